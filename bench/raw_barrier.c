@@ -1,0 +1,82 @@
+/* A barrier of N processes on the CPUs at hand with nothing but one shared
+ * counter and a futex: what the scheduler must do at least.
+ *
+ *   raw_barrier N MILLISECONDS
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "clock.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BATCHES = 20 };
+
+struct shared {
+    _Alignas(128) _Atomic unsigned arrived;
+    _Alignas(128) _Atomic unsigned round;
+    int batch;
+};
+
+static void barrier(struct shared *s, unsigned n)
+{
+    unsigned round = atomic_load(&s->round);
+
+    if (atomic_fetch_add(&s->arrived, 1) == n - 1) {
+        atomic_store(&s->arrived, 0);
+        atomic_fetch_add(&s->round, 1);
+        syscall(SYS_futex, &s->round, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        return;
+    }
+    while (atomic_load(&s->round) == round)
+        syscall(SYS_futex, &s->round, FUTEX_WAIT, round, NULL, NULL, 0);
+}
+
+static double barriers(struct shared *s, unsigned ranks, int n)
+{
+    double start = now_us();
+
+    for (int i = 0; i < n; i++)
+        barrier(s, ranks);
+    return (now_us() - start) / n;
+}
+
+static void measure(struct shared *s, int rank, unsigned ranks, double limit)
+{
+    double v[BATCHES], once;
+
+    bind_rank(rank);
+    barriers(s, ranks, 20);
+    once = barriers(s, ranks, 20);
+    if (rank == 0)
+        s->batch = (int)(limit / BATCHES / once) + 1;
+    barrier(s, ranks);
+    for (int i = 0; i < BATCHES; i++)
+        v[i] = barriers(s, ranks, s->batch);
+    if (rank == 0)
+        print_times("barrier_us", (long)ranks, v, BATCHES);
+}
+
+int main(int argc, char **argv)
+{
+    int n = argc == 3 ? atoi(argv[1]) : 0;
+    struct shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (n < 1 || s == MAP_FAILED)
+        return 2;
+    for (int rank = 1; rank < n; rank++)
+        if (fork() == 0) {
+            measure(s, rank, (unsigned)n, atof(argv[2]) * 1e3);
+            _exit(0);
+        }
+    measure(s, 0, (unsigned)n, atof(argv[2]) * 1e3);
+    while (wait(NULL) > 0)
+        ;
+    return 0;
+}

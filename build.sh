@@ -1,0 +1,244 @@
+#!/bin/sh
+# Builds, tests, runs and installs Weft. CMake and CTest do the work; this
+# script finds what is missing and knows the configurations.
+# SPDX-License-Identifier: BSD-3-Clause
+set -eu
+cd "$(dirname "$0")"
+
+usage()
+{
+    cat <<'END'
+./build.sh                 build into build/
+./build.sh run             build, then run the demonstration
+./build.sh test            build, then run all tests
+./build.sh test --matrix   the tests in the other configurations: address and
+                           undefined sanitizers, thread sanitizer, static
+./build.sh install --prefix DIR
+./build.sh bench           build, then measure
+options
+  --static           programs without dynamic linking           (build-static/)
+  --musl             the same with musl-gcc                     (build-musl/)
+  --sanitize=LIST    address,undefined or thread                (build-LIST/)
+  --target=TRIPLE    cross compile with TRIPLE-gcc              (build-TRIPLE/)
+  --tiny             small rather than fast                     (build-tiny/)
+  --plugins=LIST     transports built as weft_NAME.so           (shm,tcp)
+  --builtin=LIST     transports inside libmpi.a                 (shm,tcp)
+END
+}
+
+fail()
+{
+    echo "build.sh: $*" >&2
+    exit 2
+}
+
+# ---- command line -----------------------------------------------------------
+command=build
+matrix=no
+prefix=
+static=no
+musl=no
+sanitize=
+target=
+tiny=no
+plugins=
+builtin=
+commands=0
+while [ $# -gt 0 ]; do
+    case $1 in
+    run | test | install | bench)
+        command=$1
+        commands=$((commands + 1))
+        ;;
+    --matrix) matrix=yes ;;
+    --prefix=*) prefix=${1#*=} ;;
+    --prefix)
+        [ $# -ge 2 ] || fail "--prefix needs a directory"
+        prefix=$2
+        shift
+        ;;
+    --static) static=yes ;;
+    --musl) musl=yes static=yes ;;
+    --sanitize=?*) sanitize=${1#*=} ;;
+    --target=?*) target=${1#*=} ;;
+    --tiny) tiny=yes ;;
+    --plugins=*) plugins=x${1#*=} ;; # x: an empty list is a list
+    --builtin=*) builtin=x${1#*=} ;;
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    *) fail "unknown argument '$1'; ./build.sh --help lists them" ;;
+    esac
+    shift
+done
+[ "$commands" -le 1 ] || fail "one command at a time"
+[ "$matrix" = no ] || [ "$command" = test ] || fail "--matrix belongs to test"
+[ "$command" != install ] || [ -n "$prefix" ] ||
+    fail "install needs --prefix DIR"
+[ "$static" = no ] || [ -z "$sanitize" ] ||
+    fail "--static and --sanitize exclude each other"
+[ "$musl" = no ] || command -v musl-gcc >/dev/null ||
+    fail "--musl needs musl-gcc (Debian package musl-tools)"
+
+# ---- what the build needs ---------------------------------------------------
+# package:how to see that it is there (a command, or a C header)
+needs='gcc:gcc g++:g++ cmake:cmake ninja-build:ninja python3:python3
+ pkg-config:pkg-config binutils:ar libc6-dev:<stdio.h> libinih-dev:<ini.h>
+ libsodium-dev:<sodium.h> libcmocka-dev:cmocka.h'
+
+present()
+{
+    case $1 in
+    '<'*) echo "#include $1" | gcc -E - >/dev/null 2>&1 ;;
+    cmocka.h)
+        printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>
+#include <setjmp.h>\n#include <cmocka.h>\n' | gcc -E - >/dev/null 2>&1
+        ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+missing()
+{
+    for need in $needs; do
+        present "${need#*:}" || printf '%s ' "${need%%:*}"
+    done
+}
+
+install_packages()
+{
+    lacking=$(missing)
+    [ -n "$lacking" ] || return 0
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        echo "Installing: $lacking"
+        export DEBIAN_FRONTEND=noninteractive
+        # shellcheck disable=SC2086
+        { apt-get update -q && apt-get install -qy --no-install-recommends \
+            $lacking; } >&2 || fail "could not install: $lacking"
+        lacking=$(missing)
+    fi
+    [ -z "$lacking" ] || fail "these packages are missing (Debian names):
+    apt-get install $lacking"
+}
+
+# ---- one configuration ------------------------------------------------------
+list()
+{
+    echo "${1#x}" | tr ', ' ';;'
+}
+
+directory()
+{
+    if [ -n "$sanitize" ]; then
+        echo "build-$(echo "$sanitize" | tr ',' '-')"
+    elif [ -n "$target" ]; then
+        echo "build-$target"
+    elif [ "$musl" = yes ]; then
+        echo build-musl
+    elif [ "$static" = yes ]; then
+        echo build-static
+    elif [ "$tiny" = yes ]; then
+        echo build-tiny
+    else
+        echo build
+    fi
+}
+
+configure()
+{
+    set -- -DWEFT_SANITIZE="$sanitize"
+    if [ "$static" = yes ]; then
+        set -- "$@" -DWEFT_STATIC=ON -DWEFT_PLUGINS=
+    fi
+    [ "$musl" = no ] || set -- "$@" -DCMAKE_C_COMPILER=musl-gcc
+    [ "$tiny" = no ] || set -- "$@" -DCMAKE_BUILD_TYPE=MinSizeRel
+    [ -z "$plugins" ] || set -- "$@" -DWEFT_PLUGINS="$(list "$plugins")"
+    [ -z "$builtin" ] || set -- "$@" -DWEFT_BUILTIN="$(list "$builtin")"
+    [ -z "$target" ] || set -- "$@" -DCMAKE_SYSTEM_NAME=Linux \
+        -DCMAKE_SYSTEM_PROCESSOR="${target%%-*}" \
+        -DCMAKE_C_COMPILER="$target-gcc" -DCMAKE_CXX_COMPILER="$target-g++"
+    cmake -S . -B "$dir" -G Ninja "$@" >"$dir.log" 2>&1 || {
+        cat "$dir.log" >&2
+        fail "CMake could not configure $dir"
+    }
+    mv "$dir.log" "$dir/configure.log"
+}
+
+build()
+{
+    dir=$(directory)
+    configure
+    cmake --build "$dir"
+}
+
+run_tests()
+{
+    # The thread sanitizer needs its shadow memory where the kernel's address
+    # randomisation may put something else.
+    fixed=
+    if [ "$sanitize" = thread ] && setarch "$(uname -m)" -R true 2>/dev/null
+    then
+        fixed="setarch $(uname -m) -R"
+    fi
+    some=
+    if [ "$sanitize" = thread ]; then
+        echo "Left out: tests without threads; they have no races."
+        some="-E ^(unit_(type|coll|op|pack|config|route|ini|group|info|attr|error|match|slots|schedule|shm_death)|fuzz|abi|static|outside|jobs_|netns|sim|conform_(self|shm_small|.*_file))"
+    elif [ "$static" = yes ]; then
+        echo "Left out: tests of plugin files and of the shared library; a" \
+            "static build has neither."
+        some="-E ^(static|outside|abi_symbols|jobs_bad_input|conform_.*_file)$"
+    fi
+    # shellcheck disable=SC2086
+    $fixed ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" $some
+}
+
+run_matrix()
+{
+    result=0
+    for name in address,undefined thread static; do
+        static=no sanitize=$name
+        if [ "$name" = static ]; then
+            static=yes sanitize=
+        fi
+        echo "==== $name"
+        # a function under "||" is not stopped by set -e, so chain it
+        { build && run_tests; } || {
+            result=1
+            echo "==== $name failed" >&2
+        }
+    done
+    return $result
+}
+
+demonstration()
+{
+    [ -x "$dir/examples/heat" ] || fail "examples/heat.c is missing"
+    cd "$dir"
+    exec bin/mpirun -n 4 --nodes 2 --set core.stats=yes examples/heat
+}
+
+measure()
+{
+    export WEFT_BUILD="$PWD/$dir"
+    if [ -f bench/run.py ]; then
+        exec python3 bench/run.py
+    fi
+    [ -f bench/run.sh ] || fail "there is no bench/run.py or bench/run.sh"
+    exec sh bench/run.sh
+}
+
+install_packages
+if [ "$matrix" = yes ]; then
+    run_matrix
+    exit
+fi
+build
+case $command in
+build) echo "Built in $dir: $dir/bin/mpicc, $dir/bin/mpirun" ;;
+test) run_tests ;;
+install) cmake --install "$dir" --prefix "$prefix" ;;
+run) demonstration ;;
+bench) measure ;;
+esac

@@ -1,0 +1,60 @@
+/* Endpoints: the core's side of one opened transport instance.
+ *
+ * struct weft_core is what plugins see as an opaque pointer.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_ENDPOINT_H
+#define WF_ENDPOINT_H
+
+#include "base.h"
+#include "route/config.h"
+
+struct weft_core {
+    struct wf_instance *wf;
+    const weft_ops *ops;
+    weft_ep *ep;
+    int index;       /* bit in endpoint masks */
+    bool fd_event;   /* sleeps through a descriptor in the master epoll */
+    bool down;       /* ep_down was reported */
+    bool armed;
+    weft_attr attr;
+    weft_event event;
+    const weft_plugin *plugin;
+    const struct wf_transport_config *config;
+    void *cfg; /* the plugin's configuration struct */
+    void *address;
+    size_t address_len;
+    /* traffic through this endpoint, for reports: containers and bytes */
+    uint64_t tx_count, tx_bytes, rx_count, rx_bytes;
+};
+
+/* Open every enabled transport of the configuration. A transport that is only
+ * `auto` and cannot open is skipped with an info line. WEFT_EINVAL: options or
+ * plugins named in the configuration are wrong; all of it has been printed. */
+int wf_endpoints_open(struct wf_instance *);
+/* Close at once; whoever wants an orderly end drains first. */
+void wf_endpoints_close(struct wf_instance *);
+/* The table of services given to every plugin (core/adi/host.c). */
+extern const weft_host wf_host;
+
+/* Find a plugin by the rules of docs/writing-a-fabric.md: built-in table,
+ * path=, WEFT_PLUGIN_PATH, [core] plugin_path, the installed lib/weft. err
+ * holds a full message when NULL is returned. */
+const weft_plugin *wf_plugin_find(const struct wf_config *,
+                                  const struct wf_transport_config *, char *err,
+                                  size_t err_len);
+/* 0, or WEFT_EINVAL with the reason in err. `from` is the file or "built in". */
+int wf_plugin_check(const weft_plugin *, const char *name, const char *from,
+                    char *err, size_t err_len);
+
+/* The built-in plugins, NULL-terminated; generated. */
+extern const weft_plugin *const weft_builtin[];
+/* dlopen lives alone in core/adi/dl.c; NULL in programs without it. */
+struct weft_dl {
+    const weft_plugin *(*load)(const char *file, const char *symbol, char *err,
+                               size_t err_len);
+    const char *(*library_dir)(void); /* directory of libmpi_abi.so, or NULL */
+};
+extern const struct weft_dl weft_dl_loader __attribute__((weak));
+
+#endif

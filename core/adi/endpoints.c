@@ -1,0 +1,234 @@
+/* Opening and closing the transports of an instance.
+ *
+ * Endpoint 0 is always self. A transport that the configuration only allows
+ * (enable = auto) and that cannot open here is left out with an info line;
+ * one that was asked for (enable = yes) stops the start.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "instance.h"
+#include "progress/progress.h"
+
+enum { ADDRESS_MAX = 1024 };
+
+/* What a process must know when nobody launched it with the others. */
+static void describe_static(struct wf_instance *wf, struct weft_core *c,
+                            weft_open *o)
+{
+    const char *where;
+
+    o->start_ns = wf->options->start_timeout;
+    o->listen =
+        wf_config_address(wf->config, wf->rank, c->config->name, &where);
+}
+
+static void describe(struct wf_instance *wf, struct weft_core *c, weft_open *o)
+{
+    *o = (weft_open){
+        .size = sizeof *o,
+        .loc_id = wf->rank,
+        .host = &wf_host,
+        .core = c,
+        .instance = c->config->name,
+        .cfg = c->cfg,
+        .nprocs = wf->nprocs,
+        .node_id = (uint32_t)(wf->node ^ wf->node >> 32),
+        .local_index = wf->local_index,
+        .local_count = wf->local_count,
+        .threads = wf->thread_level == MPI_THREAD_MULTIPLE,
+        .flags = wf->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
+    };
+    memcpy(o->job_id, wf->boot->job,
+           strnlen(wf->boot->job, sizeof o->job_id));
+    if (strcmp(wf->boot->ops->name, "static") == 0)
+        describe_static(wf, c, o);
+}
+
+static int read_address(struct weft_core *c)
+{
+    uint8_t buf[ADDRESS_MAX];
+    size_t n = sizeof buf;
+    int r = c->ops->address(c->ep, buf, &n);
+
+    if (r < 0)
+        return r;
+    c->address = malloc(n ? n : 1);
+    if (!c->address)
+        return WEFT_ENOMEM;
+    memcpy(c->address, buf, n);
+    c->address_len = n;
+    return 0;
+}
+
+static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
+{
+    weft_open o;
+    int r;
+
+    describe(wf, c, &o);
+    r = c->ops->open(&o, &c->ep);
+    if (r < 0)
+        return r;
+    c->attr = (weft_attr){.size = sizeof c->attr};
+    r = c->ops->attr(c->ep, &c->attr);
+    if (r >= 0)
+        r = read_address(c);
+    if (r >= 0)
+        r = wf_progress_add(wf, c);
+    if (r >= 0)
+        return 0;
+    c->ops->close(c->ep);
+    free(c->address);
+    c->address = NULL;
+    return r;
+}
+
+/* Claim the next endpoint for a transport: its plugin, and the plugin's options
+ * into c->cfg. Errors are printed; returns how many. */
+static int prepare(struct wf_instance *wf, const struct wf_transport_config *t)
+{
+    struct weft_core *c = &wf->eps[wf->ep_count];
+    char err[1024];
+    int bad;
+
+    if (wf->ep_count == WF_EPS_MAX) {
+        fprintf(stderr, "%s: more than %d transports\n", t->where,
+                WF_EPS_MAX - 1);
+        return 1;
+    }
+    *c = (struct weft_core){.wf = wf, .index = wf->ep_count, .config = t};
+    c->plugin = wf_plugin_find(wf->config, t, err, sizeof err);
+    if (!c->plugin) {
+        fprintf(stderr, "%s\n", err);
+        return 1;
+    }
+    c->ops = c->plugin->ops;
+    c->cfg = calloc(1, c->plugin->cfg_size ? c->plugin->cfg_size : 1);
+    if (!c->cfg)
+        return 1;
+    bad = wf_config_plugin(wf->config, t, c->plugin, c->cfg, stderr);
+    if (bad)
+        free(c->cfg);
+    else
+        wf->ep_count++;
+    return bad;
+}
+
+/* A singleton opens nothing but self, unless it was asked for. */
+static bool wanted(const struct wf_instance *wf,
+                   const struct wf_transport_config *t)
+{
+    return t->enable != 0 && strcmp(t->plugin, "self") != 0 &&
+           (wf->nprocs > 1 || t->enable == 1);
+}
+
+/* Every transport before any is opened, so that all mistakes show at once. */
+static int prepare_all(struct wf_instance *wf)
+{
+    static const struct wf_transport_config self = {
+        .name = "self", .plugin = "self", .enable = 1, .where = "built in"};
+    const struct wf_transport_config *t;
+    int n = wf_config_transports(wf->config, &t);
+    int bad = prepare(wf, &self);
+
+    for (int i = 0; i < n; i++)
+        if (wanted(wf, &t[i]))
+            bad += prepare(wf, &t[i]);
+    return bad;
+}
+
+/* Forget what was prepared from number `first` on. */
+static void forget(struct wf_instance *wf, int first, int prepared)
+{
+    for (int i = first; i < prepared; i++)
+        free(wf->eps[i].cfg);
+}
+
+/* Self is always there; others must be asked for, or be on some route. */
+static bool useful(const struct wf_instance *wf, int i)
+{
+    const struct wf_transport_config *t = wf->eps[i].config;
+
+    return i == 0 || t->enable == 1 || wf_route_may_use(wf->config, t->name);
+}
+
+/* Number i of the prepared ones becomes the next endpoint. */
+static int open_prepared(struct wf_instance *wf, int i)
+{
+    struct weft_core *c = &wf->eps[wf->ep_count];
+    const struct wf_transport_config *t = wf->eps[i].config;
+    int r;
+
+    if (!useful(wf, i)) {
+        free(wf->eps[i].cfg);
+        return 0;
+    }
+    if (c != &wf->eps[i])
+        *c = wf->eps[i];
+    c->index = wf->ep_count;
+    r = start_endpoint(wf, c);
+    if (r == 0) {
+        wf->ep_count++;
+        return 0;
+    }
+    free(c->cfg);
+    wf_error(MPI_ERR_OTHER, "%s: transport '%s' cannot be used here (error %d)",
+             t->where, t->name, r);
+    wf_log(wf, t->enable == 1 ? WF_LOG_ERROR : WF_LOG_INFO, "%s",
+           wf_error_last()->text);
+    return t->enable == 1 ? WEFT_ESYS : 0;
+}
+
+int wf_endpoints_open(struct wf_instance *wf)
+{
+    int bad = prepare_all(wf), prepared = wf->ep_count, r = 0;
+
+    wf->ep_count = 0;
+    if (bad) {
+        forget(wf, 0, prepared);
+        return WEFT_EINVAL;
+    }
+    for (int i = 0; i < prepared; i++)
+        if ((r = open_prepared(wf, i)) != 0) {
+            forget(wf, i + 1, prepared);
+            break;
+        }
+    return r;
+}
+
+static void report(struct wf_instance *wf, const struct weft_core *c)
+{
+    if (!wf->options->stats || !(c->tx_count | c->rx_count))
+        return;
+    fprintf(stderr,
+            "weft: rank %u: %-6s sent %llu messages, %llu bytes; "
+            "received %llu messages, %llu bytes\n",
+            wf->rank, c->config->name, (unsigned long long)c->tx_count,
+            (unsigned long long)c->tx_bytes, (unsigned long long)c->rx_count,
+            (unsigned long long)c->rx_bytes);
+}
+
+static void delete_peers(struct wf_instance *wf, struct weft_core *c)
+{
+    for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++)
+        if (wf->locs[i] && wf->locs[i]->peers[c->index]) {
+            c->ops->peer_del(wf->locs[i]->peers[c->index], 1);
+            wf->locs[i]->peers[c->index] = NULL;
+        }
+}
+
+void wf_endpoints_close(struct wf_instance *wf)
+{
+    while (wf->ep_count > 0) {
+        struct weft_core *c = &wf->eps[wf->ep_count - 1];
+        report(wf, c);
+        delete_peers(wf, c);
+        c->ops->close(c->ep);
+        free(c->address);
+        free(c->cfg);
+        wf->ep_count--;
+    }
+}

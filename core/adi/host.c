@@ -1,0 +1,121 @@
+/* The table of services that every plugin gets: the only way up.
+ *
+ * Calls come from inside progress() or a data operation, so the API section
+ * is held. Only kick, now_ns and log may come from a plugin's own thread.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "boot/auth.h"
+#include "os/hosts.h"
+#include "progress/progress.h"
+#include "protocol/queues.h"
+
+static void host_rx_done(weft_core *core, weft_sink *s, int status)
+{
+    struct wf_sink *sink = wf_container(s, struct wf_sink, sink);
+
+    sink->done(sink, status);
+}
+
+static void host_tx_done(weft_core *core, weft_tx *tx, int status)
+{
+    struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
+
+    t->done(t, status);
+}
+
+static void host_rma_done(weft_core *core, weft_rma *rma, int status)
+{
+    wf_pull_done(rma, status);
+}
+
+static void host_tx_ready(weft_core *core, weft_loc *loc)
+{
+    wf_message_resume(loc, core);
+}
+
+static int host_locate(weft_core *core, uint32_t loc_id)
+{
+    struct weft_loc *loc;
+
+    if (loc_id >= core->wf->nprocs)
+        return WEFT_EINVAL;
+    loc = wf_location(core->wf, loc_id);
+    if (!loc)
+        return WEFT_ENOMEM;
+    return wf_location_attach(loc, core);
+}
+
+static void host_peer_up(weft_core *core, weft_loc *loc)
+{
+    wf_log(core->wf, WF_LOG_DEBUG, "%s: connected to process %u",
+           core->config->name, loc->id);
+}
+
+static void host_peer_down(weft_core *core, weft_loc *loc, int status,
+                           const char *why)
+{
+    if (wf_location_uses(loc, core))
+        wf_location_down(loc, status, why);
+}
+
+static void host_ep_down(weft_core *core, int status, const char *why)
+{
+    struct wf_instance *wf = core->wf;
+
+    core->down = true;
+    wf_log(wf, WF_LOG_ERROR, "transport '%s' failed: %s", core->config->name,
+           why);
+    for (uint32_t i = 0; i < wf->nprocs; i++)
+        if (wf->locs[i] && wf_location_uses(wf->locs[i], core))
+            wf_location_down(wf->locs[i], status, why);
+}
+
+static void host_kick(weft_core *core)
+{
+    wf_progress_kick(core->wf);
+}
+
+static uint64_t host_now_ns(weft_core *core)
+{
+    return wf_now(core->wf);
+}
+
+/* Numeric addresses and /etc/hosts: no job depends on a resolver (W-39). */
+static int host_resolve(weft_core *core, const char *host, int family,
+                        void *sockaddr_out, size_t *len)
+{
+    return wf_hosts_lookup(host, family, sockaddr_out, len);
+}
+
+static void host_log(weft_core *core, int level, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    wf_log(core->wf, level, "%s: %s", core->config->name, text);
+}
+
+const weft_host wf_host = {.size = sizeof wf_host,
+                           .minor = WEFT_ABI_MINOR,
+                           .rx = wf_arrive,
+                           .rx_done = host_rx_done,
+                           .tx_done = host_tx_done,
+                           .rma_done = host_rma_done,
+                           .tx_ready = host_tx_ready,
+                           .locate = host_locate,
+                           .auth_step = wf_auth_step,
+                           .peer_up = host_peer_up,
+                           .peer_down = host_peer_down,
+                           .ep_down = host_ep_down,
+                           .kick = host_kick,
+                           .now_ns = host_now_ns,
+                           .resolve = host_resolve,
+                           .log = host_log};

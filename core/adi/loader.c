@@ -1,0 +1,224 @@
+/* Finding a plugin by name, and refusing one that does not fit.
+ *
+ * Order: the built-in table (unless the section gives a path), the path, the
+ * directories of WEFT_PLUGIN_PATH, of [core] plugin_path, and lib/weft of the
+ * installation. No directory is scanned; only named plugins are looked for.
+ * A directory that others may write is not searched.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "adi/endpoint.h"
+
+/* What was tried, for the message. */
+struct search {
+    char symbol[96], name[64];
+    char *err;
+    size_t err_len, used;
+    const weft_plugin *found;
+};
+
+static void tried(struct search *s, const char *what, const char *why)
+{
+    int n = snprintf(s->err + s->used, s->err_len - s->used, "; tried %s: %s",
+                     what, why);
+
+    if (n > 0 && s->used + (size_t)n < s->err_len)
+        s->used += (size_t)n;
+}
+
+/* "udp-reliable" and "udp_reliable" are one name. */
+static void canonical(char *out, size_t n, const char *name)
+{
+    snprintf(out, n, "%s", name);
+    for (; *out; out++)
+        if (*out == '-')
+            *out = '_';
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    char x[64], y[64];
+
+    canonical(x, sizeof x, a);
+    canonical(y, sizeof y, b);
+    return strcmp(x, y) == 0;
+}
+
+static const weft_plugin *builtin(const char *name)
+{
+    for (const weft_plugin *const *p = weft_builtin; *p; p++)
+        if (same_name((*p)->name, name))
+            return *p;
+    return NULL;
+}
+
+static int sane_options(const weft_plugin *p)
+{
+    for (const weft_option *o = p->options; o && o->name; o++)
+        if (!o->dflt || o->type < WEFT_OPT_BOOL || o->type > WEFT_OPT_LIST ||
+            o->offset >= p->cfg_size)
+            return 0;
+    return 1;
+}
+
+static const char *missing_op(const weft_ops *ops)
+{
+    if (!ops || ops->size < offsetof(weft_ops, send_short))
+        return "the table of required operations";
+    return !ops->open       ? "open"
+           : !ops->close    ? "close"
+           : !ops->attr     ? "attr"
+           : !ops->address  ? "address"
+           : !ops->reach    ? "reach"
+           : !ops->peer_add ? "peer_add"
+           : !ops->peer_del ? "peer_del"
+           : !ops->send     ? "send"
+           : !ops->progress ? "progress"
+           : !ops->drain    ? "drain"
+                            : NULL;
+}
+
+int wf_plugin_check(const weft_plugin *p, const char *name, const char *from,
+                    char *err, size_t err_len)
+{
+    const char *op;
+
+    if (p->magic != WEFT_MAGIC)
+        snprintf(err, err_len, "%s: not a Weft transport (magic %08x)", from,
+                 p->magic);
+    else if (p->abi_major != WEFT_ABI_MAJOR)
+        snprintf(err, err_len,
+                 "%s: built for plugin ABI %u.%u, this library has %u.%u; "
+                 "rebuild it with this weft_transport.h",
+                 from, p->abi_major, p->abi_minor, WEFT_ABI_MAJOR,
+                 WEFT_ABI_MINOR);
+    else if (p->hdr_bytes != WEFT_HDR)
+        snprintf(err, err_len,
+                 "%s: carries headers of %u bytes, this library has %u; "
+                 "rebuild it with this weft_transport.h",
+                 from, p->hdr_bytes, WEFT_HDR);
+    else if (p->size < sizeof(weft_plugin))
+        snprintf(err, err_len, "%s: its plugin record is too short", from);
+    else if (!p->name || !same_name(p->name, name))
+        snprintf(err, err_len, "%s: is plugin '%s', not '%s'", from,
+                 p->name ? p->name : "(unnamed)", name);
+    else if ((op = missing_op(p->ops)))
+        snprintf(err, err_len, "%s: operation '%s' is missing", from, op);
+    else if (!sane_options(p))
+        snprintf(err, err_len, "%s: its option table is damaged", from);
+    else
+        return 0;
+    return WEFT_EINVAL;
+}
+
+/* W-61: nothing is loaded from where others can write. */
+static bool trusted(const char *file, char *why, size_t n)
+{
+    struct stat st;
+    char dir[PATH_MAX], *slash;
+
+    snprintf(dir, sizeof dir, "%s", file);
+    slash = strrchr(dir, '/');
+    if (slash)
+        slash[slash == dir] = 0;
+    if (stat(file, &st) != 0) {
+        snprintf(why, n, "%s", strerror(errno));
+        return false;
+    }
+    if (st.st_mode & S_IWOTH ||
+        (stat(dir, &st) == 0 && st.st_mode & S_IWOTH &&
+         !(st.st_mode & S_ISVTX))) {
+        snprintf(why, n, "others may write it; make it private");
+        return false;
+    }
+    return true;
+}
+
+static bool try_file(struct search *s, const char *file)
+{
+    char why[512] = "";
+    const weft_plugin *p;
+
+    if (!trusted(file, why, sizeof why)) {
+        tried(s, file, why);
+        return false;
+    }
+    p = weft_dl_loader.load(file, s->symbol, why, sizeof why);
+    if (!p || wf_plugin_check(p, s->name, file, why, sizeof why) != 0) {
+        tried(s, file, why);
+        return false;
+    }
+    s->found = p;
+    return true;
+}
+
+static bool try_dirs(struct search *s, const char *dirs)
+{
+    char file[PATH_MAX];
+
+    while (dirs && *dirs) {
+        size_t n = strcspn(dirs, ":");
+        if (n && *dirs == '/') {
+            snprintf(file, sizeof file, "%.*s/weft_%s.so", (int)n, dirs,
+                     s->name);
+            if (try_file(s, file))
+                return true;
+        }
+        dirs += n + (dirs[n] == ':');
+    }
+    return false;
+}
+
+static bool try_installed(struct search *s)
+{
+    const char *lib = weft_dl_loader.library_dir();
+    char dirs[2 * PATH_MAX];
+
+    if (!lib)
+        return false;
+    /* The library lies in lib/, a program that holds it in bin/. */
+    snprintf(dirs, sizeof dirs, "%s/weft:%s/../lib/weft", lib, lib);
+    return try_dirs(s, dirs);
+}
+
+const weft_plugin *wf_plugin_find(const struct wf_config *config,
+                                  const struct wf_transport_config *t,
+                                  char *err, size_t err_len)
+{
+    struct search s = {.err = err, .err_len = err_len};
+    const weft_plugin *p = t->path ? NULL : builtin(t->plugin);
+
+    if (p)
+        return wf_plugin_check(p, t->plugin, "built in", err, err_len) ? NULL
+                                                                       : p;
+    canonical(s.name, sizeof s.name, t->plugin);
+    snprintf(s.symbol, sizeof s.symbol, "weft_plugin_%d_%s", WEFT_ABI_MAJOR,
+             s.name);
+    s.used = (size_t)snprintf(err, err_len, "%s: plugin '%s' of transport '%s'",
+                              t->where, t->plugin, t->name);
+    if (!&weft_dl_loader) {
+        s.used += (size_t)snprintf(
+            err + s.used, err_len - s.used,
+            " is not built in and this program has no plugin loader; link with "
+            "mpicc or add -Wl,-u,weft_dl_loader; built in:");
+        for (const weft_plugin *const *b = weft_builtin; *b; b++)
+            s.used += (size_t)snprintf(err + s.used, err_len - s.used, " %s",
+                                       (*b)->name);
+        return NULL;
+    }
+    s.used += (size_t)snprintf(err + s.used, err_len - s.used,
+                               " was not found");
+    if (t->path ? try_file(&s, t->path)
+                : try_dirs(&s, getenv("WEFT_PLUGIN_PATH")) ||
+                      try_dirs(&s, wf_config_core(config)->plugin_path) ||
+                      try_installed(&s))
+        return s.found;
+    return NULL;
+}

@@ -1,0 +1,542 @@
+"""Writes the bindings: one C file per function family, with the int function,
+its large-count twin, their argument checks, and the weak public names.
+
+The checks follow from the standard's parameter kinds (parameters.csv) and the
+exceptions of rules.py; what a failed check says is in check.c.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import re
+
+import rules
+import standard
+from standard import wrap
+
+LENGTH_KINDS = {"ARRAY_LENGTH", "ARRAY_LENGTH_NNI", "ARRAY_LENGTH_PI",
+                "NUM_DIMS", "DEGREE"}
+COUNT_KINDS = {"POLYXFER_NUM_ELEM_NNI", "POLYDTYPE_NUM_ELEM_NNI",
+               "POLYDTYPE_NUM_ELEM", "POLYXFER_NUM_ELEM", "XFER_NUM_ELEM_NNI"}
+SIZE_KINDS = LENGTH_KINDS | {
+    "POLYNUM_BYTES_NNI", "POLYDTYPE_PACK_SIZE", "POLYNUM_PARAM_VALUES",
+    "INFO_VALUE_LENGTH", "ALLOC_MEM_NUM_BYTES", "XFER_NUM_ELEM"}
+# Lowest value of an array's elements and the error class of a lower one.
+ELEMENT_KINDS = {
+    "POLYXFER_NUM_ELEM_NNI": (0, "MPI_ERR_COUNT"),
+    "POLYDTYPE_NUM_ELEM_NNI": (0, "MPI_ERR_ARG"),
+    "POLYDTYPE_NUM_ELEM_PI": (1, "MPI_ERR_ARG"),
+}
+# Pointers that may be NULL, or that only the core function can judge.
+FREE_POINTERS = {"BUFFER", "EXTRA_STATE", "EXTRA_STATE2", "ARGUMENT_COUNT",
+                 "ARGUMENT_LIST", "WEIGHT", "LOGICAL_VOID", "ERROR_CODE_ARRAY",
+                 "STRING_ARRAY", "STRING_2DARRAY"}
+RESOLVE = {
+    "COMMUNICATOR": ("wf_comm", "wf_api_comm(wf, {})", "WF_KIND_COMM"),
+    "DATATYPE": ("wf_type", "wf_api_type({})", "WF_KIND_TYPE"),
+    "GROUP": ("wf_group", "wf_group_of(wf, {})", "WF_KIND_GROUP"),
+    "INFO": ("wf_info", "wf_info_of(wf, {})", "WF_KIND_INFO"),
+    "ERRHANDLER": ("wf_errhandler", "wf_errhandler_of({})",
+                   "WF_KIND_ERRHANDLER"),
+    "OPERATION": ("wf_op", "wf_op_of({})", "WF_KIND_OP"),
+    "REQUEST": ("wf_req", "wf_req_of({})", "WF_KIND_REQUEST"),
+}
+
+
+class Binding:
+    """The C text of one function."""
+
+    def __init__(self, function):
+        self.f = function
+        self.family = function.base.family
+        self.operation = rules.operation(self.family)
+        self.out = []
+        self.guard_now = None
+        self.after = []     # statements once the core function succeeded
+        self.args = {}      # parameter name -> argument of the core function
+        self.tool = self.family.startswith("t_")
+        self.early = self.family in rules.EARLY or self.tool
+        self.comm = "NULL"  # expression of the communicator to raise on
+        self.buffers = []   # (buffer, count) waiting for their datatype
+
+    # ---- text ----------------------------------------------------------
+
+    def guard(self, condition):
+        if condition == self.guard_now:
+            return
+        if self.guard_now:
+            self.out.append("    }")
+        if condition:
+            self.out.append(wrap(f"if ({condition}) {{", 4))
+        self.guard_now = condition
+
+    def line(self, text):
+        m = re.match(r"(if \(wf\)) (.*)", text)
+        if m:
+            self.out.append("    " + m[1])
+            text = "    " + m[2]
+        self.out.append(wrap(text, 8 if self.guard_now else 4))
+
+    def check(self, wrong, failure, guard=None):
+        self.guard(guard)
+        self.line(f"if (wf_unlikely({wrong}))")
+        self.out.append(wrap(f"return {failure};",
+                             12 if self.guard_now else 8))
+
+    def bad(self, what, *args, comm=None):
+        head = f"wf, {comm or self.comm}, fn"
+        return f"wf_bad_{what}({', '.join([head, *args])})"
+
+    # ---- what the other arguments make of one ---------------------------
+
+    def significant(self, p):
+        """The condition under which MPI reads the argument, or None."""
+        conditions = []
+        if self.rooted:
+            others = rules.ROOTED.get(self.operation)
+            if others is not None and p.name in others:
+                conditions.append("role & WF_ROLE_OTHER")
+            elif p.root_only:
+                conditions.append("role & WF_ROLE_ROOT")
+            elif others is not None and (p.kind in ("BUFFER", "DATATYPE",
+                                                    "OPERATION")
+                                         or p.kind in COUNT_KINDS):
+                conditions.append("role")
+        place = self.place
+        if place and p.name != place and self.same_side(p.name, place):
+            conditions.append(f"{place} != MPI_IN_PLACE")
+        if len(conditions) > 1:
+            conditions = [f"({c})" if "&" in c else c for c in conditions]
+        return " && ".join(conditions) or None
+
+    def same_side(self, name, place):
+        """Arguments that describe the MPI_IN_PLACE buffer alone."""
+        if place == "sendbuf":
+            return name in ("sendcount", "sendcounts", "sdispls", "sendtype",
+                            "sendtypes")
+        return name in ("recvcount", "recvtype")
+
+    def length(self, p):
+        """C expression of the number of elements of array p, or None."""
+        if (self.family, p.name) in rules.LENGTHS:
+            return rules.LENGTHS[self.family, p.name]
+        if self.operation in rules.PER_RANK:
+            return f"wf_api_ranks({self.comm})"
+        if self.operation == "reduce_scatter":
+            return f"{self.comm}->size"
+        found = None
+        for q in self.f.parameters:
+            if q is p:
+                return found
+            if "*" in q.c_type or "[" in q.c_type:
+                continue
+            if q.kind in LENGTH_KINDS or (q.kind == "POLYDTYPE_NUM_ELEM_NNI"
+                                          and q.name == "count"):
+                found = q.name
+        return found
+
+    # ---- one argument after the other -----------------------------------
+
+    def prologue(self):
+        self.line(f'static const char fn[] = "{self.f.name}";')
+        self.line("struct wf_instance *wf = wf_current();")
+        if self.family in rules.INITIAL:
+            self.check("wf || wf_api_phase() != WF_PHASE_BEFORE",
+                       "wf_bad_restart(fn)")
+        elif not self.early:
+            self.check("!wf", "wf_bad_phase(fn)")
+
+    def communicators(self):
+        comms = [p for p in self.f.parameters
+                 if p.kind == "COMMUNICATOR" and p.c_type == "MPI_Comm"]
+        for p in comms:
+            if p.name == "peer_comm":
+                continue
+            self.line(f"struct wf_comm *{p.name}_p = wf_api_comm(wf, "
+                      f"{p.name});")
+            wrong = self.unless_named(f"!{p.name}_p", p)
+            self.check(wrong, self.bad(
+                "handle", f'"{p.name}"', p.name, "WF_KIND_COMM"))
+            self.args[p.name] = f"{p.name}_p"
+            if self.comm == "NULL":
+                self.comm = f"{p.name}_p"
+        root = any(p.name == "root" for p in self.f.parameters)
+        self.rooted = root and self.comm != "NULL"
+        if self.rooted:
+            self.check(f"!wf_api_root({self.comm}, root)",
+                       self.bad("root", "root"))
+            self.line(f"int role = wf_api_role({self.comm}, root);")
+        self.place = rules.IN_PLACE.get(self.operation)
+        if self.place:
+            # a process that has its own side only has nothing in place
+            where = ("role == WF_ROLE_OTHER" if self.rooted
+                     else f"{self.comm}->inter")
+            wrong = f"{where} && {self.place} == MPI_IN_PLACE"
+            self.check(wrong, self.bad("place", f'"{self.place}"'))
+
+    def handle(self, p):
+        """A handle passed by value."""
+        struct, resolve, kind = RESOLVE[p.kind]
+        var, guard = f"{p.name}_p", self.significant(p)
+        value = resolve.format(p.name)
+        if p.name == "peer_comm":  # significant at the leader, MPI-5.0 s7.6.2
+            guard = f"{self.comm}->rank == local_leader"
+        if guard:
+            value = f"{guard} ? {value} : NULL"
+        self.guard(None)
+        self.line(f"struct {struct} *{var} = {value};")
+        self.args[p.name] = var
+        wrong = f"!{var}"
+        if p.kind == "INFO" and self.family not in rules.INFO_NEEDED:
+            wrong += f" && {p.name} != MPI_INFO_NULL"
+        if p.kind == "REQUEST" and self.family not in rules.REQUEST_NEEDED:
+            wrong += f" && {p.name} != MPI_REQUEST_NULL"
+        failure = self.bad("handle", f'"{p.name}"', p.name, kind)
+        wrong = self.unless_named(wrong, p)
+        if p.kind == "DATATYPE" and self.communicates(p):
+            wrong = f"!wf_api_committed({var})" + self.unless_nowhere(p)
+            failure = self.bad("committed", f'"{p.name}"', p.name)
+        self.check(wrong, failure, guard)
+        if p.kind == "DATATYPE":
+            self.flush_buffers(var)
+
+    def unless_named(self, wrong, p):
+        null = rules.NULL_NAMED.get(self.family)
+        return f"{wrong} && {p.name} != {null}" if null else wrong
+
+    def unless_nowhere(self, p):
+        """MPI_DATATYPE_NULL describes the nothing that is exchanged with
+        MPI_PROC_NULL: the call goes on with a type in its place."""
+        send = not p.name.startswith("recv")
+        for rank in (["dest"] if send else []) + ["source"]:
+            if any(q.name == rank and q.kind == "RANK"
+                   for q in self.f.parameters):
+                count = p.name.replace("datatype", "count")
+                count = count.replace("type", "count")
+                return (f" && !({p.name}_p = wf_api_nothing({p.name}, "
+                        f"{count}, {rank}))")
+        return ""
+
+    def communicates(self, p):
+        """The type describes data that this call moves."""
+        return any(q.kind == "BUFFER" for q in self.f.parameters)
+
+    def flush_buffers(self, type_p):
+        for b, count in self.buffers:
+            guard = self.significant(b)
+            if b.name == self.place:
+                guard = " && ".join(filter(None, [
+                    guard and (f"({guard})" if "&" in guard else guard),
+                    f"{b.name} != MPI_IN_PLACE"]))
+            size = count or "0"
+            self.check(f"wf_api_special({b.name}) && "
+                       f"wf_api_no_buffer({b.name}, {size}, {type_p})",
+                       self.bad("buffer", f'"{b.name}"', b.name, size), guard)
+        self.buffers = []
+
+    def read_handle(self, p):
+        """A handle passed by pointer and used."""
+        null = self.bad("pointer", f'"{p.name}"')
+        self.check(f"!{p.name}", null)
+        if p.kind == "MESSAGE":
+            self.check(f"!wf_api_message(*{p.name})", self.bad(
+                "handle", f'"{p.name}"', f"*{p.name}", "WF_KIND_MESSAGE"))
+            return
+        struct, resolve, kind = RESOLVE[p.kind]
+        failure = self.bad("handle", f'"{p.name}"', f"*{p.name}", kind)
+        if p.kind == "COMMUNICATOR":
+            self.line(f"struct wf_comm *{p.name}_p = wf_api_comm(wf, "
+                      f"*{p.name});")
+            self.check(f"!{p.name}_p", failure)
+            self.comm = f"{p.name}_p"
+        elif p.kind == "REQUEST" and self.family not in rules.REQUEST_NEEDED:
+            self.check(f"!wf_api_request(*{p.name})", failure)
+        else:
+            self.check(f"!{resolve.format('*' + p.name)}", failure)
+
+    def number(self, p):
+        guard = self.significant(p)
+        if p.kind in COUNT_KINDS and p.poly and "block" not in p.name:
+            failure = self.bad("count", f'"{p.name}"', p.name)
+        else:
+            c = "MPI_ERR_COUNT" if "count" in p.name else "MPI_ERR_ARG"
+            failure = self.bad("number", f'"{p.name}"', p.name, c)
+        self.check(f"{p.name} < 0", failure, guard)
+        for i, (b, count) in enumerate(self.buffers):
+            if count is None:
+                self.buffers[i] = (b, p.name)
+                if p.kind not in COUNT_KINDS:  # bytes: no type will follow
+                    self.check(f"!{b.name} && {p.name} > 0",
+                               self.bad("pointer", f'"{b.name}"'))
+        if p.kind not in COUNT_KINDS:
+            self.buffers = [x for x in self.buffers if x[1] != p.name]
+
+    def rank(self, p):
+        if self.comm == "NULL" or p.name == "root":
+            return
+        wrong = f"!wf_api_rank({self.comm}, {p.name})"
+        others = '""'
+        if p.name == "dest":
+            wrong += " && dest != MPI_PROC_NULL"
+            others = '"MPI_PROC_NULL"'
+        elif p.name == "source" and self.family in rules.WILDCARD:
+            wrong += " && source != MPI_ANY_SOURCE && source != MPI_PROC_NULL"
+            others = '"MPI_ANY_SOURCE or MPI_PROC_NULL"'
+        elif p.name == "source":
+            wrong += " && source != MPI_PROC_NULL"
+            others = '"MPI_PROC_NULL"'
+        elif p.name == "remote_leader":
+            self.check(f"!wf_api_rank(peer_comm_p, {p.name})",
+                       self.bad("leader", p.name, "peer_comm_p"),
+                       "peer_comm_p")
+            return
+        self.check(wrong, self.bad("rank", f'"{p.name}"', p.name, others))
+
+    def tag(self, p):
+        if self.comm == "NULL":
+            return
+        wrong = f"{p.name} < 0"
+        if self.family in rules.WILDCARD and p.name != "sendtag":
+            wrong += f" && {p.name} != MPI_ANY_TAG"
+        self.check(wrong, self.bad("tag", f'"{p.name}"', p.name))
+
+    # ---- arrays ---------------------------------------------------------
+
+    def array(self, p):
+        guard, n = self.significant(p), self.length(p)
+        wide = standard.core_type(p) == "struct wf_ints"
+        view = f"(struct wf_ints){{{p.name}, sizeof(*{p.name})}}"
+        if wide:
+            self.args[p.name] = view
+        for i, (b, count) in enumerate(self.buffers):
+            if count is None:  # how much there is depends on the rank
+                self.buffers[i] = (b, "0")
+        if p.kind in FREE_POINTERS or n is None:
+            return
+        empty = "" if "comm_p" in n or "ranks(" in n else f"{n} > 0 && "
+        self.check(f"{empty}!{p.name}", self.bad("pointer", f'"{p.name}"'),
+                   guard)
+        if p.kind in ELEMENT_KINDS and wide:
+            self.elements(p, view, n, guard)
+        elif p.kind == "REQUEST":
+            self.guard(guard)
+            self.find(p, f"wf_api_no_request({n}, {p.name})",
+                      self.bad("handle_at", f'"{p.name}"', "bad",
+                               f"{p.name}[bad]"))
+        elif p.kind == "DATATYPE" and p.direction == "in":
+            counts = "(struct wf_ints){NULL, 0}"
+            if self.communicates(p):
+                c = p.name.replace("types", "counts")
+                counts = self.args[c]
+            self.guard(guard)
+            self.find(p, f"wf_api_no_type({n}, {p.name}, {counts})",
+                      self.bad("handle_at", f'"{p.name}"', "bad",
+                               f"{p.name}[bad]"))
+            if self.communicates(p):
+                self.flush_buffers("NULL")
+        elif p.kind == "RANK" and self.family.startswith("group_") and \
+                p.direction == "in" and "[3]" not in p.c_type:
+            self.group_ranks(p, n)
+
+    def find(self, p, search, failure):
+        """A search for a bad element, in a block of its own."""
+        pad = 8 if self.guard_now else 4
+        self.out.append(" " * pad + "{")
+        self.out.append(wrap(f"MPI_Count bad = {search};", pad + 4))
+        self.out.append(wrap("if (wf_unlikely(bad >= 0))", pad + 4))
+        self.out.append(wrap(f"return {failure};", pad + 8))
+        self.out.append(" " * pad + "}")
+
+    def elements(self, p, view, n, guard):
+        low, error = ELEMENT_KINDS[p.kind]
+        self.guard(guard)
+        self.find(p, f"wf_api_outside({view}, {n}, {low}, {low - 1})",
+                  self.bad("element", f'&(struct wf_bad_element){{'
+                           f'"{p.name}", bad, {p.name}[bad], {low}, '
+                           f'{low - 1}, {error}}}'))
+
+    def group_ranks(self, p, n):
+        group = [q.name for q in self.f.parameters if q.kind == "GROUP"][0]
+        null = "true" if "translate" in self.family else "false"
+        self.guard(None)
+        self.find(p, f"wf_api_not_member({p.name}, {n}, {group}_p->size, "
+                  f"{null})",
+                  self.bad("element", f'&(struct wf_bad_element){{'
+                           f'"{p.name}", bad, {p.name}[bad], 0, '
+                           f'{group}_p->size - 1, MPI_ERR_RANK}}'))
+
+    # ---- pointers -------------------------------------------------------
+
+    def pointer(self, p):
+        core = standard.core_type(p)
+        nullable = rules.NULLABLE.get((self.family, p.name))
+        status = p.kind == "STATUS" and p.direction == "out"
+        free = (p.kind in FREE_POINTERS or status or
+                (p.kind == "ATTRIBUTE_VAL" and p.direction == "in") or
+                (p.kind == "ATTRIBUTE_VAL_10" and p.direction == "in") or
+                self.tool)
+        if not free:
+            wrong = f"!{p.name}"
+            if nullable:
+                wrong += f" && !({nullable})"
+            self.check(wrong, self.bad("pointer", f'"{p.name}"'),
+                       self.significant(p))
+        if core == "MPI_Count *" and p.c_type != "MPI_Count *":
+            self.narrow(p)
+
+    def narrow(self, p):
+        """A 64-bit result through a narrower pointer of the int function."""
+        wide, base = f"{p.name}_w", p.c_type.rstrip(" *")
+        self.guard(None)
+        start = f"*{p.name}" if p.direction == "inout" else "0"
+        self.line(f"MPI_Count {wide} = {start};")
+        self.args[p.name] = f"&{wide}"
+        if self.family in rules.UNDEFINED_IF_LARGE:
+            self.after.append(f"*{p.name} = ({base}){wide} == {wide} ? "
+                              f"({base}){wide} : MPI_UNDEFINED;")
+        else:
+            self.after.append((f"({base}){wide} != {wide}", self.bad(
+                "narrow", f'"{p.name}"', wide)))
+            self.after.append(f"*{p.name} = ({base}){wide};")
+
+    # ---- the whole ------------------------------------------------------
+
+    def parameter(self, p):
+        pointer = p.c_type.endswith("*")
+        if p.name in self.args:
+            return
+        if p.kind == "BUFFER":
+            self.buffers.append((p, None))
+        elif self.tool:
+            self.tool_parameter(p, pointer)
+        elif p.kind in RESOLVE and p.c_type == \
+                standard.HANDLES[p.kind][0]:
+            self.handle(p)
+        elif (p.kind in RESOLVE or p.kind == "MESSAGE") and pointer and \
+                (p.direction == "inout" or
+                 (self.family, p.name) in rules.READ_HANDLES):
+            self.read_handle(p)
+        elif "[" in p.c_type and "char" not in p.c_type:
+            self.array(p)
+        elif p.kind in ("POLYFUNCTION", "FUNCTION_SMALL"):
+            self.function(p)
+        elif pointer or p.c_type.endswith("]"):
+            self.pointer(p)
+        elif p.kind in COUNT_KINDS | SIZE_KINDS and p.name != "stride":
+            self.number(p)
+        elif p.kind == "RANK":
+            self.rank(p)
+        elif p.kind == "TAG":
+            self.tag(p)
+        elif p.kind == "COLOR":
+            self.check(f"{p.name} < 0 && {p.name} != MPI_UNDEFINED",
+                       self.bad("color", p.name))
+
+    def tool_parameter(self, p, pointer):
+        """The tool chapter judges its arguments itself: it has error codes
+        of its own and nearly every pointer is optional."""
+        if p.kind == "INFO" and not pointer:
+            self.line(f"struct wf_info *{p.name}_p = wf_info_of(wf, "
+                      f"{p.name});")
+            self.args[p.name] = f"{p.name}_p"
+        elif pointer:
+            self.pointer(p)
+
+    def function(self, p):
+        if self.family in rules.FUNCTION_NEEDED:
+            self.check(f"!{p.name}", self.bad("pointer", f'"{p.name}"'))
+        if p.kind == "POLYFUNCTION":
+            large = "true" if self.f.large else "false"
+            self.args[p.name] = (f"(struct wf_polyfn){{(void (*)(void))"
+                                 f"{p.name}, {large}}}")
+
+    def call(self):
+        args = ["wf"] + [self.args.get(p.name, p.name)
+                         for p in self.f.parameters]
+        core = f"int rc = wf_mpi_{self.family}({', '.join(args)});"
+        self.guard(None)
+        if self.family in rules.INITIAL:
+            self.line(core)
+            self.line("if (wf_unlikely(rc))")
+            self.line("    return wf_raise(wf_current(), NULL, fn, rc);")
+            return
+        enter, leave = "wf_api_enter(wf);", "wf_api_leave(wf);"
+        if self.early:
+            enter, leave = f"if (wf) {enter}", f"if (wf) {leave}"
+        elif self.family in rules.HOT:
+            enter, leave = "wf_cs_enter(&wf->api);", "wf_cs_leave(&wf->api);"
+        mark = self.f.large and self.family in rules.LARGE_CALLS
+        self.line(enter)
+        if mark:
+            self.line("wf->large_call = true;")
+        if self.family in rules.FINAL:
+            self.line("wf_handle_ints_free(wf);")
+        self.line(core)
+        if mark:
+            self.line("wf->large_call = false;")
+        if self.family in rules.FINAL:
+            self.out.append("    if (!rc) { /* the instance is gone */\n"
+                            "        wf_api_finished();\n"
+                            "        return MPI_SUCCESS;\n"
+                            "    }")
+        self.line(leave)
+        if self.tool:  # MPI-5.0 s15.3.3: no error handlers in the tool chapter
+            self.line("if (rc)")
+            self.line("    return rc;")
+        else:
+            self.line("if (wf_unlikely(rc))")
+            self.out.append(f"        return wf_raise(wf, {self.comm}, fn, "
+                            "rc);")
+
+    def text(self):
+        self.out.append(wrap(self.f.prototype("P" + self.f.name)) + "\n{")
+        self.prologue()
+        self.communicators()
+        for p in self.f.parameters:
+            self.parameter(p)
+        self.call()
+        for statement in self.after:
+            if isinstance(statement, tuple):
+                self.check(*statement)
+            else:
+                self.line(statement)
+        self.line("return MPI_SUCCESS;")
+        self.out.append("}")
+        self.out.append(f"WF_WEAK({self.f.name});")
+        text = "\n".join(self.out) + "\n"
+        if self.tool and text.count("fn") == 1:
+            text = re.sub(r"    static const char fn\[\].*\n", "", text)
+        return text
+
+
+def integer_handle(function):
+    """MPI_X_toint or MPI_X_fromint (MPI-5.0 s2.5.8)."""
+    p = function.parameters[0]
+    name = function.name
+    if name.endswith("_toint"):
+        body = f'return wf_handle_toint("{name}", {p.name});'
+    else:
+        body = (f'return ({function.returns})wf_handle_fromint("{name}", '
+                f'{p.name});')
+    return (f"{function.prototype('P' + name)}\n{{\n    {body}\n}}\n"
+            f"WF_WEAK({name});\n")
+
+
+def files(families):
+    """{file name: text} of the bindings of these families."""
+    out = {}
+    by_family = {}
+    for f in standard.functions().values():
+        by_family.setdefault(f.base.family, []).append(f)
+    for family in sorted(families):
+        functions = by_family[family]
+        names = ", ".join(f.name for f in functions)
+        head = (f"/* {names}. Generated by core/api. */\n"
+                '#include "api/check.h"\n')
+        if family.endswith(("_toint", "_fromint")):
+            head += '#include "api/handle_int.h"\n'
+            body = [integer_handle(f) for f in functions]
+        else:
+            if family in rules.FINAL:
+                head += '#include "api/handle_int.h"\n'
+            head += '#include "core_api.h"\n'
+            body = [Binding(f).text() for f in functions]
+        out[f"mpi_{family}.c"] = head + "\n" + "\n".join(body)
+    return out

@@ -1,0 +1,209 @@
+/* Argument checks of the generated bindings.
+ *
+ * DESIGN  The tests are inline and cost a compare each; everything that runs
+ * only when a test fails is out of line and cold (check.c), so that a binding
+ * stays a few cache lines. A failing binding returns what wf_bad_*() returns:
+ * the code left over after the error handler ran.
+ *
+ *   wf_api_*   resolve or test one argument
+ *   wf_bad_*   say what is wrong with it: names the function, the parameter,
+ *              the value and the valid range or the remedy, and raises
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_CHECK_H
+#define WF_CHECK_H
+
+#include <limits.h>
+
+#include "datatype/type.h"
+#include "env/errhandler.h"
+#include "instance.h"
+#include "protocol/request.h"
+
+#define WF_COLD __attribute__((cold, noinline))
+/* The public name over its profiling name (MPI-5.0 s15.2). mpi.h gives both
+ * default visibility. */
+#define WF_WEAK(name)                                                          \
+    extern __typeof__(P##name) name __attribute__((weak, alias("P" #name)))
+
+/* ---- life of the process ------------------------------------------------ */
+
+enum wf_phase { WF_PHASE_BEFORE, WF_PHASE_INSIDE, WF_PHASE_AFTER };
+
+/* Where this process stands between MPI_Init and MPI_Finalize. */
+enum wf_phase wf_api_phase(void);
+/* MPI_Finalize succeeded (core/api/phase.c). */
+void wf_api_finished(void);
+
+/* The API section. Functions where a nanosecond counts use wf_cs_enter and
+ * wf_cs_leave, which inline the mutex; the others keep their bindings small. */
+void wf_api_lock(struct wf_cs *);
+void wf_api_unlock(struct wf_cs *);
+
+static inline void wf_api_enter(struct wf_instance *wf)
+{
+    if (wf_unlikely(wf->api.on))
+        wf_api_lock(&wf->api);
+}
+
+static inline void wf_api_leave(struct wf_instance *wf)
+{
+    if (wf_unlikely(wf->api.on))
+        wf_api_unlock(&wf->api);
+}
+
+/* ---- handles ------------------------------------------------------------ */
+
+static inline struct wf_comm *wf_api_comm(struct wf_instance *wf, MPI_Comm h)
+{
+    if (h == MPI_COMM_WORLD)
+        return wf->world;
+    if (h == MPI_COMM_SELF)
+        return wf->self;
+    struct wf_comm *comm = (struct wf_comm *)h;
+    if (wf_likely(wf_is_object(h, WF_KIND_COMM)) && !comm->freed)
+        return comm;
+    return NULL;
+}
+
+static inline struct wf_type *wf_api_type(MPI_Datatype h)
+{
+    if (wf_is_object(h, WF_KIND_TYPE))
+        return (struct wf_type *)h;
+    return (uintptr_t)h <= WF_PREDEFINED_MAX ? wf_type_of(h) : NULL;
+}
+
+/* A datatype fit for communication. */
+static inline bool wf_api_committed(const struct wf_type *t)
+{
+    return wf_likely(t != NULL) &&
+           (t->flags & (WF_TYPE_COMMITTED | WF_TYPE_PREDEFINED));
+}
+
+/* The type of a call that moves nothing: MPI_DATATYPE_NULL with count 0 to or
+ * from MPI_PROC_NULL; programs that set such a partner often have no type for
+ * it. NULL: it is not such a call. */
+WF_COLD struct wf_type *wf_api_nothing(MPI_Datatype, MPI_Count count, int rank);
+
+static inline bool wf_api_request(MPI_Request h)
+{
+    return h == MPI_REQUEST_NULL || wf_is_object(h, WF_KIND_REQUEST);
+}
+
+static inline bool wf_api_message(MPI_Message h)
+{
+    return h == MPI_MESSAGE_NO_PROC || wf_is_object(h, WF_KIND_MESSAGE);
+}
+
+/* ---- ranks -------------------------------------------------------------- */
+
+/* How many ranks the rank arguments of point-to-point calls may name. */
+static inline int wf_api_ranks(const struct wf_comm *comm)
+{
+    return comm->peers->size;
+}
+
+static inline bool wf_api_rank(const struct wf_comm *comm, int rank)
+{
+    return (unsigned)rank < (unsigned)wf_api_ranks(comm);
+}
+
+/* What the root argument makes of this process in a rooted collective
+ * (MPI-5.0 s6.2.3): it holds the root's arguments, or those of the others. */
+enum wf_role { WF_ROLE_ROOT = 1, WF_ROLE_OTHER = 2 };
+
+static inline int wf_api_role(const struct wf_comm *comm, int root)
+{
+    if (wf_likely(!comm->inter))
+        return comm->rank == root ? WF_ROLE_ROOT | WF_ROLE_OTHER
+                                  : WF_ROLE_OTHER;
+    if (root == MPI_ROOT)
+        return WF_ROLE_ROOT;
+    return root == MPI_PROC_NULL ? 0 : WF_ROLE_OTHER;
+}
+
+static inline bool wf_api_root(const struct wf_comm *comm, int root)
+{
+    return wf_api_rank(comm, root) ||
+           (comm->inter && (root == MPI_ROOT || root == MPI_PROC_NULL));
+}
+
+/* ---- buffers ------------------------------------------------------------ */
+
+/* MPI_BOTTOM, MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC are 0, 1 and 2. */
+static inline bool wf_api_special(const void *buf)
+{
+    return wf_unlikely((uintptr_t)buf <= 2);
+}
+
+/* A special value that is no buffer for this count and type: MPI_IN_PLACE, or
+ * NULL when a predefined type says that there is data at it. (A derived type
+ * may hold absolute addresses, relative to MPI_BOTTOM.) */
+WF_COLD bool wf_api_no_buffer(const void *buf, MPI_Count count,
+                              const struct wf_type *);
+
+/* ---- arrays ------------------------------------------------------------- */
+
+/* Index of the first element outside low..high, or -1. */
+MPI_Count wf_api_outside(struct wf_ints, MPI_Count n, MPI_Count low,
+                         MPI_Count high);
+/* Index of the first handle that is no request and not MPI_REQUEST_NULL. */
+int wf_api_no_request(int n, const MPI_Request *);
+/* Index of the first handle that is no datatype, or, when counts are given
+ * (base not NULL), no committed one while its count is not 0; else -1. */
+MPI_Count wf_api_no_type(MPI_Count n, const MPI_Datatype *, struct wf_ints);
+
+/* Index of the first rank outside 0..size-1 (MPI_PROC_NULL if null_ok); -1. */
+MPI_Count wf_api_not_member(const int *ranks, int n, int size, bool null_ok);
+
+/* ---- failures ----------------------------------------------------------- */
+
+WF_COLD int wf_bad_phase(const char *fn);
+WF_COLD int wf_bad_restart(const char *fn);
+WF_COLD int wf_bad_handle(struct wf_instance *, struct wf_comm *,
+                          const char *fn, const char *param,
+                          const void *handle, enum wf_kind);
+WF_COLD int wf_bad_committed(struct wf_instance *, struct wf_comm *,
+                             const char *fn, const char *param, MPI_Datatype);
+/* A count of an int function that has a _c twin, and any other number that
+ * must not be negative. */
+WF_COLD int wf_bad_count(struct wf_instance *, struct wf_comm *, const char *fn,
+                         const char *param, MPI_Count value);
+WF_COLD int wf_bad_number(struct wf_instance *, struct wf_comm *,
+                          const char *fn, const char *param, MPI_Count value,
+                          int mpi_class);
+WF_COLD int wf_bad_rank(struct wf_instance *, struct wf_comm *, const char *fn,
+                        const char *param, int value, const char *others);
+WF_COLD int wf_bad_leader(struct wf_instance *, struct wf_comm *,
+                          const char *fn, int value, struct wf_comm *peer);
+WF_COLD int wf_bad_root(struct wf_instance *, struct wf_comm *, const char *fn,
+                        int value);
+WF_COLD int wf_bad_tag(struct wf_instance *, struct wf_comm *, const char *fn,
+                       const char *param, int value);
+WF_COLD int wf_bad_color(struct wf_instance *, struct wf_comm *, const char *fn,
+                         int value);
+WF_COLD int wf_bad_pointer(struct wf_instance *, struct wf_comm *,
+                           const char *fn, const char *param);
+WF_COLD int wf_bad_buffer(struct wf_instance *, struct wf_comm *,
+                          const char *fn, const char *param, const void *buf,
+                          MPI_Count count);
+/* MPI_IN_PLACE where this process may not give it. */
+WF_COLD int wf_bad_place(struct wf_instance *, struct wf_comm *, const char *fn,
+                         const char *param);
+/* Element i of an array of counts, sizes or ranks; high < low: no maximum. */
+struct wf_bad_element {
+    const char *param;
+    MPI_Count index;
+    MPI_Count value, low, high;
+    int mpi_class;
+};
+WF_COLD int wf_bad_element(struct wf_instance *, struct wf_comm *,
+                           const char *fn, const struct wf_bad_element *);
+WF_COLD int wf_bad_handle_at(struct wf_instance *, struct wf_comm *,
+                             const char *fn, const char *param, MPI_Count index,
+                             const void *handle);
+WF_COLD int wf_bad_narrow(struct wf_instance *, struct wf_comm *,
+                          const char *fn, const char *param, MPI_Count value);
+
+#endif

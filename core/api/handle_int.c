@@ -1,0 +1,116 @@
+/* The table behind MPI_X_toint and MPI_X_fromint.
+ *
+ *   handles[n]  address of integer FIRST + n, in the order of asking
+ *   slots[]     open hash from address to n + 1; at most half full
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "api/handle_int.h"
+
+#include <stdlib.h>
+
+#include "api/check.h"
+
+enum { FIRST = WF_PREDEFINED_MAX + 1, SLOTS_MIN = 64 };
+
+struct wf_handle_ints {
+    size_t count, slot_count; /* slot_count: a power of two, 2 * capacity */
+    const void **handles;
+    uint32_t *slots;
+};
+
+static size_t slot_of(const struct wf_handle_ints *t, const void *handle)
+{
+    size_t mask = t->slot_count - 1;
+    size_t i = (size_t)(((uint64_t)(uintptr_t)handle >> 3) *
+                        UINT64_C(0x9e3779b97f4a7c15) >> 20) & mask;
+    while (t->slots[i] && t->handles[t->slots[i] - 1] != handle)
+        i = (i + 1) & mask;
+    return i;
+}
+
+/* Room for one more; false: out of memory, the table is as it was. */
+static bool grow(struct wf_handle_ints *t)
+{
+    if (t->count < t->slot_count / 2)
+        return true;
+    size_t n = t->slot_count ? t->slot_count * 2 : SLOTS_MIN;
+    const void **handles = realloc(t->handles, n / 2 * sizeof(*handles));
+    if (!handles)
+        return false;
+    t->handles = handles;
+    uint32_t *slots = calloc(n, sizeof(*slots));
+    if (!slots)
+        return false;
+    free(t->slots);
+    t->slots = slots;
+    t->slot_count = n;
+    for (size_t i = 0; i < t->count; i++)
+        slots[slot_of(t, handles[i])] = (uint32_t)i + 1;
+    return true;
+}
+
+/* The integer of an address, given out now if need be; -1: out of memory. */
+static int number(struct wf_instance *wf, const void *handle)
+{
+    if (!wf->handle_ints)
+        wf->handle_ints = calloc(1, sizeof(*wf->handle_ints));
+    struct wf_handle_ints *t = wf->handle_ints;
+    if (!t || !grow(t) || t->count >= INT_MAX - FIRST)
+        return -1;
+    size_t i = slot_of(t, handle);
+    if (!t->slots[i]) {
+        t->handles[t->count] = handle;
+        t->slots[i] = (uint32_t)++t->count;
+    }
+    return FIRST + (int)t->slots[i] - 1;
+}
+
+int wf_handle_toint(const char *fn, const void *handle)
+{
+    if ((uintptr_t)handle <= WF_PREDEFINED_MAX)
+        return (int)(uintptr_t)handle;
+    struct wf_instance *wf = wf_current();
+    if (!wf) {
+        wf_bad_phase(fn);
+        return 0;
+    }
+    wf_cs_enter(&wf->api);
+    int value = number(wf, handle);
+    wf_cs_leave(&wf->api);
+    if (value < 0) {
+        wf_raise(wf, NULL, fn,
+                 wf_error(MPI_ERR_NO_MEM, "no memory to number the handle"));
+        return 0;
+    }
+    return value;
+}
+
+void *wf_handle_fromint(const char *fn, int value)
+{
+    if (value >= 0 && value < FIRST)
+        return (void *)(uintptr_t)value;
+    struct wf_instance *wf = wf_current();
+    if (!wf) {
+        wf_bad_phase(fn);
+        return NULL;
+    }
+    const void *handle = NULL;
+    wf_cs_enter(&wf->api);
+    struct wf_handle_ints *t = wf->handle_ints;
+    if (t && value >= FIRST && (size_t)(value - FIRST) < t->count)
+        handle = t->handles[value - FIRST];
+    wf_cs_leave(&wf->api);
+    return (void *)handle;
+}
+
+void wf_handle_ints_free(struct wf_instance *wf)
+{
+    struct wf_handle_ints *t = wf->handle_ints;
+    wf->handle_ints = NULL;
+    if (t) {
+        free(t->handles);
+        free(t->slots);
+        free(t);
+    }
+}

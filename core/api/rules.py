@@ -1,0 +1,130 @@
+"""What the tables of the standard do not say, as data: which functions may be
+called when, which arguments are optional, which arrays have which length.
+Families are named as in wf_mpi_<family>.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+# May be called before MPI_Init and after MPI_Finalize (MPI-5.0 s11.4.1,
+# s11.6): the instance may be absent.
+EARLY = set("""
+info_create info_create_env info_set info_delete info_get info_get_valuelen
+info_get_string info_get_nkeys info_get_nthkey info_dup info_free
+error_class error_string
+add_error_class add_error_code add_error_string
+remove_error_class remove_error_code remove_error_string
+comm_create_errhandler file_create_errhandler session_create_errhandler
+win_create_errhandler errhandler_free
+session_init abi_get_info abi_get_version abi_get_fortran_info
+abi_set_fortran_info abi_get_fortran_booleans abi_set_fortran_booleans
+get_library_version get_version initialized finalized pcontrol
+""".split())
+
+INITIAL = {"init", "init_thread"}
+FINAL = {"finalize"}
+
+# Short-message paths: the API section is entered inline.
+HOT = set("""
+send recv isend irecv sendrecv wait test waitall waitany testall testany
+iprobe start
+""".split())
+
+# Receives and probes that accept MPI_ANY_SOURCE and MPI_ANY_TAG.
+WILDCARD = set("""
+recv irecv recv_init probe iprobe mprobe improbe
+sendrecv sendrecv_replace isendrecv isendrecv_replace
+""".split())
+
+# MPI_INFO_NULL is no argument for functions about the info object itself.
+INFO_NEEDED = set("""
+info_set info_delete info_get info_get_valuelen info_get_string
+info_get_nkeys info_get_nthkey info_dup
+""".split())
+
+# MPI_REQUEST_NULL is no argument: MPI-5.0 s3.7.3 (free), s3.8.4 (cancel),
+# s3.9 (start), s13.2 (generalized).
+REQUEST_NEEDED = set("""
+request_free cancel start grequest_complete parrived pready pready_list
+pready_range
+""".split())
+
+# Handles passed by pointer and read: direction "inout", and these.
+READ_HANDLES = {("cancel", "request")}
+
+# The null handle is an argument like any other: it has a name (MPI-5.0 s7.8).
+NULL_NAMED = {"comm_get_name": "MPI_COMM_NULL",
+              "type_get_name": "MPI_DATATYPE_NULL"}
+
+# The only buffers that may be MPI_IN_PLACE (MPI-5.0 s6.2.3), by operation.
+IN_PLACE = dict.fromkeys("""
+allgather allgatherv alltoall alltoallv alltoallw allreduce reduce_scatter
+reduce_scatter_block scan exscan gather gatherv reduce
+""".split(), "sendbuf") | {"scatter": "recvbuf", "scatterv": "recvbuf"}
+
+# Rooted collectives: arguments of the processes that are not the root.
+ROOTED = {
+    "bcast": [],
+    "gather": ["sendbuf", "sendcount", "sendtype"],
+    "gatherv": ["sendbuf", "sendcount", "sendtype"],
+    "scatter": ["recvbuf", "recvcount", "recvtype"],
+    "scatterv": ["recvbuf", "recvcount", "recvtype"],
+    "reduce": ["sendbuf"],
+}
+
+# Collectives whose count arrays have an entry per rank that can be addressed.
+PER_RANK = {"gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw"}
+
+# Lengths of arrays that are not the nearest length before them; None: the
+# length is known only to the core function.
+LENGTHS = {
+    ("type_get_contents", "array_of_integers"): "max_integers",
+    ("type_get_contents", "array_of_addresses"): "max_addresses",
+    ("type_get_contents", "array_of_datatypes"): "max_datatypes",
+    ("type_get_contents_c", "array_of_integers"): "max_integers",
+    ("type_get_contents_c", "array_of_addresses"): "max_addresses",
+    ("type_get_contents_c", "array_of_large_counts"): "max_large_counts",
+    ("type_get_contents_c", "array_of_datatypes"): "max_datatypes",
+    ("comm_spawn_multiple", "array_of_errcodes"): None,
+    ("dist_graph_create", "destinations"): None,
+    ("graph_create", "edges"): None,
+    ("graph_map", "edges"): None,
+    ("graph_get", "indx"): "maxindex",
+    ("graph_get", "edges"): "maxedges",
+}
+
+# An int function whose result does not fit answers MPI_UNDEFINED (MPI-5.0
+# s3.2.5, s3.6, s5.1.5 to s5.1.8); all others fail: MPI_ERR_VALUE_TOO_LARGE.
+UNDEFINED_IF_LARGE = set("""
+get_count get_elements type_size type_get_extent type_get_true_extent
+buffer_detach comm_detach_buffer session_detach_buffer
+""".split())
+
+# Constructors whose envelope differs for the large-count form (MPI-5.0
+# s5.1.13): the core function reads wf->large_call.
+LARGE_CALLS = set("""
+type_contiguous type_vector type_create_hvector type_indexed
+type_create_hindexed type_create_indexed_block type_create_hindexed_block
+type_create_struct type_create_subarray type_create_darray type_create_resized
+""".split())
+
+# (family, pointer): may be NULL when this holds.
+NULLABLE = {("info_get_string", "value"): "*buflen == 0"}
+
+# A user function that must not be NULL.
+FUNCTION_NEEDED = {"op_create", "comm_create_errhandler",
+                   "file_create_errhandler", "win_create_errhandler",
+                   "session_create_errhandler"}
+
+# Conversions between handles and integers, by kind of object that exists.
+INTEGER_HANDLES = {
+    "comm": "MPI_Comm", "errhandler": "MPI_Errhandler", "group": "MPI_Group",
+    "info": "MPI_Info", "message": "MPI_Message", "op": "MPI_Op",
+    "request": "MPI_Request", "type": "MPI_Datatype",
+}
+
+
+def operation(family):
+    """The collective operation of a family: igather_init -> gather."""
+    name = family.removesuffix("_init")
+    if name.startswith("i") and name[1:] in (ROOTED | IN_PLACE):
+        name = name[1:]
+    return name

@@ -1,0 +1,337 @@
+/* The job key handshake: mutual challenge and response.
+ *
+ * DESIGN  Three messages of 64 bytes; a head of 32 bytes, then an HMAC-SHA-256
+ * with the job key over everything said so far, the role, and the job's name.
+ *
+ *   dialler                                         listener
+ *   hello   head(nonce A), MAC(1 job hello)      -->
+ *           <--  answer  head(nonce B), MAC(2 job hello answer)
+ *   proof   head(zero),    MAC(3 job hello answer proof)  -->
+ *
+ *   head  0 "WFTA"  4 version  5 step  6 byte order  7 word size
+ *         8 my loc_id  12 your loc_id  16 nonce (16 bytes)
+ *
+ * The MAC of the hello proves nothing about freshness (it can be replayed) but
+ * lets the listener turn away everyone without the key before it keeps any
+ * state; the answer proves the listener, the proof the dialler. The step in
+ * the MAC input keeps a message from being reflected. A listener never sends
+ * more bytes than it received.
+ *
+ * A refusal is a head with step 0xff and a reason in byte 6, unauthenticated:
+ * it may shorten a wait and choose the words of an error, nothing more.
+ *
+ * Byte order and word size are carried so that both sides can say what they
+ * are; the wire itself is the same on every machine, so they need not agree.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "boot/auth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "adi/endpoint.h"
+#include "boot/vendor.h"
+#include "instance.h"
+
+enum {
+    AUTH_VERSION = 1,
+    HEAD = 32,
+    MAC = 32,
+    NONCE = 16,
+    JOB_MAX = 64,
+    TRANSCRIPT_MAX = 8 + JOB_MAX + 3 * HEAD
+};
+
+enum auth_at {
+    AT_MAGIC = 0,
+    AT_VERSION = 4,
+    AT_STEP = 5,
+    AT_ORDER = 6,
+    AT_REASON = 6,
+    AT_WORD = 7,
+    AT_FROM = 8,
+    AT_TO = 12,
+    AT_NONCE = 16
+};
+
+enum auth_wire_step {
+    STEP_HELLO = 1,
+    STEP_ANSWER = 2,
+    STEP_PROOF = 3,
+    STEP_REFUSED = 0xff
+};
+
+struct wf_auth_key {
+    unsigned char secret[WF_AUTH_KEY_BYTES];
+    unsigned char job[JOB_MAX]; /* zero padded */
+};
+
+struct weft_auth {
+    uint8_t expects; /* STEP_ANSWER (dialler) or STEP_PROOF (listener) */
+    uint32_t peer;
+    unsigned char hello[HEAD], answer[HEAD];
+};
+
+static const unsigned char magic[4] = {'W', 'F', 'T', 'A'};
+
+static int random_bytes(void *buf, size_t n)
+{
+    unsigned char *at = buf;
+    while (n > 0) {
+        ssize_t got = getrandom(at, n, 0);
+        if (got < 0 && errno != EINTR)
+            return WEFT_ESYS;
+        if (got > 0) {
+            at += got;
+            n -= (size_t)got;
+        }
+    }
+    return WEFT_OK;
+}
+
+int wf_auth_key_generate(unsigned char bytes[WF_AUTH_KEY_BYTES])
+{
+    return random_bytes(bytes, WF_AUTH_KEY_BYTES);
+}
+
+/* One page of its own, so that it can be left out of core dumps. */
+int wf_auth_key_create(const void *bytes, size_t n, const char *job,
+                       struct wf_auth_key **out)
+{
+    static const unsigned char purpose[MAC] = "weft job key 1";
+    struct wf_auth_key *key;
+
+    if (n == 0)
+        return WEFT_EINVAL;
+    key = mmap(NULL, sizeof *key, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (key == MAP_FAILED)
+        return WEFT_ENOMEM;
+    /* best effort: neither is needed for correctness */
+    (void)madvise(key, sizeof *key, MADV_DONTDUMP);
+    (void)mlock(key, sizeof *key);
+    wf_vendor_crypto_auth_hmacsha256(key->secret, bytes, n, purpose);
+    if (job)
+        memcpy(key->job, job, strnlen(job, JOB_MAX));
+    *out = key;
+    return WEFT_OK;
+}
+
+void wf_auth_key_free(struct wf_auth_key *key)
+{
+    if (!key)
+        return;
+    explicit_bzero(key, sizeof *key);
+    munmap(key, sizeof *key);
+}
+
+static void put32(unsigned char *p, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        p[i] = (unsigned char)(v >> 8 * i);
+}
+
+static uint32_t get32(const unsigned char *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+           (uint32_t)p[3] << 24;
+}
+
+static int put_head(unsigned char *head, uint8_t step, uint32_t from,
+                    uint32_t to)
+{
+    static const uint16_t probe = 1;
+    memset(head, 0, HEAD);
+    memcpy(head, magic, sizeof magic);
+    head[AT_VERSION] = AUTH_VERSION;
+    head[AT_STEP] = step;
+    head[AT_ORDER] = *(const unsigned char *)&probe ? 1 : 2;
+    head[AT_WORD] = sizeof(void *);
+    put32(head + AT_FROM, from);
+    put32(head + AT_TO, to);
+    if (step == STEP_PROOF)
+        return WEFT_OK; /* both nonces are in the transcript already */
+    return random_bytes(head + AT_NONCE, NONCE);
+}
+
+/* The MAC over step, job and the heads said so far; unused heads are NULL. */
+static void mac(const struct wf_auth_key *key, uint8_t step,
+                const unsigned char *const heads[3], unsigned char out[MAC])
+{
+    unsigned char text[TRANSCRIPT_MAX] = "weft";
+    size_t n = 8;
+
+    text[4] = AUTH_VERSION;
+    text[5] = step;
+    memcpy(text + n, key->job, JOB_MAX);
+    n += JOB_MAX;
+    for (int i = 0; i < 3 && heads[i]; i++, n += HEAD)
+        memcpy(text + n, heads[i], HEAD);
+    wf_vendor_crypto_auth_hmacsha256(out, text, n, key->secret);
+}
+
+/* Complete a message: the MAC after its head. */
+static void seal(const struct wf_auth_key *key, const weft_auth *a,
+                 unsigned char *msg, size_t *len)
+{
+    uint8_t step = msg[AT_STEP];
+    const unsigned char *heads[3] = {a->hello, a->answer, NULL};
+
+    heads[step - STEP_HELLO] = msg;
+    for (int i = step; i < 3; i++)
+        heads[i] = NULL;
+    mac(key, step, heads, msg + HEAD);
+    *len = WEFT_AUTH_MSG;
+}
+
+static bool sealed(const struct wf_auth_key *key, const weft_auth *a,
+                   const unsigned char *msg)
+{
+    unsigned char copy[WEFT_AUTH_MSG];
+    size_t n;
+    memcpy(copy, msg, HEAD);
+    seal(key, a, copy, &n);
+    return wf_vendor_crypto_verify_32(copy + HEAD, msg + HEAD) == 0;
+}
+
+static int refuse(int why, unsigned char *out, size_t *out_len)
+{
+    memset(out, 0, WEFT_AUTH_MSG);
+    memcpy(out, magic, sizeof magic);
+    out[AT_VERSION] = AUTH_VERSION;
+    out[AT_STEP] = STEP_REFUSED;
+    out[AT_REASON] = (unsigned char)-why;
+    *out_len = WEFT_AUTH_MSG;
+    return why;
+}
+
+/* What every message must be, before its MAC is looked at. */
+static int check_head(const unsigned char *in, uint8_t step, unsigned char *out,
+                      size_t *out_len)
+{
+    if (memcmp(in, magic, sizeof magic) != 0)
+        return WEFT_EPROTO; /* not one of us: no answer */
+    if (in[AT_STEP] == STEP_REFUSED) {
+        int why = -(int)in[AT_REASON];
+        return why == WEFT_EAUTH || why == WEFT_EUNREACH ? why : WEFT_EPROTO;
+    }
+    if (in[AT_VERSION] != AUTH_VERSION || in[AT_STEP] != step ||
+        in[AT_ORDER] < 1 || in[AT_ORDER] > 2)
+        return refuse(WEFT_EPROTO, out, out_len);
+    return WEFT_OK;
+}
+
+static int dial(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
+                unsigned char *out, size_t *out_len)
+{
+    if (put_head(out, STEP_HELLO, self, a->peer) < 0)
+        return WEFT_ESYS;
+    memcpy(a->hello, out, HEAD);
+    a->expects = STEP_ANSWER;
+    seal(key, a, out, out_len);
+    return WEFT_EAGAIN;
+}
+
+static int on_hello(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
+                    const unsigned char *in, unsigned char *out,
+                    size_t *out_len)
+{
+    int rc = check_head(in, STEP_HELLO, out, out_len);
+    if (rc < 0)
+        return rc;
+    if (!sealed(key, a, in))
+        return refuse(WEFT_EAUTH, out, out_len);
+    a->peer = get32(in + AT_FROM);
+    if (get32(in + AT_TO) != self || a->peer == self)
+        return refuse(WEFT_EUNREACH, out, out_len);
+    memcpy(a->hello, in, HEAD);
+    if (put_head(out, STEP_ANSWER, self, a->peer) < 0)
+        return WEFT_ESYS;
+    memcpy(a->answer, out, HEAD);
+    a->expects = STEP_PROOF;
+    seal(key, a, out, out_len);
+    return WEFT_EAGAIN;
+}
+
+static int on_answer(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
+                     const unsigned char *in, unsigned char *out,
+                     size_t *out_len)
+{
+    int rc = check_head(in, STEP_ANSWER, out, out_len);
+    if (rc < 0)
+        return rc;
+    if (!sealed(key, a, in))
+        return refuse(WEFT_EAUTH, out, out_len);
+    if (get32(in + AT_FROM) != a->peer || get32(in + AT_TO) != self)
+        return refuse(WEFT_EUNREACH, out, out_len);
+    memcpy(a->answer, in, HEAD);
+    put_head(out, STEP_PROOF, self, a->peer);
+    seal(key, a, out, out_len);
+    return WEFT_OK;
+}
+
+static int on_proof(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
+                    const unsigned char *in, unsigned char *out,
+                    size_t *out_len)
+{
+    int rc = check_head(in, STEP_PROOF, out, out_len);
+    if (rc < 0)
+        return rc;
+    if (!sealed(key, a, in) || get32(in + AT_FROM) != a->peer ||
+        get32(in + AT_TO) != self)
+        return refuse(WEFT_EAUTH, out, out_len);
+    return WEFT_OK;
+}
+
+static void forget(weft_auth **auth)
+{
+    if (*auth)
+        explicit_bzero(*auth, sizeof **auth);
+    free(*auth);
+    *auth = NULL;
+}
+
+int wf_auth_advance(const struct wf_auth_key *key, uint32_t self,
+                    weft_auth **auth, const void *in, size_t in_len, void *out,
+                    size_t *out_len, uint32_t *loc_id)
+{
+    weft_auth *a = *auth;
+    int rc;
+
+    if (!out) { /* the connection died midway */
+        forget(auth);
+        return WEFT_OK;
+    }
+    *out_len = 0;
+    if (!a && !(a = *auth = calloc(1, sizeof *a)))
+        return WEFT_ENOMEM;
+    if (!key) {
+        rc = WEFT_EAUTH;
+    } else if (!in && a->expects == 0) {
+        a->peer = *loc_id;
+        rc = dial(key, self, a, out, out_len);
+    } else if (!in || in_len != WEFT_AUTH_MSG) {
+        rc = WEFT_EPROTO;
+    } else if (a->expects == 0) {
+        rc = on_hello(key, self, a, in, out, out_len);
+    } else if (a->expects == STEP_ANSWER) {
+        rc = on_answer(key, self, a, in, out, out_len);
+    } else {
+        rc = on_proof(key, self, a, in, out, out_len);
+    }
+    if (rc == WEFT_OK)
+        *loc_id = a->peer;
+    if (rc != WEFT_EAGAIN)
+        forget(auth);
+    return rc;
+}
+
+int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
+                 size_t in_len, void *out, size_t *out_len, uint32_t *loc_id)
+{
+    return wf_auth_advance(core->wf->key, core->wf->rank, auth, in, in_len, out,
+                           out_len, loc_id);
+}

@@ -1,0 +1,38 @@
+/* The job key, and the handshake by which two processes of a job recognise
+ * each other before any other byte between them is interpreted.
+ *
+ * The contract of the handshake is at weft_host.auth_step; the messages are
+ * described in auth.c.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_AUTH_H
+#define WF_AUTH_H
+
+#include "base.h"
+
+struct wf_auth_key;
+
+enum { WF_AUTH_KEY_BYTES = 32 };
+
+/* Fresh random key bytes for a new job. WEFT_ESYS: no randomness. */
+int wf_auth_key_generate(unsigned char bytes[WF_AUTH_KEY_BYTES]);
+
+/* A key from secret bytes of any length >= 1 (WEFT_EINVAL when n is 0) and the
+ * name of the job, which both sides must agree on. The memory is kept out of
+ * core dumps as far as the system allows, and cleared by free. */
+int wf_auth_key_create(const void *bytes, size_t n, const char *job,
+                       struct wf_auth_key **out);
+void wf_auth_key_free(struct wf_auth_key *);
+
+/* weft_host.auth_step for the process that owns this endpoint. */
+int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
+                 size_t in_len, void *out, size_t *out_len, uint32_t *loc_id);
+
+/* The same for unit tests and for handshakes that belong to no endpoint:
+ * explicit key and own rank. */
+int wf_auth_advance(const struct wf_auth_key *, uint32_t self, weft_auth **,
+                    const void *in, size_t in_len, void *out, size_t *out_len,
+                    uint32_t *loc_id);
+
+#endif

@@ -1,0 +1,103 @@
+/* Choosing a bootstrap provider.
+ *
+ * The launcher decides first (PMI_FD, PMI_PORT), then the configuration and
+ * WEFT_RANK/WEFT_SIZE, and what remains is a process on its own. A process
+ * that is one of several under a launcher which speaks something else is
+ * refused: N programs that each believe to be rank 0 of 1 look like a run and
+ * are none.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "boot/providers.h"
+#include "route/config.h"
+
+long wf_boot_env_number(const char *name)
+{
+    const char *text = getenv(name);
+    char *end;
+    if (!text || !*text)
+        return -1;
+    errno = 0;
+    long n = strtol(text, &end, 10);
+    return errno || *end || n < 0 || n > INT32_MAX ? -2 : n;
+}
+
+void wf_boot_complain(const struct wf_boot *boot, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    fprintf(stderr, "weft: [%u] %s\n", boot->rank, text);
+}
+
+void wf_boot_unique_name(char out[64], const char *prefix)
+{
+    uint64_t r = 0;
+    if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != (ssize_t)sizeof(r)) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        r = (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec;
+    }
+    snprintf(out, 64, "%s-%ld-%016llx", prefix, (long)getpid(),
+             (unsigned long long)r);
+}
+
+uint32_t wf_boot_planned(void)
+{
+    long n = wf_boot_env_number("PMI_SIZE");
+    if (n < 0)
+        n = wf_boot_env_number("WEFT_SIZE");
+    return n > 0 ? (uint32_t)n : 0;
+}
+
+static int has_pmi(void)
+{
+    return getenv("PMI_FD") != NULL || getenv("PMI_PORT") != NULL;
+}
+
+static int open_auto(const struct wf_config *config, struct wf_boot **out,
+                     char *err, size_t err_len)
+{
+    if (has_pmi()) {
+        int pmi = wf_boot_pmi1_open(out, err, err_len);
+        /* A program started by the only rank of a job, with the descriptor
+         * already taken or closed, runs alone and misleads nobody. */
+        if (pmi == WEFT_EUNREACH && wf_boot_env_number("PMI_SIZE") == 1)
+            return wf_boot_singleton_open(out, err, err_len);
+        return pmi;
+    }
+    if (getenv("WEFT_RANK") || getenv("WEFT_SIZE"))
+        return wf_boot_static_open(config, out, err, err_len);
+    int rc = wf_boot_foreign(err, err_len);
+    return rc ? rc : wf_boot_singleton_open(out, err, err_len);
+}
+
+int wf_boot_open(const struct wf_config *config, struct wf_boot **out,
+                 char *err, size_t err_len)
+{
+    int mode = config ? wf_config_core(config)->bootstrap : WF_BOOT_AUTO;
+    switch (mode) {
+    case WF_BOOT_STATIC:
+        return wf_boot_static_open(config, out, err, err_len);
+    case WF_BOOT_SINGLE:
+        return wf_boot_singleton_open(out, err, err_len);
+    case WF_BOOT_PMI:
+        if (has_pmi())
+            return wf_boot_pmi1_open(out, err, err_len);
+        snprintf(err, err_len,
+                 "core.bootstrap is pmi, but neither PMI_FD nor PMI_PORT is "
+                 "set: start the program with mpirun, or set it to auto");
+        return WEFT_EINVAL;
+    default:
+        return open_auto(config, out, err, err_len);
+    }
+}

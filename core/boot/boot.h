@@ -1,0 +1,80 @@
+/* Bootstrap: who am I, how many are we, and a key-value space that all
+ * processes of the job share until they can talk by themselves.
+ *
+ *   open -> put* -> fence -> get* ... -> finalize -> close
+ *
+ * Providers: pmi1 (mpirun, Hydra), static (addresses in mpi.ini), singleton.
+ * wf_boot_open picks one: PMI_FD or PMI_PORT in the environment -> pmi1;
+ * [core] bootstrap = static, or WEFT_RANK/WEFT_SIZE -> static; else singleton.
+ * Only core/boot reads launcher variables.
+ *
+ * ERRORS  negative WEFT_E*; the cause is written into err by open, and logged
+ * by the other calls.
+ * THREADS calls are never concurrent.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_BOOT_H
+#define WF_BOOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct wf_boot;
+struct wf_config;
+
+struct wf_boot_ops {
+    const char *name; /* "pmi1", "static", "singleton" */
+    /* Publish bytes under a key of [a-zA-Z0-9._-]; visible after fence. The
+     * provider cuts and encodes what its launcher limits. */
+    int (*put)(struct wf_boot *, const char *key, const void *value, size_t n);
+    /* Bytes under a key, malloc'ed into *value. WEFT_EUNREACH: no such key. */
+    int (*get)(struct wf_boot *, const char *key, void **value, size_t *n);
+    /* The fence in two halves, so that the process can serve its peers while
+     * it waits: start says that this process is there; *fd becomes readable
+     * when everybody is (-1: no need to wait). end waits for the rest. */
+    int (*fence_start)(struct wf_boot *, int *fd);
+    int (*fence_end)(struct wf_boot *);
+    /* Ask the launcher to end the whole job with this exit code. Returns; the
+     * caller then ends its own process. */
+    void (*abort)(struct wf_boot *, int code, const char *message);
+    /* Tell the launcher that this process ends in good order. */
+    int (*finalize)(struct wf_boot *);
+    void (*close)(struct wf_boot *);
+};
+
+struct wf_boot {
+    const struct wf_boot_ops *ops;
+    uint32_t rank, size;
+    int appnum;             /* of an MPMD launch, or -1 */
+    uint32_t universe_size; /* 0: unknown */
+    /* Node index of each rank as the launcher maps them (from
+     * PMI_process_mapping or [rank]/[host] sections), or NULL if unknown. */
+    uint32_t *node_of;
+    uint32_t node_count; /* 0: unknown */
+    /* The launcher says every process runs on this machine (key weft.hosts=1,
+     * or one node in the mapping). mpirun --nodes N keeps it true. */
+    int one_host;
+    char job[64]; /* name of the job, unique among jobs of these machines */
+};
+
+static inline int wf_boot_fence(struct wf_boot *b)
+{
+    int fd, r = b->ops->fence_start(b, &fd);
+
+    return r < 0 ? r : b->ops->fence_end(b);
+}
+
+/* Which provider, and open it. err holds a sentence on failure. */
+int wf_boot_open(const struct wf_config *, struct wf_boot **, char *err,
+                 size_t err_len);
+
+/* How many processes the launcher says it starts, before there is a boot;
+ * 0: nobody says. */
+uint32_t wf_boot_planned(void);
+
+/* size boots in one process over one key-value space in memory, for tests,
+ * simulation and ranks as threads. fence returns at once: the caller lets all
+ * put before any gets. Each is closed by its own close. 0 or WEFT_ENOMEM. */
+int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);
+
+#endif

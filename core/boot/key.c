@@ -1,0 +1,92 @@
+/* The job key: given by the configuration, by the launcher, or made here.
+ *
+ * Under a launcher that knows nothing of keys (Hydra), rank 0 makes one and
+ * passes it through the launcher's key-value space, which is as private as the
+ * launcher is.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "boot/key.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "boot/auth.h"
+#include "boot/vendor.h"
+#include "instance.h"
+
+enum { KEY_FILE_MAX = 4096 };
+
+static int use(struct wf_instance *wf, const void *bytes, size_t n)
+{
+    return wf_auth_key_create(bytes, n, wf->boot->job, &wf->key);
+}
+
+/* Printed here: WEFT_EINVAL says that the configuration's errors were shown. */
+static int bad_file(const char *file, const char *why)
+{
+    wf_error(MPI_ERR_OTHER, "core.job_key_file: %s: %s", file, why);
+    fprintf(stderr, "%s\n", wf_error_last()->text);
+    return WEFT_EINVAL;
+}
+
+static int from_file(struct wf_instance *wf, const char *file)
+{
+    unsigned char bytes[KEY_FILE_MAX];
+    struct stat st;
+    int fd = open(file, O_RDONLY | O_CLOEXEC), r;
+    ssize_t n;
+
+    if (fd < 0)
+        return bad_file(file, strerror(errno));
+    r = fstat(fd, &st);
+    n = read(fd, bytes, sizeof bytes);
+    close(fd);
+    if (r != 0 || n <= 0)
+        return bad_file(file, n == 0 ? "the file is empty" : strerror(errno));
+    if (st.st_mode & (S_IRWXG | S_IRWXO))
+        return bad_file(file, "others may read it; chmod 600");
+    r = use(wf, bytes, (size_t)n);
+    wf_vendor_sodium_memzero(bytes, sizeof bytes);
+    return r;
+}
+
+static int make(struct wf_instance *wf)
+{
+    unsigned char bytes[WF_AUTH_KEY_BYTES];
+    int r = wf_auth_key_generate(bytes);
+
+    if (r == 0 && wf->nprocs > 1)
+        r = wf->boot->ops->put(wf->boot, "weft.key", bytes, sizeof bytes);
+    if (r == 0)
+        r = use(wf, bytes, sizeof bytes);
+    wf_vendor_sodium_memzero(bytes, sizeof bytes);
+    return r;
+}
+
+int wf_key_find(struct wf_instance *wf)
+{
+    const struct wf_core_options *o = wf->options;
+    void *bytes = NULL;
+    size_t n = 0;
+    int r;
+
+    if (o->job_key && *o->job_key)
+        return use(wf, o->job_key, strlen(o->job_key));
+    if (o->job_key_file && *o->job_key_file)
+        return from_file(wf, o->job_key_file);
+    r = wf->boot->ops->get(wf->boot, "weft.key", &bytes, &n);
+    if (r == 0) {
+        r = use(wf, bytes, n);
+        wf_vendor_sodium_memzero(bytes, n);
+        free(bytes);
+        return r;
+    }
+    if (r != WEFT_EUNREACH)
+        return r;
+    return wf->rank == 0 ? make(wf) : 0;
+}

@@ -1,0 +1,25 @@
+/* The client's end of the PMI-1 connection: whole lines, blocking.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_PMI_CHANNEL_H
+#define WF_PMI_CHANNEL_H
+
+#include <stddef.h>
+
+struct wf_pmi_channel {
+    int fd;
+    char *in;              /* bytes received */
+    size_t have, room;     /* filled and allocated bytes of in */
+    size_t line;           /* bytes of the line handed out last, or 0 */
+};
+
+/* PMI_FD, or else PMI_PORT=host:port; err holds a sentence on failure. */
+int wf_pmi_channel_open(struct wf_pmi_channel *, char *err, size_t err_len);
+/* Send bytes that end with a newline. 0, WEFT_EPEER or WEFT_ESYS. */
+int wf_pmi_channel_send(struct wf_pmi_channel *, const char *text, size_t n);
+/* The next line, NUL-terminated without its newline, valid until the next
+ * call. 0, WEFT_EPEER (closed), WEFT_EPROTO (no end of line in sight). */
+int wf_pmi_channel_line(struct wf_pmi_channel *, char **line);
+void wf_pmi_channel_close(struct wf_pmi_channel *);
+
+#endif

@@ -1,0 +1,182 @@
+/* Static bootstrap: ranks and addresses stand in mpi.ini, nobody launches.
+ *
+ *   rank  WEFT_RANK, or the one [rank] whose host is this machine's name
+ *   size  WEFT_SIZE, or as many ranks as mpi.ini gives a host
+ *
+ * There is no key-value space: put forgets, get answers WEFT_EUNREACH, and the
+ * core takes peers' addresses from the configuration instead.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base.h"
+#include "boot/providers.h"
+#include "route/config.h"
+
+enum { STATIC_RANKS_MAX = 1 << 20 };
+
+static int static_put(struct wf_boot *boot, const char *key, const void *value,
+                      size_t n)
+{
+    return 0;
+}
+
+static int static_get(struct wf_boot *boot, const char *key, void **value,
+                      size_t *n)
+{
+    return WEFT_EUNREACH;
+}
+
+static int static_fence_start(struct wf_boot *boot, int *fd)
+{
+    *fd = -1;
+    return 0;
+}
+
+static int nothing(struct wf_boot *boot)
+{
+    return 0;
+}
+
+static void static_abort(struct wf_boot *boot, int code, const char *message)
+{
+    /* No launcher: peers learn of it when their connections break. */
+}
+
+static void static_close(struct wf_boot *boot)
+{
+    free(boot->node_of);
+    free(boot);
+}
+
+static const struct wf_boot_ops static_ops = {
+    "static", static_put,   static_get, static_fence_start,
+    nothing,  static_abort, nothing,    static_close};
+
+static const char *host_of(const struct wf_config *config, uint32_t rank)
+{
+    return config ? wf_config_host(config, rank) : NULL;
+}
+
+static int find_size(const struct wf_config *config, long *size, char *err,
+                     size_t err_len)
+{
+    long n = wf_boot_env_number("WEFT_SIZE");
+    if (n == -1) {
+        n = 0;
+        while (n < STATIC_RANKS_MAX && host_of(config, (uint32_t)n))
+            n++;
+    }
+    if (n < 1 || n > STATIC_RANKS_MAX) {
+        if (getenv("WEFT_SIZE"))
+            snprintf(err, err_len,
+                     "static bootstrap: WEFT_SIZE=%s is not a number of ranks",
+                     getenv("WEFT_SIZE"));
+        else
+            snprintf(err, err_len,
+                     "static bootstrap: the number of ranks is unknown: set "
+                     "WEFT_SIZE, or give every rank a host in mpi.ini");
+        return WEFT_EINVAL;
+    }
+    *size = n;
+    return 0;
+}
+
+/* The only rank whose host is this machine; -1: none, -2: several. */
+static long rank_of_this_host(const struct wf_config *config, long size)
+{
+    char own[256] = "";
+    long found = -1;
+    (void)gethostname(own, sizeof(own) - 1);
+    for (long r = 0; r < size; r++) {
+        const char *host = host_of(config, (uint32_t)r);
+        if (host && strcmp(host, own) == 0) {
+            if (found >= 0)
+                return -2;
+            found = r;
+        }
+    }
+    return found;
+}
+
+static int find_rank(const struct wf_config *config, long size, long *rank,
+                     char *err, size_t err_len)
+{
+    long r = wf_boot_env_number("WEFT_RANK");
+    if (r == -1)
+        r = rank_of_this_host(config, size);
+    else if (r == -2)
+        r = size; /* not a number: out of range */
+    if (r >= 0 && r < size) {
+        *rank = r;
+        return 0;
+    }
+    if (getenv("WEFT_RANK"))
+        snprintf(err, err_len, "static bootstrap: WEFT_RANK=%s is not in 0..%ld",
+                 getenv("WEFT_RANK"), size - 1);
+    else
+        snprintf(err, err_len,
+                 "static bootstrap: %s [rank] of mpi.ini has this machine as "
+                 "its host: set WEFT_RANK",
+                 r == -2 ? "more than one" : "no");
+    return WEFT_EINVAL;
+}
+
+/* Ranks with the same host share a node; unknown unless all have one. */
+static void find_nodes(const struct wf_config *config, struct wf_boot *b)
+{
+    uint32_t *first = malloc(b->size * sizeof(*first)); /* rank of each node */
+    b->node_of = malloc(b->size * sizeof(*b->node_of));
+    b->node_count = 0;
+    for (uint32_t r = 0; first && b->node_of && r < b->size; r++) {
+        const char *host = host_of(config, r);
+        uint32_t node = b->node_count;
+        if (!host)
+            goto unknown;
+        /* neighbours usually share a node, so look from the newest one */
+        while (node > 0 && strcmp(host_of(config, first[node - 1]), host) != 0)
+            node--;
+        if (node == 0) {
+            first[b->node_count] = r;
+            node = ++b->node_count;
+        }
+        b->node_of[r] = node - 1;
+    }
+    if (first && b->node_of) {
+        free(first);
+        b->one_host = b->node_count == 1;
+        return;
+    }
+unknown:
+    free(first);
+    free(b->node_of);
+    b->node_of = NULL;
+    b->node_count = 0;
+}
+
+int wf_boot_static_open(const struct wf_config *config, struct wf_boot **out,
+                        char *err, size_t err_len)
+{
+    long size, rank;
+    int rc = find_size(config, &size, err, err_len);
+    if (rc == 0)
+        rc = find_rank(config, size, &rank, err, err_len);
+    if (rc < 0)
+        return rc;
+    struct wf_boot *b = calloc(1, sizeof(*b));
+    if (!b) {
+        snprintf(err, err_len, "out of memory");
+        return WEFT_ENOMEM;
+    }
+    const char *job = config ? wf_config_core(config)->job : NULL;
+    b->ops = &static_ops;
+    b->rank = (uint32_t)rank;
+    b->size = (uint32_t)size;
+    b->appnum = -1;
+    find_nodes(config, b);
+    snprintf(b->job, sizeof(b->job), "%.63s", job && *job ? job : "weft");
+    *out = b;
+    return 0;
+}

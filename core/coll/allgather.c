@@ -1,0 +1,276 @@
+/* Allgather and allgatherv.
+ *
+ *   Bruck   ceil(log2 p) rounds; packed blocks in a scratch vector that starts
+ *           with the own block: position j is rank + j (Bruck et al. 1997)
+ *   ring    p - 1 steps straight between the users' buffers
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/coll.h"
+#include "core_api.h"
+
+static bool in_place(const struct wf_coll_args *a)
+{
+    return a->sbuf == MPI_IN_PLACE;
+}
+
+/* ---- ring ---------------------------------------------------------------- */
+
+void wf_coll_allgather_ring(struct wf_sched *s, const struct wf_comm *g,
+                            const struct wf_coll_args *a)
+{
+    int p = g->size, left = (g->rank - 1 + p) % p, right = (g->rank + 1) % p;
+    int arrived = -1;
+
+    for (int step = 0; step < p - 1; step++) {
+        int out = (g->rank - step + p) % p, in = (out - 1 + p) % p;
+        if (wf_coll_rbytes(a, out)) {
+            int send = wf_sched_send(s, wf_coll_rblock(a, out),
+                                     wf_coll_rcount(a, out), a->rtype, right);
+            if (arrived >= 0)
+                wf_sched_after(s, send, arrived);
+        }
+        arrived = -1; /* what is empty is not sent on */
+        if (wf_coll_rbytes(a, in))
+            arrived = wf_sched_recv(s, wf_coll_rblock(a, in),
+                                    wf_coll_rcount(a, in), a->rtype, left);
+    }
+}
+
+static void ring(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int rank = a->comm->rank;
+
+    if (!in_place(a)) {
+        wf_sched_copy(s, a->sbuf, a->scount, a->stype, wf_coll_rblock(a, rank),
+                      wf_coll_rcount(a, rank), a->rtype);
+        wf_sched_fence(s);
+    }
+    wf_coll_allgather_ring(s, a->comm, a);
+}
+
+/* ---- Bruck --------------------------------------------------------------- */
+
+/* Start of position j in the packed vector: j = 0..p. */
+static uint64_t *positions(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int p = a->comm->size;
+    uint64_t *at = wf_sched_temp(s, ((size_t)p + 1) * sizeof *at);
+
+    if (!at)
+        return NULL;
+    at[0] = 0;
+    for (int j = 0; j < p; j++)
+        at[j + 1] = at[j] + wf_coll_rbytes(a, (a->comm->rank + j) % p);
+    return at;
+}
+
+static void bruck_pack(struct wf_sched *s, const struct wf_coll_args *a,
+                       char *packed, uint64_t bytes)
+{
+    int rank = a->comm->rank;
+
+    if (in_place(a))
+        wf_sched_copy(s, wf_coll_rblock(a, rank), wf_coll_rcount(a, rank),
+                      a->rtype, packed, bytes, wf_coll_byte());
+    else
+        wf_sched_copy(s, a->sbuf, a->scount, a->stype, packed, bytes,
+                      wf_coll_byte());
+}
+
+static void bruck_rounds(struct wf_sched *s, const struct wf_comm *g,
+                         char *packed, const uint64_t *at)
+{
+    struct wf_type *byte = wf_coll_byte();
+    int p = g->size, ready = 0 /* vertex of the packing */, sent = -1;
+
+    for (int have = 1; have < p; have *= 2) {
+        int n = have < p - have ? have : p - have;
+        int to = (g->rank - have + p) % p, from = (g->rank + have) % p;
+        int send = wf_sched_send(s, packed, at[n], byte, to);
+        wf_sched_after(s, send, ready);
+        if (sent >= 0)
+            wf_sched_after(s, send, sent);
+        ready = wf_sched_recv(s, packed + at[have], at[have + n] - at[have],
+                              byte, from);
+        sent = send;
+    }
+    wf_sched_fence(s);
+}
+
+/* Rank order wraps once around the packed vector: two copies if uniform. */
+static void bruck_unpack(struct wf_sched *s, const struct wf_coll_args *a,
+                         const char *packed, const uint64_t *at)
+{
+    struct wf_type *byte = wf_coll_byte();
+    int p = a->comm->size, rank = a->comm->rank, wrap = p - rank;
+
+    if (!a->rcounts.base) {
+        wf_sched_copy(s, packed, at[wrap], byte, wf_coll_rblock(a, rank),
+                      (uint64_t)wrap * a->rcount, a->rtype);
+        if (rank > 0)
+            wf_sched_copy(s, packed + at[wrap], at[p] - at[wrap], byte,
+                          a->rbuf, (uint64_t)rank * a->rcount, a->rtype);
+        return;
+    }
+    for (int j = 0; j < p; j++) {
+        int i = (rank + j) % p;
+        if (at[j + 1] > at[j])
+            wf_sched_copy(s, packed + at[j], at[j + 1] - at[j], byte,
+                          wf_coll_rblock(a, i), wf_coll_rcount(a, i),
+                          a->rtype);
+    }
+}
+
+static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    uint64_t *at = positions(s, a);
+    char *packed = at ? wf_sched_temp(s, at[a->comm->size]) : NULL;
+
+    if (!packed)
+        return;
+    bruck_pack(s, a, packed, at[1]);
+    bruck_rounds(s, a->comm, packed, at);
+    bruck_unpack(s, a, packed, at);
+}
+
+/* ---- building ------------------------------------------------------------ */
+
+/* Every process sends to all of the other group: it does not know what the
+ * others of its own contribute. */
+static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int n = a->comm->peers->size;
+
+    for (int i = 0; i < n; i++) {
+        wf_sched_recv(s, wf_coll_rblock(a, i), wf_coll_rcount(a, i), a->rtype,
+                      i);
+        wf_sched_send(s, a->sbuf, a->scount, a->stype, i);
+    }
+}
+
+static int check(const struct wf_coll_args *a)
+{
+    int rc;
+
+    if ((rc = wf_coll_check_in_place(a, true)))
+        return rc;
+    if (!in_place(a) && (rc = wf_coll_check_send(a)))
+        return rc;
+    if ((rc = wf_coll_check_recv(a)))
+        return rc;
+    return wf_coll_check_alias(a, a->comm->inter || !a->rbuf
+                                      ? a->rbuf
+                                      : wf_coll_rblock(a, a->comm->rank));
+}
+
+static int build(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    uint64_t bytes = 0;
+    int rc = check(a);
+
+    if (rc)
+        return rc;
+    if (a->comm->inter) {
+        build_inter(s, a);
+        return MPI_SUCCESS;
+    }
+    for (int i = 0; i < a->comm->size; i++)
+        bytes += wf_coll_rbytes(a, i);
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    if (wf_coll_decide(WF_COLL_ALLGATHER, a->comm->size, bytes) ==
+        WF_ALG_BRUCK)
+        bruck(s, a);
+    else
+        ring(s, a);
+    return MPI_SUCCESS;
+}
+
+static int build_v(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int rc = wf_coll_check_counts(a->rcounts, a->comm->peers->size, "receive");
+    return rc ? rc : build(s, a);
+}
+
+/* ---- MPI_Allgather ------------------------------------------------------- */
+
+int wf_mpi_allgather(struct wf_instance *wf, const void *sendbuf,
+                     MPI_Count sendcount, struct wf_type *sendtype,
+                     void *recvbuf, MPI_Count recvcount,
+                     struct wf_type *recvtype, struct wf_comm *comm)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
+        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
+        .rtype = recvtype};
+    return wf_coll_blocking(build, &a);
+}
+
+int wf_mpi_iallgather(struct wf_instance *wf, const void *sendbuf,
+                      MPI_Count sendcount, struct wf_type *sendtype,
+                      void *recvbuf, MPI_Count recvcount,
+                      struct wf_type *recvtype, struct wf_comm *comm,
+                      MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
+        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
+        .rtype = recvtype};
+    return wf_coll_nonblocking(build, &a, request);
+}
+
+int wf_mpi_allgather_init(struct wf_instance *wf, const void *sendbuf,
+                          MPI_Count sendcount, struct wf_type *sendtype,
+                          void *recvbuf, MPI_Count recvcount,
+                          struct wf_type *recvtype, struct wf_comm *comm,
+                          struct wf_info *info, MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
+        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
+        .rtype = recvtype};
+    return wf_coll_persistent(build, &a, request);
+}
+
+/* ---- MPI_Allgatherv ------------------------------------------------------ */
+
+int wf_mpi_allgatherv(struct wf_instance *wf, const void *sendbuf,
+                      MPI_Count sendcount, struct wf_type *sendtype,
+                      void *recvbuf, struct wf_ints recvcounts,
+                      struct wf_ints displs, struct wf_type *recvtype,
+                      struct wf_comm *comm)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
+        .stype = sendtype, .rbuf = recvbuf, .rcounts = recvcounts,
+        .rdispls = displs, .rtype = recvtype};
+    return wf_coll_blocking(build_v, &a);
+}
+
+int wf_mpi_iallgatherv(struct wf_instance *wf, const void *sendbuf,
+                       MPI_Count sendcount, struct wf_type *sendtype,
+                       void *recvbuf, struct wf_ints recvcounts,
+                       struct wf_ints displs, struct wf_type *recvtype,
+                       struct wf_comm *comm, MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
+        .stype = sendtype, .rbuf = recvbuf, .rcounts = recvcounts,
+        .rdispls = displs, .rtype = recvtype};
+    return wf_coll_nonblocking(build_v, &a, request);
+}
+
+int wf_mpi_allgatherv_init(struct wf_instance *wf, const void *sendbuf,
+                           MPI_Count sendcount, struct wf_type *sendtype,
+                           void *recvbuf, struct wf_ints recvcounts,
+                           struct wf_ints displs, struct wf_type *recvtype,
+                           struct wf_comm *comm, struct wf_info *info,
+                           MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
+        .stype = sendtype, .rbuf = recvbuf, .rcounts = recvcounts,
+        .rdispls = displs, .rtype = recvtype};
+    return wf_coll_persistent(build_v, &a, request);
+}

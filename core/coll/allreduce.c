@@ -1,0 +1,212 @@
+/* Allreduce: recursive doubling, or block-wise reduce-scatter and allgather
+ * for long vectors. Every element is computed in rank order and either once
+ * or by the same expression everywhere, so that all ranks get the same bits.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/coll.h"
+#include "core_api.h"
+
+static const void *contribution(const struct wf_coll_args *a)
+{
+    return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
+}
+
+static int copy_vector(struct wf_sched *s, const struct wf_coll_args *a,
+                       const void *from, void *to)
+{
+    return wf_sched_copy(s, from, a->rcount, a->rtype, to, a->rcount,
+                         a->rtype);
+}
+
+/* ---- recursive doubling -------------------------------------------------- */
+
+/* With p not a power of two, the first 2 * extra ranks work in pairs: the
+ * even one hands its vector to the odd one and gets the result back. Members
+ * of the doubling then stand for consecutive ranges of ranks, in order. */
+struct doubling {
+    struct wf_sched *s;
+    const struct wf_coll_args *a;
+    int members, extra;
+    char *mine; /* accumulated vector */
+    int ready;  /* the vertex after which it is whole, or -1: it is */
+};
+
+static void after(struct wf_sched *s, int vertex, int dependency)
+{
+    if (dependency >= 0)
+        wf_sched_after(s, vertex, dependency);
+}
+
+static int member_rank(const struct doubling *d, int member)
+{
+    return member < d->extra ? 2 * member + 1 : member + d->extra;
+}
+
+/* Operands are ordered by rank; the result lands in the higher one's place
+ * in memory, so that `mine` may become the buffer just received. */
+static void combine(struct doubling *d, void *theirs, bool they_are_lower,
+                    int received, int sent)
+{
+    const struct wf_coll_args *a = d->a;
+    int reduced;
+
+    if (they_are_lower)
+        reduced = wf_sched_reduce(d->s, a->op, theirs, d->mine, a->rcount,
+                                  a->rtype);
+    else
+        reduced = wf_sched_reduce(d->s, a->op, d->mine, theirs, a->rcount,
+                                  a->rtype);
+    after(d->s, reduced, d->ready);
+    after(d->s, reduced, received);
+    after(d->s, reduced, sent);
+    if (!they_are_lower)
+        d->mine = theirs;
+    d->ready = reduced;
+}
+
+static void exchange(struct doubling *d, int partner, bool they_are_lower)
+{
+    const struct wf_coll_args *a = d->a;
+    void *theirs = wf_coll_temp(d->s, a->rcount, a->rtype);
+    int received = wf_sched_recv(d->s, theirs, a->rcount, a->rtype, partner);
+    int sent = wf_sched_send(d->s, d->mine, a->rcount, a->rtype, partner);
+
+    after(d->s, sent, d->ready);
+    combine(d, theirs, they_are_lower, received, sent);
+}
+
+/* The even rank of a pair: give, and get the result. */
+static void outsider(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int partner = a->comm->rank + 1;
+
+    wf_sched_send(s, contribution(a), a->rcount, a->rtype, partner);
+    wf_sched_fence(s); /* in place, both are the same memory */
+    wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, partner);
+}
+
+static void take_in_outsider(struct doubling *d, int rank)
+{
+    const struct wf_coll_args *a = d->a;
+    void *theirs = wf_coll_temp(d->s, a->rcount, a->rtype);
+    int received = wf_sched_recv(d->s, theirs, a->rcount, a->rtype, rank - 1);
+
+    combine(d, theirs, true, received, -1);
+}
+
+static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    struct doubling d = {.s = s, .a = a, .members = 1, .mine = a->rbuf};
+    int p = a->comm->size, rank = a->comm->rank, me;
+
+    while (2 * d.members <= p)
+        d.members *= 2;
+    d.extra = p - d.members;
+    if (rank < 2 * d.extra && rank % 2 == 0) {
+        outsider(s, a);
+        return;
+    }
+    d.ready = a->sbuf == MPI_IN_PLACE ? -1
+                                      : copy_vector(s, a, a->sbuf, a->rbuf);
+    if (rank < 2 * d.extra)
+        take_in_outsider(&d, rank);
+    me = rank < 2 * d.extra ? rank / 2 : rank - d.extra;
+    for (int bit = 1; bit < d.members; bit *= 2)
+        exchange(&d, member_rank(&d, me ^ bit), me & bit);
+    if (rank < 2 * d.extra)
+        after(s, wf_sched_send(s, d.mine, a->rcount, a->rtype, rank - 1),
+              d.ready);
+    if (d.mine != a->rbuf)
+        after(s, copy_vector(s, a, d.mine, a->rbuf), d.ready);
+}
+
+/* ---- blocks -------------------------------------------------------------- */
+
+static void blocks(struct wf_sched *s, const struct wf_coll_args *given)
+{
+    struct wf_coll_args a = *given;
+    const struct wf_comm *g = a.comm;
+
+    if (!wf_coll_split(s, g, &a))
+        return;
+    wf_coll_reduce_blocks(s, g, &a, contribution(given),
+                          wf_coll_rblock(&a, g->rank));
+    wf_sched_fence(s);
+    wf_coll_allgather_ring(s, g, &a);
+}
+
+/* ---- building ------------------------------------------------------------ */
+
+/* Each group gets the result of the other (s6.9.6). */
+static void build_inter(struct wf_sched *s, const struct wf_coll_args *given)
+{
+    struct wf_coll_args a = *given;
+    struct wf_comm *g = a.comm->local_comm;
+
+    a.rbuf = wf_coll_temp(s, a.rcount, a.rtype);
+    a.root = 0;
+    wf_sched_local(s, true);
+    wf_coll_reduce_tree(s, g, &a);
+    wf_sched_local(s, false);
+    wf_sched_fence(s);
+    if (a.comm->rank == 0) {
+        wf_sched_recv(s, given->rbuf, a.rcount, a.rtype, 0);
+        wf_sched_send(s, a.rbuf, a.rcount, a.rtype, 0);
+        wf_sched_fence(s);
+    }
+    wf_sched_local(s, true);
+    wf_coll_bcast_tree(s, g, given->rbuf, a.rcount, a.rtype, 0);
+}
+
+static int build(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int p = a->comm->size, rc = wf_coll_check_reduce(a, true);
+    uint64_t bytes;
+
+    if (rc)
+        return rc;
+    bytes = a->rcount * (uint64_t)a->rtype->size;
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    if (a->comm->inter)
+        build_inter(s, a);
+    else if (wf_coll_decide(WF_COLL_ALLREDUCE, p, bytes) == WF_ALG_BLOCKS &&
+             a->rcount >= (uint64_t)p)
+        blocks(s, a);
+    else
+        doubling(s, a);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_allreduce(struct wf_instance *wf, const void *sendbuf,
+                     void *recvbuf, MPI_Count count, struct wf_type *datatype,
+                     struct wf_op *op, struct wf_comm *comm)
+{
+    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+                             .rcount = (uint64_t)count, .rtype = datatype,
+                             .op = op};
+    return wf_coll_blocking(build, &a);
+}
+
+int wf_mpi_iallreduce(struct wf_instance *wf, const void *sendbuf,
+                      void *recvbuf, MPI_Count count, struct wf_type *datatype,
+                      struct wf_op *op, struct wf_comm *comm,
+                      MPI_Request *request)
+{
+    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+                             .rcount = (uint64_t)count, .rtype = datatype,
+                             .op = op};
+    return wf_coll_nonblocking(build, &a, request);
+}
+
+int wf_mpi_allreduce_init(struct wf_instance *wf, const void *sendbuf,
+                          void *recvbuf, MPI_Count count,
+                          struct wf_type *datatype, struct wf_op *op,
+                          struct wf_comm *comm, struct wf_info *info,
+                          MPI_Request *request)
+{
+    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+                             .rcount = (uint64_t)count, .rtype = datatype,
+                             .op = op};
+    return wf_coll_persistent(build, &a, request);
+}

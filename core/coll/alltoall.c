@@ -1,0 +1,424 @@
+/* Alltoall, alltoallv and alltoallw.
+ *
+ *   pairwise  step i: to rank + i, from rank - i, with a window of steps under
+ *             way; every pair directly, any counts and types
+ *   Bruck     ceil(log2 p) rounds, for small blocks on many ranks: block j,
+ *             which has j ranks to go, moves in the rounds of j's bits
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/coll.h"
+#include "core_api.h"
+
+enum { WINDOW = 32 /* pairwise steps under way */ };
+
+/* What goes to, or comes from, one peer. */
+struct block {
+    void *buf;
+    uint64_t count;
+    struct wf_type *type;
+};
+
+static bool in_place(const struct wf_coll_args *a)
+{
+    return a->sbuf == MPI_IN_PLACE;
+}
+
+static uint64_t block_bytes(struct block b)
+{
+    return b.count * (uint64_t)b.type->size;
+}
+
+/* alltoallw counts displacements in bytes and has a type for every peer */
+static struct block recv_block(const struct wf_coll_args *a, int i)
+{
+    if (!a->rtypes)
+        return (struct block){wf_coll_rblock(a, i), wf_coll_rcount(a, i),
+                              a->rtype};
+    return (struct block){
+        (char *)((uintptr_t)a->rbuf + (uintptr_t)wf_at(a->rdispls, (size_t)i)),
+        wf_coll_rcount(a, i), wf_type_of(a->rtypes[i])};
+}
+
+static struct block send_block(const struct wf_coll_args *a, int i)
+{
+    if (!a->stypes)
+        return (struct block){wf_coll_sblock(a, i), wf_coll_scount(a, i),
+                              a->stype};
+    return (struct block){
+        (char *)((uintptr_t)a->sbuf + (uintptr_t)wf_at(a->sdispls, (size_t)i)),
+        wf_coll_scount(a, i), wf_type_of(a->stypes[i])};
+}
+
+/* ---- pairwise ------------------------------------------------------------ */
+
+static void copy_block(struct wf_sched *s, struct block from, struct block to)
+{
+    wf_sched_copy(s, from.buf, from.count, from.type, to.buf, to.count,
+                  to.type);
+}
+
+/* In place, what is to be sent is first packed away, for its memory is where
+ * messages will arrive. packed[i] is the block for rank i. */
+static struct block *pack_all(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int p = a->comm->size;
+    struct block *packed = wf_sched_temp(s, (size_t)p * sizeof *packed);
+
+    for (int i = 0; packed && i < p; i++) {
+        struct block from = recv_block(a, i);
+        packed[i].count = block_bytes(from);
+        packed[i].type = wf_coll_byte();
+        packed[i].buf = wf_sched_temp(s, packed[i].count);
+        if (i != a->comm->rank && packed[i].count)
+            copy_block(s, from, packed[i]);
+    }
+    wf_sched_fence(s);
+    return packed;
+}
+
+/* One step; ends[] gets its vertices (-1: none). The step WINDOW earlier must
+ * be complete: all processes take the steps in the same order, so that waiting
+ * for earlier steps cannot go round in a circle. */
+static void step(struct wf_sched *s, struct block in, int source,
+                 struct block out, int dest, int ends[2], const int before[2])
+{
+    ends[0] = ends[1] = -1;
+    if (in.type && block_bytes(in))
+        ends[0] = wf_sched_recv(s, in.buf, in.count, in.type, source);
+    if (out.type && block_bytes(out))
+        ends[1] = wf_sched_send(s, out.buf, out.count, out.type, dest);
+    for (int i = 0; i < 4; i++)
+        if (ends[i / 2] >= 0 && before[i % 2] >= 0)
+            wf_sched_after(s, ends[i / 2], before[i % 2]);
+}
+
+static void pairwise(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    const struct block none = {NULL, 0, NULL};
+    int rank = a->comm->rank, peers = a->comm->peers->size;
+    int n = peers > a->comm->size ? peers : a->comm->size;
+    struct block *packed = in_place(a) ? pack_all(s, a) : NULL;
+    int ends[WINDOW][2];
+
+    if (in_place(a) && !packed)
+        return;
+    memset(ends, 0xff, sizeof ends);
+    for (int i = a->comm->inter ? 0 : 1; i < n; i++) {
+        int source = (rank - i + n) % n, dest = (rank + i) % n;
+        struct block in = source < peers ? recv_block(a, source) : none;
+        struct block out = dest >= peers ? none
+                           : packed      ? packed[dest]
+                                         : send_block(a, dest);
+        int before[2] = {ends[i % WINDOW][0], ends[i % WINDOW][1]};
+        step(s, in, source, out, dest, ends[i % WINDOW], before);
+    }
+    if (!a->comm->inter && !in_place(a))
+        copy_block(s, send_block(a, rank), recv_block(a, rank));
+}
+
+/* ---- Bruck --------------------------------------------------------------- */
+
+/* Move the blocks whose number has `bit` between the vector and a dense
+ * buffer. */
+struct sift {
+    char *vector, *dense;
+    uint64_t block;
+    int p, bit;
+};
+
+static int sift_out(void *arg)
+{
+    struct sift *f = arg;
+    char *dense = f->dense;
+
+    for (int j = 0; j < f->p; j++)
+        if (j & f->bit) {
+            memcpy(dense, f->vector + (uint64_t)j * f->block, f->block);
+            dense += f->block;
+        }
+    return MPI_SUCCESS;
+}
+
+static int sift_in(void *arg)
+{
+    struct sift *f = arg;
+    char *dense = f->dense;
+
+    for (int j = 0; j < f->p; j++)
+        if (j & f->bit) {
+            memcpy(f->vector + (uint64_t)j * f->block, dense, f->block);
+            dense += f->block;
+        }
+    return MPI_SUCCESS;
+}
+
+/* Block j of the vector is the one for rank + j. */
+static void bruck_pack(struct wf_sched *s, const struct wf_coll_args *a,
+                       char *vector, uint64_t block)
+{
+    struct wf_coll_args from = *a;
+    int p = a->comm->size, rank = a->comm->rank;
+    uint64_t first = (uint64_t)(p - rank);
+
+    if (in_place(a)) {
+        from.sbuf = a->rbuf;
+        from.scount = a->rcount;
+        from.stype = a->rtype;
+    }
+    wf_sched_copy(s, wf_coll_sblock(&from, rank), first * from.scount,
+                  from.stype, vector, first * block, wf_coll_byte());
+    wf_sched_copy(s, from.sbuf, (uint64_t)rank * from.scount, from.stype,
+                  vector + first * block, (uint64_t)rank * block,
+                  wf_coll_byte());
+    wf_sched_fence(s);
+}
+
+static void bruck_round(struct wf_sched *s, const struct wf_comm *g,
+                        struct sift *out, struct sift *in)
+{
+    struct wf_type *byte = wf_coll_byte();
+    int p = g->size;
+    uint64_t n = 0;
+    int sifted, sent;
+
+    for (int j = 0; j < p; j++)
+        n += j & out->bit ? out->block : 0;
+    wf_sched_recv(s, in->dense, n, byte, (g->rank - in->bit + p) % p);
+    sifted = wf_sched_call(s, sift_out, out);
+    sent = wf_sched_send(s, out->dense, n, byte, (g->rank + out->bit) % p);
+    wf_sched_after(s, sent, sifted);
+    wf_sched_fence(s);
+    wf_sched_call(s, sift_in, in);
+    wf_sched_fence(s);
+}
+
+static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int p = a->comm->size, rank = a->comm->rank;
+    uint64_t block = a->rcount * (uint64_t)a->rtype->size;
+    char *vector = wf_sched_temp(s, (size_t)p * block);
+    char *dense[2] = {wf_sched_temp(s, (size_t)p * block),
+                      wf_sched_temp(s, (size_t)p * block)};
+    struct sift *f = wf_sched_temp(s, 64 * sizeof *f);
+
+    if (!vector || !dense[0] || !dense[1] || !f)
+        return;
+    bruck_pack(s, a, vector, block);
+    for (int bit = 1; bit < p; bit *= 2, f += 2) {
+        f[0] = (struct sift){vector, dense[0], block, p, bit};
+        f[1] = (struct sift){vector, dense[1], block, p, bit};
+        bruck_round(s, a->comm, &f[0], &f[1]);
+    }
+    for (int j = 0; j < p; j++) /* now from rank - j */
+        wf_sched_copy(s, vector + (uint64_t)j * block, block, wf_coll_byte(),
+                      wf_coll_rblock(a, (rank - j + p) % p), a->rcount,
+                      a->rtype);
+}
+
+/* ---- building ------------------------------------------------------------ */
+
+/* With displacements, the own blocks tell whether the buffers are the same. */
+static int check_alias(const struct wf_coll_args *a)
+{
+    struct wf_coll_args own = *a;
+    struct block from, to;
+
+    if (!a->rcounts.base || a->comm->inter || in_place(a))
+        return wf_coll_check_alias(a, a->rbuf);
+    from = send_block(a, a->comm->rank);
+    to = recv_block(a, a->comm->rank);
+    own.sbuf = from.buf;
+    own.stype = from.type;
+    own.scount = to.count ? from.count : 0;
+    return wf_coll_check_alias(&own, to.buf);
+}
+
+static int check(const struct wf_coll_args *a)
+{
+    int rc;
+
+    if ((rc = wf_coll_check_in_place(a, true)))
+        return rc;
+    if (!a->rtypes && (rc = wf_coll_check_recv(a)))
+        return rc;
+    if (!a->stypes && !in_place(a) && (rc = wf_coll_check_send(a)))
+        return rc;
+    return check_alias(a);
+}
+
+static int build(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    uint64_t block;
+    int rc = check(a);
+
+    if (rc)
+        return rc;
+    block = a->rcount * (uint64_t)a->rtype->size;
+    if (!a->comm->inter &&
+        wf_coll_decide(WF_COLL_ALLTOALL, a->comm->size, block) == WF_ALG_BRUCK)
+        bruck(s, a);
+    else
+        pairwise(s, a);
+    return MPI_SUCCESS;
+}
+
+static int build_v(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int n = a->comm->peers->size, rc;
+
+    if (!in_place(a) && (rc = wf_coll_check_counts(a->scounts, n, "send")))
+        return rc;
+    if ((rc = wf_coll_check_counts(a->rcounts, n, "receive")))
+        return rc;
+    if ((rc = check(a)))
+        return rc;
+    pairwise(s, a);
+    return MPI_SUCCESS;
+}
+
+static int check_types(const MPI_Datatype *types, int n, const char *what)
+{
+    for (int i = 0; i < n; i++)
+        if (!wf_type_of(types[i]))
+            return wf_error(MPI_ERR_TYPE, "%s type of rank %d is not a "
+                            "datatype", what, i);
+    return MPI_SUCCESS;
+}
+
+static int build_w(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int n = a->comm->peers->size, rc;
+
+    if (!in_place(a) && (rc = check_types(a->stypes, n, "send")))
+        return rc;
+    if ((rc = check_types(a->rtypes, n, "receive")))
+        return rc;
+    return build_v(s, a);
+}
+
+/* ---- MPI_Alltoall -------------------------------------------------------- */
+
+int wf_mpi_alltoall(struct wf_instance *wf, const void *sendbuf,
+                    MPI_Count sendcount, struct wf_type *sendtype,
+                    void *recvbuf, MPI_Count recvcount,
+                    struct wf_type *recvtype, struct wf_comm *comm)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
+        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
+        .rtype = recvtype};
+    return wf_coll_blocking(build, &a);
+}
+
+int wf_mpi_ialltoall(struct wf_instance *wf, const void *sendbuf,
+                     MPI_Count sendcount, struct wf_type *sendtype,
+                     void *recvbuf, MPI_Count recvcount,
+                     struct wf_type *recvtype, struct wf_comm *comm,
+                     MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
+        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
+        .rtype = recvtype};
+    return wf_coll_nonblocking(build, &a, request);
+}
+
+int wf_mpi_alltoall_init(struct wf_instance *wf, const void *sendbuf,
+                         MPI_Count sendcount, struct wf_type *sendtype,
+                         void *recvbuf, MPI_Count recvcount,
+                         struct wf_type *recvtype, struct wf_comm *comm,
+                         struct wf_info *info, MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
+        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
+        .rtype = recvtype};
+    return wf_coll_persistent(build, &a, request);
+}
+
+/* ---- MPI_Alltoallv ------------------------------------------------------- */
+
+int wf_mpi_alltoallv(struct wf_instance *wf, const void *sendbuf,
+                     struct wf_ints sendcounts, struct wf_ints sdispls,
+                     struct wf_type *sendtype, void *recvbuf,
+                     struct wf_ints recvcounts, struct wf_ints rdispls,
+                     struct wf_type *recvtype, struct wf_comm *comm)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
+        .sdispls = sdispls, .stype = sendtype, .rbuf = recvbuf,
+        .rcounts = recvcounts, .rdispls = rdispls, .rtype = recvtype};
+    return wf_coll_blocking(build_v, &a);
+}
+
+int wf_mpi_ialltoallv(struct wf_instance *wf, const void *sendbuf,
+                      struct wf_ints sendcounts, struct wf_ints sdispls,
+                      struct wf_type *sendtype, void *recvbuf,
+                      struct wf_ints recvcounts, struct wf_ints rdispls,
+                      struct wf_type *recvtype, struct wf_comm *comm,
+                      MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
+        .sdispls = sdispls, .stype = sendtype, .rbuf = recvbuf,
+        .rcounts = recvcounts, .rdispls = rdispls, .rtype = recvtype};
+    return wf_coll_nonblocking(build_v, &a, request);
+}
+
+int wf_mpi_alltoallv_init(struct wf_instance *wf, const void *sendbuf,
+                          struct wf_ints sendcounts, struct wf_ints sdispls,
+                          struct wf_type *sendtype, void *recvbuf,
+                          struct wf_ints recvcounts, struct wf_ints rdispls,
+                          struct wf_type *recvtype, struct wf_comm *comm,
+                          struct wf_info *info, MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
+        .sdispls = sdispls, .stype = sendtype, .rbuf = recvbuf,
+        .rcounts = recvcounts, .rdispls = rdispls, .rtype = recvtype};
+    return wf_coll_persistent(build_v, &a, request);
+}
+
+/* ---- MPI_Alltoallw ------------------------------------------------------- */
+
+int wf_mpi_alltoallw(struct wf_instance *wf, const void *sendbuf,
+                     struct wf_ints sendcounts, struct wf_ints sdispls,
+                     const MPI_Datatype sendtypes[], void *recvbuf,
+                     struct wf_ints recvcounts, struct wf_ints rdispls,
+                     const MPI_Datatype recvtypes[], struct wf_comm *comm)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
+        .sdispls = sdispls, .stypes = sendtypes, .rbuf = recvbuf,
+        .rcounts = recvcounts, .rdispls = rdispls, .rtypes = recvtypes};
+    return wf_coll_blocking(build_w, &a);
+}
+
+int wf_mpi_ialltoallw(struct wf_instance *wf, const void *sendbuf,
+                      struct wf_ints sendcounts, struct wf_ints sdispls,
+                      const MPI_Datatype sendtypes[], void *recvbuf,
+                      struct wf_ints recvcounts, struct wf_ints rdispls,
+                      const MPI_Datatype recvtypes[], struct wf_comm *comm,
+                      MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
+        .sdispls = sdispls, .stypes = sendtypes, .rbuf = recvbuf,
+        .rcounts = recvcounts, .rdispls = rdispls, .rtypes = recvtypes};
+    return wf_coll_nonblocking(build_w, &a, request);
+}
+
+int wf_mpi_alltoallw_init(struct wf_instance *wf, const void *sendbuf,
+                          struct wf_ints sendcounts, struct wf_ints sdispls,
+                          const MPI_Datatype sendtypes[], void *recvbuf,
+                          struct wf_ints recvcounts, struct wf_ints rdispls,
+                          const MPI_Datatype recvtypes[], struct wf_comm *comm,
+                          struct wf_info *info, MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
+        .sdispls = sdispls, .stypes = sendtypes, .rbuf = recvbuf,
+        .rcounts = recvcounts, .rdispls = rdispls, .rtypes = recvtypes};
+    return wf_coll_persistent(build_w, &a, request);
+}

@@ -1,0 +1,154 @@
+/* Broadcast: a binomial tree, or a pipelined chain for large messages.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/coll.h"
+#include "core_api.h"
+
+enum {
+    SEGMENT = 64 * 1024, /* of the chain: small against the whole message */
+    MAX_SEGMENTS = 256   /* bounds the size of the schedule */
+};
+
+void wf_coll_bcast_tree(struct wf_sched *s, const struct wf_comm *g, void *buf,
+                        uint64_t count, struct wf_type *t, int root)
+{
+    int p = g->size, relative = (g->rank - root + p) % p;
+    int received = -1, bit = 1;
+
+    while (bit < p && !(relative & bit))
+        bit *= 2;
+    if (bit < p)
+        received = wf_sched_recv(s, buf, count, t,
+                                 (relative - bit + root) % p);
+    /* the largest subtree first: it has the longest way to go */
+    for (bit /= 2; bit > 0; bit /= 2) {
+        int send;
+        if (relative + bit >= p)
+            continue;
+        send = wf_sched_send(s, buf, count, t, (relative + bit + root) % p);
+        if (received >= 0)
+            wf_sched_after(s, send, received);
+    }
+}
+
+/* The bytes to pass along: the user's memory, or a packed copy of it. */
+static char *chain_bytes(struct wf_sched *s, const struct wf_coll_args *a,
+                         uint64_t bytes)
+{
+    char *packed;
+
+    if (wf_type_contiguous(a->rtype))
+        return (char *)((uintptr_t)a->rbuf + (uintptr_t)a->rtype->true_lb);
+    packed = wf_sched_temp(s, bytes);
+    if (packed && a->comm->rank == a->root) {
+        wf_sched_copy(s, a->rbuf, a->rcount, a->rtype, packed, bytes,
+                      wf_coll_byte());
+        wf_sched_fence(s);
+    }
+    return packed;
+}
+
+static void chain(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    struct wf_type *byte = wf_coll_byte();
+    int p = a->comm->size, rank = a->comm->rank;
+    int position = (rank - a->root + p) % p;
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
+    uint64_t segment = bytes / MAX_SEGMENTS + 1;
+    char *data = chain_bytes(s, a, bytes);
+
+    if (!data)
+        return; /* remembered by the schedule */
+    if (segment < SEGMENT)
+        segment = SEGMENT;
+    for (uint64_t off = 0; off < bytes; off += segment) {
+        uint64_t n = bytes - off < segment ? bytes - off : segment;
+        int recv = -1, send;
+        if (position > 0)
+            recv = wf_sched_recv(s, data + off, n, byte, (rank - 1 + p) % p);
+        if (position == p - 1)
+            continue;
+        send = wf_sched_send(s, data + off, n, byte, (rank + 1) % p);
+        if (recv >= 0)
+            wf_sched_after(s, send, recv);
+    }
+    if (position > 0 && !wf_type_contiguous(a->rtype)) {
+        wf_sched_fence(s);
+        wf_sched_copy(s, data, bytes, byte, a->rbuf, a->rcount, a->rtype);
+    }
+}
+
+/* MPI-5.0 s6.4: from the root to the other group, not to its own. */
+static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    if (a->root == MPI_PROC_NULL)
+        return;
+    if (a->root == MPI_ROOT) {
+        wf_sched_send(s, a->rbuf, a->rcount, a->rtype, 0);
+        return;
+    }
+    if (a->comm->rank == 0) {
+        wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, a->root);
+        wf_sched_fence(s);
+    }
+    wf_sched_local(s, true);
+    wf_coll_bcast_tree(s, a->comm->local_comm, a->rbuf, a->rcount, a->rtype, 0);
+}
+
+static int build(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    uint64_t bytes;
+    int rc;
+
+    if ((rc = wf_coll_check_root(a)))
+        return rc;
+    if (a->comm->inter && a->root == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    if ((rc = wf_coll_check_recv(a)))
+        return rc;
+    if (a->rbuf == MPI_IN_PLACE)
+        return wf_error(MPI_ERR_BUFFER, "MPI_IN_PLACE is not for MPI_Bcast");
+    bytes = a->rcount * (uint64_t)a->rtype->size;
+    if (a->comm->inter)
+        build_inter(s, a);
+    else if (wf_coll_decide(WF_COLL_BCAST, a->comm->size, bytes) ==
+             WF_ALG_CHAIN)
+        chain(s, a);
+    else
+        wf_coll_bcast_tree(s, a->comm, a->rbuf, a->rcount, a->rtype, a->root);
+    return MPI_SUCCESS;
+}
+
+static struct wf_coll_args args(void *buffer, MPI_Count count,
+                                struct wf_type *datatype, int root,
+                                struct wf_comm *comm)
+{
+    return (struct wf_coll_args){.comm = comm,
+                                 .rbuf = buffer,
+                                 .rcount = (uint64_t)count,
+                                 .rtype = datatype,
+                                 .root = root};
+}
+
+int wf_mpi_bcast(struct wf_instance *wf, void *buffer, MPI_Count count,
+                 struct wf_type *datatype, int root, struct wf_comm *comm)
+{
+    struct wf_coll_args a = args(buffer, count, datatype, root, comm);
+    return wf_coll_blocking(build, &a);
+}
+
+int wf_mpi_ibcast(struct wf_instance *wf, void *buffer, MPI_Count count,
+                  struct wf_type *datatype, int root, struct wf_comm *comm,
+                  MPI_Request *request)
+{
+    struct wf_coll_args a = args(buffer, count, datatype, root, comm);
+    return wf_coll_nonblocking(build, &a, request);
+}
+
+int wf_mpi_bcast_init(struct wf_instance *wf, void *buffer, MPI_Count count,
+                      struct wf_type *datatype, int root, struct wf_comm *comm,
+                      struct wf_info *info, MPI_Request *request)
+{
+    struct wf_coll_args a = args(buffer, count, datatype, root, comm);
+    return wf_coll_persistent(build, &a, request);
+}

@@ -1,0 +1,156 @@
+/* Collectives: arguments, decisions and the pieces algorithms share.
+ *
+ * Every MPI collective is one builder, which puts its vertices into a
+ * schedule, and three short functions that run the same schedule blocking,
+ * nonblocking or persistent.
+ *
+ * CONVENTIONS
+ *   A builder returns an MPI error class; it has checked its arguments before
+ *   it adds the first vertex.
+ *   `g` is the intracommunicator whose ranks an algorithm runs over: the
+ *   communicator itself, or local_comm of an intercommunicator, for which the
+ *   caller has switched the schedule with wf_sched_local.
+ *   in is the lower rank's operand wherever wf_sched_reduce is called, so that
+ *   every algorithm evaluates in rank order (MPI-5.0 s6.9.1).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_COLL_H
+#define WF_COLL_H
+
+#include "coll/schedule.h"
+
+/* The union of all collectives' arguments. Reductions use rcount and rtype;
+ * bcast uses rbuf, rcount, rtype. */
+struct wf_coll_args {
+    struct wf_comm *comm;
+    const void *sbuf;
+    void *rbuf;
+    uint64_t scount, rcount;
+    struct wf_type *stype, *rtype;
+    struct wf_ints scounts, sdispls, rcounts, rdispls; /* base NULL: uniform */
+    const MPI_Datatype *stypes, *rtypes;               /* alltoallw */
+    struct wf_op *op;
+    int root;
+};
+
+typedef int wf_coll_builder(struct wf_sched *, const struct wf_coll_args *);
+
+int wf_coll_blocking(wf_coll_builder *, const struct wf_coll_args *);
+int wf_coll_nonblocking(wf_coll_builder *, const struct wf_coll_args *,
+                        MPI_Request *);
+int wf_coll_persistent(wf_coll_builder *, const struct wf_coll_args *,
+                       MPI_Request *);
+
+/* ---- arguments: args.c --------------------------------------------------- */
+
+/* MPI_SUCCESS, or the recorded error. Only what the bindings cannot know:
+ * significance, MPI_IN_PLACE, aliasing, operation against type. */
+int wf_coll_check_root(const struct wf_coll_args *);
+int wf_coll_check_send(const struct wf_coll_args *);
+int wf_coll_check_recv(const struct wf_coll_args *);
+int wf_coll_check_counts(struct wf_ints, int n, const char *what);
+/* sbuf may be MPI_IN_PLACE if `allowed`; rbuf never. */
+int wf_coll_check_in_place(const struct wf_coll_args *, bool allowed);
+/* own: where in rbuf this process's contribution would go. */
+int wf_coll_check_alias(const struct wf_coll_args *, const void *own);
+/* Everything about the operation and buffers of a reduction. */
+int wf_coll_check_reduce(const struct wf_coll_args *, bool in_place_allowed);
+
+/* ---- blocks -------------------------------------------------------------- */
+
+/* Address of element i; also right for MPI_BOTTOM. */
+static inline char *wf_coll_at(const void *buf, int64_t i,
+                               const struct wf_type *t)
+{
+    return (char *)((uintptr_t)buf + (uintptr_t)(i * t->extent));
+}
+
+static inline uint64_t wf_coll_rcount(const struct wf_coll_args *a, int i)
+{
+    return a->rcounts.base ? (uint64_t)wf_at(a->rcounts, (size_t)i) : a->rcount;
+}
+
+static inline char *wf_coll_rblock(const struct wf_coll_args *a, int i)
+{
+    int64_t d = a->rdispls.base ? (int64_t)wf_at(a->rdispls, (size_t)i)
+                                : i * (int64_t)a->rcount;
+    return wf_coll_at(a->rbuf, d, a->rtype);
+}
+
+static inline uint64_t wf_coll_rbytes(const struct wf_coll_args *a, int i)
+{
+    return wf_coll_rcount(a, i) * (uint64_t)a->rtype->size;
+}
+
+static inline uint64_t wf_coll_scount(const struct wf_coll_args *a, int i)
+{
+    return a->scounts.base ? (uint64_t)wf_at(a->scounts, (size_t)i) : a->scount;
+}
+
+static inline char *wf_coll_sblock(const struct wf_coll_args *a, int i)
+{
+    int64_t d = a->sdispls.base ? (int64_t)wf_at(a->sdispls, (size_t)i)
+                                : i * (int64_t)a->scount;
+    return wf_coll_at(a->sbuf, d, a->stype);
+}
+
+/* The type of packed data. */
+struct wf_type *wf_coll_byte(void);
+/* Scratch for count elements: the address to use as their buffer, whatever
+ * the type's lower bound. Writes past extent gaps stay inside. */
+void *wf_coll_temp(struct wf_sched *, uint64_t count, const struct wf_type *);
+
+/* ---- decisions: decision.c, decision.def --------------------------------- */
+
+enum wf_coll_kind {
+    WF_COLL_BCAST,
+    WF_COLL_GATHER,
+    WF_COLL_SCATTER,
+    WF_COLL_ALLGATHER,
+    WF_COLL_ALLTOALL,
+    WF_COLL_REDUCE,
+    WF_COLL_ALLREDUCE,
+    WF_COLL_REDUCE_SCATTER
+};
+
+enum wf_coll_algorithm {
+    WF_ALG_TREE,     /* binomial */
+    WF_ALG_CHAIN,    /* pipelined segments */
+    WF_ALG_LINEAR,   /* the root talks to everyone */
+    WF_ALG_BRUCK,    /* log p rounds of packed blocks */
+    WF_ALG_RING,
+    WF_ALG_PAIRWISE, /* every pair directly */
+    WF_ALG_DOUBLING, /* recursive doubling */
+    WF_ALG_BLOCKS    /* reduce-scatter, then gather or allgather */
+};
+
+enum wf_coll_algorithm wf_coll_decide(enum wf_coll_kind, int procs,
+                                      uint64_t bytes);
+
+/* ---- shared pieces ------------------------------------------------------- */
+
+/* Each adds vertices that depend only on the newest fence and one another. */
+void wf_coll_bcast_tree(struct wf_sched *, const struct wf_comm *g, void *buf,
+                        uint64_t count, struct wf_type *, int root);
+/* Zero-byte dissemination: complete only when all of g are there. */
+void wf_coll_disseminate(struct wf_sched *, const struct wf_comm *g);
+/* sbuf (rbuf if MPI_IN_PLACE) of all to rbuf of root, in rank order. */
+void wf_coll_reduce_tree(struct wf_sched *, const struct wf_comm *g,
+                         const struct wf_coll_args *);
+/* Block i of src, by a's receive counts, reduced into out of rank i. */
+void wf_coll_reduce_blocks(struct wf_sched *, const struct wf_comm *g,
+                           const struct wf_coll_args *a, const void *src,
+                           void *out);
+/* Every rank's block of rbuf to all; own block is in place. */
+void wf_coll_allgather_ring(struct wf_sched *, const struct wf_comm *g,
+                            const struct wf_coll_args *);
+/* Blocks of root's sbuf to rbuf of all. */
+void wf_coll_scatter_linear(struct wf_sched *, const struct wf_comm *g,
+                            const struct wf_coll_args *);
+/* Cut rcount elements into one block per rank of g: counts and displacements
+ * of the copy in *a. False: out of memory, remembered by the schedule. */
+bool wf_coll_split(struct wf_sched *, const struct wf_comm *g,
+                   struct wf_coll_args *a);
+
+#endif

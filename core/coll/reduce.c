@@ -1,0 +1,220 @@
+/* Reduce: a binomial tree, or block-wise with a gather for long vectors.
+ * Both evaluate in rank order, so that they serve every operation.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/coll.h"
+#include "core_api.h"
+
+enum { EAGER_TEMPS = 4096 /* up to here every child has its own buffer */ };
+
+static const void *contribution(const struct wf_coll_args *a)
+{
+    return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
+}
+
+/* ---- binomial tree ------------------------------------------------------- */
+
+/* One process of the tree. Process `relative` covers [relative, relative +
+ * bit) before it hears from child relative + bit, which covers the next bit
+ * ranks: the accumulated value is always the lower operand. */
+struct node {
+    struct wf_sched *s;
+    const struct wf_coll_args *a;
+    int p, relative, root, parent; /* parent: -1 at the root */
+    int children;
+    void **temps;
+    int temp_count;
+    void *last; /* where the last reduction must land, or NULL: anywhere */
+};
+
+static bool node_init(struct node *n, struct wf_sched *s,
+                      const struct wf_comm *g, const struct wf_coll_args *a,
+                      int root)
+{
+    int bit = 1;
+
+    *n = (struct node){.s = s, .a = a, .p = g->size, .root = root};
+    n->relative = (g->rank - root + n->p) % n->p;
+    for (; bit < n->p && !(n->relative & bit); bit *= 2)
+        n->children += n->relative + bit < n->p;
+    n->parent = bit < n->p ? (n->relative - bit + root) % n->p : -1;
+    n->temp_count = n->children;
+    if (n->temp_count > 2 &&
+        a->rcount * (uint64_t)a->rtype->size > EAGER_TEMPS)
+        n->temp_count = 2; /* they take turns */
+    n->temps = wf_sched_temp(s, (size_t)(n->temp_count + 1) * sizeof(void *));
+    for (int i = 0; n->temps && i < n->temp_count; i++)
+        n->temps[i] = wf_coll_temp(s, a->rcount, a->rtype);
+    return n->temps != NULL;
+}
+
+/* Receive from the children and reduce; returns the accumulated vector.
+ * Reduction k reads what reduction k-1 wrote and writes buffer k; a buffer is
+ * free again when the reduction after the one that wrote it is done. */
+static const void *node_collect(struct node *n)
+{
+    const struct wf_coll_args *a = n->a;
+    const void *acc = contribution(a);
+    int reduced[32];
+
+    for (int k = 0, bit = 1; k < n->children; bit *= 2) {
+        void *into = n->last && k == n->children - 1
+                         ? n->last
+                         : n->temps[k % n->temp_count];
+        int recv = wf_sched_recv(n->s, into, a->rcount, a->rtype,
+                                 (n->relative + bit + n->root) % n->p);
+        if (k >= n->temp_count && into != n->last)
+            wf_sched_after(n->s, recv, reduced[k - n->temp_count + 1]);
+        reduced[k] = wf_sched_reduce(n->s, a->op, acc, into, a->rcount,
+                                     a->rtype);
+        wf_sched_after(n->s, reduced[k], recv);
+        if (k > 0)
+            wf_sched_after(n->s, reduced[k], reduced[k - 1]);
+        acc = into;
+        k++;
+    }
+    return acc;
+}
+
+/* The tree is rooted where rank order is kept: anywhere if op commutes. */
+void wf_coll_reduce_tree(struct wf_sched *s, const struct wf_comm *g,
+                         const struct wf_coll_args *a)
+{
+    int top = a->op->commutes ? a->root : 0;
+    bool at_end = g->rank == a->root;
+    const void *result;
+    struct node n;
+
+    if (!node_init(&n, s, g, a, top))
+        return;
+    if (at_end && n.parent < 0 && a->sbuf != MPI_IN_PLACE)
+        n.last = a->rbuf;
+    result = node_collect(&n);
+    wf_sched_fence(s);
+    if (n.parent >= 0)
+        wf_sched_send(s, result, a->rcount, a->rtype, n.parent);
+    else if (!at_end)
+        wf_sched_send(s, result, a->rcount, a->rtype, a->root);
+    else if (result != a->rbuf)
+        wf_sched_copy(s, result, a->rcount, a->rtype, a->rbuf, a->rcount,
+                      a->rtype);
+    if (at_end && n.parent >= 0) {
+        wf_sched_fence(s); /* the own contribution may be in rbuf */
+        wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, top);
+    }
+}
+
+/* ---- blocks -------------------------------------------------------------- */
+
+static void reduce_blocks(struct wf_sched *s, const struct wf_coll_args *given)
+{
+    struct wf_coll_args a = *given;
+    const struct wf_comm *g = a.comm;
+    const void *src = contribution(given);
+    bool at_root = g->rank == a.root;
+    uint64_t own;
+    char *out;
+
+    if (!wf_coll_split(s, g, &a))
+        return;
+    own = wf_coll_rcount(&a, g->rank);
+    out = at_root ? wf_coll_rblock(&a, g->rank)
+                  : wf_coll_temp(s, own, a.rtype);
+    wf_coll_reduce_blocks(s, g, &a, src, out);
+    wf_sched_fence(s);
+    if (!at_root)
+        wf_sched_send(s, out, own, a.rtype, a.root);
+    for (int i = 0; at_root && i < g->size; i++)
+        if (i != a.root)
+            wf_sched_recv(s, wf_coll_rblock(&a, i), wf_coll_rcount(&a, i),
+                          a.rtype, i);
+}
+
+/* ---- building ------------------------------------------------------------ */
+
+static void build_inter(struct wf_sched *s, const struct wf_coll_args *given)
+{
+    struct wf_coll_args a = *given;
+
+    if (a.root == MPI_ROOT) {
+        wf_sched_recv(s, a.rbuf, a.rcount, a.rtype, 0);
+        return;
+    }
+    a.rbuf = wf_coll_temp(s, a.rcount, a.rtype);
+    a.root = 0;
+    wf_sched_local(s, true);
+    wf_coll_reduce_tree(s, a.comm->local_comm, &a);
+    wf_sched_local(s, false);
+    wf_sched_fence(s);
+    if (a.comm->rank == 0)
+        wf_sched_send(s, a.rbuf, a.rcount, a.rtype, given->root);
+}
+
+/* MPI_IN_PLACE is for the root; elsewhere rbuf means nothing (s6.9.1). */
+static int check(const struct wf_coll_args *a, bool at_root)
+{
+    struct wf_coll_args b = *a;
+
+    if (!at_root)
+        b.rbuf = NULL;
+    return wf_coll_check_reduce(&b, at_root);
+}
+
+static int build(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    bool inter = a->comm->inter;
+    bool at_root = inter ? a->root == MPI_ROOT : a->root == a->comm->rank;
+    uint64_t bytes;
+    int rc;
+
+    if ((rc = wf_coll_check_root(a)))
+        return rc;
+    if (inter && a->root == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    if ((rc = check(a, at_root)))
+        return rc;
+    bytes = a->rcount * (uint64_t)a->rtype->size;
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    if (inter)
+        build_inter(s, a);
+    else if (wf_coll_decide(WF_COLL_REDUCE, a->comm->size, bytes) ==
+                 WF_ALG_BLOCKS &&
+             a->rcount >= (uint64_t)a->comm->size)
+        reduce_blocks(s, a);
+    else
+        wf_coll_reduce_tree(s, a->comm, a);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_reduce(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
+                  MPI_Count count, struct wf_type *datatype, struct wf_op *op,
+                  int root, struct wf_comm *comm)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+        .rcount = (uint64_t)count, .rtype = datatype, .op = op, .root = root};
+    return wf_coll_blocking(build, &a);
+}
+
+int wf_mpi_ireduce(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
+                   MPI_Count count, struct wf_type *datatype, struct wf_op *op,
+                   int root, struct wf_comm *comm, MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+        .rcount = (uint64_t)count, .rtype = datatype, .op = op, .root = root};
+    return wf_coll_nonblocking(build, &a, request);
+}
+
+int wf_mpi_reduce_init(struct wf_instance *wf, const void *sendbuf,
+                       void *recvbuf, MPI_Count count,
+                       struct wf_type *datatype, struct wf_op *op, int root,
+                       struct wf_comm *comm, struct wf_info *info,
+                       MPI_Request *request)
+{
+    struct wf_coll_args a = {
+        .comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+        .rcount = (uint64_t)count, .rtype = datatype, .op = op, .root = root};
+    return wf_coll_persistent(build, &a, request);
+}

@@ -1,0 +1,375 @@
+/* Running schedules.
+ *
+ *   start -> ready queue -> begin(vertex) -> complete at once ----+
+ *                              |                                  v
+ *                              +-> in flight -> on_complete -> finish(vertex)
+ *                                                                 |
+ *            ready queue <------ releases of followers and edges -+
+ *
+ * A blocking run drains the ready queue in the waiting thread, outside every
+ * progress call: user operations, which run without the API section, then
+ * never have a plugin's frame below them. Nonblocking runs drain it where the
+ * completion happens; with user operations and threads, at the end of the poll.
+ *
+ * A user operation leaves the API section while `running` is set: whoever
+ * completes a vertex meanwhile only queues what became ready.
+ *
+ * ERRORS  The first failure stops the schedule: nothing more starts, receives
+ * that no message has reached are withdrawn, the request completes. What is
+ * still in flight keeps the schedule's memory until it comes back.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/vertex.h"
+#include "progress/progress.h"
+#include "protocol/queues.h"
+
+static void advance(struct wf_sched *);
+
+/* ---- the ready queue ----------------------------------------------------- */
+
+static void push(struct wf_sched *s, int32_t number)
+{
+    s->v[number].next = -1;
+    if (s->head < 0)
+        s->head = number;
+    else
+        s->v[s->tail].next = number;
+    s->tail = number;
+}
+
+static struct wf_vertex *pop(struct wf_sched *s)
+{
+    struct wf_vertex *v = &s->v[s->head];
+
+    s->head = v->next;
+    return v;
+}
+
+static void release(struct wf_sched *s, int32_t number)
+{
+    if (--s->v[number].wait == 0)
+        push(s, number);
+}
+
+/* ---- one vertex ---------------------------------------------------------- */
+
+static bool finished(const struct wf_sched *s)
+{
+    return s->left == 0 || s->error;
+}
+
+static void finish(struct wf_vertex *v, int error)
+{
+    struct wf_sched *s = v->sched;
+
+    if (error) {
+        if (!s->error)
+            s->error = error;
+        return;
+    }
+    s->left--;
+    if (s->error)
+        return; /* stopped */
+    for (int32_t e = v->out; e >= 0; e = s->e[e].next)
+        release(s, s->e[e].to);
+}
+
+/* An address that no other thread has. */
+static const void *this_thread(void)
+{
+    static _Thread_local char here;
+    return &here;
+}
+
+/* The thread of a blocking run need not be the one that made progress. */
+static void wake(struct wf_sched *s)
+{
+    wf_store_release(&s->runnable, 1); /* pairs with runnable() */
+    if (s->wf->api.on && s->waiter != this_thread())
+        wf_progress_kick(s->wf);
+}
+
+static int run_deferred(struct wf_instance *wf)
+{
+    int n = 0;
+
+    for (struct wf_sched *s; (s = wf->deferred); n++) {
+        wf->deferred = s->next;
+        s->deferred = false;
+        advance(s);
+    }
+    return n;
+}
+
+/* A user operation would leave the API section with a plugin's progress below
+ * it, and another thread would enter that plugin again: drive the schedule on
+ * when the poll is over. */
+static void defer(struct wf_sched *s)
+{
+    if (s->deferred || !s->req)
+        return;
+    s->deferred = true;
+    s->next = s->wf->deferred;
+    s->wf->deferred = s;
+    s->wf->run_deferred = run_deferred;
+}
+
+/* The outcome of a request, its cause recorded for the user's communicator. */
+static int outcome(struct wf_sched *s, struct wf_req *r)
+{
+    if (wf_likely(!r->error))
+        return MPI_SUCCESS;
+    wf_req_error(r);
+    wf_error_last()->comm = s->comm;
+    return r->error;
+}
+
+static void vertex_completed(struct wf_req *r)
+{
+    struct wf_vertex *v = r->context;
+    struct wf_sched *s = v->sched;
+    int error = outcome(s, r);
+
+    v->req = NULL;
+    s->inflight--;
+    wf_req_release(r);
+    finish(v, error);
+    if (s->orphan) {
+        wf_sched_destroy(s);
+        return;
+    }
+    if (!s->blocking && s->user_op && s->wf->api.on)
+        defer(s);
+    else if (!s->blocking)
+        advance(s);
+    else if (s->head >= 0 || finished(s))
+        wake(s);
+}
+
+static void track(struct wf_vertex *v, struct wf_req *r)
+{
+    int error;
+
+    if (wf_req_done(r)) {
+        error = outcome(v->sched, r);
+        wf_req_release(r);
+        finish(v, error);
+        return;
+    }
+    v->req = r;
+    r->flags |= WF_REQ_INTERNAL;
+    r->context = v;
+    r->on_complete = vertex_completed;
+    v->sched->inflight++;
+    v->sched->mask |= wf_req_endpoints(r);
+}
+
+static void begin_message(struct wf_sched *s, struct wf_vertex *v)
+{
+    struct wf_comm *comm = v->local ? s->local : s->comm;
+    int tag = v->local ? s->local_tag : s->tag;
+    int32_t follower = v->follower;
+    struct wf_req *r;
+    int rc;
+
+    if (v->kind == WF_VERTEX_SEND)
+        rc = wf_isend(comm, v->src, v->count, v->type, v->peer, tag,
+                      WF_SPACE_COLL, WF_SEND_STANDARD, &r);
+    else
+        rc = wf_irecv(comm, v->src, v->count, v->type, v->peer, tag,
+                      WF_SPACE_COLL, &r);
+    if (rc)
+        finish(v, rc);
+    else
+        track(v, r);
+    if (follower >= 0)
+        release(s, follower);
+}
+
+/* A copy to oneself obeys the rule of a message to oneself. */
+static int copy(struct wf_vertex *v)
+{
+    uint64_t have = v->count * (uint64_t)v->type->size;
+    uint64_t room = v->dcount * (uint64_t)v->dtype->size;
+
+    if (have > room)
+        return wf_error(MPI_ERR_TRUNCATE,
+                        "the contribution of this rank to itself has %llu "
+                        "bytes, its receive block holds %llu",
+                        (unsigned long long)have, (unsigned long long)room);
+    return wf_type_copy(v->type, v->src, v->count, v->dtype, v->dst, v->dcount);
+}
+
+static void begin(struct wf_sched *s, struct wf_vertex *v)
+{
+    switch ((enum wf_vertex_kind)v->kind) {
+    case WF_VERTEX_SEND:
+    case WF_VERTEX_RECV:
+        begin_message(s, v);
+        break;
+    case WF_VERTEX_REDUCE:
+        finish(v, wf_op_apply(v->op, v->src, v->dst, v->count, v->type));
+        break;
+    case WF_VERTEX_COPY:
+        finish(v, copy(v));
+        break;
+    case WF_VERTEX_CALL:
+        finish(v, v->fn(v->dst));
+        break;
+    case WF_VERTEX_FENCE:
+        finish(v, MPI_SUCCESS);
+        break;
+    }
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+/* After an error: take back receives that wait for messages which may never
+ * be sent. */
+static void withdraw(struct wf_sched *s)
+{
+    for (int i = 0; i < s->vertices && s->inflight; i++) {
+        struct wf_vertex *v = &s->v[i];
+        if (v->req && v->kind == WF_VERTEX_RECV &&
+            wf_receive_withdraw(wf_p2p_of(v->req)))
+            wf_req_complete(v->req, MPI_SUCCESS);
+    }
+}
+
+static void drain(struct wf_sched *s)
+{
+    s->running = true;
+    while (s->head >= 0 && !s->error)
+        begin(s, pop(s));
+    if (s->error)
+        withdraw(s);
+    s->running = false;
+}
+
+static void advance(struct wf_sched *s)
+{
+    struct wf_req *r;
+
+    if (s->running)
+        return;
+    drain(s);
+    if (s->orphan && !s->inflight)
+        wf_sched_destroy(s);
+    else if (finished(s) && s->req) {
+        r = s->req;
+        s->req = NULL; /* complete once: stragglers come after an error */
+        wf_req_complete(r, s->error);
+    }
+}
+
+/* Vertices without dependencies become ready in the order of creation. */
+static void prepare(struct wf_sched *s)
+{
+    s->error = 0;
+    s->left = s->vertices;
+    s->head = s->tail = -1;
+    for (int i = 0; i < s->vertices; i++) {
+        s->v[i].sched = s;
+        s->v[i].wait = s->v[i].need;
+        if (s->v[i].need == 0)
+            push(s, i);
+    }
+}
+
+static int no_memory(struct wf_sched *s)
+{
+    wf_sched_destroy(s);
+    return wf_error(MPI_ERR_NO_MEM, "out of memory for a collective operation");
+}
+
+static bool runnable(void *arg)
+{
+    struct wf_sched *s = arg;
+    return wf_load_acquire(&s->runnable) != 0; /* pairs with wake() */
+}
+
+int wf_sched_run(struct wf_sched *s)
+{
+    int error;
+
+    if (!s || s->no_memory)
+        return no_memory(s);
+    s->blocking = true;
+    s->waiter = this_thread();
+    prepare(s);
+    drain(s);
+    while (!finished(s)) {
+        if (s->head < 0)
+            wf_progress_wait(s->wf, s->mask, runnable, s);
+        wf_store_relaxed(&s->runnable, 0);
+        drain(s);
+    }
+    error = s->error;
+    wf_sched_destroy(s);
+    return error;
+}
+
+static void destroy_with_request(struct wf_req *r)
+{
+    struct wf_sched *s = r->context;
+
+    s->req = NULL;
+    wf_sched_destroy(s);
+}
+
+static int start_again(struct wf_req *r)
+{
+    struct wf_sched *s = r->context;
+
+    if (s->inflight)
+        return wf_error_on(s->comm, MPI_ERR_REQUEST,
+                           "the persistent collective failed before and "
+                           "cannot be started again");
+    r->error = 0;
+    wf_store_relaxed(&r->done, 0);
+    s->req = r;
+    s->mask = 0;
+    prepare(s);
+    advance(s);
+    return MPI_SUCCESS;
+}
+
+static struct wf_req *make_request(struct wf_sched *s)
+{
+    struct wf_req *r = wf_req_create(s->wf, WF_REQ_SCHEDULE, s->comm);
+
+    if (!r)
+        return NULL;
+    r->source = MPI_ANY_SOURCE;
+    r->tag = MPI_ANY_TAG;
+    r->context = s;
+    r->destroy = destroy_with_request;
+    return r;
+}
+
+int wf_sched_start(struct wf_sched *s, struct wf_req **out)
+{
+    struct wf_req *r = s && !s->no_memory ? make_request(s) : NULL;
+
+    if (!r)
+        return no_memory(s);
+    s->req = r;
+    *out = r;
+    prepare(s);
+    advance(s);
+    return MPI_SUCCESS;
+}
+
+int wf_sched_persistent(struct wf_sched *s, struct wf_req **out)
+{
+    struct wf_req *r = s && !s->no_memory ? make_request(s) : NULL;
+
+    if (!r)
+        return no_memory(s);
+    r->flags |= WF_REQ_PERSISTENT;
+    r->start = start_again;
+    wf_store_relaxed(&r->done, 1); /* inactive */
+    *out = r;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,164 @@
+/* Scan and exscan: distance doubling (Hillis and Steele 1986).
+ *
+ * After round k, total holds ranks (r - 2^(k+1), r]; it is sent to r + 2^k and
+ * the vector from r - 2^k is its lower neighbour, so order is kept.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/coll.h"
+#include "core_api.h"
+
+static void after(struct wf_sched *s, int vertex, int dependency)
+{
+    if (dependency >= 0)
+        wf_sched_after(s, vertex, dependency);
+}
+
+static int copy_vector(struct wf_sched *s, const struct wf_coll_args *a,
+                       const void *from, void *to)
+{
+    return wf_sched_copy(s, from, a->rcount, a->rtype, to, a->rcount,
+                         a->rtype);
+}
+
+/* lower op *upper into upper */
+static int reduce(struct wf_sched *s, const struct wf_coll_args *a,
+                  const void *lower, void *upper)
+{
+    return wf_sched_reduce(s, a->op, lower, upper, a->rcount, a->rtype);
+}
+
+/* total: this rank's own vector at first, whole after vertex `ready`.
+ * below: where all lower ranks together go, or NULL. */
+static void rounds(struct wf_sched *s, const struct wf_coll_args *a,
+                   void *total, void *below, int ready)
+{
+    int rank = a->comm->rank, p = a->comm->size, below_ready = -1;
+
+    for (int d = 1; d < p; d *= 2) {
+        int sent = -1, arrived, reduced;
+        void *theirs;
+        if (rank + d < p) {
+            sent = wf_sched_send(s, total, a->rcount, a->rtype, rank + d);
+            after(s, sent, ready);
+        }
+        if (rank < d)
+            continue;
+        theirs = wf_coll_temp(s, a->rcount, a->rtype);
+        arrived = wf_sched_recv(s, theirs, a->rcount, a->rtype, rank - d);
+        reduced = reduce(s, a, theirs, total);
+        after(s, reduced, ready);
+        after(s, reduced, arrived);
+        after(s, reduced, sent);
+        if (below) {
+            int v = d == 1 ? copy_vector(s, a, theirs, below)
+                           : reduce(s, a, theirs, below);
+            after(s, v, arrived);
+            /* in place, below is also the source of total */
+            after(s, v, d == 1 ? ready : below_ready);
+            below_ready = v;
+        }
+        ready = reduced;
+    }
+}
+
+static int check(const struct wf_coll_args *a)
+{
+    if (a->comm->inter)
+        return wf_error(MPI_ERR_COMM, "a scan over an intercommunicator is "
+                        "not defined");
+    return wf_coll_check_reduce(a, true);
+}
+
+static int build_scan(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int ready = -1, rc = check(a);
+
+    if (rc || a->rcount == 0)
+        return rc;
+    if (a->sbuf != MPI_IN_PLACE)
+        ready = copy_vector(s, a, a->sbuf, a->rbuf);
+    rounds(s, a, a->rbuf, NULL, ready);
+    return MPI_SUCCESS;
+}
+
+static int build_exscan(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int rc = check(a);
+    void *total;
+
+    if (rc || a->rcount == 0)
+        return rc;
+    total = wf_coll_temp(s, a->rcount, a->rtype);
+    rounds(s, a, total, a->rbuf,
+           copy_vector(s, a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf,
+                       total));
+    return MPI_SUCCESS;
+}
+
+/* ---- MPI_Scan ------------------------------------------------------------ */
+
+int wf_mpi_scan(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
+                MPI_Count count, struct wf_type *datatype, struct wf_op *op,
+                struct wf_comm *comm)
+{
+    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+                             .rcount = (uint64_t)count, .rtype = datatype,
+                             .op = op};
+    return wf_coll_blocking(build_scan, &a);
+}
+
+int wf_mpi_iscan(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
+                 MPI_Count count, struct wf_type *datatype, struct wf_op *op,
+                 struct wf_comm *comm, MPI_Request *request)
+{
+    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+                             .rcount = (uint64_t)count, .rtype = datatype,
+                             .op = op};
+    return wf_coll_nonblocking(build_scan, &a, request);
+}
+
+int wf_mpi_scan_init(struct wf_instance *wf, const void *sendbuf,
+                     void *recvbuf, MPI_Count count, struct wf_type *datatype,
+                     struct wf_op *op, struct wf_comm *comm,
+                     struct wf_info *info, MPI_Request *request)
+{
+    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+                             .rcount = (uint64_t)count, .rtype = datatype,
+                             .op = op};
+    return wf_coll_persistent(build_scan, &a, request);
+}
+
+/* ---- MPI_Exscan ---------------------------------------------------------- */
+
+int wf_mpi_exscan(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
+                  MPI_Count count, struct wf_type *datatype, struct wf_op *op,
+                  struct wf_comm *comm)
+{
+    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+                             .rcount = (uint64_t)count, .rtype = datatype,
+                             .op = op};
+    return wf_coll_blocking(build_exscan, &a);
+}
+
+int wf_mpi_iexscan(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
+                   MPI_Count count, struct wf_type *datatype, struct wf_op *op,
+                   struct wf_comm *comm, MPI_Request *request)
+{
+    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+                             .rcount = (uint64_t)count, .rtype = datatype,
+                             .op = op};
+    return wf_coll_nonblocking(build_exscan, &a, request);
+}
+
+int wf_mpi_exscan_init(struct wf_instance *wf, const void *sendbuf,
+                       void *recvbuf, MPI_Count count,
+                       struct wf_type *datatype, struct wf_op *op,
+                       struct wf_comm *comm, struct wf_info *info,
+                       MPI_Request *request)
+{
+    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
+                             .rcount = (uint64_t)count, .rtype = datatype,
+                             .op = op};
+    return wf_coll_persistent(build_exscan, &a, request);
+}

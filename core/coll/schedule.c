@@ -1,0 +1,378 @@
+/* Building schedules. Running them is run.c.
+ *
+ * DESIGN  A small collective must not pay for malloc: the schedule has room
+ * for a few vertices, edges and scratch bytes inside, grows by doubling, and
+ * a few finished schedules are kept by the instance for the next collective.
+ * That is why wf_sched_create resets fields one by one and does not clear the
+ * whole object.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "coll/vertex.h"
+
+enum {
+    KEEP_SCHEDULES = 4,  /* per instance, for reuse */
+    KEEP_VERTICES = 1024 /* larger ones give their memory back */
+};
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void reset(struct wf_sched *s)
+{
+    s->on_local = s->no_memory = s->running = false;
+    s->blocking = s->orphan = s->user_op = s->deferred = false;
+    s->fence = -1;
+    s->vertices = s->edges = 0;
+    memset(s->bucket, 0xff, sizeof s->bucket);
+    s->temps = NULL;
+    s->scratch_used = 0;
+    s->head = s->tail = -1;
+    s->left = s->inflight = s->error = 0;
+    s->mask = 0;
+    wf_store_relaxed(&s->runnable, 0);
+    s->waiter = NULL;
+    s->req = NULL;
+}
+
+static struct wf_sched *take_or_allocate(struct wf_instance *wf)
+{
+    struct wf_sched *s = wf->scheds;
+
+    if (s) {
+        wf->scheds = s->next;
+        return s;
+    }
+    s = malloc(sizeof *s);
+    if (!s)
+        return NULL;
+    s->wf = wf;
+    s->v = s->inline_v;
+    s->vertex_room = WF_SCHED_INLINE_VERTICES;
+    s->e = s->inline_e;
+    s->edge_room = WF_SCHED_INLINE_EDGES;
+    return s;
+}
+
+static int draw_tag(struct wf_comm *comm)
+{
+    return (int)(comm->coll_tag++ & INT32_MAX);
+}
+
+struct wf_sched *wf_sched_create(struct wf_comm *comm)
+{
+    struct wf_sched *s = take_or_allocate(comm->wf);
+
+    if (!s)
+        return NULL;
+    reset(s);
+    s->comm = comm;
+    s->local = comm->inter ? comm->local_comm : comm;
+    s->tag = s->local_tag = draw_tag(comm);
+    if (comm->inter)
+        s->local_tag = draw_tag(comm->local_comm);
+    wf_comm_get(comm);
+    return s;
+}
+
+/* The tags go back: to the other members this call never happened, and the
+ * next one of this process is to meet theirs. */
+void wf_sched_abandon(struct wf_sched *s)
+{
+    s->comm->coll_tag--;
+    if (s->comm->inter)
+        s->local->coll_tag--;
+    wf_sched_destroy(s);
+}
+
+static void release_types(struct wf_sched *s)
+{
+    for (int i = 0; i < s->vertices; i++) {
+        struct wf_vertex *v = &s->v[i];
+
+        if (v->type && !(v->type->flags & WF_TYPE_PREDEFINED))
+            wf_type_put(v->type);
+        if (v->dtype && !(v->dtype->flags & WF_TYPE_PREDEFINED))
+            wf_type_put(v->dtype);
+        if (v->kind == WF_VERTEX_REDUCE && !v->op->predefined)
+            wf_op_put(v->op);
+    }
+}
+
+static void keep_or_free(struct wf_sched *s)
+{
+    int kept = 0;
+
+    for (struct wf_sched *k = s->wf->scheds; k; k = k->next)
+        kept++;
+    if (kept >= KEEP_SCHEDULES || s->vertex_room > KEEP_VERTICES) {
+        wf_sched_free(s);
+        return;
+    }
+    s->next = s->wf->scheds;
+    s->wf->scheds = s;
+}
+
+void wf_sched_destroy(struct wf_sched *s)
+{
+    if (!s)
+        return;
+    if (s->inflight || s->running) {
+        s->orphan = true; /* run.c comes back here */
+        return;
+    }
+    release_types(s);
+    while (s->temps) {
+        struct wf_temp *t = s->temps;
+        s->temps = t->next;
+        free(t);
+    }
+    wf_comm_put(s->comm);
+    keep_or_free(s);
+}
+
+/* ---- vertices and edges -------------------------------------------------- */
+
+/* Twice the room for `size`-byte elements; the first ones may be inline. */
+static void *grow(void *old, const void *inline_old, int *room, size_t size)
+{
+    size_t bytes = (size_t)*room * size;
+    void *new = old == inline_old ? malloc(2 * bytes) : realloc(old, 2 * bytes);
+
+    if (!new)
+        return NULL;
+    if (old == inline_old)
+        memcpy(new, old, bytes);
+    *room *= 2;
+    return new;
+}
+
+static bool vertex_room(struct wf_sched *s)
+{
+    void *new;
+
+    if (s->vertices < s->vertex_room)
+        return true;
+    new = grow(s->v, s->inline_v, &s->vertex_room, sizeof *s->v);
+    if (!new)
+        return false;
+    s->v = new;
+    return true;
+}
+
+static bool edge_room(struct wf_sched *s)
+{
+    void *new;
+
+    if (s->edges < s->edge_room)
+        return true;
+    new = grow(s->e, s->inline_e, &s->edge_room, sizeof *s->e);
+    if (!new)
+        return false;
+    s->e = new;
+    return true;
+}
+
+void wf_sched_after(struct wf_sched *s, int vertex, int dependency)
+{
+    struct wf_vertex *from;
+
+    if (!s || s->no_memory)
+        return;
+    assert(dependency >= 0 && dependency < vertex && vertex < s->vertices);
+    if (!edge_room(s)) {
+        s->no_memory = true;
+        return;
+    }
+    from = &s->v[dependency];
+    s->e[s->edges].to = vertex;
+    s->e[s->edges].next = -1;
+    if (from->out < 0)
+        from->out = s->edges;
+    else
+        s->e[from->out_last].next = s->edges;
+    from->out_last = s->edges++;
+    s->v[vertex].need++;
+}
+
+/* NULL: out of memory, remembered. The number is s->vertices - 1. */
+static struct wf_vertex *add(struct wf_sched *s, enum wf_vertex_kind kind)
+{
+    struct wf_vertex *v;
+
+    if (!s || s->no_memory || !vertex_room(s)) {
+        if (s)
+            s->no_memory = true;
+        return NULL;
+    }
+    v = &s->v[s->vertices++];
+    memset(v, 0, sizeof *v);
+    v->kind = (uint8_t)kind;
+    v->out = v->follower = v->next = -1;
+    if (s->fence >= 0)
+        wf_sched_after(s, s->vertices - 1, s->fence);
+    return v;
+}
+
+static struct wf_type *hold_type(struct wf_type *t)
+{
+    if (!(t->flags & WF_TYPE_PREDEFINED))
+        wf_type_get(t);
+    return t;
+}
+
+/* Number of the vertex just added; 0 if that failed, which start reports. */
+static int last(const struct wf_sched *s)
+{
+    return s && s->vertices ? s->vertices - 1 : 0;
+}
+
+/* Enter a message into the chain of its peer; the previous one of the same
+ * direction, if any, must start first. */
+static void keep_order(struct wf_sched *s, struct wf_vertex *v)
+{
+    int32_t *head = &s->bucket[(uint32_t)v->peer % WF_SCHED_BUCKETS];
+    int32_t number = s->vertices - 1;
+
+    for (int32_t i = *head; i >= 0; i = s->v[i].next) {
+        struct wf_vertex *u = &s->v[i];
+        if (u->kind == v->kind && u->peer == v->peer && u->local == v->local) {
+            u->follower = number;
+            v->need++;
+            break;
+        }
+    }
+    v->next = *head;
+    *head = number;
+}
+
+static int message(struct wf_sched *s, enum wf_vertex_kind kind, void *buf,
+                   uint64_t count, struct wf_type *type, int peer)
+{
+    struct wf_vertex *v = add(s, kind);
+
+    if (!v)
+        return last(s);
+    v->src = buf;
+    v->count = count;
+    v->type = hold_type(type);
+    v->peer = peer;
+    v->local = s->on_local;
+    keep_order(s, v);
+    return last(s);
+}
+
+int wf_sched_send(struct wf_sched *s, const void *buf, uint64_t count,
+                  struct wf_type *type, int dest)
+{
+    return message(s, WF_VERTEX_SEND, (void *)(uintptr_t)buf, count, type,
+                   dest);
+}
+
+int wf_sched_recv(struct wf_sched *s, void *buf, uint64_t count,
+                  struct wf_type *type, int source)
+{
+    return message(s, WF_VERTEX_RECV, buf, count, type, source);
+}
+
+int wf_sched_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
+                    void *inout, uint64_t count, struct wf_type *type)
+{
+    struct wf_vertex *v = add(s, WF_VERTEX_REDUCE);
+
+    if (!v)
+        return last(s);
+    v->op = op;
+    if (!op->predefined) {
+        wf_op_get(op);
+        s->user_op = true;
+    }
+    v->src = (void *)(uintptr_t)in;
+    v->dst = inout;
+    v->count = count;
+    v->type = hold_type(type);
+    return last(s);
+}
+
+int wf_sched_copy(struct wf_sched *s, const void *src, uint64_t scount,
+                  struct wf_type *stype, void *dst, uint64_t dcount,
+                  struct wf_type *dtype)
+{
+    struct wf_vertex *v = add(s, WF_VERTEX_COPY);
+
+    if (!v)
+        return last(s);
+    v->src = (void *)(uintptr_t)src;
+    v->count = scount;
+    v->type = hold_type(stype);
+    v->dst = dst;
+    v->dcount = dcount;
+    v->dtype = hold_type(dtype);
+    return last(s);
+}
+
+int wf_sched_call(struct wf_sched *s, int (*fn)(void *), void *arg)
+{
+    struct wf_vertex *v = add(s, WF_VERTEX_CALL);
+
+    if (!v)
+        return last(s);
+    v->fn = fn;
+    v->dst = arg;
+    return last(s);
+}
+
+void wf_sched_after_all(struct wf_sched *s, int vertex)
+{
+    /* what came before the newest fence is implied by the fence itself */
+    for (int i = s ? s->fence + 1 : 0; i < vertex; i++)
+        wf_sched_after(s, vertex, i);
+}
+
+void wf_sched_fence(struct wf_sched *s)
+{
+    int number;
+
+    if (!s || s->fence == s->vertices - 1)
+        return; /* nothing since the last one, or nothing at all */
+    if (!add(s, WF_VERTEX_FENCE))
+        return;
+    number = last(s);
+    wf_sched_after_all(s, number);
+    s->fence = number;
+}
+
+void wf_sched_local(struct wf_sched *s, bool on)
+{
+    if (s)
+        s->on_local = on && s->local != s->comm;
+}
+
+/* ---- scratch memory ------------------------------------------------------ */
+
+void *wf_sched_temp(struct wf_sched *s, size_t bytes)
+{
+    size_t rounded = (bytes + 15) & ~(size_t)15;
+    struct wf_temp *t;
+
+    if (!s || s->no_memory || rounded < bytes)
+        goto no_memory;
+    if (rounded <= WF_SCHED_SCRATCH - s->scratch_used) {
+        void *p = s->scratch + s->scratch_used;
+        s->scratch_used += rounded;
+        return p;
+    }
+    t = rounded > SIZE_MAX - sizeof *t ? NULL : malloc(sizeof *t + rounded);
+    if (!t)
+        goto no_memory;
+    t->next = s->temps;
+    s->temps = t;
+    return t->data;
+
+no_memory:
+    if (s)
+        s->no_memory = true;
+    return NULL;
+}

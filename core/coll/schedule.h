@@ -1,0 +1,68 @@
+/* Schedules: a collective as a directed acyclic graph of sends, receives,
+ * reductions, copies and calls, run by the progress engine.
+ *
+ * A vertex starts when every vertex it was put `after` is complete. Vertices
+ * without dependencies start in wf_sched_start. Blocking, nonblocking,
+ * persistent and simulated runs share the same builders. Messages of one
+ * schedule use one tag drawn from comm->coll_tag at creation; between a pair
+ * they match in the order of vertex creation: a message never starts before
+ * an earlier one of the same direction and peer has started.
+ *
+ * On an intercommunicator messages go to the remote group, or after
+ * wf_sched_local to the local one.
+ *
+ * ERRORS  builders never fail half-way: a failed allocation is remembered and
+ * reported by wf_sched_start/run as MPI_ERR_NO_MEM. A vertex that fails stops
+ * the schedule; its error completes the request.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_SCHEDULE_H
+#define WF_SCHEDULE_H
+
+#include "datatype/op.h"
+#include "protocol/p2p.h"
+
+struct wf_sched;
+
+struct wf_sched *wf_sched_create(struct wf_comm *);
+/* Each returns the vertex number (>= 0). */
+int wf_sched_send(struct wf_sched *, const void *buf, uint64_t count,
+                  struct wf_type *, int dest);
+int wf_sched_recv(struct wf_sched *, void *buf, uint64_t count,
+                  struct wf_type *, int source);
+/* inout = in op inout */
+int wf_sched_reduce(struct wf_sched *, struct wf_op *, const void *in,
+                    void *inout, uint64_t count, struct wf_type *);
+int wf_sched_copy(struct wf_sched *, const void *src, uint64_t scount,
+                  struct wf_type *stype, void *dst, uint64_t dcount,
+                  struct wf_type *dtype);
+/* fn runs inside the API section and must not wait. */
+int wf_sched_call(struct wf_sched *, int (*fn)(void *arg), void *arg);
+/* vertex starts only after dependency, an earlier one, is complete. */
+void wf_sched_after(struct wf_sched *, int vertex, int dependency);
+/* vertex starts only after every vertex created before it is complete. */
+void wf_sched_after_all(struct wf_sched *, int vertex);
+/* Every vertex created from here on starts after all earlier ones. */
+void wf_sched_fence(struct wf_sched *);
+/* Messages created from here on address ranks of the local group (on) or of
+ * the peer group (off, as at creation). The same on an intracommunicator. */
+void wf_sched_local(struct wf_sched *, bool on);
+/* Scratch memory that lives as long as the schedule. NULL on failure, which
+ * start reports. */
+void *wf_sched_temp(struct wf_sched *, size_t bytes);
+
+/* Run to completion and destroy; NULL: the schedule could not be created. */
+int wf_sched_run(struct wf_sched *);
+/* Start as a request (WF_REQ_SCHEDULE), which owns the schedule. */
+int wf_sched_start(struct wf_sched *, struct wf_req **out);
+/* An inactive persistent request that owns the schedule. */
+int wf_sched_persistent(struct wf_sched *, struct wf_req **out);
+void wf_sched_destroy(struct wf_sched *);
+/* Destroy what was never started because of an error of this process. */
+void wf_sched_abandon(struct wf_sched *);
+
+/* Give back the schedules an instance keeps for reuse (at its end). */
+void wf_sched_fini(struct wf_instance *);
+
+#endif

@@ -1,0 +1,110 @@
+/* What a schedule is made of; private to schedule.c (building) and run.c.
+ *
+ *   vertex --out--> edge -> edge -> ...      complete releases each edge's `to`
+ *   vertex --follower--> vertex              start releases it: the next
+ *                                            message of this direction and peer
+ *
+ * A vertex is ready when `wait`, the number of releases still missing, is 0.
+ * Ready vertices stand in a queue, so that a chain of operations which all
+ * complete at once is a loop and not a recursion.
+ *
+ * INVARIANTS
+ *   1 an edge goes from a lower to a higher vertex number: no cycles
+ *   2 vertices do not move in memory once the schedule runs
+ *   3 left == 0, or error != 0 and nothing more will start: finished
+ *   4 the memory goes back only when no operation is in flight
+ *
+ * LOCK  everything: the API section, except runnable.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_VERTEX_H
+#define WF_VERTEX_H
+
+#include "coll/schedule.h"
+#include "instance.h"
+
+enum wf_vertex_kind {
+    WF_VERTEX_SEND,
+    WF_VERTEX_RECV,
+    WF_VERTEX_REDUCE,
+    WF_VERTEX_COPY,
+    WF_VERTEX_CALL,
+    WF_VERTEX_FENCE
+};
+
+/* One layout for all kinds keeps vertices compact: src/count/type are the
+ * message of a send or receive, the operand of a reduction, the source of a
+ * copy; arg of a call is dst. */
+struct wf_vertex {
+    struct wf_sched *sched;
+    struct wf_req *req; /* in flight */
+    void *src, *dst;
+    uint64_t count, dcount;
+    struct wf_type *type, *dtype;
+    union {
+        struct wf_op *op;
+        int (*fn)(void *);
+    };
+    int32_t peer;
+    int32_t need, wait; /* releases: in all, still missing */
+    int32_t out, out_last; /* edges, in the order they were made */
+    int32_t follower;
+    int32_t next; /* building: chain of a bucket; running: ready queue */
+    uint8_t kind;
+    bool local; /* peer is a rank of the local group */
+};
+
+struct wf_edge {
+    int32_t to, next;
+};
+
+struct wf_temp {
+    struct wf_temp *next;
+    _Alignas(16) char data[];
+};
+
+enum {
+    WF_SCHED_INLINE_VERTICES = 16,
+    WF_SCHED_INLINE_EDGES = 32,
+    WF_SCHED_BUCKETS = 16,
+    WF_SCHED_SCRATCH = 1024
+};
+
+struct wf_sched {
+    struct wf_instance *wf;
+    struct wf_comm *comm, *local; /* equal unless comm is an inter one */
+    int tag, local_tag;
+    bool on_local;
+    bool no_memory; /* a builder call failed; start reports it */
+    bool running;   /* somebody drains the ready queue */
+    bool blocking;  /* the waiter drains it, not the completion */
+    bool user_op;   /* has a reduction that leaves the API section */
+    bool deferred;  /* stands in the instance's list, linked by next */
+    bool orphan;    /* destroy as soon as nothing is in flight */
+    int fence;      /* newest fence, or -1 */
+
+    struct wf_vertex *v;
+    struct wf_edge *e;
+    int vertices, vertex_room, edges, edge_room;
+    int32_t bucket[WF_SCHED_BUCKETS]; /* newest message by peer, while built */
+    struct wf_temp *temps;
+    size_t scratch_used;
+
+    int32_t head, tail;    /* ready queue */
+    int left, inflight;    /* not complete; with the engine */
+    int error;             /* first one */
+    uint32_t mask;         /* endpoints of what is in flight */
+    wf_atomic_u32 runnable; /* what a blocking run waits for */
+    const void *waiter;    /* identity of the thread of a blocking run */
+    struct wf_req *req;    /* of a nonblocking or persistent run */
+    struct wf_sched *next; /* among those kept for reuse, or deferred */
+
+    struct wf_vertex inline_v[WF_SCHED_INLINE_VERTICES];
+    struct wf_edge inline_e[WF_SCHED_INLINE_EDGES];
+    _Alignas(16) char scratch[WF_SCHED_SCRATCH];
+};
+
+/* The object and its arrays; keep.c. */
+void wf_sched_free(struct wf_sched *);
+
+#endif

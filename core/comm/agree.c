@@ -1,0 +1,156 @@
+/* Agreement by dissemination: see agree.h.
+ *
+ * A member that meets an error goes on with all bits cleared and takes every
+ * step, so that no other member waits for a message that never comes.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "comm/agree.h"
+
+#include "instance.h"
+
+enum { GROUP_BEFORE, BRIDGE, GROUP_AFTER, ENDED };
+
+static bool run(struct wf_agree *a);
+
+static void fail(struct wf_agree *a, int error)
+{
+    if (!a->error)
+        a->error = error;
+}
+
+/* Both messages of a step are over: take in what came. */
+static void absorb(struct wf_agree *a)
+{
+    for (int i = 0; i < a->n; i++)
+        a->value[i] = a->error ? 0 : a->value[i] & a->input[i];
+    if (a->phase == BRIDGE)
+        a->phase = GROUP_AFTER;
+    else
+        a->step++;
+}
+
+static void message_done(struct wf_req *r)
+{
+    struct wf_agree *a = r->context;
+    if (r->error)
+        fail(a, r->error);
+    wf_req_release(r);
+    if (--a->pending > 0)
+        return;
+    absorb(a);
+    if (run(a))
+        a->resume(a);
+}
+
+/* Count a message that was started with result rc. */
+static void watch(struct wf_agree *a, int rc, struct wf_req *r)
+{
+    if (rc != MPI_SUCCESS) {
+        fail(a, rc);
+    } else if (wf_req_done(r)) {
+        if (r->error)
+            fail(a, r->error);
+        wf_req_release(r);
+    } else {
+        r->flags |= WF_REQ_INTERNAL;
+        r->on_complete = message_done;
+        r->context = a;
+        a->pending++;
+    }
+}
+
+struct peers {
+    struct wf_comm *comm;
+    int to, from, tag;
+    enum wf_space space;
+};
+
+/* True when both messages are over already. */
+static bool exchange(struct wf_agree *a, const struct peers *p)
+{
+    struct wf_type *word = wf_type_of(MPI_UINT64_T);
+    struct wf_req *r = NULL;
+    a->pending = 1; /* not before both are started */
+    int rc = wf_irecv(p->comm, a->input, (uint64_t)a->n, word, p->from, p->tag,
+                      p->space, &r);
+    watch(a, rc, r);
+    rc = wf_isend(p->comm, a->value, (uint64_t)a->n, word, p->to, p->tag,
+                  p->space, WF_SEND_STANDARD, &r);
+    watch(a, rc, r);
+    if (--a->pending > 0)
+        return false;
+    absorb(a);
+    return true;
+}
+
+static int rank_of_member(const struct wf_agree_scope *s, int member)
+{
+    member = (member + s->size) % s->size;
+    return s->ranks ? s->ranks[member] : member;
+}
+
+static bool group_step(struct wf_agree *a)
+{
+    const struct wf_agree_scope *s = a->scope;
+    int distance = 1 << a->step;
+    if (distance >= s->size) {
+        a->step = 0;
+        a->phase = a->phase == GROUP_BEFORE && s->bridged ? BRIDGE : ENDED;
+        return true;
+    }
+    struct peers p = {s->comm, rank_of_member(s, s->me + distance),
+                      rank_of_member(s, s->me - distance), s->tag, s->space};
+    return exchange(a, &p);
+}
+
+static bool bridge_step(struct wf_agree *a)
+{
+    const struct wf_agree_scope *s = a->scope;
+    if (s->me != s->leader) {
+        a->phase = GROUP_AFTER;
+        return true;
+    }
+    struct peers p = {s->bridge, s->bridge_rank, s->bridge_rank, s->bridge_tag,
+                      s->bridge_space};
+    return exchange(a, &p);
+}
+
+/* Take steps until one has to wait (false) or the end (true). */
+static bool run(struct wf_agree *a)
+{
+    while (a->phase != ENDED)
+        if (!(a->phase == BRIDGE ? bridge_step(a) : group_step(a)))
+            return false;
+    return true;
+}
+
+bool wf_agree_start(struct wf_agree *a)
+{
+    a->wf = a->scope->comm->wf;
+    a->phase = GROUP_BEFORE;
+    a->step = 0;
+    a->error = MPI_SUCCESS;
+    return run(a);
+}
+
+static int draw_tag(struct wf_comm *comm)
+{
+    return (int)(comm->coll_tag++ & 0x7fffffff);
+}
+
+void wf_agree_all(struct wf_agree_scope *s, struct wf_comm *comm)
+{
+    struct wf_comm *group = comm->inter ? comm->local_comm : comm;
+    *s = (struct wf_agree_scope){.comm = group,
+                                 .size = group->size,
+                                 .me = group->rank,
+                                 .tag = draw_tag(group),
+                                 .space = WF_SPACE_NBC};
+    if (!comm->inter)
+        return;
+    s->bridged = true;
+    s->bridge = comm;
+    s->bridge_tag = draw_tag(comm);
+    s->bridge_space = WF_SPACE_NBC;
+}

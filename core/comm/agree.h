@@ -1,0 +1,59 @@
+/* Agreement: the bitwise AND of a few words over all members of a scope,
+ * nonblocking, by dissemination.
+ *
+ * In step k member r sends what it knows to r + 2^k and hears from r - 2^k
+ * (modulo the number of members); after log2 steps, rounded up, everybody
+ * knows all contributions. AND does not mind that some arrive twice, so any
+ * number of members will do (Hensgen, Finkel, Manber, Int. J. Parallel
+ * Programming 17, 1988).
+ *
+ * A scope of two groups (an intercommunicator, or one in the making) agrees
+ * inside each group, then between the leaders, then inside each group again.
+ *
+ * LOCK  the API section.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_AGREE_H
+#define WF_AGREE_H
+
+#include "protocol/p2p.h"
+
+/* Who takes part, and over which messages. Between a pair of members one
+ * agreement after the other may use the same tag, as messages keep order. */
+struct wf_agree_scope {
+    struct wf_comm *comm; /* intracommunicator of the (local) group */
+    const int *ranks;     /* members, as ranks of comm; NULL: all of it */
+    int size, me;         /* number of members; this process among them */
+    int tag;
+    enum wf_space space;
+    int leader; /* with a bridge: the member that has it */
+    bool bridged;
+    struct wf_comm *bridge; /* of the leader: where the other leader is … */
+    int bridge_rank;        /* … this rank */
+    int bridge_tag;
+    enum wf_space bridge_space;
+};
+
+struct wf_agree {
+    const struct wf_agree_scope *scope;
+    struct wf_instance *wf;
+    int n; /* words */
+    uint64_t *value; /* in: own contribution; out: the result */
+    uint64_t *input; /* scratch, n words */
+    /* Called when the agreement ends after wf_agree_run had returned false. */
+    void (*resume)(struct wf_agree *);
+    void *arg;
+    int error; /* MPI error class */
+    /* private */
+    int phase, step, pending;
+};
+
+/* Start, or go on: true when it has ended (then resume is not called). */
+bool wf_agree_start(struct wf_agree *);
+
+/* The scope of all members of a communicator, of either kind. Draws the tags
+ * that the next collective operation would have, so every member calls it at
+ * the same point of its sequence of collective calls. */
+void wf_agree_all(struct wf_agree_scope *, struct wf_comm *);
+
+#endif

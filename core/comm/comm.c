@@ -1,0 +1,186 @@
+/* Communicator objects, and the two that always exist.
+ *
+ * A freed communicator's memory is kept for the next one, so that a stale
+ * handle is recognised by its kind rather than read from freed memory.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "comm/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "comm/context.h"
+#include "env/env.h"
+#include "env/errhandler.h"
+#include "env/info.h"
+
+struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
+{
+    if (handle == MPI_COMM_WORLD)
+        return wf->world;
+    if (handle == MPI_COMM_SELF)
+        return wf->self;
+    if (!wf_is_object(handle, WF_KIND_COMM))
+        return NULL;
+    struct wf_comm *comm = (struct wf_comm *)handle;
+    return comm->freed ? NULL : comm;
+}
+
+MPI_Comm wf_comm_handle(struct wf_comm *comm)
+{
+    if (comm == comm->wf->world)
+        return MPI_COMM_WORLD;
+    if (comm == comm->wf->self)
+        return MPI_COMM_SELF;
+    return (MPI_Comm)comm;
+}
+
+static struct wf_comm *alloc(struct wf_instance *wf)
+{
+    struct wf_comm *comm = wf->env->spare_comms;
+    if (!comm)
+        return calloc(1, sizeof *comm);
+    wf->env->spare_comms = comm->next_spare;
+    memset(comm, 0, sizeof *comm);
+    return comm;
+}
+
+void wf_comm_get(struct wf_comm *comm)
+{
+    wf_object_get(&comm->object);
+}
+
+void wf_comm_put(struct wf_comm *comm)
+{
+    if (!wf_object_put(&comm->object))
+        return;
+    struct wf_env *env = comm->wf->env; /* NULL once wf_comm_fini is over */
+    if (env && comm->context != WF_CONTEXT_NONE)
+        wf_context_release(comm->wf, comm->context);
+    if (comm->local_comm)
+        wf_comm_put(comm->local_comm);
+    wf_group_put(comm->local);
+    wf_group_put(comm->peers);
+    wf_errhandler_put(comm->errhandler);
+    wf_info_destroy(comm->info);
+    comm->object.kind = WF_KIND_DEAD;
+    if (!env) {
+        free(comm);
+        return;
+    }
+    comm->next_spare = env->spare_comms;
+    env->spare_comms = comm;
+}
+
+static struct wf_comm *no_comm(struct wf_group *local, struct wf_group *remote)
+{
+    wf_group_put(local);
+    if (remote)
+        wf_group_put(remote);
+    wf_error(MPI_ERR_NO_MEM, "no memory for a communicator");
+    return NULL;
+}
+
+/* The intracommunicator of the local group, for collectives inside it. */
+static bool add_local_comm(struct wf_comm *comm)
+{
+    wf_group_get(comm->local);
+    comm->local_comm = wf_comm_create(comm->wf, comm->local, NULL,
+                                      WF_CONTEXT_NONE, WF_CONTEXT_NONE);
+    return comm->local_comm != NULL;
+}
+
+struct wf_comm *wf_comm_create(struct wf_instance *wf, struct wf_group *local,
+                               struct wf_group *remote, uint32_t context,
+                               uint32_t send_context)
+{
+    struct wf_comm *comm = alloc(wf);
+    if (!comm)
+        return no_comm(local, remote);
+    wf_object_init(&comm->object, WF_KIND_COMM);
+    comm->wf = wf;
+    comm->local = local;
+    comm->rank = local->rank;
+    comm->size = local->size;
+    comm->inter = remote != NULL;
+    comm->peers = remote ? remote : local;
+    if (!remote)
+        wf_group_get(local);
+    comm->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
+    comm->context = WF_CONTEXT_NONE;
+    if (remote && !add_local_comm(comm)) {
+        wf_comm_put(comm);
+        return NULL;
+    }
+    wf_comm_set_context(comm, context, send_context);
+    return comm;
+}
+
+void wf_comm_set_context(struct wf_comm *comm, uint32_t context,
+                         uint32_t send_context)
+{
+    comm->context = context;
+    comm->send_context = send_context;
+    comm->context_hint = wf_context_hint(context);
+}
+
+void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from)
+{
+    wf_errhandler_get(from->errhandler);
+    wf_errhandler_put(to->errhandler);
+    to->errhandler = from->errhandler;
+}
+
+/* ---- world and self ------------------------------------------------------ */
+
+static struct wf_comm *make(struct wf_instance *wf, uint32_t n, uint32_t first,
+                            uint32_t context, const char *name)
+{
+    struct wf_group *g = wf_group_regular(wf, (int)n, first, 1);
+    if (!g)
+        return NULL;
+    struct wf_comm *comm = wf_comm_create(wf, g, NULL, context, context);
+    if (comm) {
+        comm->errhandler = wf_errhandler_initial();
+        snprintf(comm->name, sizeof comm->name, "%s", name);
+    }
+    return comm;
+}
+
+int wf_comm_init(struct wf_instance *wf)
+{
+    if (wf_env_init(wf) != 0)
+        return WEFT_ENOMEM;
+    wf->world = make(wf, wf->nprocs, 0, WF_CONTEXT_WORLD, "MPI_COMM_WORLD");
+    wf->self = make(wf, 1, wf->rank, WF_CONTEXT_SELF, "MPI_COMM_SELF");
+    if (wf->world && wf->self)
+        return 0;
+    wf_comm_fini(wf);
+    return WEFT_ENOMEM;
+}
+
+/* Requests that the program never completed still hold communicators: what is
+ * left over at the end stays with them. */
+/* The end of a predefined communicator, whatever requests the program left
+ * unfinished: their memory goes with the engine's, without another look. */
+static void release_predefined(struct wf_comm *comm)
+{
+    if (!comm)
+        return;
+    comm->object.refs = 1;
+    wf_comm_put(comm);
+}
+
+void wf_comm_fini(struct wf_instance *wf)
+{
+    release_predefined(wf->world);
+    release_predefined(wf->self);
+    wf->world = wf->self = NULL;
+    while (wf->env && wf->env->spare_comms) {
+        struct wf_comm *comm = wf->env->spare_comms;
+        wf->env->spare_comms = comm->next_spare;
+        free(comm);
+    }
+    wf_env_fini(wf);
+}

@@ -1,0 +1,60 @@
+/* Communicators.
+ *
+ * A message carries the receiver's context id. For an intracommunicator both
+ * ids are the same; for an intercommunicator send_context is what the remote
+ * group receives on. Point-to-point, collective and internal traffic of one
+ * communicator share the id and differ in the envelope's space (wire.h).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_COMM_H
+#define WF_COMM_H
+
+#include "group.h"
+
+struct wf_comm {
+    struct wf_object object;
+    struct wf_instance *wf;
+    uint32_t context;      /* 24 bits: what this process receives on */
+    uint32_t send_context; /* what it sends on */
+    int rank;              /* of this process in the local group */
+    int size;              /* of the local group */
+    struct wf_group *local;
+    struct wf_group *peers; /* whom ranks address: remote group if inter */
+    bool inter;
+    bool freed; /* MPI_Comm_free was called; pending operations hold it */
+    uint32_t coll_tag; /* next tag of a collective on this communicator */
+    uint32_t context_hint; /* where to look for a derived one's id: context.h */
+    struct wf_errhandler *errhandler;
+    bool errhandler_given; /* by MPI_Comm_set_errhandler on this very one */
+    struct wf_attr *attrs;
+    struct wf_info *info;
+    struct wf_comm *local_comm; /* inter: intracommunicator of the local group,
+                                   for collectives and merge */
+    struct wf_bsend_buffer *bsend; /* of buffered sends: p2p/buffered.h */
+    char name[MPI_MAX_OBJECT_NAME];
+    struct wf_comm *next_spare; /* when freed: wf_env.spare_comms */
+};
+
+/* Of a communicator whose members have not agreed on an id yet. */
+#define WF_CONTEXT_NONE UINT32_MAX
+
+void wf_comm_get(struct wf_comm *);
+void wf_comm_put(struct wf_comm *);
+
+/* World and self exist between wf_comm_init and wf_comm_fini. */
+int wf_comm_init(struct wf_instance *);
+void wf_comm_fini(struct wf_instance *);
+
+/* A new communicator over groups whose references are taken over, also on
+ * failure (NULL: out of memory). remote NULL: an intracommunicator. The context
+ * id is given back when the communicator goes. */
+struct wf_comm *wf_comm_create(struct wf_instance *, struct wf_group *local,
+                               struct wf_group *remote, uint32_t context,
+                               uint32_t send_context);
+void wf_comm_set_context(struct wf_comm *, uint32_t context,
+                         uint32_t send_context);
+/* What a derived communicator has from its parent: the error handler. */
+void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from);
+
+#endif

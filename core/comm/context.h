@@ -1,0 +1,68 @@
+/* Context ids: how the processes of a new communicator agree on one.
+ *
+ * Every process keeps a bitmap of the ids (24 bits) that it does not use. The
+ * members of the new communicator AND their bitmaps and take the lowest common
+ * bit. Blocking and nonblocking calls run the same state machine:
+ *
+ *   round 0     one word (64 ids) that the history of the parent communicator
+ *               names, so that all members name the same one. The word is
+ *               pledged: no other allocation of this process offers it
+ *               meanwhile. Nearly every allocation ends here.
+ *   round 1..   when a word was pledged already or has no common id: a whole
+ *               window of words, one allocation of a process at a time (the
+ *               others offer nothing and repeat), lowest key first.
+ *
+ * No member waits for another allocation before round 0 has shown that all
+ * members of its own have called, so allocations of different communicators
+ * may be started in any order by different processes (MPI-5.0 s6.12). The
+ * lowest key, which all members compute alike, always gets its turn.
+ *
+ * The id is the same in all members, of both groups for an intercommunicator.
+ * It is free again in a process when that process's communicator is gone.
+ *
+ * LOCK  the API section.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_CONTEXT_H
+#define WF_CONTEXT_H
+
+#include "comm/agree.h"
+
+enum {
+    WF_CONTEXT_WORLD = 0,
+    WF_CONTEXT_SELF = 1,
+    WF_CONTEXT_WORDS = 64 /* of a window */
+};
+
+struct wf_contexts *wf_contexts_create(void);
+void wf_contexts_destroy(struct wf_contexts *); /* NULL is allowed */
+void wf_context_release(struct wf_instance *, uint32_t id);
+
+/* One allocation, and what it is for. Set scope, key, count, hint, failed, done
+ * and arg, then call wf_context_start. */
+struct wf_context_alloc {
+    struct wf_agree_scope scope;
+    uint64_t key;    /* order among concurrent allocations; equal in members */
+    unsigned count;  /* ids wanted, 1 or 2 */
+    uint32_t *hint;  /* word to try first; equal in members; updated */
+    bool failed;     /* this member cannot go on: let all members know */
+    /* Called once, inside the API section. error: an MPI error class;
+     * MPI_ERR_NOT_SAME when another member failed. */
+    void (*done)(struct wf_context_alloc *, int error);
+    void *arg;
+    uint32_t id[2];
+    /* private */
+    struct wf_agree agree;
+    struct wf_list waiting, offering;
+    uint32_t first, words;  /* words of the bitmap in this round */
+    uint32_t round, window; /* window: of the first round after round 0 */
+    uint32_t tried;         /* windows found without a common id */
+    uint64_t value[1 + WF_CONTEXT_WORDS]; /* flags, then the words offered */
+    uint64_t input[1 + WF_CONTEXT_WORDS];
+};
+
+void wf_context_start(struct wf_context_alloc *);
+/* The first word for a communicator of this id. */
+uint32_t wf_context_hint(uint32_t context);
+
+#endif

@@ -1,0 +1,197 @@
+/* Making a communicator out of another: see derive.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "comm/derive.h"
+
+#include <stdlib.h>
+
+#include "comm/context.h"
+#include "core_api.h"
+#include "env/attr.h"
+#include "env/env.h"
+
+/* What the request of the operation owns. */
+struct derivation {
+    struct wf_context_alloc alloc;
+    struct wf_comm *result;
+    struct wf_req *req;
+    uint32_t own_hint;
+};
+
+static uint64_t key_of(const struct wf_comm *comm, int tag)
+{
+    return (uint64_t)comm->context << 32 | (uint32_t)tag;
+}
+
+void wf_derive_plan_all(struct wf_derive_plan *p, struct wf_comm *parent)
+{
+    memset(p, 0, sizeof *p);
+    p->parent = parent;
+    p->inter = parent->inter;
+    p->hint = &parent->context_hint;
+    wf_agree_all(&p->scope, parent);
+    p->key = key_of(parent, parent->inter ? p->scope.bridge_tag
+                                          : p->scope.tag);
+}
+
+static void use_ids(struct wf_comm *comm, const uint32_t id[2])
+{
+    wf_comm_set_context(comm, id[0], id[0]);
+    if (comm->inter)
+        wf_comm_set_context(comm->local_comm, id[1], id[1]);
+}
+
+/* A member without a result does not need its ids. */
+static void drop_ids(struct wf_context_alloc *c)
+{
+    for (unsigned i = 0; i < c->count; i++)
+        wf_context_release(c->scope.comm->wf, c->id[i]);
+}
+
+static void agreed(struct wf_context_alloc *c, int error)
+{
+    struct derivation *d = c->arg;
+    if (!error && d->result)
+        use_ids(d->result, c->id);
+    else if (!error)
+        drop_ids(c);
+    wf_req_complete(d->req, error);
+}
+
+static void destroy(struct wf_req *r)
+{
+    free(r->context);
+}
+
+int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
+{
+    struct wf_comm *parent = p->parent;
+    struct derivation *d = calloc(1, sizeof *d);
+    struct wf_req *r = wf_req_create(parent->wf, WF_REQ_SCHEDULE, parent);
+    if (!d || !r) {
+        free(d);
+        if (r)
+            wf_req_abandon(r);
+        return wf_error(MPI_ERR_NO_MEM, "no memory for a request");
+    }
+    r->source = MPI_ANY_SOURCE; /* the empty status */
+    r->tag = MPI_ANY_TAG;
+    r->context = d;
+    r->destroy = destroy;
+    d->req = r;
+    d->result = p->result;
+    d->own_hint = wf_context_hint((uint32_t)(p->key ^ p->key >> 32));
+    d->alloc.scope = p->scope;
+    d->alloc.key = p->key;
+    d->alloc.count = p->inter ? 2 : 1;
+    d->alloc.hint = p->hint ? p->hint : &d->own_hint;
+    d->alloc.failed = p->failed;
+    d->alloc.done = agreed;
+    d->alloc.arg = d;
+    *req = r;
+    wf_context_start(&d->alloc);
+    return MPI_SUCCESS;
+}
+
+/* The engine's record says only that something inside failed. */
+static int explain(const struct wf_comm *parent, int rc)
+{
+    if (rc == MPI_ERR_NOT_SAME)
+        return wf_error(rc, "another process of the communicator failed in "
+                            "this call");
+    if (rc == MPI_ERR_NO_MEM)
+        return wf_error(rc, "all context ids are in use: free communicators "
+                            "that are no longer needed");
+    return wf_error(rc, "the processes could not agree on a context id because "
+                        "the communication among them failed");
+}
+
+static void discard(struct wf_comm *comm)
+{
+    wf_attr_delete_all(comm->wf, WF_KIND_COMM, wf_comm_handle(comm),
+                       &comm->attrs);
+    wf_comm_put(comm);
+}
+
+int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
+{
+    struct wf_error_record cause = *wf_error_last();
+    struct wf_req *r;
+    int agreement = wf_derive_start(p, &r);
+    if (agreement == MPI_SUCCESS)
+        agreement = wf_wait(&r, MPI_STATUS_IGNORE);
+    *newcomm = MPI_COMM_NULL;
+    if (agreement == MPI_SUCCESS && !p->failed) {
+        if (p->result)
+            *newcomm = wf_comm_handle(p->result);
+        return MPI_SUCCESS;
+    }
+    if (p->result)
+        discard(p->result);
+    if (rc == MPI_SUCCESS)
+        return explain(p->parent, agreement);
+    if (cause.mpi_class == rc && cause.text[0])
+        wf_error(rc, "%s", cause.text);
+    return rc;
+}
+
+/* ---- words over the bridge ----------------------------------------------- */
+
+enum { SWAP_WORDS_MAX = 4 /* per process of the job: more is a mistake */ };
+
+static int swap_between_leaders(const struct wf_agree_scope *s,
+                                const uint32_t *mine, uint32_t n,
+                                uint32_t **theirs, uint32_t *their_n)
+{
+    struct wf_type *word = wf_type_of(MPI_UINT32_T);
+    int rc = wf_sendrecv(s->bridge, &n, 1, word, s->bridge_rank, their_n, 1,
+                         word, s->bridge_rank, s->bridge_tag, s->bridge_space);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (*their_n / SWAP_WORDS_MAX > s->bridge->wf->nprocs)
+        return wf_error(MPI_ERR_INTERN, "the remote leader announced %u words",
+                        *their_n);
+    *theirs = malloc(((size_t)*their_n + 1) * sizeof **theirs);
+    if (!*theirs)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
+    rc = wf_sendrecv(s->bridge, mine, n, word, s->bridge_rank, *theirs,
+                     *their_n, word, s->bridge_rank, s->bridge_tag,
+                     s->bridge_space);
+    if (rc != MPI_SUCCESS)
+        free(*theirs);
+    return rc;
+}
+
+int wf_bridge_swap(const struct wf_agree_scope *s, const uint32_t *mine,
+                   uint32_t n, uint32_t **theirs, uint32_t *their_n)
+{
+    struct wf_instance *wf = s->comm->wf;
+    struct wf_type *word = wf_type_of(MPI_UINT32_T);
+    bool leader = s->me == s->leader;
+    int rc = MPI_SUCCESS;
+    uint32_t head[2] = {0, 0}; /* how it went, how many words */
+    if (leader)
+        rc = swap_between_leaders(s, mine, n, theirs, their_n);
+    if (leader) {
+        head[0] = (uint32_t)rc;
+        head[1] = rc == MPI_SUCCESS ? *their_n : 0;
+    }
+    int rc2 = wf_mpi_bcast(wf, head, 2, word, s->leader, s->comm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (rc2 == MPI_SUCCESS && head[0] != MPI_SUCCESS)
+        rc2 = wf_error((int)head[0], "rank %d of the local group could not "
+                                     "talk to the remote leader", s->leader);
+    if (rc2 == MPI_SUCCESS && !leader) {
+        *their_n = head[1];
+        *theirs = malloc(((size_t)head[1] + 1) * sizeof **theirs);
+        if (!*theirs)
+            return wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
+    }
+    if (rc2 == MPI_SUCCESS)
+        rc2 = wf_mpi_bcast(wf, *theirs, *their_n, word, s->leader, s->comm);
+    else if (leader)
+        free(*theirs);
+    return rc2;
+}

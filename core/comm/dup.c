@@ -1,0 +1,102 @@
+/* Duplicates of communicators, blocking and nonblocking (MPI-5.0 s7.4.2).
+ *
+ * Attributes are copied when the call is made, so that what happens to the
+ * original afterwards does not matter; only the agreement on the context id
+ * goes on in the background.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "comm/derive.h"
+#include "core_api.h"
+#include "env/attr.h"
+#include "env/info.h"
+#include "instance.h"
+
+static struct wf_comm *twin(struct wf_comm *comm)
+{
+    wf_group_get(comm->local);
+    if (comm->inter)
+        wf_group_get(comm->peers);
+    struct wf_comm *copy =
+        wf_comm_create(comm->wf, comm->local, comm->inter ? comm->peers : NULL,
+                       WF_CONTEXT_NONE, WF_CONTEXT_NONE);
+    if (copy)
+        wf_comm_inherit(copy, comm);
+    return copy;
+}
+
+/* s7.4.2: hints of the original are not taken over; those of info are. */
+static int furnish(struct wf_comm *copy, struct wf_comm *comm,
+                   struct wf_info *info)
+{
+    if (info && !(copy->info = wf_info_copy(info)))
+        return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
+    return wf_attr_copy_all(comm->wf, WF_KIND_COMM, wf_comm_handle(comm),
+                            comm->attrs, &copy->attrs);
+}
+
+static int plan_dup(struct wf_derive_plan *p, struct wf_comm *comm,
+                    struct wf_info *info)
+{
+    int rc = MPI_ERR_NO_MEM;
+    wf_derive_plan_all(p, comm);
+    p->result = twin(comm);
+    if (p->result)
+        rc = furnish(p->result, comm, info);
+    p->failed = rc != MPI_SUCCESS;
+    return rc;
+}
+
+int wf_mpi_comm_dup_with_info(struct wf_instance *wf, struct wf_comm *comm,
+                              struct wf_info *info, MPI_Comm *newcomm)
+{
+    struct wf_derive_plan p;
+    int rc = plan_dup(&p, comm, info);
+    return wf_derive_run(&p, rc, newcomm);
+}
+
+int wf_mpi_comm_dup(struct wf_instance *wf, struct wf_comm *comm,
+                    MPI_Comm *newcomm)
+{
+    return wf_mpi_comm_dup_with_info(wf, comm, NULL, newcomm);
+}
+
+/* A process that failed still lets the others know, in the background. */
+static int let_know(struct wf_derive_plan *p, int rc)
+{
+    struct wf_req *r;
+    struct wf_comm *copy = p->result;
+    p->result = NULL;
+    if (copy)
+        wf_comm_put(copy);
+    if (wf_derive_start(p, &r) == MPI_SUCCESS)
+        wf_req_release(r);
+    return rc;
+}
+
+int wf_mpi_comm_idup_with_info(struct wf_instance *wf, struct wf_comm *comm,
+                               struct wf_info *info, MPI_Comm *newcomm,
+                               MPI_Request *request)
+{
+    struct wf_derive_plan p;
+    struct wf_req *r;
+    int rc = plan_dup(&p, comm, info);
+    *newcomm = MPI_COMM_NULL;
+    *request = MPI_REQUEST_NULL;
+    if (rc != MPI_SUCCESS)
+        return let_know(&p, rc);
+    rc = wf_derive_start(&p, &r);
+    if (rc != MPI_SUCCESS) {
+        wf_comm_put(p.result);
+        return rc;
+    }
+    *newcomm = wf_comm_handle(p.result);
+    *request = (MPI_Request)r;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_comm_idup(struct wf_instance *wf, struct wf_comm *comm,
+                     MPI_Comm *newcomm, MPI_Request *request)
+{
+    return wf_mpi_comm_idup_with_info(wf, comm, NULL, newcomm, request);
+}

@@ -1,0 +1,188 @@
+/* Intercommunicators: made from two groups, and merged into one (MPI-5.0
+ * s7.6.2).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "comm/derive.h"
+#include "core_api.h"
+#include "instance.h"
+
+/* What a leader tells the other: the key of the agreement, which both compute
+ * from the peer communicator, and its group. */
+enum { KEY_WORDS = 2 };
+
+static uint32_t *describe(const struct wf_group *g, uint64_t key)
+{
+    uint32_t *words = malloc(((size_t)g->size + KEY_WORDS) * sizeof *words);
+    if (!words)
+        return NULL;
+    words[0] = (uint32_t)(key >> 32);
+    words[1] = (uint32_t)key;
+    for (int i = 0; i < g->size; i++)
+        words[KEY_WORDS + i] = wf_group_proc(g, i);
+    return words;
+}
+
+static int check_disjoint(const struct wf_group *local,
+                          const struct wf_group *remote)
+{
+    struct wf_group_index x;
+    int rc = MPI_SUCCESS;
+    if (!wf_group_index(&x, local))
+        return wf_error(MPI_ERR_NO_MEM, "no memory to compare groups");
+    for (int i = 0; i < remote->size && rc == MPI_SUCCESS; i++) {
+        int r = wf_group_lookup(&x, wf_group_proc(remote, i));
+        if (r != MPI_UNDEFINED)
+            rc = wf_error(MPI_ERR_GROUP,
+                          "rank %d of the local group is rank %d of the remote "
+                          "group too", r, i);
+    }
+    wf_group_index_free(&x);
+    return rc;
+}
+
+/* The group that the other leader described. */
+static int group_of_words(struct wf_instance *wf, const uint32_t *words,
+                          uint32_t n, struct wf_group **out)
+{
+    uint32_t *procs;
+    for (uint32_t i = KEY_WORDS; i < n; i++)
+        if (words[i] >= wf->nprocs)
+            return wf_error(MPI_ERR_INTERN, "the remote leader named process "
+                            "%u of %u", words[i], wf->nprocs);
+    if (n <= KEY_WORDS)
+        return wf_error(MPI_ERR_INTERN, "the remote leader sent %u words", n);
+    n -= KEY_WORDS;
+    procs = malloc(n * sizeof *procs);
+    *out = NULL;
+    if (procs) {
+        memcpy(procs, words + KEY_WORDS, n * sizeof *procs);
+        *out = wf_group_create(wf, (int)n, procs);
+    }
+    return *out ? MPI_SUCCESS
+                : wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
+}
+
+/* *out receives the intercommunicator, without a context id. */
+static int comm_of_words(struct wf_comm *local_comm, const uint32_t *words,
+                         uint32_t n, struct wf_comm **out)
+{
+    struct wf_group *remote;
+    int rc = group_of_words(local_comm->wf, words, n, &remote);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = check_disjoint(local_comm->local, remote);
+    if (rc != MPI_SUCCESS) {
+        wf_group_put(remote);
+        return rc;
+    }
+    wf_group_get(local_comm->local);
+    *out = wf_comm_create(local_comm->wf, local_comm->local, remote,
+                          WF_CONTEXT_NONE, WF_CONTEXT_NONE);
+    if (!*out)
+        return MPI_ERR_NO_MEM;
+    wf_comm_inherit(*out, local_comm);
+    return MPI_SUCCESS;
+}
+
+/* Local ranks talk on local_comm, leaders on peer_comm with the user's tag. */
+static void plan_inter(struct wf_derive_plan *p, struct wf_comm *local_comm,
+                       int local_leader, struct wf_comm *peer_comm)
+{
+    wf_derive_plan_all(p, local_comm);
+    p->inter = true;
+    p->hint = NULL;
+    p->scope.bridged = true;
+    p->scope.leader = local_leader;
+    p->scope.bridge = peer_comm;
+    p->scope.bridge_space = WF_SPACE_INTERNAL;
+}
+
+int wf_mpi_intercomm_create(struct wf_instance *wf, struct wf_comm *local_comm,
+                            int local_leader, struct wf_comm *peer_comm,
+                            int remote_leader, int tag, MPI_Comm *newintercomm)
+{
+    struct wf_derive_plan p;
+    uint32_t *mine = NULL, *theirs, n;
+    *newintercomm = MPI_COMM_NULL;
+    if (local_comm->inter)
+        return wf_error(MPI_ERR_COMM, "local_comm is an intercommunicator");
+    plan_inter(&p, local_comm, local_leader, peer_comm);
+    p.scope.bridge_rank = remote_leader;
+    p.scope.bridge_tag = tag;
+    if (local_comm->rank == local_leader) {
+        uint64_t key = (uint64_t)peer_comm->context << 32 | (uint32_t)tag;
+        mine = describe(local_comm->local, key);
+        if (!mine)
+            return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
+    }
+    int rc = wf_bridge_swap(&p.scope, mine,
+                            (uint32_t)local_comm->size + KEY_WORDS, &theirs,
+                            &n);
+    free(mine);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (n >= KEY_WORDS)
+        p.key = (uint64_t)theirs[0] << 32 | theirs[1];
+    rc = comm_of_words(local_comm, theirs, n, &p.result);
+    free(theirs);
+    p.failed = rc != MPI_SUCCESS;
+    return wf_derive_run(&p, rc, newintercomm);
+}
+
+/* ---- merge --------------------------------------------------------------- */
+
+static struct wf_group *concatenate(const struct wf_group *a,
+                                    const struct wf_group *b)
+{
+    size_t n = (size_t)a->size + (size_t)b->size;
+    uint32_t *procs = malloc(n * sizeof *procs);
+    if (!procs)
+        return NULL;
+    for (int i = 0; i < a->size; i++)
+        procs[i] = wf_group_proc(a, i);
+    for (int i = 0; i < b->size; i++)
+        procs[a->size + i] = wf_group_proc(b, i);
+    return wf_group_create(a->wf, (int)n, procs);
+}
+
+/* The group that gave high = false comes first; when both said the same, the
+ * order is free, and the group whose first process has the lower id leads. */
+static bool local_first(const struct wf_comm *comm, bool high, bool their_high)
+{
+    if (high != their_high)
+        return !high;
+    return wf_group_proc(comm->local, 0) < wf_group_proc(comm->peers, 0);
+}
+
+int wf_mpi_intercomm_merge(struct wf_instance *wf, struct wf_comm *intercomm,
+                           int high, MPI_Comm *newintracomm)
+{
+    struct wf_derive_plan p;
+    uint32_t mine = high != 0, *theirs, n;
+    *newintracomm = MPI_COMM_NULL;
+    if (!intercomm->inter)
+        return wf_error(MPI_ERR_COMM, "the communicator is not an "
+                                      "intercommunicator");
+    wf_derive_plan_all(&p, intercomm);
+    p.inter = false;
+    int rc = wf_bridge_swap(&p.scope, &mine, 1, &theirs, &n);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    bool first = local_first(intercomm, mine, n > 0 && theirs[0]);
+    free(theirs);
+    struct wf_group *all =
+        first ? concatenate(intercomm->local, intercomm->peers)
+              : concatenate(intercomm->peers, intercomm->local);
+    if (all)
+        p.result = wf_comm_create(wf, all, NULL, WF_CONTEXT_NONE,
+                                  WF_CONTEXT_NONE);
+    if (p.result)
+        wf_comm_inherit(p.result, intercomm);
+    p.failed = !p.result;
+    rc = p.failed ? wf_error(MPI_ERR_NO_MEM, "no memory for a communicator")
+                  : MPI_SUCCESS;
+    return wf_derive_run(&p, rc, newintracomm);
+}

@@ -1,0 +1,131 @@
+/* Questions about communicators, their names and hints, and their end
+ * (MPI-5.0 s7.4.1, s7.4.3, s7.4.4, s7.6.1, s7.8).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+
+#include "comm/comm.h"
+#include "core_api.h"
+#include "env/attr.h"
+#include "env/info.h"
+#include "instance.h"
+
+int wf_mpi_comm_size(struct wf_instance *wf, struct wf_comm *comm, int *size)
+{
+    *size = comm->size;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_comm_rank(struct wf_instance *wf, struct wf_comm *comm, int *rank)
+{
+    *rank = comm->rank;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_comm_test_inter(struct wf_instance *wf, struct wf_comm *comm,
+                           int *flag)
+{
+    *flag = comm->inter;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_comm_remote_size(struct wf_instance *wf, struct wf_comm *comm,
+                            int *size)
+{
+    if (!comm->inter)
+        return wf_error(MPI_ERR_COMM, "an intracommunicator has no remote "
+                                      "group");
+    *size = comm->peers->size;
+    return MPI_SUCCESS;
+}
+
+/* Different contexts with the same groups are congruent; the worse of local
+ * and remote group decides (s7.4.1, s7.6.1). */
+int wf_mpi_comm_compare(struct wf_instance *wf, struct wf_comm *comm1,
+                        struct wf_comm *comm2, int *result)
+{
+    int remote = MPI_IDENT;
+    *result = comm1 == comm2 ? MPI_IDENT : MPI_UNEQUAL;
+    if (comm1 == comm2 || comm1->inter != comm2->inter)
+        return MPI_SUCCESS;
+    int rc = wf_group_compare(comm1->local, comm2->local, result);
+    if (rc == MPI_SUCCESS && comm1->inter)
+        rc = wf_group_compare(comm1->peers, comm2->peers, &remote);
+    if (*result == MPI_UNEQUAL || remote == MPI_UNEQUAL)
+        *result = MPI_UNEQUAL;
+    else if (*result == MPI_SIMILAR || remote == MPI_SIMILAR)
+        *result = MPI_SIMILAR;
+    else
+        *result = MPI_CONGRUENT;
+    return rc;
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+int wf_mpi_comm_set_name(struct wf_instance *wf, struct wf_comm *comm,
+                         const char *comm_name)
+{
+    snprintf(comm->name, sizeof comm->name, "%s", comm_name);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_comm_get_name(struct wf_instance *wf, struct wf_comm *comm,
+                         char *comm_name, int *resultlen)
+{
+    *resultlen = snprintf(comm_name, MPI_MAX_OBJECT_NAME, "%s",
+                          comm ? comm->name : "MPI_COMM_NULL");
+    return MPI_SUCCESS;
+}
+
+/* ---- hints --------------------------------------------------------------- */
+
+/* Hints that were given before and are not mentioned stay (s7.4.4). */
+int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
+                         struct wf_info *info)
+{
+    if (!info)
+        return wf_error(MPI_ERR_INFO, "info is MPI_INFO_NULL");
+    if (!comm->info && !(comm->info = wf_info_create()))
+        return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
+    int rc = MPI_SUCCESS;
+    for (int i = 0; i < info->count && rc == MPI_SUCCESS; i++)
+        rc = wf_info_put(comm->info, info->list[i].key, info->list[i].value);
+    return rc;
+}
+
+int wf_mpi_comm_get_info(struct wf_instance *wf, struct wf_comm *comm,
+                         MPI_Info *info_used)
+{
+    struct wf_info *copy = wf_info_copy(comm->info);
+    if (!copy)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for an info object");
+    *info_used = (MPI_Info)copy;
+    return MPI_SUCCESS;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+/* Pending operations keep the object; the handle is gone at once (s7.4.3). */
+int wf_mpi_comm_free(struct wf_instance *wf, MPI_Comm *comm)
+{
+    struct wf_comm *c = wf_comm_of(wf, *comm);
+    if (!c)
+        return wf_error(MPI_ERR_COMM, "the handle is not a communicator");
+    if (c == wf->world || c == wf->self)
+        return wf_error(MPI_ERR_COMM, "%s cannot be freed", c->name);
+    int rc = wf_attr_delete_all(wf, WF_KIND_COMM, *comm, &c->attrs);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    c->freed = true;
+    wf_comm_put(c);
+    *comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+/* The program has completed its operations on the communicator (s11.10.4), so
+ * what is left to the library is what MPI_Comm_free does. */
+int wf_mpi_comm_disconnect(struct wf_instance *wf, MPI_Comm *comm)
+{
+    return wf_mpi_comm_free(wf, comm);
+}

@@ -1,0 +1,235 @@
+/* The constructors of derived datatypes, MPI-5.0 s5.1.2.
+ *
+ * Each one writes its arguments into a constructor record and lets
+ * wf_type_derive do the rest.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <limits.h>
+
+#include "core_api.h"
+#include "datatype/derived.h"
+#include "instance.h"
+
+/* Was the large-count form called? The bindings say so (large_call), wide
+ * array arguments show it, and so do values that an int cannot hold. */
+static bool is_large(const struct wf_instance *wf, const struct wf_type *t,
+                     struct wf_ints array)
+{
+    if ((wf && wf->large_call) || array.width == 8)
+        return true;
+    for (int64_t i = 0; i < t->priv->nint; i++)
+        if (t->priv->value[i] != (int)t->priv->value[i])
+            return true;
+    return false;
+}
+
+/* Last step of every constructor. */
+static int finish(const struct wf_instance *wf, struct wf_type *t,
+                  struct wf_ints array, MPI_Datatype *newtype)
+{
+    bool large = is_large(wf, t, array);
+    int rc = wf_type_derive(t, &t);
+
+    if (rc)
+        return rc;
+    t->priv->large = large;
+    *newtype = wf_type_handle(t);
+    return MPI_SUCCESS;
+}
+
+static const struct wf_ints no_array = {NULL, 0};
+
+static void copy_values(int64_t *to, struct wf_ints from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = wf_at(from, (size_t)i);
+}
+
+/* The older type of all but struct. */
+static struct wf_type *create_on(int combiner, int64_t nint, int64_t naddr,
+                                 struct wf_type *older)
+{
+    struct wf_type *t = wf_type_create(combiner, nint, naddr, 1);
+
+    if (t)
+        wf_type_hold(t, 0, older);
+    return t;
+}
+
+/* count is from the user: keep sums of it from overflowing. */
+static int check_count(MPI_Count count)
+{
+    if (count > INT64_MAX / 64)
+        return wf_error(MPI_ERR_COUNT, "count %lld is more than memory holds",
+                        (long long)count);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_type_contiguous(struct wf_instance *wf, MPI_Count count,
+                           struct wf_type *oldtype, MPI_Datatype *newtype)
+{
+    struct wf_type *t = create_on(MPI_COMBINER_CONTIGUOUS, 1, 0, oldtype);
+
+    if (!t)
+        return wf_type_no_memory();
+    t->priv->value[0] = count;
+    return finish(wf, t, no_array, newtype);
+}
+
+static int vector(struct wf_instance *wf, int combiner,
+                  const MPI_Count values[static 3], struct wf_type *oldtype,
+                  MPI_Datatype *newtype)
+{
+    int64_t naddr = combiner == MPI_COMBINER_HVECTOR;
+    struct wf_type *t = create_on(combiner, 3 - naddr, naddr, oldtype);
+
+    if (!t)
+        return wf_type_no_memory();
+    memcpy(t->priv->value, values, 3 * sizeof *values);
+    return finish(wf, t, no_array, newtype);
+}
+
+int wf_mpi_type_vector(struct wf_instance *wf, MPI_Count count,
+                       MPI_Count blocklength, MPI_Count stride,
+                       struct wf_type *oldtype, MPI_Datatype *newtype)
+{
+    return vector(wf, MPI_COMBINER_VECTOR,
+                  (MPI_Count[]){count, blocklength, stride}, oldtype, newtype);
+}
+
+int wf_mpi_type_create_hvector(struct wf_instance *wf, MPI_Count count,
+                               MPI_Count blocklength, MPI_Count stride,
+                               struct wf_type *oldtype, MPI_Datatype *newtype)
+{
+    return vector(wf, MPI_COMBINER_HVECTOR,
+                  (MPI_Count[]){count, blocklength, stride}, oldtype, newtype);
+}
+
+int wf_mpi_type_indexed(struct wf_instance *wf, MPI_Count count,
+                        struct wf_ints array_of_blocklengths,
+                        struct wf_ints array_of_displacements,
+                        struct wf_type *oldtype, MPI_Datatype *newtype)
+{
+    struct wf_type *t;
+
+    if (check_count(count))
+        return MPI_ERR_COUNT;
+    t = create_on(MPI_COMBINER_INDEXED, 1 + 2 * count, 0, oldtype);
+    if (!t)
+        return wf_type_no_memory();
+    t->priv->value[0] = count;
+    copy_values(t->priv->value + 1, array_of_blocklengths, count);
+    copy_values(t->priv->value + 1 + count, array_of_displacements, count);
+    return finish(wf, t, array_of_blocklengths, newtype);
+}
+
+int wf_mpi_type_create_hindexed(struct wf_instance *wf, MPI_Count count,
+                                struct wf_ints array_of_blocklengths,
+                                struct wf_ints array_of_displacements,
+                                struct wf_type *oldtype, MPI_Datatype *newtype)
+{
+    struct wf_type *t;
+
+    if (check_count(count))
+        return MPI_ERR_COUNT;
+    t = create_on(MPI_COMBINER_HINDEXED, 1 + count, count, oldtype);
+    if (!t)
+        return wf_type_no_memory();
+    t->priv->value[0] = count;
+    copy_values(t->priv->value + 1, array_of_blocklengths, count);
+    copy_values(t->priv->value + 1 + count, array_of_displacements, count);
+    return finish(wf, t, array_of_blocklengths, newtype);
+}
+
+int wf_mpi_type_create_indexed_block(struct wf_instance *wf, MPI_Count count,
+                                     MPI_Count blocklength,
+                                     struct wf_ints array_of_displacements,
+                                     struct wf_type *oldtype,
+                                     MPI_Datatype *newtype)
+{
+    struct wf_type *t;
+
+    if (check_count(count))
+        return MPI_ERR_COUNT;
+    t = create_on(MPI_COMBINER_INDEXED_BLOCK, 2 + count, 0, oldtype);
+    if (!t)
+        return wf_type_no_memory();
+    t->priv->value[0] = count;
+    t->priv->value[1] = blocklength;
+    copy_values(t->priv->value + 2, array_of_displacements, count);
+    return finish(wf, t, array_of_displacements, newtype);
+}
+
+/* Displacements are 64 bits wide in both forms: they do not tell which. */
+int wf_mpi_type_create_hindexed_block(struct wf_instance *wf, MPI_Count count,
+                                      MPI_Count blocklength,
+                                      struct wf_ints array_of_displacements,
+                                      struct wf_type *oldtype,
+                                      MPI_Datatype *newtype)
+{
+    struct wf_type *t;
+
+    if (check_count(count))
+        return MPI_ERR_COUNT;
+    t = create_on(MPI_COMBINER_HINDEXED_BLOCK, 2, count, oldtype);
+    if (!t)
+        return wf_type_no_memory();
+    t->priv->value[0] = count;
+    t->priv->value[1] = blocklength;
+    copy_values(t->priv->value + 2, array_of_displacements, count);
+    return finish(wf, t, no_array, newtype);
+}
+
+/* Is every entry of array_of_types a datatype? */
+static int check_types(MPI_Count count, const MPI_Datatype types[])
+{
+    for (MPI_Count i = 0; i < count; i++)
+        if (!wf_type_of(types[i]))
+            return wf_error(MPI_ERR_TYPE,
+                            "array_of_types[%lld] is not a datatype",
+                            (long long)i);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_type_create_struct(struct wf_instance *wf, MPI_Count count,
+                              struct wf_ints array_of_blocklengths,
+                              struct wf_ints array_of_displacements,
+                              const MPI_Datatype array_of_types[],
+                              MPI_Datatype *newtype)
+{
+    struct wf_type *t;
+
+    if (check_count(count))
+        return MPI_ERR_COUNT;
+    if (check_types(count, array_of_types))
+        return MPI_ERR_TYPE;
+    t = wf_type_create(MPI_COMBINER_STRUCT, 1 + count, count, count);
+    if (!t)
+        return wf_type_no_memory();
+    t->priv->value[0] = count;
+    copy_values(t->priv->value + 1, array_of_blocklengths, count);
+    copy_values(t->priv->value + 1 + count, array_of_displacements, count);
+    for (MPI_Count i = 0; i < count; i++)
+        wf_type_hold(t, i, wf_type_of(array_of_types[i]));
+    return finish(wf, t, array_of_blocklengths, newtype);
+}
+
+int wf_mpi_type_create_resized(struct wf_instance *wf, struct wf_type *oldtype,
+                               MPI_Count lb, MPI_Count extent,
+                               MPI_Datatype *newtype)
+{
+    struct wf_type *t = create_on(MPI_COMBINER_RESIZED, 0, 2, oldtype);
+    int64_t ub;
+
+    if (!t)
+        return wf_type_no_memory();
+    if (__builtin_add_overflow(lb, extent, &ub)) {
+        wf_type_put(t);
+        return wf_error(MPI_ERR_ARG, "lb %lld + extent %lld overflows",
+                        (long long)lb, (long long)extent);
+    }
+    t->priv->value[0] = lb;
+    t->priv->value[1] = extent;
+    return finish(wf, t, no_array, newtype);
+}

@@ -1,0 +1,310 @@
+/* From the constructor record to size, bounds and layout.
+ *
+ * Rules: MPI-5.0 s5.1 (typemaps), s5.1.6 (lower and upper bound). A bound set
+ * by MPI_Type_create_resized sticks: as soon as one component has set bounds,
+ * only components with set bounds count. Otherwise the extent is rounded up to
+ * the strictest alignment of the basic elements.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "datatype/derived.h"
+
+#include <stdlib.h>
+
+#include "datatype/predefined.h"
+
+struct bounds {
+    bool any, sticky, any_data;
+    int64_t lb, ub, true_lb, true_ub;
+    int64_t size, elements;
+    uint32_t align;
+};
+
+static bool is_sticky(const struct wf_type *t)
+{
+    return t->priv && t->priv->sticky;
+}
+
+int64_t wf_type_elements(const struct wf_type *t)
+{
+    if (t->priv)
+        return t->priv->elements;
+    return wf_predefined(t)->group == WF_GROUP_PAIR ? 2 : 1;
+}
+
+uint32_t wf_type_align(const struct wf_type *t)
+{
+    return t->priv ? t->priv->align : wf_predefined(t)->align;
+}
+
+/* *low and *high: what n elements reach when one reaches from lb to ub. */
+static bool reach(const struct wf_type_block *b, int64_t lb, int64_t ub,
+                  int64_t *low, int64_t *high)
+{
+    int64_t last, first_lb, first_ub, last_lb, last_ub;
+
+    if (__builtin_mul_overflow(b->n - 1, b->type->extent, &last) ||
+        __builtin_add_overflow(b->disp, lb, &first_lb) ||
+        __builtin_add_overflow(b->disp, ub, &first_ub) ||
+        __builtin_add_overflow(first_lb, last, &last_lb) ||
+        __builtin_add_overflow(first_ub, last, &last_ub))
+        return false;
+    *low = last < 0 ? last_lb : first_lb;
+    *high = last < 0 ? first_ub : last_ub;
+    return true;
+}
+
+static bool add_data_bounds(struct bounds *s, const struct wf_type_block *b)
+{
+    const struct wf_type *t = b->type;
+    int64_t low, high;
+
+    if (t->size == 0)
+        return true;
+    if (!reach(b, t->true_lb, t->true_lb + t->true_extent, &low, &high))
+        return false;
+    if (!s->any_data || low < s->true_lb)
+        s->true_lb = low;
+    if (!s->any_data || high > s->true_ub)
+        s->true_ub = high;
+    s->any_data = true;
+    return true;
+}
+
+/* Account for the place of a block; false: an overflow. */
+static bool add_bounds(struct bounds *s, const struct wf_type_block *b)
+{
+    const struct wf_type *t = b->type;
+    int64_t low, high;
+
+    if (b->n == 0 || (t->size == 0 && !is_sticky(t)))
+        return true;
+    if (wf_type_align(t) > s->align)
+        s->align = wf_type_align(t);
+    if (!add_data_bounds(s, b))
+        return false;
+    if (s->sticky && !is_sticky(t))
+        return true;
+    if (!reach(b, t->lb, t->lb + t->extent, &low, &high))
+        return false;
+    if (is_sticky(t) && !s->sticky) {
+        s->sticky = true;
+        s->any = false;
+    }
+    if (!s->any || low < s->lb)
+        s->lb = low;
+    if (!s->any || high > s->ub)
+        s->ub = high;
+    s->any = true;
+    return true;
+}
+
+/* Account for the data of `times` blocks like this one. */
+static bool add_size(struct bounds *s, const struct wf_type_block *b,
+                     int64_t times)
+{
+    int64_t n, bytes, elements;
+
+    if (b->type->size == 0 || b->n == 0)
+        return true;
+    if (__builtin_mul_overflow(b->n, times, &n) ||
+        __builtin_mul_overflow(n, b->type->size, &bytes) ||
+        __builtin_add_overflow(s->size, bytes, &s->size))
+        return false;
+    elements = wf_type_elements(b->type);
+    if (__builtin_mul_overflow(elements, n, &elements) ||
+        __builtin_add_overflow(s->elements, elements, &s->elements))
+        s->elements = INT64_MAX;
+    return true;
+}
+
+static bool is_regular(const struct wf_type_private *p)
+{
+    return p->combiner == MPI_COMBINER_VECTOR ||
+           p->combiner == MPI_COMBINER_HVECTOR;
+}
+
+/* Regular types need only their two ends looked at. */
+static bool measure_regular(const struct wf_type *t, int64_t blocks,
+                            struct bounds *s)
+{
+    struct wf_type_block first, last;
+
+    if (!wf_type_block(t, 0, &first) || !wf_type_block(t, blocks - 1, &last))
+        return false;
+    return add_bounds(s, &first) && add_bounds(s, &last) &&
+           add_size(s, &first, blocks);
+}
+
+static bool measure(const struct wf_type *t, struct bounds *s)
+{
+    int64_t blocks = wf_type_block_count(t);
+    struct wf_type_block b;
+
+    s->align = 1;
+    if (blocks > 0 && is_regular(t->priv))
+        return measure_regular(t, blocks, s);
+    for (int64_t i = 0; i < blocks; i++)
+        if (!wf_type_block(t, i, &b) || !add_bounds(s, &b) ||
+            !add_size(s, &b, 1))
+            return false;
+    return true;
+}
+
+/* Bounds into the type; false: the extent does not fit. */
+static bool set_bounds(struct wf_type *t, const struct bounds *s)
+{
+    int64_t extent, pad;
+
+    t->size = s->size;
+    t->true_lb = s->any_data ? s->true_lb : 0;
+    t->priv->align = s->align;
+    t->priv->elements = s->elements;
+    t->priv->sticky = s->sticky;
+    if (s->any_data && __builtin_sub_overflow(s->true_ub, s->true_lb,
+                                              &t->true_extent))
+        return false;
+    t->lb = s->any ? s->lb : 0;
+    if (!s->any)
+        return true;
+    if (__builtin_sub_overflow(s->ub, s->lb, &extent))
+        return false;
+    pad = extent % (int64_t)s->align;
+    if (!s->sticky && pad > 0 &&
+        __builtin_add_overflow(extent, (int64_t)s->align - pad, &extent))
+        return false;
+    t->extent = extent;
+    return true;
+}
+
+/* Bounds that the constructor dictates. */
+static void override_bounds(struct wf_type *t)
+{
+    struct wf_type_private *p = t->priv;
+
+    switch (p->combiner) {
+    case MPI_COMBINER_RESIZED:
+        t->lb = p->value[0];
+        t->extent = p->value[1];
+        p->sticky = true;
+        break;
+    case MPI_COMBINER_DUP:
+        t->lb = p->older[0]->lb;
+        t->extent = p->older[0]->extent;
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- layout ----------------------------------------------------------- */
+
+/* The layout of one element; predefined types without holes have none. */
+static struct wf_type_layout *layout_of(const struct wf_type *t)
+{
+    if (!t->layout)
+        return wf_layout_block(0, t->size);
+    wf_layout_get(t->layout);
+    return t->layout;
+}
+
+static struct wf_type_layout *layout_of_run(const struct wf_type *t, int64_t n)
+{
+    struct wf_type_layout *one = layout_of(t), *run = NULL;
+
+    if (one)
+        run = wf_layout_loop(n, t->extent, one);
+    wf_layout_put(one);
+    return run;
+}
+
+static struct wf_type_layout *layout_regular(const struct wf_type *t)
+{
+    const struct wf_type_private *p = t->priv;
+    struct wf_type_layout *row, *l = NULL;
+    struct wf_type_block b;
+
+    /* measure() has shown that the second displacement does not overflow. */
+    if (p->value[0] == 0)
+        return wf_layout_block(0, 0);
+    row = layout_of_run(p->older[0], p->value[1]);
+    if (p->value[0] == 1 || !wf_type_block(t, 1, &b))
+        return row;
+    if (row)
+        l = wf_layout_loop(p->value[0], b.disp, row);
+    wf_layout_put(row);
+    return l;
+}
+
+static struct wf_type_layout *layout_blocks(const struct wf_type *t)
+{
+    struct wf_layout_builder builder = {0};
+    struct wf_type_layout *run = NULL;
+    struct wf_type_block b, last = {0};
+    int64_t blocks = wf_type_block_count(t);
+
+    if (blocks > 16)
+        wf_layout_reserve(&builder, blocks);
+    for (int64_t i = 0; i < blocks; i++) {
+        wf_type_block(t, i, &b);
+        if (b.n == 0 || b.type->size == 0)
+            continue;
+        if (wf_type_contiguous(b.type)) {
+            wf_layout_add_bytes(&builder, b.disp + b.type->true_lb,
+                                b.n * b.type->size);
+            continue;
+        }
+        /* Equal blocks in a row share one node. */
+        if (!run || b.n != last.n || b.type != last.type) {
+            wf_layout_put(run);
+            run = layout_of_run(b.type, b.n);
+            last = b;
+        }
+        if (run)
+            wf_layout_add(&builder, b.disp, run);
+        else
+            builder.failed = true;
+    }
+    wf_layout_put(run);
+    return wf_layout_finish(&builder);
+}
+
+static bool set_layout(struct wf_type *t)
+{
+    const struct wf_type_layout *l;
+
+    t->layout = is_regular(t->priv) ? layout_regular(t) : layout_blocks(t);
+    l = t->layout;
+    if (!l)
+        return false;
+    if (l->kind == WF_LAYOUT_BLOCK && t->size == t->extent)
+        t->flags |= WF_TYPE_CONTIG;
+    return true;
+}
+
+int wf_type_no_memory(void)
+{
+    return wf_error(MPI_ERR_NO_MEM, "no memory for the new datatype");
+}
+
+int wf_type_derive(struct wf_type *t, struct wf_type **out)
+{
+    struct bounds s = {0};
+    int rc;
+
+    if (!measure(t, &s) || !set_bounds(t, &s)) {
+        rc = wf_error(MPI_ERR_COUNT,
+                      "the new datatype would span more than 2^63 - 1 bytes");
+        goto err;
+    }
+    override_bounds(t);
+    if (!set_layout(t)) {
+        rc = wf_type_no_memory();
+        goto err;
+    }
+    *out = t;
+    return MPI_SUCCESS;
+err:
+    wf_type_put(t);
+    return rc;
+}

@@ -1,0 +1,78 @@
+/* Layouts: where the bytes of one element lie, as a normalised program.
+ *
+ *   BLOCK  size bytes at disp
+ *   LOOP   count times child, at disp, disp + stride, ...
+ *   SEGS   count byte segments at disps[i], lengths from starts[]
+ *   LIST   count children at disps[i], sizes from starts[]
+ *
+ * DESIGN  Every way of writing the same placement ends in the same layout:
+ * adjacent blocks merge, loops of loops with matching strides merge, lists in
+ * arithmetic progression become loops, few-segment children are flattened into
+ * rows. (Idea of canonical strided blocks: Pearson et al., TEMPI, HPDC 2021.)
+ * Nodes never change once built and are shared between types by reference.
+ * starts[] are prefix sums of packed bytes with count + 1 entries, so any byte
+ * of the packed stream is found by division and binary search, without state.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_LAYOUT_H
+#define WF_LAYOUT_H
+
+#include "base.h"
+
+enum wf_layout_kind {
+    WF_LAYOUT_BLOCK,
+    WF_LAYOUT_LOOP,
+    WF_LAYOUT_SEGS,
+    WF_LAYOUT_LIST
+};
+
+struct wf_type_layout {
+    uint32_t refs; /* 0: static, never freed */
+    uint8_t kind;
+    int64_t size;  /* packed bytes */
+    int64_t segs;  /* memory segments in all, saturated */
+    int64_t width; /* SEGS: length of every segment, 0 if they differ */
+    int64_t disp;  /* BLOCK, LOOP */
+    int64_t count;
+    int64_t stride;
+    struct wf_type_layout *child; /* LOOP */
+    int64_t *disps, *starts;      /* SEGS, LIST */
+    struct wf_type_layout **children; /* LIST */
+};
+
+void wf_layout_get(struct wf_type_layout *);
+void wf_layout_put(struct wf_type_layout *);
+
+/* Constructors return a new reference, or NULL when memory is out. The layout
+ * arguments stay the caller's. */
+struct wf_type_layout *wf_layout_block(int64_t disp, int64_t size);
+struct wf_type_layout *wf_layout_loop(int64_t count, int64_t stride,
+                                      struct wf_type_layout *child);
+struct wf_type_layout *wf_layout_at(struct wf_type_layout *, int64_t disp);
+
+/* A zeroed node; a loop as given, without looking for a simpler form. */
+struct wf_type_layout *wf_layout_node(enum wf_layout_kind);
+struct wf_type_layout *wf_layout_loop_node(int64_t disp, int64_t count,
+                                           int64_t stride,
+                                           struct wf_type_layout *child);
+
+/* Concatenation of parts in typemap order. */
+struct wf_layout_builder {
+    int64_t *seg_disp, *seg_len; /* the open run of byte segments */
+    int64_t nseg, seg_room;
+    int64_t *item_disp;
+    struct wf_type_layout **item;
+    int64_t nitem, item_room;
+    bool failed; /* memory was out */
+};
+
+/* Room for n byte segments, to save growing step by step. */
+void wf_layout_reserve(struct wf_layout_builder *, int64_t n);
+void wf_layout_add_bytes(struct wf_layout_builder *, int64_t disp, int64_t len);
+void wf_layout_add(struct wf_layout_builder *, int64_t disp,
+                   struct wf_type_layout *);
+/* The result, or NULL when memory was out; the builder is empty afterwards. */
+struct wf_type_layout *wf_layout_finish(struct wf_layout_builder *);
+
+#endif

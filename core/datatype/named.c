@@ -1,0 +1,49 @@
+/* Names and attributes of predefined types.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "datatype/named.h"
+
+#include <stdlib.h>
+
+#include "instance.h"
+
+struct wf_type_named *wf_type_named_find(struct wf_instance *wf,
+                                         const struct wf_type *t)
+{
+    struct wf_type_named *r = wf ? wf->types : NULL;
+
+    while (r && r->predefined != t->predefined)
+        r = r->next;
+    return r;
+}
+
+struct wf_type_named *wf_type_named(struct wf_instance *wf,
+                                    const struct wf_type *t)
+{
+    struct wf_type_named *r = wf_type_named_find(wf, t);
+
+    if (r || !wf)
+        return r;
+    r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->predefined = t->predefined;
+    r->next = wf->types;
+    wf->types = r;
+    return r;
+}
+
+/* Attributes still there at the end are dropped without their delete
+ * functions: only those of MPI_COMM_SELF run in MPI_Finalize (MPI-5.0 s11.2.4),
+ * which is also the last moment at which they could run. */
+void wf_types_fini(struct wf_instance *wf)
+{
+    while (wf->types) {
+        struct wf_type_named *r = wf->types;
+
+        wf->types = r->next;
+        free(r->name);
+        free(r);
+    }
+}

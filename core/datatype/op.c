@@ -1,0 +1,235 @@
+/* Operations as objects: predefined table, user operations, application.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "datatype/op.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "datatype/derived.h"
+#include "datatype/op_kernels.h"
+#include "datatype/predefined.h"
+#include "instance.h"
+
+enum { FIRST = WF_OP_SUM, LAST = WF_OP_NO_OP, COUNT = LAST - FIRST + 1 };
+
+enum {
+    INTEGERS = WF_GROUP_C_INTEGER | WF_GROUP_FORTRAN_INTEGER | WF_GROUP_MULTI,
+    NUMBERS = INTEGERS | WF_GROUP_FLOATING
+};
+
+/* name, commutes, groups of types it is defined on (MPI-5.0 s6.9.2, s6.9.4).
+ * REPLACE and NO_OP are for one-sided communication alone (s12.3.4). */
+#define OPERATIONS(X)                                                          \
+    X(SUM, true, NUMBERS | WF_GROUP_COMPLEX)                                   \
+    X(MIN, true, NUMBERS)                                                      \
+    X(MAX, true, NUMBERS)                                                      \
+    X(PROD, true, NUMBERS | WF_GROUP_COMPLEX)                                  \
+    X(BAND, true, INTEGERS | WF_GROUP_BYTE)                                    \
+    X(BOR, true, INTEGERS | WF_GROUP_BYTE)                                     \
+    X(BXOR, true, INTEGERS | WF_GROUP_BYTE)                                    \
+    X(LAND, true, WF_GROUP_C_INTEGER | WF_GROUP_MULTI | WF_GROUP_LOGICAL)      \
+    X(LOR, true, WF_GROUP_C_INTEGER | WF_GROUP_MULTI | WF_GROUP_LOGICAL)       \
+    X(LXOR, true, WF_GROUP_C_INTEGER | WF_GROUP_MULTI | WF_GROUP_LOGICAL)      \
+    X(MINLOC, true, WF_GROUP_PAIR)                                             \
+    X(MAXLOC, true, WF_GROUP_PAIR)                                             \
+    X(REPLACE, false, WF_GROUP_NONE)                                           \
+    X(NO_OP, false, WF_GROUP_NONE)
+
+static const struct wf_op ops[COUNT] = {
+#define OP(NAME, COMMUTES, GROUPS)                                             \
+    [WF_OP_##NAME - FIRST] = {.object = {WF_KIND_OP, 1},                       \
+                              .predefined = WF_OP_##NAME,                      \
+                              .commutes = (COMMUTES)},
+    OPERATIONS(OP)
+#undef OP
+};
+
+static const struct {
+    const char *name;
+    uint8_t groups;
+} facts[COUNT] = {
+#define OP(NAME, COMMUTES, GROUPS)                                             \
+    [WF_OP_##NAME - FIRST] = {"MPI_" #NAME, (uint8_t)(GROUPS)},
+    OPERATIONS(OP)
+#undef OP
+};
+
+struct wf_op *wf_op_of(MPI_Op handle)
+{
+    uintptr_t i = (uintptr_t)handle - FIRST;
+
+    if (i < COUNT)
+        return ops[i].predefined ? (struct wf_op *)&ops[i] : NULL;
+    return wf_is_object(handle, WF_KIND_OP) ? (struct wf_op *)handle : NULL;
+}
+
+MPI_Op wf_op_handle(struct wf_op *op)
+{
+    if (!op)
+        return MPI_OP_NULL;
+    return op->predefined ? (MPI_Op)(uintptr_t)op->predefined : (MPI_Op)op;
+}
+
+void wf_op_get(struct wf_op *op)
+{
+    if (!op->predefined)
+        wf_object_get(&op->object);
+}
+
+void wf_op_put(struct wf_op *op)
+{
+    if (op->predefined || !wf_object_put(&op->object))
+        return;
+    op->object.kind = WF_KIND_DEAD;
+    free(op);
+}
+
+/* ---- application ------------------------------------------------------ */
+
+static wf_op_kernel *find_kernel(const struct wf_op *op,
+                                 const struct wf_type *t)
+{
+    const struct wf_predefined *p = wf_predefined(t);
+    uint32_t code = op->predefined;
+
+    if (!p || !(facts[code - FIRST].groups & p->group))
+        return NULL;
+    if (p->group == WF_GROUP_COMPLEX)
+        return wf_op_complex(code, p->scalar);
+    if (code <= WF_OP_PROD)
+        return wf_op_arithmetic(code, p->scalar);
+    if (code <= WF_OP_BXOR)
+        return wf_op_bitwise(code, p->scalar);
+    if (code <= WF_OP_LXOR)
+        return wf_op_logical(code, p->scalar);
+    return wf_op_location(code, p->scalar);
+}
+
+static int refuse(const struct wf_op *op, const struct wf_type *t)
+{
+    if (op->predefined >= WF_OP_REPLACE)
+        return wf_error(MPI_ERR_OP,
+                        "%s is only for MPI_Accumulate and its relatives",
+                        facts[op->predefined - FIRST].name);
+    return wf_error(MPI_ERR_OP,
+                    "%s is not defined on %s; create an operation with "
+                    "MPI_Op_create, or use another type",
+                    facts[op->predefined - FIRST].name, wf_type_name(t));
+}
+
+int wf_op_check(const struct wf_op *op, const struct wf_type *t)
+{
+    if (!op->predefined || find_kernel(op, t))
+        return MPI_SUCCESS;
+    return refuse(op, t);
+}
+
+static void call_user(struct wf_op *op, const void *in, void *inout,
+                      uint64_t count, MPI_Datatype *handle)
+{
+    if (op->user.large) {
+        MPI_Count n = (MPI_Count)count;
+
+        ((MPI_User_function_c *)op->user.fn)((void *)in, inout, &n, handle);
+    } else {
+        int n = (int)count;
+
+        ((MPI_User_function *)op->user.fn)((void *)in, inout, &n, handle);
+    }
+}
+
+/* A function of the int form sees at most INT_MAX elements at a time. */
+static int apply_user(struct wf_op *op, const void *in, void *inout,
+                      uint64_t count, struct wf_type *t)
+{
+    struct wf_instance *wf = wf_current();
+    MPI_Datatype handle = wf_type_handle(t);
+    uintptr_t from = (uintptr_t)in, to = (uintptr_t)inout;
+    uint64_t most = op->user.large ? UINT64_MAX : INT_MAX;
+
+    if (wf)
+        wf_cs_leave(&wf->api);
+    while (count > 0) {
+        uint64_t n = count < most ? count : most;
+
+        call_user(op, (const void *)from, (void *)to, n, &handle);
+        from += n * (uintptr_t)t->extent;
+        to += n * (uintptr_t)t->extent;
+        count -= n;
+    }
+    if (wf)
+        wf_cs_enter(&wf->api);
+    return MPI_SUCCESS;
+}
+
+int wf_op_apply(struct wf_op *op, const void *in, void *inout, uint64_t count,
+                struct wf_type *t)
+{
+    wf_op_kernel *kernel;
+
+    if (!op->predefined)
+        return apply_user(op, in, inout, count, t);
+    if (op->predefined == WF_OP_NO_OP)
+        return MPI_SUCCESS;
+    if (op->predefined == WF_OP_REPLACE)
+        return wf_type_copy(t, in, count, t, inout, count);
+    kernel = find_kernel(op, t);
+    if (!kernel)
+        return refuse(op, t);
+    kernel(in, inout, (size_t)count);
+    return MPI_SUCCESS;
+}
+
+/* ---- MPI functions ---------------------------------------------------- */
+
+int wf_mpi_op_create(struct wf_instance *wf, struct wf_polyfn user_fn,
+                     int commute, MPI_Op *op)
+{
+    struct wf_op *o = calloc(1, sizeof *o);
+
+    if (!o)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for the new operation");
+    wf_object_init(&o->object, WF_KIND_OP);
+    o->commutes = commute != 0;
+    o->user = user_fn;
+    *op = (MPI_Op)o;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_op_free(struct wf_instance *wf, MPI_Op *op)
+{
+    struct wf_op *o = wf_op_of(*op);
+
+    if (!o)
+        return wf_error(MPI_ERR_OP, "*op is not an operation");
+    if (o->predefined)
+        return wf_error(MPI_ERR_OP, "%s is predefined and cannot be freed",
+                        facts[o->predefined - FIRST].name);
+    wf_op_put(o);
+    *op = MPI_OP_NULL;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_op_commutative(struct wf_instance *wf, struct wf_op *op,
+                          int *commute)
+{
+    *commute = op->commutes;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_reduce_local(struct wf_instance *wf, const void *inbuf,
+                        void *inoutbuf, MPI_Count count,
+                        struct wf_type *datatype, struct wf_op *op)
+{
+    int rc = wf_op_check(op, datatype);
+
+    if (rc || count == 0)
+        return rc;
+    if (inbuf && inbuf == inoutbuf && datatype->size)
+        return wf_error(MPI_ERR_BUFFER,
+                        "inbuf and inoutbuf are the same memory (%p)", inbuf);
+    return wf_op_apply(op, inbuf, inoutbuf, (uint64_t)count, datatype);
+}

@@ -1,0 +1,28 @@
+/* Reduction operations, predefined and of the user.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_OP_H
+#define WF_OP_H
+
+#include "handle.h"
+
+struct wf_op {
+    struct wf_object object;
+    uint32_t predefined; /* ABI value of a predefined operation, else 0 */
+    bool commutes;
+    struct wf_polyfn user;
+};
+
+void wf_op_get(struct wf_op *);
+void wf_op_put(struct wf_op *);
+
+/* inout[i] = in[i] op inout[i] for count elements (MPI-5.0 6.9.5 argument
+ * order: in comes from the lower rank). Returns an MPI error class; MPI_ERR_OP
+ * when a predefined op is not defined on the type. User functions run outside
+ * the API section. */
+int wf_op_apply(struct wf_op *, const void *in, void *inout, uint64_t count,
+                struct wf_type *);
+/* MPI_SUCCESS, or MPI_ERR_OP naming op and type: op is not defined on type. */
+int wf_op_check(const struct wf_op *, const struct wf_type *);
+
+#endif

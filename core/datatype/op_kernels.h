@@ -1,0 +1,65 @@
+/* Reduction kernels: one loop per predefined operation and machine scalar.
+ *
+ * Every op_*.c file holds one group; wf_op_<group>() finds the kernel, or NULL
+ * when the operation is not defined on the scalar. Loops are written so that
+ * the compiler vectorises them; the loop count is not known to be large, so gcc
+ * at -O2 must be told.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_OP_KERNELS_H
+#define WF_OP_KERNELS_H
+
+#include "datatype/scalar.h"
+
+typedef void wf_op_kernel(const void *restrict in, void *restrict inout,
+                          size_t n);
+
+/* Predefined operations by the low byte of their ABI values. */
+enum wf_op_code {
+    WF_OP_SUM = 0x21,
+    WF_OP_MIN = 0x22,
+    WF_OP_MAX = 0x23,
+    WF_OP_PROD = 0x24,
+    WF_OP_BAND = 0x28,
+    WF_OP_BOR = 0x29,
+    WF_OP_BXOR = 0x2a,
+    WF_OP_LAND = 0x30,
+    WF_OP_LOR = 0x31,
+    WF_OP_LXOR = 0x32,
+    WF_OP_MINLOC = 0x38,
+    WF_OP_MAXLOC = 0x39,
+    WF_OP_REPLACE = 0x3c,
+    WF_OP_NO_OP = 0x3d
+};
+
+wf_op_kernel *wf_op_arithmetic(uint32_t op, uint8_t scalar); /* sum min .. */
+wf_op_kernel *wf_op_bitwise(uint32_t op, uint8_t scalar);
+wf_op_kernel *wf_op_logical(uint32_t op, uint8_t scalar);
+wf_op_kernel *wf_op_complex(uint32_t op, uint8_t scalar);
+wf_op_kernel *wf_op_location(uint32_t op, uint8_t scalar);
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define WF_VECTORISE                                                           \
+    __attribute__((optimize("tree-vectorize", "vect-cost-model=dynamic")))
+#else
+#define WF_VECTORISE
+#endif
+
+/* b[i] = EXPR of a[i] and b[i]. may_alias: user memory may have been written
+ * as another type of the same scalar (long and long long). */
+#define WF_KERNEL(NAME, T, EXPR)                                               \
+    WF_VECTORISE static void NAME(const void *restrict in,                     \
+                                  void *restrict inout, size_t n)              \
+    {                                                                          \
+        typedef T elem __attribute__((may_alias));                             \
+        const elem *restrict x = in;                                           \
+        elem *restrict y = inout;                                              \
+                                                                               \
+        for (size_t i = 0; i < n; i++) {                                       \
+            const T a = x[i], b = y[i];                                        \
+            y[i] = (T)(EXPR);                                                  \
+        }                                                                      \
+    }
+
+#endif

@@ -1,0 +1,112 @@
+/* The table of predefined datatypes, and handles of datatypes.
+ *
+ * DESIGN  Both tables are indexed by the low byte of the ABI value, so that a
+ * handle resolves with one comparison and one multiplication. They are
+ * constant: names and attributes that a program gives to a predefined type
+ * belong to the instance (named.c).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "datatype/predefined.h"
+
+#include "datatype/layout.h"
+
+enum { FIRST = 0x200, LAST = 0x2ef, COUNT = LAST - FIRST + 1 };
+
+#define ABI(name) ((uint32_t)(uintptr_t)MPI_##name)
+#define INDEX(name) (ABI(name) - FIRST)
+
+/* Layouts of the pair types that have holes. */
+#define PAIR_BYTES(C) (sizeof(((C *)0)->v) + sizeof(((C *)0)->i))
+#define PAIR_END(C) (offsetof(C, i) + sizeof(((C *)0)->i))
+#define TYPE(name, C, scalar, group, external)
+#define PAIR(name, C, scalar, value, index)                                    \
+    static const int64_t disps_##name[] = {0, offsetof(C, i)};                 \
+    static const int64_t starts_##name[] = {0, sizeof(((C *)0)->v),            \
+                                            PAIR_BYTES(C)};                    \
+    static const struct wf_type_layout layout_##name = {                       \
+        .kind = PAIR_END(C) == PAIR_BYTES(C) ? WF_LAYOUT_BLOCK                 \
+                                             : WF_LAYOUT_SEGS,                 \
+        .size = PAIR_BYTES(C),                                                 \
+        .segs = PAIR_END(C) == PAIR_BYTES(C) ? 1 : 2,                          \
+        .count = PAIR_END(C) == PAIR_BYTES(C) ? 1 : 2,                         \
+        .disps = (int64_t *)disps_##name,                                      \
+        .starts = (int64_t *)starts_##name};
+#include "datatype/predefined.def"
+#undef TYPE
+#undef PAIR
+
+static const struct wf_type types[COUNT] = {
+#define TYPE(name, C, scalar, group, external)                                 \
+    [INDEX(name)] = {.object = {WF_KIND_TYPE, 1},                              \
+                     .flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED |         \
+                              WF_TYPE_CONTIG,                                  \
+                     .predefined = ABI(name),                                  \
+                     .size = sizeof(C),                                        \
+                     .extent = sizeof(C),                                      \
+                     .true_extent = sizeof(C)},
+#define PAIR(name, C, scalar, value, index)                                    \
+    [INDEX(name)] = {.object = {WF_KIND_TYPE, 1},                              \
+                     .flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED |         \
+                              (sizeof(C) == PAIR_BYTES(C) ? WF_TYPE_CONTIG     \
+                                                          : 0),                \
+                     .predefined = ABI(name),                                  \
+                     .size = PAIR_BYTES(C),                                    \
+                     .extent = sizeof(C),                                      \
+                     .true_extent = PAIR_END(C),                               \
+                     .layout = (struct wf_type_layout *)&layout_##name},
+#include "datatype/predefined.def"
+#undef TYPE
+#undef PAIR
+};
+
+static const struct wf_predefined facts[COUNT] = {
+#define TYPE(name_, C, scalar_, group_, external_)                             \
+    [INDEX(name_)] = {.name = "MPI_" #name_,                                   \
+                      .scalar = (scalar_),                                     \
+                      .group = (group_),                                       \
+                      .external = (external_),                                 \
+                      .align = _Alignof(C)},
+#define PAIR(name_, C, scalar_, value_, index_)                                \
+    [INDEX(name_)] = {.name = "MPI_" #name_,                                   \
+                      .scalar = (scalar_),                                     \
+                      .group = WF_GROUP_PAIR,                                  \
+                      .align = _Alignof(C),                                    \
+                      .value = INDEX(value_),                                  \
+                      .index = INDEX(index_),                                  \
+                      .index_offset = offsetof(C, i)},
+#include "datatype/predefined.def"
+#undef TYPE
+#undef PAIR
+};
+
+struct wf_type *wf_type_predefined(uintptr_t abi_value)
+{
+    uintptr_t i = abi_value - FIRST;
+
+    if (i >= COUNT || !types[i].flags)
+        return NULL;
+    return (struct wf_type *)&types[i];
+}
+
+struct wf_type *wf_type_of(MPI_Datatype handle)
+{
+    uintptr_t i = (uintptr_t)handle - FIRST;
+
+    if (wf_likely(i < COUNT))
+        return types[i].flags ? (struct wf_type *)&types[i] : NULL;
+    return wf_is_object(handle, WF_KIND_TYPE) ? (struct wf_type *)handle : NULL;
+}
+
+MPI_Datatype wf_type_handle(struct wf_type *t)
+{
+    if (!t)
+        return MPI_DATATYPE_NULL;
+    return t->predefined ? (MPI_Datatype)(uintptr_t)t->predefined
+                         : (MPI_Datatype)t;
+}
+
+const struct wf_predefined *wf_predefined(const struct wf_type *t)
+{
+    return t->predefined ? &facts[t->predefined - FIRST] : NULL;
+}

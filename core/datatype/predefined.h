@@ -1,0 +1,67 @@
+/* Facts about predefined datatypes that are not part of struct wf_type.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_PREDEFINED_H
+#define WF_PREDEFINED_H
+
+#include "datatype/scalar.h"
+#include "datatype/type.h"
+
+/* C structures of the pair types, MPI-5.0 s6.9.4. */
+typedef struct {
+    float v;
+    int i;
+} wf_float_int;
+typedef struct {
+    double v;
+    int i;
+} wf_double_int;
+typedef struct {
+    long v;
+    int i;
+} wf_long_int;
+typedef struct {
+    int v, i;
+} wf_2int;
+typedef struct {
+    short v;
+    int i;
+} wf_short_int;
+typedef struct {
+    long double v;
+    int i;
+} wf_long_double_int;
+typedef struct {
+    float v, i;
+} wf_2real;
+typedef struct {
+    double v, i;
+} wf_2double;
+typedef struct {
+    int32_t v, i;
+} wf_2integer;
+typedef struct {
+    wf_f16 v, i;
+} wf_2f16;
+typedef struct {
+    wf_f128 v, i;
+} wf_2f128;
+
+struct wf_predefined {
+    const char *name; /* "MPI_INT" */
+    uint8_t scalar;   /* enum wf_scalar */
+    uint8_t group;    /* enum wf_op_group */
+    uint8_t external; /* bytes in external32 */
+    uint8_t align;
+    /* pair types: low bytes of the ABI values of both parts, and where the
+     * second one lies; else 0 */
+    uint8_t value, index, index_offset;
+};
+
+/* Facts about a predefined type; NULL for a derived one. */
+const struct wf_predefined *wf_predefined(const struct wf_type *);
+
+/* The type with this ABI value (MPI_INT is 0x209), or NULL. */
+struct wf_type *wf_type_predefined(uintptr_t abi_value);
+
+#endif

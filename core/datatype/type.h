@@ -1,0 +1,72 @@
+/* Datatypes: layout, and random access to the packed byte stream.
+ *
+ * The packed stream of (buf, count, type) is the data bytes in typemap order,
+ * without holes: count * type->size bytes, numbered from 0. The protocol
+ * engine moves ranges of that stream and never looks at layouts.
+ *
+ * A pointer to struct wf_type held by a pending operation keeps a reference.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_TYPE_H
+#define WF_TYPE_H
+
+#include <sys/uio.h>
+
+#include "handle.h"
+
+enum wf_type_flags {
+    WF_TYPE_PREDEFINED = 1u << 0, /* static; reference counts do not matter */
+    WF_TYPE_COMMITTED = 1u << 1,
+    /* The packed stream of any count is one block of memory that starts at
+     * buf + true_lb: size == extent == true extent, no holes, in order. */
+    WF_TYPE_CONTIG = 1u << 2
+};
+
+struct wf_type_layout; /* the committed form, private to core/datatype */
+
+struct wf_type {
+    struct wf_object object;
+    uint32_t flags;
+    uint32_t predefined; /* ABI value of a predefined type, else 0 */
+    int64_t size;        /* data bytes of one element */
+    int64_t lb, extent;
+    int64_t true_lb, true_extent;
+    struct wf_type_layout *layout;
+    /* owned by core/datatype: constructor record, name, attributes, … */
+    struct wf_type_private *priv;
+};
+
+static inline bool wf_type_contiguous(const struct wf_type *t)
+{
+    return t->flags & WF_TYPE_CONTIG;
+}
+
+struct wf_attr;
+
+/* The attribute list of a type (env/attr.h); predefined types have one per
+ * instance. NULL: memory is out. */
+struct wf_attr **wf_type_attrs(struct wf_type *);
+/* Release what the instance keeps for predefined types (names, attributes). */
+void wf_types_fini(struct wf_instance *);
+
+void wf_type_get(struct wf_type *);
+void wf_type_put(struct wf_type *);
+
+/* Copy bytes [off, off+n) of the packed stream out of, or into, user memory.
+ * The range must lie inside the stream. n may be any length: ranges need not
+ * end at element boundaries. */
+void wf_type_pack(const struct wf_type *, const void *buf, uint64_t count,
+                  uint64_t off, void *out, uint64_t n);
+void wf_type_unpack(const struct wf_type *, void *buf, uint64_t count,
+                    uint64_t off, const void *in, uint64_t n);
+
+/* Up to max memory segments that hold the packed stream from byte off on, in
+ * order, adjacent ones merged; returns how many were written (0 at the end). */
+int wf_type_segments(const struct wf_type *, const void *buf, uint64_t count,
+                     uint64_t off, struct iovec *v, int max);
+
+/* Copy between two layouts: min(scount*ssize, dcount*dsize) packed bytes. */
+int wf_type_copy(const struct wf_type *stype, const void *src, uint64_t scount,
+                 const struct wf_type *dtype, void *dst, uint64_t dcount);
+
+#endif

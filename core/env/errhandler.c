@@ -1,0 +1,106 @@
+/* Error handler objects (MPI-5.0 s9.3).
+ *
+ * The three predefined handlers are constant, shared by all instances and not
+ * counted.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "env/errhandler.h"
+
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "env/env.h"
+
+#define PREDEFINED(handle)                                                     \
+    {.object = {WF_KIND_ERRHANDLER, 1},                                        \
+     .predefined = (uint32_t)(uintptr_t)(handle)}
+
+/* In the order of their handles, which are consecutive. */
+static const struct wf_errhandler predefined[] = {
+    PREDEFINED(0x141), /* MPI_ERRORS_ARE_FATAL */
+    PREDEFINED(0x142), /* MPI_ERRORS_ABORT */
+    PREDEFINED(0x143), /* MPI_ERRORS_RETURN */
+};
+
+struct wf_errhandler *wf_errhandler_of(MPI_Errhandler handle)
+{
+    uintptr_t i = (uintptr_t)handle - (uintptr_t)MPI_ERRORS_ARE_FATAL;
+    if (i < sizeof predefined / sizeof predefined[0])
+        return (struct wf_errhandler *)&predefined[i]; /* never written */
+    return wf_is_object(handle, WF_KIND_ERRHANDLER)
+               ? (struct wf_errhandler *)handle
+               : NULL;
+}
+
+MPI_Errhandler wf_errhandler_handle(struct wf_errhandler *e)
+{
+    return e->predefined ? (MPI_Errhandler)(uintptr_t)e->predefined
+                         : (MPI_Errhandler)e;
+}
+
+void wf_errhandler_get(struct wf_errhandler *e)
+{
+    if (!e->predefined)
+        wf_object_get(&e->object);
+}
+
+void wf_errhandler_put(struct wf_errhandler *e)
+{
+    if (e->predefined || !wf_object_put(&e->object))
+        return;
+    e->object.kind = WF_KIND_DEAD;
+    free(e);
+}
+
+int wf_mpi_comm_create_errhandler(struct wf_instance *wf,
+                                  MPI_Comm_errhandler_function *fn,
+                                  MPI_Errhandler *errhandler)
+{
+    if (!fn)
+        return wf_error(MPI_ERR_ARG, "comm_errhandler_fn is a null pointer");
+    struct wf_errhandler *e = calloc(1, sizeof *e);
+    if (!e)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for an error handler");
+    wf_object_init(&e->object, WF_KIND_ERRHANDLER);
+    e->fn = (void (*)(void *, int *, ...))fn;
+    e->target = (int)WF_KIND_COMM;
+    *errhandler = wf_errhandler_handle(e);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_comm_set_errhandler(struct wf_instance *wf, struct wf_comm *comm,
+                               struct wf_errhandler *errhandler)
+{
+    if (!errhandler->predefined && errhandler->target != (int)WF_KIND_COMM)
+        return wf_error(MPI_ERR_ERRHANDLER,
+                        "the error handler was not made by "
+                        "MPI_Comm_create_errhandler");
+    wf_errhandler_get(errhandler);
+    wf_errhandler_put(comm->errhandler);
+    comm->errhandler = errhandler;
+    comm->errhandler_given = true;
+    return MPI_SUCCESS;
+}
+
+/* The user gets a reference of its own and frees it (s9.3). */
+int wf_mpi_comm_get_errhandler(struct wf_instance *wf, struct wf_comm *comm,
+                               MPI_Errhandler *errhandler)
+{
+    wf_errhandler_get(comm->errhandler);
+    *errhandler = wf_errhandler_handle(comm->errhandler);
+    return MPI_SUCCESS;
+}
+
+/* A predefined handler may be freed because MPI_Comm_get_errhandler gives a
+ * handle that is to be freed, whatever handler it is. */
+int wf_mpi_errhandler_free(struct wf_instance *wf, MPI_Errhandler *errhandler)
+{
+    struct wf_errhandler *e = wf_errhandler_of(*errhandler);
+    if (!e)
+        return wf_error(MPI_ERR_ERRHANDLER, "the handle is not an error "
+                                            "handler");
+    wf_errhandler_put(e);
+    *errhandler = MPI_ERRHANDLER_NULL;
+    return MPI_SUCCESS;
+}

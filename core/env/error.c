@@ -1,0 +1,103 @@
+/* The cause of the last error on this thread, and the log.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "env/env.h"
+#include "route/config.h"
+
+static _Thread_local struct {
+    struct wf_error_record record;
+    bool fresh; /* recorded and not raised yet */
+} last;
+
+static void record(struct wf_comm *comm, int mpi_class, const char *fmt,
+                   va_list args)
+{
+    last.record.mpi_class = mpi_class;
+    last.record.comm = comm;
+    vsnprintf(last.record.text, sizeof last.record.text, fmt, args);
+    last.fresh = true;
+}
+
+int wf_error(int mpi_class, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    record(NULL, mpi_class, fmt, args);
+    va_end(args);
+    return mpi_class;
+}
+
+int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    record(comm, mpi_class, fmt, args);
+    va_end(args);
+    return mpi_class;
+}
+
+struct wf_error_record *wf_error_last(void)
+{
+    return &last.record;
+}
+
+struct wf_error_record *wf_error_take(int mpi_class)
+{
+    if (!last.fresh || last.record.mpi_class != mpi_class) {
+        last.record.comm = NULL;
+        last.record.text[0] = 0;
+        last.record.mpi_class = mpi_class;
+    }
+    last.fresh = false;
+    return &last.record;
+}
+
+/* Before there is a configuration only the environment can say. */
+static int level_of_environment(void)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    const char *text = getenv("WEFT_LOG");
+    for (int i = 0; text && i < 4; i++)
+        if (!strcmp(text, names[i]))
+            return i;
+    return WF_LOG_WARN;
+}
+
+/* One write per line, so that lines of several processes do not mix. */
+static void write_line(const char *line, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(STDERR_FILENO, line, n);
+        if (done <= 0)
+            return; /* nobody to tell */
+        line += done;
+        n -= (size_t)done;
+    }
+}
+
+void wf_log(struct wf_instance *wf, int level, const char *fmt, ...)
+{
+    int limit = wf && wf->options ? wf->options->log : level_of_environment();
+    if (level > limit)
+        return;
+    char line[1024];
+    int n = wf ? snprintf(line, sizeof line, "weft[%u]: ", wf->rank)
+               : snprintf(line, sizeof line, "weft: ");
+    va_list args;
+    va_start(args, fmt);
+    int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, args);
+    va_end(args);
+    if (m < 0)
+        return;
+    size_t len = (size_t)n + (size_t)m;
+    if (len > sizeof line - 2)
+        len = sizeof line - 2;
+    line[len++] = '\n';
+    write_line(line, len);
+}

@@ -1,0 +1,213 @@
+/* Error classes, codes and strings that the program adds (MPI-5.0 s9.5).
+ *
+ * Codes above MPI_ERR_LASTCODE are numbered in the order they are added and
+ * never used again, so MPI_LASTUSEDCODE only grows. A class is a code whose
+ * class is itself.
+ *
+ * LOCK  wf_process_state.lock: these calls are allowed at any time.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "env/env.h"
+
+struct code {
+    int mpi_class; /* 0: removed */
+    int members;   /* of a class: codes that belong to it, beside itself */
+    char *text;
+};
+
+struct wf_error_codes {
+    int count, room;
+    struct code *list; /* of code MPI_ERR_LASTCODE + 1 + i */
+};
+
+static struct code *find(int code)
+{
+    struct wf_error_codes *all = wf_process_state.codes;
+    long i = (long)code - MPI_ERR_LASTCODE - 1;
+    if (!all || i < 0 || i >= all->count || !all->list[i].mpi_class)
+        return NULL;
+    return &all->list[i];
+}
+
+static bool is_user_class(int code)
+{
+    struct code *c = find(code);
+    return c && c->mpi_class == code;
+}
+
+static bool make_room(void)
+{
+    struct wf_error_codes *all = wf_process_state.codes;
+    if (!all)
+        all = wf_process_state.codes = calloc(1, sizeof *all);
+    if (!all)
+        return false;
+    if (all->count < all->room)
+        return true;
+    int room = all->room ? 2 * all->room : 8;
+    struct code *list = realloc(all->list, (size_t)room * sizeof *list);
+    if (!list)
+        return false;
+    all->list = list;
+    all->room = room;
+    return true;
+}
+
+static void count_member(int mpi_class, int change)
+{
+    struct code *c = find(mpi_class);
+    if (c)
+        c->members += change;
+}
+
+/* mpi_class 0: the new code is a class of its own. */
+static int add(int mpi_class, int *out)
+{
+    wf_mutex_lock(&wf_process_state.lock);
+    bool ok = make_room();
+    if (ok) {
+        struct wf_error_codes *all = wf_process_state.codes;
+        *out = MPI_ERR_LASTCODE + 1 + all->count;
+        all->list[all->count++] =
+            (struct code){.mpi_class = mpi_class ? mpi_class : *out};
+        count_member(mpi_class, 1);
+    }
+    wf_mutex_unlock(&wf_process_state.lock);
+    return ok ? MPI_SUCCESS
+              : wf_error(MPI_ERR_NO_MEM, "no memory for an error code");
+}
+
+/* MPI_LASTUSEDCODE is read through a pointer that the user may hold. */
+static void publish(struct wf_instance *wf)
+{
+    if (wf && wf->env)
+        wf->env->lastusedcode = wf_error_last_code();
+}
+
+int wf_error_last_code(void)
+{
+    wf_mutex_lock(&wf_process_state.lock);
+    struct wf_error_codes *all = wf_process_state.codes;
+    int last = MPI_ERR_LASTCODE + (all ? all->count : 0);
+    wf_mutex_unlock(&wf_process_state.lock);
+    return last;
+}
+
+int wf_error_code_class(int code)
+{
+    wf_mutex_lock(&wf_process_state.lock);
+    struct code *c = find(code);
+    int mpi_class = c ? c->mpi_class : -1;
+    wf_mutex_unlock(&wf_process_state.lock);
+    return mpi_class;
+}
+
+bool wf_error_code_text(int code, char text[MPI_MAX_ERROR_STRING])
+{
+    wf_mutex_lock(&wf_process_state.lock);
+    struct code *c = find(code);
+    if (c) /* without a string of its own the text is empty (s9.5) */
+        snprintf(text, MPI_MAX_ERROR_STRING, "%s", c->text ? c->text : "");
+    wf_mutex_unlock(&wf_process_state.lock);
+    return c != NULL;
+}
+
+int wf_mpi_add_error_class(struct wf_instance *wf, int *errorclass)
+{
+    int rc = add(0, errorclass);
+    publish(wf);
+    return rc;
+}
+
+int wf_mpi_add_error_code(struct wf_instance *wf, int errorclass,
+                          int *errorcode)
+{
+    int mpi_class;
+    int rc = wf_mpi_error_class(wf, errorclass, &mpi_class);
+    if (rc != MPI_SUCCESS || mpi_class != errorclass ||
+        errorclass == MPI_SUCCESS)
+        return wf_error(MPI_ERR_ARG, "%d is not an error class", errorclass);
+    rc = add(errorclass, errorcode);
+    publish(wf);
+    return rc;
+}
+
+static int set_text(int code, char *text)
+{
+    wf_mutex_lock(&wf_process_state.lock);
+    struct code *c = find(code);
+    if (c) {
+        char *old = c->text;
+        c->text = text;
+        text = old;
+    }
+    wf_mutex_unlock(&wf_process_state.lock);
+    free(text);
+    return c ? MPI_SUCCESS
+             : wf_error(MPI_ERR_ARG, "%d is not an error code that was added",
+                        code);
+}
+
+int wf_mpi_add_error_string(struct wf_instance *wf, int errorcode,
+                            const char *string)
+{
+    if (strlen(string) >= MPI_MAX_ERROR_STRING)
+        return wf_error(MPI_ERR_ARG,
+                        "the error string has %zu characters, the limit is %d",
+                        strlen(string), MPI_MAX_ERROR_STRING - 1);
+    char *copy = strdup(string);
+    if (!copy)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for an error string");
+    return set_text(errorcode, copy);
+}
+
+int wf_mpi_remove_error_string(struct wf_instance *wf, int errorcode)
+{
+    wf_mutex_lock(&wf_process_state.lock);
+    struct code *c = find(errorcode);
+    bool has_text = c && c->text;
+    wf_mutex_unlock(&wf_process_state.lock);
+    if (!has_text)
+        return wf_error(MPI_ERR_ARG, "error code %d has no string that was "
+                                     "added", errorcode);
+    return set_text(errorcode, NULL);
+}
+
+int wf_mpi_remove_error_code(struct wf_instance *wf, int errorcode)
+{
+    const char *why = NULL;
+    wf_mutex_lock(&wf_process_state.lock);
+    struct code *c = find(errorcode);
+    if (!c)
+        why = "is not an error code that was added";
+    else if (c->mpi_class == errorcode)
+        why = "is an error class; use MPI_Remove_error_class";
+    else if (c->text)
+        why = "still has a string; remove that first";
+    else {
+        count_member(c->mpi_class, -1);
+        c->mpi_class = 0;
+    }
+    wf_mutex_unlock(&wf_process_state.lock);
+    return why ? wf_error(MPI_ERR_ARG, "%d %s", errorcode, why) : MPI_SUCCESS;
+}
+
+int wf_mpi_remove_error_class(struct wf_instance *wf, int errorclass)
+{
+    const char *why = NULL;
+    wf_mutex_lock(&wf_process_state.lock);
+    if (!is_user_class(errorclass))
+        why = "is not an error class that was added";
+    else if (find(errorclass)->members > 0)
+        why = "still has error codes; remove those first";
+    else if (find(errorclass)->text)
+        why = "still has a string; remove that first";
+    else
+        find(errorclass)->mpi_class = 0;
+    wf_mutex_unlock(&wf_process_state.lock);
+    return why ? wf_error(MPI_ERR_ARG, "%d %s", errorclass, why) : MPI_SUCCESS;
+}

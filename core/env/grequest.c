@@ -1,0 +1,85 @@
+/* Generalized requests: operations of the program that are waited for like the
+ * library's own (MPI-5.0 s13.2).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "instance.h"
+#include "protocol/request.h"
+
+struct grequest {
+    MPI_Grequest_query_function *query;
+    MPI_Grequest_free_function *free;
+    MPI_Grequest_cancel_function *cancel;
+    void *extra_state;
+};
+
+static int query(struct wf_req *r, MPI_Status *status)
+{
+    struct grequest *g = r->context;
+    return g->query(g->extra_state, status);
+}
+
+/* What the callback answers has no request to go to any more; an error is
+ * logged, so that it is not lost. */
+static void destroy(struct wf_req *r)
+{
+    struct wf_instance *wf = r->wf;
+    struct grequest *g = r->context;
+    if (g->free) {
+        wf_cs_leave(&wf->api);
+        int rc = g->free(g->extra_state);
+        wf_cs_enter(&wf->api);
+        if (rc != MPI_SUCCESS)
+            wf_log(wf, WF_LOG_WARN,
+                   "the free function of a generalized request answered %d",
+                   rc);
+    }
+    free(g);
+}
+
+static int cancel(struct wf_req *r)
+{
+    struct grequest *g = r->context;
+    if (!g->cancel)
+        return MPI_SUCCESS;
+    wf_cs_leave(&r->wf->api);
+    int rc = g->cancel(g->extra_state, wf_req_done(r));
+    wf_cs_enter(&r->wf->api);
+    return rc;
+}
+
+int wf_mpi_grequest_start(struct wf_instance *wf,
+                          MPI_Grequest_query_function *query_fn,
+                          MPI_Grequest_free_function *free_fn,
+                          MPI_Grequest_cancel_function *cancel_fn,
+                          void *extra_state, MPI_Request *request)
+{
+    struct grequest *g = malloc(sizeof *g);
+    struct wf_req *r = wf_req_create(wf, WF_REQ_GENERALIZED, NULL);
+    if (!query_fn || !g || !r) {
+        free(g);
+        free(r);
+        return query_fn ? wf_error(MPI_ERR_NO_MEM, "no memory for a request")
+                        : wf_error(MPI_ERR_ARG, "query_fn is a null pointer");
+    }
+    *g = (struct grequest){query_fn, free_fn, cancel_fn, extra_state};
+    r->context = g;
+    r->query = query;
+    r->destroy = destroy;
+    r->cancel = cancel;
+    *request = (MPI_Request)r;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_grequest_complete(struct wf_instance *wf, struct wf_req *request)
+{
+    if (request->type != WF_REQ_GENERALIZED)
+        return wf_error(MPI_ERR_REQUEST, "the request is not a generalized one");
+    if (wf_req_done(request))
+        return wf_error(MPI_ERR_REQUEST, "the request is complete already");
+    wf_req_complete(request, MPI_SUCCESS);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,36 @@
+/* Info objects: ordered lists of (key, value) strings (MPI-5.0 chapter 10).
+ *
+ * Usable before MPI_Init and after MPI_Finalize, so nothing here needs an
+ * instance.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_INFO_H
+#define WF_INFO_H
+
+#include "handle.h"
+
+struct wf_info_entry {
+    char *key, *value;
+};
+
+struct wf_info {
+    struct wf_object object;
+    bool read_only; /* MPI_INFO_ENV */
+    int count, room;
+    struct wf_info_entry *list; /* in the order the keys were first set */
+};
+
+struct wf_info *wf_info_create(void); /* NULL: out of memory */
+void wf_info_destroy(struct wf_info *); /* NULL is allowed */
+struct wf_info *wf_info_copy(const struct wf_info *);
+/* The value of key, or NULL; info may be NULL. */
+const char *wf_info_find(const struct wf_info *, const char *key);
+/* MPI_SUCCESS or MPI_ERR_NO_MEM; no check of lengths. */
+int wf_info_put(struct wf_info *, const char *key, const char *value);
+
+/* What MPI_INFO_ENV and MPI_Info_create_env tell (s11.2.1). argv NULL: from
+ * the system. */
+struct wf_info *wf_info_environment(int argc, char *const argv[]);
+
+#endif

@@ -1,0 +1,34 @@
+/* Small questions about the environment: thread level, processor name, parent.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+
+#include "core_api.h"
+#include "env/env.h"
+
+int wf_mpi_query_thread(struct wf_instance *wf, int *provided)
+{
+    *provided = wf->thread_level;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_is_thread_main(struct wf_instance *wf, int *flag)
+{
+    *flag = pthread_equal(pthread_self(), wf->env->main_thread) != 0;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_get_processor_name(struct wf_instance *wf, char *name,
+                              int *resultlen)
+{
+    *resultlen = snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", wf->host);
+    return MPI_SUCCESS;
+}
+
+/* No process was started by MPI_Comm_spawn, which this library does not have. */
+int wf_mpi_comm_get_parent(struct wf_instance *wf, MPI_Comm *parent)
+{
+    *parent = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}

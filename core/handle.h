@@ -1,0 +1,119 @@
+/* MPI handles and the objects behind them.
+ *
+ * A handle of the standard ABI is a pointer-sized value: predefined objects
+ * have the small constants of mpi.h, every other handle is the address of its
+ * object. Every object starts with struct wf_object, whose kind tells a stale
+ * or foreign handle from a good one.
+ *
+ * wf_X_of(wf, handle) resolves a handle of chapter X and returns NULL for the
+ * null handle and for anything that is not an X.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_HANDLE_H
+#define WF_HANDLE_H
+
+#include "base.h"
+
+enum wf_kind {
+    WF_KIND_DEAD = 0, /* a freed object: a use after free is seen as such */
+    WF_KIND_COMM = 0x5746434d,
+    WF_KIND_GROUP,
+    WF_KIND_TYPE,
+    WF_KIND_OP,
+    WF_KIND_REQUEST,
+    WF_KIND_MESSAGE,
+    WF_KIND_INFO,
+    WF_KIND_ERRHANDLER
+};
+
+struct wf_object {
+    uint32_t kind;
+    uint32_t refs;
+};
+
+static inline void wf_object_init(struct wf_object *o, enum wf_kind kind)
+{
+    o->kind = kind;
+    o->refs = 1;
+}
+
+/* Reference counts change only inside the API section (progress/critical.h). */
+static inline void wf_object_get(struct wf_object *o)
+{
+    o->refs++;
+}
+
+/* True when the last reference went: the caller then destroys the object. */
+static inline bool wf_object_put(struct wf_object *o)
+{
+    return --o->refs == 0;
+}
+
+/* Largest value that is a predefined handle rather than an address. */
+#define WF_PREDEFINED_MAX 0xfffu
+
+static inline bool wf_is_object(const void *handle, enum wf_kind kind)
+{
+    return (uintptr_t)handle > WF_PREDEFINED_MAX &&
+           ((uintptr_t)handle & 7) == 0 &&
+           ((const struct wf_object *)handle)->kind == kind;
+}
+
+struct wf_comm;
+struct wf_group;
+struct wf_type;
+struct wf_op;
+struct wf_req;
+struct wf_message;
+struct wf_info;
+struct wf_errhandler;
+
+struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle);
+struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group handle);
+struct wf_type *wf_type_of(MPI_Datatype handle);
+struct wf_op *wf_op_of(MPI_Op handle);
+struct wf_info *wf_info_of(struct wf_instance *wf, MPI_Info handle);
+struct wf_errhandler *wf_errhandler_of(MPI_Errhandler handle);
+
+static inline struct wf_req *wf_req_of(MPI_Request handle)
+{
+    return wf_is_object(handle, WF_KIND_REQUEST) ? (struct wf_req *)handle
+                                                 : NULL;
+}
+
+static inline struct wf_message *wf_message_of(MPI_Message handle)
+{
+    return wf_is_object(handle, WF_KIND_MESSAGE) ? (struct wf_message *)handle
+                                                 : NULL;
+}
+
+/* The handle by which the user knows an object: the small constant for a
+ * predefined one, else its address. */
+MPI_Comm wf_comm_handle(struct wf_comm *);
+MPI_Group wf_group_handle(struct wf_group *);
+MPI_Datatype wf_type_handle(struct wf_type *);
+MPI_Op wf_op_handle(struct wf_op *);
+MPI_Errhandler wf_errhandler_handle(struct wf_errhandler *);
+
+/* An array argument that the int functions pass as int[] and the _c twins as
+ * MPI_Count[] or MPI_Aint[] (both 64 bits where it matters): a view, no copy.
+ * base is NULL when the caller passed NULL. */
+struct wf_ints {
+    const void *base;
+    unsigned width; /* bytes per element: 4 or 8 */
+};
+
+static inline MPI_Count wf_at(struct wf_ints v, size_t i)
+{
+    return v.width == 4 ? ((const int32_t *)v.base)[i]
+                        : (MPI_Count)((const int64_t *)v.base)[i];
+}
+
+/* A user function that exists in an int and a large-count form. */
+struct wf_polyfn {
+    void (*fn)(void);
+    bool large;
+};
+
+#endif

@@ -1,0 +1,210 @@
+/* The instance: the table of contents of the library. Init calls in order,
+ * and the same list backwards at the end.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "instance.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "api/handle_int.h"
+#include "boot/auth.h"
+#include "boot/key.h"
+#include "coll/schedule.h"
+#include "datatype/type.h"
+#include "os/clock.h"
+#include "os/node.h"
+#include "p2p/buffered.h"
+#include "progress/progress.h"
+#include "protocol/queues.h"
+
+struct wf_instance *wf_process_instance;
+_Thread_local struct wf_instance *wf_thread_instance;
+
+static uint64_t monotonic(void *clock)
+{
+    return wf_clock_ns();
+}
+
+/* Which ranks share this node, as far as the launcher knows. */
+static void count_local(struct wf_instance *wf)
+{
+    const uint32_t *node = wf->boot->node_of;
+
+    wf->local_index = 0;
+    wf->local_count = 1;
+    if (!node)
+        return;
+    wf->local_count = 0;
+    for (uint32_t i = 0; i < wf->nprocs; i++) {
+        if (node[i] != node[wf->rank])
+            continue;
+        wf->local_count++;
+        wf->local_index += i < wf->rank;
+    }
+}
+
+static void identify(struct wf_instance *wf)
+{
+    const char *host = wf_config_host(wf->config, wf->rank);
+
+    wf->node = wf_node_id();
+    wf_node_name(wf->host, sizeof wf->host);
+    if (host && strcmp(wf->boot->ops->name, "static") == 0) {
+        snprintf(wf->host, sizeof wf->host, "%s", host);
+        wf->node = wf_card_host_node(host);
+    }
+    wf->cpus = wf_node_cpus();
+    count_local(wf);
+    if (wf->boot->one_host) { /* the nodes of `mpirun --nodes` share it */
+        wf->local_count = wf->nprocs;
+        wf->local_index = wf->rank;
+    }
+}
+
+/* Publish this process's card, meet the others, take the key if rank 0 made
+ * it. A singleton has nobody to meet. */
+static int meet(struct wf_instance *wf)
+{
+    int r = wf_key_find(wf);
+
+    if (r == 0)
+        r = wf_card_publish(wf);
+    if (r == 0 && wf->nprocs > 1)
+        r = wf_boot_fence(wf->boot);
+    if (r == 0 && !wf->key)
+        r = wf_key_find(wf);
+    return r;
+}
+
+int wf_instance_create(const struct wf_instance_params *params,
+                       struct wf_instance **out)
+{
+    struct wf_instance *wf = calloc(1, sizeof *wf);
+    int r = WEFT_ENOMEM;
+
+    if (!wf)
+        return r;
+    wf->boot = params->boot;
+    wf->config = params->config;
+    wf->options = wf_config_core(params->config);
+    wf->rank = wf->boot->rank;
+    wf->nprocs = wf->boot->size;
+    wf->now_ns = params->now_ns ? params->now_ns : monotonic;
+    wf->clock = params->clock;
+    wf->thread_level = params->thread_level;
+    wf->api.on = params->thread_level == MPI_THREAD_MULTIPLE;
+    identify(wf);
+    wf->locs = calloc(wf->nprocs, sizeof *wf->locs);
+    if (!wf->locs)
+        goto err_locs;
+    if ((r = wf_progress_init(wf)) != 0)
+        goto err_progress;
+    if ((r = wf_engine_init(wf)) != 0)
+        goto err_engine;
+    if ((r = wf_endpoints_open(wf)) != 0)
+        goto err_endpoints;
+    if ((r = meet(wf)) != 0)
+        goto err_endpoints;
+    if ((r = wf_comm_init(wf)) != 0)
+        goto err_endpoints;
+    *out = wf;
+    return 0;
+
+err_endpoints:
+    wf_endpoints_close(wf);
+    wf_auth_key_free(wf->key);
+    wf_engine_fini(wf);
+err_engine:
+    wf_progress_fini(wf);
+err_progress:
+    wf_locations_free(wf);
+err_locs:
+    free(wf);
+    return r;
+}
+
+static bool lanes_empty(void *arg)
+{
+    struct wf_instance *wf = arg;
+
+    for (uint32_t i = 0; i < wf->nprocs; i++) {
+        struct weft_loc *loc = wf->locs[i];
+        for (unsigned k = 0; loc && !loc->failed && k < loc->lanes; k++)
+            if (loc->lane[k].fifo_head)
+                return false;
+    }
+    return true;
+}
+
+static bool drained(void *arg)
+{
+    struct wf_instance *wf = arg;
+    bool all = true;
+
+    for (int i = 0; i < wf->ep_count; i++)
+        if (!wf->eps[i].down &&
+            wf->eps[i].ops->drain(wf->eps[i].ep) == WEFT_EAGAIN)
+            all = false;
+    return all;
+}
+
+/* MPI_Finalize is collective (MPI-5.0 s11.2.2): serve the others until all are
+ * here; then nothing new is on its way, and channels can be drained. */
+static void part(struct wf_instance *wf)
+{
+    uint64_t timeout = wf->options->close_timeout;
+    struct wf_boot *boot = wf->boot;
+    int fd = -1;
+
+    if (wf->nprocs == 1)
+        return;
+    wf_progress_serve(wf, -1, lanes_empty, wf, 0);
+    if (boot->ops->fence_start(boot, &fd) < 0)
+        return;
+    if (fd >= 0)
+        wf_progress_serve(wf, fd, NULL, NULL, 0);
+    if (boot->ops->fence_end(boot) < 0)
+        wf_log(wf, WF_LOG_DEBUG, "the launcher left before the last fence");
+    if (!wf_progress_serve(wf, -1, drained, wf, wf_now(wf) + timeout))
+        wf_log(wf, WF_LOG_INFO, "closing with data that nobody acknowledged");
+}
+
+int wf_instance_destroy(struct wf_instance *wf)
+{
+    struct wf_boot *boot = wf->boot;
+
+    wf_handle_ints_free(wf);
+    wf_bsend_release(wf, &wf->bsend);
+    part(wf);
+    wf_comm_fini(wf);
+    wf_types_fini(wf);
+    wf_sched_fini(wf);
+    wf_endpoints_close(wf);
+    wf_auth_key_free(wf->key);
+    wf_engine_fini(wf);
+    wf_progress_fini(wf);
+    wf_locations_free(wf);
+    boot->ops->finalize(boot);
+    boot->ops->close(boot);
+    wf_config_free(wf->config);
+    free(wf);
+    return 0;
+}
+
+void wf_abort(struct wf_instance *wf, int code, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fflush(stdout);
+    fprintf(stderr, "%s\n", text);
+    if (wf && wf->boot)
+        wf->boot->ops->abort(wf->boot, code, text);
+    _exit(code & 0xff ? code & 0xff : code ? 1 : 0);
+}

@@ -1,0 +1,105 @@
+/* The instance: everything one MPI rank owns (no other global state).
+ *
+ * A process holds one instance, or several (simulation, thread-as-rank). The
+ * only process-wide data are this registry and the built-in plugin table.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_INSTANCE_H
+#define WF_INSTANCE_H
+
+#include "boot/boot.h"
+#include "comm/comm.h"
+#include "progress/critical.h"
+#include "route/location.h"
+
+struct wf_engine;   /* protocol/queues.h */
+struct wf_progress; /* progress/progress.h */
+struct wf_env;      /* core/env: keyvals, user error classes, Bsend buffer, … */
+struct wf_auth_key; /* boot/auth.c */
+struct wf_type_named; /* datatype/named.h */
+struct wf_sched;    /* coll/schedule.h */
+
+struct wf_instance {
+    struct wf_cs api; /* the critical section of this instance */
+    int thread_level; /* MPI_THREAD_* granted */
+    uint32_t rank, nprocs;
+    struct wf_boot *boot;
+    struct wf_config *config;
+    const struct wf_core_options *options;
+    uint64_t node; /* hash that names this node */
+    char host[256];
+    uint32_t local_index, local_count; /* among the processes of this node */
+    uint32_t cpus;                     /* in the affinity mask */
+
+    struct weft_core eps[WF_EPS_MAX];
+    int ep_count;
+    struct weft_loc **locs; /* [nprocs] */
+
+    struct wf_comm *world, *self;
+    bool rx_stalled; /* a plugin was told to stop reading: out of memory */
+    struct wf_engine *engine;
+    struct wf_progress *progress;
+    struct wf_env *env;
+    struct wf_handle_ints *handle_ints; /* core/api/handle_int.h */
+    struct wf_bsend_buffer *bsend; /* p2p/buffered.h */
+    struct wf_auth_key *key;
+    struct wf_sched *scheds; /* for reuse: coll/schedule.h */
+    /* Schedules to be driven on when no plugin's progress is on the stack, for
+     * they leave the API section; run at the end of a poll. */
+    struct wf_sched *deferred;
+    int (*run_deferred)(struct wf_instance *);
+    struct wf_type_named *types; /* of predefined types: datatype/named.h */
+    bool large_call; /* a _c constructor of datatypes is running */
+    uint64_t (*now_ns)(void *clock); /* injectable */
+    void *clock;
+};
+
+struct wf_error_codes; /* core/env/error_user.c */
+
+/* What MPI lets a program use before MPI_Init and after MPI_Finalize, and so
+ * belongs to the process rather than to an instance (MPI-5.0 s11.4.1). */
+struct wf_process {
+    wf_atomic_u32 starting; /* some thread is inside MPI_Init */
+    struct wf_mutex lock;   /* of codes */
+    struct wf_error_codes *codes;
+};
+extern struct wf_process wf_process_state;
+
+/* What a new instance is made of. Ownership of boot and config passes over. */
+struct wf_instance_params {
+    struct wf_boot *boot;
+    struct wf_config *config;
+    int thread_level;
+    uint64_t (*now_ns)(void *clock); /* NULL: CLOCK_MONOTONIC */
+    void *clock;
+};
+
+/* Init calls in order, mirror ladder on failure (core/instance.c). */
+int wf_instance_create(const struct wf_instance_params *,
+                       struct wf_instance **out);
+/* Orderly end: drains, says goodbye, frees everything. */
+int wf_instance_destroy(struct wf_instance *);
+
+/* The calling thread's instance, or NULL outside MPI_Init..MPI_Finalize. */
+extern struct wf_instance *wf_process_instance;
+extern _Thread_local struct wf_instance *wf_thread_instance;
+/* Not 0 once MPI_Finalize succeeded (core/api/phase.c). */
+extern wf_atomic_u32 wf_process_finished;
+
+static inline struct wf_instance *wf_current(void)
+{
+    struct wf_instance *wf = wf_thread_instance;
+    return wf_unlikely(wf != NULL) ? wf : wf_process_instance;
+}
+
+/* Print the message, tell the launcher, end the process; never returns. */
+void wf_abort(struct wf_instance *, int code, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
+
+static inline uint64_t wf_now(struct wf_instance *wf)
+{
+    return wf->now_ns(wf->clock);
+}
+
+#endif

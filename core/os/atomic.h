@@ -1,0 +1,45 @@
+/* Atomics with the order in the name; the only place that spells memory
+ * orders. Written for weakly ordered machines: each use names its partner.
+ *
+ *   release store / acquire load   everything before the store is visible
+ *                                  after the load that sees it
+ *   relaxed                        the value only
+ *   fence_full                     store before, load after: the Dekker pairs
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_ATOMIC_H
+#define WF_ATOMIC_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+typedef _Atomic uint32_t wf_atomic_u32;
+typedef _Atomic uint64_t wf_atomic_u64;
+
+#define wf_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)
+#define wf_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
+#define wf_store_release(p, v)                                                 \
+    atomic_store_explicit((p), (v), memory_order_release)
+#define wf_store_relaxed(p, v)                                                 \
+    atomic_store_explicit((p), (v), memory_order_relaxed)
+#define wf_exchange_acq_rel(p, v)                                              \
+    atomic_exchange_explicit((p), (v), memory_order_acq_rel)
+#define wf_add_acq_rel(p, v)                                                   \
+    atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
+#define wf_cas_acq_rel(p, expected, v)                                         \
+    atomic_compare_exchange_strong_explicit(                                   \
+        (p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
+#define wf_fence_full() atomic_thread_fence(memory_order_seq_cst)
+
+/* A hint inside spin loops. */
+static inline void wf_cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+    __asm__ __volatile__("yield" ::: "memory");
+#endif
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* Node identity and CPU count.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "os/node.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
+{
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * 0x100000001b3u;
+    return h;
+}
+
+static uint64_t hash_boot_id(uint64_t h)
+{
+    char id[64];
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof id);
+
+    if (fd >= 0)
+        close(fd);
+    if (n > 0)
+        return hash_bytes(h, id, (size_t)n);
+    if (gethostname(id, sizeof id) == 0) /* no /proc: the best there is */
+        h = hash_bytes(h, id, strnlen(id, sizeof id));
+    return h;
+}
+
+uint64_t wf_node_id(void)
+{
+    const char *node = getenv("WEFT_NODE");
+    uint64_t h = hash_boot_id(0xcbf29ce484222325u);
+    struct stat st;
+
+    if (stat("/proc/self/ns/net", &st) == 0)
+        h = hash_bytes(h, &st.st_ino, sizeof st.st_ino);
+    if (node)
+        h = hash_bytes(h, node, strlen(node));
+    return h;
+}
+
+void wf_node_name(char *name, size_t n)
+{
+    const char *node = getenv("WEFT_NODE");
+
+    if (node && *node)
+        snprintf(name, n, "%s", node);
+    else if (gethostname(name, n) != 0)
+        snprintf(name, n, "localhost");
+    name[n - 1] = 0;
+}
+
+uint32_t wf_node_cpus(void)
+{
+    cpu_set_t set;
+    long n;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (uint32_t)CPU_COUNT(&set);
+    n = sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 CPUs */
+    return n > 0 ? (uint32_t)n : 1;
+}

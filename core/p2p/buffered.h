@@ -1,0 +1,15 @@
+/* Buffers of buffered sends, as their owners see them.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_BUFFERED_H
+#define WF_BUFFERED_H
+
+#include "instance.h"
+
+struct wf_bsend_buffer;
+
+/* Wait until the buffer is empty and forget it: MPI_Finalize and the end of a
+ * communicator detach implicitly. */
+void wf_bsend_release(struct wf_instance *, struct wf_bsend_buffer **);
+
+#endif

@@ -1,0 +1,47 @@
+/* Cancelling: a receive that nothing matched yet, or a send that waits for its
+ * receiver (MPI-5.0 s3.8.4). Everything else completes as usual.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "core_api.h"
+#include "protocol/queues.h"
+
+static void cancel_receive(struct wf_p2p *p)
+{
+    if (!wf_receive_withdraw(p))
+        return;
+    p->req.flags |= WF_REQ_CANCELLED;
+    p->req.bytes = 0;
+    p->req.source = MPI_ANY_SOURCE;
+    p->req.tag = MPI_ANY_TAG;
+    wf_req_complete(&p->req, 0);
+}
+
+/* Ask the receiver, who alone knows whether the message was matched. Not
+ * urgent: it must not overtake the message it is about. */
+static void cancel_send(struct wf_p2p *p)
+{
+    struct wf_wire w;
+
+    if (!p->has_id || !(p->waits & WF_WAITS_ANSWER))
+        return;
+    wf_wire_init(&w, WF_CANCEL, 0);
+    w.d = wf_le64(p->id);
+    wf_message_control(p->loc, &w, false);
+}
+
+int wf_mpi_cancel(struct wf_instance *wf, MPI_Request *request)
+{
+    struct wf_req *r = wf_req_of(*request);
+
+    if (!r)
+        return wf_error(MPI_ERR_REQUEST, "the request is null");
+    if (r->cancel) /* generalized: told also when it is complete, s13.2 */
+        return r->cancel(r);
+    if (wf_req_done(r))
+        return MPI_SUCCESS;
+    if (r->type == WF_REQ_RECV)
+        cancel_receive(wf_p2p_of(r));
+    else if (r->type == WF_REQ_SEND)
+        cancel_send(wf_p2p_of(r));
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,396 @@
+/* Completing requests: wait, test, their multiple forms, status queries.
+ *
+ * MPI-5.0 s3.7.3, s3.7.5. A null or inactive handle counts as complete, with
+ * an empty status. Functions that complete several requests report failures
+ * as MPI_ERR_IN_STATUS and only then set MPI_ERROR fields.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "core_api.h"
+#include "progress/progress.h"
+#include "protocol/queues.h"
+
+static bool inactive(struct wf_req *r)
+{
+    return !r || (r->flags & (WF_REQ_PERSISTENT | WF_REQ_ACTIVE)) ==
+                     WF_REQ_PERSISTENT;
+}
+
+/* Status of a done request. Generalized requests answer for themselves, with
+ * the section left. */
+static int read_status(struct wf_req *r, MPI_Status *status)
+{
+    MPI_Status scratch;
+    int rc;
+
+    if (!r->query) {
+        wf_status_set(status, r->source, r->tag, r->bytes,
+                      r->flags & WF_REQ_CANCELLED);
+        return wf_req_error(r);
+    }
+    if (status == MPI_STATUS_IGNORE)
+        status = &scratch;
+    wf_status_empty(status);
+    wf_cs_leave(&r->wf->api);
+    rc = r->query(r, status);
+    wf_cs_enter(&r->wf->api);
+    return rc;
+}
+
+/* Take the outcome of a done request out and let go of it. */
+static int finish(MPI_Request *handle, MPI_Status *status)
+{
+    struct wf_req *r = wf_req_of(*handle);
+    int error;
+
+    if (inactive(r)) {
+        wf_status_empty(status);
+        return MPI_SUCCESS;
+    }
+    error = read_status(r, status);
+    if (r->flags & WF_REQ_PERSISTENT) {
+        r->flags &= ~(uint32_t)WF_REQ_ACTIVE;
+        return error;
+    }
+    *handle = MPI_REQUEST_NULL;
+    wf_req_release(r);
+    return error;
+}
+
+static bool is_done(void *r)
+{
+    return wf_req_done(r);
+}
+
+static bool complete(MPI_Request handle)
+{
+    struct wf_req *r = wf_req_of(handle);
+
+    return inactive(r) || wf_req_done(r);
+}
+
+static void await(MPI_Request handle)
+{
+    struct wf_req *r = wf_req_of(handle);
+
+    if (!inactive(r) && !wf_req_done(r))
+        wf_progress_wait(r->wf, wf_req_endpoints(r), is_done, r);
+}
+
+/* One turn of progress on behalf of requests that are not done. */
+static void poll_for(struct wf_instance *wf, int n, const MPI_Request *handles)
+{
+    uint32_t mask = 0;
+
+    for (int i = 0; i < n; i++)
+        if (!complete(handles[i]))
+            mask |= wf_req_endpoints(wf_req_of(handles[i]));
+    if (mask)
+        wf_progress_poll(wf, mask);
+}
+
+/* ---- one ------------------------------------------------------------------ */
+
+int wf_mpi_wait(struct wf_instance *wf, MPI_Request *request,
+                MPI_Status *status)
+{
+    await(*request);
+    return finish(request, status);
+}
+
+int wf_mpi_test(struct wf_instance *wf, MPI_Request *request, int *flag,
+                MPI_Status *status)
+{
+    if (!complete(*request))
+        poll_for(wf, 1, request);
+    *flag = complete(*request);
+    return *flag ? finish(request, status) : MPI_SUCCESS;
+}
+
+int wf_mpi_request_free(struct wf_instance *wf, MPI_Request *request)
+{
+    struct wf_req *r = wf_req_of(*request);
+
+    if (!r)
+        return wf_error(MPI_ERR_REQUEST, "the request is null");
+    *request = MPI_REQUEST_NULL;
+    wf_req_release(r);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_request_get_status(struct wf_instance *wf, struct wf_req *request,
+                              int *flag, MPI_Status *status)
+{
+    MPI_Request handle = request ? (MPI_Request)request : MPI_REQUEST_NULL;
+
+    poll_for(wf, 1, &handle);
+    *flag = complete(handle);
+    if (!*flag)
+        return MPI_SUCCESS;
+    if (inactive(request)) {
+        wf_status_empty(status);
+        return MPI_SUCCESS;
+    }
+    return read_status(request, status);
+}
+
+/* ---- all ------------------------------------------------------------------ */
+
+static void set_error(MPI_Status *statuses, int i, int error)
+{
+    if (statuses != MPI_STATUSES_IGNORE)
+        statuses[i].MPI_ERROR = error;
+}
+
+static MPI_Status *status_at(MPI_Status *statuses, int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+/* Finish those that are done, after a failure among them: the others are
+ * pending and stay with the user. */
+static int finish_failed(int count, MPI_Request *requests, MPI_Status *statuses,
+                         int first, int error)
+{
+    for (int i = 0; i < first; i++)
+        set_error(statuses, i, MPI_SUCCESS);
+    set_error(statuses, first, error);
+    for (int i = first + 1; i < count; i++)
+        set_error(statuses, i,
+                  complete(requests[i])
+                      ? finish(&requests[i], status_at(statuses, i))
+                      : MPI_ERR_PENDING);
+    wf_error_last()->mpi_class = MPI_ERR_IN_STATUS;
+    return MPI_ERR_IN_STATUS;
+}
+
+int wf_mpi_waitall(struct wf_instance *wf, int count,
+                   MPI_Request array_of_requests[],
+                   MPI_Status *array_of_statuses)
+{
+    for (int i = 0; i < count; i++) {
+        int error;
+        await(array_of_requests[i]);
+        error = finish(&array_of_requests[i], status_at(array_of_statuses, i));
+        if (error)
+            return finish_failed(count, array_of_requests, array_of_statuses, i,
+                                 error);
+    }
+    return MPI_SUCCESS;
+}
+
+static bool all_complete(int count, const MPI_Request *requests)
+{
+    for (int i = 0; i < count; i++)
+        if (!complete(requests[i]))
+            return false;
+    return true;
+}
+
+int wf_mpi_testall(struct wf_instance *wf, int count,
+                   MPI_Request array_of_requests[], int *flag,
+                   MPI_Status *array_of_statuses)
+{
+    poll_for(wf, count, array_of_requests);
+    *flag = all_complete(count, array_of_requests);
+    return *flag ? wf_mpi_waitall(wf, count, array_of_requests,
+                                  array_of_statuses)
+                 : MPI_SUCCESS;
+}
+
+int wf_mpi_request_get_status_all(struct wf_instance *wf, int count,
+                                  const MPI_Request array_of_requests[],
+                                  int *flag, MPI_Status *array_of_statuses)
+{
+    int first = MPI_SUCCESS;
+
+    poll_for(wf, count, array_of_requests);
+    *flag = all_complete(count, array_of_requests);
+    for (int i = 0; *flag && i < count; i++) {
+        struct wf_req *r = wf_req_of(array_of_requests[i]);
+        MPI_Status *s = status_at(array_of_statuses, i);
+        int error = MPI_SUCCESS;
+        if (inactive(r))
+            wf_status_empty(s);
+        else
+            error = read_status(r, s);
+        if (error && !first)
+            first = error;
+    }
+    return first;
+}
+
+/* ---- any ------------------------------------------------------------------ */
+
+struct any {
+    int count;
+    const MPI_Request *requests;
+    int active; /* how many are active */
+    int found;  /* an active one that is done, or MPI_UNDEFINED */
+};
+
+static bool find_any(void *arg)
+{
+    struct any *a = arg;
+
+    a->active = 0;
+    a->found = MPI_UNDEFINED;
+    for (int i = 0; i < a->count; i++) {
+        struct wf_req *r = wf_req_of(a->requests[i]);
+        if (inactive(r))
+            continue;
+        a->active++;
+        if (wf_req_done(r)) {
+            a->found = i;
+            return true;
+        }
+    }
+    return a->active == 0;
+}
+
+static uint32_t endpoints_of(const struct any *a)
+{
+    uint32_t mask = 0;
+
+    for (int i = 0; i < a->count; i++)
+        if (!complete(a->requests[i]))
+            mask |= wf_req_endpoints(wf_req_of(a->requests[i]));
+    return mask;
+}
+
+static void wait_any(struct wf_instance *wf, struct any *a)
+{
+    if (!find_any(a))
+        wf_progress_wait(wf, endpoints_of(a), find_any, a);
+}
+
+int wf_mpi_waitany(struct wf_instance *wf, int count,
+                   MPI_Request array_of_requests[], int *indx,
+                   MPI_Status *status)
+{
+    struct any a = {.count = count, .requests = array_of_requests};
+
+    wait_any(wf, &a);
+    *indx = a.found;
+    if (a.found != MPI_UNDEFINED)
+        return finish(&array_of_requests[a.found], status);
+    wf_status_empty(status);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_testany(struct wf_instance *wf, int count,
+                   MPI_Request array_of_requests[], int *indx, int *flag,
+                   MPI_Status *status)
+{
+    struct any a = {.count = count, .requests = array_of_requests};
+
+    if (!find_any(&a))
+        poll_for(wf, count, array_of_requests);
+    *flag = find_any(&a);
+    *indx = a.found;
+    if (!*flag)
+        return MPI_SUCCESS;
+    if (a.found != MPI_UNDEFINED)
+        return finish(&array_of_requests[a.found], status);
+    wf_status_empty(status);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_request_get_status_any(struct wf_instance *wf, int count,
+                                  const MPI_Request array_of_requests[],
+                                  int *indx, int *flag, MPI_Status *status)
+{
+    struct any a = {.count = count, .requests = array_of_requests};
+
+    if (!find_any(&a))
+        poll_for(wf, count, array_of_requests);
+    *flag = find_any(&a);
+    *indx = a.found;
+    if (!*flag)
+        return MPI_SUCCESS;
+    if (a.found != MPI_UNDEFINED)
+        return read_status(wf_req_of(array_of_requests[a.found]), status);
+    wf_status_empty(status);
+    return MPI_SUCCESS;
+}
+
+/* ---- some ----------------------------------------------------------------- */
+
+/* Take every active one that is done. Returns the error as for `all`. */
+static int take_some(int count, MPI_Request *requests, int *outcount,
+                     int *indices, MPI_Status *statuses)
+{
+    int failed = MPI_SUCCESS;
+
+    *outcount = 0;
+    for (int i = 0; i < count; i++) {
+        struct wf_req *r = wf_req_of(requests[i]);
+        int error, k = *outcount;
+        if (inactive(r) || !wf_req_done(r))
+            continue;
+        error = finish(&requests[i], status_at(statuses, k));
+        if (error && !failed)
+            for (int j = 0; j < k; j++)
+                set_error(statuses, j, MPI_SUCCESS);
+        failed = failed ? failed : error;
+        if (failed)
+            set_error(statuses, k, error);
+        indices[(*outcount)++] = i;
+    }
+    if (!failed)
+        return MPI_SUCCESS;
+    wf_error_last()->mpi_class = MPI_ERR_IN_STATUS;
+    return MPI_ERR_IN_STATUS;
+}
+
+int wf_mpi_waitsome(struct wf_instance *wf, int incount,
+                    MPI_Request array_of_requests[], int *outcount,
+                    int array_of_indices[], MPI_Status *array_of_statuses)
+{
+    struct any a = {.count = incount, .requests = array_of_requests};
+
+    wait_any(wf, &a);
+    if (a.found != MPI_UNDEFINED)
+        return take_some(incount, array_of_requests, outcount,
+                         array_of_indices, array_of_statuses);
+    *outcount = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_testsome(struct wf_instance *wf, int incount,
+                    MPI_Request array_of_requests[], int *outcount,
+                    int array_of_indices[], MPI_Status *array_of_statuses)
+{
+    struct any a = {.count = incount, .requests = array_of_requests};
+
+    poll_for(wf, incount, array_of_requests);
+    find_any(&a);
+    if (a.active || a.found != MPI_UNDEFINED)
+        return take_some(incount, array_of_requests, outcount,
+                         array_of_indices, array_of_statuses);
+    *outcount = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_request_get_status_some(struct wf_instance *wf, int incount,
+                                   const MPI_Request array_of_requests[],
+                                   int *outcount, int array_of_indices[],
+                                   MPI_Status *array_of_statuses)
+{
+    struct any a = {.count = incount, .requests = array_of_requests};
+    int first = MPI_SUCCESS;
+
+    poll_for(wf, incount, array_of_requests);
+    find_any(&a);
+    *outcount = a.active ? 0 : MPI_UNDEFINED;
+    for (int i = 0; a.active && i < incount; i++) {
+        struct wf_req *r = wf_req_of(array_of_requests[i]);
+        int error;
+        if (inactive(r) || !wf_req_done(r))
+            continue;
+        error = read_status(r, status_at(array_of_statuses, *outcount));
+        first = first ? first : error;
+        array_of_indices[(*outcount)++] = i;
+    }
+    return first;
+}

@@ -1,0 +1,168 @@
+/* Nonblocking point-to-point (MPI-5.0 s3.7, s3.10).
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "protocol/p2p.h"
+
+int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
+                 struct wf_type *datatype, int dest, int tag,
+                 struct wf_comm *comm, MPI_Request *request)
+{
+    return wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
+                    WF_SPACE_P2P, WF_SEND_STANDARD, (struct wf_req **)request);
+}
+
+int wf_mpi_issend(struct wf_instance *wf, const void *buf, MPI_Count count,
+                  struct wf_type *datatype, int dest, int tag,
+                  struct wf_comm *comm, MPI_Request *request)
+{
+    return wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
+                    WF_SPACE_P2P, WF_SEND_SYNC, (struct wf_req **)request);
+}
+
+int wf_mpi_irsend(struct wf_instance *wf, const void *buf, MPI_Count count,
+                  struct wf_type *datatype, int dest, int tag,
+                  struct wf_comm *comm, MPI_Request *request)
+{
+    return wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
+                    WF_SPACE_P2P, WF_SEND_READY, (struct wf_req **)request);
+}
+
+int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
+                 struct wf_type *datatype, int source, int tag,
+                 struct wf_comm *comm, MPI_Request *request)
+{
+    return wf_irecv(comm, buf, (uint64_t)count, datatype, source, tag,
+                    WF_SPACE_P2P, (struct wf_req **)request);
+}
+
+/* ---- send and receive as one request --------------------------------------
+ *
+ * The pair's request completes when both halves have; its status is that of
+ * the receive. Each half's on_complete owns it. */
+
+struct pair {
+    struct wf_req *request;
+    int left;   /* halves not complete */
+    void *copy; /* sendrecv_replace: what is sent */
+};
+
+static void pair_destroy(struct wf_req *r)
+{
+    struct pair *p = r->context;
+
+    free(p->copy);
+    free(p);
+}
+
+static void half_complete(struct wf_req *half)
+{
+    struct pair *p = half->context;
+    struct wf_req *whole = p->request;
+
+    if (half->type == WF_REQ_RECV) {
+        whole->source = half->source;
+        whole->tag = half->tag;
+        whole->bytes = half->bytes;
+    }
+    if (half->error && !whole->error)
+        whole->error = half->error;
+    wf_req_release(half);
+    if (--p->left == 0)
+        wf_req_complete(whole, 0);
+}
+
+static struct pair *pair_create(struct wf_comm *comm, void *copy)
+{
+    struct pair *p = calloc(1, sizeof *p);
+    struct wf_req *r = wf_req_create(comm->wf, WF_REQ_SCHEDULE, comm);
+
+    if (!p || !r) {
+        free(p);
+        free(copy);
+        if (r)
+            wf_req_abandon(r);
+        return NULL;
+    }
+    p->request = r;
+    p->left = 2;
+    p->copy = copy;
+    r->context = p;
+    r->destroy = pair_destroy;
+    return p;
+}
+
+static void adopt(struct pair *p, struct wf_req *half)
+{
+    bool shared = half->type == WF_REQ_NOOP; /* a send that is done already */
+
+    if (shared) {
+        if (--p->left == 0)
+            wf_req_complete(p->request, 0);
+        return;
+    }
+    half->context = p;
+    half->on_complete = half_complete;
+    if (wf_req_done(half))
+        half_complete(half);
+}
+
+int wf_mpi_isendrecv(struct wf_instance *wf, const void *sendbuf,
+                     MPI_Count sendcount, struct wf_type *sendtype, int dest,
+                     int sendtag, void *recvbuf, MPI_Count recvcount,
+                     struct wf_type *recvtype, int source, int recvtag,
+                     struct wf_comm *comm, MPI_Request *request)
+{
+    struct pair *p = pair_create(comm, NULL);
+    struct wf_req *recv, *send;
+    int rc;
+
+    if (!p)
+        return wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
+    rc = wf_irecv(comm, recvbuf, (uint64_t)recvcount, recvtype, source,
+                  recvtag, WF_SPACE_P2P, &recv);
+    if (rc)
+        goto err_recv;
+    rc = wf_isend(comm, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag,
+                  WF_SPACE_P2P, WF_SEND_STANDARD, &send);
+    if (rc)
+        goto err_send;
+    *request = (MPI_Request)p->request;
+    adopt(p, send);
+    adopt(p, recv);
+    return MPI_SUCCESS;
+
+err_send:
+    wf_req_withdraw(recv);
+err_recv:
+    wf_req_abandon(p->request);
+    return rc;
+}
+
+int wf_mpi_isendrecv_replace(struct wf_instance *wf, void *buf,
+                             MPI_Count count, struct wf_type *datatype,
+                             int dest, int sendtag, int source, int recvtag,
+                             struct wf_comm *comm, MPI_Request *request)
+{
+    uint64_t bytes = (uint64_t)count * (uint64_t)datatype->size;
+    void *copy = malloc(bytes ? bytes : 1);
+    struct pair *p;
+    int rc;
+
+    if (!copy)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for a copy of %llu bytes",
+                        (unsigned long long)bytes);
+    wf_type_pack(datatype, buf, (uint64_t)count, 0, copy, bytes);
+    rc = wf_mpi_isendrecv(wf, copy, (MPI_Count)bytes, wf_type_of(MPI_BYTE),
+                          dest, sendtag, buf, count, datatype, source, recvtag,
+                          comm, request);
+    if (rc) {
+        free(copy);
+        return rc;
+    }
+    p = ((struct wf_req *)*request)->context;
+    p->copy = copy; /* freed with the request */
+    return MPI_SUCCESS;
+}

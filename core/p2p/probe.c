@@ -1,0 +1,234 @@
+/* Probing for messages, with and without taking them (MPI-5.0 s3.8).
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "core_api.h"
+#include "progress/progress.h"
+#include "protocol/queues.h"
+
+struct probe {
+    struct wf_comm *comm;
+    uint64_t env0, env1, mask;
+    struct weft_loc *loc; /* of a given source */
+    struct wf_message *found;
+};
+
+static int probe_init(struct probe *p, struct wf_comm *comm, int source,
+                      int tag)
+{
+    int rc = MPI_SUCCESS;
+
+    *p = (struct probe){
+        .comm = comm,
+        .env0 = wf_env0(WF_SPACE_P2P, comm->context, (uint32_t)comm->rank),
+        .env1 = wf_env1((uint32_t)source, (uint32_t)tag),
+        .mask = wf_match_mask(source, tag)};
+    if (source == MPI_ANY_SOURCE)
+        return wf_any_source(comm);
+    p->loc = wf_peer_location(comm, source, &rc);
+    return rc;
+}
+
+static bool look(struct probe *p)
+{
+    struct wf_arrived *a = wf_match_find_arrived(
+        &p->comm->wf->engine->match, p->env0, p->env1, p->mask);
+
+    p->found = a ? wf_container(a, struct wf_message, arrived) : NULL;
+    return a != NULL;
+}
+
+static bool found_or_failed(void *arg)
+{
+    struct probe *p = arg;
+
+    return look(p) || (p->loc ? p->loc->failed : wf_any_source(p->comm) != 0);
+}
+
+static uint32_t endpoints(const struct probe *p)
+{
+    return p->loc && p->loc->lanes ? 1u << p->loc->lane[0].core->index
+                                   : UINT32_MAX;
+}
+
+static void fill(const struct wf_message *m, MPI_Status *status)
+{
+    wf_status_set(status, wf_env_source(m->arrived.env1),
+                  wf_env_tag(m->arrived.env1), m->length, false);
+}
+
+static void fill_no_proc(MPI_Status *status)
+{
+    wf_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+}
+
+/* Wait for a match. The error of a dead source is recorded. */
+static int wait_for(struct probe *p, struct wf_comm *comm, int source, int tag)
+{
+    int rc = probe_init(p, comm, source, tag);
+
+    if (rc && !look(p))
+        return rc;
+    if (!look(p) && p->loc)
+        wf_location_watch(p->loc);
+    if (!p->found)
+        wf_progress_wait(comm->wf, endpoints(p), found_or_failed, p);
+    if (p->found)
+        return MPI_SUCCESS;
+    return probe_init(p, comm, source, tag); /* says why */
+}
+
+/* Look once more after one turn of progress. */
+static int try_for(struct probe *p, struct wf_comm *comm, int source, int tag)
+{
+    int rc = probe_init(p, comm, source, tag);
+
+    if (look(p))
+        return MPI_SUCCESS;
+    if (rc)
+        return rc;
+    wf_progress_poll(comm->wf, endpoints(p));
+    look(p);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_probe(struct wf_instance *wf, int source, int tag,
+                 struct wf_comm *comm, MPI_Status *status)
+{
+    struct probe p;
+    int rc;
+
+    if (source == MPI_PROC_NULL) {
+        fill_no_proc(status);
+        return MPI_SUCCESS;
+    }
+    rc = wait_for(&p, comm, source, tag);
+    if (rc == MPI_SUCCESS)
+        fill(p.found, status);
+    return rc;
+}
+
+int wf_mpi_iprobe(struct wf_instance *wf, int source, int tag,
+                  struct wf_comm *comm, int *flag, MPI_Status *status)
+{
+    struct probe p;
+    int rc;
+
+    *flag = 1;
+    if (source == MPI_PROC_NULL) {
+        fill_no_proc(status);
+        return MPI_SUCCESS;
+    }
+    rc = try_for(&p, comm, source, tag);
+    *flag = rc == MPI_SUCCESS && p.found;
+    if (*flag)
+        fill(p.found, status);
+    return rc;
+}
+
+/* ---- matched probe --------------------------------------------------------- */
+
+static void take(struct probe *p, MPI_Message *message, MPI_Status *status)
+{
+    struct wf_message *m = p->found;
+
+    wf_match_unstore(&p->comm->wf->engine->match, &m->arrived);
+    m->queued = false;
+    m->comm = p->comm;
+    wf_comm_get(m->comm);
+    fill(m, status);
+    *message = (MPI_Message)m;
+}
+
+int wf_mpi_mprobe(struct wf_instance *wf, int source, int tag,
+                  struct wf_comm *comm, MPI_Message *message,
+                  MPI_Status *status)
+{
+    struct probe p;
+    int rc;
+
+    if (source == MPI_PROC_NULL) {
+        *message = MPI_MESSAGE_NO_PROC;
+        fill_no_proc(status);
+        return MPI_SUCCESS;
+    }
+    rc = wait_for(&p, comm, source, tag);
+    if (rc == MPI_SUCCESS)
+        take(&p, message, status);
+    return rc;
+}
+
+int wf_mpi_improbe(struct wf_instance *wf, int source, int tag,
+                   struct wf_comm *comm, int *flag, MPI_Message *message,
+                   MPI_Status *status)
+{
+    struct probe p;
+    int rc;
+
+    *flag = 1;
+    if (source == MPI_PROC_NULL) {
+        *message = MPI_MESSAGE_NO_PROC;
+        fill_no_proc(status);
+        return MPI_SUCCESS;
+    }
+    rc = try_for(&p, comm, source, tag);
+    *flag = rc == MPI_SUCCESS && p.found;
+    if (*flag)
+        take(&p, message, status);
+    return rc;
+}
+
+/* A receive that has its message already. */
+static int receive_message(struct wf_message *m, void *buf, uint64_t count,
+                           struct wf_type *type, struct wf_req **out)
+{
+    struct wf_comm *comm = m->comm;
+    struct wf_p2p *p = wf_p2p_alloc(comm, WF_REQ_RECV);
+
+    if (!p)
+        return MPI_ERR_NO_MEM;
+    m->comm = NULL;
+    p->peer = wf_env_source(m->arrived.env1);
+    p->tag = wf_env_tag(m->arrived.env1);
+    wf_p2p_set_buffer(p, buf, count, type);
+    wf_receive_message(p, m);
+    wf_comm_put(comm); /* the message's hold; the request has its own */
+    *out = &p->req;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_imrecv(struct wf_instance *wf, void *buf, MPI_Count count,
+                  struct wf_type *datatype, MPI_Message *message,
+                  MPI_Request *request)
+{
+    struct wf_message *m = wf_message_of(*message);
+    int rc;
+
+    if (*message == MPI_MESSAGE_NO_PROC) {
+        *message = MPI_MESSAGE_NULL;
+        return wf_irecv(wf->self, buf, (uint64_t)count, datatype,
+                        MPI_PROC_NULL, 0, WF_SPACE_P2P,
+                        (struct wf_req **)request);
+    }
+    if (!m)
+        return wf_error(MPI_ERR_REQUEST, "the message handle is not valid; it "
+                        "comes from MPI_Mprobe or MPI_Improbe and is used once");
+    rc = receive_message(m, buf, (uint64_t)count, datatype,
+                         (struct wf_req **)request);
+    if (rc == MPI_SUCCESS)
+        *message = MPI_MESSAGE_NULL;
+    return rc;
+}
+
+int wf_mpi_mrecv(struct wf_instance *wf, void *buf, MPI_Count count,
+                 struct wf_type *datatype, MPI_Message *message,
+                 MPI_Status *status)
+{
+    MPI_Request request;
+    struct wf_req *r;
+    int rc = wf_mpi_imrecv(wf, buf, count, datatype, message, &request);
+
+    if (rc)
+        return rc;
+    r = (struct wf_req *)request;
+    return wf_wait(&r, status);
+}

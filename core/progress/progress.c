@@ -1,0 +1,146 @@
+/* Polling: which endpoints, how often.
+ *
+ * A waiter polls the endpoints that can complete its request at every turn,
+ * and all others once in OTHERS_EVERY turns, so that an idle fabric costs a
+ * busy one next to nothing (no latency averaging).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "progress/progress.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "progress/wait.h"
+#include "protocol/queues.h"
+
+enum {
+    BUDGET = 64,         /* events of one endpoint per poll */
+    SPIN_DEFAULT = 50000 /* ns: about what a wake-up costs */
+};
+
+static uint64_t spin_limit(const struct wf_instance *wf)
+{
+    if (wf->options->spin != WF_AUTO)
+        return wf->options->spin;
+    return wf->local_count > wf->cpus ? 0 : SPIN_DEFAULT;
+}
+
+int wf_progress_init(struct wf_instance *wf)
+{
+    struct wf_progress *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return WEFT_ENOMEM;
+    p->epoll = -1;
+    p->bell = -1;
+    p->spin_max = p->spin = spin_limit(wf);
+    wf_list_init(&p->waiters);
+    wf->progress = p;
+    return 0;
+}
+
+/* The sleeper's descriptors are made when there is something to sleep on. */
+static int open_sleeper(struct wf_progress *p)
+{
+    struct epoll_event ev = {.events = EPOLLIN, .data.u32 = WF_EPS_MAX};
+
+    if (p->epoll >= 0)
+        return 0;
+    p->epoll = epoll_create1(EPOLL_CLOEXEC);
+    p->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (p->epoll < 0 || p->bell < 0 ||
+        epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->bell, &ev) != 0)
+        return WEFT_ESYS;
+    return 0;
+}
+
+int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
+{
+    struct wf_progress *p = wf->progress;
+    struct epoll_event ev = {.events = EPOLLIN,
+                             .data.u32 = (uint32_t)c->index};
+
+    p->all |= 1u << c->index;
+    c->event = (weft_event){.size = sizeof c->event, .fd = -1};
+    if (c->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE))
+        p->remote |= 1u << c->index;
+    if (!WEFT_HAS(c->ops, weft_ops, event) ||
+        !WEFT_HAS(c->ops, weft_ops, arm) ||
+        c->ops->event(c->ep, &c->event) < 0 || c->event.fd < 0)
+        return 0;
+    if (open_sleeper(p) < 0 ||
+        epoll_ctl(p->epoll, EPOLL_CTL_ADD, c->event.fd, &ev) != 0)
+        return WEFT_ESYS;
+    c->fd_event = true;
+    return 0;
+}
+
+void wf_progress_fini(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+
+    if (!p)
+        return;
+    if (p->epoll >= 0)
+        close(p->epoll);
+    if (p->bell >= 0)
+        close(p->bell);
+    free(p);
+    wf->progress = NULL;
+}
+
+int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
+{
+    struct wf_progress *p = wf->progress;
+    int n = 0;
+
+    if ((++p->turn & (OTHERS_EVERY - 1)) == 0)
+        mask = UINT32_MAX;
+    mask &= p->all;
+    while (mask) {
+        struct weft_core *c = &wf->eps[__builtin_ctz(mask)];
+        mask &= mask - 1;
+        if (wf_likely(!c->down))
+            n += c->ops->progress(c->ep, BUDGET);
+    }
+    if (wf_unlikely(wf->rx_stalled))
+        wf_arrive_resume(wf); /* perhaps there is memory by now */
+    if (wf_unlikely(wf->deferred))
+        n += wf->run_deferred(wf);
+    if (p->led)
+        p->disarmed = true;
+    if (n && !wf_list_empty(&p->waiters))
+        wf_waiters_notify(wf);
+    return n;
+}
+
+void wf_progress_leave(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+
+    if (!p->led || !p->disarmed)
+        return;
+    p->disarmed = false;
+    wf_progress_kick(wf);
+}
+
+int wf_progress_poll(struct wf_instance *wf, uint32_t mask)
+{
+    int n = wf_progress_turn(wf, mask);
+
+    wf_progress_leave(wf);
+    return n;
+}
+
+void wf_progress_kick(struct wf_instance *wf)
+{
+    uint64_t one = 1;
+
+    if (wf->progress && wf->progress->bell >= 0 &&
+        write(wf->progress->bell, &one, sizeof one) < 0 && errno != EAGAIN)
+        wf_log(wf, WF_LOG_WARN, "the doorbell cannot be rung");
+}

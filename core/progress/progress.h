@@ -1,0 +1,40 @@
+/* Progress and waiting.
+ *
+ * A waiter polls the endpoints that can complete its request, spins for a
+ * while that adapts to what paid off, then sleeps in the kernel until an
+ * endpoint or another thread wakes it. docs/design.md, "Waiting".
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_PROGRESS_H
+#define WF_PROGRESS_H
+
+#include "instance.h"
+
+int wf_progress_init(struct wf_instance *);
+void wf_progress_fini(struct wf_instance *);
+/* Register an endpoint's event descriptor with the sleeper. */
+int wf_progress_add(struct wf_instance *, struct weft_core *);
+
+/* Poll endpoints in the mask once (API section held). Returns events handled. */
+int wf_progress_poll(struct wf_instance *, uint32_t mask);
+/* Poll, spin, sleep until done(arg) is true. mask: endpoints that can make it
+ * true. Enters with the API section held and returns with it held; leaves it
+ * while asleep. */
+void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
+                      void *arg);
+/* Serve peers until fd (if >= 0) becomes readable, or else until done(arg), or
+ * until the deadline (0: none). For conditions no endpoint announces: sleeps
+ * are short. True unless the deadline passed. API section held throughout. */
+bool wf_progress_serve(struct wf_instance *, int fd, bool (*done)(void *),
+                       void *arg, uint64_t deadline);
+/* Something happened outside progress (a message to oneself): wake the waiters
+ * whose condition came true. Only threads can be asleep meanwhile, so callers
+ * ask wf->api.on first. */
+void wf_progress_notify(struct wf_instance *);
+/* What a sleeper does about once a second: protocol/failure.c. */
+void wf_failure_watch(struct wf_instance *);
+/* Wake every sleeping thread of the instance (any thread). */
+void wf_progress_kick(struct wf_instance *);
+
+#endif

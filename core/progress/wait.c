@@ -1,0 +1,246 @@
+/* Waiting: spin for a while, then sleep in the kernel.
+ *
+ *   poll --nothing--> spin --budget used--> arm all endpoints --> sleep
+ *    ^                  |                        | one says EAGAIN   |
+ *    +----- event ------+------------------------+---- event --------+
+ *
+ * The spin budget adapts like an adaptive mutex: it doubles when spinning was
+ * enough and halves when the wait ended in sleep anyway, between SPIN_MIN and
+ * the limit. With more ranks than CPUs the limit is 0: a rank that waits gives
+ * its CPU away at once (Plachetka: no active polling while blocked).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "progress/wait.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    SPIN_MIN = 2000,    /* ns */
+    CLOCK_EVERY = 32,   /* polls per look at the clock */
+    BLIND_SLEEP_MS = 1, /* when an endpoint cannot wake us */
+    SERVE_SLEEP_MS = 10,
+    WATCH_MS = 1000, /* longest sleep, after which silent peers are called */
+    EVENTS = 8
+};
+
+static void futex_wait(wf_atomic_u32 *word, uint32_t value)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, NULL,
+            NULL, 0);
+}
+
+static void waiter_wake(struct wf_instance *wf, struct wf_waiter *w)
+{
+    if (w->leads) {
+        wf_progress_kick(wf);
+        return;
+    }
+    if (wf_load_relaxed(&w->awake))
+        return;
+    /* pairs with the acquire load in follow() */
+    wf_store_release(&w->awake, 1);
+    syscall(SYS_futex, &w->awake, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX,
+            NULL, NULL, 0);
+}
+
+void wf_waiters_notify(struct wf_instance *wf)
+{
+    struct wf_list *head = &wf->progress->waiters;
+
+    for (struct wf_list *l = head->next; l != head; l = l->next) {
+        struct wf_waiter *w = wf_container(l, struct wf_waiter, link);
+        if (w->done(w->arg))
+            waiter_wake(wf, w);
+    }
+}
+
+void wf_progress_notify(struct wf_instance *wf)
+{
+    if (wf->progress && !wf_list_empty(&wf->progress->waiters))
+        wf_waiters_notify(wf);
+}
+
+/* Ready every endpoint to wake us. False: something is there already.
+ * timeout: milliseconds until a plugin wants progress(), -1 for never. */
+static bool arm_all(struct wf_instance *wf, int *timeout)
+{
+    uint64_t now = 0;
+
+    *timeout = wf->rx_stalled ? BLIND_SLEEP_MS : -1;
+    for (int i = 0; i < wf->ep_count; i++) {
+        struct weft_core *c = &wf->eps[i];
+        uint64_t deadline = 0;
+        int ms;
+        if (c->down || !(wf->progress->remote & 1u << i))
+            continue;
+        if (!c->fd_event) {
+            *timeout = BLIND_SLEEP_MS;
+            continue;
+        }
+        if (c->ops->arm(c->ep, &c->event, &deadline) == WEFT_EAGAIN)
+            return false;
+        if (!deadline)
+            continue;
+        if (!now)
+            now = wf_now(wf);
+        ms = deadline <= now ? 0 : (int)((deadline - now + 999999) / 1000000);
+        if (*timeout < 0 || ms < *timeout)
+            *timeout = ms;
+    }
+    return true;
+}
+
+static void drain_bell(struct wf_progress *p)
+{
+    uint64_t count;
+
+    if (read(p->bell, &count, sizeof count) < 0)
+        return; /* it was not the bell that woke us */
+}
+
+/* Idle turns sleep for longer and longer, up to SERVE_SLEEP_MS. */
+static int idle_sleep_ms(unsigned idle)
+{
+    return idle < 16 ? 0 : idle < 64 ? 1 : SERVE_SLEEP_MS;
+}
+
+bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void *),
+                       void *arg, uint64_t deadline)
+{
+    struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
+                            {.fd = wf->progress->epoll, .events = POLLIN}};
+    unsigned idle = 0;
+    int ms, timeout;
+
+    for (;;) {
+        idle = wf_progress_poll(wf, UINT32_MAX) > 0 ? 0 : idle + 1;
+        if (done && done(arg))
+            return true;
+        if (deadline && wf_now(wf) >= deadline)
+            return false;
+        ms = arm_all(wf, &timeout) ? idle_sleep_ms(idle) : 0;
+        if (poll(fds, 2, ms) > 0 && fds[0].revents)
+            return true;
+    }
+}
+
+/* Sleep in epoll with the section left. */
+static void lead(struct wf_instance *wf, struct wf_waiter *self)
+{
+    struct wf_progress *p = wf->progress;
+    struct epoll_event events[EVENTS];
+    int timeout, n;
+    bool watch;
+
+    if (p->epoll < 0 || !arm_all(wf, &timeout))
+        return;
+    watch = timeout < 0 || timeout > WATCH_MS;
+    if (watch)
+        timeout = WATCH_MS;
+    p->led = self->leads = true;
+    wf_store_relaxed(&self->awake, 1); /* by epoll, never by its futex word */
+    p->disarmed = false;
+    wf_cs_leave(&wf->api);
+    n = epoll_wait(p->epoll, events, EVENTS, timeout);
+    wf_cs_enter(&wf->api);
+    p->led = self->leads = false;
+    for (int i = 0; i < n; i++)
+        if (events[i].data.u32 == WF_EPS_MAX)
+            drain_bell(p);
+    if (n == 0 && watch)
+        wf_failure_watch(wf);
+    wf_progress_turn(wf, UINT32_MAX);
+}
+
+/* Sleep on a word of our own until somebody completes our request or hands us
+ * the lead. */
+static void follow(struct wf_instance *wf, struct wf_waiter *self)
+{
+    wf_store_relaxed(&self->awake, 0);
+    wf_progress_leave(wf);
+    wf_cs_leave(&wf->api);
+    while (!wf_load_acquire(&self->awake))
+        futex_wait(&self->awake, 0);
+    wf_cs_enter(&wf->api);
+}
+
+static void pass_lead(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+
+    if (!p->led && !wf_list_empty(&p->waiters))
+        waiter_wake(wf, wf_container(p->waiters.next, struct wf_waiter, link));
+}
+
+static void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
+{
+    struct wf_progress *p = wf->progress;
+    struct wf_waiter self = {.done = done, .arg = arg};
+
+    wf_list_append(&p->waiters, &self.link);
+    if (done(arg))
+        ; /* while the spin yielded the section, nobody knew to wake us */
+    else if (p->led)
+        follow(wf, &self);
+    else
+        lead(wf, &self);
+    wf_list_remove(&self.link);
+    pass_lead(wf);
+}
+
+/* Poll until done or until the spin budget is used up. */
+static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
+                 void *arg)
+{
+    struct wf_progress *p = wf->progress;
+    uint64_t start = 0, now;
+    unsigned idle = 0;
+
+    for (;;) {
+        if (wf_progress_turn(wf, mask) > 0)
+            idle = 0;
+        if (done(arg))
+            return true;
+        wf_cs_yield(&wf->api);
+        if (idle++ && !p->spin_max)
+            return false; /* somebody else needs this CPU */
+        if (idle % CLOCK_EVERY != 0)
+            continue;
+        now = wf_now(wf);
+        if (idle == CLOCK_EVERY || !start)
+            start = now;
+        else if (now - start >= p->spin)
+            return false;
+    }
+}
+
+static void adapt(struct wf_progress *p, bool spinning_paid)
+{
+    uint64_t spin = spinning_paid ? 2 * p->spin : p->spin / 2;
+
+    if (spin < SPIN_MIN)
+        spin = SPIN_MIN;
+    p->spin = spin > p->spin_max ? p->spin_max : spin;
+}
+
+void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
+                      bool (*done)(void *), void *arg)
+{
+    struct wf_progress *p = wf->progress;
+
+    while (!done(arg)) {
+        bool paid = spin(wf, mask, done, arg);
+        if (p->spin != p->spin_max || !paid)
+            adapt(p, paid);
+        if (paid)
+            break;
+        sleep_once(wf, done, arg);
+    }
+    wf_progress_leave(wf);
+}

@@ -1,0 +1,45 @@
+/* Waiting: what sleepers share. Private to core/progress.
+ *
+ * Threads that wait stand in a list. One of them, the leader, sleeps in epoll
+ * on all endpoints; the others, the followers, sleep on a futex word of their
+ * own. Whoever polls wakes exactly those whose condition came true. A leader
+ * that leaves passes the role to one follower.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_WAIT_H
+#define WF_WAIT_H
+
+#include "progress/progress.h"
+
+enum { OTHERS_EVERY = 256 /* turns; a power of two */ };
+
+struct wf_waiter {
+    struct wf_list link;
+    bool (*done)(void *);
+    void *arg;
+    wf_atomic_u32 awake; /* futex word of a follower */
+    bool leads;
+};
+
+/* LOCK  all fields: the API section. */
+struct wf_progress {
+    int epoll, bell;
+    uint32_t all, remote; /* endpoint masks */
+    uint32_t turn;
+    uint64_t spin, spin_max; /* ns */
+    struct wf_list waiters;  /* asleep, or about to be */
+    bool led;                /* a leader sleeps */
+    bool disarmed;           /* somebody polled since it armed the endpoints */
+};
+
+/* Poll endpoints once, as wf_progress_poll, by a thread that goes on polling:
+ * it must call leave before it stops. */
+int wf_progress_turn(struct wf_instance *, uint32_t mask);
+/* Polling disarms endpoints. A sleeping leader must arm them again before the
+ * last poller goes, or nothing would ever wake it. */
+void wf_progress_leave(struct wf_instance *);
+/* Wake the waiters whose condition holds. */
+void wf_waiters_notify(struct wf_instance *);
+
+#endif

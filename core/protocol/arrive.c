@@ -1,0 +1,359 @@
+/* The arrival unit: a container has come in; match it and say where its
+ * payload goes.
+ *
+ *   EAGER     posted receive found -> straight into user memory
+ *             none                 -> stored in the unexpected queue, in state
+ *                                     ARRIVING until its payload is complete
+ *   NOTIFY    posted receive found -> APPROVE;  none -> stored, no payload
+ *   APPROVE, TRANSFER              -> rendezvous.c, by id
+ *   SYNC, FIN, CANCELLED           -> the pending send, by id
+ *
+ * Remote bytes never abort: what makes no sense is logged and skipped.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "protocol/queues.h"
+
+/* ---- eager, receive posted ----------------------------------------------- */
+
+static void eager_landed(struct wf_sink *sink, int status)
+{
+    struct wf_p2p *p = wf_container(sink, struct wf_p2p, sink);
+
+    wf_receive_finish(p, status < 0 ? MPI_ERR_PROC_ABORTED : 0);
+}
+
+static void answer_sync(struct weft_loc *from, uint64_t send_id)
+{
+    struct wf_wire w;
+
+    wf_wire_init(&w, WF_SYNC, 0);
+    w.d = wf_le64(send_id);
+    wf_message_control(from, &w, true);
+}
+
+static int eager_expected(struct wf_p2p *p, struct weft_loc *from,
+                          const struct wf_wire *w, const void *data,
+                          size_t have, weft_sink **sink)
+{
+    uint32_t plen = wf_le32(w->plen);
+    uint64_t n = have;
+
+    p->queued = false;
+    p->loc = from;
+    wf_receive_match(p, wf_le64(w->b), plen);
+    if (wf_le16(w->flags) & WF_FLAG_SYNC)
+        answer_sync(from, wf_le64(w->d));
+    wf_credit_consumed(from, plen + WF_MESSAGE_OVERHEAD);
+    if (n > p->expected)
+        n = p->expected;
+    if (n && wf_likely(wf_type_contiguous(p->type)))
+        memcpy((char *)p->buf + p->type->true_lb, data, n);
+    else if (n)
+        wf_type_unpack(p->type, p->buf, p->count, 0, data, n);
+    if (n == p->expected) {
+        wf_receive_finish(p, 0);
+        return have == plen ? WEFT_DONE : WEFT_SKIP;
+    }
+    *sink = wf_receive_sink(p, 0, p->expected, eager_landed);
+    return WEFT_OK;
+}
+
+/* ---- eager, nothing posted ----------------------------------------------- */
+
+static int data_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    if (off >= s->len || max < 1)
+        return 0;
+    v->iov_base = (char *)s->one.iov_base + off;
+    v->iov_len = s->len - off;
+    return 1;
+}
+
+static void unexpected_landed(struct wf_sink *sink, int status)
+{
+    struct wf_message *m = wf_container(sink, struct wf_message, sink);
+    struct wf_p2p *p = m->claimed;
+
+    m->state = WF_MSG_COMPLETE;
+    if (status < 0)
+        m->error = MPI_ERR_PROC_ABORTED;
+    if (p)
+        wf_receive_message(p, m);
+}
+
+static weft_sink *message_sink(struct wf_message *m, uint32_t n,
+                               void (*done)(struct wf_sink *, int))
+{
+    m->sink.done = done;
+    m->sink.sink.len = n;
+    m->sink.sink.one = (struct iovec){m->data, n};
+    m->sink.sink.seg = data_seg;
+    return &m->sink.sink;
+}
+
+static int eager_unexpected(struct weft_loc *from, const struct wf_wire *w,
+                            const void *data, size_t have, weft_sink **sink)
+{
+    uint32_t plen = wf_le32(w->plen);
+    struct wf_message *m = wf_unexpected_create(from, w, plen, plen);
+
+    if (!m)
+        return WEFT_EAGAIN; /* out of memory: the plugin stops reading */
+    if (m->flags & WF_FLAG_SYNC)
+        m->send_id = wf_le64(w->d);
+    if (have)
+        memcpy(m->data, data, have);
+    if (have == plen) {
+        m->state = WF_MSG_COMPLETE;
+        return WEFT_DONE;
+    }
+    m->state = WF_MSG_ARRIVING;
+    *sink = message_sink(m, plen, unexpected_landed);
+    return WEFT_OK;
+}
+
+static struct wf_p2p *take_posted(struct weft_loc *from,
+                                  const struct wf_wire *w)
+{
+    struct wf_posted *r = wf_match_take_posted(
+        &from->wf->engine->match, wf_le64(w->a), wf_le64(w->b));
+
+    return r ? wf_container(r, struct wf_p2p, posted) : NULL;
+}
+
+static int arrive_eager(struct weft_loc *from, const struct wf_wire *w,
+                        const void *data, size_t have, weft_sink **sink)
+{
+    struct wf_p2p *p = take_posted(from, w);
+
+    if (wf_likely(p != NULL))
+        return eager_expected(p, from, w, data, have, sink);
+    return eager_unexpected(from, w, data, have, sink);
+}
+
+/* What came with a header: the payload's length, the part that is here, and
+ * where to ask for the rest. */
+struct arrival {
+    const void *data;
+    size_t have;
+    uint32_t plen;
+    weft_sink **sink;
+};
+
+/* ---- control ------------------------------------------------------------- */
+
+static void key_landed(struct wf_sink *sink, int status)
+{
+    struct wf_message *m = wf_container(sink, struct wf_message, sink);
+
+    m->state = WF_MSG_NOTIFIED;
+    if (status < 0)
+        m->key_bytes = 0; /* the peer is going down; nothing to pull */
+    if (m->claimed)
+        wf_receive_message(m->claimed, m);
+}
+
+/* A notification that is stored, or whose key is still arriving. */
+static int notify_stored(struct weft_core *core, struct weft_loc *from,
+                         const struct wf_wire *w, struct wf_p2p *p,
+                         const struct arrival *a)
+{
+    struct wf_message *m =
+        wf_unexpected_create(from, w, wf_le64(w->c), a->plen);
+
+    if (!m)
+        return WEFT_EAGAIN;
+    m->core = core;
+    m->send_id = wf_le64(w->d);
+    m->key_bytes = (uint16_t)a->plen;
+    if (a->have)
+        memcpy(m->data, a->data, a->have);
+    m->state = a->have == a->plen ? WF_MSG_NOTIFIED : WF_MSG_ARRIVING;
+    if (m->state == WF_MSG_ARRIVING)
+        *a->sink = message_sink(m, a->plen, key_landed);
+    if (p)
+        wf_receive_message(p, m);
+    return a->have == a->plen ? WEFT_DONE : WEFT_OK;
+}
+
+static int arrive_notify(struct weft_core *core, struct weft_loc *from,
+                         const struct wf_wire *w, const struct arrival *a)
+{
+    struct wf_p2p *p;
+
+    if (a->plen > WF_CONTROL_MAX) {
+        wf_log(from->wf, WF_LOG_WARN,
+               "process %u sent a notification of %u bytes; skipped", from->id,
+               a->plen);
+        return WEFT_SKIP;
+    }
+    p = take_posted(from, w);
+    if (!p || a->have != a->plen)
+        return notify_stored(core, from, w, p, a);
+    p->queued = false;
+    p->loc = from;
+    wf_receive_match(p, wf_le64(w->b), wf_le64(w->c));
+    wf_rendezvous_accept(p, from, core, wf_le64(w->d), a->data, a->plen);
+    return WEFT_DONE;
+}
+
+/* The pending send that an answer names, if it is really one to this peer. */
+static struct wf_p2p *pending_send(struct weft_loc *from, uint64_t id)
+{
+    struct wf_p2p *p = wf_slots_get(&from->wf->engine->pending, id);
+
+    if (p && p->loc == from)
+        return p;
+    wf_log(from->wf, WF_LOG_DEBUG,
+           "process %u answered a send that is not pending", from->id);
+    return NULL;
+}
+
+static int arrive_sync(struct weft_loc *from, const struct wf_wire *w)
+{
+    struct wf_p2p *p = pending_send(from, wf_le64(w->d));
+
+    if (p)
+        wf_answered(p, 0);
+    return WEFT_DONE;
+}
+
+struct cancel_search {
+    struct weft_loc *from;
+    uint64_t send_id;
+    struct wf_message *found;
+};
+
+static void find_cancelled(struct wf_arrived *a, void *arg)
+{
+    struct wf_message *m = wf_container(a, struct wf_message, arrived);
+    struct cancel_search *s = arg;
+
+    if (m->loc == s->from && m->send_id == s->send_id &&
+        (m->state == WF_MSG_NOTIFIED || m->flags & WF_FLAG_SYNC))
+        s->found = m;
+}
+
+/* MPI-5.0 s3.8.4: a send is cancelled or received, never both. */
+static int arrive_cancel(struct weft_loc *from, const struct wf_wire *w)
+{
+    struct cancel_search s = {from, wf_le64(w->d), NULL};
+    struct wf_wire answer;
+
+    wf_match_each_arrived(&from->wf->engine->match, find_cancelled, &s);
+    wf_wire_init(&answer, WF_CANCELLED, 0);
+    answer.d = w->d;
+    answer.a = wf_le64(s.found ? 1 : 0);
+    if (s.found) {
+        uint64_t charge = s.found->charge;
+        bool eager = s.found->state == WF_MSG_COMPLETE;
+        wf_unexpected_free(s.found);
+        if (eager)
+            wf_credit_consumed(from, charge);
+    }
+    wf_message_control(from, &answer, true);
+    return WEFT_DONE;
+}
+
+static int arrive_cancelled(struct weft_loc *from, const struct wf_wire *w)
+{
+    struct wf_p2p *p = pending_send(from, wf_le64(w->d));
+
+    if (!p || !wf_le64(w->a))
+        return WEFT_DONE; /* too late: the send completes as usual */
+    p->req.flags |= WF_REQ_CANCELLED;
+    wf_answered(p, 0);
+    return WEFT_DONE;
+}
+
+static int arrive_control(struct weft_loc *from, const struct wf_wire *w)
+{
+    switch (w->type) {
+    case WF_APPROVE:
+        wf_rendezvous_approved(from, w);
+        return WEFT_DONE;
+    case WF_SYNC:
+    case WF_FIN:
+        return arrive_sync(from, w);
+    case WF_CANCEL:
+        return arrive_cancel(from, w);
+    case WF_CANCELLED:
+        return arrive_cancelled(from, w);
+    case WF_CREDIT:
+        wf_credit_received(from, wf_le64(w->c));
+        return WEFT_DONE;
+    default:
+        wf_log(from->wf, WF_LOG_WARN,
+               "process %u sent a message of unknown type 0x%02x; skipped",
+               from->id, w->type);
+        return WEFT_DONE;
+    }
+}
+
+/* A short header has no place for the id that a synchronous send needs. */
+static bool well_formed(const struct wf_wire *w)
+{
+    enum { BOTH = WEFT_HDR_SHORT | WF_FLAG_SYNC };
+
+    return (wf_le16(w->flags) & BOTH) != BOTH;
+}
+
+static int deliver(struct weft_core *core, struct weft_loc *from,
+                   const weft_hdr *hdr, const void *data, size_t have,
+                   weft_sink **sink)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+    uint32_t plen = wf_le32(w->plen);
+    int r;
+
+    core->rx_count++;
+    core->rx_bytes += plen;
+    if (wf_likely(w->type == WF_EAGER && well_formed(w)))
+        return arrive_eager(from, w, data, have, sink);
+    if (wf_unlikely(weft_hdr_len(hdr) != WEFT_HDR)) {
+        wf_log(from->wf, WF_LOG_WARN,
+               "process %u sent a short header of type 0x%02x; skipped",
+               from->id, w->type);
+        return have == plen ? WEFT_DONE : WEFT_SKIP;
+    }
+    if (w->type == WF_TRANSFER)
+        return wf_rendezvous_transfer(from, w, data, have, sink);
+    if (w->type == WF_NOTIFY) {
+        struct arrival a = {data, have, plen, sink};
+        return arrive_notify(core, from, w, &a);
+    }
+    r = arrive_control(from, w);
+    return r == WEFT_DONE && have != plen ? WEFT_SKIP : r;
+}
+
+int wf_arrive(struct weft_core *core, struct weft_loc *from,
+              const weft_hdr *hdr, const void *data, size_t have,
+              weft_sink **sink)
+{
+    int r = deliver(core, from, hdr, data, have, sink);
+
+    if (wf_unlikely(r == WEFT_EAGAIN)) {
+        from->stalled |= 1u << core->index;
+        from->wf->rx_stalled = true;
+    }
+    return r;
+}
+
+void wf_arrive_resume(struct wf_instance *wf)
+{
+    wf->rx_stalled = false;
+    for (uint32_t i = 0; i < wf->nprocs; i++) {
+        struct weft_loc *loc = wf->locs[i];
+        uint32_t stalled = loc ? loc->stalled : 0;
+        if (!stalled)
+            continue;
+        loc->stalled = 0;
+        for (int k = 0; k < wf->ep_count; k++)
+            if (stalled & 1u << k && loc->peers[k] &&
+                WEFT_HAS(wf->eps[k].ops, weft_ops, rx_resume))
+                wf->eps[k].ops->rx_resume(loc->peers[k]);
+    }
+}

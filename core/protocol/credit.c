@@ -1,0 +1,34 @@
+/* Flow control of eager data: what a sender may leave unread at a receiver.
+ *
+ * Each process grants every other one `credits` bytes. An eager message costs
+ * its payload plus WF_MESSAGE_OVERHEAD; the cost comes back when the receiver
+ * has consumed the message, collected until half of the grant is owed. Without
+ * credit a standard send becomes a rendezvous: its memory stays at the sender.
+ * So unexpected memory is bounded and receivers never have to stop reading.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/queues.h"
+
+void wf_credit_consumed(struct weft_loc *loc, uint64_t charge)
+{
+    struct wf_wire w;
+
+    loc->owed += charge;
+    if (loc->owed < loc->wf->engine->credits / 2)
+        return;
+    wf_wire_init(&w, WF_CREDIT, 0);
+    w.c = wf_le64(loc->owed);
+    loc->owed = 0;
+    wf_message_control(loc, &w, true);
+}
+
+void wf_credit_received(struct weft_loc *loc, uint64_t bytes)
+{
+    int64_t limit = (int64_t)loc->wf->engine->credits;
+
+    if (bytes > (uint64_t)(limit - loc->credit))
+        loc->credit = limit; /* never more than the grant */
+    else
+        loc->credit += (int64_t)bytes;
+}

@@ -1,0 +1,135 @@
+/* A peer, or the last way to it, is gone: everything that waits for it ends
+ * with MPI_ERR_PROC_ABORTED. Nothing waits for ever on a dead process: one
+ * that died before it ever spoke is noticed because long waits call it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "progress/progress.h"
+#include "protocol/queues.h"
+
+static void fail(struct wf_p2p *p)
+{
+    wf_req_complete(&p->req, MPI_ERR_PROC_ABORTED);
+}
+
+/* A wildcard receive may still be matched by the living, but may as well wait
+ * for the dead: it fails when the peer belongs to its communicator. */
+static bool waits_for(const struct wf_p2p *p, const struct weft_loc *loc)
+{
+    if (p->loc)
+        return p->loc == loc;
+    return wf_group_rank_of(p->req.comm->peers, loc->id) != MPI_UNDEFINED;
+}
+
+static void fail_posted(struct wf_posted *r, void *arg)
+{
+    struct wf_p2p *p = wf_container(r, struct wf_p2p, posted);
+    struct weft_loc *loc = arg;
+
+    if (!waits_for(p, loc))
+        return;
+    wf_match_unpost(&loc->wf->engine->match, r);
+    p->queued = false;
+    fail(p);
+}
+
+static int fail_table(struct wf_slots *table, struct weft_loc *loc)
+{
+    int n = 0;
+
+    for (uint32_t i = 0; i < table->size; i++) {
+        struct wf_p2p *p = table->slots[i].object;
+        if (!p || p->loc != loc || p->waits & WF_WAITS_TX)
+            continue;
+        p->waits = 0;
+        wf_slot_release(loc->wf->engine, p);
+        fail(p);
+        n++;
+    }
+    return n;
+}
+
+void wf_location_down(struct weft_loc *loc, int status, const char *why)
+{
+    struct wf_instance *wf = loc->wf;
+    struct wf_engine *e = wf->engine;
+    uint32_t posted;
+    int failed;
+
+    if (loc->failed)
+        return;
+    loc->failed = true;
+    e->failures++;
+    loc->down_reason = strdup(why ? why : "connection lost");
+    posted = wf_match_posted_count(&e->match);
+    wf_message_drop_fifo(loc, status);
+    wf_match_each_posted(&e->match, fail_posted, loc);
+    posted -= wf_match_posted_count(&e->match);
+    failed = fail_table(&e->pending, loc) + fail_table(&e->matched, loc);
+    wf_log(wf, posted || failed ? WF_LOG_WARN : WF_LOG_INFO,
+           "process %u on %s is gone: %s", loc->id,
+           loc->host ? loc->host : "unknown host", loc->down_reason);
+    wf_progress_kick(wf);
+    if (wf->api.on)
+        wf_progress_notify(wf); /* probes wait for no request */
+    if (wf->options->on_failure == WF_FAIL_ABORT && (posted || failed))
+        wf_abort(wf, 1, "weft " WEFT_VERSION ": rank %u on %s: process %u on "
+                 "%s is gone: %s (core.on_failure = abort)", wf->rank, wf->host,
+                 loc->id, loc->host ? loc->host : "unknown host",
+                 loc->down_reason);
+}
+
+/* ---- noticing -------------------------------------------------------------- */
+
+enum { CALL_MAX = 64 /* members called for one wildcard receive */ };
+
+int wf_any_source(struct wf_comm *comm)
+{
+    struct wf_instance *wf = comm->wf;
+
+    if (wf_likely(!wf->engine->failures))
+        return MPI_SUCCESS;
+    for (uint32_t i = 0; i < wf->nprocs; i++) {
+        struct weft_loc *loc = wf->locs[i];
+        if (loc && loc->failed &&
+            wf_group_rank_of(comm->peers, i) != MPI_UNDEFINED)
+            return wf_error(MPI_ERR_PROC_ABORTED,
+                            "of the sources of MPI_ANY_SOURCE, process %u on "
+                            "%s is gone: %s",
+                            i, loc->host ? loc->host : "unknown host",
+                            loc->down_reason);
+    }
+    return MPI_SUCCESS;
+}
+
+void wf_location_watch(struct weft_loc *loc)
+{
+    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
+
+    if (loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
+        return;
+    if (WEFT_HAS(l->core->ops, weft_ops, connect))
+        l->core->ops->connect(l->peer);
+}
+
+static void watch_posted(struct wf_posted *r, void *arg)
+{
+    struct wf_p2p *p = wf_container(r, struct wf_p2p, posted);
+    struct wf_group *peers = p->req.comm->peers;
+    struct wf_instance *wf = arg;
+
+    if (p->loc)
+        wf_location_watch(p->loc);
+    for (int i = 0; !p->loc && i < peers->size && i < CALL_MAX; i++) {
+        struct weft_loc *loc = wf_location(wf, wf_group_proc(peers, i));
+        if (loc)
+            wf_location_watch(loc);
+    }
+}
+
+void wf_failure_watch(struct wf_instance *wf)
+{
+    wf_match_each_posted(&wf->engine->match, watch_posted, wf);
+}

@@ -1,0 +1,220 @@
+/* The bridge: protocol messages become containers on a lane.
+ *
+ * Plugins never queue; each lane has one FIFO for what its plugin would not
+ * take. While the FIFO is not empty or the plugin said WEFT_EAGAIN, later
+ * containers wait behind, so initial messages of a pair stay in order
+ * (MPI-5.0 s3.5). Only urgent control messages may pass.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "protocol/queues.h"
+
+void wf_wire_init(struct wf_wire *w, enum wf_wire_type type, uint16_t flags)
+{
+    memset(w, 0, sizeof *w);
+    w->type = (uint8_t)type;
+    w->ver = WF_WIRE_VERSION;
+    w->flags = wf_le16(flags);
+}
+
+static void count_out(struct weft_core *core, uint64_t bytes)
+{
+    core->tx_count++;
+    core->tx_bytes += bytes;
+}
+
+/* Hand one container to the plugin. False: not taken, keep it. */
+static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
+{
+    int r;
+
+    r = l->core->ops->send(l->peer, &t->tx);
+    if (r == WEFT_EAGAIN) {
+        l->blocked = true;
+        return false;
+    }
+    if (r >= 0)
+        count_out(l->core, t->tx.len);
+    if (r == WEFT_DONE)
+        t->done(t, WEFT_OK);
+    else if (r < 0) {
+        t->done(t, r);
+        wf_location_down(loc, r, "the transport refused a message");
+    }
+    return true;
+}
+
+static void enqueue(struct wf_lane *l, struct wf_tx *t)
+{
+    t->next = NULL;
+    *l->fifo_tail = t;
+    l->fifo_tail = &t->next;
+}
+
+void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
+{
+    struct wf_lane *l = &loc->lane[lane];
+    bool may_go;
+
+    if (loc->failed) {
+        t->done(t, WEFT_EPEER);
+        return;
+    }
+    t->hdr.plen = wf_le32((uint32_t)t->tx.len);
+    t->tx.hdr = (weft_hdr *)&t->hdr;
+    l->seq++;
+    if (weft_hdr_len(t->tx.hdr) == WEFT_HDR) {
+        t->hdr.seq = wf_le32(l->seq);
+        t->hdr.src = wf_le32(loc->wf->rank);
+        t->hdr.dst = wf_le32(loc->id);
+    }
+    may_go = wf_lane_clear(l) || t->tx.flags & WEFT_TX_URGENT;
+    if (!may_go || !offer(loc, l, t))
+        enqueue(l, t);
+}
+
+static void resume_lane(struct weft_loc *loc, struct wf_lane *l)
+{
+    l->blocked = false;
+    while (l->fifo_head && !l->blocked && !loc->failed) {
+        struct wf_tx *t = l->fifo_head;
+        /* Unlink first: done() may send, which must see the true FIFO. A
+         * refused container goes back to the head. */
+        l->fifo_head = t->next;
+        if (!l->fifo_head)
+            l->fifo_tail = &l->fifo_head;
+        if (offer(loc, l, t))
+            continue;
+        t->next = l->fifo_head;
+        l->fifo_head = t;
+        if (!t->next)
+            l->fifo_tail = &t->next;
+    }
+}
+
+void wf_message_resume(struct weft_loc *loc, struct weft_core *core)
+{
+    for (unsigned i = 0; i < loc->lanes; i++)
+        if (loc->lane[i].core == core)
+            resume_lane(loc, &loc->lane[i]);
+}
+
+void wf_message_drop_fifo(struct weft_loc *loc, int status)
+{
+    for (unsigned i = 0; i < loc->lanes; i++) {
+        struct wf_lane *l = &loc->lane[i];
+        struct wf_tx *t = l->fifo_head;
+        l->fifo_head = NULL;
+        l->fifo_tail = &l->fifo_head;
+        while (t) {
+            struct wf_tx *next = t->next;
+            t->done(t, status);
+            t = next;
+        }
+    }
+}
+
+/* A control message that can wait in a FIFO or with a plugin, with the bytes
+ * that travel with it. */
+struct control {
+    struct wf_tx tx;
+    uint8_t payload[];
+};
+
+static int control_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
+    struct control *c = wf_container(t, struct control, tx);
+
+    if (off >= tx->len || max < 1)
+        return 0;
+    v->iov_base = c->payload + off;
+    v->iov_len = tx->len - off;
+    return 1;
+}
+
+static void control_done(struct wf_tx *t, int status)
+{
+    free(wf_container(t, struct control, tx));
+}
+
+static struct wf_tx *control_tx(const struct wf_wire *w, const void *payload,
+                                size_t n)
+{
+    size_t size = (sizeof(struct control) + n + WF_CACHE_LINE - 1) &
+                  ~(size_t)(WF_CACHE_LINE - 1);
+    struct control *c = aligned_alloc(WF_CACHE_LINE, size);
+
+    if (!c)
+        return NULL;
+    memset(c, 0, sizeof *c);
+    if (n)
+        memcpy(c->payload, payload, n);
+    c->tx.hdr = *w;
+    c->tx.done = control_done;
+    c->tx.tx.seg = control_seg;
+    c->tx.tx.len = n;
+    return &c->tx;
+}
+
+/* Copied by the plugin at once: no memory, no completion. */
+static bool control_short(struct weft_loc *loc, struct wf_lane *l,
+                          struct wf_wire *w)
+{
+    int r;
+
+    if (!l->send_short)
+        return false;
+    w->seq = wf_le32(l->seq + 1);
+    w->src = wf_le32(loc->wf->rank);
+    w->dst = wf_le32(loc->id);
+    r = l->send_short(l->peer, (const weft_hdr *)w, NULL, 0);
+    if (r == WEFT_DONE) {
+        l->seq++;
+        count_out(l->core, 0);
+        return true;
+    }
+    if (r == WEFT_EAGAIN)
+        l->blocked = true;
+    return false;
+}
+
+/* A peer that called first may not have been answered on a lane yet. */
+static bool connected(struct weft_loc *loc)
+{
+    if (loc->lanes || wf_location_connect(loc) == 0)
+        return true;
+    wf_location_down(loc, WEFT_EUNREACH, wf_error_last()->text);
+    return false;
+}
+
+void wf_message_control(struct weft_loc *loc, struct wf_wire *w, bool urgent)
+{
+    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
+    struct wf_tx *t;
+
+    if (loc->failed || !connected(loc))
+        return;
+    if (wf_lane_clear(l) && control_short(loc, l, w))
+        return;
+    t = control_tx(w, NULL, 0);
+    if (!t) {
+        wf_location_down(loc, WEFT_ENOMEM, "out of memory");
+        return;
+    }
+    t->tx.flags = urgent ? WEFT_TX_URGENT : 0;
+    wf_message_send(loc, WF_LANE_ORDER, t);
+}
+
+void wf_message_control_with(struct weft_loc *loc, struct wf_wire *w,
+                             const void *payload, size_t n)
+{
+    struct wf_tx *t = control_tx(w, payload, n);
+
+    if (t)
+        wf_message_send(loc, WF_LANE_ORDER, t);
+    else
+        wf_location_down(loc, WEFT_ENOMEM, "out of memory");
+}

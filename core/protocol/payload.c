@@ -1,0 +1,76 @@
+/* User memory as plugins see it: outgoing payloads and incoming sinks that
+ * cover a range of a request's packed stream, contiguous or not.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/queues.h"
+
+/* Segments of [off, end) of the message's stream: a chunk ends inside it. */
+static int segments(const struct wf_p2p *p, uint64_t off, uint64_t end,
+                    struct iovec *v, int max)
+{
+    uint64_t left = end - off;
+    int n;
+
+    if (off >= end)
+        return 0;
+    n = wf_type_segments(p->type, p->buf, p->count, off, v, max);
+    for (int i = 0; i < n; i++) {
+        if (v[i].iov_len >= left) {
+            v[i].iov_len = left;
+            return i + 1;
+        }
+        left -= v[i].iov_len;
+    }
+    return n;
+}
+
+static int send_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
+    struct wf_p2p *p = wf_container(t, struct wf_p2p, tx);
+
+    return segments(p, p->offset + off, p->offset + tx->len, v, max);
+}
+
+static int receive_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    struct wf_sink *sink = wf_container(s, struct wf_sink, sink);
+    struct wf_p2p *p = wf_container(sink, struct wf_p2p, sink);
+
+    return segments(p, p->offset + off, p->offset + s->len, v, max);
+}
+
+static struct iovec contiguous(const struct wf_p2p *p, uint64_t off, uint64_t n)
+{
+    return (struct iovec){(char *)p->buf + p->type->true_lb + off, n};
+}
+
+void wf_send_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)
+{
+    weft_tx *tx = &p->tx.tx;
+
+    memset(tx, 0, sizeof *tx);
+    p->offset = offset;
+    tx->len = n;
+    tx->seg = send_seg;
+    if (n && wf_type_contiguous(p->type)) {
+        p->tx.one = contiguous(p, offset, n);
+        tx->iov = &p->tx.one;
+        tx->iov_n = 1;
+    }
+}
+
+weft_sink *wf_receive_sink(struct wf_p2p *p, uint64_t offset, uint64_t n,
+                           void (*done)(struct wf_sink *, int))
+{
+    weft_sink *s = &p->sink.sink;
+
+    memset(s, 0, sizeof *s);
+    p->offset = offset;
+    p->sink.done = done;
+    s->len = n;
+    s->seg = receive_seg;
+    if (wf_type_contiguous(p->type))
+        s->one = contiguous(p, offset, n);
+    return s;
+}

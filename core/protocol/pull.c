@@ -1,0 +1,133 @@
+/* Pull: a rendezvous in which the receiver fetches the payload.
+ *
+ *      sender                                     receiver
+ *      NOTIFY|RKEY length, send_id,
+ *             payload: address, packed rkey  -->  matched: get() straight from
+ *                                                 the sender's memory
+ *                                <-- FIN send_id  when get() is done
+ *
+ * One trip less than push, and the sender's CPU stays out of it. The sender
+ * only offers; a receiver that cannot pull (layout with holes, no room in the
+ * transport) approves as for push, and the sender pushes.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/queues.h"
+
+static bool offers_get(const struct weft_core *core)
+{
+    return core->attr.caps & WEFT_CAP_GET && WEFT_HAS(core->ops, weft_ops, get);
+}
+
+static bool needs_key(const struct weft_core *core)
+{
+    return !(core->attr.caps & WEFT_CAP_NO_MR);
+}
+
+/* The packed rkey of the buffer after the address; 0 on failure. */
+static size_t pack_key(struct wf_p2p *p, struct weft_core *core, uint8_t *key)
+{
+    size_t n = WF_CONTROL_MAX - sizeof(uint64_t);
+    void *base = (char *)p->buf + p->type->true_lb;
+
+    if (core->attr.rkey_len > n || !WEFT_HAS(core->ops, weft_ops, mr_pack) ||
+        core->ops->mr_reg(core->ep, base, p->bytes, 0, &p->pull.mr) < 0)
+        return 0;
+    if (core->ops->mr_pack(core->ep, p->pull.mr, key, &n) >= 0)
+        return n;
+    core->ops->mr_dereg(core->ep, p->pull.mr);
+    return 0;
+}
+
+size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
+{
+    struct weft_core *core = p->loc->lane[WF_LANE_ORDER].core;
+    uint64_t address = wf_le64((uint64_t)(uintptr_t)p->buf +
+                               (uint64_t)p->type->true_lb);
+    size_t n = 0;
+
+    p->pull = (struct wf_pull){0};
+    if (p->req.wf->options->rndv == WF_RNDV_PUSH || !offers_get(core) ||
+        !p->bytes || p->bytes < core->attr.min_rma ||
+        !wf_type_contiguous(p->type))
+        return 0;
+    memcpy(key, &address, sizeof address);
+    if (needs_key(core) && !(n = pack_key(p, core, key + sizeof address)))
+        return 0;
+    p->pull.core = core;
+    return sizeof address + n;
+}
+
+static int rma_seg(weft_rma *r, uint64_t off, struct iovec *v, int max)
+{
+    if (off >= r->len || max < 1)
+        return 0;
+    v->iov_base = (char *)r->one.iov_base + off;
+    v->iov_len = r->len - off;
+    return 1;
+}
+
+static bool open_key(struct wf_p2p *p, weft_peer *peer, const uint8_t *key,
+                     size_t n)
+{
+    struct weft_core *core = p->pull.core;
+
+    if (!needs_key(core))
+        return true;
+    return WEFT_HAS(core->ops, weft_ops, rkey_open) &&
+           core->ops->rkey_open(peer, key, n, &p->pull.rkey) >= 0;
+}
+
+bool wf_pull_start(struct wf_p2p *p, struct weft_loc *from,
+                   struct weft_core *core, uint64_t send_id, const uint8_t *key,
+                   size_t n)
+{
+    weft_rma *rma = &p->pull.rma;
+    uint64_t address;
+    int r;
+
+    p->pull = (struct wf_pull){.core = core, .send_id = send_id};
+    if (n < sizeof address || !p->expected || !offers_get(core) ||
+        !wf_type_contiguous(p->type) || !from->peers[core->index] ||
+        !open_key(p, from->peers[core->index], key + sizeof address,
+                  n - sizeof address))
+        return false;
+    memcpy(&address, key, sizeof address);
+    rma->one.iov_base = (char *)p->buf + p->type->true_lb;
+    rma->one.iov_len = rma->len = p->expected;
+    rma->raddr = wf_le64(address);
+    rma->rkey = p->pull.rkey;
+    rma->seg = rma_seg;
+    r = core->ops->get(from->peers[core->index], rma);
+    if (r == WEFT_DONE)
+        wf_pull_done(rma, WEFT_OK);
+    if (r < 0)
+        wf_pull_release(p);
+    return r >= 0;
+}
+
+void wf_pull_release(struct wf_p2p *p)
+{
+    struct wf_pull *pull = &p->pull;
+
+    if (pull->mr)
+        pull->core->ops->mr_dereg(pull->core->ep, pull->mr);
+    if (pull->rkey)
+        pull->core->ops->rkey_close(p->loc->peers[pull->core->index],
+                                    pull->rkey);
+    *pull = (struct wf_pull){0};
+}
+
+void wf_pull_done(weft_rma *rma, int status)
+{
+    struct wf_pull *pull = wf_container(rma, struct wf_pull, rma);
+    struct wf_p2p *p = wf_container(pull, struct wf_p2p, pull);
+    struct wf_wire w;
+
+    wf_wire_init(&w, WF_FIN, 0);
+    w.d = wf_le64(pull->send_id);
+    wf_pull_release(p);
+    if (status >= 0)
+        wf_message_control(p->loc, &w, true);
+    wf_receive_finish(p, status < 0 ? MPI_ERR_PROC_ABORTED : 0);
+}

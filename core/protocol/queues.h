@@ -1,0 +1,234 @@
+/* The engine's state: four queues and what stands in them (McMPI 3.2.1).
+ *
+ *                   receiver                               sender
+ *   posted      receives without a message     pending  sends that wait for
+ *   (request)   in: receive.c  out: arrive.c            APPROVE or SYNC
+ *               order: posting, per envelope            in: send.c
+ *   unexpected  messages without a receive              out: rendezvous.c
+ *               in: arrive.c   out: receive.c           by id, no order
+ *               order: arrival, per envelope   matched  receives that wait for
+ *               bound: credits (credit.c)               TRANSFER; in and out:
+ *                                                       rendezvous.c; by id
+ *
+ * The three functional units are the files send.c, receive.c and arrive.c;
+ * message.c is the bridge that turns their messages into containers.
+ *
+ * LOCK  everything here: the API section.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_QUEUES_H
+#define WF_QUEUES_H
+
+#include "instance.h"
+#include "protocol/match.h"
+#include "protocol/p2p.h"
+#include "protocol/slots.h"
+
+/* An outgoing container: header with headroom, the plugin's view of it, and
+ * what to do when user memory is free again. */
+struct wf_tx {
+    _Alignas(WF_CACHE_LINE) uint8_t headroom[WF_CACHE_LINE];
+    struct wf_wire hdr;
+    weft_tx tx;
+    struct iovec one;
+    struct wf_tx *next; /* in the lane's FIFO */
+    void (*done)(struct wf_tx *, int status);
+};
+_Static_assert(WEFT_HEADROOM <= WF_CACHE_LINE, "headroom fits");
+
+/* An incoming payload on its way to memory. */
+struct wf_sink {
+    weft_sink sink;
+    void (*done)(struct wf_sink *, int status);
+};
+
+/* A rendezvous that the receiver pulls (pull.c). */
+struct wf_pull {
+    struct weft_core *core; /* whose get() moves it; NULL: not a pull */
+    weft_mr *mr;            /* send side: registration of the buffer */
+    weft_rkey *rkey;        /* receive side: the sender's region, opened */
+    weft_rma rma;
+    uint64_t send_id;
+};
+
+enum wf_p2p_waits {
+    WF_WAITS_TX = 1u << 0,    /* the container is with the plugin */
+    WF_WAITS_ANSWER = 1u << 1 /* APPROVE, SYNC, FIN or CANCELLED is to come */
+};
+
+/* A point-to-point request of the engine. */
+struct wf_p2p {
+    struct wf_tx tx; /* send side; first for its alignment */
+    struct wf_req req;
+    struct wf_posted posted; /* receive side */
+    struct wf_sink sink;
+    struct wf_pull pull;
+    void *buf;
+    uint64_t count;
+    struct wf_type *type;
+    uint64_t bytes;       /* of buf: count * type size */
+    struct weft_loc *loc; /* NULL: receive from any source */
+    int peer, tag;        /* as given: rank, tag or wildcard */
+    uint8_t space, mode, waits;
+    bool queued;          /* on the posted queue */
+    bool has_id;          /* in the pending or matched table */
+    uint64_t id;
+    uint64_t offset;      /* of the payload now moving, in the message */
+    uint64_t expected;    /* bytes that will move in all */
+    uint64_t moved;
+    uint64_t length;      /* receive: of the message, may exceed bytes */
+    void *packed;         /* buffered and packed sends: freed at completion */
+    struct wf_p2p *next_free;
+};
+
+enum wf_message_state {
+    WF_MSG_ARRIVING, /* payload is still landing in data[] */
+    WF_MSG_COMPLETE, /* payload is in data[] */
+    WF_MSG_NOTIFIED  /* payload is with the sender: rendezvous */
+};
+
+/* An unexpected message, or one that a matched probe took (MPI_Message). */
+struct wf_message {
+    struct wf_object object;
+    struct wf_arrived arrived;
+    struct weft_loc *loc;
+    struct weft_core *core; /* it came through */
+    struct wf_comm *comm;   /* matched probe: the communicator, referenced */
+    uint8_t state;
+    bool queued; /* on the unexpected queue */
+    uint16_t flags;
+    uint16_t key_bytes; /* NOTIFIED: data[] says where to pull from */
+    uint64_t length, send_id;
+    uint64_t charge;        /* credit to return when consumed */
+    struct wf_p2p *claimed; /* the receive that waits for an arriving one */
+    int error;              /* the payload could not be completed */
+    struct wf_sink sink;
+    uint8_t data[];
+};
+
+struct wf_engine {
+    struct wf_match match;
+    struct wf_slots pending, matched;
+    struct wf_p2p *free_p2p; /* pool */
+    void **slabs;
+    int slab_count;
+    struct wf_req sent;   /* shared outcome of sends done at once */
+    uint64_t credits;     /* initial credit of each sender */
+    uint64_t unexpected_bytes, unexpected_high;
+    uint32_t failures; /* Locations that failed */
+};
+
+int wf_engine_init(struct wf_instance *);
+void wf_engine_fini(struct wf_instance *);
+
+/* pool: request.c */
+struct wf_p2p *wf_p2p_alloc(struct wf_comm *, enum wf_req_type);
+static inline struct wf_p2p *wf_p2p_of(struct wf_req *r)
+{
+    return wf_container(r, struct wf_p2p, req);
+}
+void wf_p2p_set_buffer(struct wf_p2p *, void *buf, uint64_t count,
+                       struct wf_type *);
+/* Endpoints whose progress can complete the request. */
+uint32_t wf_req_endpoints(struct wf_req *);
+
+/* message.c: the bridge to the lanes. */
+/* A control message without payload; copied, never fails to be taken. urgent:
+ * may overtake containers that wait. */
+void wf_message_control(struct weft_loc *, struct wf_wire *, bool urgent);
+/* The same with a few bytes of payload (at most WF_CONTROL_MAX), copied. */
+enum { WF_CONTROL_MAX = 256 };
+void wf_message_control_with(struct weft_loc *, struct wf_wire *,
+                             const void *payload, size_t n);
+/* A container of the caller; t->done follows exactly once, maybe at once. */
+void wf_message_send(struct weft_loc *, unsigned lane, struct wf_tx *t);
+/* Whether the order lane would take a copied message now. */
+static inline bool wf_lane_clear(const struct wf_lane *l)
+{
+    return !l->fifo_head && !l->blocked;
+}
+void wf_message_resume(struct weft_loc *, struct weft_core *); /* tx_ready */
+void wf_message_drop_fifo(struct weft_loc *, int status);
+void wf_wire_init(struct wf_wire *, enum wf_wire_type, uint16_t flags);
+
+/* payload.c: user memory as plugins see it. n bytes of the request's stream
+ * from `offset` on, going out through p->tx or coming in through a sink. */
+void wf_send_payload(struct wf_p2p *, uint64_t offset, uint64_t n);
+weft_sink *wf_receive_sink(struct wf_p2p *, uint64_t offset, uint64_t n,
+                           void (*done)(struct wf_sink *, int status));
+
+/* send.c, receive.c: post a prepared request (also persistent start). */
+int wf_send_start(struct wf_p2p *);
+int wf_receive_start(struct wf_p2p *);
+/* Let a matched message flow into a receive. */
+void wf_receive_message(struct wf_p2p *, struct wf_message *);
+/* Finish a receive: status from the envelope, truncation error. */
+void wf_receive_finish(struct wf_p2p *, int error);
+/* Take a posted receive back; false: it is matched already. */
+bool wf_receive_withdraw(struct wf_p2p *);
+/* Prepare the receive for a message of this length and envelope. */
+void wf_receive_match(struct wf_p2p *, uint64_t env1, uint64_t length);
+/* The Location of a rank of comm's peer group, connected; NULL: the error is
+ * recorded in *rc. */
+struct weft_loc *wf_peer_connect(struct wf_comm *, int rank, int *rc);
+static inline struct weft_loc *wf_peer_location(struct wf_comm *comm, int rank,
+                                                int *rc)
+{
+    struct weft_loc *loc =
+        comm->wf->locs[wf_group_proc(comm->peers, rank)];
+
+    if (wf_likely(loc && loc->lanes && !loc->failed))
+        return loc;
+    return wf_peer_connect(comm, rank, rc);
+}
+
+/* rendezvous.c */
+int wf_rendezvous_notify(struct wf_p2p *send);
+/* Pull or approve: key and n are the NOTIFY's payload, through core. */
+void wf_rendezvous_accept(struct wf_p2p *recv, struct weft_loc *from,
+                          struct weft_core *, uint64_t send_id,
+                          const uint8_t *key, size_t n);
+void wf_rendezvous_approved(struct weft_loc *, const struct wf_wire *);
+int wf_rendezvous_transfer(struct weft_loc *, const struct wf_wire *,
+                           const void *data, size_t have, weft_sink **sink);
+/* pull.c: the receiver fetches the payload by the transport's get(). */
+/* Describe the send buffer for a pull: bytes written to `key`, 0 if it must be
+ * pushed. */
+size_t wf_pull_offer(struct wf_p2p *send, uint8_t key[static WF_CONTROL_MAX]);
+/* Start pulling; false: push instead (approve). */
+bool wf_pull_start(struct wf_p2p *recv, struct weft_loc *from,
+                   struct weft_core *, uint64_t send_id, const uint8_t *key,
+                   size_t n);
+void wf_pull_done(weft_rma *, int status);
+void wf_pull_release(struct wf_p2p *);
+int wf_slot_pending(struct wf_p2p *); /* give it an id in `pending` */
+void wf_slot_release(struct wf_engine *, struct wf_p2p *);
+
+/* arrive.c: stage 1 and 2 of a delivery. */
+int wf_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
+              const void *data, size_t have, weft_sink **sink);
+/* Let plugins read again that were told to stop for lack of memory. */
+void wf_arrive_resume(struct wf_instance *);
+void wf_answered(struct wf_p2p *send, int error); /* SYNC, FIN, CANCELLED */
+/* A send whose waits are over completes. */
+void wf_send_check(struct wf_p2p *);
+
+/* credit.c */
+enum { WF_MESSAGE_OVERHEAD = 256 }; /* charged beside the payload */
+void wf_credit_consumed(struct weft_loc *, uint64_t charge);
+void wf_credit_received(struct weft_loc *, uint64_t bytes);
+
+/* message store: unexpected.c */
+struct wf_message *wf_unexpected_create(struct weft_loc *, const struct wf_wire *,
+                                        uint64_t length, size_t room);
+void wf_unexpected_free(struct wf_message *);
+
+/* failure.c: the peer or the last way to it is gone. */
+void wf_location_down(struct weft_loc *, int status, const char *why);
+/* May a receive wait for any source? Not once a member has failed: the message
+ * might have been its. MPI_SUCCESS or MPI_ERR_PROC_ABORTED, recorded. */
+int wf_any_source(struct wf_comm *);
+/* Connect to a peer that we only listen to, so that its death is noticed. */
+void wf_location_watch(struct weft_loc *);
+
+#endif

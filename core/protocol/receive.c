@@ -1,0 +1,162 @@
+/* The receive unit: posting receives, and messages flowing into them.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/queues.h"
+
+void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
+{
+    p->req.source = wf_env_source(env1);
+    p->req.tag = wf_env_tag(env1);
+    p->length = length;
+    p->expected = length < p->bytes ? length : p->bytes;
+    p->moved = 0;
+}
+
+void wf_receive_finish(struct wf_p2p *p, int error)
+{
+    p->req.bytes = p->expected;
+    if (!error && p->length > p->bytes)
+        error = MPI_ERR_TRUNCATE;
+    wf_req_complete(&p->req, error);
+}
+
+static void take_stored(struct wf_p2p *p, struct wf_message *m)
+{
+    struct weft_loc *loc = m->loc;
+    uint64_t charge = m->charge;
+    int error = m->error;
+
+    wf_type_unpack(p->type, p->buf, p->count, 0, m->data, p->expected);
+    if (m->flags & WF_FLAG_SYNC) {
+        struct wf_wire w;
+        wf_wire_init(&w, WF_SYNC, 0);
+        w.d = wf_le64(m->send_id);
+        wf_message_control(loc, &w, true);
+    }
+    wf_unexpected_free(m);
+    wf_credit_consumed(loc, charge);
+    wf_receive_finish(p, error);
+}
+
+void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
+{
+    struct weft_loc *loc = m->loc;
+
+    if (m->queued) {
+        wf_match_unstore(&loc->wf->engine->match, &m->arrived);
+        m->queued = false;
+    }
+    p->loc = loc;
+    wf_receive_match(p, m->arrived.env1, m->length);
+    switch (m->state) {
+    case WF_MSG_ARRIVING:
+        m->claimed = p; /* its sink finishes both */
+        break;
+    case WF_MSG_NOTIFIED:
+        wf_rendezvous_accept(p, loc, m->core, m->send_id, m->data,
+                             m->key_bytes);
+        wf_unexpected_free(m);
+        break;
+    default:
+        take_stored(p, m);
+    }
+}
+
+int wf_receive_start(struct wf_p2p *p)
+{
+    struct wf_comm *comm = p->req.comm;
+    struct wf_match *match = &comm->wf->engine->match;
+    struct wf_arrived *a;
+    int rc = MPI_SUCCESS;
+
+    p->req.error = 0;
+    wf_store_relaxed(&p->req.done, 0);
+    if (p->peer == MPI_PROC_NULL) {
+        p->req.source = MPI_PROC_NULL;
+        p->req.tag = MPI_ANY_TAG;
+        p->req.bytes = 0;
+        wf_req_complete(&p->req, 0);
+        return MPI_SUCCESS;
+    }
+    p->posted.env0 = wf_env0(p->space, comm->context, (uint32_t)comm->rank);
+    p->posted.env1 = wf_env1((uint32_t)p->peer, (uint32_t)p->tag);
+    p->posted.mask = wf_match_mask(p->peer, p->tag);
+    p->loc = NULL;
+    a = wf_match_find_arrived(match, p->posted.env0, p->posted.env1,
+                              p->posted.mask);
+    if (a) {
+        wf_receive_message(p, wf_container(a, struct wf_message, arrived));
+        return MPI_SUCCESS;
+    }
+    if (p->peer == MPI_ANY_SOURCE)
+        rc = wf_any_source(comm);
+    else
+        p->loc = wf_peer_location(comm, p->peer, &rc);
+    if (rc)
+        return rc;
+    if (wf_match_post(match, &p->posted) != 0)
+        return wf_error(MPI_ERR_NO_MEM, "out of memory for a receive");
+    p->queued = true;
+    return MPI_SUCCESS;
+}
+
+bool wf_receive_withdraw(struct wf_p2p *p)
+{
+    if (!p->queued)
+        return false;
+    wf_match_unpost(&p->req.wf->engine->match, &p->posted);
+    p->queued = false;
+    return true;
+}
+
+int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
+             struct wf_type *type, int source, int tag, enum wf_space space,
+             struct wf_req **out)
+{
+    struct wf_p2p *p = wf_p2p_alloc(comm, WF_REQ_RECV);
+    int rc;
+
+    *out = NULL;
+    if (!p)
+        return MPI_ERR_NO_MEM;
+    p->peer = source;
+    p->tag = tag;
+    p->space = (uint8_t)space;
+    wf_p2p_set_buffer(p, buf, count, type);
+    *out = &p->req;
+    rc = wf_receive_start(p);
+    if (rc) {
+        wf_store_relaxed(&p->req.done, 1);
+        wf_req_release(&p->req);
+        *out = NULL;
+    }
+    return rc;
+}
+
+int wf_recv(struct wf_comm *comm, void *buf, uint64_t count,
+            struct wf_type *type, int source, int tag, enum wf_space space,
+            MPI_Status *status)
+{
+    struct wf_req *req;
+    int rc = wf_irecv(comm, buf, count, type, source, tag, space, &req);
+
+    return rc ? rc : wf_wait(&req, status);
+}
+
+int wf_sendrecv(struct wf_comm *comm, const void *sbuf, uint64_t scount,
+                struct wf_type *stype, int dest, void *rbuf, uint64_t rcount,
+                struct wf_type *rtype, int source, int tag, enum wf_space space)
+{
+    struct wf_req *reqs[2] = {NULL, NULL};
+    int rc = wf_irecv(comm, rbuf, rcount, rtype, source, tag, space, &reqs[0]);
+
+    if (rc)
+        return rc;
+    rc = wf_isend(comm, sbuf, scount, stype, dest, tag, space,
+                  WF_SEND_STANDARD, &reqs[1]);
+    if (rc) {
+        wf_req_withdraw(reqs[0]);
+        return rc;
+    }
+    return wf_wait_all(2, reqs);
+}

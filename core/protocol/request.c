@@ -1,0 +1,268 @@
+/* Requests: the pool of the engine's, creation and completion of all.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/request.h"
+
+#include <stdlib.h>
+
+#include "progress/progress.h"
+#include "protocol/queues.h"
+
+enum { SLAB = 32 /* requests allocated together */ };
+
+static int add_slab(struct wf_engine *e)
+{
+    size_t n = (size_t)e->slab_count + 1;
+    void **slabs = realloc(e->slabs, n * sizeof *slabs);
+    struct wf_p2p *slab;
+
+    if (!slabs)
+        return WEFT_ENOMEM;
+    e->slabs = slabs;
+    slab = aligned_alloc(WF_CACHE_LINE, SLAB * sizeof *slab);
+    if (!slab)
+        return WEFT_ENOMEM;
+    memset(slab, 0, SLAB * sizeof *slab);
+    e->slabs[e->slab_count++] = slab;
+    for (int i = 0; i < SLAB; i++) {
+        slab[i].next_free = e->free_p2p;
+        e->free_p2p = &slab[i];
+    }
+    return 0;
+}
+
+static void init_head(struct wf_req *r, struct wf_instance *wf,
+                      enum wf_req_type type, struct wf_comm *comm)
+{
+    wf_object_init(&r->object, WF_KIND_REQUEST);
+    r->wf = wf;
+    r->type = (uint8_t)type;
+    r->comm = comm;
+    if (comm)
+        wf_comm_get(comm);
+}
+
+struct wf_p2p *wf_p2p_alloc(struct wf_comm *comm, enum wf_req_type type)
+{
+    struct wf_engine *e = comm->wf->engine;
+    struct wf_p2p *p;
+
+    if (!e->free_p2p && add_slab(e) != 0) {
+        wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
+        return NULL;
+    }
+    p = e->free_p2p;
+    e->free_p2p = p->next_free;
+    memset(&p->req, 0, sizeof p->req);
+    init_head(&p->req, comm->wf, type, comm);
+    p->loc = NULL;
+    p->waits = 0;
+    p->queued = p->has_id = false;
+    p->packed = NULL;
+    p->type = NULL;
+    p->pull.core = NULL;
+    return p;
+}
+
+void wf_p2p_set_buffer(struct wf_p2p *p, void *buf, uint64_t count,
+                       struct wf_type *type)
+{
+    p->buf = buf;
+    p->count = count;
+    p->type = type;
+    p->bytes = count * (uint64_t)type->size;
+    wf_type_get(type);
+}
+
+struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
+                             struct wf_comm *comm)
+{
+    struct wf_req *r = calloc(1, sizeof *r);
+
+    if (r)
+        init_head(r, wf, type, comm);
+    return r;
+}
+
+static void free_p2p(struct wf_p2p *p)
+{
+    struct wf_engine *e = p->req.wf->engine;
+
+    if (p->type)
+        wf_type_put(p->type);
+    free(p->packed);
+    p->next_free = e->free_p2p;
+    e->free_p2p = p;
+}
+
+static void destroy(struct wf_req *r)
+{
+    struct wf_comm *comm = r->comm;
+    bool p2p = r->type <= WF_REQ_RECV;
+
+    r->object.kind = WF_KIND_DEAD;
+    if (r->destroy)
+        r->destroy(r);
+    if (p2p)
+        free_p2p(wf_p2p_of(r));
+    else
+        free(r);
+    if (comm)
+        wf_comm_put(comm);
+}
+
+void wf_req_release(struct wf_req *r)
+{
+    if (r == &r->wf->engine->sent)
+        return;
+    if (wf_req_done(r))
+        destroy(r);
+    else
+        r->flags |= WF_REQ_DETACHED;
+}
+
+void wf_req_abandon(struct wf_req *r)
+{
+    destroy(r);
+}
+
+void wf_req_withdraw(struct wf_req *r)
+{
+    if (wf_receive_withdraw(wf_p2p_of(r)))
+        wf_req_complete(r, 0);
+    wf_req_release(r);
+}
+
+static int truncated(struct wf_req *r)
+{
+    struct wf_p2p *p = wf_p2p_of(r);
+
+    return wf_error_on(r->comm, MPI_ERR_TRUNCATE,
+                       "the message from rank %d with tag %d has %llu bytes, "
+                       "the receive buffer holds %llu",
+                       r->source, r->tag, (unsigned long long)p->length,
+                       (unsigned long long)p->bytes);
+}
+
+int wf_req_error(struct wf_req *r)
+{
+    struct weft_loc *loc;
+
+    if (wf_likely(!r->error))
+        return MPI_SUCCESS;
+    if (r->type > WF_REQ_RECV)
+        return wf_error_on(r->comm, r->error, "an operation inside failed");
+    if (r->type == WF_REQ_RECV && r->error == MPI_ERR_TRUNCATE)
+        return truncated(r);
+    loc = wf_p2p_of(r)->loc;
+    if (!loc || !loc->failed)
+        return wf_error_on(r->comm, r->error, "a process of the communicator "
+                           "is gone");
+    return wf_error_on(r->comm, r->error, "process %u on %s is gone: %s",
+                       loc->id, loc->host ? loc->host : "unknown host",
+                       loc->down_reason);
+}
+
+void wf_req_complete(struct wf_req *r, int error)
+{
+    void (*on_complete)(struct wf_req *) = r->on_complete;
+    struct wf_instance *wf = r->wf;
+
+    if (error && !r->error)
+        r->error = error;
+    wf_store_release(&r->done, 1); /* pairs with wf_req_done */
+    if (on_complete)
+        on_complete(r);
+    else if (r->flags & WF_REQ_DETACHED)
+        destroy(r);
+    if (wf->api.on) /* r may be gone; on_complete may have served others too */
+        wf_progress_notify(wf);
+}
+
+uint32_t wf_req_endpoints(struct wf_req *r)
+{
+    struct weft_loc *loc;
+    uint32_t mask = 0;
+
+    if (r->type > WF_REQ_RECV)
+        return UINT32_MAX;
+    loc = wf_p2p_of(r)->loc;
+    if (!loc || !loc->lanes)
+        return UINT32_MAX;
+    for (unsigned i = 0; i < loc->lanes; i++)
+        mask |= 1u << loc->lane[i].core->index;
+    return mask;
+}
+
+static bool req_done(void *arg)
+{
+    return wf_req_done(arg);
+}
+
+int wf_wait(struct wf_req **req, MPI_Status *status)
+{
+    struct wf_req *r = *req;
+    int error;
+
+    if (!wf_req_done(r))
+        wf_progress_wait(r->wf, wf_req_endpoints(r), req_done, r);
+    error = wf_req_error(r);
+    wf_status_set(status, r->source, r->tag, r->bytes,
+                  r->flags & WF_REQ_CANCELLED);
+    wf_req_release(r);
+    *req = NULL;
+    return error;
+}
+
+int wf_wait_all(int n, struct wf_req **reqs)
+{
+    int first = MPI_SUCCESS;
+
+    for (int i = 0; i < n; i++) {
+        int error = reqs[i] ? wf_wait(&reqs[i], MPI_STATUS_IGNORE) : 0;
+        if (error && !first)
+            first = error;
+    }
+    return first;
+}
+
+int wf_engine_init(struct wf_instance *wf)
+{
+    const struct wf_core_options *o = wf->options;
+    struct wf_engine *e = calloc(1, sizeof *e);
+
+    if (!e)
+        return WEFT_ENOMEM;
+    e->credits = o->credits;
+    if (o->unexpected_max && o->unexpected_max / wf->nprocs < e->credits)
+        e->credits = o->unexpected_max / wf->nprocs;
+    init_head(&e->sent, wf, WF_REQ_NOOP, NULL);
+    e->sent.source = MPI_ANY_SOURCE;
+    e->sent.tag = MPI_ANY_TAG;
+    wf_store_relaxed(&e->sent.done, 1);
+    wf->engine = e;
+    return 0;
+}
+
+static void free_arrived(struct wf_arrived *a, void *arg)
+{
+    struct wf_message *m = wf_container(a, struct wf_message, arrived);
+    wf_unexpected_free(m);
+}
+
+void wf_engine_fini(struct wf_instance *wf)
+{
+    struct wf_engine *e = wf->engine;
+
+    if (!e)
+        return;
+    wf_match_each_arrived(&e->match, free_arrived, NULL);
+    wf_match_fini(&e->match);
+    wf_slots_fini(&e->pending);
+    wf_slots_fini(&e->matched);
+    for (int i = 0; i < e->slab_count; i++)
+        free(e->slabs[i]);
+    free(e->slabs);
+    free(e);
+    wf->engine = NULL;
+}

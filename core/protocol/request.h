@@ -1,0 +1,93 @@
+/* Requests: what a nonblocking operation is until it completes.
+ *
+ *   post ---> (queues of the engine) ---> complete ---> wait/test ---> pool
+ *
+ * A request is completed exactly once, by wf_req_complete. Other chapters
+ * (collectives, generalized requests, nonblocking dup) make requests of their
+ * own kind with wf_req_create, complete them the same way, and may hang a
+ * callback on an engine request with on_complete.
+ *
+ * LOCK  all fields: the API section, except done, which waiters read with
+ * acquire order.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_REQUEST_H
+#define WF_REQUEST_H
+
+#include "comm/comm.h"
+#include "datatype/type.h"
+#include "os/atomic.h"
+
+enum wf_req_type {
+    WF_REQ_SEND,
+    WF_REQ_RECV,
+    WF_REQ_SCHEDULE,    /* a collective: coll/schedule.h */
+    WF_REQ_GENERALIZED, /* MPI_Grequest_start */
+    WF_REQ_NOOP         /* complete at birth: PROC_NULL */
+};
+
+enum wf_req_flags {
+    WF_REQ_PERSISTENT = 1u << 0,
+    WF_REQ_ACTIVE = 1u << 1,    /* persistent: started and not yet waited for */
+    WF_REQ_DETACHED = 1u << 2,  /* MPI_Request_free: goes back when complete */
+    WF_REQ_CANCELLED = 1u << 3, /* status says so */
+    WF_REQ_INTERNAL = 1u << 4   /* of the library: on_complete owns it */
+};
+
+/* The head of every request; protocol/queues.h has what the engine appends. */
+struct wf_req {
+    struct wf_object object;
+    struct wf_instance *wf;
+    struct wf_comm *comm; /* referenced; NULL for generalized requests */
+    uint8_t type;         /* enum wf_req_type */
+    uint32_t flags;
+    wf_atomic_u32 done;
+    /* outcome, valid once done */
+    int error; /* MPI error class */
+    int source, tag;
+    uint64_t bytes; /* received */
+    /* Called once, inside the API section, when the request completes, instead
+     * of waking a waiter. May post operations; must not wait. */
+    void (*on_complete)(struct wf_req *);
+    void *context; /* of on_complete's owner */
+    /* Persistent requests of other chapters: start and free. NULL: engine's. */
+    int (*start)(struct wf_req *);
+    void (*destroy)(struct wf_req *); /* releases what the chapter attached */
+    int (*cancel)(struct wf_req *);
+    /* Generalized requests: fills the status at wait or test time, called
+     * outside the API section by the completion functions. */
+    int (*query)(struct wf_req *, MPI_Status *);
+};
+
+/* A request of another chapter: zeroed but for what is given. NULL: memory. */
+struct wf_req *wf_req_create(struct wf_instance *, enum wf_req_type,
+                             struct wf_comm *);
+void wf_req_complete(struct wf_req *, int error);
+/* Drop the user's or owner's hold: back to the pool, now or when complete. */
+void wf_req_release(struct wf_req *);
+
+/* Take back a receive that was just posted, or let it run to its end, after a
+ * failure of its other half. */
+void wf_req_withdraw(struct wf_req *);
+/* Destroy a request that was never handed out. */
+void wf_req_abandon(struct wf_req *);
+/* The record of why a request failed, raised on its communicator. */
+int wf_req_error(struct wf_req *);
+
+static inline bool wf_req_done(struct wf_req *r)
+{
+    return wf_load_acquire(&r->done) != 0;
+}
+
+/* Status fields (MPI_Status.MPI_internal layout known only to status.c). */
+/* MPI_ERROR is left alone: only functions that return MPI_ERR_IN_STATUS set it
+ * (MPI-5.0 s3.2.5). */
+void wf_status_set(MPI_Status *, int source, int tag, uint64_t bytes,
+                   bool cancelled);
+void wf_status_empty(MPI_Status *);
+uint64_t wf_status_bytes(const MPI_Status *);
+void wf_status_set_bytes(MPI_Status *, uint64_t bytes);
+bool wf_status_cancelled(const MPI_Status *);
+void wf_status_set_cancelled(MPI_Status *, bool);
+
+#endif

@@ -1,0 +1,252 @@
+/* The send unit: what happens between MPI_Send and the lane.
+ *
+ *   size, mode, credit                           message          completes
+ *   <= max_short, contiguous or packed small     EAGER, copied    at once
+ *   <= eager limit, credit left                  EAGER            tx_done
+ *   synchronous, <= eager limit                  EAGER|SYNC       SYNC
+ *   otherwise                                    NOTIFY           rendezvous.c
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "protocol/queues.h"
+
+enum { PACK_SHORT = 1024 /* non-contiguous data packed on the stack */ };
+
+static bool connect(struct weft_loc *loc, int *rc)
+{
+    int r;
+
+    wf_error_last()->mpi_class = MPI_SUCCESS;
+    r = wf_location_connect(loc);
+    if (r == 0)
+        return true;
+    *rc = wf_error_last()->mpi_class;
+    if (!*rc)
+        *rc = wf_error(MPI_ERR_OTHER, "process %u cannot be reached (error %d)",
+                       loc->id, r);
+    return false;
+}
+
+/* The rare cases of wf_peer_location: a first contact, a failed peer. */
+struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
+{
+    struct wf_instance *wf = comm->wf;
+    uint32_t id = wf_group_proc(comm->peers, rank);
+    struct weft_loc *loc = wf_location(wf, id);
+
+    if (!loc) {
+        *rc = wf_error(MPI_ERR_NO_MEM, "out of memory for process %u", id);
+        return NULL;
+    }
+    if (!loc->failed && !loc->lanes && !connect(loc, rc))
+        return NULL;
+    if (loc->failed) {
+        *rc = wf_error(MPI_ERR_PROC_ABORTED, "rank %d (process %u on %s): %s",
+                       rank, id, loc->host ? loc->host : "unknown host",
+                       loc->down_reason ? loc->down_reason : "is gone");
+        return NULL;
+    }
+    return loc;
+}
+
+/* ---- completion ---------------------------------------------------------- */
+
+void wf_send_check(struct wf_p2p *p)
+{
+    if (p->waits)
+        return;
+    if (p->has_id)
+        wf_slot_release(p->req.wf->engine, p);
+    if (p->pull.core)
+        wf_pull_release(p);
+    wf_req_complete(&p->req, 0);
+}
+
+static void eager_done(struct wf_tx *t, int status)
+{
+    struct wf_p2p *p = wf_container(t, struct wf_p2p, tx);
+
+    p->waits &= (uint8_t)~WF_WAITS_TX;
+    if (status < 0) {
+        p->req.error = MPI_ERR_PROC_ABORTED;
+        p->waits = 0;
+    }
+    wf_send_check(p);
+}
+
+void wf_answered(struct wf_p2p *p, int error)
+{
+    if (error && !p->req.error)
+        p->req.error = error;
+    p->waits &= (uint8_t)~WF_WAITS_ANSWER;
+    wf_send_check(p);
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+static void set_envelope(struct wf_wire *w, const struct wf_p2p *p)
+{
+    const struct wf_comm *c = p->req.comm;
+
+    w->a = wf_le64(wf_env0(p->space, c->send_context, (uint32_t)p->peer));
+    w->b = wf_le64(wf_env1((uint32_t)c->rank, (uint32_t)p->tag));
+}
+
+static int start_eager(struct wf_p2p *p)
+{
+    bool sync = p->mode == WF_SEND_SYNC;
+    uint16_t flags = sync ? WF_FLAG_SYNC : WEFT_HDR_SHORT;
+
+    if (p->mode == WF_SEND_READY)
+        flags |= WF_FLAG_READY;
+    wf_wire_init(&p->tx.hdr, WF_EAGER, flags);
+    set_envelope(&p->tx.hdr, p);
+    p->waits = WF_WAITS_TX;
+    if (sync) {
+        if (wf_slot_pending(p) != 0)
+            return wf_error(MPI_ERR_NO_MEM, "out of memory for a send");
+        p->tx.hdr.d = wf_le64(p->id);
+        p->waits |= WF_WAITS_ANSWER;
+    }
+    wf_send_payload(p, 0, p->bytes);
+    p->tx.done = eager_done;
+    p->loc->credit -= (int64_t)(p->bytes + WF_MESSAGE_OVERHEAD);
+    wf_message_send(p->loc, WF_LANE_ORDER, &p->tx);
+    return MPI_SUCCESS;
+}
+
+static bool eager_fits(const struct weft_loc *loc, uint64_t bytes, int mode)
+{
+    return bytes <= loc->lane[WF_LANE_ORDER].max_eager &&
+           (mode == WF_SEND_READY ||
+            loc->credit >= (int64_t)(bytes + WF_MESSAGE_OVERHEAD));
+}
+
+/* Start a prepared send: a new request, or a persistent one again. */
+int wf_send_start(struct wf_p2p *p)
+{
+    int rc = MPI_SUCCESS;
+
+    p->req.error = 0;
+    p->req.source = MPI_ANY_SOURCE;
+    p->req.tag = MPI_ANY_TAG;
+    p->req.bytes = 0;
+    wf_store_relaxed(&p->req.done, 0);
+    if (p->peer == MPI_PROC_NULL) {
+        wf_req_complete(&p->req, 0);
+        return MPI_SUCCESS;
+    }
+    p->loc = wf_peer_location(p->req.comm, p->peer, &rc);
+    if (!p->loc)
+        return rc;
+    if (eager_fits(p->loc, p->bytes, p->mode))
+        return start_eager(p);
+    return wf_rendezvous_notify(p);
+}
+
+/* The path of a short message: no request, no completion. 1: done, 0: take
+ * the long way, negative: MPI error class of a failure. */
+static int try_short(struct weft_loc *loc, const void *data, uint64_t n,
+                     uint64_t env0, uint64_t env1)
+{
+    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
+    uint64_t w[WEFT_HDR_MIN / 8];
+
+    if (!l->send_short || n > l->max_short || !wf_lane_clear(l) ||
+        loc->credit < (int64_t)(n + WF_MESSAGE_OVERHEAD))
+        return 0;
+    w[0] = wf_le64((uint64_t)WF_EAGER | WF_WIRE_VERSION << 8 |
+                   (uint64_t)WEFT_HDR_SHORT << 16 | n << 32);
+    w[1] = wf_le64(env0);
+    w[2] = wf_le64(env1);
+    if (wf_unlikely(l->send_short(l->peer, (const weft_hdr *)w, data, n) !=
+                    WEFT_DONE))
+        return 0; /* room will come: the long way waits for it */
+    l->seq++;
+    l->core->tx_count++;
+    l->core->tx_bytes += n;
+    loc->credit -= (int64_t)(n + WF_MESSAGE_OVERHEAD);
+    return 1;
+}
+
+/* Send at once by copy if size, layout, room and credit allow. */
+static int send_now(struct wf_comm *comm, const void *buf, uint64_t count,
+                    struct wf_type *type, int dest, int tag, unsigned space,
+                    int *rc)
+{
+    uint8_t packed[PACK_SHORT];
+    uint64_t bytes = count * (uint64_t)type->size;
+    struct weft_loc *loc = wf_peer_location(comm, dest, rc);
+    const void *data = packed;
+
+    if (wf_unlikely(!loc))
+        return -1;
+    if (bytes > loc->lane[WF_LANE_ORDER].max_short)
+        return 0;
+    if (wf_likely(wf_type_contiguous(type)))
+        data = (const char *)buf + type->true_lb;
+    else if (bytes <= PACK_SHORT)
+        wf_type_pack(type, buf, count, 0, packed, bytes);
+    else
+        return 0;
+    return try_short(loc, data, bytes,
+                     wf_env0(space, comm->send_context, (uint32_t)dest),
+                     wf_env1((uint32_t)comm->rank, (uint32_t)tag));
+}
+
+/* The long way: a request that completes when user memory is free again. */
+static int post(struct wf_comm *comm, const void *buf, uint64_t count,
+                struct wf_type *type, int dest, int tag, enum wf_space space,
+                enum wf_send_mode mode, struct wf_req **out)
+{
+    struct wf_p2p *p = wf_p2p_alloc(comm, WF_REQ_SEND);
+    int rc;
+
+    *out = NULL;
+    if (!p)
+        return MPI_ERR_NO_MEM;
+    p->peer = dest;
+    p->tag = tag;
+    p->space = (uint8_t)space;
+    p->mode = (uint8_t)mode;
+    wf_p2p_set_buffer(p, (void *)(uintptr_t)buf, count, type);
+    rc = wf_send_start(p);
+    if (rc) {
+        wf_store_relaxed(&p->req.done, 1);
+        wf_req_release(&p->req);
+        return rc;
+    }
+    *out = &p->req;
+    return MPI_SUCCESS;
+}
+
+int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,
+             struct wf_type *type, int dest, int tag, enum wf_space space,
+             enum wf_send_mode mode, struct wf_req **out)
+{
+    int rc = MPI_SUCCESS;
+
+    *out = &comm->wf->engine->sent;
+    if (dest == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    if (mode != WF_SEND_SYNC &&
+        send_now(comm, buf, count, type, dest, tag, space, &rc))
+        return rc;
+    return post(comm, buf, count, type, dest, tag, space, mode, out);
+}
+
+int wf_send(struct wf_comm *comm, const void *buf, uint64_t count,
+            struct wf_type *type, int dest, int tag, enum wf_space space)
+{
+    struct wf_req *req;
+    int rc = MPI_SUCCESS;
+
+    if (wf_unlikely(dest == MPI_PROC_NULL) ||
+        wf_likely(send_now(comm, buf, count, type, dest, tag, space, &rc)))
+        return rc;
+    rc = post(comm, buf, count, type, dest, tag, space, WF_SEND_STANDARD,
+              &req);
+    return rc ? rc : wf_wait(&req, MPI_STATUS_IGNORE);
+}

@@ -1,0 +1,119 @@
+/* The 64-byte protocol header: layout, types, envelopes. Only files of
+ * core/protocol know these offsets; plugins move the bytes.
+ *
+ *   off  0    1    2      4      8        16        24
+ *       type ver  flags  plen   a/env0   b/env1    seq ...   short ends at 24
+ *       24   28   32     40     48   52   56    58      59     60
+ *       seq  ack  c      d      src  dst  mseq  stream  epoch  crc
+ *
+ *   type       a               b            c                d
+ *   EAGER      env0            env1         -                send_id if SYNC
+ *   NOTIFY     env0            env1         message length   send_id
+ *   APPROVE    -               recv_id      bytes granted    send_id
+ *   TRANSFER   offset          recv_id      -                -
+ *   FIN        status          -            -                send_id
+ *   SYNC       -               -            -                send_id
+ *   CANCEL     -               -            -                send_id
+ *   CANCELLED  1 yes, 0 no     -            -                send_id
+ *   CREDIT     -               -            bytes returned   -
+ *
+ * Everything is little-endian on every machine. Ids are generation << 32 |
+ * slot of the owner's table (slots.h).
+ *
+ * A short header (flag WEFT_HDR_SHORT) ends after env1: a plain eager message
+ * on an ordered channel needs no more.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_WIRE_H
+#define WF_WIRE_H
+
+#include "base.h"
+
+enum wf_wire_type {
+    WF_EAGER = 0x01,
+    WF_NOTIFY = 0x02,
+    WF_APPROVE = 0x03,
+    WF_TRANSFER = 0x04,
+    WF_FIN = 0x05,
+    WF_ACK = 0x06,
+    WF_SYNC = 0x07,
+    WF_CANCEL = 0x08,
+    WF_CANCELLED = 0x09,
+    WF_CREDIT = 0x0a
+    /* 0xf0 and above belong to plugins' own framing */
+};
+
+enum wf_wire_flags {
+    WF_FLAG_SYNC = 1u << 0,  /* answer SYNC when matched */
+    WF_FLAG_READY = 1u << 1, /* sent in ready mode */
+    WF_FLAG_RKEY = 1u << 2,  /* payload says where the receiver may pull */
+    WF_FLAG_LAST = 1u << 3
+};
+
+enum { WF_WIRE_VERSION = 1 };
+
+struct wf_wire {
+    uint8_t type, ver;
+    uint16_t flags;
+    uint32_t plen;
+    uint64_t a, b;
+    uint32_t seq, ack;
+    uint64_t c, d;
+    uint32_t src, dst;
+    uint16_t mseq;
+    uint8_t stream, epoch;
+    uint32_t crc;
+};
+_Static_assert(sizeof(struct wf_wire) == WEFT_HDR, "header is 64 bytes");
+_Static_assert(offsetof(struct wf_wire, plen) == 4, "plen at 4");
+_Static_assert(offsetof(struct wf_wire, a) == 8, "env0 at 8");
+_Static_assert(offsetof(struct wf_wire, seq) == WEFT_HDR_MIN, "short is 24");
+_Static_assert(offsetof(struct wf_wire, c) == 32, "c at 32");
+_Static_assert(offsetof(struct wf_wire, src) == 48, "src at 48");
+_Static_assert(offsetof(struct wf_wire, crc) == 60, "crc at 60");
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define wf_le16(x) (x)
+#define wf_le32(x) (x)
+#define wf_le64(x) (x)
+#else
+#define wf_le16(x) __builtin_bswap16(x)
+#define wf_le32(x) __builtin_bswap32(x)
+#define wf_le64(x) __builtin_bswap64(x)
+#endif
+
+/* Envelope (McMPI 3.2.8, widened): two words and a mask.
+ *   env0 = space 8 | context 24 | target rank 32     must be equal
+ *   env1 = source rank 32 | tag 32                   equal under the mask
+ * The space keeps library traffic apart, so MPI_ANY_TAG can never catch it. */
+struct wf_envelope {
+    uint64_t env0, env1;
+};
+
+static inline uint64_t wf_env0(unsigned space, uint32_t context,
+                               uint32_t target)
+{
+    return (uint64_t)space << 56 | (uint64_t)(context & 0xffffff) << 32 |
+           target;
+}
+
+static inline uint64_t wf_env1(uint32_t source, uint32_t tag)
+{
+    return (uint64_t)source << 32 | tag;
+}
+
+#define WF_MASK_SOURCE 0xffffffff00000000u
+#define WF_MASK_TAG 0x00000000ffffffffu
+
+static inline int wf_env_source(uint64_t env1)
+{
+    return (int)(env1 >> 32);
+}
+
+static inline int wf_env_tag(uint64_t env1)
+{
+    return (int)(uint32_t)env1;
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* The configuration of one instance: load, ask, free.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "route/model.h"
+
+static struct wf_config *config_create(void)
+{
+    struct wf_config *c = calloc(1, sizeof *c);
+    if (c != NULL) {
+        c->sections_tail = &c->sections;
+        c->source = "built in";
+    }
+    return c;
+}
+
+/* From sections to answers. Each step reports what it finds; none stops. */
+static void config_build(struct wf_config *c, const char *route)
+{
+    wf_core_build(c);
+    wf_transports_build(c);
+    wf_routes_build(c);
+    if (route != NULL && route[0] != '\0')
+        wf_routes_force(c, route);
+    wf_hosts_build(c);
+}
+
+static void print_warnings(const struct wf_config *c, FILE *out)
+{
+    const char *const *lines;
+    int n = wf_config_warnings(c, &lines);
+    for (int i = 0; i < n && out != NULL; i++)
+        fprintf(out, "warning: %s\n", lines[i]);
+}
+
+/* Hand the configuration over, or its problems. */
+static int config_finish(struct wf_config *c, struct wf_config **out,
+                         FILE *errors)
+{
+    static const struct wf_place at = {"configuration", 0, 0};
+    if (c->arena.failed)
+        wf_problem_add(&c->problems, &at, "out of memory");
+    int count = wf_problems_flush(&c->problems, errors);
+    if (count > 0) {
+        print_warnings(c, errors); /* a misspelt variable may be the cause */
+        wf_config_free(c);
+        c = NULL;
+    }
+    *out = c;
+    return count;
+}
+
+int wf_config_load(struct wf_config **out, FILE *errors)
+{
+    struct wf_config *c = config_create();
+    *out = NULL;
+    if (c == NULL)
+        return 1;
+    wf_search_read(c);
+    wf_transports_imply(c);
+    wf_override_apply(c);
+    config_build(c, getenv("WEFT_ROUTE"));
+    if (c->core.log >= WF_LOG_INFO)
+        wf_override_hint(c);
+    return config_finish(c, out, errors);
+}
+
+int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors)
+{
+    struct wf_config *c = config_create();
+    *out = NULL;
+    if (c == NULL)
+        return 1;
+    wf_search_file(c, path);
+    wf_transports_imply(c);
+    config_build(c, NULL);
+    return config_finish(c, out, errors);
+}
+
+int wf_config_from_text(const char *text, struct wf_config **out, FILE *errors)
+{
+    struct wf_config *c = config_create();
+    *out = NULL;
+    if (c == NULL)
+        return 1;
+    if (text != NULL) {
+        c->source = "text";
+        wf_sections_read(c, c->source, text, strlen(text));
+    }
+    wf_transports_imply(c);
+    config_build(c, NULL);
+    return config_finish(c, out, errors);
+}
+
+void wf_config_free(struct wf_config *c)
+{
+    if (c == NULL)
+        return;
+    wf_problems_flush(&c->problems, NULL);
+    wf_arena_fini(&c->arena);
+    free(c);
+}
+
+const struct wf_core_options *wf_config_core(const struct wf_config *c)
+{
+    return &c->core;
+}
+
+int wf_config_transports(const struct wf_config *c,
+                         const struct wf_transport_config **out)
+{
+    *out = c->transports;
+    return c->transport_count;
+}
+
+int wf_config_warnings(const struct wf_config *c, const char *const **lines)
+{
+    *lines = c->warnings;
+    return c->warning_count;
+}
+
+const char *wf_config_source(const struct wf_config *c)
+{
+    return c->source;
+}

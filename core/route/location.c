@@ -1,0 +1,232 @@
+/* Locations: made on first use, connected by the route table.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "route/location.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "protocol/queues.h"
+
+enum { ADDRESS_MAX = 1024, NET_MAX = 512 };
+
+static void lane_init(struct wf_lane *l, struct weft_core *core,
+                      weft_peer *peer, uint64_t from_size,
+                      const struct wf_core_options *o)
+{
+    memset(l, 0, sizeof *l);
+    l->core = core;
+    l->peer = peer;
+    l->from_size = from_size;
+    l->fifo_tail = &l->fifo_head;
+    l->max_eager = core->attr.max_eager;
+    if (o->eager != WF_AUTO)
+        l->max_eager = o->eager > UINT32_MAX ? UINT32_MAX : (uint32_t)o->eager;
+    if (l->max_eager > core->attr.max_payload)
+        l->max_eager = (uint32_t)core->attr.max_payload;
+    if (!WEFT_HAS(core->ops, weft_ops, send_short))
+        return;
+    l->send_short = core->ops->send_short;
+    l->max_short = core->attr.max_short < l->max_eager ? core->attr.max_short
+                                                       : l->max_eager;
+}
+
+struct weft_loc *wf_location(struct wf_instance *wf, uint32_t id)
+{
+    struct weft_loc *loc = wf->locs[id];
+
+    if (loc)
+        return loc;
+    loc = calloc(1, sizeof *loc);
+    if (!loc)
+        return NULL;
+    loc->wf = wf;
+    loc->id = id;
+    loc->credit = (int64_t)wf->engine->credits;
+    return wf->locs[id] = loc;
+}
+
+bool wf_location_uses(const struct weft_loc *loc, const struct weft_core *core)
+{
+    return loc->peers[core->index] != NULL;
+}
+
+int wf_location_attach(struct weft_loc *loc, struct weft_core *core)
+{
+    uint8_t address[ADDRESS_MAX];
+    size_t n = sizeof address;
+    int r;
+
+    if (loc->peers[core->index])
+        return 0;
+    r = wf_card_fetch(loc);
+    if (r == 0)
+        r = wf_card_address(loc, core, address, &n);
+    if (r == 0)
+        r = core->ops->peer_add(core->ep, loc, loc->id, address, n,
+                                &loc->peers[core->index]);
+    return r < 0 ? r : 0;
+}
+
+/* ---- route choice --------------------------------------------------------- */
+
+static const char *unreachable_reason(const struct weft_loc *loc,
+                                      const struct weft_core *core)
+{
+    if (core->down)
+        return "the transport failed";
+    if (core->attr.caps & WEFT_CAP_SELF && loc->id != loc->wf->rank &&
+        !(core->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE)))
+        return "another process";
+    if (loc->node != loc->wf->node && !(core->attr.caps & WEFT_CAP_REMOTE))
+        return "other node";
+    return "no common address";
+}
+
+struct choice {
+    struct wf_route_end from, to;
+    char from_net[NET_MAX], to_net[NET_MAX];
+    struct wf_route_candidate candidates[WF_EPS_MAX];
+    int order[WF_EPS_MAX], n;
+};
+
+/* Can this endpoint reach the peer? Its addresses join the peer's list. */
+static void judge(struct weft_loc *loc, struct weft_core *core,
+                  struct choice *choice)
+{
+    struct wf_route_candidate *c = &choice->candidates[core->index];
+    uint8_t address[ADDRESS_MAX];
+    size_t n = sizeof address;
+
+    *c = (struct wf_route_candidate){.transport = core->config->name,
+                                     .ep = core->index,
+                                     .caps = core->attr.caps,
+                                     .cost = core->attr.cost};
+    if (core->down)
+        c->why_not = unreachable_reason(loc, core);
+    else if (wf_card_address(loc, core, address, &n) != 0)
+        c->why_not = "the peer has no address for it";
+    else if (core->ops->reach(core->ep, address, n, &c->cost) != WEFT_OK)
+        c->why_not = unreachable_reason(loc, core);
+    else
+        c->reaches = true;
+    wf_config_cost(loc->wf->config, core->config, &c->cost);
+    wf_nets_add(core, core->address, core->address_len, choice->from_net,
+                sizeof choice->from_net);
+    if (n < sizeof address)
+        wf_nets_add(core, address, n, choice->to_net, sizeof choice->to_net);
+}
+
+static int no_route(const struct weft_loc *loc,
+                    const struct wf_route_candidate *c, int n,
+                    const char *section)
+{
+    char text[400];
+    size_t used = 0;
+
+    text[0] = 0;
+    for (int i = 0; i < n && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s: %s",
+                                 i ? "; " : "", c[i].transport,
+                                 c[i].reaches ? "not allowed by this route"
+                                              : c[i].why_not);
+    wf_error(MPI_ERR_OTHER,
+             "%s: no transport reaches rank %u (%s) from rank %u (%s): %s",
+             section, loc->id, loc->host, loc->wf->rank, loc->wf->host, text);
+    return WEFT_EUNREACH;
+}
+
+static int choose(struct weft_loc *loc, struct choice *c, uint64_t size,
+                  const char **section)
+{
+    return wf_route_choose(loc->wf->config, &c->from, &c->to, size,
+                           c->candidates, c->n, c->order, section);
+}
+
+/* Lane number `lane` for payloads from `size` on. */
+static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
+{
+    struct wf_instance *wf = loc->wf;
+    const char *section = "route 'default' (built in)";
+    int found = choose(loc, c, size, &section), r = WEFT_EUNREACH;
+
+    for (int i = 0; i < found; i++) {
+        struct weft_core *core = &wf->eps[c->candidates[c->order[i]].ep];
+        if (loc->lanes && loc->lane[loc->lanes - 1].core == core)
+            return 0; /* the lane before carries these sizes too */
+        r = wf_location_attach(loc, core);
+        if (r != 0)
+            continue;
+        wf_log(wf, WF_LOG_DEBUG, "process %u: %s through '%s' (%s)", loc->id,
+               size ? "bulk payload" : "messages", core->config->name, section);
+        lane_init(&loc->lane[loc->lanes++], core, loc->peers[core->index],
+                  size, wf->options);
+        return 0;
+    }
+    if (!found)
+        return no_route(loc, c->candidates, c->n, section);
+    wf_error(MPI_ERR_OTHER, "%s: rank %u (%s) could not be added (error %d)",
+             section, loc->id, loc->host, r);
+    return r;
+}
+
+/* Sections that begin at a size get a lane of their own; if they forbid the
+ * pair, the order lane carries everything. */
+static void add_bulk_lanes(struct weft_loc *loc, struct choice *c)
+{
+    uint64_t sizes[WF_LANES - 1];
+    int n = wf_route_size_splits(loc->wf->config, &c->from, &c->to, sizes,
+                                 WF_LANES - 1);
+
+    for (int i = 0; i < n; i++)
+        add_lane(loc, c, sizes[i]);
+}
+
+static int connect_self(struct weft_loc *loc)
+{
+    struct weft_core *core = &loc->wf->eps[0]; /* endpoints_open: self first */
+    int r = wf_location_attach(loc, core);
+
+    if (r != 0)
+        return r;
+    lane_init(&loc->lane[0], core, loc->peers[0], 0, loc->wf->options);
+    loc->lanes = 1;
+    return 0;
+}
+
+int wf_location_connect(struct weft_loc *loc)
+{
+    struct wf_instance *wf = loc->wf;
+    struct choice c = {.n = wf->ep_count};
+    int r = wf_card_fetch(loc);
+
+    if (r != 0)
+        return r;
+    if (loc->id == wf->rank)
+        return connect_self(loc);
+    c.from = (struct wf_route_end){wf->rank, wf->host, c.from_net, wf->node};
+    c.to = (struct wf_route_end){loc->id, loc->host, c.to_net, loc->node};
+    for (int i = 0; i < wf->ep_count; i++)
+        judge(loc, &wf->eps[i], &c);
+    r = add_lane(loc, &c, 0);
+    if (r == 0)
+        add_bulk_lanes(loc, &c);
+    return r;
+}
+
+static void free_location(struct weft_loc *loc)
+{
+    free(loc->host);
+    free(loc->card);
+    free(loc->down_reason);
+    free(loc);
+}
+
+void wf_locations_free(struct wf_instance *wf)
+{
+    for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++)
+        if (wf->locs[i])
+            free_location(wf->locs[i]);
+    free(wf->locs);
+    wf->locs = NULL;
+}

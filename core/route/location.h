@@ -1,0 +1,81 @@
+/* Locations: one flyweight per remote process, made when it is first needed.
+ *
+ * Only the pointer table exists for a process never talked to. A Location's
+ * card (node, host, one address per endpoint) comes from the bootstrap.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_LOCATION_H
+#define WF_LOCATION_H
+
+#include "adi/endpoint.h"
+#include "route/route.h"
+
+enum {
+    WF_LANES = 4,     /* lane 0 keeps order; the others carry bulk payload */
+    WF_LANE_ORDER = 0
+};
+
+struct wf_tx;
+
+/* A channel to one peer through one endpoint, with the core's own FIFO of
+ * containers that the plugin would not take yet (plugins never queue). */
+struct wf_lane {
+    struct weft_core *core;
+    weft_peer *peer;
+    uint64_t from_size; /* payloads of at least this many bytes use it */
+    uint32_t seq;       /* of the last header sent */
+    bool blocked;       /* WEFT_EAGAIN was answered; wait for tx_ready */
+    struct wf_tx *fifo_head, **fifo_tail; /* protocol/message.c */
+    /* hot copies of core->ops and core->attr */
+    int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t);
+    uint32_t max_short, max_eager;
+};
+
+struct weft_loc {
+    struct wf_instance *wf;
+    uint32_t id;
+    uint8_t lanes;   /* in use; 0: not connected yet */
+    bool failed;     /* the process is gone: operations fail at once */
+    uint64_t node;
+    char *host;
+    void *card;      /* raw card, as published */
+    size_t card_len;
+    weft_peer *peers[WF_EPS_MAX]; /* through each endpoint, or NULL */
+    struct wf_lane lane[WF_LANES];
+    uint32_t stalled; /* endpoints told to stop reading: out of memory */
+    /* flow control of eager data: protocol/credit.c */
+    int64_t credit;        /* bytes I may still send eagerly */
+    uint64_t owed;         /* bytes of theirs consumed and not yet returned */
+    char *down_reason;
+};
+
+/* The Location of a process, made on first use; NULL: out of memory. */
+struct weft_loc *wf_location(struct wf_instance *, uint32_t id);
+/* Choose routes and add the peer to their endpoints. 0 or WEFT_EUNREACH (the
+ * record of wf_error names every rejected transport). */
+int wf_location_connect(struct weft_loc *);
+/* Make the Location reachable through this endpoint for a peer that calls us
+ * before we ever called it: plugins ask through weft_host.locate. */
+int wf_location_attach(struct weft_loc *, struct weft_core *);
+bool wf_location_uses(const struct weft_loc *, const struct weft_core *);
+/* This process's card, published under "weft.card.<id>". */
+int wf_card_publish(struct wf_instance *);
+/* Fetch and check the card: fills node and host. 0 or WEFT_E*, with the cause
+ * recorded by wf_error. Without a card (static bootstrap) the addresses of
+ * mpi.ini are used. */
+int wf_card_fetch(struct weft_loc *);
+/* The peer's address for an endpoint, in the plugin's form, from its card or
+ * from mpi.ini: WEFT_EUNREACH when there is none. */
+int wf_card_address(struct weft_loc *, const struct weft_core *, void *buf,
+                    size_t *len);
+/* Append what the endpoint's address blob prints, without ports, to the comma
+ * separated list in out (nets.c). */
+void wf_nets_add(const struct weft_core *, const void *address, size_t len,
+                 char *out, size_t n);
+/* The node id that stands for a host named in mpi.ini, when there are no
+ * cards. */
+uint64_t wf_card_host_node(const char *host);
+void wf_locations_free(struct wf_instance *);
+
+#endif

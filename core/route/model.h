@@ -1,0 +1,173 @@
+/* Inside of struct wf_config: what the files of core/route (and weft-info)
+ * share. Everybody else sees config.h.
+ *
+ *   text --ini.c--> sections and settings   (sections.c)
+ *        --override.c--> WEFT_SET, WEFT_LOG, WEFT_ROUTE
+ *        --options.c--> struct wf_core_options, transports
+ *        --hosts.c--> [host], [rank]        --routes.c--> [route]
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_MODEL_H
+#define WF_MODEL_H
+
+#include "route/arena.h"
+#include "route/config.h"
+#include "route/problem.h"
+#include "route/select.h"
+#include "route/words.h"
+
+enum wf_section_kind {
+    WF_SECTION_CORE,
+    WF_SECTION_TRANSPORT,
+    WF_SECTION_ROUTE,
+    WF_SECTION_HOST,
+    WF_SECTION_RANK,
+    WF_SECTION_KINDS
+};
+extern const char *const wf_section_words[WF_SECTION_KINDS];
+
+struct wf_setting {
+    const char *key;
+    char *value;
+    struct wf_place at, value_at;
+    const char *where; /* of `at`, as text */
+    struct wf_setting *next;
+};
+
+struct wf_section {
+    enum wf_section_kind kind;
+    const char *name;
+    struct wf_place at;
+    struct wf_setting *settings;
+    int setting_count;
+    struct wf_section *next;
+};
+
+enum wf_route_use { WF_USE_LIST, WF_USE_AUTO, WF_USE_NONE };
+enum wf_route_policy { WF_POLICY_ORDER, WF_POLICY_COST };
+
+/* One [route] section, ready to be asked. */
+struct wf_route_rule {
+    const char *label; /* "route 'net' (mpi.ini:14)" */
+    const char *where; /* of use=: "mpi.ini:16" */
+    struct wf_select from, to;
+    uint64_t size_lo, size_hi;
+    enum wf_route_use use;
+    int policy;
+    const char **list; /* transports of use= */
+    int list_count;
+};
+
+/* One host name after range expansion. */
+struct wf_host_entry {
+    const char *name;
+    const struct wf_section *section; /* NULL: only named by a [rank] */
+    uint32_t index, count; /* which of the names in the section's pattern */
+    uint32_t ranks;        /* of the job that run there */
+};
+
+/* One rank that a [rank] section covers; name is NULL for the others. */
+struct wf_rank_entry {
+    const char *host;
+    const struct wf_section *section;
+    struct wf_host_entry *entry;
+    uint32_t index, count; /* which of the section's ranks */
+    uint32_t local_index;  /* among the ranks of the same host */
+    const char **address;  /* [transport_count], NULL: none given */
+    const char **address_where;
+};
+
+struct wf_config {
+    struct wf_arena arena;
+    struct wf_problems problems;
+    const char *source; /* the file read, or "built in" */
+    int includes;       /* depth of include= while reading */
+    struct wf_section *sections, **sections_tail;
+    int section_count;
+    struct wf_section *current; /* while reading; NULL: skip its settings */
+
+    struct wf_core_options core;
+    struct wf_transport_config *transports;
+    struct wf_section **transport_sections;         /* same order; never NULL */
+    struct wf_transport_options *transport_options; /* same order */
+    int transport_count;
+    struct wf_route_rule *routes;
+    int route_count;
+    struct wf_host_entry *hosts;
+    size_t host_count, host_room, hosts_described;
+    uint32_t *host_index, host_mask; /* hash of names: hosts.c */
+    struct wf_rank_entry *ranks;
+    uint32_t rank_count;
+
+    const char *warnings[32];
+    int warning_count;
+};
+
+/* "mpi.ini:12", or "WEFT_SET". */
+const char *wf_place_text(struct wf_config *, const struct wf_place *);
+
+/* sections.c */
+void wf_sections_read(struct wf_config *, const char *file, const char *text,
+                      size_t n);
+struct wf_section *wf_section_find(const struct wf_config *,
+                                   enum wf_section_kind, const char *name);
+struct wf_section *wf_section_add(struct wf_config *, enum wf_section_kind,
+                                  const char *name, const struct wf_place *);
+struct wf_setting *wf_setting_find(const struct wf_section *, const char *key);
+/* Add, or replace the value and the place of, a setting. */
+void wf_setting_put(struct wf_config *, struct wf_section *, const char *key,
+                    const char *value, const struct wf_place *);
+/* -1: no such kind. */
+int wf_section_kind(const char *word);
+
+/* search.c */
+/* Read a whole file (at most 1 MB); NULL with errno. Free with free(). */
+char *wf_file_read(const char *path, size_t *n);
+/* Read this file, which must exist. */
+void wf_search_file(struct wf_config *, const char *path);
+/* Find the configuration and read it into sections. */
+void wf_search_read(struct wf_config *);
+
+/* override.c: the environment's settings, once the file is read. */
+void wf_override_apply(struct wf_config *);
+void wf_override_hint(struct wf_config *);
+/* Settings separated by ; newline or blank, as in WEFT_SET. */
+void wf_override_settings(struct wf_config *, const char *origin,
+                          const char *text);
+
+/* options.c */
+extern const weft_option wf_core_table[], wf_transport_table[],
+    wf_route_table[];
+/* Defaults, then settings, into cfg; problems to problems. */
+void wf_options_fill(const struct wf_section *, const weft_option *table,
+                     void *cfg, struct wf_problems *problems);
+void wf_options_unknown(const struct wf_section *,
+                        const weft_option *const *tables, int n,
+                        const char *owner, struct wf_problems *problems);
+void wf_core_build(struct wf_config *);
+/* transports.c: self, shm, tcp if the file names none; self always. */
+void wf_transports_imply(struct wf_config *);
+bool wf_transport_in_tree(const char *name);
+void wf_transports_build(struct wf_config *);
+/* The instance a route may name: defined, or implicitly a built-in one;
+ * adds the latter. NULL: unknown (reported). */
+const struct wf_transport_config *wf_transport_named(struct wf_config *,
+                                                     const char *name,
+                                                     const struct wf_place *,
+                                                     const char *who);
+
+/* route.c */
+/* The rule that decides; never NULL. */
+const struct wf_route_rule *
+wf_route_rule(const struct wf_config *, const struct wf_route_end *from,
+              const struct wf_route_end *to, uint64_t size,
+              const struct wf_route_candidate *candidates, int n);
+/* hosts.c */
+void wf_hosts_build(struct wf_config *);
+/* routes.c */
+void wf_routes_build(struct wf_config *);
+/* The list of WEFT_ROUTE in place of every [route] section. */
+void wf_routes_force(struct wf_config *, const char *list);
+
+#endif

@@ -1,0 +1,32 @@
+/* Problems found in a configuration: collected first, printed together.
+ *
+ * A person who repairs a file wants every mistake at once and in the order of
+ * the lines, whichever pass found them.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_PROBLEM_H
+#define WF_PROBLEM_H
+
+#include <stdio.h>
+
+/* Where something stands. line 0: not in a file ("WEFT_SET", "built in"). */
+struct wf_place {
+    const char *file;
+    int line, col;
+};
+
+struct wf_problem;
+
+struct wf_problems {
+    struct wf_problem *list;
+    int count;
+};
+
+void wf_problem_add(struct wf_problems *, const struct wf_place *,
+                    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Print all, sorted by place, to out (may be NULL); forget them; returns how
+ * many there were. */
+int wf_problems_flush(struct wf_problems *, FILE *out);
+
+#endif

@@ -1,0 +1,176 @@
+/* Choosing endpoints for a pair and a size: the rules in order, the first that
+ * matches decides. Runs when a pair connects, never per message.
+ *
+ * A process reaches itself through self even where no rule lists it: a route
+ * list is about the ways to others, and a program that sends to itself must
+ * not depend on it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+
+#include "route/model.h"
+
+/* Where automatic choice turns from shortest time to highest throughput. */
+enum { BULK_FROM = 64 * 1024, SMALL_SIZE = 8, BULK_SIZE = 1 << 20 };
+
+struct choice {
+    const struct wf_route_candidate *candidates;
+    int *order, count;
+    uint64_t size;
+};
+
+static bool rule_matches_pair(const struct wf_route_rule *rule,
+                              const struct wf_route_end *from,
+                              const struct wf_route_end *to,
+                              const struct wf_route_candidate *candidates,
+                              int n)
+{
+    return wf_select_match(&rule->from, from, to, candidates, n) &&
+           wf_select_match(&rule->to, to, from, candidates, n);
+}
+
+const struct wf_route_rule *
+wf_route_rule(const struct wf_config *c, const struct wf_route_end *from,
+              const struct wf_route_end *to, uint64_t size,
+              const struct wf_route_candidate *candidates, int n)
+{
+    const struct wf_route_rule *rule = c->routes;
+    for (int i = 0; i + 1 < c->route_count; i++, rule++) {
+        if (size >= rule->size_lo && size <= rule->size_hi &&
+            rule_matches_pair(rule, from, to, candidates, n))
+            break;
+    }
+    return rule; /* the last one matches everything */
+}
+
+/* No later rule is ever asked. */
+static bool matches_everything(const struct wf_route_rule *rule)
+{
+    return rule->from.term_count == 0 && rule->to.term_count == 0 &&
+           rule->size_lo == 0 && rule->size_hi == UINT64_MAX;
+}
+
+bool wf_route_may_use(const struct wf_config *c, const char *transport)
+{
+    for (int i = 0; i < c->route_count; i++) {
+        const struct wf_route_rule *rule = &c->routes[i];
+        if (rule->use == WF_USE_AUTO)
+            return true;
+        for (int k = 0; rule->use == WF_USE_LIST && k < rule->list_count; k++)
+            if (strcmp(rule->list[k], transport) == 0)
+                return true;
+        if (matches_everything(rule))
+            return false;
+    }
+    return false;
+}
+
+static bool chosen(const struct choice *choice, int i)
+{
+    for (int k = 0; k < choice->count; k++) {
+        if (choice->order[k] == i)
+            return true;
+    }
+    return false;
+}
+
+static void choose_append(struct choice *choice, int i)
+{
+    if (choice->candidates[i].reaches && !chosen(choice, i))
+        choice->order[choice->count++] = i;
+}
+
+static double class_cost(const struct choice *choice, int i)
+{
+    return wf_cost_ns(&choice->candidates[i].cost,
+                      choice->size < BULK_FROM ? SMALL_SIZE : BULK_SIZE);
+}
+
+/* Stable, so that equal costs keep the order of the file. */
+static void choose_sort(struct choice *choice)
+{
+    for (int k = 1; k < choice->count; k++) {
+        int moving = choice->order[k], at = k;
+        while (at > 0 && class_cost(choice, moving) <
+                             class_cost(choice, choice->order[at - 1])) {
+            choice->order[at] = choice->order[at - 1];
+            at--;
+        }
+        choice->order[at] = moving;
+    }
+}
+
+static void choose_by_rule(struct choice *choice,
+                           const struct wf_route_rule *rule, int n)
+{
+    if (rule->use == WF_USE_AUTO) {
+        for (int i = 0; i < n; i++)
+            choose_append(choice, i);
+    }
+    for (int k = 0; rule->use == WF_USE_LIST && k < rule->list_count; k++) {
+        for (int i = 0; i < n; i++) {
+            if (wf_name_equal(choice->candidates[i].transport, rule->list[k]))
+                choose_append(choice, i);
+        }
+    }
+    if (rule->use == WF_USE_AUTO || rule->policy == WF_POLICY_COST)
+        choose_sort(choice);
+}
+
+int wf_route_choose(const struct wf_config *c, const struct wf_route_end *from,
+                    const struct wf_route_end *to, uint64_t size,
+                    const struct wf_route_candidate *candidates, int n,
+                    int *order, const char **section)
+{
+    struct choice choice = {candidates, order, 0, size};
+    const struct wf_route_rule *rule =
+        wf_route_rule(c, from, to, size, candidates, n);
+    choose_by_rule(&choice, rule, n);
+    for (int i = 0; from->rank == to->rank && i < n; i++) {
+        if (candidates[i].caps & WEFT_CAP_SELF)
+            choose_append(&choice, i);
+    }
+    if (section != NULL)
+        *section = rule->label;
+    return choice.count;
+}
+
+static int split_insert(uint64_t *sizes, int count, int max, uint64_t size)
+{
+    int at = count;
+    if (size == 0 || size == UINT64_MAX)
+        return count;
+    for (int i = 0; i < count; i++) {
+        if (sizes[i] == size)
+            return count;
+    }
+    if (count == max)
+        return count;
+    for (; at > 0 && sizes[at - 1] > size; at--)
+        sizes[at] = sizes[at - 1];
+    sizes[at] = size;
+    return count + 1;
+}
+
+int wf_route_size_splits(const struct wf_config *c,
+                         const struct wf_route_end *from,
+                         const struct wf_route_end *to, uint64_t *sizes,
+                         int max)
+{
+    int count = 0;
+    for (int i = 0; i < c->route_count; i++) {
+        const struct wf_route_rule *rule = &c->routes[i];
+        bool last = i + 1 == c->route_count;
+        if (!last && !rule_matches_pair(rule, from, to, NULL, 0))
+            continue;
+        count = split_insert(sizes, count, max, rule->size_lo);
+        if (rule->size_hi != UINT64_MAX)
+            count = split_insert(sizes, count, max, rule->size_hi + 1);
+        if (rule->use == WF_USE_AUTO || rule->policy == WF_POLICY_COST)
+            count = split_insert(sizes, count, max, BULK_FROM);
+        if (rule->size_lo == 0 && rule->size_hi == UINT64_MAX)
+            break; /* later sections decide nothing for this pair */
+    }
+    return count;
+}

@@ -1,0 +1,142 @@
+/* [route] sections into rules that can be asked.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "route/model.h"
+#include "route/options.h"
+#include "route/value.h"
+
+static void select_take(struct wf_config *c, const struct wf_section *s,
+                        const char *key, const char *text,
+                        struct wf_select *select)
+{
+    const struct wf_setting *v = wf_setting_find(s, key);
+    char why[512];
+    if (!wf_select_parse(&c->arena, text, select, why, sizeof why))
+        wf_problem_add(&c->problems, v != NULL ? &v->value_at : &s->at,
+                       "%s: %s", key, why);
+}
+
+static void size_take(struct wf_config *c, const struct wf_section *s,
+                      const char *text, struct wf_route_rule *rule)
+{
+    if (!wf_value_size_range(text, &rule->size_lo, &rule->size_hi))
+        wf_problem_add(&c->problems, &wf_setting_find(s, "size")->value_at,
+                       "size: '%s' is no range of sizes as in 256K-, -4K or "
+                       "4K-1M",
+                       text);
+}
+
+static bool list_has(const struct wf_route_rule *rule, const char *name)
+{
+    for (int i = 0; i < rule->list_count; i++) {
+        if (wf_name_equal(rule->list[i], name))
+            return true;
+    }
+    return false;
+}
+
+/* One name of a use= list; words with a meaning of their own stand alone. */
+static void use_add(struct wf_config *c, struct wf_route_rule *rule,
+                    const char *name, const struct wf_place *at,
+                    const char *who)
+{
+    if (strcmp(name, "auto") == 0 || strcmp(name, "none") == 0) {
+        wf_problem_add(&c->problems, at,
+                       "%s'%s' stands alone, not in a list of transports", who,
+                       name);
+        return;
+    }
+    const struct wf_transport_config *t = wf_transport_named(c, name, at, who);
+    if (t == NULL)
+        return;
+    if (list_has(rule, t->name))
+        wf_problem_add(&c->problems, at, "%stransport '%s' stands twice", who,
+                       name);
+    else if (t->enable == 0)
+        wf_problem_add(&c->problems, at,
+                       "%stransport '%s' has enable = no (%s)", who, name,
+                       t->where);
+    else
+        rule->list[rule->list_count++] = t->name;
+}
+
+/* text: names between commas, as wf_value_list leaves them. */
+static void use_take(struct wf_config *c, struct wf_route_rule *rule,
+                     const char *text, const struct wf_place *at,
+                     const char *who)
+{
+    rule->use = strcmp(text, "auto") == 0   ? WF_USE_AUTO
+                : strcmp(text, "none") == 0 ? WF_USE_NONE
+                                            : WF_USE_LIST;
+    if (rule->use != WF_USE_LIST)
+        return;
+    size_t most = 1;
+    for (const char *p = text; *p != '\0'; p++)
+        most += *p == ',';
+    rule->list = wf_arena_alloc(&c->arena, most * sizeof *rule->list);
+    if (rule->list == NULL)
+        return;
+    if (*text == '\0')
+        wf_problem_add(&c->problems, at,
+                       "%suse: empty; name transports, or write auto or none",
+                       who);
+    while (*text != '\0') {
+        size_t n = strcspn(text, ",");
+        use_add(c, rule, wf_arena_copy(&c->arena, text, n), at, who);
+        text += n + (text[n] != '\0');
+    }
+}
+
+static void rule_build(struct wf_config *c, const struct wf_section *s,
+                       struct wf_route_rule *rule)
+{
+    const weft_option *const tables[] = {wf_route_table};
+    struct wf_route_options o = {0};
+    wf_options_unknown(s, tables, 1, "", &c->problems);
+    wf_options_fill(s, wf_route_table, &o, &c->problems);
+    const struct wf_setting *use = wf_setting_find(s, "use");
+    const char *who = wf_arena_format(&c->arena, "route '%s': ", s->name);
+    rule->label = wf_arena_format(&c->arena, "route '%s' (%s)", s->name,
+                                  wf_place_text(c, &s->at));
+    rule->where = wf_place_text(c, use != NULL ? &use->at : &s->at);
+    rule->policy = o.policy;
+    select_take(c, s, "from", o.from, &rule->from);
+    select_take(c, s, "to", o.to, &rule->to);
+    size_take(c, s, o.size, rule);
+    use_take(c, rule, o.use, use != NULL ? &use->value_at : &s->at, who);
+}
+
+void wf_routes_build(struct wf_config *c)
+{
+    size_t n = 1; /* the implicit last one */
+    for (const struct wf_section *s = c->sections; s != NULL; s = s->next)
+        n += s->kind == WF_SECTION_ROUTE;
+    c->routes = wf_arena_alloc(&c->arena, n * sizeof *c->routes);
+    if (c->routes == NULL)
+        return;
+    for (const struct wf_section *s = c->sections; s != NULL; s = s->next) {
+        if (s->kind == WF_SECTION_ROUTE)
+            rule_build(c, s, &c->routes[c->route_count++]);
+    }
+    struct wf_route_rule *last = &c->routes[c->route_count++];
+    last->label = "route 'default' (built in)";
+    last->where = "built in";
+    last->size_hi = UINT64_MAX;
+    last->use = WF_USE_AUTO;
+}
+
+void wf_routes_force(struct wf_config *c, const char *list)
+{
+    static const struct wf_place at = {"WEFT_ROUTE", 0, 0};
+    char *text = wf_arena_copy(&c->arena, list, strlen(list));
+    struct wf_route_rule *rule = wf_arena_alloc(&c->arena, sizeof *rule);
+    if (rule == NULL)
+        return;
+    wf_value_list(text);
+    rule->label = "WEFT_ROUTE";
+    rule->where = "WEFT_ROUTE";
+    rule->size_hi = UINT64_MAX;
+    use_take(c, rule, text, &at, "");
+    c->routes = rule;
+    c->route_count = 1;
+}

@@ -1,0 +1,108 @@
+/* Near misses in names: see words.h.
+ *
+ * The distance counts inserted, deleted, changed and swapped neighbouring
+ * letters (optimal string alignment): what fingers do.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "route/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WORD_MAX = 31 };
+
+void wf_words_add(struct wf_words *words, const char *word)
+{
+    enum { CAPACITY = sizeof words->word / sizeof words->word[0] };
+    if (words->count < CAPACITY)
+        words->word[words->count++] = word;
+}
+
+static char plain(char c)
+{
+    return c == '-' ? '_' : c;
+}
+
+bool wf_name_equal(const char *a, const char *b)
+{
+    while (*a != '\0' && plain(*a) == plain(*b)) {
+        a++;
+        b++;
+    }
+    return plain(*a) == plain(*b);
+}
+
+static int least(int a, int b, int c)
+{
+    int m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+static int word_distance(const char *a, const char *b)
+{
+    int d[WORD_MAX + 1][WORD_MAX + 1];
+    int n = (int)strlen(a), m = (int)strlen(b);
+    if (n > WORD_MAX || m > WORD_MAX)
+        return WORD_MAX;
+    for (int i = 0; i <= n; i++)
+        d[i][0] = i;
+    for (int j = 0; j <= m; j++)
+        d[0][j] = j;
+    for (int i = 1; i <= n; i++) {
+        for (int j = 1; j <= m; j++) {
+            int change = plain(a[i - 1]) != plain(b[j - 1]);
+            d[i][j] = least(d[i - 1][j] + 1, d[i][j - 1] + 1,
+                            d[i - 1][j - 1] + change);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+                a[i - 2] == b[j - 1] && d[i][j] > d[i - 2][j - 2] + 1)
+                d[i][j] = d[i - 2][j - 2] + 1;
+        }
+    }
+    return d[n][m];
+}
+
+const char *wf_words_nearest(const struct wf_words *words, const char *word)
+{
+    const char *nearest = NULL;
+    size_t length = strlen(word);
+    int limit = length < 3 ? 1 : (int)(length / 3) + 1;
+    int best = limit + 1;
+    for (int i = 0; i < words->count; i++) {
+        int d = word_distance(word, words->word[i]);
+        /* a word none of whose letters remain is no suggestion */
+        if (d < best && d < (int)strlen(words->word[i])) {
+            best = d;
+            nearest = words->word[i];
+        }
+    }
+    return nearest;
+}
+
+const char *wf_words_list(const struct wf_words *words, const char *between,
+                          char *buf, size_t n)
+{
+    size_t used = 0;
+    buf[0] = '\0';
+    for (int i = 0; i < words->count && used < n; i++)
+        used += (size_t)snprintf(buf + used, n - used, "%s%s",
+                                 i > 0 ? between : "", words->word[i]);
+    return buf;
+}
+
+const char *wf_words_hint(const struct wf_words *words, const char *word,
+                          char *buf, size_t n)
+{
+    const char *nearest = wf_words_nearest(words, word);
+    int used = 0;
+    buf[0] = '\0';
+    if (nearest != NULL)
+        used = snprintf(buf, n, "; did you mean '%s'?", nearest);
+    if (used >= 0 && (size_t)used < n && words->count > 0) {
+        used += snprintf(buf + used, n - (size_t)used,
+                         "%s known: ", nearest != NULL ? "" : ";");
+        if ((size_t)used < n)
+            wf_words_list(words, " ", buf + used, n - (size_t)used);
+    }
+    return buf;
+}

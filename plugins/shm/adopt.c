@@ -1,0 +1,250 @@
+/* From the proof of identity to the rings.
+ *
+ *   listener: who is it?  unknown      host->locate makes the peer
+ *             my own call is out       the lower loc_id's call survives
+ *             connected already        it must notice the old end first: LATER
+ *             then                     make the segment, SETUP, wait for READY
+ *
+ * A descriptor that arrives is believed only when it is sealed memory of the
+ * right size, so that nothing a peer does later can fault us.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "shm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { CROSSED_PATIENCE_MS = 1000 };
+
+#define MS 1000000ull
+
+/* Tell a caller why not; the connection ends. */
+void wf_shm_refuse(struct shm_conn *c, uint32_t code, const char *why)
+{
+    unsigned char body[SHM_BODY];
+    size_t n = strlen(why);
+    if (n > sizeof body - 4)
+        n = sizeof body - 4;
+    memcpy(body, &code, 4);
+    memcpy(body + 4, why, n);
+    wf_shm_message_send(c->watch.fd, SHM_REFUSE, body, 4 + n, NULL, 0);
+    wf_shm_hang_up(c);
+}
+
+bool wf_shm_on_refuse(struct shm_conn *c, const struct shm_message *m)
+{
+    weft_peer *p = c->peer;
+    uint32_t code = SHM_NEVER;
+    if (m->len >= 4)
+        memcpy(&code, m->body, 4);
+    wf_shm_hang_up(c);
+    if (code == SHM_CROSSED)
+        wf_shm_retry(p, CROSSED_PATIENCE_MS * MS);
+    else if (code == SHM_LATER)
+        wf_shm_retry(p, 0);
+    else
+        wf_shm_fault(p, WEFT_ELINK,
+                     "process %u (pid %u) refused the call: %.*s", p->loc_id,
+                     p->address.pid, m->len > 4 ? m->len - 4 : 0,
+                     (const char *)m->body + 4);
+    return false;
+}
+
+/* ---- bells ------------------------------------------------------------- */
+
+static uint32_t byte_for(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    for (uint32_t i = 0; i < SHM_RANG; i++) {
+        if (ep->byte_owner[i])
+            continue;
+        ep->byte_owner[i] = p;
+        if (i >= ep->byte_top)
+            ep->byte_top = i + 1;
+        return i;
+    }
+    return SHM_RANG;
+}
+
+static int send_setup(weft_peer *p, int fd, unsigned type)
+{
+    weft_ep *ep = p->ep;
+    struct shm_setup setup = {.geometry = p->geometry,
+                              .byte = p->its_byte,
+                              .flags = ep->barrier ? SHM_BARRIER : 0};
+    int fds[SHM_FDS] = {ep->page_memory, ep->bell.fd, p->memory};
+    return wf_shm_message_send(fd, type, &setup, sizeof setup, fds,
+                               type == SHM_SETUP ? 3 : 2);
+}
+
+/* Page and bell of the other side; takes the descriptors over. */
+static const char *take_bell(weft_peer *p, const struct shm_setup *setup,
+                             int *fds)
+{
+    if (fds[0] < 0 || fds[1] < 0 || !wf_shm_memory_ok(fds[0], SHM_PAGE))
+        return "sent no usable bell page";
+    p->page = wf_shm_map(fds[0], SHM_PAGE);
+    if (!p->page)
+        return "sent a bell page that cannot be mapped";
+    p->bell = fds[1];
+    fds[1] = -1;
+    p->out.page = p->page;
+    p->my_byte = setup->byte;
+    p->rung = 0;
+    /* Both must take part: it sleeps with membarrier, I am in its reach. */
+    p->out.fence = !((setup->flags & SHM_BARRIER) && p->ep->registered);
+    return NULL;
+}
+
+static bool read_setup(const struct shm_message *m, struct shm_setup *setup)
+{
+    if (m->len != sizeof *setup)
+        return false;
+    memcpy(setup, m->body, sizeof *setup);
+    return true;
+}
+
+/* The connection becomes the peer's. */
+static void up(struct shm_conn *c)
+{
+    weft_peer *p = c->peer;
+    int fd = c->watch.fd;
+    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP,
+                            .data = {.ptr = &p->watch}};
+    int err = epoll_ctl(p->ep->epoll, EPOLL_CTL_MOD, fd, &e) ? errno : 0;
+    c->watch.fd = -1;
+    p->conn = NULL;
+    wf_shm_hang_up(c);
+    wf_shm_up(p, fd);
+    if (err)
+        wf_shm_fault(p, WEFT_ELINK, "cannot watch process %u: %s", p->loc_id,
+                     strerror(err));
+}
+
+static bool broken(struct shm_conn *c, const char *what)
+{
+    weft_peer *p = c->peer;
+    wf_shm_hang_up(c);
+    wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) %s", p->loc_id,
+                 p->address.pid, what);
+    return false;
+}
+
+/* Dialler: map what the listener made, answer, and go. */
+bool wf_shm_on_setup(struct shm_conn *c, const struct shm_message *m, int *fds)
+{
+    weft_peer *p = c->peer;
+    struct shm_setup setup;
+    if (!read_setup(m, &setup) || !wf_shm_geometry_ok(&setup.geometry) ||
+        !wf_shm_memory_ok(fds[2], shm_segment_bytes(&setup.geometry)))
+        return broken(c, "sent no usable segment");
+    int err = wf_shm_attach(p, fds[2], &setup.geometry, 0);
+    if (err)
+        return broken(c, "sent a segment that cannot be mapped");
+    fds[2] = -1;
+    const char *bad = take_bell(p, &setup, fds);
+    if (bad)
+        return broken(c, bad);
+    p->its_byte = byte_for(p);
+    if (send_setup(p, c->watch.fd, SHM_READY) != 0)
+        return broken(c, "closed the connection during the handshake");
+    up(c);
+    return false;
+}
+
+/* Listener: the dialler has mapped everything. */
+bool wf_shm_on_ready(struct shm_conn *c, const struct shm_message *m, int *fds)
+{
+    struct shm_setup setup;
+    if (!read_setup(m, &setup))
+        return broken(c, "sent a malformed answer");
+    const char *bad = take_bell(c->peer, &setup, fds);
+    if (bad)
+        return broken(c, bad);
+    up(c);
+    return false;
+}
+
+/* ---- the listener chooses ---------------------------------------------- */
+
+static weft_peer *caller(struct shm_conn *c)
+{
+    weft_ep *ep = c->ep;
+    weft_peer *p = wf_shm_peer_find(ep, c->loc_id);
+    if (p || c->loc_id == ep->loc_id || !ep->host->locate)
+        return p;
+    ep->host->locate(ep->core, c->loc_id);
+    return wf_shm_peer_find(ep, c->loc_id);
+}
+
+/* Make the segment and offer it. */
+static void offer(struct shm_conn *c, weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    const struct shm_geometry *g = &ep->geometry;
+    char why[128];
+    int fd = wf_shm_memory("weft-shm", shm_segment_bytes(g),
+                           shm_bulk_at(g, 0));
+    int err = fd < 0 ? -fd : wf_shm_attach(p, fd, g, 1);
+    if (err) {
+        if (fd >= 0)
+            close(fd);
+        snprintf(why, sizeof why, "cannot reserve %u bytes of shared memory "
+                                  "(memfd) for the pair: %s",
+                 shm_bulk_at(g, 0), strerror(err));
+        wf_shm_refuse(c, SHM_NEVER, why);
+        wf_shm_fault(p, WEFT_ELINK, "process %u: %s", p->loc_id, why);
+        return;
+    }
+    p->its_byte = byte_for(p);
+    c->peer = p;
+    p->conn = c;
+    p->state = SHM_CALLED;
+    if (send_setup(p, c->watch.fd, SHM_SETUP) != 0) {
+        wf_shm_hang_up(c);
+        p->state = SHM_IDLE;
+        wf_shm_quiet(p, WEFT_ELINK);
+        if (p->out.want)
+            wf_shm_retry(p, MS);
+    }
+}
+
+/* The key handshake says who calls. */
+void wf_shm_proved(struct shm_conn *c)
+{
+    weft_peer *p = caller(c);
+    if (!p) {
+        wf_shm_refuse(c, SHM_NEVER, "it has no route by shared memory to me");
+        return;
+    }
+    if (p->fault) {
+        wf_shm_refuse(c, SHM_NEVER, "the link is going down");
+        return;
+    }
+    switch (p->state) {
+    case SHM_DIALLED: /* simultaneous: the lower one's call survives */
+        if (p->ep->loc_id < p->loc_id) {
+            wf_shm_refuse(c, SHM_CROSSED, "my call stands");
+            return;
+        }
+        wf_shm_hang_up(p->conn);
+        offer(c, p);
+        return;
+    case SHM_IDLE:
+    case SHM_WAITING:
+        offer(c, p);
+        return;
+    case SHM_CALLED:
+    case SHM_UP:
+        wf_shm_refuse(c, SHM_LATER, "the old connection has not ended yet");
+        return;
+    case SHM_DOWN:
+        wf_shm_refuse(c, SHM_NEVER, "the link is down");
+        return;
+    }
+}

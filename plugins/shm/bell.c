@@ -1,0 +1,191 @@
+/* The bell: sleeping without missing anything, waking without waste.
+ *
+ *   sleeper (wf_shm_arm)                sender (shm_publish, give_back)
+ *   mode = ASLEEP | nap                 slot word, or room count
+ *   full barrier                        fence
+ *   look at every ring and room wait    load mode
+ *   nothing: sleep on the epoll fd      ASLEEP: write the eventfd, once a nap
+ *
+ * DESIGN  The sender's fence would cost a cache miss per message, because it
+ * waits until the slot has left the store buffer. So the sleeper pays for
+ * both with membarrier(2), which makes every running thread of the job pass a
+ * full barrier; senders then only hold the compiler. Where membarrier is
+ * missing, or where ranks outnumber the CPUs so that sleeping must be cheap,
+ * callers are told to fence (SETUP and READY carry the choice).
+ *
+ * The eventfd is edge triggered and never read: one epoll_wait consumes it.
+ *
+ * Beyond SHM_FEW peers the sleeper does not look at every ring in every
+ * progress call: SHM_MANY asks senders to set their byte of the page as well.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "ring.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { /* linux/membarrier.h, which old systems lack */
+    BARRIER_EXPEDITED = 1 << 1,
+    BARRIER_REGISTER = 1 << 2
+};
+
+static long membarrier(int command)
+{
+#ifdef SYS_membarrier
+    return syscall(SYS_membarrier, command, 0, 0);
+#else
+    (void)command;
+    return -1;
+#endif
+}
+
+/* Once per endpoint. crowded: more ranks than CPUs. */
+void wf_shm_bell_register(weft_ep *ep, bool crowded)
+{
+    ep->registered = membarrier(BARRIER_REGISTER) == 0;
+    ep->barrier = ep->registered && !crowded;
+}
+
+static void full_barrier(weft_ep *ep)
+{
+    shm_fence();
+    if (ep->barrier && membarrier(BARRIER_EXPEDITED) != 0) {
+        /* Cannot happen after a successful registration. If it does, this
+         * endpoint polls and never sleeps. */
+        ep->sweep = true;
+    }
+}
+
+static void set_mode(weft_ep *ep, uint32_t mode)
+{
+    ep->mode = mode;
+    atomic_store_explicit(&ep->page->mode, mode, memory_order_release);
+}
+
+/* The slow part of shm_wake: the peer sleeps, or has too many peers. */
+void wf_shm_ring(weft_peer *p, uint32_t mode)
+{
+    if (mode & SHM_MANY && p->my_byte < SHM_RANG)
+        atomic_store_explicit(&p->page->rang[p->my_byte], 1,
+                              memory_order_release);
+    if (!(mode & SHM_ASLEEP) || p->rung == mode)
+        return;
+    p->rung = mode;
+    uint64_t one = 1;
+    /* EAGAIN: the counter is full, so the bell is ringing already. */
+    ssize_t n = write(p->bell, &one, sizeof one);
+    (void)n;
+    p->ep->stats.rings++;
+}
+
+/* From now on callers set their byte; what came before is swept up. */
+void wf_shm_many(weft_ep *ep)
+{
+    if (ep->mode & SHM_MANY)
+        return;
+    set_mode(ep, ep->mode | SHM_MANY);
+    full_barrier(ep);
+    ep->sweep = true;
+}
+
+/* Has the peer published something that I may take? */
+bool wf_shm_pending(const weft_peer *p)
+{
+    const struct shm_in *in = &p->in;
+    if (in->paused || p->fault)
+        return false;
+    uint64_t word = atomic_load_explicit(&in->slots[in->head & in->mask].word,
+                                         memory_order_acquire);
+    return (word >> 61) == shm_lap(in->head, in->shift);
+}
+
+int wf_shm_event(weft_ep *ep, weft_event *event)
+{
+    event->fd = ep->epoll;
+    event->word = NULL;
+    return WEFT_OK;
+}
+
+/* Tell receivers that their room counts matter to me now. */
+static void be_hungry(weft_ep *ep)
+{
+    for (uint32_t i = 0; i < ep->busy_n; i++) {
+        struct shm_out *out = &ep->busy[i]->out;
+        if (ep->busy[i]->state != SHM_UP || out->hungry)
+            continue;
+        out->hungry = true;
+        atomic_store_explicit(&out->line->hungry, 1, memory_order_relaxed);
+    }
+}
+
+/* Is there something for progress to do about a busy peer? */
+static bool busy_can_move(weft_peer *p)
+{
+    if (p->fault)
+        return true;
+    if (p->state != SHM_UP)
+        return false;
+    if (p->in.eof)
+        return !p->in.paused;
+    return p->out.tx ? wf_shm_can_push(p) : p->out.want && wf_shm_roomy(p);
+}
+
+static bool anything(weft_ep *ep)
+{
+    if (ep->sweep)
+        return true;
+    for (uint32_t i = 0; i < ep->live_n; i++)
+        if (wf_shm_pending(ep->live[i]))
+            return true;
+    for (uint32_t i = 0; i < ep->busy_n; i++)
+        if (busy_can_move(ep->busy[i]))
+            return true;
+    return false;
+}
+
+static void until(uint64_t *deadline, uint64_t at)
+{
+    if (deadline && (*deadline == 0 || at < *deadline))
+        *deadline = at;
+}
+
+static void deadlines(weft_ep *ep, uint64_t *deadline)
+{
+    if (ep->accept_at)
+        until(deadline, ep->accept_at);
+    for (uint32_t i = 0; i < ep->busy_n; i++)
+        if (ep->busy[i]->state == SHM_WAITING)
+            until(deadline, ep->busy[i]->retry_at);
+}
+
+/* OK: whatever happens from here on makes the epoll descriptor readable. */
+int wf_shm_arm(weft_ep *ep, weft_event *event, uint64_t *deadline_ns)
+{
+    if (event)
+        wf_shm_event(ep, event);
+    if (!ep->armed) {
+        be_hungry(ep);
+        set_mode(ep, (ep->mode | SHM_ASLEEP) + SHM_NAP);
+        full_barrier(ep);
+        ep->armed = true;
+    }
+    if (anything(ep)) {
+        ep->armed = false;
+        set_mode(ep, ep->mode & ~SHM_ASLEEP);
+        return WEFT_EAGAIN;
+    }
+    deadlines(ep, deadline_ns);
+    ep->stats.naps++;
+    return WEFT_OK;
+}
+
+/* The first progress after a sleep: no more bells, and look at the sockets,
+ * which also takes back the bell that rang. */
+void wf_shm_disarm(weft_ep *ep)
+{
+    ep->armed = false;
+    set_mode(ep, ep->mode & ~SHM_ASLEEP);
+    ep->attend = true;
+}

@@ -1,0 +1,426 @@
+/* Calls, in both directions, up to the proof of identity.
+ *
+ *   dialler                          listener
+ *   connect, HELLO secret + step 1 -> accept: same user? secret mine?
+ *                                 <- AUTH step 2
+ *   AUTH step 3                   -> proved: adopt.c goes on
+ *                                 <- SETUP segment, page, bell   or REFUSE
+ *   READY page, bell              ->
+ *
+ *   - Nothing waits: a full backlog is dialled again after a while.
+ *   - A listener that died refuses the call, and the link goes down.
+ *   - There is no time limit: a process that computes answers when it next
+ *     enters MPI; one that dies closes its sockets.
+ *   - Out of descriptors: stop listening for a moment instead of spinning.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "shm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+    ACCEPT_PAUSE_MS = 50,
+    RETRY_FIRST_MS = 1,
+    RETRY_MOST_MS = 64,
+    CONNS_MOST = 1024 /* in the making; further callers stay in the backlog */
+};
+
+#define MS 1000000ull
+
+/* The abstract name: no file, gone with the last descriptor. */
+static socklen_t name_of(const struct shm_address *a, struct sockaddr_un *sa)
+{
+    memset(sa, 0, sizeof *sa);
+    sa->sun_family = AF_UNIX;
+    int n = snprintf(sa->sun_path + 1, sizeof sa->sun_path - 1, "weft-shm-");
+    for (size_t i = 0; i < sizeof a->name; i++)
+        n += snprintf(sa->sun_path + 1 + n,
+                      sizeof sa->sun_path - 1 - (size_t)n, "%02x", a->name[i]);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static int watch(weft_ep *ep, struct shm_watch *w, uint32_t events)
+{
+    struct epoll_event e = {.events = events, .data = {.ptr = w}};
+    return epoll_ctl(ep->epoll, EPOLL_CTL_ADD, w->fd, &e) == 0 ? 0 : errno;
+}
+
+/* 0 or an errno. */
+int wf_shm_listen(weft_ep *ep)
+{
+    struct sockaddr_un sa;
+    socklen_t len = name_of(&ep->address, &sa);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return errno;
+    ep->listener = (struct shm_watch){SHM_LISTENER, fd};
+    if (bind(fd, (struct sockaddr *)&sa, len) != 0 || listen(fd, 4096) != 0)
+        return errno;
+    return watch(ep, &ep->listener, EPOLLIN);
+}
+
+static bool same_user(int fd)
+{
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 &&
+           peer.uid == geteuid();
+}
+
+/* ---- connections in the making ----------------------------------------- */
+
+static struct shm_conn *conn_new(weft_ep *ep, int fd, bool dialled)
+{
+    struct shm_conn *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->watch = (struct shm_watch){SHM_CONN, fd};
+    c->ep = ep;
+    c->dialled = dialled;
+    if (watch(ep, &c->watch, EPOLLIN | EPOLLRDHUP) != 0) {
+        free(c);
+        return NULL;
+    }
+    c->next = ep->conns;
+    ep->conns = c;
+    ep->conns_made++;
+    return c;
+}
+
+/* End a connection attempt; the memory goes when no event can point to it. A
+ * connection that became a peer's has given its descriptor away (-1). */
+void wf_shm_hang_up(struct shm_conn *c)
+{
+    weft_ep *ep = c->ep;
+    struct shm_conn **at = &ep->conns;
+    while (*at && *at != c)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = c->next;
+    ep->host->auth_step(ep->core, &c->auth, NULL, 0, NULL, NULL, NULL);
+    if (c->watch.fd >= 0)
+        close(c->watch.fd);
+    if (c->peer && c->peer->conn == c)
+        c->peer->conn = NULL;
+    c->watch = (struct shm_watch){SHM_DEAD, -1};
+    c->next = ep->dead_conns;
+    ep->dead_conns = c;
+    ep->conns_made--;
+}
+
+/* Free the connections that have ended. */
+void wf_shm_bury(weft_ep *ep)
+{
+    while (ep->dead_conns) {
+        struct shm_conn *c = ep->dead_conns;
+        ep->dead_conns = c->next;
+        free(c);
+    }
+}
+
+/* The socket closed, or spoke nonsense, before the rings were there. */
+static void lost(struct shm_conn *c, const char *what)
+{
+    weft_peer *p = c->peer;
+    wf_shm_hang_up(c);
+    if (!p)
+        return;
+    if (c->dialled) {
+        wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) %s", p->loc_id,
+                     p->address.pid, what);
+        return;
+    }
+    p->state = SHM_IDLE; /* its call; mine may still be wanted */
+    wf_shm_quiet(p, WEFT_ELINK);
+    if (p->out.want)
+        wf_shm_retry(p, RETRY_FIRST_MS * MS);
+}
+
+/* ---- dialling ---------------------------------------------------------- */
+
+/* Dial again later; after_ns 0: twice as long as the last time. */
+void wf_shm_retry(weft_peer *p, uint64_t after_ns)
+{
+    if (after_ns == 0) {
+        after_ns = p->retry_after ? 2 * p->retry_after : RETRY_FIRST_MS * MS;
+        if (after_ns > RETRY_MOST_MS * MS)
+            after_ns = RETRY_MOST_MS * MS;
+        p->retry_after = after_ns;
+    }
+    p->state = SHM_WAITING;
+    p->retry_at = p->ep->host->now_ns(p->ep->core) + after_ns;
+    wf_shm_busy(p);
+}
+
+static int say_hello(struct shm_conn *c)
+{
+    weft_ep *ep = c->ep;
+    unsigned char body[16 + WEFT_AUTH_MSG];
+    size_t n = 0;
+    c->loc_id = c->peer->loc_id;
+    memcpy(body, c->peer->address.secret, 16);
+    int rc = ep->host->auth_step(ep->core, &c->auth, NULL, 0, body + 16, &n,
+                                 &c->loc_id);
+    if (rc != WEFT_EAGAIN || n > WEFT_AUTH_MSG)
+        return EACCES;
+    return wf_shm_message_send(c->watch.fd, SHM_HELLO, body, 16 + n, NULL, 0);
+}
+
+static void dialled(weft_peer *p, int fd)
+{
+    struct shm_conn *c = NULL;
+    int err = EACCES;
+    if (same_user(fd)) {
+        c = conn_new(p->ep, fd, true);
+        err = ENOMEM;
+    }
+    if (!c) {
+        close(fd);
+        wf_shm_fault(p, WEFT_ELINK, "cannot call process %u: %s", p->loc_id,
+                     err == EACCES ? "its socket belongs to another user"
+                                   : "out of memory");
+        return;
+    }
+    c->peer = p;
+    err = say_hello(c);
+    if (err) {
+        wf_shm_hang_up(c);
+        wf_shm_fault(p, WEFT_ELINK, "cannot greet process %u (pid %u): %s",
+                     p->loc_id, p->address.pid, strerror(err));
+        return;
+    }
+    p->conn = c;
+    p->state = SHM_DIALLED;
+}
+
+/* Start a call. What goes wrong is reported by progress. */
+void wf_shm_dial(weft_peer *p)
+{
+    struct sockaddr_un sa;
+    socklen_t len = name_of(&p->address, &sa);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        wf_shm_fault(p, WEFT_ELINK,
+                     "no socket to call process %u: %s (see ulimit -n)",
+                     p->loc_id, strerror(errno));
+        return;
+    }
+    int rc;
+    do {
+        rc = connect(fd, (struct sockaddr *)&sa, len);
+    } while (rc != 0 && errno == EINTR);
+    if (rc == 0) {
+        dialled(p, fd);
+        return;
+    }
+    int err = errno;
+    close(fd);
+    if (err == EAGAIN)
+        wf_shm_retry(p, 0);
+    else
+        wf_shm_fault(p, WEFT_ELINK,
+                     "process %u (pid %u) does not answer: %s; it has ended "
+                     "or closed its endpoint",
+                     p->loc_id, p->address.pid, strerror(err));
+}
+
+/* ---- listening --------------------------------------------------------- */
+
+static void pause_accept(weft_ep *ep, const char *why)
+{
+    epoll_ctl(ep->epoll, EPOLL_CTL_DEL, ep->listener.fd, NULL);
+    if (ep->accept_at == 0)
+        ep->host->log(ep->core, 1, "shm: callers must wait: %s", why);
+    ep->accept_at = ep->host->now_ns(ep->core) + ACCEPT_PAUSE_MS * MS;
+}
+
+static void resume_accept(weft_ep *ep)
+{
+    if (ep->accept_at && ep->host->now_ns(ep->core) >= ep->accept_at &&
+        watch(ep, &ep->listener, EPOLLIN) == 0)
+        ep->accept_at = 0;
+}
+
+static int accept_all(weft_ep *ep)
+{
+    for (int n = 0;; n++) {
+        if (ep->conns_made >= CONNS_MOST) {
+            pause_accept(ep, "too many connections in the making");
+            return n;
+        }
+        int fd = accept4(ep->listener.fd, NULL, NULL,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+                pause_accept(ep, strerror(errno));
+            if (errno != EINTR && errno != ECONNABORTED)
+                return n;
+            continue;
+        }
+        if (!same_user(fd)) {
+            ep->host->log(ep->core, 1,
+                          "shm: refused a caller that runs as another user");
+            close(fd);
+        } else if (!conn_new(ep, fd, false)) {
+            close(fd);
+        }
+    }
+}
+
+/* ---- the handshake ----------------------------------------------------- */
+
+static void auth_failed(struct shm_conn *c, int rc)
+{
+    const char *why = rc == WEFT_EAUTH      ? "the job keys differ"
+                      : rc == WEFT_EPROTO   ? "it speaks another protocol"
+                      : rc == WEFT_EUNREACH ? "it is another process"
+                                            : "the handshake failed";
+    if (!c->dialled)
+        c->ep->host->log(c->ep->core, 1, "shm: refused a caller: %s", why);
+    weft_peer *p = c->peer;
+    wf_shm_hang_up(c);
+    if (p)
+        wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) cannot be trusted: %s",
+                     p->loc_id, p->address.pid, why);
+}
+
+/* One step of the key handshake. false: the connection has ended. */
+static bool auth_step(struct shm_conn *c, const unsigned char *in, size_t len)
+{
+    weft_ep *ep = c->ep;
+    unsigned char out[WEFT_AUTH_MSG];
+    size_t n = 0;
+    int rc = ep->host->auth_step(ep->core, &c->auth, in, len, out, &n,
+                                 &c->loc_id);
+    if (n > 0 && n <= sizeof out)
+        wf_shm_message_send(c->watch.fd, SHM_AUTH, out, n, NULL, 0);
+    if (rc == WEFT_EAGAIN)
+        return true;
+    if (rc != WEFT_OK) {
+        auth_failed(c, rc);
+        return false;
+    }
+    c->proved = true;
+    if (!c->dialled)
+        wf_shm_proved(c);
+    return c->watch.kind == SHM_CONN;
+}
+
+static bool on_hello(struct shm_conn *c, const struct shm_message *m)
+{
+    if (m->len < 16 || memcmp(m->body, c->ep->address.secret, 16) != 0) {
+        c->ep->host->log(c->ep->core, 1,
+                         "shm: refused a caller that looks for a process that "
+                         "has ended");
+        wf_shm_hang_up(c);
+        return false;
+    }
+    return auth_step(c, m->body + 16, m->len - 16u);
+}
+
+/* One message; false: the connection has ended or is a peer's now. */
+static bool on_message(struct shm_conn *c, const struct shm_message *m,
+                       int *fds)
+{
+    if (!c->proved && !c->dialled && !c->auth && m->type == SHM_HELLO)
+        return on_hello(c, m);
+    if (!c->proved && c->auth && m->type == SHM_AUTH)
+        return auth_step(c, m->body, m->len);
+    if (c->dialled && m->type == SHM_REFUSE)
+        return wf_shm_on_refuse(c, m);
+    if (c->proved && c->dialled && m->type == SHM_SETUP)
+        return wf_shm_on_setup(c, m, fds);
+    if (c->proved && !c->dialled && c->peer && m->type == SHM_READY)
+        return wf_shm_on_ready(c, m, fds);
+    lost(c, "sent a message out of turn");
+    return false;
+}
+
+static void close_left(int *fds)
+{
+    for (int i = 0; i < SHM_FDS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+static int on_conn(struct shm_conn *c)
+{
+    for (int n = 0;; n++) {
+        struct shm_message m;
+        int fds[SHM_FDS];
+        int rc = wf_shm_message_receive(c->watch.fd, &m, fds);
+        bool goes_on = rc == 1 && on_message(c, &m, fds);
+        close_left(fds);
+        if (goes_on)
+            continue;
+        if (rc == -EPIPE)
+            lost(c, "closed the connection during the handshake");
+        else if (rc < 0)
+            lost(c, rc == -EMFILE ? "sent memory for which no descriptor is "
+                                    "free here (see ulimit -n)"
+                                  : "sent garbage during the handshake");
+        return n + 1;
+    }
+}
+
+/* The socket of a pair is silent until the other side closes it. */
+static void on_peer(weft_peer *p)
+{
+    struct shm_message m;
+    int fds[SHM_FDS];
+    if (p->watch.fd < 0) /* closed while this event was on its way */
+        return;
+    int rc = wf_shm_message_receive(p->watch.fd, &m, fds);
+    close_left(fds);
+    if (rc == 0)
+        return;
+    if (rc != -EPIPE)
+        wf_shm_fault(p, WEFT_ELINK, "process %u wrote to a silent socket",
+                     p->loc_id);
+    epoll_ctl(p->ep->epoll, EPOLL_CTL_DEL, p->watch.fd, NULL);
+    p->in.eof = true;
+    wf_shm_busy(p);
+}
+
+static int on_event(weft_ep *ep, struct shm_watch *w)
+{
+    switch (w->kind) {
+    case SHM_LISTENER:
+        return accept_all(ep);
+    case SHM_CONN:
+        return on_conn((struct shm_conn *)(void *)w);
+    case SHM_PEER:
+        on_peer((weft_peer *)(void *)((char *)w -
+                                      offsetof(struct weft_peer, watch)));
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Look at the sockets without waiting. */
+int wf_shm_sockets(weft_ep *ep)
+{
+    struct epoll_event e[SHM_EVENTS];
+    int n = 0, got;
+    ep->attend = false;
+    if (ep->accept_at)
+        resume_accept(ep);
+    do {
+        got = epoll_wait(ep->epoll, e, SHM_EVENTS, 0);
+        for (int i = 0; i < got; i++)
+            n += on_event(ep, e[i].data.ptr);
+    } while (got == SHM_EVENTS);
+    wf_shm_bury(ep);
+    return n;
+}

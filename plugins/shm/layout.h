@@ -1,0 +1,159 @@
+/* What two processes share: slots, credits, byte rings, and the bell page.
+ *
+ *   segment of a pair (one memfd, made by the side that accepted)
+ *     page 0    line of direction 0, line of direction 1
+ *     then      slots 0, slots 1, cells 0, cells 1        reserved at once
+ *     then      bulk 0, bulk 1                            reserved at first use
+ *   Direction 0 carries what the dialler sends, direction 1 the answer.
+ *
+ *   slot, 64 bytes        word   8   stored last, with release
+ *                         body  56   env0, env1, 40 bytes of payload; or the
+ *                                    rest of a full header
+ *   word      bits  0-31  first four bytes of the protocol header, unchanged
+ *             bits 32-57  payload bytes (of the container, or of this chunk)
+ *             bits 58-60  kind
+ *             bits 61-63  lap: which turn of the ring this slot belongs to
+ *
+ * DESIGN  The lap tag in the slot says "new" by itself, so a short message
+ * moves one cache line and neither side ever reads the other's index
+ * (FastForward, Giacomoni et al. 2008). Version and length of a short header
+ * are in the word, so that header and 40 bytes of payload fit in the line.
+ * Payload above 40 bytes lies in a byte ring; where, both sides compute from
+ * the lengths alone, so no position is ever read from shared memory.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_SHM_LAYOUT_H
+#define WF_SHM_LAYOUT_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SHM_LINE = 128, /* two cache lines: the neighbour is prefetched with it */
+    SHM_INLINE = 40,
+    SHM_PAGE = 4096,
+    SHM_RANG = 2048 /* callers a bell page can tell apart */
+};
+
+#define SHM_LEN_MAX ((1u << 26) - 1)
+
+enum shm_kind {
+    SHM_HEAD = 1, /* a container; its first chunk is inline or in a ring */
+    SHM_DATA = 2, /* the next chunk of the container that is under way */
+    SHM_BYE = 3   /* the last thing that this side sends */
+};
+
+struct shm_slot {
+    alignas(64) _Atomic uint64_t word;
+    unsigned char body[56];
+};
+_Static_assert(sizeof(struct shm_slot) == 64, "a slot is one cache line");
+
+/* One per direction. */
+struct shm_line {
+    /* Written by the receiver, lazily: how much it has consumed so far. */
+    alignas(SHM_LINE) _Atomic uint32_t slots;
+    _Atomic uint32_t cells, bulk;
+    /* Written by the sender before it sleeps: it waits for room. */
+    alignas(SHM_LINE) _Atomic uint32_t hungry;
+};
+
+/* One per endpoint, mapped by all its peers. */
+struct shm_page {
+    alignas(SHM_LINE) _Atomic uint32_t mode; /* SHM_ASLEEP | SHM_MANY | nap */
+    alignas(SHM_LINE) _Atomic uint8_t rang[SHM_RANG];
+};
+_Static_assert(sizeof(struct shm_page) <= SHM_PAGE, "one page");
+
+enum {
+    SHM_ASLEEP = 1u, /* write my eventfd, once per value of mode */
+    SHM_MANY = 2u,   /* I do not look at every ring: set your byte too */
+    SHM_NAP = 4u     /* the count of sleeps starts at this bit */
+};
+
+/* Sizes of a segment; all are powers of two. */
+struct shm_geometry {
+    uint32_t slots; /* per direction */
+    uint32_t cells; /* bytes per direction for payloads up to a quarter */
+    uint32_t chunk; /* bytes of one step of a large payload */
+    uint32_t chunks;
+};
+
+static inline uint32_t shm_bulk_bytes(const struct shm_geometry *g)
+{
+    return g->chunk * g->chunks;
+}
+
+static inline uint32_t shm_cell_max(const struct shm_geometry *g)
+{
+    return g->cells / 4;
+}
+
+static inline uint32_t shm_slots_at(const struct shm_geometry *g, int dir)
+{
+    return SHM_PAGE + (uint32_t)dir * g->slots * 64;
+}
+
+static inline uint32_t shm_cells_at(const struct shm_geometry *g, int dir)
+{
+    return SHM_PAGE + 2 * g->slots * 64 + (uint32_t)dir * g->cells;
+}
+
+/* Where the part starts that is reserved only when it is needed. */
+static inline uint32_t shm_bulk_at(const struct shm_geometry *g, int dir)
+{
+    uint32_t base = SHM_PAGE + 2 * g->slots * 64 + 2 * g->cells;
+    base = (base + 65535) & ~65535u; /* any page size there is */
+    return base + (uint32_t)dir * shm_bulk_bytes(g);
+}
+
+static inline uint32_t shm_segment_bytes(const struct shm_geometry *g)
+{
+    return shm_bulk_at(g, 2);
+}
+
+static inline uint64_t shm_word(uint32_t first, uint32_t len, unsigned kind,
+                                uint32_t lap)
+{
+    return first | (uint64_t)len << 32 | (uint64_t)kind << 58 |
+           (uint64_t)lap << 61;
+}
+
+static inline uint32_t shm_word_first(uint64_t w)
+{
+    return (uint32_t)w;
+}
+
+static inline uint32_t shm_word_len(uint64_t w)
+{
+    return (uint32_t)(w >> 32) & SHM_LEN_MAX;
+}
+
+static inline unsigned shm_word_kind(uint64_t w)
+{
+    return (unsigned)(w >> 58) & 7;
+}
+
+/* The first turn is lap 1, so that fresh memory holds no message. */
+static inline uint32_t shm_lap(uint32_t position, uint32_t shift)
+{
+    return ((position >> shift) + 1) & 7;
+}
+
+/* Where n bytes go in a byte ring whose next free position is `at`: payloads
+ * are contiguous, the rest of a turn is skipped when it is too short. */
+static inline uint32_t shm_place(uint32_t at, uint32_t n, uint32_t size)
+{
+    uint32_t in = at & (size - 1);
+    return in + n > size ? at + (size - in) : at;
+}
+
+static inline uint32_t shm_round(uint32_t n)
+{
+    return (n + 63) & ~63u;
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* Peers: one remote process each, from peer_add to peer_del.
+ *
+ *          first send                    rings exist
+ *   IDLE ------------> DIALLED ---------------------------> UP
+ *    |  ^                 | full backlog, crossed calls      |
+ *    |  |                 v                                  |
+ *    |  |              WAITING ---- retry ---> DIALLED       |
+ *    |  | its call                                           |
+ *    |  +-----------> CALLED ------------------------------> UP
+ *    |                                                       |
+ *    +<------------------------ goodbye, then end of socket -+
+ *          any ---------- fault, found anywhere -----------> DOWN
+ *
+ * A fault is only noted where it is found (wf_shm_fault); progress reports it
+ * (wf_shm_down): first everything lent goes back, then host->peer_down.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "shm.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+weft_peer *wf_shm_peer_find(weft_ep *ep, uint32_t loc_id)
+{
+    return loc_id < ep->table_n ? ep->table[loc_id] : NULL;
+}
+
+static bool grow(void *array, uint32_t n, size_t element)
+{
+    void **at = array;
+    void *more = realloc(*at, n * element);
+    if (more)
+        *at = more;
+    return more != NULL;
+}
+
+/* Space for one more peer in every list, so that no list ever fails later. */
+static bool grow_lists(weft_ep *ep)
+{
+    if (ep->peers_n < ep->peers_cap)
+        return true;
+    uint32_t cap = ep->peers_cap ? 2 * ep->peers_cap : 16;
+    if (!grow(&ep->live, cap, sizeof *ep->live) ||
+        !grow(&ep->busy, cap, sizeof *ep->busy))
+        return false;
+    ep->peers_cap = cap;
+    return true;
+}
+
+static bool grow_table(weft_ep *ep, uint32_t loc_id)
+{
+    if (loc_id < ep->table_n)
+        return true;
+    uint32_t n = ep->table_n ? ep->table_n : 16;
+    while (n <= loc_id)
+        n = n > UINT32_MAX / 2 ? UINT32_MAX : 2 * n;
+    if (!grow(&ep->table, n, sizeof *ep->table))
+        return false;
+    memset(ep->table + ep->table_n, 0, (n - ep->table_n) * sizeof *ep->table);
+    ep->table_n = n;
+    return true;
+}
+
+int wf_shm_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
+                    const void *addr, size_t len, weft_peer **out)
+{
+    if (len != sizeof(struct shm_address) || wf_shm_peer_find(ep, loc_id) ||
+        loc_id == UINT32_MAX)
+        return WEFT_EINVAL;
+    if (!grow_lists(ep) || !grow_table(ep, loc_id))
+        return WEFT_ENOMEM;
+    weft_peer *p = NULL;
+    if (posix_memalign((void **)&p, SHM_LINE, sizeof *p) != 0)
+        return WEFT_ENOMEM;
+    memset(p, 0, sizeof *p);
+    p->ep = ep;
+    p->loc = loc;
+    p->loc_id = loc_id;
+    p->watch = (struct shm_watch){SHM_PEER, -1};
+    p->memory = p->bell = -1;
+    p->its_byte = SHM_RANG;
+    memcpy(&p->address, addr, sizeof p->address);
+    ep->table[loc_id] = p;
+    ep->peers_n++;
+    *out = p;
+    return WEFT_OK;
+}
+
+static void remove_from(weft_peer **list, uint32_t *n, const weft_peer *p)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (list[i] == p) {
+            list[i] = list[--*n];
+            return;
+        }
+}
+
+/* The rings are there. */
+void wf_shm_up(weft_peer *p, int fd)
+{
+    weft_ep *ep = p->ep;
+    p->watch.fd = fd;
+    p->state = SHM_UP;
+    p->retry_after = 0;
+    ep->live[ep->live_n++] = p;
+    if (p->its_byte == SHM_RANG)
+        ep->byteless++;
+    ep->stats.connects++;
+    if (ep->live_n > SHM_FEW)
+        wf_shm_many(ep);
+    ep->sweep = true; /* it may have sent before its byte counted */
+    if (p->out.want)
+        wf_shm_busy(p);
+    ep->host->peer_up(ep->core, p->loc);
+}
+
+/* Take the peer off the lists of those with rings. */
+static void unlist(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    uint32_t before = ep->live_n;
+    remove_from(ep->live, &ep->live_n, p);
+    if (ep->live_n != before && p->its_byte == SHM_RANG)
+        ep->byteless--;
+    if (p->its_byte < SHM_RANG)
+        ep->byte_owner[p->its_byte] = NULL;
+    p->its_byte = SHM_RANG;
+    for (int i = 0; i < SHM_RECENT; i++)
+        if (ep->recent[i] == p)
+            ep->recent[i] = NULL;
+}
+
+/* End the connection and return what the core has lent. The caller has set
+ * the new state, so that calls from these callbacks find it. */
+void wf_shm_quiet(weft_peer *p, int status)
+{
+    weft_ep *ep = p->ep;
+    weft_tx *tx = p->out.tx;
+    weft_sink *sink = p->in.sink;
+    p->out.tx = NULL;
+    p->in.sink = NULL;
+    if (p->conn)
+        wf_shm_hang_up(p->conn);
+    unlist(p);
+    wf_shm_detach(p);
+    p->out.bye = p->out.hungry = false;
+    p->in = (struct shm_in){0};
+    if (sink)
+        ep->host->rx_done(ep->core, sink, status);
+    if (tx)
+        ep->host->tx_done(ep->core, tx, status);
+}
+
+/* Note why the link must go down; the first reason counts. */
+void wf_shm_fault(weft_peer *p, int status, const char *fmt, ...)
+{
+    if (p->fault || p->state == SHM_DOWN)
+        return;
+    p->fault = status;
+    int n = snprintf(p->why, sizeof p->why, "%s: ", p->ep->instance);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(p->why + n, sizeof p->why - (size_t)n, fmt, args);
+    va_end(args);
+    wf_shm_busy(p);
+}
+
+/* Report the fault. */
+void wf_shm_down(weft_peer *p)
+{
+    int status = p->fault;
+    p->fault = 0;
+    p->state = SHM_DOWN;
+    p->out.want = false;
+    wf_shm_quiet(p, status);
+    p->ep->host->peer_down(p->ep->core, p->loc, status, p->why);
+}
+
+/* The socket has closed and the ring is empty. */
+void wf_shm_gone(weft_peer *p)
+{
+    if (!p->in.bye) {
+        wf_shm_fault(p, WEFT_EPEER,
+                     "process %u (pid %u) ended without a goodbye", p->loc_id,
+                     p->address.pid);
+        return;
+    }
+    if (p->out.tx || p->out.want || p->in.sink) {
+        wf_shm_fault(p, WEFT_ELINK,
+                     "process %u (pid %u) closed its endpoint while messages "
+                     "to it were waiting",
+                     p->loc_id, p->address.pid);
+        return;
+    }
+    p->state = SHM_IDLE;
+    wf_shm_quiet(p, WEFT_ELINK);
+}
+
+void wf_shm_peer_free(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    p->state = SHM_DOWN;
+    wf_shm_quiet(p, WEFT_ECANCEL);
+    remove_from(ep->busy, &ep->busy_n, p);
+    ep->table[p->loc_id] = NULL;
+    ep->peers_n--;
+    wf_shm_bury(ep);
+    free(p);
+}
+
+int wf_shm_peer_del(weft_peer *p, int abrupt)
+{
+    bool talks = p->state == SHM_UP && !p->fault && !p->in.eof;
+    if (!abrupt && talks && (p->out.tx || (!p->out.bye && !wf_shm_say_bye(p))))
+        return WEFT_EAGAIN;
+    if (!abrupt && p->state == SHM_CALLED && !p->out.bye)
+        wf_shm_say_bye(p);
+    wf_shm_peer_free(p);
+    return WEFT_OK;
+}

@@ -1,0 +1,222 @@
+/* Progress: arrivals first, then what could not be finished, then sockets.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ring.h"
+
+/* Put a peer on the list of those that need attention. */
+void wf_shm_busy(weft_peer *p)
+{
+    if (p->busy)
+        return;
+    p->busy = true;
+    p->ep->busy[p->ep->busy_n++] = p;
+}
+
+static void not_busy(weft_ep *ep, uint32_t i)
+{
+    ep->busy[i]->busy = false;
+    ep->busy[i] = ep->busy[--ep->busy_n];
+}
+
+/* Few peers: look at the next slot of each, starting after the last turn. */
+static int receive_all(weft_ep *ep, int budget)
+{
+    int n = 0;
+    uint32_t i = ep->turn < ep->live_n ? ep->turn : 0;
+    for (uint32_t k = 0; k < ep->live_n && n < budget; k++) {
+        int most = budget - n < SHM_TURN ? budget - n : SHM_TURN;
+        n += wf_shm_receive(ep->live[i], most);
+        if (++i == ep->live_n)
+            i = 0;
+    }
+    ep->turn = i;
+    return n;
+}
+
+static void remember(weft_ep *ep, weft_peer *p)
+{
+    for (int i = 0; i < SHM_RECENT; i++)
+        if (ep->recent[i] == p)
+            return;
+    for (int i = SHM_RECENT - 1; i > 0; i--)
+        ep->recent[i] = ep->recent[i - 1];
+    ep->recent[0] = p;
+}
+
+/* One caller's byte was set: take it back before looking at the ring. */
+static int receive_byte(weft_ep *ep, uint32_t i)
+{
+    /* acquire: pairs with the release in wf_shm_ring */
+    atomic_exchange_explicit(&ep->page->rang[i], 0, memory_order_acq_rel);
+    weft_peer *p = ep->byte_owner[i];
+    if (!p || p->state != SHM_UP)
+        return 0;
+    int n = wf_shm_receive(p, SHM_TURN);
+    if (n == SHM_TURN) /* there may be more: come back without a bell */
+        atomic_store_explicit(&ep->page->rang[i], 1, memory_order_relaxed);
+    if (n > 0)
+        remember(ep, p);
+    return n;
+}
+
+static bool any_byte(const _Atomic uint8_t *bytes, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (atomic_load_explicit(&bytes[i], memory_order_relaxed))
+            return true;
+    return false;
+}
+
+/* Many peers: the recent ones directly, the others by their bytes. */
+static int receive_rang(weft_ep *ep, int budget)
+{
+    int n = 0;
+    for (int i = 0; i < SHM_RECENT; i++)
+        if (ep->recent[i])
+            n += wf_shm_receive(ep->recent[i], SHM_TURN);
+    uint32_t top = ep->byte_top;
+    for (uint32_t i = 0; i < top && n < budget; i += 64) {
+        uint32_t some = top - i < 64 ? top - i : 64;
+        if (!any_byte(&ep->page->rang[i], some))
+            continue;
+        for (uint32_t k = i; k < i + some; k++)
+            if (atomic_load_explicit(&ep->page->rang[k],
+                                     memory_order_relaxed))
+                n += receive_byte(ep, k);
+    }
+    return n;
+}
+
+static int receive(weft_ep *ep, int budget)
+{
+    if (shm_likely(!(ep->mode & SHM_MANY) || ep->byteless > 0)) {
+        ep->sweep = false;
+        return receive_all(ep, budget);
+    }
+    if (shm_unlikely(ep->sweep)) {
+        int n = receive_all(ep, 1 << 30);
+        ep->sweep = n >= SHM_TURN; /* a ring may hold more than a turn */
+        return n;
+    }
+    return receive_rang(ep, budget);
+}
+
+static void fed(weft_peer *p)
+{
+    if (!p->out.hungry)
+        return;
+    p->out.hungry = false;
+    atomic_store_explicit(&p->out.line->hungry, 0, memory_order_relaxed);
+}
+
+/* Move what is under way; tell the core when there is room again. */
+static int attend_up(weft_ep *ep, weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    int n = 0;
+    if (out->tx) {
+        uint64_t before = out->off;
+        if (wf_shm_push(p)) {
+            weft_tx *tx = out->tx;
+            out->tx = NULL;
+            n++;
+            ep->host->tx_done(ep->core, tx, WEFT_OK);
+        } else if (out->off != before) {
+            n++;
+        }
+    }
+    if (!out->tx && out->want && !p->fault && wf_shm_roomy(p)) {
+        out->want = false;
+        n++;
+        ep->host->tx_ready(ep->core, p->loc);
+    }
+    return n;
+}
+
+static int attend(weft_ep *ep, weft_peer *p)
+{
+    if (p->fault) {
+        wf_shm_down(p);
+        return 1;
+    }
+    if (p->state == SHM_WAITING) {
+        if (ep->host->now_ns(ep->core) >= p->retry_at)
+            wf_shm_dial(p);
+        return 0;
+    }
+    if (p->state != SHM_UP)
+        return 0;
+    if (p->in.eof) {
+        int n = wf_shm_receive(p, SHM_TURN);
+        if (n > 0 || p->in.paused || p->fault)
+            return n;
+        wf_shm_gone(p);
+        return 1;
+    }
+    return attend_up(ep, p);
+}
+
+static bool needs_attention(const weft_peer *p)
+{
+    if (p->fault || p->state == SHM_WAITING)
+        return true;
+    return p->state == SHM_UP && (p->out.tx || p->out.want || p->in.eof);
+}
+
+static int attend_busy(weft_ep *ep)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < ep->busy_n;) {
+        weft_peer *p = ep->busy[i];
+        n += attend(ep, p);
+        if (needs_attention(p)) {
+            i++;
+            continue;
+        }
+        if (p->state == SHM_UP)
+            fed(p);
+        not_busy(ep, i);
+    }
+    return n;
+}
+
+static bool sockets_due(weft_ep *ep)
+{
+    uint32_t every = ep->conns_made ? SHM_SOCKETS_BUSY : SHM_SOCKETS_IDLE;
+    return (++ep->ticks & every) == 0 || ep->attend;
+}
+
+int wf_shm_progress(weft_ep *ep, int budget)
+{
+    if (shm_unlikely(ep->armed))
+        wf_shm_disarm(ep);
+    int n = receive(ep, budget);
+    if (shm_unlikely(ep->busy_n > 0))
+        n += attend_busy(ep);
+    if (shm_unlikely(sockets_due(ep)))
+        n += wf_shm_sockets(ep);
+    return n;
+}
+
+static bool drained(weft_peer *p)
+{
+    if (p->state != SHM_UP || p->fault || p->in.eof || p->out.bye)
+        return true;
+    return !p->out.tx && wf_shm_say_bye(p);
+}
+
+/* Everything accepted is in the rings and goodbye is said. */
+int wf_shm_drain(weft_ep *ep)
+{
+    int rc = WEFT_OK;
+    attend_busy(ep);
+    for (uint32_t i = 0; i < ep->table_n; i++) {
+        weft_peer *p = ep->table[i];
+        if (p && p->state == SHM_CALLED && !p->out.bye)
+            wf_shm_say_bye(p);
+        else if (p && !drained(p))
+            rc = WEFT_EAGAIN;
+    }
+    return rc;
+}

@@ -1,0 +1,214 @@
+/* Receiving: slots become containers, chunks go where the core says.
+ *
+ * Everything read from shared memory is read once and checked before use; a
+ * peer that writes nonsense takes its own link down and nothing else.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ring.h"
+
+/* Copy n bytes at offset `off` of a container to where its sink says; what
+ * lies beyond sink->len is dropped. false: the sink ended early. */
+static bool scatter(weft_sink *sink, uint64_t off, const unsigned char *from,
+                    uint64_t n)
+{
+    if (off >= sink->len)
+        return true;
+    if (n > sink->len - off)
+        n = sink->len - off;
+    if (sink->one.iov_base && sink->one.iov_len >= sink->len) {
+        memcpy((char *)sink->one.iov_base + off, from, n);
+        return true;
+    }
+    while (n > 0) {
+        struct iovec v[16];
+        int got = sink->seg ? sink->seg(sink, off, v, 16) : 0;
+        uint64_t before = n;
+        for (int i = 0; i < got && n > 0; i++) {
+            uint64_t now = v[i].iov_len < n ? v[i].iov_len : n;
+            memcpy(v[i].iov_base, from, now);
+            from += now;
+            off += now;
+            n -= now;
+        }
+        if (n == before)
+            return false;
+    }
+    return true;
+}
+
+/* Give room back in quarters of a ring: the sender seldom reads this line. */
+static void give_back(weft_peer *p)
+{
+    struct shm_in *in = &p->in;
+    bool given = false;
+    if (in->bulk.at - in->bulk.tail >= p->geometry.chunk) {
+        in->bulk.tail = in->bulk.at;
+        atomic_store_explicit(&in->line->bulk, in->bulk.at,
+                              memory_order_release);
+        given = true;
+    }
+    if (in->cells.at - in->cells.tail >= in->cells.size / 4) {
+        in->cells.tail = in->cells.at;
+        atomic_store_explicit(&in->line->cells, in->cells.at,
+                              memory_order_release);
+        given = true;
+    }
+    if (in->head - in->returned > in->mask / 4) {
+        in->returned = in->head;
+        atomic_store_explicit(&in->line->slots, in->head,
+                              memory_order_release);
+        given = true;
+    }
+    if (!given)
+        return;
+    if (p->out.fence)
+        shm_fence();
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&in->line->hungry, memory_order_relaxed))
+        shm_wake(p);
+}
+
+static int corrupt(weft_peer *p, const char *what)
+{
+    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s",
+                 p->loc_id, what);
+    return WEFT_EPROTO;
+}
+
+/* The sink has all it wanted, or all there was. */
+static void finish(weft_peer *p, int status)
+{
+    weft_sink *sink = p->in.sink;
+    p->in.sink = NULL;
+    if (sink)
+        p->ep->host->rx_done(p->ep->core, sink, status);
+}
+
+/* Rebuild the header and find the first piece of the payload. */
+static const unsigned char *unpack(weft_peer *p, struct shm_slot *s,
+                                   uint64_t word, weft_hdr *hdr, uint32_t *have)
+{
+    uint32_t first = shm_word_first(word), len = shm_word_len(word);
+    unsigned char *h = (unsigned char *)hdr;
+    memcpy(h, &first, 4);
+    for (int i = 0; i < 4; i++)
+        h[4 + i] = (unsigned char)(len >> (8 * i));
+    memcpy(h + 8, s->body, 16);
+    if (weft_hdr_len(hdr) != WEFT_HDR_MIN)
+        memcpy(h + 24, s->body + 16, 40);
+    *have = len;
+    if (shm_is_inline(hdr, len))
+        return s->body + 16;
+    if (len <= shm_cell_max(&p->geometry))
+        return shm_bytes_take(&p->in.cells, len);
+    if (len > p->geometry.chunk)
+        *have = p->geometry.chunk;
+    return shm_bytes_take(&p->in.bulk, *have);
+}
+
+/* The core has taken `have` bytes; the rest of the container follows. */
+static int accepted(weft_peer *p, weft_sink *sink, uint32_t have, uint32_t len)
+{
+    struct shm_in *in = &p->in;
+    if (in->off < in->len) { /* beside a container under way: complete */
+        if (sink)
+            p->ep->host->rx_done(p->ep->core, sink, WEFT_OK);
+        return 0;
+    }
+    in->sink = sink;
+    in->off = have;
+    in->len = len;
+    if (sink && (have == len || have >= sink->len))
+        finish(p, WEFT_OK);
+    return 0;
+}
+
+static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
+{
+    struct shm_in *in = &p->in;
+    alignas(64) weft_hdr hdr;
+    uint32_t cells = in->cells.at, bulk = in->bulk.at;
+    uint32_t have, len = shm_word_len(word);
+    const unsigned char *data = unpack(p, s, word, &hdr, &have);
+    if (shm_unlikely(in->off < in->len && have != len))
+        return corrupt(p, "a large message inside another");
+    weft_sink *sink = NULL;
+    weft_ep *ep = p->ep;
+    int rc = ep->host->rx(ep->core, p->loc, &hdr, have ? data : NULL, have,
+                          &sink);
+    if (shm_unlikely(rc == WEFT_EAGAIN)) {
+        in->cells.at = cells;
+        in->bulk.at = bulk;
+        in->paused = true;
+        return WEFT_EAGAIN;
+    }
+    ep->stats.rx++;
+    ep->stats.rx_bytes += len;
+    if (shm_likely(rc == WEFT_DONE && have == len))
+        return 0;
+    if (rc < 0 || rc == WEFT_LOAN) {
+        wf_shm_fault(p, WEFT_ELINK,
+                     "a message from process %u was refused (%d)", p->loc_id,
+                     rc);
+        return WEFT_EPROTO;
+    }
+    return accepted(p, rc == WEFT_OK ? sink : NULL, have, len);
+}
+
+static int take_data(weft_peer *p, uint64_t word)
+{
+    struct shm_in *in = &p->in;
+    uint32_t n = shm_word_len(word);
+    if (n == 0 || n > p->geometry.chunk || n > in->len - in->off)
+        return corrupt(p, "a chunk that belongs to no message");
+    const unsigned char *data = shm_bytes_take(&in->bulk, n);
+    if (in->sink && !scatter(in->sink, in->off, data, n))
+        finish(p, WEFT_EINVAL);
+    in->off += n;
+    if (in->sink && (in->off == in->len || in->off >= in->sink->len))
+        finish(p, WEFT_OK);
+    return 0;
+}
+
+static int take(weft_peer *p, struct shm_slot *s, uint64_t word)
+{
+    switch (shm_word_kind(word)) {
+    case SHM_HEAD:
+        return take_head(p, s, word);
+    case SHM_DATA:
+        return take_data(p, word);
+    case SHM_BYE:
+        p->in.bye = true;
+        return 0;
+    default:
+        return corrupt(p, "a slot of unknown kind");
+    }
+}
+
+/* Deliver what has arrived from one peer. Returns slots handled. */
+int wf_shm_receive(weft_peer *p, int budget)
+{
+    struct shm_in *in = &p->in;
+    int n = 0;
+    while (n < budget) {
+        struct shm_slot *s = &in->slots[in->head & in->mask];
+        uint64_t word = atomic_load_explicit(&s->word, memory_order_acquire);
+        if (shm_likely((word >> 61) != shm_lap(in->head, in->shift)))
+            break;
+        if (shm_unlikely(in->paused || p->fault) || take(p, s, word) != 0)
+            break;
+        in->head++;
+        n++;
+        give_back(p);
+    }
+    return n;
+}
+
+/* The core takes messages of this peer again. */
+void wf_shm_rx_resume(weft_peer *p)
+{
+    p->in.paused = false;
+    p->ep->sweep = true;
+}

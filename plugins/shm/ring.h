@@ -1,0 +1,115 @@
+/* The short path: publish a slot, and wake the other side if it sleeps.
+ *
+ * No read-modify-write, lock, system call, allocation or clock here.
+ *
+ * ORDERS  publish: release, pairs with the acquire in wf_shm_receive.
+ *         room:    acquire of the receiver's counts, pairs with the release
+ *                  in give_back (receive.c): what it read, it has read.
+ *         wake:    publish, fence, load mode; the sleeper stores mode, fence,
+ *                  looks at the slots (bell.c). One of the two sees the other.
+ *                  Where the sleeper uses membarrier, its fence is also the
+ *                  sender's, and the sender only stops the compiler.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_SHM_RING_H
+#define WF_SHM_RING_H
+
+#include "shm.h"
+
+#include <string.h>
+
+/* TSan knows no fences; a read-modify-write orders as much on real machines. */
+static inline void shm_fence(void)
+{
+#if defined(__SANITIZE_THREAD__)
+    _Atomic int here = 0;
+    atomic_fetch_add_explicit(&here, 1, memory_order_seq_cst);
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
+/* After publishing or giving back room. */
+static inline void shm_wake(weft_peer *p)
+{
+    if (p->out.fence)
+        shm_fence();
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    uint32_t mode =
+        atomic_load_explicit(&p->out.page->mode, memory_order_relaxed);
+    if (shm_unlikely(mode & (SHM_ASLEEP | SHM_MANY)))
+        wf_shm_ring(p, mode);
+}
+
+static inline bool shm_slot_free(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    if (shm_likely(out->head - out->tail <= out->mask))
+        return true;
+    return wf_shm_refresh(p) && out->head - out->tail <= out->mask;
+}
+
+/* The next slot, free for writing its body; not yet visible. */
+static inline struct shm_slot *shm_slot_next(struct shm_out *out)
+{
+    return &out->slots[out->head & out->mask];
+}
+
+static inline void shm_store(struct shm_out *out, uint32_t first, uint32_t len,
+                             unsigned kind)
+{
+    uint32_t lap = shm_lap(out->head, out->shift);
+    atomic_store_explicit(&shm_slot_next(out)->word,
+                          shm_word(first, len, kind, lap),
+                          memory_order_release);
+    out->head++;
+}
+
+static inline void shm_publish(weft_peer *p, uint32_t first, uint32_t len,
+                               unsigned kind)
+{
+    shm_store(&p->out, first, len, kind);
+    shm_wake(p);
+}
+
+/* Room for n contiguous bytes, given what is known to be consumed? */
+static inline bool shm_bytes_fit(const struct shm_bytes *b, uint32_t n)
+{
+    uint32_t end = shm_place(b->at, n, b->size) + shm_round(n);
+    return end - b->tail <= b->size;
+}
+
+/* Take n bytes; the sender checked the room, the receiver follows. */
+static inline unsigned char *shm_bytes_take(struct shm_bytes *b, uint32_t n)
+{
+    uint32_t at = shm_place(b->at, n, b->size);
+    b->at = at + shm_round(n);
+    return b->base + (at & (b->size - 1));
+}
+
+/* The header's own bytes in and out of a slot. */
+static inline void shm_put_head(struct shm_slot *s, const weft_hdr *hdr)
+{
+    const unsigned char *from = (const unsigned char *)hdr + 8;
+    memcpy(s->body, from, 16);
+    if (weft_hdr_len(hdr) != WEFT_HDR_MIN)
+        memcpy(s->body + 16, from + 16, 40);
+}
+
+static inline uint32_t shm_first(const weft_hdr *hdr)
+{
+    uint32_t first;
+    memcpy(&first, hdr, 4);
+    return first;
+}
+
+/* A short header leaves 40 bytes of its slot to the payload. */
+static inline bool shm_is_inline(const weft_hdr *hdr, uint64_t len)
+{
+    return len == 0 ||
+           (len <= SHM_INLINE && weft_hdr_len(hdr) == WEFT_HDR_MIN);
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* Segments: anonymous shared memory that cannot fault under its users.
+ *
+ * DESIGN  memfd, so that nothing named outlives a crash; sealed against
+ * shrinking, so that a peer cannot take pages away; pages reserved with
+ * fallocate before the first touch, so that a full machine is an error text
+ * and not SIGBUS.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* Reserve pages; 0 or an errno. */
+int wf_shm_reserve(int fd, size_t at, size_t bytes)
+{
+    while (fallocate(fd, 0, (off_t)at, (off_t)bytes) != 0)
+        if (errno != EINTR)
+            return errno;
+    return 0;
+}
+
+/* A sealed memory file of `bytes`, the first `reserve` of them backed by
+ * pages. The descriptor, or -errno. */
+int wf_shm_memory(const char *name, size_t bytes, size_t reserve)
+{
+    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+        fd = memfd_create(name, flags);
+    if (fd < 0)
+        return -errno;
+    int err = ftruncate(fd, (off_t)bytes) != 0 ? errno : 0;
+    if (!err)
+        err = wf_shm_reserve(fd, 0, reserve);
+    if (!err &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        err = errno;
+    if (!err)
+        return fd;
+    close(fd);
+    return -err;
+}
+
+/* NULL with errno set. */
+void *wf_shm_map(int fd, size_t bytes)
+{
+    void *base =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return base == MAP_FAILED ? NULL : base;
+}
+
+/* Is a descriptor that a peer passed really memory that stays this large? */
+bool wf_shm_memory_ok(int fd, size_t bytes)
+{
+    struct stat st;
+    int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) && fstat(fd, &st) == 0 &&
+           st.st_size >= 0 && (uint64_t)st.st_size >= bytes;
+}
+
+static uint32_t power_of_two(uint64_t n, uint32_t low, uint32_t high)
+{
+    uint32_t p = low;
+    while (p < n && p < high)
+        p *= 2;
+    return p;
+}
+
+/* The sizes that options ask for, rounded up to what the layout can do. At
+ * least four chunks: room may be withheld up to one, skipped at the end of a
+ * turn up to one, and the next must still fit. */
+struct shm_geometry wf_shm_geometry(const struct shm_config *c)
+{
+    return (struct shm_geometry){
+        .slots = power_of_two((uint64_t)c->ring, 16, 4096),
+        .cells = power_of_two(c->cell, 4096, 1u << 20),
+        .chunk = power_of_two(c->chunk, 4096, 1u << 20),
+        .chunks = power_of_two((uint64_t)c->chunks, 4, 64)};
+}
+
+static bool is_power(uint32_t n, uint32_t low, uint32_t high)
+{
+    return n >= low && n <= high && (n & (n - 1)) == 0;
+}
+
+/* Of a peer's: would my arithmetic hold? */
+bool wf_shm_geometry_ok(const struct shm_geometry *g)
+{
+    return is_power(g->slots, 16, 4096) && is_power(g->cells, 4096, 1u << 20) &&
+           is_power(g->chunk, 4096, 1u << 20) && is_power(g->chunks, 4, 64);
+}
+
+static uint32_t shift_of(uint32_t power)
+{
+    return (uint32_t)__builtin_ctz(power);
+}
+
+static void attach_out(weft_peer *p, const struct shm_geometry *g, int dir)
+{
+    struct shm_out *out = &p->out;
+    *out = (struct shm_out){
+        .slots = (struct shm_slot *)(void *)(p->base + shm_slots_at(g, dir)),
+        .mask = g->slots - 1,
+        .shift = shift_of(g->slots),
+        .line = (struct shm_line *)(void *)p->base + dir,
+        .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
+        .bulk = {.base = p->base + shm_bulk_at(g, dir),
+                 .size = shm_bulk_bytes(g)},
+        .want = out->want};
+}
+
+static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
+{
+    p->in = (struct shm_in){
+        .slots = (struct shm_slot *)(void *)(p->base + shm_slots_at(g, dir)),
+        .mask = g->slots - 1,
+        .shift = shift_of(g->slots),
+        .line = (struct shm_line *)(void *)p->base + dir,
+        .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
+        .bulk = {.base = p->base + shm_bulk_at(g, dir),
+                 .size = shm_bulk_bytes(g)}};
+}
+
+/* Map the segment of a pair and set up both directions; side 0 dialled. Keeps
+ * the descriptor on success. 0 or an errno. */
+int wf_shm_attach(weft_peer *p, int fd, const struct shm_geometry *g, int side)
+{
+    p->base = wf_shm_map(fd, shm_segment_bytes(g));
+    if (!p->base)
+        return errno;
+    p->geometry = *g;
+    p->memory = fd;
+    attach_out(p, g, side);
+    attach_in(p, g, 1 - side);
+    return 0;
+}
+
+/* Give back everything that belongs to the connection. */
+void wf_shm_detach(weft_peer *p)
+{
+    if (p->base)
+        munmap(p->base, shm_segment_bytes(&p->geometry));
+    if (p->page)
+        munmap(p->page, SHM_PAGE);
+    if (p->memory >= 0)
+        close(p->memory);
+    if (p->bell >= 0)
+        close(p->bell);
+    if (p->watch.fd >= 0)
+        close(p->watch.fd);
+    p->base = NULL;
+    p->page = NULL;
+    p->memory = p->bell = p->watch.fd = -1;
+    p->out.slots = NULL;
+    p->in.slots = NULL;
+}

@@ -1,0 +1,315 @@
+/* Sending: a container goes into the slot ring, its payload beside it.
+ *
+ *   payload               where
+ *   0, or <= 40 short     in the slot
+ *   <= cell / 4           the cell ring, one piece
+ *   larger                the bulk ring, chunk by chunk: HEAD with the first
+ *                         chunk, DATA for each further one
+ *
+ * One container per peer may be under way (out.tx); wf_shm_push continues it
+ * from progress. The copy into the ring and the receiver's copy out of it
+ * overlap, and the ring stays in the second-level cache.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ring.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* Believe a count of the receiver only if it can be true. */
+static bool believe(uint32_t *tail, uint32_t at, uint32_t told)
+{
+    if (told - *tail > at - *tail)
+        return false;
+    *tail = told;
+    return true;
+}
+
+/* Read how far the receiver is. false: its memory is corrupt. */
+bool wf_shm_refresh(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    struct shm_line *l = out->line;
+    uint32_t slots = atomic_load_explicit(&l->slots, memory_order_acquire);
+    uint32_t cells = atomic_load_explicit(&l->cells, memory_order_acquire);
+    uint32_t bulk = atomic_load_explicit(&l->bulk, memory_order_acquire);
+    if (believe(&out->tail, out->head, slots) &&
+        believe(&out->cells.tail, out->cells.at, cells) &&
+        believe(&out->bulk.tail, out->bulk.at, bulk))
+        return true;
+    wf_shm_fault(p, WEFT_ELINK,
+                 "process %u returned room that it never had", p->loc_id);
+    return false;
+}
+
+static bool room(weft_peer *p, struct shm_bytes *b, uint32_t n)
+{
+    if (!shm_slot_free(p))
+        return false;
+    return shm_bytes_fit(b, n) || (wf_shm_refresh(p) && shm_bytes_fit(b, n));
+}
+
+/* First use of my direction's bulk ring: its pages, or the link goes down. */
+static bool reserve_bulk(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    size_t at = (size_t)(out->bulk.base - p->base);
+    int err = wf_shm_reserve(p->memory, at, out->bulk.size);
+    if (err) {
+        wf_shm_fault(p, WEFT_ELINK,
+                     "cannot reserve %u bytes of shared memory (memfd) for "
+                     "large messages to process %u: %s; lower chunk or chunks "
+                     "in [transport %s]",
+                     out->bulk.size, p->loc_id, strerror(err),
+                     p->ep->instance);
+        return false;
+    }
+    /* Spares the page faults; old kernels say EINVAL, which is no matter. */
+    (void)madvise(out->bulk.base, out->bulk.size, MADV_POPULATE_WRITE);
+    out->reserved = true;
+    close(p->memory);
+    p->memory = -1;
+    return true;
+}
+
+/* Copy payload bytes [off, off + n) to memory; false: the core's segments
+ * ended early. */
+static bool gather(weft_tx *tx, uint64_t off, unsigned char *to, uint64_t n)
+{
+    if (tx->iov) {
+        for (uint32_t i = 0; n > 0 && i < tx->iov_n; i++) {
+            uint64_t have = tx->iov[i].iov_len;
+            if (off >= have) {
+                off -= have;
+                continue;
+            }
+            uint64_t now = have - off < n ? have - off : n;
+            memcpy(to, (const char *)tx->iov[i].iov_base + off, now);
+            to += now;
+            n -= now;
+            off = 0;
+        }
+        return n == 0;
+    }
+    while (n > 0) {
+        struct iovec v[16];
+        int got = tx->seg ? tx->seg(tx, off, v, 16) : 0;
+        uint64_t before = n;
+        for (int i = 0; i < got && n > 0; i++) {
+            uint64_t now = v[i].iov_len < n ? v[i].iov_len : n;
+            memcpy(to, v[i].iov_base, now);
+            to += now;
+            off += now;
+            n -= now;
+        }
+        if (n == before)
+            return false;
+    }
+    return true;
+}
+
+static bool small(const weft_peer *p, uint64_t len)
+{
+    return len <= shm_cell_max(&p->geometry);
+}
+
+/* The ring and the bytes of the next step of the container under way. */
+static struct shm_bytes *step(weft_peer *p, uint32_t *n)
+{
+    struct shm_out *out = &p->out;
+    uint64_t left = out->tx->len - out->off;
+    *n = (uint32_t)left;
+    if (!out->begun && small(p, out->tx->len))
+        return &out->cells;
+    if (left > p->geometry.chunk)
+        *n = p->geometry.chunk;
+    return &out->bulk;
+}
+
+/* Could the container under way move now? */
+bool wf_shm_can_push(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    if (!out->begun && shm_is_inline(out->tx->hdr, out->tx->len))
+        return shm_slot_free(p);
+    uint32_t n;
+    struct shm_bytes *b = step(p, &n);
+    return room(p, b, n);
+}
+
+static void push_inline(weft_peer *p)
+{
+    weft_tx *tx = p->out.tx;
+    struct shm_slot *s = shm_slot_next(&p->out);
+    shm_put_head(s, tx->hdr);
+    if (tx->len > 0 && !gather(tx, 0, s->body + 16, tx->len))
+        memset(s->body + 16, 0, tx->len);
+    p->out.off = tx->len;
+    p->out.begun = true;
+    shm_publish(p, shm_first(tx->hdr), (uint32_t)tx->len, SHM_HEAD);
+}
+
+static bool push_step(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    weft_tx *tx = out->tx;
+    uint32_t n;
+    struct shm_bytes *b = step(p, &n);
+    if (!room(p, b, n))
+        return false;
+    if (b == &out->bulk && !out->reserved && !reserve_bulk(p))
+        return false;
+    struct shm_slot *s = shm_slot_next(out);
+    if (!gather(tx, out->off, shm_bytes_take(b, n), n)) {
+        wf_shm_fault(p, WEFT_ELINK, "payload of %llu bytes ended early",
+                     (unsigned long long)tx->len);
+        return false;
+    }
+    bool first = !out->begun;
+    if (first)
+        shm_put_head(s, tx->hdr);
+    out->off += n;
+    out->begun = true;
+    if (first)
+        shm_publish(p, shm_first(tx->hdr), (uint32_t)tx->len, SHM_HEAD);
+    else
+        shm_publish(p, 0, n, SHM_DATA);
+    return true;
+}
+
+/* Move as much of the container under way as there is room for. true: all of
+ * it is in the ring. */
+bool wf_shm_push(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    if (!out->begun && shm_is_inline(out->tx->hdr, out->tx->len)) {
+        if (!shm_slot_free(p))
+            return false;
+        push_inline(p);
+        return true;
+    }
+    while (out->off < out->tx->len)
+        if (!push_step(p))
+            return false;
+    return true;
+}
+
+static int again(weft_peer *p)
+{
+    p->out.want = true;
+    p->ep->stats.tx_again++;
+    if (p->state == SHM_UP)
+        wf_shm_busy(p);
+    else if (p->state == SHM_IDLE)
+        wf_shm_dial(p);
+    return p->fault ? p->fault : WEFT_EAGAIN;
+}
+
+/* Not up, or after a fault: what to tell the core. */
+static int unavailable(weft_peer *p)
+{
+    if (p->state == SHM_DOWN || p->fault)
+        return WEFT_ELINK;
+    return again(p);
+}
+
+static int copy_short(weft_peer *p, const weft_hdr *hdr, const void *data,
+                      size_t len)
+{
+    struct shm_out *out = &p->out;
+    struct shm_slot *s;
+    if (shm_is_inline(hdr, len)) {
+        if (!shm_slot_free(p))
+            return again(p);
+        s = shm_slot_next(out);
+        if (len > 0)
+            memcpy(s->body + 16, data, len);
+    } else {
+        if (!small(p, len))
+            return WEFT_EINVAL;
+        if (!room(p, &out->cells, (uint32_t)len))
+            return again(p);
+        s = shm_slot_next(out);
+        memcpy(shm_bytes_take(&out->cells, (uint32_t)len), data, len);
+    }
+    shm_put_head(s, hdr);
+    shm_publish(p, shm_first(hdr), (uint32_t)len, SHM_HEAD);
+    p->ep->stats.tx++;
+    p->ep->stats.tx_bytes += len;
+    return WEFT_DONE;
+}
+
+int wf_shm_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
+                      size_t len)
+{
+    if (shm_unlikely(p->state != SHM_UP || p->fault || p->out.bye))
+        return p->out.bye ? WEFT_ELINK : unavailable(p);
+    if (shm_unlikely(p->out.tx != NULL))
+        return again(p);
+    return copy_short(p, hdr, data, len);
+}
+
+/* While a container is under way only control messages pass it. */
+static int send_beside(weft_peer *p, weft_tx *tx)
+{
+    struct shm_out *out = &p->out;
+    if (!(tx->flags & WEFT_TX_URGENT) || !out->begun ||
+        !shm_is_inline(tx->hdr, tx->len) || !shm_slot_free(p))
+        return again(p);
+    unsigned char data[SHM_INLINE];
+    if (tx->len > 0 && !gather(tx, 0, data, tx->len))
+        return WEFT_EINVAL;
+    return copy_short(p, tx->hdr, data, tx->len);
+}
+
+int wf_shm_send(weft_peer *p, weft_tx *tx)
+{
+    struct shm_out *out = &p->out;
+    if (p->state != SHM_UP || p->fault || out->bye)
+        return out->bye ? WEFT_ELINK : unavailable(p);
+    if (tx->len > SHM_LEN_MAX)
+        return WEFT_EINVAL;
+    if (out->tx)
+        return send_beside(p, tx);
+    out->tx = tx;
+    out->off = 0;
+    out->begun = false;
+    p->ep->stats.tx++;
+    p->ep->stats.tx_bytes += tx->len;
+    if (wf_shm_push(p)) {
+        out->tx = NULL;
+        return WEFT_DONE;
+    }
+    wf_shm_busy(p);
+    return WEFT_OK;
+}
+
+/* The last slot of this direction. false: no room yet. */
+bool wf_shm_say_bye(weft_peer *p)
+{
+    if (!shm_slot_free(p))
+        return false;
+    p->out.bye = true;
+    shm_store(&p->out, 0, 0, SHM_BYE);
+    if (p->out.page) /* else the caller has not answered yet: found later */
+        shm_wake(p);
+    return true;
+}
+
+/* Is there enough room to tell the core? A quarter of the ring, and a whole
+ * small payload: not one tx_ready per slot. */
+bool wf_shm_roomy(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    uint32_t most = out->mask - out->mask / 4;
+    if (out->head - out->tail > most &&
+        (!wf_shm_refresh(p) || out->head - out->tail > most))
+        return false;
+    return room(p, &out->cells, shm_cell_max(&p->geometry));
+}

@@ -1,0 +1,323 @@
+/* The shared-memory transport: its factory, its endpoints.
+ *
+ * README.md has the picture and the reasons.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ADDRESS_VERSION = 1, MAX_EAGER = 32768, MAX_IOV = 64 };
+
+static const weft_option options[] = {
+    {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "64", "16..4096",
+     "slots of 64 bytes per peer and direction, rounded up to a power of two"},
+    {"cell", WEFT_OPT_SIZE, offsetof(struct shm_config, cell), "16K", "4K..1M",
+     "bytes per peer and direction for payloads up to a quarter of it"},
+    {"chunk", WEFT_OPT_SIZE, offsetof(struct shm_config, chunk), "32K",
+     "4K..1M", "bytes in which large payloads move"},
+    {"chunks", WEFT_OPT_INT, offsetof(struct shm_config, chunks), "8", "4..64",
+     "chunks per peer and direction, reserved at the first large payload"},
+    {0}};
+
+/* ---- who can share memory with whom ------------------------------------ */
+
+static uint64_t mix(uint64_t h, const void *data, size_t n)
+{
+    const unsigned char *b = data;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ b[i]) * 0x100000001b3u; /* FNV-1a */
+    return h;
+}
+
+/* The kernel that runs us, the namespace of our socket names, our user, and
+ * the node that the core believes in (mpirun --nodes makes several of one). */
+static uint64_t machine(uint32_t node_id)
+{
+    char boot[64] = "";
+    struct stat net;
+    memset(&net, 0, sizeof net);
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, boot, sizeof boot - 1) <= 0)
+        gethostname(boot, sizeof boot - 1);
+    if (fd >= 0)
+        close(fd);
+    (void)!stat("/proc/self/ns/net", &net);
+    uint64_t parts[4] = {net.st_dev, net.st_ino, geteuid(), node_id};
+    uint64_t h = mix(0xcbf29ce484222325u, boot, strlen(boot));
+    return mix(h, parts, sizeof parts);
+}
+
+static bool random_bytes(void *to, size_t n)
+{
+    ssize_t got;
+    do {
+        got = getrandom(to, n, 0);
+    } while (got < 0 && errno == EINTR);
+    return got == (ssize_t)n;
+}
+
+static bool make_address(weft_ep *ep, uint32_t node_id)
+{
+    struct shm_address *a = &ep->address;
+    a->version = ADDRESS_VERSION;
+    a->pid = (uint32_t)getpid();
+    a->machine = machine(node_id);
+    return random_bytes(a->name, sizeof a->name) &&
+           random_bytes(a->secret, sizeof a->secret);
+}
+
+static int address(weft_ep *ep, void *buf, size_t *len)
+{
+    if (*len < sizeof ep->address)
+        return WEFT_EINVAL;
+    memcpy(buf, &ep->address, sizeof ep->address);
+    *len = sizeof ep->address;
+    return WEFT_OK;
+}
+
+static int addr_print(const void *addr, size_t len, char *text, size_t n)
+{
+    struct shm_address a;
+    if (len != sizeof a)
+        return WEFT_EINVAL;
+    memcpy(&a, addr, sizeof a);
+    snprintf(text, n, "pid %u on machine %016llx, socket @weft-shm-%02x%02x…",
+             a.pid, (unsigned long long)a.machine, a.name[0], a.name[1]);
+    return WEFT_OK;
+}
+
+static void set_cost(weft_cost *cost)
+{
+    cost->latency_ns = 100;
+    cost->overhead_ns = 50;
+    cost->bandwidth_mbs = 20000;
+    cost->poll_ns = 5;
+}
+
+static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
+{
+    struct shm_address a;
+    if (len != sizeof a)
+        return WEFT_EUNREACH;
+    memcpy(&a, addr, sizeof a);
+    if (a.version != ADDRESS_VERSION || a.machine != ep->address.machine)
+        return WEFT_EUNREACH;
+    if (memcmp(a.name, ep->address.name, sizeof a.name) == 0)
+        return WEFT_EUNREACH; /* this very endpoint */
+    if (cost)
+        set_cost(cost);
+    return WEFT_OK;
+}
+
+/* ---- endpoints --------------------------------------------------------- */
+
+static void free_ep(weft_ep *ep)
+{
+    for (uint32_t i = 0; i < ep->table_n; i++)
+        if (ep->table[i])
+            wf_shm_peer_free(ep->table[i]);
+    while (ep->conns)
+        wf_shm_hang_up(ep->conns);
+    wf_shm_bury(ep);
+    if (ep->page)
+        munmap(ep->page, SHM_PAGE);
+    int fds[] = {ep->listener.fd, ep->bell.fd, ep->page_memory, ep->epoll};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    free(ep->table);
+    free(ep->live);
+    free(ep->busy);
+    free(ep->byte_owner);
+    free(ep);
+}
+
+static int make_bell(weft_ep *ep)
+{
+    struct epoll_event e = {.events = EPOLLIN | EPOLLET,
+                            .data = {.ptr = &ep->bell}};
+    ep->epoll = epoll_create1(EPOLL_CLOEXEC);
+    ep->bell = (struct shm_watch){SHM_BELL,
+                                  eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    if (ep->epoll < 0 || ep->bell.fd < 0 ||
+        epoll_ctl(ep->epoll, EPOLL_CTL_ADD, ep->bell.fd, &e) != 0)
+        return errno;
+    ep->page_memory = wf_shm_memory("weft-shm-bell", SHM_PAGE, SHM_PAGE);
+    if (ep->page_memory < 0)
+        return -ep->page_memory;
+    ep->page = wf_shm_map(ep->page_memory, SHM_PAGE);
+    return ep->page ? 0 : errno;
+}
+
+/* More ranks here than CPUs we may use? Then sleeping must be cheap. */
+static bool crowded(uint32_t local_count)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return false;
+    return local_count > (uint32_t)CPU_COUNT(&set);
+}
+
+static weft_ep *new_ep(const weft_open *o)
+{
+    weft_ep *ep = calloc(1, sizeof *ep);
+    if (!ep)
+        return NULL;
+    ep->host = o->host;
+    ep->core = o->core;
+    ep->loc_id = o->loc_id;
+    ep->config = *(const struct shm_config *)o->cfg;
+    ep->geometry = wf_shm_geometry(&ep->config);
+    ep->listener.fd = ep->bell.fd = ep->epoll = ep->page_memory = -1;
+    snprintf(ep->instance, sizeof ep->instance, "%s",
+             o->instance ? o->instance : "shm");
+    ep->byte_owner = calloc(SHM_RANG, sizeof *ep->byte_owner);
+    if (ep->byte_owner && make_address(ep, o->node_id))
+        return ep;
+    free_ep(ep);
+    return NULL;
+}
+
+static int open_ep(const weft_open *o, weft_ep **out)
+{
+    weft_ep *ep = new_ep(o);
+    if (!ep)
+        return WEFT_ENOMEM;
+    const char *what = "a page of shared memory (memfd), an eventfd and epoll";
+    int err = make_bell(ep);
+    if (!err) {
+        what = "an abstract AF_UNIX socket";
+        err = wf_shm_listen(ep);
+    }
+    if (err) {
+        o->host->log(o->core, 0, "%s: cannot open: needs %s: %s", ep->instance,
+                     what, strerror(err));
+        free_ep(ep);
+        return err == ENOMEM || err == ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
+    }
+    wf_shm_bell_register(ep, crowded(o->local_count));
+    *out = ep;
+    return WEFT_OK;
+}
+
+static void fill_attr(const struct shm_geometry *g, weft_attr *a)
+{
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE;
+    a->max_short = shm_cell_max(g);
+    a->max_eager = MAX_EAGER;
+    a->max_payload = SHM_LEN_MAX & ~(uint32_t)(SHM_PAGE - 1);
+    a->mtu = g->chunk;
+    a->max_iov = MAX_IOV;
+    a->tx_depth = g->slots;
+    a->headroom = 0;
+    a->addr_len = sizeof(struct shm_address);
+    a->rkey_len = 0;
+    a->min_rma = a->max_rma = 0;
+    a->detect_ms = 100;
+    a->numa_node = (uint32_t)-1;
+    a->streams = 0;
+    set_cost(&a->cost);
+}
+
+static int attr(weft_ep *ep, weft_attr *a)
+{
+    fill_attr(&ep->geometry, a);
+    return WEFT_OK;
+}
+
+static int probe(const weft_open *o, weft_attr *a)
+{
+    struct shm_geometry g = wf_shm_geometry(o->cfg);
+    int fd = wf_shm_memory("weft-shm-probe", shm_segment_bytes(&g),
+                           shm_bulk_at(&g, 0));
+    if (fd < 0)
+        return fd == -ENOMEM || fd == -ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
+    close(fd);
+    fill_attr(&g, a);
+    return WEFT_OK;
+}
+
+static int stat_ep(weft_ep *ep, int i, const char **name, uint64_t *value)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } all[] = {{"sent", ep->stats.tx},
+               {"sent_bytes", ep->stats.tx_bytes},
+               {"sent_again", ep->stats.tx_again},
+               {"received", ep->stats.rx},
+               {"received_bytes", ep->stats.rx_bytes},
+               {"bells_rung", ep->stats.rings},
+               {"sleeps", ep->stats.naps},
+               {"connections", ep->stats.connects}};
+    if (i < 0 || i >= (int)(sizeof all / sizeof *all))
+        return WEFT_EINVAL;
+    *name = all[i].name;
+    *value = all[i].value;
+    return WEFT_OK;
+}
+
+static int connect_peer(weft_peer *p)
+{
+    if (p->state == SHM_IDLE)
+        wf_shm_dial(p);
+    return WEFT_OK;
+}
+
+/* A forked child must not hold the sockets, or peers would not notice the end
+ * of this process. It has no use for the endpoint. */
+static int atfork(weft_ep *ep, int child)
+{
+    if (!child)
+        return WEFT_OK;
+    for (uint32_t i = 0; i < ep->table_n; i++)
+        if (ep->table[i] && ep->table[i]->watch.fd >= 0) {
+            close(ep->table[i]->watch.fd);
+            ep->table[i]->watch.fd = -1;
+        }
+    for (struct shm_conn *c = ep->conns; c; c = c->next) {
+        close(c->watch.fd);
+        c->watch.fd = -1;
+    }
+    close(ep->listener.fd);
+    ep->listener.fd = -1;
+    return WEFT_OK;
+}
+
+static const weft_ops ops = {.size = sizeof ops,
+                             .open = open_ep,
+                             .close = free_ep,
+                             .attr = attr,
+                             .address = address,
+                             .reach = reach,
+                             .peer_add = wf_shm_peer_add,
+                             .peer_del = wf_shm_peer_del,
+                             .send = wf_shm_send,
+                             .progress = wf_shm_progress,
+                             .drain = wf_shm_drain,
+                             .send_short = wf_shm_send_short,
+                             .event = wf_shm_event,
+                             .arm = wf_shm_arm,
+                             .rx_resume = wf_shm_rx_resume,
+                             .addr_print = addr_print,
+                             .connect = connect_peer,
+                             .probe = probe,
+                             .stat = stat_ep,
+                             .atfork = atfork};
+
+WEFT_PLUGIN(shm, "0.1.0", "rings and chunks in shared memory, on one machine",
+            options, struct shm_config, &ops);

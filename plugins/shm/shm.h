@@ -1,0 +1,269 @@
+/* Inside the shared-memory transport: endpoint, peer, connection.
+ *
+ * Who may call whom: README.md. Nothing here is visible outside the plugin.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_SHM_H
+#define WF_SHM_H
+
+#include "layout.h"
+#include "weft_transport.h"
+
+#define shm_likely(x)   __builtin_expect(!!(x), 1)
+#define shm_unlikely(x) __builtin_expect(!!(x), 0)
+
+enum {
+    SHM_FEW = 32,        /* up to here every ring is looked at directly */
+    SHM_RECENT = 4,      /* beyond, these are still looked at directly */
+    SHM_TURN = 64,       /* events of one peer before the next has its turn */
+    SHM_SOCKETS_IDLE = 255, /* look at sockets every 256th progress call */
+    SHM_SOCKETS_BUSY = 7,   /* every 8th while connections are being made */
+    SHM_EVENTS = 16,
+    SHM_WHY = 256
+};
+
+struct shm_config {
+    int64_t ring;
+    uint64_t cell, chunk;
+    int64_t chunks;
+};
+
+/* What epoll points at. Never freed while a batch of events is handled. */
+enum shm_watch_kind { SHM_LISTENER, SHM_BELL, SHM_CONN, SHM_PEER, SHM_DEAD };
+struct shm_watch {
+    enum shm_watch_kind kind;
+    int fd;
+};
+
+/* How a process is found; travels as the opaque address. */
+struct shm_address {
+    uint32_t version, pid;
+    uint64_t machine;         /* who can share memory with whom */
+    unsigned char name[16];   /* of the abstract socket */
+    unsigned char secret[16]; /* a caller shows it: stale names are noticed */
+};
+
+/* On the socket of a pair, before the rings exist. */
+enum shm_message_type {
+    SHM_HELLO = 1, /* secret of the called, first step of the key handshake */
+    SHM_AUTH,      /* further steps */
+    SHM_SETUP,     /* listener: segment, page, bell */
+    SHM_READY,     /* dialler: page, bell */
+    SHM_REFUSE     /* listener: code, reason */
+};
+enum { SHM_MESSAGE_MAGIC = 0x316d6873, SHM_BODY = 256, SHM_FDS = 3 };
+enum { SHM_BARRIER = 1 }; /* shm_setup.flags: I sleep with membarrier */
+
+struct shm_message {
+    uint32_t magic;
+    uint16_t type, len;
+    unsigned char body[SHM_BODY];
+};
+
+struct shm_setup {
+    struct shm_geometry geometry; /* SETUP only */
+    uint32_t byte;                /* the other side's in my page */
+    uint32_t flags;
+};
+
+enum shm_refusal {
+    SHM_CROSSED, /* my call to you stands; wait for it */
+    SHM_LATER,   /* dial again */
+    SHM_NEVER    /* and the reason */
+};
+
+/* A connection that is not yet a peer's. */
+struct shm_conn {
+    struct shm_watch watch;
+    struct shm_conn *next;
+    weft_ep *ep;
+    weft_peer *peer; /* dialler: from the start; listener: after the proof */
+    weft_auth *auth;
+    uint32_t loc_id; /* whom the key handshake wants or has proved */
+    bool dialled, proved;
+};
+
+enum shm_state {
+    SHM_IDLE,    /* no connection; the next send dials */
+    SHM_WAITING, /* dials again at retry_at, or is called before */
+    SHM_DIALLED, /* my call is being answered */
+    SHM_CALLED,  /* their call is being answered; the segment exists */
+    SHM_UP,
+    SHM_DOWN
+};
+
+/* One byte ring as one side sees it: positions only ever grow. */
+struct shm_bytes {
+    unsigned char *base;
+    uint32_t size;
+    uint32_t at;   /* next position */
+    uint32_t tail; /* sender: consumed as far as known; receiver: returned */
+};
+
+struct shm_out {
+    struct shm_slot *slots;
+    uint32_t mask, shift, head, tail;
+    struct shm_line *line;
+    struct shm_page *page; /* the peer's */
+    struct shm_bytes cells, bulk;
+    weft_tx *tx;    /* the container under way, if any */
+    uint64_t off;   /* bytes of it already in the ring */
+    bool begun;     /* its head is in the ring */
+    bool want;      /* the core waits for tx_ready */
+    bool hungry;    /* line->hungry is set */
+    bool reserved;  /* my direction of the bulk ring has its pages */
+    bool bye;       /* said */
+    bool fence;     /* a store-load fence must follow every message */
+};
+
+struct shm_in {
+    struct shm_slot *slots;
+    uint32_t mask, shift, head, returned;
+    struct shm_line *line;
+    struct shm_bytes cells, bulk;
+    weft_sink *sink;   /* of the container under way; NULL: discard it */
+    uint64_t off, len; /* bytes seen, bytes in all; equal: none under way */
+    bool paused;       /* the core answered EAGAIN */
+    bool bye;          /* heard */
+    bool eof;          /* the socket has closed */
+};
+
+struct weft_peer {
+    struct shm_out out;
+    struct shm_in in;
+    weft_ep *ep;
+    weft_loc *loc;
+    uint32_t loc_id;
+    enum shm_state state;
+    bool busy;            /* on ep->busy */
+    int fault;            /* status to go down with; found where it could
+                             not be reported */
+    char why[SHM_WHY];
+    struct shm_watch watch; /* the socket of the pair */
+    struct shm_conn *conn;  /* while DIALLED or CALLED */
+    struct shm_address address;
+    uint64_t retry_at, retry_after; /* ns */
+    unsigned char *base;    /* the segment */
+    struct shm_geometry geometry;
+    int memory;             /* its descriptor, until my bulk ring is reserved */
+    int bell;               /* the peer's eventfd */
+    struct shm_page *page;  /* the peer's page */
+    uint32_t rung;          /* the value of its mode for which I rang */
+    uint32_t my_byte;       /* in the peer's page */
+    uint32_t its_byte;      /* in mine; SHM_RANG: none left */
+};
+
+struct shm_stats {
+    uint64_t tx, tx_bytes, tx_again, rx, rx_bytes, rings, naps, connects;
+};
+
+struct weft_ep {
+    const weft_host *host;
+    weft_core *core;
+    uint32_t loc_id;
+    struct shm_config config;
+    struct shm_geometry geometry;
+    struct shm_address address;
+    struct shm_watch listener, bell;
+    int epoll, page_memory;
+    struct shm_page *page;
+    uint32_t mode;      /* what page->mode holds */
+    bool armed;
+    bool sweep;         /* look at every ring once */
+    bool attend;        /* look at the sockets now */
+    bool barrier;       /* I sleep with membarrier: no fence for callers */
+    bool registered;    /* my threads take part in others' membarrier */
+    uint32_t ticks;
+    uint32_t conns_made; /* connections in the making */
+    uint64_t accept_at;  /* out of descriptors: listen again then; 0 no */
+
+    weft_peer **table; /* by loc_id */
+    uint32_t table_n;
+    weft_peer **live; /* those with rings; capacity peers_cap */
+    uint32_t live_n, turn;
+    weft_peer **busy; /* those that progress has something to do for */
+    uint32_t busy_n;
+    uint32_t peers_n, peers_cap;
+    weft_peer *recent[SHM_RECENT];
+    weft_peer **byte_owner; /* [SHM_RANG] */
+    uint32_t byte_top;      /* no byte at or above this was given out */
+    uint32_t byteless;      /* live peers for which none was left */
+    struct shm_conn *conns, *dead_conns;
+    struct shm_stats stats;
+    char instance[32];
+};
+
+/* ring.h is the short path; these are the rest, by file. */
+
+/* segment.c: memory that cannot fault under us */
+int wf_shm_memory(const char *name, size_t bytes, size_t reserve);
+int wf_shm_reserve(int fd, size_t at, size_t bytes);
+void *wf_shm_map(int fd, size_t bytes);
+bool wf_shm_memory_ok(int fd, size_t bytes);
+bool wf_shm_geometry_ok(const struct shm_geometry *);
+struct shm_geometry wf_shm_geometry(const struct shm_config *);
+int wf_shm_attach(weft_peer *, int fd, const struct shm_geometry *, int side);
+void wf_shm_detach(weft_peer *);
+
+/* bell.c: sleeping and waking */
+void wf_shm_bell_register(weft_ep *, bool crowded);
+void wf_shm_ring(weft_peer *, uint32_t mode);
+void wf_shm_many(weft_ep *);
+bool wf_shm_pending(const weft_peer *);
+int wf_shm_event(weft_ep *, weft_event *);
+int wf_shm_arm(weft_ep *, weft_event *, uint64_t *deadline_ns);
+void wf_shm_disarm(weft_ep *);
+
+/* send.c */
+int wf_shm_send(weft_peer *, weft_tx *);
+int wf_shm_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
+bool wf_shm_push(weft_peer *);
+bool wf_shm_can_push(weft_peer *);
+bool wf_shm_say_bye(weft_peer *);
+bool wf_shm_refresh(weft_peer *);
+bool wf_shm_roomy(weft_peer *);
+
+/* receive.c */
+int wf_shm_receive(weft_peer *, int budget);
+void wf_shm_rx_resume(weft_peer *);
+
+/* progress.c */
+int wf_shm_progress(weft_ep *, int budget);
+void wf_shm_busy(weft_peer *);
+int wf_shm_drain(weft_ep *);
+
+/* connect.c: calls, both ways, up to the proof of identity */
+int wf_shm_listen(weft_ep *);
+void wf_shm_dial(weft_peer *);
+void wf_shm_retry(weft_peer *, uint64_t after_ns);
+int wf_shm_sockets(weft_ep *);
+void wf_shm_hang_up(struct shm_conn *);
+void wf_shm_bury(weft_ep *);
+
+/* adopt.c: from the proof to the rings */
+void wf_shm_proved(struct shm_conn *);
+bool wf_shm_on_setup(struct shm_conn *, const struct shm_message *, int *fds);
+bool wf_shm_on_ready(struct shm_conn *, const struct shm_message *, int *fds);
+bool wf_shm_on_refuse(struct shm_conn *, const struct shm_message *);
+void wf_shm_refuse(struct shm_conn *, uint32_t code, const char *why);
+
+/* message.c: what travels on the socket */
+int wf_shm_message_send(int fd, unsigned type, const void *body, size_t len,
+                        const int *fds, int fds_n);
+int wf_shm_message_receive(int fd, struct shm_message *, int *fds);
+
+/* peer.c */
+int wf_shm_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
+                    size_t len, weft_peer **);
+int wf_shm_peer_del(weft_peer *, int abrupt);
+void wf_shm_peer_free(weft_peer *);
+weft_peer *wf_shm_peer_find(weft_ep *, uint32_t loc_id);
+void wf_shm_up(weft_peer *, int fd);
+void wf_shm_fault(weft_peer *, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void wf_shm_down(weft_peer *);
+void wf_shm_gone(weft_peer *);
+void wf_shm_quiet(weft_peer *, int status);
+
+#endif

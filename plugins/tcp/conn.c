@@ -1,0 +1,397 @@
+/* One socket from its first byte until it carries containers.
+ *
+ *   dialler    CONNECTING ---> ANSWER ---> VERDICT ----------------> UP
+ *                   hello sent    proof sent     ACCEPT received
+ *   listener   HELLO ---> PROOF ---> (who is it?) ---ACCEPT sent---> UP
+ *                 answer sent            |                           ^
+ *                                        +--> PARKED: ours goes first
+ *   any failure, and a stranger who is too slow: DEAD
+ *
+ *   CONNECTING -> ANSWER   [on_connected]   ANSWER  -> VERDICT  [handshake]
+ *   HELLO      -> PROOF    [handshake]      PROOF   -> PARKED   [handshake]
+ *   PARKED     -> UP       [wf_tcp_link_up] VERDICT -> UP       [on_verdict]
+ *   any        -> DEAD     [wf_tcp_conn_close]
+ *
+ *   CONNECTING, ANSWER, VERDICT  belong to a candidate of peer->dial.
+ *   HELLO, PROOF   count in ep->pending; 64 bytes each way; peer is NULL.
+ *   PARKED         authentic; peer->parked; silent until my attempt is decided.
+ *   UP             peer->conn; not in ep->conns.
+ *   DEAD           socket closed; freed when progress ends.
+ *
+ * INVARIANT  Until UP nothing is read beyond the message that is expected.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "tcp.h"
+
+struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *ep, int fd,
+                                    enum wf_tcp_state state,
+                                    const struct wf_tcp_addr *remote)
+{
+    struct wf_tcp_conn *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->kind = TCP_IS_CONN;
+    c->fd = fd;
+    c->state = state;
+    c->remote = *remote;
+    c->ep = ep;
+    c->since = wf_tcp_now(ep);
+    c->link = &ep->conns;
+    c->next = ep->conns;
+    if (c->next)
+        c->next->link = &c->next;
+    ep->conns = c;
+    return c;
+}
+
+static void unlink_conn(struct wf_tcp_conn *c)
+{
+    if (!c->link)
+        return;
+    *c->link = c->next;
+    if (c->next)
+        c->next->link = c->link;
+    c->link = NULL;
+    c->next = NULL;
+}
+
+/* No longer a stranger: leave the pool, and let others in. */
+static void leave_pool(struct wf_tcp_conn *c)
+{
+    if (c->state != TCP_HELLO && c->state != TCP_PROOF)
+        return;
+    c->ep->pending--;
+    wf_tcp_listen_pause(c->ep, false);
+}
+
+void wf_tcp_conn_close(struct wf_tcp_conn *c)
+{
+    weft_ep *ep = c->ep;
+    if (c->state == TCP_DEAD)
+        return;
+    if (c->auth)
+        ep->host->auth_step(ep->core, &c->auth, NULL, 0, NULL, NULL, NULL);
+    leave_pool(c);
+    unlink_conn(c);
+    close(c->fd); /* leaves epoll by itself: the descriptor is ours alone */
+    c->fd = -1;
+    c->state = TCP_DEAD;
+    if (c->peer && c->peer->parked == c)
+        c->peer->parked = NULL;
+    if (c->cand && c->cand->conn == c)
+        c->cand->conn = NULL;
+    c->next = ep->dead;
+    ep->dead = c;
+}
+
+/* Free what was closed; events of the same epoll call may still name it. */
+void wf_tcp_conn_bury(weft_ep *ep)
+{
+    while (ep->dead) {
+        struct wf_tcp_conn *c = ep->dead;
+        ep->dead = c->next;
+        free(c);
+    }
+}
+
+/* The handshake is over: the connection belongs to its peer. */
+void wf_tcp_conn_settled(struct wf_tcp_conn *c, weft_peer *p)
+{
+    unlink_conn(c);
+    c->state = TCP_UP;
+    c->peer = p;
+    if (c->cand)
+        c->cand->conn = NULL;
+    c->cand = NULL;
+}
+
+void wf_tcp_conn_interest(struct wf_tcp_conn *c, uint32_t events)
+{
+    struct epoll_event e = {.events = events, .data.ptr = c};
+    int op = c->events ? events ? EPOLL_CTL_MOD : EPOLL_CTL_DEL : EPOLL_CTL_ADD;
+    if (events == c->events)
+        return;
+    c->events = events;
+    epoll_ctl(c->ep->epfd, op, c->fd, &e);
+}
+
+/* BBR paces; between close neighbours that halves the bandwidth. */
+static void choose_congestion(struct wf_tcp_conn *c)
+{
+    const struct wf_tcp_cfg *cfg = &c->ep->cfg;
+    static const char *const better[] = {"cubic", "reno"};
+    char now[16] = "";
+    socklen_t n = sizeof now;
+    bool near = wf_tcp_loopback(&c->remote);
+
+    if (strcmp(cfg->congestion, "auto") != 0) {
+        setsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, cfg->congestion,
+                   (socklen_t)strlen(cfg->congestion));
+        return;
+    }
+    for (int i = 0; i < c->ep->listeners; i++)
+        near = near || wf_tcp_same_subnet(&c->ep->listener[i].addr, &c->remote);
+    if (!near || getsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, now, &n) < 0 ||
+        strncmp(now, "bbr", 3) != 0)
+        return;
+    for (int i = 0; i < 2; i++)
+        if (setsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, better[i],
+                       (socklen_t)strlen(better[i])) == 0)
+            return;
+}
+
+static void keepalive(const struct wf_tcp_conn *c)
+{
+    int on = 1, s = (int)(c->ep->cfg.detect / 1000000000u);
+    int idle = s / 2 > 0 ? s / 2 : 1, every = s / 6 > 0 ? s / 6 : 1, tries = 3;
+    if (s == 0)
+        return;
+    setsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+    setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof tries);
+    /* not TCP_USER_TIMEOUT: it would also cut a live receiver that computes
+     * for long with its window closed. link.c watches unacknowledged data. */
+}
+
+void wf_tcp_conn_tune(struct wf_tcp_conn *c)
+{
+    int on = 1;
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    choose_congestion(c);
+    keepalive(c);
+}
+
+/* ---- the handshake --------------------------------------------------- */
+
+static void give_up(struct wf_tcp_conn *c, int status, int error,
+                    const char *what)
+{
+    if (c->dialled)
+        wf_tcp_dial_failed(c, status, error, what);
+    else
+        wf_tcp_conn_close(c);
+}
+
+/* The other side closed before it was done with us. A dialler tries again: a
+ * busy listener makes room by turning slow callers away. */
+static void hung_up(struct wf_tcp_conn *c, const char *what)
+{
+    if (c->dialled)
+        wf_tcp_dial_retry(c, what);
+    else
+        wf_tcp_conn_close(c);
+}
+
+/* Write what is left of c->out. False: the connection is gone. */
+static bool write_out(struct wf_tcp_conn *c)
+{
+    while (c->out_off < c->out_n) {
+        ssize_t n = send(c->fd, c->out + c->out_off, c->out_n - c->out_off,
+                         MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (n < 0) {
+            hung_up(c, "closed during the handshake");
+            return false;
+        }
+        c->out_off += (uint32_t)n;
+    }
+    wf_tcp_conn_interest(c,
+                         c->out_off < c->out_n ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    return true;
+}
+
+static void refused(struct wf_tcp_conn *c, int rc)
+{
+    weft_ep *ep = c->ep;
+    char who[64];
+    const char *what = rc == WEFT_EAUTH      ? "wrong job key"
+                       : rc == WEFT_EUNREACH ? "another process of this job"
+                       : rc == WEFT_EPROTO   ? "not a Weft process"
+                                             : "handshake failed";
+    /* best effort: tell the other side why */
+    if (c->out_n)
+        (void)!send(c->fd, c->out, c->out_n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ep->count.refused++;
+    wf_tcp_name(&c->remote, who, sizeof who);
+    ep->host->log(
+        ep->core, rc == WEFT_EAUTH && !ep->said_auth ? 1 : 3, "%s %s: %s",
+        c->dialled ? "connection to" : "refused a call from", who, what);
+    if (rc == WEFT_EAUTH)
+        ep->said_auth = true;
+    give_up(c, rc, 0, what);
+}
+
+/* Run one step of the job key handshake over the message in c->in. */
+static void handshake(struct wf_tcp_conn *c, const void *in, uint32_t whom)
+{
+    weft_ep *ep = c->ep;
+    size_t n = 0;
+    int rc = ep->host->auth_step(ep->core, &c->auth, in, in ? c->in_n : 0,
+                                 c->out, &n, &whom);
+    c->in_n = 0;
+    c->out_off = 0;
+    c->out_n = (uint32_t)n;
+    if (rc != WEFT_OK && rc != WEFT_EAGAIN) {
+        refused(c, rc);
+        return;
+    }
+    if (rc == WEFT_OK && !c->dialled) {
+        leave_pool(c);
+        c->state = TCP_PARKED;
+        wf_tcp_met(c, whom);
+        return;
+    }
+    if (rc == WEFT_OK) {
+        c->state = TCP_VERDICT;
+        wf_tcp_dial_end(c->peer, c); /* this candidate it is */
+    } else {
+        c->state = c->dialled ? TCP_ANSWER : TCP_PROOF;
+    }
+    write_out(c);
+}
+
+static void on_connected(struct wf_tcp_conn *c)
+{
+    int error = 0;
+    socklen_t n = sizeof error;
+    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &n) < 0)
+        error = errno;
+    if (error) {
+        wf_tcp_dial_failed(c, WEFT_ELINK, error, NULL);
+        return;
+    }
+    c->since = wf_tcp_now(c->ep);
+    handshake(c, NULL, c->peer->id);
+}
+
+static void on_verdict(struct wf_tcp_conn *c)
+{
+    uint8_t type = c->in[0];
+    weft_peer *p = c->peer;
+    if (type != TCP_ACCEPT) {
+        give_up(c, WEFT_EPROTO, 0, "not a Weft process");
+        return;
+    }
+    c->in_n = 0;
+    wf_tcp_dial_end(p, c);
+    wf_tcp_link_up(p, c);
+}
+
+/* Read towards one complete message; true when it is there. */
+static bool read_in(struct wf_tcp_conn *c, uint32_t want)
+{
+    while (c->in_n < want) {
+        ssize_t n = recv(c->fd, c->in + c->in_n, want - c->in_n, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return false;
+        if (n <= 0) {
+            hung_up(c, "closed during the handshake");
+            return false;
+        }
+        c->in_n += (uint32_t)n;
+    }
+    return true;
+}
+
+void wf_tcp_conn_event(struct wf_tcp_conn *c, uint32_t events)
+{
+    if (c->state == TCP_CONNECTING) {
+        if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+            on_connected(c);
+        return;
+    }
+    if (events & EPOLLOUT && !write_out(c))
+        return;
+    if (!(events & (EPOLLIN | EPOLLERR | EPOLLHUP)))
+        return;
+    if (c->state == TCP_PARKED) {
+        wf_tcp_conn_close(c); /* may neither speak nor hang up */
+        return;
+    }
+    if (!read_in(c, c->state == TCP_VERDICT ? TCP_FRAME : WEFT_AUTH_MSG))
+        return;
+    if (c->state == TCP_VERDICT)
+        on_verdict(c);
+    else
+        handshake(c, c->in, 0);
+}
+
+/* ---- time ------------------------------------------------------------- */
+
+/* When this connection wants to be looked at; 0: never. */
+static uint64_t deadline(const struct wf_tcp_conn *c)
+{
+    const struct wf_tcp_cfg *cfg = &c->ep->cfg;
+    switch (c->state) {
+    case TCP_CONNECTING:
+        return c->since + cfg->connect_timeout;
+    case TCP_HELLO:
+    case TCP_PROOF:
+        return c->since + cfg->handshake_timeout;
+    case TCP_ANSWER:
+    case TCP_VERDICT:
+        return c->warned ? 0 : c->since + cfg->connect_timeout;
+    default:
+        return 0;
+    }
+}
+
+static void expire(struct wf_tcp_conn *c)
+{
+    char who[64];
+    if (c->state == TCP_CONNECTING) {
+        wf_tcp_dial_failed(c, WEFT_ELINK, ETIMEDOUT, NULL);
+    } else if (c->dialled) {
+        /* A process that computes answers late: that is no failure. */
+        c->warned = true;
+        wf_tcp_name(&c->remote, who, sizeof who);
+        c->ep->host->log(c->ep->core, 2,
+                         "process %u at %s has taken the call but does not "
+                         "answer yet: it is busy, or another program "
+                         "listens there",
+                         c->peer->id, who);
+    } else {
+        wf_tcp_conn_close(c);
+    }
+}
+
+void wf_tcp_conn_timers(weft_ep *ep, uint64_t now)
+{
+    struct wf_tcp_conn *c = ep->conns;
+    while (c) {
+        struct wf_tcp_conn *next = c->next;
+        uint64_t at = deadline(c);
+        if (at && at <= now) {
+            expire(c);
+            next = ep->conns; /* closing one may close others */
+        }
+        c = next;
+    }
+    if (ep->deaf && ep->deaf_until <= now)
+        wf_tcp_listen_pause(ep, false); /* accept() decides again */
+}
+
+uint64_t wf_tcp_conn_deadline(const weft_ep *ep)
+{
+    uint64_t first = ep->deaf ? ep->deaf_until : 0;
+    for (const struct wf_tcp_conn *c = ep->conns; c; c = c->next) {
+        uint64_t at = deadline(c);
+        if (at && (!first || at < first))
+            first = at;
+    }
+    return first;
+}

@@ -1,0 +1,316 @@
+/* Dialling a peer: its candidate addresses, best first.
+ *
+ * The next candidate starts when the one before it has failed or has been
+ * silent for STAGGER; the first that passes the handshake wins. When all have
+ * failed the link is broken with a table of what happened to each.
+ *
+ * A process that answers late is not a failure (it may compute for minutes);
+ * one that hangs up during the handshake is called again a few times, because
+ * a busy listener makes room by turning slow callers away.
+ *
+ * Processes started by hand come up seconds apart: one that was never reached
+ * and refuses is called again until the time that start-up may take is over.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "tcp.h"
+
+#define STAGGER 150000000u /* ns */
+#define BACKOFF 5000000u
+#define AGAIN 100000000u
+
+static void leave_list(weft_peer *p)
+{
+    weft_peer **at = &p->ep->dialling;
+    while (*at && *at != p)
+        at = &(*at)->dial_next;
+    if (*at)
+        *at = p->dial_next;
+    p->dial_next = NULL;
+}
+
+/* End all attempts and forget the candidates. */
+void wf_tcp_dial_forget(weft_peer *p)
+{
+    if (!p->dial)
+        return;
+    wf_tcp_dial_end(p, NULL);
+    leave_list(p);
+    free(p->dial);
+    p->dial = NULL;
+}
+
+/* Close all attempts but one. */
+void wf_tcp_dial_end(weft_peer *p, struct wf_tcp_conn *keep)
+{
+    for (int i = 0; p->dial && i < p->dial->n; i++) {
+        struct wf_tcp_conn *c = p->dial->cand[i].conn;
+        if (c && c != keep)
+            wf_tcp_conn_close(c);
+    }
+}
+
+static void describe(const weft_ep *ep, const struct wf_tcp_candidate *c,
+                     char *text, size_t n)
+{
+    char to[64], from[64] = "any address";
+    wf_tcp_name(&c->to, to, sizeof to);
+    if (c->local >= 0) {
+        const struct wf_tcp_listener *l = &ep->listener[c->local];
+        char ip[INET6_ADDRSTRLEN] = "?";
+        inet_ntop(l->addr.family == 4 ? AF_INET : AF_INET6, l->addr.ip, ip,
+                  sizeof ip);
+        snprintf(from, sizeof from, "%s %s", l->ifname, ip);
+    }
+    snprintf(text, n, "%s -> %s: %s", from, to,
+             c->error ? strerror(c->error) : c->what);
+}
+
+/* Every candidate has failed. */
+static void all_failed(weft_peer *p)
+{
+    struct wf_tcp_conn *waiting = p->parked;
+    char table[1024] = "";
+    size_t at = 0;
+    int status = WEFT_ELINK;
+
+    if (waiting) { /* the peer reached us though we could not reach it */
+        p->parked = NULL;
+        wf_tcp_dial_forget(p);
+        wf_tcp_link_up(p, waiting);
+        return;
+    }
+    for (int i = 0; i < p->dial->n && at < sizeof table; i++) {
+        char one[256];
+        describe(p->ep, &p->dial->cand[i], one, sizeof one);
+        at += (size_t)snprintf(table + at, sizeof table - at, "%s%s",
+                               i ? "; " : "", one);
+        if (p->dial->cand[i].status == WEFT_EAUTH)
+            status = WEFT_EAUTH;
+    }
+    wf_tcp_link_break(p, status, "cannot connect to process %u: %s", p->id,
+                      p->dial->n ? table
+                                 : "none of its addresses can be reached "
+                                   "from the chosen interfaces");
+}
+
+static bool decided(const struct wf_tcp_dial *d)
+{
+    for (int i = 0; i < d->n; i++)
+        if (d->cand[i].conn && d->cand[i].conn->state == TCP_VERDICT)
+            return true;
+    return false;
+}
+
+static void next_candidate(weft_peer *p)
+{
+    uint64_t now = wf_tcp_now(p->ep);
+    int failed = 0;
+    for (int i = 0; i < p->dial->n; i++) {
+        struct wf_tcp_candidate *c = &p->dial->cand[i];
+        failed += c->failed;
+        if (!c->failed && !c->conn && c->tries == 0) {
+            c->start_at = now; /* by the timers, at the next progress() */
+            return;
+        }
+    }
+    if (failed == p->dial->n)
+        all_failed(p);
+}
+
+/* Errors of a host, or of a process on it, that is not up yet. */
+static bool absent(int error)
+{
+    return error == ECONNREFUSED || error == ETIMEDOUT ||
+           error == EHOSTUNREACH || error == ENETUNREACH ||
+           error == EHOSTDOWN || error == ENETDOWN;
+}
+
+static void tell(const weft_peer *p, const struct wf_tcp_candidate *c,
+                 uint64_t now)
+{
+    char text[256];
+
+    describe(p->ep, c, text, sizeof text);
+    p->ep->host->log(p->ep->core, 1,
+                     "process %u is not there yet: %s; waiting up to %llu s "
+                     "more",
+                     p->id, text,
+                     (unsigned long long)((p->dial->until - now) / 1000000000));
+}
+
+/* Call again later, unless the peer had its time, or has called us itself. */
+static bool try_later(weft_peer *p, struct wf_tcp_candidate *c)
+{
+    uint64_t now = wf_tcp_now(p->ep);
+
+    if (!absent(c->error) || now >= p->dial->until || p->parked)
+        return false;
+    if (p->dial->tell_at && now >= p->dial->tell_at) {
+        p->dial->tell_at = 0;
+        tell(p, c, now);
+    }
+    c->tries = 1;
+    c->start_at = now + AGAIN;
+    return true;
+}
+
+/* This candidate will not work, or not yet. */
+void wf_tcp_dial_failed(struct wf_tcp_conn *conn, int status, int error,
+                        const char *what)
+{
+    struct wf_tcp_candidate *c = conn->cand;
+    weft_peer *p = conn->peer;
+    wf_tcp_conn_close(conn);
+    c->status = status;
+    c->error = error;
+    c->what = what;
+    c->failed = !try_later(p, c);
+    next_candidate(p);
+}
+
+void wf_tcp_dial_retry(struct wf_tcp_conn *conn, const char *what)
+{
+    struct wf_tcp_candidate *c = conn->cand;
+    weft_ep *ep = conn->ep;
+    if (c->tries >= TCP_RETRIES) {
+        wf_tcp_dial_failed(conn, WEFT_ELINK, 0, what);
+        return;
+    }
+    wf_tcp_conn_close(conn);
+    c->start_at = wf_tcp_now(ep) + ((uint64_t)BACKOFF << 2 * (c->tries - 1));
+}
+
+static void bind_source(weft_ep *ep, int fd, const struct wf_tcp_candidate *c)
+{
+    struct sockaddr_storage sa;
+    struct wf_tcp_addr from;
+    int on = 1, local = c->local;
+    socklen_t n;
+
+    if (wf_tcp_loopback(&c->to))
+        return;
+    /* an interface that was named is used for the way out as well */
+    for (int i = 0; i < ep->listeners && local < 0 && !ep->auto_if; i++)
+        if (ep->listener[i].addr.family == c->to.family)
+            local = i;
+    if (local < 0)
+        return;
+    from = ep->listener[local].addr;
+    from.port = 0;
+    n = wf_tcp_to_sockaddr(&from, &sa);
+    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    (void)!bind(fd, (struct sockaddr *)&sa, n); /* connect() will tell */
+}
+
+static void set_buffers(weft_ep *ep, int fd)
+{
+    int n = (int)ep->cfg.sndbuf;
+    if (n > 0)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &n, sizeof n);
+    n = (int)ep->cfg.rcvbuf;
+    if (n > 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n, sizeof n);
+}
+
+static void start(weft_peer *p, struct wf_tcp_candidate *c)
+{
+    weft_ep *ep = p->ep;
+    struct sockaddr_storage sa;
+    socklen_t n = wf_tcp_to_sockaddr(&c->to, &sa);
+    int fd =
+        socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct wf_tcp_conn *conn = NULL;
+    int rc;
+
+    if (fd >= 0)
+        conn = wf_tcp_conn_new(ep, fd, TCP_CONNECTING, &c->to);
+    c->tries++;
+    if (!conn) {
+        c->error = fd < 0 ? errno : ENOMEM;
+        c->failed = true;
+        c->status = WEFT_ESYS;
+        if (fd >= 0)
+            close(fd);
+        next_candidate(p);
+        return;
+    }
+    conn->dialled = true;
+    conn->peer = p;
+    conn->cand = c;
+    c->conn = conn;
+    set_buffers(ep, fd);
+    bind_source(ep, fd, c);
+    wf_tcp_conn_tune(conn);
+    rc = connect(fd, (struct sockaddr *)&sa, n);
+    if (rc == 0)
+        wf_tcp_conn_event(conn, EPOLLOUT);
+    else if (errno == EINPROGRESS || errno == EINTR)
+        wf_tcp_conn_interest(conn, EPOLLOUT);
+    else
+        wf_tcp_dial_failed(conn, WEFT_ELINK, errno, NULL);
+}
+
+static void step(weft_peer *p, uint64_t now)
+{
+    for (int i = 0; p->dial && i < p->dial->n && !decided(p->dial); i++) {
+        struct wf_tcp_candidate *c = &p->dial->cand[i];
+        if (!c->failed && !c->conn && c->start_at <= now)
+            start(p, c);
+    }
+}
+
+/* Begin. Reports nothing by itself: the outcome comes from progress(). */
+void wf_tcp_dial(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    uint64_t now = wf_tcp_now(ep);
+
+    p->dial = calloc(1, sizeof *p->dial);
+    if (!p->dial) {
+        wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
+        return;
+    }
+    p->state = TCP_DIALLING;
+    p->dial_next = ep->dialling;
+    ep->dialling = p;
+    if (ep->start && !p->met) {
+        p->dial->until = now + ep->start;
+        p->dial->tell_at = now + ep->cfg.connect_timeout;
+    }
+    p->dial->n = wf_tcp_candidates(ep, p->book, p->dial->cand, NULL);
+    for (int i = 0; i < p->dial->n; i++)
+        p->dial->cand[i].start_at = now + (uint64_t)i * STAGGER;
+    if (p->dial->n == 0)
+        all_failed(p);
+    else
+        step(p, now);
+}
+
+void wf_tcp_dial_timers(weft_ep *ep, uint64_t now)
+{
+    for (weft_peer *p = ep->dialling, *next; p; p = next) {
+        next = p->dial_next;
+        step(p, now);
+    }
+}
+
+uint64_t wf_tcp_dial_deadline(const weft_ep *ep)
+{
+    uint64_t first = 0;
+    for (const weft_peer *p = ep->dialling; p; p = p->dial_next)
+        for (int i = 0; i < p->dial->n; i++) {
+            const struct wf_tcp_candidate *c = &p->dial->cand[i];
+            if (!c->failed && !c->conn && (!first || c->start_at < first))
+                first = c->start_at;
+        }
+    return first;
+}

@@ -1,0 +1,378 @@
+/* The link to one peer: made, met, broken, said goodbye to.
+ *
+ *            send             first candidate accepted
+ *   IDLE ---------> DIALLING -------------------------> OPEN ----> LEFT
+ *     |                |  \                              | goodbye heard,
+ *     |   caller met   |   \ all candidates failed       | then end of stream
+ *     +----------------+    +----> BROKEN <--------------+
+ *        (OPEN at once)            error, end of stream without goodbye
+ *
+ *   IDLE -> DIALLING [wf_tcp_dial]        any -> OPEN   [wf_tcp_link_up]
+ *   any  -> BROKEN   [wf_tcp_link_break]  OPEN -> LEFT  [wf_tcp_link_eof]
+ *
+ *   BROKEN  decided anywhere, told to the core by progress() alone: every
+ *           lent container comes back first, then peer_down.
+ *
+ * SIMULTANEOUS CONNECT  A caller who is met while we dial it: the side with
+ * the lower loc_id parks the call until its own attempt is decided; the other
+ * takes it and drops its own. The dialler sends nothing before TCP_ACCEPT, so
+ * no container ever travels on the connection that loses. A call that is met
+ * when the link is already open is parked as well: it is either the loser, and
+ * ends by itself, or waits until the old connection is found dead.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+
+#include "tcp.h"
+
+/* Have progress() look at this peer. */
+void wf_tcp_attend(weft_peer *p)
+{
+    if (p->attention)
+        return;
+    p->attention = true;
+    p->attn_next = NULL;
+    *p->ep->attn_tail = p;
+    p->ep->attn_tail = &p->attn_next;
+}
+
+static void forget_attention(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    weft_peer **at = &ep->attn;
+    while (*at && *at != p)
+        at = &(*at)->attn_next;
+    if (!*at)
+        return;
+    *at = p->attn_next;
+    if (ep->attn_tail == &p->attn_next)
+        ep->attn_tail = at;
+    p->attention = false;
+}
+
+void wf_tcp_link_break(weft_peer *p, int status, const char *fmt, ...)
+{
+    char text[1200];
+    va_list ap;
+
+    if (p->state == TCP_BROKEN)
+        return; /* the first cause counts */
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    p->state = TCP_BROKEN;
+    p->why_status = status;
+    free(p->why);
+    p->why = strdup(text);
+    wf_tcp_attend(p);
+}
+
+static void unwatch(weft_peer *p)
+{
+    if (p->watched)
+        p->ep->watching--;
+    p->watched = 0;
+}
+
+/* Close everything that belongs to the link and hand back what was lent. */
+static void tear_down(weft_peer *p, int status)
+{
+    weft_ep *ep = p->ep;
+
+    unwatch(p);
+    wf_tcp_dial_forget(p);
+    if (p->parked)
+        wf_tcp_conn_close(p->parked);
+    if (p->conn)
+        wf_tcp_conn_close(p->conn);
+    p->conn = NULL;
+    if (ep->hot == p)
+        ep->hot = NULL;
+    wf_tcp_rx_cancel(p, status);
+    wf_tcp_tx_cancel(p, status);
+}
+
+static void report(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    if (p->reported)
+        return;
+    tear_down(p, p->why_status);
+    p->reported = true;
+    p->want_ready = false;
+    ep->host->peer_down(ep->core, p->loc, p->why_status,
+                        p->why ? p->why : "out of memory");
+}
+
+/* Do what was put off because callbacks were not allowed at the time. */
+int wf_tcp_attention(weft_ep *ep)
+{
+    weft_peer *p, *list = ep->attn;
+    int n = 0;
+
+    ep->attn = NULL;
+    ep->attn_tail = &ep->attn;
+    while ((p = list)) {
+        list = p->attn_next;
+        p->attention = false;
+        n++;
+        if (p->state == TCP_OPEN && p->resumed)
+            wf_tcp_unpause(p);
+        if (p->state == TCP_OPEN && !p->blocked)
+            wf_tcp_flush(p);
+        if (p->state == TCP_BROKEN)
+            report(p);
+    }
+    return n;
+}
+
+/* The stream ended, or failed with an errno. */
+void wf_tcp_link_eof(weft_peer *p, int error)
+{
+    char who[64];
+
+    if (p->heard_goodbye && !p->tx && !p->want_ready) {
+        struct wf_tcp_conn *again = p->parked;
+        p->parked = NULL;
+        tear_down(p, WEFT_ELINK);
+        p->state = TCP_LEFT;
+        if (again) /* left, and came back */
+            wf_tcp_link_up(p, again);
+        return;
+    }
+    wf_tcp_name(&p->conn->remote, who, sizeof who);
+    if (p->heard_goodbye)
+        wf_tcp_link_break(p, WEFT_ELINK,
+                          "process %u at %s has left while data was being "
+                          "sent to it",
+                          p->id, who);
+    else if (error && error != ECONNRESET && error != EPIPE)
+        wf_tcp_link_break(p, WEFT_ELINK, "connection to process %u at %s: %s",
+                          p->id, who, strerror(error));
+    else
+        wf_tcp_link_break(p, WEFT_ELINK,
+                          "connection to process %u at %s closed by peer%s",
+                          p->id, who, error ? " (reset)" : "");
+}
+
+/* From now on containers travel on c. */
+void wf_tcp_link_up(weft_peer *p, struct wf_tcp_conn *c)
+{
+    weft_ep *ep = p->ep;
+
+    wf_tcp_conn_settled(c, p);
+    wf_tcp_dial_forget(p);
+    if (p->parked && p->parked != c)
+        wf_tcp_conn_close(p->parked);
+    p->parked = NULL;
+    p->conn = c;
+    p->met = true;
+    p->state = TCP_OPEN;
+    p->said_goodbye = p->heard_goodbye = false;
+    ep->count.connections++;
+    wf_tcp_interest(p);
+    if (!c->dialled) {
+        wf_tcp_conn_tune(c);
+        if (wf_tcp_frame(p, TCP_ACCEPT) < 0) {
+            wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
+            return;
+        }
+        wf_tcp_attend(p);
+    }
+    if (WEFT_HAS(ep->host, weft_host, peer_up))
+        ep->host->peer_up(ep->core, p->loc);
+    wf_tcp_attend(p); /* tells a sender that waits */
+}
+
+/* Keep the caller waiting; he says nothing until we answer. */
+static void park(weft_peer *p, struct wf_tcp_conn *c)
+{
+    if (p->parked)
+        wf_tcp_conn_close(p->parked);
+    p->parked = c;
+    c->peer = p;
+}
+
+static void take_call(weft_peer *p, struct wf_tcp_conn *c)
+{
+    if (p->state == TCP_DIALLING && p->ep->me < p->id)
+        park(p, c);
+    else if (p->state == TCP_OPEN)
+        /* Either he had called before he took our call, and has hung up
+         * already; or the old connection is dead and we do not know yet. */
+        park(p, c);
+    else if (p->state == TCP_BROKEN)
+        wf_tcp_conn_close(c); /* he will retry, when the core is ready */
+    else
+        wf_tcp_link_up(p, c);
+}
+
+/* An authenticated caller. */
+void wf_tcp_met(struct wf_tcp_conn *c, uint32_t id)
+{
+    weft_ep *ep = c->ep;
+
+    if (id >= ep->peers || !ep->peer[id])
+        ep->host->locate(ep->core, id);
+    if (id < ep->peers && ep->peer[id]) {
+        take_call(ep->peer[id], c);
+        return;
+    }
+    ep->host->log(ep->core, 2,
+                  "process %u calls, but no route uses this "
+                  "transport for it",
+                  id);
+    wf_tcp_conn_close(c);
+}
+
+static int peer_slot(weft_ep *ep, uint32_t id)
+{
+    weft_peer **grown;
+    uint32_t n = ep->peers ? ep->peers : 16;
+
+    if (id < ep->peers)
+        return ep->peer[id] ? WEFT_EINVAL : WEFT_OK;
+    while (n <= id)
+        n = n > UINT32_MAX / 2 ? UINT32_MAX : n * 2;
+    grown = realloc(ep->peer, n * sizeof *grown);
+    if (!grown)
+        return WEFT_ENOMEM;
+    memset(grown + ep->peers, 0, (n - ep->peers) * sizeof *grown);
+    ep->peer = grown;
+    ep->peers = n;
+    return WEFT_OK;
+}
+
+int wf_tcp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
+                    const void *addr, size_t len, weft_peer **out)
+{
+    struct wf_tcp_book book;
+    weft_peer *p;
+    int rc = wf_tcp_unpack(addr, len, &book);
+
+    if (rc == WEFT_OK && loc_id == UINT32_MAX)
+        rc = WEFT_EINVAL;
+    if (rc == WEFT_OK)
+        rc = peer_slot(ep, loc_id);
+    if (rc < 0)
+        return rc;
+    p = calloc(1, sizeof *p);
+    if (!p || !(p->book = malloc(sizeof book))) {
+        free(p);
+        return WEFT_ENOMEM;
+    }
+    *p->book = book;
+    p->ep = ep;
+    p->loc = loc;
+    p->id = loc_id;
+    p->window = TCP_RBUF;
+    ep->peer[loc_id] = p;
+    *out = p;
+    return WEFT_OK;
+}
+
+void wf_tcp_peer_free(weft_peer *p)
+{
+    tear_down(p, WEFT_ECANCEL);
+    forget_attention(p);
+    p->ep->peer[p->id] = NULL;
+    free(p->book);
+    free(p->stage);
+    free(p->why);
+    free(p);
+}
+
+/* Everything that was handed over, and the goodbye, is in the peer's kernel:
+ * then closing loses nothing, even if it is answered by a reset. */
+static bool parted(weft_peer *p)
+{
+    int unacked = 0;
+
+    if (p->state != TCP_OPEN)
+        return true;
+    if (p->tx || (!p->said_goodbye && wf_tcp_frame(p, TCP_GOODBYE) < 0))
+        return false;
+    p->said_goodbye = true;
+    if (!wf_tcp_tx_idle(p))
+        return false;
+    return ioctl(p->conn->fd, SIOCOUTQ, &unacked) < 0 || unacked == 0;
+}
+
+int wf_tcp_peer_del(weft_peer *p, int abrupt)
+{
+    weft_ep *ep = p->ep;
+    if (!abrupt && !parted(p))
+        return WEFT_EAGAIN;
+    wf_tcp_peer_free(p);
+    wf_tcp_conn_bury(ep);
+    return WEFT_OK;
+}
+
+int wf_tcp_drain(weft_ep *ep)
+{
+    int rc = WEFT_OK;
+    for (uint32_t i = 0; i < ep->peers; i++)
+        if (ep->peer[i] && !parted(ep->peer[i]))
+            rc = WEFT_EAGAIN;
+    return rc;
+}
+
+/* ---- data that nobody acknowledges ------------------------------------ */
+
+/* Data went out: look later whether it was acknowledged. */
+void wf_tcp_watch(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    if (p->watched || !ep->cfg.detect)
+        return;
+    p->watched = 1;
+    if (ep->watching++ == 0)
+        ep->watch_at = wf_tcp_now(ep) + ep->cfg.detect / 2;
+}
+
+static void look(weft_peer *p)
+{
+    struct tcp_info info;
+    socklen_t n = sizeof info;
+    int unacked = 0;
+    uint64_t detect_ms = p->ep->cfg.detect / 1000000;
+    char who[64];
+
+    if (ioctl(p->conn->fd, SIOCOUTQ, &unacked) < 0 || unacked == 0 ||
+        getsockopt(p->conn->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0) {
+        unwatch(p);
+        return;
+    }
+    /* retransmissions, or window probes, that nobody answers */
+    if ((info.tcpi_retransmits < 2 && info.tcpi_probes < 2) ||
+        info.tcpi_last_ack_recv < detect_ms / 2) {
+        p->watched = 1;
+        return;
+    }
+    if (++p->watched < 3)
+        return;
+    wf_tcp_name(&p->conn->remote, who, sizeof who);
+    wf_tcp_link_break(p, WEFT_ELINK,
+                      "process %u at %s has acknowledged nothing for %u ms",
+                      p->id, who, info.tcpi_last_ack_recv);
+}
+
+void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
+{
+    if (!ep->watching || ep->watch_at > now)
+        return;
+    ep->watch_at = now + ep->cfg.detect / 2;
+    for (uint32_t i = 0; i < ep->peers; i++)
+        if (ep->peer[i] && ep->peer[i]->watched &&
+            ep->peer[i]->state == TCP_OPEN)
+            look(ep->peer[i]);
+}

@@ -1,0 +1,313 @@
+/* Receiving: headers through a buffer, large payloads straight to where the
+ * core wants them.
+ *
+ * DESIGN  One read buffer for the whole endpoint. A read takes what is missing
+ * of the payload in progress (into the sink's memory) and a window of bytes
+ * after it (into the buffer), which is parsed at once; the few bytes of a
+ * header that is not complete are carried over. After a large payload the
+ * window shrinks, so that little of the next one lands in the buffer.
+ *
+ * A sink of many small segments is filled from the buffer: reading straight
+ * into 31 of them would cost a call for every few hundred bytes.
+ *
+ * INVARIANT  While a sink is open, or payload is being skipped, the buffer
+ * holds nothing: a payload that is not complete has used it up.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcp.h"
+
+enum {
+    BULK = 8 << 10,
+    READS = 16,
+    FINE = 512 /* smaller segments are filled by copying, not by reading */
+};
+
+static void finish_sink(weft_peer *p, int status)
+{
+    weft_sink *s = p->sink;
+    p->sink = NULL;
+    p->ep->host->rx_done(p->ep->core, s, status);
+}
+
+static int sink_segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    uint64_t left = s->len - off;
+    int n;
+    if (s->one.iov_len == s->len) {
+        v[0].iov_base = (char *)s->one.iov_base + off;
+        v[0].iov_len = (size_t)left;
+        return 1;
+    }
+    n = s->seg(s, off, v, max);
+    for (int i = 0; i < n; i++) {
+        if (v[i].iov_len > left)
+            v[i].iov_len = (size_t)left;
+        left -= v[i].iov_len;
+    }
+    return n;
+}
+
+/* Keep bytes for later. False: out of memory. */
+static bool carry(weft_peer *p, const uint8_t *data, uint32_t n)
+{
+    uint8_t *at = p->carry_small;
+    if (n > sizeof p->carry_small && !(at = malloc(n))) {
+        wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
+        return false;
+    }
+    memmove(at, data, n);
+    p->carry = at;
+    p->carry_n = n;
+    return true;
+}
+
+static void drop_carry(weft_peer *p)
+{
+    if (p->carry != p->carry_small)
+        free(p->carry);
+    p->carry = NULL;
+    p->carry_n = 0;
+}
+
+static bool own_frame(weft_peer *p, const uint8_t *frame)
+{
+    if (frame[0] == TCP_GOODBYE && weft_hdr_len(frame) == TCP_FRAME &&
+        weft_hdr_plen(frame) == 0) {
+        p->heard_goodbye = true;
+        return true;
+    }
+    wf_tcp_link_break(p, WEFT_EPROTO,
+                      "process %u sent a frame of unknown type 0x%02x", p->id,
+                      frame[0]);
+    return false;
+}
+
+/* Show one container to the core. Returns payload bytes used, or -1 when it
+ * must wait. */
+static int64_t deliver(weft_peer *p, const uint8_t *at, uint32_t hl,
+                       uint32_t avail)
+{
+    weft_ep *ep = p->ep;
+    weft_hdr hdr; /* aligned */
+    uint32_t plen = weft_hdr_plen(at);
+    uint32_t have = avail < plen ? avail : plen;
+    weft_sink *sink = NULL;
+    int rc;
+
+    memcpy(&hdr, at, hl);
+    rc = ep->host->rx(ep->core, p->loc, &hdr, at + hl, have, &sink);
+    if (rc == WEFT_EAGAIN)
+        return -1;
+    ep->count.rx_frames++;
+    ep->count.rx_bytes += plen;
+    p->rx_len = plen;
+    p->rx_off = have;
+    if (plen >= BULK)
+        p->window = TCP_WINDOW_BULK;
+    if (rc == WEFT_OK && sink) {
+        p->sink = sink;
+        if (sink->len > plen || sink->len <= have)
+            finish_sink(p, sink->len > plen ? WEFT_EPROTO : WEFT_OK);
+    }
+    return have;
+}
+
+/* Bytes of the buffer that belong to the open sink; returns how many. */
+static uint32_t scatter(weft_peer *p, const uint8_t *data, uint32_t n)
+{
+    uint64_t left = p->sink->len - p->rx_off;
+    uint32_t done = 0;
+
+    n = n < left ? n : (uint32_t)left;
+    while (done < n) {
+        struct iovec v[TCP_IOV];
+        int k = sink_segments(p->sink, p->rx_off, v, TCP_IOV);
+        for (int i = 0; i < k && done < n; i++) {
+            size_t len = v[i].iov_len < n - done ? v[i].iov_len : n - done;
+            memcpy(v[i].iov_base, data + done, len);
+            done += (uint32_t)len;
+            p->rx_off += len;
+        }
+    }
+    return n;
+}
+
+/* Use up the buffer; returns containers delivered. */
+static int parse(weft_peer *p, const uint8_t *buf, uint32_t n)
+{
+    uint32_t pos = 0;
+    int frames = 0;
+
+    while (p->state == TCP_OPEN) {
+        uint32_t hl;
+        int64_t used;
+        uint64_t skip;
+        if (p->sink && pos < n) {
+            pos += scatter(p, buf + pos, n - pos);
+            if (p->rx_off < p->sink->len)
+                break;
+            finish_sink(p, WEFT_OK);
+            frames++;
+            continue; /* the callback may have closed the link */
+        }
+        skip = p->rx_len - p->rx_off;
+        if (skip > 0 && !p->sink) {
+            if (skip > n - pos)
+                skip = n - pos;
+            p->rx_off += skip;
+            pos += (uint32_t)skip;
+        }
+        if (n - pos < WEFT_HDR_MIN || p->rx_off < p->rx_len)
+            break;
+        hl = weft_hdr_len(buf + pos);
+        if (n - pos < hl)
+            break;
+        if (buf[pos] >= 0xf0) {
+            if (!own_frame(p, buf + pos))
+                break;
+            pos += hl;
+            continue;
+        }
+        used = deliver(p, buf + pos, hl, n - pos - hl);
+        if (used < 0) {
+            p->paused = true;
+            wf_tcp_interest(p);
+            break;
+        }
+        pos += hl + (uint32_t)used;
+        frames++;
+    }
+    if (pos < n && p->state == TCP_OPEN)
+        carry(p, buf + pos, n - pos);
+    return frames;
+}
+
+/* Where the next read goes: the sink, then the window. Returns its size;
+ * *direct is the part that goes to the sink. */
+static size_t aim(weft_peer *p, struct msghdr *m, size_t *direct)
+{
+    weft_ep *ep = p->ep;
+    struct iovec *v = m->msg_iov;
+    uint32_t kept = p->carry_n;
+    bool fine;
+    int n = 0;
+
+    *direct = 0;
+    if (p->sink)
+        n = sink_segments(p->sink, p->rx_off, v, TCP_IOV - 1);
+    for (int i = 0; i < n; i++)
+        *direct += v[i].iov_len;
+    fine = n == TCP_IOV - 1 && *direct < (size_t)n * FINE;
+    if (fine) {
+        n = 0;
+        *direct = 0;
+    }
+    /* not the window yet if more segments, or a tail to skip, come first */
+    if (kept) {
+        memcpy(ep->rbuf, p->carry, kept);
+        drop_carry(p);
+    }
+    m->msg_iovlen = (size_t)n;
+    if (p->sink && !fine && p->rx_off + *direct < p->sink->len)
+        return *direct;
+    v[n].iov_base = ep->rbuf + kept;
+    v[n].iov_len = p->rx_len > p->rx_off + *direct ? TCP_RBUF : p->window;
+    m->msg_iovlen++;
+    return *direct + v[n].iov_len;
+}
+
+/* Bytes have arrived: the first of them belong to the sink. */
+static int arrived(weft_peer *p, size_t got, size_t direct, uint32_t kept)
+{
+    int frames = 0;
+    if (p->sink) {
+        size_t mine = got < direct ? got : direct;
+        p->rx_off += mine;
+        got -= mine;
+        if (p->rx_off == p->sink->len) {
+            finish_sink(p, WEFT_OK);
+            frames++;
+        }
+    }
+    if (kept + got > 0)
+        frames += parse(p, p->ep->rbuf, kept + (uint32_t)got);
+    return frames;
+}
+
+/* Read what there is, within reason. Returns events handled. */
+int wf_tcp_recv(weft_peer *p)
+{
+    struct iovec v[TCP_IOV];
+    int events = 0;
+
+    for (int i = 0; i < READS && p->state == TCP_OPEN && !p->paused; i++) {
+        struct msghdr m = {.msg_iov = v};
+        uint32_t kept = p->carry_n;
+        size_t direct, want = aim(p, &m, &direct);
+        ssize_t n;
+        do {
+            n = m.msg_iovlen == 1 ? recv(p->conn->fd, v[0].iov_base,
+                                         v[0].iov_len, MSG_DONTWAIT)
+                                  : recvmsg(p->conn->fd, &m, MSG_DONTWAIT);
+        } while (n < 0 && errno == EINTR);
+        if (n <= 0) {
+            int error = n < 0 ? errno : 0;
+            if (kept && !carry(p, p->ep->rbuf, kept))
+                return events;
+            if (error == EAGAIN || error == EWOULDBLOCK)
+                return events;
+            wf_tcp_link_eof(p, error);
+            return events + 1;
+        }
+        events++;
+        events += arrived(p, (size_t)n, direct, kept);
+        if ((size_t)n < want)
+            break; /* drained */
+        if (p->window < TCP_RBUF && !p->sink && p->rx_off == p->rx_len)
+            p->window *= 2; /* many small ones: read further ahead */
+    }
+    return events;
+}
+
+void wf_tcp_rx_resume(weft_peer *p)
+{
+    p->resumed = true;
+    wf_tcp_attend(p);
+}
+
+/* The core has room again: first what was read already. */
+int wf_tcp_unpause(weft_peer *p)
+{
+    uint8_t *data = p->carry, small[WEFT_HDR];
+    uint32_t n = p->carry_n;
+    int frames;
+
+    p->resumed = false;
+    if (!p->paused)
+        return 0;
+    p->paused = false;
+    p->carry = NULL;
+    p->carry_n = 0;
+    if (data == p->carry_small)
+        memcpy(small, data, n);
+    frames = n ? parse(p, data == p->carry_small ? small : data, n) : 0;
+    if (data != p->carry_small)
+        free(data);
+    if (p->state == TCP_OPEN)
+        wf_tcp_interest(p);
+    return frames;
+}
+
+void wf_tcp_rx_cancel(weft_peer *p, int status)
+{
+    drop_carry(p);
+    p->rx_off = p->rx_len = 0;
+    p->paused = p->resumed = false;
+    p->window = TCP_RBUF;
+    if (p->sink)
+        finish_sink(p, status);
+}

@@ -1,0 +1,345 @@
+/* tcp - a Weft transport over TCP/IP, version 4 and 6.
+ *
+ * One nonblocking connection per pair of processes, made at the first send,
+ * authenticated in both directions before it carries anything. Containers
+ * follow each other on the stream without further framing: the header tells
+ * its own length and that of the payload. README.md has the picture.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "tcp.h"
+
+enum { EVENTS = 32 };
+
+#define OPTION(member, type, dflt, range, help)                                \
+    {                                                                          \
+#member, type, offsetof(struct wf_tcp_cfg, member), dflt, range, help  \
+    }
+
+static const weft_option options[] = {
+    OPTION(interface, WEFT_OPT_LIST, "auto", NULL,
+           "auto, or interfaces to use: names, addresses or subnets"),
+    OPTION(port, WEFT_OPT_INT, "0", "0..65535",
+           "port of the first process of a node, the next takes port+1; "
+           "0: any"),
+    OPTION(sndbuf, WEFT_OPT_SIZE, "0", "0..1G",
+           "socket send buffer; 0: the kernel adjusts it"),
+    OPTION(rcvbuf, WEFT_OPT_SIZE, "0", "0..1G",
+           "socket receive buffer; 0: the kernel adjusts it"),
+    OPTION(eager, WEFT_OPT_SIZE, "64K", "0..16M",
+           "messages up to this size are sent without asking first"),
+    OPTION(frame, WEFT_OPT_SIZE, "512K", "64K..1G",
+           "long transfers are cut into pieces of this size, between which "
+           "other messages pass"),
+    OPTION(connect_timeout, WEFT_OPT_TIME, "5s", "10ms..600s",
+           "to reach an address"),
+    OPTION(handshake_timeout, WEFT_OPT_TIME, "2s", "10ms..60s",
+           "for an unknown caller to prove the job key"),
+    OPTION(detect, WEFT_OPT_TIME, "10s", "0s..3600s",
+           "to notice that the other host is dead; 0: never"),
+    OPTION(congestion, WEFT_OPT_STR, "auto", NULL,
+           "congestion control; auto: the system's, but not bbr between "
+           "neighbours"),
+    {0}};
+
+static void close_(weft_ep *ep)
+{
+    for (uint32_t i = 0; i < ep->peers; i++)
+        if (ep->peer[i])
+            wf_tcp_peer_free(ep->peer[i]);
+    while (ep->conns)
+        wf_tcp_conn_close(ep->conns);
+    wf_tcp_conn_bury(ep);
+    for (int i = 0; i < ep->listeners; i++)
+        if (ep->listener[i].fd >= 0)
+            close(ep->listener[i].fd);
+    if (ep->epfd >= 0)
+        close(ep->epfd);
+    free(ep->peer);
+    free(ep->rbuf);
+    free(ep);
+}
+
+/* The port that others are told to call, or what the options say. */
+static uint16_t own_port(const weft_ep *ep, const weft_open *o)
+{
+    uint16_t port = 0;
+
+    if (WEFT_HAS(o, weft_open, listen))
+        port = wf_tcp_addr_port(o->listen);
+    if (!port && ep->cfg.port)
+        port = (uint16_t)(ep->cfg.port + ep->local_index);
+    return port;
+}
+
+static weft_ep *make(const weft_open *o)
+{
+    weft_ep *ep = calloc(1, sizeof *ep);
+    if (!ep)
+        return NULL;
+    ep->host = o->host;
+    ep->core = o->core;
+    ep->cfg = *(const struct wf_tcp_cfg *)o->cfg;
+    ep->me = o->loc_id;
+    ep->local_index = o->local_index;
+    ep->one_host =
+        WEFT_HAS(o, weft_open, flags) && o->flags & WEFT_OPEN_ONE_HOST;
+    ep->auto_if = strcmp(ep->cfg.interface, "auto") == 0;
+    if (WEFT_HAS(o, weft_open, start_ns))
+        ep->start = o->start_ns;
+    ep->port = own_port(ep, o);
+    ep->machine = wf_tcp_machine();
+    ep->epfd = -1;
+    ep->attn_tail = &ep->attn;
+    return ep;
+}
+
+static int open_(const weft_open *o, weft_ep **out)
+{
+    weft_ep *ep = make(o);
+    int rc;
+
+    if (!ep)
+        return WEFT_ENOMEM;
+    rc = WEFT_ENOMEM;
+    ep->rbuf = malloc(TCP_RBUF + WEFT_HDR);
+    if (!ep->rbuf)
+        goto err;
+    rc = WEFT_ESYS;
+    ep->epfd = epoll_create1(EPOLL_CLOEXEC);
+    if (ep->epfd < 0)
+        goto err;
+    rc = wf_tcp_choose(ep);
+    if (rc < 0)
+        goto err;
+    rc = wf_tcp_listen(ep);
+    if (rc < 0)
+        goto err;
+    *out = ep;
+    return WEFT_OK;
+err:
+    close_(ep);
+    return rc;
+}
+
+static void describe(const weft_ep *ep, weft_attr *a)
+{
+    bool local = wf_tcp_loopback(&ep->listener[0].addr);
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE;
+    if (!local)
+        a->caps |= WEFT_CAP_REMOTE;
+    a->max_short = TCP_SHORT_MAX;
+    a->max_eager = (uint32_t)ep->cfg.eager;
+    a->max_payload = ep->cfg.frame;
+    a->mtu = 0;
+    a->max_iov = TCP_IOV - 2;
+    a->tx_depth = 1;
+    a->headroom = 0;
+    a->addr_len = TCP_BLOB_MAX;
+    a->detect_ms = (uint32_t)(ep->cfg.detect / 1000000);
+    a->numa_node = UINT32_MAX;
+    a->cost = (weft_cost){.size = sizeof a->cost,
+                          .poll_ns = 400,
+                          .latency_ns = local ? 5000 : 15000,
+                          .overhead_ns = 1800,
+                          .bandwidth_mbs = local ? 5000 : 1000};
+    if (!local && ep->listener[0].mbs)
+        a->cost.bandwidth_mbs = ep->listener[0].mbs;
+}
+
+static int attr(weft_ep *ep, weft_attr *a)
+{
+    describe(ep, a);
+    return WEFT_OK;
+}
+
+static int probe(const weft_open *o, weft_attr *a)
+{
+    weft_ep *ep = make(o);
+    int rc;
+    if (!ep)
+        return WEFT_ENOMEM;
+    rc = wf_tcp_choose(ep);
+    if (rc == WEFT_OK)
+        describe(ep, a);
+    close_(ep);
+    return rc;
+}
+
+static int address(weft_ep *ep, void *buf, size_t *len)
+{
+    struct wf_tcp_book book = {.machine = ep->machine, .n = ep->listeners};
+    for (int i = 0; i < ep->listeners; i++)
+        book.addr[i] = ep->listener[i].addr;
+    return wf_tcp_pack(&book, buf, len);
+}
+
+static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
+{
+    struct wf_tcp_candidate c[TCP_ADDRS_MAX];
+    struct wf_tcp_book book;
+    int rc = wf_tcp_unpack(addr, len, &book);
+    if (rc < 0)
+        return rc;
+    return wf_tcp_candidates(ep, &book, c, cost) > 0 ? WEFT_OK : WEFT_EUNREACH;
+}
+
+static int connect_(weft_peer *p)
+{
+    if (p->state == TCP_IDLE)
+        wf_tcp_dial(p);
+    return WEFT_OK;
+}
+
+/* ---- progress --------------------------------------------------------- */
+
+static int on_peer(weft_peer *p, uint32_t events)
+{
+    int n = 1;
+    if (events & EPOLLOUT && p->state == TCP_OPEN)
+        wf_tcp_flush(p);
+    if (events & (EPOLLIN | EPOLLERR | EPOLLHUP) && p->state == TCP_OPEN &&
+        !p->paused) {
+        n += wf_tcp_recv(p);
+        if (p->state == TCP_OPEN)
+            p->ep->hot = p;
+    }
+    return n;
+}
+
+static int look(weft_ep *ep, int budget)
+{
+    struct epoll_event e[EVENTS];
+    int n = epoll_wait(ep->epfd, e, budget < EVENTS ? budget : EVENTS, 0);
+    int events = 0;
+
+    ep->polls = 0;
+    for (int i = 0; i < n; i++) {
+        enum wf_tcp_kind kind = *(enum wf_tcp_kind *)e[i].data.ptr;
+        if (kind == TCP_IS_LISTENER) {
+            events += wf_tcp_accept(ep, e[i].data.ptr);
+            continue;
+        }
+        struct wf_tcp_conn *c = e[i].data.ptr;
+        if (c->state == TCP_UP) {
+            events += on_peer(c->peer, e[i].events);
+        } else if (c->state != TCP_DEAD) {
+            wf_tcp_conn_event(c, e[i].events);
+            events++;
+        }
+    }
+    return events;
+}
+
+static void timers(weft_ep *ep)
+{
+    uint64_t now;
+    if (!ep->conns && !ep->dialling && !ep->deaf && !ep->watching)
+        return;
+    now = wf_tcp_now(ep);
+    wf_tcp_conn_timers(ep, now);
+    wf_tcp_dial_timers(ep, now);
+    wf_tcp_watch_tick(ep, now);
+}
+
+static int progress(weft_ep *ep, int budget)
+{
+    int events = 0;
+    bool wide;
+
+    if (budget < 1)
+        budget = 1;
+    if (ep->attn)
+        events += wf_tcp_attention(ep);
+    if (ep->hot && ep->hot->state == TCP_OPEN && !ep->hot->paused)
+        events += wf_tcp_recv(ep->hot);
+    wide = !ep->hot || ep->woken || ep->waiting || ep->conns ||
+           ++ep->polls >= TCP_POLLS;
+    if (wide) {
+        ep->woken = false;
+        events += look(ep, budget);
+        timers(ep);
+    }
+    if (ep->attn)
+        events += wf_tcp_attention(ep);
+    if (ep->dead)
+        wf_tcp_conn_bury(ep);
+    return events;
+}
+
+static int event(weft_ep *ep, weft_event *e)
+{
+    e->fd = ep->epfd;
+    e->word = NULL;
+    return WEFT_OK;
+}
+
+static void sooner(uint64_t *first, uint64_t at)
+{
+    if (at && (!*first || at < *first))
+        *first = at;
+}
+
+/* Everything unread is in the kernel, and epoll is level-triggered: only what
+ * was put off by ourselves keeps us from sleeping. */
+static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
+{
+    uint64_t first = 0;
+    ep->woken = true;
+    if (ep->attn)
+        return WEFT_EAGAIN;
+    sooner(&first, wf_tcp_conn_deadline(ep));
+    sooner(&first, wf_tcp_dial_deadline(ep));
+    if (ep->watching)
+        sooner(&first, ep->watch_at);
+    if (deadline_ns)
+        *deadline_ns = first;
+    return WEFT_OK;
+}
+
+static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
+{
+    const struct wf_tcp_counts *c = &ep->count;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } all[] = {{"connections", c->connections}, {"refused_callers", c->refused},
+               {"tx_containers", c->tx_frames}, {"tx_bytes", c->tx_bytes},
+               {"rx_containers", c->rx_frames}, {"rx_bytes", c->rx_bytes},
+               {"tx_staged", c->stage_copies}};
+    if (i < 0 || (size_t)i >= sizeof all / sizeof *all)
+        return WEFT_EINVAL;
+    *name = all[i].name;
+    *value = all[i].value;
+    return WEFT_OK;
+}
+
+static const weft_ops ops = {.size = sizeof ops,
+                             .open = open_,
+                             .close = close_,
+                             .attr = attr,
+                             .address = address,
+                             .reach = reach,
+                             .peer_add = wf_tcp_peer_add,
+                             .peer_del = wf_tcp_peer_del,
+                             .send = wf_tcp_send,
+                             .progress = progress,
+                             .drain = wf_tcp_drain,
+                             .send_short = wf_tcp_send_short,
+                             .event = event,
+                             .arm = arm,
+                             .rx_resume = wf_tcp_rx_resume,
+                             .addr_parse = wf_tcp_addr_parse,
+                             .addr_print = wf_tcp_addr_print,
+                             .connect = connect_,
+                             .probe = probe,
+                             .stat = stat_};
+
+WEFT_PLUGIN(tcp, "1.0", "TCP/IP, one connection per pair of processes", options,
+            struct wf_tcp_cfg, &ops);

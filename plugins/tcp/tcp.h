@@ -1,0 +1,290 @@
+/* What the files of the tcp transport share.
+ *
+ *   tcp.c    options, operations, progress   listen.c  interfaces, accepting
+ *   addr.c   addresses, blobs, candidates    dial.c    calling a peer
+ *   conn.c   one socket and its handshake    link.c    a peer up and down
+ *   tx.c     sending                         rx.c      receiving
+ *
+ * The states of a connection are in README.md and conn.c.
+ *
+ * THREADS  none of its own, no locks: the core serialises all calls.
+ * INVARIANT  No call from the core except progress() calls back into the core.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_TCP_H
+#define WF_TCP_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "weft_transport.h"
+
+enum {
+    TCP_ADDRS_MAX = 16, /* addresses one endpoint listens on */
+    TCP_OWN_MAX = 64,
+    TCP_BLOB_HEAD = 12, /* version, count, spare, machine */
+    TCP_BLOB_MAX = TCP_BLOB_HEAD + TCP_ADDRS_MAX * 20,
+    TCP_PENDING_MAX = 64,    /* callers not yet authenticated */
+    TCP_STAGE = 16 << 10,    /* small containers behind a busy socket */
+    TCP_SHORT_MAX = 8 << 10, /* payload that may be copied into the stage */
+    TCP_RBUF = 64 << 10,
+    TCP_WINDOW_BULK = 4 << 10, /* read-ahead when payloads are large */
+    TCP_IOV = 32,
+    TCP_FRAME = 24, /* bytes of our own frames */
+    TCP_RETRIES = 6,
+    TCP_POLLS = 16 /* polls of the hot socket between epoll calls */
+};
+
+/* Our own frames: first bytes of a header that the core never sends. */
+enum wf_tcp_frame {
+    TCP_ACCEPT = 0xf1, /* listener to dialler: this connection is the one */
+    TCP_GOODBYE = 0xf2 /* nothing follows; the end of the stream is no error */
+};
+
+struct wf_tcp_cfg {
+    const char *interface; /* auto, or a list of names, addresses, subnets */
+    int64_t port;
+    uint64_t sndbuf, rcvbuf, eager, frame;
+    uint64_t connect_timeout, handshake_timeout, detect; /* ns */
+    const char *congestion;
+};
+
+struct wf_tcp_addr {
+    uint8_t family; /* 4 or 6 */
+    uint8_t prefix; /* bits of the subnet */
+    uint16_t port;  /* host order */
+    uint8_t ip[16];
+};
+
+struct wf_tcp_book {  /* a decoded blob */
+    uint64_t machine; /* 0: unknown (address written by hand) */
+    int n;
+    struct wf_tcp_addr addr[TCP_ADDRS_MAX];
+};
+
+enum wf_tcp_kind { TCP_IS_LISTENER, TCP_IS_CONN };
+
+struct wf_tcp_listener {
+    enum wf_tcp_kind kind; /* first: what an epoll event points at */
+    int fd;
+    struct wf_tcp_addr addr;
+    char ifname[16];
+    uint32_t mbs; /* link speed in MB/s, 0 unknown */
+};
+
+enum wf_tcp_state {
+    TCP_CONNECTING, /* dialler: SYN sent */
+    TCP_ANSWER,     /* dialler: hello sent, waiting for the answer */
+    TCP_VERDICT,    /* dialler: proof sent, waiting for TCP_ACCEPT */
+    TCP_HELLO,      /* listener: waiting for the hello */
+    TCP_PROOF,      /* listener: answer sent, waiting for the proof */
+    TCP_PARKED,     /* listener: authentic; my own attempt goes first */
+    TCP_UP,
+    TCP_DEAD /* closed; freed at the end of progress */
+};
+
+struct wf_tcp_conn {
+    enum wf_tcp_kind kind;
+    int fd;
+    enum wf_tcp_state state;
+    bool dialled, warned;
+    weft_ep *ep;
+    weft_peer *peer;                  /* NULL until the caller is known */
+    struct wf_tcp_conn *next, **link; /* list of all connections not up */
+    struct wf_tcp_candidate *cand;
+    struct wf_tcp_addr remote;
+    weft_auth *auth;
+    uint64_t since;
+    uint32_t events; /* registered with epoll */
+    uint32_t in_n, out_n, out_off;
+    uint8_t in[WEFT_AUTH_MSG], out[WEFT_AUTH_MSG];
+};
+
+/* One address of the peer, while dialling. */
+struct wf_tcp_candidate {
+    struct wf_tcp_addr to;
+    int local; /* index of the listener in the same subnet or -1 */
+    int rank;  /* lower is tried first */
+    struct wf_tcp_conn *conn;
+    uint64_t start_at; /* not before */
+    int tries;
+    bool failed;
+    int status;       /* WEFT_* of the failure */
+    int error;        /* errno, or 0 */
+    const char *what; /* what happened, when there is no errno */
+};
+
+struct wf_tcp_dial {
+    int n;
+    uint64_t until;   /* an absent peer may appear before; 0: it is there */
+    uint64_t tell_at; /* when the wait for it is worth a line; 0: told */
+    struct wf_tcp_candidate cand[TCP_ADDRS_MAX];
+};
+
+enum wf_tcp_peer_state {
+    TCP_IDLE,
+    TCP_DIALLING,
+    TCP_OPEN,
+    TCP_BROKEN, /* peer_down is due, or was reported */
+    TCP_LEFT    /* the peer said goodbye */
+};
+
+struct weft_peer {
+    weft_ep *ep;
+    weft_loc *loc;
+    uint32_t id;
+    enum wf_tcp_peer_state state;
+    struct wf_tcp_conn *conn, *parked;
+    struct wf_tcp_dial *dial;
+    struct wf_tcp_book *book; /* copy of the blob, as it came */
+    weft_peer *attn_next, *dial_next;
+    bool attention, want_ready, paused, resumed;
+    bool met; /* was connected once */
+    bool said_goodbye, heard_goodbye, reported;
+    uint8_t watched; /* 1 plus the checks in a row that found no sign of life */
+
+    /* sending: the stage goes first, then tx */
+    uint8_t *stage;
+    uint32_t stage_off, stage_end;
+    weft_tx *tx;
+    uint64_t tx_off; /* over header and payload */
+    bool blocked;    /* waiting for EPOLLOUT */
+
+    /* receiving */
+    weft_sink *sink;
+    uint64_t rx_off, rx_len; /* of the payload that is coming in */
+    uint32_t window;         /* read-ahead */
+    uint8_t *carry;          /* bytes read and not yet understood */
+    uint32_t carry_n;
+    uint8_t carry_small[WEFT_HDR];
+
+    int why_status;
+    char *why;
+};
+
+struct wf_tcp_counts {
+    uint64_t connections, refused, tx_frames, tx_bytes, rx_frames, rx_bytes,
+        stage_copies;
+};
+
+struct weft_ep {
+    const weft_host *host;
+    weft_core *core;
+    struct wf_tcp_cfg cfg;
+    uint32_t me, local_index;
+    bool one_host, auto_if;
+    uint64_t start; /* ns that a peer may take to appear */
+    uint16_t port;  /* to listen on; 0: any */
+    uint64_t machine;
+    int epfd;
+    int listeners;
+    struct wf_tcp_listener listener[TCP_ADDRS_MAX];
+    int own_n; /* every address of this machine, chosen or not */
+    struct wf_tcp_addr own[TCP_OWN_MAX];
+    weft_peer **peer; /* by loc_id */
+    uint32_t peers;
+    struct wf_tcp_conn *conns, *dead;
+    int pending; /* accepted and not authenticated */
+    bool deaf;   /* listeners are out of epoll: pool full */
+    uint64_t deaf_until;
+    weft_peer *dialling;
+    int waiting;  /* blocked senders: epoll at every poll */
+    int watching; /* peers whose data may be unacknowledged */
+    uint64_t watch_at;
+    bool said_auth; /* the warning about wrong keys was given */
+    bool woken;     /* arm() was called: look at epoll next */
+    bool draining;
+    unsigned polls;
+    weft_peer *hot;
+    weft_peer *attn, **attn_tail;
+    uint8_t *rbuf;
+    struct wf_tcp_counts count;
+};
+
+/* addr.c */
+socklen_t wf_tcp_to_sockaddr(const struct wf_tcp_addr *,
+                             struct sockaddr_storage *);
+int wf_tcp_from_sockaddr(const struct sockaddr *, struct wf_tcp_addr *);
+void wf_tcp_name(const struct wf_tcp_addr *, char *text, size_t n);
+bool wf_tcp_same_ip(const struct wf_tcp_addr *, const struct wf_tcp_addr *);
+bool wf_tcp_same_subnet(const struct wf_tcp_addr *net,
+                        const struct wf_tcp_addr *);
+bool wf_tcp_loopback(const struct wf_tcp_addr *);
+bool wf_tcp_link_local(const struct wf_tcp_addr *);
+uint64_t wf_tcp_machine(void);
+int wf_tcp_pack(const struct wf_tcp_book *, void *buf, size_t *len);
+int wf_tcp_unpack(const void *buf, size_t len, struct wf_tcp_book *);
+int wf_tcp_candidates(weft_ep *, const struct wf_tcp_book *,
+                      struct wf_tcp_candidate *, weft_cost *);
+int wf_tcp_addr_parse(weft_ep *, const char *text, void *buf, size_t *len);
+uint16_t wf_tcp_addr_port(const char *text);
+int wf_tcp_addr_print(const void *addr, size_t len, char *text, size_t n);
+
+/* listen.c */
+int wf_tcp_choose(weft_ep *);
+int wf_tcp_listen(weft_ep *);
+void wf_tcp_listen_pause(weft_ep *, bool pause);
+int wf_tcp_accept(weft_ep *, struct wf_tcp_listener *);
+
+/* conn.c */
+struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *, int fd, enum wf_tcp_state,
+                                    const struct wf_tcp_addr *remote);
+void wf_tcp_conn_close(struct wf_tcp_conn *);
+void wf_tcp_conn_interest(struct wf_tcp_conn *, uint32_t events);
+void wf_tcp_conn_event(struct wf_tcp_conn *, uint32_t events);
+void wf_tcp_conn_tune(struct wf_tcp_conn *);
+void wf_tcp_conn_bury(weft_ep *);
+void wf_tcp_conn_settled(struct wf_tcp_conn *, weft_peer *);
+void wf_tcp_conn_timers(weft_ep *, uint64_t now);
+uint64_t wf_tcp_conn_deadline(const weft_ep *);
+
+/* dial.c */
+void wf_tcp_dial(weft_peer *);
+void wf_tcp_dial_timers(weft_ep *, uint64_t now);
+uint64_t wf_tcp_dial_deadline(const weft_ep *);
+void wf_tcp_dial_forget(weft_peer *);
+void wf_tcp_dial_failed(struct wf_tcp_conn *, int status, int error,
+                        const char *what);
+void wf_tcp_dial_retry(struct wf_tcp_conn *, const char *what);
+void wf_tcp_dial_end(weft_peer *, struct wf_tcp_conn *keep);
+
+/* link.c */
+void wf_tcp_met(struct wf_tcp_conn *, uint32_t loc_id);
+void wf_tcp_link_up(weft_peer *, struct wf_tcp_conn *);
+void wf_tcp_link_break(weft_peer *, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void wf_tcp_link_eof(weft_peer *, int error);
+void wf_tcp_attend(weft_peer *);
+int wf_tcp_attention(weft_ep *);
+int wf_tcp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
+                    size_t len, weft_peer **);
+int wf_tcp_peer_del(weft_peer *, int abrupt);
+int wf_tcp_drain(weft_ep *);
+void wf_tcp_peer_free(weft_peer *);
+void wf_tcp_watch(weft_peer *);
+void wf_tcp_watch_tick(weft_ep *, uint64_t now);
+
+/* tx.c */
+int wf_tcp_send(weft_peer *, weft_tx *);
+int wf_tcp_send_short(weft_peer *, const weft_hdr *, const void *data,
+                      size_t len);
+void wf_tcp_flush(weft_peer *); /* from progress only: may call back */
+void wf_tcp_interest(weft_peer *);
+int wf_tcp_frame(weft_peer *, enum wf_tcp_frame);
+bool wf_tcp_tx_idle(weft_peer *);
+void wf_tcp_tx_cancel(weft_peer *, int status);
+
+/* rx.c */
+int wf_tcp_recv(weft_peer *);
+int wf_tcp_unpause(weft_peer *);
+void wf_tcp_rx_cancel(weft_peer *, int status);
+void wf_tcp_rx_resume(weft_peer *);
+
+static inline uint64_t wf_tcp_now(weft_ep *ep)
+{
+    return ep->host->now_ns(ep->core);
+}
+
+#endif

@@ -1,0 +1,368 @@
+/* Sending: straight from the user's memory, or through a small stage.
+ *
+ * DESIGN  The stream of a peer is: the stage, then one container that does not
+ * fit into it. A container goes out at once when nothing is before it; if it
+ * is small, what the socket does not take is copied to the stage and the
+ * container is done. Small containers that come while the stage is not empty,
+ * or with WEFT_TX_MORE, join it and leave in one call. Only one container is
+ * ever lent to us: the core queues.
+ *
+ * A container of many small segments passes through the stage piece by piece:
+ * gathering 32 of them for a call costs more than copying 16 KB for one.
+ *
+ * INVARIANT  While a container is half sent, the stage holds only bytes of that
+ * container, from before p->tx_off.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "tcp.h"
+
+enum {
+    FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL,
+    TINY = 512 /* copying so little is cheaper than gathering it */
+};
+
+void wf_tcp_interest(weft_peer *p)
+{
+    wf_tcp_conn_interest(p->conn, (p->paused ? 0 : (uint32_t)EPOLLIN) |
+                                      (p->blocked ? (uint32_t)EPOLLOUT : 0));
+}
+
+static void set_blocked(weft_peer *p, bool blocked)
+{
+    if (p->blocked == blocked)
+        return;
+    p->blocked = blocked;
+    p->ep->waiting += blocked ? 1 : -1;
+    if (p->conn)
+        wf_tcp_interest(p);
+}
+
+static uint32_t staged(const weft_peer *p)
+{
+    return p->stage_end - p->stage_off;
+}
+
+static uint64_t tx_total(const weft_tx *tx)
+{
+    return weft_hdr_len(tx->hdr) + tx->len;
+}
+
+/* Payload segments from byte off, at most max. */
+static int payload(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    int n = 0;
+    if (off >= tx->len || max <= 0)
+        return 0;
+    if (!tx->iov)
+        return tx->seg(tx, off, v, max);
+    for (uint32_t i = 0; i < tx->iov_n && n < max; i++) {
+        if (off >= tx->iov[i].iov_len) {
+            off -= tx->iov[i].iov_len;
+            continue;
+        }
+        v[n].iov_base = (char *)tx->iov[i].iov_base + off;
+        v[n++].iov_len = tx->iov[i].iov_len - off;
+        off = 0;
+    }
+    return n;
+}
+
+/* What remains of the container, header included. */
+static int remainder_of(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    uint32_t hl = weft_hdr_len(tx->hdr);
+    int n = 0;
+    if (off < hl) {
+        v[n].iov_base = (char *)tx->hdr + off;
+        v[n++].iov_len = hl - off;
+        off = hl;
+    }
+    return n + payload(tx, off - hl, v + n, max - n);
+}
+
+static void advance(weft_peer *p, uint64_t n)
+{
+    uint32_t first = staged(p) < n ? staged(p) : (uint32_t)n;
+    p->stage_off += first;
+    if (p->stage_off == p->stage_end)
+        p->stage_off = p->stage_end = 0;
+    p->tx_off += n - first;
+}
+
+/* Room for n more bytes in the stage? */
+static bool stage_room(weft_peer *p, uint64_t n)
+{
+    if (!p->stage) {
+        p->stage = malloc(TCP_STAGE + TCP_FRAME);
+        if (!p->stage)
+            return false;
+    }
+    if (p->stage_end + n <= TCP_STAGE)
+        return true;
+    if (staged(p) + n > TCP_STAGE)
+        return false;
+    memmove(p->stage, p->stage + p->stage_off, staged(p));
+    p->stage_end = staged(p);
+    p->stage_off = 0;
+    return true;
+}
+
+/* As much as fits of the container, if its segments are small. */
+static void stage_fine(weft_peer *p)
+{
+    struct iovec v[TCP_IOV];
+    size_t sum = 0;
+    int n;
+
+    if (!p->tx || p->tx->iov || staged(p))
+        return;
+    n = remainder_of(p->tx, p->tx_off, v, TCP_IOV);
+    for (int i = 0; i < n; i++)
+        sum += v[i].iov_len;
+    if (n < TCP_IOV || sum >= TCP_IOV * TINY || !stage_room(p, TCP_STAGE))
+        return;
+    while (n > 0) {
+        for (int i = 0; i < n; i++) {
+            size_t room = TCP_STAGE - p->stage_end, len = v[i].iov_len;
+            len = len < room ? len : room;
+            memcpy(p->stage + p->stage_end, v[i].iov_base, len);
+            p->stage_end += (uint32_t)len;
+            p->tx_off += len;
+        }
+        if (p->stage_end == TCP_STAGE)
+            return;
+        n = remainder_of(p->tx, p->tx_off, v, TCP_IOV);
+    }
+}
+
+/* Write until all is out or the socket is full. False: the link broke. */
+static bool push(weft_peer *p)
+{
+    struct iovec v[TCP_IOV];
+    for (;;) {
+        struct msghdr m = {.msg_iov = v};
+        size_t want = 0;
+        ssize_t n;
+        stage_fine(p);
+        if (staged(p)) {
+            v[0].iov_base = p->stage + p->stage_off;
+            v[0].iov_len = staged(p);
+            m.msg_iovlen = 1;
+        }
+        if (p->tx)
+            m.msg_iovlen +=
+                (size_t)remainder_of(p->tx, p->tx_off, v + m.msg_iovlen,
+                                     TCP_IOV - (int)m.msg_iovlen);
+        if (m.msg_iovlen == 0)
+            break;
+        for (size_t i = 0; i < m.msg_iovlen; i++)
+            want += v[i].iov_len;
+        /* one piece is the common case, and send() is cheaper */
+        if (m.msg_iovlen == 1)
+            n = send(p->conn->fd, v[0].iov_base, v[0].iov_len, FLAGS);
+        else
+            n = sendmsg(p->conn->fd, &m, FLAGS);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+            /* leave data that has arrived readable: recv() will tell */
+            if (errno != EPIPE && errno != ECONNRESET)
+                wf_tcp_link_break(p, WEFT_ELINK, "connection to process %u: %s",
+                                  p->id, strerror(errno));
+            set_blocked(p, true);
+            return false;
+        }
+        if (n > 0)
+            advance(p, (uint64_t)n);
+        if (n < 0 || (size_t)n < want) {
+            set_blocked(p, true);
+            wf_tcp_watch(p);
+            return true;
+        }
+    }
+    set_blocked(p, false);
+    wf_tcp_watch(p);
+    return true;
+}
+
+static bool finished(const weft_peer *p)
+{
+    return p->tx && p->tx_off == tx_total(p->tx);
+}
+
+/* Copy the container from byte off on into the stage. */
+static void stage(weft_peer *p, weft_tx *tx, uint64_t off)
+{
+    uint64_t total = tx_total(tx);
+    while (off < total) {
+        struct iovec v[TCP_IOV];
+        int n = remainder_of(tx, off, v, TCP_IOV);
+        for (int i = 0; i < n && off < total; i++) {
+            size_t len = v[i].iov_len;
+            if (len > total - off)
+                len = (size_t)(total - off);
+            memcpy(p->stage + p->stage_end, v[i].iov_base, len);
+            p->stage_end += (uint32_t)len;
+            off += len;
+        }
+    }
+    p->ep->count.stage_copies++;
+}
+
+static int again(weft_peer *p)
+{
+    p->want_ready = true;
+    return WEFT_EAGAIN;
+}
+
+static int not_open(weft_peer *p)
+{
+    if (p->state == TCP_IDLE)
+        wf_tcp_dial(p);
+    else if (p->state == TCP_LEFT)
+        wf_tcp_link_break(p, WEFT_ELINK, "process %u has left", p->id);
+    if (p->state == TCP_BROKEN && p->reported)
+        return WEFT_ELINK;
+    return again(p);
+}
+
+/* A small container behind others, or one that waits for more to come. */
+static int join(weft_peer *p, weft_tx *tx)
+{
+    bool wait = tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE);
+
+    if (!stage_room(p, tx_total(tx))) {
+        if (!p->blocked)
+            push(p);
+        if (p->state != TCP_OPEN || !stage_room(p, tx_total(tx)))
+            return again(p);
+    }
+    stage(p, tx, 0);
+    if (!p->blocked && wait)
+        wf_tcp_attend(p); /* flushed by progress() at the latest */
+    else if (!p->blocked)
+        push(p);
+    return WEFT_DONE;
+}
+
+static int send_now(weft_peer *p, weft_tx *tx, bool small)
+{
+    p->tx = tx;
+    p->tx_off = 0;
+    if (!p->blocked && !push(p) && p->state != TCP_OPEN)
+        return WEFT_OK; /* comes back through tx_done */
+    if (finished(p)) {
+        p->tx = NULL;
+        return WEFT_DONE;
+    }
+    if (small && stage_room(p, tx_total(tx) - p->tx_off)) {
+        p->tx = NULL;
+        stage(p, tx, p->tx_off);
+        return WEFT_DONE;
+    }
+    return WEFT_OK;
+}
+
+static int submit(weft_peer *p, weft_tx *tx)
+{
+    weft_ep *ep = p->ep;
+    bool small = tx_total(tx) <= TCP_SHORT_MAX + WEFT_HDR;
+    int rc;
+
+    if (p->state != TCP_OPEN)
+        return not_open(p);
+    if (p->tx)
+        return again(p);
+    if (small &&
+        (staged(p) || tx_total(tx) <= TINY || tx->flags & WEFT_TX_MORE))
+        rc = join(p, tx);
+    else
+        rc = send_now(p, tx, small);
+    if (rc >= 0) {
+        ep->count.tx_frames++;
+        ep->count.tx_bytes += tx->len;
+    }
+    return rc;
+}
+
+int wf_tcp_send(weft_peer *p, weft_tx *tx)
+{
+    return submit(p, tx);
+}
+
+int wf_tcp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
+                      size_t len)
+{
+    struct iovec v = {.iov_base = (void *)(uintptr_t)data, .iov_len = len};
+    weft_tx tx = {
+        .hdr = (weft_hdr *)(uintptr_t)hdr, .iov = &v, .iov_n = 1, .len = len};
+    int rc;
+
+    if (len > TCP_SHORT_MAX)
+        return WEFT_EINVAL;
+    if (p->state == TCP_OPEN && !stage_room(p, tx_total(&tx)))
+        return again(p); /* so that send_now never keeps our tx */
+    rc = submit(p, &tx);
+    if (p->tx == &tx)
+        p->tx = NULL; /* the link broke meanwhile */
+    return rc == WEFT_OK ? WEFT_DONE : rc;
+}
+
+/* A frame of our own; WEFT_EAGAIN while a container is half sent. */
+int wf_tcp_frame(weft_peer *p, enum wf_tcp_frame type)
+{
+    uint8_t frame[TCP_FRAME] = {
+        [0] = (uint8_t)type, [1] = 1, [3] = WEFT_HDR_SHORT >> 8};
+    if (p->tx)
+        return WEFT_EAGAIN;
+    if (!stage_room(p, sizeof frame))
+        return WEFT_ENOMEM;
+    memcpy(p->stage + p->stage_end, frame, sizeof frame);
+    p->stage_end += sizeof frame;
+    return WEFT_OK;
+}
+
+/* Is nothing left to write? Tries once; never calls back. */
+bool wf_tcp_tx_idle(weft_peer *p)
+{
+    if (p->tx)
+        return false;
+    if (staged(p) && !p->blocked)
+        push(p);
+    return !staged(p);
+}
+
+/* Continue, and tell the core what has changed. */
+void wf_tcp_flush(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    if (staged(p) || p->tx)
+        push(p);
+    else
+        set_blocked(p, false);
+    if (finished(p)) {
+        weft_tx *tx = p->tx;
+        p->tx = NULL;
+        ep->host->tx_done(ep->core, tx, WEFT_OK);
+    }
+    if (p->state == TCP_OPEN && p->want_ready && !p->tx &&
+        staged(p) <= TCP_STAGE / 2) {
+        p->want_ready = false;
+        ep->host->tx_ready(ep->core, p->loc);
+    }
+}
+
+void wf_tcp_tx_cancel(weft_peer *p, int status)
+{
+    weft_tx *tx = p->tx;
+    set_blocked(p, false);
+    p->stage_off = p->stage_end = 0;
+    p->tx = NULL;
+    if (tx)
+        p->ep->host->tx_done(p->ep->core, tx, status);
+}

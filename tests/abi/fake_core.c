@@ -1,0 +1,198 @@
+/* The core as the bindings see it, without a core.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "bindings_test.h"
+
+#include "api/handle_int.h"
+
+struct wf_instance *wf_process_instance;
+_Thread_local struct wf_instance *wf_thread_instance;
+
+struct fake_job job;
+struct wf_error_record record;
+struct fake_call last;
+struct fake_raise raised;
+MPI_Count next_result;
+int next_code;
+int sections;
+
+void fake_begin(const char *family, struct wf_instance *wf)
+{
+    memset(&last, 0, sizeof(last));
+    snprintf(last.family, sizeof(last.family), "%s", family);
+    last.wf = wf;
+}
+
+void fake_arg(const char *name, intptr_t value)
+{
+    last.arg[last.count].name = name;
+    last.arg[last.count++].value = value;
+}
+
+void fake_ints(const char *name, struct wf_ints v)
+{
+    last.arg[last.count].width = v.width;
+    fake_arg(name, (intptr_t)v.base);
+}
+
+void fake_count(const char *name, MPI_Count *v)
+{
+    fake_arg(name, (intptr_t)(v ? *v : 0));
+    if (v)
+        *v = next_result;
+}
+
+int fake_end(void)
+{
+    return next_code;
+}
+
+int wf_error(int mpi_class, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(record.text, sizeof(record.text), fmt, args);
+    va_end(args);
+    return record.mpi_class = mpi_class;
+}
+
+int wf_raise(struct wf_instance *wf, struct wf_comm *comm, const char *function,
+             int rc)
+{
+    raised.count++;
+    raised.comm = comm;
+    snprintf(raised.function, sizeof(raised.function), "%s", function);
+    return rc;
+}
+
+struct wf_type *wf_type_of(MPI_Datatype h)
+{
+    if (h == MPI_INT)
+        return &job.integer;
+    return wf_is_object(h, WF_KIND_TYPE) ? (struct wf_type *)h : NULL;
+}
+
+struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group h)
+{
+    return wf_is_object(h, WF_KIND_GROUP) ? (struct wf_group *)h : NULL;
+}
+
+struct wf_op *wf_op_of(MPI_Op h)
+{
+    return h == MPI_SUM ? (struct wf_op *)&job.op : NULL;
+}
+
+struct wf_info *wf_info_of(struct wf_instance *wf, MPI_Info h)
+{
+    return wf_is_object(h, WF_KIND_INFO) ? (struct wf_info *)h : NULL;
+}
+
+struct wf_errhandler *wf_errhandler_of(MPI_Errhandler h)
+{
+    return h == MPI_ERRORS_RETURN ? (struct wf_errhandler *)&job.errhandler
+                                  : NULL;
+}
+
+void wf_mutex_wait(struct wf_mutex *m, uint32_t ticket)
+{
+    fail_msg("the section is entered twice");
+}
+
+void wf_mutex_wake(struct wf_mutex *m)
+{
+}
+
+static void make_comm(struct wf_comm *c, struct wf_group *local,
+                      struct wf_group *peers, int rank, const char *name)
+{
+    wf_object_init(&c->object, WF_KIND_COMM);
+    c->wf = &job.wf;
+    c->rank = rank;
+    c->size = local->size;
+    c->local = local;
+    c->peers = peers;
+    c->inter = local != peers;
+    snprintf(c->name, sizeof(c->name), "%s", name);
+}
+
+int fake_setup(void **state)
+{
+    memset(&job, 0, sizeof(job));
+    memset(&record, 0, sizeof(record));
+    memset(&raised, 0, sizeof(raised));
+    memset(&last, 0, sizeof(last));
+    next_result = next_code = 0;
+    wf_object_init(&job.group4.object, WF_KIND_GROUP);
+    wf_object_init(&job.group3.object, WF_KIND_GROUP);
+    job.group4.size = 4;
+    job.group3.size = 3;
+    make_comm(&job.world, &job.group4, &job.group4, 1, "MPI_COMM_WORLD");
+    make_comm(&job.inter, &job.group4, &job.group3, 1, "");
+    wf_object_init(&job.integer.object, WF_KIND_TYPE);
+    job.integer.flags = WF_TYPE_PREDEFINED | WF_TYPE_CONTIG;
+    job.integer.size = 4;
+    wf_object_init(&job.pair.object, WF_KIND_TYPE);
+    job.pair.flags = WF_TYPE_COMMITTED;
+    job.pair.size = 8;
+    wf_object_init(&job.raw.object, WF_KIND_TYPE);
+    wf_object_init(&job.info, WF_KIND_INFO);
+    wf_object_init(&job.request.object, WF_KIND_REQUEST);
+    job.wf.world = &job.world;
+    job.wf.self = &job.self;
+    job.wf.api.on = true; /* a section left open shows as a deadlock */
+    wf_process_instance = &job.wf;
+    wf_store_release(&wf_process_finished, 0);
+    return 0;
+}
+
+int fake_teardown(void **state)
+{
+    wf_process_instance = NULL;
+    assert_int_equal(wf_load_relaxed(&job.wf.api.mutex.next),
+                     wf_load_relaxed(&job.wf.api.mutex.serving) + sections);
+    sections = 0;
+    wf_handle_ints_free(&job.wf);
+    return 0;
+}
+
+intptr_t arg(const char *name)
+{
+    for (int i = 0; i < last.count; i++)
+        if (!strcmp(last.arg[i].name, name))
+            return last.arg[i].value;
+    fail_msg("%s was not called with %s", last.family, name);
+    return 0;
+}
+
+void refused_on(struct wf_comm *comm, int rc, int mpi_class,
+                const char *function, const char *text)
+{
+    assert_int_equal(rc, mpi_class);
+    assert_int_equal(raised.count, 1);
+    assert_ptr_equal(raised.comm, comm);
+    assert_string_equal(raised.function, function);
+    if (!strstr(record.text, text))
+        fail_msg("'%s' does not say '%s'", record.text, text);
+    assert_string_equal(last.family, "");
+    memset(&raised, 0, sizeof(raised));
+}
+
+void refused(int rc, int mpi_class, const char *function, const char *text)
+{
+    refused_on(&job.world, rc, mpi_class, function, text);
+}
+
+void passed(int rc, const char *family)
+{
+    if (rc)
+        fail_msg("%s: %s", raised.function, record.text);
+    assert_string_equal(last.family, family);
+    assert_int_equal(raised.count, 0);
+}

@@ -1,0 +1,229 @@
+/* conform - what any transport must do, checked without MPI.
+ *
+ *   conform [-l] [-o key=value]... NAME|FILE.so [words of a case]
+ *
+ * NAME is a built-in transport, FILE.so a plugin file named weft_NAME.so. Every
+ * case runs in a process of its own, so that a crash or a hang is one failure.
+ * Output is TAP. CONFORM_LOG=1 shows the plugin's log, CONFORM_SEED=n sets the
+ * seed of what is random.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conform.h"
+
+enum { SETTINGS = 16, SKIPPED = 77, USAGE = 2, WHY = 256 };
+
+extern const weft_plugin *const weft_builtin[];
+
+static const struct conform_case *const tables[] = {
+    shape_cases, transfer_cases, flow_cases,
+    connect_cases, death_cases, sleep_cases};
+
+/* ---- the plugin ----------------------------------------------------------------- */
+
+static const weft_plugin *from_table(const char *name)
+{
+    for (const weft_plugin *const *p = weft_builtin; *p; p++)
+        if (strcmp((*p)->name, name) == 0)
+            return *p;
+    fprintf(stderr, "conform: no transport '%s' is built in\n", name);
+    return NULL;
+}
+
+static const weft_plugin *from_file(const char *file)
+{
+    char path[PATH_MAX], symbol[128];
+    const char *base, *error;
+    void *handle, *plugin;
+
+    if (!realpath(file, path)) {
+        fprintf(stderr, "conform: %s: %s\n", file, strerror(errno));
+        return NULL;
+    }
+    base = strrchr(path, '/') + 1;
+    if (strncmp(base, "weft_", 5) != 0) {
+        fprintf(stderr, "conform: %s: a plugin file is called weft_NAME.so\n",
+                file);
+        return NULL;
+    }
+    snprintf(symbol, sizeof symbol, "weft_plugin_%d_%.*s", WEFT_ABI_MAJOR,
+             (int)(strlen(base) - 8), base + 5);
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    plugin = handle ? dlsym(handle, symbol) : NULL;
+    error = dlerror();
+    if (!plugin)
+        fprintf(stderr, "conform: %s\n", error ? error : "no plugin");
+    return plugin;
+}
+
+static const weft_plugin *find(const char *what)
+{
+    size_t n = strlen(what);
+
+    return n > 3 && strcmp(what + n - 3, ".so") == 0 ? from_file(what)
+                                                      : from_table(what);
+}
+
+/* ---- one case ------------------------------------------------------------------- */
+
+/* NULL, or why this plugin need not do it. */
+static const char *missing(const weft_plugin *p, const weft_attr *a,
+                           unsigned needs)
+{
+    const weft_ops *ops = p->ops;
+    const uint32_t others = WEFT_CAP_LOCAL | WEFT_CAP_REMOTE;
+
+    if (needs & NEED_OTHERS && !(a->caps & others))
+        return "it reaches no other process";
+    if (needs & NEED_SHORT && !WEFT_HAS(ops, weft_ops, send_short))
+        return "it has no send_short";
+    if (needs & NEED_EVENT && !(a->caps & WEFT_CAP_EVENT_FD))
+        return "it has no descriptor to sleep on";
+    if (needs & NEED_LOAN && !(a->caps & WEFT_CAP_RX_LOAN))
+        return "it lends no buffers";
+    if (needs & NEED_CONNECT && !WEFT_HAS(ops, weft_ops, connect))
+        return "it has no connect";
+    if (needs & NEED_KEEPALIVE && !(a->caps & WEFT_CAP_KEEPALIVE))
+        return "it does not notice dead peers without traffic";
+    return NULL;
+}
+
+static void play(struct world *w, const struct conform_case *c, char *why)
+{
+    weft_core *probe = side_open(w, 0, NULL);
+    const char *lacks = missing(w->plugin, &probe->attr, c->needs);
+
+    side_close(probe);
+    if (lacks) {
+        snprintf(why, WHY, "%s", lacks);
+        exit(SKIPPED);
+    }
+    c->run(w);
+    exit(0);
+}
+
+/* True: it holds, or does not apply. */
+static bool judge(int number, const struct conform_case *c, int status,
+                  const char *why)
+{
+    bool fine = WIFEXITED(status) && (WEXITSTATUS(status) == 0 ||
+                                      WEXITSTATUS(status) == SKIPPED);
+
+    if (WIFSIGNALED(status))
+        printf("# %s\n", WTERMSIG(status) == SIGALRM
+                             ? "the case took too long"
+                             : strsignal(WTERMSIG(status)));
+    printf("%sok %d - %s", fine ? "" : "not ", number, c->name);
+    if (*why)
+        printf(" # SKIP %s", why);
+    printf("\n");
+    fflush(stdout);
+    return fine;
+}
+
+static bool run(struct world *w, int number, const struct conform_case *c)
+{
+    static char *why;
+    int status = 0;
+    pid_t pid;
+
+    if (!why)
+        why = mmap(NULL, WHY, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    why[0] = 0;
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        alarm(CASE_LIMIT);
+        play(w, c, why);
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return judge(number, c, status, why);
+}
+
+/* ---- all cases ------------------------------------------------------------------- */
+
+static int each(struct world *w, const char *words, bool list)
+{
+    int n = 0, bad = 0;
+
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const struct conform_case *c = tables[t]; c->name; c++) {
+            if (words && !strstr(c->name, words))
+                continue;
+            n++;
+            if (list)
+                printf("%s\n", c->name);
+            else if (!run(w, n, c))
+                bad++;
+        }
+    if (!n) {
+        fprintf(stderr, "conform: no case is about '%s'; -l lists them\n",
+                words);
+        return USAGE;
+    }
+    if (!list)
+        printf("1..%d\n", n);
+    return bad ? 1 : 0;
+}
+
+static bool setting(struct setting *s, char *text)
+{
+    char *equals = strchr(text, '=');
+
+    if (!equals)
+        return false;
+    *equals = 0;
+    *s = (struct setting){text, equals + 1};
+    return true;
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: conform [-l] [-o key=value]... NAME|FILE.so "
+                    "[words of a case]\n");
+    return USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    struct setting settings[SETTINGS];
+    struct world w = {.settings = settings, .seed = 1, .channel = -1};
+    const char *seed = getenv("CONFORM_SEED");
+    bool list = false;
+    int o;
+
+    while ((o = getopt(argc, argv, "lo:")) != -1) {
+        if (o == 'l')
+            list = true;
+        else if (o != 'o' || w.settings_n == SETTINGS ||
+                 !setting(&settings[w.settings_n++], optarg))
+            return usage();
+    }
+    if (list)
+        return each(&w, argv[optind], true);
+    if (optind >= argc || argc - optind > 2)
+        return usage();
+    w.plugin = find(argv[optind]);
+    if (!w.plugin)
+        return USAGE;
+    if (seed)
+        w.seed = (unsigned)strtoul(seed, NULL, 0);
+    printf("# %s %s: %s (seed %u)\n", w.plugin->name, w.plugin->version,
+           w.plugin->desc, w.seed);
+    return each(&w, argv[optind + 1], false);
+}

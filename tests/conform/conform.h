@@ -1,0 +1,253 @@
+/* A core without MPI: the world in which the contract suite puts a transport.
+ *
+ * A world is one process with up to SIDES endpoints of the plugin under test;
+ * each plays one process of a job. Where a process must be able to die, a
+ * partner process plays side 1. Messages are numbered per pair; the fake core
+ * checks order, header and every byte, answers deliveries in every way that
+ * weft_transport.h allows, and keeps book of what is lent to the plugin.
+ *
+ *   conform.c  the program          message.c  patterns, memory, containers
+ *   host.c     the service table    world.c    endpoints, partners, patience
+ *   config.c   the plugin's options *_cases.c  the contract, a sentence each
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef CONFORM_H
+#define CONFORM_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "weft_transport.h"
+
+enum {
+    SIDES = 4,
+    BLOB = 1024, /* what the core allows an address to have */
+    BIG = 2 << 20,
+    BUDGET = 64,
+    LOANS = 64,
+    PATIENCE = 60,   /* seconds for anything that must happen */
+    CASE_LIMIT = 240 /* seconds for a whole case */
+};
+
+/* ---- memory with a known content ----------------------------------------- */
+
+/* len bytes of a payload, in one block or scattered with gaps between. */
+struct area {
+    uint8_t *base;
+    uint64_t len, bytes;
+    bool pieces;
+};
+
+void area_new(struct area *, uint64_t len, bool pieces);
+void area_free(struct area *);
+/* The payload of message `number` from process `from`. */
+void area_fill(struct area *, uint32_t from, uint64_t number);
+void area_put(struct area *, uint64_t off, const void *data, uint64_t n);
+/* The first n bytes are that payload, and nothing else was touched. */
+void area_check(const struct area *, uint32_t from, uint64_t number,
+                uint64_t n);
+int area_segments(const struct area *, uint64_t len, uint64_t off,
+                  struct iovec *, int max);
+void payload_check(const void *data, uint32_t from, uint64_t number,
+                   uint64_t off, uint64_t n);
+
+/* ---- the core's side ------------------------------------------------------ */
+
+/* How the fake core answers a delivery. */
+enum answer {
+    TAKE,        /* all of it, or a sink in one block */
+    SINK_ONE,    /* a sink even for payloads that are here already */
+    SINK_PIECES, /* through seg only */
+    TRUNCATE,    /* a sink shorter than the message */
+    SKIP_REST,
+    PAUSE, /* out of memory the first time, then TAKE */
+    LEND,  /* keep the plugin's buffer, if it offers that */
+    ANSWERS
+};
+
+enum { URGENT = 1 }; /* number = serial << 1 | URGENT */
+
+struct weft_loc { /* one peer as one side sees it */
+    weft_core *core;
+    uint32_t id;
+    weft_peer *peer;
+    uint64_t sent, got, urgent_sent, urgent_got;
+    int ups, downs, readies, pauses;
+    int lent, sinks;        /* with the plugin now */
+    int tx_failed, rx_failed;
+    bool paused, unwanted;  /* unwanted: locate refuses it */
+    uint64_t refused;       /* number that was answered with EAGAIN */
+    int status;             /* of peer_down */
+    char why[1024];
+};
+
+struct loan {
+    const void *data;
+    uint64_t number, len;
+    uint32_t from;
+};
+
+struct world;
+struct weft_core {
+    struct world *world;
+    uint32_t id;
+    weft_ep *ep;
+    weft_attr attr;
+    void *cfg;
+    struct wf_auth_key *key;
+    struct weft_loc loc[SIDES];
+    uint8_t blob[SIDES][BLOB];
+    size_t blob_len[SIDES];
+    enum answer answer;
+    bool mix;       /* answer each delivery differently */
+    bool messages;  /* log lines are wanted on stderr */
+    unsigned seed;
+    int located, warnings, kicks, in_send;
+    struct loan loan[LOANS];
+    int loans;
+    void (*on_rx)(struct weft_loc *, uint64_t number);
+    void (*on_tx_done)(struct weft_loc *);
+};
+
+struct setting {
+    const char *key, *value;
+};
+
+struct world {
+    const weft_plugin *plugin;
+    const struct setting *settings;
+    int settings_n;
+    uint32_t local_count; /* what open() is told */
+    weft_core *side[SIDES];
+    unsigned seed;
+    long die_in; /* host calls and polls until SIGKILL; 0: live */
+    pid_t partner;
+    int channel; /* to the partner */
+};
+
+/* ---- messages ------------------------------------------------------------- */
+
+enum layout {
+    BLOCK,    /* iov with one entry */
+    ENTRIES,  /* iov with up to max_iov entries */
+    SEGMENTS, /* iov NULL: seg only */
+    LAYOUTS
+};
+
+struct message {
+    alignas(64) uint8_t room[64];
+    weft_hdr hdr;
+    weft_tx tx;
+    struct iovec *iov;
+    struct area area;
+    struct weft_loc *to;
+    uint64_t number;
+    bool lent;
+};
+
+void header_make(void *hdr, uint32_t from, uint64_t number, uint32_t plen,
+                 bool is_short);
+void header_check(const weft_hdr *, uint32_t from);
+uint64_t header_number(const weft_hdr *);
+
+/* The next message for that peer. */
+struct message *message_new(struct weft_loc *to, uint64_t len,
+                            enum layout layout, bool is_short);
+struct message *message_urgent(struct weft_loc *to);
+/* One attempt. After EAGAIN the message is still the caller's; after anything
+ * else it is gone, or will be with tx_done. */
+int message_offer(struct message *);
+/* Take back a message that was refused: its number is used again. */
+void message_withdraw(struct message *);
+void message_finish(struct message *);
+/* As long as it takes: waits for tx_ready after every EAGAIN. */
+void message_post(struct message *);
+/* send_short with a header of readable bytes only; its result. */
+int message_short(struct weft_loc *to, uint64_t len, bool is_short);
+
+/* ---- the world ------------------------------------------------------------ */
+
+extern const weft_host conform_host;
+
+/* Open side id. secret NULL: the key of the job. */
+weft_core *side_open(struct world *, uint32_t id, const char *secret);
+/* Both know each other's address; no peer is added yet. */
+void side_meet(weft_core *, weft_core *);
+/* The peer, added on first use; NULL: the plugin would not. */
+struct weft_loc *side_peer(weft_core *, uint32_t id);
+/* Leave as the core does: drain until nothing is to be done, delete the
+ * peers, close. */
+void side_leave(weft_core *);
+/* Close at once. */
+void side_close(weft_core *);
+/* Sides 0 and 1, or side 0 twice for a plugin that only reaches itself. */
+void pair_open(struct world *, weft_core **a, weft_core **b);
+/* One progress() of every side; returns what they did. */
+int turn(struct world *);
+/* Every message from a to b has arrived and nothing is lent. */
+bool settled(const weft_core *a, const weft_core *b);
+void pair_close(struct world *);
+
+/* Fork a process that runs play(world) as the other end of the channel. */
+void partner_start(struct world *, void (*play)(struct world *));
+void partner_swap(struct world *, const void *mine, void *theirs, size_t n);
+/* Sides 0 here and 1 there learn each other's address. */
+weft_core *partner_meet(struct world *, uint32_t me);
+bool partner_spoke(struct world *); /* a token has come; does not wait */
+void partner_tell(struct world *);
+void partner_end(struct world *); /* it must have succeeded */
+
+uint64_t now_ns(void);
+unsigned chance(unsigned *seed, unsigned n);
+
+struct patience {
+    uint64_t end;
+    unsigned turns;
+};
+struct patience patience(void);
+void patience_turn(struct patience *, struct world *, const char *what);
+/* Let every side progress until it holds; a loop, so it may have a body. */
+#define until(w, condition)                                                    \
+    for (struct patience p_ = patience(); !(condition);                        \
+         patience_turn(&p_, w, #condition))
+
+/* A case that does not hold ends its process. */
+void broken(const char *file, int line, const char *what, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 4, 5)));
+#define check(condition, ...)                                                  \
+    do {                                                                       \
+        if (!(condition))                                                      \
+            broken(__FILE__, __LINE__, #condition, __VA_ARGS__);               \
+    } while (0)
+
+/* Fill a config struct with the defaults and these settings. NULL: fine, or
+ * what is wrong. */
+const char *config_fill(const weft_plugin *, void *cfg,
+                        const struct setting *, int n);
+
+/* ---- cases ----------------------------------------------------------------- */
+
+enum {
+    NEED_OTHERS = 1,  /* reaches more than itself */
+    NEED_SHORT = 2,   /* send_short */
+    NEED_EVENT = 4,   /* a descriptor to sleep on */
+    NEED_LOAN = 8,
+    NEED_CONNECT = 16,
+    NEED_KEEPALIVE = 32 /* notices a dead peer without traffic */
+};
+
+struct conform_case {
+    const char *name; /* a sentence; NULL ends a table */
+    void (*run)(struct world *);
+    unsigned needs;
+};
+
+extern const struct conform_case shape_cases[], transfer_cases[], flow_cases[],
+    connect_cases[], death_cases[], sleep_cases[];
+
+#endif

@@ -1,0 +1,154 @@
+/* Room: who says when there is none, and when there is again.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "conform.h"
+
+enum { FLOOD = 100000, FLOOD_BYTES = 64 << 20 };
+
+/* Send to b, which does not read, until the plugin has no room. False: it
+ * takes whatever comes. */
+static bool flood(struct weft_loc *to, uint64_t len)
+{
+    uint64_t most = FLOOD_BYTES / (len + 64);
+
+    for (uint64_t i = 0; i < FLOOD && i < most; i++) {
+        struct message *m = message_new(to, len, SEGMENTS, true);
+        int rc = message_offer(m);
+        if (rc == WEFT_EAGAIN) {
+            message_withdraw(m);
+            return true;
+        }
+        check(rc >= 0, "send() failed: %d", rc);
+    }
+    return false;
+}
+
+static void connected(struct world *w, weft_core *a, weft_core *b)
+{
+    message_post(message_new(side_peer(a, b->id), 1, BLOCK, true));
+    until(w, settled(a, b))
+        ;
+}
+
+static void room_again(struct world *w)
+{
+    static const uint32_t lengths[] = {0, 8, 300, 5000, 60000, 400000};
+    weft_core *a, *b;
+    struct weft_loc *to;
+
+    pair_open(w, &a, &b);
+    to = side_peer(a, b->id);
+    connected(w, a, b);
+    for (int i = 0; i < 6; i++) {
+        uint64_t len = lengths[i] < a->attr.max_payload ? lengths[i]
+                                                        : a->attr.max_payload;
+        int readies = to->readies;
+        if (flood(to, len))
+            until(w, to->readies > readies)
+                ;
+        until(w, settled(a, b))
+            ;
+    }
+    pair_close(w);
+}
+
+static void short_again(struct world *w)
+{
+    weft_core *a, *b;
+    struct weft_loc *to;
+    int rc = WEFT_DONE, readies;
+
+    pair_open(w, &a, &b);
+    to = side_peer(a, b->id);
+    for (int i = 0; i < 20; i++) {
+        uint64_t len = i * 97u % (a->attr.max_short + UINT64_C(1));
+        readies = to->readies;
+        for (int n = 0; n < FLOOD && rc == WEFT_DONE; n++)
+            rc = message_short(to, len, true);
+        if (rc == WEFT_EAGAIN)
+            until(w, to->readies > readies)
+                ;
+        until(w, settled(a, b))
+            ;
+        rc = WEFT_DONE;
+    }
+    pair_close(w);
+}
+
+/* Control messages may be tried while there is no room for others. */
+static void urgent_while_full(struct world *w)
+{
+    weft_core *a, *b;
+    struct weft_loc *to;
+    int accepted = 0;
+
+    pair_open(w, &a, &b);
+    to = side_peer(a, b->id);
+    connected(w, a, b);
+    for (int i = 0; i < 50; i++) {
+        int readies = to->readies;
+        bool full = flood(to, 20000);
+        for (int k = 0; k < 3; k++) {
+            struct message *m = message_urgent(to);
+            int rc = message_offer(m);
+            check(rc >= 0 || rc == WEFT_EAGAIN, "send() failed: %d", rc);
+            if (rc == WEFT_EAGAIN)
+                message_withdraw(m);
+            else
+                accepted++;
+        }
+        if (full)
+            until(w, to->readies > readies)
+                ;
+        until(w, settled(a, b))
+            ;
+        if (!full)
+            break; /* it is never full */
+    }
+    check(to->urgent_sent == (uint64_t)accepted, "%d accepted", accepted);
+    pair_close(w);
+}
+
+/* send() said OK: nothing but progress() is needed to finish. */
+static void more_is_only_a_hint(struct world *w)
+{
+    weft_core *a, *b;
+    struct message *m;
+
+    pair_open(w, &a, &b);
+    for (int i = 0; i < 100; i++) {
+        m = message_new(side_peer(a, b->id), (uint64_t)i * 50, BLOCK, i & 1);
+        m->tx.flags = WEFT_TX_MORE;
+        message_post(m);
+        until(w, settled(a, b))
+            ;
+    }
+    pair_close(w);
+}
+
+static void leave_while_full(struct world *w)
+{
+    weft_core *a, *b;
+
+    pair_open(w, &a, &b);
+    connected(w, a, b);
+    flood(side_peer(a, b->id), 300000 < a->attr.max_payload
+                                   ? 300000
+                                   : a->attr.max_payload);
+    side_close(a); /* checks that everything lent came back */
+    if (a != b)
+        side_close(b);
+}
+
+const struct conform_case flow_cases[] = {
+    {"after EAGAIN the sender is told when there is room", room_again, 0},
+    {"after EAGAIN from send_short the sender is told when there is room",
+     short_again, NEED_SHORT},
+    {"an urgent message may be tried while there is no room",
+     urgent_while_full, 0},
+    {"a message that announces more leaves without it", more_is_only_a_hint,
+     0},
+    {"an abrupt end returns every container at once", leave_while_full, 0},
+    {0}};

@@ -1,0 +1,325 @@
+/* Patterns, memory and containers of the contract suite.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "conform.h"
+
+enum { PIECE = 777, GAP = 13, UNTOUCHED = 0xee, GONE = 0xdd };
+
+/* ---- memory ---------------------------------------------------------------- */
+
+static uint8_t pattern(uint32_t from, uint64_t number, uint64_t off)
+{
+    return (uint8_t)(from * 59 + number * 131 + off * 7 + (off >> 8) * 3);
+}
+
+void payload_check(const void *data, uint32_t from, uint64_t number,
+                   uint64_t off, uint64_t n)
+{
+    const uint8_t *b = data;
+
+    for (uint64_t i = 0; i < n; i++)
+        check(b[i] == pattern(from, number, off + i),
+              "message %llu from %u: byte %llu is %02x, not %02x",
+              (unsigned long long)number, from, (unsigned long long)(off + i),
+              b[i], pattern(from, number, off + i));
+}
+
+/* Where byte off of the payload lies, and how many follow it there. */
+static uint8_t *at(const struct area *a, uint64_t off, uint64_t *n)
+{
+    uint64_t piece = off / PIECE;
+
+    *n = a->len - off;
+    if (!a->pieces)
+        return a->base + off;
+    if (*n > PIECE - off % PIECE)
+        *n = PIECE - off % PIECE;
+    return a->base + off + (piece + 1) * GAP;
+}
+
+void area_new(struct area *a, uint64_t len, bool pieces)
+{
+    a->len = len;
+    a->pieces = pieces;
+    a->bytes = pieces ? len + (len / PIECE + 2) * GAP : len;
+    a->base = malloc(a->bytes ? a->bytes : 1);
+    check(a->base, "out of memory");
+    memset(a->base, UNTOUCHED, a->bytes);
+}
+
+/* Whoever still reads it finds something else. */
+void area_free(struct area *a)
+{
+    memset(a->base, GONE, a->bytes);
+    free(a->base);
+    a->base = NULL;
+}
+
+void area_fill(struct area *a, uint32_t from, uint64_t number)
+{
+    uint64_t n;
+
+    for (uint64_t off = 0; off < a->len; off += n) {
+        uint8_t *b = at(a, off, &n);
+        for (uint64_t i = 0; i < n; i++)
+            b[i] = pattern(from, number, off + i);
+    }
+}
+
+void area_put(struct area *a, uint64_t off, const void *data, uint64_t len)
+{
+    const uint8_t *from = data;
+    uint64_t n;
+
+    for (uint64_t end = off + len; off < end; off += n, from += n) {
+        uint8_t *b = at(a, off, &n);
+        if (n > end - off)
+            n = end - off;
+        memcpy(b, from, n);
+    }
+}
+
+static void untouched(const uint8_t *b, uint64_t n, uint64_t number)
+{
+    for (uint64_t i = 0; i < n; i++)
+        check(b[i] == UNTOUCHED,
+              "message %llu: memory outside the sink was written",
+              (unsigned long long)number);
+}
+
+void area_check(const struct area *a, uint32_t from, uint64_t number,
+                uint64_t len)
+{
+    const uint8_t *next = a->base;
+    uint64_t n;
+
+    for (uint64_t off = 0; off < len; off += n) {
+        uint8_t *b = at(a, off, &n);
+        if (n > len - off)
+            n = len - off;
+        untouched(next, (uint64_t)(b - next), number);
+        payload_check(b, from, number, off, n);
+        next = b + n;
+    }
+    untouched(next, (uint64_t)(a->base + a->bytes - next), number);
+}
+
+int area_segments(const struct area *a, uint64_t len, uint64_t off,
+                  struct iovec *v, int max)
+{
+    int i;
+
+    check(off <= len, "seg asked for byte %llu of %llu",
+          (unsigned long long)off, (unsigned long long)len);
+    check(max >= 1, "seg asked for %d segments", max);
+    for (i = 0; i < max && off < len; i++) {
+        uint64_t n;
+        v[i].iov_base = at(a, off, &n);
+        v[i].iov_len = n < len - off ? n : len - off;
+        off += v[i].iov_len;
+    }
+    return i;
+}
+
+/* ---- headers ---------------------------------------------------------------- */
+
+void header_make(void *hdr, uint32_t from, uint64_t number, uint32_t plen,
+                 bool is_short)
+{
+    uint8_t *b = hdr;
+    uint32_t mix = (uint32_t)(number * 2654435761u) ^ from;
+    uint32_t flags = (mix >> 7 & 0xefffu) | (is_short ? WEFT_HDR_SHORT : 0);
+    uint64_t word[2] = {number, ~number * 77 + from};
+    size_t words = is_short ? 2 : 7;
+
+    b[0] = (uint8_t)(1 + mix % 0xef);
+    b[1] = (uint8_t)(mix >> 16);
+    b[2] = (uint8_t)flags;
+    b[3] = (uint8_t)(flags >> 8);
+    for (int i = 0; i < 4; i++)
+        b[4 + i] = (uint8_t)(plen >> 8 * i);
+    for (size_t i = 0; i < words; i++) {
+        uint64_t x = i < 2 ? word[i] : number * (i + 11) + from;
+        memcpy(b + 8 + 8 * i, &x, 8);
+    }
+}
+
+uint64_t header_number(const weft_hdr *h)
+{
+    return h->w[1];
+}
+
+void header_check(const weft_hdr *h, uint32_t from)
+{
+    weft_hdr want;
+    uint32_t n = weft_hdr_len(h);
+
+    header_make(&want, from, h->w[1], weft_hdr_plen(h), n == WEFT_HDR_MIN);
+    check(memcmp(&want, h, n) == 0, "the header of message %llu from %u was "
+          "changed on the way", (unsigned long long)h->w[1], from);
+}
+
+/* ---- containers -------------------------------------------------------------- */
+
+static int tx_segments(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    struct message *m =
+        (struct message *)(void *)((char *)tx - offsetof(struct message, tx));
+
+    return area_segments(&m->area, tx->len, off, v, max);
+}
+
+/* As many entries as the plugin says it takes, or the segment function. */
+static void lay_out(struct message *m, enum layout layout)
+{
+    int max = (int)m->to->core->attr.max_iov;
+    int n = 0;
+
+    if (layout == SEGMENTS || max < 1 || m->area.len == 0)
+        return;
+    m->iov = calloc((size_t)max + 1, sizeof *m->iov);
+    check(m->iov, "out of memory");
+    n = area_segments(&m->area, m->area.len, 0, m->iov, max + 1);
+    if (n > max) {
+        free(m->iov);
+        m->iov = NULL;
+        return;
+    }
+    m->tx.iov = m->iov;
+    m->tx.iov_n = (uint32_t)n;
+}
+
+static struct message *make(struct weft_loc *to, uint64_t number, uint64_t len,
+                            enum layout layout, bool is_short)
+{
+    struct message *m = aligned_alloc(64, sizeof *m);
+
+    check(m, "out of memory");
+    memset(m, 0, sizeof *m);
+    memset(&m->hdr, 0xa5, sizeof m->hdr);
+    m->to = to;
+    m->number = number;
+    area_new(&m->area, len, layout != BLOCK);
+    area_fill(&m->area, to->core->id, number);
+    header_make(&m->hdr, to->core->id, number, (uint32_t)len, is_short);
+    m->tx.hdr = &m->hdr;
+    m->tx.len = len;
+    m->tx.seg = tx_segments;
+    lay_out(m, layout);
+    return m;
+}
+
+struct message *message_new(struct weft_loc *to, uint64_t len,
+                            enum layout layout, bool is_short)
+{
+    return make(to, ++to->sent << 1, len, layout, is_short);
+}
+
+struct message *message_urgent(struct weft_loc *to)
+{
+    struct message *m =
+        make(to, ++to->urgent_sent << 1 | URGENT, 0, BLOCK, false);
+
+    m->tx.flags = WEFT_TX_URGENT;
+    return m;
+}
+
+void message_finish(struct message *m)
+{
+    area_free(&m->area);
+    free(m->iov);
+    memset(&m->hdr, GONE, sizeof m->hdr);
+    free(m);
+}
+
+void message_withdraw(struct message *m)
+{
+    if (m->number & URGENT)
+        m->to->urgent_sent--;
+    else
+        m->to->sent--;
+    message_finish(m);
+}
+
+int message_offer(struct message *m)
+{
+    struct weft_loc *l = m->to;
+    weft_core *c = l->core;
+    int rc;
+
+    check(!l->downs, "the suite sent after peer_down");
+    c->in_send++;
+    rc = c->world->plugin->ops->send(l->peer, &m->tx);
+    c->in_send--;
+    check(rc <= WEFT_DONE, "send() answered %d", rc);
+    if (rc == WEFT_OK) {
+        m->lent = true;
+        l->lent++;
+    } else if (rc != WEFT_EAGAIN) {
+        l->tx_failed += rc < 0;
+        message_finish(m);
+    }
+    return rc;
+}
+
+void message_post(struct message *m)
+{
+    struct weft_loc *l = m->to;
+
+    for (;;) {
+        int readies = l->readies;
+        int rc = message_offer(m);
+        check(rc >= 0 || rc == WEFT_EAGAIN, "send() failed: %d", rc);
+        if (rc != WEFT_EAGAIN)
+            return;
+        until(l->core->world, l->readies > readies || l->downs)
+            ;
+        check(!l->downs, "the peer went down: %s", l->why);
+    }
+}
+
+/* n bytes that end where memory ends. */
+static uint8_t *brink(size_t n, void **map, size_t *map_len)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t body = (n + page) / page * page;
+    uint8_t *p;
+
+    *map_len = body + page;
+    p = mmap(NULL, *map_len, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(p != MAP_FAILED, "out of memory");
+    mprotect(p + body, page, PROT_NONE);
+    *map = p;
+    return p + body - n;
+}
+
+int message_short(struct weft_loc *to, uint64_t len, bool is_short)
+{
+    uint64_t number = (to->sent + 1) << 1;
+    size_t hdr_len = is_short ? WEFT_HDR_MIN : WEFT_HDR, map_len;
+    struct area a;
+    void *map;
+    uint8_t *h = brink(hdr_len, &map, &map_len);
+    weft_hdr whole;
+    int rc;
+
+    header_make(&whole, to->core->id, number, (uint32_t)len, is_short);
+    memcpy(h, &whole, hdr_len);
+    area_new(&a, len, false);
+    area_fill(&a, to->core->id, number);
+    to->core->in_send++;
+    rc = to->core->world->plugin->ops->send_short(
+        to->peer, (const weft_hdr *)(void *)h, len ? a.base : NULL, len);
+    to->core->in_send--;
+    check(rc == WEFT_DONE || rc < 0, "send_short() answered %d", rc);
+    if (rc == WEFT_DONE)
+        to->sent++;
+    area_free(&a); /* it was copied */
+    munmap(map, map_len);
+    return rc;
+}

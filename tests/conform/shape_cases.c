@@ -1,0 +1,218 @@
+/* What a transport says about itself.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "conform.h"
+
+static void the_record(struct world *w)
+{
+    const weft_plugin *p = w->plugin;
+    const weft_ops *o = p->ops;
+
+    check(p->magic == WEFT_MAGIC, "magic %08x", p->magic);
+    check(p->abi_major == WEFT_ABI_MAJOR, "ABI %u", p->abi_major);
+    check(p->size >= sizeof *p, "its record has %u bytes", p->size);
+    check(p->hdr_bytes == WEFT_HDR, "headers of %u bytes", p->hdr_bytes);
+    check(p->name && *p->name && p->version && p->desc && p->build,
+          "a text of the record is missing");
+    for (const char *c = p->name; *c; c++)
+        check(islower((unsigned char)*c) || isdigit((unsigned char)*c) ||
+                  *c == '_',
+              "the name '%s' is no name for a section", p->name);
+    check(o && o->size >= offsetof(weft_ops, send_short), "operations");
+    check(o->open && o->close && o->attr && o->address && o->reach &&
+              o->peer_add && o->peer_del && o->send && o->progress && o->drain,
+          "a required operation is missing");
+}
+
+static size_t width(uint32_t type)
+{
+    return type == WEFT_OPT_BOOL || type == WEFT_OPT_ENUM ? sizeof(int) : 8;
+}
+
+static void one_option(const weft_plugin *p, const weft_option *o)
+{
+    for (const char *c = o->name; *c; c++)
+        check(islower((unsigned char)*c) || isdigit((unsigned char)*c) ||
+                  *c == '_',
+              "option '%s' is no key of mpi.ini", o->name);
+    check(o->type >= WEFT_OPT_BOOL && o->type <= WEFT_OPT_LIST, "option %s",
+          o->name);
+    check(o->dflt, "option %s has no default", o->name);
+    check(o->help && *o->help, "option %s has no help", o->name);
+    check(o->offset + width(o->type) <= p->cfg_size,
+          "option %s lies outside the configuration", o->name);
+    check(o->offset % width(o->type) == 0, "option %s is not aligned", o->name);
+    check(o->type != WEFT_OPT_ENUM || o->range, "option %s has no range",
+          o->name);
+    for (const weft_option *q = p->options; q < o; q++)
+        check(strcmp(q->name, o->name) != 0, "option %s stands twice", o->name);
+}
+
+static void the_options(struct world *w)
+{
+    void *cfg = calloc(1, w->plugin->cfg_size + 1);
+    const char *bad;
+
+    for (const weft_option *o = w->plugin->options; o && o->name; o++)
+        one_option(w->plugin, o);
+    bad = config_fill(w->plugin, cfg, NULL, 0);
+    check(!bad, "%s", bad);
+    free(cfg);
+}
+
+/* Each capability has its operations, and the reverse where that is a rule. */
+static void the_capabilities(struct world *w)
+{
+    weft_core *c = side_open(w, 0, NULL);
+    const weft_ops *o = w->plugin->ops;
+    uint32_t caps = c->attr.caps;
+#define HAS(op) WEFT_HAS(o, weft_ops, op)
+
+    check(caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE | WEFT_CAP_SELF),
+          "it reaches nobody");
+    check(!c->attr.max_short == !HAS(send_short),
+          "max_short is %u; send_short %s", c->attr.max_short,
+          HAS(send_short) ? "exists" : "does not exist");
+    check(!(caps & (WEFT_CAP_EVENT_FD | WEFT_CAP_EVENT_FUTEX)) == !HAS(arm) &&
+              !HAS(event) == !HAS(arm),
+          "an event needs event() and arm(), and the reverse");
+    check(!(caps & WEFT_CAP_RX_LOAN) == !HAS(rx_return), "RX_LOAN: rx_return");
+    check(!(caps & WEFT_CAP_GET) == !HAS(get), "GET: get()");
+    check(!(caps & WEFT_CAP_PUT) == !HAS(put), "PUT: put()");
+    check(!(caps & WEFT_CAP_AMO) == !HAS(amo), "AMO: amo()");
+    check(!(caps & WEFT_CAP_MAP) == !HAS(rkey_map), "MAP: rkey_map()");
+    check(!(caps & (WEFT_CAP_GET | WEFT_CAP_PUT)) || caps & WEFT_CAP_NO_MR ||
+              (HAS(mr_reg) && HAS(mr_dereg) && HAS(mr_pack) &&
+               HAS(rkey_open) && HAS(rkey_close)),
+          "one-sided access without registration");
+    check(!HAS(mem_alloc) == !HAS(mem_free), "mem_alloc and mem_free");
+    check(!(caps & WEFT_CAP_STREAMS) == !c->attr.streams, "STREAMS: streams");
+#undef HAS
+    pair_close(w);
+}
+
+static void the_numbers(struct world *w)
+{
+    weft_core *c = side_open(w, 0, NULL);
+    const weft_attr *a = &c->attr;
+
+    check(a->size == sizeof *a, "attr() changed the size");
+    check(a->max_payload >= 65536 && a->max_payload <= UINT32_MAX,
+          "max_payload %llu", (unsigned long long)a->max_payload);
+    check(a->max_iov >= 1, "max_iov %u", a->max_iov);
+    check(a->headroom <= WEFT_HEADROOM, "headroom %u", a->headroom);
+    check(a->max_eager <= a->max_payload, "max_eager %u", a->max_eager);
+    check(a->addr_len <= BLOB && c->blob_len[0] <= a->addr_len,
+          "addr_len %u, address of %zu bytes", a->addr_len, c->blob_len[0]);
+    check(a->cost.bandwidth_mbs > 0 && a->cost.latency_ns > 0 &&
+              a->cost.poll_ns > 0,
+          "a cost is zero");
+    check(!(a->caps & WEFT_CAP_KEEPALIVE) || a->detect_ms, "detect_ms is 0");
+    pair_close(w);
+}
+
+static void the_address(struct world *w)
+{
+    weft_core *c = side_open(w, 0, NULL);
+    const weft_ops *ops = w->plugin->ops;
+    uint8_t blob[BLOB];
+    size_t n = sizeof blob;
+    char text[256];
+
+    check(ops->address(c->ep, blob, &n) >= 0 && n == c->blob_len[0] &&
+              memcmp(blob, c->blob[0], n) == 0,
+          "it changes from call to call");
+    for (size_t small = 0; small < n; small++) {
+        size_t k = small;
+        memset(blob, 0xee, sizeof blob);
+        check(ops->address(c->ep, blob, &k) < 0, "%zu bytes are no room",
+              small);
+        for (size_t i = small; i < sizeof blob; i++)
+            check(blob[i] == 0xee, "it wrote past %zu bytes", small);
+    }
+    if (WEFT_HAS(ops, weft_ops, addr_print)) {
+        memset(text, 'x', sizeof text);
+        check(ops->addr_print(c->blob[0], c->blob_len[0], text, 8) < 0 ||
+                  memchr(text, 0, 8),
+              "addr_print() without an end");
+        check(text[8] == 'x', "addr_print() wrote past the end");
+    }
+    pair_close(w);
+}
+
+static void reaches(struct world *w)
+{
+    weft_core *a, *b;
+    weft_cost cost = {.size = sizeof cost};
+
+    pair_open(w, &a, &b);
+    check(w->plugin->ops->reach(a->ep, a->blob[b->id], a->blob_len[b->id],
+                                &cost) == WEFT_OK,
+          "its neighbour cannot be reached");
+    check(w->plugin->ops->reach(a->ep, a->blob[b->id], a->blob_len[b->id],
+                                NULL) == WEFT_OK,
+          "reach() needs the cost");
+    pair_close(w);
+}
+
+/* A card may be damaged, or from another version. */
+static void damaged(struct world *w)
+{
+    weft_core *c = side_open(w, 0, NULL);
+    const weft_ops *ops = w->plugin->ops;
+    size_t n = c->blob_len[0];
+
+    for (int i = 0; i < 2000; i++) {
+        size_t len = chance(&c->seed, 2) ? chance(&c->seed, (unsigned)n + 40)
+                                         : n;
+        uint8_t *blob = malloc(len ? len : 1); /* for the sanitizers */
+        char text[64];
+        for (size_t k = 0; k < len; k++)
+            blob[k] = k < n && chance(&c->seed, 4)
+                          ? c->blob[0][k]
+                          : (uint8_t)chance(&c->seed, 256);
+        weft_cost cost = {.size = sizeof cost};
+        weft_peer *peer = NULL;
+        ops->reach(c->ep, blob, len, &cost);
+        if (WEFT_HAS(ops, weft_ops, addr_print))
+            ops->addr_print(blob, len, text, sizeof text);
+        if (len != n &&
+            ops->peer_add(c->ep, &c->loc[2], 2, blob, len, &peer) >= 0)
+            ops->peer_del(peer, 1);
+        free(blob);
+    }
+    pair_close(w);
+}
+
+static void statistics(struct world *w)
+{
+    weft_core *c = side_open(w, 0, NULL);
+    const weft_ops *ops = w->plugin->ops;
+    const char *name;
+    uint64_t value;
+    int n = 0;
+
+    if (WEFT_HAS(ops, weft_ops, stat))
+        for (; ops->stat(c->ep, n, &name, &value) >= 0; n++) {
+            check(n < 1000, "they do not end");
+            check(name && *name, "number %d has no name", n);
+        }
+    pair_close(w);
+}
+
+const struct conform_case shape_cases[] = {
+    {"the record names its ABI and has every required operation", the_record,
+     0},
+    {"every option has a key, a default in range, a place and a help text",
+     the_options, 0},
+    {"each capability has its operations", the_capabilities, 0},
+    {"the limits and costs of an endpoint make sense", the_numbers, 0},
+    {"the address is stable and never written past the room given for it",
+     the_address, 0},
+    {"a neighbour is within reach", reaches, 0},
+    {"damaged addresses are refused and harm nothing", damaged, 0},
+    {"every counter has a name", statistics, 0},
+    {0}};

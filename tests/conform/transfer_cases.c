@@ -1,0 +1,319 @@
+/* Messages arrive, whatever their size and wherever their payload lies.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "conform.h"
+
+/* Around every limit a plugin is likely to have. */
+static const uint32_t sizes[] = {
+    0,     1,     7,     8,     24,     39,     40,     41,      63,
+    64,    65,    100,   511,   512,    1000,   1024,   4031,    4032,
+    4033,  4095,  4096,  4097,  8191,   8192,   8193,   16383,   16384,
+    16385, 32767, 32768, 32769, 65535,  65536,  65537,  131072,  262143,
+    300000, 524288, 1048575, 1048576, 1048577, BIG};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static uint64_t fits(const weft_core *c, uint64_t len)
+{
+    return len < c->attr.max_payload ? len : c->attr.max_payload;
+}
+
+static uint64_t any_size(weft_core *c)
+{
+    switch (chance(&c->seed, 8)) {
+    case 0:
+        return 0;
+    case 1:
+    case 2:
+    case 3:
+        return chance(&c->seed, 64);
+    case 4:
+    case 5:
+        return chance(&c->seed, 9000);
+    case 6:
+        return fits(c, chance(&c->seed, 100000));
+    default:
+        return fits(c, chance(&c->seed, chance(&c->seed, 4) ? 70000 : BIG));
+    }
+}
+
+/* Every size, every layout, both headers; the receiver answers as set. */
+static void all_sizes(struct world *w, enum answer how, bool mix,
+                      enum layout layout)
+{
+    weft_core *a, *b;
+
+    pair_open(w, &a, &b);
+    b->answer = how;
+    b->mix = mix;
+    for (int i = 0; i < 2 * SIZES; i++) {
+        enum layout l = layout == LAYOUTS ? (enum layout)(i % 3) : layout;
+        message_post(message_new(side_peer(a, b->id),
+                                 fits(a, sizes[i / 2]), l, i & 1));
+        until(w, settled(a, b))
+            ;
+    }
+    pair_close(w);
+}
+
+static void blocks(struct world *w)
+{
+    all_sizes(w, TAKE, false, BLOCK);
+}
+
+static void entries(struct world *w)
+{
+    all_sizes(w, TAKE, false, ENTRIES);
+}
+
+static void segments(struct world *w)
+{
+    all_sizes(w, TAKE, false, SEGMENTS);
+}
+
+static void sinks(struct world *w)
+{
+    all_sizes(w, SINK_ONE, false, LAYOUTS);
+}
+
+static void pieces(struct world *w)
+{
+    all_sizes(w, SINK_PIECES, false, LAYOUTS);
+}
+
+static void truncated(struct world *w)
+{
+    all_sizes(w, TRUNCATE, false, LAYOUTS);
+}
+
+static void skipped(struct world *w)
+{
+    all_sizes(w, SKIP_REST, false, LAYOUTS);
+}
+
+static void paused(struct world *w)
+{
+    all_sizes(w, PAUSE, false, LAYOUTS);
+}
+
+static void lent(struct world *w)
+{
+    all_sizes(w, LEND, false, LAYOUTS);
+}
+
+/* Many messages under way, answered in every way. */
+static void mixed(struct world *w)
+{
+    weft_core *a, *b;
+    struct weft_loc *to;
+
+    pair_open(w, &a, &b);
+    to = side_peer(a, b->id);
+    b->mix = true;
+    for (int i = 0; i < 1500; i++) {
+        struct message *m = chance(&a->seed, 12)
+                                ? message_new(to, any_size(a),
+                                              chance(&a->seed, LAYOUTS),
+                                              chance(&a->seed, 2))
+                                : message_urgent(to);
+        if (i % 7 != 6 && i < 1499 && chance(&a->seed, 3) == 0)
+            m->tx.flags |= WEFT_TX_MORE;
+        if (chance(&a->seed, 9) == 0)
+            m->tx.flags |= WEFT_TX_WAKE;
+        message_post(m);
+        if (chance(&a->seed, 4) == 0)
+            turn(w);
+    }
+    until(w, settled(a, b))
+        ;
+    pair_close(w);
+}
+
+/* Copies; needs no more than 24 bytes of a short header. */
+static void shorts(struct world *w)
+{
+    weft_core *a, *b;
+    struct weft_loc *to;
+    uint64_t max;
+
+    pair_open(w, &a, &b);
+    to = side_peer(a, b->id);
+    b->mix = true;
+    max = a->attr.max_short < BIG ? a->attr.max_short : BIG;
+    for (int i = 0; i < 2 * SIZES + 2; i++) {
+        uint64_t len = i < 2 * SIZES ? sizes[i / 2] : max;
+        if (len > max)
+            continue;
+        for (int readies = to->readies, rc = WEFT_EAGAIN; rc != WEFT_DONE;) {
+            rc = message_short(to, len, i & 1);
+            check(rc == WEFT_DONE || rc == WEFT_EAGAIN, "send_short: %d", rc);
+            if (rc == WEFT_EAGAIN)
+                until(w, to->readies > readies)
+                    ;
+            readies = to->readies;
+        }
+        if (i % 5 == 0)
+            until(w, settled(a, b))
+                ;
+    }
+    until(w, settled(a, b))
+        ;
+    pair_close(w);
+}
+
+/* ---- from inside callbacks --------------------------------------------------------- */
+
+enum { ROUNDS = 400 };
+
+/* Not waiting for room: a refused answer is posted by the case itself. */
+static void bounce(struct weft_loc *from, uint64_t number)
+{
+    uint64_t len = fits(from->core, number * 37 % 20000);
+    struct message *m;
+
+    if (from->sent >= ROUNDS)
+        return;
+    m = message_new(from, len, number % LAYOUTS, number & 2);
+    if (message_offer(m) == WEFT_EAGAIN)
+        message_withdraw(m);
+}
+
+static void follow_up(struct weft_loc *to)
+{
+    bounce(to, to->sent);
+}
+
+static void from_rx(struct world *w)
+{
+    weft_core *a, *b;
+
+    pair_open(w, &a, &b);
+    a->on_rx = b->on_rx = bounce;
+    a->answer = b->answer = SINK_PIECES;
+    while (a->loc[b->id].sent < ROUNDS || b->loc[a->id].sent < ROUNDS) {
+        message_post(message_new(side_peer(a, b->id), 8, BLOCK, true));
+        until(w, settled(a, b) && settled(b, a))
+            ;
+    }
+    pair_close(w);
+}
+
+static void from_tx_done(struct world *w)
+{
+    weft_core *a, *b;
+    struct weft_loc *to;
+
+    pair_open(w, &a, &b);
+    to = side_peer(a, b->id);
+    a->on_tx_done = follow_up;
+    b->answer = SINK_ONE;
+    while (to->sent < ROUNDS) {
+        message_post(message_new(to, fits(a, 300000), SEGMENTS, false));
+        until(w, settled(a, b))
+            ;
+    }
+    pair_close(w);
+}
+
+/* ---- both ways, several peers ------------------------------------------------------- */
+
+struct post { /* a message that its plugin had no room for */
+    struct message *m;
+    int readies;
+};
+
+static void flow(struct weft_loc *to, struct post *post, int limit)
+{
+    if (!post->m && to->sent < (uint64_t)limit)
+        post->m = message_new(to, any_size(to->core),
+                              chance(&to->core->seed, LAYOUTS),
+                              chance(&to->core->seed, 2));
+    else if (!post->m || to->readies == post->readies)
+        return;
+    post->readies = to->readies;
+    if (message_offer(post->m) != WEFT_EAGAIN)
+        post->m = NULL;
+}
+
+static bool all_settled(struct world *w, int limit)
+{
+    for (int i = 0; i < SIDES; i++)
+        for (int k = 0; k < SIDES; k++)
+            if (i != k && (w->side[i]->loc[k].sent < (uint64_t)limit ||
+                           !settled(w->side[i], w->side[k])))
+                return false;
+    return true;
+}
+
+static void everyone(struct world *w)
+{
+    struct post posts[SIDES][SIDES] = {{{0}}};
+
+    w->local_count = 1000; /* more processes than processors */
+    for (uint32_t i = 0; i < SIDES; i++) {
+        side_open(w, i, NULL)->mix = true;
+        for (uint32_t k = 0; k < i; k++)
+            side_meet(w->side[i], w->side[k]);
+    }
+    until(w, all_settled(w, 150)) {
+        for (uint32_t i = 0; i < SIDES; i++)
+            for (uint32_t k = 0; k < SIDES; k++)
+                if (i != k)
+                    flow(side_peer(w->side[i], k), &posts[i][k], 150);
+    }
+    pair_close(w);
+}
+
+/* ---- two processes -------------------------------------------------------------------- */
+
+enum { STORM = 1500 };
+
+static void storm(weft_core *c, uint32_t other)
+{
+    struct world *w = c->world;
+    struct weft_loc *l = side_peer(c, other);
+    struct post post = {0};
+
+    c->mix = true;
+    until(w, l->sent == STORM && l->got == STORM && !l->lent && !l->sinks &&
+                 !post.m)
+        flow(l, &post, STORM);
+    side_leave(c);
+}
+
+static void storm_there(struct world *w)
+{
+    storm(partner_meet(w, 1), 0);
+}
+
+static void two_processes(struct world *w)
+{
+    partner_start(w, storm_there);
+    storm(partner_meet(w, 0), 1);
+    partner_end(w);
+}
+
+const struct conform_case transfer_cases[] = {
+    {"a payload in one block arrives whole, with its header, at every size",
+     blocks, 0},
+    {"a payload in several entries arrives as one stream", entries, 0},
+    {"a payload given by its segments alone arrives as one stream", segments,
+     0},
+    {"a payload lands in the block that the receiver names", sinks, 0},
+    {"a payload lands in the pieces that the receiver names", pieces, 0},
+    {"a sink shorter than the message gets its bytes and no more", truncated,
+     0},
+    {"skipping a payload leaves the messages after it whole", skipped, 0},
+    {"a receiver without memory is asked again after rx_resume", paused, 0},
+    {"a payload lent by the plugin stays valid until it is returned", lent,
+     NEED_LOAN},
+    {"many messages under way arrive once and in order", mixed, 0},
+    {"send_short copies, and reads a short header no further than 24 bytes",
+     shorts, NEED_SHORT},
+    {"messages may be sent from inside rx", from_rx, 0},
+    {"messages may be sent from inside tx_done", from_tx_done, 0},
+    {"four processes talk to each other at once", everyone, NEED_OTHERS},
+    {"two processes flood each other and lose nothing", two_processes,
+     NEED_OTHERS},
+    {0}};

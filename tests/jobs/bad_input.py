@@ -1,0 +1,297 @@
+"""Bad input gets a clear message or has no effect: never a hang or a crash.
+
+MPIRUN is the launcher, JOBS the folder of the job programs.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import random
+import resource
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+import launch
+
+JOBS = os.environ.get("JOBS", ".")
+JOB = os.path.join(JOBS, "job_bad_job")
+PEER = os.path.join(JOBS, "job_bad_peer")
+CONFIG = 78  # EX_CONFIG
+KEY = "job_key = of-this-test"
+
+
+def shell(command, **kw):
+    return subprocess.run(["sh", "-c", command], capture_output=True,
+                          text=True, timeout=launch.LIMIT, **kw)
+
+
+def clean_env(**more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
+    return dict(env, **more)
+
+
+def free_ports(n):
+    socks = [socket.socket() for _ in range(n)]
+    for s in socks:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in socks]
+    for s in socks:
+        s.close()
+    return ports
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="bad")
+        self.dir = self.folder.name
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, name, text, mode=0o644):
+        path = os.path.join(self.dir, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def fine(self, r):
+        self.assertEqual((r.returncode, r.stdout), (0, "fine\n"), r.stderr)
+
+
+class Configuration(Folder):
+    def test_every_mistake_of_mpi_ini_is_reported_with_its_line(self):
+        ini = self.write("mpi.ini", "[core]\neagre = 4K\nlog = loud\n"
+                         "[rout x]\n")
+        r = launch.run("-n", 2, "--ini", ini, JOB)
+        self.assertEqual(r.returncode, CONFIG, r.stderr)
+        for line in (2, 3, 4):
+            self.assertIn(f"mpi.ini:{line}", r.stderr)
+        self.assertIn("did you mean 'eager'", r.stderr)
+
+    def test_a_wrong_option_of_a_transport_is_reported_with_its_line(self):
+        ini = self.write("mpi.ini", "[transport tcp]\nport = many\n")
+        r = launch.run("-n", 2, "--ini", ini, JOB)
+        self.assertEqual(r.returncode, CONFIG, r.stderr)
+        self.assertIn("mpi.ini:2", r.stderr)
+
+    def test_a_file_that_is_not_there_is_named(self):
+        r = launch.run("-n", 2, "--ini", "/nowhere/mpi.ini", JOB)
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn("/nowhere/mpi.ini", r.stderr)
+
+    def test_bytes_that_are_no_text_are_refused(self):
+        path = os.path.join(self.dir, "mpi.ini")
+        with open(path, "wb") as f:
+            f.write(bytes(range(256)) * 40)
+        r = launch.run("-n", 2, "--ini", path, JOB)
+        self.assertEqual(r.returncode, CONFIG, r.stderr)
+        self.assertIn("mpi.ini:1", r.stderr)
+
+    def test_a_missing_interface_is_named_with_those_there_are(self):
+        ini = self.write("mpi.ini", "[transport tcp]\ninterface = eth77\n"
+                         "enable = yes\n")
+        r = launch.run("-n", 2, "--ini", ini, JOB)
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn("eth77", r.stderr)
+        self.assertIn("lo", r.stderr)
+
+    def test_a_route_that_allows_nothing_says_so(self):
+        r = launch.run("-n", 2, "--route", "none", JOB)
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn("rank 1", r.stderr)
+
+    def test_a_plugin_file_that_is_none(self):
+        path = self.write("weft_odd.so", "this is no shared object")
+        ini = self.write("mpi.ini", f"[transport odd]\npath = {path}\n")
+        r = launch.run("-n", 2, "--ini", ini, JOB)
+        self.assertEqual(r.returncode, CONFIG, r.stderr)
+        self.assertIn("weft_odd.so", r.stderr)
+
+
+class Surroundings(Folder):
+    def test_unset_home_user_and_tmpdir(self):
+        env = clean_env()
+        for name in ("HOME", "USER", "LOGNAME", "TMPDIR"):
+            env.pop(name, None)
+        for route in ("shm", "tcp"):
+            self.fine(launch.run("-n", 2, "--route", route, JOB, env=env))
+
+    def test_a_tmpdir_that_cannot_be_used(self):
+        for tmp in ("/nowhere", "/proc", "/" + "x" * 3000):
+            self.fine(launch.run("-n", 2, JOB, env=clean_env(TMPDIR=tmp)))
+
+    def test_a_read_only_working_directory(self):
+        for cwd in ("/proc", "/sys"):
+            self.fine(launch.run("-n", 2, JOB, cwd=cwd))
+
+    def test_closed_standard_input(self):
+        r = shell(f"{launch.MPIRUN} -n 2 {JOB} <&-")
+        self.fine(r)
+
+    def test_few_descriptors(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        r = subprocess.run([launch.MPIRUN, "-n", "2", JOB], timeout=60,
+                           preexec_fn=limit, capture_output=True, text=True)
+        self.fine(r)
+
+    def test_too_few_descriptors_give_a_message_and_an_end(self):
+        for n in (6, 8, 10):
+            r = shell(f"{launch.MPIRUN} -n 2 sh -c 'ulimit -n {n}; exec {JOB}'")
+            if r.returncode:
+                self.assertTrue(r.stderr.strip())
+                self.assertLess(r.returncode, 128, r.stderr)
+
+    def test_a_full_dev_shm_has_no_effect(self):
+        if os.geteuid() != 0:
+            self.skipTest("mounting needs root")
+        r = shell("unshare -m sh -c 'mount -t tmpfs -o size=4k none /dev/shm && "
+                  "(dd if=/dev/zero of=/dev/shm/full bs=4k count=4 || :) "
+                  f"2>/dev/null; exec {launch.MPIRUN} -n 2 --route shm {JOB}'")
+        if "permission denied" in r.stderr.lower():
+            self.skipTest(r.stderr.strip())
+        self.fine(r)
+
+    def test_without_memfd_the_job_runs_or_says_why(self):
+        if shell("strace -V").returncode != 0:
+            self.skipTest("strace is not installed")
+        r = shell("strace -f -o /dev/null -e inject=memfd_create:error=ENOSYS "
+                  f"{launch.MPIRUN} -n 2 {JOB}")
+        if "ptrace" in r.stderr.lower():
+            self.skipTest(r.stderr.strip())
+        if r.returncode:
+            self.assertIn("shm", r.stderr)
+        else:
+            self.assertEqual(r.stdout, "fine\n", r.stderr)
+
+
+class Peers(Folder):
+    def survive(self, route, rounds, size):
+        r = launch.run("--continuous", "-n", 3, "--route", route, PEER, rounds,
+                       size)
+        self.assertEqual(r.returncode, 128 + signal.SIGKILL, r.stderr)
+        self.assertEqual(sorted(r.stdout.split("\n")),
+                         ["", "survivor 0", "survivor 1"], r.stderr)
+
+    def test_survivors_of_a_killed_peer_go_on(self):
+        chance = random.Random(7)
+        for route in ("shm", "tcp"):
+            for size in (0, 1000, 300000):
+                with self.subTest(route=route, size=size):
+                    self.survive(route, chance.randrange(40), size)
+
+    def test_a_peer_that_dies_silently_is_noticed(self):
+        for route in ("shm", "tcp"):
+            with self.subTest(route=route):
+                self.survive(route, -1, 0)
+
+    def test_the_job_ends_when_a_rank_is_killed(self):
+        r = launch.run("-n", 3, PEER, 5, 100)
+        self.assertEqual(r.returncode, 128 + signal.SIGKILL)
+
+    def listening(self, mark):
+        """Ports on which processes with this mark listen."""
+        inodes, ports = set(), set()
+        for pid in launch.processes_with(mark):
+            try:
+                for fd in os.listdir(f"/proc/{pid}/fd"):
+                    target = os.readlink(f"/proc/{pid}/fd/{fd}")
+                    if target.startswith("socket:["):
+                        inodes.add(target[8:-1])
+            except OSError:
+                pass
+        with open("/proc/net/tcp", encoding="ascii") as f:
+            for line in list(f)[1:]:
+                w = line.split()
+                if w[3] == "0A" and w[9] in inodes:
+                    ports.add(int(w[1].split(":")[1], 16))
+        return ports
+
+    def test_strangers_on_the_listening_ports_disturb_nobody(self):
+        mark = f"JOB_MARK={os.urandom(8).hex()}"
+        name, value = mark.split("=")
+        job = launch.start("-n", 2, "--route", "tcp", JOB, 60000,
+                           env=clean_env(**{name: value}))
+        self.assertTrue(launch.wait_until(
+            lambda: len(self.listening(mark)) >= 2 or job.poll() is not None))
+        ports = self.listening(mark)
+        chance = random.Random(3)
+        open_socks = []
+        for i in range(300):
+            for port in ports:
+                try:
+                    s = socket.create_connection(("127.0.0.1", port), 5)
+                    if i % 3:
+                        s.sendall(chance.randbytes(chance.randrange(1, 300)))
+                    open_socks.append(s)
+                    if i % 2:
+                        open_socks.pop(0).close()
+                except OSError:
+                    pass
+        out, err = job.communicate(timeout=launch.LIMIT)
+        for s in open_socks:
+            s.close()
+        self.assertEqual((job.returncode, out), (0, "fine\n"), err)
+
+
+class Static(Folder):
+    def ini(self, n, ports, key=KEY, timeout="20s"):
+        ranks = "".join(f"[rank {i}]\nhost = localhost\n"
+                        f"tcp = 127.0.0.1:{ports[i]}\n" for i in range(n))
+        return (f"[core]\nbootstrap = static\nstart_timeout = {timeout}\n"
+                f"{key}\n[transport tcp]\ninterface = lo\n{ranks}")
+
+    def start(self, rank, n, ini):
+        return subprocess.Popen([JOB], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True,
+                                env=clean_env(WEFT_RANK=str(rank), WEFT_INI=ini,
+                                              WEFT_SIZE=str(n)))
+
+    def test_ranks_started_by_hand_find_each_other_in_any_order(self):
+        for order in ((0, 1), (1, 0), (3, 2, 1, 0), (0, 1, 2, 3)):
+            with self.subTest(order=order):
+                n = len(order)
+                ini = self.write("mpi.ini", self.ini(n, free_ports(n)))
+                jobs = []
+                for rank in order:
+                    jobs.append(self.start(rank, n, ini))
+                    time.sleep(0.3)  # that is how people start them
+                for rank, job in zip(order, jobs):
+                    out, err = job.communicate(timeout=launch.LIMIT)
+                    self.assertEqual((job.returncode, out),
+                                     (0, "" if rank else "fine\n"), err)
+
+    def test_a_rank_that_never_comes_is_named(self):
+        ini = self.write("mpi.ini", self.ini(2, free_ports(2), timeout="1s"))
+        for rank in (0, 1):
+            out, err = self.start(rank, 2, ini).communicate(timeout=launch.LIMIT)
+            self.assertIn("Connection refused", err)
+            self.assertIn(f"process {1 - rank}", err)
+
+    def test_a_wrong_job_key_is_said_and_ends_the_wait(self):
+        ports = free_ports(2)
+        jobs = []
+        for rank in (0, 1):
+            key = self.write(f"key{rank}", f"secret number {rank}\n", 0o600)
+            ini = self.write(f"{rank}.ini",
+                             self.ini(2, ports, f"job_key_file = {key}", "5s"))
+            jobs.append(self.start(rank, 2, ini))
+        text = ""
+        for job in jobs:
+            text += job.communicate(timeout=launch.LIMIT)[1]
+            self.assertNotEqual(job.returncode, 0)
+        self.assertIn("key", text)
+
+    def test_a_key_file_that_others_may_read_is_refused(self):
+        key = self.write("key", "secret\n", 0o644)
+        ini = self.write("mpi.ini",
+                         self.ini(2, free_ports(2), f"job_key_file = {key}"))
+        job = self.start(0, 2, ini)
+        _, err = job.communicate(timeout=launch.LIMIT)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn("chmod 600", err)
+
+
+if __name__ == "__main__":
+    launch.main()

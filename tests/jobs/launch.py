@@ -1,0 +1,51 @@
+"""What the launcher tests share: run mpirun, read its answers.
+
+MPIRUN in the environment names the program under test.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import subprocess
+import time
+import unittest
+
+MPIRUN = os.environ.get("MPIRUN", "mpirun")
+LIMIT = 60  # seconds; only a hang takes so long
+
+
+def run(*args, input=None, stdin=None, env=None, cwd=None):
+    """mpirun with these arguments; .returncode, .stdout, .stderr as text."""
+    return subprocess.run([MPIRUN, *map(str, args)], input=input, stdin=stdin,
+                          env=env, cwd=cwd, capture_output=True, timeout=LIMIT,
+                          text=not isinstance(input, bytes))
+
+
+def start(*args, **kw):
+    return subprocess.Popen([MPIRUN, *map(str, args)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **kw)
+
+
+def processes_with(mark):
+    """Processes whose environment holds mark, zombies excluded."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                if mark.encode() in f.read().split(b"\0"):
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def wait_until(true, seconds=LIMIT):
+    """Poll a condition that another process makes true."""
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def main():
+    unittest.main(verbosity=2)

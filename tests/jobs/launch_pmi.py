@@ -1,0 +1,151 @@
+"""Both directions of PMI-1: Weft programs under Hydra, MPICH programs here.
+
+WEFT_BUILD names the build directory; what is not installed is skipped.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import launch
+
+MPICC = os.path.join(os.environ.get("WEFT_BUILD", "build"), "bin", "mpicc")
+HELLO = r"""
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, size, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (argc > 1 && rank == 1)
+        MPI_Abort(MPI_COMM_WORLD, 42);
+    if (argc > 1)
+        MPI_Barrier(MPI_COMM_WORLD);
+    printf("%d\n", sum * 100 + size);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def build(compiler, directory):
+    source = os.path.join(directory, "hello.c")
+    program = os.path.join(directory, "hello-" + os.path.basename(compiler))
+    with open(source, "w") as f:
+        f.write(HELLO)
+    subprocess.run([compiler, source, "-o", program], check=True,
+                   timeout=launch.LIMIT * 2)
+    return program
+
+
+class Pmi(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.TemporaryDirectory()
+        cls.weft = build(MPICC, cls.dir.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.dir.cleanup()
+
+    def check(self, command, n):
+        done = subprocess.run(list(map(str, command)), capture_output=True,
+                              text=True, timeout=launch.LIMIT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        want = str(n * (n - 1) // 2 * 100 + n)
+        self.assertEqual(done.stdout.split(), [want] * n)
+
+    def test_own_programs(self):
+        for n in (1, 2, 5):
+            self.check([launch.MPIRUN, "-n", n, self.weft], n)
+        self.check([launch.MPIRUN, "-n", 4, "--nodes", 2, self.weft], 4)
+        self.check([self.weft], 1)
+
+    def test_parts_of_one_job_are_one_world(self):
+        self.check([launch.MPIRUN, "-n", 1, self.weft, ":", "-n", 2,
+                    self.weft], 3)
+
+    @unittest.skipUnless(shutil.which("mpicc.mpich"), "MPICH is not installed")
+    def test_mpich_programs_run_under_our_mpirun(self):
+        mpich = build("mpicc.mpich", self.dir.name)
+        for n in (1, 2, 4):
+            self.check([launch.MPIRUN, "-n", n, mpich], n)
+
+    @unittest.skipUnless(shutil.which("mpiexec.hydra"), "Hydra is not installed")
+    def test_our_programs_run_under_hydra(self):
+        for n in (1, 2, 4):
+            self.check(["mpiexec.hydra", "-n", n, self.weft], n)
+        self.check(["mpiexec.hydra", "-pmi-port", "-n", 3, self.weft], 3)
+
+    def test_abort_ends_the_job_with_its_code(self):
+        done = launch.run("-n", 3, self.weft, "abort")
+        self.assertEqual(done.returncode, 42, done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_a_rank_that_never_calls_init_is_named(self):
+        done = launch.run("-n", 2, "sh", "-c",
+                          f"[ $PMI_RANK = 1 ] && exit 0; exec {self.weft}")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("without calling MPI_Init", done.stderr)
+
+    def test_a_wrapper_script_between_does_no_harm(self):
+        self.check([launch.MPIRUN, "-n", 2, "sh", "-c", self.weft + "; :"], 2)
+
+
+class Wire(unittest.TestCase):
+    """What a rank may say to mpirun; the answers are those of PMI-1."""
+
+    SCRIPT = r"""
+import os, socket, sys
+s = socket.socket(fileno=int(os.environ["PMI_FD"]))
+for request in sys.argv[1].split("|"):
+    s.sendall(request.encode() + b"\n")
+    if not request.startswith("mcmd") and request != "x=1":
+        print(s.recv(4096).decode().strip())
+"""
+
+    def say(self, requests, n=1):
+        done = launch.run("-q", "-n", n, "python3", "-c", self.SCRIPT, requests)
+        return done.stdout.splitlines()
+
+    def test_each_request_has_its_answer(self):
+        answers = self.say("cmd=init pmi_version=1 pmi_subversion=1|"
+                           "cmd=get_maxes|cmd=put kvsname=k key=a value=b=c|"
+                           "cmd=get kvsname=k key=a|cmd=get kvsname=k key=no|"
+                           "cmd=get kvsname=k key=weft.hosts|"
+                           "cmd=get_appnum|cmd=get_universe_size|"
+                           "cmd=get kvsname=k key=PMI_process_mapping|"
+                           "cmd=barrier_in|cmd=nonsense|cmd=finalize")
+        self.assertEqual(answers, [
+            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
+            "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024",
+            "cmd=put_result rc=0 msg=success",
+            "cmd=get_result rc=0 msg=success value=b=c",
+            "cmd=get_result rc=-1 msg=no_such_key value=unknown",
+            "cmd=get_result rc=0 msg=success value=1",
+            "cmd=appnum appnum=0", "cmd=universe_size size=1 rc=0",
+            "cmd=get_result rc=0 msg=success value=(vector,(0,1,1))",
+            "cmd=barrier_out", "cmd=nonsense_result rc=-1 msg=not_supported",
+            "cmd=finalize_ack"])
+
+    def test_too_long_names_and_values_are_refused(self):
+        answers = self.say(f"cmd=put kvsname=k key={'k' * 65} value=1|"
+                           f"cmd=put kvsname=k key=k value={'v' * 1025}|"
+                           f"cmd=put kvsname=k key=k value={'v' * 1024}|"
+                           "cmd=put kvsname=k key=k")
+        self.assertEqual([a.split("rc=")[1][:2].strip() for a in answers],
+                         ["-1", "-1", "0", "-1"])
+
+    def test_nonsense_ends_only_the_connection(self):
+        done = launch.run("-n", 1, "sh", "-c",
+                          "printf 'GET / HTTP/1.1\\n' >&$PMI_FD; "
+                          "head -c 200000 /dev/zero >&$PMI_FD; echo alive")
+        self.assertEqual(done.stdout, "alive\n")
+
+
+launch.main()

@@ -1,0 +1,102 @@
+"""The exit status and the few lines that mpirun says when a rank fails.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import tempfile
+import time
+import unittest
+
+import launch
+
+
+class Status(unittest.TestCase):
+    def check(self, status, *args):
+        done = launch.run(*args)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def test_zero_only_if_every_rank_returns_zero(self):
+        done = self.check(0, "-n", 4, "true")
+        self.assertEqual(done.stderr, "")
+
+    def test_status_of_the_lowest_failing_rank(self):
+        self.check(3, "-n", 1, "sh", "-c", "exit 3")
+        # all have failed before anyone is told to end
+        with tempfile.TemporaryDirectory() as d:
+            script = (f": > {d}/$PMI_RANK; while [ $(ls {d} | wc -l) -lt 3 ]; "
+                      "do sleep 0.01; done; exit $((PMI_RANK + 5))")
+            done = launch.run("-n", 3, "--continuous", "sh", "-c", script)
+        self.assertEqual(done.returncode, 5, done.stderr)
+
+    def test_a_signal_is_128_more(self):
+        done = self.check(139, "-n", 1, "sh", "-c", "kill -SEGV $$")
+        self.assertIn("rank 0", done.stderr)
+        self.assertIn("signal 11", done.stderr)
+        self.check(137, "-n", 1, "sh", "-c", "kill -KILL $$")
+
+    def test_the_first_failure_ends_the_others_at_once(self):
+        began = time.monotonic()
+        done = self.check(7, "-n", 3, "sh", "-c",
+                          "[ $PMI_RANK = 2 ] && exit 7; exec sleep 100")
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertIn("rank 2", done.stderr)
+        self.assertLessEqual(len(done.stderr.splitlines()), 3)
+
+    def test_quiet_says_nothing(self):
+        self.assertEqual(self.check(1, "-q", "-n", 2, "false").stderr, "")
+
+    def test_continuous_lets_the_others_finish(self):
+        done = self.check(4, "--continuous", "-n", 2, "sh", "-c",
+                          "[ $PMI_RANK = 0 ] && exit 4; sleep 0.2; echo done")
+        self.assertEqual(done.stdout, "done\n")
+
+    def test_timeout_is_124(self):
+        done = self.check(124, "--timeout", "0.2", "-n", 2, "sleep", 100)
+        self.assertIn("--timeout", done.stderr)
+        env = dict(os.environ, MPIEXEC_TIMEOUT="0.2")
+        self.assertEqual(
+            launch.run("-n", 2, "sleep", 100, env=env).returncode, 124)
+
+    def test_a_rank_that_ignores_sigterm_is_killed_after_the_grace_time(self):
+        began = time.monotonic()
+        self.check(124, "--timeout", "0.2", "-n", 1, "sh", "-c",
+                   "trap '' TERM; while :; do sleep 0.1; done")
+        self.assertLess(time.monotonic() - began, 30)
+
+    def test_not_found_and_not_executable(self):
+        self.assertIn("no-such-program",
+                      self.check(127, "no-such-program").stderr)
+        self.check(127, "./no-such-program")
+        with tempfile.NamedTemporaryFile() as f:
+            self.assertIn("not an executable",
+                          self.check(126, f.name).stderr)
+        self.check(126, "/tmp")
+
+    def test_a_program_in_this_directory_gets_a_hint(self):
+        with tempfile.TemporaryDirectory() as d:
+            path = os.path.join(d, "weft_hello")
+            with open(path, "w") as f:
+                f.write("echo plain script $1\n")
+            os.chmod(path, 0o755)
+            done = launch.run("weft_hello", cwd=d)
+            self.assertEqual(done.returncode, 127)
+            self.assertIn("./weft_hello", done.stderr)
+            # without "#!" it is a shell script, as everywhere
+            done = launch.run("-n", 1, "./weft_hello", "x", cwd=d)
+            self.assertEqual(done.stdout, "plain script x\n")
+            done = launch.run("-n", 1, "--wdir", d, "./weft_hello", "y")
+            self.assertEqual(done.stdout, "plain script y\n")
+
+    def test_no_status_is_lost_in_many_runs(self):
+        for i in range(200):
+            self.check(i % 3 + 1, "-q", "-n", 2, "sh", "-c",
+                       f"exit {i % 3 + 1}")
+
+    def test_all_exit_codes(self):
+        done = self.check(2, "--continuous", "--print-all-exitcodes", "-q",
+                          "-n", 2, "sh", "-c", "exit $((PMI_RANK * 2))")
+        self.assertEqual(done.stderr, "[0] 0\n[1] 2\n")
+
+
+launch.main()

@@ -1,0 +1,219 @@
+"""mpicc and its kin, pkg-config, find_package, and an installation that moves.
+
+WEFT_BUILD names the build directory. Everything is checked on an installed
+tree that has been renamed.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", "build"))
+PROGRAM = r"""
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int major, minor;
+    MPI_Init(&argc, &argv);
+    MPI_Get_version(&major, &minor);
+    printf("%d.%d\n", major, minor);
+    return MPI_Finalize();
+}
+"""
+CMAKE = """
+cmake_minimum_required(VERSION 3.16)
+project(p C CXX)
+find_package(%s REQUIRED)
+add_executable(c hello.c)
+target_link_libraries(c MPI::MPI_C)
+add_executable(cxx hello.cc)
+target_link_libraries(cxx MPI::MPI_CXX)
+"""
+ENV = {k: v for k, v in os.environ.items()
+       if k not in ("WEFT_CC", "MPICH_CC", "OMPI_CC", "CC", "CXX", "CFLAGS")}
+
+
+def sh(*command, **kw):
+    kw.setdefault("env", ENV)
+    return subprocess.run(list(map(str, command)), capture_output=True,
+                          text=True, timeout=300, **kw)
+
+
+class Wrappers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temp = tempfile.TemporaryDirectory()
+        first = os.path.join(cls.temp.name, "first")
+        cls.plain = os.path.join(cls.temp.name, "moved")
+        cls.blank = os.path.join(cls.temp.name, "a b")
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", first],
+                       check=True, stdout=subprocess.DEVNULL)
+        os.rename(first, cls.plain)
+        shutil.copytree(cls.plain, cls.blank, symlinks=True)
+        cls.mpicc = os.path.join(cls.plain, "bin", "mpicc")
+        cls.sanitized = "-fsanitize" in sh(cls.mpicc, "-show").stdout
+        for name in ("hello.c", "hello.cc"):
+            with open(os.path.join(cls.temp.name, name), "w") as f:
+                f.write(PROGRAM)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temp.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.temp.name, name)
+
+    def says(self, *args, env=ENV):
+        done = sh(self.mpicc, *args, env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("\n"), 1)
+        self.assertNotIn('"', done.stdout)
+        return done.stdout.strip()
+
+    def runs(self, program):
+        done = sh(program)
+        self.assertEqual((done.returncode, done.stdout), (0, "5.0\n"),
+                         done.stderr)
+
+    def builds(self, *command):
+        done = sh(*command, cwd=self.temp.name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_the_installed_tree_is_complete(self):
+        for name in ("bin/mpirun bin/mpiexec bin/mpicc bin/mpicxx bin/mpic++ "
+                     "include/mpi.h include/weft_transport.h lib/libmpi.a "
+                     "lib/pkgconfig/mpi.pc lib/pkgconfig/mpi-c.pc "
+                     "lib/pkgconfig/mpi-cxx.pc lib/pkgconfig/weft.pc "
+                     "lib/cmake/weft/WeftConfig.cmake").split():
+            self.assertTrue(os.path.exists(os.path.join(self.plain, name)),
+                            name)
+
+    def test_queries_of_open_mpi(self):
+        inc, lib = self.plain + "/include", self.plain + "/lib"
+        compile_ = self.says("--showme:compile")
+        self.assertTrue(compile_.startswith(f"-I{inc} -pthread"), compile_)
+        self.assertIn(f"-L{lib} ", self.says("-showme:link"))
+        self.assertTrue(self.says("-showme:link").endswith("-lmpi"))
+        self.assertEqual(self.says("-showme:incdirs"), inc)
+        self.assertEqual(self.says("--showme:libdirs"), lib)
+        self.assertEqual(self.says("--showme:libs"), "mpi")
+        self.assertIn("Weft", self.says("--showme:version"))
+        self.assertIn("gcc", self.says("--showme:command",
+                                       env=dict(ENV, WEFT_CC="gcc")))
+        self.assertIn("-o x x.c", self.says("--showme", "-o", "x", "x.c"))
+
+    def test_queries_of_mpich(self):
+        self.assertIn(self.plain + "/include", self.says("-compile-info"))
+        self.assertIn("-lmpi", self.says("-link-info"))
+        self.assertEqual(self.says("-link_info"), self.says("-showme:link"))
+        self.assertIn("-lmpi", self.says("-show"))
+        self.assertNotIn("-lmpi", self.says("-show", "-c", "x.c"))
+
+    def test_an_unknown_query_fails_and_prints_nothing(self):
+        for query in ("-showme:nonsense", "--cray-print-opts=all",
+                      "-nonsense-info"):
+            done = sh(self.mpicc, query)
+            self.assertNotEqual(done.returncode, 0, query)
+            self.assertEqual(done.stdout, "")
+
+    def test_the_compiler_can_be_chosen(self):
+        for var in ("WEFT_CC", "MPICH_CC", "OMPI_CC"):
+            self.assertEqual(self.says("-showme:command",
+                                       env=dict(ENV, **{var: "my-cc -x"})),
+                             "my-cc -x")
+        self.assertEqual(self.says("-cc=abc", "-showme:command"), "abc")
+        # a wrapper that names a wrapper does not call itself for ever
+        self.assertNotIn("mpicc", self.says("-showme:command", env=dict(
+            ENV, MPICH_CC=self.mpicc)))
+
+    def test_programs_are_built_and_run(self):
+        for compiler in ("mpicc", "mpicc_abi", "mpicxx", "mpic++", "mpiCC"):
+            self.builds(os.path.join(self.plain, "bin", compiler), "hello.c",
+                        "-o", "p-" + compiler)
+            self.runs(self.path("p-" + compiler))
+        self.builds(self.mpicc, "-c", "hello.c", "-o", "hello.o")
+        self.builds(self.mpicc, "hello.o", "-o", "linked")
+        self.runs(self.path("linked"))
+
+    def test_arguments_with_blanks_stay_whole(self):
+        self.builds(self.mpicc, '-DTEXT="a b"', "hello.c", "-o", "a out")
+        self.runs(self.path("a out"))
+
+    def test_a_prefix_with_a_blank_works(self):
+        self.builds(self.blank + "/bin/mpicc", "hello.c", "-o", "blank")
+        self.runs(self.path("blank"))
+
+    def test_a_static_program_links_without_a_warning(self):
+        if self.sanitized:
+            self.skipTest("sanitizers do not link statically")
+        done = sh(self.mpicc, "-static", "hello.c", "-o", "static",
+                  cwd=self.temp.name)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.runs(self.path("static"))
+
+    def test_the_shared_library_is_there_on_request(self):
+        if not os.path.exists(self.plain + "/lib/libmpi_abi.so"):
+            self.skipTest("a static build has none")
+        self.builds(self.mpicc, "-shared-mpi", "-rpath", "hello.c", "-o",
+                    "shared")
+        self.runs(self.path("shared"))
+
+    def test_a_tool_library_stands_before_mpi(self):
+        self.assertIn("-ltool -lmpi", self.says("-profile=tool", "-show"))
+
+    def test_it_works_through_links_and_from_path(self):
+        os.symlink(self.mpicc, self.path("link-cc"))
+        done = sh(self.path("link-cc"), "-showme:incdirs")
+        self.assertEqual(done.stdout.strip(), self.plain + "/include")
+        env = dict(ENV, PATH=self.plain + "/bin:" + ENV["PATH"])
+        done = sh("sh", "-c", "mpicc -showme:libdirs", env=env)
+        self.assertEqual(done.stdout.strip(), self.plain + "/lib")
+
+    def test_compiler_questions_reach_the_compiler(self):
+        for query in ("--version", "-dumpversion", "-v"):
+            self.assertEqual(sh(self.mpicc, query).returncode, 0, query)
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config")
+    def test_pkg_config_moves_with_the_tree(self):
+        if self.sanitized:
+            self.skipTest("the files describe plain builds")
+        env = dict(ENV, PKG_CONFIG_PATH=self.plain + "/lib/pkgconfig")
+        for name in ("mpi", "mpi-c", "mpi-cxx", "weft"):
+            done = sh("sh", "-c", "cc hello.c -o pc $(pkg-config --static "
+                      f"--cflags --libs {name})", env=env, cwd=self.temp.name)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.runs(self.path("pc"))
+
+    def cmake(self, package, *args, **env):
+        with open(self.path("CMakeLists.txt"), "w") as f:
+            f.write(CMAKE % package)
+        build = self.path("cmake-" + package + str(len(args)))
+        for command in (["cmake", "-S", ".", "-B", build, *args],
+                        ["cmake", "--build", build]):
+            done = sh(*command, cwd=self.temp.name, env=dict(ENV, **env))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.runs(os.path.join(build, "c"))
+        self.runs(os.path.join(build, "cxx"))
+        with open(os.path.join(build, "CMakeCache.txt")) as f:
+            return f.read()
+
+    def test_cmake_find_package_mpi(self):
+        if self.sanitized:
+            self.skipTest("FindMPI drops the sanitizer's flags")
+        path = self.plain + "/bin:" + ENV["PATH"]
+        cache = self.cmake("MPI", PATH=path)
+        self.assertIn(self.plain + "/lib/libmpi.a", cache)
+        if not self.sanitized:
+            self.cmake("MPI", "-DCMAKE_PREFIX_PATH=" + self.plain)
+
+    def test_cmake_find_package_weft(self):
+        if self.sanitized:
+            self.skipTest("the package describes plain builds")
+        self.cmake("Weft", "-DCMAKE_PREFIX_PATH=" + self.plain)
+
+
+unittest.main(verbosity=2)

@@ -1,0 +1,292 @@
+"""A transport built outside the tree, from the installed header alone.
+
+It is loaded by name and by path, routed to, linked statically, and refused
+with a clear message when it does not fit. WEFT_BUILD names the build
+directory, CONFORM the contract suite.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", "build"))
+SOURCES = os.path.dirname(os.path.abspath(__file__))
+STRICT = "-std=c11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden".split()
+INI = """
+[core]
+stats = yes
+[transport pipes]
+plugin = pipes
+enable = yes
+%s
+[route all]
+use = pipes
+"""
+BAD = """
+#include "weft_transport.h"
+static int f(void) { return WEFT_ENOTSUP; }
+#define F (void *)f
+static const weft_option options[] = {{0}};
+static const weft_ops ops = {.size = sizeof ops, .open = F, .close = F,
+  .attr = F, .address = F, .reach = F, .peer_add = F, .peer_del = F,
+  .send = %(send)s, .progress = F, .drain = F};
+extern const weft_plugin weft_plugin_1_pipes
+  __attribute__((visibility("default")));
+const weft_plugin weft_plugin_1_pipes = {%(magic)s, sizeof(weft_plugin),
+  %(major)s, 0, %(hdr)s, "%(name)s", "1", "", "", options, 8, 0, &ops};
+"""
+GOOD = {"send": "F", "magic": "WEFT_MAGIC", "major": "WEFT_ABI_MAJOR",
+        "hdr": "WEFT_HDR", "name": "pipes"}
+
+
+def sh(*command, env=None, cwd=None):
+    return subprocess.run([str(c) for c in command], capture_output=True,
+                          text=True, timeout=300, cwd=cwd,
+                          env={**ENV, **(env or {})})
+
+
+ENV = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
+ENV["WEFT_INI"] = "-"
+
+
+class Outside(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temp = tempfile.TemporaryDirectory()
+        cls.dir = os.path.realpath(cls.temp.name)
+        cls.prefix = os.path.join(cls.dir, "weft")
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.prefix],
+                       check=True, stdout=subprocess.DEVNULL)
+        cls.bin = os.path.join(cls.prefix, "bin")
+        cls.include = os.path.join(cls.dir, "include")
+        os.mkdir(cls.include) # nothing else of Weft can be seen from here
+        shutil.copy(os.path.join(cls.prefix, "include", "weft_transport.h"),
+                    cls.include)
+        cls.plugins = os.path.join(cls.dir, "plugins")
+        os.mkdir(cls.plugins)
+        cls.compile_plugin("pipes")
+        cls.compile_plugin("loop")
+        cls.ring = cls.link_ring("ring")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temp.cleanup()
+
+    # ---- tools --------------------------------------------------------------
+    @classmethod
+    def must(cls, *command):
+        done = sh(*command)
+        if done.returncode:
+            raise AssertionError(f"{command}\n{done.stdout}{done.stderr}")
+        return done
+
+    @classmethod
+    def compile_plugin(cls, name):
+        source = os.path.join(SOURCES, name + ".c")
+        obj = os.path.join(cls.dir, name + ".o")
+        cls.must("cc", *STRICT, "-c", "-I", cls.include, source, "-o", obj)
+        cls.must("cc", "-shared", "-Wl,-z,defs", obj, "-o",
+                 os.path.join(cls.plugins, f"weft_{name}.so"))
+
+    @classmethod
+    def link_ring(cls, name, *more):
+        out = os.path.join(cls.dir, name)
+        cls.must(os.path.join(cls.bin, "mpicc"), "-O1",
+                 os.path.join(SOURCES, "ring.c"), *more, "-o", out)
+        return out
+
+    def ini(self, more="", text=INI):
+        path = os.path.join(self.dir, self.id().split(".")[-1] + ".ini")
+        with open(path, "w") as f:
+            f.write(text % more)
+        return path
+
+    def mpirun(self, *args, **kw):
+        return sh(os.path.join(self.bin, "mpirun"), "--timeout", 120, *args,
+                  **kw)
+
+    def info(self, *args, **kw):
+        return sh(os.path.join(self.bin, "weft-info"), *args, **kw)
+
+    def assert_pipes_carried(self, job, ranks):
+        self.assertEqual(job.returncode, 0, job.stdout + job.stderr)
+        self.assertIn(f"0 of {ranks} ranks wrong", job.stdout)
+        sent = re.findall(r"rank (\d+): pipes +sent (\d+) messages",
+                          job.stderr)
+        self.assertEqual({int(r) for r, _ in sent}, set(range(ranks)))
+        self.assertTrue(all(int(n) > 0 for _, n in sent))
+        self.assertIsNone(re.search(r": (shm|tcp) +sent", job.stderr))
+
+    # ---- loading and routing ------------------------------------------------
+    def test_a_plugin_is_found_by_name_in_WEFT_PLUGIN_PATH(self):
+        env = {"WEFT_PLUGIN_PATH": "/nowhere:" + self.plugins}
+        for ranks in (2, 4):
+            job = self.mpirun("-n", ranks, "--ini", self.ini(), self.ring,
+                              env=env)
+            self.assert_pipes_carried(job, ranks)
+
+    def test_a_plugin_is_loaded_from_path(self):
+        path = f"path = {self.plugins}/weft_pipes.so"
+        job = self.mpirun("-n", 2, "--ini", self.ini(path), self.ring)
+        self.assert_pipes_carried(job, 2)
+
+    def test_a_plugin_is_found_in_plugin_path_of_the_configuration(self):
+        job = self.mpirun("-n", 2, "--ini", self.ini(), "--set",
+                          f"core.plugin_path={self.plugins}", self.ring)
+        self.assert_pipes_carried(job, 2)
+
+    def test_a_plugin_is_found_beside_the_installed_ones(self):
+        target = os.path.join(self.prefix, "lib", "weft", "weft_pipes.so")
+        shutil.copy(os.path.join(self.plugins, "weft_pipes.so"), target)
+        self.addCleanup(os.unlink, target)
+        ring = os.path.join(self.bin, "ring")
+        shutil.copy(self.ring, ring)
+        self.addCleanup(os.unlink, ring)
+        job = self.mpirun("-n", 2, "--ini", self.ini(), ring)
+        self.assert_pipes_carried(job, 2)
+
+    def test_its_options_are_checked_like_all_others(self):
+        env = {"WEFT_PLUGIN_PATH": self.plugins}
+        job = self.mpirun("-n", 2, "--ini", self.ini("buffer = 32K"),
+                          self.ring, env=env)
+        self.assert_pipes_carried(job, 2)
+        job = self.mpirun("-n", 2, "--ini", self.ini("bufer = 32K"),
+                          self.ring, env=env)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn("bufer", job.stderr)
+        self.assertIn("buffer", job.stderr)
+        job = self.mpirun("-n", 2, "--ini", self.ini("buffer = 1G"),
+                          self.ring, env=env)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn("0..64M", job.stderr)
+
+    def test_weft_info_explains_the_route_and_lists_the_options(self):
+        env = {"WEFT_PLUGIN_PATH": self.plugins}
+        ini = self.ini()
+        say = self.info("--ini", ini, "--explain", "0->1", env=env)
+        self.assertIn("pipes", say.stdout, say.stderr)
+        say = self.info("--ini", ini, env=env)
+        self.assertEqual(say.returncode, 0, say.stderr)
+        self.assertIn("[transport pipes]  plugin pipes 1.0", say.stdout)
+        self.assertIn("send buffer of a connection", say.stdout)
+
+    # ---- static -------------------------------------------------------------
+    def table(self, *names):
+        path = os.path.join(self.dir, "table.c")
+        say = self.info("--table", *names)
+        self.assertEqual(say.returncode, 0, say.stderr)
+        with open(path, "w") as f:
+            f.write(say.stdout)
+        return path
+
+    def test_the_same_object_is_linked_into_a_program(self):
+        objects = [os.path.join(self.dir, "pipes.o"),
+                   self.table("shm", "tcp", "pipes")]
+        styles = [[]]
+        if not BuildFlags.sanitized:
+            styles.append(["-static"])
+        for style in styles:
+            with self.subTest(style=style):
+                ring = self.link_ring("static_ring", *objects, *style)
+                job = self.mpirun("-n", 2, "--ini", self.ini(), ring)
+                self.assert_pipes_carried(job, 2)
+
+    # ---- refusals -----------------------------------------------------------
+    def refuse(self, so, *expected, env=None, more=None):
+        path = f"path = {so}" if more is None else more
+        job = self.mpirun("-n", 2, "--ini", self.ini(path), self.ring, env=env)
+        self.assertNotEqual(job.returncode, 0)
+        for text in expected:
+            self.assertIn(text, job.stderr)
+
+    def bad(self, **change):
+        where = tempfile.mkdtemp(dir=self.dir)
+        source = os.path.join(where, "bad.c")
+        so = os.path.join(where, "weft_pipes.so")
+        with open(source, "w") as f:
+            f.write(BAD % {**GOOD, **change})
+        self.must("cc", "-w", "-shared", "-fPIC", "-I", self.include, source,
+                  "-o", so)
+        return so
+
+    def test_another_ABI_is_refused(self):
+        so = self.bad(major="7")
+        self.refuse(so, so, "plugin ABI 7.0", "has 1.0", "weft_transport.h")
+
+    def test_another_header_size_is_refused(self):
+        self.refuse(self.bad(hdr="48"), "headers of 48 bytes", "64")
+
+    def test_a_missing_operation_is_named(self):
+        self.refuse(self.bad(send="0"), "operation 'send' is missing")
+
+    def test_a_plugin_of_another_name_is_refused(self):
+        self.refuse(self.bad(name="other"), "is plugin 'other', not 'pipes'")
+
+    def test_another_magic_is_refused(self):
+        self.refuse(self.bad(magic="1"), "not a Weft transport")
+
+    def test_a_library_that_is_no_plugin_is_refused(self):
+        so = os.path.join(self.plugins, "weft_loop.so")
+        self.refuse(so, "no symbol weft_plugin_1_pipes")
+
+    def test_a_file_that_is_no_library_is_refused(self):
+        so = os.path.join(tempfile.mkdtemp(dir=self.dir), "weft_pipes.so")
+        with open(so, "w") as f:
+            f.write("not a library\n" * 100)
+        self.refuse(so, so, "invalid ELF header")
+
+    def test_a_missing_plugin_names_every_path_that_was_tried(self):
+        self.refuse(None, "plugin 'pipes'",
+                    "/nowhere/a/weft_pipes.so", "/nowhere/b/weft_pipes.so",
+                    "lib/weft/weft_pipes.so", "was not found", more="",
+                    env={"WEFT_PLUGIN_PATH": "/nowhere/a:/nowhere/b"})
+
+    def test_what_others_may_write_is_not_loaded(self):
+        where = tempfile.mkdtemp(dir=self.dir)
+        so = os.path.join(where, "weft_pipes.so")
+        shutil.copy(os.path.join(self.plugins, "weft_pipes.so"), so)
+        os.chmod(so, 0o777)
+        self.refuse(so, so, "others may write it")
+        os.chmod(so, 0o755)
+        os.chmod(where, 0o777)
+        self.refuse(so, so, "others may write it")
+        os.chmod(where, 0o755)
+        job = self.mpirun("-n", 2, "--ini", self.ini(f"path = {so}"),
+                          self.ring)
+        self.assert_pipes_carried(job, 2)
+
+    def test_a_program_without_loader_says_how_to_get_one(self):
+        out = os.path.join(self.dir, "bare")
+        flags = BuildFlags.flags.split()
+        self.must("cc", "-pthread", *flags, "-I",
+                  os.path.join(self.prefix, "include"),
+                  os.path.join(SOURCES, "ring.c"),
+                  os.path.join(self.prefix, "lib", "libmpi.a"), "-o", out)
+        job = self.mpirun("-n", 2, "--ini", self.ini(), out,
+                          env={"WEFT_PLUGIN_PATH": self.plugins})
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn("link with mpicc or add -Wl,-u,weft_dl_loader",
+                      job.stderr)
+
+    # ---- the contract -------------------------------------------------------
+    def test_both_examples_keep_the_contract(self):
+        for name in ("loop", "pipes"):
+            done = subprocess.run(
+                [os.environ["CONFORM"],
+                 os.path.join(self.plugins, f"weft_{name}.so")],
+                capture_output=True, text=True, timeout=1200)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+class BuildFlags:
+    with open(os.path.join(BUILD, "CMakeCache.txt")) as cache:
+        value = re.search(r"^WEFT_SANITIZE:STRING=(.*)$", cache.read(), re.M)
+    sanitized = bool(value and value.group(1))
+    flags = f"-fsanitize={value.group(1)}" if sanitized else ""
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

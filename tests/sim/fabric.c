@@ -1,0 +1,524 @@
+/* The simulated fabric, as a transport like any other. See fabric.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "sim/fabric.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "progress/progress.h"
+#include "protocol/wire.h"
+
+int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);
+
+/* A container on its way, with its payload copied. */
+struct parcel {
+    struct parcel *next;
+    weft_tx *tx;      /* to be completed when delivered, or NULL (short) */
+    weft_sink *sink;  /* stage 2 has begun */
+    uint64_t offset;  /* payload bytes delivered */
+    weft_hdr hdr;
+    size_t len;
+    uint8_t data[];
+};
+
+struct weft_peer { /* the channel from ep to another process */
+    weft_ep *ep;
+    weft_loc *loc;
+    uint32_t id;
+    struct parcel *head, **tail;
+    int queued;
+    bool told_to_wait, dead;
+    bool stopped; /* the receiver said EAGAIN: until rx_resume */
+    weft_rma *reads; /* begun and not reported */
+};
+
+struct sim_config {
+    int unused;
+};
+
+struct weft_ep {
+    const weft_host *host;
+    weft_core *core;
+    uint32_t id;
+    bool dead;
+    weft_peer *peers[SIM_MAX];
+};
+
+/* The one world of this process: a transport has no other way to find it. */
+static struct {
+    struct sim *sim;
+    struct sim_options options;
+    weft_ep *eps[SIM_MAX];
+} world;
+
+enum { CHANNEL_DEPTH = 16 };
+
+/* Linked with -Wl,--wrap=malloc: the core may be refused memory. */
+static bool starving;
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+
+void *__wrap_malloc(size_t n)
+{
+    return starving ? NULL : __real_malloc(n);
+}
+
+unsigned sim_random(struct sim *s, unsigned below)
+{
+    return (unsigned)rand_r(&s->seed) % below;
+}
+
+/* ---- the transport ---------------------------------------------------------- */
+
+static int ep_open(const weft_open *o, weft_ep **out)
+{
+    weft_ep *e = calloc(1, sizeof *e);
+
+    if (!e)
+        return WEFT_ENOMEM;
+    e->host = o->host;
+    e->core = o->core;
+    e->id = o->loc_id;
+    world.eps[e->id] = e;
+    *out = e;
+    return WEFT_OK;
+}
+
+static void ep_close(weft_ep *e)
+{
+    world.eps[e->id] = NULL;
+    for (int i = 0; i < SIM_MAX; i++)
+        free(e->peers[i]);
+    free(e);
+}
+
+static int ep_attr(weft_ep *e, weft_attr *a)
+{
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_REMOTE;
+    if (world.options.get)
+        a->caps |= WEFT_CAP_GET | (world.options.keys ? 0 : WEFT_CAP_NO_MR);
+    a->min_rma = 1000;
+    a->rkey_len = sizeof(void *);
+    a->max_short = world.options.max_short;
+    a->max_eager = 4096;
+    a->max_payload = world.options.max_payload;
+    a->max_iov = 1;
+    a->addr_len = sizeof e->id;
+    a->cost = (weft_cost){sizeof(weft_cost), 1000, 100, 1000, 10};
+    return WEFT_OK;
+}
+
+static int ep_address(weft_ep *e, void *buf, size_t *len)
+{
+    memcpy(buf, &e->id, *len = sizeof e->id);
+    return WEFT_OK;
+}
+
+static int ep_reach(weft_ep *e, const void *addr, size_t len, weft_cost *c)
+{
+    return len == sizeof e->id && memcmp(addr, &e->id, len) != 0
+               ? WEFT_OK
+               : WEFT_EUNREACH;
+}
+
+static int ep_peer_add(weft_ep *e, weft_loc *loc, uint32_t id, const void *addr,
+                       size_t len, weft_peer **out)
+{
+    weft_peer *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return WEFT_ENOMEM;
+    p->ep = e;
+    p->loc = loc;
+    p->id = id;
+    p->tail = &p->head;
+    e->peers[id] = p;
+    *out = p;
+    return WEFT_OK;
+}
+
+static void drop_parcels(weft_peer *p)
+{
+    while (p->head) {
+        struct parcel *c = p->head;
+        p->head = c->next;
+        if (c->tx)
+            p->ep->host->tx_done(p->ep->core, c->tx, WEFT_ELINK);
+        free(c);
+    }
+    p->tail = &p->head;
+    p->queued = 0;
+}
+
+static int ep_peer_del(weft_peer *p, int abrupt)
+{
+    drop_parcels(p);
+    return WEFT_OK;
+}
+
+/* Now and then there is no room, as on a real fabric. */
+static bool refuse(weft_peer *p)
+{
+    if (p->queued < CHANNEL_DEPTH && sim_random(world.sim, 8))
+        return false;
+    if (!p->queued)
+        return false; /* nothing would ever say tx_ready */
+    p->told_to_wait = true;
+    return true;
+}
+
+static void queue(weft_peer *p, struct parcel *c)
+{
+    c->next = NULL;
+    *p->tail = c;
+    p->tail = &c->next;
+    p->queued++;
+}
+
+static struct parcel *parcel(const void *hdr, size_t len)
+{
+    struct parcel *c = calloc(1, sizeof *c + len);
+
+    if (!c)
+        abort();
+    memcpy(&c->hdr, hdr, weft_hdr_len(hdr));
+    c->len = len;
+    return c;
+}
+
+static int ep_send(weft_peer *p, weft_tx *t)
+{
+    struct parcel *c;
+    struct iovec v;
+
+    if (p->dead)
+        return WEFT_ELINK;
+    if (refuse(p))
+        return WEFT_EAGAIN;
+    c = parcel(t->hdr, t->len);
+    for (uint64_t off = 0; off < t->len; off += v.iov_len) {
+        if (t->seg(t, off, &v, 1) != 1)
+            abort();
+        memcpy(c->data + off, v.iov_base, v.iov_len);
+    }
+    c->tx = t;
+    queue(p, c);
+    return WEFT_OK;
+}
+
+static int ep_send_short(weft_peer *p, const weft_hdr *h, const void *data,
+                         size_t len)
+{
+    struct parcel *c;
+
+    if (p->dead)
+        return WEFT_ELINK;
+    if (refuse(p))
+        return WEFT_EAGAIN;
+    c = parcel(h, len);
+    if (len)
+        memcpy(c->data, data, len);
+    queue(p, c);
+    return WEFT_DONE;
+}
+
+/* One-sided reads: everybody's memory is here. Some are done at once, some
+ * later, some are refused. */
+static int ep_get(weft_peer *p, weft_rma *r)
+{
+    unsigned how = sim_random(world.sim, 4);
+
+    if (p->dead || how == 0)
+        return WEFT_EAGAIN;
+    if (world.options.keys && *(uint64_t *)r->rkey != r->raddr)
+        abort();
+    memcpy(r->one.iov_base, (void *)(uintptr_t)r->raddr, r->len);
+    if (how == 1)
+        return WEFT_DONE;
+    r->priv[0] = (uint64_t)(uintptr_t)p->reads;
+    p->reads = r;
+    return WEFT_OK;
+}
+
+static void finish_read(weft_peer *p)
+{
+    weft_rma *r = p->reads;
+
+    p->reads = (weft_rma *)(uintptr_t)r->priv[0];
+    p->ep->host->rma_done(p->ep->core, r, WEFT_OK);
+}
+
+/* A key is a piece of memory that holds the address it is for. */
+static int ep_mr_reg(weft_ep *e, void *base, size_t len, unsigned access,
+                     weft_mr **out)
+{
+    uint64_t *key = malloc(sizeof *key);
+
+    if (!key)
+        return WEFT_ENOMEM;
+    *key = (uint64_t)(uintptr_t)base;
+    *out = (weft_mr *)key;
+    return WEFT_OK;
+}
+
+static void ep_mr_dereg(weft_ep *e, weft_mr *mr)
+{
+    free(mr);
+}
+
+static int ep_mr_pack(weft_ep *e, weft_mr *mr, void *rkey, size_t *len)
+{
+    memcpy(rkey, mr, *len = sizeof(uint64_t));
+    return WEFT_OK;
+}
+
+static int ep_rkey_open(weft_peer *p, const void *rkey, size_t len,
+                        weft_rkey **out)
+{
+    uint64_t *key = malloc(sizeof *key);
+
+    if (!key || len != sizeof *key)
+        abort();
+    memcpy(key, rkey, len);
+    *out = (weft_rkey *)key;
+    return WEFT_OK;
+}
+
+static void ep_rkey_close(weft_peer *p, weft_rkey *rkey)
+{
+    free(rkey);
+}
+
+static int ep_progress(weft_ep *e, int budget)
+{
+    return 0; /* sim_step delivers */
+}
+
+static int ep_drain(weft_ep *e)
+{
+    return WEFT_OK; /* sim_stop delivers everything first */
+}
+
+/* p is the receiver's view of the sender whose channel was stopped. */
+static void ep_rx_resume(weft_peer *p)
+{
+    weft_ep *from = world.eps[p->id];
+
+    if (from && from->peers[p->ep->id])
+        from->peers[p->ep->id]->stopped = false;
+}
+
+static const weft_ops ops = {.size = sizeof ops,
+                             .open = ep_open,
+                             .close = ep_close,
+                             .attr = ep_attr,
+                             .address = ep_address,
+                             .reach = ep_reach,
+                             .peer_add = ep_peer_add,
+                             .peer_del = ep_peer_del,
+                             .send = ep_send,
+                             .progress = ep_progress,
+                             .drain = ep_drain,
+                             .send_short = ep_send_short,
+                             .rx_resume = ep_rx_resume,
+                             .mr_reg = ep_mr_reg,
+                             .mr_dereg = ep_mr_dereg,
+                             .mr_pack = ep_mr_pack,
+                             .rkey_open = ep_rkey_open,
+                             .rkey_close = ep_rkey_close,
+                             .get = ep_get};
+static const weft_option options[] = {{0}};
+WEFT_PLUGIN(sim, "1.0", "a fabric inside one process", options,
+            struct sim_config, &ops);
+
+extern const weft_plugin weft_plugin_1_self;
+extern const weft_plugin *const weft_builtin[];
+const weft_plugin *const weft_builtin[] = {&weft_plugin_1_self,
+                                           &weft_plugin_1_sim, 0};
+
+/* ---- delivery ----------------------------------------------------------------- */
+
+/* The receiver's view of the sender, made if the sender calls first. */
+static weft_loc *view(weft_ep *to, uint32_t from)
+{
+    if (!to->peers[from])
+        to->host->locate(to->core, from);
+    return to->peers[from]->loc;
+}
+
+static void retire(weft_peer *p)
+{
+    struct parcel *c = p->head;
+
+    p->head = c->next;
+    if (!p->head)
+        p->tail = &p->head;
+    p->queued--;
+    if (c->tx)
+        p->ep->host->tx_done(p->ep->core, c->tx, WEFT_OK);
+    free(c);
+    if (!p->told_to_wait)
+        return;
+    p->told_to_wait = false;
+    p->ep->host->tx_ready(p->ep->core, p->loc);
+}
+
+static void land(weft_ep *to, weft_peer *p, struct parcel *c)
+{
+    uint64_t left = c->sink->len - c->offset;
+    uint64_t n = 1 + sim_random(world.sim, 5000);
+    struct iovec v;
+
+    n = n < left ? n : left;
+    while (n) {
+        if (c->sink->seg(c->sink, c->offset, &v, 1) != 1)
+            abort();
+        if (v.iov_len > n)
+            v.iov_len = n;
+        memcpy(v.iov_base, c->data + c->offset, v.iov_len);
+        c->offset += v.iov_len;
+        n -= v.iov_len;
+    }
+    if (c->offset < c->sink->len)
+        return;
+    to->host->rx_done(to->core, c->sink, WEFT_OK);
+    retire(p);
+}
+
+static void offer(weft_ep *to, weft_peer *p, struct parcel *c)
+{
+    const struct wf_wire *w = (const struct wf_wire *)&c->hdr;
+    weft_loc *from = view(to, p->ep->id);
+    size_t have = c->len;
+    int r;
+
+    if (have && sim_random(world.sim, 2))
+        have = sim_random(world.sim, (unsigned)have + 1);
+    starving = world.options.starve && sim_random(world.sim, 3) == 0;
+    r = to->host->rx(to->core, from, &c->hdr, c->data, have, &c->sink);
+    starving = false;
+    if (r == WEFT_EAGAIN) {
+        p->stopped = true;
+        return;
+    }
+    if (world.options.arrived && (w->type == WF_EAGER || w->type == WF_NOTIFY))
+        world.options.arrived(world.options.arg, p->ep->id, to->id);
+    if (r == WEFT_OK)
+        c->offset = have;
+    else
+        retire(p);
+}
+
+static int busy_channels(weft_peer **list)
+{
+    int n = 0;
+
+    for (int i = 0; i < SIM_MAX; i++)
+        for (int k = 0; world.eps[i] && k < SIM_MAX; k++)
+            if (world.eps[i]->peers[k] && !world.eps[i]->peers[k]->stopped &&
+                (world.eps[i]->peers[k]->head || world.eps[i]->peers[k]->reads))
+                list[n++] = world.eps[i]->peers[k];
+    return n;
+}
+
+bool sim_step(struct sim *s)
+{
+    weft_peer *busy[SIM_MAX * SIM_MAX], *p;
+    int n = busy_channels(busy);
+    weft_ep *to;
+
+    if (!n && world.options.starve) { /* their progress resumes channels */
+        for (int i = 0; i < s->n; i++)
+            wf_progress_poll(s->ranks[i], UINT32_MAX);
+        n = busy_channels(busy);
+    }
+    if (!n)
+        return false;
+    p = busy[sim_random(s, (unsigned)n)];
+    to = world.eps[p->id];
+    if (p->reads && (!p->head || sim_random(s, 2)))
+        finish_read(p);
+    else if (!to || to->dead)
+        drop_parcels(p);
+    else if (p->head->sink)
+        land(to, p, p->head);
+    else
+        offer(to, p, p->head);
+    return true;
+}
+
+static void break_channel(weft_ep *e, weft_peer *p)
+{
+    weft_ep *other = world.eps[p->id];
+    weft_peer *back = other ? other->peers[e->id] : NULL;
+
+    if (back && back->head && back->head->sink) { /* half landed at e */
+        e->host->rx_done(e->core, back->head->sink, WEFT_ELINK);
+        back->head->sink = NULL;
+    }
+    drop_parcels(p);
+    p->dead = true;
+    e->host->peer_down(e->core, p->loc, WEFT_EPEER, "killed by the simulation");
+}
+
+void sim_kill(struct sim *s, uint32_t rank)
+{
+    weft_ep *victim = world.eps[rank];
+
+    victim->dead = true;
+    for (int i = 0; i < s->n; i++)
+        if (world.eps[i] && (uint32_t)i != rank && world.eps[i]->peers[rank])
+            break_channel(world.eps[i], world.eps[i]->peers[rank]);
+    for (int i = 0; i < SIM_MAX; i++)
+        if (victim->peers[i])
+            drop_parcels(victim->peers[i]);
+    victim->host->ep_down(victim->core, WEFT_ESYS, "this process is dead");
+}
+
+/* ---- life of a job -------------------------------------------------------------- */
+
+static struct wf_config *make_config(const char *more)
+{
+    struct wf_config *config;
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "[core]\nlog = error\n%s\n[transport sim]\nplugin = sim\n"
+             "[route default]\nuse = sim\n",
+             more ? more : "");
+    if (wf_config_from_text(text, &config, stderr) != 0)
+        abort();
+    return config;
+}
+
+void sim_start(struct sim *s, const struct sim_options *o)
+{
+    struct wf_boot *boots[SIM_MAX];
+
+    memset(&world, 0, sizeof world);
+    *s = (struct sim){.n = o->ranks, .seed = o->seed};
+    world.sim = s;
+    world.options = *o;
+    if (!world.options.max_payload)
+        world.options.max_payload = 65536;
+    if (wf_boot_memory_create((uint32_t)o->ranks, boots) != 0)
+        abort();
+    for (int i = 0; i < o->ranks; i++) {
+        struct wf_instance_params p = {.boot = boots[i],
+                                       .config = make_config(o->config),
+                                       .thread_level = MPI_THREAD_SINGLE};
+        if (wf_instance_create(&p, &s->ranks[i]) != 0) {
+            fprintf(stderr, "%s\n", wf_error_last()->text);
+            abort();
+        }
+    }
+}
+
+void sim_stop(struct sim *s)
+{
+    while (sim_step(s))
+        ;
+    for (int i = 0; i < s->n; i++)
+        wf_instance_destroy(s->ranks[i]);
+}

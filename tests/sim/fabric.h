@@ -1,0 +1,46 @@
+/* A fabric that exists only in this process: N instances, one seeded
+ * scheduler that decides which channel delivers next, how much of a payload
+ * arrives with the header, and when a sender is told to wait.
+ *
+ * Channels between two processes keep order; different channels are delivered
+ * in any order, after any delay. Everything follows from the seed.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SIM_FABRIC_H
+#define SIM_FABRIC_H
+
+#include "instance.h"
+
+enum { SIM_MAX = 8 };
+
+struct sim_options {
+    unsigned seed;
+    int ranks;
+    const char *config;  /* more mpi.ini text: eager limits, credits */
+    uint32_t max_payload, max_short;
+    bool starve;    /* now and then the core gets no memory for a message */
+    bool get, keys; /* offers get(), with registration keys */
+    /* Told of every initial message in the order of its delivery. */
+    void (*arrived)(void *arg, uint32_t from, uint32_t to);
+    void *arg;
+};
+
+struct sim {
+    struct wf_instance *ranks[SIM_MAX];
+    int n;
+    unsigned seed;
+};
+
+/* Build the job; asserts on failure. */
+void sim_start(struct sim *, const struct sim_options *);
+/* Deliver one container, or a piece of one, on a channel of the seed's
+ * choice. False: nothing is on its way. */
+bool sim_step(struct sim *);
+/* The process dies: what it sent is lost, its channels break. */
+void sim_kill(struct sim *, uint32_t rank);
+/* Deliver all, then end every instance. */
+void sim_stop(struct sim *);
+unsigned sim_random(struct sim *, unsigned below);
+
+#endif

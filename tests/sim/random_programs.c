@@ -1,0 +1,259 @@
+/* Random programs of sends and receives on the simulated fabric, checked
+ * against a plain sequential model of MPI matching: one list of posted
+ * receives and one of unexpected messages per rank, walked from the oldest
+ * end. The fabric tells the model when a message arrives; whatever was
+ * delayed, cut or refused, every receive must get the message of the model.
+ *
+ *   sim_random_programs [FIRST_SEED [COUNT]]
+ *
+ * A failing seed is printed and reproduces the run.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "protocol/queues.h"
+#include "sim/fabric.h"
+
+enum { RANKS = 4, STEPS = 1500, OPS = STEPS + 64, TAGS = 3, LONGEST = 20000 };
+
+struct message {
+    int from, to, tag, id;
+    uint32_t bytes;
+    uint8_t *data;
+    int arrived; /* when, from 1; 0: not yet */
+    bool taken;
+    struct wf_req *req;
+};
+
+struct receive {
+    int rank, source, tag;
+    uint32_t room;
+    uint8_t *data;
+    struct wf_req *req;
+    struct message *expected; /* what the model says */
+};
+
+static struct message messages[OPS];
+static struct receive receives[OPS];
+static int message_count, receive_count, arrivals;
+static struct sim sim;
+static unsigned seed_in_use;
+
+static void fail(const char *what, int id)
+{
+    fprintf(stderr, "seed %u: %s (%d)\n", seed_in_use, what, id);
+    exit(1);
+}
+
+/* ---- the model ---------------------------------------------------------------- */
+
+static bool matches(const struct receive *r, const struct message *m)
+{
+    return m->to == r->rank &&
+           (r->source == MPI_ANY_SOURCE || r->source == m->from) &&
+           (r->tag == MPI_ANY_TAG || r->tag == m->tag);
+}
+
+/* Messages of a pair arrive in the order sent: it is the first that has not. */
+static void model_arrived(void *arg, uint32_t from, uint32_t to)
+{
+    struct message *m = NULL;
+
+    for (int i = 0; i < message_count && !m; i++)
+        if (!messages[i].arrived && messages[i].from == (int)from &&
+            messages[i].to == (int)to)
+            m = &messages[i];
+    if (!m)
+        fail("a message arrived that nobody sent", (int)from);
+    m->arrived = ++arrivals;
+    for (int i = 0; i < receive_count; i++)
+        if (!receives[i].expected && matches(&receives[i], m)) {
+            receives[i].expected = m;
+            m->taken = true;
+            return;
+        }
+}
+
+static void model_posted(struct receive *r)
+{
+    struct message *oldest = NULL;
+
+    for (int i = 0; i < message_count; i++) {
+        struct message *m = &messages[i];
+        if (m->arrived && !m->taken && matches(r, m) &&
+            (!oldest || m->arrived < oldest->arrived))
+            oldest = m;
+    }
+    r->expected = oldest;
+    if (oldest)
+        oldest->taken = true;
+}
+
+/* ---- the program --------------------------------------------------------------- */
+
+static uint32_t random_size(void)
+{
+    switch (sim_random(&sim, 4)) {
+    case 0:
+        return sim_random(&sim, 16);
+    case 1:
+        return sim_random(&sim, 300);
+    case 2:
+        return sim_random(&sim, 6000);
+    default:
+        return sim_random(&sim, LONGEST);
+    }
+}
+
+static void random_send(void)
+{
+    struct message *m = &messages[message_count];
+    int rc;
+
+    m->from = (int)sim_random(&sim, RANKS);
+    m->to = (int)sim_random(&sim, RANKS);
+    m->tag = (int)sim_random(&sim, TAGS);
+    m->id = message_count;
+    m->bytes = random_size();
+    m->data = malloc(m->bytes + 1);
+    for (uint32_t i = 0; i < m->bytes; i++)
+        m->data[i] = (uint8_t)(m->id * 7 + (int)i);
+    message_count++;
+    if (m->from == m->to) /* delivered inside the process, at once */
+        model_arrived(NULL, (uint32_t)m->from, (uint32_t)m->to);
+    rc = wf_isend(sim.ranks[m->from]->world, m->data, m->bytes,
+                  wf_type_of(MPI_BYTE), m->to, m->tag, WF_SPACE_P2P,
+                  sim_random(&sim, 3) ? WF_SEND_STANDARD : WF_SEND_SYNC,
+                  &m->req);
+    if (rc)
+        fail("a send failed", m->id);
+}
+
+static void receive_with(int rank, int source, int tag, uint32_t room)
+{
+    struct receive *r = &receives[receive_count];
+    int rc;
+
+    *r = (struct receive){
+        .rank = rank, .source = source, .tag = tag, .room = room};
+    r->data = malloc(room + 1);
+    receive_count++;
+    model_posted(r);
+    rc = wf_irecv(sim.ranks[rank]->world, r->data, room, wf_type_of(MPI_BYTE),
+                  source, tag, WF_SPACE_P2P, &r->req);
+    if (rc)
+        fail("a receive failed", receive_count - 1);
+}
+
+static void random_receive(void)
+{
+    receive_with((int)sim_random(&sim, RANKS),
+                 sim_random(&sim, 3) ? (int)sim_random(&sim, RANKS)
+                                     : MPI_ANY_SOURCE,
+                 sim_random(&sim, 3) ? (int)sim_random(&sim, TAGS)
+                                     : MPI_ANY_TAG,
+                 sim_random(&sim, 8) ? LONGEST : 100);
+}
+
+/* Every message must find a receive, so that every send completes. */
+static void receive_the_rest(void)
+{
+    while (sim_step(&sim))
+        ;
+    for (int i = 0; i < message_count; i++)
+        if (!messages[i].arrived)
+            fail("a message never arrived", i);
+        else if (!messages[i].taken)
+            receive_with(messages[i].to, messages[i].from, messages[i].tag,
+                         LONGEST);
+    while (sim_step(&sim))
+        ;
+}
+
+/* ---- the verdict ---------------------------------------------------------------- */
+
+static void check_received(struct receive *r, int i)
+{
+    struct message *m = r->expected;
+    uint32_t n = m->bytes < r->room ? m->bytes : r->room;
+    MPI_Status status;
+    int rc = wf_wait(&r->req, &status);
+
+    if (rc != (m->bytes > r->room ? MPI_ERR_TRUNCATE : MPI_SUCCESS))
+        fail("a receive ended with the wrong error", i);
+    if (status.MPI_SOURCE != m->from || status.MPI_TAG != m->tag)
+        fail("a receive got another message than the model's", i);
+    if (wf_status_bytes(&status) != n || memcmp(r->data, m->data, n) != 0)
+        fail("a receive got the wrong bytes", i);
+}
+
+static void check(void)
+{
+    for (int i = 0; i < receive_count; i++) {
+        struct receive *r = &receives[i];
+        if (wf_req_done(r->req) != (r->expected != NULL))
+            fail(r->expected ? "a receive is not done" : "a receive is done "
+                 "that has no message", i);
+        if (r->expected)
+            check_received(r, i);
+        else
+            wf_req_withdraw(r->req);
+        free(r->data);
+    }
+    for (int i = 0; i < message_count; i++) {
+        if (!wf_req_done(messages[i].req))
+            fail("a send is not done", i);
+        wf_wait(&messages[i].req, MPI_STATUS_IGNORE);
+        free(messages[i].data);
+    }
+}
+
+static void run(unsigned seed, const struct sim_options *variant)
+{
+    struct sim_options o = *variant;
+
+    seed_in_use = o.seed = seed;
+    o.ranks = RANKS;
+    o.arrived = model_arrived;
+    message_count = receive_count = arrivals = 0;
+    memset(messages, 0, sizeof messages);
+    memset(receives, 0, sizeof receives);
+    sim_start(&sim, &o);
+    for (int i = 0; i < STEPS; i++)
+        switch (sim_random(&sim, 6)) {
+        case 0:
+            random_send();
+            break;
+        case 1:
+            random_receive();
+            break;
+        default:
+            sim_step(&sim);
+        }
+    receive_the_rest();
+    check();
+    sim_stop(&sim);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct sim_options variants[] = {
+        {.max_short = 64, .max_payload = 65536},
+        {.config = "eager = 0", .max_short = 64, .max_payload = 3000},
+        {.config = "eager = 1M", .max_payload = 1000000},
+        {.max_short = 64, .max_payload = 5000, .get = true},
+        {.max_short = 64, .starve = true},
+        {.config = "eager = 100", .get = true, .keys = true},
+        {.config = "rndv = push", .max_payload = 5000, .get = true},
+        {.config = "credits = 4K", .max_short = 1000, .max_payload = 700},
+    };
+    unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+    unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 40;
+
+    for (unsigned seed = first; seed < first + count; seed++)
+        run(seed, &variants[seed % (sizeof variants / sizeof *variants)]);
+    printf("%u random programs agree with the model (seeds %u to %u)\n", count,
+           first, first + count - 1);
+    return 0;
+}

@@ -1,0 +1,181 @@
+"""Static programs, and the walls around plugins.
+
+A fully static MPI program has no loader, no name service and no linker
+warning, runs on every built-in transport, and is small. A plugin object needs
+libc and nothing else; a plugin file exports its factory and nothing else.
+
+WEFT_BUILD names the build directory, PLUGIN_OBJECTS and PLUGIN_FILES what to
+look at, NM the tool.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", "build"))
+NM = os.environ.get("NM", "nm")
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
+                        "examples")
+LIMIT = 1 << 20
+HELLO = r"""
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, size, sum = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("hello from %d of %d, sum %d\n", rank, size, sum);
+    return MPI_Finalize();
+}
+"""
+
+# What transports may take from libc and the thread library. Signals, exit
+# handlers, processes, environment and locale are absent on purpose.
+ALLOWED = """
+__errno_location __stack_chk_fail _GLOBAL_OFFSET_TABLE_
+memcmp memcpy memmove memset memchr
+strcmp strncmp strlen strnlen strcpy strchr strrchr strstr strerror strdup
+strtol strtoul strtoull strspn strcspn strncpy strtok_r
+calloc malloc realloc free aligned_alloc posix_memalign qsort bsearch
+snprintf vsnprintf sscanf fopen fclose fgets fscanf getline
+open openat close read write readv writev pread pwrite fcntl fcntl64 ioctl
+fstat stat lstat ftruncate fallocate fallocate64 ftruncate64 unlink
+poll ppoll epoll_create1 epoll_ctl epoll_wait eventfd eventfd_read
+eventfd_write memfd_create mmap mmap64 munmap mprotect madvise
+socket socketpair bind listen accept4 connect shutdown getsockopt setsockopt
+getsockname getpeername send sendto sendmsg recv recvfrom recvmsg sendmmsg
+recvmmsg getifaddrs freeifaddrs if_nametoindex if_indextoname inet_ntop
+inet_pton getpid getppid getuid geteuid gethostname getrandom sysconf
+getpagesize clock_gettime sched_getaffinity sched_yield __sched_cpucount
+process_vm_readv process_vm_writev syscall prctl rand_r
+pthread_create pthread_join pthread_mutex_lock pthread_mutex_unlock
+pthread_cond_wait pthread_cond_signal
+""".split()
+# Inserted by the compiler: fortified variants, sanitizers, stack protector.
+INSERTED = re.compile(r"^(__\w+_chk|__\w+[sdt]i2|__asan\w*|__ubsan\w*|__tsan\w*|"
+                      r"__sanitizer\w*|__isoc(99|23)_\w+|__gcov\w*|"
+                      r"__stack_chk_\w+)$")
+OWN = re.compile(r"^(wf_\w+|weft_plugin_\w+)$")
+
+
+def sh(*command, **kw):
+    return subprocess.run([str(c) for c in command], capture_output=True,
+                          text=True, timeout=300, **kw)
+
+
+def symbols(file, *options):
+    out = sh(NM, *options, file).stdout.splitlines()
+    return [line.split()[-1] for line in out if line and line[-1] != ":"]
+
+
+def sanitized():
+    with open(os.path.join(BUILD, "CMakeCache.txt")) as cache:
+        return re.search(r"^WEFT_SANITIZE:STRING=.+$", cache.read(), re.M)
+
+
+@unittest.skipIf(sanitized(), "sanitizers need a dynamic program")
+class StaticProgram(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temp = tempfile.TemporaryDirectory()
+        cls.program = os.path.join(cls.temp.name, "hello")
+        source = cls.program + ".c"
+        with open(source, "w") as f:
+            f.write(HELLO)
+        cls.link = cls.mpicc(source, cls.program)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temp.cleanup()
+
+    @staticmethod
+    def mpicc(source, out):
+        return sh(os.path.join(BUILD, "bin", "mpicc"), "-O2", "-static",
+                  source, "-o", out)
+
+    def test_it_links_without_a_word(self):
+        self.assertEqual(self.link.returncode, 0, self.link.stderr)
+        self.assertEqual(self.link.stdout + self.link.stderr, "")
+
+    def test_it_is_fully_static(self):
+        headers = sh("readelf", "-lW", self.program).stdout
+        self.assertIn("LOAD", headers)
+        self.assertNotIn("INTERP", headers)
+
+    def test_it_has_no_loader_and_no_name_service(self):
+        names = set(symbols(self.program))
+        self.assertGreater(len(names), 100)
+        for name in ("getaddrinfo", "gethostbyname", "getpwnam",
+                     "weft_dl_loader"):
+            self.assertFalse(name in names, name)
+
+    # libc.a holds a dlopen for its own use, so ask the archive, not the program
+    def test_one_member_of_the_library_refers_to_dlopen(self):
+        wants = {}
+        archive = os.path.join(BUILD, "lib", "libmpi.a")
+        for line in sh(NM, "-A", "-u", archive).stdout.splitlines():
+            member, symbol = line.split(":")[1], line.split()[-1]
+            wants.setdefault(symbol, set()).add(member)
+        for name in ("dlopen", "dlsym", "dladdr"):
+            self.assertEqual(wants[name], {"dl.c.o"}, name)
+        for name in ("getaddrinfo", "gethostbyname", "getpwnam", "dlclose"):
+            self.assertNotIn(name, wants)
+
+    def test_it_runs_over_every_built_in_transport(self):
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith("WEFT_")}
+        for route in ("shm", "tcp", "auto"):
+            with self.subTest(route=route):
+                job = sh(os.path.join(BUILD, "bin", "mpirun"), "-n", 3,
+                         "--timeout", 120, "--route", route, self.program,
+                         env=env)
+                self.assertEqual(job.returncode, 0, job.stderr)
+                self.assertEqual(sorted(job.stdout.splitlines()),
+                                 [f"hello from {i} of 3, sum 3"
+                                  for i in range(3)])
+
+    def test_a_hello_is_small(self):
+        hello = self.program + ".small"
+        self.mpicc(os.path.join(EXAMPLES, "hello.c"), hello)
+        sh("strip", hello)
+        size = os.path.getsize(hello)
+        print(f"static hello: {size} bytes, limit {LIMIT}")
+        self.assertLessEqual(size, LIMIT)
+
+
+class Walls(unittest.TestCase):
+    def test_a_plugin_object_needs_libc_and_nothing_else(self):
+        objects = os.environ["PLUGIN_OBJECTS"].split(":")
+        self.assertTrue(objects)
+        for file in objects:
+            for name in symbols(file, "-u"):
+                with self.subTest(file=os.path.basename(file), symbol=name):
+                    self.assertTrue(name in ALLOWED or INSERTED.match(name) or
+                                    OWN.match(name),
+                                    f"{name} is not on the list")
+
+    def test_names_shared_by_the_files_of_a_plugin_are_its_own(self):
+        for file in os.environ["PLUGIN_OBJECTS"].split(":"):
+            plugin = os.path.basename(os.path.dirname(file))
+            own = re.compile(rf"^(wf_{plugin}_\w+|weft_plugin_1_{plugin}|"
+                             rf"__odr_asan\.\S+)$")
+            for name in symbols(file, "-g", "--defined-only"):
+                with self.subTest(file=file, symbol=name):
+                    self.assertRegex(name, own)
+
+    def test_a_plugin_file_exports_one_symbol(self):
+        for file in os.environ["PLUGIN_FILES"].split(":"):
+            name = re.match(r"weft_(\w+)\.so", os.path.basename(file)).group(1)
+            exported = symbols(file, "-D", "-g", "--defined-only")
+            exported = [s for s in exported
+                        if not re.match(r"__(odr_)?[aut]san", s)]
+            self.assertEqual(exported, [f"weft_plugin_1_{name}"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,255 @@
+/* The job key handshake: who gets in, who does not, and what each side learns.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+/* */
+#include <cmocka.h>
+
+#include "adi/endpoint.h"
+#include "boot/auth.h"
+#include "instance.h"
+
+struct side {
+    struct wf_instance wf;
+    struct weft_core core;
+    weft_auth *auth;
+    uint32_t met;
+    unsigned char out[WEFT_AUTH_MSG];
+    size_t out_len;
+    int rc;
+};
+
+static void side_open(struct side *s, uint32_t rank, const char *secret,
+                      const char *job)
+{
+    memset(s, 0, sizeof *s);
+    s->wf.rank = rank;
+    s->core.wf = &s->wf;
+    s->met = 99;
+    assert_int_equal(
+        wf_auth_key_create(secret, strlen(secret), job, &s->wf.key), WEFT_OK);
+}
+
+static void side_close(struct side *s)
+{
+    wf_auth_step(&s->core, &s->auth, NULL, 0, NULL, NULL, NULL);
+    assert_null(s->auth);
+    wf_auth_key_free(s->wf.key);
+}
+
+static int hears(struct side *s, const struct side *from)
+{
+    s->rc = wf_auth_step(&s->core, &s->auth, from->out, from->out_len, s->out,
+                         &s->out_len, &s->met);
+    if (s->rc != WEFT_EAGAIN)
+        assert_null(s->auth);
+    return s->rc;
+}
+
+static int dials(struct side *s, uint32_t whom)
+{
+    s->met = whom;
+    s->rc =
+        wf_auth_step(&s->core, &s->auth, NULL, 0, s->out, &s->out_len, &s->met);
+    return s->rc;
+}
+
+static void two_holders_of_the_key_recognise_each_other(void **state)
+{
+    struct side a, b;
+    side_open(&a, 3, "secret", "job");
+    side_open(&b, 7, "secret", "job");
+    assert_int_equal(dials(&a, 7), WEFT_EAGAIN);
+    assert_int_equal(hears(&b, &a), WEFT_EAGAIN);
+    assert_int_equal(b.out_len, WEFT_AUTH_MSG);
+    assert_int_equal(hears(&a, &b), WEFT_OK);
+    assert_int_equal(a.out_len, WEFT_AUTH_MSG);
+    assert_int_equal(hears(&b, &a), WEFT_OK);
+    assert_int_equal(b.out_len, 0);
+    assert_int_equal(a.met, 7);
+    assert_int_equal(b.met, 3);
+    side_close(&a);
+    side_close(&b);
+}
+
+static void no_two_handshakes_look_alike(void **state)
+{
+    struct side a, b;
+    side_open(&a, 3, "secret", "job");
+    side_open(&b, 3, "secret", "job");
+    dials(&a, 7);
+    dials(&b, 7);
+    assert_memory_not_equal(a.out + 16, b.out + 16, 16);
+    side_close(&a);
+    side_close(&b);
+}
+
+static void a_wrong_key_or_job_is_refused_and_both_sides_know(void **state)
+{
+    static const char *const other[2][2] = {{"Secret", "job"},
+                                            {"secret", "job2"}};
+    for (int i = 0; i < 2; i++) {
+        struct side a, b;
+        side_open(&a, 3, "secret", "job");
+        side_open(&b, 7, other[i][0], other[i][1]);
+        dials(&a, 7);
+        assert_int_equal(hears(&b, &a), WEFT_EAUTH);
+        assert_int_equal(b.out_len, WEFT_AUTH_MSG);
+        assert_int_equal(hears(&a, &b), WEFT_EAUTH);
+        assert_int_equal(a.out_len, 0);
+        side_close(&a);
+        side_close(&b);
+    }
+}
+
+static void a_caller_who_wants_someone_else_is_told(void **state)
+{
+    struct side a, b;
+    side_open(&a, 3, "secret", "job");
+    side_open(&b, 7, "secret", "job");
+    dials(&a, 8);
+    assert_int_equal(hears(&b, &a), WEFT_EUNREACH);
+    assert_int_equal(hears(&a, &b), WEFT_EUNREACH);
+    side_close(&a);
+    side_close(&b);
+}
+
+static void a_process_does_not_accept_its_own_words(void **state)
+{
+    struct side a, b, c;
+    side_open(&a, 3, "secret", "job");
+    side_open(&b, 7, "secret", "job");
+    side_open(&c, 3, "secret", "job");
+    dials(&a, 7);
+    assert_int_equal(hears(&a, &a), WEFT_EPROTO); /* reflected hello */
+    dials(&a, 3);
+    assert_int_equal(hears(&c, &a), WEFT_EUNREACH); /* from its own rank */
+    side_close(&a);
+    side_close(&b);
+    side_close(&c);
+}
+
+static void a_replayed_conversation_fails_at_the_proof(void **state)
+{
+    struct side a, b, recorded_hello, recorded_proof;
+    side_open(&a, 3, "secret", "job");
+    side_open(&b, 7, "secret", "job");
+    dials(&a, 7);
+    recorded_hello = a;
+    hears(&b, &a);
+    hears(&a, &b);
+    recorded_proof = a;
+    assert_int_equal(hears(&b, &a), WEFT_OK);
+    assert_int_equal(hears(&b, &recorded_hello), WEFT_EAGAIN);
+    assert_int_equal(hears(&b, &recorded_proof), WEFT_EAUTH);
+    side_close(&a);
+    side_close(&b);
+}
+
+/* Every single flipped bit of every message, and every wrong length. */
+static void a_changed_message_never_passes(void **state)
+{
+    for (int message = 0; message < 3; message++)
+        for (int bit = 0; bit < WEFT_AUTH_MSG * 8; bit++) {
+            struct side a, b;
+            side_open(&a, 3, "secret", "job");
+            side_open(&b, 7, "secret", "job");
+            dials(&a, 7);
+            if (message >= 1)
+                hears(&b, &a);
+            if (message == 2)
+                hears(&a, &b);
+            struct side *from = message == 1 ? &b : &a;
+            struct side *to = message == 1 ? &a : &b;
+            from->out[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            assert_true(hears(to, from) < WEFT_EAGAIN);
+            side_close(&a);
+            side_close(&b);
+        }
+}
+
+static void wrong_lengths_are_protocol_errors(void **state)
+{
+    struct side a, b;
+    side_open(&a, 3, "secret", "job");
+    side_open(&b, 7, "secret", "job");
+    for (size_t n = 0; n < WEFT_AUTH_MSG; n++) {
+        dials(&a, 7);
+        a.out_len = n;
+        assert_int_equal(hears(&b, &a), WEFT_EPROTO);
+        assert_int_equal(b.out_len, 0);
+        wf_auth_step(&a.core, &a.auth, NULL, 0, NULL, NULL, NULL);
+    }
+    side_close(&a);
+    side_close(&b);
+}
+
+static void strangers_get_no_answer(void **state)
+{
+    struct side a, b;
+    side_open(&a, 3, "secret", "job");
+    side_open(&b, 7, "secret", "job");
+    memset(a.out, 'G', sizeof a.out);
+    a.out_len = sizeof a.out;
+    assert_int_equal(hears(&b, &a), WEFT_EPROTO);
+    assert_int_equal(b.out_len, 0);
+    side_close(&a);
+    side_close(&b);
+}
+
+static void another_version_is_told_so(void **state)
+{
+    struct side a, b;
+    side_open(&a, 3, "secret", "job");
+    side_open(&b, 7, "secret", "job");
+    dials(&a, 7);
+    a.out[4] = 2;
+    assert_int_equal(hears(&b, &a), WEFT_EPROTO);
+    assert_int_equal(b.out_len, WEFT_AUTH_MSG);
+    assert_int_equal(hears(&a, &b), WEFT_EPROTO);
+    side_close(&a);
+    side_close(&b);
+}
+
+static void without_a_key_nobody_gets_in(void **state)
+{
+    struct side a, b;
+    struct wf_auth_key *key;
+    assert_int_equal(wf_auth_key_create("", 0, "job", &key), WEFT_EINVAL);
+    side_open(&a, 3, "secret", "job");
+    memset(&b, 0, sizeof b);
+    b.core.wf = &b.wf;
+    dials(&a, 0);
+    assert_int_equal(hears(&b, &a), WEFT_EAUTH);
+    side_close(&a);
+    side_close(&b);
+}
+
+static void generated_keys_differ(void **state)
+{
+    unsigned char x[WF_AUTH_KEY_BYTES], y[WF_AUTH_KEY_BYTES];
+    assert_int_equal(wf_auth_key_generate(x), WEFT_OK);
+    assert_int_equal(wf_auth_key_generate(y), WEFT_OK);
+    assert_memory_not_equal(x, y, sizeof x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_holders_of_the_key_recognise_each_other),
+        cmocka_unit_test(no_two_handshakes_look_alike),
+        cmocka_unit_test(a_wrong_key_or_job_is_refused_and_both_sides_know),
+        cmocka_unit_test(a_caller_who_wants_someone_else_is_told),
+        cmocka_unit_test(a_process_does_not_accept_its_own_words),
+        cmocka_unit_test(a_replayed_conversation_fails_at_the_proof),
+        cmocka_unit_test(a_changed_message_never_passes),
+        cmocka_unit_test(wrong_lengths_are_protocol_errors),
+        cmocka_unit_test(strangers_get_no_answer),
+        cmocka_unit_test(another_version_is_told_so),
+        cmocka_unit_test(without_a_key_nobody_gets_in),
+        cmocka_unit_test(generated_keys_differ),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

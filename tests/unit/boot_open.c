@@ -1,0 +1,387 @@
+/* Which bootstrap a process takes, and the PMI-1 client against a scripted
+ * launcher.
+ *
+ * The launcher is a thread on the other end of a socket pair. It keeps a small
+ * key-value space, so that what was put comes back cut as it was put.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base.h"
+#include "boot/boot.h"
+#include "boot/pmi_line.h"
+#include "route/config.h"
+
+struct launcher {
+    int fd, value_max;
+    const char *broken; /* answer everything with this line instead */
+    int aborted, finalized, longest;
+    char keys[64][64], values[64][1100];
+    int count;
+    pthread_t thread;
+};
+
+static const char *lookup(struct launcher *l, const char *key)
+{
+    for (int i = l->count - 1; i >= 0; i--)
+        if (strcmp(l->keys[i], key) == 0)
+            return l->values[i];
+    return NULL;
+}
+
+static void store(struct launcher *l, const char *key, const char *value)
+{
+    assert_true(l->count < 64);
+    strcpy(l->keys[l->count], key);
+    strcpy(l->values[l->count++], value);
+}
+
+static void answer(struct launcher *l, const char *line)
+{
+    char key[64] = "", value[1100] = "";
+    wf_pmi_field_copy(line, "key", key, sizeof(key));
+    if (l->broken)
+        dprintf(l->fd, "%s", l->broken);
+    else if (wf_pmi_field_is(line, "cmd", "init"))
+        dprintf(l->fd, "cmd=response_to_init pmi_version=1 rc=0\n");
+    else if (wf_pmi_field_is(line, "cmd", "get_maxes"))
+        dprintf(l->fd, "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=%d\n",
+                l->value_max);
+    else if (wf_pmi_field_is(line, "cmd", "get_my_kvsname"))
+        dprintf(l->fd, "cmd=my_kvsname kvsname=kvs_7\n");
+    else if (wf_pmi_field_is(line, "cmd", "get_appnum"))
+        dprintf(l->fd, "cmd=appnum appnum=2\n");
+    else if (wf_pmi_field_is(line, "cmd", "get_universe_size"))
+        dprintf(l->fd, "cmd=universe_size size=9 rc=0\n");
+    else if (wf_pmi_field_is(line, "cmd", "put")) {
+        if (wf_pmi_field_copy(line, "value", value, sizeof(value)))
+            store(l, key, value);
+        if ((int)strlen(value) > l->longest)
+            l->longest = (int)strlen(value);
+        dprintf(l->fd, "cmd=put_result rc=0 msg=success\n");
+    } else if (wf_pmi_field_is(line, "cmd", "get")) {
+        const char *found = lookup(l, key);
+        dprintf(l->fd, found ? "cmd=get_result rc=0 msg=success value=%s\n"
+                             : "cmd=get_result rc=-1 msg=no_%s value=unknown\n",
+                found ? found : key);
+    } else if (wf_pmi_field_is(line, "cmd", "barrier_in"))
+        dprintf(l->fd, "cmd=barrier_out\n");
+    else if (wf_pmi_field_is(line, "cmd", "abort"))
+        wf_pmi_field_int(line, "exitcode", &l->aborted);
+    else if (wf_pmi_field_is(line, "cmd", "finalize")) {
+        l->finalized = 1;
+        dprintf(l->fd, "cmd=finalize_ack\n");
+    }
+}
+
+static void *serve(void *arg)
+{
+    struct launcher *l = arg;
+    FILE *in = fdopen(dup(l->fd), "r");
+    char line[2048];
+    while (fgets(line, sizeof(line), in))
+        answer(l, line);
+    fclose(in);
+    return NULL;
+}
+
+static void set_number(const char *name, int n)
+{
+    char text[16];
+    snprintf(text, sizeof(text), "%d", n);
+    setenv(name, text, 1);
+}
+
+static int clear_environment(void **state)
+{
+    static const char *names[] = {
+        "PMI_FD",    "PMI_PORT",  "PMI_RANK",     "PMI_SIZE",
+        "WEFT_RANK", "WEFT_SIZE", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS",
+        "PMIX_RANK", "OMPI_COMM_WORLD_SIZE"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        unsetenv(names[i]);
+    return 0;
+}
+
+static void launch(struct launcher *l, int rank, int size)
+{
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    l->fd = pair[0];
+    if (!l->value_max)
+        l->value_max = 1024;
+    set_number("PMI_FD", pair[1]);
+    set_number("PMI_RANK", rank);
+    set_number("PMI_SIZE", size);
+    assert_int_equal(pthread_create(&l->thread, NULL, serve, l), 0);
+}
+
+static void finish(struct launcher *l, struct wf_boot *b)
+{
+    if (b)
+        b->ops->close(b);
+    else
+        close(atoi(getenv("PMI_FD")));
+    pthread_join(l->thread, NULL);
+    close(l->fd);
+}
+
+static void under_pmi_the_launcher_says_who_we_are(void **state)
+{
+    struct launcher l = {0};
+    struct wf_boot *b;
+    char err[256];
+    store(&l, "PMI_process_mapping", "(vector,(0,2,2))");
+    store(&l, "weft.hosts", "1");
+    launch(&l, 3, 4);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    assert_string_equal(b->ops->name, "pmi1");
+    assert_int_equal(b->rank, 3);
+    assert_int_equal(b->size, 4);
+    assert_int_equal(b->appnum, 2);
+    assert_int_equal(b->universe_size, 9);
+    assert_int_equal(b->node_of[3], 1);
+    assert_int_equal(b->node_count, 2);
+    assert_true(b->one_host);
+    assert_string_equal(b->job, "kvs_7");
+    assert_int_equal(wf_boot_fence(b), 0);
+    b->ops->abort(b, 7, "test");
+    assert_int_equal(b->ops->finalize(b), 0);
+    finish(&l, b); /* joins the thread that answers */
+    assert_int_equal(l.aborted, 7);
+    assert_true(l.finalized);
+}
+
+static void two_nodes_without_our_key_are_not_one_host(void **state)
+{
+    struct launcher l = {0};
+    struct wf_boot *b;
+    char err[256];
+    store(&l, "PMI_process_mapping", "(vector,(0,2,1))");
+    launch(&l, 0, 2);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    assert_false(b->one_host);
+    finish(&l, b);
+}
+
+static void a_broken_mapping_is_only_a_missing_hint(void **state)
+{
+    struct launcher l = {0};
+    struct wf_boot *b;
+    char err[256];
+    store(&l, "PMI_process_mapping", "(vector,(0,999999999999,1");
+    launch(&l, 0, 2);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    assert_null(b->node_of);
+    finish(&l, b);
+}
+
+static void values_of_any_length_come_back(void **state)
+{
+    struct launcher l = {.value_max = 100};
+    struct wf_boot *b;
+    char err[256];
+    uint8_t in[2000];
+    for (size_t i = 0; i < sizeof(in); i++)
+        in[i] = (uint8_t)(i * 7);
+    launch(&l, 0, 1);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    static const size_t sizes[] = {0, 1, 74, 75, 149, 150, 2000};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        void *out;
+        size_t n;
+        assert_int_equal(b->ops->put(b, "weft.x", in, sizes[i]), 0);
+        assert_int_equal(b->ops->get(b, "weft.x", &out, &n), 0);
+        assert_int_equal(n, sizes[i]);
+        assert_memory_equal(out, in, n);
+        free(out);
+    }
+    finish(&l, b);
+    assert_true(l.longest < 100);
+}
+
+static void a_missing_key_is_unreachable_and_garbage_is_refused(void **state)
+{
+    struct launcher l = {0};
+    struct wf_boot *b;
+    char err[256];
+    void *out;
+    size_t n;
+    store(&l, "bad", "!!!!");
+    store(&l, "cut", "*3");
+    store(&l, "huge", "*99999999999999");
+    launch(&l, 0, 1);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    assert_int_equal(b->ops->get(b, "none", &out, &n), WEFT_EUNREACH);
+    assert_int_equal(b->ops->get(b, "bad", &out, &n), WEFT_EPROTO);
+    assert_int_equal(b->ops->get(b, "cut", &out, &n), WEFT_EUNREACH);
+    assert_int_equal(b->ops->get(b, "huge", &out, &n), WEFT_EPROTO);
+    finish(&l, b);
+}
+
+static void a_launcher_that_speaks_something_else_is_named(void **state)
+{
+    struct launcher l = {.broken = "220 mail.example.org ESMTP\n"};
+    struct wf_boot *b = NULL;
+    char err[256];
+    launch(&l, 0, 2);
+    assert_true(wf_boot_open(NULL, &b, err, sizeof(err)) < 0);
+    assert_non_null(strstr(err, "does not speak PMI-1"));
+    pthread_join(l.thread, NULL);
+    close(l.fd);
+}
+
+static void a_closed_pmi_descriptor_is_an_error_only_among_several(void **state)
+{
+    struct wf_boot *b;
+    char err[256];
+    setenv("PMI_FD", "1023", 1);
+    setenv("PMI_RANK", "0", 1);
+    setenv("PMI_SIZE", "2", 1);
+    assert_true(wf_boot_open(NULL, &b, err, sizeof(err)) < 0);
+    assert_non_null(strstr(err, "PMI_FD=1023"));
+    setenv("PMI_SIZE", "1", 1);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    assert_string_equal(b->ops->name, "singleton");
+    b->ops->close(b);
+}
+
+static void a_process_on_its_own_is_rank_0_of_1(void **state)
+{
+    struct wf_boot *b;
+    char err[256];
+    void *out;
+    size_t n;
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    assert_string_equal(b->ops->name, "singleton");
+    assert_int_equal(b->rank, 0);
+    assert_int_equal(b->size, 1);
+    assert_true(b->one_host);
+    assert_int_equal(b->ops->put(b, "k", "one", 3), 0);
+    assert_int_equal(b->ops->put(b, "k", "three", 5), 0);
+    assert_int_equal(wf_boot_fence(b), 0);
+    assert_int_equal(b->ops->get(b, "k", &out, &n), 0);
+    assert_int_equal(n, 5);
+    free(out);
+    assert_int_equal(b->ops->get(b, "other", &out, &n), WEFT_EUNREACH);
+    assert_int_equal(b->ops->finalize(b), 0);
+    b->ops->close(b);
+}
+
+static void one_of_several_under_a_foreign_launcher_is_refused(void **state)
+{
+    struct wf_boot *b;
+    char err[512];
+    setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+    assert_true(wf_boot_open(NULL, &b, err, sizeof(err)) < 0);
+    assert_non_null(strstr(err, "OMPI_COMM_WORLD_SIZE=4"));
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    setenv("SLURM_NTASKS", "4", 1); /* a batch script alone is no srun */
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    b->ops->close(b);
+    setenv("PMIX_RANK", "1", 1);
+    assert_true(wf_boot_open(NULL, &b, err, sizeof(err)) < 0);
+    assert_non_null(strstr(err, "srun"));
+}
+
+static struct wf_boot *open_static(const char *ini, int ok, char *err)
+{
+    struct wf_config *config;
+    struct wf_boot *b = NULL;
+    assert_int_equal(wf_config_from_text(ini, &config, stderr), 0);
+    int rc = wf_boot_open(config, &b, err, 512);
+    assert_int_equal(rc == 0, ok);
+    wf_config_free(config);
+    return b;
+}
+
+static const char cell[] = "[core]\nbootstrap = static\njob = cell7\n"
+                           "[host ctl]\naddress = 10.0.0.1\n"
+                           "[host dsp]\naddress = 10.0.0.2\n"
+                           "[rank 0]\nhost = ctl\n[rank 1-2]\nhost = dsp\n";
+
+static void static_ranks_come_from_the_file(void **state)
+{
+    char err[512] = "";
+    void *out;
+    size_t n;
+    setenv("WEFT_RANK", "2", 1);
+    struct wf_boot *b = open_static(cell, 1, err);
+    assert_string_equal(b->ops->name, "static");
+    assert_int_equal(b->rank, 2);
+    assert_int_equal(b->size, 3);
+    assert_int_equal(b->node_of[0], 0);
+    assert_int_equal(b->node_of[2], 1);
+    assert_int_equal(b->node_count, 2);
+    assert_false(b->one_host);
+    assert_string_equal(b->job, "cell7");
+    assert_int_equal(b->ops->get(b, "weft.card.0", &out, &n), WEFT_EUNREACH);
+    b->ops->close(b);
+}
+
+static void a_static_rank_out_of_range_or_unknown_is_refused(void **state)
+{
+    char err[512] = "";
+    setenv("WEFT_RANK", "3", 1);
+    open_static(cell, 0, err);
+    assert_non_null(strstr(err, "WEFT_RANK=3"));
+    setenv("WEFT_RANK", "two", 1);
+    open_static(cell, 0, err);
+    assert_non_null(strstr(err, "WEFT_RANK=two"));
+    unsetenv("WEFT_RANK");
+    open_static(cell, 0, err);
+    assert_non_null(strstr(err, "set WEFT_RANK"));
+    setenv("WEFT_RANK", "0", 1);
+    open_static("[core]\nbootstrap = static\n", 0, err);
+    assert_non_null(strstr(err, "WEFT_SIZE"));
+}
+
+static void boots_in_memory_share_what_they_put(void **state)
+{
+    struct wf_boot *b[3];
+    void *out;
+    size_t n;
+    assert_int_equal(wf_boot_memory_create(3, b), 0);
+    assert_string_equal(b[0]->job, b[2]->job);
+    assert_int_equal(b[0]->ops->put(b[0], "weft.card.0", "zero", 4), 0);
+    b[0]->ops->close(b[0]);
+    assert_int_equal(b[2]->ops->get(b[2], "weft.card.0", &out, &n), 0);
+    assert_memory_equal(out, "zero", 4);
+    free(out);
+    assert_int_equal(b[2]->rank, 2);
+    assert_int_equal(b[2]->size, 3);
+    b[1]->ops->close(b[1]);
+    b[2]->ops->close(b[2]);
+}
+
+#define boot_test(f) cmocka_unit_test_setup_teardown(f, clear_environment, clear_environment)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        boot_test(under_pmi_the_launcher_says_who_we_are),
+        boot_test(two_nodes_without_our_key_are_not_one_host),
+        boot_test(a_broken_mapping_is_only_a_missing_hint),
+        boot_test(values_of_any_length_come_back),
+        boot_test(a_missing_key_is_unreachable_and_garbage_is_refused),
+        boot_test(a_launcher_that_speaks_something_else_is_named),
+        boot_test(a_closed_pmi_descriptor_is_an_error_only_among_several),
+        boot_test(a_process_on_its_own_is_rank_0_of_1),
+        boot_test(one_of_several_under_a_foreign_launcher_is_refused),
+        boot_test(static_ranks_come_from_the_file),
+        boot_test(a_static_rank_out_of_range_or_unknown_is_refused),
+        boot_test(boots_in_memory_share_what_they_put),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,513 @@
+/* A world for testing schedules: any number of ranks in one process on a fake
+ * point-to-point layer, stepped in a seeded random order.
+ *
+ * A message is copied out of the sender's memory either when it is sent or
+ * only when it is delivered, as the dice decide: an algorithm that reuses a
+ * buffer too early delivers wrong data for some seed. Messages of one channel
+ * (context, source, destination) keep their order; channels do not.
+ *
+ * Types are lists of 4-byte pieces; operations are a sum and the composition
+ * of affine maps, which is associative and does not commute.
+ *
+ * Included by one test program each; defines the functions it fakes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_TEST_COLL_WORLD_H
+#define WF_TEST_COLL_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "coll/coll.h"
+#include "coll/vertex.h"
+#include "progress/progress.h"
+#include "protocol/queues.h"
+
+enum { MAX_RANKS = 24, CONTEXTS = 4 };
+
+static int world_size, world_left; /* processes; inter: in the left group */
+
+/* ---- randomness ---------------------------------------------------------- */
+
+static uint64_t dice_state = 1;
+
+static uint32_t dice(uint32_t sides)
+{
+    dice_state = dice_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(dice_state >> 33) % sides;
+}
+
+/* ---- types --------------------------------------------------------------- */
+
+struct pieces {
+    int n;
+    int64_t at[4];
+};
+
+static struct pieces two_pieces = {2, {0, 4}};
+static struct pieces gap_pieces = {2, {8, -4}};
+
+static struct wf_type byte_type = {.flags = WF_TYPE_PREDEFINED | WF_TYPE_CONTIG,
+                                   .size = 1, .extent = 1, .true_extent = 1};
+static struct wf_type pair_type = {.flags = WF_TYPE_CONTIG, .size = 8,
+                                   .extent = 8, .true_extent = 8,
+                                   .object = {0, 1},
+                                   .priv = (void *)&two_pieces};
+/* two words out of order, with holes around and between, and lb < 0 */
+static struct wf_type gap_type = {.size = 8, .lb = -8, .extent = 24,
+                                  .true_lb = -4, .true_extent = 16,
+                                  .object = {0, 1},
+                                  .priv = (void *)&gap_pieces};
+
+void wf_type_get(struct wf_type *t)
+{
+    t->object.refs++;
+}
+
+void wf_type_put(struct wf_type *t)
+{
+    assert_true(t->object.refs > 1);
+    t->object.refs--;
+}
+
+struct wf_type *wf_type_of(MPI_Datatype handle)
+{
+    return handle == MPI_BYTE ? &byte_type
+           : handle == MPI_DATATYPE_NULL ? NULL
+                                         : (struct wf_type *)handle;
+}
+
+static char *piece(const struct wf_type *t, const void *buf, uint64_t word)
+{
+    const struct pieces *p = (const struct pieces *)t->priv;
+    char *base = (char *)(uintptr_t)buf;
+
+    return base + (int64_t)(word / (unsigned)p->n) * t->extent +
+           p->at[word % (unsigned)p->n];
+}
+
+static void gather_bytes(const struct wf_type *t, const void *buf,
+                         uint64_t bytes, char *out)
+{
+    if (!t->priv) {
+        if (bytes)
+            memcpy(out, buf, bytes);
+        return;
+    }
+    assert_int_equal(bytes % 4, 0);
+    for (uint64_t i = 0; i < bytes / 4; i++)
+        memcpy(out + 4 * i, piece(t, buf, i), 4);
+}
+
+static void scatter_bytes(const struct wf_type *t, void *buf, uint64_t bytes,
+                          const char *in)
+{
+    if (!t->priv) {
+        if (bytes)
+            memcpy(buf, in, bytes);
+        return;
+    }
+    assert_int_equal(bytes % 4, 0);
+    for (uint64_t i = 0; i < bytes / 4; i++)
+        memcpy(piece(t, buf, i), in + 4 * i, 4);
+}
+
+int wf_type_copy(const struct wf_type *stype, const void *src, uint64_t scount,
+                 const struct wf_type *dtype, void *dst, uint64_t dcount)
+{
+    uint64_t s = scount * (uint64_t)stype->size;
+    uint64_t d = dcount * (uint64_t)dtype->size;
+    uint64_t n = s < d ? s : d;
+    char *packed = malloc(n + 1);
+
+    gather_bytes(stype, src, n, packed);
+    scatter_bytes(dtype, dst, n, packed);
+    free(packed);
+    return s > d ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
+
+/* ---- operations ---------------------------------------------------------- */
+
+static struct wf_op sum_op = {.object = {0, 1}, .predefined = 1,
+                              .commutes = true};
+static struct wf_op compose_op = {.object = {0, 1}};
+static struct wf_op bad_op = {.object = {0, 1}};
+
+void wf_op_get(struct wf_op *op)
+{
+    op->object.refs++;
+}
+
+void wf_op_put(struct wf_op *op)
+{
+    assert_true(op->object.refs > 1);
+    op->object.refs--;
+}
+
+int wf_op_check(const struct wf_op *op, const struct wf_type *t)
+{
+    return op == &bad_op ? wf_error(MPI_ERR_OP, "bad op") : MPI_SUCCESS;
+}
+
+/* hi = lo op hi, on pairs */
+static void combine_pair(const struct wf_op *op, const uint32_t lo[2],
+                         uint32_t hi[2])
+{
+    if (op == &sum_op) {
+        hi[0] += lo[0];
+        hi[1] += lo[1];
+    } else {
+        uint32_t a = lo[0] * hi[0], b = lo[0] * hi[1] + lo[1];
+        hi[0] = a;
+        hi[1] = b;
+    }
+}
+
+int wf_op_apply(struct wf_op *op, const void *in, void *inout, uint64_t count,
+                struct wf_type *t)
+{
+    assert_ptr_not_equal(in, inout);
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t lo[2], hi[2];
+        for (uint64_t k = 0; k < 2; k++) {
+            memcpy(&lo[k], piece(t, in, 2 * i + k), 4);
+            memcpy(&hi[k], piece(t, inout, 2 * i + k), 4);
+        }
+        combine_pair(op, lo, hi);
+        for (uint64_t k = 0; k < 2; k++)
+            memcpy(piece(t, inout, 2 * i + k), &hi[k], 4);
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- errors, communicators ----------------------------------------------- */
+
+static char error_text[512];
+
+int wf_error(int mpi_class, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(error_text, sizeof error_text, fmt, ap);
+    va_end(ap);
+    return mpi_class;
+}
+
+int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
+{
+    return mpi_class;
+}
+
+void wf_comm_get(struct wf_comm *c)
+{
+    c->object.refs++;
+}
+
+void wf_comm_put(struct wf_comm *c)
+{
+    assert_true(c->object.refs > 1);
+    c->object.refs--;
+}
+
+/* ---- requests ------------------------------------------------------------ */
+
+static int requests_alive;
+
+static struct wf_p2p *make_p2p(struct wf_instance *wf, enum wf_req_type type)
+{
+    struct wf_p2p *p = aligned_alloc(64, (sizeof *p + 63) / 64 * 64);
+
+    memset(p, 0, sizeof *p);
+    p->req.object.kind = WF_KIND_REQUEST;
+    p->req.wf = wf;
+    p->req.type = (uint8_t)type;
+    requests_alive++;
+    return p;
+}
+
+struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
+                             struct wf_comm *comm)
+{
+    return &make_p2p(wf, type)->req;
+}
+
+void wf_req_release(struct wf_req *r)
+{
+    if (!wf_req_done(r)) {
+        r->flags |= WF_REQ_DETACHED;
+        return;
+    }
+    if (r->destroy)
+        r->destroy(r);
+    free(wf_p2p_of(r)->packed);
+    free(wf_p2p_of(r));
+    requests_alive--;
+}
+
+void wf_req_complete(struct wf_req *r, int error)
+{
+    assert_false(wf_req_done(r));
+    if (error)
+        r->error = error;
+    wf_store_release(&r->done, 1);
+    if (r->on_complete)
+        r->on_complete(r);
+    else if (r->flags & WF_REQ_DETACHED)
+        wf_req_release(r);
+}
+
+int wf_req_error(struct wf_req *r)
+{
+    return r->error;
+}
+
+struct wf_error_record *wf_error_last(void)
+{
+    static struct wf_error_record record;
+    return &record;
+}
+
+uint32_t wf_req_endpoints(struct wf_req *r)
+{
+    return 1;
+}
+
+/* ---- channels ------------------------------------------------------------ */
+
+struct fifo {
+    struct wf_p2p *head, **tail;
+    int n;
+};
+
+struct channel {
+    struct fifo sends, recvs;
+};
+
+static struct channel channels[CONTEXTS * MAX_RANKS * MAX_RANKS];
+static int fail_after = -1; /* messages until wf_isend fails */
+
+static struct channel *channel(uint32_t context, uint32_t from, uint32_t to)
+{
+    return &channels[(context * MAX_RANKS + from) * MAX_RANKS + to];
+}
+
+static void fifo_put(struct fifo *f, struct wf_p2p *p)
+{
+    if (!f->head)
+        f->tail = &f->head;
+    p->next_free = NULL;
+    *f->tail = p;
+    f->tail = &p->next_free;
+    f->n++;
+}
+
+static struct wf_p2p *fifo_take(struct fifo *f)
+{
+    struct wf_p2p *p = f->head;
+
+    f->head = p->next_free;
+    f->n--;
+    return p;
+}
+
+static void fill(struct wf_p2p *p, struct wf_comm *comm, void *buf,
+                 uint64_t count, struct wf_type *type, int peer)
+{
+    p->req.comm = comm;
+    p->buf = buf;
+    p->count = count;
+    p->type = type;
+    p->bytes = count * (uint64_t)type->size;
+    p->peer = peer;
+}
+
+int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,
+             struct wf_type *type, int dest, int tag, enum wf_space space,
+             enum wf_send_mode mode, struct wf_req **out)
+{
+    struct wf_p2p *p;
+    uint32_t me = wf_group_proc(comm->local, comm->rank);
+
+    assert_in_range(dest, 0, comm->peers->size - 1);
+    assert_int_equal(space, WF_SPACE_COLL);
+    *out = NULL;
+    if (fail_after >= 0 && fail_after-- == 0)
+        return wf_error(MPI_ERR_OTHER, "the link broke");
+    p = make_p2p(comm->wf, WF_REQ_SEND);
+    fill(p, comm, (void *)(uintptr_t)buf, count, type, dest);
+    p->tag = tag;
+    fifo_put(&channel(comm->send_context, me, wf_group_proc(comm->peers, dest))
+                  ->sends, p);
+    *out = &p->req;
+    if (dice(2)) { /* eager: copied and done at once */
+        struct wf_p2p *copy = make_p2p(comm->wf, WF_REQ_SEND);
+        p->packed = malloc(p->bytes + 1);
+        gather_bytes(type, buf, p->bytes, p->packed);
+        wf_store_relaxed(&copy->req.done, 1);
+        p->req.flags |= WF_REQ_DETACHED;
+        *out = &copy->req;
+    }
+    return MPI_SUCCESS;
+}
+
+int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
+             struct wf_type *type, int source, int tag, enum wf_space space,
+             struct wf_req **out)
+{
+    struct wf_p2p *p = make_p2p(comm->wf, WF_REQ_RECV);
+    uint32_t me = wf_group_proc(comm->local, comm->rank);
+
+    assert_in_range(source, 0, comm->peers->size - 1);
+    fill(p, comm, buf, count, type, source);
+    p->tag = tag;
+    fifo_put(&channel(comm->context, wf_group_proc(comm->peers, source), me)
+                  ->recvs, p);
+    *out = &p->req;
+    return MPI_SUCCESS;
+}
+
+bool wf_receive_withdraw(struct wf_p2p *p)
+{
+    uint32_t me = wf_group_proc(p->req.comm->local, p->req.comm->rank);
+    uint32_t from = wf_group_proc(p->req.comm->peers, p->peer);
+    struct fifo *f = &channel(p->req.comm->context, from, me)->recvs;
+    struct fifo rest = {0};
+    bool found = false;
+
+    while (f->head) {
+        struct wf_p2p *q = fifo_take(f);
+        if (q == p)
+            found = true;
+        else
+            fifo_put(&rest, q);
+    }
+    *f = rest;
+    if (rest.head)
+        f->tail = rest.tail;
+    return found;
+}
+
+static void deliver(struct channel *c)
+{
+    struct wf_p2p *from = fifo_take(&c->sends), *to = fifo_take(&c->recvs);
+    uint64_t n = from->bytes < to->bytes ? from->bytes : to->bytes;
+    char *data = malloc(n + 1);
+    int error = from->bytes > to->bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+
+    assert_int_equal(from->tag, to->tag);
+    if (from->packed)
+        memcpy(data, from->packed, n);
+    else
+        gather_bytes(from->type, from->buf, n, data);
+    scatter_bytes(to->type, to->buf, n, data);
+    free(data);
+    if (dice(2)) {
+        wf_req_complete(&from->req, 0);
+        wf_req_complete(&to->req, error);
+    } else {
+        wf_req_complete(&to->req, error);
+        wf_req_complete(&from->req, 0);
+    }
+}
+
+/* Deliver one message of a channel chosen at random; false: nothing to do. */
+static bool world_step(void)
+{
+    struct channel *ready = NULL;
+    uint32_t n = 0, size = (uint32_t)world_size;
+
+    for (uint32_t i = 0; i < CONTEXTS * size * size; i++) {
+        struct channel *c = channel(i / size / size, i / size % size, i % size);
+        if (c->sends.n && c->recvs.n && dice(++n) == 0)
+            ready = c;
+    }
+    if (ready)
+        deliver(ready);
+    return ready != NULL;
+}
+
+void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
+                      bool (*done)(void *), void *arg)
+{
+    while (!done(arg))
+        assert_true(world_step()); /* else: deadlock */
+}
+
+void wf_progress_kick(struct wf_instance *wf)
+{
+}
+
+/* ---- ranks --------------------------------------------------------------- */
+
+/* One communicator over n processes, or an inter one: the first `left` of
+ * them against the rest. */
+static struct wf_instance instances[MAX_RANKS];
+static struct wf_comm comms[MAX_RANKS], locals[MAX_RANKS];
+static struct wf_group groups[2];
+
+static void make_comm(struct wf_comm *c, int process, int side, bool inter)
+{
+    *c = (struct wf_comm){.object = {WF_KIND_COMM, 1},
+                          .wf = &instances[process],
+                          .inter = inter,
+                          .local = &groups[side],
+                          .peers = &groups[inter ? !side : side],
+                          .size = groups[side].size};
+    c->rank = process - (int)groups[side].first;
+    c->context = inter ? 1 : side ? 3 : 2;
+    c->send_context = c->context;
+    c->coll_tag = (uint32_t)(inter ? 7 : 100);
+}
+
+static void world_open(int n, int left, uint64_t seed)
+{
+    bool inter = left > 0;
+
+    memset(instances, 0, sizeof instances);
+    dice_state = seed * 2654435769u + 12345;
+    world_size = n;
+    world_left = left;
+    groups[0] = (struct wf_group){.size = inter ? left : n, .stride = 1};
+    groups[1] = (struct wf_group){.size = n - left, .stride = 1,
+                                  .first = (uint32_t)left};
+    for (int i = 0; i < n; i++) {
+        int side = inter && i >= left;
+        make_comm(&locals[i], i, side, false);
+        make_comm(&comms[i], i, side, inter);
+        if (inter)
+            comms[i].local_comm = &locals[i];
+    }
+}
+
+static void world_drain(void)
+{
+    while (world_step())
+        ;
+}
+
+/* Everything is back where it was. */
+static void world_close(void)
+{
+    assert_int_equal(requests_alive, 0);
+    assert_int_equal(byte_type.object.refs, 0);
+    assert_int_equal(pair_type.object.refs, 1);
+    assert_int_equal(gap_type.object.refs, 1);
+    assert_int_equal(compose_op.object.refs, 1);
+    for (int i = 0; i < world_size; i++) {
+        assert_int_equal(comms[i].object.refs, 1);
+        assert_int_equal(comms[i].coll_tag, comms[0].coll_tag);
+        wf_sched_fini(&instances[i]);
+    }
+    for (int i = 0; i < CONTEXTS * MAX_RANKS * MAX_RANKS; i++) {
+        assert_int_equal(channels[i].sends.n, 0);
+        assert_int_equal(channels[i].recvs.n, 0);
+    }
+}
+
+#endif

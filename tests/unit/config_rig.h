@@ -1,0 +1,55 @@
+/* Loading a text and keeping its problems, for the tests of core/route.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef CONFIG_RIG_H
+#define CONFIG_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "route/config.h"
+
+/* The problems of a text as one string; free() it. *config may be NULL. */
+static inline char *problems_of(const char *ini, struct wf_config **config)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *errors = open_memstream(&text, &n);
+    struct wf_config *c;
+    assert_non_null(errors);
+    wf_config_from_text(ini, &c, errors);
+    fclose(errors);
+    if (config != NULL)
+        *config = c;
+    else
+        wf_config_free(c);
+    return text;
+}
+
+static inline struct wf_config *good(const char *ini)
+{
+    struct wf_config *c;
+    char *problems = problems_of(ini, &c);
+    assert_string_equal(problems, "");
+    free(problems);
+    assert_non_null(c);
+    return c;
+}
+
+/* The text has exactly this problem, or this line among others. */
+static inline void assert_problem(const char *ini, const char *line)
+{
+    char *problems = problems_of(ini, NULL);
+    if (strstr(problems, line) == NULL)
+        print_error("wanted: %s\nfound:  %s\n", line, problems);
+    assert_non_null(strstr(problems, line));
+    free(problems);
+}
+
+#endif

@@ -1,0 +1,315 @@
+/* The rules of coll/schedule.h, each by itself.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <sys/resource.h>
+
+#include "coll_world.h"
+
+static int trace[64], traced;
+
+static int note(void *arg)
+{
+    trace[traced++] = (int)(intptr_t)arg;
+    return MPI_SUCCESS;
+}
+
+static int fails(void *arg)
+{
+    return (int)(intptr_t)arg;
+}
+
+static int counting(void *arg)
+{
+    ++*(int *)arg;
+    return MPI_SUCCESS;
+}
+
+static int setup(void **state)
+{
+    traced = 0;
+    fail_after = -1;
+    world_open(4, 0, 1);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    for (int i = 1; i < world_size; i++)
+        comms[i].coll_tag = comms[0].coll_tag; /* not every rank took part */
+    world_close();
+    return 0;
+}
+
+static int call(struct wf_sched *s, int number)
+{
+    return wf_sched_call(s, note, (void *)(intptr_t)number);
+}
+
+static void independent_vertices_start_in_order_of_creation(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(call(s, i), i);
+    assert_int_equal(wf_sched_run(s), MPI_SUCCESS);
+    assert_int_equal(traced, 40);
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(trace[i], i);
+}
+
+static void a_vertex_starts_after_all_its_dependencies(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    uint32_t word[2] = {0, 0}, got[2] = {0, 0};
+    int recv = wf_sched_recv(s, got, 1, &pair_type, 0);
+    int first = call(s, 1), second = call(s, 2);
+    int send = wf_sched_send(s, word, 1, &pair_type, 0);
+
+    wf_sched_after(s, first, recv);
+    wf_sched_after(s, second, recv);
+    wf_sched_after_all(s, call(s, 3));
+    assert_true(send > second);
+    assert_int_equal(wf_sched_run(s), MPI_SUCCESS);
+    assert_int_equal(traced, 3);
+    assert_int_equal(trace[0], 1);
+    assert_int_equal(trace[1], 2);
+    assert_int_equal(trace[2], 3);
+}
+
+static void a_fence_holds_back_everything_after_it(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    uint32_t a[2] = {1, 2}, b[2] = {0, 0}, c[2] = {0, 0};
+
+    wf_sched_fence(s); /* of nothing */
+    wf_sched_send(s, a, 1, &pair_type, 0);
+    wf_sched_recv(s, b, 1, &pair_type, 0);
+    wf_sched_fence(s);
+    wf_sched_fence(s); /* twice is once */
+    wf_sched_copy(s, b, 1, &pair_type, c, 1, &pair_type);
+    assert_int_equal(wf_sched_run(s), MPI_SUCCESS);
+    assert_int_equal(c[0], 1);
+    assert_int_equal(c[1], 2);
+}
+
+/* Sends become ready in the order 1, 0; they must leave as 0, 1. */
+static void messages_of_a_pair_match_in_order_of_creation(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    uint32_t out[2][2] = {{10, 11}, {20, 21}}, in[2][2] = {{0}};
+    int gate = wf_sched_recv(s, NULL, 0, &byte_type, 1);
+    int send = wf_sched_send(s, out[0], 1, &pair_type, 0);
+    struct wf_sched *other = wf_sched_create(&comms[1]);
+    struct wf_req *r;
+
+    wf_sched_after(s, send, gate);
+    wf_sched_send(s, out[1], 1, &pair_type, 0);
+    wf_sched_recv(s, in[0], 1, &pair_type, 0);
+    wf_sched_recv(s, in[1], 1, &pair_type, 0);
+    wf_sched_send(other, NULL, 0, &byte_type, 0);
+    assert_int_equal(wf_sched_start(s, &r), MPI_SUCCESS);
+    world_drain();
+    assert_false(wf_req_done(r));
+    assert_int_equal(wf_sched_run(other), MPI_SUCCESS);
+    world_drain();
+    assert_true(wf_req_done(r));
+    wf_req_release(r);
+    assert_int_equal(in[0][0], 10);
+    assert_int_equal(in[1][0], 20);
+}
+
+static void a_long_chain_needs_no_deep_stack(void **state)
+{
+    struct rlimit before, small = {256 * 1024, 256 * 1024};
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    int n = 0, links = 200000, v, last = -1;
+
+    getrlimit(RLIMIT_STACK, &before);
+    small.rlim_max = before.rlim_max;
+    for (int i = 0; i < links; i++, last = v) {
+        v = wf_sched_call(s, counting, &n);
+        if (last >= 0)
+            wf_sched_after(s, v, last);
+    }
+    setrlimit(RLIMIT_STACK, &small);
+    assert_int_equal(wf_sched_run(s), MPI_SUCCESS);
+    setrlimit(RLIMIT_STACK, &before);
+    assert_int_equal(n, links);
+}
+
+static void the_first_error_stops_the_schedule(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    int v;
+
+    call(s, 1);
+    v = wf_sched_call(s, fails, (void *)(intptr_t)MPI_ERR_OTHER);
+    wf_sched_after(s, call(s, 2), v);
+    assert_int_equal(wf_sched_run(s), MPI_ERR_OTHER);
+    assert_int_equal(traced, 1);
+}
+
+static void a_failed_schedule_withdraws_its_receives(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    uint32_t in[2];
+
+    wf_sched_recv(s, in, 1, &pair_type, 1); /* nobody will send */
+    wf_sched_recv(s, in, 1, &pair_type, 2);
+    wf_sched_call(s, fails, (void *)(intptr_t)MPI_ERR_OTHER);
+    assert_int_equal(wf_sched_run(s), MPI_ERR_OTHER);
+}
+
+static void a_send_that_fails_at_once_ends_the_run(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    struct wf_req *r;
+
+    fail_after = 0;
+    wf_sched_recv(s, NULL, 0, &byte_type, 1);
+    wf_sched_send(s, NULL, 0, &byte_type, 1);
+    assert_int_equal(wf_sched_start(s, &r), MPI_SUCCESS);
+    assert_true(wf_req_done(r));
+    assert_int_equal(r->error, MPI_ERR_OTHER);
+    wf_req_release(r);
+}
+
+static void truncation_is_the_error_of_the_receiver(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    struct wf_sched *t = wf_sched_create(&comms[1]);
+    struct wf_req *rs, *rt;
+    uint32_t out[4] = {0}, in[2];
+
+    wf_sched_send(s, out, 2, &pair_type, 1);
+    wf_sched_recv(t, in, 1, &pair_type, 0);
+    wf_sched_start(s, &rs);
+    wf_sched_start(t, &rt);
+    world_drain();
+    assert_int_equal(rs->error, MPI_SUCCESS);
+    assert_int_equal(rt->error, MPI_ERR_TRUNCATE);
+    wf_req_release(rs);
+    wf_req_release(rt);
+}
+
+/* The send below is in flight when the schedule fails and its request goes. */
+static void memory_outlives_operations_in_flight(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    struct wf_sched *t = wf_sched_create(&comms[1]);
+    uint32_t in[2] = {0}, *out = wf_sched_temp(s, 100000);
+    struct wf_req *rs, *rt;
+
+    out[0] = 77;
+    wf_sched_send(s, out, 1, &pair_type, 1);
+    wf_sched_call(s, fails, (void *)(intptr_t)MPI_ERR_OTHER);
+    wf_sched_start(s, &rs);
+    assert_true(wf_req_done(rs));
+    wf_req_release(rs);
+    wf_sched_recv(t, in, 1, &pair_type, 0);
+    wf_sched_start(t, &rt);
+    world_drain();
+    assert_int_equal(in[0], 77);
+    wf_req_release(rt);
+}
+
+static void a_request_may_be_released_before_it_completes(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    struct wf_req *r;
+    uint32_t out[2] = {5, 6}, in[2] = {0};
+
+    wf_sched_recv(s, in, 1, &pair_type, 0);
+    wf_sched_send(s, out, 1, &pair_type, 0);
+    wf_sched_start(s, &r);
+    wf_req_release(r);
+    world_drain();
+    assert_int_equal(in[1], 6);
+}
+
+static void a_persistent_schedule_runs_again(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    uint32_t out[2] = {0, 0}, in[2] = {0, 0};
+    struct wf_req *r;
+    int recv = wf_sched_recv(s, in, 1, &pair_type, 0);
+
+    wf_sched_after(s, call(s, 1), recv);
+    wf_sched_send(s, out, 1, &pair_type, 0);
+    assert_int_equal(wf_sched_persistent(s, &r), MPI_SUCCESS);
+    for (uint32_t i = 1; i <= 3; i++) {
+        out[0] = i;
+        assert_int_equal(r->start(r), MPI_SUCCESS);
+        world_drain();
+        assert_true(wf_req_done(r));
+        assert_int_equal(in[0], i);
+        assert_int_equal(traced, (int)i);
+    }
+    wf_req_release(r);
+}
+
+static void builders_remember_that_memory_ran_out(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    struct wf_req *r;
+
+    assert_null(wf_sched_temp(s, SIZE_MAX - 7));
+    call(s, 1);
+    wf_sched_after_all(s, call(s, 2));
+    assert_int_equal(wf_sched_run(s), MPI_ERR_NO_MEM);
+    assert_int_equal(wf_sched_run(NULL), MPI_ERR_NO_MEM);
+    s = wf_sched_create(&comms[0]);
+    assert_null(wf_sched_temp(s, SIZE_MAX - 20));
+    assert_int_equal(wf_sched_start(s, &r), MPI_ERR_NO_MEM);
+    assert_int_equal(traced, 0);
+}
+
+static void finished_schedules_are_used_again(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]), *first = s;
+
+    for (int i = 0; i < 5; i++) {
+        call(s, i);
+        wf_sched_run(s);
+        s = wf_sched_create(&comms[0]);
+        assert_ptr_equal(s, first);
+    }
+    wf_sched_destroy(s);
+}
+
+static void derived_types_live_as_long_as_the_schedule(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    char buf[96] = {0};
+
+    wf_sched_copy(s, buf + 8, 1, &gap_type, buf + 48, 1, &gap_type);
+    assert_int_equal(gap_type.object.refs, 3);
+    wf_sched_reduce(s, &compose_op, buf + 8, buf + 48, 1, &gap_type);
+    assert_int_equal(compose_op.object.refs, 2);
+    wf_sched_destroy(s);
+    assert_int_equal(gap_type.object.refs, 1);
+}
+
+#define RULE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE(independent_vertices_start_in_order_of_creation),
+        RULE(a_vertex_starts_after_all_its_dependencies),
+        RULE(a_fence_holds_back_everything_after_it),
+        RULE(messages_of_a_pair_match_in_order_of_creation),
+        RULE(a_long_chain_needs_no_deep_stack),
+        RULE(the_first_error_stops_the_schedule),
+        RULE(a_failed_schedule_withdraws_its_receives),
+        RULE(a_send_that_fails_at_once_ends_the_run),
+        RULE(truncation_is_the_error_of_the_receiver),
+        RULE(memory_outlives_operations_in_flight),
+        RULE(a_request_may_be_released_before_it_completes),
+        RULE(a_persistent_schedule_runs_again),
+        RULE(builders_remember_that_memory_ran_out),
+        RULE(finished_schedules_are_used_again),
+        RULE(derived_types_live_as_long_as_the_schedule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

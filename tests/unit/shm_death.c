@@ -1,0 +1,178 @@
+/* plugins/shm: a process that dies, or writes nonsense, harms only its link.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "shm_fake.h"
+
+#include "../../plugins/shm/shm.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OPS (weft_plugin_1_shm.ops)
+
+static struct fake_node a, b;
+
+/* Exchange addresses over a socket pair; no peer knows the other before. */
+static void meet(struct fake_node *n, uint32_t id, int fd)
+{
+    memset(n, 0, sizeof *n);
+    if (fake_open(n, id, 2, 7, NULL) != WEFT_OK)
+        _exit(3);
+    if (write(fd, n->address[id], n->address_len) < 0 ||
+        read(fd, n->address[1 - id], n->address_len) < 0)
+        _exit(4);
+    fake_add(n, 1 - id);
+}
+
+/* The child: talks at random until it is killed. */
+static void chatter(int fd, unsigned seed)
+{
+    meet(&b, 1, fd);
+    b.answer_random = true;
+    b.seed = seed;
+    for (;;) {
+        unsigned r = (unsigned)rand_r(&seed);
+        uint32_t len = r % 5 == 0 ? r % 400000 : r % 5000;
+        fake_send(&b, 0, len, r >> 16);
+        fake_progress(&b);
+    }
+}
+
+static void kill_one(unsigned seed)
+{
+    int pair[2], status;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pair[0]);
+        chatter(pair[1], seed);
+    }
+    close(pair[1]);
+    meet(&a, 0, pair[0]);
+    a.answer_random = true;
+    long when = rand_r(&seed) % 3 ? rand_r(&seed) % 300 : rand_r(&seed) % 8000;
+    fake_send(&a, 1, 8, 6);
+    for (long i = 0; !a.loc[1].down; i++) {
+        if (i == when)
+            kill(pid, SIGKILL);
+        unsigned r = (unsigned)rand_r(&seed);
+        if (!a.loc[1].down)
+            fake_send(&a, 1, r % 4 == 0 ? r % 300000 : r % 3000, r >> 16);
+        fake_progress(&a);
+    }
+    if (a.loc[1].up) {
+        assert_int_equal(a.loc[1].status, WEFT_EPEER);
+        assert_non_null(strstr(a.loc[1].why, "without a goodbye"));
+    }
+    assert_false(a.loc[1].sinking); /* everything lent came back */
+    assert_int_equal(fake_send(&a, 1, 8, 6), WEFT_ELINK);
+    int back = a.loc[1].tx_back;
+    OPS->close(a.ep);
+    assert_int_equal(a.loc[1].tx_back, back);
+    close(pair[0]);
+    waitpid(pid, &status, 0);
+}
+
+static void death_at_any_point_is_noticed(void **state)
+{
+    (void)state;
+    int before = fake_open_fds();
+    for (unsigned seed = 1; seed <= 40; seed++)
+        kill_one(seed * 7919);
+    assert_int_equal(fake_open_fds(), before);
+}
+
+/* Scribble over everything that two processes share. */
+static void scribble(weft_peer *p, unsigned *seed)
+{
+    uint32_t bytes = shm_bulk_at(&p->geometry, 0);
+    for (int k = rand_r(seed) % 20; k >= 0; k--) {
+        uint64_t value = (uint64_t)rand_r(seed) << 33 ^ (uint64_t)rand_r(seed);
+        if (rand_r(seed) % 2) { /* a slot of the right lap */
+            struct shm_in *in = &p->in;
+            uint32_t at = in->head + (uint32_t)(rand_r(seed) % 3);
+            value = (value & ~(7ull << 61)) |
+                    (uint64_t)shm_lap(at, in->shift) << 61;
+            if (rand_r(seed) % 2)
+                value = (value & ~(7ull << 58)) |
+                        (uint64_t)(1 + rand_r(seed) % 3) << 58;
+            if (rand_r(seed) % 2)
+                value &= ~(((uint64_t)SHM_LEN_MAX << 32) & ~(0xffffull << 32));
+            atomic_store(&in->slots[at & in->mask].word, value);
+        } else {
+            uint32_t off = rand_r(seed) % 3 ? (uint32_t)rand_r(seed) % 1024
+                                            : (uint32_t)rand_r(seed) % bytes;
+            memcpy(p->base + (off & ~7u), &value, 8);
+        }
+    }
+}
+
+static int loose_rx(weft_core *core, weft_loc *l, const weft_hdr *h,
+                    const void *data, size_t have, weft_sink **sink)
+{
+    static volatile unsigned sum;
+    struct fake_node *n = core->node;
+    uint32_t plen = weft_hdr_plen(h);
+    for (size_t i = 0; i < have; i++) /* every byte offered can be read */
+        sum += ((const unsigned char *)data)[i];
+    if (have == plen)
+        return WEFT_DONE;
+    if (l->sinking || plen > 1u << 22 || rand_r(&n->seed) % 2)
+        return WEFT_SKIP;
+    return fake_begin_sink(l, SINK_ONE, 0, data, have, plen, sink);
+}
+
+static void loose_rx_done(weft_core *core, weft_sink *s, int status)
+{
+    struct weft_loc *l = fake_sink_loc(s);
+    (void)core, (void)status;
+    l->sinking = false;
+    free(l->into);
+}
+
+static void nonsense_takes_down_only_the_link(void **state)
+{
+    (void)state;
+    unsigned seed = 99;
+    int downs = 0;
+    weft_host loose = *fake_host();
+    loose.rx = loose_rx;
+    loose.rx_done = loose_rx_done;
+    for (int round = 0; round < 300; round++) {
+        fake_pair(&a, &b, NULL);
+        a.ep->host = b.ep->host = &loose;
+        fake_send(&a, 1, 8, 6);
+        for (int i = 0; i < 40 && !(a.loc[1].up && b.loc[0].up); i++) {
+            fake_progress(&a);
+            fake_progress(&b);
+            a.ep->attend = b.ep->attend = true;
+        }
+        fake_send(&a, 1, 200000, 2);
+        fake_send(&b, 0, 100, 2);
+        for (int i = 0; i < 30; i++) {
+            if (a.loc[1].peer->base)
+                scribble(a.loc[1].peer, &seed);
+            fake_send(&a, 1, (uint32_t)rand_r(&seed) % 100000, 2);
+            fake_progress(&b);
+            fake_progress(&a);
+        }
+        downs += a.loc[1].down;
+        OPS->close(a.ep);
+        for (int i = 0; i < 3; i++)
+            fake_progress(&b);
+        OPS->close(b.ep);
+    }
+    assert_true(downs > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(death_at_any_point_is_noticed),
+        cmocka_unit_test(nonsense_takes_down_only_the_link)};
+    return cmocka_run_group_tests_name("shm death", tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* plugins/shm: an endpoint that sleeps misses nothing, one that does not sleep
+ * costs its peers no bell.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "shm_fake.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define OPS (weft_plugin_1_shm.ops)
+
+static struct fake_node a, b;
+
+/* Sleep until the endpoint has something to do, or 20 s (a lost wake-up). */
+static bool doze(struct fake_node *n)
+{
+    weft_event e = {.size = sizeof e};
+    uint64_t deadline = UINT64_MAX;
+    int rc = OPS->arm(n->ep, &e, &deadline);
+    if (rc == WEFT_EAGAIN)
+        return true;
+    struct pollfd p = {.fd = e.fd, .events = POLLIN};
+    return poll(&p, 1, deadline == UINT64_MAX ? 20000 : 2) > 0 ||
+           deadline != UINT64_MAX;
+}
+
+/* Send; when refused, sleep until tx_ready. false: a lost wake-up. */
+static bool send_dozing(struct fake_node *n, uint32_t to, uint32_t len)
+{
+    struct weft_loc *l = &n->loc[to];
+    for (;;) {
+        int ready = l->ready;
+        if (fake_send(n, to, len, 6) >= 0)
+            return true;
+        for (;;) {
+            fake_progress(n);
+            if (l->ready != ready)
+                break;
+            if (!doze(n))
+                return false;
+        }
+    }
+}
+
+/* Sleep until everything lent has come back. */
+static bool flush_dozing(struct fake_node *n, uint32_t to)
+{
+    struct weft_loc *l = &n->loc[to];
+    while (l->tx_back < l->lent) {
+        fake_progress(n);
+        if (l->tx_back < l->lent && !doze(n))
+            return false;
+    }
+    return true;
+}
+
+struct talk {
+    struct fake_node *me;
+    uint32_t other;
+    int rounds;
+    bool first;
+    uint32_t most;
+    unsigned seed;
+    bool lost;
+};
+
+static void wait_for(struct talk *t, uint64_t got)
+{
+    struct weft_loc *l = &t->me->loc[t->other];
+    while (!t->lost && (l->got < got || l->sinking)) {
+        fake_progress(t->me);
+        if ((l->got < got || l->sinking) && rand_r(&t->seed) % 4 != 0 &&
+            !doze(t->me))
+            t->lost = true;
+    }
+}
+
+static void *talk(void *arg)
+{
+    struct talk *t = arg;
+    for (int i = 1; i <= t->rounds && !t->lost; i++) {
+        if (!t->first)
+            wait_for(t, (uint64_t)i);
+        uint32_t len = (uint32_t)rand_r(&t->seed) % t->most;
+        if (!send_dozing(t->me, t->other, len) ||
+            !flush_dozing(t->me, t->other))
+            t->lost = true;
+        if (t->first)
+            wait_for(t, (uint64_t)i);
+    }
+    return NULL;
+}
+
+static void converse(int rounds, uint32_t most)
+{
+    pthread_t other;
+    fake_pair(&a, &b, NULL);
+    struct talk ta = {&a, 1, rounds, true, most, 5, false};
+    struct talk tb = {&b, 0, rounds, false, most, 6, false};
+    pthread_create(&other, NULL, talk, &tb);
+    talk(&ta);
+    pthread_join(other, NULL);
+    assert_false(ta.lost);
+    assert_false(tb.lost);
+    fake_close(&a, &b);
+    fake_close(&b, NULL);
+}
+
+static void no_wake_up_is_lost_in_ping_pong(void **state)
+{
+    (void)state;
+    converse(5000, 64);
+}
+
+static void no_wake_up_is_lost_with_large_messages(void **state)
+{
+    (void)state;
+    converse(150, 500000);
+}
+
+struct flood {
+    int messages;
+    uint32_t len;
+    bool lost;
+};
+
+static void *flood(void *arg)
+{
+    struct flood *f = arg;
+    for (int i = 0; i < f->messages && !f->lost; i++)
+        f->lost = !send_dozing(&a, 1, f->len);
+    f->lost = f->lost || !flush_dozing(&a, 1);
+    return NULL;
+}
+
+/* The sender sleeps for room, the receiver for messages. */
+static void run_flood(int messages, uint32_t len)
+{
+    pthread_t thread;
+    struct flood f = {messages, len, false};
+    bool lost = false;
+    fake_pair(&a, &b, NULL);
+    pthread_create(&thread, NULL, flood, &f);
+    while (!lost && b.loc[0].got < (uint64_t)f.messages) {
+        fake_progress(&b);
+        if (b.loc[0].got < (uint64_t)f.messages && !doze(&b))
+            lost = true;
+    }
+    pthread_join(thread, NULL);
+    assert_false(lost || f.lost);
+    fake_close(&a, &b);
+    fake_close(&b, NULL);
+}
+
+static void a_blocked_sender_is_woken_by_room(void **state)
+{
+    (void)state;
+    run_flood(5000, 8);
+    run_flood(1000, 3000);
+    run_flood(200, 20000);
+}
+
+static uint64_t counter(struct fake_node *n, const char *wanted)
+{
+    const char *name;
+    uint64_t value;
+    for (int i = 0; OPS->stat(n->ep, i, &name, &value) == WEFT_OK; i++)
+        if (strcmp(name, wanted) == 0)
+            return value;
+    fail_msg("no counter %s", wanted);
+    return 0;
+}
+
+static void connect_both(void)
+{
+    fake_send(&a, 1, 8, 6);
+    for (int i = 0; i < 600; i++) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+    while (fake_send(&a, 1, 8, 6) < 0)
+        fake_progress(&a);
+    fake_progress(&b);
+}
+
+static void a_bell_is_rung_once_per_sleep(void **state)
+{
+    (void)state;
+    fake_pair(&a, &b, NULL);
+    connect_both();
+    uint64_t before = counter(&a, "bells_rung");
+    for (int i = 0; i < 10; i++)
+        fake_send(&a, 1, 8, 6);
+    assert_true(counter(&a, "bells_rung") == before); /* nobody sleeps */
+    fake_progress(&b);
+    weft_event e = {.size = sizeof e};
+    uint64_t deadline = UINT64_MAX;
+    assert_int_equal(OPS->arm(b.ep, &e, &deadline), WEFT_OK);
+    assert_true(deadline == UINT64_MAX);
+    struct pollfd p = {.fd = e.fd, .events = POLLIN};
+    assert_int_equal(poll(&p, 1, 0), 0);
+    for (int i = 0; i < 10; i++)
+        fake_send(&a, 1, 8, 6);
+    assert_true(counter(&a, "bells_rung") == before + 1);
+    assert_int_equal(poll(&p, 1, 0), 1);
+    assert_int_equal(OPS->arm(b.ep, &e, &deadline), WEFT_EAGAIN);
+    fake_progress(&b);
+    assert_int_equal(OPS->arm(b.ep, &e, &deadline), WEFT_OK);
+    assert_int_equal(OPS->arm(b.ep, &e, &deadline), WEFT_OK);
+    fake_close(&a, &b);
+    assert_int_equal(poll(&p, 1, 0), 1); /* the goodbye */
+    fake_progress(&b);
+    fake_close(&b, NULL);
+}
+
+static void arm_refuses_while_something_waits(void **state)
+{
+    (void)state;
+    fake_pair(&a, &b, NULL);
+    connect_both();
+    fake_send(&a, 1, 8, 6);
+    weft_event e = {.size = sizeof e};
+    uint64_t deadline = UINT64_MAX;
+    assert_int_equal(OPS->arm(b.ep, &e, &deadline), WEFT_EAGAIN);
+    fake_progress(&b);
+    assert_int_equal(OPS->arm(b.ep, &e, &deadline), WEFT_OK);
+    fake_progress(&b);
+    fake_close(&a, &b);
+    fake_close(&b, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_wake_up_is_lost_in_ping_pong),
+        cmocka_unit_test(no_wake_up_is_lost_with_large_messages),
+        cmocka_unit_test(a_blocked_sender_is_woken_by_room),
+        cmocka_unit_test(a_bell_is_rung_once_per_sleep),
+        cmocka_unit_test(arm_refuses_while_something_waits)};
+    return cmocka_run_group_tests_name("shm sleep", tests, NULL, NULL);
+}

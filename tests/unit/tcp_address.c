@@ -1,0 +1,183 @@
+/* Addresses of the tcp transport: text, blobs, the choice of interfaces.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "tcp_rig.h"
+
+static const weft_ops *ops;
+static struct rig_side all[RIG_SIDES];
+
+static int one(void **state)
+{
+    ops = weft_plugin_1_tcp.ops;
+    memset(all, 0, sizeof all);
+    rig_open(all, 0, "key");
+    return 0;
+}
+
+static int none(void **state)
+{
+    rig_close(&all[0]);
+    return 0;
+}
+
+static void text_becomes_an_address_and_text_again(void **state)
+{
+    static const char *const good[] = {"10.0.0.2:7000", "[::1]:7000",
+                                       "[fd00::2]:65535", "127.0.0.1:1"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        uint8_t blob[TCP_BLOB_MAX];
+        size_t n = sizeof blob;
+        char text[100];
+        assert_int_equal(ops->addr_parse(all[0].ep, good[i], blob, &n),
+                         WEFT_OK);
+        assert_int_equal(ops->addr_print(blob, n, text, sizeof text), WEFT_OK);
+        assert_string_equal(text, good[i]);
+    }
+}
+
+static void text_that_is_no_address_is_refused(void **state)
+{
+    static const char *const bad[] = {
+        "",           ":",         "10.0.0.2", "10.0.0.2:", ":7000",
+        "10.0.0.2:0", "::1:7000",  "[::1]",    "[::1]:x",   "[]:1",
+        "a:65536",    "[::1:7000", "a:-1",     "a:70 00"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        uint8_t blob[TCP_BLOB_MAX];
+        size_t n = sizeof blob;
+        assert_int_equal(ops->addr_parse(all[0].ep, bad[i], blob, &n),
+                         WEFT_EINVAL);
+    }
+}
+
+static void a_damaged_blob_is_refused_not_believed(void **state)
+{
+    uint8_t good[TCP_BLOB_MAX], blob[TCP_BLOB_MAX + 1] = {0};
+    size_t n = sizeof good;
+    struct wf_tcp_book book;
+    unsigned seed = 3;
+    assert_int_equal(ops->address(all[0].ep, good, &n), WEFT_OK);
+    assert_int_equal(wf_tcp_unpack(good, n, &book), WEFT_OK);
+    for (size_t cut = 0; cut < n; cut++)
+        assert_int_equal(wf_tcp_unpack(good, cut, &book), WEFT_EPROTO);
+    for (int i = 0; i < 20000; i++) {
+        weft_cost cost;
+        memcpy(blob, good, n);
+        blob[rand_r(&seed) % n] = (uint8_t)rand_r(&seed);
+        if (wf_tcp_unpack(blob, n, &book) == WEFT_OK && i % 100 == 0)
+            ops->reach(all[0].ep, blob, n, &cost);
+    }
+}
+
+static void a_short_buffer_learns_the_length_it_needs(void **state)
+{
+    uint8_t blob[4];
+    size_t n = sizeof blob;
+    weft_attr a = {.size = sizeof a};
+    assert_int_equal(ops->address(all[0].ep, blob, &n), WEFT_ENOMEM);
+    assert_true(n > sizeof blob);
+    assert_int_equal(ops->attr(all[0].ep, &a), WEFT_OK);
+    assert_true(n <= a.addr_len);
+}
+
+static void a_job_on_one_host_listens_on_loopback_only(void **state)
+{
+    weft_attr a = {.size = sizeof a};
+    assert_true(all[0].ep->listeners > 0);
+    for (int i = 0; i < all[0].ep->listeners; i++)
+        assert_true(wf_tcp_loopback(&all[0].ep->listener[i].addr));
+    ops->attr(all[0].ep, &a);
+    assert_int_equal(a.caps & WEFT_CAP_REMOTE, 0);
+}
+
+static int reopen(const char *interface, int64_t port)
+{
+    ops->close(all[0].ep);
+    all[0].ep = NULL;
+    all[0].cfg.interface = interface;
+    all[0].cfg.port = port;
+    all[0].open.flags = 0;
+    return ops->open(&all[0].open, &all[0].ep);
+}
+
+static void interfaces_are_chosen_by_name_address_or_subnet(void **state)
+{
+    static const char *const lists[] = {"lo", "127.0.0.1", "127.0.0.0/8",
+                                        "nosuch, 127.0.0.0/8"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        assert_int_equal(reopen(lists[i], 0), WEFT_OK);
+        assert_string_equal(all[0].ep->listener[0].ifname, "lo");
+    }
+}
+
+static void a_missing_interface_is_named_with_what_there_is(void **state)
+{
+    assert_int_equal(reopen("nosuch0", 0), WEFT_EUNREACH);
+    assert_non_null(strstr(all[0].warning, "interface = nosuch0"));
+    assert_non_null(strstr(all[0].warning, "lo 127.0.0.1: not in option"));
+}
+
+static void a_port_that_is_taken_is_said_so(void **state)
+{
+    struct wf_tcp_listener *l;
+    all[1] = all[0];
+    all[0].ep = NULL;
+    all[1].open.host = &all[1].host;
+    l = &all[1].ep->listener[0];
+    all[0].cfg.interface = "127.0.0.1";
+    all[0].cfg.port = l->addr.port;
+    assert_int_equal(ops->open(&all[0].open, &all[0].ep), WEFT_ESYS);
+    assert_non_null(strstr(all[0].warning, "Address already in use"));
+    ops->close(all[1].ep);
+}
+
+static void subnets_compare_by_their_prefix(void **state)
+{
+    struct wf_tcp_addr net = {.family = 4, .prefix = 20, .ip = {10, 1, 16, 1}};
+    struct wf_tcp_addr in = {.family = 4, .ip = {10, 1, 31, 255}};
+    struct wf_tcp_addr out = {.family = 4, .ip = {10, 1, 32, 0}};
+    assert_true(wf_tcp_same_subnet(&net, &in));
+    assert_false(wf_tcp_same_subnet(&net, &out));
+    net.prefix = 0;
+    assert_true(wf_tcp_same_subnet(&net, &out));
+    out.family = 6;
+    assert_false(wf_tcp_same_subnet(&net, &out));
+}
+
+/* 172.17.0.1 of another machine, when we have that address too. */
+static void an_address_that_both_hosts_have_is_useless(void **state)
+{
+    struct wf_tcp_book book = {.machine = all[0].ep->machine + 1, .n = 2};
+    struct wf_tcp_candidate c[TCP_ADDRS_MAX];
+    all[0].ep->listener[0].addr =
+        (struct wf_tcp_addr){.family = 4, .prefix = 16, .ip = {172, 17, 0, 1}};
+    all[0].ep->own[0] = all[0].ep->listener[0].addr;
+    book.addr[0] = all[0].ep->listener[0].addr;
+    book.addr[0].port = 7000;
+    book.addr[1] = (struct wf_tcp_addr){
+        .family = 4, .prefix = 8, .port = 7, .ip = {127, 0, 0, 1}};
+    assert_int_equal(wf_tcp_candidates(all[0].ep, &book, c, NULL), 0);
+    book.addr[1].ip[0] = 172;
+    book.addr[1].ip[1] = 17;
+    assert_int_equal(wf_tcp_candidates(all[0].ep, &book, c, NULL), 0);
+    book.addr[1].ip[3] = 2;
+    assert_int_equal(wf_tcp_candidates(all[0].ep, &book, c, NULL), 1);
+    assert_int_equal(c[0].local, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, one, none)
+        T(text_becomes_an_address_and_text_again),
+        T(text_that_is_no_address_is_refused),
+        T(a_damaged_blob_is_refused_not_believed),
+        T(a_short_buffer_learns_the_length_it_needs),
+        T(a_job_on_one_host_listens_on_loopback_only),
+        T(interfaces_are_chosen_by_name_address_or_subnet),
+        T(a_missing_interface_is_named_with_what_there_is),
+        T(a_port_that_is_taken_is_said_so),
+        T(subnets_compare_by_their_prefix),
+        T(an_address_that_both_hosts_have_is_useless),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

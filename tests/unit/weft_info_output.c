@@ -1,0 +1,227 @@
+/* weft-info without its main: explanations, checks, and generated C.
+ *
+ * The tool's files are compiled into this test so that a transport can be put
+ * into any state, on any host, without a machine that has it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "config_rig.h"
+
+#include <unistd.h>
+
+#include "tools/weft-info/check.c"
+#include "tools/weft-info/explain.c"
+#include "tools/weft-info/generate.c"
+#include "tools/weft-info/json.c"
+
+/* Stand-ins for probe.c: only what the configuration says is checked. */
+void info_collect(struct info *info, struct wf_config *config, FILE *errors)
+{
+    memset(info, 0, sizeof *info);
+    info->config = config;
+}
+
+/* A world in which each transport of the configuration can do what its name
+ * says, except `dead`. */
+static void invent(struct info *info, struct wf_config *config)
+{
+    const struct wf_transport_config *t;
+    int n = wf_config_transports(config, &t);
+    info_collect(info, config, NULL);
+    for (int i = 0; i < n; i++) {
+        struct info_transport *x = &info->transport[info->count++];
+        bool self = strcmp(t[i].name, "self") == 0;
+        bool shm = strcmp(t[i].name, "shm") == 0;
+        x->config = &t[i];
+        x->usable = strcmp(t[i].name, "dead") != 0;
+        snprintf(x->why, sizeof x->why, "no such device");
+        x->attr.caps = self  ? WEFT_CAP_SELF
+                       : shm ? WEFT_CAP_LOCAL
+                             : WEFT_CAP_LOCAL | WEFT_CAP_REMOTE;
+        x->attr.cost.latency_ns = self ? 60 : shm ? 150 : 15000;
+    }
+}
+
+static int saved;
+
+static void capture_begin(void)
+{
+    fflush(stdout);
+    saved = dup(1);
+    FILE *f = tmpfile();
+    assert_true(saved >= 0 && f != NULL && dup2(fileno(f), 1) == 1);
+    fclose(f);
+}
+
+static char *capture_end(void)
+{
+    static char text[8192];
+    fflush(stdout);
+    ssize_t n = pread(1, text, sizeof text - 1, 0);
+    dup2(saved, 1);
+    close(saved);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+static int explained(const char *ini, const char *pair, const char *size,
+                     bool json, char **text)
+{
+    static struct info info;
+    struct wf_config *c = good(ini);
+    invent(&info, c);
+    capture_begin();
+    int rc = info_explain(&info, pair, size, json);
+    *text = capture_end();
+    wf_config_free(c);
+    return rc;
+}
+
+static void assert_says(const char *text, const char *wanted)
+{
+    if (strstr(text, wanted) == NULL)
+        print_error("wanted: %s\nfound: %s\n", wanted, text);
+    assert_non_null(strstr(text, wanted));
+}
+
+static const char two_hosts[] =
+    "[transport shm]\n[transport tcp]\n[transport dead]\n"
+    "[route node]\nto = local\nuse = shm\n"
+    "[route bulk]\nsize = 64K-\nuse = dead tcp\n"
+    "[route net]\nuse = dead tcp\n";
+
+static void every_rejected_transport_has_its_reason(void **state)
+{
+    char *text;
+    assert_int_equal(explained(two_hosts, "0@a->3@b", NULL, false, &text), 0);
+    assert_says(text, "pair 0 (a) -> 3 (b), configuration text\n");
+    assert_says(text, "messages, in order: route 'net' (text:10)\n"
+                      "    uses       tcp ");
+    assert_says(text, "rejected   shm            other node\n");
+    assert_says(text, "rejected   dead           no such device\n");
+    assert_says(text, "rejected   self           reaches only the own process");
+    assert_int_equal(explained(two_hosts, "0@a->3@a", NULL, false, &text), 0);
+    assert_says(text, "uses       shm ");
+    assert_says(text, "rejected   tcp            not listed in use= (text:6)");
+}
+
+static void a_size_shows_the_way_of_the_payload_too(void **state)
+{
+    char *text;
+    assert_int_equal(explained(two_hosts, "0@a->3@b", "1M", false, &text), 0);
+    assert_says(text, "messages, in order: route 'net'");
+    assert_says(text, "payload of 1048576 bytes: route 'bulk' (text:7)");
+}
+
+static void no_route_is_exit_code_one(void **state)
+{
+    char *text;
+    assert_int_equal(explained("[route x]\nto = remote\nuse = none\n",
+                               "0@a->1@b", NULL, false, &text),
+                     1);
+    assert_says(text, "nothing: these messages cannot be sent");
+    assert_says(text, "rejected   tcp            route 'x' (text:1) has use = "
+                      "none (text:3)");
+}
+
+static void hosts_and_addresses_of_the_file_are_used(void **state)
+{
+    char *text;
+    assert_int_equal(explained("[transport tcp]\nport=1\n[host a]\n"
+                               "address=10.0.0.1\n[host b]\naddress=10.1.0.1\n"
+                               "[rank 0]\nhost=a\n[rank 1]\nhost=b\n"
+                               "[route x]\nto = net:10.1.0.0/16\nuse = tcp\n"
+                               "[route y]\nuse = none\n",
+                               "0->1", NULL, false, &text),
+                     0);
+    assert_says(text, "pair 0 (a) -> 1 (b)");
+    assert_says(text, "route 'x'");
+}
+
+static void json_says_the_same(void **state)
+{
+    char *text;
+    assert_int_equal(explained(two_hosts, "0@a\"->3@b", "1M", true, &text), 0);
+    assert_says(text, "\"host\": \"a\\\"\"");
+    assert_says(text, "\"section\": \"route 'bulk' (text:7)\"");
+    assert_says(text, "\"transport\": \"shm\",\n        \"reason\": "
+                      "\"other node\"");
+    assert_int_equal(text[0], '{');
+    assert_string_equal(text + strlen(text) - 3, "\n}\n");
+}
+
+static void wrong_arguments_are_exit_code_two(void **state)
+{
+    char *text;
+    assert_int_equal(explained(NULL, "0-1", NULL, false, &text), 2);
+    assert_int_equal(explained(NULL, "0->x", NULL, false, &text), 2);
+    assert_int_equal(explained(NULL, "0@->1", NULL, false, &text), 2);
+    assert_int_equal(explained(NULL, "0->1", "1Q", false, &text), 2);
+    assert_int_equal(explained(NULL, "", NULL, false, &text), 2);
+}
+
+static void tables_hold_self_and_what_is_named(void **state)
+{
+    char *names[] = {"tcp", "udp-reliable", "self"};
+    capture_begin();
+    int rc = info_table(names, 3);
+    char *text = capture_end();
+    assert_int_equal(rc, 0);
+    assert_says(text, "= {\n    &weft_plugin_1_self,\n    &weft_plugin_1_tcp,\n"
+                      "    &weft_plugin_1_udp_reliable,\n    0\n};");
+    char *bad[] = {"a;b"};
+    assert_int_equal(info_table(bad, 1), 2);
+}
+
+static char *scratch(const char *text)
+{
+    static char path[32];
+    strcpy(path, "/tmp/weft-info-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    return path;
+}
+
+static void an_embedded_file_is_a_c_string(void **state)
+{
+    char *file = scratch("[core]\njob = \"a\\b\" # \xc3\xa9?\n");
+    capture_begin();
+    int rc = info_embed(file);
+    char *text = capture_end();
+    assert_int_equal(rc, 0);
+    assert_says(text, "weft_ini_text[] =\n    \"[core]\\n\"\n"
+                      "    \"job = \\\"a\\\\b\\\" # \\303\\251\\077\\n\";\n");
+    unlink(file);
+}
+
+static void a_wrong_file_is_exit_code_78_and_is_not_embedded(void **state)
+{
+    char *file = scratch("[core]\njbo = x\n");
+    capture_begin();
+    int checked = info_check(file, true), embedded = info_embed(file);
+    char *text = capture_end();
+    assert_int_equal(checked, 78);
+    assert_int_equal(embedded, 78);
+    assert_says(text, "\"problems\": 1");
+    assert_says(text, ":2:1: unknown key 'jbo' in [core]; did you mean 'job'?");
+    assert_null(strstr(text, "weft_ini_text"));
+    unlink(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rejected_transport_has_its_reason),
+        cmocka_unit_test(a_size_shows_the_way_of_the_payload_too),
+        cmocka_unit_test(no_route_is_exit_code_one),
+        cmocka_unit_test(hosts_and_addresses_of_the_file_are_used),
+        cmocka_unit_test(json_says_the_same),
+        cmocka_unit_test(wrong_arguments_are_exit_code_two),
+        cmocka_unit_test(tables_hold_self_and_what_is_named),
+        cmocka_unit_test(an_embedded_file_is_a_c_string),
+        cmocka_unit_test(a_wrong_file_is_exit_code_78_and_is_not_embedded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+/* Every process below a given one, from /proc.
+ *
+ * Used when a job ends: what a rank left running is our child by then (we are
+ * its subreaper), whatever process group or session it moved to.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "job.h"
+
+struct process {
+    pid_t pid, parent;
+    bool below;
+};
+
+struct table {
+    struct process *list;
+    size_t n, room;
+};
+
+static pid_t parent_of(const char *pid)
+{
+    char path[32], text[512];
+    snprintf(path, sizeof(path), "/proc/%.10s/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0)
+        return 0;
+    text[n] = 0;
+    /* "pid (name) state parent": the name may hold anything, so search from
+     * its end */
+    char *end = strrchr(text, ')');
+    int parent = 0;
+    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static void read_table(struct table *t)
+{
+    DIR *dir = opendir("/proc");
+    struct dirent *e;
+    while (dir && (e = readdir(dir)) != NULL) {
+        pid_t pid = (pid_t)atoi(e->d_name), parent;
+        if (pid <= 0 || (parent = parent_of(e->d_name)) <= 0)
+            continue;
+        if (t->n == t->room) {
+            size_t room = t->room ? t->room * 2 : 256;
+            struct process *list = realloc(t->list, room * sizeof(*list));
+            if (!list)
+                break;
+            t->list = list;
+            t->room = room;
+        }
+        t->list[t->n++] = (struct process){pid, parent, false};
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static bool is_below(const struct table *t, pid_t pid)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->list[i].pid == pid)
+            return t->list[i].below;
+    return false;
+}
+
+/* Mark until nothing changes: as many passes as the tree is deep. */
+static void mark(struct table *t, pid_t root)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (size_t i = 0; i < t->n; i++) {
+            struct process *p = &t->list[i];
+            if (!p->below && (p->parent == root || is_below(t, p->parent)))
+                p->below = changed = true;
+        }
+    }
+}
+
+int wf_descendants_signal(pid_t root, int sig, pid_t except)
+{
+    struct table t = {NULL, 0, 0};
+    int count = 0;
+    read_table(&t);
+    mark(&t, root);
+    for (size_t i = 0; i < t.n; i++)
+        if (t.list[i].below && t.list[i].pid != except &&
+            kill(t.list[i].pid, sig) == 0)
+            count++;
+    free(t.list);
+    return count;
+}
+
+/* True when no child is left. Waits at most ms for one to end. */
+static bool all_reaped(int ms)
+{
+    struct timespec wait = {ms / 1000, ms % 1000 * 1000000L};
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    for (;;) {
+        pid_t pid = waitpid(-1, NULL, WNOHANG);
+        if (pid < 0)
+            return true; /* ECHILD */
+        if (pid == 0 && sigtimedwait(&child, NULL, &wait) < 0)
+            return false;
+    }
+}
+
+/* Nothing that the ranks left behind survives us. */
+void wf_descendants_end(void)
+{
+    if (all_reaped(0))
+        return;
+    wf_descendants_signal(getpid(), SIGTERM, 0);
+    wf_descendants_signal(getpid(), SIGCONT, 0);
+    if (all_reaped(500))
+        return;
+    for (int round = 0; round < 10; round++) {
+        wf_descendants_signal(getpid(), SIGKILL, 0);
+        if (all_reaped(100))
+            return;
+    }
+}

@@ -1,0 +1,163 @@
+/* The environment of each rank: ours, changed as the options say, then what
+ * names the rank.
+ *
+ * Variables by which a launcher names a rank are never passed on from our own
+ * environment: mpirun may itself run inside a rank.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+
+extern char **environ;
+
+static const char *const per_rank[] = {
+    "PMI_FD",          "PMI_PORT",        "PMI_ID",     "PMI_RANK",
+    "PMI_SIZE",        "PMI_JOBID",       "PMI_SPAWNED", "PMI_APPNUM",
+    "PMI_UNIVERSE_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+    "WEFT_NODE",       "WEFT_LOCAL_RANK", "WEFT_RANK",  "WEFT_SIZE"};
+static const char *const foreign[] = {"OMPI_COMM_WORLD_", "PMIX_", "HYDI_",
+                                      "PRTE_"};
+
+static bool is_name(const char *entry, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(entry, name, n) == 0 && entry[n] == '=';
+}
+
+static bool names_a_rank(const char *entry)
+{
+    for (size_t i = 0; i < sizeof(per_rank) / sizeof(per_rank[0]); i++)
+        if (is_name(entry, per_rank[i]))
+            return true;
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+        if (strncmp(entry, foreign[i], strlen(foreign[i])) == 0)
+            return true;
+    return false;
+}
+
+static void *must(void *p)
+{
+    if (!p) {
+        fprintf(stderr, "mpirun: out of memory\n");
+        exit(1);
+    }
+    return p;
+}
+
+void wf_env_change(struct env_changes *c, const char *name, const char *value)
+{
+    c->list = must(realloc(c->list, (c->n + 1) * sizeof(*c->list)));
+    c->list[c->n].name = must(strdup(name));
+    c->list[c->n++].value = value;
+}
+
+static size_t length(char **env)
+{
+    size_t n = 0;
+    while (env[n])
+        n++;
+    return n;
+}
+
+/* env has room; the last setting of a name wins. */
+static void set(char **env, const char *name, const char *value)
+{
+    size_t n = strlen(name) + strlen(value) + 2;
+    char *entry = must(malloc(n));
+    snprintf(entry, n, "%s=%s", name, value);
+    size_t i = 0;
+    while (env[i] && !is_name(env[i], name))
+        i++;
+    free(env[i]);
+    env[i] = entry;
+}
+
+static void apply(char **env, const struct env_changes *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const char *value = c->list[i].value;
+        if (!value)
+            value = getenv(c->list[i].name);
+        if (value)
+            set(env, c->list[i].name, value);
+        else
+            fprintf(stderr, "mpirun: %s is not set here, so it is not passed\n",
+                    c->list[i].name);
+    }
+}
+
+enum { ENV_OWN = 16 }; /* variables added by mpirun itself */
+
+char **wf_env_of_app(const struct job *job, const struct app *app)
+{
+    size_t room = length(environ) + job->set.env.n + app->env.n + ENV_OWN + 1;
+    char **env = must(calloc(room, sizeof(*env)));
+    int base = app->env.base ? (int)app->env.base : (int)job->set.env.base;
+    size_t n = 0;
+    if (base == ENV_DEFAULT || base == ENV_ALL)
+        for (char **e = environ; *e; e++)
+            if (!names_a_rank(*e))
+                env[n++] = must(strdup(*e));
+    apply(env, &job->set.env);
+    apply(env, &app->env);
+    if (job->set.route)
+        set(env, "WEFT_ROUTE", job->set.route);
+    if (job->set.ini)
+        set(env, "WEFT_INI", job->set.ini);
+    if (job->set.set)
+        set(env, "WEFT_SET", job->set.set);
+    if (app->wdir)
+        set(env, "PWD", app->wdir);
+    set(env, "PMI_JOBID", job->name);
+    return env;
+}
+
+static void set_int(char **env, const char *name, int value)
+{
+    char text[16];
+    snprintf(text, sizeof(text), "%d", value);
+    set(env, name, text);
+}
+
+char **wf_env_of_rank(char **app_env, const struct job *job,
+                      const struct rank *r, int pmi_fd)
+{
+    size_t n = length(app_env);
+    char node[24];
+    char **env = must(calloc(n + ENV_OWN + 1, sizeof(*env)));
+    for (size_t i = 0; i < n; i++)
+        env[i] = must(strdup(app_env[i]));
+    set_int(env, "PMI_FD", pmi_fd);
+    set_int(env, "PMI_RANK", r->id);
+    set_int(env, "PMI_SIZE", job->count);
+    set_int(env, "MPI_LOCALRANKID", r->local);
+    set_int(env, "MPI_LOCALNRANKS", r->local_count);
+    set_int(env, "WEFT_LOCAL_RANK", r->local);
+    if (job->set.nodes) {
+        snprintf(node, sizeof(node), "node%d", r->node);
+        set(env, "WEFT_NODE", node);
+    }
+    return env;
+}
+
+void wf_env_free(char **env)
+{
+    for (char **e = env; e && *e; e++)
+        free(*e);
+    free(env);
+}
+
+/* Settings of other MPIs that have no meaning here. */
+void wf_env_hint(const struct job *job)
+{
+    static const char *const prefixes[] = {"OMPI_MCA_", "I_MPI_", "MPIR_CVAR_",
+                                           "UCX_", "FI_"};
+    for (char **e = environ; *e; e++)
+        for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+            if (strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0)
+                wf_job_say(job, "%.*s is set; Weft does not read it",
+                           (int)strcspn(*e, "="), *e);
+}

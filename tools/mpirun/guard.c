@@ -1,0 +1,138 @@
+/* The guard: a small process that outlives mpirun only to clean up after it.
+ *
+ * PR_SET_PDEATHSIG takes a rank down when mpirun is killed, but not what the
+ * rank has started. The guard waits on a pipe whose other end only mpirun
+ * holds; when that closes without a word, it kills every process group of the
+ * job and every process that carries the job's name in its environment.
+ *
+ * It holds no other descriptor, is in a session of its own and heeds no
+ * signal that can be blocked.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "job.h"
+
+struct guard {
+    pid_t pid;
+    int fd;               /* closes with mpirun */
+    volatile pid_t *dead; /* [count], shared: what to kill, 0 nothing */
+    size_t size;
+};
+
+/* Does /proc/<pid>/environ hold the mark? */
+static bool marked(const char *pid, const char *mark)
+{
+    char path[32], text[65536];
+    size_t n = 0;
+    ssize_t got;
+    snprintf(path, sizeof(path), "/proc/%.10s/environ", pid);
+    int fd = open(path, O_RDONLY);
+    if (fd < 0)
+        return false;
+    while (n < sizeof(text) && (got = read(fd, text + n, sizeof(text) - n)) > 0)
+        n += (size_t)got;
+    close(fd);
+    return memmem(text, n, mark, strlen(mark) + 1) != NULL;
+}
+
+static int kill_marked(const char *mark)
+{
+    int count = 0;
+    DIR *dir = opendir("/proc");
+    struct dirent *e;
+    while (dir && (e = readdir(dir)) != NULL) {
+        pid_t pid = (pid_t)atoi(e->d_name);
+        if (pid > 1 && pid != getpid() && marked(e->d_name, mark) &&
+            kill(pid, SIGKILL) == 0)
+            count++;
+    }
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+static void clean_up(const struct job *job, const struct guard *g)
+{
+    char mark[80];
+    struct timespec pause = {0, 10000000};
+    snprintf(mark, sizeof(mark), "PMI_JOBID=%s", job->name);
+    for (int i = 0; i < job->count; i++)
+        if (g->dead[i])
+            kill(g->dead[i], SIGKILL);
+    for (int round = 0; round < 20 && kill_marked(mark) > 0; round++)
+        nanosleep(&pause, NULL); /* who was forking meanwhile shows up */
+}
+
+static void guard_main(const struct job *job, const struct guard *g, int in)
+{
+    sigset_t all;
+    char byte;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setsid();
+    if (dup2(in, 0) < 0)
+        _exit(1);
+    if (close_range(1, ~0u, 0) < 0)
+        for (int fd = 1; fd < 256; fd++)
+            close(fd);
+    prctl(PR_SET_NAME, "mpirun-guard");
+    (void)!chdir("/");
+    if (read(0, &byte, 1) == 0)
+        clean_up(job, g);
+    _exit(0);
+}
+
+int wf_guard_start(struct job *job)
+{
+    int pair[2];
+    struct guard *g = calloc(1, sizeof(*g));
+    if (!g)
+        return -1;
+    g->size = (size_t)job->count * sizeof(*g->dead);
+    void *shared = mmap(NULL, g->size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED || pipe2(pair, O_CLOEXEC) < 0) {
+        free(g);
+        return -1;
+    }
+    g->dead = shared;
+    g->pid = fork();
+    if (g->pid == 0)
+        guard_main(job, g, pair[0]);
+    close(pair[0]);
+    g->fd = pair[1];
+    job->guard = g;
+    /* what the ranks leave behind becomes our child, see descendants.c */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    return g->pid < 0 ? -1 : 0;
+}
+
+void wf_guard_note(struct job *job, int rank, pid_t target)
+{
+    job->guard->dead[rank] = target;
+}
+
+void wf_guard_stop(struct job *job)
+{
+    struct guard *g = job->guard;
+    if (!g)
+        return;
+    if (g->pid > 0) {
+        kill(g->pid, SIGKILL);
+        waitpid(g->pid, NULL, 0);
+    }
+    close(g->fd);
+    munmap((void *)g->dead, g->size);
+    free(g);
+    job->guard = NULL;
+}

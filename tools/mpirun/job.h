@@ -1,0 +1,207 @@
+/* mpirun's data: one job of several programs on this host.
+ *
+ *   struct job ── apps[]   what the command line said, one per ":" part
+ *              ── ranks[]  one process each, with its PMI line and streams
+ *
+ * One thread, one epoll loop. Each descriptor in the loop belongs to a struct
+ * source, which is the first member of whoever owns it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_MPIRUN_JOB_H
+#define WF_MPIRUN_JOB_H
+
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct job;
+struct source {
+    int fd; /* -1: closed */
+    void (*ready)(struct job *, struct source *);
+};
+
+/* One change to the environment: name=value, or name copied if value NULL. */
+struct env_change {
+    char *name;
+    const char *value;
+};
+
+struct env_changes {
+    struct env_change *list;
+    size_t n;
+    enum { ENV_DEFAULT, ENV_ALL, ENV_NONE, ENV_LISTED } base;
+};
+
+struct app {
+    int count; /* ranks; 0: not given */
+    int first; /* rank */
+    char **argv;
+    char *program; /* argv[0] as it is executed, after search in PATH */
+    const char *wdir;
+    struct env_changes env;
+};
+
+/* What a rank writes, on its way to our own stdout or stderr (tagged). */
+struct stream {
+    struct source source;
+    struct rank *rank;
+    struct sink *sink;
+    char *line; /* the unfinished line */
+    size_t have, room;
+    bool paused;
+};
+
+struct rank {
+    struct source pmi;
+    int id;
+    struct app *app;
+    int node, local, local_count;
+    pid_t pid;      /* 0: not started, or ended and reaped */
+    bool own_group; /* false: shares our terminal group to read the terminal */
+    bool ended;
+    bool failed; /* by itself, before we began to end the job */
+    int status;  /* exit status as a shell would say it */
+    /* PMI */
+    char *in;
+    size_t have, room;
+    bool pmi_init, pmi_finalized, in_barrier, in_mcmd;
+    struct stream out, err;
+    int bound_cpu; /* -1: not bound */
+};
+
+/* Our stdout or stderr with what could not be written yet. */
+struct sink {
+    struct source source;
+    char *data;
+    size_t have, room;
+    bool pollable, armed, broken;
+};
+
+enum phase {
+    PHASE_RUN,
+    PHASE_ENDING, /* told to end; a deadline runs */
+    PHASE_KILLED, /* SIGKILL sent */
+    PHASE_LOST    /* even that did not help: leave */
+};
+
+enum { STDIN_NONE = -1, STDIN_ALL = -2 };
+
+struct settings {
+    int nodes; /* of --nodes; 0: not given */
+    int stdin_rank;
+    bool tag, quiet, verbose, bind_core, report_bindings, no_oversubscribe,
+        all_exit_codes, keep_going;
+    double timeout; /* s; 0: none */
+    int universe;   /* 0: number of ranks */
+    struct env_changes env;
+    const char *route, *ini;
+    char *set;
+};
+
+struct job {
+    struct settings set;
+    struct app *apps;
+    int app_count;
+    char ***file_words; /* lines of argument files: apps point into them */
+    int file_lines;
+    struct rank *ranks;
+    int count, alive;
+    char name[64]; /* of the key-value space, and PMI_JOBID */
+    int epoll;
+
+    struct kvs *kvs;
+    int in_barrier;
+
+    struct source signals;
+    sigset_t old_mask;
+    struct rlimit old_files;
+
+    enum phase phase;
+    int interrupts;    /* SIGINT so far */
+    bool user_ended;   /* by a signal to mpirun */
+    uint64_t deadline; /* ns of the next step; 0: none */
+    uint64_t timeout;  /* ns at which --timeout strikes; 0: none */
+    int exit_code;     /* -1: from the ranks */
+    int cause;         /* rank that failed first, or -1 */
+
+    struct sink sink_out, sink_err;
+    struct stdin_pump *pump;
+    struct guard *guard;
+};
+
+/* main.c */
+int wf_job_watch(struct job *, struct source *, int fd, uint32_t events,
+                 void (*ready)(struct job *, struct source *));
+void wf_job_unwatch(struct job *, struct source *); /* and close */
+void wf_job_say(const struct job *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+uint64_t wf_job_now(void);
+
+/* options.c: fills the job from the command line. Returns -1 to go on, or the
+ * exit status. */
+int wf_option_parse(struct job *, int argc, char **argv);
+/* hosts.c: does this name or address mean this host? */
+bool wf_host_is_here(const char *name, size_t len);
+/* argfile.c: the words of one line, NULL-ended; NULL at the end of the file or
+ * on an unclosed quote (then *bad). */
+char **wf_argfile_line(void *file, bool *bad);
+
+/* environ.c */
+void wf_env_change(struct env_changes *, const char *name, const char *value);
+char **wf_env_of_app(const struct job *, const struct app *);
+char **wf_env_of_rank(char **app_env, const struct job *, const struct rank *,
+                      int pmi_fd);
+void wf_env_free(char **env);
+void wf_env_hint(const struct job *);
+
+/* spawn.c */
+int wf_spawn_resolve(struct job *); /* programs and directories, or status */
+int wf_spawn_all(struct job *);
+
+/* pmi_server.c */
+int wf_pmi_serve(struct job *);
+void wf_pmi_ready(struct job *, struct source *);
+void wf_pmi_check_barrier(struct job *);
+void wf_pmi_close(struct job *);
+
+/* stdio.c: the three descriptors of each rank */
+int wf_io_open(struct job *);
+int wf_io_rank(struct job *, struct rank *, int child[3]);
+void wf_io_drain(struct job *);
+bool wf_io_pending(const struct job *);
+/* sink.c: what is written to our own stdout and stderr, never blocking */
+void wf_sink_open(struct sink *, int fd);
+void wf_sink_write(struct job *, struct sink *, const char *data, size_t n);
+bool wf_sink_full(const struct sink *);
+/* pump.c: --stdin all */
+int wf_pump_open(struct job *);
+int wf_pump_add(struct job *); /* the reading end of a new rank's pipe */
+void wf_pump_start(struct job *);
+
+/* signals.c */
+int wf_signal_open(struct job *);
+void wf_signal_all(struct job *, int sig);
+
+/* ending.c */
+void wf_end_begin(struct job *, int sig);
+void wf_end_abort(struct job *, struct rank *, int code);
+void wf_end_fail(struct job *, struct rank *, const char *why);
+void wf_end_reap(struct job *);
+void wf_end_deadline(struct job *);
+int wf_end_status(const struct job *);
+void wf_end_report(const struct job *);
+
+/* guard.c */
+int wf_guard_start(struct job *);
+void wf_guard_note(struct job *, int rank, pid_t group);
+void wf_guard_stop(struct job *);
+/* descendants.c: every process below us */
+int wf_descendants_signal(pid_t root, int sig, pid_t except);
+void wf_descendants_end(void);
+
+#endif

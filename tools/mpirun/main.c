@@ -1,0 +1,205 @@
+/* mpirun: start the ranks of one job on this host and stay until all ended.
+ *
+ *   options -> resolve programs -> guard -> ranks -> loop -> clean up -> status
+ *
+ * One thread sleeps in epoll_wait until a rank speaks PMI, writes a tagged
+ * line or ends, a signal arrives, or a deadline passes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "job.h"
+
+uint64_t wf_job_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void wf_job_say(const struct job *job, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    fprintf(stderr, "mpirun: %s\n", text); /* stderr is one write per line */
+}
+
+int wf_job_watch(struct job *job, struct source *s, int fd, uint32_t events,
+                 void (*ready)(struct job *, struct source *))
+{
+    struct epoll_event e = {events, {.ptr = s}};
+    s->fd = fd;
+    s->ready = ready;
+    return epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+void wf_job_unwatch(struct job *job, struct source *s)
+{
+    if (s->fd < 0)
+        return;
+    epoll_ctl(job->epoll, EPOLL_CTL_DEL, s->fd, NULL);
+    close(s->fd);
+    s->fd = -1;
+}
+
+/* ---- the loop --------------------------------------------------------- */
+
+static int milliseconds_left(const struct job *job)
+{
+    uint64_t next = job->deadline, now = wf_job_now();
+    if (job->timeout && (!next || job->timeout < next))
+        next = job->timeout;
+    if (!next)
+        return -1;
+    if (next <= now)
+        return 0;
+    uint64_t ms = (next - now + 999999) / 1000000;
+    return ms > 1000000 ? 1000000 : (int)ms;
+}
+
+static void run_once(struct job *job)
+{
+    struct epoll_event events[64];
+    int n = epoll_wait(job->epoll, events, 64, milliseconds_left(job));
+    for (int i = 0; i < n; i++) {
+        struct source *s = events[i].data.ptr;
+        if (s->fd >= 0) /* not closed by an earlier event of this round */
+            s->ready(job, s);
+    }
+    wf_end_deadline(job);
+}
+
+static void run(struct job *job)
+{
+    while (job->alive > 0 && job->phase != PHASE_LOST)
+        run_once(job);
+    wf_guard_stop(job);
+    wf_descendants_end();
+    wf_io_drain(job);
+    /* A slow reader of our output may have the rest, until it is interrupted. */
+    job->deadline = job->timeout = 0;
+    int interrupts = job->interrupts;
+    while (wf_io_pending(job) && job->interrupts == interrupts) {
+        run_once(job);
+        wf_io_drain(job);
+    }
+}
+
+/* ---- start ------------------------------------------------------------ */
+
+static void place(struct job *job)
+{
+    int nodes = job->set.nodes ? job->set.nodes : 1;
+    int more = job->count % nodes, each = job->count / nodes;
+    for (int node = 0, id = 0; node < nodes; node++) {
+        int here = each + (node < more);
+        for (int local = 0; local < here; local++, id++) {
+            job->ranks[id].node = node;
+            job->ranks[id].local = local;
+            job->ranks[id].local_count = here;
+        }
+    }
+}
+
+static int make_ranks(struct job *job)
+{
+    job->ranks = calloc((size_t)job->count, sizeof(*job->ranks));
+    if (!job->ranks)
+        return -1;
+    for (int a = 0; a < job->app_count; a++) {
+        for (int i = 0; i < job->apps[a].count; i++) {
+            struct rank *r = &job->ranks[job->apps[a].first + i];
+            r->id = job->apps[a].first + i;
+            r->app = &job->apps[a];
+            r->bound_cpu = -1;
+            r->pmi.fd = r->out.source.fd = r->err.source.fd = -1;
+        }
+    }
+    place(job);
+    return 0;
+}
+
+/* A descriptor or three for each rank; they get the old limit back. */
+static void raise_limit(struct job *job)
+{
+    getrlimit(RLIMIT_NOFILE, &job->old_files);
+    struct rlimit all = job->old_files;
+    all.rlim_cur = all.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &all);
+}
+
+static int name_job(struct job *job)
+{
+    uint64_t r;
+    if (getrandom(&r, sizeof(r), 0) != (ssize_t)sizeof(r))
+        return -1;
+    snprintf(job->name, sizeof(job->name), "weft-%ld-%016llx", (long)getpid(),
+             (unsigned long long)r);
+    return 0;
+}
+
+static int prepare(struct job *job)
+{
+    job->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (job->epoll < 0 || name_job(job) < 0 || make_ranks(job) < 0)
+        return -1;
+    raise_limit(job);
+    if (wf_io_open(job) < 0 || wf_signal_open(job) < 0 || wf_pmi_serve(job) < 0)
+        return -1;
+    return wf_guard_start(job);
+}
+
+static void read_timeout(struct job *job)
+{
+    const char *text = getenv("MPIEXEC_TIMEOUT");
+    if (job->set.timeout == 0 && text)
+        job->set.timeout = strtod(text, NULL);
+    if (job->set.timeout > 0)
+        job->timeout = wf_job_now() + (uint64_t)(job->set.timeout * 1e9);
+}
+
+static int launch(struct job *job, int argc, char **argv)
+{
+    int status = wf_option_parse(job, argc, argv);
+    if (status >= 0)
+        return status;
+    status = wf_spawn_resolve(job);
+    if (status)
+        return status;
+    if (job->set.verbose)
+        wf_env_hint(job);
+    if (prepare(job) < 0) {
+        wf_job_say(job, "cannot start: %s", strerror(errno));
+        return 1;
+    }
+    read_timeout(job);
+    if (wf_spawn_all(job) < 0) {
+        if (job->exit_code < 0)
+            job->exit_code = 1;
+        wf_end_begin(job, SIGTERM);
+    }
+    wf_pump_start(job);
+    run(job);
+    wf_end_report(job);
+    wf_pmi_close(job);
+    return wf_end_status(job);
+}
+
+/* The job lives as long as the process: exit, not return, keeps it in scope. */
+int main(int argc, char **argv)
+{
+    struct job job = {.cause = -1, .exit_code = -1, .set.stdin_rank = 0};
+
+    exit(launch(&job, argc, argv));
+}

@@ -1,0 +1,395 @@
+/* Every option of mpirun, in the order of the help.
+ *
+ * Names of other launchers are accepted where one host can honour them; where
+ * it cannot, the message says what does.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "mpi.h"
+#include "options.h"
+
+static bool whole(const char *text, long low, long high, int *out)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (end == text || *end || n < low || n > high)
+        return false;
+    *out = (int)n;
+    return true;
+}
+
+static int take_count(struct parse *p, char **args)
+{
+    if (!whole(args[0], 1, 1000000, &p->app->count))
+        return wf_option_error("%s %s: the number of ranks is at least 1",
+                               p->option, args[0]);
+    return OPTION_DONE;
+}
+
+static int take_wdir(struct parse *p, char **args)
+{
+    p->app->wdir = args[0];
+    return OPTION_DONE;
+}
+
+/* ---- environment ------------------------------------------------------ */
+
+/* "NAME=VALUE", or NAME and a value (NULL: pass ours on). */
+static void change(struct env_changes *c, const char *text, const char *value)
+{
+    const char *equals = strchr(text, '=');
+    char *name = strndup(text, strcspn(text, "="));
+    if (name)
+        wf_env_change(c, name, equals ? equals + 1 : value);
+    free(name);
+}
+
+static void change_list(struct env_changes *c, const char *list)
+{
+    while (*list) {
+        size_t n = strcspn(list, ",");
+        char *name = strndup(list, n);
+        if (name && *name)
+            wf_env_change(c, name, NULL);
+        free(name);
+        list += n + (list[n] == ',');
+    }
+    if (c->base == ENV_DEFAULT)
+        c->base = ENV_LISTED;
+}
+
+static int take_x(struct parse *p, char **args)
+{
+    change(&p->job->set.env, args[0], NULL);
+    return OPTION_DONE;
+}
+
+static int take_genv(struct parse *p, char **args)
+{
+    change(&p->job->set.env, args[0], args[1]);
+    return OPTION_DONE;
+}
+
+static int take_env(struct parse *p, char **args)
+{
+    change(&p->app->env, args[0], args[1]);
+    return OPTION_DONE;
+}
+
+static int take_genvlist(struct parse *p, char **args)
+{
+    change_list(&p->job->set.env, args[0]);
+    return OPTION_DONE;
+}
+
+static int take_envlist(struct parse *p, char **args)
+{
+    change_list(&p->app->env, args[0]);
+    return OPTION_DONE;
+}
+
+static int take_genvall(struct parse *p, char **args)
+{
+    p->job->set.env.base = ENV_ALL;
+    return OPTION_DONE;
+}
+
+static int take_genvnone(struct parse *p, char **args)
+{
+    p->job->set.env.base = ENV_NONE;
+    return OPTION_DONE;
+}
+
+static int take_envall(struct parse *p, char **args)
+{
+    p->app->env.base = ENV_ALL;
+    return OPTION_DONE;
+}
+
+static int take_envnone(struct parse *p, char **args)
+{
+    p->app->env.base = ENV_NONE;
+    return OPTION_DONE;
+}
+
+/* ---- configuration of Weft -------------------------------------------- */
+
+static int take_route(struct parse *p, char **args)
+{
+    p->job->set.route = args[0];
+    return OPTION_DONE;
+}
+
+static int take_set(struct parse *p, char **args)
+{
+    struct settings *s = &p->job->set;
+    const char *before = s->set ? s->set : getenv("WEFT_SET");
+    const char *equals = strchr(args[0], '='), *dot = strchr(args[0], '.');
+    char *text;
+    if (!equals || !dot || dot > equals)
+        return wf_option_error("%s %s: write it as section.key=value", p->option,
+                               args[0]);
+    if (asprintf(&text, "%s%s%s", before && *before ? before : "",
+                 before && *before ? "; " : "", args[0]) < 0)
+        return wf_option_error("out of memory");
+    free(s->set);
+    s->set = text;
+    return OPTION_DONE;
+}
+
+static int take_ini(struct parse *p, char **args)
+{
+    char *path = strcmp(args[0], "-") == 0 ? args[0] : realpath(args[0], NULL);
+    if (!path)
+        return wf_option_error("%s %s: %m", p->option, args[0]);
+    p->job->set.ini = path; /* absolute: ranks may start elsewhere */
+    return OPTION_DONE;
+}
+
+static int take_nodes(struct parse *p, char **args)
+{
+    if (!whole(args[0], 1, 1000000, &p->job->set.nodes))
+        return wf_option_error("%s %s: the number of nodes is at least 1",
+                               p->option, args[0]);
+    return OPTION_DONE;
+}
+
+/* ---- input and output ------------------------------------------------- */
+
+static int take_stdin(struct parse *p, char **args)
+{
+    int *rank = &p->job->set.stdin_rank;
+    if (strcmp(args[0], "all") == 0)
+        *rank = STDIN_ALL;
+    else if (strcmp(args[0], "none") == 0)
+        *rank = STDIN_NONE;
+    else if (!whole(args[0], 0, 1000000, rank))
+        return wf_option_error("%s %s: a rank, all or none", p->option, args[0]);
+    return OPTION_DONE;
+}
+
+static int take_tag(struct parse *p, char **args)
+{
+    p->job->set.tag = true;
+    return OPTION_DONE;
+}
+
+static int take_quiet(struct parse *p, char **args)
+{
+    p->job->set.quiet = true;
+    return OPTION_DONE;
+}
+
+static int take_verbose(struct parse *p, char **args)
+{
+    p->job->set.verbose = true;
+    return OPTION_DONE;
+}
+
+/* ---- ending ----------------------------------------------------------- */
+
+static int take_timeout(struct parse *p, char **args)
+{
+    char *end;
+    p->job->set.timeout = strtod(args[0], &end);
+    if (end == args[0] || *end || !(p->job->set.timeout > 0) ||
+        p->job->set.timeout > 1e9)
+        return wf_option_error("%s %s: a number of seconds above 0", p->option,
+                               args[0]);
+    return OPTION_DONE;
+}
+
+static int take_keep_going(struct parse *p, char **args)
+{
+    p->job->set.keep_going = true;
+    return OPTION_DONE;
+}
+
+static int take_exit_codes(struct parse *p, char **args)
+{
+    p->job->set.all_exit_codes = true;
+    return OPTION_DONE;
+}
+
+/* ---- processors ------------------------------------------------------- */
+
+static int take_bind(struct parse *p, char **args)
+{
+    if (strcmp(args[0], "core") != 0 && strcmp(args[0], "none") != 0)
+        return wf_option_error("%s %s: none or core", p->option, args[0]);
+    p->job->set.bind_core = args[0][0] == 'c';
+    return OPTION_DONE;
+}
+
+static int take_report_bindings(struct parse *p, char **args)
+{
+    p->job->set.report_bindings = true;
+    return OPTION_DONE;
+}
+
+static int take_no_oversubscribe(struct parse *p, char **args)
+{
+    p->job->set.no_oversubscribe = true;
+    return OPTION_DONE;
+}
+
+/* Asks for what is always so. */
+static int take_nothing(struct parse *p, char **args)
+{
+    return OPTION_DONE;
+}
+
+/* One host: every slot is equal; only the refusal means something. */
+static int take_map(struct parse *p, char **args)
+{
+    if (strcasestr(args[0], "NOOVERSUBSCRIBE"))
+        p->job->set.no_oversubscribe = true;
+    return OPTION_DONE;
+}
+
+static int take_universe(struct parse *p, char **args)
+{
+    if (!whole(args[0], 1, 1000000000, &p->job->set.universe))
+        return wf_option_error("%s %s: a number above 0", p->option, args[0]);
+    return OPTION_DONE;
+}
+
+/* ---- hosts ------------------------------------------------------------ */
+
+static int elsewhere(const char *name, size_t n)
+{
+    return wf_option_error(
+        "%.*s is not this host, and mpirun starts programs on this host only; "
+        "Hydra's mpiexec and Slurm's srun start Weft programs on several",
+        (int)n, name);
+}
+
+static int take_hosts(struct parse *p, char **args)
+{
+    for (const char *at = args[0]; *at;) {
+        size_t n = strcspn(at, ",");
+        if (n && !wf_host_is_here(at, n))
+            return elsewhere(at, n);
+        at += n + (at[n] == ',');
+    }
+    return OPTION_DONE;
+}
+
+static int take_hostfile(struct parse *p, char **args)
+{
+    char line[1024];
+    int rc = OPTION_DONE;
+    FILE *file = fopen(args[0], "r");
+    if (!file)
+        return wf_option_error("cannot read the host file %s: %m", args[0]);
+    while (rc == OPTION_DONE && fgets(line, sizeof(line), file)) {
+        char *name = line + strspn(line, " \t");
+        size_t n = strcspn(name, " \t\r\n#");
+        if (n && !wf_host_is_here(name, n))
+            rc = elsewhere(name, n);
+    }
+    fclose(file);
+    return rc;
+}
+
+/* ---- files, help ------------------------------------------------------ */
+
+static int take_file(struct parse *p, char **args)
+{
+    return wf_option_file(p, args[0]);
+}
+
+static int take_mca(struct parse *p, char **args)
+{
+    static const struct {
+        const char *key, *here;
+    } hints[] = {
+        {"btl_tcp_if_include", "--set transport.tcp.interface="},
+        {"oob_tcp_if_include", "--set transport.tcp.interface="},
+        {"btl", "--route \"shm tcp\""},
+        {"pml", "--route \"shm tcp\""},
+        {"mpi_yield_when_idle", "nothing: idle ranks sleep"},
+        {"rmaps_base_oversubscribe", "nothing: it is always allowed"},
+    };
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+        if (strcmp(args[0], hints[i].key) == 0)
+            return wf_option_error("%s %s is Open MPI's; here it is %s",
+                                   p->option, args[0], hints[i].here);
+    return wf_option_error("%s %s is Open MPI's; Weft takes --set "
+                           "section.key=value, and weft-info lists the keys",
+                           p->option, args[0]);
+}
+
+static int take_version(struct parse *p, char **args)
+{
+    printf("mpirun (Weft) %s, MPI %d.%d\n", WEFT_VERSION, MPI_VERSION,
+           MPI_SUBVERSION);
+    return 0;
+}
+
+static int take_help(struct parse *p, char **args)
+{
+    wf_option_help();
+    return 0;
+}
+
+const struct option_row wf_option_table[] = {
+    {{"n", "np", "c"}, 1, "N", "ranks; without it one per processor",
+     take_count},
+    {{"wdir", "wd", "cwd"}, 1, "DIR", "start the ranks there", take_wdir},
+    {{"x"}, 1, "VAR[=VALUE]", "pass or set a variable for all ranks", take_x},
+    {{"genv"}, 2, "VAR VALUE", "set a variable for all ranks", take_genv},
+    {{"env"}, 2, "VAR VALUE", "set a variable for this program", take_env},
+    {{"genvlist"}, 1, "VAR,VAR", "pass only these variables", take_genvlist},
+    {{"envlist"}, 1, "VAR,VAR", "the same for this program", take_envlist},
+    {{"genvall"}, 0, "", "pass the whole environment (default)", take_genvall},
+    {{"genvnone"}, 0, "", "pass none of the environment", take_genvnone},
+    {{"envall"}, 0, "", "the same for this program", take_envall},
+    {{"envnone"}, 0, "", "the same for this program", take_envnone},
+    {{"route"}, 1, "\"T T\"", "use these transports for every pair", take_route},
+    {{"set"}, 1, "SECTION.KEY=VALUE", "override one setting of mpi.ini",
+     take_set},
+    {{"ini", "config"}, 1, "FILE", "read this mpi.ini; - for none", take_ini},
+    {{"nodes"}, 1, "N", "make this host look like N hosts", take_nodes},
+    {{"stdin", "s"}, 1, "RANK|all|none", "who reads our input (0)", take_stdin},
+    {{"l", "tag-output", "prepend-rank"}, 0, "", "write [rank] before each line",
+     take_tag},
+    {{"timeout"}, 1, "SECONDS", "end the job then, with status 124",
+     take_timeout},
+    {{"continuous", "no-abort-on-error", "disable-auto-cleanup",
+      "enable-recovery"},
+     0, "", "a rank that fails does not end the others", take_keep_going},
+    {{"print-all-exitcodes"}, 0, "", "at the end, the status of each rank",
+     take_exit_codes},
+    {{"bind-to"}, 1, "none|core", "bind each rank to a processor (none)",
+     take_bind},
+    {{"report-bindings"}, 0, "", "say which rank is bound where",
+     take_report_bindings},
+    {{"nooversubscribe"}, 0, "", "refuse more ranks than processors",
+     take_no_oversubscribe},
+    {{"usize"}, 1, "N", "value of MPI_UNIVERSE_SIZE", take_universe},
+    {{"configfile", "app"}, 1, "FILE", "one line for each part between \":\"",
+     take_file},
+    {{"H", "host", "hosts", "hostlist"}, 1, "NAME", "only this host is accepted",
+     take_hosts},
+    {{"f", "hostfile", "machinefile", "default-hostfile"}, 1, "FILE",
+     "the same, from a file", take_hostfile},
+    {{"q", "quiet"}, 0, "", "say nothing when a rank fails", take_quiet},
+    {{"v", "verbose"}, 0, "", "say what is started and ended", take_verbose},
+    {{"V", "version"}, 0, "", "print the version", take_version},
+    {{"h", "help"}, 0, "", "print this", take_help},
+    /* accepted for the scripts that have them */
+    {{"oversubscribe", "allow-run-as-root", "localonly", "use-hwthread-cpus"},
+     0, "", NULL, take_nothing},
+    {{"map-by", "rank-by"}, 1, "POLICY", NULL, take_map},
+    {{"ppn", "npernode", "N", "perhost", "grr", "rr"}, 1, "N", NULL,
+     take_nothing},
+    {{"launcher", "bootstrap", "rmk"}, 1, "NAME", NULL, take_nothing},
+    {{"mca", "gmca", "prtemca", "pmixmca"}, 2, "KEY VALUE", NULL, take_mca},
+    {{NULL}, 0, NULL, NULL, NULL},
+};

@@ -1,0 +1,279 @@
+/* Reading the command line.
+ *
+ *   mpirun [options] program [args] [ : [options] program [args] ]...
+ *
+ * An option may have one dash or two, and its argument may follow as the next
+ * word or after "=". "--" ends the options of a part. What is not an option is
+ * the program; everything after it belongs to it, up to ":".
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int wf_option_error(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fputs("mpirun: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return OPTION_USAGE;
+}
+
+static void *must(void *p)
+{
+    if (!p) {
+        wf_option_error("out of memory");
+        exit(1);
+    }
+    return p;
+}
+
+/* ---- which row -------------------------------------------------------- */
+
+static bool same(const char *name, const char *word, size_t n)
+{
+    return strlen(name) == n && memcmp(name, word, n) == 0;
+}
+
+static const struct option_row *find_row(const char *word, size_t n)
+{
+    for (const struct option_row *row = wf_option_table; row->take; row++)
+        for (size_t i = 0; i < 6 && row->names[i]; i++)
+            if (same(row->names[i], word, n))
+                return row;
+    return NULL;
+}
+
+/* Edits (insert, delete, replace) that turn a into b, both short. */
+static size_t edits(const char *a, size_t n, const char *b)
+{
+    size_t m = strlen(b), row[64];
+    if (n > 40 || m > 40)
+        return 99;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = corner + (a[i - 1] != b[j - 1]);
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            corner = row[j];
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+static int unknown(const char *word, size_t dashes, size_t n)
+{
+    const char *name = word + dashes, *nearest = NULL;
+    size_t best = n <= 3 ? 2 : 3;
+    for (const struct option_row *row = wf_option_table; row->take; row++) {
+        for (size_t i = 0; i < 6 && row->names[i]; i++) {
+            size_t d = edits(name, n, row->names[i]);
+            if (d < best && d < n) {
+                best = d;
+                nearest = row->names[i];
+            }
+        }
+    }
+    if (nearest)
+        return wf_option_error("unknown option '%s'; did you mean '%.*s%s'?",
+                               word, (int)dashes, word, nearest);
+    return wf_option_error("unknown option '%s'; 'mpirun --help' lists them",
+                           word);
+}
+
+/* ---- one part --------------------------------------------------------- */
+
+/* Reads the option at argv[*i] and moves *i behind it. */
+static int read_option(struct parse *p, int argc, char **argv, int *i)
+{
+    char *word = argv[*i], *args[2] = {NULL, NULL};
+    size_t dashes = word[1] == '-' ? 2 : 1;
+    size_t n = strcspn(word + dashes, "=");
+    char *inlined = word[dashes + n] == '=' ? word + dashes + n + 1 : NULL;
+    const struct option_row *row = find_row(word + dashes, n);
+    if (!row)
+        return unknown(word, dashes, n);
+    int have = 0;
+    p->option = word;
+    if (inlined && row->args == 0)
+        return wf_option_error("option '%.*s' takes no value",
+                               (int)(dashes + n), word);
+    if (inlined)
+        args[have++] = inlined;
+    while (have < row->args) {
+        /* "-genv NAME=VALUE" needs no second word */
+        if (have == 1 && strchr(args[0], '='))
+            break;
+        if (*i + 1 >= argc)
+            return wf_option_error("option '%s' needs %s", word, row->form);
+        args[have++] = argv[++*i];
+    }
+    ++*i;
+    return row->take(p, args);
+}
+
+static void add_app(struct job *job, const struct app *app)
+{
+    job->apps = must(
+        realloc(job->apps, (size_t)(job->app_count + 1) * sizeof(*job->apps)));
+    job->apps[job->app_count++] = *app;
+}
+
+/* Options, program and arguments of one part: argv[0..argc). */
+static int read_part(struct parse *p, int argc, char **argv)
+{
+    int i = 0, before = p->job->app_count;
+    p->app = &p->part;
+    memset(p->app, 0, sizeof(*p->app));
+    while (i < argc && argv[i][0] == '-' && argv[i][1]) {
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        int rc = read_option(p, argc, argv, &i);
+        if (rc != OPTION_DONE)
+            return rc;
+    }
+    if (i == argc && p->job->app_count > before)
+        return OPTION_DONE; /* -configfile brought the programs */
+    if (i == argc)
+        return wf_option_error("no program given; 'mpirun --help' shows how");
+    char **words = must(calloc((size_t)(argc - i) + 1, sizeof(*words)));
+    memcpy(words, argv + i, (size_t)(argc - i) * sizeof(*words));
+    p->part.argv = words;
+    add_app(p->job, &p->part);
+    return OPTION_DONE;
+}
+
+static int read_parts(struct parse *p, int argc, char **argv)
+{
+    int rc = OPTION_DONE, start = 0;
+    for (int i = 0; i <= argc && rc == OPTION_DONE; i++) {
+        if (i < argc && strcmp(argv[i], ":") != 0)
+            continue;
+        rc = read_part(p, i - start, argv + start);
+        start = i + 1;
+    }
+    return rc;
+}
+
+/* The words of an argument file's line stay in use as long as the job. */
+static int keep_line(struct job *job, char **words)
+{
+    size_t n = (size_t)job->file_lines + 1;
+    char ***lines = realloc(job->file_words, n * sizeof *lines);
+
+    if (!lines)
+        return wf_option_error("out of memory");
+    lines[job->file_lines++] = words;
+    job->file_words = lines;
+    return OPTION_DONE;
+}
+
+int wf_option_file(struct parse *p, const char *path)
+{
+    struct parse inner = {.job = p->job};
+    int rc = OPTION_DONE;
+    bool bad = false;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return wf_option_error("cannot read %s: %m", path);
+    for (char **words; rc == OPTION_DONE &&
+                       (words = wf_argfile_line(file, &bad)) != NULL;) {
+        int n = 0;
+        while (words[n])
+            n++;
+        rc = keep_line(p->job, words);
+        if (n && rc == OPTION_DONE)
+            rc = read_parts(&inner, n, words);
+    }
+    fclose(file);
+    if (rc == OPTION_DONE && bad)
+        return wf_option_error("%s: a quote is not closed", path);
+    return rc;
+}
+
+/* ---- the whole -------------------------------------------------------- */
+
+static int available_cpus(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n > 0 ? n : 1;
+}
+
+static int count_ranks(struct job *job)
+{
+    long total = 0;
+    int cpus = available_cpus();
+    for (int a = 0; a < job->app_count; a++) {
+        if (job->apps[a].count == 0)
+            job->apps[a].count = job->app_count == 1 ? cpus : 1;
+        job->apps[a].first = (int)total;
+        total += job->apps[a].count;
+    }
+    if (total > 1000000)
+        return wf_option_error("%ld ranks are more than one host can hold",
+                               total);
+    job->count = (int)total;
+    if (job->set.no_oversubscribe && job->count > cpus)
+        return wf_option_error("%d ranks on %d processors refused by "
+                               "--nooversubscribe",
+                               job->count, cpus);
+    if (job->set.nodes > job->count)
+        return wf_option_error("--nodes %d needs at least as many ranks, not %d",
+                               job->set.nodes, job->count);
+    if (job->set.stdin_rank >= job->count)
+        return wf_option_error("--stdin %d: ranks are 0..%d",
+                               job->set.stdin_rank, job->count - 1);
+    return OPTION_DONE;
+}
+
+int wf_option_parse(struct job *job, int argc, char **argv)
+{
+    struct parse p = {.job = job};
+    if (argc <= 1) {
+        wf_option_error("no program given, for example: mpirun -n 4 ./program");
+        return OPTION_USAGE;
+    }
+    int rc = read_parts(&p, argc - 1, argv + 1);
+    return rc == OPTION_DONE ? count_ranks(job) : rc;
+}
+
+/* ---- help ------------------------------------------------------------- */
+
+void wf_option_help(void)
+{
+    char left[80];
+    puts("mpirun [options] program [args] [ : [options] program [args] ]...\n"
+         "Starts a parallel program on this host. Options take one dash or two,"
+         "\nand \"--opt value\" or \"--opt=value\".\n");
+    for (const struct option_row *row = wf_option_table; row->take; row++) {
+        if (!row->help)
+            continue;
+        int n = 0;
+        for (size_t i = 0; i < 3 && row->names[i]; i++)
+            n += snprintf(left + n, sizeof(left) - (size_t)n, "%s%s%s",
+                          i ? ", " : "", row->names[i][1] ? "--" : "-",
+                          row->names[i]);
+        snprintf(left + n, sizeof(left) - (size_t)n, " %s",
+                 row->args ? row->form : "");
+        printf("  %-34s %s\n", left, row->help);
+    }
+    puts("\nExit status: 0 if every rank's is 0, else that of the lowest rank "
+         "that failed;\n128 + signal; 124 after --timeout; 126 or 127 if a "
+         "program cannot be run.");
+}

@@ -1,0 +1,37 @@
+/* The table of command line options and what a row may see.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_MPIRUN_OPTIONS_H
+#define WF_MPIRUN_OPTIONS_H
+
+#include "job.h"
+
+enum { OPTION_DONE = -1, OPTION_USAGE = 2 };
+
+struct parse {
+    struct job *job;
+    struct app part;    /* being read */
+    struct app *app;    /* = &part */
+    const char *option; /* as the user wrote it */
+};
+
+/* One option. names are without dashes; the first is shown in the help. */
+struct option_row {
+    const char *names[6];
+    int args;         /* 0, 1 or 2 */
+    const char *form; /* of the argument, for the help; NULL: hidden row */
+    const char *help;
+    /* OPTION_DONE to go on, or the exit status */
+    int (*take)(struct parse *, char **args);
+};
+
+extern const struct option_row wf_option_table[];
+
+void wf_option_help(void);
+/* "mpirun: text" on stderr; returns OPTION_USAGE. */
+int wf_option_error(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2)));
+/* Read argument sets, one per line, as if they stood between ":". */
+int wf_option_file(struct parse *, const char *path);
+
+#endif

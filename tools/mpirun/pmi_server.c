@@ -1,0 +1,329 @@
+/* PMI-1 server: how the ranks find each other.
+ *
+ * Every request is a line, every answer is a line; the wire is that of
+ * core/boot/pmi1.c and of Hydra, so MPICH programs are served too.
+ *
+ *   weft.hosts = 1      every rank is on this machine
+ *   weft.key            32 random bytes, the job key: it travels on descriptors
+ *                       that only this job holds
+ *   PMI_process_mapping what --nodes wants the ranks to believe
+ *
+ * INVARIANTS  A rank that talks nonsense loses its connection, nobody else
+ * notices. Answers never block: the socket buffer holds more answers than a
+ * client that waits for each can leave unread.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "boot/base64.h"
+#include "boot/pmi_line.h"
+#include "job.h"
+#include "kvs.h"
+
+enum {
+    PMI_KEYLEN = 64,
+    PMI_VALLEN = 1024,
+    PMI_LINE_MAX = 1 << 16,
+    PMI_ANSWER_MAX = PMI_VALLEN + 256,
+    JOB_KEY_BYTES = 32
+};
+
+static void drop(struct job *job, struct rank *r)
+{
+    wf_job_unwatch(job, &r->pmi);
+    free(r->in);
+    r->in = NULL;
+    r->have = r->room = 0;
+}
+
+static void answer(struct job *job, struct rank *r, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void answer(struct job *job, struct rank *r, const char *fmt, ...)
+{
+    char text[PMI_ANSWER_MAX];
+    va_list args;
+    if (r->pmi.fd < 0)
+        return;
+    va_start(args, fmt);
+    int n = vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof(text) ||
+        send(r->pmi.fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) != n)
+        drop(job, r);
+}
+
+/* ---- requests --------------------------------------------------------- */
+
+static void on_init(struct job *job, struct rank *r, const char *line)
+{
+    int version = 0;
+    wf_pmi_field_int(line, "pmi_version", &version);
+    r->pmi_init = version == 1;
+    answer(job, r,
+           "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d\n",
+           version == 1 ? 0 : -1);
+}
+
+static void on_maxes(struct job *job, struct rank *r, const char *line)
+{
+    answer(job, r, "cmd=maxes kvsname_max=256 keylen_max=%d vallen_max=%d\n",
+           PMI_KEYLEN, PMI_VALLEN);
+}
+
+static void on_kvsname(struct job *job, struct rank *r, const char *line)
+{
+    answer(job, r, "cmd=my_kvsname kvsname=%s\n", job->name);
+}
+
+static void on_appnum(struct job *job, struct rank *r, const char *line)
+{
+    answer(job, r, "cmd=appnum appnum=%d\n", (int)(r->app - job->apps));
+}
+
+static void on_universe(struct job *job, struct rank *r, const char *line)
+{
+    answer(job, r, "cmd=universe_size size=%d rc=0\n",
+           job->set.universe ? job->set.universe : job->count);
+}
+
+static void on_put(struct job *job, struct rank *r, const char *line)
+{
+    char key[PMI_KEYLEN + 1];
+    const char *value;
+    size_t n;
+    if (!wf_pmi_field_copy(line, "key", key, sizeof(key)))
+        answer(job, r, "cmd=put_result rc=-1 msg=key_too_long\n");
+    else if (!wf_pmi_field(line, "value", &value, &n))
+        answer(job, r, "cmd=put_result rc=-1 msg=no_value\n");
+    else if (n > PMI_VALLEN)
+        answer(job, r, "cmd=put_result rc=-1 msg=value_too_long\n");
+    else if (wf_kvs_put(job->kvs, key, value, n) < 0)
+        answer(job, r, "cmd=put_result rc=-1 msg=out_of_memory\n");
+    else
+        answer(job, r, "cmd=put_result rc=0 msg=success\n");
+}
+
+static void on_get(struct job *job, struct rank *r, const char *line)
+{
+    char key[PMI_KEYLEN + 1];
+    const char *value = NULL;
+    if (wf_pmi_field_copy(line, "key", key, sizeof(key)))
+        value = wf_kvs_get(job->kvs, key);
+    if (value)
+        answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n", value);
+    else
+        answer(job, r, "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
+}
+
+static void end_barrier(struct job *job)
+{
+    job->in_barrier = 0;
+    for (int i = 0; i < job->count; i++) {
+        struct rank *r = &job->ranks[i];
+        if (r->in_barrier)
+            answer(job, r, "cmd=barrier_out\n");
+        r->in_barrier = false;
+    }
+}
+
+static void on_barrier(struct job *job, struct rank *r, const char *line)
+{
+    if (r->in_barrier)
+        return;
+    r->in_barrier = true;
+    if (++job->in_barrier < job->count)
+        wf_pmi_check_barrier(job);
+    else
+        end_barrier(job);
+}
+
+static void on_finalize(struct job *job, struct rank *r, const char *line)
+{
+    r->pmi_finalized = true;
+    answer(job, r, "cmd=finalize_ack\n");
+}
+
+static void on_abort(struct job *job, struct rank *r, const char *line)
+{
+    int code = 1;
+    wf_pmi_field_int(line, "exitcode", &code);
+    wf_end_abort(job, r, code);
+}
+
+static const struct {
+    const char *cmd;
+    void (*handle)(struct job *, struct rank *, const char *line);
+} commands[] = {
+    {"init", on_init},
+    {"get_maxes", on_maxes},
+    {"get_my_kvsname", on_kvsname},
+    {"get_appnum", on_appnum},
+    {"get_universe_size", on_universe},
+    {"put", on_put},
+    {"get", on_get},
+    {"barrier_in", on_barrier},
+    {"finalize", on_finalize},
+    {"abort", on_abort},
+};
+
+static void on_line(struct job *job, struct rank *r, const char *line)
+{
+    char cmd[32];
+    if (r->in_mcmd || strncmp(line, "mcmd=", 5) == 0) {
+        /* spawn, in several lines: mpirun starts what it was given, no more */
+        r->in_mcmd = strcmp(line, "endcmd") != 0;
+        if (!r->in_mcmd)
+            answer(job, r, "cmd=spawn_result rc=-1 msg=not_supported\n");
+        return;
+    }
+    if (!wf_pmi_field_copy(line, "cmd", cmd, sizeof(cmd))) {
+        drop(job, r);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(cmd, commands[i].cmd) == 0) {
+            commands[i].handle(job, r, line);
+            return;
+        }
+    }
+    answer(job, r, "cmd=%s_result rc=-1 msg=not_supported\n", cmd);
+}
+
+/* --continuous: the living do not wait for the dead. */
+static void end_without_dead(struct job *job)
+{
+    int there = 0;
+
+    for (int i = 0; i < job->count; i++)
+        there += job->ranks[i].in_barrier || job->ranks[i].ended;
+    if (there == job->count)
+        end_barrier(job);
+}
+
+/* A barrier that a rank can no longer enter never ends: say so instead. */
+void wf_pmi_check_barrier(struct job *job)
+{
+    if (job->in_barrier == 0 || job->phase != PHASE_RUN)
+        return;
+    if (job->set.keep_going) {
+        end_without_dead(job);
+        return;
+    }
+    for (int i = 0; i < job->count; i++) {
+        struct rank *r = &job->ranks[i];
+        if (r->ended && !r->in_barrier) {
+            wf_end_fail(job, r,
+                        r->pmi_finalized ? "ended while other ranks still wait "
+                                           "for it"
+                                         : "ended without calling MPI_Init, "
+                                           "which other ranks wait for");
+            return;
+        }
+    }
+}
+
+/* ---- bytes ------------------------------------------------------------ */
+
+static bool make_room(struct rank *r)
+{
+    if (r->have + 1 < r->room)
+        return true;
+    size_t room = r->room ? r->room * 2 : 2048;
+    char *in = room <= PMI_LINE_MAX ? realloc(r->in, room) : NULL;
+    if (!in)
+        return false;
+    r->in = in;
+    r->room = room;
+    return true;
+}
+
+static void take_lines(struct job *job, struct rank *r)
+{
+    size_t at = 0;
+    char *end;
+    while (r->pmi.fd >= 0 &&
+           (end = memchr(r->in + at, '\n', r->have - at)) != NULL) {
+        *end = 0;
+        size_t next = (size_t)(end - r->in) + 1;
+        on_line(job, r, r->in + at);
+        at = next;
+    }
+    if (r->pmi.fd >= 0) {
+        memmove(r->in, r->in + at, r->have - at);
+        r->have -= at;
+    }
+}
+
+/* Everything that has arrived; the loop matters when the rank has just died. */
+void wf_pmi_ready(struct job *job, struct source *s)
+{
+    struct rank *r = (struct rank *)s;
+    while (r->pmi.fd >= 0) {
+        if (!make_room(r)) {
+            drop(job, r);
+            return;
+        }
+        ssize_t n = recv(r->pmi.fd, r->in + r->have, r->room - r->have - 1,
+                         MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0) {
+            drop(job, r);
+            return;
+        }
+        r->have += (size_t)n;
+        take_lines(job, r);
+    }
+}
+
+/* ---- start ------------------------------------------------------------ */
+
+static int put(struct job *job, const char *key, const char *value)
+{
+    return wf_kvs_put(job->kvs, key, value, strlen(value));
+}
+
+/* Ranks in blocks: the first count % nodes nodes hold one more. */
+static void mapping(const struct job *job, char *text, size_t size)
+{
+    int nodes = job->set.nodes ? job->set.nodes : 1;
+    int more = job->count % nodes, each = job->count / nodes;
+    if (more)
+        snprintf(text, size, "(vector,(0,%d,%d),(%d,%d,%d))", more, each + 1,
+                 more, nodes - more, each);
+    else
+        snprintf(text, size, "(vector,(0,%d,%d))", nodes, each);
+}
+
+int wf_pmi_serve(struct job *job)
+{
+    unsigned char key[JOB_KEY_BYTES];
+    char text[128];
+    job->kvs = wf_kvs_create();
+    if (!job->kvs)
+        return -1;
+    if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) {
+        wf_job_say(job, "no random bytes for the job key: %s", strerror(errno));
+        return -1;
+    }
+    wf_base64_encode(text, key, sizeof(key));
+    if (put(job, "weft.key", text) < 0 || put(job, "weft.hosts", "1") < 0)
+        return -1;
+    mapping(job, text, sizeof(text));
+    return put(job, "PMI_process_mapping", text);
+}
+
+void wf_pmi_close(struct job *job)
+{
+    for (int i = 0; i < job->count; i++)
+        drop(job, &job->ranks[i]);
+    wf_kvs_destroy(job->kvs);
+}

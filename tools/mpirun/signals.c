@@ -1,0 +1,122 @@
+/* Signals to mpirun, and from mpirun to the ranks.
+ *
+ *   SIGINT   to the ranks; the second time they get SIGTERM and a second,
+ *            the third time SIGKILL
+ *   SIGTERM  to the ranks, SIGKILL after the grace time
+ *   SIGTSTP  to the ranks, then we stop too;  SIGCONT  to the ranks
+ *   others   to the ranks
+ *
+ * All are blocked and read from a descriptor, so the loop sees them in order
+ * and nothing runs in a handler. Signals that were ignored when we started
+ * (nohup, background jobs) stay ignored.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "job.h"
+
+static const int forwarded[] = {SIGHUP,  SIGQUIT, SIGUSR1,
+                                SIGUSR2, SIGALRM, SIGWINCH};
+
+static void signal_rank(const struct rank *r, int sig)
+{
+    if (r->own_group) {
+        kill(-r->pid, sig);
+    } else {
+        wf_descendants_signal(r->pid, sig, 0);
+        kill(r->pid, sig);
+    }
+}
+
+/* from_terminal: our own group has it already. */
+static void forward(struct job *job, int sig, bool from_terminal)
+{
+    for (int i = 0; i < job->count; i++) {
+        const struct rank *r = &job->ranks[i];
+        if (r->pid && !(from_terminal && !r->own_group))
+            signal_rank(r, sig);
+    }
+}
+
+void wf_signal_all(struct job *job, int sig)
+{
+    forward(job, sig, false);
+}
+
+static void on_interrupt(struct job *job, bool from_terminal)
+{
+    job->user_ended = true;
+    job->interrupts++;
+    if (job->interrupts == 1) {
+        forward(job, SIGINT, from_terminal);
+    } else if (job->interrupts == 2) {
+        job->phase = PHASE_ENDING;
+        wf_signal_all(job, SIGTERM);
+        job->deadline = wf_job_now() + 1000000000u;
+    } else {
+        job->deadline = wf_job_now(); /* the next step is SIGKILL */
+    }
+}
+
+static void on_stop(struct job *job, bool from_terminal)
+{
+    forward(job, SIGTSTP, from_terminal);
+    kill(getpid(), SIGSTOP);
+}
+
+static void on_signal(struct job *job, const struct signalfd_siginfo *info)
+{
+    int sig = (int)info->ssi_signo;
+    bool from_terminal = info->ssi_code == SI_KERNEL;
+    switch (sig) {
+    case SIGCHLD:
+        wf_end_reap(job);
+        break;
+    case SIGINT:
+        on_interrupt(job, from_terminal);
+        break;
+    case SIGTERM:
+        job->user_ended = true;
+        wf_end_begin(job, SIGTERM);
+        break;
+    case SIGTSTP:
+        on_stop(job, from_terminal);
+        break;
+    default:
+        forward(job, sig, from_terminal && sig != SIGCONT);
+    }
+}
+
+static void on_ready(struct job *job, struct source *s)
+{
+    struct signalfd_siginfo info[16];
+    ssize_t n = read(s->fd, info, sizeof(info));
+    for (ssize_t i = 0; i < n / (ssize_t)sizeof(info[0]); i++)
+        on_signal(job, &info[i]);
+}
+
+int wf_signal_open(struct job *job)
+{
+    sigset_t handled, blocked;
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    sigaction(SIGCHLD, &dfl, NULL); /* ignored, there would be no status */
+    sigemptyset(&handled);
+    sigaddset(&handled, SIGCHLD);
+    sigaddset(&handled, SIGINT);
+    sigaddset(&handled, SIGTERM);
+    sigaddset(&handled, SIGTSTP);
+    sigaddset(&handled, SIGCONT);
+    for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+        sigaddset(&handled, forwarded[i]);
+    blocked = handled;
+    sigaddset(&blocked, SIGPIPE); /* write says EPIPE */
+    sigaddset(&blocked, SIGTTIN); /* sent to our group when a rank reads */
+    sigaddset(&blocked, SIGTTOU);
+    sigprocmask(SIG_BLOCK, &blocked, &job->old_mask);
+    int fd = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd < 0 ? -1
+                  : wf_job_watch(job, &job->signals, fd, EPOLLIN, on_ready);
+}

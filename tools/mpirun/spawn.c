@@ -1,0 +1,268 @@
+/* Starting the ranks.
+ *
+ * vfork: the child borrows our memory until exec, so that starting a rank does
+ * not cost a copy of our page tables, and its errno comes back in a variable.
+ * Between vfork and exec the child makes system calls and nothing else.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "job.h"
+
+enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
+
+/* ---- what to execute -------------------------------------------------- */
+
+static int access_status(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return STATUS_NOT_FOUND;
+    return S_ISREG(st.st_mode) && access(path, X_OK) == 0
+               ? 0
+               : STATUS_NOT_EXECUTABLE;
+}
+
+static char *join(const char *dir, size_t n, const char *name)
+{
+    char *path;
+    if (asprintf(&path, "%.*s%s%s", (int)n, dir, n ? "/" : "", name) < 0)
+        return NULL;
+    return path;
+}
+
+static int search_path(const char *name, char **found)
+{
+    const char *path = getenv("PATH");
+    int status = STATUS_NOT_FOUND;
+    for (path = path ? path : "/usr/bin:/bin";; path++) {
+        size_t n = strcspn(path, ":");
+        char *full = join(n ? path : ".", n ? n : 1, name);
+        int s = full ? access_status(full) : STATUS_NOT_FOUND;
+        if (s == 0) {
+            *found = full;
+            return 0;
+        }
+        free(full);
+        status = s == STATUS_NOT_EXECUTABLE ? s : status;
+        path += n;
+        if (!*path)
+            return status;
+    }
+}
+
+/* A relative path is relative to the directory where the rank starts. */
+static int resolve(const struct job *job, struct app *app)
+{
+    const char *name = app->argv[0];
+    struct stat st;
+    if (app->wdir && (stat(app->wdir, &st) < 0 || !S_ISDIR(st.st_mode))) {
+        wf_job_say(job, "--wdir %s: %s", app->wdir,
+                   errno == ENOENT ? "no such directory" : "not a directory");
+        return 1;
+    }
+    int status;
+    if (!strchr(name, '/')) {
+        status = search_path(name, &app->program);
+    } else {
+        const char *dir = name[0] == '/' || !app->wdir ? "" : app->wdir;
+        app->program = join(dir, strlen(dir), name);
+        status = app->program ? access_status(app->program) : 1;
+    }
+    if (status == STATUS_NOT_EXECUTABLE)
+        wf_job_say(job, "%s is not an executable file", name);
+    else if (status && !strchr(name, '/') && access_status(name) == 0)
+        wf_job_say(job, "%s is not in PATH; did you mean ./%s?", name, name);
+    else if (status)
+        wf_job_say(job, "%s: no such program", name);
+    return status;
+}
+
+int wf_spawn_resolve(struct job *job)
+{
+    int status = 0;
+    for (int a = 0; a < job->app_count && status == 0; a++)
+        status = resolve(job, &job->apps[a]);
+    return status;
+}
+
+/* ---- one rank --------------------------------------------------------- */
+
+struct launch {
+    const struct job *job;
+    const struct rank *rank;
+    int fds[3], pmi;
+    char **env, **sh; /* sh: arguments for a script without "#!" */
+    pid_t parent;
+    cpu_set_t cpus;
+    volatile int error;
+    const char *volatile what;
+};
+
+static void child_fail(struct launch *l, const char *what)
+{
+    l->error = errno;
+    l->what = what;
+    _exit(STATUS_NOT_FOUND);
+}
+
+/* In the child. The program's own PATH and directory are already known. */
+static void child(struct launch *l)
+{
+    const struct app *app = l->rank->app;
+    if (l->rank->own_group)
+        (void)setpgid(0, 0);
+    /* Die with mpirun; and if it died before this line, die now. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != l->parent)
+        _exit(STATUS_NOT_FOUND);
+    (void)setrlimit(RLIMIT_NOFILE, &l->job->old_files);
+    if (l->rank->bound_cpu >= 0)
+        (void)sched_setaffinity(0, sizeof(l->cpus), &l->cpus);
+    for (int i = 0; i < 3; i++)
+        if (l->fds[i] != i && dup2(l->fds[i], i) < 0)
+            child_fail(l, "its standard descriptors");
+    if (fcntl(l->pmi, F_SETFD, 0) < 0)
+        child_fail(l, "its PMI descriptor");
+    if (app->wdir && chdir(app->wdir) < 0)
+        child_fail(l, app->wdir);
+    (void)sigprocmask(SIG_SETMASK, &l->job->old_mask, NULL);
+    execve(app->program, app->argv, l->env);
+    if (errno == ENOEXEC)
+        execve("/bin/sh", l->sh, l->env);
+    child_fail(l, app->program);
+}
+
+/* /bin/sh program args... */
+static char **shell_words(const struct app *app)
+{
+    size_t n = 0;
+    while (app->argv[n])
+        n++;
+    char **words = calloc(n + 2, sizeof(*words));
+    if (!words)
+        return NULL;
+    words[0] = (char *)"/bin/sh";
+    words[1] = app->program;
+    for (size_t i = 1; i < n; i++)
+        words[i + 1] = app->argv[i];
+    return words;
+}
+
+static void close_child_ends(struct launch *l)
+{
+    for (int i = 0; i < 3; i++)
+        if (l->fds[i] > 2)
+            close(l->fds[i]);
+    if (l->pmi >= 0)
+        close(l->pmi);
+}
+
+static int open_pmi(struct job *job, struct rank *r, int *child_fd)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return -1;
+    *child_fd = pair[1];
+    return wf_job_watch(job, &r->pmi, pair[0], EPOLLIN, wf_pmi_ready);
+}
+
+/* Alone in its function: what vfork may clobber is then nobody's. */
+static __attribute__((noinline)) pid_t launch(struct launch *l)
+{
+    pid_t pid = vfork();
+    if (pid == 0)
+        child(l);
+    return pid;
+}
+
+static void say_failure(struct job *job, const struct launch *l, pid_t pid)
+{
+    int error = pid < 0 ? errno : l->error;
+    wf_job_say(job, "cannot start rank %d: %s: %s", l->rank->id,
+               pid < 0 ? "fork" : l->what, strerror(error));
+    job->exit_code = pid < 0             ? 1
+                     : error == ENOENT   ? STATUS_NOT_FOUND
+                                         : STATUS_NOT_EXECUTABLE;
+}
+
+static int start(struct job *job, struct rank *r, char **app_env, char **sh)
+{
+    struct launch l = {.job = job, .rank = r, .sh = sh, .parent = getpid(),
+                       .pmi = -1};
+    int rc = -1;
+    CPU_ZERO(&l.cpus);
+    if (r->bound_cpu >= 0)
+        CPU_SET((size_t)r->bound_cpu, &l.cpus);
+    if (wf_io_rank(job, r, l.fds) < 0 || open_pmi(job, r, &l.pmi) < 0) {
+        wf_job_say(job, "cannot start rank %d: %s", r->id, strerror(errno));
+        goto out;
+    }
+    l.env = wf_env_of_rank(app_env, job, r, l.pmi);
+    pid_t pid = launch(&l);
+    if (pid < 0 || l.error) {
+        say_failure(job, &l, pid);
+        goto out;
+    }
+    r->pid = pid;
+    job->alive++;
+    wf_guard_note(job, r->id, r->own_group ? -pid : pid);
+    if (job->set.verbose)
+        wf_job_say(job, "rank %d is %s, pid %d", r->id, r->app->argv[0], pid);
+    rc = 0;
+out:
+    wf_env_free(l.env);
+    close_child_ends(&l);
+    return rc;
+}
+
+/* ---- all -------------------------------------------------------------- */
+
+static void bind_rank(struct job *job, struct rank *r, const cpu_set_t *all)
+{
+    int want = r->id % CPU_COUNT(all), cpu = 0;
+    for (;; cpu++)
+        if (CPU_ISSET((size_t)cpu, all) && want-- == 0)
+            break;
+    r->bound_cpu = cpu;
+    if (job->set.report_bindings)
+        wf_job_say(job, "rank %d is bound to processor %d", r->id, cpu);
+}
+
+static void bind_all(struct job *job)
+{
+    cpu_set_t all;
+    bool known = sched_getaffinity(0, sizeof(all), &all) == 0;
+    /* more ranks than processors: binding would only tie two to one */
+    if (job->set.bind_core && known && job->count <= CPU_COUNT(&all)) {
+        for (int i = 0; i < job->count; i++)
+            bind_rank(job, &job->ranks[i], &all);
+    } else if (job->set.report_bindings) {
+        wf_job_say(job, "ranks are not bound");
+    }
+}
+
+int wf_spawn_all(struct job *job)
+{
+    int rc = 0;
+    bind_all(job);
+    for (int a = 0; a < job->app_count && rc == 0; a++) {
+        struct app *app = &job->apps[a];
+        char **env = wf_env_of_app(job, app);
+        char **sh = shell_words(app);
+        for (int i = 0; i < app->count && rc == 0; i++)
+            rc = sh ? start(job, &job->ranks[app->first + i], env, sh) : -1;
+        free(sh);
+        wf_env_free(env);
+    }
+    return rc;
+}

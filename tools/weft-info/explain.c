@@ -1,0 +1,262 @@
+/* weft-info --explain: which transports a pair of processes would use, and why
+ * not the others. Hosts come from the argument (0@nodea->3@nodeb), from [rank]
+ * and [host], or are all this one.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "info.h"
+
+#include <stdlib.h>
+
+#include "os/node.h"
+#include "route/value.h"
+
+enum { ADDRESSES_LEN = 512 };
+
+/* One end of the pair, with the storage its texts need. */
+struct end {
+    struct wf_route_end facts;
+    char host[256], net[ADDRESSES_LEN];
+};
+
+struct decision {
+    struct end from, to;
+    uint64_t size;
+    struct wf_route_candidate candidate[TRANSPORTS_MAX];
+    int order[TRANSPORTS_MAX], count;
+    const char *section;
+};
+
+/* "3" or "3@host" */
+static bool end_parse(const struct info *info, const char *text, size_t n,
+                      struct end *end)
+{
+    const char *at = memchr(text, '@', n), *host;
+    size_t digits = at != NULL ? (size_t)(at - text) : n;
+    struct wf_range rank;
+    memset(end, 0, sizeof *end);
+    if (!wf_value_range(text, digits, &rank) || rank.lo != rank.hi ||
+        rank.lo > INT32_MAX)
+        return false;
+    end->facts.rank = (uint32_t)rank.lo;
+    host = wf_config_host(info->config, end->facts.rank);
+    if (at != NULL)
+        snprintf(end->host, sizeof end->host, "%.*s", (int)(n - digits - 1),
+                 at + 1);
+    else if (host != NULL)
+        snprintf(end->host, sizeof end->host, "%s", host);
+    else
+        wf_node_name(end->host, sizeof end->host);
+    end->facts.host = end->host;
+    end->facts.net = end->net;
+    return end->host[0] != '\0';
+}
+
+/* The static addresses of a rank, for net: selectors. */
+static void end_addresses(const struct info *info, struct end *end)
+{
+    size_t used = 0;
+    for (int i = 0; i < info->count && used < sizeof end->net; i++) {
+        const char *text =
+            wf_config_address(info->config, end->facts.rank,
+                              info->transport[i].config->name, NULL);
+        size_t n = text != NULL ? strcspn(text, ":") : 0;
+        if (n > 0)
+            used +=
+                (size_t)snprintf(end->net + used, sizeof end->net - used,
+                                 "%s%.*s", used > 0 ? "," : "", (int)n, text);
+    }
+}
+
+static bool pair_parse(const struct info *info, const char *pair,
+                       struct decision *d)
+{
+    const char *arrow = strstr(pair, "->");
+    if (arrow == NULL ||
+        !end_parse(info, pair, (size_t)(arrow - pair), &d->from) ||
+        !end_parse(info, arrow + 2, strlen(arrow + 2), &d->to))
+        return false;
+    end_addresses(info, &d->from);
+    end_addresses(info, &d->to);
+    d->to.facts.node = strcmp(d->from.host, d->to.host) != 0;
+    return true;
+}
+
+static void candidate_judge(const struct decision *d,
+                            const struct info_transport *t,
+                            struct wf_route_candidate *c)
+{
+    bool self = d->from.facts.rank == d->to.facts.rank;
+    bool local = d->from.facts.node == d->to.facts.node;
+    uint32_t need = self    ? WEFT_CAP_SELF
+                    : local ? WEFT_CAP_LOCAL
+                            : WEFT_CAP_REMOTE;
+    c->transport = t->config->name;
+    c->caps = t->attr.caps;
+    c->cost = t->attr.cost;
+    c->reaches = t->usable && (t->attr.caps & need) != 0;
+    c->why_not = !t->usable ? t->why
+                 : self     ? "does not reach the own process"
+                 : t->attr.caps == WEFT_CAP_SELF ||
+                         !(t->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE))
+                     ? "reaches only the own process"
+                 : local ? "reaches only other nodes"
+                         : "other node";
+}
+
+static void decide(const struct info *info, struct decision *d, uint64_t size)
+{
+    d->size = size;
+    for (int i = 0; i < info->count; i++)
+        candidate_judge(d, &info->transport[i], &d->candidate[i]);
+    d->count =
+        wf_route_choose(info->config, &d->from.facts, &d->to.facts, size,
+                        d->candidate, info->count, d->order, &d->section);
+}
+
+static bool is_chosen(const struct decision *d, int i)
+{
+    for (int k = 0; k < d->count; k++) {
+        if (d->order[k] == i)
+            return true;
+    }
+    return false;
+}
+
+/* Why candidate i is not among the chosen. */
+static const char *reason(const struct info *info, const struct decision *d,
+                          int i, char *buf, size_t n)
+{
+    const struct wf_route_rule *rule =
+        wf_route_rule(info->config, &d->from.facts, &d->to.facts, d->size,
+                      d->candidate, info->count);
+    if (rule->use == WF_USE_NONE)
+        snprintf(buf, n, "%s has use = none (%s)", rule->label, rule->where);
+    else if (!d->candidate[i].reaches)
+        snprintf(buf, n, "%s", d->candidate[i].why_not);
+    else
+        snprintf(buf, n, "not listed in use= (%s)", rule->where);
+    return buf;
+}
+
+static void print_lane(const struct decision *d, const char *lane)
+{
+    printf("  %s: %s\n", lane, d->section);
+    for (int k = 0; k < d->count; k++) {
+        const struct wf_route_candidate *c = &d->candidate[d->order[k]];
+        printf("    %-10s %-14s t(%llu)=%.2fus\n", k == 0 ? "uses" : "fallback",
+               c->transport, (unsigned long long)d->size,
+               wf_cost_ns(&c->cost, d->size) / 1000);
+    }
+    if (d->count == 0)
+        printf("    nothing: these messages cannot be sent\n");
+}
+
+static void print_rejected(const struct info *info, const struct decision *d)
+{
+    char why[1200];
+    for (int i = 0; i < info->count; i++) {
+        if (!is_chosen(d, i))
+            printf("    %-10s %-14s %s\n", "rejected",
+                   d->candidate[i].transport,
+                   reason(info, d, i, why, sizeof why));
+    }
+}
+
+static void write_lane(struct json *j, const struct info *info,
+                       const struct decision *d, const char *lane)
+{
+    char why[1200];
+    json_open(j, lane, '{');
+    json_number(j, "size", (double)d->size);
+    json_text(j, "section", d->section);
+    json_open(j, "chosen", '[');
+    for (int k = 0; k < d->count; k++) {
+        const struct wf_route_candidate *c = &d->candidate[d->order[k]];
+        json_open(j, NULL, '{');
+        json_text(j, "transport", c->transport);
+        json_number(j, "ns", wf_cost_ns(&c->cost, d->size));
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_open(j, "rejected", '[');
+    for (int i = 0; i < info->count; i++) {
+        if (is_chosen(d, i))
+            continue;
+        json_open(j, NULL, '{');
+        json_text(j, "transport", d->candidate[i].transport);
+        json_text(j, "reason", reason(info, d, i, why, sizeof why));
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
+static void write_end(struct json *j, const char *key, const struct end *end)
+{
+    json_open(j, key, '{');
+    json_number(j, "rank", end->facts.rank);
+    json_text(j, "host", end->host);
+    json_close(j, '}');
+}
+
+static int explain_json(const struct info *info, struct decision *d,
+                        uint64_t size)
+{
+    struct json j = {.out = stdout};
+    json_open(&j, NULL, '{');
+    json_text(&j, "configuration", wf_config_source(info->config));
+    write_end(&j, "from", &d->from);
+    write_end(&j, "to", &d->to);
+    decide(info, d, 0);
+    write_lane(&j, info, d, "messages");
+    int unreachable = d->count == 0;
+    if (size > 0) {
+        decide(info, d, size);
+        write_lane(&j, info, d, "payload");
+    }
+    json_close(&j, '}');
+    return unreachable;
+}
+
+static int explain_text(const struct info *info, struct decision *d,
+                        uint64_t size)
+{
+    printf("pair %u (%s) -> %u (%s), configuration %s\n", d->from.facts.rank,
+           d->from.host, d->to.facts.rank, d->to.host,
+           wf_config_source(info->config));
+    decide(info, d, 0);
+    print_lane(d, "messages, in order");
+    print_rejected(info, d);
+    int unreachable = d->count == 0;
+    if (size > 0) {
+        char lane[64];
+        snprintf(lane, sizeof lane, "large payload of %llu bytes",
+                 (unsigned long long)size);
+        decide(info, d, size);
+        print_lane(d, lane);
+        print_rejected(info, d);
+    }
+    return unreachable;
+}
+
+int info_explain(const struct info *info, const char *pair, const char *size,
+                 bool json)
+{
+    struct decision *d = calloc(1, sizeof *d);
+    uint64_t bytes = 0;
+    int rc = 2;
+    if (d == NULL)
+        fprintf(stderr, "weft-info: out of memory\n");
+    else if (size != NULL && !wf_value_size(size, &bytes))
+        fprintf(stderr, "weft-info: --size %s: digits, then K, M, G or T\n",
+                size);
+    else if (!pair_parse(info, pair, d))
+        fprintf(stderr,
+                "weft-info: --explain %s: write two ranks as in "
+                "'0->3', or with hosts '0@nodea->3@nodeb'\n",
+                pair);
+    else
+        rc = json ? explain_json(info, d, bytes) : explain_text(info, d, bytes);
+    free(d);
+    return rc;
+}

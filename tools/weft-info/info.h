@@ -1,0 +1,59 @@
+/* weft-info: what this Weft is, what its configuration means, what it would do.
+ *
+ *   main.c      arguments        probe.c     plugins and what they can do here
+ *   report.c    everything       explain.c   one pair of processes
+ *   check.c     a file           generate.c  C text for static programs
+ *   json.c      the machine-readable form of each
+ *
+ * It reads the configuration exactly as MPI_Init does and talks to no other
+ * process.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WEFT_INFO_H
+#define WEFT_INFO_H
+
+#include "adi/endpoint.h"
+#include "json.h"
+#include "route/model.h"
+#include "route/route.h"
+
+#ifndef WEFT_VERSION
+#define WEFT_VERSION "0.1.0"
+#endif
+
+enum { EXIT_CONFIG = 78 }; /* EX_CONFIG: the configuration is wrong */
+enum { TRANSPORTS_MAX = 64 };
+
+/* One transport of the configuration and what became of it here. */
+struct info_transport {
+    const struct wf_transport_config *config;
+    const weft_plugin *plugin; /* NULL: not found */
+    bool built_in, usable;
+    char why[1024]; /* not found, or not usable here */
+    weft_attr attr; /* when usable */
+};
+
+struct info {
+    struct wf_config *config;
+    struct info_transport transport[TRANSPORTS_MAX];
+    int count;
+    int problems; /* in the options of plugins */
+};
+
+/* Find every plugin and fill its options; problems go to errors. */
+void info_collect(struct info *, struct wf_config *, FILE *errors);
+/* Ask the plugins what they can do on this machine. */
+void info_probe(struct info *);
+/* "local remote get" from capability bits. */
+const char *info_caps(uint32_t caps, char *buf, size_t n);
+
+int info_report(const struct info *, bool json);
+int info_check(const char *file, bool json);
+/* "0->3", "0@nodea->3@nodeb"; size "1M" or NULL. */
+int info_explain(const struct info *, const char *pair, const char *size,
+                 bool json);
+int info_table(char *const *names, int n);
+int info_embed(const char *file);
+
+#endif

@@ -1,0 +1,128 @@
+/* weft-info: arguments.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "info.h"
+
+#include <stdlib.h>
+
+struct arguments {
+    const char *check, *explain, *size, *embed;
+    bool json, table, version, help;
+};
+
+static const char usage[] =
+    "usage: weft-info [--json]                      everything there is to "
+    "know\n"
+    "       weft-info [--json] --check FILE         all mistakes in an "
+    "mpi.ini\n"
+    "       weft-info [--json] --explain A->B [--size N]\n"
+    "                                               routes between two ranks,\n"
+    "                                               or 0@hosta->3@hostb\n"
+    "       weft-info --table NAME...               C table of transports for "
+    "a\n"
+    "                                               static program\n"
+    "       weft-info --embed FILE                  C text with this mpi.ini "
+    "in\n"
+    "                                               it, for a static program\n"
+    "       weft-info --version\n"
+    "with   --ini FILE, --set section.key=value, --route \"LIST\" as for "
+    "mpirun\n"
+    "exit   0 good, 1 no route, 2 wrong use, 78 the configuration is wrong\n";
+
+static bool append_set(const char *value)
+{
+    char joined[8192];
+    const char *old = getenv("WEFT_SET");
+    int n = snprintf(joined, sizeof joined, "%s%s%s", old != NULL ? old : "",
+                     old != NULL ? ";" : "", value);
+    return n > 0 && (size_t)n < sizeof joined &&
+           setenv("WEFT_SET", joined, 1) == 0;
+}
+
+/* Takes argv[i] and its value; returns how many were taken, 0: unknown. */
+static int take(struct arguments *a, int argc, char **argv, int i)
+{
+    const struct {
+        const char *name;
+        const char **value;
+    } with_value[] = {{"--check", &a->check},
+                      {"--explain", &a->explain},
+                      {"--size", &a->size},
+                      {"--embed", &a->embed}};
+    const struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {{"--json", &a->json},
+                 {"--version", &a->version},
+                 {"--help", &a->help},
+                 {"-h", &a->help}};
+    const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+    for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++) {
+        if (strcmp(argv[i], flags[k].name) == 0) {
+            *flags[k].flag = true;
+            return 1;
+        }
+    }
+    for (size_t k = 0; k < sizeof with_value / sizeof with_value[0]; k++) {
+        if (value != NULL && strcmp(argv[i], with_value[k].name) == 0) {
+            *with_value[k].value = value;
+            return 2;
+        }
+    }
+    if (value != NULL && strcmp(argv[i], "--ini") == 0)
+        return setenv("WEFT_INI", value, 1) == 0 ? 2 : 0;
+    if (value != NULL && strcmp(argv[i], "--route") == 0)
+        return setenv("WEFT_ROUTE", value, 1) == 0 ? 2 : 0;
+    if (value != NULL && strcmp(argv[i], "--set") == 0)
+        return append_set(value) ? 2 : 0;
+    return 0;
+}
+
+/* Load as MPI_Init does, then report or explain. */
+static int run(const struct arguments *a)
+{
+    static struct info info; /* too large for a small stack */
+    struct wf_config *config;
+    int problems = wf_config_load(&config, stderr);
+    if (config != NULL) {
+        info_collect(&info, config, stderr);
+        problems += info.problems;
+    }
+    if (problems > 0) {
+        fprintf(stderr, "weft-info: %d problem%s in the configuration\n",
+                problems, problems == 1 ? "" : "s");
+        wf_config_free(config);
+        return EXIT_CONFIG;
+    }
+    info_probe(&info);
+    int rc = a->explain != NULL
+                 ? info_explain(&info, a->explain, a->size, a->json)
+                 : info_report(&info, a->json);
+    wf_config_free(config);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments a = {.json = false};
+    for (int i = 1; i < argc;) {
+        if (strcmp(argv[i], "--table") == 0)
+            return info_table(argv + i + 1, argc - i - 1);
+        int n = take(&a, argc, argv, i);
+        if (n == 0) {
+            fprintf(stderr, "weft-info: '%s' is unknown or lacks its value\n%s",
+                    argv[i], usage);
+            return 2;
+        }
+        i += n;
+    }
+    if (a.help)
+        return fputs(usage, stdout) < 0;
+    if (a.version)
+        return printf("weft %s\n", WEFT_VERSION) < 0;
+    if (a.check != NULL)
+        return info_check(a.check, a.json);
+    if (a.embed != NULL)
+        return info_embed(a.embed);
+    return run(&a);
+}

@@ -1,0 +1,217 @@
+/* What each transport can do on this machine.
+ *
+ * A plugin with a probe operation is asked; another one is opened and closed
+ * again, which contacts no peer. The host table given to it answers, but does
+ * nothing: there is no core behind it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "info.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+
+static int no_rx(weft_core *core, weft_loc *from, const weft_hdr *hdr,
+                 const void *data, size_t have, weft_sink **sink)
+{
+    return WEFT_SKIP;
+}
+
+static void no_rx_done(weft_core *core, weft_sink *sink, int status)
+{
+}
+
+static void no_tx_done(weft_core *core, weft_tx *tx, int status)
+{
+}
+
+static void no_rma_done(weft_core *core, weft_rma *rma, int status)
+{
+}
+
+static void no_peer(weft_core *core, weft_loc *loc)
+{
+}
+
+static int no_locate(weft_core *core, uint32_t loc_id)
+{
+    return WEFT_EUNREACH;
+}
+
+static int no_auth(weft_core *core, weft_auth **auth, const void *in,
+                   size_t in_len, void *out, size_t *out_len, uint32_t *loc_id)
+{
+    return WEFT_EAUTH;
+}
+
+static uint64_t no_mac(weft_core *core, uint64_t nonce, const struct iovec *v,
+                       int n)
+{
+    return 0;
+}
+
+static void no_peer_down(weft_core *core, weft_loc *loc, int status,
+                         const char *why)
+{
+}
+
+static void no_ep_down(weft_core *core, int status, const char *why)
+{
+}
+
+static void no_kick(weft_core *core)
+{
+}
+
+static uint64_t now_ns(weft_core *core)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int no_resolve(weft_core *core, const char *host, int family,
+                      void *address, size_t *len)
+{
+    return WEFT_ENOTSUP;
+}
+
+/* The first complaint of the plugin is the reason shown. */
+static void keep_log(weft_core *core, int level, const char *fmt, ...)
+{
+    struct info_transport *t = (struct info_transport *)core;
+    va_list ap;
+    if (t == NULL || level > WF_LOG_WARN || t->why[0] != '\0')
+        return;
+    va_start(ap, fmt);
+    vsnprintf(t->why, sizeof t->why, fmt, ap);
+    va_end(ap);
+}
+
+static const weft_host nobody = {
+    .size = sizeof nobody,
+    .minor = WEFT_ABI_MINOR,
+    .rx = no_rx,
+    .rx_done = no_rx_done,
+    .tx_done = no_tx_done,
+    .rma_done = no_rma_done,
+    .tx_ready = no_peer,
+    .locate = no_locate,
+    .auth_step = no_auth,
+    .mac64 = no_mac,
+    .peer_up = no_peer,
+    .peer_down = no_peer_down,
+    .ep_down = no_ep_down,
+    .kick = no_kick,
+    .now_ns = now_ns,
+    .resolve = no_resolve,
+    .log = keep_log,
+};
+
+static bool is_built_in(const weft_plugin *plugin)
+{
+    for (const weft_plugin *const *p = weft_builtin; *p != NULL; p++) {
+        if (*p == plugin)
+            return true;
+    }
+    return false;
+}
+
+static void collect_one(struct info *info, struct info_transport *t,
+                        FILE *errors)
+{
+    t->plugin = wf_plugin_find(info->config, t->config, t->why, sizeof t->why);
+    if (t->plugin == NULL)
+        return;
+    t->built_in = is_built_in(t->plugin);
+    size_t n = t->plugin->cfg_size;
+    void *cfg = calloc(1, n > 0 ? n : 1);
+    if (cfg != NULL)
+        info->problems +=
+            wf_config_plugin(info->config, t->config, t->plugin, cfg, errors);
+    free(cfg);
+}
+
+void info_collect(struct info *info, struct wf_config *config, FILE *errors)
+{
+    const struct wf_transport_config *all;
+    int n = wf_config_transports(config, &all);
+    memset(info, 0, sizeof *info);
+    info->config = config;
+    for (int i = 0; i < n && i < TRANSPORTS_MAX; i++) {
+        struct info_transport *t = &info->transport[info->count++];
+        t->config = &all[i];
+        collect_one(info, t, errors);
+    }
+}
+
+static int ask(const weft_ops *ops, const weft_open *open, weft_attr *attr)
+{
+    weft_ep *ep;
+    if (WEFT_HAS(ops, weft_ops, probe))
+        return ops->probe(open, attr);
+    int rc = ops->open(open, &ep);
+    if (rc < 0)
+        return rc;
+    rc = ops->attr(ep, attr);
+    ops->close(ep);
+    return rc;
+}
+
+static void probe_one(struct info *info, struct info_transport *t)
+{
+    const weft_ops *ops = t->plugin->ops;
+    void *cfg = calloc(1, t->plugin->cfg_size > 0 ? t->plugin->cfg_size : 1);
+    weft_open open = {.size = sizeof open,
+                      .host = &nobody,
+                      .core = (weft_core *)t,
+                      .instance = t->config->name,
+                      .cfg = cfg,
+                      .nprocs = 2,
+                      .local_count = 2};
+    if (cfg == NULL)
+        return;
+    t->attr.size = sizeof t->attr;
+    t->attr.cost.size = sizeof t->attr.cost;
+    wf_config_plugin(info->config, t->config, t->plugin, cfg, NULL);
+    int rc = ask(ops, &open, &t->attr);
+    if (rc < 0) { /* no way to other hosts; then as a job on one host */
+        open.flags = WEFT_OPEN_ONE_HOST;
+        rc = ask(ops, &open, &t->attr);
+    }
+    free(cfg);
+    t->usable = rc >= 0;
+    wf_config_cost(info->config, t->config, &t->attr.cost);
+    if (t->usable)
+        t->why[0] = '\0';
+    else if (t->why[0] == '\0')
+        snprintf(t->why, sizeof t->why, "cannot be opened here (error %d)", rc);
+}
+
+void info_probe(struct info *info)
+{
+    for (int i = 0; i < info->count; i++) {
+        struct info_transport *t = &info->transport[i];
+        if (t->plugin != NULL && t->config->enable == 0)
+            snprintf(t->why, sizeof t->why, "enable = no");
+        else if (t->plugin != NULL)
+            probe_one(info, t);
+    }
+}
+
+const char *info_caps(uint32_t caps, char *buf, size_t n)
+{
+    static const char *const names[] = {
+        "local",   "remote",    "self",    "unordered",      "streams",
+        "mt_send", "async_cb",  "rx_loan", "event_fd",       "event_futex",
+        "get",     "put",       "amo",     "no_mr",          "map",
+        "amo_cpu", "keepalive", "crypt",   "incoherent_put",
+    };
+    struct wf_words words = {.count = 0};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (caps & 1u << i)
+            wf_words_add(&words, names[i]);
+    }
+    return wf_words_list(&words, " ", buf, n);
+}
