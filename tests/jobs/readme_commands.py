@@ -102,12 +102,6 @@ class Readme(unittest.TestCase):
                 elif self.wanted(detail):
                     printed = self.run_block(text)
 
-    def test_it_counts_the_functions_as_the_conformance_table_does(self):
-        count = re.search(r"\d+ of \d+ functions are implemented",
-                          text_of("docs", "conformance.md"))[0]
-        self.assertTrue(count in self.readme,
-                        f"README.md should say: {count}")
-
     def test_its_links_lead_somewhere(self):
         for name in ("README.md", "CONTRIBUTING.md", "docs/tour.md",
                      "docs/design.md", "core/README.md", "tests/README.md",
