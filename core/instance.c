@@ -14,6 +14,7 @@
 #include "boot/key.h"
 #include "coll/schedule.h"
 #include "datatype/type.h"
+#include "env/env.h"
 #include "os/clock.h"
 #include "os/node.h"
 #include "p2p/buffered.h"
@@ -94,8 +95,7 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->nprocs = wf->boot->size;
     wf->now_ns = params->now_ns ? params->now_ns : monotonic;
     wf->clock = params->clock;
-    wf->thread_level = params->thread_level;
-    wf->api.on = params->thread_level == MPI_THREAD_MULTIPLE;
+    wf->api.on = params->threads;
     identify(wf);
     wf->locs = calloc(wf->nprocs, sizeof *wf->locs);
     if (!wf->locs)
@@ -108,7 +108,7 @@ int wf_instance_create(const struct wf_instance_params *params,
         goto err_endpoints;
     if ((r = meet(wf)) != 0)
         goto err_endpoints;
-    if ((r = wf_comm_init(wf)) != 0)
+    if ((r = wf_env_init(wf)) != 0)
         goto err_endpoints;
     *out = wf;
     return 0;
@@ -179,7 +179,8 @@ int wf_instance_destroy(struct wf_instance *wf)
     wf_handle_ints_free(wf);
     wf_bsend_release(wf, &wf->bsend);
     part(wf);
-    wf_comm_fini(wf);
+    wf_world_end(wf, true);
+    wf_env_fini(wf);
     wf_types_fini(wf);
     wf_sched_fini(wf);
     wf_endpoints_close(wf);

@@ -22,7 +22,7 @@ struct wf_sched;    /* coll/schedule.h */
 
 struct wf_instance {
     struct wf_cs api; /* the critical section of this instance */
-    int thread_level; /* MPI_THREAD_* granted */
+    int thread_level; /* MPI_THREAD_* granted to the world model */
     uint32_t rank, nprocs;
     struct wf_boot *boot;
     struct wf_config *config;
@@ -60,8 +60,7 @@ struct wf_error_codes; /* core/env/error_user.c */
 /* What MPI lets a program use before MPI_Init and after MPI_Finalize, and so
  * belongs to the process rather than to an instance (MPI-5.0 s11.4.1). */
 struct wf_process {
-    wf_atomic_u32 starting; /* some thread is inside MPI_Init */
-    struct wf_mutex lock;   /* of codes */
+    struct wf_mutex lock; /* of codes */
     struct wf_error_codes *codes;
 };
 extern struct wf_process wf_process_state;
@@ -70,22 +69,26 @@ extern struct wf_process wf_process_state;
 struct wf_instance_params {
     struct wf_boot *boot;
     struct wf_config *config;
-    int thread_level;
+    bool threads; /* several of them may be inside at a time */
     uint64_t (*now_ns)(void *clock); /* NULL: CLOCK_MONOTONIC */
     void *clock;
 };
 
-/* Init calls in order, mirror ladder on failure (core/instance.c). */
+/* Init calls in order, mirror ladder on failure (core/instance.c). The world's
+ * communicators come with wf_world_begin (comm/comm.h). */
 int wf_instance_create(const struct wf_instance_params *,
                        struct wf_instance **out);
 /* Orderly end: drains, says goodbye, frees everything. */
 int wf_instance_destroy(struct wf_instance *);
 
-/* The calling thread's instance, or NULL outside MPI_Init..MPI_Finalize. */
+/* The calling thread's instance, or NULL while nobody uses one
+ * (env/start.h). */
 extern struct wf_instance *wf_process_instance;
 extern _Thread_local struct wf_instance *wf_thread_instance;
-/* Not 0 once MPI_Finalize succeeded (core/api/phase.c). */
-extern wf_atomic_u32 wf_process_finished;
+
+enum wf_phase { WF_PHASE_BEFORE, WF_PHASE_INSIDE, WF_PHASE_AFTER };
+/* enum wf_phase: the world model's (core/api/phase.c). */
+extern wf_atomic_u32 wf_process_phase;
 
 static inline struct wf_instance *wf_current(void)
 {

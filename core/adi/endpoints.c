@@ -38,7 +38,7 @@ static void describe(struct wf_instance *wf, struct weft_core *c, weft_open *o)
         .node_id = (uint32_t)(wf->node ^ wf->node >> 32),
         .local_index = wf->local_index,
         .local_count = wf->local_count,
-        .threads = wf->thread_level == MPI_THREAD_MULTIPLE,
+        .threads = wf->api.on,
         .flags = wf->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
     };
     memcpy(o->job_id, wf->boot->job,

@@ -138,7 +138,7 @@ class Binding:
         self.line(f'static const char fn[] = "{self.f.name}";')
         self.line("struct wf_instance *wf = wf_current();")
         if self.family in rules.INITIAL:
-            self.check("wf || wf_api_phase() != WF_PHASE_BEFORE",
+            self.check("wf_api_phase() != WF_PHASE_BEFORE",
                        "wf_bad_restart(fn)")
         elif not self.early:
             self.check("!wf", "wf_bad_phase(fn)")
@@ -452,7 +452,7 @@ class Binding:
                          for p in self.f.parameters]
         core = f"int rc = wf_mpi_{self.family}({', '.join(args)});"
         self.guard(None)
-        if self.family in rules.INITIAL:
+        if self.family in rules.OUTSIDE:
             self.line(core)
             self.line("if (wf_unlikely(rc))")
             self.line("    return wf_raise(wf_current(), NULL, fn, rc);")
@@ -466,16 +466,9 @@ class Binding:
         self.line(enter)
         if mark:
             self.line("wf->large_call = true;")
-        if self.family in rules.FINAL:
-            self.line("wf_handle_ints_free(wf);")
         self.line(core)
         if mark:
             self.line("wf->large_call = false;")
-        if self.family in rules.FINAL:
-            self.out.append("    if (!rc) { /* the instance is gone */\n"
-                            "        wf_api_finished();\n"
-                            "        return MPI_SUCCESS;\n"
-                            "    }")
         self.line(leave)
         if self.tool:  # MPI-5.0 s15.3.3: no error handlers in the tool chapter
             self.line("if (rc)")
@@ -534,8 +527,6 @@ def files(families):
             head += '#include "api/handle_int.h"\n'
             body = [integer_handle(f) for f in functions]
         else:
-            if family in rules.FINAL:
-                head += '#include "api/handle_int.h"\n'
             head += '#include "core_api.h"\n'
             body = [Binding(f).text() for f in functions]
         out[f"mpi_{family}.c"] = head + "\n" + "\n".join(body)

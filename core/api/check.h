@@ -29,12 +29,13 @@
 
 /* ---- life of the process ------------------------------------------------ */
 
-enum wf_phase { WF_PHASE_BEFORE, WF_PHASE_INSIDE, WF_PHASE_AFTER };
-
-/* Where this process stands between MPI_Init and MPI_Finalize. */
-enum wf_phase wf_api_phase(void);
-/* MPI_Finalize succeeded (core/api/phase.c). */
-void wf_api_finished(void);
+/* Where this process stands between MPI_Init and MPI_Finalize. Sessions may be
+ * open in any phase. */
+static inline enum wf_phase wf_api_phase(void)
+{
+    /* pairs with the releases in core/env/init.c and finalize.c */
+    return (enum wf_phase)wf_load_acquire(&wf_process_phase);
+}
 
 /* The API section. Functions where a nanosecond counts use wf_cs_enter and
  * wf_cs_leave, which inline the mutex; the others keep their bindings small. */

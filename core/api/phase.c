@@ -6,21 +6,7 @@
  */
 #include "api/check.h"
 
-wf_atomic_u32 wf_process_finished;
-
-enum wf_phase wf_api_phase(void)
-{
-    if (wf_current())
-        return WF_PHASE_INSIDE;
-    /* pairs with the release in wf_api_finished */
-    return wf_load_acquire(&wf_process_finished) ? WF_PHASE_AFTER
-                                                 : WF_PHASE_BEFORE;
-}
-
-void wf_api_finished(void)
-{
-    wf_store_release(&wf_process_finished, 1);
-}
+wf_atomic_u32 wf_process_phase;
 
 void wf_api_lock(struct wf_cs *cs)
 {

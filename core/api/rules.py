@@ -20,7 +20,8 @@ get_library_version get_version initialized finalized pcontrol
 """.split())
 
 INITIAL = {"init", "init_thread"}
-FINAL = {"finalize"}
+# Run outside the API section: they make the instance or end it.
+OUTSIDE = INITIAL | {"finalize"}
 
 # Short-message paths: the API section is entered inline.
 HOT = set("""

@@ -55,7 +55,7 @@ void wf_comm_put(struct wf_comm *comm)
 {
     if (!wf_object_put(&comm->object))
         return;
-    struct wf_env *env = comm->wf->env; /* NULL once wf_comm_fini is over */
+    struct wf_env *env = comm->wf->env; /* NULL at the instance's end */
     if (env && comm->context != WF_CONTEXT_NONE)
         wf_context_release(comm->wf, comm->context);
     if (comm->local_comm)
@@ -148,39 +148,42 @@ static struct wf_comm *make(struct wf_instance *wf, uint32_t n, uint32_t first,
     return comm;
 }
 
-int wf_comm_init(struct wf_instance *wf)
+int wf_world_begin(struct wf_instance *wf)
 {
-    if (wf_env_init(wf) != 0)
-        return WEFT_ENOMEM;
     wf->world = make(wf, wf->nprocs, 0, WF_CONTEXT_WORLD, "MPI_COMM_WORLD");
     wf->self = make(wf, 1, wf->rank, WF_CONTEXT_SELF, "MPI_COMM_SELF");
     if (wf->world && wf->self)
         return 0;
-    wf_comm_fini(wf);
+    wf_world_end(wf, true);
     return WEFT_ENOMEM;
 }
 
-/* Requests that the program never completed still hold communicators: what is
- * left over at the end stays with them. */
-/* The end of a predefined communicator, whatever requests the program left
- * unfinished: their memory goes with the engine's, without another look. */
-static void release_predefined(struct wf_comm *comm)
+/* The end of a predefined communicator. When it is final, requests that the
+ * program left unfinished do not count: their memory goes with the engine's,
+ * without another look. */
+static void release_predefined(struct wf_comm **slot, bool final)
 {
+    struct wf_comm *comm = *slot;
+    *slot = NULL;
     if (!comm)
         return;
-    comm->object.refs = 1;
+    if (final)
+        comm->object.refs = 1;
+    comm->freed = true;
     wf_comm_put(comm);
 }
 
-void wf_comm_fini(struct wf_instance *wf)
+void wf_world_end(struct wf_instance *wf, bool final)
 {
-    release_predefined(wf->world);
-    release_predefined(wf->self);
-    wf->world = wf->self = NULL;
-    while (wf->env && wf->env->spare_comms) {
-        struct wf_comm *comm = wf->env->spare_comms;
-        wf->env->spare_comms = comm->next_spare;
+    release_predefined(&wf->world, final);
+    release_predefined(&wf->self, final);
+}
+
+void wf_comm_forget_spares(struct wf_env *env)
+{
+    while (env->spare_comms) {
+        struct wf_comm *comm = env->spare_comms;
+        env->spare_comms = comm->next_spare;
         free(comm);
     }
-    wf_env_fini(wf);
 }

@@ -42,9 +42,11 @@ struct wf_comm {
 void wf_comm_get(struct wf_comm *);
 void wf_comm_put(struct wf_comm *);
 
-/* World and self exist between wf_comm_init and wf_comm_fini. */
-int wf_comm_init(struct wf_instance *);
-void wf_comm_fini(struct wf_instance *);
+/* World and self exist between these. The second may be called without the
+ * first; final: nothing uses the instance any more, not even a request that
+ * the program left unfinished. */
+int wf_world_begin(struct wf_instance *);
+void wf_world_end(struct wf_instance *, bool final);
 
 /* A new communicator over groups whose references are taken over, also on
  * failure (NULL: out of memory). remote NULL: an intracommunicator. The context
@@ -54,6 +56,9 @@ struct wf_comm *wf_comm_create(struct wf_instance *, struct wf_group *local,
                                uint32_t send_context);
 void wf_comm_set_context(struct wf_comm *, uint32_t context,
                          uint32_t send_context);
+/* Free the memory of freed communicators that is kept for reuse. */
+struct wf_env;
+void wf_comm_forget_spares(struct wf_env *);
 /* What a derived communicator has from its parent: the error handler. */
 void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from);
 

@@ -18,7 +18,6 @@ int wf_env_init(struct wf_instance *wf)
     if (!env)
         return WEFT_ENOMEM;
     wf->env = env;
-    env->main_thread = pthread_self();
     wf_attr_predefine(wf);
     env->group_empty = wf_group_create(wf, 0, NULL);
     env->contexts = wf_contexts_create();
@@ -33,6 +32,7 @@ void wf_env_fini(struct wf_instance *wf)
     struct wf_env *env = wf->env;
     if (!env)
         return;
+    wf_comm_forget_spares(env);
     wf_contexts_destroy(env->contexts);
     if (env->group_empty)
         wf_group_put(env->group_empty);

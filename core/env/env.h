@@ -1,6 +1,6 @@
 /* What the environment chapter keeps: per instance, and for the process.
  *
- * INVARIANT  wf->env exists from wf_comm_init to wf_comm_fini.
+ * INVARIANT  wf->env exists as long as the instance.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_ENV_H

@@ -5,6 +5,8 @@
 #include "core_api.h"
 #include "env/attr.h"
 #include "env/env.h"
+#include "env/start.h"
+#include "p2p/buffered.h"
 
 static int delete_attributes(struct wf_instance *wf, struct wf_comm *comm)
 {
@@ -14,22 +16,28 @@ static int delete_attributes(struct wf_instance *wf, struct wf_comm *comm)
 
 /* s11.2.4: the attributes of MPI_COMM_SELF go first, newest first, while MPI
  * still works in full; libraries hang their own end on them. */
-int wf_mpi_finalize(struct wf_instance *wf)
+static int end_world(struct wf_instance *wf)
 {
+    wf_cs_enter(&wf->api);
     int rc = delete_attributes(wf, wf->self);
     if (rc == MPI_SUCCESS)
         rc = delete_attributes(wf, wf->world);
+    if (rc == MPI_SUCCESS) {
+        wf_bsend_release(wf, &wf->bsend);
+        wf_world_end(wf, false);
+    }
+    wf_cs_leave(&wf->api);
+    return rc;
+}
+
+int wf_mpi_finalize(struct wf_instance *wf)
+{
+    int rc = end_world(wf);
     if (rc != MPI_SUCCESS)
         return rc;
-    bool mine = wf == wf_process_instance;
-    int r = wf_instance_destroy(wf);
-    if (r < 0)
-        return wf_error(MPI_ERR_INTERN, "ending failed with code %d", r);
-    if (mine)
-        wf_process_instance = NULL;
-    else
-        wf_thread_instance = NULL;
-    return MPI_SUCCESS;
+    /* pairs with the acquire in wf_api_phase */
+    wf_store_release(&wf_process_phase, WF_PHASE_AFTER);
+    return wf_start_leave(wf, WF_LEAVE_END);
 }
 
 int wf_mpi_abort(struct wf_instance *wf, struct wf_comm *comm, int errorcode)

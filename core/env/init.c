@@ -1,17 +1,13 @@
-/* MPI_Init and MPI_Init_thread: configuration, bootstrap, instance.
+/* MPI_Init and MPI_Init_thread: the world model (MPI-5.0 s11.2).
  *
- * The program's arguments are left alone (MPI-5.0 s11.2.1): everything comes
- * from mpi.ini and the environment.
+ * The program's arguments are left alone (s11.2.1): everything comes from
+ * mpi.ini and the environment.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <sysexits.h>
-
 #include "core_api.h"
 #include "env/env.h"
-#include "route/config.h"
+#include "env/start.h"
 
 /* The lowest level that includes the required one (s11.6). */
 static int level_for(int required)
@@ -24,81 +20,47 @@ static int level_for(int required)
     return MPI_THREAD_MULTIPLE;
 }
 
-/* A job whose configuration is wrong cannot be repaired by an error handler:
- * all its errors have been shown, and the process ends as sysexits.h says. */
-static _Noreturn void wrong_config(void)
+/* The section is held: threads of sessions may be about. */
+static int begin_world(struct wf_instance *wf, int level)
 {
-    fprintf(stderr, "weft " WEFT_VERSION ": the configuration has errors; "
-                    "check it with weft-info --check\n");
-    exit(EX_CONFIG);
-}
-
-static struct wf_config *load_config(void)
-{
-    struct wf_config *config;
-    if (wf_config_load(&config, stderr) != 0)
-        wrong_config();
-    return config;
-}
-
-/* Settings that do nothing are worth one line, from one rank. */
-static void warn(struct wf_instance *wf)
-{
-    const char *const *lines;
-    int n = wf->rank == 0 ? wf_config_warnings(wf->config, &lines) : 0;
-    for (int i = 0; i < n; i++)
-        wf_log(wf, WF_LOG_WARN, "%s", lines[i]);
-}
-
-/* The cause was recorded where it is known, if it was. */
-static int cannot_start(const char *step, int r)
-{
-    char cause[400];
-    const struct wf_error_record *last = wf_error_last();
-    if (!last->text[0])
-        return wf_error(MPI_ERR_INTERN, "%s failed with code %d", step, r);
-    snprintf(cause, sizeof cause, "%.399s", last->text);
-    return wf_error(r == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_INTERN,
-                    "%s failed: %s", step, cause);
+    wf_cs_enter(&wf->api);
+    int r = wf_world_begin(wf);
+    wf->thread_level = level;
+    wf->env->main_thread = pthread_self();
+    wf_cs_leave(&wf->api);
+    return r < 0 ? wf_error(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD")
+                 : MPI_SUCCESS;
 }
 
 static int start(int level)
 {
-    struct wf_instance_params params = {.thread_level = level};
     struct wf_instance *wf;
-    char why[400];
-    params.config = load_config();
-    wf_error_last()->text[0] = 0;
-    int r = wf_boot_open(params.config, &params.boot, why, sizeof why);
-    if (r < 0) {
-        wf_config_free(params.config);
-        return wf_error(MPI_ERR_INTERN, "%s", why);
-    }
-    r = wf_instance_create(&params, &wf);
-    if (r == WEFT_EINVAL)
-        wrong_config();
-    if (r < 0) {
-        params.boot->ops->close(params.boot);
-        wf_config_free(params.config);
-        return cannot_start("starting", r);
-    }
-    wf_process_instance = wf;
-    warn(wf);
-    return MPI_SUCCESS;
+    int rc = wf_start_use(level == MPI_THREAD_MULTIPLE ? WF_USE_THREADS
+                                                       : WF_USE_ALONE, &wf);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = begin_world(wf, level);
+    if (rc != MPI_SUCCESS)
+        wf_start_leave(wf, WF_LEAVE_END);
+    return rc;
 }
 
 int wf_mpi_init_thread(struct wf_instance *wf, int *argc, char ***argv,
                        int required, int *provided)
 {
+    static wf_atomic_u32 starting; /* some thread is in here */
     uint32_t idle = 0;
-    if (!wf_cas_acq_rel(&wf_process_state.starting, &idle, 1))
+    if (!wf_cas_acq_rel(&starting, &idle, 1))
         return wf_error(MPI_ERR_OTHER,
                         "another thread is inside MPI_Init: call it once");
     int level = level_for(required);
     int rc = start(level);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS) {
         *provided = level;
-    wf_store_release(&wf_process_state.starting, 0);
+        /* pairs with the acquire in wf_api_phase */
+        wf_store_release(&wf_process_phase, WF_PHASE_INSIDE);
+    }
+    wf_store_release(&starting, 0);
     return rc;
 }
 

@@ -53,7 +53,6 @@ extern struct fake_raise {
 
 extern MPI_Count next_result; /* of core functions that give a count */
 extern int next_code;         /* that core functions return */
-extern int sections;          /* entered and not left */
 
 /* An argument of the last call. */
 intptr_t arg(const char *name);

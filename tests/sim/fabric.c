@@ -506,9 +506,9 @@ void sim_start(struct sim *s, const struct sim_options *o)
         abort();
     for (int i = 0; i < o->ranks; i++) {
         struct wf_instance_params p = {.boot = boots[i],
-                                       .config = make_config(o->config),
-                                       .thread_level = MPI_THREAD_SINGLE};
-        if (wf_instance_create(&p, &s->ranks[i]) != 0) {
+                                       .config = make_config(o->config)};
+        if (wf_instance_create(&p, &s->ranks[i]) != 0 ||
+            wf_world_begin(s->ranks[i]) != 0) {
             fprintf(stderr, "%s\n", wf_error_last()->text);
             abort();
         }

@@ -1,0 +1,33 @@
+/* The instance as the process uses it: one, shared by the world model and all
+ * sessions (MPI-5.0 s11.2, s11.3).
+ *
+ *   absent --first user--> in use --last user, MPI_Finalize--> absent
+ *                            |  ^
+ *        last user, a session |  | next user
+ *                            v  |
+ *                            idle --exit of the process--> absent
+ *
+ * Opening and closing a session is local to a process, and processes may do it
+ * different numbers of times, while the start and the end of an instance take
+ * all of them. So an instance that the last session leaves stays open, idle,
+ * for the next one; what it still owes to the others is done when the process
+ * exits.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_START_H
+#define WF_START_H
+
+#include "instance.h"
+
+/* Whether calls of one user come from several threads at a time. */
+enum wf_use { WF_USE_ALONE, WF_USE_THREADS };
+
+/* One user more: an MPI error class, and the instance. Outside the API
+ * section; any thread. */
+int wf_start_use(enum wf_use, struct wf_instance **);
+/* One user less. */
+enum wf_leave { WF_LEAVE_OPEN, WF_LEAVE_END };
+int wf_start_leave(struct wf_instance *, enum wf_leave);
+
+#endif
