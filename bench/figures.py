@@ -95,9 +95,10 @@ class Rate(Figure):
     more_is_better = True
 
     def program(self, lib, quick):
+        ms = "150" if quick else "400"
         if lib == "raw":
-            return None
-        return ["stream", "8", "8", "2", "64", "150" if quick else "400"]
+            return ["shm", "rate", ms] if self.fabric == "shm" else None
+        return ["stream", "8", "8", "2", "64", ms]
 
 
 class Barrier(Figure):

@@ -1,7 +1,8 @@
 /* What the machine allows between two processes that share memory: one cache
- * line back and forth, and two copies through a ring of chunks.
+ * line back and forth, one line per message, and two copies through a ring.
  *
  *   raw_shm latency MILLISECONDS
+ *   raw_shm rate MILLISECONDS          windows of 64, then an answer
  *   raw_shm stream SIZE MILLISECONDS
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -15,8 +16,10 @@
 #include <unistd.h>
 
 enum {
-    CHUNK = 32 << 10,
-    CHUNKS = 8,
+    CHUNK = 16 << 10,
+    CHUNKS = 64,
+    SLOTS = 64,
+    WINDOW = 64,
     BATCHES = 400,
     ROUNDS = 300,
     ROOM = 4 << 20
@@ -29,6 +32,10 @@ struct shared {
     struct {
         _Alignas(128) _Atomic unsigned full;
     } flag[CHUNKS];
+    struct {
+        _Alignas(64) _Atomic unsigned turn; /* stored last */
+        char payload[60];
+    } slot[SLOTS];
     _Alignas(4096) char chunk[CHUNKS][CHUNK];
 };
 
@@ -74,6 +81,47 @@ static void latency(struct shared *s, double limit_us)
     }
     atomic_store_explicit(&s->stop, 1, memory_order_relaxed);
     print_times("half_round_trip_us", 1, v, n);
+}
+
+/* The receiver of rate(): takes each message, answers each window. */
+static void take_windows(struct shared *s)
+{
+    char to[24];
+
+    for (unsigned i = 0;; i++) { /* until the parent kills us */
+        while (atomic_load_explicit(&s->slot[i % SLOTS].turn,
+                                    memory_order_acquire) != i / SLOTS + 1)
+            ;
+        memcpy(to, s->slot[i % SLOTS].payload, sizeof to);
+        __asm__ volatile("" ::"r"(to) : "memory");
+        if (i % WINDOW == WINDOW - 1)
+            atomic_store_explicit(&s->pong, i + 1, memory_order_release);
+    }
+}
+
+/* One line per message: 24 bytes and a turn that says they are new. The
+ * answer to a window makes all slots free again. */
+static void rate(struct shared *s, double limit_us)
+{
+    static double v[BATCHES];
+    char from[24] = {1};
+    double begin = now_us();
+    unsigned i = 0;
+    int n = 0;
+
+    while (n < BATCHES && now_us() - begin < limit_us) {
+        double start = now_us();
+        for (int k = 0; k < WINDOW; k++, i++) {
+            memcpy(s->slot[i % SLOTS].payload, from, sizeof from);
+            atomic_store_explicit(&s->slot[i % SLOTS].turn, i / SLOTS + 1,
+                                  memory_order_release);
+        }
+        while (atomic_load_explicit(&s->pong, memory_order_acquire) != i)
+            ;
+        v[n++] = now_us() - start;
+    }
+    qsort(v, (size_t)n, sizeof *v, ascending);
+    printf("rate_mps 8 %.6g %.6g\n", WINDOW / v[0], WINDOW / v[n / 2]);
 }
 
 /* One message through the ring; out: this side fills it. */
@@ -124,6 +172,13 @@ static int run(struct shared *s, int argc, char **argv, int first)
             latency(s, atof(argv[2]) * 1e3);
         else
             echo(s);
+        return 0;
+    }
+    if (argc == 3 && strcmp(argv[1], "rate") == 0) {
+        if (first)
+            rate(s, atof(argv[2]) * 1e3);
+        else
+            take_windows(s);
         return 0;
     }
     if (argc == 4 && strcmp(argv[1], "stream") == 0 && atol(argv[2]) > 0) {

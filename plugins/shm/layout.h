@@ -35,7 +35,8 @@ enum {
     SHM_LINE = 128, /* two cache lines: the neighbour is prefetched with it */
     SHM_INLINE = 40,
     SHM_PAGE = 4096,
-    SHM_RANG = 2048 /* callers a bell page can tell apart */
+    SHM_CHUNKS = 256, /* at most, per direction */
+    SHM_RANG = 2048   /* callers a bell page can tell apart */
 };
 
 #define SHM_LEN_MAX ((1u << 26) - 1)

@@ -17,7 +17,7 @@ static bool scatter(weft_sink *sink, uint64_t off, const unsigned char *from,
     if (n > sink->len - off)
         n = sink->len - off;
     if (sink->one.iov_base && sink->one.iov_len >= sink->len) {
-        memcpy((char *)sink->one.iov_base + off, from, n);
+        wf_shm_copy((char *)sink->one.iov_base + off, from, n);
         return true;
     }
     while (n > 0) {
@@ -26,7 +26,7 @@ static bool scatter(weft_sink *sink, uint64_t off, const unsigned char *from,
         uint64_t before = n;
         for (int i = 0; i < got && n > 0; i++) {
             uint64_t now = v[i].iov_len < n ? v[i].iov_len : n;
-            memcpy(v[i].iov_base, from, now);
+            wf_shm_copy(v[i].iov_base, from, now);
             from += now;
             off += now;
             n -= now;
@@ -108,23 +108,36 @@ static const unsigned char *unpack(weft_peer *p, struct shm_slot *s,
     return shm_bytes_take(&p->in.bulk, *have);
 }
 
-/* The core has taken `have` bytes; the rest of the container follows. */
-static int accepted(weft_peer *p, weft_sink *sink, uint32_t have, uint32_t len)
+/* The core has taken `shown` bytes; the rest of the container follows. */
+static void accepted(weft_peer *p, weft_sink *sink, uint32_t shown,
+                     uint32_t len)
 {
     struct shm_in *in = &p->in;
     if (in->off < in->len) { /* beside a container under way: complete */
         if (sink)
             p->ep->host->rx_done(p->ep->core, sink, WEFT_OK);
-        return 0;
+        return;
     }
     in->sink = sink;
-    in->off = have;
+    in->off = shown;
     in->len = len;
-    if (sink && (have == len || have >= sink->len))
+    if (sink && (shown == len || shown >= sink->len))
         finish(p, WEFT_OK);
-    return 0;
 }
 
+/* The next n bytes of the container under way. */
+static void land(weft_peer *p, const unsigned char *data, uint32_t n)
+{
+    struct shm_in *in = &p->in;
+    if (in->sink && !scatter(in->sink, in->off, data, n))
+        finish(p, WEFT_EINVAL);
+    in->off += n;
+    if (in->sink && (in->off == in->len || in->off >= in->sink->len))
+        finish(p, WEFT_OK);
+}
+
+/* The core sees a payload of one piece. Of a longer one it sees the header,
+ * and the first piece lands like the others: by wf_shm_copy. */
 static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
     struct shm_in *in = &p->in;
@@ -132,11 +145,12 @@ static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
     uint32_t cells = in->cells.at, bulk = in->bulk.at;
     uint32_t have, len = shm_word_len(word);
     const unsigned char *data = unpack(p, s, word, &hdr, &have);
+    uint32_t shown = have == len ? len : 0;
     if (shm_unlikely(in->off < in->len && have != len))
         return corrupt(p, "a large message inside another");
     weft_sink *sink = NULL;
     weft_ep *ep = p->ep;
-    int rc = ep->host->rx(ep->core, p->loc, &hdr, have ? data : NULL, have,
+    int rc = ep->host->rx(ep->core, p->loc, &hdr, shown ? data : NULL, shown,
                           &sink);
     if (shm_unlikely(rc == WEFT_EAGAIN)) {
         in->cells.at = cells;
@@ -146,7 +160,7 @@ static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
     }
     ep->stats.rx++;
     ep->stats.rx_bytes += len;
-    if (shm_likely(rc == WEFT_DONE && have == len))
+    if (shm_likely(rc == WEFT_DONE && shown == len))
         return 0;
     if (rc < 0 || rc == WEFT_LOAN) {
         wf_shm_fault(p, WEFT_ELINK,
@@ -154,7 +168,10 @@ static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
                      rc);
         return WEFT_EPROTO;
     }
-    return accepted(p, rc == WEFT_OK ? sink : NULL, have, len);
+    accepted(p, rc == WEFT_OK ? sink : NULL, shown, len);
+    if (shown < have)
+        land(p, data, have);
+    return 0;
 }
 
 static int take_data(weft_peer *p, uint64_t word)
@@ -163,12 +180,7 @@ static int take_data(weft_peer *p, uint64_t word)
     uint32_t n = shm_word_len(word);
     if (n == 0 || n > p->geometry.chunk || n > in->len - in->off)
         return corrupt(p, "a chunk that belongs to no message");
-    const unsigned char *data = shm_bytes_take(&in->bulk, n);
-    if (in->sink && !scatter(in->sink, in->off, data, n))
-        finish(p, WEFT_EINVAL);
-    in->off += n;
-    if (in->sink && (in->off == in->len || in->off >= in->sink->len))
-        finish(p, WEFT_OK);
+    land(p, shm_bytes_take(&in->bulk, n), n);
     return 0;
 }
 

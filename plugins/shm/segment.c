@@ -83,13 +83,17 @@ static uint32_t power_of_two(uint64_t n, uint32_t low, uint32_t high)
 /* The sizes that options ask for, rounded up to what the layout can do. At
  * least four chunks: room may be withheld up to one, skipped at the end of a
  * turn up to one, and the next must still fit. */
-struct shm_geometry wf_shm_geometry(const struct shm_config *c)
+struct shm_geometry wf_shm_geometry(const struct shm_config *c,
+                                    uint32_t local_count)
 {
-    return (struct shm_geometry){
+    struct shm_geometry g = {
         .slots = power_of_two((uint64_t)c->ring, 16, 4096),
         .cells = power_of_two(c->cell, 4096, 1u << 20),
-        .chunk = power_of_two(c->chunk, 4096, 1u << 20),
-        .chunks = power_of_two((uint64_t)c->chunks, 4, 64)};
+        .chunk = power_of_two(c->chunk, 4096, 1u << 20)};
+    uint64_t chunks = c->chunks ? (uint64_t)c->chunks
+                                : wf_shm_ring_bytes(local_count) / g.chunk;
+    g.chunks = power_of_two(chunks, 4, SHM_CHUNKS);
+    return g;
 }
 
 static bool is_power(uint32_t n, uint32_t low, uint32_t high)
@@ -101,7 +105,8 @@ static bool is_power(uint32_t n, uint32_t low, uint32_t high)
 bool wf_shm_geometry_ok(const struct shm_geometry *g)
 {
     return is_power(g->slots, 16, 4096) && is_power(g->cells, 4096, 1u << 20) &&
-           is_power(g->chunk, 4096, 1u << 20) && is_power(g->chunks, 4, 64);
+           is_power(g->chunk, 4096, 1u << 20) &&
+           is_power(g->chunks, 4, SHM_CHUNKS);
 }
 
 static uint32_t shift_of(uint32_t power)

@@ -90,7 +90,7 @@ static bool gather(weft_tx *tx, uint64_t off, unsigned char *to, uint64_t n)
                 continue;
             }
             uint64_t now = have - off < n ? have - off : n;
-            memcpy(to, (const char *)tx->iov[i].iov_base + off, now);
+            wf_shm_copy(to, (const char *)tx->iov[i].iov_base + off, now);
             to += now;
             n -= now;
             off = 0;
@@ -103,7 +103,7 @@ static bool gather(weft_tx *tx, uint64_t off, unsigned char *to, uint64_t n)
         uint64_t before = n;
         for (int i = 0; i < got && n > 0; i++) {
             uint64_t now = v[i].iov_len < n ? v[i].iov_len : n;
-            memcpy(to, v[i].iov_base, now);
+            wf_shm_copy(to, v[i].iov_base, now);
             to += now;
             off += now;
             n -= now;

@@ -27,10 +27,12 @@ static const weft_option options[] = {
      "slots of 64 bytes per peer and direction, rounded up to a power of two"},
     {"cell", WEFT_OPT_SIZE, offsetof(struct shm_config, cell), "16K", "4K..1M",
      "bytes per peer and direction for payloads up to a quarter of it"},
-    {"chunk", WEFT_OPT_SIZE, offsetof(struct shm_config, chunk), "32K",
+    {"chunk", WEFT_OPT_SIZE, offsetof(struct shm_config, chunk), "16K",
      "4K..1M", "bytes in which large payloads move"},
-    {"chunks", WEFT_OPT_INT, offsetof(struct shm_config, chunks), "8", "4..64",
-     "chunks per peer and direction, reserved at the first large payload"},
+    {"chunks", WEFT_OPT_INT, offsetof(struct shm_config, chunks), "0",
+     "0..256",
+     "chunks per peer and direction, reserved at the first large payload; 0: "
+     "twice the second-level cache"},
     {0}};
 
 /* ---- who can share memory with whom ------------------------------------ */
@@ -181,7 +183,7 @@ static weft_ep *new_ep(const weft_open *o)
     ep->core = o->core;
     ep->loc_id = o->loc_id;
     ep->config = *(const struct shm_config *)o->cfg;
-    ep->geometry = wf_shm_geometry(&ep->config);
+    ep->geometry = wf_shm_geometry(&ep->config, o->local_count);
     ep->listener.fd = ep->bell.fd = ep->epoll = ep->page_memory = -1;
     snprintf(ep->instance, sizeof ep->instance, "%s",
              o->instance ? o->instance : "shm");
@@ -241,7 +243,7 @@ static int attr(weft_ep *ep, weft_attr *a)
 
 static int probe(const weft_open *o, weft_attr *a)
 {
-    struct shm_geometry g = wf_shm_geometry(o->cfg);
+    struct shm_geometry g = wf_shm_geometry(o->cfg, o->local_count);
     int fd = wf_shm_memory("weft-shm-probe", shm_segment_bytes(&g),
                            shm_bulk_at(&g, 0));
     if (fd < 0)

@@ -202,9 +202,14 @@ int wf_shm_reserve(int fd, size_t at, size_t bytes);
 void *wf_shm_map(int fd, size_t bytes);
 bool wf_shm_memory_ok(int fd, size_t bytes);
 bool wf_shm_geometry_ok(const struct shm_geometry *);
-struct shm_geometry wf_shm_geometry(const struct shm_config *);
+struct shm_geometry wf_shm_geometry(const struct shm_config *,
+                                    uint32_t local_count);
 int wf_shm_attach(weft_peer *, int fd, const struct shm_geometry *, int side);
 void wf_shm_detach(weft_peer *);
+
+/* copy.c: large payloads */
+void wf_shm_copy(void *to, const void *from, size_t n);
+uint64_t wf_shm_ring_bytes(uint32_t local_count);
 
 /* bell.c: sleeping and waking */
 void wf_shm_bell_register(weft_ep *, bool crowded);

@@ -1,0 +1,82 @@
+/* Copying large payloads: the loop, and the size of the ring it goes through.
+ *
+ * DESIGN  A ring that stays in the second-level cache of the sender makes the
+ * receiver fetch every line from that cache, and the sender fetch it back for
+ * the next turn; both wait for the other core. A ring twice that size has
+ * left for the shared cache when the receiver comes to it. Measured on a Zen 3
+ * (512 KB second level): 20-23 GB/s through 256 KB, 30 GB/s through 1 MB.
+ * Processes of a crowded machine get smaller ones: RING_SHARE for all peers
+ * together.
+ *
+ * The loop uses vectors of 16 bytes, which every 64-bit machine has, so there
+ * is nothing to choose at run time. Wider registers are no faster, since the
+ * caches are the limit; memcpy is as fast at best, and two to three times
+ * slower where it uses `rep movsb` and two CPUs share a core.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "shm.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LOOP_FROM = 1024, /* shorter copies are memcpy's business */
+    AHEAD = 1024,     /* bytes between prefetch and use */
+    L2_UNKNOWN = 512 << 10,
+    RING_LEAST = 128 << 10,
+    RING_MOST = 4 << 20,
+    RING_SHARE = 64 << 20
+};
+
+typedef uint64_t block __attribute__((vector_size(16), aligned(1), may_alias));
+
+void wf_shm_copy(void *to, const void *from, size_t n)
+{
+    unsigned char *t = to;
+    const unsigned char *f = from;
+    if (n >= LOOP_FROM)
+        for (; n >= 64; n -= 64, t += 64, f += 64) {
+            __builtin_prefetch(f + AHEAD);
+            __builtin_prefetch(t + AHEAD, 1);
+            block a = *(const block *)f, b = *(const block *)(f + 16),
+                  c = *(const block *)(f + 32), d = *(const block *)(f + 48);
+            *(block *)t = a;
+            *(block *)(t + 16) = b;
+            *(block *)(t + 32) = c;
+            *(block *)(t + 48) = d;
+        }
+    memcpy(t, f, n);
+}
+
+/* Bytes of the second-level cache, as Linux describes the first CPU. */
+static uint64_t level2(void)
+{
+    char text[32] = "";
+    char *unit;
+    int fd = open("/sys/devices/system/cpu/cpu0/cache/index2/size",
+                  O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0)
+        return L2_UNKNOWN;
+    uint64_t n = strtoull(text, &unit, 10);
+    n <<= *unit == 'M' ? 20 : *unit == 'K' ? 10 : 0;
+    return n ? n : L2_UNKNOWN;
+}
+
+/* Bytes of a ring for large payloads where the configuration names none. */
+uint64_t wf_shm_ring_bytes(uint32_t local_count)
+{
+    uint64_t n = 2 * level2();
+    uint64_t share = RING_SHARE / (local_count ? local_count : 1);
+    if (n > RING_MOST)
+        n = RING_MOST;
+    if (n > share)
+        n = share;
+    return n < RING_LEAST ? RING_LEAST : n;
+}
