@@ -123,11 +123,12 @@ void wf_tcp_conn_interest(struct wf_tcp_conn *c, uint32_t events)
     epoll_ctl(c->ep->epfd, op, c->fd, &e);
 }
 
-/* BBR paces; between close neighbours that halves the bandwidth. */
+/* BBR paces; between close neighbours that halves the bandwidth. Reno does the
+ * least work per segment, which a single byte notices. */
 static void choose_congestion(struct wf_tcp_conn *c)
 {
     const struct wf_tcp_cfg *cfg = &c->ep->cfg;
-    static const char *const better[] = {"cubic", "reno"};
+    static const char *const better[] = {"reno", "cubic"};
     char now[16] = "";
     socklen_t n = sizeof now;
     bool near = wf_tcp_loopback(&c->remote);

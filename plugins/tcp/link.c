@@ -95,6 +95,7 @@ static void tear_down(weft_peer *p, int status)
     if (p->conn)
         wf_tcp_conn_close(p->conn);
     p->conn = NULL;
+    p->polled = false;
     if (ep->hot == p)
         ep->hot = NULL;
     wf_tcp_rx_cancel(p, status);

@@ -92,14 +92,16 @@ static int64_t deliver(weft_peer *p, const uint8_t *at, uint32_t hl,
                        uint32_t avail)
 {
     weft_ep *ep = p->ep;
-    weft_hdr hdr; /* aligned */
+    weft_hdr aligned;
+    const weft_hdr *hdr = (const void *)at;
     uint32_t plen = weft_hdr_plen(at);
     uint32_t have = avail < plen ? avail : plen;
     weft_sink *sink = NULL;
     int rc;
 
-    memcpy(&hdr, at, hl);
-    rc = ep->host->rx(ep->core, p->loc, &hdr, at + hl, have, &sink);
+    if ((uintptr_t)at % _Alignof(weft_hdr) != 0)
+        hdr = memcpy(&aligned, at, hl);
+    rc = ep->host->rx(ep->core, p->loc, hdr, at + hl, have, &sink);
     if (rc == WEFT_EAGAIN)
         return -1;
     ep->count.rx_frames++;
@@ -238,27 +240,42 @@ static int arrived(weft_peer *p, size_t got, size_t direct, uint32_t kept)
     return frames;
 }
 
+/* Into the sink and behind it, or into the buffer behind what was kept. */
+static ssize_t read_aimed(weft_peer *p, size_t *want, size_t *direct)
+{
+    struct iovec v[TCP_IOV];
+    struct msghdr m = {.msg_iov = v};
+
+    *want = aim(p, &m, direct);
+    if (m.msg_iovlen == 1)
+        return recv(p->conn->fd, v[0].iov_base, v[0].iov_len, MSG_DONTWAIT);
+    return recvmsg(p->conn->fd, &m, MSG_DONTWAIT);
+}
+
+/* Between containers there is nothing to aim at. */
+static ssize_t read_fresh(weft_peer *p, size_t *want)
+{
+    *want = p->window;
+    return recv(p->conn->fd, p->ep->rbuf, *want, MSG_DONTWAIT);
+}
+
 /* Read what there is, within reason. Returns events handled. */
 int wf_tcp_recv(weft_peer *p)
 {
-    struct iovec v[TCP_IOV];
     int events = 0;
 
     for (int i = 0; i < READS && p->state == TCP_OPEN && !p->paused; i++) {
-        struct msghdr m = {.msg_iov = v};
         uint32_t kept = p->carry_n;
-        size_t direct, want = aim(p, &m, &direct);
+        bool fresh = !kept && !p->sink && p->rx_off == p->rx_len;
+        size_t direct = 0, want;
         ssize_t n;
-        do {
-            n = m.msg_iovlen == 1 ? recv(p->conn->fd, v[0].iov_base,
-                                         v[0].iov_len, MSG_DONTWAIT)
-                                  : recvmsg(p->conn->fd, &m, MSG_DONTWAIT);
-        } while (n < 0 && errno == EINTR);
+
+        n = fresh ? read_fresh(p, &want) : read_aimed(p, &want, &direct);
         if (n <= 0) {
             int error = n < 0 ? errno : 0;
             if (kept && !carry(p, p->ep->rbuf, kept))
                 return events;
-            if (error == EAGAIN || error == EWOULDBLOCK)
+            if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR)
                 return events;
             wf_tcp_link_eof(p, error);
             return events + 1;

@@ -199,6 +199,45 @@ static int connect_(weft_peer *p)
 
 /* ---- progress --------------------------------------------------------- */
 
+/* A socket that pays off at every poll leaves epoll: being told of each
+ * arrival costs the sender of a local message more than all of our code. */
+static void set_polled(weft_ep *ep, bool polled)
+{
+    weft_peer *p = ep->hot;
+
+    if (!p || p->state != TCP_OPEN || p->polled == polled)
+        return;
+    p->polled = polled;
+    wf_tcp_interest(p);
+}
+
+/* The hot socket is read at each poll; the more often that pays off, the less
+ * often epoll is asked about the others. */
+static void set_hot(weft_ep *ep, weft_peer *p)
+{
+    if (ep->hot == p)
+        return;
+    set_polled(ep, false);
+    ep->hot = p;
+    ep->patience = 1;
+}
+
+static int poll_hot(weft_ep *ep)
+{
+    int n;
+
+    if (!ep->hot || ep->hot->state != TCP_OPEN || ep->hot->paused)
+        return 0;
+    n = wf_tcp_recv(ep->hot);
+    if (n == 0)
+        return 0;
+    if (ep->patience < TCP_POLLS)
+        ep->patience *= 2;
+    else
+        set_polled(ep, true);
+    return n;
+}
+
 static int on_peer(weft_peer *p, uint32_t events)
 {
     int n = 1;
@@ -208,7 +247,7 @@ static int on_peer(weft_peer *p, uint32_t events)
         !p->paused) {
         n += wf_tcp_recv(p);
         if (p->state == TCP_OPEN)
-            p->ep->hot = p;
+            set_hot(p->ep, p);
     }
     return n;
 }
@@ -257,10 +296,9 @@ static int progress(weft_ep *ep, int budget)
         budget = 1;
     if (ep->attn)
         events += wf_tcp_attention(ep);
-    if (ep->hot && ep->hot->state == TCP_OPEN && !ep->hot->paused)
-        events += wf_tcp_recv(ep->hot);
+    events += poll_hot(ep);
     wide = !ep->hot || ep->woken || ep->waiting || ep->conns ||
-           ++ep->polls >= TCP_POLLS;
+           ++ep->polls >= ep->patience;
     if (wide) {
         ep->woken = false;
         events += look(ep, budget);
@@ -294,6 +332,8 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
     ep->woken = true;
     if (ep->attn)
         return WEFT_EAGAIN;
+    set_polled(ep, false);
+    ep->patience = 1;
     sooner(&first, wf_tcp_conn_deadline(ep));
     sooner(&first, wf_tcp_dial_deadline(ep));
     if (ep->watching)

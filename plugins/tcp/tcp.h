@@ -34,7 +34,7 @@ enum {
     TCP_IOV = 32,
     TCP_FRAME = 24, /* bytes of our own frames */
     TCP_RETRIES = 6,
-    TCP_POLLS = 16 /* polls of the hot socket between epoll calls */
+    TCP_POLLS = 16 /* most polls of the hot socket between epoll calls */
 };
 
 /* Our own frames: first bytes of a header that the core never sends. */
@@ -141,7 +141,8 @@ struct weft_peer {
     struct wf_tcp_book *book; /* copy of the blob, as it came */
     weft_peer *attn_next, *dial_next;
     bool attention, want_ready, paused, resumed;
-    bool met; /* was connected once */
+    bool met;    /* was connected once */
+    bool polled; /* read by every progress(): out of epoll until arm() */
     bool said_goodbye, heard_goodbye, reported;
     uint8_t watched; /* 1 plus the checks in a row that found no sign of life */
 
@@ -196,8 +197,9 @@ struct weft_ep {
     bool said_auth; /* the warning about wrong keys was given */
     bool woken;     /* arm() was called: look at epoll next */
     bool draining;
-    unsigned polls;
-    weft_peer *hot;
+    unsigned polls;    /* since epoll was looked at */
+    unsigned patience; /* polls of the hot socket before the next look */
+    weft_peer *hot;    /* the last that had something for us */
     weft_peer *attn, **attn_tail;
     uint8_t *rbuf;
     struct wf_tcp_counts count;

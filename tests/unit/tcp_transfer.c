@@ -321,6 +321,46 @@ static void *play(void *arg)
     return NULL;
 }
 
+static void a_socket_polled_without_epoll_still_wakes_a_sleeper(void **state)
+{
+    weft_event e = {.size = sizeof e};
+    struct pollfd fd = {.events = POLLIN};
+    uint64_t deadline = 0;
+
+    for (uint64_t i = 0; i < 64; i++) {
+        rig_send(all, 2, 0, 1, 8);
+        RIG_UNTIL(all, 2, all[1].peer[0].got == i + 1);
+    }
+    assert_true(all[1].peer[0].peer->polled);
+    assert_int_equal(ops->event(all[1].ep, &e), WEFT_OK);
+    fd.fd = e.fd;
+    assert_int_equal(ops->arm(all[1].ep, &e, &deadline), WEFT_OK);
+    assert_int_equal(poll(&fd, 1, 0), 0);
+    rig_send(all, 1, 0, 1, 8);
+    assert_int_equal(poll(&fd, 1, 30000), 1);
+    assert_true(rig_progress(&all[1]) > 0);
+    assert_int_equal(all[1].peer[0].got, 65);
+}
+
+/* While one socket is read at every poll, another must not starve. */
+static void a_second_peer_is_heard_beside_a_busy_one(void **state)
+{
+    rig_open(all, 2, "key");
+    rig_send(all, 3, 2, 1, 8);
+    RIG_UNTIL(all, 3, all[1].peer[2].got == 1);
+    for (uint64_t i = 0; i < 64; i++) {
+        rig_send(all, 3, 0, 1, 8);
+        RIG_UNTIL(all, 3, all[1].peer[0].got == i + 1);
+    }
+    assert_true(all[1].peer[0].peer->polled);
+    rig_send(all, 3, 2, 1, 8);
+    for (int i = 0; i < 64; i++) {
+        rig_send(all, 2, 0, 1, 8);
+        rig_progress(&all[1]);
+    }
+    assert_int_equal(all[1].peer[2].got, 2);
+}
+
 static void sleepers_are_always_woken(void **state)
 {
     struct pingpong g[2] = {{&all[0], 1, 1500, false},
@@ -396,6 +436,8 @@ int main(void)
         T(a_reset_after_goodbye_takes_nothing_away),
         T(sudden_death_returns_what_was_lent_and_is_reported),
         T(an_open_sink_comes_back_when_the_sender_dies),
+        T(a_socket_polled_without_epoll_still_wakes_a_sleeper),
+        T(a_second_peer_is_heard_beside_a_busy_one),
         T(sleepers_are_always_woken),
         T(an_idle_endpoint_may_sleep_for_ever),
         cmocka_unit_test(no_descriptor_is_left_behind),
