@@ -14,7 +14,8 @@ usage()
 ./build.sh test --matrix   the tests in the other configurations: address and
                            undefined sanitizers, thread sanitizer, static
 ./build.sh install --prefix DIR
-./build.sh bench           build, then measure
+./build.sh bench [--quick] [--only NAME] ...   build, then measure; what follows
+                           the word is for bench/run.py (--help lists it)
 options
   --static           programs without dynamic linking           (build-static/)
   --musl             the same with musl-gcc                     (build-musl/)
@@ -46,9 +47,15 @@ builtin=
 commands=0
 while [ $# -gt 0 ]; do
     case $1 in
-    run | test | install | bench)
+    run | test | install)
         command=$1
         commands=$((commands + 1))
+        ;;
+    bench)
+        command=bench
+        commands=$((commands + 1))
+        shift
+        break # the rest is for bench/run.py
         ;;
     --matrix) matrix=yes ;;
     --prefix=*) prefix=${1#*=} ;;
@@ -222,11 +229,7 @@ demonstration()
 measure()
 {
     export WEFT_BUILD="$PWD/$dir"
-    if [ -f bench/run.py ]; then
-        exec python3 bench/run.py
-    fi
-    [ -f bench/run.sh ] || fail "there is no bench/run.py or bench/run.sh"
-    exec sh bench/run.sh
+    exec python3 bench/run.py "$@"
 }
 
 install_packages
@@ -240,5 +243,5 @@ build) echo "Built in $dir: $dir/bin/mpicc, $dir/bin/mpirun" ;;
 test) run_tests ;;
 install) cmake --install "$dir" --prefix "$prefix" ;;
 run) demonstration ;;
-bench) measure ;;
+bench) measure "$@" ;;
 esac

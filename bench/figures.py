@@ -1,202 +1,149 @@
-"""What is measured: the figures, their programs, and what Weft must reach.
+"""What is measured: the figures, as data.
+
+A command is a program of this directory (mpi_NAME or raw_NAME, without that
+beginning) and its arguments, in which {case}, {ms} and {last} are replaced:
+the row of the table, how long one result may take, and the largest message.
+Rows are the cases or, without cases, what the program prints (bytes, depth).
+Where the cases are numbers of ranks, ranks = "case".
 
 SPDX-License-Identifier: BSD-3-Clause
 """
-import os
-import shutil
-import subprocess
+from dataclasses import dataclass
 
-M = 1 << 20
+RANKS = ("2", "4", "8", "16", "32", "64")
+DEPTHS = "0 64 1024 8192 65536"
+COUNTS = "45 1024 8192 65536"
+MB = 1 << 20
 
 
+@dataclass
 class Figure:
     """One table of the report."""
-    more_is_better = False
-    wall = False            # the run's own duration is the sample
-    times = 1               # short runs are repeated more often
-    ranks_are_size = False
-    ranks = 2
-    fabric = "any"
-    metrics = ()
-    targets = {}
-
-    def __init__(self, name, title, **more):
-        self.name = name
-        self.title = title
-        self.__dict__.update(more)
-
-    def job(self, lib, args):
-        """(command, environment) of one run, or None: not for this library"""
-        words = self.program(lib.name, args.quick)
-        if words is None:
-            return None
-        program = [str(args.out / f"{lib.name}_{words[0]}")]
-        return lib.command(self.ranks, self.fabric, program + words[1:])
+    name: str
+    title: str
+    unit: str
+    metric: str             # name of the result in the programs' output
+    mpi: str = ""           # command; empty: not for MPI libraries
+    raw: str = ""           # command of the raw limit; empty: there is none
+    fabric: str = "any"     # any, shm, tcp, shm+tcp, tcp+shm; or {case}
+    more: bool = False      # more is better
+    ranks: object = 2       # or "case"
+    cases: tuple = ("",)
+    quick: tuple = ()       # cases of --quick, where fewer
+    targets: dict = None    # row -> "<= 0.8 peer, <= 1.3 raw, <= 3072"
 
 
-class Latency(Figure):
-    metrics = ("half_round_trip_us",)
-
-    def program(self, lib, quick):
-        ms = "60" if quick else "150"
-        if lib == "raw":
-            more = ["default"] if self.fabric == "tcp" else []
-            return [self.fabric, "latency", *more, ms]
-        return ["pingpong", "1", "1024" if quick else "65536",
-                "8" if quick else "4", ms]
+def congestion_controls():
+    try:
+        with open("/proc/sys/net/ipv4/tcp_available_congestion_control",
+                  encoding="ascii") as f:
+            return f.read().split()
+    except OSError:
+        return []
 
 
-class PingPong(Figure):
-    """Bandwidth of a ping-pong: what one message alone gets."""
-    metrics = ("half_round_trip_us",)
-
-    def program(self, lib, quick):
-        if lib == "raw":
-            return None
-        return ["pingpong", "65536", str(16 * M), "16" if quick else "4",
-                "80" if quick else "200"]
-
-
-class Stream(Figure):
-    metrics = ("stream_gbs",)
-    more_is_better = True
-
-    def program(self, lib, quick):
-        last = str(4 * M if quick else 16 * M)
-        ms = "80" if quick else "200"
-        if lib == "raw":
-            return None
-        return ["stream", "65536", last, "4", "16", ms]
-
-
-class RawStream(Stream):
-    """One raw run per size, since the program takes one."""
-
-    def job(self, lib, args):
-        if lib.name != "raw":
-            return super().job(lib, args)
-        program = str(args.out / f"raw_{self.fabric}")
-        ms = "80" if args.quick else "200"
-        sizes = [65536, 262144, M, 4 * M] + ([] if args.quick else [16 * M])
-        script = "; ".join(self.one(program, size, ms) for size in sizes)
-        return ["/bin/sh", "-c", script], dict(os.environ)
+def over_sizes(fabric, raw_line, raw_stream, raw_rate, targets):
+    """The figures that every fabric has."""
+    name = {"shm": "shared memory", "tcp": "TCP"}[fabric]
+    return [
+        Figure(f"{fabric}-latency", f"half round trip over {name}", "us", "us",
+               "pingpong pong 0 {last} 4 {ms}", raw_line, fabric,
+               targets=targets["latency"]),
+        Figure(f"{fabric}-pong", f"bandwidth of that ping-pong, {name}",
+               "GB/s", "gbs", "pingpong pong 4096 {last} 4 {ms}", "", fabric,
+               more=True),
+        Figure(f"{fabric}-ping", f"both directions at once over {name}", "us",
+               "us", "pingpong ping 0 {last} 4 {ms}", "", fabric),
+        Figure(f"{fabric}-stream", f"messages in flight over {name}", "GB/s",
+               "gbs", "stream 4096 {last} 4 16 {ms}",
+               raw_stream + " 4096 {last} 4 {ms}", fabric, more=True,
+               targets=targets["stream"]),
+        Figure(f"{fabric}-rate", f"messages in windows of 64 over {name}",
+               "million/s", "mps", "stream 1 1024 8 64 {ms}", raw_rate,
+               fabric, more=True, targets=targets["rate"]),
+    ]
 
 
-    def one(self, program, size, ms):
-        if self.fabric != "tcp":
-            return f"'{program}' stream {size} {ms}"
-        # reno is the fastest over loopback, where the system allows it
-        return (f"'{program}' stream reno {size} {ms} 2>/dev/null || "
-                f"'{program}' stream default {size} {ms}")
+def matching(when, order, title, **more):
+    return Figure(f"match-{when}-{order}", title, "ns per message", "ns",
+                  f"match {when} {order} {{ms}} {COUNTS}", "", "shm", **more)
 
 
-class Rate(Figure):
-    metrics = ("rate_mps",)
-    more_is_better = True
-
-    def program(self, lib, quick):
-        ms = "150" if quick else "400"
-        if lib == "raw":
-            return ["shm", "rate", ms] if self.fabric == "shm" else None
-        return ["stream", "8", "8", "2", "64", ms]
+def depth(when, **more):
+    return Figure(f"depth-{when}", f"half round trip with that many {when} "
+                  "entries in the queues", "us", "us",
+                  f"match {when} depth {{ms}} {DEPTHS}", "", "shm", **more)
 
 
-class Barrier(Figure):
-    metrics = ("barrier_us",)
-    ranks_are_size = True
-
-    def program(self, lib, quick):
-        ms = "150" if quick else "400"
-        return ["barrier", str(self.ranks), ms] if lib == "raw" \
-            else ["barrier", ms]
-
-
-class Blocked(Figure):
-    metrics = ("blocked_percent",)
-
-    def program(self, lib, quick):
-        return None if lib == "raw" else ["blocked", "1" if quick else "2"]
-
-
-class Start(Figure):
-    metrics = ("start_ms",)
-    ranks_are_size = True
-    wall = True
-
-    def job(self, lib, args):
-        if lib.name == "raw":
-            script = (f"'{args.out / 'raw_spawn'}' {self.ranks} 1 "
-                      f"{shutil.which('true')}")
-            return ["/bin/sh", "-c", script], dict(os.environ)
-        return super().job(lib, args)
-
-    def program(self, lib, quick):
-        return ["hello"]
-
-
-class Memory(Figure):
-    metrics = ("rss_kb",)
-    ranks_are_size = True
-
-    def program(self, lib, quick):
-        return None if lib == "raw" else ["hello", "memory"]
-
-
-class Pss(Memory):
-    metrics = ("pss_kb",)
-
-
-class StaticSize(Figure):
-    """Bytes of a stripped static hello; no other library offers one."""
-    metrics = ("file_kb",)
-
-    def job(self, lib, args):
-        if lib.name not in ("raw", "weft"):
-            return None
-        target = args.out / f"{lib.name}_static"
-        source = args.out / "raw_static.c"
-        if lib.name == "raw":
-            source.write_text('#include <stdio.h>\n'
-                              'int main(void) { puts("hello"); }\n')
-        else:
-            source = os.path.join(os.path.dirname(__file__), "mpi_hello.c")
-        words = [lib.compiler, "-static", "-Os", "-s", str(source), "-o",
-                 str(target)]
-        subprocess.run(words, check=True)
-        script = ('kb=$(( ($(stat -c %s "$0") + 1023) / 1024 )); '
-                  'echo file_kb 0 $kb $kb')
-        return ["/bin/sh", "-c", script, str(target)], dict(os.environ)
+def over_ranks(name, title, **more):
+    return Figure(name, title, "us", "us", f"coll {name} {{ms}}",
+                  fabric="shm", ranks="case", cases=RANKS,
+                  quick=("2", "16"), **more)
 
 
 FIGURES = [
-    Latency("shm-latency", "half round trip over shared memory, us",
-            fabric="shm", targets={1: 0.15}),
-    RawStream("shm-stream", "messages in flight over shared memory, GB/s",
-              fabric="shm", targets={M: 20}),
-    PingPong("shm-pingpong", "half round trip of large messages, shm, us",
-             fabric="shm", targets={M: 52.4}),  # 20 GB/s
-    Rate("shm-rate", "8-byte messages over shared memory, million per second",
-         fabric="shm"),
-    Latency("tcp-latency", "half round trip over TCP, us", fabric="tcp",
-            targets={1: 5}),
-    RawStream("tcp-stream", "messages in flight over TCP, GB/s",
-              fabric="tcp"),
-    PingPong("tcp-pingpong", "half round trip of large messages, TCP, us",
-             fabric="tcp"),
-    Rate("tcp-rate", "8-byte messages over TCP, million per second",
-         fabric="tcp"),
-    Barrier("barrier-2", "barrier, 2 ranks, us", ranks=2, fabric="shm"),
-    Barrier("barrier-16", "barrier, 16 ranks, us", ranks=16, fabric="shm"),
-    Blocked("blocked-shm", "CPU of a rank blocked in MPI_Recv, percent",
-            fabric="shm", targets={0: 2}),
-    Blocked("blocked-tcp", "CPU of a rank blocked in MPI_Recv, percent",
-            fabric="tcp", targets={0: 2}),
-    Start("start-2", "mpirun -n 2 hello, ms", ranks=2, targets={2: 30},
-          times=5),
-    Start("start-64", "mpirun -n 64 hello, ms", ranks=64),
-    Memory("memory-rss", "resident memory of a hello rank, KB",
-           targets={2: 3072}),
-    Pss("memory-pss", "proportional share of it, KB"),
-    StaticSize("size-static", "file of a static hello, KB",
-               targets={0: 1024}),
+    *over_sizes("shm", "shm line {ms}", "shm ring", "shm rate {ms}", {
+        "latency": {1: "<= 0.8 peer, <= 1.3 raw"},
+        "stream": {1 << k: ">= 3 peer, >= 0.85 raw" for k in (16, 18, 20, 22)},
+        "rate": {8: ">= 1.8 peer"}}),
+    *over_sizes("tcp", "socket tcp polling {ms}", "socket best", "", {
+        "latency": {1: "<= 0.9 peer, <= 1.06 raw"},
+        "stream": {MB: ">= 0.9 raw"},
+        "rate": {8: ">= 2 peer"}}),
+    matching("posted", "order", "tags received in the order of sending"),
+    matching("posted", "reverse", "tags received last one first"),
+    matching("posted", "wild", "any source, every second with any tag"),
+    matching("unexpected", "order", "the same, messages before receives"),
+    matching("unexpected", "reverse", "last one first, messages before"),
+    matching("unexpected", "wild", "wildcards, messages before receives"),
+    depth("posted", targets={8192: "<= +0.02 row 0"}),
+    depth("unexpected", targets={8192: "<= +0.02 row 0"}),
+    Figure("blocked", "CPU of a rank blocked in MPI_Recv", "percent",
+           "percent", "wait blocked 2", fabric="{case}", cases=("shm", "tcp"),
+           targets={"shm": "<= 1", "tcp": "<= 1"}),
+    Figure("wake", "from MPI_Send to a receiver that slept 2 ms (raw: futex)",
+           "us", "us", "wait wake 300", "wake futex 300", fabric="{case}",
+           cases=("shm", "tcp")),
+    over_ranks("barrier", "barrier, all ranks on the CPUs at hand",
+               raw="barrier {case} {ms}", targets={"16": "<= 30"}),
+    over_ranks("allreduce", "allreduce of 8 bytes, the same"),
+    over_ranks("alltoall", "alltoall of 1 KB per pair, the same"),
+    *(Figure(f"overlap-{fabric}", "part of a 16 MB transfer that is hidden "
+             f"behind computation, {fabric}", "percent", "percent",
+             "overlap {case} 16777216 {ms}", fabric=fabric, more=True,
+             cases=("sender", "receiver", "both"), targets=dict.fromkeys(
+                 ("sender", "receiver", "both"), ">= 90"))
+      for fabric in ("shm", "tcp")),
+    Figure("idle", "half round trip of 1 byte, alone and beside an idle "
+           "transport", "us", "us", "pingpong beside 1 1 4 {ms}",
+           fabric="{case}", cases=("shm", "shm+tcp", "tcp", "tcp+shm"),
+           targets={"shm+tcp": "<= 1.05 row shm",
+                    "tcp+shm": "<= 1.05 row tcp"}),
+    Figure("start", "mpirun of a program that only starts and ends (raw: "
+           "fork and exec of a C program)", "ms", "wall", "hello",
+           "spawn {case} {out}/raw_hello", ranks="case",
+           cases=("1", "2", "4", "8", "16", "32", "64", "128"),
+           quick=("2", "16"), targets={"2": "<= 15", "64": "<= 150"}),
+    *(Figure(f"memory-{key}", title, "KB", f"{key}_kb", "hello memory",
+             ranks="case", cases=("2", "8", "32"), quick=("2", "8"), **more)
+      for key, title, more in (
+          ("rss", "resident memory of a rank", {"targets": {"2": "<= 3072"}}),
+          ("pss", "its proportional share", {}),
+          ("peer", "resident memory per peer talked to", {}))),
+    Figure("size", "files", "KB", "kb", "size {case}", "size {case}",
+           cases=("program", "loaded", "static", "archive"),
+           targets={"static": "<= +300 raw"}),
+    # limits of the machine that have no counterpart in MPI
+    Figure("raw-latency", "one byte over loopback and back, half", "us", "us",
+           raw="socket {case} {ms}",
+           cases=("tcp polling", "tcp blocking", "udp polling",
+                  "udp blocking")),
+    Figure("raw-copy", "shared memory: one copy by one side or both", "GB/s",
+           "gbs", raw="shm {case} 1048576 1048576 4 {ms}", more=True,
+           cases=("ring", "direct", "halves")),
+    Figure("raw-congestion", "TCP stream of 1 MB writes by congestion control",
+           "GB/s", "gbs", raw="socket {case} 1048576 1048576 4 {ms}",
+           more=True, cases=("default", *congestion_controls())),
+    Figure("raw-wake", "waking a process that slept 2 ms", "us", "us",
+           raw="wake {case} 300", cases=("futex", "eventfd")),
 ]

@@ -1,83 +1,94 @@
-/* Half round trip of blocking sends and receives, two ranks, over sizes.
+/* Two ranks, blocking calls, over sizes.
  *
- *   mpi_pingpong FIRST LAST FACTOR MILLISECONDS   sizes FIRST, FIRST*FACTOR, …
+ *   mpi_pingpong pong FIRST LAST FACTOR MS      back and forth: half of a trip
+ *   mpi_pingpong ping FIRST LAST FACTOR MS      both send at once
+ *   mpi_pingpong beside FIRST LAST FACTOR MS    as pong, after one large message
+ *                                               that may open a second transport
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "clock.h"
+#include "repeat.h"
 
-#include <mpi.h>
+enum { LARGE = 4 << 20 };
 
-enum { BATCHES = 400 };
+struct pair {
+    char *out, *in;
+    int size, rank;
+    long times;
+};
 
-static void exchange(char *buf, int size, int rank, long times)
+static void pong(const struct pair *p)
 {
-    for (long i = 0; i < times; i++) {
-        if (rank == 0)
-            MPI_Send(buf, size, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-        MPI_Recv(buf, size, MPI_BYTE, 1 - rank, 1, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-        if (rank == 1)
-            MPI_Send(buf, size, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
-    }
+    if (p->rank == 0)
+        MPI_Send(p->out, p->size, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+    MPI_Recv(p->in, p->size, MPI_BYTE, 1 - p->rank, 1, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    if (p->rank == 1)
+        MPI_Send(p->out, p->size, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
 }
 
-/* Round trips per batch, so that a batch is about 300 us: shorter than the
- * scheduler's slice, so that the best batch was not interrupted. */
-static long calibrate(char *buf, int size, int rank)
+static void ping(const struct pair *p)
 {
-    double best = 1e9;
-    long n;
+    MPI_Request sent;
 
-    for (int i = 0; i < 20; i++) {
-        double start = now_us(), took;
-        exchange(buf, size, rank, 1);
-        took = now_us() - start;
-        if (took < best)
-            best = took;
-    }
-    n = best < 300 ? (long)(300 / (best + 0.1)) + 1 : 1;
-    MPI_Bcast(&n, 1, MPI_LONG, 0, MPI_COMM_WORLD);
-    return n;
+    MPI_Isend(p->out, p->size, MPI_BYTE, 1 - p->rank, 1, MPI_COMM_WORLD, &sent);
+    MPI_Recv(p->in, p->size, MPI_BYTE, 1 - p->rank, 1, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
 }
 
-static void measure(char *buf, int size, int rank, double limit_us)
+static double pongs(void *what)
+{
+    const struct pair *p = what;
+    double start = now_us();
+
+    for (long i = 0; i < p->times; i++)
+        pong(p);
+    return (now_us() - start) / (double)(2 * p->times);
+}
+
+static double pings(void *what)
+{
+    const struct pair *p = what;
+    double start = now_us();
+
+    for (long i = 0; i < p->times; i++)
+        ping(p);
+    return (now_us() - start) / (double)p->times;
+}
+
+static void measure(struct pair *p, batch_fn *batch, double limit_us)
 {
     static double v[BATCHES];
-    long n = calibrate(buf, size, rank);
-    double begin = now_us(), start = begin;
-    int batches = 0, more = 1;
+    int n;
 
-    while (more) {
-        exchange(buf, size, rank, n);
-        if (rank == 0) {
-            double now = now_us();
-            v[batches++] = (now - start) / (double)(2 * n);
-            more = batches < BATCHES && now - begin < limit_us;
-        }
-        MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
-        start = now_us();
+    p->times = 1;
+    p->times = calibrate(batch, p, BATCH_US);
+    n = repeat(batch, p, limit_us, v);
+    if (p->rank == 0) {
+        print_times("us", p->size, v, n);
+        if (p->size > 0)
+            print_rates("gbs", p->size, v, n, p->size / 1e3);
     }
-    if (rank == 0)
-        print_times("half_round_trip_us", size, v, batches);
 }
 
 int main(int argc, char **argv)
 {
-    long first = argc > 1 ? atol(argv[1]) : 1;
-    long last = argc > 2 ? atol(argv[2]) : 1;
-    long factor = argc > 3 ? atol(argv[3]) : 4;
-    double limit = argc > 4 ? atof(argv[4]) * 1e3 : 1e5;
-    char *buf = aligned_alloc(4096, ((size_t)last + 8191) & ~(size_t)4095);
-    int rank;
+    if (argc != 6)
+        return 2;
+    batch_fn *batch = strcmp(argv[1], "ping") == 0 ? pings : pongs;
+    long last = atol(argv[3]);
+    struct pair p = {.out = buffer((size_t)last + LARGE),
+                     .in = buffer((size_t)last + LARGE),
+                     .rank = start_rank(&argc, &argv)};
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    bind_rank(rank);
-    memset(buf, 1, (size_t)last + 1);
-    for (long size = first; size <= last; size = size ? size * factor : 1)
-        measure(buf, (int)size, rank, limit);
+    p.size = LARGE;
+    if (strcmp(argv[1], "beside") == 0)
+        pong(&p);
+    for (long s = atol(argv[2]); s <= last; s = next_size(s, atol(argv[4]))) {
+        p.size = (int)s;
+        measure(&p, batch, atof(argv[5]) * 1e3);
+    }
     MPI_Finalize();
-    free(buf);
     return 0;
 }

@@ -5,17 +5,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "clock.h"
+#include "raw.h"
 
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { BATCHES = 20 };
+enum { ROUNDS = 20 };
 
 struct shared {
     _Alignas(128) _Atomic unsigned arrived;
@@ -48,27 +45,26 @@ static double barriers(struct shared *s, unsigned ranks, int n)
 
 static void measure(struct shared *s, int rank, unsigned ranks, double limit)
 {
-    double v[BATCHES], once;
+    double v[ROUNDS], once;
 
     bind_rank(rank);
     barriers(s, ranks, 20);
     once = barriers(s, ranks, 20);
     if (rank == 0)
-        s->batch = (int)(limit / BATCHES / once) + 1;
+        s->batch = (int)(limit / ROUNDS / once) + 1;
     barrier(s, ranks);
-    for (int i = 0; i < BATCHES; i++)
+    for (int i = 0; i < ROUNDS; i++)
         v[i] = barriers(s, ranks, s->batch);
     if (rank == 0)
-        print_times("barrier_us", (long)ranks, v, BATCHES);
+        print_times("us", (long)ranks, v, ROUNDS);
 }
 
 int main(int argc, char **argv)
 {
     int n = argc == 3 ? atoi(argv[1]) : 0;
-    struct shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct shared *s = shared_memory(sizeof *s);
 
-    if (n < 1 || s == MAP_FAILED)
+    if (n < 1)
         return 2;
     for (int rank = 1; rank < n; rank++)
         if (fork() == 0) {

@@ -1,34 +1,31 @@
-/* What the machine allows between two processes that share memory: one cache
- * line back and forth, one line per message, and two copies through a ring.
+/* What the machine allows between two processes that share memory.
  *
- *   raw_shm latency MILLISECONDS
- *   raw_shm rate MILLISECONDS          windows of 64, then an answer
- *   raw_shm stream SIZE MILLISECONDS
+ *   raw_shm line MS                      one cache line back and forth
+ *   raw_shm rate MS                      one line per message, windows of 64
+ *   raw_shm ring FIRST LAST FACTOR MS    two copies, through a ring of chunks
+ *   raw_shm direct FIRST LAST FACTOR MS  one copy from the other's memory
+ *   raw_shm halves FIRST LAST FACTOR MS  the same, each side copies one half
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "clock.h"
+#include "raw.h"
 
-#include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <stddef.h>
 
 enum {
     CHUNK = 16 << 10,
     CHUNKS = 64,
-    SLOTS = 64,
-    WINDOW = 64,
-    BATCHES = 400,
+    SLOTS = 64, /* messages of a window */
     ROUNDS = 300,
-    ROOM = 4 << 20
+    WINDOW = 4 << 20,
+    LARGEST = 16 << 20
 };
 
+/* Words that one side writes and the other polls. */
 struct shared {
     _Alignas(128) _Atomic unsigned ping;
     _Alignas(128) _Atomic unsigned pong;
-    _Alignas(128) _Atomic unsigned stop;
     struct {
         _Alignas(128) _Atomic unsigned full;
     } flag[CHUNKS];
@@ -37,6 +34,17 @@ struct shared {
         char payload[60];
     } slot[SLOTS];
     _Alignas(4096) char chunk[CHUNKS][CHUNK];
+    char source[2 * LARGEST], target[2 * LARGEST];
+};
+
+struct test {
+    struct shared *s;
+    const char *kind;
+    long first, last, factor;
+    double limit_us;
+    unsigned turn;
+    long size; /* under way */
+    char *buf; /* private */
 };
 
 static inline void relax(void)
@@ -52,159 +60,194 @@ static void await(_Atomic unsigned *word, unsigned value)
         relax();
 }
 
-static void echo(struct shared *s)
+static void set(_Atomic unsigned *word, unsigned value)
 {
-    for (unsigned i = 1; !atomic_load_explicit(&s->stop, memory_order_relaxed);
-         i++) {
-        while (atomic_load_explicit(&s->ping, memory_order_acquire) != i)
-            if (atomic_load_explicit(&s->stop, memory_order_relaxed))
-                return;
-        atomic_store_explicit(&s->pong, i, memory_order_release);
+    atomic_store_explicit(word, value, memory_order_release);
+}
+
+/* ---- one line ------------------------------------------------------------ */
+
+static double lines(void *what)
+{
+    struct test *t = what;
+    double start = now_us();
+
+    for (int k = 0; k < ROUNDS; k++) {
+        set(&t->s->ping, ++t->turn);
+        await(&t->s->pong, t->turn);
+    }
+    return (now_us() - start) / (2 * ROUNDS);
+}
+
+static void echo_lines(struct test *t)
+{
+    for (unsigned i = 1;; i++) {
+        await(&t->s->ping, i);
+        set(&t->s->pong, i);
     }
 }
 
-static void latency(struct shared *s, double limit_us)
+/* 24 bytes and a turn that says they are new. The answer to a window makes all
+ * slots free again. */
+static double messages(void *what)
 {
-    static double v[BATCHES];
-    double begin = now_us();
-    unsigned i = 0;
-    int n = 0;
+    static char from[24];
+    struct test *t = what;
+    double start = now_us();
 
-    while (n < BATCHES && now_us() - begin < limit_us) {
-        double start = now_us();
-        for (int k = 0; k < ROUNDS; k++) {
-            atomic_store_explicit(&s->ping, ++i, memory_order_release);
-            while (atomic_load_explicit(&s->pong, memory_order_acquire) != i)
-                ;
-        }
-        v[n++] = (now_us() - start) / (2 * ROUNDS);
+    ++t->turn;
+    for (int k = 0; k < SLOTS; k++) {
+        memcpy(t->s->slot[k].payload, from, sizeof from);
+        set(&t->s->slot[k].turn, t->turn);
     }
-    atomic_store_explicit(&s->stop, 1, memory_order_relaxed);
-    print_times("half_round_trip_us", 1, v, n);
+    await(&t->s->pong, t->turn);
+    return now_us() - start;
 }
 
-/* The receiver of rate(): takes each message, answers each window. */
-static void take_windows(struct shared *s)
+static void take_messages(struct test *t)
 {
     char to[24];
 
-    for (unsigned i = 0;; i++) { /* until the parent kills us */
-        while (atomic_load_explicit(&s->slot[i % SLOTS].turn,
-                                    memory_order_acquire) != i / SLOTS + 1)
-            ;
-        memcpy(to, s->slot[i % SLOTS].payload, sizeof to);
-        __asm__ volatile("" ::"r"(to) : "memory");
-        if (i % WINDOW == WINDOW - 1)
-            atomic_store_explicit(&s->pong, i + 1, memory_order_release);
+    for (unsigned i = 1;; i++) {
+        for (int k = 0; k < SLOTS; k++) {
+            await(&t->s->slot[k].turn, i);
+            memcpy(to, t->s->slot[k].payload, sizeof to);
+            __asm__ volatile("" ::"r"(to) : "memory");
+        }
+        set(&t->s->pong, i);
     }
 }
 
-/* One line per message: 24 bytes and a turn that says they are new. The
- * answer to a window makes all slots free again. */
-static void rate(struct shared *s, double limit_us)
-{
-    static double v[BATCHES];
-    char from[24] = {1};
-    double begin = now_us();
-    unsigned i = 0;
-    int n = 0;
+/* ---- copies -------------------------------------------------------------- */
 
-    while (n < BATCHES && now_us() - begin < limit_us) {
-        double start = now_us();
-        for (int k = 0; k < WINDOW; k++, i++) {
-            memcpy(s->slot[i % SLOTS].payload, from, sizeof from);
-            atomic_store_explicit(&s->slot[i % SLOTS].turn, i / SLOTS + 1,
-                                  memory_order_release);
-        }
-        while (atomic_load_explicit(&s->pong, memory_order_acquire) != i)
-            ;
-        v[n++] = now_us() - start;
-    }
-    qsort(v, (size_t)n, sizeof *v, ascending);
-    printf("rate_mps 8 %.6g %.6g\n", WINDOW / v[0], WINDOW / v[n / 2]);
+/* As many messages as mpi_stream has in a window. */
+static long window(long size)
+{
+    return size < WINDOW / 2 ? WINDOW / size : 2;
 }
 
 /* One message through the ring; out: this side fills it. */
-static void move(struct shared *s, char *buf, long size, unsigned *turn,
-                 int out)
+static void through_ring(struct test *t, char *buf, int out)
 {
-    for (long at = 0; at < size; at += CHUNK, ++*turn) {
-        unsigned i = *turn % CHUNKS;
-        size_t n = (size_t)(size - at < CHUNK ? size - at : CHUNK);
-        await(&s->flag[i].full, out ? 0 : 1);
+    for (long at = 0; at < t->size; at += CHUNK, ++t->turn) {
+        unsigned i = t->turn % CHUNKS;
+        size_t n = (size_t)(t->size - at < CHUNK ? t->size - at : CHUNK);
+        await(&t->s->flag[i].full, out ? 0 : 1);
         if (out)
-            memcpy(s->chunk[i], buf + at, n);
+            memcpy(t->s->chunk[i], buf + at, n);
         else
-            memcpy(buf + at, s->chunk[i], n);
-        atomic_store_explicit(&s->flag[i].full, (unsigned)out,
-                              memory_order_release);
+            memcpy(buf + at, t->s->chunk[i], n);
+        set(&t->s->flag[i].full, (unsigned)out);
     }
 }
 
-static void stream(struct shared *s, long size, double limit_us, int out)
+static void ring_window(struct test *t, int out)
+{
+    for (long k = 0; k < window(t->size); k++)
+        through_ring(t, t->buf + k * t->size, out);
+}
+
+static void copy_half(struct test *t, long k, int second)
+{
+    size_t half = (size_t)t->size / 2;
+    size_t at = (size_t)(k * t->size) + (second ? half : 0);
+
+    memcpy(t->s->target + at, t->s->source + at, half);
+}
+
+static void direct_window(struct test *t)
+{
+    for (long k = 0; k < window(t->size); k++)
+        memcpy(t->buf + k * t->size, t->s->source + k * t->size,
+               (size_t)t->size);
+}
+
+static void halves_window(struct test *t)
+{
+    for (long k = 0; k < window(t->size); k++) {
+        set(&t->s->ping, ++t->turn);
+        copy_half(t, k, 0);
+        await(&t->s->pong, t->turn);
+    }
+}
+
+static double one_window(void *what)
+{
+    struct test *t = what;
+    double start = now_us();
+
+    if (strcmp(t->kind, "ring") == 0)
+        ring_window(t, 1);
+    else if (strcmp(t->kind, "direct") == 0)
+        direct_window(t);
+    else
+        halves_window(t);
+    return now_us() - start;
+}
+
+static void help_copying(struct test *t)
+{
+    for (long k = 0;; k = (k + 1) % window(t->size)) {
+        await(&t->s->ping, ++t->turn);
+        copy_half(t, k, 1);
+        set(&t->s->pong, t->turn);
+    }
+}
+
+/* ---- both sides ---------------------------------------------------------- */
+
+static void measure(void *what)
 {
     static double v[BATCHES];
-        long per = size < ROOM / 2 ? ROOM / size : 2; /* like mpi_stream */
-    size_t room = ((size_t)(per * size) + 4095) & ~(size_t)4095;
-    char *buf = aligned_alloc(4096, room);
-    double begin = now_us();
-    unsigned turn = 0;
-    int n = 0;
+    struct test *t = what;
 
-    memset(buf, 1, room);
-    for (long k = 0; !out; k++) /* until the parent kills us */
-        move(s, buf + k % per * size, size, &turn, 0);
-    while (n < BATCHES && (n < 3 || now_us() - begin < limit_us)) {
-        double start = now_us();
-        for (long k = 0; k < per; k++)
-            move(s, buf + k * size, size, &turn, 1);
-        v[n++] = (now_us() - start) / (double)per;
+    if (strcmp(t->kind, "line") == 0) {
+        print_times("us", 1, v, repeat(lines, t, t->limit_us, v));
+    } else if (strcmp(t->kind, "rate") == 0) {
+        print_rates("mps", 8, v, repeat(messages, t, t->limit_us, v), SLOTS);
+    } else {
+        if (strcmp(t->kind, "direct") == 0)
+            await(&t->s->pong, 1); /* the source is written */
+        print_rates("gbs", t->size, v, repeat(one_window, t, t->limit_us, v),
+                    (double)window(t->size) * (double)t->size / 1e3);
     }
-    print_rates("stream_gbs", size, v, n, (double)size);
-    free(buf);
 }
 
-static int run(struct shared *s, int argc, char **argv, int first)
+static void answer(void *what)
 {
-    bind_rank(!first);
-    if (argc == 3 && strcmp(argv[1], "latency") == 0) {
-        if (first)
-            latency(s, atof(argv[2]) * 1e3);
-        else
-            echo(s);
-        return 0;
-    }
-    if (argc == 3 && strcmp(argv[1], "rate") == 0) {
-        if (first)
-            rate(s, atof(argv[2]) * 1e3);
-        else
-            take_windows(s);
-        return 0;
-    }
-    if (argc == 4 && strcmp(argv[1], "stream") == 0 && atol(argv[2]) > 0) {
-        stream(s, atol(argv[2]), atof(argv[3]) * 1e3, first);
-        return 0;
-    }
-    return 2;
+    struct test *t = what;
+
+    if (strcmp(t->kind, "line") == 0)
+        echo_lines(t);
+    else if (strcmp(t->kind, "rate") == 0)
+        take_messages(t);
+    else if (strcmp(t->kind, "halves") == 0)
+        help_copying(t);
+    while (strcmp(t->kind, "ring") == 0)
+        ring_window(t, 0);
+    memset(t->s->source, 2, sizeof t->s->source); /* owned by this side */
+    set(&t->s->pong, 1);
+    pause();
 }
 
 int main(int argc, char **argv)
 {
-    struct shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t child;
-    int rc;
+    struct test t = {.kind = argc > 1 ? argv[1] : ""};
+    int sizes = argc == 6;
 
-    if (s == MAP_FAILED)
+    if (argc != 3 && !sizes)
         return 2;
-    memset(s, 0, sizeof *s);
-    child = fork();
-    if (child < 0)
-        return 2;
-    if (child == 0)
-        _exit(run(s, argc, argv, 0));
-    rc = run(s, argc, argv, 1);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    return rc;
+    t.limit_us = atof(argv[argc - 1]) * 1e3;
+    t.first = sizes ? atol(argv[2]) : 1;
+    t.last = sizes ? atol(argv[3]) : 1;
+    t.factor = sizes ? atol(argv[4]) : 2;
+    t.s = shared_memory(sizeof *t.s);
+    t.buf = buffer(2 * LARGEST);
+    for (t.size = t.first; t.size <= t.last; t.size *= t.factor) {
+        memset(t.s, 0, offsetof(struct shared, chunk));
+        t.turn = 0;
+        if (in_two(measure, answer, &t) != 0)
+            return 1;
+    }
+    return 0;
 }

@@ -2,18 +2,18 @@
 """Measures Weft beside the machine's raw limits and the MPI libraries that are
 installed, and says how they compare.
 
-Each figure is a list of runs, one per library. All runs of a figure are
-repeated in turn (raw, weft, mpich, openmpi, raw, ...), so that whatever else
-the machine does hits all of them alike. What is printed is the best of all
-repetitions and the median of their medians; ratios compare best with best.
+All runs of a row are repeated in turn (raw, weft, mpich, openmpi, raw, ...),
+so that whatever else the machine does hits all of them alike. A run that takes
+longer than --limit seconds is cut off, and that library is not asked for the
+rows after it; a library that has used up as much in a row is not repeated.
 
-Output: a table on standard output, results.csv and, with gnuplot, plots in
-the output directory (default: BUILD/bench). README.md explains the figures.
+Output: tables on standard output; FIGURE.csv and, with gnuplot, FIGURE.png in
+the output directory (default: BUILD/bench). README.md explains the figures,
+figures.py defines them, report.py prints them.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 import argparse
-import csv
 import os
 import shutil
 import signal
@@ -25,21 +25,24 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # the sources may be read-only
 import figures  # noqa: E402
+import libraries  # noqa: E402
+import report  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-LIMIT_S = 120  # of one run; a library that needs longer has no result
 
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--quick", action="store_true",
-                   help="few repetitions and sizes: about two minutes")
+                   help="few repetitions, rows and bytes: under three minutes")
     p.add_argument("--only", metavar="NAME", action="append", default=[],
                    help="figures whose name begins with NAME; may be repeated")
     p.add_argument("--libs", metavar="LIST", default="raw,weft,mpich,openmpi",
                    help="libraries to run (default: %(default)s)")
     p.add_argument("--repeat", type=int, metavar="N",
                    help="repetitions (default: 5, quick: 2)")
+    p.add_argument("--limit", type=float, metavar="S",
+                   help="seconds of one library in one row (10, quick: 3)")
     p.add_argument("--list", action="store_true", help="list the figures")
     p.add_argument("--build", type=Path, metavar="DIR",
                    default=os.environ.get("WEFT_BUILD", HERE.parent / "build"),
@@ -50,287 +53,162 @@ def arguments():
     args.build = Path(args.build).resolve()
     args.out = (args.out or args.build / "bench").resolve()
     args.repeat = args.repeat or (2 if args.quick else 5)
+    args.limit = args.limit or (3 if args.quick else 10)
     return args
 
 
-class Library:
-    """How programs of one library are compiled and started."""
-
-    def __init__(self, name, compiler, launcher, fabrics, environment=None):
-        self.name = name
-        self.compiler = compiler
-        self.launcher = launcher  # list of words, before -n
-        self.fabrics = fabrics    # name -> (words after -n N, environment)
-        self.environment = environment or {}
-
-    def present(self):
-        return bool(shutil.which(self.compiler) and
-                    (not self.launcher or shutil.which(self.launcher[0])))
-
-    def command(self, n, fabric, program):
-        words, extra = self.fabrics[fabric]
-        env = {**os.environ, **self.environment, **extra}
-        if not self.launcher:
-            return program, env
-        return self.launcher + ["-n", str(n)] + words + program, env
+def programs(chosen):
+    """Names of the programs that the figures need."""
+    words = [command.split()[0] for f in chosen
+             for command in (f.mpi, f.raw) if command]
+    return {"hello" if w == "size" else w for w in words}
 
 
-def libraries(args):
-    """Every library's own way to say "this fabric only, any user, any CPU"."""
-    bin_dir = args.build / "bin"
-    ompi = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-            "--mca", "pml", "ob1", "--mca", "btl"]
-    known = [
-        Library("raw", "cc", None, dict.fromkeys(("any", "shm", "tcp"),
-                                                 ([], {}))),
-        Library("weft", str(bin_dir / "mpicc"), [str(bin_dir / "mpirun")],
-                {"any": ([], {}), "shm": (["--route", "shm"], {}),
-                 "tcp": (["--route", "tcp"], {})}),
-        Library("mpich", "mpicc.mpich", ["mpiexec.mpich"],
-                {"any": ([], {}), "shm": ([], {}),
-                 "tcp": ([], {"MPIR_CVAR_NOLOCAL": "1",
-                              "UCX_TLS": "tcp,self",
-                              "FI_PROVIDER": "tcp"})}),
-        Library("openmpi", "mpicc.openmpi", ["mpirun.openmpi"],
-                {"any": (ompi + ["vader,self,tcp"], {}),
-                 "shm": (ompi + ["vader,self"], {}),
-                 "tcp": (ompi + ["tcp,self"], {})}),
-    ]
-    chosen = args.libs.split(",")
-    unknown = set(chosen) - {lib.name for lib in known}
-    if unknown:
-        sys.exit(f"bench: unknown library {', '.join(sorted(unknown))}; "
-                 "known: raw, weft, mpich, openmpi")
-    return {lib.name: lib for lib in known
-            if lib.name in chosen and lib.present()}
+def chosen_figures(only):
+    chosen = [f for f in figures.FIGURES
+              if not only or any(f.name.startswith(o) for o in only)]
+    if not chosen:
+        sys.exit(f"bench: no figure's name begins with {' or '.join(only)}; "
+                 "--list shows them")
+    return chosen
 
 
-# ---- building -----------------------------------------------------------
+# ---- running one program ----------------------------------------------------
 
-def build(libs, out):
-    """One executable per program and library: OUT/mpich_pingpong, ..."""
-    for lib in libs.values():
-        kind = "raw" if lib.name == "raw" else "mpi"
-        for source in sorted(HERE.glob(f"{kind}_*.c")):
-            target = out / f"{lib.name}_{source.stem[4:]}"
-            if (target.exists() and target.stat().st_mtime >
-                    newest(source, libs, lib)):
-                continue
-            words = [lib.compiler, "-O2", str(source), "-o", str(target)]
-            done = subprocess.run(words, capture_output=True, text=True)
-            if done.returncode:
-                sys.exit(f"bench: {' '.join(words)}\n{done.stderr}")
-
-
-def newest(source, libs, lib):
-    files = [source, HERE / "clock.h"]
-    if lib.name == "weft":
-        files += [Path(lib.compiler),
-                  *(Path(lib.compiler).parent.parent / "lib").glob("libmpi*")]
-    return max(f.stat().st_mtime for f in files)
-
-
-# ---- running --------------------------------------------------------------
-
-def run(words, env):
-    """Output of one run, or None. The whole process group ends with it."""
+def run(words, env, limit):
+    """(output, seconds, cut off) of one run, with all its descendants."""
+    began = time.perf_counter()
     process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True,
                                stdin=subprocess.DEVNULL,
                                start_new_session=True)
     try:
-        out, err = process.communicate(timeout=LIMIT_S)
+        out, err = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        print(f"bench: no end after {LIMIT_S} s: {' '.join(words)}",
-              file=sys.stderr)
-        return None
+        end_group(process)
+        out, _ = process.communicate()
+        return out, time.perf_counter() - began, True
     if process.returncode:
         print(f"bench: status {process.returncode}: {' '.join(words)}\n"
               f"{err[-600:]}", file=sys.stderr)
-        return None
-    return out
+        out = ""
+    return out, time.perf_counter() - began, False
 
 
-def samples(text):
-    """(name, size) -> (best, median) from the programs' lines."""
-    found = {}
+def end_group(process):
+    """A launcher that is asked first takes its ranks with it."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(timeout=2)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+
+
+def samples(text, metric):
+    """row, (best, median) of each line of a program about this metric"""
     for line in text.splitlines():
         words = line.split()
-        if len(words) == 4:
-            found[words[0], int(words[1])] = (float(words[2]),
-                                              float(words[3]))
-    return found
+        if len(words) == 4 and words[0] == metric:
+            yield int(words[1]), (float(words[2]), float(words[3]))
 
 
-class Results:
-    """figure, metric, size, library -> the repetitions' (best, median)."""
+# ---- one figure ---------------------------------------------------------------
 
-    def __init__(self):
-        self.values = {}
+class Row:
+    """One case of a figure for one library: how to run it, how often it may."""
 
-    def add(self, figure, lib, found):
-        for (metric, size), value in found.items():
-            if metric in figure.metrics:
-                key = (figure.name, metric, size, lib)
-                self.values.setdefault(key, []).append(value)
+    def __init__(self, figure, case, lib, args):
+        self.figure, self.case, self.lib = figure, case, lib
+        self.limit, self.used = args.limit, 0
+        self.job = None
+        command = figure.raw if lib.name == "raw" else figure.mpi
+        fill = {"case": case, "out": args.out, "ms": 60 if args.quick else 150,
+                "last": (4 if args.quick else 16) * figures.MB}
+        if command:
+            ranks = int(case) if figure.ranks == "case" else figure.ranks
+            self.job = lib.job(command.format(**fill).split(), ranks,
+                               figure.fabric.format(**fill), args.out)
 
-    def summary(self, figure, metric, size, lib):
-        """(best, median, spread in percent of the median) or None"""
-        got = self.values.get((figure.name, metric, size, lib))
+    def measure(self, result):
+        """One repetition; True: cut off."""
+        if self.job is None or self.used >= self.limit:
+            return False
+        text, took, cut = run(*self.job, self.limit)
+        self.used += took
+        if self.figure.metric == "wall":
+            text = f"wall 0 {took * 1e3} {took * 1e3}" if not cut else ""
+        for row, value in samples(text, self.figure.metric):
+            result.add(self.case or row, self.lib.name, value)
+        if cut:
+            result.cut(self.case, self.lib.name)
+        return cut
+
+
+class Result:
+    """row, library -> the repetitions' (best, median); None: cut off"""
+
+    def __init__(self, figure, limit):
+        self.figure, self.limit = figure, limit
+        self.values, self.rows, self.cut_off = {}, [], set()
+
+    def add(self, row, lib, value):
+        if row not in self.rows:
+            self.rows.append(row)
+        self.values.setdefault((row, lib), []).append(value)
+
+    def cut(self, case, lib):
+        """The rows that the library did not reach are known as too slow."""
+        self.cut_off.add((case, lib))
+        if case and case not in self.rows:
+            self.rows.append(case)
+
+    def summary(self, row, lib):
+        """(median, half the spread in percent, best, repetitions); only
+        repetitions = 0 where the library was cut off; None: not measured"""
+        got = self.values.get((row, lib))
         if not got:
-            return None
-        pick = max if figure.more_is_better else min
+            cut = {(row, lib), ("", lib)} & self.cut_off
+            return (None, None, None, 0) if cut else None
         medians = [m for _, m in got]
         middle = statistics.median(medians)
-        spread = (max(medians) - min(medians)) / middle * 100 if middle else 0
-        return pick(b for b, _ in got), middle, spread
-
-    def sizes(self, figure, metric):
-        return sorted({key[2] for key in self.values
-                       if key[:2] == (figure.name, metric)})
+        spread = (max(medians) - min(medians)) / 2
+        pick = max if self.figure.more else min
+        return (middle, 100 * spread / abs(middle) if middle else 0,
+                pick(b for b, _ in got), len(got))
 
 
-def measure(figure, libs, args, results):
-    for _ in range(args.repeat * figure.times):
-        for lib in libs.values():
-            job = figure.job(lib, args)
-            if job is None:
-                continue
-            started = time.perf_counter()
-            text = run(*job)
-            took = (time.perf_counter() - started) * 1e3
-            if text is None:
-                continue
-            found = samples(text)
-            if figure.wall and not found:
-                found[figure.metrics[0], figure.ranks] = (took, took)
-            results.add(figure, lib.name, found)
-
-
-# ---- reporting ------------------------------------------------------------
-
-def number(value):
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
-
-
-def cell(summary):
-    if summary is None:
-        return "-"
-    best, middle, spread = summary
-    return f"{number(best)} ({number(middle)} ±{spread / 2:.0f}%)"
-
-
-def ratio(figure, mine, other):
-    """Above 1: Weft is better."""
-    if not mine or not other or not mine[0] or not other[0]:
-        return "-"
-    better = mine[0] / other[0] if figure.more_is_better \
-        else other[0] / mine[0]
-    return f"{better:.2f}"
-
-
-def better_peer(figure, got):
-    peers = [got[name] for name in ("mpich", "openmpi") if got.get(name)]
-    pick = max if figure.more_is_better else min
-    return pick(peers, key=lambda s: s[0]) if peers else None
-
-
-def print_figure(figure, results, libs, args, load):
-    names = args.libs.split(",")
-    print(f"\n{figure.name}: {figure.title}   [load {load:.1f}]")
-    head = ["size" if not figure.ranks_are_size else "ranks"]
-    head += [n if n in libs else f"{n} absent" for n in names]
-    head += ["weft/raw", "weft/peer", "target"]
-    rows = [head]
-    metric = figure.metrics[0]
-    for size in results.sizes(figure, metric):
-        got = dict.fromkeys(("raw", "weft"))
-        got |= {n: results.summary(figure, metric, size, n) for n in names}
-        target = figure.targets.get(size)
-        rows.append([str(size)] + [cell(got[n]) for n in names] +
-                    [ratio(figure, got["weft"], got["raw"]),
-                     ratio(figure, got["weft"], better_peer(figure, got)),
-                     verdict(figure, got["weft"], target)])
-    width = [max(len(r[i]) for r in rows) for i in range(len(head))]
-    for row in rows:
-        print("  " + "  ".join(c.rjust(w) for c, w in zip(row, width)))
-    sys.stdout.flush()
-
-
-def verdict(figure, mine, target):
-    if target is None:
-        return ""
-    sign = ">=" if figure.more_is_better else "<="
-    if not mine:
-        return f"{sign} {target}"
-    met = mine[0] >= target if figure.more_is_better else mine[0] <= target
-    return f"{sign} {target} {'met' if met else 'MISSED'}"
-
-
-def write_csv(path, results, chosen):
-    with open(path, "w", newline="", encoding="utf-8") as f:
-        out = csv.writer(f)
-        out.writerow(["figure", "metric", "size", "library", "best", "median",
-                      "spread_percent", "repetitions"])
-        for figure in chosen:
-            for key, got in sorted(results.values.items()):
-                if key[0] == figure.name:
-                    best, middle, spread = results.summary(figure, *key[1:])
-                    out.writerow([*key, f"{best:.6g}", f"{middle:.6g}",
-                                  f"{spread:.1f}", len(got)])
-
-
-def plot(figure, results, libs, out):
-    """One PNG per figure that goes over sizes."""
-    metric = figure.metrics[0]
-    sizes = [s for s in results.sizes(figure, metric) if s > 0]
-    if len(sizes) < 3 or not shutil.which("gnuplot"):
-        return
-    data = out / f"{figure.name}.dat"
-    with open(data, "w", encoding="utf-8") as f:
-        for size in sizes:
-            got = [results.summary(figure, metric, size, n) for n in libs]
-            f.write(" ".join([str(size)] + [str(g[0]) if g else "?"
-                                            for g in got]) + "\n")
-    lines = ", ".join(f"'{data}' using 1:{i + 2} with linespoints lw 2 "
-                      f"title '{n}'" for i, n in enumerate(libs))
-    script = (f"set terminal pngcairo size 900,600; set output "
-              f"'{out / figure.name}.png'; set datafile missing '?'; "
-              f"set logscale x 2; set format x '%.0b%B'; set grid; "
-              f"set logscale y; set xlabel 'bytes'; "
-              f"set ylabel '{metric.replace('_', ' ')}'; "
-              f"set title '{figure.title}'; set key left top; plot {lines}")
-    subprocess.run(["gnuplot", "-e", script], check=False,
-                   stderr=subprocess.DEVNULL)
+def measure(figure, libs, args):
+    result = Result(figure, args.limit)
+    slow = set()
+    for case in (args.quick and figure.quick) or figure.cases:
+        rows = [Row(figure, case, lib, args) for lib in libs.values()
+                if lib.name not in slow]
+        for _ in range(args.repeat):
+            slow |= {row.lib.name for row in rows if row.measure(result)}
+    return result
 
 
 def main():
     args = arguments()
-    chosen = [f for f in figures.FIGURES
-              if not args.only or any(f.name.startswith(o) for o in args.only)]
-    if not chosen:
-        sys.exit(f"bench: no figure's name begins with "
-                 f"{' or '.join(args.only)}; --list shows them")
+    chosen = chosen_figures(args.only)
     if args.list:
         for f in chosen:
-            print(f"{f.name:16} {f.title}")
+            print(f"{f.name:25} {f.title}, {f.unit}")
         return 0
-    libs = libraries(args)
+    libs = libraries.present(args)
     args.out.mkdir(parents=True, exist_ok=True)
-    build(libs, args.out)
-    print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, "
-          f"{args.repeat} repetitions; best (median ± half the spread); "
-          "ratios above 1: Weft is better")
-    results = Results()
+    libraries.build(libs, args.out, programs(chosen))
+    report.head(libs, args)
+    began = time.perf_counter()
     for figure in chosen:
-        load = os.getloadavg()[0]
-        measure(figure, libs, args, results)
-        print_figure(figure, results, libs, args, load)
-        plot(figure, results, libs, args.out)
-    write_csv(args.out / "results.csv", results, chosen)
-    print(f"\nload {os.getloadavg()[0]:.1f}; {args.out}/results.csv")
+        result = measure(figure, libs, args)
+        report.table(result, libs, args)
+        report.write_csv(result, args.out)
+        if shutil.which("gnuplot"):
+            report.plot(result, libs, args.out)
+    print(f"\n{(time.perf_counter() - began) / 60:.1f} minutes; "
+          f"values and plots in {args.out}")
     return 0
 
 

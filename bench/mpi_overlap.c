@@ -1,0 +1,94 @@
+/* A transfer beside a computation that takes as long as the transfer alone.
+ *
+ *   mpi_overlap WHO SIZE MS        WHO computes: sender, receiver or both
+ *
+ * Prints the hidden part of the shorter of the two, in percent: 100 when the
+ * time of both together is that of one, 0 when it is their sum. Who does not
+ * compute waits in MPI_Wait.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "repeat.h"
+
+enum { CALIBRATION = 20000000 };
+
+struct transfer {
+    char *buf;
+    int size, rank, computes;
+    long turns; /* of the computation; 0: the transfer alone */
+};
+
+static volatile double sink;
+
+static void compute(long turns)
+{
+    double x = 1;
+
+    for (long i = 0; i < turns; i++)
+        x = x * 0.999999 + 0.000001;
+    sink = x;
+}
+
+static double turns_per_us(void)
+{
+    double best = 1e9;
+
+    for (int i = 0; i < 5; i++) {
+        double start = now_us();
+        compute(CALIBRATION / 5);
+        if (now_us() - start < best)
+            best = now_us() - start;
+    }
+    return CALIBRATION / 5 / best;
+}
+
+static double transfer(void *what)
+{
+    struct transfer *t = what;
+    MPI_Request req;
+    double took, longest, start;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    start = now_us();
+    if (t->rank == 0)
+        MPI_Isend(t->buf, t->size, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &req);
+    else
+        MPI_Irecv(t->buf, t->size, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &req);
+    if (t->computes)
+        compute(t->turns);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    took = now_us() - start;
+    MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return longest;
+}
+
+static double median(struct transfer *t, double limit_us)
+{
+    static double v[BATCHES];
+    int n = repeat(transfer, t, limit_us, v);
+
+    qsort(v, (size_t)n, sizeof *v, ascending);
+    return v[n / 2];
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4)
+        return 2;
+    double limit_us = atof(argv[3]) * 1e3 / 2, speed, alone, together, hidden;
+    struct transfer t = {.size = atoi(argv[2])};
+
+    t.buf = buffer((size_t)t.size);
+    t.rank = start_rank(&argc, &argv);
+    t.computes = strcmp(argv[1], t.rank ? "sender" : "receiver") != 0;
+    speed = turns_per_us();
+    alone = median(&t, limit_us);
+    MPI_Bcast(&alone, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    t.turns = (long)(speed * alone);
+    together = median(&t, limit_us);
+    hidden = 100 * (2 * alone - together) / alone;
+    if (t.rank == 0)
+        print_times("percent", t.size, &hidden, 1);
+    MPI_Finalize();
+    return 0;
+}

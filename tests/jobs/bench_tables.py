@@ -1,0 +1,109 @@
+"""bench/: how results become tables, and that a measurement runs at all.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+sys.path.insert(0, str(BENCH))
+import figures  # noqa: E402
+import report  # noqa: E402
+import run  # noqa: E402
+
+
+def result(more=False, targets=None):
+    figure = figures.Figure("name", "title", "us", "us", "x", "y", more=more,
+                            targets=targets)
+    return run.Result(figure, 10)
+
+
+class Summary(unittest.TestCase):
+    def test_is_the_median_of_medians_and_the_best_batch(self):
+        r = result()
+        for best, median in ((3, 4), (1, 8), (2, 6)):
+            r.add(1, "weft", (best, median))
+        middle, spread, best, repetitions = r.summary(1, "weft")
+        self.assertEqual((middle, best, repetitions), (6, 1, 3))
+        self.assertAlmostEqual(spread, 100 * 2 / 6)
+
+    def test_best_is_the_largest_rate(self):
+        r = result(more=True)
+        r.add(1, "weft", (3, 2))
+        r.add(1, "weft", (5, 1))
+        self.assertEqual(r.summary(1, "weft")[2], 5)
+
+    def test_rows_after_a_cut_off_say_so(self):
+        r = result()
+        r.add(1, "weft", (1, 1))
+        r.add(2, "weft", (1, 1))
+        r.add(1, "mpich", (1, 1))
+        r.cut("", "mpich")
+        self.assertEqual(report.cell(r.summary(2, "mpich"), 10), "over 10 s")
+        self.assertNotIn("over", report.cell(r.summary(1, "mpich"), 10))
+        self.assertEqual(report.cell(r.summary(2, "openmpi"), 10), "-")
+
+
+class Targets(unittest.TestCase):
+    def verdict(self, target, weft=10, **others):
+        r = result(targets={1: target})
+        r.add(1, "weft", (weft, weft))
+        r.add(0, "weft", (8, 8))
+        for lib, value in others.items():
+            r.add(1, lib, (value, value))
+        return report.verdict(r, 1)
+
+    def test_compare_with_the_better_peer(self):
+        self.assertTrue(self.verdict("<= 0.8 peer", mpich=13, openmpi=14)
+                        .endswith("met"))
+        self.assertTrue(self.verdict("<= 0.8 peer", mpich=12, openmpi=14)
+                        .endswith("MISSED"))
+
+    def test_compare_with_raw_a_number_or_another_row(self):
+        self.assertEqual(self.verdict("<= 1.3 raw, <= 9", raw=9),
+                         "<= 1.3 raw met, <= 9 MISSED")
+        self.assertTrue(self.verdict("<= +2 row 0").endswith("met"))
+        self.assertTrue(self.verdict("<= +1 row 0").endswith("MISSED"))
+        self.assertTrue(self.verdict("<= 1.2 row 0").endswith("MISSED"))
+
+    def test_say_nothing_without_the_other_side(self):
+        self.assertEqual(self.verdict("<= 0.8 peer"), "<= 0.8 peer")
+
+
+class Running(unittest.TestCase):
+    def test_a_figure_without_peers_leaves_a_table_and_values(self):
+        with tempfile.TemporaryDirectory() as out:
+            done = subprocess.run(
+                [sys.executable, "-B", BENCH / "run.py", "--quick", "--repeat",
+                 "1", "--libs", "raw,weft", "--only", "idle", "--only",
+                 "raw-wake", "--limit", "60", "--build",
+                 os.environ["WEFT_BUILD"], "--out", out],
+                capture_output=True, text=True, timeout=240, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("**idle**", done.stdout)
+            with open(Path(out) / "idle.csv", encoding="utf-8") as f:
+                rows = [line["row"] for line in csv.DictReader(f)]
+            self.assertEqual(rows, ["shm", "shm+tcp", "tcp", "tcp+shm"])
+
+    def test_what_hangs_is_cut_off(self):
+        _, took, cut = run.run(["/bin/sh", "-c", "sleep 60 & wait"],
+                               dict(os.environ), 0.2)
+        self.assertTrue(cut)
+        self.assertLess(took, 50)
+
+    def test_every_command_names_a_program(self):
+        for figure in figures.FIGURES:
+            for kind, command in (("mpi", figure.mpi), ("raw", figure.raw)):
+                name = (command.split() or ["hello"])[0].replace("size",
+                                                                 "hello")
+                self.assertTrue((BENCH / f"{kind}_{name}.c").exists(),
+                                f"{figure.name}: {command}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
