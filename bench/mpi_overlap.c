@@ -18,15 +18,16 @@ struct transfer {
     long turns; /* of the computation; 0: the transfer alone */
 };
 
-static volatile double sink;
-
+/* A chain of multiplications in registers. The empty statement keeps the
+ * compiler from knowing the result. */
 static void compute(long turns)
 {
-    double x = 1;
+    unsigned long x = 1;
 
-    for (long i = 0; i < turns; i++)
-        x = x * 0.999999 + 0.000001;
-    sink = x;
+    for (long i = 0; i < turns; i++) {
+        x = x * 6364136223846793005u + 1;
+        __asm__ volatile("" : "+r"(x));
+    }
 }
 
 static double turns_per_us(void)

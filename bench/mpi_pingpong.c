@@ -2,8 +2,8 @@
  *
  *   mpi_pingpong pong FIRST LAST FACTOR MS      back and forth: half of a trip
  *   mpi_pingpong ping FIRST LAST FACTOR MS      both send at once
- *   mpi_pingpong beside FIRST LAST FACTOR MS    as pong, after one large message
- *                                               that may open a second transport
+ *   mpi_pingpong beside FIRST LAST FACTOR MS    as pong, after one large
+ *                                             message (for a second transport)
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,8 +1,8 @@
 /* A rank that waits in MPI_Recv.
  *
  *   mpi_wait blocked SECONDS     CPU time while nothing comes, percent of a CPU
- *   mpi_wait wake MS             from MPI_Send to the return of an MPI_Recv that
- *                                has waited for 2 ms
+ *   mpi_wait wake MS             from MPI_Send to the return of an MPI_Recv
+ *                                that has waited for 2 ms
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -140,7 +140,8 @@ def write_csv(result, out):
 
 def plot(result, libs, out):
     """For figures over numbers: bytes, ranks, messages."""
-    rows = [r for r in in_order(result.rows) if re.fullmatch("[1-9][0-9]*", str(r))]
+    rows = [r for r in in_order(result.rows)
+            if re.fullmatch("[1-9][0-9]*", str(r))]
     if len(rows) < 3:
         return
     figure = result.figure

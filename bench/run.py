@@ -113,7 +113,7 @@ def samples(text, metric):
             yield int(words[1]), (float(words[2]), float(words[3]))
 
 
-# ---- one figure ---------------------------------------------------------------
+# ---- one figure -------------------------------------------------------------
 
 class Row:
     """One case of a figure for one library: how to run it, how often it may."""
