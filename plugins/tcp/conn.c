@@ -33,7 +33,7 @@
 
 struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *ep, int fd,
                                     enum wf_tcp_state state,
-                                    const struct wf_tcp_addr *remote)
+                                    const struct wf_ip_addr *remote)
 {
     struct wf_tcp_conn *c = calloc(1, sizeof *c);
     if (!c)
@@ -131,15 +131,15 @@ static void choose_congestion(struct wf_tcp_conn *c)
     static const char *const better[] = {"reno", "cubic"};
     char now[16] = "";
     socklen_t n = sizeof now;
-    bool near = wf_tcp_loopback(&c->remote);
+    bool near = wf_ip_loopback(&c->remote);
 
     if (strcmp(cfg->congestion, "auto") != 0) {
         setsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, cfg->congestion,
                    (socklen_t)strlen(cfg->congestion));
         return;
     }
-    for (int i = 0; i < c->ep->listeners; i++)
-        near = near || wf_tcp_same_subnet(&c->ep->listener[i].addr, &c->remote);
+    for (int i = 0; i < c->ep->ip.n; i++)
+        near = near || wf_ip_same_subnet(&c->ep->ip.use[i].addr, &c->remote);
     if (!near || getsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, now, &n) < 0 ||
         strncmp(now, "bbr", 3) != 0)
         return;
@@ -225,7 +225,7 @@ static void refused(struct wf_tcp_conn *c, int rc)
     if (c->out_n)
         (void)!send(c->fd, c->out, c->out_n, MSG_DONTWAIT | MSG_NOSIGNAL);
     ep->count.refused++;
-    wf_tcp_name(&c->remote, who, sizeof who);
+    wf_ip_name(&c->remote, who, sizeof who);
     ep->host->log(
         ep->core, rc == WEFT_EAUTH && !ep->said_auth ? 1 : 3, "%s %s: %s",
         c->dialled ? "connection to" : "refused a call from", who, what);
@@ -359,7 +359,7 @@ static void expire(struct wf_tcp_conn *c)
     } else if (c->dialled) {
         /* A process that computes answers late: that is no failure. */
         c->warned = true;
-        wf_tcp_name(&c->remote, who, sizeof who);
+        wf_ip_name(&c->remote, who, sizeof who);
         c->ep->host->log(c->ep->core, 2,
                          "process %u at %s has taken the call but does not "
                          "answer yet: it is busy, or another program "

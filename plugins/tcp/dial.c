@@ -62,13 +62,13 @@ static void describe(const weft_ep *ep, const struct wf_tcp_candidate *c,
                      char *text, size_t n)
 {
     char to[64], from[64] = "any address";
-    wf_tcp_name(&c->to, to, sizeof to);
-    if (c->local >= 0) {
-        const struct wf_tcp_listener *l = &ep->listener[c->local];
+    wf_ip_name(&c->at.to, to, sizeof to);
+    if (c->at.local >= 0) {
+        const struct wf_ip_interface *u = &ep->ip.use[c->at.local];
         char ip[INET6_ADDRSTRLEN] = "?";
-        inet_ntop(l->addr.family == 4 ? AF_INET : AF_INET6, l->addr.ip, ip,
+        inet_ntop(u->addr.family == 4 ? AF_INET : AF_INET6, u->addr.ip, ip,
                   sizeof ip);
-        snprintf(from, sizeof from, "%s %s", l->ifname, ip);
+        snprintf(from, sizeof from, "%s %s", u->name, ip);
     }
     snprintf(text, n, "%s -> %s: %s", from, to,
              c->error ? strerror(c->error) : c->what);
@@ -192,21 +192,21 @@ void wf_tcp_dial_retry(struct wf_tcp_conn *conn, const char *what)
 static void bind_source(weft_ep *ep, int fd, const struct wf_tcp_candidate *c)
 {
     struct sockaddr_storage sa;
-    struct wf_tcp_addr from;
-    int on = 1, local = c->local;
+    struct wf_ip_addr from;
+    int on = 1, local = c->at.local;
     socklen_t n;
 
-    if (wf_tcp_loopback(&c->to))
+    if (wf_ip_loopback(&c->at.to))
         return;
     /* an interface that was named is used for the way out as well */
-    for (int i = 0; i < ep->listeners && local < 0 && !ep->auto_if; i++)
-        if (ep->listener[i].addr.family == c->to.family)
+    for (int i = 0; i < ep->ip.n && local < 0 && !ep->ip.automatic; i++)
+        if (ep->ip.use[i].addr.family == c->at.to.family)
             local = i;
     if (local < 0)
         return;
-    from = ep->listener[local].addr;
+    from = ep->ip.use[local].addr;
     from.port = 0;
-    n = wf_tcp_to_sockaddr(&from, &sa);
+    n = wf_ip_to_sockaddr(&from, &sa);
     setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     (void)!bind(fd, (struct sockaddr *)&sa, n); /* connect() will tell */
 }
@@ -225,14 +225,14 @@ static void start(weft_peer *p, struct wf_tcp_candidate *c)
 {
     weft_ep *ep = p->ep;
     struct sockaddr_storage sa;
-    socklen_t n = wf_tcp_to_sockaddr(&c->to, &sa);
+    socklen_t n = wf_ip_to_sockaddr(&c->at.to, &sa);
     int fd =
         socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct wf_tcp_conn *conn = NULL;
     int rc;
 
     if (fd >= 0)
-        conn = wf_tcp_conn_new(ep, fd, TCP_CONNECTING, &c->to);
+        conn = wf_tcp_conn_new(ep, fd, TCP_CONNECTING, &c->at.to);
     c->tries++;
     if (!conn) {
         c->error = fd < 0 ? errno : ENOMEM;
@@ -272,6 +272,7 @@ static void step(weft_peer *p, uint64_t now)
 void wf_tcp_dial(weft_peer *p)
 {
     weft_ep *ep = p->ep;
+    struct wf_ip_candidate at[IP_ADDRS_MAX];
     uint64_t now = wf_tcp_now(ep);
 
     p->dial = calloc(1, sizeof *p->dial);
@@ -286,9 +287,11 @@ void wf_tcp_dial(weft_peer *p)
         p->dial->until = now + ep->start;
         p->dial->tell_at = now + ep->cfg.connect_timeout;
     }
-    p->dial->n = wf_tcp_candidates(ep, p->book, p->dial->cand, NULL);
-    for (int i = 0; i < p->dial->n; i++)
+    p->dial->n = wf_ip_candidates(&ep->ip, p->book, at);
+    for (int i = 0; i < p->dial->n; i++) {
+        p->dial->cand[i].at = at[i];
         p->dial->cand[i].start_at = now + (uint64_t)i * STAGGER;
+    }
     if (p->dial->n == 0)
         all_failed(p);
     else

@@ -150,7 +150,7 @@ void wf_tcp_link_eof(weft_peer *p, int error)
             wf_tcp_link_up(p, again);
         return;
     }
-    wf_tcp_name(&p->conn->remote, who, sizeof who);
+    wf_ip_name(&p->conn->remote, who, sizeof who);
     if (p->heard_goodbye)
         wf_tcp_link_break(p, WEFT_ELINK,
                           "process %u at %s has left while data was being "
@@ -256,9 +256,9 @@ static int peer_slot(weft_ep *ep, uint32_t id)
 int wf_tcp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
                     const void *addr, size_t len, weft_peer **out)
 {
-    struct wf_tcp_book book;
+    struct wf_ip_book book;
     weft_peer *p;
-    int rc = wf_tcp_unpack(addr, len, &book);
+    int rc = wf_ip_unpack(addr, len, &book);
 
     if (rc == WEFT_OK && loc_id == UINT32_MAX)
         rc = WEFT_EINVAL;
@@ -361,7 +361,7 @@ static void look(weft_peer *p)
     }
     if (++p->watched < 3)
         return;
-    wf_tcp_name(&p->conn->remote, who, sizeof who);
+    wf_ip_name(&p->conn->remote, who, sizeof who);
     wf_tcp_link_break(p, WEFT_ELINK,
                       "process %u at %s has acknowledged nothing for %u ms",
                       p->id, who, info.tcpi_last_ack_recv);

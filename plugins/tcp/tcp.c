@@ -56,7 +56,7 @@ static void close_(weft_ep *ep)
     while (ep->conns)
         wf_tcp_conn_close(ep->conns);
     wf_tcp_conn_bury(ep);
-    for (int i = 0; i < ep->listeners; i++)
+    for (int i = 0; i < ep->ip.n; i++)
         if (ep->listener[i].fd >= 0)
             close(ep->listener[i].fd);
     if (ep->epfd >= 0)
@@ -64,18 +64,6 @@ static void close_(weft_ep *ep)
     free(ep->peer);
     free(ep->rbuf);
     free(ep);
-}
-
-/* The port that others are told to call, or what the options say. */
-static uint16_t own_port(const weft_ep *ep, const weft_open *o)
-{
-    uint16_t port = 0;
-
-    if (WEFT_HAS(o, weft_open, listen))
-        port = wf_tcp_addr_port(o->listen);
-    if (!port && ep->cfg.port)
-        port = (uint16_t)(ep->cfg.port + ep->local_index);
-    return port;
 }
 
 static weft_ep *make(const weft_open *o)
@@ -87,14 +75,12 @@ static weft_ep *make(const weft_open *o)
     ep->core = o->core;
     ep->cfg = *(const struct wf_tcp_cfg *)o->cfg;
     ep->me = o->loc_id;
-    ep->local_index = o->local_index;
-    ep->one_host =
-        WEFT_HAS(o, weft_open, flags) && o->flags & WEFT_OPEN_ONE_HOST;
-    ep->auto_if = strcmp(ep->cfg.interface, "auto") == 0;
+    wf_ip_place(&ep->ip, o, ep->cfg.interface);
     if (WEFT_HAS(o, weft_open, start_ns))
         ep->start = o->start_ns;
-    ep->port = own_port(ep, o);
-    ep->machine = wf_tcp_machine();
+    ep->port = wf_ip_own_port(o, ep->cfg.port);
+    for (int i = 0; i < IP_ADDRS_MAX; i++)
+        ep->listener[i].fd = -1;
     ep->epfd = -1;
     ep->attn_tail = &ep->attn;
     return ep;
@@ -115,7 +101,7 @@ static int open_(const weft_open *o, weft_ep **out)
     ep->epfd = epoll_create1(EPOLL_CLOEXEC);
     if (ep->epfd < 0)
         goto err;
-    rc = wf_tcp_choose(ep);
+    rc = wf_ip_choose(&ep->ip);
     if (rc < 0)
         goto err;
     rc = wf_tcp_listen(ep);
@@ -130,7 +116,7 @@ err:
 
 static void describe(const weft_ep *ep, weft_attr *a)
 {
-    bool local = wf_tcp_loopback(&ep->listener[0].addr);
+    bool local = wf_ip_loopback(&ep->ip.use[0].addr);
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE;
     if (!local)
         a->caps |= WEFT_CAP_REMOTE;
@@ -141,7 +127,7 @@ static void describe(const weft_ep *ep, weft_attr *a)
     a->max_iov = TCP_IOV - 2;
     a->tx_depth = 1;
     a->headroom = 0;
-    a->addr_len = TCP_BLOB_MAX;
+    a->addr_len = IP_BLOB_MAX;
     a->detect_ms = (uint32_t)(ep->cfg.detect / 1000000);
     a->numa_node = UINT32_MAX;
     a->cost = (weft_cost){.size = sizeof a->cost,
@@ -149,8 +135,8 @@ static void describe(const weft_ep *ep, weft_attr *a)
                           .latency_ns = local ? 5000 : 15000,
                           .overhead_ns = 1800,
                           .bandwidth_mbs = local ? 5000 : 1000};
-    if (!local && ep->listener[0].mbs)
-        a->cost.bandwidth_mbs = ep->listener[0].mbs;
+    if (!local && ep->ip.use[0].mbs)
+        a->cost.bandwidth_mbs = ep->ip.use[0].mbs;
 }
 
 static int attr(weft_ep *ep, weft_attr *a)
@@ -165,7 +151,7 @@ static int probe(const weft_open *o, weft_attr *a)
     int rc;
     if (!ep)
         return WEFT_ENOMEM;
-    rc = wf_tcp_choose(ep);
+    rc = wf_ip_choose(&ep->ip);
     if (rc == WEFT_OK)
         describe(ep, a);
     close_(ep);
@@ -174,20 +160,44 @@ static int probe(const weft_open *o, weft_attr *a)
 
 static int address(weft_ep *ep, void *buf, size_t *len)
 {
-    struct wf_tcp_book book = {.machine = ep->machine, .n = ep->listeners};
-    for (int i = 0; i < ep->listeners; i++)
-        book.addr[i] = ep->listener[i].addr;
-    return wf_tcp_pack(&book, buf, len);
+    return wf_ip_address(&ep->ip, buf, len);
+}
+
+static void estimate(const weft_ep *ep, const struct wf_ip_candidate *best,
+                     bool same_machine, weft_cost *cost)
+{
+    uint32_t mbs = best->local >= 0 ? ep->ip.use[best->local].mbs : 0;
+
+    memset(cost, 0, sizeof *cost);
+    cost->size = sizeof *cost;
+    cost->overhead_ns = 1800; /* system call and stack, each side */
+    cost->poll_ns = 400;
+    if (same_machine || best->rank == IP_LOOPBACK) {
+        cost->latency_ns = 5000;
+        cost->bandwidth_mbs = 5000;
+    } else {
+        cost->latency_ns = best->rank == IP_SUBNET ? 15000 : 50000;
+        cost->bandwidth_mbs = mbs ? mbs : 1000;
+    }
 }
 
 static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
 {
-    struct wf_tcp_candidate c[TCP_ADDRS_MAX];
-    struct wf_tcp_book book;
-    int rc = wf_tcp_unpack(addr, len, &book);
+    struct wf_ip_candidate c[IP_ADDRS_MAX];
+    struct wf_ip_book book;
+    int rc = wf_ip_unpack(addr, len, &book);
     if (rc < 0)
         return rc;
-    return wf_tcp_candidates(ep, &book, c, cost) > 0 ? WEFT_OK : WEFT_EUNREACH;
+    if (wf_ip_candidates(&ep->ip, &book, c) == 0)
+        return WEFT_EUNREACH;
+    if (cost)
+        estimate(ep, &c[0], book.machine == ep->ip.machine, cost);
+    return WEFT_OK;
+}
+
+static int addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
+{
+    return wf_ip_parse(&ep->ip, text, buf, len);
 }
 
 static int connect_(weft_peer *p)
@@ -375,8 +385,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .event = event,
                              .arm = arm,
                              .rx_resume = wf_tcp_rx_resume,
-                             .addr_parse = wf_tcp_addr_parse,
-                             .addr_print = wf_tcp_addr_print,
+                             .addr_parse = addr_parse,
+                             .addr_print = wf_ip_print,
                              .connect = connect_,
                              .probe = probe,
                              .stat = stat_};

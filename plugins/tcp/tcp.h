@@ -1,9 +1,11 @@
 /* What the files of the tcp transport share.
  *
- *   tcp.c    options, operations, progress   listen.c  interfaces, accepting
- *   addr.c   addresses, blobs, candidates    dial.c    calling a peer
- *   conn.c   one socket and its handshake    link.c    a peer up and down
+ *   tcp.c    options, operations, progress   listen.c  accepting
+ *   conn.c   one socket and its handshake    dial.c    calling a peer
  *   tx.c     sending                         rx.c      receiving
+ *   link.c   a peer up and down
+ *
+ * Addresses and the choice of interfaces are in plugins/ip.
  *
  * The states of a connection are in README.md and conn.c.
  *
@@ -15,17 +17,12 @@
 #ifndef WF_TCP_H
 #define WF_TCP_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
-#include <sys/socket.h>
 
+#include "../ip/ip.h"
 #include "weft_transport.h"
 
 enum {
-    TCP_ADDRS_MAX = 16, /* addresses one endpoint listens on */
-    TCP_OWN_MAX = 64,
-    TCP_BLOB_HEAD = 12, /* version, count, spare, machine */
-    TCP_BLOB_MAX = TCP_BLOB_HEAD + TCP_ADDRS_MAX * 20,
     TCP_PENDING_MAX = 64,    /* callers not yet authenticated */
     TCP_STAGE = 16 << 10,    /* small containers behind a busy socket */
     TCP_SHORT_MAX = 8 << 10, /* payload that may be copied into the stage */
@@ -51,27 +48,11 @@ struct wf_tcp_cfg {
     const char *congestion;
 };
 
-struct wf_tcp_addr {
-    uint8_t family; /* 4 or 6 */
-    uint8_t prefix; /* bits of the subnet */
-    uint16_t port;  /* host order */
-    uint8_t ip[16];
-};
-
-struct wf_tcp_book {  /* a decoded blob */
-    uint64_t machine; /* 0: unknown (address written by hand) */
-    int n;
-    struct wf_tcp_addr addr[TCP_ADDRS_MAX];
-};
-
 enum wf_tcp_kind { TCP_IS_LISTENER, TCP_IS_CONN };
 
-struct wf_tcp_listener {
+struct wf_tcp_listener { /* on the interface of the same index in ip.use */
     enum wf_tcp_kind kind; /* first: what an epoll event points at */
     int fd;
-    struct wf_tcp_addr addr;
-    char ifname[16];
-    uint32_t mbs; /* link speed in MB/s, 0 unknown */
 };
 
 enum wf_tcp_state {
@@ -94,7 +75,7 @@ struct wf_tcp_conn {
     weft_peer *peer;                  /* NULL until the caller is known */
     struct wf_tcp_conn *next, **link; /* list of all connections not up */
     struct wf_tcp_candidate *cand;
-    struct wf_tcp_addr remote;
+    struct wf_ip_addr remote;
     weft_auth *auth;
     uint64_t since;
     uint32_t events; /* registered with epoll */
@@ -104,9 +85,7 @@ struct wf_tcp_conn {
 
 /* One address of the peer, while dialling. */
 struct wf_tcp_candidate {
-    struct wf_tcp_addr to;
-    int local; /* index of the listener in the same subnet or -1 */
-    int rank;  /* lower is tried first */
+    struct wf_ip_candidate at;
     struct wf_tcp_conn *conn;
     uint64_t start_at; /* not before */
     int tries;
@@ -120,7 +99,7 @@ struct wf_tcp_dial {
     int n;
     uint64_t until;   /* an absent peer may appear before; 0: it is there */
     uint64_t tell_at; /* when the wait for it is worth a line; 0: told */
-    struct wf_tcp_candidate cand[TCP_ADDRS_MAX];
+    struct wf_tcp_candidate cand[IP_ADDRS_MAX];
 };
 
 enum wf_tcp_peer_state {
@@ -138,7 +117,7 @@ struct weft_peer {
     enum wf_tcp_peer_state state;
     struct wf_tcp_conn *conn, *parked;
     struct wf_tcp_dial *dial;
-    struct wf_tcp_book *book; /* copy of the blob, as it came */
+    struct wf_ip_book *book; /* copy of the blob, as it came */
     weft_peer *attn_next, *dial_next;
     bool attention, want_ready, paused, resumed;
     bool met;    /* was connected once */
@@ -174,16 +153,12 @@ struct weft_ep {
     const weft_host *host;
     weft_core *core;
     struct wf_tcp_cfg cfg;
-    uint32_t me, local_index;
-    bool one_host, auto_if;
+    uint32_t me;
     uint64_t start; /* ns that a peer may take to appear */
     uint16_t port;  /* to listen on; 0: any */
-    uint64_t machine;
     int epfd;
-    int listeners;
-    struct wf_tcp_listener listener[TCP_ADDRS_MAX];
-    int own_n; /* every address of this machine, chosen or not */
-    struct wf_tcp_addr own[TCP_OWN_MAX];
+    struct wf_ip_place ip;
+    struct wf_tcp_listener listener[IP_ADDRS_MAX];
     weft_peer **peer; /* by loc_id */
     uint32_t peers;
     struct wf_tcp_conn *conns, *dead;
@@ -205,34 +180,14 @@ struct weft_ep {
     struct wf_tcp_counts count;
 };
 
-/* addr.c */
-socklen_t wf_tcp_to_sockaddr(const struct wf_tcp_addr *,
-                             struct sockaddr_storage *);
-int wf_tcp_from_sockaddr(const struct sockaddr *, struct wf_tcp_addr *);
-void wf_tcp_name(const struct wf_tcp_addr *, char *text, size_t n);
-bool wf_tcp_same_ip(const struct wf_tcp_addr *, const struct wf_tcp_addr *);
-bool wf_tcp_same_subnet(const struct wf_tcp_addr *net,
-                        const struct wf_tcp_addr *);
-bool wf_tcp_loopback(const struct wf_tcp_addr *);
-bool wf_tcp_link_local(const struct wf_tcp_addr *);
-uint64_t wf_tcp_machine(void);
-int wf_tcp_pack(const struct wf_tcp_book *, void *buf, size_t *len);
-int wf_tcp_unpack(const void *buf, size_t len, struct wf_tcp_book *);
-int wf_tcp_candidates(weft_ep *, const struct wf_tcp_book *,
-                      struct wf_tcp_candidate *, weft_cost *);
-int wf_tcp_addr_parse(weft_ep *, const char *text, void *buf, size_t *len);
-uint16_t wf_tcp_addr_port(const char *text);
-int wf_tcp_addr_print(const void *addr, size_t len, char *text, size_t n);
-
 /* listen.c */
-int wf_tcp_choose(weft_ep *);
 int wf_tcp_listen(weft_ep *);
 void wf_tcp_listen_pause(weft_ep *, bool pause);
 int wf_tcp_accept(weft_ep *, struct wf_tcp_listener *);
 
 /* conn.c */
 struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *, int fd, enum wf_tcp_state,
-                                    const struct wf_tcp_addr *remote);
+                                    const struct wf_ip_addr *remote);
 void wf_tcp_conn_close(struct wf_tcp_conn *);
 void wf_tcp_conn_interest(struct wf_tcp_conn *, uint32_t events);
 void wf_tcp_conn_event(struct wf_tcp_conn *, uint32_t events);

@@ -25,7 +25,7 @@ static void text_becomes_an_address_and_text_again(void **state)
     static const char *const good[] = {"10.0.0.2:7000", "[::1]:7000",
                                        "[fd00::2]:65535", "127.0.0.1:1"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        uint8_t blob[TCP_BLOB_MAX];
+        uint8_t blob[IP_BLOB_MAX];
         size_t n = sizeof blob;
         char text[100];
         assert_int_equal(ops->addr_parse(all[0].ep, good[i], blob, &n),
@@ -42,7 +42,7 @@ static void text_that_is_no_address_is_refused(void **state)
         "10.0.0.2:0", "::1:7000",  "[::1]",    "[::1]:x",   "[]:1",
         "a:65536",    "[::1:7000", "a:-1",     "a:70 00"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        uint8_t blob[TCP_BLOB_MAX];
+        uint8_t blob[IP_BLOB_MAX];
         size_t n = sizeof blob;
         assert_int_equal(ops->addr_parse(all[0].ep, bad[i], blob, &n),
                          WEFT_EINVAL);
@@ -51,19 +51,19 @@ static void text_that_is_no_address_is_refused(void **state)
 
 static void a_damaged_blob_is_refused_not_believed(void **state)
 {
-    uint8_t good[TCP_BLOB_MAX], blob[TCP_BLOB_MAX + 1] = {0};
+    uint8_t good[IP_BLOB_MAX], blob[IP_BLOB_MAX + 1] = {0};
     size_t n = sizeof good;
-    struct wf_tcp_book book;
+    struct wf_ip_book book;
     unsigned seed = 3;
     assert_int_equal(ops->address(all[0].ep, good, &n), WEFT_OK);
-    assert_int_equal(wf_tcp_unpack(good, n, &book), WEFT_OK);
+    assert_int_equal(wf_ip_unpack(good, n, &book), WEFT_OK);
     for (size_t cut = 0; cut < n; cut++)
-        assert_int_equal(wf_tcp_unpack(good, cut, &book), WEFT_EPROTO);
+        assert_int_equal(wf_ip_unpack(good, cut, &book), WEFT_EPROTO);
     for (int i = 0; i < 20000; i++) {
         weft_cost cost;
         memcpy(blob, good, n);
         blob[rand_r(&seed) % n] = (uint8_t)rand_r(&seed);
-        if (wf_tcp_unpack(blob, n, &book) == WEFT_OK && i % 100 == 0)
+        if (wf_ip_unpack(blob, n, &book) == WEFT_OK && i % 100 == 0)
             ops->reach(all[0].ep, blob, n, &cost);
     }
 }
@@ -82,9 +82,9 @@ static void a_short_buffer_learns_the_length_it_needs(void **state)
 static void a_job_on_one_host_listens_on_loopback_only(void **state)
 {
     weft_attr a = {.size = sizeof a};
-    assert_true(all[0].ep->listeners > 0);
-    for (int i = 0; i < all[0].ep->listeners; i++)
-        assert_true(wf_tcp_loopback(&all[0].ep->listener[i].addr));
+    assert_true(all[0].ep->ip.n > 0);
+    for (int i = 0; i < all[0].ep->ip.n; i++)
+        assert_true(wf_ip_loopback(&all[0].ep->ip.use[i].addr));
     ops->attr(all[0].ep, &a);
     assert_int_equal(a.caps & WEFT_CAP_REMOTE, 0);
 }
@@ -105,7 +105,7 @@ static void interfaces_are_chosen_by_name_address_or_subnet(void **state)
                                         "nosuch, 127.0.0.0/8"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         assert_int_equal(reopen(lists[i], 0), WEFT_OK);
-        assert_string_equal(all[0].ep->listener[0].ifname, "lo");
+        assert_string_equal(all[0].ep->ip.use[0].name, "lo");
     }
 }
 
@@ -118,13 +118,13 @@ static void a_missing_interface_is_named_with_what_there_is(void **state)
 
 static void a_port_that_is_taken_is_said_so(void **state)
 {
-    struct wf_tcp_listener *l;
+    uint16_t port;
     all[1] = all[0];
     all[0].ep = NULL;
     all[1].open.host = &all[1].host;
-    l = &all[1].ep->listener[0];
+    port = all[1].ep->ip.use[0].addr.port;
     all[0].cfg.interface = "127.0.0.1";
-    all[0].cfg.port = l->addr.port;
+    all[0].cfg.port = port;
     assert_int_equal(ops->open(&all[0].open, &all[0].ep), WEFT_ESYS);
     assert_non_null(strstr(all[0].warning, "Address already in use"));
     ops->close(all[1].ep);
@@ -132,35 +132,35 @@ static void a_port_that_is_taken_is_said_so(void **state)
 
 static void subnets_compare_by_their_prefix(void **state)
 {
-    struct wf_tcp_addr net = {.family = 4, .prefix = 20, .ip = {10, 1, 16, 1}};
-    struct wf_tcp_addr in = {.family = 4, .ip = {10, 1, 31, 255}};
-    struct wf_tcp_addr out = {.family = 4, .ip = {10, 1, 32, 0}};
-    assert_true(wf_tcp_same_subnet(&net, &in));
-    assert_false(wf_tcp_same_subnet(&net, &out));
+    struct wf_ip_addr net = {.family = 4, .prefix = 20, .ip = {10, 1, 16, 1}};
+    struct wf_ip_addr in = {.family = 4, .ip = {10, 1, 31, 255}};
+    struct wf_ip_addr out = {.family = 4, .ip = {10, 1, 32, 0}};
+    assert_true(wf_ip_same_subnet(&net, &in));
+    assert_false(wf_ip_same_subnet(&net, &out));
     net.prefix = 0;
-    assert_true(wf_tcp_same_subnet(&net, &out));
+    assert_true(wf_ip_same_subnet(&net, &out));
     out.family = 6;
-    assert_false(wf_tcp_same_subnet(&net, &out));
+    assert_false(wf_ip_same_subnet(&net, &out));
 }
 
 /* 172.17.0.1 of another machine, when we have that address too. */
 static void an_address_that_both_hosts_have_is_useless(void **state)
 {
-    struct wf_tcp_book book = {.machine = all[0].ep->machine + 1, .n = 2};
-    struct wf_tcp_candidate c[TCP_ADDRS_MAX];
-    all[0].ep->listener[0].addr =
-        (struct wf_tcp_addr){.family = 4, .prefix = 16, .ip = {172, 17, 0, 1}};
-    all[0].ep->own[0] = all[0].ep->listener[0].addr;
-    book.addr[0] = all[0].ep->listener[0].addr;
+    struct wf_ip_book book = {.machine = all[0].ep->ip.machine + 1, .n = 2};
+    struct wf_ip_candidate c[IP_ADDRS_MAX];
+    all[0].ep->ip.use[0].addr =
+        (struct wf_ip_addr){.family = 4, .prefix = 16, .ip = {172, 17, 0, 1}};
+    all[0].ep->ip.own[0] = all[0].ep->ip.use[0].addr;
+    book.addr[0] = all[0].ep->ip.use[0].addr;
     book.addr[0].port = 7000;
-    book.addr[1] = (struct wf_tcp_addr){
+    book.addr[1] = (struct wf_ip_addr){
         .family = 4, .prefix = 8, .port = 7, .ip = {127, 0, 0, 1}};
-    assert_int_equal(wf_tcp_candidates(all[0].ep, &book, c, NULL), 0);
+    assert_int_equal(wf_ip_candidates(&all[0].ep->ip, &book, c), 0);
     book.addr[1].ip[0] = 172;
     book.addr[1].ip[1] = 17;
-    assert_int_equal(wf_tcp_candidates(all[0].ep, &book, c, NULL), 0);
+    assert_int_equal(wf_ip_candidates(&all[0].ep->ip, &book, c), 0);
     book.addr[1].ip[3] = 2;
-    assert_int_equal(wf_tcp_candidates(all[0].ep, &book, c, NULL), 1);
+    assert_int_equal(wf_ip_candidates(&all[0].ep->ip, &book, c), 1);
     assert_int_equal(c[0].local, 0);
 }
 

@@ -198,7 +198,7 @@ static inline void rig_tx_ready(weft_core *core, weft_loc *loc)
 static inline void rig_know(struct rig_side *me, uint32_t id)
 {
     struct rig_peer *p = &me->peer[id];
-    uint8_t blob[TCP_BLOB_MAX];
+    uint8_t blob[IP_BLOB_MAX];
     size_t n = sizeof blob;
     if (p->peer)
         return;

@@ -42,7 +42,7 @@ static void try_to_send(uint32_t from, uint32_t to)
 static int call(int listener)
 {
     struct sockaddr_storage sa;
-    socklen_t n = wf_tcp_to_sockaddr(&all[1].ep->listener[listener].addr, &sa);
+    socklen_t n = wf_ip_to_sockaddr(&all[1].ep->ip.use[listener].addr, &sa);
     int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     if (connect(fd, (struct sockaddr *)&sa, n) < 0) {
@@ -83,7 +83,7 @@ static void a_wrong_key_ends_with_a_reason_and_harms_nobody(void **state)
 /* An address that now belongs to another process of the same job. */
 static void the_wrong_process_is_recognised(void **state)
 {
-    uint8_t blob[TCP_BLOB_MAX];
+    uint8_t blob[IP_BLOB_MAX];
     size_t n = sizeof blob;
     struct rig_peer *p = &all[0].peer[3];
     p->me = &all[0];
@@ -121,7 +121,7 @@ static void a_stranger_that_dials_us_is_not_mistaken_for_a_peer(void **state)
     int l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int fd = -1;
     char text[32], answer[100] = "HTTP/1.1 400 Bad Request\r\n";
-    uint8_t blob[TCP_BLOB_MAX];
+    uint8_t blob[IP_BLOB_MAX];
     size_t len = sizeof blob;
     struct rig_peer *p = &all[0].peer[2];
 
@@ -152,7 +152,7 @@ static void a_listener_that_hangs_up_is_called_a_few_times_only(void **state)
     int l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int calls = 0;
     char text[32];
-    uint8_t blob[TCP_BLOB_MAX];
+    uint8_t blob[IP_BLOB_MAX];
     size_t len = sizeof blob;
     struct rig_peer *p = &all[0].peer[2];
 
@@ -186,7 +186,7 @@ static void noise_on_the_port_does_not_disturb_the_job(void **state)
     unsigned seed = 7;
     for (int i = 0; i < 300; i++) {
         uint8_t junk[3000];
-        int fd = call(i % all[1].ep->listeners);
+        int fd = call(i % all[1].ep->ip.n);
         if (fd < 0)
             continue;
         for (size_t k = 0; k < sizeof junk; k++)

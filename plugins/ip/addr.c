@@ -15,16 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tcp.h"
+#include "ip.h"
 
 enum { BLOB_VERSION = 1, BLOB_ENTRY = 20 };
 
-static size_t ip_len(const struct wf_tcp_addr *a)
+static size_t ip_len(const struct wf_ip_addr *a)
 {
     return a->family == 4 ? 4 : 16;
 }
 
-socklen_t wf_tcp_to_sockaddr(const struct wf_tcp_addr *a,
+socklen_t wf_ip_to_sockaddr(const struct wf_ip_addr *a,
                              struct sockaddr_storage *out)
 {
     memset(out, 0, sizeof *out);
@@ -42,7 +42,7 @@ socklen_t wf_tcp_to_sockaddr(const struct wf_tcp_addr *a,
     return sizeof *in6;
 }
 
-int wf_tcp_from_sockaddr(const struct sockaddr *sa, struct wf_tcp_addr *out)
+int wf_ip_from_sockaddr(const struct sockaddr *sa, struct wf_ip_addr *out)
 {
     memset(out, 0, sizeof *out);
     if (sa->sa_family == AF_INET) {
@@ -64,20 +64,20 @@ int wf_tcp_from_sockaddr(const struct sockaddr *sa, struct wf_tcp_addr *out)
     return WEFT_ENOTSUP;
 }
 
-void wf_tcp_name(const struct wf_tcp_addr *a, char *text, size_t n)
+void wf_ip_name(const struct wf_ip_addr *a, char *text, size_t n)
 {
     char ip[INET6_ADDRSTRLEN] = "?";
     inet_ntop(a->family == 4 ? AF_INET : AF_INET6, a->ip, ip, sizeof ip);
     snprintf(text, n, a->family == 4 ? "%s:%u" : "[%s]:%u", ip, a->port);
 }
 
-bool wf_tcp_same_ip(const struct wf_tcp_addr *a, const struct wf_tcp_addr *b)
+bool wf_ip_same(const struct wf_ip_addr *a, const struct wf_ip_addr *b)
 {
     return a->family == b->family && memcmp(a->ip, b->ip, ip_len(a)) == 0;
 }
 
-bool wf_tcp_same_subnet(const struct wf_tcp_addr *net,
-                        const struct wf_tcp_addr *a)
+bool wf_ip_same_subnet(const struct wf_ip_addr *net,
+                        const struct wf_ip_addr *a)
 {
     unsigned whole = net->prefix / 8, rest = net->prefix % 8;
     if (net->family != a->family || net->prefix > 8 * ip_len(net) ||
@@ -86,13 +86,13 @@ bool wf_tcp_same_subnet(const struct wf_tcp_addr *net,
     return rest == 0 || ((net->ip[whole] ^ a->ip[whole]) >> (8 - rest)) == 0;
 }
 
-bool wf_tcp_loopback(const struct wf_tcp_addr *a)
+bool wf_ip_loopback(const struct wf_ip_addr *a)
 {
     static const uint8_t one[16] = {[15] = 1};
     return a->family == 4 ? a->ip[0] == 127 : memcmp(a->ip, one, 16) == 0;
 }
 
-bool wf_tcp_link_local(const struct wf_tcp_addr *a)
+bool wf_ip_link_local(const struct wf_ip_addr *a)
 {
     if (a->family == 4)
         return a->ip[0] == 169 && a->ip[1] == 254;
@@ -110,7 +110,7 @@ static uint64_t hash(uint64_t h, const void *data, size_t n)
 
 /* Names this boot of this kernel and the network namespace: two processes
  * with the same value share their loopback device. */
-uint64_t wf_tcp_machine(void)
+uint64_t wf_ip_machine(void)
 {
     char id[64];
     struct stat st;
@@ -129,10 +129,10 @@ uint64_t wf_tcp_machine(void)
     return h ? h : 1;
 }
 
-int wf_tcp_pack(const struct wf_tcp_book *book, void *buf, size_t *len)
+int wf_ip_pack(const struct wf_ip_book *book, void *buf, size_t *len)
 {
     uint8_t *p = buf;
-    size_t need = TCP_BLOB_HEAD + (size_t)book->n * BLOB_ENTRY;
+    size_t need = IP_BLOB_HEAD + (size_t)book->n * BLOB_ENTRY;
     size_t room = *len;
 
     *len = need;
@@ -143,9 +143,9 @@ int wf_tcp_pack(const struct wf_tcp_book *book, void *buf, size_t *len)
     p[1] = (uint8_t)book->n;
     for (int i = 0; i < 8; i++)
         p[4 + i] = (uint8_t)(book->machine >> 8 * i);
-    p += TCP_BLOB_HEAD;
+    p += IP_BLOB_HEAD;
     for (int i = 0; i < book->n; i++, p += BLOB_ENTRY) {
-        const struct wf_tcp_addr *a = &book->addr[i];
+        const struct wf_ip_addr *a = &book->addr[i];
         p[0] = a->family;
         p[1] = a->prefix;
         p[2] = (uint8_t)a->port;
@@ -155,20 +155,20 @@ int wf_tcp_pack(const struct wf_tcp_book *book, void *buf, size_t *len)
     return WEFT_OK;
 }
 
-int wf_tcp_unpack(const void *buf, size_t len, struct wf_tcp_book *book)
+int wf_ip_unpack(const void *buf, size_t len, struct wf_ip_book *book)
 {
     const uint8_t *p = buf;
 
     memset(book, 0, sizeof *book);
-    if (len < TCP_BLOB_HEAD || p[0] != BLOB_VERSION || p[1] > TCP_ADDRS_MAX ||
-        len != TCP_BLOB_HEAD + (size_t)p[1] * BLOB_ENTRY)
+    if (len < IP_BLOB_HEAD || p[0] != BLOB_VERSION || p[1] > IP_ADDRS_MAX ||
+        len != IP_BLOB_HEAD + (size_t)p[1] * BLOB_ENTRY)
         return WEFT_EPROTO;
     book->n = p[1];
     for (int i = 0; i < 8; i++)
         book->machine |= (uint64_t)p[4 + i] << 8 * i;
-    p += TCP_BLOB_HEAD;
+    p += IP_BLOB_HEAD;
     for (int i = 0; i < book->n; i++, p += BLOB_ENTRY) {
-        struct wf_tcp_addr *a = &book->addr[i];
+        struct wf_ip_addr *a = &book->addr[i];
         a->family = p[0];
         a->prefix = p[1];
         a->port = (uint16_t)(p[2] | p[3] << 8);
@@ -182,10 +182,10 @@ int wf_tcp_unpack(const void *buf, size_t len, struct wf_tcp_book *book)
 
 /* Is there a route? Connecting a datagram socket asks the kernel and sends
  * nothing. */
-static bool routed(const struct wf_tcp_addr *to)
+static bool routed(const struct wf_ip_addr *to)
 {
     struct sockaddr_storage sa;
-    socklen_t n = wf_tcp_to_sockaddr(to, &sa);
+    socklen_t n = wf_ip_to_sockaddr(to, &sa);
     int fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool ok;
     if (fd < 0)
@@ -195,86 +195,61 @@ static bool routed(const struct wf_tcp_addr *to)
     return ok;
 }
 
-enum { RANK_LOOPBACK, RANK_SUBNET, RANK_ROUTED, RANK_USELESS };
-
-static bool is_own(const weft_ep *ep, const struct wf_tcp_addr *a)
+static bool is_own(const struct wf_ip_place *here, const struct wf_ip_addr *a)
 {
-    for (int i = 0; i < ep->own_n; i++)
-        if (wf_tcp_same_ip(&ep->own[i], a))
+    for (int i = 0; i < here->own_n; i++)
+        if (wf_ip_same(&here->own[i], a))
             return true;
     return false;
 }
 
 /* How good is this address of the peer, and through which of ours? */
-static int rate(weft_ep *ep, const struct wf_tcp_book *book,
-                const struct wf_tcp_addr *to, int *local)
+static enum wf_ip_rank rate(const struct wf_ip_place *here,
+                            const struct wf_ip_book *book,
+                            const struct wf_ip_addr *to, int *local)
 {
-    bool same = book->machine == ep->machine;
-    bool elsewhere = book->machine != 0 && !same;
+    bool elsewhere = book->machine != 0 && book->machine != here->machine;
     bool family = false;
 
     *local = -1;
     /* 172.17.0.1 on both hosts: it would only ever reach ourselves */
-    if (elsewhere && (wf_tcp_loopback(to) || is_own(ep, to)))
-        return RANK_USELESS;
-    for (int i = 0; i < ep->listeners; i++) {
-        const struct wf_tcp_addr *mine = &ep->listener[i].addr;
+    if (elsewhere && (wf_ip_loopback(to) || is_own(here, to)))
+        return IP_USELESS;
+    for (int i = 0; i < here->n; i++) {
+        const struct wf_ip_addr *mine = &here->use[i].addr;
         family = family || mine->family == to->family;
-        if (*local < 0 && wf_tcp_same_subnet(mine, to))
+        if (*local < 0 && wf_ip_same_subnet(mine, to))
             *local = i;
     }
-    if (wf_tcp_loopback(to))
-        return RANK_LOOPBACK;
+    if (wf_ip_loopback(to))
+        return IP_LOOPBACK;
     if (*local >= 0)
-        return wf_tcp_loopback(&ep->listener[*local].addr) ? RANK_USELESS
-                                                           : RANK_SUBNET;
-    if (ep->one_host && elsewhere)
-        return RANK_USELESS;
-    return (family || book->machine == 0) && routed(to) ? RANK_ROUTED
-                                                        : RANK_USELESS;
-}
-
-static void estimate(weft_ep *ep, const struct wf_tcp_candidate *best,
-                     bool same_machine, weft_cost *cost)
-{
-    uint32_t mbs = best->local >= 0 ? ep->listener[best->local].mbs : 0;
-
-    memset(cost, 0, sizeof *cost);
-    cost->size = sizeof *cost;
-    cost->overhead_ns = 1800; /* system call and stack, each side */
-    cost->poll_ns = 400;
-    if (same_machine || best->rank == RANK_LOOPBACK) {
-        cost->latency_ns = 5000;
-        cost->bandwidth_mbs = 5000;
-    } else {
-        cost->latency_ns = best->rank == RANK_SUBNET ? 15000 : 50000;
-        cost->bandwidth_mbs = mbs ? mbs : 1000;
-    }
+        return wf_ip_loopback(&here->use[*local].addr) ? IP_USELESS : IP_SUBNET;
+    if (here->one_host && elsewhere)
+        return IP_USELESS;
+    return (family || book->machine == 0) && routed(to) ? IP_ROUTED
+                                                        : IP_USELESS;
 }
 
 static int by_rank(const void *a, const void *b)
 {
-    const struct wf_tcp_candidate *x = a, *y = b;
-    return x->rank - y->rank;
+    const struct wf_ip_candidate *x = a, *y = b;
+    return (int)x->rank - (int)y->rank;
 }
 
-/* The peer's usable addresses, best first; returns how many. cost may be
- * NULL. */
-int wf_tcp_candidates(weft_ep *ep, const struct wf_tcp_book *book,
-                      struct wf_tcp_candidate *out, weft_cost *cost)
+/* The peer's usable addresses, best first; returns how many. */
+int wf_ip_candidates(const struct wf_ip_place *here,
+                     const struct wf_ip_book *book, struct wf_ip_candidate *out)
 {
     int n = 0;
     for (int i = 0; i < book->n; i++) {
-        struct wf_tcp_candidate *c = &out[n];
-        memset(c, 0, sizeof *c);
+        struct wf_ip_candidate *c = &out[n];
         c->to = book->addr[i];
-        c->rank = rate(ep, book, &c->to, &c->local);
-        if (c->rank != RANK_USELESS)
+        c->rank = rate(here, book, &c->to, &c->local);
+        if (c->rank != IP_USELESS)
             n++;
     }
     qsort(out, (size_t)n, sizeof *out, by_rank);
-    if (n > 0 && cost)
-        estimate(ep, &out[0], book->machine == ep->machine, cost);
     return n;
 }
 
@@ -308,7 +283,7 @@ static int split(const char *text, char *host, size_t n, uint16_t *port)
 }
 
 /* The port of an address text; 0: it is none. */
-uint16_t wf_tcp_addr_port(const char *text)
+uint16_t wf_ip_port(const char *text)
 {
     char host[256];
     uint16_t port;
@@ -316,11 +291,12 @@ uint16_t wf_tcp_addr_port(const char *text)
     return split(text, host, sizeof host, &port) == WEFT_OK ? port : 0;
 }
 
-int wf_tcp_addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
+int wf_ip_parse(const struct wf_ip_place *here, const char *text, void *buf,
+                size_t *len)
 {
     char host[256];
-    struct wf_tcp_book book = {.machine = 0, .n = 1};
-    struct wf_tcp_addr *a = &book.addr[0];
+    struct wf_ip_book book = {.machine = 0, .n = 1};
+    struct wf_ip_addr *a = &book.addr[0];
     struct sockaddr_storage sa;
     size_t n = sizeof sa;
     uint16_t port;
@@ -335,24 +311,24 @@ int wf_tcp_addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
         a->family = 6;
         a->prefix = 128;
     } else {
-        if (!WEFT_HAS(ep->host, weft_host, resolve))
+        if (!WEFT_HAS(here->host, weft_host, resolve))
             return WEFT_ENOTSUP;
-        rc = ep->host->resolve(ep->core, host, AF_UNSPEC, &sa, &n);
+        rc = here->host->resolve(here->core, host, AF_UNSPEC, &sa, &n);
         if (rc < 0)
             return rc;
-        rc = wf_tcp_from_sockaddr((struct sockaddr *)&sa, a);
+        rc = wf_ip_from_sockaddr((struct sockaddr *)&sa, a);
         if (rc < 0)
             return rc;
     }
     a->port = port;
-    return wf_tcp_pack(&book, buf, len);
+    return wf_ip_pack(&book, buf, len);
 }
 
-int wf_tcp_addr_print(const void *addr, size_t len, char *text, size_t n)
+int wf_ip_print(const void *addr, size_t len, char *text, size_t n)
 {
-    struct wf_tcp_book book;
+    struct wf_ip_book book;
     size_t at = 0;
-    int rc = wf_tcp_unpack(addr, len, &book);
+    int rc = wf_ip_unpack(addr, len, &book);
 
     if (rc < 0)
         return rc;
@@ -360,7 +336,7 @@ int wf_tcp_addr_print(const void *addr, size_t len, char *text, size_t n)
         text[0] = '\0';
     for (int i = 0; i < book.n && at < n; i++) {
         char one[64];
-        wf_tcp_name(&book.addr[i], one, sizeof one);
+        wf_ip_name(&book.addr[i], one, sizeof one);
         at += (size_t)snprintf(text + at, n - at, "%s%s", i ? "," : "", one);
     }
     return WEFT_OK;

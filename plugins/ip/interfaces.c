@@ -1,0 +1,253 @@
+/* Which interfaces to use.
+ *
+ * DESIGN  We listen on each chosen address, never on the wildcard. `auto`
+ * takes what could carry a job between machines: up, with carrier, not
+ * loopback, not point-to-point, not a bridge or veth of a container engine,
+ * not link-local. When the core says that the whole job is on one host,
+ * loopback is all there is.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ip.h"
+
+enum { REPORT = 1024 };
+
+static const char *container_device(const char *name)
+{
+    static const char *const prefixes[] = {
+        "docker", "virbr", "veth", "br-", "cni", "podman",  "lxcbr",
+        "lxdbr",  "vnet",  "tun",  "tap", "wg",  "flannel", "cali"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return "virtual device of a container engine, hypervisor or VPN";
+    return NULL;
+}
+
+/* Why `auto` leaves an address out, or NULL. */
+static const char *unfit(const struct wf_ip_place *here, const struct ifaddrs *ifa,
+                         const struct wf_ip_addr *a)
+{
+    if (here->one_host)
+        return wf_ip_loopback(a) ? NULL : "the job is on one host";
+    if (ifa->ifa_flags & IFF_LOOPBACK)
+        return "loopback";
+    if (!(ifa->ifa_flags & IFF_RUNNING))
+        return "no carrier";
+    if (ifa->ifa_flags & IFF_POINTOPOINT)
+        return "point-to-point";
+    return container_device(ifa->ifa_name);
+}
+
+static bool parse_net(const char *word, struct wf_ip_addr *net)
+{
+    char ip[64];
+    const char *slash = strchr(word, '/');
+    size_t n = slash ? (size_t)(slash - word) : strlen(word);
+    char *end;
+    long bits;
+
+    if (n >= sizeof ip)
+        return false;
+    memset(net, 0, sizeof *net);
+    memcpy(ip, word, n);
+    ip[n] = '\0';
+    if (inet_pton(AF_INET, ip, net->ip) == 1)
+        net->family = 4;
+    else if (inet_pton(AF_INET6, ip, net->ip) == 1)
+        net->family = 6;
+    else
+        return false;
+    net->prefix = net->family == 4 ? 32 : 128;
+    if (!slash)
+        return true;
+    bits = strtol(slash + 1, &end, 10);
+    if (end == slash + 1 || *end || bits < 0 || bits > net->prefix)
+        return false;
+    net->prefix = (uint8_t)bits;
+    return true;
+}
+
+/* Is it in the list of names, addresses and subnets of the option? */
+static bool listed(const char *list, const char *name,
+                   const struct wf_ip_addr *a)
+{
+    char word[64];
+    for (const char *p = list; *p;) {
+        size_t n = strcspn(p, ", ");
+        struct wf_ip_addr net;
+        if (n > 0 && n < sizeof word) {
+            memcpy(word, p, n);
+            word[n] = '\0';
+            if (strcmp(word, name) == 0 ||
+                (parse_net(word, &net) && wf_ip_same_subnet(&net, a)))
+                return true;
+        }
+        p += n;
+        p += strspn(p, ", ");
+    }
+    return false;
+}
+
+static uint8_t prefix_of(const struct sockaddr *mask, int family)
+{
+    const uint8_t *p;
+    int n, bits = 0;
+    if (!mask)
+        return family == 4 ? 32 : 128;
+    if (family == 4) {
+        p = (const uint8_t *)&((const struct sockaddr_in *)mask)->sin_addr;
+        n = 4;
+    } else {
+        p = (const uint8_t *)&((const struct sockaddr_in6 *)mask)->sin6_addr;
+        n = 16;
+    }
+    for (int i = 0; i < n; i++)
+        bits += __builtin_popcount(p[i]);
+    return (uint8_t)bits;
+}
+
+static uint32_t link_speed(const char *name)
+{
+    char path[80], text[16];
+    ssize_t n;
+    long mbit;
+    int fd;
+    snprintf(path, sizeof path, "/sys/class/net/%s/speed", name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    n = read(fd, text, sizeof text - 1); /* EINVAL where there is no speed */
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    mbit = strtol(text, NULL, 10); /* not scanf: 90 KB of a static program */
+    return mbit > 0 && mbit <= INT32_MAX ? (uint32_t)mbit / 8 : 0;
+}
+
+static void take(struct wf_ip_place *here, const struct ifaddrs *ifa,
+                 const struct wf_ip_addr *a)
+{
+    struct wf_ip_interface *u = &here->use[here->n++];
+    u->addr = *a;
+    snprintf(u->name, sizeof u->name, "%s", ifa->ifa_name);
+    u->mbs = link_speed(ifa->ifa_name);
+}
+
+/* One address: take it, or add the reason to the report. */
+static void consider(struct wf_ip_place *here, const struct ifaddrs *ifa, char *report)
+{
+    struct wf_ip_addr a;
+    const char *why;
+    char ip[INET6_ADDRSTRLEN] = "?";
+    size_t at = strlen(report);
+
+    if (!ifa->ifa_addr || wf_ip_from_sockaddr(ifa->ifa_addr, &a) < 0)
+        return;
+    a.prefix = prefix_of(ifa->ifa_netmask, a.family);
+    if (here->own_n < IP_OWN_MAX)
+        here->own[here->own_n++] = a;
+    if (!(ifa->ifa_flags & IFF_UP))
+        why = "down";
+    else if (wf_ip_link_local(&a))
+        why = "link-local";
+    else if (!here->automatic)
+        why = listed(here->wanted, ifa->ifa_name, &a)
+                  ? NULL
+                  : "not in option 'interface'";
+    else
+        why = unfit(here, ifa, &a);
+    if (!why && here->n == IP_ADDRS_MAX)
+        why = "enough others";
+    if (!why) {
+        take(here, ifa, &a);
+        return;
+    }
+    inet_ntop(a.family == 4 ? AF_INET : AF_INET6, a.ip, ip, sizeof ip);
+    snprintf(report + at, REPORT - at, "%s%s %s: %s", at ? "; " : "",
+             ifa->ifa_name, ip, why);
+}
+
+static int survey(struct wf_ip_place *here, char *report)
+{
+    struct ifaddrs *all;
+    report[0] = '\0';
+    here->own_n = 0;
+    if (getifaddrs(&all) < 0) {
+        snprintf(report, REPORT, "cannot list interfaces: %s", strerror(errno));
+        return WEFT_ESYS;
+    }
+    for (struct ifaddrs *i = all; i; i = i->ifa_next)
+        consider(here, i, report);
+    freeifaddrs(all);
+    return WEFT_OK;
+}
+
+/* Fill here->use; opens no socket. */
+int wf_ip_choose(struct wf_ip_place *here)
+{
+    char report[REPORT];
+    int rc = survey(here, report);
+
+    if (rc == WEFT_OK && here->n == 0 && here->automatic && !here->one_host) {
+        here->host->log(here->core, 2,
+                      "no interface leads to other machines (%s); using "
+                      "loopback, which reaches this machine only",
+                      report);
+        here->one_host = true;
+        rc = survey(here, report);
+    }
+    if (rc == WEFT_OK && here->n == 0) {
+        here->host->log(here->core, 0,
+                      "no usable interface for interface = %s (%s)",
+                      here->wanted, report);
+        rc = WEFT_EUNREACH;
+    }
+    return rc;
+}
+
+void wf_ip_place(struct wf_ip_place *here, const weft_open *o,
+                 const char *wanted)
+{
+    here->host = o->host;
+    here->core = o->core;
+    here->wanted = wanted;
+    here->automatic = strcmp(wanted, "auto") == 0;
+    here->one_host =
+        WEFT_HAS(o, weft_open, flags) && o->flags & WEFT_OPEN_ONE_HOST;
+    here->machine = wf_ip_machine();
+}
+
+int wf_ip_address(const struct wf_ip_place *here, void *buf, size_t *len)
+{
+    struct wf_ip_book book = {.machine = here->machine, .n = here->n};
+    for (int i = 0; i < here->n; i++)
+        book.addr[i] = here->use[i].addr;
+    return wf_ip_pack(&book, buf, len);
+}
+
+void wf_ip_drop(struct wf_ip_place *here, int i)
+{
+    here->n--;
+    memmove(&here->use[i], &here->use[i + 1],
+            (size_t)(here->n - i) * sizeof here->use[0]);
+}
+
+uint16_t wf_ip_own_port(const weft_open *o, int64_t option)
+{
+    uint16_t port = 0;
+
+    if (WEFT_HAS(o, weft_open, listen))
+        port = wf_ip_port(o->listen);
+    if (!port && option)
+        port = (uint16_t)(option + o->local_index);
+    return port;
+}
