@@ -227,7 +227,7 @@ struct cancel_search {
     struct wf_message *found;
 };
 
-static void find_cancelled(struct wf_arrived *a, void *arg)
+static bool find_cancelled(struct wf_arrived *a, void *arg)
 {
     struct wf_message *m = wf_container(a, struct wf_message, arrived);
     struct cancel_search *s = arg;
@@ -235,6 +235,7 @@ static void find_cancelled(struct wf_arrived *a, void *arg)
     if (m->loc == s->from && m->send_id == s->send_id &&
         (m->state == WF_MSG_NOTIFIED || m->flags & WF_FLAG_SYNC))
         s->found = m;
+    return s->found == NULL;
 }
 
 /* MPI-5.0 s3.8.4: a send is cancelled or received, never both. */

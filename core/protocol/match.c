@@ -1,17 +1,14 @@
 /* Matching queues: see match.h for the picture.
  *
  * INVARIANTS
- *   1. Entries with equal key stay in order of arrival in their bin, also
- *      when a table grows: MPI-5.0 s3.5, "non-overtaking".
- *   2. A posted receive lies in one table, a stored message in all four.
+ *   1. Whatever is hashed was posted before whatever is in `recent`, and
+ *      entries of one key stay in order: MPI-5.0 s3.5, "non-overtaking".
+ *   2. A message is in the table of class c if and only if it is not younger
+ *      than indexed[c].
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/match.h"
-
-#include <stdlib.h>
-
-enum { FIRST_SIZE = 64 };
 
 static const uint64_t class_mask[WF_CLASSES] = {
     WF_MASK_SOURCE | WF_MASK_TAG, WF_MASK_SOURCE, WF_MASK_TAG, 0};
@@ -21,212 +18,260 @@ static unsigned class_of(uint64_t mask)
     return (mask & WF_MASK_TAG ? 0u : 1u) | (mask & WF_MASK_SOURCE ? 0u : 2u);
 }
 
-static uint32_t hash(uint64_t env0, uint64_t env1)
+/* struct wf_envelope, as key tables read it */
+#define ENVELOPE(type, link)                                                   \
+    ((ptrdiff_t)offsetof(type, env0) - (ptrdiff_t)offsetof(type, link))
+_Static_assert(offsetof(struct wf_posted, env1) ==
+                   offsetof(struct wf_posted, env0) + sizeof(uint64_t),
+               "an envelope");
+_Static_assert(offsetof(struct wf_arrived, env1) ==
+                   offsetof(struct wf_arrived, env0) + sizeof(uint64_t),
+               "an envelope");
+
+void wf_match_init(struct wf_match *m)
 {
-    uint64_t h = env0 * 0x9e3779b97f4a7c15u ^ env1 * 0xc2b2ae3d27d4eb4fu;
-
-    return (uint32_t)(h >> 32 ^ h >> 17);
-}
-
-static struct wf_list *bin_of(const struct wf_bins *b, uint64_t env0,
-                              uint64_t env1)
-{
-    return &b->bins[hash(env0, env1) & (b->size - 1)];
-}
-
-static struct wf_list *bins_alloc(uint32_t size)
-{
-    struct wf_list *bins = malloc(size * sizeof *bins);
-
-    if (bins)
-        for (uint32_t i = 0; i < size; i++)
-            wf_list_init(&bins[i]);
-    return bins;
-}
-
-static bool bins_have_room(const struct wf_bins *b)
-{
-    return wf_likely(b->bins && b->count < 2 * b->size);
-}
-
-/* More bins. rehash moves the entries of one old bin, in order. */
-static int bins_grow(struct wf_bins *b, unsigned class,
-                     void (*rehash)(struct wf_bins *, struct wf_list *,
-                                    unsigned))
-{
-    struct wf_list *old = b->bins, *bins;
-    uint32_t size = b->size;
-
-    bins = bins_alloc(old ? 4 * size : FIRST_SIZE);
-    if (!bins)
-        return old ? 0 : WEFT_ENOMEM; /* a fuller table still works */
-    b->bins = bins;
-    b->size = old ? 4 * size : FIRST_SIZE;
-    for (uint32_t i = 0; old && i < size; i++)
-        rehash(b, &old[i], class);
-    free(old);
-    return 0;
-}
-
-static void rehash_posted(struct wf_bins *b, struct wf_list *old,
-                          unsigned class)
-{
-    while (!wf_list_empty(old)) {
-        struct wf_posted *p = wf_container(old->next, struct wf_posted, link);
-        wf_list_remove(&p->link);
-        wf_list_append(bin_of(b, p->env0, p->env1), &p->link);
-    }
-}
-
-static void rehash_arrived(struct wf_bins *b, struct wf_list *old,
-                           unsigned class)
-{
-    while (!wf_list_empty(old)) {
-        struct wf_arrived *m =
-            wf_container(old->next, struct wf_arrived, link[class]);
-        wf_list_remove(&m->link[class]);
-        wf_list_append(bin_of(b, m->env0, m->env1 & class_mask[class]),
-                       &m->link[class]);
+    memset(m, 0, sizeof *m);
+    for (unsigned c = 0; c < WF_CLASSES; c++) {
+        wf_keys_init(&m->posted[c], class_mask[c],
+                     ENVELOPE(struct wf_posted, link));
+        wf_keys_init(&m->arrived[c], class_mask[c],
+                     ENVELOPE(struct wf_arrived, link[c]));
     }
 }
 
 void wf_match_fini(struct wf_match *m)
 {
     for (unsigned c = 0; c < WF_CLASSES; c++) {
-        free(m->posted[c].bins);
-        free(m->arrived[c].bins);
+        wf_keys_free(&m->posted[c]);
+        wf_keys_free(&m->arrived[c]);
     }
-    memset(m, 0, sizeof *m);
 }
 
-int wf_match_post(struct wf_match *m, struct wf_posted *p)
-{
-    unsigned c = class_of(p->mask);
-    struct wf_bins *b = &m->posted[c];
+/* ---- posted -------------------------------------------------------------- */
 
-    if (!bins_have_room(b) && bins_grow(b, c, rehash_posted) != 0)
-        return WEFT_ENOMEM;
-    p->class = (uint8_t)c;
-    p->env1 &= p->mask;
-    p->stamp = m->stamp++;
-    wf_list_append(bin_of(b, p->env0, p->env1), &p->link);
-    b->count++;
+/* Move the entries that are left together, in order. */
+static void close_gaps(struct wf_match *m)
+{
+    uint32_t n = 0;
+
+    for (uint64_t rest = m->live; rest; rest &= rest - 1)
+        m->recent[n++] = m->recent[__builtin_ctzll(rest)];
+    m->live = (UINT64_C(1) << n) - 1;
+}
+
+static int hash_recent(struct wf_match *m)
+{
+    for (uint64_t rest = m->live; rest; rest &= rest - 1) {
+        struct wf_posted *p = m->recent[__builtin_ctzll(rest)].posted;
+        unsigned c = class_of(p->mask);
+        if (wf_keys_append(&m->posted[c], &p->link) != 0)
+            return WEFT_ENOMEM;
+        p->class = (uint8_t)c;
+        p->stamp = m->stamp++;
+        m->hashed++;
+        m->live &= ~(rest & -rest);
+    }
     return 0;
+}
+
+/* Half of it must be free afterwards, or closing gaps would cost more than it
+ * saves. */
+int wf_match_make_room(struct wf_match *m)
+{
+    if (__builtin_popcountll(m->live) > WF_RECENT / 2)
+        return hash_recent(m);
+    close_gaps(m);
+    return 0;
+}
+
+static void unhash(struct wf_match *m, struct wf_posted *p)
+{
+    wf_keys_remove(&m->posted[p->class], &p->link);
+    m->hashed--;
 }
 
 void wf_match_unpost(struct wf_match *m, struct wf_posted *p)
 {
-    wf_list_remove(&p->link);
-    m->posted[p->class].count--;
-}
-
-static struct wf_posted *oldest_in_class(const struct wf_bins *b, uint64_t env0,
-                                         uint64_t env1)
-{
-    struct wf_list *bin = bin_of(b, env0, env1);
-
-    for (struct wf_list *l = bin->next; l != bin; l = l->next) {
-        struct wf_posted *p = wf_container(l, struct wf_posted, link);
-        if (((p->env0 ^ env0) | (p->env1 ^ env1)) == 0)
-            return p;
+    if (p->class < WF_CLASSES) {
+        unhash(m, p);
+        return;
     }
-    return NULL;
+    for (uint64_t rest = m->live; rest; rest &= rest - 1)
+        if (m->recent[__builtin_ctzll(rest)].posted == p)
+            m->live &= ~(rest & -rest);
 }
 
-/* The oldest candidate of all classes. */
-static struct wf_posted *oldest_of_all(struct wf_match *m, uint64_t env0,
-                                       uint64_t env1)
+static struct wf_posted *posted_of(struct wf_link *l)
+{
+    return l ? wf_container(l, struct wf_posted, link) : NULL;
+}
+
+static struct wf_posted *take_hashed(struct wf_match *m, uint64_t env0,
+                                     uint64_t env1)
 {
     struct wf_posted *best = NULL;
 
     for (unsigned c = 0; c < WF_CLASSES; c++) {
-        struct wf_posted *p;
-        if (!m->posted[c].count)
-            continue;
-        p = oldest_in_class(&m->posted[c], env0, env1 & class_mask[c]);
+        struct wf_posted *p =
+            posted_of(wf_keys_oldest(&m->posted[c], env0, env1));
         if (p && (!best || p->stamp < best->stamp))
             best = p;
     }
+    if (best)
+        unhash(m, best);
     return best;
 }
 
-struct wf_posted *wf_match_take_posted(struct wf_match *m, uint64_t env0,
-                                       uint64_t env1)
+/* No branch per entry: which one fits cannot be predicted. */
+static struct wf_posted *take_recent(struct wf_match *m, uint64_t env0,
+                                     uint64_t env1)
 {
-    const struct wf_bins *b = m->posted;
+    uint64_t hits = 0;
+
+    for (uint64_t rest = m->live; rest; rest &= rest - 1) {
+        const struct wf_recent *r = &m->recent[__builtin_ctzll(rest)];
+        hits |= rest & -rest & -(uint64_t)wf_match_fits(r, env0, env1);
+    }
+    return hits ? wf_match_take_recent(m, (unsigned)__builtin_ctzll(hits))
+                : NULL;
+}
+
+struct wf_posted *wf_match_take_any(struct wf_match *m, uint64_t env0,
+                                    uint64_t env1)
+{
     struct wf_posted *p = NULL;
 
-    if (wf_unlikely(b[1].count | b[2].count | b[3].count))
-        p = oldest_of_all(m, env0, env1);
-    else if (b[0].count)
-        p = oldest_in_class(b, env0, env1 & class_mask[0]);
-    if (p)
-        wf_match_unpost(m, p);
-    return p;
+    if (__builtin_popcountll(m->live) > WF_SCANNED)
+        hash_recent(m); /* without memory for it they are all compared */
+    if (m->hashed)
+        p = take_hashed(m, env0, env1);
+    return p ? p : take_recent(m, env0, env1);
 }
 
-int wf_match_store(struct wf_match *m, struct wf_arrived *a)
+/* visit may take l away: what follows it is noted before. */
+static void each_of_key(struct wf_link *l,
+                        void (*visit)(struct wf_posted *, void *), void *arg)
 {
-    for (unsigned c = 0; c < WF_CLASSES; c++)
-        if (!bins_have_room(&m->arrived[c]) &&
-            bins_grow(&m->arrived[c], c, rehash_arrived) != 0)
-            return WEFT_ENOMEM;
-    for (unsigned c = 0; c < WF_CLASSES; c++) {
-        struct wf_bins *b = &m->arrived[c];
-        wf_list_append(bin_of(b, a->env0, a->env1 & class_mask[c]),
-                       &a->link[c]);
-        b->count++;
-    }
-    return 0;
-}
-
-void wf_match_unstore(struct wf_match *m, struct wf_arrived *a)
-{
-    for (unsigned c = 0; c < WF_CLASSES; c++) {
-        wf_list_remove(&a->link[c]);
-        m->arrived[c].count--;
+    for (struct wf_link *next; l; l = next) {
+        next = l->next;
+        visit(posted_of(l), arg);
     }
 }
 
-struct wf_arrived *wf_match_find_arrived(struct wf_match *m, uint64_t env0,
-                                         uint64_t env1, uint64_t mask)
+static void each_hashed(struct wf_keys *t,
+                        void (*visit)(struct wf_posted *, void *), void *arg)
 {
-    unsigned c = class_of(mask);
-    struct wf_list *bin;
-
-    if (!m->arrived[c].count)
-        return NULL;
-    bin = bin_of(&m->arrived[c], env0, env1 & mask);
-    for (struct wf_list *l = bin->next; l != bin; l = l->next) {
-        struct wf_arrived *a = wf_container(l, struct wf_arrived, link[c]);
-        if (((a->env0 ^ env0) | ((a->env1 ^ env1) & mask)) == 0)
-            return a;
-    }
-    return NULL;
+    for (uint32_t i = 0; i < t->size; i++)
+        for (struct wf_link *chain, *l = t->bin[i]; l; l = chain) {
+            chain = l->chain;
+            each_of_key(l, visit, arg);
+        }
 }
 
 void wf_match_each_posted(struct wf_match *m,
                           void (*visit)(struct wf_posted *, void *), void *arg)
 {
     for (unsigned c = 0; c < WF_CLASSES; c++)
-        for (uint32_t i = 0; i < m->posted[c].size; i++) {
-            struct wf_list *bin = &m->posted[c].bins[i], *next;
-            for (struct wf_list *l = bin->next; l != bin; l = next) {
-                next = l->next;
-                visit(wf_container(l, struct wf_posted, link), arg);
-            }
-        }
+        each_hashed(&m->posted[c], visit, arg);
+    for (uint64_t rest = m->live; rest; rest &= rest - 1)
+        visit(m->recent[__builtin_ctzll(rest)].posted, arg);
+}
+
+/* ---- unexpected ---------------------------------------------------------- */
+
+static struct wf_arrived *arrived_of(struct wf_order *order)
+{
+    return order ? wf_container(order, struct wf_arrived, order) : NULL;
+}
+
+void wf_match_store(struct wf_match *m, struct wf_arrived *a)
+{
+    a->indexed = 0;
+    a->order = (struct wf_order){m->newest, NULL};
+    if (m->newest)
+        m->newest->next = &a->order;
+    else
+        m->oldest = &a->order;
+    m->newest = &a->order;
+    m->stored++;
+}
+
+static void unindex(struct wf_match *m, struct wf_arrived *a)
+{
+    for (unsigned c = 0; c < WF_CLASSES; c++) {
+        if (!(a->indexed & 1u << c))
+            continue;
+        wf_keys_remove(&m->arrived[c], &a->link[c]);
+        if (m->indexed[c] == &a->order)
+            m->indexed[c] = a->order.prev;
+    }
+}
+
+void wf_match_unstore(struct wf_match *m, struct wf_arrived *a)
+{
+    struct wf_order *prev = a->order.prev, *next = a->order.next;
+
+    if (a->indexed)
+        unindex(m, a);
+    *(prev ? &prev->next : &m->oldest) = next;
+    *(next ? &next->prev : &m->newest) = prev;
+    m->stored--;
+}
+
+/* Let class c know all messages. false: out of memory. */
+static bool catch_up(struct wf_match *m, unsigned c)
+{
+    struct wf_order *l = m->indexed[c] ? m->indexed[c]->next : m->oldest;
+
+    for (; l; l = l->next) {
+        struct wf_arrived *a = arrived_of(l);
+        if (wf_keys_append(&m->arrived[c], &a->link[c]) != 0)
+            return false;
+        a->indexed |= (uint8_t)(1u << c);
+        m->indexed[c] = l;
+    }
+    return true;
+}
+
+static bool fits(struct wf_order *l, uint64_t env0, uint64_t env1,
+                 uint64_t mask)
+{
+    const struct wf_arrived *a = arrived_of(l);
+
+    return wf_match_equal(env0, env1 & mask, mask, a->env0, a->env1);
+}
+
+static struct wf_arrived *walk(struct wf_match *m, uint64_t env0, uint64_t env1,
+                               uint64_t mask)
+{
+    struct wf_order *l = m->oldest;
+
+    while (l && !fits(l, env0, env1, mask))
+        l = l->next;
+    return arrived_of(l);
+}
+
+struct wf_arrived *wf_match_search(struct wf_match *m, uint64_t env0,
+                                   uint64_t env1, uint64_t mask)
+{
+    unsigned c = class_of(mask);
+    struct wf_link *l;
+
+    if (fits(m->oldest, env0, env1, mask)) /* received as they were sent */
+        return arrived_of(m->oldest);
+    if (m->stored <= WF_SCANNED || !catch_up(m, c))
+        return walk(m, env0, env1, mask);
+    l = wf_keys_oldest(&m->arrived[c], env0, env1);
+    return l ? wf_container(l, struct wf_arrived, link[c]) : NULL;
 }
 
 void wf_match_each_arrived(struct wf_match *m,
-                           void (*visit)(struct wf_arrived *, void *),
+                           bool (*visit)(struct wf_arrived *, void *),
                            void *arg)
 {
-    for (uint32_t i = 0; i < m->arrived[0].size; i++) {
-        struct wf_list *bin = &m->arrived[0].bins[i], *next;
-        for (struct wf_list *l = bin->next; l != bin; l = next) {
-            next = l->next;
-            visit(wf_container(l, struct wf_arrived, link[0]), arg);
-        }
+    for (struct wf_order *next, *l = m->oldest; l; l = next) {
+        next = l->next;
+        if (!visit(arrived_of(l), arg))
+            return;
     }
 }

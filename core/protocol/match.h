@@ -1,14 +1,25 @@
-/* Matching: the request (posted) queue and the unexpected queue, both hashed,
- * both in exact order whatever the wildcards.
+/* Matching: the request (posted) queue and the unexpected queue, in exact
+ * order whatever the wildcards, at a cost that does not depend on depth.
  *
- * A posted receive belongs to one of four classes by its wildcards:
- *   0 source and tag given   1 any tag   2 any source   3 any source and tag
- * and lies in the bin of that class's table that its known words hash to. An
- * arriving message looks at one bin per non-empty class and takes the oldest
- * of the (at most four) candidates. An unexpected message lies in all four
- * tables, so that a receive of any class finds its oldest match in one bin.
+ *   posted      hashed, by class of wildcard        recent[]
+ *               oldest <------------------------------------> newest
+ *               0 source and tag   1 any tag        at most 64, as they were
+ *               2 any source       3 any of both    posted
+ *   unexpected  oldest <-> ... <-> ... <-> newest   in order of arrival
+ *               ~~~~~~ indexed[c] ~~~~~>|           each class's table knows
+ *                                                   the first part of it
  *
- * Cost: independent of depth; only entries with equal hash are compared.
+ * A receive is posted into recent[]. The one expected next is the oldest: when
+ * messages come in the order of the receives, as most do, one comparison of two
+ * words under a mask finds it. Otherwise up to 8 are compared, and more than
+ * that move into the tables of their classes, once each. An arriving message
+ * looks at one bin of each class in use, takes the oldest of these candidates
+ * (a stamp decides), and else looks at recent[], all of which is younger.
+ *
+ * A message that nobody has posted a receive for is only appended. A receive
+ * compares the oldest one, then, while few wait, all. Else it first lets the
+ * table of its own class catch up with the arrivals: a class that nobody asks for is never indexed,
+ * and each message is indexed at most once per class.
  *
  * LOCK  the API section for every call.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -16,33 +27,49 @@
 #ifndef WF_MATCH_H
 #define WF_MATCH_H
 
-#include "protocol/wire.h"
+#include "protocol/keys.h"
 
-enum { WF_CLASSES = 4 };
-
-struct wf_bins {
-    struct wf_list *bins; /* power of two of them; NULL until first used */
-    uint32_t size, count;
+enum {
+    WF_CLASSES = 4,
+    WF_RECENT = 64, /* a bit each in `live` */
+    WF_SCANNED = 8  /* entries of either queue compared without a table */
 };
 
 /* A receive waiting for its message. env1 is stored masked. */
 struct wf_posted {
-    struct wf_list link;
+    struct wf_link link;
     uint64_t env0, env1, mask;
-    uint64_t stamp; /* order of posting */
-    uint8_t class;
+    uint64_t stamp; /* order of posting, once hashed */
+    uint8_t class;  /* WF_CLASSES: in `recent` */
+};
+
+struct wf_recent {
+    uint64_t env0, env1, mask;
+    struct wf_posted *posted;
+};
+
+struct wf_order {
+    struct wf_order *prev, *next;
 };
 
 /* A message waiting for its receive. */
 struct wf_arrived {
-    struct wf_list link[WF_CLASSES];
     uint64_t env0, env1;
+    struct wf_order order;
+    struct wf_link link[WF_CLASSES];
+    uint8_t indexed; /* bit c: in the table of class c */
 };
 
 struct wf_match {
-    struct wf_bins posted[WF_CLASSES];
-    struct wf_bins arrived[WF_CLASSES];
+    uint64_t live;   /* bit i: recent[i] holds a receive */
+    uint32_t hashed; /* receives in the tables */
+    uint32_t stored; /* unexpected messages */
+    struct wf_recent recent[WF_RECENT];
+    struct wf_keys posted[WF_CLASSES];
     uint64_t stamp;
+    struct wf_order *oldest, *newest;
+    struct wf_order *indexed[WF_CLASSES]; /* the last one in the table */
+    struct wf_keys arrived[WF_CLASSES];
 };
 
 /* The mask of a receive or probe with these arguments. */
@@ -52,37 +79,110 @@ static inline uint64_t wf_match_mask(int source, int tag)
            (tag == MPI_ANY_TAG ? 0 : WF_MASK_TAG);
 }
 
+/* Does a receive's envelope, masked, fit a message's? */
+static inline bool wf_match_equal(uint64_t env0, uint64_t env1, uint64_t mask,
+                                  uint64_t message_env0, uint64_t message_env1)
+{
+    return ((env0 ^ message_env0) | (env1 ^ (message_env1 & mask))) == 0;
+}
+
+static inline bool wf_match_fits(const struct wf_recent *r, uint64_t env0,
+                                 uint64_t env1)
+{
+    return wf_match_equal(r->env0, r->env1, r->mask, env0, env1);
+}
+
+void wf_match_init(struct wf_match *);
 void wf_match_fini(struct wf_match *);
 
-/* Posting and arriving return 0 or WEFT_ENOMEM. */
-int wf_match_post(struct wf_match *, struct wf_posted *);
-void wf_match_unpost(struct wf_match *, struct wf_posted *);
-/* The oldest posted receive that matches, taken off the queue, or NULL. */
-struct wf_posted *wf_match_take_posted(struct wf_match *, uint64_t env0,
-                                       uint64_t env1);
+/* ---- posted -------------------------------------------------------------- */
 
-int wf_match_store(struct wf_match *, struct wf_arrived *);
-void wf_match_unstore(struct wf_match *, struct wf_arrived *);
-/* The oldest unexpected message that matches; it stays on the queue. */
-struct wf_arrived *wf_match_find_arrived(struct wf_match *, uint64_t env0,
-                                         uint64_t env1, uint64_t mask);
+/* Behind the last live entry of recent[]: entries age from left to right. */
+static inline unsigned wf_match_recent_end(const struct wf_match *m)
+{
+    return m->live ? 64 - (unsigned)__builtin_clzll(m->live) : 0;
+}
 
-/* Call visit for every posted receive or stored message; visit may remove the
- * entry it is given. */
-void wf_match_each_posted(struct wf_match *,
-                          void (*visit)(struct wf_posted *, void *), void *);
-void wf_match_each_arrived(struct wf_match *,
-                           void (*visit)(struct wf_arrived *, void *), void *);
+/* Make room at the end of recent[]. 0 or WEFT_ENOMEM. */
+int wf_match_make_room(struct wf_match *);
+/* wf_match_take_posted when it is not simply the receive expected next. */
+struct wf_posted *wf_match_take_any(struct wf_match *, uint64_t env0,
+                                    uint64_t env1);
 
 static inline uint32_t wf_match_posted_count(const struct wf_match *m)
 {
-    return m->posted[0].count + m->posted[1].count + m->posted[2].count +
-           m->posted[3].count;
+    return m->hashed + (uint32_t)__builtin_popcountll(m->live);
 }
+
+/* 0 or WEFT_ENOMEM. */
+static inline int wf_match_post(struct wf_match *m, struct wf_posted *p)
+{
+    unsigned i = wf_match_recent_end(m);
+
+    if (wf_unlikely(i == WF_RECENT)) {
+        if (wf_match_make_room(m) != 0)
+            return WEFT_ENOMEM;
+        i = wf_match_recent_end(m);
+    }
+    p->env1 &= p->mask;
+    p->class = WF_CLASSES;
+    m->live |= UINT64_C(1) << i;
+    m->recent[i] = (struct wf_recent){p->env0, p->env1, p->mask, p};
+    return 0;
+}
+
+/* Take a receive back. */
+void wf_match_unpost(struct wf_match *, struct wf_posted *);
+
+/* Entry i of recent[] leaves the queue. */
+static inline struct wf_posted *wf_match_take_recent(struct wf_match *m,
+                                                     unsigned i)
+{
+    m->live &= ~(UINT64_C(1) << i);
+    return m->recent[i].posted;
+}
+
+/* The oldest posted receive that matches, taken off the queue, or NULL. */
+static inline struct wf_posted *wf_match_take_posted(struct wf_match *m,
+                                                     uint64_t env0,
+                                                     uint64_t env1)
+{
+    if (wf_likely(m->live && !m->hashed)) {
+        unsigned first = (unsigned)__builtin_ctzll(m->live);
+        if (wf_likely(wf_match_fits(&m->recent[first], env0, env1)))
+            return wf_match_take_recent(m, first);
+    }
+    return m->live || m->hashed ? wf_match_take_any(m, env0, env1) : NULL;
+}
+
+/* Call visit for every posted receive; visit may remove the one it is given. */
+void wf_match_each_posted(struct wf_match *,
+                          void (*visit)(struct wf_posted *, void *), void *);
+
+/* ---- unexpected ---------------------------------------------------------- */
+
+void wf_match_store(struct wf_match *, struct wf_arrived *);
+void wf_match_unstore(struct wf_match *, struct wf_arrived *);
+struct wf_arrived *wf_match_search(struct wf_match *, uint64_t env0,
+                                   uint64_t env1, uint64_t mask);
+
+/* The oldest unexpected message that matches; it stays on the queue. */
+static inline struct wf_arrived *wf_match_find_arrived(struct wf_match *m,
+                                                       uint64_t env0,
+                                                       uint64_t env1,
+                                                       uint64_t mask)
+{
+    return wf_likely(!m->stored) ? NULL : wf_match_search(m, env0, env1, mask);
+}
+
+/* Call visit for the stored messages, oldest first, as long as it returns
+ * true; visit may remove the one it is given. */
+void wf_match_each_arrived(struct wf_match *,
+                           bool (*visit)(struct wf_arrived *, void *), void *);
 
 static inline uint32_t wf_match_arrived_count(const struct wf_match *m)
 {
-    return m->arrived[0].count;
+    return m->stored;
 }
 
 #endif

@@ -233,6 +233,7 @@ int wf_engine_init(struct wf_instance *wf)
 
     if (!e)
         return WEFT_ENOMEM;
+    wf_match_init(&e->match);
     e->credits = o->credits;
     if (o->unexpected_max && o->unexpected_max / wf->nprocs < e->credits)
         e->credits = o->unexpected_max / wf->nprocs;
@@ -244,10 +245,10 @@ int wf_engine_init(struct wf_instance *wf)
     return 0;
 }
 
-static void free_arrived(struct wf_arrived *a, void *arg)
+static bool free_arrived(struct wf_arrived *a, void *arg)
 {
-    struct wf_message *m = wf_container(a, struct wf_message, arrived);
-    wf_unexpected_free(m);
+    wf_unexpected_free(wf_container(a, struct wf_message, arrived));
+    return true;
 }
 
 void wf_engine_fini(struct wf_instance *wf)

@@ -29,10 +29,7 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
     m->loc = loc;
     m->flags = wf_le16(w->flags);
     m->length = length;
-    if (wf_match_store(&e->match, &m->arrived) != 0) {
-        free(m);
-        return NULL;
-    }
+    wf_match_store(&e->match, &m->arrived);
     m->queued = true;
     account(e, room + WF_MESSAGE_OVERHEAD);
     m->charge = room + WF_MESSAGE_OVERHEAD;

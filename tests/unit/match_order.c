@@ -96,14 +96,15 @@ static void arrive(struct wf_match *m, unsigned *seed, int tags)
     a->live = true;
     a->arrived.env0 = env0;
     a->arrived.env1 = env1;
-    assert_int_equal(wf_match_store(m, &a->arrived), 0);
+    wf_match_store(m, &a->arrived);
 }
 
 static void run(unsigned seed, int tags, int bias)
 {
-    struct wf_match m = {0};
+    struct wf_match m;
     unsigned s = seed;
 
+    wf_match_init(&m);
     print_message("seed %u, %d tags, bias %d\n", seed, tags, bias);
     receive_count = message_count = 0;
     for (int i = 0; i < ENTRIES; i++)
@@ -133,11 +134,199 @@ static void deep_unexpected_queues_keep_order_while_they_grow(void **state)
         run(200 + seed, 400, 2);
 }
 
+/* ---- depth ----------------------------------------------------------------- */
+
+enum { DEEP = 65536, CONTEXT = 7 };
+
+static struct wf_posted deep_posted[DEEP];
+static struct wf_arrived deep_arrived[DEEP];
+
+static int in_order(int i)
+{
+    return i;
+}
+
+static int reverse(int i)
+{
+    return DEEP - 1 - i;
+}
+
+/* Every tag once, in an order without pattern. */
+static int scattered(int i)
+{
+    return (int)((uint32_t)i * 40503u % DEEP);
+}
+
+static uint64_t tagged(int i)
+{
+    return wf_env1((uint32_t)(i & 3), (uint32_t)i);
+}
+
+static void post_all(struct wf_match *m)
+{
+    for (int i = 0; i < DEEP; i++) {
+        deep_posted[i].env0 = wf_env0(0, CONTEXT, 0);
+        deep_posted[i].env1 = tagged(i);
+        deep_posted[i].mask = UINT64_MAX;
+        assert_int_equal(wf_match_post(m, &deep_posted[i]), 0);
+    }
+    assert_int_equal(wf_match_posted_count(m), DEEP);
+}
+
+static void store_all(struct wf_match *m)
+{
+    for (int i = 0; i < DEEP; i++) {
+        deep_arrived[i].env0 = wf_env0(0, CONTEXT, 0);
+        deep_arrived[i].env1 = tagged(i);
+        wf_match_store(m, &deep_arrived[i]);
+    }
+    assert_int_equal(wf_match_arrived_count(m), DEEP);
+}
+
+static void each_posted_one_is_found(int (*order)(int))
+{
+    struct wf_match m;
+
+    wf_match_init(&m);
+    post_all(&m);
+    for (int i = 0; i < DEEP; i++)
+        assert_ptr_equal(wf_match_take_posted(&m, wf_env0(0, CONTEXT, 0),
+                                              tagged(order(i))),
+                         &deep_posted[order(i)]);
+    assert_int_equal(wf_match_posted_count(&m), 0);
+    wf_match_fini(&m);
+}
+
+static void each_stored_one_is_found(int (*order)(int))
+{
+    struct wf_match m;
+
+    wf_match_init(&m);
+    store_all(&m);
+    for (int i = 0; i < DEEP; i++) {
+        struct wf_arrived *a = wf_match_find_arrived(
+            &m, wf_env0(0, CONTEXT, 0), tagged(order(i)), UINT64_MAX);
+        assert_ptr_equal(a, &deep_arrived[order(i)]);
+        wf_match_unstore(&m, a);
+    }
+    assert_int_equal(wf_match_arrived_count(&m), 0);
+    wf_match_fini(&m);
+}
+
+static void sixty_five_thousand_receives_match_in_any_order_of_tags(void **state)
+{
+    each_posted_one_is_found(in_order);
+    each_posted_one_is_found(reverse);
+    each_posted_one_is_found(scattered);
+}
+
+static void sixty_five_thousand_messages_match_in_any_order_of_tags(void **state)
+{
+    each_stored_one_is_found(in_order);
+    each_stored_one_is_found(reverse);
+    each_stored_one_is_found(scattered);
+}
+
+/* Each class of receive in turn takes the oldest message that fits: of all, of
+ * the source, with the tag. Every tag is there four times, once per source. */
+static void a_storm_of_wildcards_takes_the_oldest_first(void **state)
+{
+    struct wf_match m;
+    int next_of[4] = {0, 1, 2, 3};
+
+    wf_match_init(&m);
+    for (int i = 0; i < DEEP; i++) {
+        deep_arrived[i].env0 = wf_env0(0, CONTEXT, 0);
+        deep_arrived[i].env1 = wf_env1((uint32_t)(i & 3), (uint32_t)(i >> 2));
+        wf_match_store(&m, &deep_arrived[i]);
+    }
+    for (int i = 0; i < DEEP; i++) {
+        int source = i & 1 ? MPI_ANY_SOURCE : 3 - (i >> 1 & 1);
+        struct wf_arrived *a = wf_match_find_arrived(
+            &m, wf_env0(0, CONTEXT, 0), wf_env1((uint32_t)source, 0),
+            wf_match_mask(source, MPI_ANY_TAG));
+        int from, expected = DEEP;
+        for (int s = 0; s < 4; s++)
+            if ((source == MPI_ANY_SOURCE || source == s) &&
+                next_of[s] < expected)
+                expected = next_of[s];
+        if (expected >= DEEP) {
+            assert_null(a);
+            continue;
+        }
+        assert_ptr_equal(a, &deep_arrived[expected]);
+        from = wf_env_source(a->env1);
+        next_of[from] += 4;
+        wf_match_unstore(&m, a);
+    }
+    wf_match_fini(&m);
+}
+
+/* ---- few ------------------------------------------------------------------- */
+
+static struct wf_posted receive_for(uint32_t tag)
+{
+    return (struct wf_posted){
+        .env0 = 1, .env1 = wf_env1(2, tag), .mask = UINT64_MAX};
+}
+
+/* The place of one that was taken back is used again, and the others stay in
+ * order: hundreds of times more posts than there are places. */
+static void receives_that_stay_do_not_lose_their_order(void **state)
+{
+    struct wf_posted stays[5], goes;
+    struct wf_match m;
+
+    wf_match_init(&m);
+    for (int i = 0; i < 5; i++) {
+        stays[i] = receive_for(1);
+        assert_int_equal(wf_match_post(&m, &stays[i]), 0);
+        for (int k = 0; k < 1000; k++) {
+            goes = receive_for(2);
+            assert_int_equal(wf_match_post(&m, &goes), 0);
+            if (k % 3)
+                assert_ptr_equal(wf_match_take_posted(&m, 1, wf_env1(2, 2)),
+                                 &goes);
+            else
+                wf_match_unpost(&m, &goes);
+        }
+    }
+    for (int i = 0; i < 5; i++)
+        assert_ptr_equal(wf_match_take_posted(&m, 1, wf_env1(2, 1)), &stays[i]);
+    wf_match_fini(&m);
+}
+
+static void unpost_visited(struct wf_posted *p, void *arg)
+{
+    if (wf_env_tag(p->env1) % 2)
+        wf_match_unpost(arg, p);
+}
+
+static void count_visited(struct wf_posted *p, void *arg)
+{
+    ++*(int *)arg;
+}
+
+static void a_visit_may_take_the_receive_away(void **state)
+{
+    struct wf_match m;
+    int left = 0;
+
+    wf_match_init(&m);
+    post_all(&m);
+    wf_match_each_posted(&m, unpost_visited, &m);
+    assert_int_equal(wf_match_posted_count(&m), DEEP / 2);
+    wf_match_each_posted(&m, count_visited, &left);
+    assert_int_equal(left, DEEP / 2);
+    wf_match_fini(&m);
+}
+
 static void an_unposted_receive_matches_no_more(void **state)
 {
-    struct wf_match m = {0};
+    struct wf_match m;
     struct wf_posted p = {.env0 = 1, .env1 = 2, .mask = UINT64_MAX};
 
+    wf_match_init(&m);
     assert_int_equal(wf_match_post(&m, &p), 0);
     wf_match_unpost(&m, &p);
     assert_null(wf_match_take_posted(&m, 1, 2));
@@ -151,6 +340,13 @@ int main(void)
         cmocka_unit_test(any_mix_of_wildcards_matches_in_order),
         cmocka_unit_test(deep_posted_queues_keep_order_while_they_grow),
         cmocka_unit_test(deep_unexpected_queues_keep_order_while_they_grow),
+        cmocka_unit_test(
+            sixty_five_thousand_receives_match_in_any_order_of_tags),
+        cmocka_unit_test(
+            sixty_five_thousand_messages_match_in_any_order_of_tags),
+        cmocka_unit_test(a_storm_of_wildcards_takes_the_oldest_first),
+        cmocka_unit_test(receives_that_stay_do_not_lose_their_order),
+        cmocka_unit_test(a_visit_may_take_the_receive_away),
         cmocka_unit_test(an_unposted_receive_matches_no_more),
     };
 
