@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "clock.h"
+#include "bench.h"
 
 #include "protocol/match.h"
 
