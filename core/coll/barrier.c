@@ -1,31 +1,77 @@
-/* Barrier: dissemination (Hensgen, Finkel, Manber 1988).
+/* Barrier: dissemination, or everybody to one where CPUs are shared.
  *
- * In round k rank r tells r + 2^k and hears from r - 2^k; after ceil(log2 p)
- * rounds everyone has heard, directly or not, from everyone.
+ * Dissemination (Hensgen, Finkel, Manber 1988): in round k rank r tells
+ * r + 2^k and hears from r - 2^k; after ceil(log2 p) rounds everyone has heard,
+ * directly or not, from everyone. Each round may cost a process its CPU. Where
+ * ranks outnumber CPUs it is better that each waits twice, whatever their
+ * number: all tell rank 0, which tells all.
+ *
+ * Members may see different numbers of CPUs and must choose alike. So the first
+ * blocking barrier of a communicator is a dissemination which carries a byte,
+ * the OR of what each one sees; calls after it, in the order that is the same
+ * everywhere, use the outcome.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
 #include "core_api.h"
+#include "progress/progress.h"
 
-void wf_coll_disseminate(struct wf_sched *s, const struct wf_comm *g)
+/* Take over what has been heard so far. */
+static int take_over(void *arg)
+{
+    struct wf_crowd *c = arg;
+
+    for (size_t i = 0; i < sizeof c->heard; i++)
+        c->any |= c->heard[i];
+    return MPI_SUCCESS;
+}
+
+/* crowd NULL: a plain barrier. */
+static void disseminate(struct wf_sched *s, const struct wf_comm *g,
+                        struct wf_crowd *crowd)
 {
     struct wf_type *byte = wf_coll_byte();
-    int heard = -1, told = -1;
+    uint64_t n = crowd ? 1 : 0;
+    int before = -1, told = -1;
 
-    for (int d = 1; d < g->size; d *= 2) {
+    for (int d = 1, round = 0; d < g->size; d *= 2, round++) {
         int to = (g->rank + d) % g->size;
         int from = (g->rank - d + g->size) % g->size;
-        int recv = wf_sched_recv(s, NULL, 0, byte, from);
-        int send = wf_sched_send(s, NULL, 0, byte, to);
+        int recv = wf_sched_recv(s, crowd ? &crowd->heard[round] : NULL, n,
+                                 byte, from);
+        int send =
+            wf_sched_send(s, crowd ? &crowd->any : NULL, n, byte, to);
 
-        if (heard >= 0) {
+        if (before >= 0) {
             wf_sched_after(s, send, told); /* implies all earlier rounds */
-            wf_sched_after(s, send, heard);
+            wf_sched_after(s, send, before);
         }
-        heard = recv;
+        before = recv;
         told = send;
+        if (crowd) {
+            before = wf_sched_call(s, take_over, crowd);
+            wf_sched_after(s, before, recv);
+            wf_sched_after(s, before, told);
+        }
     }
+}
+
+/* All tell rank 0, which then tells all. */
+static void linear(struct wf_sched *s, const struct wf_comm *g)
+{
+    struct wf_type *byte = wf_coll_byte();
+
+    if (g->rank != 0) {
+        wf_sched_recv(s, NULL, 0, byte, 0);
+        wf_sched_send(s, NULL, 0, byte, 0);
+        return;
+    }
+    for (int r = 1; r < g->size; r++)
+        wf_sched_recv(s, NULL, 0, byte, r);
+    wf_sched_fence(s);
+    for (int r = 1; r < g->size; r++)
+        wf_sched_send(s, NULL, 0, byte, r);
 }
 
 /* MPI-5.0 s6.3: on an intercommunicator a process leaves when all of the
@@ -35,7 +81,7 @@ static void build_inter(struct wf_sched *s, const struct wf_comm *comm)
     struct wf_type *byte = wf_coll_byte();
 
     wf_sched_local(s, true);
-    wf_coll_disseminate(s, comm->local_comm);
+    disseminate(s, comm->local_comm, NULL);
     wf_sched_fence(s);
     wf_sched_local(s, false);
     if (comm->rank == 0) {
@@ -49,17 +95,37 @@ static void build_inter(struct wf_sched *s, const struct wf_comm *comm)
 
 static int build(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    if (a->comm->inter)
-        build_inter(s, a->comm);
+    const struct wf_comm *comm = a->comm;
+    uint64_t shared = comm->crowd.any;
+
+    if (comm->inter)
+        build_inter(s, comm);
+    else if (comm->crowd.known &&
+             wf_coll_decide(WF_COLL_BARRIER, comm->size, shared) ==
+                 WF_ALG_LINEAR)
+        linear(s, comm);
     else
-        wf_coll_disseminate(s, a->comm);
+        disseminate(s, comm, NULL);
+    return MPI_SUCCESS;
+}
+
+static int build_first(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    disseminate(s, a->comm, &a->comm->crowd);
     return MPI_SUCCESS;
 }
 
 int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
 {
     struct wf_coll_args a = {.comm = comm};
-    return wf_coll_blocking(build, &a);
+    int rc;
+
+    if (comm->crowd.known || comm->inter)
+        return wf_coll_blocking(build, &a);
+    comm->crowd.any = wf_progress_crowded(wf);
+    rc = wf_coll_blocking(build_first, &a);
+    comm->crowd.known = rc == MPI_SUCCESS;
+    return rc;
 }
 
 int wf_mpi_ibarrier(struct wf_instance *wf, struct wf_comm *comm,

@@ -104,6 +104,7 @@ void *wf_coll_temp(struct wf_sched *, uint64_t count, const struct wf_type *);
 /* ---- decisions: decision.c, decision.def --------------------------------- */
 
 enum wf_coll_kind {
+    WF_COLL_BARRIER,
     WF_COLL_BCAST,
     WF_COLL_GATHER,
     WF_COLL_SCATTER,
@@ -133,8 +134,6 @@ enum wf_coll_algorithm wf_coll_decide(enum wf_coll_kind, int procs,
 /* Each adds vertices that depend only on the newest fence and one another. */
 void wf_coll_bcast_tree(struct wf_sched *, const struct wf_comm *g, void *buf,
                         uint64_t count, struct wf_type *, int root);
-/* Zero-byte dissemination: complete only when all of g are there. */
-void wf_coll_disseminate(struct wf_sched *, const struct wf_comm *g);
 /* sbuf (rbuf if MPI_IN_PLACE) of all to rbuf of root, in rank order. */
 void wf_coll_reduce_tree(struct wf_sched *, const struct wf_comm *g,
                          const struct wf_coll_args *);

@@ -12,6 +12,14 @@
 
 #include "group.h"
 
+/* Do the members share CPUs? What the first barrier finds out for all, so that
+ * collectives may depend on it (coll/barrier.c). */
+struct wf_crowd {
+    bool known;
+    uint8_t any;       /* some member that was heard of says so */
+    uint8_t heard[31]; /* by round of the dissemination */
+};
+
 struct wf_comm {
     struct wf_object object;
     struct wf_instance *wf;
@@ -32,6 +40,7 @@ struct wf_comm {
     struct wf_comm *local_comm; /* inter: intracommunicator of the local group,
                                    for collectives and merge */
     struct wf_bsend_buffer *bsend; /* of buffered sends: p2p/buffered.h */
+    struct wf_crowd crowd;
     char name[MPI_MAX_OBJECT_NAME];
     struct wf_comm *next_spare; /* when freed: wf_env.spare_comms */
 };

@@ -17,17 +17,7 @@
 #include "progress/wait.h"
 #include "protocol/queues.h"
 
-enum {
-    BUDGET = 64,         /* events of one endpoint per poll */
-    SPIN_DEFAULT = 50000 /* ns: about what a wake-up costs */
-};
-
-static uint64_t spin_limit(const struct wf_instance *wf)
-{
-    if (wf->options->spin != WF_AUTO)
-        return wf->options->spin;
-    return wf->local_count > wf->cpus ? 0 : SPIN_DEFAULT;
-}
+enum { BUDGET = 64 /* events of one endpoint per poll */ };
 
 int wf_progress_init(struct wf_instance *wf)
 {
@@ -37,7 +27,6 @@ int wf_progress_init(struct wf_instance *wf)
         return WEFT_ENOMEM;
     p->epoll = -1;
     p->bell = -1;
-    p->spin_max = p->spin = spin_limit(wf);
     wf_list_init(&p->waiters);
     wf->progress = p;
     return 0;

@@ -16,6 +16,10 @@ void wf_progress_fini(struct wf_instance *);
 /* Register an endpoint's event descriptor with the sleeper. */
 int wf_progress_add(struct wf_instance *, struct weft_core *);
 
+/* More ranks on this host than CPUs, be it by the affinity mask or by the quota
+ * of a container? */
+bool wf_progress_crowded(struct wf_instance *);
+
 /* Poll endpoints in the mask once (API section held). Returns events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
 /* Poll, spin, sleep until done(arg) is true. mask: endpoints that can make it

@@ -6,8 +6,9 @@
  *
  * The spin budget adapts like an adaptive mutex: it doubles when spinning was
  * enough and halves when the wait ended in sleep anyway, between SPIN_MIN and
- * the limit. With more ranks than CPUs the limit is 0: a rank that waits gives
- * its CPU away at once (Plachetka: no active polling while blocked).
+ * the limit. With more ranks than CPUs nobody spins: a rank that waits yields
+ * its CPU a bounded number of times, adapted in the same way, and sleeps
+ * (Plachetka: no active polling while blocked).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -16,12 +17,19 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/quota.h"
+
 enum {
-    SPIN_MIN = 2000,    /* ns */
+    SPIN_MIN = 2000,      /* ns */
+    SPIN_DEFAULT = 50000, /* ns: about what a wake-up costs */
+    YIELDS_MIN = 2,
+    YIELDS_MAX = 64,    /* on an idle CPU about 25 us */
+    YIELD_LONG = 200000, /* ns: longer than a CPU full of waiters needs */
     CLOCK_EVERY = 32,   /* polls per look at the clock */
     BLIND_SLEEP_MS = 1, /* when an endpoint cannot wake us */
     SERVE_SLEEP_MS = 10,
@@ -194,6 +202,60 @@ static void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
     pass_lead(wf);
 }
 
+/* Before the first wait rather than at start: short programs never ask. */
+static void tune(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+
+    p->tuned = true;
+    p->crowded = wf->local_count > 1 && (wf->local_count > wf->cpus ||
+                                         wf->local_count > wf_quota_cpus());
+    if (wf->options->spin != WF_AUTO)
+        p->spin_max = wf->options->spin;
+    else if (p->crowded)
+        p->yields_max = YIELDS_MAX;
+    else
+        p->spin_max = SPIN_DEFAULT;
+    p->spin = p->spin_max;
+    p->yields = p->yields_max;
+}
+
+bool wf_progress_crowded(struct wf_instance *wf)
+{
+    if (!wf->progress->tuned)
+        tune(wf);
+    return wf->progress->crowded;
+}
+
+/* Let the others on this CPU run once. False: one of them kept it, so it
+ * computes, and a wake-up gets the CPU back sooner than a place in the queue. */
+static bool give_way(struct wf_instance *wf)
+{
+    uint64_t start = wf_now(wf);
+
+    wf_cs_leave(&wf->api);
+    sched_yield();
+    wf_cs_enter(&wf->api);
+    return wf_now(wf) - start < YIELD_LONG;
+}
+
+/* Poll until done, giving way between polls, or until that does not help. */
+static bool yield(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
+                  void *arg)
+{
+    unsigned left = wf->progress->yields;
+
+    for (;;) {
+        if (wf_progress_turn(wf, mask) > 0)
+            left = wf->progress->yields;
+        if (done(arg))
+            return true;
+        if (left == 0 || !give_way(wf))
+            return false;
+        left--;
+    }
+}
+
 /* Poll until done or until the spin budget is used up. */
 static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
                  void *arg)
@@ -220,27 +282,40 @@ static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
     }
 }
 
-static void adapt(struct wf_progress *p, bool spinning_paid)
+static uint64_t adapted(uint64_t budget, bool paid, uint64_t min, uint64_t max)
 {
-    uint64_t spin = spinning_paid ? 2 * p->spin : p->spin / 2;
+    budget = paid ? 2 * budget : budget / 2;
+    if (budget < min)
+        budget = min;
+    return budget > max ? max : budget;
+}
 
-    if (spin < SPIN_MIN)
-        spin = SPIN_MIN;
-    p->spin = spin > p->spin_max ? p->spin_max : spin;
+/* Stay awake for a while. True: that was enough. */
+static bool stay_awake(struct wf_instance *wf, uint32_t mask,
+                       bool (*done)(void *), void *arg)
+{
+    struct wf_progress *p = wf->progress;
+    bool paid;
+
+    if (p->yields_max) {
+        paid = yield(wf, mask, done, arg);
+        if (p->yields != p->yields_max || !paid)
+            p->yields = (unsigned)adapted(p->yields, paid, YIELDS_MIN,
+                                          p->yields_max);
+        return paid;
+    }
+    paid = spin(wf, mask, done, arg);
+    if (p->spin != p->spin_max || !paid)
+        p->spin = adapted(p->spin, paid, SPIN_MIN, p->spin_max);
+    return paid;
 }
 
 void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
                       bool (*done)(void *), void *arg)
 {
-    struct wf_progress *p = wf->progress;
-
-    while (!done(arg)) {
-        bool paid = spin(wf, mask, done, arg);
-        if (p->spin != p->spin_max || !paid)
-            adapt(p, paid);
-        if (paid)
-            break;
+    if (wf_unlikely(!wf->progress->tuned))
+        tune(wf);
+    while (!done(arg) && !stay_awake(wf, mask, done, arg))
         sleep_once(wf, done, arg);
-    }
     wf_progress_leave(wf);
 }

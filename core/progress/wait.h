@@ -27,7 +27,9 @@ struct wf_progress {
     int epoll, bell;
     uint32_t all, remote; /* endpoint masks */
     uint32_t turn;
+    bool tuned, crowded;     /* crowded and the limits are known */
     uint64_t spin, spin_max; /* ns */
+    unsigned yields, yields_max;
     struct wf_list waiters;  /* asleep, or about to be */
     bool led;                /* a leader sleeps */
     bool disarmed;           /* somebody polled since it armed the endpoints */

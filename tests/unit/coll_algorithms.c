@@ -274,9 +274,12 @@ static int run_barrier(int r, enum mode mode, MPI_Request *request)
 
 static void check_barrier(void)
 {
+    bool shared = dice(2);
     int late = (int)dice((uint32_t)world_size);
     MPI_Request requests[MAX_RANKS] = {0};
 
+    for (int r = 0; r < world_size; r++)
+        comms[r].crowd = (struct wf_crowd){.known = true, .any = shared};
     for (int r = 0; r < world_size; r++)
         if (r != late)
             run_barrier(r, NONBLOCKING, &requests[r]);

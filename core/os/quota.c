@@ -1,0 +1,140 @@
+/* Reading CPU quotas of control groups, version 2 and 1.
+ *
+ *   version 2   cpu.max                              "50000 100000" or "max ..."
+ *   version 1   cpu.cfs_quota_us, cpu.cfs_period_us  -1: no limit
+ *
+ * The limit of a group holds for those below it, so every level from the own
+ * group up to the root of the mount is asked and the smallest counts. Inside a
+ * container the path of the own group need not exist; then the root is its.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "os/quota.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH = 1024, TEXT = 4096 };
+
+static bool read_text(const char *path, char *text, size_t n)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, n - 1);
+
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = 0;
+    return got > 0;
+}
+
+static bool read_in(const char *folder, const char *name, char *text, size_t n)
+{
+    char path[PATH + 32];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return read_text(path, text, n);
+}
+
+/* Part of a CPU counts as a whole one: one rank may spin on it. */
+static uint32_t whole(long long quota, long long period)
+{
+    if (quota <= 0 || period <= 0)
+        return UINT32_MAX;
+    if (quota / period >= UINT32_MAX - 1)
+        return UINT32_MAX;
+    return quota < period ? 1 : (uint32_t)(quota / period);
+}
+
+static uint32_t quota_in(const char *folder)
+{
+    long long quota, period;
+    char text[64];
+
+    if (read_in(folder, "cpu.max", text, sizeof text))
+        return sscanf(text, "%lld %lld", &quota, &period) == 2
+                   ? whole(quota, period)
+                   : UINT32_MAX;
+    if (!read_in(folder, "cpu.cfs_quota_us", text, sizeof text))
+        return UINT32_MAX;
+    quota = atoll(text);
+    if (!read_in(folder, "cpu.cfs_period_us", text, sizeof text))
+        return UINT32_MAX;
+    return whole(quota, atoll(text));
+}
+
+/* From the group up to the mount. */
+static uint32_t smallest(const char *mount, const char *group)
+{
+    uint32_t least = UINT32_MAX, here;
+    char path[PATH];
+    int n = snprintf(path, sizeof path, "%s%s", mount, group);
+    size_t top = strlen(mount);
+
+    if (n < 0 || (size_t)n >= sizeof path)
+        return quota_in(mount);
+    for (;;) {
+        here = quota_in(path);
+        least = here < least ? here : least;
+        char *slash = strrchr(path, '/');
+        if (!slash || strlen(path) <= top)
+            return least;
+        *slash = 0;
+        if (strlen(path) < top)
+            return least;
+    }
+}
+
+/* One line "number:controllers:path" names a mount that limits CPU time. */
+static const char *mount_of(const char *controllers)
+{
+    if (!*controllers)
+        return "";
+    for (const char *c = controllers; c; c = strchr(c, ',')) {
+        c += *c == ',';
+        if (strncmp(c, "cpu", 3) == 0 && (c[3] == ',' || !c[3]))
+            return "/cpu";
+    }
+    return NULL;
+}
+
+static uint32_t quota_of_line(const char *root, char *line)
+{
+    char *controllers = strchr(line, ':'), *path, mount[PATH];
+    const char *below;
+
+    path = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!path)
+        return UINT32_MAX;
+    *path++ = 0;
+    below = mount_of(controllers + 1);
+    if (!below || (size_t)snprintf(mount, sizeof mount, "%s%s", root, below) >=
+                      sizeof mount)
+        return UINT32_MAX;
+    return smallest(mount, strcmp(path, "/") == 0 ? "" : path);
+}
+
+uint32_t wf_quota_cpus_of(const char *root, const char *groups)
+{
+    uint32_t least = UINT32_MAX, here;
+    char *text = strdup(groups), *rest = text, *line;
+
+    while (text && (line = strsep(&rest, "\n")) != NULL) {
+        here = quota_of_line(root, line);
+        least = here < least ? here : least;
+    }
+    free(text);
+    return least;
+}
+
+uint32_t wf_quota_cpus(void)
+{
+    char groups[TEXT];
+
+    if (!read_text("/proc/self/cgroup", groups, sizeof groups))
+        return UINT32_MAX;
+    return wf_quota_cpus_of("/sys/fs/cgroup", groups);
+}

@@ -1,0 +1,105 @@
+/* CPU quotas of control groups count like an affinity mask.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "os/quota.h"
+
+static char root[] = "/tmp/quotaXXXXXX";
+
+static void put(const char *folders, const char *name, const char *text)
+{
+    char path[256] = "";
+    FILE *f;
+
+    strcat(path, root);
+    for (const char *f0 = folders; *f0; f0 = strchrnul(f0 + 1, '/')) {
+        snprintf(path, sizeof path, "%s%.*s", root,
+                 (int)(strchrnul(f0 + 1, '/') - folders), folders);
+        mkdir(path, 0700);
+    }
+    snprintf(path, sizeof path, "%s%s/%s", root, folders, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void version_2_says_it_in_one_file(void **state)
+{
+    put("/two", "cpu.max", "250000 100000\n");
+    put("/part", "cpu.max", "50000 100000\n");
+    put("/free", "cpu.max", "max 100000\n");
+    assert_int_equal(wf_quota_cpus_of(root, "0::/two\n"), 2);
+    assert_int_equal(wf_quota_cpus_of(root, "0::/part\n"), 1);
+    assert_int_equal(wf_quota_cpus_of(root, "0::/free\n"), UINT32_MAX);
+}
+
+static void version_1_says_it_in_two_files(void **state)
+{
+    put("/cpu/box", "cpu.cfs_quota_us", "300000\n");
+    put("/cpu/box", "cpu.cfs_period_us", "100000\n");
+    put("/cpu/free", "cpu.cfs_quota_us", "-1\n");
+    put("/cpu/free", "cpu.cfs_period_us", "100000\n");
+    assert_int_equal(
+        wf_quota_cpus_of(root, "9:memory:/box\n3:cpu,cpuacct:/box\n"), 3);
+    assert_int_equal(wf_quota_cpus_of(root, "3:cpuacct,cpu:/free\n"),
+                     UINT32_MAX);
+    assert_int_equal(wf_quota_cpus_of(root, "3:cpuset:/box\n"), UINT32_MAX);
+}
+
+static void the_smallest_limit_on_the_way_up_holds(void **state)
+{
+    put("/a", "cpu.max", "200000 100000\n");
+    put("/a/b", "cpu.max", "max 100000\n");
+    put("/a/b/c", "cpu.max", "900000 100000\n");
+    assert_int_equal(wf_quota_cpus_of(root, "0::/a/b/c\n"), 2);
+}
+
+static void a_container_that_does_not_see_its_group_asks_its_root(void **state)
+{
+    put("", "cpu.max", "400000 100000\n");
+    assert_int_equal(wf_quota_cpus_of(root, "0::/not/there\n"), 4);
+    assert_int_equal(wf_quota_cpus_of(root, "0::/\n"), 4);
+}
+
+static void nonsense_is_no_limit(void **state)
+{
+    put("/odd", "cpu.max", "many few\n");
+    put("/zero", "cpu.max", "1000 0\n");
+    put("", "cpu.max", "\n");
+    assert_int_equal(wf_quota_cpus_of(root, "0::/odd\n"), UINT32_MAX);
+    assert_int_equal(wf_quota_cpus_of(root, "0::/zero\n"), UINT32_MAX);
+    assert_int_equal(wf_quota_cpus_of(root, ""), UINT32_MAX);
+    assert_int_equal(wf_quota_cpus_of(root, "no colons\n:\n::\n"), UINT32_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(version_2_says_it_in_one_file),
+        cmocka_unit_test(version_1_says_it_in_two_files),
+        cmocka_unit_test(the_smallest_limit_on_the_way_up_holds),
+        cmocka_unit_test(a_container_that_does_not_see_its_group_asks_its_root),
+        cmocka_unit_test(nonsense_is_no_limit),
+    };
+    char command[64];
+    int failed;
+
+    if (!mkdtemp(root))
+        return 1;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    snprintf(command, sizeof command, "rm -rf %s", root);
+    return system(command) || failed;
+}
