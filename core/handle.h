@@ -24,7 +24,8 @@ enum wf_kind {
     WF_KIND_REQUEST,
     WF_KIND_MESSAGE,
     WF_KIND_INFO,
-    WF_KIND_ERRHANDLER
+    WF_KIND_ERRHANDLER,
+    WF_KIND_SESSION
 };
 
 struct wf_object {
@@ -68,6 +69,7 @@ struct wf_req;
 struct wf_message;
 struct wf_info;
 struct wf_errhandler;
+struct wf_session;
 
 struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle);
 struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group handle);
@@ -85,6 +87,12 @@ static inline struct wf_req *wf_req_of(MPI_Request handle)
 static inline struct wf_message *wf_message_of(MPI_Message handle)
 {
     return wf_is_object(handle, WF_KIND_MESSAGE) ? (struct wf_message *)handle
+                                                 : NULL;
+}
+
+static inline struct wf_session *wf_session_of(MPI_Session handle)
+{
+    return wf_is_object(handle, WF_KIND_SESSION) ? (struct wf_session *)handle
                                                  : NULL;
 }
 

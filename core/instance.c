@@ -126,7 +126,7 @@ err_locs:
     return r;
 }
 
-static bool lanes_empty(void *arg)
+bool wf_lanes_empty(void *arg)
 {
     struct wf_instance *wf = arg;
 
@@ -161,7 +161,7 @@ static void part(struct wf_instance *wf)
 
     if (wf->nprocs == 1)
         return;
-    wf_progress_serve(wf, -1, lanes_empty, wf, 0);
+    wf_progress_serve(wf, -1, wf_lanes_empty, wf, 0);
     if (boot->ops->fence_start(boot, &fd) < 0)
         return;
     if (fd >= 0)

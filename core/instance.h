@@ -81,6 +81,9 @@ int wf_instance_create(const struct wf_instance_params *,
 /* Orderly end: drains, says goodbye, frees everything. */
 int wf_instance_destroy(struct wf_instance *);
 
+/* Whether the transports have taken everything (arg: the instance). */
+bool wf_lanes_empty(void *arg);
+
 /* The calling thread's instance, or NULL while nobody uses one
  * (env/start.h). */
 extern struct wf_instance *wf_process_instance;

@@ -37,6 +37,7 @@ RESOLVE = {
                    "WF_KIND_ERRHANDLER"),
     "OPERATION": ("wf_op", "wf_op_of({})", "WF_KIND_OP"),
     "REQUEST": ("wf_req", "wf_req_of({})", "WF_KIND_REQUEST"),
+    "SESSION": ("wf_session", "wf_session_of({})", "WF_KIND_SESSION"),
 }
 
 
@@ -53,7 +54,8 @@ class Binding:
         self.args = {}      # parameter name -> argument of the core function
         self.tool = self.family.startswith("t_")
         self.early = self.family in rules.EARLY or self.tool
-        self.comm = "NULL"  # expression of the communicator to raise on
+        self.comm = "NULL"  # expression of the communicator of the call
+        self.object = "NULL"    # without one: of the session or group
         self.buffers = []   # (buffer, count) waiting for their datatype
 
     # ---- text ----------------------------------------------------------
@@ -81,8 +83,13 @@ class Binding:
                              12 if self.guard_now else 8))
 
     def bad(self, what, *args, comm=None):
-        head = f"wf, {comm or self.comm}, fn"
+        head = f"wf, {comm or self.on}, fn"
         return f"wf_bad_{what}({', '.join([head, *args])})"
+
+    @property
+    def on(self):
+        """Expression of the object whose error handler is called."""
+        return self.comm if self.comm != "NULL" else self.object
 
     # ---- what the other arguments make of one ---------------------------
 
@@ -194,6 +201,8 @@ class Binding:
             wrong = f"!wf_api_committed({var})" + self.unless_nowhere(p)
             failure = self.bad("committed", f'"{p.name}"', p.name)
         self.check(wrong, failure, guard)
+        if p.kind in ("SESSION", "GROUP") and self.object == "NULL":
+            self.object = var
         if p.kind == "DATATYPE":
             self.flush_buffers(var)
 
@@ -475,7 +484,7 @@ class Binding:
             self.line("    return rc;")
         else:
             self.line("if (wf_unlikely(rc))")
-            self.out.append(f"        return wf_raise(wf, {self.comm}, fn, "
+            self.out.append(f"        return wf_raise(wf, {self.on}, fn, "
                             "rc);")
 
     def text(self):

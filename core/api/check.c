@@ -25,6 +25,8 @@ static const char *kind_name(enum wf_kind kind)
         return "an info object";
     case WF_KIND_ERRHANDLER:
         return "an error handler";
+    case WF_KIND_SESSION:
+        return "a session";
     case WF_KIND_DEAD:
         return "a freed object";
     }
@@ -47,6 +49,7 @@ static const struct {
     {WF_KIND_INFO, MPI_ERR_INFO, 0x130, "MPI_INFO_NULL", 0x130, 0x137},
     {WF_KIND_ERRHANDLER, MPI_ERR_ERRHANDLER, 0x140, "MPI_ERRHANDLER_NULL",
      0x140, 0x147},
+    {WF_KIND_SESSION, MPI_ERR_SESSION, 0x120, "MPI_SESSION_NULL", 0x120, 0x127},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -82,13 +85,13 @@ static int describe(const char *param, const void *handle, enum wf_kind kind)
                     param, handle, what_is(handle), kind_name(kind));
 }
 
-int wf_bad_handle(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
+int wf_bad_handle(struct wf_instance *wf, void *on, const char *fn,
                   const char *param, const void *handle, enum wf_kind kind)
 {
-    return wf_raise(wf, comm, fn, describe(param, handle, kind));
+    return wf_raise(wf, on, fn, describe(param, handle, kind));
 }
 
-int wf_bad_handle_at(struct wf_instance *wf, struct wf_comm *comm,
+int wf_bad_handle_at(struct wf_instance *wf, void *on,
                      const char *fn, const char *param, MPI_Count index,
                      const void *handle)
 {
@@ -98,18 +101,18 @@ int wf_bad_handle_at(struct wf_instance *wf, struct wf_comm *comm,
                                ? wf_api_type((MPI_Datatype)handle)
                                : NULL;
     if (type)
-        return wf_bad_committed(wf, comm, fn, element, (MPI_Datatype)handle);
-    return wf_bad_handle(wf, comm, fn, element, handle,
+        return wf_bad_committed(wf, on, fn, element, (MPI_Datatype)handle);
+    return wf_bad_handle(wf, on, fn, element, handle,
                          strstr(param, "type") ? WF_KIND_TYPE
                                                : WF_KIND_REQUEST);
 }
 
-int wf_bad_committed(struct wf_instance *wf, struct wf_comm *comm,
+int wf_bad_committed(struct wf_instance *wf, void *on,
                      const char *fn, const char *param, MPI_Datatype type)
 {
     if (!wf_api_type(type))
-        return wf_bad_handle(wf, comm, fn, param, type, WF_KIND_TYPE);
-    return wf_raise(wf, comm, fn,
+        return wf_bad_handle(wf, on, fn, param, type, WF_KIND_TYPE);
+    return wf_raise(wf, on, fn,
                     wf_error(MPI_ERR_TYPE,
                              "%s is not committed: call "
                              "MPI_Type_commit first",
@@ -172,10 +175,10 @@ int wf_bad_count(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
     return wf_raise(wf, comm, fn, rc);
 }
 
-int wf_bad_number(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
+int wf_bad_number(struct wf_instance *wf, void *on, const char *fn,
                   const char *param, MPI_Count value, int mpi_class)
 {
-    return wf_raise(wf, comm, fn,
+    return wf_raise(wf, on, fn,
                     wf_error(mpi_class, "%s is %lld but must be 0 or more",
                              param, (long long)value));
 }
@@ -229,10 +232,10 @@ int wf_bad_color(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
                              value, INT_MAX));
 }
 
-int wf_bad_pointer(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
+int wf_bad_pointer(struct wf_instance *wf, void *on, const char *fn,
                    const char *param)
 {
-    return wf_raise(wf, comm, fn,
+    return wf_raise(wf, on, fn,
                     wf_error(MPI_ERR_ARG,
                              "%s is NULL but must point to memory of the "
                              "caller",
@@ -266,7 +269,7 @@ int wf_bad_place(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
     return wf_raise(wf, comm, fn, rc);
 }
 
-int wf_bad_element(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
+int wf_bad_element(struct wf_instance *wf, void *on, const char *fn,
                    const struct wf_bad_element *e)
 {
     int rc;
@@ -278,13 +281,13 @@ int wf_bad_element(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
         rc = wf_error(e->mpi_class, "%s[%lld] is %lld but must be %lld..%lld",
                       e->param, (long long)e->index, (long long)e->value,
                       (long long)e->low, (long long)e->high);
-    return wf_raise(wf, comm, fn, rc);
+    return wf_raise(wf, on, fn, rc);
 }
 
-int wf_bad_narrow(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
+int wf_bad_narrow(struct wf_instance *wf, void *on, const char *fn,
                   const char *param, MPI_Count value)
 {
-    return wf_raise(wf, comm, fn,
+    return wf_raise(wf, on, fn,
                     wf_error(MPI_ERR_VALUE_TOO_LARGE,
                              "%s is %lld, which this function cannot return: "
                              "use %s_c",

@@ -160,18 +160,19 @@ MPI_Count wf_api_not_member(const int *ranks, int n, int size, bool null_ok);
 
 /* ---- failures ----------------------------------------------------------- */
 
+/* on: the object whose error handler is called, as in wf_raise. */
 WF_COLD int wf_bad_phase(const char *fn);
 WF_COLD int wf_bad_restart(const char *fn);
-WF_COLD int wf_bad_handle(struct wf_instance *, struct wf_comm *,
+WF_COLD int wf_bad_handle(struct wf_instance *, void *on,
                           const char *fn, const char *param,
                           const void *handle, enum wf_kind);
-WF_COLD int wf_bad_committed(struct wf_instance *, struct wf_comm *,
+WF_COLD int wf_bad_committed(struct wf_instance *, void *on,
                              const char *fn, const char *param, MPI_Datatype);
 /* A count of an int function that has a _c twin, and any other number that
  * must not be negative. */
 WF_COLD int wf_bad_count(struct wf_instance *, struct wf_comm *, const char *fn,
                          const char *param, MPI_Count value);
-WF_COLD int wf_bad_number(struct wf_instance *, struct wf_comm *,
+WF_COLD int wf_bad_number(struct wf_instance *, void *on,
                           const char *fn, const char *param, MPI_Count value,
                           int mpi_class);
 WF_COLD int wf_bad_rank(struct wf_instance *, struct wf_comm *, const char *fn,
@@ -184,7 +185,7 @@ WF_COLD int wf_bad_tag(struct wf_instance *, struct wf_comm *, const char *fn,
                        const char *param, int value);
 WF_COLD int wf_bad_color(struct wf_instance *, struct wf_comm *, const char *fn,
                          int value);
-WF_COLD int wf_bad_pointer(struct wf_instance *, struct wf_comm *,
+WF_COLD int wf_bad_pointer(struct wf_instance *, void *on,
                            const char *fn, const char *param);
 WF_COLD int wf_bad_buffer(struct wf_instance *, struct wf_comm *,
                           const char *fn, const char *param, const void *buf,
@@ -199,12 +200,12 @@ struct wf_bad_element {
     MPI_Count value, low, high;
     int mpi_class;
 };
-WF_COLD int wf_bad_element(struct wf_instance *, struct wf_comm *,
+WF_COLD int wf_bad_element(struct wf_instance *, void *on,
                            const char *fn, const struct wf_bad_element *);
-WF_COLD int wf_bad_handle_at(struct wf_instance *, struct wf_comm *,
+WF_COLD int wf_bad_handle_at(struct wf_instance *, void *on,
                              const char *fn, const char *param, MPI_Count index,
                              const void *handle);
-WF_COLD int wf_bad_narrow(struct wf_instance *, struct wf_comm *,
+WF_COLD int wf_bad_narrow(struct wf_instance *, void *on,
                           const char *fn, const char *param, MPI_Count value);
 
 #endif

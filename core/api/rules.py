@@ -21,7 +21,7 @@ get_library_version get_version initialized finalized pcontrol
 
 INITIAL = {"init", "init_thread"}
 # Run outside the API section: they make the instance or end it.
-OUTSIDE = INITIAL | {"finalize"}
+OUTSIDE = INITIAL | {"finalize", "session_init", "session_finalize"}
 
 # Short-message paths: the API section is entered inline.
 HOT = set("""
@@ -108,7 +108,8 @@ type_create_struct type_create_subarray type_create_darray type_create_resized
 """.split())
 
 # (family, pointer): may be NULL when this holds.
-NULLABLE = {("info_get_string", "value"): "*buflen == 0"}
+NULLABLE = {("info_get_string", "value"): "*buflen == 0",
+            ("session_get_nth_pset", "pset_name"): "*pset_len == 0"}
 
 # A user function that must not be NULL.
 FUNCTION_NEEDED = {"op_create", "comm_create_errhandler",
@@ -119,7 +120,8 @@ FUNCTION_NEEDED = {"op_create", "comm_create_errhandler",
 INTEGER_HANDLES = {
     "comm": "MPI_Comm", "errhandler": "MPI_Errhandler", "group": "MPI_Group",
     "info": "MPI_Info", "message": "MPI_Message", "op": "MPI_Op",
-    "request": "MPI_Request", "type": "MPI_Datatype",
+    "request": "MPI_Request", "session": "MPI_Session",
+    "type": "MPI_Datatype",
 }
 
 

@@ -113,6 +113,7 @@ HANDLES = {
     "ERRHANDLER": ("MPI_Errhandler", "struct wf_errhandler *"),
     "OPERATION": ("MPI_Op", "struct wf_op *"),
     "REQUEST": ("MPI_Request", "struct wf_req *"),
+    "SESSION": ("MPI_Session", "struct wf_session *"),
 }
 
 

@@ -130,6 +130,7 @@ void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from)
     wf_errhandler_get(from->errhandler);
     wf_errhandler_put(to->errhandler);
     to->errhandler = from->errhandler;
+    wf_group_join_session(to->local, from->local->session);
 }
 
 /* ---- world and self ------------------------------------------------------ */

@@ -68,7 +68,8 @@ void wf_comm_set_context(struct wf_comm *, uint32_t context,
 /* Free the memory of freed communicators that is kept for reuse. */
 struct wf_env;
 void wf_comm_forget_spares(struct wf_env *);
-/* What a derived communicator has from its parent: the error handler. */
+/* What a derived communicator has from its parent: the error handler, and the
+ * session. */
 void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from);
 
 #endif

@@ -38,4 +38,18 @@ int wf_derive_run(const struct wf_derive_plan *, int rc, MPI_Comm *newcomm);
 int wf_bridge_swap(const struct wf_agree_scope *, const uint32_t *mine,
                    uint32_t n, uint32_t **theirs, uint32_t *their_n);
 
+/* How two leaders reach each other; the others need only know who leads. */
+struct wf_bridge {
+    int leader;           /* of this group, as a rank of its communicator */
+    struct wf_comm *comm; /* the leader's: where the other leader is … */
+    int rank;             /* … this rank */
+    int tag;
+    enum wf_space space;
+    uint64_t key; /* of the agreement, equal in both leaders */
+};
+
+/* The intercommunicator of local_comm's group and that of the other leader. */
+int wf_inter_make(struct wf_comm *local_comm, const struct wf_bridge *,
+                  MPI_Comm *newintercomm);
+
 #endif

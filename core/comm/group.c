@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "env/env.h"
+#include "env/session.h"
 
 struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group handle)
 {
@@ -34,8 +35,19 @@ void wf_group_put(struct wf_group *g)
     if (!wf_object_put(&g->object))
         return;
     g->object.kind = WF_KIND_DEAD;
+    if (g->session)
+        wf_session_put(g->session);
     free(g->procs);
     free(g);
+}
+
+/* MPI_GROUP_EMPTY belongs to nobody. */
+void wf_group_join_session(struct wf_group *g, struct wf_session *session)
+{
+    if (!session || g->session || g == g->wf->env->group_empty)
+        return;
+    wf_session_get(session);
+    g->session = session;
 }
 
 static bool is_regular(int size, const uint32_t *procs)

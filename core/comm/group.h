@@ -9,6 +9,7 @@
 struct wf_group {
     struct wf_object object;
     struct wf_instance *wf;
+    struct wf_session *session; /* it came from, referenced; NULL: world model */
     int size;
     int rank;       /* of this process, or MPI_UNDEFINED */
     uint32_t first; /* procs == NULL: rank i is Location first + i * stride */
@@ -23,6 +24,8 @@ static inline uint32_t wf_group_proc(const struct wf_group *g, int rank)
 }
 
 void wf_group_get(struct wf_group *);
+/* The new group came from the same session as `from` (env/session.h). */
+void wf_group_join_session(struct wf_group *, struct wf_session *);
 void wf_group_put(struct wf_group *);
 /* Takes ownership of procs (malloc'ed, size entries). NULL: out of memory. */
 struct wf_group *wf_group_create(struct wf_instance *, int size,

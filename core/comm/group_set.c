@@ -11,7 +11,7 @@
 
 /* Members of a group in the making. */
 struct members {
-    struct wf_instance *wf;
+    const struct wf_group *from; /* one of the groups it is made of */
     uint32_t *procs;
     int count;
 };
@@ -21,9 +21,9 @@ static int no_memory(void)
     return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
 }
 
-static bool begin(struct members *m, struct wf_instance *wf, size_t room)
+static bool begin(struct members *m, const struct wf_group *from, size_t room)
 {
-    m->wf = wf;
+    m->from = from;
     m->count = 0;
     m->procs = malloc((room ? room : 1) * sizeof *m->procs);
     return m->procs != NULL;
@@ -42,9 +42,10 @@ static int end(struct members *m, MPI_Group *out)
         *out = MPI_GROUP_EMPTY;
         return MPI_SUCCESS;
     }
-    struct wf_group *g = wf_group_create(m->wf, m->count, m->procs);
+    struct wf_group *g = wf_group_create(m->from->wf, m->count, m->procs);
     if (!g)
         return no_memory();
+    wf_group_join_session(g, m->from->session);
     *out = wf_group_handle(g);
     return MPI_SUCCESS;
 }
@@ -69,7 +70,7 @@ static int combine(struct wf_group *all, struct wf_group *b,
     size_t room = (size_t)b->size + (all ? (size_t)all->size : 0);
     if (!wf_group_index(&x, x_group))
         return no_memory();
-    if (!begin(&m, b->wf, room)) {
+    if (!begin(&m, x_group->session ? x_group : b, room)) {
         wf_group_index_free(&x);
         return no_memory();
     }
@@ -111,7 +112,7 @@ static bool begin_chosen(struct chosen *c, struct wf_group *g)
 {
     c->group = g;
     c->taken = calloc((size_t)g->size + 1, 1);
-    if (c->taken && begin(&c->m, g->wf, (size_t)g->size))
+    if (c->taken && begin(&c->m, g, (size_t)g->size))
         return true;
     free(c->taken);
     return false;

@@ -87,34 +87,29 @@ static int comm_of_words(struct wf_comm *local_comm, const uint32_t *words,
     return MPI_SUCCESS;
 }
 
-/* Local ranks talk on local_comm, leaders on peer_comm with the user's tag. */
+/* Local ranks talk on local_comm, leaders over the bridge. */
 static void plan_inter(struct wf_derive_plan *p, struct wf_comm *local_comm,
-                       int local_leader, struct wf_comm *peer_comm)
+                       const struct wf_bridge *b)
 {
     wf_derive_plan_all(p, local_comm);
     p->inter = true;
     p->hint = NULL;
     p->scope.bridged = true;
-    p->scope.leader = local_leader;
-    p->scope.bridge = peer_comm;
-    p->scope.bridge_space = WF_SPACE_INTERNAL;
+    p->scope.leader = b->leader;
+    p->scope.bridge = b->comm;
+    p->scope.bridge_rank = b->rank;
+    p->scope.bridge_tag = b->tag;
+    p->scope.bridge_space = b->space;
 }
 
-int wf_mpi_intercomm_create(struct wf_instance *wf, struct wf_comm *local_comm,
-                            int local_leader, struct wf_comm *peer_comm,
-                            int remote_leader, int tag, MPI_Comm *newintercomm)
+int wf_inter_make(struct wf_comm *local_comm, const struct wf_bridge *b,
+                  MPI_Comm *newintercomm)
 {
     struct wf_derive_plan p;
     uint32_t *mine = NULL, *theirs, n;
-    *newintercomm = MPI_COMM_NULL;
-    if (local_comm->inter)
-        return wf_error(MPI_ERR_COMM, "local_comm is an intercommunicator");
-    plan_inter(&p, local_comm, local_leader, peer_comm);
-    p.scope.bridge_rank = remote_leader;
-    p.scope.bridge_tag = tag;
-    if (local_comm->rank == local_leader) {
-        uint64_t key = (uint64_t)peer_comm->context << 32 | (uint32_t)tag;
-        mine = describe(local_comm->local, key);
+    plan_inter(&p, local_comm, b);
+    if (local_comm->rank == b->leader) {
+        mine = describe(local_comm->local, b->key);
         if (!mine)
             return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
     }
@@ -130,6 +125,23 @@ int wf_mpi_intercomm_create(struct wf_instance *wf, struct wf_comm *local_comm,
     free(theirs);
     p.failed = rc != MPI_SUCCESS;
     return wf_derive_run(&p, rc, newintercomm);
+}
+
+int wf_mpi_intercomm_create(struct wf_instance *wf, struct wf_comm *local_comm,
+                            int local_leader, struct wf_comm *peer_comm,
+                            int remote_leader, int tag, MPI_Comm *newintercomm)
+{
+    struct wf_bridge b = {.leader = local_leader,
+                          .comm = peer_comm,
+                          .rank = remote_leader,
+                          .tag = tag,
+                          .space = WF_SPACE_INTERNAL};
+    *newintercomm = MPI_COMM_NULL;
+    if (local_comm->inter)
+        return wf_error(MPI_ERR_COMM, "local_comm is an intercommunicator");
+    if (peer_comm)
+        b.key = (uint64_t)peer_comm->context << 32 | (uint32_t)tag;
+    return wf_inter_make(local_comm, &b, newintercomm);
 }
 
 /* ---- merge --------------------------------------------------------------- */

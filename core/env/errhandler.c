@@ -53,42 +53,59 @@ void wf_errhandler_put(struct wf_errhandler *e)
     free(e);
 }
 
-int wf_mpi_comm_create_errhandler(struct wf_instance *wf,
-                                  MPI_Comm_errhandler_function *fn,
-                                  MPI_Errhandler *errhandler)
+int wf_errhandler_create(enum wf_kind target, void (*fn)(void),
+                         MPI_Errhandler *errhandler)
 {
-    if (!fn)
-        return wf_error(MPI_ERR_ARG, "comm_errhandler_fn is a null pointer");
     struct wf_errhandler *e = calloc(1, sizeof *e);
     if (!e)
         return wf_error(MPI_ERR_NO_MEM, "no memory for an error handler");
     wf_object_init(&e->object, WF_KIND_ERRHANDLER);
-    e->fn = (void (*)(void *, int *, ...))fn;
-    e->target = (int)WF_KIND_COMM;
+    e->fn = fn;
+    e->target = target;
     *errhandler = wf_errhandler_handle(e);
     return MPI_SUCCESS;
+}
+
+int wf_errhandler_replace(struct wf_errhandler **slot, struct wf_errhandler *e,
+                          enum wf_kind target)
+{
+    if (!e->predefined && e->target != target)
+        return wf_error(MPI_ERR_ERRHANDLER,
+                        "the error handler was made for another kind of "
+                        "object; make it with MPI_%s_create_errhandler",
+                        target == WF_KIND_COMM ? "Comm" : "Session");
+    wf_errhandler_get(e);
+    wf_errhandler_put(*slot);
+    *slot = e;
+    return MPI_SUCCESS;
+}
+
+MPI_Errhandler wf_errhandler_give(struct wf_errhandler *e)
+{
+    wf_errhandler_get(e);
+    return wf_errhandler_handle(e);
+}
+
+int wf_mpi_comm_create_errhandler(struct wf_instance *wf,
+                                  MPI_Comm_errhandler_function *fn,
+                                  MPI_Errhandler *errhandler)
+{
+    return wf_errhandler_create(WF_KIND_COMM, (void (*)(void))fn, errhandler);
 }
 
 int wf_mpi_comm_set_errhandler(struct wf_instance *wf, struct wf_comm *comm,
                                struct wf_errhandler *errhandler)
 {
-    if (!errhandler->predefined && errhandler->target != (int)WF_KIND_COMM)
-        return wf_error(MPI_ERR_ERRHANDLER,
-                        "the error handler was not made by "
-                        "MPI_Comm_create_errhandler");
-    wf_errhandler_get(errhandler);
-    wf_errhandler_put(comm->errhandler);
-    comm->errhandler = errhandler;
-    comm->errhandler_given = true;
-    return MPI_SUCCESS;
+    int rc = wf_errhandler_replace(&comm->errhandler, errhandler, WF_KIND_COMM);
+    if (rc == MPI_SUCCESS)
+        comm->errhandler_given = true;
+    return rc;
 }
 
-/* The user gets a reference of its own and frees it (s9.3). */
 int wf_mpi_comm_get_errhandler(struct wf_instance *wf, struct wf_comm *comm,
                                MPI_Errhandler *errhandler)
 {
-    wf_errhandler_get(comm->errhandler);
-    *errhandler = wf_errhandler_handle(comm->errhandler);
+    *errhandler = wf_errhandler_give(comm->errhandler);
     return MPI_SUCCESS;
 }
 

@@ -29,6 +29,11 @@ const char *wf_info_find(const struct wf_info *, const char *key);
 /* MPI_SUCCESS or MPI_ERR_NO_MEM; no check of lengths. */
 int wf_info_put(struct wf_info *, const char *key, const char *value);
 
+/* The kinds of memory that may be passed to communication (s11.4.3): what MPI
+ * and the system allocate. */
+#define WF_INFO_ALLOC_KINDS "mpi_memory_alloc_kinds"
+#define WF_ALLOC_KINDS "mpi,system"
+
 /* What MPI_INFO_ENV and MPI_Info_create_env tell (s11.2.1). argv NULL: from
  * the system. */
 struct wf_info *wf_info_environment(int argc, char *const argv[]);

@@ -85,11 +85,14 @@ static int start(enum wf_use use, struct wf_instance **out)
 
 /* ---- users --------------------------------------------------------------- */
 
-/* A later user may bring threads. The section can be switched on because no
- * other thread is inside: earlier users promised as much. */
+/* A later user may bring threads. The section can be switched on as long as no
+ * other thread is inside, which earlier users promised; but under
+ * MPI_THREAD_FUNNELED the main thread may be. */
 static void allow(struct wf_instance *wf, enum wf_use use)
 {
-    if (use == WF_USE_THREADS)
+    bool funneled = wf->world && wf->thread_level == MPI_THREAD_FUNNELED &&
+                    !pthread_equal(pthread_self(), wf->env->main_thread);
+    if (use == WF_USE_THREADS && !funneled)
         wf->api.on = true;
 }
 

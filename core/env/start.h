@@ -27,7 +27,7 @@ enum wf_use { WF_USE_ALONE, WF_USE_THREADS };
  * section; any thread. */
 int wf_start_use(enum wf_use, struct wf_instance **);
 /* One user less. */
-enum wf_leave { WF_LEAVE_OPEN, WF_LEAVE_END };
+enum wf_leave { WF_LEAVE_IDLE, WF_LEAVE_END };
 int wf_start_leave(struct wf_instance *, enum wf_leave);
 
 #endif

@@ -5,7 +5,8 @@
  * Blocks are kept in address order; a new one goes into the first gap that is
  * large enough, as the standard's model implementation does. A block lives
  * until its message has left. With MPI_BUFFER_AUTOMATIC every block comes from
- * the heap. A communicator's own buffer goes before the process's.
+ * the heap. A communicator's own buffer goes before that of its session, or of the
+ * process in the world model.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "env/session.h"
 #include "p2p/p2p_api.h"
 #include "progress/progress.h"
 #include "protocol/queues.h"
@@ -121,14 +123,18 @@ static void sent(struct wf_req *r)
 
 static struct wf_bsend_buffer *buffer_for(struct wf_comm *comm)
 {
-    return comm->bsend ? comm->bsend : comm->wf->bsend;
+    const struct wf_session *session = comm->local->session;
+    if (comm->bsend)
+        return comm->bsend;
+    return session ? session->bsend : comm->wf->bsend;
 }
 
 static int no_room(const struct wf_bsend_buffer *b, uint64_t bytes)
 {
     if (!b)
         return wf_error(MPI_ERR_BUFFER, "no buffer is attached; call "
-                        "MPI_Buffer_attach before buffered sends");
+                        "MPI_Buffer_attach (MPI_Session_attach_buffer for "
+                        "communicators of a session) before buffered sends");
     return wf_error(MPI_ERR_BUFFER,
                     "no room for %llu bytes + %d in the attached buffer of "
                     "%lld bytes; attach a larger one",
@@ -308,4 +314,32 @@ int wf_mpi_comm_iflush_buffer(struct wf_instance *wf, struct wf_comm *comm,
                               MPI_Request *request)
 {
     return iflush(wf, comm->bsend, request);
+}
+
+int wf_mpi_session_attach_buffer(struct wf_instance *wf,
+                                 struct wf_session *session, void *buffer,
+                                 MPI_Count size)
+{
+    return attach(&session->bsend, buffer, size);
+}
+
+int wf_mpi_session_detach_buffer(struct wf_instance *wf,
+                                 struct wf_session *session, void *buffer_addr,
+                                 MPI_Count *size)
+{
+    return detach(wf, &session->bsend, buffer_addr, size);
+}
+
+int wf_mpi_session_flush_buffer(struct wf_instance *wf,
+                                struct wf_session *session)
+{
+    flush(wf, session->bsend);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_session_iflush_buffer(struct wf_instance *wf,
+                                 struct wf_session *session,
+                                 MPI_Request *request)
+{
+    return iflush(wf, session->bsend, request);
 }

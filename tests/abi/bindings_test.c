@@ -322,9 +322,9 @@ static void ranks_of_groups_are_members(void **state)
 {
     int ranks[2] = {3, 4}, out[2];
     MPI_Group made;
-    refused_on(NULL, MPI_Group_incl(GROUP, 2, ranks, &made), MPI_ERR_RANK,
+    refused_on(GROUP, MPI_Group_incl(GROUP, 2, ranks, &made), MPI_ERR_RANK,
                "MPI_Group_incl", "ranks[1] is 4 but must be 0..3");
-    refused_on(NULL, MPI_Group_incl(GROUP, -1, ranks, &made), MPI_ERR_ARG,
+    refused_on(GROUP, MPI_Group_incl(GROUP, -1, ranks, &made), MPI_ERR_ARG,
                "MPI_Group_incl", "n is -1");
     refused_on(NULL, MPI_Group_incl(MPI_GROUP_NULL, 1, ranks, &made),
                MPI_ERR_GROUP, "MPI_Group_incl", "group is MPI_GROUP_NULL");
@@ -332,7 +332,7 @@ static void ranks_of_groups_are_members(void **state)
     passed(MPI_Group_translate_ranks(GROUP, 2, ranks, GROUP, out),
            "group_translate_ranks");
     memset(&last, 0, sizeof(last));
-    refused_on(NULL, MPI_Group_incl(GROUP, 2, ranks, &made), MPI_ERR_RANK,
+    refused_on(GROUP, MPI_Group_incl(GROUP, 2, ranks, &made), MPI_ERR_RANK,
                "MPI_Group_incl", "ranks[1] is -3");
 }
 

@@ -58,7 +58,7 @@ extern int next_code;         /* that core functions return */
 intptr_t arg(const char *name);
 /* The call returned this class, was raised once on this communicator under this
  * name, says this, and did not reach the core. */
-void refused_on(struct wf_comm *, int rc, int mpi_class, const char *function,
+void refused_on(void *object, int rc, int mpi_class, const char *function,
                 const char *text);
 /* The same on MPI_COMM_WORLD. */
 void refused(int rc, int mpi_class, const char *function, const char *text);

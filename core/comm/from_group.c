@@ -1,0 +1,236 @@
+/* Communicators from groups alone, without a parent (MPI-5.0 s7.4.2, s7.6.2).
+ *
+ * The members agree on a context id over a communicator of their own that needs
+ * no agreement: its context and tag, 55 bits, follow from the string tag and
+ * the list of members, and it lives in a space of its own. So creations that
+ * go on at the same time do not meet, whether they differ in the string tag or
+ * in a member, and one after the other with the same arguments keep the order
+ * of messages.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "comm/derive.h"
+#include "core_api.h"
+#include "env/errhandler.h"
+#include "env/info.h"
+#include "instance.h"
+
+/* Where the members of a group meet. */
+struct meeting {
+    struct wf_comm *comm;
+    uint64_t name; /* of the creation: string tag and members */
+};
+
+/* What the caller wants of the communicator. */
+struct wish {
+    const char *stringtag;
+    const char *purpose; /* one call may have several meetings */
+    struct wf_info *info;
+    struct wf_errhandler *errhandler;
+    bool failed; /* this process cannot go on: let all members know */
+};
+
+/* Multiply by the golden ratio, twice, and bring high bits down. */
+static uint64_t mixed(uint64_t h)
+{
+    h *= UINT64_C(0x9e3779b97f4a7c15);
+    h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
+static uint64_t add_text(uint64_t h, const char *text)
+{
+    for (; *text; text++)
+        h = mixed(h + (unsigned char)*text + 1);
+    return mixed(h);
+}
+
+static uint64_t name_of(const struct wf_group *g, const struct wish *w)
+{
+    uint64_t h = add_text(add_text(1, w->purpose), w->stringtag);
+    for (int i = 0; i < g->size; i++)
+        h = mixed(h + wf_group_proc(g, i) + 1);
+    return h;
+}
+
+static int meet(struct meeting *m, struct wf_group *g, const struct wish *w)
+{
+    wf_group_get(g);
+    m->name = name_of(g, w);
+    uint32_t context = (uint32_t)(m->name >> 40);
+    m->comm = wf_comm_create(g->wf, g, NULL, context, context);
+    return m->comm ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int tag_of(const struct meeting *m)
+{
+    return (int)(m->name & 0x7fffffff);
+}
+
+/* The id was never taken from the pool and must not get into it. */
+static void part(struct meeting *m)
+{
+    wf_comm_set_context(m->comm, WF_CONTEXT_NONE, WF_CONTEXT_NONE);
+    wf_comm_put(m->comm);
+}
+
+static int furnish(struct wf_comm *comm, const struct wish *w)
+{
+    if (w->info && !(comm->info = wf_info_copy(w->info)))
+        return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
+    return wf_errhandler_replace(&comm->errhandler, w->errhandler,
+                                 WF_KIND_COMM);
+}
+
+static int plan_at(const struct meeting *m, struct wf_group *g,
+                   const struct wish *w, struct wf_derive_plan *p)
+{
+    *p = (struct wf_derive_plan){
+        .parent = m->comm,
+        .key = m->name,
+        .scope = {.comm = m->comm,
+                  .size = g->size,
+                  .me = g->rank,
+                  .tag = tag_of(m),
+                  .space = WF_SPACE_GROUP}};
+    wf_group_get(g);
+    p->result = wf_comm_create(g->wf, g, NULL, WF_CONTEXT_NONE,
+                               WF_CONTEXT_NONE);
+    int rc = p->result ? furnish(p->result, w) : MPI_ERR_NO_MEM;
+    p->failed = rc != MPI_SUCCESS || w->failed;
+    return rc;
+}
+
+static int create(struct wf_group *g, const struct wish *w, MPI_Comm *newcomm)
+{
+    struct meeting m;
+    struct wf_derive_plan p;
+    int rc = meet(&m, g, w);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = wf_derive_run(&p, plan_at(&m, g, w, &p), newcomm);
+    part(&m);
+    return rc;
+}
+
+static int check_call(const struct wf_group *g, const char *stringtag,
+                      const char *name)
+{
+    if (strlen(stringtag) >= MPI_MAX_STRINGTAG_LEN)
+        return wf_error(MPI_ERR_ARG, "the string tag has %zu characters, the "
+                        "limit is %d", strlen(stringtag),
+                        MPI_MAX_STRINGTAG_LEN - 1);
+    if (g->size > 0 && g->rank == MPI_UNDEFINED)
+        return wf_error(MPI_ERR_GROUP, "this process is not in %s, whose "
+                        "members are to call", name);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_comm_create_from_group(struct wf_instance *wf,
+                                  struct wf_group *group, const char *stringtag,
+                                  struct wf_info *info,
+                                  struct wf_errhandler *errhandler,
+                                  MPI_Comm *newcomm)
+{
+    struct wish w = {stringtag, "", info, errhandler, false};
+    *newcomm = MPI_COMM_NULL;
+    int rc = check_call(group, stringtag, "the group");
+    if (rc == MPI_SUCCESS && group->size > 0)
+        rc = create(group, &w, newcomm);
+    return wf_error_to(errhandler, rc);
+}
+
+/* ---- intercommunicators -------------------------------------------------- */
+
+/* The two leaders as a group, in an order that both know. */
+static struct wf_group *pair(struct wf_instance *wf, uint32_t other)
+{
+    uint32_t *procs = malloc(2 * sizeof *procs);
+    if (!procs)
+        return NULL;
+    procs[0] = other < wf->rank ? other : wf->rank;
+    procs[1] = other < wf->rank ? wf->rank : other;
+    return wf_group_create(wf, 2, procs);
+}
+
+static int check_leader(const struct wf_group *remote, int remote_leader)
+{
+    if (!remote)
+        return wf_error(MPI_ERR_GROUP, "remote_group is not a group");
+    if (remote_leader < 0 || remote_leader >= remote->size)
+        return wf_error(MPI_ERR_RANK, "remote_leader is %d but remote_group "
+                        "has ranks 0..%d", remote_leader, remote->size - 1);
+    if (wf_group_proc(remote, remote_leader) == remote->wf->rank)
+        return wf_error(MPI_ERR_GROUP, "the groups have the same leader");
+    return MPI_SUCCESS;
+}
+
+/* Where the leaders meet; the others need no such place. */
+static int bridge_to(struct wf_bridge *b, struct meeting *m, uint32_t other,
+                     const struct wish *w, struct wf_instance *wf)
+{
+    struct wish leaders = {.stringtag = w->stringtag, .purpose = "leaders"};
+    struct wf_group *g = pair(wf, other);
+    int rc = g ? meet(m, g, &leaders)
+               : wf_error(MPI_ERR_NO_MEM, "no memory for a group");
+    if (g)
+        wf_group_put(g);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    b->comm = m->comm;
+    b->rank = 1 - m->comm->rank;
+    b->tag = tag_of(m);
+    b->space = WF_SPACE_GROUP;
+    b->key = m->name;
+    return MPI_SUCCESS;
+}
+
+/* An intracommunicator of the local group first: the members learn over it
+ * what their leader heard, and that it could start at all. rc: of the leader's
+ * checks so far. */
+static int create_inter(struct wf_group *local, struct wf_bridge *b,
+                        struct wish *w, int rc, MPI_Comm *newintercomm)
+{
+    MPI_Comm handle;
+    w->failed = rc != MPI_SUCCESS;
+    int local_rc = create(local, w, &handle);
+    if (local_rc != MPI_SUCCESS || rc != MPI_SUCCESS)
+        return rc != MPI_SUCCESS ? rc : local_rc;
+    struct wf_comm *comm = wf_comm_of(local->wf, handle);
+    rc = wf_inter_make(comm, b, newintercomm);
+    wf_comm_put(comm);
+    if (rc == MPI_SUCCESS && w->info)
+        wf_comm_of(local->wf, *newintercomm)->info = wf_info_copy(w->info);
+    return rc;
+}
+
+int wf_mpi_intercomm_create_from_groups(
+    struct wf_instance *wf, struct wf_group *local_group, int local_leader,
+    struct wf_group *remote_group, int remote_leader, const char *stringtag,
+    struct wf_info *info, struct wf_errhandler *errhandler,
+    MPI_Comm *newintercomm)
+{
+    struct wish w = {stringtag, "local", info, errhandler, false};
+    struct wf_bridge b = {.leader = local_leader};
+    struct meeting m = {0};
+    *newintercomm = MPI_COMM_NULL;
+    int rc = check_call(local_group, stringtag, "local_group");
+    if (rc == MPI_SUCCESS && (local_leader < 0 ||
+                              local_leader >= local_group->size))
+        rc = wf_error(MPI_ERR_RANK, "local_leader is %d but local_group has "
+                      "ranks 0..%d", local_leader, local_group->size - 1);
+    if (rc != MPI_SUCCESS)
+        return wf_error_to(errhandler, rc);
+    if (local_group->rank == local_leader) {
+        rc = check_leader(remote_group, remote_leader);
+        if (rc == MPI_SUCCESS)
+            rc = bridge_to(&b, &m, wf_group_proc(remote_group, remote_leader),
+                           &w, wf);
+    }
+    rc = create_inter(local_group, &b, &w, rc, newintercomm);
+    if (m.comm)
+        part(&m);
+    return wf_error_to(errhandler, rc);
+}

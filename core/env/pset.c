@@ -1,0 +1,133 @@
+/* Process sets (MPI-5.0 s11.3.2): names for groups of processes that need no
+ * communicator.
+ *
+ *   mpi://WORLD   all processes of the job
+ *   mpi://SELF    this process
+ *   weft://NODE   those on the same node, where the launcher says who is where
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "env/info.h"
+#include "env/session.h"
+
+static struct wf_group *world(struct wf_instance *wf)
+{
+    return wf_group_regular(wf, (int)wf->nprocs, 0, 1);
+}
+
+static struct wf_group *self(struct wf_instance *wf)
+{
+    return wf_group_regular(wf, 1, wf->rank, 1);
+}
+
+static struct wf_group *node(struct wf_instance *wf)
+{
+    const uint32_t *node_of = wf->boot->node_of;
+    uint32_t *procs = malloc(wf->nprocs * sizeof *procs);
+    int n = 0;
+    if (!procs)
+        return NULL;
+    for (uint32_t i = 0; i < wf->nprocs; i++)
+        if (node_of[i] == node_of[wf->rank])
+            procs[n++] = i;
+    return wf_group_create(wf, n, procs);
+}
+
+static const struct pset {
+    const char *name;
+    struct wf_group *(*group)(struct wf_instance *);
+} psets[] = {
+    {"mpi://WORLD", world},
+    {"mpi://SELF", self},
+    {"weft://NODE", node}, /* last: not always there */
+};
+
+static int count(const struct wf_instance *wf)
+{
+    int n = sizeof psets / sizeof psets[0];
+    return wf->boot->node_of ? n : n - 1;
+}
+
+/* A new group of the session; the caller's reference. */
+static int group_of(struct wf_session *session, const char *name,
+                    struct wf_group **out)
+{
+    struct wf_instance *wf = session->wf;
+    int i = 0;
+    while (i < count(wf) && strcmp(psets[i].name, name))
+        i++;
+    if (i == count(wf))
+        return wf_error(MPI_ERR_ARG, "there is no process set '%s'; "
+                        "MPI_Session_get_nth_pset tells which there are", name);
+    *out = psets[i].group(wf);
+    if (!*out)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
+    wf_group_join_session(*out, session);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_group_from_session_pset(struct wf_instance *wf,
+                                   struct wf_session *session,
+                                   const char *pset_name, MPI_Group *newgroup)
+{
+    struct wf_group *g;
+    int rc = group_of(session, pset_name, &g);
+    *newgroup = rc == MPI_SUCCESS ? wf_group_handle(g) : MPI_GROUP_NULL;
+    return rc;
+}
+
+int wf_mpi_session_get_num_psets(struct wf_instance *wf,
+                                 struct wf_session *session,
+                                 struct wf_info *info, int *npset_names)
+{
+    *npset_names = count(wf);
+    return MPI_SUCCESS;
+}
+
+/* pset_len counts the null character: in, the room in pset_name; out, what the
+ * whole name takes. */
+int wf_mpi_session_get_nth_pset(struct wf_instance *wf,
+                                struct wf_session *session,
+                                struct wf_info *info, int n, int *pset_len,
+                                char *pset_name)
+{
+    if (n < 0 || n >= count(wf))
+        return wf_error(MPI_ERR_ARG, "n is %d, but there are %d process sets",
+                        n, count(wf));
+    if (*pset_len < 0)
+        return wf_error(MPI_ERR_ARG, "*pset_len is %d", *pset_len);
+    if (*pset_len > 0)
+        snprintf(pset_name, (size_t)*pset_len, "%s", psets[n].name);
+    *pset_len = (int)strlen(psets[n].name) + 1;
+    return MPI_SUCCESS;
+}
+
+static int describe(const struct wf_group *g, MPI_Info *info)
+{
+    char size[16];
+    struct wf_info *i = wf_info_create();
+    snprintf(size, sizeof size, "%d", g->size);
+    if (!i || wf_info_put(i, "mpi_size", size) != MPI_SUCCESS) {
+        wf_info_destroy(i);
+        return wf_error(MPI_ERR_NO_MEM, "no memory for an info object");
+    }
+    *info = (MPI_Info)i;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_session_get_pset_info(struct wf_instance *wf,
+                                 struct wf_session *session,
+                                 const char *pset_name, MPI_Info *info)
+{
+    struct wf_group *g;
+    int rc = group_of(session, pset_name, &g);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = describe(g, info);
+    wf_group_put(g);
+    return rc;
+}

@@ -1,0 +1,177 @@
+/* Sessions: their begin, end, hints and error handlers. See session.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "env/session.h"
+
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "env/env.h"
+#include "env/errhandler.h"
+#include "env/info.h"
+#include "env/start.h"
+#include "p2p/buffered.h"
+#include "progress/progress.h"
+
+void wf_session_get(struct wf_session *s)
+{
+    wf_object_get(&s->object);
+}
+
+void wf_session_put(struct wf_session *s)
+{
+    if (!wf_object_put(&s->object))
+        return;
+    wf_errhandler_put(s->errhandler);
+    wf_info_destroy(s->info);
+    free(s);
+}
+
+/* ---- begin --------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    int level;
+} levels[] = {
+    {"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
+    {"MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED},
+    {"MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},
+    {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE},
+};
+
+enum { LEVELS = sizeof levels / sizeof levels[0] };
+
+/* Which of levels the program asks for. Nothing said: all that is possible. */
+static int level_wanted(const struct wf_info *info)
+{
+    const char *text = wf_info_find(info, "thread_level");
+    for (int i = 0; text && i < LEVELS; i++)
+        if (!strcmp(text, levels[i].name))
+            return i;
+    return LEVELS - 1;
+}
+
+/* Levels are promises about one session: two that are used in turn by a thread
+ * each are still two threads. Only at the lowest is there one thread at all. */
+static enum wf_use use_of(int level)
+{
+    return levels[level].level > MPI_THREAD_SINGLE ? WF_USE_THREADS
+                                                   : WF_USE_ALONE;
+}
+
+static struct wf_info *hints(int level)
+{
+    struct wf_info *info = wf_info_create();
+    if (info &&
+        wf_info_put(info, "thread_level", levels[level].name) == MPI_SUCCESS &&
+        wf_info_put(info, WF_INFO_ALLOC_KINDS, WF_ALLOC_KINDS) == MPI_SUCCESS)
+        return info;
+    wf_info_destroy(info);
+    return NULL;
+}
+
+static struct wf_session *create(struct wf_instance *wf, int level,
+                                 struct wf_errhandler *errhandler)
+{
+    struct wf_session *s = calloc(1, sizeof *s);
+    struct wf_info *info = hints(wf->api.on ? level : 0);
+    if (!s || !info) {
+        free(s);
+        wf_info_destroy(info);
+        return NULL;
+    }
+    wf_object_init(&s->object, WF_KIND_SESSION);
+    s->wf = wf;
+    s->info = info;
+    s->errhandler = errhandler;
+    wf_errhandler_get(errhandler);
+    return s;
+}
+
+static int begin(const struct wf_info *info, struct wf_errhandler *errhandler,
+                 struct wf_session **out)
+{
+    struct wf_instance *wf;
+    int level = level_wanted(info);
+    int rc = wf_start_use(use_of(level), &wf);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    wf_cs_enter(&wf->api);
+    *out = create(wf, level, errhandler);
+    wf_cs_leave(&wf->api);
+    if (*out)
+        return MPI_SUCCESS;
+    wf_start_leave(wf, WF_LEAVE_IDLE);
+    return wf_error(MPI_ERR_NO_MEM, "no memory for a session");
+}
+
+int wf_mpi_session_init(struct wf_instance *wf, struct wf_info *info,
+                        struct wf_errhandler *errhandler, MPI_Session *session)
+{
+    struct wf_session *s;
+    if (!errhandler->predefined && errhandler->target != WF_KIND_SESSION)
+        return wf_error(MPI_ERR_ERRHANDLER,
+                        "the error handler was made for another kind of "
+                        "object; make it with MPI_Session_create_errhandler");
+    int rc = begin(info, errhandler, &s);
+    if (rc == MPI_SUCCESS)
+        *session = (MPI_Session)s;
+    return wf_error_to(errhandler, rc);
+}
+
+/* ---- end ----------------------------------------------------------------- */
+
+/* What was sent on the session's communicators is complete for the program;
+ * what a transport has not taken yet must leave while somebody polls. */
+int wf_mpi_session_finalize(struct wf_instance *wf, MPI_Session *session)
+{
+    struct wf_session *s = wf_session_of(*session);
+    wf_cs_enter(&wf->api);
+    wf_bsend_release(wf, &s->bsend);
+    wf_progress_wait(wf, UINT32_MAX, wf_lanes_empty, wf);
+    s->object.kind = WF_KIND_DEAD;
+    wf_session_put(s);
+    wf_cs_leave(&wf->api);
+    *session = MPI_SESSION_NULL;
+    return wf_start_leave(wf, WF_LEAVE_IDLE);
+}
+
+/* ---- hints and error handlers -------------------------------------------- */
+
+int wf_mpi_session_get_info(struct wf_instance *wf, struct wf_session *session,
+                            MPI_Info *info_used)
+{
+    return wf_mpi_info_dup(wf, session->info, info_used);
+}
+
+int wf_mpi_session_create_errhandler(struct wf_instance *wf,
+                                     MPI_Session_errhandler_function *fn,
+                                     MPI_Errhandler *errhandler)
+{
+    return wf_errhandler_create(WF_KIND_SESSION, (void (*)(void))fn,
+                                errhandler);
+}
+
+int wf_mpi_session_set_errhandler(struct wf_instance *wf,
+                                  struct wf_session *session,
+                                  struct wf_errhandler *errhandler)
+{
+    return wf_errhandler_replace(&session->errhandler, errhandler,
+                                 WF_KIND_SESSION);
+}
+
+int wf_mpi_session_get_errhandler(struct wf_instance *wf,
+                                  struct wf_session *session,
+                                  MPI_Errhandler *errhandler)
+{
+    *errhandler = wf_errhandler_give(session->errhandler);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_session_call_errhandler(struct wf_instance *wf,
+                                   struct wf_session *session, int errorcode)
+{
+    return wf_errhandler_call(wf, session, "MPI_Session_call_errhandler",
+                              errorcode);
+}
