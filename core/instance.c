@@ -180,6 +180,7 @@ int wf_instance_destroy(struct wf_instance *wf)
     wf_bsend_release(wf, &wf->bsend);
     part(wf);
     wf_world_end(wf, true);
+    wf_memory_fini(wf);
     wf_env_fini(wf);
     wf_types_fini(wf);
     wf_sched_fini(wf);

@@ -14,6 +14,7 @@
 #include "route/location.h"
 
 struct wf_engine;   /* protocol/queues.h */
+struct wf_block;    /* core/env/memory.c */
 struct wf_progress; /* progress/progress.h */
 struct wf_env;      /* core/env: keyvals, user error classes, Bsend buffer, … */
 struct wf_auth_key; /* boot/auth.c */
@@ -41,6 +42,7 @@ struct wf_instance {
     struct wf_engine *engine;
     struct wf_progress *progress;
     struct wf_env *env;
+    struct wf_block *blocks; /* of MPI_Alloc_mem: core/env/memory.c */
     struct wf_handle_ints *handle_ints; /* core/api/handle_int.h */
     struct wf_bsend_buffer *bsend; /* p2p/buffered.h */
     struct wf_auth_key *key;

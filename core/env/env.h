@@ -26,6 +26,8 @@ struct wf_env {
 
 int wf_env_init(struct wf_instance *); /* 0 or WEFT_ENOMEM */
 void wf_env_fini(struct wf_instance *);
+/* What MPI_Alloc_mem gave out and nobody freed (memory.c). */
+void wf_memory_fini(struct wf_instance *);
 /* Values of the predefined attributes (env/attr_comm.c). */
 void wf_attr_predefine(struct wf_instance *);
 

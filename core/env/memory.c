@@ -1,14 +1,21 @@
-/* Memory for communication (MPI-5.0 s9.2). Every transport of this library
- * moves ordinary memory equally well, so it comes from the heap; its alignment
- * keeps the payload of a message on its own cache lines.
+/* Memory for communication (MPI-5.0 s9.2). Where a transport has memory that its
+ * peers can reach (shm), large blocks come from there: a message from one
+ * needs a copy less. The rest comes from the heap; its alignment keeps the
+ * payload of a message on its own cache lines.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "env/env.h"
 #include "env/info.h"
 #include "instance.h"
+
+enum {
+    PAGE = 4096,          /* what transports align to */
+    SHARE_FROM = 64 << 10 /* smaller blocks are copied as fast */
+};
 
 /* The hint mpi_minimum_memory_alignment: a power of two; anything else is
  * ignored, as hints are. */
@@ -23,12 +30,66 @@ static size_t alignment(const struct wf_info *info)
     return (size_t)n;
 }
 
+/* A block that a transport gave out. */
+struct wf_block {
+    struct wf_block *next;
+    struct weft_core *core;
+    weft_mem mem;
+};
+
+static bool has_memory(const struct weft_core *core)
+{
+    return !core->down && WEFT_HAS(core->ops, weft_ops, mem_alloc) &&
+           WEFT_HAS(core->ops, weft_ops, mem_free);
+}
+
+/* From the first transport that likes to, or NULL. */
+static void *from_transport(struct wf_instance *wf, size_t size)
+{
+    struct wf_block *b = malloc(sizeof *b);
+
+    for (int i = 0; b && i < wf->ep_count; i++) {
+        struct weft_core *core = &wf->eps[i];
+        *b = (struct wf_block){wf->blocks, core, {.len = size}};
+        if (!has_memory(core) || core->ops->mem_alloc(core->ep, &b->mem) < 0)
+            continue;
+        wf->blocks = b;
+        return b->mem.base;
+    }
+    free(b);
+    return NULL;
+}
+
+static bool to_transport(struct wf_instance *wf, void *base)
+{
+    struct wf_block **at = &wf->blocks;
+
+    while (*at && (*at)->mem.base != base)
+        at = &(*at)->next;
+    if (!*at)
+        return false;
+    struct wf_block *b = *at;
+    *at = b->next;
+    b->core->ops->mem_free(b->core->ep, &b->mem);
+    free(b);
+    return true;
+}
+
+void wf_memory_fini(struct wf_instance *wf)
+{
+    while (wf->blocks)
+        to_transport(wf, wf->blocks->mem.base);
+}
+
 int wf_mpi_alloc_mem(struct wf_instance *wf, MPI_Aint size,
                      struct wf_info *info, void *baseptr)
 {
+    size_t align = alignment(info);
     void *p = NULL;
 
-    if (posix_memalign(&p, alignment(info), size ? (size_t)size : 1) != 0)
+    if (size >= SHARE_FROM && align <= PAGE)
+        p = from_transport(wf, (size_t)size);
+    if (!p && posix_memalign(&p, align, size ? (size_t)size : 1) != 0)
         return wf_error(MPI_ERR_NO_MEM, "no memory for %lld bytes",
                         (long long)size);
     memcpy(baseptr, &p, sizeof p); /* the address of some pointer */
@@ -37,6 +98,7 @@ int wf_mpi_alloc_mem(struct wf_instance *wf, MPI_Aint size,
 
 int wf_mpi_free_mem(struct wf_instance *wf, void *base)
 {
-    free(base);
+    if (!to_transport(wf, base))
+        free(base);
     return MPI_SUCCESS;
 }

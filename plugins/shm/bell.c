@@ -129,6 +129,8 @@ static bool busy_can_move(weft_peer *p)
         return false;
     if (p->in.eof)
         return !p->in.paused;
+    if (wf_shm_direct_busy(p))
+        return true;
     return p->out.tx ? wf_shm_can_push(p) : p->out.want && wf_shm_roomy(p);
 }
 

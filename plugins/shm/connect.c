@@ -373,19 +373,25 @@ static int on_conn(struct shm_conn *c)
     }
 }
 
-/* The socket of a pair is silent until the other side closes it. */
+/* The socket of a pair: talk about memory, else silence until the other side
+ * closes it. */
 static void on_peer(weft_peer *p)
 {
     struct shm_message m;
     int fds[SHM_FDS];
+    int rc;
     if (p->watch.fd < 0) /* closed while this event was on its way */
         return;
-    int rc = wf_shm_message_receive(p->watch.fd, &m, fds);
-    close_left(fds);
-    if (rc == 0)
+    do {
+        rc = wf_shm_message_receive(p->watch.fd, &m, fds);
+        if (rc == 1 && !wf_shm_on_memory(p, &m, fds[0]))
+            rc = -EPROTO;
+        close_left(fds);
+    } while (rc == 1);
+    if (rc == 0 || rc == -EMFILE) /* without that memory it goes on */
         return;
     if (rc != -EPIPE)
-        wf_shm_fault(p, WEFT_ELINK, "process %u wrote to a silent socket",
+        wf_shm_fault(p, WEFT_ELINK, "process %u wrote nonsense to its socket",
                      p->loc_id);
     epoll_ctl(p->ep->epoll, EPOLL_CTL_DEL, p->watch.fd, NULL);
     p->in.eof = true;

@@ -1,7 +1,7 @@
 /* What two processes share: slots, credits, byte rings, and the bell page.
  *
  *   segment of a pair (one memfd, made by the side that accepted)
- *     page 0    line of direction 0, line of direction 1
+ *     page 0    line of direction 0, line of direction 1, shares of both
  *     then      slots 0, slots 1, cells 0, cells 1        reserved at once
  *     then      bulk 0, bulk 1                            reserved at first use
  *   Direction 0 carries what the dialler sends, direction 1 the answer.
@@ -44,7 +44,8 @@ enum {
 enum shm_kind {
     SHM_HEAD = 1, /* a container; its first chunk is inline or in a ring */
     SHM_DATA = 2, /* the next chunk of the container that is under way */
-    SHM_BYE = 3   /* the last thing that this side sends */
+    SHM_BYE = 3,  /* the last thing that this side sends */
+    SHM_HELP = 4  /* copy with me: direct.c */
 };
 
 struct shm_slot {
@@ -61,6 +62,17 @@ struct shm_line {
     /* Written by the sender before it sleeps: it waits for room. */
     alignas(SHM_LINE) _Atomic uint32_t hungry;
 };
+
+/* One per direction, after both lines: a copy that both sides make. */
+struct shm_share {
+    /* Operation and next piece; written by whoever takes one. */
+    alignas(SHM_LINE) _Atomic uint64_t claim;
+    /* Operation and pieces that the helper has copied; it writes. */
+    alignas(SHM_LINE) _Atomic uint64_t done;
+};
+_Static_assert(2 * sizeof(struct shm_line) + 2 * sizeof(struct shm_share) <=
+                   SHM_PAGE,
+               "both fit in page 0");
 
 /* One per endpoint, mapped by all its peers. */
 struct shm_page {

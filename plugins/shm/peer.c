@@ -148,6 +148,7 @@ void wf_shm_quiet(weft_peer *p, int status)
     wf_shm_detach(p);
     p->out.bye = p->out.hungry = false;
     p->in = (struct shm_in){0};
+    wf_shm_direct_end(p, status);
     if (sink)
         ep->host->rx_done(ep->core, sink, status);
     if (tx)
@@ -188,7 +189,7 @@ void wf_shm_gone(weft_peer *p)
                      p->address.pid);
         return;
     }
-    if (p->out.tx || p->out.want || p->in.sink) {
+    if (p->out.tx || p->out.want || p->in.sink || p->get.head) {
         wf_shm_fault(p, WEFT_ELINK,
                      "process %u (pid %u) closed its endpoint while messages "
                      "to it were waiting",

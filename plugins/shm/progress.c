@@ -126,6 +126,8 @@ static int attend_up(weft_ep *ep, weft_peer *p)
             n++;
         }
     }
+    if (wf_shm_direct_busy(p))
+        n += wf_shm_direct(p);
     if (!out->tx && out->want && !p->fault && wf_shm_roomy(p)) {
         out->want = false;
         n++;
@@ -161,7 +163,8 @@ static bool needs_attention(const weft_peer *p)
 {
     if (p->fault || p->state == SHM_WAITING)
         return true;
-    return p->state == SHM_UP && (p->out.tx || p->out.want || p->in.eof);
+    return p->state == SHM_UP && (p->out.tx || p->out.want || p->in.eof ||
+                                   wf_shm_direct_busy(p));
 }
 
 static int attend_busy(weft_ep *ep)

@@ -132,6 +132,8 @@ static void land(weft_peer *p, const unsigned char *data, uint32_t n)
     if (in->sink && !scatter(in->sink, in->off, data, n))
         finish(p, WEFT_EINVAL);
     in->off += n;
+    if (shm_unlikely(in->since && in->off == in->len))
+        wf_shm_ring_paced(p, in->len, in->since);
     if (in->sink && (in->off == in->len || in->off >= in->sink->len))
         finish(p, WEFT_OK);
 }
@@ -169,8 +171,10 @@ static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
         return WEFT_EPROTO;
     }
     accepted(p, rc == WEFT_OK ? sink : NULL, shown, len);
-    if (shown < have)
+    if (shown < have) {
+        in->since = wf_shm_ring_race(p, len);
         land(p, data, have);
+    }
     return 0;
 }
 
@@ -193,6 +197,9 @@ static int take(weft_peer *p, struct shm_slot *s, uint64_t word)
         return take_data(p, word);
     case SHM_BYE:
         p->in.bye = true;
+        return 0;
+    case SHM_HELP:
+        wf_shm_take_help(p, s, shm_word_first(word));
         return 0;
     default:
         return corrupt(p, "a slot of unknown kind");

@@ -140,6 +140,13 @@ static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
                  .size = shm_bulk_bytes(g)}};
 }
 
+/* Copies that direction dir asks for. */
+static struct shm_share *share(weft_peer *p, int dir)
+{
+    struct shm_line *lines = (struct shm_line *)(void *)p->base;
+    return (struct shm_share *)(void *)(lines + 2) + dir;
+}
+
 /* Map the segment of a pair and set up both directions; side 0 dialled. Keeps
  * the descriptor on success. 0 or an errno. */
 int wf_shm_attach(weft_peer *p, int fd, const struct shm_geometry *g, int side)
@@ -151,6 +158,8 @@ int wf_shm_attach(weft_peer *p, int fd, const struct shm_geometry *g, int side)
     p->memory = fd;
     attach_out(p, g, side);
     attach_in(p, g, 1 - side);
+    p->out.share = share(p, side);
+    p->in.share = share(p, 1 - side);
     return 0;
 }
 
@@ -161,6 +170,7 @@ void wf_shm_detach(weft_peer *p)
         munmap(p->base, shm_segment_bytes(&p->geometry));
     if (p->page)
         munmap(p->page, SHM_PAGE);
+    wf_shm_theirs_free(p);
     if (p->memory >= 0)
         close(p->memory);
     if (p->bell >= 0)

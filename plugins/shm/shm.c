@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ADDRESS_VERSION = 1, MAX_EAGER = 32768, MAX_IOV = 64 };
+enum { ADDRESS_VERSION = 2, MAX_EAGER = 32768, MAX_IOV = 64 };
 
 static const weft_option options[] = {
     {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "64", "16..4096",
@@ -33,6 +33,10 @@ static const weft_option options[] = {
      "0..256",
      "chunks per peer and direction, reserved at the first large payload; 0: "
      "twice the second-level cache"},
+    {"cma", WEFT_OPT_ENUM, offsetof(struct shm_config, cma), "auto",
+     "auto|no|yes",
+     "let the receiver read messages from 1M on with process_vm_readv; auto: "
+     "where the first ones are faster that way"},
     {0}};
 
 /* ---- who can share memory with whom ------------------------------------ */
@@ -135,6 +139,7 @@ static void free_ep(weft_ep *ep)
     while (ep->conns)
         wf_shm_hang_up(ep->conns);
     wf_shm_bury(ep);
+    wf_shm_areas_free(ep);
     if (ep->page)
         munmap(ep->page, SHM_PAGE);
     int fds[] = {ep->listener.fd, ep->bell.fd, ep->page_memory, ep->epoll};
@@ -184,6 +189,7 @@ static weft_ep *new_ep(const weft_open *o)
     ep->loc_id = o->loc_id;
     ep->config = *(const struct shm_config *)o->cfg;
     ep->geometry = wf_shm_geometry(&ep->config, o->local_count);
+    ep->alone = o->local_count <= 1;
     ep->listener.fd = ep->bell.fd = ep->epoll = ep->page_memory = -1;
     snprintf(ep->instance, sizeof ep->instance, "%s",
              o->instance ? o->instance : "shm");
@@ -218,7 +224,8 @@ static int open_ep(const weft_open *o, weft_ep **out)
 
 static void fill_attr(const struct shm_geometry *g, weft_attr *a)
 {
-    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE;
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE |
+              WEFT_CAP_GET;
     a->max_short = shm_cell_max(g);
     a->max_eager = MAX_EAGER;
     a->max_payload = SHM_LEN_MAX & ~(uint32_t)(SHM_PAGE - 1);
@@ -227,8 +234,9 @@ static void fill_attr(const struct shm_geometry *g, weft_attr *a)
     a->tx_depth = g->slots;
     a->headroom = 0;
     a->addr_len = sizeof(struct shm_address);
-    a->rkey_len = 0;
-    a->min_rma = a->max_rma = 0;
+    a->rkey_len = sizeof(uint64_t);
+    a->min_rma = MAX_EAGER;
+    a->max_rma = UINT64_MAX;
     a->detect_ms = 100;
     a->numa_node = (uint32_t)-1;
     a->streams = 0;
@@ -280,6 +288,49 @@ static int connect_peer(weft_peer *p)
     return WEFT_OK;
 }
 
+/* ---- keys: the id of an area, or 0 for any memory (CMA) ------------------ */
+
+static int mr_reg(weft_ep *ep, void *base, size_t len, unsigned access,
+                  weft_mr **mr)
+{
+    (void)access;
+    *mr = wf_shm_area_of(ep, base, len);
+    if (!*mr && wf_shm_cma_offer(ep, len))
+        *mr = &ep->cma;
+    return *mr ? WEFT_OK : WEFT_ENOTSUP;
+}
+
+static void mr_dereg(weft_ep *ep, weft_mr *mr)
+{
+    (void)ep, (void)mr;
+}
+
+static int mr_pack(weft_ep *ep, weft_mr *mr, void *rkey, size_t *len)
+{
+    (void)ep;
+    if (*len < sizeof mr->id)
+        return WEFT_EINVAL;
+    memcpy(rkey, &mr->id, sizeof mr->id);
+    *len = sizeof mr->id;
+    return WEFT_OK;
+}
+
+static int rkey_open(weft_peer *p, const void *rkey, size_t len,
+                     weft_rkey **out)
+{
+    uint64_t id;
+    if (len != sizeof id)
+        return WEFT_EINVAL;
+    memcpy(&id, rkey, sizeof id);
+    *out = id ? wf_shm_theirs(p, id) : wf_shm_cma_key(p);
+    return *out ? WEFT_OK : WEFT_ENOTSUP;
+}
+
+static void rkey_close(weft_peer *p, weft_rkey *k)
+{
+    (void)p, (void)k;
+}
+
 /* A forked child must not hold the sockets, or peers would not notice the end
  * of this process. It has no use for the endpoint. */
 static int atfork(weft_ep *ep, int child)
@@ -317,6 +368,14 @@ static const weft_ops ops = {.size = sizeof ops,
                              .rx_resume = wf_shm_rx_resume,
                              .addr_print = addr_print,
                              .connect = connect_peer,
+                             .mr_reg = mr_reg,
+                             .mr_dereg = mr_dereg,
+                             .mr_pack = mr_pack,
+                             .rkey_open = rkey_open,
+                             .rkey_close = rkey_close,
+                             .get = wf_shm_get,
+                             .mem_alloc = wf_shm_mem_alloc,
+                             .mem_free = wf_shm_mem_free,
                              .probe = probe,
                              .stat = stat_ep,
                              .atfork = atfork};

@@ -7,6 +7,8 @@
 #ifndef WF_SHM_H
 #define WF_SHM_H
 
+#include <sys/types.h>
+
 #include "layout.h"
 #include "weft_transport.h"
 
@@ -20,13 +22,17 @@ enum {
     SHM_SOCKETS_IDLE = 255, /* look at sockets every 256th progress call */
     SHM_SOCKETS_BUSY = 7,   /* every 8th while connections are being made */
     SHM_EVENTS = 16,
+    SHM_CMA_FROM = 1 << 20, /* bytes from which CMA is considered */
     SHM_WHY = 256
 };
+
+enum shm_cma { SHM_CMA_AUTO, SHM_CMA_NO, SHM_CMA_YES };
 
 struct shm_config {
     int64_t ring;
     uint64_t cell, chunk;
     int64_t chunks;
+    int cma; /* enum shm_cma */
 };
 
 /* What epoll points at. Never freed while a batch of events is handled. */
@@ -50,7 +56,10 @@ enum shm_message_type {
     SHM_AUTH,      /* further steps */
     SHM_SETUP,     /* listener: segment, page, bell */
     SHM_READY,     /* dialler: page, bell */
-    SHM_REFUSE     /* listener: code, reason */
+    SHM_REFUSE,    /* listener: code, reason */
+    SHM_WANT,      /* once the rings exist: memory.c */
+    SHM_MEMORY,
+    SHM_FORGET
 };
 enum { SHM_MESSAGE_MAGIC = 0x316d6873, SHM_BODY = 256, SHM_FDS = 3 };
 enum { SHM_BARRIER = 1 }; /* shm_setup.flags: I sleep with membarrier */
@@ -101,10 +110,48 @@ struct shm_bytes {
     uint32_t tail; /* sender: consumed as far as known; receiver: returned */
 };
 
+/* An area of mem_alloc, as its owner sees it; id 0: all other memory. */
+struct weft_mr {
+    struct weft_mr *next;
+    unsigned char *base;
+    uint64_t bytes, id;
+    int fd;
+};
+
+/* The same as a peer has mapped it. */
+struct weft_rkey {
+    struct weft_rkey *next;
+    unsigned char *base; /* NULL: read it by CMA */
+    uint64_t bytes, at;  /* at: its address in the owner */
+    uint64_t id;         /* 0: forgotten */
+};
+
+/* Fetching from a peer: the first of the queue is under way. */
+struct shm_get {
+    weft_rma *head, *last;
+    uint64_t done; /* pieces that I have copied; CMA: bytes */
+    uint32_t op;
+    bool shared; /* the peer was asked to help */
+};
+
+struct shm_help {
+    unsigned char *to; /* NULL: nothing to help with */
+    const unsigned char *from;
+    uint64_t len;
+    uint32_t op, done;
+};
+
+/* How fast a way of moving large messages has been. */
+struct shm_pace {
+    uint32_t races;
+    uint64_t mbs; /* MB/s, the best */
+};
+
 struct shm_out {
     struct shm_slot *slots;
     uint32_t mask, shift, head, tail;
     struct shm_line *line;
+    struct shm_share *share;
     struct shm_page *page; /* the peer's */
     struct shm_bytes cells, bulk;
     weft_tx *tx;    /* the container under way, if any */
@@ -121,7 +168,9 @@ struct shm_in {
     struct shm_slot *slots;
     uint32_t mask, shift, head, returned;
     struct shm_line *line;
+    struct shm_share *share;
     struct shm_bytes cells, bulk;
+    uint64_t since;    /* ns, when the container is a race (cma.c); else 0 */
     weft_sink *sink;   /* of the container under way; NULL: discard it */
     uint64_t off, len; /* bytes seen, bytes in all; equal: none under way */
     bool paused;       /* the core answered EAGAIN */
@@ -152,6 +201,14 @@ struct weft_peer {
     uint32_t rung;          /* the value of its mode for which I rang */
     uint32_t my_byte;       /* in the peer's page */
     uint32_t its_byte;      /* in mine; SHM_RANG: none left */
+    weft_rkey *theirs;      /* areas of the peer that I have mapped */
+    uint64_t wanted;        /* the last that I asked for */
+    bool told;              /* it has mapped some of mine */
+    weft_rkey cma;          /* all its other memory */
+    bool cma_works, cma_refused;
+    pid_t pid;              /* of the peer, in my namespace; for CMA */
+    struct shm_get get;
+    struct shm_help help;
 };
 
 struct shm_stats {
@@ -190,6 +247,11 @@ struct weft_ep {
     uint32_t byte_top;      /* no byte at or above this was given out */
     uint32_t byteless;      /* live peers for which none was left */
     struct shm_conn *conns, *dead_conns;
+    weft_mr *areas, cma; /* what mem_alloc gave out, and the rest */
+    uint32_t areas_n;
+    uint64_t area_id;
+    struct shm_pace ring_pace, cma_pace;
+    bool alone; /* no other process here: nobody to share memory with */
     struct shm_stats stats;
     char instance[32];
 };
@@ -210,6 +272,29 @@ void wf_shm_detach(weft_peer *);
 /* copy.c: large payloads */
 void wf_shm_copy(void *to, const void *from, size_t n);
 uint64_t wf_shm_ring_bytes(uint32_t local_count);
+
+/* memory.c: areas that peers may map */
+int wf_shm_mem_alloc(weft_ep *, weft_mem *);
+void wf_shm_mem_free(weft_ep *, weft_mem *);
+void wf_shm_areas_free(weft_ep *);
+weft_mr *wf_shm_area_of(weft_ep *, const void *base, uint64_t len);
+weft_rkey *wf_shm_theirs(weft_peer *, uint64_t id);
+void wf_shm_theirs_free(weft_peer *);
+bool wf_shm_on_memory(weft_peer *, const struct shm_message *, int fd);
+
+/* direct.c: one copy, made by one side or by both */
+int wf_shm_get(weft_peer *, weft_rma *);
+void wf_shm_take_help(weft_peer *, const struct shm_slot *, uint32_t op);
+bool wf_shm_direct_busy(const weft_peer *);
+int wf_shm_direct(weft_peer *);
+void wf_shm_direct_end(weft_peer *, int status);
+
+/* cma.c: reading any memory of a peer */
+bool wf_shm_cma_offer(const weft_ep *, uint64_t len);
+weft_rkey *wf_shm_cma_key(weft_peer *);
+int wf_shm_cma_step(weft_peer *, const weft_rma *, uint64_t *done);
+uint64_t wf_shm_ring_race(weft_peer *, uint64_t len);
+void wf_shm_ring_paced(weft_peer *, uint64_t len, uint64_t since);
 
 /* bell.c: sleeping and waking */
 void wf_shm_bell_register(weft_ep *, bool crowded);

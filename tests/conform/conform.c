@@ -29,7 +29,7 @@ extern const weft_plugin *const weft_builtin[];
 
 static const struct conform_case *const tables[] = {
     shape_cases, transfer_cases, flow_cases,
-    connect_cases, death_cases, sleep_cases};
+    connect_cases, death_cases, sleep_cases, fetch_cases};
 
 /* ---- the plugin ----------------------------------------------------------------- */
 
@@ -93,6 +93,8 @@ static const char *missing(const weft_plugin *p, const weft_attr *a,
         return "it has no descriptor to sleep on";
     if (needs & NEED_LOAN && !(a->caps & WEFT_CAP_RX_LOAN))
         return "it lends no buffers";
+    if (needs & NEED_GET && !(a->caps & WEFT_CAP_GET))
+        return "it has no get";
     if (needs & NEED_CONNECT && !WEFT_HAS(ops, weft_ops, connect))
         return "it has no connect";
     if (needs & NEED_KEEPALIVE && !(a->caps & WEFT_CAP_KEEPALIVE))

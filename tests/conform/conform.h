@@ -170,6 +170,16 @@ void message_post(struct message *);
 /* send_short with a header of readable bytes only; its result. */
 int message_short(struct weft_loc *to, uint64_t len, bool is_short);
 
+/* ---- fetching ------------------------------------------------------------- */
+
+enum { FETCH = 0x66657463 }; /* rma.reserved of one that is under way */
+
+struct fetch {
+    weft_rma rma;
+    bool done;
+    int status;
+};
+
 /* ---- the world ------------------------------------------------------------ */
 
 extern const weft_host conform_host;
@@ -238,6 +248,7 @@ enum {
     NEED_EVENT = 4,   /* a descriptor to sleep on */
     NEED_LOAN = 8,
     NEED_CONNECT = 16,
+    NEED_GET = 64,
     NEED_KEEPALIVE = 32 /* notices a dead peer without traffic */
 };
 
@@ -248,6 +259,6 @@ struct conform_case {
 };
 
 extern const struct conform_case shape_cases[], transfer_cases[], flow_cases[],
-    connect_cases[], death_cases[], sleep_cases[];
+    connect_cases[], death_cases[], sleep_cases[], fetch_cases[];
 
 #endif

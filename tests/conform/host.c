@@ -202,7 +202,12 @@ static void host_tx_ready(weft_core *c, weft_loc *l)
 
 static void host_rma_done(weft_core *c, weft_rma *rma, int status)
 {
-    check(0, "rma_done for an operation nobody started");
+    struct fetch *f = (struct fetch *)(void *)rma;
+
+    check(rma->reserved == FETCH && !f->done,
+          "rma_done for an operation nobody started");
+    f->done = true;
+    f->status = status;
 }
 
 /* ---- peers ------------------------------------------------------------------------ */

@@ -244,6 +244,13 @@ static inline void fake_tx_done(weft_core *core, weft_tx *tx, int status)
     fake_tx_free(t);
 }
 
+/* priv[5] tells the test: 1000 + status. */
+static inline void fake_rma_done(weft_core *core, weft_rma *r, int status)
+{
+    (void)core;
+    r->priv[5] = (uint64_t)(1000 + status);
+}
+
 static inline void fake_tx_ready(weft_core *core, weft_loc *l)
 {
     (void)core;
@@ -369,6 +376,7 @@ static inline const weft_host *fake_host(void)
                                    .rx = fake_rx,
                                    .rx_done = fake_rx_done,
                                    .tx_done = fake_tx_done,
+                                   .rma_done = fake_rma_done,
                                    .tx_ready = fake_tx_ready,
                                    .locate = fake_locate,
                                    .auth_step = fake_auth,
@@ -383,11 +391,12 @@ struct fake_config { /* as the plugin's option table describes it */
     int64_t ring;
     uint64_t cell, chunk;
     int64_t chunks;
+    int cma;
 };
 
 static inline struct fake_config fake_defaults(void)
 {
-    return (struct fake_config){64, 16384, 32768, 8};
+    return (struct fake_config){64, 16384, 32768, 8, 0};
 }
 
 /* Open node `id` of n; its address goes into address[id]. */

@@ -206,7 +206,8 @@ int main(void)
         int64_t ring;
         uint64_t cell, chunk;
         int64_t chunks;
-    } cfg = {64, 16384, 32768, 8};
+        int cma;
+    } cfg = {64, 16384, 16384, 0, 0};
     if (getenv("CHUNK"))
         cfg.chunk = strtoull(getenv("CHUNK"), NULL, 0);
     if (getenv("CHUNKS"))

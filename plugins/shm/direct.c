@@ -1,0 +1,240 @@
+/* One copy: the receiver of a large message fetches it from the sender's
+ * memory.
+ *
+ *   the sender's memory is    it is read by
+ *   an area of mem_alloc      a copy through this process' own mapping
+ *   anything else             process_vm_readv, where that is faster (cma.c)
+ *
+ * When the destination lies in an area too, the owner of the source helps:
+ * both claim chunks from a word in the segment of the pair and copy them.
+ *
+ *   receiver                               sender
+ *   claim = op | 0;  HELP slot         --> maps the destination, if it has not
+ *   claims chunks from claim               claims chunks from claim
+ *   until none is left                     done = op | its chunks
+ *   complete: mine + done == all
+ *
+ * INVARIANT  A claimed index is compared with the private number of chunks
+ * before it is a position; the operation's number in each word keeps the
+ * latecomer of one operation out of the next.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ring.h"
+
+enum {
+    PIECE = 16 << 10,  /* what is claimed at a time */
+    TURN = 64,         /* pieces before progress looks at others */
+    HELP_FROM = 64 << 10
+};
+
+/* The body of a HELP slot. */
+struct help {
+    uint64_t from, len; /* in the helper's memory */
+    uint64_t id, at;    /* area of the asker, offset in it */
+};
+_Static_assert(sizeof(struct help) <= sizeof((struct shm_slot *)0)->body,
+               "one slot");
+
+static uint32_t pieces(uint64_t len)
+{
+    return (uint32_t)((len + PIECE - 1) / PIECE);
+}
+
+/* Claim the next piece of operation op, or say no. */
+static bool claim(_Atomic uint64_t *word, uint32_t op, uint32_t all,
+                  uint32_t *index)
+{
+    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+    for (;;) {
+        if ((uint32_t)(seen >> 32) != op || (uint32_t)seen >= all)
+            return false;
+        *index = (uint32_t)seen;
+        if (atomic_compare_exchange_weak_explicit(word, &seen, seen + 1,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return true;
+    }
+}
+
+static void copy_piece(unsigned char *to, const unsigned char *from,
+                       uint64_t len, uint32_t index)
+{
+    uint64_t at = (uint64_t)index * PIECE;
+    wf_shm_copy(to + at, from + at, len - at < PIECE ? len - at : PIECE);
+}
+
+/* ---- fetching ---------------------------------------------------------- */
+
+/* Ask the owner of the source to help, if it can and there is room. */
+static void ask_for_help(weft_peer *p, const weft_rma *rma)
+{
+    struct shm_get *g = &p->get;
+    weft_mr *into = wf_shm_area_of(p->ep, rma->one.iov_base, rma->len);
+    if (!into || rma->len < HELP_FROM || !shm_slot_free(p))
+        return;
+    struct help help = {rma->raddr, rma->len, into->id,
+                        (uint64_t)((unsigned char *)rma->one.iov_base -
+                                   into->base)};
+    g->shared = true;
+    g->op++;
+    atomic_store_explicit(&p->out.share->claim, (uint64_t)g->op << 32,
+                          memory_order_relaxed);
+    memcpy(shm_slot_next(&p->out)->body, &help, sizeof help);
+    shm_publish(p, g->op, 0, SHM_HELP);
+}
+
+static void begin(weft_peer *p)
+{
+    struct shm_get *g = &p->get;
+    g->done = 0;
+    g->shared = false;
+    if (g->head->rkey->base)
+        ask_for_help(p, g->head);
+}
+
+/* Pieces of the operation that the helper has copied. */
+static uint32_t helped(weft_peer *p)
+{
+    uint64_t word = atomic_load_explicit(&p->out.share->done,
+                                         memory_order_acquire);
+    return (uint32_t)(word >> 32) == p->get.op ? (uint32_t)word : 0;
+}
+
+/* Copy for a while. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
+static int step(weft_peer *p)
+{
+    struct shm_get *g = &p->get;
+    weft_rma *rma = g->head;
+    unsigned char *to = rma->one.iov_base;
+    if (!rma->rkey->base)
+        return wf_shm_cma_step(p, rma, &g->done);
+    const unsigned char *from =
+        rma->rkey->base + (rma->raddr - rma->rkey->at);
+    uint32_t all = pieces(rma->len), index;
+    for (int i = 0; i < TURN && g->done < all; i++) {
+        index = (uint32_t)g->done;
+        if (g->shared && !claim(&p->out.share->claim, g->op, all, &index))
+            break;
+        copy_piece(to, from, rma->len, index);
+        g->done++;
+    }
+    uint64_t have = g->done + (g->shared ? helped(p) : 0);
+    return have >= all ? WEFT_DONE : WEFT_EAGAIN;
+}
+
+static weft_rma **next_of(weft_rma *rma)
+{
+    return (weft_rma **)(void *)&rma->priv[0];
+}
+
+static void pop(struct shm_get *g)
+{
+    g->head = *next_of(g->head);
+    if (!g->head)
+        g->last = NULL;
+}
+
+int wf_shm_get(weft_peer *p, weft_rma *rma)
+{
+    struct shm_get *g = &p->get;
+    weft_rkey *k = rma->rkey;
+    uint64_t at = rma->raddr - k->at;
+    if (p->state != SHM_UP || p->fault || rma->one.iov_len < rma->len ||
+        (k->base && (rma->raddr < k->at || at > k->bytes ||
+                     rma->len > k->bytes - at)))
+        return WEFT_EINVAL;
+    *next_of(rma) = NULL;
+    if (!k->base && g->head && !p->cma_works)
+        return WEFT_ENOTSUP; /* it may yet be refused */
+    if (g->head) {
+        *next_of(g->last) = rma;
+        g->last = rma;
+        return WEFT_OK;
+    }
+    g->head = g->last = rma;
+    begin(p);
+    int rc = step(p);
+    if (rc != WEFT_EAGAIN) {
+        pop(g);
+        return rc;
+    }
+    wf_shm_busy(p);
+    return WEFT_OK;
+}
+
+/* ---- helping ----------------------------------------------------------- */
+
+/* A HELP slot: from here on progress copies pieces, until none is left. */
+void wf_shm_take_help(weft_peer *p, const struct shm_slot *s, uint32_t op)
+{
+    struct help ask;
+    memcpy(&ask, s->body, sizeof ask);
+    void *from = (void *)(uintptr_t)ask.from;
+    weft_rkey *into = wf_shm_theirs(p, ask.id);
+    if (!into || ask.at > into->bytes || ask.len > into->bytes - ask.at ||
+        !wf_shm_area_of(p->ep, from, ask.len))
+        return; /* it copies alone */
+    p->help = (struct shm_help){.to = into->base + ask.at,
+                                .from = from,
+                                .len = ask.len,
+                                .op = op};
+    wf_shm_busy(p);
+}
+
+static int help_some(weft_peer *p)
+{
+    struct shm_help *h = &p->help;
+    struct shm_share *share = p->in.share;
+    uint32_t index, all = pieces(h->len);
+    int n = 0;
+    while (n < TURN && claim(&share->claim, h->op, all, &index)) {
+        copy_piece(h->to, h->from, h->len, index);
+        h->done++;
+        n++;
+        atomic_store_explicit(&share->done, (uint64_t)h->op << 32 | h->done,
+                              memory_order_release);
+    }
+    if (n < TURN)
+        h->to = NULL;
+    return n;
+}
+
+/* ---- progress ---------------------------------------------------------- */
+
+bool wf_shm_direct_busy(const weft_peer *p)
+{
+    return p->get.head || p->help.to;
+}
+
+/* Move what is under way; the number of pieces of news. */
+int wf_shm_direct(weft_peer *p)
+{
+    int n = p->help.to ? help_some(p) : 0;
+    if (!p->get.head)
+        return n;
+    uint64_t before = p->get.done;
+    int rc = step(p);
+    if (rc == WEFT_EAGAIN)
+        return n + (p->get.done != before);
+    weft_rma *rma = p->get.head;
+    pop(&p->get);
+    if (p->get.head)
+        begin(p);
+    p->ep->host->rma_done(p->ep->core, rma, rc == WEFT_DONE ? WEFT_OK : rc);
+    return n + 1;
+}
+
+/* The pair has ended: what the core waits for will not come. */
+void wf_shm_direct_end(weft_peer *p, int status)
+{
+    weft_rma *rma = p->get.head;
+    uint32_t op = p->get.op;
+    p->get = (struct shm_get){.op = op};
+    p->help = (struct shm_help){0};
+    while (rma) {
+        weft_rma *next = *next_of(rma);
+        p->ep->host->rma_done(p->ep->core, rma, status);
+        rma = next;
+    }
+}

@@ -1,0 +1,160 @@
+/* A side reads what the other has registered. A plugin may refuse a key, and
+ * then the core sends; what it accepts must be right.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "conform.h"
+
+enum { REGION = 3 << 20, TURNS = 5000, KEY = 256 };
+
+struct region {
+    weft_mem mem;
+    bool owned; /* by the plugin */
+};
+
+static uint8_t pattern(uint64_t i)
+{
+    return (uint8_t)(i * 7 + (i >> 9));
+}
+
+static struct region region_new(weft_core *c)
+{
+    const weft_ops *o = c->world->plugin->ops;
+    struct region r = {.mem.len = REGION};
+    uint8_t *b;
+
+    r.owned = WEFT_HAS(o, weft_ops, mem_alloc) &&
+              o->mem_alloc(c->ep, &r.mem) >= 0;
+    if (!r.owned)
+        r.mem.base = malloc(REGION);
+    b = r.mem.base;
+    for (uint64_t i = 0; i < REGION; i++)
+        b[i] = pattern(i);
+    return r;
+}
+
+static void region_free(weft_core *c, struct region *r)
+{
+    if (r->owned)
+        c->world->plugin->ops->mem_free(c->ep, &r->mem);
+    else
+        free(r->mem.base);
+}
+
+/* False: the other side will not read this memory. */
+static bool key_open(weft_core *owner, weft_core *reader, struct region *r,
+                     weft_rkey **k)
+{
+    const weft_ops *o = owner->world->plugin->ops;
+    weft_peer *p = reader->loc[owner->id].peer;
+    uint8_t key[KEY];
+    size_t n = owner->attr.rkey_len;
+    weft_mr *mr;
+    int rc = -1;
+
+    *k = NULL;
+    if (owner->attr.caps & WEFT_CAP_NO_MR)
+        return true;
+    check(n <= KEY, "a key of %zu bytes", n);
+    if (o->mr_reg(owner->ep, r->mem.base, REGION, 0, &mr) < 0)
+        return false;
+    check(o->mr_pack(owner->ep, mr, key, &n) >= 0 &&
+              n <= owner->attr.rkey_len,
+          "mr_pack() failed or made %zu bytes", n);
+    for (int i = 0; rc < 0 && i < TURNS; i++) {
+        rc = o->rkey_open(p, key, n, k);
+        turn(owner->world);
+    }
+    o->mr_dereg(owner->ep, mr);
+    return rc >= 0;
+}
+
+/* False: refused. */
+static bool fetch(weft_core *reader, weft_core *owner, weft_rkey *k,
+                  const uint8_t *from, uint8_t *to, uint64_t len)
+{
+    struct world *w = reader->world;
+    struct fetch f = {.rma = {.one = {to, len},
+                              .len = len,
+                              .raddr = (uintptr_t)from,
+                              .rkey = k,
+                              .reserved = FETCH}};
+    int rc = w->plugin->ops->get(reader->loc[owner->id].peer, &f.rma);
+
+    if (rc == WEFT_OK)
+        until(w, f.done)
+            ;
+    check(rc != WEFT_DONE || !f.done, "rma_done although get() was done");
+    return rc == WEFT_DONE || (rc == WEFT_OK && f.status >= 0);
+}
+
+static void met(struct world *w, weft_core **a, weft_core **b)
+{
+    pair_open(w, a, b);
+    message_post(message_new(side_peer(*a, (*b)->id), 8, BLOCK, true));
+    message_post(message_new(side_peer(*b, (*a)->id), 8, BLOCK, true));
+    until(w, settled(*a, *b) && settled(*b, *a))
+        ;
+}
+
+static void read_some(weft_core *reader, weft_core *owner, weft_rkey *k,
+                      struct region *from, uint8_t *to)
+{
+    for (uint64_t len = 1; len < REGION; len = len * 11 + 5) {
+        uint64_t at = chance(&reader->seed, (unsigned)(REGION - len));
+        memset(to, 0xee, len + 1);
+        if (!fetch(reader, owner, k, (uint8_t *)from->mem.base + at, to, len))
+            return;
+        for (uint64_t i = 0; i < len; i++)
+            check(to[i] == pattern(at + i), "byte %llu of %llu",
+                  (unsigned long long)i, (unsigned long long)len);
+        check(to[len] == 0xee, "one byte more than asked for");
+    }
+}
+
+/* Into memory of its own, and into memory that the plugin made. */
+static void reads(struct world *w)
+{
+    weft_core *a, *b;
+    met(w, &a, &b);
+    struct region from = region_new(a), into = region_new(b);
+    uint8_t *heap = malloc(REGION + 1);
+    weft_rkey *k, *back;
+
+    if (key_open(a, b, &from, &k)) {
+        key_open(b, a, &into, &back);
+        read_some(b, a, k, &from, heap);
+        read_some(b, a, k, &from, into.mem.base);
+        if (k)
+            w->plugin->ops->rkey_close(b->loc[a->id].peer, k);
+    }
+    free(heap);
+    region_free(a, &from);
+    region_free(b, &into);
+    pair_close(w);
+}
+
+static void nonsense(struct world *w)
+{
+    weft_core *a, *b;
+    uint8_t key[KEY];
+    weft_rkey *k = NULL;
+
+    met(w, &a, &b);
+    for (int i = 0; i < 200 && !(a->attr.caps & WEFT_CAP_NO_MR); i++) {
+        for (int j = 0; j < KEY; j++)
+            key[j] = (uint8_t)(1 + chance(&a->seed, 255));
+        check(w->plugin->ops->rkey_open(b->loc[a->id].peer, key,
+                                        chance(&a->seed, KEY), &k) < 0,
+              "a key of nonsense was opened");
+        turn(w);
+    }
+    check(!a->loc[b->id].downs && !b->loc[a->id].downs, "the pair is broken");
+    pair_close(w);
+}
+
+const struct conform_case fetch_cases[] = {
+    {"what one side offers the other reads, byte for byte", reads, NEED_GET},
+    {"a key of nonsense is refused and breaks nothing", nonsense, NEED_GET},
+    {0}};

@@ -1,0 +1,135 @@
+/* Messages from and into memory of MPI_Alloc_mem, which transports may move
+ * with fewer copies.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "check.h"
+
+enum { ROOM = 3 << 20, AGAIN = 3, WINDOW = 4 };
+
+static int me, all, to, from;
+
+static unsigned char *memory(int by_mpi)
+{
+    unsigned char *m = NULL;
+
+    if (!by_mpi)
+        return malloc(ROOM);
+    CHECK(MPI_Alloc_mem(ROOM, MPI_INFO_NULL, &m) == MPI_SUCCESS);
+    return m;
+}
+
+static void release(unsigned char *m, int by_mpi)
+{
+    if (by_mpi)
+        CHECK(MPI_Free_mem(m) == MPI_SUCCESS);
+    else
+        free(m);
+}
+
+static void fill(unsigned char *m, int n, int seed)
+{
+    for (int i = 0; i < n; i++)
+        m[i] = (unsigned char)(seed * 31 + i + (i >> 8) * 7);
+}
+
+static int same(const unsigned char *m, int n, int seed)
+{
+    for (int i = 0; i < n; i++)
+        if (m[i] != (unsigned char)(seed * 31 + i + (i >> 8) * 7))
+            return 0;
+    return 1;
+}
+
+static void one(unsigned char *out, unsigned char *in, int n, int seed)
+{
+    fill(out, n, me + seed);
+    memset(in, 0xee, (size_t)n + 1);
+    CHECK(MPI_Sendrecv(out, n, MPI_BYTE, to, n % 1000, in, n, MPI_BYTE, from,
+                       n % 1000, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(same(in, n, from + seed));
+    CHECK(in[n] == 0xee);
+}
+
+static void every_pair_of_memories(void)
+{
+    static const int sizes[] = {65536, 300001, (2 << 20) + 3};
+
+    for (int kinds = 0; kinds < 4; kinds++) {
+        unsigned char *out = memory(kinds & 1), *in = memory(kinds & 2);
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < AGAIN; k++)
+                one(out + 13 * k, in + 29 * k, sizes[i], kinds + k);
+        release(in, kinds & 2);
+        release(out, kinds & 1);
+    }
+}
+
+static void several_at_once(void)
+{
+    unsigned char *out = memory(1), *in = memory(1);
+    int n = ROOM / WINDOW;
+    MPI_Request r[2 * WINDOW];
+
+    fill(out, ROOM, me);
+    for (int k = 0; k < AGAIN; k++) {
+        memset(in, 0xee, ROOM);
+        for (int i = 0; i < WINDOW; i++) {
+            MPI_Irecv(in + i * n, n, MPI_BYTE, from, i, MPI_COMM_WORLD, &r[i]);
+            MPI_Isend(out + i * n, n, MPI_BYTE, to, i, MPI_COMM_WORLD,
+                      &r[WINDOW + i]);
+        }
+        CHECK(MPI_Waitall(2 * WINDOW, r, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+        CHECK(same(in, WINDOW * n, from));
+    }
+    release(in, 1);
+    release(out, 1);
+}
+
+static void a_short_receive_gets_its_part_and_no_more(void)
+{
+    unsigned char *out = memory(1), *in = memory(1);
+    int n = 1 << 20, part = 700001, class;
+
+    fill(out, n, me);
+    for (int k = 0; k < AGAIN; k++) {
+        MPI_Request r;
+        memset(in, 0xee, (size_t)part + 1);
+        MPI_Irecv(in, part, MPI_BYTE, from, 1, MPI_COMM_WORLD, &r);
+        MPI_Send(out, n, MPI_BYTE, to, 1, MPI_COMM_WORLD);
+        MPI_Error_class(MPI_Wait(&r, MPI_STATUS_IGNORE), &class);
+        CHECK(class == MPI_ERR_TRUNCATE);
+        CHECK(same(in, part, from) && in[part] == 0xee);
+    }
+    release(in, 1);
+    release(out, 1);
+}
+
+static void freed_memory_may_come_again(void)
+{
+    for (int k = 0; k < 20; k++) {
+        unsigned char *m = memory(1), *in = memory(k & 1);
+        one(m, in, 200000, k);
+        one(m, in, 200000, k + 1);
+        release(m, 1);
+        release(in, k & 1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    unsigned char *kept;
+
+    job_begin(&argc, &argv);
+    me = rank_in(MPI_COMM_WORLD);
+    all = size_of(MPI_COMM_WORLD);
+    to = (me + 1) % all;
+    from = (me + all - 1) % all;
+    every_pair_of_memories();
+    several_at_once();
+    a_short_receive_gets_its_part_and_no_more();
+    freed_memory_may_come_again();
+    kept = memory(1); /* MPI_Finalize takes it back */
+    memset(kept, 1, ROOM);
+    return job_end();
+}
