@@ -55,6 +55,7 @@ if(INFO_SOURCES)
   target_include_directories(weft-info PRIVATE ${CMAKE_SOURCE_DIR}/core
     ${CMAKE_SOURCE_DIR}/include ${GENERATED})
   target_compile_options(weft-info PRIVATE ${WEFT_CFLAGS})
+  target_link_libraries(weft-info PRIVATE m)
   set_target_properties(weft-info PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   weft_link_program(weft-info)

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ADDRESS_VERSION = 2, MAX_EAGER = 32768, MAX_IOV = 64 };
+enum { ADDRESS_VERSION = 2, MAX_IOV = 64 };
 
 static const weft_option options[] = {
     {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "64", "16..4096",
@@ -37,6 +37,8 @@ static const weft_option options[] = {
      "auto|no|yes",
      "let the receiver read messages from 1M on with process_vm_readv; auto: "
      "where the first ones are faster that way"},
+    {"eager", WEFT_OPT_SIZE, offsetof(struct shm_config, eager), "32K",
+     "0..16M", "messages up to this size are sent without asking first"},
     {0}};
 
 /* ---- who can share memory with whom ------------------------------------ */
@@ -222,12 +224,13 @@ static int open_ep(const weft_open *o, weft_ep **out)
     return WEFT_OK;
 }
 
-static void fill_attr(const struct shm_geometry *g, weft_attr *a)
+static void fill_attr(const struct shm_geometry *g, const struct shm_config *c,
+                      weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE |
               WEFT_CAP_GET;
     a->max_short = shm_cell_max(g);
-    a->max_eager = MAX_EAGER;
+    a->max_eager = (uint32_t)c->eager;
     a->max_payload = SHM_LEN_MAX & ~(uint32_t)(SHM_PAGE - 1);
     a->mtu = g->chunk;
     a->max_iov = MAX_IOV;
@@ -235,7 +238,7 @@ static void fill_attr(const struct shm_geometry *g, weft_attr *a)
     a->headroom = 0;
     a->addr_len = sizeof(struct shm_address);
     a->rkey_len = sizeof(uint64_t);
-    a->min_rma = MAX_EAGER;
+    a->min_rma = (uint32_t)c->eager;
     a->max_rma = UINT64_MAX;
     a->detect_ms = 100;
     a->numa_node = (uint32_t)-1;
@@ -245,7 +248,7 @@ static void fill_attr(const struct shm_geometry *g, weft_attr *a)
 
 static int attr(weft_ep *ep, weft_attr *a)
 {
-    fill_attr(&ep->geometry, a);
+    fill_attr(&ep->geometry, &ep->config, a);
     return WEFT_OK;
 }
 
@@ -257,7 +260,7 @@ static int probe(const weft_open *o, weft_attr *a)
     if (fd < 0)
         return fd == -ENOMEM || fd == -ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
     close(fd);
-    fill_attr(&g, a);
+    fill_attr(&g, o->cfg, a);
     return WEFT_OK;
 }
 

@@ -33,6 +33,7 @@ struct shm_config {
     uint64_t cell, chunk;
     int64_t chunks;
     int cma; /* enum shm_cma */
+    uint64_t eager;
 };
 
 /* What epoll points at. Never freed while a batch of events is handled. */

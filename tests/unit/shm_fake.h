@@ -392,11 +392,12 @@ struct fake_config { /* as the plugin's option table describes it */
     uint64_t cell, chunk;
     int64_t chunks;
     int cma;
+    uint64_t eager;
 };
 
 static inline struct fake_config fake_defaults(void)
 {
-    return (struct fake_config){64, 16384, 32768, 8, 0};
+    return (struct fake_config){64, 16384, 32768, 8, 0, 32768};
 }
 
 /* Open node `id` of n; its address goes into address[id]. */

@@ -4,9 +4,10 @@
  *   report.c    everything       explain.c   one pair of processes
  *   check.c     a file           generate.c  C text for static programs
  *   json.c      the machine-readable form of each
+ *   tune*.c     a fragment of mpi.ini from measurements
  *
- * It reads the configuration exactly as MPI_Init does and talks to no other
- * process.
+ * It reads the configuration exactly as MPI_Init does and, but for --tune, talks
+ * to no other process.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

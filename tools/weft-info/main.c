@@ -5,9 +5,13 @@
 
 #include <stdlib.h>
 
+#include "tune.h"
+
+enum { TUNE_SECONDS = 30 };
+
 struct arguments {
-    const char *check, *explain, *size, *embed;
-    bool json, table, version, help;
+    const char *check, *explain, *size, *embed, *seconds;
+    bool json, table, version, help, tune;
 };
 
 static const char usage[] =
@@ -18,6 +22,9 @@ static const char usage[] =
     "       weft-info [--json] --explain A->B [--size N]\n"
     "                                               routes between two ranks,\n"
     "                                               or 0@hosta->3@hostb\n"
+    "       weft-info --tune [--seconds N]          measure this machine, print "
+    "a\n"
+    "                                               fragment of mpi.ini\n"
     "       weft-info --table NAME...               C table of transports for "
     "a\n"
     "                                               static program\n"
@@ -48,11 +55,13 @@ static int take(struct arguments *a, int argc, char **argv, int i)
     } with_value[] = {{"--check", &a->check},
                       {"--explain", &a->explain},
                       {"--size", &a->size},
-                      {"--embed", &a->embed}};
+                      {"--embed", &a->embed},
+                      {"--seconds", &a->seconds}};
     const struct {
         const char *name;
         bool *flag;
     } flags[] = {{"--json", &a->json},
+                 {"--tune", &a->tune},
                  {"--version", &a->version},
                  {"--help", &a->help},
                  {"-h", &a->help}};
@@ -105,6 +114,8 @@ static int run(const struct arguments *a)
 int main(int argc, char **argv)
 {
     struct arguments a = {.json = false};
+    if (argc > 1 && strcmp(argv[1], "--tune-rank") == 0)
+        return info_tune_rank(argc - 2, argv + 2);
     for (int i = 1; i < argc;) {
         if (strcmp(argv[i], "--table") == 0)
             return info_table(argv + i + 1, argc - i - 1);
@@ -120,6 +131,8 @@ int main(int argc, char **argv)
         return fputs(usage, stdout) < 0;
     if (a.version)
         return printf("weft %s\n", WEFT_VERSION) < 0;
+    if (a.tune)
+        return info_tune(a.seconds != NULL ? atof(a.seconds) : TUNE_SECONDS);
     if (a.check != NULL)
         return info_check(a.check, a.json);
     if (a.embed != NULL)

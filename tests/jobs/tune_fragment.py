@@ -1,0 +1,87 @@
+"""weft-info --tune: its fragment is a configuration that works.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+BIN = Path(os.environ["WEFT_BUILD"]) / "bin"
+
+
+def info(*words, **more):
+    return subprocess.run([BIN / "weft-info", *words], capture_output=True,
+                          text=True, timeout=240, check=False, **more)
+
+
+class Fragment(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """Measured for a moment, where nothing can be written."""
+        with tempfile.TemporaryDirectory() as d:
+            os.chmod(d, 0o555)
+            cls.done = info("--tune", "--seconds", "0", cwd=d,
+                            env={"WEFT_SET": "transport.shm.enable=no"})
+            cls.left = os.listdir(d)
+        handle, cls.file = tempfile.mkstemp(suffix=".ini")
+        with os.fdopen(handle, "w", encoding="utf-8") as f:
+            f.write(cls.done.stdout)
+
+    @classmethod
+    def tearDownClass(cls):
+        os.unlink(cls.file)
+
+    def test_nothing_is_left_in_the_directory(self):
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        self.assertEqual(self.left, [])
+
+    def test_every_value_is_accepted(self):
+        checked = info("--check", self.file)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+        # also by the plugins, which know their ranges
+        report = info("--json", "--ini", self.file)
+        self.assertEqual(report.returncode, 0, report.stderr)
+        transports = {t["name"]: t for t in
+                      json.loads(report.stdout)["transports"]}
+        for key in ("chunk", "eager", "ring"):
+            options = {o["key"]: o for o in transports["shm"]["options"]}
+            self.assertIn(self.file.rsplit("/", 1)[1], options[key]["set"])
+
+    def test_every_value_stands_under_its_measurement(self):
+        lines = self.done.stdout.splitlines()
+        keys = [line.split(" = ")[0] for line in lines if " = " in line
+                and not line.startswith("#")]
+        for key in ("spin", "latency", "bandwidth", "eager", "chunk", "cell",
+                    "ring", "frame", "congestion"):
+            self.assertIn(key, keys)
+        for before, line in zip(lines, lines[1:]):
+            if re.match("(spin|eager|chunk|frame|congestion) = ", line):
+                self.assertRegex(before, "^# .*us.*[0-9]")
+
+    def test_a_job_runs_with_it(self):
+        done = subprocess.run([BIN / "mpirun", "-n", "2", "--ini", self.file,
+                               BIN.parent / "examples" / "ring"],
+                              capture_output=True, text=True, timeout=60,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Without(unittest.TestCase):
+    def test_a_launcher_the_remedy_is_named(self):
+        with tempfile.TemporaryDirectory() as d:
+            alone = Path(d) / "weft-info"
+            alone.write_bytes((BIN / "weft-info").read_bytes())
+            alone.chmod(0o755)
+            done = subprocess.run([alone, "--tune", "--seconds", "0"],
+                                  capture_output=True, text=True, timeout=60,
+                                  check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("mpirun beside weft-info", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

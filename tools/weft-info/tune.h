@@ -1,0 +1,55 @@
+/* weft-info --tune: measures this machine, prints a fragment of mpi.ini.
+ *
+ *   tune.c         which options are tried, what is chosen, the fragment
+ *   tune_trial.c   one setting measured: mpirun -n 2 weft-info --tune-rank ...
+ *   tune_rank.c    that program
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WEFT_TUNE_H
+#define WEFT_TUNE_H
+
+#include <stdbool.h>
+
+enum { TUNE_ROUNDS = 5, TUNE_ENOUGH = 3, TUNE_SIZES = 12 };
+
+/* What one run measures. */
+struct trial_kind {
+    const char *how; /* pong: half round trips; stream: 16 messages in flight;
+                        rate: 64 */
+    long first, last, factor; /* bytes: first, first * factor, ..., last */
+};
+
+/* One transport with one setting, measured in several rounds. */
+struct trial {
+    const char *transport;
+    char set[128]; /* section.key=value, or empty */
+    struct trial_kind kind;
+    int rounds; /* that gave results */
+    double us[TUNE_ROUNDS][TUNE_SIZES]; /* per message */
+};
+
+int trial_sizes(const struct trial_kind *);
+/* One round of at least ms milliseconds per size. False: it cannot be run. */
+bool trial_run(struct trial *, int ms);
+/* Median over the rounds of the geometric mean over the sizes; of one size. */
+double trial_mean(const struct trial *);
+double trial_at(const struct trial *, int size);
+/* Geometric mean over the sizes in one round. */
+double trial_round(const struct trial *, int round);
+
+/* The largest message that is faster when sent without asking, as an index of
+ * the sizes; -1: none is. now: the index that holds at present, kept unless
+ * another one is better by `gain` in total; larger ones must be better by as
+ * much for each size. */
+int tune_crossover(const struct trial *eager, const struct trial *asking,
+                   int now, double gain);
+/* Which of n trials is the best; 0, the built-in value, unless another one is
+ * better by `gain` in the median and better in each of TUNE_ENOUGH or more
+ * rounds. */
+int tune_best(const struct trial *, int n, double gain);
+
+int info_tune(double seconds);
+int info_tune_rank(int argc, char **argv);
+
+#endif
