@@ -90,6 +90,9 @@ FIGURES = [
         "latency": {1: "<= 0.9 peer, <= 1.06 raw"},
         "stream": {MB: ">= 0.9 raw"},
         "rate": {8: ">= 2 peer"}}),
+    Figure("shm-alloc", "bandwidth of the ping-pong in memory of "
+           "MPI_Alloc_mem", "GB/s", "gbs",
+           "pingpong alloc 65536 {last} 4 {ms}", fabric="shm", more=True),
     matching("posted", "order", "tags received in the order of sending"),
     matching("posted", "reverse", "tags received last one first"),
     matching("posted", "wild", "any source, every second with any tag"),

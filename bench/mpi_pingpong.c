@@ -4,6 +4,8 @@
  *   mpi_pingpong ping FIRST LAST FACTOR MS      both send at once
  *   mpi_pingpong beside FIRST LAST FACTOR MS    as pong, after one large
  *                                             message (for a second transport)
+ *   mpi_pingpong alloc FIRST LAST FACTOR MS     as pong, in memory of
+ *                                               MPI_Alloc_mem
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -72,15 +74,27 @@ static void measure(struct pair *p, batch_fn *batch, double limit_us)
     }
 }
 
+static char *allocate(const char *mode, long size)
+{
+    char *p;
+
+    if (strcmp(mode, "alloc") != 0)
+        return buffer((size_t)size);
+    MPI_Alloc_mem(size, MPI_INFO_NULL, &p);
+    memset(p, 1, (size_t)size);
+    return p;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 6)
         return 2;
     batch_fn *batch = strcmp(argv[1], "ping") == 0 ? pings : pongs;
     long last = atol(argv[3]);
-    struct pair p = {.out = buffer((size_t)last + LARGE),
-                     .in = buffer((size_t)last + LARGE),
-                     .rank = start_rank(&argc, &argv)};
+    struct pair p = {.rank = start_rank(&argc, &argv)};
+
+    p.out = allocate(argv[1], last + LARGE);
+    p.in = allocate(argv[1], last + LARGE);
 
     p.size = LARGE;
     if (strcmp(argv[1], "beside") == 0)

@@ -37,6 +37,8 @@ static const struct tuned table[] = {
      {"pong", KB, 16 * KB, 4}},
     {"shm", "chunk", "16K 8K 32K 64K 128K", "64K to 4M in flight", LARGE},
     {"shm", "chunks", "0 16 64 128 256", "64K to 4M in flight", LARGE},
+    {"shm", "cma", "auto no yes", "1M to 4M in flight",
+     {"stream", MB, 4 * MB, 2}},
     {"tcp", "frame", "512K 128K 256K 1M 4M", "64K to 4M in flight", LARGE},
     {"tcp", "sndbuf", "0 256K 1M 4M", "64K to 4M in flight", LARGE},
     {"tcp", "rcvbuf", "0 256K 1M 4M", "64K to 4M in flight", LARGE},
