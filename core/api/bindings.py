@@ -52,6 +52,8 @@ class Binding:
         self.guard_now = None
         self.after = []     # statements once the core function succeeded
         self.args = {}      # parameter name -> argument of the core function
+        self.neighborhood = self.operation.removeprefix("i").startswith(
+            "neighbor_")
         self.tool = self.family.startswith("t_")
         self.early = self.family in rules.EARLY or self.tool
         self.comm = "NULL"  # expression of the communicator of the call
@@ -106,6 +108,8 @@ class Binding:
                                                     "OPERATION")
                                          or p.kind in COUNT_KINDS):
                 conditions.append("role")
+        if self.neighborhood and p.kind == "BUFFER":
+            conditions.append(f"{self.neighbors(p)} > 0")
         place = self.place
         if place and p.name != place and self.same_side(p.name, place):
             conditions.append(f"{place} != MPI_IN_PLACE")
@@ -120,10 +124,17 @@ class Binding:
                             "sendtypes")
         return name in ("recvcount", "recvtype")
 
+    def neighbors(self, p):
+        """C expression of the number of neighbours on p's side."""
+        side = "destinations" if p.name.startswith("s") else "sources"
+        return f"wf_api_{side}({self.comm})"
+
     def length(self, p):
         """C expression of the number of elements of array p, or None."""
         if (self.family, p.name) in rules.LENGTHS:
             return rules.LENGTHS[self.family, p.name]
+        if self.neighborhood:
+            return self.neighbors(p)
         if self.operation in rules.PER_RANK:
             return f"wf_api_ranks({self.comm})"
         if self.operation == "reduce_scatter":
@@ -265,7 +276,8 @@ class Binding:
         if p.kind in COUNT_KINDS and p.poly and "block" not in p.name:
             failure = self.bad("count", f'"{p.name}"', p.name)
         else:
-            c = "MPI_ERR_COUNT" if "count" in p.name else "MPI_ERR_ARG"
+            c = ("MPI_ERR_COUNT" if "count" in p.name else
+                 "MPI_ERR_DIMS" if p.kind == "NUM_DIMS" else "MPI_ERR_ARG")
             failure = self.bad("number", f'"{p.name}"', p.name, c)
         self.check(f"{p.name} < 0", failure, guard)
         for i, (b, count) in enumerate(self.buffers):
@@ -319,7 +331,8 @@ class Binding:
                 self.buffers[i] = (b, "0")
         if p.kind in FREE_POINTERS or n is None:
             return
-        empty = "" if "comm_p" in n or "ranks(" in n else f"{n} > 0 && "
+        always = "ranks(" in n or n == f"{self.comm}->size"
+        empty = "" if always else f"{n} > 0 && "
         self.check(f"{empty}!{p.name}", self.bad("pointer", f'"{p.name}"'),
                    guard)
         if p.kind in ELEMENT_KINDS and wide:

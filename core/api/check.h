@@ -20,6 +20,7 @@
 #include "env/errhandler.h"
 #include "instance.h"
 #include "protocol/request.h"
+#include "topo/topo.h"
 
 #define WF_COLD __attribute__((cold, noinline))
 /* The public name over its profiling name (MPI-5.0 s15.2). mpi.h gives both
@@ -128,6 +129,25 @@ static inline bool wf_api_root(const struct wf_comm *comm, int root)
 {
     return wf_api_rank(comm, root) ||
            (comm->inter && (root == MPI_ROOT || root == MPI_PROC_NULL));
+}
+
+/* ---- topologies --------------------------------------------------------- */
+
+/* 0 where comm has no topology, which the core function then says. */
+static inline int wf_api_sources(const struct wf_comm *comm)
+{
+    return comm->topo ? comm->topo->indegree : 0;
+}
+
+static inline int wf_api_destinations(const struct wf_comm *comm)
+{
+    return comm->topo ? comm->topo->outdegree : 0;
+}
+
+static inline int wf_api_ndims(const struct wf_comm *comm)
+{
+    return comm->topo && comm->topo->kind == MPI_CART ? comm->topo->grid.ndims
+                                                      : 0;
 }
 
 /* ---- buffers ------------------------------------------------------------ */

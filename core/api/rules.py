@@ -88,6 +88,8 @@ LENGTHS = {
     ("dist_graph_create", "destinations"): None,
     ("graph_create", "edges"): None,
     ("graph_map", "edges"): None,
+    ("cart_rank", "coords"): "wf_api_ndims(comm_p)",
+    ("cart_sub", "remain_dims"): "wf_api_ndims(comm_p)",
     ("graph_get", "indx"): "maxindex",
     ("graph_get", "edges"): "maxedges",
 }

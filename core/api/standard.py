@@ -31,8 +31,12 @@ class Parameter:
         self.root_only = bool(row["root_only"])
 
     def declare(self, c_type=None):
-        """C declaration: arrays and pointers as a programmer writes them."""
+        """C declaration: arrays and pointers as a programmer writes them.
+        Weights are the arrays that may be a constant like MPI_UNWEIGHTED: as
+        pointers, or compilers warn that no array is there."""
         t = c_type or self.c_type
+        if self.kind == "WEIGHT":
+            t = t.replace("[]", " *")
         m = re.match(r"^(.*?)\s*((?:\[\d*\])+)$", t)
         if m:
             base = m.group(1)

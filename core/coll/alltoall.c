@@ -12,47 +12,15 @@
 
 enum { WINDOW = 32 /* pairwise steps under way */ };
 
-/* What goes to, or comes from, one peer. */
-struct block {
-    void *buf;
-    uint64_t count;
-    struct wf_type *type;
-};
-
 static bool in_place(const struct wf_coll_args *a)
 {
     return a->sbuf == MPI_IN_PLACE;
 }
 
-static uint64_t block_bytes(struct block b)
-{
-    return b.count * (uint64_t)b.type->size;
-}
-
-/* alltoallw counts displacements in bytes and has a type for every peer */
-static struct block recv_block(const struct wf_coll_args *a, int i)
-{
-    if (!a->rtypes)
-        return (struct block){wf_coll_rblock(a, i), wf_coll_rcount(a, i),
-                              a->rtype};
-    return (struct block){
-        (char *)((uintptr_t)a->rbuf + (uintptr_t)wf_at(a->rdispls, (size_t)i)),
-        wf_coll_rcount(a, i), wf_type_of(a->rtypes[i])};
-}
-
-static struct block send_block(const struct wf_coll_args *a, int i)
-{
-    if (!a->stypes)
-        return (struct block){wf_coll_sblock(a, i), wf_coll_scount(a, i),
-                              a->stype};
-    return (struct block){
-        (char *)((uintptr_t)a->sbuf + (uintptr_t)wf_at(a->sdispls, (size_t)i)),
-        wf_coll_scount(a, i), wf_type_of(a->stypes[i])};
-}
-
 /* ---- pairwise ------------------------------------------------------------ */
 
-static void copy_block(struct wf_sched *s, struct block from, struct block to)
+static void copy_block(struct wf_sched *s, struct wf_coll_block from,
+                       struct wf_coll_block to)
 {
     wf_sched_copy(s, from.buf, from.count, from.type, to.buf, to.count,
                   to.type);
@@ -60,14 +28,15 @@ static void copy_block(struct wf_sched *s, struct block from, struct block to)
 
 /* In place, what is to be sent is first packed away, for its memory is where
  * messages will arrive. packed[i] is the block for rank i. */
-static struct block *pack_all(struct wf_sched *s, const struct wf_coll_args *a)
+static struct wf_coll_block *pack_all(struct wf_sched *s,
+                                      const struct wf_coll_args *a)
 {
     int p = a->comm->size;
-    struct block *packed = wf_sched_temp(s, (size_t)p * sizeof *packed);
+    struct wf_coll_block *packed = wf_sched_temp(s, (size_t)p * sizeof *packed);
 
     for (int i = 0; packed && i < p; i++) {
-        struct block from = recv_block(a, i);
-        packed[i].count = block_bytes(from);
+        struct wf_coll_block from = wf_coll_recv_block(a, i);
+        packed[i].count = wf_coll_block_bytes(from);
         packed[i].type = wf_coll_byte();
         packed[i].buf = wf_sched_temp(s, packed[i].count);
         if (i != a->comm->rank && packed[i].count)
@@ -80,13 +49,14 @@ static struct block *pack_all(struct wf_sched *s, const struct wf_coll_args *a)
 /* One step; ends[] gets its vertices (-1: none). The step WINDOW earlier must
  * be complete: all processes take the steps in the same order, so that waiting
  * for earlier steps cannot go round in a circle. */
-static void step(struct wf_sched *s, struct block in, int source,
-                 struct block out, int dest, int ends[2], const int before[2])
+static void step(struct wf_sched *s, struct wf_coll_block in, int source,
+                 struct wf_coll_block out, int dest, int ends[2],
+                 const int before[2])
 {
     ends[0] = ends[1] = -1;
-    if (in.type && block_bytes(in))
+    if (in.type && wf_coll_block_bytes(in))
         ends[0] = wf_sched_recv(s, in.buf, in.count, in.type, source);
-    if (out.type && block_bytes(out))
+    if (out.type && wf_coll_block_bytes(out))
         ends[1] = wf_sched_send(s, out.buf, out.count, out.type, dest);
     for (int i = 0; i < 4; i++)
         if (ends[i / 2] >= 0 && before[i % 2] >= 0)
@@ -95,10 +65,10 @@ static void step(struct wf_sched *s, struct block in, int source,
 
 static void pairwise(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    const struct block none = {NULL, 0, NULL};
+    const struct wf_coll_block none = {NULL, 0, NULL};
     int rank = a->comm->rank, peers = a->comm->peers->size;
     int n = peers > a->comm->size ? peers : a->comm->size;
-    struct block *packed = in_place(a) ? pack_all(s, a) : NULL;
+    struct wf_coll_block *packed = in_place(a) ? pack_all(s, a) : NULL;
     int ends[WINDOW][2];
 
     if (in_place(a) && !packed)
@@ -106,15 +76,17 @@ static void pairwise(struct wf_sched *s, const struct wf_coll_args *a)
     memset(ends, 0xff, sizeof ends);
     for (int i = a->comm->inter ? 0 : 1; i < n; i++) {
         int source = (rank - i + n) % n, dest = (rank + i) % n;
-        struct block in = source < peers ? recv_block(a, source) : none;
-        struct block out = dest >= peers ? none
-                           : packed      ? packed[dest]
-                                         : send_block(a, dest);
+        struct wf_coll_block in =
+            source < peers ? wf_coll_recv_block(a, source) : none;
+        struct wf_coll_block out = dest >= peers ? none
+                                   : packed      ? packed[dest]
+                                                 : wf_coll_send_block(a, dest);
         int before[2] = {ends[i % WINDOW][0], ends[i % WINDOW][1]};
         step(s, in, source, out, dest, ends[i % WINDOW], before);
     }
     if (!a->comm->inter && !in_place(a))
-        copy_block(s, send_block(a, rank), recv_block(a, rank));
+        copy_block(s, wf_coll_send_block(a, rank),
+                   wf_coll_recv_block(a, rank));
 }
 
 /* ---- Bruck --------------------------------------------------------------- */
@@ -222,12 +194,12 @@ static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
 static int check_alias(const struct wf_coll_args *a)
 {
     struct wf_coll_args own = *a;
-    struct block from, to;
+    struct wf_coll_block from, to;
 
     if (!a->rcounts.base || a->comm->inter || in_place(a))
         return wf_coll_check_alias(a, a->rbuf);
-    from = send_block(a, a->comm->rank);
-    to = recv_block(a, a->comm->rank);
+    from = wf_coll_send_block(a, a->comm->rank);
+    to = wf_coll_recv_block(a, a->comm->rank);
     own.sbuf = from.buf;
     own.stype = from.type;
     own.scount = to.count ? from.count : 0;

@@ -157,6 +157,33 @@ int wf_coll_check_reduce(const struct wf_coll_args *a, bool in_place_allowed)
     return wf_coll_check_alias(&as_sent, a->rbuf);
 }
 
+/* ---- blocks -------------------------------------------------------------- */
+
+static void *byte_at(const void *buf, struct wf_ints displs, int i)
+{
+    return (void *)((uintptr_t)buf + (uintptr_t)wf_at(displs, (size_t)i));
+}
+
+struct wf_coll_block wf_coll_recv_block(const struct wf_coll_args *a, int i)
+{
+    if (!a->rtypes)
+        return (struct wf_coll_block){wf_coll_rblock(a, i),
+                                      wf_coll_rcount(a, i), a->rtype};
+    return (struct wf_coll_block){byte_at(a->rbuf, a->rdispls, i),
+                                  wf_coll_rcount(a, i),
+                                  wf_type_of(a->rtypes[i])};
+}
+
+struct wf_coll_block wf_coll_send_block(const struct wf_coll_args *a, int i)
+{
+    if (!a->stypes)
+        return (struct wf_coll_block){wf_coll_sblock(a, i),
+                                      wf_coll_scount(a, i), a->stype};
+    return (struct wf_coll_block){byte_at(a->sbuf, a->sdispls, i),
+                                  wf_coll_scount(a, i),
+                                  wf_type_of(a->stypes[i])};
+}
+
 /* ---- memory -------------------------------------------------------------- */
 
 struct wf_type *wf_coll_byte(void)

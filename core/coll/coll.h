@@ -95,6 +95,23 @@ static inline char *wf_coll_sblock(const struct wf_coll_args *a, int i)
     return wf_coll_at(a->sbuf, d, a->stype);
 }
 
+/* What goes to, or comes from, one peer. */
+struct wf_coll_block {
+    void *buf;
+    uint64_t count;
+    struct wf_type *type;
+};
+
+static inline uint64_t wf_coll_block_bytes(struct wf_coll_block b)
+{
+    return b.count * (uint64_t)b.type->size;
+}
+
+/* For peer i. alltoallw counts displacements in bytes and has a type for every
+ * peer. */
+struct wf_coll_block wf_coll_recv_block(const struct wf_coll_args *, int i);
+struct wf_coll_block wf_coll_send_block(const struct wf_coll_args *, int i);
+
 /* The type of packed data. */
 struct wf_type *wf_coll_byte(void);
 /* Scratch for count elements: the address to use as their buffer, whatever

@@ -14,6 +14,7 @@
 #include "env/env.h"
 #include "env/errhandler.h"
 #include "env/info.h"
+#include "topo/topo.h"
 
 struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
 {
@@ -62,6 +63,7 @@ void wf_comm_put(struct wf_comm *comm)
         wf_comm_put(comm->local_comm);
     wf_group_put(comm->local);
     wf_group_put(comm->peers);
+    wf_topo_put(comm->topo);
     wf_errhandler_put(comm->errhandler);
     wf_info_destroy(comm->info);
     comm->object.kind = WF_KIND_DEAD;

@@ -39,6 +39,7 @@ struct wf_comm {
     struct wf_info *info;
     struct wf_comm *local_comm; /* inter: intracommunicator of the local group,
                                    for collectives and merge */
+    struct wf_topo *topo;          /* NULL: none; topo/topo.h */
     struct wf_bsend_buffer *bsend; /* of buffered sends: p2p/buffered.h */
     struct wf_crowd crowd;
     char name[MPI_MAX_OBJECT_NAME];

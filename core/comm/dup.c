@@ -1,6 +1,6 @@
 /* Duplicates of communicators, blocking and nonblocking (MPI-5.0 s7.4.2).
  *
- * Attributes are copied when the call is made, so that what happens to the
+ * The topology is kept. Attributes are copied when the call is made, so that what happens to the
  * original afterwards does not matter; only the agreement on the context id
  * goes on in the background.
  *
@@ -11,6 +11,7 @@
 #include "env/attr.h"
 #include "env/info.h"
 #include "instance.h"
+#include "topo/topo.h"
 
 static struct wf_comm *twin(struct wf_comm *comm)
 {
@@ -20,8 +21,11 @@ static struct wf_comm *twin(struct wf_comm *comm)
     struct wf_comm *copy =
         wf_comm_create(comm->wf, comm->local, comm->inter ? comm->peers : NULL,
                        WF_CONTEXT_NONE, WF_CONTEXT_NONE);
-    if (copy)
-        wf_comm_inherit(copy, comm);
+    if (!copy)
+        return NULL;
+    wf_comm_inherit(copy, comm);
+    wf_topo_get(comm->topo);
+    copy->topo = comm->topo;
     return copy;
 }
 

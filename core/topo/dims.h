@@ -1,0 +1,12 @@
+/* Balanced factors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_DIMS_H
+#define WF_DIMS_H
+
+#include "base.h"
+
+/* k factors of n in falling order, as close to each other as possible. */
+int wf_dims_balance(int n, int k, int dims[]);
+
+#endif

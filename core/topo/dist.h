@@ -1,0 +1,16 @@
+/* Distributed graphs: every process knows its own edges.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_DIST_H
+#define WF_DIST_H
+
+#include "topo/topo.h"
+
+/* With empty lists of these lengths, to be filled in; NULL: out of memory,
+ * recorded. */
+struct wf_topo *wf_dist_topo(int indegree, int outdegree, bool weighted);
+/* The collective end of both creators. topo passes over; NULL: rc says why. */
+int wf_dist_finish(struct wf_comm *, struct wf_topo *topo, int reorder, int rc,
+                   MPI_Comm *newcomm);
+
+#endif

@@ -1,0 +1,193 @@
+/* Distributed graphs as objects, and the end of both creators.
+ *
+ * To reorder, everybody learns all edges; a process that becomes another rank
+ * takes over the edges of that vertex.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "topo/dist.h"
+
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "topo/reorder.h"
+
+enum { REORDER_MAX = 1 << 24 /* integers that everybody would have to hold */ };
+
+/* ---- the object ---------------------------------------------------------- */
+
+/* The arrays lie one behind the other, each list with its weights. */
+struct wf_topo *wf_dist_topo(int indegree, int outdegree, bool weighted)
+{
+    size_t in = (size_t)indegree, out = (size_t)outdegree;
+    struct wf_topo *t = wf_topo_create(MPI_DIST_GRAPH, 2 * (in + out));
+
+    if (!t)
+        return NULL;
+    t->indegree = indegree;
+    t->outdegree = outdegree;
+    t->weighted = weighted;
+    t->sources = t->data;
+    t->source_weights = t->sources + in;
+    t->destinations = t->source_weights + in;
+    t->dest_weights = t->destinations + out;
+    return t;
+}
+
+static size_t data_size(const struct wf_topo *t)
+{
+    return 2 * ((size_t)t->indegree + (size_t)t->outdegree);
+}
+
+/* ---- reorder ------------------------------------------------------------- */
+
+/* What everybody knows of all vertices when processes are to be reordered. */
+struct whole {
+    int n;
+    int *degrees;            /* in and out of each vertex */
+    int64_t *counts, *displs; /* of each vertex's arrays in data */
+    int *data;
+    int64_t size;
+};
+
+static void whole_free(struct whole *w)
+{
+    free(w->degrees);
+    free(w->counts);
+    free(w->displs);
+    free(w->data);
+}
+
+static int out_of_memory(void)
+{
+    return wf_error(MPI_ERR_NO_MEM, "no memory for a distributed graph");
+}
+
+static void lay_out(struct whole *w)
+{
+    for (int v = 0; v < w->n; v++) {
+        w->displs[v] = w->size;
+        w->counts[v] = 2 * ((int64_t)w->degrees[2 * v] +
+                            w->degrees[2 * v + 1]);
+        w->size += w->counts[v];
+    }
+}
+
+/* Collective; w->data stays NULL when there is too much of it. A process
+ * without memory goes on as long as it can; rc tells. */
+static int learn(struct wf_comm *comm, const struct wf_topo *t, struct whole *w)
+{
+    struct wf_type *type = wf_type_of(MPI_INT);
+    int mine[2] = {t->indegree, t->outdegree}, rc;
+    size_t n = (size_t)comm->size;
+
+    *w = (struct whole){.n = comm->size};
+    w->degrees = malloc(2 * n * sizeof *w->degrees);
+    w->counts = malloc(n * sizeof *w->counts);
+    w->displs = malloc(n * sizeof *w->displs);
+    if (!w->degrees || !w->counts || !w->displs)
+        return out_of_memory();
+    rc = wf_mpi_allgather(comm->wf, mine, 2, type, w->degrees, 2, type, comm);
+    if (rc)
+        return rc;
+    lay_out(w);
+    if (w->size > REORDER_MAX)
+        return MPI_SUCCESS;
+    w->data = malloc((size_t)w->size * sizeof *w->data + 1);
+    if (!w->data)
+        return out_of_memory();
+    return wf_mpi_allgatherv(
+        comm->wf, t->data, (MPI_Count)data_size(t), type, w->data,
+        (struct wf_ints){w->counts, sizeof *w->counts},
+        (struct wf_ints){w->displs, sizeof *w->displs}, type, comm);
+}
+
+/* The edges to destinations as one graph; the arrays of e are malloc'ed in
+ * *room. */
+static int edges_of(const struct whole *w, struct wf_edges *e, int **room)
+{
+    size_t all = (size_t)w->size / 2; /* more than enough */
+    int *first = malloc(((size_t)w->n + 1 + 2 * all) * sizeof *first);
+    int *adjacent, *weight, at = 0;
+
+    *room = first;
+    if (!first)
+        return out_of_memory();
+    adjacent = first + w->n + 1;
+    weight = adjacent + all;
+    for (int v = 0; v < w->n; v++) {
+        int in = w->degrees[2 * v], out = w->degrees[2 * v + 1];
+        const int *to = w->data + w->displs[v] + 2 * in;
+        first[v] = at;
+        for (int i = 0; i < out; i++, at++) {
+            adjacent[at] = to[i];
+            weight[at] = to[out + i];
+        }
+    }
+    first[w->n] = at;
+    *e = (struct wf_edges){w->n, first, adjacent, weight};
+    return MPI_SUCCESS;
+}
+
+/* Replace *topo by the topology of the vertex that this process becomes. */
+static int become(const struct whole *w, int vertex, struct wf_topo **topo)
+{
+    struct wf_topo *t = wf_dist_topo(w->degrees[2 * vertex],
+                                     w->degrees[2 * vertex + 1],
+                                     (*topo)->weighted);
+
+    if (!t)
+        return MPI_ERR_NO_MEM;
+    memcpy(t->data, w->data + w->displs[vertex],
+           (size_t)w->counts[vertex] * sizeof *t->data);
+    wf_topo_put(*topo);
+    *topo = t;
+    return MPI_SUCCESS;
+}
+
+static int reorder_whole(const struct wf_comm *comm, const struct whole *w,
+                         struct wf_topo **topo, int **order)
+{
+    struct wf_edges e;
+    int *room, rc = edges_of(w, &e, &room);
+
+    if (!rc)
+        rc = wf_reorder_graph(comm, &e, order);
+    free(room);
+    if (!rc && *order)
+        rc = become(w, wf_reorder_rank(comm, w->n, *order), topo);
+    return rc;
+}
+
+/* Collective also for a process that failed before: it has no edges. */
+static int find_order(struct wf_comm *comm, struct wf_topo **topo, int **order)
+{
+    struct wf_topo none = {.kind = MPI_DIST_GRAPH};
+    struct whole w;
+    int rc = learn(comm, *topo ? *topo : &none, &w);
+
+    if (!rc && w.data && *topo)
+        rc = reorder_whole(comm, &w, topo, order);
+    whole_free(&w);
+    return rc;
+}
+
+int wf_dist_finish(struct wf_comm *comm, struct wf_topo *topo, int reorder,
+                   int rc, MPI_Comm *newcomm)
+{
+    struct wf_group *group = NULL;
+    int *order = NULL, rc2 = MPI_SUCCESS;
+
+    if (reorder && wf_reorder_useful(comm, comm->size))
+        rc2 = find_order(comm, &topo, &order);
+    if (!rc)
+        rc = rc2;
+    if (!rc && !(group = wf_topo_group(comm, comm->size, order)))
+        rc = MPI_ERR_NO_MEM;
+    free(order);
+    if (rc) {
+        wf_topo_put(topo);
+        topo = NULL;
+    }
+    return wf_topo_comm(comm, group, topo, rc, newcomm);
+}

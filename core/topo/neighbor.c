@@ -1,0 +1,81 @@
+/* Neighbourhood collectives as schedules (MPI-5.0 s8.6): a message along every
+ * edge, all at once.
+ *
+ * Messages between two processes match in order. For graphs this is the order
+ * of the lists. On a grid the block sent in negative direction arrives from
+ * the positive side of the receiver: its receives are made pair by pair in
+ * swapped order, so that they match also where both neighbours are the same
+ * process (a periodic dimension of 1 or 2 processes).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "topo/neighbor.h"
+
+#include "topo/topo.h"
+
+static int check(const struct wf_coll_args *a)
+{
+    const struct wf_topo *t = a->comm->topo;
+    int rc;
+
+    if (!t)
+        return wf_error(MPI_ERR_TOPOLOGY, "the communicator has no topology: "
+                        "nobody is a neighbour");
+    if ((rc = wf_coll_check_in_place(a, false)))
+        return rc;
+    if (!a->stypes && !a->scounts.base && (rc = wf_coll_check_send(a)))
+        return rc;
+    if (!a->rtypes && !a->rcounts.base && (rc = wf_coll_check_recv(a)))
+        return rc;
+    return MPI_SUCCESS;
+}
+
+static void receive(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    const struct wf_topo *t = a->comm->topo;
+
+    for (int k = 0; k < t->indegree; k++) {
+        int i = t->kind == MPI_CART ? k ^ 1 : k;
+        struct wf_coll_block b;
+        if (t->sources[i] == MPI_PROC_NULL)
+            continue;
+        b = wf_coll_recv_block(a, i);
+        if (wf_coll_block_bytes(b))
+            wf_sched_recv(s, b.buf, b.count, b.type, t->sources[i]);
+    }
+}
+
+static void send(struct wf_sched *s, const struct wf_coll_args *a, bool same)
+{
+    const struct wf_topo *t = a->comm->topo;
+
+    for (int i = 0; i < t->outdegree; i++) {
+        struct wf_coll_block b;
+        if (t->destinations[i] == MPI_PROC_NULL)
+            continue;
+        b = wf_coll_send_block(a, same ? 0 : i);
+        if (wf_coll_block_bytes(b))
+            wf_sched_send(s, b.buf, b.count, b.type, t->destinations[i]);
+    }
+}
+
+static int build(struct wf_sched *s, const struct wf_coll_args *a, bool same)
+{
+    int rc = check(a);
+
+    if (rc)
+        return rc;
+    receive(s, a);
+    send(s, a, same);
+    return MPI_SUCCESS;
+}
+
+int wf_neighbor_allgather(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    return build(s, a, true);
+}
+
+int wf_neighbor_alltoall(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    return build(s, a, false);
+}

@@ -1,0 +1,384 @@
+/* Finding an order: see reorder.h.
+ *
+ *   grid    where every node holds the same number c of processes, each node
+ *           gets a brick of c cells, of the shape that cuts fewest edges
+ *   graph   one node after the other is filled, always with the vertex that
+ *           has most edges to those the node has already
+ *
+ * A result is used only when it is better than the order of the old ranks.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "topo/reorder.h"
+
+#include <stdlib.h>
+
+#include "instance.h"
+
+enum { GREEDY_MAX = 16384 /* vertices: filling takes quadratic time */ };
+
+/* Members 0..n-1 and their nodes, which are numbered as they appear. */
+struct layout {
+    int n, nodes;
+    int *node_of;  /* of each member */
+    int *capacity; /* of each node: members on it */
+};
+
+/* ---- the layout ---------------------------------------------------------- */
+
+static const uint32_t *launcher_nodes(const struct wf_comm *comm)
+{
+    return comm->wf->boot->node_count > 1 ? comm->wf->boot->node_of : NULL;
+}
+
+/* Nodes of the members as the launcher numbers them, renumbered from 0. */
+static void number_nodes(struct layout *l, const struct wf_comm *comm,
+                         int *seen)
+{
+    const uint32_t *node = launcher_nodes(comm);
+
+    memset(seen, 0xff, comm->wf->boot->node_count * sizeof *seen);
+    for (int i = 0; i < l->n; i++) {
+        int *k = &seen[node[wf_group_proc(comm->local, i)]];
+        if (*k < 0)
+            *k = l->nodes++;
+        l->node_of[i] = *k;
+        l->capacity[*k]++;
+    }
+}
+
+static void layout_free(struct layout *l)
+{
+    free(l->node_of);
+    free(l->capacity);
+}
+
+static int out_of_memory(void)
+{
+    return wf_error(MPI_ERR_NO_MEM, "no memory to reorder the processes");
+}
+
+static int layout_of(struct layout *l, const struct wf_comm *comm, int n)
+{
+    int *seen = malloc(comm->wf->boot->node_count * sizeof *seen + 1);
+
+    *l = (struct layout){.n = n};
+    l->node_of = malloc((size_t)n * sizeof *l->node_of + 1);
+    l->capacity = calloc((size_t)n + 1, sizeof *l->capacity);
+    if (!seen || !l->node_of || !l->capacity) {
+        free(seen);
+        layout_free(l);
+        return out_of_memory();
+    }
+    number_nodes(l, comm, seen);
+    free(seen);
+    return MPI_SUCCESS;
+}
+
+/* False also when a member was not started with this job: its node is not in
+ * the launcher's table. */
+bool wf_reorder_useful(const struct wf_comm *comm, int n)
+{
+    const uint32_t *node = launcher_nodes(comm);
+    bool several = false;
+
+    for (int i = 0; node && i < n; i++) {
+        uint32_t proc = wf_group_proc(comm->local, i);
+        if (proc >= comm->wf->boot->size)
+            return false;
+        several |= node[proc] != node[wf_group_proc(comm->local, 0)];
+    }
+    return several;
+}
+
+int wf_reorder_rank(const struct wf_comm *comm, int n, const int *order)
+{
+    if (!order)
+        return comm->rank < n ? comm->rank : MPI_UNDEFINED;
+    for (int i = 0; i < n; i++)
+        if (order[i] == comm->rank)
+            return i;
+    return MPI_UNDEFINED;
+}
+
+/* ---- judging a placement ------------------------------------------------- */
+
+/* Weight of the edges between nodes, when vertex v is on place[v]. */
+static int64_t cut(const struct wf_edges *g, const int *place)
+{
+    int64_t sum = 0;
+
+    for (int v = 0; v < g->n; v++)
+        for (int e = g->first[v]; e < g->first[v + 1]; e++)
+            if (g->adjacent[e] >= 0 && place[g->adjacent[e]] != place[v])
+                sum += g->weight ? g->weight[e] : 1;
+    return sum;
+}
+
+/* Members in the order of their nodes' vertices: the first vertex placed on a
+ * node gets the node's first member. */
+static int *order_of(const struct layout *l, const int *place)
+{
+    int *order = malloc((size_t)l->n * sizeof *order + 1);
+    int *by_node = malloc((size_t)l->n * sizeof *by_node + 1);
+    int *next = malloc(((size_t)l->nodes + 1) * sizeof *next);
+
+    if (order && by_node && next) {
+        for (int k = 0, at = 0; k < l->nodes; at += l->capacity[k++])
+            next[k] = at;
+        for (int i = 0; i < l->n; i++)
+            by_node[next[l->node_of[i]]++] = i;
+        for (int k = 0; k < l->nodes; k++)
+            next[k] -= l->capacity[k];
+        for (int v = 0; v < l->n; v++)
+            order[v] = by_node[next[place[v]]++];
+    } else {
+        free(order);
+        order = NULL;
+    }
+    free(by_node);
+    free(next);
+    return order;
+}
+
+static int order_if_better(const struct layout *l, const struct wf_edges *g,
+                           const int *place, int **order)
+{
+    *order = NULL;
+    if (cut(g, place) >= cut(g, l->node_of))
+        return MPI_SUCCESS;
+    *order = order_of(l, place);
+    return *order ? MPI_SUCCESS : out_of_memory();
+}
+
+/* ---- graphs: fill node after node ---------------------------------------- */
+
+struct filling {
+    const struct wf_edges *g;
+    int *place;    /* node of each vertex, -1: none yet */
+    int64_t *gain; /* weight of edges to the node that is being filled */
+    int *open;     /* edges to vertices that have no place */
+};
+
+/* The vertex with the largest gain; among those the one that would leave
+ * fewest edges open. */
+static int choose(const struct filling *f)
+{
+    int best = -1;
+
+    for (int v = 0; v < f->g->n; v++)
+        if (f->place[v] < 0 &&
+            (best < 0 || f->gain[v] > f->gain[best] ||
+             (f->gain[v] == f->gain[best] && f->open[v] < f->open[best])))
+            best = v;
+    return best;
+}
+
+static void put(struct filling *f, int v, int node)
+{
+    const struct wf_edges *g = f->g;
+
+    f->place[v] = node;
+    for (int e = g->first[v]; e < g->first[v + 1]; e++) {
+        int w = g->adjacent[e];
+        if (w < 0)
+            continue;
+        f->gain[w] += g->weight ? g->weight[e] : 1;
+        f->open[w]--;
+    }
+}
+
+static void fill(struct filling *f, const struct layout *l)
+{
+    const struct wf_edges *g = f->g;
+
+    for (int v = 0; v < g->n; v++) {
+        f->place[v] = -1;
+        f->open[v] = 0;
+        for (int e = g->first[v]; e < g->first[v + 1]; e++)
+            f->open[v] += g->adjacent[e] >= 0;
+    }
+    for (int k = 0; k < l->nodes; k++) {
+        memset(f->gain, 0, (size_t)g->n * sizeof *f->gain);
+        for (int i = 0; i < l->capacity[k]; i++)
+            put(f, choose(f), k);
+    }
+}
+
+static int greedy(const struct layout *l, const struct wf_edges *g, int **order)
+{
+    size_t n = (size_t)g->n;
+    struct filling f = {.g = g};
+    int rc = MPI_SUCCESS;
+
+    *order = NULL;
+    if (g->n > GREEDY_MAX)
+        return MPI_SUCCESS;
+    f.place = malloc(n * sizeof *f.place);
+    f.gain = malloc(n * sizeof *f.gain);
+    f.open = malloc(n * sizeof *f.open);
+    if (f.place && f.gain && f.open) {
+        fill(&f, l);
+        rc = order_if_better(l, g, f.place, order);
+    } else {
+        rc = out_of_memory();
+    }
+    free(f.place);
+    free(f.gain);
+    free(f.open);
+    return rc;
+}
+
+int wf_reorder_graph(const struct wf_comm *comm, const struct wf_edges *g,
+                     int **order)
+{
+    struct layout l;
+    int rc;
+
+    *order = NULL;
+    if (!wf_reorder_useful(comm, g->n))
+        return MPI_SUCCESS;
+    if ((rc = layout_of(&l, comm, g->n)))
+        return rc;
+    rc = greedy(&l, g, order);
+    layout_free(&l);
+    return rc;
+}
+
+/* ---- grids: a brick for each node ---------------------------------------- */
+
+struct bricks {
+    const struct wf_grid *grid;
+    int cells;       /* of the grid */
+    int64_t cost;    /* of the best shape: edges cut */
+    int *best, *shape;
+};
+
+/* Edges along dimension d that bricks of this length cut. */
+static int64_t cut_along(const struct bricks *b, int d, int length)
+{
+    int dim = b->grid->dims[d], pieces = dim / length;
+    int cuts = b->grid->periods[d] && pieces > 1 ? pieces : pieces - 1;
+
+    return (int64_t)b->cells / dim * cuts;
+}
+
+/* Try all lengths of dimension d and those after it; volume: cells that they
+ * have to make up. */
+static void try_shapes(struct bricks *b, int d, int volume, int64_t cost)
+{
+    if (cost >= b->cost)
+        return;
+    if (d == b->grid->ndims) {
+        if (volume == 1) {
+            b->cost = cost;
+            memcpy(b->best, b->shape, (size_t)d * sizeof *b->best);
+        }
+        return;
+    }
+    for (int n = 1; n <= volume && n <= b->grid->dims[d]; n++)
+        if (volume % n == 0 && b->grid->dims[d] % n == 0) {
+            b->shape[d] = n;
+            try_shapes(b, d + 1, volume / n, cost + cut_along(b, d, n));
+        }
+}
+
+/* Number of the brick that holds a cell, bricks counted like cells. */
+static int brick_of(const struct bricks *b, const int *coords)
+{
+    int k = 0;
+
+    for (int d = 0; d < b->grid->ndims; d++)
+        k = k * (b->grid->dims[d] / b->best[d]) + coords[d] / b->best[d];
+    return k;
+}
+
+static bool equal_nodes(const struct layout *l)
+{
+    for (int k = 1; k < l->nodes; k++)
+        if (l->capacity[k] != l->capacity[0])
+            return false;
+    return true;
+}
+
+/* Place each cell of the grid on the node of its brick. *found: there is a
+ * shape that fills the grid. */
+static int place_bricks(const struct layout *l, const struct wf_grid *g,
+                        int *place, bool *found)
+{
+    size_t n = (size_t)g->ndims;
+    struct bricks b = {.grid = g, .cells = l->n, .cost = INT64_MAX};
+    int *room = malloc(3 * n * sizeof *room + 1);
+
+    if (!room)
+        return out_of_memory();
+    b.best = room;
+    b.shape = room + n;
+    if (equal_nodes(l))
+        try_shapes(&b, 0, l->capacity[0], 0);
+    *found = b.cost < INT64_MAX;
+    for (int v = 0; *found && v < l->n; v++) {
+        wf_grid_coords(g, v, room + 2 * n);
+        place[v] = brick_of(&b, room + 2 * n);
+    }
+    free(room);
+    return MPI_SUCCESS;
+}
+
+/* The edges of a grid, in one piece of memory; NULL: there is none. */
+static int *edges_of_grid(const struct wf_grid *g, struct wf_edges *e)
+{
+    size_t n = (size_t)e->n, degree = 2 * (size_t)g->ndims;
+    int *room = malloc((n + 1 + n * degree + degree) * sizeof *room);
+    int *at, *coords;
+
+    if (!room)
+        return NULL;
+    e->first = room;
+    e->adjacent = at = room + n + 1;
+    coords = at + n * degree;
+    for (int v = 0; v < e->n; v++) {
+        room[v] = v * (int)degree;
+        wf_grid_coords(g, v, coords);
+        for (int i = 0; i < (int)degree; i++)
+            *at++ = wf_grid_neighbor(g, coords, i / 2, i % 2 ? 1 : -1);
+    }
+    room[n] = e->n * (int)degree;
+    return room;
+}
+
+static int reorder_cells(const struct layout *l, const struct wf_grid *g,
+                         int **order)
+{
+    struct wf_edges e = {.n = l->n};
+    int *place = malloc((size_t)l->n * sizeof *place);
+    int *room = edges_of_grid(g, &e);
+    bool found = false;
+    int rc = place && room ? place_bricks(l, g, place, &found)
+                           : out_of_memory();
+
+    if (!rc)
+        rc = found ? order_if_better(l, &e, place, order)
+                   : greedy(l, &e, order);
+    free(place);
+    free(room);
+    return rc;
+}
+
+int wf_reorder_grid(const struct wf_comm *comm, const struct wf_grid *g,
+                    int **order)
+{
+    struct layout l;
+    int n = 1, rc;
+
+    *order = NULL;
+    for (int d = 0; d < g->ndims; d++)
+        n *= g->dims[d];
+    if (!wf_reorder_useful(comm, n))
+        return MPI_SUCCESS;
+    if ((rc = layout_of(&l, comm, n)))
+        return rc;
+    rc = reorder_cells(&l, g, order);
+    layout_free(&l);
+    return rc;
+}
