@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 1            /* part of the symbol name: weft_plugin_1_<name>          */
-#define WEFT_ABI_MINOR 0            /* fields appended since the major                        */
+#define WEFT_ABI_MINOR 1            /* fields appended since the major                        */
 #define WEFT_MAGIC     0x31544657u  /* "WFT1"                                                 */
 #define WEFT_HDR       64           /* protocol header bytes, fixed for the major             */
 #define WEFT_HDR_MIN   24           /* bytes of a short header (flag WEFT_HDR_SHORT)          */
@@ -246,6 +246,9 @@ typedef struct weft_ops {
   int  (*probe)(const weft_open *, weft_attr *);               /* for weft-info: usable here? no effects */
   int  (*stat)(weft_ep *, int i, const char **name, uint64_t *value);
   int  (*atfork)(weft_ep *, int child);
+  /* since 1.1: as send_short, when more is expected at once.  DONE: on its way.  OK: copied, and held until
+   * the next send to this peer or the next progress(), which the core calls before it waits.         */
+  int  (*send_more)(weft_peer *, const weft_hdr *, const void *data, size_t len);
 } weft_ops;
 
 typedef struct weft_plugin {

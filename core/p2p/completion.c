@@ -80,7 +80,7 @@ static void await(MPI_Request handle)
 /* One turn of progress on behalf of requests that are not done. */
 static void poll_for(struct wf_instance *wf, int n, const MPI_Request *handles)
 {
-    uint32_t mask = 0;
+    uint32_t mask = wf->held;
 
     for (int i = 0; i < n; i++)
         if (!complete(handles[i]))
@@ -114,6 +114,8 @@ int wf_mpi_request_free(struct wf_instance *wf, MPI_Request *request)
     if (!r)
         return wf_error(MPI_ERR_REQUEST, "the request is null");
     *request = MPI_REQUEST_NULL;
+    if (wf->held)
+        wf_progress_poll(wf, 0); /* nobody is going to wait for it */
     wf_req_release(r);
     return MPI_SUCCESS;
 }

@@ -11,7 +11,7 @@ int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
                  struct wf_comm *comm, MPI_Request *request)
 {
     return wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
-                    WF_SPACE_P2P, WF_SEND_STANDARD, (struct wf_req **)request);
+                    WF_SPACE_P2P, WF_SEND_WINDOW, (struct wf_req **)request);
 }
 
 int wf_mpi_issend(struct wf_instance *wf, const void *buf, MPI_Count count,

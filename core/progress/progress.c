@@ -89,6 +89,8 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
 
     if ((++p->turn & (OTHERS_EVERY - 1)) == 0)
         mask = UINT32_MAX;
+    if (wf_unlikely(wf->held))
+        mask |= wf_req_let_go(wf);
     mask &= p->all;
     while (mask) {
         struct weft_core *c = &wf->eps[__builtin_ctz(mask)];

@@ -19,6 +19,8 @@ enum wf_space {
 
 enum wf_send_mode {
     WF_SEND_STANDARD,
+    WF_SEND_WINDOW, /* standard, and may wait for others until it is waited for;
+                       a held request is shared and takes no on_complete */
     WF_SEND_SYNC,
     WF_SEND_READY
 };

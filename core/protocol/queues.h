@@ -113,6 +113,7 @@ struct wf_engine {
     void **slabs;
     int slab_count;
     struct wf_req sent;   /* shared outcome of sends done at once */
+    struct wf_req held;   /* of those that a plugin holds: done by progress */
     uint64_t credits;     /* initial credit of each sender */
     uint64_t unexpected_bytes, unexpected_high;
     uint32_t failures; /* Locations that failed */

@@ -113,8 +113,8 @@ static void destroy(struct wf_req *r)
 
 void wf_req_release(struct wf_req *r)
 {
-    if (r == &r->wf->engine->sent)
-        return;
+    if (r->type == WF_REQ_NOOP)
+        return; /* shared */
     if (wf_req_done(r))
         destroy(r);
     else
@@ -184,6 +184,8 @@ uint32_t wf_req_endpoints(struct wf_req *r)
     struct weft_loc *loc;
     uint32_t mask = 0;
 
+    if (r->type == WF_REQ_NOOP)
+        return 0; /* the endpoints that hold it are polled in any case */
     if (r->type > WF_REQ_RECV)
         return UINT32_MAX;
     loc = wf_p2p_of(r)->loc;
@@ -191,6 +193,15 @@ uint32_t wf_req_endpoints(struct wf_req *r)
         return UINT32_MAX;
     for (unsigned i = 0; i < loc->lanes; i++)
         mask |= 1u << loc->lane[i].core->index;
+    return mask;
+}
+
+uint32_t wf_req_let_go(struct wf_instance *wf)
+{
+    uint32_t mask = wf->held;
+
+    wf->held = 0;
+    wf_store_release(&wf->engine->held.done, 1); /* pairs with wf_req_done */
     return mask;
 }
 
@@ -226,6 +237,15 @@ int wf_wait_all(int n, struct wf_req **reqs)
     return first;
 }
 
+/* One request for many sends: nothing is to be known about each of them. */
+static void init_shared(struct wf_req *r, struct wf_instance *wf)
+{
+    init_head(r, wf, WF_REQ_NOOP, NULL);
+    r->source = MPI_ANY_SOURCE;
+    r->tag = MPI_ANY_TAG;
+    wf_store_relaxed(&r->done, 1);
+}
+
 int wf_engine_init(struct wf_instance *wf)
 {
     const struct wf_core_options *o = wf->options;
@@ -237,10 +257,8 @@ int wf_engine_init(struct wf_instance *wf)
     e->credits = o->credits;
     if (o->unexpected_max && o->unexpected_max / wf->nprocs < e->credits)
         e->credits = o->unexpected_max / wf->nprocs;
-    init_head(&e->sent, wf, WF_REQ_NOOP, NULL);
-    e->sent.source = MPI_ANY_SOURCE;
-    e->sent.tag = MPI_ANY_TAG;
-    wf_store_relaxed(&e->sent.done, 1);
+    init_shared(&e->sent, wf);
+    init_shared(&e->held, wf);
     wf->engine = e;
     return 0;
 }

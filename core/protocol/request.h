@@ -23,7 +23,7 @@ enum wf_req_type {
     WF_REQ_RECV,
     WF_REQ_SCHEDULE,    /* a collective: coll/schedule.h */
     WF_REQ_GENERALIZED, /* MPI_Grequest_start */
-    WF_REQ_NOOP         /* complete at birth: PROC_NULL */
+    WF_REQ_NOOP         /* shared: sends that need no request of their own */
 };
 
 enum wf_req_flags {
@@ -65,6 +65,10 @@ struct wf_req *wf_req_create(struct wf_instance *, enum wf_req_type,
 void wf_req_complete(struct wf_req *, int error);
 /* Drop the user's or owner's hold: back to the pool, now or when complete. */
 void wf_req_release(struct wf_req *);
+
+/* Sends that a plugin holds back complete now, because the endpoints in the
+ * mask that is returned are about to be polled. */
+uint32_t wf_req_let_go(struct wf_instance *);
 
 /* Take back a receive that was just posted, or let it run to its end, after a
  * failure of its other half. */

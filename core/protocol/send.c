@@ -13,6 +13,7 @@
 #include "protocol/queues.h"
 
 enum { PACK_SHORT = 1024 /* non-contiguous data packed on the stack */ };
+enum { SENT = 1, HELD }; /* outcomes of the path of short messages */
 
 static bool connect(struct weft_loc *loc, int *rc)
 {
@@ -146,13 +147,25 @@ int wf_send_start(struct wf_p2p *p)
     return wf_rendezvous_notify(p);
 }
 
-/* The path of a short message: no request, no completion. 1: done, 0: take
- * the long way, negative: MPI error class of a failure. */
+/* A plugin lets the message wait for others of its kind: such sends are done
+ * when the endpoint has been polled. */
+static int held(struct weft_loc *loc)
+{
+    struct wf_instance *wf = loc->wf;
+
+    wf->held |= 1u << loc->lane[WF_LANE_ORDER].core->index;
+    wf_store_relaxed(&wf->engine->held.done, 0);
+    return HELD;
+}
+
+/* The path of a short message: no request, no completion. 0: take the long
+ * way. */
 static int try_short(struct weft_loc *loc, const void *data, uint64_t n,
-                     uint64_t env0, uint64_t env1)
+                     uint64_t env0, uint64_t env1, bool more)
 {
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
     uint64_t w[WEFT_HDR_MIN / 8];
+    int r;
 
     if (!l->send_short || n > l->max_short || !wf_lane_clear(l) ||
         loc->credit < (int64_t)(n + WF_MESSAGE_OVERHEAD))
@@ -161,20 +174,22 @@ static int try_short(struct weft_loc *loc, const void *data, uint64_t n,
                    (uint64_t)WEFT_HDR_SHORT << 16 | n << 32);
     w[1] = wf_le64(env0);
     w[2] = wf_le64(env1);
-    if (wf_unlikely(l->send_short(l->peer, (const weft_hdr *)w, data, n) !=
-                    WEFT_DONE))
+    r = more ? l->send_more(l->peer, (const weft_hdr *)w, data, n)
+             : l->send_short(l->peer, (const weft_hdr *)w, data, n);
+    if (wf_unlikely(r < 0))
         return 0; /* room will come: the long way waits for it */
     l->seq++;
     l->core->tx_count++;
     l->core->tx_bytes += n;
     loc->credit -= (int64_t)(n + WF_MESSAGE_OVERHEAD);
-    return 1;
+    return wf_likely(r == WEFT_DONE) ? SENT : held(loc);
 }
 
-/* Send at once by copy if size, layout, room and credit allow. */
+/* Send at once by copy if size, layout, room and credit allow. SENT, HELD, 0
+ * for the long way, negative for a failure. */
 static int send_now(struct wf_comm *comm, const void *buf, uint64_t count,
                     struct wf_type *type, int dest, int tag, unsigned space,
-                    int *rc)
+                    bool more, int *rc)
 {
     uint8_t packed[PACK_SHORT];
     uint64_t bytes = count * (uint64_t)type->size;
@@ -193,7 +208,7 @@ static int send_now(struct wf_comm *comm, const void *buf, uint64_t count,
         return 0;
     return try_short(loc, data, bytes,
                      wf_env0(space, comm->send_context, (uint32_t)dest),
-                     wf_env1((uint32_t)comm->rank, (uint32_t)tag));
+                     wf_env1((uint32_t)comm->rank, (uint32_t)tag), more);
 }
 
 /* The long way: a request that completes when user memory is free again. */
@@ -226,15 +241,20 @@ int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,
              struct wf_type *type, int dest, int tag, enum wf_space space,
              enum wf_send_mode mode, struct wf_req **out)
 {
-    int rc = MPI_SUCCESS;
+    struct wf_engine *e = comm->wf->engine;
+    int rc = MPI_SUCCESS, now = 0;
 
-    *out = &comm->wf->engine->sent;
+    *out = &e->sent;
     if (dest == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if (mode != WF_SEND_SYNC &&
-        send_now(comm, buf, count, type, dest, tag, space, &rc))
-        return rc;
-    return post(comm, buf, count, type, dest, tag, space, mode, out);
+    if (mode != WF_SEND_SYNC)
+        now = send_now(comm, buf, count, type, dest, tag, space,
+                       mode == WF_SEND_WINDOW, &rc);
+    if (!now)
+        return post(comm, buf, count, type, dest, tag, space, mode, out);
+    if (now == HELD)
+        *out = &e->held;
+    return rc;
 }
 
 int wf_send(struct wf_comm *comm, const void *buf, uint64_t count,
@@ -244,7 +264,8 @@ int wf_send(struct wf_comm *comm, const void *buf, uint64_t count,
     int rc = MPI_SUCCESS;
 
     if (wf_unlikely(dest == MPI_PROC_NULL) ||
-        wf_likely(send_now(comm, buf, count, type, dest, tag, space, &rc)))
+        wf_likely(
+            send_now(comm, buf, count, type, dest, tag, space, false, &rc)))
         return rc;
     rc = post(comm, buf, count, type, dest, tag, space, WF_SEND_STANDARD,
               &req);

@@ -26,7 +26,9 @@ static void lane_init(struct wf_lane *l, struct weft_core *core,
         l->max_eager = (uint32_t)core->attr.max_payload;
     if (!WEFT_HAS(core->ops, weft_ops, send_short))
         return;
-    l->send_short = core->ops->send_short;
+    l->send_short = l->send_more = core->ops->send_short;
+    if (WEFT_HAS(core->ops, weft_ops, send_more))
+        l->send_more = core->ops->send_more;
     l->max_short = core->attr.max_short < l->max_eager ? core->attr.max_short
                                                        : l->max_eager;
 }

@@ -29,6 +29,7 @@ struct wf_lane {
     struct wf_tx *fifo_head, **fifo_tail; /* protocol/message.c */
     /* hot copies of core->ops and core->attr */
     int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t);
+    int (*send_more)(weft_peer *, const weft_hdr *, const void *, size_t);
     uint32_t max_short, max_eager;
 };
 

@@ -37,6 +37,9 @@ static const weft_option options[] = {
     OPTION(frame, WEFT_OPT_SIZE, "512K", "64K..1G",
            "long transfers are cut into pieces of this size, between which "
            "other messages pass"),
+    OPTION(coalesce, WEFT_OPT_SIZE, "512", "0..8K",
+           "nonblocking sends up to this size may wait for each other until "
+           "the next MPI call that waits or tests; 0: never"),
     OPTION(connect_timeout, WEFT_OPT_TIME, "5s", "10ms..600s",
            "to reach an address"),
     OPTION(handshake_timeout, WEFT_OPT_TIME, "2s", "10ms..60s",
@@ -304,6 +307,7 @@ static int progress(weft_ep *ep, int budget)
 
     if (budget < 1)
         budget = 1;
+    ep->turn++;
     if (ep->attn)
         events += wf_tcp_attention(ep);
     events += poll_hot(ep);
@@ -389,7 +393,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .addr_print = wf_ip_print,
                              .connect = connect_,
                              .probe = probe,
-                             .stat = stat_};
+                             .stat = stat_,
+                             .send_more = wf_tcp_send_more};
 
 WEFT_PLUGIN(tcp, "1.0", "TCP/IP, one connection per pair of processes", options,
             struct wf_tcp_cfg, &ops);

@@ -43,14 +43,14 @@ enum wf_tcp_frame {
 struct wf_tcp_cfg {
     const char *interface; /* auto, or a list of names, addresses, subnets */
     int64_t port;
-    uint64_t sndbuf, rcvbuf, eager, frame;
+    uint64_t sndbuf, rcvbuf, eager, frame, coalesce;
     uint64_t connect_timeout, handshake_timeout, detect; /* ns */
     const char *congestion;
 };
 
 enum wf_tcp_kind { TCP_IS_LISTENER, TCP_IS_CONN };
 
-struct wf_tcp_listener { /* on the interface of the same index in ip.use */
+struct wf_tcp_listener {   /* on the interface of the same index in ip.use */
     enum wf_tcp_kind kind; /* first: what an epoll event points at */
     int fd;
 };
@@ -128,6 +128,7 @@ struct weft_peer {
     /* sending: the stage goes first, then tx */
     uint8_t *stage;
     uint32_t stage_off, stage_end;
+    uint32_t burst, burst_turn; /* messages of a window since that poll */
     weft_tx *tx;
     uint64_t tx_off; /* over header and payload */
     bool blocked;    /* waiting for EPOLLOUT */
@@ -172,6 +173,7 @@ struct weft_ep {
     bool said_auth; /* the warning about wrong keys was given */
     bool woken;     /* arm() was called: look at epoll next */
     bool draining;
+    uint32_t turn;     /* polls so far */
     unsigned polls;    /* since epoll was looked at */
     unsigned patience; /* polls of the hot socket before the next look */
     weft_peer *hot;    /* the last that had something for us */
@@ -227,6 +229,8 @@ void wf_tcp_watch_tick(weft_ep *, uint64_t now);
 int wf_tcp_send(weft_peer *, weft_tx *);
 int wf_tcp_send_short(weft_peer *, const weft_hdr *, const void *data,
                       size_t len);
+int wf_tcp_send_more(weft_peer *, const weft_hdr *, const void *data,
+                     size_t len);
 void wf_tcp_flush(weft_peer *); /* from progress only: may call back */
 void wf_tcp_interest(weft_peer *);
 int wf_tcp_frame(weft_peer *, enum wf_tcp_frame);

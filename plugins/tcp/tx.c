@@ -353,6 +353,45 @@ int wf_tcp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
     return rc == WEFT_OK ? WEFT_DONE : rc;
 }
 
+/* Nothing holds a window back: it is no window yet, or the socket decides. */
+static bool goes_alone(weft_peer *p, size_t len)
+{
+    weft_ep *ep = p->ep;
+
+    if (p->burst_turn != ep->turn) {
+        p->burst_turn = ep->turn;
+        p->burst = 0;
+    }
+    return ++p->burst == 1 || len > ep->cfg.coalesce || p->state != TCP_OPEN ||
+           p->tx || p->blocked;
+}
+
+/* A window of small messages leaves after the 1st, 2nd, 4th, 8th, ...: few
+ * calls if there are many, no delay if there are only one or two. */
+int wf_tcp_send_more(weft_peer *p, const weft_hdr *hdr, const void *data,
+                     size_t len)
+{
+    size_t hl = weft_hdr_len(hdr);
+    uint8_t *at;
+
+    if (goes_alone(p, len) || !stage_room(p, hl + len))
+        return wf_tcp_send_short(p, hdr, data, len);
+    at = p->stage + p->stage_end;
+    memcpy(at, hdr, hl);
+    if (len)
+        memcpy(at + hl, data, len);
+    p->stage_end += (uint32_t)(hl + len);
+    p->ep->count.tx_frames++;
+    p->ep->count.tx_bytes += len;
+    p->ep->count.stage_copies++;
+    if ((p->burst & (p->burst - 1)) == 0 || staged(p) > TCP_STAGE / 2) {
+        push(p);
+        return WEFT_DONE;
+    }
+    wf_tcp_attend(p); /* flushed by progress() at the latest */
+    return WEFT_OK;
+}
+
 /* A frame of our own; WEFT_EAGAIN while a container is half sent. */
 int wf_tcp_frame(weft_peer *p, enum wf_tcp_frame type)
 {

@@ -89,6 +89,8 @@ static const char *missing(const weft_plugin *p, const weft_attr *a,
         return "it reaches no other process";
     if (needs & NEED_SHORT && !WEFT_HAS(ops, weft_ops, send_short))
         return "it has no send_short";
+    if (needs & NEED_MORE && !WEFT_HAS(ops, weft_ops, send_more))
+        return "it has no send_more";
     if (needs & NEED_EVENT && !(a->caps & WEFT_CAP_EVENT_FD))
         return "it has no descriptor to sleep on";
     if (needs & NEED_LOAN && !(a->caps & WEFT_CAP_RX_LOAN))

@@ -169,6 +169,8 @@ void message_finish(struct message *);
 void message_post(struct message *);
 /* send_short with a header of readable bytes only; its result. */
 int message_short(struct weft_loc *to, uint64_t len, bool is_short);
+/* The same with send_more. */
+int message_more(struct weft_loc *to, uint64_t len, bool is_short);
 
 /* ---- fetching ------------------------------------------------------------- */
 
@@ -248,8 +250,9 @@ enum {
     NEED_EVENT = 4,   /* a descriptor to sleep on */
     NEED_LOAN = 8,
     NEED_CONNECT = 16,
+    NEED_KEEPALIVE = 32, /* notices a dead peer without traffic */
     NEED_GET = 64,
-    NEED_KEEPALIVE = 32 /* notices a dead peer without traffic */
+    NEED_MORE = 128 /* send_more */
 };
 
 struct conform_case {

@@ -159,8 +159,10 @@ void header_check(const weft_hdr *h, uint32_t from)
     uint32_t n = weft_hdr_len(h);
 
     header_make(&want, from, h->w[1], weft_hdr_plen(h), n == WEFT_HDR_MIN);
-    check(memcmp(&want, h, n) == 0, "the header of message %llu from %u was "
-          "changed on the way", (unsigned long long)h->w[1], from);
+    check(memcmp(&want, h, n) == 0,
+          "the header of message %llu from %u was "
+          "changed on the way",
+          (unsigned long long)h->w[1], from);
 }
 
 /* ---- containers -------------------------------------------------------------- */
@@ -276,8 +278,7 @@ void message_post(struct message *m)
         check(rc >= 0 || rc == WEFT_EAGAIN, "send() failed: %d", rc);
         if (rc != WEFT_EAGAIN)
             return;
-        until(l->core->world, l->readies > readies || l->downs)
-            ;
+        until(l->core->world, l->readies > readies || l->downs);
         check(!l->downs, "the peer went down: %s", l->why);
     }
 }
@@ -298,7 +299,10 @@ static uint8_t *brink(size_t n, void **map, size_t *map_len)
     return p + body - n;
 }
 
-int message_short(struct weft_loc *to, uint64_t len, bool is_short)
+/* Through one of the calls that copy. */
+static int copied(struct weft_loc *to, uint64_t len, bool is_short,
+                  int (*send)(weft_peer *, const weft_hdr *, const void *,
+                              size_t))
 {
     uint64_t number = (to->sent + 1) << 1;
     size_t hdr_len = is_short ? WEFT_HDR_MIN : WEFT_HDR, map_len;
@@ -313,13 +317,29 @@ int message_short(struct weft_loc *to, uint64_t len, bool is_short)
     area_new(&a, len, false);
     area_fill(&a, to->core->id, number);
     to->core->in_send++;
-    rc = to->core->world->plugin->ops->send_short(
-        to->peer, (const weft_hdr *)(void *)h, len ? a.base : NULL, len);
+    rc = send(to->peer, (const weft_hdr *)(void *)h, len ? a.base : NULL, len);
     to->core->in_send--;
-    check(rc == WEFT_DONE || rc < 0, "send_short() answered %d", rc);
-    if (rc == WEFT_DONE)
+    if (rc >= 0)
         to->sent++;
     area_free(&a); /* it was copied */
     munmap(map, map_len);
+    return rc;
+}
+
+int message_short(struct weft_loc *to, uint64_t len, bool is_short)
+{
+    int rc =
+        copied(to, len, is_short, to->core->world->plugin->ops->send_short);
+
+    check(rc == WEFT_DONE || rc < 0, "send_short() answered %d", rc);
+    return rc;
+}
+
+int message_more(struct weft_loc *to, uint64_t len, bool is_short)
+{
+    int rc = copied(to, len, is_short, to->core->world->plugin->ops->send_more);
+
+    check(rc == WEFT_DONE || rc == WEFT_OK || rc < 0, "send_more() answered %d",
+          rc);
     return rc;
 }

@@ -162,6 +162,35 @@ static void shorts(struct world *w)
     pair_close(w);
 }
 
+/* What is held back leaves in order: with another send, or with progress. */
+static void windows(struct world *w)
+{
+    weft_core *a, *b;
+    struct weft_loc *to;
+
+    pair_open(w, &a, &b);
+    to = side_peer(a, b->id);
+    b->mix = true;
+    message_post(message_new(to, 1, BLOCK, true));
+    for (int window = 1; window <= 100; window++) {
+        for (int i = 0; i < window;) {
+            int readies = to->readies;
+            int rc = message_more(to, (uint64_t)(i % 7) * 9, i % 3);
+            check(rc >= 0 || rc == WEFT_EAGAIN, "send_more: %d", rc);
+            if (rc == WEFT_EAGAIN)
+                until(w, to->readies > readies)
+                    ;
+            else
+                i++;
+        }
+        if (window % 3 == 0)
+            message_post(message_new(to, 20, SEGMENTS, true));
+        until(w, settled(a, b))
+            ;
+    }
+    pair_close(w);
+}
+
 /* ---- from inside callbacks --------------------------------------------------------- */
 
 enum { ROUNDS = 400 };
@@ -311,6 +340,8 @@ const struct conform_case transfer_cases[] = {
     {"many messages under way arrive once and in order", mixed, 0},
     {"send_short copies, and reads a short header no further than 24 bytes",
      shorts, NEED_SHORT},
+    {"what send_more holds back leaves with the next send or progress, in order",
+     windows, NEED_MORE},
     {"messages may be sent from inside rx", from_rx, 0},
     {"messages may be sent from inside tx_done", from_tx_done, 0},
     {"four processes talk to each other at once", everyone, NEED_OTHERS},

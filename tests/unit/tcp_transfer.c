@@ -145,6 +145,51 @@ static void corked_messages_leave_at_the_next_progress(void **state)
         rig_free(t[i]);
 }
 
+static int offer_more(struct rig_peer *p)
+{
+    weft_hdr hdr = {{1 | (uint64_t)WEFT_HDR_SHORT << 16, p->sent++}};
+
+    return ops->send_more(p->peer, &hdr, NULL, 0);
+}
+
+static void
+a_window_leaves_at_each_doubling_and_at_the_next_progress(void **state)
+{
+    struct rig_peer *p;
+    bool out[] = {true, true, false, true, false, false, false, true, false};
+
+    rig_send(all, 2, 0, 1, 1);
+    RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
+    p = &all[0].peer[1];
+    for (int i = 0; i < 9; i++)
+        assert_int_equal(offer_more(p), out[i] ? WEFT_DONE : WEFT_OK);
+    while (all[1].peer[0].got < 9)
+        rig_progress(&all[1]);
+    assert_int_equal(rig_progress(&all[1]), 0);
+    rig_progress(&all[0]);
+    while (all[1].peer[0].got < 10)
+        rig_progress(&all[1]);
+    assert_int_equal(offer_more(p), WEFT_DONE); /* a new window begins */
+}
+
+static void a_send_that_may_not_wait_takes_what_was_held_with_it(void **state)
+{
+    struct rig_peer *p;
+    weft_hdr hdr = {{1 | (uint64_t)WEFT_HDR_SHORT << 16, 4}};
+
+    rig_send(all, 2, 0, 1, 1);
+    p = &all[0].peer[1];
+    rig_progress(&all[0]);
+    for (int i = 0; i < 3; i++)
+        offer_more(p);
+    assert_int_equal(ops->send_short(p->peer, &hdr, NULL, 0), WEFT_DONE);
+    p->sent++;
+    for (uint64_t end = rig_seconds() + 30;
+         all[1].peer[0].got < 5 && rig_seconds() < end;)
+        rig_progress(&all[1]);
+    assert_int_equal(all[1].peer[0].got, 5);
+}
+
 static void two_who_call_each_other_end_with_one_connection(void **state)
 {
     unsigned seed = 1;
@@ -430,6 +475,8 @@ int main(void)
         T(a_refused_message_waits_until_the_core_has_room),
         T(a_full_socket_answers_again_and_then_ready),
         T(corked_messages_leave_at_the_next_progress),
+        T(a_window_leaves_at_each_doubling_and_at_the_next_progress),
+        T(a_send_that_may_not_wait_takes_what_was_held_with_it),
         T(two_who_call_each_other_end_with_one_connection),
         T(goodbye_makes_the_end_silent),
         T(data_before_goodbye_arrives_when_the_sender_is_gone),
