@@ -31,6 +31,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weft_transport.h"
+
 enum {
     SHM_LINE = 128, /* two cache lines: the neighbour is prefetched with it */
     SHM_INLINE = 40,
@@ -148,6 +150,22 @@ static inline uint32_t shm_word_len(uint64_t w)
 static inline unsigned shm_word_kind(uint64_t w)
 {
     return (unsigned)(w >> 58) & 7;
+}
+
+/* The first eight bytes of a header and the word of its slot are the same but
+ * for six bits of the length, on little-endian machines. */
+#define SHM_WORD_HEADER ((UINT64_C(1) << 58) - 1)
+
+static inline bool shm_little(void)
+{
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
+/* A whole message in the slot: short header, payload behind it. */
+static inline bool shm_word_is_short(uint64_t w)
+{
+    return shm_little() && shm_word_kind(w) == SHM_HEAD &&
+           (w >> 16 & WEFT_HDR_SHORT) && shm_word_len(w) <= SHM_INLINE;
 }
 
 /* The first turn is lap 1, so that fresh memory holds no message. */

@@ -138,6 +138,46 @@ static void land(weft_peer *p, const unsigned char *data, uint32_t n)
         finish(p, WEFT_OK);
 }
 
+/* Not what the short path expects: the core took less than there is. */
+static int answered(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
+                    uint32_t len)
+{
+    if (rc == WEFT_EAGAIN) {
+        p->in.paused = true;
+        return WEFT_EAGAIN;
+    }
+    p->ep->stats.rx++;
+    p->ep->stats.rx_bytes += len;
+    if (rc == WEFT_DONE && shown == len)
+        return 0;
+    if (rc < 0 || rc == WEFT_LOAN) {
+        wf_shm_fault(p, WEFT_ELINK,
+                     "a message from process %u was refused (%d)", p->loc_id,
+                     rc);
+        return WEFT_EPROTO;
+    }
+    accepted(p, rc == WEFT_OK ? sink : NULL, shown, len);
+    return 0;
+}
+
+/* Most messages: short header and payload in the slot. */
+static int take_short(weft_peer *p, struct shm_slot *s, uint64_t word)
+{
+    weft_ep *ep = p->ep;
+    uint64_t hdr[WEFT_HDR_MIN / 8];
+    uint32_t len = shm_word_len(word);
+    weft_sink *sink = NULL;
+    hdr[0] = word & SHM_WORD_HEADER;
+    memcpy(hdr + 1, s->body, 16);
+    int rc = ep->host->rx(ep->core, p->loc, (const weft_hdr *)hdr,
+                          len ? s->body + 16 : NULL, len, &sink);
+    if (shm_unlikely(rc != WEFT_DONE))
+        return answered(p, rc, sink, len, len);
+    ep->stats.rx++;
+    ep->stats.rx_bytes += len;
+    return 0;
+}
+
 /* The core sees a payload of one piece. Of a longer one it sees the header,
  * and the first piece lands like the others: by wf_shm_copy. */
 static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
@@ -151,31 +191,18 @@ static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
     if (shm_unlikely(in->off < in->len && have != len))
         return corrupt(p, "a large message inside another");
     weft_sink *sink = NULL;
-    weft_ep *ep = p->ep;
-    int rc = ep->host->rx(ep->core, p->loc, &hdr, shown ? data : NULL, shown,
-                          &sink);
-    if (shm_unlikely(rc == WEFT_EAGAIN)) {
+    int rc = p->ep->host->rx(p->ep->core, p->loc, &hdr, shown ? data : NULL,
+                             shown, &sink);
+    rc = answered(p, rc, sink, shown, len);
+    if (rc == WEFT_EAGAIN) {
         in->cells.at = cells;
         in->bulk.at = bulk;
-        in->paused = true;
-        return WEFT_EAGAIN;
     }
-    ep->stats.rx++;
-    ep->stats.rx_bytes += len;
-    if (shm_likely(rc == WEFT_DONE && shown == len))
-        return 0;
-    if (rc < 0 || rc == WEFT_LOAN) {
-        wf_shm_fault(p, WEFT_ELINK,
-                     "a message from process %u was refused (%d)", p->loc_id,
-                     rc);
-        return WEFT_EPROTO;
-    }
-    accepted(p, rc == WEFT_OK ? sink : NULL, shown, len);
-    if (shown < have) {
+    if (rc == 0 && shown < have) {
         in->since = wf_shm_ring_race(p, len);
         land(p, data, have);
     }
-    return 0;
+    return rc;
 }
 
 static int take_data(weft_peer *p, uint64_t word)
@@ -206,6 +233,12 @@ static int take(weft_peer *p, struct shm_slot *s, uint64_t word)
     }
 }
 
+static void next_slot(struct shm_in *in)
+{
+    if ((++in->head & in->mask) == 0)
+        in->lap = shm_lap(in->head, in->shift);
+}
+
 /* Deliver what has arrived from one peer. Returns slots handled. */
 int wf_shm_receive(weft_peer *p, int budget)
 {
@@ -214,13 +247,17 @@ int wf_shm_receive(weft_peer *p, int budget)
     while (n < budget) {
         struct shm_slot *s = &in->slots[in->head & in->mask];
         uint64_t word = atomic_load_explicit(&s->word, memory_order_acquire);
-        if (shm_likely((word >> 61) != shm_lap(in->head, in->shift)))
+        if (shm_likely((word >> 61) != in->lap))
             break;
-        if (shm_unlikely(in->paused || p->fault) || take(p, s, word) != 0)
+        if (shm_unlikely(in->paused || p->fault))
             break;
-        in->head++;
+        bool is_short = shm_word_is_short(word);
+        if ((is_short ? take_short(p, s, word) : take(p, s, word)) != 0)
+            break;
+        next_slot(in);
         n++;
-        give_back(p);
+        if (!is_short || in->head - in->returned > in->mask / 4)
+            give_back(p);
     }
     return n;
 }

@@ -134,6 +134,7 @@ static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
         .slots = (struct shm_slot *)(void *)(p->base + shm_slots_at(g, dir)),
         .mask = g->slots - 1,
         .shift = shift_of(g->slots),
+        .lap = shm_lap(0, shift_of(g->slots)),
         .line = (struct shm_line *)(void *)p->base + dir,
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
         .bulk = {.base = p->base + shm_bulk_at(g, dir),

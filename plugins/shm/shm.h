@@ -168,6 +168,7 @@ struct shm_out {
 struct shm_in {
     struct shm_slot *slots;
     uint32_t mask, shift, head, returned;
+    uint32_t lap; /* of the slot at head */
     struct shm_line *line;
     struct shm_share *share;
     struct shm_bytes cells, bulk;
