@@ -24,6 +24,9 @@ foreach(line IN LISTS binding_families)
   if(line STREQUAL family) # not hot: small before fast
     set_source_files_properties(${source} PROPERTIES
       COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
+  else() # two words are not worth a detour through vector registers
+    set_source_files_properties(${source} PROPERTIES
+      COMPILE_OPTIONS -fno-tree-slp-vectorize)
   endif()
 endforeach()
 

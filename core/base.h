@@ -21,6 +21,10 @@
 
 #define wf_likely(x) __builtin_expect(!!(x), 1)
 #define wf_unlikely(x) __builtin_expect(!!(x), 0)
+/* Out of line and out of the way: what a fast path leaves to others. */
+#define WF_COLD __attribute__((cold, noinline))
+/* Of our own library, as the compiler cannot know: no table in between. */
+#define WF_HIDDEN __attribute__((visibility("hidden")))
 #define wf_container(p, type, member)                                          \
     ((type *)((char *)(p) - offsetof(type, member)))
 

@@ -187,6 +187,12 @@ typedef struct weft_host {
   uint64_t (*now_ns)(weft_core *);
   int  (*resolve)(weft_core *, const char *host, int family, void *sockaddr_out, size_t *len);
   void (*log)(weft_core *, int level, const char *fmt, ...);  /* 0 error 1 warn 2 info 3 debug           */
+  /* minor 1: rx() for a short header whose payload is all here, the header in registers: h0..h2 are its
+   * three little-endian words, h0 >> 32 the payload bytes.  DONE or EAGAIN, as rx().                  */
+  int  (*rx_words)(weft_core *, weft_loc *from, uint64_t h0, uint64_t h1, uint64_t h2, const void *data);
+  /* minor 1: send_words() had no room and hands everything back, as the last thing that it does: the core
+   * may call the plugin again from here.                                                              */
+  int  (*tx_words)(weft_core *, weft_loc *to, uint64_t h0, uint64_t h1, uint64_t h2, const void *data);
 } weft_host;
 
 typedef struct weft_open {
@@ -249,6 +255,10 @@ typedef struct weft_ops {
   /* since 1.1: as send_short, when more is expected at once.  DONE: on its way.  OK: copied, and held until
    * the next send to this peer or the next progress(), which the core calls before it waits.         */
   int  (*send_more)(weft_peer *, const weft_hdr *, const void *data, size_t len);
+  /* minor 1: send_short with a short header in registers, as in weft_host.rx_words.  OK (nothing follows)
+   * when it is copied.  Without room, which tx_ready then announces: what weft_host.tx_words returns.
+   * The arguments stand as in MPI_Send, so that they need not change registers.                       */
+  int  (*send_words)(const void *data, uint64_t h0, weft_peer *, uint64_t h1, uint64_t h2);
 } weft_ops;
 
 typedef struct weft_plugin {

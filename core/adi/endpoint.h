@@ -24,8 +24,8 @@ struct weft_core {
     void *cfg; /* the plugin's configuration struct */
     void *address;
     size_t address_len;
-    /* traffic through this endpoint, for reports: containers and bytes */
-    uint64_t tx_count, tx_bytes, rx_count, rx_bytes;
+    /* containers and bytes that came in, for reports; lanes count what goes */
+    uint64_t rx_count, rx_bytes;
 };
 
 /* Open every enabled transport of the configuration. A transport that is only

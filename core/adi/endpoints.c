@@ -199,15 +199,36 @@ int wf_endpoints_open(struct wf_instance *wf)
     return r;
 }
 
+/* What has left by this endpoint: the sum over its lanes. */
+static void count_sent(const struct wf_instance *wf, const struct weft_core *c,
+                       unsigned long long *count, unsigned long long *bytes)
+{
+    *count = *bytes = 0;
+    for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++) {
+        const struct weft_loc *loc = wf->locs[i];
+        for (unsigned k = 0; loc && k < loc->lanes; k++) {
+            if (loc->lane[k].core != c)
+                continue;
+            *count += loc->lane[k].seq;
+            *bytes += loc->lane[k].bytes;
+        }
+    }
+}
+
 static void report(struct wf_instance *wf, const struct weft_core *c)
 {
-    if (!wf->options->stats || !(c->tx_count | c->rx_count))
+    unsigned long long sent, sent_bytes;
+
+    if (!wf->options->stats)
+        return;
+    count_sent(wf, c, &sent, &sent_bytes);
+    if (!(sent | c->rx_count))
         return;
     fprintf(stderr,
             "weft: rank %u: %-6s sent %llu messages, %llu bytes; "
             "received %llu messages, %llu bytes\n",
-            wf->rank, c->config->name, (unsigned long long)c->tx_count,
-            (unsigned long long)c->tx_bytes, (unsigned long long)c->rx_count,
+            wf->rank, c->config->name, sent, sent_bytes,
+            (unsigned long long)c->rx_count,
             (unsigned long long)c->rx_bytes);
 }
 

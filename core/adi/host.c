@@ -12,7 +12,7 @@
 #include "boot/auth.h"
 #include "os/hosts.h"
 #include "progress/progress.h"
-#include "protocol/queues.h"
+#include "protocol/short.h"
 
 static void host_rx_done(weft_core *core, weft_sink *s, int status)
 {
@@ -118,4 +118,6 @@ const weft_host wf_host = {.size = sizeof wf_host,
                            .kick = host_kick,
                            .now_ns = host_now_ns,
                            .resolve = host_resolve,
-                           .log = host_log};
+                           .log = host_log,
+                           .rx_words = wf_arrive_words,
+                           .tx_words = wf_short_late};

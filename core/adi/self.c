@@ -170,6 +170,18 @@ static int self_send_short(weft_peer *p, const weft_hdr *h, const void *data,
     return r == WEFT_EAGAIN ? WEFT_EAGAIN : WEFT_DONE;
 }
 
+static int self_send_words(const void *data, uint64_t h0, weft_peer *p,
+                           uint64_t h1, uint64_t h2)
+{
+    weft_ep *e = p->ep;
+
+    if (!e->head &&
+        e->host->rx_words(e->core, p->loc, h0, h1, h2, data) == WEFT_DONE)
+        return WEFT_OK;
+    e->want = 1;
+    return e->host->tx_words(e->core, p->loc, h0, h1, h2, data);
+}
+
 static int self_progress(weft_ep *e, int budget)
 {
     int n = 0;
@@ -214,7 +226,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .progress = self_progress,
                              .drain = self_drain,
                              .send_short = self_send_short,
-                             .rx_resume = self_rx_resume};
+                             .rx_resume = self_rx_resume,
+                             .send_words = self_send_words};
 
 static const weft_option options[] = {{0}};
 

@@ -500,8 +500,33 @@ class Binding:
             self.out.append(f"        return wf_raise(wf, {self.on}, fn, "
                             "rc);")
 
+    def short_way(self):
+        """The function itself when the checks and the call, which follow as
+        `long_MPI_X`, are only its long way."""
+        question, answer = rules.SHORT[self.family]
+        name = self.f.name
+        prototype = self.f.prototype(f"long_{name}")
+        rest = ", ".join(p.name for p in self.f.parameters)
+        large = "WF_LATE_LARGE" if self.f.large else "0"
+        test = f"wf_short_may(&way, {question})"
+        for p in self.f.parameters:
+            if p.kind == "REQUEST":
+                test = f"{p.name} && {test}"
+        self.out.append(wrap(f"static WF_LONG {prototype};"))
+        self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
+        self.line("struct wf_short way;")
+        self.line(f"if (wf_likely({test}))")
+        self.out.append(wrap(f"return wf_short_{self.family}(&way, "
+                             f"{answer.format(large=large)});", 8))
+        self.line(f"return long_{name}({rest});")
+        self.out.append("}\n")
+        self.out.append(wrap(f"static {prototype}") + "\n{")
+
     def text(self):
-        self.out.append(wrap(self.f.prototype("P" + self.f.name)) + "\n{")
+        if self.family in rules.SHORT:
+            self.short_way()
+        else:
+            self.out.append(wrap(self.f.prototype("P" + self.f.name)) + "\n{")
         self.prologue()
         self.communicators()
         for p in self.f.parameters:
@@ -550,6 +575,8 @@ def files(families):
             body = [integer_handle(f) for f in functions]
         else:
             head += '#include "core_api.h"\n'
+            if family in rules.SHORT:
+                head += '#include "protocol/short.h"\n'
             body = [Binding(f).text() for f in functions]
         out[f"mpi_{family}.c"] = head + "\n" + "\n".join(body)
     return out

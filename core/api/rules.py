@@ -29,6 +29,14 @@ send recv isend irecv sendrecv wait test waitall waitany testall testany
 iprobe start
 """.split())
 
+# A shorter way for the usual call, tried before all checks: the arguments of
+# the question and of the answer (core/protocol/short.h).
+SHORT = {
+    "send": ("buf, count, datatype, dest, tag, comm", "buf, dest, tag, {large}"),
+    "isend": ("buf, count, datatype, dest, tag, comm",
+              "buf, dest, tag, {large}, request"),
+}
+
 # Receives and probes that accept MPI_ANY_SOURCE and MPI_ANY_TAG.
 WILDCARD = set("""
 recv irecv recv_init probe iprobe mprobe improbe

@@ -14,6 +14,7 @@
 #include "env/env.h"
 #include "env/errhandler.h"
 #include "env/info.h"
+#include "protocol/short.h"
 #include "topo/topo.h"
 
 struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
@@ -66,6 +67,7 @@ void wf_comm_put(struct wf_comm *comm)
     wf_topo_put(comm->topo);
     wf_errhandler_put(comm->errhandler);
     wf_info_destroy(comm->info);
+    wf_contacts_drop(comm);
     comm->object.kind = WF_KIND_DEAD;
     if (!env) {
         free(comm);
@@ -125,6 +127,9 @@ void wf_comm_set_context(struct wf_comm *comm, uint32_t context,
     comm->context = context;
     comm->send_context = send_context;
     comm->context_hint = wf_context_hint(context);
+    comm->send_env0 = wf_env0(WF_SPACE_P2P, send_context, 0);
+    comm->send_env1 = wf_env1((uint32_t)comm->rank, 0);
+    comm->recv_env0 = wf_env0(WF_SPACE_P2P, context, (uint32_t)comm->rank);
 }
 
 void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from)
@@ -155,6 +160,7 @@ int wf_world_begin(struct wf_instance *wf)
 {
     wf->world = make(wf, wf->nprocs, 0, WF_CONTEXT_WORLD, "MPI_COMM_WORLD");
     wf->self = make(wf, 1, wf->rank, WF_CONTEXT_SELF, "MPI_COMM_SELF");
+    wf_short_update(wf);
     if (wf->world && wf->self)
         return 0;
     wf_world_end(wf, true);
@@ -173,6 +179,7 @@ static void release_predefined(struct wf_comm **slot, bool final)
     if (final)
         comm->object.refs = 1;
     comm->freed = true;
+    wf_contacts_drop(comm);
     wf_comm_put(comm);
 }
 
@@ -180,6 +187,7 @@ void wf_world_end(struct wf_instance *wf, bool final)
 {
     release_predefined(&wf->world, final);
     release_predefined(&wf->self, final);
+    wf_short_update(wf);
 }
 
 void wf_comm_forget_spares(struct wf_env *env)

@@ -22,6 +22,10 @@ struct wf_crowd {
 
 struct wf_comm {
     struct wf_object object;
+    uint32_t contact_end;       /* ranks in contacts: none, or all */
+    struct weft_loc **contacts; /* whom it has talked to, by rank */
+    uint64_t send_env0, send_env1; /* of its messages; without dest and tag */
+    uint64_t recv_env0;            /* of the messages that it receives */
     struct wf_instance *wf;
     uint32_t context;      /* 24 bits: what this process receives on */
     uint32_t send_context; /* what it sends on */
@@ -48,6 +52,16 @@ struct wf_comm {
 
 /* Of a communicator whose members have not agreed on an id yet. */
 #define WF_CONTEXT_NONE UINT32_MAX
+
+extern const struct wf_comm wf_comm_nobody WF_HIDDEN; /* has no contacts */
+/* The Location of a rank that was talked to, or NULL; of any number. */
+static inline struct weft_loc *wf_contact(const struct wf_comm *c, int rank)
+{
+    return (uint32_t)rank < c->contact_end ? c->contacts[rank] : NULL;
+}
+/* Make a connected peer a contact. */
+void wf_contact_add(struct wf_comm *, int rank, struct weft_loc *);
+void wf_contacts_drop(struct wf_comm *);
 
 void wf_comm_get(struct wf_comm *);
 void wf_comm_put(struct wf_comm *);

@@ -118,6 +118,7 @@ int wf_mpi_comm_free(struct wf_instance *wf, MPI_Comm *comm)
     if (rc != MPI_SUCCESS)
         return rc;
     c->freed = true;
+    wf_contacts_drop(c);
     wf_comm_put(c);
     *comm = MPI_COMM_NULL;
     return MPI_SUCCESS;

@@ -11,7 +11,7 @@
 
 #include "datatype/layout.h"
 
-enum { FIRST = 0x200, LAST = 0x2ef, COUNT = LAST - FIRST + 1 };
+enum { FIRST = 0x200, COUNT = WF_TYPES_END - FIRST };
 
 #define ABI(name) ((uint32_t)(uintptr_t)MPI_##name)
 #define INDEX(name) (ABI(name) - FIRST)
@@ -75,6 +75,15 @@ static const struct wf_predefined facts[COUNT] = {
                       .value = INDEX(value_),                                  \
                       .index = INDEX(index_),                                  \
                       .index_offset = offsetof(C, i)},
+#include "datatype/predefined.def"
+#undef TYPE
+#undef PAIR
+};
+
+const uint8_t wf_type_short_sizes[WF_TYPES_END] = {
+#define TYPE(name, C, scalar, group, external) [ABI(name)] = sizeof(C),
+#define PAIR(name, C, scalar, value, index)                                    \
+    [ABI(name)] = sizeof(C) == PAIR_BYTES(C) ? sizeof(C) : 0,
 #include "datatype/predefined.def"
 #undef TYPE
 #undef PAIR

@@ -61,6 +61,18 @@ struct wf_predefined {
 /* Facts about a predefined type; NULL for a derived one. */
 const struct wf_predefined *wf_predefined(const struct wf_type *);
 
+/* Bytes of one element of a contiguous predefined type, by its ABI value. */
+enum { WF_TYPES_END = 0x2f0 };
+extern const uint8_t wf_type_short_sizes[WF_TYPES_END] WF_HIDDEN;
+
+/* The same of any handle; 0 for whatever is not such a type. */
+static inline unsigned wf_type_short_size(MPI_Datatype h)
+{
+    uintptr_t i = (uintptr_t)h;
+
+    return wf_likely(i < WF_TYPES_END) ? wf_type_short_sizes[i] : 0;
+}
+
 /* The type with this ABI value (MPI_INT is 0x209), or NULL. */
 struct wf_type *wf_type_predefined(uintptr_t abi_value);
 

@@ -13,6 +13,7 @@
 
 #include "env/env.h"
 #include "progress/progress.h"
+#include "protocol/short.h"
 #include "route/config.h"
 
 static struct {
@@ -104,6 +105,7 @@ int wf_start_use(enum wf_use use, struct wf_instance **out)
         starts.users++;
         allow(starts.instance, use);
         wf_process_instance = *out = starts.instance;
+        wf_short_update(*out);
     }
     wf_mutex_unlock(&starts.lock);
     return rc;
@@ -148,6 +150,7 @@ int wf_start_leave(struct wf_instance *wf, enum wf_leave how)
         else
             leave_idle();
         wf_process_instance = NULL;
+        wf_short_update(NULL);
     }
     wf_mutex_unlock(&starts.lock);
     return rc;

@@ -343,6 +343,17 @@ int wf_arrive(struct weft_core *core, struct weft_loc *from,
     return r;
 }
 
+/* The header in registers, the payload complete: DONE or EAGAIN. */
+int wf_arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
+                    uint64_t h1, uint64_t h2, const void *data)
+{
+    uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
+    weft_sink *sink = NULL;
+    int r = wf_arrive(core, from, (const weft_hdr *)w, data, h0 >> 32, &sink);
+
+    return r == WEFT_EAGAIN ? r : WEFT_DONE;
+}
+
 void wf_arrive_resume(struct wf_instance *wf)
 {
     wf->rx_stalled = false;

@@ -61,6 +61,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     if (loc->failed)
         return;
     loc->failed = true;
+    wf_location_gate(loc);
     e->failures++;
     loc->down_reason = strdup(why ? why : "connection lost");
     posted = wf_match_posted_count(&e->match);

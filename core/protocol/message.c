@@ -19,12 +19,6 @@ void wf_wire_init(struct wf_wire *w, enum wf_wire_type type, uint16_t flags)
     w->flags = wf_le16(flags);
 }
 
-static void count_out(struct weft_core *core, uint64_t bytes)
-{
-    core->tx_count++;
-    core->tx_bytes += bytes;
-}
-
 /* Hand one container to the plugin. False: not taken, keep it. */
 static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
 {
@@ -33,10 +27,11 @@ static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
     r = l->core->ops->send(l->peer, &t->tx);
     if (r == WEFT_EAGAIN) {
         l->blocked = true;
+        wf_location_gate(loc);
         return false;
     }
     if (r >= 0)
-        count_out(l->core, t->tx.len);
+        l->bytes += t->tx.len;
     if (r == WEFT_DONE)
         t->done(t, WEFT_OK);
     else if (r < 0) {
@@ -46,11 +41,12 @@ static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
     return true;
 }
 
-static void enqueue(struct wf_lane *l, struct wf_tx *t)
+static void enqueue(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
 {
     t->next = NULL;
     *l->fifo_tail = t;
     l->fifo_tail = &t->next;
+    wf_location_gate(loc);
 }
 
 void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
@@ -72,7 +68,7 @@ void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
     }
     may_go = wf_lane_clear(l) || t->tx.flags & WEFT_TX_URGENT;
     if (!may_go || !offer(loc, l, t))
-        enqueue(l, t);
+        enqueue(loc, l, t);
 }
 
 static void resume_lane(struct weft_loc *loc, struct wf_lane *l)
@@ -92,6 +88,7 @@ static void resume_lane(struct weft_loc *loc, struct wf_lane *l)
         if (!t->next)
             l->fifo_tail = &t->next;
     }
+    wf_location_gate(loc);
 }
 
 void wf_message_resume(struct weft_loc *loc, struct weft_core *core)
@@ -173,11 +170,12 @@ static bool control_short(struct weft_loc *loc, struct wf_lane *l,
     r = l->send_short(l->peer, (const weft_hdr *)w, NULL, 0);
     if (r == WEFT_DONE) {
         l->seq++;
-        count_out(l->core, 0);
         return true;
     }
-    if (r == WEFT_EAGAIN)
+    if (r == WEFT_EAGAIN) {
         l->blocked = true;
+        wf_location_gate(loc);
+    }
     return false;
 }
 

@@ -28,6 +28,10 @@ enum wf_send_mode {
 int wf_isend(struct wf_comm *, const void *buf, uint64_t count,
              struct wf_type *, int dest, int tag, enum wf_space,
              enum wf_send_mode, struct wf_req **out);
+/* Without a try to send at once: a request for certain. */
+int wf_isend_queued(struct wf_comm *, const void *buf, uint64_t count,
+                    struct wf_type *, int dest, int tag, enum wf_space,
+                    enum wf_send_mode, struct wf_req **out);
 int wf_irecv(struct wf_comm *, void *buf, uint64_t count, struct wf_type *,
              int source, int tag, enum wf_space, struct wf_req **out);
 

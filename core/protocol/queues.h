@@ -143,11 +143,6 @@ void wf_message_control_with(struct weft_loc *, struct wf_wire *,
                              const void *payload, size_t n);
 /* A container of the caller; t->done follows exactly once, maybe at once. */
 void wf_message_send(struct weft_loc *, unsigned lane, struct wf_tx *t);
-/* Whether the order lane would take a copied message now. */
-static inline bool wf_lane_clear(const struct wf_lane *l)
-{
-    return !l->fifo_head && !l->blocked;
-}
 void wf_message_resume(struct weft_loc *, struct weft_core *); /* tx_ready */
 void wf_message_drop_fifo(struct weft_loc *, int status);
 void wf_wire_init(struct wf_wire *, enum wf_wire_type, uint16_t flags);
@@ -175,10 +170,9 @@ struct weft_loc *wf_peer_connect(struct wf_comm *, int rank, int *rc);
 static inline struct weft_loc *wf_peer_location(struct wf_comm *comm, int rank,
                                                 int *rc)
 {
-    struct weft_loc *loc =
-        comm->wf->locs[wf_group_proc(comm->peers, rank)];
+    struct weft_loc *loc = wf_contact(comm, rank);
 
-    if (wf_likely(loc && loc->lanes && !loc->failed))
+    if (wf_likely(loc && !loc->failed))
         return loc;
     return wf_peer_connect(comm, rank, rc);
 }
@@ -208,6 +202,8 @@ void wf_slot_release(struct wf_engine *, struct wf_p2p *);
 /* arrive.c: stage 1 and 2 of a delivery. */
 int wf_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
               const void *data, size_t have, weft_sink **sink);
+int wf_arrive_words(struct weft_core *, struct weft_loc *, uint64_t h0,
+                    uint64_t h1, uint64_t h2, const void *data);
 /* Let plugins read again that were told to stop for lack of memory. */
 void wf_arrive_resume(struct wf_instance *);
 void wf_answered(struct wf_p2p *send, int error); /* SYNC, FIN, CANCELLED */

@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "protocol/queues.h"
+#include "protocol/short.h"
 
 enum { PACK_SHORT = 1024 /* non-contiguous data packed on the stack */ };
 enum { SENT = 1, HELD }; /* outcomes of the path of short messages */
@@ -49,6 +49,7 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
                        loc->down_reason ? loc->down_reason : "is gone");
         return NULL;
     }
+    wf_contact_add(comm, rank, loc);
     return loc;
 }
 
@@ -158,31 +159,41 @@ static int held(struct weft_loc *loc)
     return HELD;
 }
 
-/* The path of a short message: no request, no completion. 0: take the long
- * way. */
-static int try_short(struct weft_loc *loc, const void *data, uint64_t n,
+/* A plugin that takes short headers from memory only. */
+static int put_short(struct weft_loc *loc, const void *data, uint64_t n,
                      uint64_t env0, uint64_t env1, bool more)
 {
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
-    uint64_t w[WEFT_HDR_MIN / 8];
+    uint64_t w[WEFT_HDR_MIN / 8] = {wf_le64(WF_SHORT_EAGER | n << 32),
+                                    wf_le64(env0), wf_le64(env1)};
     int r;
 
     if (!l->send_short || n > l->max_short || !wf_lane_clear(l) ||
         loc->credit < (int64_t)(n + WF_MESSAGE_OVERHEAD))
         return 0;
-    w[0] = wf_le64((uint64_t)WF_EAGER | WF_WIRE_VERSION << 8 |
-                   (uint64_t)WEFT_HDR_SHORT << 16 | n << 32);
-    w[1] = wf_le64(env0);
-    w[2] = wf_le64(env1);
     r = more ? l->send_more(l->peer, (const weft_hdr *)w, data, n)
              : l->send_short(l->peer, (const weft_hdr *)w, data, n);
     if (wf_unlikely(r < 0))
         return 0; /* room will come: the long way waits for it */
-    l->seq++;
-    l->core->tx_count++;
-    l->core->tx_bytes += n;
     loc->credit -= (int64_t)(n + WF_MESSAGE_OVERHEAD);
+    l->bytes += n;
+    l->seq++;
     return wf_likely(r == WEFT_DONE) ? SENT : held(loc);
+}
+
+/* A short message: no request, no completion. 0: take the long way. */
+static int try_short(struct weft_loc *loc, const void *data, uint64_t n,
+                     uint64_t env0, uint64_t env1, bool more)
+{
+    int64_t left = wf_short_left(loc, n);
+
+    if (!loc->lane[WF_LANE_ORDER].send_words)
+        return put_short(loc, data, n, env0, env1, more);
+    loc->late = 0;
+    return left >= 0 &&
+                   wf_short_put(loc, left, data, n, env0, env1) == WEFT_OK
+               ? SENT
+               : 0;
 }
 
 /* Send at once by copy if size, layout, room and credit allow. SENT, HELD, 0
@@ -212,9 +223,10 @@ static int send_now(struct wf_comm *comm, const void *buf, uint64_t count,
 }
 
 /* The long way: a request that completes when user memory is free again. */
-static int post(struct wf_comm *comm, const void *buf, uint64_t count,
-                struct wf_type *type, int dest, int tag, enum wf_space space,
-                enum wf_send_mode mode, struct wf_req **out)
+int wf_isend_queued(struct wf_comm *comm, const void *buf, uint64_t count,
+                    struct wf_type *type, int dest, int tag,
+                    enum wf_space space, enum wf_send_mode mode,
+                    struct wf_req **out)
 {
     struct wf_p2p *p = wf_p2p_alloc(comm, WF_REQ_SEND);
     int rc;
@@ -251,7 +263,8 @@ int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,
         now = send_now(comm, buf, count, type, dest, tag, space,
                        mode == WF_SEND_WINDOW, &rc);
     if (!now)
-        return post(comm, buf, count, type, dest, tag, space, mode, out);
+        return wf_isend_queued(comm, buf, count, type, dest, tag, space, mode,
+                               out);
     if (now == HELD)
         *out = &e->held;
     return rc;
@@ -267,7 +280,7 @@ int wf_send(struct wf_comm *comm, const void *buf, uint64_t count,
         wf_likely(
             send_now(comm, buf, count, type, dest, tag, space, false, &rc)))
         return rc;
-    rc = post(comm, buf, count, type, dest, tag, space, WF_SEND_STANDARD,
-              &req);
+    rc = wf_isend_queued(comm, buf, count, type, dest, tag, space,
+                         WF_SEND_STANDARD, &req);
     return rc ? rc : wf_wait(&req, MPI_STATUS_IGNORE);
 }

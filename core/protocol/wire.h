@@ -53,6 +53,11 @@ enum wf_wire_flags {
 
 enum { WF_WIRE_VERSION = 1 };
 
+/* The first word of a plain eager message with a short header; the payload's
+ * length belongs into its upper half. */
+#define WF_SHORT_EAGER                                                         \
+    ((uint64_t)WF_EAGER | WF_WIRE_VERSION << 8 | WEFT_HDR_SHORT << 16)
+
 struct wf_wire {
     uint8_t type, ver;
     uint16_t flags;

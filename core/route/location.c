@@ -29,6 +29,8 @@ static void lane_init(struct wf_lane *l, struct weft_core *core,
     l->send_short = l->send_more = core->ops->send_short;
     if (WEFT_HAS(core->ops, weft_ops, send_more))
         l->send_more = core->ops->send_more;
+    if (WEFT_HAS(core->ops, weft_ops, send_words))
+        l->send_words = core->ops->send_words;
     l->max_short = core->attr.max_short < l->max_eager ? core->attr.max_short
                                                        : l->max_eager;
 }
@@ -193,6 +195,7 @@ static int connect_self(struct weft_loc *loc)
         return r;
     lane_init(&loc->lane[0], core, loc->peers[0], 0, loc->wf->options);
     loc->lanes = 1;
+    wf_location_gate(loc);
     return 0;
 }
 
@@ -213,6 +216,7 @@ int wf_location_connect(struct weft_loc *loc)
     r = add_lane(loc, &c, 0);
     if (r == 0)
         add_bulk_lanes(loc, &c);
+    wf_location_gate(loc);
     return r;
 }
 

@@ -24,13 +24,15 @@ struct wf_lane {
     struct weft_core *core;
     weft_peer *peer;
     uint64_t from_size; /* payloads of at least this many bytes use it */
-    uint32_t seq;       /* of the last header sent */
+    uint64_t seq;       /* containers sent; a header has the low half */
     bool blocked;       /* WEFT_EAGAIN was answered; wait for tx_ready */
     struct wf_tx *fifo_head, **fifo_tail; /* protocol/message.c */
     /* hot copies of core->ops and core->attr */
     int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t);
     int (*send_more)(weft_peer *, const weft_hdr *, const void *, size_t);
+    int (*send_words)(const void *, uint64_t, weft_peer *, uint64_t, uint64_t);
     uint32_t max_short, max_eager;
+    uint64_t bytes; /* of payload sent, for reports */
 };
 
 struct weft_loc {
@@ -38,6 +40,15 @@ struct weft_loc {
     uint32_t id;
     uint8_t lanes;   /* in use; 0: not connected yet */
     bool failed;     /* the process is gone: operations fail at once */
+    /* Payloads below this size may leave at once by the order lane: 0 while
+     * there is none, it is blocked, or the peer is gone. wf_location_gate */
+    uint64_t short_end;
+    /* Of the message that a plugin may hand back: protocol/short.h. */
+    uintptr_t late;
+    struct wf_req **late_request;
+    /* flow control of eager data: protocol/credit.c */
+    int64_t credit;        /* bytes I may still send eagerly */
+    uint64_t owed;         /* bytes of theirs consumed and not yet returned */
     uint64_t node;
     char *host;
     void *card;      /* raw card, as published */
@@ -45,11 +56,25 @@ struct weft_loc {
     weft_peer *peers[WF_EPS_MAX]; /* through each endpoint, or NULL */
     struct wf_lane lane[WF_LANES];
     uint32_t stalled; /* endpoints told to stop reading: out of memory */
-    /* flow control of eager data: protocol/credit.c */
-    int64_t credit;        /* bytes I may still send eagerly */
-    uint64_t owed;         /* bytes of theirs consumed and not yet returned */
     char *down_reason;
 };
+
+/* Whether the order lane would take a copied message now. */
+static inline bool wf_lane_clear(const struct wf_lane *l)
+{
+    return !l->fifo_head && !l->blocked;
+}
+
+/* Open or close the short path, after anything that it depends on changed. */
+static inline void wf_location_gate(struct weft_loc *loc)
+{
+    const struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
+
+    loc->short_end = loc->lanes && !loc->failed && l->send_words &&
+                             wf_lane_clear(l)
+                         ? (uint64_t)l->max_short + 1
+                         : 0;
+}
 
 /* The Location of a process, made on first use; NULL: out of memory. */
 struct weft_loc *wf_location(struct wf_instance *, uint32_t id);

@@ -52,7 +52,10 @@ enum shm_kind {
 
 struct shm_slot {
     alignas(64) _Atomic uint64_t word;
-    unsigned char body[56];
+    union {
+        unsigned char body[56];
+        uint64_t env[2];
+    };
 };
 _Static_assert(sizeof(struct shm_slot) == 64, "a slot is one cache line");
 

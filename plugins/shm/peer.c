@@ -146,6 +146,7 @@ void wf_shm_quiet(weft_peer *p, int status)
         wf_shm_hang_up(p->conn);
     unlist(p);
     wf_shm_detach(p);
+    wf_shm_hold(p);
     p->out.bye = p->out.hungry = false;
     p->in = (struct shm_in){0};
     wf_shm_direct_end(p, status);
@@ -161,6 +162,7 @@ void wf_shm_fault(weft_peer *p, int status, const char *fmt, ...)
     if (p->fault || p->state == SHM_DOWN)
         return;
     p->fault = status;
+    wf_shm_hold(p);
     int n = snprintf(p->why, sizeof p->why, "%s: ", p->ep->instance);
     va_list args;
     va_start(args, fmt);

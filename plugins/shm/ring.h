@@ -30,17 +30,47 @@ static inline void shm_fence(void)
 #endif
 }
 
-/* After publishing or giving back room. */
-static inline void shm_wake(weft_peer *p)
+/* After publishing or giving back room: what the peer is doing. */
+static inline uint32_t shm_peer_mode(weft_peer *p)
 {
     if (p->out.fence)
         shm_fence();
     else
         atomic_signal_fence(memory_order_seq_cst);
-    uint32_t mode =
-        atomic_load_explicit(&p->out.page->mode, memory_order_relaxed);
+    return atomic_load_explicit(&p->out.page->mode, memory_order_relaxed);
+}
+
+static inline void shm_wake(weft_peer *p)
+{
+    uint32_t mode = shm_peer_mode(p);
     if (shm_unlikely(mode & (SHM_ASLEEP | SHM_MANY)))
         wf_shm_ring(p, mode);
+}
+
+/* Without a call, in parts of constant size that overlap. false: too many. */
+static inline bool shm_copy_inline(unsigned char *to, const void *data,
+                                   uint32_t n)
+{
+    const unsigned char *from = data;
+    if (n - 8 <= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n > 16) {
+        if (n > SHM_INLINE)
+            return false;
+        memcpy(to, from, 16);
+        if (n > 32)
+            memcpy(to + 16, from + 16, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else if (n > 0) {
+        to[0] = from[0];
+        to[n / 2] = from[n / 2];
+        to[n - 1] = from[n - 1];
+    }
+    return true;
 }
 
 static inline bool shm_slot_free(weft_peer *p)
@@ -54,17 +84,22 @@ static inline bool shm_slot_free(weft_peer *p)
 /* The next slot, free for writing its body; not yet visible. */
 static inline struct shm_slot *shm_slot_next(struct shm_out *out)
 {
-    return &out->slots[out->head & out->mask];
+    return out->next;
 }
 
-static inline void shm_store(struct shm_out *out, uint32_t first, uint32_t len,
-                             unsigned kind)
+/* what: the first four bytes of the header and, above them, the length. */
+static inline void shm_store(struct shm_out *out, struct shm_slot *s,
+                             uint64_t what, unsigned kind)
 {
-    uint32_t lap = shm_lap(out->head, out->shift);
-    atomic_store_explicit(&shm_slot_next(out)->word,
-                          shm_word(first, len, kind, lap),
-                          memory_order_release);
-    out->head++;
+    atomic_store_explicit(
+        &s->word, out->word + (what | shm_word(0, 0, kind - SHM_HEAD, 0)),
+        memory_order_release);
+    out->quick--;
+    out->next = s + 1;
+    if (shm_unlikely((++out->head & out->mask) == 0)) {
+        out->next = out->slots;
+        out->word += shm_word(0, 0, 0, 1);
+    }
 }
 
 /* The short path of shm_publish: the header is the word but for its top. */
@@ -82,7 +117,8 @@ static inline void shm_publish_short(weft_peer *p, uint64_t header)
 static inline void shm_publish(weft_peer *p, uint32_t first, uint32_t len,
                                unsigned kind)
 {
-    shm_store(&p->out, first, len, kind);
+    shm_store(&p->out, shm_slot_next(&p->out), shm_word(first, len, 0, 0),
+              kind);
     shm_wake(p);
 }
 

@@ -117,10 +117,13 @@ static uint32_t shift_of(uint32_t power)
 static void attach_out(weft_peer *p, const struct shm_geometry *g, int dir)
 {
     struct shm_out *out = &p->out;
+    struct shm_slot *slots =
+        (struct shm_slot *)(void *)(p->base + shm_slots_at(g, dir));
     *out = (struct shm_out){
-        .slots = (struct shm_slot *)(void *)(p->base + shm_slots_at(g, dir)),
+        .slots = slots,
+        .next = slots,
+        .word = shm_word(0, 0, SHM_HEAD, 1),
         .mask = g->slots - 1,
-        .shift = shift_of(g->slots),
         .line = (struct shm_line *)(void *)p->base + dir,
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
         .bulk = {.base = p->base + shm_bulk_at(g, dir),

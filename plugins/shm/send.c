@@ -274,6 +274,54 @@ int wf_shm_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
     return copy_short(p, hdr, data, len);
 }
 
+/* wf_shm_send_words is to look at everything again. */
+void wf_shm_hold(weft_peer *p)
+{
+    p->out.quick = 0;
+}
+
+/* Not the usual case, or the end of the slots that were known to be free. */
+static SHM_COLD int words_carefully(const void *data, uint64_t h0,
+                                    weft_peer *p, uint64_t h1, uint64_t h2)
+{
+    struct shm_out *out = &p->out;
+    weft_hdr hdr = {{shm_le64(h0), shm_le64(h1), shm_le64(h2)}};
+    int rc = wf_shm_send_short(p, &hdr, data, (size_t)(h0 >> 32));
+    if (rc != WEFT_DONE)
+        return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
+    out->quick = (int32_t)(out->tail + out->mask + 1 - out->head);
+    return WEFT_OK;
+}
+
+static SHM_COLD int ring_after(weft_peer *p, uint32_t mode)
+{
+    wf_shm_ring(p, mode);
+    return WEFT_OK;
+}
+
+/* The shortest way: the state of the peer is in `quick`, the header in
+ * registers, the payload in the slot. */
+int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
+                      uint64_t h2)
+{
+    struct shm_out *out = &p->out;
+    uint32_t n = (uint32_t)(h0 >> 32);
+    if (shm_unlikely(out->quick <= 0))
+        return words_carefully(data, h0, p, h1, h2);
+    struct shm_slot *s = shm_slot_next(out);
+    if (shm_unlikely(!shm_copy_inline(s->body + 16, data, n)))
+        return words_carefully(data, h0, p, h1, h2);
+    s->env[0] = shm_le64(h1);
+    s->env[1] = shm_le64(h2);
+    shm_store(out, s, h0, SHM_HEAD);
+    p->ep->stats.tx++;
+    p->ep->stats.tx_bytes += n;
+    uint32_t mode = shm_peer_mode(p);
+    if (shm_unlikely(mode & (SHM_ASLEEP | SHM_MANY)))
+        return ring_after(p, mode);
+    return WEFT_OK;
+}
+
 /* While a container is under way only control messages pass it. */
 static int send_beside(weft_peer *p, weft_tx *tx)
 {
@@ -299,6 +347,7 @@ int wf_shm_send(weft_peer *p, weft_tx *tx)
     out->tx = tx;
     out->off = 0;
     out->begun = false;
+    wf_shm_hold(p);
     p->ep->stats.tx++;
     p->ep->stats.tx_bytes += tx->len;
     if (wf_shm_push(p)) {
@@ -315,7 +364,8 @@ bool wf_shm_say_bye(weft_peer *p)
     if (!shm_slot_free(p))
         return false;
     p->out.bye = true;
-    shm_store(&p->out, 0, 0, SHM_BYE);
+    wf_shm_hold(p);
+    shm_store(&p->out, shm_slot_next(&p->out), 0, SHM_BYE);
     if (p->out.page) /* else the caller has not answered yet: found later */
         shm_wake(p);
     return true;

@@ -381,7 +381,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .mem_free = wf_shm_mem_free,
                              .probe = probe,
                              .stat = stat_ep,
-                             .atfork = atfork};
+                             .atfork = atfork,
+                             .send_words = wf_shm_send_words};
 
 WEFT_PLUGIN(shm, "0.1.0", "rings and chunks in shared memory, on one machine",
             options, struct shm_config, &ops);

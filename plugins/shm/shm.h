@@ -14,6 +14,14 @@
 
 #define shm_likely(x)   __builtin_expect(!!(x), 1)
 #define shm_unlikely(x) __builtin_expect(!!(x), 0)
+#define SHM_COLD        __attribute__((cold, noinline))
+
+/* The words of a header are little-endian in memory. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define shm_le64(x) (x)
+#else
+#define shm_le64(x) __builtin_bswap64(x)
+#endif
 
 enum {
     SHM_FEW = 32,        /* up to here every ring is looked at directly */
@@ -150,7 +158,12 @@ struct shm_pace {
 
 struct shm_out {
     struct shm_slot *slots;
-    uint32_t mask, shift, head, tail;
+    struct shm_slot *next; /* slots[head & mask] */
+    uint64_t word;         /* of a HEAD in next: its kind and lap */
+    uint32_t mask, head, tail;
+    /* How many slots wf_shm_send_words may use without looking at anything
+     * else; below 1 it looks at everything. */
+    int32_t quick;
     struct shm_line *line;
     struct shm_share *share;
     struct shm_page *page; /* the peer's */
@@ -310,6 +323,9 @@ void wf_shm_disarm(weft_ep *);
 /* send.c */
 int wf_shm_send(weft_peer *, weft_tx *);
 int wf_shm_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
+int wf_shm_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
+                      uint64_t h2);
+void wf_shm_hold(weft_peer *);
 bool wf_shm_push(weft_peer *);
 bool wf_shm_can_push(weft_peer *);
 bool wf_shm_say_bye(weft_peer *);

@@ -11,9 +11,16 @@
 #include "bindings_test.h"
 
 #include "api/handle_int.h"
+#include "protocol/short.h"
 
 struct wf_instance *wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance;
+
+/* The short path finds no contact, so every call takes the long way. */
+const struct wf_comm wf_comm_nobody;
+const struct wf_comm *wf_short_world = &wf_comm_nobody;
+bool wf_short_on;
+const uint8_t wf_type_short_sizes[WF_TYPES_END];
 
 struct fake_job job;
 struct wf_error_record record;

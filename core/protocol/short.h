@@ -1,0 +1,131 @@
+/* The short path: a small message from the binding to the plugin.
+ *
+ *   MPI_Send --> wf_short_send --> weft_ops.send_words         all inline
+ *                  | a test fails
+ *                  +--> the rest of the binding: checks, errors, every case
+ *
+ * DESIGN  The tests do not ask what is wrong, only whether everything is as
+ * usual: a predefined contiguous type, a peer that this communicator has talked
+ * to, an open lane, credit left. Any other call, a wrong one included, begins
+ * again on the long way, which knows all cases and names all mistakes. So this
+ * path has no message to print and nothing to clean up. It is closed while
+ * MPI_THREAD_MULTIPLE asks for a lock.
+ *
+ * Why it is so short: one table per communicator (comm/contact.c) replaces
+ * group, Location table and range check; one number per Location (short_end)
+ * stands for everything that can be in the way; the header travels in
+ * registers; and the call of the plugin is the last thing, so nothing is kept
+ * for afterwards. A plugin without room hands the message back (wf_short_late),
+ * and the Location says on whose behalf it was.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_SHORT_H
+#define WF_SHORT_H
+
+#include <limits.h>
+
+#include "comm/comm.h"
+#include "datatype/predefined.h"
+#include "protocol/queues.h"
+
+/* MPI_COMM_WORLD for this path, and whether there is such a path: an instance,
+ * and no lock to take. Without it the world is one that has no contacts. */
+extern const struct wf_comm *wf_short_world WF_HIDDEN;
+extern bool wf_short_on WF_HIDDEN;
+/* After the instance of the process, its world or its threads have changed. */
+void wf_short_update(struct wf_instance *);
+
+/* A message that the plugin hands back goes the long way, on behalf of
+ * loc->late: nobody, who asks again himself, or a communicator, with 1 added
+ * if the function is a large-count one. Returns what that function does. */
+int wf_short_late(struct weft_core *, struct weft_loc *, uint64_t h0,
+                  uint64_t h1, uint64_t h2, const void *data);
+enum { WF_LATE_LARGE = 1 };
+
+static inline const struct wf_comm *wf_short_comm(MPI_Comm h)
+{
+    if (wf_likely(h == MPI_COMM_WORLD))
+        return wf_short_world;
+    return wf_short_on && wf_is_object(h, WF_KIND_COMM)
+               ? (const struct wf_comm *)h
+               : &wf_comm_nobody;
+}
+
+/* The credit that is left when n bytes leave now, by copy; negative: they may
+ * not. */
+static inline int64_t wf_short_left(const struct weft_loc *loc, uint64_t n)
+{
+    return n < loc->short_end
+               ? loc->credit - (int64_t)n - WF_MESSAGE_OVERHEAD
+               : -1;
+}
+
+/* The bookkeeping and the call: WEFT_OK, or the result of wf_short_late. */
+static inline int wf_short_put(struct weft_loc *loc, int64_t left,
+                               const void *data, uint64_t n, uint64_t env0,
+                               uint64_t env1)
+{
+    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
+
+    loc->credit = left;
+    l->bytes += n;
+    l->seq++;
+    return l->send_words(data, WF_SHORT_EAGER | n << 32, l->peer, env0, env1);
+}
+
+/* What a call asks for, when it asks for the usual. */
+struct wf_short {
+    const struct wf_comm *comm;
+    struct weft_loc *loc;
+    uint64_t n;
+    int64_t left;
+};
+
+/* false: take the long way. */
+static inline __attribute__((always_inline)) bool
+wf_short_may(struct wf_short *s, const void *buf, MPI_Count count,
+             MPI_Datatype datatype, int dest, int tag, MPI_Comm handle)
+{
+    uint64_t size;
+
+    if (wf_unlikely((count | tag) < 0 || count > INT_MAX))
+        return false;
+    s->comm = wf_short_comm(handle);
+    s->loc = wf_contact(s->comm, dest);
+    if (wf_unlikely(!s->loc || (uintptr_t)buf <= 2))
+        return false;
+    size = wf_type_short_size(datatype);
+    s->n = (uint64_t)count * size;
+    if (wf_unlikely(!size))
+        return false;
+    s->left = wf_short_left(s->loc, s->n);
+    return wf_likely(s->left >= 0);
+}
+
+/* MPI_SUCCESS, or what the long way returned when there was no room. */
+static inline __attribute__((always_inline)) int
+wf_short_send(const struct wf_short *s, const void *buf, int dest, int tag,
+              int large)
+{
+    s->loc->late = (uintptr_t)s->comm + (uintptr_t)large;
+    return wf_short_put(s->loc, s->left, buf, s->n,
+                        s->comm->send_env0 | (uint32_t)dest,
+                        s->comm->send_env1 | (uint32_t)tag);
+}
+
+/* The same; *request is complete, or the one of the long way. */
+static inline __attribute__((always_inline)) int
+wf_short_isend(const struct wf_short *s, const void *buf, int dest, int tag,
+               int large, MPI_Request *request)
+{
+    int rc;
+
+    *request = (MPI_Request)&s->comm->wf->engine->sent;
+    s->loc->late_request = (struct wf_req **)request;
+    rc = wf_short_send(s, buf, dest, tag, large);
+    s->loc->late_request = NULL;
+    return rc;
+}
+
+#endif
