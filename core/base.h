@@ -36,6 +36,25 @@ enum wf_limits {
 struct wf_instance;
 struct wf_errhandler;
 
+/* memcpy for what is usually a few bytes: no call for 4 to 16 of them. */
+static inline void wf_copy_short(void *to, const void *from, size_t n)
+{
+    char *d = to;
+    const char *s = from;
+
+    if (wf_likely(n - 8 <= 8)) {
+        memcpy(d, s, 8);
+        memcpy(d + n - 8, s + n - 8, 8);
+    } else if (n - 4 < 4) {
+        memcpy(d, s, 4);
+        memcpy(d + n - 4, s + n - 4, 4);
+    } else if (n == 1) {
+        *d = *s;
+    } else if (n) {
+        memcpy(d, s, n);
+    }
+}
+
 /* Doubly linked circular list; an unlinked node points at itself. */
 struct wf_list {
     struct wf_list *next, *prev;

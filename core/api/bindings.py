@@ -514,10 +514,16 @@ class Binding:
                 test = f"{p.name} && {test}"
         self.out.append(wrap(f"static WF_LONG {prototype};"))
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
-        self.line("struct wf_short way;")
-        self.line(f"if (wf_likely({test}))")
-        self.out.append(wrap(f"return wf_short_{self.family}(&way, "
-                             f"{answer.format(large=large)});", 8))
+        if answer:
+            self.line("struct wf_short way;")
+            self.line(f"if (wf_likely({test}))")
+            self.out.append(wrap(f"return wf_short_{self.family}(&way, "
+                                 f"{answer.format(large=large)});", 8))
+        else:
+            self.line("int rc;")
+            self.line(f"if (wf_likely(wf_short_{self.family}({question})))")
+            self.out.append(wrap("return wf_likely(!rc) ? rc : wf_raise("
+                                 f'wf_current(), NULL, "{name}", rc);', 8))
         self.line(f"return long_{name}({rest});")
         self.out.append("}\n")
         self.out.append(wrap(f"static {prototype}") + "\n{")

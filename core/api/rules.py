@@ -30,11 +30,12 @@ iprobe start
 """.split())
 
 # A shorter way for the usual call, tried before all checks: the arguments of
-# the question and of the answer (core/protocol/short.h).
+# the question and of the answer, if they are two (core/protocol/short.h).
 SHORT = {
     "send": ("buf, count, datatype, dest, tag, comm", "buf, dest, tag, {large}"),
     "isend": ("buf, count, datatype, dest, tag, comm",
               "buf, dest, tag, {large}, request"),
+    "recv": ("buf, count, datatype, source, tag, comm, status, &rc", None),
 }
 
 # Receives and probes that accept MPI_ANY_SOURCE and MPI_ANY_TAG.

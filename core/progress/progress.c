@@ -17,7 +17,11 @@
 #include "progress/wait.h"
 #include "protocol/queues.h"
 
-enum { BUDGET = 64 /* events of one endpoint per poll */ };
+enum {
+    SHORT_TURNS = 200,       /* a few microseconds */
+    SHORT_TURNS_CROWDED = 2, /* somebody else needs this CPU */
+    BUDGET = 64              /* events of one endpoint per poll */
+};
 
 int wf_progress_init(struct wf_instance *wf)
 {
@@ -107,6 +111,21 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
     if (n && !wf_list_empty(&p->waiters))
         wf_waiters_notify(wf);
     return n;
+}
+
+void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
+                      const unsigned *state)
+{
+    struct wf_progress *p = wf->progress;
+    int turns = p->spin_max ? SHORT_TURNS : SHORT_TURNS_CROWDED;
+
+    do {
+        if (wf_unlikely((++p->turn & (OTHERS_EVERY - 1)) == 0 || core->down ||
+                        wf->rx_stalled || wf->deferred || wf->held))
+            wf_progress_turn(wf, UINT32_MAX);
+        else
+            core->ops->progress(core->ep, 1);
+    } while (*(const volatile unsigned *)state == 0 && --turns > 0);
 }
 
 void wf_progress_leave(struct wf_instance *wf)

@@ -118,10 +118,35 @@ static int eager_unexpected(struct weft_loc *from, const struct wf_wire *w,
 static struct wf_p2p *take_posted(struct weft_loc *from,
                                   const struct wf_wire *w)
 {
-    struct wf_posted *r = wf_match_take_posted(
-        &from->wf->engine->match, wf_le64(w->a), wf_le64(w->b));
+    struct wf_engine *e = from->wf->engine;
+    uint64_t env0 = wf_le64(w->a), env1 = wf_le64(w->b);
+    struct wf_posted *r = wf_match_take_posted(&e->match, env0, env1);
 
-    return r ? wf_container(r, struct wf_p2p, posted) : NULL;
+    if (r)
+        return wf_container(r, struct wf_p2p, posted);
+    return wf_expected_is(&e->expected, env0, env1)
+               ? wf_expected_claim(&e->expected)
+               : NULL;
+}
+
+/* A whole message for the receive that polls for it. */
+static bool land_expected(struct weft_core *core, struct weft_loc *from,
+                          uint64_t n, uint64_t env0, uint64_t env1,
+                          const void *data)
+{
+    struct wf_expected *x = &from->wf->engine->expected;
+
+    if (!wf_expected_is(x, env0, env1) || wf_unlikely(n > x->bytes))
+        return false;
+    wf_copy_short(x->buf, data, n);
+    x->env0 = WF_ENV0_NONE;
+    x->env1 = env1;
+    x->bytes = n;
+    x->state = WF_EXPECTED_HERE;
+    core->rx_count++;
+    core->rx_bytes += n;
+    wf_credit_consumed(from, n + WF_MESSAGE_OVERHEAD);
+    return true;
 }
 
 static int arrive_eager(struct weft_loc *from, const struct wf_wire *w,
@@ -334,8 +359,14 @@ int wf_arrive(struct weft_core *core, struct weft_loc *from,
               const weft_hdr *hdr, const void *data, size_t have,
               weft_sink **sink)
 {
-    int r = deliver(core, from, hdr, data, have, sink);
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+    int r;
 
+    if (w->type == WF_EAGER && weft_hdr_len(hdr) == WEFT_HDR_MIN &&
+        have == wf_le32(w->plen) && well_formed(w) &&
+        land_expected(core, from, have, wf_le64(w->a), wf_le64(w->b), data))
+        return WEFT_DONE;
+    r = deliver(core, from, hdr, data, have, sink);
     if (wf_unlikely(r == WEFT_EAGAIN)) {
         from->stalled |= 1u << core->index;
         from->wf->rx_stalled = true;
@@ -343,15 +374,25 @@ int wf_arrive(struct weft_core *core, struct weft_loc *from,
     return r;
 }
 
-/* The header in registers, the payload complete: DONE or EAGAIN. */
-int wf_arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
-                    uint64_t h1, uint64_t h2, const void *data)
+static int arrive_words(struct weft_core *core, struct weft_loc *from,
+                        uint64_t h0, uint64_t h1, uint64_t h2,
+                        const void *data)
 {
     uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
     weft_sink *sink = NULL;
     int r = wf_arrive(core, from, (const weft_hdr *)w, data, h0 >> 32, &sink);
 
     return r == WEFT_EAGAIN ? r : WEFT_DONE;
+}
+
+/* The header in registers, the payload complete: DONE or EAGAIN. */
+int wf_arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
+                    uint64_t h1, uint64_t h2, const void *data)
+{
+    if (wf_likely((uint32_t)h0 == WF_SHORT_EAGER &&
+                  land_expected(core, from, h0 >> 32, h1, h2, data)))
+        return WEFT_DONE;
+    return arrive_words(core, from, h0, h1, h2, data);
 }
 
 void wf_arrive_resume(struct wf_instance *wf)

@@ -10,13 +10,10 @@
  */
 #include "protocol/queues.h"
 
-void wf_credit_consumed(struct weft_loc *loc, uint64_t charge)
+void wf_credit_return(struct weft_loc *loc)
 {
     struct wf_wire w;
 
-    loc->owed += charge;
-    if (loc->owed < loc->wf->engine->credits / 2)
-        return;
     wf_wire_init(&w, WF_CREDIT, 0);
     w.c = wf_le64(loc->owed);
     loc->owed = 0;

@@ -106,8 +106,26 @@ struct wf_message {
     uint8_t data[];
 };
 
+/* The message that a blocking receive polls for: no request, no queue, as long
+ * as no other receive is posted and nothing unexpected is stored. A message that
+ * is more than bytes to be copied turns it into a request (wf_expected_claim).
+ * INVARIANT  nobody expects: env0 is WF_ENV0_NONE and bytes is 0. */
+struct wf_expected {
+    uint64_t env0, env1, mask; /* env1 masked; afterwards the message's */
+    void *buf;
+    uint64_t bytes; /* room; afterwards what came */
+    enum wf_expected_state {
+        WF_EXPECTED_NOT, /* it has not come yet */
+        WF_EXPECTED_HERE,
+        WF_EXPECTED_CLAIMED /* req is the receive */
+    } state;
+    struct wf_comm *comm;
+    struct wf_req *req;
+};
+
 struct wf_engine {
     struct wf_match match;
+    struct wf_expected expected;
     struct wf_slots pending, matched;
     struct wf_p2p *free_p2p; /* pool */
     void **slabs;
@@ -152,6 +170,18 @@ void wf_wire_init(struct wf_wire *, enum wf_wire_type, uint16_t flags);
 void wf_send_payload(struct wf_p2p *, uint64_t offset, uint64_t n);
 weft_sink *wf_receive_sink(struct wf_p2p *, uint64_t offset, uint64_t n,
                            void (*done)(struct wf_sink *, int status));
+
+/* receive.c: blocking receives without a request. false: nothing has happened,
+ * take the long way. loc: a contact of comm. */
+bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
+                      const struct wf_expected *, MPI_Status *, int *rc);
+static inline bool wf_expected_is(const struct wf_expected *x, uint64_t env0,
+                                  uint64_t env1)
+{
+    return ((x->env0 ^ env0) | (x->env1 ^ (env1 & x->mask))) == 0;
+}
+/* Make a request of it. NULL: no memory. */
+struct wf_p2p *wf_expected_claim(struct wf_expected *);
 
 /* send.c, receive.c: post a prepared request (also persistent start). */
 int wf_send_start(struct wf_p2p *);
@@ -212,7 +242,13 @@ void wf_send_check(struct wf_p2p *);
 
 /* credit.c */
 enum { WF_MESSAGE_OVERHEAD = 256 }; /* charged beside the payload */
-void wf_credit_consumed(struct weft_loc *, uint64_t charge);
+void wf_credit_return(struct weft_loc *);
+static inline void wf_credit_consumed(struct weft_loc *loc, uint64_t charge)
+{
+    loc->owed += charge;
+    if (wf_unlikely(loc->owed >= loc->wf->engine->credits / 2))
+        wf_credit_return(loc);
+}
 void wf_credit_received(struct weft_loc *, uint64_t bytes);
 
 /* message store: unexpected.c */

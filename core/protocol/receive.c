@@ -1,6 +1,7 @@
 /* The receive unit: posting receives, and messages flowing into them.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "progress/progress.h"
 #include "protocol/queues.h"
 
 void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
@@ -133,13 +134,94 @@ int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
     return rc;
 }
 
+/* ---- blocking, without a request ------------------------------------------ */
+
+struct wf_p2p *wf_expected_claim(struct wf_expected *x)
+{
+    struct wf_p2p *p = wf_p2p_alloc(x->comm, WF_REQ_RECV);
+
+    if (!p)
+        return NULL; /* stored as unexpected: the long way finds it */
+    p->peer = wf_env_source(x->env1);
+    p->tag = x->mask & WF_MASK_TAG ? wf_env_tag(x->env1) : MPI_ANY_TAG;
+    p->space = (uint8_t)(x->env0 >> 56);
+    wf_p2p_set_buffer(p, x->buf, x->bytes, wf_type_of(MPI_BYTE));
+    p->req.error = 0;
+    wf_store_relaxed(&p->req.done, 0);
+    x->env0 = WF_ENV0_NONE;
+    x->bytes = 0;
+    x->state = WF_EXPECTED_CLAIMED;
+    x->req = &p->req;
+    return p;
+}
+
+static int take_expected(struct wf_expected *x, MPI_Status *status)
+{
+    struct wf_req *req = x->req;
+
+    if (x->state == WF_EXPECTED_CLAIMED)
+        return wf_wait(&req, status);
+    if (status != MPI_STATUS_IGNORE)
+        wf_status_set(status, wf_env_source(x->env1), wf_env_tag(x->env1),
+                      x->bytes, false);
+    x->bytes = 0;
+    return MPI_SUCCESS;
+}
+
+bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
+                      const struct wf_expected *what, MPI_Status *status,
+                      int *rc)
+{
+    struct wf_instance *wf = comm->wf;
+    struct wf_engine *e = wf->engine;
+    struct wf_expected *x = &e->expected;
+
+    if (wf_unlikely(e->match.live | e->match.hashed | e->match.stored) ||
+        loc->failed || x->env0 != WF_ENV0_NONE)
+        return false;
+    *x = *what;
+    wf_progress_spin(wf, loc->lane[WF_LANE_ORDER].core, &x->state);
+    if (wf_unlikely(x->state == WF_EXPECTED_NOT)) {
+        x->env0 = WF_ENV0_NONE;
+        x->bytes = 0;
+        return false;
+    }
+    *rc = take_expected(x, status);
+    return true;
+}
+
+/* The same for a caller that knows no contact. */
+static bool try_short(struct wf_comm *comm, void *buf, uint64_t count,
+                      struct wf_type *type, int source, int tag,
+                      enum wf_space space, MPI_Status *status, int *rc)
+{
+    struct weft_loc *loc = wf_contact(comm, source);
+    uint64_t mask = wf_match_mask(source, tag);
+
+    if (!loc || comm->wf->api.on || !wf_type_contiguous(type))
+        return false;
+    return wf_receive_short(
+        comm, loc,
+        &(struct wf_expected){
+            .env0 = wf_env0(space, comm->context, (uint32_t)comm->rank),
+            .env1 = wf_env1((uint32_t)source, (uint32_t)tag) & mask,
+            .mask = mask,
+            .buf = (char *)buf + type->true_lb,
+            .bytes = count * (uint64_t)type->size,
+            .comm = comm},
+        status, rc);
+}
+
 int wf_recv(struct wf_comm *comm, void *buf, uint64_t count,
             struct wf_type *type, int source, int tag, enum wf_space space,
             MPI_Status *status)
 {
     struct wf_req *req;
-    int rc = wf_irecv(comm, buf, count, type, source, tag, space, &req);
+    int rc;
 
+    if (try_short(comm, buf, count, type, source, tag, space, status, &rc))
+        return rc;
+    rc = wf_irecv(comm, buf, count, type, source, tag, space, &req);
     return rc ? rc : wf_wait(&req, status);
 }
 

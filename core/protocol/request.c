@@ -257,6 +257,7 @@ int wf_engine_init(struct wf_instance *wf)
     e->credits = o->credits;
     if (o->unexpected_max && o->unexpected_max / wf->nprocs < e->credits)
         e->credits = o->unexpected_max / wf->nprocs;
+    e->expected.env0 = WF_ENV0_NONE;
     init_shared(&e->sent, wf);
     init_shared(&e->held, wf);
     wf->engine = e;

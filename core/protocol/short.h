@@ -114,6 +114,31 @@ wf_short_send(const struct wf_short *s, const void *buf, int dest, int tag,
                         s->comm->send_env1 | (uint32_t)tag);
 }
 
+/* false: take the long way. *rc: the result, not raised yet. */
+static inline __attribute__((always_inline)) bool
+wf_short_recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
+              int tag, MPI_Comm handle, MPI_Status *status, int *rc)
+{
+    const struct wf_comm *c = wf_short_comm(handle);
+    struct weft_loc *from = wf_contact(c, source);
+    uint64_t mask = wf_match_mask(source, tag);
+    uint64_t size = wf_type_short_size(datatype);
+
+    if (wf_unlikely(!from || count < 0 || count > INT_MAX || !size ||
+                    (tag < 0 && tag != MPI_ANY_TAG) || (uintptr_t)buf <= 2))
+        return false;
+    return wf_receive_short(
+        (struct wf_comm *)c, from,
+        &(struct wf_expected){
+            .env0 = c->recv_env0,
+            .env1 = wf_env1((uint32_t)source, (uint32_t)tag) & mask,
+            .mask = mask,
+            .buf = buf,
+            .bytes = (uint64_t)count * size,
+            .comm = (struct wf_comm *)c},
+        status, rc);
+}
+
 /* The same; *request is complete, or the one of the long way. */
 static inline __attribute__((always_inline)) int
 wf_short_isend(const struct wf_short *s, const void *buf, int dest, int tag,

@@ -108,6 +108,7 @@ static inline uint64_t wf_env1(uint32_t source, uint32_t tag)
     return (uint64_t)source << 32 | tag;
 }
 
+#define WF_ENV0_NONE UINT64_MAX /* of no message: no space has this number */
 #define WF_MASK_SOURCE 0xffffffff00000000u
 #define WF_MASK_TAG 0x00000000ffffffffu
 

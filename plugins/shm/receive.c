@@ -164,15 +164,11 @@ static int answered(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
 static int take_short(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
     weft_ep *ep = p->ep;
-    uint64_t hdr[WEFT_HDR_MIN / 8];
     uint32_t len = shm_word_len(word);
-    weft_sink *sink = NULL;
-    hdr[0] = word & SHM_WORD_HEADER;
-    memcpy(hdr + 1, s->body, 16);
-    int rc = ep->host->rx(ep->core, p->loc, (const weft_hdr *)hdr,
-                          len ? s->body + 16 : NULL, len, &sink);
+    int rc = ep->rx_words(ep->core, p->loc, word & SHM_WORD_HEADER, s->env[0],
+                          s->env[1], s->body + 16);
     if (shm_unlikely(rc != WEFT_DONE))
-        return answered(p, rc, sink, len, len);
+        return answered(p, rc, NULL, len, len);
     ep->stats.rx++;
     ep->stats.rx_bytes += len;
     return 0;
@@ -251,7 +247,7 @@ int wf_shm_receive(weft_peer *p, int budget)
             break;
         if (shm_unlikely(in->paused || p->fault))
             break;
-        bool is_short = shm_word_is_short(word);
+        bool is_short = shm_word_is_short(word) && p->ep->rx_words;
         if ((is_short ? take_short(p, s, word) : take(p, s, word)) != 0)
             break;
         next_slot(in);

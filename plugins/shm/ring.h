@@ -102,18 +102,6 @@ static inline void shm_store(struct shm_out *out, struct shm_slot *s,
     }
 }
 
-/* The short path of shm_publish: the header is the word but for its top. */
-static inline void shm_publish_short(weft_peer *p, uint64_t header)
-{
-    struct shm_out *out = &p->out;
-    uint64_t top = (uint64_t)SHM_HEAD << 58 |
-                   (uint64_t)shm_lap(out->head, out->shift) << 61;
-    atomic_store_explicit(&shm_slot_next(out)->word, header | top,
-                          memory_order_release);
-    out->head++;
-    shm_wake(p);
-}
-
 static inline void shm_publish(weft_peer *p, uint32_t first, uint32_t len,
                                unsigned kind)
 {

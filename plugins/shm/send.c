@@ -245,22 +245,6 @@ static int copy_short(weft_peer *p, const weft_hdr *hdr, const void *data,
     return WEFT_DONE;
 }
 
-/* Most messages: short header and payload in one slot. */
-static int one_line(weft_peer *p, const weft_hdr *hdr, const void *data,
-                    size_t len)
-{
-    struct shm_slot *s = shm_slot_next(&p->out);
-    if (!shm_slot_free(p))
-        return again(p);
-    memcpy(s->body, &hdr->w[1], 16);
-    if (len > 0)
-        memcpy(s->body + 16, data, len);
-    shm_publish_short(p, hdr->w[0]);
-    p->ep->stats.tx++;
-    p->ep->stats.tx_bytes += len;
-    return WEFT_DONE;
-}
-
 int wf_shm_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
                       size_t len)
 {
@@ -268,9 +252,6 @@ int wf_shm_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
         return p->out.bye ? WEFT_ELINK : unavailable(p);
     if (shm_unlikely(p->out.tx != NULL))
         return again(p);
-    if (shm_little() && len <= SHM_INLINE &&
-        weft_hdr_len(hdr) == WEFT_HDR_MIN)
-        return one_line(p, hdr, data, len);
     return copy_short(p, hdr, data, len);
 }
 
@@ -306,7 +287,7 @@ int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
 {
     struct shm_out *out = &p->out;
     uint32_t n = (uint32_t)(h0 >> 32);
-    if (shm_unlikely(out->quick <= 0))
+    if (shm_unlikely(out->quick <= 0 || !shm_little()))
         return words_carefully(data, h0, p, h1, h2);
     struct shm_slot *s = shm_slot_next(out);
     if (shm_unlikely(!shm_copy_inline(s->body + 16, data, n)))

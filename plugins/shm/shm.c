@@ -187,6 +187,8 @@ static weft_ep *new_ep(const weft_open *o)
     if (!ep)
         return NULL;
     ep->host = o->host;
+    if (WEFT_HAS(o->host, weft_host, rx_words))
+        ep->rx_words = o->host->rx_words;
     ep->core = o->core;
     ep->loc_id = o->loc_id;
     ep->config = *(const struct shm_config *)o->cfg;

@@ -233,6 +233,9 @@ struct shm_stats {
 struct weft_ep {
     const weft_host *host;
     weft_core *core;
+    /* host->rx_words, or NULL when the core has none */
+    int (*rx_words)(weft_core *, weft_loc *, uint64_t, uint64_t, uint64_t,
+                    const void *);
     uint32_t loc_id;
     struct shm_config config;
     struct shm_geometry geometry;
