@@ -1,0 +1,167 @@
+/* Short messages between two ranks, for short_path.py to count instructions in
+ * rank 0. Each counted_* function makes one MPI call.
+ *
+ * "Already there" means: the sender's MPI_Send has returned, which a datagram
+ * outside MPI says, and rank 0 has not been in MPI since.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { TIMES = 16, ROUNDS = 4, SIZE = 8, DATA = 1, GO = 2, LAST = 3 };
+
+/* Never merged with a function of the same text. */
+#if __has_attribute(noipa)
+#define COUNTED __attribute__((noipa)) static
+#else
+#define COUNTED __attribute__((noinline)) static
+#endif
+
+static char buf[SIZE];
+static int peer, there;
+static MPI_Request request;
+
+COUNTED void counted_send(void)
+{
+    MPI_Send(buf, SIZE, MPI_BYTE, peer, DATA, MPI_COMM_WORLD);
+}
+
+COUNTED void counted_recv(void)
+{
+    MPI_Recv(buf, SIZE, MPI_BYTE, peer, DATA, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+}
+
+COUNTED void counted_unexpected_recv(void)
+{
+    MPI_Recv(buf, SIZE, MPI_BYTE, peer, DATA, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+}
+
+COUNTED void counted_isend(void)
+{
+    MPI_Isend(buf, SIZE, MPI_BYTE, peer, DATA, MPI_COMM_WORLD, &request);
+}
+
+COUNTED void counted_sent_wait(void)
+{
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+COUNTED void counted_irecv(void)
+{
+    MPI_Irecv(buf, SIZE, MPI_BYTE, peer, DATA, MPI_COMM_WORLD, &request);
+}
+
+COUNTED void counted_wait(void)
+{
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void send_all(void (*one)(void), void (*then)(void))
+{
+    for (int i = 0; i < TIMES; i++) {
+        one();
+        if (then)
+            then();
+    }
+}
+
+/* A message of size 0 that asks for, or announces, another. */
+static void say(int tag)
+{
+    MPI_Send(buf, 0, MPI_BYTE, peer, tag, MPI_COMM_WORLD);
+}
+
+static void hear(int tag)
+{
+    MPI_Recv(buf, 0, MPI_BYTE, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* The peer has sent one message, and MPI does not know here. */
+static void ask_for_one(void)
+{
+    char c;
+
+    say(GO);
+    if (read(there, &c, 1) != 1)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void rank_0(void)
+{
+    send_all(counted_send, NULL);
+    send_all(counted_isend, counted_sent_wait);
+    for (int i = 0; i < TIMES; i++) {
+        ask_for_one();
+        counted_recv();
+    }
+    for (int i = 0; i < TIMES; i++) {
+        ask_for_one();
+        counted_irecv();
+        counted_wait();
+    }
+    say(GO);
+    hear(LAST); /* behind the others, which are stored by then */
+    send_all(counted_unexpected_recv, NULL);
+}
+
+static void rank_1(const struct sockaddr_un *where)
+{
+    for (int i = 0; i < 2 * TIMES; i++)
+        counted_recv();
+    for (int i = 0; i < 2 * TIMES; i++) {
+        hear(GO);
+        counted_send();
+        if (sendto(there, "", 1, 0, (const struct sockaddr *)where,
+                   sizeof *where) != 1)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    hear(GO);
+    send_all(counted_send, NULL);
+    say(LAST);
+}
+
+/* Rank 0 listens on an abstract name made of its pid. */
+static struct sockaddr_un open_socket(int rank)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int pid = (int)getpid();
+
+    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    snprintf(name.sun_path + 1, sizeof name.sun_path - 1,
+             "weft-short-path-%d", pid);
+    there = socket(AF_UNIX, SOCK_DGRAM, 0);
+    if (there < 0 ||
+        (rank == 0 &&
+         bind(there, (const struct sockaddr *)&name, sizeof name) != 0))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return name;
+}
+
+int main(int argc, char **argv)
+{
+    struct sockaddr_un name;
+    int rank;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    peer = 1 - rank;
+    name = open_socket(rank);
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0)
+            rank_0();
+        else
+            rank_1(&name);
+    }
+    close(there);
+    MPI_Finalize();
+    return 0;
+}

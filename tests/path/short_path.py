@@ -1,0 +1,73 @@
+"""short_path.py MPIRUN PROGRAM BUDGET: count the instructions of short messages.
+
+Valgrind's callgrind counts, in rank 0, every instruction from the call of an
+MPI function to its return, so the store that publishes a message is included.
+The averages must not exceed the numbers of the budget file. Lower them when
+the path gets shorter; raising one needs a reason in the commit.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+RANK = ('if [ "$PMI_RANK" = 0 ]; then exec valgrind -q --tool=callgrind '
+        "--toggle-collect='counted_*' --callgrind-out-file=\"$0\" \"$1\"; "
+        'fi; exec "$1"')
+
+
+def count(mpirun, program, out):
+    subprocess.run([mpirun, "-n", "2", "--route", "shm", "--timeout", "200",
+                    "sh", "-c", RANK, str(out), program], check=True)
+
+
+def averages(out):
+    """counted_NAME -> instructions of the one call it makes."""
+    names, found, caller, called = {}, {}, None, None
+    for line in out.read_text().splitlines():
+        m = re.match(r"(c?fn)=\((\d+)\)(?: (.*))?$", line)
+        if m:
+            names.setdefault(m[2], m[3])
+            if m[1] == "fn":
+                caller = names[m[2]]
+        elif called and caller.startswith("counted_"):
+            name = caller.removeprefix("counted_").split("'")[0]
+            calls, cost = found.get(name, (0, 0))
+            found[name] = calls + called, cost + int(line.split()[1])
+            called = None
+        else:
+            m = re.match(r"calls=(\d+)", line)
+            called = int(m[1]) if m else None
+    return {name: cost / calls for name, (calls, cost) in found.items()}
+
+
+def budget(path):
+    lines = (line.split("#")[0].split() for line in open(path))
+    return {words[0]: int(words[1]) for words in lines if words}
+
+
+def main():
+    mpirun, program, path = sys.argv[1:]
+    if not shutil.which("valgrind"):
+        print("skipped: valgrind is not installed (package valgrind)")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "callgrind.out"
+        count(mpirun, program, out)
+        counts = averages(out)
+    allowed, bad = budget(path), 0
+    for name in sorted(set(counts) & set(allowed)):
+        most = allowed[name]
+        print(f"{name:16} {counts[name]:7.1f} instructions, at most {most}")
+        bad += counts[name] > most
+    missing = set(counts) ^ set(allowed)
+    if missing:
+        print("only in one of count and budget:", *sorted(missing))
+    return 1 if bad or missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
