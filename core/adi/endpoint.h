@@ -43,6 +43,9 @@ extern const weft_host wf_host;
 const weft_plugin *wf_plugin_find(const struct wf_config *,
                                   const struct wf_transport_config *, char *err,
                                   size_t err_len);
+/* Every plugin that the configuration names can be found, and its options are
+ * right; else a line each to errors. Returns how many. */
+int wf_plugins_check(struct wf_config *, FILE *errors);
 /* 0, or WEFT_EINVAL with the reason in err. `from` is the file or "built in". */
 int wf_plugin_check(const weft_plugin *, const char *name, const char *from,
                     char *err, size_t err_len);

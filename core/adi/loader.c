@@ -222,3 +222,30 @@ const weft_plugin *wf_plugin_find(const struct wf_config *config,
         return s.found;
     return NULL;
 }
+
+static int check_one(struct wf_config *config,
+                     const struct wf_transport_config *t, FILE *errors)
+{
+    char err[1024];
+    const weft_plugin *p = wf_plugin_find(config, t, err, sizeof err);
+    void *cfg = p ? calloc(1, p->cfg_size ? p->cfg_size : 1) : NULL;
+    int bad = 1;
+
+    if (cfg)
+        bad = wf_config_plugin(config, t, p, cfg, errors);
+    else
+        fprintf(errors, "%s\n", p ? "out of memory" : err);
+    free(cfg);
+    return bad;
+}
+
+int wf_plugins_check(struct wf_config *config, FILE *errors)
+{
+    const struct wf_transport_config *t;
+    int n = wf_config_transports(config, &t), bad = 0;
+
+    for (int i = 0; i < n; i++)
+        if (t[i].enable != 0)
+            bad += check_one(config, &t[i], errors);
+    return bad;
+}

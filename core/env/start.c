@@ -35,7 +35,7 @@ static _Noreturn void wrong_config(void)
 static struct wf_config *load_config(void)
 {
     struct wf_config *config;
-    if (wf_config_load(&config, stderr) != 0)
+    if (wf_config_load_also(&config, stderr, wf_plugins_check) != 0)
         wrong_config();
     return config;
 }

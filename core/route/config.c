@@ -36,13 +36,15 @@ static void print_warnings(const struct wf_config *c, FILE *out)
 
 /* Hand the configuration over, or its problems. */
 static int config_finish(struct wf_config *c, struct wf_config **out,
-                         FILE *errors)
+                         FILE *errors, wf_config_also *also)
 {
     static const struct wf_place at = {"configuration", 0, 0};
     if (c->arena.failed)
         wf_problem_add(&c->problems, &at, "out of memory");
     int count = wf_problems_flush(&c->problems, errors);
     if (count > 0) {
+        if (also != NULL)
+            count += also(c, errors);
         print_warnings(c, errors); /* a misspelt variable may be the cause */
         wf_config_free(c);
         c = NULL;
@@ -51,7 +53,8 @@ static int config_finish(struct wf_config *c, struct wf_config **out,
     return count;
 }
 
-int wf_config_load(struct wf_config **out, FILE *errors)
+int wf_config_load_also(struct wf_config **out, FILE *errors,
+                        wf_config_also *also)
 {
     struct wf_config *c = config_create();
     *out = NULL;
@@ -63,10 +66,16 @@ int wf_config_load(struct wf_config **out, FILE *errors)
     config_build(c, getenv("WEFT_ROUTE"));
     if (c->core.log >= WF_LOG_INFO)
         wf_override_hint(c);
-    return config_finish(c, out, errors);
+    return config_finish(c, out, errors, also);
 }
 
-int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors)
+int wf_config_load(struct wf_config **out, FILE *errors)
+{
+    return wf_config_load_also(out, errors, NULL);
+}
+
+int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors,
+                        wf_config_also *also)
 {
     struct wf_config *c = config_create();
     *out = NULL;
@@ -75,7 +84,7 @@ int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors)
     wf_search_file(c, path);
     wf_transports_imply(c);
     config_build(c, NULL);
-    return config_finish(c, out, errors);
+    return config_finish(c, out, errors, also);
 }
 
 int wf_config_from_text(const char *text, struct wf_config **out, FILE *errors)
@@ -90,7 +99,7 @@ int wf_config_from_text(const char *text, struct wf_config **out, FILE *errors)
     }
     wf_transports_imply(c);
     config_build(c, NULL);
-    return config_finish(c, out, errors);
+    return config_finish(c, out, errors, NULL);
 }
 
 void wf_config_free(struct wf_config *c)

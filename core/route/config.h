@@ -59,11 +59,17 @@ struct wf_config;
 /* Find, read and check the configuration. Errors (all of them) go to `errors`
  * as "file:line:col: text" lines; returns how many. */
 int wf_config_load(struct wf_config **out, FILE *errors);
+/* A check of the caller's that also runs on a configuration with errors, before
+ * that is thrown away, so that all mistakes show at once. Prints to errors;
+ * returns how many. */
+typedef int wf_config_also(struct wf_config *, FILE *errors);
+int wf_config_load_also(struct wf_config **out, FILE *errors, wf_config_also *);
 /* Only built-in defaults plus `text` in mpi.ini form (NULL: none): for tests
  * and simulations; reads neither files nor the environment. */
 int wf_config_from_text(const char *text, struct wf_config **out, FILE *errors);
 /* One named file without overrides: weft-info --check. */
-int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors);
+int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors,
+                        wf_config_also *);
 void wf_config_free(struct wf_config *);
 /* The file that was read, "weft_ini_text", "text" or "built in". */
 const char *wf_config_source(const struct wf_config *);

@@ -1,11 +1,13 @@
 /* [transport] sections: which instances exist, also those nobody wrote down.
  *
- * A file without any [transport] gets self, shm and tcp. self exists always: a
- * process can always talk to itself. A route may name an in-tree plugin that
- * has no section; it gets one with default values.
+ * A file without any [transport] gets self, and of shm and tcp what the program
+ * has; a program whose table has neither gets all of its table. self exists
+ * always: a process can always talk to itself. A route may name an in-tree
+ * plugin that has no section; it gets one with default values.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "adi/endpoint.h"
 #include "route/model.h"
 #include "route/options.h"
 
@@ -23,15 +25,42 @@ bool wf_transport_in_tree(const char *name)
     return false;
 }
 
+static bool in_program(const char *name)
+{
+    for (const weft_plugin *const *p = weft_builtin; *p != NULL; p++) {
+        if (wf_name_equal((*p)->name, name))
+            return true;
+    }
+    return &weft_dl_loader != NULL; /* it may lie in a file */
+}
+
+static void imply(struct wf_config *c, const char *name)
+{
+    if (wf_section_find(c, WF_SECTION_TRANSPORT, name) == NULL)
+        wf_section_add(c, WF_SECTION_TRANSPORT, name, &built_in);
+}
+
+static void imply_usual(struct wf_config *c)
+{
+    bool any = false;
+    for (int i = 1; i < UNWRITTEN; i++) {
+        if (in_program(in_tree[i])) {
+            imply(c, in_tree[i]);
+            any = true;
+        }
+    }
+    for (const weft_plugin *const *p = weft_builtin; !any && *p != NULL; p++)
+        imply(c, (*p)->name);
+}
+
 void wf_transports_imply(struct wf_config *c)
 {
     bool any = false;
     for (const struct wf_section *s = c->sections; s != NULL; s = s->next)
         any = any || s->kind == WF_SECTION_TRANSPORT;
-    for (int i = 0; i < (any ? 1 : UNWRITTEN); i++) {
-        if (wf_section_find(c, WF_SECTION_TRANSPORT, in_tree[i]) == NULL)
-            wf_section_add(c, WF_SECTION_TRANSPORT, in_tree[i], &built_in);
-    }
+    imply(c, "self");
+    if (!any)
+        imply_usual(c);
 }
 
 static const struct wf_transport_config *transport_append(struct wf_config *c,

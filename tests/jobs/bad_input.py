@@ -75,6 +75,14 @@ class Configuration(Folder):
         self.assertEqual(r.returncode, CONFIG, r.stderr)
         self.assertIn("mpi.ini:2", r.stderr)
 
+    def test_options_of_transports_are_checked_beside_other_mistakes(self):
+        ini = self.write("mpi.ini", "[core]\neagr = 1\n[transport tcp]\n"
+                         "conections = 1\n[transport none]\n")
+        r = launch.run("-n", 2, "--ini", ini, JOB)
+        self.assertEqual(r.returncode, CONFIG, r.stderr)
+        for text in ("eagr", "conections", "plugin 'none'"):
+            self.assertIn(text, r.stderr)
+
     def test_a_file_that_is_not_there_is_named(self):
         r = launch.run("-n", 2, "--ini", "/nowhere/mpi.ini", JOB)
         self.assertNotEqual(r.returncode, 0)

@@ -139,6 +139,24 @@ class StaticProgram(unittest.TestCase):
                                  [f"hello from {i} of 3, sum 3"
                                   for i in range(3)])
 
+    def test_a_table_of_transports_needs_no_configuration(self):
+        table, small = self.program + ".table.c", self.program + ".tcp"
+        with open(table, "w") as f:
+            f.write(sh(os.path.join(BUILD, "bin", "weft-info"), "--table",
+                       "tcp").stdout)
+        link = sh(os.path.join(BUILD, "bin", "mpicc"), "-static",
+                  self.program + ".c", table, "-o", small)
+        self.assertEqual(link.returncode, 0, link.stderr)
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith("WEFT_")}
+        job = sh(os.path.join(BUILD, "bin", "mpirun"), "-n", 2, "--timeout",
+                 120, small, env=env)
+        self.assertEqual(job.returncode, 0, job.stderr)
+        job = sh(os.path.join(BUILD, "bin", "mpirun"), "-n", 2, "--route",
+                 "shm", "--timeout", 120, small, env=env)
+        self.assertIn("plugin 'shm' of transport 'shm' is not built in",
+                      job.stderr)
+
     def test_a_hello_is_small(self):
         hello = self.program + ".small"
         self.mpicc(os.path.join(EXAMPLES, "hello.c"), hello)

@@ -45,7 +45,7 @@ int info_check(const char *file, bool json)
         fprintf(stderr, "weft-info: out of memory\n");
         return 1;
     }
-    int problems = wf_config_from_file(file, &config, errors);
+    int problems = wf_config_from_file(file, &config, errors, check_plugins);
     if (config != NULL)
         problems += check_plugins(config, errors);
     fclose(errors);

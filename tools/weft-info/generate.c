@@ -76,7 +76,7 @@ int info_embed(const char *file)
 {
     struct wf_config *config;
     size_t n;
-    int problems = wf_config_from_file(file, &config, stderr);
+    int problems = wf_config_from_file(file, &config, stderr, NULL);
     wf_config_free(config);
     if (problems > 0)
         return EXIT_CONFIG;
