@@ -65,19 +65,19 @@ static void identify(struct wf_instance *wf)
     }
 }
 
-/* Publish this process's card, meet the others, take the key if rank 0 made
- * it. A singleton has nobody to meet. */
+/* Publish this process's card, meet the others where the launcher demands it,
+ * take the key if rank 0 made it. A singleton has nobody to meet. */
 static int meet(struct wf_instance *wf)
 {
     int r = wf_key_find(wf);
 
     if (r == 0)
         r = wf_card_publish(wf);
-    if (r == 0 && wf->nprocs > 1)
+    if (r == 0 && wf->nprocs > 1 && !wf->boot->awaits)
         r = wf_boot_fence(wf->boot);
     if (r == 0 && !wf->key)
         r = wf_key_find(wf);
-    return r;
+    return r == 0 ? wf_card_compare(wf) : r;
 }
 
 int wf_instance_create(const struct wf_instance_params *params,

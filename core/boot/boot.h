@@ -54,6 +54,9 @@ struct wf_boot {
     /* The launcher says every process runs on this machine (key weft.hosts=1,
      * or one node in the mapping). mpirun --nodes N keeps it true. */
     int one_host;
+    /* The launcher answers a get of a card when the card is there (our mpirun):
+     * nobody has to meet the others at start. */
+    int awaits;
     char job[64]; /* name of the job, unique among jobs of these machines */
 };
 

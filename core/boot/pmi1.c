@@ -383,8 +383,9 @@ static int read_nodes(struct pmi1 *p)
     rc = get_text(p, "weft.hosts", &text, &len);
     if (rc < 0 && rc != WEFT_EUNREACH)
         return rc;
-    b->one_host = (rc == 0 && len == 1 && text[0] == '1') ||
+    b->one_host = (rc == 0 && len > 0 && text[0] == '1') ||
                   (b->node_of && b->node_count == 1);
+    b->awaits = rc == 0 && len == 7 && memcmp(text, "1,await", 7) == 0;
     return 0;
 }
 

@@ -1,8 +1,11 @@
 /* Cards: what a process publishes so that others can reach it.
  *
- *   "WCD1" | node u64 | config hash u64 | host str | count u8 |
+ *   "WCD2" | node u64 | config hash u64 | host str | settings str | count u8 |
  *   count times: transport name str | address bytes
  *   str and bytes: length u16, then the bytes. Everything little-endian.
+ *
+ * settings: what the processes must agree on and is not a default, "key=value"
+ * lines as far as there is room, so that a difference can be named.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,7 +15,7 @@
 #include "instance.h"
 #include "protocol/wire.h"
 
-enum { CARD_MAX = 8192, HEAD = 20 };
+enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480 };
 
 struct writer {
     uint8_t bytes[CARD_MAX];
@@ -44,14 +47,35 @@ static void put_bytes(struct writer *w, const void *p, size_t n)
     put(w, p, n);
 }
 
+struct settings {
+    char text[SETTINGS_MAX];
+    size_t n;
+    bool full; /* then none is told: what is missing would look unset */
+};
+
+static void add_setting(void *arg, const char *key, const char *value)
+{
+    struct settings *s = arg;
+    size_t room = sizeof s->text - s->n;
+    int n = snprintf(s->text + s->n, room, "%s=%s\n", key, value);
+
+    if (n > 0 && (size_t)n < room && !strchr(value, '\n'))
+        s->n += (size_t)n;
+    else
+        s->full = true;
+}
+
 static void write_card(struct wf_instance *wf, struct writer *w)
 {
+    struct settings settings = {.n = 0};
     uint8_t count = 0;
 
-    put(w, "WCD1", 4);
+    wf_config_shared(wf->config, true, add_setting, &settings);
+    put(w, "WCD2", 4);
     put_u64(w, wf->node);
     put_u64(w, wf_config_hash(wf->config));
     put_bytes(w, wf->host, strlen(wf->host));
+    put_bytes(w, settings.text, settings.full ? 0 : settings.n);
     for (int i = 0; i < wf->ep_count; i++)
         count += wf->eps[i].address != NULL;
     put(w, &count, 1);
@@ -107,37 +131,133 @@ static uint64_t get_u64(const uint8_t *p)
     return wf_le64(v);
 }
 
-static bool parse_head(struct weft_loc *loc, struct reader *r)
-{
-    const uint8_t *card = loc->card, *host;
-    size_t n;
+struct head {
+    uint64_t node, hash;
+    const uint8_t *host, *settings;
+    size_t host_len, settings_len;
+};
 
-    r->p = card;
-    r->end = card + loc->card_len;
-    if (loc->card_len < HEAD || memcmp(card, "WCD1", 4) != 0)
+/* The fields before the addresses; r goes on with those. */
+static bool parse_head(const struct weft_loc *loc, struct head *h,
+                       struct reader *r)
+{
+    const uint8_t *card = loc->card;
+
+    if (loc->card_len < HEAD || memcmp(card, "WCD2", 4) != 0)
         return false;
-    r->p += HEAD;
-    if (!get_bytes(r, &host, &n) || r->p == r->end)
+    *r = (struct reader){card + HEAD, card + loc->card_len};
+    h->node = get_u64(card + 4);
+    h->hash = get_u64(card + 12);
+    if (!get_bytes(r, &h->host, &h->host_len) ||
+        !get_bytes(r, &h->settings, &h->settings_len) || r->p == r->end)
         return false;
     r->p++; /* count: the fields say themselves where they end */
-    loc->node = get_u64(card + 4);
-    if (!loc->host)
-        loc->host = strndup((const char *)host, n);
-    return loc->host != NULL;
+    return true;
 }
 
-static int check_config(struct weft_loc *loc)
+/* ---- do the configurations agree? ---------------------------------------- */
+
+struct difference {
+    const struct head *theirs;
+    char text[300];
+};
+
+/* The value of a key in "key=value" lines, or NULL. */
+static const char *setting_of(const char *lines, size_t n, const char *key,
+                              size_t *len)
+{
+    size_t key_len = strlen(key);
+
+    for (const char *end = lines + n; lines < end;) {
+        const char *stop = memchr(lines, '\n', (size_t)(end - lines));
+        if (!stop)
+            break;
+        if ((size_t)(stop - lines) > key_len && lines[key_len] == '=' &&
+            memcmp(lines, key, key_len) == 0) {
+            *len = (size_t)(stop - lines) - key_len - 1;
+            return lines + key_len + 1;
+        }
+        lines = stop + 1;
+    }
+    return NULL;
+}
+
+static void compare_setting(void *arg, const char *key, const char *value)
+{
+    struct difference *d = arg;
+    size_t n = 0;
+    const char *theirs = setting_of((const char *)d->theirs->settings,
+                                    d->theirs->settings_len, key, &n);
+
+    if (d->text[0] ||
+        (theirs && n == strlen(value) && memcmp(theirs, value, n) == 0))
+        return;
+    if (!theirs) {
+        snprintf(d->text, sizeof d->text,
+                 "%.80s is not set there and '%.80s' here", key, value);
+        return;
+    }
+    snprintf(d->text, sizeof d->text, "%.80s is '%.*s' there and '%.80s' here",
+             key, (int)(n < 80 ? n : 80), theirs, value);
+}
+
+/* A key that only the peer has set: the first of its lines that is not ours. */
+static void compare_theirs(const struct wf_config *config, struct difference *d)
+{
+    struct settings mine = {.n = 0};
+    const char *at = (const char *)d->theirs->settings;
+    const char *end = at + d->theirs->settings_len, *stop;
+
+    wf_config_shared(config, true, add_setting, &mine);
+    for (; !mine.full && !d->text[0] && at < end; at = stop + 1) {
+        char key[160];
+        size_t n;
+        stop = memchr(at, '\n', (size_t)(end - at));
+        const char *sign = stop ? memchr(at, '=', (size_t)(stop - at)) : NULL;
+        if (!sign)
+            return;
+        snprintf(key, sizeof key, "%.*s", (int)(sign - at), at);
+        if (!setting_of(mine.text, mine.n, key, &n))
+            snprintf(d->text, sizeof d->text,
+                     "%.80s is '%.*s' there and not set here", key,
+                     (int)(stop - sign - 1 < 80 ? stop - sign - 1 : 80),
+                     sign + 1);
+    }
+}
+
+static int check_config(struct weft_loc *loc, const struct head *h)
 {
     struct wf_instance *wf = loc->wf;
-    uint64_t theirs = get_u64((const uint8_t *)loc->card + 12);
+    struct difference d = {.theirs = h};
 
-    if (!wf->options->check || theirs == wf_config_hash(wf->config))
+    if (!wf->options->check || h->hash == wf_config_hash(wf->config))
         return 0;
+    if (h->settings_len) {
+        wf_config_shared(wf->config, true, compare_setting, &d);
+        compare_theirs(wf->config, &d);
+    }
     wf_error(MPI_ERR_OTHER,
-             "process %u on %s runs with another configuration than process "
-             "%u on %s; compare `weft-info` on both, or set core.check=no",
-             loc->id, loc->host, wf->rank, wf->host);
+             "rank %u on %s has another configuration than rank %u on %s: %s; "
+             "make them equal, or set core.check = no",
+             loc->id, loc->host, wf->rank, wf->host,
+             d.text[0] ? d.text : "compare what weft-info prints on both");
     return WEFT_EINVAL;
+}
+
+int wf_card_compare(struct wf_instance *wf)
+{
+    struct weft_loc *loc;
+    int r;
+
+    /* With a launcher only: else the rank below may not be there yet. */
+    if (wf->rank == 0 || !wf->options->check ||
+        strcmp(wf->boot->ops->name, "pmi1") != 0)
+        return 0;
+    loc = wf_location(wf, wf->rank - 1);
+    r = loc ? wf_card_fetch(loc) : WEFT_ENOMEM;
+    if (r == WEFT_EINVAL)
+        fprintf(stderr, "weft: %s\n", wf_error_last()->text);
+    return r;
 }
 
 uint64_t wf_card_host_node(const char *host)
@@ -174,6 +294,7 @@ int wf_card_fetch(struct weft_loc *loc)
 {
     struct wf_boot *boot = loc->wf->boot;
     struct reader r;
+    struct head h;
     char key[32];
     int rc;
 
@@ -183,6 +304,11 @@ int wf_card_fetch(struct weft_loc *loc)
         return own_card(loc);
     snprintf(key, sizeof key, "weft.card.%u", loc->id);
     rc = boot->ops->get(boot, key, &loc->card, &loc->card_len);
+    if (rc == WEFT_EUNREACH && boot->awaits) {
+        wf_error(MPI_ERR_PROC_ABORTED, "process %u ended before it had called "
+                 "MPI_Init", loc->id);
+        return rc;
+    }
     if (rc == WEFT_EUNREACH)
         return from_config(loc);
     if (rc < 0) {
@@ -190,12 +316,14 @@ int wf_card_fetch(struct weft_loc *loc)
                  "process %u", loc->id);
         return rc;
     }
-    if (!parse_head(loc, &r)) {
+    if (!parse_head(loc, &h, &r)) {
         wf_error(MPI_ERR_OTHER, "the address card of process %u is damaged; "
                  "do all ranks run the same version of Weft?", loc->id);
         return WEFT_EPROTO;
     }
-    return check_config(loc);
+    loc->node = h.node;
+    loc->host = strndup((const char *)h.host, h.host_len);
+    return loc->host ? check_config(loc, &h) : WEFT_ENOMEM;
 }
 
 static int address_from_config(struct weft_loc *loc,
@@ -218,6 +346,7 @@ int wf_card_address(struct weft_loc *loc, const struct weft_core *core,
     size_t name_len, address_len;
     const char *want = core->config->name;
     struct reader r;
+    struct head h;
 
     if (loc->id == loc->wf->rank) {
         if (core->address_len > *len)
@@ -227,7 +356,7 @@ int wf_card_address(struct weft_loc *loc, const struct weft_core *core,
     }
     if (!loc->card)
         return address_from_config(loc, core, buf, len);
-    if (!parse_head(loc, &r))
+    if (!parse_head(loc, &h, &r))
         return WEFT_EPROTO;
     while (get_bytes(&r, &name, &name_len) &&
            get_bytes(&r, &address, &address_len)) {

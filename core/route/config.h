@@ -109,8 +109,9 @@ const char *wf_config_origin(const struct wf_config *, const char *section,
 /* One number over everything on which the processes of a job must agree: the
  * keys marked so in options.def, the transports, the routes. */
 uint64_t wf_config_hash(const struct wf_config *);
-/* The same, key by key, to name the first that differs. */
-void wf_config_shared(const struct wf_config *,
+/* The same, key by key, to name the first that differs. set: without those of
+ * [core] that have their defaults. */
+void wf_config_shared(const struct wf_config *, bool set,
                       void (*take)(void *user, const char *key,
                                    const char *value),
                       void *user);

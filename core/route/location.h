@@ -87,6 +87,9 @@ int wf_location_attach(struct weft_loc *, struct weft_core *);
 bool wf_location_uses(const struct weft_loc *, const struct weft_core *);
 /* This process's card, published under "weft.card.<id>". */
 int wf_card_publish(struct wf_instance *);
+/* Does the configuration agree with that of the rank below? Where two ranks of
+ * a job differ, two neighbours do. WEFT_EINVAL: no, and it has been printed. */
+int wf_card_compare(struct wf_instance *);
 /* Fetch and check the card: fills node and host. 0 or WEFT_E*, with the cause
  * recorded by wf_error. Without a card (static bootstrap) the addresses of
  * mpi.ini are used. */

@@ -23,7 +23,7 @@ static const char *core_default(const char *key)
     return o->dflt != NULL ? o->dflt : "";
 }
 
-static void share_core(const struct wf_config *c,
+static void share_core(const struct wf_config *c, bool set,
                        void (*take)(void *, const char *, const char *),
                        void *user)
 {
@@ -33,6 +33,8 @@ static void share_core(const struct wf_config *c,
         if (shared_core[i] == NULL)
             continue;
         wf_config_origin(c, "core", shared_core[i], &value);
+        if (set && value == NULL)
+            continue;
         snprintf(key, sizeof key, "core.%s", shared_core[i]);
         take(user, key, value != NULL ? value : core_default(shared_core[i]));
     }
@@ -72,12 +74,12 @@ static void share_route_settings(const struct wf_config *c,
     }
 }
 
-void wf_config_shared(const struct wf_config *c,
+void wf_config_shared(const struct wf_config *c, bool set,
                       void (*take)(void *user, const char *key,
                                    const char *value),
                       void *user)
 {
-    share_core(c, take, user);
+    share_core(c, set, take, user);
     for (int i = 0; i < c->transport_count; i++) {
         char key[160];
         snprintf(key, sizeof key, "transport.%s.plugin", c->transports[i].name);
@@ -105,7 +107,7 @@ static void hash_take(void *user, const char *key, const char *value)
 uint64_t wf_config_hash(const struct wf_config *c)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    wf_config_shared(c, hash_take, &hash);
+    wf_config_shared(c, false, hash_take, &hash);
     return hash;
 }
 

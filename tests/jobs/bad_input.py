@@ -83,6 +83,27 @@ class Configuration(Folder):
         for text in ("eagr", "conections", "plugin 'none'"):
             self.assertIn(text, r.stderr)
 
+    def differ(self, first, second):
+        return launch.run("-n", 2, "--env", "WEFT_SET", first, JOB, ":",
+                          "-n", 1, "--env", "WEFT_SET", second, JOB)
+
+    def test_ranks_whose_settings_differ_do_not_start(self):
+        r = self.differ("core.eager=4K", "core.eager=8K")
+        self.assertEqual(r.returncode, CONFIG, r.stderr)
+        self.assertRegex(r.stderr, r"rank 1 on \S+ has another configuration "
+                         r"than rank 2 on \S+: core.eager is '4K' there and "
+                         r"'8K' here")
+
+    def test_a_setting_of_one_rank_only_is_named(self):
+        r = self.differ("core.rndv=push", "")
+        self.assertIn("core.rndv is 'push' there and not set here", r.stderr)
+        r = self.differ("", "core.rndv=push")
+        self.assertIn("core.rndv is not set there and 'push' here", r.stderr)
+
+    def test_settings_that_may_differ_do_and_check_can_be_off(self):
+        self.fine(self.differ("core.spin=0", "core.spin=1us"))
+        self.fine(self.differ("core.check=no;core.rndv=push", "core.check=no"))
+
     def test_a_file_that_is_not_there_is_named(self):
         r = launch.run("-n", 2, "--ini", "/nowhere/mpi.ini", JOB)
         self.assertNotEqual(r.returncode, 0)

@@ -143,7 +143,7 @@ void wf_end_reap(struct job *job)
     if (job->cause >= 0)
         end_others(job);
     if (job->alive < before)
-        wf_pmi_check_barrier(job);
+        wf_pmi_check_waiting(job);
 }
 
 void wf_end_deadline(struct job *job)

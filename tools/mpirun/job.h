@@ -70,6 +70,7 @@ struct rank {
     char *in;
     size_t have, room;
     bool pmi_init, pmi_finalized, in_barrier, in_mcmd;
+    int awaits; /* the rank whose card it asked for, or -1 */
     struct stream out, err;
     int bound_cpu; /* -1: not bound */
 };
@@ -166,7 +167,7 @@ int wf_spawn_all(struct job *);
 /* pmi_server.c */
 int wf_pmi_serve(struct job *);
 void wf_pmi_ready(struct job *, struct source *);
-void wf_pmi_check_barrier(struct job *);
+void wf_pmi_check_waiting(struct job *);
 void wf_pmi_close(struct job *);
 
 /* stdio.c: the three descriptors of each rank */

@@ -123,6 +123,7 @@ static int make_ranks(struct job *job)
             r->id = job->apps[a].first + i;
             r->app = &job->apps[a];
             r->bound_cpu = -1;
+            r->awaits = -1;
             r->pmi.fd = r->out.source.fd = r->err.source.fd = -1;
         }
     }

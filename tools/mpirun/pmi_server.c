@@ -3,7 +3,9 @@
  * Every request is a line, every answer is a line; the wire is that of
  * core/boot/pmi1.c and of Hydra, so MPICH programs are served too.
  *
- *   weft.hosts = 1      every rank is on this machine
+ *   weft.hosts = 1,await  every rank is on this machine, and a get of a card
+ *                       is answered when the card is there: no barrier at start
+ *   weft.card.N         what rank N publishes in MPI_Init
  *   weft.key            32 random bytes, the job key: it travels on descriptors
  *                       that only this job holds
  *   PMI_process_mapping what --nodes wants the ranks to believe
@@ -40,6 +42,7 @@ static void drop(struct job *job, struct rank *r)
     wf_job_unwatch(job, &r->pmi);
     free(r->in);
     r->in = NULL;
+    r->awaits = -1;
     r->have = r->room = 0;
 }
 
@@ -94,6 +97,31 @@ static void on_universe(struct job *job, struct rank *r, const char *line)
            job->set.universe ? job->set.universe : job->count);
 }
 
+/* The rank whose card a key is, or -1. */
+static int card_owner(const struct job *job, const char *key)
+{
+    static const char card[] = "weft.card.";
+    char *end;
+    long id;
+    if (strncmp(key, card, sizeof(card) - 1) != 0)
+        return -1;
+    key += sizeof(card) - 1;
+    id = strtol(key, &end, 10);
+    return end > key && *end == 0 && id >= 0 && id < job->count ? (int)id : -1;
+}
+
+static void serve_awaiting(struct job *job, const char *key, const char *value)
+{
+    int id = card_owner(job, key);
+    for (int i = 0; id >= 0 && i < job->count; i++) {
+        struct rank *r = &job->ranks[i];
+        if (r->awaits != id)
+            continue;
+        r->awaits = -1;
+        answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n", value);
+    }
+}
+
 static void on_put(struct job *job, struct rank *r, const char *line)
 {
     char key[PMI_KEYLEN + 1];
@@ -107,18 +135,32 @@ static void on_put(struct job *job, struct rank *r, const char *line)
         answer(job, r, "cmd=put_result rc=-1 msg=value_too_long\n");
     else if (wf_kvs_put(job->kvs, key, value, n) < 0)
         answer(job, r, "cmd=put_result rc=-1 msg=out_of_memory\n");
-    else
+    else {
         answer(job, r, "cmd=put_result rc=0 msg=success\n");
+        serve_awaiting(job, key, value);
+    }
+}
+
+/* Rank r asked for the card of `id`, which is not there yet. */
+static void await_card(struct job *job, struct rank *r, int id)
+{
+    r->awaits = id;
+    wf_pmi_check_waiting(job);
 }
 
 static void on_get(struct job *job, struct rank *r, const char *line)
 {
     char key[PMI_KEYLEN + 1];
     const char *value = NULL;
-    if (wf_pmi_field_copy(line, "key", key, sizeof(key)))
+    int id = -1;
+    if (wf_pmi_field_copy(line, "key", key, sizeof(key))) {
         value = wf_kvs_get(job->kvs, key);
+        id = card_owner(job, key);
+    }
     if (value)
         answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n", value);
+    else if (id >= 0)
+        await_card(job, r, id);
     else
         answer(job, r, "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
 }
@@ -140,7 +182,7 @@ static void on_barrier(struct job *job, struct rank *r, const char *line)
         return;
     r->in_barrier = true;
     if (++job->in_barrier < job->count)
-        wf_pmi_check_barrier(job);
+        wf_pmi_check_waiting(job);
     else
         end_barrier(job);
 }
@@ -208,8 +250,27 @@ static void end_without_dead(struct job *job)
         end_barrier(job);
 }
 
+static const char never_there[] =
+    "ended without calling MPI_Init, which other ranks wait for";
+
+/* A card whose rank has ended never comes. */
+static void check_cards(struct job *job)
+{
+    for (int i = 0; i < job->count && job->phase == PHASE_RUN; i++) {
+        struct rank *r = &job->ranks[i];
+        if (r->awaits < 0 || !job->ranks[r->awaits].ended)
+            continue;
+        if (!job->set.keep_going) {
+            wf_end_fail(job, &job->ranks[r->awaits], never_there);
+            return;
+        }
+        r->awaits = -1;
+        answer(job, r, "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
+    }
+}
+
 /* A barrier that a rank can no longer enter never ends: say so instead. */
-void wf_pmi_check_barrier(struct job *job)
+static void check_barrier(struct job *job)
 {
     if (job->in_barrier == 0 || job->phase != PHASE_RUN)
         return;
@@ -223,11 +284,16 @@ void wf_pmi_check_barrier(struct job *job)
             wf_end_fail(job, r,
                         r->pmi_finalized ? "ended while other ranks still wait "
                                            "for it"
-                                         : "ended without calling MPI_Init, "
-                                           "which other ranks wait for");
+                                         : never_there);
             return;
         }
     }
+}
+
+void wf_pmi_check_waiting(struct job *job)
+{
+    check_cards(job);
+    check_barrier(job);
 }
 
 /* ---- bytes ------------------------------------------------------------ */
@@ -315,7 +381,7 @@ int wf_pmi_serve(struct job *job)
         return -1;
     }
     wf_base64_encode(text, key, sizeof(key));
-    if (put(job, "weft.key", text) < 0 || put(job, "weft.hosts", "1") < 0)
+    if (put(job, "weft.key", text) < 0 || put(job, "weft.hosts", "1,await") < 0)
         return -1;
     mapping(job, text, sizeof(text));
     return put(job, "PMI_process_mapping", text);
