@@ -9,6 +9,8 @@
 #include "base.h"
 #include "route/config.h"
 
+enum { WF_REFUSAL_MAX = 200 };
+
 struct weft_core {
     struct wf_instance *wf;
     const weft_ops *ops;
@@ -22,6 +24,7 @@ struct weft_core {
     const weft_plugin *plugin;
     const struct wf_transport_config *config;
     void *cfg; /* the plugin's configuration struct */
+    char *refusal; /* while reach() runs: what the plugin logs */
     void *address;
     size_t address_len;
     /* containers and bytes that came in, for reports; lanes count what goes */

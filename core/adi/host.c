@@ -100,6 +100,9 @@ static void host_log(weft_core *core, int level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    if (core->refusal && !core->refusal[0])
+        snprintf(core->refusal, WF_REFUSAL_MAX, "%.*s", WF_REFUSAL_MAX - 1,
+                 text);
     wf_log(core->wf, level, "%s: %s", core->config->name, text);
 }
 

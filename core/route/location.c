@@ -91,14 +91,29 @@ struct choice {
     struct wf_route_end from, to;
     char from_net[NET_MAX], to_net[NET_MAX];
     struct wf_route_candidate candidates[WF_EPS_MAX];
+    char refusal[WF_EPS_MAX][WF_REFUSAL_MAX];
     int order[WF_EPS_MAX], n;
 };
+
+/* Ask the plugin; what it logs meanwhile is its reason. */
+static bool reaches(struct weft_core *core, const void *address, size_t n,
+                    weft_cost *cost, char *refusal)
+{
+    int r;
+
+    refusal[0] = 0;
+    core->refusal = refusal;
+    r = core->ops->reach(core->ep, address, n, cost);
+    core->refusal = NULL;
+    return r == WEFT_OK;
+}
 
 /* Can this endpoint reach the peer? Its addresses join the peer's list. */
 static void judge(struct weft_loc *loc, struct weft_core *core,
                   struct choice *choice)
 {
     struct wf_route_candidate *c = &choice->candidates[core->index];
+    char *refusal = choice->refusal[core->index];
     uint8_t address[ADDRESS_MAX];
     size_t n = sizeof address;
 
@@ -110,8 +125,8 @@ static void judge(struct weft_loc *loc, struct weft_core *core,
         c->why_not = unreachable_reason(loc, core);
     else if (wf_card_address(loc, core, address, &n) != 0)
         c->why_not = "the peer has no address for it";
-    else if (core->ops->reach(core->ep, address, n, &c->cost) != WEFT_OK)
-        c->why_not = unreachable_reason(loc, core);
+    else if (!reaches(core, address, n, &c->cost, refusal))
+        c->why_not = refusal[0] ? refusal : unreachable_reason(loc, core);
     else
         c->reaches = true;
     wf_config_cost(loc->wf->config, core->config, &c->cost);

@@ -122,8 +122,12 @@ static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
     if (len != sizeof a)
         return WEFT_EUNREACH;
     memcpy(&a, addr, sizeof a);
-    if (a.version != ADDRESS_VERSION || a.machine != ep->address.machine)
+    if (a.version != ADDRESS_VERSION || a.machine != ep->address.machine) {
+        ep->host->log(ep->core, 3, a.version != ADDRESS_VERSION
+                                       ? "another version of shared memory"
+                                       : "another machine or container");
         return WEFT_EUNREACH;
+    }
     if (memcmp(a.name, ep->address.name, sizeof a.name) == 0)
         return WEFT_EUNREACH; /* this very endpoint */
     if (cost)

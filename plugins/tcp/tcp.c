@@ -191,8 +191,12 @@ static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
     int rc = wf_ip_unpack(addr, len, &book);
     if (rc < 0)
         return rc;
-    if (wf_ip_candidates(&ep->ip, &book, c) == 0)
+    if (wf_ip_candidates(&ep->ip, &book, c) == 0) {
+        char text[120];
+        wf_ip_print(addr, len, text, sizeof text);
+        ep->host->log(ep->core, 3, "no way from here to any of %s", text);
         return WEFT_EUNREACH;
+    }
     if (cost)
         estimate(ep, &c[0], book.machine == ep->ip.machine, cost);
     return WEFT_OK;
