@@ -12,6 +12,7 @@
 #include "api/handle_int.h"
 #include "boot/auth.h"
 #include "boot/key.h"
+#include "boot/say.h"
 #include "coll/schedule.h"
 #include "datatype/type.h"
 #include "env/env.h"
@@ -202,10 +203,11 @@ void wf_abort(struct wf_instance *wf, int code, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof text - 1, fmt, ap);
     va_end(ap);
     fflush(stdout);
-    fprintf(stderr, "%s\n", text);
+    strcat(text, "\n");
+    wf_boot_say(text, strlen(text));
     if (wf && wf->boot)
         wf->boot->ops->abort(wf->boot, code, text);
     _exit(code & 0xff ? code & 0xff : code ? 1 : 0);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "boot/say.h"
 #include "instance.h"
 #include "progress/progress.h"
 
@@ -88,28 +89,29 @@ static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
 
 /* Claim the next endpoint for a transport: its plugin, and the plugin's options
  * into c->cfg. Errors are printed; returns how many. */
-static int prepare(struct wf_instance *wf, const struct wf_transport_config *t)
+static int prepare(struct wf_instance *wf, const struct wf_transport_config *t,
+                   FILE *errors)
 {
     struct weft_core *c = &wf->eps[wf->ep_count];
     char err[1024];
     int bad;
 
     if (wf->ep_count == WF_EPS_MAX) {
-        fprintf(stderr, "%s: more than %d transports\n", t->where,
+        fprintf(errors, "%s: more than %d transports\n", t->where,
                 WF_EPS_MAX - 1);
         return 1;
     }
     *c = (struct weft_core){.wf = wf, .index = wf->ep_count, .config = t};
     c->plugin = wf_plugin_find(wf->config, t, err, sizeof err);
     if (!c->plugin) {
-        fprintf(stderr, "%s\n", err);
+        fprintf(errors, "%s\n", err);
         return 1;
     }
     c->ops = c->plugin->ops;
     c->cfg = calloc(1, c->plugin->cfg_size ? c->plugin->cfg_size : 1);
     if (!c->cfg)
         return 1;
-    bad = wf_config_plugin(wf->config, t, c->plugin, c->cfg, stderr);
+    bad = wf_config_plugin(wf->config, t, c->plugin, c->cfg, errors);
     if (bad)
         free(c->cfg);
     else
@@ -126,17 +128,31 @@ static bool wanted(const struct wf_instance *wf,
 }
 
 /* Every transport before any is opened, so that all mistakes show at once. */
-static int prepare_all(struct wf_instance *wf)
+static int prepare_each(struct wf_instance *wf, FILE *errors)
 {
     static const struct wf_transport_config self = {
         .name = "self", .plugin = "self", .enable = 1, .where = "built in"};
     const struct wf_transport_config *t;
     int n = wf_config_transports(wf->config, &t);
-    int bad = prepare(wf, &self);
+    int bad = prepare(wf, &self, errors);
 
     for (int i = 0; i < n; i++)
         if (wanted(wf, &t[i]))
-            bad += prepare(wf, &t[i]);
+            bad += prepare(wf, &t[i], errors);
+    return bad;
+}
+
+static int prepare_all(struct wf_instance *wf)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *errors = open_memstream(&text, &n);
+    int bad = prepare_each(wf, errors ? errors : stderr);
+
+    if (errors)
+        fclose(errors);
+    wf_boot_say(text ? text : "", n);
+    free(text);
     return bad;
 }
 

@@ -11,6 +11,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "boot/say.h"
 #include "env/env.h"
 #include "progress/progress.h"
 #include "protocol/short.h"
@@ -27,16 +28,27 @@ static struct {
  * all its errors have been shown, and the process ends as sysexits.h says. */
 static _Noreturn void wrong_config(void)
 {
-    fprintf(stderr, "weft " WEFT_VERSION ": the configuration has errors; "
-                    "check it with weft-info --check\n");
+    static const char text[] = "weft " WEFT_VERSION ": the configuration has "
+                               "errors; check it with weft-info --check\n";
+    wf_boot_say(text, sizeof text - 1);
     exit(EX_CONFIG);
 }
 
 static struct wf_config *load_config(void)
 {
     struct wf_config *config;
-    if (wf_config_load_also(&config, stderr, wf_plugins_check) != 0)
+    char *text = NULL;
+    size_t n = 0;
+    FILE *errors = open_memstream(&text, &n);
+    int bad = wf_config_load_also(&config, errors ? errors : stderr,
+                                  wf_plugins_check);
+    if (errors)
+        fclose(errors);
+    if (bad) {
+        wf_boot_say(text ? text : "", n);
         wrong_config();
+    }
+    free(text);
     return config;
 }
 

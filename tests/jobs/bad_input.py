@@ -83,6 +83,23 @@ class Configuration(Folder):
         for text in ("eagr", "conections", "plugin 'none'"):
             self.assertIn(text, r.stderr)
 
+    def test_what_all_ranks_say_is_printed_once(self):
+        ini = self.write("mpi.ini", "[core]\neagre = 4K\n")
+        r = launch.run("-n", 4, "--ini", ini, JOB)
+        self.assertEqual(r.returncode, CONFIG, r.stderr)
+        self.assertEqual(r.stderr.count("did you mean 'eager'"), 1, r.stderr)
+        self.assertIn("mpirun: ranks 0-3 ended with the same message",
+                      r.stderr)
+
+    def test_a_rank_with_its_own_standard_error_writes_there(self):
+        ini = self.write("mpi.ini", "[core]\neagre = 4K\n")
+        own = os.path.join(self.dir, "own")
+        r = launch.run("-n", 1, "--ini", ini, "sh", "-c", f"{JOB} 2>{own}")
+        self.assertEqual(r.returncode, CONFIG, r.stderr)
+        self.assertNotIn("eagre", r.stderr)
+        with open(own) as f:
+            self.assertIn("did you mean 'eager'", f.read())
+
     def differ(self, first, second):
         return launch.run("-n", 2, "--env", "WEFT_SET", first, JOB, ":",
                           "-n", 1, "--env", "WEFT_SET", second, JOB)

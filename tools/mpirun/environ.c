@@ -8,13 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "job.h"
 
 extern char **environ;
 
 static const char *const per_rank[] = {
-    "PMI_FD",          "PMI_PORT",        "PMI_ID",     "PMI_RANK",
+    "PMI_SAY",         "PMI_FD",          "PMI_PORT",    "PMI_ID",
+    "PMI_RANK",
     "PMI_SIZE",        "PMI_JOBID",       "PMI_SPAWNED", "PMI_APPNUM",
     "PMI_UNIVERSE_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
     "WEFT_NODE",       "WEFT_LOCAL_RANK", "WEFT_RANK",  "WEFT_SIZE"};
@@ -122,6 +124,20 @@ static void set_int(char **env, const char *name, int value)
     set(env, name, text);
 }
 
+/* Where last words may be said instead of written to standard error, which the
+ * rank shares with us: core/boot/say.c. */
+static void set_say(char **env, int pmi_fd)
+{
+    struct stat pmi, err;
+    char text[96];
+    if (fstat(pmi_fd, &pmi) != 0 || fstat(2, &err) != 0)
+        return;
+    snprintf(text, sizeof(text), "%d:%llu:%llu:%llu", pmi_fd,
+             (unsigned long long)pmi.st_ino, (unsigned long long)err.st_dev,
+             (unsigned long long)err.st_ino);
+    set(env, "PMI_SAY", text);
+}
+
 char **wf_env_of_rank(char **app_env, const struct job *job,
                       const struct rank *r, int pmi_fd)
 {
@@ -131,6 +147,8 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
     for (size_t i = 0; i < n; i++)
         env[i] = must(strdup(app_env[i]));
     set_int(env, "PMI_FD", pmi_fd);
+    if (!job->set.tag)
+        set_say(env, pmi_fd);
     set_int(env, "PMI_RANK", r->id);
     set_int(env, "PMI_SIZE", job->count);
     set_int(env, "MPI_LOCALRANKID", r->local);

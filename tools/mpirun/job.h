@@ -131,6 +131,7 @@ struct job {
     int cause;         /* rank that failed first, or -1 */
 
     struct sink sink_out, sink_err;
+    struct said *said; /* said.c */
     struct stdin_pump *pump;
     struct guard *guard;
 };
@@ -169,6 +170,10 @@ int wf_pmi_serve(struct job *);
 void wf_pmi_ready(struct job *, struct source *);
 void wf_pmi_check_waiting(struct job *);
 void wf_pmi_close(struct job *);
+
+/* said.c: last words of the ranks, each once */
+void wf_said(struct job *, const struct rank *, const char *base64, size_t n);
+void wf_said_report(struct job *);
 
 /* stdio.c: the three descriptors of each rank */
 int wf_io_open(struct job *);

@@ -192,6 +192,7 @@ static int launch(struct job *job, int argc, char **argv)
     }
     wf_pump_start(job);
     run(job);
+    wf_said_report(job);
     wf_end_report(job);
     wf_pmi_close(job);
     return wf_end_status(job);

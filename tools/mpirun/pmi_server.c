@@ -200,6 +200,15 @@ static void on_abort(struct job *job, struct rank *r, const char *line)
     wf_end_abort(job, r, code);
 }
 
+/* No answer: the rank is about to end. */
+static void on_say(struct job *job, struct rank *r, const char *line)
+{
+    const char *text;
+    size_t n;
+    if (wf_pmi_field(line, "text", &text, &n))
+        wf_said(job, r, text, n);
+}
+
 static const struct {
     const char *cmd;
     void (*handle)(struct job *, struct rank *, const char *line);
@@ -214,6 +223,7 @@ static const struct {
     {"barrier_in", on_barrier},
     {"finalize", on_finalize},
     {"abort", on_abort},
+    {"weft_say", on_say},
 };
 
 static void on_line(struct job *job, struct rank *r, const char *line)

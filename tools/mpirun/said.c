@@ -1,0 +1,110 @@
+/* What ranks say before they end: printed when the first one says it; who said
+ * the same is told at the end. Texts that differ in a rank's number only are
+ * the same.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "boot/base64.h"
+#include "job.h"
+
+struct said {
+    char *text;
+    bool *by; /* [count] */
+    struct said *next;
+};
+
+static const char *skip_rank(const char *text)
+{
+    text += strlen("rank ");
+    while (isdigit((unsigned char)*text))
+        text++;
+    return text;
+}
+
+static bool same(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        if (strncmp(a, "rank ", 5) == 0 && strncmp(b, "rank ", 5) == 0) {
+            a = skip_rank(a);
+            b = skip_rank(b);
+        } else {
+            a++;
+            b++;
+        }
+    }
+    return *a == *b;
+}
+
+/* Takes the text over. */
+static void note(struct job *job, const struct rank *r, char *text)
+{
+    struct said **at = &job->said, *s;
+    while (*at && !same((*at)->text, text))
+        at = &(*at)->next;
+    if (!*at) {
+        fputs(text, stderr);
+        s = calloc(1, sizeof(*s));
+        bool *by = calloc((size_t)job->count, sizeof(*by));
+        if (s && by) {
+            *s = (struct said){text, by, NULL};
+            by[r->id] = true;
+            *at = s;
+            return;
+        }
+        free(s);
+        free(by);
+    } else {
+        (*at)->by[r->id] = true;
+    }
+    free(text);
+}
+
+void wf_said(struct job *job, const struct rank *r, const char *base64,
+             size_t n)
+{
+    char *text = malloc(n / 4 * 3 + 3);
+    long len = text ? wf_base64_decode(text, base64, n) : -1;
+    if (len < 0) {
+        free(text);
+        return;
+    }
+    text[len] = 0;
+    note(job, r, text);
+}
+
+/* "0-3, 7"; false: fewer than two. */
+static bool list(const struct job *job, const bool *by, char *out, size_t size)
+{
+    int ranks = 0;
+    size_t used = 0;
+    out[0] = 0;
+    for (int i = 0, end; i < job->count; i = end + 1) {
+        for (end = i; end + 1 < job->count && by[i] && by[end + 1];)
+            end++;
+        if (!by[i] || used >= size)
+            continue;
+        ranks += end - i + 1;
+        used += (size_t)snprintf(out + used, size - used,
+                                 end > i ? "%s%d-%d" : "%s%d",
+                                 used ? ", " : "", i, end);
+    }
+    return ranks > 1;
+}
+
+void wf_said_report(struct job *job)
+{
+    char ranks[200];
+    while (job->said) {
+        struct said *s = job->said;
+        job->said = s->next;
+        if (list(job, s->by, ranks, sizeof(ranks)) && !job->set.quiet)
+            wf_job_say(job, "ranks %s ended with the same message", ranks);
+        free(s->text);
+        free(s->by);
+        free(s);
+    }
+}
