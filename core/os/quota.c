@@ -51,13 +51,14 @@ static uint32_t whole(long long quota, long long period)
 
 static uint32_t quota_in(const char *folder)
 {
-    long long quota, period;
-    char text[64];
+    long long quota;
+    char text[64], *rest;
 
-    if (read_in(folder, "cpu.max", text, sizeof text))
-        return sscanf(text, "%lld %lld", &quota, &period) == 2
-                   ? whole(quota, period)
-                   : UINT32_MAX;
+    /* "max 100000", or two numbers; without scanf, which is large when static */
+    if (read_in(folder, "cpu.max", text, sizeof text)) {
+        quota = strtoll(text, &rest, 10);
+        return whole(quota, strtoll(rest, NULL, 10));
+    }
     if (!read_in(folder, "cpu.cfs_quota_us", text, sizeof text))
         return UINT32_MAX;
     quota = atoll(text);

@@ -127,7 +127,7 @@ for request in sys.argv[1].split("|"):
             "cmd=put_result rc=0 msg=success",
             "cmd=get_result rc=0 msg=success value=b=c",
             "cmd=get_result rc=-1 msg=no_such_key value=unknown",
-            "cmd=get_result rc=0 msg=success value=1",
+            "cmd=get_result rc=0 msg=success value=1,await",
             "cmd=appnum appnum=0", "cmd=universe_size size=1 rc=0",
             "cmd=get_result rc=0 msg=success value=(vector,(0,1,1))",
             "cmd=barrier_out", "cmd=nonsense_result rc=-1 msg=not_supported",

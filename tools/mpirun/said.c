@@ -97,12 +97,14 @@ static bool list(const struct job *job, const bool *by, char *out, size_t size)
 
 void wf_said_report(struct job *job)
 {
-    char ranks[200];
+    char ranks[200], before[200] = "";
     while (job->said) {
         struct said *s = job->said;
         job->said = s->next;
-        if (list(job, s->by, ranks, sizeof(ranks)) && !job->set.quiet)
+        if (list(job, s->by, ranks, sizeof(ranks)) && !job->set.quiet &&
+            strcmp(ranks, before) != 0)
             wf_job_say(job, "ranks %s ended with the same message", ranks);
+        memcpy(before, ranks, sizeof(before));
         free(s->text);
         free(s->by);
         free(s);
