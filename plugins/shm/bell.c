@@ -175,6 +175,7 @@ int wf_shm_arm(weft_ep *ep, weft_event *event, uint64_t *deadline_ns)
     }
     if (anything(ep)) {
         ep->armed = false;
+        ep->sweep = true; /* find it in the next call, whoever it is from */
         set_mode(ep, ep->mode & ~SHM_ASLEEP);
         return WEFT_EAGAIN;
     }

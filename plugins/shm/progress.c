@@ -19,21 +19,6 @@ static void not_busy(weft_ep *ep, uint32_t i)
     ep->busy[i] = ep->busy[--ep->busy_n];
 }
 
-/* Few peers: look at the next slot of each, starting after the last turn. */
-static int receive_all(weft_ep *ep, int budget)
-{
-    int n = 0;
-    uint32_t i = ep->turn < ep->live_n ? ep->turn : 0;
-    for (uint32_t k = 0; k < ep->live_n && n < budget; k++) {
-        int most = budget - n < SHM_TURN ? budget - n : SHM_TURN;
-        n += wf_shm_receive(ep->live[i], most);
-        if (++i == ep->live_n)
-            i = 0;
-    }
-    ep->turn = i;
-    return n;
-}
-
 static void remember(weft_ep *ep, weft_peer *p)
 {
     for (int i = 0; i < SHM_RECENT; i++)
@@ -42,6 +27,49 @@ static void remember(weft_ep *ep, weft_peer *p)
     for (int i = SHM_RECENT - 1; i > 0; i--)
         ep->recent[i] = ep->recent[i - 1];
     ep->recent[0] = p;
+}
+
+/* Look at the next slot of `rings` peers, starting after the last turn. */
+static int receive_some(weft_ep *ep, uint32_t rings, int budget)
+{
+    int n = 0;
+    uint32_t i = ep->turn < ep->live_n ? ep->turn : 0;
+    for (uint32_t k = 0; k < rings && n < budget; k++) {
+        int most = budget - n < SHM_TURN ? budget - n : SHM_TURN;
+        int got = wf_shm_receive(ep->live[i], most);
+        if (got > 0 && rings < ep->live_n)
+            remember(ep, ep->live[i]);
+        n += got;
+        if (++i >= ep->live_n)
+            i = 0;
+    }
+    ep->turn = i;
+    return n;
+}
+
+static int receive_all(weft_ep *ep, int budget)
+{
+    return receive_some(ep, ep->live_n, budget);
+}
+
+static int receive_recent(weft_ep *ep)
+{
+    int n = 0;
+    for (int i = 0; i < SHM_RECENT; i++)
+        if (ep->recent[i])
+            n += wf_shm_receive(ep->recent[i], SHM_TURN);
+    return n;
+}
+
+/* Few peers: those that spoke last, and some of the others in turn. So what
+ * one call costs does not grow with their number. */
+static int receive_few(weft_ep *ep, int budget)
+{
+    if (shm_likely(ep->live_n <= SHM_SLICE) || ep->sweep) {
+        ep->sweep = false;
+        return receive_all(ep, budget);
+    }
+    return receive_recent(ep) + receive_some(ep, SHM_SLICE, budget);
 }
 
 /* One caller's byte was set: take it back before looking at the ring. */
@@ -71,10 +99,7 @@ static bool any_byte(const _Atomic uint8_t *bytes, uint32_t n)
 /* Many peers: the recent ones directly, the others by their bytes. */
 static int receive_rang(weft_ep *ep, int budget)
 {
-    int n = 0;
-    for (int i = 0; i < SHM_RECENT; i++)
-        if (ep->recent[i])
-            n += wf_shm_receive(ep->recent[i], SHM_TURN);
+    int n = receive_recent(ep);
     uint32_t top = ep->byte_top;
     for (uint32_t i = 0; i < top && n < budget; i += 64) {
         uint32_t some = top - i < 64 ? top - i : 64;
@@ -90,10 +115,8 @@ static int receive_rang(weft_ep *ep, int budget)
 
 static int receive(weft_ep *ep, int budget)
 {
-    if (shm_likely(!(ep->mode & SHM_MANY) || ep->byteless > 0)) {
-        ep->sweep = false;
-        return receive_all(ep, budget);
-    }
+    if (shm_likely(!(ep->mode & SHM_MANY) || ep->byteless > 0))
+        return receive_few(ep, budget);
     if (shm_unlikely(ep->sweep)) {
         int n = receive_all(ep, 1 << 30);
         ep->sweep = n >= SHM_TURN; /* a ring may hold more than a turn */

@@ -24,8 +24,9 @@
 #endif
 
 enum {
-    SHM_FEW = 32,        /* up to here every ring is looked at directly */
-    SHM_RECENT = 4,      /* beyond, these are still looked at directly */
+    SHM_SLICE = 8,       /* rings that one progress call looks at in turn */
+    SHM_FEW = 32,        /* beyond, callers set a byte: no turns */
+    SHM_RECENT = 4,      /* these are looked at in every call */
     SHM_TURN = 64,       /* events of one peer before the next has its turn */
     SHM_SOCKETS_IDLE = 255, /* look at sockets every 256th progress call */
     SHM_SOCKETS_BUSY = 7,   /* every 8th while connections are being made */

@@ -251,6 +251,40 @@ static void all_turn(uint32_t n, int times)
             fake_progress(&many[k]);
 }
 
+static void close_all(uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        OPS->drain(many[i].ep);
+    for (uint32_t i = 0; i < n; i++)
+        OPS->close(many[i].ep);
+}
+
+/* One progress call looks at a few rings; every peer has its turn. */
+static void a_silent_peer_is_heard_beside_a_busy_one(void **state)
+{
+    enum { N = 21, TURNS = 4 };
+    (void)state;
+    memset(many, 0, sizeof many);
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(fake_open(&many[i], i, N, 7, NULL), WEFT_OK);
+    for (uint32_t i = 1; i < N; i++) {
+        fake_introduce(&many[i], &many[0]);
+        fake_add(&many[i], 0);
+        fake_send(&many[i], 0, 8, 6);
+    }
+    all_turn(N, 600);
+    for (uint32_t i = 1; i < N; i++) {
+        uint64_t before = many[0].loc[i].got;
+        assert_true(fake_send(&many[i], 0, 8, 6) >= 0);
+        for (int turn = 0; turn < TURNS; turn++) {
+            fake_send(&many[1], 0, 8, 6);
+            fake_progress(&many[0]);
+        }
+        assert_true(many[0].loc[i].got > before);
+    }
+    close_all(N);
+}
+
 /* Enough peers that endpoints stop looking at every ring. */
 static void many_peers_are_heard_through_their_bytes(void **state)
 {
@@ -279,10 +313,7 @@ static void many_peers_are_heard_through_their_bytes(void **state)
         assert_true(many[0].loc[i].got == many[i].loc[0].sent);
         assert_true(many[i].loc[0].got == many[0].loc[i].sent);
     }
-    for (uint32_t i = 0; i < n; i++)
-        OPS->drain(many[i].ep);
-    for (uint32_t i = 0; i < n; i++)
-        OPS->close(many[i].ep);
+    close_all(n);
 }
 
 int main(void)
@@ -300,6 +331,7 @@ int main(void)
         cmocka_unit_test(close_without_goodbye_is_a_dead_peer),
         cmocka_unit_test(a_peer_may_come_back_after_goodbye),
         cmocka_unit_test(out_of_descriptors_is_a_clear_failure),
+        cmocka_unit_test(a_silent_peer_is_heard_beside_a_busy_one),
         cmocka_unit_test(many_peers_are_heard_through_their_bytes)};
     return cmocka_run_group_tests_name("shm connect", tests, NULL, NULL);
 }
