@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,10 +34,19 @@ int wf_shm_reserve(int fd, size_t at, size_t bytes)
     return 0;
 }
 
+/* A file above the limit of file sizes would end the process with SIGXFSZ. */
+static bool below_limit(size_t bytes)
+{
+    struct rlimit most;
+    return getrlimit(RLIMIT_FSIZE, &most) != 0 || bytes <= most.rlim_cur;
+}
+
 /* A sealed memory file of `bytes`, the first `reserve` of them backed by
  * pages. The descriptor, or -errno. */
 int wf_shm_memory(const char *name, size_t bytes, size_t reserve)
 {
+    if (!below_limit(bytes))
+        return -EFBIG;
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */

@@ -244,6 +244,26 @@ static void out_of_descriptors_is_a_clear_failure(void **state)
     stop_both();
 }
 
+static void a_limit_of_file_sizes_ends_the_link_and_not_the_process(
+    void **state)
+{
+    struct rlimit was, small;
+    (void)state;
+    fake_pair(&a, &b, NULL);
+    getrlimit(RLIMIT_FSIZE, &was);
+    small = (struct rlimit){65536, was.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    fake_send(&a, 1, 8, 6);
+    for (int i = 0; i < 600; i++) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+    setrlimit(RLIMIT_FSIZE, &was);
+    assert_int_equal(a.loc[1].down, 1);
+    assert_non_null(strstr(a.loc[1].why, "File too large"));
+    stop_both();
+}
+
 static void all_turn(uint32_t n, int times)
 {
     for (int i = 0; i < times; i++)
@@ -331,6 +351,8 @@ int main(void)
         cmocka_unit_test(close_without_goodbye_is_a_dead_peer),
         cmocka_unit_test(a_peer_may_come_back_after_goodbye),
         cmocka_unit_test(out_of_descriptors_is_a_clear_failure),
+        cmocka_unit_test(
+            a_limit_of_file_sizes_ends_the_link_and_not_the_process),
         cmocka_unit_test(a_silent_peer_is_heard_beside_a_busy_one),
         cmocka_unit_test(many_peers_are_heard_through_their_bytes)};
     return cmocka_run_group_tests_name("shm connect", tests, NULL, NULL);
