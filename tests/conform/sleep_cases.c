@@ -80,8 +80,8 @@ static void play_ball(weft_core *c, uint32_t other)
             message_post(message_new(l, nap_size(c), BLOCK, true));
             asleep_until(c, &e, !l->lent);
         } else {
-            uint64_t before = l->got;
-            asleep_until(c, &e, l->got > before && !l->sinks);
+            /* the ball may have come together with the news that ours did */
+            asleep_until(c, &e, l->got > i / 2 && !l->sinks);
         }
     }
     side_leave(c);
