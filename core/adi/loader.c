@@ -1,8 +1,9 @@
 /* Finding a plugin by name, and refusing one that does not fit.
  *
  * Order: the built-in table (unless the section gives a path), the path, the
- * directories of WEFT_PLUGIN_PATH, of [core] plugin_path, and lib/weft of the
- * installation. No directory is scanned; only named plugins are looked for.
+ * directories of WEFT_PLUGIN_PATH, of [core] plugin_path, lib/weft of the
+ * installation, and that of the launcher, which a program that was linked with
+ * libmpi.a and moved elsewhere cannot know by itself. No directory is scanned; only named plugins are looked for.
  * A directory that others may write is not searched.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -218,7 +219,8 @@ const weft_plugin *wf_plugin_find(const struct wf_config *config,
     if (t->path ? try_file(&s, t->path)
                 : try_dirs(&s, getenv("WEFT_PLUGIN_PATH")) ||
                       try_dirs(&s, wf_config_core(config)->plugin_path) ||
-                      try_installed(&s))
+                      try_installed(&s) ||
+                      try_dirs(&s, getenv("WEFT_LAUNCHER_PLUGINS")))
         return s.found;
     return NULL;
 }

@@ -159,8 +159,10 @@ void wf_override_settings(struct wf_config *c, const char *origin,
 static void warn_unknown(struct wf_config *c, const char *name)
 {
     static const char *const known[] = {
-        "WEFT_INI",  "WEFT_SET",  "WEFT_ROUTE", "WEFT_LOG", "WEFT_PLUGIN_PATH",
-        "WEFT_RANK", "WEFT_SIZE", "WEFT_NODE",  "WEFT_JOB", "WEFT_LOCAL_RANK",
+        "WEFT_INI",  "WEFT_SET",         "WEFT_ROUTE",
+        "WEFT_LOG",  "WEFT_PLUGIN_PATH", "WEFT_LAUNCHER_PLUGINS",
+        "WEFT_RANK", "WEFT_SIZE",        "WEFT_NODE",
+        "WEFT_JOB",  "WEFT_LOCAL_RANK",
     };
     enum { ROOM = sizeof c->warnings / sizeof c->warnings[0] };
     struct wf_words words = {.count = 0};
@@ -202,8 +204,9 @@ void wf_override_hint(struct wf_config *c)
                 c->warning_count == ROOM)
                 continue;
             c->warnings[c->warning_count++] = wf_arena_format(
-                &c->arena, "%.*s is a setting of another MPI and means "
-                           "nothing to Weft; see WEFT_SET in mpi.ini's manual",
+                &c->arena,
+                "%.*s is a setting of another MPI and means "
+                "nothing to Weft; see WEFT_SET in mpi.ini's manual",
                 (int)strcspn(*e, "="), *e);
             return;
         }

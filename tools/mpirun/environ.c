@@ -5,10 +5,12 @@
  * environment: mpirun may itself run inside a rank.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "job.h"
 
@@ -91,6 +93,24 @@ static void apply(char **env, const struct env_changes *c)
     }
 }
 
+/* Programs are linked with libmpi.a and lie anywhere: plugins are beside us. */
+static void set_plugins(char **env)
+{
+    char self[PATH_MAX - 32], dir[PATH_MAX], *slash;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (n <= 0)
+        return;
+    self[n] = '\0';
+    slash = strrchr(self, '/');
+    if (!slash)
+        return;
+    *slash = '\0';
+    snprintf(dir, sizeof(dir), "%s/../lib/weft", self);
+    if (access(dir, X_OK) == 0)
+        set(env, "WEFT_LAUNCHER_PLUGINS", dir);
+}
+
 enum { ENV_OWN = 16 }; /* variables added by mpirun itself */
 
 char **wf_env_of_app(const struct job *job, const struct app *app)
@@ -114,6 +134,7 @@ char **wf_env_of_app(const struct job *job, const struct app *app)
     if (app->wdir)
         set(env, "PWD", app->wdir);
     set(env, "PMI_JOBID", job->name);
+    set_plugins(env);
     return env;
 }
 
