@@ -22,7 +22,7 @@ options
   --sanitize=LIST    address,undefined or thread                (build-LIST/)
   --target=TRIPLE    cross compile with TRIPLE-gcc              (build-TRIPLE/)
   --tiny             small rather than fast                     (build-tiny/)
-  --plugins=LIST     transports built as weft_NAME.so           (shm,tcp)
+  --plugins=LIST     transports built as weft_NAME.so (shm,tcp,udp-reliable)
   --builtin=LIST     transports inside libmpi.a                 (shm,tcp)
 END
 }
@@ -147,7 +147,7 @@ install_packages()
 # ---- one configuration ------------------------------------------------------
 list()
 {
-    echo "${1#x}" | tr ', ' ';;'
+    echo "${1#x}" | tr ', -' ';;_'
 }
 
 directory()

@@ -179,8 +179,9 @@ class Walls(unittest.TestCase):
 
     def test_names_shared_by_the_files_of_a_plugin_are_its_own(self):
         for file in os.environ["PLUGIN_OBJECTS"].split(":"):
-            plugin = os.path.basename(os.path.dirname(file))
-            own = re.compile(rf"^(wf_{plugin}_\w+|weft_plugin_1_{plugin}|"
+            folder = os.path.basename(os.path.dirname(file))
+            plugin, short = folder.replace("-", "_"), folder.split("-")[0]
+            own = re.compile(rf"^(wf_{short}_\w+|weft_plugin_1_{plugin}|"
                              rf"__odr_asan\.\S+)$")
             for name in symbols(file, "-g", "--defined-only"):
                 with self.subTest(file=file, symbol=name):

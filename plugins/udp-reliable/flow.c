@@ -1,0 +1,109 @@
+/* A flow is made and freed; its timers.
+ *
+ * Two timers send: what was not acknowledged for long (a probe: the oldest data
+ * again, or nothing at all when the peer had no room), and an acknowledgement
+ * that found nothing to travel with. The third calls packets lost.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+
+enum { REORDER = 3, BACKOFF_MAX = 8, GIVE_WAY = 3 };
+
+int wf_udp_flow_open(struct wf_udp_flow *f,
+                     const struct wf_udp_flow_config *cfg)
+{
+    memset(f, 0, sizeof *f);
+    f->cfg = *cfg;
+    f->item = malloc(FLOW_ITEMS * sizeof *f->item);
+    f->packet = calloc(FLOW_PACKETS, sizeof *f->packet);
+    f->stage = malloc(FLOW_STAGE);
+    if (!f->item || !f->packet || !f->stage) {
+        wf_udp_flow_close(f);
+        return WEFT_ENOMEM;
+    }
+    f->limit = cfg->window;
+    f->offered = cfg->window;
+    f->congestion = cfg->burst;
+    f->threshold = UINT64_MAX;
+    f->reorder = REORDER;
+    f->number = f->oldest = 1; /* 0 is what one has seen before anything */
+    return WEFT_OK;
+}
+
+void wf_udp_flow_close(struct wf_udp_flow *f)
+{
+    while (f->early) {
+        struct wf_udp_flow_chunk *c = f->early;
+        f->early = c->next;
+        free(c);
+    }
+    free(f->item);
+    free(f->packet);
+    free(f->stage);
+    f->item = NULL;
+    f->packet = NULL;
+    f->stage = NULL;
+    f->item_n = 0;
+}
+
+static uint64_t probe_after(const struct wf_udp_flow *f)
+{
+    uint64_t t = 2 * f->rtt + 4 * f->rtt_var;
+
+    if (t < f->cfg.probe_after)
+        t = f->cfg.probe_after;
+    return t << f->backoff;
+}
+
+/* Set the timer of the probe: something is under way, or waits for room. */
+void wf_udp_flow_arm(struct wf_udp_flow *f)
+{
+    bool waits = f->sent < f->end && f->sent >= f->limit;
+
+    f->probe_at =
+        f->oldest < f->number || waits ? f->last_sent + probe_after(f) : 0;
+    if (!f->probe_at)
+        f->probe = false;
+}
+
+static void sooner(uint64_t *first, uint64_t at)
+{
+    if (at && (!*first || at < *first))
+        *first = at;
+}
+
+uint64_t wf_udp_flow_deadline(const struct wf_udp_flow *f)
+{
+    uint64_t first = 0;
+
+    sooner(&first, f->ack_at);
+    sooner(&first, f->lost_at);
+    sooner(&first, f->probe_at);
+    return first;
+}
+
+/* Nobody has answered several probes: the path may be gone for a while. */
+static void give_way(struct wf_udp_flow *f)
+{
+    f->congestion = 4ull * f->cfg.packet;
+    f->threshold = f->congestion;
+    f->recovery = f->number;
+}
+
+void wf_udp_flow_expire(struct wf_udp_flow *f, uint64_t now)
+{
+    if (f->lost_at && f->lost_at <= now)
+        wf_udp_flow_find_lost(f, now);
+    if (!f->probe_at || f->probe_at > now)
+        return;
+    f->probe = true;
+    if (f->backoff < BACKOFF_MAX)
+        f->backoff++;
+    if (f->backoff == GIVE_WAY)
+        give_way(f);
+    f->last_sent = now;
+    wf_udp_flow_arm(f);
+}

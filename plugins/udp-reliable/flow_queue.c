@@ -1,0 +1,237 @@
+/* The stream that is to be sent: containers, copied or lent.
+ *
+ * INVARIANT  Items are in stream order without gaps, from `una` (or before it,
+ * if only a part of the first is acknowledged) to `end`.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <string.h>
+
+#include "flow.h"
+
+static struct wf_udp_flow_item *nth(const struct wf_udp_flow *f, uint32_t i)
+{
+    return &f->item[(f->item_first + i) % FLOW_ITEMS];
+}
+
+static uint64_t total(const weft_tx *tx)
+{
+    return weft_hdr_len(tx->hdr) + tx->len;
+}
+
+/* A place for n bytes in one piece, perhaps at the start of the ring again.
+ * NULL: full. */
+static uint8_t *stage_room(const struct wf_udp_flow *f, uint32_t n)
+{
+    uint32_t limit = f->stage_wrapped ? f->stage_first : FLOW_STAGE;
+
+    if (f->stage_end + n <= limit)
+        return f->stage + f->stage_end;
+    return f->stage_wrapped || n > f->stage_first ? NULL : f->stage;
+}
+
+/* Segments of a payload from byte off, at most max. */
+static int segments(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    int n = 0;
+
+    if (off >= tx->len || max <= 0)
+        return 0;
+    if (!tx->iov)
+        return tx->seg(tx, off, v, max);
+    for (uint32_t i = 0; i < tx->iov_n && n < max; i++) {
+        if (off >= tx->iov[i].iov_len) {
+            off -= tx->iov[i].iov_len;
+            continue;
+        }
+        v[n].iov_base = (char *)tx->iov[i].iov_base + off;
+        v[n++].iov_len = tx->iov[i].iov_len - off;
+        off = 0;
+    }
+    return n;
+}
+
+static int container(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    uint32_t hl = weft_hdr_len(tx->hdr);
+    int n = 0;
+
+    if (off < hl) {
+        v[n].iov_base = (char *)tx->hdr + off;
+        v[n++].iov_len = hl - off;
+        off = hl;
+    }
+    return n + segments(tx, off - hl, v + n, max - n);
+}
+
+static void copy_out(weft_tx *tx, const void *data, uint8_t *to)
+{
+    uint32_t hl = weft_hdr_len(tx->hdr);
+    uint64_t off = 0;
+
+    memcpy(to, tx->hdr, hl);
+    to += hl;
+    if (data && tx->len) {
+        memcpy(to, data, tx->len);
+        return;
+    }
+    while (off < tx->len) {
+        struct iovec v[FLOW_IOV];
+        int n = segments(tx, off, v, FLOW_IOV);
+        for (int i = 0; i < n && off < tx->len; i++) {
+            size_t len = v[i].iov_len;
+            if (len > tx->len - off)
+                len = (size_t)(tx->len - off);
+            memcpy(to + off, v[i].iov_base, len);
+            off += len;
+        }
+    }
+}
+
+/* The container that was copied to `to` joins the stream. */
+static void staged(struct wf_udp_flow *f, const uint8_t *to, uint32_t n)
+{
+    struct wf_udp_flow_item *last = f->item_n ? nth(f, f->item_n - 1) : NULL;
+    uint32_t at = (uint32_t)(to - f->stage), left_out = 0;
+
+    if (at != f->stage_end) {
+        left_out = FLOW_STAGE - f->stage_end;
+        f->stage_wrapped = true;
+    } else if (last && !last->tx && last->end - last->start + n <= FLOW_MERGE) {
+        last->end += n;
+        last->bytes += n;
+        n = 0;
+    }
+    if (n)
+        *nth(f, f->item_n++) = (struct wf_udp_flow_item){.start = f->end,
+                                                         .end = f->end + n,
+                                                         .at = at,
+                                                         .bytes = n + left_out};
+}
+
+bool wf_udp_flow_copy(struct wf_udp_flow *f, weft_tx *tx, const void *data)
+{
+    uint32_t n = (uint32_t)total(tx);
+    uint8_t *to;
+
+    if (f->item_n == FLOW_ITEMS || !(to = stage_room(f, n)))
+        return false;
+    copy_out(tx, data, to);
+    staged(f, to, n);
+    f->stage_end = (uint32_t)(to - f->stage) + n;
+    f->end += n;
+    return true;
+}
+
+bool wf_udp_flow_lend(struct wf_udp_flow *f, weft_tx *tx)
+{
+    if (f->item_n == FLOW_ITEMS)
+        return false;
+    *nth(f, f->item_n++) = (struct wf_udp_flow_item){
+        .start = f->end, .end = f->end + total(tx), .tx = tx};
+    f->end += total(tx);
+    return true;
+}
+
+static void unstage(struct wf_udp_flow *f, const struct wf_udp_flow_item *it)
+{
+    f->stage_first += it->bytes;
+    if (f->stage_wrapped && f->stage_first >= FLOW_STAGE) {
+        f->stage_first -= FLOW_STAGE;
+        f->stage_wrapped = false;
+    }
+    if (f->stage_first == f->stage_end && !f->stage_wrapped)
+        f->stage_first = f->stage_end = 0;
+}
+
+weft_tx *wf_udp_flow_return(struct wf_udp_flow *f, bool all)
+{
+    while (f->item_n > 0) {
+        struct wf_udp_flow_item *it = nth(f, 0);
+        weft_tx *tx = it->tx;
+        if (!all && it->end > f->una)
+            return NULL;
+        f->item_first = (f->item_first + 1) % FLOW_ITEMS;
+        f->item_n--;
+        if (tx)
+            return tx;
+        unstage(f, it);
+    }
+    return NULL;
+}
+
+/* The index of the item that holds this byte of the stream. */
+static uint32_t find(const struct wf_udp_flow *f, uint64_t offset)
+{
+    uint32_t low = 0, high = f->item_n;
+
+    while (high - low > 1) {
+        uint32_t mid = low + (high - low) / 2;
+        if (nth(f, mid)->start <= offset)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static int pieces(struct wf_udp_flow *f, const struct wf_udp_flow_item *it,
+                  uint64_t offset, struct iovec *v, int max)
+{
+    uint64_t off = offset - it->start;
+
+    if (it->tx)
+        return container(it->tx, off, v, max);
+    v[0].iov_base = f->stage + it->at + off;
+    v[0].iov_len = (size_t)(it->end - offset);
+    return 1;
+}
+
+/* As many bytes as one packet's vector holds; returns its entries. */
+static int vector(struct wf_udp_flow *f, uint64_t offset, uint64_t end,
+                  struct iovec *v, uint32_t *got)
+{
+    uint32_t i = find(f, offset);
+    uint64_t at = offset;
+    int n = 0;
+
+    while (at < end && n < FLOW_IOV) {
+        const struct wf_udp_flow_item *it = nth(f, i);
+        int k = pieces(f, it, at, v + n, FLOW_IOV - n);
+        for (; k > 0 && at < end; k--, n++) {
+            if (v[n].iov_len > end - at)
+                v[n].iov_len = (size_t)(end - at);
+            at += v[n].iov_len;
+        }
+        if (at >= it->end)
+            i++;
+    }
+    *got = (uint32_t)(at - offset);
+    return n;
+}
+
+/* Point o->v at [offset, offset + *len) of the stream; *len may shrink. Finely
+ * scattered data is copied together: a packet should not stay small because
+ * its vector is full. */
+int wf_udp_flow_gather(struct wf_udp_flow *f, uint64_t offset, uint32_t *len,
+                       struct wf_udp_flow_out *o)
+{
+    uint32_t got, all = 0;
+
+    o->n = vector(f, offset, offset + *len, o->v, &got);
+    if (got == *len || got >= FLOW_MERGE || !o->scratch) {
+        *len = got;
+        return o->n;
+    }
+    for (;;) {
+        for (int i = 0; i < o->n; i++) {
+            memcpy(o->scratch + all, o->v[i].iov_base, o->v[i].iov_len);
+            all += (uint32_t)o->v[i].iov_len;
+        }
+        if (all >= *len)
+            break;
+        o->n = vector(f, offset + all, offset + *len, o->v, &got);
+    }
+    o->v[0] = (struct iovec){.iov_base = o->scratch, .iov_len = all};
+    *len = all;
+    return o->n = 1;
+}

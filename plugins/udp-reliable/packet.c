@@ -1,0 +1,150 @@
+/* Packets: fields to bytes and back, and their checksum.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdatomic.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "packet.h"
+
+enum { VERSION = 1, CHECK_AT = 12 };
+
+static void put(uint8_t *p, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static uint64_t get(const uint8_t *p, int bytes)
+{
+    uint64_t v = 0;
+    for (int i = 0; i < bytes; i++)
+        v |= (uint64_t)p[i] << 8 * i;
+    return v;
+}
+
+size_t wf_udp_packet_pack(const struct wf_udp_packet *k, uint8_t *p)
+{
+    p[0] = k->type;
+    p[1] = VERSION;
+    put(p + 2, k->flags, 2);
+    put(p + 4, k->to, 4);
+    put(p + 8, k->number, 4);
+    put(p + CHECK_AT, 0, 4);
+    put(p + 16, k->next, 8);
+    put(p + 24, k->seen, 4);
+    put(p + 28, k->room, 4);
+    put(p + 32, k->offset, 8);
+    if (!(k->flags & UDP_SACK))
+        return PACKET_HEAD;
+    for (int i = 0; i < SACK_WORDS; i++)
+        put(p + PACKET_HEAD + 8 * i, k->sack[i], 8);
+    return PACKET_MAX;
+}
+
+size_t wf_udp_packet_unpack(struct wf_udp_packet *k, const uint8_t *p, size_t n)
+{
+    if (n < PACKET_HEAD || p[1] != VERSION || p[0] < UDP_HELLO ||
+        p[0] > UDP_RESET)
+        return 0;
+    k->type = p[0];
+    k->flags = (uint16_t)get(p + 2, 2);
+    k->to = (uint32_t)get(p + 4, 4);
+    k->number = (uint32_t)get(p + 8, 4);
+    k->next = get(p + 16, 8);
+    k->seen = (uint32_t)get(p + 24, 4);
+    k->room = (uint32_t)get(p + 28, 4);
+    k->offset = get(p + 32, 8);
+    if (!(k->flags & UDP_SACK)) {
+        memset(k->sack, 0, sizeof k->sack);
+        return PACKET_HEAD;
+    }
+    if (n < PACKET_MAX)
+        return 0;
+    for (int i = 0; i < SACK_WORDS; i++)
+        k->sack[i] = get(p + PACKET_HEAD + 8 * i, 8);
+    return PACKET_MAX;
+}
+
+/* ---- checksum ---------------------------------------------------------- */
+
+#if defined(__x86_64__)
+/* Asking the processor is slow where it is a guest's: once. */
+static bool has_instruction(void)
+{
+    static atomic_int known;
+    int k = atomic_load_explicit(&known, memory_order_relaxed);
+    unsigned a, b, c, d;
+
+    if (!k) {
+        k = __get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_2 ? 1 : -1;
+        atomic_store_explicit(&known, k, memory_order_relaxed);
+    }
+    return k > 0;
+}
+
+__attribute__((target("sse4.2"))) static uint32_t
+crc_instruction(uint32_t crc, const uint8_t *p, size_t n)
+{
+    uint64_t c = crc, word;
+    for (; n >= 8; n -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        c = __builtin_ia32_crc32di(c, word);
+    }
+    for (; n > 0; n--)
+        c = __builtin_ia32_crc32qi((uint32_t)c, *p++);
+    return (uint32_t)c;
+}
+#endif
+
+/* Half a byte at a time: a table of one cache line serves where the processor
+ * has no instruction. */
+static uint32_t crc_table(uint32_t crc, const uint8_t *p, size_t n)
+{
+    static const uint32_t nibble[16] = {
+        0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
+        0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+        0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75};
+    for (; n > 0; n--) {
+        crc ^= *p++;
+        crc = crc >> 4 ^ nibble[crc & 15];
+        crc = crc >> 4 ^ nibble[crc & 15];
+    }
+    return crc;
+}
+
+uint32_t wf_udp_crc32c(uint32_t crc, const void *data, size_t n)
+{
+    crc = ~crc;
+#if defined(__x86_64__)
+    if (has_instruction())
+        return ~crc_instruction(crc, data, n);
+#endif
+    return ~crc_table(crc, data, n);
+}
+
+void wf_udp_packet_seal(uint8_t *head, size_t n, const struct iovec *v,
+                        int count)
+{
+    uint32_t crc;
+
+    put(head + 2, get(head + 2, 2) | UDP_CHECK, 2);
+    put(head + CHECK_AT, 0, 4);
+    crc = wf_udp_crc32c(0, head, n);
+    for (int i = 0; i < count; i++)
+        crc = wf_udp_crc32c(crc, v[i].iov_base, v[i].iov_len);
+    put(head + CHECK_AT, crc, 4);
+}
+
+bool wf_udp_packet_intact(uint8_t *p, size_t n)
+{
+    uint32_t said;
+
+    if (n < PACKET_HEAD || !(get(p + 2, 2) & UDP_CHECK))
+        return false;
+    said = (uint32_t)get(p + CHECK_AT, 4);
+    put(p + CHECK_AT, 0, 4);
+    return wf_udp_crc32c(0, p, n) == said;
+}

@@ -1,0 +1,170 @@
+/* Receiving: the stream becomes containers again.
+ *
+ * INVARIANT  carry holds the first bytes of a header only while neither a sink
+ * is open nor payload is skipped.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <string.h>
+
+#include "udp.h"
+
+static void finish_sink(weft_peer *p, int status)
+{
+    weft_sink *s = p->sink;
+
+    p->sink = NULL;
+    p->ep->host->rx_done(p->ep->core, s, status);
+}
+
+static void scatter(weft_peer *p, const uint8_t *data, size_t n)
+{
+    weft_sink *s = p->sink;
+    size_t done = 0;
+
+    if (s->one.iov_len == s->len) {
+        memcpy((char *)s->one.iov_base + p->rx_off, data, n);
+        p->rx_off += n;
+        return;
+    }
+    while (done < n) {
+        struct iovec v[FLOW_IOV];
+        int k = s->seg(s, p->rx_off, v, FLOW_IOV);
+        for (int i = 0; i < k && done < n; i++) {
+            size_t len = v[i].iov_len < n - done ? v[i].iov_len : n - done;
+            memcpy(v[i].iov_base, data + done, len);
+            done += len;
+            p->rx_off += len;
+        }
+    }
+}
+
+/* Bytes of the payload in progress; returns how many were used. */
+static size_t payload(weft_peer *p, const uint8_t *data, size_t n)
+{
+    uint64_t end = p->sink ? p->sink->len : p->rx_len;
+
+    if (n > end - p->rx_off)
+        n = (size_t)(end - p->rx_off);
+    if (p->sink)
+        scatter(p, data, n);
+    else
+        p->rx_off += n;
+    if (p->sink && p->rx_off == end)
+        finish_sink(p, WEFT_OK);
+    return n;
+}
+
+static void own_frame(weft_peer *p, const uint8_t *frame)
+{
+    if (frame[0] == UDP_GOODBYE && weft_hdr_len(frame) == UDP_FRAME &&
+        weft_hdr_plen(frame) == 0)
+        p->heard_goodbye = true;
+    else
+        wf_udp_link_break(p, WEFT_EPROTO,
+                          "process %u sent a frame of unknown type 0x%02x",
+                          p->id, frame[0]);
+}
+
+/* Show one container to the core; *used: bytes of its payload. False: the core
+ * has no memory now. */
+static bool show(weft_peer *p, const uint8_t *head, uint32_t hl,
+                 const uint8_t *data, size_t n, size_t *used)
+{
+    weft_ep *ep = p->ep;
+    weft_hdr hdr; /* aligned */
+    uint32_t plen = weft_hdr_plen(head);
+    weft_sink *sink = NULL;
+    int rc;
+
+    memcpy(&hdr, head, hl);
+    *used = n < plen ? n : plen;
+    rc = ep->host->rx(ep->core, p->loc, &hdr, data, *used, &sink);
+    if (rc == WEFT_EAGAIN)
+        return false;
+    ep->count.rx_containers++;
+    ep->count.rx_bytes += plen;
+    p->rx_len = plen;
+    p->rx_off = *used;
+    if (rc == WEFT_OK && sink) {
+        p->sink = sink;
+        if (sink->len > plen || sink->len <= *used)
+            finish_sink(p, sink->len > plen ? WEFT_EPROTO : WEFT_OK);
+    }
+    return true;
+}
+
+/* More of a header; returns its first byte when it is complete. *from is what
+ * was taken of data. */
+static const uint8_t *header(weft_peer *p, const uint8_t *data, size_t n,
+                             size_t *from)
+{
+    uint32_t want = WEFT_HDR_MIN;
+
+    *from = 0;
+    if (p->carry_n == 0 && n >= WEFT_HDR_MIN && n >= weft_hdr_len(data)) {
+        *from = weft_hdr_len(data);
+        return data;
+    }
+    for (;;) {
+        if (p->carry_n >= WEFT_HDR_MIN)
+            want = weft_hdr_len(p->carry);
+        if (p->carry_n >= want)
+            return p->carry;
+        if (*from == n)
+            return NULL;
+        p->carry[p->carry_n++] = data[(*from)++];
+    }
+}
+
+/* One header and what follows it; returns bytes used, 0: none can be. */
+static size_t container(weft_peer *p, const uint8_t *data, size_t n)
+{
+    uint32_t carried = p->carry_n;
+    size_t from, used = 0;
+    const uint8_t *head = header(p, data, n, &from);
+
+    if (!head)
+        return from;
+    if (head[0] >= 0xf0) {
+        own_frame(p, head);
+    } else if (!show(p, head, weft_hdr_len(head), data + from, n - from,
+                     &used)) {
+        p->carry_n = carried; /* the whole of it comes again */
+        return 0;
+    }
+    p->carry_n = 0;
+    return from + used;
+}
+
+size_t wf_udp_deliver(void *peer, const uint8_t *data, size_t n)
+{
+    weft_peer *p = peer;
+    size_t at = 0;
+
+    while (at < n && p->state == UDP_OPEN) {
+        size_t used;
+        if (p->sink || p->rx_off < p->rx_len)
+            used = payload(p, data + at, n - at);
+        else
+            used = container(p, data + at, n - at);
+        if (!used)
+            return at;
+        at += used;
+    }
+    return n;
+}
+
+void wf_udp_rx_resume(weft_peer *p)
+{
+    p->resumed = true;
+    wf_udp_attend(p);
+}
+
+void wf_udp_rx_cancel(weft_peer *p, int status)
+{
+    p->rx_off = p->rx_len = 0;
+    p->carry_n = 0;
+    p->resumed = false;
+    if (p->sink)
+        finish_sink(p, status);
+}

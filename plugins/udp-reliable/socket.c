@@ -1,0 +1,378 @@
+/* Datagrams out and in, and what the kernel has to say about them.
+ *
+ * One socket for each chosen address; all links share it. The kernel reports
+ * ICMP errors with the address that they are about (IP_RECVERR): that a process
+ * has ended is known at once, without a timer.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE /* SO_RCVBUFFORCE */
+#include <errno.h>
+#include <time.h> /* linux/errqueue.h lacks it */
+
+#include <linux/errqueue.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "udp.h"
+
+enum { IP_UDP_BYTES = 48, ERRORS = 64 };
+
+/* ---- sockets --------------------------------------------------------------- */
+
+static uint32_t interface_mtu(int fd, const char *name)
+{
+    struct ifreq r;
+
+    memset(&r, 0, sizeof r);
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", name);
+    return ioctl(fd, SIOCGIFMTU, &r) == 0 && r.ifr_mtu > 0 ? (uint32_t)r.ifr_mtu
+                                                           : 1500;
+}
+
+static void tune(weft_ep *ep, int fd, int family)
+{
+    int on = 1, dont_fragment = IP_PMTUDISC_DO, n = (int)ep->cfg.rcvbuf;
+
+    if (family == 6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+        setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on);
+        setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &dont_fragment,
+                   sizeof dont_fragment);
+    } else {
+        setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on);
+        setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &dont_fragment,
+                   sizeof dont_fragment);
+    }
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &n, sizeof n) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n, sizeof n);
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &n, sizeof n) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &n, sizeof n);
+}
+
+static int open_socket(weft_ep *ep, int i)
+{
+    struct wf_ip_interface *u = &ep->ip.use[i];
+    struct sockaddr_storage sa;
+    struct wf_ip_addr bound;
+    socklen_t n;
+    int fd;
+
+    u->addr.port = ep->port;
+    n = wf_ip_to_sockaddr(&u->addr, &sa);
+    fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    ep->fd[i] = fd;
+    if (fd < 0)
+        return WEFT_ESYS;
+    tune(ep, fd, u->addr.family);
+    if (bind(fd, (struct sockaddr *)&sa, n) < 0)
+        return WEFT_ESYS;
+    n = sizeof sa;
+    if (getsockname(fd, (struct sockaddr *)&sa, &n) < 0)
+        return WEFT_ESYS;
+    wf_ip_from_sockaddr((struct sockaddr *)&sa, &bound);
+    u->addr.port = bound.port;
+    ep->mtu[i] = interface_mtu(fd, u->name);
+    return WEFT_OK;
+}
+
+/* Open what was chosen; addresses that cannot be bound are left out unless
+ * none is left. */
+int wf_udp_listen(weft_ep *ep)
+{
+    char name[64] = "";
+    int i = 0, error = 0;
+
+    while (i < ep->ip.n) {
+        struct wf_ip_interface *u = &ep->ip.use[i];
+        if (open_socket(ep, i) == WEFT_OK) {
+            i++;
+            continue;
+        }
+        error = errno;
+        wf_ip_name(&u->addr, name, sizeof name);
+        ep->host->log(ep->core, ep->port ? 1 : 2, "cannot use %s (%s): %s",
+                      name, u->name, strerror(error));
+        if (ep->fd[i] >= 0)
+            close(ep->fd[i]);
+        ep->fd[i] = -1;
+        wf_ip_drop(&ep->ip, i);
+    }
+    if (ep->ip.n > 0)
+        return WEFT_OK;
+    ep->host->log(ep->core, 0, "no address to receive on; last: %s: %s%s", name,
+                  strerror(error),
+                  error == EADDRINUSE ? "; choose another 'port' or port = 0"
+                                      : "");
+    return WEFT_ESYS;
+}
+
+/* Data bytes of a packet that fits the interface. */
+uint32_t wf_udp_packet_bytes(const weft_ep *ep, const struct wf_udp_path *path)
+{
+    uint32_t mtu = ep->mtu[path->socket];
+    uint32_t fits = mtu > IP_UDP_BYTES + PACKET_MAX + FLOW_PACKET_MIN
+                        ? mtu - IP_UDP_BYTES - PACKET_MAX
+                        : FLOW_PACKET_MIN;
+
+    if (ep->cfg.packet && ep->cfg.packet < fits)
+        fits = (uint32_t)ep->cfg.packet;
+    return fits < FLOW_PACKET_MAX ? fits : FLOW_PACKET_MAX;
+}
+
+bool wf_udp_same_path(const struct wf_udp_path *a, const struct wf_udp_path *b)
+{
+    return a->to_len == b->to_len && memcmp(&a->to, &b->to, a->to_len) == 0;
+}
+
+/* Loopback is memory; a link may damage what its checksum does not see. */
+bool wf_udp_wants_check(const weft_ep *ep, const struct wf_ip_addr *to)
+{
+    return ep->cfg.checksum == CHECKSUM_ON ||
+           (ep->cfg.checksum == CHECKSUM_AUTO && !wf_ip_loopback(to));
+}
+
+/* ---- out ----------------------------------------------------------------------- */
+
+static ssize_t put(weft_ep *ep, const struct wf_udp_path *path,
+                   const struct iovec *v, int n)
+{
+    struct msghdr m = {.msg_name = (void *)(uintptr_t)&path->to,
+                       .msg_namelen = path->to_len,
+                       .msg_iov = (struct iovec *)(uintptr_t)v,
+                       .msg_iovlen = (size_t)n};
+    ssize_t rc = -1;
+
+    /* an error may be about an earlier datagram to anybody: once more */
+    for (int i = 0; i < 3 && rc < 0; i++) {
+        rc = n == 1 ? sendto(ep->fd[path->socket], v->iov_base, v->iov_len,
+                             MSG_DONTWAIT | MSG_NOSIGNAL, m.msg_name,
+                             m.msg_namelen)
+                    : sendmsg(ep->fd[path->socket], &m,
+                              MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (rc >= 0 || errno == EAGAIN || errno == EWOULDBLOCK ||
+            errno == EMSGSIZE)
+            break;
+        ep->errors = true;
+    }
+    ep->count.packets_out += rc >= 0;
+    return rc;
+}
+
+bool wf_udp_say(weft_ep *ep, const struct wf_udp_path *path,
+                const struct iovec *v, int n)
+{
+    return put(ep, path, v, n) >= 0 ||
+           (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+void wf_udp_reset(weft_ep *ep, const struct wf_udp_path *path, uint32_t id)
+{
+    struct wf_udp_packet k = {.type = UDP_RESET, .number = id};
+    uint8_t bytes[PACKET_MAX];
+    struct iovec v = {.iov_base = bytes,
+                      .iov_len = wf_udp_packet_pack(&k, bytes)};
+
+    wf_udp_packet_seal(bytes, v.iov_len, NULL, 0);
+    wf_udp_say(ep, path, &v, 1);
+}
+
+/* Small packets are put together: one piece is cheaper to send. */
+static int assemble(const weft_peer *p, struct wf_udp_flow_out *o,
+                    uint8_t *linear, struct iovec *v)
+{
+    size_t n = wf_udp_packet_pack(&o->head, linear);
+
+    if (p->path.check)
+        wf_udp_packet_seal(linear, n, o->v, o->n);
+    v[0].iov_base = linear;
+    v[0].iov_len = n;
+    if (o->len > UDP_LINEAR) {
+        memcpy(v + 1, o->v, (size_t)o->n * sizeof *v);
+        return 1 + o->n;
+    }
+    for (int i = 0; i < o->n; i++) {
+        memcpy(linear + v[0].iov_len, o->v[i].iov_base, o->v[i].iov_len);
+        v[0].iov_len += o->v[i].iov_len;
+    }
+    return 1;
+}
+
+/* Send all that may be sent now. */
+bool wf_udp_transmit(weft_peer *p, uint64_t now)
+{
+    weft_ep *ep = p->ep;
+    struct wf_udp_flow_out *o = &ep->out;
+
+    o->scratch = ep->scratch;
+    while (p->state == UDP_OPEN && wf_udp_flow_output(&p->flow, now, o)) {
+        uint8_t linear[PACKET_MAX + UDP_LINEAR];
+        struct iovec v[1 + FLOW_IOV];
+        int n;
+        o->head.to = p->remote_link;
+        n = assemble(p, o, linear, v);
+        if (put(ep, &p->path, v, n) < 0) {
+            if (errno == EMSGSIZE && p->flow.cfg.packet > FLOW_PACKET_MIN) {
+                p->flow.cfg.packet = FLOW_PACKET_MIN;
+                continue;
+            }
+            if (errno == EAGAIN || errno == EWOULDBLOCK) {
+                wf_udp_attend(p);
+                return false;
+            }
+            /* any other failure is a lost packet */
+        }
+        wf_udp_flow_sent(&p->flow, now, o);
+    }
+    wf_udp_sooner(&ep->timer_at, wf_udp_flow_deadline(&p->flow));
+    return true;
+}
+
+/* ---- in -------------------------------------------------------------------------- */
+
+static void on_stream(weft_ep *ep, const struct wf_udp_path *from,
+                      const struct wf_udp_packet *k, uint8_t *bytes,
+                      size_t head, size_t n)
+{
+    struct wf_udp_id *s = wf_udp_id_find(ep, k->to);
+    weft_peer *p = s ? s->peer : NULL;
+    uint64_t now;
+
+    if (!p || p->state != UDP_OPEN || !wf_udp_same_path(&p->path, from) ||
+        (p->path.check && !wf_udp_packet_intact(bytes, n))) {
+        ep->count.strange++;
+        if (!s && k->type == UDP_DATA)
+            wf_udp_reset(ep, from, k->to);
+        return;
+    }
+    now = wf_udp_now(ep);
+    p->unreachable_since = 0;
+    wf_udp_flow_input(&p->flow, now, k, bytes + head, n - head);
+    if (p->state != UDP_OPEN)
+        return;
+    wf_udp_transmit(p, now);
+    wf_udp_flush(p);
+}
+
+static void on_datagram(weft_ep *ep, const struct wf_udp_path *from,
+                        uint8_t *bytes, size_t n)
+{
+    struct wf_udp_packet k;
+    size_t head = wf_udp_packet_unpack(&k, bytes, n);
+
+    ep->count.packets_in++;
+    if (!head)
+        ep->count.strange++;
+    else if (k.type == UDP_DATA || k.type == UDP_ACK)
+        on_stream(ep, from, &k, bytes, head, n);
+    else if (wf_udp_packet_intact(bytes, n))
+        wf_udp_handshake(ep, from, &k, bytes + head, n - head);
+    else
+        ep->count.strange++;
+}
+
+/* Read what there is, within reason. Returns events handled. */
+int wf_udp_read(weft_ep *ep, int socket, int budget)
+{
+    int events = 0;
+
+    while (events < budget) {
+        struct wf_udp_path from = {.socket = socket, .to_len = sizeof from.to};
+        uint64_t before = ep->count.rx_containers;
+        struct wf_ip_addr who;
+        ssize_t n = recvfrom(ep->fd[socket], ep->rbuf, UDP_RBUF, MSG_DONTWAIT,
+                             (struct sockaddr *)&from.to, &from.to_len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            ep->errors =
+                ep->errors || (errno != EAGAIN && errno != EWOULDBLOCK);
+            break;
+        }
+        events++;
+        wf_ip_from_sockaddr((struct sockaddr *)&from.to, &who);
+        from.to_len = wf_ip_to_sockaddr(&who, &from.to);
+        from.check = wf_udp_wants_check(ep, &who);
+        on_datagram(ep, &from, ep->rbuf, (size_t)n);
+        if (n < UDP_LINEAR && ep->count.rx_containers != before)
+            break; /* the core may have what it waits for */
+    }
+    return events;
+}
+
+/* ---- errors ------------------------------------------------------------------------ */
+
+static void on_error(weft_ep *ep, const struct wf_udp_path *to, int error)
+{
+    for (struct wf_udp_call *c = ep->calls, *next; c; c = next) {
+        next = c->next;
+        if (c->dialled && wf_udp_same_path(&c->path, to) && error != EMSGSIZE) {
+            wf_udp_call_failed(ep, c, WEFT_ELINK, error, NULL);
+            return;
+        }
+    }
+    for (weft_peer *p = ep->open; p; p = p->open_next) {
+        if (!wf_udp_same_path(&p->path, to))
+            continue;
+        if (error == ECONNREFUSED)
+            wf_udp_gone(p, "nobody receives there");
+        else if (error == EMSGSIZE)
+            p->flow.cfg.packet = FLOW_PACKET_MIN;
+        else
+            wf_udp_unreachable(p, error);
+        return;
+    }
+}
+
+static int error_of(struct msghdr *m)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+        if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
+            (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR)) {
+            struct sock_extended_err e;
+            memcpy(&e, CMSG_DATA(c), sizeof e);
+            return (int)e.ee_errno;
+        }
+    return 0;
+}
+
+static int drain_errors(weft_ep *ep, int socket)
+{
+    int events = 0;
+
+    for (; events < ERRORS; events++) {
+        struct wf_udp_path to = {.socket = socket};
+        struct wf_ip_addr who;
+        uint8_t data[64], control[512];
+        struct iovec v = {.iov_base = data, .iov_len = sizeof data};
+        struct msghdr m = {.msg_name = &to.to,
+                           .msg_namelen = sizeof to.to,
+                           .msg_iov = &v,
+                           .msg_iovlen = 1,
+                           .msg_control = control,
+                           .msg_controllen = sizeof control};
+        int error;
+        if (recvmsg(ep->fd[socket], &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+            break;
+        error = error_of(&m);
+        if (wf_ip_from_sockaddr((struct sockaddr *)&to.to, &who) < 0 || !error)
+            continue;
+        to.to_len = wf_ip_to_sockaddr(&who, &to.to);
+        on_error(ep, &to, error);
+    }
+    return events;
+}
+
+/* What became of earlier datagrams; progress() only. */
+int wf_udp_errors(weft_ep *ep)
+{
+    int events = 0;
+
+    ep->errors = false;
+    for (int i = 0; i < ep->ip.n; i++)
+        events += drain_errors(ep, i);
+    return events;
+}

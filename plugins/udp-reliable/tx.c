@@ -1,0 +1,103 @@
+/* Sending: containers join the flow of their peer.
+ *
+ * Small ones are copied and done at once; the others are lent to us until the
+ * peer has acknowledged them. Whatever the window does not let out yet waits
+ * here, but only one container at a time: the core queues.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <string.h>
+
+#include "udp.h"
+
+static int again(weft_peer *p)
+{
+    p->want_ready = true;
+    return WEFT_EAGAIN;
+}
+
+static int not_open(weft_peer *p)
+{
+    if (p->state == UDP_IDLE)
+        wf_udp_dial(p);
+    else if (p->state == UDP_LEFT)
+        wf_udp_link_break(p, WEFT_ELINK, "process %u has left", p->id);
+    if (p->state == UDP_BROKEN && p->reported)
+        return WEFT_ELINK;
+    return again(p);
+}
+
+static int submit(weft_peer *p, weft_tx *tx, const void *data)
+{
+    weft_ep *ep = p->ep;
+    bool small = tx->len <= UDP_SHORT_MAX;
+
+    if (p->state != UDP_OPEN)
+        return not_open(p);
+    if (p->heard_goodbye) {
+        wf_udp_link_break(p, WEFT_ELINK, "process %u has left", p->id);
+        return again(p);
+    }
+    if (!small && wf_udp_flow_unsent(&p->flow))
+        return again(p);
+    if (!(small ? wf_udp_flow_copy(&p->flow, tx, data)
+                : wf_udp_flow_lend(&p->flow, tx)))
+        return again(p);
+    ep->count.tx_containers++;
+    ep->count.tx_bytes += tx->len;
+    if (tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE))
+        wf_udp_attend(p); /* sent by progress() at the latest */
+    else
+        wf_udp_transmit(p, wf_udp_now(ep));
+    return small ? WEFT_DONE : WEFT_OK;
+}
+
+int wf_udp_send(weft_peer *p, weft_tx *tx)
+{
+    return submit(p, tx, NULL);
+}
+
+int wf_udp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
+                      size_t len)
+{
+    weft_tx tx = {.hdr = (weft_hdr *)(uintptr_t)hdr, .len = len};
+
+    if (len > UDP_SHORT_MAX)
+        return WEFT_EINVAL;
+    return submit(p, &tx, data);
+}
+
+bool wf_udp_frame(weft_peer *p, uint8_t type)
+{
+    weft_hdr hdr;
+    weft_tx tx = {.hdr = &hdr};
+    uint8_t *h = (uint8_t *)&hdr;
+
+    memset(&hdr, 0, sizeof hdr);
+    h[0] = type;
+    h[1] = 1;
+    h[3] = WEFT_HDR_SHORT >> 8;
+    return wf_udp_flow_copy(&p->flow, &tx, h);
+}
+
+/* Give back what was acknowledged, and say that there is room. */
+void wf_udp_flush(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    weft_tx *tx;
+
+    while (p->state == UDP_OPEN && (tx = wf_udp_flow_return(&p->flow, false)))
+        ep->host->tx_done(ep->core, tx, WEFT_OK);
+    if (p->state == UDP_OPEN && p->want_ready &&
+        !wf_udp_flow_unsent(&p->flow)) {
+        p->want_ready = false;
+        ep->host->tx_ready(ep->core, p->loc);
+    }
+}
+
+void wf_udp_tx_cancel(weft_peer *p, int status)
+{
+    weft_tx *tx;
+
+    while (p->flow.item && (tx = wf_udp_flow_return(&p->flow, true)))
+        p->ep->host->tx_done(p->ep->core, tx, status);
+}

@@ -1,0 +1,348 @@
+/* udp-reliable - a Weft transport that makes datagrams reliable itself.
+ *
+ * One socket per address, a flow (flow.h) per pair of processes: selective
+ * acknowledgement, loss found by what overtook it, probes after milliseconds.
+ * README.md has the picture.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "udp.h"
+
+enum { READS = 64 };
+
+#define OPTION(member, type, dflt, range, help)                                \
+    {                                                                          \
+#member, type, offsetof(struct wf_udp_cfg, member), dflt, range, help  \
+    }
+
+static const weft_option options[] = {
+    OPTION(interface, WEFT_OPT_LIST, "auto", NULL,
+           "auto, or interfaces to use: names, addresses or subnets"),
+    OPTION(port, WEFT_OPT_INT, "0", "0..65535",
+           "port of the first process of a node, the next takes port+1; "
+           "0: any"),
+    OPTION(window, WEFT_OPT_SIZE, "1M", "64K..1G",
+           "bytes that one peer may have under way to us"),
+    OPTION(packet, WEFT_OPT_SIZE, "0", "0..65000",
+           "data bytes of a packet; 0: what the interface carries"),
+    OPTION(rcvbuf, WEFT_OPT_SIZE, "4M", "64K..1G",
+           "socket buffers, as far as the system allows"),
+    OPTION(eager, WEFT_OPT_SIZE, "32K", "0..1G",
+           "messages up to this size are sent without asking"),
+    OPTION(connect_timeout, WEFT_OPT_TIME, "10s", "100ms..3600s",
+           "a peer that has not answered for so long is worth a line; it is "
+           "called on"),
+    OPTION(handshake_timeout, WEFT_OPT_TIME, "2s", "100ms..3600s",
+           "time for a caller to prove that it belongs to the job"),
+    OPTION(unreachable, WEFT_OPT_TIME, "5s", "0..3600s",
+           "a peer to which the system has known no way for so long is given "
+           "up"),
+    OPTION(checksum, WEFT_OPT_ENUM, "auto", "auto|on|off",
+           "CRC-32C in every packet; auto: except on loopback"),
+    {0}};
+
+static void close_(weft_ep *ep)
+{
+    for (uint32_t i = 0; i < ep->peers; i++)
+        if (ep->peer[i])
+            wf_udp_peer_free(ep->peer[i]);
+    while (ep->calls)
+        wf_udp_call_free(ep, ep->calls);
+    for (int i = 0; i < IP_ADDRS_MAX; i++)
+        if (ep->fd[i] >= 0)
+            close(ep->fd[i]);
+    if (ep->epfd >= 0)
+        close(ep->epfd);
+    free(ep->peer);
+    free(ep->ids);
+    free(ep->rbuf);
+    free(ep->scratch);
+    free(ep);
+}
+
+static weft_ep *make(const weft_open *o)
+{
+    weft_ep *ep = calloc(1, sizeof *ep);
+
+    if (!ep)
+        return NULL;
+    ep->host = o->host;
+    ep->core = o->core;
+    ep->cfg = *(const struct wf_udp_cfg *)o->cfg;
+    ep->me = o->loc_id;
+    wf_ip_place(&ep->ip, o, ep->cfg.interface);
+    if (WEFT_HAS(o, weft_open, start_ns))
+        ep->start = o->start_ns;
+    ep->port = wf_ip_own_port(o, ep->cfg.port);
+    for (int i = 0; i < IP_ADDRS_MAX; i++)
+        ep->fd[i] = -1;
+    ep->epfd = -1;
+    ep->attn_tail = &ep->attn;
+    return ep;
+}
+
+static int listen_(weft_ep *ep)
+{
+    int rc = wf_ip_choose(&ep->ip);
+
+    if (rc == WEFT_OK)
+        rc = wf_udp_listen(ep);
+    for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++) {
+        struct epoll_event e = {.events = EPOLLIN, .data.u32 = (uint32_t)i};
+        if (epoll_ctl(ep->epfd, EPOLL_CTL_ADD, ep->fd[i], &e) < 0)
+            rc = WEFT_ESYS;
+    }
+    return rc;
+}
+
+static int open_(const weft_open *o, weft_ep **out)
+{
+    weft_ep *ep = make(o);
+    int rc = WEFT_ENOMEM;
+
+    if (!ep)
+        return WEFT_ENOMEM;
+    ep->rbuf = malloc(UDP_RBUF);
+    ep->scratch = malloc(FLOW_PACKET_MAX);
+    if (ep->rbuf && ep->scratch) {
+        ep->epfd = epoll_create1(EPOLL_CLOEXEC);
+        rc = ep->epfd < 0 ? WEFT_ESYS : listen_(ep);
+    }
+    if (rc < 0) {
+        close_(ep);
+        return rc;
+    }
+    *out = ep;
+    return WEFT_OK;
+}
+
+static void describe(const weft_ep *ep, weft_attr *a)
+{
+    bool local = wf_ip_loopback(&ep->ip.use[0].addr);
+
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD;
+    if (!local)
+        a->caps |= WEFT_CAP_REMOTE;
+    a->max_short = UDP_SHORT_MAX;
+    a->max_eager = (uint32_t)ep->cfg.eager;
+    a->max_payload = 1u << 30;
+    a->mtu = ep->mtu[0];
+    a->max_iov = FLOW_IOV;
+    a->tx_depth = FLOW_ITEMS;
+    a->addr_len = IP_BLOB_MAX;
+    a->numa_node = UINT32_MAX;
+    a->cost = (weft_cost){.size = sizeof a->cost,
+                          .poll_ns = 400,
+                          .latency_ns = local ? 4000 : 14000,
+                          .overhead_ns = 1500,
+                          .bandwidth_mbs = local ? 3000 : 900};
+    if (!local && ep->ip.use[0].mbs)
+        a->cost.bandwidth_mbs = ep->ip.use[0].mbs * 9 / 10;
+}
+
+static int attr(weft_ep *ep, weft_attr *a)
+{
+    describe(ep, a);
+    return WEFT_OK;
+}
+
+static int probe(const weft_open *o, weft_attr *a)
+{
+    weft_ep *ep = make(o);
+    int rc;
+
+    if (!ep)
+        return WEFT_ENOMEM;
+    rc = wf_ip_choose(&ep->ip);
+    if (rc == WEFT_OK)
+        describe(ep, a);
+    close_(ep);
+    return rc;
+}
+
+static int address(weft_ep *ep, void *buf, size_t *len)
+{
+    return wf_ip_address(&ep->ip, buf, len);
+}
+
+static void estimate(const weft_ep *ep, const struct wf_ip_candidate *best,
+                     bool same_machine, weft_cost *cost)
+{
+    uint32_t mbs = best->local >= 0 ? ep->ip.use[best->local].mbs : 0;
+
+    memset(cost, 0, sizeof *cost);
+    cost->size = sizeof *cost;
+    cost->overhead_ns = 1500;
+    cost->poll_ns = 400;
+    if (same_machine || best->rank == IP_LOOPBACK) {
+        cost->latency_ns = 4000;
+        cost->bandwidth_mbs = 3000;
+    } else {
+        cost->latency_ns = best->rank == IP_SUBNET ? 14000 : 49000;
+        cost->bandwidth_mbs = mbs ? mbs * 9 / 10 : 900;
+    }
+}
+
+static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
+{
+    struct wf_ip_candidate c[IP_ADDRS_MAX];
+    struct wf_ip_book book;
+    int rc = wf_ip_unpack(addr, len, &book);
+
+    if (rc < 0)
+        return rc;
+    if (wf_ip_candidates(&ep->ip, &book, c) == 0)
+        return WEFT_EUNREACH;
+    if (cost)
+        estimate(ep, &c[0], book.machine == ep->ip.machine, cost);
+    return WEFT_OK;
+}
+
+static int addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
+{
+    return wf_ip_parse(&ep->ip, text, buf, len);
+}
+
+static int connect_(weft_peer *p)
+{
+    if (p->state == UDP_IDLE)
+        wf_udp_dial(p);
+    return WEFT_OK;
+}
+
+/* ---- progress ------------------------------------------------------------ */
+
+static void timers(weft_ep *ep)
+{
+    uint64_t now;
+
+    if (!ep->calls && !ep->timer_at)
+        return;
+    now = wf_udp_now(ep);
+    if (ep->calls)
+        wf_udp_call_timers(ep, now);
+    if (!ep->timer_at || ep->timer_at > now)
+        return;
+    ep->timer_at = 0;
+    wf_udp_link_timers(ep, now);
+    wf_udp_sooner(&ep->timer_at, wf_udp_link_deadline(ep));
+}
+
+static int progress(weft_ep *ep, int budget)
+{
+    int events = 0;
+
+    if (budget < 1 || budget > READS)
+        budget = budget < 1 ? 1 : READS;
+    if (ep->attn)
+        events += wf_udp_attention(ep);
+    for (int i = 0; i < ep->ip.n; i++)
+        events += wf_udp_read(ep, i, budget);
+    if (ep->errors)
+        events += wf_udp_errors(ep);
+    timers(ep);
+    if (ep->attn)
+        events += wf_udp_attention(ep);
+    return events;
+}
+
+static int event(weft_ep *ep, weft_event *e)
+{
+    e->fd = ep->epfd;
+    e->word = NULL;
+    return WEFT_OK;
+}
+
+/* Who sleeps answers first: acknowledgements wait for company only as long as
+ * somebody may send. */
+static void settle(weft_ep *ep)
+{
+    uint64_t now = 0;
+
+    for (weft_peer *p = ep->open; p; p = p->open_next) {
+        if (p->state != UDP_OPEN || !p->flow.ack_at)
+            continue;
+        now = now ? now : wf_udp_now(ep);
+        p->flow.ack_at = 1;
+        wf_udp_transmit(p, now);
+    }
+}
+
+/* Everything unread is in the kernel, and epoll is level-triggered: only what
+ * was put off by ourselves keeps us from sleeping. */
+static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
+{
+    uint64_t first = 0;
+
+    ep->errors = true; /* it may be the error queue that wakes us */
+    if (!ep->attn)
+        settle(ep);
+    if (ep->attn)
+        return WEFT_EAGAIN;
+    wf_udp_sooner(&first, wf_udp_call_deadline(ep));
+    wf_udp_sooner(&first, wf_udp_link_deadline(ep));
+    ep->timer_at = wf_udp_link_deadline(ep);
+    if (deadline_ns)
+        *deadline_ns = first;
+    return WEFT_OK;
+}
+
+static uint64_t lost(const weft_ep *ep)
+{
+    uint64_t n = ep->count.lost;
+
+    for (const weft_peer *p = ep->open; p; p = p->open_next)
+        n += p->flow.packets_lost;
+    return n;
+}
+
+static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
+{
+    const struct wf_udp_counts *c = &ep->count;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } all[] = {
+        {"connections", c->connections},     {"refused_callers", c->refused},
+        {"tx_containers", c->tx_containers}, {"tx_bytes", c->tx_bytes},
+        {"rx_containers", c->rx_containers}, {"rx_bytes", c->rx_bytes},
+        {"tx_packets", c->packets_out},      {"rx_packets", c->packets_in},
+        {"strange_packets", c->strange},     {"lost_packets", lost(ep)}};
+
+    if (i < 0 || (size_t)i >= sizeof all / sizeof *all)
+        return WEFT_EINVAL;
+    *name = all[i].name;
+    *value = all[i].value;
+    return WEFT_OK;
+}
+
+static const weft_ops ops = {.size = sizeof ops,
+                             .open = open_,
+                             .close = close_,
+                             .attr = attr,
+                             .address = address,
+                             .reach = reach,
+                             .peer_add = wf_udp_peer_add,
+                             .peer_del = wf_udp_peer_del,
+                             .send = wf_udp_send,
+                             .progress = progress,
+                             .drain = wf_udp_drain,
+                             .send_short = wf_udp_send_short,
+                             .event = event,
+                             .arm = arm,
+                             .rx_resume = wf_udp_rx_resume,
+                             .addr_parse = addr_parse,
+                             .addr_print = wf_ip_print,
+                             .connect = connect_,
+                             .probe = probe,
+                             .stat = stat_};
+
+WEFT_PLUGIN(udp_reliable, "1.0",
+            "reliable datagrams: losses cost milliseconds, not the link",
+            options, struct wf_udp_cfg, &ops);
