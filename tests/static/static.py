@@ -52,7 +52,7 @@ getsockname getpeername send sendto sendmsg recv recvfrom recvmsg sendmmsg
 recvmmsg getifaddrs freeifaddrs if_nametoindex if_indextoname inet_ntop
 inet_pton getpid getppid getuid geteuid gethostname getrandom sysconf
 getpagesize clock_gettime sched_getaffinity sched_yield __sched_cpucount
-process_vm_readv process_vm_writev syscall prctl rand_r
+process_vm_readv process_vm_writev syscall prctl getrlimit rand_r
 pthread_create pthread_join pthread_mutex_lock pthread_mutex_unlock
 pthread_cond_wait pthread_cond_signal
 """.split()
