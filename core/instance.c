@@ -96,6 +96,7 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->nprocs = wf->boot->size;
     wf->now_ns = params->now_ns ? params->now_ns : monotonic;
     wf->clock = params->clock;
+    wf_list_init(&wf->orphans);
     wf->api.on = params->threads;
     identify(wf);
     wf->locs = calloc(wf->nprocs, sizeof *wf->locs);
@@ -173,6 +174,15 @@ static void part(struct wf_instance *wf)
         wf_log(wf, WF_LOG_INFO, "closing with data that nobody acknowledged");
 }
 
+static void free_orphans(struct wf_instance *wf)
+{
+    while (!wf_list_empty(&wf->orphans)) {
+        struct wf_list *l = wf->orphans.next;
+        wf_list_remove(l);
+        free(l);
+    }
+}
+
 int wf_instance_destroy(struct wf_instance *wf)
 {
     struct wf_boot *boot = wf->boot;
@@ -188,6 +198,7 @@ int wf_instance_destroy(struct wf_instance *wf)
     wf_endpoints_close(wf);
     wf_auth_key_free(wf->key);
     wf_engine_fini(wf);
+    free_orphans(wf);
     wf_progress_fini(wf);
     wf_locations_free(wf);
     boot->ops->finalize(boot);

@@ -54,6 +54,9 @@ struct wf_instance {
     int (*run_deferred)(struct wf_instance *);
     struct wf_type_named *types; /* of predefined types: datatype/named.h */
     bool large_call; /* a _c constructor of datatypes is running */
+    /* Memory that a late message may still go to though its request is gone;
+     * what is left at the end is freed. The link is first in each. */
+    struct wf_list orphans;
     uint64_t (*now_ns)(void *clock); /* injectable */
     void *clock;
 };

@@ -36,6 +36,7 @@ struct wf_comm {
     bool inter;
     bool freed; /* MPI_Comm_free was called; pending operations hold it */
     uint32_t coll_tag; /* next tag of a collective on this communicator */
+    uint32_t part_tag; /* next tag of a partitioned send: part/part.h */
     uint32_t context_hint; /* where to look for a derived one's id: context.h */
     struct wf_errhandler *errhandler;
     bool errhandler_given; /* by MPI_Comm_set_errhandler on this very one */

@@ -13,6 +13,8 @@ enum wf_space {
     WF_SPACE_P2P = 0,
     WF_SPACE_COLL = 1,     /* collectives: tag = comm->coll_tag++ */
     WF_SPACE_NBC = 2,      /* spare */
+    WF_SPACE_SETUP = 3,    /* partitioned operations: part/part.h */
+    WF_SPACE_PART = 4,     /* their parts */
     WF_SPACE_INTERNAL = 6, /* communicator management */
     WF_SPACE_GROUP = 7     /* the same, before there is a communicator */
 };

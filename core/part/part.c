@@ -1,0 +1,104 @@
+/* Partitioned communication: what both sides have in common. See part.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "part/part.h"
+
+#include <stdlib.h>
+
+#include "instance.h"
+
+static int refuse_cancel(struct wf_req *r)
+{
+    return wf_error_on(r->comm, MPI_ERR_REQUEST,
+                       "a partitioned operation cannot be cancelled");
+}
+
+static struct wf_req *inactive_request(struct wf_comm *comm)
+{
+    struct wf_req *r = wf_req_create(comm->wf, WF_REQ_SCHEDULE, comm);
+    if (!r)
+        return NULL;
+    r->flags = WF_REQ_PERSISTENT;
+    wf_store_relaxed(&r->done, 1); /* inactive counts as done */
+    r->cancel = refuse_cancel;
+    return r;
+}
+
+void *wf_part_create(size_t size, const struct wf_part_args *a,
+                     int (*start)(struct wf_req *),
+                     void (*destroy)(struct wf_req *))
+{
+    struct wf_part *p = calloc(1, size);
+    struct wf_req *r = p ? inactive_request(a->comm) : NULL;
+    if (!r) {
+        free(p);
+        wf_error(MPI_ERR_NO_MEM, "no memory for a request");
+        return NULL;
+    }
+    r->start = start;
+    r->destroy = destroy;
+    r->context = p;
+    p->req = r;
+    p->buf = (char *)(uintptr_t)a->buf;
+    p->type = a->type;
+    p->count = (uint64_t)a->count;
+    p->partitions = a->partitions;
+    p->peer = a->peer;
+    p->tag = a->tag;
+    wf_type_get(a->type);
+    wf_list_init(&p->orphan);
+    return p;
+}
+
+void wf_part_drop(struct wf_part *p)
+{
+    wf_type_put(p->type);
+    if (p->setup_over)
+        free(p);
+    else
+        wf_list_append(&p->req->wf->orphans, &p->orphan);
+    p->req = NULL;
+}
+
+bool wf_part_setup_over(struct wf_part *p)
+{
+    p->setup_over = true;
+    if (p->req)
+        return true;
+    wf_list_remove(&p->orphan);
+    free(p);
+    return false;
+}
+
+static void ended(struct wf_req *message)
+{
+    struct wf_part_watch *w = message->context;
+    int error = message->error;
+    wf_req_release(message);
+    w->over(w, error);
+}
+
+void wf_part_follow(struct wf_part_watch *w, int rc, struct wf_req *message)
+{
+    int error = rc;
+    if (rc == MPI_SUCCESS && !wf_req_done(message)) {
+        message->flags |= WF_REQ_INTERNAL;
+        message->context = w;
+        message->on_complete = ended;
+        return;
+    }
+    if (rc == MPI_SUCCESS) {
+        error = message->error;
+        wf_req_release(message);
+    }
+    w->over(w, error);
+}
+
+void wf_part_count(struct wf_part *p, int error)
+{
+    if (error && !p->req->error)
+        p->req->error = error;
+    if (--p->pending == 0)
+        wf_req_complete(p->req, 0);
+}

@@ -1,0 +1,266 @@
+/* The receiving side of partitioned communication. See part.h.
+ *
+ * The sender's parts and this side's partitions cut the same bytes differently:
+ *
+ *      sender       |  part 0   |  part 1   |  part 2   |
+ *      receiver     | 0  |  1   |  2  |  3   |  4 |  5  |
+ *
+ * A partition has arrived when all parts that overlap it have.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "instance.h"
+#include "part/part.h"
+#include "progress/progress.h"
+
+struct receive;
+
+/* One part of the sender. */
+struct piece {
+    struct wf_part_watch watch;
+    struct receive *receive;
+    void *bounce; /* it ends inside an element: unpacked when it is here */
+    bool here;
+};
+
+struct receive {
+    struct wf_part part;
+    struct piece *pieces; /* NULL before the setup is known */
+    int piece_count;
+    uint64_t piece_bytes;
+    bool waits; /* started, the setup is not known yet */
+    int broken; /* error class: the setup made no sense */
+};
+
+static uint64_t partition_bytes(const struct wf_part *p)
+{
+    return p->count * (uint64_t)p->type->size;
+}
+
+static uint64_t total_bytes(const struct wf_part *p)
+{
+    return partition_bytes(p) * (uint64_t)p->partitions;
+}
+
+/* ---- a round ------------------------------------------------------------- */
+
+/* Where a piece begins in the stream of the receive buffer, and how much of it
+ * there is room for. */
+static uint64_t room_for(const struct receive *v, int i, uint64_t *offset)
+{
+    uint64_t total = total_bytes(&v->part);
+    *offset = (uint64_t)i * v->piece_bytes;
+    if (*offset > total)
+        *offset = total;
+    return v->piece_bytes < total - *offset ? v->piece_bytes : total - *offset;
+}
+
+static void unpack_bounce(struct piece *piece)
+{
+    struct receive *v = piece->receive;
+    const struct wf_part *p = &v->part;
+    uint64_t offset, n = room_for(v, (int)(piece - v->pieces), &offset);
+    wf_type_unpack(p->type, p->buf, p->count * (uint64_t)p->partitions, offset,
+                   piece->bounce, n);
+    free(piece->bounce);
+    piece->bounce = NULL;
+}
+
+static void piece_over(struct wf_part_watch *w, int error)
+{
+    struct piece *piece = wf_container(w, struct piece, watch);
+    if (piece->bounce)
+        unpack_bounce(piece);
+    piece->here = true;
+    wf_part_count(&piece->receive->part, error);
+}
+
+/* The memory of a piece as (address, count, type). */
+static int place(struct piece *piece, char **buf, uint64_t *count,
+                 struct wf_type **type)
+{
+    struct receive *v = piece->receive;
+    const struct wf_part *p = &v->part;
+    uint64_t size = (uint64_t)p->type->size, offset;
+    uint64_t n = room_for(v, (int)(piece - v->pieces), &offset);
+    *type = wf_type_of(MPI_BYTE);
+    *count = n;
+    *buf = p->buf + p->type->true_lb + (MPI_Aint)offset;
+    if (wf_type_contiguous(p->type) || n == 0)
+        return MPI_SUCCESS;
+    if (offset % size == 0 && n % size == 0) {
+        *type = p->type;
+        *count = n / size;
+        *buf = p->buf + (MPI_Aint)(offset / size) * p->type->extent;
+        return MPI_SUCCESS;
+    }
+    *buf = piece->bounce = malloc(n);
+    return *buf ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static void receive_piece(struct receive *v, int i)
+{
+    struct piece *piece = &v->pieces[i];
+    struct wf_part *p = &v->part;
+    struct wf_type *type;
+    struct wf_req *r = NULL;
+    uint64_t count;
+    char *buf;
+    piece->here = false;
+    int rc = place(piece, &buf, &count, &type);
+    if (rc == MPI_SUCCESS)
+        rc = wf_irecv(p->req->comm, buf, count, type, p->peer,
+                      (int)p->setup[WF_SETUP_FIRST] + i, WF_SPACE_PART, &r);
+    wf_part_follow(&piece->watch, rc, r);
+}
+
+/* One more than there are pieces: the round must not end while they are being
+ * posted. */
+static void post_round(struct receive *v)
+{
+    struct wf_part *p = &v->part;
+    uint64_t sent = (uint64_t)v->piece_count * v->piece_bytes;
+    uint64_t total = total_bytes(p);
+    v->waits = false;
+    p->req->bytes = sent < total ? sent : total;
+    p->pending = v->piece_count + 1;
+    for (int i = 0; i < v->piece_count; i++)
+        receive_piece(v, i);
+    wf_part_count(p, v->broken);
+}
+
+static int start(struct wf_req *r)
+{
+    struct wf_part *p = r->context;
+    struct receive *v = wf_container(p, struct receive, part);
+    r->source = p->peer;
+    r->tag = p->peer == MPI_PROC_NULL ? MPI_ANY_TAG : p->tag;
+    r->bytes = 0;
+    v->waits = !p->setup_over;
+    if (p->peer == MPI_PROC_NULL)
+        wf_req_complete(r, 0);
+    else if (!v->waits)
+        post_round(v);
+    return MPI_SUCCESS;
+}
+
+/* ---- setup --------------------------------------------------------------- */
+
+/* Bytes from elsewhere: nothing may overflow, and tags stay tags. */
+static bool sensible(const uint64_t *setup)
+{
+    uint64_t parts = setup[WF_SETUP_PARTS];
+    return parts <= INT_MAX && setup[WF_SETUP_FIRST] <= INT_MAX - parts &&
+           (parts == 0 || setup[WF_SETUP_BYTES] <= INT64_MAX / parts);
+}
+
+static int take_setup(struct receive *v)
+{
+    const uint64_t *setup = v->part.setup;
+    if (!sensible(setup))
+        return MPI_ERR_OTHER;
+    size_t n = (size_t)setup[WF_SETUP_PARTS];
+    v->pieces = calloc(n + 1, sizeof *v->pieces);
+    if (!v->pieces)
+        return MPI_ERR_NO_MEM;
+    v->piece_count = (int)n;
+    v->piece_bytes = setup[WF_SETUP_BYTES];
+    for (size_t i = 0; i < n; i++) {
+        v->pieces[i].receive = v;
+        v->pieces[i].watch.over = piece_over;
+    }
+    return MPI_SUCCESS;
+}
+
+static void setup_over(struct wf_part_watch *w, int error)
+{
+    struct wf_part *p = wf_container(w, struct wf_part, setup_watch);
+    struct receive *v = wf_container(p, struct receive, part);
+    if (!wf_part_setup_over(p))
+        return;
+    v->broken = error ? error : take_setup(v);
+    if (v->waits)
+        post_round(v);
+}
+
+static void destroy(struct wf_req *r)
+{
+    struct wf_part *p = r->context;
+    free(wf_container(p, struct receive, part)->pieces);
+    wf_part_drop(p);
+}
+
+static void await_setup(struct wf_part *p)
+{
+    struct wf_req *r = NULL;
+    p->setup_watch.over = setup_over;
+    int rc = wf_irecv(p->req->comm, p->setup, WF_SETUP_WORDS,
+                      wf_type_of(MPI_UINT64_T), p->peer, p->tag, WF_SPACE_SETUP,
+                      &r);
+    wf_part_follow(&p->setup_watch, rc, r);
+}
+
+int wf_mpi_precv_init(struct wf_instance *wf, void *buf, int partitions,
+                      MPI_Count count, struct wf_type *datatype, int dest,
+                      int tag, struct wf_comm *comm, struct wf_info *info,
+                      MPI_Request *request)
+{
+    struct wf_part_args a = {buf, partitions, count, datatype, dest, tag, comm};
+    if (partitions < 0)
+        return wf_error(MPI_ERR_ARG, "partitions is %d", partitions);
+    struct receive *v = wf_part_create(sizeof *v, &a, start, destroy);
+    if (!v)
+        return MPI_ERR_NO_MEM;
+    *request = (MPI_Request)v->part.req;
+    if (dest == MPI_PROC_NULL)
+        v->part.setup_over = true;
+    else
+        await_setup(&v->part);
+    return MPI_SUCCESS;
+}
+
+/* ---- arrival ------------------------------------------------------------- */
+
+/* Whether all pieces that overlap partition i are here. A piece of no bytes
+ * overlaps nothing, so all of them are asked. */
+static bool arrived(const struct receive *v, int i)
+{
+    const struct wf_part *p = &v->part;
+    uint64_t n = partition_bytes(p), size = v->piece_bytes;
+    uint64_t first = size ? (uint64_t)i * n / size : 0;
+    uint64_t end = size ? ((uint64_t)(i + 1) * n + size - 1) / size
+                        : (uint64_t)v->piece_count;
+    if (!wf_part_running(p))
+        return true;
+    if (v->waits)
+        return false;
+    for (uint64_t k = first; k < end && k < (uint64_t)v->piece_count; k++)
+        if (!v->pieces[k].here)
+            return false;
+    return true;
+}
+
+/* An inactive request, or one that has completed, has everything. */
+int wf_mpi_parrived(struct wf_instance *wf, struct wf_req *request,
+                    int partition, int *flag)
+{
+    if (request->start != start)
+        return wf_error(MPI_ERR_REQUEST, "the request was not made by "
+                        "MPI_Precv_init");
+    struct wf_part *p = request->context;
+    const struct receive *v = wf_container(p, struct receive, part);
+    if (partition < 0 || partition >= p->partitions)
+        return wf_error_on(request->comm, MPI_ERR_ARG, "partition %d does not "
+                           "exist: the receive has partitions 0..%d", partition,
+                           p->partitions - 1);
+    *flag = arrived(v, partition);
+    if (!*flag) {
+        wf_progress_poll(wf, UINT32_MAX);
+        *flag = arrived(v, partition);
+    }
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,303 @@
+/* Partitioned communication: sides that cut the data differently, rounds, early
+ * arrival, threads, and what is not allowed (MPI-5.0 chapter 4).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <pthread.h>
+#include <stdint.h>
+
+#include "check.h"
+
+enum { TOTAL = 5040, ROUNDS = 3, THREADS = 4 };
+
+static int rank, size, next_rank, before;
+
+static void fill(int *data, int round)
+{
+    for (int i = 0; i < TOTAL; i++)
+        data[i] = i * 7 + round;
+}
+
+static int right(const int *data, int first, int n, int round)
+{
+    for (int i = first; i < first + n; i++)
+        if (data[i] != i * 7 + round)
+            return 0;
+    return 1;
+}
+
+/* From the last partition to the first, one by one, in a range, in a list. */
+static void hand_over(MPI_Request send, int parts, int round)
+{
+    if (round == 1) {
+        CHECK(MPI_Pready_range(0, parts - 1, send) == MPI_SUCCESS);
+        return;
+    }
+    if (round == 2) {
+        int list[64];
+        for (int i = 0; i < parts; i++)
+            list[i] = (i * 5 + 1) % parts == i ? i : parts - 1 - i;
+        CHECK(MPI_Pready_list(parts, list, send) == MPI_SUCCESS);
+        return;
+    }
+    for (int i = parts - 1; i >= 0; i--)
+        CHECK(MPI_Pready(i, send) == MPI_SUCCESS);
+}
+
+static void both_sides_cut_differently(int sends, int receives)
+{
+    static int out[TOTAL], in[TOTAL];
+    MPI_Request r[2];
+    MPI_Status s[2];
+    int n;
+    MPI_Psend_init(out, sends, TOTAL / sends, MPI_INT, next_rank, 3,
+                   MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+    MPI_Precv_init(in, receives, TOTAL / receives, MPI_INT, before, 3,
+                   MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+    for (int round = 0; round < ROUNDS; round++) {
+        fill(out, round);
+        memset(in, 0xff, sizeof in);
+        MPI_Startall(2, r);
+        hand_over(r[0], sends, round == 2 ? 0 : round);
+        for (int i = 0, flag = 0; i < receives; i++, flag = 0) {
+            while (!flag)
+                MPI_Parrived(r[1], i, &flag);
+            CHECK(right(in, i * (TOTAL / receives), TOTAL / receives, round));
+        }
+        MPI_Waitall(2, r, s);
+        CHECK(right(in, 0, TOTAL, round));
+        CHECK(s[1].MPI_SOURCE == before && s[1].MPI_TAG == 3);
+        MPI_Get_count(&s[1], MPI_INT, &n);
+        CHECK(n == TOTAL);
+    }
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+}
+
+/* The receiver answers a partition before the sender hands over the next: it
+ * can only because the first has arrived. */
+static void a_partition_arrives_before_the_others_are_ready(int count)
+{
+    int *out = calloc((size_t)count * 2, sizeof *out);
+    int *in = calloc((size_t)count * 2, sizeof *in);
+    int flag = 0, token = 0;
+    MPI_Request r[2];
+    MPI_Psend_init(out, 2, count, MPI_INT, next_rank, 0, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &r[0]);
+    MPI_Precv_init(in, 2, count, MPI_INT, before, 0, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &r[1]);
+    MPI_Startall(2, r);
+    out[count] = 17;
+    MPI_Pready(1, r[0]);
+    while (!flag)
+        MPI_Parrived(r[1], 1, &flag);
+    CHECK(in[count] == 17);
+    MPI_Parrived(r[1], 0, &flag);
+    CHECK(!flag);
+    MPI_Sendrecv(&rank, 1, MPI_INT, before, 9, &token, 1, MPI_INT, next_rank, 9,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(token == next_rank);
+    MPI_Pready(0, r[0]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    MPI_Parrived(r[1], 0, &flag);
+    CHECK(flag);
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+    free(out);
+    free(in);
+}
+
+/* Every other int, received in pieces that end inside an element. */
+static void derived_types_are_cut_anywhere(void)
+{
+    static int out[60], in[120];
+    MPI_Datatype wide;
+    MPI_Request r[2];
+    MPI_Type_vector(5, 1, 2, MPI_INT, &wide);
+    MPI_Type_commit(&wide);
+    for (int i = 0; i < 60; i++)
+        out[i] = i;
+    MPI_Psend_init(out, 20, 3, MPI_INT, next_rank, 1, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &r[0]);
+    MPI_Precv_init(in, 4, 3, wide, before, 1, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &r[1]);
+    MPI_Startall(2, r);
+    MPI_Pready_range(0, 19, r[0]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 60; i++)
+        CHECK(in[i / 5 * 9 + i % 5 * 2] == i);
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+    MPI_Type_free(&wide);
+}
+
+/* Two operations with one tag match in the order of their initialisation; a
+ * message and a probe with that tag do not meet them. */
+static void they_match_in_the_order_of_init(void)
+{
+    int out[2] = {10, 20}, in[2] = {0, 0}, flag, got = 0;
+    MPI_Request s[2], r[2];
+    for (int i = 0; i < 2; i++) {
+        MPI_Psend_init(&out[i], 1, 1, MPI_INT, next_rank, 5, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &s[i]);
+        MPI_Precv_init(&in[i], 1, 1, MPI_INT, before, 5, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &r[i]);
+    }
+    for (int i = 1; i >= 0; i--) {
+        MPI_Start(&s[i]);
+        MPI_Pready(0, s[i]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Iprobe(before, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    CHECK(!flag);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Sendrecv(&rank, 1, MPI_INT, next_rank, 5, &got, 1, MPI_INT, before, 5,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(got == before);
+    MPI_Startall(2, r);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    MPI_Waitall(2, s, MPI_STATUSES_IGNORE);
+    CHECK(in[0] == 10 && in[1] == 20);
+    for (int i = 0; i < 2; i++) {
+        MPI_Request_free(&s[i]);
+        MPI_Request_free(&r[i]);
+    }
+}
+
+static void operations_may_be_freed_without_a_start(void)
+{
+    int out = 1, in = 0;
+    MPI_Request r;
+    MPI_Precv_init(&in, 1, 1, MPI_INT, before, 6, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &r);
+    MPI_Request_free(&r);
+    MPI_Psend_init(&out, 1, 1, MPI_INT, next_rank, 6, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &r);
+    MPI_Request_free(&r);
+}
+
+static void nobody_is_a_partner(void)
+{
+    int data = 0, flag = 0;
+    MPI_Request r[2];
+    MPI_Status s[2];
+    MPI_Psend_init(&data, 2, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &r[0]);
+    MPI_Precv_init(&data, 2, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &r[1]);
+    MPI_Startall(2, r);
+    CHECK(MPI_Pready(1, r[0]) == MPI_SUCCESS);
+    MPI_Parrived(r[1], 1, &flag);
+    CHECK(flag);
+    MPI_Waitall(2, r, s);
+    CHECK(s[1].MPI_SOURCE == MPI_PROC_NULL);
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+}
+
+static void mistakes_are_told(void)
+{
+    int data[2] = {0, 0}, flag;
+    MPI_Request s, r;
+    MPI_Psend_init(data, 2, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &s);
+    MPI_Precv_init(data, 2, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &r);
+    CHECK(MPI_Pready(0, s) == MPI_ERR_REQUEST);
+    MPI_Start(&s);
+    CHECK(MPI_Pready(0, r) == MPI_ERR_REQUEST);
+    CHECK(MPI_Pready(2, s) == MPI_ERR_ARG);
+    CHECK(MPI_Pready(0, s) == MPI_SUCCESS);
+    CHECK(MPI_Pready(0, s) == MPI_ERR_ARG);
+    CHECK(MPI_Parrived(s, 0, &flag) == MPI_ERR_REQUEST);
+    CHECK(MPI_Parrived(r, 2, &flag) == MPI_ERR_ARG);
+    CHECK(MPI_Cancel(&s) == MPI_ERR_REQUEST);
+    MPI_Pready(1, s);
+    MPI_Start(&r);
+    MPI_Wait(&s, MPI_STATUS_IGNORE);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    MPI_Request_free(&s);
+    MPI_Request_free(&r);
+}
+
+static void too_much_is_an_error(void)
+{
+    int out[4] = {1, 2, 3, 4}, in[3] = {0, 0, 0};
+    MPI_Request s, r;
+    MPI_Psend_init(out, 2, 2, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &s);
+    MPI_Precv_init(in, 1, 3, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &r);
+    MPI_Start(&s);
+    MPI_Start(&r);
+    MPI_Pready_range(0, 1, s);
+    MPI_Wait(&s, MPI_STATUS_IGNORE);
+    CHECK(MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+    MPI_Request_free(&s);
+    MPI_Request_free(&r);
+}
+
+struct share {
+    MPI_Request request;
+    int first, n;
+};
+
+static void *hand_over_a_share(void *arg)
+{
+    struct share *s = arg;
+    for (int i = 0; i < s->n; i++)
+        if (MPI_Pready(s->first + i, s->request) != MPI_SUCCESS)
+            s->n = -1;
+    return NULL;
+}
+
+static void threads_hand_over_at_once(void)
+{
+    static int out[TOTAL], in[TOTAL];
+    enum { PARTS = 40, MINE = PARTS / THREADS };
+    MPI_Request r[2];
+    pthread_t threads[THREADS];
+    struct share shares[THREADS];
+    MPI_Psend_init(out, PARTS, TOTAL / PARTS, MPI_INT, next_rank, 0,
+                   MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+    MPI_Precv_init(in, 1, TOTAL, MPI_INT, before, 0, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &r[1]);
+    for (int round = 0; round < ROUNDS; round++) {
+        fill(out, round);
+        MPI_Startall(2, r);
+        for (int i = 0; i < THREADS; i++) {
+            shares[i] = (struct share){r[0], i * MINE, MINE};
+            pthread_create(&threads[i], NULL, hand_over_a_share, &shares[i]);
+        }
+        for (int i = 0; i < THREADS; i++) {
+            pthread_join(threads[i], NULL);
+            CHECK(shares[i].n == MINE);
+        }
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+        CHECK(right(in, 0, TOTAL, round));
+    }
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    rank = rank_in(MPI_COMM_WORLD);
+    size = size_of(MPI_COMM_WORLD);
+    next_rank = (rank + 1) % size;
+    before = (rank + size - 1) % size;
+    operations_may_be_freed_without_a_start();
+    both_sides_cut_differently(1, 1);
+    both_sides_cut_differently(6, 35);
+    both_sides_cut_differently(63, 4);
+    both_sides_cut_differently(40, 40);
+    a_partition_arrives_before_the_others_are_ready(10);
+    a_partition_arrives_before_the_others_are_ready(300000);
+    derived_types_are_cut_anywhere();
+    they_match_in_the_order_of_init();
+    nobody_is_a_partner();
+    mistakes_are_told();
+    too_much_is_an_error();
+    threads_hand_over_at_once();
+    return job_end();
+}
