@@ -35,6 +35,9 @@ struct weft_core {
  * `auto` and cannot open is skipped with an info line. WEFT_EINVAL: options or
  * plugins named in the configuration are wrong; all of it has been printed. */
 int wf_endpoints_open(struct wf_instance *);
+/* What has left by this endpoint: the sum over its lanes. */
+void wf_endpoint_sent(const struct wf_instance *, const struct weft_core *,
+                      unsigned long long *count, unsigned long long *bytes);
 /* Close at once; whoever wants an orderly end drains first. */
 void wf_endpoints_close(struct wf_instance *);
 /* The table of services given to every plugin (core/adi/host.c). */

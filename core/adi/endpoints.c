@@ -215,9 +215,8 @@ int wf_endpoints_open(struct wf_instance *wf)
     return r;
 }
 
-/* What has left by this endpoint: the sum over its lanes. */
-static void count_sent(const struct wf_instance *wf, const struct weft_core *c,
-                       unsigned long long *count, unsigned long long *bytes)
+void wf_endpoint_sent(const struct wf_instance *wf, const struct weft_core *c,
+                      unsigned long long *count, unsigned long long *bytes)
 {
     *count = *bytes = 0;
     for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++) {
@@ -237,7 +236,7 @@ static void report(struct wf_instance *wf, const struct weft_core *c)
 
     if (!wf->options->stats)
         return;
-    count_sent(wf, c, &sent, &sent_bytes);
+    wf_endpoint_sent(wf, c, &sent, &sent_bytes);
     if (!(sent | c->rx_count))
         return;
     fprintf(stderr,

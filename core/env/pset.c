@@ -9,6 +9,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "core_api.h"
 #include "env/info.h"
@@ -58,7 +59,7 @@ static int group_of(struct wf_session *session, const char *name,
 {
     struct wf_instance *wf = session->wf;
     int i = 0;
-    while (i < count(wf) && strcmp(psets[i].name, name))
+    while (i < count(wf) && strcasecmp(psets[i].name, name)) /* a URI */
         i++;
     if (i == count(wf))
         return wf_error(MPI_ERR_ARG, "there is no process set '%s'; "

@@ -56,6 +56,8 @@ static void a_session_names_its_process_sets(MPI_Session s)
     MPI_Group g;
     CHECK(MPI_Group_from_session_pset(s, "mpi://MOON", &g) == MPI_ERR_ARG);
     CHECK(g == MPI_GROUP_NULL);
+    g = session_group(s, "mpi://world");
+    MPI_Group_free(&g);
 }
 
 static void the_level_of_threads_is_told(void)

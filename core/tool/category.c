@@ -1,0 +1,147 @@
+/* Categories of MPI_T: which variables belong together. They never change.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "core_api.h"
+#include "tool/tool.h"
+
+static bool of_transport(const struct wf_pvar *v)
+{
+    return v->transport != NULL;
+}
+
+static bool of_queue(const struct wf_pvar *v)
+{
+    return v->transport == NULL;
+}
+
+static const struct category {
+    const char *name, *help;
+    bool cvars;
+    bool (*has)(const struct wf_pvar *);
+} categories[] = {
+    {"core", "settings of [core] in mpi.ini", true, NULL},
+    {"transports", "what went through each transport", false, of_transport},
+    {"queues", "the queues of the protocol", false, of_queue},
+};
+
+enum { CATEGORIES = sizeof categories / sizeof categories[0] };
+
+static const struct category *at(int i)
+{
+    return i >= 0 && i < CATEGORIES ? &categories[i] : NULL;
+}
+
+/* The first len control variables of a category into indices; how many there
+ * are. */
+static int cvars(const struct category *c, int len, int indices[])
+{
+    int n = c->cvars ? wf_tool_cvars() : 0;
+    for (int i = 0; i < n && i < len; i++)
+        indices[i] = i;
+    return n;
+}
+
+static int pvars(const struct category *c, int len, int indices[])
+{
+    struct wf_pvar v;
+    int n = 0;
+    for (int i = 0; c->has && wf_tool_pvar(i, &v); i++) {
+        if (!c->has(&v))
+            continue;
+        if (n < len)
+            indices[n] = i;
+        n++;
+    }
+    return n;
+}
+
+int wf_mpi_t_category_get_num(struct wf_instance *wf, int *num_cat)
+{
+    WF_TOOL_NEEDED();
+    wf_tool_put(num_cat, CATEGORIES);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_t_category_get_info(struct wf_instance *wf, int cat_index,
+                               char *name, int *name_len, char *desc,
+                               int *desc_len, int *num_cvars, int *num_pvars,
+                               int *num_categories)
+{
+    WF_TOOL_NEEDED();
+    const struct category *c = at(cat_index);
+    if (!c)
+        return MPI_T_ERR_INVALID_INDEX;
+    wf_tool_text(c->name, name, name_len);
+    wf_tool_text(c->help, desc, desc_len);
+    wf_tool_put(num_cvars, cvars(c, 0, NULL));
+    wf_tool_put(num_pvars, pvars(c, 0, NULL));
+    wf_tool_put(num_categories, 0);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_t_category_get_index(struct wf_instance *wf, const char *name,
+                                int *cat_index)
+{
+    WF_TOOL_NEEDED();
+    if (!name || !cat_index)
+        return MPI_T_ERR_INVALID;
+    for (int i = 0; i < CATEGORIES; i++)
+        if (strcmp(categories[i].name, name) == 0) {
+            *cat_index = i;
+            return MPI_SUCCESS;
+        }
+    return MPI_T_ERR_INVALID_NAME;
+}
+
+int wf_mpi_t_category_get_cvars(struct wf_instance *wf, int cat_index, int len,
+                                int indices[])
+{
+    WF_TOOL_NEEDED();
+    const struct category *c = at(cat_index);
+    if (!c)
+        return MPI_T_ERR_INVALID_INDEX;
+    cvars(c, indices ? len : 0, indices);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_t_category_get_pvars(struct wf_instance *wf, int cat_index, int len,
+                                int indices[])
+{
+    WF_TOOL_NEEDED();
+    const struct category *c = at(cat_index);
+    if (!c)
+        return MPI_T_ERR_INVALID_INDEX;
+    pvars(c, indices ? len : 0, indices);
+    return MPI_SUCCESS;
+}
+
+/* No category contains another, nor any event. */
+int wf_mpi_t_category_get_categories(struct wf_instance *wf, int cat_index,
+                                     int len, int indices[])
+{
+    WF_TOOL_NEEDED();
+    return at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+}
+
+int wf_mpi_t_category_get_num_events(struct wf_instance *wf, int cat_index,
+                                     int *num_events)
+{
+    WF_TOOL_NEEDED();
+    wf_tool_put(num_events, 0);
+    return at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+}
+
+int wf_mpi_t_category_get_events(struct wf_instance *wf, int cat_index, int len,
+                                 int indices[])
+{
+    WF_TOOL_NEEDED();
+    return at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+}
+
+int wf_mpi_t_category_changed(struct wf_instance *wf, int *update_number)
+{
+    WF_TOOL_NEEDED();
+    wf_tool_put(update_number, 0);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,389 @@
+/* Performance variables of MPI_T: what transports and queues count anyway.
+ *
+ *   NAME.messages_sent, bytes_sent, messages_received, bytes_received
+ *       for "self" and each transport of the configuration; messages are
+ *       containers, of which a large message takes several
+ *   queue.*   the four queues and what unexpected messages take
+ *
+ * All are totals of the process since MPI started: they run always and are
+ * only read. Without an instance they are 0.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "protocol/queues.h"
+#include "tool/tool.h"
+
+/* ---- the variables ------------------------------------------------------- */
+
+static const struct weft_core *endpoint(struct wf_instance *wf,
+                                        const char *transport)
+{
+    static const struct weft_core none;
+    for (int i = 0; i < wf->ep_count; i++)
+        if (strcmp(wf->eps[i].config->name, transport) == 0)
+            return &wf->eps[i];
+    return &none;
+}
+
+static uint64_t messages_sent(struct wf_instance *wf, const char *transport)
+{
+    unsigned long long count, bytes;
+    wf_endpoint_sent(wf, endpoint(wf, transport), &count, &bytes);
+    return count;
+}
+
+static uint64_t bytes_sent(struct wf_instance *wf, const char *transport)
+{
+    unsigned long long count, bytes;
+    wf_endpoint_sent(wf, endpoint(wf, transport), &count, &bytes);
+    return bytes;
+}
+
+static uint64_t messages_received(struct wf_instance *wf, const char *transport)
+{
+    return endpoint(wf, transport)->rx_count;
+}
+
+static uint64_t bytes_received(struct wf_instance *wf, const char *transport)
+{
+    return endpoint(wf, transport)->rx_bytes;
+}
+
+static uint64_t posted(struct wf_instance *wf, const char *transport)
+{
+    return wf_match_posted_count(&wf->engine->match);
+}
+
+static uint64_t unexpected(struct wf_instance *wf, const char *transport)
+{
+    return wf->engine->match.stored;
+}
+
+static uint64_t pending(struct wf_instance *wf, const char *transport)
+{
+    return wf->engine->pending.used;
+}
+
+static uint64_t matched(struct wf_instance *wf, const char *transport)
+{
+    return wf->engine->matched.used;
+}
+
+static uint64_t unexpected_bytes(struct wf_instance *wf, const char *transport)
+{
+    return wf->engine->unexpected_bytes;
+}
+
+static uint64_t unexpected_high(struct wf_instance *wf, const char *transport)
+{
+    return wf->engine->unexpected_high;
+}
+
+struct row {
+    const char *name, *help;
+    int var_class;
+    uint64_t (*read)(struct wf_instance *, const char *transport);
+};
+
+static const struct row of_transports[] = {
+    {"messages_sent", "containers handed to this transport",
+     MPI_T_PVAR_CLASS_COUNTER, messages_sent},
+    {"bytes_sent", "payload bytes handed to this transport",
+     MPI_T_PVAR_CLASS_AGGREGATE, bytes_sent},
+    {"messages_received", "containers that came through this transport",
+     MPI_T_PVAR_CLASS_COUNTER, messages_received},
+    {"bytes_received", "payload bytes that came through this transport",
+     MPI_T_PVAR_CLASS_AGGREGATE, bytes_received},
+};
+
+static const struct row of_queues[] = {
+    {"queue.posted", "receives that wait for a message", MPI_T_PVAR_CLASS_LEVEL,
+     posted},
+    {"queue.unexpected", "messages that wait for a receive",
+     MPI_T_PVAR_CLASS_LEVEL, unexpected},
+    {"queue.pending", "sends that wait for an answer", MPI_T_PVAR_CLASS_LEVEL,
+     pending},
+    {"queue.matched", "receives that wait for their payload",
+     MPI_T_PVAR_CLASS_LEVEL, matched},
+    {"queue.unexpected_bytes", "memory that unexpected messages take",
+     MPI_T_PVAR_CLASS_LEVEL, unexpected_bytes},
+    {"queue.unexpected_bytes_high", "the most that they ever took",
+     MPI_T_PVAR_CLASS_HIGHWATERMARK, unexpected_high},
+};
+
+enum {
+    PER_TRANSPORT = sizeof of_transports / sizeof of_transports[0],
+    QUEUES = sizeof of_queues / sizeof of_queues[0]
+};
+
+/* "self", then the transports of the configuration. */
+static const char *transport(int i)
+{
+    const struct wf_transport_config *all;
+    int n = wf_config_transports(wf_tool_config(), &all);
+    if (i == 0)
+        return "self";
+    return i <= n ? all[i - 1].name : NULL;
+}
+
+static int transports(void)
+{
+    const struct wf_transport_config *all;
+    return 1 + wf_config_transports(wf_tool_config(), &all);
+}
+
+int wf_tool_pvars(void)
+{
+    return transports() * PER_TRANSPORT + QUEUES;
+}
+
+/* The queues last, in front of nothing that could move them. */
+bool wf_tool_pvar(int i, struct wf_pvar *v)
+{
+    int of_all = transports() * PER_TRANSPORT;
+    if (i < 0 || i >= of_all + QUEUES)
+        return false;
+    const struct row *row = i < of_all ? &of_transports[i % PER_TRANSPORT]
+                                       : &of_queues[i - of_all];
+    v->transport = i < of_all ? transport(i / PER_TRANSPORT) : NULL;
+    v->help = row->help;
+    v->var_class = row->var_class;
+    v->read = row->read;
+    snprintf(v->name, sizeof v->name, "%.60s%s%s",
+             v->transport ? v->transport : "", v->transport ? "." : "",
+             row->name);
+    return true;
+}
+
+/* ---- questions ----------------------------------------------------------- */
+
+int wf_mpi_t_pvar_get_num(struct wf_instance *wf, int *num_pvar)
+{
+    WF_TOOL_NEEDED();
+    wf_tool_put(num_pvar, wf_tool_pvars());
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_t_pvar_get_info(struct wf_instance *wf, int pvar_index, char *name,
+                           int *name_len, int *verbosity, int *var_class,
+                           MPI_Datatype *datatype, MPI_T_enum *enumtype,
+                           char *desc, int *desc_len, int *bind, int *readonly,
+                           int *continuous, int *atomic)
+{
+    WF_TOOL_NEEDED();
+    struct wf_pvar v;
+    if (!wf_tool_pvar(pvar_index, &v))
+        return MPI_T_ERR_INVALID_INDEX;
+    wf_tool_text(v.name, name, name_len);
+    wf_tool_text(v.help, desc, desc_len);
+    wf_tool_put(verbosity, MPI_T_VERBOSITY_USER_BASIC);
+    wf_tool_put(var_class, v.var_class);
+    wf_tool_put(bind, MPI_T_BIND_NO_OBJECT);
+    wf_tool_put(readonly, 1);
+    wf_tool_put(continuous, 1);
+    wf_tool_put(atomic, 0);
+    if (datatype)
+        *datatype = MPI_UNSIGNED_LONG_LONG;
+    if (enumtype)
+        *enumtype = MPI_T_ENUM_NULL;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_t_pvar_get_index(struct wf_instance *wf, const char *name,
+                            int var_class, int *pvar_index)
+{
+    WF_TOOL_NEEDED();
+    struct wf_pvar v;
+    if (!name || !pvar_index)
+        return MPI_T_ERR_INVALID;
+    for (int i = 0; wf_tool_pvar(i, &v); i++)
+        if (v.var_class == var_class && strcmp(v.name, name) == 0) {
+            *pvar_index = i;
+            return MPI_SUCCESS;
+        }
+    return MPI_T_ERR_INVALID_NAME;
+}
+
+/* ---- sessions and handles ------------------------------------------------ */
+
+struct session {
+    uint32_t kind;
+    struct wf_list handles;
+};
+
+struct handle {
+    uint32_t kind;
+    struct wf_list link; /* in its session */
+    struct session *session;
+    struct wf_pvar variable;
+};
+
+enum { SESSION = 0x5750531, HANDLE = 0x5750561, FREED = 0 };
+
+static struct session *session_of(MPI_T_pvar_session s)
+{
+    struct session *p = (struct session *)s;
+    return p && p->kind == SESSION ? p : NULL;
+}
+
+/* One handle of the session; MPI_T_PVAR_ALL_HANDLES is none. */
+static int find(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
+                struct handle **out)
+{
+    struct session *s = session_of(session);
+    struct handle *h = (struct handle *)handle;
+    if (!s)
+        return MPI_T_ERR_INVALID_SESSION;
+    if (!h || handle == MPI_T_PVAR_ALL_HANDLES || h->kind != HANDLE ||
+        h->session != s)
+        return MPI_T_ERR_INVALID_HANDLE;
+    *out = h;
+    return MPI_SUCCESS;
+}
+
+static void free_handle(struct handle *h)
+{
+    wf_list_remove(&h->link);
+    h->kind = FREED;
+    free(h);
+}
+
+int wf_mpi_t_pvar_session_create(struct wf_instance *wf,
+                                 MPI_T_pvar_session *session)
+{
+    WF_TOOL_NEEDED();
+    struct session *s = session ? malloc(sizeof *s) : NULL;
+    if (!s)
+        return session ? MPI_T_ERR_OUT_OF_SESSIONS : MPI_T_ERR_INVALID;
+    s->kind = SESSION;
+    wf_list_init(&s->handles);
+    *session = (MPI_T_pvar_session)s;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_t_pvar_session_free(struct wf_instance *wf,
+                               MPI_T_pvar_session *session)
+{
+    WF_TOOL_NEEDED();
+    struct session *s = session ? session_of(*session) : NULL;
+    if (!s)
+        return MPI_T_ERR_INVALID_SESSION;
+    while (!wf_list_empty(&s->handles))
+        free_handle(wf_container(s->handles.next, struct handle, link));
+    s->kind = FREED;
+    free(s);
+    *session = MPI_T_PVAR_SESSION_NULL;
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_t_pvar_handle_alloc(struct wf_instance *wf,
+                               MPI_T_pvar_session session, int pvar_index,
+                               void *obj_handle, MPI_T_pvar_handle *handle,
+                               int *count)
+{
+    WF_TOOL_NEEDED();
+    struct session *s = session_of(session);
+    struct wf_pvar v;
+    if (!s)
+        return MPI_T_ERR_INVALID_SESSION;
+    if (!wf_tool_pvar(pvar_index, &v))
+        return MPI_T_ERR_INVALID_INDEX;
+    struct handle *h = handle ? malloc(sizeof *h) : NULL;
+    if (!h)
+        return handle ? MPI_T_ERR_OUT_OF_HANDLES : MPI_T_ERR_INVALID;
+    h->kind = HANDLE;
+    h->session = s;
+    h->variable = v;
+    wf_list_append(&s->handles, &h->link);
+    *handle = (MPI_T_pvar_handle)h;
+    wf_tool_put(count, 1);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_t_pvar_handle_free(struct wf_instance *wf,
+                              MPI_T_pvar_session session,
+                              MPI_T_pvar_handle *handle)
+{
+    WF_TOOL_NEEDED();
+    struct handle *h;
+    int rc = handle ? find(session, *handle, &h) : MPI_T_ERR_INVALID_HANDLE;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    free_handle(h);
+    *handle = MPI_T_PVAR_HANDLE_NULL;
+    return MPI_SUCCESS;
+}
+
+/* With all handles, those that cannot be started, stopped, reset or written
+ * are passed over, and here these are all. */
+static int refuse(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
+                  int reason)
+{
+    struct handle *h;
+    if (handle == MPI_T_PVAR_ALL_HANDLES)
+        return session_of(session) ? MPI_SUCCESS : MPI_T_ERR_INVALID_SESSION;
+    int rc = find(session, handle, &h);
+    return rc == MPI_SUCCESS ? reason : rc;
+}
+
+int wf_mpi_t_pvar_start(struct wf_instance *wf, MPI_T_pvar_session session,
+                        MPI_T_pvar_handle handle)
+{
+    WF_TOOL_NEEDED();
+    return refuse(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP);
+}
+
+int wf_mpi_t_pvar_stop(struct wf_instance *wf, MPI_T_pvar_session session,
+                       MPI_T_pvar_handle handle)
+{
+    WF_TOOL_NEEDED();
+    return refuse(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP);
+}
+
+int wf_mpi_t_pvar_reset(struct wf_instance *wf, MPI_T_pvar_session session,
+                        MPI_T_pvar_handle handle)
+{
+    WF_TOOL_NEEDED();
+    return refuse(session, handle, MPI_T_ERR_PVAR_NO_WRITE);
+}
+
+static int one_only(MPI_T_pvar_handle handle)
+{
+    return handle == MPI_T_PVAR_ALL_HANDLES ? MPI_T_ERR_INVALID_HANDLE
+                                            : MPI_SUCCESS;
+}
+
+int wf_mpi_t_pvar_write(struct wf_instance *wf, MPI_T_pvar_session session,
+                        MPI_T_pvar_handle handle, const void *buf)
+{
+    WF_TOOL_NEEDED();
+    int rc = one_only(handle);
+    return rc ? rc : refuse(session, handle, MPI_T_ERR_PVAR_NO_WRITE);
+}
+
+int wf_mpi_t_pvar_read(struct wf_instance *wf, MPI_T_pvar_session session,
+                       MPI_T_pvar_handle handle, void *buf)
+{
+    WF_TOOL_NEEDED();
+    struct handle *h;
+    int rc = find(session, handle, &h);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (!buf)
+        return MPI_T_ERR_INVALID;
+    uint64_t value = wf ? h->variable.read(wf, h->variable.transport) : 0;
+    memcpy(buf, &value, sizeof value);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_t_pvar_readreset(struct wf_instance *wf, MPI_T_pvar_session session,
+                            MPI_T_pvar_handle handle, void *buf)
+{
+    WF_TOOL_NEEDED();
+    int rc = one_only(handle);
+    return rc ? rc : refuse(session, handle, MPI_T_ERR_PVAR_NO_WRITE);
+}

@@ -1,0 +1,124 @@
+/* MPI_T: begin, end, texts and enumerations. See tool.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "tool/tool.h"
+
+#include <stdio.h>
+
+#include "core_api.h"
+#include "route/model.h"
+
+static struct {
+    struct wf_mutex lock;
+    int users;
+    struct wf_config *config; /* while there are users */
+} tool;
+
+const struct wf_config *wf_tool_config(void)
+{
+    wf_mutex_lock(&tool.lock);
+    const struct wf_config *config = tool.config;
+    wf_mutex_unlock(&tool.lock);
+    return config;
+}
+
+/* Mistakes in the configuration are told by MPI_Init; here they only mean that
+ * the defaults are shown. */
+static struct wf_config *read_config(void)
+{
+    struct wf_config *config = NULL;
+    FILE *nowhere = fopen("/dev/null", "w");
+    if (nowhere && wf_config_load(&config, nowhere) != 0) {
+        wf_config_free(config);
+        config = NULL;
+    }
+    if (nowhere && !config && wf_config_from_text(NULL, &config, nowhere) != 0)
+        config = NULL;
+    if (nowhere)
+        fclose(nowhere);
+    return config;
+}
+
+int wf_mpi_t_init_thread(struct wf_instance *wf, int required, int *provided)
+{
+    wf_mutex_lock(&tool.lock);
+    if (tool.users == 0)
+        tool.config = read_config();
+    tool.users += tool.config != NULL;
+    int rc = tool.config ? MPI_SUCCESS : MPI_T_ERR_CANNOT_INIT;
+    wf_mutex_unlock(&tool.lock);
+    wf_tool_put(provided, MPI_THREAD_MULTIPLE);
+    return rc;
+}
+
+int wf_mpi_t_finalize(struct wf_instance *wf)
+{
+    WF_TOOL_NEEDED();
+    wf_mutex_lock(&tool.lock);
+    if (--tool.users == 0) {
+        wf_config_free(tool.config);
+        tool.config = NULL;
+    }
+    wf_mutex_unlock(&tool.lock);
+    return MPI_SUCCESS;
+}
+
+void wf_tool_text(const char *text, char *buf, int *len)
+{
+    if (!len)
+        return;
+    if (buf && *len > 0)
+        snprintf(buf, (size_t)*len, "%s", text);
+    *len = (int)strlen(text) + 1;
+}
+
+/* ---- enumerations: an option's range "one|two|three" --------------------- */
+
+static const weft_option *option_of(MPI_T_enum e)
+{
+    const weft_option *o = (const weft_option *)e;
+    for (int i = 0; i < wf_tool_cvars(); i++)
+        if (o == &wf_core_table[i] && o->type == WEFT_OPT_ENUM)
+            return o;
+    return NULL;
+}
+
+static int items(const weft_option *o)
+{
+    int n = 1;
+    for (const char *p = o->range; *p; p++)
+        n += *p == '|';
+    return n;
+}
+
+int wf_mpi_t_enum_get_info(struct wf_instance *wf, MPI_T_enum enumtype,
+                           int *num, char *name, int *name_len)
+{
+    WF_TOOL_NEEDED();
+    const weft_option *o = option_of(enumtype);
+    if (!o)
+        return MPI_T_ERR_INVALID_HANDLE;
+    wf_tool_put(num, items(o));
+    wf_tool_text(o->name, name, name_len);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_t_enum_get_item(struct wf_instance *wf, MPI_T_enum enumtype,
+                           int indx, int *value, char *name, int *name_len)
+{
+    WF_TOOL_NEEDED();
+    const weft_option *o = option_of(enumtype);
+    char word[64];
+    if (!o)
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (indx < 0 || indx >= items(o))
+        return MPI_T_ERR_INVALID_ITEM;
+    const char *from = o->range;
+    for (int i = 0; i < indx; i++)
+        from = strchr(from, '|') + 1;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(from, "|"), from);
+    wf_tool_put(value, indx);
+    wf_tool_text(word, name, name_len);
+    return MPI_SUCCESS;
+}

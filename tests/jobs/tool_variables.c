@@ -1,0 +1,160 @@
+/* MPI_T: variables can be listed and read before MPI_Init, inside and after;
+ * errors are returned and reach no error handler (MPI-5.0 s15.3).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "check.h"
+
+static void every_control_variable_can_be_read(void)
+{
+    int n = 0, index, count, len, dlen, verbosity, bind, scope;
+    char name[128], desc[256], value[4096];
+    MPI_Datatype type;
+    MPI_T_enum names;
+    MPI_T_cvar_handle h;
+    CHECK(MPI_T_cvar_get_num(&n) == MPI_SUCCESS && n > 10);
+    for (int i = 0; i < n; i++) {
+        len = sizeof name;
+        dlen = sizeof desc;
+        CHECK(MPI_T_cvar_get_info(i, name, &len, &verbosity, &type, &names,
+                                  desc, &dlen, &bind, &scope) == MPI_SUCCESS);
+        CHECK(len == (int)strlen(name) + 1 && dlen == (int)strlen(desc) + 1);
+        CHECK(MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS && index == i);
+        CHECK(MPI_T_cvar_handle_alloc(i, NULL, &h, &count) == MPI_SUCCESS);
+        CHECK(count >= 1 && count < (int)sizeof value);
+        CHECK(MPI_T_cvar_read(h, value) == MPI_SUCCESS);
+        CHECK(MPI_T_cvar_write(h, value) == MPI_T_ERR_CVAR_SET_NEVER);
+        CHECK(MPI_T_cvar_handle_free(&h) == MPI_SUCCESS);
+        CHECK(h == MPI_T_CVAR_HANDLE_NULL);
+    }
+    CHECK(MPI_T_cvar_get_info(n, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                              NULL) == MPI_T_ERR_INVALID_INDEX);
+    CHECK(MPI_T_cvar_get_index("core.nonsense", &index) ==
+          MPI_T_ERR_INVALID_NAME);
+}
+
+/* core.log is "warn" unless somebody said otherwise. */
+static void an_enumeration_names_its_items(void)
+{
+    int index, count, items, len = 0, value, stored = -1;
+    char item[32];
+    MPI_T_enum e;
+    MPI_T_cvar_handle h;
+    CHECK(MPI_T_cvar_get_index("core.log", &index) == MPI_SUCCESS);
+    MPI_T_cvar_get_info(index, NULL, &len, NULL, NULL, &e, NULL, NULL, NULL,
+                        NULL);
+    CHECK(len == (int)sizeof "core.log");
+    CHECK(MPI_T_enum_get_info(e, &items, NULL, NULL) == MPI_SUCCESS);
+    CHECK(items == 4);
+    len = 3; /* room for two letters */
+    CHECK(MPI_T_enum_get_item(e, 1, &value, item, &len) == MPI_SUCCESS);
+    CHECK(value == 1 && len == 5 && !strcmp(item, "wa"));
+    CHECK(MPI_T_enum_get_item(e, 4, &value, item, &len) ==
+          MPI_T_ERR_INVALID_ITEM);
+    MPI_T_cvar_handle_alloc(index, NULL, &h, &count);
+    MPI_T_cvar_read(h, &stored);
+    CHECK(stored >= 0 && stored < items);
+    MPI_T_cvar_handle_free(&h);
+}
+
+static unsigned long long sum_of(const char *suffix, int var_class)
+{
+    unsigned long long sum = 0, value;
+    int n, len, count, found;
+    char name[128];
+    MPI_T_pvar_session s;
+    MPI_T_pvar_handle h;
+    MPI_T_pvar_get_num(&n);
+    CHECK(MPI_T_pvar_session_create(&s) == MPI_SUCCESS);
+    for (int i = 0; i < n; i++) {
+        len = sizeof name;
+        MPI_T_pvar_get_info(i, name, &len, NULL, &found, NULL, NULL, NULL, NULL,
+                            NULL, NULL, NULL, NULL);
+        if (found != var_class || !strstr(name, suffix))
+            continue;
+        CHECK(MPI_T_pvar_handle_alloc(s, i, NULL, &h, &count) == MPI_SUCCESS);
+        CHECK(count == 1);
+        CHECK(MPI_T_pvar_start(s, h) == MPI_T_ERR_PVAR_NO_STARTSTOP);
+        CHECK(MPI_T_pvar_start(s, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_reset(s, h) == MPI_T_ERR_PVAR_NO_WRITE);
+        CHECK(MPI_T_pvar_read(s, h, &value) == MPI_SUCCESS);
+        sum += value;
+        if (i % 2)
+            CHECK(MPI_T_pvar_handle_free(s, &h) == MPI_SUCCESS);
+    }
+    CHECK(MPI_T_pvar_session_free(&s) == MPI_SUCCESS);
+    CHECK(s == MPI_T_PVAR_SESSION_NULL);
+    return sum;
+}
+
+static void messages_are_counted(void)
+{
+    unsigned long long before = sum_of(".messages_sent",
+                                       MPI_T_PVAR_CLASS_COUNTER);
+    int out = 1, in = 0, rank = rank_in(MPI_COMM_WORLD);
+    for (int i = 0; i < 10; i++)
+        MPI_Sendrecv(&out, 1, MPI_INT, rank, 0, &in, 1, MPI_INT, rank, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(sum_of(".messages_sent", MPI_T_PVAR_CLASS_COUNTER) >= before + 10);
+}
+
+static void unexpected_messages_are_seen(void)
+{
+    int out = 1, in = 0, rank = rank_in(MPI_COMM_WORLD);
+    MPI_Request r;
+    MPI_Isend(&out, 1, MPI_INT, rank, 77, MPI_COMM_WORLD, &r);
+    CHECK(sum_of("queue.unexpected", MPI_T_PVAR_CLASS_LEVEL) >= 1);
+    MPI_Recv(&in, 1, MPI_INT, rank, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+static void categories_list_every_variable(void)
+{
+    int n, cvars, pvars, all_c = 0, all_p = 0, indices[256], index, len;
+    char name[64];
+    MPI_T_category_get_num(&n);
+    for (int i = 0; i < n; i++) {
+        len = sizeof name;
+        CHECK(MPI_T_category_get_info(i, name, &len, NULL, NULL, &cvars, &pvars,
+                                      NULL) == MPI_SUCCESS);
+        CHECK(MPI_T_category_get_index(name, &index) == MPI_SUCCESS);
+        CHECK(index == i);
+        MPI_T_category_get_pvars(i, 256, indices);
+        for (int k = 1; k < pvars; k++)
+            CHECK(indices[k] > indices[k - 1]);
+        all_c += cvars;
+        all_p += pvars;
+    }
+    MPI_T_cvar_get_num(&cvars);
+    MPI_T_pvar_get_num(&pvars);
+    CHECK(all_c == cvars && all_p == pvars);
+    CHECK(MPI_T_event_get_num(&n) == MPI_SUCCESS && n == 0);
+    CHECK(MPI_T_source_get_num(&n) == MPI_SUCCESS && n == 0);
+}
+
+static void look_at_everything(void)
+{
+    every_control_variable_can_be_read();
+    an_enumeration_names_its_items();
+    categories_list_every_variable();
+    sum_of("", MPI_T_PVAR_CLASS_COUNTER);
+}
+
+int main(int argc, char **argv)
+{
+    int n, provided;
+    CHECK(MPI_T_cvar_get_num(&n) == MPI_T_ERR_NOT_INITIALIZED);
+    CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
+    look_at_everything();
+    job_begin(&argc, &argv);
+    CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS);
+    look_at_everything();
+    messages_are_counted();
+    unexpected_messages_are_seen();
+    CHECK(MPI_T_finalize() == MPI_SUCCESS);
+    int status = job_end();
+    look_at_everything();
+    CHECK(MPI_T_finalize() == MPI_SUCCESS);
+    CHECK(MPI_T_finalize() == MPI_T_ERR_NOT_INITIALIZED);
+    return status || job_failures;
+}
