@@ -19,6 +19,7 @@ struct wf_progress; /* progress/progress.h */
 struct wf_env;      /* core/env: keyvals, user error classes, Bsend buffer, … */
 struct wf_auth_key; /* boot/auth.c */
 struct wf_type_named; /* datatype/named.h */
+struct wf_type_f90;
 struct wf_sched;    /* coll/schedule.h */
 
 struct wf_instance {
@@ -53,6 +54,7 @@ struct wf_instance {
     struct wf_sched *deferred;
     int (*run_deferred)(struct wf_instance *);
     struct wf_type_named *types; /* of predefined types: datatype/named.h */
+    struct wf_type_f90 *f90_types; /* the same */
     bool large_call; /* a _c constructor of datatypes is running */
     /* Memory that a late message may still go to though its request is gone;
      * what is left at the end is freed. The link is first in each. */

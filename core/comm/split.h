@@ -6,6 +6,11 @@
 
 #include "comm/comm.h"
 
+/* Types of resources are named weft://NUMANode; the node is what the standard
+ * calls mpi_shared_memory, too. */
+#define WF_RESOURCE_PROVIDER "weft://"
+#define WF_RESOURCE_NODE "Node"
+
 struct wf_split {
     bool member;    /* false: no new communicator for this process */
     bool strict;    /* none either when it would be as large as the parent */

@@ -1,59 +1,203 @@
 /* MPI_Comm_split_type: splitting by what processes share (MPI-5.0 s7.4.2).
  *
- * The one hardware resource that is known is the node, whose memory its
- * processes can share. It is what the guided types know by the name
- * "mpi_shared_memory", and what the unguided type finds once: below a node it
- * finds nothing more.
+ * Known are the node, whose memory its processes can share (the standard's
+ * name for it is "mpi_shared_memory"), what sysfs tells about its hardware,
+ * and the process sets. A process is in a communicator for one package, cache
+ * or core only while it is bound to it; others get MPI_COMM_NULL.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "comm/split.h"
 #include "core_api.h"
 #include "env/info.h"
 #include "instance.h"
+#include "os/hardware.h"
 
 #define RESOURCE "mpi_hw_resource_type"
+#define PROCESS_SET "mpi_pset_name"
+#define SHARED "mpi_shared_memory"
 
-static bool guided_by_node(const struct wf_info *info)
+/* Resources by their number: the node, then what hardware.h knows. */
+enum { NODE, HARDWARE, RESOURCES = HARDWARE + WF_HARDWARE_TYPES };
+
+static const char *resource_name(int resource)
 {
+    return resource == NODE ? WF_RESOURCE_NODE
+                            : wf_hardware_name(resource - HARDWARE);
+}
+
+/* By name, with or without the provider in front; -1: not known. */
+static int find_resource(const char *name)
+{
+    size_t n = strlen(WF_RESOURCE_PROVIDER);
+
+    if (!strcmp(name, SHARED))
+        return NODE;
+    if (!strncmp(name, WF_RESOURCE_PROVIDER, n))
+        name += n;
+    for (int i = 0; i < RESOURCES; i++)
+        if (!strcmp(name, resource_name(i)))
+            return i;
+    return -1;
+}
+
+/* ---- who is in which part ------------------------------------------------ */
+
+static void color_by(struct wf_split *s, uint64_t color)
+{
+    s->member = true;
+    s->color_high = (uint32_t)(color >> 32);
+    s->color_low = (uint32_t)color;
+}
+
+/* What the processes of one part have in common; 0: this one is in none. */
+static uint64_t part_of(const struct wf_instance *wf, int resource)
+{
+    struct wf_cpus mine;
+    int instance;
+
+    if (resource == NODE)
+        return wf->node | !wf->node;
+    if (!wf_hardware_affinity(&mine))
+        return 0;
+    instance = wf_hardware_instance(WF_SYSFS, &mine, resource - HARDWARE);
+    if (instance < 0)
+        return 0;
+    return (wf->node ^ ((uint64_t)instance + 1)) * 0x9e3779b97f4a7c15u | 1;
+}
+
+static void by_resource(const struct wf_instance *wf, struct wf_split *s,
+                        const char *name)
+{
+    int resource = name ? find_resource(name) : -1;
+    uint64_t part = resource < 0 ? 0 : part_of(wf, resource);
+
+    if (part)
+        color_by(s, part);
+}
+
+/* Every process set that is known, by what its members have in common. */
+static void by_set(const struct wf_instance *wf, struct wf_split *s,
+                   const char *name)
+{
+    if (!strcmp(name, "mpi://WORLD"))
+        color_by(s, 0);
+    else if (!strcmp(name, "mpi://SELF"))
+        color_by(s, wf->rank);
+    else if (!strcmp(name, "weft://NODE"))
+        color_by(s, wf->node);
+}
+
+/* Both keys at once describe nothing. */
+static void by_either(const struct wf_instance *wf, struct wf_split *s,
+                      const struct wf_info *info)
+{
+    const char *set = wf_info_find(info, PROCESS_SET);
     const char *resource = wf_info_find(info, RESOURCE);
-    return resource && !strcmp(resource, "mpi_shared_memory");
+
+    if (!set)
+        by_resource(wf, s, resource);
+    else if (!resource)
+        by_set(wf, s, set);
+}
+
+/* ---- the unguided split -------------------------------------------------- */
+
+/* Whether a resource divides the processes, whose parts are given. */
+static bool divides(const uint64_t *parts, int n, int resource)
+{
+    bool somebody = false, different = false;
+
+    for (int i = 0; i < n; i++) {
+        uint64_t part = parts[i * RESOURCES + resource];
+        somebody |= part != 0;
+        different |= part != parts[resource];
+    }
+    return somebody && different;
+}
+
+/* The largest resource that does, or -1; the same in all processes. */
+static int find_division(struct wf_comm *comm, int *resource)
+{
+    struct wf_comm *group = comm->inter ? comm->local_comm : comm;
+    struct wf_type *type = wf_type_of(MPI_UINT64_T);
+    uint64_t mine[RESOURCES];
+    uint64_t *all = malloc((size_t)group->size * sizeof mine);
+    int rc;
+
+    if (!all)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for %d processes",
+                        group->size);
+    for (int i = 0; i < RESOURCES; i++)
+        mine[i] = part_of(comm->wf, i);
+    rc = wf_mpi_allgather(comm->wf, mine, RESOURCES, type, all, RESOURCES,
+                          type, group);
+    *resource = -1;
+    for (int i = RESOURCES - 1; !rc && i >= 0; i--)
+        if (divides(all, group->size, i))
+            *resource = i;
+    free(all);
+    return rc;
 }
 
 /* The unguided split says in the caller's info object what it found. */
+static int tell(struct wf_comm *comm, struct wf_info *info, int resource)
+{
+    char name[MPI_MAX_INFO_VAL];
+
+    if (!info || info->read_only)
+        return MPI_SUCCESS;
+    snprintf(name, sizeof name, WF_RESOURCE_PROVIDER "%s",
+             resource_name(resource));
+    if (wf_info_put(info, RESOURCE, resource == NODE ? SHARED : name))
+        wf_log(comm->wf, WF_LOG_WARN,
+               "no memory to tell the resource of a split");
+    return MPI_SUCCESS;
+}
+
+/* On an intercommunicator only nodes divide: each side knows only itself. */
 static int split_unguided(struct wf_comm *comm, struct wf_split *s,
                           struct wf_info *info, MPI_Comm *newcomm)
 {
-    s->strict = true;
-    int rc = wf_split(comm, s, newcomm);
-    if (rc != MPI_SUCCESS || *newcomm == MPI_COMM_NULL || !info ||
-        info->read_only)
+    int resource = NODE, rc = MPI_SUCCESS;
+    uint64_t part;
+
+    if (!comm->inter)
+        rc = find_division(comm, &resource);
+    if (rc)
         return rc;
-    if (wf_info_put(info, RESOURCE, "mpi_shared_memory") == MPI_SUCCESS)
-        return MPI_SUCCESS;
-    wf_log(comm->wf, WF_LOG_WARN, "no memory to tell the resource of a split");
-    return MPI_SUCCESS;
+    part = resource < 0 ? 0 : part_of(comm->wf, resource);
+    if (part)
+        color_by(s, part);
+    s->strict = true;
+    rc = wf_split(comm, s, newcomm);
+    if (rc != MPI_SUCCESS || *newcomm == MPI_COMM_NULL)
+        return rc;
+    return tell(comm, info, resource);
 }
 
 int wf_mpi_comm_split_type(struct wf_instance *wf, struct wf_comm *comm,
                            int split_type, int key, struct wf_info *info,
                            MPI_Comm *newcomm)
 {
-    struct wf_split s = {.member = true,
-                         .color_high = (uint32_t)(wf->node >> 32),
-                         .color_low = (uint32_t)wf->node,
-                         .key = key};
+    struct wf_split s = {.key = key};
+
     switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
+        by_resource(wf, &s, SHARED);
         break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
         return split_unguided(comm, &s, info, newcomm);
     case MPI_COMM_TYPE_HW_GUIDED:
+        by_resource(wf, &s, wf_info_find(info, RESOURCE));
+        break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-        s.member = guided_by_node(info);
+        by_either(wf, &s, info);
         break;
     case MPI_UNDEFINED:
-        s.member = false;
         break;
     default:
         return wf_error(MPI_ERR_ARG, "split_type %d is not known", split_type);

@@ -46,4 +46,11 @@ void wf_types_fini(struct wf_instance *wf)
         free(r->name);
         free(r);
     }
+    while (wf->f90_types) {
+        struct wf_type_f90 *f = wf->f90_types;
+
+        wf->f90_types = f->next;
+        free(f->priv.name);
+        free(f);
+    }
 }

@@ -111,8 +111,9 @@ MPI_Datatype wf_type_handle(struct wf_type *t)
 {
     if (!t)
         return MPI_DATATYPE_NULL;
-    return t->predefined ? (MPI_Datatype)(uintptr_t)t->predefined
-                         : (MPI_Datatype)t;
+    if (t->predefined && !t->priv) /* those of f90.c have a record */
+        return (MPI_Datatype)(uintptr_t)t->predefined;
+    return (MPI_Datatype)t;
 }
 
 const struct wf_predefined *wf_predefined(const struct wf_type *t)

@@ -3,6 +3,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _GNU_SOURCE
+#include <sched.h>
+
 #include "check.h"
 
 static void colors_and_keys(void)
@@ -83,6 +86,74 @@ static void unguided_tells_its_resource(void)
     MPI_Info_free(&info);
 }
 
+static int says(MPI_Info info, const char *key, const char *wanted)
+{
+    char value[MPI_MAX_INFO_VAL] = "";
+    int size = sizeof value, flag;
+    MPI_Info_get_string(info, key, &size, value, &flag);
+    return flag && !strcmp(value, wanted);
+}
+
+/* Processes that bind themselves to one CPU are together with those on the
+ * same CPU of the same node. */
+static void bound_to_a_cpu(void)
+{
+    MPI_Comm c, node;
+    MPI_Info info;
+    cpu_set_t before, one;
+    int cpu = -1, together = 0, *all;
+    if (sched_getaffinity(0, sizeof before, &before))
+        return; /* more CPUs than the set holds */
+    for (int skip = rank_in(MPI_COMM_WORLD) % CPU_COUNT(&before); skip >= 0;)
+        skip -= CPU_ISSET(++cpu, &before) != 0;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                        &node);
+    all = malloc((size_t)size_of(node) * sizeof *all);
+    MPI_Allgather(&cpu, 1, MPI_INT, all, 1, MPI_INT, node);
+    for (int i = 0; i < size_of(node); i++)
+        together += all[i] == cpu;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_hw_resource_type", "weft://PU");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &c);
+    CHECK(c != MPI_COMM_NULL && size_of(c) == together);
+    check_talks(c);
+    MPI_Comm_free(&c);
+    MPI_Info_free(&info);
+    MPI_Get_hw_resource_info(&info);
+    CHECK(says(info, "weft://PU", "true") && says(info, "weft://Node", "true"));
+    sched_setaffinity(0, sizeof before, &before);
+    MPI_Info_free(&info);
+    MPI_Get_hw_resource_info(&info);
+    CHECK(says(info, "weft://PU", CPU_COUNT(&before) > 1 ? "false" : "true"));
+    MPI_Info_free(&info);
+    MPI_Comm_free(&node);
+    free(all);
+}
+
+/* By process set, or by resource, but not by both at once. */
+static void by_named_resource(void)
+{
+    MPI_Comm c;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_pset_name", "mpi://SELF");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_RESOURCE_GUIDED, 0, info,
+                        &c);
+    CHECK(c != MPI_COMM_NULL && size_of(c) == 1);
+    MPI_Comm_free(&c);
+    MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_RESOURCE_GUIDED, 0, info,
+                        &c);
+    CHECK(c == MPI_COMM_NULL);
+    MPI_Info_set(info, "mpi_hw_resource_type", "weft://Warp");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &c);
+    CHECK(c == MPI_COMM_NULL);
+    MPI_Info_free(&info);
+}
+
 static void down_to_one(void)
 {
     MPI_Comm c;
@@ -106,6 +177,8 @@ int main(int argc, char **argv)
     undefined_is_left_out();
     by_type();
     unguided_tells_its_resource();
+    bound_to_a_cpu();
+    by_named_resource();
     down_to_one();
     return job_end();
 }

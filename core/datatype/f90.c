@@ -1,0 +1,139 @@
+/* Fortran's parametrised types: MPI_Type_create_f90_real, _complex, _integer
+ * (MPI-5.0 s19.1.5).
+ *
+ * Such a type is predefined and has no name: it is committed, may be used with
+ * the predefined operations, cannot be freed, and tells its parameters when it
+ * is decoded. Asking again for the same parameters gives the same handle.
+ *
+ * What SELECTED_REAL_KIND would choose is assumed to be the smallest of the
+ * IEEE types of 4, 8 and 16 bytes, and before the last one the extended type
+ * of processors that compute with 64 bits of precision.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <float.h>
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "datatype/named.h"
+#include "datatype/predefined.h"
+#include "instance.h"
+
+struct kind {
+    int precision, range; /* decimal */
+    MPI_Datatype real, complex;
+};
+
+static const struct kind reals[] = {
+    {6, 37, MPI_REAL4, MPI_COMPLEX8},
+    {15, 307, MPI_REAL8, MPI_COMPLEX16},
+#if LDBL_MANT_DIG == 64
+    {18, 4931, MPI_LONG_DOUBLE, MPI_C_LONG_DOUBLE_COMPLEX},
+#endif
+    {33, 4931, MPI_REAL16, MPI_COMPLEX32},
+};
+
+static const struct {
+    int range;
+    MPI_Datatype type;
+} integers[] = {
+    {2, MPI_INTEGER1},  {4, MPI_INTEGER2},   {9, MPI_INTEGER4},
+    {18, MPI_INTEGER8}, {38, MPI_INTEGER16},
+};
+
+enum { PARAMETERS_MAX = 2 };
+
+static struct wf_type_f90 *find(struct wf_instance *wf, int combiner,
+                                const int64_t value[PARAMETERS_MAX])
+{
+    struct wf_type_f90 *f = wf->f90_types;
+
+    while (f && (f->priv.combiner != combiner || f->value[0] != value[0] ||
+                 f->value[1] != value[1]))
+        f = f->next;
+    return f;
+}
+
+static struct wf_type_f90 *make(struct wf_instance *wf, int combiner,
+                                const int64_t value[PARAMETERS_MAX],
+                                const struct wf_type *like)
+{
+    struct wf_type_f90 *f = calloc(1, sizeof *f);
+
+    if (!f)
+        return NULL;
+    f->type = *like;
+    f->type.priv = &f->priv;
+    f->priv.combiner = combiner;
+    f->priv.handles = 1;
+    f->priv.align = wf_type_align(like);
+    f->priv.elements = 1;
+    f->priv.nint = combiner == MPI_COMBINER_F90_INTEGER ? 1 : 2;
+    f->priv.value = memcpy(f->value, value, sizeof f->value);
+    f->next = wf->f90_types;
+    wf->f90_types = f;
+    return f;
+}
+
+static int give(struct wf_instance *wf, int combiner,
+                const int64_t value[PARAMETERS_MAX], MPI_Datatype like,
+                MPI_Datatype *newtype)
+{
+    struct wf_type_f90 *f = find(wf, combiner, value);
+
+    if (!f)
+        f = make(wf, combiner, value, wf_type_of(like));
+    if (!f)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for a datatype");
+    *newtype = wf_type_handle(&f->type);
+    return MPI_SUCCESS;
+}
+
+static int give_real(struct wf_instance *wf, int combiner, int p, int r,
+                     MPI_Datatype *newtype)
+{
+    const int64_t value[PARAMETERS_MAX] = {p, r};
+
+    if (p == MPI_UNDEFINED && r == MPI_UNDEFINED)
+        return wf_error(MPI_ERR_ARG, "p and r are both MPI_UNDEFINED");
+    if ((p < 0 && p != MPI_UNDEFINED) || (r < 0 && r != MPI_UNDEFINED))
+        return wf_error(MPI_ERR_ARG, "p is %d and r is %d, but they must be 0 "
+                        "or more", p, r);
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        const struct kind *k = &reals[i];
+        if ((p == MPI_UNDEFINED || p <= k->precision) &&
+            (r == MPI_UNDEFINED || r <= k->range))
+            return give(wf, combiner, value,
+                        combiner == MPI_COMBINER_F90_REAL ? k->real
+                                                          : k->complex,
+                        newtype);
+    }
+    return wf_error(MPI_ERR_ARG, "no type has %d decimal digits and the "
+                    "exponent range %d", p, r);
+}
+
+int wf_mpi_type_create_f90_real(struct wf_instance *wf, int p, int r,
+                                MPI_Datatype *newtype)
+{
+    return give_real(wf, MPI_COMBINER_F90_REAL, p, r, newtype);
+}
+
+int wf_mpi_type_create_f90_complex(struct wf_instance *wf, int p, int r,
+                                   MPI_Datatype *newtype)
+{
+    return give_real(wf, MPI_COMBINER_F90_COMPLEX, p, r, newtype);
+}
+
+int wf_mpi_type_create_f90_integer(struct wf_instance *wf, int r,
+                                   MPI_Datatype *newtype)
+{
+    const int64_t value[PARAMETERS_MAX] = {r, 0};
+
+    if (r < 0)
+        return wf_error(MPI_ERR_ARG, "r is %d but must be 0 or more", r);
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+        if (r <= integers[i].range)
+            return give(wf, MPI_COMBINER_F90_INTEGER, value, integers[i].type,
+                        newtype);
+    return wf_error(MPI_ERR_ARG, "no integer type has %d decimal digits", r);
+}

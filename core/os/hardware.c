@@ -1,0 +1,163 @@
+/* Parts of the machine: see hardware.h.
+ *
+ * Every part is a file with a list of CPUs, "0-3,8-11", found from one of the
+ * CPUs that it holds.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "os/hardware.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHES_MAX = 16, NUMA_MAX = 1024 };
+
+const char *wf_hardware_name(enum wf_hardware type)
+{
+    static const char *const names[WF_HARDWARE_TYPES] = {
+        "Package", "NUMANode", "L3Cache", "L2Cache", "Core", "PU"};
+
+    return names[type];
+}
+
+bool wf_hardware_affinity(struct wf_cpus *s)
+{
+    memset(s, 0, sizeof *s);
+    return sched_getaffinity(0, sizeof *s, (cpu_set_t *)s) == 0;
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+static bool read_line(const char *path, char *line, int n)
+{
+    FILE *f = fopen(path, "re");
+    bool good = f && fgets(line, n, f);
+
+    if (f)
+        fclose(f);
+    return good;
+}
+
+/* "0-3,8": false where the file is absent or says something else. */
+static bool read_cpus(const char *path, struct wf_cpus *s)
+{
+    char line[4096], *at = line;
+
+    memset(s, 0, sizeof *s);
+    if (!read_line(path, line, sizeof line))
+        return false;
+    while (*at >= '0' && *at <= '9') {
+        long low = strtol(at, &at, 10), high = low;
+        if (*at == '-')
+            high = strtol(at + 1, &at, 10);
+        if (high < low || high >= WF_CPUS_MAX)
+            return false;
+        for (long c = low; c <= high; c++)
+            s->word[c / 64] |= UINT64_C(1) << c % 64;
+        at += *at == ',';
+    }
+    return *at == '\n' || *at == '\0';
+}
+
+static bool topology(const char *sysfs, int cpu, const char *name,
+                     const char *old_name, struct wf_cpus *s)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/cpu/cpu%d/topology/%s", sysfs, cpu, name);
+    if (read_cpus(path, s))
+        return true;
+    snprintf(path, sizeof path, "%s/cpu/cpu%d/topology/%s", sysfs, cpu,
+             old_name);
+    return read_cpus(path, s);
+}
+
+static bool cache(const char *sysfs, int cpu, char level, struct wf_cpus *s)
+{
+    char path[512], line[64];
+
+    for (int i = 0; i < CACHES_MAX; i++) {
+        snprintf(path, sizeof path, "%s/cpu/cpu%d/cache/index%d/level", sysfs,
+                 cpu, i);
+        if (!read_line(path, line, sizeof line))
+            return false;
+        if (line[0] != level)
+            continue;
+        snprintf(path, sizeof path,
+                 "%s/cpu/cpu%d/cache/index%d/shared_cpu_list", sysfs, cpu, i);
+        return read_cpus(path, s);
+    }
+    return false;
+}
+
+static bool numa(const char *sysfs, int cpu, struct wf_cpus *s)
+{
+    char path[512];
+
+    for (int i = 0; i < NUMA_MAX; i++) {
+        snprintf(path, sizeof path, "%s/node/node%d/cpulist", sysfs, i);
+        if (read_cpus(path, s) && wf_cpu_in(s, cpu))
+            return true;
+    }
+    return false;
+}
+
+static bool part_of(const char *sysfs, int cpu, enum wf_hardware type,
+                    struct wf_cpus *s)
+{
+    switch (type) {
+    case WF_HARDWARE_PACKAGE:
+        return topology(sysfs, cpu, "package_cpus_list", "core_siblings_list",
+                        s);
+    case WF_HARDWARE_NUMA:
+        return numa(sysfs, cpu, s);
+    case WF_HARDWARE_L3:
+        return cache(sysfs, cpu, '3', s);
+    case WF_HARDWARE_L2:
+        return cache(sysfs, cpu, '2', s);
+    case WF_HARDWARE_CORE:
+        return topology(sysfs, cpu, "core_cpus_list", "thread_siblings_list",
+                        s);
+    case WF_HARDWARE_THREAD:
+        memset(s, 0, sizeof *s);
+        s->word[cpu / 64] |= UINT64_C(1) << cpu % 64;
+        return true;
+    case WF_HARDWARE_TYPES:
+        break;
+    }
+    return false;
+}
+
+/* ---- instances ----------------------------------------------------------- */
+
+static int lowest(const struct wf_cpus *s)
+{
+    for (int i = 0; i < WF_CPUS_MAX / 64; i++)
+        if (s->word[i])
+            return 64 * i + __builtin_ctzll(s->word[i]);
+    return -1;
+}
+
+static bool inside(const struct wf_cpus *s, const struct wf_cpus *whole)
+{
+    for (int i = 0; i < WF_CPUS_MAX / 64; i++)
+        if (s->word[i] & ~whole->word[i])
+            return false;
+    return true;
+}
+
+int wf_hardware_instance(const char *sysfs, const struct wf_cpus *mine,
+                         enum wf_hardware type)
+{
+    struct wf_cpus part;
+    int cpu = lowest(mine);
+
+    if (cpu < 0 || !part_of(sysfs, cpu, type, &part) || !inside(mine, &part))
+        return -1;
+    return lowest(&part);
+}

@@ -1,0 +1,49 @@
+/* Which parts of the machine this process is bound to, as sysfs tells.
+ *
+ * An *instance* is one package, one NUMA node, one cache, one core or one
+ * hardware thread; it is named by its lowest CPU. A process is restricted to
+ * an instance when its affinity mask lies inside.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_HARDWARE_H
+#define WF_HARDWARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From the largest to the smallest. */
+enum wf_hardware {
+    WF_HARDWARE_PACKAGE,
+    WF_HARDWARE_NUMA,
+    WF_HARDWARE_L3,
+    WF_HARDWARE_L2,
+    WF_HARDWARE_CORE,
+    WF_HARDWARE_THREAD,
+    WF_HARDWARE_TYPES
+};
+
+enum { WF_CPUS_MAX = 8192 };
+
+#define WF_SYSFS "/sys/devices/system"
+
+struct wf_cpus {
+    uint64_t word[WF_CPUS_MAX / 64];
+};
+
+static inline bool wf_cpu_in(const struct wf_cpus *s, int cpu)
+{
+    return s->word[cpu / 64] >> cpu % 64 & 1;
+}
+
+/* "NUMANode" */
+const char *wf_hardware_name(enum wf_hardware);
+/* The CPUs this process may run on; false: the system does not say. */
+bool wf_hardware_affinity(struct wf_cpus *);
+/* The lowest CPU of the one instance that holds all of these CPUs; -1: there
+ * is none, or nothing is known about this type. sysfs: WF_SYSFS but in
+ * tests. */
+int wf_hardware_instance(const char *sysfs, const struct wf_cpus *,
+                         enum wf_hardware);
+
+#endif
