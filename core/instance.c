@@ -153,6 +153,13 @@ static bool drained(void *arg)
     return all;
 }
 
+static bool all_here(void *arg)
+{
+    const struct wf_instance *wf = arg;
+
+    return wf->boot->fence_passed;
+}
+
 /* MPI_Finalize is collective (MPI-5.0 s11.2.2): serve the others until all are
  * here; then nothing new is on its way, and channels can be drained. */
 static void part(struct wf_instance *wf)
@@ -167,7 +174,7 @@ static void part(struct wf_instance *wf)
     if (boot->ops->fence_start(boot, &fd) < 0)
         return;
     if (fd >= 0)
-        wf_progress_serve(wf, fd, NULL, NULL, 0);
+        wf_progress_serve(wf, fd, all_here, wf, 0);
     if (boot->ops->fence_end(boot) < 0)
         wf_log(wf, WF_LOG_DEBUG, "the launcher left before the last fence");
     if (!wf_progress_serve(wf, -1, drained, wf, wf_now(wf) + timeout))

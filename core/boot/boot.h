@@ -30,8 +30,9 @@ struct wf_boot_ops {
     /* Bytes under a key, malloc'ed into *value. WEFT_EUNREACH: no such key. */
     int (*get)(struct wf_boot *, const char *key, void **value, size_t *n);
     /* The fence in two halves, so that the process can serve its peers while
-     * it waits: start says that this process is there; *fd becomes readable
-     * when everybody is (-1: no need to wait). end waits for the rest. */
+     * it waits: start says that this process is there; *fd becomes readable,
+     * or fence_passed true, when everybody is (-1: no need to wait). end waits
+     * for the rest. */
     int (*fence_start)(struct wf_boot *, int *fd);
     int (*fence_end)(struct wf_boot *);
     /* Ask the launcher to end the whole job with this exit code. Returns; the
@@ -57,6 +58,8 @@ struct wf_boot {
     /* The launcher answers a get of a card when the card is there (our mpirun):
      * nobody has to meet the others at start. */
     int awaits;
+    /* The end of the fence came while a get() was answered. */
+    int fence_passed;
     char job[64]; /* name of the job, unique among jobs of these machines */
 };
 

@@ -33,6 +33,7 @@ struct pmi1 {
     struct wf_pmi_channel channel;
     size_t key_max, value_max; /* characters that fit */
     char kvsname[PMI_KEY_MAX];
+    bool in_fence; /* barrier_out is still to be read */
 };
 
 static struct pmi1 *pmi1_of(struct wf_boot *boot)
@@ -40,12 +41,22 @@ static struct pmi1 *pmi1_of(struct wf_boot *boot)
     return wf_container(boot, struct pmi1, base);
 }
 
-/* Read the answer, which must be "cmd=answer". */
+/* Read the answer, which must be "cmd=answer". A fence may be under way: its
+ * end comes when it likes. */
 static int await(struct pmi1 *p, char **reply, const char *answer)
 {
     int rc = wf_pmi_channel_line(&p->channel, reply);
+    if (rc == 0 && p->in_fence && wf_pmi_field_is(*reply, "cmd", "barrier_out")) {
+        p->in_fence = false;
+        p->base.fence_passed = true;
+        if (strcmp(answer, "barrier_out") == 0)
+            return 0;
+        rc = wf_pmi_channel_line(&p->channel, reply);
+    }
     if (rc == 0 && !wf_pmi_field_is(*reply, "cmd", answer))
         rc = WEFT_EPROTO;
+    if (p->in_fence && wf_pmi_channel_pending(&p->channel))
+        p->base.fence_passed = true; /* the descriptor will not say so */
     return rc;
 }
 
@@ -237,6 +248,8 @@ static int pmi1_fence_start(struct wf_boot *boot, int *fd)
     struct pmi1 *p = pmi1_of(boot);
     int rc = wf_pmi_channel_send(&p->channel, text, sizeof text - 1);
     *fd = p->channel.fd;
+    boot->fence_passed = false;
+    p->in_fence = rc == 0;
     return rc < 0 ? complain(p, rc, "barrier") : 0;
 }
 
@@ -244,7 +257,7 @@ static int pmi1_fence_end(struct wf_boot *boot)
 {
     struct pmi1 *p = pmi1_of(boot);
     char *reply;
-    int rc = await(p, &reply, "barrier_out");
+    int rc = p->in_fence ? await(p, &reply, "barrier_out") : 0;
     return rc < 0 ? complain(p, rc, "barrier") : 0;
 }
 

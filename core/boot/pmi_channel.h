@@ -4,6 +4,7 @@
 #ifndef WF_PMI_CHANNEL_H
 #define WF_PMI_CHANNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct wf_pmi_channel {
@@ -20,6 +21,11 @@ int wf_pmi_channel_send(struct wf_pmi_channel *, const char *text, size_t n);
 /* The next line, NUL-terminated without its newline, valid until the next
  * call. 0, WEFT_EPEER (closed), WEFT_EPROTO (no end of line in sight). */
 int wf_pmi_channel_line(struct wf_pmi_channel *, char **line);
+/* Bytes that were read already follow the line handed out last. */
+static inline bool wf_pmi_channel_pending(const struct wf_pmi_channel *c)
+{
+    return c->have > c->line;
+}
 void wf_pmi_channel_close(struct wf_pmi_channel *);
 
 #endif

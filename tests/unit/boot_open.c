@@ -26,6 +26,8 @@
 struct launcher {
     int fd, value_max;
     const char *broken; /* answer everything with this line instead */
+    int fence_behind_get; /* its end goes with the next answer, in one write */
+    int held;
     int aborted, finalized, longest;
     char keys[64][64], values[64][1100];
     int count;
@@ -72,11 +74,15 @@ static void answer(struct launcher *l, const char *line)
         dprintf(l->fd, "cmd=put_result rc=0 msg=success\n");
     } else if (wf_pmi_field_is(line, "cmd", "get")) {
         const char *found = lookup(l, key);
-        dprintf(l->fd, found ? "cmd=get_result rc=0 msg=success value=%s\n"
-                             : "cmd=get_result rc=-1 msg=no_%s value=unknown\n",
-                found ? found : key);
-    } else if (wf_pmi_field_is(line, "cmd", "barrier_in"))
-        dprintf(l->fd, "cmd=barrier_out\n");
+        dprintf(l->fd, found ? "cmd=get_result rc=0 msg=success value=%s\n%s"
+                             : "cmd=get_result rc=-1 msg=no_%s value=unknown\n%s",
+                found ? found : key, l->held ? "cmd=barrier_out\n" : "");
+        l->held = 0;
+    } else if (wf_pmi_field_is(line, "cmd", "barrier_in")) {
+        l->held = l->fence_behind_get;
+        if (!l->held)
+            dprintf(l->fd, "cmd=barrier_out\n");
+    }
     else if (wf_pmi_field_is(line, "cmd", "abort"))
         wf_pmi_field_int(line, "exitcode", &l->aborted);
     else if (wf_pmi_field_is(line, "cmd", "finalize")) {
@@ -209,6 +215,31 @@ static void values_of_any_length_come_back(void **state)
     }
     finish(&l, b);
     assert_true(l.longest < 100);
+}
+
+/* Two writes or one: the end of the fence may come before the answer to a get,
+ * or behind it in the same bytes. */
+static void a_get_during_the_fence_does_not_lose_its_end(void **state)
+{
+    for (int behind = 0; behind < 2; behind++) {
+        struct launcher l = {.fence_behind_get = behind};
+        struct wf_boot *b;
+        char err[256];
+        void *out;
+        size_t n;
+        int fd;
+        launch(&l, 0, 2);
+        assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+        assert_int_equal(b->ops->put(b, "weft.x", "abc", 3), 0);
+        assert_int_equal(b->ops->fence_start(b, &fd), 0);
+        assert_int_equal(b->ops->get(b, "weft.x", &out, &n), 0);
+        assert_memory_equal(out, "abc", 3);
+        free(out);
+        assert_true(b->fence_passed);
+        assert_int_equal(b->ops->fence_end(b), 0);
+        assert_int_equal(b->ops->put(b, "weft.y", "d", 1), 0);
+        finish(&l, b);
+    }
 }
 
 static void a_missing_key_is_unreachable_and_garbage_is_refused(void **state)
@@ -374,6 +405,7 @@ int main(void)
         boot_test(two_nodes_without_our_key_are_not_one_host),
         boot_test(a_broken_mapping_is_only_a_missing_hint),
         boot_test(values_of_any_length_come_back),
+        boot_test(a_get_during_the_fence_does_not_lose_its_end),
         boot_test(a_missing_key_is_unreachable_and_garbage_is_refused),
         boot_test(a_launcher_that_speaks_something_else_is_named),
         boot_test(a_closed_pmi_descriptor_is_an_error_only_among_several),
