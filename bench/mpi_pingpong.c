@@ -85,6 +85,14 @@ static char *allocate(const char *mode, long size)
     return p;
 }
 
+static void release(const char *mode, char *p)
+{
+    if (strcmp(mode, "alloc") == 0)
+        MPI_Free_mem(p);
+    else
+        free(p);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 6)
@@ -103,6 +111,8 @@ int main(int argc, char **argv)
         p.size = (int)s;
         measure(&p, batch, atof(argv[5]) * 1e3);
     }
+    release(argv[1], p.out);
+    release(argv[1], p.in);
     MPI_Finalize();
     return 0;
 }
