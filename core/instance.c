@@ -22,7 +22,7 @@
 #include "progress/progress.h"
 #include "protocol/queues.h"
 
-struct wf_instance *wf_process_instance;
+struct wf_instance *_Atomic wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance;
 
 static uint64_t monotonic(void *clock)

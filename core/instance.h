@@ -94,7 +94,7 @@ bool wf_lanes_empty(void *arg);
 
 /* The calling thread's instance, or NULL while nobody uses one
  * (env/start.h). */
-extern struct wf_instance *wf_process_instance;
+extern struct wf_instance *_Atomic wf_process_instance;
 extern _Thread_local struct wf_instance *wf_thread_instance;
 
 enum wf_phase { WF_PHASE_BEFORE, WF_PHASE_INSIDE, WF_PHASE_AFTER };
@@ -104,7 +104,7 @@ extern wf_atomic_u32 wf_process_phase;
 static inline struct wf_instance *wf_current(void)
 {
     struct wf_instance *wf = wf_thread_instance;
-    return wf_unlikely(wf != NULL) ? wf : wf_process_instance;
+    return wf_unlikely(wf != NULL) ? wf : wf_load_acquire(&wf_process_instance);
 }
 
 /* Print the message, tell the launcher, end the process; never returns. */

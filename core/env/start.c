@@ -105,7 +105,7 @@ static void allow(struct wf_instance *wf, enum wf_use use)
 {
     bool funneled = wf->world && wf->thread_level == MPI_THREAD_FUNNELED &&
                     !pthread_equal(pthread_self(), wf->env->main_thread);
-    if (use == WF_USE_THREADS && !funneled)
+    if (use == WF_USE_THREADS && !funneled && !wf->api.on)
         wf->api.on = true;
 }
 
@@ -116,7 +116,8 @@ int wf_start_use(enum wf_use use, struct wf_instance **out)
     if (rc == MPI_SUCCESS) {
         starts.users++;
         allow(starts.instance, use);
-        wf_process_instance = *out = starts.instance;
+        *out = starts.instance;
+        wf_store_release(&wf_process_instance, starts.instance);
         wf_short_update(*out);
     }
     wf_mutex_unlock(&starts.lock);
@@ -161,7 +162,7 @@ int wf_start_leave(struct wf_instance *wf, enum wf_leave how)
             rc = end();
         else
             leave_idle();
-        wf_process_instance = NULL;
+        wf_store_release(&wf_process_instance, NULL);
         wf_short_update(NULL);
     }
     wf_mutex_unlock(&starts.lock);

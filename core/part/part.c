@@ -53,12 +53,14 @@ void *wf_part_create(size_t size, const struct wf_part_args *a,
 
 void wf_part_drop(struct wf_part *p)
 {
+    struct wf_instance *wf = p->req->wf;
+
     wf_type_put(p->type);
+    p->req = NULL;
     if (p->setup_over)
         free(p);
     else
-        wf_list_append(&p->req->wf->orphans, &p->orphan);
-    p->req = NULL;
+        wf_list_append(&wf->orphans, &p->orphan);
 }
 
 bool wf_part_setup_over(struct wf_part *p)

@@ -10,10 +10,18 @@ bool wf_short_on;
 
 void wf_short_update(struct wf_instance *wf)
 {
-    if (wf != wf_process_instance)
+    bool on = wf && !wf->api.on;
+    const struct wf_comm *world =
+        on && wf->world ? wf->world : &wf_comm_nobody;
+
+    if (wf != wf_load_relaxed(&wf_process_instance))
         return; /* one of many in a simulation */
-    wf_short_on = wf && !wf->api.on;
-    wf_short_world = wf_short_on && wf->world ? wf->world : &wf_comm_nobody;
+    /* others may read them: written only when they change, which is while no
+     * other thread may be inside */
+    if (wf_short_on != on)
+        wf_short_on = on;
+    if (wf_short_world != world)
+        wf_short_world = world;
 }
 
 static void undo(struct weft_loc *loc, uint64_t n)

@@ -13,7 +13,7 @@
 #include "api/handle_int.h"
 #include "protocol/short.h"
 
-struct wf_instance *wf_process_instance;
+struct wf_instance *_Atomic wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance;
 
 /* The short path finds no contact, so every call takes the long way. */
