@@ -65,9 +65,12 @@ void wf_node_name(char *name, size_t n)
 
 uint32_t wf_node_cpus(void)
 {
+    const char *bound = getenv("WEFT_BOUND_CPUS");
     cpu_set_t set;
-    long n;
+    long n = bound ? atol(bound) : 0;
 
+    if (n > 0 && n <= INT32_MAX)
+        return (uint32_t)n;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         return (uint32_t)CPU_COUNT(&set);
     n = sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 CPUs */

@@ -12,7 +12,9 @@
 uint64_t wf_node_id(void);
 /* The name of this node: WEFT_NODE if set, else the host name. */
 void wf_node_name(char *name, size_t n);
-/* CPUs in the affinity mask, at least 1. */
+/* CPUs that the processes of this node may run on: those of the affinity mask,
+ * or of all masks where mpirun gave each rank its own (WEFT_BOUND_CPUS). At
+ * least 1. */
 uint32_t wf_node_cpus(void);
 
 #endif

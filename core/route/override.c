@@ -161,6 +161,7 @@ static void warn_unknown(struct wf_config *c, const char *name)
     static const char *const known[] = {
         "WEFT_INI",  "WEFT_SET",         "WEFT_ROUTE",
         "WEFT_LOG",  "WEFT_PLUGIN_PATH", "WEFT_LAUNCHER_PLUGINS",
+        "WEFT_BOUND_CPUS",
         "WEFT_RANK", "WEFT_SIZE",        "WEFT_NODE",
         "WEFT_JOB",  "WEFT_LOCAL_RANK",
     };

@@ -140,6 +140,13 @@ class Options(unittest.TestCase):
         self.assertEqual(self.out("-n", 1, "nproc"),
                          subprocess.check_output(["nproc"], text=True))
 
+    def test_bound_ranks_know_that_they_share_no_processor(self):
+        say = ["sh", "-c", "echo bound $WEFT_BOUND_CPUS"]
+        n = min(2, len(os.sched_getaffinity(0)))
+        self.assertEqual(self.out("-n", n, "--bind-to", "core", *say),
+                         f"bound {n}\n" * n)
+        self.assertEqual(self.out("-n", n, *say), "bound\n" * n)
+
     def test_version_and_help_go_to_stdout(self):
         for opt in ("-V", "--version"):
             self.assertIn("Weft", self.out(opt))

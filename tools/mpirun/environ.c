@@ -21,7 +21,8 @@ static const char *const per_rank[] = {
     "PMI_RANK",
     "PMI_SIZE",        "PMI_JOBID",       "PMI_SPAWNED", "PMI_APPNUM",
     "PMI_UNIVERSE_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
-    "WEFT_NODE",       "WEFT_LOCAL_RANK", "WEFT_RANK",  "WEFT_SIZE"};
+    "WEFT_NODE",       "WEFT_LOCAL_RANK", "WEFT_RANK",  "WEFT_SIZE",
+    "WEFT_BOUND_CPUS"};
 static const char *const foreign[] = {"OMPI_COMM_WORLD_", "PMIX_", "HYDI_",
                                       "PRTE_"};
 
@@ -175,6 +176,8 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
     set_int(env, "MPI_LOCALRANKID", r->local);
     set_int(env, "MPI_LOCALNRANKS", r->local_count);
     set_int(env, "WEFT_LOCAL_RANK", r->local);
+    if (r->bound_cpu >= 0) /* to one of its own: nobody shares it */
+        set_int(env, "WEFT_BOUND_CPUS", job->count);
     if (job->set.nodes) {
         snprintf(node, sizeof(node), "node%d", r->node);
         set(env, "WEFT_NODE", node);
