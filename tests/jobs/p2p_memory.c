@@ -8,6 +8,10 @@ enum { ROOM = 3 << 20, AGAIN = 3, WINDOW = 4 };
 
 static int me, all, to, from;
 
+/* MPI_Finalize takes it back, or it is plain memory that stays; visible to
+ * all, so that it stays in sight of leak checks. */
+unsigned char *kept;
+
 static unsigned char *memory(int by_mpi)
 {
     unsigned char *m = NULL;
@@ -118,9 +122,6 @@ static void freed_memory_may_come_again(void)
 
 int main(int argc, char **argv)
 {
-    /* MPI_Finalize takes it back, or it is plain memory that stays */
-    static unsigned char *kept;
-
     job_begin(&argc, &argv);
     me = rank_in(MPI_COMM_WORLD);
     all = size_of(MPI_COMM_WORLD);
