@@ -1,5 +1,5 @@
 # Bindings: one source per MPI function family, from core/api/standard and the
-# definitions of wf_mpi_* in the core (core/api/generate.py).
+# definitions of wf_mpi_* and wf_build_* in the core (core/api/generate.py).
 #
 # They are written when CMake runs. generated/families.txt lists the families;
 # with Ninja it is brought up to date before every build and a change of the
@@ -18,10 +18,13 @@ endif()
 file(STRINGS ${GENERATED}/families.txt binding_families)
 set(BINDING_SOURCES "")
 foreach(line IN LISTS binding_families)
-  string(REPLACE " hot" "" family "${line}")
+  string(REGEX REPLACE " .*" "" family "${line}")
   set(source ${GENERATED}/api/mpi_${family}.c)
   list(APPEND BINDING_SOURCES ${source})
-  if(line STREQUAL family) # not hot: small before fast
+  if(line MATCHES " form") # of a collective: the core function, generated too
+    list(APPEND BINDING_SOURCES ${GENERATED}/coll/${family}.c)
+  endif()
+  if(NOT line MATCHES " hot") # small before fast
     set_source_files_properties(${source} PROPERTIES
       COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
   else() # two words are not worth a detour through vector registers

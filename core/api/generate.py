@@ -7,7 +7,8 @@
   generate.py functions      the MPI functions they implement
   generate.py conformance    docs/conformance.md
   generate.py bindings DIR   DIR/core_api.h, DIR/families.txt and
-                             DIR/api/mpi_<family>.c for each family
+                             DIR/api/mpi_<family>.c for each family,
+                             DIR/coll/<family>.c for the forms of collectives
 
 Files whose text stays the same are not touched.
 SPDX-License-Identifier: BSD-3-Clause
@@ -21,6 +22,7 @@ sys.dont_write_bytecode = True  # nothing is left behind in the sources
 
 import bindings
 import conformance
+import forms
 import header
 import rules
 import scan
@@ -41,9 +43,13 @@ def core(out):
 
 
 def families(out):
-    """A line each: the name, then "hot" where speed goes before size."""
+    """A line each: the name, then "hot" where speed goes before size, and
+    "form" where the core function is generated too."""
+    generated = forms.files(*scan.collectives())
     for family in sorted(scan.implemented()[0]):
-        out.write(family + (" hot" if family in rules.HOT else "") + "\n")
+        hot = " hot" if family in rules.HOT else ""
+        form = " form" if family in generated else ""
+        out.write(family + hot + form + "\n")
 
 
 def functions(out):
@@ -68,17 +74,25 @@ def put(path, text):
         f.write(text)
 
 
+def put_all(folder, texts):
+    """{file name: text}; other C files there are of functions that are gone."""
+    os.makedirs(folder, exist_ok=True)
+    for path in glob.glob(os.path.join(folder, "*.c")):
+        if os.path.basename(path) not in texts:
+            os.remove(path)
+    for name, text in texts.items():
+        put(os.path.join(folder, name), text)
+
+
 def write_bindings(folder):
-    api = os.path.join(folder, "api")
-    os.makedirs(api, exist_ok=True)
+    os.makedirs(folder, exist_ok=True)
     put(os.path.join(folder, "core_api.h"), text_of(core))
     put(os.path.join(folder, "families.txt"), text_of(families))
-    files = bindings.files(scan.implemented()[0])
-    for path in glob.glob(os.path.join(api, "mpi_*.c")):
-        if os.path.basename(path) not in files:
-            os.remove(path)
-    for name, text in files.items():
-        put(os.path.join(api, name), text)
+    put_all(os.path.join(folder, "api"),
+            bindings.files(scan.implemented()[0]))
+    put_all(os.path.join(folder, "coll"),
+            {f"{family}.c": text for family, text in
+             forms.files(*scan.collectives()).items()})
 
 
 COMMANDS = {"header": header.write, "core": core, "families": families,

@@ -1,6 +1,7 @@
 """Finds what the sources implement: definitions at the start of a line.
 
   int wf_mpi_<family>(     a core function; its bindings are generated
+  int wf_build_<op>(       a collective; its three core functions are generated
   ... PMPI_X(              a binding written by hand
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -8,31 +9,53 @@ import glob
 import os
 import re
 
+import forms
 import rules
 import standard
 
 CORE = os.path.dirname(standard.HERE)
 FAMILY = re.compile(r"^int wf_mpi_(\w+)\(", re.M)
+BUILDER = re.compile(r"^int wf_build_(\w+)\(", re.M)
 BY_HAND = re.compile(r"^\w[\w ]*?\bP(MPI_\w+)\(", re.M)
 DECLARATION = re.compile(r"[^{;]*;")
+
+
+def sources():
+    for path in sorted(glob.glob(os.path.join(CORE, "*", "*.c"))):
+        with open(path) as f:
+            yield path, f.read()
+
+
+def defined(pattern, text):
+    """Names that the pattern finds in definitions, not declarations."""
+    return {m[1] for m in pattern.finditer(text)
+            if not DECLARATION.match(text, m.end())}
+
+
+def collectives():
+    """(operations that have a builder, families of core functions that a
+    source defines)"""
+    operations, families = set(), set()
+    for path, text in sources():
+        operations |= defined(BUILDER, text)
+        families |= defined(FAMILY, text)
+    return operations, families
 
 
 def implemented():
     """(families to generate, functions written by hand)"""
     families, by_hand = set(), set()
     known = {f.base.family for f in standard.functions().values()}
-    for path in sorted(glob.glob(os.path.join(CORE, "*", "*.c"))):
-        with open(path) as f:
-            text = f.read()
-        for m in FAMILY.finditer(text):
-            if m[1] not in known:
-                raise SystemExit(f"{path}: wf_mpi_{m[1]} serves no function "
-                                 "of the standard")
-            if not DECLARATION.match(text, m.end()):
-                families.add(m[1])
-        for m in BY_HAND.finditer(text):
-            if not DECLARATION.match(text, m.end()):
-                by_hand.add(m[1])
+    for path, text in sources():
+        here = set(FAMILY.findall(text))
+        for operation in defined(BUILDER, text):
+            here |= set(forms.families(operation))
+            families |= set(forms.families(operation))
+        if here - known:
+            raise SystemExit(f"{path}: {sorted(here - known)} serves no "
+                             "function of the standard")
+        families |= defined(FAMILY, text)
+        by_hand |= defined(BY_HAND, text)
     return families | integer_families(), by_hand
 
 

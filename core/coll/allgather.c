@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "core_api.h"
 
 static bool in_place(const struct wf_coll_args *a)
 {
@@ -164,7 +163,7 @@ static int check(const struct wf_coll_args *a)
                                       : wf_coll_rblock(a, a->comm->rank));
 }
 
-static int build(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_allgather(struct wf_sched *s, const struct wf_coll_args *a)
 {
     uint64_t bytes = 0;
     int rc = check(a);
@@ -187,90 +186,8 @@ static int build(struct wf_sched *s, const struct wf_coll_args *a)
     return MPI_SUCCESS;
 }
 
-static int build_v(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_allgatherv(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rc = wf_coll_check_counts(a->rcounts, a->comm->peers->size, "receive");
-    return rc ? rc : build(s, a);
-}
-
-/* ---- MPI_Allgather ------------------------------------------------------- */
-
-int wf_mpi_allgather(struct wf_instance *wf, const void *sendbuf,
-                     MPI_Count sendcount, struct wf_type *sendtype,
-                     void *recvbuf, MPI_Count recvcount,
-                     struct wf_type *recvtype, struct wf_comm *comm)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype};
-    return wf_coll_blocking(build, &a);
-}
-
-int wf_mpi_iallgather(struct wf_instance *wf, const void *sendbuf,
-                      MPI_Count sendcount, struct wf_type *sendtype,
-                      void *recvbuf, MPI_Count recvcount,
-                      struct wf_type *recvtype, struct wf_comm *comm,
-                      MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype};
-    return wf_coll_nonblocking(build, &a, request);
-}
-
-int wf_mpi_allgather_init(struct wf_instance *wf, const void *sendbuf,
-                          MPI_Count sendcount, struct wf_type *sendtype,
-                          void *recvbuf, MPI_Count recvcount,
-                          struct wf_type *recvtype, struct wf_comm *comm,
-                          struct wf_info *info, MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype};
-    return wf_coll_persistent(build, &a, request);
-}
-
-/* ---- MPI_Allgatherv ------------------------------------------------------ */
-
-int wf_mpi_allgatherv(struct wf_instance *wf, const void *sendbuf,
-                      MPI_Count sendcount, struct wf_type *sendtype,
-                      void *recvbuf, struct wf_ints recvcounts,
-                      struct wf_ints displs, struct wf_type *recvtype,
-                      struct wf_comm *comm)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcounts = recvcounts,
-        .rdispls = displs, .rtype = recvtype};
-    return wf_coll_blocking(build_v, &a);
-}
-
-int wf_mpi_iallgatherv(struct wf_instance *wf, const void *sendbuf,
-                       MPI_Count sendcount, struct wf_type *sendtype,
-                       void *recvbuf, struct wf_ints recvcounts,
-                       struct wf_ints displs, struct wf_type *recvtype,
-                       struct wf_comm *comm, MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcounts = recvcounts,
-        .rdispls = displs, .rtype = recvtype};
-    return wf_coll_nonblocking(build_v, &a, request);
-}
-
-int wf_mpi_allgatherv_init(struct wf_instance *wf, const void *sendbuf,
-                           MPI_Count sendcount, struct wf_type *sendtype,
-                           void *recvbuf, struct wf_ints recvcounts,
-                           struct wf_ints displs, struct wf_type *recvtype,
-                           struct wf_comm *comm, struct wf_info *info,
-                           MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcounts = recvcounts,
-        .rdispls = displs, .rtype = recvtype};
-    return wf_coll_persistent(build_v, &a, request);
+    return rc ? rc : wf_build_allgather(s, a);
 }

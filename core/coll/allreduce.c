@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "core_api.h"
 
 static const void *contribution(const struct wf_coll_args *a)
 {
@@ -158,7 +157,7 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *given)
     wf_coll_bcast_tree(s, g, given->rbuf, a.rcount, a.rtype, 0);
 }
 
-static int build(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_allreduce(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int p = a->comm->size, rc = wf_coll_check_reduce(a, true);
     uint64_t bytes;
@@ -176,37 +175,4 @@ static int build(struct wf_sched *s, const struct wf_coll_args *a)
     else
         doubling(s, a);
     return MPI_SUCCESS;
-}
-
-int wf_mpi_allreduce(struct wf_instance *wf, const void *sendbuf,
-                     void *recvbuf, MPI_Count count, struct wf_type *datatype,
-                     struct wf_op *op, struct wf_comm *comm)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)count, .rtype = datatype,
-                             .op = op};
-    return wf_coll_blocking(build, &a);
-}
-
-int wf_mpi_iallreduce(struct wf_instance *wf, const void *sendbuf,
-                      void *recvbuf, MPI_Count count, struct wf_type *datatype,
-                      struct wf_op *op, struct wf_comm *comm,
-                      MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)count, .rtype = datatype,
-                             .op = op};
-    return wf_coll_nonblocking(build, &a, request);
-}
-
-int wf_mpi_allreduce_init(struct wf_instance *wf, const void *sendbuf,
-                          void *recvbuf, MPI_Count count,
-                          struct wf_type *datatype, struct wf_op *op,
-                          struct wf_comm *comm, struct wf_info *info,
-                          MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)count, .rtype = datatype,
-                             .op = op};
-    return wf_coll_persistent(build, &a, request);
 }

@@ -8,7 +8,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "core_api.h"
 
 enum { WINDOW = 32 /* pairwise steps under way */ };
 
@@ -219,7 +218,7 @@ static int check(const struct wf_coll_args *a)
     return check_alias(a);
 }
 
-static int build(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_alltoall(struct wf_sched *s, const struct wf_coll_args *a)
 {
     uint64_t block;
     int rc = check(a);
@@ -235,7 +234,7 @@ static int build(struct wf_sched *s, const struct wf_coll_args *a)
     return MPI_SUCCESS;
 }
 
-static int build_v(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_alltoallv(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int n = a->comm->peers->size, rc;
 
@@ -258,7 +257,7 @@ static int check_types(const MPI_Datatype *types, int n, const char *what)
     return MPI_SUCCESS;
 }
 
-static int build_w(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_alltoallw(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int n = a->comm->peers->size, rc;
 
@@ -266,131 +265,5 @@ static int build_w(struct wf_sched *s, const struct wf_coll_args *a)
         return rc;
     if ((rc = check_types(a->rtypes, n, "receive")))
         return rc;
-    return build_v(s, a);
-}
-
-/* ---- MPI_Alltoall -------------------------------------------------------- */
-
-int wf_mpi_alltoall(struct wf_instance *wf, const void *sendbuf,
-                    MPI_Count sendcount, struct wf_type *sendtype,
-                    void *recvbuf, MPI_Count recvcount,
-                    struct wf_type *recvtype, struct wf_comm *comm)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype};
-    return wf_coll_blocking(build, &a);
-}
-
-int wf_mpi_ialltoall(struct wf_instance *wf, const void *sendbuf,
-                     MPI_Count sendcount, struct wf_type *sendtype,
-                     void *recvbuf, MPI_Count recvcount,
-                     struct wf_type *recvtype, struct wf_comm *comm,
-                     MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype};
-    return wf_coll_nonblocking(build, &a, request);
-}
-
-int wf_mpi_alltoall_init(struct wf_instance *wf, const void *sendbuf,
-                         MPI_Count sendcount, struct wf_type *sendtype,
-                         void *recvbuf, MPI_Count recvcount,
-                         struct wf_type *recvtype, struct wf_comm *comm,
-                         struct wf_info *info, MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype};
-    return wf_coll_persistent(build, &a, request);
-}
-
-/* ---- MPI_Alltoallv ------------------------------------------------------- */
-
-int wf_mpi_alltoallv(struct wf_instance *wf, const void *sendbuf,
-                     struct wf_ints sendcounts, struct wf_ints sdispls,
-                     struct wf_type *sendtype, void *recvbuf,
-                     struct wf_ints recvcounts, struct wf_ints rdispls,
-                     struct wf_type *recvtype, struct wf_comm *comm)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
-        .sdispls = sdispls, .stype = sendtype, .rbuf = recvbuf,
-        .rcounts = recvcounts, .rdispls = rdispls, .rtype = recvtype};
-    return wf_coll_blocking(build_v, &a);
-}
-
-int wf_mpi_ialltoallv(struct wf_instance *wf, const void *sendbuf,
-                      struct wf_ints sendcounts, struct wf_ints sdispls,
-                      struct wf_type *sendtype, void *recvbuf,
-                      struct wf_ints recvcounts, struct wf_ints rdispls,
-                      struct wf_type *recvtype, struct wf_comm *comm,
-                      MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
-        .sdispls = sdispls, .stype = sendtype, .rbuf = recvbuf,
-        .rcounts = recvcounts, .rdispls = rdispls, .rtype = recvtype};
-    return wf_coll_nonblocking(build_v, &a, request);
-}
-
-int wf_mpi_alltoallv_init(struct wf_instance *wf, const void *sendbuf,
-                          struct wf_ints sendcounts, struct wf_ints sdispls,
-                          struct wf_type *sendtype, void *recvbuf,
-                          struct wf_ints recvcounts, struct wf_ints rdispls,
-                          struct wf_type *recvtype, struct wf_comm *comm,
-                          struct wf_info *info, MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
-        .sdispls = sdispls, .stype = sendtype, .rbuf = recvbuf,
-        .rcounts = recvcounts, .rdispls = rdispls, .rtype = recvtype};
-    return wf_coll_persistent(build_v, &a, request);
-}
-
-/* ---- MPI_Alltoallw ------------------------------------------------------- */
-
-int wf_mpi_alltoallw(struct wf_instance *wf, const void *sendbuf,
-                     struct wf_ints sendcounts, struct wf_ints sdispls,
-                     const MPI_Datatype sendtypes[], void *recvbuf,
-                     struct wf_ints recvcounts, struct wf_ints rdispls,
-                     const MPI_Datatype recvtypes[], struct wf_comm *comm)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
-        .sdispls = sdispls, .stypes = sendtypes, .rbuf = recvbuf,
-        .rcounts = recvcounts, .rdispls = rdispls, .rtypes = recvtypes};
-    return wf_coll_blocking(build_w, &a);
-}
-
-int wf_mpi_ialltoallw(struct wf_instance *wf, const void *sendbuf,
-                      struct wf_ints sendcounts, struct wf_ints sdispls,
-                      const MPI_Datatype sendtypes[], void *recvbuf,
-                      struct wf_ints recvcounts, struct wf_ints rdispls,
-                      const MPI_Datatype recvtypes[], struct wf_comm *comm,
-                      MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
-        .sdispls = sdispls, .stypes = sendtypes, .rbuf = recvbuf,
-        .rcounts = recvcounts, .rdispls = rdispls, .rtypes = recvtypes};
-    return wf_coll_nonblocking(build_w, &a, request);
-}
-
-int wf_mpi_alltoallw_init(struct wf_instance *wf, const void *sendbuf,
-                          struct wf_ints sendcounts, struct wf_ints sdispls,
-                          const MPI_Datatype sendtypes[], void *recvbuf,
-                          struct wf_ints recvcounts, struct wf_ints rdispls,
-                          const MPI_Datatype recvtypes[], struct wf_comm *comm,
-                          struct wf_info *info, MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
-        .sdispls = sdispls, .stypes = sendtypes, .rbuf = recvbuf,
-        .rcounts = recvcounts, .rdispls = rdispls, .rtypes = recvtypes};
-    return wf_coll_persistent(build_w, &a, request);
+    return wf_build_alltoallv(s, a);
 }

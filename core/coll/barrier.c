@@ -93,7 +93,7 @@ static void build_inter(struct wf_sched *s, const struct wf_comm *comm)
     wf_coll_bcast_tree(s, comm->local_comm, NULL, 0, byte, 0);
 }
 
-static int build(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_barrier(struct wf_sched *s, const struct wf_coll_args *a)
 {
     const struct wf_comm *comm = a->comm;
     uint64_t shared = comm->crowd.any;
@@ -121,23 +121,9 @@ int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
     int rc;
 
     if (comm->crowd.known || comm->inter)
-        return wf_coll_blocking(build, &a);
+        return wf_coll_blocking(wf_build_barrier, &a);
     comm->crowd.any = wf_progress_crowded(wf);
     rc = wf_coll_blocking(build_first, &a);
     comm->crowd.known = rc == MPI_SUCCESS;
     return rc;
-}
-
-int wf_mpi_ibarrier(struct wf_instance *wf, struct wf_comm *comm,
-                    MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm};
-    return wf_coll_nonblocking(build, &a, request);
-}
-
-int wf_mpi_barrier_init(struct wf_instance *wf, struct wf_comm *comm,
-                        struct wf_info *info, MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm};
-    return wf_coll_persistent(build, &a, request);
 }

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "core_api.h"
 
 enum {
     SEGMENT = 64 * 1024, /* of the chain: small against the whole message */
@@ -95,7 +94,7 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
     wf_coll_bcast_tree(s, a->comm->local_comm, a->rbuf, a->rcount, a->rtype, 0);
 }
 
-static int build(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_bcast(struct wf_sched *s, const struct wf_coll_args *a)
 {
     uint64_t bytes;
     int rc;
@@ -117,38 +116,4 @@ static int build(struct wf_sched *s, const struct wf_coll_args *a)
     else
         wf_coll_bcast_tree(s, a->comm, a->rbuf, a->rcount, a->rtype, a->root);
     return MPI_SUCCESS;
-}
-
-static struct wf_coll_args args(void *buffer, MPI_Count count,
-                                struct wf_type *datatype, int root,
-                                struct wf_comm *comm)
-{
-    return (struct wf_coll_args){.comm = comm,
-                                 .rbuf = buffer,
-                                 .rcount = (uint64_t)count,
-                                 .rtype = datatype,
-                                 .root = root};
-}
-
-int wf_mpi_bcast(struct wf_instance *wf, void *buffer, MPI_Count count,
-                 struct wf_type *datatype, int root, struct wf_comm *comm)
-{
-    struct wf_coll_args a = args(buffer, count, datatype, root, comm);
-    return wf_coll_blocking(build, &a);
-}
-
-int wf_mpi_ibcast(struct wf_instance *wf, void *buffer, MPI_Count count,
-                  struct wf_type *datatype, int root, struct wf_comm *comm,
-                  MPI_Request *request)
-{
-    struct wf_coll_args a = args(buffer, count, datatype, root, comm);
-    return wf_coll_nonblocking(build, &a, request);
-}
-
-int wf_mpi_bcast_init(struct wf_instance *wf, void *buffer, MPI_Count count,
-                      struct wf_type *datatype, int root, struct wf_comm *comm,
-                      struct wf_info *info, MPI_Request *request)
-{
-    struct wf_coll_args a = args(buffer, count, datatype, root, comm);
-    return wf_coll_persistent(build, &a, request);
 }

@@ -1,8 +1,8 @@
 /* Collectives: arguments, decisions and the pieces algorithms share.
  *
- * Every MPI collective is one builder, which puts its vertices into a
- * schedule, and three short functions that run the same schedule blocking,
- * nonblocking or persistent.
+ * Every MPI collective is one builder, wf_build_<name>, which puts its vertices
+ * into a schedule. The three functions of MPI that run this schedule blocking,
+ * nonblocking or persistent follow from it (core/api/forms.py).
  *
  * CONVENTIONS
  *   A builder returns an MPI error class; it has checked its arguments before
@@ -35,6 +35,14 @@ struct wf_coll_args {
 };
 
 typedef int wf_coll_builder(struct wf_sched *, const struct wf_coll_args *);
+wf_coll_builder wf_build_barrier, wf_build_bcast, wf_build_gather,
+    wf_build_gatherv, wf_build_scatter, wf_build_scatterv, wf_build_allgather,
+    wf_build_allgatherv, wf_build_alltoall, wf_build_alltoallv,
+    wf_build_alltoallw, wf_build_reduce, wf_build_allreduce,
+    wf_build_reduce_scatter, wf_build_reduce_scatter_block, wf_build_scan,
+    wf_build_exscan, wf_build_neighbor_allgather, wf_build_neighbor_allgatherv,
+    wf_build_neighbor_alltoall, wf_build_neighbor_alltoallv,
+    wf_build_neighbor_alltoallw;
 
 int wf_coll_blocking(wf_coll_builder *, const struct wf_coll_args *);
 int wf_coll_nonblocking(wf_coll_builder *, const struct wf_coll_args *,

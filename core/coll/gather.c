@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "core_api.h"
 
 static bool at_root(const struct wf_coll_args *a)
 {
@@ -114,7 +113,7 @@ static int check(const struct wf_coll_args *a)
     return wf_coll_check_alias(a, wf_coll_rblock(a, a->root));
 }
 
-static int build(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_gather(struct wf_sched *s, const struct wf_coll_args *a)
 {
     uint64_t block;
     int rc;
@@ -135,7 +134,7 @@ static int build(struct wf_sched *s, const struct wf_coll_args *a)
     return MPI_SUCCESS;
 }
 
-static int build_v(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_gatherv(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rc;
 
@@ -151,87 +150,4 @@ static int build_v(struct wf_sched *s, const struct wf_coll_args *a)
         return rc;
     linear(s, a); /* nobody but the root knows the other counts */
     return MPI_SUCCESS;
-}
-
-/* ---- MPI_Gather ---------------------------------------------------------- */
-
-int wf_mpi_gather(struct wf_instance *wf, const void *sendbuf,
-                  MPI_Count sendcount, struct wf_type *sendtype, void *recvbuf,
-                  MPI_Count recvcount, struct wf_type *recvtype, int root,
-                  struct wf_comm *comm)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype, .root = root};
-    return wf_coll_blocking(build, &a);
-}
-
-int wf_mpi_igather(struct wf_instance *wf, const void *sendbuf,
-                   MPI_Count sendcount, struct wf_type *sendtype,
-                   void *recvbuf, MPI_Count recvcount,
-                   struct wf_type *recvtype, int root, struct wf_comm *comm,
-                   MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype, .root = root};
-    return wf_coll_nonblocking(build, &a, request);
-}
-
-int wf_mpi_gather_init(struct wf_instance *wf, const void *sendbuf,
-                       MPI_Count sendcount, struct wf_type *sendtype,
-                       void *recvbuf, MPI_Count recvcount,
-                       struct wf_type *recvtype, int root,
-                       struct wf_comm *comm, struct wf_info *info,
-                       MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype, .root = root};
-    return wf_coll_persistent(build, &a, request);
-}
-
-/* ---- MPI_Gatherv --------------------------------------------------------- */
-
-int wf_mpi_gatherv(struct wf_instance *wf, const void *sendbuf,
-                   MPI_Count sendcount, struct wf_type *sendtype,
-                   void *recvbuf, struct wf_ints recvcounts,
-                   struct wf_ints displs, struct wf_type *recvtype, int root,
-                   struct wf_comm *comm)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcounts = recvcounts,
-        .rdispls = displs, .rtype = recvtype, .root = root};
-    return wf_coll_blocking(build_v, &a);
-}
-
-int wf_mpi_igatherv(struct wf_instance *wf, const void *sendbuf,
-                    MPI_Count sendcount, struct wf_type *sendtype,
-                    void *recvbuf, struct wf_ints recvcounts,
-                    struct wf_ints displs, struct wf_type *recvtype, int root,
-                    struct wf_comm *comm, MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcounts = recvcounts,
-        .rdispls = displs, .rtype = recvtype, .root = root};
-    return wf_coll_nonblocking(build_v, &a, request);
-}
-
-int wf_mpi_gatherv_init(struct wf_instance *wf, const void *sendbuf,
-                        MPI_Count sendcount, struct wf_type *sendtype,
-                        void *recvbuf, struct wf_ints recvcounts,
-                        struct wf_ints displs, struct wf_type *recvtype,
-                        int root, struct wf_comm *comm, struct wf_info *info,
-                        MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcounts = recvcounts,
-        .rdispls = displs, .rtype = recvtype, .root = root};
-    return wf_coll_persistent(build_v, &a, request);
 }

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "core_api.h"
 
 enum { EAGER_TEMPS = 4096 /* up to here every child has its own buffer */ };
 
@@ -160,7 +159,7 @@ static int check(const struct wf_coll_args *a, bool at_root)
     return wf_coll_check_reduce(&b, at_root);
 }
 
-static int build(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_reduce(struct wf_sched *s, const struct wf_coll_args *a)
 {
     bool inter = a->comm->inter;
     bool at_root = inter ? a->root == MPI_ROOT : a->root == a->comm->rank;
@@ -185,36 +184,4 @@ static int build(struct wf_sched *s, const struct wf_coll_args *a)
     else
         wf_coll_reduce_tree(s, a->comm, a);
     return MPI_SUCCESS;
-}
-
-int wf_mpi_reduce(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
-                  MPI_Count count, struct wf_type *datatype, struct wf_op *op,
-                  int root, struct wf_comm *comm)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-        .rcount = (uint64_t)count, .rtype = datatype, .op = op, .root = root};
-    return wf_coll_blocking(build, &a);
-}
-
-int wf_mpi_ireduce(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
-                   MPI_Count count, struct wf_type *datatype, struct wf_op *op,
-                   int root, struct wf_comm *comm, MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-        .rcount = (uint64_t)count, .rtype = datatype, .op = op, .root = root};
-    return wf_coll_nonblocking(build, &a, request);
-}
-
-int wf_mpi_reduce_init(struct wf_instance *wf, const void *sendbuf,
-                       void *recvbuf, MPI_Count count,
-                       struct wf_type *datatype, struct wf_op *op, int root,
-                       struct wf_comm *comm, struct wf_info *info,
-                       MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-        .rcount = (uint64_t)count, .rtype = datatype, .op = op, .root = root};
-    return wf_coll_persistent(build, &a, request);
 }

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "core_api.h"
 
 /* ---- pairwise ------------------------------------------------------------ */
 
@@ -161,7 +160,8 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- building ------------------------------------------------------------ */
 
-static int build(struct wf_sched *s, const struct wf_coll_args *given)
+int wf_build_reduce_scatter_block(struct wf_sched *s,
+                                  const struct wf_coll_args *given)
 {
     struct wf_coll_args a = *given, whole = *given;
     int p = a.comm->size, rc;
@@ -184,82 +184,8 @@ static int build(struct wf_sched *s, const struct wf_coll_args *given)
     return MPI_SUCCESS;
 }
 
-static int build_counts(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_reduce_scatter(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rc = wf_coll_check_counts(a->rcounts, a->comm->size, "receive");
-    return rc ? rc : build(s, a);
-}
-
-/* ---- MPI_Reduce_scatter -------------------------------------------------- */
-
-int wf_mpi_reduce_scatter(struct wf_instance *wf, const void *sendbuf,
-                          void *recvbuf, struct wf_ints recvcounts,
-                          struct wf_type *datatype, struct wf_op *op,
-                          struct wf_comm *comm)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcounts = recvcounts, .rtype = datatype,
-                             .op = op};
-    return wf_coll_blocking(build_counts, &a);
-}
-
-int wf_mpi_ireduce_scatter(struct wf_instance *wf, const void *sendbuf,
-                           void *recvbuf, struct wf_ints recvcounts,
-                           struct wf_type *datatype, struct wf_op *op,
-                           struct wf_comm *comm, MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcounts = recvcounts, .rtype = datatype,
-                             .op = op};
-    return wf_coll_nonblocking(build_counts, &a, request);
-}
-
-int wf_mpi_reduce_scatter_init(struct wf_instance *wf, const void *sendbuf,
-                               void *recvbuf, struct wf_ints recvcounts,
-                               struct wf_type *datatype, struct wf_op *op,
-                               struct wf_comm *comm, struct wf_info *info,
-                               MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcounts = recvcounts, .rtype = datatype,
-                             .op = op};
-    return wf_coll_persistent(build_counts, &a, request);
-}
-
-/* ---- MPI_Reduce_scatter_block -------------------------------------------- */
-
-int wf_mpi_reduce_scatter_block(struct wf_instance *wf, const void *sendbuf,
-                                void *recvbuf, MPI_Count recvcount,
-                                struct wf_type *datatype, struct wf_op *op,
-                                struct wf_comm *comm)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)recvcount, .rtype = datatype,
-                             .op = op};
-    return wf_coll_blocking(build, &a);
-}
-
-int wf_mpi_ireduce_scatter_block(struct wf_instance *wf, const void *sendbuf,
-                                 void *recvbuf, MPI_Count recvcount,
-                                 struct wf_type *datatype, struct wf_op *op,
-                                 struct wf_comm *comm, MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)recvcount, .rtype = datatype,
-                             .op = op};
-    return wf_coll_nonblocking(build, &a, request);
-}
-
-int wf_mpi_reduce_scatter_block_init(struct wf_instance *wf,
-                                     const void *sendbuf, void *recvbuf,
-                                     MPI_Count recvcount,
-                                     struct wf_type *datatype,
-                                     struct wf_op *op, struct wf_comm *comm,
-                                     struct wf_info *info,
-                                     MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)recvcount, .rtype = datatype,
-                             .op = op};
-    return wf_coll_persistent(build, &a, request);
+    return rc ? rc : wf_build_reduce_scatter_block(s, a);
 }

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "core_api.h"
 
 static void after(struct wf_sched *s, int vertex, int dependency)
 {
@@ -70,7 +69,7 @@ static int check(const struct wf_coll_args *a)
     return wf_coll_check_reduce(a, true);
 }
 
-static int build_scan(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_scan(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int ready = -1, rc = check(a);
 
@@ -82,7 +81,7 @@ static int build_scan(struct wf_sched *s, const struct wf_coll_args *a)
     return MPI_SUCCESS;
 }
 
-static int build_exscan(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_exscan(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rc = check(a);
     void *total;
@@ -94,71 +93,4 @@ static int build_exscan(struct wf_sched *s, const struct wf_coll_args *a)
            copy_vector(s, a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf,
                        total));
     return MPI_SUCCESS;
-}
-
-/* ---- MPI_Scan ------------------------------------------------------------ */
-
-int wf_mpi_scan(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
-                MPI_Count count, struct wf_type *datatype, struct wf_op *op,
-                struct wf_comm *comm)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)count, .rtype = datatype,
-                             .op = op};
-    return wf_coll_blocking(build_scan, &a);
-}
-
-int wf_mpi_iscan(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
-                 MPI_Count count, struct wf_type *datatype, struct wf_op *op,
-                 struct wf_comm *comm, MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)count, .rtype = datatype,
-                             .op = op};
-    return wf_coll_nonblocking(build_scan, &a, request);
-}
-
-int wf_mpi_scan_init(struct wf_instance *wf, const void *sendbuf,
-                     void *recvbuf, MPI_Count count, struct wf_type *datatype,
-                     struct wf_op *op, struct wf_comm *comm,
-                     struct wf_info *info, MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)count, .rtype = datatype,
-                             .op = op};
-    return wf_coll_persistent(build_scan, &a, request);
-}
-
-/* ---- MPI_Exscan ---------------------------------------------------------- */
-
-int wf_mpi_exscan(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
-                  MPI_Count count, struct wf_type *datatype, struct wf_op *op,
-                  struct wf_comm *comm)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)count, .rtype = datatype,
-                             .op = op};
-    return wf_coll_blocking(build_exscan, &a);
-}
-
-int wf_mpi_iexscan(struct wf_instance *wf, const void *sendbuf, void *recvbuf,
-                   MPI_Count count, struct wf_type *datatype, struct wf_op *op,
-                   struct wf_comm *comm, MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)count, .rtype = datatype,
-                             .op = op};
-    return wf_coll_nonblocking(build_exscan, &a, request);
-}
-
-int wf_mpi_exscan_init(struct wf_instance *wf, const void *sendbuf,
-                       void *recvbuf, MPI_Count count,
-                       struct wf_type *datatype, struct wf_op *op,
-                       struct wf_comm *comm, struct wf_info *info,
-                       MPI_Request *request)
-{
-    struct wf_coll_args a = {.comm = comm, .sbuf = sendbuf, .rbuf = recvbuf,
-                             .rcount = (uint64_t)count, .rtype = datatype,
-                             .op = op};
-    return wf_coll_persistent(build_exscan, &a, request);
 }

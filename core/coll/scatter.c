@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "core_api.h"
 
 static bool at_root(const struct wf_coll_args *a)
 {
@@ -135,7 +134,7 @@ static int check(const struct wf_coll_args *a)
     return wf_coll_check_alias(&own, a->rbuf);
 }
 
-static int build(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_scatter(struct wf_sched *s, const struct wf_coll_args *a)
 {
     uint64_t block;
     int rc;
@@ -158,7 +157,7 @@ static int build(struct wf_sched *s, const struct wf_coll_args *a)
     return MPI_SUCCESS;
 }
 
-static int build_v(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_scatterv(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rc;
 
@@ -176,87 +175,4 @@ static int build_v(struct wf_sched *s, const struct wf_coll_args *a)
     else
         wf_coll_scatter_linear(s, a->comm, a);
     return MPI_SUCCESS;
-}
-
-/* ---- MPI_Scatter --------------------------------------------------------- */
-
-int wf_mpi_scatter(struct wf_instance *wf, const void *sendbuf,
-                   MPI_Count sendcount, struct wf_type *sendtype,
-                   void *recvbuf, MPI_Count recvcount,
-                   struct wf_type *recvtype, int root, struct wf_comm *comm)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype, .root = root};
-    return wf_coll_blocking(build, &a);
-}
-
-int wf_mpi_iscatter(struct wf_instance *wf, const void *sendbuf,
-                    MPI_Count sendcount, struct wf_type *sendtype,
-                    void *recvbuf, MPI_Count recvcount,
-                    struct wf_type *recvtype, int root, struct wf_comm *comm,
-                    MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype, .root = root};
-    return wf_coll_nonblocking(build, &a, request);
-}
-
-int wf_mpi_scatter_init(struct wf_instance *wf, const void *sendbuf,
-                        MPI_Count sendcount, struct wf_type *sendtype,
-                        void *recvbuf, MPI_Count recvcount,
-                        struct wf_type *recvtype, int root,
-                        struct wf_comm *comm, struct wf_info *info,
-                        MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scount = (uint64_t)sendcount,
-        .stype = sendtype, .rbuf = recvbuf, .rcount = (uint64_t)recvcount,
-        .rtype = recvtype, .root = root};
-    return wf_coll_persistent(build, &a, request);
-}
-
-/* ---- MPI_Scatterv -------------------------------------------------------- */
-
-int wf_mpi_scatterv(struct wf_instance *wf, const void *sendbuf,
-                    struct wf_ints sendcounts, struct wf_ints displs,
-                    struct wf_type *sendtype, void *recvbuf,
-                    MPI_Count recvcount, struct wf_type *recvtype, int root,
-                    struct wf_comm *comm)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
-        .sdispls = displs, .stype = sendtype, .rbuf = recvbuf,
-        .rcount = (uint64_t)recvcount, .rtype = recvtype, .root = root};
-    return wf_coll_blocking(build_v, &a);
-}
-
-int wf_mpi_iscatterv(struct wf_instance *wf, const void *sendbuf,
-                     struct wf_ints sendcounts, struct wf_ints displs,
-                     struct wf_type *sendtype, void *recvbuf,
-                     MPI_Count recvcount, struct wf_type *recvtype, int root,
-                     struct wf_comm *comm, MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
-        .sdispls = displs, .stype = sendtype, .rbuf = recvbuf,
-        .rcount = (uint64_t)recvcount, .rtype = recvtype, .root = root};
-    return wf_coll_nonblocking(build_v, &a, request);
-}
-
-int wf_mpi_scatterv_init(struct wf_instance *wf, const void *sendbuf,
-                         struct wf_ints sendcounts, struct wf_ints displs,
-                         struct wf_type *sendtype, void *recvbuf,
-                         MPI_Count recvcount, struct wf_type *recvtype,
-                         int root, struct wf_comm *comm, struct wf_info *info,
-                         MPI_Request *request)
-{
-    struct wf_coll_args a = {
-        .comm = comm, .sbuf = sendbuf, .scounts = sendcounts,
-        .sdispls = displs, .stype = sendtype, .rbuf = recvbuf,
-        .rcount = (uint64_t)recvcount, .rtype = recvtype, .root = root};
-    return wf_coll_persistent(build_v, &a, request);
 }

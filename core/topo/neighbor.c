@@ -9,8 +9,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "topo/neighbor.h"
-
+#include "coll/coll.h"
 #include "topo/topo.h"
 
 static int check(const struct wf_coll_args *a)
@@ -70,12 +69,32 @@ static int build(struct wf_sched *s, const struct wf_coll_args *a, bool same)
     return MPI_SUCCESS;
 }
 
-int wf_neighbor_allgather(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_neighbor_allgather(struct wf_sched *s,
+                                const struct wf_coll_args *a)
 {
     return build(s, a, true);
 }
 
-int wf_neighbor_alltoall(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_build_neighbor_allgatherv(struct wf_sched *s,
+                                 const struct wf_coll_args *a)
+{
+    return build(s, a, true);
+}
+
+int wf_build_neighbor_alltoall(struct wf_sched *s,
+                               const struct wf_coll_args *a)
+{
+    return build(s, a, false);
+}
+
+int wf_build_neighbor_alltoallv(struct wf_sched *s,
+                                const struct wf_coll_args *a)
+{
+    return build(s, a, false);
+}
+
+int wf_build_neighbor_alltoallw(struct wf_sched *s,
+                                const struct wf_coll_args *a)
 {
     return build(s, a, false);
 }
