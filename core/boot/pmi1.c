@@ -398,7 +398,7 @@ static int read_nodes(struct pmi1 *p)
         return rc;
     b->one_host = (rc == 0 && len > 0 && text[0] == '1') ||
                   (b->node_of && b->node_count == 1);
-    b->awaits = rc == 0 && len == 7 && memcmp(text, "1,await", 7) == 0;
+    b->awaits = rc == 0 && len == 7 && memcmp(text + 1, ",await", 6) == 0;
     return 0;
 }
 

@@ -101,6 +101,7 @@ struct settings {
     int universe;   /* 0: number of ranks */
     struct env_changes env;
     const char *route, *ini;
+    const char *launcher; /* of --launcher-exec, or NULL */
     char *set;
 };
 
@@ -164,6 +165,10 @@ void wf_env_hint(const struct job *);
 /* spawn.c */
 int wf_spawn_resolve(struct job *); /* programs and directories, or status */
 int wf_spawn_all(struct job *);
+/* launcher.c: what starts this rank, with the program's words at the end; NULL:
+ * out of memory. The first words belong to the caller. */
+char **wf_launcher_words(const struct job *, const struct rank *);
+void wf_launcher_free(const struct job *, char **words);
 
 /* pmi_server.c */
 int wf_pmi_serve(struct job *);

@@ -151,6 +151,15 @@ static int take_ini(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
+static int take_launcher(struct parse *p, char **args)
+{
+    if (!args[0][strspn(args[0], " ")])
+        return wf_option_error("%s: name a command that starts a rank",
+                               p->option);
+    p->job->set.launcher = args[0];
+    return OPTION_DONE;
+}
+
 static int take_nodes(struct parse *p, char **args)
 {
     if (!whole(args[0], 1, 1000000, &p->job->set.nodes))
@@ -356,6 +365,8 @@ const struct option_row wf_option_table[] = {
      take_set},
     {{"ini", "config"}, 1, "FILE", "read this mpi.ini; - for none", take_ini},
     {{"nodes"}, 1, "N", "make this host look like N hosts", take_nodes},
+    {{"launcher-exec"}, 1, "CMD",
+     "start each rank by CMD, %n is its node, %r its rank", take_launcher},
     {{"stdin", "s"}, 1, "RANK|all|none", "who reads our input (0)", take_stdin},
     {{"l", "tag-output", "prepend-rank"}, 0, "", "write [rank] before each line",
      take_tag},

@@ -3,8 +3,9 @@
  * Every request is a line, every answer is a line; the wire is that of
  * core/boot/pmi1.c and of Hydra, so MPICH programs are served too.
  *
- *   weft.hosts = 1,await  every rank is on this machine, and a get of a card
- *                       is answered when the card is there: no barrier at start
+ *   weft.hosts = 1,await  every rank is on this machine (0: --launcher-exec
+ *                       may have put them elsewhere), and a get of a card is
+ *                       answered when the card is there: no barrier at start
  *   weft.card.N         what rank N publishes in MPI_Init
  *   weft.key            32 random bytes, the job key: it travels on descriptors
  *                       that only this job holds
@@ -391,7 +392,8 @@ int wf_pmi_serve(struct job *job)
         return -1;
     }
     wf_base64_encode(text, key, sizeof(key));
-    if (put(job, "weft.key", text) < 0 || put(job, "weft.hosts", "1,await") < 0)
+    if (put(job, "weft.key", text) < 0 ||
+        put(job, "weft.hosts", job->set.launcher ? "0,await" : "1,await") < 0)
         return -1;
     mapping(job, text, sizeof(text));
     return put(job, "PMI_process_mapping", text);

@@ -102,6 +102,7 @@ struct launch {
     const struct rank *rank;
     int fds[3], pmi;
     char **env, **sh; /* sh: arguments for a script without "#!" */
+    char **launcher;  /* all words, or NULL */
     pid_t parent;
     cpu_set_t cpus;
     volatile int error;
@@ -136,6 +137,10 @@ static void child(struct launch *l)
     if (app->wdir && chdir(app->wdir) < 0)
         child_fail(l, app->wdir);
     (void)sigprocmask(SIG_SETMASK, &l->job->old_mask, NULL);
+    if (l->launcher) {
+        execvpe(l->launcher[0], l->launcher, l->env);
+        child_fail(l, l->launcher[0]);
+    }
     execve(app->program, app->argv, l->env);
     if (errno == ENOEXEC)
         execve("/bin/sh", l->sh, l->env);
@@ -208,6 +213,10 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
         goto out;
     }
     l.env = wf_env_of_rank(app_env, job, r, l.pmi);
+    if (job->set.launcher && !(l.launcher = wf_launcher_words(job, r))) {
+        wf_job_say(job, "cannot start rank %d: out of memory", r->id);
+        goto out;
+    }
     pid_t pid = launch(&l);
     if (pid < 0 || l.error) {
         say_failure(job, &l, pid);
@@ -220,6 +229,8 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
         wf_job_say(job, "rank %d is %s, pid %d", r->id, r->app->argv[0], pid);
     rc = 0;
 out:
+    if (l.launcher)
+        wf_launcher_free(job, l.launcher);
     wf_env_free(l.env);
     close_child_ends(&l);
     return rc;

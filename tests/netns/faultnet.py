@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Hosts that are network namespaces, on cables that break by name.
+
+    host a  net0 10.90.0.1 ---- wire ---- net0 10.90.0.2  host b
+            net1 10.90.1.1 ---- wire ---- net1 10.90.1.2
+
+    faultnet.py [--hosts N] [--cables N] [--seed N] [--at SECONDS FAULT]...
+                -- mpirun [its options] PROGRAM...
+
+runs a job whose ranks live on the hosts, one after the other, and does each
+fault when its time has come. A FAULT is one of
+
+    cable:loss=1,corrupt=0.1   percent, milliseconds or Mbit/s: see wire.c
+    cable:cut  cable:heal      silently; cable is a number, or all
+    cable:oneway               only what comes from the later host arrives
+    cable:down  cable:up       with the carrier, so that the kernels know
+    cable:flap=300             cut and healed every so many ms, to the end
+    kill                       one TCP connection, any, both ends at once
+
+With two hosts a cable joins them; with more each host has a cable of each
+kind to a switch. Needs root. As a module: Net, for tests.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import argparse
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+
+SKIP = 77
+LIMIT = 60  # seconds for what takes milliseconds
+
+
+class Trouble(Exception):
+    """Why there is no such network here."""
+
+
+def run(*words):
+    """A command that must do its work."""
+    try:
+        r = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT)
+    except OSError as e:
+        raise Trouble(f"{words[0]}: {e.strerror}") from e
+    if r.returncode:
+        raise Trouble(f"{' '.join(words)}: {r.stderr.strip() or 'failed'}")
+    return r.stdout
+
+
+class Cable:
+    """One wire process between two interfaces."""
+
+    def __init__(self, space, wire, ends, seed):
+        self.process = subprocess.Popen(
+            ["ip", "netns", "exec", space, wire, *ends, str(seed)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.lock = threading.Lock()
+        if self.process.stdout.readline() != "ready\n":
+            raise Trouble("the wire between two hosts did not start")
+
+    def say(self, line):
+        with self.lock:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline().strip()
+        if answer in ("", "not understood"):
+            raise ValueError(f"{line}: {answer or 'the wire is gone'}")
+        return answer
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(LIMIT)
+        self.process.stdout.close()
+
+
+class Net:
+    """Hosts and cables, for as long as the with statement lasts."""
+
+    def __init__(self, wire, hosts=2, cables=1, seed=1):
+        self.tag = f"wf{os.getpid()}"
+        self.wire, self.count, self.kinds = wire, hosts, cables
+        self.seed = seed
+        self.random = random.Random(seed)
+        self.switch = f"{self.tag}-s"
+        self.hosts = [f"{self.tag}-{i}" for i in range(hosts)]
+        self.cables = {}  # by kind: its wires
+        self.spaces = []
+
+    def __enter__(self):
+        try:
+            self.build()
+        except BaseException:
+            self.remove()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+    def build(self):
+        if os.geteuid() != 0:
+            raise Trouble("network namespaces need root")
+        for space in [self.switch, *self.hosts]:
+            run("ip", "netns", "add", space)
+            self.spaces.append(space)
+            run("ip", "-n", space, "link", "set", "lo", "up")
+            run("ip", "netns", "exec", space, "sh", "-c",
+                "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6")
+        for kind in range(self.kinds):
+            ends = [self.plug(host, kind) for host in range(self.count)]
+            self.join(kind, ends)
+
+    def plug(self, host, kind):
+        """An interface of a host; the name of its other end."""
+        end, name = f"h{host}n{kind}", f"net{kind}"
+        run("ip", "-n", self.switch, "link", "add", end, "type", "veth",
+            "peer", "name", name, "netns", self.hosts[host])
+        run("ip", "-n", self.switch, "link", "set", end, "up")
+        run("ip", "-n", self.hosts[host], "addr", "add",
+            f"10.90.{kind}.{host + 1}/24", "dev", name)
+        # frames as a real card sends them: faults hit one, not sixty-four
+        run("ip", "-n", self.hosts[host], "link", "set", name, "gso_max_segs",
+            "1")
+        run("ip", "-n", self.hosts[host], "link", "set", name, "up")
+        return end
+
+    def join(self, kind, ends):
+        if len(ends) == 2:
+            self.cables[kind] = [Cable(self.switch, self.wire, ends,
+                                       self.seed + kind)]
+            return
+        run("ip", "-n", self.switch, "link", "add", f"sw{kind}", "type",
+            "bridge", "forward_delay", "0")
+        run("ip", "-n", self.switch, "link", "set", f"sw{kind}", "up")
+        self.cables[kind] = []
+        for end in ends:
+            port, hole = f"{end}p", f"{end}q"
+            run("ip", "-n", self.switch, "link", "add", port, "type", "veth",
+                "peer", "name", hole)
+            run("ip", "-n", self.switch, "link", "set", hole, "master",
+                f"sw{kind}")
+            for name in (port, hole):
+                run("ip", "-n", self.switch, "link", "set", name, "up")
+            self.cables[kind].append(Cable(self.switch, self.wire, [end, port],
+                                           self.seed + kind))
+
+    def remove(self):
+        for cable in sum(self.cables.values(), []):
+            cable.end()
+        self.cables = {}
+        for space in self.spaces:
+            for pid in run("ip", "netns", "pids", space).split():
+                try:
+                    os.kill(int(pid), 9)
+                except ProcessLookupError:
+                    pass
+            run("ip", "netns", "del", space)
+        self.spaces = []
+
+    # ---- faults ----------------------------------------------------------
+
+    def kinds_of(self, which):
+        return list(self.cables) if which == "all" else [int(which)]
+
+    def say(self, which, line):
+        return [c.say(line) for k in self.kinds_of(which)
+                for c in self.cables[k]]
+
+    def carrier(self, which, state):
+        for kind in self.kinds_of(which):
+            for host in range(self.count):
+                run("ip", "-n", self.switch, "link", "set", f"h{host}n{kind}",
+                    state)
+
+    def kill_one(self):
+        """Both ends of one established connection between the hosts."""
+        found = re.findall(r"(10\.90\.\d+\.\d+):(\d+)\s+(10\.90\.\d+\.\d+):(\d+)",
+                           run("ip", "netns", "exec", self.hosts[0], "ss",
+                               "-tnH", "state", "established"))
+        if not found:
+            return False
+        here, _, there, port = self.random.choice(sorted(found))
+        run("ip", "netns", "exec", self.hosts[0], "ss", "-K", "-tn", "src",
+            here, "dst", there, "dport", "=", port)
+        return True
+
+    def fault(self, text):
+        """One FAULT of the head comment."""
+        if text == "kill":
+            return self.kill_one()
+        which, _, what = text.partition(":")
+        plain = {"heal": "heal", "cut": "both cut=1", "oneway": "ab cut=1"}
+        if what in ("down", "up"):
+            return self.carrier(which, what)
+        if what.startswith("flap="):
+            return self.flap(which, float(what[5:]) / 1000)
+        return self.say(which, plain.get(what)
+                        or "both " + what.replace(",", " "))
+
+    def flap(self, which, period):
+        def beat():
+            line = "both cut=1"
+            while self.cables:
+                try:
+                    self.say(which, line)
+                except (ValueError, OSError):
+                    return  # the end
+                line = "both cut=0" if line.endswith("1") else "both cut=1"
+                time.sleep(period)
+
+        threading.Thread(target=beat, daemon=True).start()
+
+    # ---- jobs ------------------------------------------------------------
+
+    def command(self, words):
+        """mpirun and what follows, with the hosts as its nodes."""
+        return [words[0], "--nodes", str(self.count), "--launcher-exec",
+                f"ip netns exec {self.tag}-%n", *words[1:]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--hosts", type=int, default=2)
+    parser.add_argument("--cables", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wire", default=os.environ.get("WIRE", "netns_wire"))
+    parser.add_argument("--at", nargs=2, action="append", default=[],
+                        metavar=("SECONDS", "FAULT"))
+    parser.add_argument("job", nargs="+")
+    args = parser.parse_args()
+    try:
+        with Net(args.wire, args.hosts, args.cables, args.seed) as net:
+            faults = sorted((float(at), what) for at, what in args.at)
+            while faults and faults[0][0] <= 0:
+                net.fault(faults.pop(0)[1])
+            begin = time.monotonic()
+            job = subprocess.Popen(net.command(args.job))
+            for at, what in faults:
+                try:
+                    job.wait(max(0, begin + at - time.monotonic()))
+                    break
+                except subprocess.TimeoutExpired:
+                    net.fault(what)
+            job.wait()
+            for kind, cables in net.cables.items():
+                for cable in cables:
+                    print(f"net{kind}: {cable.say('count')}", file=sys.stderr)
+            return job.returncode
+    except Trouble as e:
+        print(f"faultnet: no network of namespaces here: {e}", file=sys.stderr)
+        return SKIP
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""faultnet does what its faults say, and jobs run on its hosts.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import subprocess
+import sys
+import unittest
+
+import faultnet
+
+MPIRUN = os.environ.get("MPIRUN", "mpirun")
+WIRE = os.environ.get("WIRE", "netns_wire")
+TALK = os.environ.get("TALK", "./netns_talk")
+LIMIT = 60
+MANY = 2000
+
+# Numbered datagrams of 100 bytes; what has come half a second after the last
+# that comes at all: how many, different ones, whole ones, overtaken ones.
+LISTEN = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)  # SO_RCVBUFFORCE
+s.bind(('0.0.0.0', 7000))
+print('ready', flush=True)
+s.settimeout(20)
+seen, last, late, whole = [], -1, 0, 0
+try:
+    while True:
+        d = s.recv(200)
+        s.settimeout(0.5)
+        n = int.from_bytes(d[:4], 'big')
+        whole += d == n.to_bytes(4, 'big') * 25
+        late += n < last
+        last = max(last, n)
+        seen.append(n)
+except TimeoutError:
+    print(len(seen), len(set(seen)), whole, late)
+"""
+TALKER = """
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect((sys.argv[1], 7000))
+for n in range(int(sys.argv[2])):
+    s.send(n.to_bytes(4, 'big') * 25)
+    if n % 50 == 49:
+        time.sleep(0.001)
+"""
+
+
+class Faults(unittest.TestCase):
+    def setUp(self):
+        self.net = faultnet.Net(WIRE, hosts=2, cables=2)
+        self.net.__enter__()
+        self.addCleanup(self.net.remove)
+
+    def python(self, host, text, *args):
+        return subprocess.Popen(
+            ["ip", "netns", "exec", self.net.hosts[host], sys.executable, "-c",
+             text, *args], stdout=subprocess.PIPE, text=True)
+
+    def send(self, to=1, count=MANY):
+        """What arrives of count datagrams."""
+        with self.python(to, LISTEN) as listener:
+            self.assertEqual(listener.stdout.readline(), "ready\n")
+            with self.python(1 - to, TALKER, f"10.90.0.{to + 1}",
+                             str(count)) as talker:
+                self.assertEqual(talker.wait(LIMIT), 0)
+            return [int(w) for w in listener.stdout.read().split()]
+
+    def test_a_cable_without_faults_carries_everything_in_order(self):
+        self.assertEqual(self.send(), [MANY, MANY, MANY, 0])
+
+    def test_loss_corruption_duplicates_and_order(self):
+        self.net.fault("0:loss=10")
+        seen = self.send()[1]
+        self.assertTrue(0.8 * MANY < seen < 0.97 * MANY, seen)
+        self.net.fault("0:heal")
+        self.net.fault("0:corrupt=10,duplicate=10,reorder=10,gap=2")
+        got, different, whole, late = self.send()
+        self.assertEqual(different, len(range(different)))
+        self.assertTrue(1.03 * MANY < got < 1.2 * MANY, got)
+        self.assertTrue(0.8 * got < whole < 0.97 * got, whole)
+        self.assertGreater(late, 0)
+
+    def test_a_cut_is_silent_and_heals(self):
+        self.net.fault("0:cut")
+        talker = self.python(0, TALKER, "10.90.0.2", "100")
+        with talker:
+            self.assertEqual(talker.wait(LIMIT), 0)
+        before = self.net.say(0, "count")[0]
+        self.assertIn("ab forwarded=0", before)
+        self.net.fault("0:heal")
+        self.assertEqual(self.send(count=100)[1], 100)
+
+    def job(self, *options):
+        r = subprocess.run(
+            self.net.command([MPIRUN, "-n", "2", *options, TALK]),
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=LIMIT)
+        self.assertEqual((r.returncode, r.stdout.count("fine\n")), (0, 2),
+                         r.stderr)
+
+    def test_jobs_run_across_the_hosts_whatever_the_cable_does(self):
+        for transport in ("tcp", "udp-reliable"):
+            for fault in ("loss=2", "delay=2,jitter=1", "rate=200"):
+                with self.subTest(transport=transport, fault=fault):
+                    self.net.fault("all:heal")
+                    self.net.fault("all:" + fault)
+                    self.job("--route", transport)
+
+    def test_the_launcher_knows_node_and_rank(self):
+        r = subprocess.run([MPIRUN, "-n", "3", "--nodes", "3",
+                            "--launcher-exec", "env WHO=%n-%r%%", "sh", "-c",
+                            "echo $WHO"], capture_output=True, text=True,
+                           timeout=LIMIT)
+        self.assertEqual(sorted(r.stdout.split()), ["0-0%", "1-1%", "2-2%"])
+
+
+if __name__ == "__main__":
+    try:
+        with faultnet.Net(WIRE, hosts=1, cables=0):
+            pass
+    except faultnet.Trouble as e:
+        print(f"skipped: {e}")
+        sys.exit(faultnet.SKIP)
+    unittest.main(verbosity=2)
