@@ -127,7 +127,7 @@ FIGURES = [
            "spawn {case} {out}/raw_hello", ranks="case",
            cases=("1", "2", "4", "8", "16", "32", "64", "128"),
            quick=("2", "16"), targets={"2": "<= 15", "64": "<= 150"}),
-    *(Figure(f"memory-{key}", title, "KB", f"{key}_kb", "hello memory",
+    *(Figure(f"memory-{key}", title, "KB", f"{key}_kb", "memory",
              ranks="case", cases=("2", "8", "32"), quick=("2", "8"), **more)
       for key, title, more in (
           ("rss", "resident memory of a rank", {"targets": {"2": "<= 3072"}}),

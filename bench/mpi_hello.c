@@ -1,63 +1,19 @@
-/* The smallest program: for start-up time and, with an argument, for memory.
- *
- *   mpi_hello            only starts and ends
- *   mpi_hello memory     KB of rank 0 before MPI_Finalize: resident, its
- *                        proportional share, and what one peer more costs that
- *                        has been talked to
+/* The smallest MPI program: for start-up time and the size of files. The same
+ * without MPI is raw_hello.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "repeat.h"
-
-/* A "Name:   123 kB" line of a /proc file. */
-static double kilobytes(const char *file, const char *name)
-{
-    char line[256];
-    double kb = -1;
-    FILE *f = fopen(file, "r");
-
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, name, strlen(name)) == 0)
-            kb = atof(line + strlen(name));
-    if (f)
-        fclose(f);
-    return kb;
-}
-
-static void talk_to_everybody(int rank, int size)
-{
-    char byte = 0;
-
-    for (int i = 1; i < size; i++)
-        MPI_Sendrecv(&byte, 1, MPI_BYTE, (rank + i) % size, 1, &byte, 1,
-                     MPI_BYTE, (rank + size - i) % size, 1, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-}
-
-static void memory(int rank, int size)
-{
-    double rss = kilobytes("/proc/self/status", "VmRSS:");
-    double pss = kilobytes("/proc/self/smaps_rollup", "Pss:"), more;
-
-    talk_to_everybody(rank, size);
-    more = kilobytes("/proc/self/status", "VmRSS:") - rss;
-    more = size > 1 ? more / (size - 1) : 0;
-    if (rank != 0)
-        return;
-    print_times("rss_kb", size, &rss, 1);
-    print_times("pss_kb", size, &pss, 1);
-    print_times("peer_kb", size, &more, 1);
-}
+#include <mpi.h>
+#include <stdio.h>
 
 int main(int argc, char **argv)
 {
-    int rank, size;
+    int rank;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc > 1)
-        memory(rank, size);
+    if (rank == 0)
+        puts("hello");
     MPI_Finalize();
     return 0;
 }
