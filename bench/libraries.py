@@ -45,9 +45,14 @@ class Library:
             return self.size(words[1], out)
         if fabric not in self.fabrics:
             return None
+        command, env = self.start(ranks, fabric)
+        return ([*command, str(out / f"{self.name}_{words[0]}"), *words[1:]],
+                env)
+
+    def start(self, ranks, fabric):
+        """(what stands before the program, environment)"""
         options, more = self.fabrics[fabric]
-        return ([self.launcher, "-n", str(ranks), *options,
-                 str(out / f"{self.name}_{words[0]}"), *words[1:]],
+        return ([self.launcher, "-n", str(ranks), *options],
                 {**os.environ, **more})
 
     def size(self, what, out):
@@ -144,12 +149,12 @@ def loaded(program):
                                                    "libpthread", "librt"))]
 
 
-def known(args):
+def known(build, out):
     """Every library's own way to say "this fabric only, any user, any CPU"."""
     tcp = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self",
            "FI_PROVIDER": "tcp"}
     return [
-        Raw(), Weft(args.build, args.out),
+        Raw(), Weft(build, out),
         Library("mpich", "mpicc.mpich", "mpiexec.mpich",
                 {"any": ([], {}), "shm": ([], {}), "tcp": ([], tcp)}),
         Library("openmpi", "mpicc.openmpi", "mpirun.openmpi",
@@ -162,7 +167,7 @@ def known(args):
 
 def present(args):
     """Name -> library, of those asked for."""
-    every = {lib.name: lib for lib in known(args)}
+    every = {lib.name: lib for lib in known(args.build, args.out)}
     wanted = args.libs.split(",")
     unknown = set(wanted) - set(every)
     if unknown:

@@ -13,6 +13,7 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 import figures  # noqa: E402
+import imb  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
 
@@ -95,6 +96,18 @@ class Running(unittest.TestCase):
                                dict(os.environ), 0.2)
         self.assertTrue(cut)
         self.assertLess(took, 50)
+
+    def test_cells_of_imb_are_compared_with_the_better_peer(self):
+        single = imb.times("#bytes #repetitions t[usec] Mbytes/sec\n"
+                           "   0  1000  0.50  0.00\n   8  1000  1.00  8.0\n")
+        self.assertEqual(single, {0: 0.5, 8: 1.0})
+        several = imb.times("  8  100  1.0  3.0  2.0  4.0\n")
+        self.assertEqual(several, {8: 2.0}, "the mean over the ranks")
+        self.assertEqual(imb.times("  100  1.0  3.0  2.0\n"), {0: 2.0})
+        found = imb.ratios({"weft": {0: 1.0, 8: 3.0, 16: 5.0},
+                            "a": {0: 2.0, 8: 2.0}, "b": {0: 4.0, 8: 1.5}})
+        self.assertEqual(found, {0: 0.5, 8: 2.0})
+        self.assertIn("| 1 of 2 | 8 B 2.00 |", imb.row("Bcast", found))
 
     def test_every_command_names_a_program(self):
         for figure in figures.FIGURES:
