@@ -234,13 +234,6 @@ int wf_ip_address(const struct wf_ip_place *here, void *buf, size_t *len)
     return wf_ip_pack(&book, buf, len);
 }
 
-void wf_ip_drop(struct wf_ip_place *here, int i)
-{
-    here->n--;
-    memmove(&here->use[i], &here->use[i + 1],
-            (size_t)(here->n - i) * sizeof here->use[0]);
-}
-
 uint16_t wf_ip_own_port(const weft_open *o, int64_t option)
 {
     uint16_t port = 0;

@@ -1,8 +1,10 @@
 /* What the transports over IP share: addresses, the blob by which a process
- * publishes them, and which interfaces carry a job.
+ * publishes them, which interfaces carry a job, and containers as bytes.
  *
  *   addr.c        text, blobs, which of a peer's addresses are worth trying
  *   interfaces.c  which of our own to use
+ *   endpoint.c    sockets on these, what a peer costs, the table of peers
+ *   stream.c      containers as bytes of a stream
  *
  * Compiled once, linked into each transport that needs it. Like a transport it
  * includes weft_transport.h and libc, and nothing else.
@@ -98,9 +100,53 @@ int wf_ip_print(const void *addr, size_t len, char *text, size_t n);
 void wf_ip_place(struct wf_ip_place *, const weft_open *, const char *wanted);
 int wf_ip_choose(struct wf_ip_place *);
 int wf_ip_address(const struct wf_ip_place *, void *buf, size_t *len);
-/* The socket bound to use[i] could not be had: leave it out. */
-void wf_ip_drop(struct wf_ip_place *, int i);
 /* The port that others are told to call, what the options say, or 0: any. */
 uint16_t wf_ip_own_port(const weft_open *, int64_t option);
+
+/* endpoint.c */
+struct wf_ip_sockets {
+    const char *verb;            /* "listen on": for the log */
+    int type, protocol, backlog; /* backlog 0: does not listen */
+    uint16_t port;               /* 0: any */
+    void (*tune)(void *ctx, int fd, int family); /* before it is bound */
+    void *ctx;
+};
+/* A nonblocking socket on each address of use[], which learns its port;
+ * addresses that cannot be had are left out unless none is left. */
+int wf_ip_open(struct wf_ip_place *, const struct wf_ip_sockets *, int *fd);
+
+struct wf_ip_costs { /* of a transport, by how a peer is reached */
+    uint32_t overhead_ns, poll_ns;
+    uint32_t loopback_ns, subnet_ns, routed_ns; /* latency */
+    uint32_t loopback_mbs, usual_mbs; /* usual: the link's speed is unknown */
+    uint32_t link_percent;            /* of the link's speed */
+};
+bool wf_ip_local(const struct wf_ip_place *); /* loopback is all we use */
+weft_cost wf_ip_cost(const struct wf_ip_place *, const struct wf_ip_costs *);
+int wf_ip_reach(const struct wf_ip_place *, const struct wf_ip_costs *,
+                const void *addr, size_t len, weft_cost *);
+/* Makes the table long enough for process id. EINVAL: the place is taken. */
+int wf_ip_peer_slot(weft_peer ***peer, uint32_t *peers, uint32_t id);
+const char *wf_ip_refusal(int rc); /* of auth_step(), in words */
+
+/* stream.c */
+static inline uint64_t wf_ip_tx_bytes(const weft_tx *tx)
+{
+    return weft_hdr_len(tx->hdr) + tx->len;
+}
+/* What remains of the container from byte off, header included: at most max
+ * pieces, the last of which may reach beyond its end. */
+int wf_ip_tx_pieces(weft_tx *, uint64_t off, struct iovec *v, int max);
+void wf_ip_tx_copy(weft_tx *, uint64_t off, uint8_t *to);
+/* Where the payload from byte off on must land; ends where the sink ends. */
+int wf_ip_sink_pieces(weft_sink *, uint64_t off, struct iovec *v, int max);
+/* Put bytes there; returns how many of them the sink wants. */
+size_t wf_ip_sink_put(weft_sink *, uint64_t off, const uint8_t *, size_t n);
+
+static inline void wf_ip_sooner(uint64_t *first, uint64_t at)
+{
+    if (at && (!*first || at < *first))
+        *first = at;
+}
 
 #endif

@@ -217,10 +217,7 @@ static void refused(struct wf_tcp_conn *c, int rc)
 {
     weft_ep *ep = c->ep;
     char who[64];
-    const char *what = rc == WEFT_EAUTH      ? "wrong job key"
-                       : rc == WEFT_EUNREACH ? "another process of this job"
-                       : rc == WEFT_EPROTO   ? "not a Weft process"
-                                             : "handshake failed";
+    const char *what = wf_ip_refusal(rc);
     /* best effort: tell the other side why */
     if (c->out_n)
         (void)!send(c->fd, c->out, c->out_n, MSG_DONTWAIT | MSG_NOSIGNAL);

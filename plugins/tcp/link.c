@@ -235,24 +235,6 @@ void wf_tcp_met(struct wf_tcp_conn *c, uint32_t id)
     wf_tcp_conn_close(c);
 }
 
-static int peer_slot(weft_ep *ep, uint32_t id)
-{
-    weft_peer **grown;
-    uint32_t n = ep->peers ? ep->peers : 16;
-
-    if (id < ep->peers)
-        return ep->peer[id] ? WEFT_EINVAL : WEFT_OK;
-    while (n <= id)
-        n = n > UINT32_MAX / 2 ? UINT32_MAX : n * 2;
-    grown = realloc(ep->peer, n * sizeof *grown);
-    if (!grown)
-        return WEFT_ENOMEM;
-    memset(grown + ep->peers, 0, (n - ep->peers) * sizeof *grown);
-    ep->peer = grown;
-    ep->peers = n;
-    return WEFT_OK;
-}
-
 int wf_tcp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
                     const void *addr, size_t len, weft_peer **out)
 {
@@ -260,10 +242,8 @@ int wf_tcp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
     weft_peer *p;
     int rc = wf_ip_unpack(addr, len, &book);
 
-    if (rc == WEFT_OK && loc_id == UINT32_MAX)
-        rc = WEFT_EINVAL;
     if (rc == WEFT_OK)
-        rc = peer_slot(ep, loc_id);
+        rc = wf_ip_peer_slot(&ep->peer, &ep->peers, loc_id);
     if (rc < 0)
         return rc;
     p = calloc(1, sizeof *p);

@@ -20,66 +20,32 @@
 enum { BACKLOG = 4096, ACCEPTS = 32 };
 #define FAIR_CHANCE_NS 50000000u
 
-static int open_listener(weft_ep *ep, struct wf_tcp_listener *l,
-                         struct wf_ip_addr *a)
+static void tune(void *ctx, int fd, int family)
 {
-    struct sockaddr_storage sa;
-    struct wf_ip_addr bound;
-    socklen_t n;
+    const weft_ep *ep = ctx;
     int on = 1;
 
-    a->port = ep->port;
-    n = wf_ip_to_sockaddr(a, &sa);
-    l->kind = TCP_IS_LISTENER;
-    l->fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (l->fd < 0)
-        return WEFT_ESYS;
+    (void)family;
     if (ep->port)
-        setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (a->family == 6)
-        setsockopt(l->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(l->fd, (struct sockaddr *)&sa, n) < 0 ||
-        listen(l->fd, BACKLOG) < 0)
-        return WEFT_ESYS;
-    n = sizeof sa;
-    if (getsockname(l->fd, (struct sockaddr *)&sa, &n) < 0)
-        return WEFT_ESYS;
-    wf_ip_from_sockaddr((struct sockaddr *)&sa, &bound);
-    a->port = bound.port;
-    return WEFT_OK;
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 }
 
-/* Open what was chosen; addresses that cannot be bound are left out unless
- * none is left. */
 int wf_tcp_listen(weft_ep *ep)
 {
-    int i = 0, error = 0;
-    char name[64] = "";
+    const struct wf_ip_sockets how = {.verb = "listen on",
+                                      .type = SOCK_STREAM,
+                                      .backlog = BACKLOG,
+                                      .port = ep->port,
+                                      .tune = tune,
+                                      .ctx = ep};
+    int fd[IP_ADDRS_MAX];
+    int rc = wf_ip_open(&ep->ip, &how, fd);
 
-    while (i < ep->ip.n) {
-        struct wf_ip_interface *u = &ep->ip.use[i];
-        struct wf_tcp_listener *l = &ep->listener[i];
-        if (open_listener(ep, l, &u->addr) == WEFT_OK) {
-            i++;
-            continue;
-        }
-        error = errno;
-        wf_ip_name(&u->addr, name, sizeof name);
-        ep->host->log(ep->core, ep->port ? 1 : 2,
-                      "cannot listen on %s (%s): %s", name, u->name,
-                      strerror(error));
-        if (l->fd >= 0)
-            close(l->fd);
-        l->fd = -1;
-        wf_ip_drop(&ep->ip, i);
-    }
-    if (ep->ip.n == 0) {
-        ep->host->log(
-            ep->core, 0, "no address to listen on; last: %s: %s%s", name,
-            strerror(error),
-            error == EADDRINUSE ? "; choose another 'port' or port = 0" : "");
-        return WEFT_ESYS;
-    }
+    if (rc < 0)
+        return rc;
+    for (int i = 0; i < ep->ip.n; i++)
+        ep->listener[i] =
+            (struct wf_tcp_listener){.kind = TCP_IS_LISTENER, .fd = fd[i]};
     ep->deaf = true;
     wf_tcp_listen_pause(ep, false);
     return WEFT_OK;

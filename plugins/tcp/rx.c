@@ -33,24 +33,6 @@ static void finish_sink(weft_peer *p, int status)
     p->ep->host->rx_done(p->ep->core, s, status);
 }
 
-static int sink_segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
-{
-    uint64_t left = s->len - off;
-    int n;
-    if (s->one.iov_len == s->len) {
-        v[0].iov_base = (char *)s->one.iov_base + off;
-        v[0].iov_len = (size_t)left;
-        return 1;
-    }
-    n = s->seg(s, off, v, max);
-    for (int i = 0; i < n; i++) {
-        if (v[i].iov_len > left)
-            v[i].iov_len = (size_t)left;
-        left -= v[i].iov_len;
-    }
-    return n;
-}
-
 /* Keep bytes for later. False: out of memory. */
 static bool carry(weft_peer *p, const uint8_t *data, uint32_t n)
 {
@@ -118,26 +100,6 @@ static int64_t deliver(weft_peer *p, const uint8_t *at, uint32_t hl,
     return have;
 }
 
-/* Bytes of the buffer that belong to the open sink; returns how many. */
-static uint32_t scatter(weft_peer *p, const uint8_t *data, uint32_t n)
-{
-    uint64_t left = p->sink->len - p->rx_off;
-    uint32_t done = 0;
-
-    n = n < left ? n : (uint32_t)left;
-    while (done < n) {
-        struct iovec v[TCP_IOV];
-        int k = sink_segments(p->sink, p->rx_off, v, TCP_IOV);
-        for (int i = 0; i < k && done < n; i++) {
-            size_t len = v[i].iov_len < n - done ? v[i].iov_len : n - done;
-            memcpy(v[i].iov_base, data + done, len);
-            done += (uint32_t)len;
-            p->rx_off += len;
-        }
-    }
-    return n;
-}
-
 /* Use up the buffer; returns containers delivered. */
 static int parse(weft_peer *p, const uint8_t *buf, uint32_t n)
 {
@@ -149,7 +111,10 @@ static int parse(weft_peer *p, const uint8_t *buf, uint32_t n)
         int64_t used;
         uint64_t skip;
         if (p->sink && pos < n) {
-            pos += scatter(p, buf + pos, n - pos);
+            uint32_t put = (uint32_t)wf_ip_sink_put(p->sink, p->rx_off,
+                                                    buf + pos, n - pos);
+            p->rx_off += put;
+            pos += put;
             if (p->rx_off < p->sink->len)
                 break;
             finish_sink(p, WEFT_OK);
@@ -200,7 +165,7 @@ static size_t aim(weft_peer *p, struct msghdr *m, size_t *direct)
 
     *direct = 0;
     if (p->sink)
-        n = sink_segments(p->sink, p->rx_off, v, TCP_IOV - 1);
+        n = wf_ip_sink_pieces(p->sink, p->rx_off, v, TCP_IOV - 1);
     for (int i = 0; i < n; i++)
         *direct += v[i].iov_len;
     fine = n == TCP_IOV - 1 && *direct < (size_t)n * FINE;

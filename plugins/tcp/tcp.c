@@ -117,11 +117,20 @@ err:
     return rc;
 }
 
+static const struct wf_ip_costs costs = {
+    .overhead_ns = 1800, /* system call and stack, each side */
+    .poll_ns = 400,
+    .loopback_ns = 5000,
+    .subnet_ns = 15000,
+    .routed_ns = 50000,
+    .loopback_mbs = 5000,
+    .usual_mbs = 1000,
+    .link_percent = 100};
+
 static void describe(const weft_ep *ep, weft_attr *a)
 {
-    bool local = wf_ip_loopback(&ep->ip.use[0].addr);
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE;
-    if (!local)
+    if (!wf_ip_local(&ep->ip))
         a->caps |= WEFT_CAP_REMOTE;
     a->max_short = TCP_SHORT_MAX;
     a->max_eager = (uint32_t)ep->cfg.eager;
@@ -133,13 +142,7 @@ static void describe(const weft_ep *ep, weft_attr *a)
     a->addr_len = IP_BLOB_MAX;
     a->detect_ms = (uint32_t)(ep->cfg.detect / 1000000);
     a->numa_node = UINT32_MAX;
-    a->cost = (weft_cost){.size = sizeof a->cost,
-                          .poll_ns = 400,
-                          .latency_ns = local ? 5000 : 15000,
-                          .overhead_ns = 1800,
-                          .bandwidth_mbs = local ? 5000 : 1000};
-    if (!local && ep->ip.use[0].mbs)
-        a->cost.bandwidth_mbs = ep->ip.use[0].mbs;
+    a->cost = wf_ip_cost(&ep->ip, &costs);
 }
 
 static int attr(weft_ep *ep, weft_attr *a)
@@ -166,40 +169,9 @@ static int address(weft_ep *ep, void *buf, size_t *len)
     return wf_ip_address(&ep->ip, buf, len);
 }
 
-static void estimate(const weft_ep *ep, const struct wf_ip_candidate *best,
-                     bool same_machine, weft_cost *cost)
-{
-    uint32_t mbs = best->local >= 0 ? ep->ip.use[best->local].mbs : 0;
-
-    memset(cost, 0, sizeof *cost);
-    cost->size = sizeof *cost;
-    cost->overhead_ns = 1800; /* system call and stack, each side */
-    cost->poll_ns = 400;
-    if (same_machine || best->rank == IP_LOOPBACK) {
-        cost->latency_ns = 5000;
-        cost->bandwidth_mbs = 5000;
-    } else {
-        cost->latency_ns = best->rank == IP_SUBNET ? 15000 : 50000;
-        cost->bandwidth_mbs = mbs ? mbs : 1000;
-    }
-}
-
 static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
 {
-    struct wf_ip_candidate c[IP_ADDRS_MAX];
-    struct wf_ip_book book;
-    int rc = wf_ip_unpack(addr, len, &book);
-    if (rc < 0)
-        return rc;
-    if (wf_ip_candidates(&ep->ip, &book, c) == 0) {
-        char text[120];
-        wf_ip_print(addr, len, text, sizeof text);
-        ep->host->log(ep->core, 3, "no way from here to any of %s", text);
-        return WEFT_EUNREACH;
-    }
-    if (cost)
-        estimate(ep, &c[0], book.machine == ep->ip.machine, cost);
-    return WEFT_OK;
+    return wf_ip_reach(&ep->ip, &costs, addr, len, cost);
 }
 
 static int addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
@@ -336,12 +308,6 @@ static int event(weft_ep *ep, weft_event *e)
     return WEFT_OK;
 }
 
-static void sooner(uint64_t *first, uint64_t at)
-{
-    if (at && (!*first || at < *first))
-        *first = at;
-}
-
 /* Everything unread is in the kernel, and epoll is level-triggered: only what
  * was put off by ourselves keeps us from sleeping. */
 static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
@@ -352,10 +318,10 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
         return WEFT_EAGAIN;
     set_polled(ep, false);
     ep->patience = 1;
-    sooner(&first, wf_tcp_conn_deadline(ep));
-    sooner(&first, wf_tcp_dial_deadline(ep));
+    wf_ip_sooner(&first, wf_tcp_conn_deadline(ep));
+    wf_ip_sooner(&first, wf_tcp_dial_deadline(ep));
     if (ep->watching)
-        sooner(&first, ep->watch_at);
+        wf_ip_sooner(&first, ep->watch_at);
     if (deadline_ns)
         *deadline_ns = first;
     return WEFT_OK;

@@ -49,44 +49,6 @@ static uint32_t staged(const weft_peer *p)
     return p->stage_end - p->stage_off;
 }
 
-static uint64_t tx_total(const weft_tx *tx)
-{
-    return weft_hdr_len(tx->hdr) + tx->len;
-}
-
-/* Payload segments from byte off, at most max. */
-static int payload(weft_tx *tx, uint64_t off, struct iovec *v, int max)
-{
-    int n = 0;
-    if (off >= tx->len || max <= 0)
-        return 0;
-    if (!tx->iov)
-        return tx->seg(tx, off, v, max);
-    for (uint32_t i = 0; i < tx->iov_n && n < max; i++) {
-        if (off >= tx->iov[i].iov_len) {
-            off -= tx->iov[i].iov_len;
-            continue;
-        }
-        v[n].iov_base = (char *)tx->iov[i].iov_base + off;
-        v[n++].iov_len = tx->iov[i].iov_len - off;
-        off = 0;
-    }
-    return n;
-}
-
-/* What remains of the container, header included. */
-static int remainder_of(weft_tx *tx, uint64_t off, struct iovec *v, int max)
-{
-    uint32_t hl = weft_hdr_len(tx->hdr);
-    int n = 0;
-    if (off < hl) {
-        v[n].iov_base = (char *)tx->hdr + off;
-        v[n++].iov_len = hl - off;
-        off = hl;
-    }
-    return n + payload(tx, off - hl, v + n, max - n);
-}
-
 static void advance(weft_peer *p, uint64_t n)
 {
     uint32_t first = staged(p) < n ? staged(p) : (uint32_t)n;
@@ -123,7 +85,7 @@ static void stage_fine(weft_peer *p)
 
     if (!p->tx || p->tx->iov || staged(p))
         return;
-    n = remainder_of(p->tx, p->tx_off, v, TCP_IOV);
+    n = wf_ip_tx_pieces(p->tx, p->tx_off, v, TCP_IOV);
     for (int i = 0; i < n; i++)
         sum += v[i].iov_len;
     if (n < TCP_IOV || sum >= TCP_IOV * TINY || !stage_room(p, TCP_STAGE))
@@ -138,7 +100,7 @@ static void stage_fine(weft_peer *p)
         }
         if (p->stage_end == TCP_STAGE)
             return;
-        n = remainder_of(p->tx, p->tx_off, v, TCP_IOV);
+        n = wf_ip_tx_pieces(p->tx, p->tx_off, v, TCP_IOV);
     }
 }
 
@@ -158,7 +120,7 @@ static bool push(weft_peer *p)
         }
         if (p->tx)
             m.msg_iovlen +=
-                (size_t)remainder_of(p->tx, p->tx_off, v + m.msg_iovlen,
+                (size_t)wf_ip_tx_pieces(p->tx, p->tx_off, v + m.msg_iovlen,
                                      TCP_IOV - (int)m.msg_iovlen);
         if (m.msg_iovlen == 0)
             break;
@@ -194,25 +156,14 @@ static bool push(weft_peer *p)
 
 static bool finished(const weft_peer *p)
 {
-    return p->tx && p->tx_off == tx_total(p->tx);
+    return p->tx && p->tx_off == wf_ip_tx_bytes(p->tx);
 }
 
 /* Copy the container from byte off on into the stage. */
 static void stage(weft_peer *p, weft_tx *tx, uint64_t off)
 {
-    uint64_t total = tx_total(tx);
-    while (off < total) {
-        struct iovec v[TCP_IOV];
-        int n = remainder_of(tx, off, v, TCP_IOV);
-        for (int i = 0; i < n && off < total; i++) {
-            size_t len = v[i].iov_len;
-            if (len > total - off)
-                len = (size_t)(total - off);
-            memcpy(p->stage + p->stage_end, v[i].iov_base, len);
-            p->stage_end += (uint32_t)len;
-            off += len;
-        }
-    }
+    wf_ip_tx_copy(tx, off, p->stage + p->stage_end);
+    p->stage_end += (uint32_t)(wf_ip_tx_bytes(tx) - off);
     p->ep->count.stage_copies++;
 }
 
@@ -238,10 +189,10 @@ static int join(weft_peer *p, weft_tx *tx)
 {
     bool wait = tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE);
 
-    if (!stage_room(p, tx_total(tx))) {
+    if (!stage_room(p, wf_ip_tx_bytes(tx))) {
         if (!p->blocked)
             push(p);
-        if (p->state != TCP_OPEN || !stage_room(p, tx_total(tx)))
+        if (p->state != TCP_OPEN || !stage_room(p, wf_ip_tx_bytes(tx)))
             return again(p);
     }
     stage(p, tx, 0);
@@ -262,7 +213,7 @@ static int send_now(weft_peer *p, weft_tx *tx, bool small)
         p->tx = NULL;
         return WEFT_DONE;
     }
-    if (small && stage_room(p, tx_total(tx) - p->tx_off)) {
+    if (small && stage_room(p, wf_ip_tx_bytes(tx) - p->tx_off)) {
         p->tx = NULL;
         stage(p, tx, p->tx_off);
         return WEFT_DONE;
@@ -273,7 +224,7 @@ static int send_now(weft_peer *p, weft_tx *tx, bool small)
 static int submit(weft_peer *p, weft_tx *tx)
 {
     weft_ep *ep = p->ep;
-    bool small = tx_total(tx) <= TCP_SHORT_MAX + WEFT_HDR;
+    bool small = wf_ip_tx_bytes(tx) <= TCP_SHORT_MAX + WEFT_HDR;
     int rc;
 
     if (p->state != TCP_OPEN)
@@ -281,7 +232,7 @@ static int submit(weft_peer *p, weft_tx *tx)
     if (p->tx)
         return again(p);
     if (small &&
-        (staged(p) || tx_total(tx) <= TINY || tx->flags & WEFT_TX_MORE))
+        (staged(p) || wf_ip_tx_bytes(tx) <= TINY || tx->flags & WEFT_TX_MORE))
         rc = join(p, tx);
     else
         rc = send_now(p, tx, small);
@@ -345,7 +296,7 @@ int wf_tcp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
         return WEFT_DONE;
     if (len > TCP_SHORT_MAX)
         return WEFT_EINVAL;
-    if (p->state == TCP_OPEN && !stage_room(p, tx_total(&tx)))
+    if (p->state == TCP_OPEN && !stage_room(p, wf_ip_tx_bytes(&tx)))
         return again(p); /* so that send_now never keeps our tx */
     rc = submit(p, &tx);
     if (p->tx == &tx)

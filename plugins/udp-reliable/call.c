@@ -103,14 +103,6 @@ void wf_udp_accept(weft_ep *ep, const weft_peer *p)
 
 /* ---- calling -------------------------------------------------------------- */
 
-static const char *refusal(int rc)
-{
-    return rc == WEFT_EAUTH      ? "wrong job key"
-           : rc == WEFT_EUNREACH ? "another process of this job"
-           : rc == WEFT_EPROTO   ? "not a Weft process"
-                                 : "handshake failed";
-}
-
 static void add_reason(weft_peer *p, const struct wf_udp_call *c,
                        const char *what)
 {
@@ -238,7 +230,7 @@ static int step(weft_ep *ep, struct wf_udp_call *c, const void *in, size_t n,
     wf_ip_name(&c->remote, who, sizeof who);
     ep->host->log(ep->core, rc == WEFT_EAUTH && !ep->said_auth ? 1 : 3,
                   "%s %s: %s", c->dialled ? "call to" : "refused a call from",
-                  who, refusal(rc));
+                  who, wf_ip_refusal(rc));
     ep->said_auth = ep->said_auth || rc == WEFT_EAUTH;
     return rc;
 }
@@ -254,7 +246,7 @@ static void say_hello(weft_ep *ep, struct wf_udp_call *c)
         rc = step(ep, c, NULL, 0, UDP_HELLO, &whom);
     if (rc != WEFT_EAGAIN)
         wf_udp_link_break(c->peer, rc, "cannot call process %u: %s",
-                          c->peer->id, refusal(rc));
+                          c->peer->id, wf_ip_refusal(rc));
 }
 
 static void on_answer(weft_ep *ep, struct wf_udp_call *c,
@@ -274,7 +266,7 @@ static void on_answer(weft_ep *ep, struct wf_udp_call *c,
         wf_udp_dial_end(c->peer, c); /* this one it is */
     } else if (rc != WEFT_EAGAIN) {
         wf_udp_call_failed(ep, c, rc == WEFT_EAUTH ? WEFT_EAUTH : WEFT_ELINK, 0,
-                           refusal(rc));
+                           wf_ip_refusal(rc));
     }
 }
 
@@ -453,9 +445,9 @@ uint64_t wf_udp_call_deadline(const weft_ep *ep)
 
     for (const struct wf_udp_call *c = ep->calls; c; c = c->next) {
         if (c->dialled)
-            wf_udp_sooner(&first, c->say_at);
+            wf_ip_sooner(&first, c->say_at);
         else if (c->state == CALL_ANSWERED)
-            wf_udp_sooner(&first, c->since + ep->cfg.handshake_timeout);
+            wf_ip_sooner(&first, c->since + ep->cfg.handshake_timeout);
     }
     return first;
 }

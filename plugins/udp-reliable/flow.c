@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../ip/ip.h"
 #include "flow.h"
 
 enum { REORDER = 3, BACKOFF_MAX = 8, GIVE_WAY = 3 };
@@ -69,19 +70,13 @@ void wf_udp_flow_arm(struct wf_udp_flow *f)
         f->probe = false;
 }
 
-static void sooner(uint64_t *first, uint64_t at)
-{
-    if (at && (!*first || at < *first))
-        *first = at;
-}
-
 uint64_t wf_udp_flow_deadline(const struct wf_udp_flow *f)
 {
     uint64_t first = 0;
 
-    sooner(&first, f->ack_at);
-    sooner(&first, f->lost_at);
-    sooner(&first, f->probe_at);
+    wf_ip_sooner(&first, f->ack_at);
+    wf_ip_sooner(&first, f->lost_at);
+    wf_ip_sooner(&first, f->probe_at);
     return first;
 }
 

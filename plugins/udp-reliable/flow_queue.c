@@ -6,16 +6,12 @@
  */
 #include <string.h>
 
+#include "../ip/ip.h"
 #include "flow.h"
 
 static struct wf_udp_flow_item *nth(const struct wf_udp_flow *f, uint32_t i)
 {
     return &f->item[(f->item_first + i) % FLOW_ITEMS];
-}
-
-static uint64_t total(const weft_tx *tx)
-{
-    return weft_hdr_len(tx->hdr) + tx->len;
 }
 
 /* A place for n bytes in one piece, perhaps at the start of the ring again.
@@ -29,62 +25,16 @@ static uint8_t *stage_room(const struct wf_udp_flow *f, uint32_t n)
     return f->stage_wrapped || n > f->stage_first ? NULL : f->stage;
 }
 
-/* Segments of a payload from byte off, at most max. */
-static int segments(weft_tx *tx, uint64_t off, struct iovec *v, int max)
-{
-    int n = 0;
-
-    if (off >= tx->len || max <= 0)
-        return 0;
-    if (!tx->iov)
-        return tx->seg(tx, off, v, max);
-    for (uint32_t i = 0; i < tx->iov_n && n < max; i++) {
-        if (off >= tx->iov[i].iov_len) {
-            off -= tx->iov[i].iov_len;
-            continue;
-        }
-        v[n].iov_base = (char *)tx->iov[i].iov_base + off;
-        v[n++].iov_len = tx->iov[i].iov_len - off;
-        off = 0;
-    }
-    return n;
-}
-
-static int container(weft_tx *tx, uint64_t off, struct iovec *v, int max)
-{
-    uint32_t hl = weft_hdr_len(tx->hdr);
-    int n = 0;
-
-    if (off < hl) {
-        v[n].iov_base = (char *)tx->hdr + off;
-        v[n++].iov_len = hl - off;
-        off = hl;
-    }
-    return n + segments(tx, off - hl, v + n, max - n);
-}
-
 static void copy_out(weft_tx *tx, const void *data, uint8_t *to)
 {
     uint32_t hl = weft_hdr_len(tx->hdr);
-    uint64_t off = 0;
 
-    memcpy(to, tx->hdr, hl);
-    to += hl;
-    if (data && tx->len) {
-        memcpy(to, data, tx->len);
+    if (!data) {
+        wf_ip_tx_copy(tx, 0, to);
         return;
     }
-    while (off < tx->len) {
-        struct iovec v[FLOW_IOV];
-        int n = segments(tx, off, v, FLOW_IOV);
-        for (int i = 0; i < n && off < tx->len; i++) {
-            size_t len = v[i].iov_len;
-            if (len > tx->len - off)
-                len = (size_t)(tx->len - off);
-            memcpy(to + off, v[i].iov_base, len);
-            off += len;
-        }
-    }
+    memcpy(to, tx->hdr, hl);
+    memcpy(to + hl, data, tx->len);
 }
 
 /* The container that was copied to `to` joins the stream. */
@@ -110,7 +60,7 @@ static void staged(struct wf_udp_flow *f, const uint8_t *to, uint32_t n)
 
 bool wf_udp_flow_copy(struct wf_udp_flow *f, weft_tx *tx, const void *data)
 {
-    uint32_t n = (uint32_t)total(tx);
+    uint32_t n = (uint32_t)wf_ip_tx_bytes(tx);
     uint8_t *to;
 
     if (f->item_n == FLOW_ITEMS || !(to = stage_room(f, n)))
@@ -127,8 +77,8 @@ bool wf_udp_flow_lend(struct wf_udp_flow *f, weft_tx *tx)
     if (f->item_n == FLOW_ITEMS)
         return false;
     *nth(f, f->item_n++) = (struct wf_udp_flow_item){
-        .start = f->end, .end = f->end + total(tx), .tx = tx};
-    f->end += total(tx);
+        .start = f->end, .end = f->end + wf_ip_tx_bytes(tx), .tx = tx};
+    f->end += wf_ip_tx_bytes(tx);
     return true;
 }
 
@@ -180,7 +130,7 @@ static int pieces(struct wf_udp_flow *f, const struct wf_udp_flow_item *it,
     uint64_t off = offset - it->start;
 
     if (it->tx)
-        return container(it->tx, off, v, max);
+        return wf_ip_tx_pieces(it->tx, off, v, max);
     v[0].iov_base = f->stage + it->at + off;
     v[0].iov_len = (size_t)(it->end - offset);
     return 1;

@@ -16,28 +16,6 @@ static void finish_sink(weft_peer *p, int status)
     p->ep->host->rx_done(p->ep->core, s, status);
 }
 
-static void scatter(weft_peer *p, const uint8_t *data, size_t n)
-{
-    weft_sink *s = p->sink;
-    size_t done = 0;
-
-    if (s->one.iov_len == s->len) {
-        memcpy((char *)s->one.iov_base + p->rx_off, data, n);
-        p->rx_off += n;
-        return;
-    }
-    while (done < n) {
-        struct iovec v[FLOW_IOV];
-        int k = s->seg(s, p->rx_off, v, FLOW_IOV);
-        for (int i = 0; i < k && done < n; i++) {
-            size_t len = v[i].iov_len < n - done ? v[i].iov_len : n - done;
-            memcpy(v[i].iov_base, data + done, len);
-            done += len;
-            p->rx_off += len;
-        }
-    }
-}
-
 /* Bytes of the payload in progress; returns how many were used. */
 static size_t payload(weft_peer *p, const uint8_t *data, size_t n)
 {
@@ -46,9 +24,8 @@ static size_t payload(weft_peer *p, const uint8_t *data, size_t n)
     if (n > end - p->rx_off)
         n = (size_t)(end - p->rx_off);
     if (p->sink)
-        scatter(p, data, n);
-    else
-        p->rx_off += n;
+        wf_ip_sink_put(p->sink, p->rx_off, data, n);
+    p->rx_off += n;
     if (p->sink && p->rx_off == end)
         finish_sink(p, WEFT_OK);
     return n;

@@ -33,12 +33,12 @@ static uint32_t interface_mtu(int fd, const char *name)
                                                            : 1500;
 }
 
-static void tune(weft_ep *ep, int fd, int family)
+static void tune(void *ctx, int fd, int family)
 {
+    const weft_ep *ep = ctx;
     int on = 1, dont_fragment = IP_PMTUDISC_DO, n = (int)ep->cfg.rcvbuf;
 
     if (family == 6) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
         setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on);
         setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &dont_fragment,
                    sizeof dont_fragment);
@@ -53,61 +53,18 @@ static void tune(weft_ep *ep, int fd, int family)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &n, sizeof n);
 }
 
-static int open_socket(weft_ep *ep, int i)
-{
-    struct wf_ip_interface *u = &ep->ip.use[i];
-    struct sockaddr_storage sa;
-    struct wf_ip_addr bound;
-    socklen_t n;
-    int fd;
-
-    u->addr.port = ep->port;
-    n = wf_ip_to_sockaddr(&u->addr, &sa);
-    fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    ep->fd[i] = fd;
-    if (fd < 0)
-        return WEFT_ESYS;
-    tune(ep, fd, u->addr.family);
-    if (bind(fd, (struct sockaddr *)&sa, n) < 0)
-        return WEFT_ESYS;
-    n = sizeof sa;
-    if (getsockname(fd, (struct sockaddr *)&sa, &n) < 0)
-        return WEFT_ESYS;
-    wf_ip_from_sockaddr((struct sockaddr *)&sa, &bound);
-    u->addr.port = bound.port;
-    ep->mtu[i] = interface_mtu(fd, u->name);
-    return WEFT_OK;
-}
-
-/* Open what was chosen; addresses that cannot be bound are left out unless
- * none is left. */
 int wf_udp_listen(weft_ep *ep)
 {
-    char name[64] = "";
-    int i = 0, error = 0;
+    const struct wf_ip_sockets how = {.verb = "receive on",
+                                      .type = SOCK_DGRAM,
+                                      .port = ep->port,
+                                      .tune = tune,
+                                      .ctx = ep};
+    int rc = wf_ip_open(&ep->ip, &how, ep->fd);
 
-    while (i < ep->ip.n) {
-        struct wf_ip_interface *u = &ep->ip.use[i];
-        if (open_socket(ep, i) == WEFT_OK) {
-            i++;
-            continue;
-        }
-        error = errno;
-        wf_ip_name(&u->addr, name, sizeof name);
-        ep->host->log(ep->core, ep->port ? 1 : 2, "cannot use %s (%s): %s",
-                      name, u->name, strerror(error));
-        if (ep->fd[i] >= 0)
-            close(ep->fd[i]);
-        ep->fd[i] = -1;
-        wf_ip_drop(&ep->ip, i);
-    }
-    if (ep->ip.n > 0)
-        return WEFT_OK;
-    ep->host->log(ep->core, 0, "no address to receive on; last: %s: %s%s", name,
-                  strerror(error),
-                  error == EADDRINUSE ? "; choose another 'port' or port = 0"
-                                      : "");
-    return WEFT_ESYS;
+    for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++)
+        ep->mtu[i] = interface_mtu(ep->fd[i], ep->ip.use[i].name);
+    return rc;
 }
 
 /* Data bytes of a packet that fits the interface. */
@@ -227,7 +184,7 @@ bool wf_udp_transmit(weft_peer *p, uint64_t now)
         }
         wf_udp_flow_sent(&p->flow, now, o);
     }
-    wf_udp_sooner(&ep->timer_at, wf_udp_flow_deadline(&p->flow));
+    wf_ip_sooner(&ep->timer_at, wf_udp_flow_deadline(&p->flow));
     return true;
 }
 

@@ -122,12 +122,19 @@ static int open_(const weft_open *o, weft_ep **out)
     return WEFT_OK;
 }
 
+static const struct wf_ip_costs costs = {.overhead_ns = 1500,
+                                         .poll_ns = 400,
+                                         .loopback_ns = 4000,
+                                         .subnet_ns = 14000,
+                                         .routed_ns = 49000,
+                                         .loopback_mbs = 3000,
+                                         .usual_mbs = 1000,
+                                         .link_percent = 90};
+
 static void describe(const weft_ep *ep, weft_attr *a)
 {
-    bool local = wf_ip_loopback(&ep->ip.use[0].addr);
-
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD;
-    if (!local)
+    if (!wf_ip_local(&ep->ip))
         a->caps |= WEFT_CAP_REMOTE;
     a->max_short = UDP_SHORT_MAX;
     a->max_eager = (uint32_t)ep->cfg.eager;
@@ -137,13 +144,7 @@ static void describe(const weft_ep *ep, weft_attr *a)
     a->tx_depth = FLOW_ITEMS;
     a->addr_len = IP_BLOB_MAX;
     a->numa_node = UINT32_MAX;
-    a->cost = (weft_cost){.size = sizeof a->cost,
-                          .poll_ns = 400,
-                          .latency_ns = local ? 4000 : 14000,
-                          .overhead_ns = 1500,
-                          .bandwidth_mbs = local ? 3000 : 900};
-    if (!local && ep->ip.use[0].mbs)
-        a->cost.bandwidth_mbs = ep->ip.use[0].mbs * 9 / 10;
+    a->cost = wf_ip_cost(&ep->ip, &costs);
 }
 
 static int attr(weft_ep *ep, weft_attr *a)
@@ -171,37 +172,9 @@ static int address(weft_ep *ep, void *buf, size_t *len)
     return wf_ip_address(&ep->ip, buf, len);
 }
 
-static void estimate(const weft_ep *ep, const struct wf_ip_candidate *best,
-                     bool same_machine, weft_cost *cost)
-{
-    uint32_t mbs = best->local >= 0 ? ep->ip.use[best->local].mbs : 0;
-
-    memset(cost, 0, sizeof *cost);
-    cost->size = sizeof *cost;
-    cost->overhead_ns = 1500;
-    cost->poll_ns = 400;
-    if (same_machine || best->rank == IP_LOOPBACK) {
-        cost->latency_ns = 4000;
-        cost->bandwidth_mbs = 3000;
-    } else {
-        cost->latency_ns = best->rank == IP_SUBNET ? 14000 : 49000;
-        cost->bandwidth_mbs = mbs ? mbs * 9 / 10 : 900;
-    }
-}
-
 static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
 {
-    struct wf_ip_candidate c[IP_ADDRS_MAX];
-    struct wf_ip_book book;
-    int rc = wf_ip_unpack(addr, len, &book);
-
-    if (rc < 0)
-        return rc;
-    if (wf_ip_candidates(&ep->ip, &book, c) == 0)
-        return WEFT_EUNREACH;
-    if (cost)
-        estimate(ep, &c[0], book.machine == ep->ip.machine, cost);
-    return WEFT_OK;
+    return wf_ip_reach(&ep->ip, &costs, addr, len, cost);
 }
 
 static int addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
@@ -231,7 +204,7 @@ static void timers(weft_ep *ep)
         return;
     ep->timer_at = 0;
     wf_udp_link_timers(ep, now);
-    wf_udp_sooner(&ep->timer_at, wf_udp_link_deadline(ep));
+    wf_ip_sooner(&ep->timer_at, wf_udp_link_deadline(ep));
 }
 
 static int progress(weft_ep *ep, int budget)
@@ -285,8 +258,8 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
         settle(ep);
     if (ep->attn)
         return WEFT_EAGAIN;
-    wf_udp_sooner(&first, wf_udp_call_deadline(ep));
-    wf_udp_sooner(&first, wf_udp_link_deadline(ep));
+    wf_ip_sooner(&first, wf_udp_call_deadline(ep));
+    wf_ip_sooner(&first, wf_udp_link_deadline(ep));
     ep->timer_at = wf_udp_link_deadline(ep);
     if (deadline_ns)
         *deadline_ns = first;

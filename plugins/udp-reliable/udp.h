@@ -209,10 +209,4 @@ static inline uint64_t wf_udp_now(weft_ep *ep)
     return ep->host->now_ns(ep->core);
 }
 
-static inline void wf_udp_sooner(uint64_t *first, uint64_t at)
-{
-    if (at && (!*first || at < *first))
-        *first = at;
-}
-
 #endif

@@ -1,0 +1,172 @@
+/* What every endpoint over IP does alike: sockets on the chosen addresses, what
+ * a peer costs, and the table of peers.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ip.h"
+
+/* ---- sockets ------------------------------------------------------------ */
+
+static int bind_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how,
+                    int fd)
+{
+    struct sockaddr_storage sa;
+    struct wf_ip_addr bound;
+    socklen_t n;
+    int on = 1;
+
+    a->port = how->port;
+    n = wf_ip_to_sockaddr(a, &sa);
+    if (a->family == 6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    how->tune(how->ctx, fd, a->family);
+    if (bind(fd, (struct sockaddr *)&sa, n) < 0 ||
+        (how->backlog && listen(fd, how->backlog) < 0))
+        return WEFT_ESYS;
+    n = sizeof sa;
+    if (getsockname(fd, (struct sockaddr *)&sa, &n) < 0)
+        return WEFT_ESYS;
+    wf_ip_from_sockaddr((struct sockaddr *)&sa, &bound);
+    a->port = bound.port;
+    return WEFT_OK;
+}
+
+static int open_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how)
+{
+    int fd = socket(a->family == 4 ? AF_INET : AF_INET6,
+                    how->type | SOCK_CLOEXEC | SOCK_NONBLOCK, how->protocol);
+
+    if (fd >= 0 && bind_one(a, how, fd) < 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+/* The socket bound to use[i] could not be had: leave it out. */
+static void drop(struct wf_ip_place *here, int i)
+{
+    here->n--;
+    memmove(&here->use[i], &here->use[i + 1],
+            (size_t)(here->n - i) * sizeof here->use[0]);
+}
+
+int wf_ip_open(struct wf_ip_place *here, const struct wf_ip_sockets *how,
+               int *fd)
+{
+    char name[64] = "";
+    int i = 0, error = 0;
+
+    while (i < here->n) {
+        struct wf_ip_interface *u = &here->use[i];
+        fd[i] = open_one(&u->addr, how);
+        if (fd[i] >= 0) {
+            i++;
+            continue;
+        }
+        error = errno;
+        wf_ip_name(&u->addr, name, sizeof name);
+        here->host->log(here->core, how->port ? 1 : 2, "cannot %s %s (%s): %s",
+                        how->verb, name, u->name, strerror(error));
+        drop(here, i);
+    }
+    if (here->n > 0)
+        return WEFT_OK;
+    here->host->log(here->core, 0, "no address to %s; last: %s: %s%s",
+                    how->verb, name, strerror(error),
+                    error == EADDRINUSE
+                        ? "; choose another 'port' or port = 0"
+                        : "");
+    return WEFT_ESYS;
+}
+
+/* ---- cost --------------------------------------------------------------- */
+
+static weft_cost cost_of(const struct wf_ip_costs *table, enum wf_ip_rank rank,
+                         uint32_t mbs)
+{
+    weft_cost cost = {.size = sizeof cost,
+                      .overhead_ns = table->overhead_ns,
+                      .poll_ns = table->poll_ns};
+
+    if (rank == IP_LOOPBACK) {
+        cost.latency_ns = table->loopback_ns;
+        cost.bandwidth_mbs = table->loopback_mbs;
+        return cost;
+    }
+    cost.latency_ns = rank == IP_SUBNET ? table->subnet_ns : table->routed_ns;
+    cost.bandwidth_mbs =
+        (mbs ? mbs : table->usual_mbs) * table->link_percent / 100;
+    return cost;
+}
+
+bool wf_ip_local(const struct wf_ip_place *here)
+{
+    return wf_ip_loopback(&here->use[0].addr);
+}
+
+weft_cost wf_ip_cost(const struct wf_ip_place *here,
+                     const struct wf_ip_costs *table)
+{
+    return cost_of(table, wf_ip_local(here) ? IP_LOOPBACK : IP_SUBNET,
+                   here->use[0].mbs);
+}
+
+int wf_ip_reach(const struct wf_ip_place *here, const struct wf_ip_costs *table,
+                const void *addr, size_t len, weft_cost *cost)
+{
+    struct wf_ip_candidate c[IP_ADDRS_MAX];
+    struct wf_ip_book book;
+    int rc = wf_ip_unpack(addr, len, &book);
+
+    if (rc < 0)
+        return rc;
+    if (wf_ip_candidates(here, &book, c) == 0) {
+        char text[120];
+        wf_ip_print(addr, len, text, sizeof text);
+        here->host->log(here->core, 3, "no way from here to any of %s", text);
+        return WEFT_EUNREACH;
+    }
+    if (cost)
+        *cost = cost_of(table,
+                        book.machine == here->machine ? IP_LOOPBACK : c[0].rank,
+                        c[0].local >= 0 ? here->use[c[0].local].mbs : 0);
+    return WEFT_OK;
+}
+
+/* ---- peers --------------------------------------------------------------- */
+
+int wf_ip_peer_slot(weft_peer ***peer, uint32_t *peers, uint32_t id)
+{
+    weft_peer **grown;
+    uint32_t n = *peers ? *peers : 16;
+
+    if (id == UINT32_MAX)
+        return WEFT_EINVAL;
+    if (id < *peers)
+        return (*peer)[id] ? WEFT_EINVAL : WEFT_OK;
+    while (n <= id)
+        n = n > UINT32_MAX / 2 ? UINT32_MAX : n * 2;
+    grown = realloc(*peer, n * sizeof *grown);
+    if (!grown)
+        return WEFT_ENOMEM;
+    memset(grown + *peers, 0, (n - *peers) * sizeof *grown);
+    *peer = grown;
+    *peers = n;
+    return WEFT_OK;
+}
+
+const char *wf_ip_refusal(int rc)
+{
+    return rc == WEFT_EAUTH      ? "wrong job key"
+           : rc == WEFT_EUNREACH ? "another process of this job"
+           : rc == WEFT_EPROTO   ? "not a Weft process"
+                                 : "handshake failed";
+}

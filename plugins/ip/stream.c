@@ -1,0 +1,103 @@
+/* Containers as bytes of a stream: header and payload of one that is sent, from
+ * any byte on, and the memory where one that arrives must land.
+ *
+ * A transport over IP cuts the stream where the path wants it, not where
+ * containers or the program's segments end: each question here begins with an
+ * offset.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <string.h>
+
+#include "ip.h"
+
+enum { PIECES = 32 };
+
+/* Payload segments from byte off, at most max. */
+static int payload(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    int n = 0;
+
+    if (off >= tx->len || max <= 0)
+        return 0;
+    if (!tx->iov)
+        return tx->seg(tx, off, v, max);
+    for (uint32_t i = 0; i < tx->iov_n && n < max; i++) {
+        if (off >= tx->iov[i].iov_len) {
+            off -= tx->iov[i].iov_len;
+            continue;
+        }
+        v[n].iov_base = (char *)tx->iov[i].iov_base + off;
+        v[n++].iov_len = tx->iov[i].iov_len - off;
+        off = 0;
+    }
+    return n;
+}
+
+int wf_ip_tx_pieces(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    uint32_t hl = weft_hdr_len(tx->hdr);
+    int n = 0;
+
+    if (off < hl) {
+        v[n].iov_base = (char *)tx->hdr + off;
+        v[n++].iov_len = hl - off;
+        off = hl;
+    }
+    return n + payload(tx, off - hl, v + n, max - n);
+}
+
+void wf_ip_tx_copy(weft_tx *tx, uint64_t off, uint8_t *to)
+{
+    uint64_t total = wf_ip_tx_bytes(tx);
+
+    while (off < total) {
+        struct iovec v[PIECES];
+        int n = wf_ip_tx_pieces(tx, off, v, PIECES);
+        for (int i = 0; i < n && off < total; i++) {
+            size_t len = v[i].iov_len;
+            if (len > total - off)
+                len = (size_t)(total - off);
+            memcpy(to, v[i].iov_base, len);
+            to += len;
+            off += len;
+        }
+    }
+}
+
+int wf_ip_sink_pieces(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    uint64_t left = s->len - off;
+    int n;
+
+    if (s->one.iov_len == s->len) {
+        v[0].iov_base = (char *)s->one.iov_base + off;
+        v[0].iov_len = (size_t)left;
+        return 1;
+    }
+    n = s->seg(s, off, v, max);
+    for (int i = 0; i < n; i++) {
+        if (v[i].iov_len > left)
+            v[i].iov_len = (size_t)left;
+        left -= v[i].iov_len;
+    }
+    return n;
+}
+
+size_t wf_ip_sink_put(weft_sink *s, uint64_t off, const uint8_t *data, size_t n)
+{
+    size_t done = 0;
+
+    if (n > s->len - off)
+        n = (size_t)(s->len - off);
+    while (done < n) {
+        struct iovec v[PIECES];
+        int k = wf_ip_sink_pieces(s, off + done, v, PIECES);
+        for (int i = 0; i < k && done < n; i++) {
+            size_t len = v[i].iov_len < n - done ? v[i].iov_len : n - done;
+            memcpy(v[i].iov_base, data + done, len);
+            done += len;
+        }
+    }
+    return n;
+}
