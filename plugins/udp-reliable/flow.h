@@ -96,7 +96,7 @@ struct wf_udp_flow {
 
     /* the peer, and the path to it */
     uint64_t limit; /* stream bytes that it takes */
-    uint64_t rtt, rtt_var, rtt_min;
+    uint64_t rtt, rtt_var;
     uint64_t congestion, threshold, recovery;
     uint32_t reorder; /* packets that may overtake one before it is lost */
     uint64_t lost_at, probe_at, last_sent;
@@ -112,7 +112,7 @@ struct wf_udp_flow {
     bool doubled; /* the peer should know that something came twice */
     uint64_t ack_at, ack_bytes, offered;
 
-    uint64_t packets_lost, packets_early, packets_twice; /* counters */
+    uint64_t packets_lost, packets_twice; /* counters */
 };
 
 int wf_udp_flow_open(struct wf_udp_flow *, const struct wf_udp_flow_config *);
@@ -147,13 +147,13 @@ void wf_udp_flow_input(struct wf_udp_flow *, uint64_t now,
 void wf_udp_flow_acked(struct wf_udp_flow *, uint64_t now,
                        const struct wf_udp_packet *);
 void wf_udp_flow_find_lost(struct wf_udp_flow *, uint64_t now);
+void wf_udp_flow_forget(struct wf_udp_flow *); /* what is resolved */
 /* deliver() took less than all; now it may take more. */
 void wf_udp_flow_resume(struct wf_udp_flow *, uint64_t now);
 
 /* 0: nothing will happen by itself. */
 uint64_t wf_udp_flow_deadline(const struct wf_udp_flow *);
 void wf_udp_flow_expire(struct wf_udp_flow *, uint64_t now);
-void wf_udp_flow_ack_soon(struct wf_udp_flow *, uint64_t at);
 void wf_udp_flow_arm(struct wf_udp_flow *);
 
 static inline struct wf_udp_flow_sent *wf_udp_flow_packet(struct wf_udp_flow *f,

@@ -14,12 +14,10 @@ static void sample(struct wf_udp_flow *f, uint64_t rtt)
     uint64_t off;
 
     if (!f->rtt) {
-        f->rtt = f->rtt_min = rtt;
+        f->rtt = rtt;
         f->rtt_var = rtt / 2;
         return;
     }
-    if (rtt < f->rtt_min)
-        f->rtt_min = rtt;
     off = rtt > f->rtt ? rtt - f->rtt : f->rtt - rtt;
     f->rtt_var += (off >> 2) - (f->rtt_var >> 2);
     f->rtt += (rtt >> 3) - (f->rtt >> 3);
@@ -91,27 +89,25 @@ static uint64_t arrived(struct wf_udp_flow *f, struct wf_udp_flow_sent *s)
     return bytes;
 }
 
-static bool late(const struct wf_udp_flow *f, const struct wf_udp_flow_sent *s,
-                 uint64_t now)
+/* After this time a packet that was overtaken is lost. */
+static uint64_t patience(const struct wf_udp_flow *f)
 {
     uint64_t wait = f->rtt + f->rtt / 8;
 
-    return now - s->when >= (wait > GRANULE_NS ? wait : GRANULE_NS);
+    return wait > GRANULE_NS ? wait : GRANULE_NS;
 }
 
 /* Packets before the last one that arrived, and still missing. */
 void wf_udp_flow_find_lost(struct wf_udp_flow *f, uint64_t now)
 {
-    uint64_t wait = f->rtt + f->rtt / 8;
+    uint64_t wait = patience(f);
 
     f->lost_at = 0;
-    if (wait < GRANULE_NS)
-        wait = GRANULE_NS;
     for (uint64_t i = f->oldest; i < f->peer_seen; i++) {
         struct wf_udp_flow_sent *s = wf_udp_flow_packet(f, i);
         if (s->state != SENT_FLYING)
             continue;
-        if (f->peer_seen - i < f->reorder && !late(f, s, now)) {
+        if (f->peer_seen - i < f->reorder && now - s->when < wait) {
             if (!f->lost_at)
                 f->lost_at = s->when + wait;
             continue;
@@ -124,6 +120,13 @@ void wf_udp_flow_find_lost(struct wf_udp_flow *f, uint64_t now)
             f->lost_hint = i;
         shrink(f, i);
     }
+}
+
+void wf_udp_flow_forget(struct wf_udp_flow *f)
+{
+    while (f->oldest < f->number &&
+           wf_udp_flow_packet(f, f->oldest)->state == SENT_RESOLVED)
+        f->oldest++;
 }
 
 static void resolve(struct wf_udp_flow *f, uint64_t now,
@@ -146,9 +149,7 @@ static void resolve(struct wf_udp_flow *f, uint64_t now,
         moved = moved || s->state != SENT_RESOLVED;
         bytes += arrived(f, s);
     }
-    while (f->oldest < f->number &&
-           wf_udp_flow_packet(f, f->oldest)->state == SENT_RESOLVED)
-        f->oldest++;
+    wf_udp_flow_forget(f);
     if (seen > f->peer_seen)
         f->peer_seen = seen;
     if (bytes)

@@ -154,13 +154,6 @@ static void superseded(struct wf_udp_flow *f, const struct wf_udp_flow_out *o)
     s->repeated = true;
 }
 
-static void forget_resolved(struct wf_udp_flow *f)
-{
-    while (f->oldest < f->number &&
-           wf_udp_flow_packet(f, f->oldest)->state == SENT_RESOLVED)
-        f->oldest++;
-}
-
 void wf_udp_flow_sent(struct wf_udp_flow *f, uint64_t now,
                       const struct wf_udp_flow_out *o)
 {
@@ -174,7 +167,7 @@ void wf_udp_flow_sent(struct wf_udp_flow *f, uint64_t now,
         superseded(f, o);
     else
         f->sent += o->len;
-    forget_resolved(f);
+    wf_udp_flow_forget(f);
     *wf_udp_flow_packet(f, f->number++) =
         (struct wf_udp_flow_sent){.offset = o->head.offset,
                                   .when = now,

@@ -9,7 +9,7 @@
 
 #include "flow.h"
 
-void wf_udp_flow_ack_soon(struct wf_udp_flow *f, uint64_t at)
+static void ack_soon(struct wf_udp_flow *f, uint64_t at)
 {
     if (!f->ack_at || at < f->ack_at)
         f->ack_at = at ? at : 1;
@@ -71,7 +71,6 @@ static bool keep(struct wf_udp_flow *f, uint64_t offset, const uint8_t *data,
     *at = c;
     if (!c->next)
         f->early_last = c;
-    f->packets_early++;
     return true;
 }
 
@@ -122,7 +121,7 @@ static void take_early(struct wf_udp_flow *f)
 static void offer(struct wf_udp_flow *f, uint64_t now)
 {
     if (f->next + f->cfg.window >= f->offered + f->cfg.window / 2)
-        wf_udp_flow_ack_soon(f, now);
+        ack_soon(f, now);
 }
 
 /* False: not taken, and as if it had not come. */
@@ -154,7 +153,7 @@ static void on_data(struct wf_udp_flow *f, uint64_t now,
     if (k->offset > UINT64_MAX / 2)
         return;
     if (n > 0 && !old && !take_data(f, k->offset, data, n)) {
-        wf_udp_flow_ack_soon(f, now);
+        ack_soon(f, now);
         return;
     }
     f->packets_twice += old;
@@ -163,9 +162,9 @@ static void on_data(struct wf_udp_flow *f, uint64_t now,
     f->ack_bytes += n;
     if (old || f->gap || had_gap || k->flags & UDP_ACK_NOW ||
         f->ack_bytes >= f->cfg.window / 4)
-        wf_udp_flow_ack_soon(f, now);
+        ack_soon(f, now);
     else
-        wf_udp_flow_ack_soon(f, now + f->cfg.ack_delay);
+        ack_soon(f, now + f->cfg.ack_delay);
     offer(f, now);
 }
 

@@ -259,8 +259,8 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
     if (ep->attn)
         return WEFT_EAGAIN;
     wf_ip_sooner(&first, wf_udp_call_deadline(ep));
-    wf_ip_sooner(&first, wf_udp_link_deadline(ep));
     ep->timer_at = wf_udp_link_deadline(ep);
+    wf_ip_sooner(&first, ep->timer_at);
     if (deadline_ns)
         *deadline_ns = first;
     return WEFT_OK;
