@@ -94,6 +94,7 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->options = wf_config_core(params->config);
     wf->rank = wf->boot->rank;
     wf->nprocs = wf->boot->size;
+    wf->ranks = params->ranks;
     wf->now_ns = params->now_ns ? params->now_ns : monotonic;
     wf->clock = params->clock;
     wf_list_init(&wf->orphans);
@@ -153,11 +154,17 @@ static bool drained(void *arg)
     return all;
 }
 
+static void wake(void *arg)
+{
+    wf_progress_kick(arg);
+}
+
 static bool all_here(void *arg)
 {
-    const struct wf_instance *wf = arg;
+    struct wf_boot *boot = ((struct wf_instance *)arg)->boot;
 
-    return wf->boot->fence_passed;
+    return boot->ops->fence_passed ? boot->ops->fence_passed(boot)
+                                   : boot->fence_passed;
 }
 
 /* MPI_Finalize is collective (MPI-5.0 s11.2.2): serve the others until all are
@@ -171,9 +178,11 @@ static void part(struct wf_instance *wf)
     if (wf->nprocs == 1)
         return;
     wf_progress_serve(wf, -1, wf_lanes_empty, wf, 0);
+    boot->wake = wake;
+    boot->wake_arg = wf;
     if (boot->ops->fence_start(boot, &fd) < 0)
         return;
-    if (fd >= 0)
+    if (fd >= 0 || boot->ops->fence_passed)
         wf_progress_serve(wf, fd, all_here, wf, 0);
     if (boot->ops->fence_end(boot) < 0)
         wf_log(wf, WF_LOG_DEBUG, "the launcher left before the last fence");

@@ -8,6 +8,8 @@
 #ifndef WF_INSTANCE_H
 #define WF_INSTANCE_H
 
+#include <sys/types.h>
+
 #include "boot/boot.h"
 #include "comm/comm.h"
 #include "progress/critical.h"
@@ -27,6 +29,7 @@ struct wf_instance {
     int thread_level; /* MPI_THREAD_* granted to the world model */
     uint32_t rank, nprocs;
     struct wf_boot *boot;
+    struct wf_ranks *ranks; /* of this process, when it holds several */
     struct wf_config *config;
     const struct wf_core_options *options;
     uint64_t node; /* hash that names this node */
@@ -64,19 +67,44 @@ struct wf_instance {
 };
 
 struct wf_error_codes; /* core/env/error_user.c */
+struct wf_ranks;       /* core/thread/ranks.h */
 
-/* What MPI lets a program use before MPI_Init and after MPI_Finalize, and so
- * belongs to the process rather than to an instance (MPI-5.0 s11.4.1). */
+enum wf_phase { WF_PHASE_BEFORE, WF_PHASE_INSIDE, WF_PHASE_AFTER };
+
+/* An MPI process as the program sees it: the process of the operating system,
+ * or a thread of it that is a rank (core/thread). What MPI lets a program use
+ * before MPI_Init and after MPI_Finalize (MPI-5.0 s11.4.1), and who uses the
+ * instance in between. */
 struct wf_process {
     struct wf_mutex lock; /* of codes */
     struct wf_error_codes *codes;
+    wf_atomic_u32 phase;    /* enum wf_phase: the world model's */
+    wf_atomic_u32 starting; /* some thread is inside MPI_Init */
+    struct {                /* env/start.c */
+        struct wf_mutex lock;
+        struct wf_instance *instance; /* in use or idle */
+        unsigned users;
+        pid_t registered; /* the process that has end_at_exit registered */
+    } start;
+    wf_atomic_u32 stand_in; /* a rank lets other threads act as it */
+    struct wf_ranks *ranks; /* of a rank thread: those of its process */
+    uint32_t slot;          /* which of them this is */
 };
 extern struct wf_process wf_process_state;
+/* Set in threads that are ranks. */
+extern _Thread_local struct wf_process *wf_thread_process;
+
+static inline struct wf_process *wf_process(void)
+{
+    struct wf_process *p = wf_thread_process;
+    return wf_unlikely(p != NULL) ? p : &wf_process_state;
+}
 
 /* What a new instance is made of. Ownership of boot and config passes over. */
 struct wf_instance_params {
     struct wf_boot *boot;
     struct wf_config *config;
+    struct wf_ranks *ranks; /* NULL: the process holds one rank */
     bool threads; /* several of them may be inside at a time */
     uint64_t (*now_ns)(void *clock); /* NULL: CLOCK_MONOTONIC */
     void *clock;
@@ -96,10 +124,6 @@ bool wf_lanes_empty(void *arg);
  * (env/start.h). */
 extern struct wf_instance *_Atomic wf_process_instance;
 extern _Thread_local struct wf_instance *wf_thread_instance;
-
-enum wf_phase { WF_PHASE_BEFORE, WF_PHASE_INSIDE, WF_PHASE_AFTER };
-/* enum wf_phase: the world model's (core/api/phase.c). */
-extern wf_atomic_u32 wf_process_phase;
 
 static inline struct wf_instance *wf_current(void)
 {

@@ -12,6 +12,7 @@
 #include "boot/say.h"
 #include "instance.h"
 #include "progress/progress.h"
+#include "thread/ranks.h"
 
 enum { ADDRESS_MAX = 1024 };
 
@@ -200,7 +201,11 @@ static int open_prepared(struct wf_instance *wf, int i)
 
 int wf_endpoints_open(struct wf_instance *wf)
 {
+    if (wf->ranks)
+        wf_mutex_lock(&wf->ranks->open_lock);
     int bad = prepare_all(wf), prepared = wf->ep_count, r = 0;
+    if (wf->ranks)
+        wf_mutex_unlock(&wf->ranks->open_lock);
 
     wf->ep_count = 0;
     if (bad) {

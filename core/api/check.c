@@ -123,6 +123,11 @@ int wf_bad_phase(const char *fn)
 {
     int rc = wf_api_phase() == WF_PHASE_AFTER
                  ? wf_error(MPI_ERR_OTHER, "called after MPI_Finalize")
+             : !wf_thread_process && wf_process_state.ranks
+                 ? wf_error(MPI_ERR_OTHER,
+                            "called by a thread that is no rank, in a process "
+                            "whose ranks are threads: call MPI from those, or "
+                            "let one ask for MPIX_THREAD_FILTERED")
                  : wf_error(MPI_ERR_OTHER,
                             "called before MPI_Init or MPI_Init_thread");
     return wf_raise(NULL, NULL, fn, rc);

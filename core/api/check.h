@@ -36,7 +36,7 @@
 static inline enum wf_phase wf_api_phase(void)
 {
     /* pairs with the releases in core/env/init.c and finalize.c */
-    return (enum wf_phase)wf_load_acquire(&wf_process_phase);
+    return (enum wf_phase)wf_load_acquire(&wf_process()->phase);
 }
 
 /* The API section. Functions where a nanosecond counts use wf_cs_enter and

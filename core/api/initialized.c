@@ -7,7 +7,9 @@ int PMPI_Initialized(int *flag)
 {
     if (!flag)
         return wf_bad_pointer(wf_current(), NULL, "MPI_Initialized", "flag");
-    *flag = wf_api_phase() != WF_PHASE_BEFORE;
+    /* a thread that is no rank may act as one (MPIX_THREAD_FILTERED) */
+    *flag = wf_api_phase() != WF_PHASE_BEFORE ||
+            (!wf_thread_process && wf_process_state.stand_in);
     return MPI_SUCCESS;
 }
 WF_WEAK(MPI_Initialized);

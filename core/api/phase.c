@@ -1,12 +1,13 @@
-/* Where the process stands between MPI_Init and MPI_Finalize; the API section.
+/* The process as the program sees it, and the API section.
  *
- * The end leaves no instance to ask, so this is one of the few facts that
- * belong to the process (instance.h).
+ * Where it stands between MPI_Init and MPI_Finalize is known while there is no
+ * instance, so it belongs to the process (instance.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "api/check.h"
 
-wf_atomic_u32 wf_process_phase;
+struct wf_process wf_process_state;
+_Thread_local struct wf_process *wf_thread_process;
 
 void wf_api_lock(struct wf_cs *cs)
 {

@@ -3,19 +3,21 @@
  *
  *   open -> put* -> fence -> get* ... -> finalize -> close
  *
- * Providers: pmi1 (mpirun, Hydra), static (addresses in mpi.ini), singleton.
+ * Providers: pmi1 (mpirun, Hydra), static (addresses in mpi.ini), singleton,
+ * and hosted (hosted.h) where a process holds several ranks.
  * wf_boot_open picks one: PMI_FD or PMI_PORT in the environment -> pmi1;
  * [core] bootstrap = static, or WEFT_RANK/WEFT_SIZE -> static; else singleton.
  * Only core/boot reads launcher variables.
  *
  * ERRORS  negative WEFT_E*; the cause is written into err by open, and logged
  * by the other calls.
- * THREADS calls are never concurrent.
+ * THREADS calls on one boot are never concurrent.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_BOOT_H
 #define WF_BOOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,8 +33,9 @@ struct wf_boot_ops {
     int (*get)(struct wf_boot *, const char *key, void **value, size_t *n);
     /* The fence in two halves, so that the process can serve its peers while
      * it waits: start says that this process is there; *fd becomes readable,
-     * or fence_passed true, when everybody is (-1: no need to wait). end waits
-     * for the rest. */
+     * or fence_passed true, when everybody is. *fd -1: no need to wait, or, of
+     * a provider that has fence_passed, only that tells; it calls wake when it
+     * changes. end waits for the rest. */
     int (*fence_start)(struct wf_boot *, int *fd);
     int (*fence_end)(struct wf_boot *);
     /* Ask the launcher to end the whole job with this exit code. Returns; the
@@ -41,6 +44,7 @@ struct wf_boot_ops {
     /* Tell the launcher that this process ends in good order. */
     int (*finalize)(struct wf_boot *);
     void (*close)(struct wf_boot *);
+    bool (*fence_passed)(struct wf_boot *); /* NULL: struct wf_boot knows */
 };
 
 struct wf_boot {
@@ -60,6 +64,10 @@ struct wf_boot {
     int awaits;
     /* The end of the fence came while a get() was answered. */
     int fence_passed;
+    /* Set before fence_start: may be called by any thread until fence_end has
+     * returned. */
+    void (*wake)(void *arg);
+    void *wake_arg;
     char job[64]; /* name of the job, unique among jobs of these machines */
 };
 

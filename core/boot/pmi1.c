@@ -286,7 +286,8 @@ static void pmi1_close(struct wf_boot *boot)
 
 static const struct wf_boot_ops pmi1_ops = {
     "pmi1",         pmi1_put,   pmi1_get,      pmi1_fence_start,
-    pmi1_fence_end, pmi1_abort, pmi1_finalize, pmi1_close};
+    pmi1_fence_end, pmi1_abort, pmi1_finalize, pmi1_close,
+    NULL};
 
 /* ---- opening ---------------------------------------------------------- */
 

@@ -53,7 +53,8 @@ static void static_close(struct wf_boot *boot)
 
 static const struct wf_boot_ops static_ops = {
     "static", static_put,   static_get, static_fence_start,
-    nothing,  static_abort, nothing,    static_close};
+    nothing,  static_abort, nothing,    static_close,
+    NULL};
 
 static const char *host_of(const struct wf_config *config, uint32_t rank)
 {

@@ -10,8 +10,6 @@
 #include "env/attr.h"
 #include "env/info.h"
 
-struct wf_process wf_process_state;
-
 int wf_env_init(struct wf_instance *wf)
 {
     struct wf_env *env = calloc(1, sizeof *env);

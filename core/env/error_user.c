@@ -4,7 +4,7 @@
  * never used again, so MPI_LASTUSEDCODE only grows. A class is a code whose
  * class is itself.
  *
- * LOCK  wf_process_state.lock: these calls are allowed at any time.
+ * LOCK  lock of struct wf_process: these calls are allowed at any time.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct wf_error_codes {
 
 static struct code *find(int code)
 {
-    struct wf_error_codes *all = wf_process_state.codes;
+    struct wf_error_codes *all = wf_process()->codes;
     long i = (long)code - MPI_ERR_LASTCODE - 1;
     if (!all || i < 0 || i >= all->count || !all->list[i].mpi_class)
         return NULL;
@@ -41,9 +41,9 @@ static bool is_user_class(int code)
 
 static bool make_room(void)
 {
-    struct wf_error_codes *all = wf_process_state.codes;
+    struct wf_error_codes *all = wf_process()->codes;
     if (!all)
-        all = wf_process_state.codes = calloc(1, sizeof *all);
+        all = wf_process()->codes = calloc(1, sizeof *all);
     if (!all)
         return false;
     if (all->count < all->room)
@@ -67,16 +67,16 @@ static void count_member(int mpi_class, int change)
 /* mpi_class 0: the new code is a class of its own. */
 static int add(int mpi_class, int *out)
 {
-    wf_mutex_lock(&wf_process_state.lock);
+    wf_mutex_lock(&wf_process()->lock);
     bool ok = make_room();
     if (ok) {
-        struct wf_error_codes *all = wf_process_state.codes;
+        struct wf_error_codes *all = wf_process()->codes;
         *out = MPI_ERR_LASTCODE + 1 + all->count;
         all->list[all->count++] =
             (struct code){.mpi_class = mpi_class ? mpi_class : *out};
         count_member(mpi_class, 1);
     }
-    wf_mutex_unlock(&wf_process_state.lock);
+    wf_mutex_unlock(&wf_process()->lock);
     return ok ? MPI_SUCCESS
               : wf_error(MPI_ERR_NO_MEM, "no memory for an error code");
 }
@@ -90,29 +90,29 @@ static void publish(struct wf_instance *wf)
 
 int wf_error_last_code(void)
 {
-    wf_mutex_lock(&wf_process_state.lock);
-    struct wf_error_codes *all = wf_process_state.codes;
+    wf_mutex_lock(&wf_process()->lock);
+    struct wf_error_codes *all = wf_process()->codes;
     int last = MPI_ERR_LASTCODE + (all ? all->count : 0);
-    wf_mutex_unlock(&wf_process_state.lock);
+    wf_mutex_unlock(&wf_process()->lock);
     return last;
 }
 
 int wf_error_code_class(int code)
 {
-    wf_mutex_lock(&wf_process_state.lock);
+    wf_mutex_lock(&wf_process()->lock);
     struct code *c = find(code);
     int mpi_class = c ? c->mpi_class : -1;
-    wf_mutex_unlock(&wf_process_state.lock);
+    wf_mutex_unlock(&wf_process()->lock);
     return mpi_class;
 }
 
 bool wf_error_code_text(int code, char text[MPI_MAX_ERROR_STRING])
 {
-    wf_mutex_lock(&wf_process_state.lock);
+    wf_mutex_lock(&wf_process()->lock);
     struct code *c = find(code);
     if (c) /* without a string of its own the text is empty (s9.5) */
         snprintf(text, MPI_MAX_ERROR_STRING, "%s", c->text ? c->text : "");
-    wf_mutex_unlock(&wf_process_state.lock);
+    wf_mutex_unlock(&wf_process()->lock);
     return c != NULL;
 }
 
@@ -138,14 +138,14 @@ int wf_mpi_add_error_code(struct wf_instance *wf, int errorclass,
 
 static int set_text(int code, char *text)
 {
-    wf_mutex_lock(&wf_process_state.lock);
+    wf_mutex_lock(&wf_process()->lock);
     struct code *c = find(code);
     if (c) {
         char *old = c->text;
         c->text = text;
         text = old;
     }
-    wf_mutex_unlock(&wf_process_state.lock);
+    wf_mutex_unlock(&wf_process()->lock);
     free(text);
     return c ? MPI_SUCCESS
              : wf_error(MPI_ERR_ARG, "%d is not an error code that was added",
@@ -167,10 +167,10 @@ int wf_mpi_add_error_string(struct wf_instance *wf, int errorcode,
 
 int wf_mpi_remove_error_string(struct wf_instance *wf, int errorcode)
 {
-    wf_mutex_lock(&wf_process_state.lock);
+    wf_mutex_lock(&wf_process()->lock);
     struct code *c = find(errorcode);
     bool has_text = c && c->text;
-    wf_mutex_unlock(&wf_process_state.lock);
+    wf_mutex_unlock(&wf_process()->lock);
     if (!has_text)
         return wf_error(MPI_ERR_ARG, "error code %d has no string that was "
                                      "added", errorcode);
@@ -180,7 +180,7 @@ int wf_mpi_remove_error_string(struct wf_instance *wf, int errorcode)
 int wf_mpi_remove_error_code(struct wf_instance *wf, int errorcode)
 {
     const char *why = NULL;
-    wf_mutex_lock(&wf_process_state.lock);
+    wf_mutex_lock(&wf_process()->lock);
     struct code *c = find(errorcode);
     if (!c)
         why = "is not an error code that was added";
@@ -192,14 +192,14 @@ int wf_mpi_remove_error_code(struct wf_instance *wf, int errorcode)
         count_member(c->mpi_class, -1);
         c->mpi_class = 0;
     }
-    wf_mutex_unlock(&wf_process_state.lock);
+    wf_mutex_unlock(&wf_process()->lock);
     return why ? wf_error(MPI_ERR_ARG, "%d %s", errorcode, why) : MPI_SUCCESS;
 }
 
 int wf_mpi_remove_error_class(struct wf_instance *wf, int errorclass)
 {
     const char *why = NULL;
-    wf_mutex_lock(&wf_process_state.lock);
+    wf_mutex_lock(&wf_process()->lock);
     if (!is_user_class(errorclass))
         why = "is not an error class that was added";
     else if (find(errorclass)->members > 0)
@@ -208,6 +208,6 @@ int wf_mpi_remove_error_class(struct wf_instance *wf, int errorclass)
         why = "still has a string; remove that first";
     else
         find(errorclass)->mpi_class = 0;
-    wf_mutex_unlock(&wf_process_state.lock);
+    wf_mutex_unlock(&wf_process()->lock);
     return why ? wf_error(MPI_ERR_ARG, "%d %s", errorclass, why) : MPI_SUCCESS;
 }

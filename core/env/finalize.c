@@ -30,13 +30,21 @@ static int end_world(struct wf_instance *wf)
     return rc;
 }
 
+static void leave_stand_in(struct wf_instance *wf)
+{
+    struct wf_instance *me = wf;
+    if (wf_thread_process && wf_cas_acq_rel(&wf_process_instance, &me, NULL))
+        wf_store_release(&wf_process_state.stand_in, 0);
+}
+
 int wf_mpi_finalize(struct wf_instance *wf)
 {
     int rc = end_world(wf);
     if (rc != MPI_SUCCESS)
         return rc;
+    leave_stand_in(wf);
     /* pairs with the acquire in wf_api_phase */
-    wf_store_release(&wf_process_phase, WF_PHASE_AFTER);
+    wf_store_release(&wf_process()->phase, WF_PHASE_AFTER);
     return wf_start_leave(wf, WF_LEAVE_END);
 }
 

@@ -3,21 +3,34 @@
  * The program's arguments are left alone (s11.2.1): everything comes from
  * mpi.ini and the environment.
  *
+ * The levels above MPI_THREAD_MULTIPLE are those of threads that are ranks
+ * (thread/ranks.h).
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
 #include "env/env.h"
 #include "env/start.h"
+#include "mpix.h"
+#include "thread/ranks.h"
 
-/* The lowest level that includes the required one (s11.6). */
-static int level_for(int required)
+/* The lowest level that includes the required one, or else the highest (s11.6).
+ * A rank that is a thread cannot know the threads that the program makes. */
+static int level_for(const struct wf_process *p, int required)
 {
-    static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED,
-                                 MPI_THREAD_SERIALIZED};
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
+    static const int process[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED,
+                                  MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+    static const int thread[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED,
+                                 MPIX_THREAD_AS_RANK, MPIX_THREAD_FILTERED};
+    bool more = required > MPI_THREAD_FUNNELED &&
+                required <= MPI_THREAD_MULTIPLE;
+    const int *levels = p->ranks ? thread : process;
+    if (p->ranks && more)
+        return MPI_THREAD_FUNNELED;
+    for (int i = 0; i < 3; i++)
         if (required <= levels[i])
             return levels[i];
-    return MPI_THREAD_MULTIPLE;
+    return levels[3];
 }
 
 /* The section is held: threads of sessions may be about. */
@@ -32,35 +45,57 @@ static int begin_world(struct wf_instance *wf, int level)
                  : MPI_SUCCESS;
 }
 
+/* Threads that are no ranks act as the first rank that lets them. */
+static void stand_in(struct wf_instance *wf)
+{
+    struct wf_instance *nobody = NULL;
+    if (wf_cas_acq_rel(&wf_process_instance, &nobody, wf))
+        wf_store_release(&wf_process_state.stand_in, 1);
+}
+
 static int start(int level)
 {
     struct wf_instance *wf;
-    int rc = wf_start_use(level == MPI_THREAD_MULTIPLE ? WF_USE_THREADS
-                                                       : WF_USE_ALONE, &wf);
+    bool threads = level == MPI_THREAD_MULTIPLE ||
+                   level == MPIX_THREAD_FILTERED;
+    int rc = wf_start_use(threads ? WF_USE_THREADS : WF_USE_ALONE, &wf);
     if (rc != MPI_SUCCESS)
         return rc;
     rc = begin_world(wf, level);
     if (rc != MPI_SUCCESS)
         wf_start_leave(wf, WF_LEAVE_END);
+    else if (level == MPIX_THREAD_FILTERED)
+        stand_in(wf);
     return rc;
+}
+
+/* A thread that asks to be a rank becomes one where the process is to hold
+ * several. Threads that MPIX_Run_ranks started are ranks already. */
+static int become_rank(int required)
+{
+    bool asks = required >= MPIX_THREAD_AS_RANK && wf_ranks_planned() > 1;
+    return asks && !wf_thread_process ? wf_ranks_claim() : MPI_SUCCESS;
 }
 
 int wf_mpi_init_thread(struct wf_instance *wf, int *argc, char ***argv,
                        int required, int *provided)
 {
-    static wf_atomic_u32 starting; /* some thread is in here */
+    int rc = become_rank(required);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    struct wf_process *p = wf_process();
     uint32_t idle = 0;
-    if (!wf_cas_acq_rel(&starting, &idle, 1))
+    if (!wf_cas_acq_rel(&p->starting, &idle, 1))
         return wf_error(MPI_ERR_OTHER,
                         "another thread is inside MPI_Init: call it once");
-    int level = level_for(required);
-    int rc = start(level);
+    int level = level_for(p, required);
+    rc = start(level);
     if (rc == MPI_SUCCESS) {
         *provided = level;
         /* pairs with the acquire in wf_api_phase */
-        wf_store_release(&wf_process_phase, WF_PHASE_INSIDE);
+        wf_store_release(&p->phase, WF_PHASE_INSIDE);
     }
-    wf_store_release(&starting, 0);
+    wf_store_release(&p->starting, 0);
     return rc;
 }
 

@@ -1,6 +1,6 @@
 /* The start of the instance, and who uses it: see start.h.
  *
- * LOCK  starts.lock: everything here. It is held while an instance starts or
+ * LOCK  start.lock of struct wf_process: everything here. It is held while an instance starts or
  *       ends; no thread holds it inside the API section.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -16,13 +16,7 @@
 #include "progress/progress.h"
 #include "protocol/short.h"
 #include "route/config.h"
-
-static struct {
-    struct wf_mutex lock;
-    struct wf_instance *instance; /* in use or idle */
-    unsigned users;
-    pid_t registered; /* the process that has end_at_exit registered */
-} starts;
+#include "thread/ranks.h"
 
 /* A job whose configuration is wrong cannot be repaired by an error handler:
  * all its errors have been shown, and the process ends as sysexits.h says. */
@@ -34,7 +28,7 @@ static _Noreturn void wrong_config(void)
     exit(EX_CONFIG);
 }
 
-static struct wf_config *load_config(void)
+struct wf_config *wf_start_config(void)
 {
     struct wf_config *config;
     char *text = NULL;
@@ -73,18 +67,26 @@ static int cannot_start(const char *step, int r)
                     "%s failed: %s", step, cause);
 }
 
-static int start(enum wf_use use, struct wf_instance **out)
+static int alone(struct wf_instance_params *params)
+{
+    char why[400];
+    params->config = wf_start_config();
+    wf_error_last()->text[0] = 0;
+    int r = wf_boot_open(params->config, &params->boot, why, sizeof why);
+    if (r >= 0)
+        return MPI_SUCCESS;
+    wf_config_free(params->config);
+    return wf_error(MPI_ERR_INTERN, "%s", why);
+}
+
+static int start(struct wf_process *p, enum wf_use use,
+                 struct wf_instance **out)
 {
     struct wf_instance_params params = {.threads = use == WF_USE_THREADS};
-    char why[400];
-    params.config = load_config();
-    wf_error_last()->text[0] = 0;
-    int r = wf_boot_open(params.config, &params.boot, why, sizeof why);
-    if (r < 0) {
-        wf_config_free(params.config);
-        return wf_error(MPI_ERR_INTERN, "%s", why);
-    }
-    r = wf_instance_create(&params, out);
+    int rc = p->ranks ? wf_ranks_params(p, &params) : alone(&params);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    int r = wf_instance_create(&params, out);
     if (r == WEFT_EINVAL)
         wrong_config();
     if (r < 0) {
@@ -109,62 +111,94 @@ static void allow(struct wf_instance *wf, enum wf_use use)
         wf->api.on = true;
 }
 
+/* From here on the calls of this process, or of this thread, find it. */
+static void publish(struct wf_process *p, struct wf_instance *wf)
+{
+    if (p != &wf_process_state) {
+        wf_thread_instance = wf;
+        return;
+    }
+    wf_store_release(&wf_process_instance, wf);
+    wf_short_update(wf);
+}
+
+/* A process that is to hold several ranks has none of its own. */
+static int check_rank(const struct wf_process *p)
+{
+    uint32_t planned = wf_ranks_planned();
+    if (p->ranks || planned == 1)
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_OTHER, "this process is to hold %u ranks, and this "
+                    "thread is none of them: build the program with mpicc "
+                    "-fthread-ranks, or call MPIX_Run_ranks, or let each "
+                    "thread ask for MPIX_THREAD_AS_RANK", planned);
+}
+
 int wf_start_use(enum wf_use use, struct wf_instance **out)
 {
-    wf_mutex_lock(&starts.lock);
-    int rc = starts.instance ? MPI_SUCCESS : start(use, &starts.instance);
+    struct wf_process *p = wf_process();
+    int rc = check_rank(p);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    wf_mutex_lock(&p->start.lock);
+    if (!p->start.instance)
+        rc = start(p, use, &p->start.instance);
     if (rc == MPI_SUCCESS) {
-        starts.users++;
-        allow(starts.instance, use);
-        *out = starts.instance;
-        wf_store_release(&wf_process_instance, starts.instance);
-        wf_short_update(*out);
+        p->start.users++;
+        allow(p->start.instance, use);
+        *out = p->start.instance;
+        publish(p, *out);
     }
-    wf_mutex_unlock(&starts.lock);
+    wf_mutex_unlock(&p->start.lock);
     return rc;
 }
 
-static int end(void)
+static int end(struct wf_process *p)
 {
-    struct wf_instance *wf = starts.instance;
-    starts.instance = NULL;
+    struct wf_instance *wf = p->start.instance;
+    p->start.instance = NULL;
     int r = wf_instance_destroy(wf);
     if (r < 0)
         return wf_error(MPI_ERR_INTERN, "ending failed with code %d", r);
     return MPI_SUCCESS;
 }
 
+void wf_start_end_idle(struct wf_process *p)
+{
+    wf_mutex_lock(&p->start.lock);
+    if (p->start.instance && p->start.users == 0)
+        end(p);
+    wf_mutex_unlock(&p->start.lock);
+}
+
 /* A child made by fork has the parent's idle instance, which is not its own. */
 static void end_at_exit(void)
 {
-    if (getpid() != starts.registered)
-        return;
-    wf_mutex_lock(&starts.lock);
-    if (starts.instance && starts.users == 0)
-        end();
-    wf_mutex_unlock(&starts.lock);
+    if (getpid() == wf_process_state.start.registered)
+        wf_start_end_idle(&wf_process_state);
 }
 
-static void leave_idle(void)
+/* What is left idle in a rank thread ends with the thread (thread/run.c). */
+static void leave_idle(struct wf_process *p)
 {
-    if (starts.registered == getpid())
+    if (p != &wf_process_state || p->start.registered == getpid())
         return;
-    starts.registered = getpid();
+    p->start.registered = getpid();
     atexit(end_at_exit);
 }
 
 int wf_start_leave(struct wf_instance *wf, enum wf_leave how)
 {
+    struct wf_process *p = wf_process();
     int rc = MPI_SUCCESS;
-    wf_mutex_lock(&starts.lock);
-    if (--starts.users == 0) {
+    wf_mutex_lock(&p->start.lock);
+    if (--p->start.users == 0) {
         if (how == WF_LEAVE_END)
-            rc = end();
+            rc = end(p);
         else
-            leave_idle();
-        wf_store_release(&wf_process_instance, NULL);
-        wf_short_update(NULL);
+            leave_idle(p);
+        publish(p, NULL);
     }
-    wf_mutex_unlock(&starts.lock);
+    wf_mutex_unlock(&p->start.lock);
     return rc;
 }

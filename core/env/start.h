@@ -20,6 +20,11 @@
 
 #include "instance.h"
 
+/* Read the configuration; one that is wrong ends the process. */
+struct wf_config *wf_start_config(void);
+/* End the instance that sessions of this rank thread left idle, if any. */
+void wf_start_end_idle(struct wf_process *);
+
 /* Whether calls of one user come from several threads at a time. */
 enum wf_use { WF_USE_ALONE, WF_USE_THREADS };
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "boot/hosted.h"
 #include "instance.h"
 #include "protocol/wire.h"
 
@@ -247,11 +248,13 @@ static int check_config(struct weft_loc *loc, const struct head *h)
 int wf_card_compare(struct wf_instance *wf)
 {
     struct weft_loc *loc;
+    bool launched;
     int r;
 
     /* With a launcher only: else the rank below may not be there yet. */
-    if (wf->rank == 0 || !wf->options->check ||
-        strcmp(wf->boot->ops->name, "pmi1") != 0)
+    launched = wf->boot->awaits || strcmp(wf->boot->ops->name, "pmi1") == 0;
+    if (wf->rank == 0 || !wf->options->check || !launched ||
+        wf_boot_hosted_has(wf->boot, wf->rank - 1))
         return 0;
     loc = wf_location(wf, wf->rank - 1);
     r = loc ? wf_card_fetch(loc) : WEFT_ENOMEM;

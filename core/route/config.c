@@ -102,9 +102,15 @@ int wf_config_from_text(const char *text, struct wf_config **out, FILE *errors)
     return config_finish(c, out, errors, NULL);
 }
 
+struct wf_config *wf_config_share(struct wf_config *c)
+{
+    wf_add_acq_rel(&c->shares, 1);
+    return c;
+}
+
 void wf_config_free(struct wf_config *c)
 {
-    if (c == NULL)
+    if (c == NULL || wf_add_acq_rel(&c->shares, UINT32_MAX) > 0)
         return;
     wf_problems_flush(&c->problems, NULL);
     wf_arena_fini(&c->arena);

@@ -70,7 +70,9 @@ int wf_config_from_text(const char *text, struct wf_config **out, FILE *errors);
 /* One named file without overrides: weft-info --check. */
 int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors,
                         wf_config_also *);
-void wf_config_free(struct wf_config *);
+void wf_config_free(struct wf_config *); /* one share of it */
+/* One owner more; reading is all that owners do. */
+struct wf_config *wf_config_share(struct wf_config *);
 /* The file that was read, "weft_ini_text", "text" or "built in". */
 const char *wf_config_source(const struct wf_config *);
 /* Things to tell the user once per job, not errors (WEFT_ variables that

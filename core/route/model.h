@@ -11,6 +11,7 @@
 #ifndef WF_MODEL_H
 #define WF_MODEL_H
 
+#include "os/atomic.h"
 #include "route/arena.h"
 #include "route/config.h"
 #include "route/problem.h"
@@ -100,6 +101,7 @@ struct wf_config {
     struct wf_rank_entry *ranks;
     uint32_t rank_count;
 
+    wf_atomic_u32 shares; /* owners but one */
     const char *warnings[32];
     int warning_count;
 };

@@ -163,7 +163,8 @@ static void warn_unknown(struct wf_config *c, const char *name)
         "WEFT_LOG",  "WEFT_PLUGIN_PATH", "WEFT_LAUNCHER_PLUGINS",
         "WEFT_BOUND_CPUS",
         "WEFT_RANK", "WEFT_SIZE",        "WEFT_NODE",
-        "WEFT_JOB",  "WEFT_LOCAL_RANK",
+        "WEFT_JOB",  "WEFT_LOCAL_RANK",  "WEFT_PROCESS_RANKS",
+        "WEFT_INITIAL_ERRHANDLER",
     };
     enum { ROOM = sizeof c->warnings / sizeof c->warnings[0] };
     struct wf_words words = {.count = 0};

@@ -401,7 +401,7 @@ static void before_init_only_some_functions_work(void **state)
 {
     int flag = 1, size;
     wf_process_instance = NULL;
-    wf_store_release(&wf_process_phase, WF_PHASE_BEFORE);
+    wf_store_release(&wf_process_state.phase, WF_PHASE_BEFORE);
     refused_on(NULL, MPI_Comm_size(WORLD, &size), MPI_ERR_OTHER,
                "MPI_Comm_size", "called before MPI_Init");
     passed(MPI_Info_set(INFO, "k", "v"), "info_set");
@@ -420,7 +420,7 @@ static void init_happens_once(void **state)
                "already initialised");
     passed(MPI_Finalize(), "finalize");
     wf_process_instance = NULL; /* as the core function does */
-    wf_store_release(&wf_process_phase, WF_PHASE_AFTER);
+    wf_store_release(&wf_process_state.phase, WF_PHASE_AFTER);
     MPI_Initialized(&flag);
     assert_true(flag);
     MPI_Finalized(&flag);

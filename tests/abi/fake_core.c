@@ -163,7 +163,7 @@ int fake_setup(void **state)
     job.wf.self = &job.self;
     job.wf.api.on = true; /* a section left open shows as a deadlock */
     wf_process_instance = &job.wf;
-    wf_store_release(&wf_process_phase, WF_PHASE_INSIDE);
+    wf_store_release(&wf_process_state.phase, WF_PHASE_INSIDE);
     return 0;
 }
 

@@ -1,0 +1,430 @@
+/* Boots of the ranks of one process: see hosted.h.
+ *
+ *   boot of rank 4 --+
+ *   boot of rank 5 --+-- space: cards of ranks 4..7 -- the launcher's boot
+ *   boot of rank 6 --+          what else was put
+ *   boot of rank 7 --+
+ *
+ * DESIGN  The launcher knows processes; it is asked by whichever rank needs an
+ * answer, one at a time. A card of this process is never asked for there: get
+ * waits until its thread has put it. Cards of other processes are asked for
+ * only when all ranks of this one have put theirs: the launcher answers when
+ * the card is there, and nobody may stand in the way of a put that somebody
+ * else waits for in the same manner.
+ *
+ * The last rank to enter the fence enters the launcher's, for all.
+ *
+ * LOCK  space.lock: everything in the space. space.up_lock: the launcher's boot,
+ *       held while it is asked; taken before space.lock.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "boot/hosted.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base.h"
+#include "boot/auth.h"
+#include "boot/providers.h"
+
+struct blob {
+    void *bytes;
+    size_t n;
+    bool absent; /* will not come */
+};
+
+struct named {
+    struct named *next;
+    char *key;
+    struct blob value;
+};
+
+struct space {
+    pthread_mutex_t lock, up_lock;
+    pthread_cond_t changed; /* a card came, or the fence ended */
+    struct wf_boot *up;
+    uint32_t first, count;
+    struct blob *cards;  /* [count] */
+    uint32_t settled;    /* cards that are there or absent */
+    struct named *named; /* newest first */
+    uint32_t in_fence, gone, finalized, users;
+    bool passed;
+    uint32_t *node_of;
+    struct hosted **ranks; /* [count]; NULL: closed */
+};
+
+struct hosted {
+    struct wf_boot base;
+    struct space *space;
+    bool settled, closes, fenced, leaves; /* of the launcher's fence; counted */
+};
+
+static struct hosted *hosted_of(const struct wf_boot *boot)
+{
+    return wf_container(boot, struct hosted, base);
+}
+
+static int copy(struct blob *to, const void *bytes, size_t n)
+{
+    to->bytes = malloc(n ? n : 1);
+    if (!to->bytes)
+        return WEFT_ENOMEM;
+    memcpy(to->bytes, bytes, n);
+    to->n = n;
+    return 0;
+}
+
+/* The place of a card of this process, or NULL. *remote: of another one. */
+static struct blob *card_place(struct space *s, const char *key, bool *remote)
+{
+    static const char card[] = "weft.card.";
+    char *end;
+    *remote = false;
+    if (strncmp(key, card, sizeof card - 1) != 0)
+        return NULL;
+    unsigned long rank = strtoul(key + sizeof card - 1, &end, 10);
+    *remote = *end == 0;
+    if (*end || rank < s->first || rank - s->first >= s->count)
+        return NULL;
+    *remote = false;
+    return &s->cards[rank - s->first];
+}
+
+/* ---- put and get ---------------------------------------------------------- */
+
+static int put_named(struct space *s, const char *key, const void *value,
+                     size_t n)
+{
+    struct named *e = calloc(1, sizeof *e);
+    if (!e)
+        return WEFT_ENOMEM;
+    e->key = strdup(key);
+    if (!e->key || copy(&e->value, value, n) < 0) {
+        free(e->key);
+        free(e);
+        return WEFT_ENOMEM;
+    }
+    e->next = s->named;
+    s->named = e;
+    return 0;
+}
+
+/* One card more that nobody needs to wait for. */
+static void settle(struct hosted *h)
+{
+    struct space *s = h->space;
+    if (!h->settled)
+        s->settled++;
+    h->settled = true;
+    pthread_cond_broadcast(&s->changed);
+}
+
+static int put_here(struct hosted *h, const char *key, const void *value,
+                    size_t n)
+{
+    struct space *s = h->space;
+    bool remote;
+    pthread_mutex_lock(&s->lock);
+    struct blob *card = card_place(s, key, &remote);
+    int r = !card         ? put_named(s, key, value, n)
+            : card->bytes ? WEFT_EINVAL
+                          : copy(card, value, n);
+    if (r == 0 && card)
+        settle(h);
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+/* The launcher first: whoever sees the last card here may ask for others. */
+static int hosted_put(struct wf_boot *boot, const char *key, const void *value,
+                      size_t n)
+{
+    struct hosted *h = hosted_of(boot);
+    struct space *s = h->space;
+    int r = 0;
+    if (s->up) {
+        pthread_mutex_lock(&s->up_lock);
+        r = s->up->ops->put(s->up, key, value, n);
+        pthread_mutex_unlock(&s->up_lock);
+    }
+    return r < 0 ? r : put_here(h, key, value, n);
+}
+
+static int give(const struct blob *b, void **value, size_t *n)
+{
+    struct blob out;
+    if (copy(&out, b->bytes, b->n) < 0)
+        return WEFT_ENOMEM;
+    *value = out.bytes;
+    *n = out.n;
+    return 0;
+}
+
+static int get_up(struct space *s, const char *key, void **value, size_t *n)
+{
+    if (!s->up)
+        return WEFT_EUNREACH;
+    pthread_mutex_lock(&s->up_lock);
+    int r = s->up->ops->get(s->up, key, value, n);
+    pthread_mutex_unlock(&s->up_lock);
+    return r;
+}
+
+static const struct blob *find_named(const struct space *s, const char *key)
+{
+    for (const struct named *e = s->named; e; e = e->next)
+        if (strcmp(e->key, key) == 0)
+            return &e->value;
+    return NULL;
+}
+
+static int hosted_get(struct wf_boot *boot, const char *key, void **value,
+                      size_t *n)
+{
+    struct space *s = hosted_of(boot)->space;
+    bool remote;
+    int r = WEFT_EUNREACH;
+    pthread_mutex_lock(&s->lock);
+    struct blob *card = card_place(s, key, &remote);
+    const struct blob *b = card ? card : find_named(s, key);
+    while (card && !card->bytes && !card->absent)
+        pthread_cond_wait(&s->changed, &s->lock);
+    while (remote && s->settled < s->count)
+        pthread_cond_wait(&s->changed, &s->lock);
+    if (b && b->bytes)
+        r = give(b, value, n);
+    pthread_mutex_unlock(&s->lock);
+    return b ? r : get_up(s, key, value, n);
+}
+
+/* ---- the fence ------------------------------------------------------------ */
+
+/* The section is held. Wake is a member of the rank, which cannot go while it
+ * is in the fence. */
+static void pass(struct space *s)
+{
+    s->passed = true;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->ranks[i] && s->ranks[i]->fenced && s->ranks[i]->base.wake)
+            s->ranks[i]->base.wake(s->ranks[i]->base.wake_arg);
+    pthread_cond_broadcast(&s->changed);
+}
+
+static int hosted_fence_start(struct wf_boot *boot, int *fd)
+{
+    struct hosted *h = hosted_of(boot);
+    struct space *s = h->space;
+    int r = 0;
+    *fd = -1;
+    pthread_mutex_lock(&s->up_lock);
+    pthread_mutex_lock(&s->lock);
+    h->fenced = true;
+    h->closes = ++s->in_fence + s->gone == s->count;
+    if (h->closes && !s->up)
+        pass(s);
+    pthread_mutex_unlock(&s->lock);
+    if (h->closes && s->up)
+        r = s->up->ops->fence_start(s->up, fd);
+    pthread_mutex_unlock(&s->up_lock);
+    return r;
+}
+
+static bool hosted_fence_passed(struct wf_boot *boot)
+{
+    struct hosted *h = hosted_of(boot);
+    struct space *s = h->space;
+    if (h->closes && s->up) {
+        pthread_mutex_lock(&s->up_lock);
+        bool there = s->up->fence_passed;
+        pthread_mutex_unlock(&s->up_lock);
+        return there;
+    }
+    pthread_mutex_lock(&s->lock);
+    bool passed = s->passed;
+    pthread_mutex_unlock(&s->lock);
+    return passed;
+}
+
+static int hosted_fence_end(struct wf_boot *boot)
+{
+    struct hosted *h = hosted_of(boot);
+    struct space *s = h->space;
+    int r = 0;
+    if (h->closes && s->up) {
+        pthread_mutex_lock(&s->up_lock);
+        r = s->up->ops->fence_end(s->up);
+        pthread_mutex_unlock(&s->up_lock);
+    }
+    pthread_mutex_lock(&s->lock);
+    if (h->closes && !s->passed)
+        pass(s);
+    while (!s->passed)
+        pthread_cond_wait(&s->changed, &s->lock);
+    h->fenced = false;
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+/* ---- the end -------------------------------------------------------------- */
+
+static void hosted_abort(struct wf_boot *boot, int code, const char *message)
+{
+    struct wf_boot *up = hosted_of(boot)->space->up;
+    if (up)
+        up->ops->abort(up, code, message);
+}
+
+/* The last one says good-bye for the process. */
+static int hosted_finalize(struct wf_boot *boot)
+{
+    struct hosted *h = hosted_of(boot);
+    struct space *s = h->space;
+    pthread_mutex_lock(&s->lock);
+    h->leaves = true;
+    bool last = ++s->finalized + s->gone == s->count;
+    pthread_mutex_unlock(&s->lock);
+    return last && s->up ? s->up->ops->finalize(s->up) : 0;
+}
+
+void wf_boot_hosted_gone(struct wf_boot *boot)
+{
+    struct hosted *h = hosted_of(boot);
+    struct space *s = h->space;
+    pthread_mutex_lock(&s->lock);
+    s->gone++;
+    if (!h->settled)
+        s->cards[boot->rank - s->first].absent = true;
+    settle(h);
+    if (!s->up && s->in_fence && s->in_fence + s->gone == s->count)
+        pass(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void space_free(struct space *s)
+{
+    for (uint32_t i = 0; s->cards && i < s->count; i++)
+        free(s->cards[i].bytes);
+    while (s->named) {
+        struct named *e = s->named;
+        s->named = e->next;
+        free(e->key);
+        free(e->value.bytes);
+        free(e);
+    }
+    if (s->up)
+        s->up->ops->close(s->up);
+    free(s->cards);
+    free(s->ranks);
+    free(s->node_of);
+    pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->up_lock);
+    pthread_cond_destroy(&s->changed);
+    free(s);
+}
+
+static void hosted_close(struct wf_boot *boot)
+{
+    struct hosted *h = hosted_of(boot);
+    struct space *s = h->space;
+    pthread_mutex_lock(&s->lock);
+    s->ranks[boot->rank - s->first] = NULL;
+    bool last = --s->users == 0;
+    pthread_mutex_unlock(&s->lock);
+    free(h);
+    if (last)
+        space_free(s);
+}
+
+static const struct wf_boot_ops hosted_ops = {
+    .name = "hosted",
+    .put = hosted_put,
+    .get = hosted_get,
+    .fence_start = hosted_fence_start,
+    .fence_passed = hosted_fence_passed,
+    .fence_end = hosted_fence_end,
+    .abort = hosted_abort,
+    .finalize = hosted_finalize,
+    .close = hosted_close};
+
+bool wf_boot_hosted_has(const struct wf_boot *boot, uint32_t rank)
+{
+    if (boot->ops != &hosted_ops)
+        return false;
+    const struct space *s = hosted_of(boot)->space;
+    return rank >= s->first && rank - s->first < s->count;
+}
+
+/* ---- the start ------------------------------------------------------------ */
+
+/* Nobody else makes the key of a job without a launcher. */
+static int make_key(struct space *s)
+{
+    unsigned char key[WF_AUTH_KEY_BYTES];
+    int r = wf_auth_key_generate(key);
+    return r < 0 ? r : put_named(s, "weft.key", key, sizeof key);
+}
+
+static struct space *space_create(struct wf_boot *up, uint32_t count)
+{
+    struct space *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->up_lock, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    s->first = up ? up->rank : 0;
+    s->count = count;
+    s->cards = calloc(count, sizeof *s->cards);
+    s->ranks = calloc(count, sizeof *s->ranks);
+    if (!up)
+        s->node_of = calloc(count, sizeof *s->node_of);
+    if (s->cards && s->ranks && (up || (s->node_of && make_key(s) == 0))) {
+        s->up = up;
+        return s;
+    }
+    space_free(s);
+    return NULL;
+}
+
+static struct wf_boot *one_boot(struct space *s, uint32_t slot)
+{
+    struct hosted *h = calloc(1, sizeof *h);
+    struct wf_boot *b = &h->base;
+    if (!h)
+        return NULL;
+    if (s->up)
+        *b = *s->up;
+    else
+        *b = (struct wf_boot){.size = s->count, .appnum = -1,
+                              .node_of = s->node_of, .node_count = 1,
+                              .one_host = 1};
+    b->ops = &hosted_ops;
+    b->rank = s->first + slot;
+    b->awaits = 1;
+    h->space = s;
+    s->ranks[slot] = h;
+    s->users++;
+    return b;
+}
+
+int wf_boot_hosted_create(struct wf_boot *up, uint32_t count,
+                          struct wf_boot **ranks)
+{
+    struct space *s = space_create(up, count);
+    char job[64];
+    uint32_t i = 0;
+    if (!s)
+        return WEFT_ENOMEM;
+    wf_boot_unique_name(job, "threads");
+    for (; i < count && (ranks[i] = one_boot(s, i)) != NULL; i++)
+        if (!up)
+            memcpy(ranks[i]->job, job, sizeof job);
+    if (i == count)
+        return 0;
+    while (i > 0)
+        free(hosted_of(ranks[--i]));
+    s->up = NULL; /* stays the caller's */
+    space_free(s);
+    return WEFT_ENOMEM;
+}

@@ -1,0 +1,175 @@
+/* What the ranks of one process share: see ranks.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "thread/ranks.h"
+
+#include <stdlib.h>
+
+#include "boot/hosted.h"
+#include "boot/providers.h"
+#include "env/start.h"
+#include "route/config.h"
+
+enum { RANKS_MAX = 65535 }; /* thread/mailbox.h names a sender in 16 bits */
+
+uint32_t wf_ranks_planned(void)
+{
+    long n = wf_boot_env_number("WEFT_PROCESS_RANKS");
+    return n > 1 ? (uint32_t)n : 1;
+}
+
+/* ---- which ranks ---------------------------------------------------------- */
+
+/* The launcher's boot, or NULL where there is no launcher. */
+static int open_launcher(const struct wf_config *config, struct wf_boot **up)
+{
+    char why[400];
+    int r = wf_boot_open(config, up, why, sizeof why);
+    if (r < 0)
+        return wf_error(MPI_ERR_OTHER, "%s", why);
+    if (strcmp((*up)->ops->name, "singleton") != 0)
+        return MPI_SUCCESS;
+    (*up)->ops->close(*up);
+    *up = NULL;
+    return MPI_SUCCESS;
+}
+
+static int check_launcher(const struct wf_boot *up, uint32_t count)
+{
+    uint32_t planned = wf_ranks_planned();
+    if (!up->awaits)
+        return wf_error(MPI_ERR_OTHER,
+                        "ranks in threads need Weft's mpirun, or no launcher: "
+                        "'%s' starts one rank in each process", up->ops->name);
+    if (count != planned || up->rank + count > up->size)
+        return wf_error(MPI_ERR_ARG,
+                        "ranks is %u but mpirun gave this process %u of %u: "
+                        "start it with mpirun -n %u --ranks-per-process %u",
+                        count, planned, up->size, count, count);
+    return MPI_SUCCESS;
+}
+
+static int make_boots(struct wf_ranks *all, struct wf_boot *up)
+{
+    all->boots = calloc(all->count, sizeof *all->boots);
+    all->processes = calloc(all->count, sizeof *all->processes);
+    if (!all->boots || !all->processes ||
+        wf_boot_hosted_create(up, all->count, all->boots) < 0)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for %u ranks", all->count);
+    return MPI_SUCCESS;
+}
+
+/* The launcher's boot passes over on success. */
+static int fill(struct wf_ranks *all, struct wf_boot *up)
+{
+    int rc = up ? check_launcher(up, all->count) : MPI_SUCCESS;
+    all->launched = up != NULL;
+    all->first = up ? up->rank : 0;
+    all->size = up ? up->size : all->count;
+    if (rc == MPI_SUCCESS)
+        rc = make_boots(all, up);
+    for (uint32_t i = 0; rc == MPI_SUCCESS && i < all->count; i++) {
+        all->processes[i].ranks = all;
+        all->processes[i].slot = i;
+    }
+    return rc;
+}
+
+int wf_ranks_create(uint32_t count, struct wf_ranks **out)
+{
+    struct wf_boot *up = NULL;
+    struct wf_ranks *all = calloc(1, sizeof *all);
+    if (!all)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for the ranks");
+    all->count = count ? count : wf_ranks_planned();
+    int rc = all->count > RANKS_MAX
+                 ? wf_error(MPI_ERR_ARG, "%u ranks: one process holds at most "
+                            "%d", all->count, RANKS_MAX)
+                 : MPI_SUCCESS;
+    if (rc == MPI_SUCCESS) {
+        all->config = wf_start_config();
+        rc = open_launcher(all->config, &up);
+    }
+    if (rc == MPI_SUCCESS)
+        rc = fill(all, up);
+    if (rc != MPI_SUCCESS) {
+        if (up)
+            up->ops->close(up);
+        wf_ranks_free(all);
+        return rc;
+    }
+    *out = all;
+    return MPI_SUCCESS;
+}
+
+void wf_ranks_free(struct wf_ranks *all)
+{
+    for (uint32_t i = 0; all->boots && i < all->count; i++)
+        if (all->boots[i])
+            all->boots[i]->ops->close(all->boots[i]);
+    wf_config_free(all->config);
+    free(all->boots);
+    free(all->processes);
+    free(all);
+}
+
+/* ---- threads -------------------------------------------------------------- */
+
+void wf_ranks_bind(struct wf_ranks *all, uint32_t slot)
+{
+    wf_thread_process = &all->processes[slot];
+}
+
+void wf_ranks_unbind(void)
+{
+    wf_thread_process = NULL;
+}
+
+/* Made by the first who asks; they live as long as the process. */
+static int process_ranks(struct wf_ranks **out)
+{
+    struct wf_process *p = &wf_process_state;
+    int rc = MPI_SUCCESS;
+    wf_mutex_lock(&p->start.lock);
+    if (!p->ranks)
+        rc = wf_ranks_create(0, &p->ranks);
+    *out = p->ranks;
+    wf_mutex_unlock(&p->start.lock);
+    return rc;
+}
+
+int wf_ranks_claim(void)
+{
+    struct wf_ranks *all;
+    int rc = process_ranks(&all);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    uint32_t slot = wf_add_acq_rel(&all->claimed, 1);
+    if (slot >= all->count)
+        return wf_error(MPI_ERR_OTHER, "thread %u of this process asks to be a "
+                        "rank, but the process holds %u: start it with mpirun "
+                        "--ranks-per-process", slot + 1, all->count);
+    wf_ranks_bind(all, slot);
+    return MPI_SUCCESS;
+}
+
+void wf_ranks_leave(struct wf_process *p)
+{
+    struct wf_boot *unused = p->ranks->boots[p->slot];
+    if (!unused)
+        return;
+    p->ranks->boots[p->slot] = NULL;
+    wf_boot_hosted_gone(unused);
+    unused->ops->close(unused);
+}
+
+int wf_ranks_params(struct wf_process *p, struct wf_instance_params *params)
+{
+    params->boot = p->ranks->boots[p->slot];
+    if (!params->boot)
+        return wf_error(MPI_ERR_OTHER, "this rank has taken its leave already");
+    p->ranks->boots[p->slot] = NULL;
+    params->ranks = p->ranks;
+    params->config = wf_config_share(p->ranks->config);
+    return MPI_SUCCESS;
+}

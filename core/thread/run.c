@@ -1,0 +1,144 @@
+/* MPIX_Run_ranks: a function in as many threads as the process holds ranks.
+ *
+ * The calling thread is the first of them: where the program has one rank,
+ * nothing is started, and a debugger sees the main thread where it expects it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "api/check.h"
+#include "env/start.h"
+#include "mpix.h"
+#include "thread/ranks.h"
+
+struct call {
+    struct wf_ranks *all;
+    int (*rank_main)(void *);
+    void *arg;
+    int *results; /* or NULL */
+};
+
+struct member {
+    const struct call *call;
+    uint32_t slot;
+    pthread_t thread;
+};
+
+/* A rank that goes without MPI_Finalize leaves others waiting for ever; under
+ * a launcher of processes the launcher would say so and end the job. */
+static void check_end(struct wf_process *p, uint32_t rank)
+{
+    if (wf_load_acquire(&p->phase) == WF_PHASE_INSIDE)
+        wf_abort(p->start.instance, 1,
+                 "weft " WEFT_VERSION ": rank %u returned from its function "
+                 "without MPI_Finalize", rank);
+}
+
+static void *run_member(void *arg)
+{
+    const struct member *m = arg;
+    const struct call *c = m->call;
+    struct wf_process *p = &c->all->processes[m->slot];
+    wf_ranks_bind(c->all, m->slot);
+    int result = c->rank_main(c->arg);
+    check_end(p, c->all->first + m->slot);
+    wf_start_end_idle(p);
+    wf_ranks_leave(p);
+    wf_ranks_unbind();
+    if (c->results)
+        c->results[m->slot] = result;
+    return NULL;
+}
+
+/* Each rank needs a few descriptors to sleep on. Not reached: opening them
+ * says so. */
+static void raise_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* How many of the others were started; one that was not leaves its slot. */
+static uint32_t start_others(struct member *members, const struct call *call)
+{
+    uint32_t n = call->all->count, i = 1;
+    for (; i < n; i++)
+        if (pthread_create(&members[i].thread, NULL, run_member,
+                           &members[i]) != 0)
+            break;
+    for (uint32_t lost = i; lost < n; lost++)
+        wf_ranks_leave(&call->all->processes[lost]);
+    return i;
+}
+
+static int run(const struct call *call)
+{
+    uint32_t n = call->all->count;
+    struct member *members = calloc(n, sizeof *members);
+    if (!members)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for %u threads", n);
+    for (uint32_t i = 0; i < n; i++)
+        members[i] = (struct member){.call = call, .slot = i};
+    raise_limit();
+    uint32_t started = start_others(members, call);
+    if (started == n)
+        run_member(&members[0]);
+    else
+        wf_ranks_leave(&call->all->processes[0]);
+    for (uint32_t i = 1; i < started; i++)
+        pthread_join(members[i].thread, NULL);
+    free(members);
+    return started == n ? MPI_SUCCESS
+                        : wf_error(MPI_ERR_NO_MEM, "the system starts no more "
+                                   "than %u of %u threads", started, n);
+}
+
+/* Only one at a time, and not in a process or thread that is a rank. */
+static int check_caller(struct wf_process *p)
+{
+    uint32_t idle = 0;
+    if (p->ranks || wf_load_acquire(&p->phase) == WF_PHASE_INSIDE ||
+        p->start.instance)
+        return wf_error(MPI_ERR_OTHER, "MPI is in use in this %s: call "
+                        "MPIX_Run_ranks instead of MPI_Init",
+                        wf_thread_process ? "rank" : "process");
+    if (!wf_cas_acq_rel(&p->starting, &idle, 1))
+        return wf_error(MPI_ERR_OTHER, "another thread of this process is "
+                        "inside MPIX_Run_ranks or MPI_Init");
+    return MPI_SUCCESS;
+}
+
+static int run_ranks(int ranks, struct call *call)
+{
+    struct wf_process *p = wf_process();
+    if (ranks < 0)
+        return wf_error(MPI_ERR_ARG, "ranks is %d, it must not be negative",
+                        ranks);
+    if (!call->rank_main)
+        return wf_error(MPI_ERR_ARG, "rank_main is NULL");
+    int rc = check_caller(p);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = wf_ranks_create((uint32_t)ranks, &call->all);
+    if (rc == MPI_SUCCESS) {
+        p->ranks = call->all;
+        rc = run(call);
+        p->ranks = NULL;
+        wf_ranks_free(call->all);
+    }
+    wf_store_release(&p->starting, 0);
+    return rc;
+}
+
+__attribute__((visibility("default"))) int
+MPIX_Run_ranks(int ranks, int (*rank_main)(void *), void *arg, int results[])
+{
+    struct call call = {.rank_main = rank_main, .arg = arg, .results = results};
+    int rc = run_ranks(ranks, &call);
+    return rc == MPI_SUCCESS ? rc : wf_raise(NULL, NULL, "MPIX_Run_ranks", rc);
+}
