@@ -4,7 +4,7 @@ A command is a program of this directory (mpi_NAME or raw_NAME, without that
 beginning) and its arguments, in which {case}, {ms} and {last} are replaced:
 the row of the table, how long one result may take, and the largest message.
 Rows are the cases or, without cases, what the program prints (bytes, depth).
-Where the cases are numbers of ranks, ranks = "case".
+Where the cases are numbers of ranks, ranks = "case"; a dict says it for each.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -27,7 +27,7 @@ class Figure:
     raw: str = ""           # command of the raw limit; empty: there is none
     fabric: str = "any"     # any, shm, tcp, shm+tcp, tcp+shm; or {case}
     more: bool = False      # more is better
-    ranks: object = 2       # or "case"
+    ranks: object = 2       # or "case", or {case: ranks}
     cases: tuple = ("",)
     quick: tuple = ()       # cases of --quick, where fewer
     targets: dict = None    # row -> "<= 0.8 peer, <= 1.3 raw, <= 3072"
@@ -81,6 +81,16 @@ def over_ranks(name, title, **more):
                   quick=("2", "16"), **more)
 
 
+def senders(form, title, **more):
+    """n threads of a process to n processes, and n processes to n others."""
+    ranks = {f"threads {n}": n + 1 for n in (1, 2, 4)}
+    ranks.update({f"processes {n}": 2 * n for n in (1, 2, 4)})
+    return Figure(f"threads-{form}", title, "million/s", "mps",
+                  f"threads rate {form} {{case}} {{ms}}", fabric="shm",
+                  more=True, ranks=ranks, cases=tuple(ranks),
+                  quick=("threads 1", "threads 2", "processes 1"), **more)
+
+
 FIGURES = [
     *over_sizes("shm", "shm line {ms}", "shm ring", "shm rate {ms}", {
         "latency": {1: "<= 0.8 peer, <= 1.3 raw"},
@@ -117,6 +127,18 @@ FIGURES = [
              cases=("sender", "receiver", "both"), targets=dict.fromkeys(
                  ("sender", "receiver", "both"), ">= 90"))
       for fabric in ("shm", "tcp")),
+    senders("null", "MPI_Send to MPI_PROC_NULL by threads or processes"),
+    senders("blocking", "empty messages, MPI_Send by threads or processes",
+            targets={"threads 1": ">= 0.92 row processes 1"}),
+    senders("nonblocking", "empty messages, MPI_Isend by threads or processes",
+            targets={"threads 1": ">= 0.92 row processes 1"}),
+    Figure("threads-latency", "half round trip of 1 byte, pairs of threads in "
+           "two processes", "us", "us", "threads pong {case} {ms}",
+           fabric="shm", cases=("single 1", "multiple 1", "multiple 2",
+                                "multiple 4", "multiple 8"),
+           quick=("single 1", "multiple 1", "multiple 2"),
+           targets={"multiple 1": "<= 1.05 row single 1",
+                    "multiple 2": "<= 5"}),
     Figure("idle", "half round trip of 1 byte, alone and beside an idle "
            "transport", "us", "us", "pingpong beside 1 1 4 {ms}",
            fabric="{case}", cases=("shm", "shm+tcp", "tcp", "tcp+shm"),

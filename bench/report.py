@@ -61,7 +61,7 @@ def reference(result, row, words):
     mine = result.summary(row, "weft")
     other = {"peer": lambda: better_peer(result, row),
              "raw": lambda: result.summary(row, "raw"),
-             "row": lambda: other_row(result, words[-1])}
+             "row": lambda: other_row(result, " ".join(words[3:]))}
     if len(words) < 3:
         return mine[0]
     against = other[words[2]]()

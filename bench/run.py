@@ -115,6 +115,12 @@ def samples(text, metric):
 
 # ---- one figure -------------------------------------------------------------
 
+def ranks_of(figure, case):
+    if isinstance(figure.ranks, dict):
+        return figure.ranks[case]
+    return int(case) if figure.ranks == "case" else figure.ranks
+
+
 class Row:
     """One case of a figure for one library: how to run it, how often it may."""
 
@@ -126,8 +132,8 @@ class Row:
         fill = {"case": case, "out": args.out, "ms": 60 if args.quick else 150,
                 "last": (4 if args.quick else 16) * figures.MB}
         if command:
-            ranks = int(case) if figure.ranks == "case" else figure.ranks
-            self.job = lib.job(command.format(**fill).split(), ranks,
+            self.job = lib.job(command.format(**fill).split(),
+                               ranks_of(figure, case),
                                figure.fabric.format(**fill), args.out)
 
     def measure(self, result):

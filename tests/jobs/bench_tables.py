@@ -109,6 +109,15 @@ class Running(unittest.TestCase):
         self.assertEqual(found, {0: 0.5, 8: 2.0})
         self.assertIn("| 1 of 2 | 8 B 2.00 |", imb.row("Bcast", found))
 
+    def test_a_target_may_name_a_row_of_several_words(self):
+        r = result(targets={"multiple 1": "<= 1.05 row single 1"})
+        r.add("single 1", "weft", (1, 1))
+        r.add("multiple 1", "weft", (2, 2))
+        self.assertIn("MISSED", report.verdict(r, "multiple 1"))
+        r.add("single 1", "weft", (2, 2))
+        r.add("single 1", "weft", (2, 2))
+        self.assertIn("met", report.verdict(r, "multiple 1"))
+
     def test_every_command_names_a_program(self):
         for figure in figures.FIGURES:
             for kind, command in (("mpi", figure.mpi), ("raw", figure.raw)):

@@ -1,0 +1,231 @@
+/* What threads cost, and what they bring.
+ *
+ *   mpi_threads rate FORM threads N MS    N threads of rank 0 send to ranks
+ *                                         1..N (Balaji et al. 2010, figure 2a)
+ *   mpi_threads rate FORM processes N MS  ranks 0..N-1 send to N..2N-1 (2b)
+ *   mpi_threads pong LEVEL T MS           T threads of rank 0 in ping-pong with
+ *                                         T of rank 1, each pair for itself
+ *
+ * FORM is null (everything goes to and comes from MPI_PROC_NULL), blocking or
+ * nonblocking. A receiver posts 128 receives and acknowledges, its sender then
+ * sends 128 messages of no bytes; so none is unexpected. Threads get
+ * MPI_THREAD_MULTIPLE even where there is one, processes MPI_THREAD_SINGLE;
+ * LEVEL is single or multiple.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "repeat.h"
+
+#include <pthread.h>
+
+enum { THREADS_MAX = 64, BURST = 128, ROUNDS = 64, PONGS = 1000, ACK = 7 };
+
+enum form { FORM_NULL, FORM_BLOCKING, FORM_NONBLOCKING };
+
+/* One thread's part. */
+struct lane {
+    MPI_Comm comm;
+    enum form form;
+    int peer, cpu;
+    double us; /* what its loop took */
+};
+
+struct team {
+    struct lane lanes[THREADS_MAX];
+    int size;
+    void *(*work)(void *lane);
+};
+
+/* ---- senders and receivers ---------------------------------------------- */
+
+static void send_burst(const struct lane *l)
+{
+    MPI_Request reqs[BURST];
+
+    for (int i = 0; i < BURST; i++)
+        if (l->form == FORM_NONBLOCKING)
+            MPI_Isend(NULL, 0, MPI_BYTE, l->peer, i, l->comm, &reqs[i]);
+        else
+            MPI_Send(NULL, 0, MPI_BYTE, l->peer, i, l->comm);
+    if (l->form == FORM_NONBLOCKING)
+        MPI_Waitall(BURST, reqs, MPI_STATUSES_IGNORE);
+}
+
+static void *send_all(void *lane)
+{
+    struct lane *l = lane;
+    double start = now_us();
+
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Recv(NULL, 0, MPI_BYTE, l->peer, ACK, l->comm, MPI_STATUS_IGNORE);
+        send_burst(l);
+    }
+    l->us = now_us() - start;
+    return NULL;
+}
+
+static void receive_all(const struct lane *l)
+{
+    MPI_Request reqs[BURST];
+
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int k = 0; k < BURST; k++)
+            MPI_Irecv(NULL, 0, MPI_BYTE, l->peer, k, l->comm, &reqs[k]);
+        MPI_Send(NULL, 0, MPI_BYTE, l->peer, ACK, l->comm);
+        MPI_Waitall(BURST, reqs, MPI_STATUSES_IGNORE);
+    }
+}
+
+/* ---- ping-pong ----------------------------------------------------------- */
+
+static void *pong(void *lane)
+{
+    struct lane *l = lane;
+    double start = now_us();
+    char byte = 0;
+
+    for (int i = 0; i < PONGS; i++)
+        if (l->peer == 1) {
+            MPI_Send(&byte, 1, MPI_BYTE, 1, 0, l->comm);
+            MPI_Recv(&byte, 1, MPI_BYTE, 1, 0, l->comm, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(&byte, 1, MPI_BYTE, 0, 0, l->comm, MPI_STATUS_IGNORE);
+            MPI_Send(&byte, 1, MPI_BYTE, 0, 0, l->comm);
+        }
+    l->us = now_us() - start;
+    return NULL;
+}
+
+/* ---- teams --------------------------------------------------------------- */
+
+static struct team *starting;
+static pthread_barrier_t all_there; /* to start threads takes longer than some
+                                       of what is measured */
+
+static void *start_bound(void *lane)
+{
+    struct lane *l = lane;
+
+    bind_rank(l->cpu);
+    pthread_barrier_wait(&all_there);
+    return starting->work(l);
+}
+
+/* Every lane a thread, or the only one the caller's; the mean of their times. */
+static double run_team(struct team *t)
+{
+    pthread_t threads[THREADS_MAX];
+    double sum = 0;
+
+    starting = t;
+    pthread_barrier_init(&all_there, NULL, (unsigned)t->size);
+    if (t->size == 1)
+        t->work(&t->lanes[0]);
+    for (int i = 0; t->size > 1 && i < t->size; i++)
+        if (pthread_create(&threads[i], NULL, start_bound, &t->lanes[i]) != 0) {
+            perror("mpi_threads: pthread_create");
+            exit(1);
+        }
+    for (int i = 0; i < t->size; i++) {
+        if (t->size > 1)
+            pthread_join(threads[i], NULL);
+        sum += t->lanes[i].us;
+    }
+    pthread_barrier_destroy(&all_there);
+    return sum / t->size;
+}
+
+static double one_batch(void *what)
+{
+    struct team *t = what;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t->work)
+        return run_team(t);
+    receive_all(&t->lanes[0]);
+    return 0;
+}
+
+static void lay_out_rate(struct team *t, enum form form, int threads, int n,
+                         int rank)
+{
+    int senders = threads ? 1 : n;
+
+    t->size = threads && rank == 0 ? n : 1;
+    t->work = rank < senders || form == FORM_NULL ? send_all : NULL;
+    for (int i = 0; i < t->size; i++) {
+        int peer = rank >= senders ? (threads ? 0 : rank - n)
+                   : threads       ? i + 1
+                                   : rank + n;
+        t->lanes[i] = (struct lane){MPI_COMM_WORLD, form,
+                                    form == FORM_NULL ? MPI_PROC_NULL : peer,
+                                    i, 0};
+    }
+}
+
+static void lay_out_pong(struct team *t, int n, int rank)
+{
+    t->size = n;
+    t->work = pong;
+    for (int i = 0; i < n; i++) {
+        t->lanes[i] = (struct lane){.peer = 1 - rank, .cpu = rank + i};
+        MPI_Comm_dup(MPI_COMM_WORLD, &t->lanes[i].comm);
+    }
+}
+
+static int form_of(const char *word)
+{
+    static const char *const words[] = {"null", "blocking", "nonblocking"};
+
+    for (int i = 0; i < 3; i++)
+        if (strcmp(word, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+/* The level, or nothing is measured: 77 is not 0. */
+static int start_level(int *argc, char ***argv, int level)
+{
+    int rank, got;
+
+    MPI_Init_thread(argc, argv, level, &got);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (got < level) {
+        fprintf(stderr, "mpi_threads: no MPI_THREAD_MULTIPLE\n");
+        MPI_Abort(MPI_COMM_WORLD, 77);
+    }
+    bind_rank(rank);
+    return rank;
+}
+
+int main(int argc, char **argv)
+{
+    static struct team t;
+    static double v[BATCHES];
+    int rates = argc == 6 && strcmp(argv[1], "rate") == 0;
+    int pongs = argc == 5 && strcmp(argv[1], "pong") == 0;
+    int n = rates || pongs ? atoi(argv[argc - 2]) : 0, rank, batches;
+    int form = rates ? form_of(argv[2]) : 0;
+    int threads = strcmp(rates || pongs ? argv[argc - 3] : "", "threads") == 0;
+    int multiple = threads || (pongs && strcmp(argv[2], "multiple") == 0);
+    double limit_us = rates || pongs ? atof(argv[argc - 1]) * 1e3 : 0;
+
+    if (n < 1 || n > THREADS_MAX || form < 0)
+        return 2;
+    rank = start_level(&argc, &argv,
+                       multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+    if (rates)
+        lay_out_rate(&t, form, threads, n, rank);
+    else
+        lay_out_pong(&t, n, rank);
+    batches = repeat(one_batch, &t, limit_us, v);
+    if (rank == 0 && rates)
+        print_rates("mps", 0, v, batches, (double)n * ROUNDS * BURST);
+    else if (rank == 0) {
+        for (int i = 0; i < batches; i++)
+            v[i] /= 2 * PONGS;
+        print_times("us", 0, v, batches);
+    }
+    MPI_Finalize();
+    return 0;
+}
