@@ -18,10 +18,11 @@
 /* The problems of a text as one string; free() it. *config may be NULL. */
 static inline char *problems_of(const char *ini, struct wf_config **config)
 {
-    char *text = NULL;
-    size_t n;
-    FILE *errors = open_memstream(&text, &n);
+    enum { ROOM = 1 << 16 };
+    char *text = calloc(1, ROOM);
+    FILE *errors = fmemopen(text, ROOM, "w");
     struct wf_config *c;
+    assert_non_null(text);
     assert_non_null(errors);
     wf_config_from_text(ini, &c, errors);
     fclose(errors);
