@@ -1,7 +1,7 @@
 /* Performance variables of MPI_T: what transports and queues count anyway.
  *
  *   NAME.messages_sent, bytes_sent, messages_received, bytes_received
- *       for "self" and each transport of the configuration; messages are
+ *       for each transport of the configuration and "self"; messages are
  *       containers, of which a large message takes several
  *   queue.*   the four queues and what unexpected messages take
  *
@@ -120,36 +120,28 @@ enum {
     QUEUES = sizeof of_queues / sizeof of_queues[0]
 };
 
-/* "self", then the transports of the configuration. */
-static const char *transport(int i)
+/* Their number; "self" is one of them whatever the configuration says. */
+static int transports(const struct wf_transport_config **all)
 {
-    const struct wf_transport_config *all;
-    int n = wf_config_transports(wf_tool_config(), &all);
-    if (i == 0)
-        return "self";
-    return i <= n ? all[i - 1].name : NULL;
-}
-
-static int transports(void)
-{
-    const struct wf_transport_config *all;
-    return 1 + wf_config_transports(wf_tool_config(), &all);
+    return wf_config_transports(wf_tool_config(), all);
 }
 
 int wf_tool_pvars(void)
 {
-    return transports() * PER_TRANSPORT + QUEUES;
+    const struct wf_transport_config *all;
+    return transports(&all) * PER_TRANSPORT + QUEUES;
 }
 
 /* The queues last, in front of nothing that could move them. */
 bool wf_tool_pvar(int i, struct wf_pvar *v)
 {
-    int of_all = transports() * PER_TRANSPORT;
+    const struct wf_transport_config *all;
+    int of_all = transports(&all) * PER_TRANSPORT;
     if (i < 0 || i >= of_all + QUEUES)
         return false;
     const struct row *row = i < of_all ? &of_transports[i % PER_TRANSPORT]
                                        : &of_queues[i - of_all];
-    v->transport = i < of_all ? transport(i / PER_TRANSPORT) : NULL;
+    v->transport = i < of_all ? all[i / PER_TRANSPORT].name : NULL;
     v->help = row->help;
     v->var_class = row->var_class;
     v->read = row->read;

@@ -57,6 +57,21 @@ static void an_enumeration_names_its_items(void)
     MPI_T_cvar_handle_free(&h);
 }
 
+static void a_performance_variable_is_found_by_its_name_and_class(void)
+{
+    int n, len, var_class, index;
+    char name[128];
+    CHECK(MPI_T_pvar_get_num(&n) == MPI_SUCCESS && n > 4);
+    for (int i = 0; i < n; i++) {
+        len = sizeof name;
+        CHECK(MPI_T_pvar_get_info(i, name, &len, NULL, &var_class, NULL, NULL,
+                                  NULL, NULL, NULL, NULL, NULL,
+                                  NULL) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_get_index(name, var_class, &index) == MPI_SUCCESS);
+        CHECK(index == i);
+    }
+}
+
 static unsigned long long sum_of(const char *suffix, int var_class)
 {
     unsigned long long sum = 0, value;
@@ -135,6 +150,7 @@ static void categories_list_every_variable(void)
 static void look_at_everything(void)
 {
     every_control_variable_can_be_read();
+    a_performance_variable_is_found_by_its_name_and_class();
     an_enumeration_names_its_items();
     categories_list_every_variable();
     sum_of("", MPI_T_PVAR_CLASS_COUNTER);
