@@ -14,7 +14,7 @@
 
 #include "udp.h"
 
-enum { READS = 64 };
+enum { READS = 64, PAYS_OFF = 16 };
 
 #define OPTION(member, type, dflt, range, help)                                \
     {                                                                          \
@@ -87,17 +87,31 @@ static weft_ep *make(const weft_open *o)
     return ep;
 }
 
+/* In epoll or out of it. Between neighbours the sender pays for every set that
+ * is told of a datagram: a socket that pays off at each poll leaves epoll until
+ * somebody wants to sleep. */
+static int watch(weft_ep *ep, int socket, bool on)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = (uint32_t)socket};
+
+    ep->paid[socket] = 0;
+    if (ep->watched[socket] == on)
+        return WEFT_OK;
+    if (epoll_ctl(ep->epfd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, ep->fd[socket],
+                  &e) < 0)
+        return WEFT_ESYS;
+    ep->watched[socket] = on;
+    return WEFT_OK;
+}
+
 static int listen_(weft_ep *ep)
 {
     int rc = wf_ip_choose(&ep->ip);
 
     if (rc == WEFT_OK)
         rc = wf_udp_listen(ep);
-    for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++) {
-        struct epoll_event e = {.events = EPOLLIN, .data.u32 = (uint32_t)i};
-        if (epoll_ctl(ep->epfd, EPOLL_CTL_ADD, ep->fd[i], &e) < 0)
-            rc = WEFT_ESYS;
-    }
+    for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++)
+        rc = watch(ep, i, true);
     return rc;
 }
 
@@ -207,6 +221,15 @@ static void timers(weft_ep *ep)
     wf_ip_sooner(&ep->timer_at, wf_udp_link_deadline(ep));
 }
 
+static int look(weft_ep *ep, int socket, int budget)
+{
+    int n = wf_udp_read(ep, socket, budget);
+
+    if (n && ++ep->paid[socket] == PAYS_OFF)
+        watch(ep, socket, false);
+    return n;
+}
+
 static int progress(weft_ep *ep, int budget)
 {
     int events = 0;
@@ -216,7 +239,7 @@ static int progress(weft_ep *ep, int budget)
     if (ep->attn)
         events += wf_udp_attention(ep);
     for (int i = 0; i < ep->ip.n; i++)
-        events += wf_udp_read(ep, i, budget);
+        events += look(ep, i, budget);
     if (ep->errors)
         events += wf_udp_errors(ep);
     timers(ep);
@@ -261,6 +284,9 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
     wf_ip_sooner(&first, wf_udp_call_deadline(ep));
     ep->timer_at = wf_udp_link_deadline(ep);
     wf_ip_sooner(&first, ep->timer_at);
+    for (int i = 0; i < ep->ip.n; i++)
+        if (watch(ep, i, true) < 0)
+            return WEFT_EAGAIN; /* no memory for it: poll on */
     if (deadline_ns)
         *deadline_ns = first;
     return WEFT_OK;

@@ -129,6 +129,8 @@ struct weft_ep {
     struct wf_ip_place ip;
     int fd[IP_ADDRS_MAX]; /* on the interface of the same index in ip.use */
     uint32_t mtu[IP_ADDRS_MAX];
+    unsigned paid[IP_ADDRS_MAX]; /* polls that found something since arm() */
+    bool watched[IP_ADDRS_MAX];  /* by epoll */
     int epfd;
     weft_peer **peer; /* by process */
     uint32_t peers;
