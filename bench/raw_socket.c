@@ -129,7 +129,8 @@ static void echo(struct test *t)
         ;
 }
 
-/* As mpi_stream does: up to 16 messages or 4 MB, at least 2; a byte back. */
+/* As mpi_stream does: up to 16 messages or 4 MB, at least 2, each with its own
+ * buffer; a byte back. */
 static double one_window(void *what)
 {
     struct test *t = what;
@@ -137,7 +138,7 @@ static double one_window(void *what)
     char byte;
 
     for (long i = 0; i < t->window; i++)
-        if (!transmit(t->fd[0], t->buf, (size_t)t->size, 0))
+        if (!transmit(t->fd[0], t->buf + i * t->size, (size_t)t->size, 0))
             exit(1);
     if (!receive(t->fd[0], &byte, 1, 0))
         exit(1);
@@ -151,7 +152,7 @@ static void drain(struct test *t)
 
     while (more) {
         for (long i = 0; more && i < t->window; i++)
-            more = receive(t->fd[1], t->buf, (size_t)t->size, 0);
+            more = receive(t->fd[1], t->buf + i * t->size, (size_t)t->size, 0);
         more = more && transmit(t->fd[1], &byte, 1, 0);
     }
 }
@@ -184,7 +185,7 @@ static int streams(struct test *t, char **argv)
     long last = atol(argv[3]), factor = atol(argv[4]), fit;
     int rc = 0;
 
-    t->buf = buffer((size_t)last);
+    t->buf = buffer(last < WINDOW / 2 ? WINDOW : 2 * (size_t)last);
     t->limit_us = atof(argv[5]) * 1e3;
     for (t->size = atol(argv[2]); rc == 0 && t->size <= last;
          t->size *= factor) {
