@@ -75,6 +75,23 @@ def depth(when, **more):
                   f"match {when} depth {{ms}} {DEPTHS}", "", "shm", **more)
 
 
+# those of pack_cases.h
+PACK_CASES = ("1-of-2-1K", "1-of-2-64K", "2-of-4-64K", "4-of-8-64K",
+              "128-of-256-64K", "1-of-16-4M", "1024-of-2048-4M", "pixels-48K",
+              "records-832K", "face-x-128K", "face-y-128K", "face-x2-4K",
+              "box-2d-512K", "box-3d-2M", "box-4d-512K", "face-4d-128K",
+              "indexed-1-128K", "indexed-3-48K", "mixed-160K", "transpose-2M",
+              "fields-96K")
+PACK_QUICK = ("1-of-2-64K", "128-of-256-64K", "records-832K", "box-3d-2M",
+              "indexed-3-48K")
+
+
+def placements(name, title, unit, metric, mode, target, **more):
+    return Figure(name, title, unit, metric, f"pack {mode} {{case}} {{ms}}",
+                  cases=PACK_CASES, quick=PACK_QUICK,
+                  targets=dict.fromkeys(PACK_CASES, target), **more)
+
+
 def over_ranks(name, title, **more):
     return Figure(name, title, "us", "us", f"coll {name} {{ms}}",
                   fabric="shm", ranks="case", cases=RANKS,
@@ -111,6 +128,15 @@ FIGURES = [
     matching("unexpected", "wild", "wildcards, messages before receives"),
     depth("posted", targets={8192: "<= +0.02 row 0"}),
     depth("unexpected", targets={8192: "<= +0.02 row 0"}),
+    *(placements(f"type-{mode}", f"{mode} a derived datatype (raw: a loop)",
+                 "GB/s", "gbs", mode, ">= 0.95 peer, >= 0.95 raw",
+                 raw=f"pack {mode} {{case}} {{ms}}", ranks=1, more=True)
+      for mode in ("pack", "unpack")),
+    placements("type-send", "half round trip of a derived datatype", "us",
+               "us", "send", "<= 1 peer", fabric="shm"),
+    placements("type-hand", "that, divided by packing by hand, sending bytes "
+               "and unpacking by hand", "times", "hand", "send", "<= 1",
+               fabric="shm"),
     Figure("blocked", "CPU of a rank blocked in MPI_Recv", "percent",
            "percent", "wait blocked 2", fabric="{case}", cases=("shm", "tcp"),
            targets={"shm": "<= 1", "tcp": "<= 1"}),

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 1            /* part of the symbol name: weft_plugin_1_<name>          */
-#define WEFT_ABI_MINOR 1            /* fields appended since the major                        */
+#define WEFT_ABI_MINOR 2            /* fields appended since the major                        */
 #define WEFT_MAGIC     0x31544657u  /* "WFT1"                                                 */
 #define WEFT_HDR       64           /* protocol header bytes, fixed for the major             */
 #define WEFT_HDR_MIN   24           /* bytes of a short header (flag WEFT_HDR_SHORT)          */
@@ -77,6 +77,9 @@ typedef struct weft_tx {      /* outgoing container; owned by the core, lent unt
   int (*seg)(struct weft_tx *, uint64_t off, struct iovec *v, int max); /* segments from byte off;
                                  random access, so short writes and retransmits need no copies       */
   uint64_t priv[6];           /* the plugin's, from WEFT_OK until tx_done (queue link, offset, ...)  */
+  /* minor 2, to be read if host->minor >= 2; set when seg would give many small segments: bytes
+   * [off, off + n) of the payload to memory.  For plugins that copy the payload in any case.          */
+  void (*copy)(struct weft_tx *, uint64_t off, void *to, uint64_t n);
 } weft_tx;
 
 typedef struct weft_sink {    /* incoming container: where the payload must land                     */
@@ -84,6 +87,7 @@ typedef struct weft_sink {    /* incoming container: where the payload must land
   struct iovec one;           /* set when contiguous (len == one.iov_len): the common case           */
   int (*seg)(struct weft_sink *, uint64_t off, struct iovec *v, int max); /* writable, any order     */
   uint64_t priv[6];
+  void (*fill)(struct weft_sink *, uint64_t off, const void *from, uint64_t n); /* minor 2: as copy    */
 } weft_sink;
 
 typedef struct weft_rma {     /* one put, get or atomic; lent until rma_done                         */
@@ -194,6 +198,10 @@ typedef struct weft_host {
    * may call the plugin again from here.                                                              */
   int  (*tx_words)(weft_core *, weft_loc *to, uint64_t h0, uint64_t h1, uint64_t h2, const void *data);
 } weft_host;
+
+/* copy and fill of a container, NULL where there is none */
+#define WEFT_COPY(host, tx) ((host)->minor >= 2 ? (tx)->copy : NULL)
+#define WEFT_FILL(host, sink) ((host)->minor >= 2 ? (sink)->fill : NULL)
 
 typedef struct weft_open {
   uint32_t size, loc_id;           /* who I am: process index in the job                                */

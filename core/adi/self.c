@@ -12,6 +12,8 @@
 #include "weft_transport.h"
 #include <string.h>
 
+enum { PIECE = 8192 }; /* between two layouts: stays in the first-level cache */
+
 struct self_config {
     int unused;
 };
@@ -109,11 +111,42 @@ static int self_peer_del(weft_peer *p, int abrupt)
     return e->head ? WEFT_EAGAIN : WEFT_OK;
 }
 
+/* From or to small segments, a piece at a time. */
+static void copy_fine(weft_tx *t, weft_sink *s)
+{
+    char piece[PIECE];
+    struct iovec v;
+
+    for (uint64_t off = 0, n; off < s->len; off += n) {
+        n = s->len - off < PIECE ? s->len - off : PIECE;
+        if (s->one.iov_len >= s->len) {
+            n = s->len;
+            t->copy(t, off, s->one.iov_base, n);
+        } else if (t->copy && s->fill) {
+            t->copy(t, off, piece, n);
+            s->fill(s, off, piece, n);
+        } else if (t->copy ? s->seg(s, off, &v, 1) < 1
+                           : t->seg(t, off, &v, 1) < 1) {
+            return;
+        } else {
+            n = v.iov_len < s->len - off ? v.iov_len : s->len - off;
+            if (t->copy)
+                t->copy(t, off, v.iov_base, n);
+            else
+                s->fill(s, off, v.iov_base, n);
+        }
+    }
+}
+
 /* Segment by segment from the sender's layout into the receiver's. */
 static void copy_across(weft_tx *t, weft_sink *s)
 {
     struct iovec from, to;
 
+    if (t->copy || s->fill) {
+        copy_fine(t, s);
+        return;
+    }
     for (uint64_t off = 0; off < s->len;) {
         size_t n;
         if (s->seg(s, off, &to, 1) < 1 || t->seg(t, off, &from, 1) < 1)

@@ -13,6 +13,8 @@
 
 #include "datatype/predefined.h"
 
+enum { FINE_BYTES = 1024 }; /* segments that are smaller on average are fine */
+
 struct bounds {
     bool any, sticky, any_data;
     int64_t lb, ub, true_lb, true_ub;
@@ -279,6 +281,8 @@ static bool set_layout(struct wf_type *t)
         return false;
     if (l->kind == WF_LAYOUT_BLOCK && t->size == t->extent)
         t->flags |= WF_TYPE_CONTIG;
+    else if (l->size / FINE_BYTES < l->segs)
+        t->flags |= WF_TYPE_FINE;
     return true;
 }
 

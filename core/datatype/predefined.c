@@ -49,7 +49,7 @@ static const struct wf_type types[COUNT] = {
     [INDEX(name)] = {.object = {WF_KIND_TYPE, 1},                              \
                      .flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED |         \
                               (sizeof(C) == PAIR_BYTES(C) ? WF_TYPE_CONTIG     \
-                                                          : 0),                \
+                                                          : WF_TYPE_FINE),     \
                      .predefined = ABI(name),                                  \
                      .size = PAIR_BYTES(C),                                    \
                      .extent = sizeof(C),                                      \

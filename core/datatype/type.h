@@ -19,7 +19,9 @@ enum wf_type_flags {
     WF_TYPE_COMMITTED = 1u << 1,
     /* The packed stream of any count is one block of memory that starts at
      * buf + true_lb: size == extent == true extent, no holes, in order. */
-    WF_TYPE_CONTIG = 1u << 2
+    WF_TYPE_CONTIG = 1u << 2,
+    /* Many small segments: walking them one by one costs more than a copy. */
+    WF_TYPE_FINE = 1u << 3
 };
 
 struct wf_type_layout; /* the committed form, private to core/datatype */

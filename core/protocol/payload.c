@@ -40,6 +40,24 @@ static int receive_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return segments(p, p->offset + off, p->offset + s->len, v, max);
 }
 
+/* The same for transports that copy: one walk instead of a list of segments. */
+static void send_copy(weft_tx *tx, uint64_t off, void *to, uint64_t n)
+{
+    struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
+    struct wf_p2p *p = wf_container(t, struct wf_p2p, tx);
+
+    wf_type_pack(p->type, p->buf, p->count, p->offset + off, to, n);
+}
+
+static void receive_fill(weft_sink *s, uint64_t off, const void *from,
+                         uint64_t n)
+{
+    struct wf_sink *sink = wf_container(s, struct wf_sink, sink);
+    struct wf_p2p *p = wf_container(sink, struct wf_p2p, sink);
+
+    wf_type_unpack(p->type, p->buf, p->count, p->offset + off, from, n);
+}
+
 static struct iovec contiguous(const struct wf_p2p *p, uint64_t off, uint64_t n)
 {
     return (struct iovec){(char *)p->buf + p->type->true_lb + off, n};
@@ -53,6 +71,8 @@ void wf_send_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)
     p->offset = offset;
     tx->len = n;
     tx->seg = send_seg;
+    if (p->type->flags & WF_TYPE_FINE)
+        tx->copy = send_copy;
     if (n && wf_type_contiguous(p->type)) {
         p->tx.one = contiguous(p, offset, n);
         tx->iov = &p->tx.one;
@@ -70,6 +90,8 @@ weft_sink *wf_receive_sink(struct wf_p2p *p, uint64_t offset, uint64_t n,
     p->sink.done = done;
     s->len = n;
     s->seg = receive_seg;
+    if (p->type->flags & WF_TYPE_FINE)
+        s->fill = receive_fill;
     if (wf_type_contiguous(p->type))
         s->one = contiguous(p, offset, n);
     return s;

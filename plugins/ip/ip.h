@@ -137,11 +137,14 @@ static inline uint64_t wf_ip_tx_bytes(const weft_tx *tx)
 /* What remains of the container from byte off, header included: at most max
  * pieces, the last of which may reach beyond its end. */
 int wf_ip_tx_pieces(weft_tx *, uint64_t off, struct iovec *v, int max);
-void wf_ip_tx_copy(weft_tx *, uint64_t off, uint8_t *to);
+/* The n bytes of the container from byte off on. host: NULL is any. */
+void wf_ip_tx_copy(const weft_host *, weft_tx *, uint64_t off, uint8_t *to,
+                   uint64_t n);
 /* Where the payload from byte off on must land; ends where the sink ends. */
 int wf_ip_sink_pieces(weft_sink *, uint64_t off, struct iovec *v, int max);
 /* Put bytes there; returns how many of them the sink wants. */
-size_t wf_ip_sink_put(weft_sink *, uint64_t off, const uint8_t *, size_t n);
+size_t wf_ip_sink_put(const weft_host *, weft_sink *, uint64_t off,
+                      const uint8_t *, size_t n);
 
 static inline void wf_ip_sooner(uint64_t *first, uint64_t at)
 {

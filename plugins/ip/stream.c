@@ -47,14 +47,33 @@ int wf_ip_tx_pieces(weft_tx *tx, uint64_t off, struct iovec *v, int max)
     return n + payload(tx, off - hl, v + n, max - n);
 }
 
-void wf_ip_tx_copy(weft_tx *tx, uint64_t off, uint8_t *to)
+/* Payload bytes in many small segments: the core walks them. */
+static bool core_copies(const weft_host *host, const weft_tx *tx)
 {
-    uint64_t total = wf_ip_tx_bytes(tx);
+    return host && !tx->iov && WEFT_COPY(host, tx);
+}
 
+void wf_ip_tx_copy(const weft_host *host, weft_tx *tx, uint64_t off,
+                   uint8_t *to, uint64_t n)
+{
+    uint64_t total = off + n;
+    uint32_t hl = weft_hdr_len(tx->hdr);
+
+    if (core_copies(host, tx) && off < hl) {
+        uint64_t head = hl - off < n ? hl - off : n;
+        memcpy(to, (const char *)tx->hdr + off, head);
+        to += head;
+        off += head;
+    }
+    if (core_copies(host, tx)) {
+        if (off < total)
+            tx->copy(tx, off - hl, to, total - off);
+        return;
+    }
     while (off < total) {
         struct iovec v[PIECES];
-        int n = wf_ip_tx_pieces(tx, off, v, PIECES);
-        for (int i = 0; i < n && off < total; i++) {
+        int got = wf_ip_tx_pieces(tx, off, v, PIECES);
+        for (int i = 0; i < got && off < total; i++) {
             size_t len = v[i].iov_len;
             if (len > total - off)
                 len = (size_t)(total - off);
@@ -84,12 +103,17 @@ int wf_ip_sink_pieces(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return n;
 }
 
-size_t wf_ip_sink_put(weft_sink *s, uint64_t off, const uint8_t *data, size_t n)
+size_t wf_ip_sink_put(const weft_host *host, weft_sink *s, uint64_t off,
+                      const uint8_t *data, size_t n)
 {
     size_t done = 0;
 
     if (n > s->len - off)
         n = (size_t)(s->len - off);
+    if (s->one.iov_len != s->len && WEFT_FILL(host, s)) {
+        s->fill(s, off, data, n);
+        return n;
+    }
     while (done < n) {
         struct iovec v[PIECES];
         int k = wf_ip_sink_pieces(s, off + done, v, PIECES);

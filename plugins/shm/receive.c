@@ -9,8 +9,8 @@
 
 /* Copy n bytes at offset `off` of a container to where its sink says; what
  * lies beyond sink->len is dropped. false: the sink ended early. */
-static bool scatter(weft_sink *sink, uint64_t off, const unsigned char *from,
-                    uint64_t n)
+static bool scatter(const weft_peer *p, weft_sink *sink, uint64_t off,
+                    const unsigned char *from, uint64_t n)
 {
     if (off >= sink->len)
         return true;
@@ -18,6 +18,10 @@ static bool scatter(weft_sink *sink, uint64_t off, const unsigned char *from,
         n = sink->len - off;
     if (sink->one.iov_base && sink->one.iov_len >= sink->len) {
         wf_shm_copy((char *)sink->one.iov_base + off, from, n);
+        return true;
+    }
+    if (WEFT_FILL(p->ep->host, sink)) {
+        sink->fill(sink, off, from, n);
         return true;
     }
     while (n > 0) {
@@ -129,7 +133,7 @@ static void accepted(weft_peer *p, weft_sink *sink, uint32_t shown,
 static void land(weft_peer *p, const unsigned char *data, uint32_t n)
 {
     struct shm_in *in = &p->in;
-    if (in->sink && !scatter(in->sink, in->off, data, n))
+    if (in->sink && !scatter(p, in->sink, in->off, data, n))
         finish(p, WEFT_EINVAL);
     in->off += n;
     if (shm_unlikely(in->since && in->off == in->len))

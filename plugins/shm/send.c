@@ -80,7 +80,8 @@ static bool reserve_bulk(weft_peer *p)
 
 /* Copy payload bytes [off, off + n) to memory; false: the core's segments
  * ended early. */
-static bool gather(weft_tx *tx, uint64_t off, unsigned char *to, uint64_t n)
+static bool gather(const weft_peer *p, weft_tx *tx, uint64_t off,
+                   unsigned char *to, uint64_t n)
 {
     if (tx->iov) {
         for (uint32_t i = 0; n > 0 && i < tx->iov_n; i++) {
@@ -96,6 +97,10 @@ static bool gather(weft_tx *tx, uint64_t off, unsigned char *to, uint64_t n)
             off = 0;
         }
         return n == 0;
+    }
+    if (WEFT_COPY(p->ep->host, tx)) {
+        tx->copy(tx, off, to, n);
+        return true;
     }
     while (n > 0) {
         struct iovec v[16];
@@ -148,7 +153,7 @@ static void push_inline(weft_peer *p)
     weft_tx *tx = p->out.tx;
     struct shm_slot *s = shm_slot_next(&p->out);
     shm_put_head(s, tx->hdr);
-    if (tx->len > 0 && !gather(tx, 0, s->body + 16, tx->len))
+    if (tx->len > 0 && !gather(p, tx, 0, s->body + 16, tx->len))
         memset(s->body + 16, 0, tx->len);
     p->out.off = tx->len;
     p->out.begun = true;
@@ -166,7 +171,7 @@ static bool push_step(weft_peer *p)
     if (b == &out->bulk && !out->reserved && !reserve_bulk(p))
         return false;
     struct shm_slot *s = shm_slot_next(out);
-    if (!gather(tx, out->off, shm_bytes_take(b, n), n)) {
+    if (!gather(p, tx, out->off, shm_bytes_take(b, n), n)) {
         wf_shm_fault(p, WEFT_ELINK, "payload of %llu bytes ended early",
                      (unsigned long long)tx->len);
         return false;
@@ -311,7 +316,7 @@ static int send_beside(weft_peer *p, weft_tx *tx)
         !shm_is_inline(tx->hdr, tx->len) || !shm_slot_free(p))
         return again(p);
     unsigned char data[SHM_INLINE];
-    if (tx->len > 0 && !gather(tx, 0, data, tx->len))
+    if (tx->len > 0 && !gather(p, tx, 0, data, tx->len))
         return WEFT_EINVAL;
     return copy_short(p, tx->hdr, data, tx->len);
 }

@@ -111,7 +111,7 @@ static int parse(weft_peer *p, const uint8_t *buf, uint32_t n)
         int64_t used;
         uint64_t skip;
         if (p->sink && pos < n) {
-            uint32_t put = (uint32_t)wf_ip_sink_put(p->sink, p->rx_off,
+            uint32_t put = (uint32_t)wf_ip_sink_put(p->ep->host, p->sink, p->rx_off,
                                                     buf + pos, n - pos);
             p->rx_off += put;
             pos += put;
@@ -160,16 +160,16 @@ static size_t aim(weft_peer *p, struct msghdr *m, size_t *direct)
     weft_ep *ep = p->ep;
     struct iovec *v = m->msg_iov;
     uint32_t kept = p->carry_n;
-    bool fine;
+    bool fine = p->sink && WEFT_FILL(ep->host, p->sink);
     int n = 0;
 
     *direct = 0;
-    if (p->sink)
+    if (p->sink && !fine)
         n = wf_ip_sink_pieces(p->sink, p->rx_off, v, TCP_IOV - 1);
     for (int i = 0; i < n; i++)
         *direct += v[i].iov_len;
-    fine = n == TCP_IOV - 1 && *direct < (size_t)n * FINE;
-    if (fine) {
+    if (n == TCP_IOV - 1 && *direct < (size_t)n * FINE) {
+        fine = true;
         n = 0;
         *direct = 0;
     }

@@ -76,6 +76,20 @@ static bool stage_room(weft_peer *p, uint64_t n)
     return true;
 }
 
+/* As much as fits of a container that the core copies. */
+static void stage_part(weft_peer *p)
+{
+    uint64_t left = wf_ip_tx_bytes(p->tx) - p->tx_off;
+
+    if (left == 0 || !stage_room(p, TCP_STAGE))
+        return;
+    if (left > TCP_STAGE - p->stage_end)
+        left = TCP_STAGE - p->stage_end;
+    wf_ip_tx_copy(p->ep->host, p->tx, p->tx_off, p->stage + p->stage_end, left);
+    p->stage_end += (uint32_t)left;
+    p->tx_off += left;
+}
+
 /* As much as fits of the container, if its segments are small. */
 static void stage_fine(weft_peer *p)
 {
@@ -85,6 +99,10 @@ static void stage_fine(weft_peer *p)
 
     if (!p->tx || p->tx->iov || staged(p))
         return;
+    if (WEFT_COPY(p->ep->host, p->tx)) {
+        stage_part(p);
+        return;
+    }
     n = wf_ip_tx_pieces(p->tx, p->tx_off, v, TCP_IOV);
     for (int i = 0; i < n; i++)
         sum += v[i].iov_len;
@@ -162,8 +180,9 @@ static bool finished(const weft_peer *p)
 /* Copy the container from byte off on into the stage. */
 static void stage(weft_peer *p, weft_tx *tx, uint64_t off)
 {
-    wf_ip_tx_copy(tx, off, p->stage + p->stage_end);
-    p->stage_end += (uint32_t)(wf_ip_tx_bytes(tx) - off);
+    uint64_t n = wf_ip_tx_bytes(tx) - off;
+    wf_ip_tx_copy(p->ep->host, tx, off, p->stage + p->stage_end, n);
+    p->stage_end += (uint32_t)n;
     p->ep->count.stage_copies++;
 }
 

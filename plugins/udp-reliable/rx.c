@@ -24,7 +24,7 @@ static size_t payload(weft_peer *p, const uint8_t *data, size_t n)
     if (n > end - p->rx_off)
         n = (size_t)(end - p->rx_off);
     if (p->sink)
-        wf_ip_sink_put(p->sink, p->rx_off, data, n);
+        wf_ip_sink_put(p->ep->host, p->sink, p->rx_off, data, n);
     p->rx_off += n;
     if (p->sink && p->rx_off == end)
         finish_sink(p, WEFT_OK);

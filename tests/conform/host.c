@@ -42,6 +42,15 @@ static int sink_segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return area_segments(&in->area, s->len, off, v, max);
 }
 
+/* Takes what was in memory of the plugin as well. */
+static void sink_fill(weft_sink *s, uint64_t off, const void *from, uint64_t n)
+{
+    struct landing *in = (struct landing *)(void *)s;
+
+    check(off <= s->len && n <= s->len - off, "fill beyond the sink");
+    area_put(&in->area, off, from, n);
+}
+
 static int land(struct weft_loc *from, const weft_hdr *h, const void *data,
                 uint64_t have, uint64_t want, bool pieces, weft_sink **out)
 {
@@ -56,6 +65,8 @@ static int land(struct weft_loc *from, const weft_hdr *h, const void *data,
     in->sink.seg = sink_segments;
     if (!pieces)
         in->sink.one = (struct iovec){in->area.base, want};
+    else if (in->number & 2)
+        in->sink.fill = sink_fill;
     from->sinks++;
     *out = &in->sink;
     return WEFT_OK;

@@ -83,6 +83,20 @@ void area_put(struct area *a, uint64_t off, const void *data, uint64_t len)
     }
 }
 
+static void area_get(const struct area *a, uint64_t off, void *data,
+                     uint64_t len)
+{
+    uint8_t *to = data;
+    uint64_t n;
+
+    for (uint64_t end = off + len; off < end; off += n, to += n) {
+        const uint8_t *b = at(a, off, &n);
+        if (n > end - off)
+            n = end - off;
+        memcpy(to, b, n);
+    }
+}
+
 static void untouched(const uint8_t *b, uint64_t n, uint64_t number)
 {
     for (uint64_t i = 0; i < n; i++)
@@ -175,6 +189,15 @@ static int tx_segments(weft_tx *tx, uint64_t off, struct iovec *v, int max)
     return area_segments(&m->area, tx->len, off, v, max);
 }
 
+static void tx_copy(weft_tx *tx, uint64_t off, void *to, uint64_t n)
+{
+    struct message *m =
+        (struct message *)(void *)((char *)tx - offsetof(struct message, tx));
+
+    check(off <= tx->len && n <= tx->len - off, "copy beyond the payload");
+    area_get(&m->area, off, to, n);
+}
+
 /* As many entries as the plugin says it takes, or the segment function. */
 static void lay_out(struct message *m, enum layout layout)
 {
@@ -211,6 +234,8 @@ static struct message *make(struct weft_loc *to, uint64_t number, uint64_t len,
     m->tx.hdr = &m->hdr;
     m->tx.len = len;
     m->tx.seg = tx_segments;
+    if (layout != BLOCK && number & 4)
+        m->tx.copy = tx_copy;
     lay_out(m, layout);
     return m;
 }
