@@ -4,24 +4,23 @@
  *   wf_type_copy                   layout to layout
  *
  * DESIGN  Packing and unpacking are the same walk; only the leaf kernel swaps
- * its ends. One kernel moves equal blocks from one stride to another, with a
- * loop per common block width so that no call is made per block. Rows of
- * several segments are moved column by column, a cacheful of rows at a time,
- * so that the width is decided once per column and not once per block.
+ * its ends (kernels.h). Rows of several segments are moved column by column, a
+ * cacheful of rows at a time, so that the width is decided once per column and
+ * not once per block.
  *
  * Addresses are integers here: MPI_BOTTOM plus an absolute displacement is a
  * legal buffer, and pointer arithmetic on a null pointer is not C.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "datatype/kernels.h"
 #include "datatype/layout.h"
 #include "datatype/type.h"
 
 typedef uintptr_t addr; /* of user memory */
 
 enum {
-    COLUMN_BYTES = 16384, /* user memory touched by one block of rows */
-    NARROW = 64           /* blocks up to this are moved without a call */
+    COLUMN_BYTES = 16384 /* user memory touched by one block of rows */
 };
 
 struct mover {
@@ -29,74 +28,15 @@ struct mover {
     bool unpack;
 };
 
-/* ---- kernels ---------------------------------------------------------- */
-
-/* w bytes as two moves of H bytes that overlap in the middle: H <= w <= 2H. */
-#define TWO_MOVES(d, s, w, H)                                                  \
-    do {                                                                       \
-        memcpy((d), (s), (H));                                                 \
-        memcpy((d) + (w) - (H), (s) + (w) - (H), (H));                         \
-    } while (0)
-
-/* n blocks of w bytes, from steps of ss to steps of ds; common widths. */
-static void copy_narrow(char *restrict d, int64_t ds, const char *restrict s,
-                        int64_t ss, int64_t n, int64_t w)
-{
-#define FOR_EACH(MOVE)                                                         \
-    for (int64_t i = 0; i < n; i++, d += ds, s += ss)                          \
-    MOVE
-    switch (w) {
-    case 1:
-        FOR_EACH(*d = *s);
-        break;
-    case 2:
-        FOR_EACH(memcpy(d, s, 2));
-        break;
-    case 3:
-        FOR_EACH(memcpy(d, s, 3));
-        break;
-    case 4:
-        FOR_EACH(memcpy(d, s, 4));
-        break;
-    case 8:
-        FOR_EACH(memcpy(d, s, 8));
-        break;
-    case 16:
-        FOR_EACH(memcpy(d, s, 16));
-        break;
-    default:
-        if (w < 8)
-            FOR_EACH(TWO_MOVES(d, s, w, 4));
-        else if (w < 16)
-            FOR_EACH(TWO_MOVES(d, s, w, 8));
-        else if (w <= 32)
-            FOR_EACH(TWO_MOVES(d, s, w, 16));
-        else
-            FOR_EACH(TWO_MOVES(d, s, w, 32));
-    }
-#undef FOR_EACH
-}
-
-static void copy_blocks(char *restrict d, int64_t ds, const char *restrict s,
-                        int64_t ss, int64_t n, int64_t w)
-{
-    if (w <= NARROW) {
-        copy_narrow(d, ds, s, ss, n, w);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++)
-        memcpy(d + i * ds, s + i * ss, (size_t)w);
-}
-
 /* n blocks of w bytes in user memory at steps of stride; the packed side at
  * steps of pstride. Does not advance the stream. */
 static void move_blocks(const struct mover *m, char *packed, int64_t pstride,
                         addr user, int64_t stride, int64_t n, int64_t w)
 {
     if (m->unpack)
-        copy_blocks((char *)user, stride, packed, pstride, n, w);
+        wf_copy_blocks((char *)user, stride, packed, pstride, n, w);
     else
-        copy_blocks(packed, pstride, (const char *)user, stride, n, w);
+        wf_copy_blocks(packed, pstride, (const char *)user, stride, n, w);
 }
 
 static void move_bytes(struct mover *m, addr user, int64_t n)
@@ -106,56 +46,6 @@ static void move_bytes(struct mover *m, addr user, int64_t n)
     else
         memcpy(m->packed, (const char *)user, (size_t)n);
     m->packed += n;
-}
-
-/* Blocks of one width at listed places, to and from the stream. */
-static void gather(char *restrict out, addr user, const int64_t *disps,
-                   int64_t n, int64_t w)
-{
-#define CASE(W)                                                                \
-    case W:                                                                    \
-        for (int64_t i = 0; i < n; i++)                                        \
-            memcpy(out + i * W, (const char *)(user + (addr)disps[i]), W);     \
-        break
-    switch (w) {
-        CASE(1);
-        CASE(2);
-        CASE(4);
-        CASE(8);
-        CASE(12);
-        CASE(16);
-        CASE(24);
-        CASE(32);
-    default:
-        for (int64_t i = 0; i < n; i++)
-            memcpy(out + i * w, (const char *)(user + (addr)disps[i]),
-                   (size_t)w);
-    }
-#undef CASE
-}
-
-static void scatter(const char *restrict in, addr user, const int64_t *disps,
-                    int64_t n, int64_t w)
-{
-#define CASE(W)                                                                \
-    case W:                                                                    \
-        for (int64_t i = 0; i < n; i++)                                        \
-            memcpy((char *)(user + (addr)disps[i]), in + i * W, W);            \
-        break
-    switch (w) {
-        CASE(1);
-        CASE(2);
-        CASE(4);
-        CASE(8);
-        CASE(12);
-        CASE(16);
-        CASE(24);
-        CASE(32);
-    default:
-        for (int64_t i = 0; i < n; i++)
-            memcpy((char *)(user + (addr)disps[i]), in + i * w, (size_t)w);
-    }
-#undef CASE
 }
 
 /* ---- whole children --------------------------------------------------- */
@@ -169,9 +59,11 @@ static void move_segs(struct mover *m, const struct wf_type_layout *l,
 {
     if (l->width) {
         if (m->unpack)
-            scatter(m->packed, user, l->disps + first, last - first, l->width);
+            wf_copy_scatter(m->packed, user, l->disps + first, last - first,
+                            l->width);
         else
-            gather(m->packed, user, l->disps + first, last - first, l->width);
+            wf_copy_gather(m->packed, user, l->disps + first, last - first,
+                           l->width);
         m->packed += (last - first) * l->width;
         return;
     }
@@ -245,11 +137,22 @@ static void move_rows(struct mover *m, const struct wf_type_layout *l,
 static void move_range(struct mover *m, const struct wf_type_layout *l,
                        addr user, int64_t off, int64_t n);
 
+/* a / b, by the narrow division that is several times faster where it will do;
+ * often the answer is 0. */
+static inline int64_t quotient(int64_t a, int64_t b)
+{
+    if (a < b)
+        return 0;
+    if ((a | b) <= (int64_t)UINT32_MAX)
+        return (uint32_t)a / (uint32_t)b;
+    return a / b;
+}
+
 /* Bytes [off, off+n) of instances of l that lie stride apart. */
 static void move_rows_range(struct mover *m, const struct wf_type_layout *l,
                             addr user, int64_t stride, int64_t off, int64_t n)
 {
-    int64_t row = off / l->size, skip = off % l->size, whole;
+    int64_t row = quotient(off, l->size), skip = off - row * l->size, whole;
 
     if (skip || n < l->size) {
         int64_t part = l->size - skip < n ? l->size - skip : n;
@@ -258,7 +161,7 @@ static void move_rows_range(struct mover *m, const struct wf_type_layout *l,
         row++;
         n -= part;
     }
-    whole = n / l->size;
+    whole = quotient(n, l->size);
     if (whole)
         move_rows(m, l, user + (addr)(row * stride), stride, whole);
     n -= whole * l->size;
@@ -342,6 +245,7 @@ static void move_stream(struct mover *m, const struct wf_type *t, addr user,
                         uint64_t off, uint64_t n)
 {
     const struct wf_type_layout *l = t->layout;
+    int64_t stride = t->extent;
 
     if (n == 0)
         return;
@@ -349,12 +253,14 @@ static void move_stream(struct mover *m, const struct wf_type *t, addr user,
         move_bytes(m, user + (addr)t->true_lb + off, (int64_t)n);
         return;
     }
-    /* A loop that the next element continues: one long loop. */
-    if (l->kind == WF_LAYOUT_LOOP && l->stride * l->count == t->extent)
-        move_rows_range(m, l->child, user + (addr)l->disp, l->stride,
-                        (int64_t)off, (int64_t)n);
-    else
-        move_rows_range(m, l, user, t->extent, (int64_t)off, (int64_t)n);
+    /* A loop, alone or continued by the next element: its rows. */
+    if (l->kind == WF_LAYOUT_LOOP &&
+        (l->stride * l->count == stride || off + n <= (uint64_t)l->size)) {
+        user += (addr)l->disp;
+        stride = l->stride;
+        l = l->child;
+    }
+    move_rows_range(m, l, user, stride, (int64_t)off, (int64_t)n);
 }
 
 void wf_type_pack(const struct wf_type *t, const void *buf, uint64_t count,
