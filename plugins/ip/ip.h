@@ -137,7 +137,7 @@ static inline uint64_t wf_ip_tx_bytes(const weft_tx *tx)
 /* What remains of the container from byte off, header included: at most max
  * pieces, the last of which may reach beyond its end. */
 int wf_ip_tx_pieces(weft_tx *, uint64_t off, struct iovec *v, int max);
-/* The n bytes of the container from byte off on. host: NULL is any. */
+/* The n bytes of the container from byte off on. host: NULL if unknown. */
 void wf_ip_tx_copy(const weft_host *, weft_tx *, uint64_t off, uint8_t *to,
                    uint64_t n);
 /* Where the payload from byte off on must land; ends where the sink ends. */

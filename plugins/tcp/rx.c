@@ -111,8 +111,8 @@ static int parse(weft_peer *p, const uint8_t *buf, uint32_t n)
         int64_t used;
         uint64_t skip;
         if (p->sink && pos < n) {
-            uint32_t put = (uint32_t)wf_ip_sink_put(p->ep->host, p->sink, p->rx_off,
-                                                    buf + pos, n - pos);
+            uint32_t put = (uint32_t)wf_ip_sink_put(
+                p->ep->host, p->sink, p->rx_off, buf + pos, n - pos);
             p->rx_off += put;
             pos += put;
             if (p->rx_off < p->sink->len)
