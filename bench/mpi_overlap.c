@@ -1,10 +1,12 @@
 /* A transfer beside a computation that takes as long as the transfer alone.
  *
  *   mpi_overlap WHO SIZE MS        WHO computes: sender, receiver or both
+ *   mpi_overlap WHO SIZE MS LONG   the same beside LONG ms of computation
  *
  * Prints the hidden part of the shorter of the two, in percent: 100 when the
  * time of both together is that of one, 0 when it is their sum. Who does not
- * compute waits in MPI_Wait.
+ * compute waits in MPI_Wait. With LONG: how much longer, in percent, both
+ * together take than the longer of the two.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -72,11 +74,20 @@ static double median(struct transfer *t, double limit_us)
     return v[n / 2];
 }
 
+/* Percent that both together take longer than the longer one. */
+static double excess(double alone, double computing, double together)
+{
+    double longer = alone > computing ? alone : computing;
+
+    return 100 * (together - longer) / longer;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4)
+    if (argc != 4 && argc != 5)
         return 2;
-    double limit_us = atof(argv[3]) * 1e3 / 2, speed, alone, together, hidden;
+    double limit_us = atof(argv[3]) * 1e3 / 2, speed, alone, together, result;
+    double fixed = argc > 4 ? atof(argv[4]) * 1e3 : 0;
     struct transfer t = {.size = atoi(argv[2])};
 
     t.buf = buffer((size_t)t.size);
@@ -85,11 +96,12 @@ int main(int argc, char **argv)
     speed = turns_per_us();
     alone = median(&t, limit_us);
     MPI_Bcast(&alone, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    t.turns = (long)(speed * alone);
+    t.turns = (long)(speed * (fixed > 0 ? fixed : alone));
     together = median(&t, limit_us);
-    hidden = 100 * (2 * alone - together) / alone;
+    result = fixed > 0 ? excess(alone, fixed, together)
+                       : 100 * (2 * alone - together) / alone;
     if (t.rank == 0)
-        print_times("percent", t.size, &hidden, 1);
+        print_times("percent", t.size, &result, 1);
     MPI_Finalize();
     return 0;
 }

@@ -98,7 +98,8 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->now_ns = params->now_ns ? params->now_ns : monotonic;
     wf->clock = params->clock;
     wf_list_init(&wf->orphans);
-    wf->api.on = params->threads;
+    if (params->threads)
+        wf_cs_share(&wf->api);
     identify(wf);
     wf->locs = calloc(wf->nprocs, sizeof *wf->locs);
     if (!wf->locs)
@@ -203,6 +204,7 @@ int wf_instance_destroy(struct wf_instance *wf)
 {
     struct wf_boot *boot = wf->boot;
 
+    wf_progress_alone(wf);
     wf_handle_ints_free(wf);
     wf_bsend_release(wf, &wf->bsend);
     part(wf);

@@ -26,6 +26,7 @@ struct wf_sched;    /* coll/schedule.h */
 
 struct wf_instance {
     struct wf_cs api; /* the critical section of this instance */
+    bool may_help; /* there is a helper thread, or may be: progress/helper.c */
     int thread_level; /* MPI_THREAD_* granted to the world model */
     uint32_t rank, nprocs;
     struct wf_boot *boot;

@@ -40,7 +40,7 @@ static void describe(struct wf_instance *wf, struct weft_core *c, weft_open *o)
         .node_id = (uint32_t)(wf->node ^ wf->node >> 32),
         .local_index = wf->local_index,
         .local_count = wf->local_count,
-        .threads = wf->api.on,
+        .threads = 1, /* program and helper, one at a time */
         .flags = wf->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
     };
     memcpy(o->job_id, wf->boot->job,

@@ -481,7 +481,8 @@ class Binding:
             return
         enter, leave = "wf_api_enter(wf);", "wf_api_leave(wf);"
         if self.early:
-            enter, leave = f"if (wf) {enter}", f"if (wf) {leave}"
+            enter = "wf_api_enter_early(wf);"
+            leave = "wf_api_leave_early(wf);"
         elif self.family in rules.HOT:
             enter, leave = "wf_cs_enter(&wf->api);", "wf_cs_leave(&wf->api);"
         mark = self.f.large and self.family in rules.LARGE_CALLS

@@ -44,6 +44,20 @@ static inline enum wf_phase wf_api_phase(void)
 void wf_api_lock(struct wf_cs *);
 void wf_api_unlock(struct wf_cs *);
 
+/* Functions that any thread may call at any level share nothing with the
+ * helper: they enter only where threads of the program may be inside. */
+static inline void wf_api_enter_early(struct wf_instance *wf)
+{
+    if (wf && wf->api.threads)
+        wf_api_lock(&wf->api);
+}
+
+static inline void wf_api_leave_early(struct wf_instance *wf)
+{
+    if (wf && wf->api.threads)
+        wf_api_unlock(&wf->api);
+}
+
 static inline void wf_api_enter(struct wf_instance *wf)
 {
     if (wf_unlikely(wf->api.on))

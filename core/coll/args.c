@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
+#include "progress/helper.h"
 
 /* ---- running ------------------------------------------------------------- */
 
@@ -43,8 +44,10 @@ int wf_coll_nonblocking(wf_coll_builder *builder, const struct wf_coll_args *a,
     if (rc)
         return rc;
     rc = wf_sched_start(s, &r);
-    if (!rc)
+    if (!rc) {
         *request = (MPI_Request)r;
+        wf_attend(r);
+    }
     return rc;
 }
 

@@ -175,14 +175,14 @@ int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
             target.handler = wf_errhandler_initial();
         return call(NULL, &target, &object, function, rc);
     }
-    wf_cs_enter(&wf->api);
+    bool held = wf_cs_hold(&wf->api);
     choose(wf, &target);
     hold(&target);
-    wf_cs_leave(&wf->api);
+    wf_cs_drop(&wf->api, held);
     rc = call(wf, &target, &object, function, rc);
-    wf_cs_enter(&wf->api);
+    held = wf_cs_hold(&wf->api);
     let_go(&target);
-    wf_cs_leave(&wf->api);
+    wf_cs_drop(&wf->api, held);
     return rc;
 }
 

@@ -94,6 +94,7 @@ static int start(struct wf_process *p, enum wf_use use,
         wf_config_free(params.config);
         return cannot_start("starting", r);
     }
+    wf_progress_allow_helper(*out);
     warn(*out);
     return MPI_SUCCESS;
 }
@@ -107,8 +108,8 @@ static void allow(struct wf_instance *wf, enum wf_use use)
 {
     bool funneled = wf->world && wf->thread_level == MPI_THREAD_FUNNELED &&
                     !pthread_equal(pthread_self(), wf->env->main_thread);
-    if (use == WF_USE_THREADS && !funneled && !wf->api.on)
-        wf->api.on = true;
+    if (use == WF_USE_THREADS && !funneled && !wf->api.threads)
+        wf_cs_share(&wf->api);
 }
 
 /* From here on the calls of this process, or of this thread, find it. */

@@ -37,6 +37,15 @@ static inline void wf_mutex_unlock(struct wf_mutex *m)
         wf_mutex_wake(m);
 }
 
+/* Enter if nobody is inside or waits. */
+static inline bool wf_mutex_try(struct wf_mutex *m)
+{
+    /* pairs with the release in unlock */
+    uint32_t ticket = wf_load_acquire(&m->serving);
+
+    return wf_cas_acq_rel(&m->next, &ticket, ticket + 1);
+}
+
 static inline bool wf_mutex_contended(struct wf_mutex *m)
 {
     return wf_load_relaxed(&m->next) != wf_load_relaxed(&m->serving) + 1;

@@ -4,38 +4,59 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "protocol/p2p.h"
+#include "progress/helper.h"
+#include "p2p/p2p_api.h"
+
+/* What the program has in its hands now may need the helper. */
+static int handed(int rc, MPI_Request *request)
+{
+    if (rc == MPI_SUCCESS)
+        wf_attend((struct wf_req *)*request);
+    return rc;
+}
+
+static int post(struct wf_comm *comm, const struct wf_send_args *a,
+                enum wf_send_mode mode, MPI_Request *request)
+{
+    return handed(wf_isend(comm, a->buf, a->count, a->type, a->dest, a->tag,
+                           WF_SPACE_P2P, mode, (struct wf_req **)request),
+                  request);
+}
 
 int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
                  struct wf_type *datatype, int dest, int tag,
                  struct wf_comm *comm, MPI_Request *request)
 {
-    return wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
-                    WF_SPACE_P2P, WF_SEND_WINDOW, (struct wf_req **)request);
+    struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
+
+    return post(comm, &a, WF_SEND_WINDOW, request);
 }
 
 int wf_mpi_issend(struct wf_instance *wf, const void *buf, MPI_Count count,
                   struct wf_type *datatype, int dest, int tag,
                   struct wf_comm *comm, MPI_Request *request)
 {
-    return wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
-                    WF_SPACE_P2P, WF_SEND_SYNC, (struct wf_req **)request);
+    struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
+
+    return post(comm, &a, WF_SEND_SYNC, request);
 }
 
 int wf_mpi_irsend(struct wf_instance *wf, const void *buf, MPI_Count count,
                   struct wf_type *datatype, int dest, int tag,
                   struct wf_comm *comm, MPI_Request *request)
 {
-    return wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
-                    WF_SPACE_P2P, WF_SEND_READY, (struct wf_req **)request);
+    struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
+
+    return post(comm, &a, WF_SEND_READY, request);
 }
 
 int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
                  struct wf_type *datatype, int source, int tag,
                  struct wf_comm *comm, MPI_Request *request)
 {
-    return wf_irecv(comm, buf, (uint64_t)count, datatype, source, tag,
-                    WF_SPACE_P2P, (struct wf_req **)request);
+    return handed(wf_irecv(comm, buf, (uint64_t)count, datatype, source, tag,
+                           WF_SPACE_P2P, (struct wf_req **)request),
+                  request);
 }
 
 /* ---- send and receive as one request --------------------------------------
@@ -132,7 +153,7 @@ int wf_mpi_isendrecv(struct wf_instance *wf, const void *sendbuf,
     *request = (MPI_Request)p->request;
     adopt(p, send);
     adopt(p, recv);
-    return MPI_SUCCESS;
+    return handed(MPI_SUCCESS, request);
 
 err_send:
     wf_req_withdraw(recv);

@@ -4,6 +4,7 @@
 #include "p2p/p2p_api.h"
 
 #include "core_api.h"
+#include "progress/helper.h"
 #include "protocol/queues.h"
 
 /* An inactive persistent request; inactive counts as done, with an empty
@@ -123,7 +124,8 @@ static int start_one(struct wf_req *r)
         r->flags &= ~(uint32_t)WF_REQ_ACTIVE;
         wf_store_relaxed(&r->done, 1);
         wf_error_last()->comm = r->comm;
-    }
+    } else
+        wf_attend(r);
     return rc;
 }
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
-#include "progress/progress.h"
+#include "progress/helper.h"
 #include "protocol/queues.h"
 
 struct probe {
@@ -196,7 +196,7 @@ static int receive_message(struct wf_message *m, void *buf, uint64_t count,
     return MPI_SUCCESS;
 }
 
-int wf_mpi_imrecv(struct wf_instance *wf, void *buf, MPI_Count count,
+static int imrecv(struct wf_instance *wf, void *buf, MPI_Count count,
                   struct wf_type *datatype, MPI_Message *message,
                   MPI_Request *request)
 {
@@ -219,13 +219,24 @@ int wf_mpi_imrecv(struct wf_instance *wf, void *buf, MPI_Count count,
     return rc;
 }
 
+int wf_mpi_imrecv(struct wf_instance *wf, void *buf, MPI_Count count,
+                  struct wf_type *datatype, MPI_Message *message,
+                  MPI_Request *request)
+{
+    int rc = imrecv(wf, buf, count, datatype, message, request);
+
+    if (rc == MPI_SUCCESS)
+        wf_attend((struct wf_req *)*request);
+    return rc;
+}
+
 int wf_mpi_mrecv(struct wf_instance *wf, void *buf, MPI_Count count,
                  struct wf_type *datatype, MPI_Message *message,
                  MPI_Status *status)
 {
     MPI_Request request;
     struct wf_req *r;
-    int rc = wf_mpi_imrecv(wf, buf, count, datatype, message, &request);
+    int rc = imrecv(wf, buf, count, datatype, message, &request);
 
     if (rc)
         return rc;

@@ -1,10 +1,20 @@
 /* Critical sections: the one header that knows the granularity of the build.
  *
  * Section API: one per instance, around every MPI call that touches the
- * engine. It is entered only at MPI_THREAD_MULTIPLE; lower levels pay one
- * test of a flag. A waiter leaves it while it sleeps and between polls.
- * User callbacks (error handlers, attribute functions, user operations) run
- * between wf_cs_leave and wf_cs_enter.
+ * engine. At MPI_THREAD_MULTIPLE it is always on; lower levels pay one test of
+ * a flag. A waiter leaves it while it sleeps and between polls. User callbacks
+ * (error handlers, attribute functions, user operations) run between
+ * wf_cs_leave and wf_cs_enter.
+ *
+ *   below MPI_THREAD_MULTIPLE
+ *      off --wf_cs_lend, in a call that leaves something to the helper--> on
+ *      on --a leave that finds nothing owed--> off
+ *
+ * DESIGN  While it is off, no other thread of the library looks at the engine.
+ * Only the thread that is in an MPI call switches, and it holds the mutex when
+ * it does, so the helper (helper.c) sees either state and never a change. A
+ * call may therefore find the section off when it enters and on when it
+ * leaves, or the other way round; both are right.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,13 +22,44 @@
 #define WF_CRITICAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "os/mutex.h"
 
 struct wf_cs {
-    bool on; /* MPI_THREAD_MULTIPLE */
+    bool on;
+    bool threads;  /* MPI_THREAD_MULTIPLE: on for good */
+    unsigned owed; /* operations that the helper may move on; LOCK mutex */
+    void (*lent)(struct wf_cs *); /* on for the helper: called when it is off
+                                     again */
     struct wf_mutex mutex;
 };
+
+/* Several threads may be inside from now on. Nobody is. */
+static inline void wf_cs_share(struct wf_cs *cs)
+{
+    cs->on = cs->threads = true;
+    cs->lent = NULL;
+}
+
+/* Switch on for the helper, if it is off; then the caller has entered. */
+static inline void wf_cs_lend(struct wf_cs *cs, void (*ended)(struct wf_cs *))
+{
+    if (cs->on)
+        return;
+    wf_mutex_lock(&cs->mutex);
+    cs->on = true;
+    cs->lent = ended;
+}
+
+static inline void wf_cs_take_back(struct wf_cs *cs)
+{
+    void (*ended)(struct wf_cs *) = cs->lent;
+
+    cs->on = false;
+    cs->lent = NULL;
+    ended(cs);
+}
 
 static inline void wf_cs_enter(struct wf_cs *cs)
 {
@@ -28,7 +69,27 @@ static inline void wf_cs_enter(struct wf_cs *cs)
 
 static inline void wf_cs_leave(struct wf_cs *cs)
 {
-    if (cs->on)
+    if (!cs->on)
+        return;
+    if (cs->lent && !cs->owed)
+        wf_cs_take_back(cs);
+    wf_mutex_unlock(&cs->mutex);
+}
+
+/* For what any thread may call at any level: the section as it is now, and
+ * left as it was entered. */
+static inline bool wf_cs_hold(struct wf_cs *cs)
+{
+    bool on = cs->on;
+
+    if (on)
+        wf_mutex_lock(&cs->mutex);
+    return on;
+}
+
+static inline void wf_cs_drop(struct wf_cs *cs, bool held)
+{
+    if (held)
         wf_mutex_unlock(&cs->mutex);
 }
 

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _GNU_SOURCE
 #include "progress/progress.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "progress/wait.h"
+#include "progress/helper.h"
 #include "protocol/queues.h"
 
 enum {
@@ -37,7 +38,7 @@ int wf_progress_init(struct wf_instance *wf)
 }
 
 /* The sleeper's descriptors are made when there is something to sleep on. */
-static int open_sleeper(struct wf_progress *p)
+int wf_progress_open_sleeper(struct wf_progress *p)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.u32 = WF_EPS_MAX};
 
@@ -65,7 +66,7 @@ int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
         !WEFT_HAS(c->ops, weft_ops, arm) ||
         c->ops->event(c->ep, &c->event) < 0 || c->event.fd < 0)
         return 0;
-    if (open_sleeper(p) < 0 ||
+    if (wf_progress_open_sleeper(p) < 0 ||
         epoll_ctl(p->epoll, EPOLL_CTL_ADD, c->event.fd, &ev) != 0)
         return WEFT_ESYS;
     c->fd_event = true;
@@ -78,12 +79,31 @@ void wf_progress_fini(struct wf_instance *wf)
 
     if (!p)
         return;
+    wf_progress_alone(wf);
     if (p->epoll >= 0)
         close(p->epoll);
     if (p->bell >= 0)
         close(p->bell);
     free(p);
     wf->progress = NULL;
+}
+
+void wf_progress_allow_helper(struct wf_instance *wf)
+{
+    cpu_set_t *cpus = &wf->progress->cpus;
+
+    wf->may_help = wf->options->progress != WF_PROGRESS_CALLER;
+    if (wf->may_help && sched_getaffinity(0, sizeof *cpus, cpus) != 0)
+        CPU_ZERO(cpus); /* a machine with more: as the program's thread */
+}
+
+void wf_progress_alone(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+
+    wf->may_help = false;
+    if (p->helper)
+        p->stop_helper(wf);
 }
 
 int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
@@ -104,10 +124,12 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
     }
     if (wf_unlikely(wf->rx_stalled))
         wf_arrive_resume(wf); /* perhaps there is memory by now */
-    if (wf_unlikely(wf->deferred))
+    if (wf_unlikely(wf->deferred) && !p->helping)
         n += wf->run_deferred(wf);
     if (p->led)
         p->disarmed = true;
+    if (wf_unlikely(wf->api.owed) && !p->helping)
+        wf_helper_disturb(wf);
     if (n && !wf_list_empty(&p->waiters))
         wf_waiters_notify(wf);
     return n;

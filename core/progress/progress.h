@@ -16,6 +16,11 @@ void wf_progress_fini(struct wf_instance *);
 /* Register an endpoint's event descriptor with the sleeper. */
 int wf_progress_add(struct wf_instance *, struct weft_core *);
 
+/* Nonblocking calls may start a helper thread (helper.c). */
+void wf_progress_allow_helper(struct wf_instance *);
+/* There is no helper any more, and never will be one. Section not held. */
+void wf_progress_alone(struct wf_instance *);
+
 /* More ranks on this host than CPUs, be it by the affinity mask or by the quota
  * of a container? */
 bool wf_progress_crowded(struct wf_instance *);

@@ -12,6 +12,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _GNU_SOURCE
 #include "progress/wait.h"
 
 #include <limits.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "os/quota.h"
+#include "progress/helper.h"
 
 enum {
     SPIN_MIN = 2000,      /* ns */
@@ -74,9 +76,7 @@ void wf_progress_notify(struct wf_instance *wf)
         wf_waiters_notify(wf);
 }
 
-/* Ready every endpoint to wake us. False: something is there already.
- * timeout: milliseconds until a plugin wants progress(), -1 for never. */
-static bool arm_all(struct wf_instance *wf, int *timeout)
+bool wf_progress_arm(struct wf_instance *wf, int *timeout)
 {
     uint64_t now = 0;
 
@@ -132,7 +132,7 @@ bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void *),
             return true;
         if (deadline && wf_now(wf) >= deadline)
             return false;
-        ms = arm_all(wf, &timeout) ? idle_sleep_ms(idle) : 0;
+        ms = wf_progress_arm(wf, &timeout) ? idle_sleep_ms(idle) : 0;
         if (poll(fds, 2, ms) > 0 && fds[0].revents)
             return true;
     }
@@ -146,7 +146,7 @@ static void lead(struct wf_instance *wf, struct wf_waiter *self)
     int timeout, n;
     bool watch;
 
-    if (p->epoll < 0 || !arm_all(wf, &timeout))
+    if (p->epoll < 0 || !wf_progress_arm(wf, &timeout))
         return;
     watch = timeout < 0 || timeout > WATCH_MS;
     if (watch)
@@ -315,7 +315,10 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
 {
     if (wf_unlikely(!wf->progress->tuned))
         tune(wf);
+    wf->progress->waiting++;
     while (!done(arg) && !stay_awake(wf, mask, done, arg))
         sleep_once(wf, done, arg);
     wf_progress_leave(wf);
+    if (--wf->progress->waiting == 0 && wf_unlikely(wf->api.owed))
+        wf_helper_recall(wf);
 }

@@ -10,9 +10,13 @@
 #ifndef WF_WAIT_H
 #define WF_WAIT_H
 
+#include <sched.h>
+
 #include "progress/progress.h"
 
 enum { OTHERS_EVERY = 256 /* turns; a power of two */ };
+
+struct wf_helper; /* helper.c */
 
 struct wf_waiter {
     struct wf_list link;
@@ -33,6 +37,11 @@ struct wf_progress {
     struct wf_list waiters;  /* asleep, or about to be */
     bool led;                /* a leader sleeps */
     bool disarmed;           /* somebody polled since it armed the endpoints */
+    unsigned waiting;        /* threads in wf_progress_wait */
+    bool helping;            /* the helper polls */
+    struct wf_helper *helper; /* once started */
+    cpu_set_t cpus;           /* it may use: those of MPI_Init */
+    void (*stop_helper)(struct wf_instance *);
 };
 
 /* Poll endpoints once, as wf_progress_poll, by a thread that goes on polling:
@@ -41,6 +50,11 @@ int wf_progress_turn(struct wf_instance *, uint32_t mask);
 /* Polling disarms endpoints. A sleeping leader must arm them again before the
  * last poller goes, or nothing would ever wake it. */
 void wf_progress_leave(struct wf_instance *);
+/* Ready every endpoint to wake us. False: something is there already.
+ * timeout: milliseconds until a plugin wants progress(), -1 for never. */
+bool wf_progress_arm(struct wf_instance *, int *timeout);
+/* What sleepers sleep on exists afterwards, or WEFT_ESYS. */
+int wf_progress_open_sleeper(struct wf_progress *);
 /* Wake the waiters whose condition holds. */
 void wf_waiters_notify(struct wf_instance *);
 

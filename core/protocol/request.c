@@ -170,6 +170,10 @@ void wf_req_complete(struct wf_req *r, int error)
 
     if (error && !r->error)
         r->error = error;
+    if (wf_unlikely(r->flags & WF_REQ_ATTENDED)) {
+        r->flags &= ~(uint32_t)WF_REQ_ATTENDED;
+        wf->api.owed--;
+    }
     wf_store_release(&r->done, 1); /* pairs with wf_req_done */
     if (on_complete)
         on_complete(r);

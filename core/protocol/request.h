@@ -31,7 +31,8 @@ enum wf_req_flags {
     WF_REQ_ACTIVE = 1u << 1,    /* persistent: started and not yet waited for */
     WF_REQ_DETACHED = 1u << 2,  /* MPI_Request_free: goes back when complete */
     WF_REQ_CANCELLED = 1u << 3, /* status says so */
-    WF_REQ_INTERNAL = 1u << 4   /* of the library: on_complete owns it */
+    WF_REQ_INTERNAL = 1u << 4,  /* of the library: on_complete owns it */
+    WF_REQ_ATTENDED = 1u << 5   /* the helper is about it: progress/helper.c */
 };
 
 /* The head of every request; protocol/queues.h has what the engine appends. */

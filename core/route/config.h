@@ -13,7 +13,7 @@
 
 #include "base.h"
 
-enum wf_progress_mode { WF_PROGRESS_AUTO, WF_PROGRESS_CALLER };
+enum wf_progress_mode { WF_PROGRESS_AUTO, WF_PROGRESS_CALLER, WF_PROGRESS_THREAD };
 enum wf_rndv_mode { WF_RNDV_AUTO, WF_RNDV_PUSH, WF_RNDV_PULL };
 enum wf_bootstrap_mode {
     WF_BOOT_AUTO,

@@ -161,7 +161,7 @@ int fake_setup(void **state)
     wf_object_init(&job.request.object, WF_KIND_REQUEST);
     job.wf.world = &job.world;
     job.wf.self = &job.self;
-    job.wf.api.on = true; /* a section left open shows as a deadlock */
+    wf_cs_share(&job.wf.api); /* a section left open shows as a deadlock */
     wf_process_instance = &job.wf;
     wf_store_release(&wf_process_state.phase, WF_PHASE_INSIDE);
     return 0;

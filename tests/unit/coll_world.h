@@ -444,6 +444,10 @@ bool wf_progress_crowded(struct wf_instance *wf)
     return false;
 }
 
+void wf_helper_attend(struct wf_req *r)
+{
+}
+
 void wf_progress_kick(struct wf_instance *wf)
 {
 }

@@ -1,0 +1,315 @@
+/* The helper: a thread that makes progress while the program computes.
+ *
+ *                 attend: an operation is left to itself
+ *     parked ------------------------------------------------> serving
+ *       ^                                                     |   ^   |
+ *       |   nothing owed for some naps                        v   |   v
+ *       +------------------------------------ napping <-------+  asleep in
+ *                                     the program polls          the kernel,
+ *                                     or waits itself            endpoints armed
+ *
+ * DESIGN  Nonblocking calls that leave an operation unfinished (a rendezvous, a
+ * receive of many bytes, a collective) attend it: it counts as owed until it
+ * completes. The first one starts the thread. While something is owed the API
+ * section is on, also below MPI_THREAD_MULTIPLE; the call that finds nothing
+ * owed any more switches it off (critical.h). So a program that leaves nothing
+ * to itself has neither thread nor lock.
+ *
+ * The helper enters only by wf_mutex_try, never while a caller is inside or
+ * waits to be, and leaves as soon as one comes. A program that polls or waits
+ * needs no help: then the helper takes a nap, twice as long each time. It
+ * sleeps armed only when nobody has polled since it last looked.
+ *
+ * User operations never run here: schedules with one stay deferred until the
+ * program calls.
+ *
+ * LOCK  everything here: the API section, but word.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "progress/helper.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "protocol/queues.h"
+#include "protocol/short.h"
+
+enum {
+    NAP_MIN = 100000, /* ns: calls that wait at once are mostly over */
+    NAP_MAX = 1600000,
+    IDLE_NAPS = 12,   /* with nothing to do, before it parks: some 10 ms */
+    LARGE = 64 << 10, /* a receive of so many bytes is worth attending */
+    SLEEP_MS = 100    /* at most; lost announcements cost no more */
+};
+
+struct wf_helper {
+    struct wf_instance *wf;
+    pthread_t thread;
+    bool started, stop;
+    bool parked;
+    bool armed;         /* asleep on the endpoints, or about to be */
+    uint32_t turn;      /* of the last look */
+    unsigned idle;      /* naps since there was something to do */
+    long nap;           /* ns */
+    int bell;           /* ends an armed sleep */
+    wf_atomic_u32 word; /* futex: 1 ends a nap */
+};
+
+/* ---- the thread ----------------------------------------------------------- */
+
+/* ns < 0: until somebody calls. The section is left. */
+static void nap(struct wf_helper *h, long ns)
+{
+    struct timespec t = {.tv_nsec = ns};
+
+    syscall(SYS_futex, &h->word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0,
+            ns < 0 ? NULL : &t, NULL, 0);
+    wf_store_relaxed(&h->word, 0); /* whoever called changed fields first, and
+                                      they are looked at after this */
+}
+
+static void longer(struct wf_helper *h)
+{
+    h->nap = 2 * h->nap < NAP_MAX ? 2 * h->nap : NAP_MAX;
+}
+
+/* Leave the section for a while, or until there is something to do again. */
+static void rest(struct wf_helper *h)
+{
+    long ns = h->nap;
+
+    longer(h);
+    if (++h->idle > IDLE_NAPS) {
+        h->parked = true;
+        ns = -1;
+    }
+    wf_mutex_unlock(&h->wf->api.mutex);
+    nap(h, ns);
+}
+
+static void sleep_armed(struct wf_helper *h, int timeout)
+{
+    struct pollfd fds[2] = {{.fd = h->wf->progress->epoll, .events = POLLIN},
+                            {.fd = h->bell, .events = POLLIN}};
+    uint64_t count;
+
+    h->armed = true;
+    wf_mutex_unlock(&h->wf->api.mutex);
+    if (timeout < 0 || timeout > SLEEP_MS)
+        timeout = SLEEP_MS;
+    if (poll(fds, 2, timeout) > 0 && fds[1].revents &&
+        read(h->bell, &count, sizeof count) < 0)
+        return; /* the other one took it */
+}
+
+/* One round with the section held; leaves it. */
+static void serve(struct wf_helper *h)
+{
+    struct wf_instance *wf = h->wf;
+    struct wf_progress *p = wf->progress;
+    int timeout, n;
+
+    h->idle = 0;
+    p->helping = true;
+    do {
+        n = wf_progress_turn(wf, UINT32_MAX);
+        if (n > 0)
+            h->nap = NAP_MIN;
+    } while (n > 0 && wf->api.owed && !wf_mutex_contended(&wf->api.mutex));
+    p->helping = false;
+    h->turn = p->turn;
+    if (n == 0 && wf->api.owed && wf_progress_arm(wf, &timeout))
+        sleep_armed(h, timeout);
+    else
+        wf_mutex_unlock(&wf->api.mutex);
+}
+
+/* Has the program polled since, or is it waiting in a call? */
+static bool busy_caller(struct wf_helper *h)
+{
+    struct wf_progress *p = h->wf->progress;
+    bool busy = p->waiting || p->turn != h->turn;
+
+    h->turn = p->turn;
+    return busy;
+}
+
+static void *run(void *arg)
+{
+    struct wf_helper *h = arg;
+    struct wf_instance *wf = h->wf;
+
+    wf_thread_instance = wf;
+    nap(h, h->nap);
+    for (;;) {
+        if (!wf_mutex_try(&wf->api.mutex)) {
+            nap(h, h->nap); /* a caller is inside */
+            longer(h);
+            continue;
+        }
+        h->armed = false;
+        if (h->stop)
+            break;
+        if (!wf->api.owed)
+            rest(h);
+        else if (busy_caller(h)) {
+            if (!wf->progress->waiting)
+                h->idle = 0; /* it may begin to compute any time */
+            rest(h);
+        } else
+            serve(h);
+    }
+    wf_mutex_unlock(&wf->api.mutex);
+    return NULL;
+}
+
+/* ---- the callers ---------------------------------------------------------- */
+
+static void call(struct wf_helper *h)
+{
+    h->parked = false;
+    h->idle = 0;
+    wf_store_relaxed(&h->word, 1);
+    syscall(SYS_futex, &h->word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX,
+            NULL, NULL, 0);
+}
+
+/* The program's signal handlers run in its own threads. Where the program has
+ * bound the thread that calls, the helper may use the other CPUs. */
+static bool start(struct wf_helper *h)
+{
+    const cpu_set_t *cpus = &h->wf->progress->cpus;
+    sigset_t all, old;
+    int r;
+
+    h->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (h->bell < 0)
+        return false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    r = pthread_create(&h->thread, NULL, run, h);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (r == 0 && CPU_COUNT(cpus))
+        pthread_setaffinity_np(h->thread, sizeof *cpus, cpus);
+    if (r == 0)
+        return true;
+    close(h->bell);
+    return false;
+}
+
+static void stop(struct wf_instance *wf)
+{
+    struct wf_helper *h = wf->progress->helper;
+
+    wf_mutex_lock(&wf->api.mutex);
+    h->stop = true;
+    if (h->armed)
+        wf_helper_disturb(wf);
+    call(h);
+    wf_mutex_unlock(&wf->api.mutex);
+    pthread_join(h->thread, NULL);
+    close(h->bell);
+    free(h);
+    wf->progress->helper = NULL;
+}
+
+/* The thread exists, or there will never be one. */
+static bool ready(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+    struct wf_helper *h = p->helper;
+
+    if (h)
+        return true;
+    wf->may_help = false; /* asked once */
+    if (wf->options->progress == WF_PROGRESS_AUTO && wf_progress_crowded(wf))
+        return false;
+    h = calloc(1, sizeof *h);
+    if (!h || wf_progress_open_sleeper(p) < 0)
+        goto err;
+    h->wf = wf;
+    h->nap = NAP_MIN;
+    h->turn = p->turn;
+    if (!start(h))
+        goto err;
+    wf->may_help = true;
+    p->helper = h;
+    p->stop_helper = stop;
+    return true;
+err:
+    wf_log(wf, WF_LOG_WARN, "no helper thread: messages move only while the "
+           "program is in an MPI call");
+    free(h);
+    return false;
+}
+
+/* Sends that wait for their peer, much to receive, and whatever consists of
+ * several messages. */
+static bool worth(struct wf_req *r)
+{
+    struct wf_p2p *p = wf_p2p_of(r);
+
+    switch ((enum wf_req_type)r->type) {
+    case WF_REQ_SEND:
+        return p->waits & WF_WAITS_ANSWER || p->bytes >= LARGE;
+    case WF_REQ_RECV:
+        return p->bytes >= LARGE;
+    case WF_REQ_SCHEDULE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void ended(struct wf_cs *cs)
+{
+    wf_short_update(wf_container(cs, struct wf_instance, api));
+}
+
+void wf_helper_attend(struct wf_req *r)
+{
+    struct wf_instance *wf = r->wf;
+
+    if (r->flags & WF_REQ_ATTENDED || !worth(r))
+        return;
+    if (!wf->api.on) {
+        wf_cs_lend(&wf->api, ended);
+        wf_short_update(wf);
+    }
+    if (!ready(wf))
+        return; /* the section goes off with this call */
+    r->flags |= WF_REQ_ATTENDED;
+    wf->api.owed++;
+    if (wf->progress->helper->parked)
+        call(wf->progress->helper);
+}
+
+void wf_helper_recall(struct wf_instance *wf)
+{
+    struct wf_helper *h = wf->progress->helper;
+
+    if (h && h->parked)
+        call(h);
+}
+
+void wf_helper_disturb(struct wf_instance *wf)
+{
+    struct wf_helper *h = wf->progress->helper;
+    uint64_t one = 1;
+
+    if (!h || !h->armed)
+        return;
+    h->armed = false;
+    if (write(h->bell, &one, sizeof one) < 0 && errno != EAGAIN)
+        wf_log(wf, WF_LOG_WARN, "the helper's bell cannot be rung");
+}

@@ -1,0 +1,160 @@
+/* The helper thread (core.progress = thread): messages arrive while the program
+ * is outside MPI, and its coming and going disturbs nobody.
+ *
+ * A rank that "computes" waits for a signal, which its peer sends when the
+ * message is through. Without a helper it would never come.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "check.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LARGE = 3 << 20, ROUNDS = 150, LIMIT_S = 120 };
+
+static int rank, size;
+static int pids[64];
+
+static void compute_until_called(void)
+{
+    struct timespec limit = {LIMIT_S, 0};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    CHECK(sigtimedwait(&set, NULL, &limit) == SIGUSR1);
+}
+
+static unsigned char byte(int round, int i)
+{
+    return (unsigned char)(round * 7 + i * 13 + (i >> 8));
+}
+
+static void fill(unsigned char *buf, int n, int round)
+{
+    for (int i = 0; i < n; i++)
+        buf[i] = byte(round, i);
+}
+
+static void check(const unsigned char *buf, int n, int round)
+{
+    int wrong = 0;
+
+    for (int i = 0; i < n; i++)
+        wrong += buf[i] != byte(round, i);
+    CHECK(wrong == 0);
+}
+
+/* One of two ranks computes while the other waits in its call. */
+static void one_computes(unsigned char *buf, int computes, int source)
+{
+    MPI_Request q = MPI_REQUEST_NULL;
+    int round = 2 * computes + source;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank > 1)
+        return;
+    if (rank != source)
+        MPI_Irecv(buf, LARGE, MPI_BYTE, source, 3, MPI_COMM_WORLD, &q);
+    else {
+        fill(buf, LARGE, round);
+        MPI_Isend(buf, LARGE, MPI_BYTE, 1 - source, 3, MPI_COMM_WORLD, &q);
+    }
+    if (rank == computes)
+        compute_until_called();
+    MPI_Wait(&q, MPI_STATUS_IGNORE);
+    if (rank != computes)
+        kill(pids[1 - rank], SIGUSR1);
+    if (rank != source)
+        check(buf, LARGE, round);
+}
+
+/* The middle of a tree computes; the others wait for what passes through. */
+static void collective(int *in, int *out)
+{
+    MPI_Request q;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < LARGE / 8; i++)
+        in[i] = rank + i;
+    MPI_Iallreduce(in, out, LARGE / 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q);
+    if (rank == size - 1)
+        compute_until_called();
+    MPI_Wait(&q, MPI_STATUS_IGNORE);
+    if (rank == 0)
+        kill(pids[size - 1], SIGUSR1);
+    for (int i = 0; i < LARGE / 8; i += 1001)
+        CHECK(out[i] == size * (size - 1) / 2 + size * i);
+}
+
+static int bytes_of(int round, int sender)
+{
+    static const int sizes[] = {8, 200000, 1, 70000, 40000, 600000, 0, 64 << 10};
+
+    return sizes[(round * 3 + sender) % 8];
+}
+
+/* Large and small messages around a ring, waited for in several ways. */
+static void ring(unsigned char *out, unsigned char *in, int round)
+{
+    int to = (rank + 1) % size, from = (rank + size - 1) % size;
+    int n = bytes_of(round, rank), m = bytes_of(round, from);
+    int token = round, done = 0;
+    MPI_Request q[2];
+
+    fill(out, n, round);
+    MPI_Irecv(in, LARGE, MPI_BYTE, round % 2 ? from : MPI_ANY_SOURCE, 4,
+              MPI_COMM_WORLD, &q[0]);
+    MPI_Isend(out, n, MPI_BYTE, to, 4, MPI_COMM_WORLD, &q[1]);
+    MPI_Sendrecv_replace(&token, 1, MPI_INT, to, 5, from, 5, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+    CHECK(token == round);
+    while (round % 3 == 0 && !done)
+        MPI_Testall(2, q, &done, MPI_STATUSES_IGNORE);
+    MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+    check(in, m, round);
+    if (round % 16 == 0)
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* What was started before may end after the program has let go of it. */
+static void let_go(unsigned char *out, unsigned char *in)
+{
+    MPI_Request q, unused;
+
+    MPI_Irecv(in, LARGE, MPI_BYTE, rank, 77, MPI_COMM_WORLD, &unused);
+    MPI_Cancel(&unused);
+    MPI_Wait(&unused, MPI_STATUS_IGNORE);
+    MPI_Isend(out, LARGE, MPI_BYTE, (rank + 1) % size, 6, MPI_COMM_WORLD, &q);
+    MPI_Request_free(&q);
+    MPI_Recv(in, LARGE, MPI_BYTE, (rank + size - 1) % size, 6, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned char *a = malloc(LARGE), *b = malloc(LARGE);
+    int pid = getpid();
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    job_begin(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 0; size > 1 && i < 4; i++)
+        one_computes(a, i & 1, i >> 1);
+    if (size > 1)
+        collective((int *)(void *)a, (int *)(void *)b);
+    for (int i = 0; i < ROUNDS; i++)
+        ring(a, b, i);
+    let_go(a, b);
+    MPI_Barrier(MPI_COMM_WORLD);
+    free(a);
+    free(b);
+    return job_end();
+}
