@@ -43,6 +43,7 @@ struct wf_instance {
     struct weft_loc **locs; /* [nprocs] */
 
     struct wf_comm *world, *self;
+    uint32_t used;   /* endpoints that some process is reached through */
     uint32_t held;   /* endpoints that hold sends back until they are polled */
     bool rx_stalled; /* a plugin was told to stop reading: out of memory */
     struct wf_engine *engine;

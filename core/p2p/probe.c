@@ -47,7 +47,7 @@ static bool found_or_failed(void *arg)
 static uint32_t endpoints(const struct probe *p)
 {
     return p->loc && p->loc->lanes ? 1u << p->loc->lane[0].core->index
-                                   : UINT32_MAX;
+                                   : wf_progress_need(p->comm->wf);
 }
 
 static void fill(const struct wf_message *m, MPI_Status *status)

@@ -25,6 +25,14 @@ void wf_progress_alone(struct wf_instance *);
  * of a container? */
 bool wf_progress_crowded(struct wf_instance *);
 
+/* What can complete something that anybody may send. An endpoint that nobody is
+ * reached through yet can only announce a caller: polled rarely, as one of the
+ * others. */
+static inline uint32_t wf_progress_need(const struct wf_instance *wf)
+{
+    return wf->used ? wf->used : UINT32_MAX;
+}
+
 /* Poll endpoints in the mask once (API section held). Returns events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
 /* Poll this endpoint, one message at a time, until *state is not 0 or it is

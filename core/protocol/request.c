@@ -190,11 +190,11 @@ uint32_t wf_req_endpoints(struct wf_req *r)
 
     if (r->type == WF_REQ_NOOP)
         return 0; /* the endpoints that hold it are polled in any case */
-    if (r->type > WF_REQ_RECV)
-        return UINT32_MAX;
-    loc = wf_p2p_of(r)->loc;
+    if (r->type == WF_REQ_GENERALIZED)
+        return UINT32_MAX; /* only the program knows */
+    loc = r->type == WF_REQ_SCHEDULE ? NULL : wf_p2p_of(r)->loc;
     if (!loc || !loc->lanes)
-        return UINT32_MAX;
+        return wf_progress_need(r->wf);
     for (unsigned i = 0; i < loc->lanes; i++)
         mask |= 1u << loc->lane[i].core->index;
     return mask;

@@ -69,6 +69,8 @@ int wf_location_attach(struct weft_loc *loc, struct weft_core *core)
     if (r == 0)
         r = core->ops->peer_add(core->ep, loc, loc->id, address, n,
                                 &loc->peers[core->index]);
+    if (r >= 0)
+        loc->wf->used |= 1u << core->index;
     return r < 0 ? r : 0;
 }
 
