@@ -54,9 +54,15 @@ int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
                  struct wf_type *datatype, int source, int tag,
                  struct wf_comm *comm, MPI_Request *request)
 {
-    return handed(wf_irecv(comm, buf, (uint64_t)count, datatype, source, tag,
-                           WF_SPACE_P2P, (struct wf_req **)request),
-                  request);
+    struct wf_req **out = (struct wf_req **)request;
+    int rc;
+
+    if ((uint64_t)count * (uint64_t)datatype->size < WF_HELP_LARGE)
+        return wf_irecv(comm, buf, (uint64_t)count, datatype, source, tag,
+                        WF_SPACE_P2P, out);
+    rc = wf_irecv(comm, buf, (uint64_t)count, datatype, source, tag,
+                  WF_SPACE_P2P, out);
+    return handed(rc, request);
 }
 
 /* ---- send and receive as one request --------------------------------------

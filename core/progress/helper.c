@@ -41,14 +41,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "protocol/queues.h"
 #include "protocol/short.h"
 
 enum {
     NAP_MIN = 100000, /* ns: calls that wait at once are mostly over */
     NAP_MAX = 1600000,
     IDLE_NAPS = 12,   /* with nothing to do, before it parks: some 10 ms */
-    LARGE = 64 << 10, /* a receive of so many bytes is worth attending */
     SLEEP_MS = 100    /* at most; lost announcements cost no more */
 };
 
@@ -261,9 +259,9 @@ static bool worth(struct wf_req *r)
 
     switch ((enum wf_req_type)r->type) {
     case WF_REQ_SEND:
-        return p->waits & WF_WAITS_ANSWER || p->bytes >= LARGE;
+        return p->waits & WF_WAITS_ANSWER || p->bytes >= WF_HELP_LARGE;
     case WF_REQ_RECV:
-        return p->bytes >= LARGE;
+        return p->bytes >= WF_HELP_LARGE;
     case WF_REQ_SCHEDULE:
         return true;
     default:

@@ -6,14 +6,19 @@
 #define WF_HELPER_H
 
 #include "progress/wait.h"
-#include "protocol/request.h"
+#include "protocol/queues.h"
 
 /* In a nonblocking call, section held or off: r is not done and left to
  * itself. */
 void wf_helper_attend(struct wf_req *r);
+enum { WF_HELP_LARGE = 64 << 10 }; /* bytes to receive that are worth it */
+
 static inline void wf_attend(struct wf_req *r)
 {
-    if (!wf_req_done(r) && r->wf->may_help)
+    if (wf_req_done(r) ||
+        (r->type == WF_REQ_RECV && wf_p2p_of(r)->bytes < WF_HELP_LARGE))
+        return;
+    if (r->wf->may_help)
         wf_helper_attend(r);
 }
 
