@@ -33,6 +33,7 @@
 #include <sys/random.h>
 
 #include "adi/endpoint.h"
+#include "boot/mac.h"
 #include "boot/vendor.h"
 #include "instance.h"
 
@@ -67,6 +68,7 @@ enum auth_wire_step {
 struct wf_auth_key {
     unsigned char secret[WF_AUTH_KEY_BYTES];
     unsigned char job[JOB_MAX]; /* zero padded */
+    uint64_t datagram[2];       /* key of mac64() */
 };
 
 struct weft_auth {
@@ -97,6 +99,16 @@ int wf_auth_key_generate(unsigned char bytes[WF_AUTH_KEY_BYTES])
     return random_bytes(bytes, WF_AUTH_KEY_BYTES);
 }
 
+static void derive_datagram(struct wf_auth_key *key)
+{
+    static const unsigned char purpose[] = "weft datagram key 1";
+    unsigned char mac[MAC];
+
+    wf_vendor_crypto_auth_hmacsha256(mac, purpose, sizeof purpose, key->secret);
+    memcpy(key->datagram, mac, sizeof key->datagram);
+    explicit_bzero(mac, sizeof mac);
+}
+
 /* One page of its own, so that it can be left out of core dumps. */
 int wf_auth_key_create(const void *bytes, size_t n, const char *job,
                        struct wf_auth_key **out)
@@ -116,6 +128,7 @@ int wf_auth_key_create(const void *bytes, size_t n, const char *job,
     wf_vendor_crypto_auth_hmacsha256(key->secret, bytes, n, purpose);
     if (job)
         memcpy(key->job, job, strnlen(job, JOB_MAX));
+    derive_datagram(key);
     *out = key;
     return WEFT_OK;
 }
@@ -334,4 +347,16 @@ int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
 {
     return wf_auth_advance(core->wf->key, core->wf->rank, auth, in, in_len, out,
                            out_len, loc_id);
+}
+
+uint64_t wf_auth_mac(const struct wf_auth_key *key, uint64_t nonce,
+                     const struct iovec *v, int n)
+{
+    return wf_mac64(key->datagram, nonce, v, n);
+}
+
+uint64_t wf_auth_mac64(struct weft_core *core, uint64_t nonce,
+                       const struct iovec *v, int n)
+{
+    return wf_auth_mac(core->wf->key, nonce, v, n);
 }

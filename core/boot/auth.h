@@ -9,6 +9,8 @@
 #ifndef WF_AUTH_H
 #define WF_AUTH_H
 
+#include <sys/uio.h>
+
 #include "base.h"
 
 struct wf_auth_key;
@@ -34,5 +36,12 @@ int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
 int wf_auth_advance(const struct wf_auth_key *, uint32_t self, weft_auth **,
                     const void *in, size_t in_len, void *out, size_t *out_len,
                     uint32_t *loc_id);
+
+/* weft_host.mac64: a code that only the processes of the job can make. Both
+ * need a key: no peer is met without one. */
+uint64_t wf_auth_mac64(struct weft_core *core, uint64_t nonce,
+                       const struct iovec *, int n);
+uint64_t wf_auth_mac(const struct wf_auth_key *, uint64_t nonce,
+                     const struct iovec *, int n);
 
 #endif

@@ -76,6 +76,7 @@ static void say(weft_ep *ep, struct wf_udp_call *c, enum wf_udp_type type,
                 const void *body, size_t n)
 {
     struct wf_udp_packet k = {.type = (uint8_t)type,
+                              .flags = c->path.mac ? UDP_MAC : 0,
                               .to = c->remote_id,
                               .number = c->id,
                               .room = (uint32_t)ep->cfg.window};
@@ -93,12 +94,8 @@ void wf_udp_accept(weft_ep *ep, const weft_peer *p)
                               .to = p->remote_link,
                               .number = p->link,
                               .room = (uint32_t)ep->cfg.window};
-    uint8_t bytes[PACKET_MAX];
-    struct iovec v = {.iov_base = bytes,
-                      .iov_len = wf_udp_packet_pack(&k, bytes)};
 
-    wf_udp_packet_seal(bytes, v.iov_len, NULL, 0);
-    wf_udp_say(ep, &p->path, &v, 1);
+    wf_udp_say_ids(ep, &p->path, &k);
 }
 
 /* ---- calling -------------------------------------------------------------- */
@@ -182,6 +179,7 @@ static void try_address(weft_peer *p, const struct wf_ip_candidate *at,
         return;
     path.to_len = wf_ip_to_sockaddr(&at->to, &path.to);
     path.check = wf_udp_wants_check(ep, &at->to);
+    path.mac = wf_udp_wants_mac(ep, &at->to);
     c = call_new(ep, &path);
     if (!c)
         return;
@@ -249,6 +247,18 @@ static void say_hello(weft_ep *ep, struct wf_udp_call *c)
                           c->peer->id, wf_ip_refusal(rc));
 }
 
+/* Codes are used when one side wants them; hello and answer make them those of
+ * this link. */
+static void agree(weft_ep *ep, struct wf_udp_call *c,
+                  const struct wf_udp_packet *k, const void *hello,
+                  const void *answer)
+{
+    if (!WEFT_HAS(ep->host, weft_host, mac64))
+        return;
+    c->path.mac = c->path.mac || k->flags & UDP_MAC;
+    c->salt = wf_udp_salt(ep, hello, answer);
+}
+
 static void on_answer(weft_ep *ep, struct wf_udp_call *c,
                       const struct wf_udp_packet *k, const uint8_t *data,
                       size_t n)
@@ -258,6 +268,7 @@ static void on_answer(weft_ep *ep, struct wf_udp_call *c,
 
     c->remote_id = k->number;
     c->room = k->room;
+    agree(ep, c, k, c->said + PACKET_HEAD, data);
     rc = step(ep, c, data, n, UDP_PROOF, &whom);
     if (rc == WEFT_OK) {
         c->state = CALL_PROOF;
@@ -308,10 +319,13 @@ static void on_hello(weft_ep *ep, const struct wf_udp_path *path,
     c->remote_id = k->number;
     c->room = k->room;
     c->state = CALL_ANSWERED;
+    c->path.mac = c->path.mac || k->flags & UDP_MAC;
     ep->pending++;
     rc = step(ep, c, data, n, UDP_ANSWER, &whom);
     if (rc != WEFT_EAGAIN)
         wf_udp_call_free(ep, c);
+    else
+        agree(ep, c, k, data, c->said + PACKET_HEAD);
 }
 
 static void on_proof(weft_ep *ep, struct wf_udp_call *c, const uint8_t *data,

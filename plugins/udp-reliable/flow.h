@@ -156,6 +156,13 @@ uint64_t wf_udp_flow_deadline(const struct wf_udp_flow *);
 void wf_udp_flow_expire(struct wf_udp_flow *, uint64_t now);
 void wf_udp_flow_arm(struct wf_udp_flow *);
 
+/* All 64 bits of the number of a packet that has come. */
+static inline uint64_t wf_udp_flow_number(const struct wf_udp_flow *f,
+                                          uint32_t low)
+{
+    return f->seen_any ? wf_udp_packet_number(f->seen, low) : low;
+}
+
 static inline struct wf_udp_flow_sent *wf_udp_flow_packet(struct wf_udp_flow *f,
                                                           uint64_t number)
 {

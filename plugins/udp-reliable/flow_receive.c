@@ -145,11 +145,9 @@ static void on_data(struct wf_udp_flow *f, uint64_t now,
                     const struct wf_udp_packet *k, const uint8_t *data,
                     size_t n)
 {
-    uint64_t number = wf_udp_packet_number(f->seen, k->number);
+    uint64_t number = wf_udp_flow_number(f, k->number);
     bool had_gap = f->gap, old = n > 0 && k->offset + n <= f->whole;
 
-    if (!f->seen_any)
-        number = k->number;
     if (k->offset > UINT64_MAX / 2)
         return;
     if (n > 0 && !old && !take_data(f, k->offset, data, n)) {

@@ -234,6 +234,8 @@ void wf_udp_link_up(weft_peer *p, struct wf_udp_call *c)
     p->link = c->id;
     p->remote_link = c->remote_id;
     p->path = c->path;
+    p->salt = c->salt;
+    p->dialled = c->dialled;
     if (p->parked == c)
         p->parked = NULL;
     wf_udp_call_free(ep, c); /* the id lives on */

@@ -10,6 +10,8 @@
  *  32  offset        of the data in the stream
  *  40  [sack]        flag SACK: 4 words; bit i: packet seen-1-i has come
  *      data
+ *      [code]        flag MAC: 8 bytes that prove the packet (seal.c);
+ *                    in HELLO and ANSWER the flag says that it is wanted
  *
  * All little-endian. Numbers are 32 bits of 64: the receiver knows the rest.
  *
@@ -23,7 +25,12 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-enum { PACKET_HEAD = 40, SACK_WORDS = 4, PACKET_MAX = PACKET_HEAD + 32 };
+enum {
+    PACKET_HEAD = 40,
+    SACK_WORDS = 4,
+    PACKET_MAX = PACKET_HEAD + 32, /* of the header */
+    PACKET_MAC = 8
+};
 
 enum wf_udp_type {
     UDP_HELLO = 1,
@@ -35,7 +42,7 @@ enum wf_udp_type {
     UDP_RESET /* number: the link id that nobody has */
 };
 
-enum { UDP_ACK_NOW = 1, UDP_SACK = 2, UDP_CHECK = 4 };
+enum { UDP_ACK_NOW = 1, UDP_SACK = 2, UDP_CHECK = 4, UDP_MAC = 8 };
 
 struct wf_udp_packet {
     uint8_t type;

@@ -71,9 +71,9 @@ int wf_udp_listen(weft_ep *ep)
 uint32_t wf_udp_packet_bytes(const weft_ep *ep, const struct wf_udp_path *path)
 {
     uint32_t mtu = ep->mtu[path->socket];
-    uint32_t fits = mtu > IP_UDP_BYTES + PACKET_MAX + FLOW_PACKET_MIN
-                        ? mtu - IP_UDP_BYTES - PACKET_MAX
-                        : FLOW_PACKET_MIN;
+    uint32_t around = IP_UDP_BYTES + PACKET_MAX + PACKET_MAC;
+    uint32_t fits =
+        mtu > around + FLOW_PACKET_MIN ? mtu - around : FLOW_PACKET_MIN;
 
     if (ep->cfg.packet && ep->cfg.packet < fits)
         fits = (uint32_t)ep->cfg.packet;
@@ -129,33 +129,45 @@ bool wf_udp_say(weft_ep *ep, const struct wf_udp_path *path,
 void wf_udp_reset(weft_ep *ep, const struct wf_udp_path *path, uint32_t id)
 {
     struct wf_udp_packet k = {.type = UDP_RESET, .number = id};
-    uint8_t bytes[PACKET_MAX];
-    struct iovec v = {.iov_base = bytes,
-                      .iov_len = wf_udp_packet_pack(&k, bytes)};
 
-    wf_udp_packet_seal(bytes, v.iov_len, NULL, 0);
-    wf_udp_say(ep, path, &v, 1);
+    wf_udp_say_ids(ep, path, &k);
 }
 
-/* Small packets are put together: one piece is cheaper to send. */
-static int assemble(const weft_peer *p, struct wf_udp_flow_out *o,
-                    uint8_t *linear, struct iovec *v)
-{
-    size_t n = wf_udp_packet_pack(&o->head, linear);
+struct scratch { /* of one packet */
+    uint8_t linear[PACKET_MAX + UDP_LINEAR + PACKET_MAC];
+    uint8_t code[PACKET_MAC];
+    struct iovec v[1 + FLOW_IOV + 1];
+};
 
-    if (p->path.check)
-        wf_udp_packet_seal(linear, n, o->v, o->n);
-    v[0].iov_base = linear;
-    v[0].iov_len = n;
+/* Small packets are put together: one piece is cheaper to send. */
+static int assemble(weft_peer *p, struct wf_udp_flow_out *o, struct scratch *s)
+{
+    struct iovec *v = s->v;
+    int n = 1;
+
+    o->head.flags |= p->path.mac ? UDP_MAC : 0;
+    v[0].iov_base = s->linear;
+    v[0].iov_len = wf_udp_packet_pack(&o->head, s->linear);
+    if (p->path.check && !p->path.mac)
+        wf_udp_packet_seal(s->linear, v[0].iov_len, o->v, o->n);
     if (o->len > UDP_LINEAR) {
         memcpy(v + 1, o->v, (size_t)o->n * sizeof *v);
-        return 1 + o->n;
+        n += o->n;
     }
-    for (int i = 0; i < o->n; i++) {
-        memcpy(linear + v[0].iov_len, o->v[i].iov_base, o->v[i].iov_len);
+    for (int i = 0; n == 1 && i < o->n; i++) {
+        memcpy(s->linear + v[0].iov_len, o->v[i].iov_base, o->v[i].iov_len);
         v[0].iov_len += o->v[i].iov_len;
     }
-    return 1;
+    if (!p->path.mac)
+        return n;
+    wf_udp_seal(p, v, n, s->code);
+    if (n == 1) {
+        memcpy(s->linear + v[0].iov_len, s->code, PACKET_MAC);
+        v[0].iov_len += PACKET_MAC;
+        return n;
+    }
+    v[n] = (struct iovec){.iov_base = s->code, .iov_len = PACKET_MAC};
+    return n + 1;
 }
 
 /* Send all that may be sent now. */
@@ -166,12 +178,11 @@ bool wf_udp_transmit(weft_peer *p, uint64_t now)
 
     o->scratch = ep->scratch;
     while (p->state == UDP_OPEN && wf_udp_flow_output(&p->flow, now, o)) {
-        uint8_t linear[PACKET_MAX + UDP_LINEAR];
-        struct iovec v[1 + FLOW_IOV];
+        struct scratch s;
         int n;
         o->head.to = p->remote_link;
-        n = assemble(p, o, linear, v);
-        if (put(ep, &p->path, v, n) < 0) {
+        n = assemble(p, o, &s);
+        if (put(ep, &p->path, s.v, n) < 0) {
             if (errno == EMSGSIZE && p->flow.cfg.packet > FLOW_PACKET_MIN) {
                 p->flow.cfg.packet = FLOW_PACKET_MIN;
                 continue;
@@ -198,8 +209,11 @@ static void on_stream(weft_ep *ep, const struct wf_udp_path *from,
     weft_peer *p = s ? s->peer : NULL;
     uint64_t now;
 
-    if (!p || p->state != UDP_OPEN || !wf_udp_same_path(&p->path, from) ||
-        (p->path.check && !wf_udp_packet_intact(bytes, n))) {
+    if (p && p->state == UDP_OPEN && wf_udp_same_path(&p->path, from))
+        n = wf_udp_open_packet(p, k, bytes, n);
+    else
+        n = 0;
+    if (n < head) {
         ep->count.strange++;
         if (!s && k->type == UDP_DATA)
             wf_udp_reset(ep, from, k->to);
@@ -225,7 +239,9 @@ static void on_datagram(weft_ep *ep, const struct wf_udp_path *from,
         ep->count.strange++;
     else if (k.type == UDP_DATA || k.type == UDP_ACK)
         on_stream(ep, from, &k, bytes, head, n);
-    else if (wf_udp_packet_intact(bytes, n))
+    else if (wf_udp_packet_intact(bytes, n) &&
+             ((k.type != UDP_RESET && k.type != UDP_ACCEPT) ||
+              wf_udp_ids_proved(ep, from, bytes, n)))
         wf_udp_handshake(ep, from, &k, bytes + head, n - head);
     else
         ep->count.strange++;
@@ -253,6 +269,7 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
         wf_ip_from_sockaddr((struct sockaddr *)&from.to, &who);
         from.to_len = wf_ip_to_sockaddr(&who, &from.to);
         from.check = wf_udp_wants_check(ep, &who);
+        from.mac = wf_udp_wants_mac(ep, &who);
         on_datagram(ep, &from, ep->rbuf, (size_t)n);
         if (n < UDP_LINEAR && ep->count.rx_containers != before)
             break; /* the core may have what it waits for */

@@ -44,7 +44,10 @@ static const weft_option options[] = {
            "a peer to which the system has known no way for so long is given "
            "up"),
     OPTION(checksum, WEFT_OPT_ENUM, "auto", "auto|on|off",
-           "CRC-32C in every packet; auto: except on loopback"),
+           "CRC-32C in every packet that has no code; auto: except on loopback"),
+    OPTION(mac, WEFT_OPT_ENUM, "auto", "auto|on|off",
+           "a code in every packet that takes the job key to make; auto: "
+           "except on loopback"),
     {0}};
 
 static void close_(weft_ep *ep)

@@ -4,6 +4,7 @@
  *   call.c     the handshake, both sides        link.c    a peer up and down
  *   tx.c       containers out                   rx.c      containers in
  *   flow*.c    the reliable stream, without I/O packet.c  bytes of a packet
+ *   seal.c     what proves a packet
  *
  * Addresses and the choice of interfaces are in plugins/ip.
  *
@@ -33,7 +34,7 @@ struct wf_udp_cfg {
     int64_t port;
     uint64_t window, packet, rcvbuf, eager;
     uint64_t connect_timeout, handshake_timeout, unreachable;
-    int checksum; /* enum wf_udp_checksum */
+    int checksum, mac; /* enum wf_udp_checksum */
 };
 
 enum wf_udp_checksum { CHECKSUM_AUTO, CHECKSUM_ON, CHECKSUM_OFF };
@@ -43,7 +44,7 @@ struct wf_udp_path {
     int socket; /* index */
     struct sockaddr_storage to;
     socklen_t to_len;
-    bool check; /* packets carry a checksum */
+    bool check, mac; /* packets carry a checksum, a code */
 };
 
 enum wf_udp_call_state {
@@ -65,6 +66,7 @@ struct wf_udp_call {
     weft_auth *auth;
     uint64_t since, say_at;
     unsigned tries, refusals;
+    uint64_t salt; /* of the codes of this link */
     int local;                                 /* interface, or -1 */
     uint8_t said[PACKET_HEAD + WEFT_AUTH_MSG]; /* what is repeated */
     size_t said_n;
@@ -95,6 +97,8 @@ struct weft_peer {
     /* open */
     uint32_t link, remote_link;
     struct wf_udp_path path;
+    uint64_t salt;
+    bool dialled; /* by us */
     struct wf_udp_flow flow;
     uint64_t unreachable_since;
 
@@ -160,6 +164,17 @@ int wf_udp_errors(weft_ep *);
 bool wf_udp_same_path(const struct wf_udp_path *, const struct wf_udp_path *);
 bool wf_udp_wants_check(const weft_ep *, const struct wf_ip_addr *);
 uint32_t wf_udp_packet_bytes(const weft_ep *, const struct wf_udp_path *);
+
+/* seal.c */
+bool wf_udp_wants_mac(const weft_ep *, const struct wf_ip_addr *);
+uint64_t wf_udp_salt(weft_ep *, const void *hello, const void *answer);
+void wf_udp_seal(weft_peer *, const struct iovec *, int n, uint8_t *code);
+size_t wf_udp_open_packet(weft_peer *, const struct wf_udp_packet *,
+                          uint8_t *bytes, size_t n);
+void wf_udp_say_ids(weft_ep *, const struct wf_udp_path *,
+                    struct wf_udp_packet *);
+bool wf_udp_ids_proved(weft_ep *, const struct wf_udp_path *,
+                       const uint8_t *bytes, size_t n);
 
 /* call.c */
 void wf_udp_dial(weft_peer *);

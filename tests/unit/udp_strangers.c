@@ -1,0 +1,234 @@
+/* udp-reliable beside people who do not belong to the job: noise, forged and
+ * recorded packets, and calls that lead nowhere. Nothing of it is delivered,
+ * nothing ends the link, and those who hold the key get in all the same.
+ *
+ * What is forged leaves by the victim's partner's own socket: no address gives
+ * it away.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "udp_rig.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+enum { SIZE = 1200 };
+
+static struct rig_side all[RIG_SIDES];
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t dice(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+static void random_bytes(uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = (uint8_t)(dice() >> 11);
+}
+
+static void pair(int mac)
+{
+    struct wf_udp_cfg cfg = rig_defaults();
+
+    cfg.mac = mac;
+    rig_open_with(all, 0, "secret", &cfg);
+    rig_open_with(all, 1, "secret", &cfg);
+    rig_send(all, 2, 0, 1, 10);
+    rig_send(all, 2, 1, 0, 10);
+    RIG_UNTIL(all, 2, all[0].peer[1].got == 1 && all[1].peer[0].got == 1);
+}
+
+/* Everything sent has arrived, and the link is the first one. */
+static void end_of_pair(void)
+{
+    RIG_UNTIL(all, 2,
+              all[0].peer[1].got == all[1].peer[0].sent &&
+                  all[1].peer[0].got == all[0].peer[1].sent);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(all[i].peer[!i].downs, 0);
+        assert_int_equal(all[i].ep->count.connections, 1);
+        rig_close(&all[i]);
+    }
+}
+
+static struct sockaddr_storage address(const struct rig_side *s, socklen_t *n)
+{
+    struct sockaddr_storage sa;
+
+    *n = wf_ip_to_sockaddr(&s->ep->ip.use[0].addr, &sa);
+    return sa;
+}
+
+static void throw(int fd, const struct rig_side *to, const void *p, size_t n)
+{
+    socklen_t len;
+    struct sockaddr_storage sa = address(to, &len);
+
+    while (sendto(fd, p, n, 0, (struct sockaddr *)&sa, len) < 0)
+        assert_true(errno == ECONNREFUSED || errno == EAGAIN);
+}
+
+static int stranger(void)
+{
+    int fd = socket(all[0].ep->ip.use[0].addr.family == 4 ? AF_INET : AF_INET6,
+                    SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* 10 MB, every other one dressed as a packet of the link. */
+static void noise_during_a_job_reaches_nobody(void **state)
+{
+    uint8_t p[SIZE];
+    int fd;
+
+    pair(CHECKSUM_AUTO);
+    fd = stranger();
+    for (int i = 0; i < (10 << 20) / SIZE; i++) {
+        size_t n = dice() % sizeof p;
+        random_bytes(p, n);
+        if (i % 2 && n > PACKET_HEAD) {
+            p[0] = (uint8_t)(UDP_HELLO + dice() % UDP_RESET);
+            p[1] = 1;
+            p[3] = 0;
+            memcpy(p + 4, &all[0].peer[1].peer->link, 4);
+            if (i % 4 == 1)
+                wf_udp_packet_seal(p, n, NULL, 0);
+        }
+        throw(fd, &all[i % 3 == 0], p, n);
+        if (i % 64 == 0)
+            rig_send(all, 2, i % 128 == 0, i % 128 != 0, 1 + dice() % 60000);
+        rig_turn(all, 2);
+    }
+    close(fd);
+    end_of_pair();
+}
+
+/* A packet as the partner would make it, but for the key. */
+static size_t forge(const struct rig_side *from, uint8_t type, uint8_t *p)
+{
+    weft_peer *by = from->peer[from == &all[0]].peer;
+    struct wf_udp_packet k = {.type = type,
+                              .flags = UDP_MAC,
+                              .to = by->remote_link,
+                              .number = (uint32_t)by->flow.number,
+                              .next = by->flow.whole,
+                              .seen = (uint32_t)by->flow.seen,
+                              .room = 1 << 20,
+                              .offset = by->flow.sent};
+    size_t n;
+
+    if (type == UDP_RESET)
+        k.number = by->link;
+    n = wf_udp_packet_pack(&k, p);
+    memset(p + n, 0, WEFT_HDR + PACKET_MAC);
+    p[n] = 1; /* a container of no payload */
+    n += type == UDP_DATA ? WEFT_HDR : 0;
+    random_bytes(p + n, PACKET_MAC);
+    n += PACKET_MAC;
+    if (type == UDP_RESET || type == UDP_ACCEPT)
+        wf_udp_packet_seal(p, n, NULL, 0);
+    return n;
+}
+
+static void forged_packets_are_not_believed(void **state)
+{
+    static const uint8_t types[] = {UDP_DATA, UDP_ACK, UDP_RESET, UDP_ACCEPT};
+    uint8_t p[PACKET_MAX + WEFT_HDR + PACKET_MAC];
+
+    pair(CHECKSUM_ON);
+    for (int i = 0; i < 2000; i++) {
+        struct rig_side *from = &all[i & 1], *to = &all[!(i & 1)];
+        uint64_t strange = to->ep->count.strange;
+        size_t n = forge(from, types[i % 4], p);
+
+        throw(from->ep->fd[0], to, p, n);
+        RIG_UNTIL(all, 2, to->ep->count.strange > strange);
+        if (i % 50 == 0)
+            rig_send(all, 2, (uint32_t)i / 50 % 2, (uint32_t)i / 50 % 2 ^ 1,
+                     1 + dice() % 20000);
+    }
+    end_of_pair();
+}
+
+/* Each packet on the way to rank 1, five times, and once more much later. */
+static void what_was_recorded_is_taken_once(void **state)
+{
+    static uint8_t old[64][SIZE];
+    ssize_t length[64] = {0};
+    static uint8_t p[UDP_RBUF];
+
+    pair(CHECKSUM_ON);
+    for (int i = 0; i < 500; i++) {
+        struct rig_tx *t = rig_make(all[0].peer[1].sent++, 10 + dice() % 900, 0);
+        ssize_t n;
+
+        assert_int_equal(
+            RIG_PLUGIN.ops->send(all[0].peer[1].peer, &t->tx), WEFT_DONE);
+        rig_free(t);
+        n = recv(all[1].ep->fd[0], p, sizeof p, MSG_PEEK | MSG_DONTWAIT);
+        for (int k = 0; n > 0 && k < 5; k++)
+            throw(all[0].ep->fd[0], &all[1], p, (size_t)n);
+        if (length[i % 64] > 0)
+            throw(all[0].ep->fd[0], &all[1], old[i % 64],
+                  (size_t)length[i % 64]);
+        length[i % 64] = n <= SIZE ? n : 0;
+        if (n > 0 && n <= SIZE)
+            memcpy(old[i % 64], p, (size_t)n);
+        rig_turn(all, 2);
+    }
+    end_of_pair();
+}
+
+/* Without the key, and with a hello that was overheard: neither takes more than
+ * the pool of callers, nor keeps a caller out. */
+static void ten_thousand_calls_leave_room_for_one(void **state)
+{
+    struct wf_udp_packet k = {.type = UDP_HELLO, .room = 1 << 20};
+    uint8_t p[PACKET_HEAD + WEFT_AUTH_MSG], hello[WEFT_AUTH_MSG];
+    weft_auth *auth = NULL;
+    size_t n;
+    uint32_t whom = 1;
+    int fd;
+
+    for (uint32_t i = 0; i < 3; i++)
+        rig_open(all, i, "secret");
+    fd = stranger();
+    wf_auth_advance(all[2].key, 2, &auth, NULL, 0, hello, &n, &whom);
+    wf_auth_advance(all[2].key, 2, &auth, NULL, 0, NULL, NULL, NULL);
+    for (uint32_t i = 0; i < 10000; i++) {
+        k.number = i + 1;
+        wf_udp_packet_pack(&k, p);
+        memcpy(p + PACKET_HEAD, hello, sizeof hello);
+        if (i % 2)
+            random_bytes(p + PACKET_HEAD, WEFT_AUTH_MSG);
+        wf_udp_packet_seal(p, sizeof p, NULL, 0);
+        throw(fd, &all[1], p, sizeof p);
+        if (i % 16 == 0)
+            rig_turn(all, 2);
+        assert_true(all[1].ep->pending <= UDP_PENDING_MAX);
+    }
+    assert_true(all[1].ep->pending > 0);
+    rig_send(all, 2, 0, 1, 100);
+    RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
+    close(fd);
+    for (int i = 0; i < 3; i++)
+        rig_close(&all[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noise_during_a_job_reaches_nobody),
+        cmocka_unit_test(forged_packets_are_not_believed),
+        cmocka_unit_test(what_was_recorded_is_taken_once),
+        cmocka_unit_test(ten_thousand_calls_leave_room_for_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
