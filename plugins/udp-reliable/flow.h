@@ -97,6 +97,8 @@ struct wf_udp_flow {
     /* the peer, and the path to it */
     uint64_t limit; /* stream bytes that it takes */
     uint64_t rtt, rtt_var;
+    uint64_t rtt_min, rtt_min_at; /* of late: the path without a queue */
+    uint32_t sent_lately, lost_lately; /* packets */
     uint64_t congestion, threshold, recovery;
     uint32_t reorder; /* packets that may overtake one before it is lost */
     uint64_t lost_at, probe_at, last_sent;

@@ -3,16 +3,33 @@
  * Lost is what was overtaken by `reorder` packets, or by one that left an
  * eighth of a round trip later (RACK, RFC 8985; QUIC, RFC 9002). When a packet
  * that was called lost turns up after all, the path reorders: more patience.
+ *
+ * A loss means that we send too much if a queue stands on the path (its round
+ * trip is well above the shortest of late), or if more than one packet in fifty
+ * is lost; else the path damages packets, and sending less would not help. The
+ * first is how TCP Veno tells (Fu and Liew, 2003), the second BBR version 2.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "flow.h"
 
-enum { REORDER_MIN = 3, REORDER_MAX = 128, GRANULE_NS = 500000 };
+enum {
+    REORDER_MIN = 3,
+    REORDER_MAX = 128,
+    GRANULE_NS = 500000,
+    QUEUE_NS = 500000, /* what a queue may add before it counts */
+    LOSSY = 50,        /* one packet in so many */
+    LATELY = 1024      /* packets */
+};
+#define SHORTEST_NS 10000000000u /* how long a shortest trip is believed */
 
-static void sample(struct wf_udp_flow *f, uint64_t rtt)
+static void sample(struct wf_udp_flow *f, uint64_t now, uint64_t rtt)
 {
     uint64_t off;
 
+    if (!f->rtt_min || rtt < f->rtt_min || now - f->rtt_min_at > SHORTEST_NS) {
+        f->rtt_min = rtt;
+        f->rtt_min_at = now;
+    }
     if (!f->rtt) {
         f->rtt = rtt;
         f->rtt_var = rtt / 2;
@@ -34,6 +51,23 @@ static void grow(struct wf_udp_flow *f, uint64_t bytes)
         f->congestion = 16u << 20;
 }
 
+static bool congested(const struct wf_udp_flow *f)
+{
+    return f->rtt > f->rtt_min + f->rtt_min / 2 + QUEUE_NS ||
+           f->lost_lately * LOSSY > f->sent_lately;
+}
+
+/* One packet more is known to be lost, or to have arrived. */
+static void remember(struct wf_udp_flow *f, bool lost)
+{
+    f->sent_lately++;
+    f->lost_lately += lost;
+    if (f->sent_lately < LATELY)
+        return;
+    f->sent_lately /= 2;
+    f->lost_lately /= 2;
+}
+
 static void shrink(struct wf_udp_flow *f, uint64_t number)
 {
     uint64_t least = 4ull * f->cfg.packet;
@@ -41,7 +75,8 @@ static void shrink(struct wf_udp_flow *f, uint64_t number)
     if (number < f->recovery)
         return; /* of the window that was cut already */
     f->recovery = f->number;
-    f->congestion = f->congestion * 7 / 10;
+    if (congested(f))
+        f->congestion = f->congestion * 7 / 10;
     if (f->congestion < least)
         f->congestion = least;
     f->threshold = f->congestion;
@@ -82,6 +117,7 @@ static uint64_t arrived(struct wf_udp_flow *f, struct wf_udp_flow_sent *s)
     if (s->state == SENT_FLYING) {
         bytes = s->len;
         f->flying -= s->len;
+        remember(f, false);
     } else if (s->state == SENT_LOST) {
         f->lost--;
     }
@@ -116,6 +152,7 @@ void wf_udp_flow_find_lost(struct wf_udp_flow *f, uint64_t now)
         f->flying -= s->len;
         f->lost++;
         f->packets_lost++;
+        remember(f, true);
         if (i < f->lost_hint)
             f->lost_hint = i;
         shrink(f, i);
@@ -145,7 +182,7 @@ static void resolve(struct wf_udp_flow *f, uint64_t now,
         if (!here && (s->len == 0 || s->offset + s->len > k->next))
             continue;
         if (here && i == seen && s->state == SENT_FLYING)
-            sample(f, now - s->when);
+            sample(f, now, now - s->when);
         moved = moved || s->state != SENT_RESOLVED;
         bytes += arrived(f, s);
     }

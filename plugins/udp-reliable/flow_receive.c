@@ -9,6 +9,8 @@
 
 #include "flow.h"
 
+enum { GAP_ACK = 4 }; /* packets between reports of one gap */
+
 static void ack_soon(struct wf_udp_flow *f, uint64_t at)
 {
     if (!f->ack_at || at < f->ack_at)
@@ -158,8 +160,8 @@ static void on_data(struct wf_udp_flow *f, uint64_t now,
     old = !mark(f, number) || old;
     f->doubled = f->doubled || old;
     f->ack_bytes += n;
-    if (old || f->gap || had_gap || k->flags & UDP_ACK_NOW ||
-        f->ack_bytes >= f->cfg.window / 4)
+    if (old || f->gap != had_gap || k->flags & UDP_ACK_NOW ||
+        f->ack_bytes >= (f->gap ? GAP_ACK * n : f->cfg.window / 4))
         ack_soon(f, now);
     else
         ack_soon(f, now + f->cfg.ack_delay);

@@ -28,7 +28,7 @@
 #include "udp.h"
 
 #define ACK_DELAY_NS   200000u
-#define PROBE_AFTER_NS 2000000u
+#define PROBE_AFTER_NS 1000000u
 enum { FAREWELLS = 6, BURST_PACKETS = 64 };
 
 /* ---- link ids: a slot, and 16 random bits ------------------------------ */

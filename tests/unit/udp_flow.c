@@ -24,6 +24,7 @@ struct weather { /* per 1000 packets */
     unsigned lost, doubled, late, damaged;
     uint64_t dark_from, dark_to; /* nothing arrives then */
     uint64_t pause;              /* the receiver takes nothing that often */
+    uint64_t queue;              /* ns that each packet stands in one */
 };
 
 struct flight {
@@ -91,7 +92,7 @@ static void fly(int to, const uint8_t *bytes, size_t n)
     p->n = n;
     p->to = to;
     p->order = net.order++;
-    p->at = net.now + 20000;
+    p->at = net.now + 20000 + net.weather.queue;
     if (chance(net.weather.late))
         p->at += dice() % 300000;
     if (chance(net.weather.damaged))
@@ -350,6 +351,57 @@ static void reordering_duplicates_and_damage_pass_unnoticed(void **state)
         60);
 }
 
+/* One way, so much; what may be under way after it. */
+static uint64_t carry(int megabytes, struct weather w)
+{
+    net.weather = w;
+    for (int i = 0; i < 10 * megabytes; i++) {
+        assert_true(post(0, 100000, true));
+        send_all(0);
+        while (wf_udp_flow_unsent(&net.end[0].flow))
+            assert_true(step());
+    }
+    while (!all_done())
+        assert_true(step());
+    return net.end[0].flow.congestion;
+}
+
+/* 1 in 100: sending less would lose as much of it. */
+static void damage_does_not_slow_a_path_down(void **state)
+{
+    uint64_t before;
+
+    start(3, (struct weather){0}, 1432);
+    before = carry(1, (struct weather){0});
+    assert_true(carry(6, (struct weather){.lost = 10}) >= before);
+    assert_true(net.end[0].flow.packets_lost > 10);
+    stop();
+    free_loads();
+}
+
+static void a_loss_beside_a_queue_slows_it_down(void **state)
+{
+    uint64_t before;
+
+    start(3, (struct weather){0}, 1432);
+    before = carry(1, (struct weather){0});
+    assert_true(carry(3, (struct weather){.lost = 10, .queue = 2000000}) <
+                before / 2);
+    stop();
+    free_loads();
+}
+
+static void many_losses_slow_it_down(void **state)
+{
+    uint64_t before;
+
+    start(3, (struct weather){0}, 1432);
+    before = carry(1, (struct weather){0});
+    assert_true(carry(3, (struct weather){.lost = 60}) < before / 2);
+    stop();
+    free_loads();
+}
+
 static void a_cut_is_survived(void **state)
 {
     weather_holds("cut",
@@ -444,6 +496,9 @@ int main(void)
         cmocka_unit_test(a_good_network_repeats_nothing),
         cmocka_unit_test(loss_costs_repetition_only),
         cmocka_unit_test(reordering_duplicates_and_damage_pass_unnoticed),
+        cmocka_unit_test(damage_does_not_slow_a_path_down),
+        cmocka_unit_test(a_loss_beside_a_queue_slows_it_down),
+        cmocka_unit_test(many_losses_slow_it_down),
         cmocka_unit_test(a_cut_is_survived),
         cmocka_unit_test(a_reordering_path_is_not_taken_for_a_lossy_one),
         cmocka_unit_test(numbers_are_found_across_the_wrap),
