@@ -26,8 +26,7 @@ void wf_coll_allgather_ring(struct wf_sched *s, const struct wf_comm *g,
         if (wf_coll_rbytes(a, out)) {
             int send = wf_sched_send(s, wf_coll_rblock(a, out),
                                      wf_coll_rcount(a, out), a->rtype, right);
-            if (arrived >= 0)
-                wf_sched_after(s, send, arrived);
+            wf_sched_after(s, send, arrived);
         }
         arrived = -1; /* what is empty is not sent on */
         if (wf_coll_rbytes(a, in))
@@ -64,32 +63,33 @@ static uint64_t *positions(struct wf_sched *s, const struct wf_coll_args *a)
     return at;
 }
 
-static void bruck_pack(struct wf_sched *s, const struct wf_coll_args *a,
-                       char *packed, uint64_t bytes)
+/* Returns the vertex. */
+static int bruck_pack(struct wf_sched *s, const struct wf_coll_args *a,
+                      char *packed, uint64_t bytes)
 {
     int rank = a->comm->rank;
 
     if (in_place(a))
-        wf_sched_copy(s, wf_coll_rblock(a, rank), wf_coll_rcount(a, rank),
-                      a->rtype, packed, bytes, wf_coll_byte());
-    else
-        wf_sched_copy(s, a->sbuf, a->scount, a->stype, packed, bytes,
-                      wf_coll_byte());
+        return wf_sched_copy(s, wf_coll_rblock(a, rank),
+                             wf_coll_rcount(a, rank), a->rtype, packed, bytes,
+                             wf_coll_byte());
+    return wf_sched_copy(s, a->sbuf, a->scount, a->stype, packed, bytes,
+                         wf_coll_byte());
 }
 
+/* ready: the vertex after which the own block is in place. */
 static void bruck_rounds(struct wf_sched *s, const struct wf_comm *g,
-                         char *packed, const uint64_t *at)
+                         char *packed, const uint64_t *at, int ready)
 {
     struct wf_type *byte = wf_coll_byte();
-    int p = g->size, ready = 0 /* vertex of the packing */, sent = -1;
+    int p = g->size, sent = -1;
 
     for (int have = 1; have < p; have *= 2) {
         int n = have < p - have ? have : p - have;
         int to = (g->rank - have + p) % p, from = (g->rank + have) % p;
         int send = wf_sched_send(s, packed, at[n], byte, to);
         wf_sched_after(s, send, ready);
-        if (sent >= 0)
-            wf_sched_after(s, send, sent);
+        wf_sched_after(s, send, sent);
         ready = wf_sched_recv(s, packed + at[have], at[have + n] - at[have],
                               byte, from);
         sent = send;
@@ -128,8 +128,7 @@ static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
 
     if (!packed)
         return;
-    bruck_pack(s, a, packed, at[1]);
-    bruck_rounds(s, a->comm, packed, at);
+    bruck_rounds(s, a->comm, packed, at, bruck_pack(s, a, packed, at[1]));
     bruck_unpack(s, a, packed, at);
 }
 

@@ -30,12 +30,6 @@ struct doubling {
     int ready;  /* the vertex after which it is whole, or -1: it is */
 };
 
-static void after(struct wf_sched *s, int vertex, int dependency)
-{
-    if (dependency >= 0)
-        wf_sched_after(s, vertex, dependency);
-}
-
 static int member_rank(const struct doubling *d, int member)
 {
     return member < d->extra ? 2 * member + 1 : member + d->extra;
@@ -55,9 +49,9 @@ static void combine(struct doubling *d, void *theirs, bool they_are_lower,
     else
         reduced = wf_sched_reduce(d->s, a->op, d->mine, theirs, a->rcount,
                                   a->rtype);
-    after(d->s, reduced, d->ready);
-    after(d->s, reduced, received);
-    after(d->s, reduced, sent);
+    wf_sched_after(d->s, reduced, d->ready);
+    wf_sched_after(d->s, reduced, received);
+    wf_sched_after(d->s, reduced, sent);
     if (!they_are_lower)
         d->mine = theirs;
     d->ready = reduced;
@@ -67,10 +61,10 @@ static void exchange(struct doubling *d, int partner, bool they_are_lower)
 {
     const struct wf_coll_args *a = d->a;
     void *theirs = wf_coll_temp(d->s, a->rcount, a->rtype);
-    int received = wf_sched_recv(d->s, theirs, a->rcount, a->rtype, partner);
     int sent = wf_sched_send(d->s, d->mine, a->rcount, a->rtype, partner);
+    int received = wf_sched_recv(d->s, theirs, a->rcount, a->rtype, partner);
 
-    after(d->s, sent, d->ready);
+    wf_sched_after(d->s, sent, d->ready);
     combine(d, theirs, they_are_lower, received, sent);
 }
 
@@ -113,10 +107,10 @@ static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
     for (int bit = 1; bit < d.members; bit *= 2)
         exchange(&d, member_rank(&d, me ^ bit), me & bit);
     if (rank < 2 * d.extra)
-        after(s, wf_sched_send(s, d.mine, a->rcount, a->rtype, rank - 1),
+        wf_sched_after(s, wf_sched_send(s, d.mine, a->rcount, a->rtype, rank - 1),
               d.ready);
     if (d.mine != a->rbuf)
-        after(s, copy_vector(s, a, d.mine, a->rbuf), d.ready);
+        wf_sched_after(s, copy_vector(s, a, d.mine, a->rbuf), d.ready);
 }
 
 /* ---- blocks -------------------------------------------------------------- */

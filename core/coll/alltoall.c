@@ -45,44 +45,81 @@ static struct wf_coll_block *pack_all(struct wf_sched *s,
     return packed;
 }
 
-/* One step; ends[] gets its vertices (-1: none). The step WINDOW earlier must
- * be complete: all processes take the steps in the same order, so that waiting
- * for earlier steps cannot go round in a circle. */
-static void step(struct wf_sched *s, struct wf_coll_block in, int source,
-                 struct wf_coll_block out, int dest, int ends[2],
-                 const int before[2])
+/* The newest vertices of the steps under way (-1: none). The step WINDOW earlier
+ * must be complete: all processes take the steps in the same order, so that
+ * waiting for earlier steps cannot go round in a circle. */
+struct window {
+    int sent[WINDOW], received[WINDOW];
+};
+
+struct pairs {
+    struct wf_sched *s;
+    const struct wf_coll_args *a;
+    const struct wf_coll_block *packed; /* what to send, in place */
+    int n;                              /* steps in all */
+};
+
+static void step_after(struct wf_sched *s, int vertex, const struct window *w,
+                       int slot)
 {
-    ends[0] = ends[1] = -1;
-    if (in.type && wf_coll_block_bytes(in))
-        ends[0] = wf_sched_recv(s, in.buf, in.count, in.type, source);
-    if (out.type && wf_coll_block_bytes(out))
-        ends[1] = wf_sched_send(s, out.buf, out.count, out.type, dest);
-    for (int i = 0; i < 4; i++)
-        if (ends[i / 2] >= 0 && before[i % 2] >= 0)
-            wf_sched_after(s, ends[i / 2], before[i % 2]);
+    wf_sched_after(s, vertex, w->sent[slot]);
+    wf_sched_after(s, vertex, w->received[slot]);
+}
+
+static int send_step(const struct pairs *x, int step)
+{
+    int dest = (x->a->comm->rank + step) % x->n;
+    struct wf_coll_block b;
+
+    if (dest >= x->a->comm->peers->size)
+        return -1;
+    b = x->packed ? x->packed[dest] : wf_coll_send_block(x->a, dest);
+    return wf_coll_block_bytes(b)
+               ? wf_sched_send(x->s, b.buf, b.count, b.type, dest)
+               : -1;
+}
+
+static int recv_step(const struct pairs *x, int step)
+{
+    int source = (x->a->comm->rank - step + x->n) % x->n;
+    struct wf_coll_block b;
+
+    if (source >= x->a->comm->peers->size)
+        return -1;
+    b = wf_coll_recv_block(x->a, source);
+    return wf_coll_block_bytes(b)
+               ? wf_sched_recv(x->s, b.buf, b.count, b.type, source)
+               : -1;
+}
+
+/* Steps [first, end), all sends before all receives. */
+static void window_of_steps(const struct pairs *x, int first, int end,
+                            struct window *w)
+{
+    struct window before = *w;
+
+    for (int i = 0; first + i < end; i++) {
+        w->sent[i] = send_step(x, first + i);
+        step_after(x->s, w->sent[i], &before, i);
+    }
+    for (int i = 0; first + i < end; i++) {
+        w->received[i] = recv_step(x, first + i);
+        step_after(x->s, w->received[i], &before, i);
+    }
 }
 
 static void pairwise(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    const struct wf_coll_block none = {NULL, 0, NULL};
     int rank = a->comm->rank, peers = a->comm->peers->size;
-    int n = peers > a->comm->size ? peers : a->comm->size;
-    struct wf_coll_block *packed = in_place(a) ? pack_all(s, a) : NULL;
-    int ends[WINDOW][2];
+    struct pairs x = {s, a, in_place(a) ? pack_all(s, a) : NULL,
+                      peers > a->comm->size ? peers : a->comm->size};
+    struct window w;
 
-    if (in_place(a) && !packed)
+    if (in_place(a) && !x.packed)
         return;
-    memset(ends, 0xff, sizeof ends);
-    for (int i = a->comm->inter ? 0 : 1; i < n; i++) {
-        int source = (rank - i + n) % n, dest = (rank + i) % n;
-        struct wf_coll_block in =
-            source < peers ? wf_coll_recv_block(a, source) : none;
-        struct wf_coll_block out = dest >= peers ? none
-                                   : packed      ? packed[dest]
-                                                 : wf_coll_send_block(a, dest);
-        int before[2] = {ends[i % WINDOW][0], ends[i % WINDOW][1]};
-        step(s, in, source, out, dest, ends[i % WINDOW], before);
-    }
+    memset(&w, 0xff, sizeof w);
+    for (int i = a->comm->inter ? 0 : 1; i < x.n; i += WINDOW)
+        window_of_steps(&x, i, i + WINDOW < x.n ? i + WINDOW : x.n, &w);
     if (!a->comm->inter && !in_place(a))
         copy_block(s, wf_coll_send_block(a, rank),
                    wf_coll_recv_block(a, rank));
@@ -155,10 +192,10 @@ static void bruck_round(struct wf_sched *s, const struct wf_comm *g,
 
     for (int j = 0; j < p; j++)
         n += j & out->bit ? out->block : 0;
-    wf_sched_recv(s, in->dense, n, byte, (g->rank - in->bit + p) % p);
     sifted = wf_sched_call(s, sift_out, out);
     sent = wf_sched_send(s, out->dense, n, byte, (g->rank + out->bit) % p);
     wf_sched_after(s, sent, sifted);
+    wf_sched_recv(s, in->dense, n, byte, (g->rank - in->bit + p) % p);
     wf_sched_fence(s);
     wf_sched_call(s, sift_in, in);
     wf_sched_fence(s);

@@ -9,7 +9,7 @@
 /* ---- running ------------------------------------------------------------- */
 
 static int build(wf_coll_builder *builder, const struct wf_coll_args *a,
-                 struct wf_sched **out)
+                 bool blocking, struct wf_sched **out)
 {
     struct wf_sched *s = wf_sched_create(a->comm);
     int rc;
@@ -17,8 +17,10 @@ static int build(wf_coll_builder *builder, const struct wf_coll_args *a,
     if (!s)
         return wf_error(MPI_ERR_NO_MEM,
                         "out of memory for a collective operation");
+    if (blocking)
+        wf_sched_begin_direct(s);
     rc = builder(s, a);
-    if (rc) {
+    if (wf_unlikely(rc)) {
         wf_sched_abandon(s);
         return rc;
     }
@@ -29,7 +31,7 @@ static int build(wf_coll_builder *builder, const struct wf_coll_args *a,
 int wf_coll_blocking(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_sched *s;
-    int rc = build(builder, a, &s);
+    int rc = build(builder, a, true, &s);
 
     return rc ? rc : wf_sched_run(s);
 }
@@ -39,7 +41,7 @@ int wf_coll_nonblocking(wf_coll_builder *builder, const struct wf_coll_args *a,
 {
     struct wf_sched *s;
     struct wf_req *r;
-    int rc = build(builder, a, &s);
+    int rc = build(builder, a, false, &s);
 
     if (rc)
         return rc;
@@ -56,7 +58,7 @@ int wf_coll_persistent(wf_coll_builder *builder, const struct wf_coll_args *a,
 {
     struct wf_sched *s;
     struct wf_req *r;
-    int rc = build(builder, a, &s);
+    int rc = build(builder, a, false, &s);
 
     if (rc)
         return rc;

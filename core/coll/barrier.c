@@ -38,15 +38,13 @@ static void disseminate(struct wf_sched *s, const struct wf_comm *g,
     for (int d = 1, round = 0; d < g->size; d *= 2, round++) {
         int to = (g->rank + d) % g->size;
         int from = (g->rank - d + g->size) % g->size;
-        int recv = wf_sched_recv(s, crowd ? &crowd->heard[round] : NULL, n,
-                                 byte, from);
         int send =
             wf_sched_send(s, crowd ? &crowd->any : NULL, n, byte, to);
+        int recv = wf_sched_recv(s, crowd ? &crowd->heard[round] : NULL, n,
+                                 byte, from);
 
-        if (before >= 0) {
-            wf_sched_after(s, send, told); /* implies all earlier rounds */
-            wf_sched_after(s, send, before);
-        }
+        wf_sched_after(s, send, told); /* implies all earlier rounds */
+        wf_sched_after(s, send, before);
         before = recv;
         told = send;
         if (crowd) {

@@ -25,8 +25,7 @@ void wf_coll_bcast_tree(struct wf_sched *s, const struct wf_comm *g, void *buf,
         if (relative + bit >= p)
             continue;
         send = wf_sched_send(s, buf, count, t, (relative + bit + root) % p);
-        if (received >= 0)
-            wf_sched_after(s, send, received);
+        wf_sched_after(s, send, received);
     }
 }
 
@@ -68,8 +67,7 @@ static void chain(struct wf_sched *s, const struct wf_coll_args *a)
         if (position == p - 1)
             continue;
         send = wf_sched_send(s, data + off, n, byte, (rank + 1) % p);
-        if (recv >= 0)
-            wf_sched_after(s, send, recv);
+        wf_sched_after(s, send, recv);
     }
     if (position > 0 && !wf_type_contiguous(a->rtype)) {
         wf_sched_fence(s);

@@ -21,10 +21,8 @@ static int reduce_downward(struct wf_sched *s, const struct wf_coll_args *a,
     for (int i = p - 2; i >= 0; i--) {
         int reduced = wf_sched_reduce(s, a->op, operand[i], operand[p - 1],
                                       count, a->rtype);
-        if (before >= 0)
-            wf_sched_after(s, reduced, before);
-        if (arrived[i] >= 0)
-            wf_sched_after(s, reduced, arrived[i]);
+        wf_sched_after(s, reduced, before);
+        wf_sched_after(s, reduced, arrived[i]);
         before = reduced;
     }
     return before;

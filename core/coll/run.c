@@ -187,18 +187,25 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
         release(s, follower);
 }
 
-/* A copy to oneself obeys the rule of a message to oneself. */
-static int copy(struct wf_vertex *v)
+int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to)
 {
-    uint64_t have = v->count * (uint64_t)v->type->size;
-    uint64_t room = v->dcount * (uint64_t)v->dtype->size;
+    uint64_t have = from.count * (uint64_t)from.type->size;
+    uint64_t room = to.count * (uint64_t)to.type->size;
 
     if (have > room)
         return wf_error(MPI_ERR_TRUNCATE,
                         "the contribution of this rank to itself has %llu "
                         "bytes, its receive block holds %llu",
                         (unsigned long long)have, (unsigned long long)room);
-    return wf_type_copy(v->type, v->src, v->count, v->dtype, v->dst, v->dcount);
+    return wf_type_copy(from.type, from.buf, from.count, to.type, to.buf,
+                        to.count);
+}
+
+static int copy(const struct wf_vertex *v)
+{
+    return wf_sched_copy_now(
+        (struct wf_sched_block){v->src, v->count, v->type},
+        (struct wf_sched_block){v->dst, v->dcount, v->dtype});
 }
 
 static void begin(struct wf_sched *s, struct wf_vertex *v)
@@ -289,12 +296,8 @@ static bool runnable(void *arg)
     return wf_load_acquire(&s->runnable) != 0; /* pairs with wake() */
 }
 
-int wf_sched_run(struct wf_sched *s)
+static void run_recorded(struct wf_sched *s)
 {
-    int error;
-
-    if (!s || s->no_memory)
-        return no_memory(s);
     s->blocking = true;
     s->waiter = this_thread();
     prepare(s);
@@ -305,6 +308,21 @@ int wf_sched_run(struct wf_sched *s)
         wf_store_relaxed(&s->runnable, 0);
         drain(s);
     }
+}
+
+void wf_sched_begin_direct(struct wf_sched *s)
+{
+    s->direct = !s->wf->api.on && !s->comm->inter;
+}
+
+int wf_sched_run(struct wf_sched *s)
+{
+    int error;
+
+    if (!s || s->no_memory)
+        return no_memory(s);
+    if (wf_unlikely(s->vertices && !s->error))
+        run_recorded(s);
     error = s->error;
     wf_sched_destroy(s);
     return error;

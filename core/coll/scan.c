@@ -7,12 +7,6 @@
  */
 #include "coll/coll.h"
 
-static void after(struct wf_sched *s, int vertex, int dependency)
-{
-    if (dependency >= 0)
-        wf_sched_after(s, vertex, dependency);
-}
-
 static int copy_vector(struct wf_sched *s, const struct wf_coll_args *a,
                        const void *from, void *to)
 {
@@ -39,22 +33,22 @@ static void rounds(struct wf_sched *s, const struct wf_coll_args *a,
         void *theirs;
         if (rank + d < p) {
             sent = wf_sched_send(s, total, a->rcount, a->rtype, rank + d);
-            after(s, sent, ready);
+            wf_sched_after(s, sent, ready);
         }
         if (rank < d)
             continue;
         theirs = wf_coll_temp(s, a->rcount, a->rtype);
         arrived = wf_sched_recv(s, theirs, a->rcount, a->rtype, rank - d);
         reduced = reduce(s, a, theirs, total);
-        after(s, reduced, ready);
-        after(s, reduced, arrived);
-        after(s, reduced, sent);
+        wf_sched_after(s, reduced, ready);
+        wf_sched_after(s, reduced, arrived);
+        wf_sched_after(s, reduced, sent);
         if (below) {
             int v = d == 1 ? copy_vector(s, a, theirs, below)
                            : reduce(s, a, theirs, below);
-            after(s, v, arrived);
+            wf_sched_after(s, v, arrived);
             /* in place, below is also the source of total */
-            after(s, v, d == 1 ? ready : below_ready);
+            wf_sched_after(s, v, d == 1 ? ready : below_ready);
             below_ready = v;
         }
         ready = reduced;

@@ -24,6 +24,7 @@ static void reset(struct wf_sched *s)
 {
     s->on_local = s->no_memory = s->running = false;
     s->blocking = s->orphan = s->user_op = s->deferred = false;
+    s->direct = false;
     s->fence = -1;
     s->vertices = s->edges = 0;
     memset(s->bucket, 0xff, sizeof s->bucket);
@@ -179,9 +180,9 @@ void wf_sched_after(struct wf_sched *s, int vertex, int dependency)
 {
     struct wf_vertex *from;
 
-    if (!s || s->no_memory)
+    if (!s || s->no_memory || dependency < 0 || vertex < 0)
         return;
-    assert(dependency >= 0 && dependency < vertex && vertex < s->vertices);
+    assert(dependency < vertex && vertex < s->vertices);
     if (!edge_room(s)) {
         s->no_memory = true;
         return;
@@ -264,9 +265,17 @@ static int message(struct wf_sched *s, enum wf_vertex_kind kind, void *buf,
     return last(s);
 }
 
+/* Are vertices performed instead of recorded? */
+static bool direct(const struct wf_sched *s)
+{
+    return s && s->direct && !s->no_memory;
+}
+
 int wf_sched_send(struct wf_sched *s, const void *buf, uint64_t count,
                   struct wf_type *type, int dest)
 {
+    if (direct(s) && wf_direct_send(s, buf, count, type, dest))
+        return -1;
     return message(s, WF_VERTEX_SEND, (void *)(uintptr_t)buf, count, type,
                    dest);
 }
@@ -274,14 +283,19 @@ int wf_sched_send(struct wf_sched *s, const void *buf, uint64_t count,
 int wf_sched_recv(struct wf_sched *s, void *buf, uint64_t count,
                   struct wf_type *type, int source)
 {
+    if (direct(s) && wf_direct_recv(s, buf, count, type, source))
+        return -1;
     return message(s, WF_VERTEX_RECV, buf, count, type, source);
 }
 
 int wf_sched_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
                     void *inout, uint64_t count, struct wf_type *type)
 {
-    struct wf_vertex *v = add(s, WF_VERTEX_REDUCE);
+    struct wf_vertex *v;
 
+    if (direct(s) && wf_direct_reduce(s, op, in, inout, count, type))
+        return -1;
+    v = add(s, WF_VERTEX_REDUCE);
     if (!v)
         return last(s);
     v->op = op;
@@ -300,11 +314,17 @@ int wf_sched_copy(struct wf_sched *s, const void *src, uint64_t scount,
                   struct wf_type *stype, void *dst, uint64_t dcount,
                   struct wf_type *dtype)
 {
-    struct wf_vertex *v = add(s, WF_VERTEX_COPY);
+    void *from = (void *)(uintptr_t)src;
+    struct wf_vertex *v;
 
+    if (direct(s) &&
+        wf_direct_copy(s, (struct wf_sched_block){from, scount, stype},
+                       (struct wf_sched_block){dst, dcount, dtype}))
+        return -1;
+    v = add(s, WF_VERTEX_COPY);
     if (!v)
         return last(s);
-    v->src = (void *)(uintptr_t)src;
+    v->src = from;
     v->count = scount;
     v->type = hold_type(stype);
     v->dst = dst;
@@ -315,8 +335,11 @@ int wf_sched_copy(struct wf_sched *s, const void *src, uint64_t scount,
 
 int wf_sched_call(struct wf_sched *s, int (*fn)(void *), void *arg)
 {
-    struct wf_vertex *v = add(s, WF_VERTEX_CALL);
+    struct wf_vertex *v;
 
+    if (direct(s) && wf_direct_call(s, fn, arg))
+        return -1;
+    v = add(s, WF_VERTEX_CALL);
     if (!v)
         return last(s);
     v->fn = fn;

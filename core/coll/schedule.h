@@ -26,7 +26,8 @@
 struct wf_sched;
 
 struct wf_sched *wf_sched_create(struct wf_comm *);
-/* Each returns the vertex number (>= 0). */
+/* Each returns the vertex number (>= 0), or -1 if the vertex is complete and
+ * nobody has to wait for it. */
 int wf_sched_send(struct wf_sched *, const void *buf, uint64_t count,
                   struct wf_type *, int dest);
 int wf_sched_recv(struct wf_sched *, void *buf, uint64_t count,
@@ -39,7 +40,8 @@ int wf_sched_copy(struct wf_sched *, const void *src, uint64_t scount,
                   struct wf_type *dtype);
 /* fn runs inside the API section and must not wait. */
 int wf_sched_call(struct wf_sched *, int (*fn)(void *arg), void *arg);
-/* vertex starts only after dependency, an earlier one, is complete. */
+/* vertex starts only after dependency, an earlier one, is complete. Either may
+ * be -1: there is nothing to wait for. */
 void wf_sched_after(struct wf_sched *, int vertex, int dependency);
 /* vertex starts only after every vertex created before it is complete. */
 void wf_sched_after_all(struct wf_sched *, int vertex);
@@ -52,6 +54,9 @@ void wf_sched_local(struct wf_sched *, bool on);
  * start reports. */
 void *wf_sched_temp(struct wf_sched *, size_t bytes);
 
+/* Before the first vertex of a schedule for wf_sched_run: perform vertices as
+ * they are made, as long as that takes no waiting (direct.c). */
+void wf_sched_begin_direct(struct wf_sched *);
 /* Run to completion and destroy; NULL: the schedule could not be created. */
 int wf_sched_run(struct wf_sched *);
 /* Start as a request (WF_REQ_SCHEDULE), which owns the schedule. */

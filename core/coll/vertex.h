@@ -81,6 +81,7 @@ struct wf_sched {
     bool user_op;   /* has a reduction that leaves the API section */
     bool deferred;  /* stands in the instance's list, linked by next */
     bool orphan;    /* destroy as soon as nothing is in flight */
+    bool direct;    /* vertices are performed when they are made: direct.c */
     int fence;      /* newest fence, or -1 */
 
     struct wf_vertex *v;
@@ -103,6 +104,27 @@ struct wf_sched {
     struct wf_edge inline_e[WF_SCHED_INLINE_EDGES];
     _Alignas(16) char scratch[WF_SCHED_SCRATCH];
 };
+
+/* ---- performing at once: direct.c ----------------------------------------- */
+
+struct wf_sched_block {
+    void *buf;
+    uint64_t count;
+    struct wf_type *type;
+};
+
+/* True: performed, or an error has ended the run. False: record it. */
+bool wf_direct_send(struct wf_sched *, const void *buf, uint64_t count,
+                    const struct wf_type *, int dest);
+bool wf_direct_recv(struct wf_sched *, void *buf, uint64_t count,
+                    const struct wf_type *, int source);
+bool wf_direct_reduce(struct wf_sched *, struct wf_op *, const void *in,
+                      void *inout, uint64_t count, struct wf_type *);
+bool wf_direct_copy(struct wf_sched *, struct wf_sched_block from,
+                    struct wf_sched_block to);
+bool wf_direct_call(struct wf_sched *, int (*fn)(void *), void *arg);
+/* A copy to oneself obeys the rule of a message to oneself. */
+int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to);
 
 /* The object and its arrays; keep.c. */
 void wf_sched_free(struct wf_sched *);

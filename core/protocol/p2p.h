@@ -46,6 +46,14 @@ int wf_sendrecv(struct wf_comm *, const void *sbuf, uint64_t scount,
                 struct wf_type *stype, int dest, void *rbuf, uint64_t rcount,
                 struct wf_type *rtype, int source, int tag, enum wf_space);
 
+/* At once, or false and nothing has happened: now.c. Not at
+ * MPI_THREAD_MULTIPLE. wf_now_recv polls for a short while; what is under way
+ * by then it waits for. *rc: MPI_SUCCESS, or the recorded error. */
+bool wf_now_send(struct wf_comm *, const void *data, uint64_t bytes, int dest,
+                 int tag, enum wf_space);
+bool wf_now_recv(struct wf_comm *, void *buf, uint64_t bytes, int source,
+                 int tag, enum wf_space, int *rc);
+
 /* Wait for one or all, progressing; the requests are released and *req set to
  * NULL. wf_wait_all returns the first error. status may be MPI_STATUS_IGNORE. */
 int wf_wait(struct wf_req **req, MPI_Status *status);

@@ -175,6 +175,10 @@ weft_sink *wf_receive_sink(struct wf_p2p *, uint64_t offset, uint64_t n,
  * take the long way. loc: a contact of comm. */
 bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
                       const struct wf_expected *, MPI_Status *, int *rc);
+/* The same for a message that no posted receive and no stored message can be
+ * taken for; nobody expects one. */
+bool wf_receive_expected(struct wf_comm *comm, struct weft_loc *loc,
+                         const struct wf_expected *, MPI_Status *, int *rc);
 static inline bool wf_expected_is(const struct wf_expected *x, uint64_t env0,
                                   uint64_t env1)
 {

@@ -172,15 +172,22 @@ bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
                       const struct wf_expected *what, MPI_Status *status,
                       int *rc)
 {
-    struct wf_instance *wf = comm->wf;
-    struct wf_engine *e = wf->engine;
-    struct wf_expected *x = &e->expected;
+    struct wf_engine *e = comm->wf->engine;
 
     if (wf_unlikely(e->match.live | e->match.hashed | e->match.stored) ||
-        loc->failed || x->env0 != WF_ENV0_NONE)
+        loc->failed || e->expected.env0 != WF_ENV0_NONE)
         return false;
+    return wf_receive_expected(comm, loc, what, status, rc);
+}
+
+bool wf_receive_expected(struct wf_comm *comm, struct weft_loc *loc,
+                         const struct wf_expected *what, MPI_Status *status,
+                         int *rc)
+{
+    struct wf_expected *x = &comm->wf->engine->expected;
+
     *x = *what;
-    wf_progress_spin(wf, loc->lane[WF_LANE_ORDER].core, &x->state);
+    wf_progress_spin(comm->wf, loc->lane[WF_LANE_ORDER].core, &x->state);
     if (wf_unlikely(x->state == WF_EXPECTED_NOT)) {
         x->env0 = WF_ENV0_NONE;
         x->bytes = 0;

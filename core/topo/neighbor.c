@@ -64,8 +64,8 @@ static int build(struct wf_sched *s, const struct wf_coll_args *a, bool same)
 
     if (rc)
         return rc;
-    receive(s, a);
     send(s, a, same);
+    receive(s, a);
     return MPI_SUCCESS;
 }
 

@@ -758,12 +758,20 @@ static void intercommunicators_exchange_between_groups(void **state)
             }
 }
 
+/* The cases above performed vertices at once and recorded others. */
+static void blocking_runs_were_direct(void **state)
+{
+    assert_true(direct_sends > 1000 && direct_recvs > 1000);
+    assert_true(direct_refusals > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_agree_with_plain_loops),
         cmocka_unit_test(long_vectors_take_other_algorithms),
         cmocka_unit_test(intercommunicators_exchange_between_groups),
+        cmocka_unit_test(blocking_runs_were_direct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

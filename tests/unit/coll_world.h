@@ -432,6 +432,62 @@ static bool world_step(void)
     return ready != NULL;
 }
 
+/* At once, as often as the dice say; and how often that was. */
+static int direct_sends, direct_recvs, direct_refusals;
+
+bool wf_now_send(struct wf_comm *comm, const void *data, uint64_t bytes,
+                 int dest, int tag, enum wf_space space)
+{
+    uint32_t me = wf_group_proc(comm->local, comm->rank);
+    struct wf_p2p *p;
+
+    assert_in_range(dest, 0, comm->peers->size - 1);
+    if (dice(4) == 0 || fail_after >= 0) {
+        direct_refusals++;
+        return false;
+    }
+    p = make_p2p(comm->wf, WF_REQ_SEND);
+    fill(p, comm, (void *)(uintptr_t)data, bytes, &byte_type, dest);
+    p->tag = tag;
+    p->packed = malloc(bytes + 1);
+    if (bytes)
+        memcpy(p->packed, data, bytes);
+    p->req.flags |= WF_REQ_DETACHED;
+    fifo_put(&channel(comm->send_context, me, wf_group_proc(comm->peers, dest))
+                  ->sends, p);
+    direct_sends++;
+    return true;
+}
+
+bool wf_now_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
+                 int tag, enum wf_space space, int *rc)
+{
+    uint32_t me = wf_group_proc(comm->local, comm->rank);
+    struct channel *c =
+        channel(comm->context, wf_group_proc(comm->peers, source), me);
+    struct wf_p2p *p;
+
+    assert_in_range(source, 0, comm->peers->size - 1);
+    while (!c->sends.n && dice(16) && world_step())
+        ;
+    if (!c->sends.n || c->recvs.n || dice(8) == 0) {
+        direct_refusals++;
+        return false;
+    }
+    p = fifo_take(&c->sends);
+    assert_int_equal(p->tag, tag);
+    *rc = p->bytes > bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    if (bytes > p->bytes)
+        bytes = p->bytes;
+    if (p->packed && bytes)
+        memcpy(buf, p->packed, bytes);
+    else
+        gather_bytes(p->type, p->buf, bytes, buf);
+    direct_recvs++;
+    wf_req_complete(&p->req, 0);
+    return true;
+}
+
 void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
                       bool (*done)(void *), void *arg)
 {

@@ -1,0 +1,84 @@
+/* Performing a vertex while the builder makes it.
+ *
+ *   builder --vertex--> perform ---done--> -1: nothing is left to wait for
+ *                          |
+ *                          +--not at once--> from here on vertices are recorded
+ *
+ * DESIGN  In a small collective nearly everything can be done at once: a short
+ * message leaves by copy, the message that is awaited is here after a few
+ * polls. Then a graph, requests, queues and completions cost more than the
+ * work. So a blocking run begins direct: each vertex is performed when it is
+ * made. The first one that cannot be ends this; it and all later ones become a
+ * graph as in any other run, whose dependencies on earlier ones are fulfilled.
+ * One builder serves both, and no order of calls can deadlock: nothing waits
+ * here for longer than a few polls. Builders make sends before receives where
+ * neither depends on the other, so that a poll is not in a message's way.
+ *
+ * An error ends the run like that of any vertex: later ones are not performed.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/vertex.h"
+
+/* Is there anything to be performed? If not, the vertex is done with. */
+static bool go_on(const struct wf_sched *s)
+{
+    return !s->error;
+}
+
+static bool stop(struct wf_sched *s)
+{
+    s->direct = false;
+    return false;
+}
+
+static bool ended(struct wf_sched *s, int error)
+{
+    s->error = error;
+    return true;
+}
+
+bool wf_direct_send(struct wf_sched *s, const void *buf, uint64_t count,
+                    const struct wf_type *type, int dest)
+{
+    if (wf_unlikely(!go_on(s)))
+        return true;
+    if (wf_unlikely(!wf_type_contiguous(type)) ||
+        !wf_now_send(s->comm, (const char *)buf + type->true_lb,
+                     count * (uint64_t)type->size, dest, s->tag,
+                     WF_SPACE_COLL))
+        return stop(s);
+    return true;
+}
+
+bool wf_direct_recv(struct wf_sched *s, void *buf, uint64_t count,
+                    const struct wf_type *type, int source)
+{
+    int error = MPI_SUCCESS;
+
+    if (wf_unlikely(!go_on(s)))
+        return true;
+    if (wf_unlikely(!wf_type_contiguous(type)) ||
+        !wf_now_recv(s->comm, (char *)buf + type->true_lb,
+                     count * (uint64_t)type->size, source, s->tag,
+                     WF_SPACE_COLL, &error))
+        return stop(s);
+    return ended(s, error);
+}
+
+bool wf_direct_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
+                      void *inout, uint64_t count, struct wf_type *type)
+{
+    return !go_on(s) || ended(s, wf_op_apply(op, in, inout, count, type));
+}
+
+bool wf_direct_copy(struct wf_sched *s, struct wf_sched_block from,
+                    struct wf_sched_block to)
+{
+    return !go_on(s) || ended(s, wf_sched_copy_now(from, to));
+}
+
+bool wf_direct_call(struct wf_sched *s, int (*fn)(void *), void *arg)
+{
+    return !go_on(s) || ended(s, fn(arg));
+}

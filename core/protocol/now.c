@@ -1,0 +1,63 @@
+/* Messages of the library that move at once or not at all: no request, no
+ * completion. The caller has another way for everything else.
+ *
+ * The envelopes are ones that no other receive can have, wildcards included:
+ * a space of the library's own and a tag of this operation. So it does not
+ * matter which receives the program has posted, or what is stored for it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/short.h"
+
+bool wf_now_send(struct wf_comm *comm, const void *data, uint64_t bytes,
+                 int dest, int tag, enum wf_space space)
+{
+    struct weft_loc *loc = wf_contact(comm, dest);
+    int64_t left = wf_likely(loc != NULL) ? wf_short_left(loc, bytes) : -1;
+
+    if (wf_unlikely(left < 0))
+        return false;
+    loc->late = 0;
+    return wf_short_put(loc, left, data, bytes,
+                        wf_env0(space, comm->send_context, (uint32_t)dest),
+                        wf_env1((uint32_t)comm->rank, (uint32_t)tag)) ==
+           WEFT_OK;
+}
+
+/* A message that came before it was asked for, if it is whole. */
+static bool take_stored(struct wf_message *m, void *buf, uint64_t bytes)
+{
+    struct weft_loc *loc = m->loc;
+    uint64_t charge = m->charge;
+
+    if (m->state != WF_MSG_COMPLETE || m->error || m->flags & WF_FLAG_SYNC ||
+        m->length > bytes)
+        return false;
+    wf_match_unstore(&loc->wf->engine->match, &m->arrived);
+    m->queued = false;
+    if (m->length)
+        memcpy(buf, m->data, m->length);
+    wf_unexpected_free(m);
+    wf_credit_consumed(loc, charge);
+    return true;
+}
+
+bool wf_now_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
+                 int tag, enum wf_space space, int *rc)
+{
+    struct wf_engine *e = comm->wf->engine;
+    struct weft_loc *loc = wf_contact(comm, source);
+    uint64_t mask = wf_match_mask(source, tag);
+    struct wf_expected what = {
+        .env0 = wf_env0(space, comm->context, (uint32_t)comm->rank),
+        .env1 = wf_env1((uint32_t)source, (uint32_t)tag),
+        .mask = mask, .buf = buf, .bytes = bytes, .comm = comm};
+    struct wf_arrived *a =
+        wf_match_find_arrived(&e->match, what.env0, what.env1, mask);
+
+    if (a)
+        return take_stored(wf_container(a, struct wf_message, arrived), buf,
+                           bytes);
+    return loc && !loc->failed && e->expected.env0 == WF_ENV0_NONE &&
+           wf_receive_expected(comm, loc, &what, MPI_STATUS_IGNORE, rc);
+}
