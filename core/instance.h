@@ -54,6 +54,8 @@ struct wf_instance {
     struct wf_bsend_buffer *bsend; /* p2p/buffered.h */
     struct wf_auth_key *key;
     struct wf_sched *scheds; /* for reuse: coll/schedule.h */
+    struct wf_temp *temps;   /* their scratch memory, for reuse */
+    size_t temp_bytes;
     /* Schedules to be driven on when no plugin's progress is on the stack, for
      * they leave the API section; run at the end of a poll. */
     struct wf_sched *deferred;

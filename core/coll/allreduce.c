@@ -1,5 +1,5 @@
-/* Allreduce: recursive doubling, or block-wise reduce-scatter and allgather
- * for long vectors. Every element is computed in rank order and either once
+/* Allreduce: recursive doubling, or for long vectors by blocks, each of which
+ * one rank reduces and sends to all, piece by piece. Every element is computed in rank order and either once
  * or by the same expression everywhere, so that all ranks get the same bits.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -115,17 +115,31 @@ static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- blocks -------------------------------------------------------------- */
 
+/* A piece of the own block goes to everybody. */
+static void spread(struct wf_coll_blocks *b, uint64_t first, uint64_t count,
+                   int vertex)
+{
+    void *piece = wf_coll_at(b->out, (int64_t)first, b->a->rtype);
+    int p = b->g->size;
+
+    for (int step = 1; step < p; step++)
+        wf_sched_after(b->s,
+                       wf_sched_send(b->s, piece, count, b->a->rtype,
+                                     (b->g->rank + step) % p),
+                       vertex);
+}
+
 static void blocks(struct wf_sched *s, const struct wf_coll_args *given)
 {
     struct wf_coll_args a = *given;
-    const struct wf_comm *g = a.comm;
+    struct wf_coll_blocks b = {.s = s, .g = a.comm, .a = &a,
+                               .src = contribution(given), .reduced = spread};
 
-    if (!wf_coll_split(s, g, &a))
+    if (!wf_coll_split(s, b.g, &a))
         return;
-    wf_coll_reduce_blocks(s, g, &a, contribution(given),
-                          wf_coll_rblock(&a, g->rank));
-    wf_sched_fence(s);
-    wf_coll_allgather_ring(s, g, &a);
+    b.out = wf_coll_rblock(&a, b.g->rank);
+    wf_coll_reduce_blocks(&b);
+    wf_coll_recv_reduced(&b);
 }
 
 /* ---- building ------------------------------------------------------------ */

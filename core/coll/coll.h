@@ -162,10 +162,24 @@ void wf_coll_bcast_tree(struct wf_sched *, const struct wf_comm *g, void *buf,
 /* sbuf (rbuf if MPI_IN_PLACE) of all to rbuf of root, in rank order. */
 void wf_coll_reduce_tree(struct wf_sched *, const struct wf_comm *g,
                          const struct wf_coll_args *);
-/* Block i of src, by a's receive counts, reduced into out of rank i. */
-void wf_coll_reduce_blocks(struct wf_sched *, const struct wf_comm *g,
-                           const struct wf_coll_args *a, const void *src,
-                           void *out);
+/* Block i of src, by a's receive counts, reduced into `out` of rank i, piece by
+ * piece: blocks.c. */
+struct wf_coll_blocks {
+    struct wf_sched *s;
+    const struct wf_comm *g;
+    const struct wf_coll_args *a;
+    const void *src;
+    void *out; /* the own block of src, or memory that overlaps no source */
+    /* Elements [first, first + count) of the own block are ready after the
+     * vertex (-1: now). NULL: nothing to do then. */
+    void (*reduced)(struct wf_coll_blocks *, uint64_t first, uint64_t count,
+                    int vertex);
+    bool in_place; /* private */
+};
+void wf_coll_reduce_blocks(struct wf_coll_blocks *);
+/* Receive what the others' `reduced` send: into their blocks of a's rbuf. These
+ * may be what src is: a rank sends a piece when it has got this one's. */
+void wf_coll_recv_reduced(struct wf_coll_blocks *);
 /* Every rank's block of rbuf to all; own block is in place. */
 void wf_coll_allgather_ring(struct wf_sched *, const struct wf_comm *g,
                             const struct wf_coll_args *);

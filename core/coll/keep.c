@@ -17,6 +17,11 @@ void wf_sched_free(struct wf_sched *s)
 
 void wf_sched_fini(struct wf_instance *wf)
 {
+    while (wf->temps) {
+        struct wf_temp *t = wf->temps;
+        wf->temps = t->next;
+        free(t);
+    }
     while (wf->scheds) {
         struct wf_sched *s = wf->scheds;
         wf->scheds = s->next;

@@ -105,28 +105,31 @@ void wf_coll_reduce_tree(struct wf_sched *s, const struct wf_comm *g,
 
 /* ---- blocks -------------------------------------------------------------- */
 
+static void to_root(struct wf_coll_blocks *b, uint64_t first, uint64_t count,
+                    int vertex)
+{
+    int send = wf_sched_send(
+        b->s, wf_coll_at(b->out, (int64_t)first, b->a->rtype), count,
+        b->a->rtype, b->a->root);
+
+    wf_sched_after(b->s, send, vertex);
+}
+
 static void reduce_blocks(struct wf_sched *s, const struct wf_coll_args *given)
 {
     struct wf_coll_args a = *given;
-    const struct wf_comm *g = a.comm;
-    const void *src = contribution(given);
-    bool at_root = g->rank == a.root;
-    uint64_t own;
-    char *out;
+    struct wf_coll_blocks b = {.s = s, .g = a.comm, .a = &a,
+                               .src = contribution(given)};
+    bool at_root = a.comm->rank == a.root;
 
-    if (!wf_coll_split(s, g, &a))
+    if (!wf_coll_split(s, b.g, &a))
         return;
-    own = wf_coll_rcount(&a, g->rank);
-    out = at_root ? wf_coll_rblock(&a, g->rank)
-                  : wf_coll_temp(s, own, a.rtype);
-    wf_coll_reduce_blocks(s, g, &a, src, out);
-    wf_sched_fence(s);
-    if (!at_root)
-        wf_sched_send(s, out, own, a.rtype, a.root);
-    for (int i = 0; at_root && i < g->size; i++)
-        if (i != a.root)
-            wf_sched_recv(s, wf_coll_rblock(&a, i), wf_coll_rcount(&a, i),
-                          a.rtype, i);
+    b.out = at_root ? wf_coll_rblock(&a, b.g->rank)
+                    : wf_coll_temp(s, wf_coll_rcount(&a, b.g->rank), a.rtype);
+    b.reduced = at_root ? NULL : to_root;
+    wf_coll_reduce_blocks(&b);
+    if (at_root)
+        wf_coll_recv_reduced(&b);
 }
 
 /* ---- building ------------------------------------------------------------ */

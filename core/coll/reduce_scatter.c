@@ -1,72 +1,12 @@
 /* Reduce-scatter and reduce-scatter-block.
  *
- *   pairwise  every rank gets its block from every other and reduces them in
- *             rank order: each byte moves once, any operation
+ *   blocks    every rank gets its block from every other and reduces them
+ *             (blocks.c): each byte moves once, any operation
  *   tree      reduce to rank 0 and scatter, for short vectors on many ranks
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-
-/* ---- pairwise ------------------------------------------------------------ */
-
-/* Reduce operand[p-1], ..., operand[0] into the first of these; operands that
- * arrive have their receive in arrived[], the own one has -1. */
-static int reduce_downward(struct wf_sched *s, const struct wf_coll_args *a,
-                           int p, void *const *operand, const int *arrived,
-                           uint64_t count)
-{
-    int before = arrived[p - 1];
-
-    for (int i = p - 2; i >= 0; i--) {
-        int reduced = wf_sched_reduce(s, a->op, operand[i], operand[p - 1],
-                                      count, a->rtype);
-        wf_sched_after(s, reduced, before);
-        wf_sched_after(s, reduced, arrived[i]);
-        before = reduced;
-    }
-    return before;
-}
-
-void wf_coll_reduce_blocks(struct wf_sched *s, const struct wf_comm *g,
-                           const struct wf_coll_args *a, const void *src,
-                           void *out)
-{
-    struct wf_coll_args from = *a;
-    int p = g->size, rank = g->rank, copied;
-    uint64_t own = wf_coll_rcount(a, rank);
-    void **operand = wf_sched_temp(s, (size_t)p * sizeof *operand);
-    int *arrived = wf_sched_temp(s, (size_t)p * sizeof *arrived);
-
-    if (!operand || !arrived)
-        return;
-    from.rbuf = (void *)(uintptr_t)src;
-    for (int step = 1; step < p; step++) {
-        int peer = (rank + step) % p;
-        if (wf_coll_rbytes(a, peer))
-            wf_sched_send(s, wf_coll_rblock(&from, peer),
-                          wf_coll_rcount(a, peer), a->rtype, peer);
-    }
-    if (own * (uint64_t)a->rtype->size == 0)
-        return;
-    for (int step = 1; step < p; step++) {
-        int peer = (rank - step + p) % p;
-        operand[peer] = wf_coll_temp(s, own, a->rtype);
-        arrived[peer] = wf_sched_recv(s, operand[peer], own, a->rtype, peer);
-    }
-    operand[rank] = wf_coll_rblock(&from, rank);
-    arrived[rank] = -1;
-    if (rank == p - 1) { /* the accumulator must not be the user's input */
-        operand[rank] = wf_coll_temp(s, own, a->rtype);
-        arrived[rank] = wf_sched_copy(s, wf_coll_rblock(&from, rank), own,
-                                      a->rtype, operand[rank], own, a->rtype);
-    }
-    reduce_downward(s, a, p, operand, arrived, own);
-    copied = wf_sched_copy(s, operand[p - 1], own, a->rtype, out, own,
-                           a->rtype);
-    /* in place, out may be memory that the sends still read */
-    wf_sched_after_all(s, copied);
-}
 
 /* ---- whole vectors ------------------------------------------------------- */
 
@@ -135,6 +75,24 @@ static void build_tree(struct wf_sched *s, const struct wf_coll_args *a)
     scatter_whole(s, g, a, whole);
 }
 
+/* In place, the result goes where a source is: when all have been sent. */
+static void build_blocks(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    struct wf_coll_blocks b = {.s = s, .g = a->comm, .a = a, .src = a->sbuf,
+                               .out = a->rbuf};
+    uint64_t own = wf_coll_rcount(a, b.g->rank);
+    bool aside = a->sbuf == MPI_IN_PLACE && b.g->rank > 0;
+
+    if (a->sbuf == MPI_IN_PLACE)
+        b.src = a->rbuf;
+    if (aside)
+        b.out = wf_coll_temp(s, own, a->rtype);
+    wf_coll_reduce_blocks(&b);
+    if (aside && own)
+        wf_sched_after_all(s, wf_sched_copy(s, b.out, own, a->rtype, a->rbuf,
+                                            own, a->rtype));
+}
+
 /* The result of each group is scattered over the other (s6.10.2): the total
  * count is the same in both. */
 static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
@@ -176,9 +134,7 @@ int wf_build_reduce_scatter_block(struct wf_sched *s,
     else if (wf_coll_decide(WF_COLL_REDUCE_SCATTER, p, bytes) == WF_ALG_TREE)
         build_tree(s, &a);
     else
-        wf_coll_reduce_blocks(s, a.comm, &a,
-                              a.sbuf == MPI_IN_PLACE ? a.rbuf : a.sbuf,
-                              a.rbuf);
+        build_blocks(s, &a);
     return MPI_SUCCESS;
 }
 

@@ -15,7 +15,9 @@
 
 enum {
     KEEP_SCHEDULES = 4,  /* per instance, for reuse */
-    KEEP_VERTICES = 1024 /* larger ones give their memory back */
+    KEEP_VERTICES = 4096, /* larger ones give their memory back */
+    KEEP_TEMP = 16 * 1024,         /* bytes of scratch worth keeping */
+    KEEP_TEMPS = 4 * 1024 * 1024   /* that are kept in all */
 };
 
 /* ---- life ---------------------------------------------------------------- */
@@ -102,6 +104,19 @@ static void release_types(struct wf_sched *s)
     }
 }
 
+/* Large memory that goes back to the system comes again as pages to be cleared,
+ * which takes longer than to fill them. */
+static void keep_or_free_temp(struct wf_instance *wf, struct wf_temp *t)
+{
+    if (t->bytes < KEEP_TEMP || wf->temp_bytes + t->bytes > KEEP_TEMPS) {
+        free(t);
+        return;
+    }
+    wf->temp_bytes += t->bytes;
+    t->next = wf->temps;
+    wf->temps = t;
+}
+
 static void keep_or_free(struct wf_sched *s)
 {
     int kept = 0;
@@ -128,7 +143,7 @@ void wf_sched_destroy(struct wf_sched *s)
     while (s->temps) {
         struct wf_temp *t = s->temps;
         s->temps = t->next;
-        free(t);
+        keep_or_free_temp(s->wf, t);
     }
     wf_comm_put(s->comm);
     keep_or_free(s);
@@ -375,6 +390,30 @@ void wf_sched_local(struct wf_sched *s, bool on)
 
 /* ---- scratch memory ------------------------------------------------------ */
 
+/* A kept one of that size, and not much larger. */
+static struct wf_temp *take_temp(struct wf_instance *wf, size_t bytes)
+{
+    for (struct wf_temp **p = &wf->temps, *t; (t = *p); p = &t->next)
+        if (t->bytes >= bytes && t->bytes / 2 <= bytes) {
+            *p = t->next;
+            wf->temp_bytes -= t->bytes;
+            return t;
+        }
+    return NULL;
+}
+
+static struct wf_temp *make_temp(struct wf_instance *wf, size_t bytes)
+{
+    struct wf_temp *t = bytes < KEEP_TEMP ? NULL : take_temp(wf, bytes);
+
+    if (t || bytes > SIZE_MAX - sizeof *t)
+        return t;
+    t = malloc(sizeof *t + bytes);
+    if (t)
+        t->bytes = bytes;
+    return t;
+}
+
 void *wf_sched_temp(struct wf_sched *s, size_t bytes)
 {
     size_t rounded = (bytes + 15) & ~(size_t)15;
@@ -387,7 +426,7 @@ void *wf_sched_temp(struct wf_sched *s, size_t bytes)
         s->scratch_used += rounded;
         return p;
     }
-    t = rounded > SIZE_MAX - sizeof *t ? NULL : malloc(sizeof *t + rounded);
+    t = make_temp(s->wf, rounded);
     if (!t)
         goto no_memory;
     t->next = s->temps;

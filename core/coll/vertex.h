@@ -60,6 +60,7 @@ struct wf_edge {
 
 struct wf_temp {
     struct wf_temp *next;
+    size_t bytes; /* of data */
     _Alignas(16) char data[];
 };
 

@@ -1,0 +1,248 @@
+/* Reduction by blocks: every rank gets its block from every other and reduces
+ * them, segment by segment.
+ *
+ *   block of rank j at all ranks     | segment 0 | segment 1 | ...
+ *                                         |
+ *   at rank j:  receive from all, reduce in rank order --> out, reduced()
+ *
+ * DESIGN  Each byte moves once and each element is computed once, so that all
+ * who get it get the same bits. A segment is reduced while it is in the cache
+ * and while the next ones are on their way, and the user of this file sends it
+ * on as soon as it is reduced. What arrives lands in `out` if that is free, and
+ * else in a few slots that are used in turn: scratch memory does not grow with
+ * the vector, so it is not new memory from the system in every call.
+ *
+ * The order of operands is that of ranks. Commutative operations let the own
+ * operand come in where it costs no copy.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/coll.h"
+
+enum {
+    SEGMENT = 64 * 1024, /* bytes: two of them and their sum fit into L2 */
+    MAX_SEGMENTS = 512,  /* of all blocks together: bounds the schedule */
+    MAX_SLOTS = 16
+};
+
+/* Elements of a segment of a block of so many; alike on all ranks. */
+static uint64_t segment_of(const struct wf_coll_blocks *b, uint64_t count)
+{
+    uint64_t bytes = count * (uint64_t)b->a->rtype->size;
+    uint64_t most = MAX_SEGMENTS / (uint64_t)b->g->size;
+    uint64_t n = bytes / SEGMENT + (bytes % SEGMENT != 0);
+
+    if (n > most)
+        n = most ? most : 1;
+    return n ? count / n + (count % n != 0) : 1;
+}
+
+static bool empty(const struct wf_coll_blocks *b, int rank)
+{
+    return wf_coll_rbytes(b->a, rank) == 0;
+}
+
+/* ---- sending -------------------------------------------------------------- */
+
+/* Segment `at` of the contribution to peer's block; false: there is none. */
+static bool send_segment(struct wf_coll_blocks *b, int peer, uint64_t number)
+{
+    struct wf_coll_args from = *b->a;
+    uint64_t count = wf_coll_rcount(b->a, peer);
+    uint64_t segment = segment_of(b, count), first = number * segment;
+
+    if (empty(b, peer) || first >= count)
+        return false;
+    from.rbuf = (void *)(uintptr_t)b->src;
+    wf_sched_send(b->s,
+                  wf_coll_at(wf_coll_rblock(&from, peer), (int64_t)first,
+                             b->a->rtype),
+                  count - first < segment ? count - first : segment,
+                  b->a->rtype, peer);
+    return true;
+}
+
+/* First segments to everyone first: nobody is to wait for a whole block. */
+static void send_all(struct wf_coll_blocks *b)
+{
+    int p = b->g->size;
+    bool any = p > 1;
+
+    for (uint64_t number = 0; any; number++) {
+        any = false;
+        for (int step = 1; step < p; step++)
+            any |= send_segment(b, (b->g->rank + step) % p, number);
+    }
+}
+
+/* ---- receiving and reducing ----------------------------------------------- */
+
+/* Memory for operands that arrive, used in turn. */
+struct slots {
+    void *memory[MAX_SLOTS];
+    int busy[MAX_SLOTS]; /* the reduction after which it is free, or -1 */
+    int n, next;
+};
+
+/* One segment of the own block on its way through the operands. */
+struct segment {
+    uint64_t count;
+    void *own, *out; /* own operand, place of the result: may be equal */
+    void *sum;       /* where it is being computed, or NULL: nothing yet */
+    int last;        /* the vertex that sum is ready after */
+    int sum_slot;    /* where sum is, or -1: in out */
+};
+
+static int receive(struct wf_coll_blocks *b, int peer, void *into,
+                   uint64_t count)
+{
+    return wf_sched_recv(b->s, into, count, b->a->rtype, peer);
+}
+
+static void reduce(struct wf_coll_blocks *b, struct segment *x, const void *in,
+                   int ready)
+{
+    int v = wf_sched_reduce(b->s, b->a->op, in, x->sum, x->count, b->a->rtype);
+
+    wf_sched_after(b->s, v, x->last);
+    wf_sched_after(b->s, v, ready);
+    x->last = v;
+}
+
+static void take_own(struct wf_coll_blocks *b, struct segment *x)
+{
+    if (x->sum) {
+        reduce(b, x, x->own, -1);
+        return;
+    }
+    x->sum = x->out;
+    if (x->own != x->out)
+        x->last = wf_sched_copy(b->s, x->own, x->count, b->a->rtype, x->out,
+                                x->count, b->a->rtype);
+}
+
+static void take_peer(struct wf_coll_blocks *b, struct segment *x, int peer,
+                      struct slots *slots)
+{
+    int slot, received;
+
+    if (!x->sum && x->own != x->out) {
+        x->sum = x->out;
+        x->last = receive(b, peer, x->sum, x->count);
+        return;
+    }
+    slot = slots->next != x->sum_slot ? slots->next
+                                      : (slots->next + 1) % slots->n;
+    slots->next = (slot + 1) % slots->n;
+    received = receive(b, peer, slots->memory[slot], x->count);
+    wf_sched_after(b->s, received, slots->busy[slot]);
+    if (x->sum) {
+        reduce(b, x, slots->memory[slot], received);
+    } else { /* out is needed as operand: the slot is where it is computed */
+        x->sum = slots->memory[slot];
+        x->sum_slot = slot;
+        x->last = received;
+    }
+    slots->busy[slot] = x->last;
+}
+
+/* In the order of ranks, from the highest down. The own operand of an operation
+ * that commutes comes first where it is in place, and second where it would
+ * have to be copied. */
+static void reduce_segment(struct wf_coll_blocks *b, struct segment *x,
+                           struct slots *slots)
+{
+    int p = b->g->size, me = b->g->rank, when = me, copied;
+
+    if (b->a->op->commutes)
+        when = x->own == x->out || p == 1 ? p - 1 : p - 2;
+    for (int turn = p - 1, peer = p - 1; turn >= 0; turn--) {
+        if (turn == when) {
+            take_own(b, x);
+            continue;
+        }
+        if (peer == me)
+            peer--;
+        take_peer(b, x, peer--, slots);
+    }
+    if (x->sum == x->out)
+        return;
+    copied = wf_sched_copy(b->s, x->sum, x->count, b->a->rtype, x->out,
+                           x->count, b->a->rtype);
+    wf_sched_after(b->s, copied, x->last);
+    slots->busy[x->sum_slot] = x->last = copied;
+}
+
+static bool slots_init(struct wf_coll_blocks *b, struct slots *slots,
+                       uint64_t segment, bool several)
+{
+    int p = b->g->size;
+
+    slots->n = several ? 2 * p : p;
+    if (slots->n > MAX_SLOTS)
+        slots->n = MAX_SLOTS;
+    slots->next = 0;
+    if (p == 2 && b->a->op->commutes && !b->in_place)
+        slots->n = 0; /* everything lands in its place */
+    for (int i = 0; i < slots->n; i++) {
+        slots->busy[i] = -1;
+        slots->memory[i] = wf_coll_temp(b->s, segment, b->a->rtype);
+        if (!slots->memory[i])
+            return false;
+    }
+    return true;
+}
+
+/* Segment `number` of rank's reduced block; false: there is none. */
+static bool recv_segment(struct wf_coll_blocks *b, int rank, uint64_t number)
+{
+    uint64_t count = wf_coll_rcount(b->a, rank);
+    uint64_t segment = segment_of(b, count), first = number * segment;
+
+    if (empty(b, rank) || first >= count)
+        return false;
+    receive(b, rank,
+            wf_coll_at(wf_coll_rblock(b->a, rank), (int64_t)first,
+                       b->a->rtype),
+            count - first < segment ? count - first : segment);
+    return true;
+}
+
+void wf_coll_recv_reduced(struct wf_coll_blocks *b)
+{
+    int p = b->g->size;
+    bool any = p > 1;
+
+    for (uint64_t number = 0; any; number++) {
+        any = false;
+        for (int step = 1; step < p; step++)
+            any |= recv_segment(b, (b->g->rank - step + p) % p, number);
+    }
+}
+
+void wf_coll_reduce_blocks(struct wf_coll_blocks *b)
+{
+    struct wf_coll_args from = *b->a;
+    int me = b->g->rank;
+    uint64_t count = wf_coll_rcount(b->a, me);
+    uint64_t segment = segment_of(b, count);
+    struct slots slots;
+
+    from.rbuf = (void *)(uintptr_t)b->src;
+    b->in_place = wf_coll_rblock(&from, me) == b->out;
+    send_all(b);
+    if (empty(b, me) || !slots_init(b, &slots, segment, segment < count))
+        return;
+    for (uint64_t first = 0; first < count; first += segment) {
+        struct segment x = {
+            .count = count - first < segment ? count - first : segment,
+            .own = wf_coll_at(wf_coll_rblock(&from, me), (int64_t)first,
+                              b->a->rtype),
+            .out = wf_coll_at(b->out, (int64_t)first, b->a->rtype),
+            .last = -1,
+            .sum_slot = -1};
+        reduce_segment(b, &x, &slots);
+        if (b->reduced)
+            b->reduced(b, first, x.count, x.last);
+    }
+}
