@@ -26,7 +26,8 @@ struct doubling {
     struct wf_sched *s;
     const struct wf_coll_args *a;
     int members, extra;
-    char *mine; /* accumulated vector */
+    void *mine; /* accumulated vector */
+    bool borrowed; /* it is the program's send buffer */
     int ready;  /* the vertex after which it is whole, or -1: it is */
 };
 
@@ -43,6 +44,7 @@ static void combine(struct doubling *d, void *theirs, bool they_are_lower,
     const struct wf_coll_args *a = d->a;
     int reduced;
 
+    d->borrowed = false;
     if (they_are_lower)
         reduced = wf_sched_reduce(d->s, a->op, theirs, d->mine, a->rcount,
                                   a->rtype);
@@ -57,14 +59,31 @@ static void combine(struct doubling *d, void *theirs, bool they_are_lower,
     d->ready = reduced;
 }
 
+/* The send buffer is only read. Where the result lands in theirs, theirs is the
+ * receive buffer and nothing is copied. */
+static void *place_for_theirs(struct doubling *d, bool they_are_lower)
+{
+    const struct wf_coll_args *a = d->a;
+
+    if (d->borrowed && !they_are_lower)
+        return a->rbuf;
+    if (d->borrowed) {
+        d->ready = copy_vector(d->s, a, d->mine, a->rbuf);
+        d->mine = a->rbuf;
+    }
+    return wf_coll_temp(d->s, a->rcount, a->rtype);
+}
+
 static void exchange(struct doubling *d, int partner, bool they_are_lower)
 {
     const struct wf_coll_args *a = d->a;
-    void *theirs = wf_coll_temp(d->s, a->rcount, a->rtype);
     int sent = wf_sched_send(d->s, d->mine, a->rcount, a->rtype, partner);
-    int received = wf_sched_recv(d->s, theirs, a->rcount, a->rtype, partner);
+    void *theirs;
+    int received;
 
     wf_sched_after(d->s, sent, d->ready);
+    theirs = place_for_theirs(d, they_are_lower);
+    received = wf_sched_recv(d->s, theirs, a->rcount, a->rtype, partner);
     combine(d, theirs, they_are_lower, received, sent);
 }
 
@@ -81,7 +100,7 @@ static void outsider(struct wf_sched *s, const struct wf_coll_args *a)
 static void take_in_outsider(struct doubling *d, int rank)
 {
     const struct wf_coll_args *a = d->a;
-    void *theirs = wf_coll_temp(d->s, a->rcount, a->rtype);
+    void *theirs = place_for_theirs(d, true);
     int received = wf_sched_recv(d->s, theirs, a->rcount, a->rtype, rank - 1);
 
     combine(d, theirs, true, received, -1);
@@ -89,7 +108,9 @@ static void take_in_outsider(struct doubling *d, int rank)
 
 static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    struct doubling d = {.s = s, .a = a, .members = 1, .mine = a->rbuf};
+    struct doubling d = {.s = s, .a = a, .members = 1, .ready = -1,
+                         .mine = (void *)(uintptr_t)contribution(a),
+                         .borrowed = a->sbuf != MPI_IN_PLACE};
     int p = a->comm->size, rank = a->comm->rank, me;
 
     while (2 * d.members <= p)
@@ -99,8 +120,6 @@ static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
         outsider(s, a);
         return;
     }
-    d.ready = a->sbuf == MPI_IN_PLACE ? -1
-                                      : copy_vector(s, a, a->sbuf, a->rbuf);
     if (rank < 2 * d.extra)
         take_in_outsider(&d, rank);
     me = rank < 2 * d.extra ? rank / 2 : rank - d.extra;

@@ -92,34 +92,37 @@ static int recv_step(const struct pairs *x, int step)
                : -1;
 }
 
-/* Steps [first, end), all sends before all receives. */
+/* Steps [first, end), all sends before all receives. before: the window of
+ * steps before these, or NULL. */
 static void window_of_steps(const struct pairs *x, int first, int end,
-                            struct window *w)
+                            struct window *w, const struct window *before)
 {
-    struct window before = *w;
-
     for (int i = 0; first + i < end; i++) {
         w->sent[i] = send_step(x, first + i);
-        step_after(x->s, w->sent[i], &before, i);
+        if (before)
+            step_after(x->s, w->sent[i], before, i);
     }
     for (int i = 0; first + i < end; i++) {
         w->received[i] = recv_step(x, first + i);
-        step_after(x->s, w->received[i], &before, i);
+        if (before)
+            step_after(x->s, w->received[i], before, i);
     }
 }
 
 static void pairwise(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    int rank = a->comm->rank, peers = a->comm->peers->size;
+    int rank = a->comm->rank, peers = a->comm->peers->size, turn = 0;
     struct pairs x = {s, a, in_place(a) ? pack_all(s, a) : NULL,
                       peers > a->comm->size ? peers : a->comm->size};
-    struct window w;
+    struct window w[2], *before = NULL;
 
     if (in_place(a) && !x.packed)
         return;
-    memset(&w, 0xff, sizeof w);
-    for (int i = a->comm->inter ? 0 : 1; i < x.n; i += WINDOW)
-        window_of_steps(&x, i, i + WINDOW < x.n ? i + WINDOW : x.n, &w);
+    for (int i = a->comm->inter ? 0 : 1; i < x.n; i += WINDOW, turn ^= 1) {
+        window_of_steps(&x, i, i + WINDOW < x.n ? i + WINDOW : x.n, &w[turn],
+                        before);
+        before = &w[turn];
+    }
     if (!a->comm->inter && !in_place(a))
         copy_block(s, wf_coll_send_block(a, rank),
                    wf_coll_recv_block(a, rank));

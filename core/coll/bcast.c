@@ -106,6 +106,8 @@ int wf_build_bcast(struct wf_sched *s, const struct wf_coll_args *a)
     if (a->rbuf == MPI_IN_PLACE)
         return wf_error(MPI_ERR_BUFFER, "MPI_IN_PLACE is not for MPI_Bcast");
     bytes = a->rcount * (uint64_t)a->rtype->size;
+    if (bytes == 0)
+        return MPI_SUCCESS;
     if (a->comm->inter)
         build_inter(s, a);
     else if (wf_coll_decide(WF_COLL_BCAST, a->comm->size, bytes) ==

@@ -23,12 +23,13 @@ static void linear(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int n = a->comm->peers->size;
 
-    if (!at_root(a)) {
-        wf_sched_send(s, a->sbuf, a->scount, a->stype, a->root);
+    if (!at_root(a)) { /* of nothing, not even a message */
+        if (a->scount * (uint64_t)a->stype->size > 0)
+            wf_sched_send(s, a->sbuf, a->scount, a->stype, a->root);
         return;
     }
     for (int i = 0; i < n; i++)
-        if (a->comm->inter || i != a->root)
+        if ((a->comm->inter || i != a->root) && wf_coll_rbytes(a, i))
             wf_sched_recv(s, wf_coll_rblock(a, i), wf_coll_rcount(a, i),
                           a->rtype, i);
     if (!a->comm->inter)

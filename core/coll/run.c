@@ -197,6 +197,13 @@ int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to)
                         "the contribution of this rank to itself has %llu "
                         "bytes, its receive block holds %llu",
                         (unsigned long long)have, (unsigned long long)room);
+    if (wf_likely(wf_type_contiguous(from.type) &&
+                  wf_type_contiguous(to.type))) {
+        if (have)
+            memcpy((char *)to.buf + to.type->true_lb,
+                   (const char *)from.buf + from.type->true_lb, have);
+        return MPI_SUCCESS;
+    }
     return wf_type_copy(from.type, from.buf, from.count, to.type, to.buf,
                         to.count);
 }

@@ -21,12 +21,14 @@ static void copy_own(struct wf_sched *s, const struct wf_coll_args *a)
 void wf_coll_scatter_linear(struct wf_sched *s, const struct wf_comm *g,
                             const struct wf_coll_args *a)
 {
-    if (g->rank != a->root) {
-        wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, a->root);
+    if (g->rank != a->root) { /* of nothing, not even a message */
+        if (a->rcount * (uint64_t)a->rtype->size > 0)
+            wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, a->root);
         return;
     }
     for (int i = 0; i < g->size; i++)
-        if (i != a->root)
+        if (i != a->root &&
+            wf_coll_scount(a, i) * (uint64_t)a->stype->size > 0)
             wf_sched_send(s, wf_coll_sblock(a, i), wf_coll_scount(a, i),
                           a->stype, i);
     copy_own(s, a);

@@ -191,11 +191,11 @@ static bool edge_room(struct wf_sched *s)
     return true;
 }
 
-void wf_sched_after(struct wf_sched *s, int vertex, int dependency)
+void wf_sched_edge(struct wf_sched *s, int vertex, int dependency)
 {
     struct wf_vertex *from;
 
-    if (!s || s->no_memory || dependency < 0 || vertex < 0)
+    if (!s || s->no_memory)
         return;
     assert(dependency < vertex && vertex < s->vertices);
     if (!edge_room(s)) {

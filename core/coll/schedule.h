@@ -42,7 +42,13 @@ int wf_sched_copy(struct wf_sched *, const void *src, uint64_t scount,
 int wf_sched_call(struct wf_sched *, int (*fn)(void *arg), void *arg);
 /* vertex starts only after dependency, an earlier one, is complete. Either may
  * be -1: there is nothing to wait for. */
-void wf_sched_after(struct wf_sched *, int vertex, int dependency);
+void wf_sched_edge(struct wf_sched *, int vertex, int dependency);
+static inline void wf_sched_after(struct wf_sched *s, int vertex,
+                                  int dependency)
+{
+    if (vertex >= 0 && dependency >= 0)
+        wf_sched_edge(s, vertex, dependency);
+}
 /* vertex starts only after every vertex created before it is complete. */
 void wf_sched_after_all(struct wf_sched *, int vertex);
 /* Every vertex created from here on starts after all earlier ones. */
