@@ -22,7 +22,8 @@ options
   --sanitize=LIST    address,undefined or thread                (build-LIST/)
   --target=TRIPLE    cross compile with TRIPLE-gcc              (build-TRIPLE/)
   --tiny             small rather than fast                     (build-tiny/)
-  --plugins=LIST     transports built as weft_NAME.so (shm,tcp,udp-reliable)
+  --plugins=LIST     transports built as weft_NAME.so
+                     (shm,tcp,udp-reliable,sctp)
   --builtin=LIST     transports inside libmpi.a                 (shm,tcp)
 END
 }
@@ -93,6 +94,8 @@ done
 needs='gcc:gcc g++:g++ cmake:cmake ninja-build:ninja python3:python3
  pkg-config:pkg-config binutils:ar libc6-dev:<stdio.h> libinih-dev:<ini.h>
  libsodium-dev:<sodium.h> libcmocka-dev:cmocka.h'
+# Without it the sctp transport is built, and says at load what it lacks.
+extras='libusrsctp-dev:<usrsctp.h>'
 # Some tests count instructions with it and are skipped without.
 wishes='valgrind:valgrind'
 
@@ -115,21 +118,27 @@ missing()
     done
 }
 
+# $1: packages as above; $2: what is said when they cannot be had
 install_wishes()
 {
-    wished=$(missing "$wishes")
+    wished=$(missing "$1")
     if [ -n "$wished" ] && [ "$(id -u)" = 0 ] &&
         command -v apt-get >/dev/null; then
+        export DEBIAN_FRONTEND=noninteractive
         # shellcheck disable=SC2086
-        DEBIAN_FRONTEND=noninteractive apt-get install -qy \
-            --no-install-recommends $wished >/dev/null 2>&1 ||
-            echo "not installed, tests that need it are skipped: $wished" >&2
+        {
+            apt-get install -qy --no-install-recommends $wished ||
+                { apt-get update -q && apt-get install -qy \
+                    --no-install-recommends $wished; }
+        } >/dev/null 2>&1 || echo "not installed, $2: $wished" >&2
     fi
 }
 
 install_packages()
 {
-    [ "$command" != test ] || install_wishes
+    [ "$command" != test ] ||
+        install_wishes "$wishes" "tests that need it are skipped"
+    install_wishes "$extras" "what it would bring is left out"
     lacking=$(missing)
     [ -n "$lacking" ] || return 0
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -111,7 +111,8 @@ static void read_slowly(struct world *w)
 
     while (l->got < SACKS || l->sinks) {
         burn(chance(&c->seed, 100000));
-        asleep_until(c, &e, l->got == SACKS || chance(&c->seed, 4) == 0);
+        asleep_until(c, &e, (l->got == SACKS && !l->sinks) ||
+                                chance(&c->seed, 4) == 0);
     }
     side_leave(c);
 }

@@ -1,0 +1,68 @@
+/* Finding libusrsctp.
+ *
+ * DESIGN  dlopen is weak: a static program has none, and must not get one for
+ * this. Once loaded, the library stays.
+ * LOCK  called under the lock of stack.c.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#if __has_include(<usrsctp.h>)
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "library.h"
+
+#define LIBRARY "libusrsctp.so.2"
+
+#pragma weak dlopen
+#pragma weak dlsym
+#pragma weak dlerror
+
+#define SCTP_NAME(name)                                                        \
+    {                                                                          \
+        offsetof(struct wf_sctp_library, name), "usrsctp_" #name               \
+    },
+static const struct {
+    size_t offset;
+    const char *symbol;
+} symbols[] = {SCTP_LIBRARY(SCTP_NAME)};
+#undef SCTP_NAME
+
+static int fill(void *handle, struct wf_sctp_library *to, char *why, size_t n)
+{
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *f = dlsym(handle, symbols[i].symbol);
+        if (!f) {
+            snprintf(why, n, LIBRARY " is of another version: it has no %s",
+                     symbols[i].symbol);
+            return -1;
+        }
+        *(void **)((char *)to + symbols[i].offset) = f;
+    }
+    return 0;
+}
+
+const struct wf_sctp_library *wf_sctp_library(char *why, size_t n)
+{
+    static struct wf_sctp_library found;
+    static bool complete;
+    void *handle;
+
+    if (complete)
+        return &found;
+    if (!dlopen) {
+        snprintf(why, n, "a static program cannot load " LIBRARY);
+        return NULL;
+    }
+    handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle) {
+        snprintf(why, n, "%s (Debian: apt-get install libusrsctp2)", dlerror());
+        return NULL;
+    }
+    if (fill(handle, &found, why, n) < 0)
+        return NULL;
+    complete = true;
+    return &found;
+}
+#endif

@@ -1,0 +1,339 @@
+/* The link to one peer: made, met, broken, said goodbye to.
+ *
+ *            send             a call was accepted
+ *   IDLE ---------> DIALLING ----------------------> OPEN ----> LEFT
+ *     |                |  \                           | goodbye heard, and
+ *     |   caller met   |   \ all attempts failed      | nobody is there
+ *     +----------------+    +----> BROKEN <-----------+
+ *
+ *   OPEN    the association is being made; containers travel when it is `up`.
+ *   BROKEN  decided anywhere, told to the core by progress() alone: every
+ *           lent container comes back first, then peer_down.
+ *
+ * PARTING  Goodbye is the last container. Who has said it and seen it
+ * acknowledged may go; who still waits for an acknowledgement and finds nobody
+ * (the kernel says so, or a RESET) has been heard as well. The protocol's own
+ * farewell is not used: it would end an association whose last messages are
+ * still to be read.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sctp.h"
+
+enum {
+    PACKET_ROOM = 64, /* heads of the protocol in a packet */
+    FRAGMENT = 16 << 10
+};
+
+/* ---- attention -------------------------------------------------------------- */
+
+void wf_sctp_attend(weft_peer *p)
+{
+    if (p->attention)
+        return;
+    p->attention = true;
+    p->attn_next = NULL;
+    *p->ep->attn_tail = p;
+    p->ep->attn_tail = &p->attn_next;
+}
+
+static void forget_attention(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    weft_peer **at = &ep->attn;
+
+    while (*at && *at != p)
+        at = &(*at)->attn_next;
+    if (!*at)
+        return;
+    *at = p->attn_next;
+    if (ep->attn_tail == &p->attn_next)
+        ep->attn_tail = at;
+    p->attention = false;
+}
+
+/* ---- down -------------------------------------------------------------------- */
+
+void wf_sctp_link_break(weft_peer *p, int status, const char *fmt, ...)
+{
+    char text[1200];
+    va_list ap;
+
+    if (p->party.state == PARTY_BROKEN)
+        return; /* the first cause counts */
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    p->party.state = PARTY_BROKEN;
+    p->why_status = status;
+    free(p->why);
+    p->why = strdup(text);
+    wf_sctp_attend(p);
+}
+
+static void close_association(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    weft_peer **at = &ep->open;
+    struct wf_ip_id *s = wf_ip_id_find(&ep->calls, p->link);
+
+    if (!p->assoc.so)
+        return;
+    wf_sctp_close(&p->assoc);
+    if (s && s->party == &p->party)
+        s->party = NULL;
+    ep->count.packets_out += p->exit.packets;
+    while (*at != p)
+        at = &(*at)->open_next;
+    *at = p->open_next;
+    p->up = false;
+}
+
+/* End everything that belongs to the link and hand back what was lent. */
+static void tear_down(weft_peer *p, int status)
+{
+    wf_ip_hang_up(&p->ep->calls, &p->party);
+    wf_sctp_rx_cancel(p, status);
+    wf_sctp_tx_cancel(p, status);
+    close_association(p);
+}
+
+static void report(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+
+    if (p->reported)
+        return;
+    tear_down(p, p->why_status);
+    p->reported = true;
+    p->want_ready = false;
+    ep->host->peer_down(ep->core, p->loc, p->why_status,
+                        p->why ? p->why : "out of memory");
+}
+
+int wf_sctp_attention(weft_ep *ep)
+{
+    weft_peer *p, *list = ep->attn;
+    int n = 0;
+
+    ep->attn = NULL;
+    ep->attn_tail = &ep->attn;
+    while ((p = list)) {
+        list = p->attn_next;
+        p->attention = false;
+        n++;
+        if (p->party.state == PARTY_OPEN) {
+            wf_sctp_take(p);
+            wf_sctp_flush(p);
+        }
+        if (p->party.state == PARTY_BROKEN)
+            report(p);
+    }
+    return n;
+}
+
+static void left(weft_peer *p)
+{
+    tear_down(p, WEFT_ELINK);
+    p->party.state = PARTY_LEFT;
+}
+
+/* Nobody answers to this link any more; progress() only. */
+void wf_sctp_gone(weft_peer *p, const char *what)
+{
+    struct wf_ip_addr at;
+    char who[64];
+    bool waits;
+
+    if (p->party.state != PARTY_OPEN)
+        return;
+    waits = p->want_ready || p->outs > 0;
+    if (p->party.leaving && !wf_sctp_rx_idle(p))
+        return; /* he may go; what he sent is still to be read */
+    if (p->party.leaving && !waits &&
+        (p->said_goodbye || wf_sctp_unacked(&p->assoc) == 0)) {
+        left(p);
+        return;
+    }
+    wf_ip_from_sockaddr((struct sockaddr *)&p->path[p->active].to.to, &at);
+    wf_ip_name(&at, who, sizeof who);
+    wf_sctp_link_break(p, WEFT_EPEER, "process %u at %s has ended: %s",
+                       p->party.id, who, what);
+}
+
+/* ---- up ------------------------------------------------------------------------ */
+
+static void write_head(weft_peer *p)
+{
+    struct wf_sctp_datagram d = {
+        .type = TYPE_PACKET, .to = p->remote_link, .from = p->link};
+
+    wf_sctp_datagram_head(&d, p->exit.head);
+}
+
+static bool wants_check(const weft_ep *ep, const struct wf_ip_addr *to)
+{
+    return ep->cfg.checksum == CHECK_ON ||
+           (ep->cfg.checksum == CHECK_AUTO && !wf_ip_loopback(to));
+}
+
+/* A fragment fills a packet, or several short ones; but those of all streams,
+ * each half there, must not fill the window of the peer: none would ever be
+ * whole. */
+static uint32_t fragment_bytes(uint32_t packet, uint32_t window)
+{
+    uint32_t share = window / (2 * BULK);
+    uint32_t n = share < FRAGMENT ? share : FRAGMENT;
+
+    return n > packet ? n : packet;
+}
+
+static int open_link(weft_ep *ep, struct wf_ip_party *party,
+                     const struct wf_ip_call *c)
+{
+    weft_peer *p = party->peer;
+    struct wf_sctp_setup setup = {.check = wants_check(ep, &c->remote),
+                                  .window = ep->calls.room};
+    int rc;
+
+    p->link = c->id;
+    p->remote_link = c->remote_id;
+    p->up = p->said_goodbye = false;
+    memset(&p->exit, 0, sizeof p->exit);
+    write_head(p);
+    wf_sctp_paths(p, &c->path);
+    p->fragment = fragment_bytes(p->packet - PACKET_ROOM, c->room);
+    setup.mtu = p->packet;
+    p->assoc.ctx = p;
+    p->assoc.output = wf_sctp_output;
+    party->state = PARTY_OPEN;
+    rc = wf_sctp_open(&p->assoc, &setup);
+    if (rc < 0)
+        return rc;
+    p->open_next = ep->open;
+    ep->open = p;
+    wf_sctp_attend(p);
+    return WEFT_OK;
+}
+
+/* The association is made: containers can flow. */
+void wf_sctp_up(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+
+    if (p->up)
+        return;
+    p->up = true;
+    ep->count.connections++;
+    if (WEFT_HAS(ep->host, weft_host, peer_up))
+        ep->host->peer_up(ep->core, p->loc);
+    wf_sctp_attend(p); /* tells a sender that waits */
+}
+
+/* ---- what calls ask and tell ------------------------------------------------------ */
+
+static void call_failed(struct wf_ip_party *party, int status, const char *why)
+{
+    wf_sctp_link_break(party->peer, status, "%s", why);
+}
+
+static void forgotten(struct wf_ip_party *party, uint32_t id)
+{
+    if (party->peer->remote_link == id)
+        wf_sctp_gone(party->peer, "it has forgotten this link");
+}
+
+static void has_left(struct wf_ip_party *party)
+{
+    left(party->peer);
+}
+
+static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
+{
+    return id < ep->peers && ep->peer[id] ? &ep->peer[id]->party : NULL;
+}
+
+const struct wf_ip_call_ops wf_sctp_call_ops = {.say = wf_sctp_say_word,
+                                                .up = open_link,
+                                                .failed = call_failed,
+                                                .forgotten = forgotten,
+                                                .left = has_left,
+                                                .party = find_party};
+
+/* ---- peers ---------------------------------------------------------------------- */
+
+int wf_sctp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
+                     const void *addr, size_t len, weft_peer **out)
+{
+    struct wf_ip_book book;
+    weft_peer *p;
+    int rc = wf_ip_unpack(addr, len, &book);
+
+    if (rc == WEFT_OK)
+        rc = wf_ip_peer_slot(&ep->peer, &ep->peers, loc_id);
+    if (rc < 0)
+        return rc;
+    p = calloc(1, sizeof *p);
+    if (!p || !(p->party.book = malloc(sizeof book))) {
+        free(p);
+        return WEFT_ENOMEM;
+    }
+    *p->party.book = book;
+    p->party.peer = p;
+    p->party.id = loc_id;
+    p->ep = ep;
+    p->loc = loc;
+    ep->peer[loc_id] = p;
+    *out = p;
+    return WEFT_OK;
+}
+
+void wf_sctp_peer_free(weft_peer *p)
+{
+    tear_down(p, WEFT_ECANCEL);
+    forget_attention(p);
+    p->ep->peer[p->party.id] = NULL;
+    free(p->party.book);
+    free(p->party.why);
+    free(p->why);
+    free(p);
+}
+
+/* ---- parting ---------------------------------------------------------------------- */
+
+/* Everything that was handed over, and the goodbye, was acknowledged; or
+ * nobody is left to do so. */
+static bool parted(weft_peer *p)
+{
+    if (p->party.state != PARTY_OPEN)
+        return true;
+    if (!p->up || p->outs > 0)
+        return false;
+    if (!p->said_goodbye && !wf_sctp_frame(p, SCTP_GOODBYE))
+        return false;
+    p->said_goodbye = true;
+    return wf_sctp_unacked(&p->assoc) == 0;
+}
+
+int wf_sctp_peer_del(weft_peer *p, int abrupt)
+{
+    if (!abrupt && !parted(p))
+        return WEFT_EAGAIN;
+    wf_sctp_peer_free(p);
+    return WEFT_OK;
+}
+
+int wf_sctp_drain(weft_ep *ep)
+{
+    int rc = WEFT_OK;
+
+    for (uint32_t i = 0; i < ep->peers; i++)
+        if (ep->peer[i] && !parted(ep->peer[i]))
+            rc = WEFT_EAGAIN;
+    return rc;
+}

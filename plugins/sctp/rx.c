@@ -1,0 +1,303 @@
+/* Receiving: messages become containers again.
+ *
+ * Headers are shown in the order in which they were sent. The payload of an
+ * announced container lands as it comes; several may be under way at once.
+ * Payload whose announcement is still missing, because that was lost and this
+ * was not, waits in `early`: at most what the peer may send before it is
+ * acknowledged.
+ *
+ * INVARIANT  early holds nothing for a stream that has a container in[].
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sctp.h"
+
+enum { IN_MAX = 4096 /* announced and not complete */ };
+
+static void finish_sink(weft_peer *p, weft_sink *s, int status)
+{
+    p->ep->host->rx_done(p->ep->core, s, status);
+}
+
+static void nonsense(weft_peer *p, const char *what)
+{
+    wf_sctp_link_break(p, WEFT_EPROTO, "process %u sent %s", p->party.id, what);
+}
+
+/* ---- payload ------------------------------------------------------------------ */
+
+static void payload(weft_peer *p, int slot, const uint8_t *data, size_t n)
+{
+    struct wf_sctp_in *in = p->in[slot];
+
+    if (n > in->len - in->off) {
+        nonsense(p, "more payload than it announced");
+        return;
+    }
+    if (in->sink && in->off < in->sink->len)
+        wf_ip_sink_put(p->ep->host, in->sink, in->off, data, n);
+    in->off += n;
+    if (in->off < in->len)
+        return;
+    p->in[slot] = in->next;
+    p->ins--;
+    if (in->sink)
+        finish_sink(p, in->sink, WEFT_OK);
+    free(in);
+}
+
+/* What came early for this stream, now that its container is known. */
+static void catch_up(weft_peer *p, int slot)
+{
+    struct wf_sctp_early **at = &p->early;
+
+    while (*at && p->in[slot] && p->party.state == PARTY_OPEN) {
+        struct wf_sctp_early *e = *at;
+        if (e->stream != STREAM_BULK + slot) {
+            at = &e->next;
+            continue;
+        }
+        *at = e->next;
+        if (!*at)
+            p->early_tail = at;
+        p->early_bytes -= e->n;
+        payload(p, slot, e->bytes, e->n);
+        free(e);
+    }
+}
+
+static void keep_early(weft_peer *p, const struct wf_sctp_message *m,
+                       const uint8_t *data)
+{
+    struct wf_sctp_early *e;
+
+    if (m->n > SCTP_EARLY_MAX - p->early_bytes) {
+        nonsense(p, "payload that it never announced");
+        return;
+    }
+    e = malloc(sizeof *e + m->n);
+    if (!e) {
+        wf_sctp_link_break(p, WEFT_ENOMEM, "out of memory");
+        return;
+    }
+    e->next = NULL;
+    e->stream = m->stream;
+    e->n = m->n;
+    memcpy(e->bytes, data, m->n);
+    if (!p->early)
+        p->early_tail = &p->early;
+    *p->early_tail = e;
+    p->early_tail = &e->next;
+    p->early_bytes += m->n;
+}
+
+static void on_payload(weft_peer *p, const struct wf_sctp_message *m,
+                       const uint8_t *data)
+{
+    int slot = m->stream - STREAM_BULK;
+
+    if (slot < 0 || slot >= BULK)
+        nonsense(p, "payload on a stream of headers");
+    else if (p->in[slot])
+        payload(p, slot, data, m->n);
+    else
+        keep_early(p, m, data);
+}
+
+/* ---- headers ------------------------------------------------------------------- */
+
+static void own_frame(weft_peer *p, const uint8_t *head, size_t n)
+{
+    if (head[0] == SCTP_GOODBYE && n == SCTP_FRAME)
+        p->party.leaving = true;
+    else
+        nonsense(p, "a frame of unknown type");
+}
+
+/* Is there a whole header, and nothing that contradicts it? */
+static bool sound(const struct wf_sctp_message *m, const uint8_t *data)
+{
+    size_t hl = m->n >= WEFT_HDR_MIN ? weft_hdr_len(data) : SIZE_MAX;
+
+    if (m->n < hl || m->stream >= STREAM_BULK)
+        return false;
+    if (m->kind == KIND_WHOLE)
+        return m->n - hl == weft_hdr_plen(data);
+    return m->kind >= (KIND_ANNOUNCE | STREAM_BULK) &&
+           m->kind < (KIND_ANNOUNCE | SCTP_STREAMS) && m->n == hl &&
+           weft_hdr_plen(data) > 0 && data[0] < 0xf0;
+}
+
+static void append(weft_peer *p, int slot, struct wf_sctp_in *in)
+{
+    struct wf_sctp_in **at = &p->in[slot];
+
+    while (*at)
+        at = &(*at)->next;
+    *at = in;
+    p->ins++;
+}
+
+/* The core has seen the header of a container whose payload is to come. */
+static void expect(weft_peer *p, int slot, struct wf_sctp_in *in,
+                   weft_sink *sink)
+{
+    in->sink = sink;
+    if (sink && (sink->len > in->len || sink->len == 0)) {
+        in->sink = NULL;
+        finish_sink(p, sink, sink->len ? WEFT_EPROTO : WEFT_OK);
+    }
+    append(p, slot, in);
+    catch_up(p, slot);
+}
+
+static bool announced(weft_peer *p, const struct wf_sctp_message *m,
+                      const uint8_t *head)
+{
+    weft_ep *ep = p->ep;
+    struct wf_sctp_in *in = calloc(1, sizeof *in);
+    weft_sink *sink = NULL;
+    int rc;
+
+    if (!in || p->ins >= IN_MAX) {
+        free(in);
+        wf_sctp_link_break(p, in ? WEFT_EPROTO : WEFT_ENOMEM,
+                           "too much is under way from process %u",
+                           p->party.id);
+        return true;
+    }
+    rc = ep->host->rx(ep->core, p->loc, (const weft_hdr *)head, head, 0, &sink);
+    if (rc == WEFT_EAGAIN) {
+        free(in);
+        return false;
+    }
+    ep->count.rx_containers++;
+    in->len = weft_hdr_plen(head);
+    ep->count.rx_bytes += in->len;
+    expect(p, (int)(m->kind & 0xff) - STREAM_BULK, in,
+           rc == WEFT_OK ? sink : NULL);
+    return true;
+}
+
+static bool whole(weft_peer *p, const uint8_t *data)
+{
+    weft_ep *ep = p->ep;
+    uint32_t plen = weft_hdr_plen(data);
+    weft_sink *sink = NULL;
+    int rc = ep->host->rx(ep->core, p->loc, (const weft_hdr *)data,
+                          data + weft_hdr_len(data), plen, &sink);
+
+    if (rc == WEFT_EAGAIN)
+        return false;
+    ep->count.rx_containers++;
+    ep->count.rx_bytes += plen;
+    if (rc == WEFT_OK && sink)
+        finish_sink(p, sink, sink->len > plen ? WEFT_EPROTO : WEFT_OK);
+    return true;
+}
+
+bool wf_sctp_deliver(weft_peer *p, const struct wf_sctp_message *m,
+                     const uint8_t *data)
+{
+    if (m->kind == KIND_PAYLOAD) {
+        on_payload(p, m, data);
+        return true;
+    }
+    if (!sound(m, data)) {
+        nonsense(p, "a message that is no container");
+        return true;
+    }
+    if (data[0] >= 0xf0) {
+        own_frame(p, data, m->n);
+        return true;
+    }
+    return m->kind == KIND_WHOLE ? whole(p, data) : announced(p, m, data);
+}
+
+/* ---- the association ------------------------------------------------------------ */
+
+/* The core had no memory: the message waits, and all that follow it. */
+static void hold(weft_peer *p, const struct wf_sctp_message *m,
+                 const uint8_t *data)
+{
+    p->held = malloc(m->n);
+    if (!p->held) {
+        wf_sctp_link_break(p, WEFT_ENOMEM, "out of memory");
+        return;
+    }
+    memcpy(p->held, data, m->n);
+    p->held_as = *m;
+}
+
+static void show_held(weft_peer *p)
+{
+    uint8_t *data = p->held;
+
+    p->resumed = false;
+    p->held = NULL;
+    if (wf_sctp_deliver(p, &p->held_as, data))
+        free(data);
+    else
+        p->held = data;
+}
+
+void wf_sctp_take(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    struct wf_sctp_message m;
+
+    if (p->held && p->resumed && p->party.state == PARTY_OPEN)
+        show_held(p);
+    while (p->party.state == PARTY_OPEN && !p->held) {
+        switch (wf_sctp_receive(&p->assoc, ep->message, SCTP_RBUF, &m)) {
+        case SCTP_NOTHING:
+            return;
+        case SCTP_UP:
+            wf_sctp_up(p);
+            break;
+        case SCTP_DOWN:
+            wf_sctp_gone(p, "its end of the association is closed");
+            return;
+        case SCTP_MESSAGE:
+            if (m.n && !wf_sctp_deliver(p, &m, ep->message))
+                hold(p, &m, ep->message);
+        }
+    }
+}
+
+void wf_sctp_rx_resume(weft_peer *p)
+{
+    p->resumed = true;
+    wf_sctp_attend(p);
+}
+
+/* Nothing that has arrived waits for anything. */
+bool wf_sctp_rx_idle(const weft_peer *p)
+{
+    return !p->held && p->ins == 0;
+}
+
+void wf_sctp_rx_cancel(weft_peer *p, int status)
+{
+    for (int i = 0; i < BULK; i++) {
+        struct wf_sctp_in *in;
+        while ((in = p->in[i])) {
+            p->in[i] = in->next;
+            if (in->sink)
+                finish_sink(p, in->sink, status);
+            free(in);
+        }
+    }
+    while (p->early) {
+        struct wf_sctp_early *e = p->early;
+        p->early = e->next;
+        free(e);
+    }
+    free(p->held);
+    p->held = NULL;
+    p->resumed = false;
+    p->early_bytes = 0;
+    p->ins = 0;
+}

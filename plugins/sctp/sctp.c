@@ -1,0 +1,346 @@
+/* sctp - a Weft transport over associations of the Stream Control Transmission
+ * Protocol, in user space and inside UDP.
+ *
+ * README.md has the picture.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "sctp.h"
+
+enum { READS = 64, TICK_NS = 1000000 };
+
+#define OPTION(member, type, dflt, range, help)                                \
+    {                                                                          \
+#member, type, offsetof(struct wf_sctp_cfg, member), dflt, range, help \
+    }
+
+static const weft_option options[] = {
+    OPTION(interface, WEFT_OPT_LIST, "auto", NULL,
+           "auto, or interfaces to use: names, addresses or subnets"),
+    OPTION(port, WEFT_OPT_INT, "0", "0..65535",
+           "UDP port of the first process of a node, the next takes port+1; "
+           "0: any"),
+    OPTION(window, WEFT_OPT_SIZE, "2M", "128K..256M",
+           "bytes kept for one peer until the program takes them"),
+    OPTION(packet, WEFT_OPT_SIZE, "0", "0..65000",
+           "bytes of a packet; 0: what the interface carries"),
+    OPTION(rcvbuf, WEFT_OPT_SIZE, "4M", "64K..1G",
+           "socket buffers, as far as the system allows"),
+    OPTION(eager, WEFT_OPT_SIZE, "32K", "0..1G",
+           "messages up to this size are sent without asking"),
+    OPTION(connect_timeout, WEFT_OPT_TIME, "10s", "100ms..3600s",
+           "a peer that has not answered for so long is worth a line; it is "
+           "called on"),
+    OPTION(handshake_timeout, WEFT_OPT_TIME, "2s", "100ms..3600s",
+           "time for a caller to prove that it belongs to the job"),
+    OPTION(unreachable, WEFT_OPT_TIME, "5s", "0..3600s",
+           "a peer to which the system has known no way for so long is given "
+           "up"),
+    OPTION(heartbeat, WEFT_OPT_TIME, "1s", "10ms..3600s",
+           "with several paths to a peer and traffic, how often each is asked "
+           "whether it works"),
+    OPTION(checksum, WEFT_OPT_ENUM, "auto", "auto|on|off",
+           "CRC-32C in every packet; auto: except on loopback"),
+    {0}};
+
+static const struct wf_ip_costs costs = {.overhead_ns = 3000,
+                                         .poll_ns = 400,
+                                         .loopback_ns = 6000,
+                                         .subnet_ns = 17000,
+                                         .routed_ns = 52000,
+                                         .loopback_mbs = 1500,
+                                         .usual_mbs = 1000,
+                                         .link_percent = 80};
+
+/* ---- endpoints -------------------------------------------------------------- */
+
+static void close_(weft_ep *ep)
+{
+    for (uint32_t i = 0; i < ep->peers; i++)
+        if (ep->peer[i])
+            wf_sctp_peer_free(ep->peer[i]);
+    wf_ip_call_end(&ep->calls);
+    for (int i = 0; i < IP_ADDRS_MAX; i++)
+        if (ep->fd[i] >= 0)
+            close(ep->fd[i]);
+    if (ep->epfd >= 0)
+        close(ep->epfd);
+    if (ep->joined)
+        wf_sctp_leave();
+    free(ep->peer);
+    free(ep->rbuf);
+    free(ep->message);
+    free(ep->scratch);
+    free(ep);
+}
+
+static weft_ep *make(const weft_open *o)
+{
+    weft_ep *ep = calloc(1, sizeof *ep);
+
+    if (!ep)
+        return NULL;
+    ep->host = o->host;
+    ep->core = o->core;
+    ep->cfg = *(const struct wf_sctp_cfg *)o->cfg;
+    wf_ip_place(&ep->ip, o, ep->cfg.interface);
+    ep->port = wf_ip_own_port(o, ep->cfg.port);
+    ep->calls =
+        (struct wf_ip_calls){.ep = ep,
+                             .ops = &wf_sctp_call_ops,
+                             .host = o->host,
+                             .core = o->core,
+                             .ip = &ep->ip,
+                             .me = o->loc_id,
+                             .connect_timeout = ep->cfg.connect_timeout,
+                             .handshake_timeout = ep->cfg.handshake_timeout};
+    if (WEFT_HAS(o, weft_open, start_ns))
+        ep->calls.start = o->start_ns;
+    for (int i = 0; i < IP_ADDRS_MAX; i++)
+        ep->fd[i] = -1;
+    ep->epfd = -1;
+    ep->attn_tail = &ep->attn;
+    return ep;
+}
+
+/* Is there a stack? Joins it. */
+static int join(weft_ep *ep)
+{
+    char why[300];
+    int rc = wf_sctp_enter(why, sizeof why);
+
+    if (rc < 0)
+        ep->host->log(ep->core, 0,
+                      "no SCTP here: the library for it cannot be used: %s",
+                      why);
+    ep->joined = rc == WEFT_OK;
+    return rc;
+}
+
+static int listen_(weft_ep *ep)
+{
+    int rc = wf_ip_choose(&ep->ip);
+
+    if (rc == WEFT_OK)
+        rc = wf_sctp_listen(ep);
+    for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++) {
+        struct epoll_event e = {.events = EPOLLIN, .data.u32 = (uint32_t)i};
+        if (epoll_ctl(ep->epfd, EPOLL_CTL_ADD, ep->fd[i], &e) < 0)
+            rc = WEFT_ESYS;
+    }
+    return rc;
+}
+
+static int open_(const weft_open *o, weft_ep **out)
+{
+    weft_ep *ep = make(o);
+    int rc;
+
+    if (!ep)
+        return WEFT_ENOMEM;
+    ep->rbuf = malloc(SCTP_RBUF);
+    ep->message = malloc(SCTP_RBUF);
+    ep->scratch = malloc(SCTP_RBUF);
+    rc = ep->rbuf && ep->message && ep->scratch ? join(ep) : WEFT_ENOMEM;
+    if (rc == WEFT_OK) {
+        ep->epfd = epoll_create1(EPOLL_CLOEXEC);
+        rc = ep->epfd < 0 ? WEFT_ESYS : listen_(ep);
+    }
+    if (rc < 0) {
+        close_(ep);
+        return rc;
+    }
+    *out = ep;
+    return WEFT_OK;
+}
+
+static void describe(const weft_ep *ep, weft_attr *a)
+{
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD;
+    if (!wf_ip_local(&ep->ip))
+        a->caps |= WEFT_CAP_REMOTE;
+    a->max_short = SCTP_SHORT_MAX;
+    a->max_eager = (uint32_t)ep->cfg.eager;
+    a->max_payload = 1u << 30;
+    a->mtu = ep->mtu[0];
+    a->max_iov = SCTP_IOV;
+    a->tx_depth = BULK;
+    a->addr_len = IP_BLOB_MAX;
+    a->numa_node = UINT32_MAX;
+    a->cost = wf_ip_cost(&ep->ip, &costs);
+}
+
+static int attr(weft_ep *ep, weft_attr *a)
+{
+    describe(ep, a);
+    return WEFT_OK;
+}
+
+static int probe(const weft_open *o, weft_attr *a)
+{
+    weft_ep *ep = make(o);
+    int rc;
+
+    if (!ep)
+        return WEFT_ENOMEM;
+    rc = join(ep);
+    if (rc == WEFT_OK)
+        rc = wf_ip_choose(&ep->ip);
+    if (rc == WEFT_OK)
+        describe(ep, a);
+    close_(ep);
+    return rc;
+}
+
+static int address(weft_ep *ep, void *buf, size_t *len)
+{
+    return wf_ip_address(&ep->ip, buf, len);
+}
+
+static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
+{
+    return wf_ip_reach(&ep->ip, &costs, addr, len, cost);
+}
+
+static int addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
+{
+    return wf_ip_parse(&ep->ip, text, buf, len);
+}
+
+static int connect_(weft_peer *p)
+{
+    if (p->party.state == PARTY_IDLE)
+        wf_ip_dial(&p->ep->calls, &p->party);
+    return WEFT_OK;
+}
+
+/* ---- progress --------------------------------------------------------------- */
+
+/* After what has come was read: an answer that waits is no lost packet. */
+static void timers(weft_ep *ep)
+{
+    uint64_t now;
+
+    if (!ep->open && !ep->calls.first)
+        return;
+    now = wf_sctp_now(ep);
+    if (now - ep->ticked < TICK_NS)
+        return;
+    ep->ticked = now;
+    wf_ip_call_timers(&ep->calls, now);
+    if (!ep->open)
+        return;
+    wf_sctp_tick(now);
+    for (weft_peer *p = ep->open, *next; p; p = next) {
+        next = p->open_next;
+        wf_sctp_watch(p, now);
+    }
+}
+
+static int progress(weft_ep *ep, int budget)
+{
+    int events = 0;
+
+    if (budget < 1 || budget > READS)
+        budget = budget < 1 ? 1 : READS;
+    if (ep->attn)
+        events += wf_sctp_attention(ep);
+    for (int i = 0; i < ep->ip.n; i++)
+        events += wf_sctp_read(ep, i, budget);
+    if (ep->errors)
+        events += wf_sctp_errors(ep);
+    timers(ep);
+    if (ep->attn)
+        events += wf_sctp_attention(ep);
+    return events;
+}
+
+static int event(weft_ep *ep, weft_event *e)
+{
+    e->fd = ep->epfd;
+    e->word = NULL;
+    return WEFT_OK;
+}
+
+/* Everything unread is in the kernel, and epoll is level-triggered: only what
+ * was put off by ourselves keeps us from sleeping. */
+static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
+{
+    uint64_t first = 0, now = ep->open ? wf_sctp_now(ep) : 0;
+
+    ep->errors = true; /* it may be the error queue that wakes us */
+    for (weft_peer *p = ep->open; p; p = p->open_next)
+        wf_ip_sooner(&first, wf_sctp_watch(p, now));
+    if (ep->attn)
+        return WEFT_EAGAIN;
+    wf_ip_sooner(&first, wf_ip_call_deadline(&ep->calls));
+    if (deadline_ns)
+        *deadline_ns = first;
+    return WEFT_OK;
+}
+
+static uint64_t packets_out(const weft_ep *ep)
+{
+    uint64_t n = ep->count.packets_out;
+
+    wf_sctp_lock();
+    for (const weft_peer *p = ep->open; p; p = p->open_next)
+        n += p->exit.packets;
+    wf_sctp_unlock();
+    return n;
+}
+
+static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
+{
+    const struct wf_sctp_counts *c = &ep->count;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } all[] = {{"connections", c->connections},
+               {"refused_callers", ep->calls.refused},
+               {"tx_containers", c->tx_containers},
+               {"tx_bytes", c->tx_bytes},
+               {"rx_containers", c->rx_containers},
+               {"rx_bytes", c->rx_bytes},
+               {"tx_packets", packets_out(ep)},
+               {"rx_packets", c->packets_in},
+               {"strange_packets", ep->calls.strange},
+               {"path_failures", c->path_failures},
+               {"path_switches", c->path_switches}};
+
+    if (i < 0 || (size_t)i >= sizeof all / sizeof *all)
+        return WEFT_EINVAL;
+    *name = all[i].name;
+    *value = all[i].value;
+    return WEFT_OK;
+}
+
+static const weft_ops ops = {.size = sizeof ops,
+                             .open = open_,
+                             .close = close_,
+                             .attr = attr,
+                             .address = address,
+                             .reach = reach,
+                             .peer_add = wf_sctp_peer_add,
+                             .peer_del = wf_sctp_peer_del,
+                             .send = wf_sctp_tx,
+                             .progress = progress,
+                             .drain = wf_sctp_drain,
+                             .send_short = wf_sctp_tx_short,
+                             .event = event,
+                             .arm = arm,
+                             .rx_resume = wf_sctp_rx_resume,
+                             .addr_parse = addr_parse,
+                             .addr_print = wf_ip_print,
+                             .connect = connect_,
+                             .probe = probe,
+                             .stat = stat_};
+
+WEFT_PLUGIN(sctp, "1.0", "SCTP in UDP: streams, and several paths to a peer",
+            options, struct wf_sctp_cfg, &ops);

@@ -1,0 +1,236 @@
+/* What the files of the sctp transport share.
+ *
+ *   sctp.c     options, operations, progress   link.c     a peer up and down
+ *   tx.c       containers out                  rx.c       containers in
+ *   wire.c     datagrams: bytes, out, in       path.c     several ways to a peer
+ *   stack.c    the protocol, process-wide      library.c  where it comes from
+ *
+ * Addresses, sockets and the handshake are in plugins/ip.
+ *
+ * THREADS  none of its own. The core serialises all calls of an endpoint; the
+ * protocol is shared by all endpoints of the process, and has a lock (stack.h).
+ * INVARIANT  No call from the core except progress() calls back into the core.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_SCTP_H
+#define WF_SCTP_H
+
+#include "../ip/call.h"
+#include "stack.h"
+
+enum {
+    SCTP_SHORT_MAX = 8 << 10, /* payload that travels with its header */
+    SCTP_RBUF = 1 << 16,
+    SCTP_EARLY_MAX = 8 << 20, /* payload that waits for its announcement */
+    SCTP_IOV = 64,
+    SCTP_FRAME = 24,
+    SCTP_GOODBYE = 0xf2 /* container type: nothing follows */
+};
+
+/* Streams. Headers are in order on ORDER, urgent ones on URGENT; the payload of
+ * a long container has one of the others to itself. */
+enum {
+    STREAM_ORDER,
+    STREAM_URGENT,
+    STREAM_BULK = SCTP_HEADERS,
+    BULK = SCTP_STREAMS - SCTP_HEADERS
+};
+
+/* What a message is; the payload protocol identifier of its chunks. */
+enum wf_sctp_kind {
+    KIND_WHOLE = 1, /* header and payload */
+    KIND_PAYLOAD,   /* more of the payload of this stream's container */
+    KIND_ANNOUNCE = 0x100 /* header; payload follows on stream kind & 0xff */
+};
+
+struct wf_sctp_cfg {
+    const char *interface; /* auto, or a list of names, addresses, subnets */
+    int64_t port;
+    uint64_t window, packet, rcvbuf, eager;
+    uint64_t connect_timeout, handshake_timeout, unreachable, heartbeat;
+    int checksum; /* enum wf_sctp_check */
+};
+
+enum wf_sctp_check { CHECK_AUTO, CHECK_ON, CHECK_OFF };
+
+/* ---- datagrams (wire.c) -------------------------------------------------- */
+
+/*   0 type   1 version   2 magic   4 to   8 from: link ids
+ *  12 check  CRC-32C of it all, with 0 here; not in PACKET, which has its own
+ *  16 value  room of a handshake, stamp of a probe; not in PACKET
+ *     body
+ * All little-endian. Types up to IP_RESET are words of the handshake. */
+enum wf_sctp_type { TYPE_PACKET = 16, TYPE_PROBE, TYPE_ECHO };
+enum { HEAD_PACKET = 16, HEAD_WORD = 20 };
+
+struct wf_sctp_datagram {
+    uint8_t type;
+    uint32_t to, from, check, value;
+    const uint8_t *body;
+    size_t n;
+};
+
+/* False: this is no datagram of ours. */
+bool wf_sctp_datagram_read(struct wf_sctp_datagram *, const uint8_t *bytes,
+                           size_t n);
+/* Returns the bytes of the head. */
+size_t wf_sctp_datagram_head(const struct wf_sctp_datagram *, uint8_t *out);
+
+/* ---- peers ----------------------------------------------------------------- */
+
+struct wf_sctp_path {
+    struct wf_ip_path to;
+    uint64_t asked;    /* when the first probe without an answer left; 0: none */
+    uint64_t answered; /* when the last answer came */
+    bool failed;
+};
+
+/* Where packets leave; changed and read under the lock of the stack. */
+struct wf_sctp_exit {
+    int fd;
+    struct wf_ip_path to;
+    uint8_t head[HEAD_PACKET];
+    uint64_t packets;
+    bool sent, errors;
+};
+
+struct wf_sctp_out { /* a container whose payload is on its way */
+    weft_tx *tx;
+    uint64_t off; /* of the payload, next to be sent */
+};
+
+struct wf_sctp_in { /* an announced container */
+    struct wf_sctp_in *next;
+    weft_sink *sink; /* NULL: its payload is dropped */
+    uint64_t off, len;
+};
+
+struct wf_sctp_early { /* payload that came before its header */
+    struct wf_sctp_early *next;
+    uint16_t stream;
+    size_t n;
+    uint8_t bytes[];
+};
+
+struct weft_peer {
+    struct wf_ip_party party;
+    weft_ep *ep;
+    weft_loc *loc;
+    weft_peer *attn_next, *open_next;
+    bool attention, want_ready, reported;
+    bool said_goodbye;
+
+    /* the link is open */
+    bool up; /* the association is */
+    uint32_t link, remote_link, packet, fragment;
+    struct wf_sctp_assoc assoc;
+    struct wf_sctp_exit exit;
+    struct wf_sctp_path path[IP_ADDRS_MAX];
+    int paths, active;
+    uint64_t traffic_at, waiting_since, probe_at, unreachable_since;
+    uint32_t stamp;
+
+    /* sending */
+    struct wf_sctp_out out[BULK];
+    int outs, next_out; /* how many are in use; who is served next */
+
+    /* receiving */
+    struct wf_sctp_in *in[BULK];
+    struct wf_sctp_early *early, **early_tail;
+    size_t early_bytes;
+    int ins;
+    uint8_t *held; /* a message that the core had no memory for */
+    struct wf_sctp_message held_as;
+    bool resumed;
+
+    int why_status;
+    char *why;
+};
+
+struct wf_sctp_counts {
+    uint64_t connections, tx_containers, tx_bytes, rx_containers, rx_bytes,
+        packets_in, packets_out, path_failures, path_switches;
+};
+
+struct weft_ep {
+    const weft_host *host;
+    weft_core *core;
+    struct wf_sctp_cfg cfg;
+    bool joined; /* the stack */
+    uint16_t port;
+    struct wf_ip_place ip;
+    struct wf_ip_calls calls;
+    int fd[IP_ADDRS_MAX]; /* on the interface of the same index in ip.use */
+    uint32_t mtu[IP_ADDRS_MAX];
+    int epfd;
+    weft_peer **peer; /* by process */
+    uint32_t peers;
+    weft_peer *open; /* list of all that are open */
+    weft_peer *attn, **attn_tail;
+    bool errors; /* the kernel has news about datagrams */
+    uint64_t ticked;
+    uint8_t *rbuf, *message, *scratch;
+    struct wf_sctp_counts count;
+};
+
+/* wire.c */
+int wf_sctp_listen(weft_ep *);
+void wf_sctp_say(weft_ep *, const struct wf_ip_path *,
+                 const struct wf_sctp_datagram *);
+void wf_sctp_say_word(weft_ep *, const struct wf_ip_path *,
+                      const struct wf_ip_word *, const void *body, size_t n);
+void wf_sctp_output(void *peer, const void *packet, size_t n);
+int wf_sctp_read(weft_ep *, int socket, int budget);
+int wf_sctp_errors(weft_ep *);
+
+/* path.c */
+void wf_sctp_paths(weft_peer *, const struct wf_ip_path *first);
+/* Did it come from the peer? */
+bool wf_sctp_known_path(const weft_peer *, const struct wf_ip_path *);
+void wf_sctp_heard(weft_peer *, uint64_t now);
+void wf_sctp_echo(weft_peer *, const struct wf_ip_path *, uint32_t stamp,
+                  uint64_t now);
+void wf_sctp_path_error(weft_peer *, const struct wf_ip_path *, int error);
+/* Look after the paths; returns when that is due again, 0: not before there is
+ * traffic. */
+uint64_t wf_sctp_watch(weft_peer *, uint64_t now);
+
+/* link.c */
+extern const struct wf_ip_call_ops wf_sctp_call_ops;
+void wf_sctp_attend(weft_peer *);
+int wf_sctp_attention(weft_ep *);
+void wf_sctp_link_break(weft_peer *, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void wf_sctp_up(weft_peer *);
+void wf_sctp_gone(weft_peer *, const char *what);
+int wf_sctp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
+                     size_t len, weft_peer **);
+int wf_sctp_peer_del(weft_peer *, int abrupt);
+int wf_sctp_drain(weft_ep *);
+void wf_sctp_peer_free(weft_peer *);
+
+/* tx.c */
+int wf_sctp_tx(weft_peer *, weft_tx *);
+int wf_sctp_tx_short(weft_peer *, const weft_hdr *, const void *data,
+                     size_t len);
+bool wf_sctp_frame(weft_peer *, uint8_t type);
+bool wf_sctp_push(weft_peer *);  /* payload, as far as there is room */
+void wf_sctp_flush(weft_peer *); /* from progress only: calls back */
+void wf_sctp_tx_cancel(weft_peer *, int status);
+
+/* rx.c */
+/* One message; false: it is to be shown again. */
+bool wf_sctp_deliver(weft_peer *, const struct wf_sctp_message *,
+                     const uint8_t *data);
+void wf_sctp_take(weft_peer *); /* everything that has arrived */
+void wf_sctp_rx_cancel(weft_peer *, int status);
+void wf_sctp_rx_resume(weft_peer *);
+bool wf_sctp_rx_idle(const weft_peer *);
+
+static inline uint64_t wf_sctp_now(weft_ep *ep)
+{
+    return ep->host->now_ns(ep->core);
+}
+
+#endif

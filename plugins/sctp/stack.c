@@ -1,0 +1,385 @@
+/* Associations of libusrsctp; stack.h says how they are driven.
+ *
+ * DESIGN  Both sides connect: they have already agreed that they want each other
+ * (call.c), and the protocol joins crossed INITs. An association is one address
+ * of the family AF_CONN, which is nothing but a pointer. That there are several
+ * paths is the business of path.c: to the protocol there is one.
+ *
+ * TIMES  A cluster's, not the Internet's: acknowledgements after 5 ms or two
+ * packets, retransmission after 20 to 250 ms, no limit of attempts, since a peer
+ * that computes does not answer and yet is alive.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#if __has_include(<usrsctp.h>)
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "library.h"
+#include "stack.h"
+#include "weft_transport.h"
+
+/* Of the library, but missing in its installed header. */
+#ifndef SCTP_INTERLEAVING_SUPPORTED
+#define SCTP_INTERLEAVING_SUPPORTED 0x00001206
+#endif
+#ifndef SCTP_GET_SNDBUF_USE
+#define SCTP_GET_SNDBUF_USE 0x00001101
+struct sctp_sockstat {
+    sctp_assoc_t ss_assoc_id;
+    uint32_t ss_total_sndbuf;
+    uint32_t ss_total_recv_buf;
+};
+#endif
+
+enum {
+    PORT = 5000,
+    MS = 1000000,
+    SEND_ROOM = 4 << 20,
+    CONTROL_ROOM = 1 << 20, /* of it, never taken by bulk */
+    FAREWELL_ROUNDS = 200
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    const struct wf_sctp_library *lib;
+    int users;
+    uint64_t ticked; /* ns that the stack knows of */
+} stack;
+
+void wf_sctp_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void wf_sctp_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- the stack ----------------------------------------------------------- */
+
+static int output(void *addr, void *packet, size_t n, uint8_t tos, uint8_t df)
+{
+    struct wf_sctp_assoc *a = addr;
+
+    if (a->muted)
+        return 0;
+    if (a->check) {
+        uint32_t sum = stack.lib->crc32c(packet, n);
+        memcpy((char *)packet + offsetof(struct sctp_common_header, crc32c),
+               &sum, sizeof sum);
+    }
+    a->output(a->ctx, packet, n);
+    return 0;
+}
+
+static void tune(const struct wf_sctp_library *l)
+{
+    l->enable_crc32c_offload(); /* ours to add and check, where it matters */
+    l->sysctl_set_sctp_ecn_enable(0);
+    l->sysctl_set_sctp_pr_enable(0);
+    l->sysctl_set_sctp_auth_enable(0);
+    l->sysctl_set_sctp_asconf_enable(0);
+    l->sysctl_set_sctp_reconfig_enable(0);
+    l->sysctl_set_sctp_nrsack_enable(0);
+    l->sysctl_set_sctp_pktdrop_enable(0);
+    l->sysctl_set_sctp_max_chunks_on_queue(65536);
+    l->sysctl_set_sctp_initial_cwnd(32);
+    /* a pause must not cost the window that was grown; bursts fit the
+     * receiver's socket, which is larger than the window we offer */
+    l->sysctl_set_sctp_use_cwnd_based_maxburst(0);
+    l->sysctl_set_sctp_max_burst_default(0);
+    l->sysctl_set_sctp_fr_max_burst_default(32);
+    l->sysctl_set_sctp_rto_initial_default(50);
+    l->sysctl_set_sctp_init_rto_max_default(200);
+    l->sysctl_set_sctp_rto_min_default(20);
+    l->sysctl_set_sctp_rto_max_default(250);
+    l->sysctl_set_sctp_delayed_sack_time_default(5);
+    l->sysctl_set_sctp_sack_freq_default(2);
+    l->sysctl_set_sctp_init_rtx_max_default(UINT16_MAX);
+    l->sysctl_set_sctp_assoc_rtx_max_default(UINT16_MAX);
+    l->sysctl_set_sctp_path_rtx_max_default(UINT16_MAX);
+}
+
+int wf_sctp_enter(char *why, size_t n)
+{
+    int rc = WEFT_OK;
+
+    wf_sctp_lock();
+    if (stack.users == 0) {
+        stack.lib = wf_sctp_library(why, n);
+        if (stack.lib) {
+            stack.lib->init_nothreads(0, output, NULL);
+            tune(stack.lib);
+            stack.ticked = 0;
+        } else {
+            rc = WEFT_ENOTSUP;
+        }
+    }
+    stack.users += rc == WEFT_OK;
+    wf_sctp_unlock();
+    return rc;
+}
+
+void wf_sctp_leave(void)
+{
+    wf_sctp_lock();
+    if (--stack.users == 0)
+        /* its sockets go with its timers */
+        for (int i = 0; i < FAREWELL_ROUNDS && stack.lib->finish() != 0; i++)
+            stack.lib->handle_timers(50);
+    wf_sctp_unlock();
+}
+
+void wf_sctp_tick(uint64_t now)
+{
+    wf_sctp_lock();
+    if (!stack.ticked)
+        stack.ticked = now;
+    if (now >= stack.ticked + MS) {
+        uint64_t ms = (now - stack.ticked) / MS;
+        stack.ticked += ms * MS;
+        /* after a long computation, what has come is worth a look before
+         * everything is sent again: so much time did not pass */
+        stack.lib->handle_timers(ms > 10 ? 10 : (uint32_t)ms);
+    }
+    wf_sctp_unlock();
+}
+
+uint32_t wf_sctp_checksum(const void *packet, size_t n)
+{
+    return stack.lib->crc32c((void *)(uintptr_t)packet, n);
+}
+
+/* ---- an association --------------------------------------------------------- */
+
+static int set(struct wf_sctp_assoc *a, int option, const void *v, socklen_t n)
+{
+    return stack.lib->setsockopt(a->so, IPPROTO_SCTP, option, v, n);
+}
+
+static int set_int(struct wf_sctp_assoc *a, int option, int v)
+{
+    return set(a, option, &v, sizeof v);
+}
+
+static int set_room(struct wf_sctp_assoc *a, int option, uint32_t bytes)
+{
+    int v = (int)bytes;
+
+    return stack.lib->setsockopt(a->so, SOL_SOCKET, option, &v, sizeof v);
+}
+
+static int set_options(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
+{
+    struct sctp_initmsg init = {.sinit_num_ostreams = SCTP_STREAMS,
+                                .sinit_max_instreams = SCTP_STREAMS};
+    struct sctp_paddrparams path = {.spp_assoc_id = SCTP_FUTURE_ASSOC,
+                                    .spp_pathmtu = s->mtu,
+                                    .spp_flags =
+                                        SPP_PMTUD_DISABLE | SPP_HB_DISABLE};
+    struct sctp_event event = {.se_assoc_id = SCTP_FUTURE_ASSOC,
+                               .se_type = SCTP_ASSOC_CHANGE,
+                               .se_on = 1};
+    struct sctp_assoc_value interleave = {SCTP_FUTURE_ASSOC, 1};
+    struct sctp_assoc_value schedule = {SCTP_FUTURE_ASSOC, SCTP_SS_PRIORITY};
+    struct linger abrupt = {.l_onoff = 1};
+
+    if (stack.lib->set_non_blocking(a->so, 1) < 0 ||
+        stack.lib->setsockopt(a->so, SOL_SOCKET, SO_LINGER, &abrupt,
+                              sizeof abrupt) < 0 ||
+        set_int(a, SCTP_NODELAY, 1) < 0 ||
+        set_int(a, SCTP_RECVRCVINFO, 1) < 0 ||
+        set(a, SCTP_INITMSG, &init, sizeof init) < 0 ||
+        set(a, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) < 0 ||
+        set(a, SCTP_EVENT, &event, sizeof event) < 0 ||
+        set(a, SCTP_PLUGGABLE_SS, &schedule, sizeof schedule) < 0 ||
+        set_room(a, SO_SNDBUF, SEND_ROOM) < 0 ||
+        set_room(a, SO_RCVBUF, s->window) < 0)
+        return -1;
+    /* an older stack has no I-DATA, and does without */
+    if (set_int(a, SCTP_FRAGMENT_INTERLEAVE, 2) == 0)
+        set(a, SCTP_INTERLEAVING_SUPPORTED, &interleave, sizeof interleave);
+    return 0;
+}
+
+static int join(struct wf_sctp_assoc *a)
+{
+    struct sockaddr_conn at = {.sconn_family = AF_CONN,
+                               .sconn_port = htons(PORT),
+                               .sconn_addr = a};
+
+    if (stack.lib->bind(a->so, (struct sockaddr *)&at, sizeof at) < 0)
+        return -1;
+    if (stack.lib->connect(a->so, (struct sockaddr *)&at, sizeof at) < 0 &&
+        errno != EINPROGRESS)
+        return -1;
+    return 0;
+}
+
+int wf_sctp_open(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
+{
+    int rc = WEFT_OK;
+
+    a->check = s->check;
+    a->muted = false;
+    a->full = true;
+    wf_sctp_lock();
+    stack.lib->register_address(a);
+    a->so = stack.lib->socket(AF_CONN, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0,
+                              NULL);
+    if (!a->so || set_options(a, s) < 0 || join(a) < 0) {
+        rc = WEFT_ENOMEM;
+        if (a->so)
+            stack.lib->close(a->so);
+        stack.lib->deregister_address(a);
+        a->so = NULL;
+    }
+    wf_sctp_unlock();
+    return rc;
+}
+
+void wf_sctp_close(struct wf_sctp_assoc *a)
+{
+    if (!a->so)
+        return;
+    wf_sctp_lock();
+    a->muted = true;
+    stack.lib->close(a->so);
+    stack.lib->deregister_address(a);
+    wf_sctp_unlock();
+    a->so = NULL;
+}
+
+/* ---- packets and messages --------------------------------------------------- */
+
+static bool intact(const void *packet, size_t n)
+{
+    uint8_t head[sizeof(struct sctp_common_header)];
+    struct sctp_common_header *h = (struct sctp_common_header *)packet;
+    uint32_t was, is;
+
+    memcpy(head, packet, sizeof head);
+    memcpy(&was, &h->crc32c, sizeof was);
+    memset(&h->crc32c, 0, sizeof h->crc32c);
+    is = wf_sctp_checksum(packet, n);
+    memcpy(h, head, sizeof head);
+    return was == is;
+}
+
+void wf_sctp_input(struct wf_sctp_assoc *a, const void *packet, size_t n)
+{
+    if (n < sizeof(struct sctp_common_header) + 4 ||
+        (a->check && !intact(packet, n)))
+        return;
+    wf_sctp_lock();
+    stack.lib->conninput(a, packet, n, 0);
+    wf_sctp_unlock();
+}
+
+int wf_sctp_send(struct wf_sctp_assoc *a, const struct wf_sctp_message *m,
+                 const void *data, bool bulk)
+{
+    struct sctp_sndinfo info = {.snd_sid = m->stream,
+                                .snd_ppid = htonl(m->kind)};
+    ssize_t n;
+    int error;
+
+    wf_sctp_lock();
+    if (a->full == bulk) {
+        a->full = !bulk;
+        set_room(a, SO_SNDBUF, SEND_ROOM - (bulk ? CONTROL_ROOM : 0));
+    }
+    n = stack.lib->sendv(a->so, data, m->n, NULL, 0, &info, sizeof info,
+                         SCTP_SENDV_SNDINFO, 0);
+    error = errno;
+    wf_sctp_unlock();
+    if (n == (ssize_t)m->n)
+        return WEFT_OK;
+    return n < 0 && (error == EWOULDBLOCK || error == EAGAIN ||
+                     error == ENOBUFS || error == ENOMEM)
+               ? WEFT_EAGAIN
+               : WEFT_ELINK;
+}
+
+/* Headers before payload: else payload would arrive that nobody announced. */
+static void rank_streams(struct wf_sctp_assoc *a)
+{
+    wf_sctp_lock();
+    for (int i = SCTP_HEADERS; i < SCTP_STREAMS; i++) {
+        struct sctp_stream_value v = {.stream_id = (uint16_t)i,
+                                      .stream_value = 1};
+        set(a, SCTP_SS_VALUE, &v, sizeof v);
+    }
+    wf_sctp_unlock();
+}
+
+static enum wf_sctp_event notification(struct wf_sctp_assoc *a,
+                                       const union sctp_notification *note,
+                                       size_t n)
+{
+    if (n < sizeof note->sn_assoc_change ||
+        note->sn_header.sn_type != SCTP_ASSOC_CHANGE)
+        return SCTP_MESSAGE; /* of no interest: n is 0 */
+    switch (note->sn_assoc_change.sac_state) {
+    case SCTP_COMM_UP:
+        rank_streams(a);
+        return SCTP_UP;
+    case SCTP_RESTART: /* nothing of ours restarts */
+    case SCTP_COMM_LOST:
+    case SCTP_SHUTDOWN_COMP:
+    case SCTP_CANT_STR_ASSOC:
+        return SCTP_DOWN;
+    default:
+        return SCTP_MESSAGE;
+    }
+}
+
+enum wf_sctp_event wf_sctp_receive(struct wf_sctp_assoc *a, void *buf,
+                                   size_t room, struct wf_sctp_message *m)
+{
+    struct sctp_rcvinfo info;
+    socklen_t len = sizeof info;
+    unsigned type = 0;
+    int flags = 0, error;
+    ssize_t n;
+
+    m->n = 0;
+    wf_sctp_lock();
+    n = stack.lib->recvv(a->so, buf, room, NULL, NULL, &info, &len, &type,
+                         &flags);
+    error = errno;
+    wf_sctp_unlock();
+    if (n < 0)
+        return error == EWOULDBLOCK || error == EAGAIN ||
+                       error == EINPROGRESS || error == ENOTCONN
+                   ? SCTP_NOTHING
+                   : SCTP_DOWN;
+    if (flags & MSG_NOTIFICATION)
+        return notification(a, buf, (size_t)n);
+    if (n == 0 || !(flags & MSG_EOR) || type != SCTP_RECVV_RCVINFO)
+        return SCTP_DOWN; /* the end, or no message of ours */
+    m->stream = info.rcv_sid;
+    m->kind = ntohl(info.rcv_ppid);
+    m->n = (size_t)n;
+    return SCTP_MESSAGE;
+}
+
+uint32_t wf_sctp_unacked(struct wf_sctp_assoc *a)
+{
+    struct sctp_sockstat s;
+    socklen_t n = sizeof s;
+    int rc;
+
+    memset(&s, 0, sizeof s);
+    wf_sctp_lock();
+    rc = stack.lib->getsockopt(a->so, IPPROTO_SCTP, SCTP_GET_SNDBUF_USE, &s,
+                               &n);
+    wf_sctp_unlock();
+    return rc == 0 ? s.ss_total_sndbuf : 0;
+}
+#endif

@@ -1,0 +1,291 @@
+/* sctp: associations over a network that loses, doubles and overtakes, in time
+ * that passes as fast as we say. Every message arrives once, each stream in its
+ * order; the stack is shared, ends with its last user, and starts again.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../plugins/sctp/stack.h"
+#include "weft_transport.h"
+
+enum { WIRE = 4096, MESSAGES = 1500, LONGEST = 20000, STEPS = 400000 };
+
+struct packet {
+    size_t n;
+    uint8_t *bytes;
+};
+
+struct end {
+    struct wf_sctp_assoc assoc;
+    struct end *other;
+    struct packet wire[WIRE]; /* on the way to this end */
+    int packets;
+    unsigned lost, doubled, swapped; /* per 1000 of those */
+    uint32_t random;
+    bool up;
+    uint32_t sent, got, next_in[SCTP_STREAMS], next_out[SCTP_STREAMS];
+};
+
+static _Atomic uint64_t now = 1000000000; /* of all threads */
+
+static uint32_t draw(struct end *e, uint32_t below)
+{
+    e->random = e->random * 1664525u + 1013904223u;
+    return (e->random >> 8) % below;
+}
+
+static void fly(struct end *to, const void *bytes, size_t n)
+{
+    struct packet *p = &to->wire[to->packets];
+
+    if (to->packets == WIRE)
+        return;
+    p->bytes = malloc(n);
+    memcpy(p->bytes, bytes, n);
+    p->n = n;
+    to->packets++;
+}
+
+static void output(void *ctx, const void *bytes, size_t n)
+{
+    struct end *to = ((struct end *)ctx)->other;
+
+    if (draw(to, 1000) < to->lost)
+        return;
+    fly(to, bytes, n);
+    if (draw(to, 1000) < to->doubled)
+        fly(to, bytes, n);
+    if (to->packets > 1 && draw(to, 1000) < to->swapped) {
+        struct packet p = to->wire[to->packets - 1];
+        to->wire[to->packets - 1] = to->wire[to->packets - 2];
+        to->wire[to->packets - 2] = p;
+    }
+}
+
+static void arrive(struct end *e)
+{
+    int n = e->packets;
+    struct packet here[WIRE];
+
+    memcpy(here, e->wire, (size_t)n * sizeof *here);
+    e->packets = 0;
+    for (int i = 0; i < n; i++) {
+        wf_sctp_input(&e->assoc, here[i].bytes, here[i].n);
+        free(here[i].bytes);
+    }
+}
+
+/* Message i of a stream: its length and bytes follow from both. */
+static size_t compose(uint8_t *out, uint32_t stream, uint32_t i)
+{
+    size_t n = 8 + (stream * 7919 + i * 104729) % (i % 3 ? 200 : LONGEST - 8);
+
+    memcpy(out, &stream, 4);
+    memcpy(out + 4, &i, 4);
+    for (size_t k = 8; k < n; k++)
+        out[k] = (uint8_t)(k * 31 + stream + i);
+    return n;
+}
+
+static void send_some(struct end *e)
+{
+    uint8_t bytes[LONGEST];
+
+    while (e->up && e->sent < MESSAGES) {
+        struct wf_sctp_message m = {.stream = (uint16_t)(e->sent % 7),
+                                    .kind = 5};
+        int rc;
+        m.n = compose(bytes, m.stream, e->next_out[m.stream]);
+        rc = wf_sctp_send(&e->assoc, &m, bytes, m.stream >= SCTP_HEADERS);
+        if (rc == WEFT_EAGAIN)
+            return;
+        assert_int_equal(rc, WEFT_OK);
+        e->next_out[m.stream]++;
+        e->sent++;
+    }
+}
+
+static void check(struct end *e, const struct wf_sctp_message *m,
+                  const uint8_t *bytes)
+{
+    uint8_t want[LONGEST];
+
+    assert_true(m->stream < SCTP_STREAMS);
+    assert_int_equal(m->kind, 5);
+    assert_int_equal(m->n, compose(want, m->stream, e->next_in[m->stream]++));
+    assert_memory_equal(bytes, want, m->n);
+    e->got++;
+}
+
+static void receive(struct end *e)
+{
+    uint8_t bytes[1 << 16];
+    struct wf_sctp_message m;
+
+    for (;;) {
+        switch (wf_sctp_receive(&e->assoc, bytes, sizeof bytes, &m)) {
+        case SCTP_NOTHING:
+            return;
+        case SCTP_UP:
+            e->up = true;
+            break;
+        case SCTP_DOWN:
+            fail_msg("the association went down");
+            break;
+        case SCTP_MESSAGE:
+            if (m.n)
+                check(e, &m, bytes);
+        }
+    }
+}
+
+static void step(struct end *a, struct end *b)
+{
+    struct end *both[] = {a, b};
+
+    for (int i = 0; i < 2; i++) {
+        arrive(both[i]);
+        receive(both[i]);
+        send_some(both[i]);
+    }
+    wf_sctp_tick(atomic_fetch_add(&now, 1000000));
+}
+
+static void finish(struct end *e)
+{
+    wf_sctp_close(&e->assoc);
+    while (e->packets)
+        free(e->wire[--e->packets].bytes);
+}
+
+static void join(void)
+{
+    char why[300];
+
+    if (wf_sctp_enter(why, sizeof why) < 0) {
+        print_message("left out: %s\n", why);
+        skip();
+    }
+}
+
+static void talk(uint32_t mtu, bool check_sums, unsigned trouble)
+{
+    struct wf_sctp_setup setup = {
+        .mtu = mtu, .window = 256 << 10, .check = check_sums};
+    struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
+    struct end *both[] = {a, b};
+    int steps = 0;
+
+    a->other = b;
+    b->other = a;
+    for (int i = 0; i < 2; i++) {
+        both[i]->random = 17 + (uint32_t)i + trouble;
+        both[i]->lost = both[i]->doubled = both[i]->swapped = trouble;
+        both[i]->assoc.ctx = both[i];
+        both[i]->assoc.output = output;
+        assert_int_equal(wf_sctp_open(&both[i]->assoc, &setup), WEFT_OK);
+    }
+    while ((a->got < MESSAGES || b->got < MESSAGES ||
+            wf_sctp_unacked(&a->assoc) || wf_sctp_unacked(&b->assoc)) &&
+           steps++ < STEPS)
+        step(a, b);
+    assert_int_equal(a->got, MESSAGES);
+    assert_int_equal(b->got, MESSAGES);
+    assert_int_equal(wf_sctp_unacked(&a->assoc), 0);
+    finish(a);
+    finish(b);
+    free(a);
+    free(b);
+}
+
+static void messages_arrive_in_order_on_a_good_network(void **state)
+{
+    join();
+    talk(60000, false, 0);
+    wf_sctp_leave();
+}
+
+static void messages_arrive_in_order_on_a_bad_network(void **state)
+{
+    join();
+    talk(1400, true, 20);
+    talk(9000, false, 50);
+    wf_sctp_leave();
+}
+
+static void the_stack_is_shared_and_starts_again(void **state)
+{
+    join();
+    join();
+    wf_sctp_leave();
+    talk(1400, false, 0);
+    wf_sctp_leave();
+    join();
+    talk(1400, false, 0);
+    wf_sctp_leave();
+}
+
+static void *talk_aside(void *none)
+{
+    talk(60000, false, 10);
+    return NULL;
+}
+
+static void threads_share_the_stack(void **state)
+{
+    pthread_t aside;
+
+    join();
+    assert_int_equal(pthread_create(&aside, NULL, talk_aside, NULL), 0);
+    talk(1400, true, 10);
+    pthread_join(aside, NULL);
+    wf_sctp_leave();
+}
+
+static void damaged_packets_are_dropped(void **state)
+{
+    struct wf_sctp_setup setup = {.mtu = 1400, .window = 1 << 20, .check = true};
+    struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
+
+    join();
+    a->other = b;
+    b->other = a;
+    a->assoc.ctx = a;
+    a->assoc.output = output;
+    assert_int_equal(wf_sctp_open(&a->assoc, &setup), WEFT_OK);
+    assert_int_equal(b->packets, 1); /* the first packet of an association */
+    for (size_t i = 0; i < b->wire[0].n; i++) {
+        b->wire[0].bytes[i] ^= 0x10;
+        wf_sctp_input(&a->assoc, b->wire[0].bytes, b->wire[0].n);
+        wf_sctp_input(&a->assoc, b->wire[0].bytes, i);
+        assert_int_equal(a->packets + b->packets, 1); /* no answer */
+        b->wire[0].bytes[i] ^= 0x10;
+    }
+    finish(a);
+    while (b->packets)
+        free(b->wire[--b->packets].bytes);
+    free(a);
+    free(b);
+    wf_sctp_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_arrive_in_order_on_a_good_network),
+        cmocka_unit_test(messages_arrive_in_order_on_a_bad_network),
+        cmocka_unit_test(the_stack_is_shared_and_starts_again),
+        cmocka_unit_test(threads_share_the_stack),
+        cmocka_unit_test(damaged_packets_are_dropped)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
