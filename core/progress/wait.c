@@ -32,6 +32,8 @@ enum {
     YIELDS_MIN = 2,
     YIELDS_MAX = 64,    /* on an idle CPU about 25 us */
     YIELD_LONG = 200000, /* ns: longer than a CPU full of waiters needs */
+    YIELD_ALONE = 1500, /* ns: what a yield takes when nobody else wants the CPU,
+                           at most */
     CLOCK_EVERY = 32,   /* polls per look at the clock */
     BLIND_SLEEP_MS = 1, /* when an endpoint cannot wake us */
     SERVE_SLEEP_MS = 10,
@@ -227,16 +229,33 @@ bool wf_progress_crowded(struct wf_instance *wf)
     return wf->progress->crowded;
 }
 
-/* Let the others on this CPU run once. False: one of them kept it, so it
- * computes, and a wake-up gets the CPU back sooner than a place in the queue. */
-static bool give_way(struct wf_instance *wf)
+/* Let the others on this CPU run once. Returns how long that took. */
+static uint64_t yield_cpu(struct wf_instance *wf)
 {
     uint64_t start = wf_now(wf);
 
     wf_cs_leave(&wf->api);
     sched_yield();
     wf_cs_enter(&wf->api);
-    return wf_now(wf) - start < YIELD_LONG;
+    return wf_now(wf) - start;
+}
+
+/* False: one of them kept it, so it computes, and a wake-up gets the CPU back
+ * sooner than a place in the queue. */
+static bool give_way(struct wf_instance *wf)
+{
+    return yield_cpu(wf) < YIELD_LONG;
+}
+
+/* CPUs suffice, yet the one that we wait for may stand behind us in the queue
+ * of ours. If both slept in turn they would stay there for good, each wait a
+ * wake-up; as long as both are runnable the scheduler moves them apart. */
+static bool shares_cpu(struct wf_instance *wf)
+{
+    uint64_t took = yield_cpu(wf);
+
+    wf->progress->yielded = took > YIELD_ALONE && took < YIELD_LONG;
+    return wf->progress->yielded;
 }
 
 /* Poll until done, giving way between polls, or until that does not help. */
@@ -262,7 +281,7 @@ static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
 {
     struct wf_progress *p = wf->progress;
     uint64_t start = 0, now;
-    unsigned idle = 0;
+    unsigned idle = 0, yields = YIELDS_MAX;
 
     for (;;) {
         if (wf_progress_turn(wf, mask) > 0)
@@ -277,7 +296,9 @@ static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
         now = wf_now(wf);
         if (idle == CLOCK_EVERY || !start)
             start = now;
-        else if (now - start >= p->spin)
+        else if (now - start < p->spin)
+            continue;
+        else if (yields-- == 0 || !shares_cpu(wf))
             return false;
     }
 }
@@ -304,8 +325,11 @@ static bool stay_awake(struct wf_instance *wf, uint32_t mask,
                                           p->yields_max);
         return paid;
     }
+    p->yielded = false;
     paid = spin(wf, mask, done, arg);
-    if (p->spin != p->spin_max || !paid)
+    if (p->yielded)
+        p->spin = adapted(p->spin, false, SPIN_MIN, p->spin_max);
+    else if (p->spin != p->spin_max || !paid)
         p->spin = adapted(p->spin, paid, SPIN_MIN, p->spin_max);
     return paid;
 }

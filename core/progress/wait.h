@@ -34,6 +34,7 @@ struct wf_progress {
     bool tuned, crowded;     /* crowded and the limits are known */
     uint64_t spin, spin_max; /* ns */
     unsigned yields, yields_max;
+    bool yielded; /* this CPU is shared: to poll longer does not help */
     struct wf_list waiters;  /* asleep, or about to be */
     bool led;                /* a leader sleeps */
     bool disarmed;           /* somebody polled since it armed the endpoints */
