@@ -25,7 +25,7 @@ class Figure:
     metric: str             # name of the result in the programs' output
     mpi: str = ""           # command; empty: not for MPI libraries
     raw: str = ""           # command of the raw limit; empty: there is none
-    fabric: str = "any"     # any, shm, tcp, shm+tcp, tcp+shm; or {case}
+    fabric: str = "any"     # any, shm, tcp, sctp, shm+tcp, tcp+shm; or {case}
     more: bool = False      # more is better
     ranks: object = 2       # or "case", or {case: ranks}
     cases: tuple = ("",)
@@ -117,6 +117,12 @@ FIGURES = [
         "latency": {1: "<= 0.9 peer, <= 1.06 raw"},
         "stream": {MB: ">= 0.9 raw"},
         "rate": {8: ">= 2 peer"}}),
+    Figure("sctp-latency", "half round trip over sctp (raw: UDP)", "us", "us",
+           "pingpong pong 0 {last} 4 {ms}", "socket udp polling {ms}", "sctp",
+           targets={1: "<= 8"}),
+    Figure("sctp-stream", "messages in flight over sctp", "GB/s", "gbs",
+           "stream 4096 {last} 4 16 {ms}", "", "sctp", more=True,
+           targets={MB: ">= 0.5"}),
     Figure("shm-alloc", "bandwidth of the ping-pong in memory of "
            "MPI_Alloc_mem", "GB/s", "gbs",
            "pingpong alloc 65536 {last} 4 {ms}", fabric="shm", more=True),

@@ -109,7 +109,8 @@ class Weft(Library):
     def __init__(self, build, out):
         bin_dir = build / "bin"
         self.lib_dir = build / "lib"
-        fabrics = {name: (["--route", name], {}) for name in ("shm", "tcp")}
+        fabrics = {name: (["--route", name], {}) for name in ("shm", "tcp",
+                                                            "sctp")}
         fabrics["any"] = ([], {})
         for first, second in (("shm", "tcp"), ("tcp", "shm")):
             ini = out / f"{first}+{second}.ini"

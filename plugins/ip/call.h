@@ -9,6 +9,9 @@
  * words into its own packets, opens links, and ends them. The bodies of the
  * first three words are those of weft_host.auth_step.
  *
+ *   call.c     records, being called      call_dial.c  calling, time
+ *   link_id.c  ids of calls and links
+ *
  * THREADS  none, no locks: the core serialises all calls.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -140,5 +143,22 @@ uint64_t wf_ip_call_deadline(const struct wf_ip_calls *); /* 0: none */
 struct wf_ip_id *wf_ip_id_find(struct wf_ip_calls *, uint32_t id);
 void wf_ip_reset(struct wf_ip_calls *, const struct wf_ip_path *, uint32_t to,
                  uint32_t unknown);
+
+/* Between the files of this layer. */
+struct wf_ip_id *wf_ip_id_new(struct wf_ip_calls *); /* set call or party */
+struct wf_ip_call *wf_ip_call_new(struct wf_ip_calls *,
+                                  const struct wf_ip_path *);
+void wf_ip_call_free(struct wf_ip_calls *, struct wf_ip_call *);
+void wf_ip_call_repeat(struct wf_ip_calls *, const struct wf_ip_call *);
+int wf_ip_call_step(struct wf_ip_calls *, struct wf_ip_call *, const void *in,
+                    size_t n, uint32_t *whom);
+void wf_ip_call_failed(struct wf_ip_calls *, struct wf_ip_call *, int status,
+                       const char *what);
+void wf_ip_dial_end(struct wf_ip_calls *, const struct wf_ip_party *,
+                    const struct wf_ip_call *keep);
+void wf_ip_dial_failed(struct wf_ip_calls *, struct wf_ip_party *, int status);
+void wf_ip_on_answer(struct wf_ip_calls *, struct wf_ip_call *,
+                     const struct wf_ip_word *, const void *body);
+void wf_ip_turned_away(struct wf_ip_calls *, struct wf_ip_call *);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "ip.h"
 
-/* ---- sockets ------------------------------------------------------------ */
+/* ---- sockets ------------------------------------------------------------- */
 
 static int bind_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how,
                     int fd)
@@ -87,7 +87,7 @@ int wf_ip_open(struct wf_ip_place *here, const struct wf_ip_sockets *how,
     return WEFT_ESYS;
 }
 
-/* ---- cost --------------------------------------------------------------- */
+/* ---- cost ---------------------------------------------------------------- */
 
 static weft_cost cost_of(const struct wf_ip_costs *table, enum wf_ip_rank rank,
                          uint32_t mbs)

@@ -5,6 +5,8 @@
  *   interfaces.c  which of our own to use
  *   endpoint.c    sockets on these, what a peer costs, the table of peers
  *   stream.c      containers as bytes of a stream
+ *   datagram.h    datagram sockets whose errors are told
+ *   call.h        the handshake over datagrams
  *
  * Compiled once, linked into each transport that needs it. Like a transport it
  * includes weft_transport.h and libc, and nothing else.

@@ -30,7 +30,7 @@ enum {
     FRAGMENT = 16 << 10
 };
 
-/* ---- attention -------------------------------------------------------------- */
+/* ---- attention ----------------------------------------------------------- */
 
 void wf_sctp_attend(weft_peer *p)
 {
@@ -57,7 +57,7 @@ static void forget_attention(weft_peer *p)
     p->attention = false;
 }
 
-/* ---- down -------------------------------------------------------------------- */
+/* ---- down ---------------------------------------------------------------- */
 
 void wf_sctp_link_break(weft_peer *p, int status, const char *fmt, ...)
 {
@@ -166,7 +166,7 @@ void wf_sctp_gone(weft_peer *p, const char *what)
                        p->party.id, who, what);
 }
 
-/* ---- up ------------------------------------------------------------------------ */
+/* ---- up ------------------------------------------------------------------ */
 
 static void write_head(weft_peer *p)
 {
@@ -235,7 +235,7 @@ void wf_sctp_up(weft_peer *p)
     wf_sctp_attend(p); /* tells a sender that waits */
 }
 
-/* ---- what calls ask and tell ------------------------------------------------------ */
+/* ---- what calls ask and tell --------------------------------------------- */
 
 static void call_failed(struct wf_ip_party *party, int status, const char *why)
 {
@@ -265,7 +265,7 @@ const struct wf_ip_call_ops wf_sctp_call_ops = {.say = wf_sctp_say_word,
                                                 .left = has_left,
                                                 .party = find_party};
 
-/* ---- peers ---------------------------------------------------------------------- */
+/* ---- peers --------------------------------------------------------------- */
 
 int wf_sctp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
                      const void *addr, size_t len, weft_peer **out)
@@ -304,7 +304,7 @@ void wf_sctp_peer_free(weft_peer *p)
     free(p);
 }
 
-/* ---- parting ---------------------------------------------------------------------- */
+/* ---- parting ------------------------------------------------------------- */
 
 /* Everything that was handed over, and the goodbye, was acknowledged; or
  * nobody is left to do so. */

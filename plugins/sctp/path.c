@@ -37,7 +37,7 @@ static void describe(const weft_peer *p, const struct wf_sctp_path *path,
     snprintf(text, n, "%s -> %s", p->ep->ip.use[path->to.socket].name, at);
 }
 
-/* ---- which there are ---------------------------------------------------------- */
+/* ---- which there are ----------------------------------------------------- */
 
 static void add(weft_peer *p, const struct wf_ip_path *to)
 {
@@ -112,7 +112,7 @@ bool wf_sctp_known_path(const weft_peer *p, const struct wf_ip_path *from)
     return false;
 }
 
-/* ---- which of them work --------------------------------------------------------- */
+/* ---- which of them work -------------------------------------------------- */
 
 static void ask(weft_peer *p, uint64_t now)
 {
@@ -213,7 +213,7 @@ void wf_sctp_path_error(weft_peer *p, const struct wf_ip_path *to, int error)
                            p->party.id, strerror(error));
 }
 
-/* ---- time ------------------------------------------------------------------------ */
+/* ---- time ---------------------------------------------------------------- */
 
 void wf_sctp_heard(weft_peer *p, uint64_t now)
 {

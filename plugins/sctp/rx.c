@@ -26,7 +26,7 @@ static void nonsense(weft_peer *p, const char *what)
     wf_sctp_link_break(p, WEFT_EPROTO, "process %u sent %s", p->party.id, what);
 }
 
-/* ---- payload ------------------------------------------------------------------ */
+/* ---- payload ------------------------------------------------------------- */
 
 static void payload(weft_peer *p, int slot, const uint8_t *data, size_t n)
 {
@@ -106,7 +106,7 @@ static void on_payload(weft_peer *p, const struct wf_sctp_message *m,
         keep_early(p, m, data);
 }
 
-/* ---- headers ------------------------------------------------------------------- */
+/* ---- headers ------------------------------------------------------------- */
 
 static void own_frame(weft_peer *p, const uint8_t *head, size_t n)
 {
@@ -216,7 +216,7 @@ bool wf_sctp_deliver(weft_peer *p, const struct wf_sctp_message *m,
     return m->kind == KIND_WHOLE ? whole(p, data) : announced(p, m, data);
 }
 
-/* ---- the association ------------------------------------------------------------ */
+/* ---- the association ----------------------------------------------------- */
 
 /* The core had no memory: the message waits, and all that follow it. */
 static void hold(weft_peer *p, const struct wf_sctp_message *m,

@@ -58,7 +58,7 @@ static const struct wf_ip_costs costs = {.overhead_ns = 3000,
                                          .usual_mbs = 1000,
                                          .link_percent = 80};
 
-/* ---- endpoints -------------------------------------------------------------- */
+/* ---- endpoints ----------------------------------------------------------- */
 
 static void close_(weft_ep *ep)
 {
@@ -220,7 +220,7 @@ static int connect_(weft_peer *p)
     return WEFT_OK;
 }
 
-/* ---- progress --------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------ */
 
 /* After what has come was read: an answer that waits is no lost packet. */
 static void timers(weft_ep *ep)

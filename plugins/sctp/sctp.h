@@ -77,7 +77,7 @@ bool wf_sctp_datagram_read(struct wf_sctp_datagram *, const uint8_t *bytes,
 /* Returns the bytes of the head. */
 size_t wf_sctp_datagram_head(const struct wf_sctp_datagram *, uint8_t *out);
 
-/* ---- peers ----------------------------------------------------------------- */
+/* ---- peers --------------------------------------------------------------- */
 
 struct wf_sctp_path {
     struct wf_ip_path to;

@@ -155,7 +155,7 @@ uint32_t wf_sctp_checksum(const void *packet, size_t n)
     return stack.lib->crc32c((void *)(uintptr_t)packet, n);
 }
 
-/* ---- an association --------------------------------------------------------- */
+/* ---- an association ------------------------------------------------------ */
 
 static int set(struct wf_sctp_assoc *a, int option, const void *v, socklen_t n)
 {
@@ -255,7 +255,7 @@ void wf_sctp_close(struct wf_sctp_assoc *a)
     a->so = NULL;
 }
 
-/* ---- packets and messages --------------------------------------------------- */
+/* ---- packets and messages ------------------------------------------------ */
 
 static bool intact(const void *packet, size_t n)
 {

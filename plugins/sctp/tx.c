@@ -49,7 +49,7 @@ static void counted(weft_ep *ep, uint64_t len)
     ep->count.tx_bytes += len;
 }
 
-/* ---- payload on its own stream --------------------------------------------- */
+/* ---- payload on its own stream ------------------------------------------- */
 
 /* The next fragment of what a slot has; *data points to it. */
 static size_t fragment(weft_peer *p, struct wf_sctp_out *o, const void **data)
@@ -123,7 +123,7 @@ static int bulk(weft_peer *p, weft_tx *tx, uint16_t stream)
     return WEFT_DONE;
 }
 
-/* ---- containers --------------------------------------------------------------- */
+/* ---- containers ---------------------------------------------------------- */
 
 int wf_sctp_tx(weft_peer *p, weft_tx *tx)
 {

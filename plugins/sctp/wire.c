@@ -20,7 +20,7 @@ enum {
     ERRORS = 64
 };
 
-/* ---- bytes ------------------------------------------------------------------ */
+/* ---- bytes --------------------------------------------------------------- */
 
 static void put32(uint8_t *p, uint32_t v)
 {
@@ -83,7 +83,7 @@ static uint32_t checksum(uint8_t *bytes, size_t n)
     return sum;
 }
 
-/* ---- sockets ----------------------------------------------------------------- */
+/* ---- sockets ------------------------------------------------------------- */
 
 static void tune(void *ctx, int fd, int family)
 {
@@ -125,7 +125,7 @@ int wf_sctp_listen(weft_ep *ep)
     return rc;
 }
 
-/* ---- out ----------------------------------------------------------------------- */
+/* ---- out ----------------------------------------------------------------- */
 
 void wf_sctp_say(weft_ep *ep, const struct wf_ip_path *to,
                  const struct wf_sctp_datagram *d)
@@ -176,7 +176,7 @@ void wf_sctp_output(void *peer, const void *packet, size_t n)
     e->sent = true;
 }
 
-/* ---- in -------------------------------------------------------------------------- */
+/* ---- in ------------------------------------------------------------------ */
 
 static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
                       const struct wf_sctp_datagram *d)
@@ -267,7 +267,7 @@ int wf_sctp_read(weft_ep *ep, int socket, int budget)
     return events;
 }
 
-/* ---- errors ------------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------- */
 
 static void on_error(weft_ep *ep, const struct wf_ip_path *to, int error)
 {

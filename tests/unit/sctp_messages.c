@@ -48,7 +48,7 @@ static void short_one(struct fake *f, int stream, uint64_t number)
     assert_true(fake_deliver(f, stream, KIND_WHOLE, h, sizeof h));
 }
 
-/* ---- datagrams ------------------------------------------------------------- */
+/* ---- datagrams ----------------------------------------------------------- */
 
 static void heads_come_back_as_they_were(void **state)
 {
@@ -92,7 +92,7 @@ static void strange_datagrams_are_refused(void **state)
     assert_true(wf_sctp_datagram_read(&got, bytes, sizeof bytes));
 }
 
-/* ---- containers -------------------------------------------------------------- */
+/* ---- containers ---------------------------------------------------------- */
 
 static void payload_lands_while_others_pass(void **state)
 {
@@ -199,7 +199,7 @@ static void the_end_gives_back_what_is_under_way(void **state)
     fake_close(&f);
 }
 
-/* ---- nonsense ------------------------------------------------------------------ */
+/* ---- nonsense ------------------------------------------------------------ */
 
 struct bad {
     const char *what;

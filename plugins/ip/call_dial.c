@@ -1,0 +1,164 @@
+/* Calls over datagrams: calling, and time; call.h has the picture.
+ *
+ * The dialler repeats what it said until it is answered: a process that
+ * computes answers late, and that is no failure.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call.h"
+
+#define STAGGER_NS    150000000u
+#define REPEAT_NS     10000000u
+#define REPEAT_MAX_NS 200000000u
+enum { RETRIES = 6 };
+
+static uint64_t now_ns(const struct wf_ip_calls *c)
+{
+    return c->host->now_ns(c->core);
+}
+
+static void say_hello(struct wf_ip_calls *all, struct wf_ip_call *c)
+{
+    struct wf_ip_party *p = c->party;
+    uint32_t whom = p->id;
+    int rc = WEFT_EAGAIN;
+    char text[100];
+
+    if (c->said.verb)
+        wf_ip_call_repeat(all, c);
+    else
+        rc = wf_ip_call_step(all, c, NULL, 0, &whom);
+    if (rc == WEFT_EAGAIN)
+        return;
+    snprintf(text, sizeof text, "cannot call process %u: %s", p->id,
+             wf_ip_refusal(rc));
+    all->ops->failed(p, rc, text);
+}
+
+static void try_address(struct wf_ip_calls *all, struct wf_ip_party *p,
+                        const struct wf_ip_candidate *at, uint64_t when)
+{
+    struct wf_ip_path path = {.socket = at->local};
+    struct wf_ip_call *c;
+
+    for (int i = 0; i < all->ip->n && path.socket < 0; i++)
+        if (all->ip->use[i].addr.family == at->to.family)
+            path.socket = i;
+    if (path.socket < 0)
+        return;
+    path.to_len = wf_ip_to_sockaddr(&at->to, &path.to);
+    c = wf_ip_call_new(all, &path);
+    if (!c)
+        return;
+    c->party = p;
+    c->dialled = true;
+    c->local = at->local;
+    c->say_at = when;
+    p->calls++;
+}
+
+void wf_ip_dial(struct wf_ip_calls *all, struct wf_ip_party *p)
+{
+    struct wf_ip_candidate at[IP_ADDRS_MAX];
+    uint64_t now = now_ns(all);
+    int n = wf_ip_candidates(all->ip, p->book, at);
+
+    p->state = PARTY_DIALLING;
+    p->until = all->start ? now + all->start : 0;
+    free(p->why);
+    p->why = NULL;
+    for (int i = 0; i < n; i++)
+        try_address(all, p, &at[i], now + (uint64_t)i * STAGGER_NS);
+    if (p->calls == 0)
+        wf_ip_dial_failed(all, p, WEFT_ELINK);
+    else
+        wf_ip_call_timers(all, now);
+}
+
+void wf_ip_on_answer(struct wf_ip_calls *all, struct wf_ip_call *c,
+                      const struct wf_ip_word *w, const void *body)
+{
+    uint32_t whom = c->party->id;
+    int rc;
+
+    c->remote_id = w->from;
+    c->room = w->room;
+    rc = wf_ip_call_step(all, c, body, WEFT_AUTH_MSG, &whom);
+    if (rc == WEFT_OK) {
+        c->state = CALL_PROOF;
+        c->tries = 0;
+        c->say_at = now_ns(all) + REPEAT_NS;
+        wf_ip_dial_end(all, c->party, c); /* this one it is */
+    } else if (rc != WEFT_EAGAIN) {
+        wf_ip_call_failed(all, c, rc == WEFT_EAUTH ? WEFT_EAUTH : WEFT_ELINK,
+                    wf_ip_refusal(rc));
+    }
+}
+
+/* Whom we called does not know of the call: it was turned away for somebody
+ * else, or is not wanted. */
+void wf_ip_turned_away(struct wf_ip_calls *all, struct wf_ip_call *c)
+{
+    if (c->state != CALL_PROOF)
+        return;
+    if (++c->refusals > RETRIES) {
+        wf_ip_call_failed(all, c, WEFT_ELINK, "turned away");
+        return;
+    }
+    c->state = CALL_HELLO; /* from the start */
+    c->said.verb = 0;
+    c->remote_id = 0;
+    c->say_at = now_ns(all) + ((uint64_t)REPEAT_NS << c->refusals);
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+static void say_again(struct wf_ip_calls *all, struct wf_ip_call *c,
+                      uint64_t now)
+{
+    uint64_t wait = (uint64_t)REPEAT_NS << (c->tries < 5 ? c->tries : 5);
+    char who[64];
+
+    c->tries++;
+    c->say_at = now + (wait < REPEAT_MAX_NS ? wait : REPEAT_MAX_NS);
+    if (!c->warned && now >= c->since + all->connect_timeout) {
+        c->warned = true;
+        wf_ip_name(&c->remote, who, sizeof who);
+        all->host->log(all->core, 2,
+                       "process %u at %s does not answer yet: it is busy, not "
+                       "there, or a firewall is between",
+                       c->party->id, who);
+    }
+    if (c->state == CALL_HELLO)
+        say_hello(all, c);
+    else
+        wf_ip_call_repeat(all, c);
+}
+
+void wf_ip_call_timers(struct wf_ip_calls *all, uint64_t now)
+{
+    for (struct wf_ip_call *c = all->first, *next; c; c = next) {
+        next = c->next;
+        if (c->dialled && c->party->state == PARTY_DIALLING && c->say_at <= now)
+            say_again(all, c, now);
+        else if (c->state == CALL_ANSWERED &&
+                 now >= c->since + all->handshake_timeout)
+            wf_ip_call_free(all, c);
+    }
+}
+
+uint64_t wf_ip_call_deadline(const struct wf_ip_calls *all)
+{
+    uint64_t first = 0;
+
+    for (const struct wf_ip_call *c = all->first; c; c = c->next) {
+        if (c->dialled)
+            wf_ip_sooner(&first, c->say_at);
+        else if (c->state == CALL_ANSWERED)
+            wf_ip_sooner(&first, c->since + all->handshake_timeout);
+    }
+    return first;
+}

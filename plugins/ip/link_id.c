@@ -1,0 +1,61 @@
+/* Link ids: a slot, and 16 random bits, so that an id that was given back is not
+ * taken for its successor.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "call.h"
+
+struct wf_ip_id *wf_ip_id_find(struct wf_ip_calls *all, uint32_t id)
+{
+    struct wf_ip_id *s;
+
+    if ((id & 0xffff) >= all->ids_n)
+        return NULL;
+    s = &all->ids[id & 0xffff];
+    return s->id == id && (s->call || s->party) ? s : NULL;
+}
+
+static bool more_ids(struct wf_ip_calls *all)
+{
+    uint32_t n = all->ids_n ? all->ids_n * 2 : 16;
+    struct wf_ip_id *grown;
+
+    if (n > IP_LINKS_MAX)
+        return false;
+    grown = realloc(all->ids, n * sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + all->ids_n, 0, (n - all->ids_n) * sizeof *grown);
+    all->ids_hint = all->ids_n;
+    all->ids = grown;
+    all->ids_n = n;
+    return true;
+}
+
+/* A free slot with a new id; the caller sets call or party. NULL: none. */
+struct wf_ip_id *wf_ip_id_new(struct wf_ip_calls *all)
+{
+    uint16_t random;
+
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return NULL;
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < all->ids_n; i++) {
+            uint32_t at = (all->ids_hint + i) % all->ids_n;
+            struct wf_ip_id *s = &all->ids[at];
+            if (s->call || s->party)
+                continue;
+            all->ids_hint = at + 1;
+            s->id = (uint32_t)random << 16 | at;
+            if (s->id == 0)
+                s->id = 1u << 16; /* 0 on the wire: nobody yet */
+            return s;
+        }
+        if (!more_ids(all))
+            return NULL;
+    }
+    return NULL;
+}
