@@ -148,8 +148,13 @@ static void lead(struct wf_instance *wf, struct wf_waiter *self)
     int timeout, n;
     bool watch;
 
-    if (p->epoll < 0 || !wf_progress_arm(wf, &timeout))
+    if (p->epoll < 0)
         return;
+    if (!wf_progress_arm(wf, &timeout)) {
+        /* whoever has something need not be in the waiter's mask */
+        wf_progress_turn(wf, UINT32_MAX);
+        return;
+    }
     watch = timeout < 0 || timeout > WATCH_MS;
     if (watch)
         timeout = WATCH_MS;
