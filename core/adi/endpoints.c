@@ -120,12 +120,39 @@ static int prepare(struct wf_instance *wf, const struct wf_transport_config *t,
     return bad;
 }
 
-/* A singleton opens nothing but self, unless it was asked for. */
+static bool hosted(const struct wf_instance *wf)
+{
+    return wf->ranks && wf->ranks->count > 1;
+}
+
+static bool is_thread(const struct wf_transport_config *t)
+{
+    return strcmp(t->plugin, "thread") == 0;
+}
+
+/* A singleton opens nothing but self, and a process that holds all ranks of
+ * the job nothing but thread, unless it was asked for. */
 static bool wanted(const struct wf_instance *wf,
                    const struct wf_transport_config *t)
 {
-    return t->enable != 0 && strcmp(t->plugin, "self") != 0 &&
-           (wf->nprocs > 1 || t->enable == 1);
+    bool others = wf->nprocs > (wf->ranks ? wf->ranks->count : 1);
+
+    if (t->enable == 0 || strcmp(t->plugin, "self") == 0)
+        return false;
+    if (is_thread(t))
+        return hosted(wf);
+    if (hosted(wf) && !others && !wf_route_names(wf->config, t->name))
+        return t->enable == 1 || !wf_route_may_use(wf->config, "thread");
+    return wf->nprocs > 1 || t->enable == 1;
+}
+
+/* thread has a section only if somebody wrote one. */
+static bool in_config(const struct wf_transport_config *t, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (is_thread(&t[i]))
+            return true;
+    return false;
 }
 
 /* Every transport before any is opened, so that all mistakes show at once. */
@@ -133,10 +160,14 @@ static int prepare_each(struct wf_instance *wf, FILE *errors)
 {
     static const struct wf_transport_config self = {
         .name = "self", .plugin = "self", .enable = 1, .where = "built in"};
+    static const struct wf_transport_config thread = {
+        .name = "thread", .plugin = "thread", .enable = 2, .where = "built in"};
     const struct wf_transport_config *t;
     int n = wf_config_transports(wf->config, &t);
     int bad = prepare(wf, &self, errors);
 
+    if (hosted(wf) && !in_config(t, n))
+        bad += prepare(wf, &thread, errors);
     for (int i = 0; i < n; i++)
         if (wanted(wf, &t[i]))
             bad += prepare(wf, &t[i], errors);
@@ -202,10 +233,10 @@ static int open_prepared(struct wf_instance *wf, int i)
 int wf_endpoints_open(struct wf_instance *wf)
 {
     if (wf->ranks)
-        wf_mutex_lock(&wf->ranks->open_lock);
+        pthread_mutex_lock(&wf->ranks->open_lock);
     int bad = prepare_all(wf), prepared = wf->ep_count, r = 0;
     if (wf->ranks)
-        wf_mutex_unlock(&wf->ranks->open_lock);
+        pthread_mutex_unlock(&wf->ranks->open_lock);
 
     wf->ep_count = 0;
     if (bad) {

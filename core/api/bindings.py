@@ -504,30 +504,39 @@ class Binding:
     def short_way(self):
         """The function itself when the checks and the call, which follow as
         `long_MPI_X`, are only its long way."""
-        question, answer = rules.SHORT[self.family]
         name = self.f.name
         prototype = self.f.prototype(f"long_{name}")
         rest = ", ".join(p.name for p in self.f.parameters)
-        large = "WF_LATE_LARGE" if self.f.large else "0"
-        test = f"wf_short_may(&way, {question})"
-        for p in self.f.parameters:
-            if p.kind == "REQUEST":
-                test = f"{p.name} && {test}"
         self.out.append(wrap(f"static WF_LONG {prototype};"))
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
-        if answer:
-            self.line("struct wf_short way;")
-            self.line(f"if (wf_likely({test}))")
-            self.out.append(wrap(f"return wf_short_{self.family}(&way, "
-                                 f"{answer.format(large=large)});", 8))
-        else:
-            self.line("int rc;")
-            self.line(f"if (wf_likely(wf_short_{self.family}({question})))")
-            self.out.append(wrap("return wf_likely(!rc) ? rc : wf_raise("
-                                 f'wf_current(), NULL, "{name}", rc);', 8))
+        self.short_attempt("wf_short_comm(comm)")
         self.line(f"return long_{name}({rest});")
         self.out.append("}\n")
         self.out.append(wrap(f"static {prototype}") + "\n{")
+        self.line("if (wf_unlikely(wf_thread_process != NULL)) {")
+        self.short_attempt("wf_short_thread_comm(comm)", 4)
+        self.line("}")
+
+    def short_attempt(self, comm, indent=0):
+        """Return what the short way returns, if this call may take it."""
+        question, answer = rules.SHORT[self.family]
+        question = question.format(comm=comm)
+        large = "WF_LATE_LARGE" if self.f.large else "0"
+        test = f"wf_short_may(&way, {question})"
+        lines = ["struct wf_short way;"]
+        then = (f"return wf_short_{self.family}(&way, "
+                f"{(answer or '').format(large=large)});")
+        for p in self.f.parameters:
+            if p.kind == "REQUEST":
+                test = f"{p.name} && {test}"
+        if not answer:
+            lines = ["int rc;"]
+            test = f"wf_short_{self.family}({question})"
+            then = ("return wf_likely(!rc) ? rc : wf_raise(wf_current(), "
+                    f'NULL, "{self.f.name}", rc);')
+        for line in lines + [f"if (wf_likely({test}))"]:
+            self.out.append(wrap(line, indent + 4))
+        self.out.append(wrap(then, indent + 8))
 
     def text(self):
         if self.family in rules.SHORT:

@@ -32,10 +32,10 @@ iprobe start
 # A shorter way for the usual call, tried before all checks: the arguments of
 # the question and of the answer, if they are two (core/protocol/short.h).
 SHORT = {
-    "send": ("buf, count, datatype, dest, tag, comm", "buf, dest, tag, {large}"),
-    "isend": ("buf, count, datatype, dest, tag, comm",
+    "send": ("{comm}, buf, count, datatype, dest, tag", "buf, dest, tag, {large}"),
+    "isend": ("{comm}, buf, count, datatype, dest, tag",
               "buf, dest, tag, {large}, request"),
-    "recv": ("buf, count, datatype, source, tag, comm, status, &rc", None),
+    "recv": ("{comm}, buf, count, datatype, source, tag, status, &rc", None),
 }
 
 # Receives and probes that accept MPI_ANY_SOURCE and MPI_ANY_TAG.

@@ -52,6 +52,20 @@ static inline const struct wf_comm *wf_short_comm(MPI_Comm h)
                : &wf_comm_nobody;
 }
 
+/* The same in a thread that is a rank, which is asked on the long way only:
+ * ranks that are processes do not pay for it. */
+static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
+{
+    struct wf_instance *wf = wf_thread_instance;
+
+    if (!wf || wf->api.on)
+        return &wf_comm_nobody;
+    if (wf_likely(h == MPI_COMM_WORLD))
+        return wf->world ? wf->world : &wf_comm_nobody;
+    return wf_is_object(h, WF_KIND_COMM) ? (const struct wf_comm *)h
+                                         : &wf_comm_nobody;
+}
+
 /* The credit that is left when n bytes leave now, by copy; negative: they may
  * not. */
 static inline int64_t wf_short_left(const struct weft_loc *loc, uint64_t n)
@@ -84,14 +98,14 @@ struct wf_short {
 
 /* false: take the long way. */
 static inline __attribute__((always_inline)) bool
-wf_short_may(struct wf_short *s, const void *buf, MPI_Count count,
-             MPI_Datatype datatype, int dest, int tag, MPI_Comm handle)
+wf_short_may(struct wf_short *s, const struct wf_comm *comm, const void *buf,
+             MPI_Count count, MPI_Datatype datatype, int dest, int tag)
 {
     uint64_t size;
 
     if (wf_unlikely((count | tag) < 0 || count > INT_MAX))
         return false;
-    s->comm = wf_short_comm(handle);
+    s->comm = comm;
     s->loc = wf_contact(s->comm, dest);
     if (wf_unlikely(!s->loc || (uintptr_t)buf <= 2))
         return false;
@@ -116,10 +130,10 @@ wf_short_send(const struct wf_short *s, const void *buf, int dest, int tag,
 
 /* false: take the long way. *rc: the result, not raised yet. */
 static inline __attribute__((always_inline)) bool
-wf_short_recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
-              int tag, MPI_Comm handle, MPI_Status *status, int *rc)
+wf_short_recv(const struct wf_comm *c, void *buf, MPI_Count count,
+              MPI_Datatype datatype, int source, int tag, MPI_Status *status,
+              int *rc)
 {
-    const struct wf_comm *c = wf_short_comm(handle);
     struct weft_loc *from = wf_contact(c, source);
     uint64_t mask = wf_match_mask(source, tag);
     uint64_t size = wf_type_short_size(datatype);

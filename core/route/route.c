@@ -51,15 +51,30 @@ static bool matches_everything(const struct wf_route_rule *rule)
            rule->size_lo == 0 && rule->size_hi == UINT64_MAX;
 }
 
+static bool in_list(const struct wf_route_rule *rule, const char *transport)
+{
+    for (int k = 0; rule->use == WF_USE_LIST && k < rule->list_count; k++)
+        if (wf_name_equal(rule->list[k], transport))
+            return true;
+    return false;
+}
+
+bool wf_route_names(const struct wf_config *c, const char *transport)
+{
+    for (int i = 0; i < c->route_count; i++)
+        if (in_list(&c->routes[i], transport))
+            return true;
+    return false;
+}
+
 bool wf_route_may_use(const struct wf_config *c, const char *transport)
 {
     for (int i = 0; i < c->route_count; i++) {
         const struct wf_route_rule *rule = &c->routes[i];
         if (rule->use == WF_USE_AUTO)
             return true;
-        for (int k = 0; rule->use == WF_USE_LIST && k < rule->list_count; k++)
-            if (strcmp(rule->list[k], transport) == 0)
-                return true;
+        if (in_list(rule, transport))
+            return true;
         if (matches_everything(rule))
             return false;
     }

@@ -41,6 +41,8 @@ int wf_route_choose(const struct wf_config *, const struct wf_route_end *from,
 /* Could any section ever choose this transport? One that none can need not be
  * opened. */
 bool wf_route_may_use(const struct wf_config *, const char *transport);
+/* Does a section name it in its list? */
+bool wf_route_names(const struct wf_config *, const char *transport);
 /* Sizes at which some section starts or ends, ascending, without 0: where a
  * bulk lane may differ from the order lane. Returns how many (at most max). */
 int wf_route_size_splits(const struct wf_config *,

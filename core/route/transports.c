@@ -2,7 +2,8 @@
  *
  * A file without any [transport] gets self, and of shm and tcp what the program
  * has; a program whose table has neither gets all of its table. self exists
- * always: a process can always talk to itself. A route may name an in-tree
+ * always: a process can always talk to itself. thread needs no section either:
+ * ranks of one process have it (adi/endpoints.c). A route may name an in-tree
  * plugin that has no section; it gets one with default values.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -11,8 +12,8 @@
 #include "route/model.h"
 #include "route/options.h"
 
-static const char *const in_tree[] = {"self", "shm", "tcp", "udp-reliable",
-                                      "sctp"};
+static const char *const in_tree[] = {"self", "shm",    "tcp", "udp-reliable",
+                                      "sctp", "thread"};
 enum { IN_TREE = sizeof in_tree / sizeof in_tree[0], UNWRITTEN = 3 };
 static const struct wf_place built_in = {"built in", 0, 0};
 
@@ -50,7 +51,8 @@ static void imply_usual(struct wf_config *c)
         }
     }
     for (const weft_plugin *const *p = weft_builtin; !any && *p != NULL; p++)
-        imply(c, (*p)->name);
+        if (strcmp((*p)->name, "thread") != 0)
+            imply(c, (*p)->name);
 }
 
 void wf_transports_imply(struct wf_config *c)

@@ -9,8 +9,7 @@
 #include "boot/providers.h"
 #include "env/start.h"
 #include "route/config.h"
-
-enum { RANKS_MAX = 65535 }; /* thread/mailbox.h names a sender in 16 bits */
+#include "thread/mailbox.h"
 
 uint32_t wf_ranks_planned(void)
 {
@@ -81,10 +80,11 @@ int wf_ranks_create(uint32_t count, struct wf_ranks **out)
     struct wf_ranks *all = calloc(1, sizeof *all);
     if (!all)
         return wf_error(MPI_ERR_NO_MEM, "no memory for the ranks");
+    pthread_mutex_init(&all->open_lock, NULL);
     all->count = count ? count : wf_ranks_planned();
-    int rc = all->count > RANKS_MAX
+    int rc = all->count > MAIL_SENDERS
                  ? wf_error(MPI_ERR_ARG, "%u ranks: one process holds at most "
-                            "%d", all->count, RANKS_MAX)
+                            "%d", all->count, MAIL_SENDERS)
                  : MPI_SUCCESS;
     if (rc == MPI_SUCCESS) {
         all->config = wf_start_config();
@@ -107,6 +107,7 @@ void wf_ranks_free(struct wf_ranks *all)
     for (uint32_t i = 0; all->boots && i < all->count; i++)
         if (all->boots[i])
             all->boots[i]->ops->close(all->boots[i]);
+    pthread_mutex_destroy(&all->open_lock);
     wf_config_free(all->config);
     free(all->boots);
     free(all->processes);

@@ -17,6 +17,8 @@
 #ifndef WF_RANKS_H
 #define WF_RANKS_H
 
+#include <pthread.h>
+
 #include "instance.h"
 
 struct wf_ranks {
@@ -26,7 +28,7 @@ struct wf_ranks {
     struct wf_config *config;
     struct wf_boot **boots;
     struct wf_process *processes;
-    struct wf_mutex open_lock; /* reading plugin options from config */
+    pthread_mutex_t open_lock; /* reading plugin options from config */
     wf_atomic_u32 claimed;
 };
 

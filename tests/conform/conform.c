@@ -23,7 +23,7 @@
 
 #include "conform.h"
 
-enum { SETTINGS = 16, SKIPPED = 77, USAGE = 2, WHY = 256 };
+enum { SETTINGS = 16, USAGE = 2, WHY = 256 };
 
 extern const weft_plugin *const weft_builtin[];
 

@@ -206,6 +206,7 @@ bool settled(const weft_core *a, const weft_core *b);
 void pair_close(struct world *);
 
 /* Fork a process that runs play(world) as the other end of the channel. */
+enum { SKIPPED = 77 }; /* exit status of a case that does not apply */
 void partner_start(struct world *, void (*play)(struct world *));
 void partner_swap(struct world *, const void *mine, void *theirs, size_t n);
 /* Sides 0 here and 1 there learn each other's address. */

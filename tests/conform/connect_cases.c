@@ -104,6 +104,9 @@ static void call_fails(struct world *w, weft_core *a, uint32_t other)
     struct message *m = message_new(to, 1000, SEGMENTS, false);
     int rc = message_offer(m);
 
+    if (strcmp(w->plugin->name, "thread") == 0)
+        exit(SKIPPED); /* it calls nobody: the message is there already */
+
     if (rc == WEFT_EAGAIN)
         message_withdraw(m);
     until(w, to->downs || rc < WEFT_EAGAIN)

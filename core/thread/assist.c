@@ -1,0 +1,139 @@
+/* Fetching: one copy from the sender's memory, shared with the sender.
+ *
+ *   receiver                                   sender, waiting in MPI_Send
+ *   get(): describes the copy in its mailbox's job
+ *          MAIL_ASSIST -------------------->   claims pieces too, copies them
+ *          claims pieces, copies them          done += 1 for each
+ *          none left: all done?
+ *            yes                     finished
+ *            not yet                 finished at the next progress
+ *
+ * Pieces are claimed by adding 1 to a word that also holds the generation of
+ * the job and the number of pieces, so an assistant that comes late finds
+ * nothing to claim, whatever the job is by then.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "thread/transport.h"
+
+enum {
+    ASSIST_FROM = 32 << 10, /* bytes below which help comes too late */
+    PIECE = 16 << 10,
+    PIECES_MAX = 1 << 19,
+    SPINS = 2000 /* about what one piece takes */
+};
+
+/* claim = generation 24 | pieces 20 | next 20 */
+static uint64_t claim_word(uint32_t generation, uint32_t pieces)
+{
+    return (uint64_t)(generation & 0xffffff) << 40 | (uint64_t)pieces << 20;
+}
+
+/* The next piece of that job, or -1. */
+static int64_t claim(struct mail_job *j, uint32_t generation)
+{
+    uint64_t c = wf_load_acquire(&j->claim);
+
+    do
+        if (c >> 40 != (generation & 0xffffff) ||
+            (c & 0xfffff) >= (c >> 20 & 0xfffff))
+            return -1;
+    while (!wf_cas_acq_rel(&j->claim, &c, c + 1));
+    return (int64_t)(c & 0xfffff);
+}
+
+static void copy_piece(const struct mail_job *j, int64_t i)
+{
+    size_t off = (size_t)i * j->piece;
+    size_t n = j->len - off < j->piece ? j->len - off : j->piece;
+
+    memcpy(j->to + off, j->from + off, n);
+}
+
+void wf_assist(weft_peer *p, uint32_t generation)
+{
+    struct mail_job *j = &p->box->job;
+    bool helped = false;
+
+    for (int64_t i; (i = claim(j, generation)) >= 0; helped = true) {
+        copy_piece(j, i);
+        wf_add_acq_rel(&j->done, 1); /* pairs with wf_assist_done */
+    }
+    if (helped)
+        wf_mail_wake(p->box);
+}
+
+bool wf_assist_done(const weft_ep *e)
+{
+    const struct mail_job *j = &e->box->job;
+
+    return wf_load_acquire(&j->done) + e->own == j->pieces;
+}
+
+void wf_assist_finish(weft_ep *e)
+{
+    while (e->rma && !wf_assist_done(e))
+        wf_cpu_relax();
+}
+
+static void ask_for_help(weft_peer *p, uint32_t generation)
+{
+    struct mail_claim c;
+
+    if (!mail_claim(p->box, 1, &p->seen, p->me, &c))
+        return; /* it has enough to do */
+    mail_at(p->box, c.at)->env[0] = generation;
+    mail_publish(p->box, &c, mail_word(MAIL_ASSIST, p->me));
+}
+
+static void describe(struct mail_job *j, const weft_rma *r, uint32_t generation)
+{
+    size_t piece = PIECE;
+
+    while (r->len / piece >= PIECES_MAX)
+        piece *= 2;
+    j->from = (const char *)(uintptr_t)r->raddr;
+    j->to = r->one.iov_base;
+    j->len = r->len;
+    j->piece = (uint32_t)piece;
+    j->pieces = (uint32_t)((r->len + piece - 1) / piece);
+    wf_store_relaxed(&j->done, 0);
+    wf_store_release(&j->claim, claim_word(generation, j->pieces));
+}
+
+static int get_shared(weft_peer *p, weft_rma *r)
+{
+    weft_ep *e = p->ep;
+    struct mail_job *j = &e->box->job;
+    uint32_t generation = ++e->generation;
+
+    describe(j, r, generation);
+    ask_for_help(p, generation);
+    e->own = 0;
+    for (int64_t i; (i = claim(j, generation)) >= 0; e->own++)
+        copy_piece(j, i);
+    for (int i = 0; i < SPINS; i++) {
+        if (wf_assist_done(e))
+            return WEFT_DONE;
+        wf_cpu_relax();
+    }
+    e->rma = r;
+    return WEFT_OK;
+}
+
+int wf_thread_get(weft_peer *p, weft_rma *r)
+{
+    struct iovec v;
+
+    if (wf_load_relaxed(&p->box->closed) == MAIL_GONE)
+        return WEFT_EPEER;
+    if (r->len >= ASSIST_FROM && r->one.iov_len == r->len && !p->ep->rma)
+        return get_shared(p, r);
+    for (uint64_t off = 0; off < r->len; off += v.iov_len) {
+        if (r->seg(r, off, &v, 1) < 1)
+            return WEFT_EINVAL;
+        memcpy(v.iov_base, (const char *)(uintptr_t)(r->raddr + off),
+               v.iov_len);
+    }
+    return WEFT_DONE;
+}

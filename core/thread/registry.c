@@ -1,0 +1,222 @@
+/* The mailboxes of this process, by index: how ranks find each other's.
+ *
+ * This is the one thing that ranks of a process share beside what they were
+ * started with. An address names the process by random bytes, which a child
+ * made by fork does not keep.
+ *
+ * LOCK  registry.lock: everything here but deaths.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "thread/mailbox.h"
+
+static struct {
+    pthread_mutex_t lock; /* not fair: a thousand ranks come at once */
+    pid_t pid; /* whose process[] it is */
+    uint64_t process[2];
+    struct mailbox **list;
+    uint32_t n, room, generation;
+    uint32_t free; /* no free index below */
+    wf_atomic_u32 deaths;
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Lock held. False: no random bytes. */
+static bool name_process(void)
+{
+    if (registry.pid == getpid())
+        return true;
+    if (getrandom(registry.process, sizeof registry.process, 0) !=
+        (ssize_t)sizeof registry.process)
+        return false;
+    registry.pid = getpid();
+    return true;
+}
+
+/* Lock held. A free index, or -1. */
+static int64_t free_index(void)
+{
+    uint32_t i = registry.free;
+    while (i < registry.n && registry.list[i])
+        i++;
+    if (i == registry.room) {
+        uint32_t room = registry.room ? 2 * registry.room : 16;
+        void *list = i < MAIL_SENDERS
+                         ? realloc(registry.list, room * sizeof(void *))
+                         : NULL;
+        if (!list)
+            return -1;
+        registry.list = list;
+        registry.room = room;
+    }
+    if (i == registry.n)
+        registry.n++;
+    registry.free = i + 1;
+    return i;
+}
+
+static int enter(struct mailbox *m)
+{
+    int64_t i = -1;
+    pthread_mutex_lock(&registry.lock);
+    if (name_process())
+        i = free_index();
+    if (i >= 0) {
+        m->index = (uint32_t)i;
+        m->generation = ++registry.generation;
+        registry.list[i] = m;
+    }
+    pthread_mutex_unlock(&registry.lock);
+    return i < 0 ? WEFT_ENOMEM : 0;
+}
+
+struct mailbox *wf_mail_open(uint32_t loc_id, int *error)
+{
+    struct mailbox *m = aligned_alloc(64, sizeof *m);
+    size_t bytes = MAIL_LINES * sizeof *m->lines;
+    *error = WEFT_ENOMEM;
+    if (!m)
+        return NULL;
+    memset(m, 0, sizeof *m);
+    m->loc_id = loc_id;
+    m->refs = 1;
+    /* pages that come when they are used */
+    m->lines = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (m->lines == MAP_FAILED)
+        goto err_lines;
+    m->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (m->bell < 0) {
+        *error = WEFT_ESYS;
+        goto err_bell;
+    }
+    if ((*error = enter(m)) == 0)
+        return m;
+    close(m->bell);
+err_bell:
+    munmap(m->lines, bytes);
+err_lines:
+    free(m);
+    return NULL;
+}
+
+void wf_mail_put(struct mailbox *m)
+{
+    if (wf_add_acq_rel(&m->refs, UINT32_MAX) > 1)
+        return;
+    close(m->bell);
+    munmap(m->lines, MAIL_LINES * sizeof *m->lines);
+    free(m);
+}
+
+void wf_mail_close(struct mailbox *m)
+{
+    bool said = wf_load_relaxed(&m->closed) == MAIL_LEAVING;
+    pthread_mutex_lock(&registry.lock);
+    registry.list[m->index] = NULL;
+    if (m->index < registry.free)
+        registry.free = m->index;
+    wf_store_release(&m->closed, MAIL_GONE); /* pairs with transport.c, bury */
+    if (!said)
+        wf_add_acq_rel(&registry.deaths, 1);
+    for (uint32_t i = 0; !said && i < registry.n; i++)
+        if (registry.list[i])
+            wf_mail_wake(registry.list[i]);
+    pthread_mutex_unlock(&registry.lock);
+    wf_mail_put(m);
+}
+
+void wf_mail_address(const struct mailbox *m, struct mail_address *a)
+{
+    pthread_mutex_lock(&registry.lock);
+    *a = (struct mail_address){{registry.process[0], registry.process[1]},
+                               m->index, m->generation};
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static bool is_here(const struct mail_address *a)
+{
+    return registry.pid == getpid() && a->process[0] == registry.process[0] &&
+           a->process[1] == registry.process[1];
+}
+
+struct mailbox *wf_mail_find(const struct mail_address *a)
+{
+    struct mailbox *m = NULL;
+    pthread_mutex_lock(&registry.lock);
+    if (is_here(a) && a->index < registry.n)
+        m = registry.list[a->index];
+    if (m && m->generation != a->generation)
+        m = NULL;
+    if (m)
+        wf_add_acq_rel(&m->refs, 1);
+    pthread_mutex_unlock(&registry.lock);
+    return m;
+}
+
+int64_t wf_mail_loc_id(uint32_t index)
+{
+    int64_t id = -1;
+    pthread_mutex_lock(&registry.lock);
+    if (index < registry.n && registry.list[index])
+        id = registry.list[index]->loc_id;
+    pthread_mutex_unlock(&registry.lock);
+    return id;
+}
+
+void wf_mail_refuse(uint32_t index, uint32_t me)
+{
+    struct mail_claim c;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&registry.lock);
+    struct mailbox *m = index < registry.n ? registry.list[index] : NULL;
+    if (m)
+        seen = wf_load_acquire(&m->head);
+    if (m && mail_claim(m, 1, &seen, me, &c))
+        mail_publish(m, &c, mail_word(MAIL_REFUSE, me));
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void wf_mail_wake_index(uint32_t index)
+{
+    pthread_mutex_lock(&registry.lock);
+    if (index < registry.n && registry.list[index])
+        wf_mail_wake(registry.list[index]);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+uint32_t wf_mail_deaths(void)
+{
+    return wf_load_acquire(&registry.deaths);
+}
+
+void wf_mail_ring(const struct mailbox *m)
+{
+    uint64_t one = 1;
+    ssize_t n;
+    do /* EAGAIN: it is full of rings */
+        n = write(m->bell, &one, sizeof one);
+    while (n < 0 && errno == EINTR);
+}
+
+void wf_mail_wake(struct mailbox *m)
+{
+    uint64_t tail = atomic_fetch_and_explicit(
+        &m->tail, ~(uint64_t)MAIL_ASLEEP, memory_order_acq_rel);
+    if (tail & MAIL_ASLEEP)
+        wf_mail_ring(m);
+}
+
+bool wf_mail_padded(struct mailbox *m, uint32_t n, uint32_t lines,
+                    uint64_t *seen, uint32_t from, struct mail_claim *c)
+{
+    mail_at(m, c->at)->env[0] = lines;
+    mail_publish(m, c, mail_word(MAIL_PAD, from));
+    return mail_claim(m, n, seen, from, c);
+}

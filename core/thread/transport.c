@@ -1,0 +1,348 @@
+/* thread: delivery between ranks that are threads of one process.
+ *
+ *   small    copied into the receiver's mailbox, and from there where the
+ *            receive wants it (mailbox.h)
+ *   large    one copy: the receiver fetches from the sender's memory, and the
+ *            sender, while it waits, copies pieces too (assist.c)
+ *
+ * Which endpoint is whose peer is found by the registry of mailboxes; nothing
+ * connects, and a peer that was never talked to costs nothing.
+ *
+ * THREADS  An endpoint is used by its rank only; what others touch is in struct
+ * mailbox.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "thread/transport.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct thread_config {
+    int unused;
+};
+
+enum {
+    MAX_SHORT = 4096,
+    MAX_EAGER = 8192,
+    MIN_GET = 4096,
+    RETRY_NS = 1000000 /* whoever sleeps until there is room looks again */
+};
+
+/* ---- open and close -------------------------------------------------------- */
+
+static int thread_open(const weft_open *o, weft_ep **out)
+{
+    weft_ep *e = calloc(1, sizeof *e);
+    int r = WEFT_ENOMEM;
+
+    if (!e)
+        return r;
+    e->host = o->host;
+    e->core = o->core;
+    e->box = wf_mail_open(o->loc_id, &r);
+    if (!e->box) {
+        free(e);
+        return r;
+    }
+    wf_mail_address(e->box, &e->address);
+    e->words = WEFT_HAS(o->host, weft_host, rx_words);
+    e->deaths = wf_mail_deaths();
+    *out = e;
+    return WEFT_OK;
+}
+
+static void thread_close(weft_ep *e)
+{
+    wf_assist_finish(e);
+    wf_mail_close(e->box);
+    free(e->from);
+    free(e);
+}
+
+static int thread_attr(weft_ep *e, weft_attr *a)
+{
+    (void)e;
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_GET |
+              WEFT_CAP_NO_MR;
+    a->max_short = MAX_SHORT;
+    a->max_eager = MAX_EAGER;
+    a->max_payload = MAIL_MAX;
+    a->max_iov = 1;
+    a->addr_len = sizeof(struct mail_address);
+    a->min_rma = MIN_GET;
+    a->cost = (weft_cost){sizeof(weft_cost), 60, 20, 60000, 5};
+    return WEFT_OK;
+}
+
+static int thread_address(weft_ep *e, void *buf, size_t *len)
+{
+    if (*len < sizeof e->address)
+        return WEFT_EINVAL;
+    memcpy(buf, &e->address, *len = sizeof e->address);
+    return WEFT_OK;
+}
+
+static int read_address(const void *addr, size_t len, struct mail_address *a)
+{
+    if (len != sizeof *a)
+        return WEFT_EINVAL;
+    memcpy(a, addr, len);
+    return 0;
+}
+
+static bool is_here(const weft_ep *e, const struct mail_address *a)
+{
+    return memcmp(a->process, e->address.process, sizeof a->process) == 0;
+}
+
+static int thread_reach(weft_ep *e, const void *addr, size_t len, weft_cost *c)
+{
+    struct mail_address a;
+
+    (void)c;
+    if (read_address(addr, len, &a) == 0 && is_here(e, &a))
+        return WEFT_OK;
+    e->host->log(e->core, 3, "another process");
+    return WEFT_EUNREACH;
+}
+
+/* ---- peers ------------------------------------------------------------------- */
+
+static int make_place(weft_ep *e, uint32_t index)
+{
+    uint32_t room = e->from_room ? e->from_room : 16;
+    weft_peer **from;
+
+    while (room <= index)
+        room *= 2;
+    if (room == e->from_room)
+        return 0;
+    from = realloc(e->from, room * sizeof *from);
+    if (!from)
+        return WEFT_ENOMEM;
+    memset(from + e->from_room, 0, (room - e->from_room) * sizeof *from);
+    e->from = from;
+    e->from_room = room;
+    return 0;
+}
+
+static int thread_peer_add(weft_ep *e, weft_loc *loc, uint32_t id,
+                           const void *addr, size_t len, weft_peer **out)
+{
+    struct mail_address a;
+    weft_peer *p;
+
+    (void)id;
+    if (read_address(addr, len, &a) != 0 || !is_here(e, &a))
+        return WEFT_EUNREACH;
+    p = calloc(1, sizeof *p);
+    if (!p)
+        return WEFT_ENOMEM;
+    *p = (weft_peer){.ep = e, .loc = loc, .me = e->box->index,
+                     .box = wf_mail_find(&a)};
+    if (!p->box || make_place(e, a.index) != 0) {
+        int r = p->box ? WEFT_ENOMEM : WEFT_EPEER;
+        if (p->box)
+            wf_mail_put(p->box);
+        free(p);
+        return r;
+    }
+    p->next = e->peers;
+    e->peers = p;
+    e->from[a.index] = p;
+    *out = p;
+    e->host->peer_up(e->core, loc);
+    return WEFT_OK;
+}
+
+static int thread_peer_del(weft_peer *p, int abrupt)
+{
+    weft_ep *e = p->ep;
+    weft_peer **at = &e->peers;
+
+    (void)abrupt;
+    wf_assist_finish(e);
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    e->from[p->box->index] = NULL;
+    e->wants -= p->wants;
+    wf_mail_put(p->box);
+    free(p);
+    return WEFT_OK;
+}
+
+/* A sender that is no peer yet: the core makes it one. NULL: it cannot be. */
+weft_peer *wf_thread_from(weft_ep *e, uint32_t index)
+{
+    int64_t id;
+
+    if (index < e->from_room && e->from[index])
+        return e->from[index];
+    id = wf_mail_loc_id(index);
+    if (id >= 0 && e->host->locate(e->core, (uint32_t)id) >= 0 &&
+        index < e->from_room && e->from[index])
+        return e->from[index];
+    wf_mail_refuse(index, e->box->index);
+    return NULL;
+}
+
+/* ---- progress ---------------------------------------------------------------- */
+
+/* Awake again: no bell is needed, and one that rang is over. */
+static void disarm(weft_ep *e)
+{
+    uint64_t rung;
+
+    e->armed = false;
+    atomic_fetch_and_explicit(&e->box->tail, ~(uint64_t)MAIL_ASLEEP,
+                              memory_order_acq_rel);
+    if (read(e->box->bell, &rung, sizeof rung) < 0)
+        return; /* it did not ring */
+}
+
+/* Once for each peer. */
+void wf_thread_down(weft_peer *p, const char *why)
+{
+    if (p->down)
+        return;
+    p->down = true;
+    p->ep->host->peer_down(p->ep->core, p->loc, WEFT_EPEER, why);
+}
+
+/* Peers whose threads went without a word. */
+static int bury(weft_ep *e)
+{
+    uint32_t deaths = wf_mail_deaths();
+    int n = 0;
+
+    if (deaths == e->deaths)
+        return 0;
+    e->deaths = deaths;
+    for (weft_peer *p = e->peers, *next; p; p = next) {
+        next = p->next;
+        /* pairs with the release in wf_mail_close */
+        if (wf_load_acquire(&p->box->closed) != MAIL_GONE)
+            continue;
+        wf_thread_down(p, "its thread has left MPI");
+        n++;
+    }
+    return n;
+}
+
+static bool sated(const weft_peer *p)
+{
+    return p->wants && mail_roomy(p->box);
+}
+
+static int feed(weft_ep *e)
+{
+    int n = 0;
+
+    for (weft_peer *p = e->peers, *next; p && e->wants; p = next) {
+        next = p->next;
+        if (!sated(p))
+            continue;
+        p->wants = false;
+        e->wants--;
+        n++;
+        e->host->tx_ready(e->core, p->loc);
+    }
+    return n;
+}
+
+static int finish_get(weft_ep *e)
+{
+    weft_rma *r = e->rma;
+
+    if (!r || !wf_assist_done(e))
+        return 0;
+    e->rma = NULL;
+    e->host->rma_done(e->core, r, WEFT_OK);
+    return 1;
+}
+
+static int thread_progress(weft_ep *e, int budget)
+{
+    int n;
+
+    if (__builtin_expect(e->armed, 0))
+        disarm(e);
+    n = wf_thread_receive(e, budget);
+    if (__builtin_expect(e->rma != NULL, 0))
+        n += finish_get(e);
+    if (__builtin_expect(e->wants, 0))
+        n += feed(e);
+    if (__builtin_expect(wf_mail_deaths() != e->deaths, 0))
+        n += bury(e);
+    return n;
+}
+
+/* ---- sleep and end ------------------------------------------------------------ */
+
+static int thread_event(weft_ep *e, weft_event *event)
+{
+    event->fd = e->box->bell;
+    return WEFT_OK;
+}
+
+static bool any_sated(const weft_ep *e)
+{
+    for (const weft_peer *p = e->peers; p && e->wants; p = p->next)
+        if (sated(p))
+            return true;
+    return false;
+}
+
+static int thread_arm(weft_ep *e, weft_event *event, uint64_t *deadline)
+{
+    uint64_t tail = atomic_fetch_or_explicit(&e->box->tail, MAIL_ASLEEP,
+                                             memory_order_acq_rel);
+
+    (void)event;
+    e->armed = true;
+    if ((tail >> 1 != e->head && !e->stalled) || any_sated(e) ||
+        (e->rma && wf_assist_done(e)) || wf_mail_deaths() != e->deaths) {
+        disarm(e);
+        return WEFT_EAGAIN;
+    }
+    if (e->wants)
+        *deadline = e->host->now_ns(e->core) + RETRY_NS;
+    return WEFT_OK;
+}
+
+/* What was sent is in the mailboxes already. */
+static int thread_drain(weft_ep *e)
+{
+    wf_store_relaxed(&e->box->closed, MAIL_LEAVING);
+    return wf_load_acquire(&e->box->tail) >> 1 == e->head ? WEFT_OK
+                                                          : WEFT_EAGAIN;
+}
+
+static void thread_rx_resume(weft_peer *p)
+{
+    p->ep->stalled = false; /* progress() tries again by itself */
+}
+
+static const weft_ops ops = {.size = sizeof ops,
+                             .open = thread_open,
+                             .close = thread_close,
+                             .attr = thread_attr,
+                             .address = thread_address,
+                             .reach = thread_reach,
+                             .peer_add = thread_peer_add,
+                             .peer_del = thread_peer_del,
+                             .send = wf_thread_send,
+                             .progress = thread_progress,
+                             .drain = thread_drain,
+                             .send_short = wf_thread_send_short,
+                             .event = thread_event,
+                             .arm = thread_arm,
+                             .rx_resume = thread_rx_resume,
+                             .get = wf_thread_get,
+                             .send_words = wf_thread_send_words};
+
+static const weft_option options[] = {{0}};
+
+WEFT_PLUGIN(thread, "1.0", "between ranks that are threads of one process",
+            options, struct thread_config, &ops);
