@@ -47,6 +47,23 @@ foreach(name mpiexec weftrun)
     create_symlink mpirun ${CMAKE_BINARY_DIR}/bin/${name})
 endforeach()
 
+# ---- main in each rank thread: mpicc -fthread-ranks -------------------------
+set(THREAD_RANKS ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/weft/thread_ranks.o)
+add_library(thread_ranks OBJECT ${CMAKE_SOURCE_DIR}/tools/thread-ranks/main.c)
+target_include_directories(thread_ranks PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(thread_ranks PRIVATE -Wall -Wextra)
+add_custom_command(OUTPUT ${THREAD_RANKS} COMMAND ${CMAKE_COMMAND} -E copy
+  $<TARGET_OBJECTS:thread_ranks> ${THREAD_RANKS}
+  DEPENDS thread_ranks $<TARGET_OBJECTS:thread_ranks>)
+add_custom_target(thread_ranks_object ALL DEPENDS ${THREAD_RANKS})
+
+# A program of ours whose main may run in several threads.
+function(weft_thread_program name)
+  add_dependencies(${name} thread_ranks_object)
+  target_link_options(${name} PRIVATE -Wl,--wrap=main)
+  target_sources(${name} PRIVATE $<TARGET_OBJECTS:thread_ranks>)
+endfunction()
+
 # ---- weft-info ------------------------------------------------------------
 file(GLOB INFO_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/weft-info/*.c)
 set(WEFT_PROGRAMS mpirun)
@@ -145,6 +162,7 @@ if(NOT WEFT_STATIC)
   endforeach()
 endif()
 install(FILES include/mpi.h include/mpix.h include/weft_transport.h DESTINATION include)
+install(FILES ${THREAD_RANKS} DESTINATION ${WEFT_LIBDIR}/weft)
 install(DIRECTORY ${PC_DIR} DESTINATION ${WEFT_LIBDIR})
 install(DIRECTORY ${CONFIG_DIR} DESTINATION ${WEFT_LIBDIR}/cmake)
 install(FILES LICENSE DESTINATION share/doc/weft)

@@ -5,8 +5,8 @@
  */
 #include "check.h"
 
-static MPI_Comm inter;
-static int rank, local, remote, left;
+static _Thread_local MPI_Comm inter;
+static _Thread_local int rank, local, remote, left;
 
 /* Who of the world is rank i of the other group: even ranks are left. */
 static int remote_world(int i)

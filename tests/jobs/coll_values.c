@@ -6,8 +6,8 @@
  */
 #include "check.h"
 
-static MPI_Comm comm;
-static int rank, size;
+static _Thread_local MPI_Comm comm;
+static _Thread_local int rank, size;
 
 /* 1000 * r + i, the i-th value of rank r */
 static int *values(int r, int n)

@@ -5,8 +5,8 @@
  */
 #include "check.h"
 
-static int upper;
-static MPI_Comm mine; /* of this process's half */
+static _Thread_local int upper;
+static _Thread_local MPI_Comm mine; /* of this process's half */
 
 static MPI_Comm bridge(int tag)
 {

@@ -5,7 +5,7 @@
 
 enum { BIG = 300000 };
 
-static int me, all, to, from;
+static _Thread_local int me, all, to, from;
 
 static int class_of(int code)
 {

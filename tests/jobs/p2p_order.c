@@ -8,7 +8,7 @@
 
 enum { MESSAGES = 60, DEEP = 1000 };
 
-static int me, all;
+static _Thread_local int me, all;
 
 static int length(int i) /* in ints: short, eager and rendezvous mixed */
 {

@@ -6,7 +6,7 @@
 
 enum { N = 12, ROUNDS = 5 };
 
-static int me, all, to, from;
+static _Thread_local int me, all, to, from;
 
 static int ints(int i)
 {

@@ -6,8 +6,8 @@
 static const int sizes[] = {0, 1, 500, 70000, 400000}; /* ints */
 enum { SIZES = sizeof sizes / sizeof *sizes, MAX = 400000 };
 
-static int me, all, to, from;
-static int *out, *in;
+static _Thread_local int me, all, to, from;
+static _Thread_local int *out, *in;
 
 static void post(int tag, int n, int sync, MPI_Request *r)
 {

@@ -14,7 +14,7 @@ enum { DEGREE = 12, ROOM = 60000 };
 enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 
 /* The same sequence in every process. */
-static unsigned dice_state;
+static _Thread_local unsigned dice_state;
 
 static int dice(int sides)
 {
@@ -206,7 +206,7 @@ struct layout {
     MPI_Datatype types[DEGREE * 4];
 };
 
-static MPI_Datatype two; /* ints */
+static _Thread_local MPI_Datatype two; /* ints */
 
 /* Blocks with an int between them. Every other one of a typed layout is of
  * pairs. */
@@ -226,8 +226,8 @@ static void lay_out(struct layout *l, int n, int typed)
     }
 }
 
-static int sbuf[ROOM], rbuf[ROOM], want[ROOM];
-static struct layout sl, rl;
+static _Thread_local int sbuf[ROOM], rbuf[ROOM], want[ROOM];
+static _Thread_local struct layout sl, rl;
 
 static void fill(int *buf, int at, int rank, int slot, int n)
 {

@@ -68,7 +68,8 @@ static int ring(void *arg)
 {
     int size, rank = begin(&size), sum;
     CHECK(size == *(int *)arg);
-    for (int n = 1; n < LARGE; n = n * 7 + 1)
+    int most = size > RANKS ? 3000 : LARGE;
+    for (int n = 1; n < most; n = n * 7 + 1)
         around(rank, size, n);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     CHECK(sum == size * (size - 1) / 2);
@@ -91,6 +92,45 @@ static void one_rank_needs_no_thread(void **state)
     int one = 1, result;
     assert_int_equal(MPIX_Run_ranks(0, ring, &one, &result), MPI_SUCCESS);
     assert_int_equal(result, 100);
+}
+
+/* More than a mailbox holds, of sizes that do not divide it, to one that reads
+ * late. */
+static int flood(void *arg)
+{
+    enum { MESSAGES = 400, BYTES = 3001 };
+    static _Thread_local char buf[BYTES];
+    int size, rank = begin(&size), next[RANKS] = {0};
+    MPI_Status status;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; rank && i < MESSAGES; i++) {
+        int n = 1 + i * 53 % BYTES;
+        memset(buf, rank + i, (size_t)n);
+        MPI_Send(buf, n, MPI_CHAR, 0, i, MPI_COMM_WORLD);
+    }
+    for (int i = 0; !rank && i < MESSAGES * (size - 1); i++) {
+        int n;
+        MPI_Recv(buf, BYTES, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                 MPI_COMM_WORLD, &status);
+        int from = status.MPI_SOURCE, k = next[from]++;
+        MPI_Get_count(&status, MPI_CHAR, &n);
+        CHECK(status.MPI_TAG == k && n == 1 + k * 53 % BYTES);
+        CHECK(buf[0] == (char)(from + k) && buf[n - 1] == (char)(from + k));
+    }
+    end();
+    return 0;
+}
+
+static void full_mailboxes_lose_nothing(void **state)
+{
+    assert_int_equal(MPIX_Run_ranks(RANKS, flood, NULL, NULL), MPI_SUCCESS);
+}
+
+/* Far more ranks than processors start, meet and end. */
+static void many_ranks_meet(void **state)
+{
+    int n = 150;
+    assert_int_equal(MPIX_Run_ranks(n, ring, &n, NULL), MPI_SUCCESS);
 }
 
 /* ---- what a rank has for itself ------------------------------------------- */
@@ -332,6 +372,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_thread_is_a_rank),
         cmocka_unit_test(one_rank_needs_no_thread),
+        cmocka_unit_test(full_mailboxes_lose_nothing),
+        cmocka_unit_test(many_ranks_meet),
         cmocka_unit_test(a_rank_has_its_own_state),
         cmocka_unit_test(sessions_end_with_their_thread),
         cmocka_unit_test(levels_say_what_a_rank_thread_may),

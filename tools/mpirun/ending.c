@@ -42,7 +42,7 @@ static void failed(struct job *job, struct rank *r)
 {
     r->failed = true;
     if (job->cause < 0)
-        job->cause = r->id;
+        job->cause = r->index;
 }
 
 static void end_others(struct job *job)
@@ -76,7 +76,7 @@ void wf_end_abort(struct job *job, struct rank *r, int code)
         wf_job_say(job, "rank %d (%s, pid %d) aborted the job with code %d",
                    r->id, r->app->argv[0], r->pid, code);
     job->exit_code = code & 0xff;
-    job->cause = r->id;
+    job->cause = r->index;
     wf_end_begin(job, SIGTERM);
 }
 
@@ -108,7 +108,7 @@ static void reaped(struct job *job, struct rank *r, int status)
     r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                     : WEXITSTATUS(status);
     job->alive--;
-    wf_guard_note(job, r->id, 0);
+    wf_guard_note(job, r->index, 0);
     if (job->set.verbose)
         wf_job_say(job, "rank %d ended with status %d", r->id, r->status);
     bool early = r->pmi_init && !r->pmi_finalized;
@@ -186,17 +186,18 @@ int wf_end_status(const struct job *job)
 /* At most two lines more than the one that said what happened first. */
 void wf_end_report(const struct job *job)
 {
-    int others = 0, last = -1;
+    int others = 0, last = -1, status = 0;
     for (int i = 0; i < job->count; i++)
         if (job->ranks[i].failed && i != job->cause) {
             others++;
-            last = i;
+            last = job->ranks[i].id;
+            status = job->ranks[i].status;
         }
     if (!job->set.quiet && !job->user_ended && others == 1)
         wf_job_say(job, "rank %d failed too, status %d", last,
-                   job->ranks[last].status);
+                   status);
     else if (!job->set.quiet && !job->user_ended && others)
         wf_job_say(job, "%d other ranks failed too", others);
     for (int i = 0; job->set.all_exit_codes && i < job->count; i++)
-        fprintf(stderr, "[%d] %d\n", i, job->ranks[i].status);
+        fprintf(stderr, "[%d] %d\n", job->ranks[i].id, job->ranks[i].status);
 }

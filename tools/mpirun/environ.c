@@ -22,7 +22,7 @@ static const char *const per_rank[] = {
     "PMI_SIZE",        "PMI_JOBID",       "PMI_SPAWNED", "PMI_APPNUM",
     "PMI_UNIVERSE_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
     "WEFT_NODE",       "WEFT_LOCAL_RANK", "WEFT_RANK",  "WEFT_SIZE",
-    "WEFT_BOUND_CPUS"};
+    "WEFT_BOUND_CPUS", "WEFT_PROCESS_RANKS"};
 static const char *const foreign[] = {"OMPI_COMM_WORLD_", "PMIX_", "HYDI_",
                                       "PRTE_"};
 
@@ -112,7 +112,7 @@ static void set_plugins(char **env)
         set(env, "WEFT_LAUNCHER_PLUGINS", dir);
 }
 
-enum { ENV_OWN = 16 }; /* variables added by mpirun itself */
+enum { ENV_OWN = 17 }; /* variables added by mpirun itself */
 
 char **wf_env_of_app(const struct job *job, const struct app *app)
 {
@@ -172,12 +172,14 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
     if (!job->set.tag)
         set_say(env, pmi_fd);
     set_int(env, "PMI_RANK", r->id);
-    set_int(env, "PMI_SIZE", job->count);
+    set_int(env, "PMI_SIZE", job->size);
+    if (r->app->each > 1)
+        set_int(env, "WEFT_PROCESS_RANKS", r->held);
     set_int(env, "MPI_LOCALRANKID", r->local);
     set_int(env, "MPI_LOCALNRANKS", r->local_count);
     set_int(env, "WEFT_LOCAL_RANK", r->local);
     if (r->bound_cpu >= 0) /* to one of its own: nobody shares it */
-        set_int(env, "WEFT_BOUND_CPUS", job->count);
+        set_int(env, "WEFT_BOUND_CPUS", job->size);
     if (job->set.nodes) {
         snprintf(node, sizeof(node), "node%d", r->node);
         set(env, "WEFT_NODE", node);

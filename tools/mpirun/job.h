@@ -1,7 +1,8 @@
 /* mpirun's data: one job of several programs on this host.
  *
  *   struct job ── apps[]   what the command line said, one per ":" part
- *              ── ranks[]  one process each, with its PMI line and streams
+ *              ── ranks[]  one process each, with its PMI line and streams:
+ *                          a rank, or several that are threads of it
  *
  * One thread, one epoll loop. Each descriptor in the loop belongs to a struct
  * source, which is the first member of whoever owns it.
@@ -39,7 +40,9 @@ struct env_changes {
 
 struct app {
     int count; /* ranks; 0: not given */
+    int each;  /* ranks in one process; 0: not given */
     int first; /* rank */
+    int processes, first_process;
     char **argv;
     char *program; /* argv[0] as it is executed, after search in PATH */
     const char *wdir;
@@ -58,7 +61,9 @@ struct stream {
 
 struct rank {
     struct source pmi;
-    int id;
+    int index; /* in job.ranks */
+    int id;    /* its rank, or the first of several */
+    int held;  /* how many */
     struct app *app;
     int node, local, local_count;
     pid_t pid;      /* 0: not started, or ended and reaped */
@@ -72,7 +77,8 @@ struct rank {
     bool pmi_init, pmi_finalized, in_barrier, in_mcmd;
     int awaits; /* the rank whose card it asked for, or -1 */
     struct stream out, err;
-    int bound_cpu; /* -1: not bound */
+    int bound_cpu; /* the first; -1: not bound */
+    cpu_set_t cpus;
 };
 
 /* Our stdout or stderr with what could not be written yet. */
@@ -112,7 +118,8 @@ struct job {
     char ***file_words; /* lines of argument files: apps point into them */
     int file_lines;
     struct rank *ranks;
-    int count, alive;
+    int size;         /* ranks */
+    int count, alive; /* processes */
     char name[64]; /* of the key-value space, and PMI_JOBID */
     int epoll;
 
@@ -129,7 +136,7 @@ struct job {
     uint64_t deadline; /* ns of the next step; 0: none */
     uint64_t timeout;  /* ns at which --timeout strikes; 0: none */
     int exit_code;     /* -1: from the ranks */
-    int cause;         /* rank that failed first, or -1 */
+    int cause;         /* process that failed first, or -1 */
 
     struct sink sink_out, sink_err;
     struct said *said; /* said.c */
@@ -144,6 +151,9 @@ void wf_job_unwatch(struct job *, struct source *); /* and close */
 void wf_job_say(const struct job *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 uint64_t wf_job_now(void);
+
+/* main.c: the process that holds this rank */
+struct rank *wf_job_holder(struct job *, int rank);
 
 /* options.c: fills the job from the command line. Returns -1 to go on, or the
  * exit status. */

@@ -31,6 +31,14 @@ static int take_count(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
+static int take_each(struct parse *p, char **args)
+{
+    if (!whole(args[0], 1, 16384, &p->app->each))
+        return wf_option_error("%s %s: a process holds 1 to 16384 ranks",
+                               p->option, args[0]);
+    return OPTION_DONE;
+}
+
 static int take_wdir(struct parse *p, char **args)
 {
     p->app->wdir = args[0];
@@ -364,6 +372,8 @@ const struct option_row wf_option_table[] = {
     {{"set"}, 1, "SECTION.KEY=VALUE", "override one setting of mpi.ini",
      take_set},
     {{"ini", "config"}, 1, "FILE", "read this mpi.ini; - for none", take_ini},
+    {{"ranks-per-process"}, 1, "N", "ranks are threads, N in each process",
+     take_each},
     {{"nodes"}, 1, "N", "make this host look like N hosts", take_nodes},
     {{"launcher-exec"}, 1, "CMD",
      "start each rank by CMD, %n is its node, %r its rank", take_launcher},

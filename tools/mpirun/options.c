@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RANKS_MAX = 1000000 };
+
 int wf_option_error(const char *fmt, ...)
 {
     va_list args;
@@ -215,30 +217,41 @@ static int available_cpus(void)
     return n > 0 ? n : 1;
 }
 
+/* The ranks of one part of the command line, and the processes that hold them;
+ * only the last of these may hold fewer. */
+static long count_part(struct job *job, struct app *app, long before)
+{
+    if (app->count == 0)
+        app->count = job->app_count == 1 ? available_cpus() : 1;
+    if (app->each == 0)
+        app->each = 1;
+    app->first = (int)before;
+    app->first_process = job->count;
+    app->processes = (app->count + app->each - 1) / app->each;
+    job->count += app->processes;
+    return before + app->count;
+}
+
 static int count_ranks(struct job *job)
 {
     long total = 0;
     int cpus = available_cpus();
-    for (int a = 0; a < job->app_count; a++) {
-        if (job->apps[a].count == 0)
-            job->apps[a].count = job->app_count == 1 ? cpus : 1;
-        job->apps[a].first = (int)total;
-        total += job->apps[a].count;
-    }
-    if (total > 1000000)
+    for (int a = 0; a < job->app_count && total <= RANKS_MAX; a++)
+        total = count_part(job, &job->apps[a], total);
+    if (total > RANKS_MAX)
         return wf_option_error("%ld ranks are more than one host can hold",
                                total);
-    job->count = (int)total;
-    if (job->set.no_oversubscribe && job->count > cpus)
+    job->size = (int)total;
+    if (job->set.no_oversubscribe && job->size > cpus)
         return wf_option_error("%d ranks on %d processors refused by "
                                "--nooversubscribe",
-                               job->count, cpus);
+                               job->size, cpus);
     if (job->set.nodes > job->count)
-        return wf_option_error("--nodes %d needs at least as many ranks, not %d",
-                               job->set.nodes, job->count);
-    if (job->set.stdin_rank >= job->count)
+        return wf_option_error("--nodes %d needs at least as many processes, "
+                               "not %d", job->set.nodes, job->count);
+    if (job->set.stdin_rank >= job->size)
         return wf_option_error("--stdin %d: ranks are 0..%d",
-                               job->set.stdin_rank, job->count - 1);
+                               job->set.stdin_rank, job->size - 1);
     return OPTION_DONE;
 }
 

@@ -95,7 +95,7 @@ static void on_appnum(struct job *job, struct rank *r, const char *line)
 static void on_universe(struct job *job, struct rank *r, const char *line)
 {
     answer(job, r, "cmd=universe_size size=%d rc=0\n",
-           job->set.universe ? job->set.universe : job->count);
+           job->set.universe ? job->set.universe : job->size);
 }
 
 /* The rank whose card a key is, or -1. */
@@ -108,7 +108,7 @@ static int card_owner(const struct job *job, const char *key)
         return -1;
     key += sizeof(card) - 1;
     id = strtol(key, &end, 10);
-    return end > key && *end == 0 && id >= 0 && id < job->count ? (int)id : -1;
+    return end > key && *end == 0 && id >= 0 && id < job->size ? (int)id : -1;
 }
 
 static void serve_awaiting(struct job *job, const char *key, const char *value)
@@ -269,10 +269,10 @@ static void check_cards(struct job *job)
 {
     for (int i = 0; i < job->count && job->phase == PHASE_RUN; i++) {
         struct rank *r = &job->ranks[i];
-        if (r->awaits < 0 || !job->ranks[r->awaits].ended)
+        if (r->awaits < 0 || !wf_job_holder(job, r->awaits)->ended)
             continue;
         if (!job->set.keep_going) {
-            wf_end_fail(job, &job->ranks[r->awaits], never_there);
+            wf_end_fail(job, wf_job_holder(job, r->awaits), never_there);
             return;
         }
         r->awaits = -1;
@@ -368,22 +368,31 @@ static int put(struct job *job, const char *key, const char *value)
     return wf_kvs_put(job->kvs, key, value, strlen(value));
 }
 
-/* Ranks in blocks: the first count % nodes nodes hold one more. */
+/* Ranks in blocks, in the order of the nodes: "(0,2,4),(2,1,3)" is four on each
+ * of nodes 0 and 1, and three on node 2. */
 static void mapping(const struct job *job, char *text, size_t size)
 {
-    int nodes = job->set.nodes ? job->set.nodes : 1;
-    int more = job->count % nodes, each = job->count / nodes;
-    if (more)
-        snprintf(text, size, "(vector,(0,%d,%d),(%d,%d,%d))", more, each + 1,
-                 more, nodes - more, each);
-    else
-        snprintf(text, size, "(vector,(0,%d,%d))", nodes, each);
+    size_t n = (size_t)snprintf(text, size, "(vector");
+    for (int i = 0, end; i < job->count && n < size; i = end) {
+        const struct rank *r = &job->ranks[i];
+        int nodes = 0;
+        for (end = i; end < job->count; end++) {
+            const struct rank *e = &job->ranks[end];
+            if (e->local_count != r->local_count)
+                break;
+            nodes = e->node - r->node + 1;
+        }
+        n += (size_t)snprintf(text + n, size - n, ",(%d,%d,%d)", r->node, nodes,
+                              r->local_count);
+    }
+    if (n < size)
+        snprintf(text + n, size - n, ")");
 }
 
 int wf_pmi_serve(struct job *job)
 {
     unsigned char key[JOB_KEY_BYTES];
-    char text[128];
+    char text[PMI_VALLEN];
     job->kvs = wf_kvs_create();
     if (!job->kvs)
         return -1;

@@ -51,14 +51,14 @@ static void note(struct job *job, const struct rank *r, char *text)
         bool *by = calloc((size_t)job->count, sizeof(*by));
         if (s && by) {
             *s = (struct said){text, by, NULL};
-            by[r->id] = true;
+            by[r->index] = true;
             *at = s;
             return;
         }
         free(s);
         free(by);
     } else {
-        (*at)->by[r->id] = true;
+        (*at)->by[r->index] = true;
     }
     free(text);
 }
@@ -87,10 +87,12 @@ static bool list(const struct job *job, const bool *by, char *out, size_t size)
             end++;
         if (!by[i] || used >= size)
             continue;
-        ranks += end - i + 1;
+        const struct rank *first = &job->ranks[i], *last = &job->ranks[end];
+        int to = last->id + last->held - 1;
+        ranks += to - first->id + 1;
         used += (size_t)snprintf(out + used, size - used,
-                                 end > i ? "%s%d-%d" : "%s%d",
-                                 used ? ", " : "", i, end);
+                                 to > first->id ? "%s%d-%d" : "%s%d",
+                                 used ? ", " : "", first->id, to);
     }
     return ranks > 1;
 }

@@ -205,9 +205,7 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
     struct launch l = {.job = job, .rank = r, .sh = sh, .parent = getpid(),
                        .pmi = -1};
     int rc = -1;
-    CPU_ZERO(&l.cpus);
-    if (r->bound_cpu >= 0)
-        CPU_SET((size_t)r->bound_cpu, &l.cpus);
+    l.cpus = r->cpus;
     if (wf_io_rank(job, r, l.fds) < 0 || open_pmi(job, r, &l.pmi) < 0) {
         wf_job_say(job, "cannot start rank %d: %s", r->id, strerror(errno));
         goto out;
@@ -224,7 +222,7 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
     }
     r->pid = pid;
     job->alive++;
-    wf_guard_note(job, r->id, r->own_group ? -pid : pid);
+    wf_guard_note(job, r->index, r->own_group ? -pid : pid);
     if (job->set.verbose)
         wf_job_say(job, "rank %d is %s, pid %d", r->id, r->app->argv[0], pid);
     rc = 0;
@@ -240,13 +238,18 @@ out:
 
 static void bind_rank(struct job *job, struct rank *r, const cpu_set_t *all)
 {
-    int want = r->id % CPU_COUNT(all), cpu = 0;
-    for (;; cpu++)
-        if (CPU_ISSET((size_t)cpu, all) && want-- == 0)
-            break;
-    r->bound_cpu = cpu;
-    if (job->set.report_bindings)
-        wf_job_say(job, "rank %d is bound to processor %d", r->id, cpu);
+    int skip = r->id, left = r->held;
+    CPU_ZERO(&r->cpus);
+    for (int cpu = 0; left > 0; cpu++) {
+        if (!CPU_ISSET((size_t)cpu, all) || skip-- > 0)
+            continue;
+        CPU_SET((size_t)cpu, &r->cpus);
+        r->bound_cpu = r->bound_cpu < 0 ? cpu : r->bound_cpu;
+        left--;
+        if (job->set.report_bindings)
+            wf_job_say(job, "rank %d is bound to processor %d",
+                       r->id + r->held - left - 1, cpu);
+    }
 }
 
 static void bind_all(struct job *job)
@@ -254,7 +257,7 @@ static void bind_all(struct job *job)
     cpu_set_t all;
     bool known = sched_getaffinity(0, sizeof(all), &all) == 0;
     /* more ranks than processors: binding would only tie two to one */
-    if (job->set.bind_core && known && job->count <= CPU_COUNT(&all)) {
+    if (job->set.bind_core && known && job->size <= CPU_COUNT(&all)) {
         for (int i = 0; i < job->count; i++)
             bind_rank(job, &job->ranks[i], &all);
     } else if (job->set.report_bindings) {
@@ -270,8 +273,9 @@ int wf_spawn_all(struct job *job)
         struct app *app = &job->apps[a];
         char **env = wf_env_of_app(job, app);
         char **sh = shell_words(app);
-        for (int i = 0; i < app->count && rc == 0; i++)
-            rc = sh ? start(job, &job->ranks[app->first + i], env, sh) : -1;
+        for (int i = 0; i < app->processes && rc == 0; i++)
+            rc = sh ? start(job, &job->ranks[app->first_process + i], env, sh)
+                    : -1;
         free(sh);
         wf_env_free(env);
     }

@@ -180,7 +180,8 @@ static int tagged(struct job *job, struct rank *r, struct stream *s,
 
 static int rank_input(struct job *job, struct rank *r)
 {
-    bool chosen = job->set.stdin_rank == r->id ||
+    bool chosen = (job->set.stdin_rank >= r->id &&
+                   job->set.stdin_rank < r->id + r->held) ||
                   (job->set.stdin_rank == STDIN_ALL && job->count == 1);
     r->own_group = true;
     if (job->set.stdin_rank == STDIN_ALL && !chosen)

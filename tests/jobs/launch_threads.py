@@ -1,0 +1,127 @@
+"""mpirun --ranks-per-process: which ranks live where, and how such jobs end.
+
+WEFT_BUILD names the build directory.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import subprocess
+import tempfile
+import unittest
+
+import launch
+
+BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", "build"))
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+
+# Each rank says its number and its process; argument 1: who returns 3.
+PLACES = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int rank, size, sum, odd = argc > 1 ? atoi(argv[1]) : -1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("%d %d %d\n", rank, (int)getpid(), sum == size * (size - 1) / 2);
+    MPI_Finalize();
+    return rank == odd ? 3 : 0;
+}
+"""
+# The program's own threads become ranks.
+OWN_THREADS = r"""
+#include <mpix.h>
+#include <pthread.h>
+#include <stdio.h>
+static void *rank_thread(void *arg)
+{
+    int provided, rank, sum;
+    MPI_Init_thread(NULL, NULL, MPIX_THREAD_AS_RANK, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("%d %d %d\n", rank, provided == MPIX_THREAD_AS_RANK, sum);
+    MPI_Finalize();
+    return NULL;
+}
+int main(void)
+{
+    pthread_t t[3];
+    for (int i = 0; i < 3; i++)
+        pthread_create(&t[i], NULL, rank_thread, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+    return 0;
+}
+"""
+
+
+class Threads(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def build(self, name, text, *flags):
+        source = os.path.join(self.folder.name, name + ".c")
+        program = os.path.join(self.folder.name, name)
+        with open(source, "w") as f:
+            f.write(text)
+        subprocess.run([MPICC, *flags, source, "-o", program], check=True)
+        return program
+
+    def places(self, *args):
+        """Ranks by process, in the order of the ranks."""
+        done = launch.run(*args)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = sorted(tuple(map(int, line.split()))
+                      for line in done.stdout.splitlines())
+        self.assertTrue(all(fine for _, _, fine in said))
+        self.assertEqual([rank for rank, _, _ in said], list(range(len(said))))
+        sizes, last = [], None
+        for _, pid, _ in said:
+            if pid != last:
+                sizes.append(0)
+            sizes[-1] += 1
+            last = pid
+        return sizes
+
+    def test_ranks_are_threads_of_their_processes(self):
+        program = self.build("places", PLACES, "-fthread-ranks")
+        self.assertEqual(self.places("-n", 8, "--ranks-per-process", 4,
+                                     program), [4, 4])
+        self.assertEqual(self.places("-n", 7, "--ranks-per-process", 3,
+                                     program), [3, 3, 1])
+        self.assertEqual(self.places("-n", 4, "--ranks-per-process", 2,
+                                     "--nodes", 2, program), [2, 2])
+        self.assertEqual(self.places(
+            "-n", 2, program, ":", "-n", 4, "--ranks-per-process", 4, program),
+            [1, 1, 4])
+        self.assertEqual(self.places("-n", 2, program), [1, 1])
+
+    def test_the_status_of_a_rank_is_that_of_its_process(self):
+        program = self.build("status", PLACES, "-fthread-ranks")
+        done = launch.run("-n", 4, "--ranks-per-process", 2, program, 3)
+        self.assertEqual(done.returncode, 3)
+
+    def test_a_program_that_was_not_built_for_it_says_so(self):
+        program = self.build("plain", PLACES)
+        done = launch.run("-n", 4, "--ranks-per-process", 4, program)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("-fthread-ranks", done.stderr)
+
+    def test_threads_of_the_program_become_ranks(self):
+        program = self.build("own", OWN_THREADS)
+        done = launch.run("-n", 6, "--ranks-per-process", 3, program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.splitlines()),
+                         [f"{rank} 1 15" for rank in range(6)])
+
+
+if __name__ == "__main__":
+    launch.main()
