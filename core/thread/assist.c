@@ -129,6 +129,10 @@ int wf_thread_get(weft_peer *p, weft_rma *r)
         return WEFT_EPEER;
     if (r->len >= ASSIST_FROM && r->one.iov_len == r->len && !p->ep->rma)
         return get_shared(p, r);
+    if (r->one.iov_len == r->len) {
+        memcpy(r->one.iov_base, (const char *)(uintptr_t)r->raddr, r->len);
+        return WEFT_DONE;
+    }
     for (uint64_t off = 0; off < r->len; off += v.iov_len) {
         if (r->seg(r, off, &v, 1) < 1)
             return WEFT_EINVAL;
