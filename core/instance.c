@@ -20,7 +20,7 @@
 #include "os/node.h"
 #include "p2p/buffered.h"
 #include "progress/progress.h"
-#include "protocol/queues.h"
+#include "protocol/order.h"
 
 struct wf_instance *_Atomic wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance;
@@ -139,6 +139,8 @@ bool wf_lanes_empty(void *arg)
         for (unsigned k = 0; loc && !loc->failed && k < loc->lanes; k++)
             if (loc->lane[k].fifo_head)
                 return false;
+        if (loc && loc->order && loc->order->first)
+            return false;
     }
     return true;
 }
@@ -185,6 +187,7 @@ static void part(struct wf_instance *wf)
         return;
     if (fd >= 0 || boot->ops->fence_passed)
         wf_progress_serve(wf, fd, all_here, wf, 0);
+    wf_orders_part(wf);
     if (boot->ops->fence_end(boot) < 0)
         wf_log(wf, WF_LOG_DEBUG, "the launcher left before the last fence");
     if (!wf_progress_serve(wf, -1, drained, wf, wf_now(wf) + timeout))

@@ -45,7 +45,11 @@ struct wf_instance {
     struct wf_comm *world, *self;
     uint32_t used;   /* endpoints that some process is reached through */
     uint32_t held;   /* endpoints that hold sends back until they are polled */
-    bool rx_stalled; /* a plugin was told to stop reading: out of memory */
+    /* A plugin was told to stop reading, out of memory; or an ordered pair has
+     * something to do: at the end of a poll. */
+    bool rx_stalled;
+    struct wf_ordered *orders; /* pairs whose route has failover */
+    bool parting;            /* everything was acknowledged; links may go */
     struct wf_engine *engine;
     struct wf_progress *progress;
     struct wf_env *env;

@@ -12,6 +12,7 @@
 #include "boot/auth.h"
 #include "os/hosts.h"
 #include "progress/progress.h"
+#include "protocol/order.h"
 #include "protocol/short.h"
 
 static void host_rx_done(weft_core *core, weft_sink *s, int status)
@@ -59,7 +60,8 @@ static void host_peer_up(weft_core *core, weft_loc *loc)
 static void host_peer_down(weft_core *core, weft_loc *loc, int status,
                            const char *why)
 {
-    if (wf_location_uses(loc, core))
+    if (wf_location_uses(loc, core) &&
+        !wf_carrier_down(loc, core, status, why))
         wf_location_down(loc, status, why);
 }
 
@@ -71,8 +73,8 @@ static void host_ep_down(weft_core *core, int status, const char *why)
     wf_log(wf, WF_LOG_ERROR, "transport '%s' failed: %s", core->config->name,
            why);
     for (uint32_t i = 0; i < wf->nprocs; i++)
-        if (wf->locs[i] && wf_location_uses(wf->locs[i], core))
-            wf_location_down(wf->locs[i], status, why);
+        if (wf->locs[i])
+            host_peer_down(core, wf->locs[i], status, why);
 }
 
 static void host_kick(weft_core *core)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "progress/helper.h"
-#include "protocol/queues.h"
+#include "protocol/order.h"
 
 enum {
     SHORT_TURNS = 200,       /* a few microseconds */
@@ -111,8 +111,10 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
     struct wf_progress *p = wf->progress;
     int n = 0;
 
-    if ((++p->turn & (OTHERS_EVERY - 1)) == 0)
+    if ((++p->turn & (OTHERS_EVERY - 1)) == 0) {
         mask = UINT32_MAX;
+        wf->rx_stalled |= wf->orders != NULL; /* they look at the clock */
+    }
     if (wf_unlikely(wf->held))
         mask |= wf_req_let_go(wf);
     mask &= p->all;
@@ -123,7 +125,7 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
             n += c->ops->progress(c->ep, BUDGET);
     }
     if (wf_unlikely(wf->rx_stalled))
-        wf_arrive_resume(wf); /* perhaps there is memory by now */
+        wf_arrive_resume(wf); /* perhaps there is memory by now; orders */
     if (wf_unlikely(wf->deferred) && !p->helping)
         n += wf->run_deferred(wf);
     if (p->led)

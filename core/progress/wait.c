@@ -25,6 +25,7 @@
 
 #include "os/quota.h"
 #include "progress/helper.h"
+#include "protocol/order.h"
 
 enum {
     SPIN_MIN = 2000,      /* ns */
@@ -78,6 +79,18 @@ void wf_progress_notify(struct wf_instance *wf)
         wf_waiters_notify(wf);
 }
 
+/* Sleep no longer than until the deadline; 0: none. */
+static void sooner(int *timeout, uint64_t deadline, uint64_t now)
+{
+    int ms;
+
+    if (!deadline)
+        return;
+    ms = deadline <= now ? 0 : (int)((deadline - now + 999999) / 1000000);
+    if (*timeout < 0 || ms < *timeout)
+        *timeout = ms;
+}
+
 bool wf_progress_arm(struct wf_instance *wf, int *timeout)
 {
     uint64_t now = 0;
@@ -86,7 +99,6 @@ bool wf_progress_arm(struct wf_instance *wf, int *timeout)
     for (int i = 0; i < wf->ep_count; i++) {
         struct weft_core *c = &wf->eps[i];
         uint64_t deadline = 0;
-        int ms;
         if (c->down || !(wf->progress->remote & 1u << i))
             continue;
         if (!c->fd_event) {
@@ -95,14 +107,12 @@ bool wf_progress_arm(struct wf_instance *wf, int *timeout)
         }
         if (c->ops->arm(c->ep, &c->event, &deadline) == WEFT_EAGAIN)
             return false;
-        if (!deadline)
-            continue;
-        if (!now)
+        if (deadline && !now)
             now = wf_now(wf);
-        ms = deadline <= now ? 0 : (int)((deadline - now + 999999) / 1000000);
-        if (*timeout < 0 || ms < *timeout)
-            *timeout = ms;
+        sooner(timeout, deadline, now);
     }
+    if (wf->orders)
+        sooner(timeout, wf_orders_deadline(wf), wf_now(wf));
     return true;
 }
 

@@ -14,7 +14,7 @@
  */
 #include <stdlib.h>
 
-#include "protocol/queues.h"
+#include "protocol/order.h"
 
 /* ---- eager, receive posted ----------------------------------------------- */
 
@@ -355,9 +355,27 @@ static int deliver(struct weft_core *core, struct weft_loc *from,
     return r == WEFT_DONE && have != plen ? WEFT_SKIP : r;
 }
 
+/* A pair that is ordered takes nothing else: what lacks the mark is damaged. */
 int wf_arrive(struct weft_core *core, struct weft_loc *from,
               const weft_hdr *hdr, const void *data, size_t have,
               weft_sink **sink)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+    int r;
+
+    if (wf_likely(!from->order && !(w->type & WF_SEQUENCED)))
+        return wf_arrive_plain(core, from, hdr, data, have, sink);
+    r = wf_order_arrive(core, from, hdr, data, have, sink);
+    if (wf_unlikely(r == WEFT_EAGAIN)) {
+        from->stalled |= 1u << core->index;
+        from->wf->rx_stalled = true;
+    }
+    return r;
+}
+
+int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,
+                    const weft_hdr *hdr, const void *data, size_t have,
+                    weft_sink **sink)
 {
     const struct wf_wire *w = (const struct wf_wire *)hdr;
     int r;
@@ -380,7 +398,8 @@ static int arrive_words(struct weft_core *core, struct weft_loc *from,
 {
     uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
     weft_sink *sink = NULL;
-    int r = wf_arrive(core, from, (const weft_hdr *)w, data, h0 >> 32, &sink);
+    int r = wf_arrive_plain(core, from, (const weft_hdr *)w, data, h0 >> 32,
+                            &sink);
 
     return r == WEFT_EAGAIN ? r : WEFT_DONE;
 }
@@ -398,6 +417,7 @@ int wf_arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
 void wf_arrive_resume(struct wf_instance *wf)
 {
     wf->rx_stalled = false;
+    wf_orders_turn(wf);
     for (uint32_t i = 0; i < wf->nprocs; i++) {
         struct weft_loc *loc = wf->locs[i];
         uint32_t stalled = loc ? loc->stalled : 0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "progress/progress.h"
-#include "protocol/queues.h"
+#include "protocol/order.h"
 
 static void fail(struct wf_p2p *p)
 {
@@ -66,6 +66,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     loc->down_reason = strdup(why ? why : "connection lost");
     posted = wf_match_posted_count(&e->match);
     wf_message_drop_fifo(loc, status);
+    wf_order_drop(loc, status);
     wf_match_each_posted(&e->match, fail_posted, loc);
     posted -= wf_match_posted_count(&e->match);
     failed = fail_table(&e->pending, loc) + fail_table(&e->matched, loc);
@@ -111,7 +112,9 @@ void wf_location_watch(struct weft_loc *loc)
 
     if (loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
         return;
-    if (WEFT_HAS(l->core->ops, weft_ops, connect))
+    if (loc->order)
+        wf_carrier_watch(loc->order);
+    else if (WEFT_HAS(l->core->ops, weft_ops, connect))
         l->core->ops->connect(l->peer);
 }
 

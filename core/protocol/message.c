@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "protocol/queues.h"
+#include "protocol/order.h"
 
 void wf_wire_init(struct wf_wire *w, enum wf_wire_type type, uint16_t flags)
 {
@@ -24,7 +24,8 @@ static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
 {
     int r;
 
-    r = l->core->ops->send(l->peer, &t->tx);
+    r = wf_unlikely(l->order) ? wf_order_send(l->order, t)
+                              : l->core->ops->send(l->peer, &t->tx);
     if (r == WEFT_EAGAIN) {
         l->blocked = true;
         wf_location_gate(loc);
@@ -91,8 +92,17 @@ static void resume_lane(struct weft_loc *loc, struct wf_lane *l)
     wf_location_gate(loc);
 }
 
+void wf_message_unblock(struct weft_loc *loc)
+{
+    resume_lane(loc, &loc->lane[WF_LANE_ORDER]);
+}
+
 void wf_message_resume(struct weft_loc *loc, struct weft_core *core)
 {
+    if (wf_unlikely(loc->order)) {
+        wf_carrier_ready(loc, core);
+        return;
+    }
     for (unsigned i = 0; i < loc->lanes; i++)
         if (loc->lane[i].core == core)
             resume_lane(loc, &loc->lane[i]);

@@ -5,8 +5,8 @@
 #include "protocol/queues.h"
 
 /* Segments of [off, end) of the message's stream: a chunk ends inside it. */
-static int segments(const struct wf_p2p *p, uint64_t off, uint64_t end,
-                    struct iovec *v, int max)
+int wf_payload_segments(const struct wf_p2p *p, uint64_t off, uint64_t end,
+                        struct iovec *v, int max)
 {
     uint64_t left = end - off;
     int n;
@@ -29,7 +29,7 @@ static int send_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
     struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
     struct wf_p2p *p = wf_container(t, struct wf_p2p, tx);
 
-    return segments(p, p->offset + off, p->offset + tx->len, v, max);
+    return wf_payload_segments(p, p->offset + off, p->offset + tx->len, v, max);
 }
 
 static int receive_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
@@ -37,7 +37,7 @@ static int receive_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
     struct wf_sink *sink = wf_container(s, struct wf_sink, sink);
     struct wf_p2p *p = wf_container(sink, struct wf_p2p, sink);
 
-    return segments(p, p->offset + off, p->offset + s->len, v, max);
+    return wf_payload_segments(p, p->offset + off, p->offset + s->len, v, max);
 }
 
 /* The same for transports that copy: one walk instead of a list of segments. */

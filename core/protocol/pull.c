@@ -48,7 +48,7 @@ size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
 
     p->pull = (struct wf_pull){0};
     if (p->req.wf->options->rndv == WF_RNDV_PUSH || !offers_get(core) ||
-        !p->bytes || p->bytes < core->attr.min_rma ||
+        p->loc->order || !p->bytes || p->bytes < core->attr.min_rma ||
         !wf_type_contiguous(p->type))
         return 0;
     memcpy(key, &address, sizeof address);

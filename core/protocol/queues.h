@@ -162,12 +162,16 @@ void wf_message_control_with(struct weft_loc *, struct wf_wire *,
 /* A container of the caller; t->done follows exactly once, maybe at once. */
 void wf_message_send(struct weft_loc *, unsigned lane, struct wf_tx *t);
 void wf_message_resume(struct weft_loc *, struct weft_core *); /* tx_ready */
+void wf_message_unblock(struct weft_loc *);
 void wf_message_drop_fifo(struct weft_loc *, int status);
 void wf_wire_init(struct wf_wire *, enum wf_wire_type, uint16_t flags);
 
 /* payload.c: user memory as plugins see it. n bytes of the request's stream
  * from `offset` on, going out through p->tx or coming in through a sink. */
 void wf_send_payload(struct wf_p2p *, uint64_t offset, uint64_t n);
+/* Segments of [off, end) of the request's stream. */
+int wf_payload_segments(const struct wf_p2p *, uint64_t off, uint64_t end,
+                        struct iovec *v, int max);
 weft_sink *wf_receive_sink(struct wf_p2p *, uint64_t offset, uint64_t n,
                            void (*done)(struct wf_sink *, int status));
 
@@ -236,6 +240,9 @@ void wf_slot_release(struct wf_engine *, struct wf_p2p *);
 /* arrive.c: stage 1 and 2 of a delivery. */
 int wf_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
               const void *data, size_t have, weft_sink **sink);
+/* The same for a container that is not sequenced, or no more. */
+int wf_arrive_plain(struct weft_core *, struct weft_loc *, const weft_hdr *,
+                    const void *data, size_t have, weft_sink **sink);
 int wf_arrive_words(struct weft_core *, struct weft_loc *, uint64_t h0,
                     uint64_t h1, uint64_t h2, const void *data);
 /* Let plugins read again that were told to stop for lack of memory. */

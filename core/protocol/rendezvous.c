@@ -94,7 +94,7 @@ static void chunk_done(struct wf_tx *t, int status)
 static void send_chunk(struct wf_p2p *p)
 {
     unsigned lane = bulk_lane(p->loc, p->expected);
-    uint64_t max = p->loc->lane[lane].core->attr.max_payload;
+    uint64_t max = p->loc->lane[lane].max_payload;
     uint64_t n = p->expected - p->moved;
     bool last = n <= max;
 

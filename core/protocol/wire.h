@@ -4,7 +4,7 @@
  *   off  0    1    2      4      8        16        24
  *       type ver  flags  plen   a/env0   b/env1    seq ...   short ends at 24
  *       24   28   32     40     48   52   56    58      59     60
- *       seq  ack  c      d      src  dst  mseq  stream  epoch  crc
+ *       seq  ack  c      d      src  dst  check stream  epoch  crc
  *
  *   type       a               b            c                d
  *   EAGER      env0            env1         -                send_id if SYNC
@@ -40,7 +40,10 @@ enum wf_wire_type {
     WF_SYNC = 0x07,
     WF_CANCEL = 0x08,
     WF_CANCELLED = 0x09,
-    WF_CREDIT = 0x0a
+    WF_CREDIT = 0x0a,
+    WF_PING = 0x23, /* of an ordered pair (order.h), as ACK */
+    WF_PONG = 0x24,
+    WF_SEQUENCED = 0x40 /* a bit: seq, ack, check, epoch and crc are set */
     /* 0xf0 and above belong to plugins' own framing */
 };
 
@@ -66,7 +69,7 @@ struct wf_wire {
     uint32_t seq, ack;
     uint64_t c, d;
     uint32_t src, dst;
-    uint16_t mseq;
+    uint16_t check;
     uint8_t stream, epoch;
     uint32_t crc;
 };

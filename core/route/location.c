@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "protocol/queues.h"
+#include "protocol/order.h"
 
 enum { ADDRESS_MAX = 1024, NET_MAX = 512 };
 
@@ -19,6 +19,7 @@ static void lane_init(struct wf_lane *l, struct weft_core *core,
     l->peer = peer;
     l->from_size = from_size;
     l->fifo_tail = &l->fifo_head;
+    l->max_payload = core->attr.max_payload;
     l->max_eager = core->attr.max_eager;
     if (o->eager != WF_AUTO)
         l->max_eager = o->eager > UINT32_MAX ? UINT32_MAX : (uint32_t)o->eager;
@@ -164,6 +165,31 @@ static int choose(struct weft_loc *loc, struct choice *c, uint64_t size,
                            c->candidates, c->n, c->order, section);
 }
 
+/* The order lane over several transports, if the route has failover. */
+static int add_order(struct weft_loc *loc, struct choice *c, int found)
+{
+    struct wf_route_failover f;
+    int eps[WF_EPS_MAX], n = 0, r;
+
+    if (!wf_route_failover(loc->wf->config, &c->from, &c->to, c->candidates,
+                           c->n, c->order, found, &f))
+        return 0;
+    for (int i = 0; i < found; i++) {
+        int ep = c->candidates[c->order[i]].ep;
+        if (wf_location_attach(loc, &loc->wf->eps[ep]) == 0)
+            eps[n++] = ep;
+    }
+    if (!n || eps[0] != loc->lane[0].core->index)
+        return 0;
+    r = wf_order_open(loc, eps, n);
+    if (r == 0) {
+        loc->order->crc = f.crc;
+        loc->order->failback = f.failback;
+        loc->order->timeout = f.timeout;
+    }
+    return r;
+}
+
 /* Lane number `lane` for payloads from `size` on. */
 static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
 {
@@ -182,7 +208,7 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
                size ? "bulk payload" : "messages", core->config->name, section);
         lane_init(&loc->lane[loc->lanes++], core, loc->peers[core->index],
                   size, wf->options);
-        return 0;
+        return size ? 0 : add_order(loc, c, found);
     }
     if (!found)
         return no_route(loc, c->candidates, c->n, section);
@@ -231,7 +257,7 @@ int wf_location_connect(struct weft_loc *loc)
     for (int i = 0; i < wf->ep_count; i++)
         judge(loc, &wf->eps[i], &c);
     r = add_lane(loc, &c, 0);
-    if (r == 0)
+    if (r == 0 && !loc->order)
         add_bulk_lanes(loc, &c);
     wf_location_gate(loc);
     return r;
@@ -242,6 +268,7 @@ static void free_location(struct weft_loc *loc)
     free(loc->host);
     free(loc->card);
     free(loc->down_reason);
+    wf_order_free(loc->order);
     free(loc);
 }
 

@@ -17,6 +17,7 @@ enum {
 };
 
 struct wf_tx;
+struct wf_ordered;
 
 /* A channel to one peer through one endpoint, with the core's own FIFO of
  * containers that the plugin would not take yet (plugins never queue). */
@@ -32,6 +33,8 @@ struct wf_lane {
     int (*send_more)(weft_peer *, const weft_hdr *, const void *, size_t);
     int (*send_words)(const void *, uint64_t, weft_peer *, uint64_t, uint64_t);
     uint32_t max_short, max_eager;
+    struct wf_ordered *order; /* peer is it: protocol/order.h; or NULL */
+    uint64_t max_payload;   /* of one container */
     uint64_t bytes; /* of payload sent, for reports */
 };
 
@@ -55,6 +58,7 @@ struct weft_loc {
     size_t card_len;
     weft_peer *peers[WF_EPS_MAX]; /* through each endpoint, or NULL */
     struct wf_lane lane[WF_LANES];
+    struct wf_ordered *order; /* a route with failover, or NULL */
     uint32_t stalled; /* endpoints told to stop reading: out of memory */
     char *down_reason;
 };

@@ -56,6 +56,9 @@ struct wf_route_rule {
     uint64_t size_lo, size_hi;
     enum wf_route_use use;
     int policy;
+    enum { WF_FAILOVER_AUTO, WF_FAILOVER_NO, WF_FAILOVER_YES } failover;
+    bool crc;
+    uint64_t failback, timeout;
     const char **list; /* transports of use= */
     int list_count;
 };

@@ -16,7 +16,8 @@ struct wf_transport_options {
 
 struct wf_route_options {
     const char *from, *to, *size, *use;
-    int comm, kind, policy, failover, failback;
+    int comm, kind, policy, failover, crc;
+    uint64_t failback, timeout; /* ns */
 };
 
 #endif

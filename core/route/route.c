@@ -151,6 +151,35 @@ int wf_route_choose(const struct wf_config *c, const struct wf_route_end *from,
     return choice.count;
 }
 
+/* A transport that is local to a node does not break while the peer lives. */
+static bool wants_failover(const struct wf_route_rule *rule, bool networks)
+{
+    return rule->failover == WF_FAILOVER_YES ||
+           (rule->failover == WF_FAILOVER_AUTO && rule->use == WF_USE_LIST &&
+            networks);
+}
+
+/* Both directions must have it, for each acknowledges the other. */
+bool wf_route_failover(const struct wf_config *c,
+                       const struct wf_route_end *from,
+                       const struct wf_route_end *to,
+                       const struct wf_route_candidate *candidates, int n,
+                       const int *order, int found,
+                       struct wf_route_failover *out)
+{
+    const struct wf_route_rule *rule =
+        wf_route_rule(c, from, to, 0, candidates, n);
+    const struct wf_route_rule *back =
+        wf_route_rule(c, to, from, 0, candidates, n);
+    bool network = found > 0 && candidates[order[0]].caps & WEFT_CAP_REMOTE;
+
+    *out = (struct wf_route_failover){rule->crc && back->crc, rule->failback,
+                                      rule->timeout};
+    network = network && found > 1;
+    return from->rank != to->rank && wants_failover(rule, network) &&
+           wants_failover(back, network);
+}
+
 static int split_insert(uint64_t *sizes, int count, int max, uint64_t size)
 {
     int at = count;

@@ -38,6 +38,18 @@ int wf_route_choose(const struct wf_config *, const struct wf_route_end *from,
                     const struct wf_route_end *to, uint64_t size,
                     const struct wf_route_candidate *candidates, int n,
                     int *order, const char **section);
+/* What a pair does when its transport breaks. */
+struct wf_route_failover {
+    bool crc;
+    uint64_t failback, timeout; /* ns; failback 0: never */
+};
+/* Has the pair's route for size 0, whose choice is order[0..found), failover? */
+bool wf_route_failover(const struct wf_config *,
+                       const struct wf_route_end *from,
+                       const struct wf_route_end *to,
+                       const struct wf_route_candidate *candidates, int n,
+                       const int *order, int found,
+                       struct wf_route_failover *);
 /* Could any section ever choose this transport? One that none can need not be
  * opened. */
 bool wf_route_may_use(const struct wf_config *, const char *transport);

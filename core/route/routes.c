@@ -87,6 +87,15 @@ static void use_take(struct wf_config *c, struct wf_route_rule *rule,
     }
 }
 
+/* Of rules that no section describes. */
+static void failover_defaults(struct wf_route_rule *rule)
+{
+    rule->failover = WF_FAILOVER_AUTO;
+    rule->crc = true;
+    rule->failback = 2000000000u;
+    rule->timeout = 60000000000u;
+}
+
 static void rule_build(struct wf_config *c, const struct wf_section *s,
                        struct wf_route_rule *rule)
 {
@@ -100,6 +109,10 @@ static void rule_build(struct wf_config *c, const struct wf_section *s,
                                   wf_place_text(c, &s->at));
     rule->where = wf_place_text(c, use != NULL ? &use->at : &s->at);
     rule->policy = o.policy;
+    rule->failover = o.failover;
+    rule->crc = o.crc;
+    rule->failback = o.failback;
+    rule->timeout = o.timeout;
     select_take(c, s, "from", o.from, &rule->from);
     select_take(c, s, "to", o.to, &rule->to);
     size_take(c, s, o.size, rule);
@@ -122,6 +135,7 @@ void wf_routes_build(struct wf_config *c)
     last->label = "route 'default' (built in)";
     last->where = "built in";
     last->size_hi = UINT64_MAX;
+    failover_defaults(last);
     last->use = WF_USE_AUTO;
 }
 
@@ -136,6 +150,7 @@ void wf_routes_force(struct wf_config *c, const char *list)
     rule->label = "WEFT_ROUTE";
     rule->where = "WEFT_ROUTE";
     rule->size_hi = UINT64_MAX;
+    failover_defaults(rule);
     use_take(c, rule, text, &at, "");
     c->routes = rule;
     c->route_count = 1;

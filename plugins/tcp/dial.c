@@ -80,7 +80,7 @@ static void all_failed(weft_peer *p)
     struct wf_tcp_conn *waiting = p->parked;
     char table[1024] = "";
     size_t at = 0;
-    int status = WEFT_ELINK;
+    int status = WEFT_ELINK, refused = 0;
 
     if (waiting) { /* the peer reached us though we could not reach it */
         p->parked = NULL;
@@ -93,9 +93,12 @@ static void all_failed(weft_peer *p)
         describe(p->ep, &p->dial->cand[i], one, sizeof one);
         at += (size_t)snprintf(table + at, sizeof table - at, "%s%s",
                                i ? "; " : "", one);
+        refused += p->dial->cand[i].error == ECONNREFUSED;
         if (p->dial->cand[i].status == WEFT_EAUTH)
             status = WEFT_EAUTH;
     }
+    if (refused && refused == p->dial->n)
+        status = WEFT_EPEER; /* the host is there, nobody listens */
     wf_tcp_link_break(p, status, "cannot connect to process %u: %s", p->id,
                       p->dial->n ? table
                                  : "none of its addresses can be reached "

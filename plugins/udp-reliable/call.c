@@ -375,7 +375,7 @@ static void on_reset_id(weft_ep *ep, const struct wf_udp_path *path,
         }
     for (weft_peer *p = ep->open; p; p = p->open_next)
         if (p->remote_link == unknown && wf_udp_same_path(&p->path, path)) {
-            wf_udp_gone(p, "it has forgotten this link");
+            wf_udp_gone(p, WEFT_ELINK, "it has forgotten this link");
             return;
         }
 }

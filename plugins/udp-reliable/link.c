@@ -260,7 +260,7 @@ static void left(weft_peer *p)
 }
 
 /* Nobody answers to this link any more; progress() only. */
-void wf_udp_gone(weft_peer *p, const char *what)
+void wf_udp_gone(weft_peer *p, int status, const char *what)
 {
     char who[64];
     struct wf_ip_addr at;
@@ -274,8 +274,8 @@ void wf_udp_gone(weft_peer *p, const char *what)
     }
     wf_ip_from_sockaddr((struct sockaddr *)&p->path.to, &at);
     wf_ip_name(&at, who, sizeof who);
-    wf_udp_link_break(p, WEFT_EPEER, "process %u at %s has ended: %s", p->id,
-                      who, what);
+    wf_udp_link_break(p, status, "process %u at %s %s: %s", p->id, who,
+                      status == WEFT_EPEER ? "has ended" : "broke off", what);
 }
 
 /* The kernel knows no way to the peer. It may be a cable: give it time. */

@@ -284,7 +284,9 @@ static void on_error(weft_ep *ep, const struct wf_udp_path *to, int error)
     for (struct wf_udp_call *c = ep->calls, *next; c; c = next) {
         next = c->next;
         if (c->dialled && wf_udp_same_path(&c->path, to) && error != EMSGSIZE) {
-            wf_udp_call_failed(ep, c, WEFT_ELINK, error, NULL);
+            wf_udp_call_failed(
+                ep, c, error == ECONNREFUSED ? WEFT_EPEER : WEFT_ELINK, error,
+                NULL);
             return;
         }
     }
@@ -292,7 +294,7 @@ static void on_error(weft_ep *ep, const struct wf_udp_path *to, int error)
         if (!wf_udp_same_path(&p->path, to))
             continue;
         if (error == ECONNREFUSED)
-            wf_udp_gone(p, "nobody receives there");
+            wf_udp_gone(p, WEFT_EPEER, "nobody receives there");
         else if (error == EMSGSIZE)
             p->flow.cfg.packet = FLOW_PACKET_MIN;
         else

@@ -197,7 +197,8 @@ int wf_udp_attention(weft_ep *);
 void wf_udp_link_up(weft_peer *, struct wf_udp_call *);
 void wf_udp_link_break(weft_peer *, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void wf_udp_gone(weft_peer *, const char *what);
+/* status: EPEER, the process has ended; ELINK, only the link. */
+void wf_udp_gone(weft_peer *, int status, const char *what);
 void wf_udp_unreachable(weft_peer *, int error);
 void wf_udp_met(weft_ep *, struct wf_udp_call *, uint32_t id);
 int wf_udp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "progress/progress.h"
-#include "protocol/wire.h"
+#include "protocol/order.h"
 
 int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);
 
@@ -31,6 +31,8 @@ struct weft_peer { /* the channel from ep to another process */
     bool told_to_wait, dead;
     bool stopped; /* the receiver said EAGAIN: until rx_resume */
     weft_rma *reads; /* begun and not reported */
+    unsigned connection; /* 0: none yet; see struct pair */
+    int notice; /* status that peer_down is due with */
 };
 
 struct sim_config {
@@ -41,18 +43,30 @@ struct weft_ep {
     const weft_host *host;
     weft_core *core;
     uint32_t id;
+    int fabric;
     bool dead;
     weft_peer *peers[SIM_MAX];
+};
+
+/* Two processes on one fabric. A connection is a number; what belongs to an
+ * older one than the pair's is not delivered any more. */
+struct pair {
+    unsigned connection;
+    bool down; /* calls fail */
+    bool mute; /* nothing passes, and nobody knows */
 };
 
 /* The one world of this process: a transport has no other way to find it. */
 static struct {
     struct sim *sim;
     struct sim_options options;
-    weft_ep *eps[SIM_MAX];
+    weft_ep *eps[SIM_FABRICS][SIM_MAX];
+    struct pair pairs[SIM_FABRICS][SIM_MAX][SIM_MAX]; /* lower rank first */
+    uint64_t now;
 } world;
 
 enum { CHANNEL_DEPTH = 16 };
+struct sim_counts sim_counts;
 
 /* Linked with -Wl,--wrap=malloc: the core may be refused memory. */
 static bool starving;
@@ -80,14 +94,15 @@ static int ep_open(const weft_open *o, weft_ep **out)
     e->host = o->host;
     e->core = o->core;
     e->id = o->loc_id;
-    world.eps[e->id] = e;
+    e->fabric = strcmp(o->instance, "sim2") == 0;
+    world.eps[e->fabric][e->id] = e;
     *out = e;
     return WEFT_OK;
 }
 
 static void ep_close(weft_ep *e)
 {
-    world.eps[e->id] = NULL;
+    world.eps[e->fabric][e->id] = NULL;
     for (int i = 0; i < SIM_MAX; i++)
         free(e->peers[i]);
     free(e);
@@ -151,10 +166,84 @@ static void drop_parcels(weft_peer *p)
     p->queued = 0;
 }
 
+static struct pair *pair_of(const weft_ep *e, uint32_t id)
+{
+    return e->id < id ? &world.pairs[e->fabric][e->id][id]
+                      : &world.pairs[e->fabric][id][e->id];
+}
+
+static weft_peer *other_end(const weft_peer *p)
+{
+    weft_ep *e = world.eps[p->ep->fabric][p->id];
+
+    return e ? e->peers[p->ep->id] : NULL;
+}
+
+/* What is on its way is lost, and what was lent comes back. */
+static void sever(weft_peer *p, int notice)
+{
+    weft_ep *to = world.eps[p->ep->fabric][p->id];
+
+    if (p->head && p->head->sink && to) { /* half landed there */
+        weft_sink *sink = p->head->sink;
+        p->head->sink = NULL;
+        to->host->rx_done(to->core, sink, WEFT_ELINK);
+    }
+    drop_parcels(p);
+    p->dead = true;
+    p->notice = notice;
+}
+
+static bool connected(const weft_peer *p)
+{
+    return p && p->connection &&
+           p->connection == pair_of(p->ep, p->id)->connection;
+}
+
+/* The connection ends; p's own side may know already. */
+static void disconnect(weft_peer *p, bool tell)
+{
+    weft_peer *other = other_end(p);
+    bool both = connected(other) && other->connection == p->connection;
+
+    pair_of(p->ep, p->id)->connection++;
+    sever(p, tell ? WEFT_ELINK : 0);
+    if (both)
+        sever(other, WEFT_ELINK);
+}
+
 static int ep_peer_del(weft_peer *p, int abrupt)
 {
-    drop_parcels(p);
+    weft_ep *e = p->ep;
+
+    if (!world.options.failover) {
+        drop_parcels(p);
+        return WEFT_OK;
+    }
+    if (connected(p))
+        disconnect(p, false);
+    else
+        sever(p, 0);
+    e->peers[p->id] = NULL;
+    free(p);
     return WEFT_OK;
+}
+
+/* Nothing is sent before there is a connection. */
+static bool call(weft_peer *p)
+{
+    struct pair *pair = pair_of(p->ep, p->id);
+
+    if (p->connection || !world.options.failover)
+        return !p->dead;
+    if (!pair->connection)
+        pair->connection = 1;
+    p->connection = pair->connection;
+    if (pair->down) {
+        p->dead = true;
+        p->notice = WEFT_ELINK;
+    }
+    return true; /* the news comes later */
 }
 
 /* Now and then there is no room, as on a real fabric. */
@@ -192,9 +281,9 @@ static int ep_send(weft_peer *p, weft_tx *t)
     struct parcel *c;
     struct iovec v;
 
-    if (p->dead)
+    if (!call(p))
         return WEFT_ELINK;
-    if (refuse(p))
+    if (p->dead || refuse(p))
         return WEFT_EAGAIN;
     c = parcel(t->hdr, t->len);
     for (uint64_t off = 0; off < t->len; off += v.iov_len) {
@@ -212,9 +301,9 @@ static int ep_send_short(weft_peer *p, const weft_hdr *h, const void *data,
 {
     struct parcel *c;
 
-    if (p->dead)
+    if (!call(p))
         return WEFT_ELINK;
-    if (refuse(p))
+    if (p->dead || refuse(p))
         return WEFT_EAGAIN;
     c = parcel(h, len);
     if (len)
@@ -303,7 +392,7 @@ static int ep_drain(weft_ep *e)
 /* p is the receiver's view of the sender whose channel was stopped. */
 static void ep_rx_resume(weft_peer *p)
 {
-    weft_ep *from = world.eps[p->id];
+    weft_ep *from = world.eps[p->ep->fabric][p->id];
 
     if (from && from->peers[p->ep->id])
         from->peers[p->ep->id]->stopped = false;
@@ -364,11 +453,34 @@ static void retire(weft_peer *p)
     p->ep->host->tx_ready(p->ep->core, p->loc);
 }
 
+/* Tell the model, if that was one of its messages. An ordered pair has taken it
+ * when it counts on from 1. */
+static uint32_t taken(weft_ep *to, uint32_t from)
+{
+    weft_peer *q = to->peers[from];
+
+    return q && q->loc->order ? q->loc->order->expect : 1;
+}
+
+static void tell(weft_ep *to, uint32_t from, const weft_hdr *hdr,
+                 uint32_t before)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+    unsigned type = w->type & ~(unsigned)WF_SEQUENCED;
+
+    if (!world.options.arrived || (type != WF_EAGER && type != WF_NOTIFY))
+        return;
+    if (!world.options.failover || taken(to, from) != before)
+        world.options.arrived(world.options.arg, from, to->id);
+}
+
 static void land(weft_ep *to, weft_peer *p, struct parcel *c)
 {
     uint64_t left = c->sink->len - c->offset;
     uint64_t n = 1 + sim_random(world.sim, 5000);
     struct iovec v;
+    weft_sink *sink;
+    uint32_t before;
 
     n = n < left ? n : left;
     while (n) {
@@ -382,17 +494,64 @@ static void land(weft_ep *to, weft_peer *p, struct parcel *c)
     }
     if (c->offset < c->sink->len)
         return;
-    to->host->rx_done(to->core, c->sink, WEFT_OK);
+    sink = c->sink;
+    c->sink = NULL;
+    before = taken(to, p->ep->id);
+    to->host->rx_done(to->core, sink, WEFT_OK);
+    if (world.options.failover)
+        tell(to, p->ep->id, &c->hdr, before);
     retire(p);
+}
+
+/* One byte changes, of the header or of the payload; not of the length, which
+ * a stream would misread. */
+static void corrupt(struct parcel *c)
+{
+    size_t n = WEFT_HDR + c->len, at = sim_random(world.sim, (unsigned)n);
+    uint8_t *byte = at < WEFT_HDR ? (uint8_t *)&c->hdr + at
+                                  : c->data + (at - WEFT_HDR);
+
+    if (at < 1 || at >= 8)
+        *byte ^= (uint8_t)(1 + sim_random(world.sim, 255));
+}
+
+/* The receiver's end of the sender's connection. False: it has another one, of
+ * which it will hear first. */
+static bool meet(weft_ep *to, weft_peer *p)
+{
+    weft_peer *q = to->peers[p->ep->id];
+
+    if (!q->connection)
+        q->connection = p->connection;
+    if (q->connection == p->connection && !q->dead)
+        return true;
+    if (!q->notice && !q->dead)
+        sever(q, WEFT_ELINK);
+    return false;
+}
+
+/* A late copy, as of a connection that was given up. */
+static void again(weft_ep *to, weft_loc *from, struct parcel *c)
+{
+    weft_sink *sink = NULL;
+
+    if (to->host->rx(to->core, from, &c->hdr, c->data, c->len, &sink) ==
+        WEFT_OK)
+        abort();
 }
 
 static void offer(weft_ep *to, weft_peer *p, struct parcel *c)
 {
-    const struct wf_wire *w = (const struct wf_wire *)&c->hdr;
     weft_loc *from = view(to, p->ep->id);
     size_t have = c->len;
+    uint32_t before;
     int r;
 
+    if (world.options.failover && !meet(to, p))
+        return;
+    if (world.options.corrupt && sim_random(world.sim, 100) == 0)
+        corrupt(c);
+    before = taken(to, p->ep->id);
     if (have && sim_random(world.sim, 2))
         have = sim_random(world.sim, (unsigned)have + 1);
     starving = world.options.starve && sim_random(world.sim, 3) == 0;
@@ -402,31 +561,128 @@ static void offer(weft_ep *to, weft_peer *p, struct parcel *c)
         p->stopped = true;
         return;
     }
-    if (world.options.arrived && (w->type == WF_EAGER || w->type == WF_NOTIFY))
-        world.options.arrived(world.options.arg, p->ep->id, to->id);
+    tell(to, p->ep->id, &c->hdr, before);
+    if (world.options.failover && r == WEFT_DONE && !sim_random(world.sim, 20))
+        again(to, from, c);
     if (r == WEFT_OK)
         c->offset = have;
     else
         retire(p);
 }
 
+static bool busy(const weft_peer *p)
+{
+    if (!p || pair_of(p->ep, p->id)->mute)
+        return false;
+    return p->notice || (!p->stopped && (p->head || p->reads));
+}
+
 static int busy_channels(weft_peer **list)
 {
     int n = 0;
 
-    for (int i = 0; i < SIM_MAX; i++)
-        for (int k = 0; world.eps[i] && k < SIM_MAX; k++)
-            if (world.eps[i]->peers[k] && !world.eps[i]->peers[k]->stopped &&
-                (world.eps[i]->peers[k]->head || world.eps[i]->peers[k]->reads))
-                list[n++] = world.eps[i]->peers[k];
+    for (int i = 0; i < SIM_FABRICS * SIM_MAX; i++) {
+        weft_ep *e = world.eps[i / SIM_MAX][i % SIM_MAX];
+        for (int k = 0; e && k < SIM_MAX; k++)
+            if (busy(e->peers[k]))
+                list[n++] = e->peers[k];
+    }
     return n;
+}
+
+/* ---- cables that break ------------------------------------------------------- */
+
+static void report(weft_peer *p)
+{
+    int status = p->notice;
+
+    p->notice = 0;
+    p->ep->host->peer_down(p->ep->core, p->loc, status, "the cable was cut");
+}
+
+static weft_peer *end_of(int fabric, int a, int b)
+{
+    return world.eps[fabric][a] ? world.eps[fabric][a]->peers[b] : NULL;
+}
+
+void sim_trouble(struct sim *s)
+{
+    int f = (int)sim_random(s, SIM_FABRICS), a = (int)sim_random(s, (unsigned)s->n),
+        b = (int)sim_random(s, (unsigned)s->n);
+    weft_peer *p;
+
+    if (a == b)
+        return;
+    p = end_of(f, a, b);
+    switch (sim_random(s, 4)) {
+    case 0:
+        if (connected(p))
+            disconnect(p, true);
+        break;
+    case 1:
+        world.pairs[f][a < b ? a : b][a < b ? b : a].down = true;
+        if (connected(p))
+            disconnect(p, true);
+        break;
+    case 2:
+        world.pairs[f][a < b ? a : b][a < b ? b : a].mute = true;
+        break;
+    default:
+        sim_heal(s);
+    }
+}
+
+void sim_heal(struct sim *s)
+{
+    for (int f = 0; f < SIM_FABRICS; f++)
+        for (int a = 0; a < s->n; a++)
+            for (int b = a; b < s->n; b++)
+                world.pairs[f][a][b].down = world.pairs[f][a][b].mute = false;
+}
+
+static uint64_t sim_now(void *clock)
+{
+    return world.now += 100; /* no two looks at a clock are the same */
+}
+
+/* Something is not acknowledged yet, or a pair has no carrier. */
+static bool unsettled(const struct sim *s)
+{
+    for (int i = 0; i < s->n; i++)
+        for (int k = 0; k < s->n; k++) {
+            struct weft_loc *loc = s->ranks[i]->locs[k];
+            if (loc && loc->order &&
+                (loc->order->first || loc->order->owed ||
+                 loc->order->at < 0 || loc->lane[0].fifo_head))
+                return true;
+        }
+    return false;
+}
+
+/* Time passes for everybody. */
+static bool wait_a_while(struct sim *s)
+{
+    if (!world.options.failover || !unsettled(s))
+        return false;
+    world.now += 500000;
+    for (int i = 0; i < s->n; i++) {
+        s->ranks[i]->rx_stalled = true;
+        wf_progress_poll(s->ranks[i], UINT32_MAX);
+    }
+    return true;
 }
 
 bool sim_step(struct sim *s)
 {
-    weft_peer *busy[SIM_MAX * SIM_MAX], *p;
-    int n = busy_channels(busy);
+    weft_peer *busy[SIM_FABRICS * SIM_MAX * SIM_MAX], *p;
+    int n;
     weft_ep *to;
+
+    if (world.options.failover) {
+        world.now += sim_random(s, 20000);
+        wf_progress_poll(s->ranks[sim_random(s, (unsigned)s->n)], UINT32_MAX);
+    }
+    n = busy_channels(busy);
 
     if (!n && world.options.starve) { /* their progress resumes channels */
         for (int i = 0; i < s->n; i++)
@@ -434,10 +690,12 @@ bool sim_step(struct sim *s)
         n = busy_channels(busy);
     }
     if (!n)
-        return false;
+        return wait_a_while(s);
     p = busy[sim_random(s, (unsigned)n)];
-    to = world.eps[p->id];
-    if (p->reads && (!p->head || sim_random(s, 2)))
+    to = world.eps[p->ep->fabric][p->id];
+    if (p->notice)
+        report(p);
+    else if (p->reads && (!p->head || sim_random(s, 2)))
         finish_read(p);
     else if (!to || to->dead)
         drop_parcels(p);
@@ -450,7 +708,7 @@ bool sim_step(struct sim *s)
 
 static void break_channel(weft_ep *e, weft_peer *p)
 {
-    weft_ep *other = world.eps[p->id];
+    weft_ep *other = world.eps[e->fabric][p->id];
     weft_peer *back = other ? other->peers[e->id] : NULL;
 
     if (back && back->head && back->head->sink) { /* half landed at e */
@@ -464,12 +722,13 @@ static void break_channel(weft_ep *e, weft_peer *p)
 
 void sim_kill(struct sim *s, uint32_t rank)
 {
-    weft_ep *victim = world.eps[rank];
+    weft_ep *victim = world.eps[0][rank];
 
     victim->dead = true;
     for (int i = 0; i < s->n; i++)
-        if (world.eps[i] && (uint32_t)i != rank && world.eps[i]->peers[rank])
-            break_channel(world.eps[i], world.eps[i]->peers[rank]);
+        if (world.eps[0][i] && (uint32_t)i != rank &&
+            world.eps[0][i]->peers[rank])
+            break_channel(world.eps[0][i], world.eps[0][i]->peers[rank]);
     for (int i = 0; i < SIM_MAX; i++)
         if (victim->peers[i])
             drop_parcels(victim->peers[i]);
@@ -484,9 +743,12 @@ static struct wf_config *make_config(const char *more)
     char text[1024];
 
     snprintf(text, sizeof text,
-             "[core]\nlog = error\n%s\n[transport sim]\nplugin = sim\n"
-             "[route default]\nuse = sim\n",
-             more ? more : "");
+             "[core]\nlog = error\n%s\n[transport sim]\nplugin = sim\n%s",
+             more ? more : "",
+             world.options.failover
+                 ? "[transport sim2]\nplugin = sim\n[route default]\n"
+                   "use = sim, sim2\nfailback = 20ms\n"
+                 : "[route default]\nuse = sim\n");
     if (wf_config_from_text(text, &config, stderr) != 0)
         abort();
     return config;
@@ -500,6 +762,7 @@ void sim_start(struct sim *s, const struct sim_options *o)
     *s = (struct sim){.n = o->ranks, .seed = o->seed};
     world.sim = s;
     world.options = *o;
+    world.now = 1000000000;
     if (!world.options.max_payload)
         world.options.max_payload = 65536;
     if (wf_boot_memory_create((uint32_t)o->ranks, boots) != 0)
@@ -507,6 +770,8 @@ void sim_start(struct sim *s, const struct sim_options *o)
     for (int i = 0; i < o->ranks; i++) {
         struct wf_instance_params p = {.boot = boots[i],
                                        .config = make_config(o->config)};
+        if (o->failover)
+            p.now_ns = sim_now;
         if (wf_instance_create(&p, &s->ranks[i]) != 0 ||
             wf_world_begin(s->ranks[i]) != 0) {
             fprintf(stderr, "%s\n", wf_error_last()->text);
@@ -519,6 +784,13 @@ void sim_stop(struct sim *s)
 {
     while (sim_step(s))
         ;
+    for (int i = 0; i < s->n; i++)
+        for (struct wf_ordered *o = s->ranks[i]->orders; o; o = o->next_order) {
+            sim_counts.moves += o->moves;
+            sim_counts.resent += o->resent;
+            sim_counts.duplicates += o->duplicates;
+            sim_counts.damaged += o->damaged;
+        }
     for (int i = 0; i < s->n; i++)
         wf_instance_destroy(s->ranks[i]);
 }

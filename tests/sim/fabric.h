@@ -12,7 +12,7 @@
 
 #include "instance.h"
 
-enum { SIM_MAX = 8 };
+enum { SIM_MAX = 8, SIM_FABRICS = 2 };
 
 struct sim_options {
     unsigned seed;
@@ -21,6 +21,8 @@ struct sim_options {
     uint32_t max_payload, max_short;
     bool starve;    /* now and then the core gets no memory for a message */
     bool get, keys; /* offers get(), with registration keys */
+    bool failover;  /* two fabrics, of which sim_trouble breaks one */
+    bool corrupt;   /* with failover: now and then a byte changes */
     /* Told of every initial message in the order of its delivery. */
     void (*arrived)(void *arg, uint32_t from, uint32_t to);
     void *arg;
@@ -32,11 +34,21 @@ struct sim {
     unsigned seed;
 };
 
+/* What the ordered pairs of all jobs so far went through. */
+struct sim_counts {
+    uint64_t moves, resent, duplicates, damaged;
+};
+extern struct sim_counts sim_counts;
+
 /* Build the job; asserts on failure. */
 void sim_start(struct sim *, const struct sim_options *);
 /* Deliver one container, or a piece of one, on a channel of the seed's
  * choice. False: nothing is on its way. */
 bool sim_step(struct sim *);
+/* With failover: a connection of the seed's choice is cut, or a cable, loudly
+ * or in silence; or all are whole again. */
+void sim_trouble(struct sim *);
+void sim_heal(struct sim *);
 /* The process dies: what it sent is lost, its channels break. */
 void sim_kill(struct sim *, uint32_t rank);
 /* Deliver all, then end every instance. */

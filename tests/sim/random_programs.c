@@ -6,6 +6,9 @@
  *
  *   sim_random_programs [FIRST_SEED [COUNT]]
  *
+ * In a third of the seeds every pair has two fabrics, and connections are cut,
+ * cables break, loudly or in silence, and bytes change; the model is the same.
+ *
  * A failing seed is printed and reproduces the run.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,6 +18,7 @@
 #include "protocol/queues.h"
 #include "sim/fabric.h"
 
+enum { PATIENCE = 1000000 };
 enum { RANKS = 4, STEPS = 1500, OPS = STEPS + 64, LONGEST = 20000 };
 
 struct message {
@@ -40,6 +44,7 @@ static int message_count, receive_count, arrivals;
 static struct sim sim;
 static unsigned seed_in_use;
 static uint32_t tags;
+static bool troubled; /* fabrics break */
 
 static void fail(const char *what, int id)
 {
@@ -158,18 +163,23 @@ static void random_receive(void)
 }
 
 /* Every message must find a receive, so that every send completes. */
+static void settle(void)
+{
+    for (int steps = 0; sim_step(&sim); steps++)
+        if (steps == PATIENCE)
+            fail("messages go round and round", steps);
+}
+
 static void receive_the_rest(void)
 {
-    while (sim_step(&sim))
-        ;
+    settle();
     for (int i = 0; i < message_count; i++)
         if (!messages[i].arrived)
             fail("a message never arrived", i);
         else if (!messages[i].taken)
             receive_with(messages[i].to, messages[i].from, messages[i].tag,
                          LONGEST);
-    while (sim_step(&sim))
-        ;
+    settle();
 }
 
 /* ---- the verdict ---------------------------------------------------------------- */
@@ -224,6 +234,14 @@ static void random_call(unsigned lean, bool early)
         random_send();
 }
 
+static void step(void)
+{
+    if (troubled && sim_random(&sim, 60) == 0)
+        sim_trouble(&sim);
+    else
+        sim_step(&sim);
+}
+
 static void run(unsigned seed, const struct sim_options *variant)
 {
     struct sim_options o = *variant;
@@ -231,6 +249,7 @@ static void run(unsigned seed, const struct sim_options *variant)
     seed_in_use = o.seed = seed;
     o.ranks = RANKS;
     o.arrived = model_arrived;
+    troubled = o.failover;
     tags = seed % 4 ? 3 : 60;
     message_count = receive_count = arrivals = 0;
     memset(messages, 0, sizeof messages);
@@ -240,7 +259,9 @@ static void run(unsigned seed, const struct sim_options *variant)
         if (sim_random(&sim, 3) == 0)
             random_call(seed % 3, i < STEPS / 2);
         else
-            sim_step(&sim);
+            step();
+    if (troubled)
+        sim_heal(&sim);
     receive_the_rest();
     check();
     sim_stop(&sim);
@@ -257,6 +278,11 @@ int main(int argc, char **argv)
         {.config = "eager = 100", .get = true, .keys = true},
         {.config = "rndv = push", .max_payload = 5000, .get = true},
         {.config = "credits = 4K", .max_short = 1000, .max_payload = 700},
+        {.failover = true, .max_short = 64},
+        {.failover = true, .config = "eager = 0", .max_payload = 3000},
+        {.failover = true, .max_short = 1000, .corrupt = true},
+        {.failover = true, .config = "credits = 4K", .max_payload = 700,
+         .corrupt = true},
     };
     unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 40;
@@ -265,5 +291,16 @@ int main(int argc, char **argv)
         run(seed, &variants[seed % (sizeof variants / sizeof *variants)]);
     printf("%u random programs agree with the model (seeds %u to %u)\n", count,
            first, first + count - 1);
+    printf("pairs moved %llu times, resent %llu, dropped %llu doubles and %llu "
+           "damaged\n",
+           (unsigned long long)sim_counts.moves,
+           (unsigned long long)sim_counts.resent,
+           (unsigned long long)sim_counts.duplicates,
+           (unsigned long long)sim_counts.damaged);
+    if (count >= 40 && (!sim_counts.moves || !sim_counts.duplicates ||
+                        !sim_counts.damaged)) {
+        fprintf(stderr, "nothing broke: the fabrics are too kind\n");
+        return 1;
+    }
     return 0;
 }

@@ -141,8 +141,6 @@ static void what_this_version_lacks_is_refused_not_ignored(void **state)
 {
     assert_problem("[route a]\npolicy = stripe\n",
                    "policy: 'stripe' is not one of order|cost");
-    assert_problem("[route a]\nfailover = yes\n",
-                   "failover: 'yes' is not available in this version");
     assert_problem("[route a]\ncomm = halo_*\n",
                    "comm: 'halo_*' is not available in this version");
     assert_problem("[route a]\nkind = coll\n",

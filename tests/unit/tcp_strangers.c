@@ -107,7 +107,7 @@ static void nobody_listening_is_a_table_of_what_was_tried(void **state)
     struct rig_tx *t = rig_make(0, 10, false);
     assert_int_equal(ops->send(p->peer, &t->tx), WEFT_EAGAIN);
     RIG_UNTIL(all, 2, p->downs == 1);
-    assert_int_equal(p->down_status, WEFT_ELINK);
+    assert_int_equal(p->down_status, WEFT_EPEER);
     assert_non_null(strstr(p->why, "lo 127.0.0.1 -> 127.0.0.1:"));
     assert_non_null(strstr(p->why, "Connection refused"));
     rig_free(t);

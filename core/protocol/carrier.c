@@ -1,0 +1,498 @@
+/* Which transport carries an ordered pair: see order.h.
+ *
+ *   FRESH --called, or in use--> CALLED --reported, or given up--> BROKEN
+ *     ^                                                              |
+ *     +------------- a new peer of the plugin, at the next turn -----+
+ *
+ * Callbacks only take notes (again_at, give_up, probe); the turn, which runs
+ * when no plugin is on the stack, does what they ask for. Every PING is
+ * answered on the carrier that it came by, so an answer proves this carrier.
+ *
+ * SILENCE  A peer that computes answers nowhere, so silence alone proves
+ * nothing. After SILENT_NS without a sign the others are probed: when one of
+ * them answers and the current one still does not, it is given up.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "protocol/order.h"
+
+#define ACK_NS 1000000u
+#define SILENT_NS 100000000u /* without a sign of what was sent */
+#define HEIR_NS 20000000u    /* the current one may still answer */
+#define STAGGER_NS 5000000u  /* between calls of the carriers when all are lost */
+#define AGAIN_NS 10000000u   /* after a failed call; doubled each time */
+#define GONE_NS 1000000000u  /* for the others to contradict */
+#define LOST_TURN_NS 2000000u
+enum { DOUBLINGS = 6, GOOD_PROBES = 3, PROBES = 4 };
+
+int wf_carrier_of(const struct wf_ordered *o, const struct weft_core *core)
+{
+    for (int k = 0; k < o->carriers; k++)
+        if (o->carrier[k].core == core)
+            return k;
+    return -1;
+}
+
+static const char *name_of(const struct wf_ordered *o, int k)
+{
+    return o->carrier[k].core->config->name;
+}
+
+/* A callback may have looked at the clock after the turn did. */
+static uint64_t since(uint64_t then, uint64_t now)
+{
+    return now > then ? now - then : 0;
+}
+
+static void hurry(struct wf_ordered *o)
+{
+    o->loc->wf->rx_stalled = true;
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void set_lane(struct wf_ordered *o)
+{
+    struct wf_lane *l = &o->loc->lane[WF_LANE_ORDER];
+
+    l->order = o;
+    l->peer = (weft_peer *)o;
+    l->send_short = l->send_more = wf_order_short;
+    l->send_words = wf_order_words;
+    l->max_payload = WF_ORDER_CHUNK;
+    for (int k = 0; k < o->carriers; k++) {
+        const weft_attr *a = &o->carrier[k].core->attr;
+        l->max_payload = least(l->max_payload, a->max_payload);
+        if (o->loc->wf->options->eager == WF_AUTO)
+            l->max_eager = (uint32_t)least(l->max_eager, a->max_eager);
+    }
+    l->max_eager = (uint32_t)least(l->max_eager, l->max_payload);
+    l->max_short = (uint32_t)least(l->max_eager, WF_ORDER_SHORT);
+}
+
+int wf_order_open(struct weft_loc *loc, const int *eps, int n)
+{
+    struct wf_instance *wf = loc->wf;
+    struct wf_ordered *o = wf_order_new(loc);
+
+    if (!o)
+        return WEFT_ENOMEM;
+    for (int i = 0; i < n; i++)
+        if (WEFT_HAS(wf->eps[eps[i]].ops, weft_ops, send_short))
+            o->carrier[o->carriers++].core = &wf->eps[eps[i]];
+    if (!o->carriers || o->carrier[0].core != &wf->eps[eps[0]]) {
+        free(o);
+        return WEFT_ENOTSUP;
+    }
+    o->carrier[0].state = WF_CARRIER_CALLED;
+    loc->order = o;
+    set_lane(o);
+    o->next_order = wf->orders;
+    wf->orders = o;
+    return 0;
+}
+
+/* ---- control messages -------------------------------------------------------- */
+
+/* DONE, EAGAIN, or broken. */
+static int say(struct wf_ordered *o, int k, enum wf_wire_type type)
+{
+    struct wf_carrier *c = &o->carrier[k];
+    struct wf_wire w;
+    int r;
+
+    if (c->blocked || c->give_up || c->state == WF_CARRIER_BROKEN)
+        return WEFT_EAGAIN;
+    wf_wire_init(&w, type, 0);
+    w.type |= WF_SEQUENCED;
+    wf_order_seal(o, &w, 0);
+    r = c->core->ops->send_short(o->loc->peers[c->core->index],
+                                 (const weft_hdr *)&w, NULL, 0);
+    if (r == WEFT_EAGAIN)
+        c->blocked = true;
+    else if (r < 0)
+        wf_carrier_fault(o, k, "it refused a message");
+    return r;
+}
+
+void wf_carrier_ack(struct wf_ordered *o, struct weft_core *core)
+{
+    int k = o->at >= 0 ? o->at : wf_carrier_of(o, core);
+
+    if (k >= 0 && say(o, k, WF_ACK) < 0 && !o->owed)
+        o->owed = 1; /* the turn tries again */
+}
+
+static void probe(struct wf_ordered *o, int k)
+{
+    struct wf_carrier *c = &o->carrier[k];
+
+    if (c->state == WF_CARRIER_BROKEN || c->probed_at)
+        return;
+    c->state = WF_CARRIER_CALLED;
+    c->probe = true;
+    c->probed_at = wf_now(o->loc->wf);
+}
+
+static void say_due(struct wf_ordered *o, int k)
+{
+    struct wf_carrier *c = &o->carrier[k];
+
+    if (c->pong && say(o, k, WF_PONG) >= 0)
+        c->pong = false;
+    if (c->probe && say(o, k, WF_PING) >= 0)
+        c->probe = false;
+}
+
+/* ---- losing and adopting -------------------------------------------------------- */
+
+static void adopt(struct wf_ordered *o, int k)
+{
+    struct wf_instance *wf = o->loc->wf;
+
+    wf_log(wf, WF_LOG_INFO, "process %u on %s: messages now through '%s'",
+           o->loc->id, o->loc->host ? o->loc->host : "unknown host",
+           name_of(o, k));
+    o->at = k;
+    o->loc->lane[WF_LANE_ORDER].core = o->carrier[k].core;
+    o->epoch++;
+    o->moves++;
+    o->heir = o->back = -1;
+    o->lost_at = o->gone_at = o->silent_since = 0;
+    o->failback_at = wf_now(wf) + o->failback / PROBES;
+    for (int i = 0; i < o->carriers; i++)
+        o->carrier[i].good = 0;
+    wf_order_rewind(o);
+    wf_order_push(o);
+}
+
+static void lose(struct wf_ordered *o, const char *why)
+{
+    wf_log(o->loc->wf, WF_LOG_INFO, "process %u: '%s' failed: %s", o->loc->id,
+           name_of(o, o->at), why);
+    o->at = o->heir = o->back = -1;
+    o->lost_at = wf_now(o->loc->wf);
+    for (int k = 0; k < o->carriers; k++)
+        o->carrier[k].probed_at = 0; /* an answer must be new */
+}
+
+/* Note that a carrier is used up. */
+static void broken(struct wf_ordered *o, int k, const char *why)
+{
+    struct wf_carrier *c = &o->carrier[k];
+    unsigned n = c->fails < DOUBLINGS ? c->fails : DOUBLINGS;
+
+    c->again_at = wf_now(o->loc->wf) + (c->fails ? AGAIN_NS << n : 0);
+    c->state = WF_CARRIER_BROKEN;
+    c->give_up = c->blocked = c->probe = c->pong = false;
+    c->probed_at = 0;
+    c->good = 0;
+    if (c->fails < UINT8_MAX)
+        c->fails++;
+    if (k == o->heir)
+        o->heir = -1;
+    if (k == o->back)
+        o->back = -1;
+    if (k == o->at)
+        lose(o, why);
+    hurry(o);
+}
+
+void wf_carrier_fault(struct wf_ordered *o, int k, const char *why)
+{
+    struct wf_carrier *c = &o->carrier[k];
+
+    if (c->give_up || c->state == WF_CARRIER_BROKEN)
+        return;
+    wf_log(o->loc->wf, WF_LOG_INFO, "process %u: '%s' is given up: %s",
+           o->loc->id, name_of(o, k), why);
+    c->give_up = true; /* its peer goes when it is not on the stack */
+    hurry(o);
+}
+
+bool wf_carrier_down(struct weft_loc *loc, struct weft_core *core, int status,
+                     const char *why)
+{
+    struct wf_ordered *o = loc->order;
+    int k = o ? wf_carrier_of(o, core) : -1;
+
+    if (k < 0)
+        return false;
+    if (loc->wf->parting || o->failed ||
+        o->carrier[k].state == WF_CARRIER_BROKEN)
+        return true;
+    if (status == WEFT_EPEER && !o->gone_at)
+        o->gone_at = wf_now(loc->wf);
+    o->carrier[k].gone = status == WEFT_EPEER;
+    snprintf(o->why, sizeof o->why, "%s", why ? why : "connection lost");
+    broken(o, k, o->why);
+    return true;
+}
+
+void wf_carrier_ready(struct weft_loc *loc, struct weft_core *core)
+{
+    struct wf_ordered *o = loc->order;
+    int k = wf_carrier_of(o, core);
+
+    if (k < 0)
+        return;
+    o->carrier[k].blocked = false;
+    say_due(o, k);
+    if (k == o->at) {
+        wf_order_push(o);
+        wf_order_room(o);
+    }
+}
+
+/* ---- hearing ------------------------------------------------------------------------ */
+
+void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core, uint8_t epoch)
+{
+    struct wf_carrier *c;
+    int k = o->at;
+
+    if ((int8_t)(epoch - o->peer_epoch) > 0)
+        o->peer_epoch = epoch;
+    if (wf_unlikely(k < 0 || o->carrier[k].core != core))
+        k = wf_carrier_of(o, core);
+    c = &o->carrier[k];
+    if (wf_unlikely(c->fails || c->gone)) {
+        c->fails = 0;
+        c->gone = false;
+        o->gone_at = 0;
+    }
+}
+
+static void answered(struct wf_ordered *o, int k)
+{
+    struct wf_carrier *c = &o->carrier[k];
+    uint64_t now = wf_now(o->loc->wf);
+
+    c->probed_at = 0;
+    if (c->good < UINT8_MAX)
+        c->good++;
+    if (o->at < 0) {
+        adopt(o, k);
+    } else if (k == o->at) { /* late, but there */
+        o->silent_since = 0;
+        o->heir = -1;
+    } else if (k < o->at) {
+        if (o->failback && c->good >= GOOD_PROBES && o->back < 0)
+            o->back = k;
+        hurry(o);
+    }
+    if (k != o->at && o->silent_since && o->heir < 0 &&
+        since(o->silent_since, now) >= SILENT_NS) {
+        o->heir = k;
+        o->heir_at = now;
+    }
+}
+
+void wf_carrier_control(struct wf_ordered *o, struct weft_core *core,
+                        const struct wf_wire *w)
+{
+    int k = wf_carrier_of(o, core);
+
+    switch (w->type & ~(unsigned)WF_SEQUENCED) {
+    case WF_PING:
+        if (o->carrier[k].state == WF_CARRIER_FRESH)
+            o->carrier[k].state = WF_CARRIER_CALLED;
+        o->carrier[k].pong = true;
+        say_due(o, k);
+        break;
+    case WF_PONG:
+        if (o->carrier[k].probed_at)
+            answered(o, k);
+        break;
+    default:
+        break; /* an ACK has said it all in its header */
+    }
+}
+
+void wf_carrier_watch(struct wf_ordered *o)
+{
+    struct wf_carrier *c = o->at >= 0 ? &o->carrier[o->at] : NULL;
+
+    if (c && c->state == WF_CARRIER_CALLED &&
+        WEFT_HAS(c->core->ops, weft_ops, connect))
+        c->core->ops->connect(o->loc->peers[c->core->index]);
+}
+
+/* ---- the turn -------------------------------------------------------------------------- */
+
+/* A used-up peer is replaced: what it had of ours and we of its comes back. */
+static void renew(struct wf_ordered *o, int k)
+{
+    struct wf_carrier *c = &o->carrier[k];
+    struct weft_core *core = c->core;
+    weft_peer **peer = &o->loc->peers[core->index];
+
+    if (*peer)
+        core->ops->peer_del(*peer, 1);
+    *peer = NULL;
+    if (!core->down && wf_location_attach(o->loc, core) == 0) {
+        c->state = WF_CARRIER_FRESH;
+        return;
+    }
+    c->again_at = wf_now(o->loc->wf) + (AGAIN_NS << DOUBLINGS);
+    if (c->fails < UINT8_MAX)
+        c->fails++;
+}
+
+static void dead(struct wf_ordered *o, const char *what)
+{
+    char why[sizeof o->why + 100];
+
+    snprintf(why, sizeof why, "%s%s", o->why, what);
+    wf_location_down(o->loc, WEFT_EPEER, why);
+}
+
+/* Nothing works: call all, the best first, and judge. */
+static void search(struct wf_ordered *o, uint64_t now)
+{
+    bool tried = true;
+
+    for (int k = 0; k < o->carriers; k++) {
+        struct wf_carrier *c = &o->carrier[k];
+        if (since(o->lost_at, now) >= (uint64_t)k * STAGGER_NS)
+            probe(o, k);
+        tried = tried && (c->gone || (c->state == WF_CARRIER_BROKEN &&
+                                      c->fails > 1));
+    }
+    if (o->gone_at && (tried || since(o->gone_at, now) >= GONE_NS))
+        dead(o, "");
+    else if (since(o->lost_at, now) >= o->timeout)
+        dead(o, "; no other way for the time that the route allows");
+}
+
+static void suspect(struct wf_ordered *o, uint64_t now)
+{
+    if (!o->first) {
+        o->silent_since = 0;
+        return;
+    }
+    if (!o->silent_since)
+        o->silent_since = now;
+    if (since(o->silent_since, now) < SILENT_NS)
+        return;
+    for (int k = 0; k < o->carriers; k++)
+        probe(o, k);
+    if (o->heir >= 0 && since(o->heir_at, now) >= HEIR_NS) {
+        int heir = o->heir, old = o->at;
+        broken(o, old, "it is silent");
+        renew(o, old);
+        adopt(o, heir);
+    }
+}
+
+static void look_back(struct wf_ordered *o, uint64_t now)
+{
+    if (o->at <= 0 || !o->failback)
+        return;
+    if (o->back >= 0 && o->first == o->unsent) { /* none is on its way */
+        adopt(o, o->back);
+        return;
+    }
+    if (now < o->failback_at)
+        return;
+    o->failback_at = now + o->failback / PROBES;
+    for (int k = 0; k < o->at; k++) {
+        if (o->carrier[k].probed_at)
+            o->carrier[k].good = 0; /* it did not answer in time */
+        probe(o, k);
+    }
+}
+
+static void turn(struct wf_ordered *o, uint64_t now)
+{
+    for (int k = 0; k < o->carriers; k++) {
+        struct wf_carrier *c = &o->carrier[k];
+        if (c->give_up) {
+            broken(o, k, "it was given up");
+            c->again_at = now; /* what it was lent must come back */
+        }
+        if (c->state == WF_CARRIER_BROKEN && c->again_at <= now)
+            renew(o, k);
+    }
+    wf_order_redeliver(o);
+    if (o->at < 0)
+        search(o, now);
+    else
+        suspect(o, now);
+    if (o->failed)
+        return;
+    look_back(o, now);
+    for (int k = 0; k < o->carriers; k++)
+        say_due(o, k);
+    if (o->owed && !o->owed_since)
+        o->owed_since = now;
+    else if (o->owed && since(o->owed_since, now) >= ACK_NS && o->at >= 0)
+        wf_carrier_ack(o, NULL);
+    wf_order_push(o);
+    wf_order_room(o);
+}
+
+void wf_orders_turn(struct wf_instance *wf)
+{
+    uint64_t now;
+
+    if (!wf->orders || wf->parting)
+        return;
+    now = wf_now(wf);
+    for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
+        if (!o->failed)
+            turn(o, now);
+}
+
+static uint64_t due(const struct wf_ordered *o, uint64_t now)
+{
+    uint64_t at = UINT64_MAX;
+
+    if (o->failed)
+        return at;
+    if (o->owed)
+        at = (o->owed_since ? o->owed_since : now) + ACK_NS;
+    if (o->at < 0 || o->heir >= 0)
+        at = least(at, now + LOST_TURN_NS);
+    else if (o->first)
+        at = least(at, o->silent_since && since(o->silent_since, now) < SILENT_NS
+                           ? o->silent_since + SILENT_NS
+                           : now + SILENT_NS);
+    if (o->at > 0 && o->failback)
+        at = least(at, o->failback_at);
+    for (int k = 0; k < o->carriers; k++)
+        if (o->carrier[k].state == WF_CARRIER_BROKEN)
+            at = least(at, o->carrier[k].again_at);
+    return at;
+}
+
+uint64_t wf_orders_deadline(struct wf_instance *wf)
+{
+    uint64_t now, first = UINT64_MAX;
+
+    if (!wf->orders || wf->parting)
+        return 0;
+    now = wf_now(wf);
+    for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
+        first = least(first, due(o, now));
+    if (wf->rx_stalled)
+        first = now;
+    wf->rx_stalled = true; /* the turn after the sleep looks at the clock */
+    return first == UINT64_MAX ? 0 : first;
+}
+
+void wf_orders_part(struct wf_instance *wf)
+{
+    for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
+        if (!o->failed && o->owed && o->at >= 0)
+            wf_carrier_ack(o, NULL);
+    wf->parting = true;
+}

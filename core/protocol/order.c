@@ -1,0 +1,611 @@
+/* Numbers, window and checks of an ordered pair: see order.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/order.h"
+
+#include <stdlib.h>
+
+#include "os/crc32c.h"
+#include "protocol/short.h"
+
+enum { SPARES_MAX = 256, PAYLOAD_MAX = 16 << 20 };
+
+struct wf_ordered *wf_order_new(struct weft_loc *loc)
+{
+    struct wf_ordered *o = calloc(1, sizeof *o);
+
+    if (!o)
+        return NULL;
+    o->loc = loc;
+    o->next = o->una = o->expect = 1;
+    o->last = &o->first;
+    o->heir = o->back = -1;
+    return o;
+}
+
+/* ---- retention ------------------------------------------------------------ */
+
+static void recycle(struct wf_retained *r)
+{
+    struct wf_ordered *o = r->order;
+
+    if (r->data != r->small)
+        free(r->data);
+    r->data = r->small;
+    if (o->spares >= SPARES_MAX) {
+        free(r);
+        return;
+    }
+    r->next = o->spare;
+    o->spare = r;
+    o->spares++;
+}
+
+static void returned(struct wf_tx *t, int status)
+{
+    struct wf_retained *r = wf_container(t, struct wf_retained, tx);
+
+    r->lent = false;
+    if (r->acked)
+        recycle(r);
+}
+
+static int retained_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
+    struct wf_retained *r = wf_container(t, struct wf_retained, tx);
+
+    if (off >= tx->len || max < 1)
+        return 0;
+    if (r->p)
+        return wf_payload_segments(r->p, r->offset + off, r->offset + tx->len,
+                                   v, max);
+    *v = (struct iovec){r->data + off, tx->len - off};
+    return 1;
+}
+
+static struct wf_retained *fresh(struct wf_ordered *o)
+{
+    struct wf_retained *r = o->spare;
+
+    if (wf_likely(r != NULL)) {
+        o->spare = r->next;
+        o->spares--;
+        return r;
+    }
+    r = aligned_alloc(WF_CACHE_LINE, (sizeof *r + WF_CACHE_LINE - 1) &
+                                         ~(size_t)(WF_CACHE_LINE - 1));
+    if (!r)
+        return NULL;
+    memset(r, 0, sizeof *r);
+    r->order = o;
+    r->data = r->small;
+    r->tx.done = returned;
+    r->tx.tx.seg = retained_seg;
+    r->tx.tx.hdr = (weft_hdr *)&r->tx.hdr;
+    return r;
+}
+
+/* Room for a container with `copied` bytes of payload; NULL: no memory. */
+static struct wf_retained *retain(struct wf_ordered *o, const void *hdr,
+                                  uint64_t len, bool copied)
+{
+    struct wf_retained *r = fresh(o);
+    uint32_t n = weft_hdr_len(hdr);
+
+    if (!r)
+        return NULL;
+    if (copied && len > WF_RETAIN_INLINE && !(r->data = malloc(len))) {
+        r->data = r->small;
+        recycle(r);
+        return NULL;
+    }
+    memcpy(&r->tx.hdr, hdr, n);
+    memset((char *)&r->tx.hdr + n, 0, sizeof r->tx.hdr - n);
+    r->tx.hdr.type |= WF_SEQUENCED;
+    r->tx.hdr.flags &= (uint16_t)~wf_le16(WEFT_HDR_SHORT);
+    r->tx.hdr.plen = wf_le32((uint32_t)len);
+    r->tx.tx.len = len;
+    r->tx.tx.flags = 0;
+    r->tx.tx.iov = NULL;
+    r->tx.tx.iov_n = 0;
+    r->next = NULL;
+    r->p = NULL;
+    r->whole = NULL;
+    r->lent = r->acked = false;
+    return r;
+}
+
+/* A program may leave MPI once its sends are done, so nothing is accepted that
+ * the carrier would not take at once. */
+static bool closed(const struct wf_ordered *o)
+{
+    return o->unsent || o->count >= WF_WINDOW || o->bytes >= WF_RETAIN_MAX;
+}
+
+static void append(struct wf_ordered *o, struct wf_retained *r)
+{
+    r->seq = o->next++;
+    *o->last = r;
+    o->last = &r->next;
+    o->count++;
+    o->bytes += r->tx.tx.len;
+    if (!o->unsent) {
+        o->unsent = r;
+        wf_order_push(o);
+    }
+}
+
+/* The only container in line, if the carrier takes it. False: it is not ours. */
+static bool append_now(struct wf_ordered *o, struct wf_retained *r)
+{
+    struct wf_retained **before = o->last;
+
+    append(o, r);
+    if (wf_likely(o->unsent != r))
+        return true;
+    o->unsent = NULL;
+    *before = NULL;
+    o->last = before;
+    o->next--;
+    o->count--;
+    o->bytes -= r->tx.tx.len;
+    recycle(r);
+    return false;
+}
+
+void wf_order_room(struct wf_ordered *o)
+{
+    if (!o->wanted || closed(o) || o->at < 0 || o->back >= 0 ||
+        o->carrier[o->at].blocked)
+        return;
+    o->wanted = false;
+    wf_message_unblock(o->loc);
+}
+
+/* ---- sealing and checking --------------------------------------------------- */
+
+void wf_order_seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq)
+{
+    uint32_t sum;
+
+    w->seq = wf_le32(seq);
+    w->ack = wf_le32(o->expect);
+    w->src = wf_le32(o->loc->wf->rank);
+    w->dst = wf_le32(o->loc->id);
+    w->epoch = o->epoch;
+    w->stream = 0;
+    w->check = 0;
+    w->crc = 0;
+    o->owed = o->owed_bytes = 0;
+    o->owed_since = 0;
+    if (!o->crc)
+        return;
+    sum = wf_crc32c(0, w, sizeof *w);
+    w->check = wf_le16((uint16_t)(sum ^ sum >> 16));
+    w->crc = wf_le32(sum);
+}
+
+/* Continue the header's sum over the payload. */
+static void seal_payload(struct wf_retained *r)
+{
+    weft_tx *tx = &r->tx.tx;
+    uint32_t sum = wf_le32(r->tx.hdr.crc);
+    struct iovec v[8];
+    int n;
+
+    if (!r->p) {
+        sum = wf_crc32c(sum, r->data, tx->len);
+    } else {
+        for (uint64_t off = 0; off < tx->len;) {
+            n = retained_seg(tx, off, v, 8);
+            for (int i = 0; i < n; i++) {
+                sum = wf_crc32c(sum, v[i].iov_base, v[i].iov_len);
+                off += v[i].iov_len;
+            }
+        }
+    }
+    r->tx.hdr.crc = wf_le32(sum);
+}
+
+/* The sum over the header; false: the header is damaged. */
+static bool header_right(const struct wf_ordered *o, const struct wf_wire *w,
+                         uint32_t *sum)
+{
+    struct wf_wire bare = *w;
+
+    *sum = 0;
+    if (!w->crc && !w->check && !o->crc)
+        return true;
+    bare.check = 0;
+    bare.crc = 0;
+    *sum = wf_crc32c(0, &bare, sizeof bare);
+    return wf_le16(w->check) == (uint16_t)(*sum ^ *sum >> 16);
+}
+
+static bool payload_right(const struct wf_ordered *o, const struct wf_wire *w,
+                          uint32_t sum, const void *data)
+{
+    if (!w->crc && !w->check && !o->crc)
+        return true;
+    return wf_crc32c(sum, data, wf_le32(w->plen)) == wf_le32(w->crc);
+}
+
+/* ---- sending ----------------------------------------------------------------- */
+
+/* False: not taken, it stays `unsent`. */
+static bool transmit(struct wf_ordered *o, struct wf_carrier *c,
+                     struct wf_retained *r)
+{
+    weft_peer *peer = o->loc->peers[c->core->index];
+    weft_tx *tx = &r->tx.tx;
+    int rc;
+
+    wf_order_seal(o, &r->tx.hdr, r->seq);
+    if (o->crc && tx->len)
+        seal_payload(r);
+    if (!r->p && (!tx->len || tx->len <= c->core->attr.max_short)) {
+        rc = c->core->ops->send_short(peer, tx->hdr, r->data, tx->len);
+    } else {
+        r->lent = true;
+        rc = c->core->ops->send(peer, tx);
+        if (rc != WEFT_OK)
+            r->lent = false;
+    }
+    if (wf_likely(rc >= 0))
+        return true;
+    if (rc == WEFT_EAGAIN)
+        c->blocked = true;
+    else
+        wf_carrier_fault(o, o->at, "it refused a message");
+    return false;
+}
+
+void wf_order_push(struct wf_ordered *o)
+{
+    while (o->unsent && o->at >= 0 && o->back < 0) {
+        struct wf_carrier *c = &o->carrier[o->at];
+        struct wf_retained *r = o->unsent;
+        if (c->blocked || c->give_up || c->state == WF_CARRIER_BROKEN ||
+            r->lent || !transmit(o, c, r))
+            return;
+        o->unsent = r->next;
+    }
+}
+
+void wf_order_rewind(struct wf_ordered *o)
+{
+    for (struct wf_retained *r = o->first; r && r != o->unsent; r = r->next)
+        o->resent++;
+    o->unsent = o->first;
+}
+
+int wf_order_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
+                   size_t len)
+{
+    struct wf_ordered *o = (struct wf_ordered *)peer;
+    struct wf_retained *r = closed(o) ? NULL : retain(o, hdr, len, true);
+
+    if (r && len)
+        wf_copy_short(r->data, data, len);
+    if (wf_likely(r && append_now(o, r)))
+        return WEFT_DONE;
+    o->wanted = true;
+    return WEFT_EAGAIN;
+}
+
+int wf_order_words(const void *data, uint64_t h0, weft_peer *peer, uint64_t h1,
+                   uint64_t h2)
+{
+    struct wf_ordered *o = (struct wf_ordered *)peer;
+    uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
+    struct wf_lane *l = &o->loc->lane[WF_LANE_ORDER];
+
+    if (wf_likely(wf_order_short(peer, (const weft_hdr *)w, data, h0 >> 32) ==
+                  WEFT_DONE))
+        return WEFT_OK;
+    l->blocked = true; /* wf_order_acked announces room */
+    wf_location_gate(o->loc);
+    return wf_short_late(l->core, o->loc, h0, h1, h2, data);
+}
+
+static void copy_payload(struct wf_retained *r, weft_tx *tx)
+{
+    struct iovec v[8];
+    uint64_t off = 0;
+    int n;
+
+    while (off < tx->len && (n = tx->seg(tx, off, v, 8)) > 0)
+        for (int i = 0; i < n; i++) {
+            memcpy(r->data + off, v[i].iov_base, v[i].iov_len);
+            off += v[i].iov_len;
+        }
+}
+
+/* Answers pass a full window: the peer may need them to empty it. */
+int wf_order_send(struct wf_ordered *o, struct wf_tx *t)
+{
+    bool refer = t->hdr.type == WF_TRANSFER && t->tx.len;
+    bool last = refer && wf_le16(t->hdr.flags) & WF_FLAG_LAST;
+    bool urgent = t->tx.flags & WEFT_TX_URGENT;
+    struct wf_retained *r = NULL;
+
+    if (!closed(o) || urgent)
+        r = retain(o, &t->hdr, t->tx.len, !refer);
+    if (!r) {
+        o->wanted = true;
+        return WEFT_EAGAIN;
+    }
+    if (refer) {
+        r->p = wf_container(t, struct wf_p2p, tx);
+        r->offset = r->p->offset;
+        r->whole = last ? t : NULL;
+        if (wf_type_contiguous(r->p->type)) {
+            r->tx.one = t->one;
+            r->tx.tx.iov = &r->tx.one;
+            r->tx.tx.iov_n = 1;
+        }
+    } else {
+        copy_payload(r, &t->tx);
+    }
+    if (urgent) {
+        append(o, r);
+    } else if (!append_now(o, r)) {
+        o->wanted = true;
+        return WEFT_EAGAIN;
+    }
+    return last ? WEFT_OK : WEFT_DONE;
+}
+
+/* ---- acknowledgement ------------------------------------------------------------ */
+
+static void forget_first(struct wf_ordered *o, int status)
+{
+    struct wf_retained *r = o->first;
+    struct wf_tx *whole = r->whole;
+
+    o->first = r->next;
+    if (!o->first)
+        o->last = &o->first;
+    if (o->unsent == r)
+        o->unsent = r->next;
+    o->count--;
+    o->bytes -= r->tx.tx.len;
+    r->acked = true;
+    r->p = NULL;
+    if (!r->lent)
+        recycle(r);
+    if (whole)
+        whole->done(whole, status);
+}
+
+void wf_order_acked(struct wf_ordered *o, uint32_t ack)
+{
+    if (ack - o->una > o->next - o->una)
+        return; /* of what was never sent */
+    if (ack != o->una) {
+        o->silent_since = 0;
+        o->heir = -1;
+    }
+    for (o->una = ack; o->first && (int32_t)(o->first->seq - ack) < 0;)
+        forget_first(o, WEFT_OK);
+    wf_order_room(o);
+}
+
+void wf_order_drop(struct weft_loc *loc, int status)
+{
+    struct wf_ordered *o = loc->order;
+
+    if (!o)
+        return;
+    o->failed = true;
+    while (o->first)
+        forget_first(o, status);
+}
+
+/* ---- receiving -------------------------------------------------------------------- */
+
+static bool out_of_order(struct wf_ordered *o, int carrier,
+                         const struct wf_wire *w)
+{
+    int32_t ahead = (int32_t)(wf_le32(w->seq) - o->expect);
+
+    if (ahead < 0) {
+        o->duplicates++;
+        o->owed = WF_ACK_EVERY; /* he does not know that it is here */
+    } else if (ahead > 0 && w->epoch == o->peer_epoch) {
+        wf_carrier_fault(o, carrier, "a message is missing");
+    }
+    return ahead != 0;
+}
+
+static void owe(struct wf_ordered *o, struct weft_core *core,
+                const struct wf_wire *w, uint32_t plen)
+{
+    o->owed++;
+    o->owed_bytes += plen;
+    if (o->owed >= WF_ACK_EVERY || o->owed_bytes >= WF_ACK_BYTES ||
+        (w->type == (WF_TRANSFER | WF_SEQUENCED) &&
+         wf_le16(w->flags) & WF_FLAG_LAST))
+        wf_carrier_ack(o, core);
+}
+
+/* A checked container whose turn it is: DONE, or EAGAIN for want of memory. */
+static int deliver(struct wf_ordered *o, struct weft_core *core,
+                   const struct wf_wire *w, const void *data)
+{
+    struct wf_wire plain = *w;
+    weft_sink *sink = NULL;
+    uint32_t plen = wf_le32(w->plen);
+
+    plain.type &= (uint8_t)~WF_SEQUENCED;
+    if (plain.type == WF_EAGER && !(wf_le16(w->flags) & WF_FLAG_SYNC))
+        plain.flags |= wf_le16(WEFT_HDR_SHORT);
+    if (wf_arrive_plain(core, o->loc, (const weft_hdr *)&plain, data, plen, &sink) ==
+        WEFT_EAGAIN)
+        return WEFT_EAGAIN;
+    o->expect++;
+    owe(o, core, w, plen);
+    return WEFT_DONE;
+}
+
+static bool is_control(const struct wf_wire *w)
+{
+    unsigned type = w->type & ~(unsigned)WF_SEQUENCED;
+
+    return type == WF_ACK || type == WF_PING || type == WF_PONG;
+}
+
+/* A container that is complete and right. */
+static int take(struct wf_ordered *o, struct weft_core *core, int carrier,
+                const struct wf_wire *w, const void *data)
+{
+    wf_carrier_heard(o, core, w->epoch);
+    wf_order_acked(o, wf_le32(w->ack));
+    if (wf_unlikely(is_control(w))) {
+        wf_carrier_control(o, core, w);
+        return WEFT_DONE;
+    }
+    if (wf_unlikely(out_of_order(o, carrier, w)))
+        return WEFT_DONE;
+    return deliver(o, core, w, data);
+}
+
+static int damaged(struct wf_ordered *o, int carrier)
+{
+    o->damaged++;
+    wf_carrier_fault(o, carrier, "a message arrived damaged");
+    return WEFT_DONE;
+}
+
+/* ---- containers that come in pieces ---- */
+
+static int stage_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    struct wf_sink *sink = wf_container(s, struct wf_sink, sink);
+    struct wf_stage *g = wf_container(sink, struct wf_stage, sink);
+
+    if (off >= s->len || max < 1)
+        return 0;
+    *v = (struct iovec){g->data + off, s->len - off};
+    return 1;
+}
+
+static void stage_landed(struct wf_sink *sink, int status)
+{
+    struct wf_stage *g = wf_container(sink, struct wf_stage, sink);
+    struct wf_ordered *o = g->order;
+    int k = wf_carrier_of(o, g->core);
+    struct wf_carrier *c = &o->carrier[k];
+    uint32_t sum;
+
+    g->busy = false;
+    if (status < 0 || o->failed)
+        ;
+    else if (!header_right(o, &g->hdr, &sum) ||
+             !payload_right(o, &g->hdr, sum, g->data))
+        damaged(o, k);
+    else if (take(o, g->core, k, &g->hdr, g->data) == WEFT_EAGAIN) {
+        g->full = true; /* until there is memory: wf_order_redeliver */
+        o->loc->wf->rx_stalled = true;
+        return;
+    }
+    c->stage = NULL;
+    free(g);
+}
+
+bool wf_order_redeliver(struct wf_ordered *o)
+{
+    for (int k = 0; k < o->carriers; k++) {
+        struct wf_stage *g = o->carrier[k].stage;
+        if (!g || !g->full)
+            continue;
+        if (!o->failed &&
+            take(o, g->core, k, &g->hdr, g->data) == WEFT_EAGAIN)
+            return false;
+        o->carrier[k].stage = NULL;
+        free(g);
+    }
+    return true;
+}
+
+static int start_stage(struct wf_ordered *o, int carrier, const struct wf_wire *w,
+                       const void *data, size_t have, weft_sink **sink)
+{
+    uint32_t plen = wf_le32(w->plen);
+    struct wf_stage *g = malloc(sizeof *g + plen);
+
+    if (!g)
+        return WEFT_EAGAIN;
+    memset(g, 0, sizeof *g);
+    g->order = o;
+    g->core = o->carrier[carrier].core;
+    g->hdr = *w;
+    g->busy = true;
+    g->sink.done = stage_landed;
+    g->sink.sink.len = plen;
+    g->sink.sink.one = (struct iovec){g->data, plen};
+    g->sink.sink.seg = stage_seg;
+    if (have)
+        memcpy(g->data, data, have);
+    o->carrier[carrier].stage = g;
+    *sink = &g->sink.sink;
+    return WEFT_OK;
+}
+
+static struct wf_ordered *order_of(struct weft_loc *from)
+{
+    if (!from->order && !from->lanes)
+        wf_location_connect(from);
+    return from->failed ? NULL : from->order;
+}
+
+int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
+                    const weft_hdr *hdr, const void *data, size_t have,
+                    weft_sink **sink)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+    struct wf_ordered *o = order_of(from);
+    int k = o ? wf_carrier_of(o, core) : -1;
+    uint32_t plen = wf_le32(w->plen), sum;
+    int drop = have == plen ? WEFT_DONE : WEFT_SKIP;
+
+    if (k < 0) {
+        if (!from->failed)
+            wf_log(from->wf, WF_LOG_WARN,
+                   "process %u sent a sequenced message, but the route to it "
+                   "has no failover; skipped", from->id);
+        return drop;
+    }
+    if (o->carrier[k].give_up)
+        return drop;
+    if (weft_hdr_len(hdr) != WEFT_HDR || !(w->type & WF_SEQUENCED) ||
+        !header_right(o, w, &sum) || plen > PAYLOAD_MAX) {
+        damaged(o, k);
+        return drop;
+    }
+    if (o->carrier[k].stage && !wf_order_redeliver(o))
+        return WEFT_EAGAIN;
+    if (have == plen)
+        return payload_right(o, w, sum, data) ? take(o, core, k, w, data)
+                                              : damaged(o, k);
+    if (!is_control(w) && out_of_order(o, k, w))
+        return WEFT_SKIP;
+    return start_stage(o, k, w, data, have, sink);
+}
+
+void wf_order_free(struct wf_ordered *o)
+{
+    if (!o)
+        return;
+    wf_order_drop(o->loc, WEFT_ECANCEL);
+    for (int k = 0; k < o->carriers; k++)
+        free(o->carrier[k].stage);
+    while (o->spare) {
+        struct wf_retained *r = o->spare;
+        o->spare = r->next;
+        free(r);
+    }
+    free(o);
+}

@@ -1,0 +1,178 @@
+/* Order: exactly once, in order and intact over channels that break.
+ *
+ * A pair whose route has failover sends through here instead of straight to a
+ * plugin. Every container of the pair gets a sequence number and is retained
+ * until the peer has acknowledged it; a channel (struct wf_carrier: one
+ * transport to the peer) only carries. When a carrier breaks, what was not
+ * acknowledged goes again by the next one that works.
+ *
+ *   order.c     numbers, window, duplicates, checks     no I/O, no time
+ *   carrier.c   which transport; probes; time           the only part with both
+ *
+ *   RUN    current carrier works        LOST   none does: all are probed
+ *
+ *   RUN  -> LOST   the current carrier broke, or is silent while another
+ *                  one answers                                   [lose]
+ *   LOST -> RUN    the first that answers: epoch + 1, resend     [adopt]
+ *   RUN  -> RUN    failback: what was sent is acknowledged        [adopt]
+ *   LOST -> dead   one says that the process is gone and nobody answers, or
+ *                  nobody answers for the route's timeout: wf_location_down
+ *
+ * SENDER    una <= next. retained: una .. next-1, oldest first; `unsent` is the
+ *           first that the current carrier has not taken, NULL if it has all.
+ *           Eager and control containers are copied. TRANSFER is read from
+ *           user memory until it is acknowledged; the last one of a message
+ *           completes it.
+ * RECEIVER  takes seq == expect; what is older is a duplicate; what is newer
+ *           is a leftover of a broken carrier, or, in the newest epoch, a loss,
+ *           and then the carrier is given up. A container that comes in pieces
+ *           is put together here, checked, and only then shown to the core: so
+ *           a broken delivery leaves no trace.
+ * WIRE      the 64-byte header with WF_SEQUENCED in its type: seq, ack, epoch,
+ *           crc (CRC-32C of header and payload, both with crc and check 0) and
+ *           check (16 bits of the sum at the end of the header, so that a
+ *           wrong length is seen at once).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_ORDER_H
+#define WF_ORDER_H
+
+#include "protocol/queues.h"
+
+enum {
+    WF_WINDOW = 4096,         /* containers that may be unacknowledged */
+    WF_RETAIN_MAX = 16 << 20, /* bytes of them */
+    WF_RETAIN_INLINE = 64,
+    WF_ORDER_SHORT = 8 << 10, /* payload copied without a request */
+    WF_ORDER_CHUNK = 256 << 10,
+    WF_ACK_EVERY = 32,
+    WF_ACK_BYTES = 64 << 10
+};
+
+struct wf_retained {
+    struct wf_tx tx; /* what a plugin sees; first for its alignment */
+    struct wf_retained *next;
+    struct wf_p2p *p;    /* TRANSFER: whose payload, or NULL: data */
+    struct wf_tx *whole; /* its last TRANSFER: to be completed, or NULL */
+    uint64_t offset;     /* of it in p's stream */
+    uint32_t seq;
+    bool lent;  /* a plugin has tx */
+    bool acked; /* gone from the window; freed when it comes back */
+    struct wf_ordered *order;
+    uint8_t *data;
+    uint8_t small[WF_RETAIN_INLINE];
+};
+
+/* A container that is put together. */
+struct wf_stage {
+    struct wf_sink sink; /* first: what a plugin fills */
+    struct wf_ordered *order;
+    struct weft_core *core;
+    struct wf_wire hdr;
+    bool busy; /* a plugin has the sink */
+    bool full; /* complete and right; the core had no memory for it */
+    uint8_t data[];
+};
+
+enum wf_carrier_state {
+    WF_CARRIER_FRESH,  /* nothing was sent on it yet */
+    WF_CARRIER_BROKEN, /* the plugin has reported it; its peer is used up */
+    WF_CARRIER_CALLED, /* probed, or in use */
+};
+
+struct wf_carrier {
+    struct weft_core *core;
+    enum wf_carrier_state state;
+    bool probe;    /* a PING is due */
+    bool blocked;  /* WEFT_EAGAIN: until tx_ready */
+    bool pong;     /* an answer to a PING is due */
+    bool gone;     /* it says that the process has ended */
+    bool give_up;  /* break it at the next turn */
+    uint8_t good;  /* probes in a row that were answered */
+    uint8_t fails; /* attempts in a row that were not */
+    uint64_t again_at;    /* BROKEN: not before */
+    uint64_t probed_at;   /* 0: no PING is unanswered */
+    struct wf_stage *stage;
+};
+
+struct wf_ordered {
+    struct weft_loc *loc;
+    struct wf_ordered *next_order; /* list of the instance */
+    /* sender */
+    uint32_t next, una;
+    struct wf_retained *first, **last, *unsent, *spare;
+    uint64_t bytes;
+    uint32_t count, spares;
+    uint8_t epoch;
+    bool wanted; /* somebody was told WEFT_EAGAIN */
+    bool failed; /* the process is gone */
+    /* receiver */
+    uint32_t expect;
+    uint8_t peer_epoch;
+    uint32_t owed, owed_bytes; /* containers not acknowledged yet */
+    uint64_t owed_since;       /* 0: not seen by a turn yet */
+    /* carriers, best first */
+    struct wf_carrier carrier[WF_EPS_MAX];
+    int carriers;
+    int at;   /* index of the current one, -1: LOST */
+    int heir; /* answered while the current one is silent, or -1 */
+    int back; /* failback to it as soon as all is acknowledged, or -1 */
+    bool crc;
+    uint64_t failback, timeout;
+    uint64_t lost_at, gone_at, silent_since, heir_at, failback_at;
+    char why[400]; /* what the last broken carrier said */
+    uint64_t moves, resent, duplicates, damaged; /* for reports */
+};
+
+/* ---- order.c: no I/O of its own --------------------------------------- */
+struct wf_ordered *wf_order_new(struct weft_loc *);
+void wf_order_free(struct wf_ordered *);
+/* As a plugin's send_short, send_words and send, with the order in the place
+ * of the peer: wf_lane has these. */
+int wf_order_short(weft_peer *, const weft_hdr *, const void *, size_t);
+int wf_order_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
+                   uint64_t h2);
+int wf_order_send(struct wf_ordered *, struct wf_tx *);
+/* A container with WF_SEQUENCED in its type: as wf_arrive. */
+int wf_order_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
+                    const void *data, size_t have, weft_sink **);
+/* Hand what waits to the current carrier. */
+void wf_order_push(struct wf_ordered *);
+/* Tell who was told WEFT_EAGAIN, if there is room now. */
+void wf_order_room(struct wf_ordered *);
+/* Everything unacknowledged goes again. */
+void wf_order_rewind(struct wf_ordered *);
+void wf_order_acked(struct wf_ordered *, uint32_t ack);
+/* Fill in and seal a header: everything but type, payload and envelope. */
+void wf_order_seal(struct wf_ordered *, struct wf_wire *, uint32_t seq);
+/* A container that could not be delivered for lack of memory: true if there is
+ * none left. */
+bool wf_order_redeliver(struct wf_ordered *);
+/* The process is gone: nothing of it is retained any more. */
+void wf_order_drop(struct weft_loc *, int status);
+
+/* ---- carrier.c ----------------------------------------------------------- */
+/* Give the pair's order lane these endpoints, best first. */
+int wf_order_open(struct weft_loc *, const int *eps, int n);
+int wf_carrier_of(const struct wf_ordered *, const struct weft_core *);
+/* A carrier failed or delivered nonsense. */
+void wf_carrier_fault(struct wf_ordered *, int carrier, const char *why);
+/* Events of plugins. True: it was about this order. */
+bool wf_carrier_down(struct weft_loc *, struct weft_core *, int status,
+                     const char *why);
+void wf_carrier_ready(struct weft_loc *, struct weft_core *);
+void wf_carrier_control(struct wf_ordered *, struct weft_core *,
+                        const struct wf_wire *);
+/* Something valid came in. */
+void wf_carrier_heard(struct wf_ordered *, struct weft_core *, uint8_t epoch);
+void wf_carrier_ack(struct wf_ordered *, struct weft_core *);
+void wf_carrier_watch(struct wf_ordered *);
+/* Timers and everything that callbacks may not do. Runs now and then, and at the
+ * end of a poll when rx_stalled asks for it. */
+void wf_orders_turn(struct wf_instance *);
+uint64_t wf_orders_deadline(struct wf_instance *);
+/* All is acknowledged on both sides: from now on broken carriers are no news. */
+void wf_orders_part(struct wf_instance *);
+
+#endif

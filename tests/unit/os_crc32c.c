@@ -1,0 +1,49 @@
+/* CRC-32C: published values, pieces, and both ways to compute it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "os/crc32c.h"
+
+/* RFC 3720, B.4. */
+static void known_values(void **state)
+{
+    uint8_t zeros[32] = {0}, ones[32], up[32];
+
+    memset(ones, 0xff, sizeof ones);
+    for (unsigned i = 0; i < sizeof up; i++)
+        up[i] = (uint8_t)i;
+    assert_int_equal(wf_crc32c(0, "123456789", 9), 0xe3069283u);
+    assert_int_equal(wf_crc32c(0, zeros, 32), 0x8a9136aau);
+    assert_int_equal(wf_crc32c(0, ones, 32), 0x62a8ab43u);
+    assert_int_equal(wf_crc32c(0, up, 32), 0x46dd794eu);
+}
+
+static void pieces_and_the_table_agree(void **state)
+{
+    uint8_t data[300];
+
+    for (unsigned i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * i + 7);
+    for (unsigned n = 0; n <= sizeof data; n += 13)
+        for (unsigned at = 0; at <= n; at += 5) {
+            uint32_t whole = wf_crc32c_table(0, data, n);
+            assert_int_equal(wf_crc32c(0, data, n), whole);
+            assert_int_equal(
+                wf_crc32c(wf_crc32c(0, data, at), data + at, n - at), whole);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values),
+        cmocka_unit_test(pieces_and_the_table_agree)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
