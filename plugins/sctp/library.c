@@ -1,13 +1,17 @@
 /* Finding libusrsctp.
  *
  * DESIGN  dlopen is weak: a static program has none, and must not get one for
- * this. Once loaded, the library stays.
+ * this. If it has one for other reasons, that would bring a second libc, and the
+ * end of the process: only a program with an interpreter may load. Once loaded,
+ * the library stays.
  * LOCK  called under the lock of stack.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #if __has_include(<usrsctp.h>)
+#define _GNU_SOURCE /* dl_iterate_phdr */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -43,6 +47,24 @@ static int fill(void *handle, struct wf_sctp_library *to, char *why, size_t n)
     return 0;
 }
 
+/* The first object is the program. */
+static int look_for_interpreter(struct dl_phdr_info *program, size_t n,
+                                void *found)
+{
+    for (int i = 0; i < program->dlpi_phnum; i++)
+        if (program->dlpi_phdr[i].p_type == PT_INTERP)
+            *(bool *)found = true;
+    return 1;
+}
+
+static bool can_load(void)
+{
+    bool dynamic = false;
+
+    dl_iterate_phdr(look_for_interpreter, &dynamic);
+    return dlopen && dynamic;
+}
+
 const struct wf_sctp_library *wf_sctp_library(char *why, size_t n)
 {
     static struct wf_sctp_library found;
@@ -51,7 +73,7 @@ const struct wf_sctp_library *wf_sctp_library(char *why, size_t n)
 
     if (complete)
         return &found;
-    if (!dlopen) {
+    if (!can_load()) {
         snprintf(why, n, "a static program cannot load " LIBRARY);
         return NULL;
     }
