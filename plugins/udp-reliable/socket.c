@@ -1,4 +1,4 @@
-/* Datagrams out and in, and what the kernel has to say about them.
+/* Sockets, datagrams in, and what the kernel has to say about those that left.
  *
  * One socket for each chosen address; all links share it. The kernel reports
  * ICMP errors with the address that they are about (IP_RECVERR): that a process
@@ -11,6 +11,7 @@
 
 #include <linux/errqueue.h>
 #include <net/if.h>
+#include <netinet/udp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -35,7 +36,7 @@ static uint32_t interface_mtu(int fd, const char *name)
 
 static void tune(void *ctx, int fd, int family)
 {
-    const weft_ep *ep = ctx;
+    weft_ep *ep = ctx;
     int on = 1, dont_fragment = IP_PMTUDISC_DO, n = (int)ep->cfg.rcvbuf;
 
     if (family == 6) {
@@ -47,6 +48,10 @@ static void tune(void *ctx, int fd, int family)
         setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &dont_fragment,
                    sizeof dont_fragment);
     }
+    /* loopback's packets are as large as a merged one */
+    if (!ep->ip.one_host &&
+        setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0)
+        ep->merged = true;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &n, sizeof n) < 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n, sizeof n);
     if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &n, sizeof n) < 0)
@@ -90,113 +95,6 @@ bool wf_udp_wants_check(const weft_ep *ep, const struct wf_ip_addr *to)
 {
     return ep->cfg.checksum == CHECKSUM_ON ||
            (ep->cfg.checksum == CHECKSUM_AUTO && !wf_ip_loopback(to));
-}
-
-/* ---- out ----------------------------------------------------------------------- */
-
-static ssize_t put(weft_ep *ep, const struct wf_udp_path *path,
-                   const struct iovec *v, int n)
-{
-    struct msghdr m = {.msg_name = (void *)(uintptr_t)&path->to,
-                       .msg_namelen = path->to_len,
-                       .msg_iov = (struct iovec *)(uintptr_t)v,
-                       .msg_iovlen = (size_t)n};
-    ssize_t rc = -1;
-
-    /* an error may be about an earlier datagram to anybody: once more */
-    for (int i = 0; i < 3 && rc < 0; i++) {
-        rc = n == 1 ? sendto(ep->fd[path->socket], v->iov_base, v->iov_len,
-                             MSG_DONTWAIT | MSG_NOSIGNAL, m.msg_name,
-                             m.msg_namelen)
-                    : sendmsg(ep->fd[path->socket], &m,
-                              MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (rc >= 0 || errno == EAGAIN || errno == EWOULDBLOCK ||
-            errno == EMSGSIZE)
-            break;
-        ep->errors = true;
-    }
-    ep->count.packets_out += rc >= 0;
-    return rc;
-}
-
-bool wf_udp_say(weft_ep *ep, const struct wf_udp_path *path,
-                const struct iovec *v, int n)
-{
-    return put(ep, path, v, n) >= 0 ||
-           (errno != EAGAIN && errno != EWOULDBLOCK);
-}
-
-void wf_udp_reset(weft_ep *ep, const struct wf_udp_path *path, uint32_t id)
-{
-    struct wf_udp_packet k = {.type = UDP_RESET, .number = id};
-
-    wf_udp_say_ids(ep, path, &k);
-}
-
-struct scratch { /* of one packet */
-    uint8_t linear[PACKET_MAX + UDP_LINEAR + PACKET_MAC];
-    uint8_t code[PACKET_MAC];
-    struct iovec v[1 + FLOW_IOV + 1];
-};
-
-/* Small packets are put together: one piece is cheaper to send. */
-static int assemble(weft_peer *p, struct wf_udp_flow_out *o, struct scratch *s)
-{
-    struct iovec *v = s->v;
-    int n = 1;
-
-    o->head.flags |= p->path.mac ? UDP_MAC : 0;
-    v[0].iov_base = s->linear;
-    v[0].iov_len = wf_udp_packet_pack(&o->head, s->linear);
-    if (p->path.check && !p->path.mac)
-        wf_udp_packet_seal(s->linear, v[0].iov_len, o->v, o->n);
-    if (o->len > UDP_LINEAR) {
-        memcpy(v + 1, o->v, (size_t)o->n * sizeof *v);
-        n += o->n;
-    }
-    for (int i = 0; n == 1 && i < o->n; i++) {
-        memcpy(s->linear + v[0].iov_len, o->v[i].iov_base, o->v[i].iov_len);
-        v[0].iov_len += o->v[i].iov_len;
-    }
-    if (!p->path.mac)
-        return n;
-    wf_udp_seal(p, v, n, s->code);
-    if (n == 1) {
-        memcpy(s->linear + v[0].iov_len, s->code, PACKET_MAC);
-        v[0].iov_len += PACKET_MAC;
-        return n;
-    }
-    v[n] = (struct iovec){.iov_base = s->code, .iov_len = PACKET_MAC};
-    return n + 1;
-}
-
-/* Send all that may be sent now. */
-bool wf_udp_transmit(weft_peer *p, uint64_t now)
-{
-    weft_ep *ep = p->ep;
-    struct wf_udp_flow_out *o = &ep->out;
-
-    o->scratch = ep->scratch;
-    while (p->state == UDP_OPEN && wf_udp_flow_output(&p->flow, now, o)) {
-        struct scratch s;
-        int n;
-        o->head.to = p->remote_link;
-        n = assemble(p, o, &s);
-        if (put(ep, &p->path, s.v, n) < 0) {
-            if (errno == EMSGSIZE && p->flow.cfg.packet > FLOW_PACKET_MIN) {
-                p->flow.cfg.packet = FLOW_PACKET_MIN;
-                continue;
-            }
-            if (errno == EAGAIN || errno == EWOULDBLOCK) {
-                wf_udp_attend(p);
-                return false;
-            }
-            /* any other failure is a lost packet */
-        }
-        wf_udp_flow_sent(&p->flow, now, o);
-    }
-    wf_ip_sooner(&ep->timer_at, wf_udp_flow_deadline(&p->flow));
-    return true;
 }
 
 /* ---- in -------------------------------------------------------------------------- */
@@ -247,6 +145,40 @@ static void on_datagram(weft_ep *ep, const struct wf_udp_path *from,
         ep->count.strange++;
 }
 
+/* One datagram, or several of one peer that the kernel put together: `each` is
+ * the size of all but the last. */
+static ssize_t get(weft_ep *ep, struct wf_udp_path *from, size_t *each)
+{
+    union {
+        struct cmsghdr align;
+        uint8_t bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec v = {.iov_base = ep->rbuf, .iov_len = UDP_RBUF};
+    struct msghdr m = {.msg_name = &from->to,
+                       .msg_namelen = from->to_len,
+                       .msg_iov = &v,
+                       .msg_iovlen = 1,
+                       .msg_control = control.bytes,
+                       .msg_controllen = sizeof control.bytes};
+    int fd = ep->fd[from->socket], size = 0;
+    ssize_t n;
+
+    if (!ep->merged) {
+        n = recvfrom(fd, ep->rbuf, UDP_RBUF, MSG_DONTWAIT,
+                     (struct sockaddr *)&from->to, &from->to_len);
+        *each = n > 0 ? (size_t)n : 1;
+        return n;
+    }
+    n = recvmsg(fd, &m, MSG_DONTWAIT);
+    from->to_len = m.msg_namelen;
+    for (struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL; c;
+         c = CMSG_NXTHDR(&m, c))
+        if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO)
+            memcpy(&size, CMSG_DATA(c), sizeof size);
+    *each = size > 0 ? (size_t)size : n > 0 ? (size_t)n : 1;
+    return n;
+}
+
 /* Read what there is, within reason. Returns events handled. */
 int wf_udp_read(weft_ep *ep, int socket, int budget)
 {
@@ -256,8 +188,8 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
         struct wf_udp_path from = {.socket = socket, .to_len = sizeof from.to};
         uint64_t before = ep->count.rx_containers;
         struct wf_ip_addr who;
-        ssize_t n = recvfrom(ep->fd[socket], ep->rbuf, UDP_RBUF, MSG_DONTWAIT,
-                             (struct sockaddr *)&from.to, &from.to_len);
+        size_t each = 0;
+        ssize_t n = get(ep, &from, &each);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
@@ -270,7 +202,9 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
         from.to_len = wf_ip_to_sockaddr(&who, &from.to);
         from.check = wf_udp_wants_check(ep, &who);
         from.mac = wf_udp_wants_mac(ep, &who);
-        on_datagram(ep, &from, ep->rbuf, (size_t)n);
+        for (size_t at = 0; at < (size_t)n; at += each)
+            on_datagram(ep, &from, ep->rbuf + at,
+                        (size_t)n - at < each ? (size_t)n - at : each);
         if (n < UDP_LINEAR && ep->count.rx_containers != before)
             break; /* the core may have what it waits for */
     }

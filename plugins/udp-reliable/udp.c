@@ -66,6 +66,7 @@ static void close_(weft_ep *ep)
     free(ep->ids);
     free(ep->rbuf);
     free(ep->scratch);
+    free(ep->batch.bytes);
     free(ep);
 }
 
@@ -127,7 +128,8 @@ static int open_(const weft_open *o, weft_ep **out)
         return WEFT_ENOMEM;
     ep->rbuf = malloc(UDP_RBUF);
     ep->scratch = malloc(FLOW_PACKET_MAX);
-    if (ep->rbuf && ep->scratch) {
+    ep->batch.bytes = malloc(BATCH_BYTES + PACKET_MAX + UDP_LINEAR + PACKET_MAC);
+    if (ep->rbuf && ep->scratch && ep->batch.bytes) {
         ep->epfd = epoll_create1(EPOLL_CLOEXEC);
         rc = ep->epfd < 0 ? WEFT_ESYS : listen_(ep);
     }

@@ -1,6 +1,7 @@
 /* What the files of the udp-reliable transport share.
  *
- *   udp.c      options, operations, progress    socket.c  datagrams, kernel errors
+ *   udp.c      options, operations, progress    socket.c  datagrams in, errors
+ *   out.c      packets out, in batches
  *   call.c     the handshake, both sides        link.c    a peer up and down
  *   tx.c       containers out                   rx.c      containers in
  *   flow*.c    the reliable stream, without I/O packet.c  bytes of a packet
@@ -25,6 +26,8 @@ enum {
     UDP_LINKS_MAX = 1 << 16, /* calls and links at one time */
     UDP_RBUF = 1 << 16,
     UDP_LINEAR = 2 << 10, /* smaller packets are sent from one buffer */
+    BATCH_PACKETS = 64, /* the most that kernels cut */
+    BATCH_BYTES = 64000,
     UDP_FRAME = 24,
     UDP_GOODBYE = 0xf2 /* frame: nothing follows */
 };
@@ -123,6 +126,13 @@ struct wf_udp_counts {
         rx_bytes, packets_in, packets_out, strange, lost;
 };
 
+struct wf_udp_batch { /* packets of one size, the last may be shorter */
+    struct wf_udp_path path;
+    uint8_t *bytes; /* and room for one packet more */
+    uint32_t used, each, n;
+    bool closed;
+};
+
 struct weft_ep {
     const weft_host *host;
     weft_core *core;
@@ -149,16 +159,21 @@ struct weft_ep {
     uint64_t timer_at; /* not before this; 0: no timer runs */
     uint8_t *rbuf, *scratch;
     struct wf_udp_flow_out out;
+    struct wf_udp_batch batch;
+    bool whole_only; /* the kernel does not cut batches */
+    bool merged;     /* the kernel hands out several packets at a time */
     struct wf_udp_counts count;
 };
 
-/* socket.c */
-int wf_udp_listen(weft_ep *);
+/* out.c */
 /* Send, best effort: false only if there is no room now. */
 bool wf_udp_say(weft_ep *, const struct wf_udp_path *, const struct iovec *,
                 int n);
 bool wf_udp_transmit(weft_peer *, uint64_t now);
 void wf_udp_reset(weft_ep *, const struct wf_udp_path *, uint32_t id);
+
+/* socket.c */
+int wf_udp_listen(weft_ep *);
 int wf_udp_read(weft_ep *, int socket, int budget);
 int wf_udp_errors(weft_ep *);
 bool wf_udp_same_path(const struct wf_udp_path *, const struct wf_udp_path *);
