@@ -171,6 +171,17 @@ FIGURES = [
            quick=("single 1", "multiple 1", "multiple 2"),
            targets={"multiple 1": "<= 1.05 row single 1",
                     "multiple 2": "<= 5"}),
+    *(Figure(f"overlap-long-{fabric}", "16 MB beside 20 ms of computation, "
+             f"{fabric}: how much longer than the longer of the two",
+             "percent", "percent", "overlap {case} 16777216 {ms} 20",
+             fabric=fabric, cases=("sender", "receiver", "both"))
+      for fabric in ("shm", "tcp")),
+    Figure("serve", "answer of a process that computes in one thread and "
+           "serves in another, 10000 bytes", "us", "us", "serve {case} {ms}",
+           cases=("event", "poll")),
+    Figure("serve-cost", "part of that computation that serving once a "
+           "millisecond costs", "percent", "percent", "serve {case} {ms}",
+           cases=("event", "poll")),
     Figure("idle", "half round trip of 1 byte, alone and beside an idle "
            "transport", "us", "us", "pingpong beside 1 1 4 {ms}",
            fabric="{case}", cases=("shm", "shm+tcp", "tcp", "tcp+shm"),

@@ -35,6 +35,8 @@ enum {
     YIELD_LONG = 200000, /* ns: longer than a CPU full of waiters needs */
     YIELD_ALONE = 1500, /* ns: what a yield takes when nobody else wants the CPU,
                            at most */
+    REFRAIN_MIN = 64, /* waits without a yield, after one that was bad */
+    REFRAIN_MAX = 1 << 16,
     CLOCK_EVERY = 32,   /* polls per look at the clock */
     BLIND_SLEEP_MS = 1, /* when an endpoint cannot wake us */
     SERVE_SLEEP_MS = 10,
@@ -234,6 +236,7 @@ static void tune(struct wf_instance *wf)
     else
         p->spin_max = SPIN_DEFAULT;
     p->spin = p->spin_max;
+    p->refrains = REFRAIN_MIN;
     p->yields = p->yields_max;
 }
 
@@ -267,10 +270,22 @@ static bool give_way(struct wf_instance *wf)
  * wake-up; as long as both are runnable the scheduler moves them apart. */
 static bool shares_cpu(struct wf_instance *wf)
 {
-    uint64_t took = yield_cpu(wf);
+    struct wf_progress *p = wf->progress;
+    uint64_t took;
 
-    wf->progress->yielded = took > YIELD_ALONE && took < YIELD_LONG;
-    return wf->progress->yielded;
+    if (p->refrain) {
+        p->refrain--;
+        return false;
+    }
+    took = yield_cpu(wf);
+    p->yielded = took > YIELD_ALONE && took < YIELD_LONG;
+    if (took < YIELD_LONG)
+        p->refrains = REFRAIN_MIN;
+    else { /* somebody computes here: what woke us would have had to wait */
+        p->refrain = p->refrains;
+        p->refrains = p->refrains < REFRAIN_MAX ? 2 * p->refrains : REFRAIN_MAX;
+    }
+    return p->yielded;
 }
 
 /* Poll until done, giving way between polls, or until that does not help. */

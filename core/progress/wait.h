@@ -34,6 +34,7 @@ struct wf_progress {
     bool tuned, crowded;     /* crowded and the limits are known */
     uint64_t spin, spin_max; /* ns */
     unsigned yields, yields_max;
+    unsigned refrain, refrains; /* waits that are not to yield, next time */
     bool yielded; /* this CPU is shared: to poll longer does not help */
     struct wf_list waiters;  /* asleep, or about to be */
     bool led;                /* a leader sleeps */
