@@ -3,7 +3,8 @@
 Valgrind's callgrind counts, in rank 0, every instruction from the call of an
 MPI function to its return, so the store that publishes a message is included.
 The averages must not exceed the numbers of the budget file. Lower them when
-the path gets shorter; raising one needs a reason in the commit.
+the path gets shorter; raising one needs a reason in the commit. A busy machine
+adds polls and never takes one away, so the least of a few runs counts.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -19,9 +20,16 @@ RANK = ('if [ "$PMI_RANK" = 0 ]; then exec valgrind -q --tool=callgrind '
         'fi; exec "$1"')
 
 
-def count(mpirun, program, out):
-    subprocess.run([mpirun, "-n", "2", "--route", "shm", "--timeout", "200",
-                    "sh", "-c", RANK, str(out), program], check=True)
+RUNS = 3  # at most
+
+
+def count(mpirun, program):
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "callgrind.out"
+        subprocess.run([mpirun, "-n", "2", "--route", "shm", "--timeout",
+                        "200", "sh", "-c", RANK, str(out), program],
+                       check=True)
+        return averages(out)
 
 
 def averages(out):
@@ -49,16 +57,24 @@ def budget(path):
     return {words[0]: int(words[1]) for words in lines if words}
 
 
+def least(mpirun, program, allowed):
+    counts = {}
+    for _ in range(RUNS):
+        for name, cost in count(mpirun, program).items():
+            counts[name] = min(cost, counts.get(name, cost))
+        if all(cost <= allowed.get(name, cost)
+               for name, cost in counts.items()):
+            break
+    return counts
+
+
 def main():
     mpirun, program, path = sys.argv[1:]
     if not shutil.which("valgrind"):
         print("skipped: valgrind is not installed (package valgrind)")
         return 77
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "callgrind.out"
-        count(mpirun, program, out)
-        counts = averages(out)
     allowed, bad = budget(path), 0
+    counts = least(mpirun, program, allowed)
     for name in sorted(set(counts) & set(allowed)):
         most = allowed[name]
         print(f"{name:16} {counts[name]:7.1f} instructions, at most {most}")
