@@ -1,0 +1,160 @@
+/* Traffic whose every message is checked, while somebody breaks the network.
+ *
+ *   netns_cuts pingpong|stream|alltoall SECONDS
+ *
+ * Rank 0 prints how many messages there were and the longest time, in
+ * milliseconds, in which nothing went on.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 32, LONGEST = 300000, GO = 1, STOP = 2 };
+
+static const int sizes[] = {8, 0, 1000, 20000, 64, 300000, 4, 5000};
+static unsigned char out[WINDOW][LONGEST], in[LONGEST];
+static double end, last, gap;
+static long messages;
+static int rank, ranks;
+
+static int size_of(long n)
+{
+    return sizes[n % (long)(sizeof sizes / sizeof *sizes)];
+}
+
+static void fill(unsigned char *data, long n, int from)
+{
+    for (int i = 0, size = size_of(n); i < size; i++)
+        data[i] = (unsigned char)(n + n / 251 + i * 7 + i / 256 + from);
+}
+
+static void wrong(const char *what, long n)
+{
+    fprintf(stderr, "rank %d: message %ld: %s\n", rank, n, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void check(const unsigned char *data, const MPI_Status *s, long n)
+{
+    static unsigned char want[LONGEST];
+    int count;
+
+    MPI_Get_count(s, MPI_BYTE, &count);
+    if (count != size_of(n))
+        wrong("another length, so another message", n);
+    fill(want, n, s->MPI_SOURCE);
+    if (memcmp(data, want, (size_t)count))
+        wrong("altered", n);
+    messages++;
+}
+
+/* Something went on; true while there is time. */
+static int tick(void)
+{
+    double now = MPI_Wtime();
+
+    if (now - last > gap)
+        gap = now - last;
+    last = now;
+    return now < end;
+}
+
+static void receive(int from, long n, int *more)
+{
+    MPI_Status s;
+
+    MPI_Recv(in, LONGEST, MPI_BYTE, from, MPI_ANY_TAG, MPI_COMM_WORLD, &s);
+    check(in, &s, n);
+    *more = s.MPI_TAG == GO;
+}
+
+static void pingpong(void)
+{
+    int more = 1;
+
+    for (long n = 0; more; n++) {
+        if (rank == 0)
+            more = tick();
+        else
+            receive(0, n, &more);
+        fill(out[0], n, rank);
+        MPI_Send(out[0], size_of(n), MPI_BYTE, !rank, more ? GO : STOP,
+                 MPI_COMM_WORLD);
+        if (rank == 0)
+            receive(1, n, &more);
+    }
+}
+
+static void stream(void)
+{
+    MPI_Request r[WINDOW];
+    int more = 1;
+
+    for (long n = 0; more; n += WINDOW) {
+        if (rank == 0)
+            more = tick();
+        for (int i = 0; i < WINDOW; i++) {
+            if (rank == 0) {
+                fill(out[i], n + i, 0);
+                MPI_Isend(out[i], size_of(n + i), MPI_BYTE, 1,
+                          more ? GO : STOP, MPI_COMM_WORLD, &r[i]);
+            } else {
+                receive(0, n + i, &more);
+            }
+        }
+        if (rank == 0)
+            MPI_Waitall(WINDOW, r, MPI_STATUSES_IGNORE);
+        messages += rank == 0 ? WINDOW : 0;
+    }
+}
+
+static void alltoall(void)
+{
+    enum { INTS = 3000 };
+    int *to = malloc(sizeof(int) * INTS * (size_t)ranks);
+    int *from = malloc(sizeof(int) * INTS * (size_t)ranks);
+    int more = 1;
+
+    for (int n = 0; more; n++) {
+        int count = n % 3 == 0 ? 1 : n % 3 == 1 ? 100 : INTS;
+        more = tick();
+        for (int i = 0; i < count * ranks; i++)
+            to[i] = n * 31 + rank * 1000 + i;
+        MPI_Alltoall(to, count, MPI_INT, from, count, MPI_INT, MPI_COMM_WORLD);
+        for (int k = 0; k < ranks; k++)
+            for (int i = 0; i < count; i++)
+                if (from[k * count + i] !=
+                    n * 31 + k * 1000 + rank * count + i)
+                    wrong("altered", n);
+        messages += ranks;
+        MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    free(to);
+    free(from);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc != 3)
+        wrong("usage: netns_cuts pingpong|stream|alltoall SECONDS", 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    last = MPI_Wtime();
+    end = last + atof(argv[2]);
+    if (!strcmp(argv[1], "alltoall"))
+        alltoall();
+    else if (rank < 2)
+        (!strcmp(argv[1], "stream") ? stream : pingpong)();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        tick();
+        printf("messages %ld gap %.1f\n", messages, gap * 1000);
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,115 @@
+"""Routes with failover, while cables are cut and connections killed.
+
+    cuts.py [CUTS]        how many in each case; 2 without a number
+
+Every message of the traffic is checked by its receiver (cuts.c); the longest
+gap is printed, and bounded generously: machines that test are busy.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import faultnet
+
+MPIRUN = os.environ.get("MPIRUN", "mpirun")
+WIRE = os.environ.get("WIRE", "netns_wire")
+TRAFFIC = os.environ.get("CUTS", "./netns_cuts")
+CUTS = 2
+LIMIT = 60  # seconds beyond the traffic's own
+GAP = 20000  # ms; the printed figures are what counts
+PAUSE = 0.3  # between two faults
+FAST, SLOW = "tcp", "udp-reliable"
+
+
+class Cuts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cuts")
+        self.addCleanup(folder.cleanup)
+        self.dir = folder.name
+
+    def ini(self, plugins, failover="auto", more=""):
+        text = "".join(
+            f"[transport net{i}]\nplugin = {plugin}\n"
+            f"interface = 10.90.{i}.0/24\n{more}"
+            for i, plugin in enumerate(plugins))
+        names = ", ".join(f"net{i}" for i in range(len(plugins)))
+        path = os.path.join(self.dir, "mpi.ini")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"{text}[route all]\nuse = {names}\n"
+                    f"failover = {failover}\nfailback = 100ms\n")
+        os.chmod(path, 0o600)
+        return path
+
+    def traffic(self, plugins, mode, fault, heal=None, ranks=2, **options):
+        """Run it; fault and heal are done CUTS times. The longest gap."""
+        seconds = PAUSE * (CUTS * (2 if heal else 1) + 2)
+        with faultnet.Net(WIRE, cables=len(plugins)) as net:
+            job = subprocess.Popen(
+                net.command([MPIRUN, "-n", str(ranks), "--ini",
+                             self.ini(plugins, **options), TRAFFIC, mode,
+                             str(seconds)]),
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            try:
+                time.sleep(PAUSE)
+                for _ in range(CUTS):
+                    for what in filter(None, (fault, heal)):
+                        net.fault(what)
+                        time.sleep(PAUSE)
+                out, err = job.communicate(timeout=seconds + LIMIT)
+            finally:
+                job.kill()
+                job.wait()
+        self.assertEqual(job.returncode, 0, err)
+        words = out.split()
+        self.assertEqual(words[0::2], ["messages", "gap"], out + err)
+        print(f"  {' -> '.join(plugins)} {mode}, {CUTS} x {fault}: "
+              f"{words[1]} messages, longest gap {words[3]} ms",
+              file=sys.stderr)
+        self.assertGreater(int(words[1]), CUTS)
+        self.assertLess(float(words[3]), GAP)
+
+    def test_tcp_to_udp_and_back(self):
+        self.traffic((FAST, SLOW), "pingpong", "0:cut", "0:heal")
+
+    def test_udp_to_tcp_and_back(self):
+        self.traffic((SLOW, FAST), "stream", "0:cut", "0:heal")
+
+    def test_two_tcp_networks_under_collectives(self):
+        self.traffic((FAST, FAST), "alltoall", "0:cut", "0:heal", ranks=4)
+
+    def test_one_way_only(self):
+        self.traffic((FAST, SLOW), "pingpong", "0:oneway", "0:heal")
+
+    def test_a_connection_that_is_killed_is_made_again(self):
+        self.traffic((FAST,), "stream", "kill", failover="yes")
+
+    def test_damage_below_the_checksum_is_repaired(self):
+        self.traffic((FAST, FAST), "pingpong", "all:corrupt=1", "all:heal")
+
+
+def all_of_them():
+    """By hand: every mode over every pair of transports."""
+    for plugins in ((FAST, SLOW), (SLOW, FAST), (FAST, FAST)):
+        for mode in ("pingpong", "stream", "alltoall"):
+            def case(self, plugins=plugins, mode=mode):
+                self.traffic(plugins, mode, "0:cut", "0:heal",
+                             ranks=4 if mode == "alltoall" else 2)
+            setattr(Cuts, f"test_all_{'_'.join(plugins)}_{mode}", case)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1].isdigit():
+        CUTS = int(sys.argv.pop(1))
+        all_of_them()
+    try:
+        with faultnet.Net(WIRE, hosts=1, cables=0):
+            pass
+    except faultnet.Trouble as e:
+        print(f"skipped: {e}")
+        sys.exit(faultnet.SKIP)
+    unittest.main(verbosity=1)
