@@ -216,8 +216,7 @@ static int bury(weft_ep *e)
     uint32_t deaths = wf_mail_deaths();
     int n = 0;
 
-    if (deaths == e->deaths)
-        return 0;
+    e->mourns = false;
     e->deaths = deaths;
     for (weft_peer *p = e->peers, *next; p; p = next) {
         next = p->next;
@@ -273,7 +272,7 @@ static int thread_progress(weft_ep *e, int budget)
         n += finish_get(e);
     if (__builtin_expect(e->wants, 0))
         n += feed(e);
-    if (__builtin_expect(wf_mail_deaths() != e->deaths, 0))
+    if (__builtin_expect(e->mourns, 0))
         n += bury(e);
     return n;
 }
@@ -301,8 +300,9 @@ static int thread_arm(weft_ep *e, weft_event *event, uint64_t *deadline)
 
     (void)event;
     e->armed = true;
+    e->mourns = wf_mail_deaths() != e->deaths; /* each of them wakes us */
     if ((tail >> 1 != e->head && !e->stalled) || any_sated(e) ||
-        (e->rma && wf_assist_done(e)) || wf_mail_deaths() != e->deaths) {
+        (e->rma && wf_assist_done(e)) || e->mourns) {
         disarm(e);
         return WEFT_EAGAIN;
     }

@@ -29,6 +29,7 @@ struct weft_ep {
     uint32_t wants; /* peers that want room */
     bool words;     /* the core has rx_words */
     bool armed;     /* we may be seen as asleep */
+    bool mourns;    /* somebody has gone without a word */
     bool stalled;   /* the core had no memory for the next container */
     uint32_t deaths;
     weft_peer *peers;
