@@ -191,6 +191,8 @@ static void broken(struct wf_ordered *o, int k, const char *why)
     unsigned n = c->fails < DOUBLINGS ? c->fails : DOUBLINGS;
 
     c->again_at = wf_now(o->loc->wf) + (c->fails ? AGAIN_NS << n : 0);
+    if (why != o->why)
+        snprintf(o->why, sizeof o->why, "%s", why);
     c->state = WF_CARRIER_BROKEN;
     c->give_up = c->blocked = c->probe = c->pong = false;
     c->probed_at = 0;
