@@ -298,7 +298,8 @@ class Binding:
             wrong += " && dest != MPI_PROC_NULL"
             others = '"MPI_PROC_NULL"'
         elif p.name == "source" and self.family in rules.WILDCARD:
-            wrong += " && source != MPI_ANY_SOURCE && source != MPI_PROC_NULL"
+            wrong += (f" && !wf_api_any_source({self.comm}, source) && "
+                      "source != MPI_PROC_NULL")
             others = '"MPI_ANY_SOURCE or MPI_PROC_NULL"'
         elif p.name == "source":
             wrong += " && source != MPI_PROC_NULL"
@@ -315,7 +316,7 @@ class Binding:
             return
         wrong = f"{p.name} < 0"
         if self.family in rules.WILDCARD and p.name != "sendtag":
-            wrong += f" && {p.name} != MPI_ANY_TAG"
+            wrong += f" && !wf_api_any_tag({self.comm}, {p.name})"
         self.check(wrong, self.bad("tag", f'"{p.name}"', p.name))
 
     # ---- arrays ---------------------------------------------------------

@@ -188,9 +188,26 @@ int wf_bad_number(struct wf_instance *wf, void *on, const char *fn,
                              param, (long long)value));
 }
 
+/* A wildcard that a hint of the communicator excludes. */
+static int promised(struct wf_instance *wf, struct wf_comm *comm,
+                    const char *fn, int class, const char *param,
+                    const char *wildcard)
+{
+    int rc = wf_error(class,
+                      "%s is %s but %s has the hint mpi_assert_no_%s = true; "
+                      "take the hint away with MPI_Comm_set_info, or name what "
+                      "is to be received",
+                      param, wildcard, named(comm).text,
+                      class == MPI_ERR_TAG ? "any_tag" : "any_source");
+
+    return wf_raise(wf, comm, fn, rc);
+}
+
 int wf_bad_rank(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
                 const char *param, int value, const char *others)
 {
+    if (value == MPI_ANY_SOURCE && comm->asserts & WF_ASSERT_NO_ANY_SOURCE)
+        return promised(wf, comm, fn, MPI_ERR_RANK, param, "MPI_ANY_SOURCE");
     int rc = wf_error(MPI_ERR_RANK, "%s is %d but %s has %sranks 0..%d%s%s%s",
                       param, value, named(comm).text,
                       comm->inter ? "remote " : "", wf_api_ranks(comm) - 1,
@@ -221,6 +238,8 @@ int wf_bad_root(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
 int wf_bad_tag(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
                const char *param, int value)
 {
+    if (value == MPI_ANY_TAG && comm->asserts & WF_ASSERT_NO_ANY_TAG)
+        return promised(wf, comm, fn, MPI_ERR_TAG, param, "MPI_ANY_TAG");
     return wf_raise(wf, comm, fn,
                     wf_error(MPI_ERR_TAG,
                              "%s is %d but must be 0..%d (MPI_ANY_TAG only to "

@@ -126,6 +126,18 @@ static inline bool wf_api_rank(const struct wf_comm *comm, int rank)
     return (unsigned)rank < (unsigned)wf_api_ranks(comm);
 }
 
+/* Wildcards, where the communicator's hints do not promise their absence. */
+static inline bool wf_api_any_source(const struct wf_comm *comm, int source)
+{
+    return source == MPI_ANY_SOURCE &&
+           !(comm->asserts & WF_ASSERT_NO_ANY_SOURCE);
+}
+
+static inline bool wf_api_any_tag(const struct wf_comm *comm, int tag)
+{
+    return tag == MPI_ANY_TAG && !(comm->asserts & WF_ASSERT_NO_ANY_TAG);
+}
+
 /* What the root argument makes of this process in a rooted collective
  * (MPI-5.0 s6.2.3): it holds the root's arguments, or those of the others. */
 enum wf_role { WF_ROLE_ROOT = 1, WF_ROLE_OTHER = 2 };

@@ -20,6 +20,10 @@ struct wf_crowd {
     uint8_t heard[31]; /* by round of the dissemination */
 };
 
+/* Promises of the program about its receives (MPI-5.0 s7.4.4) that are looked
+ * at: a receive that breaks one is an error. */
+enum wf_assert { WF_ASSERT_NO_ANY_TAG = 1, WF_ASSERT_NO_ANY_SOURCE = 2 };
+
 struct wf_comm {
     struct wf_object object;
     uint32_t contact_end;       /* ranks in contacts: none, or all */
@@ -34,6 +38,7 @@ struct wf_comm {
     struct wf_group *local;
     struct wf_group *peers; /* whom ranks address: remote group if inter */
     bool inter;
+    uint8_t asserts; /* enum wf_assert: what hints promise, query.c */
     bool freed; /* MPI_Comm_free was called; pending operations hold it */
     uint32_t coll_tag; /* next tag of a collective on this communicator */
     uint32_t part_tag; /* next tag of a partitioned send: part/part.h */
@@ -84,6 +89,8 @@ void wf_comm_set_context(struct wf_comm *, uint32_t context,
 /* Free the memory of freed communicators that is kept for reuse. */
 struct wf_env;
 void wf_comm_forget_spares(struct wf_env *);
+/* info holds what the communicator now has for hints. */
+void wf_comm_hinted(struct wf_comm *);
 /* What a derived communicator has from its parent: the error handler, and the
  * session. */
 void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from);

@@ -35,6 +35,7 @@ static int furnish(struct wf_comm *copy, struct wf_comm *comm,
 {
     if (info && !(copy->info = wf_info_copy(info)))
         return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
+    wf_comm_hinted(copy);
     return wf_attr_copy_all(comm->wf, WF_KIND_COMM, wf_comm_handle(comm),
                             comm->attrs, &copy->attrs);
 }

@@ -80,6 +80,7 @@ static int furnish(struct wf_comm *comm, const struct wish *w)
 {
     if (w->info && !(comm->info = wf_info_copy(w->info)))
         return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
+    wf_comm_hinted(comm);
     return wf_errhandler_replace(&comm->errhandler, w->errhandler,
                                  WF_KIND_COMM);
 }
@@ -201,8 +202,11 @@ static int create_inter(struct wf_group *local, struct wf_bridge *b,
     struct wf_comm *comm = wf_comm_of(local->wf, handle);
     rc = wf_inter_make(comm, b, newintercomm);
     wf_comm_put(comm);
-    if (rc == MPI_SUCCESS && w->info)
-        wf_comm_of(local->wf, *newintercomm)->info = wf_info_copy(w->info);
+    if (rc == MPI_SUCCESS && w->info) {
+        comm = wf_comm_of(local->wf, *newintercomm);
+        comm->info = wf_info_copy(w->info);
+        wf_comm_hinted(comm);
+    }
     return rc;
 }
 

@@ -80,6 +80,29 @@ int wf_mpi_comm_get_name(struct wf_instance *wf, struct wf_comm *comm,
 
 /* ---- hints --------------------------------------------------------------- */
 
+/* Those that Weft knows; all are false until somebody sets them. The first two
+ * are checked. The others are kept: a message carries its length, and order
+ * costs nothing, so that there is no shorter way to take. */
+static const struct {
+    const char *key;
+    uint8_t bit;
+} known[] = {{"mpi_assert_no_any_tag", WF_ASSERT_NO_ANY_TAG},
+             {"mpi_assert_no_any_source", WF_ASSERT_NO_ANY_SOURCE},
+             {"mpi_assert_exact_length", 0},
+             {"mpi_assert_allow_overtaking", 0}};
+
+enum { KNOWN = sizeof known / sizeof *known };
+
+void wf_comm_hinted(struct wf_comm *comm)
+{
+    comm->asserts = 0;
+    for (int i = 0; i < KNOWN; i++) {
+        const char *value = wf_info_find(comm->info, known[i].key);
+        if (value && !strcmp(value, "true"))
+            comm->asserts |= known[i].bit;
+    }
+}
+
 /* Hints that were given before and are not mentioned stay (s7.4.4). */
 int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
                          struct wf_info *info)
@@ -91,6 +114,7 @@ int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
     int rc = MPI_SUCCESS;
     for (int i = 0; i < info->count && rc == MPI_SUCCESS; i++)
         rc = wf_info_put(comm->info, info->list[i].key, info->list[i].value);
+    wf_comm_hinted(comm);
     return rc;
 }
 
@@ -98,6 +122,12 @@ int wf_mpi_comm_get_info(struct wf_instance *wf, struct wf_comm *comm,
                          MPI_Info *info_used)
 {
     struct wf_info *copy = wf_info_copy(comm->info);
+    for (int i = 0; copy && i < KNOWN; i++)
+        if (!wf_info_find(copy, known[i].key) &&
+            wf_info_put(copy, known[i].key, "false") != MPI_SUCCESS) {
+            wf_info_destroy(copy);
+            copy = NULL;
+        }
     if (!copy)
         return wf_error(MPI_ERR_NO_MEM, "no memory for an info object");
     *info_used = (MPI_Info)copy;

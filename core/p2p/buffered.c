@@ -121,12 +121,14 @@ static void sent(struct wf_req *r)
 
 /* ---- sending ---------------------------------------------------------------- */
 
+/* That of the communicator, of its session, of the process: the first that is
+ * attached (s3.6). */
 static struct wf_bsend_buffer *buffer_for(struct wf_comm *comm)
 {
     const struct wf_session *session = comm->local->session;
     if (comm->bsend)
         return comm->bsend;
-    return session ? session->bsend : comm->wf->bsend;
+    return session && session->bsend ? session->bsend : comm->wf->bsend;
 }
 
 static int no_room(const struct wf_bsend_buffer *b, uint64_t bytes)

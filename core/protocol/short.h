@@ -139,7 +139,8 @@ wf_short_recv(const struct wf_comm *c, void *buf, MPI_Count count,
     uint64_t size = wf_type_short_size(datatype);
 
     if (wf_unlikely(!from || count < 0 || count > INT_MAX || !size ||
-                    (tag < 0 && tag != MPI_ANY_TAG) || (uintptr_t)buf <= 2))
+                    (tag < 0 && (tag != MPI_ANY_TAG || c->asserts)) ||
+                    (uintptr_t)buf <= 2))
         return false;
     return wf_receive_short(
         (struct wf_comm *)c, from,

@@ -86,11 +86,63 @@ static void what_is_copied(void)
     MPI_Info_free(&info);
     MPI_Comm_get_info(b, &info);
     MPI_Info_get_nkeys(info, &nkeys);
-    CHECK(nkeys == 1);
+    CHECK(nkeys == 4);
     MPI_Info_free(&info);
     MPI_Comm_free(&b);
     MPI_Comm_free(&a);
     CHECK(deleted == 3);
+}
+
+static int class_of(int code)
+{
+    int class;
+
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+static void hint(MPI_Comm c, const char *key, const char *value)
+{
+    MPI_Info info;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, key, value);
+    MPI_Comm_set_info(c, info);
+    MPI_Info_free(&info);
+}
+
+/* Promises about receives are checked, until they are taken back; all hints
+ * that MPI names have a value. */
+static void promises(void)
+{
+    char value[8];
+    int flag, length = sizeof value, x = 7;
+    MPI_Request r;
+    MPI_Info info;
+    MPI_Comm c;
+
+    MPI_Comm_dup(MPI_COMM_SELF, &c);
+    MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+    MPI_Comm_get_info(c, &info);
+    MPI_Info_get_string(info, "mpi_assert_exact_length", &length, value, &flag);
+    CHECK(flag && strcmp(value, "false") == 0);
+    MPI_Info_free(&info);
+    hint(c, "mpi_assert_no_any_tag", "true");
+    hint(c, "mpi_assert_no_any_source", "true");
+    CHECK(class_of(MPI_Irecv(&x, 1, MPI_INT, 0, MPI_ANY_TAG, c, &r)) ==
+          MPI_ERR_TAG);
+    CHECK(class_of(MPI_Recv(&x, 1, MPI_INT, 0, MPI_ANY_TAG, c,
+                            MPI_STATUS_IGNORE)) == MPI_ERR_TAG);
+    CHECK(class_of(MPI_Iprobe(MPI_ANY_SOURCE, 1, c, &flag,
+                              MPI_STATUS_IGNORE)) == MPI_ERR_RANK);
+    MPI_Isend(&x, 1, MPI_INT, 0, 3, c, &r);
+    CHECK(class_of(MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 3, c,
+                            MPI_STATUS_IGNORE)) == MPI_ERR_RANK);
+    hint(c, "mpi_assert_no_any_source", "false");
+    CHECK(MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 3, c, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&c);
 }
 
 /* A copy function that fails in one process fails the call in all. */
@@ -140,6 +192,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     separate_messages();
     what_is_copied();
+    promises();
     failure_is_common();
     thousands();
     return job_end();
