@@ -18,7 +18,7 @@ enum { FINE_BYTES = 1024 }; /* segments that are smaller on average are fine */
 struct bounds {
     bool any, sticky, any_data;
     int64_t lb, ub, true_lb, true_ub;
-    int64_t size, elements;
+    int64_t size, elements, external;
     uint32_t align;
 };
 
@@ -32,6 +32,18 @@ int64_t wf_type_elements(const struct wf_type *t)
     if (t->priv)
         return t->priv->elements;
     return wf_predefined(t)->group == WF_GROUP_PAIR ? 2 : 1;
+}
+
+int64_t wf_type_external(const struct wf_type *t)
+{
+    const struct wf_predefined *p = wf_predefined(t);
+
+    if (t->priv)
+        return t->priv->external;
+    if (!p->value)
+        return p->external;
+    return wf_type_external(wf_type_predefined(0x200u + p->value)) +
+           wf_type_external(wf_type_predefined(0x200u + p->index));
 }
 
 uint32_t wf_type_align(const struct wf_type *t)
@@ -101,11 +113,18 @@ static bool add_bounds(struct bounds *s, const struct wf_type_block *b)
     return true;
 }
 
+static void add_saturated(int64_t *sum, int64_t each, int64_t n)
+{
+    if (__builtin_mul_overflow(each, n, &each) ||
+        __builtin_add_overflow(*sum, each, sum))
+        *sum = INT64_MAX;
+}
+
 /* Account for the data of `times` blocks like this one. */
 static bool add_size(struct bounds *s, const struct wf_type_block *b,
                      int64_t times)
 {
-    int64_t n, bytes, elements;
+    int64_t n, bytes;
 
     if (b->type->size == 0 || b->n == 0)
         return true;
@@ -113,10 +132,8 @@ static bool add_size(struct bounds *s, const struct wf_type_block *b,
         __builtin_mul_overflow(n, b->type->size, &bytes) ||
         __builtin_add_overflow(s->size, bytes, &s->size))
         return false;
-    elements = wf_type_elements(b->type);
-    if (__builtin_mul_overflow(elements, n, &elements) ||
-        __builtin_add_overflow(s->elements, elements, &s->elements))
-        s->elements = INT64_MAX;
+    add_saturated(&s->elements, wf_type_elements(b->type), n);
+    add_saturated(&s->external, wf_type_external(b->type), n);
     return true;
 }
 
@@ -162,6 +179,7 @@ static bool set_bounds(struct wf_type *t, const struct bounds *s)
     t->true_lb = s->any_data ? s->true_lb : 0;
     t->priv->align = s->align;
     t->priv->elements = s->elements;
+    t->priv->external = s->external;
     t->priv->sticky = s->sticky;
     if (s->any_data && __builtin_sub_overflow(s->true_ub, s->true_lb,
                                               &t->true_extent))

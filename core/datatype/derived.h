@@ -25,11 +25,13 @@ struct wf_type_private {
     bool sticky;      /* lower and upper bound were set by the user */
     uint32_t align;   /* strictest alignment of the basic elements */
     int64_t elements; /* basic elements, saturated */
+    int64_t external; /* bytes in external32, saturated */
     int64_t nint, naddr, ntype;
     int64_t *value;         /* nint integers, then naddr addresses */
     struct wf_type **older; /* ntype referenced types */
     /* subarray and darray: the same placement by simpler constructors */
     struct wf_type *body;
+    struct wf_type *next_dead; /* wf_type_put: to be destroyed */
 };
 
 /* One block: n elements of type, the first at disp. */
@@ -64,6 +66,7 @@ int wf_type_no_memory(void);
 
 /* Facts that predefined and derived types keep in different places. */
 int64_t wf_type_elements(const struct wf_type *);
+int64_t wf_type_external(const struct wf_type *);
 uint32_t wf_type_align(const struct wf_type *);
 
 /* Name for messages: the user's, the standard's, or "derived datatype". */

@@ -201,33 +201,6 @@ static int move_element(struct walk *w, addr user, const struct wf_type *t)
     return MPI_SUCCESS;
 }
 
-/* Bytes of one element in external32. */
-static int64_t external_size(const struct wf_type *t)
-{
-    struct wf_type_block b;
-    int64_t blocks, sum = 0, run = 0;
-
-    if (t->predefined) {
-        const struct wf_predefined *p = wf_predefined(t);
-
-        if (!p->value)
-            return p->external;
-        return external_size(wf_type_predefined(0x200u + p->value)) +
-               external_size(wf_type_predefined(0x200u + p->index));
-    }
-    blocks = wf_type_block_count(t);
-    for (int64_t i = 0; i < blocks; i++) {
-        wf_type_block(t, i, &b);
-        if (b.type->size == 0)
-            continue;
-        if (t->priv->combiner == MPI_COMBINER_STRUCT)
-            sum += b.n * external_size(b.type);
-        else
-            run += b.n;
-    }
-    return run ? run * external_size(b.type) : sum;
-}
-
 /* ---- MPI functions ---------------------------------------------------- */
 
 static int check(const char *datarep, MPI_Count count, const struct wf_type *t,
@@ -240,7 +213,7 @@ static int check(const char *datarep, MPI_Count count, const struct wf_type *t,
     if (count < 0)
         return wf_error(MPI_ERR_COUNT, "count %lld is negative",
                         (long long)count);
-    if (__builtin_mul_overflow(count, external_size(t), need))
+    if (__builtin_mul_overflow(count, wf_type_external(t), need))
         return wf_error(MPI_ERR_COUNT, "count %lld is more than memory holds",
                         (long long)count);
     return MPI_SUCCESS;

@@ -19,23 +19,42 @@ void wf_type_get(struct wf_type *t)
         wf_object_get(&t->object);
 }
 
-void wf_type_put(struct wf_type *t)
+/* One reference less; types that nobody needs any more join the list. */
+static void unref(struct wf_type *t, struct wf_type **dead)
+{
+    if (!t || (t->flags & WF_TYPE_PREDEFINED) || !wf_object_put(&t->object))
+        return;
+    t->priv->next_dead = *dead;
+    *dead = t;
+}
+
+static void destroy(struct wf_type *t)
 {
     struct wf_type_private *p = t->priv;
 
-    if ((t->flags & WF_TYPE_PREDEFINED) || !wf_object_put(&t->object))
-        return;
-    for (int64_t i = 0; i < p->ntype; i++)
-        if (p->older[i])
-            wf_type_put(p->older[i]);
-    if (p->body)
-        wf_type_put(p->body);
     wf_layout_put(t->layout);
     free(p->older);
     free(p->value);
     free(p->name);
     t->object.kind = WF_KIND_DEAD;
     free(t);
+}
+
+/* A list and no recursion: types may be nested as deep as memory allows. */
+void wf_type_put(struct wf_type *t)
+{
+    struct wf_type *dead = NULL;
+
+    unref(t, &dead);
+    while ((t = dead)) {
+        struct wf_type_private *p = t->priv;
+
+        dead = p->next_dead;
+        for (int64_t i = 0; i < p->ntype; i++)
+            unref(p->older[i], &dead);
+        unref(p->body, &dead);
+        destroy(t);
+    }
 }
 
 struct wf_attr **wf_type_attrs(struct wf_type *t)
