@@ -68,6 +68,7 @@ static struct wf_type_f90 *make(struct wf_instance *wf, int combiner,
     f->priv.handles = 1;
     f->priv.align = wf_type_align(like);
     f->priv.elements = 1;
+    f->priv.external = wf_type_external(like);
     f->priv.nint = combiner == MPI_COMBINER_F90_INTEGER ? 1 : 2;
     f->priv.value = memcpy(f->value, value, sizeof f->value);
     f->next = wf->f90_types;
