@@ -41,7 +41,7 @@ static void destroy(struct wf_type *t)
 }
 
 /* A list and no recursion: types may be nested as deep as memory allows. */
-void wf_type_put(struct wf_type *t)
+static __attribute__((noinline)) void put_derived(struct wf_type *t)
 {
     struct wf_type *dead = NULL;
 
@@ -55,6 +55,12 @@ void wf_type_put(struct wf_type *t)
         unref(p->body, &dead);
         destroy(t);
     }
+}
+
+void wf_type_put(struct wf_type *t)
+{
+    if (wf_unlikely(!(t->flags & WF_TYPE_PREDEFINED)))
+        put_derived(t);
 }
 
 struct wf_attr **wf_type_attrs(struct wf_type *t)
