@@ -34,8 +34,7 @@ static void fill_posted(struct wf_match *m, int depth, int mixed)
         receives[i].env0 = class ? wf_env0(0, 8, 0) : env0();
         receives[i].env1 = wf_env1(1, (uint32_t)(OURS + 1 + i));
         receives[i].mask = masks[class];
-        if (wf_match_post(m, &receives[i]) != 0)
-            abort();
+        wf_match_post(m, &receives[i]);
     }
 }
 
@@ -59,8 +58,8 @@ static double hot_posted(struct wf_match *m)
         r.env0 = env0();
         r.env1 = wf_env1(1, OURS);
         r.mask = UINT64_MAX;
-        if (wf_match_post(m, &r) != 0 ||
-            wf_match_take_posted(m, env0(), wf_env1(1, OURS)) != &r)
+        wf_match_post(m, &r);
+        if (wf_match_take_posted(m, env0(), wf_env1(1, OURS)) != &r)
             abort();
     }
     return (now_us() - t) * 1e3 / HOT;
@@ -131,8 +130,7 @@ static double window(struct wf_match *m, int n)
             receives[i].env0 = env0();
             receives[i].env1 = wf_env1(1, OURS);
             receives[i].mask = UINT64_MAX;
-            if (wf_match_post(m, &receives[i]) != 0)
-                abort();
+            wf_match_post(m, &receives[i]);
         }
         for (int i = 0; i < n; i++)
             if (wf_match_take_posted(m, env0(), wf_env1(1, OURS)) !=

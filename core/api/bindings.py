@@ -514,9 +514,10 @@ class Binding:
         self.line(f"return long_{name}({rest});")
         self.out.append("}\n")
         self.out.append(wrap(f"static {prototype}") + "\n{")
-        self.line("if (wf_unlikely(wf_thread_process != NULL)) {")
-        self.short_attempt("wf_short_thread_comm(comm)", 4)
-        self.line("}")
+        if "{comm}" in rules.SHORT[self.family][0]:
+            self.line("if (wf_unlikely(wf_thread_process != NULL)) {")
+            self.short_attempt("wf_short_thread_comm(comm)", 4)
+            self.line("}")
 
     def short_attempt(self, comm, indent=0):
         """Return what the short way returns, if this call may take it."""

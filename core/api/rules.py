@@ -36,6 +36,8 @@ SHORT = {
     "isend": ("{comm}, buf, count, datatype, dest, tag",
               "buf, dest, tag, {large}, request"),
     "recv": ("{comm}, buf, count, datatype, source, tag, status, &rc", None),
+    "irecv": ("{comm}, buf, count, datatype, source, tag, request, &rc", None),
+    "wait": ("request, status, &rc", None),
 }
 
 # Receives and probes that accept MPI_ANY_SOURCE and MPI_ANY_TAG.

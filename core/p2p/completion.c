@@ -8,7 +8,7 @@
  */
 #include "core_api.h"
 #include "progress/progress.h"
-#include "protocol/queues.h"
+#include "protocol/short.h"
 
 static bool inactive(struct wf_req *r)
 {
@@ -57,11 +57,6 @@ static int finish(MPI_Request *handle, MPI_Status *status)
     return error;
 }
 
-static bool is_done(void *r)
-{
-    return wf_req_done(r);
-}
-
 static bool complete(MPI_Request handle)
 {
     struct wf_req *r = wf_req_of(handle);
@@ -74,7 +69,7 @@ static void await(MPI_Request handle)
     struct wf_req *r = wf_req_of(handle);
 
     if (!inactive(r) && !wf_req_done(r))
-        wf_progress_wait(r->wf, wf_req_endpoints(r), is_done, r);
+        wf_req_await(r);
 }
 
 /* One turn of progress on behalf of requests that are not done. */
@@ -172,6 +167,9 @@ int wf_mpi_waitall(struct wf_instance *wf, int count,
 {
     for (int i = 0; i < count; i++) {
         int error;
+        if (wf_likely(wf_short_finish(&array_of_requests[i],
+                                      status_at(array_of_statuses, i))))
+            continue;
         await(array_of_requests[i]);
         error = finish(&array_of_requests[i], status_at(array_of_statuses, i));
         if (error)

@@ -138,7 +138,7 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
 }
 
 void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
-                      const unsigned *state)
+                      int budget, const wf_atomic_u32 *state)
 {
     struct wf_progress *p = wf->progress;
     int turns = p->spin_max ? SHORT_TURNS : SHORT_TURNS_CROWDED;
@@ -148,8 +148,8 @@ void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
                         wf->rx_stalled || wf->deferred || wf->held))
             wf_progress_turn(wf, UINT32_MAX);
         else
-            core->ops->progress(core->ep, 1);
-    } while (*(const volatile unsigned *)state == 0 && --turns > 0);
+            core->ops->progress(core->ep, budget);
+    } while (wf_load_acquire(state) == 0 && --turns > 0);
 }
 
 void wf_progress_leave(struct wf_instance *wf)

@@ -35,10 +35,10 @@ static inline uint32_t wf_progress_need(const struct wf_instance *wf)
 
 /* Poll endpoints in the mask once (API section held). Returns events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
-/* Poll this endpoint, one message at a time, until *state is not 0 or it is
- * time to wait in earnest. Not at MPI_THREAD_MULTIPLE: nobody is woken. */
-void wf_progress_spin(struct wf_instance *, struct weft_core *,
-                      const unsigned *state);
+/* Poll this endpoint, at most `budget` messages at a time, until *state is not 0
+ * or it is time to wait in earnest. Not at MPI_THREAD_MULTIPLE: nobody is woken. */
+void wf_progress_spin(struct wf_instance *, struct weft_core *, int budget,
+                      const wf_atomic_u32 *state);
 /* Poll, spin, sleep until done(arg) is true. mask: endpoints that can make it
  * true. Enters with the API section held and returns with it held; leaves it
  * while asleep. */

@@ -129,10 +129,19 @@ static struct wf_p2p *take_posted(struct weft_loc *from,
                : NULL;
 }
 
+/* A whole message has been consumed. */
+static inline void landed(struct weft_core *core, struct weft_loc *from,
+                          uint64_t n)
+{
+    core->rx_count++;
+    core->rx_bytes += n;
+    wf_credit_consumed(from, n + WF_MESSAGE_OVERHEAD);
+}
+
 /* A whole message for the receive that polls for it. */
-static bool land_expected(struct weft_core *core, struct weft_loc *from,
-                          uint64_t n, uint64_t env0, uint64_t env1,
-                          const void *data)
+static inline bool land_expected(struct weft_core *core, struct weft_loc *from,
+                                 uint64_t n, uint64_t env0, uint64_t env1,
+                                 const void *data)
 {
     struct wf_expected *x = &from->wf->engine->expected;
 
@@ -142,10 +151,37 @@ static bool land_expected(struct weft_core *core, struct weft_loc *from,
     x->env0 = WF_ENV0_NONE;
     x->env1 = env1;
     x->bytes = n;
-    x->state = WF_EXPECTED_HERE;
-    core->rx_count++;
-    core->rx_bytes += n;
-    wf_credit_consumed(from, n + WF_MESSAGE_OVERHEAD);
+    wf_store_relaxed(&x->state, WF_EXPECTED_HERE);
+    landed(core, from, n);
+    return true;
+}
+
+/* A whole message for the posted receive that is expected next. */
+static inline bool land_posted(struct weft_core *core, struct weft_loc *from,
+                               uint64_t n, uint64_t env0, uint64_t env1,
+                               const void *data)
+{
+    struct wf_posted *next =
+        wf_match_next_posted(&from->wf->engine->match, env0, env1);
+    struct wf_p2p *p;
+
+    if (wf_unlikely(!next))
+        return false;
+    p = wf_container(next, struct wf_p2p, posted);
+    if (wf_unlikely(n > p->room))
+        return false;
+    wf_match_take_next(&from->wf->engine->match);
+    wf_copy_short(p->block, data, n);
+    p->queued = false;
+    p->loc = from;
+    p->req.source = wf_env_source(env1);
+    p->req.tag = wf_env_tag(env1);
+    p->req.bytes = n;
+    landed(core, from, n);
+    if (wf_likely(p->req.flags == WF_REQ_LIGHT && !from->wf->api.on))
+        wf_store_release(&p->req.done, 1); /* pairs with wf_req_done */
+    else
+        wf_req_complete(&p->req, 0);
     return true;
 }
 
@@ -257,8 +293,9 @@ static bool find_cancelled(struct wf_arrived *a, void *arg)
     struct wf_message *m = wf_container(a, struct wf_message, arrived);
     struct cancel_search *s = arg;
 
-    if (m->loc == s->from && m->send_id == s->send_id &&
-        (m->state == WF_MSG_NOTIFIED || m->flags & WF_FLAG_SYNC))
+    if (m->loc == s->from &&
+        (m->state == WF_MSG_NOTIFIED || m->flags & WF_FLAG_SYNC) &&
+        m->send_id == s->send_id)
         s->found = m;
     return s->found == NULL;
 }
@@ -392,9 +429,9 @@ int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,
     return r;
 }
 
-static int arrive_words(struct weft_core *core, struct weft_loc *from,
-                        uint64_t h0, uint64_t h1, uint64_t h2,
-                        const void *data)
+static __attribute__((noinline)) int
+arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
+             uint64_t h1, uint64_t h2, const void *data)
 {
     uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
     weft_sink *sink = NULL;
@@ -409,7 +446,8 @@ int wf_arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
                     uint64_t h1, uint64_t h2, const void *data)
 {
     if (wf_likely((uint32_t)h0 == WF_SHORT_EAGER &&
-                  land_expected(core, from, h0 >> 32, h1, h2, data)))
+                  (land_expected(core, from, h0 >> 32, h1, h2, data) ||
+                   land_posted(core, from, h0 >> 32, h1, h2, data))))
         return WEFT_DONE;
     return arrive_words(core, from, h0, h1, h2, data);
 }

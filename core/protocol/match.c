@@ -1,10 +1,12 @@
 /* Matching queues: see match.h for the picture.
  *
  * INVARIANTS
- *   1. Whatever is hashed was posted before whatever is in `recent`, and
- *      entries of one key stay in order: MPI-5.0 s3.5, "non-overtaking".
- *   2. A message is in the table of class c if and only if it is not younger
- *      than indexed[c].
+ *   1. Whatever is in the list of receives was posted before whatever is in
+ *      `recent`, and entries of one key stay in order: MPI-5.0 s3.5,
+ *      "non-overtaking".
+ *   2. A receive is in the table of its class if and only if it is in the list
+ *      and not younger than `known`; a message is in the table of class c if and
+ *      only if it is not younger than indexed[c].
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -59,41 +61,46 @@ static void close_gaps(struct wf_match *m)
     m->live = (UINT64_C(1) << n) - 1;
 }
 
-static int hash_recent(struct wf_match *m)
+static void list_recent(struct wf_match *m)
 {
     for (uint64_t rest = m->live; rest; rest &= rest - 1) {
         struct wf_posted *p = m->recent[__builtin_ctzll(rest)].posted;
-        unsigned c = class_of(p->mask);
-        if (wf_keys_append(&m->posted[c], &p->link) != 0)
-            return WEFT_ENOMEM;
-        p->class = (uint8_t)c;
-        p->stamp = m->stamp++;
-        m->hashed++;
-        m->live &= ~(rest & -rest);
+        p->where = WF_LISTED;
+        p->order = (struct wf_order){m->last, NULL};
+        *(m->last ? &m->last->next : &m->first) = &p->order;
+        m->last = &p->order;
+        m->listed++;
     }
-    return 0;
+    m->live = 0;
 }
 
 /* Half of it must be free afterwards, or closing gaps would cost more than it
  * saves. */
-int wf_match_make_room(struct wf_match *m)
+void wf_match_make_room(struct wf_match *m)
 {
     if (__builtin_popcountll(m->live) > WF_RECENT / 2)
-        return hash_recent(m);
-    close_gaps(m);
-    return 0;
+        list_recent(m);
+    else
+        close_gaps(m);
 }
 
-static void unhash(struct wf_match *m, struct wf_posted *p)
+static void unlist(struct wf_match *m, struct wf_posted *p)
 {
-    wf_keys_remove(&m->posted[p->class], &p->link);
-    m->hashed--;
+    struct wf_order *prev = p->order.prev, *next = p->order.next;
+
+    if (p->where < WF_CLASSES)
+        wf_keys_remove(&m->posted[p->where], &p->link);
+    if (m->known == &p->order)
+        m->known = prev;
+    *(prev ? &prev->next : &m->first) = next;
+    *(next ? &next->prev : &m->last) = prev;
+    m->listed--;
 }
 
 void wf_match_unpost(struct wf_match *m, struct wf_posted *p)
 {
-    if (p->class < WF_CLASSES) {
-        unhash(m, p);
+    if (p->where != WF_POSTED_RECENT) {
+        unlist(m, p);
         return;
     }
     for (uint64_t rest = m->live; rest; rest &= rest - 1)
@@ -101,13 +108,30 @@ void wf_match_unpost(struct wf_match *m, struct wf_posted *p)
             m->live &= ~(rest & -rest);
 }
 
+/* Let the tables know the whole list. false: out of memory. */
+static bool know_all(struct wf_match *m)
+{
+    struct wf_order *l = m->known ? m->known->next : m->first;
+
+    for (; l; l = l->next) {
+        struct wf_posted *p = wf_match_of(l);
+        unsigned c = class_of(p->mask);
+        if (wf_keys_append(&m->posted[c], &p->link) != 0)
+            return false;
+        p->where = (uint8_t)c;
+        p->stamp = m->stamp++;
+        m->known = l;
+    }
+    return true;
+}
+
 static struct wf_posted *posted_of(struct wf_link *l)
 {
     return l ? wf_container(l, struct wf_posted, link) : NULL;
 }
 
-static struct wf_posted *take_hashed(struct wf_match *m, uint64_t env0,
-                                     uint64_t env1)
+static struct wf_posted *find_known(struct wf_match *m, uint64_t env0,
+                                    uint64_t env1)
 {
     struct wf_posted *best = NULL;
 
@@ -117,9 +141,29 @@ static struct wf_posted *take_hashed(struct wf_match *m, uint64_t env0,
         if (p && (!best || p->stamp < best->stamp))
             best = p;
     }
-    if (best)
-        unhash(m, best);
     return best;
+}
+
+static struct wf_posted *walk_posted(struct wf_match *m, uint64_t env0,
+                                     uint64_t env1)
+{
+    for (struct wf_order *l = m->first; l; l = l->next) {
+        struct wf_posted *p = wf_match_of(l);
+        if (wf_match_equal(p->env0, p->env1, p->mask, env0, env1))
+            return p;
+    }
+    return NULL;
+}
+
+static struct wf_posted *take_listed(struct wf_match *m, uint64_t env0,
+                                     uint64_t env1)
+{
+    struct wf_posted *p = know_all(m) ? find_known(m, env0, env1)
+                                      : walk_posted(m, env0, env1);
+
+    if (p)
+        unlist(m, p);
+    return p;
 }
 
 /* No branch per entry: which one fits cannot be predicted. */
@@ -142,37 +186,20 @@ struct wf_posted *wf_match_take_any(struct wf_match *m, uint64_t env0,
     struct wf_posted *p = NULL;
 
     if (__builtin_popcountll(m->live) > WF_SCANNED)
-        hash_recent(m); /* without memory for it they are all compared */
-    if (m->hashed)
-        p = take_hashed(m, env0, env1);
+        list_recent(m);
+    if (m->first)
+        p = take_listed(m, env0, env1);
     return p ? p : take_recent(m, env0, env1);
 }
 
-/* visit may take l away: what follows it is noted before. */
-static void each_of_key(struct wf_link *l,
-                        void (*visit)(struct wf_posted *, void *), void *arg)
-{
-    for (struct wf_link *next; l; l = next) {
-        next = l->next;
-        visit(posted_of(l), arg);
-    }
-}
-
-static void each_hashed(struct wf_keys *t,
-                        void (*visit)(struct wf_posted *, void *), void *arg)
-{
-    for (uint32_t i = 0; i < t->size; i++)
-        for (struct wf_link *chain, *l = t->bin[i]; l; l = chain) {
-            chain = l->chain;
-            each_of_key(l, visit, arg);
-        }
-}
-
+/* visit may take away what it is given: what follows is noted before. */
 void wf_match_each_posted(struct wf_match *m,
                           void (*visit)(struct wf_posted *, void *), void *arg)
 {
-    for (unsigned c = 0; c < WF_CLASSES; c++)
-        each_hashed(&m->posted[c], visit, arg);
+    for (struct wf_order *next, *l = m->first; l; l = next) {
+        next = l->next;
+        visit(wf_match_of(l), arg);
+    }
     for (uint64_t rest = m->live; rest; rest &= rest - 1)
         visit(m->recent[__builtin_ctzll(rest)].posted, arg);
 }
@@ -227,7 +254,7 @@ static bool catch_up(struct wf_match *m, unsigned c)
         struct wf_arrived *a = arrived_of(l);
         if (wf_keys_append(&m->arrived[c], &a->link[c]) != 0)
             return false;
-        a->indexed |= (uint8_t)(1u << c);
+        a->indexed |= 1u << c;
         m->indexed[c] = l;
     }
     return true;

@@ -1,20 +1,25 @@
 /* Matching: the request (posted) queue and the unexpected queue, in exact
  * order whatever the wildcards, at a cost that does not depend on depth.
  *
- *   posted      hashed, by class of wildcard        recent[]
+ *   posted      first <-> ... <-> ... <-> last      recent[]
  *               oldest <------------------------------------> newest
- *               0 source and tag   1 any tag        at most 64, as they were
- *               2 any source       3 any of both    posted
+ *               ~~~~ known ~~~~>|                   at most 64, as they were
+ *               each is in the table of its class   posted
  *   unexpected  oldest <-> ... <-> ... <-> newest   in order of arrival
  *               ~~~~~~ indexed[c] ~~~~~>|           each class's table knows
  *                                                   the first part of it
  *
- * A receive is posted into recent[]. The one expected next is the oldest: when
- * messages come in the order of the receives, as most do, one comparison of two
- * words under a mask finds it. Otherwise up to 8 are compared, and more than
- * that move into the tables of their classes, once each. An arriving message
- * looks at one bin of each class in use, takes the oldest of these candidates
- * (a stamp decides), and else looks at recent[], all of which is younger.
+ * Classes: 0 source and tag, 1 any tag, 2 any source, 3 any of both.
+ *
+ * A receive is posted into recent[], whose entries move to the end of the list
+ * when it is full. The one expected next is the oldest: when messages come in
+ * the order of the receives, as most do, one comparison of two words under a
+ * mask finds it, however many there are. Otherwise up to 8 recent ones are
+ * compared; more than that join the list, and all of the list enters the tables
+ * of their classes, once each. An arriving message then looks at one bin of each
+ * class in use, takes the oldest of these candidates (a stamp decides), and else
+ * looks at recent[], all of which is younger. Posting needs no memory, and
+ * without memory for tables the list is walked.
  *
  * A message that nobody has posted a receive for is only appended. A receive
  * compares the oldest one, then, while few wait, all. Else it first lets the
@@ -35,12 +40,19 @@ enum {
     WF_SCANNED = 8  /* entries of either queue compared without a table */
 };
 
+struct wf_order {
+    struct wf_order *prev, *next;
+};
+
+enum wf_posted_where { WF_LISTED = WF_CLASSES, WF_POSTED_RECENT };
+
 /* A receive waiting for its message. env1 is stored masked. */
 struct wf_posted {
-    struct wf_link link;
+    struct wf_order order; /* in the list */
     uint64_t env0, env1, mask;
-    uint64_t stamp; /* order of posting, once hashed */
-    uint8_t class;  /* WF_CLASSES: in `recent` */
+    uint8_t where;        /* a class: in its table, too; enum wf_posted_where */
+    uint64_t stamp;       /* order of posting, once in a table */
+    struct wf_link link;
 };
 
 struct wf_recent {
@@ -48,22 +60,20 @@ struct wf_recent {
     struct wf_posted *posted;
 };
 
-struct wf_order {
-    struct wf_order *prev, *next;
-};
-
 /* A message waiting for its receive. */
 struct wf_arrived {
     uint64_t env0, env1;
     struct wf_order order;
+    uint64_t indexed; /* bit c: in the table of class c */
     struct wf_link link[WF_CLASSES];
-    uint8_t indexed; /* bit c: in the table of class c */
 };
 
 struct wf_match {
     uint64_t live;   /* bit i: recent[i] holds a receive */
-    uint32_t hashed; /* receives in the tables */
+    uint32_t listed; /* receives in the list */
     uint32_t stored; /* unexpected messages */
+    struct wf_order *first, *last; /* the list of receives */
+    struct wf_order *known;        /* the last one in a table */
     struct wf_recent recent[WF_RECENT];
     struct wf_keys posted[WF_CLASSES];
     uint64_t stamp;
@@ -103,32 +113,34 @@ static inline unsigned wf_match_recent_end(const struct wf_match *m)
     return m->live ? 64 - (unsigned)__builtin_clzll(m->live) : 0;
 }
 
-/* Make room at the end of recent[]. 0 or WEFT_ENOMEM. */
-int wf_match_make_room(struct wf_match *);
-/* wf_match_take_posted when it is not simply the receive expected next. */
+/* Make room at the end of recent[]. */
+void wf_match_make_room(struct wf_match *);
+/* wf_match_take_posted when it is not the receive expected next. */
 struct wf_posted *wf_match_take_any(struct wf_match *, uint64_t env0,
                                     uint64_t env1);
 
 static inline uint32_t wf_match_posted_count(const struct wf_match *m)
 {
-    return m->hashed + (uint32_t)__builtin_popcountll(m->live);
+    return m->listed + (uint32_t)__builtin_popcountll(m->live);
 }
 
-/* 0 or WEFT_ENOMEM. */
-static inline int wf_match_post(struct wf_match *m, struct wf_posted *p)
+static inline bool wf_match_none_posted(const struct wf_match *m)
+{
+    return !(m->live | m->listed);
+}
+
+static inline void wf_match_post(struct wf_match *m, struct wf_posted *p)
 {
     unsigned i = wf_match_recent_end(m);
 
     if (wf_unlikely(i == WF_RECENT)) {
-        if (wf_match_make_room(m) != 0)
-            return WEFT_ENOMEM;
+        wf_match_make_room(m);
         i = wf_match_recent_end(m);
     }
     p->env1 &= p->mask;
-    p->class = WF_CLASSES;
+    p->where = WF_POSTED_RECENT;
     m->live |= UINT64_C(1) << i;
     m->recent[i] = (struct wf_recent){p->env0, p->env1, p->mask, p};
-    return 0;
 }
 
 /* Take a receive back. */
@@ -142,17 +154,64 @@ static inline struct wf_posted *wf_match_take_recent(struct wf_match *m,
     return m->recent[i].posted;
 }
 
+static inline struct wf_posted *wf_match_of(struct wf_order *order)
+{
+    return wf_container(order, struct wf_posted, order);
+}
+
+/* The receive expected next, if the message is for it. */
+static inline struct wf_posted *
+wf_match_next_posted(const struct wf_match *m, uint64_t env0, uint64_t env1)
+{
+    const struct wf_recent *r;
+    struct wf_posted *p;
+
+    if (m->first) {
+        p = wf_match_of(m->first);
+        return wf_match_equal(p->env0, p->env1, p->mask, env0, env1) ? p : NULL;
+    }
+    if (!m->live)
+        return NULL;
+    r = &m->recent[__builtin_ctzll(m->live)];
+    return wf_likely(wf_match_fits(r, env0, env1)) ? r->posted : NULL;
+}
+
+/* It leaves the queue. */
+static inline void wf_match_take_next(struct wf_match *m)
+{
+    struct wf_order *next;
+
+    if (!m->first) {
+        m->live &= m->live - 1;
+        return;
+    }
+    if (m->known) {
+        wf_match_unpost(m, wf_match_of(m->first));
+        return;
+    }
+    next = m->first->next;
+    m->first = next;
+    m->listed--;
+    if (next) {
+        next->prev = NULL;
+        __builtin_prefetch(next->next);
+    } else {
+        m->last = NULL;
+    }
+}
+
 /* The oldest posted receive that matches, taken off the queue, or NULL. */
 static inline struct wf_posted *wf_match_take_posted(struct wf_match *m,
                                                      uint64_t env0,
                                                      uint64_t env1)
 {
-    if (wf_likely(m->live && !m->hashed)) {
-        unsigned first = (unsigned)__builtin_ctzll(m->live);
-        if (wf_likely(wf_match_fits(&m->recent[first], env0, env1)))
-            return wf_match_take_recent(m, first);
+    struct wf_posted *p = wf_match_next_posted(m, env0, env1);
+
+    if (wf_likely(p != NULL)) {
+        wf_match_take_next(m);
+        return p;
     }
-    return m->live || m->hashed ? wf_match_take_any(m, env0, env1) : NULL;
+    return wf_match_none_posted(m) ? NULL : wf_match_take_any(m, env0, env1);
 }
 
 /* Call visit for every posted receive; visit may remove the one it is given. */

@@ -20,6 +20,7 @@
 #define WF_QUEUES_H
 
 #include "instance.h"
+#include "protocol/cells.h"
 #include "protocol/match.h"
 #include "protocol/p2p.h"
 #include "protocol/slots.h"
@@ -56,29 +57,36 @@ enum wf_p2p_waits {
     WF_WAITS_ANSWER = 1u << 1 /* APPROVE, SYNC, FIN or CANCELLED is to come */
 };
 
-/* A point-to-point request of the engine. */
+/* A point-to-point request of the engine. A short receive touches the first
+ * lines only: the order of the members is theirs. */
 struct wf_p2p {
-    struct wf_tx tx; /* send side; first for its alignment */
-    struct wf_req req;
+    _Alignas(WF_CACHE_LINE) struct wf_req req;
+    /* Where a whole message may be copied, and how many bytes: 0 if the memory
+     * is not one block. */
+    void *block;
+    uint64_t room;
     struct wf_posted posted; /* receive side */
-    struct wf_sink sink;
-    struct wf_pull pull;
-    void *buf;
-    uint64_t count;
-    struct wf_type *type;
-    uint64_t bytes;       /* of buf: count * type size */
     struct weft_loc *loc; /* NULL: receive from any source */
+    struct wf_p2p *next_free;
     int peer, tag;        /* as given: rank, tag or wildcard */
     uint8_t space, mode, waits;
     bool queued;          /* on the posted queue */
     bool has_id;          /* in the pending or matched table */
+    void *buf;
+    uint64_t count;
+    struct wf_type *type;
+    uint64_t bytes;       /* of buf: count * type size */
+    void *packed;         /* buffered and packed sends: freed at completion */
     uint64_t id;
     uint64_t offset;      /* of the payload now moving, in the message */
     uint64_t expected;    /* bytes that will move in all */
     uint64_t moved;
     uint64_t length;      /* receive: of the message, may exceed bytes */
-    void *packed;         /* buffered and packed sends: freed at completion */
-    struct wf_p2p *next_free;
+    struct wf_pull pull;
+    union {
+        struct wf_tx tx;     /* send side */
+        struct wf_sink sink; /* receive side */
+    };
 };
 
 enum wf_message_state {
@@ -87,38 +95,43 @@ enum wf_message_state {
     WF_MSG_NOTIFIED  /* payload is with the sender: rendezvous */
 };
 
-/* An unexpected message, or one that a matched probe took (MPI_Message). */
+/* An unexpected message, or one that a matched probe took (MPI_Message). What a
+ * short message in order needs comes first. */
 struct wf_message {
     struct wf_object object;
-    struct wf_arrived arrived;
     struct weft_loc *loc;
-    struct weft_core *core; /* it came through */
     struct wf_comm *comm;   /* matched probe: the communicator, referenced */
-    uint8_t state;
-    bool queued; /* on the unexpected queue */
-    uint16_t flags;
-    uint16_t key_bytes; /* NOTIFIED: data[] says where to pull from */
-    uint64_t length, send_id;
-    uint64_t charge;        /* credit to return when consumed */
     struct wf_p2p *claimed; /* the receive that waits for an arriving one */
-    int error;              /* the payload could not be completed */
+    uint64_t length;
+    uint64_t charge; /* credit to return when consumed */
+    uint8_t *data;   /* near or far */
+    uint8_t state;   /* enum wf_message_state */
+    bool queued;     /* on the unexpected queue */
+    uint16_t flags;
+    uint16_t key_bytes; /* NOTIFIED: data says where to pull from */
+    uint16_t error;     /* the payload could not be completed */
+    uint8_t near[24];
+    struct wf_arrived arrived;
+    uint64_t send_id;
+    struct weft_core *core; /* it came through */
     struct wf_sink sink;
-    uint8_t data[];
+    uint8_t far[];
 };
 
 /* The message that a blocking receive polls for: no request, no queue, as long
- * as no other receive is posted and nothing unexpected is stored. A message that
+ * as no other receive is posted and nothing stored is for it. A message that
  * is more than bytes to be copied turns it into a request (wf_expected_claim).
  * INVARIANT  nobody expects: env0 is WF_ENV0_NONE and bytes is 0. */
+enum wf_expected_state {
+    WF_EXPECTED_NOT, /* it has not come yet */
+    WF_EXPECTED_HERE,
+    WF_EXPECTED_CLAIMED /* req is the receive */
+};
 struct wf_expected {
     uint64_t env0, env1, mask; /* env1 masked; afterwards the message's */
     void *buf;
     uint64_t bytes; /* room; afterwards what came */
-    enum wf_expected_state {
-        WF_EXPECTED_NOT, /* it has not come yet */
-        WF_EXPECTED_HERE,
-        WF_EXPECTED_CLAIMED /* req is the receive */
-    } state;
+    wf_atomic_u32 state; /* enum wf_expected_state */
     struct wf_comm *comm;
     struct wf_req *req;
 };
@@ -130,9 +143,11 @@ struct wf_engine {
     struct wf_p2p *free_p2p; /* pool */
     void **slabs;
     int slab_count;
+    struct wf_type *bytes_type; /* MPI_BYTE */
     struct wf_req sent;   /* shared outcome of sends done at once */
     struct wf_req held;   /* of those that a plugin holds: done by progress */
     uint64_t credits;     /* initial credit of each sender */
+    struct wf_cells messages[2]; /* unexpected ones, by size */
     uint64_t unexpected_bytes, unexpected_high;
     uint32_t failures; /* Locations that failed */
 };
@@ -140,16 +155,36 @@ struct wf_engine {
 int wf_engine_init(struct wf_instance *);
 void wf_engine_fini(struct wf_instance *);
 
-/* pool: request.c */
-struct wf_p2p *wf_p2p_alloc(struct wf_comm *, enum wf_req_type);
 static inline struct wf_p2p *wf_p2p_of(struct wf_req *r)
 {
     return wf_container(r, struct wf_p2p, req);
+}
+
+/* pool: request.c. Free ones, linked by next_free, hold nothing of an earlier
+ * life: no callbacks, packed memory or pull. */
+struct wf_p2p *wf_p2p_alloc(struct wf_comm *, enum wf_req_type);
+/* The same for a complete one that is WF_REQ_LIGHT and nothing else. */
+static inline void wf_p2p_recycle(struct wf_p2p *p)
+{
+    struct wf_comm *comm = p->req.comm;
+    struct wf_engine *e = p->req.wf->engine;
+
+    p->req.object.kind = WF_KIND_DEAD;
+    p->next_free = e->free_p2p;
+    e->free_p2p = p;
+    if (wf_unlikely(comm->object.refs == 1))
+        wf_comm_put(comm); /* it was freed meanwhile */
+    else
+        comm->object.refs--;
 }
 void wf_p2p_set_buffer(struct wf_p2p *, void *buf, uint64_t count,
                        struct wf_type *);
 /* Endpoints whose progress can complete the request. */
 uint32_t wf_req_endpoints(struct wf_req *);
+/* Wait until it is done, and leave it as it is. */
+void wf_req_await(struct wf_req *);
+/* The first part of that, below MPI_THREAD_MULTIPLE: poll for a while. */
+void wf_req_spin(struct wf_req *);
 
 /* message.c: the bridge to the lanes. */
 /* A control message without payload; copied, never fails to be taken. urgent:
@@ -266,6 +301,15 @@ void wf_credit_received(struct weft_loc *, uint64_t bytes);
 struct wf_message *wf_unexpected_create(struct weft_loc *, const struct wf_wire *,
                                         uint64_t length, size_t room);
 void wf_unexpected_free(struct wf_message *);
+/* Copy a stored message that is complete and asks for no answer, and free it.
+ * false: nothing has happened, it is not so simple. */
+struct wf_envelope_length {
+    uint64_t env1, bytes;
+};
+bool wf_unexpected_take(struct wf_arrived *, void *buf, uint64_t room,
+                        struct wf_envelope_length *);
+void wf_unexpected_init(struct wf_engine *);
+void wf_unexpected_fini(struct wf_engine *);
 
 /* failure.c: the peer or the last way to it is gone. */
 void wf_location_down(struct weft_loc *, int status, const char *why);

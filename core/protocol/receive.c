@@ -6,6 +6,7 @@
 
 void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
 {
+    p->req.flags &= ~(uint32_t)WF_REQ_LIGHT;
     p->req.source = wf_env_source(env1);
     p->req.tag = wf_env_tag(env1);
     p->length = length;
@@ -95,8 +96,7 @@ int wf_receive_start(struct wf_p2p *p)
         p->loc = wf_peer_location(comm, p->peer, &rc);
     if (rc)
         return rc;
-    if (wf_match_post(match, &p->posted) != 0)
-        return wf_error(MPI_ERR_NO_MEM, "out of memory for a receive");
+    wf_match_post(match, &p->posted);
     p->queued = true;
     return MPI_SUCCESS;
 }
@@ -150,7 +150,7 @@ struct wf_p2p *wf_expected_claim(struct wf_expected *x)
     wf_store_relaxed(&p->req.done, 0);
     x->env0 = WF_ENV0_NONE;
     x->bytes = 0;
-    x->state = WF_EXPECTED_CLAIMED;
+    wf_store_relaxed(&x->state, WF_EXPECTED_CLAIMED);
     x->req = &p->req;
     return p;
 }
@@ -159,7 +159,7 @@ static int take_expected(struct wf_expected *x, MPI_Status *status)
 {
     struct wf_req *req = x->req;
 
-    if (x->state == WF_EXPECTED_CLAIMED)
+    if (wf_load_relaxed(&x->state) == WF_EXPECTED_CLAIMED)
         return wf_wait(&req, status);
     if (status != MPI_STATUS_IGNORE)
         wf_status_set(status, wf_env_source(x->env1), wf_env_tag(x->env1),
@@ -168,15 +168,35 @@ static int take_expected(struct wf_expected *x, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
+static bool receive_stored(struct wf_arrived *a, const struct wf_expected *what,
+                           MPI_Status *status, int *rc)
+{
+    struct wf_envelope_length got;
+
+    if (!wf_unexpected_take(a, what->buf, what->bytes, &got))
+        return false;
+    if (status != MPI_STATUS_IGNORE)
+        wf_status_set(status, wf_env_source(got.env1), wf_env_tag(got.env1),
+                      got.bytes, false);
+    *rc = MPI_SUCCESS;
+    return true;
+}
+
 bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
                       const struct wf_expected *what, MPI_Status *status,
                       int *rc)
 {
     struct wf_engine *e = comm->wf->engine;
 
-    if (wf_unlikely(e->match.live | e->match.hashed | e->match.stored) ||
-        loc->failed || e->expected.env0 != WF_ENV0_NONE)
+    if (wf_unlikely(!wf_match_none_posted(&e->match)) || loc->failed ||
+        e->expected.env0 != WF_ENV0_NONE)
         return false;
+    if (wf_unlikely(e->match.stored)) {
+        struct wf_arrived *a = wf_match_search(&e->match, what->env0,
+                                               what->env1, what->mask);
+        if (a)
+            return receive_stored(a, what, status, rc);
+    }
     return wf_receive_expected(comm, loc, what, status, rc);
 }
 
@@ -187,8 +207,8 @@ bool wf_receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     struct wf_expected *x = &comm->wf->engine->expected;
 
     *x = *what;
-    wf_progress_spin(comm->wf, loc->lane[WF_LANE_ORDER].core, &x->state);
-    if (wf_unlikely(x->state == WF_EXPECTED_NOT)) {
+    wf_progress_spin(comm->wf, loc->lane[WF_LANE_ORDER].core, 1, &x->state);
+    if (wf_unlikely(wf_load_relaxed(&x->state) == WF_EXPECTED_NOT)) {
         x->env0 = WF_ENV0_NONE;
         x->bytes = 0;
         return false;

@@ -24,7 +24,7 @@ static int add_slab(struct wf_engine *e)
         return WEFT_ENOMEM;
     memset(slab, 0, SLAB * sizeof *slab);
     e->slabs[e->slab_count++] = slab;
-    for (int i = 0; i < SLAB; i++) {
+    for (int i = SLAB; i-- > 0;) {
         slab[i].next_free = e->free_p2p;
         e->free_p2p = &slab[i];
     }
@@ -58,9 +58,7 @@ struct wf_p2p *wf_p2p_alloc(struct wf_comm *comm, enum wf_req_type type)
     p->loc = NULL;
     p->waits = 0;
     p->queued = p->has_id = false;
-    p->packed = NULL;
     p->type = NULL;
-    p->pull.core = NULL;
     return p;
 }
 
@@ -71,6 +69,8 @@ void wf_p2p_set_buffer(struct wf_p2p *p, void *buf, uint64_t count,
     p->count = count;
     p->type = type;
     p->bytes = count * (uint64_t)type->size;
+    p->block = (char *)buf + type->true_lb;
+    p->room = wf_type_contiguous(type) ? p->bytes : 0;
     wf_type_get(type);
 }
 
@@ -91,6 +91,10 @@ static void free_p2p(struct wf_p2p *p)
     if (p->type)
         wf_type_put(p->type);
     free(p->packed);
+    p->packed = NULL;
+    p->pull.core = NULL;
+    memset(&p->req.on_complete, 0,
+           sizeof p->req - offsetof(struct wf_req, on_complete));
     p->next_free = e->free_p2p;
     e->free_p2p = p;
 }
@@ -214,13 +218,43 @@ static bool req_done(void *arg)
     return wf_req_done(arg);
 }
 
+/* No more messages at a time than there are receives for: others had better
+ * stay with the transport than be stored. */
+static int spin_budget(const struct wf_engine *e)
+{
+    enum { MOST = 64 };
+    uint32_t posted = wf_match_posted_count(&e->match);
+
+    return posted > MOST ? MOST : posted ? (int)posted : 1;
+}
+
+void wf_req_spin(struct wf_req *r)
+{
+    struct weft_loc *loc;
+
+    if (r->type > WF_REQ_RECV)
+        return;
+    loc = wf_p2p_of(r)->loc;
+    if (loc && loc->lanes)
+        wf_progress_spin(r->wf, loc->lane[WF_LANE_ORDER].core,
+                         spin_budget(r->wf->engine), &r->done);
+}
+
+void wf_req_await(struct wf_req *r)
+{
+    if (!r->wf->api.on)
+        wf_req_spin(r);
+    if (!wf_req_done(r))
+        wf_progress_wait(r->wf, wf_req_endpoints(r), req_done, r);
+}
+
 int wf_wait(struct wf_req **req, MPI_Status *status)
 {
     struct wf_req *r = *req;
     int error;
 
     if (!wf_req_done(r))
-        wf_progress_wait(r->wf, wf_req_endpoints(r), req_done, r);
+        wf_req_await(r);
     error = wf_req_error(r);
     wf_status_set(status, r->source, r->tag, r->bytes,
                   r->flags & WF_REQ_CANCELLED);
@@ -258,10 +292,12 @@ int wf_engine_init(struct wf_instance *wf)
     if (!e)
         return WEFT_ENOMEM;
     wf_match_init(&e->match);
+    wf_unexpected_init(e);
     e->credits = o->credits;
     if (o->unexpected_max && o->unexpected_max / wf->nprocs < e->credits)
         e->credits = o->unexpected_max / wf->nprocs;
     e->expected.env0 = WF_ENV0_NONE;
+    e->bytes_type = wf_type_of(MPI_BYTE);
     init_shared(&e->sent, wf);
     init_shared(&e->held, wf);
     wf->engine = e;
@@ -282,6 +318,7 @@ void wf_engine_fini(struct wf_instance *wf)
         return;
     wf_match_each_arrived(&e->match, free_arrived, NULL);
     wf_match_fini(&e->match);
+    wf_unexpected_fini(e);
     wf_slots_fini(&e->pending);
     wf_slots_fini(&e->matched);
     for (int i = 0; i < e->slab_count; i++)

@@ -32,7 +32,10 @@ enum wf_req_flags {
     WF_REQ_DETACHED = 1u << 2,  /* MPI_Request_free: goes back when complete */
     WF_REQ_CANCELLED = 1u << 3, /* status says so */
     WF_REQ_INTERNAL = 1u << 4,  /* of the library: on_complete owns it */
-    WF_REQ_ATTENDED = 1u << 5   /* the helper is about it: progress/helper.c */
+    WF_REQ_ATTENDED = 1u << 5,  /* the helper is about it: progress/helper.c */
+    /* A receive of bytes that nothing but its memory, its communicator and
+     * perhaps a queue belongs to. Not once a message has to take its time. */
+    WF_REQ_LIGHT = 1u << 6
 };
 
 /* The head of every request; protocol/queues.h has what the engine appends. */
@@ -82,6 +85,13 @@ int wf_req_error(struct wf_req *);
 static inline bool wf_req_done(struct wf_req *r)
 {
     return wf_load_acquire(&r->done) != 0;
+}
+
+/* The outcome of done requests, as most are: nothing went wrong, and nothing
+ * hangs on them. It goes into the status and the request to the pool. */
+static inline bool wf_req_simple(const struct wf_req *r)
+{
+    return ((r->flags ^ WF_REQ_LIGHT) | (uint32_t)r->error) == 0;
 }
 
 /* Status fields (MPI_Status.MPI_internal layout known only to status.c). */

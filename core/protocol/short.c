@@ -4,6 +4,7 @@
 #include "protocol/short.h"
 
 #include "env/errhandler.h"
+#include "progress/helper.h"
 
 const struct wf_comm *wf_short_world = &wf_comm_nobody;
 bool wf_short_on;
@@ -22,6 +23,80 @@ void wf_short_update(struct wf_instance *wf)
         wf_short_on = on;
     if (wf_short_world != world)
         wf_short_world = world;
+}
+
+/* A request for a receive of bytes; NULL: none at hand. */
+static inline struct wf_p2p *take_light(struct wf_comm *comm,
+                                        struct weft_loc *from, void *buf,
+                                        uint64_t bytes)
+{
+    struct wf_engine *e = comm->wf->engine;
+    struct wf_p2p *p = e->free_p2p;
+
+    if (wf_unlikely(!p))
+        return NULL;
+    e->free_p2p = p->next_free;
+    wf_object_init(&p->req.object, WF_KIND_REQUEST);
+    p->req.wf = comm->wf;
+    p->req.comm = comm;
+    wf_object_get(&comm->object);
+    p->req.type = WF_REQ_RECV;
+    p->req.flags = WF_REQ_LIGHT;
+    wf_store_relaxed(&p->req.done, 0);
+    p->req.error = 0;
+    p->block = p->buf = buf;
+    p->room = p->bytes = p->count = bytes;
+    p->type = e->bytes_type;
+    p->loc = from;
+    p->space = WF_SPACE_P2P;
+    p->waits = 0;
+    p->queued = p->has_id = false;
+    return p;
+}
+
+static bool finish_stored(struct wf_p2p *p, struct wf_arrived *a)
+{
+    struct wf_envelope_length got;
+
+    if (!wf_unexpected_take(a, p->block, p->room, &got)) {
+        wf_p2p_recycle(p);
+        return false;
+    }
+    p->req.source = wf_env_source(got.env1);
+    p->req.tag = wf_env_tag(got.env1);
+    p->req.bytes = got.bytes;
+    wf_store_relaxed(&p->req.done, 1);
+    return true;
+}
+
+bool wf_short_post(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
+                   void *buf, uint64_t bytes, MPI_Request *request)
+{
+    struct wf_engine *e = comm->wf->engine;
+    struct wf_p2p *p;
+    struct wf_arrived *a;
+
+    if (wf_unlikely(bytes >= WF_HELP_LARGE ||
+                    (from ? from->failed : e->failures != 0)))
+        return false;
+    p = take_light(comm, from, buf, bytes);
+    if (wf_unlikely(!p))
+        return false;
+    p->peer = wf_env_source(env1);
+    p->tag = wf_env_tag(env1);
+    p->posted.env0 = comm->recv_env0;
+    p->posted.env1 = env1;
+    p->posted.mask = wf_match_mask(p->peer, p->tag);
+    a = wf_match_find_arrived(&e->match, p->posted.env0, env1, p->posted.mask);
+    if (wf_unlikely(a != NULL)) {
+        if (!finish_stored(p, a))
+            return false;
+    } else {
+        p->queued = true;
+        wf_match_post(&e->match, &p->posted);
+    }
+    *request = (MPI_Request)&p->req;
+    return true;
 }
 
 static void undo(struct weft_loc *loc, uint64_t n)

@@ -43,6 +43,11 @@ int wf_short_late(struct weft_core *, struct weft_loc *, uint64_t h0,
                   uint64_t h1, uint64_t h2, const void *data);
 enum { WF_LATE_LARGE = 1 };
 
+/* Post a receive of bytes from a contact, or from anybody (NULL). false: take the
+ * long way. */
+bool wf_short_post(struct wf_comm *, struct weft_loc *from, uint64_t env1,
+                   void *buf, uint64_t bytes, MPI_Request *);
+
 static inline const struct wf_comm *wf_short_comm(MPI_Comm h)
 {
     if (wf_likely(h == MPI_COMM_WORLD))
@@ -152,6 +157,62 @@ wf_short_recv(const struct wf_comm *c, void *buf, MPI_Count count,
             .bytes = (uint64_t)count * size,
             .comm = (struct wf_comm *)c},
         status, rc);
+}
+
+/* false: take the long way. */
+static inline __attribute__((always_inline)) bool
+wf_short_irecv(const struct wf_comm *c, void *buf, MPI_Count count,
+               MPI_Datatype datatype, int source, int tag,
+               MPI_Request *request, int *rc)
+{
+    struct weft_loc *from = wf_contact(c, source);
+    uint64_t size = wf_type_short_size(datatype);
+
+    *rc = MPI_SUCCESS;
+    if (wf_unlikely(!from && (source != MPI_ANY_SOURCE || !c->wf || c->freed)))
+        return false;
+    if (wf_unlikely(count < 0 || count > INT_MAX || !size ||
+                    (tag < 0 && tag != MPI_ANY_TAG) || (uintptr_t)buf <= 2 ||
+                    !request))
+        return false;
+    return wf_short_post((struct wf_comm *)c, from,
+                         wf_env1((uint32_t)source, (uint32_t)tag), buf,
+                         (uint64_t)count * size, request);
+}
+
+/* Take the outcome of a request that is done and has nothing special about it.
+ * false: nothing has happened. */
+static inline bool wf_short_finish(MPI_Request *request, MPI_Status *status)
+{
+    struct wf_req *r = wf_req_of(*request);
+
+    if (wf_unlikely(!r || !wf_req_done(r)))
+        return false;
+    if (wf_req_simple(r))
+        wf_p2p_recycle(wf_p2p_of(r));
+    else if (r->type != WF_REQ_NOOP)
+        return false;
+    *request = MPI_REQUEST_NULL;
+    if (status != MPI_STATUS_IGNORE)
+        wf_status_set(status, r->source, r->tag, r->bytes, false);
+    return true;
+}
+
+/* false: take the long way. */
+static inline bool wf_short_wait(MPI_Request *request, MPI_Status *status,
+                                 int *rc)
+{
+    struct wf_req *r;
+
+    *rc = MPI_SUCCESS;
+    if (wf_unlikely(!request))
+        return false;
+    r = wf_req_of(*request);
+    if (wf_unlikely(!r || r->wf->api.on))
+        return false;
+    if (!wf_req_done(r))
+        wf_req_spin(r);
+    return wf_short_finish(request, status);
 }
 
 /* The same; *request is complete, or the one of the long way. */

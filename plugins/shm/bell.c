@@ -96,9 +96,9 @@ bool wf_shm_pending(const weft_peer *p)
     const struct shm_in *in = &p->in;
     if (in->paused || p->fault)
         return false;
-    uint64_t word = atomic_load_explicit(&in->slots[in->head & in->mask].word,
-                                         memory_order_acquire);
-    return (word >> 61) == shm_lap(in->head, in->shift);
+    uint64_t word =
+        atomic_load_explicit(&in->next->word, memory_order_acquire);
+    return (word >> 61) == in->lap;
 }
 
 int wf_shm_event(weft_ep *ep, weft_event *event)

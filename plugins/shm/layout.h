@@ -1,7 +1,8 @@
 /* What two processes share: slots, credits, byte rings, and the bell page.
  *
  *   segment of a pair (one memfd, made by the side that accepted)
- *     page 0    line of direction 0, line of direction 1, shares of both
+ *     page 0    line of direction 0, line of direction 1, shares of both,
+ *               first slots of both
  *     then      slots 0, slots 1, cells 0, cells 1        reserved at once
  *     then      bulk 0, bulk 1                            reserved at first use
  *   Direction 0 carries what the dialler sends, direction 1 the answer.
@@ -12,7 +13,8 @@
  *   word      bits  0-31  first four bytes of the protocol header, unchanged
  *             bits 32-57  payload bytes (of the container, or of this chunk)
  *             bits 58-60  kind
- *             bits 61-63  lap: which turn of the ring this slot belongs to
+ *             bits 61-63  lap: which turn of the ring this slot belongs to;
+ *                         the first is 1, so that fresh memory has no message
  *
  * DESIGN  The lap tag in the slot says "new" by itself, so a short message
  * moves one cache line and neither side ever reads the other's index
@@ -20,6 +22,11 @@
  * are in the word, so that header and 40 bytes of payload fit in the line.
  * Payload above 40 bytes lies in a byte ring; where, both sides compute from
  * the lengths alone, so no position is ever read from shared memory.
+ *
+ * A direction begins with a ring of few slots in page 0, which is all that most
+ * pairs ever need. A sender that has filled it announces the position, a later
+ * turn of that ring, from which on it uses the large ring, and both sides change
+ * there, once.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,6 +44,7 @@ enum {
     SHM_LINE = 128, /* two cache lines: the neighbour is prefetched with it */
     SHM_INLINE = 40,
     SHM_PAGE = 4096,
+    SHM_FIRST = 16, /* slots of the ring to begin with */
     SHM_CHUNKS = 256, /* at most, per direction */
     SHM_RANG = 2048   /* callers a bell page can tell apart */
 };
@@ -66,7 +74,11 @@ struct shm_line {
     _Atomic uint32_t cells, bulk;
     /* Written by the sender before it sleeps: it waits for room. */
     alignas(SHM_LINE) _Atomic uint32_t hungry;
+    /* Written by the sender: SHM_LARGE and the position of the first slot in
+     * the large ring. Before the slot before that one is published. */
+    _Atomic uint64_t large;
 };
+#define SHM_LARGE (UINT64_C(1) << 32)
 
 /* One per direction, after both lines: a copy that both sides make. */
 struct shm_share {
@@ -75,9 +87,12 @@ struct shm_share {
     /* Operation and pieces that the helper has copied; it writes. */
     alignas(SHM_LINE) _Atomic uint64_t done;
 };
-_Static_assert(2 * sizeof(struct shm_line) + 2 * sizeof(struct shm_share) <=
+enum {
+    SHM_FIRST_AT = 2 * sizeof(struct shm_line) + 2 * sizeof(struct shm_share)
+};
+_Static_assert(SHM_FIRST_AT + 2 * SHM_FIRST * sizeof(struct shm_slot) <=
                    SHM_PAGE,
-               "both fit in page 0");
+               "all fit in page 0");
 
 /* One per endpoint, mapped by all its peers. */
 struct shm_page {
@@ -94,7 +109,7 @@ enum {
 
 /* Sizes of a segment; all are powers of two. */
 struct shm_geometry {
-    uint32_t slots; /* per direction */
+    uint32_t slots; /* per direction, of the large ring */
     uint32_t cells; /* bytes per direction for payloads up to a quarter */
     uint32_t chunk; /* bytes of one step of a large payload */
     uint32_t chunks;
@@ -108,6 +123,11 @@ static inline uint32_t shm_bulk_bytes(const struct shm_geometry *g)
 static inline uint32_t shm_cell_max(const struct shm_geometry *g)
 {
     return g->cells / 4;
+}
+
+static inline uint32_t shm_first_at(int dir)
+{
+    return SHM_FIRST_AT + (uint32_t)dir * SHM_FIRST * 64;
 }
 
 static inline uint32_t shm_slots_at(const struct shm_geometry *g, int dir)
@@ -169,12 +189,6 @@ static inline bool shm_word_is_short(uint64_t w)
 {
     return shm_little() && shm_word_kind(w) == SHM_HEAD &&
            (w >> 16 & WEFT_HDR_SHORT) && shm_word_len(w) <= SHM_INLINE;
-}
-
-/* The first turn is lap 1, so that fresh memory holds no message. */
-static inline uint32_t shm_lap(uint32_t position, uint32_t shift)
-{
-    return ((position >> shift) + 1) & 7;
 }
 
 /* Where n bytes go in a byte ring whose next free position is `at`: payloads

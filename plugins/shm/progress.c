@@ -213,16 +213,28 @@ static bool sockets_due(weft_ep *ep)
     return (++ep->ticks & every) == 0 || ep->attend;
 }
 
-int wf_shm_progress(weft_ep *ep, int budget)
+static int progress(weft_ep *ep, int budget)
 {
-    if (shm_unlikely(ep->armed))
+    if (ep->armed)
         wf_shm_disarm(ep);
     int n = receive(ep, budget);
-    if (shm_unlikely(ep->busy_n > 0))
+    if (ep->busy_n > 0)
         n += attend_busy(ep);
-    if (shm_unlikely(sockets_due(ep)))
+    if (sockets_due(ep))
         n += wf_shm_sockets(ep);
     return n;
+}
+
+/* Most calls of most programs look at the ring of one peer and no more. */
+int wf_shm_progress(weft_ep *ep, int budget)
+{
+    bool more = ep->armed | ep->sweep | ep->attend;
+    if (shm_unlikely(more || ep->live_n != 1 || ep->busy_n | ep->conns_made ||
+                     budget > SHM_TURN ||
+                     (ep->ticks & SHM_SOCKETS_IDLE) == SHM_SOCKETS_IDLE))
+        return progress(ep, budget);
+    ep->ticks++;
+    return wf_shm_receive(ep->live[0], budget);
 }
 
 static bool drained(weft_peer *p)

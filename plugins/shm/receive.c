@@ -165,7 +165,7 @@ static int answered(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
 }
 
 /* Most messages: short header and payload in the slot. */
-static int take_short(weft_peer *p, struct shm_slot *s, uint64_t word)
+static inline int take_short(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
     weft_ep *ep = p->ep;
     uint32_t len = shm_word_len(word);
@@ -233,30 +233,36 @@ static int take(weft_peer *p, struct shm_slot *s, uint64_t word)
     }
 }
 
-static void next_slot(struct shm_in *in)
+static inline void next_slot(weft_peer *p)
 {
-    if ((++in->head & in->mask) == 0)
-        in->lap = shm_lap(in->head, in->shift);
+    struct shm_in *in = &p->in;
+    in->head++;
+    if (shm_unlikely(++in->next == in->end))
+        wf_shm_turn_in(p);
 }
 
-/* Deliver what has arrived from one peer. Returns slots handled. */
-int wf_shm_receive(weft_peer *p, int budget)
+/* A slot has arrived, and maybe others behind it. */
+int wf_shm_receive_slots(weft_peer *p, int budget)
 {
     struct shm_in *in = &p->in;
     int n = 0;
     while (n < budget) {
-        struct shm_slot *s = &in->slots[in->head & in->mask];
+        struct shm_slot *s = in->next;
+        if (budget > 1) /* others are expected, too */
+            __builtin_prefetch(s + SHM_AHEAD);
         uint64_t word = atomic_load_explicit(&s->word, memory_order_acquire);
-        if (shm_likely((word >> 61) != in->lap))
+        if ((word >> 61) != in->lap)
             break;
         if (shm_unlikely(in->paused || p->fault))
             break;
         bool is_short = shm_word_is_short(word) && p->ep->rx_words;
-        if ((is_short ? take_short(p, s, word) : take(p, s, word)) != 0)
+        if (shm_unlikely(
+                (is_short ? take_short(p, s, word) : take(p, s, word)) != 0))
             break;
-        next_slot(in);
+        next_slot(p);
         n++;
-        if (!is_short || in->head - in->returned > in->mask / 4)
+        if (shm_unlikely(!is_short ||
+                         in->head - in->returned > in->mask / 4))
             give_back(p);
     }
     return n;

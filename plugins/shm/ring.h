@@ -30,6 +30,27 @@ static inline void shm_fence(void)
 #endif
 }
 
+/* Get a line for writing, ahead of time. The address need not be valid. */
+static inline void shm_own(const void *line)
+{
+#if defined(__x86_64__)
+    /* older processors, for which compilers leave it out, take it as a no-op */
+    __asm__ volatile("prefetchw %0" ::"m"(*(const char *)line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
+/* A hint inside loops that wait. */
+static inline void shm_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#endif
+}
+
 /* After publishing or giving back room: what the peer is doing. */
 static inline uint32_t shm_peer_mode(weft_peer *p)
 {
@@ -78,7 +99,7 @@ static inline bool shm_slot_free(weft_peer *p)
     struct shm_out *out = &p->out;
     if (shm_likely(out->head - out->tail <= out->mask))
         return true;
-    return wf_shm_refresh(p) && out->head - out->tail <= out->mask;
+    return wf_shm_slot_wanted(p);
 }
 
 /* The next slot, free for writing its body; not yet visible. */
@@ -88,25 +109,24 @@ static inline struct shm_slot *shm_slot_next(struct shm_out *out)
 }
 
 /* what: the first four bytes of the header and, above them, the length. */
-static inline void shm_store(struct shm_out *out, struct shm_slot *s,
-                             uint64_t what, unsigned kind)
+static inline void shm_store(weft_peer *p, struct shm_slot *s, uint64_t what,
+                             unsigned kind)
 {
+    struct shm_out *out = &p->out;
     atomic_store_explicit(
         &s->word, out->word + (what | shm_word(0, 0, kind - SHM_HEAD, 0)),
         memory_order_release);
     out->quick--;
+    out->head++;
     out->next = s + 1;
-    if (shm_unlikely((++out->head & out->mask) == 0)) {
-        out->next = out->slots;
-        out->word += shm_word(0, 0, 0, 1);
-    }
+    if (shm_unlikely(out->next == out->end))
+        wf_shm_turn_out(p);
 }
 
 static inline void shm_publish(weft_peer *p, uint32_t first, uint32_t len,
                                unsigned kind)
 {
-    shm_store(&p->out, shm_slot_next(&p->out), shm_word(first, len, 0, 0),
-              kind);
+    shm_store(p, shm_slot_next(&p->out), shm_word(first, len, 0, 0), kind);
     shm_wake(p);
 }
 

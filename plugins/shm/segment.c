@@ -119,21 +119,21 @@ bool wf_shm_geometry_ok(const struct shm_geometry *g)
            is_power(g->chunks, 4, SHM_CHUNKS);
 }
 
-static uint32_t shift_of(uint32_t power)
+static struct shm_slot *slots_at(weft_peer *p, uint32_t at)
 {
-    return (uint32_t)__builtin_ctz(power);
+    return (struct shm_slot *)(void *)(p->base + at);
 }
 
 static void attach_out(weft_peer *p, const struct shm_geometry *g, int dir)
 {
     struct shm_out *out = &p->out;
-    struct shm_slot *slots =
-        (struct shm_slot *)(void *)(p->base + shm_slots_at(g, dir));
+    struct shm_slot *slots = slots_at(p, shm_first_at(dir));
     *out = (struct shm_out){
         .slots = slots,
+        .end = slots + SHM_FIRST,
         .next = slots,
         .word = shm_word(0, 0, SHM_HEAD, 1),
-        .mask = g->slots - 1,
+        .mask = SHM_FIRST - 1,
         .line = (struct shm_line *)(void *)p->base + dir,
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
         .bulk = {.base = p->base + shm_bulk_at(g, dir),
@@ -143,15 +143,54 @@ static void attach_out(weft_peer *p, const struct shm_geometry *g, int dir)
 
 static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
 {
+    struct shm_slot *slots = slots_at(p, shm_first_at(dir));
     p->in = (struct shm_in){
-        .slots = (struct shm_slot *)(void *)(p->base + shm_slots_at(g, dir)),
-        .mask = g->slots - 1,
-        .shift = shift_of(g->slots),
-        .lap = shm_lap(0, shift_of(g->slots)),
+        .slots = slots,
+        .end = slots + SHM_FIRST,
+        .next = slots,
+        .mask = SHM_FIRST - 1,
+        .lap = 1,
         .line = (struct shm_line *)(void *)p->base + dir,
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
         .bulk = {.base = p->base + shm_bulk_at(g, dir),
                  .size = shm_bulk_bytes(g)}};
+}
+
+static struct shm_slot *large_ring(weft_peer *p, const struct shm_line *line)
+{
+    int dir = line == (struct shm_line *)(void *)p->base ? 0 : 1;
+    return slots_at(p, shm_slots_at(&p->geometry, dir));
+}
+
+void wf_shm_turn_out(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    out->next = out->slots;
+    out->word += shm_word(0, 0, 0, 1);
+    if (out->large != (SHM_LARGE | out->head))
+        return;
+    out->slots = out->next = large_ring(p, out->line);
+    out->mask = p->geometry.slots - 1;
+    out->end = out->slots + p->geometry.slots;
+    out->word = shm_word(0, 0, SHM_HEAD, 1);
+    out->quick = 0; /* count anew */
+}
+
+/* Whatever the sender wrote, the slots are ours, and there is one change. */
+void wf_shm_turn_in(weft_peer *p)
+{
+    struct shm_in *in = &p->in;
+    in->next = in->slots;
+    in->lap = (in->lap + 1) & 7;
+    if (in->mask + 1 != SHM_FIRST || in->slots == large_ring(p, in->line) ||
+        /* relaxed: ordered by the slot that was read before */
+        atomic_load_explicit(&in->line->large, memory_order_relaxed) !=
+            (SHM_LARGE | in->head))
+        return;
+    in->slots = in->next = large_ring(p, in->line);
+    in->mask = p->geometry.slots - 1;
+    in->end = in->slots + p->geometry.slots;
+    in->lap = 1;
 }
 
 /* Copies that direction dir asks for. */

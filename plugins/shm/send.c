@@ -48,6 +48,30 @@ bool wf_shm_refresh(weft_peer *p)
     return false;
 }
 
+/* The ring is full, as far as is known. The first time, the larger one is to
+ * follow: at the end of the turn, whose last slot is not published yet, for the
+ * receiver looks for the announcement behind that slot. */
+static void enlarge(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    if (out->large || p->geometry.slots <= SHM_FIRST)
+        return;
+    out->large = SHM_LARGE | (uint32_t)(out->head + (out->end - out->next));
+    atomic_store_explicit(&out->line->large, out->large, memory_order_relaxed);
+}
+
+/* No slot is known to be free: look, and enlarge a ring that is too small. */
+bool wf_shm_slot_wanted(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    if (!wf_shm_refresh(p))
+        return false;
+    if (out->head - out->tail <= out->mask)
+        return true;
+    enlarge(p);
+    return false;
+}
+
 static bool room(weft_peer *p, struct shm_bytes *b, uint32_t n)
 {
     if (!shm_slot_free(p))
@@ -266,12 +290,24 @@ void wf_shm_hold(weft_peer *p)
     p->out.quick = 0;
 }
 
+/* A receiver that is at work makes room in no time: a message that stays behind
+ * costs more than a short wait. Once; the next ones do not come here. */
+static void wait_for_room(weft_peer *p)
+{
+    enum { LOOKS = 100 }; /* some microseconds */
+    if (p->state != SHM_UP || p->fault || p->out.tx || p->out.want)
+        return;
+    for (int i = 0; i < LOOKS && !shm_slot_free(p); i++)
+        shm_relax();
+}
+
 /* Not the usual case, or the end of the slots that were known to be free. */
 static SHM_COLD int words_carefully(const void *data, uint64_t h0,
                                     weft_peer *p, uint64_t h1, uint64_t h2)
 {
     struct shm_out *out = &p->out;
     weft_hdr hdr = {{shm_le64(h0), shm_le64(h1), shm_le64(h2)}};
+    wait_for_room(p);
     int rc = wf_shm_send_short(p, &hdr, data, (size_t)(h0 >> 32));
     if (rc != WEFT_DONE)
         return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
@@ -299,7 +335,8 @@ int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
         return words_carefully(data, h0, p, h1, h2);
     s->env[0] = shm_le64(h1);
     s->env[1] = shm_le64(h2);
-    shm_store(out, s, h0, SHM_HEAD);
+    shm_own(s + SHM_AHEAD_OUT);
+    shm_store(p, s, h0, SHM_HEAD);
     p->ep->stats.tx++;
     p->ep->stats.tx_bytes += n;
     uint32_t mode = shm_peer_mode(p);
@@ -351,7 +388,7 @@ bool wf_shm_say_bye(weft_peer *p)
         return false;
     p->out.bye = true;
     wf_shm_hold(p);
-    shm_store(&p->out, shm_slot_next(&p->out), 0, SHM_BYE);
+    shm_store(p, shm_slot_next(&p->out), 0, SHM_BYE);
     if (p->out.page) /* else the caller has not answered yet: found later */
         shm_wake(p);
     return true;

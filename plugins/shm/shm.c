@@ -20,11 +20,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ADDRESS_VERSION = 2, MAX_IOV = 64 };
+enum { ADDRESS_VERSION = 3, MAX_IOV = 64 };
 
 static const weft_option options[] = {
-    {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "64", "16..4096",
-     "slots of 64 bytes per peer and direction, rounded up to a power of two"},
+    {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "256", "16..4096",
+     "slots of 64 bytes per peer and direction, a power of two, once 16 are full"},
     {"cell", WEFT_OPT_SIZE, offsetof(struct shm_config, cell), "16K", "4K..1M",
      "bytes per peer and direction for payloads up to a quarter of it"},
     {"chunk", WEFT_OPT_SIZE, offsetof(struct shm_config, chunk), "16K",

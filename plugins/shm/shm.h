@@ -26,6 +26,8 @@
 enum {
     SHM_SLICE = 8,       /* rings that one progress call looks at in turn */
     SHM_FEW = 32,        /* beyond, callers set a byte: no turns */
+    SHM_AHEAD = 2,       /* slots fetched before a receiver needs them, */
+    SHM_AHEAD_OUT = 4,   /* and a sender: docs/performance.md */
     SHM_RECENT = 4,      /* these are looked at in every call */
     SHM_TURN = 64,       /* events of one peer before the next has its turn */
     SHM_SOCKETS_IDLE = 255, /* look at sockets every 256th progress call */
@@ -158,10 +160,12 @@ struct shm_pace {
 };
 
 struct shm_out {
-    struct shm_slot *slots;
-    struct shm_slot *next; /* slots[head & mask] */
+    struct shm_slot *slots, *end;
+    struct shm_slot *next; /* of slots: the one for position head */
     uint64_t word;         /* of a HEAD in next: its kind and lap */
-    uint32_t mask, head, tail;
+    uint32_t mask;         /* slots of the ring, less 1 */
+    uint32_t head, tail;   /* positions: only ever grow */
+    uint64_t large;        /* what line->large holds */
     /* How many slots wf_shm_send_words may use without looking at anything
      * else; below 1 it looks at everything. */
     int32_t quick;
@@ -180,8 +184,9 @@ struct shm_out {
 };
 
 struct shm_in {
-    struct shm_slot *slots;
-    uint32_t mask, shift, head, returned;
+    struct shm_slot *slots, *end;
+    struct shm_slot *next; /* of slots: the one for position head */
+    uint32_t mask, head, returned;
     uint32_t lap; /* of the slot at head */
     struct shm_line *line;
     struct shm_share *share;
@@ -287,6 +292,9 @@ struct shm_geometry wf_shm_geometry(const struct shm_config *,
                                     uint32_t local_count);
 int wf_shm_attach(weft_peer *, int fd, const struct shm_geometry *, int side);
 void wf_shm_detach(weft_peer *);
+/* The end of a turn: the large ring follows, or the same again. */
+void wf_shm_turn_out(weft_peer *);
+void wf_shm_turn_in(weft_peer *);
 
 /* copy.c: large payloads */
 void wf_shm_copy(void *to, const void *from, size_t n);
@@ -334,10 +342,19 @@ bool wf_shm_push(weft_peer *);
 bool wf_shm_can_push(weft_peer *);
 bool wf_shm_say_bye(weft_peer *);
 bool wf_shm_refresh(weft_peer *);
+bool wf_shm_slot_wanted(weft_peer *);
 bool wf_shm_roomy(weft_peer *);
 
 /* receive.c */
-int wf_shm_receive(weft_peer *, int budget);
+int wf_shm_receive_slots(weft_peer *, int budget);
+/* Deliver what has arrived from one peer. Returns slots handled. */
+static inline int wf_shm_receive(weft_peer *p, int budget)
+{
+    /* acquire: pairs with the release in shm_store */
+    uint64_t word =
+        atomic_load_explicit(&p->in.next->word, memory_order_acquire);
+    return (word >> 61) != p->in.lap ? 0 : wf_shm_receive_slots(p, budget);
+}
 void wf_shm_rx_resume(weft_peer *);
 
 /* progress.c */

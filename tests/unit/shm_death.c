@@ -94,15 +94,15 @@ static void scribble(weft_peer *p, unsigned *seed)
         uint64_t value = (uint64_t)rand_r(seed) << 33 ^ (uint64_t)rand_r(seed);
         if (rand_r(seed) % 2) { /* a slot of the right lap */
             struct shm_in *in = &p->in;
-            uint32_t at = in->head + (uint32_t)(rand_r(seed) % 3);
+            struct shm_slot *s = in->next + rand_r(seed) % 3;
             value = (value & ~(7ull << 61)) |
-                    (uint64_t)shm_lap(at, in->shift) << 61;
+                    (uint64_t)in->lap << 61;
             if (rand_r(seed) % 2)
                 value = (value & ~(7ull << 58)) |
                         (uint64_t)(1 + rand_r(seed) % 3) << 58;
             if (rand_r(seed) % 2)
                 value &= ~(((uint64_t)SHM_LEN_MAX << 32) & ~(0xffffull << 32));
-            atomic_store(&in->slots[at & in->mask].word, value);
+            atomic_store(s < in->end ? &s->word : &in->next->word, value);
         } else {
             uint32_t off = rand_r(seed) % 3 ? (uint32_t)rand_r(seed) % 1024
                                             : (uint32_t)rand_r(seed) % bytes;

@@ -1,0 +1,60 @@
+/* Cells: memory of one size, taken and given back in any order.
+ *
+ * Cells come from slabs and go back to a list; the most recent one is taken
+ * first, while the caches still have it. When all are back and there are many
+ * slabs, the slabs are freed: a burst does not hold its memory for ever.
+ *
+ * LOCK  the owner's.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_CELLS_H
+#define WF_CELLS_H
+
+#include "base.h"
+
+struct wf_cell {
+    struct wf_cell *next;
+};
+
+struct wf_cells {
+    struct wf_cell *free;
+    struct wf_cell *slabs; /* each begins with a cell that links them */
+    size_t size;           /* bytes of a cell: whole cache lines */
+    uint32_t used, slab_count;
+};
+
+enum {
+    WF_CELLS_SLAB = 64 << 10, /* bytes */
+    WF_CELLS_KEEP = 64        /* slabs that stay when none is used */
+};
+
+void wf_cells_init(struct wf_cells *, size_t size);
+void wf_cells_fini(struct wf_cells *);
+/* A new slab. 0 or WEFT_ENOMEM. */
+int wf_cells_grow(struct wf_cells *);
+void wf_cells_shrink(struct wf_cells *);
+
+/* NULL: out of memory. */
+static inline void *wf_cells_take(struct wf_cells *c)
+{
+    struct wf_cell *cell = c->free;
+
+    if (wf_unlikely(!cell)) {
+        if (wf_cells_grow(c) != 0)
+            return NULL;
+        cell = c->free;
+    }
+    c->free = cell->next;
+    c->used++;
+    return cell;
+}
+
+static inline void wf_cells_give(struct wf_cells *c, void *cell)
+{
+    ((struct wf_cell *)cell)->next = c->free;
+    c->free = cell;
+    if (wf_unlikely(--c->used == 0 && c->slab_count > WF_CELLS_KEEP))
+        wf_cells_shrink(c);
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* Cells: apart from one another, used again, and given back after a burst.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "protocol/cells.h"
+
+enum { SIZE = 300, BURST = 20000 };
+
+static void *taken[BURST];
+
+static void take_all(struct wf_cells *c, int n)
+{
+    for (int i = 0; i < n; i++) {
+        taken[i] = wf_cells_take(c);
+        assert_non_null(taken[i]);
+        assert_int_equal((uintptr_t)taken[i] % WF_CACHE_LINE, 0);
+        memset(taken[i], i, SIZE);
+    }
+}
+
+static void give_all(struct wf_cells *c, int n)
+{
+    for (int i = 0; i < n; i++)
+        wf_cells_give(c, taken[i]);
+}
+
+static void cells_do_not_overlap(void **state)
+{
+    struct wf_cells c;
+
+    wf_cells_init(&c, SIZE);
+    take_all(&c, BURST);
+    for (int i = 0; i < BURST; i++)
+        for (int k = 0; k < SIZE; k++)
+            assert_int_equal(((unsigned char *)taken[i])[k], i & 255);
+    give_all(&c, BURST);
+    wf_cells_fini(&c);
+}
+
+static void the_last_one_given_is_the_next_taken(void **state)
+{
+    struct wf_cells c;
+    void *cell;
+
+    wf_cells_init(&c, SIZE);
+    take_all(&c, 5);
+    wf_cells_give(&c, taken[2]);
+    cell = wf_cells_take(&c);
+    assert_ptr_equal(cell, taken[2]);
+    assert_int_equal(c.slab_count, 1);
+    wf_cells_fini(&c);
+}
+
+static void a_burst_gives_its_memory_back(void **state)
+{
+    struct wf_cells c;
+
+    wf_cells_init(&c, SIZE);
+    take_all(&c, BURST);
+    assert_true(c.slab_count > WF_CELLS_KEEP);
+    give_all(&c, BURST);
+    assert_int_equal(c.slab_count, 0);
+    take_all(&c, 100); /* few stay */
+    give_all(&c, 100);
+    assert_int_equal(c.slab_count, 1);
+    wf_cells_fini(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_do_not_overlap),
+        cmocka_unit_test(the_last_one_given_is_the_next_taken),
+        cmocka_unit_test(a_burst_gives_its_memory_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
