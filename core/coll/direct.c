@@ -14,17 +14,12 @@
  * here for longer than a few polls. Builders make sends before receives where
  * neither depends on the other, so that a poll is not in a message's way.
  *
- * An error ends the run like that of any vertex: later ones are not performed.
+ * An error ends the direct part as well: what follows is recorded and run as
+ * after the failure of any vertex (run.c).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/vertex.h"
-
-/* Is there anything to be performed? If not, the vertex is done with. */
-static bool go_on(const struct wf_sched *s)
-{
-    return !s->error;
-}
 
 static bool stop(struct wf_sched *s)
 {
@@ -35,14 +30,13 @@ static bool stop(struct wf_sched *s)
 static bool ended(struct wf_sched *s, int error)
 {
     s->error = error;
+    s->direct = !error;
     return true;
 }
 
 bool wf_direct_send(struct wf_sched *s, const void *buf, uint64_t count,
                     const struct wf_type *type, int dest)
 {
-    if (wf_unlikely(!go_on(s)))
-        return true;
     if (wf_unlikely(!wf_type_contiguous(type)) ||
         !wf_now_send(s->comm, (const char *)buf + type->true_lb,
                      count * (uint64_t)type->size, dest, s->tag,
@@ -54,31 +48,31 @@ bool wf_direct_send(struct wf_sched *s, const void *buf, uint64_t count,
 bool wf_direct_recv(struct wf_sched *s, void *buf, uint64_t count,
                     const struct wf_type *type, int source)
 {
-    int error = MPI_SUCCESS;
+    uint64_t bytes = count * (uint64_t)type->size;
+    struct wf_now got;
 
-    if (wf_unlikely(!go_on(s)))
-        return true;
     if (wf_unlikely(!wf_type_contiguous(type)) ||
-        !wf_now_recv(s->comm, (char *)buf + type->true_lb,
-                     count * (uint64_t)type->size, source, s->tag,
-                     WF_SPACE_COLL, &error))
+        !wf_now_recv(s->comm, (char *)buf + type->true_lb, bytes, source,
+                     s->tag, WF_SPACE_COLL, &got))
         return stop(s);
-    return ended(s, error);
+    if (wf_likely(!got.error))
+        got.error = wf_sched_check_length(source, got.bytes, bytes);
+    return ended(s, got.error);
 }
 
 bool wf_direct_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
                       void *inout, uint64_t count, struct wf_type *type)
 {
-    return !go_on(s) || ended(s, wf_op_apply(op, in, inout, count, type));
+    return ended(s, wf_op_apply(op, in, inout, count, type));
 }
 
 bool wf_direct_copy(struct wf_sched *s, struct wf_sched_block from,
                     struct wf_sched_block to)
 {
-    return !go_on(s) || ended(s, wf_sched_copy_now(from, to));
+    return ended(s, wf_sched_copy_now(from, to));
 }
 
 bool wf_direct_call(struct wf_sched *s, int (*fn)(void *), void *arg)
 {
-    return !go_on(s) || ended(s, fn(arg));
+    return ended(s, fn(arg));
 }

@@ -14,9 +14,11 @@
  * A user operation leaves the API section while `running` is set: whoever
  * completes a vertex meanwhile only queues what became ready.
  *
- * ERRORS  The first failure stops the schedule: nothing more starts, receives
- * that no message has reached are withdrawn, the request completes. What is
- * still in flight keeps the schedule's memory until it comes back.
+ * ERRORS  After the first failure nothing is computed any more, but the messages
+ * go on, for others wait for them: receives are received, sends go without
+ * their bytes. Who gets less than it expects knows that something is wrong, and
+ * fails in the same way; so nobody hangs, and a failure reaches all that it
+ * concerns. Counts that differ between processes are found like this too.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -56,21 +58,16 @@ static void release(struct wf_sched *s, int32_t number)
 
 static bool finished(const struct wf_sched *s)
 {
-    return s->left == 0 || s->error;
+    return s->left == 0;
 }
 
 static void finish(struct wf_vertex *v, int error)
 {
     struct wf_sched *s = v->sched;
 
-    if (error) {
-        if (!s->error)
-            s->error = error;
-        return;
-    }
+    if (error && !s->error)
+        s->error = error;
     s->left--;
-    if (s->error)
-        return; /* stopped */
     for (int32_t e = v->out; e >= 0; e = s->e[e].next)
         release(s, s->e[e].to);
 }
@@ -115,21 +112,36 @@ static void defer(struct wf_sched *s)
     s->wf->run_deferred = run_deferred;
 }
 
-/* The outcome of a request, its cause recorded for the user's communicator. */
-static int outcome(struct wf_sched *s, struct wf_req *r)
+int wf_sched_bad_length(int source, uint64_t got, uint64_t expected)
 {
-    if (wf_likely(!r->error))
-        return MPI_SUCCESS;
-    wf_req_error(r);
-    wf_error_last()->comm = s->comm;
-    return r->error;
+    return wf_error(MPI_ERR_COUNT,
+                    "rank %d sent %llu bytes where %llu are expected: the "
+                    "counts or datatypes of the processes differ, or the "
+                    "operation has failed there",
+                    source, (unsigned long long)got,
+                    (unsigned long long)expected);
+}
+
+/* The outcome of a message, its cause recorded for the user's communicator. */
+static int outcome(const struct wf_vertex *v, struct wf_req *r)
+{
+    int error = r->error;
+
+    if (error)
+        wf_req_error(r);
+    else if (v->kind == WF_VERTEX_RECV)
+        error = wf_sched_check_length(v->peer, r->bytes,
+                                      v->count * (uint64_t)v->type->size);
+    if (wf_unlikely(error))
+        wf_error_last()->comm = v->sched->comm;
+    return error;
 }
 
 static void vertex_completed(struct wf_req *r)
 {
     struct wf_vertex *v = r->context;
     struct wf_sched *s = v->sched;
-    int error = outcome(s, r);
+    int error = outcome(v, r);
 
     v->req = NULL;
     s->inflight--;
@@ -152,7 +164,7 @@ static void track(struct wf_vertex *v, struct wf_req *r)
     int error;
 
     if (wf_req_done(r)) {
-        error = outcome(v->sched, r);
+        error = outcome(v, r);
         wf_req_release(r);
         finish(v, error);
         return;
@@ -174,7 +186,7 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
     int rc;
 
     if (v->kind == WF_VERTEX_SEND)
-        rc = wf_isend(comm, v->src, v->count, v->type, v->peer, tag,
+        rc = wf_isend(comm, v->src, s->error ? 0 : v->count, v->type, v->peer, tag,
                       WF_SPACE_COLL, WF_SEND_STANDARD, &r);
     else
         rc = wf_irecv(comm, v->src, v->count, v->type, v->peer, tag,
@@ -215,49 +227,35 @@ static int copy(const struct wf_vertex *v)
         (struct wf_sched_block){v->dst, v->dcount, v->dtype});
 }
 
-static void begin(struct wf_sched *s, struct wf_vertex *v)
+static int compute(const struct wf_vertex *v)
 {
     switch ((enum wf_vertex_kind)v->kind) {
-    case WF_VERTEX_SEND:
-    case WF_VERTEX_RECV:
-        begin_message(s, v);
-        break;
     case WF_VERTEX_REDUCE:
-        finish(v, wf_op_apply(v->op, v->src, v->dst, v->count, v->type));
-        break;
+        return wf_op_apply(v->op, v->src, v->dst, v->count, v->type);
     case WF_VERTEX_COPY:
-        finish(v, copy(v));
-        break;
+        return copy(v);
     case WF_VERTEX_CALL:
-        finish(v, v->fn(v->dst));
-        break;
-    case WF_VERTEX_FENCE:
-        finish(v, MPI_SUCCESS);
-        break;
+        return v->fn(v->dst);
+    default:
+        return MPI_SUCCESS; /* a fence */
     }
+}
+
+static void begin(struct wf_sched *s, struct wf_vertex *v)
+{
+    if (v->kind == WF_VERTEX_SEND || v->kind == WF_VERTEX_RECV)
+        begin_message(s, v);
+    else
+        finish(v, s->error ? MPI_SUCCESS : compute(v));
 }
 
 /* ---- the whole ----------------------------------------------------------- */
 
-/* After an error: take back receives that wait for messages which may never
- * be sent. */
-static void withdraw(struct wf_sched *s)
-{
-    for (int i = 0; i < s->vertices && s->inflight; i++) {
-        struct wf_vertex *v = &s->v[i];
-        if (v->req && v->kind == WF_VERTEX_RECV &&
-            wf_receive_withdraw(wf_p2p_of(v->req)))
-            wf_req_complete(v->req, MPI_SUCCESS);
-    }
-}
-
 static void drain(struct wf_sched *s)
 {
     s->running = true;
-    while (s->head >= 0 && !s->error)
+    while (s->head >= 0)
         begin(s, pop(s));
-    if (s->error)
-        withdraw(s);
     s->running = false;
 }
 
@@ -272,7 +270,7 @@ static void advance(struct wf_sched *s)
         wf_sched_destroy(s);
     else if (finished(s) && s->req) {
         r = s->req;
-        s->req = NULL; /* complete once: stragglers come after an error */
+        s->req = NULL;
         wf_req_complete(r, s->error);
     }
 }
@@ -280,7 +278,6 @@ static void advance(struct wf_sched *s)
 /* Vertices without dependencies become ready in the order of creation. */
 static void prepare(struct wf_sched *s)
 {
-    s->error = 0;
     s->left = s->vertices;
     s->head = s->tail = -1;
     for (int i = 0; i < s->vertices; i++) {
@@ -328,7 +325,7 @@ int wf_sched_run(struct wf_sched *s)
 
     if (!s || s->no_memory)
         return no_memory(s);
-    if (wf_unlikely(s->vertices && !s->error))
+    if (wf_unlikely(s->vertices))
         run_recorded(s);
     error = s->error;
     wf_sched_destroy(s);
@@ -347,11 +344,7 @@ static int start_again(struct wf_req *r)
 {
     struct wf_sched *s = r->context;
 
-    if (s->inflight)
-        return wf_error_on(s->comm, MPI_ERR_REQUEST,
-                           "the persistent collective failed before and "
-                           "cannot be started again");
-    r->error = 0;
+    r->error = s->error = 0;
     wf_store_relaxed(&r->done, 0);
     s->req = r;
     s->mask = 0;

@@ -12,8 +12,9 @@
  * wf_sched_local to the local one.
  *
  * ERRORS  builders never fail half-way: a failed allocation is remembered and
- * reported by wf_sched_start/run as MPI_ERR_NO_MEM. A vertex that fails stops
- * the schedule; its error completes the request.
+ * reported by wf_sched_start/run as MPI_ERR_NO_MEM. After a vertex
+ * has failed nothing is computed, but messages go on, sends without bytes; the
+ * first error is that of the request.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -11,7 +11,7 @@
  * INVARIANTS
  *   1 an edge goes from a lower to a higher vertex number: no cycles
  *   2 vertices do not move in memory once the schedule runs
- *   3 left == 0, or error != 0 and nothing more will start: finished
+ *   3 left == 0: finished
  *   4 the memory goes back only when no operation is in flight
  *
  * LOCK  everything: the API section, except runnable.
@@ -114,7 +114,7 @@ struct wf_sched_block {
     struct wf_type *type;
 };
 
-/* True: performed, or an error has ended the run. False: record it. */
+/* True: performed, s->error says how. False: record it. */
 bool wf_direct_send(struct wf_sched *, const void *buf, uint64_t count,
                     const struct wf_type *, int dest);
 bool wf_direct_recv(struct wf_sched *, void *buf, uint64_t count,
@@ -124,6 +124,15 @@ bool wf_direct_reduce(struct wf_sched *, struct wf_op *, const void *in,
 bool wf_direct_copy(struct wf_sched *, struct wf_sched_block from,
                     struct wf_sched_block to);
 bool wf_direct_call(struct wf_sched *, int (*fn)(void *), void *arg);
+/* A message of a collective has the length that its receiver expects. */
+WF_COLD int wf_sched_bad_length(int source, uint64_t got, uint64_t expected);
+static inline int wf_sched_check_length(int source, uint64_t got,
+                                        uint64_t expected)
+{
+    if (wf_likely(got == expected))
+        return MPI_SUCCESS;
+    return wf_sched_bad_length(source, got, expected);
+}
 /* A copy to oneself obeys the rule of a message to oneself. */
 int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to);
 

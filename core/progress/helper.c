@@ -205,6 +205,26 @@ static bool start(struct wf_helper *h)
     return false;
 }
 
+static void recall(struct wf_instance *wf)
+{
+    struct wf_helper *h = wf->progress->helper;
+
+    if (h->parked)
+        call(h);
+}
+
+static void disturb(struct wf_instance *wf)
+{
+    struct wf_helper *h = wf->progress->helper;
+    uint64_t one = 1;
+
+    if (!h->armed)
+        return;
+    h->armed = false;
+    if (write(h->bell, &one, sizeof one) < 0 && errno != EAGAIN)
+        wf_log(wf, WF_LOG_WARN, "the helper's bell cannot be rung");
+}
+
 static void stop(struct wf_instance *wf)
 {
     struct wf_helper *h = wf->progress->helper;
@@ -212,7 +232,7 @@ static void stop(struct wf_instance *wf)
     wf_mutex_lock(&wf->api.mutex);
     h->stop = true;
     if (h->armed)
-        wf_helper_disturb(wf);
+        disturb(wf);
     call(h);
     wf_mutex_unlock(&wf->api.mutex);
     pthread_join(h->thread, NULL);
@@ -220,6 +240,8 @@ static void stop(struct wf_instance *wf)
     free(h);
     wf->progress->helper = NULL;
 }
+
+static const struct wf_helper_ops ops = {stop, recall, disturb};
 
 /* The thread exists, or there will never be one. */
 static bool ready(struct wf_instance *wf)
@@ -242,7 +264,7 @@ static bool ready(struct wf_instance *wf)
         goto err;
     wf->may_help = true;
     p->helper = h;
-    p->stop_helper = stop;
+    p->help = &ops;
     return true;
 err:
     wf_log(wf, WF_LOG_WARN, "no helper thread: messages move only while the "
@@ -290,24 +312,4 @@ void wf_helper_attend(struct wf_req *r)
     wf->api.owed++;
     if (wf->progress->helper->parked)
         call(wf->progress->helper);
-}
-
-void wf_helper_recall(struct wf_instance *wf)
-{
-    struct wf_helper *h = wf->progress->helper;
-
-    if (h && h->parked)
-        call(h);
-}
-
-void wf_helper_disturb(struct wf_instance *wf)
-{
-    struct wf_helper *h = wf->progress->helper;
-    uint64_t one = 1;
-
-    if (!h || !h->armed)
-        return;
-    h->armed = false;
-    if (write(h->bell, &one, sizeof one) < 0 && errno != EAGAIN)
-        wf_log(wf, WF_LOG_WARN, "the helper's bell cannot be rung");
 }

@@ -22,9 +22,4 @@ static inline void wf_attend(struct wf_req *r)
         wf_helper_attend(r);
 }
 
-/* Something is owed and no caller waits any more. */
-void wf_helper_recall(struct wf_instance *);
-/* A caller has polled, and so disarmed what an armed helper sleeps on. */
-void wf_helper_disturb(struct wf_instance *);
-
 #endif

@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "progress/helper.h"
+#include "progress/wait.h"
 #include "protocol/order.h"
 
 enum {
@@ -103,7 +103,7 @@ void wf_progress_alone(struct wf_instance *wf)
 
     wf->may_help = false;
     if (p->helper)
-        p->stop_helper(wf);
+        p->help->stop(wf);
 }
 
 int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
@@ -130,8 +130,8 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
         n += wf->run_deferred(wf);
     if (p->led)
         p->disarmed = true;
-    if (wf_unlikely(wf->api.owed) && !p->helping)
-        wf_helper_disturb(wf);
+    if (wf_unlikely(wf->api.owed) && p->helper && !p->helping)
+        p->help->disturb(wf);
     if (n && !wf_list_empty(&p->waiters))
         wf_waiters_notify(wf);
     return n;

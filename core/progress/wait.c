@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #include "os/quota.h"
-#include "progress/helper.h"
 #include "protocol/order.h"
 
 enum {
@@ -367,12 +366,14 @@ static bool stay_awake(struct wf_instance *wf, uint32_t mask,
 void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
                       bool (*done)(void *), void *arg)
 {
-    if (wf_unlikely(!wf->progress->tuned))
+    struct wf_progress *p = wf->progress;
+
+    if (wf_unlikely(!p->tuned))
         tune(wf);
-    wf->progress->waiting++;
+    p->waiting++;
     while (!done(arg) && !stay_awake(wf, mask, done, arg))
         sleep_once(wf, done, arg);
     wf_progress_leave(wf);
-    if (--wf->progress->waiting == 0 && wf_unlikely(wf->api.owed))
-        wf_helper_recall(wf);
+    if (--p->waiting == 0 && wf_unlikely(wf->api.owed) && p->helper)
+        p->help->recall(wf);
 }

@@ -18,6 +18,17 @@ enum { OTHERS_EVERY = 256 /* turns; a power of two */ };
 
 struct wf_helper; /* helper.c */
 
+/* The helper as the rest of progress sees it. Reached through pointers so that
+ * a static program without nonblocking calls has neither it nor what libc needs
+ * for threads. */
+struct wf_helper_ops {
+    void (*stop)(struct wf_instance *);
+    /* Something is owed and no caller waits any more. */
+    void (*recall)(struct wf_instance *);
+    /* A caller has polled, and so disarmed what an armed helper sleeps on. */
+    void (*disturb)(struct wf_instance *);
+};
+
 struct wf_waiter {
     struct wf_list link;
     bool (*done)(void *);
@@ -41,9 +52,9 @@ struct wf_progress {
     bool disarmed;           /* somebody polled since it armed the endpoints */
     unsigned waiting;        /* threads in wf_progress_wait */
     bool helping;            /* the helper polls */
-    struct wf_helper *helper; /* once started */
+    struct wf_helper *helper; /* once started, with its operations */
+    const struct wf_helper_ops *help;
     cpu_set_t cpus;           /* it may use: those of MPI_Init */
-    void (*stop_helper)(struct wf_instance *);
 };
 
 /* Poll endpoints once, as wf_progress_poll, by a thread that goes on polling:

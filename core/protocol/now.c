@@ -24,26 +24,19 @@ bool wf_now_send(struct wf_comm *comm, const void *data, uint64_t bytes,
            WEFT_OK;
 }
 
-/* A message that came before it was asked for, if it is whole. */
-static bool take_stored(struct wf_message *m, void *buf, uint64_t bytes)
+static bool take_stored(struct wf_arrived *a, void *buf, uint64_t room,
+                        struct wf_now *now)
 {
-    struct weft_loc *loc = m->loc;
-    uint64_t charge = m->charge;
+    struct wf_envelope_length got;
 
-    if (m->state != WF_MSG_COMPLETE || m->error || m->flags & WF_FLAG_SYNC ||
-        m->length > bytes)
+    if (!wf_unexpected_take(a, buf, room, &got))
         return false;
-    wf_match_unstore(&loc->wf->engine->match, &m->arrived);
-    m->queued = false;
-    if (m->length)
-        memcpy(buf, m->data, m->length);
-    wf_unexpected_free(m);
-    wf_credit_consumed(loc, charge);
+    *now = (struct wf_now){MPI_SUCCESS, got.bytes};
     return true;
 }
 
 bool wf_now_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
-                 int tag, enum wf_space space, int *rc)
+                 int tag, enum wf_space space, struct wf_now *now)
 {
     struct wf_engine *e = comm->wf->engine;
     struct weft_loc *loc = wf_contact(comm, source);
@@ -54,10 +47,13 @@ bool wf_now_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
         .mask = mask, .buf = buf, .bytes = bytes, .comm = comm};
     struct wf_arrived *a =
         wf_match_find_arrived(&e->match, what.env0, what.env1, mask);
+    MPI_Status status;
 
     if (a)
-        return take_stored(wf_container(a, struct wf_message, arrived), buf,
-                           bytes);
-    return loc && !loc->failed && e->expected.env0 == WF_ENV0_NONE &&
-           wf_receive_expected(comm, loc, &what, MPI_STATUS_IGNORE, rc);
+        return take_stored(a, buf, bytes, now);
+    if (!loc || loc->failed || e->expected.env0 != WF_ENV0_NONE ||
+        !wf_receive_expected(comm, loc, &what, &status, &now->error))
+        return false;
+    now->bytes = now->error ? 0 : wf_status_bytes(&status);
+    return true;
 }

@@ -48,11 +48,15 @@ int wf_sendrecv(struct wf_comm *, const void *sbuf, uint64_t scount,
 
 /* At once, or false and nothing has happened: now.c. Not at
  * MPI_THREAD_MULTIPLE. wf_now_recv polls for a short while; what is under way
- * by then it waits for. *rc: MPI_SUCCESS, or the recorded error. */
+ * by then it waits for. */
+struct wf_now {
+    int error;      /* MPI_SUCCESS, or the recorded error */
+    uint64_t bytes; /* received */
+};
 bool wf_now_send(struct wf_comm *, const void *data, uint64_t bytes, int dest,
                  int tag, enum wf_space);
 bool wf_now_recv(struct wf_comm *, void *buf, uint64_t bytes, int source,
-                 int tag, enum wf_space, int *rc);
+                 int tag, enum wf_space, struct wf_now *);
 
 /* Wait for one or all, progressing; the requests are released and *req set to
  * NULL. wf_wait_all returns the first error. status may be MPI_STATUS_IGNORE. */

@@ -12,6 +12,43 @@ static int class_of(int code)
     return c;
 }
 
+static int is_mismatch(int code)
+{
+    int c = class_of(code);
+    return c == MPI_ERR_COUNT || c == MPI_ERR_TRUNCATE;
+}
+
+/* Of a broadcast every receiver knows; of a reduction the root, whoever
+ * differs; of the rest those who get what they do not expect. All come back,
+ * and the communicator is as good as before. */
+static void different_counts_are_found_and_nobody_hangs(int rank, int size)
+{
+    int in[64] = {0}, out[4] = {0}, rc;
+    MPI_Request r;
+
+    rc = MPI_Bcast(in, rank == 0 ? 2 : 3, MPI_INT, 0, MPI_COMM_WORLD);
+    CHECK(rank == 0 ? rc == MPI_SUCCESS : is_mismatch(rc));
+    check_talks(MPI_COMM_WORLD);
+    rc = MPI_Bcast(in, rank == 1 ? 1 : 2, MPI_INT, 0, MPI_COMM_WORLD);
+    CHECK(rank == 1 ? class_of(rc) == MPI_ERR_TRUNCATE
+                    : rc == MPI_SUCCESS || is_mismatch(rc));
+    check_talks(MPI_COMM_WORLD);
+    rc = MPI_Reduce(out, in, rank == size - 1 ? 1 : 2, MPI_INT, MPI_SUM, 0,
+                    MPI_COMM_WORLD);
+    CHECK(rank == 0 ? is_mismatch(rc) : rc == MPI_SUCCESS || is_mismatch(rc));
+    check_talks(MPI_COMM_WORLD);
+    MPI_Ibcast(in, rank == 0 ? 2 : 3, MPI_INT, 0, MPI_COMM_WORLD, &r);
+    rc = MPI_Wait(&r, MPI_STATUS_IGNORE);
+    CHECK(rank == 0 ? rc == MPI_SUCCESS : is_mismatch(rc));
+    rc = MPI_Allgather(out, rank == 0 ? 2 : 1, MPI_INT, in, 1, MPI_INT,
+                       MPI_COMM_WORLD);
+    CHECK(is_mismatch(rc));
+    rc = MPI_Allreduce(out, in, rank == 0 ? 1 : 2, MPI_INT, MPI_SUM,
+                       MPI_COMM_WORLD);
+    CHECK(rc == MPI_SUCCESS || is_mismatch(rc));
+    check_talks(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     int a[8] = {0}, b[64] = {0}, size, one[64];
@@ -45,12 +82,9 @@ int main(int argc, char **argv)
           MPI_SUCCESS);
     check_talks(MPI_COMM_WORLD);
 
-    /* rank 1 expects less than rank 0 sends */
-    if (size > 1) {
-        int rank = rank_in(MPI_COMM_WORLD);
-        int rc = MPI_Bcast(a, rank == 1 ? 1 : 2, MPI_INT, 0, MPI_COMM_WORLD);
-        CHECK(class_of(rc) == (rank == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
-    }
+    if (size > 1)
+        different_counts_are_found_and_nobody_hangs(rank_in(MPI_COMM_WORLD),
+                                                    size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     return job_end();
 }

@@ -372,27 +372,6 @@ int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
     return MPI_SUCCESS;
 }
 
-bool wf_receive_withdraw(struct wf_p2p *p)
-{
-    uint32_t me = wf_group_proc(p->req.comm->local, p->req.comm->rank);
-    uint32_t from = wf_group_proc(p->req.comm->peers, p->peer);
-    struct fifo *f = &channel(p->req.comm->context, from, me)->recvs;
-    struct fifo rest = {0};
-    bool found = false;
-
-    while (f->head) {
-        struct wf_p2p *q = fifo_take(f);
-        if (q == p)
-            found = true;
-        else
-            fifo_put(&rest, q);
-    }
-    *f = rest;
-    if (rest.head)
-        f->tail = rest.tail;
-    return found;
-}
-
 static void deliver(struct channel *c)
 {
     struct wf_p2p *from = fifo_take(&c->sends), *to = fifo_take(&c->recvs);
@@ -406,6 +385,7 @@ static void deliver(struct channel *c)
     else
         gather_bytes(from->type, from->buf, n, data);
     scatter_bytes(to->type, to->buf, n, data);
+    to->req.bytes = n;
     free(data);
     if (dice(2)) {
         wf_req_complete(&from->req, 0);
@@ -460,7 +440,7 @@ bool wf_now_send(struct wf_comm *comm, const void *data, uint64_t bytes,
 }
 
 bool wf_now_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
-                 int tag, enum wf_space space, int *rc)
+                 int tag, enum wf_space space, struct wf_now *now)
 {
     uint32_t me = wf_group_proc(comm->local, comm->rank);
     struct channel *c =
@@ -476,7 +456,8 @@ bool wf_now_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
     }
     p = fifo_take(&c->sends);
     assert_int_equal(p->tag, tag);
-    *rc = p->bytes > bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    now->error = p->bytes > bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    now->bytes = p->bytes;
     if (bytes > p->bytes)
         bytes = p->bytes;
     if (p->packed && bytes)

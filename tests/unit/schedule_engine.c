@@ -137,7 +137,7 @@ static void a_long_chain_needs_no_deep_stack(void **state)
     assert_int_equal(n, links);
 }
 
-static void the_first_error_stops_the_schedule(void **state)
+static void after_an_error_nothing_is_computed(void **state)
 {
     struct wf_sched *s = wf_sched_create(&comms[0]);
     int v;
@@ -149,24 +149,54 @@ static void the_first_error_stops_the_schedule(void **state)
     assert_int_equal(traced, 1);
 }
 
-static void a_failed_schedule_withdraws_its_receives(void **state)
+static void after_an_error_others_get_messages_without_bytes(void **state)
 {
     struct wf_sched *s = wf_sched_create(&comms[0]);
-    uint32_t in[2];
+    struct wf_sched *t = wf_sched_create(&comms[1]);
+    struct wf_req *rs, *rt;
+    uint32_t out[2] = {0}, in[2];
 
-    wf_sched_recv(s, in, 1, &pair_type, 1); /* nobody will send */
-    wf_sched_recv(s, in, 1, &pair_type, 2);
+    wf_sched_recv(s, in, 1, &pair_type, 1);
     wf_sched_call(s, fails, (void *)(intptr_t)MPI_ERR_OTHER);
-    assert_int_equal(wf_sched_run(s), MPI_ERR_OTHER);
+    wf_sched_fence(s);
+    wf_sched_send(s, out, 1, &pair_type, 1);
+    wf_sched_send(t, out, 1, &pair_type, 0);
+    wf_sched_recv(t, in, 1, &pair_type, 0);
+    wf_sched_start(s, &rs);
+    assert_false(wf_req_done(rs)); /* rank 1 counts on it */
+    wf_sched_start(t, &rt);
+    world_drain();
+    assert_int_equal(rs->error, MPI_ERR_OTHER);
+    assert_int_equal(rt->error, MPI_ERR_COUNT);
+    wf_req_release(rs);
+    wf_req_release(rt);
 }
 
-static void a_send_that_fails_at_once_ends_the_run(void **state)
+static void a_shorter_message_than_expected_is_an_error(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    struct wf_sched *t = wf_sched_create(&comms[1]);
+    struct wf_req *rs, *rt;
+    uint32_t out[4] = {0}, in[4];
+
+    wf_sched_send(s, out, 1, &pair_type, 1);
+    wf_sched_recv(t, in, 2, &pair_type, 0);
+    wf_sched_start(s, &rs);
+    wf_sched_start(t, &rt);
+    world_drain();
+    assert_int_equal(rs->error, MPI_SUCCESS);
+    assert_int_equal(rt->error, MPI_ERR_COUNT);
+    wf_req_release(rs);
+    wf_req_release(rt);
+}
+
+static void a_send_that_fails_at_once_is_the_error_of_the_run(void **state)
 {
     struct wf_sched *s = wf_sched_create(&comms[0]);
     struct wf_req *r;
 
     fail_after = 0;
-    wf_sched_recv(s, NULL, 0, &byte_type, 1);
+    call(s, 1);
     wf_sched_send(s, NULL, 0, &byte_type, 1);
     assert_int_equal(wf_sched_start(s, &r), MPI_SUCCESS);
     assert_true(wf_req_done(r));
@@ -192,8 +222,8 @@ static void truncation_is_the_error_of_the_receiver(void **state)
     wf_req_release(rt);
 }
 
-/* The send below is in flight when the schedule fails and its request goes. */
-static void memory_outlives_operations_in_flight(void **state)
+/* The send below is in flight when the schedule fails. */
+static void a_failed_run_completes_after_what_is_in_flight(void **state)
 {
     struct wf_sched *s = wf_sched_create(&comms[0]);
     struct wf_sched *t = wf_sched_create(&comms[1]);
@@ -204,12 +234,12 @@ static void memory_outlives_operations_in_flight(void **state)
     wf_sched_send(s, out, 1, &pair_type, 1);
     wf_sched_call(s, fails, (void *)(intptr_t)MPI_ERR_OTHER);
     wf_sched_start(s, &rs);
-    assert_true(wf_req_done(rs));
-    wf_req_release(rs);
     wf_sched_recv(t, in, 1, &pair_type, 0);
     wf_sched_start(t, &rt);
     world_drain();
+    assert_int_equal(rs->error, MPI_ERR_OTHER);
     assert_int_equal(in[0], 77);
+    wf_req_release(rs);
     wf_req_release(rt);
 }
 
@@ -300,11 +330,12 @@ int main(void)
         RULE(a_fence_holds_back_everything_after_it),
         RULE(messages_of_a_pair_match_in_order_of_creation),
         RULE(a_long_chain_needs_no_deep_stack),
-        RULE(the_first_error_stops_the_schedule),
-        RULE(a_failed_schedule_withdraws_its_receives),
-        RULE(a_send_that_fails_at_once_ends_the_run),
+        RULE(after_an_error_nothing_is_computed),
+        RULE(after_an_error_others_get_messages_without_bytes),
+        RULE(a_shorter_message_than_expected_is_an_error),
+        RULE(a_send_that_fails_at_once_is_the_error_of_the_run),
         RULE(truncation_is_the_error_of_the_receiver),
-        RULE(memory_outlives_operations_in_flight),
+        RULE(a_failed_run_completes_after_what_is_in_flight),
         RULE(a_request_may_be_released_before_it_completes),
         RULE(a_persistent_schedule_runs_again),
         RULE(builders_remember_that_memory_ran_out),
