@@ -216,7 +216,7 @@ run_tests()
     if [ "$sanitize" = thread ]; then
         echo "Left out: tests without threads, which have no races, and jobs" \
             "of one rank or another eager limit, which add no threads."
-        some="-E ^(unit_(type|coll|op|pack|config|route|ini|group|info|attr|error|match|slots|schedule|shm_death)|fuzz|abi|static|outside|jobs_|netns|sim|conform_(self|shm_small|.*_file)|job_.*_(n1_plain|n4_eager0|n4_eagerhuge)$)"
+        some="-E ^(unit_(type|coll|op|pack|config|route|ini|group|info|attr|error|match|slots|schedule|shm_death)|fuzz|abi|static|outside|jobs_|netns|faults|cuts|paths|sim|conform_(self|shm_small|.*_file)|job_.*_(n1_plain|n4_eager0|n4_eagerhuge)$)"
     elif [ "$static" = yes ]; then
         echo "Left out: tests of plugin files and of the shared library; a" \
             "static build has neither."

@@ -27,6 +27,7 @@
 #include "base.h"
 #include "boot/auth.h"
 #include "boot/providers.h"
+#include "os/futex.h"
 
 struct blob {
     void *bytes;
@@ -42,7 +43,7 @@ struct named {
 
 struct space {
     pthread_mutex_t lock, up_lock;
-    pthread_cond_t changed; /* a card came, or the fence ended */
+    wf_atomic_u32 changes; /* cards came, or the fence ended; futex word */
     struct wf_boot *up;
     uint32_t first, count;
     struct blob *cards;  /* [count] */
@@ -110,6 +111,23 @@ static int put_named(struct space *s, const char *key, const void *value,
     return 0;
 }
 
+/* The lock is held around both; await_change leaves it. Not a condition
+ * variable: in a static program that is the only one, and takes 8 KB. */
+static void announce(struct space *s)
+{
+    wf_add_acq_rel(&s->changes, 1);
+    wf_futex_wake(&s->changes);
+}
+
+static void await_change(struct space *s)
+{
+    uint32_t seen = wf_load_relaxed(&s->changes);
+
+    pthread_mutex_unlock(&s->lock);
+    wf_futex_wait(&s->changes, seen, NULL);
+    pthread_mutex_lock(&s->lock);
+}
+
 /* One card more that nobody needs to wait for. */
 static void settle(struct hosted *h)
 {
@@ -117,7 +135,7 @@ static void settle(struct hosted *h)
     if (!h->settled)
         s->settled++;
     h->settled = true;
-    pthread_cond_broadcast(&s->changed);
+    announce(s);
 }
 
 static int put_here(struct hosted *h, const char *key, const void *value,
@@ -189,9 +207,9 @@ static int hosted_get(struct wf_boot *boot, const char *key, void **value,
     struct blob *card = card_place(s, key, &remote);
     const struct blob *b = card ? card : find_named(s, key);
     while (card && !card->bytes && !card->absent)
-        pthread_cond_wait(&s->changed, &s->lock);
+        await_change(s);
     while (remote && s->settled < s->count)
-        pthread_cond_wait(&s->changed, &s->lock);
+        await_change(s);
     if (b && b->bytes)
         r = give(b, value, n);
     pthread_mutex_unlock(&s->lock);
@@ -208,7 +226,7 @@ static void pass(struct space *s)
     for (uint32_t i = 0; i < s->count; i++)
         if (s->ranks[i] && s->ranks[i]->fenced && s->ranks[i]->base.wake)
             s->ranks[i]->base.wake(s->ranks[i]->base.wake_arg);
-    pthread_cond_broadcast(&s->changed);
+    announce(s);
 }
 
 static int hosted_fence_start(struct wf_boot *boot, int *fd)
@@ -260,7 +278,7 @@ static int hosted_fence_end(struct wf_boot *boot)
     if (h->closes && !s->passed)
         pass(s);
     while (!s->passed)
-        pthread_cond_wait(&s->changed, &s->lock);
+        await_change(s);
     h->fenced = false;
     pthread_mutex_unlock(&s->lock);
     return r;
@@ -319,7 +337,6 @@ static void space_free(struct space *s)
     free(s->node_of);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->up_lock);
-    pthread_cond_destroy(&s->changed);
     free(s);
 }
 
@@ -372,7 +389,6 @@ static struct space *space_create(struct wf_boot *up, uint32_t count)
         return NULL;
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->up_lock, NULL);
-    pthread_cond_init(&s->changed, NULL);
     s->first = up ? up->rank : 0;
     s->count = count;
     s->cards = calloc(count, sizeof *s->cards);

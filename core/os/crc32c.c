@@ -1,13 +1,16 @@
 /* CRC-32C: see crc32c.h. Reflected polynomial 0x82f63b78, as in iSCSI.
  *
  * The instruction takes eight bytes in three cycles; whether it is there is
- * asked once, at run time, because one library serves all processors.
+ * asked at run time, because one library serves all processors.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "os/crc32c.h"
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 /* Nibbles: 64 bytes of table, and nobody waits for this path. */
 static const uint32_t nibble[16] = {
@@ -43,15 +46,17 @@ crc_instruction(uint32_t crc, const void *data, size_t n)
     return ~(uint32_t)c;
 }
 
-uint32_t wf_crc32c(uint32_t crc, const void *data, size_t n)
+wf_crc32c_fn *wf_crc32c_choose(void)
 {
-    if (__builtin_cpu_supports("sse4.2"))
-        return crc_instruction(crc, data, n);
-    return wf_crc32c_table(crc, data, n);
+    unsigned a, b, c, d;
+
+    if (__get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_2)
+        return crc_instruction;
+    return wf_crc32c_table;
 }
 #else
-uint32_t wf_crc32c(uint32_t crc, const void *data, size_t n)
+wf_crc32c_fn *wf_crc32c_choose(void)
 {
-    return wf_crc32c_table(crc, data, n);
+    return wf_crc32c_table;
 }
 #endif

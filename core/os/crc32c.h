@@ -8,8 +8,11 @@
 #include <stdint.h>
 
 /* Continue a sum: crc is the sum so far, 0 at the beginning. */
-uint32_t wf_crc32c(uint32_t crc, const void *data, size_t n);
-/* The same without the instruction; for tests and processors without it. */
-uint32_t wf_crc32c_table(uint32_t crc, const void *data, size_t n);
+typedef uint32_t wf_crc32c_fn(uint32_t crc, const void *data, size_t n);
+/* The fastest way of this processor. To ask it takes microseconds in a virtual
+ * machine, so keep the answer. */
+wf_crc32c_fn *wf_crc32c_choose(void);
+/* Without the instruction; for tests and processors that lack it. */
+wf_crc32c_fn wf_crc32c_table;
 
 #endif

@@ -30,17 +30,15 @@
 #include "progress/helper.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "os/futex.h"
 #include "protocol/short.h"
 
 enum {
@@ -70,8 +68,7 @@ static void nap(struct wf_helper *h, long ns)
 {
     struct timespec t = {.tv_nsec = ns};
 
-    syscall(SYS_futex, &h->word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0,
-            ns < 0 ? NULL : &t, NULL, 0);
+    wf_futex_wait(&h->word, 0, ns < 0 ? NULL : &t);
     wf_store_relaxed(&h->word, 0); /* whoever called changed fields first, and
                                       they are looked at after this */
 }
@@ -178,8 +175,7 @@ static void call(struct wf_helper *h)
     h->parked = false;
     h->idle = 0;
     wf_store_relaxed(&h->word, 1);
-    syscall(SYS_futex, &h->word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX,
-            NULL, NULL, 0);
+    wf_futex_wake(&h->word);
 }
 
 /* The program's signal handlers run in its own threads. Where the program has

@@ -15,14 +15,12 @@
 #define _GNU_SOURCE
 #include "progress/wait.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/futex.h"
 #include "os/quota.h"
 #include "protocol/order.h"
 
@@ -43,12 +41,6 @@ enum {
     EVENTS = 8
 };
 
-static void futex_wait(wf_atomic_u32 *word, uint32_t value)
-{
-    syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, NULL,
-            NULL, 0);
-}
-
 static void waiter_wake(struct wf_instance *wf, struct wf_waiter *w)
 {
     if (w->leads) {
@@ -59,8 +51,7 @@ static void waiter_wake(struct wf_instance *wf, struct wf_waiter *w)
         return;
     /* pairs with the acquire load in follow() */
     wf_store_release(&w->awake, 1);
-    syscall(SYS_futex, &w->awake, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX,
-            NULL, NULL, 0);
+    wf_futex_wake(&w->awake);
 }
 
 void wf_waiters_notify(struct wf_instance *wf)
@@ -192,7 +183,7 @@ static void follow(struct wf_instance *wf, struct wf_waiter *self)
     wf_progress_leave(wf);
     wf_cs_leave(&wf->api);
     while (!wf_load_acquire(&self->awake))
-        futex_wait(&self->awake, 0);
+        wf_futex_wait(&self->awake, 0, NULL);
     wf_cs_enter(&wf->api);
 }
 

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "os/crc32c.h"
 #include "protocol/short.h"
 
 enum { SPARES_MAX = 256, PAYLOAD_MAX = 16 << 20 };
@@ -20,6 +19,7 @@ struct wf_ordered *wf_order_new(struct weft_loc *loc)
     o->loc = loc;
     o->next = o->una = o->expect = 1;
     o->last = &o->first;
+    o->sum = wf_crc32c_choose();
     o->heir = o->back = -1;
     return o;
 }
@@ -182,13 +182,13 @@ void wf_order_seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq)
     o->owed_since = 0;
     if (!o->crc)
         return;
-    sum = wf_crc32c(0, w, sizeof *w);
+    sum = o->sum(0, w, sizeof *w);
     w->check = wf_le16((uint16_t)(sum ^ sum >> 16));
     w->crc = wf_le32(sum);
 }
 
 /* Continue the header's sum over the payload. */
-static void seal_payload(struct wf_retained *r)
+static void seal_payload(const struct wf_ordered *o, struct wf_retained *r)
 {
     weft_tx *tx = &r->tx.tx;
     uint32_t sum = wf_le32(r->tx.hdr.crc);
@@ -196,12 +196,12 @@ static void seal_payload(struct wf_retained *r)
     int n;
 
     if (!r->p) {
-        sum = wf_crc32c(sum, r->data, tx->len);
+        sum = o->sum(sum, r->data, tx->len);
     } else {
         for (uint64_t off = 0; off < tx->len;) {
             n = retained_seg(tx, off, v, 8);
             for (int i = 0; i < n; i++) {
-                sum = wf_crc32c(sum, v[i].iov_base, v[i].iov_len);
+                sum = o->sum(sum, v[i].iov_base, v[i].iov_len);
                 off += v[i].iov_len;
             }
         }
@@ -220,7 +220,7 @@ static bool header_right(const struct wf_ordered *o, const struct wf_wire *w,
         return true;
     bare.check = 0;
     bare.crc = 0;
-    *sum = wf_crc32c(0, &bare, sizeof bare);
+    *sum = o->sum(0, &bare, sizeof bare);
     return wf_le16(w->check) == (uint16_t)(*sum ^ *sum >> 16);
 }
 
@@ -229,7 +229,7 @@ static bool payload_right(const struct wf_ordered *o, const struct wf_wire *w,
 {
     if (!w->crc && !w->check && !o->crc)
         return true;
-    return wf_crc32c(sum, data, wf_le32(w->plen)) == wf_le32(w->crc);
+    return o->sum(sum, data, wf_le32(w->plen)) == wf_le32(w->crc);
 }
 
 /* ---- sending ----------------------------------------------------------------- */
@@ -244,7 +244,7 @@ static bool transmit(struct wf_ordered *o, struct wf_carrier *c,
 
     wf_order_seal(o, &r->tx.hdr, r->seq);
     if (o->crc && tx->len)
-        seal_payload(r);
+        seal_payload(o, r);
     if (!r->p && (!tx->len || tx->len <= c->core->attr.max_short)) {
         rc = c->core->ops->send_short(peer, tx->hdr, r->data, tx->len);
     } else {

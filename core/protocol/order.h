@@ -38,6 +38,7 @@
 #ifndef WF_ORDER_H
 #define WF_ORDER_H
 
+#include "os/crc32c.h"
 #include "protocol/queues.h"
 
 enum {
@@ -118,7 +119,8 @@ struct wf_ordered {
     int at;   /* index of the current one, -1: LOST */
     int heir; /* answered while the current one is silent, or -1 */
     int back; /* failback to it as soon as all is acknowledged, or -1 */
-    bool crc;
+    bool crc; /* wanted */
+    wf_crc32c_fn *sum;
     uint64_t failback, timeout;
     uint64_t lost_at, gone_at, silent_since, heir_at, failback_at;
     char why[400]; /* what the last broken carrier said */

@@ -13,19 +13,21 @@
 /* RFC 3720, B.4. */
 static void known_values(void **state)
 {
+    wf_crc32c_fn *sum = wf_crc32c_choose();
     uint8_t zeros[32] = {0}, ones[32], up[32];
 
     memset(ones, 0xff, sizeof ones);
     for (unsigned i = 0; i < sizeof up; i++)
         up[i] = (uint8_t)i;
-    assert_int_equal(wf_crc32c(0, "123456789", 9), 0xe3069283u);
-    assert_int_equal(wf_crc32c(0, zeros, 32), 0x8a9136aau);
-    assert_int_equal(wf_crc32c(0, ones, 32), 0x62a8ab43u);
-    assert_int_equal(wf_crc32c(0, up, 32), 0x46dd794eu);
+    assert_int_equal(sum(0, "123456789", 9), 0xe3069283u);
+    assert_int_equal(sum(0, zeros, 32), 0x8a9136aau);
+    assert_int_equal(sum(0, ones, 32), 0x62a8ab43u);
+    assert_int_equal(sum(0, up, 32), 0x46dd794eu);
 }
 
 static void pieces_and_the_table_agree(void **state)
 {
+    wf_crc32c_fn *sum = wf_crc32c_choose();
     uint8_t data[300];
 
     for (unsigned i = 0; i < sizeof data; i++)
@@ -33,9 +35,9 @@ static void pieces_and_the_table_agree(void **state)
     for (unsigned n = 0; n <= sizeof data; n += 13)
         for (unsigned at = 0; at <= n; at += 5) {
             uint32_t whole = wf_crc32c_table(0, data, n);
-            assert_int_equal(wf_crc32c(0, data, n), whole);
+            assert_int_equal(sum(0, data, n), whole);
             assert_int_equal(
-                wf_crc32c(wf_crc32c(0, data, at), data + at, n - at), whole);
+                sum(sum(0, data, at), data + at, n - at), whole);
         }
 }
 

@@ -1,0 +1,34 @@
+/* Sleeping on a word that threads of this process share.
+ *
+ * A wait returns at once if the word no longer has the value, and may return
+ * for nothing: callers look again.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_FUTEX_H
+#define WF_FUTEX_H
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/atomic.h"
+
+/* limit: NULL for ever */
+static inline void wf_futex_wait(wf_atomic_u32 *word, uint32_t value,
+                                 const struct timespec *limit)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, limit,
+            NULL, 0);
+}
+
+/* All that sleep on it. */
+static inline void wf_futex_wake(wf_atomic_u32 *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, NULL,
+            NULL, 0);
+}
+
+#endif
