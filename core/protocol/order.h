@@ -6,7 +6,8 @@
  * transport to the peer) only carries. When a carrier breaks, what was not
  * acknowledged goes again by the next one that works.
  *
- *   order.c     numbers, window, duplicates, checks     no I/O, no time
+ *   order.c     numbers, window, what is retained       no I/O, no time
+ *   order_arrive.c  duplicates, checks, pieces          the same
  *   carrier.c   which transport; probes; time           the only part with both
  *
  *   RUN    current carrier works        LOST   none does: all are probed

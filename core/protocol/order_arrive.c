@@ -1,0 +1,227 @@
+/* The receiving half of an ordered pair: checks, doubles, messages in pieces. See
+ * order.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "protocol/order.h"
+#include "protocol/short.h"
+
+enum { PAYLOAD_MAX = 16 << 20 };
+
+/* ---- checks ---------------------------------------------------------------- */
+
+/* The sum over the header; false: the header is damaged. */
+static bool header_right(const struct wf_ordered *o, const struct wf_wire *w,
+                         uint32_t *sum)
+{
+    struct wf_wire bare = *w;
+
+    *sum = 0;
+    if (!w->crc && !w->check && !o->crc)
+        return true;
+    bare.check = 0;
+    bare.crc = 0;
+    *sum = o->sum(0, &bare, sizeof bare);
+    return wf_le16(w->check) == (uint16_t)(*sum ^ *sum >> 16);
+}
+
+static bool payload_right(const struct wf_ordered *o, const struct wf_wire *w,
+                          uint32_t sum, const void *data)
+{
+    if (!w->crc && !w->check && !o->crc)
+        return true;
+    return o->sum(sum, data, wf_le32(w->plen)) == wf_le32(w->crc);
+}
+
+/* ---- a container -------------------------------------------------------------- */
+
+static bool out_of_order(struct wf_ordered *o, int carrier,
+                         const struct wf_wire *w)
+{
+    int32_t ahead = (int32_t)(wf_le32(w->seq) - o->expect);
+
+    if (ahead < 0) {
+        o->duplicates++;
+        o->owed = WF_ACK_EVERY; /* he does not know that it is here */
+    } else if (ahead > 0 && w->epoch == o->peer_epoch) {
+        wf_carrier_fault(o, carrier, "a message is missing");
+    }
+    return ahead != 0;
+}
+
+static void owe(struct wf_ordered *o, struct weft_core *core,
+                const struct wf_wire *w, uint32_t plen)
+{
+    o->owed++;
+    o->owed_bytes += plen;
+    if (o->owed >= WF_ACK_EVERY || o->owed_bytes >= WF_ACK_BYTES ||
+        (w->type == (WF_TRANSFER | WF_SEQUENCED) &&
+         wf_le16(w->flags) & WF_FLAG_LAST))
+        wf_carrier_ack(o, core);
+}
+
+/* A checked container whose turn it is: DONE, or EAGAIN for want of memory. */
+static int deliver(struct wf_ordered *o, struct weft_core *core,
+                   const struct wf_wire *w, const void *data)
+{
+    struct wf_wire plain = *w;
+    weft_sink *sink = NULL;
+    uint32_t plen = wf_le32(w->plen);
+
+    plain.type &= (uint8_t)~WF_SEQUENCED;
+    if (plain.type == WF_EAGER && !(wf_le16(w->flags) & WF_FLAG_SYNC))
+        plain.flags |= wf_le16(WEFT_HDR_SHORT);
+    if (wf_arrive_plain(core, o->loc, (const weft_hdr *)&plain, data, plen, &sink) ==
+        WEFT_EAGAIN)
+        return WEFT_EAGAIN;
+    o->expect++;
+    owe(o, core, w, plen);
+    return WEFT_DONE;
+}
+
+static bool is_control(const struct wf_wire *w)
+{
+    unsigned type = w->type & ~(unsigned)WF_SEQUENCED;
+
+    return type == WF_ACK || type == WF_PING || type == WF_PONG;
+}
+
+/* A container that is complete and right. */
+static int take(struct wf_ordered *o, struct weft_core *core, int carrier,
+                const struct wf_wire *w, const void *data)
+{
+    wf_carrier_heard(o, core, w->epoch);
+    wf_order_acked(o, wf_le32(w->ack));
+    if (wf_unlikely(is_control(w))) {
+        wf_carrier_control(o, core, w);
+        return WEFT_DONE;
+    }
+    if (wf_unlikely(out_of_order(o, carrier, w)))
+        return WEFT_DONE;
+    return deliver(o, core, w, data);
+}
+
+static int damaged(struct wf_ordered *o, int carrier)
+{
+    o->damaged++;
+    wf_carrier_fault(o, carrier, "a message arrived damaged");
+    return WEFT_DONE;
+}
+
+/* ---- containers that come in pieces ---- */
+
+static int stage_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    struct wf_sink *sink = wf_container(s, struct wf_sink, sink);
+    struct wf_stage *g = wf_container(sink, struct wf_stage, sink);
+
+    if (off >= s->len || max < 1)
+        return 0;
+    *v = (struct iovec){g->data + off, s->len - off};
+    return 1;
+}
+
+static void stage_landed(struct wf_sink *sink, int status)
+{
+    struct wf_stage *g = wf_container(sink, struct wf_stage, sink);
+    struct wf_ordered *o = g->order;
+    int k = wf_carrier_of(o, g->core);
+    struct wf_carrier *c = &o->carrier[k];
+    uint32_t sum;
+
+    g->busy = false;
+    if (status < 0 || o->failed)
+        ;
+    else if (!header_right(o, &g->hdr, &sum) ||
+             !payload_right(o, &g->hdr, sum, g->data))
+        damaged(o, k);
+    else if (take(o, g->core, k, &g->hdr, g->data) == WEFT_EAGAIN) {
+        g->full = true; /* until there is memory: wf_order_redeliver */
+        o->loc->wf->rx_stalled = true;
+        return;
+    }
+    c->stage = NULL;
+    free(g);
+}
+
+bool wf_order_redeliver(struct wf_ordered *o)
+{
+    for (int k = 0; k < o->carriers; k++) {
+        struct wf_stage *g = o->carrier[k].stage;
+        if (!g || !g->full)
+            continue;
+        if (!o->failed &&
+            take(o, g->core, k, &g->hdr, g->data) == WEFT_EAGAIN)
+            return false;
+        o->carrier[k].stage = NULL;
+        free(g);
+    }
+    return true;
+}
+
+static int start_stage(struct wf_ordered *o, int carrier, const struct wf_wire *w,
+                       const void *data, size_t have, weft_sink **sink)
+{
+    uint32_t plen = wf_le32(w->plen);
+    struct wf_stage *g = malloc(sizeof *g + plen);
+
+    if (!g)
+        return WEFT_EAGAIN;
+    memset(g, 0, sizeof *g);
+    g->order = o;
+    g->core = o->carrier[carrier].core;
+    g->hdr = *w;
+    g->busy = true;
+    g->sink.done = stage_landed;
+    g->sink.sink.len = plen;
+    g->sink.sink.one = (struct iovec){g->data, plen};
+    g->sink.sink.seg = stage_seg;
+    if (have)
+        memcpy(g->data, data, have);
+    o->carrier[carrier].stage = g;
+    *sink = &g->sink.sink;
+    return WEFT_OK;
+}
+
+static struct wf_ordered *order_of(struct weft_loc *from)
+{
+    if (!from->order && !from->lanes)
+        wf_location_connect(from);
+    return from->failed ? NULL : from->order;
+}
+
+int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
+                    const weft_hdr *hdr, const void *data, size_t have,
+                    weft_sink **sink)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+    struct wf_ordered *o = order_of(from);
+    int k = o ? wf_carrier_of(o, core) : -1;
+    uint32_t plen = wf_le32(w->plen), sum;
+    int drop = have == plen ? WEFT_DONE : WEFT_SKIP;
+
+    if (k < 0) {
+        if (!from->failed)
+            wf_log(from->wf, WF_LOG_WARN,
+                   "process %u sent a sequenced message, but the route to it "
+                   "has no failover; skipped", from->id);
+        return drop;
+    }
+    if (o->carrier[k].give_up)
+        return drop;
+    if (weft_hdr_len(hdr) != WEFT_HDR || !(w->type & WF_SEQUENCED) ||
+        !header_right(o, w, &sum) || plen > PAYLOAD_MAX) {
+        damaged(o, k);
+        return drop;
+    }
+    if (o->carrier[k].stage && !wf_order_redeliver(o))
+        return WEFT_EAGAIN;
+    if (have == plen)
+        return payload_right(o, w, sum, data) ? take(o, core, k, w, data)
+                                              : damaged(o, k);
+    if (!is_control(w) && out_of_order(o, k, w))
+        return WEFT_SKIP;
+    return start_stage(o, k, w, data, have, sink);
+}
