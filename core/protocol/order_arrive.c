@@ -73,8 +73,8 @@ static int deliver(struct wf_ordered *o, struct weft_core *core,
     plain.type &= (uint8_t)~WF_SEQUENCED;
     if (plain.type == WF_EAGER && !(wf_le16(w->flags) & WF_FLAG_SYNC))
         plain.flags |= wf_le16(WEFT_HDR_SHORT);
-    if (wf_arrive_plain(core, o->loc, (const weft_hdr *)&plain, data, plen, &sink) ==
-        WEFT_EAGAIN)
+    if (wf_arrive_plain(core, o->loc, (const weft_hdr *)&plain, data, plen,
+                        &sink) == WEFT_EAGAIN)
         return WEFT_EAGAIN;
     o->expect++;
     owe(o, core, w, plen);
@@ -152,8 +152,7 @@ bool wf_order_redeliver(struct wf_ordered *o)
         struct wf_stage *g = o->carrier[k].stage;
         if (!g || !g->full)
             continue;
-        if (!o->failed &&
-            take(o, g->core, k, &g->hdr, g->data) == WEFT_EAGAIN)
+        if (!o->failed && take(o, g->core, k, &g->hdr, g->data) == WEFT_EAGAIN)
             return false;
         o->carrier[k].stage = NULL;
         free(g);
@@ -161,8 +160,9 @@ bool wf_order_redeliver(struct wf_ordered *o)
     return true;
 }
 
-static int start_stage(struct wf_ordered *o, int carrier, const struct wf_wire *w,
-                       const void *data, size_t have, weft_sink **sink)
+static int start_stage(struct wf_ordered *o, int carrier,
+                       const struct wf_wire *w, const void *data, size_t have,
+                       weft_sink **sink)
 {
     uint32_t plen = wf_le32(w->plen);
     struct wf_stage *g = malloc(sizeof *g + plen);
@@ -206,7 +206,8 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
         if (!from->failed)
             wf_log(from->wf, WF_LOG_WARN,
                    "process %u sent a sequenced message, but the route to it "
-                   "has no failover; skipped", from->id);
+                   "has no failover; skipped",
+                   from->id);
         return drop;
     }
     if (o->carrier[k].give_up)
