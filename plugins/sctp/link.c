@@ -12,9 +12,11 @@
  *
  * PARTING  Goodbye is the last container. Who has said it and seen it
  * acknowledged may go; who still waits for an acknowledgement and finds nobody
- * (the kernel says so, or a RESET) has been heard as well. The protocol's own
- * farewell is not used: it would end an association whose last messages are
- * still to be read.
+ * (the kernel says so, or a RESET) has been heard as well. What was acknowledged
+ * may still be unread, the goodbye too, while the core has no memory for a
+ * message: that somebody is gone is judged after everything was read. The
+ * protocol's own farewell is not used: it would end an association whose last
+ * messages are still to be read.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -152,6 +154,10 @@ void wf_sctp_gone(weft_peer *p, const char *what)
 
     if (p->party.state != PARTY_OPEN)
         return;
+    if (p->held) { /* what follows it is acknowledged: maybe a goodbye */
+        p->gone = what;
+        return;
+    }
     waits = p->want_ready || p->outs > 0;
     if (p->party.leaving && !wf_sctp_rx_idle(p))
         return; /* he may go; what he sent is still to be read */
@@ -204,6 +210,7 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
     p->link = c->id;
     p->remote_link = c->remote_id;
     p->up = p->said_goodbye = false;
+    p->gone = NULL;
     memset(&p->exit, 0, sizeof p->exit);
     write_head(p);
     wf_sctp_paths(p, &c->path);

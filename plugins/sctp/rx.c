@@ -243,13 +243,12 @@ static void show_held(weft_peer *p)
         p->held = data;
 }
 
-void wf_sctp_take(weft_peer *p)
+/* Messages until there is none, or the core has no memory for one. */
+static void take_all(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     struct wf_sctp_message m;
 
-    if (p->held && p->resumed && p->party.state == PARTY_OPEN)
-        show_held(p);
     while (p->party.state == PARTY_OPEN && !p->held) {
         switch (wf_sctp_receive(&p->assoc, ep->message, SCTP_RBUF, &m)) {
         case SCTP_NOTHING:
@@ -265,6 +264,19 @@ void wf_sctp_take(weft_peer *p)
                 hold(p, &m, ep->message);
         }
     }
+}
+
+void wf_sctp_take(weft_peer *p)
+{
+    const char *gone = p->gone;
+
+    if (p->held && p->resumed && p->party.state == PARTY_OPEN)
+        show_held(p);
+    take_all(p);
+    if (!gone || p->held)
+        return;
+    p->gone = NULL;
+    wf_sctp_gone(p, gone);
 }
 
 void wf_sctp_rx_resume(weft_peer *p)

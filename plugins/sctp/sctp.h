@@ -143,6 +143,7 @@ struct weft_peer {
     uint8_t *held; /* a message that the core had no memory for */
     struct wf_sctp_message held_as;
     bool resumed;
+    const char *gone; /* why nobody answers; judged when nothing is held */
 
     int why_status;
     char *why;

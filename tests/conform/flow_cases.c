@@ -5,7 +5,7 @@
 
 #include "conform.h"
 
-enum { FLOOD = 100000, FLOOD_BYTES = 64 << 20 };
+enum { LATE = 150, FLOOD = 100000, FLOOD_BYTES = 64 << 20 };
 
 /* Send to b, which does not read, until the plugin has no room. False: it
  * takes whatever comes. */
@@ -142,12 +142,38 @@ static void leave_while_full(struct world *w)
         side_close(b);
 }
 
+/* Whoever has seen everything acknowledged may go, however far the other one
+ * is; and that one gets everything, also if it has something to say before. */
+static void read_after_leave(struct world *w)
+{
+    weft_core *a, *b;
+    struct weft_loc *from;
+    uint64_t sent;
+
+    pair_open(w, &a, &b);
+    connected(w, a, b);
+    from = side_peer(b, a->id);
+    b->answer = PAUSE;
+    for (int i = 0; i < LATE; i++)
+        message_post(message_new(side_peer(a, b->id),
+                                 i % 9 ? (uint64_t)i * 97 : 40000, BLOCK, true));
+    sent = a->loc[b->id].sent;
+    side_leave(a);
+    until(w, from->got == sent && !from->sinks)
+        check(!from->downs, "%llu of %llu messages, then the peer was down: %s",
+              (unsigned long long)from->got, (unsigned long long)sent,
+              from->why);
+    side_close(b);
+}
+
 const struct conform_case flow_cases[] = {
     {"after EAGAIN the sender is told when there is room", room_again, 0},
     {"after EAGAIN from send_short the sender is told when there is room",
      short_again, NEED_SHORT},
     {"an urgent message may be tried while there is no room",
      urgent_while_full, 0},
+    {"who reads late gets everything of a peer that has left",
+     read_after_leave, NEED_OTHERS},
     {"a message that announces more leaves without it", more_is_only_a_hint,
      0},
     {"an abrupt end returns every container at once", leave_while_full, 0},

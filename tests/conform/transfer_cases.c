@@ -306,8 +306,11 @@ static void storm(weft_core *c, uint32_t other)
 
     c->mix = true;
     until(w, l->sent == STORM && l->got == STORM && !l->lent && !l->sinks &&
-                 !post.m)
+                 !post.m) {
+        check(!l->downs || l->got == STORM, "%u of %u came, then: %s",
+              (unsigned)l->got, (unsigned)STORM, l->why);
         flow(l, &post, STORM);
+    }
     side_leave(c);
 }
 
