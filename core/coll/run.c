@@ -204,8 +204,8 @@ int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to)
     uint64_t have = from.count * (uint64_t)from.type->size;
     uint64_t room = to.count * (uint64_t)to.type->size;
 
-    if (have > room)
-        return wf_error(MPI_ERR_TRUNCATE,
+    if (wf_unlikely(have != room))
+        return wf_error(have > room ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
                         "the contribution of this rank to itself has %llu "
                         "bytes, its receive block holds %llu",
                         (unsigned long long)have, (unsigned long long)room);

@@ -43,6 +43,9 @@ static void different_counts_are_found_and_nobody_hangs(int rank, int size)
     rc = MPI_Allgather(out, rank == 0 ? 2 : 1, MPI_INT, in, 1, MPI_INT,
                        MPI_COMM_WORLD);
     CHECK(is_mismatch(rc));
+    rc = MPI_Allgather(out, rank == 0 ? 1 : 2, MPI_INT, in, 2, MPI_INT,
+                       MPI_COMM_WORLD);
+    CHECK(is_mismatch(rc));
     rc = MPI_Allreduce(out, in, rank == 0 ? 1 : 2, MPI_INT, MPI_SUM,
                        MPI_COMM_WORLD);
     CHECK(rc == MPI_SUCCESS || is_mismatch(rc));
