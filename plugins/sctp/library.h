@@ -32,7 +32,8 @@
     F(sysctl_set_sctp_sack_freq_default)                                       \
     F(sysctl_set_sctp_init_rtx_max_default)                                    \
     F(sysctl_set_sctp_assoc_rtx_max_default)                                   \
-    F(sysctl_set_sctp_path_rtx_max_default)
+    F(sysctl_set_sctp_path_rtx_max_default)                                    \
+    F(sysctl_set_sctp_max_retran_chunk)
 
 #define SCTP_MEMBER(name) __typeof__(usrsctp_##name) *name;
 struct wf_sctp_library {

@@ -38,6 +38,8 @@ struct sctp_sockstat {
 enum {
     PORT = 5000,
     MS = 1000000,
+    /* what goes again is put together without room for the common header */
+    HEAD = sizeof(struct sctp_common_header),
     SEND_ROOM = 4 << 20,
     CONTROL_ROOM = 1 << 20, /* of it, never taken by bulk */
     FAREWELL_ROUNDS = 200
@@ -103,6 +105,7 @@ static void tune(const struct wf_sctp_library *l)
     l->sysctl_set_sctp_init_rtx_max_default(UINT16_MAX);
     l->sysctl_set_sctp_assoc_rtx_max_default(UINT16_MAX);
     l->sysctl_set_sctp_path_rtx_max_default(UINT16_MAX);
+    l->sysctl_set_sctp_max_retran_chunk(0); /* no limit for a message either */
 }
 
 int wf_sctp_enter(char *why, size_t n)
@@ -179,7 +182,7 @@ static int set_options(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
     struct sctp_initmsg init = {.sinit_num_ostreams = SCTP_STREAMS,
                                 .sinit_max_instreams = SCTP_STREAMS};
     struct sctp_paddrparams path = {.spp_assoc_id = SCTP_FUTURE_ASSOC,
-                                    .spp_pathmtu = s->mtu,
+                                    .spp_pathmtu = s->mtu - HEAD,
                                     .spp_flags =
                                         SPP_PMTUD_DISABLE | SPP_HB_DISABLE};
     struct sctp_event event = {.se_assoc_id = SCTP_FUTURE_ASSOC,

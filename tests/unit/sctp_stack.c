@@ -12,9 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
+#if __has_include(<usrsctp.h>)
+#include "../../plugins/sctp/library.h"
+#endif
 #include "../../plugins/sctp/stack.h"
 #include "weft_transport.h"
 
@@ -28,6 +32,7 @@ struct packet {
 struct end {
     struct wf_sctp_assoc assoc;
     struct end *other;
+    uint32_t mtu, too_long, missed;
     struct packet wire[WIRE]; /* on the way to this end */
     int packets;
     unsigned lost, doubled, swapped; /* per 1000 of those */
@@ -60,8 +65,14 @@ static void output(void *ctx, const void *bytes, size_t n)
 {
     struct end *to = ((struct end *)ctx)->other;
 
-    if (draw(to, 1000) < to->lost)
+    if (n > to->mtu) { /* never leaves; we hold the lock of the stack */
+        to->too_long++;
         return;
+    }
+    if (draw(to, 1000) < to->lost) {
+        to->missed++;
+        return;
+    }
     fly(to, bytes, n);
     if (draw(to, 1000) < to->doubled)
         fly(to, bytes, n);
@@ -178,23 +189,40 @@ static void join(void)
     }
 }
 
-static void talk(uint32_t mtu, bool check_sums, unsigned trouble)
+static void meet(struct end *a, struct end *b, const struct wf_sctp_setup *s,
+                 unsigned trouble)
 {
-    struct wf_sctp_setup setup = {
-        .mtu = mtu, .window = 256 << 10, .check = check_sums};
-    struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
     struct end *both[] = {a, b};
-    int steps = 0;
 
     a->other = b;
     b->other = a;
+    a->mtu = b->mtu = s->mtu;
     for (int i = 0; i < 2; i++) {
         both[i]->random = 17 + (uint32_t)i + trouble;
         both[i]->lost = both[i]->doubled = both[i]->swapped = trouble;
         both[i]->assoc.ctx = both[i];
         both[i]->assoc.output = output;
-        assert_int_equal(wf_sctp_open(&both[i]->assoc, &setup), WEFT_OK);
+        assert_int_equal(wf_sctp_open(&both[i]->assoc, s), WEFT_OK);
     }
+}
+
+static void part(struct end *a, struct end *b)
+{
+    assert_int_equal(a->too_long + b->too_long, 0);
+    finish(a);
+    finish(b);
+    free(a);
+    free(b);
+}
+
+static void talk(uint32_t mtu, bool check_sums, unsigned trouble)
+{
+    struct wf_sctp_setup setup = {
+        .mtu = mtu, .window = 256 << 10, .check = check_sums};
+    struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
+    int steps = 0;
+
+    meet(a, b, &setup, trouble);
     while ((a->got < MESSAGES || b->got < MESSAGES ||
             wf_sctp_unacked(&a->assoc) || wf_sctp_unacked(&b->assoc)) &&
            steps++ < STEPS)
@@ -202,10 +230,7 @@ static void talk(uint32_t mtu, bool check_sums, unsigned trouble)
     assert_int_equal(a->got, MESSAGES);
     assert_int_equal(b->got, MESSAGES);
     assert_int_equal(wf_sctp_unacked(&a->assoc), 0);
-    finish(a);
-    finish(b);
-    free(a);
-    free(b);
+    part(a, b);
 }
 
 static void messages_arrive_in_order_on_a_good_network(void **state)
@@ -222,6 +247,118 @@ static void messages_arrive_in_order_on_a_bad_network(void **state)
     talk(9000, false, 50);
     wf_sctp_leave();
 }
+
+static void say(struct end *e, uint16_t stream, size_t n)
+{
+    static const uint8_t zeros[1 << 16];
+    struct wf_sctp_message m = {.stream = stream, .kind = 5, .n = n};
+
+    assert_int_equal(wf_sctp_send(&e->assoc, &m, zeros, false), WEFT_OK);
+}
+
+static int heard(struct end *e)
+{
+    static uint8_t bytes[1 << 16];
+    struct wf_sctp_message m;
+    enum wf_sctp_event what;
+    int n = 0;
+
+    while ((what = wf_sctp_receive(&e->assoc, bytes, sizeof bytes, &m)) !=
+           SCTP_NOTHING) {
+        assert_int_not_equal(what, SCTP_DOWN);
+        e->up = e->up || what == SCTP_UP;
+        n += what == SCTP_MESSAGE && m.n;
+    }
+    return n;
+}
+
+/* One millisecond, of the real clock as well: the stack looks at it before it
+ * sends anything again. */
+static void pass(void)
+{
+    static const struct timespec ms = {.tv_nsec = 1000000};
+
+    nanosleep(&ms, NULL);
+    wf_sctp_tick(atomic_fetch_add(&now, 1000000));
+}
+
+/* What goes again goes together where it fits; a header before a payload
+ * that just does not fit is no packet that is too long. */
+static void packets_fit_also_when_they_go_again(void **state)
+{
+    enum { MTU = 1400 };
+    struct wf_sctp_setup setup = {.mtu = MTU, .window = 256 << 10};
+    struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
+
+    join();
+    meet(a, b, &setup, 0);
+    for (int i = 0; i < STEPS && !(a->up && b->up); i++, pass()) {
+        arrive(a);
+        arrive(b);
+        heard(a);
+        heard(b);
+    }
+    for (size_t n = MTU - 80; n <= MTU - 60; n += 4) {
+        int got = 0;
+        b->lost = 1000;
+        say(a, 0, 24);
+        say(a, 2, n);
+        b->lost = 0;
+        for (int i = 0; i < STEPS && got < 2; i++, pass()) {
+            arrive(b);
+            got += heard(b);
+            arrive(a);
+            heard(a);
+        }
+        assert_int_equal(got, 2);
+    }
+    part(a, b);
+    wf_sctp_leave();
+}
+
+#if __has_include(<usrsctp.h>)
+/* Whoever computes does not answer, for as long as it takes. Here everything
+ * goes again more often than the stack's own limits allow. */
+static void silence_is_no_end(void **state)
+{
+    struct wf_sctp_setup setup = {.mtu = 1400, .window = 256 << 10};
+    struct sctp_rtoinfo soon = {
+        .srto_initial = 10, .srto_max = 10, .srto_min = 10};
+    struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
+    char why[300];
+    int got = 0;
+
+    join();
+    meet(a, b, &setup, 0);
+    for (int i = 0; i < STEPS && !(a->up && b->up); i++, pass()) {
+        arrive(a);
+        arrive(b);
+        heard(a);
+        heard(b);
+    }
+    assert_int_equal(wf_sctp_library(why, sizeof why)
+                         ->setsockopt(a->assoc.so, IPPROTO_SCTP, SCTP_RTOINFO,
+                                      &soon, sizeof soon),
+                     0);
+    b->lost = 1000;
+    say(a, 0, 1000);
+    for (int i = 0; i < STEPS && b->missed < 100; i++, pass())
+        assert_int_equal(heard(a), 0);
+    b->lost = 0;
+    for (int i = 0; i < STEPS && !got; i++, pass()) {
+        arrive(b);
+        got = heard(b);
+    }
+    assert_int_equal(got, 1);
+    part(a, b);
+    wf_sctp_leave();
+}
+#else
+static void silence_is_no_end(void **state)
+{
+    skip();
+}
+#endif
 
 static void the_stack_is_shared_and_starts_again(void **state)
 {
@@ -260,6 +397,7 @@ static void damaged_packets_are_dropped(void **state)
     join();
     a->other = b;
     b->other = a;
+    b->mtu = setup.mtu;
     a->assoc.ctx = a;
     a->assoc.output = output;
     assert_int_equal(wf_sctp_open(&a->assoc, &setup), WEFT_OK);
@@ -284,6 +422,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_arrive_in_order_on_a_good_network),
         cmocka_unit_test(messages_arrive_in_order_on_a_bad_network),
+        cmocka_unit_test(packets_fit_also_when_they_go_again),
+        cmocka_unit_test(silence_is_no_end),
         cmocka_unit_test(the_stack_is_shared_and_starts_again),
         cmocka_unit_test(threads_share_the_stack),
         cmocka_unit_test(damaged_packets_are_dropped)};
