@@ -44,6 +44,21 @@ struct wf_ip_call *wf_ip_call_new(struct wf_ip_calls *all,
     return c;
 }
 
+/* Another id: answers to what was said before are not for this attempt. */
+bool wf_ip_call_renew(struct wf_ip_calls *all, struct wf_ip_call *c)
+{
+    struct wf_ip_id *fresh = wf_ip_id_new(all), *old;
+
+    if (!fresh)
+        return false;
+    fresh->call = c;
+    old = wf_ip_id_find(all, c->id); /* the table may have moved */
+    if (old)
+        old->call = NULL;
+    c->id = fresh->id;
+    return true;
+}
+
 void wf_ip_call_free(struct wf_ip_calls *all, struct wf_ip_call *c)
 {
     struct wf_ip_id *s = wf_ip_id_find(all, c->id);

@@ -146,6 +146,7 @@ void wf_ip_reset(struct wf_ip_calls *, const struct wf_ip_path *, uint32_t to,
 
 /* Between the files of this layer. */
 struct wf_ip_id *wf_ip_id_new(struct wf_ip_calls *); /* set call or party */
+bool wf_ip_call_renew(struct wf_ip_calls *, struct wf_ip_call *);
 struct wf_ip_call *wf_ip_call_new(struct wf_ip_calls *,
                                   const struct wf_ip_path *);
 void wf_ip_call_free(struct wf_ip_calls *, struct wf_ip_call *);

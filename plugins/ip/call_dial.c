@@ -108,6 +108,10 @@ void wf_ip_turned_away(struct wf_ip_calls *all, struct wf_ip_call *c)
         wf_ip_call_failed(all, c, WEFT_ELINK, "turned away");
         return;
     }
+    if (!wf_ip_call_renew(all, c)) {
+        wf_ip_call_failed(all, c, WEFT_ENOMEM, "out of memory");
+        return;
+    }
     c->state = CALL_HELLO; /* from the start */
     c->said.verb = 0;
     c->remote_id = 0;
