@@ -1,0 +1,204 @@
+/* Calls over datagrams, between two callers in time that we make: what is late,
+ * doubled or forgotten ends no attempt.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../plugins/ip/call.h"
+#include "../../plugins/ip/ip.h"
+#include "boot/auth.h"
+
+#define TIMEOUT UINT64_C(2000000000)
+
+struct said {
+    struct wf_ip_word word;
+    uint8_t body[WEFT_AUTH_MSG];
+    size_t n;
+};
+
+struct side {
+    struct wf_ip_calls calls;
+    struct wf_ip_party other;
+    struct wf_auth_key *key;
+    struct said last;
+    int ups, fails;
+};
+
+static struct side side[2];
+static uint64_t now = 1;
+
+static uint64_t clock_of(weft_core *c)
+{
+    return now;
+}
+
+static int auth_step(weft_core *c, weft_auth **auth, const void *in, size_t n,
+                     void *out, size_t *out_n, uint32_t *whom)
+{
+    struct side *s = (struct side *)c;
+
+    return wf_auth_advance(s->key, s->calls.me, auth, in, n, out, out_n, whom);
+}
+
+static void take_line(weft_core *c, int level, const char *fmt, ...)
+{
+}
+
+static void say(weft_ep *ep, const struct wf_ip_path *to,
+                const struct wf_ip_word *w, const void *body, size_t n)
+{
+    struct side *s = (struct side *)ep;
+
+    s->last = (struct said){.word = *w, .n = n};
+    if (n)
+        memcpy(s->last.body, body, n);
+}
+
+static int up(weft_ep *ep, struct wf_ip_party *p, const struct wf_ip_call *c)
+{
+    ((struct side *)ep)->ups++;
+    return WEFT_OK;
+}
+
+static void failed(struct wf_ip_party *p, int status, const char *why)
+{
+    ((struct side *)p->peer)->fails++;
+}
+
+static struct wf_ip_party *party(weft_ep *ep, uint32_t id)
+{
+    return &((struct side *)ep)->other;
+}
+
+static const struct wf_ip_call_ops ops = {
+    .say = say, .up = up, .failed = failed, .party = party};
+static const weft_host host = {.size = sizeof host,
+                               .now_ns = clock_of,
+                               .auth_step = auth_step,
+                               .log = take_line};
+
+static void prepare(struct side *s, uint32_t me)
+{
+    memset(s, 0, sizeof *s);
+    assert_int_equal(wf_auth_key_create("key", 3, "job", &s->key), WEFT_OK);
+    s->calls = (struct wf_ip_calls){.ep = (weft_ep *)s,
+                                    .ops = &ops,
+                                    .host = &host,
+                                    .core = (weft_core *)s,
+                                    .me = me,
+                                    .handshake_timeout = TIMEOUT,
+                                    .connect_timeout = 10 * TIMEOUT};
+    s->other = (struct wf_ip_party){.peer = (weft_peer *)s, .id = 1 - me};
+}
+
+static struct wf_ip_path somewhere(void)
+{
+    struct wf_ip_path p = {.to_len = sizeof(struct sockaddr_in)};
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons(7),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    memcpy(&p.to, &at, sizeof at);
+    return p;
+}
+
+static void dial(struct side *s)
+{
+    struct wf_ip_path path = somewhere();
+    struct wf_ip_call *c = wf_ip_call_new(&s->calls, &path);
+
+    assert_non_null(c);
+    c->party = &s->other;
+    c->dialled = true;
+    s->other.calls = 1;
+    s->other.state = PARTY_DIALLING;
+    wf_ip_call_timers(&s->calls, now);
+    assert_int_equal(s->last.word.verb, IP_HELLO);
+}
+
+/* What is said next, by either. */
+static struct said hear(struct side *s, const struct said *what)
+{
+    struct wf_ip_path path = somewhere();
+
+    memset(&s->last, 0, sizeof s->last);
+    wf_ip_hear(&s->calls, &path, &what->word, what->body, what->n);
+    return s->last;
+}
+
+static void finish(void)
+{
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(side[i].ups, 1);
+        assert_int_equal(side[i].fails, 0);
+        wf_ip_call_end(&side[i].calls);
+        wf_auth_key_free(side[i].key);
+        free(side[i].other.why);
+    }
+}
+
+/* From a HELLO to ACCEPT heard. */
+static void go_on(struct said hello)
+{
+    struct said answer = hear(&side[1], &hello);
+    struct said proof = hear(&side[0], &answer);
+    struct said accept = hear(&side[1], &proof);
+
+    assert_int_equal(accept.word.verb, IP_ACCEPT);
+    hear(&side[0], &accept);
+}
+
+static void two_meet(void **state)
+{
+    prepare(&side[0], 0);
+    prepare(&side[1], 1);
+    dial(&side[0]);
+    go_on(side[0].last);
+    finish();
+}
+
+/* The listener forgets the call, and finds an old copy of its first word. */
+static void an_answer_to_what_was_said_before_is_nothing(void **state)
+{
+    struct said hello, answer, proof, reset;
+
+    prepare(&side[0], 0);
+    prepare(&side[1], 1);
+    dial(&side[0]);
+    hello = side[0].last;
+    answer = hear(&side[1], &hello);
+    proof = hear(&side[0], &answer);
+    assert_int_equal(proof.word.verb, IP_PROOF);
+    now += TIMEOUT;
+    wf_ip_call_timers(&side[1].calls, now);
+    reset = hear(&side[1], &proof);
+    assert_int_equal(reset.word.verb, IP_RESET);
+    hear(&side[0], &reset);
+    answer = hear(&side[1], &hello);
+    assert_int_equal(answer.word.verb, IP_ANSWER);
+    now += TIMEOUT;
+    wf_ip_call_timers(&side[0].calls, now);
+    hello = side[0].last;
+    assert_int_equal(hello.word.verb, IP_HELLO);
+    assert_int_equal(hear(&side[0], &answer).word.verb, 0);
+    assert_int_equal(side[0].fails, 0);
+    go_on(hello);
+    finish();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_meet),
+        cmocka_unit_test(an_answer_to_what_was_said_before_is_nothing)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
