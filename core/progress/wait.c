@@ -20,6 +20,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "os/cpu.h"
 #include "os/futex.h"
 #include "os/quota.h"
 #include "protocol/order.h"
@@ -34,6 +35,7 @@ enum {
                            at most */
     REFRAIN_MIN = 64, /* waits without a yield, after one that was bad */
     REFRAIN_MAX = 1 << 16,
+    SHARED_MIN = 32, /* waits beside another rank before going elsewhere */
     CLOCK_EVERY = 32,   /* polls per look at the clock */
     BLIND_SLEEP_MS = 1, /* when an endpoint cannot wake us */
     SERVE_SLEEP_MS = 10,
@@ -227,6 +229,7 @@ static void tune(struct wf_instance *wf)
         p->spin_max = SPIN_DEFAULT;
     p->spin = p->spin_max;
     p->refrains = REFRAIN_MIN;
+    p->shared_max = SHARED_MIN;
     p->yields = p->yields_max;
 }
 
@@ -255,9 +258,24 @@ static bool give_way(struct wf_instance *wf)
     return yield_cpu(wf) < YIELD_LONG;
 }
 
+/* The scheduler may leave two ranks on one CPU for good though another is free:
+ * it looks for work to move in ticks, and at each tick only one of them wants
+ * to run. So whoever finds the other there time and again goes; each time it
+ * helped for short only, it waits twice as long with the next. */
+static void move_apart(struct wf_progress *p)
+{
+    if (!p->yielded) {
+        p->shared = 0;
+    } else if (++p->shared > p->shared_max) {
+        p->shared = 0;
+        p->shared_max *= 2;
+        p->spin = p->spin_max;
+        wf_cpu_leave();
+    }
+}
+
 /* CPUs suffice, yet the one that we wait for may stand behind us in the queue
- * of ours. If both slept in turn they would stay there for good, each wait a
- * wake-up; as long as both are runnable the scheduler moves them apart. */
+ * of ours. If both slept in turn they would stay there, each wait a wake-up. */
 static bool shares_cpu(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
@@ -269,6 +287,7 @@ static bool shares_cpu(struct wf_instance *wf)
     }
     took = yield_cpu(wf);
     p->yielded = took > YIELD_ALONE && took < YIELD_LONG;
+    move_apart(p);
     if (took < YIELD_LONG)
         p->refrains = REFRAIN_MIN;
     else { /* somebody computes here: what woke us would have had to wait */

@@ -47,6 +47,7 @@ struct wf_progress {
     unsigned yields, yields_max;
     unsigned refrain, refrains; /* waits that are not to yield, next time */
     bool yielded; /* this CPU is shared: to poll longer does not help */
+    unsigned shared, shared_max; /* waits in a row that found it so; limit */
     struct wf_list waiters;  /* asleep, or about to be */
     bool led;                /* a leader sleeps */
     bool disarmed;           /* somebody polled since it armed the endpoints */
