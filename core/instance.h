@@ -74,7 +74,11 @@ struct wf_instance {
     void *clock;
 };
 
-struct wf_error_codes; /* core/env/error_user.c */
+/* Error codes that the program adds; the rest is in core/env/error_user.c, which
+ * only programs that do so have. */
+struct wf_error_codes {
+    void (*free)(struct wf_error_codes *);
+};
 struct wf_ranks;       /* core/thread/ranks.h */
 
 enum wf_phase { WF_PHASE_BEFORE, WF_PHASE_INSIDE, WF_PHASE_AFTER };

@@ -19,14 +19,41 @@ struct code {
     char *text;
 };
 
-struct wf_error_codes {
+struct codes {
+    struct wf_error_codes base;
     int count, room;
     struct code *list; /* of code MPI_ERR_LASTCODE + 1 + i */
 };
 
+/* NULL: there are none yet. */
+static struct codes *codes(void)
+{
+    struct wf_error_codes *base = wf_process()->codes;
+    return base ? wf_container(base, struct codes, base) : NULL;
+}
+
+static void free_codes(struct wf_error_codes *base)
+{
+    struct codes *all = wf_container(base, struct codes, base);
+    for (int i = 0; i < all->count; i++)
+        free(all->list[i].text);
+    free(all->list);
+    free(all);
+}
+
+static struct codes *make_codes(void)
+{
+    struct codes *all = calloc(1, sizeof *all);
+    if (!all)
+        return NULL;
+    all->base.free = free_codes;
+    wf_process()->codes = &all->base;
+    return all;
+}
+
 static struct code *find(int code)
 {
-    struct wf_error_codes *all = wf_process()->codes;
+    struct codes *all = codes();
     long i = (long)code - MPI_ERR_LASTCODE - 1;
     if (!all || i < 0 || i >= all->count || !all->list[i].mpi_class)
         return NULL;
@@ -41,10 +68,8 @@ static bool is_user_class(int code)
 
 static bool make_room(void)
 {
-    struct wf_error_codes *all = wf_process()->codes;
-    if (!all)
-        all = wf_process()->codes = calloc(1, sizeof *all);
-    if (!all)
+    struct codes *all = codes();
+    if (!all && !(all = make_codes()))
         return false;
     if (all->count < all->room)
         return true;
@@ -70,7 +95,7 @@ static int add(int mpi_class, int *out)
     wf_mutex_lock(&wf_process()->lock);
     bool ok = make_room();
     if (ok) {
-        struct wf_error_codes *all = wf_process()->codes;
+        struct codes *all = codes();
         *out = MPI_ERR_LASTCODE + 1 + all->count;
         all->list[all->count++] =
             (struct code){.mpi_class = mpi_class ? mpi_class : *out};
@@ -91,7 +116,7 @@ static void publish(struct wf_instance *wf)
 int wf_error_last_code(void)
 {
     wf_mutex_lock(&wf_process()->lock);
-    struct wf_error_codes *all = wf_process()->codes;
+    struct codes *all = codes();
     int last = MPI_ERR_LASTCODE + (all ? all->count : 0);
     wf_mutex_unlock(&wf_process()->lock);
     return last;
