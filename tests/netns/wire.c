@@ -30,6 +30,7 @@
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -321,6 +322,16 @@ static const struct timespec *until(struct timespec *t, uint64_t now)
     return t;
 }
 
+/* The kernel keeps the order of what one processor sends, and no more. */
+static void stay_on_this_cpu(void)
+{
+    cpu_set_t here;
+
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    sched_setaffinity(0, sizeof here, &here);
+}
+
 int main(int argc, char **argv)
 {
     struct timespec t;
@@ -329,6 +340,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: wire IF_A IF_B [SEED]\n");
         return 2;
     }
+    stay_on_this_cpu();
     seed[0] = (unsigned short)(argc > 3 ? atoi(argv[3]) : 1);
     ways[0].from = ways[1].to = open_end(argv[1]);
     ways[0].to = ways[1].from = open_end(argv[2]);
