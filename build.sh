@@ -220,7 +220,7 @@ run_tests()
     elif [ "$static" = yes ]; then
         echo "Left out: tests of plugin files and of the shared library; a" \
             "static build has neither."
-        some="-E ^(static|outside|abi_symbols|jobs_bad_input|conform_.*_file)$"
+        some="-E ^(static|outside|cuts|abi_symbols|jobs_bad_input|conform_.*_file)$"
     fi
     # shellcheck disable=SC2086
     $fixed ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" $some

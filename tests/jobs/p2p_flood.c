@@ -11,7 +11,7 @@
 #ifndef LARGE_INTS
 #define LARGE_INTS (4 << 20)
 #endif
-enum { FLOOD = 60000, BYTES = 200, STORM = 1500, KILOBYTES_ALLOWED = 24 << 10 };
+enum { FLOOD = 60000, BYTES = 200, STORM = 1500, KILOBYTES_ALLOWED = 30 << 10 };
 
 static int me, all;
 
