@@ -23,7 +23,7 @@
 #include "weft_transport.h"
 
 enum { WIRE = 4096, MESSAGES = 1500, LONGEST = 20000, STEPS = 400000,
-       PATIENCE_S = 100 };
+       PATIENCE_S = 50 };
 
 struct packet {
     size_t n;
@@ -388,7 +388,7 @@ static void the_stack_is_shared_and_starts_again(void **state)
 
 static void *talk_aside(void *none)
 {
-    talk(60000, false, 10);
+    talk(60000, false, 0);
     return NULL;
 }
 
@@ -398,7 +398,7 @@ static void threads_share_the_stack(void **state)
 
     join();
     assert_int_equal(pthread_create(&aside, NULL, talk_aside, NULL), 0);
-    talk(1400, true, 10);
+    talk(1400, true, 0);
     pthread_join(aside, NULL);
     wf_sctp_leave();
 }
