@@ -143,14 +143,8 @@ static void vertex_completed(struct wf_req *r)
     struct wf_sched *s = v->sched;
     int error = outcome(v, r);
 
-    v->req = NULL;
-    s->inflight--;
     wf_req_release(r);
     finish(v, error);
-    if (s->orphan) {
-        wf_sched_destroy(s);
-        return;
-    }
     if (!s->blocking && s->user_op && s->wf->api.on)
         defer(s);
     else if (!s->blocking)
@@ -169,11 +163,9 @@ static void track(struct wf_vertex *v, struct wf_req *r)
         finish(v, error);
         return;
     }
-    v->req = r;
     r->flags |= WF_REQ_INTERNAL;
     r->context = v;
     r->on_complete = vertex_completed;
-    v->sched->inflight++;
     v->sched->mask |= wf_req_endpoints(r);
 }
 
@@ -266,9 +258,7 @@ static void advance(struct wf_sched *s)
     if (s->running)
         return;
     drain(s);
-    if (s->orphan && !s->inflight)
-        wf_sched_destroy(s);
-    else if (finished(s) && s->req) {
+    if (finished(s) && s->req) {
         r = s->req;
         s->req = NULL;
         wf_req_complete(r, s->error);

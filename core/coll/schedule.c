@@ -25,7 +25,7 @@ enum {
 static void reset(struct wf_sched *s)
 {
     s->on_local = s->no_memory = s->running = false;
-    s->blocking = s->orphan = s->user_op = s->deferred = false;
+    s->blocking = s->user_op = s->deferred = false;
     s->direct = false;
     s->fence = -1;
     s->vertices = s->edges = 0;
@@ -33,7 +33,7 @@ static void reset(struct wf_sched *s)
     s->temps = NULL;
     s->scratch_used = 0;
     s->head = s->tail = -1;
-    s->left = s->inflight = s->error = 0;
+    s->left = s->error = 0;
     s->mask = 0;
     wf_store_relaxed(&s->runnable, 0);
     s->waiter = NULL;
@@ -135,10 +135,6 @@ void wf_sched_destroy(struct wf_sched *s)
 {
     if (!s)
         return;
-    if (s->inflight || s->running) {
-        s->orphan = true; /* run.c comes back here */
-        return;
-    }
     release_types(s);
     while (s->temps) {
         struct wf_temp *t = s->temps;

@@ -11,8 +11,7 @@
  * INVARIANTS
  *   1 an edge goes from a lower to a higher vertex number: no cycles
  *   2 vertices do not move in memory once the schedule runs
- *   3 left == 0: finished
- *   4 the memory goes back only when no operation is in flight
+ *   3 left == 0: finished, and nothing is in flight
  *
  * LOCK  everything: the API section, except runnable.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -37,7 +36,6 @@ enum wf_vertex_kind {
  * copy; arg of a call is dst. */
 struct wf_vertex {
     struct wf_sched *sched;
-    struct wf_req *req; /* in flight */
     void *src, *dst;
     uint64_t count, dcount;
     struct wf_type *type, *dtype;
@@ -81,7 +79,6 @@ struct wf_sched {
     bool blocking;  /* the waiter drains it, not the completion */
     bool user_op;   /* has a reduction that leaves the API section */
     bool deferred;  /* stands in the instance's list, linked by next */
-    bool orphan;    /* destroy as soon as nothing is in flight */
     bool direct;    /* vertices are performed when they are made: direct.c */
     int fence;      /* newest fence, or -1 */
 
@@ -93,7 +90,7 @@ struct wf_sched {
     size_t scratch_used;
 
     int32_t head, tail;    /* ready queue */
-    int left, inflight;    /* not complete; with the engine */
+    int left;              /* not complete */
     int error;             /* first one */
     uint32_t mask;         /* endpoints of what is in flight */
     wf_atomic_u32 runnable; /* what a blocking run waits for */
