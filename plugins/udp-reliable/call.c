@@ -37,7 +37,7 @@ static struct wf_udp_call *call_new(weft_ep *ep, const struct wf_udp_path *path)
     c->path = *path;
     c->since = wf_udp_now(ep);
     c->local = -1;
-    wf_ip_from_sockaddr((const struct sockaddr *)&path->to, &c->remote);
+    wf_ip_from_sockaddr((const struct sockaddr *)&path->way.to, &c->remote);
     c->next = ep->calls;
     ep->calls = c;
     return c;
@@ -169,15 +169,15 @@ static void try_address(weft_peer *p, const struct wf_ip_candidate *at,
                         uint64_t when)
 {
     weft_ep *ep = p->ep;
-    struct wf_udp_path path = {.socket = at->local};
+    struct wf_udp_path path = {.way = {.socket = at->local}};
     struct wf_udp_call *c;
 
-    for (int i = 0; i < ep->ip.n && path.socket < 0; i++)
+    for (int i = 0; i < ep->ip.n && path.way.socket < 0; i++)
         if (ep->ip.use[i].addr.family == at->to.family)
-            path.socket = i;
-    if (path.socket < 0)
+            path.way.socket = i;
+    if (path.way.socket < 0)
         return;
-    path.to_len = wf_ip_to_sockaddr(&at->to, &path.to);
+    path.way.to_len = wf_ip_to_sockaddr(&at->to, &path.way.to);
     path.check = wf_udp_wants_check(ep, &at->to);
     path.mac = wf_udp_wants_mac(ep, &at->to);
     c = call_new(ep, &path);
@@ -309,7 +309,7 @@ static void on_hello(weft_ep *ep, const struct wf_udp_path *path,
 
     for (c = ep->calls; c; c = c->next)
         if (!c->dialled && c->remote_id == k->number &&
-            wf_udp_same_path(&c->path, path)) {
+            wf_ip_same_path(&c->path.way, &path->way)) {
             if (c->state == CALL_ANSWERED)
                 repeat(ep, c);
             return;
@@ -369,12 +369,13 @@ static void on_reset_id(weft_ep *ep, const struct wf_udp_path *path,
 {
     for (struct wf_udp_call *c = ep->calls; c; c = c->next)
         if (c->dialled && c->remote_id == unknown &&
-            wf_udp_same_path(&c->path, path)) {
+            wf_ip_same_path(&c->path.way, &path->way)) {
             on_reset(ep, c);
             return;
         }
     for (weft_peer *p = ep->open; p; p = p->open_next)
-        if (p->remote_link == unknown && wf_udp_same_path(&p->path, path)) {
+        if (p->remote_link == unknown &&
+            wf_ip_same_path(&p->path.way, &path->way)) {
             wf_udp_gone(p, WEFT_ELINK, "it has forgotten this link");
             return;
         }
@@ -401,11 +402,11 @@ void wf_udp_handshake(weft_ep *ep, const struct wf_udp_path *path,
     } else if (k->type == UDP_HELLO && n == WEFT_AUTH_MSG) {
         on_hello(ep, path, k, data, n);
     } else if (k->type == UDP_PROOF && s && s->peer &&
-               wf_udp_same_path(&s->peer->path, path)) {
+               wf_ip_same_path(&s->peer->path.way, &path->way)) {
         wf_udp_accept(ep, s->peer); /* the first one was lost */
     } else if (k->type == UDP_PROOF && !s) {
         wf_udp_reset(ep, path, k->to);
-    } else if (!c || !wf_udp_same_path(&c->path, path)) {
+    } else if (!c || !wf_ip_same_path(&c->path.way, &path->way)) {
         ep->count.strange++;
     } else if (k->type == UDP_ANSWER && c->dialled && c->state == CALL_HELLO &&
                n == WEFT_AUTH_MSG) {

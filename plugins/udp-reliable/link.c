@@ -272,7 +272,7 @@ void wf_udp_gone(weft_peer *p, int status, const char *what)
         left(p);
         return;
     }
-    wf_ip_from_sockaddr((struct sockaddr *)&p->path.to, &at);
+    wf_ip_from_sockaddr((struct sockaddr *)&p->path.way.to, &at);
     wf_ip_name(&at, who, sizeof who);
     wf_udp_link_break(p, status, "process %u at %s %s: %s", p->id, who,
                       status == WEFT_EPEER ? "has ended" : "broke off", what);

@@ -25,11 +25,11 @@ static bool full(void)
 static ssize_t put(weft_ep *ep, const struct wf_udp_path *path,
                    const struct iovec *v, int n)
 {
-    struct msghdr m = {.msg_name = (void *)(uintptr_t)&path->to,
-                       .msg_namelen = path->to_len,
+    struct msghdr m = {.msg_name = (void *)(uintptr_t)&path->way.to,
+                       .msg_namelen = path->way.to_len,
                        .msg_iov = (struct iovec *)(uintptr_t)v,
                        .msg_iovlen = (size_t)n};
-    int fd = ep->fd[path->socket];
+    int fd = ep->fd[path->way.socket];
     ssize_t rc = -1;
 
     /* an error may be about an earlier datagram to anybody: once more */
@@ -70,8 +70,8 @@ static ssize_t put_cut(weft_ep *ep, const struct wf_udp_batch *b)
         uint8_t bytes[CMSG_SPACE(sizeof(uint16_t))];
     } control = {.bytes = {0}};
     struct iovec v = {.iov_base = b->bytes, .iov_len = b->used};
-    struct msghdr m = {.msg_name = (void *)(uintptr_t)&b->path.to,
-                       .msg_namelen = b->path.to_len,
+    struct msghdr m = {.msg_name = (void *)(uintptr_t)&b->path.way.to,
+                       .msg_namelen = b->path.way.to_len,
                        .msg_iov = &v,
                        .msg_iovlen = 1,
                        .msg_control = control.bytes,
@@ -84,7 +84,7 @@ static ssize_t put_cut(weft_ep *ep, const struct wf_udp_batch *b)
     c->cmsg_type = UDP_SEGMENT;
     c->cmsg_len = CMSG_LEN(sizeof size);
     memcpy(CMSG_DATA(c), &size, sizeof size);
-    rc = sendmsg(ep->fd[b->path.socket], &m, FLAGS);
+    rc = sendmsg(ep->fd[b->path.way.socket], &m, FLAGS);
     if (rc >= 0)
         ep->count.packets_out += b->n;
     return rc;

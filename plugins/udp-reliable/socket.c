@@ -5,18 +5,10 @@
  * has ended is known at once, without a timer.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#define _GNU_SOURCE /* SO_RCVBUFFORCE */
 #include <errno.h>
-#include <time.h> /* linux/errqueue.h lacks it */
-
-#include <linux/errqueue.h>
-#include <net/if.h>
 #include <netinet/udp.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "udp.h"
 
@@ -24,38 +16,16 @@ enum { IP_UDP_BYTES = 48, ERRORS = 64 };
 
 /* ---- sockets --------------------------------------------------------------- */
 
-static uint32_t interface_mtu(int fd, const char *name)
-{
-    struct ifreq r;
-
-    memset(&r, 0, sizeof r);
-    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", name);
-    return ioctl(fd, SIOCGIFMTU, &r) == 0 && r.ifr_mtu > 0 ? (uint32_t)r.ifr_mtu
-                                                           : 1500;
-}
-
 static void tune(void *ctx, int fd, int family)
 {
     weft_ep *ep = ctx;
-    int on = 1, dont_fragment = IP_PMTUDISC_DO, n = (int)ep->cfg.rcvbuf;
+    int on = 1;
 
-    if (family == 6) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on);
-        setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &dont_fragment,
-                   sizeof dont_fragment);
-    } else {
-        setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on);
-        setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &dont_fragment,
-                   sizeof dont_fragment);
-    }
+    wf_ip_datagram_tune(fd, family, ep->cfg.rcvbuf);
     /* loopback's packets are as large as a merged one */
     if (!ep->ip.one_host &&
         setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0)
         ep->merged = true;
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &n, sizeof n) < 0)
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n, sizeof n);
-    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &n, sizeof n) < 0)
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &n, sizeof n);
 }
 
 int wf_udp_listen(weft_ep *ep)
@@ -68,14 +38,14 @@ int wf_udp_listen(weft_ep *ep)
     int rc = wf_ip_open(&ep->ip, &how, ep->fd);
 
     for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++)
-        ep->mtu[i] = interface_mtu(ep->fd[i], ep->ip.use[i].name);
+        ep->mtu[i] = wf_ip_mtu(ep->fd[i], ep->ip.use[i].name);
     return rc;
 }
 
 /* Data bytes of a packet that fits the interface. */
 uint32_t wf_udp_packet_bytes(const weft_ep *ep, const struct wf_udp_path *path)
 {
-    uint32_t mtu = ep->mtu[path->socket];
+    uint32_t mtu = ep->mtu[path->way.socket];
     uint32_t around = IP_UDP_BYTES + PACKET_MAX + PACKET_MAC;
     uint32_t fits =
         mtu > around + FLOW_PACKET_MIN ? mtu - around : FLOW_PACKET_MIN;
@@ -83,11 +53,6 @@ uint32_t wf_udp_packet_bytes(const weft_ep *ep, const struct wf_udp_path *path)
     if (ep->cfg.packet && ep->cfg.packet < fits)
         fits = (uint32_t)ep->cfg.packet;
     return fits < FLOW_PACKET_MAX ? fits : FLOW_PACKET_MAX;
-}
-
-bool wf_udp_same_path(const struct wf_udp_path *a, const struct wf_udp_path *b)
-{
-    return a->to_len == b->to_len && memcmp(&a->to, &b->to, a->to_len) == 0;
 }
 
 /* Loopback is memory; a link may damage what its checksum does not see. */
@@ -107,7 +72,7 @@ static void on_stream(weft_ep *ep, const struct wf_udp_path *from,
     weft_peer *p = s ? s->peer : NULL;
     uint64_t now;
 
-    if (p && p->state == UDP_OPEN && wf_udp_same_path(&p->path, from))
+    if (p && p->state == UDP_OPEN && wf_ip_same_path(&p->path.way, &from->way))
         n = wf_udp_open_packet(p, k, bytes, n);
     else
         n = 0;
@@ -147,7 +112,7 @@ static void on_datagram(weft_ep *ep, const struct wf_udp_path *from,
 
 /* One datagram, or several of one peer that the kernel put together: `each` is
  * the size of all but the last. */
-static ssize_t get(weft_ep *ep, struct wf_udp_path *from, size_t *each)
+static ssize_t get(weft_ep *ep, struct wf_ip_path *from, size_t *each)
 {
     union {
         struct cmsghdr align;
@@ -185,11 +150,12 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
     int events = 0;
 
     while (events < budget) {
-        struct wf_udp_path from = {.socket = socket, .to_len = sizeof from.to};
+        struct wf_udp_path from = {
+            .way = {.socket = socket, .to_len = sizeof from.way.to}};
         uint64_t before = ep->count.rx_containers;
         struct wf_ip_addr who;
         size_t each = 0;
-        ssize_t n = get(ep, &from, &each);
+        ssize_t n = get(ep, &from.way, &each);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
@@ -198,8 +164,8 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
             break;
         }
         events++;
-        wf_ip_from_sockaddr((struct sockaddr *)&from.to, &who);
-        from.to_len = wf_ip_to_sockaddr(&who, &from.to);
+        wf_ip_from_sockaddr((struct sockaddr *)&from.way.to, &who);
+        from.way.to_len = wf_ip_to_sockaddr(&who, &from.way.to);
         from.check = wf_udp_wants_check(ep, &who);
         from.mac = wf_udp_wants_mac(ep, &who);
         for (size_t at = 0; at < (size_t)n; at += each)
@@ -213,19 +179,20 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
 
 /* ---- errors ------------------------------------------------------------------------ */
 
-static void on_error(weft_ep *ep, const struct wf_udp_path *to, int error)
+static void on_error(weft_ep *ep, const struct wf_ip_path *to, int error)
 {
     for (struct wf_udp_call *c = ep->calls, *next; c; c = next) {
         next = c->next;
-        if (c->dialled && wf_udp_same_path(&c->path, to) && error != EMSGSIZE) {
-            wf_udp_call_failed(
-                ep, c, error == ECONNREFUSED ? WEFT_EPEER : WEFT_ELINK, error,
-                NULL);
+        if (c->dialled && wf_ip_same_path(&c->path.way, to) &&
+            error != EMSGSIZE) {
+            wf_udp_call_failed(ep, c,
+                               error == ECONNREFUSED ? WEFT_EPEER : WEFT_ELINK,
+                               error, NULL);
             return;
         }
     }
     for (weft_peer *p = ep->open; p; p = p->open_next) {
-        if (!wf_udp_same_path(&p->path, to))
+        if (!wf_ip_same_path(&p->path.way, to))
             continue;
         if (error == ECONNREFUSED)
             wf_udp_gone(p, WEFT_EPEER, "nobody receives there");
@@ -237,41 +204,15 @@ static void on_error(weft_ep *ep, const struct wf_udp_path *to, int error)
     }
 }
 
-static int error_of(struct msghdr *m)
-{
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-        if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
-            (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR)) {
-            struct sock_extended_err e;
-            memcpy(&e, CMSG_DATA(c), sizeof e);
-            return (int)e.ee_errno;
-        }
-    return 0;
-}
-
 static int drain_errors(weft_ep *ep, int socket)
 {
-    int events = 0;
+    struct wf_ip_path to = {.socket = socket};
+    int events = 0, error;
 
-    for (; events < ERRORS; events++) {
-        struct wf_udp_path to = {.socket = socket};
-        struct wf_ip_addr who;
-        uint8_t data[64], control[512];
-        struct iovec v = {.iov_base = data, .iov_len = sizeof data};
-        struct msghdr m = {.msg_name = &to.to,
-                           .msg_namelen = sizeof to.to,
-                           .msg_iov = &v,
-                           .msg_iovlen = 1,
-                           .msg_control = control,
-                           .msg_controllen = sizeof control};
-        int error;
-        if (recvmsg(ep->fd[socket], &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
-            break;
-        error = error_of(&m);
-        if (wf_ip_from_sockaddr((struct sockaddr *)&to.to, &who) < 0 || !error)
-            continue;
-        to.to_len = wf_ip_to_sockaddr(&who, &to.to);
+    while (events < ERRORS &&
+           (error = wf_ip_datagram_error(ep->fd[socket], &to)) != 0) {
         on_error(ep, &to, error);
+        events++;
     }
     return events;
 }

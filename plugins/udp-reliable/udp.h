@@ -17,7 +17,7 @@
 #ifndef WF_UDP_H
 #define WF_UDP_H
 
-#include "../ip/ip.h"
+#include "../ip/datagram.h"
 #include "flow.h"
 
 enum {
@@ -42,12 +42,10 @@ struct wf_udp_cfg {
 
 enum wf_udp_checksum { CHECKSUM_AUTO, CHECKSUM_ON, CHECKSUM_OFF };
 
-/* Where datagrams of one link go. */
+/* Where datagrams of one link go, and what they carry. */
 struct wf_udp_path {
-    int socket; /* index */
-    struct sockaddr_storage to;
-    socklen_t to_len;
-    bool check, mac; /* packets carry a checksum, a code */
+    struct wf_ip_path way;
+    bool check, mac; /* a checksum, a code */
 };
 
 enum wf_udp_call_state {
@@ -176,7 +174,6 @@ void wf_udp_reset(weft_ep *, const struct wf_udp_path *, uint32_t id);
 int wf_udp_listen(weft_ep *);
 int wf_udp_read(weft_ep *, int socket, int budget);
 int wf_udp_errors(weft_ep *);
-bool wf_udp_same_path(const struct wf_udp_path *, const struct wf_udp_path *);
 bool wf_udp_wants_check(const weft_ep *, const struct wf_ip_addr *);
 uint32_t wf_udp_packet_bytes(const weft_ep *, const struct wf_udp_path *);
 
