@@ -36,27 +36,7 @@ enum {
 
 void wf_sctp_attend(weft_peer *p)
 {
-    if (p->attention)
-        return;
-    p->attention = true;
-    p->attn_next = NULL;
-    *p->ep->attn_tail = p;
-    p->ep->attn_tail = &p->attn_next;
-}
-
-static void forget_attention(weft_peer *p)
-{
-    weft_ep *ep = p->ep;
-    weft_peer **at = &ep->attn;
-
-    while (*at && *at != p)
-        at = &(*at)->attn_next;
-    if (!*at)
-        return;
-    *at = p->attn_next;
-    if (ep->attn_tail == &p->attn_next)
-        ep->attn_tail = at;
-    p->attention = false;
+    wf_ip_attend(&p->ep->attention, &p->due);
 }
 
 /* ---- down ---------------------------------------------------------------- */
@@ -120,14 +100,11 @@ static void report(weft_peer *p)
 
 int wf_sctp_attention(weft_ep *ep)
 {
-    weft_peer *p, *list = ep->attn;
+    struct wf_ip_due *list = wf_ip_attention_take(&ep->attention), *due;
     int n = 0;
 
-    ep->attn = NULL;
-    ep->attn_tail = &ep->attn;
-    while ((p = list)) {
-        list = p->attn_next;
-        p->attention = false;
+    while ((due = wf_ip_attention_next(&list))) {
+        weft_peer *p = wf_ip_due_peer(due);
         n++;
         if (p->party.state == PARTY_OPEN) {
             wf_sctp_take(p);
@@ -303,7 +280,7 @@ int wf_sctp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
 void wf_sctp_peer_free(weft_peer *p)
 {
     tear_down(p, WEFT_ECANCEL);
-    forget_attention(p);
+    wf_ip_unattend(&p->ep->attention, &p->due);
     p->ep->peer[p->party.id] = NULL;
     free(p->party.book);
     free(p->party.why);

@@ -105,7 +105,7 @@ static weft_ep *make(const weft_open *o)
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->fd[i] = -1;
     ep->epfd = -1;
-    ep->attn_tail = &ep->attn;
+    wf_ip_attention_init(&ep->attention);
     return ep;
 }
 
@@ -249,14 +249,14 @@ static int progress(weft_ep *ep, int budget)
 
     if (budget < 1 || budget > READS)
         budget = budget < 1 ? 1 : READS;
-    if (ep->attn)
+    if (ep->attention.first)
         events += wf_sctp_attention(ep);
     for (int i = 0; i < ep->ip.n; i++)
         events += wf_sctp_read(ep, i, budget);
     if (ep->errors)
         events += wf_sctp_errors(ep);
     timers(ep);
-    if (ep->attn)
+    if (ep->attention.first)
         events += wf_sctp_attention(ep);
     return events;
 }
@@ -277,7 +277,7 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
     ep->errors = true; /* it may be the error queue that wakes us */
     for (weft_peer *p = ep->open; p; p = p->open_next)
         wf_ip_sooner(&first, wf_sctp_watch(p, now));
-    if (ep->attn)
+    if (ep->attention.first)
         return WEFT_EAGAIN;
     wf_ip_sooner(&first, wf_ip_call_deadline(&ep->calls));
     if (deadline_ns)

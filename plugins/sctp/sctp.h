@@ -16,6 +16,7 @@
 #ifndef WF_SCTP_H
 #define WF_SCTP_H
 
+#include "../ip/attention.h"
 #include "../ip/call.h"
 #include "stack.h"
 
@@ -117,8 +118,9 @@ struct weft_peer {
     struct wf_ip_party party;
     weft_ep *ep;
     weft_loc *loc;
-    weft_peer *attn_next, *open_next;
-    bool attention, want_ready, reported;
+    weft_peer *open_next;
+    struct wf_ip_due due; /* for progress() to look at */
+    bool want_ready, reported;
     bool said_goodbye;
 
     /* the link is open */
@@ -168,7 +170,7 @@ struct weft_ep {
     weft_peer **peer; /* by process */
     uint32_t peers;
     weft_peer *open; /* list of all that are open */
-    weft_peer *attn, **attn_tail;
+    struct wf_ip_attention attention;
     bool errors; /* the kernel has news about datagrams */
     uint64_t ticked;
     uint8_t *rbuf, *message, *scratch;

@@ -85,7 +85,7 @@ static weft_ep *make(const weft_open *o)
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->listener[i].fd = -1;
     ep->epfd = -1;
-    ep->attn_tail = &ep->attn;
+    wf_ip_attention_init(&ep->attention);
     return ep;
 }
 
@@ -284,7 +284,7 @@ static int progress(weft_ep *ep, int budget)
     if (budget < 1)
         budget = 1;
     ep->turn++;
-    if (ep->attn)
+    if (ep->attention.first)
         events += wf_tcp_attention(ep);
     events += poll_hot(ep);
     wide = !ep->hot || ep->woken || ep->waiting || ep->conns ||
@@ -294,7 +294,7 @@ static int progress(weft_ep *ep, int budget)
         events += look(ep, budget);
         timers(ep);
     }
-    if (ep->attn)
+    if (ep->attention.first)
         events += wf_tcp_attention(ep);
     if (ep->dead)
         wf_tcp_conn_bury(ep);
@@ -314,7 +314,7 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
 {
     uint64_t first = 0;
     ep->woken = true;
-    if (ep->attn)
+    if (ep->attention.first)
         return WEFT_EAGAIN;
     set_polled(ep, false);
     ep->patience = 1;

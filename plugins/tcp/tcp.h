@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 
+#include "../ip/attention.h"
 #include "../ip/ip.h"
 #include "weft_transport.h"
 
@@ -118,8 +119,9 @@ struct weft_peer {
     struct wf_tcp_conn *conn, *parked;
     struct wf_tcp_dial *dial;
     struct wf_ip_book *book; /* copy of the blob, as it came */
-    weft_peer *attn_next, *dial_next;
-    bool attention, want_ready, paused, resumed;
+    weft_peer *dial_next;
+    struct wf_ip_due due; /* for progress() to look at */
+    bool want_ready, paused, resumed;
     bool met;    /* was connected once */
     bool polled; /* read by every progress(): out of epoll until arm() */
     bool said_goodbye, heard_goodbye, reported;
@@ -177,7 +179,7 @@ struct weft_ep {
     unsigned polls;    /* since epoll was looked at */
     unsigned patience; /* polls of the hot socket before the next look */
     weft_peer *hot;    /* the last that had something for us */
-    weft_peer *attn, **attn_tail;
+    struct wf_ip_attention attention;
     uint8_t *rbuf;
     struct wf_tcp_counts count;
 };

@@ -89,27 +89,7 @@ struct wf_udp_id *wf_udp_id_new(weft_ep *ep)
 
 void wf_udp_attend(weft_peer *p)
 {
-    if (p->attention)
-        return;
-    p->attention = true;
-    p->attn_next = NULL;
-    *p->ep->attn_tail = p;
-    p->ep->attn_tail = &p->attn_next;
-}
-
-static void forget_attention(weft_peer *p)
-{
-    weft_ep *ep = p->ep;
-    weft_peer **at = &ep->attn;
-
-    while (*at && *at != p)
-        at = &(*at)->attn_next;
-    if (!*at)
-        return;
-    *at = p->attn_next;
-    if (ep->attn_tail == &p->attn_next)
-        ep->attn_tail = at;
-    p->attention = false;
+    wf_ip_attend(&p->ep->attention, &p->due);
 }
 
 void wf_udp_link_break(weft_peer *p, int status, const char *fmt, ...)
@@ -172,14 +152,11 @@ static void report(weft_peer *p)
 
 int wf_udp_attention(weft_ep *ep)
 {
-    weft_peer *p, *list = ep->attn;
+    struct wf_ip_due *list = wf_ip_attention_take(&ep->attention), *due;
     int n = 0;
 
-    ep->attn = NULL;
-    ep->attn_tail = &ep->attn;
-    while ((p = list)) {
-        list = p->attn_next;
-        p->attention = false;
+    while ((due = wf_ip_attention_next(&list))) {
+        weft_peer *p = wf_ip_due_peer(due);
         n++;
         if (p->state == UDP_OPEN && p->resumed) {
             p->resumed = false;
@@ -363,7 +340,7 @@ int wf_udp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
 void wf_udp_peer_free(weft_peer *p)
 {
     tear_down(p, WEFT_ECANCEL);
-    forget_attention(p);
+    wf_ip_unattend(&p->ep->attention, &p->due);
     p->ep->peer[p->id] = NULL;
     free(p->book);
     free(p->why);

@@ -87,7 +87,7 @@ static weft_ep *make(const weft_open *o)
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->fd[i] = -1;
     ep->epfd = -1;
-    ep->attn_tail = &ep->attn;
+    wf_ip_attention_init(&ep->attention);
     return ep;
 }
 
@@ -241,14 +241,14 @@ static int progress(weft_ep *ep, int budget)
 
     if (budget < 1 || budget > READS)
         budget = budget < 1 ? 1 : READS;
-    if (ep->attn)
+    if (ep->attention.first)
         events += wf_udp_attention(ep);
     for (int i = 0; i < ep->ip.n; i++)
         events += look(ep, i, budget);
     if (ep->errors)
         events += wf_udp_errors(ep);
     timers(ep);
-    if (ep->attn)
+    if (ep->attention.first)
         events += wf_udp_attention(ep);
     return events;
 }
@@ -282,9 +282,9 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
     uint64_t first = 0;
 
     ep->errors = true; /* it may be the error queue that wakes us */
-    if (!ep->attn)
+    if (!ep->attention.first)
         settle(ep);
-    if (ep->attn)
+    if (ep->attention.first)
         return WEFT_EAGAIN;
     wf_ip_sooner(&first, wf_udp_call_deadline(ep));
     ep->timer_at = wf_udp_link_deadline(ep);

@@ -17,6 +17,7 @@
 #ifndef WF_UDP_H
 #define WF_UDP_H
 
+#include "../ip/attention.h"
 #include "../ip/datagram.h"
 #include "flow.h"
 
@@ -91,8 +92,9 @@ struct weft_peer {
     int calls;      /* attempts under way */
     uint64_t until; /* an absent peer may appear before; 0: it is there */
     bool met;       /* was connected once */
-    weft_peer *attn_next, *open_next;
-    bool attention, want_ready, resumed, reported;
+    weft_peer *open_next;
+    struct wf_ip_due due; /* for progress() to look at */
+    bool want_ready, resumed, reported;
     bool said_goodbye, heard_goodbye;
 
     /* open */
@@ -151,7 +153,7 @@ struct weft_ep {
     uint32_t ids_n, ids_hint;
     struct wf_udp_call *calls;
     int pending;
-    weft_peer *attn, **attn_tail;
+    struct wf_ip_attention attention;
     bool said_auth;    /* the warning about wrong keys was given */
     bool errors;       /* the kernel has news about datagrams */
     uint64_t timer_at; /* not before this; 0: no timer runs */
