@@ -106,10 +106,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 1 and sys.argv[1].isdigit():
         CUTS = int(sys.argv.pop(1))
         all_of_them()
-    try:
-        with faultnet.Net(WIRE, hosts=1, cables=0):
-            pass
-    except faultnet.Trouble as e:
-        print(f"skipped: {e}")
-        sys.exit(faultnet.SKIP)
-    unittest.main(verbosity=1)
+    faultnet.test_main(WIRE, verbosity=1)

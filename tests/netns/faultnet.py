@@ -30,6 +30,7 @@ import subprocess
 import sys
 import threading
 import time
+import unittest
 
 SKIP = 77
 LIMIT = 60  # seconds for what takes milliseconds
@@ -213,12 +214,46 @@ class Net:
 
         threading.Thread(target=beat, daemon=True).start()
 
+    def wait_for_carrier(self):
+        """Until every interface is up as ranks see it."""
+        def up(host, kind):
+            state = run("ip", "-n", host, "-o", "link", "show", "dev",
+                        f"net{kind}")
+            return "LOWER_UP" in state and "state UP" in state
+
+        end = time.monotonic() + LIMIT
+        while not all(up(h, k) for h in self.hosts for k in self.cables):
+            if time.monotonic() > end:
+                raise Trouble("the interfaces do not come up")
+            time.sleep(0.01)
+
     # ---- jobs ------------------------------------------------------------
 
     def command(self, words):
         """mpirun and what follows, with the hosts as its nodes."""
         return [words[0], "--nodes", str(self.count), "--launcher-exec",
                 f"ip netns exec {self.tag}-%n", *words[1:]]
+
+    def faults_during(self, job, faults):
+        """Each (seconds, fault) when its time has come, until the job ends."""
+        begin = time.monotonic()
+        for at, what in faults:
+            try:
+                job.wait(max(0, begin + at - time.monotonic()))
+                return
+            except subprocess.TimeoutExpired:
+                self.fault(what)
+
+
+def test_main(wire, verbosity=2):
+    """unittest.main, or a skip that says why there are no namespaces."""
+    try:
+        with Net(wire, hosts=1, cables=0):
+            pass
+    except Trouble as e:
+        print(f"skipped: {e}")
+        sys.exit(SKIP)
+    unittest.main(verbosity=verbosity)
 
 
 def main():
@@ -236,14 +271,8 @@ def main():
             faults = sorted((float(at), what) for at, what in args.at)
             while faults and faults[0][0] <= 0:
                 net.fault(faults.pop(0)[1])
-            begin = time.monotonic()
             job = subprocess.Popen(net.command(args.job))
-            for at, what in faults:
-                try:
-                    job.wait(max(0, begin + at - time.monotonic()))
-                    break
-                except subprocess.TimeoutExpired:
-                    net.fault(what)
+            net.faults_during(job, faults)
             job.wait()
             for kind, cables in net.cables.items():
                 for cable in cables:

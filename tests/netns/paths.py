@@ -6,8 +6,6 @@ SPDX-License-Identifier: BSD-3-Clause
 import os
 import re
 import subprocess
-import sys
-import time
 import unittest
 
 import faultnet
@@ -19,25 +17,11 @@ LIMIT = 120
 PATIENCE_MS = 2000  # what a cut may cost; heavily loaded machines included
 
 
-def carrier(host, cable):
-    """The interface is up as ranks see it."""
-    state = faultnet.run("ip", "-n", host, "-o", "link", "show", "dev", cable)
-    return "LOWER_UP" in state and "state UP" in state
-
-
-def wait_for_carrier(net):
-    end = time.monotonic() + LIMIT
-    while not all(carrier(h, f"net{k}") for h in net.hosts for k in net.cables):
-        if time.monotonic() > end:
-            raise faultnet.Trouble("the interfaces do not come up")
-        time.sleep(0.01)
-
-
 class Paths(unittest.TestCase):
     def job(self, seconds, faults):
         """Exchanges, the longest in ms, and what the ranks said."""
         with faultnet.Net(WIRE, hosts=2, cables=2) as net:
-            wait_for_carrier(net)
+            net.wait_for_carrier()
             job = subprocess.Popen(
                 net.command([MPIRUN, "-n", "2", "--route", "sctp", "--set",
                              "core.log=info", "--set", "core.stats=yes", "--set",
@@ -45,13 +29,7 @@ class Paths(unittest.TestCase):
                              str(seconds)]),
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True)
-            begin = time.monotonic()
-            for at, fault in faults:
-                try:
-                    job.wait(max(0, begin + at - time.monotonic()))
-                    break
-                except subprocess.TimeoutExpired:
-                    net.fault(fault)
+            net.faults_during(job, faults)
             out, err = job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 0, out + err)
         found = re.search(r"exchanges=(\d+) longest_ms=(\d+)", out)
@@ -70,10 +48,4 @@ class Paths(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    try:
-        with faultnet.Net(WIRE, hosts=1, cables=0):
-            pass
-    except faultnet.Trouble as e:
-        print(f"skipped: {e}")
-        sys.exit(faultnet.SKIP)
-    unittest.main(verbosity=2)
+    faultnet.test_main(WIRE)
