@@ -1,13 +1,174 @@
-/* The waiting half of the fair mutex.
+/* The fair mutex by ticket: waiting, sleeping, and the beginning and end of a
+ * bias. mutex.h says how and why.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _GNU_SOURCE
 #include "os/mutex.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "os/futex.h"
 
-enum { SPINS = 200 };
+enum {
+    SPINS = 200,
+    PATIENCE = 64,    /* entries in a row before the first bias */
+    DOUBLINGS = 10,   /* 65536 entries: some hundred revocations' worth */
+    /* linux/membarrier.h, which old systems lack */
+    BARRIER = 1 << 3, /* all threads of this process */
+    BARRIER_REGISTER = 1 << 4
+};
 
-void wf_mutex_wait(struct wf_mutex *m, uint32_t ticket)
+_Thread_local uint32_t wf_mutex_self = WF_MUTEX_STRANGER;
+
+/* ---- what the kernel does --------------------------------------------------- */
+
+static long membarrier(int command)
+{
+#ifdef SYS_membarrier
+    return syscall(SYS_membarrier, command, 0, 0);
+#else
+    (void)command;
+    return -1;
+#endif
+}
+
+static bool have_barrier(void)
+{
+    enum { UNKNOWN, THERE, MISSING };
+    static wf_atomic_u32 state; /* of the kernel, found out once */
+    uint32_t s = wf_load_relaxed(&state);
+
+    if (s == UNKNOWN) {
+        s = membarrier(BARRIER_REGISTER) == 0 ? THERE : MISSING;
+        wf_store_relaxed(&state, s);
+    }
+    return s == THERE;
+}
+
+/* All threads pass a full barrier. It cannot fail after a registration, which
+ * a process that was forked may have to repeat. */
+static void all_pass_barrier(void)
+{
+    if (membarrier(BARRIER) == 0)
+        return;
+    if (membarrier(BARRIER_REGISTER) != 0 || membarrier(BARRIER) != 0) {
+        fputs("weft: the kernel refuses membarrier, which it granted before; "
+              "a lock cannot be taken safely\n", stderr);
+        abort();
+    }
+}
+
+/* ---- the bias ---------------------------------------------------------------- */
+
+static void number_self(void)
+{
+    static wf_atomic_u32 numbers = WF_MUTEX_STRANGER; /* given so far */
+
+    uint32_t n;
+
+    if (wf_mutex_self != WF_MUTEX_STRANGER)
+        return;
+    n = wf_add_acq_rel(&numbers, 1) + 1;
+    if (n <= UINT32_MAX >> WF_MUTEX_SLOT_BITS)
+        wf_mutex_self = n;
+}
+
+/* This thread's slot, or a free one; -1: none. */
+static int find_slot(const struct wf_mutex *m)
+{
+    int slot = -1;
+
+    for (int i = 0; i < WF_MUTEX_SLOTS; i++)
+        if (m->tenant[i] == wf_mutex_self)
+            return i;
+        else if (!m->tenant[i] && slot < 0)
+            slot = i;
+    return slot;
+}
+
+/* We came by ticket, so we are not about to use our slot. */
+static void give_slot_back(struct wf_mutex *m)
+{
+    for (int i = 0; i < WF_MUTEX_SLOTS; i++)
+        if (m->tenant[i] == wf_mutex_self) {
+            m->tenant[i] = 0;
+            m->crowded = false;
+        }
+}
+
+static void bias(struct wf_mutex *m)
+{
+    int slot = -1;
+
+    m->run = 0;
+    if (wf_mutex_self != WF_MUTEX_STRANGER && have_barrier())
+        slot = find_slot(m);
+    m->crowded = slot < 0;
+    if (slot < 0)
+        return;
+    m->tenant[slot] = wf_mutex_self;
+    m->in = &m->inside[slot];
+    wf_store_relaxed(m->in, 1);
+    wf_store_release(&m->owner,
+                     wf_mutex_self << WF_MUTEX_SLOT_BITS | (uint32_t)slot);
+    /* the ticket goes on; who has the next one finds us inside */
+    wf_store_release(&m->serving, wf_load_relaxed(&m->serving) + 1);
+    wf_fence_full(); /* pairs with the fence in wait_turn */
+    if (wf_load_relaxed(&m->sleepers))
+        wf_futex_wake(&m->serving);
+}
+
+/* Entered by ticket: is it time for a bias? */
+static void consider(struct wf_mutex *m)
+{
+    if (m->last != wf_mutex_self) {
+        number_self();
+        m->last = wf_mutex_self;
+        m->run = 0;
+        if (m->crowded)
+            give_slot_back(m);
+    } else if (++m->run >= (uint32_t)PATIENCE << m->revoked &&
+               !wf_mutex_contended(m))
+        bias(m);
+}
+
+static void end_ownership(struct wf_mutex *m)
+{
+    if (!wf_load_relaxed(&m->owner))
+        return; /* one that tried has */
+    wf_store_relaxed(&m->owner, 0);
+    all_pass_barrier();
+    if (m->revoked < DOUBLINGS)
+        m->revoked++;
+}
+
+/* The owner of the bias that was revoked is in. */
+static bool owner_inside(struct wf_mutex *m)
+{
+    return wf_load_acquire(m->in) != 0; /* pairs with the release in unlock */
+}
+
+/* It is our turn: until the owner is out. */
+static void end_bias(struct wf_mutex *m)
+{
+    end_ownership(m);
+    for (int i = 0; i < SPINS && owner_inside(m); i++)
+        wf_cpu_relax();
+    while (owner_inside(m))
+        wf_futex_wait(m->in, 1, NULL);
+    m->in = NULL;
+}
+
+void wf_mutex_left(wf_atomic_u32 *inside)
+{
+    wf_store_release(inside, 0);
+    wf_futex_wake(inside);
+}
+
+/* ---- tickets ----------------------------------------------------------------- */
+
+static void wait_turn(struct wf_mutex *m, uint32_t ticket)
 {
     uint32_t serving;
 
@@ -17,13 +178,47 @@ void wf_mutex_wait(struct wf_mutex *m, uint32_t ticket)
         wf_cpu_relax();
     }
     wf_add_acq_rel(&m->sleepers, 1);
-    wf_fence_full(); /* pairs with the fence in unlock */
+    wf_fence_full(); /* pairs with the fence in pass */
     while ((serving = wf_load_acquire(&m->serving)) != ticket)
         wf_futex_wait(&m->serving, serving, NULL);
     wf_add_acq_rel(&m->sleepers, (uint32_t)-1);
 }
 
-void wf_mutex_wake(struct wf_mutex *m)
+void wf_mutex_take(struct wf_mutex *m)
 {
-    wf_futex_wake(&m->serving);
+    uint32_t ticket = wf_add_acq_rel(&m->next, 1);
+
+    /* pairs with the release in pass */
+    if (wf_load_acquire(&m->serving) != ticket)
+        wait_turn(m, ticket);
+    if (m->in)
+        end_bias(m);
+    consider(m);
+}
+
+void wf_mutex_pass(struct wf_mutex *m)
+{
+    wf_store_release(&m->serving, wf_load_relaxed(&m->serving) + 1);
+    wf_fence_full(); /* pairs with the fence in wait_turn: serving, then sleepers */
+    if (wf_load_relaxed(&m->sleepers))
+        wf_futex_wake(&m->serving);
+}
+
+bool wf_mutex_take_now(struct wf_mutex *m)
+{
+    /* pairs with the release in pass */
+    uint32_t ticket = wf_load_acquire(&m->serving);
+
+    if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
+        return false;
+    if (m->in) {
+        end_ownership(m);
+        if (owner_inside(m)) {
+            wf_mutex_pass(m);
+            return false;
+        }
+        m->in = NULL;
+    }
+    consider(m);
+    return true;
 }

@@ -1,8 +1,55 @@
-/* A fair mutex: tickets in arrival order, short spin, then futex.
+/* A fair mutex that costs its only user next to nothing.
  *
- * Fairness matters because a thread that polls for messages leaves and
- * re-enters at once; a plain mutex would starve the others.
+ *   tickets --one thread enters again and again, alone--> biased to that thread
+ *      ^                                                     |
+ *      +------------- another thread comes: revoke ----------+
  *
+ * TICKETS  Threads enter in the order in which they came; they spin for a short
+ * while, then sleep. Fairness matters because a thread that polls for messages
+ * leaves and re-enters at once; a plain mutex would starve the others.
+ *
+ * BIAS  The owner enters and leaves by loads and stores, without a locked
+ * instruction or a fence. Whoever else comes takes a ticket, and when it is his
+ * turn he revokes the bias and waits until the owner is out:
+ *
+ *   owner                              revoker, the only ticket that may enter
+ *   inside = 1                         owner = 0
+ *   (the compiler is held)             membarrier
+ *   owner still mine? then enter       inside == 0? then enter
+ *                                      else sleep while inside == 1
+ *   leave: inside = 0
+ *   (the compiler is held)
+ *   owner == 0? then wake
+ *
+ * membarrier(2) makes every running thread of the process pass a full barrier
+ * between its call and its return; one that does not run passed it when it was
+ * taken off its CPU. So at one point of the owner's program everything before
+ * is visible to the revoker, and everything after sees owner == 0:
+ *
+ *   Exclusion. The owner's test lies before the point: then so does its
+ *   inside = 1, which the revoker sees. Or after: then it does not enter.
+ *
+ *   No lost wake-up. The revoker sleeps only if it saw 1, hence the owner's next
+ *   inside = 0 lies after the point (before, it would have been seen), and the
+ *   test that follows it sees owner == 0, which nobody changes while the revoker
+ *   sleeps. The owner wakes after it has stored 0, and the kernel compares the
+ *   word again before it lets anybody sleep.
+ *
+ * An owner that was interrupted between its two looks at `owner` may store
+ * inside = 1, and take it back, at any later time. So each thread that was ever
+ * biased has a word of its own, never another's (WF_MUTEX_SLOTS of them; a
+ * thread gives its word back when it comes by ticket and words have run short).
+ * No thread but itself can make the lock its own again, so a test cannot be
+ * deceived by a later bias.
+ *
+ * A revocation costs microseconds. The bias comes after PATIENCE entries of one
+ * thread in a row, with nobody waiting; each revocation doubles that number, up
+ * to one whose entries are dearer than the next revocation. Where the kernel has
+ * no membarrier the lock is never biased.
+ *
+ * INVARIANTS  in, last, run, revoked and tenant are changed by the holder of
+ * the ticket whose turn it is. in is the word of the owner from the bias until
+ * the revocation is complete; whoever holds the lock may read it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MUTEX_H
@@ -12,43 +59,99 @@
 
 #include "os/atomic.h"
 
+enum {
+    WF_MUTEX_SLOT_BITS = 3,
+    WF_MUTEX_SLOTS = 1 << WF_MUTEX_SLOT_BITS,
+    WF_MUTEX_STRANGER = 1 /* not a number that a thread has */
+};
+
 struct wf_mutex {
+    wf_atomic_u32 owner; /* thread << WF_MUTEX_SLOT_BITS | slot; 0: no bias */
     wf_atomic_u32 next;     /* ticket of the next to come */
     wf_atomic_u32 serving;  /* ticket that may enter; futex word */
     wf_atomic_u32 sleepers; /* threads asleep on serving */
+    wf_atomic_u32 *in;      /* NULL: held by ticket, if held */
+    uint32_t last, run;     /* thread that entered last, how often in a row */
+    uint32_t revoked;       /* times */
+    bool crowded;           /* no slot was left */
+    wf_atomic_u32 inside[WF_MUTEX_SLOTS]; /* 1: that owner is in; futex words */
+    uint32_t tenant[WF_MUTEX_SLOTS];      /* threads */
 };
 
-void wf_mutex_wait(struct wf_mutex *, uint32_t ticket);
-void wf_mutex_wake(struct wf_mutex *);
+/* The number of this thread, from 2 on. */
+extern _Thread_local uint32_t wf_mutex_self;
+
+/* By ticket. */
+void wf_mutex_take(struct wf_mutex *);
+bool wf_mutex_take_now(struct wf_mutex *);
+void wf_mutex_pass(struct wf_mutex *);
+/* Somebody waits for this owner to leave, or did. */
+void wf_mutex_left(wf_atomic_u32 *inside);
+
+static inline bool wf_mutex_is_mine(uint32_t owner)
+{
+    return owner >> WF_MUTEX_SLOT_BITS == wf_mutex_self;
+}
+
+/* What the owner stores comes before what it looks at next, for the compiler;
+ * for the processor the revoker's membarrier sees to that. */
+static inline void wf_mutex_hold_compiler(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline bool wf_mutex_enter_biased(struct wf_mutex *m, uint32_t owner)
+{
+    wf_atomic_u32 *inside = &m->inside[owner & (WF_MUTEX_SLOTS - 1)];
+
+    wf_store_relaxed(inside, 1);
+    wf_mutex_hold_compiler();
+    /* pairs with the owner's own release when it made the bias */
+    if (__builtin_expect(wf_load_acquire(&m->owner) == owner, 1))
+        return true;
+    wf_mutex_left(inside);
+    return false;
+}
 
 static inline void wf_mutex_lock(struct wf_mutex *m)
 {
-    uint32_t ticket = wf_add_acq_rel(&m->next, 1);
-    /* pairs with the release in unlock */
-    if (wf_load_acquire(&m->serving) != ticket)
-        wf_mutex_wait(m, ticket);
+    uint32_t owner = wf_load_relaxed(&m->owner);
+
+    if (!wf_mutex_is_mine(owner) || !wf_mutex_enter_biased(m, owner))
+        wf_mutex_take(m);
 }
 
 static inline void wf_mutex_unlock(struct wf_mutex *m)
 {
-    wf_store_release(&m->serving, wf_load_relaxed(&m->serving) + 1);
-    wf_fence_full(); /* pairs with the fence in wait: serving, then sleepers */
-    if (wf_load_relaxed(&m->sleepers))
-        wf_mutex_wake(m);
+    wf_atomic_u32 *inside = m->in;
+
+    if (__builtin_expect(!inside, 0)) {
+        wf_mutex_pass(m);
+        return;
+    }
+    wf_store_release(inside, 0); /* pairs with the acquire of the revoker */
+    wf_mutex_hold_compiler();
+    if (__builtin_expect(wf_load_relaxed(&m->owner) == 0, 0))
+        wf_mutex_left(inside);
 }
 
 /* Enter if nobody is inside or waits. */
 static inline bool wf_mutex_try(struct wf_mutex *m)
 {
-    /* pairs with the release in unlock */
-    uint32_t ticket = wf_load_acquire(&m->serving);
+    uint32_t owner = wf_load_relaxed(&m->owner);
 
-    return wf_cas_acq_rel(&m->next, &ticket, ticket + 1);
+    if (!wf_mutex_is_mine(owner))
+        return wf_mutex_take_now(m);
+    if (wf_load_relaxed(&m->inside[owner & (WF_MUTEX_SLOTS - 1)]))
+        return false; /* by this thread */
+    return wf_mutex_enter_biased(m, owner) || wf_mutex_take_now(m);
 }
 
+/* The holder asks whether another one waits. */
 static inline bool wf_mutex_contended(struct wf_mutex *m)
 {
-    return wf_load_relaxed(&m->next) != wf_load_relaxed(&m->serving) + 1;
+    return wf_load_relaxed(&m->next) !=
+           wf_load_relaxed(&m->serving) + (m->in ? 0 : 1);
 }
 
 #endif

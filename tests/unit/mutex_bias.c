@@ -1,0 +1,258 @@
+/* The fair mutex and its bias: one owner that enters again and again, others
+ * that come and take the bias away, sleepers on either side.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "os/mutex.h"
+
+enum { PATIENT = 70000, ENTRIES = 400000, OTHERS = 3, VISITS = 300 };
+
+static struct wf_mutex m;
+static uint64_t plain; /* what the mutex protects */
+static wf_atomic_u32 over, visits;
+
+static void reset(void)
+{
+    m = (struct wf_mutex){0};
+    plain = 0;
+    wf_store_relaxed(&over, 0);
+    wf_store_relaxed(&visits, 0);
+}
+
+static void enter_and_count(void)
+{
+    wf_mutex_lock(&m);
+    plain++;
+    wf_mutex_unlock(&m);
+}
+
+static void enter_often(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        enter_and_count();
+}
+
+static bool is_biased(void)
+{
+    return wf_load_relaxed(&m.owner) != 0;
+}
+
+/* A kernel without membarrier has no bias, and nothing to test here. */
+static bool can_be_biased(void)
+{
+    reset();
+    enter_often(PATIENT);
+    return is_biased();
+}
+
+static void *visit_once(void *arg)
+{
+    (void)arg;
+    enter_and_count();
+    return NULL;
+}
+
+static void in_another_thread(void *(*what)(void *), void *arg)
+{
+    pthread_t t;
+
+    assert_int_equal(pthread_create(&t, NULL, what, arg), 0);
+    pthread_join(t, NULL);
+}
+
+static void test_another_revokes(void **state)
+{
+    (void)state;
+    if (!can_be_biased())
+        skip();
+    in_another_thread(visit_once, NULL);
+    assert_false(is_biased());
+    assert_int_equal(plain, PATIENT + 1);
+}
+
+static unsigned entries_until_biased(void)
+{
+    unsigned n = 0;
+
+    while (!is_biased() && n++ < 200000)
+        enter_and_count();
+    return n;
+}
+
+static void test_patience_doubles(void **state)
+{
+    unsigned before, after;
+
+    (void)state;
+    if (!can_be_biased())
+        skip();
+    in_another_thread(visit_once, NULL);
+    before = entries_until_biased();
+    for (int i = 0; i < 20; i++) {
+        in_another_thread(visit_once, NULL);
+        after = entries_until_biased();
+        assert_true(after + 2 >= before);
+        if (i == 0)
+            assert_in_range(after, 2 * before - 4, 2 * before + 4);
+        before = after;
+    }
+    assert_in_range(before, 60000, 70000); /* but not for ever */
+}
+
+static void *alternate(void *arg)
+{
+    uint32_t me = (uint32_t)(uintptr_t)arg;
+
+    for (unsigned i = 0; i < 3000; i++) {
+        while (wf_load_acquire(&visits) % 2 != me)
+            sched_yield();
+        enter_and_count();
+        assert_false(is_biased());
+        wf_add_acq_rel(&visits, 1);
+    }
+    return NULL;
+}
+
+static void test_who_alternates_never_pays(void **state)
+{
+    pthread_t t;
+
+    (void)state;
+    reset();
+    assert_int_equal(pthread_create(&t, NULL, alternate, (void *)1), 0);
+    alternate(NULL);
+    pthread_join(t, NULL);
+}
+
+static void *try_once(void *entered)
+{
+    *(bool *)entered = wf_mutex_try(&m);
+    if (*(bool *)entered)
+        wf_mutex_unlock(&m);
+    return NULL;
+}
+
+static void test_try(void **state)
+{
+    bool entered;
+
+    (void)state;
+    if (!can_be_biased())
+        skip();
+    wf_mutex_lock(&m);
+    assert_false(wf_mutex_try(&m));
+    assert_false(wf_mutex_contended(&m));
+    in_another_thread(try_once, &entered); /* revokes, and goes away */
+    assert_false(entered);
+    assert_false(wf_mutex_contended(&m));
+    wf_mutex_unlock(&m);
+    in_another_thread(try_once, &entered);
+    assert_true(entered);
+    enter_and_count();
+    assert_true(wf_mutex_try(&m));
+    wf_mutex_unlock(&m);
+}
+
+/* A thread of its own for each bias: words run short, and nothing else. */
+static void *become_owner(void *arg)
+{
+    bool *biased = arg;
+
+    enter_often(PATIENT);
+    *biased = is_biased();
+    return NULL;
+}
+
+static void test_more_owners_than_words(void **state)
+{
+    bool biased;
+
+    (void)state;
+    if (!can_be_biased())
+        skip();
+    for (int i = 0; i < WF_MUTEX_SLOTS + 2; i++) {
+        in_another_thread(become_owner, &biased);
+        assert_int_equal(biased, i < WF_MUTEX_SLOTS - 1);
+    }
+    enter_and_count(); /* by ticket: this thread's word is free again */
+    in_another_thread(become_owner, &biased);
+    assert_true(biased);
+    assert_int_equal(plain, PATIENT * (WF_MUTEX_SLOTS + 4) + 1);
+}
+
+/* ---- all at once ------------------------------------------------------------ */
+
+static void *come_and_go(void *arg)
+{
+    unsigned way = (unsigned)(uintptr_t)arg;
+
+    for (unsigned i = 0; i < VISITS; i++) {
+        while (way == 1 && !wf_mutex_try(&m))
+            sched_yield();
+        if (way != 1)
+            wf_mutex_lock(&m);
+        plain++;
+        if (way == 2)
+            sched_yield(); /* let the others fall asleep */
+        wf_mutex_unlock(&m);
+        for (unsigned k = 0; k < 200 * (i % 8); k++)
+            wf_cpu_relax();
+    }
+    wf_add_acq_rel(&visits, 1);
+    return NULL;
+}
+
+static void *be_owner(void *count)
+{
+    uint64_t n = 0;
+
+    for (; n < ENTRIES || wf_load_acquire(&visits) < OTHERS; n++) {
+        wf_mutex_lock(&m);
+        plain++;
+        if (!m.in)
+            m.revoked = 0; /* biased again and again */
+        if (n % 1024 == 0)
+            sched_yield(); /* revokers sleep until this one is out */
+        wf_mutex_unlock(&m);
+    }
+    *(uint64_t *)count = n;
+    return NULL;
+}
+
+static void test_stress(void **state)
+{
+    pthread_t others[OTHERS], owner;
+    uint64_t n;
+
+    (void)state;
+    reset();
+    assert_int_equal(pthread_create(&owner, NULL, be_owner, &n), 0);
+    for (uintptr_t i = 0; i < OTHERS; i++)
+        assert_int_equal(
+            pthread_create(&others[i], NULL, come_and_go, (void *)i), 0);
+    for (int i = 0; i < OTHERS; i++)
+        pthread_join(others[i], NULL);
+    pthread_join(owner, NULL);
+    assert_int_equal(plain, n + (uint64_t)OTHERS * VISITS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_another_revokes),
+        cmocka_unit_test(test_patience_doubles),
+        cmocka_unit_test(test_who_alternates_never_pays),
+        cmocka_unit_test(test_try),
+        cmocka_unit_test(test_more_owners_than_words),
+        cmocka_unit_test(test_stress),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
