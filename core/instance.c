@@ -92,6 +92,7 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->boot = params->boot;
     wf->config = params->config;
     wf->options = wf_config_core(params->config);
+    wf->coll_rules = wf_config_collectives(params->config);
     wf->rank = wf->boot->rank;
     wf->nprocs = wf->boot->size;
     wf->ranks = params->ranks;

@@ -33,6 +33,7 @@ struct wf_instance {
     struct wf_ranks *ranks; /* of this process, when it holds several */
     struct wf_config *config;
     const struct wf_core_options *options;
+    const struct wf_coll_rules *coll_rules; /* of mpi.ini: coll/choice.h */
     uint64_t node; /* hash that names this node */
     char host[256];
     uint32_t local_index, local_count; /* among the processes of this node */

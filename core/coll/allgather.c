@@ -177,7 +177,7 @@ int wf_build_allgather(struct wf_sched *s, const struct wf_coll_args *a)
         bytes += wf_coll_rbytes(a, i);
     if (bytes == 0)
         return MPI_SUCCESS;
-    if (wf_coll_decide(WF_COLL_ALLGATHER, a->comm->size, bytes) ==
+    if (wf_coll_choose(s, a->comm, WF_COLL_ALLGATHER, bytes, WF_ALG_ANY) ==
         WF_ALG_BRUCK)
         bruck(s, a);
     else

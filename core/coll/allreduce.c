@@ -186,7 +186,8 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *given)
 
 int wf_build_allreduce(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    int p = a->comm->size, rc = wf_coll_check_reduce(a, true);
+    int rc = wf_coll_check_reduce(a, true);
+    uint32_t able = WF_ALG_ANY;
     uint64_t bytes;
 
     if (rc)
@@ -194,10 +195,14 @@ int wf_build_allreduce(struct wf_sched *s, const struct wf_coll_args *a)
     bytes = a->rcount * (uint64_t)a->rtype->size;
     if (bytes == 0)
         return MPI_SUCCESS;
-    if (a->comm->inter)
+    if (a->comm->inter) {
         build_inter(s, a);
-    else if (wf_coll_decide(WF_COLL_ALLREDUCE, p, bytes) == WF_ALG_BLOCKS &&
-             a->rcount >= (uint64_t)p)
+        return MPI_SUCCESS;
+    }
+    if (a->rcount < (uint64_t)a->comm->size)
+        able &= ~WF_ALG(BLOCKS);
+    if (wf_coll_choose(s, a->comm, WF_COLL_ALLREDUCE, bytes, able) ==
+        WF_ALG_BLOCKS)
         blocks(s, a);
     else
         doubling(s, a);

@@ -267,7 +267,8 @@ int wf_build_alltoall(struct wf_sched *s, const struct wf_coll_args *a)
         return rc;
     block = a->rcount * (uint64_t)a->rtype->size;
     if (!a->comm->inter &&
-        wf_coll_decide(WF_COLL_ALLTOALL, a->comm->size, block) == WF_ALG_BRUCK)
+        wf_coll_choose(s, a->comm, WF_COLL_ALLTOALL, block, WF_ALG_ANY) ==
+            WF_ALG_BRUCK)
         bruck(s, a);
     else
         pairwise(s, a);

@@ -93,13 +93,13 @@ static void build_inter(struct wf_sched *s, const struct wf_comm *comm)
 
 int wf_build_barrier(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    const struct wf_comm *comm = a->comm;
+    struct wf_comm *comm = a->comm;
     uint64_t shared = comm->crowd.any;
 
     if (comm->inter)
         build_inter(s, comm);
     else if (comm->crowd.known &&
-             wf_coll_decide(WF_COLL_BARRIER, comm->size, shared) ==
+             wf_coll_choose(s, comm, WF_COLL_BARRIER, shared, WF_ALG_ANY) ==
                  WF_ALG_LINEAR)
         linear(s, comm);
     else

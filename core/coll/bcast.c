@@ -110,7 +110,7 @@ int wf_build_bcast(struct wf_sched *s, const struct wf_coll_args *a)
         return MPI_SUCCESS;
     if (a->comm->inter)
         build_inter(s, a);
-    else if (wf_coll_decide(WF_COLL_BCAST, a->comm->size, bytes) ==
+    else if (wf_coll_choose(s, a->comm, WF_COLL_BCAST, bytes, WF_ALG_ANY) ==
              WF_ALG_CHAIN)
         chain(s, a);
     else

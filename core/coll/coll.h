@@ -18,6 +18,7 @@
 #ifndef WF_COLL_H
 #define WF_COLL_H
 
+#include "coll/choice.h"
 #include "coll/schedule.h"
 
 /* The union of all collectives' arguments. Reductions use rcount and rtype;
@@ -128,31 +129,11 @@ void *wf_coll_temp(struct wf_sched *, uint64_t count, const struct wf_type *);
 
 /* ---- decisions: decision.c, decision.def --------------------------------- */
 
-enum wf_coll_kind {
-    WF_COLL_BARRIER,
-    WF_COLL_BCAST,
-    WF_COLL_GATHER,
-    WF_COLL_SCATTER,
-    WF_COLL_ALLGATHER,
-    WF_COLL_ALLTOALL,
-    WF_COLL_REDUCE,
-    WF_COLL_ALLREDUCE,
-    WF_COLL_REDUCE_SCATTER
-};
-
-enum wf_coll_algorithm {
-    WF_ALG_TREE,     /* binomial */
-    WF_ALG_CHAIN,    /* pipelined segments */
-    WF_ALG_LINEAR,   /* the root talks to everyone */
-    WF_ALG_BRUCK,    /* log p rounds of packed blocks */
-    WF_ALG_RING,
-    WF_ALG_PAIRWISE, /* every pair directly */
-    WF_ALG_DOUBLING, /* recursive doubling */
-    WF_ALG_BLOCKS    /* reduce-scatter, then gather or allgather */
-};
-
-enum wf_coll_algorithm wf_coll_decide(enum wf_coll_kind, int procs,
-                                      uint64_t bytes);
+/* Over the ranks of g; able: the algorithms that can do this call, the same set
+ * on all ranks. */
+enum wf_coll_algorithm wf_coll_choose(struct wf_sched *, struct wf_comm *g,
+                                      enum wf_coll_kind, uint64_t bytes,
+                                      uint32_t able);
 
 /* ---- shared pieces ------------------------------------------------------- */
 

@@ -1,29 +1,87 @@
-/* The decision table of decision.def, and how it is read.
+/* The decision table of decision.def, and how rules are read.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <limits.h>
+
 #include "coll/coll.h"
+#include "coll/layout.h"
+#include "coll/vertex.h"
 
 #define ANY UINT64_MAX
-
-static const struct {
-    uint8_t kind, algorithm;
-    int procs;
-    uint64_t bytes;
-} rules[] = {
-#define RULE(kind, procs, bytes, algorithm)                                    \
-    {WF_COLL_##kind, WF_ALG_##algorithm, procs, bytes},
+#define MANY INT_MAX
+#define FIRST(kind)
+#define RULE(nodes, ranks, ranks_most, bytes_most, algorithm)                  \
+    {WF_ALG_##algorithm, nodes, ranks, ranks_most, 0, bytes_most},
+static const struct wf_coll_rule rules[] = {
 #include "coll/decision.def"
+};
+#undef FIRST
 #undef RULE
+
+/* Where the rules of each collective begin: FIRST takes a number and gives it
+ * back, RULE takes one. */
+#define JOIN(a, b) a##b
+#define ROW(line) JOIN(row_, line)
+#define FIRST(kind) START_##kind, BEFORE_##kind = START_##kind - 1,
+#define RULE(nodes, ranks, ranks_most, bytes_most, algorithm) ROW(__LINE__),
+enum {
+#include "coll/decision.def"
+    END
+};
+#undef FIRST
+#undef RULE
+
+static const uint8_t start[WF_COLL_KINDS + 1] = {
+#define FIRST(kind) [WF_COLL_##kind] = START_##kind,
+#define RULE(nodes, ranks, ranks_most, bytes_most, algorithm)
+#include "coll/decision.def"
+    [WF_COLL_KINDS] = END};
+
+int wf_coll_built_in(enum wf_coll_kind kind, const struct wf_coll_rule **first)
+{
+    *first = &rules[start[kind]];
+    return start[kind + 1] - start[kind];
+}
+
+/* What a rule asks for. */
+struct call {
+    struct wf_sched *s;
+    struct wf_comm *g;
+    uint64_t bytes;
+    uint32_t able;
 };
 
-enum wf_coll_algorithm wf_coll_decide(enum wf_coll_kind kind, int procs,
-                                      uint64_t bytes)
+static bool on_nodes(const struct call *c, int n)
 {
-    size_t i = 0;
+    const struct wf_layout *l = wf_layout_of(c->g);
 
-    /* the last rule of each collective holds always */
-    while (rules[i].kind != kind || procs < rules[i].procs ||
-           bytes > rules[i].bytes)
-        i++;
-    return (enum wf_coll_algorithm)rules[i].algorithm;
+    if (!l)
+        c->s->no_memory = true;
+    return l && l->nodes >= n;
+}
+
+static bool holds(const struct wf_coll_rule *r, const struct call *c)
+{
+    return c->bytes <= r->bytes_most && c->bytes >= r->bytes &&
+           c->g->size >= r->ranks && c->g->size <= r->ranks_most &&
+           (c->able >> r->algorithm & 1) &&
+           (r->nodes <= 1 || on_nodes(c, r->nodes));
+}
+
+enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
+                                      enum wf_coll_kind kind, uint64_t bytes,
+                                      uint32_t able)
+{
+    const struct wf_coll_rules *given = g->wf->coll_rules;
+    const struct wf_coll_rule *r = given ? given->of[kind] : NULL;
+    struct call c = {s, g, bytes, able};
+
+    for (int i = given ? given->count[kind] : 0; i > 0; i--, r++)
+        if (holds(r, &c))
+            goto chosen;
+    for (r = &rules[start[kind]]; !holds(r, &c);)
+        r++;
+chosen:
+    s->algorithm = r->algorithm;
+    return (enum wf_coll_algorithm)r->algorithm;
 }

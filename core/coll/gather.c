@@ -128,7 +128,8 @@ int wf_build_gather(struct wf_sched *s, const struct wf_coll_args *a)
     block = at_root(a) ? a->rcount * (uint64_t)a->rtype->size
                        : a->scount * (uint64_t)a->stype->size;
     if (!a->comm->inter &&
-        wf_coll_decide(WF_COLL_GATHER, a->comm->size, block) == WF_ALG_TREE)
+        wf_coll_choose(s, a->comm, WF_COLL_GATHER, block, WF_ALG_ANY) ==
+            WF_ALG_BINOMIAL)
         tree(s, a, block);
     else
         linear(s, a);

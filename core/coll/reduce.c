@@ -166,6 +166,7 @@ int wf_build_reduce(struct wf_sched *s, const struct wf_coll_args *a)
 {
     bool inter = a->comm->inter;
     bool at_root = inter ? a->root == MPI_ROOT : a->root == a->comm->rank;
+    uint32_t able = WF_ALG_ANY;
     uint64_t bytes;
     int rc;
 
@@ -178,11 +179,14 @@ int wf_build_reduce(struct wf_sched *s, const struct wf_coll_args *a)
     bytes = a->rcount * (uint64_t)a->rtype->size;
     if (bytes == 0)
         return MPI_SUCCESS;
-    if (inter)
+    if (inter) {
         build_inter(s, a);
-    else if (wf_coll_decide(WF_COLL_REDUCE, a->comm->size, bytes) ==
-                 WF_ALG_BLOCKS &&
-             a->rcount >= (uint64_t)a->comm->size)
+        return MPI_SUCCESS;
+    }
+    if (a->rcount < (uint64_t)a->comm->size)
+        able &= ~WF_ALG(BLOCKS);
+    if (wf_coll_choose(s, a->comm, WF_COLL_REDUCE, bytes, able) ==
+        WF_ALG_BLOCKS)
         reduce_blocks(s, a);
     else
         wf_coll_reduce_tree(s, a->comm, a);

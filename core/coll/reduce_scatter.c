@@ -131,7 +131,8 @@ int wf_build_reduce_scatter_block(struct wf_sched *s,
         return MPI_SUCCESS;
     if (a.comm->inter)
         build_inter(s, &a);
-    else if (wf_coll_decide(WF_COLL_REDUCE_SCATTER, p, bytes) == WF_ALG_TREE)
+    else if (wf_coll_choose(s, a.comm, WF_COLL_REDUCE_SCATTER, bytes,
+                            WF_ALG_ANY) == WF_ALG_BINOMIAL)
         build_tree(s, &a);
     else
         build_blocks(s, &a);

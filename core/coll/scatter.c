@@ -151,8 +151,8 @@ int wf_build_scatter(struct wf_sched *s, const struct wf_coll_args *a)
                        : a->rcount * (uint64_t)a->rtype->size;
     if (a->comm->inter)
         build_inter(s, a);
-    else if (wf_coll_decide(WF_COLL_SCATTER, a->comm->size, block) ==
-             WF_ALG_TREE)
+    else if (wf_coll_choose(s, a->comm, WF_COLL_SCATTER, block, WF_ALG_ANY) ==
+             WF_ALG_BINOMIAL)
         tree(s, a, block);
     else
         wf_coll_scatter_linear(s, a->comm, a);

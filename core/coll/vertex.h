@@ -80,6 +80,7 @@ struct wf_sched {
     bool user_op;   /* has a reduction that leaves the API section */
     bool deferred;  /* stands in the instance's list, linked by next */
     bool direct;    /* vertices are performed when they are made: direct.c */
+    uint8_t algorithm; /* enum wf_coll_algorithm, chosen last */
     int fence;      /* newest fence, or -1 */
 
     struct wf_vertex *v;

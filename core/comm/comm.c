@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coll/layout.h"
 #include "comm/context.h"
 #include "env/env.h"
 #include "env/errhandler.h"
@@ -68,6 +69,7 @@ void wf_comm_put(struct wf_comm *comm)
     wf_errhandler_put(comm->errhandler);
     wf_info_destroy(comm->info);
     wf_contacts_drop(comm);
+    wf_layout_drop(comm);
     comm->object.kind = WF_KIND_DEAD;
     if (!env) {
         free(comm);

@@ -52,6 +52,7 @@ struct wf_comm {
     struct wf_topo *topo;          /* NULL: none; topo/topo.h */
     struct wf_bsend_buffer *bsend; /* of buffered sends: p2p/buffered.h */
     struct wf_crowd crowd;
+    struct wf_layout *layout; /* of nodes, once asked for: coll/layout.h */
     char name[MPI_MAX_OBJECT_NAME];
     struct wf_comm *next_spare; /* when freed: wf_env.spare_comms */
 };

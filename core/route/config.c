@@ -19,6 +19,7 @@ static struct wf_config *config_create(void)
 static void config_build(struct wf_config *c, const char *route)
 {
     wf_core_build(c);
+    wf_collectives_build(c);
     wf_transports_build(c);
     wf_routes_build(c);
     if (route != NULL && route[0] != '\0')

@@ -83,6 +83,9 @@ const struct wf_core_options *wf_config_core(const struct wf_config *);
 int wf_config_transports(const struct wf_config *,
                          const struct wf_transport_config **out);
 
+/* Rules of [collectives]: coll/choice.h. Live as long as the configuration. */
+struct wf_coll_rules;
+const struct wf_coll_rules *wf_config_collectives(const struct wf_config *);
 /* Fill a plugin's configuration struct (cfg_size zeroed bytes at cfg) for one
  * transport instance from the plugin's option table: defaults, file, then
  * overrides. Unknown keys, bad values: lines to errors; returns how many.

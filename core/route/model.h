@@ -5,12 +5,14 @@
  *        --override.c--> WEFT_SET, WEFT_LOG, WEFT_ROUTE
  *        --options.c--> struct wf_core_options, transports
  *        --hosts.c--> [host], [rank]        --routes.c--> [route]
+ *        --collectives.c--> [collectives]
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MODEL_H
 #define WF_MODEL_H
 
+#include "coll/choice.h"
 #include "os/atomic.h"
 #include "route/arena.h"
 #include "route/config.h"
@@ -22,6 +24,7 @@ enum wf_section_kind {
     WF_SECTION_CORE,
     WF_SECTION_TRANSPORT,
     WF_SECTION_ROUTE,
+    WF_SECTION_COLLECTIVES,
     WF_SECTION_HOST,
     WF_SECTION_RANK,
     WF_SECTION_KINDS
@@ -92,6 +95,7 @@ struct wf_config {
     struct wf_section *current; /* while reading; NULL: skip its settings */
 
     struct wf_core_options core;
+    struct wf_coll_rules collectives;
     struct wf_transport_config *transports;
     struct wf_section **transport_sections;         /* same order; never NULL */
     struct wf_transport_options *transport_options; /* same order */
@@ -143,7 +147,14 @@ void wf_override_settings(struct wf_config *, const char *origin,
 
 /* options.c */
 extern const weft_option wf_core_table[], wf_transport_table[],
-    wf_route_table[];
+    wf_route_table[], wf_collectives_table[];
+/* collectives.c */
+void wf_collectives_build(struct wf_config *);
+/* Has a section of this kind no name? */
+static inline bool wf_section_nameless(int kind)
+{
+    return kind == WF_SECTION_CORE || kind == WF_SECTION_COLLECTIVES;
+}
 /* Defaults, then settings, into cfg; problems to problems. */
 void wf_options_fill(const struct wf_section *, const weft_option *table,
                      void *cfg, struct wf_problems *problems);

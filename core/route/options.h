@@ -14,6 +14,12 @@ struct wf_transport_options {
     uint64_t bandwidth;         /* MB/s; WF_AUTO */
 };
 
+/* As written: rules, read by collectives.c. */
+struct wf_collectives_options {
+    const char *allgather, *allreduce, *alltoall, *barrier, *bcast, *gather,
+        *reduce, *reduce_scatter, *scan, *scatter;
+};
+
 struct wf_route_options {
     const char *from, *to, *size, *use;
     int comm, kind, policy, failover, crc;

@@ -83,7 +83,7 @@ static struct wf_section *section_for(struct wf_config *c,
 {
     struct wf_section *s = wf_section_find(c, kind, name);
     bool implied =
-        kind == WF_SECTION_CORE || kind == WF_SECTION_HOST ||
+        wf_section_nameless(kind) || kind == WF_SECTION_HOST ||
         kind == WF_SECTION_RANK ||
         (kind == WF_SECTION_TRANSPORT && wf_transport_in_tree(name)) ||
         (kind == WF_SECTION_ROUTE && strcmp(name, "default") == 0);
@@ -121,12 +121,12 @@ static void assignment_take(struct wf_config *c, char *text,
     int kind = wf_section_kind(kind_word);
     if (key != NULL)
         *key++ = '\0';
-    if (kind < 0 || (kind == WF_SECTION_CORE) != (key == NULL)) {
+    if (kind < 0 || wf_section_nameless(kind) != (key == NULL)) {
         wf_problem_add(&c->problems, at,
                        kind < 0 ? "'%s' is no kind of section (core, "
-                                  "transport, route, host, rank)"
-                       : kind == WF_SECTION_CORE
-                           ? "'%s' has no name: write core.key=value"
+                                  "transport, route, host, rank, collectives)"
+                       : wf_section_nameless(kind)
+                           ? "'%s' has no name: write %s.key=value"
                            : "'%s' needs a name: write %s.NAME.key=value",
                        kind_word, kind_word);
         return;

@@ -16,6 +16,7 @@ const char *const wf_section_words[WF_SECTION_KINDS] = {
     [WF_SECTION_CORE] = "core",   [WF_SECTION_TRANSPORT] = "transport",
     [WF_SECTION_ROUTE] = "route", [WF_SECTION_HOST] = "host",
     [WF_SECTION_RANK] = "rank",
+    [WF_SECTION_COLLECTIVES] = "collectives",
 };
 
 const char *wf_place_text(struct wf_config *c, const struct wf_place *at)
@@ -120,10 +121,10 @@ static bool check_name(struct wf_config *c, const struct wf_place *at,
                        enum wf_section_kind kind, const char *name)
 {
     const char *word = wf_section_words[kind];
-    if (kind == WF_SECTION_CORE && name[0] != '\0')
-        wf_problem_add(&c->problems, at, "[core] has no name; found '%s'",
+    if (wf_section_nameless(kind) && name[0] != '\0')
+        wf_problem_add(&c->problems, at, "[%s] has no name; found '%s'", word,
                        name);
-    else if (kind != WF_SECTION_CORE && name[0] == '\0')
+    else if (!wf_section_nameless(kind) && name[0] == '\0')
         wf_problem_add(&c->problems, at, "[%s] needs a name, as in [%s %s]",
                        word, word, kind == WF_SECTION_RANK ? "0-3" : "a");
     else if (!name_is_sound(kind, name))

@@ -2,7 +2,8 @@
  *
  * Options of plugins are left out: an interface name or a buffer size may well
  * differ between hosts. Transports and routes may not: both ends of a pair
- * must come to the same lanes.
+ * must come to the same lanes. Nor may [collectives]: all ranks must choose the
+ * same algorithm.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -57,18 +58,22 @@ static void share_rule(const struct wf_config *c, int position,
              : wf_words_list(&words, " ", list, sizeof list));
 }
 
-/* Selectors, sizes and policies of the file's sections, as written. */
-static void share_route_settings(const struct wf_config *c,
-                                 void (*take)(void *, const char *,
-                                              const char *),
-                                 void *user)
+/* Selectors, sizes and policies of routes, and rules of collectives, as
+ * written. */
+static void share_settings(const struct wf_config *c,
+                           void (*take)(void *, const char *, const char *),
+                           void *user)
 {
     for (const struct wf_section *s = c->sections; s != NULL; s = s->next) {
         for (const struct wf_setting *v = s->settings; v != NULL; v = v->next) {
             char key[160];
-            if (s->kind != WF_SECTION_ROUTE)
+            if (s->kind == WF_SECTION_ROUTE)
+                snprintf(key, sizeof key, "route.%s.%s", s->name, v->key);
+            else if (s->kind == WF_SECTION_COLLECTIVES &&
+                     strcmp(v->value, "auto") != 0)
+                snprintf(key, sizeof key, "collectives.%s", v->key);
+            else
                 continue;
-            snprintf(key, sizeof key, "route.%s.%s", s->name, v->key);
             take(user, key, v->value);
         }
     }
@@ -85,7 +90,7 @@ void wf_config_shared(const struct wf_config *c, bool set,
         snprintf(key, sizeof key, "transport.%s.plugin", c->transports[i].name);
         take(user, key, c->transports[i].plugin);
     }
-    share_route_settings(c, take, user);
+    share_settings(c, take, user);
     for (int i = 0; i < c->route_count; i++)
         share_rule(c, i, take, user);
 }

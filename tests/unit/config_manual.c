@@ -60,6 +60,7 @@ static void the_manual_has_a_row_with_the_default_for_every_key(void **state)
     assert_rows("\n## [core]", wf_core_table);
     assert_rows("\n## [transport NAME]", wf_transport_table);
     assert_rows("\n## [route NAME]", wf_route_table);
+    assert_rows("\n## [collectives]", wf_collectives_table);
 }
 
 static void assert_sample(const weft_option *o)
@@ -81,6 +82,29 @@ static void the_sample_shows_every_key_with_its_default(void **state)
     assert_sample(wf_core_table);
     assert_sample(wf_transport_table);
     assert_sample(wf_route_table);
+    assert_sample(wf_collectives_table);
+}
+
+static void the_manual_lists_the_algorithms_of_each_collective(void **state)
+{
+    char *manual = tree_file("docs/mpi-ini.md");
+    char *section = part(manual, "\n## [collectives]", "\n## ");
+    for (int i = 0; i < WF_COLL_KINDS; i++) {
+        char row[512], names[400] = "";
+        for (int k = 0; k < WF_ALGORITHMS; k++) {
+            size_t used = strlen(names);
+            if (wf_coll_kinds[i].algorithms >> k & 1)
+                snprintf(names + used, sizeof names - used, "%s%s",
+                         used ? ", " : "", wf_coll_algorithms[k].name);
+        }
+        snprintf(row, sizeof row, "\n| `%s` | `auto` | ",
+                 wf_coll_kinds[i].name);
+        assert_holds(section, row);
+        snprintf(row, sizeof row, " | %s |\n", names);
+        assert_holds(section, row);
+    }
+    free(section);
+    free(manual);
 }
 
 static void the_sample_is_without_mistakes(void **state)
@@ -161,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_manual_has_a_row_with_the_default_for_every_key),
         cmocka_unit_test(the_sample_shows_every_key_with_its_default),
+        cmocka_unit_test(the_manual_lists_the_algorithms_of_each_collective),
         cmocka_unit_test(the_sample_is_without_mistakes),
         cmocka_unit_test(the_sample_changes_nothing),
         cmocka_unit_test(every_line_of_the_sample_may_be_uncommented),

@@ -1,0 +1,57 @@
+/* Which algorithm a collective uses: rules as data.
+ *
+ *   [collectives] of mpi.ini --route/collectives.c--> struct wf_coll_rules
+ *   decision.def ------------------------------------> the built-in rules
+ *
+ * The first rule decides that holds and whose algorithm can do the call: first
+ * those of mpi.ini, then the built-in ones, the last of which holds always.
+ * Everything that a rule asks for is the same on all ranks.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_CHOICE_H
+#define WF_CHOICE_H
+
+#include <stdint.h>
+
+enum wf_coll_algorithm {
+#define WF_ALGORITHM(symbol, name, about) WF_ALG_##symbol,
+#include "coll/algorithms.def"
+    WF_ALGORITHMS
+};
+
+enum wf_coll_kind {
+#define WF_COLLECTIVE(symbol, name, bytes, algorithms) WF_COLL_##symbol,
+#include "coll/algorithms.def"
+    WF_COLL_KINDS
+};
+
+/* Sets of algorithms: bit 1 << WF_ALG_x. */
+#define WF_ALG(symbol) (1u << WF_ALG_##symbol)
+#define WF_ALG_ANY UINT32_MAX
+
+struct wf_coll_rule {
+    uint8_t algorithm; /* enum wf_coll_algorithm */
+    int nodes;         /* that the ranks are on, at least */
+    int ranks, ranks_most;
+    uint64_t bytes, bytes_most;
+};
+
+/* What mpi.ini says; no rules: the built-in ones. */
+struct wf_coll_rules {
+    const struct wf_coll_rule *of[WF_COLL_KINDS];
+    int count[WF_COLL_KINDS];
+};
+
+/* names.c */
+struct wf_coll_name {
+    const char *name, *about;
+    uint32_t algorithms; /* of a collective */
+};
+extern const struct wf_coll_name wf_coll_algorithms[WF_ALGORITHMS];
+extern const struct wf_coll_name wf_coll_kinds[WF_COLL_KINDS];
+
+/* decision.c: the built-in rules of a collective; returns how many. */
+int wf_coll_built_in(enum wf_coll_kind, const struct wf_coll_rule **);
+
+#endif

@@ -1,0 +1,94 @@
+/* Which members share a node: see layout.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/layout.h"
+
+#include <stdlib.h>
+
+#include "boot/boot.h"
+#include "instance.h"
+
+/* Of a communicator that is on one node, or nobody knows. */
+static struct wf_layout one_node = {.nodes = 1};
+
+/* The launcher's table, where it speaks of all members. */
+static const uint32_t *table_of(const struct wf_comm *comm)
+{
+    const struct wf_boot *boot = comm->wf->boot;
+
+    if (!boot || boot->node_count <= 1)
+        return NULL;
+    for (int i = 0; i < comm->size; i++)
+        if (wf_group_proc(comm->local, i) >= boot->size)
+            return NULL; /* not of this job */
+    return boot->node_of;
+}
+
+/* l->members and l->first from the node of each member; at: [nodes of the job],
+ * all 0. */
+static void sort_members(struct wf_layout *l, const struct wf_comm *comm,
+                         const uint32_t *node_of, int *at)
+{
+    uint32_t nodes = comm->wf->boot->node_count;
+    int end = 0;
+
+    for (int i = 0; i < comm->size; i++)
+        at[node_of[wf_group_proc(comm->local, i)]]++;
+    for (uint32_t k = 0; k < nodes; k++) {
+        int n = at[k];
+        at[k] = end;
+        if (k == node_of[wf_group_proc(comm->local, comm->rank)])
+            l->mine = l->nodes;
+        if (n > 0)
+            l->first[l->nodes++] = end;
+        end += n;
+    }
+    l->first[l->nodes] = end;
+    for (int i = 0; i < comm->size; i++)
+        l->members[at[node_of[wf_group_proc(comm->local, i)]]++] = i;
+    l->consecutive = true;
+    for (int i = 0; i < comm->size; i++)
+        l->consecutive &= l->members[i] == i;
+}
+
+static struct wf_layout *make(const struct wf_comm *comm,
+                              const uint32_t *node_of)
+{
+    size_t n = (size_t)comm->size, nodes = comm->wf->boot->node_count;
+    struct wf_layout *l = malloc(sizeof *l + (2 * n + 1) * sizeof(int));
+    int *at = calloc(nodes, sizeof *at);
+
+    if (l && at) {
+        *l = (struct wf_layout){.first = (int *)(l + 1)};
+        l->members = l->first + n + 1;
+        sort_members(l, comm, node_of, at);
+    } else {
+        free(l);
+        l = NULL;
+    }
+    free(at);
+    return l;
+}
+
+const struct wf_layout *wf_layout_of(struct wf_comm *comm)
+{
+    const uint32_t *node_of;
+
+    if (comm->layout)
+        return comm->layout;
+    node_of = table_of(comm);
+    comm->layout = node_of ? make(comm, node_of) : &one_node;
+    return comm->layout;
+}
+
+void wf_layout_drop(struct wf_comm *comm)
+{
+    if (comm->layout != &one_node)
+        free(comm->layout);
+    comm->layout = NULL;
+}
+
+void wf_layout_single(struct wf_comm *comm)
+{
+    comm->layout = &one_node;
+}
