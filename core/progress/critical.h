@@ -93,10 +93,16 @@ static inline void wf_cs_drop(struct wf_cs *cs, bool held)
         wf_mutex_unlock(&cs->mutex);
 }
 
+/* Who is inside asks whether another thread waits to enter. */
+static inline bool wf_cs_wanted(struct wf_cs *cs)
+{
+    return wf_mutex_contended(&cs->mutex);
+}
+
 /* Leave and re-enter when another thread waits to enter. */
 static inline void wf_cs_yield(struct wf_cs *cs)
 {
-    if (cs->on && wf_mutex_contended(&cs->mutex)) {
+    if (cs->on && wf_cs_wanted(cs)) {
         wf_mutex_unlock(&cs->mutex);
         wf_mutex_lock(&cs->mutex);
     }

@@ -137,6 +137,11 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
     return n;
 }
 
+bool wf_progress_sole(struct wf_instance *wf)
+{
+    return wf->api.threads && !wf->api.owed && !wf->progress->waiting;
+}
+
 void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
                       int budget, const wf_atomic_u32 *state)
 {
@@ -144,12 +149,15 @@ void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
     int turns = p->spin_max ? SHORT_TURNS : SHORT_TURNS_CROWDED;
 
     do {
-        if (wf_unlikely((++p->turn & (OTHERS_EVERY - 1)) == 0 || core->down ||
-                        wf->rx_stalled || wf->deferred || wf->held))
-            wf_progress_turn(wf, UINT32_MAX);
-        else
+        if (wf_likely((++p->turn & (OTHERS_EVERY - 1)) && !core->down &&
+                      !wf->rx_stalled && !wf->deferred && !wf->held))
             core->ops->progress(core->ep, budget);
-    } while (wf_load_acquire(state) == 0 && --turns > 0);
+        else if (wf->api.on)
+            break; /* what may leave the section is for those who can wait */
+        else
+            wf_progress_turn(wf, UINT32_MAX);
+    } while (wf_load_acquire(state) == 0 && --turns > 0 &&
+             !(wf->api.on && wf_cs_wanted(&wf->api)));
 }
 
 void wf_progress_leave(struct wf_instance *wf)

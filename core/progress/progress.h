@@ -35,8 +35,17 @@ static inline uint32_t wf_progress_need(const struct wf_instance *wf)
 
 /* Poll endpoints in the mask once (API section held). Returns events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
+/* This thread is the only one in MPI: nobody waits, and nothing is owed. Asked
+ * where threads may be inside. */
+bool wf_progress_sole(struct wf_instance *);
+static inline bool wf_progress_may_spin(struct wf_instance *wf)
+{
+    return wf_likely(!wf->api.on) || wf_progress_sole(wf);
+}
 /* Poll this endpoint, at most `budget` messages at a time, until *state is not 0
- * or it is time to wait in earnest. Not at MPI_THREAD_MULTIPLE: nobody is woken. */
+ * or it is time to wait in earnest. Nobody is woken, so only where
+ * wf_progress_may_spin(); the section is not left, and no longer kept when
+ * another thread wants it. */
 void wf_progress_spin(struct wf_instance *, struct weft_core *, int budget,
                       const wf_atomic_u32 *state);
 /* Poll, spin, sleep until done(arg) is true. mask: endpoints that can make it

@@ -225,7 +225,7 @@ static bool try_short(struct wf_comm *comm, void *buf, uint64_t count,
     struct weft_loc *loc = wf_contact(comm, source);
     uint64_t mask = wf_match_mask(source, tag);
 
-    if (!loc || comm->wf->api.on || !wf_type_contiguous(type))
+    if (!loc || !wf_progress_may_spin(comm->wf) || !wf_type_contiguous(type))
         return false;
     return wf_receive_short(
         comm, loc,

@@ -242,7 +242,7 @@ void wf_req_spin(struct wf_req *r)
 
 void wf_req_await(struct wf_req *r)
 {
-    if (!r->wf->api.on)
+    if (wf_progress_may_spin(r->wf))
         wf_req_spin(r);
     if (!wf_req_done(r))
         wf_progress_wait(r->wf, wf_req_endpoints(r), req_done, r);

@@ -4,11 +4,14 @@
  * "Already there" means: the sender's MPI_Send has returned, which a datagram
  * outside MPI says, and rank 0 has not been in MPI since.
  *
+ * With the argument `multiple` at MPI_THREAD_MULTIPLE.
+ *
  * Few messages at a time: a ring that is never full shows the path, not a wait.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -150,9 +153,12 @@ static struct sockaddr_un open_socket(int rank)
 int main(int argc, char **argv)
 {
     struct sockaddr_un name;
-    int rank;
+    bool multiple = argc > 1 && strcmp(argv[1], "multiple") == 0;
+    int rank, level;
 
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv,
+                    multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     peer = 1 - rank;
     name = open_socket(rank);

@@ -1,4 +1,4 @@
-"""short_path.py MPIRUN PROGRAM BUDGET: count the instructions of short messages.
+"""short_path.py MPIRUN PROGRAM BUDGET [LEVEL]: count the instructions of short messages.
 
 Valgrind's callgrind counts, in rank 0, every instruction from the call of an
 MPI function to its return, so the store that publishes a message is included.
@@ -16,18 +16,18 @@ import tempfile
 from pathlib import Path
 
 RANK = ('if [ "$PMI_RANK" = 0 ]; then exec valgrind -q --tool=callgrind '
-        "--toggle-collect='counted_*' --callgrind-out-file=\"$0\" \"$1\"; "
-        'fi; exec "$1"')
+        "--toggle-collect='counted_*' --callgrind-out-file=\"$0\" \"$@\"; "
+        'fi; exec "$@"')
 
 
 RUNS = 3  # at most
 
 
-def count(mpirun, program):
+def count(mpirun, command):
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
         subprocess.run([mpirun, "-n", "2", "--route", "shm", "--timeout",
-                        "200", "sh", "-c", RANK, str(out), program],
+                        "200", "sh", "-c", RANK, str(out), *command],
                        check=True)
         return averages(out)
 
@@ -57,10 +57,10 @@ def budget(path):
     return {words[0]: int(words[1]) for words in lines if words}
 
 
-def least(mpirun, program, allowed):
+def least(mpirun, command, allowed):
     counts = {}
     for _ in range(RUNS):
-        for name, cost in count(mpirun, program).items():
+        for name, cost in count(mpirun, command).items():
             counts[name] = min(cost, counts.get(name, cost))
         if all(cost <= allowed.get(name, cost)
                for name, cost in counts.items()):
@@ -69,12 +69,12 @@ def least(mpirun, program, allowed):
 
 
 def main():
-    mpirun, program, path = sys.argv[1:]
+    mpirun, program, path, *level = sys.argv[1:]
     if not shutil.which("valgrind"):
         print("skipped: valgrind is not installed (package valgrind)")
         return 77
     allowed, bad = budget(path), 0
-    counts = least(mpirun, program, allowed)
+    counts = least(mpirun, [program, *level], allowed)
     for name in sorted(set(counts) & set(allowed)):
         most = allowed[name]
         print(f"{name:16} {counts[name]:7.1f} instructions, at most {most}")
