@@ -388,7 +388,7 @@ void wf_order_free(struct wf_ordered *o)
         return;
     wf_order_drop(o->loc, WEFT_ECANCEL);
     for (int k = 0; k < o->carriers; k++)
-        free(o->carrier[k].stage);
+        wf_order_unstage(&o->carrier[k]);
     while (o->spare) {
         struct wf_retained *r = o->spare;
         o->spare = r->next;

@@ -28,7 +28,9 @@
  *           is a leftover of a broken carrier, or, in the newest epoch, a loss,
  *           and then the carrier is given up. A container that comes in pieces
  *           is put together here, checked, and only then shown to the core: so
- *           a broken delivery leaves no trace.
+ *           a broken delivery leaves no trace. Where payload takes a way of its
+ *           own (sctp) the headers behind it come first: their containers are
+ *           staged, too, and shown in their turn.
  * WIRE      the 64-byte header with WF_SEQUENCED in its type: seq, ack, epoch,
  *           crc (CRC-32C of header and payload, both with crc and check 0) and
  *           check (16 bits of the sum at the end of the header, so that a
@@ -45,6 +47,7 @@
 enum {
     WF_WINDOW = 4096,         /* containers that may be unacknowledged */
     WF_RETAIN_MAX = 16 << 20, /* bytes of them */
+    WF_STAGED_MAX = 2 * WF_RETAIN_MAX, /* what a peer cannot exceed */
     WF_RETAIN_INLINE = 64,
     WF_ORDER_SHORT = 8 << 10, /* payload copied without a request */
     WF_ORDER_CHUNK = 256 << 10,
@@ -66,14 +69,15 @@ struct wf_retained {
     uint8_t small[WF_RETAIN_INLINE];
 };
 
-/* A container that is put together. */
+/* A container that is put together, or is complete behind one that is. */
 struct wf_stage {
     struct wf_sink sink; /* first: what a plugin fills */
+    struct wf_stage *next;
     struct wf_ordered *order;
     struct weft_core *core;
     struct wf_wire hdr;
     bool busy; /* a plugin has the sink */
-    bool full; /* complete and right; the core had no memory for it */
+    bool dead; /* its carrier broke, or it came damaged */
     uint8_t data[];
 };
 
@@ -95,7 +99,8 @@ struct wf_carrier {
     uint8_t fails; /* attempts in a row that were not */
     uint64_t again_at;    /* BROKEN: not before */
     uint64_t probed_at;   /* 0: no PING is unanswered */
-    struct wf_stage *stage;
+    struct wf_stage *stage, *last_stage; /* oldest first, by seq */
+    uint64_t staged;                     /* bytes that they take */
 };
 
 struct wf_ordered {
@@ -149,9 +154,11 @@ void wf_order_rewind(struct wf_ordered *);
 void wf_order_acked(struct wf_ordered *, uint32_t ack);
 /* Fill in and seal a header: everything but type, payload and envelope. */
 void wf_order_seal(struct wf_ordered *, struct wf_wire *, uint32_t seq);
-/* A container that could not be delivered for lack of memory: true if there is
+/* Containers that could not be delivered for lack of memory: true if there are
  * none left. */
 bool wf_order_redeliver(struct wf_ordered *);
+/* Free what is staged; no plugin has it any more. */
+void wf_order_unstage(struct wf_carrier *);
 /* The process is gone: nothing of it is retained any more. */
 void wf_order_drop(struct weft_loc *, int status);
 

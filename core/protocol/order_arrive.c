@@ -37,10 +37,19 @@ static bool payload_right(const struct wf_ordered *o, const struct wf_wire *w,
 
 /* ---- a container -------------------------------------------------------------- */
 
-static bool out_of_order(struct wf_ordered *o, int carrier,
-                         const struct wf_wire *w)
+/* What comes next on a carrier: behind everything that is staged. Older stages
+ * are leftovers, of which another carrier has brought the copies. */
+static uint32_t next_on(const struct wf_ordered *o, const struct wf_carrier *c)
 {
-    int32_t ahead = (int32_t)(wf_le32(w->seq) - o->expect);
+    uint32_t seq = c->stage ? wf_le32(c->last_stage->hdr.seq) + 1 : o->expect;
+
+    return (int32_t)(seq - o->expect) > 0 ? seq : o->expect;
+}
+
+static bool out_of_order(struct wf_ordered *o, int carrier,
+                         const struct wf_wire *w, uint32_t next)
+{
+    int32_t ahead = (int32_t)(wf_le32(w->seq) - next);
 
     if (ahead < 0) {
         o->duplicates++;
@@ -98,7 +107,7 @@ static int take(struct wf_ordered *o, struct weft_core *core, int carrier,
         wf_carrier_control(o, core, w);
         return WEFT_DONE;
     }
-    if (wf_unlikely(out_of_order(o, carrier, w)))
+    if (wf_unlikely(out_of_order(o, carrier, w, o->expect)))
         return WEFT_DONE;
     return deliver(o, core, w, data);
 }
@@ -123,66 +132,105 @@ static int stage_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return 1;
 }
 
+static uint64_t room_of(uint32_t plen)
+{
+    return sizeof(struct wf_stage) + plen;
+}
+
+static void forget_stage(struct wf_carrier *c)
+{
+    struct wf_stage *g = c->stage;
+
+    c->stage = g->next;
+    c->staged -= room_of(wf_le32(g->hdr.plen));
+    free(g);
+}
+
+void wf_order_unstage(struct wf_carrier *c)
+{
+    while (c->stage)
+        forget_stage(c);
+}
+
+/* Show what is complete, in order. False: the core has no memory for it. */
+static bool settle(struct wf_ordered *o, int k)
+{
+    struct wf_carrier *c = &o->carrier[k];
+    struct wf_stage *g;
+
+    while ((g = c->stage) && !g->busy) {
+        if (!g->dead && !o->failed &&
+            take(o, g->core, k, &g->hdr, g->data) == WEFT_EAGAIN) {
+            o->loc->wf->rx_stalled = true;
+            return false;
+        }
+        forget_stage(c);
+    }
+    return true;
+}
+
+bool wf_order_redeliver(struct wf_ordered *o)
+{
+    bool all = true;
+
+    for (int k = 0; k < o->carriers; k++)
+        all = settle(o, k) && all;
+    return all;
+}
+
 static void stage_landed(struct wf_sink *sink, int status)
 {
     struct wf_stage *g = wf_container(sink, struct wf_stage, sink);
     struct wf_ordered *o = g->order;
     int k = wf_carrier_of(o, g->core);
-    struct wf_carrier *c = &o->carrier[k];
     uint32_t sum;
 
     g->busy = false;
-    if (status < 0 || o->failed)
-        ;
-    else if (!header_right(o, &g->hdr, &sum) ||
-             !payload_right(o, &g->hdr, sum, g->data))
+    g->dead = status < 0;
+    if (!g->dead && !o->failed &&
+        (!header_right(o, &g->hdr, &sum) ||
+         !payload_right(o, &g->hdr, sum, g->data))) {
+        g->dead = true;
         damaged(o, k);
-    else if (take(o, g->core, k, &g->hdr, g->data) == WEFT_EAGAIN) {
-        g->full = true; /* until there is memory: wf_order_redeliver */
-        o->loc->wf->rx_stalled = true;
-        return;
     }
-    c->stage = NULL;
-    free(g);
+    if (g->dead) /* nothing behind a gap is of use */
+        for (struct wf_stage *later = g->next; later; later = later->next)
+            later->dead = true;
+    settle(o, k);
 }
 
-bool wf_order_redeliver(struct wf_ordered *o)
+/* Keep a container whose payload, or turn, is to come. */
+static int stage(struct wf_ordered *o, int carrier, const struct wf_wire *w,
+                 const void *data, size_t have, weft_sink **sink)
 {
-    for (int k = 0; k < o->carriers; k++) {
-        struct wf_stage *g = o->carrier[k].stage;
-        if (!g || !g->full)
-            continue;
-        if (!o->failed && take(o, g->core, k, &g->hdr, g->data) == WEFT_EAGAIN)
-            return false;
-        o->carrier[k].stage = NULL;
-        free(g);
-    }
-    return true;
-}
-
-static int start_stage(struct wf_ordered *o, int carrier,
-                       const struct wf_wire *w, const void *data, size_t have,
-                       weft_sink **sink)
-{
+    struct wf_carrier *c = &o->carrier[carrier];
     uint32_t plen = wf_le32(w->plen);
-    struct wf_stage *g = malloc(sizeof *g + plen);
+    struct wf_stage *g = NULL;
 
+    if (c->staged + room_of(plen) <= WF_STAGED_MAX)
+        g = malloc(sizeof *g + plen);
     if (!g)
         return WEFT_EAGAIN;
     memset(g, 0, sizeof *g);
     g->order = o;
-    g->core = o->carrier[carrier].core;
+    g->core = c->core;
     g->hdr = *w;
-    g->busy = true;
+    g->busy = have < plen;
     g->sink.done = stage_landed;
     g->sink.sink.len = plen;
     g->sink.sink.one = (struct iovec){g->data, plen};
     g->sink.sink.seg = stage_seg;
     if (have)
         memcpy(g->data, data, have);
-    o->carrier[carrier].stage = g;
-    *sink = &g->sink.sink;
-    return WEFT_OK;
+    if (c->stage)
+        c->last_stage->next = g;
+    else
+        c->stage = g;
+    c->last_stage = g;
+    c->staged += room_of(plen);
+    if (g->busy)
+        *sink = &g->sink.sink;
+    return g->busy ? WEFT_OK : WEFT_DONE;
 }
 
 static struct wf_ordered *order_of(struct weft_loc *from)
@@ -219,10 +267,17 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
     }
     if (o->carrier[k].stage && !wf_order_redeliver(o))
         return WEFT_EAGAIN;
-    if (have == plen)
-        return payload_right(o, w, sum, data) ? take(o, core, k, w, data)
-                                              : damaged(o, k);
-    if (!is_control(w) && out_of_order(o, k, w))
-        return WEFT_SKIP;
-    return start_stage(o, k, w, data, have, sink);
+    if (have == plen && !payload_right(o, w, sum, data))
+        return damaged(o, k);
+    if (have == plen && (!o->carrier[k].stage || is_control(w)))
+        return take(o, core, k, w, data);
+    if (is_control(w)) {
+        damaged(o, k); /* it has no payload */
+        return drop;
+    }
+    if (out_of_order(o, k, w, next_on(o, &o->carrier[k])))
+        return drop;
+    if (have == plen && wf_le32(w->seq) == o->expect)
+        return take(o, core, k, w, data);
+    return stage(o, k, w, data, have, sink);
 }

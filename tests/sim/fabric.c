@@ -56,6 +56,8 @@ struct pair {
     bool mute; /* nothing passes, and nobody knows */
 };
 
+enum { SIM_NUMBERS = 1 << 14 }; /* more than are under way */
+
 /* The one world of this process: a transport has no other way to find it. */
 static struct {
     struct sim *sim;
@@ -63,6 +65,8 @@ static struct {
     weft_ep *eps[SIM_FABRICS][SIM_MAX];
     struct pair pairs[SIM_FABRICS][SIM_MAX][SIM_MAX]; /* lower rank first */
     uint64_t now;
+    /* with failover: which numbers of a pair are initial messages */
+    bool initial[SIM_MAX][SIM_MAX][SIM_NUMBERS];
 } world;
 
 enum { CHANNEL_DEPTH = 16 };
@@ -179,16 +183,23 @@ static weft_peer *other_end(const weft_peer *p)
     return e ? e->peers[p->ep->id] : NULL;
 }
 
+/* What has half landed at the other end comes to nothing. */
+static void lose_landings(weft_peer *p, weft_ep *to)
+{
+    for (struct parcel *c = p->head; c && to; c = c->next) {
+        weft_sink *sink = c->sink;
+        c->sink = NULL;
+        if (sink)
+            to->host->rx_done(to->core, sink, WEFT_ELINK);
+    }
+}
+
 /* What is on its way is lost, and what was lent comes back. */
 static void sever(weft_peer *p, int notice)
 {
     weft_ep *to = world.eps[p->ep->fabric][p->id];
 
-    if (p->head && p->head->sink && to) { /* half landed there */
-        weft_sink *sink = p->head->sink;
-        p->head->sink = NULL;
-        to->host->rx_done(to->core, sink, WEFT_ELINK);
-    }
+    lose_landings(p, to);
     drop_parcels(p);
     p->dead = true;
     p->notice = notice;
@@ -276,6 +287,23 @@ static struct parcel *parcel(const void *hdr, size_t len)
     return c;
 }
 
+/* The model is told of initial messages only. */
+static bool initial(const weft_hdr *hdr)
+{
+    unsigned type = *(const uint8_t *)hdr & ~(unsigned)WF_SEQUENCED;
+
+    return type == WF_EAGER || type == WF_NOTIFY;
+}
+
+static void note(const weft_peer *p, const weft_hdr *hdr)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+
+    if (w->type & WF_SEQUENCED && wf_le32(w->seq)) /* not a PING or so */
+        world.initial[p->ep->id][p->id][wf_le32(w->seq) % SIM_NUMBERS] =
+            initial(hdr);
+}
+
 static int ep_send(weft_peer *p, weft_tx *t)
 {
     struct parcel *c;
@@ -292,6 +320,7 @@ static int ep_send(weft_peer *p, weft_tx *t)
         memcpy(c->data + off, v.iov_base, v.iov_len);
     }
     c->tx = t;
+    note(p, &c->hdr);
     queue(p, c);
     return WEFT_OK;
 }
@@ -308,6 +337,7 @@ static int ep_send_short(weft_peer *p, const weft_hdr *h, const void *data,
     c = parcel(h, len);
     if (len)
         memcpy(c->data, data, len);
+    note(p, &c->hdr);
     queue(p, c);
     return WEFT_DONE;
 }
@@ -436,13 +466,15 @@ static weft_loc *view(weft_ep *to, uint32_t from)
     return to->peers[from]->loc;
 }
 
-static void retire(weft_peer *p)
+static void retire(weft_peer *p, struct parcel *c)
 {
-    struct parcel *c = p->head;
+    struct parcel **at = &p->head;
 
-    p->head = c->next;
-    if (!p->head)
-        p->tail = &p->head;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    if (!*at)
+        p->tail = at;
     p->queued--;
     if (c->tx)
         p->ep->host->tx_done(p->ep->core, c->tx, WEFT_OK);
@@ -453,8 +485,8 @@ static void retire(weft_peer *p)
     p->ep->host->tx_ready(p->ep->core, p->loc);
 }
 
-/* Tell the model, if that was one of its messages. An ordered pair has taken it
- * when it counts on from 1. */
+/* Tell the model of its messages. An ordered pair has taken those up to where it
+ * counts on; it begins with 1. */
 static uint32_t taken(weft_ep *to, uint32_t from)
 {
     weft_peer *q = to->peers[from];
@@ -465,13 +497,14 @@ static uint32_t taken(weft_ep *to, uint32_t from)
 static void tell(weft_ep *to, uint32_t from, const weft_hdr *hdr,
                  uint32_t before)
 {
-    const struct wf_wire *w = (const struct wf_wire *)hdr;
-    unsigned type = w->type & ~(unsigned)WF_SEQUENCED;
-
-    if (!world.options.arrived || (type != WF_EAGER && type != WF_NOTIFY))
+    if (!world.options.arrived)
         return;
-    if (!world.options.failover || taken(to, from) != before)
+    if (!world.options.failover && initial(hdr))
         world.options.arrived(world.options.arg, from, to->id);
+    if (world.options.failover)
+        for (uint32_t n = before; n != taken(to, from); n++)
+            if (world.initial[from][to->id][n % SIM_NUMBERS])
+                world.options.arrived(world.options.arg, from, to->id);
 }
 
 static void land(weft_ep *to, weft_peer *p, struct parcel *c)
@@ -500,7 +533,7 @@ static void land(weft_ep *to, weft_peer *p, struct parcel *c)
     to->host->rx_done(to->core, sink, WEFT_OK);
     if (world.options.failover)
         tell(to, p->ep->id, &c->hdr, before);
-    retire(p);
+    retire(p, c);
 }
 
 /* One byte changes, of the header or of the payload; not of the length, which
@@ -567,7 +600,25 @@ static void offer(weft_ep *to, weft_peer *p, struct parcel *c)
     if (r == WEFT_OK)
         c->offset = have;
     else
-        retire(p);
+        retire(p, c);
+}
+
+/* The next piece of what is landing, or the next header: only a fabric with
+ * streams shows one while payload is to come. */
+static void deliver(weft_ep *to, weft_peer *p)
+{
+    struct parcel *c = p->head;
+
+    if (c->sink && world.options.streams)
+        while (c->next && (!c->sink || sim_random(world.sim, 2)))
+            c = c->next;
+    if (c->sink) {
+        land(to, p, c);
+        return;
+    }
+    for (c = p->head; c->sink;)
+        c = c->next;
+    offer(to, p, c);
 }
 
 static bool busy(const weft_peer *p)
@@ -699,10 +750,8 @@ bool sim_step(struct sim *s)
         finish_read(p);
     else if (!to || to->dead)
         drop_parcels(p);
-    else if (p->head->sink)
-        land(to, p, p->head);
     else
-        offer(to, p, p->head);
+        deliver(to, p);
     return true;
 }
 
@@ -711,10 +760,8 @@ static void break_channel(weft_ep *e, weft_peer *p)
     weft_ep *other = world.eps[e->fabric][p->id];
     weft_peer *back = other ? other->peers[e->id] : NULL;
 
-    if (back && back->head && back->head->sink) { /* half landed at e */
-        e->host->rx_done(e->core, back->head->sink, WEFT_ELINK);
-        back->head->sink = NULL;
-    }
+    if (back)
+        lose_landings(back, e);
     drop_parcels(p);
     p->dead = true;
     e->host->peer_down(e->core, p->loc, WEFT_EPEER, "killed by the simulation");

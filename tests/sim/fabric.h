@@ -23,6 +23,7 @@ struct sim_options {
     bool get, keys; /* offers get(), with registration keys */
     bool failover;  /* two fabrics, of which sim_trouble breaks one */
     bool corrupt;   /* with failover: now and then a byte changes */
+    bool streams;   /* headers may pass the payload of those before them */
     /* Told of every initial message in the order of its delivery. */
     void (*arrived)(void *arg, uint32_t from, uint32_t to);
     void *arg;

@@ -283,6 +283,9 @@ int main(int argc, char **argv)
         {.failover = true, .max_short = 1000, .corrupt = true},
         {.failover = true, .config = "credits = 4K", .max_payload = 700,
          .corrupt = true},
+        {.failover = true, .max_short = 64, .streams = true},
+        {.failover = true, .config = "eager = 0", .max_payload = 3000,
+         .streams = true, .corrupt = true},
     };
     unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 40;
