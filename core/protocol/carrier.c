@@ -9,8 +9,10 @@
  * answered on the carrier that it came by, so an answer proves this carrier.
  *
  * SILENCE  A peer that computes answers nowhere, so silence alone proves
- * nothing. After SILENT_NS without a sign the others are probed: when one of
- * them answers and the current one still does not, it is given up.
+ * nothing. After SILENT_NS without a sign all are probed: when another one
+ * answers (the heir) and the current one does not within HEIR_NS, it is given
+ * up. A peer that has moved to another carrier had a reason: that carrier is
+ * the heir at once, and takes our acknowledgements.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,7 +22,7 @@
 #include "protocol/order.h"
 
 #define ACK_NS 1000000u
-#define SILENT_NS 100000000u /* without a sign of what was sent */
+#define SILENT_NS 50000000u  /* without a sign of what was sent */
 #define HEIR_NS 20000000u    /* the current one may still answer */
 #define STAGGER_NS 5000000u  /* between calls of the carriers when all are lost */
 #define AGAIN_NS 10000000u   /* after a failed call; doubled each time */
@@ -52,52 +54,9 @@ static void hurry(struct wf_ordered *o)
     o->loc->wf->rx_stalled = true;
 }
 
-/* ---- opening --------------------------------------------------------------- */
-
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
-}
-
-static void set_lane(struct wf_ordered *o)
-{
-    struct wf_lane *l = &o->loc->lane[WF_LANE_ORDER];
-
-    l->order = o;
-    l->peer = (weft_peer *)o;
-    l->send_short = l->send_more = wf_order_short;
-    l->send_words = wf_order_words;
-    l->max_payload = WF_ORDER_CHUNK;
-    for (int k = 0; k < o->carriers; k++) {
-        const weft_attr *a = &o->carrier[k].core->attr;
-        l->max_payload = least(l->max_payload, a->max_payload);
-        if (o->loc->wf->options->eager == WF_AUTO)
-            l->max_eager = (uint32_t)least(l->max_eager, a->max_eager);
-    }
-    l->max_eager = (uint32_t)least(l->max_eager, l->max_payload);
-    l->max_short = (uint32_t)least(l->max_eager, WF_ORDER_SHORT);
-}
-
-int wf_order_open(struct weft_loc *loc, const int *eps, int n)
-{
-    struct wf_instance *wf = loc->wf;
-    struct wf_ordered *o = wf_order_new(loc);
-
-    if (!o)
-        return WEFT_ENOMEM;
-    for (int i = 0; i < n; i++)
-        if (WEFT_HAS(wf->eps[eps[i]].ops, weft_ops, send_short))
-            o->carrier[o->carriers++].core = &wf->eps[eps[i]];
-    if (!o->carriers || o->carrier[0].core != &wf->eps[eps[0]]) {
-        free(o);
-        return WEFT_ENOTSUP;
-    }
-    o->carrier[0].state = WF_CARRIER_CALLED;
-    loc->order = o;
-    set_lane(o);
-    o->next_order = wf->orders;
-    wf->orders = o;
-    return 0;
 }
 
 /* ---- control messages -------------------------------------------------------- */
@@ -127,6 +86,8 @@ void wf_carrier_ack(struct wf_ordered *o, struct weft_core *core)
 {
     int k = o->at >= 0 ? o->at : wf_carrier_of(o, core);
 
+    if (o->heir >= 0)
+        k = o->heir; /* where the peer is heard */
     if (k >= 0 && say(o, k, WF_ACK) < 0 && !o->owed)
         o->owed = 1; /* the turn tries again */
 }
@@ -256,15 +217,33 @@ void wf_carrier_ready(struct weft_loc *loc, struct weft_core *core)
 
 /* ---- hearing ------------------------------------------------------------------------ */
 
+static void doubt(struct wf_ordered *o, int heir)
+{
+    o->heir = heir;
+    o->heir_at = wf_now(o->loc->wf);
+    hurry(o);
+}
+
+/* The peer sends by another carrier than before. */
+static void moved(struct wf_ordered *o, int k)
+{
+    if (k == o->at || o->at < 0 || o->heir >= 0)
+        return;
+    o->carrier[o->at].probed_at = 0; /* an answer must be new */
+    doubt(o, k);
+}
+
 void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core, uint8_t epoch)
 {
     struct wf_carrier *c;
     int k = o->at;
 
-    if ((int8_t)(epoch - o->peer_epoch) > 0)
-        o->peer_epoch = epoch;
     if (wf_unlikely(k < 0 || o->carrier[k].core != core))
         k = wf_carrier_of(o, core);
+    if (wf_unlikely((int8_t)(epoch - o->peer_epoch) > 0)) {
+        o->peer_epoch = epoch;
+        moved(o, k);
+    }
     c = &o->carrier[k];
     if (wf_unlikely(c->fails || c->gone)) {
         c->fails = 0;
@@ -292,10 +271,8 @@ static void answered(struct wf_ordered *o, int k)
         hurry(o);
     }
     if (k != o->at && o->silent_since && o->heir < 0 &&
-        since(o->silent_since, now) >= SILENT_NS) {
-        o->heir = k;
-        o->heir_at = now;
-    }
+        since(o->silent_since, now) >= SILENT_NS)
+        doubt(o, k);
 }
 
 void wf_carrier_control(struct wf_ordered *o, struct weft_core *core,
@@ -377,13 +354,12 @@ static void search(struct wf_ordered *o, uint64_t now)
 
 static void suspect(struct wf_ordered *o, uint64_t now)
 {
-    if (!o->first) {
+    if (!o->first)
         o->silent_since = 0;
-        return;
-    }
-    if (!o->silent_since)
+    else if (!o->silent_since)
         o->silent_since = now;
-    if (since(o->silent_since, now) < SILENT_NS)
+    if (o->heir < 0 &&
+        (!o->silent_since || since(o->silent_since, now) < SILENT_NS))
         return;
     for (int k = 0; k < o->carriers; k++)
         probe(o, k);
@@ -483,8 +459,11 @@ uint64_t wf_orders_deadline(struct wf_instance *wf)
     if (!wf->orders || wf->parting)
         return 0;
     now = wf_now(wf);
-    for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
+    for (struct wf_ordered *o = wf->orders; o; o = o->next_order) {
+        if (o->first && !o->silent_since)
+            o->silent_since = now; /* not from the end of this sleep on */
         first = least(first, due(o, now));
+    }
     if (wf->rx_stalled)
         first = now;
     wf->rx_stalled = true; /* the turn after the sleep looks at the clock */

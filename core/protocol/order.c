@@ -11,7 +11,7 @@
 
 enum { SPARES_MAX = 256 };
 
-struct wf_ordered *wf_order_new(struct weft_loc *loc)
+static struct wf_ordered *order_new(struct weft_loc *loc)
 {
     struct wf_ordered *o = calloc(1, sizeof *o);
 
@@ -23,6 +23,52 @@ struct wf_ordered *wf_order_new(struct weft_loc *loc)
     o->sum = wf_crc32c_choose();
     o->heir = o->back = -1;
     return o;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void set_lane(struct wf_ordered *o)
+{
+    struct wf_lane *l = &o->loc->lane[WF_LANE_ORDER];
+
+    l->order = o;
+    l->peer = (weft_peer *)o;
+    l->send_short = l->send_more = wf_order_short;
+    l->send_words = wf_order_words;
+    l->max_payload = WF_ORDER_CHUNK;
+    for (int k = 0; k < o->carriers; k++) {
+        const weft_attr *a = &o->carrier[k].core->attr;
+        l->max_payload = least(l->max_payload, a->max_payload);
+        if (o->loc->wf->options->eager == WF_AUTO)
+            l->max_eager = (uint32_t)least(l->max_eager, a->max_eager);
+    }
+    l->max_eager = (uint32_t)least(l->max_eager, l->max_payload);
+    l->max_short = (uint32_t)least(l->max_eager, WF_ORDER_SHORT);
+}
+
+int wf_order_open(struct weft_loc *loc, const int *eps, int n)
+{
+    struct wf_instance *wf = loc->wf;
+    struct wf_ordered *o = order_new(loc);
+
+    if (!o)
+        return WEFT_ENOMEM;
+    for (int i = 0; i < n; i++)
+        if (WEFT_HAS(wf->eps[eps[i]].ops, weft_ops, send_short))
+            o->carrier[o->carriers++].core = &wf->eps[eps[i]];
+    if (!o->carriers || o->carrier[0].core != &wf->eps[eps[0]]) {
+        free(o);
+        return WEFT_ENOTSUP;
+    }
+    o->carrier[0].state = WF_CARRIER_CALLED;
+    loc->order = o;
+    set_lane(o);
+    o->next_order = wf->orders;
+    wf->orders = o;
+    return 0;
 }
 
 /* ---- retention ------------------------------------------------------------ */
@@ -358,11 +404,11 @@ static void forget_first(struct wf_ordered *o, int status)
         whole->done(whole, status);
 }
 
-void wf_order_acked(struct wf_ordered *o, uint32_t ack)
+void wf_order_acked(struct wf_ordered *o, uint32_t ack, bool current)
 {
     if (ack - o->una > o->next - o->una)
         return; /* of what was never sent */
-    if (ack != o->una) {
+    if (ack != o->una && current) {
         o->silent_since = 0;
         o->heir = -1;
     }

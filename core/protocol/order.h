@@ -123,7 +123,7 @@ struct wf_ordered {
     struct wf_carrier carrier[WF_EPS_MAX];
     int carriers;
     int at;   /* index of the current one, -1: LOST */
-    int heir; /* answered while the current one is silent, or -1 */
+    int heir; /* the peer is heard there, and `at` is doubted; or -1 */
     int back; /* failback to it as soon as all is acknowledged, or -1 */
     bool crc; /* wanted */
     wf_crc32c_fn *sum;
@@ -134,7 +134,8 @@ struct wf_ordered {
 };
 
 /* ---- order.c: no I/O of its own --------------------------------------- */
-struct wf_ordered *wf_order_new(struct weft_loc *);
+/* Give the pair's order lane these endpoints, best first. */
+int wf_order_open(struct weft_loc *, const int *eps, int n);
 void wf_order_free(struct wf_ordered *);
 /* As a plugin's send_short, send_words and send, with the order in the place
  * of the peer: wf_lane has these. */
@@ -151,7 +152,8 @@ void wf_order_push(struct wf_ordered *);
 void wf_order_room(struct wf_ordered *);
 /* Everything unacknowledged goes again. */
 void wf_order_rewind(struct wf_ordered *);
-void wf_order_acked(struct wf_ordered *, uint32_t ack);
+/* Heard through a carrier; is it the current one? */
+void wf_order_acked(struct wf_ordered *, uint32_t ack, bool current);
 /* Fill in and seal a header: everything but type, payload and envelope. */
 void wf_order_seal(struct wf_ordered *, struct wf_wire *, uint32_t seq);
 /* Containers that could not be delivered for lack of memory: true if there are
@@ -163,8 +165,6 @@ void wf_order_unstage(struct wf_carrier *);
 void wf_order_drop(struct weft_loc *, int status);
 
 /* ---- carrier.c ----------------------------------------------------------- */
-/* Give the pair's order lane these endpoints, best first. */
-int wf_order_open(struct weft_loc *, const int *eps, int n);
 int wf_carrier_of(const struct wf_ordered *, const struct weft_core *);
 /* A carrier failed or delivered nonsense. */
 void wf_carrier_fault(struct wf_ordered *, int carrier, const char *why);

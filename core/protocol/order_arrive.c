@@ -102,7 +102,7 @@ static int take(struct wf_ordered *o, struct weft_core *core, int carrier,
                 const struct wf_wire *w, const void *data)
 {
     wf_carrier_heard(o, core, w->epoch);
-    wf_order_acked(o, wf_le32(w->ack));
+    wf_order_acked(o, wf_le32(w->ack), carrier == o->at);
     if (wf_unlikely(is_control(w))) {
         wf_carrier_control(o, core, w);
         return WEFT_DONE;
