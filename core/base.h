@@ -34,7 +34,6 @@ enum wf_limits {
 };
 
 struct wf_instance;
-struct wf_errhandler;
 
 /* memcpy for what is usually a few bytes: no call for 4 to 16 of them. */
 static inline void wf_copy_short(void *to, const void *from, size_t n)
@@ -90,7 +89,6 @@ static inline void wf_list_remove(struct wf_list *node)
 struct wf_error_record {
     int mpi_class;
     struct wf_comm *comm; /* whose error handler is to be called, or NULL */
-    struct wf_errhandler *handler; /* to be called whatever the object, or NULL */
     char text[512];
 };
 
@@ -103,9 +101,6 @@ int wf_error(int mpi_class, const char *fmt, ...)
  * have no communicator argument (wait, test, start). */
 int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* An error code that was just recorded is to go to this handler, an argument of
- * the call; returns the code. */
-int wf_error_to(struct wf_errhandler *, int mpi_class);
 struct wf_error_record *wf_error_last(void);
 
 /* Log levels are those of weft_host.log. Each line is "weft[rank]: text", or

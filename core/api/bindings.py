@@ -161,6 +161,12 @@ class Binding:
         elif not self.early:
             self.check("!wf", "wf_bad_phase(fn)")
 
+    def own_handler(self):
+        if self.family in rules.OWN_HANDLER:
+            self.handle(next(p for p in self.f.parameters
+                             if p.kind == "ERRHANDLER"))
+            self.object = "errhandler_p"
+
     def communicators(self):
         comms = [p for p in self.f.parameters
                  if p.kind == "COMMUNICATOR" and p.c_type == "MPI_Comm"]
@@ -478,7 +484,7 @@ class Binding:
         if self.family in rules.OUTSIDE:
             self.line(core)
             self.line("if (wf_unlikely(rc))")
-            self.line("    return wf_raise(wf_current(), NULL, fn, rc);")
+            self.line(f"    return wf_raise(wf_current(), {self.on}, fn, rc);")
             return
         enter, leave = "wf_api_enter(wf);", "wf_api_leave(wf);"
         if self.early:
@@ -547,6 +553,7 @@ class Binding:
             self.out.append(wrap(self.f.prototype("P" + self.f.name)) + "\n{")
         self.prologue()
         self.communicators()
+        self.own_handler()
         for p in self.f.parameters:
             self.parameter(p)
         self.call()

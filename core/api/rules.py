@@ -49,7 +49,7 @@ sendrecv sendrecv_replace isendrecv isendrecv_replace
 # MPI_INFO_NULL is no argument for functions about the info object itself.
 INFO_NEEDED = set("""
 info_set info_delete info_get info_get_valuelen info_get_string
-info_get_nkeys info_get_nthkey info_dup
+info_get_nkeys info_get_nthkey info_dup abi_set_fortran_info
 """.split())
 
 # MPI_REQUEST_NULL is no argument: MPI-5.0 s3.7.3 (free), s3.8.4 (cancel),
@@ -62,9 +62,18 @@ pready_range
 # Handles passed by pointer and read: direction "inout", and these.
 READ_HANDLES = {("cancel", "request")}
 
+# The handler for what the call makes is the one for its errors, too (MPI-5.0
+# s7.4.2, s11.3.1).
+OWN_HANDLER = {"session_init", "comm_create_from_group",
+               "intercomm_create_from_groups"}
+
 # The null handle is an argument like any other: it has a name (MPI-5.0 s7.8).
 NULL_NAMED = {"comm_get_name": "MPI_COMM_NULL",
               "type_get_name": "MPI_DATATYPE_NULL"}
+
+# A predefined type that the Fortran compiler does not have is an argument of
+# the functions that say so (MPI-5.0 s21.4).
+ABSENT_TYPES = {"type_size", "type_size_x"}
 
 # The only buffers that may be MPI_IN_PLACE (MPI-5.0 s6.2.3), by operation.
 IN_PLACE = dict.fromkeys("""

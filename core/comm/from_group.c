@@ -140,7 +140,7 @@ int wf_mpi_comm_create_from_group(struct wf_instance *wf,
     int rc = check_call(group, stringtag, "the group");
     if (rc == MPI_SUCCESS && group->size > 0)
         rc = create(group, &w, newcomm);
-    return wf_error_to(errhandler, rc);
+    return rc;
 }
 
 /* ---- intercommunicators -------------------------------------------------- */
@@ -226,7 +226,7 @@ int wf_mpi_intercomm_create_from_groups(
         rc = wf_error(MPI_ERR_RANK, "local_leader is %d but local_group has "
                       "ranks 0..%d", local_leader, local_group->size - 1);
     if (rc != MPI_SUCCESS)
-        return wf_error_to(errhandler, rc);
+        return rc;
     if (local_group->rank == local_leader) {
         rc = check_leader(remote_group, remote_leader);
         if (rc == MPI_SUCCESS)
@@ -236,5 +236,5 @@ int wf_mpi_intercomm_create_from_groups(
     rc = create_inter(local_group, &b, &w, rc, newintercomm);
     if (m.comm)
         part(&m);
-    return wf_error_to(errhandler, rc);
+    return rc;
 }

@@ -18,9 +18,9 @@ void wf_errhandler_put(struct wf_errhandler *);
 /* What MPI_COMM_WORLD and MPI_COMM_SELF start with. */
 struct wf_errhandler *wf_errhandler_initial(void);
 
-/* Raise error class `rc` of MPI function `function` through the recorded
- * handler, else that of the recorded communicator, else of `on`, else of
- * MPI_COMM_SELF, else (no world) the initial handler. on: the object of the
+/* Raise error class `rc` of MPI function `function` through `on`, if
+ * that is a handler, else that of the recorded communicator, else of `on`, else
+ * of MPI_COMM_SELF, else (no world) the initial handler. on: the object of the
  * call, which is a communicator, a session or a group, or NULL. Called outside
  * the API section. Returns the code the MPI function is to return; does not
  * return if the handler aborts. */

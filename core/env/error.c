@@ -20,7 +20,6 @@ static void record(struct wf_comm *comm, int mpi_class, const char *fmt,
 {
     last.record.mpi_class = mpi_class;
     last.record.comm = comm;
-    last.record.handler = NULL;
     vsnprintf(last.record.text, sizeof last.record.text, fmt, args);
     last.fresh = true;
 }
@@ -43,13 +42,6 @@ int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
     return mpi_class;
 }
 
-int wf_error_to(struct wf_errhandler *handler, int mpi_class)
-{
-    if (mpi_class != MPI_SUCCESS && last.record.mpi_class == mpi_class)
-        last.record.handler = handler;
-    return mpi_class;
-}
-
 struct wf_error_record *wf_error_last(void)
 {
     return &last.record;
@@ -59,8 +51,7 @@ struct wf_error_record *wf_error_take(int mpi_class)
 {
     if (!last.fresh || last.record.mpi_class != mpi_class) {
         last.record.comm = NULL;
-        last.record.handler = NULL;
-        last.record.text[0] = 0;
+            last.record.text[0] = 0;
         last.record.mpi_class = mpi_class;
     }
     last.fresh = false;

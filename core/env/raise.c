@@ -9,7 +9,8 @@
  * to MPI_COMM_WORLD serves where none was ever given to MPI_COMM_SELF.
  *
  * Errors of calls on a session, or on a group that came from one, go to the
- * session's handler.
+ * session's handler; those of calls that are given a handler for what they make
+ * go to that one (s7.4.2, s11.3.1).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -124,6 +125,8 @@ static struct raised object_of(void *on)
         o.comm = on;
     else if (object->kind == WF_KIND_SESSION)
         o.session = on;
+    else if (object->kind == WF_KIND_ERRHANDLER)
+        o.handler = on;
     else if (object->kind == WF_KIND_GROUP)
         o.session = ((struct wf_group *)on)->session;
     return o;
@@ -165,11 +168,9 @@ int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
 {
     const struct wf_error_record *last = wf_error_last();
     struct raised object = object_of(on);
-    if (last->mpi_class == rc && last->comm)
+    if (last->mpi_class == rc && last->comm && !object.handler)
         object = (struct raised){.comm = last->comm};
     struct raised target = object;
-    if (last->mpi_class == rc)
-        target.handler = last->handler;
     if (!wf) {
         if (!target.handler)
             target.handler = wf_errhandler_initial();

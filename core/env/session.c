@@ -42,14 +42,17 @@ static const struct {
 
 enum { LEVELS = sizeof levels / sizeof levels[0] };
 
-/* Which of levels the program asks for. Nothing said: all that is possible. */
+/* Which of levels the program asks for; -1: none of them. Nothing said: all
+ * that is possible. */
 static int level_wanted(const struct wf_info *info)
 {
     const char *text = wf_info_find(info, "thread_level");
-    for (int i = 0; text && i < LEVELS; i++)
+    if (!text)
+        return LEVELS - 1;
+    for (int i = 0; i < LEVELS; i++)
         if (!strcmp(text, levels[i].name))
             return i;
-    return LEVELS - 1;
+    return -1;
 }
 
 /* Levels are promises about one session: two that are used in turn by a thread
@@ -94,6 +97,12 @@ static int begin(const struct wf_info *info, struct wf_errhandler *errhandler,
 {
     struct wf_instance *wf;
     int level = level_wanted(info);
+    if (level < 0)
+        return wf_error(MPI_ERR_INFO_VALUE,
+                        "the info key thread_level is \"%.40s\" but must be "
+                        "MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED or "
+                        "_MULTIPLE",
+                        wf_info_find(info, "thread_level"));
     int rc = wf_start_use(use_of(level), &wf);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -117,7 +126,7 @@ int wf_mpi_session_init(struct wf_instance *wf, struct wf_info *info,
     int rc = begin(info, errhandler, &s);
     if (rc == MPI_SUCCESS)
         *session = (MPI_Session)s;
-    return wf_error_to(errhandler, rc);
+    return rc;
 }
 
 /* ---- end ----------------------------------------------------------------- */

@@ -75,6 +75,21 @@ static void the_level_of_threads_is_told(void)
     session_close(&s);
 }
 
+static void a_level_that_there_is_not_is_refused(void)
+{
+    MPI_Session s = MPI_SESSION_NULL;
+    MPI_Info want;
+    char text[MPI_MAX_ERROR_STRING];
+    int len, rc;
+    MPI_Info_create(&want);
+    MPI_Info_set(want, "thread_level", "MPI_THREAD_PLENTY");
+    rc = MPI_Session_init(want, MPI_ERRORS_RETURN, &s);
+    CHECK(rc == MPI_ERR_INFO_VALUE && s == MPI_SESSION_NULL);
+    MPI_Error_string(rc, text, &len);
+    CHECK(strstr(text, "MPI_THREAD_PLENTY"));
+    MPI_Info_free(&want);
+}
+
 static void processes_open_sessions_as_often_as_they_like(int rank)
 {
     for (int i = 0; i < 3 + 20 * rank; i++) {
@@ -163,6 +178,30 @@ static void errors_of_a_session_go_to_its_handler(void)
     session_close(&s);
 }
 
+static int comm_calls;
+
+static void note_comm(MPI_Comm *c, int *code, ...)
+{
+    comm_calls++;
+    CHECK(*c == MPI_COMM_NULL);
+}
+
+/* Wrong arguments included. */
+static void creation_calls_the_handler_it_was_given(MPI_Session s)
+{
+    MPI_Group all = session_group(s, WORLD);
+    MPI_Errhandler h;
+    MPI_Comm_create_errhandler(note_comm, &h);
+    CHECK(MPI_Comm_create_from_group(all, "tag", MPI_INFO_NULL, h, NULL) ==
+          MPI_ERR_ARG);
+    CHECK(comm_calls == 1);
+    CHECK(MPI_Comm_create_from_group(all, NULL, MPI_INFO_NULL, h, NULL) ==
+          MPI_ERR_ARG);
+    CHECK(comm_calls == 2);
+    MPI_Errhandler_free(&h);
+    MPI_Group_free(&all);
+}
+
 static void creation_reports_to_the_handler_it_was_given(MPI_Session s)
 {
     MPI_Group all = session_group(s, WORLD), none;
@@ -235,10 +274,12 @@ int main(void)
     int rank = my_rank(s);
     a_session_names_its_process_sets(s);
     creation_reports_to_the_handler_it_was_given(s);
+    creation_calls_the_handler_it_was_given(s);
     a_session_has_a_buffer_of_its_own(s);
     a_session_has_an_integer(s);
     session_close(&s);
     the_level_of_threads_is_told();
+    a_level_that_there_is_not_is_refused();
     processes_open_sessions_as_often_as_they_like(rank);
     rings_go_round_in_every_new_session();
     sessions_at_the_same_time_are_apart();
