@@ -1,7 +1,8 @@
 /* The instance: everything one MPI rank owns (no other global state).
  *
  * A process holds one instance, or several (simulation, thread-as-rank). The
- * only process-wide data are this registry and the built-in plugin table.
+ * only process-wide data are this registry, the built-in plugin table, and what
+ * the program's Fortran compiler does (datatype/fortran.c).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -224,6 +224,8 @@ class Binding:
             self.flush_buffers(var)
 
     def unless_named(self, wrong, p):
+        if self.family in rules.ABSENT_TYPES:
+            return f"{wrong} && !wf_type_absent({p.name})"
         null = rules.NULL_NAMED.get(self.family)
         return f"{wrong} && {p.name} != {null}" if null else wrong
 

@@ -81,6 +81,11 @@ static int describe(const char *param, const void *handle, enum wf_kind kind)
         return wf_error(kinds[i].mpi_class,
                         "%s is 0, which is not %s: was it ever set?", param,
                         kind_name(kind));
+    if (kind == WF_KIND_TYPE && wf_type_absent((MPI_Datatype)handle))
+        return wf_error(kinds[i].mpi_class,
+                        "%s is a type that the Fortran compiler does not have, "
+                        "as MPI_Abi_set_fortran_info was told",
+                        param);
     return wf_error(kinds[i].mpi_class, "%s is %p, which is %s and not %s",
                     param, handle, what_is(handle), kind_name(kind));
 }

@@ -16,7 +16,7 @@
 
 #include <limits.h>
 
-#include "datatype/type.h"
+#include "datatype/predefined.h"
 #include "env/errhandler.h"
 #include "instance.h"
 #include "protocol/request.h"

@@ -103,7 +103,7 @@ static int give_real(struct wf_instance *wf, int combiner, int p, int r,
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
         const struct kind *k = &reals[i];
         if ((p == MPI_UNDEFINED || p <= k->precision) &&
-            (r == MPI_UNDEFINED || r <= k->range))
+            (r == MPI_UNDEFINED || r <= k->range) && wf_type_of(k->real))
             return give(wf, combiner, value,
                         combiner == MPI_COMBINER_F90_REAL ? k->real
                                                           : k->complex,
@@ -133,7 +133,7 @@ int wf_mpi_type_create_f90_integer(struct wf_instance *wf, int r,
     if (r < 0)
         return wf_error(MPI_ERR_ARG, "r is %d but must be 0 or more", r);
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-        if (r <= integers[i].range)
+        if (r <= integers[i].range && wf_type_of(integers[i].type))
             return give(wf, MPI_COMBINER_F90_INTEGER, value, integers[i].type,
                         newtype);
     return wf_error(MPI_ERR_ARG, "no integer type has %d decimal digits", r);

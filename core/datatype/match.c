@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
-#include "datatype/predefined.h"
+#include "datatype/fortran.h"
 
 struct sized {
     int typeclass, size;
@@ -32,21 +32,27 @@ static const struct sized sized[] = {
     {MPIX_TYPECLASS_LOGICAL, 16, MPI_LOGICAL16},
 };
 
+MPI_Datatype wf_type_sized(int typeclass, int64_t size)
+{
+    for (size_t i = 0; i < sizeof sized / sizeof *sized; i++)
+        if (sized[i].typeclass == typeclass && sized[i].size == size &&
+            wf_type_of(sized[i].type))
+            return sized[i].type;
+    return MPI_DATATYPE_NULL;
+}
+
 int wf_mpi_type_match_size(struct wf_instance *wf, int typeclass, int size,
                            MPI_Datatype *datatype)
 {
-    bool known = false;
+    MPI_Datatype found = wf_type_sized(typeclass, size);
 
-    for (size_t i = 0; i < sizeof sized / sizeof *sized; i++) {
-        if (sized[i].typeclass != typeclass)
-            continue;
-        known = true;
-        if (sized[i].size == size) {
-            *datatype = sized[i].type;
-            return MPI_SUCCESS;
-        }
+    if (found != MPI_DATATYPE_NULL) {
+        *datatype = found;
+        return MPI_SUCCESS;
     }
-    if (known)
+    if (typeclass == MPI_TYPECLASS_INTEGER || typeclass == MPI_TYPECLASS_REAL ||
+        typeclass == MPI_TYPECLASS_COMPLEX ||
+        typeclass == MPIX_TYPECLASS_LOGICAL)
         return wf_error(MPI_ERR_ARG, "no predefined type of this class has "
                                      "size %d", size);
     return wf_error(MPI_ERR_ARG,

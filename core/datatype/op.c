@@ -9,6 +9,7 @@
 
 #include "core_api.h"
 #include "datatype/derived.h"
+#include "datatype/fortran.h"
 #include "datatype/op_kernels.h"
 #include "datatype/predefined.h"
 #include "instance.h"
@@ -89,11 +90,25 @@ void wf_op_put(struct wf_op *op)
 
 /* ---- application ------------------------------------------------------ */
 
+wf_op_kernel *(*wf_op_fortran)(uint32_t op, int64_t size);
+
+/* Operations on Fortran's LOGICALs, where they differ from those of C. */
+static wf_op_kernel *find_fortran(uint32_t code, const struct wf_type *t,
+                                  const struct wf_predefined *p)
+{
+    if (!wf_op_fortran || p->group != WF_GROUP_LOGICAL ||
+        t->predefined == (uintptr_t)MPI_C_BOOL ||
+        t->predefined == (uintptr_t)MPI_CXX_BOOL)
+        return NULL;
+    return wf_op_fortran(code, t->size);
+}
+
 static wf_op_kernel *find_kernel(const struct wf_op *op,
                                  const struct wf_type *t)
 {
     const struct wf_predefined *p = wf_predefined(t);
     uint32_t code = op->predefined;
+    wf_op_kernel *kernel;
 
     if (!p || !(facts[code - FIRST].groups & p->group))
         return NULL;
@@ -103,8 +118,10 @@ static wf_op_kernel *find_kernel(const struct wf_op *op,
         return wf_op_arithmetic(code, p->scalar);
     if (code <= WF_OP_BXOR)
         return wf_op_bitwise(code, p->scalar);
-    if (code <= WF_OP_LXOR)
-        return wf_op_logical(code, p->scalar);
+    if (code <= WF_OP_LXOR) {
+        kernel = find_fortran(code, t, p);
+        return kernel ? kernel : wf_op_logical(code, p->scalar);
+    }
     return wf_op_location(code, p->scalar);
 }
 

@@ -33,6 +33,10 @@ BOTH(short_int, wf_short_int)
 BOTH(long_double_int, wf_long_double_int)
 BOTH(2real, wf_2real)
 BOTH(2double, wf_2double)
+BOTH(2i64, wf_2i64)
+#if WF_HAVE_F128
+BOTH(2f128, wf_2f128)
+#endif
 
 wf_op_kernel *wf_op_location(uint32_t op, uint8_t scalar)
 {
@@ -46,6 +50,10 @@ wf_op_kernel *wf_op_location(uint32_t op, uint8_t scalar)
         [WF_SCALAR_PAIR_F32_F32] = {min_2real, max_2real},
         [WF_SCALAR_PAIR_F64_F64] = {min_2double, max_2double},
         [WF_SCALAR_PAIR_INTEGERS] = {min_2int, max_2int},
+        [WF_SCALAR_PAIR_I64_I64] = {min_2i64, max_2i64},
+#if WF_HAVE_F128
+        [WF_SCALAR_PAIR_F128_F128] = {min_2f128, max_2f128},
+#endif
     };
 
     if (op != WF_OP_MINLOC && op != WF_OP_MAXLOC)

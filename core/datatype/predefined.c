@@ -1,14 +1,16 @@
 /* The table of predefined datatypes, and handles of datatypes.
  *
  * DESIGN  Both tables are indexed by the low byte of the ABI value, so that a
- * handle resolves with one comparison and one multiplication. They are
- * constant: names and attributes that a program gives to a predefined type
- * belong to the instance (named.c).
+ * handle resolves with one comparison and one multiplication. They never change
+ * but where a Fortran layer says what its compiler does (fortran.c): names and
+ * attributes that a program gives to a predefined type belong to the instance
+ * (named.c).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/predefined.h"
 
+#include "datatype/fortran.h"
 #include "datatype/layout.h"
 
 enum { FIRST = 0x200, COUNT = WF_TYPES_END - FIRST };
@@ -36,7 +38,7 @@ enum { FIRST = 0x200, COUNT = WF_TYPES_END - FIRST };
 #undef TYPE
 #undef PAIR
 
-static const struct wf_type types[COUNT] = {
+static struct wf_type types[COUNT] = {
 #define TYPE(name, C, scalar, group, external)                                 \
     [INDEX(name)] = {.object = {WF_KIND_TYPE, 1},                              \
                      .flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED |         \
@@ -60,7 +62,7 @@ static const struct wf_type types[COUNT] = {
 #undef PAIR
 };
 
-static const struct wf_predefined facts[COUNT] = {
+static struct wf_predefined facts[COUNT] = {
 #define TYPE(name_, C, scalar_, group_, external_)                             \
     [INDEX(name_)] = {.name = "MPI_" #name_,                                   \
                       .scalar = (scalar_),                                     \
@@ -80,7 +82,7 @@ static const struct wf_predefined facts[COUNT] = {
 #undef PAIR
 };
 
-const uint8_t wf_type_short_sizes[WF_TYPES_END] = {
+uint8_t wf_type_short_sizes[WF_TYPES_END] = {
 #define TYPE(name, C, scalar, group, external) [ABI(name)] = sizeof(C),
 #define PAIR(name, C, scalar, value, index)                                    \
     [ABI(name)] = sizeof(C) == PAIR_BYTES(C) ? sizeof(C) : 0,
@@ -95,7 +97,7 @@ struct wf_type *wf_type_predefined(uintptr_t abi_value)
 
     if (i >= COUNT || !types[i].flags)
         return NULL;
-    return (struct wf_type *)&types[i];
+    return &types[i];
 }
 
 struct wf_type *wf_type_of(MPI_Datatype handle)
@@ -103,7 +105,7 @@ struct wf_type *wf_type_of(MPI_Datatype handle)
     uintptr_t i = (uintptr_t)handle - FIRST;
 
     if (wf_likely(i < COUNT))
-        return types[i].flags ? (struct wf_type *)&types[i] : NULL;
+        return types[i].flags ? &types[i] : NULL;
     return wf_is_object(handle, WF_KIND_TYPE) ? (struct wf_type *)handle : NULL;
 }
 
@@ -119,4 +121,39 @@ MPI_Datatype wf_type_handle(struct wf_type *t)
 const struct wf_predefined *wf_predefined(const struct wf_type *t)
 {
     return t->predefined ? &facts[t->predefined - FIRST] : NULL;
+}
+
+bool wf_type_absent(MPI_Datatype handle)
+{
+    uintptr_t i = (uintptr_t)handle - FIRST;
+
+    return i < COUNT && facts[i].name && !types[i].flags;
+}
+
+void wf_type_become(MPI_Datatype type, const struct wf_type *like,
+                    uint8_t scalar)
+{
+    uintptr_t abi = (uintptr_t)type;
+    struct wf_type *t = &types[abi - FIRST];
+    struct wf_predefined *p = &facts[abi - FIRST];
+    const struct wf_predefined *l = wf_predefined(like);
+    int64_t size = p->value ? 2 * like->size : like->size;
+
+    t->size = t->extent = t->true_extent = size;
+    t->flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED | WF_TYPE_CONTIG;
+    t->layout = NULL; /* a block, as of every type without holes */
+    wf_type_short_sizes[abi] = (uint8_t)size;
+    p->scalar = scalar;
+    p->align = l->align;
+    if (p->value)
+        p->index_offset = (uint8_t)like->size;
+    else if (p->group != WF_GROUP_FORTRAN_INTEGER &&
+             p->group != WF_GROUP_LOGICAL)
+        p->external = l->external; /* integers are converted, others not */
+}
+
+void wf_type_remove(MPI_Datatype type)
+{
+    types[(uintptr_t)type - FIRST].flags = 0;
+    wf_type_short_sizes[(uintptr_t)type] = 0;
 }

@@ -41,6 +41,9 @@ typedef struct {
     int32_t v, i;
 } wf_2integer;
 typedef struct {
+    int64_t v, i;
+} wf_2i64;
+typedef struct {
     wf_f16 v, i;
 } wf_2f16;
 typedef struct {
@@ -63,7 +66,7 @@ const struct wf_predefined *wf_predefined(const struct wf_type *);
 
 /* Bytes of one element of a contiguous predefined type, by its ABI value. */
 enum { WF_TYPES_END = 0x2f0 };
-extern const uint8_t wf_type_short_sizes[WF_TYPES_END] WF_HIDDEN;
+extern uint8_t wf_type_short_sizes[WF_TYPES_END] WF_HIDDEN;
 
 /* The same of any handle; 0 for whatever is not such a type. */
 static inline unsigned wf_type_short_size(MPI_Datatype h)
@@ -75,5 +78,9 @@ static inline unsigned wf_type_short_size(MPI_Datatype h)
 
 /* The type with this ABI value (MPI_INT is 0x209), or NULL. */
 struct wf_type *wf_type_predefined(uintptr_t abi_value);
+
+/* A type of the standard that the Fortran compiler does not have, as a Fortran
+ * layer has said. */
+bool wf_type_absent(MPI_Datatype);
 
 #endif

@@ -43,6 +43,8 @@ enum wf_scalar {
     WF_SCALAR_PAIR_F32_F32,
     WF_SCALAR_PAIR_F64_F64,
     WF_SCALAR_PAIR_INTEGERS,
+    WF_SCALAR_PAIR_I64_I64, /* Fortran's pairs where its types are wide */
+    WF_SCALAR_PAIR_F128_F128,
     WF_SCALAR_COUNT
 };
 

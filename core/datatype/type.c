@@ -186,7 +186,8 @@ int wf_mpi_type_set_name(struct wf_instance *wf, struct wf_type *datatype,
 int wf_mpi_type_size(struct wf_instance *wf, struct wf_type *datatype,
                      MPI_Count *size)
 {
-    *size = datatype->size;
+    /* none: a type that the Fortran compiler does not have, MPI-5.0 s21.4 */
+    *size = datatype ? datatype->size : MPI_UNDEFINED;
     return MPI_SUCCESS;
 }
 

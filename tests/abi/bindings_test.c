@@ -297,6 +297,33 @@ static void results_too_large_for_int_are_undefined_or_refused(void **state)
     assert_int_equal(position, 8);
 }
 
+static void a_type_that_Fortran_lacks_has_no_size_and_no_other_use(void **state)
+{
+    int size = 0;
+    refused(MPI_Send(buf, 1, MPI_REAL2, 0, 0, WORLD), MPI_ERR_TYPE, "MPI_Send",
+            "datatype is a type that the Fortran compiler does not have");
+    next_result = MPI_UNDEFINED;
+    passed(MPI_Type_size(MPI_REAL2, &size), "type_size");
+    assert_int_equal(size, MPI_UNDEFINED);
+}
+
+static void a_handler_for_what_is_made_gets_the_errors(void **state)
+{
+    MPI_Comm made;
+    assert_int_equal(MPI_Comm_create_from_group((MPI_Group)&job.group4, "tag",
+                                                MPI_INFO_NULL,
+                                                MPI_ERRORS_RETURN, NULL),
+                     MPI_ERR_ARG);
+    assert_ptr_equal(raised.comm, &job.errhandler);
+    memset(&raised, 0, sizeof(raised));
+    assert_int_equal(MPI_Comm_create_from_group(MPI_GROUP_NULL, "tag",
+                                                MPI_INFO_NULL,
+                                                MPI_ERRORS_RETURN, &made),
+                     MPI_ERR_GROUP);
+    assert_ptr_equal(raised.comm, &job.errhandler);
+    memset(&raised, 0, sizeof(raised));
+}
+
 static void constructors_check_lengths_and_element_types(void **state)
 {
     int blocks[2] = {1, -1};
@@ -483,6 +510,8 @@ int main(void)
         RULE(type_arrays_are_checked_where_there_is_data),
         RULE(operations_must_exist),
         RULE(results_too_large_for_int_are_undefined_or_refused),
+        RULE(a_type_that_Fortran_lacks_has_no_size_and_no_other_use),
+        RULE(a_handler_for_what_is_made_gets_the_errors),
         RULE(constructors_check_lengths_and_element_types),
         RULE(ranks_of_groups_are_members),
         RULE(the_peer_communicator_matters_at_the_leader_only),
