@@ -14,6 +14,9 @@ usage()
 ./build.sh test --matrix   the tests in the other configurations: address and
                            undefined sanitizers, thread sanitizer, static
 ./build.sh install --prefix DIR
+./build.sh analyse         build, then let clang look at the locks of the core:
+                           sections left with their lock held, functions called
+                           without theirs
 ./build.sh bench [--quick] [--only NAME] ...   build, then measure; what follows
                            the word is for bench/run.py (--help lists it)
 options
@@ -48,7 +51,7 @@ builtin=
 commands=0
 while [ $# -gt 0 ]; do
     case $1 in
-    run | test | install)
+    run | test | install | analyse)
         command=$1
         commands=$((commands + 1))
         ;;
@@ -266,6 +269,16 @@ measure()
     exec python3 bench/run.py "$@"
 }
 
+# Nothing is compiled: what clang says is all that comes out.
+analyse()
+{
+    command -v clang >/dev/null || fail "analyse needs clang (Debian package)"
+    find core "$dir/generated/api" "$dir/generated/coll" -name '*.c' -print0 |
+        xargs -0 -n 20 -P "$(nproc)" clang -fsyntax-only -std=gnu11 -Icore \
+            -Iinclude "-I$dir/generated" -Wno-everything -Wthread-safety \
+            -Wthread-safety-beta -Werror
+}
+
 install_packages
 [ "$command" != test ] || install_for_tests
 if [ "$matrix" = yes ]; then
@@ -276,6 +289,7 @@ build
 case $command in
 build) echo "Built in $dir: $dir/bin/mpicc, $dir/bin/mpirun" ;;
 test) run_tests ;;
+analyse) analyse && echo "Nothing to say about the locks" ;;
 install) cmake --install "$dir" --prefix "$prefix" ;;
 run) demonstration ;;
 bench) measure "$@" ;;

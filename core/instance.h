@@ -76,6 +76,20 @@ struct wf_instance {
     void *clock;
 };
 
+/* WF_SECTION(api, wf) */
+static inline void wf_enter_api(struct wf_instance *wf)
+    WF_ENTERS(wf->api) WF_UNANALYSED
+{
+    wf_cs_enter(&wf->api);
+}
+
+static inline void wf_leave_api(struct wf_instance *wf)
+    WF_LEAVES(wf->api) WF_UNANALYSED
+{
+    wf_cs_leave(&wf->api);
+}
+WF_SCOPED_SECTION(api, struct wf_instance, api)
+
 /* Error codes that the program adds; the rest is in core/env/error_user.c, which
  * only programs that do so have. */
 struct wf_error_codes {
@@ -90,12 +104,12 @@ enum wf_phase { WF_PHASE_BEFORE, WF_PHASE_INSIDE, WF_PHASE_AFTER };
  * before MPI_Init and after MPI_Finalize (MPI-5.0 s11.4.1), and who uses the
  * instance in between. */
 struct wf_process {
-    struct wf_mutex lock; /* of codes */
+    struct wf_lock lock; /* of codes */
     struct wf_error_codes *codes;
     wf_atomic_u32 phase;    /* enum wf_phase: the world model's */
     wf_atomic_u32 starting; /* some thread is inside MPI_Init */
     struct {                /* env/start.c */
-        struct wf_mutex lock;
+        struct wf_lock lock;
         struct wf_instance *instance; /* in use or idle */
         unsigned users;
         pid_t registered; /* the process that has end_at_exit registered */
@@ -113,6 +127,9 @@ static inline struct wf_process *wf_process(void)
     struct wf_process *p = wf_thread_process;
     return wf_unlikely(p != NULL) ? p : &wf_process_state;
 }
+
+WF_LOCK_SECTION(codes, struct wf_process, lock, WF_RANK_CODES)
+WF_LOCK_SECTION(start, struct wf_process, start.lock, WF_RANK_START)
 
 /* What a new instance is made of. Ownership of boot and config passes over. */
 struct wf_instance_params {

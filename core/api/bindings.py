@@ -493,7 +493,7 @@ class Binding:
             enter = "wf_api_enter_early(wf);"
             leave = "wf_api_leave_early(wf);"
         elif self.family in rules.HOT:
-            enter, leave = "wf_cs_enter(&wf->api);", "wf_cs_leave(&wf->api);"
+            enter, leave = "wf_enter_api(wf);", "wf_leave_api(wf);"
         mark = self.f.large and self.family in rules.LARGE_CALLS
         self.line(enter)
         if mark:

@@ -39,32 +39,36 @@ static inline enum wf_phase wf_api_phase(void)
     return (enum wf_phase)wf_load_acquire(&wf_process()->phase);
 }
 
-/* The API section. Functions where a nanosecond counts use wf_cs_enter and
- * wf_cs_leave, which inline the mutex; the others keep their bindings small. */
+/* The API section. Functions where a nanosecond counts use wf_enter_api and
+ * wf_leave_api, which inline the mutex; the others keep their bindings small. */
 void wf_api_lock(struct wf_cs *);
 void wf_api_unlock(struct wf_cs *);
 
 /* Functions that any thread may call at any level share nothing with the
  * helper: they enter only where threads of the program may be inside. */
 static inline void wf_api_enter_early(struct wf_instance *wf)
+    WF_ENTERS(wf->api) WF_UNANALYSED
 {
     if (wf && wf->api.threads)
         wf_api_lock(&wf->api);
 }
 
 static inline void wf_api_leave_early(struct wf_instance *wf)
+    WF_LEAVES(wf->api) WF_UNANALYSED
 {
     if (wf && wf->api.threads)
         wf_api_unlock(&wf->api);
 }
 
 static inline void wf_api_enter(struct wf_instance *wf)
+    WF_ENTERS(wf->api) WF_UNANALYSED
 {
     if (wf_unlikely(wf->api.on))
         wf_api_lock(&wf->api);
 }
 
 static inline void wf_api_leave(struct wf_instance *wf)
+    WF_LEAVES(wf->api) WF_UNANALYSED
 {
     if (wf_unlikely(wf->api.on))
         wf_api_unlock(&wf->api);

@@ -75,9 +75,9 @@ int wf_handle_toint(const char *fn, const void *handle)
         wf_bad_phase(fn);
         return 0;
     }
-    wf_cs_enter(&wf->api);
-    int value = number(wf, handle);
-    wf_cs_leave(&wf->api);
+    int value = -1;
+    WF_SECTION(api, wf)
+        value = number(wf, handle);
     if (value < 0) {
         wf_raise(wf, NULL, fn,
                  wf_error(MPI_ERR_NO_MEM, "no memory to number the handle"));
@@ -96,11 +96,11 @@ void *wf_handle_fromint(const char *fn, int value)
         return NULL;
     }
     const void *handle = NULL;
-    wf_cs_enter(&wf->api);
-    struct wf_handle_ints *t = wf->handle_ints;
-    if (t && value >= FIRST && (size_t)(value - FIRST) < t->count)
-        handle = t->handles[value - FIRST];
-    wf_cs_leave(&wf->api);
+    WF_SECTION(api, wf) {
+        struct wf_handle_ints *t = wf->handle_ints;
+        if (t && value >= FIRST && (size_t)(value - FIRST) < t->count)
+            handle = t->handles[value - FIRST];
+    }
     return (void *)handle;
 }
 

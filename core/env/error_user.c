@@ -4,7 +4,7 @@
  * never used again, so MPI_LASTUSEDCODE only grows. A class is a code whose
  * class is itself.
  *
- * LOCK  lock of struct wf_process: these calls are allowed at any time.
+ * LOCK  section codes of struct wf_process: these calls are allowed at any time.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct codes {
 };
 
 /* NULL: there are none yet. */
-static struct codes *codes(void)
+static struct codes *codes(void) WF_REQUIRES(wf_process()->lock)
 {
     struct wf_error_codes *base = wf_process()->codes;
     return base ? wf_container(base, struct codes, base) : NULL;
@@ -41,7 +41,7 @@ static void free_codes(struct wf_error_codes *base)
     free(all);
 }
 
-static struct codes *make_codes(void)
+static struct codes *make_codes(void) WF_REQUIRES(wf_process()->lock)
 {
     struct codes *all = calloc(1, sizeof *all);
     if (!all)
@@ -51,7 +51,7 @@ static struct codes *make_codes(void)
     return all;
 }
 
-static struct code *find(int code)
+static struct code *find(int code) WF_REQUIRES(wf_process()->lock)
 {
     struct codes *all = codes();
     long i = (long)code - MPI_ERR_LASTCODE - 1;
@@ -60,13 +60,13 @@ static struct code *find(int code)
     return &all->list[i];
 }
 
-static bool is_user_class(int code)
+static bool is_user_class(int code) WF_REQUIRES(wf_process()->lock)
 {
     struct code *c = find(code);
     return c && c->mpi_class == code;
 }
 
-static bool make_room(void)
+static bool make_room(void) WF_REQUIRES(wf_process()->lock)
 {
     struct codes *all = codes();
     if (!all && !(all = make_codes()))
@@ -83,6 +83,7 @@ static bool make_room(void)
 }
 
 static void count_member(int mpi_class, int change)
+    WF_REQUIRES(wf_process()->lock)
 {
     struct code *c = find(mpi_class);
     if (c)
@@ -92,16 +93,17 @@ static void count_member(int mpi_class, int change)
 /* mpi_class 0: the new code is a class of its own. */
 static int add(int mpi_class, int *out)
 {
-    wf_mutex_lock(&wf_process()->lock);
-    bool ok = make_room();
-    if (ok) {
-        struct codes *all = codes();
-        *out = MPI_ERR_LASTCODE + 1 + all->count;
-        all->list[all->count++] =
-            (struct code){.mpi_class = mpi_class ? mpi_class : *out};
-        count_member(mpi_class, 1);
+    bool ok = false;
+    WF_SECTION(codes, wf_process()) {
+        ok = make_room();
+        if (ok) {
+            struct codes *all = codes();
+            *out = MPI_ERR_LASTCODE + 1 + all->count;
+            all->list[all->count++] =
+                (struct code){.mpi_class = mpi_class ? mpi_class : *out};
+            count_member(mpi_class, 1);
+        }
     }
-    wf_mutex_unlock(&wf_process()->lock);
     return ok ? MPI_SUCCESS
               : wf_error(MPI_ERR_NO_MEM, "no memory for an error code");
 }
@@ -115,29 +117,33 @@ static void publish(struct wf_instance *wf)
 
 int wf_error_last_code(void)
 {
-    wf_mutex_lock(&wf_process()->lock);
-    struct codes *all = codes();
-    int last = MPI_ERR_LASTCODE + (all ? all->count : 0);
-    wf_mutex_unlock(&wf_process()->lock);
+    int last = MPI_ERR_LASTCODE;
+    WF_SECTION(codes, wf_process()) {
+        struct codes *all = codes();
+        last += all ? all->count : 0;
+    }
     return last;
 }
 
 int wf_error_code_class(int code)
 {
-    wf_mutex_lock(&wf_process()->lock);
-    struct code *c = find(code);
-    int mpi_class = c ? c->mpi_class : -1;
-    wf_mutex_unlock(&wf_process()->lock);
+    int mpi_class = -1;
+    WF_SECTION(codes, wf_process()) {
+        struct code *c = find(code);
+        if (c)
+            mpi_class = c->mpi_class;
+    }
     return mpi_class;
 }
 
 bool wf_error_code_text(int code, char text[MPI_MAX_ERROR_STRING])
 {
-    wf_mutex_lock(&wf_process()->lock);
-    struct code *c = find(code);
-    if (c) /* without a string of its own the text is empty (s9.5) */
-        snprintf(text, MPI_MAX_ERROR_STRING, "%s", c->text ? c->text : "");
-    wf_mutex_unlock(&wf_process()->lock);
+    struct code *c = NULL;
+    WF_SECTION(codes, wf_process()) {
+        c = find(code);
+        if (c) /* without a string of its own the text is empty (s9.5) */
+            snprintf(text, MPI_MAX_ERROR_STRING, "%s", c->text ? c->text : "");
+    }
     return c != NULL;
 }
 
@@ -163,14 +169,15 @@ int wf_mpi_add_error_code(struct wf_instance *wf, int errorclass,
 
 static int set_text(int code, char *text)
 {
-    wf_mutex_lock(&wf_process()->lock);
-    struct code *c = find(code);
-    if (c) {
-        char *old = c->text;
-        c->text = text;
-        text = old;
+    struct code *c = NULL;
+    WF_SECTION(codes, wf_process()) {
+        c = find(code);
+        if (c) {
+            char *old = c->text;
+            c->text = text;
+            text = old;
+        }
     }
-    wf_mutex_unlock(&wf_process()->lock);
     free(text);
     return c ? MPI_SUCCESS
              : wf_error(MPI_ERR_ARG, "%d is not an error code that was added",
@@ -192,10 +199,11 @@ int wf_mpi_add_error_string(struct wf_instance *wf, int errorcode,
 
 int wf_mpi_remove_error_string(struct wf_instance *wf, int errorcode)
 {
-    wf_mutex_lock(&wf_process()->lock);
-    struct code *c = find(errorcode);
-    bool has_text = c && c->text;
-    wf_mutex_unlock(&wf_process()->lock);
+    bool has_text = false;
+    WF_SECTION(codes, wf_process()) {
+        struct code *c = find(errorcode);
+        has_text = c && c->text;
+    }
     if (!has_text)
         return wf_error(MPI_ERR_ARG, "error code %d has no string that was "
                                      "added", errorcode);
@@ -205,34 +213,34 @@ int wf_mpi_remove_error_string(struct wf_instance *wf, int errorcode)
 int wf_mpi_remove_error_code(struct wf_instance *wf, int errorcode)
 {
     const char *why = NULL;
-    wf_mutex_lock(&wf_process()->lock);
-    struct code *c = find(errorcode);
-    if (!c)
-        why = "is not an error code that was added";
-    else if (c->mpi_class == errorcode)
-        why = "is an error class; use MPI_Remove_error_class";
-    else if (c->text)
-        why = "still has a string; remove that first";
-    else {
-        count_member(c->mpi_class, -1);
-        c->mpi_class = 0;
+    WF_SECTION(codes, wf_process()) {
+        struct code *c = find(errorcode);
+        if (!c)
+            why = "is not an error code that was added";
+        else if (c->mpi_class == errorcode)
+            why = "is an error class; use MPI_Remove_error_class";
+        else if (c->text)
+            why = "still has a string; remove that first";
+        else {
+            count_member(c->mpi_class, -1);
+            c->mpi_class = 0;
+        }
     }
-    wf_mutex_unlock(&wf_process()->lock);
     return why ? wf_error(MPI_ERR_ARG, "%d %s", errorcode, why) : MPI_SUCCESS;
 }
 
 int wf_mpi_remove_error_class(struct wf_instance *wf, int errorclass)
 {
     const char *why = NULL;
-    wf_mutex_lock(&wf_process()->lock);
-    if (!is_user_class(errorclass))
-        why = "is not an error class that was added";
-    else if (find(errorclass)->members > 0)
-        why = "still has error codes; remove those first";
-    else if (find(errorclass)->text)
-        why = "still has a string; remove that first";
-    else
-        find(errorclass)->mpi_class = 0;
-    wf_mutex_unlock(&wf_process()->lock);
+    WF_SECTION(codes, wf_process()) {
+        if (!is_user_class(errorclass))
+            why = "is not an error class that was added";
+        else if (find(errorclass)->members > 0)
+            why = "still has error codes; remove those first";
+        else if (find(errorclass)->text)
+            why = "still has a string; remove that first";
+        else
+            find(errorclass)->mpi_class = 0;
+    }
     return why ? wf_error(MPI_ERR_ARG, "%d %s", errorclass, why) : MPI_SUCCESS;
 }

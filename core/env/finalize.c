@@ -18,15 +18,16 @@ static int delete_attributes(struct wf_instance *wf, struct wf_comm *comm)
  * still works in full; libraries hang their own end on them. */
 static int end_world(struct wf_instance *wf)
 {
-    wf_cs_enter(&wf->api);
-    int rc = delete_attributes(wf, wf->self);
-    if (rc == MPI_SUCCESS)
-        rc = delete_attributes(wf, wf->world);
-    if (rc == MPI_SUCCESS) {
-        wf_bsend_release(wf, &wf->bsend);
-        wf_world_end(wf, false);
+    int rc = MPI_SUCCESS;
+    WF_SECTION(api, wf) {
+        rc = delete_attributes(wf, wf->self);
+        if (rc == MPI_SUCCESS)
+            rc = delete_attributes(wf, wf->world);
+        if (rc == MPI_SUCCESS) {
+            wf_bsend_release(wf, &wf->bsend);
+            wf_world_end(wf, false);
+        }
     }
-    wf_cs_leave(&wf->api);
     return rc;
 }
 

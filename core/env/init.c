@@ -36,11 +36,12 @@ static int level_for(const struct wf_process *p, int required)
 /* The section is held: threads of sessions may be about. */
 static int begin_world(struct wf_instance *wf, int level)
 {
-    wf_cs_enter(&wf->api);
-    int r = wf_world_begin(wf);
-    wf->thread_level = level;
-    wf->env->main_thread = pthread_self();
-    wf_cs_leave(&wf->api);
+    int r = 0;
+    WF_SECTION(api, wf) {
+        r = wf_world_begin(wf);
+        wf->thread_level = level;
+        wf->env->main_thread = pthread_self();
+    }
     return r < 0 ? wf_error(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD")
                  : MPI_SUCCESS;
 }

@@ -106,9 +106,8 @@ static int begin(const struct wf_info *info, struct wf_errhandler *errhandler,
     int rc = wf_start_use(use_of(level), &wf);
     if (rc != MPI_SUCCESS)
         return rc;
-    wf_cs_enter(&wf->api);
-    *out = create(wf, level, errhandler);
-    wf_cs_leave(&wf->api);
+    WF_SECTION(api, wf)
+        *out = create(wf, level, errhandler);
     if (*out)
         return MPI_SUCCESS;
     wf_start_leave(wf, WF_LEAVE_IDLE);
@@ -136,12 +135,12 @@ int wf_mpi_session_init(struct wf_instance *wf, struct wf_info *info,
 int wf_mpi_session_finalize(struct wf_instance *wf, MPI_Session *session)
 {
     struct wf_session *s = wf_session_of(*session);
-    wf_cs_enter(&wf->api);
-    wf_bsend_release(wf, &s->bsend);
-    wf_progress_wait(wf, UINT32_MAX, wf_lanes_empty, wf);
-    s->object.kind = WF_KIND_DEAD;
-    wf_session_put(s);
-    wf_cs_leave(&wf->api);
+    WF_SECTION(api, wf) {
+        wf_bsend_release(wf, &s->bsend);
+        wf_progress_wait(wf, UINT32_MAX, wf_lanes_empty, wf);
+        s->object.kind = WF_KIND_DEAD;
+        wf_session_put(s);
+    }
     *session = MPI_SESSION_NULL;
     return wf_start_leave(wf, WF_LEAVE_IDLE);
 }

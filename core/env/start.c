@@ -1,7 +1,7 @@
 /* The start of the instance, and who uses it: see start.h.
  *
- * LOCK  start.lock of struct wf_process: everything here. It is held while an instance starts or
- *       ends; no thread holds it inside the API section.
+ * LOCK  section start of struct wf_process: everything here. It is held while
+ *       an instance starts or ends; no thread enters it inside the API section.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "env/start.h"
@@ -141,16 +141,16 @@ int wf_start_use(enum wf_use use, struct wf_instance **out)
     int rc = check_rank(p);
     if (rc != MPI_SUCCESS)
         return rc;
-    wf_mutex_lock(&p->start.lock);
-    if (!p->start.instance)
-        rc = start(p, use, &p->start.instance);
-    if (rc == MPI_SUCCESS) {
-        p->start.users++;
-        allow(p->start.instance, use);
-        *out = p->start.instance;
-        publish(p, *out);
+    WF_SECTION(start, p) {
+        if (!p->start.instance)
+            rc = start(p, use, &p->start.instance);
+        if (rc == MPI_SUCCESS) {
+            p->start.users++;
+            allow(p->start.instance, use);
+            *out = p->start.instance;
+            publish(p, *out);
+        }
     }
-    wf_mutex_unlock(&p->start.lock);
     return rc;
 }
 
@@ -166,10 +166,10 @@ static int end(struct wf_process *p)
 
 void wf_start_end_idle(struct wf_process *p)
 {
-    wf_mutex_lock(&p->start.lock);
-    if (p->start.instance && p->start.users == 0)
-        end(p);
-    wf_mutex_unlock(&p->start.lock);
+    WF_SECTION(start, p) {
+        if (p->start.instance && p->start.users == 0)
+            end(p);
+    }
 }
 
 /* A child made by fork has the parent's idle instance, which is not its own. */
@@ -192,14 +192,14 @@ int wf_start_leave(struct wf_instance *wf, enum wf_leave how)
 {
     struct wf_process *p = wf_process();
     int rc = MPI_SUCCESS;
-    wf_mutex_lock(&p->start.lock);
-    if (--p->start.users == 0) {
-        if (how == WF_LEAVE_END)
-            rc = end(p);
-        else
-            leave_idle(p);
-        publish(p, NULL);
+    WF_SECTION(start, p) {
+        if (--p->start.users == 0) {
+            if (how == WF_LEAVE_END)
+                rc = end(p);
+            else
+                leave_idle(p);
+            publish(p, NULL);
+        }
     }
-    wf_mutex_unlock(&p->start.lock);
     return rc;
 }

@@ -1,7 +1,7 @@
 /* Critical sections: the one header that knows the granularity of the build.
  *
- * Section API: one per instance, around every MPI call that touches the
- * engine. At MPI_THREAD_MULTIPLE it is always on; lower levels pay one test of
+ * Section api: one per instance, around every MPI call that touches the engine;
+ * os/section.h has its place among the others. At MPI_THREAD_MULTIPLE it is always on; lower levels pay one test of
  * a flag. A waiter leaves it while it sleeps and between polls. User callbacks
  * (error handlers, attribute functions, user operations) run between
  * wf_cs_leave and wf_cs_enter.
@@ -24,9 +24,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "os/mutex.h"
+#include "os/section.h"
 
-struct wf_cs {
+struct WF_CAPABILITY("API section") wf_cs {
     bool on;
     bool threads;  /* MPI_THREAD_MULTIPLE: on for good */
     unsigned owed; /* operations that the helper may move on; LOCK mutex */
@@ -34,6 +34,27 @@ struct wf_cs {
                                      again */
     struct wf_mutex mutex;
 };
+
+/* Whether it is on or not: who comes from outside. */
+static inline void wf_cs_take(struct wf_cs *cs)
+{
+    wf_section_entering(WF_RANK_API, cs);
+    wf_mutex_lock(&cs->mutex);
+}
+
+static inline bool wf_cs_try(struct wf_cs *cs)
+{
+    if (!wf_mutex_try(&cs->mutex))
+        return false;
+    wf_section_entering(WF_RANK_API, cs);
+    return true;
+}
+
+static inline void wf_cs_give(struct wf_cs *cs)
+{
+    wf_mutex_unlock(&cs->mutex);
+    wf_section_left(WF_RANK_API, cs);
+}
 
 /* Several threads may be inside from now on. Nobody is. */
 static inline void wf_cs_share(struct wf_cs *cs)
@@ -47,7 +68,7 @@ static inline void wf_cs_lend(struct wf_cs *cs, void (*ended)(struct wf_cs *))
 {
     if (cs->on)
         return;
-    wf_mutex_lock(&cs->mutex);
+    wf_cs_take(cs);
     cs->on = true;
     cs->lent = ended;
 }
@@ -64,7 +85,7 @@ static inline void wf_cs_take_back(struct wf_cs *cs)
 static inline void wf_cs_enter(struct wf_cs *cs)
 {
     if (cs->on)
-        wf_mutex_lock(&cs->mutex);
+        wf_cs_take(cs);
 }
 
 static inline void wf_cs_leave(struct wf_cs *cs)
@@ -73,7 +94,7 @@ static inline void wf_cs_leave(struct wf_cs *cs)
         return;
     if (cs->lent && !cs->owed)
         wf_cs_take_back(cs);
-    wf_mutex_unlock(&cs->mutex);
+    wf_cs_give(cs);
 }
 
 /* For what any thread may call at any level: the section as it is now, and
@@ -83,14 +104,14 @@ static inline bool wf_cs_hold(struct wf_cs *cs)
     bool on = cs->on;
 
     if (on)
-        wf_mutex_lock(&cs->mutex);
+        wf_cs_take(cs);
     return on;
 }
 
 static inline void wf_cs_drop(struct wf_cs *cs, bool held)
 {
     if (held)
-        wf_mutex_unlock(&cs->mutex);
+        wf_cs_give(cs);
 }
 
 /* Who is inside asks whether another thread waits to enter. */

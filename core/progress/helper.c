@@ -15,7 +15,7 @@
  * owed any more switches it off (critical.h). So a program that leaves nothing
  * to itself has neither thread nor lock.
  *
- * The helper enters only by wf_mutex_try, never while a caller is inside or
+ * The helper enters only by wf_cs_try, never while a caller is inside or
  * waits to be, and leaves as soon as one comes. A program that polls or waits
  * needs no help: then the helper takes a nap, twice as long each time. It
  * sleeps armed only when nobody has polled since it last looked.
@@ -88,7 +88,7 @@ static void rest(struct wf_helper *h)
         h->parked = true;
         ns = -1;
     }
-    wf_mutex_unlock(&h->wf->api.mutex);
+    wf_cs_give(&h->wf->api);
     nap(h, ns);
 }
 
@@ -99,7 +99,7 @@ static void sleep_armed(struct wf_helper *h, int timeout)
     uint64_t count;
 
     h->armed = true;
-    wf_mutex_unlock(&h->wf->api.mutex);
+    wf_cs_give(&h->wf->api);
     if (timeout < 0 || timeout > SLEEP_MS)
         timeout = SLEEP_MS;
     if (poll(fds, 2, timeout) > 0 && fds[1].revents &&
@@ -126,7 +126,7 @@ static void serve(struct wf_helper *h)
     if (n == 0 && wf->api.owed && wf_progress_arm(wf, &timeout))
         sleep_armed(h, timeout);
     else
-        wf_mutex_unlock(&wf->api.mutex);
+        wf_cs_give(&wf->api);
 }
 
 /* Has the program polled since, or is it waiting in a call? */
@@ -147,7 +147,7 @@ static void *run(void *arg)
     wf_thread_instance = wf;
     nap(h, h->nap);
     for (;;) {
-        if (!wf_mutex_try(&wf->api.mutex)) {
+        if (!wf_cs_try(&wf->api)) {
             nap(h, h->nap); /* a caller is inside */
             longer(h);
             continue;
@@ -164,7 +164,7 @@ static void *run(void *arg)
         } else
             serve(h);
     }
-    wf_mutex_unlock(&wf->api.mutex);
+    wf_cs_give(&wf->api);
     return NULL;
 }
 
@@ -225,12 +225,12 @@ static void stop(struct wf_instance *wf)
 {
     struct wf_helper *h = wf->progress->helper;
 
-    wf_mutex_lock(&wf->api.mutex);
+    wf_cs_take(&wf->api);
     h->stop = true;
     if (h->armed)
         disturb(wf);
     call(h);
-    wf_mutex_unlock(&wf->api.mutex);
+    wf_cs_give(&wf->api);
     pthread_join(h->thread, NULL);
     close(h->bell);
     free(h);

@@ -134,11 +134,11 @@ static int process_ranks(struct wf_ranks **out)
 {
     struct wf_process *p = &wf_process_state;
     int rc = MPI_SUCCESS;
-    wf_mutex_lock(&p->start.lock);
-    if (!p->ranks)
-        rc = wf_ranks_create(0, &p->ranks);
-    *out = p->ranks;
-    wf_mutex_unlock(&p->start.lock);
+    WF_SECTION(start, p) {
+        if (!p->ranks)
+            rc = wf_ranks_create(0, &p->ranks);
+        *out = p->ranks;
+    }
     return rc;
 }
 

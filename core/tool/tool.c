@@ -9,17 +9,19 @@
 #include "core_api.h"
 #include "route/model.h"
 
-static struct {
-    struct wf_mutex lock;
+static struct users {
+    struct wf_lock lock;
     int users;
     struct wf_config *config; /* while there are users */
 } tool;
 
+WF_LOCK_SECTION(tool, struct users, lock, WF_RANK_TOOL)
+
 const struct wf_config *wf_tool_config(void)
 {
-    wf_mutex_lock(&tool.lock);
-    const struct wf_config *config = tool.config;
-    wf_mutex_unlock(&tool.lock);
+    const struct wf_config *config = NULL;
+    WF_SECTION(tool, &tool)
+        config = tool.config;
     return config;
 }
 
@@ -42,12 +44,14 @@ static struct wf_config *read_config(void)
 
 int wf_mpi_t_init_thread(struct wf_instance *wf, int required, int *provided)
 {
-    wf_mutex_lock(&tool.lock);
-    if (tool.users == 0)
-        tool.config = read_config();
-    tool.users += tool.config != NULL;
-    int rc = tool.config ? MPI_SUCCESS : MPI_T_ERR_CANNOT_INIT;
-    wf_mutex_unlock(&tool.lock);
+    int rc = MPI_SUCCESS;
+    WF_SECTION(tool, &tool) {
+        if (tool.users == 0)
+            tool.config = read_config();
+        tool.users += tool.config != NULL;
+        if (!tool.config)
+            rc = MPI_T_ERR_CANNOT_INIT;
+    }
     wf_tool_put(provided, MPI_THREAD_MULTIPLE);
     return rc;
 }
@@ -55,12 +59,12 @@ int wf_mpi_t_init_thread(struct wf_instance *wf, int required, int *provided)
 int wf_mpi_t_finalize(struct wf_instance *wf)
 {
     WF_TOOL_NEEDED();
-    wf_mutex_lock(&tool.lock);
-    if (--tool.users == 0) {
-        wf_config_free(tool.config);
-        tool.config = NULL;
+    WF_SECTION(tool, &tool) {
+        if (--tool.users == 0) {
+            wf_config_free(tool.config);
+            tool.config = NULL;
+        }
     }
-    wf_mutex_unlock(&tool.lock);
     return MPI_SUCCESS;
 }
 

@@ -1,0 +1,100 @@
+/* Sections: locks with a name and a place in one order.
+ *
+ *     WF_SECTION(codes, process) {
+ *         ... what the lock protects; no return, break or goto out of it
+ *     }
+ *
+ *   START  env/start.c: who uses the instance of a process
+ *    API   progress/critical.h: the engine of an instance
+ *    POOL  protocol/pool.c: which threads have a part of the pool
+ *    TOOL  tool/tool.c: users of the tool interface
+ *    CODES env/error_user.c: error codes that the program adds
+ *
+ * Who is inside a section may enter one that stands below it, never one above
+ * it or of the same rank.
+ *
+ * DESIGN  Two checks that cost nothing in a normal build. WF_CHECK_SECTIONS
+ * (debug and sanitizer builds) keeps a list of what the thread is inside and
+ * aborts with the names when it enters in a wrong order or leaves what it is
+ * not inside. clang -Wthread-safety (./build.sh analyse) finds paths that leave
+ * a section with its lock held, and functions called without theirs.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_SECTION_H
+#define WF_SECTION_H
+
+#include <stdbool.h>
+
+#include "os/mutex.h"
+
+#ifdef __clang__
+#define WF_TSA(x) __attribute__((x))
+#else
+#define WF_TSA(x)
+#endif
+#define WF_CAPABILITY(name) WF_TSA(capability(name))
+#define WF_REQUIRES(lock) WF_TSA(requires_capability(lock))
+#define WF_ENTERS(lock) WF_TSA(acquire_capability(lock))
+#define WF_TRIES(lock) WF_TSA(try_acquire_capability(true, lock))
+#define WF_LEAVES(lock) WF_TSA(release_capability(lock))
+#define WF_UNANALYSED WF_TSA(no_thread_safety_analysis)
+
+enum wf_rank {
+    WF_RANK_START,
+    WF_RANK_API,
+    WF_RANK_POOL,
+    WF_RANK_TOOL,
+    WF_RANK_CODES
+};
+
+#ifdef WF_CHECK_SECTIONS
+/* Before the thread waits for it, and after it has left. */
+void wf_section_entering(enum wf_rank, const void *lock);
+void wf_section_left(enum wf_rank, const void *lock);
+/* The thread is inside. */
+bool wf_section_held(const void *lock);
+#else
+static inline void wf_section_entering(enum wf_rank rank, const void *lock)
+{
+}
+static inline void wf_section_left(enum wf_rank rank, const void *lock)
+{
+}
+#endif
+
+struct WF_CAPABILITY("lock") wf_lock {
+    struct wf_mutex mutex;
+};
+
+/* wf_enter_NAME and wf_leave_NAME for objects with such a lock. */
+#define WF_LOCK_SECTION(name, type, lock, rank)                                \
+    static inline void wf_enter_##name(type *o)                                \
+        WF_ENTERS(o->lock) WF_UNANALYSED                                       \
+    {                                                                          \
+        wf_section_entering(rank, &o->lock);                                   \
+        wf_mutex_lock(&o->lock.mutex);                                         \
+    }                                                                          \
+    static inline void wf_leave_##name(type *o)                                \
+        WF_LEAVES(o->lock) WF_UNANALYSED                                       \
+    {                                                                          \
+        wf_mutex_unlock(&o->lock.mutex);                                       \
+        wf_section_left(rank, &o->lock);                                       \
+    }                                                                          \
+    WF_SCOPED_SECTION(name, type, lock)
+
+/* What WF_SECTION needs beside the two. */
+#define WF_SCOPED_SECTION(name, type, lock)                                    \
+    static inline bool wf_first_##name(type *o, bool once)                     \
+        WF_TRIES(o->lock) WF_UNANALYSED                                        \
+    {                                                                          \
+        if (once)                                                              \
+            wf_enter_##name(o);                                                \
+        return once;                                                           \
+    }
+
+#define WF_SECTION(name, object)                                               \
+    for (bool wf_once_ = true; wf_first_##name((object), wf_once_);            \
+         wf_leave_##name(object), wf_once_ = false)
+
+#endif

@@ -1,0 +1,124 @@
+/* A section entered in a wrong order is caught where it happens, with its name
+ * and those that the thread is inside (core/os/section.h).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#ifndef WF_CHECK_SECTIONS
+#define WF_CHECK_SECTIONS
+#endif
+#include "os/section.c"
+
+struct place {
+    struct wf_lock outer, inner;
+};
+
+WF_LOCK_SECTION(outer, struct place, outer, WF_RANK_API)
+WF_LOCK_SECTION(inner, struct place, inner, WF_RANK_CODES)
+
+static struct place here, there;
+
+static void in_order(void)
+{
+    WF_SECTION(outer, &here)
+        WF_SECTION(inner, &here)
+            ;
+}
+
+static void inner_first(void)
+{
+    WF_SECTION(inner, &here)
+        WF_SECTION(outer, &here)
+            ;
+}
+
+/* As two threads would do it to each other. */
+static void two_of_a_rank(void)
+{
+    WF_SECTION(outer, &here)
+        WF_SECTION(outer, &there)
+            ;
+}
+
+static void left_twice(void)
+{
+    WF_SECTION(outer, &here)
+        ;
+    wf_leave_outer(&here);
+}
+
+/* The signal that ended a process that did this, 0 if none; what it said. */
+static int outcome(void (*what)(void), char *said, size_t room)
+{
+    int fds[2], status;
+    size_t used = 0;
+    ssize_t n;
+    pid_t pid;
+
+    assert_int_equal(pipe(fds), 0);
+    pid = fork();
+    if (pid == 0) {
+        signal(SIGABRT, SIG_DFL);
+        dup2(fds[1], STDERR_FILENO);
+        what();
+        _exit(0);
+    }
+    close(fds[1]);
+    while ((n = read(fds[0], said + used, room - 1 - used)) > 0)
+        used += (size_t)n;
+    said[used] = 0;
+    close(fds[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void the_order_is_allowed(void **state)
+{
+    char said[256];
+
+    assert_int_equal(outcome(in_order, said, sizeof said), 0);
+    assert_string_equal(said, "");
+}
+
+static void other_orders_end_the_program(void **state)
+{
+    char said[256];
+
+    assert_int_equal(outcome(inner_first, said, sizeof said), SIGABRT);
+    assert_non_null(strstr(said, "out of order: entering API"));
+    assert_non_null(strstr(said, "inside CODES"));
+    assert_int_equal(outcome(two_of_a_rank, said, sizeof said), SIGABRT);
+    assert_non_null(strstr(said, "inside API"));
+    assert_int_equal(outcome(left_twice, said, sizeof said), SIGABRT);
+    assert_non_null(strstr(said, "leaving what was not entered"));
+}
+
+static void held_is_known(void **state)
+{
+    assert_false(wf_section_held(&here.outer));
+    WF_SECTION(outer, &here) {
+        assert_true(wf_section_held(&here.outer));
+        assert_false(wf_section_held(&there.outer));
+    }
+    assert_false(wf_section_held(&here.outer));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_order_is_allowed),
+        cmocka_unit_test(other_orders_end_the_program),
+        cmocka_unit_test(held_is_known),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
