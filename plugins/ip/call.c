@@ -17,10 +17,17 @@
 #include "call.h"
 
 #define FAIR_CHANCE_NS 50000000u
+enum { NONCE_LINK = 1 };
 
 static uint64_t now_ns(const struct wf_ip_calls *c)
 {
     return c->host->now_ns(c->core);
+}
+
+static bool wants_code(const struct wf_ip_calls *all,
+                       const struct wf_ip_path *path)
+{
+    return all->ops->wants_code && all->ops->wants_code(all->ep, path);
 }
 
 /* ---- records ------------------------------------------------------------- */
@@ -36,6 +43,7 @@ struct wf_ip_call *wf_ip_call_new(struct wf_ip_calls *all,
     s->call = c;
     c->id = s->id;
     c->path = *path;
+    c->coded = wants_code(all, path);
     c->since = now_ns(all);
     c->local = -1;
     wf_ip_from_sockaddr((const struct sockaddr *)&path->to, &c->remote);
@@ -116,8 +124,11 @@ void wf_ip_call_repeat(struct wf_ip_calls *all, const struct wf_ip_call *c)
 static void say(struct wf_ip_calls *all, struct wf_ip_call *c,
                 enum wf_ip_verb verb, const void *body, size_t n)
 {
-    c->said = (struct wf_ip_word){
-        .verb = verb, .to = c->remote_id, .from = c->id, .room = all->room};
+    c->said = (struct wf_ip_word){.verb = verb,
+                                  .to = c->remote_id,
+                                  .from = c->id,
+                                  .room = all->room,
+                                  .coded = c->coded};
     memcpy(c->body, body, n);
     c->body_n = n;
     wf_ip_call_repeat(all, c);
@@ -126,9 +137,38 @@ static void say(struct wf_ip_calls *all, struct wf_ip_call *c,
 void wf_ip_reset(struct wf_ip_calls *all, const struct wf_ip_path *path,
                  uint32_t to, uint32_t unknown)
 {
-    struct wf_ip_word w = {.verb = IP_RESET, .to = to, .from = unknown};
+    struct wf_ip_word w = {.verb = IP_RESET,
+                           .to = to,
+                           .from = unknown,
+                           .coded = wants_code(all, path)};
 
     all->ops->say(all->ep, path, &w, NULL, 0);
+}
+
+/* Say that we know nothing of this call, and forget it. */
+static void turn_away(struct wf_ip_calls *all, struct wf_ip_call *c)
+{
+    struct wf_ip_word w = {.verb = IP_RESET,
+                           .to = c->remote_id,
+                           .from = c->id,
+                           .coded = c->coded};
+
+    all->ops->say(all->ep, &c->path, &w, NULL, 0);
+    wf_ip_call_free(all, c);
+}
+
+void wf_ip_call_agree(struct wf_ip_calls *all, struct wf_ip_call *c,
+                      const struct wf_ip_word *w, const void *hello,
+                      const void *answer)
+{
+    struct iovec v[2] = {
+        {.iov_base = (void *)(uintptr_t)hello, .iov_len = WEFT_AUTH_MSG},
+        {.iov_base = (void *)(uintptr_t)answer, .iov_len = WEFT_AUTH_MSG}};
+
+    if (!WEFT_HAS(all->host, weft_host, mac64))
+        return;
+    c->coded = c->coded || w->coded;
+    c->salt = all->host->mac64(all->core, NONCE_LINK, v, 2);
 }
 
 /* ---- up and failed ------------------------------------------------------- */
@@ -136,12 +176,19 @@ void wf_ip_reset(struct wf_ip_calls *all, const struct wf_ip_path *path,
 static void link_up(struct wf_ip_calls *all, struct wf_ip_party *p,
                     struct wf_ip_call *c)
 {
-    struct wf_ip_id *s = wf_ip_id_find(all, c->id);
-    int rc = s ? all->ops->up(all->ep, p, c) : WEFT_ENOMEM;
+    struct wf_ip_id *s;
+    int rc;
 
-    if (rc < 0) {
+    p->state = PARTY_OPEN; /* up() may tell the core, which may send */
+    p->met = true;
+    p->leaving = false;
+    p->coded = c->coded;
+    rc = all->ops->up(all->ep, p, c);
+    s = wf_ip_id_find(all, c->id);
+    if (rc < 0 || !s) {
         wf_ip_hang_up(all, p);
-        all->ops->failed(p, rc, "the link could not be opened");
+        all->ops->failed(p, rc < 0 ? rc : WEFT_ENOMEM,
+                         "the link could not be opened");
         return;
     }
     if (p->parked == c)
@@ -149,9 +196,6 @@ static void link_up(struct wf_ip_calls *all, struct wf_ip_party *p,
     wf_ip_call_free(all, c); /* the id lives on */
     s->party = p;
     wf_ip_hang_up(all, p);
-    p->state = PARTY_OPEN;
-    p->met = true;
-    p->leaving = false;
 }
 
 static void accept_call(struct wf_ip_calls *all, struct wf_ip_party *p,
@@ -160,7 +204,8 @@ static void accept_call(struct wf_ip_calls *all, struct wf_ip_party *p,
     struct wf_ip_word w = {.verb = IP_ACCEPT,
                            .to = c->remote_id,
                            .from = c->id,
-                           .room = all->room};
+                           .room = all->room,
+                           .coded = c->coded};
     struct wf_ip_path path = c->path;
 
     all->ops->say(all->ep, &path, &w, NULL, 0);
@@ -222,7 +267,9 @@ bool wf_ip_call_error(struct wf_ip_calls *all, const struct wf_ip_path *to,
             continue;
         if (error == ECONNREFUSED && !p->met && now_ns(all) < p->until)
             return true; /* not there yet: it is called again */
-        wf_ip_call_failed(all, c, WEFT_ELINK, strerror(error));
+        wf_ip_call_failed(all, c,
+                          error == ECONNREFUSED ? WEFT_EPEER : WEFT_ELINK,
+                          strerror(error));
         return true;
     }
     return false;
@@ -303,9 +350,13 @@ static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
     c->room = w->room;
     c->state = CALL_ANSWERED;
     all->pending++;
+    if (WEFT_HAS(all->host, weft_host, mac64))
+        c->coded = c->coded || w->coded; /* the answer says so */
     rc = wf_ip_call_step(all, c, body, WEFT_AUTH_MSG, &whom);
     if (rc != WEFT_EAGAIN)
         wf_ip_call_free(all, c);
+    else
+        wf_ip_call_agree(all, c, w, body, c->body);
 }
 
 static void park(struct wf_ip_calls *all, struct wf_ip_party *p,
@@ -331,8 +382,7 @@ static void met(struct wf_ip_calls *all, struct wf_ip_call *c, uint32_t id)
                        "process %u calls, but no route uses this transport "
                        "for it",
                        id);
-        wf_ip_reset(all, &c->path, c->remote_id, c->id);
-        wf_ip_call_free(all, c);
+        turn_away(all, c);
         return;
     }
     if (p->state == PARTY_OPEN && p->leaving)
@@ -355,8 +405,7 @@ static void on_proof(struct wf_ip_calls *all, struct wf_ip_call *c,
     if (rc == WEFT_EAGAIN)
         return;
     if (rc != WEFT_OK) {
-        wf_ip_reset(all, &c->path, c->remote_id, c->id);
-        wf_ip_call_free(all, c);
+        turn_away(all, c);
         return;
     }
     all->pending--;
@@ -387,8 +436,11 @@ static void about(struct wf_ip_calls *all, const struct wf_ip_path *path,
     struct wf_ip_call *c = s ? s->call : NULL;
 
     if (w->verb == IP_PROOF && s && s->party) { /* our ACCEPT was lost */
-        struct wf_ip_word accept = {
-            .verb = IP_ACCEPT, .to = w->from, .from = w->to, .room = all->room};
+        struct wf_ip_word accept = {.verb = IP_ACCEPT,
+                                    .to = w->from,
+                                    .from = w->to,
+                                    .room = all->room,
+                                    .coded = s->party->coded};
         all->ops->say(all->ep, path, &accept, NULL, 0);
     } else if (w->verb == IP_PROOF && !s) {
         wf_ip_reset(all, path, w->from, w->to);

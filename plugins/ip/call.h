@@ -9,6 +9,10 @@
  * words into its own packets, opens links, and ends them. The bodies of the
  * first three words are those of weft_host.auth_step.
  *
+ * CODES  A transport whose packets carry a code says so in its words
+ * (`coded`); both sides use them when one wants to. `salt` is made of what both
+ * said, so that a packet of one link proves nothing on another.
+ *
  *   call.c     records, being called      call_dial.c  calling, time
  *   link_id.c  ids of calls and links
  *
@@ -38,6 +42,7 @@ struct wf_ip_word {
     enum wf_ip_verb verb;
     uint32_t to, from; /* link ids; to 0: nobody yet */
     uint32_t room;     /* what the speaker takes at first */
+    bool coded;        /* he wants a code in each packet, or it was agreed on */
 };
 
 enum wf_ip_party_state {
@@ -59,6 +64,7 @@ struct wf_ip_party {
     uint64_t until; /* an absent peer may appear before; 0: it is there */
     bool met;       /* was connected once */
     bool leaving;   /* its goodbye was heard */
+    bool coded;     /* packets of the link carry a code */
     char *why;      /* what became of the attempts */
 };
 
@@ -78,6 +84,8 @@ struct wf_ip_call {
     struct wf_ip_addr remote;
     uint32_t id, remote_id;
     uint32_t room; /* what the other side takes at first */
+    bool coded;    /* one of the two wants codes */
+    uint64_t salt; /* by which this link differs from all others */
     weft_auth *auth;
     uint64_t since, say_at;
     unsigned tries, refusals;
@@ -107,6 +115,8 @@ struct wf_ip_call_ops {
     void (*left)(struct wf_ip_party *);
     /* The party with that number, or NULL. */
     struct wf_ip_party *(*party)(weft_ep *, uint32_t id);
+    /* Do we want a code in each packet there? NULL: never. */
+    bool (*wants_code)(weft_ep *, const struct wf_ip_path *);
 };
 
 struct wf_ip_calls { /* of an endpoint; the first part is set by it */
@@ -158,6 +168,10 @@ void wf_ip_call_failed(struct wf_ip_calls *, struct wf_ip_call *, int status,
 void wf_ip_dial_end(struct wf_ip_calls *, const struct wf_ip_party *,
                     const struct wf_ip_call *keep);
 void wf_ip_dial_failed(struct wf_ip_calls *, struct wf_ip_party *, int status);
+/* One of the two wants codes; hello and answer make them those of this link. */
+void wf_ip_call_agree(struct wf_ip_calls *, struct wf_ip_call *,
+                      const struct wf_ip_word *, const void *hello,
+                      const void *answer);
 void wf_ip_on_answer(struct wf_ip_calls *, struct wf_ip_call *,
                      const struct wf_ip_word *, const void *body);
 void wf_ip_turned_away(struct wf_ip_calls *, struct wf_ip_call *);

@@ -195,7 +195,6 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
     setup.mtu = p->packet;
     p->assoc.ctx = p;
     p->assoc.output = wf_sctp_output;
-    party->state = PARTY_OPEN;
     rc = wf_sctp_open(&p->assoc, &setup);
     if (rc < 0)
         return rc;

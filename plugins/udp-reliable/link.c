@@ -9,10 +9,6 @@
  *   BROKEN  decided anywhere, told to the core by progress() alone: every
  *           lent container comes back first, then peer_down.
  *
- * SIMULTANEOUS CONNECT  A caller who is met while we call him: the side with the
- * lower number parks the call until its own attempt is decided; the other takes
- * it and drops its own. Nothing but the handshake travels before ACCEPT.
- *
  * PARTING  Goodbye is the last container of the stream. Who has said it and
  * seen it acknowledged may go; who still waits for an acknowledgement and finds
  * nobody (the kernel says so, or a RESET) has been heard as well.
@@ -23,67 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "udp.h"
 
 #define ACK_DELAY_NS   200000u
 #define PROBE_AFTER_NS 1000000u
 enum { FAREWELLS = 6, BURST_PACKETS = 64 };
-
-/* ---- link ids: a slot, and 16 random bits ------------------------------ */
-
-struct wf_udp_id *wf_udp_id_find(weft_ep *ep, uint32_t id)
-{
-    struct wf_udp_id *s;
-
-    if ((id & 0xffff) >= ep->ids_n)
-        return NULL;
-    s = &ep->ids[id & 0xffff];
-    return s->id == id && (s->call || s->peer) ? s : NULL;
-}
-
-static bool more_ids(weft_ep *ep)
-{
-    uint32_t n = ep->ids_n ? ep->ids_n * 2 : 16;
-    struct wf_udp_id *grown;
-
-    if (n > UDP_LINKS_MAX)
-        return false;
-    grown = realloc(ep->ids, n * sizeof *grown);
-    if (!grown)
-        return false;
-    memset(grown + ep->ids_n, 0, (n - ep->ids_n) * sizeof *grown);
-    ep->ids_hint = ep->ids_n;
-    ep->ids = grown;
-    ep->ids_n = n;
-    return true;
-}
-
-/* A free slot with a new id; the caller sets call or peer. NULL: none. */
-struct wf_udp_id *wf_udp_id_new(weft_ep *ep)
-{
-    uint16_t random;
-
-    if (getrandom(&random, sizeof random, 0) != sizeof random)
-        return NULL;
-    for (int round = 0; round < 2; round++) {
-        for (uint32_t i = 0; i < ep->ids_n; i++) {
-            uint32_t at = (ep->ids_hint + i) % ep->ids_n;
-            struct wf_udp_id *s = &ep->ids[at];
-            if (s->call || s->peer)
-                continue;
-            ep->ids_hint = at + 1;
-            s->id = (uint32_t)random << 16 | at;
-            if (s->id == 0)
-                s->id = 1u << 16; /* 0 on the wire: nobody yet */
-            return s;
-        }
-        if (!more_ids(ep))
-            return NULL;
-    }
-    return NULL;
-}
 
 /* ---- attention ----------------------------------------------------------- */
 
@@ -97,12 +38,12 @@ void wf_udp_link_break(weft_peer *p, int status, const char *fmt, ...)
     char text[1200];
     va_list ap;
 
-    if (p->state == UDP_BROKEN)
+    if (p->party.state == PARTY_BROKEN)
         return; /* the first cause counts */
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    p->state = UDP_BROKEN;
+    p->party.state = PARTY_BROKEN;
     p->why_status = status;
     free(p->why);
     p->why = strdup(text);
@@ -113,12 +54,12 @@ static void close_flow(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     weft_peer **at = &ep->open;
-    struct wf_udp_id *s = wf_udp_id_find(ep, p->link);
+    struct wf_ip_id *s = wf_ip_id_find(&ep->calls, p->link);
 
     if (!p->flow.packet)
         return;
-    if (s)
-        s->peer = NULL;
+    if (s && s->party == &p->party)
+        s->party = NULL;
     ep->count.lost += p->flow.packets_lost;
     while (*at != p)
         at = &(*at)->open_next;
@@ -129,9 +70,7 @@ static void close_flow(weft_peer *p)
 /* End everything that belongs to the link and hand back what was lent. */
 static void tear_down(weft_peer *p, int status)
 {
-    wf_udp_dial_end(p, NULL);
-    if (p->parked)
-        wf_udp_call_free(p->ep, p->parked);
+    wf_ip_hang_up(&p->ep->calls, &p->party);
     wf_udp_rx_cancel(p, status);
     wf_udp_tx_cancel(p, status);
     close_flow(p);
@@ -158,15 +97,15 @@ int wf_udp_attention(weft_ep *ep)
     while ((due = wf_ip_attention_next(&list))) {
         weft_peer *p = wf_ip_due_peer(due);
         n++;
-        if (p->state == UDP_OPEN && p->resumed) {
+        if (p->party.state == PARTY_OPEN && p->resumed) {
             p->resumed = false;
             wf_udp_flow_resume(&p->flow, wf_udp_now(ep));
         }
-        if (p->state == UDP_OPEN) {
+        if (p->party.state == PARTY_OPEN) {
             wf_udp_transmit(p, wf_udp_now(ep));
             wf_udp_flush(p);
         }
-        if (p->state == UDP_BROKEN)
+        if (p->party.state == PARTY_BROKEN)
             report(p);
     }
     return n;
@@ -174,7 +113,7 @@ int wf_udp_attention(weft_ep *ep)
 
 /* ---- up, and gone -------------------------------------------------------- */
 
-static int open_flow(weft_peer *p, struct wf_udp_call *c)
+static int open_flow(weft_peer *p, const struct wf_ip_call *c)
 {
     weft_ep *ep = p->ep;
     struct wf_udp_flow_config cfg = {.packet =
@@ -199,41 +138,34 @@ static int open_flow(weft_peer *p, struct wf_udp_call *c)
 }
 
 /* From now on containers travel along the path of c. */
-void wf_udp_link_up(weft_peer *p, struct wf_udp_call *c)
+static int link_up(weft_ep *ep, struct wf_ip_party *party,
+                   const struct wf_ip_call *c)
 {
-    weft_ep *ep = p->ep;
-    struct wf_udp_id *s = wf_udp_id_find(ep, c->id);
+    weft_peer *p = party->peer;
+    int rc = open_flow(p, c);
 
-    if (!s || open_flow(p, c) < 0) {
-        wf_udp_link_break(p, WEFT_ENOMEM, "out of memory");
-        return;
-    }
+    if (rc < 0)
+        return rc;
     p->link = c->id;
     p->remote_link = c->remote_id;
-    p->path = c->path;
+    p->path = (struct wf_udp_path){.way = c->path,
+                                   .check = wf_udp_wants_check(ep, &c->remote),
+                                   .mac = c->coded};
     p->salt = c->salt;
     p->dialled = c->dialled;
-    if (p->parked == c)
-        p->parked = NULL;
-    wf_udp_call_free(ep, c); /* the id lives on */
-    s->peer = p;
-    wf_udp_dial_end(p, NULL);
-    if (p->parked)
-        wf_udp_call_free(ep, p->parked);
-    p->state = UDP_OPEN;
-    p->met = true;
-    p->said_goodbye = p->heard_goodbye = false;
+    p->said_goodbye = false;
     p->unreachable_since = 0;
     ep->count.connections++;
     if (WEFT_HAS(ep->host, weft_host, peer_up))
         ep->host->peer_up(ep->core, p->loc);
     wf_udp_attend(p); /* tells a sender that waits */
+    return WEFT_OK;
 }
 
 static void left(weft_peer *p)
 {
     tear_down(p, WEFT_ELINK);
-    p->state = UDP_LEFT;
+    p->party.state = PARTY_LEFT;
 }
 
 /* Nobody answers to this link any more; progress() only. */
@@ -242,16 +174,16 @@ void wf_udp_gone(weft_peer *p, int status, const char *what)
     char who[64];
     struct wf_ip_addr at;
 
-    if (p->state != UDP_OPEN)
+    if (p->party.state != PARTY_OPEN)
         return;
-    if (p->heard_goodbye && (p->said_goodbye || wf_udp_flow_idle(&p->flow)) &&
+    if (p->party.leaving && (p->said_goodbye || wf_udp_flow_idle(&p->flow)) &&
         !p->want_ready) {
         left(p);
         return;
     }
     wf_ip_from_sockaddr((struct sockaddr *)&p->path.way.to, &at);
     wf_ip_name(&at, who, sizeof who);
-    wf_udp_link_break(p, status, "process %u at %s %s: %s", p->id, who,
+    wf_udp_link_break(p, status, "process %u at %s %s: %s", p->party.id, who,
                       status == WEFT_EPEER ? "has ended" : "broke off", what);
 }
 
@@ -260,57 +192,47 @@ void wf_udp_unreachable(weft_peer *p, int error)
 {
     uint64_t now = wf_udp_now(p->ep);
 
-    if (p->state != UDP_OPEN)
+    if (p->party.state != PARTY_OPEN)
         return;
     if (!p->unreachable_since)
         p->unreachable_since = now;
     if (now - p->unreachable_since >= p->ep->cfg.unreachable)
-        wf_udp_link_break(p, WEFT_ELINK, "no way to process %u: %s", p->id,
+        wf_udp_link_break(p, WEFT_ELINK, "no way to process %u: %s", p->party.id,
                           strerror(error));
 }
 
-/* ---- callers -------------------------------------------------------------- */
+/* ---- what calls ask and tell ---------------------------------------------- */
 
-static void park(weft_peer *p, struct wf_udp_call *c)
+static void call_failed(struct wf_ip_party *party, int status, const char *why)
 {
-    if (p->parked)
-        wf_udp_call_free(p->ep, p->parked);
-    p->parked = c;
-    c->peer = p;
-    c->state = CALL_PARKED;
+    wf_udp_link_break(party->peer, status, "%s", why);
 }
 
-static void take_call(weft_ep *ep, weft_peer *p, struct wf_udp_call *c)
+static void forgotten(struct wf_ip_party *party, uint32_t id)
 {
-    if (p->state == UDP_OPEN && p->heard_goodbye)
-        left(p); /* left, and came back */
-    if (p->state == UDP_DIALLING && ep->me < p->id) {
-        park(p, c);
-    } else if (p->state == UDP_OPEN || p->state == UDP_BROKEN) {
-        /* OPEN: he had called before he took our call, and has given up */
-        wf_udp_call_free(ep, c);
-    } else {
-        wf_udp_link_up(p, c);
-        if (p->state == UDP_OPEN)
-            wf_udp_accept(ep, p);
-    }
+    if (party->peer->remote_link == id)
+        wf_udp_gone(party->peer, WEFT_ELINK, "it has forgotten this link");
 }
 
-/* An authenticated caller. */
-void wf_udp_met(weft_ep *ep, struct wf_udp_call *c, uint32_t id)
+static void has_left(struct wf_ip_party *party)
 {
-    if (id >= ep->peers || !ep->peer[id])
-        ep->host->locate(ep->core, id);
-    if (id < ep->peers && ep->peer[id]) {
-        take_call(ep, ep->peer[id], c);
-        return;
-    }
-    ep->host->log(ep->core, 2,
-                  "process %u calls, but no route uses this transport for it",
-                  id);
-    wf_udp_reset(ep, &c->path, c->id);
-    wf_udp_call_free(ep, c);
+    left(party->peer);
 }
+
+static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
+{
+    return id < ep->peers && ep->peer[id] ? &ep->peer[id]->party : NULL;
+}
+
+const struct wf_ip_call_ops wf_udp_call_ops = {.say = wf_udp_say_word,
+                                               .up = link_up,
+                                               .failed = call_failed,
+                                               .forgotten = forgotten,
+                                               .left = has_left,
+                                               .party = find_party,
+                                               .wants_code = wf_udp_wants_code};
+
+/* ---- peers ---------------------------------------------------------------- */
 
 int wf_udp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
                     const void *addr, size_t len, weft_peer **out)
@@ -324,14 +246,15 @@ int wf_udp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
     if (rc < 0)
         return rc;
     p = calloc(1, sizeof *p);
-    if (!p || !(p->book = malloc(sizeof book))) {
+    if (!p || !(p->party.book = malloc(sizeof book))) {
         free(p);
         return WEFT_ENOMEM;
     }
-    *p->book = book;
+    *p->party.book = book;
+    p->party.peer = p;
+    p->party.id = loc_id;
     p->ep = ep;
     p->loc = loc;
-    p->id = loc_id;
     ep->peer[loc_id] = p;
     *out = p;
     return WEFT_OK;
@@ -341,8 +264,9 @@ void wf_udp_peer_free(weft_peer *p)
 {
     tear_down(p, WEFT_ECANCEL);
     wf_ip_unattend(&p->ep->attention, &p->due);
-    p->ep->peer[p->id] = NULL;
-    free(p->book);
+    p->ep->peer[p->party.id] = NULL;
+    free(p->party.book);
+    free(p->party.why);
     free(p->why);
     free(p);
 }
@@ -353,7 +277,7 @@ void wf_udp_peer_free(weft_peer *p)
  * nobody is left to do so. */
 static bool parted(weft_peer *p)
 {
-    if (p->state != UDP_OPEN)
+    if (p->party.state != PARTY_OPEN)
         return true;
     if (!p->said_goodbye && !wf_udp_frame(p, UDP_GOODBYE))
         return false;
@@ -361,7 +285,7 @@ static bool parted(weft_peer *p)
         wf_udp_transmit(p, wf_udp_now(p->ep));
     p->said_goodbye = true;
     if (!wf_udp_flow_idle(&p->flow))
-        return p->heard_goodbye && p->flow.backoff >= FAREWELLS;
+        return p->party.leaving && p->flow.backoff >= FAREWELLS;
     if (p->flow.ack_at) { /* the last that the peer waits for */
         p->flow.ack_at = 1;
         wf_udp_transmit(p, wf_udp_now(p->ep));
@@ -394,7 +318,7 @@ void wf_udp_link_timers(weft_ep *ep, uint64_t now)
     for (weft_peer *p = ep->open, *next; p; p = next) {
         uint64_t at = wf_udp_flow_deadline(&p->flow);
         next = p->open_next;
-        if (p->state != UDP_OPEN || !at || at > now)
+        if (p->party.state != PARTY_OPEN || !at || at > now)
             continue;
         wf_udp_flow_expire(&p->flow, now);
         wf_udp_transmit(p, now);

@@ -22,14 +22,14 @@ static bool full(void)
     return errno == EAGAIN || errno == EWOULDBLOCK;
 }
 
-static ssize_t put(weft_ep *ep, const struct wf_udp_path *path,
+static ssize_t put(weft_ep *ep, const struct wf_ip_path *path,
                    const struct iovec *v, int n)
 {
-    struct msghdr m = {.msg_name = (void *)(uintptr_t)&path->way.to,
-                       .msg_namelen = path->way.to_len,
+    struct msghdr m = {.msg_name = (void *)(uintptr_t)&path->to,
+                       .msg_namelen = path->to_len,
                        .msg_iov = (struct iovec *)(uintptr_t)v,
                        .msg_iovlen = (size_t)n};
-    int fd = ep->fd[path->way.socket];
+    int fd = ep->fd[path->socket];
     ssize_t rc = -1;
 
     /* an error may be about an earlier datagram to anybody: once more */
@@ -47,17 +47,10 @@ static ssize_t put(weft_ep *ep, const struct wf_udp_path *path,
     return rc;
 }
 
-bool wf_udp_say(weft_ep *ep, const struct wf_udp_path *path,
+bool wf_udp_say(weft_ep *ep, const struct wf_ip_path *path,
                 const struct iovec *v, int n)
 {
     return put(ep, path, v, n) >= 0 || !full();
-}
-
-void wf_udp_reset(weft_ep *ep, const struct wf_udp_path *path, uint32_t id)
-{
-    struct wf_udp_packet k = {.type = UDP_RESET, .number = id};
-
-    wf_udp_say_ids(ep, path, &k);
 }
 
 /* ---- batches --------------------------------------------------------------- */
@@ -99,7 +92,7 @@ static bool put_each(weft_ep *ep, struct wf_udp_batch *b)
         uint32_t left = b->used - at;
         struct iovec v = {.iov_base = b->bytes + at,
                           .iov_len = left < b->each ? left : b->each};
-        if (put(ep, &b->path, &v, 1) < 0 && full())
+        if (put(ep, &b->path.way, &v, 1) < 0 && full())
             break; /* any other failure is a lost packet */
         at += (uint32_t)v.iov_len;
         b->n--;
@@ -188,7 +181,7 @@ static bool send_large(weft_peer *p, struct wf_udp_flow_out *o)
         wf_udp_seal(p, v, n, code);
         v[n++] = (struct iovec){.iov_base = code, .iov_len = sizeof code};
     }
-    return put(p->ep, &p->path, v, n) >= 0;
+    return put(p->ep, &p->path.way, v, n) >= 0;
 }
 
 /* False: no room in the socket. */
@@ -228,7 +221,7 @@ bool wf_udp_transmit(weft_peer *p, uint64_t now)
     bool room = flush(ep);
 
     o->scratch = ep->scratch;
-    while (room && p->state == UDP_OPEN &&
+    while (room && p->party.state == PARTY_OPEN &&
            wf_udp_flow_output(&p->flow, now, o)) {
         room = send_one(p, o);
         if (room)

@@ -35,11 +35,11 @@ static void own_frame(weft_peer *p, const uint8_t *frame)
 {
     if (frame[0] == UDP_GOODBYE && weft_hdr_len(frame) == UDP_FRAME &&
         weft_hdr_plen(frame) == 0)
-        p->heard_goodbye = true;
+        p->party.leaving = true;
     else
         wf_udp_link_break(p, WEFT_EPROTO,
                           "process %u sent a frame of unknown type 0x%02x",
-                          p->id, frame[0]);
+                          p->party.id, frame[0]);
 }
 
 /* Show one container to the core; *used: bytes of its payload. False: the core
@@ -118,7 +118,7 @@ size_t wf_udp_deliver(void *peer, const uint8_t *data, size_t n)
     weft_peer *p = peer;
     size_t at = 0;
 
-    while (at < n && p->state == UDP_OPEN) {
+    while (at < n && p->party.state == PARTY_OPEN) {
         size_t used;
         if (p->sink || p->rx_off < p->rx_len)
             used = payload(p, data + at, n - at);

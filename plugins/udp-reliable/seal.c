@@ -15,24 +15,17 @@
 
 #include "udp.h"
 
-enum { NONCE_LINK = 1, NONCE_IDS = 2 };
+enum { NONCE_IDS = 2 }; /* 1: plugins/ip/call.c */
 #define DIALLER (1ull << 63)
 
-bool wf_udp_wants_mac(const weft_ep *ep, const struct wf_ip_addr *to)
+bool wf_udp_wants_code(weft_ep *ep, const struct wf_ip_path *path)
 {
+    struct wf_ip_addr to;
+
+    wf_ip_from_sockaddr((const struct sockaddr *)&path->to, &to);
     return WEFT_HAS(ep->host, weft_host, mac64) &&
            (ep->cfg.mac == CHECKSUM_ON ||
-            (ep->cfg.mac == CHECKSUM_AUTO && !wf_ip_loopback(to)));
-}
-
-/* What makes this link different from all others, by its handshake. */
-uint64_t wf_udp_salt(weft_ep *ep, const void *hello, const void *answer)
-{
-    struct iovec v[2] = {
-        {.iov_base = (void *)(uintptr_t)hello, .iov_len = WEFT_AUTH_MSG},
-        {.iov_base = (void *)(uintptr_t)answer, .iov_len = WEFT_AUTH_MSG}};
-
-    return ep->host->mac64(ep->core, NONCE_LINK, v, 2);
+            (ep->cfg.mac == CHECKSUM_AUTO && !wf_ip_loopback(&to)));
 }
 
 static uint64_t direction(const weft_peer *p, bool out)
@@ -80,27 +73,18 @@ size_t wf_udp_open_packet(weft_peer *p, const struct wf_udp_packet *k,
     return n - PACKET_MAC;
 }
 
-/* ACCEPT and RESET: a header, and its code where the path wants one. */
-void wf_udp_say_ids(weft_ep *ep, const struct wf_udp_path *path,
-                    struct wf_udp_packet *k)
+size_t wf_udp_seal_ids(weft_ep *ep, uint8_t *bytes, size_t n)
 {
-    uint8_t bytes[PACKET_MAX + PACKET_MAC];
-    struct iovec v = {.iov_base = bytes};
+    struct iovec v = {.iov_base = bytes, .iov_len = n};
 
-    k->flags = UDP_CHECK;
-    v.iov_len = wf_udp_packet_pack(k, bytes);
-    if (path->mac) {
-        write_code(ep, NONCE_IDS, &v, 1, bytes + v.iov_len);
-        v.iov_len += PACKET_MAC;
-    }
-    wf_udp_packet_seal(bytes, v.iov_len, NULL, 0);
-    wf_udp_say(ep, path, &v, 1);
+    write_code(ep, NONCE_IDS, &v, 1, bytes + n);
+    return n + PACKET_MAC;
 }
 
 /* The checksum was found right, and its field is zero again. */
-bool wf_udp_ids_proved(weft_ep *ep, const struct wf_udp_path *path,
+bool wf_udp_ids_proved(weft_ep *ep, const struct wf_ip_path *path,
                        const uint8_t *bytes, size_t n)
 {
-    return !path->mac || (n == PACKET_HEAD + PACKET_MAC &&
-                          proved(ep, NONCE_IDS, bytes, n));
+    return !wf_udp_wants_code(ep, path) ||
+           (n == PACKET_HEAD + PACKET_MAC && proved(ep, NONCE_IDS, bytes, n));
 }

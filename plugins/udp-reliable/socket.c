@@ -43,9 +43,9 @@ int wf_udp_listen(weft_ep *ep)
 }
 
 /* Data bytes of a packet that fits the interface. */
-uint32_t wf_udp_packet_bytes(const weft_ep *ep, const struct wf_udp_path *path)
+uint32_t wf_udp_packet_bytes(const weft_ep *ep, const struct wf_ip_path *path)
 {
-    uint32_t mtu = ep->mtu[path->way.socket];
+    uint32_t mtu = ep->mtu[path->socket];
     uint32_t around = IP_UDP_BYTES + PACKET_MAX + PACKET_MAC;
     uint32_t fits =
         mtu > around + FLOW_PACKET_MIN ? mtu - around : FLOW_PACKET_MIN;
@@ -64,34 +64,35 @@ bool wf_udp_wants_check(const weft_ep *ep, const struct wf_ip_addr *to)
 
 /* ---- in -------------------------------------------------------------------------- */
 
-static void on_stream(weft_ep *ep, const struct wf_udp_path *from,
+static void on_stream(weft_ep *ep, const struct wf_ip_path *from,
                       const struct wf_udp_packet *k, uint8_t *bytes,
                       size_t head, size_t n)
 {
-    struct wf_udp_id *s = wf_udp_id_find(ep, k->to);
-    weft_peer *p = s ? s->peer : NULL;
+    struct wf_ip_id *s = wf_ip_id_find(&ep->calls, k->to);
+    weft_peer *p = s && s->party ? s->party->peer : NULL;
     uint64_t now;
 
-    if (p && p->state == UDP_OPEN && wf_ip_same_path(&p->path.way, &from->way))
+    if (p && p->party.state == PARTY_OPEN &&
+        wf_ip_same_path(&p->path.way, from))
         n = wf_udp_open_packet(p, k, bytes, n);
     else
         n = 0;
     if (n < head) {
-        ep->count.strange++;
+        ep->calls.strange++;
         if (!s && k->type == UDP_DATA)
-            wf_udp_reset(ep, from, k->to);
+            wf_ip_reset(&ep->calls, from, 0, k->to);
         return;
     }
     now = wf_udp_now(ep);
     p->unreachable_since = 0;
     wf_udp_flow_input(&p->flow, now, k, bytes + head, n - head);
-    if (p->state != UDP_OPEN)
+    if (p->party.state != PARTY_OPEN)
         return;
     wf_udp_transmit(p, now);
     wf_udp_flush(p);
 }
 
-static void on_datagram(weft_ep *ep, const struct wf_udp_path *from,
+static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
                         uint8_t *bytes, size_t n)
 {
     struct wf_udp_packet k;
@@ -99,15 +100,11 @@ static void on_datagram(weft_ep *ep, const struct wf_udp_path *from,
 
     ep->count.packets_in++;
     if (!head)
-        ep->count.strange++;
+        ep->calls.strange++;
     else if (k.type == UDP_DATA || k.type == UDP_ACK)
         on_stream(ep, from, &k, bytes, head, n);
-    else if (wf_udp_packet_intact(bytes, n) &&
-             ((k.type != UDP_RESET && k.type != UDP_ACCEPT) ||
-              wf_udp_ids_proved(ep, from, bytes, n)))
-        wf_udp_handshake(ep, from, &k, bytes + head, n - head);
     else
-        ep->count.strange++;
+        wf_udp_hear(ep, from, &k, bytes, n);
 }
 
 /* One datagram, or several of one peer that the kernel put together: `each` is
@@ -150,12 +147,11 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
     int events = 0;
 
     while (events < budget) {
-        struct wf_udp_path from = {
-            .way = {.socket = socket, .to_len = sizeof from.way.to}};
+        struct wf_ip_path from = {.socket = socket, .to_len = sizeof from.to};
         uint64_t before = ep->count.rx_containers;
         struct wf_ip_addr who;
         size_t each = 0;
-        ssize_t n = get(ep, &from.way, &each);
+        ssize_t n = get(ep, &from, &each);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
@@ -164,10 +160,8 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
             break;
         }
         events++;
-        wf_ip_from_sockaddr((struct sockaddr *)&from.way.to, &who);
-        from.way.to_len = wf_ip_to_sockaddr(&who, &from.way.to);
-        from.check = wf_udp_wants_check(ep, &who);
-        from.mac = wf_udp_wants_mac(ep, &who);
+        wf_ip_from_sockaddr((struct sockaddr *)&from.to, &who);
+        from.to_len = wf_ip_to_sockaddr(&who, &from.to);
         for (size_t at = 0; at < (size_t)n; at += each)
             on_datagram(ep, &from, ep->rbuf + at,
                         (size_t)n - at < each ? (size_t)n - at : each);
@@ -181,16 +175,8 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
 
 static void on_error(weft_ep *ep, const struct wf_ip_path *to, int error)
 {
-    for (struct wf_udp_call *c = ep->calls, *next; c; c = next) {
-        next = c->next;
-        if (c->dialled && wf_ip_same_path(&c->path.way, to) &&
-            error != EMSGSIZE) {
-            wf_udp_call_failed(ep, c,
-                               error == ECONNREFUSED ? WEFT_EPEER : WEFT_ELINK,
-                               error, NULL);
-            return;
-        }
-    }
+    if (wf_ip_call_error(&ep->calls, to, error))
+        return;
     for (weft_peer *p = ep->open; p; p = p->open_next) {
         if (!wf_ip_same_path(&p->path.way, to))
             continue;

@@ -17,11 +17,11 @@ static int again(weft_peer *p)
 
 static int not_open(weft_peer *p)
 {
-    if (p->state == UDP_IDLE)
-        wf_udp_dial(p);
-    else if (p->state == UDP_LEFT)
-        wf_udp_link_break(p, WEFT_ELINK, "process %u has left", p->id);
-    if (p->state == UDP_BROKEN && p->reported)
+    if (p->party.state == PARTY_IDLE)
+        wf_ip_dial(&p->ep->calls, &p->party);
+    else if (p->party.state == PARTY_LEFT)
+        wf_udp_link_break(p, WEFT_ELINK, "process %u has left", p->party.id);
+    if (p->party.state == PARTY_BROKEN && p->reported)
         return WEFT_ELINK;
     return again(p);
 }
@@ -31,10 +31,10 @@ static int submit(weft_peer *p, weft_tx *tx, const void *data)
     weft_ep *ep = p->ep;
     bool small = tx->len <= UDP_SHORT_MAX;
 
-    if (p->state != UDP_OPEN)
+    if (p->party.state != PARTY_OPEN)
         return not_open(p);
-    if (p->heard_goodbye) {
-        wf_udp_link_break(p, WEFT_ELINK, "process %u has left", p->id);
+    if (p->party.leaving) {
+        wf_udp_link_break(p, WEFT_ELINK, "process %u has left", p->party.id);
         return again(p);
     }
     if (!small && wf_udp_flow_unsent(&p->flow))
@@ -85,9 +85,9 @@ void wf_udp_flush(weft_peer *p)
     weft_ep *ep = p->ep;
     weft_tx *tx;
 
-    while (p->state == UDP_OPEN && (tx = wf_udp_flow_return(&p->flow, false)))
+    while (p->party.state == PARTY_OPEN && (tx = wf_udp_flow_return(&p->flow, false)))
         ep->host->tx_done(ep->core, tx, WEFT_OK);
-    if (p->state == UDP_OPEN && p->want_ready &&
+    if (p->party.state == PARTY_OPEN && p->want_ready &&
         !wf_udp_flow_unsent(&p->flow)) {
         p->want_ready = false;
         ep->host->tx_ready(ep->core, p->loc);

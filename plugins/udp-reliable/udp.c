@@ -55,15 +55,13 @@ static void close_(weft_ep *ep)
     for (uint32_t i = 0; i < ep->peers; i++)
         if (ep->peer[i])
             wf_udp_peer_free(ep->peer[i]);
-    while (ep->calls)
-        wf_udp_call_free(ep, ep->calls);
+    wf_ip_call_end(&ep->calls);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         if (ep->fd[i] >= 0)
             close(ep->fd[i]);
     if (ep->epfd >= 0)
         close(ep->epfd);
     free(ep->peer);
-    free(ep->ids);
     free(ep->rbuf);
     free(ep->scratch);
     free(ep->batch.bytes);
@@ -79,10 +77,19 @@ static weft_ep *make(const weft_open *o)
     ep->host = o->host;
     ep->core = o->core;
     ep->cfg = *(const struct wf_udp_cfg *)o->cfg;
-    ep->me = o->loc_id;
     wf_ip_place(&ep->ip, o, ep->cfg.interface);
+    ep->calls =
+        (struct wf_ip_calls){.ep = ep,
+                             .ops = &wf_udp_call_ops,
+                             .host = o->host,
+                             .core = o->core,
+                             .ip = &ep->ip,
+                             .me = o->loc_id,
+                             .room = (uint32_t)ep->cfg.window,
+                             .connect_timeout = ep->cfg.connect_timeout,
+                             .handshake_timeout = ep->cfg.handshake_timeout};
     if (WEFT_HAS(o, weft_open, start_ns))
-        ep->start = o->start_ns;
+        ep->calls.start = o->start_ns;
     ep->port = wf_ip_own_port(o, ep->cfg.port);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->fd[i] = -1;
@@ -203,8 +210,8 @@ static int addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
 
 static int connect_(weft_peer *p)
 {
-    if (p->state == UDP_IDLE)
-        wf_udp_dial(p);
+    if (p->party.state == PARTY_IDLE)
+        wf_ip_dial(&p->ep->calls, &p->party);
     return WEFT_OK;
 }
 
@@ -214,11 +221,11 @@ static void timers(weft_ep *ep)
 {
     uint64_t now;
 
-    if (!ep->calls && !ep->timer_at)
+    if (!ep->calls.first && !ep->timer_at)
         return;
     now = wf_udp_now(ep);
-    if (ep->calls)
-        wf_udp_call_timers(ep, now);
+    if (ep->calls.first)
+        wf_ip_call_timers(&ep->calls, now);
     if (!ep->timer_at || ep->timer_at > now)
         return;
     ep->timer_at = 0;
@@ -267,7 +274,7 @@ static void settle(weft_ep *ep)
     uint64_t now = 0;
 
     for (weft_peer *p = ep->open; p; p = p->open_next) {
-        if (p->state != UDP_OPEN || !p->flow.ack_at)
+        if (p->party.state != PARTY_OPEN || !p->flow.ack_at)
             continue;
         now = now ? now : wf_udp_now(ep);
         p->flow.ack_at = 1;
@@ -286,7 +293,7 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
         settle(ep);
     if (ep->attention.first)
         return WEFT_EAGAIN;
-    wf_ip_sooner(&first, wf_udp_call_deadline(ep));
+    wf_ip_sooner(&first, wf_ip_call_deadline(&ep->calls));
     ep->timer_at = wf_udp_link_deadline(ep);
     wf_ip_sooner(&first, ep->timer_at);
     for (int i = 0; i < ep->ip.n; i++)
@@ -313,11 +320,11 @@ static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
         const char *name;
         uint64_t value;
     } all[] = {
-        {"connections", c->connections},     {"refused_callers", c->refused},
+        {"connections", c->connections},     {"refused_callers", ep->calls.refused},
         {"tx_containers", c->tx_containers}, {"tx_bytes", c->tx_bytes},
         {"rx_containers", c->rx_containers}, {"rx_bytes", c->rx_bytes},
         {"tx_packets", c->packets_out},      {"rx_packets", c->packets_in},
-        {"strange_packets", c->strange},     {"lost_packets", lost(ep)}};
+        {"strange_packets", ep->calls.strange},     {"lost_packets", lost(ep)}};
 
     if (i < 0 || (size_t)i >= sizeof all / sizeof *all)
         return WEFT_EINVAL;

@@ -145,11 +145,11 @@ static void forged_packets_are_not_believed(void **state)
     pair(CHECKSUM_ON);
     for (int i = 0; i < 2000; i++) {
         struct rig_side *from = &all[i & 1], *to = &all[!(i & 1)];
-        uint64_t strange = to->ep->count.strange;
+        uint64_t strange = to->ep->calls.strange;
         size_t n = forge(from, types[i % 4], p);
 
         throw(from->ep->fd[0], to, p, n);
-        RIG_UNTIL(all, 2, to->ep->count.strange > strange);
+        RIG_UNTIL(all, 2, to->ep->calls.strange > strange);
         if (i % 50 == 0)
             rig_send(all, 2, (uint32_t)i / 50 % 2, (uint32_t)i / 50 % 2 ^ 1,
                      1 + dice() % 20000);
@@ -212,9 +212,9 @@ static void ten_thousand_calls_leave_room_for_one(void **state)
         throw(fd, &all[1], p, sizeof p);
         if (i % 16 == 0)
             rig_turn(all, 2);
-        assert_true(all[1].ep->pending <= UDP_PENDING_MAX);
+        assert_true(all[1].ep->calls.pending <= IP_PENDING_MAX);
     }
-    assert_true(all[1].ep->pending > 0);
+    assert_true(all[1].ep->calls.pending > 0);
     rig_send(all, 2, 0, 1, 100);
     RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
     close(fd);

@@ -1,0 +1,176 @@
+/* udp-reliable's calls, through somebody in between who delays, forgets and
+ * repeats: what is late ends no attempt.
+ *
+ *   side 0 <--> between <--> side 1     each knows only the one in the middle
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "udp_rig.h"
+
+#include <unistd.h>
+
+#define SECOND UINT64_C(1000000000)
+
+struct datagram {
+    uint8_t bytes[2048];
+    size_t n;
+};
+
+static struct rig_side all[RIG_SIDES];
+static int between;
+
+static struct sockaddr_storage address(const struct rig_side *s, socklen_t *n)
+{
+    struct sockaddr_storage sa;
+
+    *n = wf_ip_to_sockaddr(&s->ep->ip.use[0].addr, &sa);
+    return sa;
+}
+
+/* Side 0 knows side 1 by the address of the one in between. */
+static void introduce(void)
+{
+    struct rig_peer *p = &all[0].peer[1];
+    struct sockaddr_storage sa;
+    socklen_t len;
+    struct wf_ip_book book;
+    uint8_t blob[IP_BLOB_MAX];
+    size_t n = sizeof blob;
+
+    assert_int_equal(RIG_PLUGIN.ops->address(all[1].ep, blob, &n), WEFT_OK);
+    assert_int_equal(wf_ip_unpack(blob, n, &book), WEFT_OK);
+    sa = address(&all[1], &len);
+    between = socket(sa.ss_family, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    book.addr[0].port = 0;
+    len = wf_ip_to_sockaddr(&book.addr[0], &sa);
+    assert_int_equal(bind(between, (struct sockaddr *)&sa, len), 0);
+    assert_int_equal(getsockname(between, (struct sockaddr *)&sa, &len), 0);
+    assert_int_equal(wf_ip_from_sockaddr((struct sockaddr *)&sa, &book.addr[0]),
+                     WEFT_OK);
+    book.n = 1;
+    n = sizeof blob;
+    assert_int_equal(wf_ip_pack(&book, blob, &n), WEFT_OK);
+    p->me = &all[0];
+    p->other = &all[1];
+    assert_int_equal(RIG_PLUGIN.ops->peer_add(all[0].ep, (weft_loc *)p, 1, blob,
+                                              n, &p->peer),
+                     WEFT_OK);
+}
+
+static void begin(void)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        rig_open(all, i, "secret");
+    introduce();
+    assert_int_equal(RIG_PLUGIN.ops->connect(all[0].peer[1].peer), WEFT_OK);
+}
+
+static void end(void)
+{
+    close(between);
+    for (int i = 0; i < 2; i++)
+        rig_close(&all[i]);
+}
+
+/* The next datagram of one of them; -1: there is none. */
+static int listen_in(struct datagram *d)
+{
+    struct sockaddr_storage from, zero;
+    socklen_t len = sizeof from, n;
+    ssize_t got = recvfrom(between, d->bytes, sizeof d->bytes, 0,
+                           (struct sockaddr *)&from, &len);
+    struct wf_ip_addr who;
+
+    if (got < 0)
+        return -1;
+    d->n = (size_t)got;
+    wf_ip_from_sockaddr((struct sockaddr *)&from, &who);
+    n = wf_ip_to_sockaddr(&who, &from);
+    zero = address(&all[0], &len);
+    return n == len && memcmp(&from, &zero, n) == 0 ? 0 : 1;
+}
+
+static bool said(int who, uint8_t type, struct datagram *d)
+{
+    rig_progress(&all[who]);
+    for (int from; (from = listen_in(d)) >= 0;)
+        if (from == who && d->bytes[0] == type)
+            return true;
+    return false;
+}
+
+/* What one of them says, of that type; all else is lost. */
+static struct datagram hear(int who, uint8_t type)
+{
+    struct datagram d;
+
+    RIG_UNTIL(all, 0, said(who, type, &d));
+    return d;
+}
+
+static void tell(int who, const struct datagram *d)
+{
+    socklen_t len;
+    struct sockaddr_storage sa = address(&all[who], &len);
+    uint64_t before = all[who].ep->count.packets_in;
+
+    assert_int_equal(
+        sendto(between, d->bytes, d->n, 0, (struct sockaddr *)&sa, len), d->n);
+    RIG_UNTIL(&all[who], 1, all[who].ep->count.packets_in > before);
+}
+
+/* Pass everything on until they are connected. */
+static void pass_on(void)
+{
+    struct datagram d;
+    int from;
+
+    for (uint64_t by = rig_seconds() + 30; !all[0].peer[1].ups;) {
+        rig_turn(all, 2);
+        while ((from = listen_in(&d)) >= 0)
+            tell(!from, &d);
+        assert_true(rig_seconds() <= by);
+        assert_int_equal(all[0].peer[1].downs, 0);
+    }
+}
+
+static void two_meet_through_a_third(void **state)
+{
+    begin();
+    pass_on();
+    assert_int_equal(all[1].peer[0].ups, 1);
+    end();
+}
+
+/* The listener forgets the call, and finds an old copy of its first word. */
+static void an_answer_to_what_was_said_before_is_nothing(void **state)
+{
+    struct datagram hello, answer, proof, reset;
+
+    begin();
+    hello = hear(0, UDP_HELLO);
+    tell(1, &hello);
+    answer = hear(1, UDP_ANSWER);
+    tell(0, &answer);
+    proof = hear(0, UDP_PROOF);
+    all[1].skew += 3 * SECOND;
+    rig_progress(&all[1]);
+    tell(1, &proof);
+    reset = hear(1, UDP_RESET);
+    tell(0, &reset);
+    tell(1, &hello);
+    answer = hear(1, UDP_ANSWER);
+    tell(0, &answer);
+    pass_on();
+    assert_int_equal(all[0].warnings, 0);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_meet_through_a_third),
+        cmocka_unit_test(an_answer_to_what_was_said_before_is_nothing)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
