@@ -152,6 +152,8 @@ static int link_up(weft_ep *ep, struct wf_ip_party *party,
                                    .check = wf_udp_wants_check(ep, &c->remote),
                                    .mac = c->coded};
     p->salt = c->salt;
+    if (p->path.mac)
+        wf_udp_make_key(p);
     p->dialled = c->dialled;
     p->said_goodbye = false;
     p->unreachable_since = 0;

@@ -1,8 +1,11 @@
 /* What proves that a packet is of our link, and whole.
  *
  * A checksum is enough where nobody else can send; elsewhere eight bytes at the
- * end are a code that takes the job key to make. It covers the packet, the full
- * number of which 32 bits travel, the direction, and what both sides said in
+ * end are a code that takes the job key to make: the host's keyed function
+ * (mac64) over a digest of the packet (digest.h), whose key belongs to the
+ * link and is made by the same function. Digesting first is what makes it fast:
+ * of 1400 bytes mac64 sees 56. The code also covers the full number of the
+ * packet, of which 32 bits travel, the direction, and what both sides said in
  * the handshake: a packet of another link, of the other direction, or from
  * before the number went round does not pass. One that comes again does, and
  * does no harm: the flow expects that of any network.
@@ -11,7 +14,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <string.h>
+#include <endian.h>
 
 #include "udp.h"
 
@@ -33,30 +36,47 @@ static uint64_t direction(const weft_peer *p, bool out)
     return p->salt ^ (p->dialled == out ? DIALLER : 0);
 }
 
-static void write_code(weft_ep *ep, uint64_t nonce, const struct iovec *v,
-                       int n, uint8_t *code)
+/* Of the salt, for both directions. */
+void wf_udp_make_key(weft_peer *p)
 {
-    uint64_t mac = ep->host->mac64(ep->core, nonce, v, n);
-
-    for (int i = 0; i < PACKET_MAC; i++)
-        code[i] = (uint8_t)(mac >> 8 * i);
+    for (uint32_t i = 0; i < DIGEST_KEY; i++) {
+        uint64_t label[2] = {htole64(0x6b65792077656674u), htole64(i)};
+        struct iovec v = {.iov_base = label, .iov_len = sizeof label};
+        p->digest_key[i] = p->ep->host->mac64(p->ep->core, p->salt, &v, 1);
+    }
 }
 
-static bool proved(weft_ep *ep, uint64_t nonce, const uint8_t *packet, size_t n)
+/* The code of a packet, which the digest of its bytes stands for. */
+static uint64_t code_of(weft_peer *p, uint64_t nonce, const struct iovec *v,
+                        int n)
 {
-    struct iovec v = {.iov_base = (void *)(uintptr_t)packet,
-                      .iov_len = n - PACKET_MAC};
-    uint8_t code[PACKET_MAC], differ = 0;
+    uint64_t digest[DIGEST_MAX];
+    struct iovec of = {.iov_base = digest};
 
-    write_code(ep, nonce, &v, 1, code);
+    of.iov_len = wf_udp_digest(p->digest_key, v, n, digest) * sizeof *digest;
+    return p->ep->host->mac64(p->ep->core, nonce, &of, 1);
+}
+
+static void write_code(uint64_t code, uint8_t *bytes)
+{
     for (int i = 0; i < PACKET_MAC; i++)
-        differ |= code[i] ^ packet[n - PACKET_MAC + (size_t)i];
+        bytes[i] = (uint8_t)(code >> 8 * i);
+}
+
+/* Do these bytes hold that code? In a time that does not depend on where they
+ * differ. */
+static bool holds(const uint8_t *bytes, uint64_t code)
+{
+    uint8_t differ = 0;
+
+    for (int i = 0; i < PACKET_MAC; i++)
+        differ |= bytes[i] ^ (uint8_t)(code >> 8 * i);
     return differ == 0;
 }
 
 void wf_udp_seal(weft_peer *p, const struct iovec *v, int n, uint8_t *code)
 {
-    write_code(p->ep, direction(p, true) ^ p->flow.number, v, n, code);
+    write_code(code_of(p, direction(p, true) ^ p->flow.number, v, n), code);
 }
 
 /* Bytes of the packet that remain when its proof is taken off; 0: not ours. */
@@ -64,20 +84,27 @@ size_t wf_udp_open_packet(weft_peer *p, const struct wf_udp_packet *k,
                           uint8_t *bytes, size_t n)
 {
     uint64_t number = wf_udp_flow_number(&p->flow, k->number);
+    struct iovec v = {.iov_base = bytes, .iov_len = n - PACKET_MAC};
 
     if (!p->path.mac)
         return !p->path.check || wf_udp_packet_intact(bytes, n) ? n : 0;
     if (!(k->flags & UDP_MAC) || n < PACKET_HEAD + PACKET_MAC ||
-        !proved(p->ep, direction(p, false) ^ number, bytes, n))
+        !holds(bytes + v.iov_len,
+               code_of(p, direction(p, false) ^ number, &v, 1)))
         return 0;
-    return n - PACKET_MAC;
+    return v.iov_len;
+}
+
+static uint64_t code_of_ids(weft_ep *ep, const uint8_t *bytes, size_t n)
+{
+    struct iovec v = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = n};
+
+    return ep->host->mac64(ep->core, NONCE_IDS, &v, 1);
 }
 
 size_t wf_udp_seal_ids(weft_ep *ep, uint8_t *bytes, size_t n)
 {
-    struct iovec v = {.iov_base = bytes, .iov_len = n};
-
-    write_code(ep, NONCE_IDS, &v, 1, bytes + n);
+    write_code(code_of_ids(ep, bytes, n), bytes + n);
     return n + PACKET_MAC;
 }
 
@@ -86,5 +113,6 @@ bool wf_udp_ids_proved(weft_ep *ep, const struct wf_ip_path *path,
                        const uint8_t *bytes, size_t n)
 {
     return !wf_udp_wants_code(ep, path) ||
-           (n == PACKET_HEAD + PACKET_MAC && proved(ep, NONCE_IDS, bytes, n));
+           (n == PACKET_HEAD + PACKET_MAC &&
+            holds(bytes + PACKET_HEAD, code_of_ids(ep, bytes, PACKET_HEAD)));
 }

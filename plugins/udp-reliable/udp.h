@@ -5,7 +5,7 @@
  *   call.c     words of the handshake           link.c    a peer up and down
  *   tx.c       containers out                   rx.c      containers in
  *   flow*.c    the reliable stream, without I/O packet.c  bytes of a packet
- *   seal.c     what proves a packet
+ *   seal.c     what proves a packet             digest.c  a packet in few words
  *
  * Addresses, the choice of interfaces and the handshake are in plugins/ip.
  *
@@ -19,6 +19,7 @@
 
 #include "../ip/attention.h"
 #include "../ip/call.h"
+#include "digest.h"
 #include "flow.h"
 
 enum {
@@ -59,7 +60,7 @@ struct weft_peer {
     /* open */
     uint32_t link, remote_link;
     struct wf_udp_path path;
-    uint64_t salt;
+    uint64_t salt, digest_key[DIGEST_KEY]; /* of its codes */
     bool dialled; /* by us */
     struct wf_udp_flow flow;
     uint64_t unreachable_since;
@@ -127,6 +128,7 @@ uint32_t wf_udp_packet_bytes(const weft_ep *, const struct wf_ip_path *);
 
 /* seal.c */
 bool wf_udp_wants_code(weft_ep *, const struct wf_ip_path *);
+void wf_udp_make_key(weft_peer *);
 void wf_udp_seal(weft_peer *, const struct iovec *, int n, uint8_t *code);
 size_t wf_udp_open_packet(weft_peer *, const struct wf_udp_packet *,
                           uint8_t *bytes, size_t n);

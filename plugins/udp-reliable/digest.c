@@ -1,0 +1,96 @@
+/* The keyed digest of a packet.
+ *
+ * INVARIANT  `pair` is the pair of words of the key that the next 16 bytes meet;
+ * `part` holds the bytes behind the last whole 16, `bytes` % 16 of them.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "digest.h"
+
+#include <endian.h>
+#include <string.h>
+
+enum { PAIR = 16, PAIRS = DIGEST_BLOCK / PAIR };
+
+__extension__ typedef unsigned __int128 wide;
+
+struct digest {
+    const uint64_t *key;
+    uint64_t *out;
+    size_t words, bytes, pair;
+    wide sum;
+    uint8_t part[PAIR];
+};
+
+static void end_block(struct digest *d)
+{
+    d->out[d->words++] = htole64((uint64_t)d->sum);
+    d->out[d->words++] = htole64((uint64_t)(d->sum >> 64));
+    d->sum = 0;
+    d->pair = 0;
+}
+
+static uint64_t word(const uint8_t *p)
+{
+    uint64_t w;
+
+    memcpy(&w, p, sizeof w);
+    return le64toh(w);
+}
+
+/* n pairs, which end in this block. */
+static void pairs(struct digest *d, const uint8_t *p, size_t n)
+{
+    const uint64_t *k = d->key + 2 * d->pair;
+    wide sum = d->sum;
+
+    for (size_t i = 0; i < n; i++, p += PAIR, k += 2)
+        sum += (wide)(word(p) + k[0]) * (word(p + 8) + k[1]);
+    d->sum = sum;
+    d->pair += n;
+    if (d->pair == PAIRS)
+        end_block(d);
+}
+
+static void more(struct digest *d, const uint8_t *p, size_t n)
+{
+    size_t had = d->bytes % PAIR, fill = PAIR - had < n ? PAIR - had : n;
+
+    d->bytes += n;
+    if (had) {
+        memcpy(d->part + had, p, fill);
+        if (had + fill < PAIR)
+            return;
+        pairs(d, d->part, 1);
+        p += fill;
+        n -= fill;
+    }
+    while (n >= PAIR) {
+        size_t left = PAIRS - d->pair, m = n / PAIR;
+        m = m < left ? m : left;
+        pairs(d, p, m);
+        p += m * PAIR;
+        n -= m * PAIR;
+    }
+    if (n)
+        memcpy(d->part, p, n);
+}
+
+size_t wf_udp_digest(const uint64_t key[DIGEST_KEY], const struct iovec *v,
+                     int n, uint64_t out[DIGEST_MAX])
+{
+    struct digest d = {.key = key, .out = out};
+    size_t rest;
+
+    for (int i = 0; i < n; i++)
+        if (v[i].iov_len)
+            more(&d, v[i].iov_base, v[i].iov_len);
+    rest = d.bytes % PAIR;
+    if (rest) {
+        memset(d.part + rest, 0, PAIR - rest);
+        pairs(&d, d.part, 1);
+    }
+    if (d.pair)
+        end_block(&d);
+    out[d.words++] = htole64(d.bytes);
+    return d.words;
+}
