@@ -266,6 +266,8 @@ void wf_udp_peer_free(weft_peer *p)
 {
     tear_down(p, WEFT_ECANCEL);
     wf_ip_unattend(&p->ep->attention, &p->due);
+    if (p->ep->heard == p)
+        p->ep->heard = NULL;
     p->ep->peer[p->party.id] = NULL;
     free(p->party.book);
     free(p->party.why);

@@ -64,13 +64,24 @@ bool wf_udp_wants_check(const weft_ep *ep, const struct wf_ip_addr *to)
 
 /* ---- in -------------------------------------------------------------------------- */
 
+/* Answer, and send on, once for all packets that came together. */
+static void hear_out(weft_ep *ep)
+{
+    weft_peer *p = ep->heard;
+
+    ep->heard = NULL;
+    if (!p || p->party.state != PARTY_OPEN)
+        return;
+    wf_udp_transmit(p, ep->heard_at);
+    wf_udp_flush(p);
+}
+
 static void on_stream(weft_ep *ep, const struct wf_ip_path *from,
                       const struct wf_udp_packet *k, uint8_t *bytes,
                       size_t head, size_t n)
 {
     struct wf_ip_id *s = wf_ip_id_find(&ep->calls, k->to);
     weft_peer *p = s && s->party ? s->party->peer : NULL;
-    uint64_t now;
 
     if (p && p->party.state == PARTY_OPEN &&
         wf_ip_same_path(&p->path.way, from))
@@ -83,13 +94,13 @@ static void on_stream(weft_ep *ep, const struct wf_ip_path *from,
             wf_ip_reset(&ep->calls, from, 0, k->to);
         return;
     }
-    now = wf_udp_now(ep);
+    if (ep->heard != p)
+        hear_out(ep);
+    if (!ep->heard)
+        ep->heard_at = wf_udp_now(ep);
+    ep->heard = p;
     p->unreachable_since = 0;
-    wf_udp_flow_input(&p->flow, now, k, bytes + head, n - head);
-    if (p->party.state != PARTY_OPEN)
-        return;
-    wf_udp_transmit(p, now);
-    wf_udp_flush(p);
+    wf_udp_flow_input(&p->flow, ep->heard_at, k, bytes + head, n - head);
 }
 
 static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
@@ -165,6 +176,7 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
         for (size_t at = 0; at < (size_t)n; at += each)
             on_datagram(ep, &from, ep->rbuf + at,
                         (size_t)n - at < each ? (size_t)n - at : each);
+        hear_out(ep);
         if (n < UDP_LINEAR && ep->count.rx_containers != before)
             break; /* the core may have what it waits for */
     }

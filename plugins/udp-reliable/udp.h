@@ -102,6 +102,8 @@ struct weft_ep {
     weft_peer **peer; /* by process */
     uint32_t peers;
     weft_peer *open; /* list of all that are open */
+    weft_peer *heard; /* whose packets are being read */
+    uint64_t heard_at;
     struct wf_ip_attention attention;
     bool errors;       /* the kernel has news about datagrams */
     uint64_t timer_at; /* not before this; 0: no timer runs */
