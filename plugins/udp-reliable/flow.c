@@ -11,7 +11,7 @@
 #include "../ip/ip.h"
 #include "flow.h"
 
-enum { REORDER = 3, BACKOFF_MAX = 8, GIVE_WAY = 3 };
+enum { REORDER = 3, BACKOFF_MAX = 8, GIVE_WAY = 3, UNKNOWN = 10 };
 
 int wf_udp_flow_open(struct wf_udp_flow *f,
                      const struct wf_udp_flow_config *cfg)
@@ -27,6 +27,7 @@ int wf_udp_flow_open(struct wf_udp_flow *f,
     }
     f->limit = cfg->window;
     f->offered = cfg->window;
+    f->search.top = f->search.high = cfg->packet;
     f->congestion = cfg->burst;
     f->threshold = UINT64_MAX;
     f->reorder = REORDER;
@@ -54,6 +55,8 @@ static uint64_t probe_after(const struct wf_udp_flow *f)
 {
     uint64_t t = 2 * f->rtt + 4 * f->rtt_var;
 
+    if (!f->rtt)
+        t = UNKNOWN * f->cfg.probe_after; /* it may be far away */
     if (t < f->cfg.probe_after)
         t = f->cfg.probe_after;
     return t << f->backoff;
@@ -77,28 +80,25 @@ uint64_t wf_udp_flow_deadline(const struct wf_udp_flow *f)
     wf_ip_sooner(&first, f->ack_at);
     wf_ip_sooner(&first, f->lost_at);
     wf_ip_sooner(&first, f->probe_at);
+    if (f->search.size)
+        wf_ip_sooner(&first, f->search.at);
     return first;
-}
-
-/* Nobody has answered several probes: the path may be gone for a while. */
-static void give_way(struct wf_udp_flow *f)
-{
-    f->congestion = 4ull * f->cfg.packet;
-    f->threshold = f->congestion;
-    f->recovery = f->number;
 }
 
 void wf_udp_flow_expire(struct wf_udp_flow *f, uint64_t now)
 {
     if (f->lost_at && f->lost_at <= now)
         wf_udp_flow_find_lost(f, now);
+    wf_udp_flow_size_expire(f, now);
     if (!f->probe_at || f->probe_at > now)
         return;
     f->probe = true;
     if (f->backoff < BACKOFF_MAX)
         f->backoff++;
-    if (f->backoff == GIVE_WAY)
-        give_way(f);
+    if (f->backoff == GIVE_WAY) {
+        wf_udp_flow_give_way(f);
+        wf_udp_flow_fall(f);
+    }
     f->last_sent = now;
     wf_udp_flow_arm(f);
 }

@@ -5,8 +5,9 @@
  * network it can imagine.
  *
  *   flow.c          made, freed; timers          flow_receive.c  in order, once
- *   flow_queue.c    what is to be sent           flow_ack.c      acknowledged,
- *   flow_output.c   the next packet                              lost, paced
+ *   flow_queue.c    what is to be sent           flow_ack.c   arrived, lost
+ *   flow_size.c     how large packets may be
+ *   flow_output.c   the next packet              flow_congestion.c  how much
  *
  * SENDING  The stream is the concatenation of containers. Small ones are copied
  * to a stage, large ones stay where they are (lent) until they are
@@ -36,7 +37,7 @@ enum {
 };
 
 struct wf_udp_flow_config {
-    uint32_t packet; /* data bytes of a packet */
+    uint32_t packet; /* data bytes of a packet: what the path carries */
     uint64_t window; /* bytes that we take beyond what was delivered */
     uint64_t burst;  /* bytes that may be under way at first */
     uint64_t ack_delay, probe_after; /* ns; the latter at least */
@@ -71,7 +72,15 @@ struct wf_udp_flow_out { /* a packet to be sent */
     uint32_t len;
     uint64_t again; /* number of the packet whose data this is */
     bool repeats;
+    uint32_t pad;     /* bytes of nothing, in v, to try the size */
     uint8_t *scratch; /* FLOW_PACKET_MAX bytes, for scattered data */
+};
+
+struct wf_udp_flow_search { /* for the size of packets; flow_size.c */
+    uint32_t top, high;       /* of the interface; not refuted */
+    uint32_t size, tries;     /* of the probe that is under way, or 0 */
+    uint64_t number, at, again;
+    unsigned large_lost; /* in a row */
 };
 
 struct wf_udp_flow {
@@ -100,7 +109,11 @@ struct wf_udp_flow {
     uint64_t rtt_min, rtt_min_at; /* of late: the path without a queue */
     uint32_t sent_lately, lost_lately; /* packets */
     uint64_t congestion, threshold, recovery;
+    uint64_t full, curve_at; /* the window that filled the path; 0: no curve */
+    int64_t curve_ms;        /* to come back to it */
+    uint64_t gave_way, was_congestion, was_threshold; /* number; 0: not */
     uint32_t reorder; /* packets that may overtake one before it is lost */
+    struct wf_udp_flow_search search;
     uint64_t lost_at, probe_at, last_sent;
     unsigned backoff;
 
@@ -150,6 +163,20 @@ void wf_udp_flow_acked(struct wf_udp_flow *, uint64_t now,
                        const struct wf_udp_packet *);
 void wf_udp_flow_find_lost(struct wf_udp_flow *, uint64_t now);
 void wf_udp_flow_forget(struct wf_udp_flow *); /* what is resolved */
+void wf_udp_flow_sample(struct wf_udp_flow *, uint64_t now, uint64_t rtt);
+void wf_udp_flow_grow(struct wf_udp_flow *, uint64_t now, uint64_t bytes);
+void wf_udp_flow_remember(struct wf_udp_flow *, bool lost);
+void wf_udp_flow_shrink(struct wf_udp_flow *, uint64_t number);
+void wf_udp_flow_give_way(struct wf_udp_flow *);
+void wf_udp_flow_take_back(struct wf_udp_flow *, uint64_t number);
+void wf_udp_flow_fall(struct wf_udp_flow *);
+void wf_udp_flow_too_large(struct wf_udp_flow *);
+void wf_udp_flow_large(struct wf_udp_flow *, uint32_t len, bool lost);
+uint32_t wf_udp_flow_try_size(struct wf_udp_flow *, uint64_t now);
+void wf_udp_flow_size_sent(struct wf_udp_flow *, uint64_t now, uint64_t number,
+                           uint32_t size);
+void wf_udp_flow_size_heard(struct wf_udp_flow *);
+void wf_udp_flow_size_expire(struct wf_udp_flow *, uint64_t now);
 /* deliver() took less than all; now it may take more. */
 void wf_udp_flow_resume(struct wf_udp_flow *, uint64_t now);
 

@@ -1,86 +1,14 @@
-/* What the peer has, what was lost, and how much may be under way.
+/* What the peer has, and what was lost.
  *
  * Lost is what was overtaken by `reorder` packets, or by one that left an
  * eighth of a round trip later (RACK, RFC 8985; QUIC, RFC 9002). When a packet
  * that was called lost turns up after all, the path reorders: more patience.
  *
- * A loss means that we send too much if a queue stands on the path (its round
- * trip is well above the shortest of late), or if more than one packet in fifty
- * is lost; else the path damages packets, and sending less would not help. The
- * first is how TCP Veno tells (Fu and Liew, 2003), the second BBR version 2.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "flow.h"
 
-enum {
-    REORDER_MIN = 3,
-    REORDER_MAX = 128,
-    GRANULE_NS = 500000,
-    QUEUE_NS = 500000, /* what a queue may add before it counts */
-    LOSSY = 50,        /* one packet in so many */
-    LATELY = 1024      /* packets */
-};
-#define SHORTEST_NS 10000000000u /* how long a shortest trip is believed */
-
-static void sample(struct wf_udp_flow *f, uint64_t now, uint64_t rtt)
-{
-    uint64_t off;
-
-    if (!f->rtt_min || rtt < f->rtt_min || now - f->rtt_min_at > SHORTEST_NS) {
-        f->rtt_min = rtt;
-        f->rtt_min_at = now;
-    }
-    if (!f->rtt) {
-        f->rtt = rtt;
-        f->rtt_var = rtt / 2;
-        return;
-    }
-    off = rtt > f->rtt ? rtt - f->rtt : f->rtt - rtt;
-    f->rtt_var += (off >> 2) - (f->rtt_var >> 2);
-    f->rtt += (rtt >> 3) - (f->rtt >> 3);
-}
-
-/* Slow start, then one packet more for each window. */
-static void grow(struct wf_udp_flow *f, uint64_t bytes)
-{
-    if (f->congestion < f->threshold)
-        f->congestion += bytes;
-    else
-        f->congestion += f->cfg.packet * bytes / f->congestion + 1;
-    if (f->congestion > 16u << 20)
-        f->congestion = 16u << 20;
-}
-
-static bool congested(const struct wf_udp_flow *f)
-{
-    return f->rtt > f->rtt_min + f->rtt_min / 2 + QUEUE_NS ||
-           f->lost_lately * LOSSY > f->sent_lately;
-}
-
-/* One packet more is known to be lost, or to have arrived. */
-static void remember(struct wf_udp_flow *f, bool lost)
-{
-    f->sent_lately++;
-    f->lost_lately += lost;
-    if (f->sent_lately < LATELY)
-        return;
-    f->sent_lately /= 2;
-    f->lost_lately /= 2;
-}
-
-static void shrink(struct wf_udp_flow *f, uint64_t number)
-{
-    uint64_t least = 4ull * f->cfg.packet;
-
-    if (number < f->recovery)
-        return; /* of the window that was cut already */
-    f->recovery = f->number;
-    if (congested(f))
-        f->congestion = f->congestion * 7 / 10;
-    if (f->congestion < least)
-        f->congestion = least;
-    f->threshold = f->congestion;
-}
+enum { REORDER_MAX = 128, GRANULE_NS = 500000 };
 
 static bool named(const struct wf_udp_packet *k, uint64_t seen, uint64_t number)
 {
@@ -104,6 +32,7 @@ static void notice_late(struct wf_udp_flow *f, const struct wf_udp_packet *k,
         if (!s->repeated || !named(k, seen, i))
             continue;
         s->repeated = false;
+        wf_udp_flow_take_back(f, i);
         if (f->reorder < REORDER_MAX)
             f->reorder += f->reorder / 2;
     }
@@ -117,7 +46,8 @@ static uint64_t arrived(struct wf_udp_flow *f, struct wf_udp_flow_sent *s)
     if (s->state == SENT_FLYING) {
         bytes = s->len;
         f->flying -= s->len;
-        remember(f, false);
+        wf_udp_flow_remember(f, false);
+        wf_udp_flow_large(f, s->len, false);
     } else if (s->state == SENT_LOST) {
         f->lost--;
     }
@@ -152,10 +82,11 @@ void wf_udp_flow_find_lost(struct wf_udp_flow *f, uint64_t now)
         f->flying -= s->len;
         f->lost++;
         f->packets_lost++;
-        remember(f, true);
+        wf_udp_flow_remember(f, true);
+        wf_udp_flow_large(f, s->len, true);
         if (i < f->lost_hint)
             f->lost_hint = i;
-        shrink(f, i);
+        wf_udp_flow_shrink(f, i);
     }
 }
 
@@ -182,7 +113,12 @@ static void resolve(struct wf_udp_flow *f, uint64_t now,
         if (!here && (s->len == 0 || s->offset + s->len > k->next))
             continue;
         if (here && i == seen && s->state == SENT_FLYING)
-            sample(f, now, now - s->when);
+            wf_udp_flow_sample(f, now, now - s->when);
+        if (here && s->state == SENT_FLYING)
+            wf_udp_flow_take_back(f, i);
+        if (here && f->search.size && i == f->search.number &&
+            named(k, seen, i))
+            wf_udp_flow_size_heard(f);
         moved = moved || s->state != SENT_RESOLVED;
         bytes += arrived(f, s);
     }
@@ -190,7 +126,7 @@ static void resolve(struct wf_udp_flow *f, uint64_t now,
     if (seen > f->peer_seen)
         f->peer_seen = seen;
     if (bytes)
-        grow(f, bytes);
+        wf_udp_flow_grow(f, now, bytes);
     if (moved)
         f->backoff = 0;
 }

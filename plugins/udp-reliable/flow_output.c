@@ -2,6 +2,8 @@
  * hear of us.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <string.h>
+
 #include "flow.h"
 
 static void head(struct wf_udp_flow *f, struct wf_udp_flow_out *o, uint8_t type)
@@ -24,6 +26,7 @@ static void head(struct wf_udp_flow *f, struct wf_udp_flow_out *o, uint8_t type)
     o->n = 0;
     o->len = 0;
     o->repeats = false;
+    o->pad = 0;
 }
 
 static void carry(struct wf_udp_flow *f, struct wf_udp_flow_out *o,
@@ -97,6 +100,24 @@ static bool wants_answer(const struct wf_udp_flow *f,
            (after == f->end && f->item_n && last->tx);
 }
 
+/* A packet that shows whether the path carries its size. */
+static bool try_size(struct wf_udp_flow *f, uint64_t now,
+                     struct wf_udp_flow_out *o)
+{
+    uint32_t size;
+
+    if (f->cfg.packet >= f->search.top || f->probe || !o->scratch ||
+        !(f->lost || fresh(f)) || !(size = wf_udp_flow_try_size(f, now)))
+        return false;
+    memset(o->scratch, 0, size);
+    o->v[0] = (struct iovec){.iov_base = o->scratch, .iov_len = size};
+    o->n = 1;
+    o->pad = size;
+    o->head.offset = f->sent;
+    o->head.flags |= UDP_PAD | UDP_ACK_NOW;
+    return true;
+}
+
 bool wf_udp_flow_output(struct wf_udp_flow *f, uint64_t now,
                         struct wf_udp_flow_out *o)
 {
@@ -104,6 +125,8 @@ bool wf_udp_flow_output(struct wf_udp_flow *f, uint64_t now,
 
     head(f, o, UDP_DATA);
     if (record_left(f)) {
+        if (try_size(f, now, o))
+            return true;
         if (f->probe) {
             data = true;
             if (!repeat(f, o, true) && fresh(f))
@@ -167,6 +190,8 @@ void wf_udp_flow_sent(struct wf_udp_flow *f, uint64_t now,
         superseded(f, o);
     else
         f->sent += o->len;
+    if (o->pad)
+        wf_udp_flow_size_sent(f, now, f->number, o->pad);
     wf_udp_flow_forget(f);
     *wf_udp_flow_packet(f, f->number++) =
         (struct wf_udp_flow_sent){.offset = o->head.offset,

@@ -152,6 +152,7 @@ static void on_data(struct wf_udp_flow *f, uint64_t now,
 
     if (k->offset > UINT64_MAX / 2)
         return;
+    f->doubled = f->doubled || k->flags & UDP_PAD; /* name it */
     if (n > 0 && !old && !take_data(f, k->offset, data, n)) {
         ack_soon(f, now);
         return;
@@ -174,7 +175,7 @@ void wf_udp_flow_input(struct wf_udp_flow *f, uint64_t now,
 {
     wf_udp_flow_acked(f, now, k);
     if (k->type == UDP_DATA)
-        on_data(f, now, k, data, n);
+        on_data(f, now, k, data, k->flags & UDP_PAD ? 0 : n);
 }
 
 void wf_udp_flow_resume(struct wf_udp_flow *f, uint64_t now)

@@ -11,7 +11,9 @@
  *
  * PARTING  Goodbye is the last container of the stream. Who has said it and
  * seen it acknowledged may go; who still waits for an acknowledgement and finds
- * nobody (the kernel says so, or a RESET) has been heard as well.
+ * nobody (the kernel says so, or a RESET) has been heard as well. What was
+ * acknowledged may still be unread while the core has no memory for it: that
+ * somebody is gone is judged after everything was read.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -89,6 +91,16 @@ static void report(weft_peer *p)
                         p->why ? p->why : "out of memory");
 }
 
+/* Was he found to be gone before everything of him was read? */
+static void judge(weft_peer *p)
+{
+    const char *what = p->gone;
+
+    p->gone = NULL;
+    if (what)
+        wf_udp_gone(p, p->gone_status, what);
+}
+
 int wf_udp_attention(weft_ep *ep)
 {
     struct wf_ip_due *list = wf_ip_attention_take(&ep->attention), *due;
@@ -105,6 +117,7 @@ int wf_udp_attention(weft_ep *ep)
             wf_udp_transmit(p, wf_udp_now(ep));
             wf_udp_flush(p);
         }
+        judge(p);
         if (p->party.state == PARTY_BROKEN)
             report(p);
     }
@@ -156,6 +169,7 @@ static int link_up(weft_ep *ep, struct wf_ip_party *party,
         wf_udp_make_key(p);
     p->dialled = c->dialled;
     p->said_goodbye = false;
+    p->gone = NULL;
     p->unreachable_since = 0;
     ep->count.connections++;
     if (WEFT_HAS(ep->host, weft_host, peer_up))
@@ -170,6 +184,13 @@ static void left(weft_peer *p)
     p->party.state = PARTY_LEFT;
 }
 
+/* What he sent may still be unread, his goodbye too. */
+static bool unread(const weft_peer *p)
+{
+    return p->flow.paused || p->flow.next < p->flow.whole ||
+           p->ep->unread[p->path.way.socket];
+}
+
 /* Nobody answers to this link any more; progress() only. */
 void wf_udp_gone(weft_peer *p, int status, const char *what)
 {
@@ -178,6 +199,13 @@ void wf_udp_gone(weft_peer *p, int status, const char *what)
 
     if (p->party.state != PARTY_OPEN)
         return;
+    if (unread(p)) {
+        p->gone_status = status;
+        p->gone = what;
+        if (!p->flow.paused) /* else the core resumes it */
+            wf_udp_attend(p);
+        return;
+    }
     if (p->party.leaving && (p->said_goodbye || wf_udp_flow_idle(&p->flow)) &&
         !p->want_ready) {
         left(p);

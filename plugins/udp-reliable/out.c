@@ -202,14 +202,14 @@ static bool send_small(weft_peer *p, struct wf_udp_flow_out *o)
 
 static bool send_one(weft_peer *p, struct wf_udp_flow_out *o)
 {
-    if (o->len <= UDP_LINEAR)
+    if (o->len + o->pad <= UDP_LINEAR)
         return send_small(p, o);
     if (!flush(p->ep))
         return false;
     if (send_large(p, o))
         return true;
-    if (errno == EMSGSIZE && p->flow.cfg.packet > FLOW_PACKET_MIN)
-        p->flow.cfg.packet = FLOW_PACKET_MIN;
+    if (errno == EMSGSIZE && !o->pad)
+        wf_udp_flow_too_large(&p->flow);
     return !full(); /* any other failure is a lost packet */
 }
 

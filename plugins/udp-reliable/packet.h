@@ -9,7 +9,7 @@
  *  28  room          stream bytes beyond next that will be taken
  *  32  offset        of the data in the stream
  *  40  [sack]        flag SACK: 4 words; bit i: packet seen-1-i has come
- *      data
+ *      data, or, where flag PAD is set, nothing of meaning
  *      [code]        flag MAC: 8 bytes that prove the packet (seal.c);
  *                    in HELLO and ANSWER the flag says that it is wanted
  *
@@ -42,7 +42,13 @@ enum wf_udp_type {
     UDP_RESET /* number: the link id that nobody has */
 };
 
-enum { UDP_ACK_NOW = 1, UDP_SACK = 2, UDP_CHECK = 4, UDP_MAC = 8 };
+enum {
+    UDP_ACK_NOW = 1,
+    UDP_SACK = 2,
+    UDP_CHECK = 4,
+    UDP_MAC = 8,
+    UDP_PAD = 16
+};
 
 struct wf_udp_packet {
     uint8_t type;

@@ -157,6 +157,7 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
 {
     int events = 0;
 
+    ep->unread[socket] = true;
     while (events < budget) {
         struct wf_ip_path from = {.socket = socket, .to_len = sizeof from.to};
         uint64_t before = ep->count.rx_containers;
@@ -168,6 +169,7 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
         if (n < 0) {
             ep->errors =
                 ep->errors || (errno != EAGAIN && errno != EWOULDBLOCK);
+            ep->unread[socket] = false;
             break;
         }
         events++;
@@ -195,7 +197,7 @@ static void on_error(weft_ep *ep, const struct wf_ip_path *to, int error)
         if (error == ECONNREFUSED)
             wf_udp_gone(p, WEFT_EPEER, "nobody receives there");
         else if (error == EMSGSIZE)
-            p->flow.cfg.packet = FLOW_PACKET_MIN;
+            wf_udp_flow_too_large(&p->flow);
         else
             wf_udp_unreachable(p, error);
         return;

@@ -56,6 +56,8 @@ struct weft_peer {
     struct wf_ip_due due; /* for progress() to look at */
     bool want_ready, resumed, reported;
     bool said_goodbye;
+    const char *gone; /* why nobody answers; judged when all is read */
+    int gone_status;
 
     /* open */
     uint32_t link, remote_link;
@@ -98,6 +100,7 @@ struct weft_ep {
     uint32_t mtu[IP_ADDRS_MAX];
     unsigned paid[IP_ADDRS_MAX]; /* polls that found something since arm() */
     bool watched[IP_ADDRS_MAX];  /* by epoll */
+    bool unread[IP_ADDRS_MAX];   /* there may be more to read */
     int epfd;
     weft_peer **peer; /* by process */
     uint32_t peers;

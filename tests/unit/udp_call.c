@@ -1,5 +1,6 @@
 /* udp-reliable's calls, through somebody in between who delays, forgets and
- * repeats: what is late ends no attempt.
+ * repeats: what is late ends no attempt. And links whose peer is gone before what
+ * he sent was read.
  *
  *   side 0 <--> between <--> side 1     each knows only the one in the middle
  *
@@ -166,11 +167,36 @@ static void an_answer_to_what_was_said_before_is_nothing(void **state)
     end();
 }
 
+/* The core has no memory for it; meanwhile he has left. */
+static void who_has_left_is_read_to_the_end(void **state)
+{
+    struct rig_peer *from = &all[1].peer[0];
+
+    for (uint32_t i = 0; i < 2; i++)
+        rig_open(all, i, "secret");
+    rig_send(all, 2, 0, 1, 10);
+    RIG_UNTIL(all, 2, from->got == 1);
+    all[1].refusing = true;
+    for (int i = 0; i < 5; i++)
+        rig_send(all, 2, 0, 1, 100);
+    RIG_UNTIL(all, 2, RIG_PLUGIN.ops->drain(all[0].ep) == WEFT_OK);
+    rig_close(&all[0]);
+    wf_udp_gone(from->peer, WEFT_EPEER, "nobody receives there");
+    rig_turn(all, 2);
+    all[1].refusing = false;
+    RIG_PLUGIN.ops->rx_resume(from->peer);
+    RIG_UNTIL(all, 2, from->got == 6);
+    RIG_UNTIL(all, 2, from->peer->party.state == PARTY_LEFT);
+    assert_int_equal(from->downs, 0);
+    rig_close(&all[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_meet_through_a_third),
-        cmocka_unit_test(an_answer_to_what_was_said_before_is_nothing)};
+        cmocka_unit_test(an_answer_to_what_was_said_before_is_nothing),
+        cmocka_unit_test(who_has_left_is_read_to_the_end)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,171 @@
+/* How much may be under way: round trips, growth, and what a loss means.
+ *
+ * A loss means that we send too much if a queue stands on the path (its round
+ * trip is well above the shortest of late), or if more than one packet in fifty
+ * is lost; else the path damages packets, and sending less would not help. The
+ * first is how TCP Veno tells (Fu and Liew, 2003), the second BBR version 2.
+ *
+ * Growth is a slow start up to `threshold`; after it CUBIC's curve through the
+ * window at which the path was full, or a packet for each round trip where that
+ * is faster (RFC 9438), so that we share a link with TCP.
+ *
+ * Nobody answers several probes: the path may be gone, and sending starts small
+ * when it is back. If what was sent before those probes turns out to have
+ * arrived the path was only slow, and all is as it was.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "flow.h"
+
+enum {
+    QUEUE_NS = 500000, /* what a queue may add before it counts */
+    LOSSY = 50,        /* one packet in so many */
+    LATELY = 1024,     /* packets */
+    WINDOW_MAX = 16 << 20,
+    KEPT = 7, /* tenths of the window, after a cut */
+    LEAST = 4 /* packets */
+};
+#define SHORTEST_NS 10000000000u /* how long a shortest trip is believed */
+#define FAR_MS      50000        /* on the curve */
+
+void wf_udp_flow_sample(struct wf_udp_flow *f, uint64_t now, uint64_t rtt)
+{
+    uint64_t off;
+
+    if (!f->rtt_min || rtt < f->rtt_min || now - f->rtt_min_at > SHORTEST_NS) {
+        f->rtt_min = rtt;
+        f->rtt_min_at = now;
+    }
+    if (!f->rtt) {
+        f->rtt = rtt;
+        f->rtt_var = rtt / 2;
+        return;
+    }
+    off = rtt > f->rtt ? rtt - f->rtt : f->rtt - rtt;
+    f->rtt_var += (off >> 2) - (f->rtt_var >> 2);
+    f->rtt += (rtt >> 3) - (f->rtt >> 3);
+}
+
+/* ---- CUBIC ----------------------------------------------------------------- */
+
+static uint64_t cube_root(uint64_t x)
+{
+    uint64_t root = 0;
+
+    for (int bit = 20; bit >= 0; bit--) { /* 2^63 has a root of 2^21 */
+        uint64_t next = root | 1ull << bit;
+        if (next * next * next <= x)
+            root = next;
+    }
+    return root;
+}
+
+static void begin_curve(struct wf_udp_flow *f, uint64_t now)
+{
+    uint64_t gap;
+
+    f->curve_at = now;
+    if (f->congestion >= f->full) {
+        f->full = f->congestion;
+        f->curve_ms = 0;
+        return;
+    }
+    gap = (f->full - f->congestion) / f->cfg.packet; /* packets */
+    f->curve_ms = (int64_t)cube_root(gap * 2500000000u); /* / 0.4 per s^3 */
+}
+
+/* The window that the curve asks for one round trip from now. */
+static uint64_t on_curve(const struct wf_udp_flow *f, uint64_t now)
+{
+    int64_t t =
+        (int64_t)((now - f->curve_at + f->rtt) / 1000000) - f->curve_ms, by;
+
+    t = t > FAR_MS ? FAR_MS : t < -FAR_MS ? -FAR_MS : t;
+    by = t * t * t / 2500000 * (int64_t)f->cfg.packet / 1000;
+    return by < 0 && (uint64_t)-by > f->full ? 0 : f->full + (uint64_t)by;
+}
+
+/* So many bytes have arrived. */
+void wf_udp_flow_grow(struct wf_udp_flow *f, uint64_t now, uint64_t bytes)
+{
+    uint64_t more = bytes;
+
+    if (2 * (f->flying + bytes) < f->congestion)
+        return; /* it was not the window that held us back */
+    if (f->congestion >= f->threshold) {
+        uint64_t aim;
+        if (!f->curve_at)
+            begin_curve(f, now);
+        aim = on_curve(f, now);
+        if (aim > f->congestion + f->congestion / 2)
+            aim = f->congestion + f->congestion / 2;
+        more = f->cfg.packet; /* for each round trip */
+        if (aim > f->congestion + more)
+            more = aim - f->congestion;
+        more = more * bytes / f->congestion + 1;
+    }
+    f->congestion += more;
+    if (f->congestion > WINDOW_MAX)
+        f->congestion = WINDOW_MAX;
+}
+
+/* ---- losses ---------------------------------------------------------------- */
+
+static bool congested(const struct wf_udp_flow *f)
+{
+    return f->rtt > f->rtt_min + f->rtt_min / 2 + QUEUE_NS ||
+           f->lost_lately * LOSSY > f->sent_lately;
+}
+
+void wf_udp_flow_remember(struct wf_udp_flow *f, bool lost)
+{
+    f->sent_lately++;
+    f->lost_lately += lost;
+    if (f->sent_lately < LATELY)
+        return;
+    f->sent_lately /= 2;
+    f->lost_lately /= 2;
+}
+
+static void at_least(struct wf_udp_flow *f)
+{
+    if (f->congestion < (uint64_t)LEAST * f->cfg.packet)
+        f->congestion = (uint64_t)LEAST * f->cfg.packet;
+    f->threshold = f->congestion;
+    f->curve_at = 0;
+}
+
+/* This packet was lost. */
+void wf_udp_flow_shrink(struct wf_udp_flow *f, uint64_t number)
+{
+    if (number < f->recovery)
+        return; /* of the window that was cut already */
+    f->recovery = f->number;
+    if (!congested(f))
+        return;
+    f->full = f->congestion < f->full ? f->congestion * (10 + KEPT) / 20
+                                      : f->congestion;
+    f->congestion = f->congestion * KEPT / 10;
+    at_least(f);
+}
+
+void wf_udp_flow_give_way(struct wf_udp_flow *f)
+{
+    f->was_congestion = f->congestion;
+    f->was_threshold = f->threshold;
+    f->gave_way = f->recovery = f->number;
+    f->congestion = 0;
+    at_least(f);
+}
+
+/* This packet has arrived after all, the first time it was sent. */
+void wf_udp_flow_take_back(struct wf_udp_flow *f, uint64_t number)
+{
+    if (number >= f->gave_way)
+        return;
+    f->gave_way = 0;
+    if (f->congestion < f->was_congestion)
+        f->congestion = f->was_congestion;
+    f->threshold = f->was_threshold;
+    f->curve_at = 0;
+}
