@@ -62,6 +62,7 @@ struct wf_udp_flow_chunk { /* came early */
     struct wf_udp_flow_chunk *next;
     uint64_t offset;
     size_t len;
+    bool placed; /* where it belongs; no data here */
     uint8_t data[];
 };
 
@@ -118,7 +119,10 @@ struct wf_udp_flow {
     unsigned backoff;
 
     /* receiving */
+    /* The next bytes, of which it takes so many; NULL: they were placed. */
     size_t (*deliver)(void *ctx, const uint8_t *data, size_t n);
+    /* Bytes that are early: put them where they belong, if that is known. */
+    bool (*place)(void *ctx, uint64_t offset, const uint8_t *data, size_t n);
     void *ctx;
     uint64_t next, whole; /* delivered; received without a gap */
     struct wf_udp_flow_chunk *early, *early_last;

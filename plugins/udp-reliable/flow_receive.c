@@ -58,13 +58,17 @@ static bool mark(struct wf_udp_flow *f, uint64_t number)
 static bool keep(struct wf_udp_flow *f, uint64_t offset, const uint8_t *data,
                  size_t n)
 {
-    struct wf_udp_flow_chunk *c = malloc(sizeof *c + n), **at = &f->early;
+    bool placed = f->place && f->place(f->ctx, offset, data, n);
+    struct wf_udp_flow_chunk *c = malloc(sizeof *c + (placed ? 0 : n));
+    struct wf_udp_flow_chunk **at = &f->early;
 
     if (!c)
         return false;
     c->offset = offset;
     c->len = n;
-    memcpy(c->data, data, n);
+    c->placed = placed;
+    if (!placed)
+        memcpy(c->data, data, n);
     if (f->early_last && f->early_last->offset <= offset)
         at = &f->early_last->next;
     while (*at && (*at)->offset < offset)
@@ -89,7 +93,7 @@ static void measure(struct wf_udp_flow *f)
     f->gap = c != NULL;
 }
 
-/* Hand over data that begins at or before `next`. */
+/* Hand over data that begins at or before `next`; NULL: it was placed. */
 static void take(struct wf_udp_flow *f, uint64_t offset, const uint8_t *data,
                  size_t n)
 {
@@ -98,7 +102,7 @@ static void take(struct wf_udp_flow *f, uint64_t offset, const uint8_t *data,
 
     if (skip >= n)
         return;
-    used = f->deliver(f->ctx, data + skip, n - (size_t)skip);
+    used = f->deliver(f->ctx, data ? data + skip : NULL, n - (size_t)skip);
     f->next += used;
     f->paused = used < n - (size_t)skip;
 }
@@ -108,7 +112,7 @@ static void take_early(struct wf_udp_flow *f)
     struct wf_udp_flow_chunk *c;
 
     while (!f->paused && (c = f->early) && c->offset <= f->next) {
-        take(f, c->offset, c->data, c->len);
+        take(f, c->offset, c->placed ? NULL : c->data, c->len);
         if (c->offset + c->len > f->next)
             break;
         f->early = c->next;

@@ -143,6 +143,7 @@ static int open_flow(weft_peer *p, const struct wf_ip_call *c)
     if (rc < 0)
         return rc;
     p->flow.deliver = wf_udp_deliver;
+    p->flow.place = wf_udp_place;
     p->flow.ctx = p;
     p->flow.limit = c->room;
     p->open_next = ep->open;
@@ -171,6 +172,7 @@ static int link_up(weft_ep *ep, struct wf_ip_party *party,
     p->said_goodbye = false;
     p->gone = NULL;
     p->unreachable_since = 0;
+    wf_udp_alive_begin(p, wf_udp_now(ep));
     ep->count.connections++;
     if (WEFT_HAS(ep->host, weft_host, peer_up))
         ep->host->peer_up(ep->core, p->loc);
@@ -350,6 +352,7 @@ void wf_udp_link_timers(weft_ep *ep, uint64_t now)
     for (weft_peer *p = ep->open, *next; p; p = next) {
         uint64_t at = wf_udp_flow_deadline(&p->flow);
         next = p->open_next;
+        wf_udp_alive_ask(p, now);
         if (p->party.state != PARTY_OPEN || !at || at > now)
             continue;
         wf_udp_flow_expire(&p->flow, now);
@@ -363,5 +366,7 @@ uint64_t wf_udp_link_deadline(const weft_ep *ep)
 
     for (const weft_peer *p = ep->open; p; p = p->open_next)
         wf_ip_sooner(&first, wf_udp_flow_deadline(&p->flow));
+    for (const weft_peer *p = ep->open; p; p = p->open_next)
+        wf_ip_sooner(&first, wf_udp_alive_deadline(p));
     return first;
 }

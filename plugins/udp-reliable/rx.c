@@ -1,5 +1,9 @@
 /* Receiving: the stream becomes containers again.
  *
+ * Data that comes early, because something before it was lost, goes at once to
+ * its place in the receiver's memory if that is known: while a large payload
+ * comes in.
+ *
  * INVARIANT  carry holds the first bytes of a header only while neither a sink
  * is open nor payload is skipped.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -16,14 +20,15 @@ static void finish_sink(weft_peer *p, int status)
     p->ep->host->rx_done(p->ep->core, s, status);
 }
 
-/* Bytes of the payload in progress; returns how many were used. */
+/* Bytes of the payload in progress, NULL: which are in place; returns how many
+ * were used. */
 static size_t payload(weft_peer *p, const uint8_t *data, size_t n)
 {
     uint64_t end = p->sink ? p->sink->len : p->rx_len;
 
     if (n > end - p->rx_off)
         n = (size_t)(end - p->rx_off);
-    if (p->sink)
+    if (p->sink && data)
         wf_ip_sink_put(p->ep->host, p->sink, p->rx_off, data, n);
     p->rx_off += n;
     if (p->sink && p->rx_off == end)
@@ -110,6 +115,7 @@ static size_t container(weft_peer *p, const uint8_t *data, size_t n)
         return 0;
     }
     p->carry_n = 0;
+    p->rx_from = p->rx_at + from;
     return from + used;
 }
 
@@ -120,8 +126,9 @@ size_t wf_udp_deliver(void *peer, const uint8_t *data, size_t n)
 
     while (at < n && p->party.state == PARTY_OPEN) {
         size_t used;
+        p->rx_at = p->flow.next + at;
         if (p->sink || p->rx_off < p->rx_len)
-            used = payload(p, data + at, n - at);
+            used = payload(p, data ? data + at : NULL, n - at);
         else
             used = container(p, data + at, n - at);
         if (!used)
@@ -129,6 +136,19 @@ size_t wf_udp_deliver(void *peer, const uint8_t *data, size_t n)
         at += used;
     }
     return n;
+}
+
+/* Early bytes of the payload that is coming in, whose memory is one piece. */
+bool wf_udp_place(void *peer, uint64_t offset, const uint8_t *data, size_t n)
+{
+    weft_peer *p = peer;
+    const weft_sink *s = p->sink;
+
+    if (!s || s->one.iov_len != s->len || offset < p->rx_from ||
+        offset - p->rx_from > s->len || n > s->len - (offset - p->rx_from))
+        return false;
+    memcpy((char *)s->one.iov_base + (offset - p->rx_from), data, n);
+    return true;
 }
 
 void wf_udp_rx_resume(weft_peer *p)

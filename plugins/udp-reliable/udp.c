@@ -43,6 +43,12 @@ static const weft_option options[] = {
     OPTION(unreachable, WEFT_OPT_TIME, "5s", "0..3600s",
            "a peer to which the system has known no way for so long is given "
            "up"),
+    OPTION(keepalive, WEFT_OPT_TIME, "2s", "0..3600s",
+           "a peer that was silent for so long is asked whether it is there; "
+           "0: never"),
+    OPTION(vanished, WEFT_OPT_TIME, "10s", "0..3600s",
+           "a peer that does not answer, and whose host does not any more, for "
+           "so long is given up; 0: never"),
     OPTION(checksum, WEFT_OPT_ENUM, "auto", "auto|on|off",
            "CRC-32C in every packet that has no code; auto: except on loopback"),
     OPTION(mac, WEFT_OPT_ENUM, "auto", "auto|on|off",

@@ -5,6 +5,7 @@
  *   call.c     words of the handshake           link.c    a peer up and down
  *   tx.c       containers out                   rx.c      containers in
  *   flow*.c    the reliable stream, without I/O packet.c  bytes of a packet
+ *   alive.c    is a silent peer still there?
  *   seal.c     what proves a packet             digest.c  a packet in few words
  *
  * Addresses, the choice of interfaces and the handshake are in plugins/ip.
@@ -37,6 +38,7 @@ struct wf_udp_cfg {
     int64_t port;
     uint64_t window, packet, rcvbuf, eager;
     uint64_t connect_timeout, handshake_timeout, unreachable;
+    uint64_t keepalive, vanished;
     int checksum, mac; /* enum wf_udp_checksum */
 };
 
@@ -46,6 +48,11 @@ enum wf_udp_checksum { CHECKSUM_AUTO, CHECKSUM_ON, CHECKSUM_OFF };
 struct wf_udp_path {
     struct wf_ip_path way;
     bool check, mac; /* a checksum, a code */
+};
+
+struct wf_udp_alive { /* when; 0: never */
+    uint64_t heard, asked, host; /* the peer, by us, its kernel has answered */
+    uint64_t unanswered;
 };
 
 struct weft_peer {
@@ -66,10 +73,12 @@ struct weft_peer {
     bool dialled; /* by us */
     struct wf_udp_flow flow;
     uint64_t unreachable_since;
+    struct wf_udp_alive alive;
 
     /* receiving */
     weft_sink *sink;
     uint64_t rx_off, rx_len; /* of the payload that is coming in */
+    uint64_t rx_from, rx_at; /* in the stream: that payload, what is read */
     uint8_t carry[WEFT_HDR]; /* of a header */
     uint32_t carry_n;
 
@@ -166,6 +175,12 @@ void wf_udp_peer_free(weft_peer *);
 void wf_udp_link_timers(weft_ep *, uint64_t now);
 uint64_t wf_udp_link_deadline(const weft_ep *);
 
+/* alive.c */
+void wf_udp_alive_begin(weft_peer *, uint64_t now);
+uint64_t wf_udp_alive_deadline(const weft_peer *);
+void wf_udp_alive_ask(weft_peer *, uint64_t now);
+bool wf_udp_alive_host(weft_ep *, const struct wf_ip_path *);
+
 /* tx.c */
 int wf_udp_send(weft_peer *, weft_tx *);
 int wf_udp_send_short(weft_peer *, const weft_hdr *, const void *data,
@@ -176,6 +191,7 @@ void wf_udp_tx_cancel(weft_peer *, int status);
 
 /* rx.c */
 size_t wf_udp_deliver(void *peer, const uint8_t *data, size_t n);
+bool wf_udp_place(void *peer, uint64_t offset, const uint8_t *data, size_t n);
 void wf_udp_rx_cancel(weft_peer *, int status);
 void wf_udp_rx_resume(weft_peer *);
 

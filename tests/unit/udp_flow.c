@@ -12,6 +12,7 @@ static void weather_holds(const char *name, struct weather w, int seeds)
         print_message("%s, seed %d\r", name, seed);
         start((uint64_t)seed, w, packets[seed % 4]);
         net.end[0].refuse = net.end[1].refuse = seed % 3 ? 0 : 50;
+        net.end[0].place = net.end[1].place = seed % 2 ? 0 : 800;
         talk(150);
         stop();
         free_loads();
@@ -44,6 +45,16 @@ static void reordering_duplicates_and_damage_pass_unnoticed(void **state)
         "all of it",
         (struct weather){.lost = 50, .late = 250, .doubled = 10, .damaged = 10},
         60);
+}
+
+static void early_data_goes_to_its_place(void **state)
+{
+    start(9, (struct weather){.lost = 30}, 1432);
+    net.end[1].place = 1000;
+    carry(4, net.weather);
+    assert_true(net.end[1].places > 100);
+    stop();
+    free_loads();
 }
 
 /* 1 in 100: sending less would lose as much of it. */
@@ -219,6 +230,7 @@ int main(void)
         cmocka_unit_test(a_good_network_repeats_nothing),
         cmocka_unit_test(loss_costs_repetition_only),
         cmocka_unit_test(reordering_duplicates_and_damage_pass_unnoticed),
+        cmocka_unit_test(early_data_goes_to_its_place),
         cmocka_unit_test(damage_does_not_slow_a_path_down),
         cmocka_unit_test(a_loss_beside_a_queue_slows_it_down),
         cmocka_unit_test(many_losses_slow_it_down),

@@ -40,6 +40,9 @@ struct end {
     uint64_t written, received;
     bool stopped;
     unsigned refuse; /* per 1000 deliveries */
+    unsigned place;  /* per 1000 early pieces */
+    uint8_t *placed; /* where they go */
+    uint64_t places;
     int lent, returned;
     struct wf_udp_flow_out out;
     uint8_t scratch[FLOW_PACKET_MAX];
@@ -77,9 +80,24 @@ static inline size_t deliver(void *ctx, const uint8_t *data, size_t n)
         most = dice() % n;
     }
     assert_true(e->received + most <= from->written);
+    if (!data)
+        data = e->placed + e->received;
     assert_memory_equal(data, from->script + e->received, most);
     e->received += most;
     return most;
+}
+
+static inline bool place(void *ctx, uint64_t offset, const uint8_t *data,
+                         size_t n)
+{
+    struct end *e = ctx;
+
+    if (!chance(e->place))
+        return false;
+    assert_true(offset + n <= SCRIPT);
+    memcpy(e->placed + offset, data, n);
+    e->places++;
+    return true;
 }
 
 static inline void fly(int to, const uint8_t *bytes, size_t n)
@@ -200,8 +218,10 @@ static inline void start(uint64_t seed, struct weather w, uint32_t packet)
         struct end *e = &net.end[i];
         assert_int_equal(wf_udp_flow_open(&e->flow, &cfg), WEFT_OK);
         e->flow.deliver = deliver;
+        e->flow.place = place;
         e->flow.ctx = e;
         e->script = malloc(SCRIPT);
+        e->placed = malloc(SCRIPT);
     }
 }
 
@@ -212,6 +232,7 @@ static inline void stop(void)
     for (int i = 0; i < 2; i++) {
         wf_udp_flow_close(&net.end[i].flow);
         free(net.end[i].script);
+        free(net.end[i].placed);
     }
 }
 

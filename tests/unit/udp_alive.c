@@ -1,0 +1,126 @@
+/* A peer of udp-reliable that says nothing: one that has ended is found out though
+ * nobody sends to it, one that computes is left alone, and one whose host does
+ * not answer any more either is given up.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "udp_rig.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static struct rig_side all[RIG_SIDES];
+
+static void pair(uint64_t keepalive)
+{
+    struct wf_udp_cfg cfg = rig_defaults();
+
+    cfg.keepalive = keepalive;
+    cfg.vanished = 5 * keepalive;
+    rig_open_with(all, 0, "secret", &cfg);
+    rig_open_with(all, 1, "secret", &cfg);
+    rig_send(all, 2, 0, 1, 10);
+    RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
+}
+
+static void end(void)
+{
+    for (int i = 0; i < 2; i++)
+        rig_close(&all[i]);
+}
+
+static void who_has_ended_is_found_out(void **state)
+{
+    pair(SECOND);
+    rig_close(&all[1]);
+    for (int i = 0; i < 3; i++) {
+        all[0].skew += 2 * SECOND;
+        rig_turn(all, 1);
+        rig_turn(all, 1);
+    }
+    RIG_UNTIL(all, 1, all[0].peer[1].downs == 1);
+    assert_int_equal(all[0].peer[1].down_status, WEFT_EPEER);
+    end();
+}
+
+static void idle_peers_stay(void **state)
+{
+    uint64_t asked;
+
+    pair(SECOND);
+    asked = all[1].ep->count.packets_in;
+    for (int i = 0; i < 30; i++) {
+        all[0].skew += 2 * SECOND;
+        all[1].skew += 2 * SECOND;
+        rig_turn(all, 2);
+    }
+    assert_true(all[1].ep->count.packets_in >= asked + 10);
+    rig_send(all, 2, 0, 1, 10);
+    RIG_UNTIL(all, 2, all[1].peer[0].got == 2);
+    assert_int_equal(all[0].peer[1].downs, 0);
+    end();
+}
+
+/* Its kernel answers for it. */
+static void who_computes_is_left_alone(void **state)
+{
+    weft_peer *p;
+
+    pair(SECOND);
+    p = all[0].peer[1].peer;
+    for (int i = 0; i < 30; i++) {
+        uint64_t before = p->alive.host;
+        all[0].skew += 2 * SECOND;
+        RIG_UNTIL(all, 1, p->alive.host > before);
+    }
+    assert_int_equal(all[0].peer[1].downs, 0);
+    rig_send(all, 2, 0, 1, 10);
+    RIG_UNTIL(all, 2, all[1].peer[0].got == 2);
+    end();
+}
+
+/* Nothing comes in any more, after the host had answered once. */
+static void a_host_that_is_silent_is_given_up(void **state)
+{
+    weft_peer *p;
+    uint64_t now;
+    int asked = 0;
+
+    pair(SECOND);
+    p = all[0].peer[1].peer;
+    now = rig_now((weft_core *)&all[0]);
+    p->alive.host = now;
+    for (; p->party.state == PARTY_OPEN; asked++) {
+        now += 2 * SECOND;
+        wf_udp_alive_ask(p, now);
+        assert_true(asked < 10);
+    }
+    assert_true(asked > 4);
+    rig_turn(all, 1);
+    assert_int_equal(all[0].peer[1].downs, 1);
+    assert_int_equal(all[0].peer[1].down_status, WEFT_ELINK);
+    assert_non_null(strstr(all[0].peer[1].why, "vanished"));
+    end();
+}
+
+/* We were away, for longer than all limits together. */
+static void who_was_away_himself_gives_nobody_up(void **state)
+{
+    pair(SECOND);
+    all[0].peer[1].peer->alive.host = rig_now((weft_core *)&all[0]);
+    all[0].skew += 100 * SECOND;
+    rig_turn(all, 2);
+    rig_turn(all, 2);
+    assert_int_equal(all[0].peer[1].downs, 0);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_has_ended_is_found_out),
+        cmocka_unit_test(idle_peers_stay),
+        cmocka_unit_test(who_computes_is_left_alone),
+        cmocka_unit_test(a_host_that_is_silent_is_given_up),
+        cmocka_unit_test(who_was_away_himself_gives_nobody_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
