@@ -99,8 +99,9 @@ needs='gcc:gcc g++:g++ cmake:cmake ninja-build:ninja python3:python3
  libsodium-dev:<sodium.h> libcmocka-dev:cmocka.h'
 # Without it the sctp transport is built, and says at load what it lacks.
 extras='libusrsctp-dev:<usrsctp.h>'
-# Some tests count instructions with it and are skipped without.
-wishes='valgrind:valgrind'
+# Some tests count instructions, or go through models of protocols, with these
+# and are skipped without.
+wishes='valgrind:valgrind spin:spin'
 
 present()
 {
