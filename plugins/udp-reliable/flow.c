@@ -53,7 +53,7 @@ void wf_udp_flow_close(struct wf_udp_flow *f)
 
 static uint64_t probe_after(const struct wf_udp_flow *f)
 {
-    uint64_t t = 2 * f->rtt + 4 * f->rtt_var;
+    uint64_t t = f->rtt + 4 * f->rtt_var;
 
     if (!f->rtt)
         t = UNKNOWN * f->cfg.probe_after; /* it may be far away */

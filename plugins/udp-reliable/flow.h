@@ -49,7 +49,8 @@ struct wf_udp_flow_sent { /* one packet */
     uint64_t offset, when;
     uint32_t len;
     uint8_t state;
-    bool repeated; /* its data went out again under another number */
+    /* its data went out again under another number; it was called lost */
+    bool repeated, called_lost;
 };
 
 struct wf_udp_flow_item {
@@ -114,6 +115,7 @@ struct wf_udp_flow {
     int64_t curve_ms;        /* to come back to it */
     uint64_t gave_way, was_congestion, was_threshold; /* number; 0: not */
     uint32_t reorder; /* packets that may overtake one before it is lost */
+    bool late;        /* one that was called lost turned up, lately */
     struct wf_udp_flow_search search;
     uint64_t lost_at, probe_at, last_sent;
     unsigned backoff;
@@ -170,6 +172,7 @@ void wf_udp_flow_forget(struct wf_udp_flow *); /* what is resolved */
 void wf_udp_flow_sample(struct wf_udp_flow *, uint64_t now, uint64_t rtt);
 void wf_udp_flow_grow(struct wf_udp_flow *, uint64_t now, uint64_t bytes);
 void wf_udp_flow_remember(struct wf_udp_flow *, bool lost);
+void wf_udp_flow_late(struct wf_udp_flow *);
 void wf_udp_flow_shrink(struct wf_udp_flow *, uint64_t number);
 void wf_udp_flow_give_way(struct wf_udp_flow *);
 void wf_udp_flow_take_back(struct wf_udp_flow *, uint64_t number);

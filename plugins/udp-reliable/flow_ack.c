@@ -2,13 +2,14 @@
  *
  * Lost is what was overtaken by `reorder` packets, or by one that left an
  * eighth of a round trip later (RACK, RFC 8985; QUIC, RFC 9002). When a packet
- * that was called lost turns up after all, the path reorders: more patience.
+ * that was called lost turns up after all, the path reorders: more patience, for
+ * as long as that happens now and then.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "flow.h"
 
-enum { REORDER_MAX = 128, GRANULE_NS = 500000 };
+enum { GRANULE_NS = 500000 };
 
 static bool named(const struct wf_udp_packet *k, uint64_t seen, uint64_t number)
 {
@@ -33,8 +34,8 @@ static void notice_late(struct wf_udp_flow *f, const struct wf_udp_packet *k,
             continue;
         s->repeated = false;
         wf_udp_flow_take_back(f, i);
-        if (f->reorder < REORDER_MAX)
-            f->reorder += f->reorder / 2;
+        if (s->called_lost)
+            wf_udp_flow_late(f);
     }
 }
 

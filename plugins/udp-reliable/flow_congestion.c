@@ -23,7 +23,9 @@ enum {
     LATELY = 1024,     /* packets */
     WINDOW_MAX = 16 << 20,
     KEPT = 7, /* tenths of the window, after a cut */
-    LEAST = 4 /* packets */
+    LEAST = 4, /* packets */
+    REORDER_MIN = 3,
+    REORDER_MAX = 128
 };
 #define SHORTEST_NS 10000000000u /* how long a shortest trip is believed */
 #define FAR_MS      50000        /* on the curve */
@@ -125,6 +127,17 @@ void wf_udp_flow_remember(struct wf_udp_flow *f, bool lost)
         return;
     f->sent_lately /= 2;
     f->lost_lately /= 2;
+    if (!f->late && f->reorder > REORDER_MIN)
+        f->reorder -= (f->reorder - REORDER_MIN + 3) / 4;
+    f->late = false;
+}
+
+/* A packet that was called lost has turned up: the path reorders. */
+void wf_udp_flow_late(struct wf_udp_flow *f)
+{
+    f->late = true;
+    if (f->reorder < REORDER_MAX)
+        f->reorder += f->reorder / 2;
 }
 
 static void at_least(struct wf_udp_flow *f)

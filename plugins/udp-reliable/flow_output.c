@@ -173,6 +173,7 @@ static void superseded(struct wf_udp_flow *f, const struct wf_udp_flow_out *o)
         f->flying -= s->len;
     else
         f->lost--;
+    s->called_lost = s->state == SENT_LOST;
     s->state = SENT_RESOLVED;
     s->repeated = true;
 }

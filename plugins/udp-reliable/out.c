@@ -195,7 +195,8 @@ static bool send_small(weft_peer *p, struct wf_udp_flow_out *o)
             return false;
         memmove(b->bytes, b->bytes + at, n);
     }
-    b->path = p->path;
+    if (b->n == 0)
+        b->path = p->path;
     join(b, n);
     return true;
 }

@@ -1,6 +1,7 @@
 /* Packets: fields to bytes and back, and their checksum.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <endian.h>
 #include <stdatomic.h>
 #include <string.h>
 #if defined(__x86_64__)
@@ -11,36 +12,64 @@
 
 enum { VERSION = 1, CHECK_AT = 12 };
 
-static void put(uint8_t *p, uint64_t v, int bytes)
+static void put16(uint8_t *p, uint16_t v)
 {
-    for (int i = 0; i < bytes; i++)
-        p[i] = (uint8_t)(v >> 8 * i);
+    v = htole16(v);
+    memcpy(p, &v, sizeof v);
 }
 
-static uint64_t get(const uint8_t *p, int bytes)
+static void put32(uint8_t *p, uint32_t v)
 {
-    uint64_t v = 0;
-    for (int i = 0; i < bytes; i++)
-        v |= (uint64_t)p[i] << 8 * i;
-    return v;
+    v = htole32(v);
+    memcpy(p, &v, sizeof v);
+}
+
+static void put64(uint8_t *p, uint64_t v)
+{
+    v = htole64(v);
+    memcpy(p, &v, sizeof v);
+}
+
+static uint16_t get16(const uint8_t *p)
+{
+    uint16_t v;
+
+    memcpy(&v, p, sizeof v);
+    return le16toh(v);
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof v);
+    return le32toh(v);
+}
+
+static uint64_t get64(const uint8_t *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof v);
+    return le64toh(v);
 }
 
 size_t wf_udp_packet_pack(const struct wf_udp_packet *k, uint8_t *p)
 {
     p[0] = k->type;
     p[1] = VERSION;
-    put(p + 2, k->flags, 2);
-    put(p + 4, k->to, 4);
-    put(p + 8, k->number, 4);
-    put(p + CHECK_AT, 0, 4);
-    put(p + 16, k->next, 8);
-    put(p + 24, k->seen, 4);
-    put(p + 28, k->room, 4);
-    put(p + 32, k->offset, 8);
+    put16(p + 2, k->flags);
+    put32(p + 4, k->to);
+    put32(p + 8, k->number);
+    put32(p + CHECK_AT, 0);
+    put64(p + 16, k->next);
+    put32(p + 24, k->seen);
+    put32(p + 28, k->room);
+    put64(p + 32, k->offset);
     if (!(k->flags & UDP_SACK))
         return PACKET_HEAD;
     for (int i = 0; i < SACK_WORDS; i++)
-        put(p + PACKET_HEAD + 8 * i, k->sack[i], 8);
+        put64(p + PACKET_HEAD + 8 * i, k->sack[i]);
     return PACKET_MAX;
 }
 
@@ -50,13 +79,13 @@ size_t wf_udp_packet_unpack(struct wf_udp_packet *k, const uint8_t *p, size_t n)
         p[0] > UDP_RESET)
         return 0;
     k->type = p[0];
-    k->flags = (uint16_t)get(p + 2, 2);
-    k->to = (uint32_t)get(p + 4, 4);
-    k->number = (uint32_t)get(p + 8, 4);
-    k->next = get(p + 16, 8);
-    k->seen = (uint32_t)get(p + 24, 4);
-    k->room = (uint32_t)get(p + 28, 4);
-    k->offset = get(p + 32, 8);
+    k->flags = get16(p + 2);
+    k->to = get32(p + 4);
+    k->number = get32(p + 8);
+    k->next = get64(p + 16);
+    k->seen = get32(p + 24);
+    k->room = get32(p + 28);
+    k->offset = get64(p + 32);
     if (!(k->flags & UDP_SACK)) {
         memset(k->sack, 0, sizeof k->sack);
         return PACKET_HEAD;
@@ -64,7 +93,7 @@ size_t wf_udp_packet_unpack(struct wf_udp_packet *k, const uint8_t *p, size_t n)
     if (n < PACKET_MAX)
         return 0;
     for (int i = 0; i < SACK_WORDS; i++)
-        k->sack[i] = get(p + PACKET_HEAD + 8 * i, 8);
+        k->sack[i] = get64(p + PACKET_HEAD + 8 * i);
     return PACKET_MAX;
 }
 
@@ -130,21 +159,21 @@ void wf_udp_packet_seal(uint8_t *head, size_t n, const struct iovec *v,
 {
     uint32_t crc;
 
-    put(head + 2, get(head + 2, 2) | UDP_CHECK, 2);
-    put(head + CHECK_AT, 0, 4);
+    put16(head + 2, get16(head + 2) | UDP_CHECK);
+    put32(head + CHECK_AT, 0);
     crc = wf_udp_crc32c(0, head, n);
     for (int i = 0; i < count; i++)
         crc = wf_udp_crc32c(crc, v[i].iov_base, v[i].iov_len);
-    put(head + CHECK_AT, crc, 4);
+    put32(head + CHECK_AT, crc);
 }
 
 bool wf_udp_packet_intact(uint8_t *p, size_t n)
 {
     uint32_t said;
 
-    if (n < PACKET_HEAD || !(get(p + 2, 2) & UDP_CHECK))
+    if (n < PACKET_HEAD || !(get16(p + 2) & UDP_CHECK))
         return false;
-    said = (uint32_t)get(p + CHECK_AT, 4);
-    put(p + CHECK_AT, 0, 4);
+    said = get32(p + CHECK_AT);
+    put32(p + CHECK_AT, 0);
     return wf_udp_crc32c(0, p, n) == said;
 }

@@ -119,9 +119,9 @@ static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
         wf_udp_hear(ep, from, &k, bytes, n);
 }
 
-/* One datagram, or several of one peer that the kernel put together: `each` is
- * the size of all but the last. */
-static ssize_t get(weft_ep *ep, struct wf_ip_path *from, size_t *each)
+/* Several of one peer that the kernel put together: `each` is the size of all
+ * but the last. */
+static ssize_t get_merged(weft_ep *ep, struct wf_ip_path *from, size_t *each)
 {
     union {
         struct cmsghdr align;
@@ -134,16 +134,9 @@ static ssize_t get(weft_ep *ep, struct wf_ip_path *from, size_t *each)
                        .msg_iovlen = 1,
                        .msg_control = control.bytes,
                        .msg_controllen = sizeof control.bytes};
-    int fd = ep->fd[from->socket], size = 0;
-    ssize_t n;
+    ssize_t n = recvmsg(ep->fd[from->socket], &m, MSG_DONTWAIT);
+    int size = 0;
 
-    if (!ep->merged) {
-        n = recvfrom(fd, ep->rbuf, UDP_RBUF, MSG_DONTWAIT,
-                     (struct sockaddr *)&from->to, &from->to_len);
-        *each = n > 0 ? (size_t)n : 1;
-        return n;
-    }
-    n = recvmsg(fd, &m, MSG_DONTWAIT);
     from->to_len = m.msg_namelen;
     for (struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL; c;
          c = CMSG_NXTHDR(&m, c))
@@ -153,16 +146,45 @@ static ssize_t get(weft_ep *ep, struct wf_ip_path *from, size_t *each)
     return n;
 }
 
+static ssize_t get(weft_ep *ep, struct wf_ip_path *from, size_t *each)
+{
+    ssize_t n;
+
+    from->to_len = sizeof from->to;
+    if (ep->merged)
+        return get_merged(ep, from, each);
+    n = recvfrom(ep->fd[from->socket], ep->rbuf, UDP_RBUF, MSG_DONTWAIT,
+                 (struct sockaddr *)&from->to, &from->to_len);
+    *each = n > 0 ? (size_t)n : 1;
+    return n;
+}
+
+/* The sender's address in the form that compares; the last one is kept. */
+static void normalise(weft_ep *ep, struct wf_ip_path *from)
+{
+    struct wf_ip_addr who;
+
+    if (from->to_len != ep->raw_len ||
+        memcmp(&from->to, &ep->raw, from->to_len) != 0) {
+        ep->raw_len = from->to_len;
+        memcpy(&ep->raw, &from->to, from->to_len);
+        wf_ip_from_sockaddr((struct sockaddr *)&from->to, &who);
+        ep->sender.to_len = wf_ip_to_sockaddr(&who, &ep->sender.to);
+    }
+    from->to_len = ep->sender.to_len;
+    memcpy(&from->to, &ep->sender.to, from->to_len);
+}
+
 /* Read what there is, within reason. Returns events handled. */
 int wf_udp_read(weft_ep *ep, int socket, int budget)
 {
+    struct wf_ip_path from; /* not cleared: most polls find nothing */
     int events = 0;
 
+    from.socket = socket;
     ep->unread[socket] = true;
     while (events < budget) {
-        struct wf_ip_path from = {.socket = socket, .to_len = sizeof from.to};
         uint64_t before = ep->count.rx_containers;
-        struct wf_ip_addr who;
         size_t each = 0;
         ssize_t n = get(ep, &from, &each);
         if (n < 0 && errno == EINTR)
@@ -174,8 +196,7 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
             break;
         }
         events++;
-        wf_ip_from_sockaddr((struct sockaddr *)&from.to, &who);
-        from.to_len = wf_ip_to_sockaddr(&who, &from.to);
+        normalise(ep, &from);
         for (size_t at = 0; at < (size_t)n; at += each)
             on_datagram(ep, &from, ep->rbuf + at,
                         (size_t)n - at < each ? (size_t)n - at : each);

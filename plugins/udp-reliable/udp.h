@@ -119,6 +119,9 @@ struct weft_ep {
     struct wf_ip_attention attention;
     bool errors;       /* the kernel has news about datagrams */
     uint64_t timer_at; /* not before this; 0: no timer runs */
+    struct sockaddr_storage raw; /* who sent last */
+    socklen_t raw_len;
+    struct wf_ip_path sender; /* the same, in the form that compares */
     uint8_t *rbuf, *scratch;
     struct wf_udp_flow_out out;
     struct wf_udp_batch batch;
