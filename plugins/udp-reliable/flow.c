@@ -97,7 +97,7 @@ void wf_udp_flow_expire(struct wf_udp_flow *f, uint64_t now)
         f->backoff++;
     if (f->backoff == GIVE_WAY) {
         wf_udp_flow_give_way(f);
-        wf_udp_flow_fall(f);
+        wf_udp_flow_suspect(f);
     }
     f->last_sent = now;
     wf_udp_flow_arm(f);

@@ -83,6 +83,7 @@ struct wf_udp_flow_search { /* for the size of packets; flow_size.c */
     uint32_t size, tries;     /* of the probe that is under way, or 0 */
     uint64_t number, at, again;
     unsigned large_lost; /* in a row */
+    uint32_t was;        /* before it was suspected */
 };
 
 struct wf_udp_flow {
@@ -176,7 +177,7 @@ void wf_udp_flow_late(struct wf_udp_flow *);
 void wf_udp_flow_shrink(struct wf_udp_flow *, uint64_t number);
 void wf_udp_flow_give_way(struct wf_udp_flow *);
 void wf_udp_flow_take_back(struct wf_udp_flow *, uint64_t number);
-void wf_udp_flow_fall(struct wf_udp_flow *);
+void wf_udp_flow_suspect(struct wf_udp_flow *);
 void wf_udp_flow_too_large(struct wf_udp_flow *);
 void wf_udp_flow_large(struct wf_udp_flow *, uint32_t len, bool lost);
 uint32_t wf_udp_flow_try_size(struct wf_udp_flow *, uint64_t now);

@@ -29,7 +29,7 @@ static bool found(const struct wf_udp_flow *f)
     return f->search.high < f->cfg.packet + GRAIN;
 }
 
-void wf_udp_flow_fall(struct wf_udp_flow *f)
+static void fall(struct wf_udp_flow *f)
 {
     f->search.large_lost = 0;
     if (f->cfg.packet <= FLOW_PACKET_MIN)
@@ -39,11 +39,24 @@ void wf_udp_flow_fall(struct wf_udp_flow *f)
     f->search.size = f->search.tries = 0;
 }
 
+/* Nobody answers, and it may be for the size of what is under way. */
+void wf_udp_flow_suspect(struct wf_udp_flow *f)
+{
+    for (uint64_t i = f->oldest; i < f->number; i++) {
+        const struct wf_udp_flow_sent *s = wf_udp_flow_packet(f, i);
+        if (s->state != SENT_RESOLVED && s->len > FLOW_PACKET_MIN) {
+            f->search.was = f->cfg.packet;
+            fall(f);
+            return;
+        }
+    }
+}
+
 /* A router, or our own system, says that a packet was too large. */
 void wf_udp_flow_too_large(struct wf_udp_flow *f)
 {
     if (!f->search.size) /* else it may be about that: it will be missed */
-        wf_udp_flow_fall(f);
+        fall(f);
 }
 
 /* A packet of so many bytes has arrived, or is lost. */
@@ -51,10 +64,13 @@ void wf_udp_flow_large(struct wf_udp_flow *f, uint32_t len, bool lost)
 {
     if (len <= FLOW_PACKET_MIN)
         return;
-    if (!lost)
+    if (!lost) {
         f->search.large_lost = 0;
-    else if (++f->search.large_lost == LARGE_LOST)
-        wf_udp_flow_fall(f);
+        if (len == f->search.was && f->cfg.packet < len)
+            f->cfg.packet = len; /* who did not answer was only slow */
+    } else if (++f->search.large_lost == LARGE_LOST) {
+        fall(f);
+    }
 }
 
 /* The size to be tried now, 0: none. */
@@ -90,7 +106,8 @@ void wf_udp_flow_size_sent(struct wf_udp_flow *f, uint64_t now, uint64_t number,
 
 void wf_udp_flow_size_heard(struct wf_udp_flow *f)
 {
-    f->cfg.packet = f->search.size;
+    if (f->cfg.packet < f->search.size)
+        f->cfg.packet = f->search.size;
     f->search.size = f->search.tries = 0;
 }
 

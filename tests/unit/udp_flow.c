@@ -124,6 +124,8 @@ static void a_far_peer_is_not_taken_for_a_gone_one(void **state)
     start(3, (struct weather){0}, 1432);
     carry(1, (struct weather){.queue = 100000000});
     assert_true(net.end[0].flow.congestion >= 64 << 10);
+    assert_int_equal(net.end[0].flow.cfg.packet, 1432);
+    assert_false(net.end[0].flow.search.tries);
     assert_true(net.now < 3000000000u);
     stop();
     free_loads();
