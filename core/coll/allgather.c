@@ -3,6 +3,8 @@
  *   Bruck   ceil(log2 p) rounds; packed blocks in a scratch vector that starts
  *           with the own block: position j is rank + j (Bruck et al. 1997)
  *   ring    p - 1 steps straight between the users' buffers
+ *   recursive doubling  log2 p rounds there, for powers of two and equal blocks
+ *   linear  everybody straight to everybody
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -35,16 +37,57 @@ void wf_coll_allgather_ring(struct wf_sched *s, const struct wf_comm *g,
     }
 }
 
-static void ring(struct wf_sched *s, const struct wf_coll_args *a)
+/* The own block to its place. */
+static void copy_own(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rank = a->comm->rank;
 
-    if (!in_place(a)) {
+    if (!in_place(a))
         wf_sched_copy(s, a->sbuf, a->scount, a->stype, wf_coll_rblock(a, rank),
                       wf_coll_rcount(a, rank), a->rtype);
-        wf_sched_fence(s);
-    }
+}
+
+static void ring(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    copy_own(s, a);
+    wf_sched_fence(s);
     wf_coll_allgather_ring(s, a->comm, a);
+}
+
+/* ---- recursive doubling -------------------------------------------------- */
+
+static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int rank = a->comm->rank;
+
+    copy_own(s, a);
+    for (int bit = 1; bit < a->comm->size; bit *= 2) {
+        uint64_t n = (uint64_t)bit * a->rcount;
+        int have = rank & ~(bit - 1), partner = rank ^ bit;
+        wf_sched_fence(s);
+        wf_sched_send(s, wf_coll_rblock(a, have), n, a->rtype, partner);
+        wf_sched_recv(s, wf_coll_rblock(a, have ^ bit), n, a->rtype, partner);
+    }
+}
+
+/* ---- linear -------------------------------------------------------------- */
+
+static void linear(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int p = a->comm->size, rank = a->comm->rank;
+    const void *own = in_place(a) ? wf_coll_rblock(a, rank) : a->sbuf;
+    uint64_t count = in_place(a) ? wf_coll_rcount(a, rank) : a->scount;
+    struct wf_type *type = in_place(a) ? a->rtype : a->stype;
+
+    for (int i = 1; count > 0 && type->size > 0 && i < p; i++)
+        wf_sched_send(s, own, count, type, (rank + i) % p);
+    for (int i = 1; i < p; i++) {
+        int from = (rank - i + p) % p;
+        if (wf_coll_rbytes(a, from))
+            wf_sched_recv(s, wf_coll_rblock(a, from), wf_coll_rcount(a, from),
+                          a->rtype, from);
+    }
+    copy_own(s, a);
 }
 
 /* ---- Bruck --------------------------------------------------------------- */
@@ -132,6 +175,49 @@ static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
     bruck_unpack(s, a, packed, at);
 }
 
+/* ---- the choice ---------------------------------------------------------- */
+
+static uint64_t all_bytes(const struct wf_coll_args *a)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < a->comm->size; i++)
+        bytes += wf_coll_rbytes(a, i);
+    return bytes;
+}
+
+static void choose(struct wf_sched *s, const struct wf_coll_args *a,
+                   uint64_t bytes)
+{
+    uint32_t able = WF_ALG_ANY | WF_ALG_NODES_CONSECUTIVE;
+
+    if (a->rcounts.base)
+        able &= ~(WF_ALG(RECURSIVE_DOUBLING) | WF_ALG(NODES));
+    if (a->comm->size & (a->comm->size - 1))
+        able &= ~WF_ALG(RECURSIVE_DOUBLING);
+    switch (wf_coll_choose(s, a->comm, WF_COLL_ALLGATHER, bytes, able)) {
+    case WF_ALG_BRUCK:
+        bruck(s, a);
+        break;
+    case WF_ALG_RECURSIVE_DOUBLING:
+        doubling(s, a);
+        break;
+    case WF_ALG_LINEAR:
+        linear(s, a);
+        break;
+    case WF_ALG_NODES:
+        wf_coll_allgather_nodes(s, a);
+        break;
+    default:
+        ring(s, a);
+    }
+}
+
+void wf_coll_allgather(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    choose(s, a, all_bytes(a));
+}
+
 /* ---- building ------------------------------------------------------------ */
 
 /* Every process sends to all of the other group: it does not know what the
@@ -164,7 +250,7 @@ static int check(const struct wf_coll_args *a)
 
 int wf_build_allgather(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes;
     int rc = check(a);
 
     if (rc)
@@ -173,15 +259,10 @@ int wf_build_allgather(struct wf_sched *s, const struct wf_coll_args *a)
         build_inter(s, a);
         return MPI_SUCCESS;
     }
-    for (int i = 0; i < a->comm->size; i++)
-        bytes += wf_coll_rbytes(a, i);
+    bytes = all_bytes(a);
     if (bytes == 0)
         return MPI_SUCCESS;
-    if (wf_coll_choose(s, a->comm, WF_COLL_ALLGATHER, bytes, WF_ALG_ANY) ==
-        WF_ALG_BRUCK)
-        bruck(s, a);
-    else
-        ring(s, a);
+    choose(s, a, bytes);
     return MPI_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 /* Allreduce: recursive doubling, or for long vectors by blocks, each of which
- * one rank reduces and sends to all, piece by piece. Every element is computed in rank order and either once
- * or by the same expression everywhere, so that all ranks get the same bits.
+ * one rank reduces and sends to all, piece by piece; and others in files of
+ * their own. Every element is computed either once or by the same expression
+ * everywhere, so that all ranks get the same bits.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
@@ -161,6 +162,71 @@ static void blocks(struct wf_sched *s, const struct wf_coll_args *given)
     wf_coll_recv_reduced(&b);
 }
 
+/* ---- ring ---------------------------------------------------------------- */
+
+static void ring(struct wf_sched *s, const struct wf_coll_args *given)
+{
+    struct wf_coll_args a = *given;
+
+    if (!wf_coll_split(s, a.comm, &a))
+        return;
+    if (a.comm->size == 1 && a.sbuf != MPI_IN_PLACE)
+        copy_vector(s, &a, a.sbuf, a.rbuf);
+    wf_coll_reduce_ring(s, a.comm, &a, contribution(&a), NULL);
+    wf_sched_fence(s);
+    wf_coll_allgather_ring(s, a.comm, &a);
+}
+
+/* ---- reduce and broadcast ------------------------------------------------ */
+
+static void by_tree(struct wf_sched *s, const struct wf_coll_args *given)
+{
+    struct wf_coll_args a = *given;
+
+    a.root = 0;
+    wf_coll_reduce_tree(s, a.comm, &a);
+    wf_sched_fence(s);
+    wf_coll_bcast_tree(s, a.comm, a.rbuf, a.rcount, a.rtype, 0);
+}
+
+/* ---- the choice ---------------------------------------------------------- */
+
+static uint32_t able(const struct wf_coll_args *a)
+{
+    uint32_t set = WF_ALG_ANY;
+
+    if (a->rcount < (uint64_t)a->comm->size)
+        set &= ~WF_ALG(BLOCKS);
+    if (!a->op->commutes)
+        set = (set & ~WF_ALG(RING)) | WF_ALG_NODES_CONSECUTIVE;
+    return set;
+}
+
+void wf_coll_allreduce(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
+
+    switch (wf_coll_choose(s, a->comm, WF_COLL_ALLREDUCE, bytes, able(a))) {
+    case WF_ALG_BLOCKS:
+        blocks(s, a);
+        break;
+    case WF_ALG_RABENSEIFNER:
+        wf_coll_allreduce_halving(s, a);
+        break;
+    case WF_ALG_RING:
+        ring(s, a);
+        break;
+    case WF_ALG_BINOMIAL:
+        by_tree(s, a);
+        break;
+    case WF_ALG_NODES:
+        wf_coll_allreduce_nodes(s, a);
+        break;
+    default:
+        doubling(s, a);
+    }
+}
+
 /* ---- building ------------------------------------------------------------ */
 
 /* Each group gets the result of the other (s6.9.6). */
@@ -187,24 +253,14 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *given)
 int wf_build_allreduce(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rc = wf_coll_check_reduce(a, true);
-    uint32_t able = WF_ALG_ANY;
-    uint64_t bytes;
 
     if (rc)
         return rc;
-    bytes = a->rcount * (uint64_t)a->rtype->size;
-    if (bytes == 0)
+    if (a->rcount == 0 || a->rtype->size == 0)
         return MPI_SUCCESS;
-    if (a->comm->inter) {
+    if (a->comm->inter)
         build_inter(s, a);
-        return MPI_SUCCESS;
-    }
-    if (a->rcount < (uint64_t)a->comm->size)
-        able &= ~WF_ALG(BLOCKS);
-    if (wf_coll_choose(s, a->comm, WF_COLL_ALLREDUCE, bytes, able) ==
-        WF_ALG_BLOCKS)
-        blocks(s, a);
     else
-        doubling(s, a);
+        wf_coll_allreduce(s, a);
     return MPI_SUCCESS;
 }

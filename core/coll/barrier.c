@@ -55,21 +55,71 @@ static void disseminate(struct wf_sched *s, const struct wf_comm *g,
     }
 }
 
-/* All tell rank 0, which then tells all. */
-static void linear(struct wf_sched *s, const struct wf_comm *g)
+void wf_coll_disseminate(struct wf_sched *s, const struct wf_comm *g)
+{
+    disseminate(s, g, NULL);
+}
+
+void wf_coll_signal_up(struct wf_sched *s, const struct wf_comm *g)
 {
     struct wf_type *byte = wf_coll_byte();
 
-    if (g->rank != 0) {
-        wf_sched_recv(s, NULL, 0, byte, 0);
+    if (g->rank != 0)
         wf_sched_send(s, NULL, 0, byte, 0);
-        return;
-    }
-    for (int r = 1; r < g->size; r++)
+    for (int r = 1; g->rank == 0 && r < g->size; r++)
         wf_sched_recv(s, NULL, 0, byte, r);
-    wf_sched_fence(s);
-    for (int r = 1; r < g->size; r++)
+}
+
+void wf_coll_signal_down(struct wf_sched *s, const struct wf_comm *g)
+{
+    struct wf_type *byte = wf_coll_byte();
+
+    if (g->rank != 0)
+        wf_sched_recv(s, NULL, 0, byte, 0);
+    for (int r = 1; g->rank == 0 && r < g->size; r++)
         wf_sched_send(s, NULL, 0, byte, r);
+}
+
+/* All tell rank 0, which then tells all. */
+static void linear(struct wf_sched *s, const struct wf_comm *g)
+{
+    wf_coll_signal_up(s, g);
+    wf_sched_fence(s);
+    wf_coll_signal_down(s, g);
+}
+
+/* The last one of each subtree tells its parent, and the news goes down. */
+static void by_tree(struct wf_sched *s, const struct wf_comm *g)
+{
+    struct wf_type *byte = wf_coll_byte();
+    int bit = 1;
+
+    for (; bit < g->size && !(g->rank & bit); bit *= 2)
+        if (g->rank + bit < g->size)
+            wf_sched_recv(s, NULL, 0, byte, g->rank + bit);
+    wf_sched_fence(s);
+    if (g->rank != 0)
+        wf_sched_send(s, NULL, 0, byte, g->rank - bit);
+    wf_sched_fence(s);
+    wf_coll_bcast_tree(s, g, NULL, 0, byte, 0);
+}
+
+static void choose(struct wf_sched *s, struct wf_comm *comm)
+{
+    switch (wf_coll_choose(s, comm, WF_COLL_BARRIER, comm->crowd.any,
+                           WF_ALG_ANY)) {
+    case WF_ALG_LINEAR:
+        linear(s, comm);
+        break;
+    case WF_ALG_BINOMIAL:
+        by_tree(s, comm);
+        break;
+    case WF_ALG_NODES:
+        wf_coll_barrier_nodes(s, comm);
+        break;
+    default:
+        disseminate(s, comm, NULL);
+    }
 }
 
 /* MPI-5.0 s6.3: on an intercommunicator a process leaves when all of the
@@ -93,17 +143,12 @@ static void build_inter(struct wf_sched *s, const struct wf_comm *comm)
 
 int wf_build_barrier(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    struct wf_comm *comm = a->comm;
-    uint64_t shared = comm->crowd.any;
-
-    if (comm->inter)
-        build_inter(s, comm);
-    else if (comm->crowd.known &&
-             wf_coll_choose(s, comm, WF_COLL_BARRIER, shared, WF_ALG_ANY) ==
-                 WF_ALG_LINEAR)
-        linear(s, comm);
+    if (a->comm->inter)
+        build_inter(s, a->comm);
+    else if (a->comm->crowd.known)
+        choose(s, a->comm);
     else
-        disseminate(s, comm, NULL);
+        disseminate(s, a->comm, NULL);
     return MPI_SUCCESS;
 }
 

@@ -1,4 +1,5 @@
-/* Broadcast: a binomial tree, or a pipelined chain for large messages.
+/* Broadcast: the choice, a binomial tree, a pipelined chain for large messages,
+ * and the root alone.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
@@ -29,9 +30,8 @@ void wf_coll_bcast_tree(struct wf_sched *s, const struct wf_comm *g, void *buf,
     }
 }
 
-/* The bytes to pass along: the user's memory, or a packed copy of it. */
-static char *chain_bytes(struct wf_sched *s, const struct wf_coll_args *a,
-                         uint64_t bytes)
+char *wf_coll_packed(struct wf_sched *s, const struct wf_coll_args *a,
+                     uint64_t bytes)
 {
     char *packed;
 
@@ -46,6 +46,16 @@ static char *chain_bytes(struct wf_sched *s, const struct wf_coll_args *a,
     return packed;
 }
 
+void wf_coll_unpack(struct wf_sched *s, const struct wf_coll_args *a,
+                    const char *packed, uint64_t bytes)
+{
+    if (a->comm->rank == a->root || wf_type_contiguous(a->rtype))
+        return;
+    wf_sched_fence(s);
+    wf_sched_copy(s, packed, bytes, wf_coll_byte(), a->rbuf, a->rcount,
+                  a->rtype);
+}
+
 static void chain(struct wf_sched *s, const struct wf_coll_args *a)
 {
     struct wf_type *byte = wf_coll_byte();
@@ -53,7 +63,7 @@ static void chain(struct wf_sched *s, const struct wf_coll_args *a)
     int position = (rank - a->root + p) % p;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
     uint64_t segment = bytes / MAX_SEGMENTS + 1;
-    char *data = chain_bytes(s, a, bytes);
+    char *data = wf_coll_packed(s, a, bytes);
 
     if (!data)
         return; /* remembered by the schedule */
@@ -69,9 +79,39 @@ static void chain(struct wf_sched *s, const struct wf_coll_args *a)
         send = wf_sched_send(s, data + off, n, byte, (rank + 1) % p);
         wf_sched_after(s, send, recv);
     }
-    if (position > 0 && !wf_type_contiguous(a->rtype)) {
-        wf_sched_fence(s);
-        wf_sched_copy(s, data, bytes, byte, a->rbuf, a->rcount, a->rtype);
+    wf_coll_unpack(s, a, data, bytes);
+}
+
+static void linear(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    if (a->comm->rank != a->root) {
+        wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, a->root);
+        return;
+    }
+    for (int i = 0; i < a->comm->size; i++)
+        if (i != a->root)
+            wf_sched_send(s, a->rbuf, a->rcount, a->rtype, i);
+}
+
+void wf_coll_bcast(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
+
+    switch (wf_coll_choose(s, a->comm, WF_COLL_BCAST, bytes, WF_ALG_ANY)) {
+    case WF_ALG_CHAIN:
+        chain(s, a);
+        break;
+    case WF_ALG_LINEAR:
+        linear(s, a);
+        break;
+    case WF_ALG_SCATTER_ALLGATHER:
+        wf_coll_bcast_scatter(s, a);
+        break;
+    case WF_ALG_NODES:
+        wf_coll_bcast_nodes(s, a);
+        break;
+    default:
+        wf_coll_bcast_tree(s, a->comm, a->rbuf, a->rcount, a->rtype, a->root);
     }
 }
 
@@ -110,10 +150,7 @@ int wf_build_bcast(struct wf_sched *s, const struct wf_coll_args *a)
         return MPI_SUCCESS;
     if (a->comm->inter)
         build_inter(s, a);
-    else if (wf_coll_choose(s, a->comm, WF_COLL_BCAST, bytes, WF_ALG_ANY) ==
-             WF_ALG_CHAIN)
-        chain(s, a);
     else
-        wf_coll_bcast_tree(s, a->comm, a->rbuf, a->rcount, a->rtype, a->root);
+        wf_coll_bcast(s, a);
     return MPI_SUCCESS;
 }

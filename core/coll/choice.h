@@ -28,7 +28,9 @@ enum wf_coll_kind {
 
 /* Sets of algorithms: bit 1 << WF_ALG_x. */
 #define WF_ALG(symbol) (1u << WF_ALG_##symbol)
-#define WF_ALG_ANY UINT32_MAX
+#define WF_ALG_ANY (UINT32_MAX >> 1)
+/* In such a set: `nodes` only where ranks follow each other node by node. */
+#define WF_ALG_NODES_CONSECUTIVE (UINT32_C(1) << 31)
 
 struct wf_coll_rule {
     uint8_t algorithm; /* enum wf_coll_algorithm */

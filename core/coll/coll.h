@@ -135,11 +135,58 @@ enum wf_coll_algorithm wf_coll_choose(struct wf_sched *, struct wf_comm *g,
                                       enum wf_coll_kind, uint64_t bytes,
                                       uint32_t able);
 
+/* ---- collectives on an intracommunicator --------------------------------- */
+
+/* The choice and the algorithm; arguments are checked. For allgather block by
+ * block counts and displacements, for gather the bytes of a block. */
+void wf_coll_bcast(struct wf_sched *, const struct wf_coll_args *);
+void wf_coll_reduce(struct wf_sched *, const struct wf_coll_args *);
+void wf_coll_allreduce(struct wf_sched *, const struct wf_coll_args *);
+void wf_coll_allgather(struct wf_sched *, const struct wf_coll_args *);
+void wf_coll_gather(struct wf_sched *, const struct wf_coll_args *,
+                    uint64_t block);
+
+/* ---- algorithms in files of their own ------------------------------------ */
+
+/* nodes.c: two levels */
+void wf_coll_barrier_nodes(struct wf_sched *, struct wf_comm *);
+void wf_coll_bcast_nodes(struct wf_sched *, const struct wf_coll_args *);
+void wf_coll_reduce_nodes(struct wf_sched *, const struct wf_coll_args *);
+void wf_coll_allreduce_nodes(struct wf_sched *, const struct wf_coll_args *);
+void wf_coll_allgather_nodes(struct wf_sched *, const struct wf_coll_args *);
+/* halving.c. scatter: src, of `total` elements in consecutive blocks of a's
+ * receive counts; the own block goes to out. */
+void wf_coll_allreduce_halving(struct wf_sched *, const struct wf_coll_args *);
+void wf_coll_scatter_halving(struct wf_sched *, const struct wf_coll_args *,
+                             const void *src, uint64_t total, void *out);
+/* ring.c: src, reduced; the own block goes to out, or where out is NULL into
+ * its place in a's rbuf, whose other blocks are scratch then. */
+void wf_coll_reduce_ring(struct wf_sched *, const struct wf_comm *g,
+                         const struct wf_coll_args *a, const void *src,
+                         void *out);
+/* chain.c. scan: the own operand is in sum, where it becomes that of all ranks
+ * up to this one; that of the lower ones goes to lower. */
+void wf_coll_reduce_chain(struct wf_sched *, const struct wf_coll_args *);
+void wf_coll_scan_chain(struct wf_sched *, const struct wf_coll_args *,
+                        void *lower, void *sum);
+/* bcast_scatter.c */
+void wf_coll_bcast_scatter(struct wf_sched *, const struct wf_coll_args *);
+
 /* ---- shared pieces ------------------------------------------------------- */
 
 /* Each adds vertices that depend only on the newest fence and one another. */
 void wf_coll_bcast_tree(struct wf_sched *, const struct wf_comm *g, void *buf,
                         uint64_t count, struct wf_type *, int root);
+/* The bytes of a broadcast: the user's memory, or a packed copy, which is
+ * whole at the root; and back. NULL: out of memory, remembered. */
+char *wf_coll_packed(struct wf_sched *, const struct wf_coll_args *,
+                     uint64_t bytes);
+void wf_coll_unpack(struct wf_sched *, const struct wf_coll_args *,
+                    const char *packed, uint64_t bytes);
+/* barrier.c: everybody tells everybody; all tell rank 0; rank 0 tells all. */
+void wf_coll_disseminate(struct wf_sched *, const struct wf_comm *g);
+void wf_coll_signal_up(struct wf_sched *, const struct wf_comm *g);
+void wf_coll_signal_down(struct wf_sched *, const struct wf_comm *g);
 /* sbuf (rbuf if MPI_IN_PLACE) of all to rbuf of root, in rank order. */
 void wf_coll_reduce_tree(struct wf_sched *, const struct wf_comm *g,
                          const struct wf_coll_args *);

@@ -51,13 +51,23 @@ struct call {
     uint32_t able;
 };
 
-static bool on_nodes(const struct call *c, int n)
+/* The rule asks for so many nodes. Two levels need two of them, and ranks that
+ * share one. */
+static bool nodes_hold(const struct wf_coll_rule *r, const struct call *c)
 {
-    const struct wf_layout *l = wf_layout_of(c->g);
+    bool levels = r->algorithm == WF_ALG_NODES;
+    const struct wf_layout *l;
 
+    if (r->nodes <= 1 && !levels)
+        return true;
+    l = wf_layout_of(c->g);
     if (!l)
         c->s->no_memory = true;
-    return l && l->nodes >= n;
+    if (!l || l->nodes < r->nodes)
+        return false;
+    return !levels ||
+           (l->nodes > 1 && l->nodes < c->g->size &&
+            (l->consecutive || !(c->able & WF_ALG_NODES_CONSECUTIVE)));
 }
 
 static bool holds(const struct wf_coll_rule *r, const struct call *c)
@@ -65,7 +75,7 @@ static bool holds(const struct wf_coll_rule *r, const struct call *c)
     return c->bytes <= r->bytes_most && c->bytes >= r->bytes &&
            c->g->size >= r->ranks && c->g->size <= r->ranks_most &&
            (c->able >> r->algorithm & 1) &&
-           (r->nodes <= 1 || on_nodes(c, r->nodes));
+           nodes_hold(r, c);
 }
 
 enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
@@ -82,6 +92,7 @@ enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
     for (r = &rules[start[kind]]; !holds(r, &c);)
         r++;
 chosen:
-    s->algorithm = r->algorithm;
+    if (s->algorithm == WF_ALGORITHMS) /* not a part of another one */
+        s->algorithm = r->algorithm;
     return (enum wf_coll_algorithm)r->algorithm;
 }

@@ -90,6 +90,16 @@ static void tree(struct wf_sched *s, const struct wf_coll_args *a,
                       (relative - bit + a->root) % p);
 }
 
+void wf_coll_gather(struct wf_sched *s, const struct wf_coll_args *a,
+                    uint64_t block)
+{
+    if (wf_coll_choose(s, a->comm, WF_COLL_GATHER, block, WF_ALG_ANY) ==
+        WF_ALG_BINOMIAL)
+        tree(s, a, block);
+    else
+        linear(s, a);
+}
+
 /* ---- building ------------------------------------------------------------ */
 
 static int check(const struct wf_coll_args *a)
@@ -127,12 +137,10 @@ int wf_build_gather(struct wf_sched *s, const struct wf_coll_args *a)
         return rc;
     block = at_root(a) ? a->rcount * (uint64_t)a->rtype->size
                        : a->scount * (uint64_t)a->stype->size;
-    if (!a->comm->inter &&
-        wf_coll_choose(s, a->comm, WF_COLL_GATHER, block, WF_ALG_ANY) ==
-            WF_ALG_BINOMIAL)
-        tree(s, a, block);
-    else
+    if (a->comm->inter)
         linear(s, a);
+    else
+        wf_coll_gather(s, a, block);
     return MPI_SUCCESS;
 }
 

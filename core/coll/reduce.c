@@ -1,5 +1,5 @@
-/* Reduce: a binomial tree, or block-wise with a gather for long vectors.
- * Both evaluate in rank order, so that they serve every operation.
+/* Reduce: the choice, a binomial tree, or block-wise with a gather for long
+ * vectors. All evaluate in rank order, so that they serve every operation.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
@@ -132,6 +132,30 @@ static void reduce_blocks(struct wf_sched *s, const struct wf_coll_args *given)
         wf_coll_recv_reduced(&b);
 }
 
+void wf_coll_reduce(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
+    uint32_t able = WF_ALG_ANY;
+
+    if (a->rcount < (uint64_t)a->comm->size)
+        able &= ~WF_ALG(BLOCKS);
+    if (!a->op->commutes)
+        able |= WF_ALG_NODES_CONSECUTIVE;
+    switch (wf_coll_choose(s, a->comm, WF_COLL_REDUCE, bytes, able)) {
+    case WF_ALG_BLOCKS:
+        reduce_blocks(s, a);
+        break;
+    case WF_ALG_CHAIN:
+        wf_coll_reduce_chain(s, a);
+        break;
+    case WF_ALG_NODES:
+        wf_coll_reduce_nodes(s, a);
+        break;
+    default:
+        wf_coll_reduce_tree(s, a->comm, a);
+    }
+}
+
 /* ---- building ------------------------------------------------------------ */
 
 static void build_inter(struct wf_sched *s, const struct wf_coll_args *given)
@@ -166,8 +190,6 @@ int wf_build_reduce(struct wf_sched *s, const struct wf_coll_args *a)
 {
     bool inter = a->comm->inter;
     bool at_root = inter ? a->root == MPI_ROOT : a->root == a->comm->rank;
-    uint32_t able = WF_ALG_ANY;
-    uint64_t bytes;
     int rc;
 
     if ((rc = wf_coll_check_root(a)))
@@ -176,19 +198,12 @@ int wf_build_reduce(struct wf_sched *s, const struct wf_coll_args *a)
         return MPI_SUCCESS;
     if ((rc = check(a, at_root)))
         return rc;
-    bytes = a->rcount * (uint64_t)a->rtype->size;
-    if (bytes == 0)
+    if (a->rcount == 0 || a->rtype->size == 0)
         return MPI_SUCCESS;
     if (inter) {
         build_inter(s, a);
         return MPI_SUCCESS;
     }
-    if (a->rcount < (uint64_t)a->comm->size)
-        able &= ~WF_ALG(BLOCKS);
-    if (wf_coll_choose(s, a->comm, WF_COLL_REDUCE, bytes, able) ==
-        WF_ALG_BLOCKS)
-        reduce_blocks(s, a);
-    else
-        wf_coll_reduce_tree(s, a->comm, a);
+    wf_coll_reduce(s, a);
     return MPI_SUCCESS;
 }

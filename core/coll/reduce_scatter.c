@@ -3,6 +3,8 @@
  *   blocks    every rank gets its block from every other and reduces them
  *             (blocks.c): each byte moves once, any operation
  *   tree      reduce to rank 0 and scatter, for short vectors on many ranks
+ *   halving   halving.c
+ *   ring      ring.c
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -93,6 +95,56 @@ static void build_blocks(struct wf_sched *s, const struct wf_coll_args *a)
                                             own, a->rtype));
 }
 
+/* Commutative operations only: halving and ring read the whole source before
+ * `out` of halving is written; the ring gets one of its own. */
+static void build_halving(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    wf_coll_scatter_halving(s, a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf,
+                            total(a, a->comm->size), a->rbuf);
+}
+
+static void build_ring(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    bool in_place = a->sbuf == MPI_IN_PLACE;
+    uint64_t own = wf_coll_rcount(a, a->comm->rank);
+    void *out = in_place ? wf_coll_temp(s, own, a->rtype) : a->rbuf;
+
+    if (a->comm->size == 1) {
+        if (!in_place)
+            wf_sched_copy(s, a->sbuf, own, a->rtype, a->rbuf, own, a->rtype);
+        return;
+    }
+    if (in_place && !out)
+        return;
+    wf_coll_reduce_ring(s, a->comm, a, in_place ? a->rbuf : a->sbuf, out);
+    if (!in_place || !own)
+        return;
+    wf_sched_fence(s);
+    wf_sched_copy(s, out, own, a->rtype, a->rbuf, own, a->rtype);
+}
+
+static void build_intra(struct wf_sched *s, const struct wf_coll_args *a,
+                        uint64_t bytes)
+{
+    uint32_t able = WF_ALG_ANY;
+
+    if (!a->op->commutes)
+        able &= ~(WF_ALG(RING) | WF_ALG(RECURSIVE_HALVING));
+    switch (wf_coll_choose(s, a->comm, WF_COLL_REDUCE_SCATTER, bytes, able)) {
+    case WF_ALG_BINOMIAL:
+        build_tree(s, a);
+        break;
+    case WF_ALG_RECURSIVE_HALVING:
+        build_halving(s, a);
+        break;
+    case WF_ALG_RING:
+        build_ring(s, a);
+        break;
+    default:
+        build_blocks(s, a);
+    }
+}
+
 /* The result of each group is scattered over the other (s6.10.2): the total
  * count is the same in both. */
 static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
@@ -131,11 +183,8 @@ int wf_build_reduce_scatter_block(struct wf_sched *s,
         return MPI_SUCCESS;
     if (a.comm->inter)
         build_inter(s, &a);
-    else if (wf_coll_choose(s, a.comm, WF_COLL_REDUCE_SCATTER, bytes,
-                            WF_ALG_ANY) == WF_ALG_BINOMIAL)
-        build_tree(s, &a);
     else
-        build_blocks(s, &a);
+        build_intra(s, &a, bytes);
     return MPI_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-/* Scan and exscan: distance doubling (Hillis and Steele 1986).
+/* Scan and exscan: distance doubling (Hillis and Steele 1986), or a chain.
  *
  * After round k, total holds ranks (r - 2^(k+1), r]; it is sent to r + 2^k and
  * the vector from r - 2^k is its lower neighbour, so order is kept.
@@ -63,28 +63,50 @@ static int check(const struct wf_coll_args *a)
     return wf_coll_check_reduce(a, true);
 }
 
+static bool chain_is_chosen(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    return wf_coll_choose(s, a->comm, WF_COLL_SCAN,
+                          a->rcount * (uint64_t)a->rtype->size,
+                          WF_ALG_ANY) == WF_ALG_CHAIN;
+}
+
 int wf_build_scan(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int ready = -1, rc = check(a);
+    void *lower;
 
     if (rc || a->rcount == 0)
         return rc;
     if (a->sbuf != MPI_IN_PLACE)
         ready = copy_vector(s, a, a->sbuf, a->rbuf);
-    rounds(s, a, a->rbuf, NULL, ready);
+    if (!chain_is_chosen(s, a)) {
+        rounds(s, a, a->rbuf, NULL, ready);
+        return MPI_SUCCESS;
+    }
+    lower = wf_coll_temp(s, a->rcount, a->rtype);
+    wf_sched_fence(s);
+    if (lower)
+        wf_coll_scan_chain(s, a, lower, a->rbuf);
     return MPI_SUCCESS;
 }
 
 int wf_build_exscan(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rc = check(a);
+    int ready;
     void *total;
 
     if (rc || a->rcount == 0)
         return rc;
     total = wf_coll_temp(s, a->rcount, a->rtype);
-    rounds(s, a, total, a->rbuf,
-           copy_vector(s, a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf,
-                       total));
+    ready = copy_vector(s, a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf,
+                        total);
+    if (!chain_is_chosen(s, a)) {
+        rounds(s, a, total, a->rbuf, ready);
+        return MPI_SUCCESS;
+    }
+    wf_sched_fence(s);
+    if (total)
+        wf_coll_scan_chain(s, a, a->rbuf, total);
     return MPI_SUCCESS;
 }

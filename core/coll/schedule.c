@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "coll/choice.h"
 #include "coll/vertex.h"
 
 enum {
@@ -28,6 +29,8 @@ static void reset(struct wf_sched *s)
     s->blocking = s->user_op = s->deferred = false;
     s->direct = false;
     s->fence = -1;
+    s->map = NULL;
+    s->algorithm = WF_ALGORITHMS;
     s->vertices = s->edges = 0;
     memset(s->bucket, 0xff, sizeof s->bucket);
     s->temps = NULL;
@@ -282,9 +285,15 @@ static bool direct(const struct wf_sched *s)
     return s && s->direct && !s->no_memory;
 }
 
+static int named(const struct wf_sched *s, int rank)
+{
+    return s && wf_unlikely(s->map != NULL) ? s->map[rank] : rank;
+}
+
 int wf_sched_send(struct wf_sched *s, const void *buf, uint64_t count,
                   struct wf_type *type, int dest)
 {
+    dest = named(s, dest);
     if (direct(s) && wf_direct_send(s, buf, count, type, dest))
         return -1;
     return message(s, WF_VERTEX_SEND, (void *)(uintptr_t)buf, count, type,
@@ -294,6 +303,7 @@ int wf_sched_send(struct wf_sched *s, const void *buf, uint64_t count,
 int wf_sched_recv(struct wf_sched *s, void *buf, uint64_t count,
                   struct wf_type *type, int source)
 {
+    source = named(s, source);
     if (direct(s) && wf_direct_recv(s, buf, count, type, source))
         return -1;
     return message(s, WF_VERTEX_RECV, buf, count, type, source);
@@ -382,6 +392,12 @@ void wf_sched_local(struct wf_sched *s, bool on)
 {
     if (s)
         s->on_local = on && s->local != s->comm;
+}
+
+void wf_sched_map(struct wf_sched *s, const int *ranks)
+{
+    if (s)
+        s->map = ranks;
 }
 
 /* ---- scratch memory ------------------------------------------------------ */

@@ -57,6 +57,9 @@ void wf_sched_fence(struct wf_sched *);
 /* Messages created from here on address ranks of the local group (on) or of
  * the peer group (off, as at creation). The same on an intracommunicator. */
 void wf_sched_local(struct wf_sched *, bool on);
+/* Messages created from here on name ranks[0], ranks[1], ... by 0, 1, ...; NULL:
+ * themselves. The array is read while messages are created. */
+void wf_sched_map(struct wf_sched *, const int *ranks);
 /* Scratch memory that lives as long as the schedule. NULL on failure, which
  * start reports. */
 void *wf_sched_temp(struct wf_sched *, size_t bytes);

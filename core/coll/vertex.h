@@ -80,8 +80,9 @@ struct wf_sched {
     bool user_op;   /* has a reduction that leaves the API section */
     bool deferred;  /* stands in the instance's list, linked by next */
     bool direct;    /* vertices are performed when they are made: direct.c */
-    uint8_t algorithm; /* enum wf_coll_algorithm, chosen last */
+    uint8_t algorithm; /* enum wf_coll_algorithm of the whole, once chosen */
     int fence;      /* newest fence, or -1 */
+    const int *map; /* of the ranks that builders name, or NULL */
 
     struct wf_vertex *v;
     struct wf_edge *e;

@@ -786,6 +786,99 @@ static void intercommunicators_exchange_between_groups(void **state)
             }
 }
 
+static void check_alltoallw(void)
+{
+    check_alltoallv(true);
+}
+
+static void check_inclusive(void)
+{
+    check_scan(false);
+}
+
+static void check_exclusive(void)
+{
+    check_scan(true);
+}
+
+/* The checks that follow the rules of each collective. */
+static void (*const checks_of[WF_COLL_KINDS][2])(void) = {
+    [WF_COLL_ALLGATHER] = {check_allgather, check_allgatherv},
+    [WF_COLL_ALLREDUCE] = {check_allreduce},
+    [WF_COLL_ALLTOALL] = {check_alltoall, check_alltoallw},
+    [WF_COLL_BARRIER] = {check_barrier},
+    [WF_COLL_BCAST] = {check_bcast},
+    [WF_COLL_GATHER] = {check_gather},
+    [WF_COLL_REDUCE] = {check_reduce},
+    [WF_COLL_REDUCE_SCATTER] = {check_reduce_scatter,
+                                check_reduce_scatter_block},
+    [WF_COLL_SCAN] = {check_inclusive, check_exclusive},
+    [WF_COLL_SCATTER] = {check_scatter},
+};
+
+/* On n ranks of several nodes, with few elements and many. */
+static void force_algorithm(enum wf_coll_kind kind, int algorithm, int n)
+{
+    static const uint64_t counts_of_elements[] = {1, 7, 300};
+    const struct wf_coll_rule rule = {(uint8_t)algorithm, 1, 1, INT32_MAX, 0,
+                                      UINT64_MAX};
+    struct wf_coll_rules rules = {.count = {0}};
+
+    rules.of[kind] = &rule;
+    rules.count[kind] = 1;
+    world_rules = &rules;
+    for (uint64_t k = 0; k < 3; k++) {
+        world_nodes = 1 + (int)((k + (uint64_t)n) % 4);
+        world_open(n, 0, first_seed() + 500 + k);
+        for (int i = 0; i < 2 && checks_of[kind][i]; i++) {
+            choose(counts_of_elements[k], true);
+            checks_of[kind][i]();
+        }
+        world_close();
+    }
+    world_rules = NULL;
+    world_nodes = 1;
+}
+
+static void every_algorithm_agrees_with_plain_loops(void **state)
+{
+    for (int n = 1; n <= 17; n++)
+        for (int kind = 0; kind < WF_COLL_KINDS; kind++)
+            for (int a = 0; a < WF_ALGORITHMS; a++)
+                if (wf_coll_kinds[kind].algorithms >> a & 1)
+                    force_algorithm((enum wf_coll_kind)kind, a, n);
+}
+
+/* Segments of chains, and vectors that are cut into blocks. */
+static void algorithms_for_long_vectors_work_in_segments(void **state)
+{
+    static const struct {
+        enum wf_coll_kind kind;
+        int algorithm;
+    } cases[] = {{WF_COLL_REDUCE, WF_ALG_CHAIN},
+                 {WF_COLL_SCAN, WF_ALG_CHAIN},
+                 {WF_COLL_BCAST, WF_ALG_CHAIN},
+                 {WF_COLL_BCAST, WF_ALG_SCATTER_ALLGATHER},
+                 {WF_COLL_ALLREDUCE, WF_ALG_RING},
+                 {WF_COLL_ALLREDUCE, WF_ALG_RABENSEIFNER}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct wf_coll_rule rule = {(uint8_t)cases[i].algorithm, 1, 1,
+                                          INT32_MAX, 0, UINT64_MAX};
+        struct wf_coll_rules rules = {.count = {0}};
+        rules.of[cases[i].kind] = &rule;
+        rules.count[cases[i].kind] = 1;
+        world_rules = &rules;
+        for (int n = 2; n <= 5; n++) {
+            world_open(n, 0, first_seed() + 600);
+            choose(30001, true);
+            checks_of[cases[i].kind][0]();
+            world_close();
+        }
+        world_rules = NULL;
+    }
+}
+
 /* The cases above performed vertices at once and recorded others. */
 static void blocking_runs_were_direct(void **state)
 {
@@ -800,6 +893,8 @@ int main(void)
         cmocka_unit_test(long_vectors_take_other_algorithms),
         cmocka_unit_test(blocks_are_reduced_piece_by_piece),
         cmocka_unit_test(intercommunicators_exchange_between_groups),
+        cmocka_unit_test(every_algorithm_agrees_with_plain_loops),
+        cmocka_unit_test(algorithms_for_long_vectors_work_in_segments),
         cmocka_unit_test(blocking_runs_were_direct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,9 @@
 
 #include <cmocka.h>
 
+#include "boot/boot.h"
 #include "coll/coll.h"
+#include "coll/layout.h"
 #include "coll/vertex.h"
 #include "progress/progress.h"
 #include "protocol/queues.h"
@@ -31,6 +33,9 @@
 enum { MAX_RANKS = 24, CONTEXTS = 4 };
 
 static int world_size, world_left; /* processes; inter: in the left group */
+/* Set before world_open: rules of the choice, and nodes in equal shares. */
+static const struct wf_coll_rules *world_rules;
+static int world_nodes = 1;
 
 /* ---- randomness ---------------------------------------------------------- */
 
@@ -496,6 +501,19 @@ void wf_progress_kick(struct wf_instance *wf)
 static struct wf_instance instances[MAX_RANKS];
 static struct wf_comm comms[MAX_RANKS], locals[MAX_RANKS];
 static struct wf_group groups[2];
+static uint32_t world_node_of[MAX_RANKS];
+static struct wf_boot world_boot = {.node_of = world_node_of};
+
+static void make_nodes(void)
+{
+    world_boot.size = (uint32_t)world_size;
+    world_boot.node_count = (uint32_t)world_nodes;
+    for (int i = 0; i < world_size; i++) {
+        world_node_of[i] = (uint32_t)(i * world_nodes / world_size);
+        instances[i].boot = &world_boot;
+        instances[i].coll_rules = world_rules;
+    }
+}
 
 static void make_comm(struct wf_comm *c, int process, int side, bool inter)
 {
@@ -519,6 +537,7 @@ static void world_open(int n, int left, uint64_t seed)
     dice_state = seed * 2654435769u + 12345;
     world_size = n;
     world_left = left;
+    make_nodes();
     groups[0] = (struct wf_group){.size = inter ? left : n, .stride = 1};
     groups[1] = (struct wf_group){.size = n - left, .stride = 1,
                                   .first = (uint32_t)left};
@@ -548,6 +567,7 @@ static void world_close(void)
     for (int i = 0; i < world_size; i++) {
         assert_int_equal(comms[i].object.refs, 1);
         assert_int_equal(comms[i].coll_tag, comms[0].coll_tag);
+        wf_layout_drop(&comms[i]);
         wf_sched_fini(&instances[i]);
     }
     for (int i = 0; i < CONTEXTS * MAX_RANKS * MAX_RANKS; i++) {

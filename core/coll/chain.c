@@ -1,0 +1,167 @@
+/* Reductions from rank to rank, segment by segment: while one segment is
+ * reduced here, the next one is on its way. Each byte is moved once per rank,
+ * but the last rank waits for as many hops as there are ranks.
+ *
+ *   reduce   p-1 --> ... --> 1 --> 0       towards the root, where order matters
+ *                                          towards rank 0, and then to the root
+ *   scan     0 --> 1 --> ... --> p-1
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/coll.h"
+
+enum {
+    SEGMENT = 64 * 1024, /* two of them and their sum fit into L2 */
+    MAX_SEGMENTS = 256,  /* bounds the schedule */
+    SLOTS = 4
+};
+
+static uint64_t segment_of(const struct wf_coll_args *a)
+{
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
+    uint64_t n = bytes / SEGMENT + 1;
+
+    if (n > MAX_SEGMENTS)
+        n = MAX_SEGMENTS;
+    return a->rcount / n + (a->rcount % n != 0);
+}
+
+/* Memory for segments under way, used in turn. */
+struct slots {
+    void *memory[SLOTS];
+    int busy[SLOTS]; /* the vertex after which it is free, or -1 */
+};
+
+static bool slots_init(struct wf_sched *s, struct slots *t,
+                       const struct wf_coll_args *a)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        t->memory[i] = wf_coll_temp(s, segment_of(a), a->rtype);
+        t->busy[i] = -1;
+        if (!t->memory[i])
+            return false;
+    }
+    return true;
+}
+
+static void *element(const struct wf_coll_args *a, const void *buf, uint64_t i)
+{
+    return wf_coll_at(buf, (int64_t)i, a->rtype);
+}
+
+static const void *contribution(const struct wf_coll_args *a)
+{
+    return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
+}
+
+/* One segment on its way through this rank. */
+struct hop {
+    uint64_t first, count;
+    int slot;
+};
+
+static bool next_hop(const struct wf_coll_args *a, struct hop *x)
+{
+    uint64_t segment = segment_of(a);
+
+    x->first += x->count;
+    x->slot = (x->slot + 1) % SLOTS;
+    x->count = a->rcount - x->first < segment ? a->rcount - x->first : segment;
+    return x->count > 0;
+}
+
+/* ---- reduce --------------------------------------------------------------- */
+
+/* The higher ranks' sum arrives, and with the own operand goes on. The sum is
+ * the higher operand, where the result lands. */
+static void reduce_hop(struct wf_sched *s, const struct wf_coll_args *a,
+                       struct slots *t, const struct hop *x, int from, int to)
+{
+    const void *own = element(a, contribution(a), x->first);
+    bool final = to < 0, direct = final && a->sbuf != MPI_IN_PLACE;
+    void *into = direct ? element(a, a->rbuf, x->first) : t->memory[x->slot];
+    int received, v;
+
+    received = wf_sched_recv(s, into, x->count, a->rtype, from);
+    if (!direct)
+        wf_sched_after(s, received, t->busy[x->slot]);
+    v = wf_sched_reduce(s, a->op, own, into, x->count, a->rtype);
+    wf_sched_after(s, v, received);
+    if (!final) {
+        int sent = wf_sched_send(s, into, x->count, a->rtype, to);
+        wf_sched_after(s, sent, v);
+        v = sent;
+    } else if (!direct) {
+        int copied = wf_sched_copy(s, into, x->count, a->rtype,
+                                   element(a, a->rbuf, x->first), x->count,
+                                   a->rtype);
+        wf_sched_after(s, copied, v);
+        v = copied;
+    }
+    t->busy[x->slot] = v;
+}
+
+/* What rank 0 has is wanted at another root. */
+static void pass_to_root(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    struct hop x = {0};
+
+    wf_sched_fence(s); /* the own contribution may be in rbuf */
+    while (next_hop(a, &x))
+        wf_sched_recv(s, element(a, a->rbuf, x.first), x.count, a->rtype, 0);
+}
+
+void wf_coll_reduce_chain(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    int p = a->comm->size, rank = a->comm->rank;
+    int end = a->op->commutes ? a->root : 0, place = (rank - end + p) % p;
+    int from = place == p - 1 ? -1 : (rank + 1) % p;
+    int to = place > 0 ? (rank - 1 + p) % p : end == a->root ? -1 : a->root;
+    struct hop x = {0};
+    struct slots t;
+
+    if (!slots_init(s, &t, a))
+        return;
+    while (next_hop(a, &x))
+        if (from < 0 && to < 0) /* alone */
+            wf_sched_copy(s, element(a, contribution(a), x.first), x.count,
+                          a->rtype, element(a, a->rbuf, x.first), x.count,
+                          a->rtype);
+        else if (from < 0)
+            wf_sched_send(s, element(a, contribution(a), x.first), x.count,
+                          a->rtype, to);
+        else
+            reduce_hop(s, a, &t, &x, from, to);
+    if (rank == a->root && end != a->root)
+        pass_to_root(s, a);
+}
+
+/* ---- scan ----------------------------------------------------------------- */
+
+/* The sum of the lower ranks arrives in `lower`, what goes on is computed in
+ * `sum`, where the own operand is. */
+static void scan_hop(struct wf_sched *s, const struct wf_coll_args *a,
+                     void *lower, void *sum, const struct hop *x)
+{
+    int rank = a->comm->rank, arrived = -1, sent;
+
+    if (rank > 0) {
+        int received = wf_sched_recv(s, lower, x->count, a->rtype, rank - 1);
+        arrived = wf_sched_reduce(s, a->op, lower, sum, x->count, a->rtype);
+        wf_sched_after(s, arrived, received);
+    }
+    if (rank == a->comm->size - 1)
+        return;
+    sent = wf_sched_send(s, sum, x->count, a->rtype, rank + 1);
+    wf_sched_after(s, sent, arrived);
+}
+
+void wf_coll_scan_chain(struct wf_sched *s, const struct wf_coll_args *a,
+                        void *lower, void *sum)
+{
+    struct hop x = {0};
+
+    while (next_hop(a, &x))
+        scan_hop(s, a, element(a, lower, x.first), element(a, sum, x.first),
+                 &x);
+}

@@ -1,0 +1,521 @@
+/* Every algorithm of every collective, on every number of ranks, in one
+ * process: the schedules of all ranks are built, matched and carried out in a
+ * random order of steps and messages, and every byte of every receive buffer
+ * is compared with plain loops.
+ *
+ * A message leaves the sender's memory either when it is sent or only when it
+ * is delivered, as the dice decide: an algorithm that reuses memory too early
+ * delivers wrong data for some seed. What stays behind at the end is a
+ * deadlock; a message without its other half is found before anything runs.
+ *
+ *   sim_schedules                 1..64 ranks, and some up to 4096 where the
+ *                                 number of steps grows slowly
+ *   sim_schedules FROM TO [SEED]  these numbers of ranks, all algorithms
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/weft-info/plan.h"
+
+enum { QUICK_RANKS = 64, GUARD = 0x5a };
+
+static uint64_t dice_state = 1;
+
+static uint32_t dice(uint32_t sides)
+{
+    dice_state = dice_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(dice_state >> 33) % sides;
+}
+
+/* ---- operations ---------------------------------------------------------- */
+
+/* x -> a x + b, as (a, b): composition is associative, and its order matters. */
+static void compose(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    const uint32_t *lo = in;
+    uint32_t *hi = inout;
+
+    (void)type;
+    for (int i = 0; i < *count; i++, lo += 2, hi += 2) {
+        uint32_t a = lo[0] * hi[0], b = lo[0] * hi[1] + lo[1];
+        hi[0] = a;
+        hi[1] = b;
+    }
+}
+
+static void add(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    const uint32_t *lo = in;
+    uint32_t *hi = inout;
+
+    (void)type;
+    for (int i = 0; i < 2 * *count; i++)
+        hi[i] += lo[i];
+}
+
+/* The engine calls a user's function outside the API section; here there is
+ * none, so it is called at once. */
+static void apply(const struct wf_op *op, void *in, void *inout, uint64_t n)
+{
+    int count = (int)n;
+
+    (op->commutes ? add : compose)(in, inout, &count, NULL);
+}
+
+static struct wf_op sum_op = {.object = {WF_KIND_OP, 1 << 28},
+                              .commutes = true};
+static struct wf_op compose_op = {.object = {WF_KIND_OP, 1 << 28}};
+
+/* ---- one call ------------------------------------------------------------ */
+
+struct call {
+    enum wf_coll_kind kind;
+    bool exclusive; /* exscan */
+    int p, root;
+    uint64_t count; /* elements of the vector, or of a block */
+    const struct wf_op *op;
+    bool in_place;
+    uint32_t *send, *recv, *want; /* of all ranks: room words each */
+    size_t room;
+};
+
+static uint32_t *of(const struct call *c, uint32_t *all, int rank)
+{
+    return all + c->room * (size_t)rank;
+}
+
+static void value(int rank, uint64_t i, uint32_t v[2])
+{
+    v[0] = ((uint32_t)rank * 7919u + (uint32_t)i * 31u) * 2 + 1;
+    v[1] = (uint32_t)rank * 104729u + (uint32_t)i * 17u + 5;
+}
+
+/* The sum of ranks first..last at element i. */
+static void reduced(const struct call *c, int first, int last, uint64_t i,
+                    uint32_t v[2])
+{
+    value(last, i, v);
+    for (int r = last - 1; r >= first; r--) {
+        uint32_t lower[2];
+        value(r, i, lower);
+        apply(c->op, lower, v, 1);
+    }
+}
+
+static uint64_t sent(const struct call *c)
+{
+    bool blocks = c->kind == WF_COLL_ALLTOALL || c->kind == WF_COLL_SCATTER ||
+                  c->kind == WF_COLL_REDUCE_SCATTER;
+    return blocks ? c->count * (uint64_t)c->p : c->count;
+}
+
+/* Where the own contribution is in the receive buffer, when in place. */
+static uint64_t place(const struct call *c, int rank)
+{
+    return c->kind == WF_COLL_ALLGATHER || c->kind == WF_COLL_GATHER
+               ? c->count * (uint64_t)rank
+               : 0;
+}
+
+static bool is_in_place(const struct call *c, int rank)
+{
+    bool rooted = c->kind == WF_COLL_GATHER || c->kind == WF_COLL_REDUCE;
+    return c->kind == WF_COLL_BCAST ? rank == c->root
+           : c->kind == WF_COLL_SCATTER || c->kind == WF_COLL_BARRIER
+               ? false
+               : c->in_place && (!rooted || rank == c->root);
+}
+
+/* Element i of what a rank is to have, if it is to have one. */
+static bool wanted(const struct call *c, int rank, uint64_t i, uint32_t v[2])
+{
+    uint64_t n = c->count ? c->count : 1;
+    int block = (int)(i / n), p = c->p;
+
+    switch (c->kind) {
+    case WF_COLL_BCAST:
+        value(c->root, i, v);
+        return i < c->count;
+    case WF_COLL_SCATTER:
+        value(c->root, (uint64_t)rank * n + i, v);
+        return i < c->count;
+    case WF_COLL_GATHER:
+    case WF_COLL_ALLGATHER:
+        value(block, i % n, v);
+        return i < c->count * (uint64_t)p &&
+               (c->kind == WF_COLL_ALLGATHER || rank == c->root);
+    case WF_COLL_ALLTOALL:
+        value(block, (uint64_t)rank * n + i % n, v);
+        return i < c->count * (uint64_t)p;
+    case WF_COLL_BARRIER:
+        return false;
+    case WF_COLL_SCAN:
+        if (i >= c->count || (c->exclusive && rank == 0))
+            return false;
+        reduced(c, 0, rank - c->exclusive, i, v);
+        return true;
+    case WF_COLL_REDUCE_SCATTER:
+        if (i >= c->count)
+            return false;
+        reduced(c, 0, p - 1, (uint64_t)rank * n + i, v);
+        return true;
+    default:
+        if (i >= c->count || (c->kind == WF_COLL_REDUCE && rank != c->root))
+            return false;
+        reduced(c, 0, p - 1, i, v);
+        return true;
+    }
+}
+
+/* Allreduce and reduce want the same everywhere: computed once. */
+static void fill_wanted(const struct call *c, int rank)
+{
+    bool same = c->kind == WF_COLL_ALLREDUCE && rank > 0;
+    uint64_t n = c->room / 2;
+    uint32_t *out = of(c, c->want, rank), v[2];
+
+    if (same) {
+        memcpy(out, of(c, c->want, 0), c->room * sizeof *out);
+        return;
+    }
+    memcpy(out, of(c, c->recv, rank), c->room * sizeof *out);
+    for (uint64_t i = 0; i < n; i++)
+        if (wanted(c, rank, i, v))
+            memcpy(out + 2 * i, v, sizeof v);
+}
+
+static void fill(struct call *c)
+{
+    for (int r = 0; r < c->p; r++) {
+        uint32_t *in = is_in_place(c, r) ? of(c, c->recv, r) +
+                                               2 * place(c, r)
+                                         : of(c, c->send, r);
+        for (uint64_t i = 0; i < sent(c) && c->kind != WF_COLL_BARRIER; i++)
+            value(r, i, in + 2 * i);
+    }
+    for (int r = 0; r < c->p; r++)
+        fill_wanted(c, r);
+}
+
+static bool call_init(struct call *c)
+{
+    bool blocks = sent(c) > c->count || c->kind == WF_COLL_ALLGATHER ||
+                  c->kind == WF_COLL_GATHER;
+    size_t n = 0;
+
+    c->room = 2 * (size_t)(blocks ? c->count * (uint64_t)c->p : c->count) + 4;
+    n = c->room * (size_t)c->p;
+    c->send = malloc(n * sizeof *c->send);
+    c->recv = malloc(n * sizeof *c->recv);
+    c->want = malloc(n * sizeof *c->want);
+    if (!c->send || !c->recv || !c->want)
+        return false;
+    memset(c->send, GUARD, n * sizeof *c->send);
+    memset(c->recv, GUARD, n * sizeof *c->recv);
+    fill(c);
+    return true;
+}
+
+static void call_fini(struct call *c)
+{
+    free(c->send);
+    free(c->recv);
+    free(c->want);
+}
+
+static void arguments(void *user, int rank, struct wf_coll_args *a)
+{
+    struct call *c = user;
+    struct wf_type *type = wf_type_of(MPI_UINT64_T);
+
+    a->sbuf = is_in_place(c, rank) ? MPI_IN_PLACE : of(c, c->send, rank);
+    a->rbuf = of(c, c->recv, rank);
+    a->scount = a->rcount = c->count;
+    a->stype = a->rtype = type;
+    a->op = (struct wf_op *)(uintptr_t)c->op;
+    a->root = c->root;
+}
+
+/* ---- carrying out -------------------------------------------------------- */
+
+/* A step: vertex number, or message number + all vertices: to be delivered. */
+struct run {
+    struct plan *p;
+    const struct call *c;
+    int *missing; /* releases of each vertex */
+    char *halves; /* of each message that have started */
+    char **eager; /* bytes of a message taken when it was sent */
+    int *ready, n, done, all;
+};
+
+static void put(struct run *x, int step)
+{
+    x->ready[x->n++] = step;
+}
+
+static void release(struct run *x, int number)
+{
+    if (--x->missing[number] == 0)
+        put(x, number);
+}
+
+static void finish(struct run *x, int rank, int number)
+{
+    const struct wf_sched *s = x->p->scheds[rank];
+    const struct wf_vertex *v = &s->v[number - x->p->base[rank]];
+
+    x->done++;
+    for (int e = v->out; e >= 0; e = s->e[e].next)
+        release(x, x->p->base[rank] + s->e[e].to);
+}
+
+static uint64_t bytes_of(const struct wf_vertex *v)
+{
+    return v->count * (uint64_t)v->type->size;
+}
+
+static void begin_message(struct run *x, int rank, int number,
+                          const struct wf_vertex *v)
+{
+    int m = x->p->message_of[number];
+
+    if (v->follower >= 0)
+        release(x, x->p->base[rank] + v->follower);
+    if (v->kind == WF_VERTEX_SEND && dice(2)) {
+        x->eager[m] = malloc(bytes_of(v) + 1);
+        if (bytes_of(v))
+            memcpy(x->eager[m], v->src, bytes_of(v));
+        finish(x, rank, number);
+    }
+    if (++x->halves[m] == 2)
+        put(x, x->all + m);
+}
+
+static void deliver(struct run *x, int m)
+{
+    const struct plan_message *msg = &x->p->message[m];
+    const struct wf_vertex *from = plan_vertex(x->p, msg->from, msg->send);
+    const struct wf_vertex *to = plan_vertex(x->p, msg->to, msg->recv);
+    bool kept = x->eager[m] != NULL;
+
+    if (bytes_of(to))
+        memcpy(to->src, kept ? x->eager[m] : from->src, bytes_of(to));
+    free(x->eager[m]);
+    x->eager[m] = NULL;
+    if (!kept)
+        finish(x, msg->from, msg->send);
+    finish(x, msg->to, msg->recv);
+}
+
+static void perform(struct run *x, int number)
+{
+    int rank = plan_rank(x->p, number);
+    const struct wf_vertex *v = plan_vertex(x->p, rank, number);
+
+    switch (v->kind) {
+    case WF_VERTEX_SEND:
+    case WF_VERTEX_RECV:
+        begin_message(x, rank, number, v);
+        return;
+    case WF_VERTEX_REDUCE:
+        apply(v->op, v->src, v->dst, v->count);
+        break;
+    case WF_VERTEX_COPY:
+        wf_sched_copy_now((struct wf_sched_block){v->src, v->count, v->type},
+                          (struct wf_sched_block){v->dst, v->dcount, v->dtype});
+        break;
+    case WF_VERTEX_CALL:
+        v->fn(v->dst);
+        break;
+    default:
+        break;
+    }
+    finish(x, rank, number);
+}
+
+static bool steps(struct run *x)
+{
+    for (int r = 0; r < x->p->ranks; r++)
+        for (int i = x->p->base[r]; i < x->p->base[r + 1]; i++)
+            if ((x->missing[i] = plan_vertex(x->p, r, i)->need) == 0)
+                put(x, i);
+    while (x->n > 0) {
+        int k = (int)dice((uint32_t)x->n), step = x->ready[k];
+        x->ready[k] = x->ready[--x->n];
+        if (step < x->all)
+            perform(x, step);
+        else
+            deliver(x, step - x->all);
+    }
+    return x->done == x->all;
+}
+
+static bool carry_out(struct plan *p, const struct call *c)
+{
+    struct run x = {.p = p, .c = c, .all = p->base[p->ranks]};
+    size_t n = (size_t)x.all + 1, m = (size_t)p->messages + 1;
+    bool good;
+
+    x.missing = calloc(n, sizeof *x.missing);
+    x.ready = calloc(n + m, sizeof *x.ready);
+    x.halves = calloc(m, 1);
+    x.eager = calloc(m, sizeof *x.eager);
+    good = x.missing && x.ready && x.halves && x.eager && steps(&x);
+    if (!good)
+        snprintf(p->error, sizeof p->error, "%d of %d steps are left",
+                 x.all - x.done, x.all);
+    for (size_t i = 0; x.eager && i < m; i++)
+        free(x.eager[i]);
+    free(x.missing);
+    free(x.ready);
+    free(x.halves);
+    free(x.eager);
+    return good;
+}
+
+/* ---- every algorithm ------------------------------------------------------ */
+
+static wf_coll_builder *builder_of(const struct call *c)
+{
+    static wf_coll_builder *const builders[WF_COLL_KINDS] = {
+        [WF_COLL_ALLGATHER] = wf_build_allgather,
+        [WF_COLL_ALLREDUCE] = wf_build_allreduce,
+        [WF_COLL_ALLTOALL] = wf_build_alltoall,
+        [WF_COLL_BARRIER] = wf_build_barrier,
+        [WF_COLL_BCAST] = wf_build_bcast,
+        [WF_COLL_GATHER] = wf_build_gather,
+        [WF_COLL_REDUCE] = wf_build_reduce,
+        [WF_COLL_REDUCE_SCATTER] = wf_build_reduce_scatter_block,
+        [WF_COLL_SCAN] = wf_build_scan,
+        [WF_COLL_SCATTER] = wf_build_scatter};
+
+    return c->exclusive ? wf_build_exscan : builders[c->kind];
+}
+
+static bool compare(struct plan *p, const struct call *c)
+{
+    for (int r = 0; r < c->p; r++)
+        if ((c->kind != WF_COLL_REDUCE || r == c->root) &&
+            !(c->exclusive && r == 0) &&
+            !(c->kind == WF_COLL_GATHER && r != c->root) &&
+            memcmp(of(c, c->recv, r), of(c, c->want, r),
+                   (c->kind == WF_COLL_REDUCE_SCATTER && c->in_place
+                        ? 2 * (size_t)c->count
+                        : c->room) *
+                       sizeof(uint32_t)) != 0) {
+            snprintf(p->error, sizeof p->error, "rank %d has other bytes", r);
+            return false;
+        }
+    return true;
+}
+
+static bool run_call(struct plan *p, struct call *c)
+{
+    return call_init(c) && plan_build(p, builder_of(c), arguments, c) &&
+           plan_match(p) && plan_weigh(p) && carry_out(p, c) && compare(p, c);
+}
+
+static long calls_made, calls_other; /* with the algorithm, or another one */
+
+static bool one(int ranks, int nodes, bool cyclic, struct call *c,
+                int algorithm)
+{
+    const struct wf_coll_rule rule = {(uint8_t)algorithm, 1, 1, INT32_MAX, 0,
+                                      UINT64_MAX};
+    struct wf_coll_rules rules = {.count = {0}};
+    uint64_t seed = dice_state;
+    struct plan p;
+    bool good;
+
+    rules.of[c->kind] = &rule;
+    rules.count[c->kind] = 1;
+    good = plan_open(&p, ranks, 0, nodes, &rules);
+    for (int i = 0; good && cyclic && i < ranks; i++)
+        p.boot.node_of[i] = (uint32_t)(i % nodes);
+    c->p = ranks;
+    good = good && run_call(&p, c);
+    if (good)
+        ++*(p.scheds[0]->algorithm == algorithm ? &calls_made : &calls_other);
+    else
+        fprintf(stderr,
+                "%s by %s on %d ranks, %d nodes%s, root %d, count %llu%s%s%s: "
+                "%s (state %llu)\n",
+                wf_coll_kinds[c->kind].name, wf_coll_algorithms[algorithm].name,
+                ranks, nodes, cyclic ? " in turn" : "", c->root,
+                (unsigned long long)c->count, c->in_place ? ", in place" : "",
+                c->op->commutes ? "" : ", in order",
+                c->exclusive ? ", exclusive" : "", p.error,
+                (unsigned long long)seed);
+    call_fini(c);
+    plan_close(&p);
+    return good;
+}
+
+/* The shapes of one algorithm: few elements and many, in place or not, an
+ * operation that commutes or not, nodes of several kinds. */
+static bool algorithm_on(int ranks, enum wf_coll_kind kind, int algorithm,
+                         int shapes)
+{
+    uint32_t most = ranks < 200 ? 2 * (uint32_t)ranks + 8 : 8;
+    bool good = true;
+
+    for (int k = 0; good && k < shapes; k++) {
+        struct call c = {.kind = kind,
+                         .exclusive = kind == WF_COLL_SCAN && dice(2),
+                         .root = (int)dice((uint32_t)ranks),
+                         .count = k == 0 && ranks < 200 ? 1 : dice(most),
+                         .op = dice(2) ? &sum_op : &compose_op,
+                         .in_place = dice(2)};
+        int nodes = 1 + (int)dice((uint32_t)(ranks < 9 ? ranks : 9));
+
+        good = one(ranks, nodes, dice(4) == 0, &c, algorithm);
+    }
+    return good;
+}
+
+/* Do the steps of all ranks together grow as p log p? */
+static bool slow(enum wf_coll_kind kind, int algorithm)
+{
+    bool quadratic = kind == WF_COLL_ALLGATHER || kind == WF_COLL_ALLTOALL ||
+                     kind == WF_COLL_REDUCE_SCATTER ||
+                     kind == WF_COLL_GATHER || kind == WF_COLL_SCATTER;
+    return !quadratic && algorithm != WF_ALG_RING &&
+           algorithm != WF_ALG_BLOCKS && algorithm != WF_ALG_SCATTER_ALLGATHER;
+}
+
+static bool all_algorithms(int ranks, int shapes, bool only_slow)
+{
+    bool good = true;
+
+    for (int kind = 0; kind < WF_COLL_KINDS; kind++)
+        for (int a = 0; a < WF_ALGORITHMS; a++)
+            if ((wf_coll_kinds[kind].algorithms >> a & 1) &&
+                (!only_slow || slow((enum wf_coll_kind)kind, a)))
+                good &= algorithm_on(ranks, (enum wf_coll_kind)kind, a, shapes);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static const int many[] = {65, 100, 127, 128};
+    static const int most[] = {1000, 4096};
+    int from = argc > 2 ? atoi(argv[1]) : 1;
+    int to = argc > 2 ? atoi(argv[2]) : QUICK_RANKS;
+    bool good = true;
+
+    if (argc == 2 || argc > 4 || from < 1 || to > PLAN_RANKS_MAX)
+        return fputs("usage: sim_schedules [FROM TO [SEED]]\n", stderr), 2;
+    dice_state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
+    for (int n = from; n <= to; n++)
+        good &= all_algorithms(n, n <= 17 ? 6 : argc > 2 ? 4 : 1, false);
+    for (size_t i = 0; argc < 3 && i < sizeof many / sizeof many[0]; i++)
+        good &= all_algorithms(many[i], 1, false);
+    for (size_t i = 0; argc < 3 && i < sizeof most / sizeof most[0]; i++)
+        good &= all_algorithms(most[i], 1, true);
+    printf("%ld calls, %ld more that their algorithm cannot do\n", calls_made,
+           calls_other);
+    return good ? 0 : 1;
+}
