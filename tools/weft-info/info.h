@@ -4,6 +4,7 @@
  *   report.c    everything       explain.c   one pair of processes
  *   check.c     a file           generate.c  C text for static programs
  *   json.c      the machine-readable form of each
+ *   draw.c      one collective call    plan.c   schedules without a job
  *   tune*.c     a fragment of mpi.ini from measurements
  *
  * It reads the configuration exactly as MPI_Init does and, but for --tune, talks

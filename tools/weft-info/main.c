@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "draw.h"
 #include "tune.h"
 
 enum { TUNE_SECONDS = 30 };
@@ -12,6 +13,7 @@ enum { TUNE_SECONDS = 30 };
 struct arguments {
     const char *check, *explain, *size, *embed, *seconds;
     bool json, table, version, help, tune;
+    struct draw_arguments draw;
 };
 
 static const char usage[] =
@@ -22,6 +24,11 @@ static const char usage[] =
     "       weft-info [--json] --explain A->B [--size N]\n"
     "                                               routes between two ranks,\n"
     "                                               or 0@hosta->3@hostb\n"
+    "       weft-info --collective NAME --ranks N [--nodes N] [--size N]\n"
+    "                 [--algorithm NAME] [--root N] [--dot]\n"
+    "                                               draws what the ranks do; "
+    "--dot: for\n"
+    "                                               graphviz\n"
     "       weft-info --tune [--seconds N]          measure this machine, print "
     "a\n"
     "                                               fragment of mpi.ini\n"
@@ -56,12 +63,18 @@ static int take(struct arguments *a, int argc, char **argv, int i)
                       {"--explain", &a->explain},
                       {"--size", &a->size},
                       {"--embed", &a->embed},
-                      {"--seconds", &a->seconds}};
+                      {"--seconds", &a->seconds},
+                      {"--collective", &a->draw.collective},
+                      {"--ranks", &a->draw.ranks},
+                      {"--nodes", &a->draw.nodes},
+                      {"--algorithm", &a->draw.algorithm},
+                      {"--root", &a->draw.root}};
     const struct {
         const char *name;
         bool *flag;
     } flags[] = {{"--json", &a->json},
                  {"--tune", &a->tune},
+                 {"--dot", &a->draw.dot},
                  {"--version", &a->version},
                  {"--help", &a->help},
                  {"-h", &a->help}};
@@ -103,6 +116,11 @@ static int run(const struct arguments *a)
         wf_config_free(config);
         return EXIT_CONFIG;
     }
+    if (a->draw.collective != NULL) {
+        int drawn = info_draw(wf_config_collectives(config), &a->draw);
+        wf_config_free(config);
+        return drawn;
+    }
     info_probe(&info);
     int rc = a->explain != NULL
                  ? info_explain(&info, a->explain, a->size, a->json)
@@ -127,6 +145,7 @@ int main(int argc, char **argv)
         }
         i += n;
     }
+    a.draw.size = a.size;
     if (a.help)
         return fputs(usage, stdout) < 0;
     if (a.version)

@@ -4,6 +4,7 @@
  */
 #include "info.h"
 
+#include "draw.h"
 #include "route/value.h"
 
 /* The value in force: what was set, or the default. */
@@ -90,6 +91,19 @@ static void print_routes(const struct info *info)
     }
 }
 
+static void print_collectives(const struct info *info)
+{
+    printf("\n[collectives]\n");
+    print_options(info, "collectives", wf_collectives_table);
+    printf("  rules in force, first match decides\n");
+    for (int i = 0; i < WF_COLL_KINDS; i++)
+        info_choice((enum wf_coll_kind)i, &info->config->collectives);
+    printf("  algorithms\n");
+    for (int i = 0; i < WF_ALGORITHMS; i++)
+        printf("    %-18s %s\n", wf_coll_algorithms[i].name,
+               wf_coll_algorithms[i].about);
+}
+
 static void print_report(const struct info *info)
 {
     const char *const *warnings;
@@ -101,6 +115,7 @@ static void print_report(const struct info *info)
     for (int i = 0; i < info->count; i++)
         print_transport(info, &info->transport[i]);
     print_routes(info);
+    print_collectives(info);
     for (int i = 0; i < n; i++)
         printf("warning: %s\n", warnings[i]);
 }
@@ -206,6 +221,9 @@ static void write_report(const struct info *info)
         write_transport(&j, info, &info->transport[i]);
     json_close(&j, ']');
     write_routes(&j, info);
+    json_open(&j, "collectives", '[');
+    write_options(&j, info, "collectives", wf_collectives_table);
+    json_close(&j, ']');
     json_open(&j, "warnings", '[');
     for (int i = 0; i < n; i++)
         json_text(&j, NULL, warnings[i]);
