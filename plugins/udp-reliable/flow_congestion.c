@@ -18,7 +18,7 @@
 #include "flow.h"
 
 enum {
-    QUEUE_NS = 500000, /* what a queue may add before it counts */
+    QUEUE_NS = 1000000, /* what a queue may add before it counts */
     LOSSY = 50,        /* one packet in so many */
     LATELY = 1024,     /* packets */
     WINDOW_MAX = 16 << 20,
