@@ -1,0 +1,39 @@
+"""A process that dies is told apart from a connection that breaks: with failover,
+too, its peers learn of it through their error handlers, soon.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import tempfile
+import unittest
+
+import launch
+
+DEATH = os.path.join(os.environ.get("JOBS", "."), "job_bad_death")
+BUILT = os.environ.get("FABRICS", "shm tcp udp-reliable sctp").split()
+SOON = 20000  # ms; milliseconds on a quiet machine
+
+
+class Death(unittest.TestCase):
+    def die(self, use, what):
+        with tempfile.TemporaryDirectory(prefix="death") as folder:
+            path = os.path.join(folder, "mpi.ini")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(f"[route all]\nuse = {use}\nfailover = yes\n")
+            r = launch.run("--continuous", "-n", 3, "--ini", path, DEATH, what)
+        words = r.stdout.split()
+        self.assertEqual(words[0::2], ["aborted"] * 2, r.stdout + r.stderr)
+        self.assertLess(max(map(int, words[1::2])), SOON)
+
+    def test_with_every_fabric_alone_and_in_pairs(self):
+        for use in ("tcp", "udp-reliable", "sctp", "tcp, udp-reliable",
+                    "tcp, sctp", "shm, tcp"):
+            if set(use.split(", ")) - set(BUILT):
+                continue
+            for what in ("receive", "send"):
+                with self.subTest(use=use, what=what):
+                    self.die(use, what)
+
+
+if __name__ == "__main__":
+    unittest.main()
