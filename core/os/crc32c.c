@@ -7,6 +7,7 @@
  */
 #include "os/crc32c.h"
 
+#include <stdbool.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -30,6 +31,19 @@ uint32_t wf_crc32c_table(uint32_t crc, const void *data, size_t n)
     return ~crc;
 }
 
+uint64_t wf_crc32c_message_table(const void *words, uint64_t eighth,
+                                 const void *data, size_t n)
+{
+    uint8_t last[8];
+    uint32_t head;
+
+    for (int i = 0; i < 8; i++)
+        last[i] = (uint8_t)(eighth >> 8 * i);
+    head = wf_crc32c_table(0, words, 8 * WF_CRC32C_WORDS);
+    head = wf_crc32c_table(head, last, sizeof last);
+    return (uint64_t)head << 32 | wf_crc32c_table(head, data, n);
+}
+
 #if defined(__x86_64__)
 static __attribute__((target("sse4.2"))) uint32_t
 crc_instruction(uint32_t crc, const void *data, size_t n)
@@ -46,15 +60,44 @@ crc_instruction(uint32_t crc, const void *data, size_t n)
     return ~(uint32_t)c;
 }
 
-wf_crc32c_fn *wf_crc32c_choose(void)
+static __attribute__((target("sse4.2"))) uint64_t
+message_instruction(const void *words, uint64_t eighth, const void *data,
+                    size_t n)
+{
+    const uint8_t *p = words;
+    uint64_t c = 0xffffffffu, word;
+    uint32_t head;
+
+    for (int i = 0; i < WF_CRC32C_WORDS; i++) {
+        memcpy(&word, p + 8 * i, 8);
+        c = __builtin_ia32_crc32di(c, word);
+    }
+    head = ~(uint32_t)__builtin_ia32_crc32di(c, eighth);
+    return (uint64_t)head << 32 | crc_instruction(head, data, n);
+}
+
+static bool has_instruction(void)
 {
     unsigned a, b, c, d;
 
-    if (__get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_2)
-        return crc_instruction;
-    return wf_crc32c_table;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_2;
+}
+
+wf_crc32c_fn *wf_crc32c_choose(void)
+{
+    return has_instruction() ? crc_instruction : wf_crc32c_table;
+}
+
+wf_crc32c_message_fn *wf_crc32c_message_choose(void)
+{
+    return has_instruction() ? message_instruction : wf_crc32c_message_table;
 }
 #else
+wf_crc32c_message_fn *wf_crc32c_message_choose(void)
+{
+    return wf_crc32c_message_table;
+}
+
 wf_crc32c_fn *wf_crc32c_choose(void)
 {
     return wf_crc32c_table;

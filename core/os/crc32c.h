@@ -15,4 +15,13 @@ wf_crc32c_fn *wf_crc32c_choose(void);
 /* Without the instruction; for tests and processors that lack it. */
 wf_crc32c_fn wf_crc32c_table;
 
+/* A message in one call: the sum of seven words in memory and an eighth that is
+ * not (its bytes in little-endian order), in the upper half; that continued
+ * over the data in the lower. */
+enum { WF_CRC32C_WORDS = 7 };
+typedef uint64_t wf_crc32c_message_fn(const void *words, uint64_t eighth,
+                                      const void *data, size_t n);
+wf_crc32c_message_fn *wf_crc32c_message_choose(void);
+wf_crc32c_message_fn wf_crc32c_message_table;
+
 #endif

@@ -72,7 +72,7 @@ static int say(struct wf_ordered *o, int k, enum wf_wire_type type)
         return WEFT_EAGAIN;
     wf_wire_init(&w, type, 0);
     w.type |= WF_SEQUENCED;
-    wf_order_seal(o, &w, 0);
+    wf_order_seal(o, &w, 0, NULL, 0);
     r = c->core->ops->send_short(o->loc->peers[c->core->index],
                                  (const weft_hdr *)&w, NULL, 0);
     if (r == WEFT_EAGAIN)
@@ -125,7 +125,7 @@ static void adopt(struct wf_ordered *o, int k)
     o->at = k;
     o->loc->lane[WF_LANE_ORDER].core = o->carrier[k].core;
     o->epoch++;
-    o->moves++;
+    o->counts[WF_ORDER_MOVES]++;
     o->heir = o->back = -1;
     o->lost_at = o->gone_at = o->silent_since = 0;
     o->failback_at = wf_now(wf) + o->failback / PROBES;
@@ -319,6 +319,7 @@ static void renew(struct wf_ordered *o, int k)
     *peer = NULL;
     if (!core->down && wf_location_attach(o->loc, core) == 0) {
         c->state = WF_CARRIER_FRESH;
+        o->counts[WF_ORDER_RECONNECTS]++;
         return;
     }
     c->again_at = wf_now(o->loc->wf) + (AGAIN_NS << DOUBLINGS);
@@ -376,6 +377,7 @@ static void look_back(struct wf_ordered *o, uint64_t now)
     if (o->at <= 0 || !o->failback)
         return;
     if (o->back >= 0 && o->first == o->unsent) { /* none is on its way */
+        o->counts[WF_ORDER_FAILBACKS]++;
         adopt(o, o->back);
         return;
     }
@@ -476,4 +478,5 @@ void wf_orders_part(struct wf_instance *wf)
         if (!o->failed && o->owed && o->at >= 0)
             wf_carrier_ack(o, NULL);
     wf->parting = true;
+    wf_orders_report(wf);
 }

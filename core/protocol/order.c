@@ -21,6 +21,7 @@ static struct wf_ordered *order_new(struct weft_loc *loc)
     o->next = o->una = o->expect = 1;
     o->last = &o->first;
     o->sum = wf_crc32c_choose();
+    o->sums = wf_crc32c_message_choose();
     o->heir = o->back = -1;
     return o;
 }
@@ -134,12 +135,24 @@ static struct wf_retained *fresh(struct wf_ordered *o)
     return r;
 }
 
+static void write_head(void *to, const void *hdr, uint64_t len)
+{
+    uint64_t first = wf_wire_word(hdr, 0) | WF_SEQUENCED;
+    bool brief = first & (uint64_t)WEFT_HDR_SHORT << 16;
+
+    first &= ~((uint64_t)WEFT_HDR_SHORT << 16);
+    wf_wire_put(to, 0, (uint32_t)first | len << 32);
+    wf_wire_put(to, 1, wf_wire_word(hdr, 1));
+    wf_wire_put(to, 2, wf_wire_word(hdr, 2));
+    wf_wire_put(to, 4, brief ? 0 : wf_wire_word(hdr, 4));
+    wf_wire_put(to, 5, brief ? 0 : wf_wire_word(hdr, 5));
+} /* the other words are sealed */
+
 /* Room for a container with `copied` bytes of payload; NULL: no memory. */
 static struct wf_retained *retain(struct wf_ordered *o, const void *hdr,
                                   uint64_t len, bool copied)
 {
     struct wf_retained *r = fresh(o);
-    uint32_t n = weft_hdr_len(hdr);
 
     if (!r)
         return NULL;
@@ -148,11 +161,7 @@ static struct wf_retained *retain(struct wf_ordered *o, const void *hdr,
         recycle(r);
         return NULL;
     }
-    memcpy(&r->tx.hdr, hdr, n);
-    memset((char *)&r->tx.hdr + n, 0, sizeof r->tx.hdr - n);
-    r->tx.hdr.type |= WF_SEQUENCED;
-    r->tx.hdr.flags &= (uint16_t)~wf_le16(WEFT_HDR_SHORT);
-    r->tx.hdr.plen = wf_le32((uint32_t)len);
+    write_head(&r->tx.hdr, hdr, len);
     r->tx.tx.len = len;
     r->tx.tx.flags = 0;
     r->tx.tx.iov = NULL;
@@ -213,44 +222,34 @@ void wf_order_room(struct wf_ordered *o)
 
 /* ---- sealing and checking --------------------------------------------------- */
 
-void wf_order_seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq)
+void wf_order_seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
+                   const void *data, size_t n)
 {
-    uint32_t sum;
+    uint64_t last = (uint64_t)o->epoch << 24, sums;
 
-    w->seq = wf_le32(seq);
-    w->ack = wf_le32(o->expect);
-    w->src = wf_le32(o->loc->wf->rank);
-    w->dst = wf_le32(o->loc->id);
-    w->epoch = o->epoch;
-    w->stream = 0;
-    w->check = 0;
-    w->crc = 0;
+    wf_wire_put(w, 3, seq | (uint64_t)o->expect << 32);
+    wf_wire_put(w, 6, o->loc->wf->rank | (uint64_t)o->loc->id << 32);
     o->owed = o->owed_bytes = 0;
     o->owed_since = 0;
-    if (!o->crc)
-        return;
-    sum = o->sum(0, w, sizeof *w);
-    w->check = wf_le16((uint16_t)(sum ^ sum >> 16));
-    w->crc = wf_le32(sum);
+    if (o->crc) {
+        sums = o->sums(w, last, data, n);
+        last |= (uint16_t)(sums >> 32 ^ sums >> 48) | sums << 32;
+    }
+    wf_wire_put(w, 7, last);
 }
 
-/* Continue the header's sum over the payload. */
+/* Continue the header's sum over a payload in user memory. */
 static void seal_payload(const struct wf_ordered *o, struct wf_retained *r)
 {
-    weft_tx *tx = &r->tx.tx;
     uint32_t sum = wf_le32(r->tx.hdr.crc);
     struct iovec v[8];
     int n;
 
-    if (!r->p) {
-        sum = o->sum(sum, r->data, tx->len);
-    } else {
-        for (uint64_t off = 0; off < tx->len;) {
-            n = retained_seg(tx, off, v, 8);
-            for (int i = 0; i < n; i++) {
-                sum = o->sum(sum, v[i].iov_base, v[i].iov_len);
-                off += v[i].iov_len;
-            }
+    for (uint64_t off = 0; off < r->tx.tx.len;) {
+        n = retained_seg(&r->tx.tx, off, v, 8);
+        for (int i = 0; i < n; i++) {
+            sum = o->sum(sum, v[i].iov_base, v[i].iov_len);
+            off += v[i].iov_len;
         }
     }
     r->tx.hdr.crc = wf_le32(sum);
@@ -266,8 +265,8 @@ static bool transmit(struct wf_ordered *o, struct wf_carrier *c,
     weft_tx *tx = &r->tx.tx;
     int rc;
 
-    wf_order_seal(o, &r->tx.hdr, r->seq);
-    if (o->crc && tx->len)
+    wf_order_seal(o, &r->tx.hdr, r->seq, r->data, r->p ? 0 : tx->len);
+    if (o->crc && r->p)
         seal_payload(o, r);
     if (!r->p && (!tx->len || tx->len <= c->core->attr.max_short)) {
         rc = c->core->ops->send_short(peer, tx->hdr, r->data, tx->len);
@@ -301,7 +300,7 @@ void wf_order_push(struct wf_ordered *o)
 void wf_order_rewind(struct wf_ordered *o)
 {
     for (struct wf_retained *r = o->first; r && r != o->unsent; r = r->next)
-        o->resent++;
+        o->counts[WF_ORDER_RESENT]++;
     o->unsent = o->first;
 }
 

@@ -9,6 +9,7 @@
  *   order.c     numbers, window, what is retained       no I/O, no time
  *   order_arrive.c  duplicates, checks, pieces          the same
  *   carrier.c   which transport; probes; time           the only part with both
+ *   order_counts.c  what happened, for reports
  *
  *   RUN    current carrier works        LOST   none does: all are probed
  *
@@ -103,6 +104,17 @@ struct wf_carrier {
     uint64_t staged;                     /* bytes that they take */
 };
 
+/* What a pair went through. */
+enum wf_order_count {
+    WF_ORDER_MOVES,      /* to another transport, or to a new connection */
+    WF_ORDER_FAILBACKS,  /* those of them to a better one that works again */
+    WF_ORDER_RECONNECTS, /* used-up connections that were replaced */
+    WF_ORDER_RESENT,     /* containers that went again */
+    WF_ORDER_DUPLICATES, /* that had come already */
+    WF_ORDER_DAMAGED,    /* whose sum was wrong */
+    WF_ORDER_COUNTS
+};
+
 struct wf_ordered {
     struct weft_loc *loc;
     struct wf_ordered *next_order; /* list of the instance */
@@ -127,10 +139,11 @@ struct wf_ordered {
     int back; /* failback to it as soon as all is acknowledged, or -1 */
     bool crc; /* wanted */
     wf_crc32c_fn *sum;
+    wf_crc32c_message_fn *sums; /* of header and payload */
     uint64_t failback, timeout;
     uint64_t lost_at, gone_at, silent_since, heir_at, failback_at;
     char why[400]; /* what the last broken carrier said */
-    uint64_t moves, resent, duplicates, damaged; /* for reports */
+    uint64_t counts[WF_ORDER_COUNTS]; /* for reports */
 };
 
 /* ---- order.c: no I/O of its own --------------------------------------- */
@@ -154,8 +167,10 @@ void wf_order_room(struct wf_ordered *);
 void wf_order_rewind(struct wf_ordered *);
 /* Heard through a carrier; is it the current one? */
 void wf_order_acked(struct wf_ordered *, uint32_t ack, bool current);
-/* Fill in and seal a header: everything but type, payload and envelope. */
-void wf_order_seal(struct wf_ordered *, struct wf_wire *, uint32_t seq);
+/* Fill in and seal a header, all but type, length and envelope, over n bytes of
+ * payload. */
+void wf_order_seal(struct wf_ordered *, struct wf_wire *, uint32_t seq,
+                   const void *data, size_t n);
 /* Containers that could not be delivered for lack of memory: true if there are
  * none left. */
 bool wf_order_redeliver(struct wf_ordered *);
@@ -182,6 +197,10 @@ void wf_carrier_watch(struct wf_ordered *);
  * end of a poll when rx_stalled asks for it. */
 void wf_orders_turn(struct wf_instance *);
 uint64_t wf_orders_deadline(struct wf_instance *);
+/* Of all pairs. */
+uint64_t wf_orders_count(const struct wf_instance *, enum wf_order_count);
+/* With core.stats: one line to stderr. */
+void wf_orders_report(const struct wf_instance *);
 /* All is acknowledged on both sides: from now on broken carriers are no news. */
 void wf_orders_part(struct wf_instance *);
 

@@ -12,27 +12,19 @@ enum { PAYLOAD_MAX = 16 << 20 };
 
 /* ---- checks ---------------------------------------------------------------- */
 
-/* The sum over the header; false: the header is damaged. */
-static bool header_right(const struct wf_ordered *o, const struct wf_wire *w,
-                         uint32_t *sum)
+/* Is the header right and, if its payload is here, that too? */
+static bool right(const struct wf_ordered *o, const struct wf_wire *w,
+                  const void *data, bool whole)
 {
-    struct wf_wire bare = *w;
+    uint64_t last = wf_wire_word(w, 7), sums;
+    uint32_t head;
 
-    *sum = 0;
-    if (!w->crc && !w->check && !o->crc)
-        return true;
-    bare.check = 0;
-    bare.crc = 0;
-    *sum = o->sum(0, &bare, sizeof bare);
-    return wf_le16(w->check) == (uint16_t)(*sum ^ *sum >> 16);
-}
-
-static bool payload_right(const struct wf_ordered *o, const struct wf_wire *w,
-                          uint32_t sum, const void *data)
-{
-    if (!w->crc && !w->check && !o->crc)
-        return true;
-    return o->sum(sum, data, wf_le32(w->plen)) == wf_le32(w->crc);
+    if (!(last & ~WF_WIRE_LAST) && !o->crc)
+        return true; /* the sender makes no sums */
+    sums = o->sums(w, last & WF_WIRE_LAST, data, whole ? wf_le32(w->plen) : 0);
+    head = (uint32_t)(sums >> 32);
+    return (uint16_t)last == (uint16_t)(head ^ head >> 16) &&
+           (!whole || (uint32_t)sums == last >> 32);
 }
 
 /* ---- a container -------------------------------------------------------------- */
@@ -52,7 +44,7 @@ static bool out_of_order(struct wf_ordered *o, int carrier,
     int32_t ahead = (int32_t)(wf_le32(w->seq) - next);
 
     if (ahead < 0) {
-        o->duplicates++;
+        o->counts[WF_ORDER_DUPLICATES]++;
         o->owed = WF_ACK_EVERY; /* he does not know that it is here */
     } else if (ahead > 0 && w->epoch == o->peer_epoch) {
         wf_carrier_fault(o, carrier, "a message is missing");
@@ -75,15 +67,23 @@ static void owe(struct wf_ordered *o, struct weft_core *core,
 static int deliver(struct wf_ordered *o, struct weft_core *core,
                    const struct wf_wire *w, const void *data)
 {
-    struct wf_wire plain = *w;
+    uint64_t first = wf_wire_word(w, 0) & ~(uint64_t)WF_SEQUENCED;
+    uint32_t plen = (uint32_t)(first >> 32);
+    struct wf_wire plain;
     weft_sink *sink = NULL;
-    uint32_t plen = wf_le32(w->plen);
+    int r;
 
-    plain.type &= (uint8_t)~WF_SEQUENCED;
-    if (plain.type == WF_EAGER && !(wf_le16(w->flags) & WF_FLAG_SYNC))
-        plain.flags |= wf_le16(WEFT_HDR_SHORT);
-    if (wf_arrive_plain(core, o->loc, (const weft_hdr *)&plain, data, plen,
-                        &sink) == WEFT_EAGAIN)
+    if (wf_likely((first & 0xff) == WF_EAGER &&
+                  !(first & (uint64_t)WF_FLAG_SYNC << 16))) {
+        r = wf_arrive_words(core, o->loc, first | WEFT_HDR_SHORT << 16,
+                            wf_wire_word(w, 1), wf_wire_word(w, 2), data);
+    } else {
+        plain = *w;
+        wf_wire_put(&plain, 0, first);
+        r = wf_arrive_plain(core, o->loc, (const weft_hdr *)&plain, data, plen,
+                            &sink);
+    }
+    if (r == WEFT_EAGAIN)
         return WEFT_EAGAIN;
     o->expect++;
     owe(o, core, w, plen);
@@ -114,7 +114,7 @@ static int take(struct wf_ordered *o, struct weft_core *core, int carrier,
 
 static int damaged(struct wf_ordered *o, int carrier)
 {
-    o->damaged++;
+    o->counts[WF_ORDER_DAMAGED]++;
     wf_carrier_fault(o, carrier, "a message arrived damaged");
     return WEFT_DONE;
 }
@@ -183,13 +183,10 @@ static void stage_landed(struct wf_sink *sink, int status)
     struct wf_stage *g = wf_container(sink, struct wf_stage, sink);
     struct wf_ordered *o = g->order;
     int k = wf_carrier_of(o, g->core);
-    uint32_t sum;
 
     g->busy = false;
     g->dead = status < 0;
-    if (!g->dead && !o->failed &&
-        (!header_right(o, &g->hdr, &sum) ||
-         !payload_right(o, &g->hdr, sum, g->data))) {
+    if (!g->dead && !o->failed && !right(o, &g->hdr, g->data, true)) {
         g->dead = true;
         damaged(o, k);
     }
@@ -247,8 +244,9 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
     const struct wf_wire *w = (const struct wf_wire *)hdr;
     struct wf_ordered *o = order_of(from);
     int k = o ? wf_carrier_of(o, core) : -1;
-    uint32_t plen = wf_le32(w->plen), sum;
-    int drop = have == plen ? WEFT_DONE : WEFT_SKIP;
+    uint32_t plen = wf_le32(w->plen);
+    bool whole = have == plen;
+    int drop = whole ? WEFT_DONE : WEFT_SKIP;
 
     if (k < 0) {
         if (!from->failed)
@@ -261,15 +259,13 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
     if (o->carrier[k].give_up)
         return drop;
     if (weft_hdr_len(hdr) != WEFT_HDR || !(w->type & WF_SEQUENCED) ||
-        !header_right(o, w, &sum) || plen > PAYLOAD_MAX) {
+        !right(o, w, data, whole) || plen > PAYLOAD_MAX) {
         damaged(o, k);
         return drop;
     }
     if (o->carrier[k].stage && !wf_order_redeliver(o))
         return WEFT_EAGAIN;
-    if (have == plen && !payload_right(o, w, sum, data))
-        return damaged(o, k);
-    if (have == plen && (!o->carrier[k].stage || is_control(w)))
+    if (whole && (!o->carrier[k].stage || is_control(w)))
         return take(o, core, k, w, data);
     if (is_control(w)) {
         damaged(o, k); /* it has no payload */
@@ -277,7 +273,7 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
     }
     if (out_of_order(o, k, w, next_on(o, &o->carrier[k])))
         return drop;
-    if (have == plen && wf_le32(w->seq) == o->expect)
+    if (whole && wf_le32(w->seq) == o->expect)
         return take(o, core, k, w, data);
     return stage(o, k, w, data, have, sink);
 }

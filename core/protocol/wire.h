@@ -91,6 +91,25 @@ _Static_assert(offsetof(struct wf_wire, crc) == 60, "crc at 60");
 #define wf_le64(x) __builtin_bswap64(x)
 #endif
 
+/* A header by words: whoever writes it in smaller pieces and reads it in larger
+ * ones waits for the store buffer of the processor. */
+static inline uint64_t wf_wire_word(const void *hdr, int i)
+{
+    uint64_t word;
+
+    memcpy(&word, (const char *)hdr + 8 * i, 8);
+    return wf_le64(word);
+}
+
+static inline void wf_wire_put(void *hdr, int i, uint64_t word)
+{
+    word = wf_le64(word);
+    memcpy((char *)hdr + 8 * i, &word, 8);
+}
+
+/* What of the last word the sums cover: not themselves. */
+#define WF_WIRE_LAST UINT64_C(0xffff0000)
+
 /* Envelope (McMPI 3.2.8, widened): two words and a mask.
  *   env0 = space 8 | context 24 | target rank 32     must be equal
  *   env1 = source rank 32 | tag 32                   equal under the mask

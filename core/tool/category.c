@@ -12,7 +12,12 @@ static bool of_transport(const struct wf_pvar *v)
 
 static bool of_queue(const struct wf_pvar *v)
 {
-    return v->transport == NULL;
+    return !v->transport && strncmp(v->name, "queue.", 6) == 0;
+}
+
+static bool of_failover(const struct wf_pvar *v)
+{
+    return !v->transport && strncmp(v->name, "failover.", 9) == 0;
 }
 
 static const struct category {
@@ -23,6 +28,7 @@ static const struct category {
     {"core", "settings of [core] in mpi.ini", true, NULL},
     {"transports", "what went through each transport", false, of_transport},
     {"queues", "the queues of the protocol", false, of_queue},
+    {"failover", "pairs that change their transport", false, of_failover},
 };
 
 enum { CATEGORIES = sizeof categories / sizeof categories[0] };

@@ -4,6 +4,7 @@
  *       for each transport of the configuration and "self"; messages are
  *       containers, of which a large message takes several
  *   queue.*   the four queues and what unexpected messages take
+ *   failover.*   what pairs whose route has failover went through
  *
  * All are totals of the process since MPI started: they run always and are
  * only read. Without an instance they are 0.
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "protocol/order.h"
 #include "protocol/queues.h"
 #include "tool/tool.h"
 
@@ -83,6 +85,36 @@ static uint64_t unexpected_high(struct wf_instance *wf, const char *transport)
     return wf->engine->unexpected_high;
 }
 
+static uint64_t moves(struct wf_instance *wf, const char *transport)
+{
+    return wf_orders_count(wf, WF_ORDER_MOVES);
+}
+
+static uint64_t failbacks(struct wf_instance *wf, const char *transport)
+{
+    return wf_orders_count(wf, WF_ORDER_FAILBACKS);
+}
+
+static uint64_t reconnects(struct wf_instance *wf, const char *transport)
+{
+    return wf_orders_count(wf, WF_ORDER_RECONNECTS);
+}
+
+static uint64_t resent(struct wf_instance *wf, const char *transport)
+{
+    return wf_orders_count(wf, WF_ORDER_RESENT);
+}
+
+static uint64_t duplicates(struct wf_instance *wf, const char *transport)
+{
+    return wf_orders_count(wf, WF_ORDER_DUPLICATES);
+}
+
+static uint64_t damaged(struct wf_instance *wf, const char *transport)
+{
+    return wf_orders_count(wf, WF_ORDER_DAMAGED);
+}
+
 struct row {
     const char *name, *help;
     int var_class;
@@ -100,7 +132,7 @@ static const struct row of_transports[] = {
      MPI_T_PVAR_CLASS_AGGREGATE, bytes_received},
 };
 
-static const struct row of_queues[] = {
+static const struct row of_process[] = {
     {"queue.posted", "receives that wait for a message", MPI_T_PVAR_CLASS_LEVEL,
      posted},
     {"queue.unexpected", "messages that wait for a receive",
@@ -113,11 +145,23 @@ static const struct row of_queues[] = {
      MPI_T_PVAR_CLASS_LEVEL, unexpected_bytes},
     {"queue.unexpected_bytes_high", "the most that they ever took",
      MPI_T_PVAR_CLASS_HIGHWATERMARK, unexpected_high},
+    {"failover.moves", "changes of the transport, or of its connection",
+     MPI_T_PVAR_CLASS_COUNTER, moves},
+    {"failover.failbacks", "moves back to a better transport",
+     MPI_T_PVAR_CLASS_COUNTER, failbacks},
+    {"failover.reconnects", "used-up connections that were replaced",
+     MPI_T_PVAR_CLASS_COUNTER, reconnects},
+    {"failover.resent", "containers that were sent again",
+     MPI_T_PVAR_CLASS_COUNTER, resent},
+    {"failover.duplicates", "containers dropped because they had come already",
+     MPI_T_PVAR_CLASS_COUNTER, duplicates},
+    {"failover.damaged", "containers dropped because their sum was wrong",
+     MPI_T_PVAR_CLASS_COUNTER, damaged},
 };
 
 enum {
     PER_TRANSPORT = sizeof of_transports / sizeof of_transports[0],
-    QUEUES = sizeof of_queues / sizeof of_queues[0]
+    OF_PROCESS = sizeof of_process / sizeof of_process[0]
 };
 
 /* Their number; "self" is one of them whatever the configuration says. */
@@ -129,18 +173,18 @@ static int transports(const struct wf_transport_config **all)
 int wf_tool_pvars(void)
 {
     const struct wf_transport_config *all;
-    return transports(&all) * PER_TRANSPORT + QUEUES;
+    return transports(&all) * PER_TRANSPORT + OF_PROCESS;
 }
 
-/* The queues last, in front of nothing that could move them. */
+/* Those of the process last, in front of nothing that could move them. */
 bool wf_tool_pvar(int i, struct wf_pvar *v)
 {
     const struct wf_transport_config *all;
     int of_all = transports(&all) * PER_TRANSPORT;
-    if (i < 0 || i >= of_all + QUEUES)
+    if (i < 0 || i >= of_all + OF_PROCESS)
         return false;
     const struct row *row = i < of_all ? &of_transports[i % PER_TRANSPORT]
-                                       : &of_queues[i - of_all];
+                                       : &of_process[i - of_all];
     v->transport = i < of_all ? all[i / PER_TRANSPORT].name : NULL;
     v->help = row->help;
     v->var_class = row->var_class;

@@ -8,6 +8,7 @@ gaps are printed, and bounded generously: machines that test are busy.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,8 @@ class Cuts(unittest.TestCase):
         path = os.path.join(self.dir, "mpi.ini")
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"{text}[route all]\nuse = {names}\n"
-                    f"failover = {failover}\nfailback = 100ms\n")
+                    f"failover = {failover}\nfailback = 100ms\n"
+                    "[core]\nstats = yes\n")
         os.chmod(path, 0o600)
         return path
 
@@ -77,6 +79,9 @@ class Cuts(unittest.TestCase):
               f"{words[1]} messages; longest gap {words[3]} ms, median of the "
               f"longest {CUTS}: {gaps[len(gaps) // 2]} ms", file=sys.stderr)
         self.assertGreater(int(words[1]), CUTS)
+        moves = [int(n) for n in re.findall(r"failover: (\d+) moves", err)]
+        self.assertEqual(len(moves), ranks, err)
+        print(f"    moves of each rank: {moves}", file=sys.stderr)
         self.assertLess(float(words[3]), GAP)
 
     def test_tcp_to_udp_and_back(self):

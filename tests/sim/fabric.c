@@ -833,10 +833,10 @@ void sim_stop(struct sim *s)
         ;
     for (int i = 0; i < s->n; i++)
         for (struct wf_ordered *o = s->ranks[i]->orders; o; o = o->next_order) {
-            sim_counts.moves += o->moves;
-            sim_counts.resent += o->resent;
-            sim_counts.duplicates += o->duplicates;
-            sim_counts.damaged += o->damaged;
+            sim_counts.moves += o->counts[WF_ORDER_MOVES];
+            sim_counts.resent += o->counts[WF_ORDER_RESENT];
+            sim_counts.duplicates += o->counts[WF_ORDER_DUPLICATES];
+            sim_counts.damaged += o->counts[WF_ORDER_DAMAGED];
         }
     for (int i = 0; i < s->n; i++)
         wf_instance_destroy(s->ranks[i]);

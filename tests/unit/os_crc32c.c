@@ -41,11 +41,30 @@ static void pieces_and_the_table_agree(void **state)
         }
 }
 
+static void a_message_in_one_call_is_the_same_sum(void **state)
+{
+    wf_crc32c_message_fn *message = wf_crc32c_message_choose();
+    uint8_t all[64 + 100];
+
+    for (unsigned i = 0; i < sizeof all; i++)
+        all[i] = (uint8_t)(i * i + 3);
+    for (unsigned n = 0; n <= 100; n += 9) {
+        uint64_t eighth = 0, both;
+        for (int i = 7; i >= 0; i--)
+            eighth = eighth << 8 | all[56 + i];
+        both = message(all, eighth, all + 64, n);
+        assert_int_equal(both >> 32, wf_crc32c_table(0, all, 64));
+        assert_int_equal((uint32_t)both, wf_crc32c_table(0, all, 64 + n));
+        assert_true(both == wf_crc32c_message_table(all, eighth, all + 64, n));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_values),
-        cmocka_unit_test(pieces_and_the_table_agree)};
+        cmocka_unit_test(pieces_and_the_table_agree),
+        cmocka_unit_test(a_message_in_one_call_is_the_same_sum)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,34 @@
+/* What the ordered pairs of a process went through: see order.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "protocol/order.h"
+
+uint64_t wf_orders_count(const struct wf_instance *wf, enum wf_order_count which)
+{
+    uint64_t sum = 0;
+
+    for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
+        sum += o->counts[which];
+    return sum;
+}
+
+void wf_orders_report(const struct wf_instance *wf)
+{
+    uint64_t n[WF_ORDER_COUNTS];
+
+    if (!wf->options->stats || !wf->orders)
+        return;
+    for (int i = 0; i < WF_ORDER_COUNTS; i++)
+        n[i] = wf_orders_count(wf, (enum wf_order_count)i);
+    fprintf(stderr,
+            "weft: rank %u: failover: %" PRIu64 " moves, %" PRIu64
+            " of them back; %" PRIu64 " connections replaced; %" PRIu64
+            " messages sent again, %" PRIu64 " duplicates dropped, %" PRIu64
+            " damaged\n",
+            wf->rank, n[WF_ORDER_MOVES], n[WF_ORDER_FAILBACKS],
+            n[WF_ORDER_RECONNECTS], n[WF_ORDER_RESENT], n[WF_ORDER_DUPLICATES],
+            n[WF_ORDER_DAMAGED]);
+}
