@@ -63,6 +63,7 @@ static void close_flow(weft_peer *p)
     if (s && s->party == &p->party)
         s->party = NULL;
     ep->count.lost += p->flow.packets_lost;
+    ep->links[p->path.way.socket]--;
     while (*at != p)
         at = &(*at)->open_next;
     *at = p->open_next;
@@ -165,6 +166,7 @@ static int link_up(weft_ep *ep, struct wf_ip_party *party,
     p->path = (struct wf_udp_path){.way = c->path,
                                    .check = wf_udp_wants_check(ep, &c->remote),
                                    .mac = c->coded};
+    ep->links[c->path.socket]++;
     p->salt = c->salt;
     if (p->path.mac)
         wf_udp_make_key(p);

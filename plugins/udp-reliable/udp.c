@@ -14,7 +14,7 @@
 
 #include "udp.h"
 
-enum { READS = 64, PAYS_OFF = 16 };
+enum { READS = 64, PAYS_OFF = 16, SELDOM = 16 };
 
 #define OPTION(member, type, dflt, range, help)                                \
     {                                                                          \
@@ -248,16 +248,26 @@ static int look(weft_ep *ep, int socket, int budget)
     return n;
 }
 
+/* Where no link is open and nobody is called only strangers come in: a look now
+ * and then is enough, and costs a call of the system. */
+static bool worth_a_look(const weft_ep *ep, int socket)
+{
+    return ep->links[socket] || ep->calls.first || ep->turn % SELDOM == 0;
+}
+
 static int progress(weft_ep *ep, int budget)
 {
     int events = 0;
+
+    ep->turn++;
 
     if (budget < 1 || budget > READS)
         budget = budget < 1 ? 1 : READS;
     if (ep->attention.first)
         events += wf_udp_attention(ep);
     for (int i = 0; i < ep->ip.n; i++)
-        events += look(ep, i, budget);
+        if (worth_a_look(ep, i))
+            events += look(ep, i, budget);
     if (ep->errors)
         events += wf_udp_errors(ep);
     timers(ep);

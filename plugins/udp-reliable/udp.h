@@ -109,6 +109,8 @@ struct weft_ep {
     uint32_t mtu[IP_ADDRS_MAX];
     unsigned paid[IP_ADDRS_MAX]; /* polls that found something since arm() */
     bool watched[IP_ADDRS_MAX];  /* by epoll */
+    uint32_t links[IP_ADDRS_MAX]; /* that are open there */
+    unsigned turn;               /* of progress() */
     bool unread[IP_ADDRS_MAX];   /* there may be more to read */
     int epfd;
     weft_peer **peer; /* by process */
