@@ -103,6 +103,27 @@ static wf_op_kernel *find_fortran(uint32_t code, const struct wf_type *t,
     return wf_op_fortran(code, t->size);
 }
 
+/* The kernel for the widest vectors that this processor has, or NULL. The first
+ * generation with AVX-512, which lacks VBMI2, pays for it with its clock. */
+static wf_op_kernel *find_wide(uint32_t code, uint8_t scalar)
+{
+#if WF_HAVE_WIDE
+    if (__builtin_cpu_supports("avx512vbmi2") &&
+        __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return wf_op_avx512(code, scalar);
+    if (__builtin_cpu_supports("avx2"))
+        return wf_op_avx2(code, scalar);
+#endif
+    return NULL;
+}
+
+static bool is_bitwise(uint32_t code)
+{
+    return code >= WF_OP_BAND && code <= WF_OP_BXOR;
+}
+
 static wf_op_kernel *find_kernel(const struct wf_op *op,
                                  const struct wf_type *t)
 {
@@ -114,10 +135,13 @@ static wf_op_kernel *find_kernel(const struct wf_op *op,
         return NULL;
     if (p->group == WF_GROUP_COMPLEX)
         return wf_op_complex(code, p->scalar);
+    kernel = find_wide(code, p->scalar);
+    if (kernel)
+        return kernel;
     if (code <= WF_OP_PROD)
         return wf_op_arithmetic(code, p->scalar);
     if (code <= WF_OP_BXOR)
-        return wf_op_bitwise(code, p->scalar);
+        return wf_op_bitwise(code);
     if (code <= WF_OP_LXOR) {
         kernel = find_fortran(code, t, p);
         return kernel ? kernel : wf_op_logical(code, p->scalar);
@@ -196,6 +220,8 @@ int wf_op_apply(struct wf_op *op, const void *in, void *inout, uint64_t count,
     kernel = find_kernel(op, t);
     if (!kernel)
         return refuse(op, t);
+    if (is_bitwise(op->predefined))
+        count *= (uint64_t)t->size;
     kernel(in, inout, (size_t)count);
     return MPI_SUCCESS;
 }

@@ -34,10 +34,20 @@ enum wf_op_code {
 };
 
 wf_op_kernel *wf_op_arithmetic(uint32_t op, uint8_t scalar); /* sum min .. */
-wf_op_kernel *wf_op_bitwise(uint32_t op, uint8_t scalar);
+wf_op_kernel *wf_op_bitwise(uint32_t op); /* n counts bytes */
 wf_op_kernel *wf_op_logical(uint32_t op, uint8_t scalar);
 wf_op_kernel *wf_op_complex(uint32_t op, uint8_t scalar);
 wf_op_kernel *wf_op_location(uint32_t op, uint8_t scalar);
+
+/* The same for what a processor may have beyond its architecture (op_wide.h);
+ * the instruction set is the caller's to ask for. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define WF_HAVE_WIDE 1
+wf_op_kernel *wf_op_avx2(uint32_t op, uint8_t scalar);
+wf_op_kernel *wf_op_avx512(uint32_t op, uint8_t scalar);
+#else
+#define WF_HAVE_WIDE 0
+#endif
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define WF_VECTORISE                                                           \

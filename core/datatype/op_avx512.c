@@ -1,0 +1,9 @@
+/* Reduction kernels for processors with AVX-512: see op_wide.h. The compiler is
+ * told to use its full width, which it would rather not: a reduction is nothing
+ * but loads, one operation and a store.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define WF_WIDE_TARGET                                                         \
+    "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"
+#define WF_WIDE_FIND wf_op_avx512
+#include "datatype/op_wide.h"
