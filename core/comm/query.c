@@ -118,18 +118,27 @@ int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
     return rc;
 }
 
+/* What is not set is false; the kinds of memory are those of the library,
+ * whatever the program asserts to need of them (s11.4.3). */
+static int complete(struct wf_info *info)
+{
+    int rc = MPI_SUCCESS;
+    for (int i = 0; i < KNOWN && rc == MPI_SUCCESS; i++)
+        if (!wf_info_find(info, known[i].key))
+            rc = wf_info_put(info, known[i].key, "false");
+    return rc == MPI_SUCCESS
+               ? wf_info_put(info, WF_INFO_ALLOC_KINDS, WF_ALLOC_KINDS)
+               : rc;
+}
+
 int wf_mpi_comm_get_info(struct wf_instance *wf, struct wf_comm *comm,
                          MPI_Info *info_used)
 {
     struct wf_info *copy = wf_info_copy(comm->info);
-    for (int i = 0; copy && i < KNOWN; i++)
-        if (!wf_info_find(copy, known[i].key) &&
-            wf_info_put(copy, known[i].key, "false") != MPI_SUCCESS) {
-            wf_info_destroy(copy);
-            copy = NULL;
-        }
-    if (!copy)
+    if (!copy || complete(copy) != MPI_SUCCESS) {
+        wf_info_destroy(copy);
         return wf_error(MPI_ERR_NO_MEM, "no memory for an info object");
+    }
     *info_used = (MPI_Info)copy;
     return MPI_SUCCESS;
 }

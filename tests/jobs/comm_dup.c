@@ -86,7 +86,7 @@ static void what_is_copied(void)
     MPI_Info_free(&info);
     MPI_Comm_get_info(b, &info);
     MPI_Info_get_nkeys(info, &nkeys);
-    CHECK(nkeys == 4);
+    CHECK(nkeys == 5);
     MPI_Info_free(&info);
     MPI_Comm_free(&b);
     MPI_Comm_free(&a);
@@ -115,8 +115,8 @@ static void hint(MPI_Comm c, const char *key, const char *value)
  * that MPI names have a value. */
 static void promises(void)
 {
-    char value[8];
-    int flag, length = sizeof value, x = 7;
+    char value[8], kinds[32];
+    int flag, length = sizeof value, kinds_length = sizeof kinds, x = 7;
     MPI_Request r;
     MPI_Info info;
     MPI_Comm c;
@@ -126,6 +126,9 @@ static void promises(void)
     MPI_Comm_get_info(c, &info);
     MPI_Info_get_string(info, "mpi_assert_exact_length", &length, value, &flag);
     CHECK(flag && strcmp(value, "false") == 0);
+    MPI_Info_get_string(info, "mpi_memory_alloc_kinds", &kinds_length, kinds,
+                        &flag);
+    CHECK(flag && strcmp(kinds, "mpi,system") == 0);
     MPI_Info_free(&info);
     hint(c, "mpi_assert_no_any_tag", "true");
     hint(c, "mpi_assert_no_any_source", "true");
