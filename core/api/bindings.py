@@ -41,11 +41,18 @@ RESOLVE = {
 }
 
 
-class Binding:
-    """The C text of one function."""
+def element(c_type):
+    """The type of an array's elements."""
+    return c_type.replace("const ", "").replace("[]", "")
 
-    def __init__(self, function):
+
+class Binding:
+    """The C text of one function, or of the body that two forms share: then
+    `large` says which of them was called."""
+
+    def __init__(self, function, shared=False):
         self.f = function
+        self.shared = shared
         self.family = function.base.family
         self.operation = rules.operation(self.family)
         self.out = []
@@ -153,7 +160,10 @@ class Binding:
     # ---- one argument after the other -----------------------------------
 
     def prologue(self):
-        self.line(f'static const char fn[] = "{self.f.name}";')
+        if self.shared:
+            self.line(f"const char *fn = names_{self.f.base.name}[large];")
+        else:
+            self.line(f'static const char fn[] = "{self.f.name}";')
         self.line("struct wf_instance *wf = wf_current();")
         if self.family in rules.INITIAL:
             self.check("wf_api_phase() != WF_PHASE_BEFORE",
@@ -332,7 +342,7 @@ class Binding:
     def array(self, p):
         guard, n = self.significant(p), self.length(p)
         wide = standard.core_type(p) == "struct wf_ints"
-        view = f"(struct wf_ints){{{p.name}, sizeof(*{p.name})}}"
+        view = f"(struct wf_ints){{{p.name}, {self.width(p)}}}"
         if wide:
             self.args[p.name] = view
         for i, (b, count) in enumerate(self.buffers):
@@ -366,6 +376,17 @@ class Binding:
                 p.direction == "in" and "[3]" not in p.c_type:
             self.group_ranks(p, n)
 
+    def width(self, p):
+        """C expression of the bytes of an array's element."""
+        if not self.shared:
+            return f"sizeof(*{p.name})"
+        both = [element(q.c_type) for q in (p, self.small(p))]
+        return f"large ? sizeof({both[0]}) : sizeof({both[1]})"
+
+    def small(self, p):
+        """The same parameter of the int function."""
+        return next(q for q in self.f.base.parameters if q.name == p.name)
+
     def find(self, p, search, failure):
         """A search for a bad element, in a block of its own."""
         pad = 8 if self.guard_now else 4
@@ -380,8 +401,8 @@ class Binding:
         self.guard(guard)
         self.find(p, f"wf_api_outside({view}, {n}, {low}, {low - 1})",
                   self.bad("element", f'&(struct wf_bad_element){{'
-                           f'"{p.name}", bad, {p.name}[bad], {low}, '
-                           f'{low - 1}, {error}}}'))
+                           f'"{p.name}", bad, wf_at({view}, (size_t)bad), '
+                           f'{low}, {low - 1}, {error}}}'))
 
     def group_ranks(self, p, n):
         group = [q.name for q in self.f.parameters if q.kind == "GROUP"][0]
@@ -497,7 +518,8 @@ class Binding:
         mark = self.f.large and self.family in rules.LARGE_CALLS
         self.line(enter)
         if mark:
-            self.line("wf->large_call = true;")
+            large = "large" if self.shared else "true"
+            self.line(f"wf->large_call = {large};")
         self.line(core)
         if mark:
             self.line("wf->large_call = false;")
@@ -548,8 +570,25 @@ class Binding:
             self.out.append(wrap(line, indent + 4))
         self.out.append(wrap(then, indent + 8))
 
+    def declare(self, p):
+        """A parameter of a shared body."""
+        if standard.core_type(p) == "struct wf_ints":
+            return f"const void *{p.name}"
+        return p.declare()
+
+    def shared_head(self):
+        base, large = self.f.base.name, self.f.name
+        self.out.append(wrap(f"static const char names_{base}[2]"
+                             f"[{len(large) + 1}] = "
+                             f'{{"{base}", "{large}"}};') + "\n")
+        args = ", ".join([self.declare(p) for p in self.f.parameters] +
+                         ["bool large"])
+        self.out.append(wrap(f"static WF_LONG int either_{base}({args})") + "\n{")
+
     def text(self):
-        if self.family in rules.SHORT:
+        if self.shared:
+            self.shared_head()
+        elif self.family in rules.SHORT:
             self.short_way()
         else:
             self.out.append(wrap(self.f.prototype("P" + self.f.name)) + "\n{")
@@ -566,11 +605,43 @@ class Binding:
                 self.line(statement)
         self.line("return MPI_SUCCESS;")
         self.out.append("}")
+        if self.shared:
+            return "\n".join(self.out) + "\n\n" + self.either()
         self.out.append(f"WF_WEAK({self.f.name});")
         text = "\n".join(self.out) + "\n"
         if self.tool and text.count("fn") == 1:
             text = re.sub(r"    static const char fn\[\].*\n", "", text)
         return text
+
+
+    def either(self):
+        """The two functions that share the body."""
+        args = ", ".join(p.name for p in self.f.parameters)
+        return "\n".join(
+            wrap(f.prototype("P" + f.name)) + "\n{\n" +
+            wrap(f"return either_{self.f.base.name}({args}, {large});", 4) +
+            f"\n}}\nWF_WEAK({f.name});\n"
+            for f, large in ((self.f.base, "false"), (self.f, "true")))
+
+
+def shares(functions):
+    """Whether these twins differ in the width of what is passed only."""
+    if len(functions) != 2 or functions[0].family in rules.APART:
+        return False
+    small, large = sorted(functions, key=lambda f: f.large)
+    return large.base is small and all(
+        p.c_type == q.c_type or
+        ("*" not in p.c_type and p.kind != "POLYFUNCTION")
+        for p, q in zip(small.parameters, large.parameters)) and any(
+        p.c_type != q.c_type
+        for p, q in zip(small.parameters, large.parameters))
+
+
+def bodies(functions):
+    """The text of each binding of a family."""
+    if shares(functions):
+        return [Binding(next(f for f in functions if f.large), True).text()]
+    return [Binding(f).text() for f in functions]
 
 
 def integer_handle(function):
@@ -604,6 +675,6 @@ def files(families):
             head += '#include "core_api.h"\n'
             if family in rules.SHORT:
                 head += '#include "protocol/short.h"\n'
-            body = [Binding(f).text() for f in functions]
+            body = bodies(functions)
         out[f"mpi_{family}.c"] = head + "\n" + "\n".join(body)
     return out

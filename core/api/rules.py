@@ -29,6 +29,15 @@ send recv isend irecv sendrecv wait test waitall waitany testall testany
 iprobe start
 """.split())
 
+# The int function and its large-count twin are a body each, because the few
+# instructions between them and a common one would be noticed. All others whose
+# twins differ in the width of arguments only share one.
+APART = HOT | set("""
+bcast gather scatter allgather alltoall reduce allreduce reduce_local scan
+exscan reduce_scatter reduce_scatter_block neighbor_allgather
+neighbor_alltoall pack unpack send_init recv_init
+""".split())
+
 # A shorter way for the usual call, tried before all checks: the arguments of
 # the question and of the answer, if they are two (core/protocol/short.h).
 SHORT = {
