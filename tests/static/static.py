@@ -34,6 +34,25 @@ int main(int argc, char **argv)
 }
 """
 
+PAIR = r"""
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, x = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        MPI_Send(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    else
+        MPI_Recv(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return MPI_Finalize();
+}
+"""
+# Collectives, operations, constructors of datatypes, topologies, partitions.
+OTHER_CHAPTERS = ("wf_build_", "wf_coll_blocking", "wf_coll_nonblocking",
+                  "wf_coll_persistent", "wf_op_", "wf_mpi_type_", "wf_dims_",
+                  "wf_mpi_cart", "wf_mpi_p")
+
 # What transports may take from libc and the thread library. Signals, exit
 # handlers, processes, environment and locale are absent on purpose.
 ALLOWED = """
@@ -160,6 +179,17 @@ class StaticProgram(unittest.TestCase):
                  "shm", "--timeout", 120, small, env=env)
         self.assertIn("plugin 'shm' of transport 'shm' is not built in",
                       job.stderr)
+
+    def test_send_and_receive_bring_nothing_of_other_chapters(self):
+        pair = self.program + ".pair"
+        with open(pair + ".c", "w") as f:
+            f.write(PAIR)
+        link = self.mpicc(pair + ".c", pair)
+        self.assertEqual(link.returncode, 0, link.stderr)
+        names = symbols(pair)
+        self.assertIn("wf_arrive_plain", names)
+        others = [n for n in names if n.startswith(OTHER_CHAPTERS)]
+        self.assertEqual(others, [])
 
     def test_a_hello_is_small(self):
         hello = self.program + ".small"
