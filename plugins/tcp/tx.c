@@ -8,7 +8,7 @@
  * ever lent to us: the core queues.
  *
  * A container of many small segments passes through the stage piece by piece:
- * gathering 32 of them for a call costs more than copying 16 KB for one.
+ * gathering 32 of them for a call costs more than copying as much for one.
  *
  * INVARIANT  While a container is half sent, the stage holds only bytes of that
  * container, from before p->tx_off.
@@ -62,7 +62,7 @@ static void advance(weft_peer *p, uint64_t n)
 static bool stage_room(weft_peer *p, uint64_t n)
 {
     if (!p->stage) {
-        p->stage = malloc(TCP_STAGE + TCP_FRAME);
+        p->stage = malloc(TCP_PACKED + TCP_FRAME);
         if (!p->stage)
             return false;
     }
@@ -83,8 +83,8 @@ static void stage_part(weft_peer *p)
 
     if (left == 0 || !stage_room(p, TCP_STAGE))
         return;
-    if (left > TCP_STAGE - p->stage_end)
-        left = TCP_STAGE - p->stage_end;
+    if (left > TCP_PACKED - p->stage_end)
+        left = TCP_PACKED - p->stage_end;
     wf_ip_tx_copy(p->ep->host, p->tx, p->tx_off, p->stage + p->stage_end, left);
     p->stage_end += (uint32_t)left;
     p->tx_off += left;
@@ -110,13 +110,13 @@ static void stage_fine(weft_peer *p)
         return;
     while (n > 0) {
         for (int i = 0; i < n; i++) {
-            size_t room = TCP_STAGE - p->stage_end, len = v[i].iov_len;
+            size_t room = TCP_PACKED - p->stage_end, len = v[i].iov_len;
             len = len < room ? len : room;
             memcpy(p->stage + p->stage_end, v[i].iov_base, len);
             p->stage_end += (uint32_t)len;
             p->tx_off += len;
         }
-        if (p->stage_end == TCP_STAGE)
+        if (p->stage_end == TCP_PACKED)
             return;
         n = wf_ip_tx_pieces(p->tx, p->tx_off, v, TCP_IOV);
     }
