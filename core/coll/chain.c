@@ -73,20 +73,22 @@ static bool next_hop(const struct wf_coll_args *a, struct hop *x)
 /* ---- reduce --------------------------------------------------------------- */
 
 /* The higher ranks' sum arrives, and with the own operand goes on. The sum is
- * the higher operand, where the result lands. */
-static void reduce_hop(struct wf_sched *s, const struct wf_coll_args *a,
+ * the higher operand, where the result lands. Returns the vertex after which the
+ * own operand is not needed any more. */
+static int reduce_hop(struct wf_sched *s, const struct wf_coll_args *a,
                        struct slots *t, const struct hop *x, int from, int to)
 {
     const void *own = element(a, contribution(a), x->first);
     bool final = to < 0, direct = final && a->sbuf != MPI_IN_PLACE;
     void *into = direct ? element(a, a->rbuf, x->first) : t->memory[x->slot];
-    int received, v;
+    int received, v, reduced;
 
     received = wf_sched_recv(s, into, x->count, a->rtype, from);
     if (!direct)
         wf_sched_after(s, received, t->busy[x->slot]);
     v = wf_sched_reduce(s, a->op, own, into, x->count, a->rtype);
     wf_sched_after(s, v, received);
+    reduced = v;
     if (!final) {
         int sent = wf_sched_send(s, into, x->count, a->rtype, to);
         wf_sched_after(s, sent, v);
@@ -99,16 +101,18 @@ static void reduce_hop(struct wf_sched *s, const struct wf_coll_args *a,
         v = copied;
     }
     t->busy[x->slot] = v;
+    return reduced;
 }
 
-/* What rank 0 has is wanted at another root. */
-static void pass_to_root(struct wf_sched *s, const struct wf_coll_args *a)
+/* What rank 0 has is wanted at another root, segment by segment: rank 0 goes on
+ * when the root has taken one. The own operand may be in rbuf. */
+static void take_result(struct wf_sched *s, const struct wf_coll_args *a,
+                        const struct hop *x, int operand_used)
 {
-    struct hop x = {0};
+    int received = wf_sched_recv(s, element(a, a->rbuf, x->first), x->count,
+                                 a->rtype, 0);
 
-    wf_sched_fence(s); /* the own contribution may be in rbuf */
-    while (next_hop(a, &x))
-        wf_sched_recv(s, element(a, a->rbuf, x.first), x.count, a->rtype, 0);
+    wf_sched_after(s, received, operand_used);
 }
 
 void wf_coll_reduce_chain(struct wf_sched *s, const struct wf_coll_args *a)
@@ -122,18 +126,22 @@ void wf_coll_reduce_chain(struct wf_sched *s, const struct wf_coll_args *a)
 
     if (!slots_init(s, &t, a))
         return;
-    while (next_hop(a, &x))
-        if (from < 0 && to < 0) /* alone */
-            wf_sched_copy(s, element(a, contribution(a), x.first), x.count,
-                          a->rtype, element(a, a->rbuf, x.first), x.count,
-                          a->rtype);
-        else if (from < 0)
-            wf_sched_send(s, element(a, contribution(a), x.first), x.count,
-                          a->rtype, to);
-        else
-            reduce_hop(s, a, &t, &x, from, to);
-    if (rank == a->root && end != a->root)
-        pass_to_root(s, a);
+    while (next_hop(a, &x)) {
+        const void *own = element(a, contribution(a), x.first);
+        int used;
+        if (from >= 0)
+            used = reduce_hop(s, a, &t, &x, from, to);
+        else if (to >= 0)
+            used = wf_sched_send(s, own, x.count, a->rtype, to);
+        else /* alone */
+            used = a->sbuf == MPI_IN_PLACE
+                       ? -1
+                       : wf_sched_copy(s, own, x.count, a->rtype,
+                                       element(a, a->rbuf, x.first), x.count,
+                                       a->rtype);
+        if (rank == a->root && end != a->root)
+            take_result(s, a, &x, used);
+    }
 }
 
 /* ---- scan ----------------------------------------------------------------- */

@@ -90,8 +90,8 @@ void wf_coll_reduce_ring(struct wf_sched *s, const struct wf_comm *g,
                                  right);
             wf_sched_after(s, sent, r.ready);
         }
-        if (!r.in_place && step > 0)
-            r.busy[(step - 1) % SLOTS] = sent;
+        if (!r.in_place && step > 0 && sent >= 0)
+            r.busy[(step - 1) % SLOTS] = sent; /* else an older one holds */
         take_in(&r, step, (b - 1 + p) % p, left);
     }
 }

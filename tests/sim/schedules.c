@@ -476,6 +476,28 @@ static bool algorithm_on(int ranks, enum wf_coll_kind kind, int algorithm,
     return good;
 }
 
+/* Vectors of more segments than an algorithm keeps memory for. */
+static bool long_vectors(int ranks)
+{
+    static const enum wf_coll_kind kinds[] = {WF_COLL_ALLREDUCE, WF_COLL_BCAST,
+                                              WF_COLL_REDUCE, WF_COLL_SCAN};
+    bool good = true;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (int a = 0; a < WF_ALGORITHMS; a++)
+            for (int k = 0; k < 4; k++) {
+                struct call c = {.kind = kinds[i],
+                                 .exclusive = kinds[i] == WF_COLL_SCAN && k > 1,
+                                 .root = (int)dice((uint32_t)ranks),
+                                 .count = 60000 + dice(20000),
+                                 .op = k & 1 ? &sum_op : &compose_op,
+                                 .in_place = dice(2)};
+                if (wf_coll_kinds[kinds[i]].algorithms >> a & 1)
+                    good &= one(ranks, 1 + (int)dice(2), false, &c, a);
+            }
+    return good;
+}
+
 /* Do the steps of all ranks together grow as p log p? */
 static bool slow(enum wf_coll_kind kind, int algorithm)
 {
@@ -515,6 +537,8 @@ int main(int argc, char **argv)
         good &= all_algorithms(many[i], 1, false);
     for (size_t i = 0; argc < 3 && i < sizeof most / sizeof most[0]; i++)
         good &= all_algorithms(most[i], 1, true);
+    for (int n = 2; argc < 3 && n <= 6; n++)
+        good &= long_vectors(n);
     printf("%ld calls, %ld more that their algorithm cannot do\n", calls_made,
            calls_other);
     return good ? 0 : 1;

@@ -869,12 +869,13 @@ static void algorithms_for_long_vectors_work_in_segments(void **state)
         rules.of[cases[i].kind] = &rule;
         rules.count[cases[i].kind] = 1;
         world_rules = &rules;
-        for (int n = 2; n <= 5; n++) {
-            world_open(n, 0, first_seed() + 600);
-            choose(30001, true);
-            checks_of[cases[i].kind][0]();
-            world_close();
-        }
+        for (int n = 2; n <= 5; n++)
+            for (uint64_t seed = 0; seed < 4; seed++) {
+                world_open(n, 0, first_seed() + 600 + seed);
+                choose(70001, true); /* more segments than slots */
+                checks_of[cases[i].kind][0]();
+                world_close();
+            }
         world_rules = NULL;
     }
 }
