@@ -1,12 +1,15 @@
 #!/bin/sh
-# vendor.sh - make OUTDIR/vendor.o: the members of inih and libsodium that Weft
-# uses, under private names (wf_vendor_*).
+# vendor.sh - the members of inih and libsodium that Weft uses, under private
+# names (wf_vendor_*):
+#
+#   OUTDIR/vendor.o         inih's reader, HMAC-SHA-256
+#   OUTDIR/vendor_cipher.o  AES-256-GCM where libsodium has it, ChaCha20-Poly1305
 #
 #   vendor.sh OUTDIR LD NM OBJCOPY AR INIH_LIB SODIUM_ARCHIVE
 #
 # Only the members named below are taken, never what they in turn would pull:
-# libsodium's utils.o drags in the whole library. The three small functions
-# that they need from it are defined in core/boot/vendor.c.
+# libsodium's utils.o drags in the whole library. The few small functions that
+# they need from it are defined in core/boot/vendor.c and core/boot/cipher.c.
 # SPDX-License-Identifier: BSD-3-Clause
 set -eu
 
@@ -25,34 +28,64 @@ for archive in "$inih" "$sodium"; do
 done
 
 work=$out/work
-rm -rf "$work"
-mkdir -p "$work"
 
-# The archive member that defines a symbol goes to $work.
+# The archive member that defines a symbol goes to $work; false: none does.
 take() {
     member=$("$nm" -A -g --defined-only "$1" 2>/dev/null |
-        sed -n "s/^.*:\([^:]*\):[0-9a-f]* T $2\$/\1/p" | head -n 1)
-    [ -n "$member" ] || { echo "vendor.sh: $1 has no $2" >&2; exit 1; }
+        sed -n "s/^.*:\([^:]*\):[0-9a-f]* [TDR] $2\$/\1/p" | head -n 1)
+    [ -n "$member" ] || { echo "vendor.sh: $1 has no $2" >&2; return 1; }
     [ -f "$work/$member" ] ||
         (cd "$work" && "$ar" x "$1" "$member")
 }
 
+# What is in $work becomes the object $1: everything that is defined there, and
+# what Weft defines for it, is renamed; then everything is made local but the
+# functions named after it. Those are declared hidden in vendor.h and cipher.c,
+# so a shared library does not export them either.
+join() {
+    object=$1
+    shift
+    "$ld" -r -o "$work/all.tmp" "$work"/*.o
+    {
+        "$nm" -g --defined-only "$work/all.tmp" | sed 's/.* //'
+        printf '%s\n' sodium_memzero sodium_memcmp sodium_misuse \
+            randombytes_buf sodium_runtime_has_aesni sodium_runtime_has_avx2 \
+            sodium_runtime_has_pclmul sodium_runtime_has_sse2 \
+            sodium_runtime_has_ssse3
+    } | sort -u | sed 's/.*/& wf_vendor_&/' > "$work/rename"
+    printf 'wf_vendor_%s\n' "$@" > "$work/keep"
+    "$objcopy" --redefine-syms="$work/rename" -g "$work/all.tmp" \
+        "$work/named.tmp"
+    "$objcopy" --keep-global-symbols="$work/keep" "$work/named.tmp" "$object"
+    rm -rf "$work"
+}
+
+rm -rf "$work"
+mkdir -p "$work"
 take "$inih" ini_parse_stream
 take "$sodium" crypto_auth_hmacsha256
 take "$sodium" crypto_hash_sha256_init
 take "$sodium" crypto_verify_32
+join "$out/vendor.o" ini_parse_stream crypto_auth_hmacsha256 crypto_verify_32
 
-"$ld" -r -o "$work/all.tmp" "$work"/*.o
-
-# Rename what is defined here, and what vendor.c defines for it; then make
-# everything local but the functions of vendor.h. Those are declared hidden
-# there, so a shared library does not export them either.
-{
-    "$nm" -g --defined-only "$work/all.tmp" | sed 's/.* //'
-    printf '%s\n' sodium_memzero sodium_memcmp randombytes_buf
-} | sort -u | sed 's/.*/& wf_vendor_&/' > "$work/rename"
-printf 'wf_vendor_%s\n' ini_parse_stream crypto_auth_hmacsha256 \
-    crypto_verify_32 > "$work/keep"
-"$objcopy" --redefine-syms="$work/rename" -g "$work/all.tmp" "$work/named.tmp"
-"$objcopy" --keep-global-symbols="$work/keep" "$work/named.tmp" "$out/vendor.o"
-rm -rf "$work"
+mkdir -p "$work"
+take "$sodium" crypto_verify_16
+take "$sodium" crypto_aead_chacha20poly1305_ietf_encrypt
+take "$sodium" crypto_stream_chacha20
+take "$sodium" crypto_onetimeauth_poly1305
+# These are of the machine; the two files above name those that there are.
+for part in crypto_stream_chacha20_ref crypto_stream_chacha20_dolbeau_ssse3 \
+    crypto_stream_chacha20_dolbeau_avx2 crypto_onetimeauth_poly1305_donna \
+    crypto_onetimeauth_poly1305_sse2; do
+    take "$sodium" "${part}_implementation" 2>/dev/null || true
+done
+take "$sodium" crypto_aead_aes256gcm_beforenm
+join "$out/vendor_cipher.o" \
+    _crypto_stream_chacha20_pick_best_implementation \
+    _crypto_onetimeauth_poly1305_pick_best_implementation \
+    crypto_aead_chacha20poly1305_ietf_encrypt_detached \
+    crypto_aead_chacha20poly1305_ietf_decrypt_detached \
+    crypto_aead_aes256gcm_is_available crypto_aead_aes256gcm_statebytes \
+    crypto_aead_aes256gcm_beforenm \
+    crypto_aead_aes256gcm_encrypt_detached_afternm \
+    crypto_aead_aes256gcm_decrypt_detached_afternm

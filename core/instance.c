@@ -98,6 +98,8 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->ranks = params->ranks;
     wf->now_ns = params->now_ns ? params->now_ns : monotonic;
     wf->clock = params->clock;
+    if (wf_route_encrypts(wf->config))
+        wf->met = wf_carrier_met;
     wf_list_init(&wf->orphans);
     if (params->threads)
         wf_cs_share(&wf->api);

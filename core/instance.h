@@ -21,6 +21,7 @@ struct wf_block;    /* core/env/memory.c */
 struct wf_progress; /* progress/progress.h */
 struct wf_env;      /* core/env: keyvals, user error classes, Bsend buffer, … */
 struct wf_auth_key; /* boot/auth.c */
+struct wf_auth_session;
 struct wf_type_named; /* datatype/named.h */
 struct wf_type_f90;
 struct wf_sched;    /* coll/schedule.h */
@@ -59,6 +60,8 @@ struct wf_instance {
     struct wf_handle_ints *handle_ints; /* core/api/handle_int.h */
     struct wf_bsend_buffer *bsend; /* p2p/buffered.h */
     struct wf_auth_key *key;
+    /* A handshake has been completed; NULL: no route encrypts. */
+    void (*met)(struct weft_core *, uint32_t id, const struct wf_auth_session *);
     struct wf_sched *scheds; /* for reuse: coll/schedule.h */
     struct wf_temp *temps;   /* their scratch memory, for reuse */
     size_t temp_bytes;

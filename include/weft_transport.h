@@ -218,7 +218,10 @@ typedef struct weft_open {
                                       to appear before it counts as absent; 0: all are there already       */
   const char *listen;              /* address text by which mpi.ini tells the others to reach me, or NULL   */
 } weft_open;
-enum { WEFT_OPEN_ONE_HOST = 1 };   /* every process of the job is on this machine: listen on loopback   */
+enum {
+  WEFT_OPEN_ONE_HOST = 1,          /* every process of the job is on this machine: listen on loopback   */
+  WEFT_OPEN_TRUSTED = 2            /* security = none: after the handshake nobody else is expected      */
+};
 
 typedef struct weft_event { uint32_t size; int fd; uint32_t *word; } weft_event;
 typedef struct weft_mem { void *base; size_t len; uint64_t priv[2]; } weft_mem;

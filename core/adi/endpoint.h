@@ -31,6 +31,14 @@ struct weft_core {
     uint64_t rx_count, rx_bytes;
 };
 
+/* Does what it carries pass through a network? On one host too, where it only
+ * listens on loopback; memory of this machine does not. */
+static inline bool wf_endpoint_network(const struct weft_core *c)
+{
+    return c->attr.caps & WEFT_CAP_REMOTE ||
+           WEFT_HAS(c->ops, weft_ops, addr_parse);
+}
+
 /* Open every enabled transport of the configuration. A transport that is only
  * `auto` and cannot open is skipped with an info line. WEFT_EINVAL: options or
  * plugins named in the configuration are wrong; all of it has been printed. */

@@ -43,6 +43,8 @@ static void describe(struct wf_instance *wf, struct weft_core *c, weft_open *o)
         .threads = 1, /* program and helper, one at a time */
         .flags = wf->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
     };
+    if (wf_route_trusts(wf->config, c->config->name))
+        o->flags |= WEFT_OPEN_TRUSTED;
     memcpy(o->job_id, wf->boot->job,
            strnlen(wf->boot->job, sizeof o->job_id));
     if (strcmp(wf->boot->ops->name, "static") == 0)

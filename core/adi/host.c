@@ -55,6 +55,7 @@ static void host_peer_up(weft_core *core, weft_loc *loc)
 {
     wf_log(core->wf, WF_LOG_DEBUG, "%s: connected to process %u",
            core->config->name, loc->id);
+    wf_carrier_up(loc, core);
 }
 
 static void host_peer_down(weft_core *core, weft_loc *loc, int status,

@@ -8,7 +8,7 @@
  *           <--  answer  head(nonce B), MAC(2 job hello answer)
  *   proof   head(zero),    MAC(3 job hello answer proof)  -->
  *
- *   head  0 "WFTA"  4 version  5 step  6 byte order  7 word size
+ *   head  0 "WFTA"  4 version  5 step  6 byte order  7 word size, and 0x80: it has AES
  *         8 my loc_id  12 your loc_id  16 nonce (16 bytes)
  *
  * The MAC of the hello proves nothing about freshness (it can be replayed) but
@@ -19,6 +19,10 @@
  *
  * A refusal is a head with step 0xff and a reason in byte 6, unauthenticated:
  * it may shorten a wait and choose the words of an error, nothing more.
+ *
+ * What both have said once is also the source of the keys of a session
+ * (security = encrypt): HMAC over hello and answer, with other steps. Both
+ * nonces are in it, so no two handshakes give the same keys.
  *
  * Byte order and word size are carried so that both sides can say what they
  * are; the wire itself is the same on every machine, so they need not agree.
@@ -33,6 +37,7 @@
 #include <sys/random.h>
 
 #include "adi/endpoint.h"
+#include "boot/cipher.h"
 #include "boot/mac.h"
 #include "boot/vendor.h"
 #include "instance.h"
@@ -53,6 +58,7 @@ enum auth_at {
     AT_ORDER = 6,
     AT_REASON = 6,
     AT_WORD = 7,
+    AES = 0x80, /* in AT_WORD: it has instructions for AES */
     AT_FROM = 8,
     AT_TO = 12,
     AT_NONCE = 16
@@ -62,6 +68,8 @@ enum auth_wire_step {
     STEP_HELLO = 1,
     STEP_ANSWER = 2,
     STEP_PROOF = 3,
+    STEP_KEY = 0x10, /* never sent: the session's key of the dialler, … */
+    STEP_ID = STEP_KEY + 2,
     STEP_REFUSED = 0xff
 };
 
@@ -163,6 +171,8 @@ static int put_head(unsigned char *head, uint8_t step, uint32_t from,
     head[AT_STEP] = step;
     head[AT_ORDER] = *(const unsigned char *)&probe ? 1 : 2;
     head[AT_WORD] = sizeof(void *);
+    if (&weft_cipher && weft_cipher.has_aes())
+        head[AT_WORD] |= AES;
     put32(head + AT_FROM, from);
     put32(head + AT_TO, to);
     if (step == STEP_PROOF)
@@ -299,6 +309,20 @@ static int on_proof(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
     return WEFT_OK;
 }
 
+static void session_of(const struct wf_auth_key *key, const weft_auth *a,
+                       struct wf_auth_session *s)
+{
+    const unsigned char *const heads[3] = {a->hello, a->answer, NULL};
+    unsigned char id[MAC];
+
+    for (int from = 0; from < 2; from++)
+        mac(key, (uint8_t)(STEP_KEY + from), heads, s->key[from]);
+    mac(key, STEP_ID, heads, id);
+    s->id = (uint64_t)get32(id) << 32 | get32(id + 4);
+    s->dialled = a->expects == STEP_ANSWER;
+    s->aes = a->hello[AT_WORD] & a->answer[AT_WORD] & AES;
+}
+
 static void forget(weft_auth **auth)
 {
     if (*auth)
@@ -307,17 +331,16 @@ static void forget(weft_auth **auth)
     *auth = NULL;
 }
 
-int wf_auth_advance(const struct wf_auth_key *key, uint32_t self,
-                    weft_auth **auth, const void *in, size_t in_len, void *out,
-                    size_t *out_len, uint32_t *loc_id)
+/* All but the end of it. */
+static int advance(const struct wf_auth_key *key, uint32_t self,
+                   weft_auth **auth, const void *in, size_t in_len, void *out,
+                   size_t *out_len, uint32_t *loc_id)
 {
     weft_auth *a = *auth;
     int rc;
 
-    if (!out) { /* the connection died midway */
-        forget(auth);
-        return WEFT_OK;
-    }
+    if (!out) /* the connection died midway */
+        return WEFT_ECANCEL;
     *out_len = 0;
     if (!a && !(a = *auth = calloc(1, sizeof *a)))
         return WEFT_ENOMEM;
@@ -337,16 +360,36 @@ int wf_auth_advance(const struct wf_auth_key *key, uint32_t self,
     }
     if (rc == WEFT_OK)
         *loc_id = a->peer;
+    return rc;
+}
+
+int wf_auth_advance(const struct wf_auth_key *key, uint32_t self,
+                    weft_auth **auth, const void *in, size_t in_len, void *out,
+                    size_t *out_len, uint32_t *loc_id)
+{
+    int rc = advance(key, self, auth, in, in_len, out, out_len, loc_id);
+
     if (rc != WEFT_EAGAIN)
         forget(auth);
-    return rc;
+    return out ? rc : WEFT_OK;
 }
 
 int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id)
 {
-    return wf_auth_advance(core->wf->key, core->wf->rank, auth, in, in_len, out,
-                           out_len, loc_id);
+    const struct wf_auth_key *key = core->wf->key;
+    int rc = advance(key, core->wf->rank, auth, in, in_len, out, out_len,
+                     loc_id);
+
+    if (rc == WEFT_OK && core->wf->met) {
+        struct wf_auth_session s;
+        session_of(key, *auth, &s);
+        core->wf->met(core, *loc_id, &s);
+        explicit_bzero(&s, sizeof s);
+    }
+    if (rc != WEFT_EAGAIN)
+        forget(auth);
+    return out ? rc : WEFT_OK;
 }
 
 uint64_t wf_auth_mac(const struct wf_auth_key *key, uint64_t nonce,

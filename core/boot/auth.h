@@ -17,6 +17,14 @@ struct wf_auth_key;
 
 enum { WF_AUTH_KEY_BYTES = 32 };
 
+/* What a handshake leaves to its two processes, and to nobody else. */
+struct wf_auth_session {
+    unsigned char key[2][WF_AUTH_KEY_BYTES]; /* the dialler's, the listener's */
+    uint64_t id;
+    bool dialled; /* by this process; it is the listener otherwise */
+    bool aes;     /* both have instructions for AES */
+};
+
 /* Fresh random key bytes for a new job. WEFT_ESYS: no randomness. */
 int wf_auth_key_generate(unsigned char bytes[WF_AUTH_KEY_BYTES]);
 
@@ -27,7 +35,8 @@ int wf_auth_key_create(const void *bytes, size_t n, const char *job,
                        struct wf_auth_key **out);
 void wf_auth_key_free(struct wf_auth_key *);
 
-/* weft_host.auth_step for the process that owns this endpoint. */
+/* weft_host.auth_step for the process that owns this endpoint; its instance
+ * hears of the session that comes of it (wf_instance.met). */
 int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id);
 

@@ -73,8 +73,10 @@ static int say(struct wf_ordered *o, int k, enum wf_wire_type type)
     wf_wire_init(&w, type, 0);
     w.type |= WF_SEQUENCED;
     wf_order_seal(o, &w, 0, NULL, 0);
-    r = c->core->ops->send_short(o->loc->peers[c->core->index],
-                                 (const weft_hdr *)&w, NULL, 0);
+    r = c->seal ? wf_seal_send(c->seal, c->core,
+                               o->loc->peers[c->core->index], &w, NULL)
+                : c->core->ops->send_short(o->loc->peers[c->core->index],
+                                           (const weft_hdr *)&w, NULL, 0);
     if (r == WEFT_EAGAIN)
         c->blocked = true;
     else if (r < 0)

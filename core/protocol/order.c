@@ -43,6 +43,8 @@ static void set_lane(struct wf_ordered *o)
     for (int k = 0; k < o->carriers; k++) {
         const weft_attr *a = &o->carrier[k].core->attr;
         l->max_payload = least(l->max_payload, a->max_payload);
+        if (o->carrier[k].seal)
+            l->max_payload = least(WF_SEAL_CHUNK, a->max_payload) - WEFT_HDR;
         if (o->loc->wf->options->eager == WF_AUTO)
             l->max_eager = (uint32_t)least(l->max_eager, a->max_eager);
     }
@@ -50,7 +52,8 @@ static void set_lane(struct wf_ordered *o)
     l->max_short = (uint32_t)least(l->max_eager, WF_ORDER_SHORT);
 }
 
-int wf_order_open(struct weft_loc *loc, const int *eps, int n)
+int wf_order_open(struct weft_loc *loc, const int *eps, int n,
+                  const struct wf_route_failover *f)
 {
     struct wf_instance *wf = loc->wf;
     struct wf_ordered *o = order_new(loc);
@@ -63,6 +66,13 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n)
     if (!o->carriers || o->carrier[0].core != &wf->eps[eps[0]]) {
         free(o);
         return WEFT_ENOTSUP;
+    }
+    o->crc = f->crc && !f->encrypt; /* the seal covers more */
+    o->failback = f->failback;
+    o->timeout = f->timeout;
+    if (f->encrypt && wf_carrier_seal(o) < 0) {
+        wf_order_free(o);
+        return WEFT_ENOMEM;
     }
     o->carrier[0].state = WF_CARRIER_CALLED;
     loc->order = o;
@@ -268,7 +278,9 @@ static bool transmit(struct wf_ordered *o, struct wf_carrier *c,
     wf_order_seal(o, &r->tx.hdr, r->seq, r->data, r->p ? 0 : tx->len);
     if (o->crc && r->p)
         seal_payload(o, r);
-    if (!r->p && (!tx->len || tx->len <= c->core->attr.max_short)) {
+    if (c->seal) {
+        rc = wf_seal_send(c->seal, c->core, peer, &r->tx.hdr, tx);
+    } else if (!r->p && (!tx->len || tx->len <= c->core->attr.max_short)) {
         rc = c->core->ops->send_short(peer, tx->hdr, r->data, tx->len);
     } else {
         r->lent = true;
@@ -432,8 +444,10 @@ void wf_order_free(struct wf_ordered *o)
     if (!o)
         return;
     wf_order_drop(o->loc, WEFT_ECANCEL);
-    for (int k = 0; k < o->carriers; k++)
+    for (int k = 0; k < o->carriers; k++) {
         wf_order_unstage(&o->carrier[k]);
+        wf_seal_free(o->carrier[k].seal);
+    }
     while (o->spare) {
         struct wf_retained *r = o->spare;
         o->spare = r->next;

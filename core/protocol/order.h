@@ -32,6 +32,8 @@
  *           a broken delivery leaves no trace. Where payload takes a way of its
  *           own (sctp) the headers behind it come first: their containers are
  *           staged, too, and shown in their turn.
+ * SEALED    carriers of a route that encrypts: what goes and comes is wrapped
+ *           (seal.h), and nothing else is let in.
  * WIRE      the 64-byte header with WF_SEQUENCED in its type: seq, ack, epoch,
  *           crc (CRC-32C of header and payload, both with crc and check 0) and
  *           check (16 bits of the sum at the end of the header, so that a
@@ -44,6 +46,7 @@
 
 #include "os/crc32c.h"
 #include "protocol/queues.h"
+#include "protocol/seal.h"
 
 enum {
     WF_WINDOW = 4096,         /* containers that may be unacknowledged */
@@ -79,6 +82,7 @@ struct wf_stage {
     struct wf_wire hdr;
     bool busy; /* a plugin has the sink */
     bool dead; /* its carrier broke, or it came damaged */
+    uint8_t *payload; /* in data: after its header if it was sealed */
     uint8_t data[];
 };
 
@@ -102,6 +106,7 @@ struct wf_carrier {
     uint64_t probed_at;   /* 0: no PING is unanswered */
     struct wf_stage *stage, *last_stage; /* oldest first, by seq */
     uint64_t staged;                     /* bytes that they take */
+    struct wf_seal *seal; /* NULL: what it carries is not encrypted */
 };
 
 /* What a pair went through. */
@@ -148,7 +153,8 @@ struct wf_ordered {
 
 /* ---- order.c: no I/O of its own --------------------------------------- */
 /* Give the pair's order lane these endpoints, best first. */
-int wf_order_open(struct weft_loc *, const int *eps, int n);
+int wf_order_open(struct weft_loc *, const int *eps, int n,
+                  const struct wf_route_failover *);
 void wf_order_free(struct wf_ordered *);
 /* As a plugin's send_short, send_words and send, with the order in the place
  * of the peer: wf_lane has these. */
@@ -203,5 +209,14 @@ uint64_t wf_orders_count(const struct wf_instance *, enum wf_order_count);
 void wf_orders_report(const struct wf_instance *);
 /* All is acknowledged on both sides: from now on broken carriers are no news. */
 void wf_orders_part(struct wf_instance *);
+
+/* ---- carrier_seal.c ------------------------------------------------------ */
+/* Carriers over networks are sealed from now on, before they carry anything. */
+int wf_carrier_seal(struct wf_ordered *);
+/* wf_instance.met */
+void wf_carrier_met(struct weft_core *, uint32_t id,
+                    const struct wf_auth_session *);
+/* A carrier has connected: what waited for its session goes. */
+void wf_carrier_up(struct weft_loc *, struct weft_core *);
 
 #endif

@@ -1,5 +1,5 @@
-/* The receiving half of an ordered pair: checks, doubles, messages in pieces. See
- * order.h.
+/* The receiving half of an ordered pair: checks, doubles, messages in pieces, and
+ * sealed ones. See order.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,7 +8,7 @@
 #include "protocol/order.h"
 #include "protocol/short.h"
 
-enum { PAYLOAD_MAX = 16 << 20 };
+enum { PAYLOAD_MAX = 16 << 20, SEALED_SMALL = 4096 };
 
 /* ---- checks ---------------------------------------------------------------- */
 
@@ -119,6 +119,61 @@ static int damaged(struct wf_ordered *o, int carrier)
     return WEFT_DONE;
 }
 
+/* ---- sealed containers ---- */
+
+/* Is this header one that may come out of a sealed container of n bytes? */
+static bool inner_right(const struct wf_wire *w, uint32_t n)
+{
+    return w->type & WF_SEQUENCED && w->type != (WF_SEALED | WF_SEQUENCED) &&
+           weft_hdr_len((const weft_hdr *)w) == WEFT_HDR &&
+           wf_le32(w->plen) == n - WEFT_HDR;
+}
+
+/* False: it is old, or nothing that the peer has sealed. */
+static bool unwrap(struct wf_ordered *o, int k, const struct wf_wire *outer,
+                   const void *data, uint8_t *text, struct wf_session **by)
+{
+    enum wf_opened r = wf_seal_open(o->carrier[k].seal, outer, data, text, by);
+
+    if (r == WF_OPENED &&
+        inner_right((const struct wf_wire *)text, wf_le32(outer->plen)))
+        return true;
+    if (r == WF_STALE)
+        o->counts[WF_ORDER_DUPLICATES]++;
+    else
+        damaged(o, k);
+    return false;
+}
+
+static int take_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
+                       const void *data, uint8_t *text)
+{
+    struct wf_session *by;
+    int r;
+
+    if (!unwrap(o, k, outer, data, text, &by))
+        return WEFT_DONE;
+    r = take(o, o->carrier[k].core, k, (const struct wf_wire *)text,
+             text + WEFT_HDR);
+    if (r != WEFT_EAGAIN)
+        wf_seal_taken(by, outer);
+    return r;
+}
+
+/* The whole of it is here, in a plugin's memory. */
+static int open_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
+                       const void *data)
+{
+    _Alignas(WEFT_HDR) uint8_t small[SEALED_SMALL];
+    uint32_t n = wf_le32(outer->plen);
+    uint8_t *text = n <= sizeof small ? small : malloc(n);
+    int r = text ? take_sealed(o, k, outer, data, text) : WEFT_EAGAIN;
+
+    if (text != small)
+        free(text);
+    return r;
+}
+
 /* ---- containers that come in pieces ---- */
 
 static int stage_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
@@ -132,7 +187,7 @@ static int stage_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return 1;
 }
 
-static uint64_t room_of(uint32_t plen)
+static uint64_t room_of(uint64_t plen)
 {
     return sizeof(struct wf_stage) + plen;
 }
@@ -142,7 +197,7 @@ static void forget_stage(struct wf_carrier *c)
     struct wf_stage *g = c->stage;
 
     c->stage = g->next;
-    c->staged -= room_of(wf_le32(g->hdr.plen));
+    c->staged -= room_of(g->sink.sink.len);
     free(g);
 }
 
@@ -150,6 +205,22 @@ void wf_order_unstage(struct wf_carrier *c)
 {
     while (c->stage)
         forget_stage(c);
+}
+
+/* DONE, also when it is not what the peer has sealed; or EAGAIN. */
+static int show(struct wf_ordered *o, int k, struct wf_stage *g)
+{
+    struct wf_wire outer = g->hdr;
+    struct wf_session *by;
+
+    if (o->carrier[k].seal && g->payload == g->data) {
+        if (!unwrap(o, k, &outer, g->data, g->data, &by))
+            return WEFT_DONE;
+        wf_seal_taken(by, &outer);
+        memcpy(&g->hdr, g->data, WEFT_HDR);
+        g->payload += WEFT_HDR;
+    }
+    return take(o, g->core, k, &g->hdr, g->payload);
 }
 
 /* Show what is complete, in order. False: the core has no memory for it. */
@@ -160,7 +231,7 @@ static bool settle(struct wf_ordered *o, int k)
 
     while ((g = c->stage) && !g->busy) {
         if (!g->dead && !o->failed &&
-            take(o, g->core, k, &g->hdr, g->data) == WEFT_EAGAIN) {
+            show(o, k, g) == WEFT_EAGAIN) {
             o->loc->wf->rx_stalled = true;
             return false;
         }
@@ -186,7 +257,8 @@ static void stage_landed(struct wf_sink *sink, int status)
 
     g->busy = false;
     g->dead = status < 0;
-    if (!g->dead && !o->failed && !right(o, &g->hdr, g->data, true)) {
+    if (!g->dead && !o->failed && !o->carrier[k].seal &&
+        !right(o, &g->hdr, g->data, true)) {
         g->dead = true;
         damaged(o, k);
     }
@@ -212,6 +284,7 @@ static int stage(struct wf_ordered *o, int carrier, const struct wf_wire *w,
     g->order = o;
     g->core = c->core;
     g->hdr = *w;
+    g->payload = g->data;
     g->busy = have < plen;
     g->sink.done = stage_landed;
     g->sink.sink.len = plen;
@@ -237,6 +310,21 @@ static struct wf_ordered *order_of(struct weft_loc *from)
     return from->failed ? NULL : from->order;
 }
 
+/* A sealed carrier brings nothing else, and no other brings that. */
+static bool container_taken(const struct wf_ordered *o, int k,
+                            const struct wf_wire *w, const void *data,
+                            bool whole)
+{
+    const struct wf_seal *seal = o->carrier[k].seal;
+
+    if (weft_hdr_len((const weft_hdr *)w) != WEFT_HDR ||
+        !(w->type & WF_SEQUENCED))
+        return false;
+    if (seal)
+        return wf_seal_header(seal, w);
+    return w->type != (WF_SEALED | WF_SEQUENCED) && right(o, w, data, whole);
+}
+
 int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
                     const weft_hdr *hdr, const void *data, size_t have,
                     weft_sink **sink)
@@ -258,13 +346,16 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
     }
     if (o->carrier[k].give_up)
         return drop;
-    if (weft_hdr_len(hdr) != WEFT_HDR || !(w->type & WF_SEQUENCED) ||
-        !right(o, w, data, whole) || plen > PAYLOAD_MAX) {
+    if (plen > PAYLOAD_MAX || !container_taken(o, k, w, data, whole)) {
         damaged(o, k);
         return drop;
     }
     if (o->carrier[k].stage && !wf_order_redeliver(o))
         return WEFT_EAGAIN;
+    if (o->carrier[k].seal)
+        return whole && !o->carrier[k].stage
+                   ? open_sealed(o, k, w, data)
+                   : stage(o, k, w, data, have, sink);
     if (whole && (!o->carrier[k].stage || is_control(w)))
         return take(o, core, k, w, data);
     if (is_control(w)) {

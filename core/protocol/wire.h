@@ -43,6 +43,7 @@ enum wf_wire_type {
     WF_CREDIT = 0x0a,
     WF_PING = 0x23, /* of an ordered pair (order.h), as ACK */
     WF_PONG = 0x24,
+    WF_SEALED = 0x25, /* another container, encrypted: seal.h */
     WF_SEQUENCED = 0x40 /* a bit: seq, ack, check, epoch and crc are set */
     /* 0xf0 and above belong to plugins' own framing */
 };

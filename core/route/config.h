@@ -28,6 +28,7 @@ enum wf_failure_mode { WF_FAIL_ERROR, WF_FAIL_ABORT };
 
 /* [core], filled from core/route/options.def (member names are key names). */
 struct wf_core_options {
+    int security; /* enum wf_security - 1 */
     int progress;            /* enum wf_progress_mode */
     uint64_t spin;           /* ns; WF_AUTO */
     uint64_t eager;          /* bytes; WF_AUTO */

@@ -122,6 +122,7 @@ static void judge(struct weft_loc *loc, struct weft_core *core,
 
     *c = (struct wf_route_candidate){.transport = core->config->name,
                                      .ep = core->index,
+                                     .network = wf_endpoint_network(core),
                                      .caps = core->attr.caps,
                                      .cost = core->attr.cost};
     if (core->down)
@@ -165,6 +166,15 @@ static int choose(struct weft_loc *loc, struct choice *c, uint64_t size,
                            c->candidates, c->n, c->order, section);
 }
 
+static int cannot_encrypt(const struct weft_loc *loc)
+{
+    wf_error(MPI_ERR_OTHER,
+             "rank %u (%s): its route says security = encrypt, and transport "
+             "'%s' cannot carry that", loc->id, loc->host,
+             loc->lane[0].core->config->name);
+    return WEFT_ENOTSUP;
+}
+
 /* The order lane over several transports, if the route has failover. */
 static int add_order(struct weft_loc *loc, struct choice *c, int found)
 {
@@ -174,20 +184,15 @@ static int add_order(struct weft_loc *loc, struct choice *c, int found)
     if (!wf_route_failover(loc->wf->config, &c->from, &c->to, c->candidates,
                            c->n, c->order, found, &f))
         return 0;
-    for (int i = 0; i < found; i++) {
+    for (int i = 0; i < (f.several ? found : 1); i++) {
         int ep = c->candidates[c->order[i]].ep;
         if (wf_location_attach(loc, &loc->wf->eps[ep]) == 0)
             eps[n++] = ep;
     }
     if (!n || eps[0] != loc->lane[0].core->index)
-        return 0;
-    r = wf_order_open(loc, eps, n);
-    if (r == 0) {
-        loc->order->crc = f.crc;
-        loc->order->failback = f.failback;
-        loc->order->timeout = f.timeout;
-    }
-    return r;
+        return f.encrypt ? cannot_encrypt(loc) : 0;
+    r = wf_order_open(loc, eps, n, &f);
+    return r == WEFT_ENOTSUP && f.encrypt ? cannot_encrypt(loc) : r;
 }
 
 /* Lane number `lane` for payloads from `size` on. */
@@ -201,6 +206,10 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
         struct weft_core *core = &wf->eps[c->candidates[c->order[i]].ep];
         if (loc->lanes && loc->lane[loc->lanes - 1].core == core)
             return 0; /* the lane before carries these sizes too */
+        if (size && wf_endpoint_network(core) &&
+            wf_route_pair_encrypts(wf->config, &c->from, &c->to, c->candidates,
+                                   c->n))
+            return 0; /* only the order lane is ever sealed */
         r = wf_location_attach(loc, core);
         if (r != 0)
             continue;
@@ -257,7 +266,9 @@ int wf_location_connect(struct weft_loc *loc)
     for (int i = 0; i < wf->ep_count; i++)
         judge(loc, &wf->eps[i], &c);
     r = add_lane(loc, &c, 0);
-    if (r == 0 && !loc->order)
+    if (r != 0)
+        loc->lanes = 0; /* nothing may go by half a connection */
+    else if (!loc->order)
         add_bulk_lanes(loc, &c);
     wf_location_gate(loc);
     return r;

@@ -49,6 +49,13 @@ struct wf_section {
 };
 
 enum wf_route_use { WF_USE_LIST, WF_USE_AUTO, WF_USE_NONE };
+/* In the order of strength; as [core] security, which has no AUTO. */
+enum wf_security {
+    WF_SECURITY_AUTO,
+    WF_SECURITY_NONE,
+    WF_SECURITY_AUTH,
+    WF_SECURITY_ENCRYPT
+};
 enum wf_route_policy { WF_POLICY_ORDER, WF_POLICY_COST };
 
 /* One [route] section, ready to be asked. */
@@ -60,6 +67,7 @@ struct wf_route_rule {
     enum wf_route_use use;
     int policy;
     enum { WF_FAILOVER_AUTO, WF_FAILOVER_NO, WF_FAILOVER_YES } failover;
+    enum wf_security security;
     bool crc;
     uint64_t failback, timeout;
     const char **list; /* transports of use= */

@@ -22,7 +22,7 @@ struct wf_collectives_options {
 
 struct wf_route_options {
     const char *from, *to, *size, *use;
-    int comm, kind, policy, failover, crc;
+    int comm, kind, policy, failover, crc, security;
     uint64_t failback, timeout; /* ns */
 };
 

@@ -67,18 +67,29 @@ bool wf_route_names(const struct wf_config *c, const char *transport)
     return false;
 }
 
+static bool may_choose(const struct wf_route_rule *rule, const char *transport)
+{
+    return rule->use == WF_USE_AUTO || in_list(rule, transport);
+}
+
 bool wf_route_may_use(const struct wf_config *c, const char *transport)
 {
     for (int i = 0; i < c->route_count; i++) {
-        const struct wf_route_rule *rule = &c->routes[i];
-        if (rule->use == WF_USE_AUTO)
+        if (may_choose(&c->routes[i], transport))
             return true;
-        if (in_list(rule, transport))
-            return true;
-        if (matches_everything(rule))
+        if (matches_everything(&c->routes[i]))
             return false;
     }
     return false;
+}
+
+bool wf_route_trusts(const struct wf_config *c, const char *transport)
+{
+    for (int i = 0; i < c->route_count; i++)
+        if (may_choose(&c->routes[i], transport) &&
+            c->routes[i].security != WF_SECURITY_NONE)
+            return false;
+    return true;
 }
 
 static bool chosen(const struct choice *choice, int i)
@@ -159,6 +170,35 @@ static bool wants_failover(const struct wf_route_rule *rule, bool networks)
             networks);
 }
 
+static bool direction_encrypts(const struct wf_config *c,
+                               const struct wf_route_end *from,
+                               const struct wf_route_end *to,
+                               const struct wf_route_candidate *candidates,
+                               int n)
+{
+    const struct wf_route_rule *rule = c->routes;
+
+    for (int i = 0; i < c->route_count; i++, rule++) {
+        if (i + 1 < c->route_count &&
+            !rule_matches_pair(rule, from, to, candidates, n))
+            continue;
+        if (rule->security == WF_SECURITY_ENCRYPT)
+            return true;
+        if (rule->size_lo == 0 && rule->size_hi == UINT64_MAX)
+            return false; /* no later one is asked */
+    }
+    return false;
+}
+
+bool wf_route_pair_encrypts(const struct wf_config *c,
+                            const struct wf_route_end *from,
+                            const struct wf_route_end *to,
+                            const struct wf_route_candidate *candidates, int n)
+{
+    return direction_encrypts(c, from, to, candidates, n) ||
+           direction_encrypts(c, to, from, candidates, n);
+}
+
 /* Both directions must have it, for each acknowledges the other. */
 bool wf_route_failover(const struct wf_config *c,
                        const struct wf_route_end *from,
@@ -173,11 +213,25 @@ bool wf_route_failover(const struct wf_config *c,
         wf_route_rule(c, to, from, 0, candidates, n);
     bool network = found > 0 && candidates[order[0]].caps & WEFT_CAP_REMOTE;
 
-    *out = (struct wf_route_failover){rule->crc && back->crc, rule->failback,
-                                      rule->timeout};
-    network = network && found > 1;
-    return from->rank != to->rank && wants_failover(rule, network) &&
-           wants_failover(back, network);
+    *out = (struct wf_route_failover){
+        .crc = rule->crc && back->crc,
+        .encrypt = wf_route_pair_encrypts(c, from, to, candidates, n),
+        .failback = rule->failback,
+        .timeout = rule->timeout};
+    if (from->rank == to->rank)
+        return false;
+    out->several = wants_failover(rule, network && found > 1) &&
+                   wants_failover(back, network && found > 1);
+    return out->several ||
+           (out->encrypt && found > 0 && candidates[order[0]].network);
+}
+
+bool wf_route_encrypts(const struct wf_config *c)
+{
+    for (int i = 0; i < c->route_count; i++)
+        if (c->routes[i].security == WF_SECURITY_ENCRYPT)
+            return true;
+    return false;
 }
 
 static int split_insert(uint64_t *sizes, int count, int max, uint64_t size)

@@ -29,6 +29,7 @@ struct wf_route_candidate {
     const char *why_not; /* when it does not reach: "other node", … */
     uint32_t caps;
     weft_cost cost;
+    bool network; /* wf_endpoint_network() */
 };
 
 /* Choose for a message of `size` bytes: fills order[] with indices into
@@ -40,16 +41,28 @@ int wf_route_choose(const struct wf_config *, const struct wf_route_end *from,
                     int *order, const char **section);
 /* What a pair does when its transport breaks. */
 struct wf_route_failover {
-    bool crc;
+    bool crc, encrypt;
+    bool several; /* all that the route names; else only the first */
     uint64_t failback, timeout; /* ns; failback 0: never */
 };
-/* Has the pair's route for size 0, whose choice is order[0..found), failover? */
+/* Has the pair's route for size 0, whose choice is order[0..found), failover?
+ * One that encrypts has, even with one transport: what is sealed is numbered. */
 bool wf_route_failover(const struct wf_config *,
                        const struct wf_route_end *from,
                        const struct wf_route_end *to,
                        const struct wf_route_candidate *candidates, int n,
                        const int *order, int found,
                        struct wf_route_failover *);
+/* Must what this pair sends over a network be encrypted? One section that is
+ * about any size, in either direction, decides for all. */
+bool wf_route_pair_encrypts(const struct wf_config *,
+                            const struct wf_route_end *from,
+                            const struct wf_route_end *to,
+                            const struct wf_route_candidate *candidates, int n);
+/* Does any section encrypt? */
+bool wf_route_encrypts(const struct wf_config *);
+/* Does every section that may choose this transport say security = none? */
+bool wf_route_trusts(const struct wf_config *, const char *transport);
 /* Could any section ever choose this transport? One that none can need not be
  * opened. */
 bool wf_route_may_use(const struct wf_config *, const char *transport);

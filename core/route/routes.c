@@ -1,6 +1,7 @@
 /* [route] sections into rules that can be asked.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "boot/cipher.h"
 #include "route/model.h"
 #include "route/options.h"
 #include "route/value.h"
@@ -96,6 +97,19 @@ static void failover_defaults(struct wf_route_rule *rule)
     rule->timeout = 60000000000u;
 }
 
+/* A program without ciphers must not send in the open what it was told to
+ * encrypt. */
+static void security_take(struct wf_config *c, struct wf_route_rule *rule,
+                          int said, const struct wf_place *at)
+{
+    rule->security = said ? (enum wf_security)said
+                          : (enum wf_security)(c->core.security + 1);
+    if (rule->security == WF_SECURITY_ENCRYPT && !&weft_cipher)
+        wf_problem_add(&c->problems, at,
+                       "security = encrypt: this program was linked without "
+                       "ciphers; link with mpicc or add -Wl,-u,weft_cipher");
+}
+
 static void rule_build(struct wf_config *c, const struct wf_section *s,
                        struct wf_route_rule *rule)
 {
@@ -113,6 +127,7 @@ static void rule_build(struct wf_config *c, const struct wf_section *s,
     rule->crc = o.crc;
     rule->failback = o.failback;
     rule->timeout = o.timeout;
+    security_take(c, rule, o.security, &s->at);
     select_take(c, s, "from", o.from, &rule->from);
     select_take(c, s, "to", o.to, &rule->to);
     size_take(c, s, o.size, rule);
@@ -121,6 +136,7 @@ static void rule_build(struct wf_config *c, const struct wf_section *s,
 
 void wf_routes_build(struct wf_config *c)
 {
+    static const struct wf_place core = {"[core]", 0, 0};
     size_t n = 1; /* the implicit last one */
     for (const struct wf_section *s = c->sections; s != NULL; s = s->next)
         n += s->kind == WF_SECTION_ROUTE;
@@ -137,6 +153,7 @@ void wf_routes_build(struct wf_config *c)
     last->size_hi = UINT64_MAX;
     failover_defaults(last);
     last->use = WF_USE_AUTO;
+    security_take(c, last, 0, &core);
 }
 
 void wf_routes_force(struct wf_config *c, const char *list)
@@ -152,6 +169,10 @@ void wf_routes_force(struct wf_config *c, const char *list)
     rule->size_hi = UINT64_MAX;
     failover_defaults(rule);
     use_take(c, rule, text, &at, "");
+    /* another list of transports must not make a job less safe */
+    for (int i = 0; i < c->route_count; i++)
+        if (c->routes[i].security > rule->security)
+            rule->security = c->routes[i].security;
     c->routes = rule;
     c->route_count = 1;
 }

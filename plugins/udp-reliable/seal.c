@@ -28,7 +28,8 @@ bool wf_udp_wants_code(weft_ep *ep, const struct wf_ip_path *path)
     wf_ip_from_sockaddr((const struct sockaddr *)&path->to, &to);
     return WEFT_HAS(ep->host, weft_host, mac64) &&
            (ep->cfg.mac == CHECKSUM_ON ||
-            (ep->cfg.mac == CHECKSUM_AUTO && !wf_ip_loopback(&to)));
+            (ep->cfg.mac == CHECKSUM_AUTO && !ep->trusted &&
+             !wf_ip_loopback(&to)));
 }
 
 static uint64_t direction(const weft_peer *p, bool out)

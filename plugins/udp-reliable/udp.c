@@ -53,7 +53,7 @@ static const weft_option options[] = {
            "CRC-32C in every packet that has no code; auto: except on loopback"),
     OPTION(mac, WEFT_OPT_ENUM, "auto", "auto|on|off",
            "a code in every packet that takes the job key to make; auto: "
-           "except on loopback"),
+           "except on loopback and with security = none"),
     {0}};
 
 static void close_(weft_ep *ep)
@@ -83,6 +83,7 @@ static weft_ep *make(const weft_open *o)
     ep->host = o->host;
     ep->core = o->core;
     ep->cfg = *(const struct wf_udp_cfg *)o->cfg;
+    ep->trusted = WEFT_HAS(o, weft_open, flags) && o->flags & WEFT_OPEN_TRUSTED;
     wf_ip_place(&ep->ip, o, ep->cfg.interface);
     ep->calls =
         (struct wf_ip_calls){.ep = ep,

@@ -116,6 +116,7 @@ struct weft_ep {
     weft_peer **peer; /* by process */
     uint32_t peers;
     weft_peer *open; /* list of all that are open */
+    bool trusted;    /* nobody else is expected on the network */
     weft_peer *heard; /* whose packets are being read */
     uint64_t heard_at;
     struct wf_ip_attention attention;

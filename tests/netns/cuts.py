@@ -34,7 +34,7 @@ class Cuts(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.dir = folder.name
 
-    def ini(self, plugins, failover="auto", more=""):
+    def ini(self, plugins, failover="auto", more="", security="auto"):
         text = "".join(
             f"[transport net{i}]\nplugin = {plugin}\n"
             f"interface = 10.90.{i}.0/24\n{more}"
@@ -44,6 +44,7 @@ class Cuts(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"{text}[route all]\nuse = {names}\n"
                     f"failover = {failover}\nfailback = 100ms\n"
+                    f"security = {security}\n"
                     "[core]\nstats = yes\n")
         os.chmod(path, 0o600)
         return path
@@ -104,6 +105,14 @@ class Cuts(unittest.TestCase):
 
     def test_damage_below_the_checksum_is_repaired(self):
         self.traffic((FAST, FAST), "pingpong", "all:corrupt=1", "all:heal")
+
+    def test_what_is_encrypted_is_repaired_too(self):
+        self.traffic((FAST,), "stream", "all:corrupt=1", "all:heal",
+                     security="encrypt")
+
+    def test_what_is_encrypted_moves_to_another_transport(self):
+        self.traffic((FAST, SLOW), "pingpong", "0:cut", "0:heal",
+                     security="encrypt")
 
 
 def all_of_them():

@@ -60,6 +60,28 @@ for n in range(int(sys.argv[2])):
     if n % 50 == 49:
         time.sleep(0.001)
 """
+# All frames of an interface, until the standard input ends; then how many of
+# them hold the text.
+SPY = """
+import select, socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+s.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)
+s.bind((sys.argv[1], 0))
+text = bytes.fromhex(sys.argv[2])
+print('ready', flush=True)
+frames = found = 0
+while True:
+    for at in select.select([s, sys.stdin], [], [])[0]:
+        if at is s:
+            frame = s.recv(70000)
+            frames += 1
+            found += text in frame
+        else:
+            print(frames, found)
+            sys.exit()
+"""
+# what netns_talk sends: numbers, one after the other
+SAID = b"".join(n.to_bytes(4, sys.byteorder) for n in range(1000, 1008))
 
 
 class Faults(unittest.TestCase):
@@ -71,7 +93,8 @@ class Faults(unittest.TestCase):
     def python(self, host, text, *args):
         return subprocess.Popen(
             ["ip", "netns", "exec", self.net.hosts[host], sys.executable, "-c",
-             text, *args], stdout=subprocess.PIPE, text=True)
+             text, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True)
 
     def send(self, to=1, count=MANY):
         """What arrives of count datagrams."""
@@ -122,6 +145,24 @@ class Faults(unittest.TestCase):
                     self.net.fault("all:heal")
                     self.net.fault("all:" + fault)
                     self.job("--route", transport)
+
+    def overheard(self, *options):
+        """How many frames of a job hold what its ranks say to each other."""
+        with self.python(0, SPY, "net0", SAID.hex()) as spy:
+            self.assertEqual(spy.stdout.readline(), "ready\n")
+            self.job(*options)
+            frames, found = spy.communicate(timeout=LIMIT)[0].split()
+        self.assertGreater(int(frames), 10)
+        return int(found)
+
+    def test_what_is_encrypted_cannot_be_overheard(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport=transport):
+                route = ("--route", transport, "--set",
+                         f"transport.{transport}.interface=10.90.0.0/24")
+                self.assertGreater(self.overheard(*route), 0)
+                self.assertEqual(self.overheard(
+                    *route, "--set", "core.security=encrypt"), 0)
 
     def test_the_launcher_knows_node_and_rank(self):
         r = subprocess.run([MPIRUN, "-n", "3", "--nodes", "3",

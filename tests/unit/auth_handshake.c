@@ -235,6 +235,48 @@ static void generated_keys_differ(void **state)
     assert_memory_not_equal(x, y, sizeof x);
 }
 
+static struct wf_auth_session sessions[2]; /* by rank / 4 */
+
+static void remember(struct weft_core *core, uint32_t id,
+                     const struct wf_auth_session *made)
+{
+    assert_int_equal(id, core->wf->rank == 3 ? 7 : 3);
+    sessions[core->wf->rank / 4] = *made;
+}
+
+static void meet(struct side *a, struct side *b)
+{
+    dials(a, 7);
+    hears(b, a);
+    assert_int_equal(hears(a, b), WEFT_OK);
+    assert_int_equal(hears(b, a), WEFT_OK);
+}
+
+static void a_handshake_leaves_both_the_same_keys_and_no_other_these(void **state)
+{
+    struct wf_auth_session first;
+    struct side a, b;
+
+    side_open(&a, 3, "secret", "job");
+    side_open(&b, 7, "secret", "job");
+    a.wf.met = b.wf.met = remember;
+    meet(&a, &b);
+    assert_true(sessions[0].dialled);
+    assert_false(sessions[1].dialled);
+    assert_int_equal(sessions[0].id, sessions[1].id);
+    assert_memory_equal(sessions[0].key, sessions[1].key,
+                        sizeof sessions[0].key);
+    assert_memory_not_equal(sessions[0].key[0], sessions[0].key[1],
+                            WF_AUTH_KEY_BYTES);
+    first = sessions[0];
+    meet(&a, &b);
+    assert_int_not_equal(first.id, sessions[0].id);
+    assert_memory_not_equal(first.key[0], sessions[0].key[0],
+                            WF_AUTH_KEY_BYTES);
+    side_close(&a);
+    side_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +292,8 @@ int main(void)
         cmocka_unit_test(another_version_is_told_so),
         cmocka_unit_test(without_a_key_nobody_gets_in),
         cmocka_unit_test(generated_keys_differ),
+        cmocka_unit_test(
+            a_handshake_leaves_both_the_same_keys_and_no_other_these),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,8 +183,8 @@ static void weft_route_replaces_every_route_section(void **state)
 {
     static const struct wf_route_end a = {0, "a", "", 1}, b = {1, "a", "", 1};
     const struct wf_route_candidate all[] = {
-        {"shm", 0, true, NULL, WEFT_CAP_LOCAL, {0}},
-        {"tcp", 1, true, NULL, WEFT_CAP_LOCAL, {0}},
+        {"shm", 0, true, NULL, WEFT_CAP_LOCAL, {0}, false},
+        {"tcp", 1, true, NULL, WEFT_CAP_LOCAL, {0}, false},
     };
     struct wf_config *c;
     const char *section;
@@ -199,6 +199,18 @@ static void weft_route_replaces_every_route_section(void **state)
     setenv("WEFT_ROUTE", "tcp, ib", 1);
     assert_refused("WEFT_ROUTE: transport 'ib' is not defined; defined: 'self' "
                    "(built in), 'shm' (built in), 'tcp' (built in)");
+}
+
+static void weft_route_takes_no_protection_away(void **state)
+{
+    struct wf_config *c;
+
+    put("mpi.ini", "[route mine]\nto = remote\nuse = tcp\n"
+                   "security = encrypt\n");
+    setenv("WEFT_ROUTE", "tcp", 1);
+    free(load(&c));
+    assert_true(wf_route_encrypts(c));
+    wf_config_free(c);
 }
 
 static void variables_that_nobody_reads_are_warnings(void **state)
@@ -251,6 +263,7 @@ int main(void)
         CASE(mistakes_in_weft_set_name_it),
         CASE(weft_log_sets_the_level),
         CASE(weft_route_replaces_every_route_section),
+        CASE(weft_route_takes_no_protection_away),
         CASE(variables_that_nobody_reads_are_warnings),
         CASE(settings_of_other_mpis_are_hinted_at_when_asked),
         CASE(a_directory_called_mpi_ini_is_no_configuration),

@@ -20,25 +20,29 @@ static int world(const struct wf_route_end *from, const struct wf_route_end *to,
          self,
          "other process",
          WEFT_CAP_SELF,
-         {sizeof(weft_cost), 60, 0, 0, 0}},
+         {sizeof(weft_cost), 60, 0, 0, 0},
+         false},
         {"shm",
          1,
          local && !self,
          "other node",
          WEFT_CAP_LOCAL,
-         {sizeof(weft_cost), 150, 0, 10000, 0}},
+         {sizeof(weft_cost), 150, 0, 10000, 0},
+         false},
         {"tcp",
          2,
          !self,
          "own process",
          WEFT_CAP_LOCAL | WEFT_CAP_REMOTE,
-         {sizeof(weft_cost), 15000, 0, 1000, 0}},
+         {sizeof(weft_cost), 15000, 0, 1000, 0},
+         false},
         {"udp-reliable",
          3,
          !self,
          "own process",
          WEFT_CAP_LOCAL | WEFT_CAP_REMOTE,
-         {sizeof(weft_cost), 10000, 0, 500, 0}},
+         {sizeof(weft_cost), 10000, 0, 500, 0},
+         false},
     };
     memcpy(c, all, sizeof all);
     return 4;
@@ -248,6 +252,53 @@ static void a_transport_on_no_route_is_of_no_use(void **state)
     wf_config_free(listed);
 }
 
+static void assert_encrypts(const char *ini, const struct wf_route_end *to,
+                            bool wanted)
+{
+    struct wf_route_candidate c[4];
+    struct wf_config *config = good(ini);
+    int n = world(&r0, to, c);
+
+    assert_int_equal(wf_route_pair_encrypts(config, &r0, to, c, n), wanted);
+    assert_int_equal(wf_route_pair_encrypts(config, to, &r0, c, n), wanted);
+    wf_config_free(config);
+}
+
+static void a_pair_is_encrypted_if_one_section_about_it_says_so(void **state)
+{
+    static const char remote[] = "[route net]\nto = remote\nuse = tcp\n"
+                                 "security = encrypt\n";
+    static const char bulk[] = "[route big]\nsize = 64K-\nuse = tcp\n"
+                               "security = encrypt\n[route a]\nuse = shm, tcp\n";
+    static const char back[] = "[route b]\nfrom = rank:5\nuse = tcp\n"
+                               "security = encrypt\n";
+
+    assert_encrypts("", &r5, false);
+    assert_encrypts("[core]\nsecurity = encrypt\n", &r5, true);
+    assert_encrypts("[core]\nsecurity = encrypt\n[route a]\nuse = tcp\n"
+                    "security = auth\n", &r5, false);
+    assert_encrypts(remote, &r5, true);
+    assert_encrypts(remote, &r1, false);
+    assert_encrypts(bulk, &r5, true);
+    assert_encrypts(back, &r5, true);
+    assert_encrypts(back, &r1, false);
+}
+
+static void trust_must_be_said_in_every_section_of_a_transport(void **state)
+{
+    struct wf_config *auth = good(""), *none = good("[core]\nsecurity = none\n");
+    struct wf_config *mixed = good("[route a]\nto = local\nuse = tcp\n"
+                                   "security = none\n"
+                                   "[route b]\nuse = tcp\n");
+
+    assert_false(wf_route_trusts(auth, "tcp"));
+    assert_true(wf_route_trusts(none, "tcp"));
+    assert_false(wf_route_trusts(mixed, "tcp"));
+    wf_config_free(auth);
+    wf_config_free(none);
+    wf_config_free(mixed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +319,8 @@ int main(void)
         cmocka_unit_test(all_terms_must_hold),
         cmocka_unit_test(bad_selectors_are_explained),
         cmocka_unit_test(splits_are_where_the_decision_may_change),
+        cmocka_unit_test(a_pair_is_encrypted_if_one_section_about_it_says_so),
+        cmocka_unit_test(trust_must_be_said_in_every_section_of_a_transport),
         cmocka_unit_test(time_is_latency_and_overhead_and_bytes_over_bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

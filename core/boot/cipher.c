@@ -1,0 +1,178 @@
+/* The ciphers, from libsodium's members (cmake/vendor.sh). See cipher.h.
+ *
+ * The members ask which instructions the processor has, and choose; they are
+ * never initialised by libsodium itself, so that is done here, once.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "boot/cipher.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "boot/vendor.h"
+
+enum { NONCE = 12, ALIGN = 64 };
+
+#pragma GCC visibility push(hidden)
+int wf_vendor__crypto_stream_chacha20_pick_best_implementation(void);
+int wf_vendor__crypto_onetimeauth_poly1305_pick_best_implementation(void);
+int wf_vendor_crypto_aead_chacha20poly1305_ietf_encrypt_detached(
+    void *c, unsigned char *tag, unsigned long long *tag_n, const void *m,
+    unsigned long long n, const void *ad, unsigned long long ad_n,
+    const void *none, const unsigned char *nonce, const unsigned char *key);
+int wf_vendor_crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+    void *m, void *none, const void *c, unsigned long long n,
+    const unsigned char *tag, const void *ad, unsigned long long ad_n,
+    const unsigned char *nonce, const unsigned char *key);
+int wf_vendor_crypto_aead_aes256gcm_is_available(void);
+size_t wf_vendor_crypto_aead_aes256gcm_statebytes(void);
+int wf_vendor_crypto_aead_aes256gcm_beforenm(void *state,
+                                             const unsigned char *key);
+int wf_vendor_crypto_aead_aes256gcm_encrypt_detached_afternm(
+    void *c, unsigned char *tag, unsigned long long *tag_n, const void *m,
+    unsigned long long n, const void *ad, unsigned long long ad_n,
+    const void *none, const unsigned char *nonce, const void *state);
+int wf_vendor_crypto_aead_aes256gcm_decrypt_detached_afternm(
+    void *m, void *none, const void *c, unsigned long long n,
+    const unsigned char *tag, const void *ad, unsigned long long ad_n,
+    const unsigned char *nonce, const void *state);
+
+/* Called by the members. */
+void wf_vendor_sodium_misuse(void);
+int wf_vendor_sodium_runtime_has_aesni(void);
+int wf_vendor_sodium_runtime_has_pclmul(void);
+int wf_vendor_sodium_runtime_has_sse2(void);
+int wf_vendor_sodium_runtime_has_ssse3(void);
+int wf_vendor_sodium_runtime_has_avx2(void);
+#pragma GCC visibility pop
+
+#if defined(__x86_64__) || defined(__i386__)
+#define HAS(what) (__builtin_cpu_supports(what) != 0)
+#else
+#define HAS(what) 0
+#endif
+
+int wf_vendor_sodium_runtime_has_aesni(void)
+{
+    return HAS("aes");
+}
+
+int wf_vendor_sodium_runtime_has_pclmul(void)
+{
+    return HAS("pclmul");
+}
+
+int wf_vendor_sodium_runtime_has_sse2(void)
+{
+    return HAS("sse2");
+}
+
+int wf_vendor_sodium_runtime_has_ssse3(void)
+{
+    return HAS("ssse3");
+}
+
+int wf_vendor_sodium_runtime_has_avx2(void)
+{
+    return HAS("avx2");
+}
+
+/* A text longer than the cipher allows: containers are far shorter. */
+void wf_vendor_sodium_misuse(void)
+{
+    abort();
+}
+
+struct wf_cipher_key {
+    enum wf_cipher_kind kind;
+    _Alignas(ALIGN) unsigned char state[]; /* of AES; or the key itself */
+};
+
+static void choose(void)
+{
+    wf_vendor__crypto_stream_chacha20_pick_best_implementation();
+    wf_vendor__crypto_onetimeauth_poly1305_pick_best_implementation();
+}
+
+static bool has_aes(void)
+{
+    return wf_vendor_crypto_aead_aes256gcm_is_available();
+}
+
+static size_t key_size(enum wf_cipher_kind kind)
+{
+    size_t n = sizeof(struct wf_cipher_key) +
+               (kind == WF_CIPHER_AES256
+                    ? wf_vendor_crypto_aead_aes256gcm_statebytes()
+                    : WF_CIPHER_KEY);
+
+    return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+static struct wf_cipher_key *key(enum wf_cipher_kind kind,
+                                 const unsigned char bytes[WF_CIPHER_KEY])
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct wf_cipher_key *k = aligned_alloc(ALIGN, key_size(kind));
+
+    if (!k)
+        return NULL;
+    pthread_once(&once, choose);
+    k->kind = kind;
+    if (kind == WF_CIPHER_AES256)
+        wf_vendor_crypto_aead_aes256gcm_beforenm(k->state, bytes);
+    else
+        memcpy(k->state, bytes, WF_CIPHER_KEY);
+    return k;
+}
+
+static void drop(struct wf_cipher_key *k)
+{
+    if (k)
+        explicit_bzero(k, key_size(k->kind));
+    free(k);
+}
+
+static void nonce_of(unsigned char nonce[NONCE], uint64_t counter)
+{
+    memset(nonce, 0, NONCE);
+    for (int i = 0; i < 8; i++)
+        nonce[NONCE - 8 + i] = (unsigned char)(counter >> 8 * i);
+}
+
+static void seal(const struct wf_cipher_key *k, uint64_t counter,
+                 const struct wf_cipher_text *t,
+                 unsigned char tag[WF_CIPHER_TAG])
+{
+    unsigned char nonce[NONCE];
+
+    nonce_of(nonce, counter);
+    if (k->kind == WF_CIPHER_AES256)
+        wf_vendor_crypto_aead_aes256gcm_encrypt_detached_afternm(
+            t->out, tag, NULL, t->in, t->n, t->ad, t->ad_n, NULL, nonce,
+            k->state);
+    else
+        wf_vendor_crypto_aead_chacha20poly1305_ietf_encrypt_detached(
+            t->out, tag, NULL, t->in, t->n, t->ad, t->ad_n, NULL, nonce,
+            k->state);
+}
+
+static bool open_text(const struct wf_cipher_key *k, uint64_t counter,
+                      const struct wf_cipher_text *t,
+                      const unsigned char tag[WF_CIPHER_TAG])
+{
+    unsigned char nonce[NONCE];
+
+    nonce_of(nonce, counter);
+    if (k->kind == WF_CIPHER_AES256)
+        return wf_vendor_crypto_aead_aes256gcm_decrypt_detached_afternm(
+                   t->out, NULL, t->in, t->n, tag, t->ad, t->ad_n, nonce,
+                   k->state) == 0;
+    return wf_vendor_crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+               t->out, NULL, t->in, t->n, tag, t->ad, t->ad_n, nonce,
+               k->state) == 0;
+}
+
+const struct wf_cipher weft_cipher = {has_aes, key, drop, seal, open_text};

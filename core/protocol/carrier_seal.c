@@ -1,0 +1,67 @@
+/* Carriers that are sealed: where their keys come from.
+ *
+ *   handshake --wf_instance.met--> session of the carrier
+ *   connected --wf_carrier_up-->   what waited for a session goes
+ *
+ * Memory of one machine is not sealed. A pair whose route encrypts is connected
+ * as soon as a handshake with the peer is done, so that it never takes anything
+ * in the open.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/order.h"
+
+int wf_carrier_seal(struct wf_ordered *o)
+{
+    for (int k = 0; k < o->carriers; k++) {
+        struct wf_carrier *c = &o->carrier[k];
+        if (!wf_endpoint_network(c->core))
+            continue;
+        c->seal = wf_seal_new();
+        if (!c->seal)
+            return WEFT_ENOMEM;
+    }
+    return 0;
+}
+
+static struct wf_carrier *sealed_carrier(struct weft_loc *loc,
+                                         const struct weft_core *core)
+{
+    struct wf_ordered *o = loc->order;
+    int k = o ? wf_carrier_of(o, core) : -1;
+
+    return k >= 0 && o->carrier[k].seal ? &o->carrier[k] : NULL;
+}
+
+void wf_carrier_met(struct weft_core *core, uint32_t id,
+                    const struct wf_auth_session *session)
+{
+    struct wf_instance *wf = core->wf;
+    struct weft_loc *loc = id < wf->nprocs ? wf_location(wf, id) : NULL;
+    struct wf_carrier *c;
+
+    if (!loc || loc->failed)
+        return;
+    if (!loc->lanes && wf_location_connect(loc) < 0) {
+        wf_location_down(loc, WEFT_EUNREACH, wf_error_last()->text);
+        return;
+    }
+    c = sealed_carrier(loc, core);
+    if (c && wf_seal_session(c->seal, session) < 0)
+        wf_log(wf, WF_LOG_WARN,
+               "process %u: no memory for the keys of '%s'", id,
+               core->config->name);
+}
+
+void wf_carrier_up(struct weft_loc *loc, struct weft_core *core)
+{
+    struct wf_carrier *c = sealed_carrier(loc, core);
+
+    if (!c)
+        return;
+    if (c->seal->sessions)
+        wf_carrier_ready(loc, core);
+    else
+        wf_carrier_fault(loc->order, wf_carrier_of(loc->order, core),
+                         "it made no handshake, which security = encrypt needs");
+}

@@ -1,0 +1,258 @@
+/* Sealing and opening of containers: see seal.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/seal.h"
+
+#include <stdlib.h>
+
+#include "instance.h"
+#include "protocol/queues.h"
+
+enum { AD = 24, SMALL = 1024 };
+
+/* The header of a sealed container, by its own names. */
+struct outer {
+    uint8_t type, ver;
+    uint16_t flags;
+    uint32_t plen;
+    uint64_t counter, session, zero;
+    unsigned char tag[WF_CIPHER_TAG];
+    uint64_t zeros;
+    uint16_t check, zero16;
+    uint32_t crc;
+};
+_Static_assert(sizeof(struct outer) == WEFT_HDR, "header is 64 bytes");
+_Static_assert(offsetof(struct outer, zero) == AD, "what is authenticated");
+_Static_assert(offsetof(struct outer, check) == 56, "check where wire.h has it");
+
+/* A sealed container that a plugin may keep for a while. */
+struct sealed {
+    struct wf_tx tx;
+    uint8_t text[];
+};
+
+struct wf_seal *wf_seal_new(void)
+{
+    struct wf_seal *s = calloc(1, sizeof *s);
+
+    if (s)
+        s->sum = wf_crc32c_choose();
+    return s;
+}
+
+static void forget(struct wf_session *e)
+{
+    weft_cipher.free(e->mine);
+    weft_cipher.free(e->theirs);
+}
+
+void wf_seal_free(struct wf_seal *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < s->sessions; i++)
+        forget(&s->session[i]);
+    free(s);
+}
+
+int wf_seal_session(struct wf_seal *s, const struct wf_auth_session *made)
+{
+    enum wf_cipher_kind kind = made->aes ? WF_CIPHER_AES256
+                                         : WF_CIPHER_CHACHA20;
+    struct wf_session e = {
+        .id = made->id,
+        .mine = weft_cipher.key(kind, made->key[!made->dialled]),
+        .theirs = weft_cipher.key(kind, made->key[made->dialled]),
+        .known = !made->dialled,
+    };
+
+    if (!e.mine || !e.theirs) {
+        forget(&e);
+        return WEFT_ENOMEM;
+    }
+    if (s->sessions == WF_SESSIONS)
+        forget(&s->session[--s->sessions]);
+    memmove(s->session + 1, s->session,
+            (size_t)s->sessions++ * sizeof *s->session);
+    s->session[0] = e;
+    return WEFT_OK;
+}
+
+/* ---- sealing --------------------------------------------------------------- */
+
+static struct wf_session *for_sending(struct wf_seal *s)
+{
+    struct wf_session *newest = NULL;
+
+    for (int i = 0; i < s->sessions; i++) {
+        struct wf_session *e = &s->session[i];
+        if (e->sent >= WF_SEAL_LIMIT)
+            continue;
+        if (e->known)
+            return e;
+        if (!newest)
+            newest = e;
+    }
+    return newest;
+}
+
+static uint32_t sum_of(const struct wf_seal *s, const struct outer *o)
+{
+    struct outer bare = *o;
+
+    bare.check = 0;
+    bare.crc = 0;
+    return s->sum(0, &bare, sizeof bare);
+}
+
+/* text holds the container, and its sealed form afterwards. */
+static void seal(struct wf_seal *s, struct wf_session *e, struct outer *o,
+                 uint8_t *text, uint32_t n)
+{
+    struct wf_cipher_text t = {.ad = o, .ad_n = AD, .in = text, .out = text,
+                               .n = n};
+    uint32_t sum;
+
+    *o = (struct outer){.type = WF_SEALED | WF_SEQUENCED,
+                        .ver = WF_WIRE_VERSION,
+                        .plen = wf_le32(n),
+                        .counter = wf_le64(++e->sent),
+                        .session = wf_le64(e->id)};
+    weft_cipher.seal(e->mine, e->sent, &t, o->tag);
+    sum = sum_of(s, o);
+    o->check = wf_le16((uint16_t)(sum ^ sum >> 16));
+    o->crc = wf_le32(sum);
+}
+
+static void gather(uint8_t *to, const struct wf_wire *hdr, weft_tx *tx)
+{
+    uint64_t len = tx ? tx->len : 0, off = 0;
+    struct iovec v[8];
+    int n;
+
+    memcpy(to, hdr, WEFT_HDR);
+    to += WEFT_HDR;
+    while (off < len && (n = tx->seg(tx, off, v, 8)) > 0)
+        for (int i = 0; i < n; i++) {
+            memcpy(to + off, v[i].iov_base, v[i].iov_len);
+            off += v[i].iov_len;
+        }
+}
+
+static int text_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
+    struct sealed *m = wf_container(t, struct sealed, tx);
+
+    if (off >= tx->len || max < 1)
+        return 0;
+    *v = (struct iovec){m->text + off, tx->len - off};
+    return 1;
+}
+
+static void text_done(struct wf_tx *t, int status)
+{
+    free(wf_container(t, struct sealed, tx));
+}
+
+static struct sealed *message(uint32_t n)
+{
+    size_t size = (sizeof(struct sealed) + n + WF_CACHE_LINE - 1) &
+                  ~(size_t)(WF_CACHE_LINE - 1);
+    struct sealed *m = aligned_alloc(WF_CACHE_LINE, size);
+
+    if (!m)
+        return NULL;
+    memset(m, 0, sizeof *m);
+    m->tx.done = text_done;
+    m->tx.one = (struct iovec){m->text, n};
+    m->tx.tx.hdr = (weft_hdr *)&m->tx.hdr;
+    m->tx.tx.len = n;
+    m->tx.tx.iov = &m->tx.one;
+    m->tx.tx.iov_n = 1;
+    m->tx.tx.seg = text_seg;
+    return m;
+}
+
+static int send_large(struct wf_seal *s, struct wf_session *e,
+                      const struct weft_core *core, weft_peer *peer,
+                      const struct wf_wire *hdr, weft_tx *payload)
+{
+    uint32_t n = WEFT_HDR + (uint32_t)payload->len;
+    struct sealed *m = message(n);
+    int rc;
+
+    if (!m)
+        return WEFT_ENOMEM;
+    gather(m->text, hdr, payload);
+    seal(s, e, (struct outer *)&m->tx.hdr, m->text, n);
+    m->tx.tx.flags = payload->flags;
+    rc = core->ops->send(peer, &m->tx.tx);
+    if (rc != WEFT_OK)
+        free(m);
+    return rc < 0 ? rc : WEFT_DONE;
+}
+
+int wf_seal_send(struct wf_seal *s, const struct weft_core *core,
+                 weft_peer *peer, const struct wf_wire *hdr, weft_tx *payload)
+{
+    uint32_t n = WEFT_HDR + (payload ? (uint32_t)payload->len : 0);
+    struct wf_session *e = for_sending(s);
+    struct outer o;
+    uint8_t text[SMALL];
+
+    if (!e && s->sessions)
+        return WEFT_ELINK;
+    if (!e)
+        return WEFT_HAS(core->ops, weft_ops, connect) &&
+                       core->ops->connect(peer) >= 0
+                   ? WEFT_EAGAIN
+                   : WEFT_ELINK;
+    if (n > SMALL || n > core->attr.max_short)
+        return send_large(s, e, core, peer, hdr, payload);
+    gather(text, hdr, payload);
+    seal(s, e, &o, text, n);
+    return core->ops->send_short(peer, (const weft_hdr *)&o, text, n);
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+bool wf_seal_header(const struct wf_seal *s, const struct wf_wire *w)
+{
+    const struct outer *o = (const struct outer *)w;
+    uint32_t sum;
+
+    if (o->type != (WF_SEALED | WF_SEQUENCED) || o->ver != WF_WIRE_VERSION ||
+        o->flags || wf_le32(o->plen) < WEFT_HDR)
+        return false;
+    sum = sum_of(s, o);
+    return o->crc == wf_le32(sum) &&
+           o->check == wf_le16((uint16_t)(sum ^ sum >> 16));
+}
+
+enum wf_opened wf_seal_open(struct wf_seal *s, const struct wf_wire *outer,
+                            const void *in, void *out, struct wf_session **by)
+{
+    const struct outer *o = (const struct outer *)outer;
+    struct wf_cipher_text t = {.ad = o, .ad_n = AD, .in = in, .out = out,
+                               .n = wf_le32(o->plen)};
+    struct wf_session *e = s->session, *end = e + s->sessions;
+
+    while (e < end && e->id != wf_le64(o->session))
+        e++;
+    if (e == end)
+        return WF_FORGED;
+    if (wf_le64(o->counter) <= e->seen)
+        return WF_STALE;
+    if (!weft_cipher.open(e->theirs, wf_le64(o->counter), &t, o->tag))
+        return WF_FORGED;
+    *by = e;
+    return WF_OPENED;
+}
+
+void wf_seal_taken(struct wf_session *e, const struct wf_wire *outer)
+{
+    e->seen = wf_le64(((const struct outer *)outer)->counter);
+    e->known = true;
+}
