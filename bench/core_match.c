@@ -26,14 +26,11 @@ static uint64_t env0(void)
  * wildcards are on another communicator, or they would match. */
 static void fill_posted(struct wf_match *m, int depth, int mixed)
 {
-    static const uint64_t masks[] = {UINT64_MAX, WF_MASK_SOURCE, WF_MASK_TAG,
-                                     0};
-
     for (int i = 0; i < depth; i++) {
         int class = mixed ? i % 4 : 0;
         receives[i].env0 = class ? wf_env0(0, 8, 0) : env0();
         receives[i].env1 = wf_env1(1, (uint32_t)(OURS + 1 + i));
-        receives[i].mask = masks[class];
+        receives[i].class = (uint8_t)class;
         wf_match_post(m, &receives[i]);
     }
 }
@@ -57,7 +54,7 @@ static double hot_posted(struct wf_match *m)
             abort();
         r.env0 = env0();
         r.env1 = wf_env1(1, OURS);
-        r.mask = UINT64_MAX;
+        r.class = 0;
         wf_match_post(m, &r);
         if (wf_match_take_posted(m, env0(), wf_env1(1, OURS)) != &r)
             abort();
@@ -129,7 +126,7 @@ static double window(struct wf_match *m, int n)
         for (int i = 0; i < n; i++) {
             receives[i].env0 = env0();
             receives[i].env1 = wf_env1(1, OURS);
-            receives[i].mask = UINT64_MAX;
+            receives[i].class = 0;
             wf_match_post(m, &receives[i]);
         }
         for (int i = 0; i < n; i++)

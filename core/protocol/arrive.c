@@ -41,7 +41,6 @@ static int eager_expected(struct wf_p2p *p, struct weft_loc *from,
     uint32_t plen = wf_le32(w->plen);
     uint64_t n = have;
 
-    p->queued = false;
     p->loc = from;
     wf_receive_match(p, wf_le64(w->b), plen);
     if (wf_le16(w->flags) & WF_FLAG_SYNC)
@@ -74,8 +73,9 @@ static int data_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
 
 static void unexpected_landed(struct wf_sink *sink, int status)
 {
-    struct wf_message *m = wf_container(sink, struct wf_message, sink);
-    struct wf_p2p *p = m->claimed;
+    struct wf_landing *l = wf_container(sink, struct wf_landing, sink);
+    struct wf_message *m = l->message;
+    struct wf_p2p *p = l->claimed;
 
     m->state = WF_MSG_COMPLETE;
     if (status < 0)
@@ -87,18 +87,21 @@ static void unexpected_landed(struct wf_sink *sink, int status)
 static weft_sink *message_sink(struct wf_message *m, uint32_t n,
                                void (*done)(struct wf_sink *, int))
 {
-    m->sink.done = done;
-    m->sink.sink.len = n;
-    m->sink.sink.one = (struct iovec){m->data, n};
-    m->sink.sink.seg = data_seg;
-    return &m->sink.sink;
+    struct wf_sink *s = &m->landing->sink;
+
+    memset(s, 0, sizeof *s);
+    s->done = done;
+    s->sink.len = n;
+    s->sink.one = (struct iovec){m->data, n};
+    s->sink.seg = data_seg;
+    return &s->sink;
 }
 
 static int eager_unexpected(struct weft_loc *from, const struct wf_wire *w,
                             const void *data, size_t have, weft_sink **sink)
 {
     uint32_t plen = wf_le32(w->plen);
-    struct wf_message *m = wf_unexpected_create(from, w, plen, plen);
+    struct wf_message *m = wf_unexpected_create(from, w, plen, plen, have);
 
     if (!m)
         return WEFT_EAGAIN; /* out of memory: the plugin stops reading */
@@ -106,11 +109,8 @@ static int eager_unexpected(struct weft_loc *from, const struct wf_wire *w,
         m->send_id = wf_le64(w->d);
     if (have)
         memcpy(m->data, data, have);
-    if (have == plen) {
-        m->state = WF_MSG_COMPLETE;
+    if (have == plen)
         return WEFT_DONE;
-    }
-    m->state = WF_MSG_ARRIVING;
     *sink = message_sink(m, plen, unexpected_landed);
     return WEFT_OK;
 }
@@ -156,23 +156,12 @@ static inline bool land_expected(struct weft_core *core, struct weft_loc *from,
     return true;
 }
 
-/* A whole message for the posted receive that is expected next. */
-static inline bool land_posted(struct weft_core *core, struct weft_loc *from,
-                               uint64_t n, uint64_t env0, uint64_t env1,
-                               const void *data)
+/* A whole message for a receive that has left the queue, and has room. */
+static inline void land(struct weft_core *core, struct weft_loc *from,
+                        struct wf_p2p *p, uint64_t n, uint64_t env1,
+                        const void *data)
 {
-    struct wf_posted *next =
-        wf_match_next_posted(&from->wf->engine->match, env0, env1);
-    struct wf_p2p *p;
-
-    if (wf_unlikely(!next))
-        return false;
-    p = wf_container(next, struct wf_p2p, posted);
-    if (wf_unlikely(n > p->room))
-        return false;
-    wf_match_take_next(&from->wf->engine->match);
     wf_copy_short(p->block, data, n);
-    p->queued = false;
     p->loc = from;
     p->req.source = wf_env_source(env1);
     p->req.tag = wf_env_tag(env1);
@@ -182,6 +171,20 @@ static inline bool land_posted(struct weft_core *core, struct weft_loc *from,
         wf_store_release(&p->req.done, 1); /* pairs with wf_req_done */
     else
         wf_req_complete(&p->req, 0);
+}
+
+/* A whole message for the posted receive that is expected next. */
+static inline bool land_posted(struct weft_core *core, struct weft_loc *from,
+                               uint64_t n, uint64_t env0, uint64_t env1,
+                               const void *data)
+{
+    struct wf_match *m = &from->wf->engine->match;
+    struct wf_posted *next = wf_match_next_posted(m, env0, env1);
+
+    if (wf_unlikely(!next || n > next->room))
+        return false;
+    wf_match_take_next(m, next);
+    land(core, from, wf_container(next, struct wf_p2p, posted), n, env1, data);
     return true;
 }
 
@@ -208,13 +211,14 @@ struct arrival {
 
 static void key_landed(struct wf_sink *sink, int status)
 {
-    struct wf_message *m = wf_container(sink, struct wf_message, sink);
+    struct wf_landing *l = wf_container(sink, struct wf_landing, sink);
+    struct wf_message *m = l->message;
 
     m->state = WF_MSG_NOTIFIED;
     if (status < 0)
         m->key_bytes = 0; /* the peer is going down; nothing to pull */
-    if (m->claimed)
-        wf_receive_message(m->claimed, m);
+    if (l->claimed)
+        wf_receive_message(l->claimed, m);
 }
 
 /* A notification that is stored, or whose key is still arriving. */
@@ -223,11 +227,11 @@ static int notify_stored(struct weft_core *core, struct weft_loc *from,
                          const struct arrival *a)
 {
     struct wf_message *m =
-        wf_unexpected_create(from, w, wf_le64(w->c), a->plen);
+        wf_unexpected_create(from, w, wf_le64(w->c), a->plen, a->have);
 
     if (!m)
         return WEFT_EAGAIN;
-    m->core = core;
+    m->endpoint = (uint32_t)core->index;
     m->send_id = wf_le64(w->d);
     m->key_bytes = (uint16_t)a->plen;
     if (a->have)
@@ -254,7 +258,6 @@ static int arrive_notify(struct weft_core *core, struct weft_loc *from,
     p = take_posted(from, w);
     if (!p || a->have != a->plen)
         return notify_stored(core, from, w, p, a);
-    p->queued = false;
     p->loc = from;
     wf_receive_match(p, wf_le64(w->b), wf_le64(w->c));
     wf_rendezvous_accept(p, from, core, wf_le64(w->d), a->data, a->plen);
@@ -311,7 +314,7 @@ static int arrive_cancel(struct weft_loc *from, const struct wf_wire *w)
     answer.d = w->d;
     answer.a = wf_le64(s.found ? 1 : 0);
     if (s.found) {
-        uint64_t charge = s.found->charge;
+        uint64_t charge = wf_message_charge(s.found);
         bool eager = s.found->state == WF_MSG_COMPLETE;
         wf_unexpected_free(s.found);
         if (eager)
@@ -392,6 +395,14 @@ static int deliver(struct weft_core *core, struct weft_loc *from,
     return r == WEFT_DONE && have != plen ? WEFT_SKIP : r;
 }
 
+/* The core has no memory: the plugin stops reading. */
+static int stalled(struct weft_core *core, struct weft_loc *from)
+{
+    from->stalled |= 1u << core->index;
+    from->wf->rx_stalled = true;
+    return WEFT_EAGAIN;
+}
+
 /* A pair that is ordered takes nothing else: what lacks the mark is damaged. */
 int wf_arrive(struct weft_core *core, struct weft_loc *from,
               const weft_hdr *hdr, const void *data, size_t have,
@@ -403,11 +414,7 @@ int wf_arrive(struct weft_core *core, struct weft_loc *from,
     if (wf_likely(!from->order && !(w->type & WF_SEQUENCED)))
         return wf_arrive_plain(core, from, hdr, data, have, sink);
     r = wf_order_arrive(core, from, hdr, data, have, sink);
-    if (wf_unlikely(r == WEFT_EAGAIN)) {
-        from->stalled |= 1u << core->index;
-        from->wf->rx_stalled = true;
-    }
-    return r;
+    return wf_unlikely(r == WEFT_EAGAIN) ? stalled(core, from) : r;
 }
 
 int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,
@@ -422,23 +429,54 @@ int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,
         land_expected(core, from, have, wf_le64(w->a), wf_le64(w->b), data))
         return WEFT_DONE;
     r = deliver(core, from, hdr, data, have, sink);
-    if (wf_unlikely(r == WEFT_EAGAIN)) {
-        from->stalled |= 1u << core->index;
-        from->wf->rx_stalled = true;
-    }
-    return r;
+    return wf_unlikely(r == WEFT_EAGAIN) ? stalled(core, from) : r;
 }
 
+/* A whole message, its header in memory, for p or for nobody yet. */
+static int arrive_whole(struct weft_core *core, struct weft_loc *from,
+                        struct wf_p2p *p, const struct wf_wire *w,
+                        const void *data)
+{
+    uint32_t n = wf_le32(w->plen);
+    weft_sink *sink = NULL;
+
+    core->rx_count++;
+    core->rx_bytes += n;
+    if (p)
+        eager_expected(p, from, w, data, n, &sink);
+    else if (eager_unexpected(from, w, data, n, &sink) == WEFT_EAGAIN)
+        return stalled(core, from);
+    return WEFT_DONE;
+}
+
+/* Not for the receive that is expected next, but perhaps for another one. */
 static __attribute__((noinline)) int
 arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
              uint64_t h1, uint64_t h2, const void *data)
 {
     uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
+    struct wf_engine *e = from->wf->engine;
     weft_sink *sink = NULL;
-    int r = wf_arrive_plain(core, from, (const weft_hdr *)w, data, h0 >> 32,
-                            &sink);
+    struct wf_posted *r;
 
-    return r == WEFT_EAGAIN ? r : WEFT_DONE;
+    if (wf_unlikely((uint32_t)h0 != WF_SHORT_EAGER)) {
+        int rc = wf_arrive_plain(core, from, (const weft_hdr *)w, data,
+                                 h0 >> 32, &sink);
+        return rc == WEFT_EAGAIN ? rc : WEFT_DONE;
+    }
+    r = wf_match_none_posted(&e->match) ? NULL
+                                        : wf_match_take_any(&e->match, h1, h2);
+    if (r && h0 >> 32 <= r->room) {
+        land(core, from, wf_container(r, struct wf_p2p, posted), h0 >> 32, h2,
+             data);
+        return WEFT_DONE;
+    }
+    return arrive_whole(core, from,
+                        r ? wf_container(r, struct wf_p2p, posted)
+                        : wf_expected_is(&e->expected, h1, h2)
+                            ? wf_expected_claim(&e->expected)
+                            : NULL,
+                        (const struct wf_wire *)w, data);
 }
 
 /* The header in registers, the payload complete: DONE or EAGAIN. */
@@ -450,21 +488,4 @@ int wf_arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
                    land_posted(core, from, h0 >> 32, h1, h2, data))))
         return WEFT_DONE;
     return arrive_words(core, from, h0, h1, h2, data);
-}
-
-void wf_arrive_resume(struct wf_instance *wf)
-{
-    wf->rx_stalled = false;
-    wf_orders_turn(wf);
-    for (uint32_t i = 0; i < wf->nprocs; i++) {
-        struct weft_loc *loc = wf->locs[i];
-        uint32_t stalled = loc ? loc->stalled : 0;
-        if (!stalled)
-            continue;
-        loc->stalled = 0;
-        for (int k = 0; k < wf->ep_count; k++)
-            if (stalled & 1u << k && loc->peers[k] &&
-                WEFT_HAS(wf->eps[k].ops, weft_ops, rx_resume))
-                wf->eps[k].ops->rx_resume(loc->peers[k]);
-    }
 }

@@ -42,5 +42,9 @@ int wf_cells_grow(struct wf_cells *c)
 
 void wf_cells_shrink(struct wf_cells *c)
 {
-    wf_cells_fini(c);
+    uint64_t needed = (uint64_t)c->most * c->size;
+
+    c->most = 0;
+    if (2 * needed < (uint64_t)c->slab_count * WF_CELLS_SLAB)
+        wf_cells_fini(c);
 }

@@ -1,8 +1,10 @@
 /* Cells: memory of one size, taken and given back in any order.
  *
  * Cells come from slabs and go back to a list; the most recent one is taken
- * first, while the caches still have it. When all are back and there are many
- * slabs, the slabs are freed: a burst does not hold its memory for ever.
+ * first, while the caches still have it. When all are back, there are many slabs,
+ * and less than half of them were needed since the last time, they are
+ * freed: bursts that come again find their memory, and one that does not come
+ * again does not hold it for ever.
  *
  * LOCK  the owner's.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -21,6 +23,7 @@ struct wf_cells {
     struct wf_cell *slabs; /* each begins with a cell that links them */
     size_t size;           /* bytes of a cell: whole cache lines */
     uint32_t used, slab_count;
+    uint32_t most; /* used at a time since all were back */
 };
 
 enum {
@@ -32,6 +35,7 @@ void wf_cells_init(struct wf_cells *, size_t size);
 void wf_cells_fini(struct wf_cells *);
 /* A new slab. 0 or WEFT_ENOMEM. */
 int wf_cells_grow(struct wf_cells *);
+/* All cells are back, and there are many. */
 void wf_cells_shrink(struct wf_cells *);
 
 /* NULL: out of memory. */
@@ -45,7 +49,8 @@ static inline void *wf_cells_take(struct wf_cells *c)
         cell = c->free;
     }
     c->free = cell->next;
-    c->used++;
+    if (++c->used > c->most)
+        c->most = c->used;
     return cell;
 }
 

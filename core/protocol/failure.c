@@ -31,7 +31,6 @@ static void fail_posted(struct wf_posted *r, void *arg)
     if (!waits_for(p, loc))
         return;
     wf_match_unpost(&loc->wf->engine->match, r);
-    p->queued = false;
     fail(p);
 }
 

@@ -48,12 +48,15 @@ static inline const struct wf_envelope *wf_keys_of(const struct wf_keys *t,
 static inline struct wf_link **wf_keys_bin(const struct wf_keys *t,
                                            uint64_t env0, uint64_t env1)
 {
-    uint64_t h = env0 * 0xc2b2ae3d27d4eb4fu ^ (env1 & t->mask);
+    enum { LINE = WF_CACHE_LINE / sizeof(struct wf_link *) };
+    uint64_t key = env1 & t->mask;
+    uint64_t h = env0 * 0xc2b2ae3d27d4eb4fu ^ key / LINE;
 
-    /* Twice, or tags and ranks at regular distances would share bins. */
+    /* Twice, or tags and ranks at regular distances would share bins. Tags in a
+     * row share a line of bins: many programs count them up. */
     h *= 0x9e3779b97f4a7c15u;
     h = (h ^ h >> 32) * 0x9e3779b97f4a7c15u;
-    return &t->bin[h >> 32 & (t->size - 1)];
+    return &t->bin[(h >> 32 ^ key % LINE) & (t->size - 1)];
 }
 
 /* The oldest entry with this envelope, or NULL. */

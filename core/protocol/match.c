@@ -12,9 +12,6 @@
  */
 #include "protocol/match.h"
 
-static const uint64_t class_mask[WF_CLASSES] = {
-    WF_MASK_SOURCE | WF_MASK_TAG, WF_MASK_SOURCE, WF_MASK_TAG, 0};
-
 static unsigned class_of(uint64_t mask)
 {
     return (mask & WF_MASK_TAG ? 0u : 1u) | (mask & WF_MASK_SOURCE ? 0u : 2u);
@@ -23,21 +20,23 @@ static unsigned class_of(uint64_t mask)
 /* struct wf_envelope, as key tables read it */
 #define ENVELOPE(type, link)                                                   \
     ((ptrdiff_t)offsetof(type, env0) - (ptrdiff_t)offsetof(type, link))
-_Static_assert(offsetof(struct wf_posted, env1) ==
-                   offsetof(struct wf_posted, env0) + sizeof(uint64_t),
+_Static_assert(offsetof(struct wf_entry, env1) ==
+                   offsetof(struct wf_entry, env0) + sizeof(uint64_t),
                "an envelope");
-_Static_assert(offsetof(struct wf_arrived, env1) ==
-                   offsetof(struct wf_arrived, env0) + sizeof(uint64_t),
+_Static_assert(offsetof(struct wf_index, env1) ==
+                   offsetof(struct wf_index, env0) + sizeof(uint64_t),
                "an envelope");
 
 void wf_match_init(struct wf_match *m)
 {
     memset(m, 0, sizeof *m);
+    wf_cells_init(&m->entries, sizeof(struct wf_entry));
+    wf_cells_init(&m->indices, sizeof(struct wf_index));
     for (unsigned c = 0; c < WF_CLASSES; c++) {
-        wf_keys_init(&m->posted[c], class_mask[c],
-                     ENVELOPE(struct wf_posted, link));
-        wf_keys_init(&m->arrived[c], class_mask[c],
-                     ENVELOPE(struct wf_arrived, link[c]));
+        wf_keys_init(&m->posted[c], wf_class_mask(c),
+                     ENVELOPE(struct wf_entry, link));
+        wf_keys_init(&m->arrived[c], wf_class_mask(c),
+                     ENVELOPE(struct wf_index, link[c]));
     }
 }
 
@@ -47,6 +46,8 @@ void wf_match_fini(struct wf_match *m)
         wf_keys_free(&m->posted[c]);
         wf_keys_free(&m->arrived[c]);
     }
+    wf_cells_fini(&m->entries);
+    wf_cells_fini(&m->indices);
 }
 
 /* ---- posted -------------------------------------------------------------- */
@@ -88,8 +89,11 @@ static void unlist(struct wf_match *m, struct wf_posted *p)
 {
     struct wf_order *prev = p->order.prev, *next = p->order.next;
 
-    if (p->where < WF_CLASSES)
-        wf_keys_remove(&m->posted[p->where], &p->link);
+    if (p->where == WF_TABLED) {
+        wf_keys_remove(&m->posted[p->class], &p->entry->link);
+        wf_cells_give(&m->entries, p->entry);
+    }
+    p->where = WF_UNPOSTED;
     if (m->known == &p->order)
         m->known = prev;
     *(prev ? &prev->next : &m->first) = next;
@@ -103,9 +107,29 @@ void wf_match_unpost(struct wf_match *m, struct wf_posted *p)
         unlist(m, p);
         return;
     }
+    p->where = WF_UNPOSTED;
     for (uint64_t rest = m->live; rest; rest &= rest - 1)
         if (m->recent[__builtin_ctzll(rest)].posted == p)
             m->live &= ~(rest & -rest);
+}
+
+/* Enter the table of its class. false: out of memory. */
+static bool know(struct wf_match *m, struct wf_posted *p)
+{
+    struct wf_entry *e = wf_cells_take(&m->entries);
+
+    if (!e)
+        return false;
+    *e = (struct wf_entry){
+        .env0 = p->env0, .env1 = p->env1, .posted = p, .stamp = m->stamp++};
+    if (wf_keys_append(&m->posted[p->class], &e->link) != 0) {
+        wf_cells_give(&m->entries, e);
+        return false;
+    }
+    p->entry = e;
+    p->where = WF_TABLED;
+    m->known = &p->order;
+    return true;
 }
 
 /* Let the tables know the whole list. false: out of memory. */
@@ -113,35 +137,24 @@ static bool know_all(struct wf_match *m)
 {
     struct wf_order *l = m->known ? m->known->next : m->first;
 
-    for (; l; l = l->next) {
-        struct wf_posted *p = wf_match_of(l);
-        unsigned c = class_of(p->mask);
-        if (wf_keys_append(&m->posted[c], &p->link) != 0)
+    for (; l; l = l->next)
+        if (!know(m, wf_match_of(l)))
             return false;
-        p->where = (uint8_t)c;
-        p->stamp = m->stamp++;
-        m->known = l;
-    }
     return true;
-}
-
-static struct wf_posted *posted_of(struct wf_link *l)
-{
-    return l ? wf_container(l, struct wf_posted, link) : NULL;
 }
 
 static struct wf_posted *find_known(struct wf_match *m, uint64_t env0,
                                     uint64_t env1)
 {
-    struct wf_posted *best = NULL;
+    struct wf_entry *best = NULL;
 
     for (unsigned c = 0; c < WF_CLASSES; c++) {
-        struct wf_posted *p =
-            posted_of(wf_keys_oldest(&m->posted[c], env0, env1));
-        if (p && (!best || p->stamp < best->stamp))
-            best = p;
+        struct wf_link *l = wf_keys_oldest(&m->posted[c], env0, env1);
+        struct wf_entry *e = l ? wf_container(l, struct wf_entry, link) : NULL;
+        if (e && (!best || e->stamp < best->stamp))
+            best = e;
     }
-    return best;
+    return best ? best->posted : NULL;
 }
 
 static struct wf_posted *walk_posted(struct wf_match *m, uint64_t env0,
@@ -149,7 +162,7 @@ static struct wf_posted *walk_posted(struct wf_match *m, uint64_t env0,
 {
     for (struct wf_order *l = m->first; l; l = l->next) {
         struct wf_posted *p = wf_match_of(l);
-        if (wf_match_equal(p->env0, p->env1, p->mask, env0, env1))
+        if (wf_match_is_for(p, env0, env1))
             return p;
     }
     return NULL;
@@ -213,7 +226,7 @@ static struct wf_arrived *arrived_of(struct wf_order *order)
 
 void wf_match_store(struct wf_match *m, struct wf_arrived *a)
 {
-    a->indexed = 0;
+    a->index = NULL;
     a->order = (struct wf_order){m->newest, NULL};
     if (m->newest)
         m->newest->next = &a->order;
@@ -225,24 +238,43 @@ void wf_match_store(struct wf_match *m, struct wf_arrived *a)
 
 static void unindex(struct wf_match *m, struct wf_arrived *a)
 {
+    struct wf_index *x = a->index;
+
     for (unsigned c = 0; c < WF_CLASSES; c++) {
-        if (!(a->indexed & 1u << c))
+        if (!(x->classes & 1u << c))
             continue;
-        wf_keys_remove(&m->arrived[c], &a->link[c]);
+        wf_keys_remove(&m->arrived[c], &x->link[c]);
         if (m->indexed[c] == &a->order)
             m->indexed[c] = a->order.prev;
     }
+    wf_cells_give(&m->indices, x);
 }
 
 void wf_match_unstore(struct wf_match *m, struct wf_arrived *a)
 {
     struct wf_order *prev = a->order.prev, *next = a->order.next;
 
-    if (a->indexed)
+    if (a->index)
         unindex(m, a);
+    if (next)
+        __builtin_prefetch(next->next); /* the one to come after it */
     *(prev ? &prev->next : &m->oldest) = next;
     *(next ? &next->prev : &m->newest) = prev;
     m->stored--;
+}
+
+/* NULL: out of memory. */
+static struct wf_index *index_of(struct wf_match *m, struct wf_arrived *a)
+{
+    struct wf_index *x = a->index ? a->index : wf_cells_take(&m->indices);
+
+    if (!x || a->index)
+        return x;
+    x->env0 = a->env0;
+    x->env1 = a->env1;
+    x->arrived = a;
+    x->classes = 0;
+    return a->index = x;
 }
 
 /* Let class c know all messages. false: out of memory. */
@@ -251,10 +283,10 @@ static bool catch_up(struct wf_match *m, unsigned c)
     struct wf_order *l = m->indexed[c] ? m->indexed[c]->next : m->oldest;
 
     for (; l; l = l->next) {
-        struct wf_arrived *a = arrived_of(l);
-        if (wf_keys_append(&m->arrived[c], &a->link[c]) != 0)
+        struct wf_index *x = index_of(m, arrived_of(l));
+        if (!x || wf_keys_append(&m->arrived[c], &x->link[c]) != 0)
             return false;
-        a->indexed |= 1u << c;
+        x->classes |= 1u << c;
         m->indexed[c] = l;
     }
     return true;
@@ -289,7 +321,7 @@ struct wf_arrived *wf_match_search(struct wf_match *m, uint64_t env0,
     if (m->stored <= WF_SCANNED || !catch_up(m, c))
         return walk(m, env0, env1, mask);
     l = wf_keys_oldest(&m->arrived[c], env0, env1);
-    return l ? wf_container(l, struct wf_arrived, link[c]) : NULL;
+    return l ? wf_container(l, struct wf_index, link[c])->arrived : NULL;
 }
 
 void wf_match_each_arrived(struct wf_match *m,

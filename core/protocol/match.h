@@ -24,7 +24,8 @@
  * A message that nobody has posted a receive for is only appended. A receive
  * compares the oldest one, then, while few wait, all. Else it first lets the
  * table of its own class catch up with the arrivals: a class that nobody asks for is never indexed,
- * and each message is indexed at most once per class.
+ * and each message is indexed at most once per class. The order of the queue is
+ * what is touched; the place in the tables (wf_index) is memory of its own.
  *
  * LOCK  the API section for every call.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -32,6 +33,7 @@
 #ifndef WF_MATCH_H
 #define WF_MATCH_H
 
+#include "protocol/cells.h"
 #include "protocol/keys.h"
 
 enum {
@@ -44,14 +46,29 @@ struct wf_order {
     struct wf_order *prev, *next;
 };
 
-enum wf_posted_where { WF_LISTED = WF_CLASSES, WF_POSTED_RECENT };
+enum wf_posted_where {
+    WF_UNPOSTED,
+    WF_POSTED_RECENT,
+    WF_LISTED,
+    WF_TABLED /* in the list, and in the table of its class */
+};
 
 /* A receive waiting for its message. env1 is stored masked. */
 struct wf_posted {
-    struct wf_order order; /* in the list */
-    uint64_t env0, env1, mask;
-    uint8_t where;        /* a class: in its table, too; enum wf_posted_where */
-    uint64_t stamp;       /* order of posting, once in a table */
+    uint64_t env0, env1;
+    struct wf_order order;  /* in the list */
+    struct wf_entry *entry; /* WF_TABLED */
+    uint32_t room;          /* the owner's: it would fill a hole here */
+    uint8_t class;
+    uint8_t where; /* enum wf_posted_where */
+};
+
+/* A receive in the table of its class: memory of its own, one line, so that a
+ * search follows one pointer and posted receives stay small. */
+struct wf_entry {
+    uint64_t env0, env1;
+    struct wf_posted *posted;
+    uint64_t stamp; /* order of posting */
     struct wf_link link;
 };
 
@@ -64,7 +81,15 @@ struct wf_recent {
 struct wf_arrived {
     uint64_t env0, env1;
     struct wf_order order;
-    uint64_t indexed; /* bit c: in the table of class c */
+    struct wf_index *index; /* NULL: in no table */
+};
+
+/* Its place in the tables, made when the first class wants to know it, so that
+ * messages which are received in order stay small. */
+struct wf_index {
+    uint64_t env0, env1;
+    struct wf_arrived *arrived;
+    uint64_t classes; /* bit c: in the table of class c */
     struct wf_link link[WF_CLASSES];
 };
 
@@ -80,13 +105,24 @@ struct wf_match {
     struct wf_order *oldest, *newest;
     struct wf_order *indexed[WF_CLASSES]; /* the last one in the table */
     struct wf_keys arrived[WF_CLASSES];
+    struct wf_cells entries, indices;
 };
 
-/* The mask of a receive or probe with these arguments. */
+/* The class of a receive or probe with these arguments, and the part of env1
+ * that counts in it. */
+static inline uint8_t wf_match_class(int source, int tag)
+{
+    return (uint8_t)((tag == MPI_ANY_TAG) | (source == MPI_ANY_SOURCE) << 1);
+}
+
+static inline uint64_t wf_class_mask(unsigned class)
+{
+    return (class & 2 ? 0 : WF_MASK_SOURCE) | (class & 1 ? 0 : WF_MASK_TAG);
+}
+
 static inline uint64_t wf_match_mask(int source, int tag)
 {
-    return (source == MPI_ANY_SOURCE ? 0 : WF_MASK_SOURCE) |
-           (tag == MPI_ANY_TAG ? 0 : WF_MASK_TAG);
+    return wf_class_mask(wf_match_class(source, tag));
 }
 
 /* Does a receive's envelope, masked, fit a message's? */
@@ -132,15 +168,17 @@ static inline bool wf_match_none_posted(const struct wf_match *m)
 static inline void wf_match_post(struct wf_match *m, struct wf_posted *p)
 {
     unsigned i = wf_match_recent_end(m);
+    uint64_t mask;
 
     if (wf_unlikely(i == WF_RECENT)) {
         wf_match_make_room(m);
         i = wf_match_recent_end(m);
     }
-    p->env1 &= p->mask;
+    mask = wf_class_mask(p->class);
+    p->env1 &= mask;
     p->where = WF_POSTED_RECENT;
     m->live |= UINT64_C(1) << i;
-    m->recent[i] = (struct wf_recent){p->env0, p->env1, p->mask, p};
+    m->recent[i] = (struct wf_recent){p->env0, p->env1, mask, p};
 }
 
 /* Take a receive back. */
@@ -150,13 +188,23 @@ void wf_match_unpost(struct wf_match *, struct wf_posted *);
 static inline struct wf_posted *wf_match_take_recent(struct wf_match *m,
                                                      unsigned i)
 {
+    struct wf_posted *p = m->recent[i].posted;
+
     m->live &= ~(UINT64_C(1) << i);
-    return m->recent[i].posted;
+    p->where = WF_UNPOSTED;
+    return p;
 }
 
 static inline struct wf_posted *wf_match_of(struct wf_order *order)
 {
     return wf_container(order, struct wf_posted, order);
+}
+
+static inline bool wf_match_is_for(const struct wf_posted *p, uint64_t env0,
+                                   uint64_t env1)
+{
+    return wf_match_equal(p->env0, p->env1, wf_class_mask(p->class), env0,
+                          env1);
 }
 
 /* The receive expected next, if the message is for it. */
@@ -168,7 +216,7 @@ wf_match_next_posted(const struct wf_match *m, uint64_t env0, uint64_t env1)
 
     if (m->first) {
         p = wf_match_of(m->first);
-        return wf_match_equal(p->env0, p->env1, p->mask, env0, env1) ? p : NULL;
+        return wf_match_is_for(p, env0, env1) ? p : NULL;
     }
     if (!m->live)
         return NULL;
@@ -176,25 +224,29 @@ wf_match_next_posted(const struct wf_match *m, uint64_t env0, uint64_t env1)
     return wf_likely(wf_match_fits(r, env0, env1)) ? r->posted : NULL;
 }
 
-/* It leaves the queue. */
-static inline void wf_match_take_next(struct wf_match *m)
+/* It, p, leaves the queue. The one that is to be touched two messages from
+ * now is fetched. */
+static inline void wf_match_take_next(struct wf_match *m, struct wf_posted *p)
 {
     struct wf_order *next;
 
     if (!m->first) {
         m->live &= m->live - 1;
+        p->where = WF_UNPOSTED;
         return;
     }
     if (m->known) {
-        wf_match_unpost(m, wf_match_of(m->first));
+        wf_match_unpost(m, p);
         return;
     }
-    next = m->first->next;
+    p->where = WF_UNPOSTED;
+    next = p->order.next;
     m->first = next;
     m->listed--;
     if (next) {
         next->prev = NULL;
-        __builtin_prefetch(next->next);
+        __builtin_prefetch(next->next, 1);
+        __builtin_prefetch((char *)next->next + WF_CACHE_LINE, 1);
     } else {
         m->last = NULL;
     }
@@ -208,7 +260,7 @@ static inline struct wf_posted *wf_match_take_posted(struct wf_match *m,
     struct wf_posted *p = wf_match_next_posted(m, env0, env1);
 
     if (wf_likely(p != NULL)) {
-        wf_match_take_next(m);
+        wf_match_take_next(m, p);
         return p;
     }
     return wf_match_none_posted(m) ? NULL : wf_match_take_any(m, env0, env1);

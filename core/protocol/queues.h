@@ -57,20 +57,22 @@ enum wf_p2p_waits {
     WF_WAITS_ANSWER = 1u << 1 /* APPROVE, SYNC, FIN or CANCELLED is to come */
 };
 
-/* A point-to-point request of the engine. A short receive touches the first
- * lines only: the order of the members is theirs. */
+/* A point-to-point request of the engine. A light one (WF_REQ_LIGHT) is a receive
+ * of bytes that uses two lines, neighbours: where a whole message is copied, its
+ * place in the queue, and the head of req. The rest is made of these when
+ * more is needed (wf_p2p_whole). */
 struct wf_p2p {
-    _Alignas(WF_CACHE_LINE) struct wf_req req;
-    /* Where a whole message may be copied, and how many bytes: 0 if the memory
-     * is not one block. */
-    void *block;
-    uint64_t room;
+    /* Where a whole message of up to posted.room bytes may be copied; the room
+     * is 0 if the memory is not one block. */
+    _Alignas(2 * WF_CACHE_LINE) void *block;
+    union {
+        struct weft_loc *loc; /* NULL: receive from any source */
+        struct wf_p2p *next_free;
+    };
     struct wf_posted posted; /* receive side */
-    struct weft_loc *loc; /* NULL: receive from any source */
-    struct wf_p2p *next_free;
+    struct wf_req req;
     int peer, tag;        /* as given: rank, tag or wildcard */
     uint8_t space, mode, waits;
-    bool queued;          /* on the posted queue */
     bool has_id;          /* in the pending or matched table */
     void *buf;
     uint64_t count;
@@ -89,33 +91,40 @@ struct wf_p2p {
     };
 };
 
+enum { WF_MESSAGE_SIZES = 4 /* of cells for them: unexpected.c */ };
 enum wf_message_state {
     WF_MSG_ARRIVING, /* payload is still landing in data[] */
     WF_MSG_COMPLETE, /* payload is in data[] */
     WF_MSG_NOTIFIED  /* payload is with the sender: rendezvous */
 };
 
-/* An unexpected message, or one that a matched probe took (MPI_Message). What a
- * short message in order needs comes first. */
+/* An unexpected message, or one that a matched probe took (MPI_Message): two
+ * lines and the payload. The first is what a queue in order touches. */
 struct wf_message {
     struct wf_object object;
     struct weft_loc *loc;
-    struct wf_comm *comm;   /* matched probe: the communicator, referenced */
-    struct wf_p2p *claimed; /* the receive that waits for an arriving one */
-    uint64_t length;
-    uint64_t charge; /* credit to return when consumed */
-    uint8_t *data;   /* near or far */
-    uint8_t state;   /* enum wf_message_state */
-    bool queued;     /* on the unexpected queue */
+    struct wf_arrived arrived;
+    uint8_t state;      /* enum wf_message_state */
+    bool queued;        /* on the unexpected queue */
     uint16_t flags;
     uint16_t key_bytes; /* NOTIFIED: data says where to pull from */
     uint16_t error;     /* the payload could not be completed */
-    uint8_t near[24];
-    struct wf_arrived arrived;
+    uint64_t length;
     uint64_t send_id;
-    struct weft_core *core; /* it came through */
+    struct wf_comm *comm; /* matched probe: the communicator, referenced */
+    struct wf_landing *landing; /* ARRIVING */
+    uint32_t room;     /* bytes of data[] */
+    uint32_t endpoint; /* NOTIFIED: it came through */
+    uint8_t data[];
+};
+_Static_assert(offsetof(struct wf_message, length) == WF_CACHE_LINE,
+               "the queue is in the first line");
+
+/* How the rest of its payload arrives. */
+struct wf_landing {
     struct wf_sink sink;
-    uint8_t far[];
+    struct wf_message *message;
+    struct wf_p2p *claimed; /* the receive that waits for it */
 };
 
 /* The message that a blocking receive polls for: no request, no queue, as long
@@ -147,7 +156,7 @@ struct wf_engine {
     struct wf_req sent;   /* shared outcome of sends done at once */
     struct wf_req held;   /* of those that a plugin holds: done by progress */
     uint64_t credits;     /* initial credit of each sender */
-    struct wf_cells messages[2]; /* unexpected ones, by size */
+    struct wf_cells messages[WF_MESSAGE_SIZES]; /* unexpected ones */
     uint64_t unexpected_bytes, unexpected_high;
     uint32_t failures; /* Locations that failed */
 };
@@ -155,13 +164,17 @@ struct wf_engine {
 int wf_engine_init(struct wf_instance *);
 void wf_engine_fini(struct wf_instance *);
 
+_Static_assert(offsetof(struct wf_p2p, req) == WF_CACHE_LINE &&
+                   offsetof(struct wf_req, on_complete) <= WF_CACHE_LINE,
+               "a light receive is in two lines");
+
 static inline struct wf_p2p *wf_p2p_of(struct wf_req *r)
 {
     return wf_container(r, struct wf_p2p, req);
 }
 
 /* pool: request.c. Free ones, linked by next_free, hold nothing of an earlier
- * life: no callbacks, packed memory or pull. */
+ * life: no callbacks, packed memory, pull, id or place in a queue. */
 struct wf_p2p *wf_p2p_alloc(struct wf_comm *, enum wf_req_type);
 /* The same for a complete one that is WF_REQ_LIGHT and nothing else. */
 static inline void wf_p2p_recycle(struct wf_p2p *p)
@@ -176,6 +189,12 @@ static inline void wf_p2p_recycle(struct wf_p2p *p)
         wf_comm_put(comm); /* it was freed meanwhile */
     else
         comm->object.refs--;
+}
+/* A light one becomes a receive as any other. */
+void wf_p2p_whole(struct wf_p2p *);
+static inline bool wf_p2p_posted(const struct wf_p2p *p)
+{
+    return p->posted.where != WF_UNPOSTED;
 }
 void wf_p2p_set_buffer(struct wf_p2p *, void *buf, uint64_t count,
                        struct wf_type *);
@@ -287,7 +306,7 @@ void wf_answered(struct wf_p2p *send, int error); /* SYNC, FIN, CANCELLED */
 void wf_send_check(struct wf_p2p *);
 
 /* credit.c */
-enum { WF_MESSAGE_OVERHEAD = 256 }; /* charged beside the payload */
+enum { WF_MESSAGE_OVERHEAD = 128 }; /* charged beside the payload */
 void wf_credit_return(struct weft_loc *);
 static inline void wf_credit_consumed(struct weft_loc *loc, uint64_t charge)
 {
@@ -297,9 +316,15 @@ static inline void wf_credit_consumed(struct weft_loc *loc, uint64_t charge)
 }
 void wf_credit_received(struct weft_loc *, uint64_t bytes);
 
-/* message store: unexpected.c */
+/* message store: unexpected.c. `have` of `room` bytes of payload are here: the
+ * rest lands through message->landing. */
 struct wf_message *wf_unexpected_create(struct weft_loc *, const struct wf_wire *,
-                                        uint64_t length, size_t room);
+                                        uint64_t length, size_t room,
+                                        size_t have);
+static inline uint64_t wf_message_charge(const struct wf_message *m)
+{
+    return m->room + (uint64_t)WF_MESSAGE_OVERHEAD;
+}
 void wf_unexpected_free(struct wf_message *);
 /* Copy a stored message that is complete and asks for no answer, and free it.
  * false: nothing has happened, it is not so simple. */

@@ -6,7 +6,7 @@
 
 void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
 {
-    p->req.flags &= ~(uint32_t)WF_REQ_LIGHT;
+    wf_p2p_whole(p);
     p->req.source = wf_env_source(env1);
     p->req.tag = wf_env_tag(env1);
     p->length = length;
@@ -25,7 +25,7 @@ void wf_receive_finish(struct wf_p2p *p, int error)
 static void take_stored(struct wf_p2p *p, struct wf_message *m)
 {
     struct weft_loc *loc = m->loc;
-    uint64_t charge = m->charge;
+    uint64_t charge = wf_message_charge(m);
     int error = m->error;
 
     wf_type_unpack(p->type, p->buf, p->count, 0, m->data, p->expected);
@@ -52,11 +52,11 @@ void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
     wf_receive_match(p, m->arrived.env1, m->length);
     switch (m->state) {
     case WF_MSG_ARRIVING:
-        m->claimed = p; /* its sink finishes both */
+        m->landing->claimed = p; /* its sink finishes both */
         break;
     case WF_MSG_NOTIFIED:
-        wf_rendezvous_accept(p, loc, m->core, m->send_id, m->data,
-                             m->key_bytes);
+        wf_rendezvous_accept(p, loc, &loc->wf->eps[m->endpoint], m->send_id,
+                             m->data, m->key_bytes);
         wf_unexpected_free(m);
         break;
     default:
@@ -82,10 +82,10 @@ int wf_receive_start(struct wf_p2p *p)
     }
     p->posted.env0 = wf_env0(p->space, comm->context, (uint32_t)comm->rank);
     p->posted.env1 = wf_env1((uint32_t)p->peer, (uint32_t)p->tag);
-    p->posted.mask = wf_match_mask(p->peer, p->tag);
+    p->posted.class = wf_match_class(p->peer, p->tag);
     p->loc = NULL;
     a = wf_match_find_arrived(match, p->posted.env0, p->posted.env1,
-                              p->posted.mask);
+                              wf_class_mask(p->posted.class));
     if (a) {
         wf_receive_message(p, wf_container(a, struct wf_message, arrived));
         return MPI_SUCCESS;
@@ -97,16 +97,14 @@ int wf_receive_start(struct wf_p2p *p)
     if (rc)
         return rc;
     wf_match_post(match, &p->posted);
-    p->queued = true;
     return MPI_SUCCESS;
 }
 
 bool wf_receive_withdraw(struct wf_p2p *p)
 {
-    if (!p->queued)
+    if (!wf_p2p_posted(p))
         return false;
     wf_match_unpost(&p->req.wf->engine->match, &p->posted);
-    p->queued = false;
     return true;
 }
 

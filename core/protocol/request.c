@@ -19,7 +19,7 @@ static int add_slab(struct wf_engine *e)
     if (!slabs)
         return WEFT_ENOMEM;
     e->slabs = slabs;
-    slab = aligned_alloc(WF_CACHE_LINE, SLAB * sizeof *slab);
+    slab = aligned_alloc(_Alignof(struct wf_p2p), SLAB * sizeof *slab);
     if (!slab)
         return WEFT_ENOMEM;
     memset(slab, 0, SLAB * sizeof *slab);
@@ -57,7 +57,7 @@ struct wf_p2p *wf_p2p_alloc(struct wf_comm *comm, enum wf_req_type type)
     init_head(&p->req, comm->wf, type, comm);
     p->loc = NULL;
     p->waits = 0;
-    p->queued = p->has_id = false;
+    p->has_id = false;
     p->type = NULL;
     return p;
 }
@@ -70,8 +70,27 @@ void wf_p2p_set_buffer(struct wf_p2p *p, void *buf, uint64_t count,
     p->type = type;
     p->bytes = count * (uint64_t)type->size;
     p->block = (char *)buf + type->true_lb;
-    p->room = wf_type_contiguous(type) ? p->bytes : 0;
+    p->posted.room = !wf_type_contiguous(type) ? 0
+                     : p->bytes < UINT32_MAX   ? (uint32_t)p->bytes
+                                               : UINT32_MAX;
     wf_type_get(type);
+}
+
+void wf_p2p_whole(struct wf_p2p *p)
+{
+    const struct wf_posted *q = &p->posted;
+
+    if (!(p->req.flags & WF_REQ_LIGHT))
+        return;
+    p->req.flags &= ~(uint32_t)WF_REQ_LIGHT;
+    p->peer = q->class & 2 ? MPI_ANY_SOURCE : wf_env_source(q->env1);
+    p->tag = q->class & 1 ? MPI_ANY_TAG : wf_env_tag(q->env1);
+    p->space = (uint8_t)(q->env0 >> 56);
+    p->waits = 0;
+    p->has_id = false;
+    p->buf = p->block;
+    p->count = p->bytes = q->room;
+    p->type = p->req.wf->engine->bytes_type;
 }
 
 struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
@@ -88,7 +107,7 @@ static void free_p2p(struct wf_p2p *p)
 {
     struct wf_engine *e = p->req.wf->engine;
 
-    if (p->type)
+    if (p->type && !(p->req.flags & WF_REQ_LIGHT))
         wf_type_put(p->type);
     free(p->packed);
     p->packed = NULL;

@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "progress/progress.h"
 #include "protocol/short.h"
 
 enum { PACK_SHORT = 1024 /* non-contiguous data packed on the stack */ };
@@ -220,6 +221,33 @@ static int send_now(struct wf_comm *comm, const void *buf, uint64_t count,
     return try_short(loc, data, bytes,
                      wf_env0(space, comm->send_context, (uint32_t)dest),
                      wf_env1((uint32_t)comm->rank, (uint32_t)tag), more);
+}
+
+/* A message that finds no room costs a request and a place in the FIFO, one
+ * that finds no credit a rendezvous. A receiver that is at work makes room in no
+ * time, so it is waited for, but only as long as that pays: one that
+ * computes makes the next sends look once. */
+static bool way_is_free(const struct weft_loc *loc, uint64_t bytes)
+{
+    const struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
+
+    return loc->failed || bytes > l->max_eager ||
+           (wf_lane_clear(l) &&
+            loc->credit >= (int64_t)(bytes + WF_MESSAGE_OVERHEAD));
+}
+
+void wf_send_make_way(struct wf_comm *comm, int dest, uint64_t bytes)
+{
+    enum { LOOKS = 256 }; /* some microseconds */
+    struct weft_loc *loc = wf_contact(comm, dest);
+    int left;
+
+    if (!loc || !loc->lanes || way_is_free(loc, bytes))
+        return;
+    for (left = loc->patience; left >= 0 && !way_is_free(loc, bytes); left--)
+        wf_progress_poll(comm->wf,
+                         1u << loc->lane[WF_LANE_ORDER].core->index);
+    loc->patience = left < 0 ? 0 : LOOKS;
 }
 
 /* The long way: a request that completes when user memory is free again. */

@@ -36,6 +36,8 @@ static inline struct wf_p2p *take_light(struct wf_comm *comm,
     if (wf_unlikely(!p))
         return NULL;
     e->free_p2p = p->next_free;
+    __builtin_prefetch(p->next_free, 1);
+    __builtin_prefetch((char *)p->next_free + WF_CACHE_LINE, 1);
     wf_object_init(&p->req.object, WF_KIND_REQUEST);
     p->req.wf = comm->wf;
     p->req.comm = comm;
@@ -44,13 +46,9 @@ static inline struct wf_p2p *take_light(struct wf_comm *comm,
     p->req.flags = WF_REQ_LIGHT;
     wf_store_relaxed(&p->req.done, 0);
     p->req.error = 0;
-    p->block = p->buf = buf;
-    p->room = p->bytes = p->count = bytes;
-    p->type = e->bytes_type;
+    p->block = buf;
+    p->posted.room = (uint32_t)bytes;
     p->loc = from;
-    p->space = WF_SPACE_P2P;
-    p->waits = 0;
-    p->queued = p->has_id = false;
     return p;
 }
 
@@ -58,7 +56,7 @@ static bool finish_stored(struct wf_p2p *p, struct wf_arrived *a)
 {
     struct wf_envelope_length got;
 
-    if (!wf_unexpected_take(a, p->block, p->room, &got)) {
+    if (!wf_unexpected_take(a, p->block, p->posted.room, &got)) {
         wf_p2p_recycle(p);
         return false;
     }
@@ -82,17 +80,15 @@ bool wf_short_post(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
     p = take_light(comm, from, buf, bytes);
     if (wf_unlikely(!p))
         return false;
-    p->peer = wf_env_source(env1);
-    p->tag = wf_env_tag(env1);
     p->posted.env0 = comm->recv_env0;
     p->posted.env1 = env1;
-    p->posted.mask = wf_match_mask(p->peer, p->tag);
-    a = wf_match_find_arrived(&e->match, p->posted.env0, env1, p->posted.mask);
+    p->posted.class = wf_match_class(wf_env_source(env1), wf_env_tag(env1));
+    a = wf_match_find_arrived(&e->match, p->posted.env0, env1,
+                              wf_class_mask(p->posted.class));
     if (wf_unlikely(a != NULL)) {
         if (!finish_stored(p, a))
             return false;
     } else {
-        p->queued = true;
         wf_match_post(&e->match, &p->posted);
     }
     *request = (MPI_Request)&p->req;

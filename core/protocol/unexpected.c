@@ -1,47 +1,73 @@
 /* Unexpected messages: storage of about the size that arrived.
  *
- * Short ones lie in cells, larger ones in memory of their own. How much there
- * can be is bounded by the credit of the senders (credit.c).
+ * Up to 920 bytes lie in cells of 128, 256, 512 or 1024, larger ones in memory of
+ * their own: at most twice what the sender's credit was charged. How much there
+ * can be is bounded by that credit (credit.c).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
 
 #include "progress/progress.h"
+#include "protocol/order.h"
 #include "protocol/queues.h"
 
-enum { HEAD = sizeof(struct wf_message), SMALL = 384, MEDIUM = 1024 };
-_Static_assert(HEAD <= SMALL, "the smallest cell has room for a message");
-_Static_assert(offsetof(struct wf_message, arrived.link) == 2 * WF_CACHE_LINE,
-               "a short message in order is in two lines");
+enum { HEAD = offsetof(struct wf_message, data), SMALLEST = 128 };
+_Static_assert(HEAD + 24 <= SMALLEST, "24 bytes need no more than a rendezvous");
 
 void wf_unexpected_init(struct wf_engine *e)
 {
-    wf_cells_init(&e->messages[0], SMALL);
-    wf_cells_init(&e->messages[1], MEDIUM);
+    for (int i = 0; i < WF_MESSAGE_SIZES; i++)
+        wf_cells_init(&e->messages[i], (size_t)SMALLEST << i);
 }
 
 void wf_unexpected_fini(struct wf_engine *e)
 {
-    wf_cells_fini(&e->messages[0]);
-    wf_cells_fini(&e->messages[1]);
+    for (int i = 0; i < WF_MESSAGE_SIZES; i++)
+        wf_cells_fini(&e->messages[i]);
 }
 
-/* Which cells have room for this much payload; NULL: none. */
+/* The smallest cells with room for this much payload; NULL: none. */
 static struct wf_cells *cells_for(struct wf_engine *e, size_t room)
 {
-    if (room <= SMALL - HEAD)
-        return &e->messages[0];
-    return room <= MEDIUM - HEAD ? &e->messages[1] : NULL;
+    struct wf_cells *c = e->messages;
+
+    if (wf_likely(HEAD + room <= SMALLEST))
+        return c;
+    while (c < e->messages + WF_MESSAGE_SIZES && c->size < HEAD + room)
+        c++;
+    return c < e->messages + WF_MESSAGE_SIZES ? c : NULL;
 }
 
-static struct wf_message *allocate(struct wf_engine *e, size_t room)
+static void release(struct wf_engine *e, struct wf_message *m)
+{
+    struct wf_cells *cells = cells_for(e, m->room);
+
+    if (cells)
+        wf_cells_give(cells, m);
+    else
+        free(m);
+}
+
+static struct wf_message *allocate(struct wf_engine *e, size_t room,
+                                   bool arriving)
 {
     struct wf_cells *cells = cells_for(e, room);
     struct wf_message *m = cells ? wf_cells_take(cells) : malloc(HEAD + room);
 
-    if (m)
-        m->data = room <= sizeof m->near ? m->near : m->far;
+    if (!m)
+        return NULL;
+    m->room = (uint32_t)room;
+    m->landing = NULL;
+    if (!arriving)
+        return m;
+    m->landing = malloc(sizeof *m->landing);
+    if (!m->landing) {
+        release(e, m);
+        return NULL;
+    }
+    m->landing->message = m;
+    m->landing->claimed = NULL;
     return m;
 }
 
@@ -54,10 +80,11 @@ static void account(struct wf_engine *e, uint64_t charge)
 
 struct wf_message *wf_unexpected_create(struct weft_loc *loc,
                                         const struct wf_wire *w,
-                                        uint64_t length, size_t room)
+                                        uint64_t length, size_t room,
+                                        size_t have)
 {
     struct wf_engine *e = loc->wf->engine;
-    struct wf_message *m = allocate(e, room);
+    struct wf_message *m = allocate(e, room, have < room);
 
     if (!m)
         return NULL;
@@ -66,16 +93,14 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
     m->arrived.env1 = wf_le64(w->b);
     m->loc = loc;
     m->comm = NULL;
-    m->claimed = NULL;
-    m->state = WF_MSG_ARRIVING;
+    m->state = have < room ? WF_MSG_ARRIVING : WF_MSG_COMPLETE;
     m->flags = wf_le16(w->flags);
     m->key_bytes = 0;
     m->error = 0;
     m->length = length;
-    m->charge = room + WF_MESSAGE_OVERHEAD;
     wf_match_store(&e->match, &m->arrived);
     m->queued = true;
-    account(e, m->charge);
+    account(e, wf_message_charge(m));
     if (loc->wf->api.on)
         wf_progress_notify(loc->wf); /* probes wait for it */
     return m;
@@ -84,18 +109,16 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
 void wf_unexpected_free(struct wf_message *m)
 {
     struct wf_engine *e = m->loc->wf->engine;
-    struct wf_cells *cells = cells_for(e, m->charge - WF_MESSAGE_OVERHEAD);
 
-    e->unexpected_bytes -= m->charge;
+    e->unexpected_bytes -= wf_message_charge(m);
     if (m->queued)
         wf_match_unstore(&e->match, &m->arrived);
     if (m->comm)
         wf_comm_put(m->comm);
     m->object.kind = WF_KIND_DEAD;
-    if (cells)
-        wf_cells_give(cells, m);
-    else
-        free(m);
+    if (wf_unlikely(m->landing != NULL))
+        free(m->landing);
+    release(e, m);
 }
 
 bool wf_unexpected_take(struct wf_arrived *a, void *buf, uint64_t room,
@@ -103,7 +126,7 @@ bool wf_unexpected_take(struct wf_arrived *a, void *buf, uint64_t room,
 {
     struct wf_message *m = wf_container(a, struct wf_message, arrived);
     struct weft_loc *loc = m->loc;
-    uint64_t charge = m->charge;
+    uint64_t charge = wf_message_charge(m);
 
     if (m->state != WF_MSG_COMPLETE || m->flags & WF_FLAG_SYNC || m->error ||
         m->length > room)
@@ -113,4 +136,21 @@ bool wf_unexpected_take(struct wf_arrived *a, void *buf, uint64_t room,
     wf_unexpected_free(m);
     wf_credit_consumed(loc, charge);
     return true;
+}
+
+void wf_arrive_resume(struct wf_instance *wf)
+{
+    wf->rx_stalled = false;
+    wf_orders_turn(wf);
+    for (uint32_t i = 0; i < wf->nprocs; i++) {
+        struct weft_loc *loc = wf->locs[i];
+        uint32_t stalled = loc ? loc->stalled : 0;
+        if (!stalled)
+            continue;
+        loc->stalled = 0;
+        for (int k = 0; k < wf->ep_count; k++)
+            if (stalled & 1u << k && loc->peers[k] &&
+                WEFT_HAS(wf->eps[k].ops, weft_ops, rx_resume))
+                wf->eps[k].ops->rx_resume(loc->peers[k]);
+    }
 }

@@ -46,6 +46,8 @@ struct weft_loc {
     /* Payloads below this size may leave at once by the order lane: 0 while
      * there is none, it is blocked, or the peer is gone. wf_location_gate */
     uint64_t short_end;
+    /* How often a send looks for room: wf_send_make_way. */
+    uint16_t patience;
     /* Of the message that a plugin may hand back: protocol/short.h. */
     uintptr_t late;
     struct wf_req **late_request;

@@ -56,14 +56,23 @@ static void the_last_one_given_is_the_next_taken(void **state)
     wf_cells_fini(&c);
 }
 
-static void a_burst_gives_its_memory_back(void **state)
+static void a_burst_gives_its_memory_back_unless_it_comes_again(void **state)
 {
     struct wf_cells c;
+    uint32_t slabs;
 
     wf_cells_init(&c, SIZE);
     take_all(&c, BURST);
     assert_true(c.slab_count > WF_CELLS_KEEP);
+    slabs = c.slab_count;
+    for (int i = 0; i < 3; i++) {
+        give_all(&c, BURST);
+        assert_int_equal(c.slab_count, slabs);
+        take_all(&c, BURST);
+    }
     give_all(&c, BURST);
+    take_all(&c, 100);
+    give_all(&c, 100);
     assert_int_equal(c.slab_count, 0);
     take_all(&c, 100); /* few stay */
     give_all(&c, 100);
@@ -76,7 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_do_not_overlap),
         cmocka_unit_test(the_last_one_given_is_the_next_taken),
-        cmocka_unit_test(a_burst_gives_its_memory_back),
+        cmocka_unit_test(a_burst_gives_its_memory_back_unless_it_comes_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@ static void nothing_means_the_defaults_of_the_table(void **state)
     const struct wf_core_options *o = wf_config_core(c);
     assert_int_equal(o->progress, WF_PROGRESS_AUTO);
     assert_true(o->spin == WF_AUTO && o->eager == WF_AUTO);
-    assert_int_equal(o->credits, 2 << 20);
+    assert_int_equal(o->credits, 16 << 20);
     assert_int_equal(o->bootstrap, WF_BOOT_AUTO);
     assert_int_equal(o->start_timeout, 60000000000);
     assert_int_equal(o->log, WF_LOG_WARN);

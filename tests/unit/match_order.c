@@ -76,7 +76,7 @@ static void post(struct wf_match *m, unsigned *seed, int tags)
     }
     r->posted.env0 = r->env0;
     r->posted.env1 = r->env1;
-    r->posted.mask = r->mask;
+    r->posted.class = wf_match_class(source, tag);
     wf_match_post(m, &r->posted);
 }
 
@@ -167,7 +167,6 @@ static void post_all(struct wf_match *m)
     for (int i = 0; i < DEEP; i++) {
         deep_posted[i].env0 = wf_env0(0, CONTEXT, 0);
         deep_posted[i].env1 = tagged(i);
-        deep_posted[i].mask = UINT64_MAX;
         wf_match_post(m, &deep_posted[i]);
     }
     assert_int_equal(wf_match_posted_count(m), DEEP);
@@ -267,7 +266,7 @@ static void a_storm_of_wildcards_takes_the_oldest_first(void **state)
 static struct wf_posted receive_for(uint32_t tag)
 {
     return (struct wf_posted){
-        .env0 = 1, .env1 = wf_env1(2, tag), .mask = UINT64_MAX};
+        .env0 = 1, .env1 = wf_env1(2, tag)};
 }
 
 /* The place of one that was taken back is used again, and the others stay in
@@ -324,7 +323,7 @@ static void a_visit_may_take_the_receive_away(void **state)
 static void an_unposted_receive_matches_no_more(void **state)
 {
     struct wf_match m;
-    struct wf_posted p = {.env0 = 1, .env1 = 2, .mask = UINT64_MAX};
+    struct wf_posted p = {.env0 = 1, .env1 = 2};
 
     wf_match_init(&m);
     wf_match_post(&m, &p);
