@@ -206,6 +206,9 @@ FIGURES = [
            raw="socket {case} {ms}",
            cases=("tcp polling", "tcp blocking", "udp polling",
                   "udp blocking")),
+    Figure("raw-message", "half round trip of a cache line, and of messages "
+           "with header and status", "us", "us", raw="shm {case} {ms}",
+           cases=("line", "header")),
     Figure("raw-copy", "shared memory: one copy by one side or both", "GB/s",
            "gbs", raw="shm {case} 1048576 1048576 4 {ms}", more=True,
            cases=("ring", "direct", "halves")),

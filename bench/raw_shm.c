@@ -1,6 +1,10 @@
 /* What the machine allows between two processes that share memory.
  *
  *   raw_shm line MS                      one cache line back and forth
+ *   raw_shm header MS                    the same through a ring of slots, with
+ *                                        what any message has: an envelope that
+ *                                        the receiver compares, a length, one
+ *                                        byte for its buffer, and a status
  *   raw_shm rate MS                      one line per message, windows of 64
  *   raw_shm ring FIRST LAST FACTOR MS    two copies, through a ring of chunks
  *   raw_shm direct FIRST LAST FACTOR MS  one copy from the other's memory
@@ -12,6 +16,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     CHUNK = 16 << 10,
@@ -43,6 +48,7 @@ struct test {
     long first, last, factor;
     double limit_us;
     unsigned turn;
+    uint64_t tag;
     long size; /* under way */
     char *buf; /* private */
 };
@@ -84,6 +90,74 @@ static void echo_lines(struct test *t)
     for (unsigned i = 1;; i++) {
         await(&t->s->ping, i);
         set(&t->s->pong, i);
+    }
+}
+
+/* A slot as a message needs it: what it is and its length, stored last, whom it
+ * is from and for, and the payload. */
+struct message {
+    _Alignas(64) _Atomic uint64_t word;
+    uint64_t envelope[2];
+    char payload[40];
+};
+
+struct outcome {
+    uint64_t bytes, source;
+};
+
+static void put(struct test *t, struct message *ring, const char *from)
+{
+    struct message *m = &ring[t->turn % SLOTS];
+
+    m->envelope[0] = 7;
+    m->envelope[1] = t->tag;
+    memcpy(m->payload, from, 1);
+    atomic_store_explicit(&m->word, (uint64_t)t->turn << 32 | 1,
+                          memory_order_release);
+}
+
+static void get(struct test *t, struct message *ring, char *to,
+                struct outcome *status)
+{
+    struct message *m = &ring[t->turn % SLOTS];
+    uint64_t word;
+
+    while ((word = atomic_load_explicit(&m->word, memory_order_acquire)) >>
+               32 != t->turn)
+        relax();
+    if (m->envelope[0] != 7 || m->envelope[1] != t->tag)
+        abort();
+    memcpy(to, m->payload, (uint32_t)word == 1);
+    *status = (struct outcome){(uint32_t)word, m->envelope[1]};
+    __asm__ volatile("" ::"r"(to), "r"(status) : "memory");
+}
+
+static double headers(void *what)
+{
+    struct test *t = what;
+    struct message *out = (void *)t->s->chunk[0], *in = (void *)t->s->chunk[1];
+    struct outcome status;
+    double start = now_us();
+    char byte = 1;
+
+    for (int k = 0; k < ROUNDS; k++) {
+        ++t->turn;
+        put(t, out, &byte);
+        get(t, in, &byte, &status);
+    }
+    return (now_us() - start) / (2 * ROUNDS);
+}
+
+static void echo_headers(struct test *t)
+{
+    struct message *in = (void *)t->s->chunk[0], *out = (void *)t->s->chunk[1];
+    struct outcome status;
+    char byte;
+
+    for (;;) {
+        ++t->turn;
+        get(t, in, &byte, &status);
+        put(t, out, &byte);
     }
 }
 
@@ -203,6 +277,8 @@ static void measure(void *what)
 
     if (strcmp(t->kind, "line") == 0) {
         print_times("us", 1, v, repeat(lines, t, t->limit_us, v));
+    } else if (strcmp(t->kind, "header") == 0) {
+        print_times("us", 1, v, repeat(headers, t, t->limit_us, v));
     } else if (strcmp(t->kind, "rate") == 0) {
         print_rates("mps", 8, v, repeat(messages, t, t->limit_us, v), SLOTS);
     } else {
@@ -219,6 +295,8 @@ static void answer(void *what)
 
     if (strcmp(t->kind, "line") == 0)
         echo_lines(t);
+    else if (strcmp(t->kind, "header") == 0)
+        echo_headers(t);
     else if (strcmp(t->kind, "rate") == 0)
         take_messages(t);
     else if (strcmp(t->kind, "halves") == 0)
@@ -237,6 +315,7 @@ int main(int argc, char **argv)
 
     if (argc != 3 && !sizes)
         return 2;
+    t.tag = (uint64_t)argc;
     t.limit_us = atof(argv[argc - 1]) * 1e3;
     t.first = sizes ? atol(argv[2]) : 1;
     t.last = sizes ? atol(argv[3]) : 1;

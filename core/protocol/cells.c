@@ -20,23 +20,36 @@ void wf_cells_fini(struct wf_cells *c)
     wf_cells_init(c, c->size);
 }
 
-int wf_cells_grow(struct wf_cells *c)
+static int add_slab(struct wf_cells *c)
 {
     char *slab = aligned_alloc(WF_CACHE_LINE, WF_CELLS_SLAB);
-    struct wf_cell **end = &c->free;
 
     if (!slab)
         return WEFT_ENOMEM;
     ((struct wf_cell *)(void *)slab)->next = c->slabs;
     c->slabs = (struct wf_cell *)(void *)slab;
     c->slab_count++;
-    /* in the order of their addresses, behind the line with the link */
-    for (size_t at = WF_CACHE_LINE; at + c->size <= WF_CELLS_SLAB;
-         at += c->size) {
-        *end = (struct wf_cell *)(void *)(slab + at);
-        end = &(*end)->next;
-    }
-    *end = NULL;
+    c->fresh = slab + WF_CACHE_LINE; /* behind the line with the link */
+    c->end = slab + WF_CELLS_SLAB;
+    return 0;
+}
+
+int wf_cells_grow(struct wf_cells *c)
+{
+    enum { AT_ONCE = 4096 };
+    struct wf_cell **last = &c->free;
+    size_t bytes = 0;
+
+    if ((size_t)(c->end - c->fresh) < c->size && add_slab(c) != 0)
+        return WEFT_ENOMEM;
+    /* in the order of their addresses */
+    do {
+        *last = (struct wf_cell *)(void *)c->fresh;
+        last = &(*last)->next;
+        c->fresh += c->size;
+        bytes += c->size;
+    } while (bytes < AT_ONCE && (size_t)(c->end - c->fresh) >= c->size);
+    *last = NULL;
     return 0;
 }
 

@@ -21,6 +21,7 @@ struct wf_cell {
 struct wf_cells {
     struct wf_cell *free;
     struct wf_cell *slabs; /* each begins with a cell that links them */
+    char *fresh, *end;     /* of the last slab: not yet cells */
     size_t size;           /* bytes of a cell: whole cache lines */
     uint32_t used, slab_count;
     uint32_t most; /* used at a time since all were back */
@@ -33,7 +34,8 @@ enum {
 
 void wf_cells_init(struct wf_cells *, size_t size);
 void wf_cells_fini(struct wf_cells *);
-/* A new slab. 0 or WEFT_ENOMEM. */
+/* More free cells, of a new slab if the last one is used up: about a page of
+ * them, for memory that is not touched costs nothing. 0 or WEFT_ENOMEM. */
 int wf_cells_grow(struct wf_cells *);
 /* All cells are back, and there are many. */
 void wf_cells_shrink(struct wf_cells *);

@@ -8,23 +8,26 @@
 #include "progress/progress.h"
 #include "protocol/queues.h"
 
-enum { SLAB = 32 /* requests allocated together */ };
+/* Requests allocated together: about a page, then more. */
+enum { SLAB_FIRST = 5, SLAB = 32 };
 
 static int add_slab(struct wf_engine *e)
 {
     size_t n = (size_t)e->slab_count + 1;
+    int requests = e->slab_count ? SLAB : SLAB_FIRST;
     void **slabs = realloc(e->slabs, n * sizeof *slabs);
     struct wf_p2p *slab;
 
     if (!slabs)
         return WEFT_ENOMEM;
     e->slabs = slabs;
-    slab = aligned_alloc(_Alignof(struct wf_p2p), SLAB * sizeof *slab);
+    slab = aligned_alloc(_Alignof(struct wf_p2p),
+                         (size_t)requests * sizeof *slab);
     if (!slab)
         return WEFT_ENOMEM;
-    memset(slab, 0, SLAB * sizeof *slab);
+    memset(slab, 0, (size_t)requests * sizeof *slab);
     e->slabs[e->slab_count++] = slab;
-    for (int i = SLAB; i-- > 0;) {
+    for (int i = requests; i-- > 0;) {
         slab[i].next_free = e->free_p2p;
         e->free_p2p = &slab[i];
     }

@@ -24,9 +24,9 @@
  * the lengths alone, so no position is ever read from shared memory.
  *
  * A direction begins with a ring of few slots in page 0, which is all that most
- * pairs ever need. A sender that has filled it announces the position, a later
- * turn of that ring, from which on it uses the large ring, and both sides change
- * there, once.
+ * pairs ever need. A sender that has filled it, or used it much, announces the
+ * position, a later turn of that ring, from which on it uses the large ring, and
+ * both sides change there, once.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

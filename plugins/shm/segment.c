@@ -96,9 +96,13 @@ static uint32_t power_of_two(uint64_t n, uint32_t low, uint32_t high)
 struct shm_geometry wf_shm_geometry(const struct shm_config *c,
                                     uint32_t local_count)
 {
+    enum { FEW = 32, CELLS_FEW = 64 << 10, CELLS_MANY = 16 << 10 };
+    uint64_t cells = c->cell              ? c->cell
+                     : local_count <= FEW ? CELLS_FEW
+                                          : CELLS_MANY;
     struct shm_geometry g = {
         .slots = power_of_two((uint64_t)c->ring, 16, 4096),
-        .cells = power_of_two(c->cell, 4096, 1u << 20),
+        .cells = power_of_two(cells, 4096, 1u << 20),
         .chunk = power_of_two(c->chunk, 4096, 1u << 20)};
     uint64_t chunks = c->chunks ? (uint64_t)c->chunks
                                 : wf_shm_ring_bytes(local_count) / g.chunk;
@@ -162,11 +166,26 @@ static struct shm_slot *large_ring(weft_peer *p, const struct shm_line *line)
     return slots_at(p, shm_slots_at(&p->geometry, dir));
 }
 
+/* The ring has been full, or is used much. The large one is to follow at the end
+ * of the turn, whose last slot is not published yet: the receiver looks for the
+ * announcement behind that slot. */
+void wf_shm_enlarge(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    if (out->large || p->geometry.slots <= SHM_FIRST)
+        return;
+    out->large = SHM_LARGE | (uint32_t)(out->head + (out->end - out->next));
+    atomic_store_explicit(&out->line->large, out->large, memory_order_relaxed);
+}
+
 void wf_shm_turn_out(weft_peer *p)
 {
+    enum { MUCH = 256 }; /* messages */
     struct shm_out *out = &p->out;
     out->next = out->slots;
     out->word += shm_word(0, 0, 0, 1);
+    if (out->head == MUCH) /* the receiver's counts are read less often then */
+        wf_shm_enlarge(p);
     if (out->large != (SHM_LARGE | out->head))
         return;
     out->slots = out->next = large_ring(p, out->line);

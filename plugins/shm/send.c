@@ -48,18 +48,6 @@ bool wf_shm_refresh(weft_peer *p)
     return false;
 }
 
-/* The ring is full, as far as is known. The first time, the larger one is to
- * follow: at the end of the turn, whose last slot is not published yet, for the
- * receiver looks for the announcement behind that slot. */
-static void enlarge(weft_peer *p)
-{
-    struct shm_out *out = &p->out;
-    if (out->large || p->geometry.slots <= SHM_FIRST)
-        return;
-    out->large = SHM_LARGE | (uint32_t)(out->head + (out->end - out->next));
-    atomic_store_explicit(&out->line->large, out->large, memory_order_relaxed);
-}
-
 /* No slot is known to be free: look, and enlarge a ring that is too small. */
 bool wf_shm_slot_wanted(weft_peer *p)
 {
@@ -68,7 +56,7 @@ bool wf_shm_slot_wanted(weft_peer *p)
         return false;
     if (out->head - out->tail <= out->mask)
         return true;
-    enlarge(p);
+    wf_shm_enlarge(p);
     return false;
 }
 

@@ -292,6 +292,8 @@ struct shm_geometry wf_shm_geometry(const struct shm_config *,
                                     uint32_t local_count);
 int wf_shm_attach(weft_peer *, int fd, const struct shm_geometry *, int side);
 void wf_shm_detach(weft_peer *);
+/* Let the large ring follow the first one. */
+void wf_shm_enlarge(weft_peer *);
 /* The end of a turn: the large ring follows, or the same again. */
 void wf_shm_turn_out(weft_peer *);
 void wf_shm_turn_in(weft_peer *);

@@ -33,7 +33,7 @@ struct tuned {
 static const struct tuned table[] = {
     {"shm", "ring", "64 16 256 1024", "64 messages of 8 bytes in flight",
      {"rate", 8, 8, 2}},
-    {"shm", "cell", "16K 4K 64K 256K", "ping-pong of 1K to 16K",
+    {"shm", "cell", "64K 4K 16K 256K", "ping-pong of 1K to 16K",
      {"pong", KB, 16 * KB, 4}},
     {"shm", "chunk", "16K 8K 32K 64K 128K", "64K to 4M in flight", LARGE},
     {"shm", "chunks", "0 16 64 128 256", "64K to 4M in flight", LARGE},
