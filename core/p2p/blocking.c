@@ -10,8 +10,6 @@ int wf_mpi_send(struct wf_instance *wf, const void *buf, MPI_Count count,
                 struct wf_type *datatype, int dest, int tag,
                 struct wf_comm *comm)
 {
-    wf_send_make_way(comm, dest,
-                     (uint64_t)count * (uint64_t)datatype->size);
     return wf_send(comm, buf, (uint64_t)count, datatype, dest, tag,
                    WF_SPACE_P2P);
 }

@@ -29,8 +29,6 @@ int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
 
-    wf_send_make_way(comm, dest,
-                     (uint64_t)count * (uint64_t)datatype->size);
     return post(comm, &a, WF_SEND_WINDOW, request);
 }
 

@@ -30,9 +30,6 @@ enum wf_send_mode {
 int wf_isend(struct wf_comm *, const void *buf, uint64_t count,
              struct wf_type *, int dest, int tag, enum wf_space,
              enum wf_send_mode, struct wf_req **out);
-/* Before a send of the program, outside of progress: where messages to dest
- * are stuck, see whether the peer has made room or returned credit. */
-void wf_send_make_way(struct wf_comm *, int dest, uint64_t bytes);
 /* Without a try to send at once: a request for certain. */
 int wf_isend_queued(struct wf_comm *, const void *buf, uint64_t count,
                     struct wf_type *, int dest, int tag, enum wf_space,

@@ -236,18 +236,21 @@ static bool way_is_free(const struct weft_loc *loc, uint64_t bytes)
             loc->credit >= (int64_t)(bytes + WF_MESSAGE_OVERHEAD));
 }
 
-void wf_send_make_way(struct wf_comm *comm, int dest, uint64_t bytes)
+/* Messages to dest are stuck: has the peer made room or returned credit? Only
+ * for sends of the program: others may come from inside progress. */
+static bool make_way(struct wf_comm *comm, int dest, uint64_t bytes)
 {
     enum { LOOKS = 256 }; /* some microseconds */
     struct weft_loc *loc = wf_contact(comm, dest);
     int left;
 
     if (!loc || !loc->lanes || way_is_free(loc, bytes))
-        return;
+        return false;
     for (left = loc->patience; left >= 0 && !way_is_free(loc, bytes); left--)
         wf_progress_poll(comm->wf,
                          1u << loc->lane[WF_LANE_ORDER].core->index);
     loc->patience = left < 0 ? 0 : LOOKS;
+    return left >= 0;
 }
 
 /* The long way: a request that completes when user memory is free again. */
@@ -288,6 +291,10 @@ int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,
     if (dest == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (mode != WF_SEND_SYNC)
+        now = send_now(comm, buf, count, type, dest, tag, space,
+                       mode == WF_SEND_WINDOW, &rc);
+    if (wf_unlikely(!now) && space == WF_SPACE_P2P && mode != WF_SEND_SYNC &&
+        make_way(comm, dest, count * (uint64_t)type->size))
         now = send_now(comm, buf, count, type, dest, tag, space,
                        mode == WF_SEND_WINDOW, &rc);
     if (!now)
