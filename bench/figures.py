@@ -25,7 +25,8 @@ class Figure:
     metric: str             # name of the result in the programs' output
     mpi: str = ""           # command; empty: not for MPI libraries
     raw: str = ""           # command of the raw limit; empty: there is none
-    fabric: str = "any"     # any, shm, tcp, sctp, shm+tcp, tcp+shm; or {case}
+    fabric: str = "any"     # any, shm, tcp, sctp, shm+tcp, tcp+shm, thread
+                            # (two ranks in a process); or {case}
     more: bool = False      # more is better
     ranks: object = 2       # or "case", or {case: ranks}
     cases: tuple = ("",)
@@ -44,7 +45,8 @@ def congestion_controls():
 
 def over_sizes(fabric, raw_line, raw_stream, raw_rate, targets):
     """The figures that every fabric has."""
-    name = {"shm": "shared memory", "tcp": "TCP"}[fabric]
+    name = {"shm": "shared memory", "tcp": "TCP",
+            "thread": "threads of one process"}[fabric]
     return [
         Figure(f"{fabric}-latency", f"half round trip over {name}", "us", "us",
                "pingpong pong 0 {last} 4 {ms}", raw_line, fabric,
@@ -64,9 +66,11 @@ def over_sizes(fabric, raw_line, raw_stream, raw_rate, targets):
     ]
 
 
-def matching(when, order, title, **more):
-    return Figure(f"match-{when}-{order}", title, "ns per message", "ns",
-                  f"match {when} {order} {{ms}} {COUNTS}", "", "shm", **more)
+def matching(when, order, title, fabric="shm", **more):
+    name = f"match-{when}-{order}"
+    return Figure(name if fabric == "shm" else f"{fabric}-{name}", title,
+                  "ns per message", "ns",
+                  f"match {when} {order} {{ms}} {COUNTS}", "", fabric, **more)
 
 
 def depth(when, **more):
@@ -117,6 +121,14 @@ FIGURES = [
         "latency": {1: "<= 0.9 peer, <= 1.06 raw"},
         "stream": {MB: ">= 0.9 raw"},
         "rate": {8: ">= 2 peer"}}),
+    *over_sizes("thread", "shm line {ms}", "shm halves", "shm rate {ms}", {
+        "latency": {1: "<= 1.8 raw"},
+        "stream": {1 << k: ">= 0.85 raw" for k in (16, 18, 20, 22)},
+        "rate": {}}),
+    *(matching(when, order, f"tags {when}, received "
+               + ("as sent" if order == "order" else "last one first")
+               + ", threads of one process", "thread")
+      for when in ("posted", "unexpected") for order in ("order", "reverse")),
     Figure("sctp-latency", "half round trip over sctp (raw: UDP)", "us", "us",
            "pingpong pong 0 {last} 4 {ms}", "socket udp polling {ms}", "sctp",
            targets={1: "<= 8"}),
@@ -171,6 +183,15 @@ FIGURES = [
            quick=("single 1", "multiple 1", "multiple 2"),
            targets={"multiple 1": "<= 1.05 row single 1",
                     "multiple 2": "<= 5"}),
+    *(Figure(f"{kind}-cores", f"pairs of {what} in ping-pong, messages of all "
+             "together, by the number of pairs; there are CPUs for all where "
+             "the machine has twice as many", "million/s", "mps",
+             "threads pairs {ms}", fabric=fabric, more=True,
+             ranks={str(n): 2 * n for n in (1, 2, 4, 8, 16)},
+             cases=("1", "2", "4", "8", "16"), quick=("1", "2"))
+      for kind, what, fabric in (
+          ("thread", "ranks that are threads", "thread"),
+          ("process", "processes", "shm"))),
     *(Figure(f"overlap-long-{fabric}", "16 MB beside 20 ms of computation, "
              f"{fabric}: how much longer than the longer of the two",
              "percent", "percent", "overlap {case} 16777216 {ms} 20",

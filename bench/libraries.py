@@ -112,11 +112,18 @@ class Weft(Library):
         fabrics = {name: (["--route", name], {}) for name in ("shm", "tcp",
                                                             "sctp")}
         fabrics["any"] = ([], {})
+        fabrics["thread"] = ([], {}) # ranks are threads: start, compile_one
         for first, second in (("shm", "tcp"), ("tcp", "shm")):
             ini = out / f"{first}+{second}.ini"
             fabrics[ini.stem] = (["--ini", str(ini)], {})
         super().__init__("weft", str(bin_dir / "mpicc"),
                          str(bin_dir / "mpirun"), fabrics)
+
+    def start(self, ranks, fabric):
+        command, env = super().start(ranks, fabric)
+        if fabric == "thread":
+            command += ["--ranks-per-process", str(ranks)]
+        return command, env
 
     def write_configurations(self, out):
         for first, second in (("shm", "tcp"), ("tcp", "shm")):
@@ -196,7 +203,8 @@ def compile_one(lib, source, target):
     if (target.exists() and
             target.stat().st_mtime > max(f.stat().st_mtime for f in inputs)):
         return
-    words = [lib.compiler, "-O2", str(source), "-o", str(target)]
+    ranks = ["-fthread-ranks"] if lib.name == "weft" else []
+    words = [lib.compiler, *ranks, "-O2", str(source), "-o", str(target)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"bench: {' '.join(words)}\n{done.stderr}")

@@ -133,7 +133,7 @@ static int ping_pong_at_depth(struct queue *q, double limit_us, double *v)
 
 static void measure(struct queue *q, int depth, double limit_us)
 {
-    static double v[BATCHES];
+    static _Thread_local double v[BATCHES];
     int n = depth ? ping_pong_at_depth(q, limit_us, v)
                   : repeat(storm, q, limit_us, v);
 

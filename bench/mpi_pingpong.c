@@ -61,7 +61,7 @@ static double pings(void *what)
 
 static void measure(struct pair *p, batch_fn *batch, double limit_us)
 {
-    static double v[BATCHES];
+    static _Thread_local double v[BATCHES];
     int n;
 
     p->times = 1;

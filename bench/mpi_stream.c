@@ -51,7 +51,7 @@ static double one_window(void *what)
 
 static void measure(struct window *w, double limit_us)
 {
-    static double v[BATCHES];
+    static _Thread_local double v[BATCHES];
     int n = repeat(one_window, w, limit_us, v);
 
     if (w->rank != 0)
@@ -62,7 +62,7 @@ static void measure(struct window *w, double limit_us)
 
 int main(int argc, char **argv)
 {
-    static struct window w;
+    static _Thread_local struct window w;
     int wanted = argc == 6 ? atoi(argv[4]) : 0;
     long last = wanted ? atol(argv[2]) : 0;
 

@@ -6,11 +6,16 @@
  *   mpi_threads pong LEVEL T MS           T threads of rank 0 in ping-pong with
  *                                         T of rank 1, each pair for itself
  *
+ *   mpi_threads pairs MS                  the first half of the ranks in ping-pong
+ *                                         with the second, each with its own:
+ *                                         all messages together
+ *
  * FORM is null (everything goes to and comes from MPI_PROC_NULL), blocking or
  * nonblocking. A receiver posts 128 receives and acknowledges, its sender then
  * sends 128 messages of no bytes; so none is unexpected. Threads get
  * MPI_THREAD_MULTIPLE even where there is one, processes MPI_THREAD_SINGLE;
- * LEVEL is single or multiple.
+ * LEVEL is single or multiple. pairs may be started with ranks that are threads;
+ * each rank has its CPU, as far as there are so many.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,6 +32,7 @@ struct lane {
     MPI_Comm comm;
     enum form form;
     int peer, cpu;
+    int first; /* of a ping-pong */
     double us; /* what its loop took */
 };
 
@@ -85,12 +91,14 @@ static void *pong(void *lane)
     char byte = 0;
 
     for (int i = 0; i < PONGS; i++)
-        if (l->peer == 1) {
-            MPI_Send(&byte, 1, MPI_BYTE, 1, 0, l->comm);
-            MPI_Recv(&byte, 1, MPI_BYTE, 1, 0, l->comm, MPI_STATUS_IGNORE);
+        if (l->first) {
+            MPI_Send(&byte, 1, MPI_BYTE, l->peer, 0, l->comm);
+            MPI_Recv(&byte, 1, MPI_BYTE, l->peer, 0, l->comm,
+                     MPI_STATUS_IGNORE);
         } else {
-            MPI_Recv(&byte, 1, MPI_BYTE, 0, 0, l->comm, MPI_STATUS_IGNORE);
-            MPI_Send(&byte, 1, MPI_BYTE, 0, 0, l->comm);
+            MPI_Recv(&byte, 1, MPI_BYTE, l->peer, 0, l->comm,
+                     MPI_STATUS_IGNORE);
+            MPI_Send(&byte, 1, MPI_BYTE, l->peer, 0, l->comm);
         }
     l->us = now_us() - start;
     return NULL;
@@ -119,16 +127,13 @@ static double run_team(struct team *t)
 
     starting = t;
     pthread_barrier_init(&all_there, NULL, (unsigned)t->size);
-    if (t->size == 1)
-        t->work(&t->lanes[0]);
-    for (int i = 0; t->size > 1 && i < t->size; i++)
+    for (int i = 0; i < t->size; i++)
         if (pthread_create(&threads[i], NULL, start_bound, &t->lanes[i]) != 0) {
             perror("mpi_threads: pthread_create");
             exit(1);
         }
     for (int i = 0; i < t->size; i++) {
-        if (t->size > 1)
-            pthread_join(threads[i], NULL);
+        pthread_join(threads[i], NULL);
         sum += t->lanes[i].us;
     }
     pthread_barrier_destroy(&all_there);
@@ -140,6 +145,10 @@ static double one_batch(void *what)
     struct team *t = what;
 
     MPI_Barrier(MPI_COMM_WORLD);
+    if (t->work && t->size == 1) { /* no threads: perhaps it is one */
+        t->work(&t->lanes[0]);
+        return t->lanes[0].us;
+    }
     if (t->work)
         return run_team(t);
     receive_all(&t->lanes[0]);
@@ -159,7 +168,7 @@ static void lay_out_rate(struct team *t, enum form form, int threads, int n,
                                    : rank + n;
         t->lanes[i] = (struct lane){MPI_COMM_WORLD, form,
                                     form == FORM_NULL ? MPI_PROC_NULL : peer,
-                                    i, 0};
+                                    i, 0, 0};
     }
 }
 
@@ -168,9 +177,29 @@ static void lay_out_pong(struct team *t, int n, int rank)
     t->size = n;
     t->work = pong;
     for (int i = 0; i < n; i++) {
-        t->lanes[i] = (struct lane){.peer = 1 - rank, .cpu = rank + i};
+        t->lanes[i] = (struct lane){
+            .peer = 1 - rank, .cpu = rank + i, .first = rank == 0};
         MPI_Comm_dup(MPI_COMM_WORLD, &t->lanes[i].comm);
     }
+}
+
+/* Pairs of ranks; how many. */
+static int lay_out_pairs(struct team *t, int rank)
+{
+    int size, n;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    n = size / 2;
+    if (size % 2) {
+        fprintf(stderr, "mpi_threads: %d ranks are no pairs\n", size);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    t->size = 1;
+    t->work = pong;
+    t->lanes[0] = (struct lane){.comm = MPI_COMM_WORLD,
+                                .peer = rank < n ? rank + n : rank - n,
+                                .first = rank < n};
+    return n;
 }
 
 static int form_of(const char *word)
@@ -200,26 +229,31 @@ static int start_level(int *argc, char ***argv, int level)
 
 int main(int argc, char **argv)
 {
-    static struct team t;
-    static double v[BATCHES];
+    static _Thread_local struct team t;
+    static _Thread_local double v[BATCHES];
+    int pairs = argc == 3 && strcmp(argv[1], "pairs") == 0;
     int rates = argc == 6 && strcmp(argv[1], "rate") == 0;
     int pongs = argc == 5 && strcmp(argv[1], "pong") == 0;
-    int n = rates || pongs ? atoi(argv[argc - 2]) : 0, rank, batches;
+    int n = rates || pongs ? atoi(argv[argc - 2]) : pairs, rank, batches;
     int form = rates ? form_of(argv[2]) : 0;
     int threads = strcmp(rates || pongs ? argv[argc - 3] : "", "threads") == 0;
     int multiple = threads || (pongs && strcmp(argv[2], "multiple") == 0);
-    double limit_us = rates || pongs ? atof(argv[argc - 1]) * 1e3 : 0;
+    double limit_us = n ? atof(argv[argc - 1]) * 1e3 : 0;
 
     if (n < 1 || n > THREADS_MAX || form < 0)
         return 2;
     rank = start_level(&argc, &argv,
                        multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
-    if (rates)
+    if (pairs)
+        n = lay_out_pairs(&t, rank);
+    else if (rates)
         lay_out_rate(&t, form, threads, n, rank);
     else
         lay_out_pong(&t, n, rank);
     batches = repeat(one_batch, &t, limit_us, v);
-    if (rank == 0 && rates)
+    if (rank == 0 && pairs)
+        print_rates("mps", 0, v, batches, 2.0 * n * PONGS);
+    else if (rank == 0 && rates)
         print_rates("mps", 0, v, batches, (double)n * ROUNDS * BURST);
     else if (rank == 0) {
         for (int i = 0; i < batches; i++)
