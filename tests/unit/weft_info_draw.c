@@ -101,6 +101,52 @@ static void the_choice_is_that_of_mpi_ini(void **state)
                 "algorithm  binomial: ");
 }
 
+/* A few cells of decision.def; bytes of all blocks where there are blocks. */
+static void the_built_in_choice_depends_on_size_and_ranks(void **state)
+{
+    static const char *const cells[][5] = {
+        {"allreduce", "8", "256K", "nodes", "2"},
+        {"allreduce", "8", "512K", "ring", "2"},
+        {"allreduce", "8", "256K", "ring", "8"},
+        {"allgather", "8", "64", "nodes", "2"},
+        {"bcast", "8", "4K", "binomial", "2"},
+        {"bcast", "8", "8K", "nodes", "2"},
+        {"allgather", "2", "8", "recursive_doubling"},
+        {"allgather", "4", "32K", "bruck"},
+        {"allgather", "8", "1M", "recursive_doubling"},
+        {"allgather", "6", "60K", "bruck"},
+        {"allgather", "6", "1M", "ring"},
+        {"allreduce", "8", "16K", "recursive_doubling"},
+        {"allreduce", "8", "128K", "blocks"},
+        {"allreduce", "8", "256K", "ring"},
+        {"allreduce", "3", "256K", "blocks"},
+        {"allreduce", "65", "256K", "blocks"},
+        {"allreduce", "100", "64", "recursive_doubling"},
+        {"reduce", "2", "1M", "blocks"},
+        {"reduce", "8", "128K", "binomial"},
+        {"reduce", "8", "1M", "chain"},
+        {"reduce", "100", "1M", "blocks"},
+        {"reduce_scatter", "8", "128K", "blocks"},
+        {"reduce_scatter", "8", "1M", "ring"},
+        {"scan", "8", "32K", "recursive_doubling"},
+        {"exscan", "8", "64K", "chain"},
+        {"scan", "2", "4M", "recursive_doubling"},
+        {"alltoall", "8", "256", "bruck"},
+        {"bcast", "8", "128K", "chain"},
+        {"barrier", "3", "0", "dissemination"}};
+
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "algorithm  %s: ", cells[i][3]);
+        assert_says(drawn(NULL, (struct draw_arguments){
+                                    .collective = cells[i][0],
+                                    .ranks = cells[i][1],
+                                    .size = cells[i][2],
+                                    .nodes = cells[i][4]}),
+                    line);
+    }
+}
+
 static void between_nodes_only_leaders_speak(void **state)
 {
     char *text = drawn(NULL, (struct draw_arguments){
@@ -203,7 +249,8 @@ static void the_rules_in_force_are_those_of_the_file_and_then_the_built_in(
     info_choice(WF_COLL_SCAN, wf_config_collectives(c));
     assert_string_equal(capture_end(1),
                         "    scan            chain 64K-1M ranks:2-8 nodes:2-, "
-                        "recursive_doubling\n");
+                        "recursive_doubling -65535 ranks:3-, "
+                        "chain ranks:3-64, recursive_doubling\n");
     wf_config_free(c);
 }
 
@@ -213,6 +260,7 @@ int main(void)
         cmocka_unit_test(steps_have_rounds_sizes_and_partners),
         cmocka_unit_test(a_linear_broadcast_is_one_round_and_one_busy_rank),
         cmocka_unit_test(the_choice_is_that_of_mpi_ini),
+        cmocka_unit_test(the_built_in_choice_depends_on_size_and_ranks),
         cmocka_unit_test(between_nodes_only_leaders_speak),
         cmocka_unit_test(a_barrier_has_no_bytes),
         cmocka_unit_test(every_collective_can_be_drawn_by_every_algorithm),
