@@ -8,8 +8,8 @@
 
 /* ---- running ------------------------------------------------------------- */
 
-static int build(wf_coll_builder *builder, const struct wf_coll_args *a,
-                 bool blocking, struct wf_sched **out)
+int wf_coll_build(wf_coll_builder *builder, const struct wf_coll_args *a,
+                  bool blocking, struct wf_sched **out)
 {
     struct wf_sched *s = wf_sched_create(a->comm);
     int rc;
@@ -31,7 +31,7 @@ static int build(wf_coll_builder *builder, const struct wf_coll_args *a,
 int wf_coll_blocking(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_sched *s;
-    int rc = build(builder, a, true, &s);
+    int rc = wf_coll_build(builder, a, true, &s);
 
     return rc ? rc : wf_sched_run(s);
 }
@@ -41,7 +41,7 @@ int wf_coll_nonblocking(wf_coll_builder *builder, const struct wf_coll_args *a,
 {
     struct wf_sched *s;
     struct wf_req *r;
-    int rc = build(builder, a, false, &s);
+    int rc = wf_coll_build(builder, a, false, &s);
 
     if (rc)
         return rc;
@@ -58,7 +58,7 @@ int wf_coll_persistent(wf_coll_builder *builder, const struct wf_coll_args *a,
 {
     struct wf_sched *s;
     struct wf_req *r;
-    int rc = build(builder, a, false, &s);
+    int rc = wf_coll_build(builder, a, false, &s);
 
     if (rc)
         return rc;

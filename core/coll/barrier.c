@@ -9,13 +9,11 @@
  * Members may see different numbers of CPUs and must choose alike. So the first
  * blocking barrier of a communicator is a dissemination which carries a byte,
  * the OR of what each one sees; calls after it, in the order that is the same
- * everywhere, use the outcome.
+ * everywhere, use the outcome (meet.c).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "core_api.h"
-#include "progress/progress.h"
 
 /* Take over what has been heard so far. */
 static int take_over(void *arg)
@@ -152,21 +150,8 @@ int wf_build_barrier(struct wf_sched *s, const struct wf_coll_args *a)
     return MPI_SUCCESS;
 }
 
-static int build_first(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_barrier_first(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    disseminate(s, a->comm, &a->comm->crowd);
+    disseminate(s, a->comm, a->rbuf);
     return MPI_SUCCESS;
-}
-
-int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
-{
-    struct wf_coll_args a = {.comm = comm};
-    int rc;
-
-    if (comm->crowd.known || comm->inter)
-        return wf_coll_blocking(wf_build_barrier, &a);
-    comm->crowd.any = wf_progress_crowded(wf);
-    rc = wf_coll_blocking(build_first, &a);
-    comm->crowd.known = rc == MPI_SUCCESS;
-    return rc;
 }

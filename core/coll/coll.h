@@ -45,11 +45,33 @@ wf_coll_builder wf_build_barrier, wf_build_bcast, wf_build_gather,
     wf_build_neighbor_alltoall, wf_build_neighbor_alltoallv,
     wf_build_neighbor_alltoallw;
 
+/* A schedule that is to run; or the error of an argument, and then nothing has
+ * happened. blocking: what can be done at once is. */
+int wf_coll_build(wf_coll_builder *, const struct wf_coll_args *, bool blocking,
+                  struct wf_sched **);
 int wf_coll_blocking(wf_coll_builder *, const struct wf_coll_args *);
 int wf_coll_nonblocking(wf_coll_builder *, const struct wf_coll_args *,
                         MPI_Request *);
 int wf_coll_persistent(wf_coll_builder *, const struct wf_coll_args *,
                        MPI_Request *);
+
+/* Blocking, where members of one node may share a segment (team.h): `team` is
+ * how they do it. */
+typedef int wf_coll_team(wf_coll_builder *, const struct wf_coll_args *);
+wf_coll_team wf_team_before, wf_team_bcast, wf_team_gather, wf_team_gatherv,
+    wf_team_scatter, wf_team_scatterv, wf_team_allgather, wf_team_allgatherv,
+    wf_team_alltoall, wf_team_alltoallv, wf_team_reduce, wf_team_allreduce;
+static inline int wf_coll_shared(wf_coll_builder *builder,
+                                 const struct wf_coll_args *a,
+                                 wf_coll_team *team)
+{
+    return wf_likely(a->comm->team != NULL) ? team(builder, a)
+                                            : wf_team_before(builder, a);
+}
+/* A barrier that ORs a byte, of a struct wf_crowd in rbuf. */
+wf_coll_builder wf_barrier_first;
+/* The OR of what all say; or an error: meet.c. */
+int wf_barrier_agree(struct wf_comm *, uint8_t *said);
 
 /* ---- arguments: args.c --------------------------------------------------- */
 

@@ -1,9 +1,13 @@
-/* The end of schedules kept for reuse. Apart from schedule.c, so that the
- * instance can free them in a program that uses no collective.
+/* The end of what collectives keep: schedules, and the team of a communicator.
+ * Apart from the rest, so that it can be freed in a program that uses no
+ * collective.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
 
+#include <sys/mman.h>
+
+#include "coll/team.h"
 #include "coll/vertex.h"
 
 void wf_sched_free(struct wf_sched *s)
@@ -27,4 +31,17 @@ void wf_sched_fini(struct wf_instance *wf)
         wf->scheds = s->next;
         wf_sched_free(s);
     }
+}
+
+void wf_team_free(struct wf_comm *comm)
+{
+    struct wf_team *t = comm->team;
+
+    comm->team = NULL;
+    if (!t)
+        return;
+    comm->wf->teams--;
+    munmap(t->shared, t->bytes);
+    free(t->scratch);
+    free(t);
 }

@@ -70,6 +70,7 @@ void wf_comm_put(struct wf_comm *comm)
     wf_info_destroy(comm->info);
     wf_contacts_drop(comm);
     wf_layout_drop(comm);
+    wf_team_free(comm);
     comm->object.kind = WF_KIND_DEAD;
     if (!env) {
         free(comm);
@@ -115,6 +116,8 @@ struct wf_comm *wf_comm_create(struct wf_instance *wf, struct wf_group *local,
         wf_group_get(local);
     comm->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
     comm->context = WF_CONTEXT_NONE;
+    if (!remote && local->size > 1 && local->size <= WF_TEAM_MOST)
+        comm->team_in = (uint32_t)wf->options->share_after;
     if (remote && !add_local_comm(comm)) {
         wf_comm_put(comm);
         return NULL;

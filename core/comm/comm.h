@@ -24,6 +24,9 @@ struct wf_crowd {
  * at: a receive that breaks one is an error. */
 enum wf_assert { WF_ASSERT_NO_ANY_TAG = 1, WF_ASSERT_NO_ANY_SOURCE = 2 };
 
+struct wf_team;
+enum { WF_TEAM_MOST = 64 /* members */ };
+
 struct wf_comm {
     struct wf_object object;
     uint32_t contact_end;       /* ranks in contacts: none, or all */
@@ -53,6 +56,8 @@ struct wf_comm {
     struct wf_bsend_buffer *bsend; /* of buffered sends: p2p/buffered.h */
     struct wf_crowd crowd;
     struct wf_layout *layout; /* of nodes, once asked for: coll/layout.h */
+    struct wf_team *team; /* its members share a segment: coll/team.h; or NULL */
+    uint32_t team_in; /* blocking collectives until they do; 0: never */
     char name[MPI_MAX_OBJECT_NAME];
     struct wf_comm *next_spare; /* when freed: wf_env.spare_comms */
 };
@@ -69,6 +74,9 @@ static inline struct weft_loc *wf_contact(const struct wf_comm *c, int rank)
 /* Make a connected peer a contact. */
 void wf_contact_add(struct wf_comm *, int rank, struct weft_loc *);
 void wf_contacts_drop(struct wf_comm *);
+
+/* coll/keep.c */
+void wf_team_free(struct wf_comm *);
 
 void wf_comm_get(struct wf_comm *);
 void wf_comm_put(struct wf_comm *);

@@ -11,6 +11,15 @@
 
 #include "instance.h"
 
+/* A thread waits for a word in memory that is shared with other processes, which
+ * no endpoint announces; for as long as it stands in wf->flag_waits. */
+struct wf_flag_wait {
+    struct wf_flag_wait *next;
+    struct weft_loc *loc; /* who is to write it */
+    void (*arm)(struct wf_flag_wait *); /* before a sleep: the writer is to send
+                                           a message from now on */
+};
+
 int wf_progress_init(struct wf_instance *);
 void wf_progress_fini(struct wf_instance *);
 /* Register an endpoint's event descriptor with the sleeper. */

@@ -203,6 +203,8 @@ static void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
     struct wf_waiter self = {.done = done, .arg = arg};
 
     wf_list_append(&p->waiters, &self.link);
+    for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
+        w->arm(w);
     if (done(arg))
         ; /* while the spin yielded the section, nobody knew to wake us */
     else if (p->led)

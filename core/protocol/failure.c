@@ -68,6 +68,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     wf_order_drop(loc, status);
     wf_match_each_posted(&e->match, fail_posted, loc);
     posted -= wf_match_posted_count(&e->match);
+    for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
+        posted += w->loc == loc;
     failed = fail_table(&e->pending, loc) + fail_table(&e->matched, loc);
     wf_log(wf, posted || failed ? WF_LOG_WARN : WF_LOG_INFO,
            "process %u on %s is gone: %s", loc->id,
@@ -135,4 +137,6 @@ static void watch_posted(struct wf_posted *r, void *arg)
 void wf_failure_watch(struct wf_instance *wf)
 {
     wf_match_each_posted(&wf->engine->match, watch_posted, wf);
+    for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
+        wf_location_watch(w->loc);
 }

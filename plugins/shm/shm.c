@@ -235,7 +235,7 @@ static void fill_attr(const struct shm_geometry *g, const struct shm_config *c,
                       weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE |
-              WEFT_CAP_GET;
+              WEFT_CAP_GET | WEFT_CAP_MAP;
     a->max_short = shm_cell_max(g);
     a->max_eager = (uint32_t)c->eager;
     a->max_payload = SHM_LEN_MAX & ~(uint32_t)(SHM_PAGE - 1);
@@ -341,6 +341,16 @@ static void rkey_close(weft_peer *p, weft_rkey *k)
     (void)p, (void)k;
 }
 
+/* Memory of an area stays mapped until the owner frees it or the pair ends; who
+ * needs it longer maps it again. */
+static void *rkey_map(weft_rkey *k, uint64_t at, size_t len)
+{
+    uint64_t from = at - k->at;
+    if (!k->base || at < k->at || from > k->bytes || len > k->bytes - from)
+        return NULL;
+    return (char *)k->base + from;
+}
+
 /* A forked child must not hold the sockets, or peers would not notice the end
  * of this process. It has no use for the endpoint. */
 static int atfork(weft_ep *ep, int child)
@@ -383,6 +393,7 @@ static const weft_ops ops = {.size = sizeof ops,
                              .mr_pack = mr_pack,
                              .rkey_open = rkey_open,
                              .rkey_close = rkey_close,
+                             .rkey_map = rkey_map,
                              .get = wf_shm_get,
                              .mem_alloc = wf_shm_mem_alloc,
                              .mem_free = wf_shm_mem_free,

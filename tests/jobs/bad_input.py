@@ -18,6 +18,7 @@ import launch
 JOBS = os.environ.get("JOBS", ".")
 JOB = os.path.join(JOBS, "job_bad_job")
 PEER = os.path.join(JOBS, "job_bad_peer")
+TEAM = os.path.join(JOBS, "job_bad_team")
 CONFIG = 78  # EX_CONFIG
 KEY = "job_key = of-this-test"
 
@@ -233,6 +234,15 @@ class Peers(Folder):
         for route in ("shm", "tcp"):
             with self.subTest(route=route):
                 self.survive(route, -1, 0)
+
+    def test_who_waits_on_shared_words_for_a_killed_peer_is_told(self):
+        for what in ("barrier", "allreduce", "from_dead", "from_living"):
+            with self.subTest(what=what):
+                r = launch.run("--continuous", "-n", 3, "--route", "shm", TEAM,
+                               what)
+                self.assertEqual(r.returncode, 128 + signal.SIGKILL, r.stderr)
+                self.assertEqual(sorted(r.stdout.split("\n")),
+                                 ["", "survivor 0", "survivor 1"], r.stderr)
 
     def test_the_job_ends_when_a_rank_is_killed(self):
         r = launch.run("-n", 3, PEER, 5, 100)

@@ -490,6 +490,38 @@ void wf_helper_attend(struct wf_req *r)
 {
 }
 
+/* Teams are for processes that can map memory: not here. */
+bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void *),
+                       void *arg, uint64_t deadline)
+{
+    return false;
+}
+
+struct weft_loc *wf_location(struct wf_instance *wf, uint32_t id)
+{
+    return NULL;
+}
+
+int wf_location_connect(struct weft_loc *loc)
+{
+    return WEFT_EUNREACH;
+}
+
+void wf_credit_return(struct weft_loc *loc)
+{
+}
+
+int wf_send(struct wf_comm *comm, const void *buf, uint64_t count,
+            struct wf_type *type, int dest, int tag, enum wf_space space)
+{
+    return MPI_ERR_INTERN;
+}
+
+int wf_wait(struct wf_req **req, MPI_Status *status)
+{
+    return MPI_ERR_INTERN;
+}
+
 void wf_progress_kick(struct wf_instance *wf)
 {
 }

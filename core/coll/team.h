@@ -1,0 +1,185 @@
+/* Teams: small collectives of processes that share a node, on shared words.
+ *
+ *   head | rank 0: done, waits | line 0 .. line 7 | rank 1 ... | blocks
+ *                                 |
+ *                                 call number 32 | schedule 1 | bytes 31
+ *                                 up to 48 bytes of data
+ *
+ * After some blocking collectives on a communicator its members map one segment
+ * (team_make.c). From then on a blocking collective has a number there, the same
+ * on all members, and who contributes writes its line: data first, then the
+ * word. Who needs it waits for the word. A barrier or an allreduce of 8 bytes is
+ * one line from each to each; there is no message, no match and no schedule.
+ *
+ * DESIGN  Larger contributions lie in a block beside the line. What does not fit
+ * there either runs as a schedule, as without a team. Whether it fits may look
+ * different from member to member, by mistake or because only some know all
+ * counts; so the line says which way its writer goes:
+ *
+ *   all to all    a line that says "schedule" makes a schedule of the call
+ *   from a root   the root's line decides
+ *   to a root     a member that wants a schedule waits for the root's line,
+ *                 which says so if all want one, and is written when all
+ *                 others' are there
+ *
+ * Therefore different counts are found as in a schedule, and nobody waits for
+ * what the other does not do. The length in the line is compared with what the
+ * reader expects; nothing read from the segment is used as a position without a
+ * check. Reductions bracket as the schedules do: the same bits either way.
+ *
+ * Lines are used again after WF_TEAM_LINES calls, blocks after WF_TEAM_BLOCKS:
+ * when every member has said `done`, which a line of its next call says as well.
+ *
+ * Waiting (team_wait.c) polls the word for a moment, and then waits as any
+ * other call: the engine is driven meanwhile, and a sleeper says whose word it
+ * waits for, so that this one rings.
+ *
+ * LOCK  the process's side: the API section.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_TEAM_H
+#define WF_TEAM_H
+
+#include "coll/coll.h"
+#include "instance.h"
+
+enum {
+    WF_TEAM_LINES = 8,  /* per member, in turn */
+    WF_TEAM_BLOCKS = 2, /* the same */
+    WF_TEAM_INLINE = 48 /* bytes of data in a line */
+};
+#define WF_TEAM_SCHEDULE (1u << 31) /* in the word of a line */
+
+struct wf_team_line {
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 word;
+    _Alignas(16) unsigned char data[WF_TEAM_INLINE];
+};
+
+/* What one member writes; waits is also reset by whoever rings. */
+struct wf_team_rank {
+    _Alignas(WF_CACHE_LINE) wf_atomic_u32 done; /* calls up to this one */
+    wf_atomic_u32 waits; /* asleep; 1 + rank of the member that is to ring */
+    wf_atomic_u32 out;   /* it has no team: making it failed there */
+    struct wf_team_line line[WF_TEAM_LINES];
+};
+
+struct wf_team_shared {
+    _Alignas(WF_CACHE_LINE) wf_atomic_u32 sleepers;
+    struct wf_team_rank ranks[];
+};
+
+struct wf_team {
+    struct wf_comm *comm;
+    struct wf_team_shared *shared;
+    unsigned char *blocks;
+    size_t bytes;   /* of the mapping */
+    uint32_t block; /* bytes of each */
+    uint32_t call;  /* number of the newest one here */
+    uint32_t freed; /* everybody has done the calls up to this one */
+    uint32_t mask;  /* the endpoint through which members reach each other */
+    bool fence;     /* writers fence; or else sleepers use membarrier */
+    bool crowded;   /* polling takes the CPU from who is waited for */
+    int size, rank;
+    void *scratch; /* of reductions, once needed */
+};
+
+/* ---- making: team_make.c --------------------------------------------------- */
+
+/* A blocking collective of this communicator has been run. */
+void wf_team_count(struct wf_comm *);
+
+/* ---- collectives: team_all.c, team_root.c --------------------------------- */
+
+int wf_team_barrier(struct wf_team *);
+
+/* ---- waiting: team_wait.c --------------------------------------------------- */
+
+/* The line of this member's newest call is there: *word; or an error. */
+int wf_team_await(struct wf_team *, int rank, uint64_t *word);
+/* Wait until all have done their calls up to `call`. */
+void wf_team_room(struct wf_team *, uint32_t call);
+/* Wake those who sleep and wait for this process. */
+void wf_team_wake(struct wf_team *);
+
+/* ---- lines ------------------------------------------------------------------ */
+
+static inline struct wf_team_line *wf_team_line(struct wf_team *t, int rank)
+{
+    return &t->shared->ranks[rank].line[t->call % WF_TEAM_LINES];
+}
+
+/* Where contributions of that size stand. */
+static inline unsigned char *wf_team_data(struct wf_team *t, int rank,
+                                          uint64_t bytes)
+{
+    if (wf_likely(bytes <= WF_TEAM_INLINE))
+        return wf_team_line(t, rank)->data;
+    return t->blocks +
+           ((size_t)rank * WF_TEAM_BLOCKS + t->call % WF_TEAM_BLOCKS) *
+               t->block;
+}
+
+static inline void wf_team_ring(struct wf_team *t)
+{
+    if (t->fence)
+        wf_fence_full(); /* pairs with arm() of team_wait.c */
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    if (wf_unlikely(wf_load_relaxed(&t->shared->sleepers)))
+        wf_team_wake(t);
+}
+
+/* The next call begins, and this member is going to write so many bytes. */
+static inline void wf_team_begin(struct wf_team *t, uint64_t bytes)
+{
+    uint32_t again =
+        ++t->call - (bytes > WF_TEAM_INLINE ? WF_TEAM_BLOCKS : WF_TEAM_LINES);
+
+    if (wf_unlikely((int32_t)(again - t->freed) > 0))
+        wf_team_room(t, again);
+}
+
+/* The data is in place. way: 0 or WF_TEAM_SCHEDULE */
+static inline void wf_team_say(struct wf_team *t, uint64_t bytes, uint32_t way)
+{
+    uint64_t n = bytes < WF_TEAM_SCHEDULE ? bytes : WF_TEAM_SCHEDULE - 1;
+
+    /* pairs with wf_team_hear */
+    wf_store_release(&wf_team_line(t, t->rank)->word,
+                     (uint64_t)t->call << 32 | way | n);
+}
+
+static inline void wf_team_publish(struct wf_team *t, uint64_t bytes,
+                                   uint32_t way)
+{
+    wf_team_say(t, bytes, way);
+    wf_team_ring(t);
+}
+
+/* Nothing of this call is read any more, and nothing of it is owed. */
+static inline void wf_team_done(struct wf_team *t)
+{
+    wf_store_release(&t->shared->ranks[t->rank].done, t->call);
+    wf_team_ring(t);
+}
+
+/* The member's word of this call: wait for it. */
+static inline int wf_team_hear(struct wf_team *t, int rank, uint64_t *word)
+{
+    *word = wf_load_acquire(&wf_team_line(t, rank)->word);
+    if (wf_likely(*word >> 32 == t->call))
+        return MPI_SUCCESS;
+    return wf_team_await(t, rank, word);
+}
+
+static inline bool wf_team_schedules(uint64_t word)
+{
+    return word & WF_TEAM_SCHEDULE;
+}
+
+static inline uint64_t wf_team_bytes(uint64_t word)
+{
+    return word & (WF_TEAM_SCHEDULE - 1);
+}
+
+#endif

@@ -1,0 +1,177 @@
+/* Collectives of a team that go from a root: bcast and scatter.
+ *
+ * The root's line decides, which the others wait for anyway.
+ *
+ * Of nothing there is nothing to wait for: a call of 0 bytes returns at once.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/team_data.h"
+
+enum { BY_SCHEDULE = -1 };
+
+static int give_schedule(struct wf_team *t, wf_coll_builder *builder,
+                         const struct wf_coll_args *a)
+{
+    wf_team_begin(t, 0);
+    wf_team_say(t, 0, WF_TEAM_SCHEDULE);
+    return wf_team_schedule(t, builder, a);
+}
+
+/* Another member: the root's line. BY_SCHEDULE, an error or 0. */
+
+static int hear_root(struct wf_team *t, int root, uint64_t *bytes)
+{
+    uint64_t word;
+    int rc;
+
+    t->call++;
+    rc = wf_team_hear(t, root, &word);
+    *bytes = wf_team_bytes(word);
+    if (wf_unlikely(rc))
+        wf_team_done(t);
+    return wf_unlikely(!rc && wf_team_schedules(word)) ? BY_SCHEDULE : rc;
+}
+
+int wf_team_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    struct wf_team *t = a->comm->team;
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size, got;
+    int rc;
+
+    if (wf_unlikely(!wf_team_root_ok(a) || a->rbuf == MPI_IN_PLACE) &&
+        (rc = wf_team_check(builder, a)))
+        return rc;
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    if (!wf_team_at_root(a)) {
+        rc = hear_root(t, a->root, &got);
+        if (rc == BY_SCHEDULE)
+            return wf_team_schedule(t, builder, a);
+        if (wf_likely(!rc))
+            rc = wf_team_length(a->root, got, bytes);
+        if (wf_likely(!rc))
+            rc = wf_team_get(wf_team_data(t, a->root, bytes), a->rbuf,
+                             a->rcount, a->rtype);
+        wf_team_done(t);
+        return rc;
+    }
+    if (bytes > t->block)
+        return give_schedule(t, builder, a);
+    wf_team_begin(t, bytes);
+    rc = wf_team_put(wf_team_data(t, t->rank, bytes), a->rbuf, a->rcount,
+                     a->rtype);
+    return wf_team_given(t, bytes, rc);
+}
+
+/* ---- scatter ---------------------------------------------------------------- */
+
+static struct wf_coll_block received(const struct wf_coll_args *a)
+{
+    return (struct wf_coll_block){a->rbuf, a->rcount, a->rtype};
+}
+
+static int give_pieces(const struct wf_coll_args *a, uint64_t total, bool table)
+{
+    struct wf_team *t = a->comm->team;
+    unsigned char *to;
+    int rc;
+
+    wf_team_begin(t, total);
+    to = wf_team_data(t, t->rank, total);
+    if (table)
+        wf_team_put_table(t, a, to);
+    rc = wf_team_put_pieces(t, a, to + (table ? wf_team_table_bytes(t) : 0));
+    rc = wf_team_given(t, total, rc);
+    if (a->rbuf != MPI_IN_PLACE)
+        wf_team_first(&rc,
+                      wf_team_own(wf_coll_send_block(a, a->root), received(a)));
+    return rc;
+}
+
+static int take_scattered(struct wf_team *t, wf_coll_builder *builder,
+                          const struct wf_coll_args *a)
+{
+    uint64_t others = (uint64_t)(t->size - 1), got;
+    uint64_t piece = a->rcount * (uint64_t)a->rtype->size;
+    int rc = hear_root(t, a->root, &got);
+
+    if (rc == BY_SCHEDULE)
+        return wf_team_schedule(t, builder, a);
+    if (wf_likely(!rc))
+        rc = wf_team_length(a->root, got / others, piece);
+    if (wf_likely(!rc))
+        rc = wf_team_get(wf_team_data(t, a->root, piece * others) +
+                             wf_team_place_of(t, a->root, t->rank) * piece,
+                         a->rbuf, a->rcount, a->rtype);
+    wf_team_done(t);
+    return rc;
+}
+
+static bool usual_scatter(const struct wf_coll_args *a)
+{
+    if (!wf_team_root_ok(a))
+        return false;
+    if (!wf_team_at_root(a))
+        return a->rtype && a->rbuf != MPI_IN_PLACE;
+    return a->stype && a->sbuf != MPI_IN_PLACE &&
+           (a->rbuf == MPI_IN_PLACE || (a->rtype && a->sbuf != a->rbuf)) &&
+           !a->sdispls.base;
+}
+
+int wf_team_scatter(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    struct wf_team *t = a->comm->team;
+    uint64_t piece, total;
+    int rc;
+
+    if (wf_unlikely(!usual_scatter(a)) && (rc = wf_team_check(builder, a)))
+        return rc;
+    piece = wf_team_at_root(a) ? a->scount * (uint64_t)a->stype->size
+                               : a->rcount * (uint64_t)a->rtype->size;
+    if (piece == 0)
+        return MPI_SUCCESS;
+    if (!wf_team_at_root(a))
+        return take_scattered(t, builder, a);
+    total = piece * (uint64_t)(t->size - 1);
+    if (piece > t->block || total > t->block)
+        return give_schedule(t, builder, a);
+    return give_pieces(a, total, false);
+}
+
+static int take_scatterv(struct wf_team *t, wf_coll_builder *builder,
+                         const struct wf_coll_args *a)
+{
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size, total, got;
+    const unsigned char *from;
+    int rc = hear_root(t, a->root, &total);
+
+    if (rc == BY_SCHEDULE)
+        return wf_team_schedule(t, builder, a);
+    if (wf_likely(!rc)) {
+        from = wf_team_find_piece(t, a->root, total, bytes, &got);
+        rc = from ? wf_team_get(from, a->rbuf, a->rcount, a->rtype)
+                  : wf_team_length(a->root, got, bytes);
+    }
+    wf_team_done(t);
+    return rc;
+}
+
+int wf_team_scatterv(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    struct wf_team *t = a->comm->team;
+    uint64_t total;
+    int64_t sum;
+    int rc;
+
+    if ((rc = wf_team_check_quick(builder, a,
+                                  usual_scatter(a) && !wf_team_at_root(a))))
+        return rc;
+    if (!wf_team_at_root(a))
+        return take_scatterv(t, builder, a);
+    sum = wf_team_sum(a->scounts, t->size, t->rank);
+    total = (uint64_t)sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
+    if ((uint64_t)sum > t->block || total > t->block)
+        return give_schedule(t, builder, a);
+    return give_pieces(a, total, true);
+}

@@ -1,0 +1,101 @@
+/* Gatherv of a team: only the root knows all counts, so each contribution goes
+ * its own way. A short one stands in its writer's line; of a long one the line
+ * says that it comes as a message.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/team_data.h"
+
+struct gathering {
+    struct wf_team *t;
+    const struct wf_coll_args *a;
+    int tag;
+    struct wf_req *messages[WF_TEAM_MOST]; /* by rank */
+};
+
+static int take_line(const struct gathering *g, int r, uint64_t got)
+{
+    uint64_t bytes = wf_coll_rbytes(g->a, r);
+    int rc = wf_team_length(r, got, bytes);
+
+    return rc ? rc
+              : wf_team_get(wf_team_data(g->t, r, bytes),
+                            wf_coll_rblock(g->a, r), wf_coll_rcount(g->a, r),
+                            g->a->rtype);
+}
+
+/* Its line, or the beginning of its message. */
+static int begin_one(struct gathering *g, int r)
+{
+    uint64_t word;
+    int rc = wf_team_hear(g->t, r, &word);
+
+    if (wf_unlikely(rc))
+        return rc;
+    if (wf_likely(!wf_team_schedules(word)))
+        return take_line(g, r, wf_team_bytes(word));
+    return wf_irecv(g->a->comm, wf_coll_rblock(g->a, r),
+                    wf_coll_rcount(g->a, r), g->a->rtype, r, g->tag,
+                    WF_SPACE_COLL, &g->messages[r]);
+}
+
+static int end_one(struct gathering *g, int r)
+{
+    MPI_Status status;
+    int rc;
+
+    if (wf_likely(!g->messages[r]))
+        return MPI_SUCCESS;
+    rc = wf_wait(&g->messages[r], &status);
+    return rc ? rc
+              : wf_team_length(r, wf_status_bytes(&status),
+                               wf_coll_rbytes(g->a, r));
+}
+
+static int collect(struct wf_team *t, const struct wf_coll_args *a, int tag)
+{
+    struct gathering g = {.t = t, .a = a, .tag = tag};
+    int rc = MPI_SUCCESS;
+
+    wf_team_begin(t, 0);
+    if (a->sbuf != MPI_IN_PLACE)
+        rc = wf_team_own(wf_team_sent(a), wf_coll_recv_block(a, t->rank));
+    for (int r = wf_team_after(t, t->rank); r != t->rank;
+         r = wf_team_after(t, r))
+        wf_team_first(&rc, begin_one(&g, r));
+    wf_team_done(t);
+    for (int r = 0; r < t->size; r++)
+        wf_team_first(&rc, end_one(&g, r));
+    return rc;
+}
+
+static int send_message(struct wf_team *t, const struct wf_coll_args *a,
+                        int tag)
+{
+    wf_team_begin(t, 0);
+    wf_team_say(t, a->scount * (uint64_t)a->stype->size, WF_TEAM_SCHEDULE);
+    wf_team_done(t);
+    return wf_send(a->comm, a->sbuf, a->scount, a->stype, a->root, tag,
+                   WF_SPACE_COLL);
+}
+
+static bool usual(const struct wf_coll_args *a)
+{
+    return wf_team_root_ok(a) && !wf_team_at_root(a) && a->stype &&
+           a->sbuf != MPI_IN_PLACE;
+}
+
+int wf_team_gatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    struct wf_team *t = a->comm->team;
+    int rc, tag;
+
+    if ((rc = wf_team_check_quick(builder, a, usual(a))))
+        return rc;
+    tag = (int)(a->comm->coll_tag++ & INT32_MAX); /* as a schedule draws it */
+    if (wf_team_at_root(a))
+        return collect(t, a, tag);
+    if (a->scount * (uint64_t)a->stype->size > t->block)
+        return send_message(t, a, tag);
+    return wf_team_give(a, a->sbuf, a->scount, a->stype);
+}

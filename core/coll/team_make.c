@@ -1,0 +1,256 @@
+/* Making a team: one segment that all members of a communicator have mapped.
+ *
+ *   rank 0: memory of a transport that peers may map (mem_alloc, mr_pack)
+ *   bcast: its key
+ *   others: rkey_open, rkey_map over the transport that reaches rank 0
+ *   all: agree that everybody has it, over messages
+ *
+ * DESIGN  It is made after the first few blocking collectives, because many
+ * communicators never see as many, and it takes two more. The mapping is
+ * duplicated, and the transport's memory freed when all have it: the team then
+ * depends neither on the connection nor on rank 0, and has no descriptor.
+ *
+ * Whoever cannot, or may not, says so in the agreement, and nobody has a team.
+ * If the agreement itself fails, because a member ended, some may think that
+ * there is one: so a process that is not sure marks its place, `out`, for them.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "coll/team.h"
+#include "os/membarrier.h"
+#include "progress/progress.h"
+
+enum {
+    KEY_MAX = 64,
+    OPEN_NS = 2000000000, /* patience with a transport that maps */
+    ALL_BLOCKS = 512 << 10,
+    BLOCK_MAX = 16 << 10, /* bytes */
+    TEAMS_MAX = 64,       /* of one process at a time */
+    /* what members say of themselves */
+    CANNOT = 1,
+    MUST_FENCE = 2,
+    CROWDED = 4
+};
+
+/* What rank 0 sends. */
+struct offer {
+    uint64_t address, bytes, key_len; /* bytes 0: there is nothing */
+    unsigned char key[KEY_MAX];
+};
+
+struct making {
+    struct wf_comm *comm;
+    struct offer offer;
+    void *base; /* the segment, or NULL */
+    struct weft_core *core;
+    weft_mem mem;    /* of rank 0 */
+    weft_peer *peer; /* to rank 0 */
+    weft_rkey *rkey;
+};
+
+static uint32_t block_of(int size)
+{
+    uint32_t block = BLOCK_MAX;
+
+    while (block * (uint32_t)size * WF_TEAM_BLOCKS > ALL_BLOCKS)
+        block /= 2;
+    return block;
+}
+
+static size_t head_bytes(int size)
+{
+    return sizeof(struct wf_team_shared) +
+           (size_t)size * sizeof(struct wf_team_rank);
+}
+
+static size_t segment_bytes(int size)
+{
+    return head_bytes(size) + (size_t)size * WF_TEAM_BLOCKS * block_of(size);
+}
+
+/* ---- rank 0 ---------------------------------------------------------------- */
+
+static bool gives_memory(const struct weft_core *c)
+{
+    return !c->down && c->attr.caps & WEFT_CAP_MAP &&
+           WEFT_HAS(c->ops, weft_ops, mem_alloc) &&
+           WEFT_HAS(c->ops, weft_ops, mr_reg) &&
+           WEFT_HAS(c->ops, weft_ops, mr_pack);
+}
+
+static bool pack(struct making *m)
+{
+    size_t n = KEY_MAX;
+    weft_mr *mr;
+
+    if (m->core->ops->mr_reg(m->core->ep, m->mem.base, m->mem.len, 0, &mr) <
+            0 ||
+        m->core->ops->mr_pack(m->core->ep, mr, m->offer.key, &n) < 0)
+        return false;
+    m->offer.address = (uintptr_t)m->mem.base;
+    m->offer.bytes = m->mem.len;
+    m->offer.key_len = n;
+    return true;
+}
+
+static void make_offer(struct making *m)
+{
+    struct wf_instance *wf = m->comm->wf;
+
+    for (int i = 0; i < wf->ep_count && !m->core; i++)
+        if (gives_memory(&wf->eps[i]))
+            m->core = &wf->eps[i];
+    m->mem.len = segment_bytes(m->comm->size);
+    if (!m->core || m->core->ops->mem_alloc(m->core->ep, &m->mem) < 0) {
+        m->core = NULL;
+        return;
+    }
+    if (pack(m))
+        m->base = m->mem.base;
+}
+
+/* ---- the others ------------------------------------------------------------ */
+
+/* Rank 0 is reached through a transport whose memory can be mapped. */
+static bool find_peer(struct making *m)
+{
+    struct wf_comm *comm = m->comm;
+    struct weft_loc *loc = wf_location(comm->wf, wf_group_proc(comm->peers, 0));
+
+    if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0) ||
+        loc->order)
+        return false;
+    m->core = loc->lane[WF_LANE_ORDER].core;
+    m->peer = loc->lane[WF_LANE_ORDER].peer;
+    if (!WEFT_HAS(m->core->ops, weft_ops, rkey_open) ||
+        !WEFT_HAS(m->core->ops, weft_ops, rkey_map))
+        return false;
+    if (WEFT_HAS(m->core->ops, weft_ops, connect))
+        m->core->ops->connect(m->peer);
+    return true;
+}
+
+static bool opened(void *arg)
+{
+    struct making *m = arg;
+
+    return m->core->ops->rkey_open(m->peer, m->offer.key,
+                                   (size_t)m->offer.key_len, &m->rkey) >= 0;
+}
+
+static void take_offer(struct making *m)
+{
+    struct wf_instance *wf = m->comm->wf;
+
+    if (m->offer.bytes != segment_bytes(m->comm->size) ||
+        m->offer.key_len > KEY_MAX || !find_peer(m) ||
+        !wf_progress_serve(wf, -1, opened, m, wf_now(wf) + OPEN_NS))
+        return;
+    m->base = m->core->ops->rkey_map(m->rkey, m->offer.address,
+                                     (size_t)m->offer.bytes);
+    if (WEFT_HAS(m->core->ops, weft_ops, rkey_close))
+        m->core->ops->rkey_close(m->peer, m->rkey);
+}
+
+/* ---- together -------------------------------------------------------------- */
+
+/* A mapping of our own, which stays when the transport's goes. */
+static void keep_mapping(struct making *m)
+{
+    if (m->base)
+        m->base = mremap(m->base, 0, (size_t)m->offer.bytes, MREMAP_MAYMOVE);
+    if (m->base == MAP_FAILED)
+        m->base = NULL;
+}
+
+static struct wf_team *new_team(struct making *m)
+{
+    struct wf_comm *comm = m->comm;
+    struct wf_team *t = m->base ? calloc(1, sizeof *t) : NULL;
+
+    if (!t)
+        return NULL;
+    *t = (struct wf_team){.comm = comm,
+                          .shared = m->base,
+                          .bytes = (size_t)m->offer.bytes,
+                          .block = block_of(comm->size),
+                          .size = comm->size,
+                          .rank = comm->rank,
+                          .mask = 1u << m->core->index};
+    t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
+    return t;
+}
+
+static uint8_t say(struct wf_comm *comm, const struct wf_team *t)
+{
+    bool crowded = wf_progress_crowded(comm->wf);
+    uint8_t said = t ? 0 : CANNOT;
+
+    if (crowded)
+        return said | MUST_FENCE | CROWDED;
+    return wf_membarrier_register() ? said : said | MUST_FENCE;
+}
+
+static int send_offer(struct making *m)
+{
+    struct wf_sched *s = wf_sched_create(m->comm);
+
+    if (s)
+        wf_coll_bcast_tree(s, m->comm, &m->offer, sizeof m->offer,
+                           wf_coll_byte(), 0);
+    return wf_sched_run(s);
+}
+
+static void make(struct wf_comm *comm)
+{
+    struct making m = {.comm = comm};
+    bool may = comm->wf->teams < TEAMS_MAX;
+    struct wf_team *t;
+    uint8_t said;
+    int rc;
+
+    if (comm->rank == 0 && may)
+        make_offer(&m);
+    if (send_offer(&m) == MPI_SUCCESS && comm->rank != 0 && may)
+        take_offer(&m);
+    keep_mapping(&m);
+    t = new_team(&m);
+    if (!t && m.base)
+        munmap(m.base, (size_t)m.offer.bytes);
+    said = say(comm, t);
+    rc = wf_barrier_agree(comm, &said);
+    if (comm->rank == 0 && m.core)
+        m.core->ops->mem_free(m.core->ep, &m.mem);
+    if (t && rc)
+        wf_store_release(&t->shared->ranks[t->rank].out, 1);
+    comm->team = t;
+    if (!t)
+        return;
+    comm->wf->teams++;
+    t->fence = said & MUST_FENCE;
+    t->crowded = said & CROWDED;
+    if (rc || said & CANNOT)
+        wf_team_free(comm);
+}
+
+void wf_team_count(struct wf_comm *comm)
+{
+    if (comm->team_in && --comm->team_in == 0)
+        make(comm);
+}
+
+int wf_team_before(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    struct wf_sched *s;
+    int rc = wf_coll_build(builder, a, true, &s);
+
+    if (rc)
+        return rc; /* to the others this call never happened */
+    rc = wf_sched_run(s);
+    wf_team_count(a->comm);
+    return rc;
+}

@@ -1,0 +1,81 @@
+/* Pieces for the others in the block of one member: one after the other, in the
+ * order of ranks, beginning with the next one. Where their lengths differ, and
+ * they are several, a table of lengths comes first.
+ *
+ * What a table says is not believed: it is compared, and a position checked.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/team_data.h"
+
+int wf_team_bad_length(int source, uint64_t got, uint64_t expected)
+{
+    if (got < expected)
+        return wf_sched_bad_length(source, got, expected);
+    return wf_error(MPI_ERR_TRUNCATE,
+                    "rank %d gives %llu bytes where this "
+                    "process expects %llu",
+                    source, (unsigned long long)got,
+                    (unsigned long long)expected);
+}
+
+int64_t wf_team_sum(struct wf_ints counts, int n, int own)
+{
+    int64_t sum = 0, sign = 0;
+
+    for (int i = 0; i < n; i++) {
+        int64_t count = wf_at(counts, (size_t)i);
+
+        sign |= count;
+        if (i != own)
+            sum += count > INT32_MAX ? INT32_MAX : count;
+    }
+    return sign < 0 ? -1 : sum;
+}
+
+int wf_team_put_pieces(struct wf_team *t, const struct wf_coll_args *a,
+                       unsigned char *to)
+{
+    int rc = MPI_SUCCESS;
+
+    for (int r = wf_team_after(t, t->rank); r != t->rank;
+         r = wf_team_after(t, r)) {
+        struct wf_coll_block b = wf_coll_send_block(a, r);
+
+        wf_team_first(&rc, wf_team_put(to, b.buf, b.count, b.type));
+        to += wf_coll_block_bytes(b);
+    }
+    return rc;
+}
+
+void wf_team_put_table(struct wf_team *t, const struct wf_coll_args *a,
+                       unsigned char *at)
+{
+    uint32_t *lengths = (uint32_t *)(void *)at;
+
+    if (!wf_team_table_bytes(t))
+        return;
+    for (int r = wf_team_after(t, t->rank); r != t->rank;
+         r = wf_team_after(t, r))
+        *lengths++ = (uint32_t)wf_coll_block_bytes(wf_coll_send_block(a, r));
+}
+
+const unsigned char *wf_team_find_piece(struct wf_team *t, int r,
+                                        uint64_t total, uint64_t bytes,
+                                        uint64_t *got)
+{
+    const unsigned char *data = wf_team_data(t, r, total);
+    const uint32_t *lengths = (const void *)data;
+    uint64_t at = wf_team_table_bytes(t),
+             place = wf_team_place_of(t, r, t->rank);
+
+    *got = total;
+    if (total > t->block || total < at)
+        return NULL;
+    if (at) {
+        for (uint64_t i = 0; i < place; i++)
+            at += lengths[i];
+        *got = lengths[place];
+    }
+    return *got == bytes && at <= total && bytes <= total - at ? data + at
+                                                               : NULL;
+}

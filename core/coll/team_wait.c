@@ -1,0 +1,173 @@
+/* Waiting for a word of another member, and waking who does.
+ *
+ *   waiter                               writer (wf_team_ring)
+ *   a few looks at the word              word, or done
+ *   poll, spin or yield (progress)       fence, unless waiters use membarrier
+ *   waits = writer + 1, sleepers + 1     sleepers not 0: whose `waits` is mine?
+ *   full barrier, look once more           reset it, and send him a message
+ *   sleep in epoll                         that says nothing
+ *
+ * DESIGN  A process may be waited for by peers that are outside the collective,
+ * for instance for a rendezvous. So the wait is that of any other call
+ * (progress/wait.c), which drives the engine and sleeps in epoll; what wakes it
+ * there is a message. Only one writer rings for a sleeper, whatever the number
+ * of members that arrive meanwhile.
+ *
+ * Where ranks outnumber CPUs a waiter does not poll, it gives way at once: who
+ * is on the same CPU runs, arrives, and gives way as well. Then a round of the
+ * run queue is a round of the collective, without a wake-up.
+ *
+ * ERRORS  the member is gone, or has no team: MPI_ERR_PROC_ABORTED.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/team.h"
+#include "os/membarrier.h"
+#include "progress/progress.h"
+#include "protocol/queues.h"
+
+enum { LOOKS = 64 /* at a word, before the engine is driven */ };
+
+struct await {
+    struct wf_flag_wait wait; /* first: what progress sees */
+    struct wf_team *t;
+    int rank;
+    uint32_t call;
+    bool done;  /* not for the line: for the end of the call */
+    bool armed; /* stands in sleepers */
+};
+
+static bool here(const struct await *w)
+{
+    struct wf_team_rank *r = &w->t->shared->ranks[w->rank];
+
+    /* pairs with wf_team_done and wf_team_say */
+    if (w->done)
+        return (int32_t)(wf_load_acquire(&r->done) - w->call) >= 0;
+    return wf_load_acquire(&wf_team_line(w->t, w->rank)->word) >> 32 == w->call;
+}
+
+static bool lost(const struct await *w)
+{
+    return w->wait.loc->failed ||
+           wf_load_relaxed(&w->t->shared->ranks[w->rank].out);
+}
+
+static bool over(void *arg)
+{
+    return here(arg) || lost(arg);
+}
+
+/* From here on the member rings when it writes. */
+static void arm(struct wf_flag_wait *wait)
+{
+    struct await *w = wf_container(wait, struct await, wait);
+    struct wf_team *t = w->t;
+
+    if (!w->armed)
+        wf_add_acq_rel(&t->shared->sleepers, 1);
+    w->armed = true;
+    wf_store_relaxed(&t->shared->ranks[t->rank].waits, (uint32_t)w->rank + 1);
+    wf_fence_full(); /* pairs with wf_team_ring */
+    if (!t->fence)
+        (void)wf_membarrier(); /* registered when the team was made */
+}
+
+static void disarm(struct await *w)
+{
+    if (!w->armed)
+        return;
+    wf_store_relaxed(&w->t->shared->ranks[w->t->rank].waits, 0);
+    wf_add_acq_rel(&w->t->shared->sleepers, UINT32_MAX); /* one less */
+}
+
+static void unlink_wait(struct wf_instance *wf, struct wf_flag_wait *wait)
+{
+    struct wf_flag_wait **at = &wf->flag_waits;
+
+    while (*at != wait)
+        at = &(*at)->next;
+    *at = wait->next;
+}
+
+static int gone(const struct await *w)
+{
+    const struct weft_loc *loc = w->wait.loc;
+
+    return wf_error(MPI_ERR_PROC_ABORTED, "rank %d (process %u on %s): %s",
+                    w->rank, loc->id, loc->host ? loc->host : "unknown host",
+                    loc->down_reason ? loc->down_reason
+                                     : "it lost a member of the communicator");
+}
+
+/* Drive the engine until it is there. */
+static int wait_in_earnest(struct await *w)
+{
+    struct wf_comm *comm = w->t->comm;
+    struct wf_instance *wf = comm->wf;
+
+    w->wait.arm = arm;
+    w->wait.loc = wf_location(wf, wf_group_proc(comm->peers, w->rank));
+    if (!w->wait.loc)
+        return wf_error(MPI_ERR_NO_MEM, "out of memory for rank %d", w->rank);
+    w->wait.next = wf->flag_waits;
+    wf->flag_waits = &w->wait;
+    wf_progress_wait(wf, w->t->mask, over, w);
+    unlink_wait(wf, &w->wait);
+    disarm(w);
+    return here(w) ? MPI_SUCCESS : gone(w);
+}
+
+static int await(struct await *w)
+{
+    for (int i = w->t->crowded ? 0 : LOOKS; i > 0; i--) {
+        if (here(w))
+            return MPI_SUCCESS;
+        wf_cpu_relax();
+    }
+    return here(w) ? MPI_SUCCESS : wait_in_earnest(w);
+}
+
+int wf_team_await(struct wf_team *t, int rank, uint64_t *word)
+{
+    struct await w = {.t = t, .rank = rank, .call = t->call};
+    int rc = await(&w);
+
+    *word = wf_load_acquire(&wf_team_line(t, rank)->word);
+    return rc;
+}
+
+void wf_team_room(struct wf_team *t, uint32_t call)
+{
+    uint32_t least = t->call - 1, done;
+    struct await w = {.t = t, .call = call, .done = true};
+
+    for (int r = 0; r < t->size; r++) {
+        if (r == t->rank)
+            continue;
+        w.rank = r;
+        w.armed = false;
+        if (await(&w))
+            continue; /* who is gone reads nothing any more */
+        done = wf_load_relaxed(&t->shared->ranks[r].done);
+        if ((int32_t)(done - least) < 0)
+            least = done;
+    }
+    t->freed = least;
+}
+
+void wf_team_wake(struct wf_team *t)
+{
+    struct wf_comm *comm = t->comm;
+
+    for (int r = 0; r < t->size; r++) {
+        wf_atomic_u32 *waits = &t->shared->ranks[r].waits;
+        struct weft_loc *loc;
+
+        if (wf_load_relaxed(waits) != (uint32_t)t->rank + 1)
+            continue;
+        wf_store_relaxed(waits, 0);
+        loc = wf_location(comm->wf, wf_group_proc(comm->peers, r));
+        if (loc)
+            wf_credit_return(loc); /* perhaps of nothing: it wakes */
+    }
+}

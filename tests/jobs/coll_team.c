@@ -1,0 +1,282 @@
+/* Collectives of processes that share a segment: any sequence of kinds, sizes,
+ * roots and types on several communicators gives what it gives without; while
+ * one waits in a collective, others may need it for their messages; and a rank
+ * with a count of its own is found, whichever way the others go.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "check.h"
+
+enum { ROUNDS = 400, MOST = 40000 /* doubles */, WARM = 10 };
+
+static double in[MOST], out[16 * MOST / 8];
+static unsigned seed = 7;
+
+/* The same sequence on all ranks. */
+static unsigned draw(unsigned n)
+{
+    seed = seed * 1103515245u + 12345u;
+    return (seed >> 16) % n;
+}
+
+/* Small ones mostly, across all limits of lines and blocks. */
+static int draw_count(void)
+{
+    static const int usual[] = {0, 1, 2, 6, 7, 100, 512, 1024, 2048, 2049};
+
+    return draw(20) == 0 ? (int)draw(5000) : usual[draw(10)];
+}
+
+static double value(int rank, int i, int round)
+{
+    return rank * 1000 + i % 97 + round;
+}
+
+static void fill(int rank, int n, int round)
+{
+    for (int i = 0; i < n; i++)
+        in[i] = value(rank, i, round);
+}
+
+static double sum(int size, int i, int round)
+{
+    return 1000.0 * size * (size - 1) / 2 + size * (double)(i % 97 + round);
+}
+
+static int same(int n, int size, int round, const double *got)
+{
+    for (int i = 0; i < n; i++)
+        if (got[i] != sum(size, i, round))
+            return 0;
+    return 1;
+}
+
+/* Blocks of n, the one of rank r is what it contributed from `first` on. */
+static int blocks(int n, int size, int first, int round, const double *got)
+{
+    for (int r = 0; r < size; r++)
+        for (int i = 0; i < n; i++)
+            if (got[r * n + i] != value(r, first + i, round))
+                return 0;
+    return 1;
+}
+
+static void reductions(MPI_Comm c, int n, int root, int round)
+{
+    int rank = rank_in(c), size = size_of(c);
+
+    fill(rank, n, round);
+    if (draw(2)) {
+        MPI_Allreduce(in, out, n, MPI_DOUBLE, MPI_SUM, c);
+        CHECK(same(n, size, round, out));
+        memcpy(out, in, sizeof(double) * (size_t)n);
+        MPI_Allreduce(MPI_IN_PLACE, out, n, MPI_DOUBLE, MPI_SUM, c);
+        CHECK(same(n, size, round, out));
+        return;
+    }
+    MPI_Reduce(in, out, n, MPI_DOUBLE, MPI_SUM, root, c);
+    CHECK(rank != root || same(n, size, round, out));
+    memcpy(out, in, sizeof(double) * (size_t)n);
+    MPI_Reduce(rank == root ? MPI_IN_PLACE : in, out, n, MPI_DOUBLE, MPI_SUM,
+               root, c);
+    CHECK(rank != root || same(n, size, round, out));
+}
+
+static void rooted(MPI_Comm c, int n, int root, int round)
+{
+    int rank = rank_in(c), size = size_of(c);
+
+    n = n > 2500 ? 2500 : n;
+    fill(rank, n, round);
+    MPI_Bcast(in, n, MPI_DOUBLE, root, c);
+    for (int i = 0; i < n; i++)
+        CHECK(in[i] == value(root, i, round));
+    fill(rank, n, round);
+    MPI_Gather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, root, c);
+    CHECK(rank != root || blocks(n, size, 0, round, out));
+    n = n * size > MOST ? MOST / size : n;
+    fill(rank, n * size, round);
+    MPI_Scatter(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, root, c);
+    for (int i = 0; i < n; i++)
+        CHECK(out[i] == value(root, rank * n + i, round));
+}
+
+static void to_all(MPI_Comm c, int n, int round)
+{
+    int rank = rank_in(c), size = size_of(c);
+
+    n = n > 2500 ? 2500 : n;
+    fill(rank, n, round);
+    MPI_Allgather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, c);
+    CHECK(blocks(n, size, 0, round, out));
+    n = n * size > MOST ? MOST / size : n;
+    fill(rank, n * size, round);
+    MPI_Alltoall(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, c);
+    CHECK(blocks(n, size, rank * n, round, out));
+}
+
+/* Rank r contributes r * n to gather, and n * ((i + j) % 3) from i to j. */
+static void vectors(MPI_Comm c, int n, int root, int round)
+{
+    int rank = rank_in(c), size = size_of(c), at = 0, from = 0;
+    int counts[64], displs[64], scounts[64], sdispls[64];
+
+    n = n > 1000 ? 1000 : n;
+    for (int r = 0; r < size; r++, at += counts[r - 1]) {
+        counts[r] = r * n;
+        displs[r] = at;
+    }
+    fill(rank, rank * n, round);
+    MPI_Allgatherv(in, rank * n, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE,
+                   c);
+    for (int r = 0; r < size; r++)
+        CHECK(counts[r] == 0 || out[displs[r]] == value(r, 0, round));
+    memset(out, 0, sizeof(double) * (size_t)at);
+    MPI_Gatherv(in, rank * n, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, root,
+                c);
+    for (int r = 0; r < size && rank == root; r++)
+        CHECK(counts[r] == 0 ||
+              out[displs[r] + counts[r] - 1] == value(r, counts[r] - 1, round));
+    fill(root, at, round);
+    MPI_Scatterv(in, counts, displs, MPI_DOUBLE, out, rank * n, MPI_DOUBLE,
+                 root, c);
+    CHECK(counts[rank] == 0 || out[0] == value(root, displs[rank], round));
+    for (int r = 0, s = 0; r < size; r++) {
+        scounts[r] = counts[r] = n * ((rank + r) % 3);
+        sdispls[r] = displs[r] = s;
+        s += scounts[r];
+        from = s;
+    }
+    fill(rank, from, round);
+    MPI_Alltoallv(in, scounts, sdispls, MPI_DOUBLE, out, counts, displs,
+                  MPI_DOUBLE, c);
+    for (int r = 0; r < size; r++) {
+        int before = 0;
+        for (int k = 0; k < rank; k++)
+            before += n * ((r + k) % 3);
+        CHECK(counts[r] == 0 || out[displs[r]] == value(r, before, round));
+    }
+}
+
+static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Comm comm = c[draw((unsigned)n)];
+        int count = draw_count(), kind = (int)draw(5);
+        int root = (int)draw(1u << 20) % size_of(comm);
+
+        if (kind == 0)
+            reductions(comm, count, root, i);
+        else if (kind == 1)
+            rooted(comm, count, root, i);
+        else if (kind == 2)
+            to_all(comm, count, i);
+        else if (kind == 3)
+            vectors(comm, count, root, i);
+        else
+            MPI_Barrier(comm);
+    }
+}
+
+/* Every second double: packed into a line, and out of it. */
+static void derived_types(MPI_Comm c)
+{
+    int rank = rank_in(c), size = size_of(c), root = size - 1;
+    MPI_Datatype every;
+
+    MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &every);
+    MPI_Type_commit(&every);
+    for (int n = 0; n < 3; n++) {
+        fill(rank, 6, 1);
+        MPI_Bcast(in, 1, every, root, c);
+        CHECK(in[2] == value(root, 2, 1) && in[1] == value(rank, 1, 1));
+        MPI_Allgather(in, 1, every, out, 3, MPI_DOUBLE, c);
+        CHECK(out[3 * rank + 1] == value(root, 2, 1));
+        MPI_Gather(in, 3, MPI_DOUBLE, out, 1, every, root, c);
+        CHECK(rank != root || out[2] == value(0, 1, 1));
+    }
+    MPI_Type_free(&every);
+}
+
+/* Rank 0 waits in a collective while the others need it for a rendezvous. */
+static void a_waiting_rank_serves_messages(MPI_Comm c)
+{
+    int rank = rank_in(c), size = size_of(c);
+    static double big[16][20000];
+    MPI_Request r[16];
+
+    for (int i = 1; i < size && rank == 0; i++)
+        MPI_Irecv(big[i], 20000, MPI_DOUBLE, i, 3, c, &r[i]);
+    if (rank != 0) {
+        big[0][19999] = rank;
+        MPI_Send(big[0], 20000, MPI_DOUBLE, 0, 3, c);
+    }
+    MPI_Barrier(c);
+    for (int i = 1; i < size && rank == 0; i++) {
+        MPI_Wait(&r[i], MPI_STATUS_IGNORE);
+        CHECK(big[i][19999] == i);
+    }
+}
+
+static int is_mismatch(int code)
+{
+    int class;
+
+    MPI_Error_class(code, &class);
+    return class == MPI_ERR_COUNT || class == MPI_ERR_TRUNCATE;
+}
+
+/* The last rank has a count of its own. far: one that would go another way. */
+static void counts_that_differ(MPI_Comm c, int mine, int theirs, int far)
+{
+    int rank = rank_in(c), size = size_of(c), last = size - 1;
+    int n = rank == last ? mine : theirs, rc;
+
+    rc = MPI_Bcast(in, n, MPI_DOUBLE, 0, c);
+    CHECK(rank != last || is_mismatch(rc));
+    MPI_Barrier(c);
+    rc = MPI_Reduce(in, out, n, MPI_DOUBLE, MPI_SUM, 0, c);
+    CHECK(rank != 0 || is_mismatch(rc));
+    MPI_Barrier(c);
+    if (far)
+        return;
+    rc = MPI_Gather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, 0, c);
+    CHECK(rank != 0 || is_mismatch(rc));
+    MPI_Barrier(c);
+    rc = MPI_Scatter(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, 0, c);
+    CHECK(rank != last || is_mismatch(rc));
+    MPI_Barrier(c);
+    rc = MPI_Allgather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, c);
+    CHECK(is_mismatch(rc));
+    check_talks(c);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm c[4];
+    int rank;
+
+    MPI_Init(&argc, &argv);
+    rank = rank_in(MPI_COMM_WORLD);
+    c[0] = MPI_COMM_WORLD;
+    MPI_Comm_dup(MPI_COMM_WORLD, &c[1]);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &c[2]);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &c[3]);
+    any_sequence_on_several_communicators(c, 3);
+    for (int i = 0; i < WARM; i++)
+        check_talks(c[3]);
+    any_sequence_on_several_communicators(&c[3], 1);
+    derived_types(c[1]);
+    if (size_of(c[1]) <= 16)
+        for (int i = 0; i < 3; i++)
+            a_waiting_rank_serves_messages(c[1]);
+    MPI_Comm_set_errhandler(c[2], MPI_ERRORS_RETURN);
+    if (size_of(c[2]) > 1) {
+        counts_that_differ(c[2], 1, 2, 0);
+        counts_that_differ(c[2], 3, 3000, 1);
+        counts_that_differ(c[2], 3000, 3, 1);
+    }
+    for (int i = 1; i < 4; i++)
+        MPI_Comm_free(&c[i]);
+    return job_end();
+}
