@@ -237,9 +237,18 @@ static void make(struct wf_comm *comm)
         wf_team_free(comm);
 }
 
+/* Somebody who says which algorithm it is to be wants that one. */
+static bool rules_given(const struct wf_instance *wf)
+{
+    for (int k = 0; wf->coll_rules && k < WF_COLL_KINDS; k++)
+        if (wf->coll_rules->count[k])
+            return true;
+    return false;
+}
+
 void wf_team_count(struct wf_comm *comm)
 {
-    if (comm->team_in && --comm->team_in == 0)
+    if (comm->team_in && --comm->team_in == 0 && !rules_given(comm->wf))
         make(comm);
 }
 
