@@ -8,17 +8,25 @@
  *            yes                     finished
  *            not yet                 finished at the next progress
  *
- * Pieces are claimed by adding 1 to a word that also holds the generation of
- * the job and the number of pieces, so an assistant that comes late finds
- * nothing to claim, whatever the job is by then.
+ *   memory   | receiver --> | not yet | <-- sender |
+ *
+ * The receiver copies from the front, the sender from the end, so each goes
+ * through memory in one direction, and they meet where both are done.
+ *
+ * A piece is claimed by adding 1 to a word that also holds the generation of the
+ * job and the number of pieces; which one it is follows from how many the same
+ * side has had. So an assistant that comes late finds nothing to claim, whatever
+ * the job is by then.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "thread/transport.h"
 
 enum {
-    ASSIST_FROM = 32 << 10, /* bytes below which help comes too late */
-    PIECE = 16 << 10,
+    PIECE_MIN = 16 << 10,
+    PIECE_MAX = 256 << 10, /* larger ones are no faster, and who is done first
+                              waits for the other longer */
+    PIECES = 16,
     PIECES_MAX = 1 << 19,
     SPINS = 2000 /* about what one piece takes */
 };
@@ -29,20 +37,20 @@ static uint64_t claim_word(uint32_t generation, uint32_t pieces)
     return (uint64_t)(generation & 0xffffff) << 40 | (uint64_t)pieces << 20;
 }
 
-/* The next piece of that job, or -1. */
-static int64_t claim(struct mail_job *j, uint32_t generation)
+/* One more piece of that job is ours. */
+static bool claim(struct mail_job *j, uint32_t generation)
 {
     uint64_t c = wf_load_acquire(&j->claim);
 
     do
         if (c >> 40 != (generation & 0xffffff) ||
             (c & 0xfffff) >= (c >> 20 & 0xfffff))
-            return -1;
+            return false;
     while (!wf_cas_acq_rel(&j->claim, &c, c + 1));
-    return (int64_t)(c & 0xfffff);
+    return true;
 }
 
-static void copy_piece(const struct mail_job *j, int64_t i)
+static void copy_piece(const struct mail_job *j, uint32_t i)
 {
     size_t off = (size_t)i * j->piece;
     size_t n = j->len - off < j->piece ? j->len - off : j->piece;
@@ -53,13 +61,13 @@ static void copy_piece(const struct mail_job *j, int64_t i)
 void wf_assist(weft_peer *p, uint32_t generation)
 {
     struct mail_job *j = &p->box->job;
-    bool helped = false;
+    uint32_t n = 0;
 
-    for (int64_t i; (i = claim(j, generation)) >= 0; helped = true) {
-        copy_piece(j, i);
+    while (claim(j, generation)) {
+        copy_piece(j, j->pieces - ++n);
         wf_add_acq_rel(&j->done, 1); /* pairs with wf_assist_done */
     }
-    if (helped)
+    if (n)
         wf_mail_wake(p->box);
 }
 
@@ -86,10 +94,19 @@ static void ask_for_help(weft_peer *p, uint32_t generation)
     mail_publish(p->box, &c, mail_word(MAIL_ASSIST, p->me));
 }
 
-static void describe(struct mail_job *j, const weft_rma *r, uint32_t generation)
+/* Many enough to share evenly, few enough for long copies. */
+static size_t piece_of(const weft_ep *e, size_t len)
 {
-    size_t piece = PIECE;
+    size_t piece = e->config.piece ? e->config.piece : len / PIECES;
 
+    if (!e->config.piece && piece > PIECE_MAX)
+        piece = PIECE_MAX;
+    return piece < PIECE_MIN ? PIECE_MIN : piece & ~(size_t)(MAIL_LINE - 1);
+}
+
+static void describe(struct mail_job *j, const weft_rma *r, uint32_t generation,
+                     size_t piece)
+{
     while (r->len / piece >= PIECES_MAX)
         piece *= 2;
     j->from = (const char *)(uintptr_t)r->raddr;
@@ -107,11 +124,11 @@ static int get_shared(weft_peer *p, weft_rma *r)
     struct mail_job *j = &e->box->job;
     uint32_t generation = ++e->generation;
 
-    describe(j, r, generation);
+    describe(j, r, generation, piece_of(e, r->len));
     ask_for_help(p, generation);
     e->own = 0;
-    for (int64_t i; (i = claim(j, generation)) >= 0; e->own++)
-        copy_piece(j, i);
+    while (claim(j, generation))
+        copy_piece(j, e->own++);
     for (int i = 0; i < SPINS; i++) {
         if (wf_assist_done(e))
             return WEFT_DONE;
@@ -127,7 +144,7 @@ int wf_thread_get(weft_peer *p, weft_rma *r)
 
     if (wf_load_relaxed(&p->box->closed) == MAIL_GONE)
         return WEFT_EPEER;
-    if (r->len >= ASSIST_FROM && r->one.iov_len == r->len && !p->ep->rma)
+    if (r->len >= p->ep->config.share && r->one.iov_len == r->len && !p->ep->rma)
         return get_shared(p, r);
     if (r->one.iov_len == r->len) {
         memcpy(r->one.iov_base, (const char *)(uintptr_t)r->raddr, r->len);

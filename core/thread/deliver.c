@@ -80,12 +80,10 @@ int wf_thread_receive(weft_ep *e, int budget)
 {
     struct mailbox *m = e->box;
     uint32_t who;
+    uint64_t word;
     int n = 0;
 
-    for (; n < budget; n++) {
-        uint64_t word = mail_peek(m, e->head);
-        if (!word)
-            break;
+    for (; n < budget && (word = mail_peek(m, e->head)) != 0; n++) {
         uint32_t lines = deliver(e, mail_at(m, e->head), word);
         e->stalled = lines == STALLED;
         if (__builtin_expect(e->stalled, 0))

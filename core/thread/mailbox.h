@@ -25,7 +25,7 @@
  * the lowest bit of tail says that the owner sleeps, so whoever claims lines
  * learns it without a fence, and nobody misses it.
  *
- * INVARIANTS  tail - head <= MAIL_LINES; a mailbox lives as long as its owner
+ * INVARIANTS  tail - head <= the ring's lines, a power of two; a mailbox lives as long as its owner
  * or a peer refers to it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -40,9 +40,10 @@
 
 enum {
     MAIL_LINE = 64,
-    MAIL_LINES = 2048, /* a power of two */
+    MAIL_LINES_MIN = 512,
     MAIL_FIRST = 40,   /* payload in the first line */
-    MAIL_MAX = 65536,  /* payload of a container: half of the ring */
+    MAIL_MAX = 65536,  /* payload of a container; never more than half of
+                          the ring */
     MAIL_SENDERS = 1 << 14,
     /* frames of our own */
     MAIL_PAD = 0xF0,   /* env0: lines to skip */
@@ -60,7 +61,7 @@ struct mail_line {
 /* A copy that two ranks share: assist.c. */
 struct mail_job {
     wf_atomic_u64 claim; /* generation 32 | next piece 32 */
-    wf_atomic_u32 done;  /* pieces that the assistant has copied */
+    wf_atomic_u32 done;  /* pieces that the assistant has copied, from the end */
     uint32_t pieces, piece;
     const char *from;
     char *to;
@@ -73,6 +74,7 @@ struct mailbox {
     wf_atomic_u32 hungry; /* 1 + sender that waits for room */
     _Alignas(64) struct mail_job job; /* of the owner */
     _Alignas(64) struct mail_line *lines;
+    uint32_t mask; /* lines - 1 */
     int bell; /* eventfd */
     uint32_t index, generation, loc_id;
     wf_atomic_u32 refs;
@@ -88,7 +90,7 @@ struct mail_claim {
 
 static inline struct mail_line *mail_at(const struct mailbox *m, uint64_t at)
 {
-    return &m->lines[at & (MAIL_LINES - 1)];
+    return &m->lines[at & m->mask];
 }
 
 static inline uint64_t mail_word(uint64_t h0, uint32_t from)
@@ -127,12 +129,12 @@ static inline bool mail_claim(struct mailbox *m, uint32_t n, uint64_t *seen,
 
     do {
         uint64_t at = tail >> 1;
-        uint32_t left = MAIL_LINES - (uint32_t)(at & (MAIL_LINES - 1));
+        uint32_t left = m->mask + 1 - (uint32_t)(at & m->mask);
         take = n > left ? left : n; /* the pad first, and by itself */
-        if (at + take - *seen > MAIL_LINES) {
+        if (at + take - *seen > (uint64_t)m->mask + 1) {
             /* pairs with the release in mail_done: the words are cleared */
             *seen = wf_load_acquire(&m->head);
-            if (at + take - *seen > MAIL_LINES)
+            if (at + take - *seen > (uint64_t)m->mask + 1)
                 return false;
         }
         c->at = at;
@@ -146,7 +148,7 @@ static inline bool mail_claim(struct mailbox *m, uint32_t n, uint64_t *seen,
 static inline bool mail_roomy(const struct mailbox *m)
 {
     return (wf_load_relaxed(&m->tail) >> 1) - wf_load_acquire(&m->head) <=
-           MAIL_LINES / 4;
+           m->mask / 4;
 }
 
 /* Wake the owner if it sleeps and nobody has woken it yet. */
@@ -185,8 +187,8 @@ struct mail_address {
     uint32_t index, generation;
 };
 
-/* A new mailbox, registered; NULL with *error. */
-struct mailbox *wf_mail_open(uint32_t loc_id, int *error);
+/* A new mailbox of that many lines, rounded up, registered; NULL with *error. */
+struct mailbox *wf_mail_open(uint32_t loc_id, uint32_t lines, int *error);
 /* Its owner goes. */
 void wf_mail_close(struct mailbox *);
 void wf_mail_address(const struct mailbox *, struct mail_address *);

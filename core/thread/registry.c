@@ -76,18 +76,25 @@ static int enter(struct mailbox *m)
     return i < 0 ? WEFT_ENOMEM : 0;
 }
 
-struct mailbox *wf_mail_open(uint32_t loc_id, int *error)
+static size_t ring_bytes(const struct mailbox *m)
+{
+    return ((size_t)m->mask + 1) * sizeof *m->lines;
+}
+
+struct mailbox *wf_mail_open(uint32_t loc_id, uint32_t lines, int *error)
 {
     struct mailbox *m = aligned_alloc(64, sizeof *m);
-    size_t bytes = MAIL_LINES * sizeof *m->lines;
     *error = WEFT_ENOMEM;
     if (!m)
         return NULL;
     memset(m, 0, sizeof *m);
     m->loc_id = loc_id;
     m->refs = 1;
+    m->mask = MAIL_LINES_MIN - 1;
+    while (m->mask < lines - 1)
+        m->mask = 2 * m->mask + 1;
     /* pages that come when they are used */
-    m->lines = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+    m->lines = mmap(NULL, ring_bytes(m), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (m->lines == MAP_FAILED)
         goto err_lines;
@@ -100,7 +107,7 @@ struct mailbox *wf_mail_open(uint32_t loc_id, int *error)
         return m;
     close(m->bell);
 err_bell:
-    munmap(m->lines, bytes);
+    munmap(m->lines, ring_bytes(m));
 err_lines:
     free(m);
     return NULL;
@@ -111,7 +118,7 @@ void wf_mail_put(struct mailbox *m)
     if (wf_add_acq_rel(&m->refs, UINT32_MAX) > 1)
         return;
     close(m->bell);
-    munmap(m->lines, MAIL_LINES * sizeof *m->lines);
+    munmap(m->lines, ring_bytes(m));
     free(m);
 }
 

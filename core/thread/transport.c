@@ -14,17 +14,13 @@
  */
 #include "thread/transport.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-struct thread_config {
-    int unused;
-};
-
 enum {
     MAX_SHORT = 4096,
-    MAX_EAGER = 8192,
-    MIN_GET = 4096,
+    MIN_GET = 4096, /* whoever fetches less pays more for asking */
     RETRY_NS = 1000000 /* whoever sleeps until there is room looks again */
 };
 
@@ -39,7 +35,8 @@ static int thread_open(const weft_open *o, weft_ep **out)
         return r;
     e->host = o->host;
     e->core = o->core;
-    e->box = wf_mail_open(o->loc_id, &r);
+    e->config = *(const struct thread_config *)o->cfg;
+    e->box = wf_mail_open(o->loc_id, (uint32_t)e->config.mailbox, &r);
     if (!e->box) {
         free(e);
         return r;
@@ -59,14 +56,21 @@ static void thread_close(weft_ep *e)
     free(e);
 }
 
+/* A container fits in half of the ring. */
+static uint32_t largest(const weft_ep *e)
+{
+    uint32_t half = (e->box->mask + 1) / 2 * MAIL_LINE;
+
+    return half < MAIL_MAX ? half : MAIL_MAX;
+}
+
 static int thread_attr(weft_ep *e, weft_attr *a)
 {
-    (void)e;
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_GET |
               WEFT_CAP_NO_MR;
     a->max_short = MAX_SHORT;
-    a->max_eager = MAX_EAGER;
-    a->max_payload = MAIL_MAX;
+    a->max_eager = (uint32_t)e->config.eager;
+    a->max_payload = largest(e);
     a->max_iov = 1;
     a->addr_len = sizeof(struct mail_address);
     a->min_rma = MIN_GET;
@@ -261,20 +265,36 @@ static int finish_get(weft_ep *e)
     return 1;
 }
 
-static int thread_progress(weft_ep *e, int budget)
+static bool has_mail(const weft_ep *e)
+{
+    return mail_peek(e->box, e->head) != 0;
+}
+
+/* There is more to do than to look for mail. */
+static __attribute__((noinline)) int all_progress(weft_ep *e, int budget)
 {
     int n;
 
-    if (__builtin_expect(e->armed, 0))
+    if (e->armed)
         disarm(e);
-    n = wf_thread_receive(e, budget);
-    if (__builtin_expect(e->rma != NULL, 0))
+    n = has_mail(e) ? wf_thread_receive(e, budget) : 0;
+    if (e->rma)
         n += finish_get(e);
-    if (__builtin_expect(e->wants, 0))
+    if (e->wants)
         n += feed(e);
-    if (__builtin_expect(e->mourns, 0))
+    if (e->mourns)
         n += bury(e);
     return n;
+}
+
+/* Who waits is here again and again, and finds nothing: so that is short. */
+static int thread_progress(weft_ep *e, int budget)
+{
+    if (__builtin_expect(e->armed | e->mourns | (e->wants != 0) |
+                             (e->rma != NULL),
+                         0))
+        return all_progress(e, budget);
+    return has_mail(e) ? wf_thread_receive(e, budget) : 0;
 }
 
 /* ---- sleep and end ------------------------------------------------------------ */
@@ -342,7 +362,19 @@ static const weft_ops ops = {.size = sizeof ops,
                              .get = wf_thread_get,
                              .send_words = wf_thread_send_words};
 
-static const weft_option options[] = {{0}};
+static const weft_option options[] = {
+    {"mailbox", WEFT_OPT_INT, offsetof(struct thread_config, mailbox), "2048",
+     "512..65536",
+     "lines of 64 bytes for what comes in, from all ranks together; rounded up "
+     "to a power of two"},
+    {"eager", WEFT_OPT_SIZE, offsetof(struct thread_config, eager), "8K",
+     "0..15K", "messages up to this size are sent without asking first"},
+    {"share", WEFT_OPT_SIZE, offsetof(struct thread_config, share), "32K",
+     "4K..1G", "from this size on sender and receiver each copy a part"},
+    {"piece", WEFT_OPT_SIZE, offsetof(struct thread_config, piece), "0",
+     "0..1G",
+     "bytes that each of them takes at a time; 0: a sixteenth, 16K to 256K"},
+    {0}};
 
 WEFT_PLUGIN(thread, "1.0", "between ranks that are threads of one process",
             options, struct thread_config, &ops);

@@ -18,8 +18,14 @@ struct weft_peer {
     weft_peer *next;
 };
 
+struct thread_config {
+    int64_t mailbox; /* lines */
+    uint64_t eager, share, piece;
+};
+
 struct weft_ep {
     struct mailbox *box;
+    struct thread_config config;
     struct mail_address address;
     uint64_t head; /* next line to look at */
     const weft_host *host;
