@@ -7,6 +7,10 @@
  * that owes an answer for PATIENCE while another gave one since has failed. The
  * first path that has not failed carries the packets.
  *
+ * A peer with which there is no traffic is asked now and then as well, on
+ * one path, too: if its process has ended the kernel's answer says so, and
+ * nothing else would.
+ *
  * A packet is taken from whatever address of the peer it comes: each side
  * chooses for its own direction.
  *
@@ -24,6 +28,7 @@
 #define QUIET_NS   (20u * MS)
 #define SOON_NS    (5u * MS)
 #define LATER_NS   (50u * MS)
+#define IDLE_NS    (2000u * MS) /* without traffic */
 enum { STAMPS = 8 };
 
 static void describe(const weft_peer *p, const struct wf_sctp_path *path,
@@ -236,6 +241,15 @@ static void collect(weft_peer *p, uint64_t now)
     wf_sctp_unlock();
 }
 
+static uint64_t watch_idle(weft_peer *p, uint64_t now)
+{
+    if (!p->probe_at)
+        p->probe_at = now;
+    if (now - p->probe_at >= IDLE_NS)
+        ask(p, now);
+    return p->probe_at + IDLE_NS;
+}
+
 uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
 {
     bool owed;
@@ -245,7 +259,7 @@ uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
         return 0;
     collect(p, now);
     if (!p->traffic_at)
-        return 0;
+        return watch_idle(p, now);
     owed = !p->up || wf_sctp_unacked(&p->assoc) > 0;
     age = now - p->traffic_at;
     if (!owed)
@@ -259,7 +273,7 @@ uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
     }
     if (!owed && age >= QUIET_NS) {
         p->traffic_at = 0;
-        return 0;
+        return watch_idle(p, now);
     }
     return now + (age < FRESH_NS ? SOON_NS : LATER_NS);
 }

@@ -1,7 +1,7 @@
 /* The last rank dies; the others receive from it, or send to it, until MPI says
  * so through the error handler. Each prints how many milliseconds that took.
  *
- *   job_bad_death receive|send
+ *   job_bad_death receive|send|idle     idle: after a while without a message
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,8 +31,11 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     for (int i = 0; i < 20; i++) /* everybody has talked to the last one */
         MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == size - 1)
+    if (rank == size - 1) {
+        if (argc > 1 && !strcmp(argv[1], "idle"))
+            usleep(500000); /* all is acknowledged, and nothing is under way */
         raise(SIGKILL);
+    }
     since = MPI_Wtime();
     while (!error)
         error = argc > 1 && !strcmp(argv[1], "send")

@@ -34,6 +34,12 @@ class Death(unittest.TestCase):
                 with self.subTest(use=use, what=what):
                     self.die(use, what)
 
+    def test_with_nothing_under_way(self):
+        for use in ("tcp", "udp-reliable", "sctp"):
+            if use in BUILT:
+                with self.subTest(use=use):
+                    self.die(use, "idle")
+
 
 if __name__ == "__main__":
     unittest.main()
