@@ -97,18 +97,34 @@ static bool list(const struct job *job, const bool *by, char *out, size_t size)
     return ranks > 1;
 }
 
+/* Are there ranks in `by` that no line has named? Now one has. */
+static bool news(const struct job *job, const bool *by, bool *named)
+{
+    bool found = false;
+
+    for (int i = 0; i < job->count; i++) {
+        found = found || (by[i] && !named[i]);
+        named[i] = named[i] || by[i];
+    }
+    return found;
+}
+
+/* Some of those who said the first of several texts were ended before they
+ * could say the others: that is not worth a line each. */
 void wf_said_report(struct job *job)
 {
-    char ranks[200], before[200] = "";
+    bool *named = calloc((size_t)job->count, sizeof *named);
+    char ranks[200];
+
     while (job->said) {
         struct said *s = job->said;
         job->said = s->next;
-        if (list(job, s->by, ranks, sizeof(ranks)) && !job->set.quiet &&
-            strcmp(ranks, before) != 0)
+        if (named && list(job, s->by, ranks, sizeof(ranks)) &&
+            news(job, s->by, named) && !job->set.quiet)
             wf_job_say(job, "ranks %s ended with the same message", ranks);
-        memcpy(before, ranks, sizeof(before));
         free(s->text);
         free(s->by);
         free(s);
     }
+    free(named);
 }
