@@ -219,7 +219,7 @@ static void sit_still(weft_core *c, const char *who)
         turn(c->world);
     }
     used = cpu_ns() - cpu;
-    check(used < IDLE_MS * 10000ull, "%s idle for %d ms used %llu us of CPU and "
+    check(used < IDLE_MS * 25000ull, "%s idle for %d ms used %llu us of CPU and "
           "woke %d times", who, IDLE_MS, (unsigned long long)used / 1000,
           wakes);
 }
