@@ -1,7 +1,7 @@
 /* One thread pays for the barriers of all: membarrier(2).
  *
  * After wf_membarrier every running thread of every process that has registered
- * has passed a full barrier. So of two sides that each store and then load what
+ * has passed a full barrier; after wf_membarrier_own, those of this process. So of two sides that each store and then load what
  * the other stores (Dekker), the frequent one needs none of its own.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -14,7 +14,9 @@
 
 enum { /* linux/membarrier.h, which old systems lack */
     WF_MEMBARRIER_GLOBAL = 1 << 1,
-    WF_MEMBARRIER_REGISTER = 1 << 2
+    WF_MEMBARRIER_REGISTER = 1 << 2,
+    WF_MEMBARRIER_OWN = 1 << 3,
+    WF_MEMBARRIER_REGISTER_OWN = 1 << 4
 };
 
 static inline bool wf_membarrier_call(int command)
@@ -36,6 +38,18 @@ static inline bool wf_membarrier_register(void)
 static inline bool wf_membarrier(void)
 {
     return wf_membarrier_call(WF_MEMBARRIER_GLOBAL);
+}
+
+/* The same among the threads of one process; a process that was forked may have
+ * to register again. */
+static inline bool wf_membarrier_register_own(void)
+{
+    return wf_membarrier_call(WF_MEMBARRIER_REGISTER_OWN);
+}
+
+static inline bool wf_membarrier_own(void)
+{
+    return wf_membarrier_call(WF_MEMBARRIER_OWN);
 }
 
 #endif

@@ -9,29 +9,17 @@
 #include <stdlib.h>
 
 #include "os/futex.h"
+#include "os/membarrier.h"
 
 enum {
     SPINS = 200,
     PATIENCE = 64,    /* entries in a row before the first bias */
-    DOUBLINGS = 10,   /* 65536 entries: some hundred revocations' worth */
-    /* linux/membarrier.h, which old systems lack */
-    BARRIER = 1 << 3, /* all threads of this process */
-    BARRIER_REGISTER = 1 << 4
+    DOUBLINGS = 10    /* 65536 entries: some hundred revocations' worth */
 };
 
 _Thread_local uint32_t wf_mutex_self = WF_MUTEX_STRANGER;
 
 /* ---- what the kernel does --------------------------------------------------- */
-
-static long membarrier(int command)
-{
-#ifdef SYS_membarrier
-    return syscall(SYS_membarrier, command, 0, 0);
-#else
-    (void)command;
-    return -1;
-#endif
-}
 
 static bool have_barrier(void)
 {
@@ -40,7 +28,7 @@ static bool have_barrier(void)
     uint32_t s = wf_load_relaxed(&state);
 
     if (s == UNKNOWN) {
-        s = membarrier(BARRIER_REGISTER) == 0 ? THERE : MISSING;
+        s = wf_membarrier_register_own() ? THERE : MISSING;
         wf_store_relaxed(&state, s);
     }
     return s == THERE;
@@ -50,9 +38,9 @@ static bool have_barrier(void)
  * a process that was forked may have to repeat. */
 static void all_pass_barrier(void)
 {
-    if (membarrier(BARRIER) == 0)
+    if (wf_membarrier_own())
         return;
-    if (membarrier(BARRIER_REGISTER) != 0 || membarrier(BARRIER) != 0) {
+    if (!wf_membarrier_register_own() || !wf_membarrier_own()) {
         fputs("weft: the kernel refuses membarrier, which it granted before; "
               "a lock cannot be taken safely\n", stderr);
         abort();
