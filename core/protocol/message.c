@@ -123,47 +123,72 @@ void wf_message_drop_fifo(struct weft_loc *loc, int status)
     }
 }
 
-/* A control message that can wait in a FIFO or with a plugin, with the bytes
- * that travel with it. */
-struct control {
+/* ---- containers that own their payload ---- */
+
+struct owned {
     struct wf_tx tx;
     uint8_t payload[];
 };
 
-static int control_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+static int owned_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 {
     struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
-    struct control *c = wf_container(t, struct control, tx);
 
     if (off >= tx->len || max < 1)
         return 0;
-    v->iov_base = c->payload + off;
-    v->iov_len = tx->len - off;
+    *v = (struct iovec){(char *)t->one.iov_base + off, tx->len - off};
     return 1;
 }
 
-static void control_done(struct wf_tx *t, int status)
+static void owned_done(struct wf_tx *t, int status)
 {
-    free(wf_container(t, struct control, tx));
+    free(wf_container(t, struct owned, tx));
 }
 
-static struct wf_tx *control_tx(const struct wf_wire *w, const void *payload,
-                                size_t n)
+struct wf_tx *wf_message_owned(size_t n)
 {
-    size_t size = (sizeof(struct control) + n + WF_CACHE_LINE - 1) &
+    size_t size = (sizeof(struct owned) + n + WF_CACHE_LINE - 1) &
                   ~(size_t)(WF_CACHE_LINE - 1);
-    struct control *c = aligned_alloc(WF_CACHE_LINE, size);
+    struct owned *c = aligned_alloc(WF_CACHE_LINE, size);
 
     if (!c)
         return NULL;
     memset(c, 0, sizeof *c);
-    if (n)
-        memcpy(c->payload, payload, n);
-    c->tx.hdr = *w;
-    c->tx.done = control_done;
-    c->tx.tx.seg = control_seg;
+    c->tx.done = owned_done;
+    c->tx.one = (struct iovec){c->payload, n};
+    c->tx.tx.hdr = (weft_hdr *)&c->tx.hdr;
+    c->tx.tx.seg = owned_seg;
     c->tx.tx.len = n;
     return &c->tx;
+}
+
+void wf_message_gather(weft_tx *tx, void *to)
+{
+    struct iovec v[8];
+    uint64_t off = 0;
+    int n;
+
+    while (off < tx->len && (n = tx->seg(tx, off, v, 8)) > 0)
+        for (int i = 0; i < n; i++) {
+            memcpy((char *)to + off, v[i].iov_base, v[i].iov_len);
+            off += v[i].iov_len;
+        }
+}
+
+/* ---- control messages ---- */
+
+/* One that can wait in a FIFO or with a plugin. */
+static struct wf_tx *control_tx(const struct wf_wire *w, const void *payload,
+                                size_t n)
+{
+    struct wf_tx *t = wf_message_owned(n);
+
+    if (!t)
+        return NULL;
+    if (n)
+        memcpy(t->one.iov_base, payload, n);
+    t->hdr = *w;
+    return t;
 }
 
 /* Copied by the plugin at once: no memory, no completion. */

@@ -345,19 +345,6 @@ int wf_order_words(const void *data, uint64_t h0, weft_peer *peer, uint64_t h1,
     return wf_short_late(l->core, o->loc, h0, h1, h2, data);
 }
 
-static void copy_payload(struct wf_retained *r, weft_tx *tx)
-{
-    struct iovec v[8];
-    uint64_t off = 0;
-    int n;
-
-    while (off < tx->len && (n = tx->seg(tx, off, v, 8)) > 0)
-        for (int i = 0; i < n; i++) {
-            memcpy(r->data + off, v[i].iov_base, v[i].iov_len);
-            off += v[i].iov_len;
-        }
-}
-
 /* Answers pass a full window: the peer may need them to empty it. */
 int wf_order_send(struct wf_ordered *o, struct wf_tx *t)
 {
@@ -382,7 +369,7 @@ int wf_order_send(struct wf_ordered *o, struct wf_tx *t)
             r->tx.tx.iov_n = 1;
         }
     } else {
-        copy_payload(r, &t->tx);
+        wf_message_gather(&t->tx, r->data);
     }
     if (urgent) {
         append(o, r);

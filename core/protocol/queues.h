@@ -215,6 +215,11 @@ void wf_message_control_with(struct weft_loc *, struct wf_wire *,
                              const void *payload, size_t n);
 /* A container of the caller; t->done follows exactly once, maybe at once. */
 void wf_message_send(struct weft_loc *, unsigned lane, struct wf_tx *t);
+/* A container with room for n bytes of payload, at one.iov_base; done() frees
+ * it. NULL: out of memory. */
+struct wf_tx *wf_message_owned(size_t n);
+/* The payload of a container, in one piece. */
+void wf_message_gather(weft_tx *, void *to);
 void wf_message_resume(struct weft_loc *, struct weft_core *); /* tx_ready */
 void wf_message_unblock(struct weft_loc *);
 void wf_message_drop_fifo(struct weft_loc *, int status);

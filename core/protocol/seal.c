@@ -26,12 +26,6 @@ _Static_assert(sizeof(struct outer) == WEFT_HDR, "header is 64 bytes");
 _Static_assert(offsetof(struct outer, zero) == AD, "what is authenticated");
 _Static_assert(offsetof(struct outer, check) == 56, "check where wire.h has it");
 
-/* A sealed container that a plugin may keep for a while. */
-struct sealed {
-    struct wf_tx tx;
-    uint8_t text[];
-};
-
 struct wf_seal *wf_seal_new(void)
 {
     struct wf_seal *s = calloc(1, sizeof *s);
@@ -127,52 +121,9 @@ static void seal(struct wf_seal *s, struct wf_session *e, struct outer *o,
 
 static void gather(uint8_t *to, const struct wf_wire *hdr, weft_tx *tx)
 {
-    uint64_t len = tx ? tx->len : 0, off = 0;
-    struct iovec v[8];
-    int n;
-
     memcpy(to, hdr, WEFT_HDR);
-    to += WEFT_HDR;
-    while (off < len && (n = tx->seg(tx, off, v, 8)) > 0)
-        for (int i = 0; i < n; i++) {
-            memcpy(to + off, v[i].iov_base, v[i].iov_len);
-            off += v[i].iov_len;
-        }
-}
-
-static int text_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
-{
-    struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
-    struct sealed *m = wf_container(t, struct sealed, tx);
-
-    if (off >= tx->len || max < 1)
-        return 0;
-    *v = (struct iovec){m->text + off, tx->len - off};
-    return 1;
-}
-
-static void text_done(struct wf_tx *t, int status)
-{
-    free(wf_container(t, struct sealed, tx));
-}
-
-static struct sealed *message(uint32_t n)
-{
-    size_t size = (sizeof(struct sealed) + n + WF_CACHE_LINE - 1) &
-                  ~(size_t)(WF_CACHE_LINE - 1);
-    struct sealed *m = aligned_alloc(WF_CACHE_LINE, size);
-
-    if (!m)
-        return NULL;
-    memset(m, 0, sizeof *m);
-    m->tx.done = text_done;
-    m->tx.one = (struct iovec){m->text, n};
-    m->tx.tx.hdr = (weft_hdr *)&m->tx.hdr;
-    m->tx.tx.len = n;
-    m->tx.tx.iov = &m->tx.one;
-    m->tx.tx.iov_n = 1;
-    m->tx.tx.seg = text_seg;
-    return m;
+    if (tx)
+        wf_message_gather(tx, to + WEFT_HDR);
 }
 
 static int send_large(struct wf_seal *s, struct wf_session *e,
@@ -180,17 +131,19 @@ static int send_large(struct wf_seal *s, struct wf_session *e,
                       const struct wf_wire *hdr, weft_tx *payload)
 {
     uint32_t n = WEFT_HDR + (uint32_t)payload->len;
-    struct sealed *m = message(n);
+    struct wf_tx *t = wf_message_owned(n);
     int rc;
 
-    if (!m)
+    if (!t)
         return WEFT_ENOMEM;
-    gather(m->text, hdr, payload);
-    seal(s, e, (struct outer *)&m->tx.hdr, m->text, n);
-    m->tx.tx.flags = payload->flags;
-    rc = core->ops->send(peer, &m->tx.tx);
+    t->tx.iov = &t->one;
+    t->tx.iov_n = 1;
+    t->tx.flags = payload->flags;
+    gather(t->one.iov_base, hdr, payload);
+    seal(s, e, (struct outer *)&t->hdr, t->one.iov_base, n);
+    rc = core->ops->send(peer, &t->tx);
     if (rc != WEFT_OK)
-        free(m);
+        t->done(t, WEFT_OK);
     return rc < 0 ? rc : WEFT_DONE;
 }
 
