@@ -44,7 +44,9 @@ static void set_lane(struct wf_ordered *o)
         const weft_attr *a = &o->carrier[k].core->attr;
         l->max_payload = least(l->max_payload, a->max_payload);
         if (o->carrier[k].seal)
-            l->max_payload = least(WF_SEAL_CHUNK, a->max_payload) - WEFT_HDR;
+            l->max_payload =
+                least(l->max_payload,
+                      least(WF_SEAL_CHUNK, a->max_payload) - WEFT_HDR);
         if (o->loc->wf->options->eager == WF_AUTO)
             l->max_eager = (uint32_t)least(l->max_eager, a->max_eager);
     }
