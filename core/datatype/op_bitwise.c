@@ -5,9 +5,7 @@
  */
 #include "datatype/op_kernels.h"
 
-WF_KERNEL(band, uint8_t, a &b)
-WF_KERNEL(bor, uint8_t, a | b)
-WF_KERNEL(bxor, uint8_t, a ^ b)
+WF_BITWISE_KERNELS(WF_KERNEL)
 
 wf_op_kernel *wf_op_bitwise(uint32_t op)
 {

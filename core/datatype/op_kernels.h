@@ -72,4 +72,44 @@ wf_op_kernel *wf_op_avx512(uint32_t op, uint8_t scalar);
         }                                                                      \
     }
 
+/* The operations on machine words up to 64 bits: K(name, type, expression). Of 8
+ * and 16 bits the promoted product is kept unsigned. */
+#define WF_SUM_PROD(K, S, T)                                                   \
+    K(sum_##S, T, a + b)                                                       \
+    K(prod_##S, T, a *b)
+#define WF_MIN_MAX(K, S, T)                                                    \
+    K(min_##S, T, a < b ? a : b)                                               \
+    K(max_##S, T, a > b ? a : b)
+#define WF_FLOATING(K, S, T) WF_SUM_PROD(K, S, T) WF_MIN_MAX(K, S, T)
+#define WF_WORD_KERNELS(K)                                                     \
+    K(sum_U8, uint8_t, a + b)                                                  \
+    K(prod_U8, uint8_t, (unsigned)a *b)                                        \
+    K(sum_U16, uint16_t, a + b)                                                \
+    K(prod_U16, uint16_t, (unsigned)a *b)                                      \
+    WF_SUM_PROD(K, U32, uint32_t)                                              \
+    WF_SUM_PROD(K, U64, uint64_t)                                              \
+    WF_MIN_MAX(K, I8, int8_t)                                                  \
+    WF_MIN_MAX(K, I16, int16_t)                                                \
+    WF_MIN_MAX(K, I32, int32_t)                                                \
+    WF_MIN_MAX(K, I64, int64_t)                                                \
+    WF_MIN_MAX(K, U8, uint8_t)                                                 \
+    WF_MIN_MAX(K, U16, uint16_t)                                               \
+    WF_MIN_MAX(K, U32, uint32_t)                                               \
+    WF_MIN_MAX(K, U64, uint64_t)                                               \
+    WF_FLOATING(K, F32, float)                                                 \
+    WF_FLOATING(K, F64, double)
+#define WF_BITWISE_KERNELS(K)                                                  \
+    K(band, uint8_t, a &b)                                                     \
+    K(bor, uint8_t, a | b)                                                     \
+    K(bxor, uint8_t, a ^ b)
+/* In the order of the operations: sum and prod of the unsigned twin U, min and
+ * max of S itself. */
+#define WF_OP_ROW(S, U)                                                        \
+    [WF_SCALAR_##S] = {sum_##U, min_##S, max_##S, prod_##U}
+#define WF_WORD_ROWS                                                           \
+    WF_OP_ROW(I8, U8), WF_OP_ROW(I16, U16), WF_OP_ROW(I32, U32),               \
+        WF_OP_ROW(I64, U64), WF_OP_ROW(U8, U8), WF_OP_ROW(U16, U16),           \
+        WF_OP_ROW(U32, U32), WF_OP_ROW(U64, U64), WF_OP_ROW(F32, F32),         \
+        WF_OP_ROW(F64, F64)
+
 #endif
