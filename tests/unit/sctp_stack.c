@@ -296,6 +296,20 @@ static void pass(void)
     wf_sctp_tick(atomic_fetch_add(&now, 1000000));
 }
 
+/* Two ends that have only met, over a good network. */
+static void come_up(struct end *a, struct end *b,
+                    const struct wf_sctp_setup *setup)
+{
+    join();
+    meet(a, b, setup, 0);
+    for (int i = 0; i < STEPS && !(a->up && b->up); i++, pass()) {
+        arrive(a);
+        arrive(b);
+        heard(a);
+        heard(b);
+    }
+}
+
 /* What goes again goes together where it fits; a header before a payload
  * that just does not fit is no packet that is too long. */
 static void packets_fit_also_when_they_go_again(void **state)
@@ -304,14 +318,7 @@ static void packets_fit_also_when_they_go_again(void **state)
     struct wf_sctp_setup setup = {.mtu = MTU, .window = 256 << 10};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
-    join();
-    meet(a, b, &setup, 0);
-    for (int i = 0; i < STEPS && !(a->up && b->up); i++, pass()) {
-        arrive(a);
-        arrive(b);
-        heard(a);
-        heard(b);
-    }
+    come_up(a, b, &setup);
     for (size_t n = MTU - 80; n <= MTU - 60; n += 4) {
         int got = 0;
         b->lost = 1000;
@@ -342,14 +349,7 @@ static void silence_is_no_end(void **state)
     char why[300];
     int got = 0;
 
-    join();
-    meet(a, b, &setup, 0);
-    for (int i = 0; i < STEPS && !(a->up && b->up); i++, pass()) {
-        arrive(a);
-        arrive(b);
-        heard(a);
-        heard(b);
-    }
+    come_up(a, b, &setup);
     assert_int_equal(wf_sctp_library(why, sizeof why)
                          ->setsockopt(a->assoc.so, IPPROTO_SCTP, SCTP_RTOINFO,
                                       &soon, sizeof soon),
