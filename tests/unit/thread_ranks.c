@@ -15,17 +15,10 @@
 
 #include <cmocka.h>
 
+#include "check_in_ranks.h"
 #include "mpix.h"
 
 enum { RANKS = 6, LARGE = 300000 };
-
-#define CHECK(what)                                                            \
-    do {                                                                       \
-        if (!(what)) {                                                         \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);         \
-            abort();                                                           \
-        }                                                                      \
-    } while (0)
 
 static int begin(int *size)
 {

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "check_in_ranks.h"
 #include "mpix.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* the _x forms */
@@ -27,14 +28,6 @@
 #define MANY (2 * GB + 4097)
 
 enum { PAGE = 1 << 20 };
-
-#define CHECK(what)                                                            \
-    do {                                                                       \
-        if (!(what)) {                                                         \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);         \
-            abort();                                                           \
-        }                                                                      \
-    } while (0)
 
 static char *far_memory(int64_t size)
 {
