@@ -12,7 +12,9 @@ usage()
 ./build.sh run             build, then run the demonstration
 ./build.sh test            build, then run all tests
 ./build.sh test --matrix   the tests in the other configurations: address and
-                           undefined sanitizers, thread sanitizer, static
+                           undefined sanitizers, thread sanitizer, static, and
+                           those with threads in the other granularity under
+                           the thread sanitizer
 ./build.sh install --prefix DIR
 ./build.sh analyse         build, then let clang look at the locks of the core:
                            sections left with their lock held, functions called
@@ -20,6 +22,8 @@ usage()
 ./build.sh bench [--quick] [--only NAME] ...   build, then measure; what follows
                            the word is for bench/run.py (--help lists it)
 options
+  --granularity=NAME what MPI_THREAD_MULTIPLE holds its lock around: global, each
+                     call, or brief-global, what calls share (build-NAME/)
   --static           programs without dynamic linking           (build-static/)
   --musl             the same with musl-gcc                     (build-musl/)
   --sanitize=LIST    address,undefined or thread                (build-LIST/)
@@ -37,6 +41,8 @@ fail()
     exit 2
 }
 
+default_granularity=global
+
 # ---- command line -----------------------------------------------------------
 command=build
 matrix=no
@@ -44,6 +50,7 @@ prefix=
 static=no
 musl=no
 sanitize=
+granularity=
 target=
 tiny=no
 plugins=
@@ -71,6 +78,8 @@ while [ $# -gt 0 ]; do
     --static) static=yes ;;
     --musl) musl=yes static=yes ;;
     --sanitize=?*) sanitize=${1#*=} ;;
+    --granularity=global | --granularity=brief-global) granularity=${1#*=} ;;
+    --granularity=*) fail "'${1#*=}': the granularity is global or brief-global" ;;
     --target=?*) target=${1#*=} ;;
     --tiny) tiny=yes ;;
     --plugins=*) plugins=x${1#*=} ;; # x: an empty list is a list
@@ -165,6 +174,11 @@ list()
 
 directory()
 {
+    echo "$(variant)${granularity:+-$granularity}"
+}
+
+variant()
+{
     if [ -n "$sanitize" ]; then
         echo "build-$(echo "$sanitize" | tr ',' '-')"
     elif [ -n "$target" ]; then
@@ -182,7 +196,8 @@ directory()
 
 configure()
 {
-    set -- -DWEFT_SANITIZE="$sanitize"
+    set -- -DWEFT_SANITIZE="$sanitize" \
+        -DWEFT_GRANULARITY="${granularity:-$default_granularity}"
     if [ "$static" = yes ]; then
         set -- "$@" -DWEFT_STATIC=ON -DWEFT_PLUGINS=
     fi
@@ -207,6 +222,8 @@ build()
     cmake --build "$dir"
 }
 
+threaded="^(unit_(pool|stack|section|critical|mutex|thread|progress|weft_info_granularity)|core_match|jobs_launch_threads|job_(threads_.*|.*_threads|p2p_memory|helper_rounds)_(n1_plain|n3_plain|n4_shm|n4_mixed|shm|tcp))"
+
 run_tests()
 {
     # The thread sanitizer needs its shadow memory where the kernel's address
@@ -226,6 +243,11 @@ run_tests()
             "static build has neither."
         some="-E ^(static|outside|cuts|abi_symbols|jobs_bad_input|conform_.*_file)$"
     fi
+    if [ -n "$granularity" ]; then
+        echo "Left out: tests without threads, for which the granularity" \
+            "changes nothing."
+        some="-R $threaded"
+    fi
     # shellcheck disable=SC2086
     $fixed ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" $some
 }
@@ -233,11 +255,12 @@ run_tests()
 run_matrix()
 {
     result=0
-    for name in address,undefined thread static; do
-        static=no sanitize=$name
-        if [ "$name" = static ]; then
-            static=yes sanitize=
-        fi
+    for name in address,undefined thread static brief-global; do
+        static=no sanitize=$name granularity=
+        case $name in
+        static) static=yes sanitize= ;;
+        brief-global) sanitize=thread granularity=$name ;;
+        esac
         echo "==== $name"
         # a function under "||" is not stopped by set -e, so chain it
         { build && run_tests; } || {

@@ -25,7 +25,8 @@ class Figure:
     metric: str             # name of the result in the programs' output
     mpi: str = ""           # command; empty: not for MPI libraries
     raw: str = ""           # command of the raw limit; empty: there is none
-    fabric: str = "any"     # any, shm, tcp, sctp, shm+tcp, tcp+shm, thread
+    fabric: str = "any"     # any, shm, tcp, sctp, shm+tcp, tcp+shm, far (shm,
+                            # but tcp to rank 1), thread
                             # (two ranks in a process); or {case}
     more: bool = False      # more is better
     ranks: object = 2       # or "case", or {case: ranks}
@@ -171,6 +172,10 @@ FIGURES = [
              cases=("sender", "receiver", "both"), targets=dict.fromkeys(
                  ("sender", "receiver", "both"), ">= 90"))
       for fabric in ("shm", "tcp")),
+    Figure("overlap-allreduce", "part of an MPI_Iallreduce of doubles that is "
+           "hidden, both ranks compute", "percent", "percent",
+           "overlap allreduce {case} {ms}", fabric="shm", more=True,
+           cases=("65536", "1048576", "16777216")),
     senders("null", "MPI_Send to MPI_PROC_NULL by threads or processes"),
     senders("blocking", "empty messages, MPI_Send by threads or processes",
             targets={"threads 1": ">= 0.92 row processes 1"}),
@@ -208,6 +213,12 @@ FIGURES = [
            fabric="{case}", cases=("shm", "shm+tcp", "tcp", "tcp+shm"),
            targets={"shm+tcp": "<= 1.05 row shm",
                     "tcp+shm": "<= 1.05 row tcp"}),
+    *(Figure(f"fabrics-{which}", f"half round trip of 1 byte over the {which} "
+             "of two fabrics of one process, alone and while the other is "
+             "used", "us", f"us-{which}", "fabrics {case} {ms}", fabric="far",
+             ranks=3, cases=cases)
+      for which, cases in (("fast", ("alone-fast", "idle", "threads", "one")),
+                           ("slow", ("alone-slow", "threads", "one")))),
     Figure("start", "mpirun of a program that only starts and ends (raw: "
            "fork and exec of a C program)", "ms", "wall", "hello",
            "spawn {case} {out}/raw_hello", ranks="case",

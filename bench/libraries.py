@@ -24,6 +24,21 @@ size = 1M-
 use = {1}
 """
 
+# rank 1 is far from the others
+FAR = """[core]
+check = no
+[transport shm]
+[transport tcp]
+[route from]
+from = rank:1
+use = tcp
+[route to]
+to = rank:1
+use = tcp
+[route near]
+use = shm
+"""
+
 
 class Library:
     """How programs of one library are compiled and started."""
@@ -116,6 +131,7 @@ class Weft(Library):
         for first, second in (("shm", "tcp"), ("tcp", "shm")):
             ini = out / f"{first}+{second}.ini"
             fabrics[ini.stem] = (["--ini", str(ini)], {})
+        fabrics["far"] = (["--ini", str(out / "far.ini")], {})
         super().__init__("weft", str(bin_dir / "mpicc"),
                          str(bin_dir / "mpirun"), fabrics)
 
@@ -129,6 +145,7 @@ class Weft(Library):
         for first, second in (("shm", "tcp"), ("tcp", "shm")):
             (out / f"{first}+{second}.ini").write_text(
                 TWO.format(first, second), encoding="utf-8")
+        (out / "far.ini").write_text(FAR, encoding="utf-8")
 
     def static(self, out):
         target = out / "weft_static"

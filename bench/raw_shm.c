@@ -5,6 +5,9 @@
  *                                        what any message has: an envelope that
  *                                        the receiver compares, a length, one
  *                                        byte for its buffer, and a status
+ *   raw_shm work N PAUSE MS              the same, and N instructions between the
+ *                                        arrival of a message and the next;
+ *                                        PAUSE 0: look without a pause
  *   raw_shm rate MS                      one line per message, windows of 64
  *   raw_shm ring FIRST LAST FACTOR MS    two copies, through a ring of chunks
  *   raw_shm direct FIRST LAST FACTOR MS  one copy from the other's memory
@@ -49,6 +52,8 @@ struct test {
     double limit_us;
     unsigned turn;
     uint64_t tag;
+    long work; /* instructions that each message costs */
+    int busy;  /* look again at once */
     long size; /* under way */
     char *buf; /* private */
 };
@@ -116,6 +121,17 @@ static void put(struct test *t, struct message *ring, const char *from)
                           memory_order_release);
 }
 
+/* About n instructions, of which several can be under way together. */
+static void spend(long n, uint64_t x)
+{
+    uint64_t y = x, z = x, a = 0;
+
+    for (; n > 0; n -= 6) { /* with those of the loop */
+        x++, y++, z++, a++;
+        __asm__ volatile("" : "+r"(x), "+r"(y), "+r"(z), "+r"(a));
+    }
+}
+
 static void get(struct test *t, struct message *ring, char *to,
                 struct outcome *status)
 {
@@ -124,12 +140,14 @@ static void get(struct test *t, struct message *ring, char *to,
 
     while ((word = atomic_load_explicit(&m->word, memory_order_acquire)) >>
                32 != t->turn)
-        relax();
+        if (!t->busy)
+            relax();
     if (m->envelope[0] != 7 || m->envelope[1] != t->tag)
         abort();
     memcpy(to, m->payload, (uint32_t)word == 1);
     *status = (struct outcome){(uint32_t)word, m->envelope[1]};
     __asm__ volatile("" ::"r"(to), "r"(status) : "memory");
+    spend(t->work, word);
 }
 
 static double headers(void *what)
@@ -277,7 +295,8 @@ static void measure(void *what)
 
     if (strcmp(t->kind, "line") == 0) {
         print_times("us", 1, v, repeat(lines, t, t->limit_us, v));
-    } else if (strcmp(t->kind, "header") == 0) {
+    } else if (strcmp(t->kind, "header") == 0 ||
+               strcmp(t->kind, "work") == 0) {
         print_times("us", 1, v, repeat(headers, t, t->limit_us, v));
     } else if (strcmp(t->kind, "rate") == 0) {
         print_rates("mps", 8, v, repeat(messages, t, t->limit_us, v), SLOTS);
@@ -295,7 +314,7 @@ static void answer(void *what)
 
     if (strcmp(t->kind, "line") == 0)
         echo_lines(t);
-    else if (strcmp(t->kind, "header") == 0)
+    else if (strcmp(t->kind, "header") == 0 || strcmp(t->kind, "work") == 0)
         echo_headers(t);
     else if (strcmp(t->kind, "rate") == 0)
         take_messages(t);
@@ -311,10 +330,14 @@ static void answer(void *what)
 int main(int argc, char **argv)
 {
     struct test t = {.kind = argc > 1 ? argv[1] : ""};
-    int sizes = argc == 6;
+    int sizes = argc == 6, work = strcmp(t.kind, "work") == 0;
 
-    if (argc != 3 && !sizes)
+    if (work ? argc != 5 : argc != 3 && !sizes)
         return 2;
+    if (work) {
+        t.work = atol(argv[2]);
+        t.busy = atol(argv[3]) == 0;
+    }
     t.tag = (uint64_t)argc;
     t.limit_us = atof(argv[argc - 1]) * 1e3;
     t.first = sizes ? atol(argv[2]) : 1;

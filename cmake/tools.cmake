@@ -47,6 +47,17 @@ foreach(name mpiexec weftrun)
     create_symlink mpirun ${CMAKE_BINARY_DIR}/bin/${name})
 endforeach()
 
+# ---- weft-remote: ranks on other hosts, by a remote shell --------------------
+file(GLOB REMOTE_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/remote/*.c)
+add_executable(weft-remote ${REMOTE_SOURCES})
+target_compile_definitions(weft-remote PRIVATE _GNU_SOURCE)
+target_compile_options(weft-remote PRIVATE ${WEFT_CFLAGS})
+set_target_properties(weft-remote PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT WEFT_SANITIZE)
+  target_link_options(weft-remote PRIVATE -static)
+endif()
+
 # ---- main in each rank thread: mpicc -fthread-ranks -------------------------
 set(THREAD_RANKS ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/weft/thread_ranks.o)
 add_library(thread_ranks OBJECT ${CMAKE_SOURCE_DIR}/tools/thread-ranks/main.c)
@@ -66,7 +77,7 @@ endfunction()
 
 # ---- weft-info ------------------------------------------------------------
 file(GLOB INFO_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/weft-info/*.c)
-set(WEFT_PROGRAMS mpirun)
+set(WEFT_PROGRAMS mpirun weft-remote)
 if(INFO_SOURCES)
   add_executable(weft-info ${INFO_SOURCES})
   target_include_directories(weft-info PRIVATE ${CMAKE_SOURCE_DIR}/core

@@ -14,6 +14,7 @@
 #define WF_HANDLE_H
 
 #include "base.h"
+#include "os/atomic.h"
 
 enum wf_kind {
     WF_KIND_DEAD = 0, /* a freed object: a use after free is seen as such */
@@ -39,16 +40,36 @@ static inline void wf_object_init(struct wf_object *o, enum wf_kind kind)
     o->refs = 1;
 }
 
-/* Reference counts change only inside the API section (progress/critical.h). */
+/* References to what no engine owns (groups, datatypes, operations, handlers)
+ * change inside the API section of some engine. Once there are several engines
+ * (engines.h), which is set while there is one, they are counted atomically. */
+extern wf_atomic_u32 wf_refs_shared WF_HIDDEN;
+
+static inline void wf_refs_get(uint32_t *refs)
+{
+    if (wf_unlikely(wf_load_relaxed(&wf_refs_shared)))
+        __atomic_fetch_add(refs, 1, __ATOMIC_RELAXED);
+    else
+        ++*refs;
+}
+
+/* True when the last one went. */
+static inline bool wf_refs_put(uint32_t *refs)
+{
+    if (wf_unlikely(wf_load_relaxed(&wf_refs_shared)))
+        return __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0;
+    return --*refs == 0;
+}
+
 static inline void wf_object_get(struct wf_object *o)
 {
-    o->refs++;
+    wf_refs_get(&o->refs);
 }
 
 /* True when the last reference went: the caller then destroys the object. */
 static inline bool wf_object_put(struct wf_object *o)
 {
-    return --o->refs == 0;
+    return wf_refs_put(&o->refs);
 }
 
 /* Largest value that is a predefined handle rather than an address. */

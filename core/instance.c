@@ -15,11 +15,12 @@
 #include "boot/say.h"
 #include "coll/schedule.h"
 #include "datatype/type.h"
+#include "engines.h"
 #include "env/env.h"
 #include "os/clock.h"
 #include "os/node.h"
 #include "p2p/buffered.h"
-#include "progress/progress.h"
+#include "progress/wait.h"
 #include "protocol/order.h"
 
 struct wf_instance *_Atomic wf_process_instance;
@@ -66,6 +67,68 @@ static void identify(struct wf_instance *wf)
     }
 }
 
+static void free_orphans(struct wf_instance *wf)
+{
+    while (!wf_list_empty(&wf->orphans)) {
+        struct wf_list *l = wf->orphans.next;
+        wf_list_remove(l);
+        free(l);
+    }
+}
+
+static void close_engine(struct wf_instance *wf)
+{
+    wf_endpoints_close(wf);
+    wf_engine_fini(wf);
+    free_orphans(wf);
+    wf_progress_fini(wf);
+    wf_locations_free(wf);
+}
+
+/* What every engine has for itself (engines.h). */
+static int open_engine(struct wf_instance *wf)
+{
+    int r = WEFT_ENOMEM;
+
+    wf_list_init(&wf->orphans);
+    wf->locs = calloc(wf->nprocs, sizeof *wf->locs);
+    if (wf->locs)
+        r = wf_progress_init(wf);
+    if (r == 0)
+        r = wf_engine_init(wf);
+    if (r == 0)
+        r = wf_endpoints_open(wf);
+    if (r != 0)
+        close_engine(wf);
+    return r;
+}
+
+/* Whether it holds for each engine of the rank; where no other thread is. */
+static bool each_engine(struct wf_instance *home, bool (*holds)(void *))
+{
+    struct wf_engines *all = wf_engines(home);
+    bool yes = holds(home);
+
+    for (unsigned i = 1; all && i < all->count; i++)
+        yes &= holds(all->all[i]);
+    return yes;
+}
+
+static void free_engines(struct wf_instance *home)
+{
+    if (wf_engines(home))
+        wf_engines(home)->ops->free(home);
+}
+
+/* Rank 0's may come after the engines. */
+static bool share_key(void *engine)
+{
+    struct wf_instance *wf = engine;
+
+    wf->key = wf_home(wf)->key;
+    return true;
+}
+
 /* Publish this process's card, meet the others where the launcher demands it,
  * take the key if rank 0 made it. A singleton has nobody to meet. */
 static int meet(struct wf_instance *wf)
@@ -74,10 +137,13 @@ static int meet(struct wf_instance *wf)
 
     if (r == 0)
         r = wf_card_publish(wf);
+    if (r == 0 && wf_engines_early)
+        wf_engines_early(wf);
     if (r == 0 && wf->nprocs > 1 && !wf->boot->awaits)
         r = wf_boot_fence(wf->boot);
     if (r == 0 && !wf->key)
         r = wf_key_find(wf);
+    each_engine(wf, share_key);
     return r == 0 ? wf_card_compare(wf) : r;
 }
 
@@ -100,37 +166,95 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->clock = params->clock;
     if (wf_route_encrypts(wf->config))
         wf->met = wf_carrier_met;
-    wf_list_init(&wf->orphans);
     if (params->threads)
         wf_cs_share(&wf->api);
     identify(wf);
-    wf->locs = calloc(wf->nprocs, sizeof *wf->locs);
-    if (!wf->locs)
-        goto err_locs;
-    if ((r = wf_progress_init(wf)) != 0)
-        goto err_progress;
-    if ((r = wf_engine_init(wf)) != 0)
+    if ((r = open_engine(wf)) != 0)
         goto err_engine;
-    if ((r = wf_endpoints_open(wf)) != 0)
-        goto err_endpoints;
-    if ((r = meet(wf)) != 0)
-        goto err_endpoints;
-    if ((r = wf_env_init(wf)) != 0)
-        goto err_endpoints;
+    if ((r = wf_env_init(wf)) != 0 || (r = meet(wf)) != 0)
+        goto err_meet;
     *out = wf;
     return 0;
 
-err_endpoints:
-    wf_endpoints_close(wf);
+err_meet:
+    free_engines(wf);
+    wf_env_fini(wf);
+    close_engine(wf);
     wf_auth_key_free(wf->key);
-    wf_engine_fini(wf);
 err_engine:
-    wf_progress_fini(wf);
-err_progress:
-    wf_locations_free(wf);
-err_locs:
     free(wf);
     return r;
+}
+
+/* What the rank has once is shared with the first: it lives longer. */
+static struct wf_instance *beside(struct wf_instance *home, unsigned number)
+{
+    struct wf_instance *wf = calloc(1, sizeof *wf);
+
+    if (!wf)
+        return NULL;
+    wf->home = home;
+    wf->number = number;
+    wf->thread_level = home->thread_level;
+    wf->rank = home->rank;
+    wf->nprocs = home->nprocs;
+    wf->boot = home->boot;
+    wf->config = home->config;
+    wf->options = home->options;
+    wf->coll_rules = home->coll_rules;
+    wf->node = home->node;
+    memcpy(wf->host, home->host, sizeof wf->host);
+    wf->local_index = home->local_index;
+    wf->local_count = home->local_count;
+    wf->cpus = home->cpus;
+    wf->env = home->env;
+    wf->key = home->key;
+    wf->met = home->met;
+    wf->now_ns = home->now_ns;
+    wf->clock = home->clock;
+    wf_cs_share(&wf->api);
+    return wf;
+}
+
+/* A transport that can be opened once only is one that a second engine lacks. */
+static int complete(const struct wf_instance *wf)
+{
+    if (wf->ep_count == wf->home->ep_count)
+        return 0;
+    wf_error(MPI_ERR_OTHER, "a transport cannot be opened twice");
+    return WEFT_ENOTSUP;
+}
+
+int wf_instance_open_beside(struct wf_instance *home, unsigned number,
+                            struct wf_instance **out)
+{
+    struct wf_instance *wf = beside(home, number);
+    int r = wf ? open_engine(wf) : WEFT_ENOMEM;
+
+    if (r == 0) {
+        r = complete(wf);
+        if (r == 0)
+            r = wf_progress_open_sleeper(wf->progress);
+        if (r == 0 && wf->nprocs > 1)
+            r = wf_card_publish(wf);
+        if (r != 0)
+            close_engine(wf);
+    }
+    if (r != 0) {
+        free(wf);
+        return r;
+    }
+    wf_progress_allow_helper(wf);
+    *out = wf;
+    return 0;
+}
+
+void wf_instance_close_beside(struct wf_instance *wf)
+{
+    wf_progress_alone(wf);
+    wf_sched_fini(wf);
+    close_engine(wf);
+    free(wf);
 }
 
 bool wf_lanes_empty(void *arg)
@@ -160,6 +284,22 @@ static bool drained(void *arg)
     return all;
 }
 
+static bool all_lanes_empty(void *home)
+{
+    return each_engine(home, wf_lanes_empty);
+}
+
+static bool all_drained(void *home)
+{
+    return each_engine(home, drained);
+}
+
+static bool orders_part(void *wf)
+{
+    wf_orders_part(wf);
+    return true;
+}
+
 static void wake(void *arg)
 {
     wf_progress_kick(arg);
@@ -183,48 +323,51 @@ static void part(struct wf_instance *wf)
 
     if (wf->nprocs == 1)
         return;
-    wf_progress_serve(wf, -1, wf_lanes_empty, wf, 0);
+    wf_progress_serve(wf, -1, all_lanes_empty, wf, 0);
     boot->wake = wake;
     boot->wake_arg = wf;
     if (boot->ops->fence_start(boot, &fd) < 0)
         return;
     if (fd >= 0 || boot->ops->fence_passed)
         wf_progress_serve(wf, fd, all_here, wf, 0);
-    wf_orders_part(wf);
+    each_engine(wf, orders_part);
     if (boot->ops->fence_end(boot) < 0)
         wf_log(wf, WF_LOG_DEBUG, "the launcher left before the last fence");
-    if (!wf_progress_serve(wf, -1, drained, wf, wf_now(wf) + timeout))
+    if (!wf_progress_serve(wf, -1, all_drained, wf, wf_now(wf) + timeout))
         wf_log(wf, WF_LOG_INFO, "closing with data that nobody acknowledged");
 }
 
-static void free_orphans(struct wf_instance *wf)
+static bool alone(void *wf)
 {
-    while (!wf_list_empty(&wf->orphans)) {
-        struct wf_list *l = wf->orphans.next;
-        wf_list_remove(l);
-        free(l);
-    }
+    wf_progress_alone(wf);
+    return true;
+}
+
+static bool forget_env(void *wf)
+{
+    ((struct wf_instance *)wf)->env = NULL;
+    return true;
 }
 
 int wf_instance_destroy(struct wf_instance *wf)
 {
     struct wf_boot *boot = wf->boot;
 
-    wf_progress_alone(wf);
+    each_engine(wf, alone);
     wf_handle_ints_free(wf);
     wf_bsend_release(wf, &wf->bsend);
-    part(wf);
+    WF_SECTION(api, wf)
+        part(wf);
     wf_world_end(wf, true);
     wf_memory_fini(wf);
     wf_env_fini(wf);
+    each_engine(wf, forget_env);
     wf_types_fini(wf);
     wf_sched_fini(wf);
-    wf_endpoints_close(wf);
+    wf_endpoints_report(wf);
+    free_engines(wf);
+    close_engine(wf);
     wf_auth_key_free(wf->key);
-    wf_engine_fini(wf);
-    free_orphans(wf);
-    wf_progress_fini(wf);
-    wf_locations_free(wf);
     boot->ops->finalize(boot);
     boot->ops->close(boot);
     wf_config_free(wf->config);

@@ -25,9 +25,11 @@ struct wf_auth_session;
 struct wf_type_named; /* datatype/named.h */
 struct wf_type_f90;
 struct wf_sched;    /* coll/schedule.h */
+struct wf_engines;  /* engines.h */
 
 struct wf_instance {
     struct wf_cs api; /* the critical section of this instance */
+    struct wf_border call_role, engine_role; /* critical.h */
     bool may_help; /* there is a helper thread, or may be: progress/helper.c */
     int thread_level; /* MPI_THREAD_* granted to the world model */
     uint32_t rank, nprocs;
@@ -47,6 +49,7 @@ struct wf_instance {
 
     struct wf_comm *world, *self;
     uint32_t used;   /* endpoints that some process is reached through */
+    uint32_t links;  /* times that one became reached through another */
     uint32_t held;   /* endpoints that hold sends back until they are polled */
     /* A plugin was told to stop reading, out of memory; or an ordered pair has
      * something to do: at the end of a poll. */
@@ -79,7 +82,19 @@ struct wf_instance {
     struct wf_list orphans;
     uint64_t (*now_ns)(void *clock); /* injectable */
     void *clock;
+    /* Several engines of one rank (engines.h). home: of one beside the first,
+     * the first. number: of the engine. engines: NULL while there is one. */
+    struct wf_instance *home;
+    unsigned number;
+    struct wf_engines *_Atomic engines;
+    bool lone; /* it could not have others */
 };
+
+/* The first engine of the rank: it has what the rank has once. */
+static inline struct wf_instance *wf_home(struct wf_instance *wf)
+{
+    return wf->home ? wf->home : wf;
+}
 
 /* WF_SECTION(api, wf) */
 static inline void wf_enter_api(struct wf_instance *wf)
@@ -94,6 +109,36 @@ static inline void wf_leave_api(struct wf_instance *wf)
     wf_cs_leave(&wf->api);
 }
 WF_SCOPED_SECTION(api, struct wf_instance, api)
+
+/* A call of point-to-point, and what it shares with others. */
+static inline void wf_enter_call(struct wf_instance *wf)
+    WF_ENTERS(wf->call_role) WF_UNANALYSED
+{
+    if (!WF_BRIEF)
+        wf_cs_enter(&wf->api);
+}
+
+static inline void wf_leave_call(struct wf_instance *wf)
+    WF_LEAVES(wf->call_role) WF_UNANALYSED
+{
+    if (!WF_BRIEF)
+        wf_cs_leave(&wf->api);
+}
+
+static inline void wf_enter_engine(struct wf_instance *wf)
+    WF_ENTERS(wf->engine_role) WF_UNANALYSED
+{
+    if (WF_BRIEF)
+        wf_cs_enter(&wf->api);
+}
+
+static inline void wf_leave_engine(struct wf_instance *wf)
+    WF_LEAVES(wf->engine_role) WF_UNANALYSED
+{
+    if (WF_BRIEF)
+        wf_cs_leave(&wf->api);
+}
+WF_SCOPED_SECTION(engine, struct wf_instance, engine_role)
 
 /* Error codes that the program adds; the rest is in core/env/error_user.c, which
  * only programs that do so have. */
@@ -152,6 +197,11 @@ int wf_instance_create(const struct wf_instance_params *,
                        struct wf_instance **out);
 /* Orderly end: drains, says goodbye, frees everything. */
 int wf_instance_destroy(struct wf_instance *);
+/* An engine beside the first (engines.h), with all its transports, or an error.
+ * The other closes at once. */
+int wf_instance_open_beside(struct wf_instance *home, unsigned number,
+                            struct wf_instance **out);
+void wf_instance_close_beside(struct wf_instance *);
 
 /* Whether the transports have taken everything (arg: the instance). */
 bool wf_lanes_empty(void *arg);

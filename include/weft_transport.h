@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 1            /* part of the symbol name: weft_plugin_1_<name>          */
-#define WEFT_ABI_MINOR 2            /* fields appended since the major                        */
+#define WEFT_ABI_MINOR 3            /* fields appended since the major                        */
 #define WEFT_MAGIC     0x31544657u  /* "WFT1"                                                 */
 #define WEFT_HDR       64           /* protocol header bytes, fixed for the major             */
 #define WEFT_HDR_MIN   24           /* bytes of a short header (flag WEFT_HDR_SHORT)          */
@@ -226,6 +226,13 @@ enum {
 typedef struct weft_event { uint32_t size; int fd; uint32_t *word; } weft_event;
 typedef struct weft_mem { void *base; size_t len; uint64_t priv[2]; } weft_mem;
 
+/* A short message that somebody polls for: what its header must be, and where its payload goes.      */
+typedef struct weft_want {
+  uint64_t h0, h1, h2;             /* the words of the header; of h0 only its first four bytes          */
+  uint64_t mask;                   /* bits of h2 that matter; set in h2 only where set here             */
+  void *buf; uint64_t room;        /* h2 and room: afterwards what came, and how long it is             */
+} weft_want;
+
 /* ---- the factory's operations: required first, then optional (NULL or absent = not supported) ------- */
 typedef struct weft_ops {
   uint32_t size, reserved;
@@ -270,6 +277,10 @@ typedef struct weft_ops {
    * when it is copied.  Without room, which tx_ready then announces: what weft_host.tx_words returns.
    * The arguments stand as in MPI_Send, so that they need not change registers.                       */
   int  (*send_words)(const void *data, uint64_t h0, weft_peer *, uint64_t h1, uint64_t h2);
+  /* minor 3: look for a moment whether the next message of this peer is the wanted one, whole and of at
+   * most `room` bytes; if so, take it, which the core then never sees in rx().  DONE: it is in buf.  OK: nothing
+   * has come.  EAGAIN: ask progress(), something else has come or is to be done.  Calls nothing back.  */
+  int  (*recv_words)(weft_peer *, weft_want *);
 } weft_ops;
 
 typedef struct weft_plugin {

@@ -43,9 +43,14 @@ static inline bool wf_endpoint_network(const struct weft_core *c)
  * `auto` and cannot open is skipped with an info line. WEFT_EINVAL: options or
  * plugins named in the configuration are wrong; all of it has been printed. */
 int wf_endpoints_open(struct wf_instance *);
-/* What has left by this endpoint: the sum over its lanes. */
-void wf_endpoint_sent(const struct wf_instance *, const struct weft_core *,
-                      unsigned long long *count, unsigned long long *bytes);
+/* What has passed through an endpoint is added; what has left is the sum over
+ * lanes. */
+struct wf_traffic {
+    unsigned long long sent, sent_bytes, received, received_bytes;
+};
+void wf_endpoint_traffic(const struct weft_core *, struct wf_traffic *);
+/* The statistics of the rank, if it is to print any. */
+void wf_endpoints_report(struct wf_instance *);
 /* Close at once; whoever wants an orderly end drains first. */
 void wf_endpoints_close(struct wf_instance *);
 /* The table of services given to every plugin (core/adi/host.c). */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "boot/say.h"
-#include "instance.h"
+#include "engines.h"
 #include "progress/progress.h"
 #include "thread/ranks.h"
 
@@ -253,36 +253,48 @@ int wf_endpoints_open(struct wf_instance *wf)
     return r;
 }
 
-void wf_endpoint_sent(const struct wf_instance *wf, const struct weft_core *c,
-                      unsigned long long *count, unsigned long long *bytes)
+static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
+                     struct wf_traffic *t)
 {
-    *count = *bytes = 0;
     for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++) {
         const struct weft_loc *loc = wf->locs[i];
         for (unsigned k = 0; loc && k < loc->lanes; k++) {
             if (loc->lane[k].core != c)
                 continue;
-            *count += loc->lane[k].seq;
-            *bytes += loc->lane[k].bytes;
+            t->sent += loc->lane[k].seq;
+            t->sent_bytes += loc->lane[k].bytes;
         }
     }
 }
 
+void wf_endpoint_traffic(const struct weft_core *c, struct wf_traffic *t)
+{
+    add_sent(c->wf, c, t);
+    t->received += c->rx_count;
+    t->received_bytes += c->rx_bytes;
+}
+
 static void report(struct wf_instance *wf, const struct weft_core *c)
 {
-    unsigned long long sent, sent_bytes;
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_traffic t = {0};
 
-    if (!wf->options->stats)
-        return;
-    wf_endpoint_sent(wf, c, &sent, &sent_bytes);
-    if (!(sent | c->rx_count))
+    wf_endpoint_traffic(c, &t);
+    for (unsigned i = 1; all && i < all->count; i++)
+        wf_endpoint_traffic(&all->all[i]->eps[c->index], &t);
+    if (!(t.sent | t.received))
         return;
     fprintf(stderr,
             "weft: rank %u: %-6s sent %llu messages, %llu bytes; "
             "received %llu messages, %llu bytes\n",
-            wf->rank, c->config->name, sent, sent_bytes,
-            (unsigned long long)c->rx_count,
-            (unsigned long long)c->rx_bytes);
+            wf->rank, c->config->name, t.sent, t.sent_bytes, t.received,
+            t.received_bytes);
+}
+
+void wf_endpoints_report(struct wf_instance *wf)
+{
+    for (int i = wf->ep_count; wf->options->stats && i-- > 0;)
+        report(wf, &wf->eps[i]);
 }
 
 static void delete_peers(struct wf_instance *wf, struct weft_core *c)
@@ -298,7 +310,6 @@ void wf_endpoints_close(struct wf_instance *wf)
 {
     while (wf->ep_count > 0) {
         struct weft_core *c = &wf->eps[wf->ep_count - 1];
-        report(wf, c);
         delete_peers(wf, c);
         c->ops->close(c->ep);
         free(c->address);

@@ -39,6 +39,10 @@ RESOLVE = {
     "REQUEST": ("wf_req", "wf_req_of({})", "WF_KIND_REQUEST"),
     "SESSION": ("wf_session", "wf_session_of({})", "WF_KIND_SESSION"),
 }
+# Where a call more does not count, what every binding does is done out of line.
+OUT_OF_LINE = {"wf_current()": "wf_api_current()",
+               "wf_api_comm(": "wf_api_find_comm(",
+               "wf_api_type(": "wf_api_find_type("}
 
 
 def element(c_type):
@@ -65,6 +69,7 @@ class Binding:
         self.early = self.family in rules.EARLY or self.tool
         self.comm = "NULL"  # expression of the communicator of the call
         self.object = "NULL"    # without one: of the session or group
+        self.engine_known = False   # wf is the communicator's
         self.buffers = []   # (buffer, count) waiting for their datatype
 
     # ---- text ----------------------------------------------------------
@@ -78,7 +83,15 @@ class Binding:
             self.out.append(wrap(f"if ({condition}) {{", 4))
         self.guard_now = condition
 
+    def lessen(self, text):
+        """The same with calls where the binding is small rather than fast."""
+        if self.family not in rules.APART:
+            for inline, far in OUT_OF_LINE.items():
+                text = text.replace(inline, far)
+        return text
+
     def line(self, text):
+        text = self.lessen(text)
         m = re.match(r"(if \(wf\)) (.*)", text)
         if m:
             self.out.append("    " + m[1])
@@ -88,7 +101,7 @@ class Binding:
     def check(self, wrong, failure, guard=None):
         self.guard(guard)
         self.line(f"if (wf_unlikely({wrong}))")
-        self.out.append(wrap(f"return {failure};",
+        self.out.append(wrap(self.lessen(f"return {failure};"),
                              12 if self.guard_now else 8))
 
     def bad(self, what, *args, comm=None):
@@ -191,6 +204,8 @@ class Binding:
             self.args[p.name] = f"{p.name}_p"
             if self.comm == "NULL":
                 self.comm = f"{p.name}_p"
+        if len(comms) == 1 and self.comm != "NULL" and not self.early:
+            self.engine_of_comm()  # before others are in registers
         root = any(p.name == "root" for p in self.f.parameters)
         self.rooted = root and self.comm != "NULL"
         if self.rooted:
@@ -509,21 +524,29 @@ class Binding:
             self.line("if (wf_unlikely(rc))")
             self.line(f"    return wf_raise(wf_current(), {self.on}, fn, rc);")
             return
+        self.engine()
         enter, leave = "wf_api_enter(wf);", "wf_api_leave(wf);"
         if self.early:
             enter = "wf_api_enter_early(wf);"
             leave = "wf_api_leave_early(wf);"
+        elif self.family in rules.BRIEF:
+            enter, leave = "wf_enter_call(wf);", "wf_leave_call(wf);"
         elif self.family in rules.HOT:
             enter, leave = "wf_enter_api(wf);", "wf_leave_api(wf);"
         mark = self.f.large and self.family in rules.LARGE_CALLS
+        several = self.family in rules.SEVERAL
+        if several:
+            self.several(args)
         self.line(enter)
         if mark:
             large = "large" if self.shared else "true"
             self.line(f"wf->large_call = {large};")
-        self.line(core)
+        self.line(core.removeprefix("int ") if several else core)
         if mark:
             self.line("wf->large_call = false;")
         self.line(leave)
+        if several:
+            self.line("}")
         if self.tool:  # MPI-5.0 s15.3.3: no error handlers in the tool chapter
             self.line("if (rc)")
             self.line("    return rc;")
@@ -532,6 +555,40 @@ class Binding:
             self.out.append(f"        return wf_raise(wf, {self.on}, fn, "
                             "rc);")
 
+    def engine(self):
+        """The engine of what the call is about: core/engines.h."""
+        if self.early or self.family in rules.SEVERAL:
+            return
+        if self.comm != "NULL":
+            self.engine_of_comm()
+            return
+        for p in self.f.parameters:
+            if p.kind in ("REQUEST", "MESSAGE") and p.direction != "out" and \
+                    "[" not in p.c_type:
+                what = p.kind.lower()
+                star = "*" if p.c_type.endswith("*") else ""
+                self.line(f"wf = wf_api_engine_of_{what}(wf, {star}{p.name});")
+
+    def engine_of_comm(self):
+        if self.engine_known:
+            return
+        self.engine_known = True
+        if self.family in rules.NULL_NAMED:
+            self.line(f"if ({self.comm})")
+            self.line(f"    wf = {self.comm}->wf;")
+        else:
+            self.line(f"wf = {self.comm}->wf;")
+
+    def several(self, args):
+        """Requests of several engines take another way."""
+        array = next(p for p in self.f.parameters if p.kind == "REQUEST")
+        self.line(f"struct wf_engines *engines = wf_api_several(&wf, "
+                  f"{self.length(array)}, {array.name});")
+        self.line("int rc;")
+        self.line("if (wf_unlikely(engines != NULL)) {")
+        self.line(f"    rc = engines->ops->{self.family}({', '.join(args)});")
+        self.line("} else {")
+
     def short_way(self):
         """The function itself when the checks and the call, which follow as
         `long_MPI_X`, are only its long way."""
@@ -539,36 +596,73 @@ class Binding:
         prototype = self.f.prototype(f"long_{name}")
         rest = ", ".join(p.name for p in self.f.parameters)
         self.out.append(wrap(f"static WF_LONG {prototype};"))
+        shared = self.f.prototype(f"shared_{name}")
+        self.out.append(wrap(f"static WF_LONG {shared};"))
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
         self.short_attempt("wf_short_comm(comm)")
-        self.line(f"return long_{name}({rest});")
+        self.line(f"return shared_{name}({rest});")
         self.out.append("}\n")
+        self.short_between(name, rest)
         self.out.append(wrap(f"static {prototype}") + "\n{")
         if "{comm}" in rules.SHORT[self.family][0]:
             self.line("if (wf_unlikely(wf_thread_process != NULL)) {")
             self.short_attempt("wf_short_thread_comm(comm)", 4)
             self.line("}")
 
-    def short_attempt(self, comm, indent=0):
-        """Return what the short way returns, if this call may take it."""
+    def short_between(self, name, rest):
+        """The short way of who owns the section: wf_short_enter."""
+        family = self.family
+        comm = ("wf_short_alone" if family in rules.POLLING else
+                "wf_short_inside") + "(wf, comm)"
+        declared, test, then = self.short_words(comm)
+        if family == "wait":
+            test = "wf_short_wait_inside(wf, request, status, &rc)"
+        self.out.append(wrap(f"static {self.f.prototype(f'shared_{name}')}") +
+                        "\n{")
+        self.line("struct wf_instance *wf = wf_short_enter();")
+        self.line("if (wf_unlikely(!wf))")
+        self.line(f"    return long_{name}({rest});")
+        self.line(declared)
+        if then:
+            self.line("int rc = MPI_SUCCESS;")
+        self.line(f"bool taken = {test};")
+        if then:
+            self.line("if (wf_likely(taken))")
+            self.line(f"    rc = {then};")
+        self.line("wf_short_leave(wf);")
+        self.line("if (wf_unlikely(!taken))")
+        self.line(f"    return long_{name}({rest});")
+        if then:
+            self.line("return rc;")
+        else:
+            self.line("return wf_likely(!rc) ? rc : wf_raise(wf, NULL, "
+                      f'"{name}", rc);')
+        self.out.append("}\n")
+
+    def short_words(self, comm):
+        """What an attempt declares, asks and then calls; None: the question
+        was the call, and rc its result."""
         question, answer = rules.SHORT[self.family]
         question = question.format(comm=comm)
+        if not answer:
+            return "int rc;", f"wf_short_{self.family}({question})", None
         large = "WF_LATE_LARGE" if self.f.large else "0"
         test = f"wf_short_may(&way, {question})"
-        lines = ["struct wf_short way;"]
-        then = (f"return wf_short_{self.family}(&way, "
-                f"{(answer or '').format(large=large)});")
         for p in self.f.parameters:
             if p.kind == "REQUEST":
                 test = f"{p.name} && {test}"
-        if not answer:
-            lines = ["int rc;"]
-            test = f"wf_short_{self.family}({question})"
-            then = ("return wf_likely(!rc) ? rc : wf_raise(wf_current(), "
-                    f'NULL, "{self.f.name}", rc);')
-        for line in lines + [f"if (wf_likely({test}))"]:
+        return ("struct wf_short way;", test, f"wf_short_{self.family}(&way, "
+                f"{answer.format(large=large)})")
+
+    def short_attempt(self, comm, indent=0):
+        """Return what the short way returns, if this call may take it."""
+        declared, test, then = self.short_words(comm)
+        if not then:
+            then = ("wf_likely(!rc) ? rc : wf_raise(wf_current(), NULL, "
+                    f'"{self.f.name}", rc)')
+        for line in (declared, f"if (wf_likely({test}))"):
             self.out.append(wrap(line, indent + 4))
-        self.out.append(wrap(then, indent + 8))
+        self.out.append(wrap(f"return {then};", indent + 8))
 
     def declare(self, p):
         """A parameter of a shared body."""

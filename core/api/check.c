@@ -1,9 +1,12 @@
-/* What a binding does when an argument is wrong.
+/* What a binding does when an argument is wrong, and what most bindings do with
+ * one that is right.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "api/check.h"
 
 #include <stdio.h>
+
+#include "protocol/queues.h"
 
 /* What kind of object a handle is of, for messages. */
 static const char *kind_name(enum wf_kind kind)
@@ -321,6 +324,29 @@ int wf_bad_narrow(struct wf_instance *wf, void *on, const char *fn,
                              "%s is %lld, which this function cannot return: "
                              "use %s_c",
                              param, (long long)value, fn));
+}
+
+struct wf_instance *wf_api_current(void)
+{
+    return wf_current();
+}
+
+struct wf_comm *wf_api_find_comm(struct wf_instance *wf, MPI_Comm h)
+{
+    return wf_api_comm(wf, h);
+}
+
+struct wf_type *wf_api_find_type(MPI_Datatype h)
+{
+    return wf_api_type(h);
+}
+
+struct wf_instance *wf_api_engine_of_message(struct wf_instance *wf,
+                                             MPI_Message h)
+{
+    struct wf_message *m = wf_message_of(h);
+
+    return m && m->comm ? m->comm->wf : wf;
 }
 
 struct wf_type *wf_api_nothing(MPI_Datatype type, MPI_Count count, int rank)

@@ -17,6 +17,7 @@
 #include <limits.h>
 
 #include "datatype/predefined.h"
+#include "engines.h"
 #include "env/errhandler.h"
 #include "instance.h"
 #include "protocol/request.h"
@@ -95,6 +96,12 @@ static inline struct wf_type *wf_api_type(MPI_Datatype h)
     return (uintptr_t)h <= WF_PREDEFINED_MAX ? wf_type_of(h) : NULL;
 }
 
+/* The same out of line, and wf_current: nine of ten bindings are small rather
+ * than fast (core/api/rules.py, APART). */
+struct wf_instance *wf_api_current(void);
+struct wf_comm *wf_api_find_comm(struct wf_instance *, MPI_Comm);
+struct wf_type *wf_api_find_type(MPI_Datatype);
+
 /* A datatype fit for communication. */
 static inline bool wf_api_committed(const struct wf_type *t)
 {
@@ -115,6 +122,27 @@ static inline bool wf_api_request(MPI_Request h)
 static inline bool wf_api_message(MPI_Message h)
 {
     return h == MPI_MESSAGE_NO_PROC || wf_is_object(h, WF_KIND_MESSAGE);
+}
+
+/* The engine that a request or message is of. */
+static inline struct wf_instance *
+wf_api_engine_of_request(struct wf_instance *wf, MPI_Request h)
+{
+    return wf_is_object(h, WF_KIND_REQUEST) ? ((struct wf_req *)h)->wf : wf;
+}
+
+struct wf_instance *wf_api_engine_of_message(struct wf_instance *, MPI_Message);
+
+/* NULL, and the engine of the requests; or they are of several. */
+static inline struct wf_engines *
+wf_api_several(struct wf_instance **wf, int n, const MPI_Request *requests)
+{
+    struct wf_engines *engines = wf_engines(*wf);
+
+    return wf_unlikely(engines != NULL) &&
+                   engines->ops->several(wf, n, requests)
+               ? engines
+               : NULL;
 }
 
 /* ---- ranks -------------------------------------------------------------- */

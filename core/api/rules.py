@@ -23,7 +23,7 @@ INITIAL = {"init", "init_thread"}
 # Run outside the API section: they make the instance or end it.
 OUTSIDE = INITIAL | {"finalize", "session_init", "session_finalize"}
 
-# Short-message paths: the API section is entered inline.
+# Short-message paths: the section is entered inline.
 HOT = set("""
 send recv isend irecv sendrecv wait test waitall waitany testall testany
 iprobe start
@@ -31,11 +31,24 @@ iprobe start
 
 # The int function and its large-count twin are a body each, because the few
 # instructions between them and a common one would be noticed. All others whose
-# twins differ in the width of arguments only share one.
+# twins differ in the width of arguments only share one. Others than these also
+# find their instance, communicator and type out of line.
 APART = HOT | set("""
-bcast gather scatter allgather alltoall reduce allreduce reduce_local scan
+barrier bcast gather scatter allgather alltoall reduce allreduce reduce_local scan
 exscan reduce_scatter reduce_scatter_block neighbor_allgather
 neighbor_alltoall pack unpack send_init recv_init
+""".split())
+
+# Their core functions enter the engine themselves (section engine), where the
+# build's granularity is finer than the call: core/progress/critical.h.
+BRIEF = set("""
+send recv isend irecv sendrecv wait test waitall waitany testall testany
+""".split())
+
+# Take requests that may be of several engines (core/engines.h).
+SEVERAL = set("""
+waitall waitany waitsome testall testany testsome startall
+request_get_status_all request_get_status_any request_get_status_some
 """.split())
 
 # A shorter way for the usual call, tried before all checks: the arguments of
@@ -48,6 +61,9 @@ SHORT = {
     "irecv": ("{comm}, buf, count, datatype, source, tag, request, &rc", None),
     "wait": ("request, status, &rc", None),
 }
+
+# Of these, the ones that poll for a communicator's message.
+POLLING = {"recv"}
 
 # Receives and probes that accept MPI_ANY_SOURCE and MPI_ANY_TAG.
 WILDCARD = set("""

@@ -60,7 +60,8 @@ int wf_coll_persistent(wf_coll_builder *, const struct wf_coll_args *,
 typedef int wf_coll_team(wf_coll_builder *, const struct wf_coll_args *);
 wf_coll_team wf_team_before, wf_team_bcast, wf_team_gather, wf_team_gatherv,
     wf_team_scatter, wf_team_scatterv, wf_team_allgather, wf_team_allgatherv,
-    wf_team_alltoall, wf_team_alltoallv, wf_team_reduce, wf_team_allreduce;
+    wf_team_alltoall, wf_team_alltoallv, wf_team_reduce, wf_team_allreduce,
+    wf_team_reduce_scatter, wf_team_reduce_scatter_block;
 static inline int wf_coll_shared(wf_coll_builder *builder,
                                  const struct wf_coll_args *a,
                                  wf_coll_team *team)
@@ -156,6 +157,10 @@ void *wf_coll_temp(struct wf_sched *, uint64_t count, const struct wf_type *);
 enum wf_coll_algorithm wf_coll_choose(struct wf_sched *, struct wf_comm *g,
                                       enum wf_coll_kind, uint64_t bytes,
                                       uint32_t able);
+/* The rule that decides. no_memory: set if one was left out for that; or NULL */
+const struct wf_coll_rule *wf_coll_rule_of(struct wf_comm *g,
+                                           enum wf_coll_kind, uint64_t bytes,
+                                           uint32_t able, bool *no_memory);
 
 /* ---- collectives on an intracommunicator --------------------------------- */
 

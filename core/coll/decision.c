@@ -45,15 +45,15 @@ int wf_coll_built_in(enum wf_coll_kind kind, const struct wf_coll_rule **first)
 
 /* What a rule asks for. */
 struct call {
-    struct wf_sched *s;
     struct wf_comm *g;
     uint64_t bytes;
     uint32_t able;
+    bool no_memory;
 };
 
 /* The rule asks for so many nodes. Two levels need two of them, and ranks that
  * share one. */
-static bool nodes_hold(const struct wf_coll_rule *r, const struct call *c)
+static bool nodes_hold(const struct wf_coll_rule *r, struct call *c)
 {
     bool levels = r->algorithm == WF_ALG_NODES;
     const struct wf_layout *l;
@@ -62,7 +62,7 @@ static bool nodes_hold(const struct wf_coll_rule *r, const struct call *c)
         return true;
     l = wf_layout_of(c->g);
     if (!l)
-        c->s->no_memory = true;
+        c->no_memory = true;
     if (!l || l->nodes < r->nodes)
         return false;
     return !levels ||
@@ -70,7 +70,7 @@ static bool nodes_hold(const struct wf_coll_rule *r, const struct call *c)
             (l->consecutive || !(c->able & WF_ALG_NODES_CONSECUTIVE)));
 }
 
-static bool holds(const struct wf_coll_rule *r, const struct call *c)
+static bool holds(const struct wf_coll_rule *r, struct call *c)
 {
     return c->bytes <= r->bytes_most && c->bytes >= r->bytes &&
            c->g->size >= r->ranks && c->g->size <= r->ranks_most &&
@@ -78,13 +78,14 @@ static bool holds(const struct wf_coll_rule *r, const struct call *c)
            nodes_hold(r, c);
 }
 
-enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
-                                      enum wf_coll_kind kind, uint64_t bytes,
-                                      uint32_t able)
+const struct wf_coll_rule *wf_coll_rule_of(struct wf_comm *g,
+                                           enum wf_coll_kind kind,
+                                           uint64_t bytes, uint32_t able,
+                                           bool *no_memory)
 {
     const struct wf_coll_rules *given = g->wf->coll_rules;
     const struct wf_coll_rule *r = given ? given->of[kind] : NULL;
-    struct call c = {s, g, bytes, able};
+    struct call c = {g, bytes, able, false};
 
     for (int i = given ? given->count[kind] : 0; i > 0; i--, r++)
         if (holds(r, &c))
@@ -92,6 +93,18 @@ enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
     for (r = &rules[start[kind]]; !holds(r, &c);)
         r++;
 chosen:
+    if (c.no_memory && no_memory)
+        *no_memory = true;
+    return r;
+}
+
+enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
+                                      enum wf_coll_kind kind, uint64_t bytes,
+                                      uint32_t able)
+{
+    const struct wf_coll_rule *r =
+        wf_coll_rule_of(g, kind, bytes, able, &s->no_memory);
+
     if (s->algorithm == WF_ALGORITHMS) /* not a part of another one */
         s->algorithm = r->algorithm;
     return (enum wf_coll_algorithm)r->algorithm;

@@ -63,7 +63,7 @@ bool wf_direct_recv(struct wf_sched *s, void *buf, uint64_t count,
 bool wf_direct_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
                       void *inout, uint64_t count, struct wf_type *type)
 {
-    return ended(s, wf_op_apply(op, in, inout, count, type));
+    return ended(s, wf_op_apply(s->wf, op, in, inout, count, type));
 }
 
 bool wf_direct_copy(struct wf_sched *s, struct wf_sched_block from,

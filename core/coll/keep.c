@@ -40,8 +40,10 @@ void wf_team_free(struct wf_comm *comm)
     comm->team = NULL;
     if (!t)
         return;
-    comm->wf->teams--;
+    comm->wf->teams -= t->teams;
     munmap(t->shared, t->bytes);
+    if (t->stage)
+        munmap(t->stage, t->stage_bytes);
     free(t->scratch);
     free(t);
 }

@@ -223,7 +223,8 @@ static int compute(const struct wf_vertex *v)
 {
     switch ((enum wf_vertex_kind)v->kind) {
     case WF_VERTEX_REDUCE:
-        return wf_op_apply(v->op, v->src, v->dst, v->count, v->type);
+        return wf_op_apply(v->sched->wf, v->op, v->src, v->dst, v->count,
+                           v->type);
     case WF_VERTEX_COPY:
         return copy(v);
     case WF_VERTEX_CALL:

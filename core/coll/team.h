@@ -2,7 +2,7 @@
  *
  *   head | rank 0: done, waits | line 0 .. line 7 | rank 1 ... | blocks
  *                                 |
- *                                 call number 32 | schedule 1 | bytes 31
+ *                                 call number 32 | way 2 | bytes 30
  *                                 up to 48 bytes of data
  *
  * After some blocking collectives on a communicator its members map one segment
@@ -12,9 +12,10 @@
  * one line from each to each; there is no message, no match and no schedule.
  *
  * DESIGN  Larger contributions lie in a block beside the line. What does not fit
- * there either runs as a schedule, as without a team. Whether it fits may look
- * different from member to member, by mistake or because only some know all
- * counts; so the line says which way its writer goes:
+ * there either goes piece by piece through larger memory (team_stage.h), or runs
+ * as a schedule, as without a team. Whether it fits may look different from
+ * member to member, by mistake or because only some know all counts; so the line
+ * says which way its writer goes:
  *
  *   all to all    a line that says "schedule" makes a schedule of the call
  *   from a root   the root's line decides
@@ -29,6 +30,9 @@
  *
  * Lines are used again after WF_TEAM_LINES calls, blocks after WF_TEAM_BLOCKS:
  * when every member has said `done`, which a line of its next call says as well.
+ * Where ranks outnumber CPUs there are as many blocks as lines: a writer goes on
+ * until it must wait, and each wait is a turn of the run queue. Elsewhere few
+ * blocks stay in the cache.
  *
  * Waiting (team_wait.c) polls the word for a moment, and then waits as any
  * other call: the engine is driven meanwhile, and a sleeper says whose word it
@@ -45,10 +49,12 @@
 
 enum {
     WF_TEAM_LINES = 8,  /* per member, in turn */
-    WF_TEAM_BLOCKS = 2, /* the same */
+    WF_TEAM_BLOCKS = 2, /* the same; where CPUs are shared WF_TEAM_LINES */
+    WF_TEAM_CHUNKS = 2, /* of a member's stage */
     WF_TEAM_INLINE = 48 /* bytes of data in a line */
 };
 #define WF_TEAM_SCHEDULE (1u << 31) /* in the word of a line */
+#define WF_TEAM_STAGED (1u << 30)
 
 struct wf_team_line {
     _Alignas(WF_CACHE_LINE) wf_atomic_u64 word;
@@ -57,9 +63,12 @@ struct wf_team_line {
 
 /* What one member writes; waits is also reset by whoever rings. */
 struct wf_team_rank {
-    _Alignas(WF_CACHE_LINE) wf_atomic_u32 done; /* calls up to this one */
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 done; /* calls up to this one << 32 */
     wf_atomic_u32 waits; /* asleep; 1 + rank of the member that is to ring */
     wf_atomic_u32 out;   /* it has no team: making it failed there */
+    /* Of the call above << 32: pieces written; those of others read. */
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 put;
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 got;
     struct wf_team_line line[WF_TEAM_LINES];
 };
 
@@ -74,6 +83,7 @@ struct wf_team {
     unsigned char *blocks;
     size_t bytes;   /* of the mapping */
     uint32_t block; /* bytes of each */
+    uint32_t turns; /* blocks of a member that are used */
     uint32_t call;  /* number of the newest one here */
     uint32_t freed; /* everybody has done the calls up to this one */
     uint32_t mask;  /* the endpoint through which members reach each other */
@@ -81,21 +91,33 @@ struct wf_team {
     bool crowded;   /* polling takes the CPU from who is waited for */
     int size, rank;
     void *scratch; /* of reductions, once needed */
+    size_t scratch_bytes;
+    unsigned char *stage; /* of large pieces, or NULL: team_stage.h */
+    size_t stage_bytes;
+    uint32_t chunk;    /* bytes of a piece there */
+    uint32_t teams;    /* what it counts as: memory is limited */
+    uint32_t turn;     /* pieces of each member so far */
+    uint32_t stage_in; /* large calls until there is one; 0: never */
+    bool early;        /* the next piece may come before all are in the call */
+    bool spoiled;      /* a large call has failed here: schedules from then on */
 };
 
 /* ---- making: team_make.c --------------------------------------------------- */
 
 /* A blocking collective of this communicator has been run. */
 void wf_team_count(struct wf_comm *);
+/* All members are in a large one. False: there is no stage yet. */
+bool wf_team_stage(struct wf_team *);
 
-/* ---- collectives: team_all.c, team_root.c --------------------------------- */
+/* ---- collectives: team_all.c, team_from.c, team_to.c --------------------------------- */
 
 int wf_team_barrier(struct wf_team *);
 
 /* ---- waiting: team_wait.c --------------------------------------------------- */
 
-/* The line of this member's newest call is there: *word; or an error. */
-int wf_team_await(struct wf_team *, int rank, uint64_t *word);
+/* A word of that member has come to `least`: *seen; or an error. */
+int wf_team_await(struct wf_team *, int rank, const wf_atomic_u64 *word,
+                  uint64_t least, uint64_t *seen);
 /* Wait until all have done their calls up to `call`. */
 void wf_team_room(struct wf_team *, uint32_t call);
 /* Wake those who sleep and wait for this process. */
@@ -108,15 +130,20 @@ static inline struct wf_team_line *wf_team_line(struct wf_team *t, int rank)
     return &t->shared->ranks[rank].line[t->call % WF_TEAM_LINES];
 }
 
+/* From block to block: their beginnings share no set of a cache. */
+static inline size_t wf_team_stride(uint32_t block)
+{
+    return block + 3 * WF_CACHE_LINE;
+}
+
 /* Where contributions of that size stand. */
 static inline unsigned char *wf_team_data(struct wf_team *t, int rank,
                                           uint64_t bytes)
 {
     if (wf_likely(bytes <= WF_TEAM_INLINE))
         return wf_team_line(t, rank)->data;
-    return t->blocks +
-           ((size_t)rank * WF_TEAM_BLOCKS + t->call % WF_TEAM_BLOCKS) *
-               t->block;
+    return t->blocks + ((size_t)rank * WF_TEAM_LINES + t->call % t->turns) *
+                           wf_team_stride(t->block);
 }
 
 static inline void wf_team_ring(struct wf_team *t)
@@ -133,7 +160,7 @@ static inline void wf_team_ring(struct wf_team *t)
 static inline void wf_team_begin(struct wf_team *t, uint64_t bytes)
 {
     uint32_t again =
-        ++t->call - (bytes > WF_TEAM_INLINE ? WF_TEAM_BLOCKS : WF_TEAM_LINES);
+        ++t->call - (bytes > WF_TEAM_INLINE ? t->turns : WF_TEAM_LINES);
 
     if (wf_unlikely((int32_t)(again - t->freed) > 0))
         wf_team_room(t, again);
@@ -142,7 +169,7 @@ static inline void wf_team_begin(struct wf_team *t, uint64_t bytes)
 /* The data is in place. way: 0 or WF_TEAM_SCHEDULE */
 static inline void wf_team_say(struct wf_team *t, uint64_t bytes, uint32_t way)
 {
-    uint64_t n = bytes < WF_TEAM_SCHEDULE ? bytes : WF_TEAM_SCHEDULE - 1;
+    uint64_t n = bytes < WF_TEAM_STAGED ? bytes : WF_TEAM_STAGED - 1;
 
     /* pairs with wf_team_hear */
     wf_store_release(&wf_team_line(t, t->rank)->word,
@@ -159,17 +186,27 @@ static inline void wf_team_publish(struct wf_team *t, uint64_t bytes,
 /* Nothing of this call is read any more, and nothing of it is owed. */
 static inline void wf_team_done(struct wf_team *t)
 {
-    wf_store_release(&t->shared->ranks[t->rank].done, t->call);
+    wf_store_release(&t->shared->ranks[t->rank].done,
+                     (uint64_t)t->call << 32);
     wf_team_ring(t);
+}
+
+/* Words begin with the number of a call: a later one counts as well, one of
+ * long ago does not. */
+static inline bool wf_team_reached(uint64_t word, uint64_t least)
+{
+    return word - least < UINT64_C(1) << 40;
 }
 
 /* The member's word of this call: wait for it. */
 static inline int wf_team_hear(struct wf_team *t, int rank, uint64_t *word)
 {
-    *word = wf_load_acquire(&wf_team_line(t, rank)->word);
+    struct wf_team_line *line = wf_team_line(t, rank);
+
+    *word = wf_load_acquire(&line->word);
     if (wf_likely(*word >> 32 == t->call))
         return MPI_SUCCESS;
-    return wf_team_await(t, rank, word);
+    return wf_team_await(t, rank, &line->word, (uint64_t)t->call << 32, word);
 }
 
 static inline bool wf_team_schedules(uint64_t word)
@@ -179,7 +216,7 @@ static inline bool wf_team_schedules(uint64_t word)
 
 static inline uint64_t wf_team_bytes(uint64_t word)
 {
-    return word & (WF_TEAM_SCHEDULE - 1);
+    return word & (WF_TEAM_STAGED - 1);
 }
 
 #endif

@@ -9,14 +9,19 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/team_data.h"
+#include "coll/team_stage.h"
 
-enum { BY_SCHEDULE = -1 };
+enum {
+    BY_SCHEDULE = WF_TEAM_BY_SCHEDULE,
+    MIXED = WF_TEAM_MIXED,
+    STAGE_RANKS = 16 /* of more an alltoall is faster by messages: measured */
+};
 
-/* Wait for the lines of all. BY_SCHEDULE, an error, or 0. */
-static int meet(struct wf_team *t)
+/* Wait for the lines of all. BY_SCHEDULE: all say so; MIXED: some do; an error,
+ * or 0. */
+static int meet_all(struct wf_team *t, uint64_t own)
 {
-    uint64_t any = 0, word;
+    uint64_t any = own, all = own, word;
     int rc;
 
     for (int r = 0; r < t->size; r++) {
@@ -28,9 +33,20 @@ static int meet(struct wf_team *t)
             return rc;
         }
         any |= word;
+        all &= word;
     }
     t->freed = t->call - 1; /* whoever is in this call has done the last */
-    return wf_unlikely(wf_team_schedules(any)) ? BY_SCHEDULE : MPI_SUCCESS;
+    if (wf_likely(!wf_team_schedules(any)))
+        return MPI_SUCCESS;
+    return wf_team_schedules(all) ? BY_SCHEDULE : MIXED;
+}
+
+/* One that says "schedule" is enough. */
+static int meet(struct wf_team *t)
+{
+    int met = meet_all(t, 0);
+
+    return wf_unlikely(met == MIXED) ? BY_SCHEDULE : met;
 }
 
 /* How many bytes that member has contributed. */
@@ -61,7 +77,8 @@ int wf_team_barrier(struct wf_team *t)
     return MPI_SUCCESS;
 }
 
-/* The own line is written; so far there was `rc`. */
+/* The own line is written; so far there was `rc`. builder: of the schedule that
+ * any member may ask for; or NULL, `take` finds that wrong. */
 static int finish(wf_coll_builder *builder, const struct wf_coll_args *a,
                   int rc,
                   int (*take)(struct wf_team *, const struct wf_coll_args *))
@@ -69,9 +86,10 @@ static int finish(wf_coll_builder *builder, const struct wf_coll_args *a,
     struct wf_team *t = a->comm->team;
     int met = meet(t);
 
-    if (wf_unlikely(met == BY_SCHEDULE))
+    if (wf_unlikely(met == BY_SCHEDULE) && builder)
         return wf_team_schedule(t, builder, a);
-    wf_team_first(&rc, met);
+    if (wf_likely(met != BY_SCHEDULE))
+        wf_team_first(&rc, met);
     if (wf_likely(!rc))
         rc = take(t, a);
     wf_team_done(t);
@@ -98,19 +116,47 @@ static int paired(int size)
     return 2 * (size - members);
 }
 
-static int take_reduced(struct wf_team *t, const struct wf_coll_args *a)
+/* All have contributed so much. */
+static int all_said(struct wf_team *t, uint64_t bytes)
 {
-    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    struct wf_team_fold f = {.t = t,
-                             .a = a,
-                             .bytes = bytes,
-                             .own = wf_team_data(t, t->rank, bytes),
-                             .pairs = paired(t->size)};
-
     for (int r = 0; r < t->size; r++)
         if (wf_unlikely(said(t, r) != bytes))
             return wf_team_length(r, said(t, r), bytes);
-    return wf_team_fold(&f);
+    return MPI_SUCCESS;
+}
+
+static int take_reduced(struct wf_team *t, const struct wf_coll_args *a)
+{
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
+    const void *from[WF_TEAM_MOST];
+    struct wf_team_fold f = {.a = a,
+                             .count = a->rcount,
+                             .from = from,
+                             .out = (char *)a->rbuf + a->rtype->true_lb,
+                             .pairs = paired(t->size)};
+    int rc = all_said(t, bytes);
+
+    if (wf_unlikely(rc))
+        return rc;
+    wf_team_sources(t, bytes, wf_team_data(t, t->rank, bytes), from);
+    return wf_team_fold(t, &f);
+}
+
+/* The whole operand of a member is `count` elements: into its ring. */
+static int reduce_all(wf_coll_builder *builder, const struct wf_coll_args *a,
+                      uint64_t count,
+                      int (*take)(struct wf_team *, const struct wf_coll_args *))
+{
+    struct wf_team *t = a->comm->team;
+    uint64_t bytes = count * (uint64_t)a->rtype->size;
+    int rc;
+
+    wf_team_begin(t, bytes);
+    rc = wf_team_put(wf_team_data(t, t->rank, bytes),
+                     a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf, count,
+                     a->rtype);
+    wf_team_publish(t, bytes, 0);
+    return finish(builder, a, rc, take);
 }
 
 int wf_team_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
@@ -124,14 +170,123 @@ int wf_team_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
         return rc;
     if (bytes == 0)
         return MPI_SUCCESS;
+    if (usual && bytes > t->block && t->size > 2 &&
+        wf_team_large_reduces(a, WF_COLL_ALLREDUCE, bytes))
+        return wf_team_large_allreduce(builder, a);
     if (!usual || bytes > t->block)
         return want_schedule(t, builder, a, bytes);
-    wf_team_begin(t, bytes);
-    rc = wf_team_put(wf_team_data(t, t->rank, bytes),
-                     a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf, a->rcount,
-                     a->rtype);
-    wf_team_publish(t, bytes, 0);
-    return finish(builder, a, rc, take_reduced);
+    return reduce_all(builder, a, a->rcount, take_reduced);
+}
+
+/* ---- reduce_scatter --------------------------------------------------------- */
+
+/* Elements before the block of `rank`, each count cut at INT32_MAX; negative:
+ * one of them is. */
+static int64_t before(const struct wf_coll_args *a, int rank)
+{
+    int64_t sum = 0, sign = 0;
+
+    for (int i = 0; i < rank; i++) {
+        int64_t count = (int64_t)wf_coll_rcount(a, i);
+
+        sign |= count;
+        sum += count > INT32_MAX ? INT32_MAX : count;
+    }
+    return sign < 0 ? -1 : sum;
+}
+
+/* As the schedule that would run. */
+static bool tree_order(const struct wf_coll_args *a, uint64_t bytes)
+{
+    return wf_coll_rule_of(a->comm, WF_COLL_REDUCE_SCATTER, bytes, WF_ALG_ANY,
+                           NULL)
+               ->algorithm == WF_ALG_BINOMIAL;
+}
+
+static int take_own_block(struct wf_team *t, const struct wf_coll_args *a)
+{
+    uint64_t size = (uint64_t)a->rtype->size;
+    uint64_t bytes = (uint64_t)before(a, t->size) * size;
+    const void *from[WF_TEAM_MOST];
+    struct wf_team_fold f = {.a = a,
+                             .at = (uint64_t)before(a, t->rank) * size,
+                             .count = wf_coll_rcount(a, t->rank),
+                             .from = from,
+                             .out = (char *)a->rbuf + a->rtype->true_lb,
+                             .order = WF_TEAM_BY_BLOCKS,
+                             .owner = t->rank,
+                             .own_first =
+                                 a->sbuf == MPI_IN_PLACE && t->rank == 0};
+    int rc = all_said(t, bytes);
+
+    if (wf_unlikely(rc) || f.count == 0)
+        return rc;
+    if (t->size > 2 && tree_order(a, bytes))
+        f.order = WF_TEAM_BY_TREE;
+    wf_team_sources(t, bytes, wf_team_data(t, t->rank, bytes), from);
+    return wf_team_fold(t, &f);
+}
+
+/* Who gets nothing has gone, so all must want a schedule. */
+static int all_schedule(wf_coll_builder *builder, const struct wf_coll_args *a,
+                        uint64_t bytes)
+{
+    struct wf_team *t = a->comm->team;
+    int met;
+
+    wf_team_begin(t, 0);
+    wf_team_publish(t, bytes, WF_TEAM_SCHEDULE);
+    met = meet_all(t, WF_TEAM_SCHEDULE);
+    if (wf_likely(met == BY_SCHEDULE))
+        return wf_team_schedule(t, builder, a);
+    if (met == MIXED) {
+        met = all_said(t, bytes);
+        wf_team_done(t);
+    }
+    return met ? met
+               : wf_error(MPI_ERR_COUNT, "ranks call this collective with "
+                                         "different counts or types");
+}
+
+/* The receiver of nothing does not wait. */
+static int reduce_for_others(const struct wf_coll_args *a, uint64_t count)
+{
+    return wf_team_give(a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf, count,
+                        a->rtype);
+}
+
+int wf_team_reduce_scatter_block(wf_coll_builder *builder,
+                                 const struct wf_coll_args *a)
+{
+    struct wf_team *t = a->comm->team;
+    int64_t total = before(a, t->size);
+    uint64_t bytes = (uint64_t)total * (uint64_t)a->rtype->size;
+    bool usual = total >= 0 && usual_reduction(a);
+    int rc;
+
+    if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
+        return rc;
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    if (usual && bytes > t->block && t->size > 2 && a->sbuf != MPI_IN_PLACE &&
+        wf_team_large_reduces(a, WF_COLL_REDUCE_SCATTER, bytes))
+        return wf_team_large_reduce_scatter(builder, a);
+    if (!a->op->predefined || !wf_type_contiguous(a->rtype) ||
+        bytes > t->block)
+        return all_schedule(builder, a, bytes);
+    if (wf_coll_rcount(a, t->rank) == 0)
+        return reduce_for_others(a, (uint64_t)total);
+    return reduce_all(NULL, a, (uint64_t)total, take_own_block);
+}
+
+int wf_team_reduce_scatter(wf_coll_builder *builder,
+                           const struct wf_coll_args *a)
+{
+    int rc;
+
+    if (wf_unlikely(!a->rcounts.base) && (rc = wf_team_check(builder, a)))
+        return rc;
+    return wf_team_reduce_scatter_block(builder, a);
 }
 
 /* ---- allgather ------------------------------------------------------------- */
@@ -154,14 +309,17 @@ static int take_blocks(struct wf_team *t, const struct wf_coll_args *a)
     return rc;
 }
 
+/* most: elements of the largest block */
 static int allgather(wf_coll_builder *builder, const struct wf_coll_args *a,
-                     struct wf_coll_block own)
+                     struct wf_coll_block own, uint64_t most)
 {
     struct wf_team *t = a->comm->team;
     uint64_t bytes = wf_coll_block_bytes(own);
     int rc;
 
-    if (bytes > t->block)
+    if (most * (uint64_t)a->rtype->size > t->block)
+        return wf_team_large_allgather(builder, a);
+    if (wf_unlikely(bytes > t->block)) /* not what the others expect */
         return want_schedule(t, builder, a, bytes);
     wf_team_begin(t, bytes);
     rc = wf_team_put(wf_team_data(t, t->rank, bytes), own.buf, own.count,
@@ -196,23 +354,27 @@ int wf_team_allgather(wf_coll_builder *builder, const struct wf_coll_args *a)
         return rc;
     if (a->rcount * (uint64_t)a->rtype->size == 0)
         return MPI_SUCCESS;
-    return allgather(builder, a, own_block(a));
+    return allgather(builder, a, own_block(a), a->rcount);
 }
 
 int wf_team_allgatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     int n = a->comm->size;
-    int64_t any = 0;
+    int64_t any = 0, most = 0;
     int rc;
 
-    for (int i = 0; a->rcounts.base && i < n; i++)
-        any |= wf_at(a->rcounts, (size_t)i);
+    for (int i = 0; a->rcounts.base && i < n; i++) {
+        int64_t count = wf_at(a->rcounts, (size_t)i);
+
+        any |= count;
+        most = count > most ? count : most;
+    }
     if ((wf_unlikely(!a->rcounts.base || any < 0 || !usual_gather(a))) &&
         (rc = wf_team_check(builder, a)))
         return rc;
     if (any == 0 || a->rtype->size == 0)
         return MPI_SUCCESS;
-    return allgather(builder, a, own_block(a));
+    return allgather(builder, a, own_block(a), (uint64_t)most);
 }
 
 /* ---- alltoall -------------------------------------------------------------- */
@@ -273,7 +435,8 @@ int wf_team_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
     if ((piece | a->rcount * (uint64_t)a->rtype->size) == 0)
         return MPI_SUCCESS;
     if (piece > t->block || total > t->block)
-        return want_schedule(t, builder, a, total);
+        return t->size <= STAGE_RANKS ? wf_team_large_alltoall(builder, a)
+                                      : want_schedule(t, builder, a, total);
     wf_team_begin(t, total);
     rc = put_all(t, a, wf_team_data(t, t->rank, total));
     wf_team_publish(t, total, 0);

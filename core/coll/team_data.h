@@ -165,15 +165,29 @@ int64_t wf_team_sum(struct wf_ints counts, int n, int own);
 
 /* ---- reductions: team_fold.c ------------------------------------------------ */
 
-/* Reduce what stands in the lines of all: team_fold.c. */
-struct wf_team_fold {
-    struct wf_team *t;
-    const struct wf_coll_args *a;
-    uint64_t bytes;
-    const void *own; /* contribution of this member */
-    int first;       /* rank that comes first; they go round */
-    int pairs; /* so many of the first ranks go two by two before others */
+/* Brackets of the schedules. */
+enum wf_team_order {
+    WF_TEAM_BY_TREE,   /* binomial tree, recursive doubling */
+    WF_TEAM_BY_BLOCKS, /* blocks.c: downwards, the own operand first or second */
+    WF_TEAM_BY_RING,   /* ring.c: upwards, the own operand last */
+    WF_TEAM_BY_CHAIN   /* chain.c: downwards, that of `first` last */
 };
-int wf_team_fold(const struct wf_team_fold *);
+
+/* Reduce some elements of what all have contributed. */
+struct wf_team_fold {
+    const struct wf_coll_args *a; /* operation and type */
+    uint64_t at, count;           /* bytes before them; elements */
+    const void *const *from;      /* contributions, by rank */
+    void *out;                    /* true_lb is not before it */
+    enum wf_team_order order;
+    int first; /* a tree: rank that comes first; they go round */
+    int pairs; /* so many of the first ranks go two by two before others */
+    int owner; /* blocks, ring: whose block it is */
+    bool own_first;
+};
+/* Where the contribution of each stands: this member's at `own`. */
+void wf_team_sources(struct wf_team *, uint64_t bytes, const void *own,
+                     const void **from);
+int wf_team_fold(struct wf_team *, const struct wf_team_fold *);
 
 #endif

@@ -1,10 +1,11 @@
 /* Reducing the contributions of a team, in the order and with the brackets of
  * the schedules: the same bits, whichever way a call goes.
  *
- * Values stand on a stack, the oldest with the highest level; two of one level
- * become one of the next, as in a binary counter. That is what a binomial tree
- * and recursive doubling compute. Of the latter, some ranks go in pairs first
- * (allreduce.c): they begin one level lower.
+ * Of a tree, values stand on a stack, the oldest with the highest level; two of
+ * one level become one of the next, as in a binary counter. That is what a
+ * binomial tree and recursive doubling compute. Of the latter, some ranks go in
+ * pairs first (allreduce.c): they begin one level lower. The other orders take
+ * one rank after the other.
  *
  * A value that is only read stays where its writer put it. One that is written
  * is copied first, the last one to the receive buffer, where the result must be:
@@ -20,8 +21,63 @@ enum {
     SMALL = 256
 };
 
+void wf_team_sources(struct wf_team *t, uint64_t bytes, const void *own,
+                     const void **from)
+{
+    for (int r = 0; r < t->size; r++)
+        from[r] = r == t->rank ? own : wf_team_data(t, r, bytes);
+}
+
+static const char *contribution(const struct wf_team_fold *f, int rank)
+{
+    return (const char *)f->from[rank] + f->at;
+}
+
+/* out = in op out */
+static int apply(const struct wf_team_fold *f, const char *in, char *out)
+{
+    int64_t lb = f->a->rtype->true_lb;
+
+    return wf_op_apply(f->a->comm->wf, f->a->op, in - lb, out - lb, f->count,
+                       f->a->rtype);
+}
+
+static uint64_t length(const struct wf_team_fold *f)
+{
+    return f->count * (uint64_t)f->a->rtype->size;
+}
+
+/* ---- one after the other ---------------------------------------------------- */
+
+static int rank_at(const struct wf_team_fold *f, int size, int i)
+{
+    int r;
+
+    if (f->order == WF_TEAM_BY_RING)
+        return (f->owner + 1 + i) % size;
+    if (f->order == WF_TEAM_BY_CHAIN)
+        return (f->first + size - 1 - i) % size;
+    if (i == (f->own_first ? 0 : 1))
+        return f->owner;
+    r = size - 1 - (i ? i - 1 : 0);
+    return r > f->owner ? r : r - 1;
+}
+
+static int fold_row(const struct wf_team_fold *f, int size)
+{
+    int rc = MPI_SUCCESS;
+
+    wf_team_bytes_copy(f->out, contribution(f, rank_at(f, size, 0)),
+                       length(f));
+    for (int i = 1; i < size && !rc; i++)
+        rc = apply(f, contribution(f, rank_at(f, size, i)), f->out);
+    return rc;
+}
+
+/* ---- a tree ----------------------------------------------------------------- */
+
 struct value {
-    const void *at;
+    const char *at;
     int level;
 };
 
@@ -32,11 +88,6 @@ struct stack {
     char *
         room; /* one place for each level: no two that are kept have the same */
 };
-
-static const void *contribution(const struct wf_team_fold *f, int rank)
-{
-    return rank == f->t->rank ? f->own : wf_team_data(f->t, rank, f->bytes);
-}
 
 /* The level that the newest value has when it is merged with all it can be. */
 static int level_to_be(const struct stack *s)
@@ -52,10 +103,10 @@ static int level_to_be(const struct stack *s)
 static char *writable(struct stack *s, bool last)
 {
     struct value *v = &s->v[s->n - 1];
-    char *to = last ? (char *)s->f->a->rbuf + s->f->a->rtype->true_lb
-                    : s->room + (uint64_t)level_to_be(s) * s->f->bytes;
+    char *to = last ? s->f->out
+                    : s->room + (uint64_t)level_to_be(s) * length(s->f);
 
-    wf_team_bytes_copy(to, v->at, s->f->bytes);
+    wf_team_bytes_copy(to, v->at, length(s->f));
     v->at = to;
     return to;
 }
@@ -68,10 +119,7 @@ static bool equal_levels(const struct stack *s)
 /* The two newest become one of a higher level. to: the newest */
 static int merge(struct stack *s, char *to)
 {
-    const struct wf_coll_args *a = s->f->a;
-    int64_t lb = a->rtype->true_lb;
-    int rc = wf_op_apply(a->op, (const char *)s->v[s->n - 2].at - lb, to - lb,
-                         a->rcount, a->rtype);
+    int rc = apply(s->f, s->v[s->n - 2].at, to);
 
     s->n--;
     s->v[s->n - 1].at = to;
@@ -92,31 +140,37 @@ static int push(struct stack *s, int rank, int level, bool last)
     return rc;
 }
 
-static bool find_room(struct stack *s, char *small)
+static bool find_room(struct stack *s, struct wf_team *t, char *small)
 {
-    struct wf_team *t = s->f->t;
+    size_t bytes = LEVELS * length(s->f);
 
     s->room = small;
-    if (LEVELS * s->f->bytes <= SMALL)
+    if (bytes <= SMALL)
         return true;
-    if (!t->scratch)
-        t->scratch = malloc((size_t)LEVELS * t->block);
+    if (bytes > t->scratch_bytes) {
+        free(t->scratch);
+        t->scratch = malloc(bytes);
+        t->scratch_bytes = t->scratch ? bytes : 0;
+    }
     s->room = t->scratch;
     return t->scratch != NULL;
 }
 
-int wf_team_fold(const struct wf_team_fold *f)
+int wf_team_fold(struct wf_team *t, const struct wf_team_fold *f)
 {
-    int size = f->t->size, rc = MPI_SUCCESS;
+    int rc = MPI_SUCCESS;
     _Alignas(16) char small[SMALL];
     struct stack s = {.f = f};
 
-    if (!find_room(&s, small))
+    if (f->order != WF_TEAM_BY_TREE)
+        return fold_row(f, t->size);
+    if (!find_room(&s, t, small))
         return wf_error(MPI_ERR_NO_MEM, "out of memory for a reduction");
-    for (int i = 0; i < size && !rc; i++) {
-        int rank = f->first + i < size ? f->first + i : f->first + i - size;
+    for (int i = 0; i < t->size && !rc; i++) {
+        int rank = f->first + i < t->size ? f->first + i
+                                          : f->first + i - t->size;
 
-        rc = push(&s, rank, i < f->pairs ? 0 : 1, i == size - 1);
+        rc = push(&s, rank, i < f->pairs ? 0 : 1, i == t->size - 1);
     }
     return rc;
 }

@@ -6,9 +6,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/team_data.h"
+#include "coll/team_stage.h"
 
-enum { BY_SCHEDULE = -1 };
+enum { BY_SCHEDULE = WF_TEAM_BY_SCHEDULE, BY_STAGE = WF_TEAM_BY_STAGE };
 
 static int give_schedule(struct wf_team *t, wf_coll_builder *builder,
                          const struct wf_coll_args *a)
@@ -18,7 +18,17 @@ static int give_schedule(struct wf_team *t, wf_coll_builder *builder,
     return wf_team_schedule(t, builder, a);
 }
 
-/* Another member: the root's line. BY_SCHEDULE, an error or 0. */
+/* Two ranks have nothing to share: a message is as good. */
+static int give_large(struct wf_team *t, wf_coll_builder *builder,
+                      const struct wf_coll_args *a, wf_coll_team *large)
+{
+    if (t->size == 2 || t->spoiled)
+        return give_schedule(t, builder, a);
+    wf_team_begin(t, 0);
+    return large(builder, a);
+}
+
+/* Another member: the root's line. BY_SCHEDULE, BY_STAGE, an error or 0. */
 
 static int hear_root(struct wf_team *t, int root, uint64_t *bytes)
 {
@@ -30,7 +40,9 @@ static int hear_root(struct wf_team *t, int root, uint64_t *bytes)
     *bytes = wf_team_bytes(word);
     if (wf_unlikely(rc))
         wf_team_done(t);
-    return wf_unlikely(!rc && wf_team_schedules(word)) ? BY_SCHEDULE : rc;
+    if (wf_likely(rc || !(word & (WF_TEAM_SCHEDULE | WF_TEAM_STAGED))))
+        return rc;
+    return wf_team_schedules(word) ? BY_SCHEDULE : BY_STAGE;
 }
 
 int wf_team_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
@@ -48,6 +60,8 @@ int wf_team_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
         rc = hear_root(t, a->root, &got);
         if (rc == BY_SCHEDULE)
             return wf_team_schedule(t, builder, a);
+        if (rc == BY_STAGE)
+            return wf_team_large_bcast(builder, a);
         if (wf_likely(!rc))
             rc = wf_team_length(a->root, got, bytes);
         if (wf_likely(!rc))
@@ -57,7 +71,7 @@ int wf_team_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
         return rc;
     }
     if (bytes > t->block)
-        return give_schedule(t, builder, a);
+        return give_large(t, builder, a, wf_team_large_bcast);
     wf_team_begin(t, bytes);
     rc = wf_team_put(wf_team_data(t, t->rank, bytes), a->rbuf, a->rcount,
                      a->rtype);
@@ -98,6 +112,8 @@ static int take_scattered(struct wf_team *t, wf_coll_builder *builder,
 
     if (rc == BY_SCHEDULE)
         return wf_team_schedule(t, builder, a);
+    if (rc == BY_STAGE)
+        return wf_team_large_scatter(builder, a);
     if (wf_likely(!rc))
         rc = wf_team_length(a->root, got / others, piece);
     if (wf_likely(!rc))
@@ -135,7 +151,7 @@ int wf_team_scatter(wf_coll_builder *builder, const struct wf_coll_args *a)
         return take_scattered(t, builder, a);
     total = piece * (uint64_t)(t->size - 1);
     if (piece > t->block || total > t->block)
-        return give_schedule(t, builder, a);
+        return give_large(t, builder, a, wf_team_large_scatter);
     return give_pieces(a, total, false);
 }
 
@@ -148,6 +164,8 @@ static int take_scatterv(struct wf_team *t, wf_coll_builder *builder,
 
     if (rc == BY_SCHEDULE)
         return wf_team_schedule(t, builder, a);
+    if (rc == BY_STAGE) /* nobody writes that */
+        rc = wf_team_length(a->root, total, bytes);
     if (wf_likely(!rc)) {
         from = wf_team_find_piece(t, a->root, total, bytes, &got);
         rc = from ? wf_team_get(from, a->rbuf, a->rcount, a->rtype)

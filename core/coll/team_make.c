@@ -14,6 +14,8 @@
  * If the agreement itself fails, because a member ended, some may think that
  * there is one: so a process that is not sure marks its place, `out`, for them.
  *
+ * The memory for large pieces is made in the same way, after as many large calls.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
@@ -27,9 +29,12 @@
 enum {
     KEY_MAX = 64,
     OPEN_NS = 2000000000, /* patience with a transport that maps */
-    ALL_BLOCKS = 512 << 10,
+    ALL_BLOCKS = 2 << 20,
     BLOCK_MAX = 16 << 10, /* bytes */
     TEAMS_MAX = 64,       /* of one process at a time */
+    ALL_CHUNKS = 4 << 20, /* bytes of a stage */
+    CHUNK_MAX = 128 << 10,
+    STAGE_TEAMS = 8, /* a stage counts as so many */
     /* what members say of themselves */
     CANNOT = 1,
     MUST_FENCE = 2,
@@ -44,6 +49,7 @@ struct offer {
 
 struct making {
     struct wf_comm *comm;
+    size_t bytes;
     struct offer offer;
     void *base; /* the segment, or NULL */
     struct weft_core *core;
@@ -56,9 +62,18 @@ static uint32_t block_of(int size)
 {
     uint32_t block = BLOCK_MAX;
 
-    while (block * (uint32_t)size * WF_TEAM_BLOCKS > ALL_BLOCKS)
+    while (block * (uint32_t)size * WF_TEAM_LINES > ALL_BLOCKS)
         block /= 2;
     return block;
+}
+
+static uint32_t chunk_of(int size)
+{
+    uint32_t chunk = CHUNK_MAX;
+
+    while (chunk * (uint32_t)size * WF_TEAM_CHUNKS > ALL_CHUNKS)
+        chunk /= 2;
+    return chunk;
 }
 
 static size_t head_bytes(int size)
@@ -69,7 +84,8 @@ static size_t head_bytes(int size)
 
 static size_t segment_bytes(int size)
 {
-    return head_bytes(size) + (size_t)size * WF_TEAM_BLOCKS * block_of(size);
+    return head_bytes(size) +
+           (size_t)size * WF_TEAM_LINES * wf_team_stride(block_of(size));
 }
 
 /* ---- rank 0 ---------------------------------------------------------------- */
@@ -104,7 +120,7 @@ static void make_offer(struct making *m)
     for (int i = 0; i < wf->ep_count && !m->core; i++)
         if (gives_memory(&wf->eps[i]))
             m->core = &wf->eps[i];
-    m->mem.len = segment_bytes(m->comm->size);
+    m->mem.len = m->bytes;
     if (!m->core || m->core->ops->mem_alloc(m->core->ep, &m->mem) < 0) {
         m->core = NULL;
         return;
@@ -146,7 +162,7 @@ static void take_offer(struct making *m)
 {
     struct wf_instance *wf = m->comm->wf;
 
-    if (m->offer.bytes != segment_bytes(m->comm->size) ||
+    if (m->offer.bytes != m->bytes ||
         m->offer.key_len > KEY_MAX || !find_peer(m) ||
         !wf_progress_serve(wf, -1, opened, m, wf_now(wf) + OPEN_NS))
         return;
@@ -178,9 +194,12 @@ static struct wf_team *new_team(struct making *m)
                           .shared = m->base,
                           .bytes = (size_t)m->offer.bytes,
                           .block = block_of(comm->size),
+                          .chunk = chunk_of(comm->size),
+                          .teams = 1,
                           .size = comm->size,
                           .rank = comm->rank,
-                          .mask = 1u << m->core->index};
+                          .mask = 1u << m->core->index,
+                          .stage_in = (uint32_t)comm->wf->options->share_after};
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
     return t;
 }
@@ -205,36 +224,80 @@ static int send_offer(struct making *m)
     return wf_sched_run(s);
 }
 
+/* m->base: mapped here, or NULL. Whether all have it, they are to agree on. */
+static void share(struct making *m, bool may)
+{
+    if (m->comm->rank == 0 && may)
+        make_offer(m);
+    if (send_offer(m) == MPI_SUCCESS && m->comm->rank != 0 && may)
+        take_offer(m);
+    keep_mapping(m);
+}
+
+/* *said becomes what any member says. An error: members may know different
+ * outcomes, and t, if there is one, tells those who go on. */
+static int agree(struct making *m, struct wf_team *t, uint8_t *said)
+{
+    int rc = wf_barrier_agree(m->comm, said);
+
+    if (m->comm->rank == 0 && m->core)
+        m->core->ops->mem_free(m->core->ep, &m->mem);
+    if (t && rc)
+        wf_store_release(&t->shared->ranks[t->rank].out, 1);
+    return rc;
+}
+
 static void make(struct wf_comm *comm)
 {
-    struct making m = {.comm = comm};
-    bool may = comm->wf->teams < TEAMS_MAX;
+    struct making m = {.comm = comm, .bytes = segment_bytes(comm->size)};
     struct wf_team *t;
     uint8_t said;
     int rc;
 
-    if (comm->rank == 0 && may)
-        make_offer(&m);
-    if (send_offer(&m) == MPI_SUCCESS && comm->rank != 0 && may)
-        take_offer(&m);
-    keep_mapping(&m);
+    share(&m, comm->wf->teams < TEAMS_MAX);
     t = new_team(&m);
     if (!t && m.base)
         munmap(m.base, (size_t)m.offer.bytes);
     said = say(comm, t);
-    rc = wf_barrier_agree(comm, &said);
-    if (comm->rank == 0 && m.core)
-        m.core->ops->mem_free(m.core->ep, &m.mem);
-    if (t && rc)
-        wf_store_release(&t->shared->ranks[t->rank].out, 1);
+    rc = agree(&m, t, &said);
     comm->team = t;
     if (!t)
         return;
     comm->wf->teams++;
     t->fence = said & MUST_FENCE;
     t->crowded = said & CROWDED;
+    t->turns = t->crowded ? WF_TEAM_LINES : WF_TEAM_BLOCKS;
     if (rc || said & CANNOT)
         wf_team_free(comm);
+}
+
+/* ---- the stage -------------------------------------------------------------- */
+
+static void make_stage(struct wf_team *t)
+{
+    struct wf_comm *comm = t->comm;
+    struct making m = {.comm = comm,
+                       .bytes = (size_t)t->size * WF_TEAM_CHUNKS * t->chunk};
+    uint8_t said;
+
+    share(&m, comm->wf->teams + STAGE_TEAMS <= TEAMS_MAX);
+    said = m.base ? 0 : CANNOT;
+    if (agree(&m, t, &said) || said & CANNOT) {
+        if (m.base)
+            munmap(m.base, m.bytes);
+        return;
+    }
+    t->stage = m.base;
+    t->stage_bytes = m.bytes;
+    t->teams = 1 + STAGE_TEAMS;
+    comm->wf->teams += STAGE_TEAMS;
+}
+
+bool wf_team_stage(struct wf_team *t)
+{
+    if (wf_unlikely(t->stage_in) && --t->stage_in == 0)
+        make_stage(t);
+    return t->stage != NULL;
 }
 
 /* Somebody who says which algorithm it is to be wants that one. */

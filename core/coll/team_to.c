@@ -11,40 +11,68 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/team_data.h"
+#include "coll/team_stage.h"
 
-enum { BY_SCHEDULE = -1, MIXED = -2 };
+enum {
+    BY_SCHEDULE = WF_TEAM_BY_SCHEDULE,
+    MIXED = WF_TEAM_MIXED,
+    BY_STAGE = WF_TEAM_BY_STAGE
+};
 
-/* The root: the lines of all. 0: nobody wants a schedule. BY_SCHEDULE: all do.
- * MIXED, or an error. */
-static int hear_all(struct wf_team *t, bool schedule)
+/* What comes of the ways of all: MIXED if one wants none, or if pieces would not
+ * fit; a schedule if one wants that. */
+static int outcome(struct wf_team *t, uint32_t way, uint64_t bytes)
 {
-    bool any = schedule, all = schedule;
-    uint64_t word;
+    uint64_t all = WF_TEAM_STAGED & way;
+    bool fit = true;
+
+    if (!way)
+        return MIXED;
+    for (int r = wf_team_after(t, t->rank); r != t->rank;
+         r = wf_team_after(t, r)) {
+        uint64_t word = wf_load_relaxed(&wf_team_line(t, r)->word);
+
+        if (!(word & (WF_TEAM_SCHEDULE | WF_TEAM_STAGED)))
+            return MIXED;
+        all &= word;
+        fit &= wf_team_long_bytes(t, r, word) == bytes;
+    }
+    if (!all)
+        return BY_SCHEDULE;
+    return fit ? BY_STAGE : MIXED;
+}
+
+/* The root, which wants this way itself: the lines of all. 0: nobody wants any.
+ * BY_SCHEDULE, BY_STAGE: all do. MIXED, or an error. */
+static int hear_all(struct wf_team *t, uint32_t way, uint64_t bytes)
+{
+    uint64_t any = way, word;
     int rc = MPI_SUCCESS;
 
     for (int r = wf_team_after(t, t->rank); r != t->rank && !rc;
          r = wf_team_after(t, r)) {
         rc = wf_team_hear(t, r, &word);
-        any |= wf_team_schedules(word);
-        all &= wf_team_schedules(word);
+        any |= word;
     }
     if (wf_likely(!rc)) {
         t->freed = t->call - 1;
-        if (wf_likely(!any))
+        if (wf_likely(!(any & (WF_TEAM_SCHEDULE | WF_TEAM_STAGED))))
             return MPI_SUCCESS;
-        rc = all ? BY_SCHEDULE : MIXED;
+        rc = outcome(t, way, bytes);
     }
-    wf_team_publish(t, 0, rc == BY_SCHEDULE ? WF_TEAM_SCHEDULE : 0);
+    wf_team_publish(t, 0, rc == BY_SCHEDULE ? WF_TEAM_SCHEDULE
+                          : rc == BY_STAGE  ? WF_TEAM_STAGED
+                                            : 0);
     return rc;
 }
 
 static uint64_t said(struct wf_team *t, int rank)
 {
-    return wf_team_bytes(wf_load_relaxed(&wf_team_line(t, rank)->word));
+    return wf_team_long_bytes(
+        t, rank, wf_load_relaxed(&wf_team_line(t, rank)->word));
 }
 
-/* Some want a schedule, some do not. */
+/* Some want another way than others. */
 static int bad_mix(struct wf_team *t, uint64_t bytes)
 {
     int rc = MPI_SUCCESS;
@@ -57,18 +85,21 @@ static int bad_mix(struct wf_team *t, uint64_t bytes)
                                         "different counts or types");
 }
 
-/* Another member, which wants a schedule: do all? */
-static int ask_schedule(struct wf_team *t, wf_coll_builder *builder,
-                        const struct wf_coll_args *a, uint64_t bytes)
+/* Another member, which wants this way: do all? */
+static int ask(wf_coll_builder *builder, const struct wf_coll_args *a,
+               uint64_t bytes, uint32_t way, wf_coll_team *large)
 {
+    struct wf_team *t = a->comm->team;
     uint64_t word;
     int rc;
 
     wf_team_begin(t, 0);
-    wf_team_publish(t, bytes, WF_TEAM_SCHEDULE);
+    wf_team_say_long(t, bytes, way);
     rc = wf_team_hear(t, a->root, &word);
-    if (wf_likely(!rc && wf_team_schedules(word)))
+    if (!rc && wf_team_schedules(word))
         return wf_team_schedule(t, builder, a);
+    if (!rc && word & WF_TEAM_STAGED)
+        return large(builder, a);
     wf_team_done(t);
     return rc ? rc
               : wf_error(MPI_ERR_TRUNCATE,
@@ -87,60 +118,86 @@ static bool usual_reduce(const struct wf_coll_args *a)
                                : a->sbuf != MPI_IN_PLACE);
 }
 
-/* Ranks in the order of the schedules: from the root on, or by blocks. */
-static int first_of(const struct wf_coll_args *a)
+/* The own operand; in place, a copy: the result comes where it is. */
+static int own_operand(struct wf_team *t, const struct wf_coll_args *a,
+                       uint64_t bytes, const void **own)
 {
-    return a->comm->size == 3 && a->rcount >= 3 ? 0 : a->root;
+    *own = (const char *)a->sbuf + a->rtype->true_lb;
+    if (a->sbuf != MPI_IN_PLACE)
+        return MPI_SUCCESS;
+    *own = wf_team_data(t, t->rank, bytes);
+    return wf_team_put(wf_team_data(t, t->rank, bytes), a->rbuf, a->rcount,
+                       a->rtype);
+}
+
+static int take_reduced(struct wf_team *t, const struct wf_coll_args *a,
+                        uint64_t bytes)
+{
+    const void *own, *from[WF_TEAM_MOST];
+    struct wf_team_fold f = {.a = a,
+                             .count = a->rcount,
+                             .from = from,
+                             .out = (char *)a->rbuf + a->rtype->true_lb,
+                             .first = a->root};
+    int rc = own_operand(t, a, bytes, &own);
+
+    wf_team_sources(t, bytes, own, from);
+    return rc ? rc : wf_team_fold(t, &f);
 }
 
 static int reduce_at_root(struct wf_team *t, wf_coll_builder *builder,
-                          const struct wf_coll_args *a, bool schedule)
+                          const struct wf_coll_args *a, uint32_t way)
 {
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    struct wf_team_fold f = {
-        .t = t, .a = a, .bytes = bytes, .first = first_of(a)};
     bool in_place = a->sbuf == MPI_IN_PLACE;
     int rc;
 
-    wf_team_begin(t, in_place && !schedule ? bytes : 0);
-    rc = hear_all(t, schedule);
+    wf_team_begin(t, in_place && !way ? bytes : 0);
+    rc = hear_all(t, way, bytes);
     if (rc == BY_SCHEDULE)
         return wf_team_schedule(t, builder, a);
+    if (rc == BY_STAGE)
+        return wf_team_large_reduce(builder, a);
     if (rc == MIXED)
         rc = bad_mix(t, bytes);
     for (int r = 0; r < t->size && !rc; r++)
         if (r != t->rank)
             rc = wf_team_length(r, said(t, r), bytes);
-    if (wf_likely(!rc)) {
-        f.own = (const char *)a->sbuf + a->rtype->true_lb;
-        if (in_place) { /* the result comes where it is */
-            f.own = wf_team_data(t, t->rank, bytes);
-            rc = wf_team_put(wf_team_data(t, t->rank, bytes), a->rbuf,
-                             a->rcount, a->rtype);
-        }
-        rc = rc ? rc : wf_team_fold(&f);
-    }
+    if (wf_likely(!rc))
+        rc = take_reduced(t, a, bytes);
     wf_team_done(t);
     return rc;
+}
+
+static uint32_t way_of_reduce(const struct wf_team *t,
+                              const struct wf_coll_args *a, uint64_t bytes)
+{
+    if (!a->op->predefined || !wf_type_contiguous(a->rtype))
+        return WF_TEAM_SCHEDULE;
+    if (bytes <= t->block)
+        return 0;
+    return t->size > 2 && wf_team_large_reduces(a, WF_COLL_REDUCE, bytes)
+               ? wf_team_large_way(t)
+               : WF_TEAM_SCHEDULE;
 }
 
 int wf_team_reduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    bool usual = usual_reduce(a), schedule;
+    bool usual = usual_reduce(a);
+    uint32_t way;
     int rc;
 
     if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
         return rc;
     if (bytes == 0)
         return MPI_SUCCESS;
-    schedule =
-        bytes > t->block || !a->op->predefined || !wf_type_contiguous(a->rtype);
+    way = way_of_reduce(t, a, bytes);
     if (wf_team_at_root(a))
-        return reduce_at_root(t, builder, a, schedule);
-    if (schedule)
-        return ask_schedule(t, builder, a, bytes);
+        return reduce_at_root(t, builder, a, way);
+    if (way)
+        return ask(builder, a, bytes, way, wf_team_large_reduce);
     return wf_team_give(a, a->sbuf, a->rcount, a->rtype);
 }
 
@@ -169,14 +226,22 @@ static int take_from(struct wf_team *t, const struct wf_coll_args *a, int r)
 }
 
 static int gather_at_root(struct wf_team *t, wf_coll_builder *builder,
-                          const struct wf_coll_args *a, uint64_t bytes)
+                          const struct wf_coll_args *a, uint64_t bytes,
+                          uint32_t way)
 {
     int rc, met;
 
     wf_team_begin(t, 0);
-    met = hear_all(t, bytes > t->block);
+    met = hear_all(t, way, bytes);
     if (met == BY_SCHEDULE)
         return wf_team_schedule(t, builder, a);
+    if (met == BY_STAGE) {
+        if (a->sbuf == MPI_IN_PLACE)
+            return wf_team_large_gather(builder, a);
+        rc = wf_team_own(wf_team_sent(a), wf_coll_recv_block(a, a->root));
+        met = wf_team_large_gather(builder, a);
+        return rc ? rc : met;
+    }
     rc = met == MIXED ? bad_mix(t, bytes) : met;
     if (wf_likely(!rc) && a->sbuf != MPI_IN_PLACE)
         rc = wf_team_own(wf_team_sent(a), wf_coll_recv_block(a, a->root));
@@ -191,6 +256,7 @@ int wf_team_gather(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
     uint64_t bytes;
+    uint32_t way = 0;
     int rc;
 
     if (wf_unlikely(!usual_gather(a)) && (rc = wf_team_check(builder, a)))
@@ -199,9 +265,11 @@ int wf_team_gather(wf_coll_builder *builder, const struct wf_coll_args *a)
                                : a->scount * (uint64_t)a->stype->size;
     if (bytes == 0)
         return MPI_SUCCESS;
-    if (wf_team_at_root(a))
-        return gather_at_root(t, builder, a, bytes);
     if (bytes > t->block)
-        return ask_schedule(t, builder, a, bytes);
+        way = t->size > 2 ? wf_team_large_way(t) : WF_TEAM_SCHEDULE;
+    if (wf_team_at_root(a))
+        return gather_at_root(t, builder, a, bytes, way);
+    if (way)
+        return ask(builder, a, bytes, way, wf_team_large_gather);
     return wf_team_give(a, a->sbuf, a->scount, a->stype);
 }

@@ -31,19 +31,15 @@ struct await {
     struct wf_flag_wait wait; /* first: what progress sees */
     struct wf_team *t;
     int rank;
-    uint32_t call;
-    bool done;  /* not for the line: for the end of the call */
     bool armed; /* stands in sleepers */
+    const wf_atomic_u64 *word; /* of that rank */
+    uint64_t least;            /* what it is to be, or later */
 };
 
 static bool here(const struct await *w)
 {
-    struct wf_team_rank *r = &w->t->shared->ranks[w->rank];
-
-    /* pairs with wf_team_done and wf_team_say */
-    if (w->done)
-        return (int32_t)(wf_load_acquire(&r->done) - w->call) >= 0;
-    return wf_load_acquire(&wf_team_line(w->t, w->rank)->word) >> 32 == w->call;
+    /* pairs with wf_team_done, wf_team_say and those of team_stage.c */
+    return wf_team_reached(wf_load_acquire(w->word), w->least);
 }
 
 static bool lost(const struct await *w)
@@ -127,28 +123,27 @@ static int await(struct await *w)
     return here(w) ? MPI_SUCCESS : wait_in_earnest(w);
 }
 
-int wf_team_await(struct wf_team *t, int rank, uint64_t *word)
+int wf_team_await(struct wf_team *t, int rank, const wf_atomic_u64 *word,
+                  uint64_t least, uint64_t *seen)
 {
-    struct await w = {.t = t, .rank = rank, .call = t->call};
+    struct await w = {.t = t, .rank = rank, .word = word, .least = least};
     int rc = await(&w);
 
-    *word = wf_load_acquire(&wf_team_line(t, rank)->word);
+    *seen = wf_load_acquire(word);
     return rc;
 }
 
 void wf_team_room(struct wf_team *t, uint32_t call)
 {
     uint32_t least = t->call - 1, done;
-    struct await w = {.t = t, .call = call, .done = true};
+    uint64_t seen;
 
     for (int r = 0; r < t->size; r++) {
-        if (r == t->rank)
-            continue;
-        w.rank = r;
-        w.armed = false;
-        if (await(&w))
+        if (r == t->rank ||
+            wf_team_await(t, r, &t->shared->ranks[r].done,
+                          (uint64_t)call << 32, &seen))
             continue; /* who is gone reads nothing any more */
-        done = wf_load_relaxed(&t->shared->ranks[r].done);
+        done = (uint32_t)(seen >> 32);
         if ((int32_t)(done - least) < 0)
             least = done;
     }

@@ -30,17 +30,38 @@ static void absorb(struct wf_agree *a)
         a->step++;
 }
 
-static void message_done(struct wf_req *r)
+static void go_on(struct wf_agree *a)
 {
-    struct wf_agree *a = r->context;
-    if (r->error)
-        fail(a, r->error);
-    wf_req_release(r);
-    if (--a->pending > 0)
-        return;
     absorb(a);
     if (run(a))
         a->resume(a);
+}
+
+static void back(struct wf_errand *e)
+{
+    go_on(wf_container(e, struct wf_agree, errand));
+}
+
+/* Both messages are over, in the engine `here`. */
+static void both_done(struct wf_agree *a, struct wf_instance *here)
+{
+    if (here == a->wf) {
+        go_on(a);
+        return;
+    }
+    a->errand.run = back;
+    wf_errand_post(a->wf, &a->errand);
+}
+
+static void message_done(struct wf_req *r)
+{
+    struct wf_agree *a = r->context;
+    struct wf_instance *here = r->wf;
+    if (r->error)
+        fail(a, r->error);
+    wf_req_release(r);
+    if (--a->pending == 0)
+        both_done(a, here);
 }
 
 /* Count a message that was started with result rc. */
@@ -67,7 +88,7 @@ struct peers {
 };
 
 /* True when both messages are over already. */
-static bool exchange(struct wf_agree *a, const struct peers *p)
+static bool begin(struct wf_agree *a, const struct peers *p)
 {
     struct wf_type *word = wf_type_of(MPI_UINT64_T);
     struct wf_req *r = NULL;
@@ -78,7 +99,12 @@ static bool exchange(struct wf_agree *a, const struct peers *p)
     rc = wf_isend(p->comm, a->value, (uint64_t)a->n, word, p->to, p->tag,
                   p->space, WF_SEND_STANDARD, &r);
     watch(a, rc, r);
-    if (--a->pending > 0)
+    return --a->pending == 0;
+}
+
+static bool exchange(struct wf_agree *a, const struct peers *p)
+{
+    if (!begin(a, p))
         return false;
     absorb(a);
     return true;
@@ -104,6 +130,21 @@ static bool group_step(struct wf_agree *a)
     return exchange(a, &p);
 }
 
+static struct peers over_bridge(const struct wf_agree_scope *s)
+{
+    return (struct peers){s->bridge, s->bridge_rank, s->bridge_rank,
+                          s->bridge_tag, s->bridge_space};
+}
+
+/* In the bridge's engine. */
+static void cross(struct wf_errand *e)
+{
+    struct wf_agree *a = wf_container(e, struct wf_agree, errand);
+    struct peers p = over_bridge(a->scope);
+    if (begin(a, &p))
+        both_done(a, a->scope->bridge->wf);
+}
+
 static bool bridge_step(struct wf_agree *a)
 {
     const struct wf_agree_scope *s = a->scope;
@@ -111,9 +152,12 @@ static bool bridge_step(struct wf_agree *a)
         a->phase = GROUP_AFTER;
         return true;
     }
-    struct peers p = {s->bridge, s->bridge_rank, s->bridge_rank, s->bridge_tag,
-                      s->bridge_space};
-    return exchange(a, &p);
+    struct peers p = over_bridge(s);
+    if (s->bridge->wf == a->wf)
+        return exchange(a, &p);
+    a->errand.run = cross;
+    wf_errand_post(s->bridge->wf, &a->errand);
+    return false;
 }
 
 /* Take steps until one has to wait (false) or the end (true). */

@@ -10,12 +10,16 @@
  * A scope of two groups (an intercommunicator, or one in the making) agrees
  * inside each group, then between the leaders, then inside each group again.
  *
- * LOCK  the API section.
+ * The bridge may be on another engine (engines.h): then its messages are sent
+ * there by an errand, and another one comes back.
+ *
+ * LOCK  the API section of the group's engine; of the bridge's, meanwhile.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_AGREE_H
 #define WF_AGREE_H
 
+#include "engines.h"
 #include "protocol/p2p.h"
 
 /* Who takes part, and over which messages. Between a pair of members one
@@ -46,6 +50,7 @@ struct wf_agree {
     int error; /* MPI error class */
     /* private */
     int phase, step, pending;
+    struct wf_errand errand; /* to the bridge's engine, and back */
 };
 
 /* Start, or go on: true when it has ended (then resume is not called). */

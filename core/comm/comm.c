@@ -21,9 +21,9 @@
 struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
 {
     if (handle == MPI_COMM_WORLD)
-        return wf->world;
+        return wf_home(wf)->world;
     if (handle == MPI_COMM_SELF)
-        return wf->self;
+        return wf_home(wf)->self;
     if (!wf_is_object(handle, WF_KIND_COMM))
         return NULL;
     struct wf_comm *comm = (struct wf_comm *)handle;
@@ -32,31 +32,37 @@ struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
 
 MPI_Comm wf_comm_handle(struct wf_comm *comm)
 {
-    if (comm == comm->wf->world)
+    const struct wf_instance *home = wf_home(comm->wf);
+    if (comm == home->world)
         return MPI_COMM_WORLD;
-    if (comm == comm->wf->self)
+    if (comm == home->self)
         return MPI_COMM_SELF;
     return (MPI_Comm)comm;
 }
 
 static struct wf_comm *alloc(struct wf_instance *wf)
 {
-    struct wf_comm *comm = wf->env->spare_comms;
+    struct wf_comm *comm = NULL;
+    WF_SECTION(objects, wf->env) {
+        comm = wf->env->spare_comms;
+        if (comm)
+            wf->env->spare_comms = comm->next_spare;
+    }
     if (!comm)
         return calloc(1, sizeof *comm);
-    wf->env->spare_comms = comm->next_spare;
     memset(comm, 0, sizeof *comm);
     return comm;
 }
 
+/* It belongs to one engine, inside whose section it is counted. */
 void wf_comm_get(struct wf_comm *comm)
 {
-    wf_object_get(&comm->object);
+    comm->object.refs++;
 }
 
 void wf_comm_put(struct wf_comm *comm)
 {
-    if (!wf_object_put(&comm->object))
+    if (--comm->object.refs > 0)
         return;
     struct wf_env *env = comm->wf->env; /* NULL at the instance's end */
     if (env && comm->context != WF_CONTEXT_NONE)
@@ -68,6 +74,7 @@ void wf_comm_put(struct wf_comm *comm)
     wf_topo_put(comm->topo);
     wf_errhandler_put(comm->errhandler);
     wf_info_destroy(comm->info);
+    free(comm->bsend); /* empty: what is in it keeps the communicator */
     wf_contacts_drop(comm);
     wf_layout_drop(comm);
     wf_team_free(comm);
@@ -76,8 +83,10 @@ void wf_comm_put(struct wf_comm *comm)
         free(comm);
         return;
     }
-    comm->next_spare = env->spare_comms;
-    env->spare_comms = comm;
+    WF_SECTION(objects, env) {
+        comm->next_spare = env->spare_comms;
+        env->spare_comms = comm;
+    }
 }
 
 static struct wf_comm *no_comm(struct wf_group *local, struct wf_group *remote)

@@ -22,7 +22,11 @@ struct wf_crowd {
 
 /* Promises of the program about its receives (MPI-5.0 s7.4.4) that are looked
  * at: a receive that breaks one is an error. */
-enum wf_assert { WF_ASSERT_NO_ANY_TAG = 1, WF_ASSERT_NO_ANY_SOURCE = 2 };
+enum wf_assert {
+    WF_ASSERT_NO_ANY_TAG = 1,
+    WF_ASSERT_NO_ANY_SOURCE = 2,
+    WF_ASSERT_OVERTAKING = 4, /* its messages may pass each other */
+};
 
 struct wf_team;
 enum { WF_TEAM_MOST = 64 /* members */ };
@@ -58,6 +62,7 @@ struct wf_comm {
     struct wf_layout *layout; /* of nodes, once asked for: coll/layout.h */
     struct wf_team *team; /* its members share a segment: coll/team.h; or NULL */
     uint32_t team_in; /* blocking collectives until they do; 0: never */
+    uint32_t need, need_at; /* wf_comm_need, and wf->links + 1 of then */
     char name[MPI_MAX_OBJECT_NAME];
     struct wf_comm *next_spare; /* when freed: wf_env.spare_comms */
 };
@@ -74,6 +79,9 @@ static inline struct weft_loc *wf_contact(const struct wf_comm *c, int rank)
 /* Make a connected peer a contact. */
 void wf_contact_add(struct wf_comm *, int rank, struct weft_loc *);
 void wf_contacts_drop(struct wf_comm *);
+
+/* Endpoints that messages of its members can come through: need.c. */
+uint32_t wf_comm_need(struct wf_comm *);
 
 /* coll/keep.c */
 void wf_team_free(struct wf_comm *);

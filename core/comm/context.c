@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "engines.h"
 #include "env/env.h"
 
 enum {
@@ -18,7 +19,8 @@ enum {
     FLAG_ABLE = 1u << 0,  /* no member failed */
     FLAG_OWNER = 1u << 1, /* all members offered what they have */
     FIRST_SHIFT = 8,      /* the word tried in round 0 … */
-    NOT_FIRST_SHIFT = 32  /* … and its complement: equal in all members? */
+    NOT_FIRST_SHIFT = 32, /* … and its complement: equal in all members? */
+    ENGINES_SHIFT = 56    /* one bit: how many engines the member has, less 1 */
 };
 
 struct wf_contexts {
@@ -93,7 +95,8 @@ void wf_contexts_destroy(struct wf_contexts *all)
 
 void wf_context_release(struct wf_instance *wf, uint32_t id)
 {
-    wf->env->contexts->free[id / 64] |= UINT64_C(1) << id % 64;
+    WF_SECTION(objects, wf->env)
+        wf->env->contexts->free[id / 64] |= UINT64_C(1) << id % 64;
 }
 
 /* Spread, so that allocations of different parents seldom meet in a word. */
@@ -104,9 +107,14 @@ uint32_t wf_context_hint(uint32_t context)
 
 /* ---- one allocation ------------------------------------------------------ */
 
-static struct wf_contexts *contexts_of(struct wf_context_alloc *c)
+static struct wf_env *env_of(const struct wf_context_alloc *c)
 {
-    return c->scope.comm->wf->env->contexts;
+    return c->scope.comm->wf->env;
+}
+
+static struct wf_contexts *contexts_of(const struct wf_context_alloc *c)
+{
+    return env_of(c)->contexts;
 }
 
 /* Take the lowest ids that all members offered; false: too few. */
@@ -140,8 +148,10 @@ static void offer(struct wf_context_alloc *c, uint32_t first, uint32_t words,
     c->first = first;
     c->words = words;
     c->value[0] = reserve(all, first + words) ? flags : 0;
+    c->value[0] |= UINT64_C(1) << (ENGINES_SHIFT + c->engines - 1);
     for (uint32_t i = 0; i < words; i++)
-        c->value[1 + i] = c->value[0] ? available(all, first + i) : 0;
+        c->value[1 + i] = c->value[0] & FLAG_ABLE ? available(all, first + i)
+                                                  : 0;
     c->agree.n = 1 + (int)words;
 }
 
@@ -151,8 +161,10 @@ static void offer_word(struct wf_context_alloc *c)
     uint64_t flags = (c->failed ? 0 : FLAG_ABLE) |
                      (uint64_t)word << FIRST_SHIFT |
                      (uint64_t)(~word & (WORDS_MAX - 1)) << NOT_FIRST_SHIFT;
-    offer(c, word, 1, flags);
-    wf_list_append(&contexts_of(c)->offering, &c->offering);
+    WF_SECTION(objects, env_of(c)) {
+        offer(c, word, 1, flags);
+        wf_list_append(&contexts_of(c)->offering, &c->offering);
+    }
 }
 
 /* Only the first in line offers ids, and only one allocation at a time. */
@@ -187,8 +199,16 @@ static bool same_word(uint64_t flags)
     return first == (~other & (WORDS_MAX - 1));
 }
 
+/* All members have as many engines, or the communicator stays with the first. */
+static void choose_engine(struct wf_context_alloc *c)
+{
+    unsigned common = (unsigned)(c->value[0] >> ENGINES_SHIFT);
+    unsigned count = common ? (unsigned)__builtin_ctz(common) + 1 : 1;
+    c->engine = wf_engine_for(c->id[0], count);
+}
+
 /* Look at the result of a round. True: the allocation is over. */
-static bool conclude(struct wf_context_alloc *c, int *error)
+static bool settle(struct wf_context_alloc *c, int *error)
 {
     uint64_t flags = c->value[0];
     bool usable = c->round > 0 || same_word(flags);
@@ -210,11 +230,26 @@ static bool conclude(struct wf_context_alloc *c, int *error)
     return false;
 }
 
+/* The same; when it is not over, the next round is on offer. */
+static bool conclude(struct wf_context_alloc *c, int *error)
+{
+    bool over = false;
+    WF_SECTION(objects, env_of(c)) {
+        over = settle(c, error);
+        if (over)
+            wf_list_remove(&c->waiting);
+        else
+            offer_window(c);
+    }
+    return over;
+}
+
 static void finish(struct wf_context_alloc *c, int error)
 {
-    wf_list_remove(&c->waiting);
-    if (!error)
+    if (!error) {
         *c->hint = c->id[0] / 64;
+        choose_engine(c);
+    }
     c->done(c, error);
 }
 
@@ -227,7 +262,6 @@ static void go_on(struct wf_context_alloc *c)
             finish(c, error);
             return;
         }
-        offer_window(c);
     } while (wf_agree_start(&c->agree));
 }
 
@@ -237,22 +271,29 @@ static void resume(struct wf_agree *a)
 }
 
 /* A process alone needs nobody's consent. */
-static void take_alone(struct wf_context_alloc *c)
+static int take_first(struct wf_context_alloc *c)
 {
     struct wf_contexts *all = contexts_of(c);
-    int error = c->failed ? MPI_ERR_NOT_SAME : MPI_SUCCESS;
     uint32_t word = 0;
-    for (unsigned i = 0; i < c->count && !error; i++) {
+    for (unsigned i = 0; i < c->count; i++) {
         while (word < WORDS_MAX && !available(all, word))
             word++;
-        if (word == WORDS_MAX || !reserve(all, word + 1)) {
-            error = MPI_ERR_NO_MEM;
-            break;
-        }
+        if (word == WORDS_MAX || !reserve(all, word + 1))
+            return MPI_ERR_NO_MEM;
         c->id[i] = word * 64 +
                    (uint32_t)__builtin_ctzll(available(all, word));
         take(all, c->id[i]);
     }
+    return MPI_SUCCESS;
+}
+
+static void take_alone(struct wf_context_alloc *c)
+{
+    int error = MPI_ERR_NOT_SAME;
+    c->value[0] = UINT64_C(1) << (ENGINES_SHIFT + c->engines - 1);
+    if (!c->failed)
+        WF_SECTION(objects, env_of(c))
+            error = take_first(c);
     finish(c, error);
 }
 

@@ -20,7 +20,11 @@
  * The id is the same in all members, of both groups for an intercommunicator.
  * It is free again in a process when that process's communicator is gone.
  *
- * LOCK  the API section.
+ * The members also find out whether they all have as many engines (engines.h);
+ * the id then tells which of them the communicator is on.
+ *
+ * LOCK  an allocation: the API section of the parent's engine; the bitmap and
+ *       the lists of allocations: section objects.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_CONTEXT_H
@@ -38,19 +42,21 @@ struct wf_contexts *wf_contexts_create(void);
 void wf_contexts_destroy(struct wf_contexts *); /* NULL is allowed */
 void wf_context_release(struct wf_instance *, uint32_t id);
 
-/* One allocation, and what it is for. Set scope, key, count, hint, failed, done
- * and arg, then call wf_context_start. */
+/* One allocation, and what it is for. Set scope, key, count, hint, failed,
+ * engines, done and arg, then call wf_context_start. */
 struct wf_context_alloc {
     struct wf_agree_scope scope;
     uint64_t key;    /* order among concurrent allocations; equal in members */
     unsigned count;  /* ids wanted, 1 or 2 */
     uint32_t *hint;  /* word to try first; equal in members; updated */
     bool failed;     /* this member cannot go on: let all members know */
+    unsigned engines; /* how many this process has */
     /* Called once, inside the API section. error: an MPI error class;
      * MPI_ERR_NOT_SAME when another member failed. */
     void (*done)(struct wf_context_alloc *, int error);
     void *arg;
     uint32_t id[2];
+    unsigned engine; /* that the communicator is on: engines.h */
     /* private */
     struct wf_agree agree;
     struct wf_list waiting, offering;

@@ -8,6 +8,7 @@
 
 #include "comm/context.h"
 #include "core_api.h"
+#include "engines.h"
 #include "env/attr.h"
 #include "env/env.h"
 
@@ -35,11 +36,15 @@ void wf_derive_plan_all(struct wf_derive_plan *p, struct wf_comm *parent)
                                           : p->scope.tag);
 }
 
-static void use_ids(struct wf_comm *comm, const uint32_t id[2])
+/* Nobody else knows the communicator yet. */
+static void use_ids(struct wf_comm *comm, const struct wf_context_alloc *c)
 {
-    wf_comm_set_context(comm, id[0], id[0]);
-    if (comm->inter)
-        wf_comm_set_context(comm->local_comm, id[1], id[1]);
+    comm->wf = wf_engine(comm->wf, c->engine);
+    wf_comm_set_context(comm, c->id[0], c->id[0]);
+    if (!comm->inter)
+        return;
+    comm->local_comm->wf = comm->wf;
+    wf_comm_set_context(comm->local_comm, c->id[1], c->id[1]);
 }
 
 /* A member without a result does not need its ids. */
@@ -53,7 +58,7 @@ static void agreed(struct wf_context_alloc *c, int error)
 {
     struct derivation *d = c->arg;
     if (!error && d->result)
-        use_ids(d->result, c->id);
+        use_ids(d->result, c);
     else if (!error)
         drop_ids(c);
     wf_req_complete(d->req, error);
@@ -87,6 +92,7 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
     d->alloc.count = p->inter ? 2 : 1;
     d->alloc.hint = p->hint ? p->hint : &d->own_hint;
     d->alloc.failed = p->failed;
+    d->alloc.engines = wf_engines_ready(parent->wf);
     d->alloc.done = agreed;
     d->alloc.arg = d;
     *req = r;
@@ -140,9 +146,10 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
 
 enum { SWAP_WORDS_MAX = 4 /* per process of the job: more is a mistake */ };
 
-static int swap_between_leaders(const struct wf_agree_scope *s,
-                                const uint32_t *mine, uint32_t n,
-                                uint32_t **theirs, uint32_t *their_n)
+/* Inside the bridge's engine. */
+static int swap_over_bridge(const struct wf_agree_scope *s,
+                            const uint32_t *mine, uint32_t n,
+                            uint32_t **theirs, uint32_t *their_n)
 {
     struct wf_type *word = wf_type_of(MPI_UINT32_T);
     int rc = wf_sendrecv(s->bridge, &n, 1, word, s->bridge_rank, their_n, 1,
@@ -160,6 +167,16 @@ static int swap_between_leaders(const struct wf_agree_scope *s,
                      s->bridge_space);
     if (rc != MPI_SUCCESS)
         free(*theirs);
+    return rc;
+}
+
+static int swap_between_leaders(const struct wf_agree_scope *s,
+                                const uint32_t *mine, uint32_t n,
+                                uint32_t **theirs, uint32_t *their_n)
+{
+    wf_engine_switch(s->comm->wf, s->bridge->wf);
+    int rc = swap_over_bridge(s, mine, n, theirs, their_n);
+    wf_engine_switch(s->bridge->wf, s->comm->wf);
     return rc;
 }
 

@@ -200,8 +200,11 @@ static int create_inter(struct wf_group *local, struct wf_bridge *b,
     if (local_rc != MPI_SUCCESS || rc != MPI_SUCCESS)
         return rc != MPI_SUCCESS ? rc : local_rc;
     struct wf_comm *comm = wf_comm_of(local->wf, handle);
+    struct wf_instance *engine = comm->wf;
+    wf_engine_switch(local->wf, engine);
     rc = wf_inter_make(comm, b, newintercomm);
     wf_comm_put(comm);
+    wf_engine_switch(engine, local->wf);
     if (rc == MPI_SUCCESS && w->info) {
         comm = wf_comm_of(local->wf, *newintercomm);
         comm->info = wf_info_copy(w->info);

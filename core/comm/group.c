@@ -65,7 +65,7 @@ struct wf_group *wf_group_regular(struct wf_instance *wf, int size,
     if (!g)
         return NULL;
     wf_object_init(&g->object, WF_KIND_GROUP);
-    g->wf = wf;
+    g->wf = wf_home(wf);
     g->size = size;
     g->first = first;
     g->stride = stride;

@@ -81,15 +81,17 @@ int wf_mpi_comm_get_name(struct wf_instance *wf, struct wf_comm *comm,
 /* ---- hints --------------------------------------------------------------- */
 
 /* Those that Weft knows; all are false until somebody sets them. The first two
- * are checked. The others are kept: a message carries its length, and order
- * costs nothing, so that there is no shorter way to take. */
+ * are checked. Where overtaking is allowed a message goes by the lane of its size
+ * at once (protocol/send.c). The last is kept: a message carries its length, and
+ * one that breaks the promise may not write beyond the buffer, so that there is
+ * no comparison to leave out. */
 static const struct {
     const char *key;
     uint8_t bit;
 } known[] = {{"mpi_assert_no_any_tag", WF_ASSERT_NO_ANY_TAG},
              {"mpi_assert_no_any_source", WF_ASSERT_NO_ANY_SOURCE},
-             {"mpi_assert_exact_length", 0},
-             {"mpi_assert_allow_overtaking", 0}};
+             {"mpi_assert_allow_overtaking", WF_ASSERT_OVERTAKING},
+             {"mpi_assert_exact_length", 0}};
 
 enum { KNOWN = sizeof known / sizeof *known };
 
@@ -151,7 +153,7 @@ int wf_mpi_comm_free(struct wf_instance *wf, MPI_Comm *comm)
     struct wf_comm *c = wf_comm_of(wf, *comm);
     if (!c)
         return wf_error(MPI_ERR_COMM, "the handle is not a communicator");
-    if (c == wf->world || c == wf->self)
+    if (c == wf_home(wf)->world || c == wf_home(wf)->self)
         return wf_error(MPI_ERR_COMM, "%s cannot be freed", c->name);
     int rc = wf_attr_delete_all(wf, WF_KIND_COMM, *comm, &c->attrs);
     if (rc != MPI_SUCCESS)

@@ -4,8 +4,13 @@
  */
 #include "datatype/kernels.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum {
     NARROW = 64, /* blocks up to this are moved without a call */
+    UNDER_WAY = 6, /* stores at a time, where they get into each other's way */
     FAR = 512    /* steps that the processor foresees only where one instruction
                     makes them all: no grouping */
 };
@@ -153,13 +158,37 @@ static void copy_narrow(char *restrict d, int64_t ds, const char *restrict s,
     }
 }
 
+/* Lines a multiple of 1 KB apart share a few sets of the first-level cache. The
+ * stores that a processor has under way then push out each other's lines before
+ * they are written, each several times; with fewer under way they do not. Steps
+ * of 1 KB have twice the sets, and gain only where the second level is short,
+ * too. */
+static bool is_crowded(int64_t step, int64_t n)
+{
+    return step % 1024 == 0 && n >= (step % 2048 ? 1024 : 64);
+}
+
+static void copy_crowded(char *restrict d, int64_t ds, const char *restrict s,
+                         int64_t ss, int64_t n, int64_t w)
+{
+    for (int64_t some; n > 0; n -= some, d += some * ds, s += some * ss) {
+        some = n < UNDER_WAY ? n : UNDER_WAY;
+        wf_copy_blocks(d, ds, s, ss, some, w);
+#ifdef __SSE2__
+        _mm_lfence(); /* the next ones begin when these are through */
+#endif
+    }
+}
+
 void wf_copy_blocks(char *restrict d, int64_t ds, const char *restrict s,
                     int64_t ss, int64_t n, int64_t w)
 {
-    if (w <= NARROW)
-        copy_narrow(d, ds, s, ss, n, w);
-    else
+    if (w > NARROW)
         FOR_EACH(memcpy(d, s, (size_t)w));
+    else if (wf_unlikely(is_crowded(ds, n)))
+        copy_crowded(d, ds, s, ss, n, w);
+    else
+        copy_narrow(d, ds, s, ss, n, w);
 }
 
 /* ---- listed places ---------------------------------------------------- */

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "handle.h"
+
 enum {
     ROW_LOOP = 8 /* a short inner loop becomes the row of its outer loop */
 };
@@ -24,12 +26,12 @@ struct wf_type_layout *wf_layout_node(enum wf_layout_kind kind)
 void wf_layout_get(struct wf_type_layout *l)
 {
     if (l && l->refs)
-        l->refs++;
+        wf_refs_get(&l->refs);
 }
 
 void wf_layout_put(struct wf_type_layout *l)
 {
-    if (!l || !l->refs || --l->refs)
+    if (!l || !l->refs || !wf_refs_put(&l->refs))
         return;
     wf_layout_put(l->child);
     if (l->children)

@@ -183,10 +183,9 @@ static void call_user(struct wf_op *op, const void *in, void *inout,
 }
 
 /* A function of the int form sees at most INT_MAX elements at a time. */
-static int apply_user(struct wf_op *op, const void *in, void *inout,
-                      uint64_t count, struct wf_type *t)
+static int apply_user(struct wf_instance *wf, struct wf_op *op, const void *in,
+                      void *inout, uint64_t count, struct wf_type *t)
 {
-    struct wf_instance *wf = wf_current();
     MPI_Datatype handle = wf_type_handle(t);
     uintptr_t from = (uintptr_t)in, to = (uintptr_t)inout;
     uint64_t most = op->user.large ? UINT64_MAX : INT_MAX;
@@ -206,13 +205,13 @@ static int apply_user(struct wf_op *op, const void *in, void *inout,
     return MPI_SUCCESS;
 }
 
-int wf_op_apply(struct wf_op *op, const void *in, void *inout, uint64_t count,
-                struct wf_type *t)
+int wf_op_apply(struct wf_instance *wf, struct wf_op *op, const void *in,
+                void *inout, uint64_t count, struct wf_type *t)
 {
     wf_op_kernel *kernel;
 
     if (!op->predefined)
-        return apply_user(op, in, inout, count, t);
+        return apply_user(wf, op, in, inout, count, t);
     if (op->predefined == WF_OP_NO_OP)
         return MPI_SUCCESS;
     if (op->predefined == WF_OP_REPLACE)
@@ -274,5 +273,5 @@ int wf_mpi_reduce_local(struct wf_instance *wf, const void *inbuf,
     if (inbuf && inbuf == inoutbuf && datatype->size)
         return wf_error(MPI_ERR_BUFFER,
                         "inbuf and inoutbuf are the same memory (%p)", inbuf);
-    return wf_op_apply(op, inbuf, inoutbuf, (uint64_t)count, datatype);
+    return wf_op_apply(wf, op, inbuf, inoutbuf, (uint64_t)count, datatype);
 }

@@ -19,9 +19,10 @@ void wf_op_put(struct wf_op *);
 /* inout[i] = in[i] op inout[i] for count elements (MPI-5.0 6.9.5 argument
  * order: in comes from the lower rank). Returns an MPI error class; MPI_ERR_OP
  * when a predefined op is not defined on the type. User functions run outside
- * the API section. */
-int wf_op_apply(struct wf_op *, const void *in, void *inout, uint64_t count,
-                struct wf_type *);
+ * the API section of the instance, which the caller is inside of; NULL: of
+ * none. */
+int wf_op_apply(struct wf_instance *, struct wf_op *, const void *in,
+                void *inout, uint64_t count, struct wf_type *);
 /* MPI_SUCCESS, or MPI_ERR_OP naming op and type: op is not defined on type. */
 int wf_op_check(const struct wf_op *, const struct wf_type *);
 

@@ -43,7 +43,7 @@ static int call_delete(struct wf_instance *wf, void *handle, struct wf_attr *a)
     if (!k->delete)
         return MPI_SUCCESS;
     a->dying = true;
-    k->uses++;
+    wf_keyval_get(k);
     wf_cs_leave(&wf->api);
     int rc = k->delete(handle, k->id, a->value, k->extra_state);
     wf_cs_enter(&wf->api);
@@ -75,7 +75,7 @@ static int add_attr(struct wf_attr **list, struct wf_keyval *k, void *value)
         return wf_error(MPI_ERR_NO_MEM, "no memory for an attribute");
     a->keyval = k;
     a->value = value;
-    k->uses++;
+    wf_keyval_get(k);
     a->next = *list;
     *list = a;
     return MPI_SUCCESS;
@@ -91,7 +91,7 @@ int wf_attr_set(struct wf_instance *wf, enum wf_kind kind, void *handle,
     struct wf_attr *a = find(*list, k);
     if (!a)
         return add_attr(list, k, value);
-    k->uses++; /* the key may have been freed, and this be its last use */
+    wf_keyval_get(k); /* the key may have been freed, and this be its last use */
     int rc = delete_attr(wf, handle, list, a);
     if (rc == MPI_SUCCESS)
         rc = add_attr(list, k, value);
@@ -169,7 +169,7 @@ static int snapshot(struct wf_attr *list, struct wf_attr **out)
     int i = n;
     for (struct wf_attr *a = list; a; a = a->next) {
         (*out)[--i] = *a;
-        a->keyval->uses++;
+        wf_keyval_get(a->keyval);
     }
     return n;
 }

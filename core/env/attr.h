@@ -53,6 +53,7 @@ struct wf_keyval {
     void *extra_state;
 };
 
+void wf_keyval_get(struct wf_keyval *); /* one use more */
 int wf_keyval_create(struct wf_instance *, enum wf_kind kind,
                      wf_attr_copy_fn *copy, wf_attr_delete_fn *delete,
                      void *extra_state, int *keyval);

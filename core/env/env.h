@@ -14,6 +14,9 @@ struct wf_keyvals;  /* env/keyval.c */
 struct wf_contexts; /* comm/context.c */
 
 struct wf_env {
+    /* Section objects: contexts, attribute keys, spare_comms, and the blocks of
+     * buffered sends. Engines share them (engines.h). */
+    struct wf_lock lock;
     pthread_t main_thread; /* the one that called MPI_Init */
     struct wf_group *group_empty;
     struct wf_info *info_env; /* made when MPI_INFO_ENV is first used */
@@ -23,6 +26,8 @@ struct wf_env {
     /* predefined attributes, to whose values the user gets pointers */
     int tag_ub, host, io, wtime_is_global, appnum, universe_size, lastusedcode;
 };
+
+WF_LOCK_SECTION(objects, struct wf_env, lock, WF_RANK_OBJECTS)
 
 int wf_env_init(struct wf_instance *); /* 0 or WEFT_ENOMEM */
 void wf_env_fini(struct wf_instance *);

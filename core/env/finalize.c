@@ -24,6 +24,8 @@ static int end_world(struct wf_instance *wf)
         if (rc == MPI_SUCCESS)
             rc = delete_attributes(wf, wf->world);
         if (rc == MPI_SUCCESS) {
+            wf_bsend_release(wf, &wf->self->bsend);
+            wf_bsend_release(wf, &wf->world->bsend);
             wf_bsend_release(wf, &wf->bsend);
             wf_world_end(wf, false);
         }

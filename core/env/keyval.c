@@ -60,35 +60,55 @@ static int take_slot(struct wf_keyvals *all)
     return first;
 }
 
+/* Section objects is held. */
+static bool add(struct wf_env *env, struct wf_keyval *k)
+{
+    if (!env->keyvals)
+        env->keyvals = calloc(1, sizeof *env->keyvals);
+    int i = env->keyvals ? take_slot(env->keyvals) : -1;
+    if (i < 0)
+        return false;
+    k->id = env->keyvals->generation[i] << SLOT_BITS | (KEYVAL_BASE + i);
+    env->keyvals->slot[i] = k;
+    return true;
+}
+
 int wf_keyval_create(struct wf_instance *wf, enum wf_kind kind,
                      wf_attr_copy_fn *copy, wf_attr_delete_fn *delete,
                      void *extra_state, int *keyval)
 {
-    struct wf_env *env = wf->env;
-    if (!env->keyvals)
-        env->keyvals = calloc(1, sizeof *env->keyvals);
     struct wf_keyval *k = calloc(1, sizeof *k);
-    int i = env->keyvals && k ? take_slot(env->keyvals) : -1;
-    if (i < 0) {
+    bool added = false;
+    if (k) {
+        *k = (struct wf_keyval){.kind = kind, .uses = 1, .copy = copy,
+                                .delete = delete, .extra_state = extra_state};
+        WF_SECTION(objects, wf->env)
+            added = add(wf->env, k);
+    }
+    if (!added) {
         free(k);
         return wf_error(MPI_ERR_NO_MEM, "no room for another attribute key");
     }
-    *k = (struct wf_keyval){.kind = kind, .uses = 1, .copy = copy,
-                            .delete = delete, .extra_state = extra_state};
-    k->id = env->keyvals->generation[i] << SLOT_BITS | (KEYVAL_BASE + i);
-    env->keyvals->slot[i] = k;
     *keyval = k->id;
     return MPI_SUCCESS;
 }
 
+void wf_keyval_get(struct wf_keyval *k)
+{
+    wf_refs_get(&k->uses);
+}
+
 void wf_keyval_put(struct wf_instance *wf, struct wf_keyval *k)
 {
-    if (--k->uses > 0)
+    if (!wf_refs_put(&k->uses))
         return;
-    struct wf_keyvals *all = wf->env->keyvals;
     int i = slot_of(k->id);
-    all->slot[i] = NULL;
-    all->generation[i] = (uint16_t)((all->generation[i] + 1) & GENERATION_MAX);
+    WF_SECTION(objects, wf->env) {
+        struct wf_keyvals *all = wf->env->keyvals;
+        all->slot[i] = NULL;
+        all->generation[i] =
+            (uint16_t)((all->generation[i] + 1) & GENERATION_MAX);
+    }
     free(k);
 }
 
@@ -100,11 +120,13 @@ static const char *kind_name(enum wf_kind kind)
 struct wf_keyval *wf_keyval_find(struct wf_instance *wf, enum wf_kind kind,
                                  int keyval)
 {
-    struct wf_keyvals *all = wf->env->keyvals;
     int i = slot_of(keyval);
     struct wf_keyval *k = NULL;
-    if (all && keyval > 0 && i >= 0 && i < all->count)
-        k = all->slot[i];
+    WF_SECTION(objects, wf->env) {
+        struct wf_keyvals *all = wf->env->keyvals;
+        if (all && keyval > 0 && i >= 0 && i < all->count)
+            k = all->slot[i];
+    }
     if (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE)
         wf_error(MPI_ERR_KEYVAL, "keyval %d is predefined and read-only",
                  keyval);

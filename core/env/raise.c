@@ -52,9 +52,9 @@ static void describe(const struct raised *on, char *out, size_t n)
         snprintf(out, n, " on a session");
     if (!comm)
         return;
-    if (comm == comm->wf->world)
+    if (comm == wf_home(comm->wf)->world)
         snprintf(out, n, " on MPI_COMM_WORLD");
-    else if (comm == comm->wf->self)
+    else if (comm == wf_home(comm->wf)->self)
         snprintf(out, n, " on MPI_COMM_SELF");
     else if (comm->name[0])
         snprintf(out, n, " on communicator '%s'", comm->name);
@@ -176,6 +176,7 @@ int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
             target.handler = wf_errhandler_initial();
         return call(NULL, &target, &object, function, rc);
     }
+    wf = target.comm ? target.comm->wf : wf_home(wf);
     bool held = wf_cs_hold(&wf->api);
     choose(wf, &target);
     hold(&target);

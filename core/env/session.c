@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "engines.h"
 #include "env/env.h"
 #include "env/errhandler.h"
 #include "env/info.h"
@@ -130,6 +131,19 @@ int wf_mpi_session_init(struct wf_instance *wf, struct wf_info *info,
 
 /* ---- end ----------------------------------------------------------------- */
 
+/* What is still to leave, from each engine. */
+static void drain(struct wf_instance *home)
+{
+    struct wf_engines *all = wf_engines(home);
+    wf_progress_wait(home, UINT32_MAX, wf_lanes_empty, home);
+    for (unsigned i = 1; all && i < all->count; i++) {
+        struct wf_instance *engine = all->all[i];
+        wf_engine_switch(home, engine);
+        wf_progress_wait(engine, UINT32_MAX, wf_lanes_empty, engine);
+        wf_engine_switch(engine, home);
+    }
+}
+
 /* What was sent on the session's communicators is complete for the program;
  * what a transport has not taken yet must leave while somebody polls. */
 int wf_mpi_session_finalize(struct wf_instance *wf, MPI_Session *session)
@@ -137,7 +151,7 @@ int wf_mpi_session_finalize(struct wf_instance *wf, MPI_Session *session)
     struct wf_session *s = wf_session_of(*session);
     WF_SECTION(api, wf) {
         wf_bsend_release(wf, &s->bsend);
-        wf_progress_wait(wf, UINT32_MAX, wf_lanes_empty, wf);
+        drain(wf);
         s->object.kind = WF_KIND_DEAD;
         wf_session_put(s);
     }

@@ -17,7 +17,7 @@ enum {
     DOUBLINGS = 10    /* 65536 entries: some hundred revocations' worth */
 };
 
-_Thread_local uint32_t wf_mutex_self = WF_MUTEX_STRANGER;
+_Thread_local uint32_t wf_mutex_self WF_TLS_NEAR = WF_MUTEX_STRANGER;
 
 /* ---- what the kernel does --------------------------------------------------- */
 

@@ -78,8 +78,10 @@ struct wf_mutex {
     uint32_t tenant[WF_MUTEX_SLOTS];      /* threads */
 };
 
-/* The number of this thread, from 2 on. */
-extern _Thread_local uint32_t wf_mutex_self;
+/* The number of this thread, from 2 on. Read in every call, so found without the
+ * call that a library's thread-local memory takes otherwise. */
+#define WF_TLS_NEAR __attribute__((tls_model("initial-exec")))
+extern _Thread_local uint32_t wf_mutex_self WF_TLS_NEAR;
 
 /* By ticket. */
 void wf_mutex_take(struct wf_mutex *);
@@ -113,11 +115,17 @@ static inline bool wf_mutex_enter_biased(struct wf_mutex *m, uint32_t owner)
     return false;
 }
 
-static inline void wf_mutex_lock(struct wf_mutex *m)
+/* Enter if the bias is this thread's: two stores and two loads. */
+static inline bool wf_mutex_lock_own(struct wf_mutex *m)
 {
     uint32_t owner = wf_load_relaxed(&m->owner);
 
-    if (!wf_mutex_is_mine(owner) || !wf_mutex_enter_biased(m, owner))
+    return wf_mutex_is_mine(owner) && wf_mutex_enter_biased(m, owner);
+}
+
+static inline void wf_mutex_lock(struct wf_mutex *m)
+{
+    if (!wf_mutex_lock_own(m))
         wf_mutex_take(m);
 }
 

@@ -10,7 +10,8 @@
 
 enum { DEPTH = 8 };
 
-static const char *const names[] = {"START", "API", "POOL", "TOOL", "CODES"};
+static const char *const names[] = {"START",   "API",     "POOL", "BOOT",
+                                    "OBJECTS", "ERRANDS", "TOOL", "CODES"};
 
 /* What this thread is inside, outermost first. */
 static _Thread_local struct {

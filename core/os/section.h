@@ -7,6 +7,9 @@
  *   START  env/start.c: who uses the instance of a process
  *    API   progress/critical.h: the engine of an instance
  *    POOL  protocol/pool.c: which threads have a part of the pool
+ *    BOOT  engines.h: the connection to the launcher, of several engines
+ *    OBJECTS env/env.h: what engines share beside the objects themselves
+ *    ERRANDS engines.h: what one engine has another do
  *    TOOL  tool/tool.c: users of the tool interface
  *    CODES env/error_user.c: error codes that the program adds
  *
@@ -44,6 +47,9 @@ enum wf_rank {
     WF_RANK_START,
     WF_RANK_API,
     WF_RANK_POOL,
+    WF_RANK_BOOT,
+    WF_RANK_OBJECTS,
+    WF_RANK_ERRANDS,
     WF_RANK_TOOL,
     WF_RANK_CODES
 };

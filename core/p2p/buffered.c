@@ -8,6 +8,10 @@
  * the heap. A communicator's own buffer goes before that of its session, or of the
  * process in the world model.
  *
+ * Communicators of several engines (engines.h) may use one buffer.
+ *
+ * LOCK  buffers, their blocks, and where they are attached: section objects.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "p2p/buffered.h"
@@ -15,6 +19,8 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "engines.h"
+#include "env/env.h"
 #include "env/session.h"
 #include "p2p/p2p_api.h"
 #include "progress/progress.h"
@@ -31,9 +37,14 @@ struct block {
 _Static_assert(sizeof(struct block) + 2 * ALIGN <= MPI_BSEND_OVERHEAD,
                "a block's head fits the overhead users allow for");
 
+/* Somebody waits until the buffer is empty, in an engine that need not be the
+ * one of the last block. */
 struct flush {
     struct flush *next;
-    struct wf_req *request;
+    struct wf_instance *wf;
+    struct wf_req *request; /* NULL: a call that blocks */
+    bool over;
+    struct wf_errand errand;
 };
 
 struct wf_bsend_buffer {
@@ -42,7 +53,7 @@ struct wf_bsend_buffer {
     bool automatic;
     uint8_t *base, *end; /* aligned part of it */
     struct block *blocks;
-    struct flush *flushes; /* requests that complete when blocks are gone */
+    struct flush *flushes; /* end when blocks are gone */
 };
 
 static size_t align_up(size_t n)
@@ -87,17 +98,33 @@ static struct block *block_create(struct wf_bsend_buffer *b, size_t bytes)
     return n;
 }
 
-static void complete_flushes(struct wf_bsend_buffer *b)
+static void end_flush(struct wf_errand *e)
 {
-    while (b->flushes) {
-        struct flush *f = b->flushes;
-        b->flushes = f->next;
+    struct flush *f = wf_container(e, struct flush, errand);
+    struct wf_instance *wf = f->wf;
+
+    f->over = true;
+    if (f->request) {
         wf_req_complete(f->request, 0);
         free(f);
+    } else if (wf->api.on) {
+        wf_progress_notify(wf);
     }
 }
 
-static void block_destroy(struct block *n)
+static void end_flushes(struct wf_instance *here, struct flush *f)
+{
+    while (f) {
+        struct flush *next = f->next;
+        if (f->wf == here)
+            end_flush(&f->errand);
+        else
+            wf_errand_post(f->wf, &f->errand);
+        f = next;
+    }
+}
+
+static void unlink_block(struct block *n)
 {
     struct wf_bsend_buffer *b = n->owner;
     struct block **link = &b->blocks;
@@ -107,16 +134,30 @@ static void block_destroy(struct block *n)
     *link = n->next;
     if (b->automatic)
         free(n);
-    if (!b->blocks)
-        complete_flushes(b);
+}
+
+static void block_destroy(struct wf_instance *wf, struct block *n)
+{
+    struct wf_bsend_buffer *b = n->owner;
+    struct flush *flushes = NULL;
+
+    WF_SECTION(objects, wf->env) {
+        unlink_block(n);
+        if (!b->blocks) {
+            flushes = b->flushes;
+            b->flushes = NULL;
+        }
+    }
+    end_flushes(wf, flushes);
 }
 
 static void sent(struct wf_req *r)
 {
     struct block *n = r->context;
+    struct wf_instance *wf = r->wf;
 
-    wf_req_release(r);
-    block_destroy(n);
+    block_destroy(wf, n);
+    wf_req_release(r); /* maybe the last that keeps the buffer's owner */
 }
 
 /* ---- sending ---------------------------------------------------------------- */
@@ -128,12 +169,36 @@ static struct wf_bsend_buffer *buffer_for(struct wf_comm *comm)
     const struct wf_session *session = comm->local->session;
     if (comm->bsend)
         return comm->bsend;
-    return session && session->bsend ? session->bsend : comm->wf->bsend;
+    return session && session->bsend ? session->bsend
+                                     : wf_home(comm->wf)->bsend;
 }
 
-static int no_room(const struct wf_bsend_buffer *b, uint64_t bytes)
+/* A block of the buffer, whose size *room then is; -1: there is no buffer. */
+static struct block *claim(struct wf_comm *comm, uint64_t bytes,
+                           MPI_Count *room)
 {
-    if (!b)
+    struct block *n = NULL;
+
+    WF_SECTION(objects, comm->wf->env) {
+        struct wf_bsend_buffer *b = buffer_for(comm);
+        *room = b ? b->user_size : -1;
+        n = b ? block_create(b, bytes) : NULL;
+    }
+    return n;
+}
+
+/* Old messages may have left meanwhile. */
+static struct block *claim_again(struct wf_comm *comm, uint64_t bytes,
+                                 MPI_Count *room)
+{
+    wf_progress_poll(comm->wf, UINT32_MAX);
+    wf_progress_others(comm->wf);
+    return claim(comm, bytes, room);
+}
+
+static int no_room(MPI_Count room, uint64_t bytes)
+{
+    if (room < 0)
         return wf_error(MPI_ERR_BUFFER, "no buffer is attached; call "
                         "MPI_Buffer_attach (MPI_Session_attach_buffer for "
                         "communicators of a session) before buffered sends");
@@ -141,33 +206,31 @@ static int no_room(const struct wf_bsend_buffer *b, uint64_t bytes)
                     "no room for %llu bytes + %d in the attached buffer of "
                     "%lld bytes; attach a larger one",
                     (unsigned long long)bytes, MPI_BSEND_OVERHEAD,
-                    (long long)b->user_size);
+                    (long long)room);
 }
 
 int wf_bsend(struct wf_comm *comm, const struct wf_send_args *a)
 {
-    struct wf_bsend_buffer *b = buffer_for(comm);
     uint64_t bytes = a->count * (uint64_t)a->type->size;
+    MPI_Count room;
     struct block *n;
     struct wf_req *r;
     int rc;
 
     if (a->dest == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    n = b ? block_create(b, bytes) : NULL;
-    if (b && !n) { /* old messages may have left meanwhile */
-        wf_progress_poll(comm->wf, UINT32_MAX);
-        n = block_create(b, bytes);
-    }
+    n = claim(comm, bytes, &room);
+    if (!n && room >= 0)
+        n = claim_again(comm, bytes, &room);
     if (!n)
-        return no_room(b, bytes);
+        return no_room(room, bytes);
     wf_type_pack(a->type, a->buf, a->count, 0, n->data, bytes);
     rc = wf_isend(comm, n->data, bytes, wf_type_of(MPI_BYTE), a->dest, a->tag,
                   WF_SPACE_P2P, WF_SEND_STANDARD, &r);
     if (rc || wf_req_done(r)) {
         if (!rc)
             wf_req_release(r);
-        block_destroy(n);
+        block_destroy(comm->wf, n);
         return rc;
     }
     r->flags |= WF_REQ_INTERNAL;
@@ -199,7 +262,8 @@ int wf_mpi_ibsend(struct wf_instance *wf, const void *buf, MPI_Count count,
 
 /* ---- attach, detach, flush -------------------------------------------------- */
 
-static int attach(struct wf_bsend_buffer **slot, void *buffer, MPI_Count size)
+static int attach(struct wf_instance *wf, struct wf_bsend_buffer **slot,
+                  void *buffer, MPI_Count size)
 {
     struct wf_bsend_buffer *b;
     uintptr_t base = ((uintptr_t)buffer + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
@@ -215,19 +279,37 @@ static int attach(struct wf_bsend_buffer **slot, void *buffer, MPI_Count size)
     b->automatic = buffer == MPI_BUFFER_AUTOMATIC;
     b->end = (uint8_t *)buffer + size;
     b->base = base < (uintptr_t)b->end ? (uint8_t *)base : b->end;
-    *slot = b;
+    WF_SECTION(objects, wf->env)
+        *slot = b;
     return MPI_SUCCESS;
 }
 
-static bool empty(void *arg)
+/* False: the buffer is empty. */
+static bool add_flush(struct wf_bsend_buffer *b, struct flush *f)
 {
-    return ((struct wf_bsend_buffer *)arg)->blocks == NULL;
+    bool waits = false;
+
+    WF_SECTION(objects, f->wf->env) {
+        waits = b && b->blocks;
+        if (waits) {
+            f->next = b->flushes;
+            b->flushes = f;
+        }
+    }
+    return waits;
+}
+
+static bool over(void *arg)
+{
+    return ((struct flush *)arg)->over;
 }
 
 static void flush(struct wf_instance *wf, struct wf_bsend_buffer *b)
 {
-    if (b && b->blocks)
-        wf_progress_wait(wf, UINT32_MAX, empty, b);
+    struct flush f = {.wf = wf, .errand.run = end_flush};
+
+    if (add_flush(b, &f))
+        wf_progress_wait(wf, UINT32_MAX, over, &f);
 }
 
 static int detach(struct wf_instance *wf, struct wf_bsend_buffer **slot,
@@ -240,41 +322,40 @@ static int detach(struct wf_instance *wf, struct wf_bsend_buffer **slot,
     flush(wf, b);
     memcpy(buffer_addr, &b->user, sizeof b->user);
     *size = b->automatic ? 0 : b->user_size;
-    free(b);
-    *slot = NULL;
+    wf_bsend_release(wf, slot);
     return MPI_SUCCESS;
 }
 
 static int iflush(struct wf_instance *wf, struct wf_bsend_buffer *b,
                   MPI_Request *request)
 {
-    struct flush *f;
+    struct flush *f = calloc(1, sizeof *f);
 
-    if (!b || !b->blocks) {
-        *request = (MPI_Request)&wf->engine->sent;
-        return MPI_SUCCESS;
-    }
-    f = calloc(1, sizeof *f);
     if (!f || !(f->request = wf_req_create(wf, WF_REQ_SCHEDULE, NULL))) {
         free(f);
         return wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
     }
-    f->next = b->flushes;
-    b->flushes = f;
+    f->wf = wf;
+    f->errand.run = end_flush;
     *request = (MPI_Request)f->request;
+    if (!add_flush(b, f))
+        end_flush(&f->errand);
     return MPI_SUCCESS;
 }
 
 void wf_bsend_release(struct wf_instance *wf, struct wf_bsend_buffer **slot)
 {
-    flush(wf, *slot);
-    free(*slot);
-    *slot = NULL;
+    struct wf_bsend_buffer *b = *slot;
+
+    flush(wf, b);
+    WF_SECTION(objects, wf->env)
+        *slot = NULL;
+    free(b);
 }
 
 int wf_mpi_buffer_attach(struct wf_instance *wf, void *buffer, MPI_Count size)
 {
-    return attach(&wf->bsend, buffer, size);
+    return attach(wf, &wf->bsend, buffer, size);
 }
 
 int wf_mpi_buffer_detach(struct wf_instance *wf, void *buffer_addr,
@@ -297,7 +378,7 @@ int wf_mpi_buffer_iflush(struct wf_instance *wf, MPI_Request *request)
 int wf_mpi_comm_attach_buffer(struct wf_instance *wf, struct wf_comm *comm,
                               void *buffer, MPI_Count size)
 {
-    return attach(&comm->bsend, buffer, size);
+    return attach(wf, &comm->bsend, buffer, size);
 }
 
 int wf_mpi_comm_detach_buffer(struct wf_instance *wf, struct wf_comm *comm,
@@ -322,7 +403,7 @@ int wf_mpi_session_attach_buffer(struct wf_instance *wf,
                                  struct wf_session *session, void *buffer,
                                  MPI_Count size)
 {
-    return attach(&session->bsend, buffer, size);
+    return attach(wf, &session->bsend, buffer, size);
 }
 
 int wf_mpi_session_detach_buffer(struct wf_instance *wf,

@@ -7,6 +7,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "engines.h"
+#include "p2p/statuses.h"
 #include "progress/progress.h"
 #include "protocol/short.h"
 
@@ -80,8 +82,10 @@ static void poll_for(struct wf_instance *wf, int n, const MPI_Request *handles)
     for (int i = 0; i < n; i++)
         if (!complete(handles[i]))
             mask |= wf_req_endpoints(wf_req_of(handles[i]));
-    if (mask)
-        wf_progress_poll(wf, mask);
+    if (!mask)
+        return;
+    wf_progress_poll(wf, mask);
+    wf_progress_others(wf);
 }
 
 /* ---- one ------------------------------------------------------------------ */
@@ -89,17 +93,33 @@ static void poll_for(struct wf_instance *wf, int n, const MPI_Request *handles)
 int wf_mpi_wait(struct wf_instance *wf, MPI_Request *request,
                 MPI_Status *status)
 {
-    await(*request);
-    return finish(request, status);
+    int rc = MPI_SUCCESS;
+
+    if (wf_req_take(request, status))
+        return rc;
+    WF_SECTION(engine, wf) {
+        await(*request);
+        rc = finish(request, status);
+    }
+    return rc;
 }
 
 int wf_mpi_test(struct wf_instance *wf, MPI_Request *request, int *flag,
                 MPI_Status *status)
 {
-    if (!complete(*request))
-        poll_for(wf, 1, request);
-    *flag = complete(*request);
-    return *flag ? finish(request, status) : MPI_SUCCESS;
+    int rc = MPI_SUCCESS;
+
+    *flag = wf_req_take(request, status);
+    if (*flag)
+        return rc;
+    WF_SECTION(engine, wf) {
+        if (!complete(*request))
+            poll_for(wf, 1, request);
+        *flag = complete(*request);
+        if (*flag)
+            rc = finish(request, status);
+    }
+    return rc;
 }
 
 int wf_mpi_request_free(struct wf_instance *wf, MPI_Request *request)
@@ -133,55 +153,55 @@ int wf_mpi_request_get_status(struct wf_instance *wf, struct wf_req *request,
 
 /* ---- all ------------------------------------------------------------------ */
 
-static void set_error(MPI_Status *statuses, int i, int error)
-{
-    if (statuses != MPI_STATUSES_IGNORE)
-        statuses[i].MPI_ERROR = error;
-}
-
-static MPI_Status *status_at(MPI_Status *statuses, int i)
-{
-    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-}
-
 /* Finish those that are done, after a failure among them: the others are
  * pending and stay with the user. */
 static int finish_failed(int count, MPI_Request *requests, MPI_Status *statuses,
                          int first, int error)
 {
     for (int i = 0; i < first; i++)
-        set_error(statuses, i, MPI_SUCCESS);
-    set_error(statuses, first, error);
+        wf_status_error_at(statuses, i, MPI_SUCCESS);
+    wf_status_error_at(statuses, first, error);
     for (int i = first + 1; i < count; i++)
-        set_error(statuses, i,
+        wf_status_error_at(statuses, i,
                   complete(requests[i])
-                      ? finish(&requests[i], status_at(statuses, i))
+                      ? finish(&requests[i], wf_status_at(statuses, i))
                       : MPI_ERR_PENDING);
-    wf_error_last()->mpi_class = MPI_ERR_IN_STATUS;
-    return MPI_ERR_IN_STATUS;
+    return wf_error_in_status();
 }
 
 /* Thousands of requests are in no cache any more: fetched so many ahead. */
 enum { AHEAD = 8 };
 
+/* The usual outcome of one that is done. */
+static inline bool take_done(struct wf_instance *wf, MPI_Request *request,
+                             MPI_Status *status)
+{
+    return WF_BRIEF && wf->api.on ? wf_req_take(request, status)
+                                  : wf_short_finish(request, status);
+}
+
 int wf_mpi_waitall(struct wf_instance *wf, int count,
                    MPI_Request array_of_requests[],
                    MPI_Status *array_of_statuses)
 {
-    for (int i = 0; i < count; i++) {
-        int error;
+    int error = MPI_SUCCESS;
+
+    for (int i = 0; i < count && !error; i++) {
+        MPI_Request *request = &array_of_requests[i];
+        MPI_Status *status = wf_status_at(array_of_statuses, i);
         if (count - i > AHEAD)
             __builtin_prefetch(array_of_requests[i + AHEAD], 1);
-        if (wf_likely(wf_short_finish(&array_of_requests[i],
-                                      status_at(array_of_statuses, i))))
+        if (wf_likely(take_done(wf, request, status)))
             continue;
-        await(array_of_requests[i]);
-        error = finish(&array_of_requests[i], status_at(array_of_statuses, i));
-        if (error)
-            return finish_failed(count, array_of_requests, array_of_statuses, i,
-                                 error);
+        WF_SECTION(engine, wf) {
+            await(*request);
+            error = finish(request, status);
+            if (error)
+                error = finish_failed(count, array_of_requests,
+                                      array_of_statuses, i, error);
+        }
     }
-    return MPI_SUCCESS;
+    return error;
 }
 
 static bool all_complete(int count, const MPI_Request *requests)
@@ -192,12 +212,19 @@ static bool all_complete(int count, const MPI_Request *requests)
     return true;
 }
 
+bool wf_requests_ready(struct wf_instance *wf, int n,
+                       const MPI_Request *requests)
+{
+    poll_for(wf, n, requests);
+    return all_complete(n, requests);
+}
+
 int wf_mpi_testall(struct wf_instance *wf, int count,
                    MPI_Request array_of_requests[], int *flag,
                    MPI_Status *array_of_statuses)
 {
-    poll_for(wf, count, array_of_requests);
-    *flag = all_complete(count, array_of_requests);
+    WF_SECTION(engine, wf)
+        *flag = wf_requests_ready(wf, count, array_of_requests);
     return *flag ? wf_mpi_waitall(wf, count, array_of_requests,
                                   array_of_statuses)
                  : MPI_SUCCESS;
@@ -209,11 +236,10 @@ int wf_mpi_request_get_status_all(struct wf_instance *wf, int count,
 {
     int first = MPI_SUCCESS;
 
-    poll_for(wf, count, array_of_requests);
-    *flag = all_complete(count, array_of_requests);
+    *flag = wf_requests_ready(wf, count, array_of_requests);
     for (int i = 0; *flag && i < count; i++) {
         struct wf_req *r = wf_req_of(array_of_requests[i]);
-        MPI_Status *s = status_at(array_of_statuses, i);
+        MPI_Status *s = wf_status_at(array_of_statuses, i);
         int error = MPI_SUCCESS;
         if (inactive(r))
             wf_status_empty(s);
@@ -274,13 +300,17 @@ int wf_mpi_waitany(struct wf_instance *wf, int count,
                    MPI_Status *status)
 {
     struct any a = {.count = count, .requests = array_of_requests};
+    int rc = MPI_SUCCESS;
 
-    wait_any(wf, &a);
-    *indx = a.found;
-    if (a.found != MPI_UNDEFINED)
-        return finish(&array_of_requests[a.found], status);
-    wf_status_empty(status);
-    return MPI_SUCCESS;
+    WF_SECTION(engine, wf) {
+        wait_any(wf, &a);
+        *indx = a.found;
+        if (a.found != MPI_UNDEFINED)
+            rc = finish(&array_of_requests[a.found], status);
+        else
+            wf_status_empty(status);
+    }
+    return rc;
 }
 
 int wf_mpi_testany(struct wf_instance *wf, int count,
@@ -288,17 +318,19 @@ int wf_mpi_testany(struct wf_instance *wf, int count,
                    MPI_Status *status)
 {
     struct any a = {.count = count, .requests = array_of_requests};
+    int rc = MPI_SUCCESS;
 
-    if (!find_any(&a))
-        poll_for(wf, count, array_of_requests);
-    *flag = find_any(&a);
-    *indx = a.found;
-    if (!*flag)
-        return MPI_SUCCESS;
-    if (a.found != MPI_UNDEFINED)
-        return finish(&array_of_requests[a.found], status);
-    wf_status_empty(status);
-    return MPI_SUCCESS;
+    WF_SECTION(engine, wf) {
+        if (!find_any(&a))
+            poll_for(wf, count, array_of_requests);
+        *flag = find_any(&a);
+        *indx = a.found;
+        if (*flag && a.found != MPI_UNDEFINED)
+            rc = finish(&array_of_requests[a.found], status);
+        else if (*flag)
+            wf_status_empty(status);
+    }
+    return rc;
 }
 
 int wf_mpi_request_get_status_any(struct wf_instance *wf, int count,
@@ -333,19 +365,11 @@ static int take_some(int count, MPI_Request *requests, int *outcount,
         int error, k = *outcount;
         if (inactive(r) || !wf_req_done(r))
             continue;
-        error = finish(&requests[i], status_at(statuses, k));
-        if (error && !failed)
-            for (int j = 0; j < k; j++)
-                set_error(statuses, j, MPI_SUCCESS);
-        failed = failed ? failed : error;
-        if (failed)
-            set_error(statuses, k, error);
+        error = finish(&requests[i], wf_status_at(statuses, k));
+        failed = wf_status_of_some(statuses, k, error, failed);
         indices[(*outcount)++] = i;
     }
-    if (!failed)
-        return MPI_SUCCESS;
-    wf_error_last()->mpi_class = MPI_ERR_IN_STATUS;
-    return MPI_ERR_IN_STATUS;
+    return failed ? wf_error_in_status() : MPI_SUCCESS;
 }
 
 int wf_mpi_waitsome(struct wf_instance *wf, int incount,
@@ -393,7 +417,7 @@ int wf_mpi_request_get_status_some(struct wf_instance *wf, int incount,
         int error;
         if (inactive(r) || !wf_req_done(r))
             continue;
-        error = read_status(r, status_at(array_of_statuses, *outcount));
+        error = read_status(r, wf_status_at(array_of_statuses, *outcount));
         first = first ? first : error;
         array_of_indices[(*outcount)++] = i;
     }

@@ -6,6 +6,7 @@
 #include "core_api.h"
 #include "progress/helper.h"
 #include "p2p/p2p_api.h"
+#include "protocol/queues.h"
 
 /* What the program has in its hands now may need the helper. */
 static int handed(int rc, MPI_Request *request)
@@ -28,8 +29,23 @@ int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
                  struct wf_comm *comm, MPI_Request *request)
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
+    struct wf_req **out = (struct wf_req **)request;
+    struct wf_send_args small = a;
+    uint8_t packed[WF_PACK_OUTSIDE];
+    bool sent = false, whole;
+    int rc = MPI_SUCCESS;
 
-    return post(comm, &a, WF_SEND_WINDOW, request);
+    *out = &wf->engine->sent;
+    if (dest == MPI_PROC_NULL)
+        return rc;
+    whole = !wf_pack_outside(&small, packed);
+    WF_SECTION(engine, wf) {
+        if (!whole)
+            sent = wf_isend_bytes(comm, packed, small.count, dest, tag, out);
+        if (!sent)
+            rc = post(comm, &a, WF_SEND_WINDOW, request);
+    }
+    return rc;
 }
 
 int wf_mpi_issend(struct wf_instance *wf, const void *buf, MPI_Count count,
@@ -54,15 +70,27 @@ int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
                  struct wf_type *datatype, int source, int tag,
                  struct wf_comm *comm, MPI_Request *request)
 {
+    struct wf_receive_args a = {buf, (uint64_t)count, datatype, source, tag};
     struct wf_req **out = (struct wf_req **)request;
-    int rc;
+    bool threads = WF_BRIEF && wf->api.threads;
+    int rc = MPI_SUCCESS;
 
-    if ((uint64_t)count * (uint64_t)datatype->size < WF_HELP_LARGE)
-        return wf_irecv(comm, buf, (uint64_t)count, datatype, source, tag,
-                        WF_SPACE_P2P, out);
-    rc = wf_irecv(comm, buf, (uint64_t)count, datatype, source, tag,
-                  WF_SPACE_P2P, out);
-    return handed(rc, request);
+    if (WF_BRIEF && source == MPI_PROC_NULL) {
+        *out = &wf->engine->nobody;
+        return rc;
+    }
+    if (threads)
+        wf_pool_prepare(wf_request_pool(wf));
+    WF_SECTION(engine, wf) {
+        rc = threads ? wf_irecv_aside(comm, &a, out)
+                     : wf_irecv(comm, buf, a.count, datatype, source, tag,
+                                WF_SPACE_P2P, out);
+        if (a.count * (uint64_t)datatype->size >= WF_HELP_LARGE)
+            rc = handed(rc, request);
+    }
+    if (threads && !rc)
+        wf_receive_aside(*out);
+    return rc;
 }
 
 /* ---- send and receive as one request --------------------------------------

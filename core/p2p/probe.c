@@ -47,7 +47,7 @@ static bool found_or_failed(void *arg)
 static uint32_t endpoints(const struct probe *p)
 {
     return p->loc && p->loc->lanes ? 1u << p->loc->lane[0].core->index
-                                   : wf_progress_need(p->comm->wf);
+                                   : wf_comm_need(p->comm);
 }
 
 static void fill(const struct wf_message *m, MPI_Status *status)
@@ -87,6 +87,7 @@ static int try_for(struct probe *p, struct wf_comm *comm, int source, int tag)
     if (rc)
         return rc;
     wf_progress_poll(comm->wf, endpoints(p));
+    wf_progress_others(comm->wf);
     look(p);
     return MPI_SUCCESS;
 }

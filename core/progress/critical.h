@@ -1,10 +1,20 @@
-/* Critical sections: the one header that knows the granularity of the build.
+/* Critical sections: the one header that knows the granularity of the build
+ * (Balaji, Buntinas, Goodell, Gropp, Thakur: Fine-Grained Multithreading
+ * Support for Hybrid Threaded MPI Programming, 2010).
+ *
+ *                  around a call         inside it, around what
+ *                  of point-to-point     the engine shares
+ *   global         section call          -
+ *   brief-global   -                     section engine
+ *
+ * Both are the API section, which all other calls enter as a whole; so the same
+ * code with both of them in it is right in either build.
  *
  * Section api: one per instance, around every MPI call that touches the engine;
- * os/section.h has its place among the others. At MPI_THREAD_MULTIPLE it is always on; lower levels pay one test of
- * a flag. A waiter leaves it while it sleeps and between polls. User callbacks
- * (error handlers, attribute functions, user operations) run between
- * wf_cs_leave and wf_cs_enter.
+ * os/section.h has its place among the others. At MPI_THREAD_MULTIPLE it is
+ * always on; lower levels pay one test of a flag. A waiter leaves it while it
+ * sleeps and between polls. User callbacks (error handlers, attribute
+ * functions, user operations) run between wf_cs_leave and wf_cs_enter.
  *
  *   below MPI_THREAD_MULTIPLE
  *      off --wf_cs_lend, in a call that leaves something to the helper--> on
@@ -26,6 +36,17 @@
 
 #include "os/section.h"
 
+enum wf_granularity { WF_GLOBAL, WF_BRIEF_GLOBAL };
+#ifndef WF_GRANULARITY
+#define WF_GRANULARITY WF_GLOBAL
+#endif
+enum { WF_BRIEF = WF_GRANULARITY == WF_BRIEF_GLOBAL };
+
+/* What a section is called that is a lock in one build and nothing in another:
+ * without size, for the analysis. */
+struct WF_CAPABILITY("border") wf_border {
+};
+
 struct WF_CAPABILITY("API section") wf_cs {
     bool on;
     bool threads;  /* MPI_THREAD_MULTIPLE: on for good */
@@ -45,6 +66,15 @@ static inline void wf_cs_take(struct wf_cs *cs)
 static inline bool wf_cs_try(struct wf_cs *cs)
 {
     if (!wf_mutex_try(&cs->mutex))
+        return false;
+    wf_section_entering(WF_RANK_API, cs);
+    return true;
+}
+
+/* Enter if this thread has been alone inside for some time. */
+static inline bool wf_cs_take_own(struct wf_cs *cs)
+{
+    if (!wf_mutex_lock_own(&cs->mutex))
         return false;
     wf_section_entering(WF_RANK_API, cs);
     return true;

@@ -44,16 +44,15 @@
 enum {
     NAP_MIN = 100000, /* ns: calls that wait at once are mostly over */
     NAP_MAX = 1600000,
-    IDLE_NAPS = 12,   /* with nothing to do, before it parks: some 10 ms */
-    SLEEP_MS = 100    /* at most; lost announcements cost no more */
+    IDLE_NAPS = 12    /* with nothing to do, before it parks: some 10 ms */
 };
 
 struct wf_helper {
     struct wf_instance *wf;
     pthread_t thread;
     bool started, stop;
-    bool parked;
     bool armed;         /* asleep on the endpoints, or about to be */
+    bool expired;       /* nothing ended its last sleep */
     uint32_t turn;      /* of the last look */
     unsigned idle;      /* naps since there was something to do */
     long nap;           /* ns */
@@ -85,7 +84,7 @@ static void rest(struct wf_helper *h)
 
     longer(h);
     if (++h->idle > IDLE_NAPS) {
-        h->parked = true;
+        h->wf->progress->parked = true;
         ns = -1;
     }
     wf_cs_give(&h->wf->api);
@@ -98,13 +97,18 @@ static void sleep_armed(struct wf_helper *h, int timeout)
                             {.fd = h->bell, .events = POLLIN}};
     uint64_t count;
 
+    int look_ms = h->wf->progress->look_ms;
+
     h->armed = true;
     wf_cs_give(&h->wf->api);
-    if (timeout < 0 || timeout > SLEEP_MS)
-        timeout = SLEEP_MS;
-    if (poll(fds, 2, timeout) > 0 && fds[1].revents &&
-        read(h->bell, &count, sizeof count) < 0)
-        return; /* the other one took it */
+    h->expired = timeout < 0 || timeout > look_ms;
+    if (h->expired)
+        timeout = look_ms;
+    if (poll(fds, 2, timeout) > 0) {
+        h->expired = false;
+        if (fds[1].revents && read(h->bell, &count, sizeof count) < 0)
+            return; /* the other one took it */
+    }
 }
 
 /* One round with the section held; leaves it. */
@@ -118,11 +122,13 @@ static void serve(struct wf_helper *h)
     p->helping = true;
     do {
         n = wf_progress_turn(wf, UINT32_MAX);
+        p->missed += h->expired && n > 0;
+        h->expired = false;
         if (n > 0)
             h->nap = NAP_MIN;
     } while (n > 0 && wf->api.owed && !wf_mutex_contended(&wf->api.mutex));
     p->helping = false;
-    h->turn = p->turn;
+    h->turn = wf_load_relaxed(&p->turn);
     if (n == 0 && wf->api.owed && wf_progress_arm(wf, &timeout))
         sleep_armed(h, timeout);
     else
@@ -133,9 +139,9 @@ static void serve(struct wf_helper *h)
 static bool busy_caller(struct wf_helper *h)
 {
     struct wf_progress *p = h->wf->progress;
-    bool busy = p->waiting || p->turn != h->turn;
+    bool busy = p->waiting || wf_load_relaxed(&p->turn) != h->turn;
 
-    h->turn = p->turn;
+    h->turn = wf_load_relaxed(&p->turn);
     return busy;
 }
 
@@ -144,7 +150,7 @@ static void *run(void *arg)
     struct wf_helper *h = arg;
     struct wf_instance *wf = h->wf;
 
-    wf_thread_instance = wf;
+    wf_thread_instance = wf_home(wf);
     nap(h, h->nap);
     for (;;) {
         if (!wf_cs_try(&wf->api)) {
@@ -172,7 +178,7 @@ static void *run(void *arg)
 
 static void call(struct wf_helper *h)
 {
-    h->parked = false;
+    h->wf->progress->parked = false;
     h->idle = 0;
     wf_store_relaxed(&h->word, 1);
     wf_futex_wake(&h->word);
@@ -205,7 +211,7 @@ static void recall(struct wf_instance *wf)
 {
     struct wf_helper *h = wf->progress->helper;
 
-    if (h->parked)
+    if (wf->progress->parked)
         call(h);
 }
 
@@ -255,7 +261,7 @@ static bool ready(struct wf_instance *wf)
         goto err;
     h->wf = wf;
     h->nap = NAP_MIN;
-    h->turn = p->turn;
+    h->turn = wf_load_relaxed(&p->turn);
     if (!start(h))
         goto err;
     wf->may_help = true;
@@ -306,6 +312,6 @@ void wf_helper_attend(struct wf_req *r)
         return; /* the section goes off with this call */
     r->flags |= WF_REQ_ATTENDED;
     wf->api.owed++;
-    if (wf->progress->helper->parked)
+    if (wf->progress->parked)
         call(wf->progress->helper);
 }

@@ -21,6 +21,8 @@
 enum {
     SHORT_TURNS = 200,       /* a few microseconds */
     SHORT_TURNS_CROWDED = 2, /* somebody else needs this CPU */
+    LONG_TURNS = 20, /* the same, each with a look by recv_words, which lasts */
+    LONG_TURNS_CROWDED = 1,
     BUDGET = 64              /* events of one endpoint per poll */
 };
 
@@ -32,6 +34,8 @@ int wf_progress_init(struct wf_instance *wf)
         return WEFT_ENOMEM;
     p->epoll = -1;
     p->bell = -1;
+    p->watch_ms = WATCH_MS;
+    p->look_ms = LOOK_MS;
     wf_list_init(&p->waiters);
     wf->progress = p;
     return 0;
@@ -111,7 +115,7 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
     struct wf_progress *p = wf->progress;
     int n = 0;
 
-    if ((++p->turn & (OTHERS_EVERY - 1)) == 0) {
+    if ((wf_progress_count(p) & (OTHERS_EVERY - 1)) == 0) {
         mask = UINT32_MAX;
         wf->rx_stalled |= wf->orders != NULL; /* they look at the clock */
     }
@@ -137,6 +141,27 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
     return n;
 }
 
+/* One look of one that spins. false: it is to stop that. */
+static inline bool spin_once(struct wf_instance *wf, struct weft_core *core,
+                             int budget)
+{
+    if (wf_likely((wf_progress_count(wf->progress) & (OTHERS_EVERY - 1)) &&
+                  !core->down && !wf->rx_stalled && !wf->deferred &&
+                  !wf->held))
+        core->ops->progress(core->ep, budget);
+    else if (wf->api.on)
+        return false; /* what may leave the section is for those who can wait */
+    else
+        wf_progress_turn(wf, UINT32_MAX);
+    return true;
+}
+
+/* The section is to be left to another thread. */
+static inline bool spin_wanted(struct wf_instance *wf)
+{
+    return wf->api.on && wf_cs_wanted(&wf->api);
+}
+
 bool wf_progress_sole(struct wf_instance *wf)
 {
     return wf->api.threads && !wf->api.owed && !wf->progress->waiting;
@@ -145,19 +170,31 @@ bool wf_progress_sole(struct wf_instance *wf)
 void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
                       int budget, const wf_atomic_u32 *state)
 {
-    struct wf_progress *p = wf->progress;
-    int turns = p->spin_max ? SHORT_TURNS : SHORT_TURNS_CROWDED;
+    int turns = wf->progress->spin_max ? SHORT_TURNS : SHORT_TURNS_CROWDED;
 
-    do {
-        if (wf_likely((++p->turn & (OTHERS_EVERY - 1)) && !core->down &&
-                      !wf->rx_stalled && !wf->deferred && !wf->held))
-            core->ops->progress(core->ep, budget);
-        else if (wf->api.on)
-            break; /* what may leave the section is for those who can wait */
-        else
-            wf_progress_turn(wf, UINT32_MAX);
-    } while (wf_load_acquire(state) == 0 && --turns > 0 &&
-             !(wf->api.on && wf_cs_wanted(&wf->api)));
+    while (spin_once(wf, core, budget) && wf_load_acquire(state) == 0 &&
+           --turns > 0 && !spin_wanted(wf))
+        ;
+}
+
+bool wf_progress_spin_on(struct wf_instance *wf, struct weft_core *core,
+                         const wf_atomic_u32 *state, int *looks)
+{
+    int most = wf->progress->spin_max ? LONG_TURNS : LONG_TURNS_CROWDED;
+
+    return spin_once(wf, core, 1) && wf_load_acquire(state) == 0 &&
+           ++*looks < most && !spin_wanted(wf);
+}
+
+/* Arm in the place of the leader, who sleeps on. False: there is something, or
+ * it would sleep too long. */
+WF_COLD static bool arm_again(struct wf_instance *wf)
+{
+    int timeout;
+
+    return wf_progress_arm(wf, &timeout) &&
+           (timeout < 0 ||
+            wf_now(wf) + (uint64_t)timeout * 1000000 >= wf->progress->until);
 }
 
 void wf_progress_leave(struct wf_instance *wf)
@@ -167,7 +204,19 @@ void wf_progress_leave(struct wf_instance *wf)
     if (!p->led || !p->disarmed)
         return;
     p->disarmed = false;
+    if (wf_load_relaxed(&p->guest))
+        wf_progress_evict(wf);
+    else if (arm_again(wf))
+        return;
     wf_progress_kick(wf);
+}
+
+void wf_progress_evict(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+
+    wf_store_relaxed(&p->guest, NULL);
+    p->led = false;
 }
 
 int wf_progress_poll(struct wf_instance *wf, uint32_t mask)

@@ -44,6 +44,9 @@ static inline uint32_t wf_progress_need(const struct wf_instance *wf)
 
 /* Poll endpoints in the mask once (API section held). Returns events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
+/* Poll other engines, now and then; leaves the section meanwhile. For calls that
+ * poll once. */
+void wf_progress_others(struct wf_instance *);
 /* This thread is the only one in MPI: nobody waits, and nothing is owed. Asked
  * where threads may be inside. */
 bool wf_progress_sole(struct wf_instance *);
@@ -57,6 +60,11 @@ static inline bool wf_progress_may_spin(struct wf_instance *wf)
  * another thread wants it. */
 void wf_progress_spin(struct wf_instance *, struct weft_core *, int budget,
                       const wf_atomic_u32 *state);
+/* What is to be done after a look at one message by recv_words, which has not
+ * come: poll the endpoint once. false: *state is not 0, or it is time to wait in
+ * earnest. *looks counts from 0. */
+bool wf_progress_spin_on(struct wf_instance *, struct weft_core *,
+                         const wf_atomic_u32 *state, int *looks);
 /* Poll, spin, sleep until done(arg) is true. mask: endpoints that can make it
  * true. Enters with the API section held and returns with it held; leaves it
  * while asleep. */

@@ -20,6 +20,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "engines.h"
 #include "os/cpu.h"
 #include "os/futex.h"
 #include "os/quota.h"
@@ -37,14 +38,21 @@ enum {
     REFRAIN_MAX = 1 << 16,
     SHARED_MIN = 32, /* waits beside another rank before going elsewhere */
     CLOCK_EVERY = 32,   /* polls per look at the clock */
+    OTHERS_YIELDS = 8,
+    OTHERS_LONG = 4096, /* polls before engines beside this one get one */
     BLIND_SLEEP_MS = 1, /* when an endpoint cannot wake us */
     SERVE_SLEEP_MS = 10,
-    WATCH_MS = 1000, /* longest sleep, after which silent peers are called */
     EVENTS = 8
 };
 
+#define FROM_LINK(l) wf_container(l, struct wf_waiter, link)
+
 static void waiter_wake(struct wf_instance *wf, struct wf_waiter *w)
 {
+    if (w->call) {
+        w->call(w);
+        return;
+    }
     if (w->leads) {
         wf_progress_kick(wf);
         return;
@@ -124,6 +132,25 @@ static int idle_sleep_ms(unsigned idle)
     return idle < 16 ? 0 : idle < 64 ? 1 : SERVE_SLEEP_MS;
 }
 
+/* Engines that nobody looks after. Leaves the section meanwhile. */
+static void poll_others(struct wf_instance *wf)
+{
+    struct wf_engines *engines = wf_engines(wf);
+    struct wf_progress *p = wf->progress;
+
+    p->others = wf_load_relaxed(&p->turn);
+    if (wf_unlikely(engines != NULL))
+        engines->ops->poll(wf);
+}
+
+void wf_progress_others(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+
+    if (wf_unlikely(wf_load_relaxed(&p->turn) - p->others > OTHERS_EVERY))
+        poll_others(wf);
+}
+
 bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void *),
                        void *arg, uint64_t deadline)
 {
@@ -134,6 +161,7 @@ bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void *),
 
     for (;;) {
         idle = wf_progress_poll(wf, UINT32_MAX) > 0 ? 0 : idle + 1;
+        poll_others(wf);
         if (done && done(arg))
             return true;
         if (deadline && wf_now(wf) >= deadline)
@@ -144,57 +172,82 @@ bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void *),
     }
 }
 
+/* Leaders that look after several engines sleep in naps. */
+static bool long_asleep(struct wf_progress *p, int ms)
+{
+    p->slept += ms;
+    if (p->slept < WATCH_MS)
+        return false;
+    p->slept = 0;
+    return true;
+}
+
 /* Sleep in epoll with the section left. */
 static void lead(struct wf_instance *wf, struct wf_waiter *self)
 {
     struct wf_progress *p = wf->progress;
     struct epoll_event events[EVENTS];
-    int timeout, n;
+    struct wf_engines *engines = wf_engines(wf);
+    int timeout, n, found, slept = 0;
     bool watch;
 
-    if (p->epoll < 0)
+    if (wf_progress_open_sleeper(p) < 0)
+        return; /* without descriptors left it can only poll */
+    if (engines && engines->ops->errands(wf))
         return;
     if (!wf_progress_arm(wf, &timeout)) {
         /* whoever has something need not be in the waiter's mask */
         wf_progress_turn(wf, UINT32_MAX);
         return;
     }
-    watch = timeout < 0 || timeout > WATCH_MS;
+    watch = timeout < 0 || timeout > p->watch_ms;
     if (watch)
-        timeout = WATCH_MS;
+        timeout = p->watch_ms;
     p->led = self->leads = true;
     wf_store_relaxed(&self->awake, 1); /* by epoll, never by its futex word */
     p->disarmed = false;
+    p->until = wf_now(wf) + (uint64_t)timeout * 1000000;
+    p->sleeps++;
     wf_cs_leave(&wf->api);
-    n = epoll_wait(p->epoll, events, EVENTS, timeout);
+    if (engines)
+        slept = engines->ops->sleep(wf, timeout);
+    n = epoll_wait(p->epoll, events, EVENTS, engines ? 0 : timeout);
     wf_cs_enter(&wf->api);
     p->led = self->leads = false;
     for (int i = 0; i < n; i++)
         if (events[i].data.u32 == WF_EPS_MAX)
             drain_bell(p);
-    if (n == 0 && watch)
+    if (engines)
+        engines->ops->errands(wf);
+    found = wf_progress_turn(wf, UINT32_MAX);
+    if (n == 0 && watch && (!engines || long_asleep(p, slept))) {
+        p->missed += found > 0 || self->done(self->arg);
         wf_failure_watch(wf);
-    wf_progress_turn(wf, UINT32_MAX);
+    }
 }
 
 /* Sleep on a word of our own until somebody completes our request or hands us
  * the lead. */
 static void follow(struct wf_instance *wf, struct wf_waiter *self)
 {
-    wf_store_relaxed(&self->awake, 0);
     wf_progress_leave(wf);
+    wf->progress->sleeps++;
     wf_cs_leave(&wf->api);
     while (!wf_load_acquire(&self->awake))
         wf_futex_wait(&self->awake, 0, NULL);
     wf_cs_enter(&wf->api);
 }
 
-static void pass_lead(struct wf_instance *wf)
+void wf_progress_pass_lead(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
-    if (!p->led && !wf_list_empty(&p->waiters))
-        waiter_wake(wf, wf_container(p->waiters.next, struct wf_waiter, link));
+    struct wf_list *l = p->waiters.next;
+
+    while (l != &p->waiters && FROM_LINK(l)->call)
+        l = l->next; /* it waits elsewhere */
+    if (!p->led && l != &p->waiters)
+        waiter_wake(wf, FROM_LINK(l));
 }
 
 static void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
@@ -203,6 +256,8 @@ static void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
     struct wf_waiter self = {.done = done, .arg = arg};
 
     wf_list_append(&p->waiters, &self.link);
+    if (wf_unlikely(wf_load_relaxed(&p->guest) != NULL))
+        wf_progress_evict(wf); /* who waits here looks after this engine */
     for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
         w->arm(w);
     if (done(arg))
@@ -212,7 +267,7 @@ static void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
     else
         lead(wf, &self);
     wf_list_remove(&self.link);
-    pass_lead(wf);
+    wf_progress_pass_lead(wf);
 }
 
 /* Before the first wait rather than at start: short programs never ask. */
@@ -310,10 +365,21 @@ static bool yield(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
             left = wf->progress->yields;
         if (done(arg))
             return true;
+        if (left % OTHERS_YIELDS == 0)
+            poll_others(wf);
         if (left == 0 || !give_way(wf))
             return false;
         left--;
     }
+}
+
+/* More threads wait than have a CPU, and one of them wants the section. To hand
+ * it around among those who poll takes a wake-up for each turn; a follower is
+ * woken once, when its request is done. */
+static bool too_many(struct wf_instance *wf)
+{
+    return wf->progress->waiting > 1 && wf_cs_wanted(&wf->api) &&
+           wf->progress->waiting * wf->local_count > wf->cpus;
 }
 
 /* Poll until done or until the spin budget is used up. */
@@ -329,11 +395,15 @@ static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
             idle = 0;
         if (done(arg))
             return true;
+        if (wf->api.on && too_many(wf))
+            return false;
         wf_cs_yield(&wf->api);
         if (idle++ && !p->spin_max)
             return false; /* somebody else needs this CPU */
         if (idle % CLOCK_EVERY != 0)
             continue;
+        if (idle % OTHERS_EVERY == 0)
+            poll_others(wf);
         now = wf_now(wf);
         if (idle == CLOCK_EVERY || !start)
             start = now;
@@ -383,6 +453,8 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
     if (wf_unlikely(!p->tuned))
         tune(wf);
     p->waiting++;
+    if (wf_unlikely(wf_load_relaxed(&p->turn) - p->others > OTHERS_LONG))
+        poll_others(wf);
     while (!done(arg) && !stay_awake(wf, mask, done, arg))
         sleep_once(wf, done, arg);
     wf_progress_leave(wf);

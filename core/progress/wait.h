@@ -15,6 +15,10 @@
 #include "progress/progress.h"
 
 enum { OTHERS_EVERY = 256 /* turns; a power of two */ };
+enum {
+    WATCH_MS = 1000, /* longest sleep, after which silent peers are called */
+    LOOK_MS = 100    /* of the helper: lost announcements cost no more */
+};
 
 struct wf_helper; /* helper.c */
 
@@ -35,13 +39,17 @@ struct wf_waiter {
     void *arg;
     wf_atomic_u32 awake; /* futex word of a follower */
     bool leads;
+    void (*call)(struct wf_waiter *); /* of another engine: how to wake it */
 };
 
 /* LOCK  all fields: the API section. */
 struct wf_progress {
     int epoll, bell;
+    int slept;            /* ms, in naps, since the last watch */
+    uint32_t others;      /* turn when the other engines were polled */
     uint32_t all, remote; /* endpoint masks */
-    uint32_t turn;
+    wf_atomic_u32 turn; /* changed inside the section; others look whether it
+                           does: others.c */
     bool tuned, crowded;     /* crowded and the limits are known */
     uint64_t spin, spin_max; /* ns */
     unsigned yields, yields_max;
@@ -50,25 +58,45 @@ struct wf_progress {
     unsigned shared, shared_max; /* waits in a row that found it so; limit */
     struct wf_list waiters;  /* asleep, or about to be */
     bool led;                /* a leader sleeps */
-    bool disarmed;           /* somebody polled since it armed the endpoints */
+    bool disarmed;           /* somebody polled since they were armed for it */
+    /* The leader is of this other engine, until somebody polls here. */
+    struct wf_instance *_Atomic guest;
+    uint64_t until;          /* it sleeps at most */
     unsigned waiting;        /* threads in wf_progress_wait */
     bool helping;            /* the helper polls */
+    bool parked;             /* the helper sleeps until it is called */
+    uint16_t watch_ms, look_ms; /* longest sleep: leader, helper */
+    uint64_t sleeps;         /* in the kernel, by those who wait in a call */
+    uint64_t missed; /* sleeps that only the longest sleep ended, though there
+                        was something: a wake-up was lost */
     struct wf_helper *helper; /* once started, with its operations */
     const struct wf_helper_ops *help;
     cpu_set_t cpus;           /* it may use: those of MPI_Init */
 };
 
+static inline uint32_t wf_progress_count(struct wf_progress *p)
+{
+    uint32_t turn = wf_load_relaxed(&p->turn) + 1;
+
+    wf_store_relaxed(&p->turn, turn);
+    return turn;
+}
+
 /* Poll endpoints once, as wf_progress_poll, by a thread that goes on polling:
  * it must call leave before it stops. */
 int wf_progress_turn(struct wf_instance *, uint32_t mask);
-/* Polling disarms endpoints. A sleeping leader must arm them again before the
- * last poller goes, or nothing would ever wake it. */
+/* Polling disarms endpoints. Whoever has polled while a leader sleeps arms them
+ * again before it goes, or nothing would ever wake that one. */
 void wf_progress_leave(struct wf_instance *);
 /* Ready every endpoint to wake us. False: something is there already.
  * timeout: milliseconds until a plugin wants progress(), -1 for never. */
 bool wf_progress_arm(struct wf_instance *, int *timeout);
 /* What sleepers sleep on exists afterwards, or WEFT_ESYS. */
 int wf_progress_open_sleeper(struct wf_progress *);
+/* A guest leads no more. */
+void wf_progress_evict(struct wf_instance *);
+/* Wake a waiter, so that it leads, if nobody does. */
+void wf_progress_pass_lead(struct wf_instance *);
 /* Wake the waiters whose condition holds. */
 void wf_waiters_notify(struct wf_instance *);
 

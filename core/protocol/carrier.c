@@ -72,6 +72,8 @@ static int say(struct wf_ordered *o, int k, enum wf_wire_type type)
         return WEFT_EAGAIN;
     wf_wire_init(&w, type, 0);
     w.type |= WF_SEQUENCED;
+    if (type == WF_ACK && c->landed)
+        w.a = wf_le64((uint64_t)1 << 32 | c->landed_seq);
     wf_order_seal(o, &w, 0, NULL, 0);
     r = c->seal ? wf_seal_send(c->seal, c->core,
                                o->loc->peers[c->core->index], &w, NULL)
@@ -81,6 +83,8 @@ static int say(struct wf_ordered *o, int k, enum wf_wire_type type)
         c->blocked = true;
     else if (r < 0)
         wf_carrier_fault(o, k, "it refused a message");
+    else if (type == WF_ACK)
+        c->landed = false;
     return r;
 }
 
@@ -94,7 +98,13 @@ void wf_carrier_ack(struct wf_ordered *o, struct weft_core *core)
         o->owed = 1; /* the turn tries again */
 }
 
-static void probe(struct wf_ordered *o, int k)
+void wf_carrier_landed(struct wf_ordered *o, int k, uint32_t seq)
+{
+    o->carrier[k].landed = true;
+    o->carrier[k].landed_seq = seq;
+}
+
+void wf_carrier_probe(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
 
@@ -105,7 +115,7 @@ static void probe(struct wf_ordered *o, int k)
     c->probed_at = wf_now(o->loc->wf);
 }
 
-static void say_due(struct wf_ordered *o, int k)
+void wf_carrier_say_due(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
 
@@ -113,6 +123,8 @@ static void say_due(struct wf_ordered *o, int k)
         c->pong = false;
     if (c->probe && say(o, k, WF_PING) >= 0)
         c->probe = false;
+    if (c->landed)
+        say(o, k, WF_ACK);
 }
 
 /* ---- losing and adopting -------------------------------------------------------- */
@@ -133,7 +145,6 @@ static void adopt(struct wf_ordered *o, int k)
     o->failback_at = wf_now(wf) + o->failback / PROBES;
     for (int i = 0; i < o->carriers; i++)
         o->carrier[i].good = 0;
-    wf_order_rewind(o);
     wf_order_push(o);
 }
 
@@ -157,7 +168,9 @@ static void broken(struct wf_ordered *o, int k, const char *why)
     if (why != o->why)
         snprintf(o->why, sizeof o->why, "%s", why);
     c->state = WF_CARRIER_BROKEN;
-    c->give_up = c->blocked = c->probe = c->pong = false;
+    c->give_up = c->blocked = c->probe = c->pong = c->up = c->landed = false;
+    c->flight = (struct wf_flight){0};
+    wf_order_rewind(o, k);
     c->probed_at = 0;
     c->good = 0;
     if (c->fails < UINT8_MAX)
@@ -210,7 +223,7 @@ void wf_carrier_ready(struct weft_loc *loc, struct weft_core *core)
     if (k < 0)
         return;
     o->carrier[k].blocked = false;
-    say_due(o, k);
+    wf_carrier_say_due(o, k);
     if (k == o->at) {
         wf_order_push(o);
         wf_order_room(o);
@@ -247,6 +260,7 @@ void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core, uint8_t epoc
         moved(o, k);
     }
     c = &o->carrier[k];
+    c->up = true;
     if (wf_unlikely(c->fails || c->gone)) {
         c->fails = 0;
         c->gone = false;
@@ -260,6 +274,8 @@ static void answered(struct wf_ordered *o, int k)
     uint64_t now = wf_now(o->loc->wf);
 
     c->probed_at = 0;
+    c->answered_at = c->flight.stirred_at = now;
+    c->flight.doubt_at = 0;
     if (c->good < UINT8_MAX)
         c->good++;
     if (o->at < 0) {
@@ -287,14 +303,15 @@ void wf_carrier_control(struct wf_ordered *o, struct weft_core *core,
         if (o->carrier[k].state == WF_CARRIER_FRESH)
             o->carrier[k].state = WF_CARRIER_CALLED;
         o->carrier[k].pong = true;
-        say_due(o, k);
+        wf_carrier_say_due(o, k);
         break;
     case WF_PONG:
         if (o->carrier[k].probed_at)
             answered(o, k);
         break;
-    default:
-        break; /* an ACK has said it all in its header */
+    default: /* an ACK has said it all in its header, but for pieces */
+        if (wf_le64(w->a) >> 32)
+            wf_stripe_landed(o, k, (uint32_t)wf_le64(w->a));
     }
 }
 
@@ -345,7 +362,7 @@ static void search(struct wf_ordered *o, uint64_t now)
     for (int k = 0; k < o->carriers; k++) {
         struct wf_carrier *c = &o->carrier[k];
         if (since(o->lost_at, now) >= (uint64_t)k * STAGGER_NS)
-            probe(o, k);
+            wf_carrier_probe(o, k);
         tried = tried && (c->gone || (c->state == WF_CARRIER_BROKEN &&
                                       c->fails > 1));
     }
@@ -365,7 +382,7 @@ static void suspect(struct wf_ordered *o, uint64_t now)
         (!o->silent_since || since(o->silent_since, now) < SILENT_NS))
         return;
     for (int k = 0; k < o->carriers; k++)
-        probe(o, k);
+        wf_carrier_probe(o, k);
     if (o->heir >= 0 && since(o->heir_at, now) >= HEIR_NS) {
         int heir = o->heir, old = o->at;
         broken(o, old, "it is silent");
@@ -389,7 +406,7 @@ static void look_back(struct wf_ordered *o, uint64_t now)
     for (int k = 0; k < o->at; k++) {
         if (o->carrier[k].probed_at)
             o->carrier[k].good = 0; /* it did not answer in time */
-        probe(o, k);
+        wf_carrier_probe(o, k);
     }
 }
 
@@ -412,8 +429,10 @@ static void turn(struct wf_ordered *o, uint64_t now)
     if (o->failed)
         return;
     look_back(o, now);
+    if (o->stripe)
+        wf_stripe_turn(o, now);
     for (int k = 0; k < o->carriers; k++)
-        say_due(o, k);
+        wf_carrier_say_due(o, k);
     if (o->owed && !o->owed_since)
         o->owed_since = now;
     else if (o->owed && since(o->owed_since, now) >= ACK_NS && o->at >= 0)
@@ -442,7 +461,7 @@ static uint64_t due(const struct wf_ordered *o, uint64_t now)
         return at;
     if (o->owed)
         at = (o->owed_since ? o->owed_since : now) + ACK_NS;
-    if (o->at < 0 || o->heir >= 0)
+    if (o->at < 0 || o->heir >= 0 || wf_stripe_doubts(o))
         at = least(at, now + LOST_TURN_NS);
     else if (o->first)
         at = least(at, o->silent_since && since(o->silent_since, now) < SILENT_NS

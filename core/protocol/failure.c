@@ -74,7 +74,6 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     wf_log(wf, posted || failed ? WF_LOG_WARN : WF_LOG_INFO,
            "process %u on %s is gone: %s", loc->id,
            loc->host ? loc->host : "unknown host", loc->down_reason);
-    wf_progress_kick(wf);
     if (wf->api.on)
         wf_progress_notify(wf); /* probes wait for no request */
     if (wf->options->on_failure == WF_FAIL_ABORT && (posted || failed))

@@ -39,7 +39,8 @@ static void set_lane(struct wf_ordered *o)
     l->peer = (weft_peer *)o;
     l->send_short = l->send_more = wf_order_short;
     l->send_words = wf_order_words;
-    l->max_payload = WF_ORDER_CHUNK;
+    l->recv_words = NULL; /* what comes is to be put in order first */
+    l->max_payload = o->stripe ? WF_STRIPE_PIECE : WF_ORDER_CHUNK;
     for (int k = 0; k < o->carriers; k++) {
         const weft_attr *a = &o->carrier[k].core->attr;
         l->max_payload = least(l->max_payload, a->max_payload);
@@ -72,6 +73,7 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
     o->crc = f->crc && !f->encrypt; /* the seal covers more */
     o->failback = f->failback;
     o->timeout = f->timeout;
+    o->stripe = f->stripe && o->carriers > 1;
     if (f->encrypt && wf_carrier_seal(o) < 0) {
         wf_order_free(o);
         return WEFT_ENOMEM;
@@ -147,9 +149,11 @@ static struct wf_retained *fresh(struct wf_ordered *o)
     return r;
 }
 
-static void write_head(void *to, const void *hdr, uint64_t len)
+static void write_head(const struct wf_ordered *o, void *to, const void *hdr,
+                       uint64_t len)
 {
-    uint64_t first = wf_wire_word(hdr, 0) | WF_SEQUENCED;
+    uint64_t first = wf_wire_word(hdr, 0) | WF_SEQUENCED |
+                     (o->stripe ? (uint64_t)WF_FLAG_PARTED << 16 : 0);
     bool brief = first & (uint64_t)WEFT_HDR_SHORT << 16;
 
     first &= ~((uint64_t)WEFT_HDR_SHORT << 16);
@@ -173,7 +177,7 @@ static struct wf_retained *retain(struct wf_ordered *o, const void *hdr,
         recycle(r);
         return NULL;
     }
-    write_head(&r->tx.hdr, hdr, len);
+    write_head(o, &r->tx.hdr, hdr, len);
     r->tx.tx.len = len;
     r->tx.tx.flags = 0;
     r->tx.tx.iov = NULL;
@@ -181,7 +185,8 @@ static struct wf_retained *retain(struct wf_ordered *o, const void *hdr,
     r->next = NULL;
     r->p = NULL;
     r->whole = NULL;
-    r->lent = r->acked = false;
+    r->via = -1;
+    r->lent = r->acked = r->flying = false;
     return r;
 }
 
@@ -226,7 +231,7 @@ static bool append_now(struct wf_ordered *o, struct wf_retained *r)
 void wf_order_room(struct wf_ordered *o)
 {
     if (!o->wanted || closed(o) || o->at < 0 || o->back >= 0 ||
-        o->carrier[o->at].blocked)
+        (o->carrier[o->at].blocked && !o->stripe))
         return;
     o->wanted = false;
     wf_message_unblock(o->loc);
@@ -270,9 +275,9 @@ static void seal_payload(const struct wf_ordered *o, struct wf_retained *r)
 /* ---- sending ----------------------------------------------------------------- */
 
 /* False: not taken, it stays `unsent`. */
-static bool transmit(struct wf_ordered *o, struct wf_carrier *c,
-                     struct wf_retained *r)
+static bool transmit(struct wf_ordered *o, int k, struct wf_retained *r)
 {
+    struct wf_carrier *c = &o->carrier[k];
     weft_peer *peer = o->loc->peers[c->core->index];
     weft_tx *tx = &r->tx.tx;
     int rc;
@@ -295,27 +300,49 @@ static bool transmit(struct wf_ordered *o, struct wf_carrier *c,
     if (rc == WEFT_EAGAIN)
         c->blocked = true;
     else
-        wf_carrier_fault(o, o->at, "it refused a message");
+        wf_carrier_fault(o, k, "it refused a message");
     return false;
+}
+
+static bool hand_over(struct wf_ordered *o, struct wf_retained *r)
+{
+    bool piece = o->stripe && r->p;
+    int k = wf_unlikely(piece) ? wf_stripe_choose(o, r) : o->at;
+    struct wf_carrier *c = &o->carrier[k < 0 ? 0 : k];
+
+    if (k < 0 || c->blocked || c->give_up || c->state == WF_CARRIER_BROKEN ||
+        r->lent || !transmit(o, k, r))
+        return false;
+    r->via = (int8_t)k;
+    if (wf_unlikely(piece))
+        wf_stripe_sent(o, k, r);
+    return true;
 }
 
 void wf_order_push(struct wf_ordered *o)
 {
-    while (o->unsent && o->at >= 0 && o->back < 0) {
-        struct wf_carrier *c = &o->carrier[o->at];
-        struct wf_retained *r = o->unsent;
-        if (c->blocked || c->give_up || c->state == WF_CARRIER_BROKEN ||
-            r->lent || !transmit(o, c, r))
+    struct wf_retained *r;
+
+    while ((r = o->unsent) && o->at >= 0 && o->back < 0) {
+        if (r->via < 0 && !hand_over(o, r))
             return;
         o->unsent = r->next;
     }
 }
 
-void wf_order_rewind(struct wf_ordered *o)
+void wf_order_rewind(struct wf_ordered *o, int carrier)
 {
-    for (struct wf_retained *r = o->first; r && r != o->unsent; r = r->next)
+    uint64_t before = o->counts[WF_ORDER_RESENT];
+
+    for (struct wf_retained *r = o->first; r; r = r->next) {
+        if (r->via != carrier)
+            continue;
+        wf_stripe_end(o, r);
+        r->via = -1;
         o->counts[WF_ORDER_RESENT]++;
-    o->unsent = o->first;
+    }
+    if (o->counts[WF_ORDER_RESENT] != before)
+        o->unsent = o->first; /* those that another one has are passed over */
 }
 
 int wf_order_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
@@ -396,6 +423,8 @@ static void forget_first(struct wf_ordered *o, int status)
         o->unsent = r->next;
     o->count--;
     o->bytes -= r->tx.tx.len;
+    if (wf_unlikely(r->flying))
+        wf_stripe_end(o, r);
     r->acked = true;
     r->p = NULL;
     if (!r->lent)

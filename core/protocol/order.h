@@ -9,6 +9,7 @@
  *   order.c     numbers, window, what is retained       no I/O, no time
  *   order_arrive.c  duplicates, checks, pieces          the same
  *   carrier.c   which transport; probes; time           the only part with both
+ *   stripe.c    which carrier takes the next piece; who is slow or silent
  *   order_counts.c  what happened, for reports
  *
  *   RUN    current carrier works        LOST   none does: all are probed
@@ -32,6 +33,11 @@
  *           a broken delivery leaves no trace. Where payload takes a way of its
  *           own (sctp) the headers behind it come first: their containers are
  *           staged, too, and shown in their turn.
+ * STRIPES   policy = stripe: the pieces of large messages go by whichever carrier
+ *           will have them there first, all else by the current one. Every
+ *           container of such a sender has WF_FLAG_PARTED: one that is ahead of
+ *           its turn is no gap then, and waits among the stages of its carrier,
+ *           which are kept by seq.
  * SEALED    carriers of a route that encrypts: what goes and comes is wrapped
  *           (seal.h), and nothing else is let in.
  * WIRE      the 64-byte header with WF_SEQUENCED in its type: seq, ack, epoch,
@@ -55,6 +61,7 @@ enum {
     WF_RETAIN_INLINE = 64,
     WF_ORDER_SHORT = 8 << 10, /* payload copied without a request */
     WF_ORDER_CHUNK = 256 << 10,
+    WF_STRIPE_PIECE = 64 << 10,
     WF_ACK_EVERY = 32,
     WF_ACK_BYTES = 64 << 10
 };
@@ -66,11 +73,26 @@ struct wf_retained {
     struct wf_tx *whole; /* its last TRANSFER: to be completed, or NULL */
     uint64_t offset;     /* of it in p's stream */
     uint32_t seq;
+    int8_t via; /* the working carrier that has taken it; -1: none */
     bool lent;  /* a plugin has tx */
     bool acked; /* gone from the window; freed when it comes back */
+    bool flying; /* counted in the flight of its carrier */
     struct wf_ordered *order;
     uint8_t *data;
     uint8_t small[WF_RETAIN_INLINE];
+    uint64_t sent_at; /* flying: when, */
+    uint64_t behind;  /* and how many bytes flew then, with its own */
+};
+
+/* Of the pieces that a carrier has and that have not landed: stripe.c. */
+struct wf_flight {
+    uint64_t bytes;
+    uint64_t stirred_at; /* when the last one landed, or the first began */
+    uint64_t doubt_at;   /* when another carrier answered, and this had not */
+    uint64_t base;       /* ns that a piece takes alone */
+    double slope;        /* ns more for each byte that flies */
+    uint64_t most;       /* bytes that flew before one that landed */
+    bool known;          /* base and slope are */
 };
 
 /* A container that is put together, or is complete behind one that is. */
@@ -100,10 +122,15 @@ struct wf_carrier {
     bool pong;     /* an answer to a PING is due */
     bool gone;     /* it says that the process has ended */
     bool give_up;  /* break it at the next turn */
+    bool up;       /* the peer was heard on it */
+    bool landed;   /* a piece has, and the peer was not told */
+    uint32_t landed_seq;
     uint8_t good;  /* probes in a row that were answered */
     uint8_t fails; /* attempts in a row that were not */
     uint64_t again_at;    /* BROKEN: not before */
     uint64_t probed_at;   /* 0: no PING is unanswered */
+    uint64_t answered_at; /* when the last one was */
+    struct wf_flight flight;
     struct wf_stage *stage, *last_stage; /* oldest first, by seq */
     uint64_t staged;                     /* bytes that they take */
     struct wf_seal *seal; /* NULL: what it carries is not encrypted */
@@ -117,6 +144,7 @@ enum wf_order_count {
     WF_ORDER_RESENT,     /* containers that went again */
     WF_ORDER_DUPLICATES, /* that had come already */
     WF_ORDER_DAMAGED,    /* whose sum was wrong */
+    WF_ORDER_STRIPED,    /* pieces that went by another than the current one */
     WF_ORDER_COUNTS
 };
 
@@ -131,7 +159,10 @@ struct wf_ordered {
     uint8_t epoch;
     bool wanted; /* somebody was told WEFT_EAGAIN */
     bool failed; /* the process is gone */
+    bool stripe; /* carriers share pieces */
+    bool bulk;   /* there was one */
     /* receiver */
+    bool parted; /* the peer's carriers do */
     uint32_t expect;
     uint8_t peer_epoch;
     uint32_t owed, owed_bytes; /* containers not acknowledged yet */
@@ -169,8 +200,8 @@ int wf_order_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
 void wf_order_push(struct wf_ordered *);
 /* Tell who was told WEFT_EAGAIN, if there is room now. */
 void wf_order_room(struct wf_ordered *);
-/* Everything unacknowledged goes again. */
-void wf_order_rewind(struct wf_ordered *);
+/* What this carrier took and is unacknowledged goes again. */
+void wf_order_rewind(struct wf_ordered *, int carrier);
 /* Heard through a carrier; is it the current one? */
 void wf_order_acked(struct wf_ordered *, uint32_t ack, bool current);
 /* Fill in and seal a header, all but type, length and envelope, over n bytes of
@@ -198,6 +229,12 @@ void wf_carrier_control(struct wf_ordered *, struct weft_core *,
 /* Something valid came in. */
 void wf_carrier_heard(struct wf_ordered *, struct weft_core *, uint8_t epoch);
 void wf_carrier_ack(struct wf_ordered *, struct weft_core *);
+/* Send what is due on a carrier. */
+void wf_carrier_say_due(struct wf_ordered *, int carrier);
+/* A piece is here: its sender wants to know, by the same carrier. */
+void wf_carrier_landed(struct wf_ordered *, int carrier, uint32_t seq);
+/* Ask whether it works. */
+void wf_carrier_probe(struct wf_ordered *, int carrier);
 void wf_carrier_watch(struct wf_ordered *);
 /* Timers and everything that callbacks may not do. Runs now and then, and at the
  * end of a poll when rx_stalled asks for it. */
@@ -209,6 +246,18 @@ uint64_t wf_orders_count(const struct wf_instance *, enum wf_order_count);
 void wf_orders_report(const struct wf_instance *);
 /* All is acknowledged on both sides: from now on broken carriers are no news. */
 void wf_orders_part(struct wf_instance *);
+
+/* ---- stripe.c ------------------------------------------------------------- */
+/* Where a piece goes now; -1: nowhere yet. */
+int wf_stripe_choose(const struct wf_ordered *, const struct wf_retained *);
+void wf_stripe_sent(struct wf_ordered *, int carrier, struct wf_retained *);
+/* The peer has what this carrier took, up to seq. */
+void wf_stripe_landed(struct wf_ordered *, int carrier, uint32_t seq);
+/* A piece does not fly any more. */
+void wf_stripe_end(struct wf_ordered *, struct wf_retained *);
+void wf_stripe_turn(struct wf_ordered *, uint64_t now);
+/* Is a turn due soon? */
+bool wf_stripe_doubts(const struct wf_ordered *);
 
 /* ---- carrier_seal.c ------------------------------------------------------ */
 /* Carriers over networks are sealed from now on, before they carry anything. */

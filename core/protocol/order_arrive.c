@@ -29,6 +29,20 @@ static bool right(const struct wf_ordered *o, const struct wf_wire *w,
 
 /* ---- a container -------------------------------------------------------------- */
 
+/* Of a sender whose carriers share: a piece of a large message. */
+static bool is_piece(const struct wf_wire *w)
+{
+    return w->type == (WF_TRANSFER | WF_SEQUENCED) &&
+           wf_le16(w->flags) & WF_FLAG_PARTED;
+}
+
+/* Of the same sender: others that come by other carriers go before it. */
+static bool is_early(const struct wf_ordered *o, const struct wf_wire *w)
+{
+    return wf_le16(w->flags) & WF_FLAG_PARTED &&
+           (int32_t)(wf_le32(w->seq) - o->expect) > 0;
+}
+
 /* What comes next on a carrier: behind everything that is staged. Older stages
  * are leftovers, of which another carrier has brought the copies. */
 static uint32_t next_on(const struct wf_ordered *o, const struct wf_carrier *c)
@@ -67,7 +81,8 @@ static void owe(struct wf_ordered *o, struct weft_core *core,
 static int deliver(struct wf_ordered *o, struct weft_core *core,
                    const struct wf_wire *w, const void *data)
 {
-    uint64_t first = wf_wire_word(w, 0) & ~(uint64_t)WF_SEQUENCED;
+    uint64_t first = wf_wire_word(w, 0) &
+                     ~((uint64_t)WF_FLAG_PARTED << 16 | WF_SEQUENCED);
     uint32_t plen = (uint32_t)(first >> 32);
     struct wf_wire plain;
     weft_sink *sink = NULL;
@@ -97,12 +112,20 @@ static bool is_control(const struct wf_wire *w)
     return type == WF_ACK || type == WF_PING || type == WF_PONG;
 }
 
+/* What a header says besides its container. Pieces go by any carrier, so they
+ * do not tell where the peer is. */
+static void hear(struct wf_ordered *o, struct weft_core *core, int carrier,
+                 const struct wf_wire *w)
+{
+    wf_carrier_heard(o, core, is_piece(w) ? o->peer_epoch : w->epoch);
+    wf_order_acked(o, wf_le32(w->ack), carrier == o->at);
+}
+
 /* A container that is complete and right. */
 static int take(struct wf_ordered *o, struct weft_core *core, int carrier,
                 const struct wf_wire *w, const void *data)
 {
-    wf_carrier_heard(o, core, w->epoch);
-    wf_order_acked(o, wf_le32(w->ack), carrier == o->at);
+    hear(o, core, carrier, w);
     if (wf_unlikely(is_control(w))) {
         wf_carrier_control(o, core, w);
         return WEFT_DONE;
@@ -230,6 +253,8 @@ static bool settle(struct wf_ordered *o, int k)
     struct wf_stage *g;
 
     while ((g = c->stage) && !g->busy) {
+        if (!g->dead && !o->failed && is_early(o, &g->hdr))
+            return true; /* another carrier has what comes before */
         if (!g->dead && !o->failed &&
             show(o, k, g) == WEFT_EAGAIN) {
             o->loc->wf->rx_stalled = true;
@@ -242,11 +267,32 @@ static bool settle(struct wf_ordered *o, int k)
 
 bool wf_order_redeliver(struct wf_ordered *o)
 {
-    bool all = true;
+    uint32_t before;
+    bool all;
 
-    for (int k = 0; k < o->carriers; k++)
-        all = settle(o, k) && all;
+    do {
+        before = o->expect;
+        all = true;
+        for (int k = 0; k < o->carriers; k++)
+            all = settle(o, k) && all;
+    } while (o->parted && o->expect != before);
     return all;
+}
+
+/* Tell the sender of a piece, unless an acknowledgement has. */
+static void announce(struct wf_ordered *o, int k)
+{
+    if (o->carrier[k].landed)
+        wf_carrier_say_due(o, k);
+}
+
+static void piece_landed(struct wf_ordered *o, int k, const struct wf_stage *g)
+{
+    if (g->dead || o->failed)
+        return;
+    if (is_piece(&g->hdr))
+        wf_carrier_landed(o, k, wf_le32(g->hdr.seq));
+    hear(o, g->core, k, &g->hdr);
 }
 
 static void stage_landed(struct wf_sink *sink, int status)
@@ -262,10 +308,42 @@ static void stage_landed(struct wf_sink *sink, int status)
         g->dead = true;
         damaged(o, k);
     }
-    if (g->dead) /* nothing behind a gap is of use */
+    if (wf_le16(g->hdr.flags) & WF_FLAG_PARTED)
+        piece_landed(o, k, g);
+    else if (g->dead) /* nothing behind a gap is of use */
         for (struct wf_stage *later = g->next; later; later = later->next)
             later->dead = true;
     settle(o, k);
+    if (o->parted)
+        wf_order_redeliver(o);
+    announce(o, k);
+}
+
+/* By seq; those of an encrypted carrier say none. */
+static void insert(struct wf_carrier *c, struct wf_stage *g)
+{
+    struct wf_stage **at = &c->stage, *next;
+    bool last = !c->stage || c->seal ||
+                (int32_t)(wf_le32(g->hdr.seq) -
+                          wf_le32(c->last_stage->hdr.seq)) > 0;
+
+    if (last && c->stage)
+        at = &c->last_stage->next;
+    while (!last && (next = *at) &&
+           (int32_t)(wf_le32(g->hdr.seq) - wf_le32(next->hdr.seq)) >= 0)
+        at = &next->next;
+    g->next = *at;
+    *at = g;
+    if (!g->next)
+        c->last_stage = g;
+}
+
+static bool is_staged(const struct wf_carrier *c, const struct wf_wire *w)
+{
+    for (const struct wf_stage *g = c->stage; g; g = g->next)
+        if (!g->dead && g->hdr.seq == w->seq)
+            return true;
+    return false;
 }
 
 /* Keep a container whose payload, or turn, is to come. */
@@ -292,11 +370,7 @@ static int stage(struct wf_ordered *o, int carrier, const struct wf_wire *w,
     g->sink.sink.seg = stage_seg;
     if (have)
         memcpy(g->data, data, have);
-    if (c->stage)
-        c->last_stage->next = g;
-    else
-        c->stage = g;
-    c->last_stage = g;
+    insert(c, g);
     c->staged += room_of(plen);
     if (g->busy)
         *sink = &g->sink.sink;
@@ -323,6 +397,38 @@ static bool container_taken(const struct wf_ordered *o, int k,
     if (seal)
         return wf_seal_header(seal, w);
     return w->type != (WF_SEALED | WF_SEQUENCED) && right(o, w, data, whole);
+}
+
+/* From a sender whose carriers share. */
+static int arrive_parted(struct wf_ordered *o, int k, const struct wf_wire *w,
+                         const void *data, size_t have, weft_sink **sink)
+{
+    uint32_t plen = wf_le32(w->plen);
+    int32_t ahead = (int32_t)(wf_le32(w->seq) - o->expect);
+    bool whole = have == plen;
+    int r;
+
+    o->parted = true;
+    if (ahead < 0 || ahead >= WF_WINDOW || is_staged(&o->carrier[k], w)) {
+        o->counts[WF_ORDER_DUPLICATES]++;
+        o->owed = WF_ACK_EVERY;
+        return whole ? WEFT_DONE : WEFT_SKIP;
+    }
+    if (whole && is_piece(w))
+        wf_carrier_landed(o, k, wf_le32(w->seq));
+    if (whole && !ahead) {
+        r = take(o, o->carrier[k].core, k, w, data);
+        if (r != WEFT_EAGAIN)
+            wf_order_redeliver(o);
+    } else {
+        r = stage(o, k, w, data, have, sink);
+        if (whole && r == WEFT_DONE)
+            hear(o, o->carrier[k].core, k, w);
+    }
+    if (r == WEFT_EAGAIN)
+        o->carrier[k].landed = false; /* it comes again */
+    announce(o, k);
+    return r;
 }
 
 int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
@@ -356,6 +462,8 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
         return whole && !o->carrier[k].stage
                    ? open_sealed(o, k, w, data)
                    : stage(o, k, w, data, have, sink);
+    if (wf_unlikely(w->flags & wf_le16(WF_FLAG_PARTED)))
+        return arrive_parted(o, k, w, data, have, sink);
     if (whole && (!o->carrier[k].stage || is_control(w)))
         return take(o, core, k, w, data);
     if (is_control(w)) {

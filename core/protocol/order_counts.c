@@ -27,8 +27,8 @@ void wf_orders_report(const struct wf_instance *wf)
             "weft: rank %u: failover: %" PRIu64 " moves, %" PRIu64
             " of them back; %" PRIu64 " connections replaced; %" PRIu64
             " messages sent again, %" PRIu64 " duplicates dropped, %" PRIu64
-            " damaged\n",
+            " damaged, %" PRIu64 " striped\n",
             wf->rank, n[WF_ORDER_MOVES], n[WF_ORDER_FAILBACKS],
             n[WF_ORDER_RECONNECTS], n[WF_ORDER_RESENT], n[WF_ORDER_DUPLICATES],
-            n[WF_ORDER_DAMAGED]);
+            n[WF_ORDER_DAMAGED], n[WF_ORDER_STRIPED]);
 }

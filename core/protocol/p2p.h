@@ -37,6 +37,19 @@ int wf_isend_queued(struct wf_comm *, const void *buf, uint64_t count,
 int wf_irecv(struct wf_comm *, void *buf, uint64_t count, struct wf_type *,
              int source, int tag, enum wf_space, struct wf_req **out);
 
+/* A receive of the program. */
+struct wf_receive_args {
+    void *buf;
+    uint64_t count;
+    struct wf_type *type;
+    int source, tag;
+};
+
+/* Bytes of the program in one block, which may be gone afterwards: at once, or
+ * false and nothing has happened. */
+bool wf_isend_bytes(struct wf_comm *, const void *data, uint64_t bytes,
+                    int dest, int tag, struct wf_req **out);
+
 /* Blocking forms. */
 int wf_send(struct wf_comm *, const void *buf, uint64_t count, struct wf_type *,
             int dest, int tag, enum wf_space);

@@ -23,6 +23,7 @@
 #include "protocol/cells.h"
 #include "protocol/match.h"
 #include "protocol/p2p.h"
+#include "protocol/pool.h"
 #include "protocol/slots.h"
 
 /* An outgoing container: header with headroom, the plugin's view of it, and
@@ -74,6 +75,7 @@ struct wf_p2p {
     int peer, tag;        /* as given: rank, tag or wildcard */
     uint8_t space, mode, waits;
     bool has_id;          /* in the pending or matched table */
+    bool aside;           /* a large stored message is left to the caller */
     void *buf;
     uint64_t count;
     struct wf_type *type;
@@ -85,6 +87,9 @@ struct wf_p2p {
     uint64_t moved;
     uint64_t length;      /* receive: of the message, may exceed bytes */
     struct wf_pull pull;
+    struct wf_message *stored; /* left to the caller: wf_receive_aside */
+    struct wf_share *home;     /* of a thread's part of the pool, or NULL */
+    struct wf_stack_link link; /* on its way home */
     union {
         struct wf_tx tx;     /* send side */
         struct wf_sink sink; /* receive side */
@@ -137,9 +142,15 @@ enum wf_expected_state {
     WF_EXPECTED_CLAIMED /* req is the receive */
 };
 struct wf_expected {
-    uint64_t env0, env1, mask; /* env1 masked; afterwards the message's */
-    void *buf;
-    uint64_t bytes; /* room; afterwards what came */
+    union {
+        weft_want want; /* as a plugin sees it */
+        struct {
+            uint64_t first; /* WF_SHORT_EAGER */
+            uint64_t env0, env1, mask; /* env1 masked; afterwards the message's */
+            void *buf;
+            uint64_t bytes; /* room; afterwards what came */
+        };
+    };
     wf_atomic_u32 state; /* enum wf_expected_state */
     struct wf_comm *comm;
     struct wf_req *req;
@@ -149,11 +160,13 @@ struct wf_engine {
     struct wf_match match;
     struct wf_expected expected;
     struct wf_slots pending, matched;
-    struct wf_p2p *free_p2p; /* pool */
+    struct wf_p2p *free_p2p; /* pool of one thread */
+    struct wf_pool pool;     /* of several */
     void **slabs;
     int slab_count;
     struct wf_type *bytes_type; /* MPI_BYTE */
     struct wf_req sent;   /* shared outcome of sends done at once */
+    struct wf_req nobody; /* of receives from MPI_PROC_NULL */
     struct wf_req held;   /* of those that a plugin holds: done by progress */
     uint64_t credits;     /* initial credit of each sender */
     struct wf_cells messages[WF_MESSAGE_SIZES]; /* unexpected ones */
@@ -173,6 +186,12 @@ static inline struct wf_p2p *wf_p2p_of(struct wf_req *r)
     return wf_container(r, struct wf_p2p, req);
 }
 
+/* Threads that go from engine to engine (engines.h) keep their share. */
+static inline struct wf_pool *wf_request_pool(struct wf_instance *wf)
+{
+    return &wf_home(wf)->engine->pool;
+}
+
 /* pool: request.c. Free ones, linked by next_free, hold nothing of an earlier
  * life: no callbacks, packed memory, pull, id or place in a queue. */
 struct wf_p2p *wf_p2p_alloc(struct wf_comm *, enum wf_req_type);
@@ -183,8 +202,12 @@ static inline void wf_p2p_recycle(struct wf_p2p *p)
     struct wf_engine *e = p->req.wf->engine;
 
     p->req.object.kind = WF_KIND_DEAD;
-    p->next_free = e->free_p2p;
-    e->free_p2p = p;
+    if (WF_BRIEF && p->home) {
+        wf_pool_give(p);
+    } else {
+        p->next_free = e->free_p2p;
+        e->free_p2p = p;
+    }
     if (wf_unlikely(comm->object.refs == 1))
         wf_comm_put(comm); /* it was freed meanwhile */
     else
@@ -261,6 +284,11 @@ void wf_receive_finish(struct wf_p2p *, int error);
 bool wf_receive_withdraw(struct wf_p2p *);
 /* Prepare the receive for a message of this length and envelope. */
 void wf_receive_match(struct wf_p2p *, uint64_t env1, uint64_t length);
+/* wf_irecv by a caller who then, with the section left, calls wf_receive_aside:
+ * that copies a large message which was there already. */
+int wf_irecv_aside(struct wf_comm *, const struct wf_receive_args *,
+                   struct wf_req **out);
+void wf_receive_aside(struct wf_req *);
 /* The Location of a rank of comm's peer group, connected; NULL: the error is
  * recorded in *rc. */
 struct weft_loc *wf_peer_connect(struct wf_comm *, int rank, int *rc);
@@ -276,6 +304,8 @@ static inline struct weft_loc *wf_peer_location(struct wf_comm *comm, int rank,
 
 /* rendezvous.c */
 int wf_rendezvous_notify(struct wf_p2p *send);
+/* The lane for so much payload, where order does not matter. */
+unsigned wf_bulk_lane(const struct weft_loc *, uint64_t bytes);
 /* Pull or approve: key and n are the NOTIFY's payload, through core. */
 void wf_rendezvous_accept(struct wf_p2p *recv, struct weft_loc *from,
                           struct weft_core *, uint64_t send_id,

@@ -4,6 +4,9 @@
 #include "progress/progress.h"
 #include "protocol/queues.h"
 
+/* Bytes whose copy takes longer than to enter the section once more. */
+enum { ASIDE_MIN = 4096 };
+
 void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
 {
     wf_p2p_whole(p);
@@ -22,13 +25,18 @@ void wf_receive_finish(struct wf_p2p *p, int error)
     wf_req_complete(&p->req, error);
 }
 
-static void take_stored(struct wf_p2p *p, struct wf_message *m)
+static void copy_stored(struct wf_p2p *p, struct wf_message *m)
+{
+    wf_type_unpack(p->type, p->buf, p->count, 0, m->data, p->expected);
+}
+
+/* It was copied. */
+static void finish_stored(struct wf_p2p *p, struct wf_message *m)
 {
     struct weft_loc *loc = m->loc;
     uint64_t charge = wf_message_charge(m);
     int error = m->error;
 
-    wf_type_unpack(p->type, p->buf, p->count, 0, m->data, p->expected);
     if (m->flags & WF_FLAG_SYNC) {
         struct wf_wire w;
         wf_wire_init(&w, WF_SYNC, 0);
@@ -60,7 +68,30 @@ void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
         wf_unexpected_free(m);
         break;
     default:
-        take_stored(p, m);
+        if (WF_BRIEF && p->aside && m->length >= ASIDE_MIN) {
+            p->stored = m;
+            break;
+        }
+        copy_stored(p, m);
+        finish_stored(p, m);
+    }
+}
+
+void wf_receive_aside(struct wf_req *r)
+{
+    struct wf_p2p *p = wf_p2p_of(r);
+    struct wf_message *m;
+
+    if (wf_req_done(r) || !p->aside)
+        return;
+    /* of all that the engine knows of a receive, this is the caller's */
+    m = p->stored;
+    if (!m)
+        return;
+    copy_stored(p, m);
+    WF_SECTION(engine, r->wf) {
+        p->stored = NULL;
+        finish_stored(p, m);
     }
 }
 
@@ -108,9 +139,9 @@ bool wf_receive_withdraw(struct wf_p2p *p)
     return true;
 }
 
-int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
-             struct wf_type *type, int source, int tag, enum wf_space space,
-             struct wf_req **out)
+static inline __attribute__((always_inline)) int
+start_new(struct wf_comm *comm, const struct wf_receive_args *a,
+          enum wf_space space, bool aside, struct wf_req **out)
 {
     struct wf_p2p *p = wf_p2p_alloc(comm, WF_REQ_RECV);
     int rc;
@@ -118,10 +149,12 @@ int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
     *out = NULL;
     if (!p)
         return MPI_ERR_NO_MEM;
-    p->peer = source;
-    p->tag = tag;
+    p->peer = a->source;
+    p->tag = a->tag;
     p->space = (uint8_t)space;
-    wf_p2p_set_buffer(p, buf, count, type);
+    if (WF_BRIEF)
+        p->aside = aside;
+    wf_p2p_set_buffer(p, a->buf, a->count, a->type);
     *out = &p->req;
     rc = wf_receive_start(p);
     if (rc) {
@@ -130,6 +163,21 @@ int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
         *out = NULL;
     }
     return rc;
+}
+
+int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
+             struct wf_type *type, int source, int tag, enum wf_space space,
+             struct wf_req **out)
+{
+    struct wf_receive_args a = {buf, count, type, source, tag};
+
+    return start_new(comm, &a, space, false, out);
+}
+
+int wf_irecv_aside(struct wf_comm *comm, const struct wf_receive_args *a,
+                   struct wf_req **out)
+{
+    return start_new(comm, a, WF_SPACE_P2P, true, out);
 }
 
 /* ---- blocking, without a request ------------------------------------------ */
@@ -180,6 +228,52 @@ static bool receive_stored(struct wf_arrived *a, const struct wf_expected *what,
     return true;
 }
 
+/* The plugin has put the message where it belongs. */
+static inline void take_words(struct wf_expected *x, struct weft_loc *loc,
+                              struct weft_core *core, MPI_Status *status)
+{
+    uint64_t n = x->bytes;
+
+    if (status != MPI_STATUS_IGNORE)
+        wf_status_set(status, wf_env_source(x->env1), wf_env_tag(x->env1), n,
+                      false);
+    x->env0 = WF_ENV0_NONE;
+    x->bytes = 0;
+    core->rx_count++;
+    core->rx_bytes += n;
+    wf_credit_consumed(loc, n + WF_MESSAGE_OVERHEAD);
+}
+
+static inline __attribute__((always_inline)) bool
+receive_expected(struct wf_comm *comm, struct weft_loc *loc,
+                 const struct wf_expected *what, MPI_Status *status, int *rc)
+{
+    struct wf_instance *wf = comm->wf;
+    struct wf_expected *x = &wf->engine->expected;
+    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
+    int looks = 0;
+
+    *x = *what;
+    x->first = WF_SHORT_EAGER;
+    *rc = MPI_SUCCESS;
+    if (wf_unlikely(!l->recv_words))
+        wf_progress_spin(wf, l->core, 1, &x->state);
+    else
+        do {
+            if (wf_likely(l->recv_words(l->peer, &x->want) == WEFT_DONE)) {
+                take_words(x, loc, l->core, status);
+                return true;
+            }
+        } while (wf_progress_spin_on(wf, l->core, &x->state, &looks));
+    if (wf_unlikely(wf_load_relaxed(&x->state) == WF_EXPECTED_NOT)) {
+        x->env0 = WF_ENV0_NONE;
+        x->bytes = 0;
+        return false;
+    }
+    *rc = take_expected(x, status);
+    return true;
+}
+
 bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
                       const struct wf_expected *what, MPI_Status *status,
                       int *rc)
@@ -195,24 +289,14 @@ bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
         if (a)
             return receive_stored(a, what, status, rc);
     }
-    return wf_receive_expected(comm, loc, what, status, rc);
+    return receive_expected(comm, loc, what, status, rc);
 }
 
 bool wf_receive_expected(struct wf_comm *comm, struct weft_loc *loc,
                          const struct wf_expected *what, MPI_Status *status,
                          int *rc)
 {
-    struct wf_expected *x = &comm->wf->engine->expected;
-
-    *x = *what;
-    wf_progress_spin(comm->wf, loc->lane[WF_LANE_ORDER].core, 1, &x->state);
-    if (wf_unlikely(wf_load_relaxed(&x->state) == WF_EXPECTED_NOT)) {
-        x->env0 = WF_ENV0_NONE;
-        x->bytes = 0;
-        return false;
-    }
-    *rc = take_expected(x, status);
-    return true;
+    return receive_expected(comm, loc, what, status, rc);
 }
 
 /* The same for a caller that knows no contact. */

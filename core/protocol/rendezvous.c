@@ -62,8 +62,8 @@ int wf_rendezvous_notify(struct wf_p2p *p)
     return MPI_SUCCESS;
 }
 
-/* The lane for this much payload: the last whose size range has begun. */
-static unsigned bulk_lane(const struct weft_loc *loc, uint64_t bytes)
+/* The last whose size range has begun. */
+unsigned wf_bulk_lane(const struct weft_loc *loc, uint64_t bytes)
 {
     unsigned lane = 0;
 
@@ -93,7 +93,7 @@ static void chunk_done(struct wf_tx *t, int status)
 
 static void send_chunk(struct wf_p2p *p)
 {
-    unsigned lane = bulk_lane(p->loc, p->expected);
+    unsigned lane = wf_bulk_lane(p->loc, p->expected);
     uint64_t max = p->loc->lane[lane].max_payload;
     uint64_t n = p->expected - p->moved;
     bool last = n <= max;

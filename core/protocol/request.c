@@ -34,6 +34,17 @@ static int add_slab(struct wf_engine *e)
     return 0;
 }
 
+static struct wf_p2p *take_free(struct wf_engine *e)
+{
+    struct wf_p2p *p;
+
+    if (!e->free_p2p && add_slab(e) != 0)
+        return NULL;
+    p = e->free_p2p;
+    e->free_p2p = p->next_free;
+    return p;
+}
+
 static void init_head(struct wf_req *r, struct wf_instance *wf,
                       enum wf_req_type type, struct wf_comm *comm)
 {
@@ -50,18 +61,22 @@ struct wf_p2p *wf_p2p_alloc(struct wf_comm *comm, enum wf_req_type type)
     struct wf_engine *e = comm->wf->engine;
     struct wf_p2p *p;
 
-    if (!e->free_p2p && add_slab(e) != 0) {
+    p = WF_BRIEF && comm->wf->api.threads ? wf_pool_take(wf_request_pool(comm->wf))
+                                          : take_free(e);
+    if (!p) {
         wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
         return NULL;
     }
-    p = e->free_p2p;
-    e->free_p2p = p->next_free;
     memset(&p->req, 0, sizeof p->req);
     init_head(&p->req, comm->wf, type, comm);
     p->loc = NULL;
     p->waits = 0;
     p->has_id = false;
     p->type = NULL;
+    if (WF_BRIEF) {
+        p->aside = false;
+        p->stored = NULL;
+    }
     return p;
 }
 
@@ -106,19 +121,60 @@ struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
     return r;
 }
 
+/* What it holds beside its memory and its communicator. */
+static void let_go_of_buffer(struct wf_p2p *p)
+{
+    if (p->type && !(p->req.flags & WF_REQ_LIGHT))
+        wf_type_put(p->type);
+    p->type = NULL;
+    free(p->packed);
+    p->packed = NULL;
+    p->pull.core = NULL;
+}
+
 static void free_p2p(struct wf_p2p *p)
 {
     struct wf_engine *e = p->req.wf->engine;
 
-    if (p->type && !(p->req.flags & WF_REQ_LIGHT))
-        wf_type_put(p->type);
-    free(p->packed);
-    p->packed = NULL;
-    p->pull.core = NULL;
+    let_go_of_buffer(p);
     memset(&p->req.on_complete, 0,
            sizeof p->req - offsetof(struct wf_req, on_complete));
+    if (WF_BRIEF && p->home) {
+        wf_pool_give(p);
+        return;
+    }
     p->next_free = e->free_p2p;
     e->free_p2p = p;
+}
+
+/* The waiter shall need no section: what counts references does so now. */
+static void settle(struct wf_req *r)
+{
+    struct wf_comm *comm = r->comm;
+
+    if (r->type > WF_REQ_RECV || !wf_p2p_of(r)->home ||
+        (r->flags & ~(uint32_t)WF_REQ_LIGHT) || r->error)
+        return;
+    let_go_of_buffer(wf_p2p_of(r));
+    r->flags = WF_REQ_SETTLED;
+    r->comm = NULL;
+    wf_comm_put(comm);
+}
+
+bool wf_req_take_settled(MPI_Request *request, MPI_Status *status)
+{
+    struct wf_req *r = wf_req_of(*request);
+
+    if (!r || !wf_req_done(r) ||
+        (r->type != WF_REQ_NOOP && r->flags != WF_REQ_SETTLED))
+        return false;
+    *request = MPI_REQUEST_NULL;
+    wf_status_set(status, r->source, r->tag, r->bytes, false);
+    if (r->type != WF_REQ_NOOP) {
+        r->object.kind = WF_KIND_DEAD;
+        wf_pool_give(wf_p2p_of(r));
+    }
+    return true;
 }
 
 static void destroy(struct wf_req *r)
@@ -192,6 +248,7 @@ int wf_req_error(struct wf_req *r)
 void wf_req_complete(struct wf_req *r, int error)
 {
     void (*on_complete)(struct wf_req *) = r->on_complete;
+    bool detached = r->flags & WF_REQ_DETACHED;
     struct wf_instance *wf = r->wf;
 
     if (error && !r->error)
@@ -200,10 +257,12 @@ void wf_req_complete(struct wf_req *r, int error)
         r->flags &= ~(uint32_t)WF_REQ_ATTENDED;
         wf->api.owed--;
     }
+    if (WF_BRIEF && !on_complete)
+        settle(r);
     wf_store_release(&r->done, 1); /* pairs with wf_req_done */
     if (on_complete)
         on_complete(r);
-    else if (r->flags & WF_REQ_DETACHED)
+    else if (detached)
         destroy(r);
     if (wf->api.on) /* r may be gone; on_complete may have served others too */
         wf_progress_notify(wf);
@@ -220,7 +279,7 @@ uint32_t wf_req_endpoints(struct wf_req *r)
         return UINT32_MAX; /* only the program knows */
     loc = r->type == WF_REQ_SCHEDULE ? NULL : wf_p2p_of(r)->loc;
     if (!loc || !loc->lanes)
-        return wf_progress_need(r->wf);
+        return r->comm ? wf_comm_need(r->comm) : wf_progress_need(r->wf);
     for (unsigned i = 0; i < loc->lanes; i++)
         mask |= 1u << loc->lane[i].core->index;
     return mask;
@@ -322,6 +381,8 @@ int wf_engine_init(struct wf_instance *wf)
     e->bytes_type = wf_type_of(MPI_BYTE);
     init_shared(&e->sent, wf);
     init_shared(&e->held, wf);
+    init_shared(&e->nobody, wf);
+    e->nobody.source = MPI_PROC_NULL;
     wf->engine = e;
     return 0;
 }
@@ -341,6 +402,8 @@ void wf_engine_fini(struct wf_instance *wf)
     wf_match_each_arrived(&e->match, free_arrived, NULL);
     wf_match_fini(&e->match);
     wf_unexpected_fini(e);
+    if (WF_BRIEF)
+        wf_pool_fini(&e->pool);
     wf_slots_fini(&e->pending);
     wf_slots_fini(&e->matched);
     for (int i = 0; i < e->slab_count; i++)

@@ -8,7 +8,8 @@
  * callback on an engine request with on_complete.
  *
  * LOCK  all fields: the API section, except done, which waiters read with
- * acquire order.
+ * acquire order. Once a request without on_complete is done, it is the
+ * waiter's: whoever completes it looks at it no more.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_REQUEST_H
@@ -17,6 +18,7 @@
 #include "comm/comm.h"
 #include "datatype/type.h"
 #include "os/atomic.h"
+#include "progress/critical.h"
 
 enum wf_req_type {
     WF_REQ_SEND,
@@ -35,7 +37,10 @@ enum wf_req_flags {
     WF_REQ_ATTENDED = 1u << 5,  /* the helper is about it: progress/helper.c */
     /* A receive of bytes that nothing but its memory, its communicator and
      * perhaps a queue belongs to. Not once a message has to take its time. */
-    WF_REQ_LIGHT = 1u << 6
+    WF_REQ_LIGHT = 1u << 6,
+    /* Complete, and nothing belongs to it any more but its memory: whoever
+     * waits takes the outcome without the section (brief-global). */
+    WF_REQ_SETTLED = 1u << 7
 };
 
 /* The head of every request; protocol/queues.h has what the engine appends. */
@@ -92,6 +97,14 @@ static inline bool wf_req_done(struct wf_req *r)
 static inline bool wf_req_simple(const struct wf_req *r)
 {
     return ((r->flags ^ WF_REQ_LIGHT) | (uint32_t)r->error) == 0;
+}
+
+/* Take the outcome of a settled request, outside the section. false: nothing has
+ * happened. Always so where the section is around the whole call. */
+bool wf_req_take_settled(MPI_Request *, MPI_Status *);
+static inline bool wf_req_take(MPI_Request *request, MPI_Status *status)
+{
+    return WF_BRIEF && wf_req_take_settled(request, status);
 }
 
 /* Status fields (MPI_Status.MPI_internal layout known only to status.c). */

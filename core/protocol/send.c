@@ -6,6 +6,9 @@
  *   synchronous, <= eager limit                  EAGER|SYNC       SYNC
  *   otherwise                                    NOTIFY           rendezvous.c
  *
+ * All of them take the order lane, so that none overtakes another; where the
+ * communicator's hints allow that, an eager message takes the lane of its size.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -97,7 +100,17 @@ static void set_envelope(struct wf_wire *w, const struct wf_p2p *p)
     w->b = wf_le64(wf_env1((uint32_t)c->rank, (uint32_t)p->tag));
 }
 
-static int start_eager(struct wf_p2p *p)
+/* Ordered pairs (protocol/order.h) have one numbered lane. */
+static unsigned eager_lane(const struct wf_p2p *p)
+{
+    bool any = p->req.comm->asserts & WF_ASSERT_OVERTAKING && !p->loc->order;
+
+    return wf_unlikely(any) && p->space == WF_SPACE_P2P
+               ? wf_bulk_lane(p->loc, p->bytes)
+               : WF_LANE_ORDER;
+}
+
+static int start_eager(struct wf_p2p *p, unsigned lane)
 {
     bool sync = p->mode == WF_SEND_SYNC;
     uint16_t flags = sync ? WF_FLAG_SYNC : WEFT_HDR_SHORT;
@@ -116,13 +129,14 @@ static int start_eager(struct wf_p2p *p)
     wf_send_payload(p, 0, p->bytes);
     p->tx.done = eager_done;
     p->loc->credit -= (int64_t)(p->bytes + WF_MESSAGE_OVERHEAD);
-    wf_message_send(p->loc, WF_LANE_ORDER, &p->tx);
+    wf_message_send(p->loc, lane, &p->tx);
     return MPI_SUCCESS;
 }
 
-static bool eager_fits(const struct weft_loc *loc, uint64_t bytes, int mode)
+static bool eager_fits(const struct weft_loc *loc, unsigned lane,
+                       uint64_t bytes, int mode)
 {
-    return bytes <= loc->lane[WF_LANE_ORDER].max_eager &&
+    return bytes <= loc->lane[lane].max_eager &&
            (mode == WF_SEND_READY ||
             loc->credit >= (int64_t)(bytes + WF_MESSAGE_OVERHEAD));
 }
@@ -131,6 +145,7 @@ static bool eager_fits(const struct weft_loc *loc, uint64_t bytes, int mode)
 int wf_send_start(struct wf_p2p *p)
 {
     int rc = MPI_SUCCESS;
+    unsigned lane;
 
     p->req.error = 0;
     p->req.source = MPI_ANY_SOURCE;
@@ -144,8 +159,9 @@ int wf_send_start(struct wf_p2p *p)
     p->loc = wf_peer_location(p->req.comm, p->peer, &rc);
     if (!p->loc)
         return rc;
-    if (eager_fits(p->loc, p->bytes, p->mode))
-        return start_eager(p);
+    lane = eager_lane(p);
+    if (eager_fits(p->loc, lane, p->bytes, p->mode))
+        return start_eager(p, lane);
     return wf_rendezvous_notify(p);
 }
 
@@ -278,6 +294,19 @@ int wf_isend_queued(struct wf_comm *comm, const void *buf, uint64_t count,
     }
     *out = &p->req;
     return MPI_SUCCESS;
+}
+
+bool wf_isend_bytes(struct wf_comm *comm, const void *data, uint64_t bytes,
+                    int dest, int tag, struct wf_req **out)
+{
+    struct wf_engine *e = comm->wf->engine;
+    int rc, now = send_now(comm, data, bytes, e->bytes_type, dest, tag,
+                           WF_SPACE_P2P, true, &rc);
+
+    if (now <= 0)
+        return false; /* the long way says why */
+    *out = now == HELD ? &e->held : &e->sent;
+    return true;
 }
 
 int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,

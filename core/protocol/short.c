@@ -8,21 +8,26 @@
 
 const struct wf_comm *wf_short_world = &wf_comm_nobody;
 bool wf_short_on;
+struct wf_instance *wf_short_shared;
 
 void wf_short_update(struct wf_instance *wf)
 {
+    struct wf_instance *shared = wf && wf->api.threads ? wf : NULL;
     bool on = wf && !wf->api.on;
     const struct wf_comm *world =
         on && wf->world ? wf->world : &wf_comm_nobody;
 
-    if (wf != wf_load_relaxed(&wf_process_instance))
-        return; /* one of many in a simulation */
+    if (wf != wf_load_relaxed(&wf_process_instance) || (wf && wf->ranks))
+        return; /* one of many: of a simulation, or ranks that are threads, of
+                   which one stands in for the process for a while */
     /* others may read them: written only when they change, which is while no
      * other thread may be inside */
     if (wf_short_on != on)
         wf_short_on = on;
     if (wf_short_world != world)
         wf_short_world = world;
+    if (wf_short_shared != shared)
+        wf_short_shared = shared;
 }
 
 /* A request for a receive of bytes; NULL: none at hand. */
@@ -31,17 +36,21 @@ static inline struct wf_p2p *take_light(struct wf_comm *comm,
                                         uint64_t bytes)
 {
     struct wf_engine *e = comm->wf->engine;
-    struct wf_p2p *p = e->free_p2p;
+    bool shared = WF_BRIEF && comm->wf->api.threads;
+    struct wf_p2p *p = shared ? wf_pool_take(wf_request_pool(comm->wf)) : e->free_p2p;
 
     if (wf_unlikely(!p))
         return NULL;
-    e->free_p2p = p->next_free;
+    if (shared)
+        p->aside = false;
+    else
+        e->free_p2p = p->next_free;
     __builtin_prefetch(p->next_free, 1);
     __builtin_prefetch((char *)p->next_free + WF_CACHE_LINE, 1);
     wf_object_init(&p->req.object, WF_KIND_REQUEST);
     p->req.wf = comm->wf;
     p->req.comm = comm;
-    wf_object_get(&comm->object);
+    comm->object.refs++;
     p->req.type = WF_REQ_RECV;
     p->req.flags = WF_REQ_LIGHT;
     wf_store_relaxed(&p->req.done, 0);
@@ -111,6 +120,19 @@ static const char *name_of(bool large, bool request)
     return large ? "MPI_Send_c" : "MPI_Send";
 }
 
+static int raise_outside(struct wf_comm *comm, const char *function, int rc)
+{
+    struct wf_instance *wf = comm->wf;
+    bool inside = wf->api.threads; /* the short way's owner of the section */
+
+    if (inside)
+        wf_cs_give(&wf->api);
+    rc = wf_raise(wf, comm, function, rc);
+    if (inside)
+        wf_cs_take(&wf->api);
+    return rc;
+}
+
 /* The type was contiguous: the same message as bytes. */
 int wf_short_late(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
                   uint64_t h1, uint64_t h2, const void *data)
@@ -120,6 +142,7 @@ int wf_short_late(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
     struct wf_req **request = loc->late_request, *req;
     int rc;
 
+    loc->late_request = NULL; /* before anybody else may come in */
     undo(loc, h0 >> 32);
     if (!comm)
         return WEFT_EAGAIN;
@@ -128,6 +151,5 @@ int wf_short_late(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
                          WF_SEND_STANDARD, request ? request : &req);
     if (!rc && !request)
         rc = wf_wait(&req, MPI_STATUS_IGNORE);
-    return rc ? wf_raise(comm->wf, comm, name_of(large, request), rc)
-              : MPI_SUCCESS;
+    return rc ? raise_outside(comm, name_of(large, request), rc) : MPI_SUCCESS;
 }

@@ -8,8 +8,12 @@
  * usual: a predefined contiguous type, a peer that this communicator has talked
  * to, an open lane, credit left. Any other call, a wrong one included, begins
  * again on the long way, which knows all cases and names all mistakes. So this
- * path has no message to print and nothing to clean up. It is closed while
- * MPI_THREAD_MULTIPLE asks for a lock.
+ * path has no message to print and nothing to clean up.
+ *
+ * At MPI_THREAD_MULTIPLE it is closed, and there is another attempt between it
+ * and the long way: a thread towards which the section is biased (os/mutex.h)
+ * enters by two stores, does the same, and leaves by one. Any other thread takes
+ * the long way and waits for its turn.
  *
  * Why it is so short: one table per communicator (comm/contact.c) replaces
  * group, Location table and range check; one number per Location (short_end)
@@ -27,12 +31,15 @@
 
 #include "comm/comm.h"
 #include "datatype/predefined.h"
+#include "progress/progress.h"
 #include "protocol/queues.h"
 
 /* MPI_COMM_WORLD for this path, and whether there is such a path: an instance,
  * and no lock to take. Without it the world is one that has no contacts. */
 extern const struct wf_comm *wf_short_world WF_HIDDEN;
 extern bool wf_short_on WF_HIDDEN;
+/* The instance where several threads may be inside; NULL: there is none. */
+extern struct wf_instance *wf_short_shared WF_HIDDEN;
 /* After the instance of the process, its world or its threads have changed. */
 void wf_short_update(struct wf_instance *);
 
@@ -69,6 +76,43 @@ static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
         return wf->world ? wf->world : &wf_comm_nobody;
     return wf_is_object(h, WF_KIND_COMM) ? (const struct wf_comm *)h
                                          : &wf_comm_nobody;
+}
+
+/* ---- between the two stores of the section's owner ---------------------------- */
+
+/* Enter. NULL: take the long way. */
+static inline struct wf_instance *wf_short_enter(void) WF_UNANALYSED
+{
+    struct wf_instance *wf = wf_short_shared;
+
+    return wf_likely(wf != NULL) && wf_likely(wf_cs_take_own(&wf->api)) ? wf
+                                                                       : NULL;
+}
+
+static inline void wf_short_leave(struct wf_instance *wf) WF_UNANALYSED
+{
+    wf_cs_give(&wf->api);
+}
+
+static inline const struct wf_comm *wf_short_inside(struct wf_instance *wf,
+                                                    MPI_Comm h)
+{
+    const struct wf_comm *c = (const struct wf_comm *)h;
+
+    if (wf_likely(h == MPI_COMM_WORLD))
+        return wf->world ? wf->world : &wf_comm_nobody;
+    /* one of another engine (engines.h) takes the long way, into its section */
+    return wf_is_object(h, WF_KIND_COMM) && wf_likely(c->wf == wf)
+               ? c
+               : &wf_comm_nobody;
+}
+
+/* For what polls, and wakes nobody. */
+static inline const struct wf_comm *wf_short_alone(struct wf_instance *wf,
+                                                   MPI_Comm h)
+{
+    return wf_likely(wf_progress_sole(wf)) ? wf_short_inside(wf, h)
+                                           : &wf_comm_nobody;
 }
 
 /* The credit that is left when n bytes leave now, by copy; negative: they may
@@ -169,10 +213,12 @@ wf_short_irecv(const struct wf_comm *c, void *buf, MPI_Count count,
     uint64_t size = wf_type_short_size(datatype);
 
     *rc = MPI_SUCCESS;
-    if (wf_unlikely(!from && (source != MPI_ANY_SOURCE || !c->wf || c->freed)))
+    if (wf_unlikely(!from && (source != MPI_ANY_SOURCE || !c->wf || c->freed ||
+                              c->asserts)))
         return false;
     if (wf_unlikely(count < 0 || count > INT_MAX || !size ||
-                    (tag < 0 && tag != MPI_ANY_TAG) || (uintptr_t)buf <= 2 ||
+                    (tag < 0 && (tag != MPI_ANY_TAG || c->asserts)) ||
+                    (uintptr_t)buf <= 2 ||
                     !request))
         return false;
     return wf_short_post((struct wf_comm *)c, from,
@@ -213,6 +259,21 @@ static inline bool wf_short_wait(MPI_Request *request, MPI_Status *status,
     if (!wf_req_done(r))
         wf_req_spin(r);
     return wf_short_finish(request, status);
+}
+
+/* The same inside the section. */
+static inline bool wf_short_wait_inside(struct wf_instance *wf,
+                                        MPI_Request *request,
+                                        MPI_Status *status, int *rc)
+{
+    struct wf_req *r = request ? wf_req_of(*request) : NULL;
+
+    *rc = MPI_SUCCESS;
+    if (wf_unlikely(!r || r->wf != wf))
+        return false;
+    if (!wf_req_done(r) && wf_progress_sole(wf))
+        wf_req_spin(r);
+    return wf_req_take(request, status) || wf_short_finish(request, status);
 }
 
 /* The same; *request is complete, or the one of the long way. */

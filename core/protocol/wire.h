@@ -52,7 +52,8 @@ enum wf_wire_flags {
     WF_FLAG_SYNC = 1u << 0,  /* answer SYNC when matched */
     WF_FLAG_READY = 1u << 1, /* sent in ready mode */
     WF_FLAG_RKEY = 1u << 2,  /* payload says where the receiver may pull */
-    WF_FLAG_LAST = 1u << 3
+    WF_FLAG_LAST = 1u << 3,
+    WF_FLAG_PARTED = 1u << 4 /* others of this pair come by other carriers */
 };
 
 enum { WF_WIRE_VERSION = 1 };

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 
 #include "boot/hosted.h"
-#include "instance.h"
+#include "engines.h"
 #include "protocol/wire.h"
 
-enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480 };
+enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480, CARD_KEY = 32 };
 
 struct writer {
     uint8_t bytes[CARD_MAX];
@@ -89,16 +89,40 @@ static void write_card(struct wf_instance *wf, struct writer *w)
     }
 }
 
+/* Engines beside the first have cards of their own (engines.h). */
+static void card_key(char key[static CARD_KEY], uint32_t rank, unsigned engine)
+{
+    int n = snprintf(key, CARD_KEY, "weft.card.%u", rank);
+
+    if (engine)
+        snprintf(key + n, CARD_KEY - (size_t)n, ".%u", engine);
+}
+
+/* The connection to the launcher is one for all engines. */
+static int boot_get(struct wf_instance *wf, const char *key, void **value,
+                    size_t *n)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->boot;
+    int r = 0;
+
+    if (!all)
+        return boot->ops->get(boot, key, value, n);
+    WF_SECTION(boot, all)
+        r = boot->ops->get(boot, key, value, n);
+    return r;
+}
+
 int wf_card_publish(struct wf_instance *wf)
 {
     struct writer *w = calloc(1, sizeof *w);
-    char key[32];
+    char key[CARD_KEY];
     int r;
 
     if (!w)
         return WEFT_ENOMEM;
     write_card(wf, w);
-    snprintf(key, sizeof key, "weft.card.%u", wf->rank);
+    card_key(key, wf->rank, wf->number);
     r = w->full ? WEFT_ENOMEM
                 : wf->boot->ops->put(wf->boot, key, w->bytes, w->n);
     free(w);
@@ -183,6 +207,19 @@ static const char *setting_of(const char *lines, size_t n, const char *key,
     return NULL;
 }
 
+/* The key has this value on one side, and is not set on the other. */
+static void name_unset(struct difference *d, const char *key, const char *value,
+                       int n, bool theirs)
+{
+    const char *side = theirs ? "here" : "there", *dflt = wf_config_default(key);
+
+    if (dflt && strlen(dflt) == (size_t)n && memcmp(dflt, value, (size_t)n) == 0)
+        return; /* they agree */
+    snprintf(d->text, sizeof d->text, "%.80s is '%.*s' %s and not set %s%s%.40s%s",
+             key, n < 80 ? n : 80, value, theirs ? "there" : "here", side,
+             dflt ? " (default '" : "", dflt ? dflt : "", dflt ? "')" : "");
+}
+
 static void compare_setting(void *arg, const char *key, const char *value)
 {
     struct difference *d = arg;
@@ -193,13 +230,12 @@ static void compare_setting(void *arg, const char *key, const char *value)
     if (d->text[0] ||
         (theirs && n == strlen(value) && memcmp(theirs, value, n) == 0))
         return;
-    if (!theirs) {
+    if (!theirs)
+        name_unset(d, key, value, (int)strlen(value), false);
+    else
         snprintf(d->text, sizeof d->text,
-                 "%.80s is not set there and '%.80s' here", key, value);
-        return;
-    }
-    snprintf(d->text, sizeof d->text, "%.80s is '%.*s' there and '%.80s' here",
-             key, (int)(n < 80 ? n : 80), theirs, value);
+                 "%.80s is '%.*s' there and '%.80s' here", key,
+                 (int)(n < 80 ? n : 80), theirs, value);
 }
 
 /* A key that only the peer has set: the first of its lines that is not ours. */
@@ -219,10 +255,7 @@ static void compare_theirs(const struct wf_config *config, struct difference *d)
             return;
         snprintf(key, sizeof key, "%.*s", (int)(sign - at), at);
         if (!setting_of(mine.text, mine.n, key, &n))
-            snprintf(d->text, sizeof d->text,
-                     "%.80s is '%.*s' there and not set here", key,
-                     (int)(stop - sign - 1 < 80 ? stop - sign - 1 : 80),
-                     sign + 1);
+            name_unset(d, key, sign + 1, (int)(stop - sign - 1), true);
     }
 }
 
@@ -299,15 +332,15 @@ int wf_card_fetch(struct weft_loc *loc)
     struct wf_boot *boot = loc->wf->boot;
     struct reader r;
     struct head h;
-    char key[32];
+    char key[CARD_KEY];
     int rc;
 
     if (loc->host)
         return 0;
     if (loc->id == loc->wf->rank)
         return own_card(loc);
-    snprintf(key, sizeof key, "weft.card.%u", loc->id);
-    rc = boot->ops->get(boot, key, &loc->card, &loc->card_len);
+    card_key(key, loc->id, loc->wf->number);
+    rc = boot_get(loc->wf, key, &loc->card, &loc->card_len);
     if (rc == WEFT_EUNREACH && boot->awaits) {
         wf_error(MPI_ERR_PROC_ABORTED, "process %u ended before it had called "
                  "MPI_Init", loc->id);

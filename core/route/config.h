@@ -34,6 +34,7 @@ struct wf_core_options {
     uint64_t eager;          /* bytes; WF_AUTO */
     int rndv;                /* enum wf_rndv_mode */
     int64_t share_after;     /* collectives; 0 = never */
+    int64_t engines;         /* at MPI_THREAD_MULTIPLE: engines.h */
     uint64_t credits;        /* bytes of unexpected eager data per sender */
     uint64_t unexpected_max; /* bytes over all senders; 0 = no limit */
     int bootstrap;           /* enum wf_bootstrap_mode */
@@ -122,5 +123,8 @@ void wf_config_shared(const struct wf_config *, bool set,
                       void (*take)(void *user, const char *key,
                                    const char *value),
                       void *user);
+/* What such a key ("core.eager") is where nobody sets it, or NULL: of routes
+ * and transports there is no such thing. */
+const char *wf_config_default(const char *key);
 
 #endif

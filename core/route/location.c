@@ -32,6 +32,8 @@ static void lane_init(struct wf_lane *l, struct weft_core *core,
         l->send_more = core->ops->send_more;
     if (WEFT_HAS(core->ops, weft_ops, send_words))
         l->send_words = core->ops->send_words;
+    if (WEFT_HAS(core->ops, weft_ops, recv_words))
+        l->recv_words = core->ops->recv_words;
     l->max_short = core->attr.max_short < l->max_eager ? core->attr.max_short
                                                        : l->max_eager;
 }
@@ -70,8 +72,10 @@ int wf_location_attach(struct weft_loc *loc, struct weft_core *core)
     if (r == 0)
         r = core->ops->peer_add(core->ep, loc, loc->id, address, n,
                                 &loc->peers[core->index]);
-    if (r >= 0)
+    if (r >= 0) {
         loc->wf->used |= 1u << core->index;
+        loc->wf->links++;
+    }
     return r < 0 ? r : 0;
 }
 

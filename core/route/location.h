@@ -32,6 +32,7 @@ struct wf_lane {
     int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t);
     int (*send_more)(weft_peer *, const weft_hdr *, const void *, size_t);
     int (*send_words)(const void *, uint64_t, weft_peer *, uint64_t, uint64_t);
+    int (*recv_words)(weft_peer *, weft_want *);
     uint32_t max_short, max_eager;
     struct wf_ordered *order; /* peer is it: protocol/order.h; or NULL */
     uint64_t max_payload;   /* of one container */

@@ -56,7 +56,7 @@ enum wf_security {
     WF_SECURITY_AUTH,
     WF_SECURITY_ENCRYPT
 };
-enum wf_route_policy { WF_POLICY_ORDER, WF_POLICY_COST };
+enum wf_route_policy { WF_POLICY_ORDER, WF_POLICY_COST, WF_POLICY_STRIPE };
 
 /* One [route] section, ready to be asked. */
 struct wf_route_rule {

@@ -166,8 +166,8 @@ int wf_route_choose(const struct wf_config *c, const struct wf_route_end *from,
 static bool wants_failover(const struct wf_route_rule *rule, bool networks)
 {
     return rule->failover == WF_FAILOVER_YES ||
-           (rule->failover == WF_FAILOVER_AUTO && rule->use == WF_USE_LIST &&
-            networks);
+           (rule->failover == WF_FAILOVER_AUTO && networks &&
+            (rule->use == WF_USE_LIST || rule->policy == WF_POLICY_STRIPE));
 }
 
 static bool direction_encrypts(const struct wf_config *c,
@@ -222,6 +222,8 @@ bool wf_route_failover(const struct wf_config *c,
         return false;
     out->several = wants_failover(rule, network && found > 1) &&
                    wants_failover(back, network && found > 1);
+    out->stripe = out->several && network && found > 1 && !out->encrypt &&
+                  rule->policy == WF_POLICY_STRIPE;
     return out->several ||
            (out->encrypt && found > 0 && candidates[order[0]].network);
 }

@@ -43,6 +43,7 @@ int wf_route_choose(const struct wf_config *, const struct wf_route_end *from,
 struct wf_route_failover {
     bool crc, encrypt;
     bool several; /* all that the route names; else only the first */
+    bool stripe;  /* they share what is large */
     uint64_t failback, timeout; /* ns; failback 0: never */
 };
 /* Has the pair's route for size 0, whose choice is order[0..found), failover?

@@ -132,6 +132,10 @@ static void rule_build(struct wf_config *c, const struct wf_section *s,
     select_take(c, s, "to", o.to, &rule->to);
     size_take(c, s, o.size, rule);
     use_take(c, rule, o.use, use != NULL ? &use->value_at : &s->at, who);
+    if (rule->policy == WF_POLICY_STRIPE && rule->failover == WF_FAILOVER_NO)
+        wf_problem_add(&c->problems, &s->at,
+                       "%spolicy = stripe needs failover; leave out failover = "
+                       "no, or take policy = order", who);
 }
 
 void wf_routes_build(struct wf_config *c)

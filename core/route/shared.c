@@ -24,6 +24,15 @@ static const char *core_default(const char *key)
     return o->dflt != NULL ? o->dflt : "";
 }
 
+const char *wf_config_default(const char *key)
+{
+    for (size_t i = 0; i < sizeof shared_core / sizeof shared_core[0]; i++)
+        if (shared_core[i] != NULL && strncmp(key, "core.", 5) == 0 &&
+            strcmp(key + 5, shared_core[i]) == 0)
+            return core_default(shared_core[i]);
+    return NULL;
+}
+
 static void share_core(const struct wf_config *c, bool set,
                        void (*take)(void *, const char *, const char *),
                        void *user)

@@ -76,10 +76,20 @@ static uint32_t deliver(weft_ep *e, const struct mail_line *l, uint64_t word)
     return mail_count(is_short, (uint32_t)(h0 >> 32));
 }
 
+/* There is room again. */
+static inline void tell_hungry(struct mailbox *m)
+{
+    uint32_t who = wf_load_relaxed(&m->hungry);
+
+    if (__builtin_expect(who, 0)) {
+        wf_store_relaxed(&m->hungry, 0);
+        wf_mail_wake_index(who - 1);
+    }
+}
+
 int wf_thread_receive(weft_ep *e, int budget)
 {
     struct mailbox *m = e->box;
-    uint32_t who;
     uint64_t word;
     int n = 0;
 
@@ -90,10 +100,42 @@ int wf_thread_receive(weft_ep *e, int budget)
             break;
         mail_done(m, &e->head, lines);
     }
-    who = n ? wf_load_relaxed(&m->hungry) : 0;
-    if (__builtin_expect(who, 0)) {
-        wf_store_relaxed(&m->hungry, 0);
-        wf_mail_wake_index(who - 1);
-    }
+    if (n)
+        tell_hungry(m);
     return n;
+}
+
+/* One line, for the wanted message. */
+static inline int take_wanted(weft_ep *e, const struct mail_line *l,
+                              uint32_t len, weft_want *w)
+{
+    if (len > w->room || len > MAIL_FIRST || l->env[0] != w->h1 ||
+        ((l->env[1] ^ w->h2) & w->mask))
+        return WEFT_EAGAIN;
+    mail_copy(w->buf, l->data, len);
+    w->h2 = l->env[1];
+    w->room = len;
+    mail_done(e->box, &e->head, 1);
+    tell_hungry(e->box);
+    return WEFT_DONE;
+}
+
+int wf_thread_recv_words(weft_peer *p, weft_want *w)
+{
+    enum { LOOKS = 8 };
+    weft_ep *e = p->ep;
+    const struct mail_line *l = mail_at(e->box, e->head);
+    uint64_t word, key = mail_word((uint32_t)w->h0, p->box->index);
+
+    if (__builtin_expect(thread_busy(e) | e->stalled | p->down, 0))
+        return WEFT_EAGAIN;
+    for (int i = 0; i < LOOKS; i++, wf_cpu_relax()) {
+        word = mail_peek(e->box, e->head);
+        if (!word)
+            continue;
+        if (__builtin_expect((word ^ key) & ~MAIL_WORD_LEN, 0))
+            return WEFT_EAGAIN;
+        return take_wanted(e, l, (uint32_t)(mail_header(word) >> 32), w);
+    }
+    return WEFT_OK;
 }

@@ -98,6 +98,8 @@ static inline uint64_t mail_word(uint64_t h0, uint32_t from)
     return (h0 & 0xffffffffu) | (h0 >> 32) << 32 | (uint64_t)from << 50;
 }
 
+#define MAIL_WORD_LEN ((((uint64_t)1 << 18) - 1) << 32)
+
 static inline uint32_t mail_from(uint64_t word)
 {
     return (uint32_t)(word >> 50);
@@ -142,6 +144,31 @@ static inline bool mail_claim(struct mailbox *m, uint32_t n, uint64_t *seen,
     } while (!wf_cas_acq_rel(&m->tail, &tail, (c->at + take) << 1));
     return __builtin_expect(take == n, 1) ||
            wf_mail_padded(m, n, take, seen, from, c);
+}
+
+/* At most MAIL_FIRST bytes, of which most messages have few. */
+static inline void mail_copy(void *dst, const void *src, uint32_t n)
+{
+    uint8_t *to = dst;
+    const uint8_t *from = src;
+
+    if (n > 32) {
+        memcpy(to, from, 32);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else if (n) {
+        to[0] = from[0];
+        to[n / 2] = from[n / 2];
+        to[n - 1] = from[n - 1];
+    }
 }
 
 /* A quarter full at most: time to try again. */

@@ -14,28 +14,6 @@ static int hungry(weft_peer *p)
     return WEFT_EAGAIN;
 }
 
-/* At most MAIL_FIRST bytes, of which most messages have few. */
-static inline void copy_first(uint8_t *to, const uint8_t *from, uint32_t n)
-{
-    if (n > 32) {
-        memcpy(to, from, 32);
-        memcpy(to + n - 8, from + n - 8, 8);
-    } else if (n >= 16) {
-        memcpy(to, from, 16);
-        memcpy(to + n - 16, from + n - 16, 16);
-    } else if (n >= 8) {
-        memcpy(to, from, 8);
-        memcpy(to + n - 8, from + n - 8, 8);
-    } else if (n >= 4) {
-        memcpy(to, from, 4);
-        memcpy(to + n - 4, from + n - 4, 4);
-    } else if (n) {
-        to[0] = from[0];
-        to[n / 2] = from[n / 2];
-        to[n - 1] = from[n - 1];
-    }
-}
-
 /* Claim lines and write the header: where the payload goes, or NULL. */
 static char *begin(weft_peer *p, const weft_hdr *h, size_t len,
                    struct mail_claim *c)
@@ -93,7 +71,7 @@ int wf_thread_send_words(const void *data, uint64_t h0, weft_peer *p,
     l->env[0] = h1;
     l->env[1] = h2;
     if (len <= MAIL_FIRST)
-        copy_first(l->data, data, len);
+        mail_copy(l->data, data, len);
     else
         memcpy((char *)l->data, data, len); /* on into the next lines */
     mail_publish(p->box, &c, mail_word(h0, p->me));

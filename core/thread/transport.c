@@ -270,7 +270,6 @@ static bool has_mail(const weft_ep *e)
     return mail_peek(e->box, e->head) != 0;
 }
 
-/* There is more to do than to look for mail. */
 static __attribute__((noinline)) int all_progress(weft_ep *e, int budget)
 {
     int n;
@@ -290,9 +289,7 @@ static __attribute__((noinline)) int all_progress(weft_ep *e, int budget)
 /* Who waits is here again and again, and finds nothing: so that is short. */
 static int thread_progress(weft_ep *e, int budget)
 {
-    if (__builtin_expect(e->armed | e->mourns | (e->wants != 0) |
-                             (e->rma != NULL),
-                         0))
+    if (__builtin_expect(thread_busy(e), 0))
         return all_progress(e, budget);
     return has_mail(e) ? wf_thread_receive(e, budget) : 0;
 }
@@ -360,7 +357,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .arm = thread_arm,
                              .rx_resume = thread_rx_resume,
                              .get = wf_thread_get,
-                             .send_words = wf_thread_send_words};
+                             .send_words = wf_thread_send_words,
+                             .recv_words = wf_thread_recv_words};
 
 static const weft_option options[] = {
     {"mailbox", WEFT_OPT_INT, offsetof(struct thread_config, mailbox), "2048",

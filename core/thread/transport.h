@@ -56,8 +56,14 @@ int wf_thread_send(weft_peer *, weft_tx *);
 int wf_thread_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
 int wf_thread_send_words(const void *data, uint64_t h0, weft_peer *,
                          uint64_t h1, uint64_t h2);
+/* There is more to do than to look for mail. */
+static inline bool thread_busy(const weft_ep *e)
+{
+    return e->armed | e->mourns | (e->wants != 0) | (e->rma != NULL);
+}
 /* deliver.c: containers handled, at most budget. */
 int wf_thread_receive(weft_ep *, int budget);
+int wf_thread_recv_words(weft_peer *, weft_want *);
 /* assist.c */
 int wf_thread_get(weft_peer *, weft_rma *);
 /* Help with that peer's copy. */

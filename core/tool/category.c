@@ -10,14 +10,24 @@ static bool of_transport(const struct wf_pvar *v)
     return v->transport != NULL;
 }
 
+static bool begins(const struct wf_pvar *v, const char *prefix)
+{
+    return !v->transport && strncmp(v->name, prefix, strlen(prefix)) == 0;
+}
+
 static bool of_queue(const struct wf_pvar *v)
 {
-    return !v->transport && strncmp(v->name, "queue.", 6) == 0;
+    return begins(v, "queue.");
+}
+
+static bool of_waiting(const struct wf_pvar *v)
+{
+    return begins(v, "wait.");
 }
 
 static bool of_failover(const struct wf_pvar *v)
 {
-    return !v->transport && strncmp(v->name, "failover.", 9) == 0;
+    return begins(v, "failover.");
 }
 
 static const struct category {
@@ -28,6 +38,7 @@ static const struct category {
     {"core", "settings of [core] in mpi.ini", true, NULL},
     {"transports", "what went through each transport", false, of_transport},
     {"queues", "the queues of the protocol", false, of_queue},
+    {"waiting", "calls that sleep until something comes", false, of_waiting},
     {"failover", "pairs that change their transport", false, of_failover},
 };
 

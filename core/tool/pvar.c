@@ -4,6 +4,7 @@
  *       for each transport of the configuration and "self"; messages are
  *       containers, of which a large message takes several
  *   queue.*   the four queues and what unexpected messages take
+ *   wait.*    how often waiting calls slept
  *   failover.*   what pairs whose route has failover went through
  *
  * All are totals of the process since MPI started: they run always and are
@@ -15,6 +16,8 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "engines.h"
+#include "progress/wait.h"
 #include "protocol/order.h"
 #include "protocol/queues.h"
 #include "tool/tool.h"
@@ -33,16 +36,20 @@ static const struct weft_core *endpoint(struct wf_instance *wf,
 
 static uint64_t messages_sent(struct wf_instance *wf, const char *transport)
 {
-    unsigned long long count, bytes;
-    wf_endpoint_sent(wf, endpoint(wf, transport), &count, &bytes);
-    return count;
+    struct wf_traffic t = {0};
+    const struct weft_core *c = endpoint(wf, transport);
+    if (c->wf)
+        wf_endpoint_traffic(c, &t);
+    return t.sent;
 }
 
 static uint64_t bytes_sent(struct wf_instance *wf, const char *transport)
 {
-    unsigned long long count, bytes;
-    wf_endpoint_sent(wf, endpoint(wf, transport), &count, &bytes);
-    return bytes;
+    struct wf_traffic t = {0};
+    const struct weft_core *c = endpoint(wf, transport);
+    if (c->wf)
+        wf_endpoint_traffic(c, &t);
+    return t.sent_bytes;
 }
 
 static uint64_t messages_received(struct wf_instance *wf, const char *transport)
@@ -115,6 +122,21 @@ static uint64_t damaged(struct wf_instance *wf, const char *transport)
     return wf_orders_count(wf, WF_ORDER_DAMAGED);
 }
 
+static uint64_t sleeps(struct wf_instance *wf, const char *transport)
+{
+    return wf->progress->sleeps;
+}
+
+static uint64_t missed(struct wf_instance *wf, const char *transport)
+{
+    return wf->progress->missed;
+}
+
+static uint64_t striped(struct wf_instance *wf, const char *transport)
+{
+    return wf_orders_count(wf, WF_ORDER_STRIPED);
+}
+
 struct row {
     const char *name, *help;
     int var_class;
@@ -145,6 +167,10 @@ static const struct row of_process[] = {
      MPI_T_PVAR_CLASS_LEVEL, unexpected_bytes},
     {"queue.unexpected_bytes_high", "the most that they ever took",
      MPI_T_PVAR_CLASS_HIGHWATERMARK, unexpected_high},
+    {"wait.sleeps", "times that a waiting call slept in the kernel",
+     MPI_T_PVAR_CLASS_COUNTER, sleeps},
+    {"wait.missed", "sleeps that nobody ended, though there was something",
+     MPI_T_PVAR_CLASS_COUNTER, missed},
     {"failover.moves", "changes of the transport, or of its connection",
      MPI_T_PVAR_CLASS_COUNTER, moves},
     {"failover.failbacks", "moves back to a better transport",
@@ -157,6 +183,8 @@ static const struct row of_process[] = {
      MPI_T_PVAR_CLASS_COUNTER, duplicates},
     {"failover.damaged", "containers dropped because their sum was wrong",
      MPI_T_PVAR_CLASS_COUNTER, damaged},
+    {"failover.striped", "pieces that a further transport took (policy = stripe)",
+     MPI_T_PVAR_CLASS_COUNTER, striped},
 };
 
 enum {
@@ -401,6 +429,19 @@ int wf_mpi_t_pvar_write(struct wf_instance *wf, MPI_T_pvar_session session,
     return rc ? rc : refuse(session, handle, MPI_T_ERR_PVAR_NO_WRITE);
 }
 
+/* Over the engines of the rank, each inside its section. */
+static uint64_t sum(struct wf_instance *home, const struct wf_pvar *v)
+{
+    struct wf_engines *all = wf_engines(home);
+    uint64_t value = v->read(home, v->transport);
+    for (unsigned i = 1; all && i < all->count; i++) {
+        wf_engine_switch(home, all->all[i]);
+        value += v->read(all->all[i], v->transport);
+        wf_engine_switch(all->all[i], home);
+    }
+    return value;
+}
+
 int wf_mpi_t_pvar_read(struct wf_instance *wf, MPI_T_pvar_session session,
                        MPI_T_pvar_handle handle, void *buf)
 {
@@ -411,7 +452,7 @@ int wf_mpi_t_pvar_read(struct wf_instance *wf, MPI_T_pvar_session session,
         return rc;
     if (!buf)
         return MPI_T_ERR_INVALID;
-    uint64_t value = wf ? h->variable.read(wf, h->variable.transport) : 0;
+    uint64_t value = wf ? sum(wf, &h->variable) : 0;
     memcpy(buf, &value, sizeof value);
     return MPI_SUCCESS;
 }

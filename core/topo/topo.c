@@ -22,11 +22,11 @@ struct wf_topo *wf_topo_create(int kind, size_t n)
 void wf_topo_get(struct wf_topo *t)
 {
     if (t)
-        t->refs++;
+        wf_refs_get(&t->refs);
 }
 
 void wf_topo_put(struct wf_topo *t)
 {
-    if (t && --t->refs == 0)
+    if (t && wf_refs_put(&t->refs))
         free(t);
 }

@@ -64,8 +64,12 @@ enum wf_sctp_event wf_sctp_receive(struct wf_sctp_assoc *a, void *buf,
     return SCTP_DOWN;
 }
 
-uint32_t wf_sctp_unacked(struct wf_sctp_assoc *a)
+uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *a)
 {
     return 0;
+}
+
+void wf_sctp_make_room(struct wf_sctp_assoc *a)
+{
 }
 #endif

@@ -58,15 +58,15 @@ void wf_sctp_link_break(weft_peer *p, int status, const char *fmt, ...)
     wf_sctp_attend(p);
 }
 
-static void close_association(weft_peer *p)
+static void close_associations(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     weft_peer **at = &ep->open;
     struct wf_ip_id *s = wf_ip_id_find(&ep->calls, p->link);
 
-    if (!p->assoc.so)
+    if (!p->strand[0])
         return;
-    wf_sctp_close(&p->assoc);
+    wf_sctp_strands_close(p);
     if (s && s->party == &p->party)
         s->party = NULL;
     ep->count.packets_out += p->exit.packets;
@@ -82,7 +82,7 @@ static void tear_down(weft_peer *p, int status)
     wf_ip_hang_up(&p->ep->calls, &p->party);
     wf_sctp_rx_cancel(p, status);
     wf_sctp_tx_cancel(p, status);
-    close_association(p);
+    close_associations(p);
 }
 
 static void report(weft_peer *p)
@@ -107,6 +107,7 @@ int wf_sctp_attention(weft_ep *ep)
         weft_peer *p = wf_ip_due_peer(due);
         n++;
         if (p->party.state == PARTY_OPEN) {
+            p->unread = UINT32_MAX;
             wf_sctp_take(p);
             wf_sctp_flush(p);
         }
@@ -139,7 +140,7 @@ void wf_sctp_gone(weft_peer *p, const char *what)
     if (p->party.leaving && !wf_sctp_rx_idle(p))
         return; /* he may go; what he sent is still to be read */
     if (p->party.leaving && !waits &&
-        (p->said_goodbye || wf_sctp_unacked(&p->assoc) == 0)) {
+        (p->said_goodbye || wf_sctp_unacked(p) == 0)) {
         left(p);
         return;
     }
@@ -180,8 +181,6 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
                      const struct wf_ip_call *c)
 {
     weft_peer *p = party->peer;
-    struct wf_sctp_setup setup = {.check = wants_check(ep, &c->remote),
-                                  .window = ep->calls.room};
     int rc;
 
     p->link = c->id;
@@ -192,10 +191,8 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
     write_head(p);
     wf_sctp_paths(p, &c->path);
     p->fragment = fragment_bytes(p->packet - PACKET_ROOM, c->room);
-    setup.mtu = p->packet;
-    p->assoc.ctx = p;
-    p->assoc.output = wf_sctp_output;
-    rc = wf_sctp_open(&p->assoc, &setup);
+    p->check = wants_check(ep, &c->remote);
+    rc = wf_sctp_strands_open(p);
     if (rc < 0)
         return rc;
     p->open_next = ep->open;
@@ -204,7 +201,7 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
     return WEFT_OK;
 }
 
-/* The association is made: containers can flow. */
+/* The associations are made: containers can flow. */
 void wf_sctp_up(weft_peer *p)
 {
     weft_ep *ep = p->ep;
@@ -300,7 +297,7 @@ static bool parted(weft_peer *p)
     if (!p->said_goodbye && !wf_sctp_frame(p, SCTP_GOODBYE))
         return false;
     p->said_goodbye = true;
-    return wf_sctp_unacked(&p->assoc) == 0;
+    return wf_sctp_unacked(p) == 0;
 }
 
 int wf_sctp_peer_del(weft_peer *p, int abrupt)

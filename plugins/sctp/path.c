@@ -260,7 +260,8 @@ uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
     collect(p, now);
     if (!p->traffic_at)
         return watch_idle(p, now);
-    owed = !p->up || wf_sctp_unacked(&p->assoc) > 0;
+    wf_sctp_strands_tend(p);
+    owed = !p->up || wf_sctp_unacked(p) > 0;
     age = now - p->traffic_at;
     if (!owed)
         p->waiting_since = 0;

@@ -243,18 +243,28 @@ static void show_held(weft_peer *p)
         p->held = data;
 }
 
+/* May this one be read now? What comes on the others before its header comes
+ * on the first waits with us, up to a limit, and then where it is: the window
+ * of its association fills, and the peer waits. */
+static bool readable(const weft_peer *p, int strand)
+{
+    return p->party.state == PARTY_OPEN && !p->held &&
+           (strand == 0 || p->early_bytes < SCTP_EARLY_MAX / 2);
+}
+
 /* Messages until there is none, or the core has no memory for one. */
-static void take_all(weft_peer *p)
+static void take_from(weft_peer *p, struct wf_sctp_strand *s)
 {
     weft_ep *ep = p->ep;
     struct wf_sctp_message m;
 
-    while (p->party.state == PARTY_OPEN && !p->held) {
-        switch (wf_sctp_receive(&p->assoc, ep->message, SCTP_RBUF, &m)) {
+    while (readable(p, s->number)) {
+        switch (wf_sctp_receive(&s->assoc, ep->message, SCTP_RBUF, &m)) {
         case SCTP_NOTHING:
+            p->unread &= ~(1u << s->number);
             return;
         case SCTP_UP:
-            wf_sctp_up(p);
+            wf_sctp_strand_up(s);
             break;
         case SCTP_DOWN:
             wf_sctp_gone(p, "its end of the association is closed");
@@ -264,6 +274,13 @@ static void take_all(weft_peer *p)
                 hold(p, &m, ep->message);
         }
     }
+}
+
+static void take_all(weft_peer *p)
+{
+    for (int i = 0; i < STRANDS; i++)
+        if (p->unread & 1u << i && p->strand[i])
+            take_from(p, p->strand[i]);
 }
 
 void wf_sctp_take(weft_peer *p)

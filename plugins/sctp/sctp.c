@@ -34,6 +34,9 @@ static const weft_option options[] = {
            "socket buffers, as far as the system allows"),
     OPTION(eager, WEFT_OPT_SIZE, "32K", "0..1G",
            "messages up to this size are sent without asking"),
+    OPTION(associations, WEFT_OPT_INT, "1", "1..16",
+           "with each peer; each has a congestion window: more of them send "
+           "more where packets get lost, and take more from others there"),
     OPTION(connect_timeout, WEFT_OPT_TIME, "10s", "100ms..3600s",
            "a peer that has not answered for so long is worth a line; it is "
            "called on"),

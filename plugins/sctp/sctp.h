@@ -3,6 +3,7 @@
  *   sctp.c     options, operations, progress   link.c     a peer up and down
  *   tx.c       containers out                  rx.c       containers in
  *   wire.c     datagrams: bytes, out, in       path.c     several ways to a peer
+ *   strand.c   associations of a peer
  *   stack.c    the protocol, process-wide      library.c  where it comes from
  *
  * Addresses, sockets and the handshake are in plugins/ip.
@@ -38,6 +39,9 @@ enum {
     BULK = SCTP_STREAMS - SCTP_HEADERS
 };
 
+/* Associations of a peer. Headers travel on the first. */
+enum { STRANDS = 16 };
+
 /* What a message is; the payload protocol identifier of its chunks. */
 enum wf_sctp_kind {
     KIND_WHOLE = 1, /* header and payload */
@@ -50,6 +54,7 @@ struct wf_sctp_cfg {
     int64_t port;
     uint64_t window, packet, rcvbuf, eager;
     uint64_t connect_timeout, handshake_timeout, unreachable, heartbeat;
+    int64_t associations;
     int checksum; /* enum wf_sctp_check */
 };
 
@@ -58,7 +63,8 @@ enum wf_sctp_check { CHECK_AUTO, CHECK_ON, CHECK_OFF };
 /* ---- datagrams (wire.c) -------------------------------------------------- */
 
 /*   0 type   1 version   2 magic   4 to   8 from: link ids
- *  12 check  CRC-32C of it all, with 0 here; not in PACKET, which has its own
+ *  12 check  CRC-32C of it all, with 0 here; in PACKET, which has its own: the
+ *            association that it belongs to
  *  16 value  room of a handshake, stamp of a probe; not in PACKET
  *     body
  * All little-endian. Types up to IP_RESET are words of the handshake. */
@@ -114,6 +120,14 @@ struct wf_sctp_early { /* payload that came before its header */
     uint8_t bytes[];
 };
 
+/* One association with a peer. */
+struct wf_sctp_strand {
+    struct wf_sctp_assoc assoc;
+    weft_peer *peer;
+    uint8_t number;
+    bool up;
+};
+
 struct weft_peer {
     struct wf_ip_party party;
     weft_ep *ep;
@@ -124,9 +138,12 @@ struct weft_peer {
     bool said_goodbye;
 
     /* the link is open */
-    bool up; /* the association is */
+    bool up; /* the associations are */
     uint32_t link, remote_link, packet, fragment;
-    struct wf_sctp_assoc assoc;
+    struct wf_sctp_strand *strand[STRANDS];
+    int strands, strands_up; /* that we send on */
+    uint32_t unread;         /* bit i: strand i may have something */
+    bool check;              /* packets carry a checksum */
     struct wf_sctp_exit exit;
     struct wf_sctp_path path[IP_ADDRS_MAX];
     int paths, active;
@@ -136,6 +153,7 @@ struct weft_peer {
     /* sending */
     struct wf_sctp_out out[BULK];
     int outs, next_out; /* how many are in use; who is served next */
+    int next_slot;      /* where the next container goes, if that is free */
 
     /* receiving */
     struct wf_sctp_in *in[BULK];
@@ -183,7 +201,7 @@ void wf_sctp_say(weft_ep *, const struct wf_ip_path *,
                  const struct wf_sctp_datagram *);
 void wf_sctp_say_word(weft_ep *, const struct wf_ip_path *,
                       const struct wf_ip_word *, const void *body, size_t n);
-void wf_sctp_output(void *peer, const void *packet, size_t n);
+void wf_sctp_output(void *strand, const void *packet, size_t n);
 int wf_sctp_read(weft_ep *, int socket, int budget);
 int wf_sctp_errors(weft_ep *);
 
@@ -198,6 +216,15 @@ void wf_sctp_path_error(weft_peer *, const struct wf_ip_path *, int error);
 /* Look after the paths; returns when that is due again, 0: not before there is
  * traffic. */
 uint64_t wf_sctp_watch(weft_peer *, uint64_t now);
+
+/* strand.c */
+int wf_sctp_strands_open(weft_peer *);
+void wf_sctp_strands_close(weft_peer *);
+/* The one that a packet names; NULL: there is none, and cannot be. */
+struct wf_sctp_strand *wf_sctp_strand_at(weft_peer *, uint32_t number);
+void wf_sctp_strand_up(struct wf_sctp_strand *);
+uint32_t wf_sctp_unacked(weft_peer *); /* bytes, sent or to be sent */
+void wf_sctp_strands_tend(weft_peer *);
 
 /* link.c */
 extern const struct wf_ip_call_ops wf_sctp_call_ops;

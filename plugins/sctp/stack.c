@@ -40,8 +40,10 @@ enum {
     MS = 1000000,
     /* what goes again is put together without room for the common header */
     HEAD = sizeof(struct sctp_common_header),
-    SEND_ROOM = 4 << 20,
-    CONTROL_ROOM = 1 << 20, /* of it, never taken by bulk */
+    CONTROL_SHARE = 4, /* of the send buffer, never taken by bulk */
+    SLACK = 1024, /* less than a sender calls an open window */
+    CHUNK_COST = 256, /* that the stack adds to the bytes of a chunk */
+    WINDOWS = 4,
     FAREWELL_ROUNDS = 200
 };
 
@@ -201,7 +203,7 @@ static int set_options(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
         set(a, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) < 0 ||
         set(a, SCTP_EVENT, &event, sizeof event) < 0 ||
         set(a, SCTP_PLUGGABLE_SS, &schedule, sizeof schedule) < 0 ||
-        set_room(a, SO_SNDBUF, SEND_ROOM) < 0 ||
+        set_room(a, SO_SNDBUF, s->room) < 0 ||
         set_room(a, SO_RCVBUF, s->window) < 0)
         return -1;
     /* an older stack has no I-DATA, and does without */
@@ -231,6 +233,8 @@ int wf_sctp_open(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
     a->check = s->check;
     a->muted = false;
     a->full = true;
+    a->window = a->held = s->window;
+    a->room = s->room;
     wf_sctp_lock();
     stack.lib->register_address(a);
     a->so = stack.lib->socket(AF_CONN, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0,
@@ -295,7 +299,7 @@ int wf_sctp_send(struct wf_sctp_assoc *a, const struct wf_sctp_message *m,
     wf_sctp_lock();
     if (a->full == bulk) {
         a->full = !bulk;
-        set_room(a, SO_SNDBUF, SEND_ROOM - (bulk ? CONTROL_ROOM : 0));
+        set_room(a, SO_SNDBUF, a->room - (bulk ? a->room / CONTROL_SHARE : 0));
     }
     n = stack.lib->sendv(a->so, data, m->n, NULL, 0, &info, sizeof info,
                          SCTP_SENDV_SNDINFO, 0);
@@ -372,17 +376,52 @@ enum wf_sctp_event wf_sctp_receive(struct wf_sctp_assoc *a, void *buf,
     return SCTP_MESSAGE;
 }
 
-uint32_t wf_sctp_unacked(struct wf_sctp_assoc *a)
+static int get(struct wf_sctp_assoc *a, int option, void *v, socklen_t n)
+{
+    memset(v, 0, n);
+    return stack.lib->getsockopt(a->so, IPPROTO_SCTP, option, v, &n);
+}
+
+uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *a)
 {
     struct sctp_sockstat s;
-    socklen_t n = sizeof s;
     int rc;
 
-    memset(&s, 0, sizeof s);
     wf_sctp_lock();
-    rc = stack.lib->getsockopt(a->so, IPPROTO_SCTP, SCTP_GET_SNDBUF_USE, &s,
-                               &n);
+    rc = get(a, SCTP_GET_SNDBUF_USE, &s, sizeof s);
     wf_sctp_unlock();
     return rc == 0 ? s.ss_total_sndbuf : 0;
+}
+
+/* With a window of 0 the stack drops every chunk of a message that it does not
+ * know yet (sctp_process_a_data_chunk, I-DATA), also the one for which all the
+ * others wait: then nothing is ever read, and the window stays 0. SLACK above
+ * what waits is enough for that chunk, and too little for the peer to take it
+ * for an open window. A peer that keeps to the window it is offered does not
+ * come near the limit. */
+static uint32_t room_for(uint32_t window, const struct sctp_sockstat *held,
+                         const struct sctp_status *count)
+{
+    uint64_t need = SLACK + held->ss_total_recv_buf +
+                    (uint64_t)count->sstat_penddata * CHUNK_COST;
+    uint64_t most = (uint64_t)window * WINDOWS;
+
+    return (uint32_t)(need < window ? window : need < most ? need : most);
+}
+
+void wf_sctp_make_room(struct wf_sctp_assoc *a)
+{
+    struct sctp_sockstat held;
+    struct sctp_status count;
+    uint32_t room = a->window;
+
+    wf_sctp_lock();
+    if (get(a, SCTP_GET_SNDBUF_USE, &held, sizeof held) == 0 &&
+        held.ss_total_recv_buf > 0 &&
+        get(a, SCTP_STATUS, &count, sizeof count) == 0)
+        room = room_for(a->window, &held, &count);
+    if (room != a->held && set_room(a, SO_RCVBUF, room) == 0)
+        a->held = room;
+    wf_sctp_unlock();
 }
 #endif

@@ -31,6 +31,7 @@ struct socket;
 struct wf_sctp_setup {
     uint32_t mtu;    /* bytes of a packet of the protocol */
     uint32_t window; /* bytes we keep for the peer */
+    uint32_t room;   /* bytes that wait to be sent, or for an answer */
     bool check;      /* packets carry a checksum */
 };
 
@@ -38,6 +39,8 @@ struct wf_sctp_assoc {
     struct socket *so;
     bool check, muted;
     bool full; /* the send buffer is set for control, not for bulk */
+    uint32_t window, held; /* receive buffer: usual size, size now */
+    uint32_t room;         /* of the send buffer */
     void *ctx;
     /* Under the lock, maybe in another endpoint's thread. */
     void (*output)(void *ctx, const void *packet, size_t n);
@@ -69,6 +72,9 @@ int wf_sctp_send(struct wf_sctp_assoc *, const struct wf_sctp_message *,
 enum wf_sctp_event wf_sctp_receive(struct wf_sctp_assoc *, void *buf,
                                    size_t room, struct wf_sctp_message *);
 /* Bytes that were sent, or are to be, and not acknowledged. */
-uint32_t wf_sctp_unacked(struct wf_sctp_assoc *);
+uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *);
+/* Now and then, where packets get lost: else what waits for one of them may
+ * take the place that it needs. */
+void wf_sctp_make_room(struct wf_sctp_assoc *);
 
 #endif

@@ -30,11 +30,18 @@ static int refuse(weft_peer *p)
     return p->party.state == PARTY_OPEN && p->up ? WEFT_OK : again(p);
 }
 
+/* Headers on the first strand, payload on that of its stream. */
+static int strand_of(const weft_peer *p, uint16_t stream)
+{
+    return stream < STREAM_BULK ? 0 : (stream - STREAM_BULK) % p->strands;
+}
+
 static int say(weft_peer *p, uint16_t stream, uint32_t kind, const void *data,
                size_t n)
 {
     struct wf_sctp_message m = {.stream = stream, .kind = kind, .n = n};
-    int rc = wf_sctp_send(&p->assoc, &m, data, kind == KIND_PAYLOAD);
+    int rc = wf_sctp_send(&p->strand[strand_of(p, stream)]->assoc, &m, data,
+                          kind == KIND_PAYLOAD);
 
     if (rc == WEFT_ELINK)
         wf_sctp_link_break(p, WEFT_ELINK,
@@ -81,33 +88,47 @@ static bool push_one(weft_peer *p, int slot)
     return true;
 }
 
-/* Fragments of all containers in turn. False: something is left. */
+/* Fragments of all containers in turn, as far as their strands have room.
+ * False: something is left. */
 bool wf_sctp_push(weft_peer *p)
 {
+    uint32_t full = 0; /* strands */
     int idle = 0;
 
     while (p->outs && idle < BULK && p->party.state == PARTY_OPEN) {
         int slot = p->next_out;
         struct wf_sctp_out *o = &p->out[slot];
+        uint32_t strand = 1u << strand_of(p, (uint16_t)(STREAM_BULK + slot));
+        bool left = o->tx && o->off < o->tx->len && !(full & strand);
         p->next_out = (slot + 1) % BULK;
-        if (!o->tx || o->off == o->tx->len) {
-            idle++;
-        } else if (push_one(p, slot)) {
+        if (left && push_one(p, slot)) {
             idle = 0;
-        } else {
-            p->next_out = slot;
-            return false;
+            continue;
         }
+        full |= left ? strand : 0;
+        idle++;
     }
-    return true;
+    return full == 0;
+}
+
+/* A stream for one more container: the next, for strands to have equal shares.
+ * BULK: all are taken. */
+static int free_slot(weft_peer *p)
+{
+    for (int i = 0; i < BULK; i++) {
+        int slot = (p->next_slot + i) % BULK;
+        if (p->out[slot].tx)
+            continue;
+        p->next_slot = (slot + 1) % BULK;
+        return slot;
+    }
+    return BULK;
 }
 
 static int bulk(weft_peer *p, weft_tx *tx, uint16_t stream)
 {
-    int slot = 0;
+    int slot = free_slot(p);
 
-    while (slot < BULK && p->out[slot].tx)
-        slot++;
     if (slot == BULK ||
         say(p, stream, KIND_ANNOUNCE | (uint32_t)(STREAM_BULK + slot), tx->hdr,
             weft_hdr_len(tx->hdr)) < 0)

@@ -157,14 +157,16 @@ void wf_sctp_say_word(weft_ep *ep, const struct wf_ip_path *to,
 
 /* A packet of the protocol, under its lock. What there is no room for is lost,
  * and sent again. */
-void wf_sctp_output(void *peer, const void *packet, size_t n)
+void wf_sctp_output(void *strand, const void *packet, size_t n)
 {
-    struct wf_sctp_exit *e = &((weft_peer *)peer)->exit;
+    const struct wf_sctp_strand *s = strand;
+    struct wf_sctp_exit *e = &s->peer->exit;
     uint8_t linear[HEAD_PACKET + LINEAR];
     struct iovec v[2] = {{.iov_base = e->head, .iov_len = HEAD_PACKET},
                          {.iov_base = (void *)(uintptr_t)packet, .iov_len = n}};
     int pieces = 2;
 
+    put32(e->head + 12, s->number);
     if (n <= LINEAR) {
         memcpy(linear, e->head, HEAD_PACKET);
         memcpy(linear + HEAD_PACKET, packet, n);
@@ -183,18 +185,20 @@ static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
 {
     struct wf_ip_id *s = wf_ip_id_find(&ep->calls, d->to);
     weft_peer *p = s && s->party ? s->party->peer : NULL;
-    uint64_t now;
+    struct wf_sctp_strand *strand = NULL;
 
-    if (!p || p->party.state != PARTY_OPEN || p->remote_link != d->from ||
-        !wf_sctp_known_path(p, from)) {
+    if (p && p->party.state == PARTY_OPEN && p->remote_link == d->from &&
+        wf_sctp_known_path(p, from))
+        strand = wf_sctp_strand_at(p, d->check);
+    if (!strand) {
         ep->calls.strange++;
         if (!s)
             wf_ip_reset(&ep->calls, from, d->from, d->to);
         return;
     }
-    now = wf_sctp_now(ep);
-    wf_sctp_heard(p, now);
-    wf_sctp_input(&p->assoc, d->body, d->n);
+    wf_sctp_heard(p, wf_sctp_now(ep));
+    wf_sctp_input(&strand->assoc, d->body, d->n);
+    p->unread |= 1u << strand->number;
     wf_sctp_take(p);
     wf_sctp_flush(p);
 }

@@ -72,21 +72,19 @@ weft_rkey *wf_shm_cma_key(weft_peer *p)
     return p->cma_refused ? NULL : &p->cma;
 }
 
-/* A message of len bytes came through the ring since `since`. */
-void wf_shm_ring_paced(weft_peer *p, uint64_t len, uint64_t since)
+/* Is a message of len bytes that comes through the ring a race? */
+bool wf_shm_ring_races(const weft_peer *p, uint64_t len)
 {
-    weft_ep *ep = p->ep;
-    note(&ep->ring_pace, len, ep->host->now_ns(ep->core) - since);
+    const weft_ep *ep = p->ep;
+    return len >= SHM_CMA_FROM && ep->config.cma == SHM_CMA_AUTO &&
+           !p->cma_refused && ep->ring_pace.races < RACES;
 }
 
-/* When the message that begins now is a race: the time. Else 0. */
-uint64_t wf_shm_ring_race(weft_peer *p, uint64_t len)
+/* It has come, in ns. */
+void wf_shm_ring_paced(weft_peer *p, uint64_t len, uint64_t ns)
 {
-    weft_ep *ep = p->ep;
-    if (len < SHM_CMA_FROM || ep->config.cma != SHM_CMA_AUTO ||
-        p->cma_refused || ep->ring_pace.races >= RACES)
-        return 0;
-    return ep->host->now_ns(ep->core);
+    if (wf_shm_ring_races(p, len))
+        note(&p->ep->ring_pace, len, ns);
 }
 
 /* Read some of the message. WEFT_DONE, WEFT_EAGAIN for more, or an error. */

@@ -10,8 +10,7 @@
  *
  * The loop uses vectors of 16 bytes, which every 64-bit machine has, so there
  * is nothing to choose at run time. Wider registers are no faster, since the
- * caches are the limit; memcpy is as fast at best, and two to three times
- * slower where it uses `rep movsb` and two CPUs share a core.
+ * caches are the limit. memcpy is the other way: way.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

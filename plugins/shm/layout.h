@@ -67,11 +67,15 @@ struct shm_slot {
 };
 _Static_assert(sizeof(struct shm_slot) == 64, "a slot is one cache line");
 
+/* How a chunk of a large payload is copied: way.c. */
+enum shm_way { SHM_BY_LOOP, SHM_BY_MEMCPY, SHM_WAYS };
+
 /* One per direction. */
 struct shm_line {
     /* Written by the receiver, lazily: how much it has consumed so far. */
     alignas(SHM_LINE) _Atomic uint32_t slots;
     _Atomic uint32_t cells, bulk;
+    _Atomic uint32_t way; /* enum shm_way: how both are to copy */
     /* Written by the sender before it sleeps: it waits for room. */
     alignas(SHM_LINE) _Atomic uint32_t hungry;
     /* Written by the sender: SHM_LARGE and the position of the first slot in
@@ -178,6 +182,8 @@ static inline unsigned shm_word_kind(uint64_t w)
 /* The first eight bytes of a header and the word of its slot are the same but
  * for six bits of the length, on little-endian machines. */
 #define SHM_WORD_HEADER ((UINT64_C(1) << 58) - 1)
+
+#define SHM_WORD_LEN ((uint64_t)SHM_LEN_MAX << 32)
 
 static inline bool shm_little(void)
 {

@@ -17,7 +17,8 @@ static bool scatter(const weft_peer *p, weft_sink *sink, uint64_t off,
     if (n > sink->len - off)
         n = sink->len - off;
     if (sink->one.iov_base && sink->one.iov_len >= sink->len) {
-        wf_shm_copy((char *)sink->one.iov_base + off, from, n);
+        shm_copy_by(p->in.choice.way, (char *)sink->one.iov_base + off, from,
+                    n);
         return true;
     }
     if (WEFT_FILL(p->ep->host, sink)) {
@@ -30,7 +31,7 @@ static bool scatter(const weft_peer *p, weft_sink *sink, uint64_t off,
         uint64_t before = n;
         for (int i = 0; i < got && n > 0; i++) {
             uint64_t now = v[i].iov_len < n ? v[i].iov_len : n;
-            wf_shm_copy(v[i].iov_base, from, now);
+            shm_copy_by(p->in.choice.way, v[i].iov_base, from, now);
             from += now;
             off += now;
             n -= now;
@@ -129,6 +130,13 @@ static void accepted(weft_peer *p, weft_sink *sink, uint32_t shown,
         finish(p, WEFT_OK);
 }
 
+static SHM_COLD void timed(weft_peer *p)
+{
+    uint64_t now = p->ep->host->now_ns(p->ep->core);
+    wf_shm_ring_paced(p, p->in.len, now - p->in.since);
+    wf_shm_way_timed(&p->in, p->in.len, p->in.since, now);
+}
+
 /* The next n bytes of the container under way. */
 static void land(weft_peer *p, const unsigned char *data, uint32_t n)
 {
@@ -137,7 +145,7 @@ static void land(weft_peer *p, const unsigned char *data, uint32_t n)
         finish(p, WEFT_EINVAL);
     in->off += n;
     if (shm_unlikely(in->since && in->off == in->len))
-        wf_shm_ring_paced(p, in->len, in->since);
+        timed(p);
     if (in->sink && (in->off == in->len || in->off >= in->sink->len))
         finish(p, WEFT_OK);
 }
@@ -199,7 +207,9 @@ static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
         in->bulk.at = bulk;
     }
     if (rc == 0 && shown < have) {
-        in->since = wf_shm_ring_race(p, len);
+        bool race = wf_shm_ring_races(p, len);
+        bool tried = wf_shm_way_tried(in, len);
+        in->since = race || tried ? p->ep->host->now_ns(p->ep->core) : 0;
         land(p, data, have);
     }
     return rc;
@@ -211,6 +221,7 @@ static int take_data(weft_peer *p, uint64_t word)
     uint32_t n = shm_word_len(word);
     if (n == 0 || n > p->geometry.chunk || n > in->len - in->off)
         return corrupt(p, "a chunk that belongs to no message");
+    in->choice.theirs = shm_word_first(word) % SHM_WAYS;
     land(p, shm_bytes_take(&in->bulk, n), n);
     return 0;
 }
@@ -266,6 +277,56 @@ int wf_shm_receive_slots(weft_peer *p, int budget)
             give_back(p);
     }
     return n;
+}
+
+/* A slot has arrived: is it the wanted message? differs: its word, from that of
+ * a wanted one. */
+static inline bool wanted(const struct shm_slot *s, uint64_t differs,
+                          const weft_want *w)
+{
+    return ((differs & ~SHM_WORD_LEN) | (s->env[0] ^ w->h1) |
+            ((s->env[1] ^ w->h2) & w->mask)) == 0;
+}
+
+static inline int take_wanted(weft_peer *p, const struct shm_slot *s,
+                              uint32_t len, weft_want *w)
+{
+    struct shm_in *in = &p->in;
+    if (shm_unlikely(len > w->room ||
+                     !shm_copy_inline(w->buf, s->body + 16, len)))
+        return WEFT_EAGAIN;
+    w->h2 = s->env[1];
+    w->room = len;
+    next_slot(p);
+    p->ep->stats.rx++;
+    p->ep->stats.rx_bytes += len;
+    if (shm_unlikely(in->head - in->returned > in->mask / 4))
+        give_back(p);
+    return WEFT_DONE;
+}
+
+/* Somebody polls for one message of this peer: look at its slot and at nothing
+ * else. Between two looks the line is left to the sender, who has to write it:
+ * docs/performance.md. */
+int wf_shm_recv_words(weft_peer *p, weft_want *w)
+{
+    enum { LOOKS = 8 };
+    const weft_ep *ep = p->ep;
+    const struct shm_slot *s = p->in.next;
+    uint64_t key = shm_word((uint32_t)w->h0, 0, SHM_HEAD, p->in.lap);
+    if (shm_unlikely(p->state != SHM_UP || p->fault || p->in.paused ||
+                     ep->armed || ep->busy_n > 0 || !shm_little()))
+        return WEFT_EAGAIN;
+    for (int i = 0; i < LOOKS; i++, shm_relax()) {
+        /* acquire: pairs with the release in shm_store */
+        uint64_t word = atomic_load_explicit(&s->word, memory_order_acquire);
+        if ((word ^ key) >> 61 != 0)
+            continue;
+        if (shm_unlikely(!wanted(s, word ^ key, w)))
+            return WEFT_EAGAIN;
+        return take_wanted(p, s, shm_word_len(word), w);
+    }
+    return WEFT_OK;
 }
 
 /* The core takes messages of this peer again. */

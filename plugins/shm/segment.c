@@ -158,6 +158,7 @@ static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
         .bulk = {.base = p->base + shm_bulk_at(g, dir),
                  .size = shm_bulk_bytes(g)}};
+    wf_shm_way_start(&p->in);
 }
 
 static struct shm_slot *large_ring(weft_peer *p, const struct shm_line *line)

@@ -39,6 +39,7 @@ bool wf_shm_refresh(weft_peer *p)
     uint32_t slots = atomic_load_explicit(&l->slots, memory_order_acquire);
     uint32_t cells = atomic_load_explicit(&l->cells, memory_order_acquire);
     uint32_t bulk = atomic_load_explicit(&l->bulk, memory_order_acquire);
+    out->way = atomic_load_explicit(&l->way, memory_order_relaxed) % SHM_WAYS;
     if (believe(&out->tail, out->head, slots) &&
         believe(&out->cells.tail, out->cells.at, cells) &&
         believe(&out->bulk.tail, out->bulk.at, bulk))
@@ -93,7 +94,7 @@ static bool reserve_bulk(weft_peer *p)
 /* Copy payload bytes [off, off + n) to memory; false: the core's segments
  * ended early. */
 static bool gather(const weft_peer *p, weft_tx *tx, uint64_t off,
-                   unsigned char *to, uint64_t n)
+                   unsigned char *to, uint64_t n, enum shm_way way)
 {
     if (tx->iov) {
         for (uint32_t i = 0; n > 0 && i < tx->iov_n; i++) {
@@ -103,7 +104,8 @@ static bool gather(const weft_peer *p, weft_tx *tx, uint64_t off,
                 continue;
             }
             uint64_t now = have - off < n ? have - off : n;
-            wf_shm_copy(to, (const char *)tx->iov[i].iov_base + off, now);
+            shm_copy_by(way, to,
+                        (const char *)tx->iov[i].iov_base + off, now);
             to += now;
             n -= now;
             off = 0;
@@ -120,7 +122,7 @@ static bool gather(const weft_peer *p, weft_tx *tx, uint64_t off,
         uint64_t before = n;
         for (int i = 0; i < got && n > 0; i++) {
             uint64_t now = v[i].iov_len < n ? v[i].iov_len : n;
-            wf_shm_copy(to, v[i].iov_base, now);
+            shm_copy_by(way, to, v[i].iov_base, now);
             to += now;
             off += now;
             n -= now;
@@ -165,7 +167,7 @@ static void push_inline(weft_peer *p)
     weft_tx *tx = p->out.tx;
     struct shm_slot *s = shm_slot_next(&p->out);
     shm_put_head(s, tx->hdr);
-    if (tx->len > 0 && !gather(p, tx, 0, s->body + 16, tx->len))
+    if (tx->len > 0 && !gather(p, tx, 0, s->body + 16, tx->len, SHM_BY_LOOP))
         memset(s->body + 16, 0, tx->len);
     p->out.off = tx->len;
     p->out.begun = true;
@@ -183,7 +185,8 @@ static bool push_step(weft_peer *p)
     if (b == &out->bulk && !out->reserved && !reserve_bulk(p))
         return false;
     struct shm_slot *s = shm_slot_next(out);
-    if (!gather(p, tx, out->off, shm_bytes_take(b, n), n)) {
+    enum shm_way way = b == &out->bulk ? out->way : SHM_BY_LOOP;
+    if (!gather(p, tx, out->off, shm_bytes_take(b, n), n, way)) {
         wf_shm_fault(p, WEFT_ELINK, "payload of %llu bytes ended early",
                      (unsigned long long)tx->len);
         return false;
@@ -196,7 +199,7 @@ static bool push_step(weft_peer *p)
     if (first)
         shm_publish(p, shm_first(tx->hdr), (uint32_t)tx->len, SHM_HEAD);
     else
-        shm_publish(p, 0, n, SHM_DATA);
+        shm_publish(p, way, n, SHM_DATA);
     return true;
 }
 
@@ -341,7 +344,7 @@ static int send_beside(weft_peer *p, weft_tx *tx)
         !shm_is_inline(tx->hdr, tx->len) || !shm_slot_free(p))
         return again(p);
     unsigned char data[SHM_INLINE];
-    if (tx->len > 0 && !gather(p, tx, 0, data, tx->len))
+    if (tx->len > 0 && !gather(p, tx, 0, data, tx->len, SHM_BY_LOOP))
         return WEFT_EINVAL;
     return copy_short(p, tx->hdr, data, tx->len);
 }

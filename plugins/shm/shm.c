@@ -400,7 +400,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .probe = probe,
                              .stat = stat_ep,
                              .atfork = atfork,
-                             .send_words = wf_shm_send_words};
+                             .send_words = wf_shm_send_words,
+                             .recv_words = wf_shm_recv_words};
 
 WEFT_PLUGIN(shm, "0.1.0", "rings and chunks in shared memory, on one machine",
             options, struct shm_config, &ops);

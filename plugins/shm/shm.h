@@ -7,6 +7,7 @@
 #ifndef WF_SHM_H
 #define WF_SHM_H
 
+#include <string.h>
 #include <sys/types.h>
 
 #include "layout.h"
@@ -159,6 +160,16 @@ struct shm_pace {
     uint64_t mbs; /* MB/s, the best */
 };
 
+/* Which way of copying the receiver has chosen: way.c. */
+struct shm_choice {
+    enum shm_way way, theirs; /* in use; that of the last chunk's sender */
+    unsigned turn;            /* of the trial, or its end */
+    int64_t left;             /* bytes until the next trial */
+    uint64_t bytes, ns;       /* counted in this turn */
+    uint64_t end;             /* of the last message that was timed */
+    uint64_t best[SHM_WAYS];  /* ns per MB */
+};
+
 struct shm_out {
     struct shm_slot *slots, *end;
     struct shm_slot *next; /* of slots: the one for position head */
@@ -173,6 +184,7 @@ struct shm_out {
     struct shm_share *share;
     struct shm_page *page; /* the peer's */
     struct shm_bytes cells, bulk;
+    enum shm_way way; /* of copying into bulk */
     weft_tx *tx;    /* the container under way, if any */
     uint64_t off;   /* bytes of it already in the ring */
     bool begun;     /* its head is in the ring */
@@ -191,7 +203,8 @@ struct shm_in {
     struct shm_line *line;
     struct shm_share *share;
     struct shm_bytes cells, bulk;
-    uint64_t since;    /* ns, when the container is a race (cma.c); else 0 */
+    struct shm_choice choice;
+    uint64_t since;    /* ns, when the container is timed; else 0 */
     weft_sink *sink;   /* of the container under way; NULL: discard it */
     uint64_t off, len; /* bytes seen, bytes in all; equal: none under way */
     bool paused;       /* the core answered EAGAIN */
@@ -300,7 +313,21 @@ void wf_shm_turn_in(weft_peer *);
 
 /* copy.c: large payloads */
 void wf_shm_copy(void *to, const void *from, size_t n);
+static inline void shm_copy_by(enum shm_way way, void *to, const void *from,
+                               size_t n)
+{
+    if (way == SHM_BY_LOOP)
+        wf_shm_copy(to, from, n);
+    else
+        memcpy(to, from, n);
+}
 uint64_t wf_shm_ring_bytes(uint32_t local_count);
+
+/* way.c: how both sides copy them */
+void wf_shm_way_start(struct shm_in *);
+bool wf_shm_way_tried(struct shm_in *, uint64_t len);
+void wf_shm_way_timed(struct shm_in *, uint64_t len, uint64_t since,
+                      uint64_t now);
 
 /* memory.c: areas that peers may map */
 int wf_shm_mem_alloc(weft_ep *, weft_mem *);
@@ -322,8 +349,8 @@ void wf_shm_direct_end(weft_peer *, int status);
 bool wf_shm_cma_offer(const weft_ep *, uint64_t len);
 weft_rkey *wf_shm_cma_key(weft_peer *);
 int wf_shm_cma_step(weft_peer *, const weft_rma *, uint64_t *done);
-uint64_t wf_shm_ring_race(weft_peer *, uint64_t len);
-void wf_shm_ring_paced(weft_peer *, uint64_t len, uint64_t since);
+bool wf_shm_ring_races(const weft_peer *, uint64_t len);
+void wf_shm_ring_paced(weft_peer *, uint64_t len, uint64_t ns);
 
 /* bell.c: sleeping and waking */
 void wf_shm_bell_register(weft_ep *, bool crowded);
@@ -357,6 +384,7 @@ static inline int wf_shm_receive(weft_peer *p, int budget)
         atomic_load_explicit(&p->in.next->word, memory_order_acquire);
     return (word >> 61) != p->in.lap ? 0 : wf_shm_receive_slots(p, budget);
 }
+int wf_shm_recv_words(weft_peer *, weft_want *);
 void wf_shm_rx_resume(weft_peer *);
 
 /* progress.c */

@@ -253,7 +253,8 @@ enum {
     NEED_CONNECT = 16,
     NEED_KEEPALIVE = 32, /* notices a dead peer without traffic */
     NEED_GET = 64,
-    NEED_MORE = 128 /* send_more */
+    NEED_MORE = 128, /* send_more */
+    NEED_WORDS = 256 /* recv_words */
 };
 
 struct conform_case {

@@ -326,6 +326,70 @@ static void two_processes(struct world *w)
     partner_end(w);
 }
 
+/* ---- a message that somebody polls for -------------------------------------- */
+
+enum wrong { RIGHT, MASKED, OTHER_TYPE, OTHER_ENV0, OTHER_ENV1, NO_ROOM, WRONGS };
+
+/* Ask for the next message of `from`, or for one that differs from it. */
+static bool take_next(struct weft_loc *from, uint64_t len, enum wrong wrong)
+{
+    uint64_t number = (from->got + 1) << 1;
+    uint64_t bit = UINT64_C(1) << chance(&from->core->seed, 64);
+    bool room = wrong == NO_ROOM && len > 0;
+    uint8_t buf[100];
+    weft_hdr h;
+    weft_want w;
+    int rc;
+
+    memset(buf, 0xee, sizeof buf);
+    header_make(&h, from->id, number, (uint32_t)len, true);
+    w = (weft_want){.h0 = h.w[0], .h1 = h.w[1], .h2 = h.w[2],
+                    .mask = UINT64_MAX, .buf = buf, .room = len - room};
+    w.h0 ^= wrong == OTHER_TYPE ? bit >> 32 | 1 : 0;
+    w.h1 ^= wrong == OTHER_ENV0 ? bit : 0;
+    w.h2 ^= wrong == OTHER_ENV1 || wrong == MASKED ? bit : 0;
+    w.mask ^= wrong == MASKED ? bit : 0;
+    w.h2 &= w.mask;
+    rc = from->core->world->plugin->ops->recv_words(from->peer, &w);
+    check(rc == WEFT_OK || rc == WEFT_EAGAIN || rc == WEFT_DONE, "%d", rc);
+    if (rc == WEFT_DONE) {
+        check(wrong <= MASKED || (wrong == NO_ROOM && !room),
+              "it took another message than was wanted");
+        check(!from->paused, "it read on without rx_resume");
+        check(w.room == len && w.h2 == h.w[2], "header or length are others");
+        payload_check(buf, from->id, number, 0, len);
+        check(buf[len] == 0xee, "it wrote beyond the payload");
+        from->got++;
+    }
+    return rc == WEFT_DONE;
+}
+
+static void wanted(struct world *w)
+{
+    enum { MESSAGES = 3000, LONGEST = 60 };
+    weft_core *a, *b;
+    struct weft_loc *to, *from;
+    unsigned seed = 7, taken = 0;
+
+    pair_open(w, &a, &b);
+    to = side_peer(a, b->id);
+    from = side_peer(b, a->id);
+    b->mix = true;
+    message_post(message_new(to, 1, BLOCK, true));
+    until(w, settled(a, b))
+        ;
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        uint64_t len = chance(&seed, chance(&seed, 3) ? 12 : LONGEST);
+        message_post(message_new(to, len, BLOCK, true));
+        for (int k = 0; k < 6 && from->got < to->sent; k++)
+            taken += take_next(from, len, (enum wrong)chance(&seed, WRONGS));
+        until(w, settled(a, b))
+            ;
+    }
+    check(taken > MESSAGES / 4, "it took %u messages", taken);
+    pair_close(w);
+}
+
 const struct conform_case transfer_cases[] = {
     {"a payload in one block arrives whole, with its header, at every size",
      blocks, 0},
@@ -345,6 +409,8 @@ const struct conform_case transfer_cases[] = {
      shorts, NEED_SHORT},
     {"what send_more holds back leaves with the next send or progress, in order",
      windows, NEED_MORE},
+    {"recv_words takes the message that is wanted, and no other", wanted,
+     NEED_WORDS},
     {"messages may be sent from inside rx", from_rx, 0},
     {"messages may be sent from inside tx_done", from_tx_done, 0},
     {"four processes talk to each other at once", everyone, NEED_OTHERS},

@@ -117,8 +117,16 @@ class Configuration(Folder):
     def test_a_setting_of_one_rank_only_is_named(self):
         for first, second in (("core.rndv=push", ""), ("", "core.rndv=push")):
             r = self.differ(first, second)
-            self.assertRegex(r.stderr, "core.rndv is ('push' there and not set "
-                             "here|not set there and 'push' here)")
+            self.assertRegex(r.stderr, "core.rndv is 'push' (there and not set "
+                             r"here|here and not set there) \(default 'auto'\)")
+
+    def test_what_a_sender_may_leave_at_a_receiver_is_one_for_all(self):
+        r = self.differ("core.unexpected_max=64K;core.rndv=auto", "")
+        self.assertNotEqual(r.returncode, 0, r.stderr)
+        self.assertRegex(r.stderr, r"rank \d on \S+ has another configuration "
+                         r"than rank \d on \S+: core.unexpected_max is '64K' "
+                         r"(there and not set here|here and not set there) "
+                         r"\(default '512M'\)")
 
     def test_settings_that_may_differ_do_and_check_can_be_off(self):
         self.fine(self.differ("core.spin=0", "core.spin=1us"))

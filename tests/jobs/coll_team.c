@@ -82,6 +82,61 @@ static void reductions(MPI_Comm c, int n, int root, int round)
     CHECK(rank != root || same(n, size, round, out));
 }
 
+/* Blocks of n, and one more for every second rank. */
+static void scattered(MPI_Comm c, int n, int round)
+{
+    int rank = rank_in(c), size = size_of(c), counts[64], first = 0, all = 0;
+
+    n = n * size + size > MOST ? MOST / size - 1 : n;
+    for (int r = 0; r < size; r++, all += counts[r - 1]) {
+        counts[r] = n + r % 2;
+        first += r < rank ? counts[r] : 0;
+    }
+    fill(rank, all, round);
+    MPI_Reduce_scatter(in, out, counts, MPI_DOUBLE, MPI_SUM, c);
+    for (int i = 0; i < counts[rank]; i++)
+        CHECK(out[i] == sum(size, first + i, round));
+    MPI_Reduce_scatter_block(in, out, n, MPI_DOUBLE, MPI_SUM, c);
+    for (int i = 0; i < n; i++)
+        CHECK(out[i] == sum(size, rank * n + i, round));
+    memcpy(out, in, sizeof(double) * (size_t)all);
+    MPI_Reduce_scatter(MPI_IN_PLACE, out, counts, MPI_DOUBLE, MPI_SUM, c);
+    for (int i = 0; i < counts[rank]; i++)
+        CHECK(out[i] == sum(size, first + i, round));
+}
+
+/* What a nonblocking call computes, which is a schedule: the same brackets. */
+static void same_bits(MPI_Comm c, int n, int in_place)
+{
+    static double mine[MOST], theirs[MOST];
+    int rank = rank_in(c), size = size_of(c), root = size / 2;
+    const void *from = in_place ? MPI_IN_PLACE : in;
+    MPI_Request r;
+
+    for (int i = 0; i < n; i++)
+        in[i] = 1.0 / (3 + i % 1000 + 7 * rank);
+    for (int kind = 0; kind < 3; kind++) {
+        int block = kind == 2 ? n / size : n, got = rank == root || kind;
+        const void *s = kind == 0 && rank != root ? in : from;
+
+        memcpy(mine, in, sizeof(double) * (size_t)n);
+        memcpy(theirs, in, sizeof(double) * (size_t)n);
+        if (kind == 0) {
+            MPI_Reduce(s, mine, n, MPI_DOUBLE, MPI_SUM, root, c);
+            MPI_Ireduce(s, theirs, n, MPI_DOUBLE, MPI_SUM, root, c, &r);
+        } else if (kind == 1) {
+            MPI_Allreduce(s, mine, n, MPI_DOUBLE, MPI_SUM, c);
+            MPI_Iallreduce(s, theirs, n, MPI_DOUBLE, MPI_SUM, c, &r);
+        } else {
+            MPI_Reduce_scatter_block(s, mine, block, MPI_DOUBLE, MPI_SUM, c);
+            MPI_Ireduce_scatter_block(s, theirs, block, MPI_DOUBLE, MPI_SUM, c,
+                                      &r);
+        }
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+        CHECK(!got || !memcmp(mine, theirs, sizeof(double) * (size_t)block));
+    }
+}
+
 static void rooted(MPI_Comm c, int n, int root, int round)
 {
     int rank = rank_in(c), size = size_of(c);
@@ -122,6 +177,7 @@ static void vectors(MPI_Comm c, int n, int root, int round)
     int counts[64], displs[64], scounts[64], sdispls[64];
 
     n = n > 1000 ? 1000 : n;
+    n = n * size * size > MOST ? MOST / (size * size) : n;
     for (int r = 0; r < size; r++, at += counts[r - 1]) {
         counts[r] = r * n;
         displs[r] = at;
@@ -158,11 +214,52 @@ static void vectors(MPI_Comm c, int n, int root, int round)
     }
 }
 
+/* Several pieces of each, and types that lie in pieces; the stage of the
+ * communicator is there after a few of them. */
+static void large(MPI_Comm c, int round)
+{
+    enum { N = 70001 };
+    static double from[N], mine[N], all[16 * N];
+    int rank = rank_in(c), size = size_of(c), root = round % size, last = N - 1;
+    MPI_Datatype every;
+
+    if (size > 16)
+        return;
+    MPI_Type_vector(N / 2, 1, 2, MPI_DOUBLE, &every);
+    MPI_Type_commit(&every);
+    for (int i = 0; i < N; i++)
+        from[i] = mine[i] = value(rank, i, round);
+    MPI_Bcast(mine, N, MPI_DOUBLE, root, c);
+    CHECK(mine[last] == value(root, last, round));
+    MPI_Allgather(from, 1, every, all, N / 2, MPI_DOUBLE, c);
+    for (int r = 0; r < size; r++)
+        for (int i = 0; i < N / 2; i += 997)
+            CHECK(all[r * (N / 2) + i] == value(r, 2 * i, round));
+    MPI_Gather(from, N, MPI_DOUBLE, all, N, MPI_DOUBLE, root, c);
+    for (int r = 0; r < size && rank == root; r++)
+        CHECK(all[r * N + last] == value(r, last, round) &&
+              all[r * N] == value(r, 0, round));
+    for (int i = 0; i < size * 5000; i++)
+        all[i] = value(rank, i, round);
+    MPI_Alltoall(all, 5000, MPI_DOUBLE, all + size * 5000, 5000, MPI_DOUBLE, c);
+    for (int r = 0; r < size; r++)
+        for (int i = 0; i < 5000; i += 499)
+            CHECK(all[(size + r) * 5000 + i] ==
+                  value(r, rank * 5000 + i, round));
+    for (int i = 0; i < size * 30000; i++)
+        all[i] = value(rank, i, round);
+    MPI_Scatter(all, 30000, MPI_DOUBLE, mine, 30000, MPI_DOUBLE, root, c);
+    CHECK(mine[29999] == value(root, rank * 30000 + 29999, round));
+    MPI_Reduce(from, mine, N, MPI_DOUBLE, MPI_SUM, root, c);
+    CHECK(rank != root || same(N, size, round, mine));
+    MPI_Type_free(&every);
+}
+
 static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
 {
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Comm comm = c[draw((unsigned)n)];
-        int count = draw_count(), kind = (int)draw(5);
+        int count = draw_count(), kind = (int)draw(6);
         int root = (int)draw(1u << 20) % size_of(comm);
 
         if (kind == 0)
@@ -173,6 +270,8 @@ static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
             to_all(comm, count, i);
         else if (kind == 3)
             vectors(comm, count, root, i);
+        else if (kind == 4)
+            scattered(comm, count, i);
         else
             MPI_Barrier(comm);
     }
@@ -266,6 +365,12 @@ int main(int argc, char **argv)
     for (int i = 0; i < WARM; i++)
         check_talks(c[3]);
     any_sequence_on_several_communicators(&c[3], 1);
+    for (int n = 1; n <= MOST; n *= 6) {
+        same_bits(c[1], n, 0);
+        same_bits(c[1], n, 1);
+    }
+    for (int i = 0; i < 6; i++)
+        large(c[1], i);
     derived_types(c[1]);
     if (size_of(c[1]) <= 16)
         for (int i = 0; i < 3; i++)
@@ -275,6 +380,7 @@ int main(int argc, char **argv)
         counts_that_differ(c[2], 1, 2, 0);
         counts_that_differ(c[2], 3, 3000, 1);
         counts_that_differ(c[2], 3000, 3, 1);
+        counts_that_differ(c[2], 4000, 3000, 0);
     }
     for (int i = 1; i < 4; i++)
         MPI_Comm_free(&c[i]);

@@ -145,6 +145,12 @@ static void promises(void)
     CHECK(MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 3, c, MPI_STATUS_IGNORE) ==
           MPI_SUCCESS);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
+    /* the partner is known now, so that this is a short way */
+    CHECK(class_of(MPI_Irecv(&x, 1, MPI_INT, 0, MPI_ANY_TAG, c, &r)) ==
+          MPI_ERR_TAG);
+    hint(c, "mpi_assert_no_any_source", "true");
+    CHECK(class_of(MPI_Irecv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 3, c, &r)) ==
+          MPI_ERR_RANK);
     MPI_Comm_free(&c);
 }
 

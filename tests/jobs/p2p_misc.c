@@ -146,7 +146,7 @@ static void buffers(void)
     int pack, room, got_room = 0, got;
     char *buffer;
     void *back = NULL;
-    MPI_Comm c;
+    MPI_Comm c, other;
     MPI_Request r;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &c);
@@ -198,6 +198,13 @@ static void buffers(void)
     brecv_some(c, 20, 100);
     CHECK(MPI_Buffer_detach(&back, &got_room) == MPI_SUCCESS);
     CHECK(back == MPI_BUFFER_AUTOMATIC);
+    /* which goes with its communicator */
+    MPI_Comm_dup(c, &other);
+    CHECK(MPI_Comm_attach_buffer(other, MPI_BUFFER_AUTOMATIC, 0) ==
+          MPI_SUCCESS);
+    bsend_some(other, 20, 20000);
+    brecv_some(other, 20, 20000);
+    MPI_Comm_free(&other);
     free(buffer);
     MPI_Comm_free(&c);
 }

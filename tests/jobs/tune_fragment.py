@@ -70,6 +70,38 @@ class Fragment(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
+class Collectives(unittest.TestCase):
+    def test_the_fragment_of_one_collective_is_accepted(self):
+        done = info("--tune-collectives", "--collective", "scan", "--ranks",
+                    "2", "--seconds", "0",
+                    env={"WEFT_SET": "collectives.scan=chain"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("auto", "chain", "recursive_doubling"):
+            self.assertRegex(done.stdout, f"#   {name} +[0-9.]+ ")
+        self.assertRegex(done.stdout, "\nscan = ")
+        with tempfile.NamedTemporaryFile("w", suffix=".ini") as f:
+            f.write(done.stdout)
+            f.flush()
+            checked = info("--check", f.name)
+            self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_a_fragment_with_rules_changes_the_choice(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".ini") as f:
+            f.write("[collectives]\nscan = chain 64-511 ranks:4\n")
+            f.flush()
+            drawn = [info("--ini", f.name, "--collective", "scan", "--size",
+                          size, "--ranks", "4").stdout.splitlines()[1]
+                     for size in ("500", "600")]
+        self.assertIn("chain", drawn[0])
+        self.assertNotIn("chain", drawn[1])
+
+    def test_wrong_words_are_explained(self):
+        for words in (["--ranks", "1"], ["--collective", "scam"]):
+            done = info("--tune-collectives", *words)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("takes --ranks 2..256", done.stderr)
+
+
 class Without(unittest.TestCase):
     def test_a_launcher_the_remedy_is_named(self):
         with tempfile.TemporaryDirectory() as d:

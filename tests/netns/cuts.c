@@ -1,18 +1,19 @@
 /* Traffic whose every message is checked, while somebody breaks the network.
  *
- *   netns_cuts pingpong|stream|alltoall SECONDS
+ *   netns_cuts pingpong|stream|alltoall|bulk SECONDS
  *
- * Rank 0 prints how many messages there were and the times, in milliseconds, in
+ * bulk: messages of 4 MB, one after the other, each answered. Rank 0 prints how many messages there were and the times, in milliseconds, in
  * which nothing went on: those of 20 ms and more, and the longest.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 32, LONGEST = 300000, GO = 1, STOP = 2, GAPS = 4096 };
+enum { WINDOW = 32, LONGEST = 300000, BULK = 4 << 20, GO = 1, STOP = 2, GAPS = 4096 };
 
 static const int sizes[] = {8, 0, 1000, 20000, 64, 300000, 4, 5000};
 static unsigned char out[WINDOW][LONGEST], in[LONGEST];
@@ -113,6 +114,38 @@ static void stream(void)
     }
 }
 
+static void bulk_word(uint32_t *data, long n, int check_it)
+{
+    for (size_t i = 0; i < BULK / sizeof *data; i++) {
+        uint32_t want = (uint32_t)(n * 7919 + (long)i * 31);
+        if (check_it && data[i] != want)
+            wrong("altered", n);
+        data[i] = want;
+    }
+}
+
+static void bulk(void)
+{
+    uint32_t *data = malloc(BULK);
+    MPI_Status s;
+    int more = 1;
+
+    for (long n = 0; more; n++, messages++) {
+        if (rank == 0) {
+            more = tick();
+            bulk_word(data, n, 0);
+            MPI_Send(data, BULK, MPI_BYTE, 1, more ? GO : STOP, MPI_COMM_WORLD);
+            MPI_Recv(NULL, 0, MPI_BYTE, 1, GO, MPI_COMM_WORLD, &s);
+        } else {
+            MPI_Recv(data, BULK, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &s);
+            bulk_word(data, n, 1);
+            more = s.MPI_TAG == GO;
+            MPI_Send(NULL, 0, MPI_BYTE, 0, GO, MPI_COMM_WORLD);
+        }
+    }
+    free(data);
+}
+
 static void alltoall(void)
 {
     enum { INTS = 3000 };
@@ -144,14 +177,16 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (argc != 3)
-        wrong("usage: netns_cuts pingpong|stream|alltoall SECONDS", 0);
+        wrong("usage: netns_cuts pingpong|stream|alltoall|bulk SECONDS", 0);
     MPI_Barrier(MPI_COMM_WORLD);
     last = MPI_Wtime();
     end = last + atof(argv[2]);
     if (!strcmp(argv[1], "alltoall"))
         alltoall();
     else if (rank < 2)
-        (!strcmp(argv[1], "stream") ? stream : pingpong)();
+        (!strcmp(argv[1], "stream") ? stream
+         : !strcmp(argv[1], "bulk") ? bulk
+                                    : pingpong)();
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         tick();

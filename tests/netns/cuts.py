@@ -21,6 +21,7 @@ MPIRUN = os.environ.get("MPIRUN", "mpirun")
 WIRE = os.environ.get("WIRE", "netns_wire")
 TRAFFIC = os.environ.get("CUTS", "./netns_cuts")
 CUTS = 2
+RATE_SECONDS = 1
 LIMIT = 60  # seconds beyond the traffic's own
 GAP = 20000  # ms; the printed figures are what counts
 PAUSE = 0.3  # between two faults
@@ -34,7 +35,8 @@ class Cuts(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.dir = folder.name
 
-    def ini(self, plugins, failover="auto", more="", security="auto"):
+    def ini(self, plugins, failover="auto", more="", security="auto",
+            policy="order"):
         text = "".join(
             f"[transport net{i}]\nplugin = {plugin}\n"
             f"interface = 10.90.{i}.0/24\n{more}"
@@ -44,7 +46,7 @@ class Cuts(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"{text}[route all]\nuse = {names}\n"
                     f"failover = {failover}\nfailback = 100ms\n"
-                    f"security = {security}\n"
+                    f"security = {security}\npolicy = {policy}\n"
                     "[core]\nstats = yes\n")
         os.chmod(path, 0o600)
         return path
@@ -105,6 +107,33 @@ class Cuts(unittest.TestCase):
 
     def test_damage_below_the_checksum_is_repaired(self):
         self.traffic((FAST, FAST), "pingpong", "all:corrupt=1", "all:heal")
+
+    def test_a_cut_stripe_is_repaired_by_the_others(self):
+        for plugins, cable in (((FAST, FAST), 1), ((FAST, SLOW), 0)):
+            with self.subTest(plugins=plugins, cable=cable):
+                self.traffic(plugins, "stream", f"{cable}:cut",
+                             f"{cable}:heal", policy="stripe")
+
+    def rate(self, plugins, policy):
+        """Messages of 4 MB per second over cables of 100 Mbit/s."""
+        with faultnet.Net(WIRE, cables=len(plugins)) as net:
+            net.fault("all:rate=100")
+            r = subprocess.run(
+                net.command([MPIRUN, "-n", "2", "--ini",
+                             self.ini(plugins, policy=policy), TRAFFIC, "bulk",
+                             str(RATE_SECONDS)]),
+                capture_output=True, text=True, timeout=LIMIT)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        striped = re.findall(r"(\d+) striped", r.stderr)
+        self.assertEqual(any(map(int, striped)), policy == "stripe", r.stderr)
+        times = sorted(map(int, r.stdout.split()[5:]))
+        return 1000 / times[len(times) // 2]
+
+    def test_two_cables_carry_more_than_one(self):
+        one = self.rate((FAST,), "order")
+        two = self.rate((FAST, FAST), "stripe")
+        print(f"  stripe: {two / one:.2f} x one cable", file=sys.stderr)
+        self.assertGreater(two, 1.2 * one)
 
     def test_what_is_encrypted_is_repaired_too(self):
         self.traffic((FAST,), "stream", "all:corrupt=1", "all:heal",

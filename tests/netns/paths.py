@@ -1,5 +1,6 @@
 """sctp on two cables: one is cut, silently, and the job goes on by the other;
-it heals, and is used again; then the other is cut.
+it heals, and is used again; then the other is cut. And several associations
+over one cable that loses packets.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,15 +19,16 @@ PATIENCE_MS = 2000  # what a cut may cost; heavily loaded machines included
 
 
 class Paths(unittest.TestCase):
-    def job(self, seconds, faults):
-        """Exchanges, the longest in ms, and what the ranks said."""
+    def job(self, seconds, faults, values="heartbeat=100ms"):
+        """Exchanges, the longest in ms, and what the ranks said. VALUES are
+        words of the ranks' shells."""
+        shell = (f'WEFT_SET="core.log=info; core.stats=yes; transport.sctp.'
+                 f'{values}" exec {GAP} {seconds}')
         with faultnet.Net(WIRE, hosts=2, cables=2) as net:
             net.wait_for_carrier()
             job = subprocess.Popen(
-                net.command([MPIRUN, "-n", "2", "--route", "sctp", "--set",
-                             "core.log=info", "--set", "core.stats=yes", "--set",
-                             "transport.sctp.heartbeat=100ms", GAP,
-                             str(seconds)]),
+                net.command([MPIRUN, "-n", "2", "--route", "sctp", "sh", "-c",
+                             shell]),
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True)
             net.faults_during(job, faults)
@@ -45,6 +47,11 @@ class Paths(unittest.TestCase):
         self.assertRegex(err, r"now go net1 -> 10\.90\.1\.\d")
         self.assertRegex(err, r"path net0 -> .* is back")
         self.assertRegex(err, r"now go net0 -> 10\.90\.0\.\d")
+
+    def test_associations_of_different_numbers_meet_and_lose_nothing(self):
+        count, _, err = self.job(2, [(0, "all:loss=2,delay=1")],
+                                 "associations=$((1 + 7 * PMI_RANK))")
+        self.assertGreater(count, 16, err)
 
 
 if __name__ == "__main__":

@@ -790,12 +790,15 @@ static struct wf_config *make_config(const char *more)
     char text[1024];
 
     snprintf(text, sizeof text,
-             "[core]\nlog = error\n%s\n[transport sim]\nplugin = sim\n%s",
+             "[core]\nlog = error\n%s\n[transport sim]\nplugin = sim\n%s%s",
              more ? more : "",
              world.options.failover
                  ? "[transport sim2]\nplugin = sim\n[route default]\n"
-                   "use = sim, sim2\nfailback = 20ms\n"
-                 : "[route default]\nuse = sim\n");
+                   "use = sim, sim2\nfailback = 20ms\npolicy = "
+                 : "[route default]\nuse = sim\n",
+             !world.options.failover ? ""
+             : world.options.stripe  ? "stripe\n"
+                                     : "order\n");
     if (wf_config_from_text(text, &config, stderr) != 0)
         abort();
     return config;
@@ -837,6 +840,7 @@ void sim_stop(struct sim *s)
             sim_counts.resent += o->counts[WF_ORDER_RESENT];
             sim_counts.duplicates += o->counts[WF_ORDER_DUPLICATES];
             sim_counts.damaged += o->counts[WF_ORDER_DAMAGED];
+            sim_counts.striped += o->counts[WF_ORDER_STRIPED];
         }
     for (int i = 0; i < s->n; i++)
         wf_instance_destroy(s->ranks[i]);

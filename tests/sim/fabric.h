@@ -22,6 +22,7 @@ struct sim_options {
     bool starve;    /* now and then the core gets no memory for a message */
     bool get, keys; /* offers get(), with registration keys */
     bool failover;  /* two fabrics, of which sim_trouble breaks one */
+    bool stripe;    /* with failover: they share large messages */
     bool corrupt;   /* with failover: now and then a byte changes */
     bool streams;   /* headers may pass the payload of those before them */
     /* Told of every initial message in the order of its delivery. */
@@ -38,6 +39,7 @@ struct sim {
 /* What the ordered pairs of all jobs so far went through. */
 struct sim_counts {
     uint64_t moves, resent, duplicates, damaged;
+    uint64_t striped; /* pieces that went by the second fabric beside the first */
 };
 extern struct sim_counts sim_counts;
 

@@ -286,6 +286,10 @@ int main(int argc, char **argv)
         {.failover = true, .max_short = 64, .streams = true},
         {.failover = true, .config = "eager = 0", .max_payload = 3000,
          .streams = true, .corrupt = true},
+        {.failover = true, .stripe = true, .config = "eager = 100",
+         .max_payload = 1500},
+        {.failover = true, .stripe = true, .config = "eager = 0",
+         .max_payload = 700, .corrupt = true},
     };
     unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 40;
@@ -295,13 +299,14 @@ int main(int argc, char **argv)
     printf("%u random programs agree with the model (seeds %u to %u)\n", count,
            first, first + count - 1);
     printf("pairs moved %llu times, resent %llu, dropped %llu doubles and %llu "
-           "damaged\n",
+           "damaged, striped %llu\n",
            (unsigned long long)sim_counts.moves,
            (unsigned long long)sim_counts.resent,
            (unsigned long long)sim_counts.duplicates,
-           (unsigned long long)sim_counts.damaged);
+           (unsigned long long)sim_counts.damaged,
+           (unsigned long long)sim_counts.striped);
     if (count >= 40 && (!sim_counts.moves || !sim_counts.duplicates ||
-                        !sim_counts.damaged)) {
+                        !sim_counts.damaged || !sim_counts.striped)) {
         fprintf(stderr, "nothing broke: the fabrics are too kind\n");
         return 1;
     }

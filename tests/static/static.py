@@ -19,6 +19,7 @@ NM = os.environ.get("NM", "nm")
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
                         "examples")
 LIMIT = 1 << 20
+TEXT_LIMIT = 700 * 1000  # of libmpi.a, the vendored ciphers with it
 HELLO = r"""
 #include <mpi.h>
 #include <stdio.h>
@@ -96,9 +97,13 @@ def symbols(file, *options):
     return [line.split()[-1] for line in out if line and line[-1] != ":"]
 
 
-def sanitized():
+def configured(line):
     with open(os.path.join(BUILD, "CMakeCache.txt")) as cache:
-        return re.search(r"^WEFT_SANITIZE:STRING=.+$", cache.read(), re.M)
+        return re.search(f"^{line}$", cache.read(), re.M)
+
+
+def sanitized():
+    return configured("WEFT_SANITIZE:STRING=.+")
 
 
 @unittest.skipIf(sanitized(), "sanitizers need a dynamic program")
@@ -198,6 +203,18 @@ class StaticProgram(unittest.TestCase):
         size = os.path.getsize(hello)
         print(f"static hello: {size} bytes, limit {LIMIT}")
         self.assertLessEqual(size, LIMIT)
+
+
+@unittest.skipIf(sanitized() or configured("CMAKE_BUILD_TYPE:STRING=Debug"),
+                 "instrumented or unoptimised")
+class Library(unittest.TestCase):
+    def test_its_text_is_small(self):
+        members = sh("size", os.path.join(BUILD, "lib", "libmpi.a"))
+        text = sum(int(line.split()[0])
+                   for line in members.stdout.splitlines()[1:])
+        print(f"text of libmpi.a: {text} bytes, limit {TEXT_LIMIT}")
+        self.assertGreater(text, 0)
+        self.assertLessEqual(text, TEXT_LIMIT)
 
 
 class Walls(unittest.TestCase):

@@ -136,6 +136,21 @@ int wf_type_copy(const struct wf_type *stype, const void *src, uint64_t scount,
     return s > d ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
+/* Only teams move parts of a block (coll/team.h), and here are none. */
+void wf_type_pack(const struct wf_type *t, const void *buf, uint64_t count,
+                  uint64_t off, void *out, uint64_t n)
+{
+    (void)t, (void)buf, (void)count, (void)off, (void)out, (void)n;
+    fail();
+}
+
+void wf_type_unpack(const struct wf_type *t, void *buf, uint64_t count,
+                    uint64_t off, const void *in, uint64_t n)
+{
+    (void)t, (void)buf, (void)count, (void)off, (void)in, (void)n;
+    fail();
+}
+
 /* ---- operations ---------------------------------------------------------- */
 
 static struct wf_op sum_op = {.object = {0, 1}, .predefined = 1,
@@ -173,8 +188,8 @@ static void combine_pair(const struct wf_op *op, const uint32_t lo[2],
     }
 }
 
-int wf_op_apply(struct wf_op *op, const void *in, void *inout, uint64_t count,
-                struct wf_type *t)
+int wf_op_apply(struct wf_instance *wf, struct wf_op *op, const void *in,
+                void *inout, uint64_t count, struct wf_type *t)
 {
     assert_ptr_not_equal(in, inout);
     for (uint64_t i = 0; i < count; i++) {

@@ -139,8 +139,8 @@ static void an_undefined_transport_lists_the_defined_ones(void **state)
 
 static void what_this_version_lacks_is_refused_not_ignored(void **state)
 {
-    assert_problem("[route a]\npolicy = stripe\n",
-                   "policy: 'stripe' is not one of order|cost");
+    assert_problem("[route a]\npolicy = measured\n",
+                   "policy: 'measured' is not one of order|cost|stripe");
     assert_problem("[route a]\ncomm = halo_*\n",
                    "comm: 'halo_*' is not available in this version");
     assert_problem("[route a]\nkind = coll\n",
@@ -204,6 +204,8 @@ static void the_hash_covers_what_must_agree_and_nothing_else(void **state)
                                  "[transport tcp]\ninterface = eth0\n"));
     assert_true(plain == hash_of("[core]\neager = auto\n[transport tcp]\n"));
     assert_true(plain != hash_of("[core]\neager = 1K\n[transport tcp]\n"));
+    assert_true(plain != /* both sides count a sender's credit from it */
+                hash_of("[core]\nunexpected_max = 1M\n[transport tcp]\n"));
     assert_true(plain != hash_of("[transport tcp]\n[transport shm]\n"));
     assert_true(plain != hash_of("[transport tcp]\n[route a]\nuse = tcp\n"));
     assert_true(hash_of("[route a]\nto=local\nuse=tcp\n") !=

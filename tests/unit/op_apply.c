@@ -253,9 +253,9 @@ static void replace_and_no_op_do_what_they_say(void **state)
 {
     int a[2] = {1, 2}, b[2] = {3, 4};
 
-    wf_op_apply(wf_op_of(MPI_NO_OP), a, b, 2, wf_type_of(MPI_INT));
+    wf_op_apply(NULL, wf_op_of(MPI_NO_OP), a, b, 2, wf_type_of(MPI_INT));
     assert_int_equal(b[0], 3);
-    wf_op_apply(wf_op_of(MPI_REPLACE), a, b, 2, wf_type_of(MPI_INT));
+    wf_op_apply(NULL, wf_op_of(MPI_REPLACE), a, b, 2, wf_type_of(MPI_INT));
     assert_memory_equal(a, b, sizeof a);
 }
 
@@ -340,7 +340,7 @@ static void an_operation_in_use_outlives_its_handle(void **state)
     wf_op_get(o);
     wf_mpi_op_free(&wf, &op);
     assert_int_equal(
-        wf_op_apply(o, &a, &b, 1, wf_type_of(MPI_INT)), MPI_SUCCESS);
+        wf_op_apply(NULL, o, &a, &b, 1, wf_type_of(MPI_INT)), MPI_SUCCESS);
     assert_int_equal(b, 2);
     wf_op_put(o);
 }

@@ -92,7 +92,8 @@ static void operations_take_the_types_of_the_standard_and_no_others(void **s)
             if (!allowed)
                 assert_int_equal(rc, MPI_ERR_OP);
             else
-                assert_int_equal(wf_op_apply(wf_op_of(ops[o].op), a, b, 3, type),
+                assert_int_equal(wf_op_apply(NULL, wf_op_of(ops[o].op), a, b, 3,
+                                             type),
                                  MPI_SUCCESS);
         }
 }

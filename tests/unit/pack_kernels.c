@@ -53,6 +53,29 @@ static void blocks_move_from_steps_to_steps(void **state)
         }
 }
 
+/* Steps that share few sets of a cache are written a few at a time. */
+static void blocks_move_to_steps_of_kilobytes(void **state)
+{
+    enum { STEP = 1024, BLOCKS = 1027 };
+    static char wide[BLOCKS * STEP], back[BLOCKS * 24];
+
+    for (int step = STEP; step <= 4 * STEP; step *= 2)
+        for (int w = 1; w <= 24; w += 7) {
+            int n = BLOCKS * STEP / step;
+
+            fill();
+            memset(wide, 0x5a, sizeof wide);
+            wf_copy_blocks(wide, step, from, 3, n, w);
+            for (int i = 0; i < n; i++) {
+                assert_memory_equal(wide + i * step, from + i * 3, w);
+                assert_int_equal(wide[i * step + w], 0x5a);
+            }
+            wf_copy_blocks(back + (n - 1) * w, -w, wide, step, n, w);
+            for (int i = 0; i < n; i++)
+                assert_memory_equal(back + (n - 1 - i) * w, from + i * 3, w);
+        }
+}
+
 static void listed_blocks_move(void **state)
 {
     int64_t at[MOST];
@@ -79,6 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_move_from_steps_to_steps),
+        cmocka_unit_test(blocks_move_to_steps_of_kilobytes),
         cmocka_unit_test(listed_blocks_move),
     };
 

@@ -89,6 +89,50 @@ static void a_source_needs_its_lanes(void **state)
     assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
 }
 
+/* Two communicators of a process that talks to one neighbour through `near`, to
+ * another through `far`: each needs its own, and both need both. */
+static void a_communicator_needs_what_its_members_are_reached_through(void **s)
+{
+    struct weft_loc by_near = {.wf = &wf}, by_far = {.wf = &wf};
+    struct weft_loc *locs[] = {NULL, &by_near, &by_far};
+    struct wf_group one = {.size = 2, .first = 0, .stride = 1};
+    struct wf_group other = {.size = 2, .first = 0, .stride = 2};
+    struct wf_group all = {.size = 3, .first = 0, .stride = 1};
+    struct wf_comm c = {.wf = &wf, .local = &one, .peers = &one};
+    struct wf_comm d = {.wf = &wf, .local = &other, .peers = &other};
+    struct wf_comm e = {.wf = &wf, .local = &all, .peers = &all};
+    struct wf_p2p any = {.req = {.wf = &wf, .type = WF_REQ_RECV, .comm = &c}};
+
+    wf.locs = locs;
+    wf.nprocs = 3;
+    by_near.peers[0] = (weft_peer *)&near;
+    by_far.peers[1] = (weft_peer *)&far;
+    wf.used = 3;
+    poll_for(&any.req);
+    assert_int_equal(near.polls, TURNS);
+    assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
+    assert_int_equal(wf_comm_need(&d), 2);
+    assert_int_equal(wf_comm_need(&e), 3);
+}
+
+/* Whom nobody has reached may call by whatever is in use; once it has, the
+ * answer follows. */
+static void a_member_that_is_not_reached_may_come_by_all(void **state)
+{
+    struct weft_loc peer = {.wf = &wf};
+    struct weft_loc *locs[] = {NULL, &peer};
+    struct wf_group two = {.size = 2, .first = 0, .stride = 1};
+    struct wf_comm c = {.wf = &wf, .local = &two, .peers = &two};
+
+    wf.locs = locs;
+    wf.nprocs = 2;
+    wf.used = 3;
+    assert_int_equal(wf_comm_need(&c), 3);
+    peer.peers[1] = (weft_peer *)&far;
+    wf.links++; /* as wf_location_attach does */
+    assert_int_equal(wf_comm_need(&c), 2);
+}
+
 /* Nobody is connected yet: the first caller may come through any of them. */
 static void before_anybody_is_known_all_are_needed(void **state)
 {
@@ -106,6 +150,11 @@ int main(void)
                                         begin, end),
         cmocka_unit_test_setup_teardown(a_collective_needs_no_more, begin, end),
         cmocka_unit_test_setup_teardown(a_source_needs_its_lanes, begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_communicator_needs_what_its_members_are_reached_through, begin,
+            end),
+        cmocka_unit_test_setup_teardown(
+            a_member_that_is_not_reached_may_come_by_all, begin, end),
         cmocka_unit_test_setup_teardown(before_anybody_is_known_all_are_needed,
                                         begin, end),
     };

@@ -284,6 +284,38 @@ static void a_pair_is_encrypted_if_one_section_about_it_says_so(void **state)
     assert_encrypts(back, &r1, false);
 }
 
+/* Do all that are listed share what is large? */
+static void assert_stripe(const char *ini, const struct wf_route_end *to,
+                          bool wanted)
+{
+    struct wf_route_candidate c[4];
+    struct wf_route_failover f;
+    struct wf_config *config = good(ini);
+    int order[4], n = world(&r0, to, c);
+    int found = wf_route_choose(config, &r0, to, 0, c, n, order, NULL);
+
+    assert_int_equal(
+        wf_route_failover(config, &r0, to, c, n, order, found, &f) && f.stripe,
+        wanted);
+    wf_config_free(config);
+}
+
+static void stripes_need_two_networks_and_are_not_encrypted(void **state)
+{
+#define LISTED(use) "[route a]\nuse = " use "\npolicy = stripe\n"
+    assert_stripe(LISTED("tcp, udp-reliable"), &r5, true);
+    assert_stripe(LISTED("tcp"), &r5, false);
+    assert_stripe(LISTED("tcp") "failover = yes\n", &r5, false);
+    assert_stripe(LISTED("shm, tcp, udp-reliable"), &r5, true);
+    assert_stripe(LISTED("shm, tcp, udp-reliable"), &r1, false);
+    assert_stripe(LISTED("auto"), &r5, true);
+    assert_stripe(LISTED("tcp, udp-reliable") "security = encrypt\n", &r5,
+                  false);
+    assert_stripe("[route a]\nuse = tcp, udp-reliable\n", &r5, false);
+    assert_problem(LISTED("tcp") "failover = no\n",
+                   "policy = stripe needs failover; leave out failover = no");
+}
+
 static void trust_must_be_said_in_every_section_of_a_transport(void **state)
 {
     struct wf_config *auth = good(""), *none = good("[core]\nsecurity = none\n");
@@ -320,6 +352,7 @@ int main(void)
         cmocka_unit_test(bad_selectors_are_explained),
         cmocka_unit_test(splits_are_where_the_decision_may_change),
         cmocka_unit_test(a_pair_is_encrypted_if_one_section_about_it_says_so),
+        cmocka_unit_test(stripes_need_two_networks_and_are_not_encrypted),
         cmocka_unit_test(trust_must_be_said_in_every_section_of_a_transport),
         cmocka_unit_test(time_is_latency_and_overhead_and_bytes_over_bandwidth),
     };

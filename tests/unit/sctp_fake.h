@@ -57,6 +57,7 @@ static inline int fake_rx(weft_core *core, weft_loc *from, const weft_hdr *hdr,
     if (have == len || f->rx_answer != WEFT_OK || s->open)
         return have == len ? WEFT_DONE : WEFT_SKIP;
     s->sink.len = len > f->shorten ? len - f->shorten : 0;
+    free(s->memory);
     s->memory = malloc(s->sink.len ? s->sink.len : 1);
     s->sink.seg = fake_pieces;
     s->open = true;

@@ -6,108 +6,23 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #if __has_include(<usrsctp.h>)
 #include "../../plugins/sctp/library.h"
 #endif
-#include "../../plugins/sctp/stack.h"
+#include "sctp_clock.h"
+#include "sctp_network.h"
 #include "weft_transport.h"
 
-enum { WIRE = 4096, MESSAGES = 1500, LONGEST = 20000, STEPS = 400000,
-       PATIENCE_S = 50 };
-
-struct packet {
-    size_t n;
-    uint8_t *bytes;
-};
-
-struct end {
-    struct wf_sctp_assoc assoc;
-    struct end *other;
-    uint32_t mtu, too_long, missed;
-    struct packet wire[WIRE]; /* on the way to this end */
-    int packets;
-    unsigned lost, doubled, swapped; /* per 1000 of those */
-    uint32_t random;
-    bool up;
-    uint32_t sent, got, next_in[SCTP_STREAMS], next_out[SCTP_STREAMS];
-};
-
-static _Atomic uint64_t now = 1000000000; /* of all threads */
-/* Whoever drives the stack's timers sends for the associations of others, too:
- * all wires. Taken inside the stack's lock, never the other way. */
-static pthread_mutex_t wires = PTHREAD_MUTEX_INITIALIZER;
-
-static uint32_t draw(struct end *e, uint32_t below)
-{
-    e->random = e->random * 1664525u + 1013904223u;
-    return (e->random >> 8) % below;
-}
-
-static void fly(struct end *to, const void *bytes, size_t n)
-{
-    struct packet *p = &to->wire[to->packets];
-
-    if (to->packets == WIRE)
-        return;
-    p->bytes = malloc(n);
-    memcpy(p->bytes, bytes, n);
-    p->n = n;
-    to->packets++;
-}
-
-static void travel(struct end *to, const void *bytes, size_t n)
-{
-
-    if (n > to->mtu) { /* never leaves; we hold the lock of the stack */
-        to->too_long++;
-        return;
-    }
-    if (draw(to, 1000) < to->lost) {
-        to->missed++;
-        return;
-    }
-    fly(to, bytes, n);
-    if (draw(to, 1000) < to->doubled)
-        fly(to, bytes, n);
-    if (to->packets > 1 && draw(to, 1000) < to->swapped) {
-        struct packet p = to->wire[to->packets - 1];
-        to->wire[to->packets - 1] = to->wire[to->packets - 2];
-        to->wire[to->packets - 2] = p;
-    }
-}
-
-static void output(void *ctx, const void *bytes, size_t n)
-{
-    pthread_mutex_lock(&wires);
-    travel(((struct end *)ctx)->other, bytes, n);
-    pthread_mutex_unlock(&wires);
-}
-
-static void arrive(struct end *e)
-{
-    struct packet here[WIRE];
-    int n;
-
-    pthread_mutex_lock(&wires);
-    n = e->packets;
-    memcpy(here, e->wire, (size_t)n * sizeof *here);
-    e->packets = 0;
-    pthread_mutex_unlock(&wires);
-    for (int i = 0; i < n; i++) {
-        wf_sctp_input(&e->assoc, here[i].bytes, here[i].n);
-        free(here[i].bytes);
-    }
-}
+enum { MESSAGES = 1500, LONGEST = 20000, STEPS = 400000,
+       PATIENCE = 20000 /* steps of a millisecond */ };
 
 /* Message i of a stream: its length and bytes follow from both. */
 static size_t compose(uint8_t *out, uint32_t stream, uint32_t i)
@@ -181,8 +96,9 @@ static void step(struct end *a, struct end *b)
         arrive(both[i]);
         receive(both[i]);
         send_some(both[i]);
+        wf_sctp_make_room(&both[i]->assoc);
     }
-    wf_sctp_tick(atomic_fetch_add(&now, 1000000));
+    wf_sctp_tick(clock_forward_ms());
 }
 
 static void finish(struct end *e)
@@ -203,7 +119,7 @@ static void join(void)
 }
 
 static void meet(struct end *a, struct end *b, const struct wf_sctp_setup *s,
-                 unsigned trouble)
+                 const struct network *net)
 {
     struct end *both[] = {a, b};
 
@@ -211,8 +127,8 @@ static void meet(struct end *a, struct end *b, const struct wf_sctp_setup *s,
     b->other = a;
     a->mtu = b->mtu = s->mtu;
     for (int i = 0; i < 2; i++) {
-        both[i]->random = 17 + (uint32_t)i + trouble;
-        both[i]->lost = both[i]->doubled = both[i]->swapped = trouble;
+        both[i]->random = net->seed + 17 + (uint32_t)i + net->trouble;
+        both[i]->lost = both[i]->doubled = both[i]->swapped = net->trouble;
         both[i]->assoc.ctx = both[i];
         both[i]->assoc.output = output;
         assert_int_equal(wf_sctp_open(&both[i]->assoc, s), WEFT_OK);
@@ -228,37 +144,51 @@ static void part(struct end *a, struct end *b)
     free(b);
 }
 
-static void talk(uint32_t mtu, bool check_sums, unsigned trouble)
+static bool busy(struct end *e)
+{
+    return e->got < MESSAGES || wf_sctp_assoc_unacked(&e->assoc) > 0;
+}
+
+static void talk(const struct network *net)
 {
     struct wf_sctp_setup setup = {
-        .mtu = mtu, .window = 256 << 10, .check = check_sums};
+        .mtu = net->mtu, .window = 256 << 10, .room = 4 << 20, .check = net->check};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
-    /* The stack asks the real clock before it sends anything again. */
-    time_t end = time(NULL) + PATIENCE_S;
 
-    meet(a, b, &setup, trouble);
-    while ((a->got < MESSAGES || b->got < MESSAGES ||
-            wf_sctp_unacked(&a->assoc) || wf_sctp_unacked(&b->assoc)) &&
-           time(NULL) < end)
+    meet(a, b, &setup, net);
+    for (int i = 0; i < PATIENCE && (busy(a) || busy(b)); i++)
         step(a, b);
     assert_int_equal(a->got, MESSAGES);
     assert_int_equal(b->got, MESSAGES);
-    assert_int_equal(wf_sctp_unacked(&a->assoc), 0);
+    assert_int_equal(wf_sctp_assoc_unacked(&a->assoc), 0);
     part(a, b);
 }
 
 static void messages_arrive_in_order_on_a_good_network(void **state)
 {
     join();
-    talk(60000, false, 0);
+    talk(&(struct network){.mtu = 60000});
     wf_sctp_leave();
 }
 
 static void messages_arrive_in_order_on_a_bad_network(void **state)
 {
     join();
-    talk(1400, true, 20);
-    talk(9000, false, 50);
+    talk(&(struct network){.mtu = 1400, .check = true, .trouble = 20});
+    talk(&(struct network){.mtu = 9000, .trouble = 50});
+    wf_sctp_leave();
+}
+
+/* A window that what waits for one lost packet fills, and that packet comes
+ * again: with these seeds it was not let in, ever. */
+static void what_is_waited_for_finds_room(void **state)
+{
+    static const uint32_t seeds[] = {69, 81, 129, 139, 145, 199};
+
+    join();
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
+        talk(&(struct network){
+            .mtu = 60000, .trouble = 30, .seed = seeds[i]});
     wf_sctp_leave();
 }
 
@@ -286,14 +216,9 @@ static int heard(struct end *e)
     return n;
 }
 
-/* One millisecond, of the real clock as well: the stack looks at it before it
- * sends anything again. */
 static void pass(void)
 {
-    static const struct timespec ms = {.tv_nsec = 1000000};
-
-    nanosleep(&ms, NULL);
-    wf_sctp_tick(atomic_fetch_add(&now, 1000000));
+    wf_sctp_tick(clock_forward_ms());
 }
 
 /* Two ends that have only met, over a good network. */
@@ -301,7 +226,7 @@ static void come_up(struct end *a, struct end *b,
                     const struct wf_sctp_setup *setup)
 {
     join();
-    meet(a, b, setup, 0);
+    meet(a, b, setup, &(struct network){.mtu = setup->mtu});
     for (int i = 0; i < STEPS && !(a->up && b->up); i++, pass()) {
         arrive(a);
         arrive(b);
@@ -315,7 +240,7 @@ static void come_up(struct end *a, struct end *b,
 static void packets_fit_also_when_they_go_again(void **state)
 {
     enum { MTU = 1400 };
-    struct wf_sctp_setup setup = {.mtu = MTU, .window = 256 << 10};
+    struct wf_sctp_setup setup = {.mtu = MTU, .window = 256 << 10, .room = 4 << 20};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
     come_up(a, b, &setup);
@@ -337,12 +262,39 @@ static void packets_fit_also_when_they_go_again(void **state)
     wf_sctp_leave();
 }
 
+/* Messages of several packets, of which each alone is no use, overtake each
+ * other where both ends can do that, and arrive as well where one cannot. */
+static void interleaving_is_agreed_upon(void **state)
+{
+    struct wf_sctp_setup setup = {
+        .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
+
+    for (int plain = 0; plain < 2; plain++) {
+        struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
+        int got = 0;
+        a->plain = b->plain = plain;
+        come_up(a, b, &setup);
+        say(a, 2, 16 << 10);
+        say(a, 3, 16 << 10);
+        for (int i = 0; i < STEPS && got < 2; i++, pass()) {
+            arrive(b);
+            got += heard(b);
+            arrive(a);
+        }
+        assert_int_equal(got, 2);
+        assert_true(plain ? b->data > 0 : b->idata > 0);
+        assert_int_equal(plain ? b->idata : b->data, 0);
+        part(a, b);
+        wf_sctp_leave();
+    }
+}
+
 #if __has_include(<usrsctp.h>)
 /* Whoever computes does not answer, for as long as it takes. Here everything
  * goes again more often than the stack's own limits allow. */
 static void silence_is_no_end(void **state)
 {
-    struct wf_sctp_setup setup = {.mtu = 1400, .window = 256 << 10};
+    struct wf_sctp_setup setup = {.mtu = 1400, .window = 256 << 10, .room = 4 << 20};
     struct sctp_rtoinfo soon = {
         .srto_initial = 10, .srto_max = 10, .srto_min = 10};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
@@ -379,16 +331,16 @@ static void the_stack_is_shared_and_starts_again(void **state)
     join();
     join();
     wf_sctp_leave();
-    talk(1400, false, 0);
+    talk(&(struct network){.mtu = 1400});
     wf_sctp_leave();
     join();
-    talk(1400, false, 0);
+    talk(&(struct network){.mtu = 1400});
     wf_sctp_leave();
 }
 
 static void *talk_aside(void *none)
 {
-    talk(60000, false, 0);
+    talk(&(struct network){.mtu = 60000, .trouble = 10});
     return NULL;
 }
 
@@ -398,14 +350,15 @@ static void threads_share_the_stack(void **state)
 
     join();
     assert_int_equal(pthread_create(&aside, NULL, talk_aside, NULL), 0);
-    talk(1400, true, 0);
+    talk(
+        &(struct network){.mtu = 1400, .check = true, .trouble = 10});
     pthread_join(aside, NULL);
     wf_sctp_leave();
 }
 
 static void damaged_packets_are_dropped(void **state)
 {
-    struct wf_sctp_setup setup = {.mtu = 1400, .window = 1 << 20, .check = true};
+    struct wf_sctp_setup setup = {.mtu = 1400, .window = 1 << 20, .room = 4 << 20, .check = true};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
     join();
@@ -436,7 +389,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_arrive_in_order_on_a_good_network),
         cmocka_unit_test(messages_arrive_in_order_on_a_bad_network),
+        cmocka_unit_test(what_is_waited_for_finds_room),
         cmocka_unit_test(packets_fit_also_when_they_go_again),
+        cmocka_unit_test(interleaving_is_agreed_upon),
         cmocka_unit_test(silence_is_no_end),
         cmocka_unit_test(the_stack_is_shared_and_starts_again),
         cmocka_unit_test(threads_share_the_stack),

@@ -95,7 +95,7 @@ static void it_can_be_reduced_derived_from_and_packed(void **state)
     MPI_Count at = 0;
 
     assert_int_equal(wf_op_check(wf_op_of(MPI_SUM), t), MPI_SUCCESS);
-    wf_op_apply(wf_op_of(MPI_SUM), a, b, 2, t);
+    wf_op_apply(NULL, wf_op_of(MPI_SUM), a, b, 2, t);
     assert_true(b[0] == 4.5 && b[1] == 6);
     assert_int_not_equal(wf_op_check(wf_op_of(MPI_BAND), t), MPI_SUCCESS);
     assert_int_equal(wf_op_check(wf_op_of(MPI_BAND), integer(9)), MPI_SUCCESS);

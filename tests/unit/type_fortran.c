@@ -90,13 +90,13 @@ static void sizes_change_with_all_that_follows_from_them(void **state)
     assert_int_equal(wf_type_short_size(MPI_INTEGER), 8);
     assert_int_equal(size_of(MPI_INTEGER4), 4);
 
-    assert_int_equal(wf_op_apply(wf_op_of(MPI_SUM), a, b, 2,
+    assert_int_equal(wf_op_apply(NULL, wf_op_of(MPI_SUM), a, b, 2,
                                  wf_type_of(MPI_INTEGER)), MPI_SUCCESS);
     assert_int_equal(b[0], 10);
     b[0] = 5;
-    wf_op_apply(wf_op_of(MPI_MINLOC), a, b, 1, wf_type_of(MPI_2INTEGER));
+    wf_op_apply(NULL, wf_op_of(MPI_MINLOC), a, b, 1, wf_type_of(MPI_2INTEGER));
     assert_int_equal(b[1], 1);
-    wf_op_apply(wf_op_of(MPI_PROD), x, y, 2, wf_type_of(MPI_COMPLEX));
+    wf_op_apply(NULL, wf_op_of(MPI_PROD), x, y, 2, wf_type_of(MPI_COMPLEX));
     assert_true(y[0] == -1 && y[1] == 3 && y[2] == -1 && y[3] == 7);
 
     wf_mpi_type_contiguous(&wf, 3, wf_type_of(MPI_2INTEGER), &derived);
@@ -179,18 +179,18 @@ static void logical_operations_use_the_values_of_the_compiler(void **state)
     assert_true(is_set && t == -1 && f == 0);
 
     memcpy(z, y, sizeof y);
-    wf_op_apply(wf_op_of(MPI_LAND), x, z, 4, wf_type_of(MPI_LOGICAL));
+    wf_op_apply(NULL, wf_op_of(MPI_LAND), x, z, 4, wf_type_of(MPI_LOGICAL));
     assert_true(z[0] == -1 && z[1] == 0 && z[2] == 0 && z[3] == 0);
     memcpy(z, y, sizeof y);
-    wf_op_apply(wf_op_of(MPI_LOR), x, z, 4, wf_type_of(MPI_LOGICAL8));
+    wf_op_apply(NULL, wf_op_of(MPI_LOR), x, z, 4, wf_type_of(MPI_LOGICAL8));
     assert_true(z[0] == -1 && z[1] == -1 && z[2] == -1 && z[3] == 0);
     memcpy(z, y, sizeof y);
-    wf_op_apply(wf_op_of(MPI_LXOR), x, z, 4, wf_type_of(MPI_LOGICAL));
+    wf_op_apply(NULL, wf_op_of(MPI_LXOR), x, z, 4, wf_type_of(MPI_LOGICAL));
     assert_true(z[0] == 0 && z[1] == -1 && z[2] == -1 && z[3] == 0);
     /* C's have no other values than 0 and 1, whatever Fortran does */
     yes = 255;
     wf_mpi_abi_set_fortran_booleans(&wf, 1, &yes, &no);
-    wf_op_apply(wf_op_of(MPI_LAND), &c, &d, 1, wf_type_of(MPI_C_BOOL));
+    wf_op_apply(NULL, wf_op_of(MPI_LAND), &c, &d, 1, wf_type_of(MPI_C_BOOL));
     assert_memory_equal(&d, "\1", 1);
 }
 

@@ -7,12 +7,13 @@
 
 #include "draw.h"
 #include "tune.h"
+#include "tune_coll.h"
 
 enum { TUNE_SECONDS = 30 };
 
 struct arguments {
     const char *check, *explain, *size, *embed, *seconds;
-    bool json, table, version, help, tune;
+    bool json, table, version, help, tune, tune_collectives;
     struct draw_arguments draw;
 };
 
@@ -32,6 +33,10 @@ static const char usage[] =
     "       weft-info --tune [--seconds N]          measure this machine, print "
     "a\n"
     "                                               fragment of mpi.ini\n"
+    "       weft-info --tune-collectives [--ranks N] [--collective NAME] "
+    "[--seconds N]\n"
+    "                                               the same for the algorithms "
+    "of collectives\n"
     "       weft-info --table NAME...               C table of transports for "
     "a\n"
     "                                               static program\n"
@@ -74,6 +79,7 @@ static int take(struct arguments *a, int argc, char **argv, int i)
         bool *flag;
     } flags[] = {{"--json", &a->json},
                  {"--tune", &a->tune},
+                 {"--tune-collectives", &a->tune_collectives},
                  {"--dot", &a->draw.dot},
                  {"--version", &a->version},
                  {"--help", &a->help},
@@ -134,6 +140,8 @@ int main(int argc, char **argv)
     struct arguments a = {.json = false};
     if (argc > 1 && strcmp(argv[1], "--tune-rank") == 0)
         return info_tune_rank(argc - 2, argv + 2);
+    if (argc > 1 && strcmp(argv[1], "--tune-collective-rank") == 0)
+        return info_tune_collective_rank(argc - 2, argv + 2);
     for (int i = 1; i < argc;) {
         if (strcmp(argv[i], "--table") == 0)
             return info_table(argv + i + 1, argc - i - 1);
@@ -150,6 +158,10 @@ int main(int argc, char **argv)
         return fputs(usage, stdout) < 0;
     if (a.version)
         return printf("weft %s\n", WEFT_VERSION) < 0;
+    if (a.tune_collectives)
+        return info_tune_collectives(
+            a.draw.ranks, a.draw.collective,
+            a.seconds != NULL ? atof(a.seconds) : TUNE_SECONDS);
     if (a.tune)
         return info_tune(a.seconds != NULL ? atof(a.seconds) : TUNE_SECONDS);
     if (a.check != NULL)

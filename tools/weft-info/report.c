@@ -45,6 +45,7 @@ static void print_head(const struct info *info)
     printf("weft %s, MPI %d.%d, ABI %d.%d, plugin ABI %d.%d, compiler %s\n",
            WEFT_VERSION, MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION,
            MPI_ABI_SUBVERSION, WEFT_ABI_MAJOR, WEFT_ABI_MINOR, __VERSION__);
+    printf("threads: granularity %s\n", WEFT_GRANULARITY);
     printf("configuration: %s\n\nplugins built in\n",
            wf_config_source(info->config));
     for (const weft_plugin *const *p = weft_builtin; *p != NULL; p++)
@@ -150,6 +151,7 @@ static void write_head(struct json *j, const struct info *info)
     snprintf(abi, sizeof abi, "%d.%d", WEFT_ABI_MAJOR, WEFT_ABI_MINOR);
     json_text(j, "plugin_abi", abi);
     json_text(j, "compiler", __VERSION__);
+    json_text(j, "granularity", WEFT_GRANULARITY);
     json_text(j, "configuration", wf_config_source(info->config));
     json_flag(j, "loader", &weft_dl_loader != NULL);
     json_open(j, "plugins", '[');

@@ -29,6 +29,12 @@ struct trial {
     double us[TUNE_ROUNDS][TUNE_SIZES]; /* per message */
 };
 
+/* Runs mpirun -n RANKS weft-info WORDS... with one setting and no other; route
+ * NULL: the built-in one. Returns how many lines "bytes us" it printed, 0: it
+ * failed. */
+int tune_job(const char *ranks, const char *route, const char *set,
+             const char *const *words, double *us, int most);
+
 int trial_sizes(const struct trial_kind *);
 /* One round of at least ms milliseconds per size. False: it cannot be run. */
 bool trial_run(struct trial *, int ms);

@@ -1,4 +1,4 @@
-/* One setting measured: a job of two ranks of this very program.
+/* One setting measured: a job of this very program.
  *
  * The job sees neither a file nor a variable that configures Weft, only the
  * setting under trial, so that the built-in values are compared with it.
@@ -50,12 +50,12 @@ static pid_t start(char *const *argv, FILE **out)
     return pid;
 }
 
-static int read_results(FILE *out, double us[TUNE_SIZES])
+static int read_results(FILE *out, double *us, int most)
 {
     int n = 0;
     long bytes;
     double value;
-    while (n < TUNE_SIZES && fscanf(out, "%ld %lf", &bytes, &value) == 2)
+    while (n < most && fscanf(out, "%ld %lf", &bytes, &value) == 2)
         us[n++] = value;
     return n;
 }
@@ -73,29 +73,43 @@ static bool find_programs(char self[PATH_MAX], char launcher[PATH_MAX + 8])
     return access(launcher, X_OK) == 0;
 }
 
-bool trial_run(struct trial *t, int ms)
+int tune_job(const char *ranks, const char *route, const char *set,
+             const char *const *words, double *us, int most)
 {
     static char self[PATH_MAX], launcher[PATH_MAX + 8];
-    char number[4][24];
-    const long values[4] = {t->kind.first, t->kind.last, t->kind.factor, ms};
+    const char *argv[24] = {launcher, "-q",    "-n", ranks,   "--timeout",
+                            "30",     "--ini", "-",  "--set", set};
     FILE *out = NULL;
-    int status = -1, n = 0;
-    if (t->rounds == TUNE_ROUNDS || !find_programs(self, launcher))
-        return false;
-    for (int i = 0; i < 4; i++)
-        snprintf(number[i], sizeof number[i], "%ld", values[i]);
-    const char *argv[] = {
-        launcher, "-q",    "-n",      "2",          "--timeout", "30",
-        "--ini",  "-",     "--route", t->transport, "--set",     t->set,
-        self,     "--tune-rank", t->kind.how, number[0], number[1],
-        number[2], number[3], NULL};
+    int status = -1, n = 0, argc = 10;
+    if (!find_programs(self, launcher))
+        return 0;
+    if (route != NULL) {
+        argv[argc++] = "--route";
+        argv[argc++] = route;
+    }
+    argv[argc++] = self;
+    while (*words != NULL && argc < 23)
+        argv[argc++] = *words++;
+    argv[argc] = NULL;
     pid_t pid = start((char *const *)argv, &out);
     if (out != NULL) {
-        n = read_results(out, t->us[t->rounds]);
+        n = read_results(out, us, most);
         fclose(out);
     }
-    if (pid <= 0 || waitpid(pid, &status, 0) != pid || status != 0 ||
-        n != trial_sizes(&t->kind))
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? n : 0;
+}
+
+bool trial_run(struct trial *t, int ms)
+{
+    char number[4][24];
+    const long values[4] = {t->kind.first, t->kind.last, t->kind.factor, ms};
+    const char *words[] = {"--tune-rank", t->kind.how, number[0], number[1],
+                           number[2],     number[3],   NULL};
+    for (int i = 0; i < 4; i++)
+        snprintf(number[i], sizeof number[i], "%ld", values[i]);
+    if (t->rounds == TUNE_ROUNDS ||
+        tune_job("2", t->transport, t->set, words, t->us[t->rounds],
+                 TUNE_SIZES) != trial_sizes(&t->kind))
         return false;
     t->rounds++;
     return true;

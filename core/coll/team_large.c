@@ -1,0 +1,238 @@
+/* Large collectives of a team that move data: pieces of the packed blocks go
+ * through the stage (team_stage.h), whatever the types.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/team_stage.h"
+
+/* ---- pieces of blocks --------------------------------------------------------- */
+
+static void pack(struct wf_coll_block b, uint64_t first, void *to, uint64_t n)
+{
+    if (wf_likely(wf_type_contiguous(b.type)))
+        memcpy(to, (const char *)b.buf + b.type->true_lb + first, n);
+    else
+        wf_type_pack(b.type, b.buf, b.count, first, to, n);
+}
+
+static void unpack(struct wf_coll_block b, uint64_t first, const void *from,
+                   uint64_t n)
+{
+    if (wf_likely(wf_type_contiguous(b.type)))
+        memcpy((char *)b.buf + b.type->true_lb + first, from, n);
+    else
+        wf_type_unpack(b.type, b.buf, b.count, first, from, n);
+}
+
+static void pack_step(const struct wf_staging *g, struct wf_coll_block b,
+                      uint32_t step, void *to)
+{
+    uint64_t n = wf_team_piece(g, step, wf_coll_block_bytes(b));
+
+    if (n)
+        pack(b, step * g->piece, to, n);
+}
+
+static void unpack_step(const struct wf_staging *g, struct wf_coll_block b,
+                        uint32_t step, const void *from)
+{
+    uint64_t n = wf_team_piece(g, step, wf_coll_block_bytes(b));
+
+    if (n)
+        unpack(b, step * g->piece, from, n);
+}
+
+static struct wf_coll_block vector(const struct wf_coll_args *a)
+{
+    return (struct wf_coll_block){a->rbuf, a->rcount, a->rtype};
+}
+
+/* Of a chunk that holds one piece for each other member. */
+static uint64_t share_of_chunk(const struct wf_team *t)
+{
+    uint64_t share = t->chunk / (uint32_t)(t->size - 1);
+
+    return share / WF_CACHE_LINE * WF_CACHE_LINE;
+}
+
+/* ---- allgather ---------------------------------------------------------------- */
+
+static uint64_t gathered(const struct wf_staging *g, int rank)
+{
+    return wf_coll_rbytes(g->a, rank);
+}
+
+static struct wf_coll_block gathered_block(const struct wf_staging *g, int rank)
+{
+    return (struct wf_coll_block){wf_coll_rblock(g->a, rank),
+                                  wf_coll_rcount(g->a, rank), g->a->rtype};
+}
+
+/* The own block is filled from the chunk, which is in the cache. */
+static int put_own(struct wf_staging *g, uint32_t step, unsigned char *to)
+{
+    struct wf_coll_block own = gathered_block(g, g->t->rank);
+
+    if (g->a->sbuf == MPI_IN_PLACE) {
+        pack_step(g, own, step, to);
+        return MPI_SUCCESS;
+    }
+    if (step == 0 && wf_coll_block_bytes(wf_team_sent(g->a)) !=
+                         wf_coll_block_bytes(own))
+        return wf_team_own(wf_team_sent(g->a), own); /* its error */
+    pack_step(g, wf_team_sent(g->a), step, to);
+    unpack_step(g, own, step, to);
+    return MPI_SUCCESS;
+}
+
+static int take_block(struct wf_staging *g, uint32_t step, int from,
+                      const unsigned char *piece)
+{
+    unpack_step(g, gathered_block(g, from), step, piece);
+    return MPI_SUCCESS;
+}
+
+static struct wf_staging staging(const struct wf_coll_args *a, uint64_t bytes)
+{
+    struct wf_team *t = a->comm->team;
+
+    return (struct wf_staging){
+        .t = t, .a = a, .bytes = bytes, .piece = t->chunk};
+}
+
+int wf_team_large_allgather(wf_coll_builder *builder,
+                            const struct wf_coll_args *a)
+{
+    struct wf_staging g = staging(a, 0);
+    uint64_t most = 0;
+
+    for (int r = 0; r < a->comm->size; r++)
+        if (gathered(&g, r) > most)
+            most = gathered(&g, r);
+    g.length = gathered;
+    g.steps = wf_team_steps(&g, most);
+    g.put = put_own;
+    g.take = take_block;
+    return wf_team_stage_all(&g, builder);
+}
+
+/* ---- alltoall ----------------------------------------------------------------- */
+
+static int put_for_all(struct wf_staging *g, uint32_t step, unsigned char *to)
+{
+    struct wf_team *t = g->t;
+    int rc = MPI_SUCCESS;
+
+    for (int r = wf_team_after(t, t->rank); r != t->rank;
+         r = wf_team_after(t, r)) {
+        pack_step(g, wf_coll_send_block(g->a, r), step, to);
+        to += g->piece;
+    }
+    if (step == 0)
+        rc = wf_team_own(wf_coll_send_block(g->a, t->rank),
+                         wf_coll_recv_block(g->a, t->rank));
+    return rc;
+}
+
+static int take_mine(struct wf_staging *g, uint32_t step, int from,
+                     const unsigned char *piece)
+{
+    unpack_step(g, wf_coll_recv_block(g->a, from), step,
+                piece + wf_team_place_of(g->t, from, g->t->rank) * g->piece);
+    return MPI_SUCCESS;
+}
+
+int wf_team_large_alltoall(wf_coll_builder *builder,
+                           const struct wf_coll_args *a)
+{
+    struct wf_staging g = staging(a, a->rcount * (uint64_t)a->rtype->size);
+
+    g.piece = share_of_chunk(g.t);
+    g.steps = wf_team_steps(&g, g.bytes);
+    g.put = put_for_all;
+    g.take = take_mine;
+    return wf_team_stage_all(&g, builder);
+}
+
+/* ---- bcast and scatter -------------------------------------------------------- */
+
+static int put_vector(struct wf_staging *g, uint32_t step, unsigned char *to)
+{
+    pack_step(g, vector(g->a), step, to);
+    return MPI_SUCCESS;
+}
+
+static int take_vector(struct wf_staging *g, uint32_t step, int from,
+                       const unsigned char *piece)
+{
+    (void)from;
+    unpack_step(g, vector(g->a), step, piece);
+    return MPI_SUCCESS;
+}
+
+int wf_team_large_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    struct wf_staging g = staging(a, a->rcount * (uint64_t)a->rtype->size);
+
+    g.steps = wf_team_steps(&g, g.bytes);
+    g.put = put_vector;
+    g.take = take_vector;
+    return wf_team_stage_from(&g, builder);
+}
+
+static int put_scattered(struct wf_staging *g, uint32_t step, unsigned char *to)
+{
+    struct wf_team *t = g->t;
+
+    for (int r = wf_team_after(t, t->rank); r != t->rank;
+         r = wf_team_after(t, r)) {
+        pack_step(g, wf_coll_send_block(g->a, r), step, to);
+        to += g->piece;
+    }
+    if (step > 0 || g->a->rbuf == MPI_IN_PLACE)
+        return MPI_SUCCESS;
+    return wf_team_own(wf_coll_send_block(g->a, t->rank), vector(g->a));
+}
+
+static int take_scattered(struct wf_staging *g, uint32_t step, int from,
+                          const unsigned char *piece)
+{
+    unpack_step(g, vector(g->a), step,
+                piece + wf_team_place_of(g->t, from, g->t->rank) * g->piece);
+    return MPI_SUCCESS;
+}
+
+int wf_team_large_scatter(wf_coll_builder *builder,
+                          const struct wf_coll_args *a)
+{
+    bool root = wf_team_at_root(a);
+    struct wf_staging g =
+        staging(a, root ? a->scount * (uint64_t)a->stype->size
+                        : a->rcount * (uint64_t)a->rtype->size);
+
+    g.piece = share_of_chunk(g.t);
+    g.steps = wf_team_steps(&g, g.bytes);
+    g.put = put_scattered;
+    g.take = take_scattered;
+    return wf_team_stage_from(&g, builder);
+}
+
+/* ---- gather ------------------------------------------------------------------- */
+
+static int put_sent(struct wf_staging *g, uint32_t step, unsigned char *to)
+{
+    pack_step(g, wf_team_sent(g->a), step, to);
+    return MPI_SUCCESS;
+}
+
+int wf_team_large_gather(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    bool root = wf_team_at_root(a);
+    struct wf_staging g =
+        staging(a, root ? a->rcount * (uint64_t)a->rtype->size
+                        : a->scount * (uint64_t)a->stype->size);
+
+    g.steps = wf_team_steps(&g, g.bytes);
+    g.put = put_sent;
+    g.take = take_block;
+    return wf_team_stage_to(&g, builder);
+}

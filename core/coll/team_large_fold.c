@@ -1,0 +1,260 @@
+/* Large reductions of a team. The vector is cut into one block for each member,
+ * as the schedules cut it, and every step takes a piece of each block:
+ *
+ *   chunk of a member   piece of block 0 | of block 1 | ... | result
+ *
+ *   put   the operands of this step, for all blocks
+ *   fold  the own block, over the chunks of all, into `result`
+ *   put   again: the result is there, for whoever wants it
+ *
+ * Each element is computed by one member, in the order and with the brackets of
+ * the schedule that would run: the same bits everywhere, whichever way a call
+ * goes. What a step has put was taken when all have put the next one.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/team_stage.h"
+
+struct reducing {
+    struct wf_staging g; /* first: what callbacks see; pieces of one block */
+    uint64_t count[WF_TEAM_MOST], first[WF_TEAM_MOST]; /* elements, by block */
+    uint64_t most;                                     /* count of a piece */
+    int reader; /* rank that gets the whole; -1: all; -2: its own block each */
+};
+
+enum { ALL = -1, OWN = -2 };
+enum {
+    FEW = 8,       /* ranks, of which a schedule */
+    LONG = 1 << 20 /* is faster from so many bytes on: measured */
+};
+
+/* ---- the order ---------------------------------------------------------------- */
+
+static uint32_t able(const struct wf_coll_args *a, enum wf_coll_kind kind)
+{
+    if (kind != WF_COLL_REDUCE_SCATTER &&
+        a->rcount < (uint64_t)a->comm->size)
+        return WF_ALG_ANY & ~WF_ALG(BLOCKS);
+    return WF_ALG_ANY;
+}
+
+/* False: a schedule in another order, or not one for each element. */
+static bool order_of(const struct wf_coll_args *a, enum wf_coll_kind kind,
+                     uint64_t bytes, enum wf_team_order *order)
+{
+    bool reduce = kind == WF_COLL_REDUCE;
+
+    switch (wf_coll_rule_of(a->comm, kind, bytes, able(a, kind), NULL)
+                ->algorithm) {
+    case WF_ALG_BLOCKS:
+        *order = WF_TEAM_BY_BLOCKS;
+        return !reduce || a->comm->size == 2; /* one order for all blocks */
+    case WF_ALG_RING:
+        *order = WF_TEAM_BY_RING;
+        return !reduce;
+    case WF_ALG_CHAIN:
+        *order = WF_TEAM_BY_CHAIN;
+        return reduce;
+    case WF_ALG_BINOMIAL:
+        *order = WF_TEAM_BY_TREE;
+        return reduce;
+    default:
+        return false;
+    }
+}
+
+bool wf_team_large_reduces(const struct wf_coll_args *a, enum wf_coll_kind kind,
+                           uint64_t bytes)
+{
+    enum wf_team_order order;
+
+    if (kind != WF_COLL_REDUCE_SCATTER && a->comm->size < FEW &&
+        bytes >= LONG)
+        return false;
+    return order_of(a, kind, bytes, &order);
+}
+
+/* ---- pieces -------------------------------------------------------------------- */
+
+/* Elements of a block in a step. */
+static uint64_t elements(const struct reducing *x, int block, uint32_t step)
+{
+    uint64_t before = step * x->most;
+
+    if (before >= x->count[block])
+        return 0;
+    return x->count[block] - before < x->most ? x->count[block] - before
+                                              : x->most;
+}
+
+/* Where that is in a vector of the program's. */
+static char *piece_of(const struct reducing *x, const void *vector, int block,
+                      uint32_t step)
+{
+    const struct wf_type *type = x->g.a->rtype;
+
+    return (char *)(uintptr_t)vector + type->true_lb +
+           (x->first[block] + step * x->most) * (uint64_t)type->size;
+}
+
+static unsigned char *result_of(struct reducing *x, int rank, uint32_t step)
+{
+    return wf_team_chunk(x->g.t, rank, step) +
+           (uint64_t)x->g.t->size * x->g.piece;
+}
+
+static int put_operands(struct wf_staging *g, uint32_t step, unsigned char *to)
+{
+    struct reducing *x = wf_container(g, struct reducing, g);
+    const void *from = g->a->sbuf == MPI_IN_PLACE ? g->a->rbuf : g->a->sbuf;
+
+    for (int b = 0; b < g->t->size; b++) {
+        uint64_t n = elements(x, b, step) * (uint64_t)g->a->rtype->size;
+
+        if (n)
+            memcpy(to, piece_of(x, from, b, step), n);
+        to += g->piece;
+    }
+    return MPI_SUCCESS;
+}
+
+/* All have put their operands. */
+static int fold_own(struct reducing *x, uint32_t step)
+{
+    struct wf_team *t = x->g.t;
+    const struct wf_coll_args *a = x->g.a;
+    const void *from[WF_TEAM_MOST];
+    struct wf_team_fold f = {.a = a,
+                             .at = (uint64_t)t->rank * x->g.piece,
+                             .count = elements(x, t->rank, step),
+                             .from = from,
+                             .order = x->g.order,
+                             .first = x->reader >= 0 ? x->reader : 0,
+                             .owner = t->rank,
+                             .own_first = a->sbuf == MPI_IN_PLACE};
+
+    if (f.count == 0)
+        return MPI_SUCCESS;
+    for (int r = 0; r < t->size; r++)
+        from[r] = wf_team_chunk(t, r, step);
+    f.out = result_of(x, t->rank, step);
+    if (x->reader == OWN)
+        f.out = (char *)a->rbuf + a->rtype->true_lb +
+                step * x->most * (uint64_t)a->rtype->size;
+    return wf_team_fold(t, &f);
+}
+
+static int await_all(struct wf_team *t, uint32_t count)
+{
+    int rc = MPI_SUCCESS;
+
+    for (int r = wf_team_after(t, t->rank); r != t->rank && !rc;
+         r = wf_team_after(t, r))
+        rc = wf_team_hear_put(t, r, count);
+    return rc;
+}
+
+static int take_results(struct reducing *x, uint32_t step)
+{
+    struct wf_team *t = x->g.t;
+    int r = t->rank, rc = MPI_SUCCESS;
+
+    do {
+        uint64_t n = elements(x, r, step) * (uint64_t)x->g.a->rtype->size;
+
+        if (n && r != t->rank)
+            rc = wf_team_hear_put(t, r, 2 * step + 2);
+        if (n && !rc)
+            memcpy(piece_of(x, x->g.a->rbuf, r, step), result_of(x, r, step),
+                   n);
+        r = wf_team_after(t, r);
+    } while (r != t->rank && !rc);
+    return rc;
+}
+
+/* ---- steps --------------------------------------------------------------------- */
+
+static void put_step(struct reducing *x, uint32_t step)
+{
+    struct wf_team *t = x->g.t;
+
+    put_operands(&x->g, step, wf_team_chunk(t, t->rank, step));
+    wf_team_say_put(t, 2 * step + 1, MPI_SUCCESS);
+}
+
+static int run(struct wf_staging *g, uint32_t step)
+{
+    struct reducing *x = wf_container(g, struct reducing, g);
+    struct wf_team *t = g->t;
+    int rc;
+
+    if (step > 0 || !g->ready)
+        put_step(x, step);
+    rc = await_all(t, 2 * step + 1);
+    if (!rc)
+        rc = fold_own(x, step);
+    if (x->reader == OWN)
+        return rc;
+    wf_team_say_put(t, 2 * step + 2, rc);
+    if (!rc && (x->reader == ALL || x->reader == t->rank))
+        rc = take_results(x, step);
+    return rc;
+}
+
+/* ---- calls --------------------------------------------------------------------- */
+
+static void cut(struct reducing *x)
+{
+    const struct wf_coll_args *a = x->g.a;
+    uint64_t p = (uint64_t)a->comm->size, at = 0;
+    uint64_t size = (uint64_t)a->rtype->size, longest = 0;
+
+    for (uint64_t b = 0; b < p; b++) {
+        x->count[b] = x->reader == OWN ? wf_coll_rcount(a, (int)b)
+                                       : a->rcount / p + (b < a->rcount % p);
+        x->first[b] = at;
+        at += x->count[b];
+        longest = x->count[b] > longest ? x->count[b] : longest;
+    }
+    x->g.piece = x->g.t->chunk / (p + 1) / WF_CACHE_LINE * WF_CACHE_LINE;
+    x->most = x->g.piece / size;
+    x->g.steps = (uint32_t)((longest + x->most - 1) / x->most);
+    x->g.bytes = at * size;
+    x->g.put = put_operands;
+    x->g.run = run;
+}
+
+static void begin(struct reducing *x, const struct wf_coll_args *a,
+                  enum wf_coll_kind kind, int reader)
+{
+    *x = (struct reducing){.g = {.t = a->comm->team, .a = a},
+                           .reader = reader};
+    cut(x);
+    (void)order_of(a, kind, x->g.bytes, &x->g.order);
+}
+
+int wf_team_large_allreduce(wf_coll_builder *builder,
+                            const struct wf_coll_args *a)
+{
+    struct reducing x;
+
+    begin(&x, a, WF_COLL_ALLREDUCE, ALL);
+    return wf_team_stage_all(&x.g, builder);
+}
+
+int wf_team_large_reduce_scatter(wf_coll_builder *builder,
+                                 const struct wf_coll_args *a)
+{
+    struct reducing x;
+
+    begin(&x, a, WF_COLL_REDUCE_SCATTER, OWN);
+    return wf_team_stage_all(&x.g, builder);
+}
+
+int wf_team_large_reduce(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    struct reducing x;
+
+    begin(&x, a, WF_COLL_REDUCE, a->root);
+    return wf_team_stage_folded(&x.g, builder);
+}

@@ -1,0 +1,89 @@
+/* mpi_assert_allow_overtaking: where the route of a pair splits by size, an eager
+ * message of such a communicator takes the lane of its size at once; without the
+ * hint all take the first, because nothing else keeps their order.
+ *
+ * Two ranks, small messages over tcp, those of 8 KB and more over shm. Messages
+ * that pass each other are found by their tags.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "check.h"
+
+enum { MESSAGES = 24, BYTES = 16384, SMALL = 2000 };
+
+static unsigned long long sent_over(const char *variable)
+{
+    unsigned long long value = 0;
+    int index, count;
+    MPI_T_pvar_session s;
+    MPI_T_pvar_handle h;
+
+    CHECK(MPI_T_pvar_get_index(variable, MPI_T_PVAR_CLASS_AGGREGATE, &index) ==
+          MPI_SUCCESS);
+    MPI_T_pvar_session_create(&s);
+    CHECK(MPI_T_pvar_handle_alloc(s, index, NULL, &h, &count) == MPI_SUCCESS);
+    MPI_T_pvar_read(s, h, &value);
+    MPI_T_pvar_session_free(&s);
+    return value;
+}
+
+static int size_of_message(int i)
+{
+    return i % 2 ? BYTES : SMALL;
+}
+
+/* Rank 0 sends all; rank 1 has posted the receives in the opposite order. */
+static void exchange(MPI_Comm c)
+{
+    static char out[MESSAGES][BYTES], in[MESSAGES][BYTES];
+    MPI_Request r[MESSAGES];
+    int rank = rank_in(c);
+
+    for (int i = MESSAGES - 1; rank == 1 && i >= 0; i--)
+        MPI_Irecv(in[i], BYTES, MPI_CHAR, 0, i, c, &r[i]);
+    MPI_Barrier(c);
+    for (int i = 0; rank == 0 && i < MESSAGES; i++) {
+        memset(out[i], 'a' + i, BYTES);
+        MPI_Isend(out[i], size_of_message(i), MPI_CHAR, 1, i, c, &r[i]);
+    }
+    for (int i = 0; i < MESSAGES; i++) {
+        MPI_Status s;
+        int n;
+        MPI_Wait(&r[i], &s);
+        if (rank == 0)
+            continue;
+        MPI_Get_count(&s, MPI_CHAR, &n);
+        CHECK(n == size_of_message(i) && s.MPI_TAG == i);
+        CHECK(in[i][0] == 'a' + i && in[i][n - 1] == 'a' + i);
+    }
+    MPI_Barrier(c);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long long large = MESSAGES / 2 * BYTES;
+    unsigned long long before, after, hinted;
+    MPI_Comm c;
+    MPI_Info info;
+    int provided;
+
+    job_begin(&argc, &argv);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    before = sent_over("shm.bytes_sent");
+    exchange(c);
+    after = sent_over("shm.bytes_sent");
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_allow_overtaking", "true");
+    MPI_Comm_set_info(c, info);
+    MPI_Info_free(&info);
+    exchange(c);
+    hinted = sent_over("shm.bytes_sent");
+    if (rank_in(c) == 0) {
+        CHECK(after - before < BYTES);
+        CHECK(hinted - after >= large && hinted - after < large + BYTES);
+    }
+    MPI_Comm_free(&c);
+    MPI_T_finalize();
+    return job_end();
+}

@@ -1,0 +1,344 @@
+/* Ordered pairs with several carriers: what limits a container, and which
+ * carrier takes the pieces of large messages. The carriers are fakes that land
+ * what they took when the test says so; time stands still otherwise.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* */
+#include <cmocka.h>
+
+#include "instance.h"
+#include "protocol/order.h"
+
+enum { CARRIERS = 2, MOST = 256 };
+
+#define MS UINT64_C(1000000)
+
+/* What a fake took and has not landed, oldest first. */
+struct fake {
+    uint32_t seq[MOST];
+    int n, taken, pings;
+};
+
+static struct fake fakes[CARRIERS];
+static struct wf_instance wf;
+static struct wf_transport_config names[CARRIERS] = {{.name = "first"},
+                                                     {.name = "second"}};
+static struct wf_core_options options;
+static struct weft_loc *loc;
+static struct wf_ordered *order;
+static uint64_t now;
+
+static uint64_t clock_now(void *clock)
+{
+    return now;
+}
+
+static struct fake *fake_of(weft_peer *p)
+{
+    return (struct fake *)p;
+}
+
+static void took(struct fake *f, const weft_hdr *hdr)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+
+    if (w->type == (WF_PING | WF_SEQUENCED)) {
+        f->pings++;
+    } else if (wf_le32(w->seq)) {
+        assert_in_range(f->n, 0, MOST - 1);
+        f->seq[f->n++] = wf_le32(w->seq);
+        f->taken++;
+    }
+}
+
+static int take_short(weft_peer *p, const weft_hdr *hdr, const void *data,
+                      size_t len)
+{
+    took(fake_of(p), hdr);
+    return WEFT_DONE;
+}
+
+static int take_long(weft_peer *p, weft_tx *tx)
+{
+    took(fake_of(p), tx->hdr);
+    wf_container(tx, struct wf_tx, tx)->done(
+        wf_container(tx, struct wf_tx, tx), WEFT_OK);
+    return WEFT_OK;
+}
+
+static int forget(weft_peer *p, int abrupt)
+{
+    fake_of(p)->n = 0;
+    return WEFT_OK;
+}
+
+static const weft_ops ops = {.size = sizeof ops,
+                             .send = take_long,
+                             .send_short = take_short,
+                             .peer_del = forget};
+
+static int setup(const struct wf_route_failover *f, uint64_t first,
+                 uint64_t second)
+{
+    static const int eps[CARRIERS] = {0, 1};
+    uint64_t payload[CARRIERS] = {first, second};
+
+    memset(fakes, 0, sizeof fakes);
+    memset(&wf, 0, sizeof wf);
+    now = 1000 * MS;
+    options.eager = WF_AUTO;
+    options.log = WF_LOG_ERROR;
+    wf.options = &options;
+    wf.now_ns = clock_now;
+    wf.ep_count = CARRIERS;
+    loc = calloc(1, sizeof *loc);
+    assert_non_null(loc);
+    loc->wf = &wf;
+    loc->lanes = 1;
+    for (int k = 0; k < CARRIERS; k++) {
+        wf.eps[k] = (struct weft_core){.wf = &wf, .ops = &ops, .index = k,
+                                       .config = &names[k]};
+        wf.eps[k].attr.caps = WEFT_CAP_REMOTE;
+        wf.eps[k].attr.max_payload = payload[k];
+        wf.eps[k].attr.max_eager = wf.eps[k].attr.max_short = 4096;
+        loc->peers[k] = (weft_peer *)&fakes[k];
+    }
+    loc->lane[0].core = &wf.eps[0];
+    loc->lane[0].max_eager = 4096;
+    loc->lane[0].fifo_tail = &loc->lane[0].fifo_head;
+    if (wf_order_open(loc, eps, CARRIERS, f) != 0)
+        return -1;
+    order = loc->order;
+    return 0;
+}
+
+static void teardown(void)
+{
+    wf_order_free(order);
+    free(loc);
+}
+
+/* Of several carriers the smallest says how much payload a container takes;
+ * those that are sealed have a header less. */
+static void the_smallest_carrier_limits_all(void **state)
+{
+    const struct wf_route_failover sealed = {.encrypt = true},
+                                   plain = {.several = true},
+                                   striped = {.several = true, .stripe = true};
+
+    assert_int_equal(setup(&sealed, 3000, 1 << 20), 0);
+    assert_int_equal(loc->lane[0].max_payload, 3000 - WEFT_HDR);
+    teardown();
+    assert_int_equal(setup(&sealed, 1 << 20, 3000), 0);
+    assert_int_equal(loc->lane[0].max_payload, 3000 - WEFT_HDR);
+    teardown();
+    assert_int_equal(setup(&plain, 1 << 20, 1 << 20), 0);
+    assert_int_equal(loc->lane[0].max_payload, WF_ORDER_CHUNK);
+    teardown();
+    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    assert_int_equal(loc->lane[0].max_payload, WF_STRIPE_PIECE);
+    teardown();
+}
+
+/* ---- pieces ---------------------------------------------------------------- */
+
+static const struct wf_route_failover striped = {
+    .several = true, .stripe = true, .timeout = 60000 * MS};
+
+/* One message of many pieces, which are handed over as they are taken. */
+static struct wf_p2p *message(uint64_t pieces)
+{
+    struct wf_p2p *p = calloc(1, (sizeof *p + 127) / 128 * 128);
+
+    assert_non_null(p);
+    p->loc = loc;
+    p->type = wf_type_of(MPI_BYTE);
+    p->expected = p->bytes = p->count = pieces * WF_STRIPE_PIECE;
+    return p;
+}
+
+static bool next_piece(struct wf_p2p *p)
+{
+    if (p->moved >= p->expected)
+        return false;
+    memset(&p->tx, 0, sizeof p->tx);
+    p->tx.hdr.type = WF_TRANSFER;
+    p->tx.hdr.ver = WF_WIRE_VERSION;
+    p->tx.tx.hdr = (weft_hdr *)&p->tx.hdr;
+    p->tx.tx.len = WF_STRIPE_PIECE;
+    p->offset = p->moved;
+    if (wf_order_send(order, &p->tx) != WEFT_DONE)
+        return false;
+    p->moved += WF_STRIPE_PIECE;
+    return true;
+}
+
+/* The oldest piece of a carrier arrives, and its sender is told. */
+static void lands(int k)
+{
+    struct fake *f = &fakes[k];
+    uint32_t seq = f->seq[0];
+
+    assert_in_range(f->n, 1, MOST);
+    memmove(f->seq, f->seq + 1, (size_t)--f->n * sizeof *f->seq);
+    wf_stripe_landed(order, k, seq);
+}
+
+static uint32_t oldest(void)
+{
+    uint32_t least = order->next;
+
+    for (int k = 0; k < CARRIERS; k++)
+        if (fakes[k].n && fakes[k].seq[0] < least)
+            least = fakes[k].seq[0];
+    return least;
+}
+
+/* Time goes on; a carrier lands a piece each `takes` ms that it has any. */
+static void run(struct wf_p2p *p, int ms, const int *takes)
+{
+    int age[CARRIERS] = {0};
+
+    for (int t = 0; t < ms; t++, now += MS) {
+        for (int k = 0; k < CARRIERS; k++) {
+            age[k] = fakes[k].n ? age[k] + 1 : 0;
+            if (!takes[k] || age[k] < takes[k])
+                continue;
+            age[k] = 0;
+            lands(k);
+            wf_order_acked(order, oldest(), true);
+        }
+        while (next_piece(p))
+            ;
+        wf_orders_turn(&wf);
+    }
+}
+
+static void carriers_share_by_what_they_move(void **state)
+{
+    static const int takes[CARRIERS] = {1, 4};
+    struct wf_p2p *p;
+
+    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    order->carrier[1].up = true;
+    p = message(1000);
+    run(p, 400, takes);
+    assert_in_range(fakes[0].taken, 380, 430);
+    assert_in_range(fakes[1].taken, 80, 110);
+    assert_int_equal(order->counts[WF_ORDER_STRIPED], fakes[1].taken);
+    assert_in_range(fakes[0].n, 1, 25); /* 20 ms, not all there is */
+    assert_in_range(fakes[1].n, 1, 8);
+    teardown();
+    free(p);
+}
+
+static void a_carrier_that_nobody_was_heard_on_takes_none(void **state)
+{
+    static const int takes[CARRIERS] = {1, 1};
+    struct wf_p2p *p;
+
+    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    p = message(50);
+    run(p, 100, takes);
+    assert_int_equal(fakes[0].taken, 50);
+    assert_int_equal(fakes[1].taken, 0);
+    assert_int_equal(fakes[1].pings, 1); /* it was asked */
+    teardown();
+    free(p);
+}
+
+static void small_messages_stay_on_the_first(void **state)
+{
+    struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
+
+    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    order->carrier[1].up = true;
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(wf_order_short((weft_peer *)order,
+                                        (const weft_hdr *)&w, "x", 1),
+                         WEFT_DONE);
+    assert_int_equal(fakes[0].taken, 20);
+    assert_int_equal(fakes[1].taken, 0);
+    teardown();
+}
+
+/* The tail of a message does not go by one that the other overtakes. */
+static void the_last_pieces_take_the_faster_one(void **state)
+{
+    static const int takes[CARRIERS] = {1, 40};
+    struct wf_p2p *p;
+
+    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    order->carrier[1].up = true;
+    p = message(1000);
+    run(p, 300, takes);
+    free(p);
+    while (fakes[0].n)
+        lands(0);
+    while (fakes[1].n)
+        lands(1);
+    wf_order_acked(order, oldest(), true);
+    fakes[1].taken = 0;
+    p = message(10);
+    run(p, 30, takes);
+    assert_int_equal(p->moved, p->expected);
+    assert_int_equal(fakes[1].taken, 0);
+    teardown();
+    free(p);
+}
+
+/* The peer answers on the first carrier only. */
+static void pong(int k)
+{
+    struct wf_wire w = {.type = WF_PONG | WF_SEQUENCED};
+
+    wf_carrier_control(order, &wf.eps[k], &w);
+}
+
+static void what_a_silent_one_had_goes_by_the_other(void **state)
+{
+    static const int takes[CARRIERS] = {1, 1}, alone[CARRIERS] = {1, 0};
+    struct wf_p2p *p;
+    int had;
+
+    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    order->carrier[1].up = true;
+    p = message(400);
+    run(p, 50, takes);
+    had = fakes[1].n;
+    assert_in_range(had, 1, MOST);
+    wf.eps[1].down = true; /* no second connection */
+    for (int ms = 0; ms < 120; ms += 2) {
+        run(p, 2, alone);
+        if (fakes[0].pings)
+            pong(0);
+    }
+    assert_int_equal(order->carrier[1].state, WF_CARRIER_BROKEN);
+    assert_int_equal(order->carrier[1].flight.bytes, 0);
+    assert_in_range(order->counts[WF_ORDER_RESENT], had, MOST);
+    assert_int_equal(order->at, 0);
+    run(p, 500, alone);
+    assert_null(order->first); /* all arrived, by the first */
+    assert_int_equal(p->moved, p->expected);
+    teardown();
+    free(p);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_smallest_carrier_limits_all),
+        cmocka_unit_test(carriers_share_by_what_they_move),
+        cmocka_unit_test(a_carrier_that_nobody_was_heard_on_takes_none),
+        cmocka_unit_test(small_messages_stay_on_the_first),
+        cmocka_unit_test(the_last_pieces_take_the_faster_one),
+        cmocka_unit_test(what_a_silent_one_had_goes_by_the_other),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,305 @@
+/* A thread that is blocked in an MPI call is woken by what another thread of
+ * its process does: MPI-5.0 s11.6, at MPI_THREAD_MULTIPLE, in a job of one. Each
+ * rule holds for the leader among the sleepers and for a follower.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "instance.h"
+#include "progress/wait.h"
+
+enum { HANG_S = 200, LOST_MS = 60000, TAG = 7, OTHER_TAG = 8 };
+
+static MPI_Request request;
+static int word;
+
+/* ---- who is blocked ------------------------------------------------------- */
+
+static void wait_for_request(void)
+{
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void wait_for_one_of_two(void)
+{
+    MPI_Request both[2] = {MPI_REQUEST_NULL, request};
+    int index;
+
+    MPI_Waitany(2, both, &index, MPI_STATUS_IGNORE);
+}
+
+static void receive(void)
+{
+    MPI_Recv(&word, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+}
+
+static void probe(void)
+{
+    MPI_Probe(MPI_ANY_SOURCE, TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+}
+
+static void send_synchronously(void)
+{
+    MPI_Ssend(&word, 1, MPI_INT, 0, TAG, MPI_COMM_SELF);
+}
+
+static void flush(void)
+{
+    MPI_Comm_flush_buffer(MPI_COMM_SELF);
+}
+
+/* ---- who wakes ------------------------------------------------------------ */
+
+static void send(void)
+{
+    MPI_Send(&word, 1, MPI_INT, 0, TAG, MPI_COMM_SELF);
+}
+
+static void complete(void)
+{
+    MPI_Grequest_complete(request);
+}
+
+static void cancel(void)
+{
+    MPI_Cancel(&request);
+}
+
+static void ready_the_second_half(void)
+{
+    MPI_Pready(1, request);
+}
+
+/* ---- the rig -------------------------------------------------------------- */
+
+static void *run(void *call)
+{
+    ((void (*)(void))(uintptr_t)call)();
+    return NULL;
+}
+
+static void *follow(void *unused)
+{
+    MPI_Recv(&word, 0, MPI_INT, 0, OTHER_TAG, MPI_COMM_SELF,
+             MPI_STATUS_IGNORE);
+    return NULL;
+}
+
+/* Until n threads sleep, a leader among them. */
+static void until_asleep(int n)
+{
+    struct wf_instance *wf = wf_current();
+    int asleep;
+
+    do {
+        struct wf_list *head = &wf->progress->waiters;
+        sched_yield();
+        wf_cs_enter(&wf->api);
+        asleep = 0;
+        for (struct wf_list *l = head->next; l != head; l = l->next)
+            asleep++;
+        if (!wf->progress->led)
+            asleep = -1;
+        wf_cs_leave(&wf->api);
+    } while (asleep != n);
+}
+
+static pthread_t begin_thread(void *(*fn)(void *), void *arg)
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, fn, arg), 0);
+    return thread;
+}
+
+static void wakes(void (*waker)(void), void (*blocked)(void))
+{
+    pthread_t t = begin_thread(run, (void *)(uintptr_t)blocked);
+
+    until_asleep(1);
+    waker();
+    pthread_join(t, NULL);
+}
+
+static void wakes_a_follower(void (*waker)(void), void (*blocked)(void))
+{
+    pthread_t leader = begin_thread(follow, NULL), t;
+
+    until_asleep(1);
+    t = begin_thread(run, (void *)(uintptr_t)blocked);
+    until_asleep(2);
+    waker();
+    pthread_join(t, NULL);
+    MPI_Send(&word, 0, MPI_INT, 0, OTHER_TAG, MPI_COMM_SELF);
+    pthread_join(leader, NULL);
+}
+
+static void nothing_was_missed(void)
+{
+    assert_true(wf_current()->progress->missed == 0);
+}
+
+/* ---- the rules ------------------------------------------------------------ */
+
+static void a_message_wakes_its_receiver(void **state)
+{
+    wakes(send, receive);
+    wakes_a_follower(send, receive);
+    nothing_was_missed();
+}
+
+static void a_message_wakes_who_probes_for_it(void **state)
+{
+    wakes(send, probe);
+    receive();
+    wakes_a_follower(send, probe);
+    receive();
+    nothing_was_missed();
+}
+
+static void a_receive_wakes_a_synchronous_sender(void **state)
+{
+    wakes(receive, send_synchronously);
+    wakes_a_follower(receive, send_synchronously);
+    nothing_was_missed();
+}
+
+static int query(void *state, MPI_Status *status)
+{
+    MPI_Status_set_elements(status, MPI_BYTE, 0);
+    MPI_Status_set_cancelled(status, 0);
+    return MPI_SUCCESS;
+}
+
+static int free_nothing(void *state)
+{
+    return MPI_SUCCESS;
+}
+
+static int cancel_nothing(void *state, int complete)
+{
+    return MPI_SUCCESS;
+}
+
+static void start_generalized(void)
+{
+    MPI_Grequest_start(query, free_nothing, cancel_nothing, NULL, &request);
+}
+
+static void the_end_of_a_generalized_request_wakes_who_waits(void **state)
+{
+    start_generalized();
+    wakes(complete, wait_for_request);
+    start_generalized();
+    wakes_a_follower(complete, wait_for_request);
+    start_generalized();
+    wakes_a_follower(complete, wait_for_one_of_two);
+    nothing_was_missed();
+}
+
+static void post(void)
+{
+    MPI_Irecv(&word, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &request);
+}
+
+/* The handle is the waiting call's own by then: cancelled through a copy. */
+static void a_cancelled_receive_wakes_who_waits_for_it(void **state)
+{
+    post();
+    wakes(cancel, wait_for_one_of_two);
+    post();
+    wakes_a_follower(cancel, wait_for_one_of_two);
+    nothing_was_missed();
+}
+
+static MPI_Request partitioned;
+
+static void wait_for_partitions(void)
+{
+    MPI_Wait(&partitioned, MPI_STATUS_IGNORE);
+}
+
+static void the_last_partition_wakes_its_receiver(void **state)
+{
+    int out[2] = {1, 2}, in[2];
+
+    MPI_Psend_init(out, 2, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, MPI_INFO_NULL,
+                   &request);
+    MPI_Precv_init(in, 2, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, MPI_INFO_NULL,
+                   &partitioned);
+    for (int i = 0; i < 2; i++) {
+        MPI_Start(&request);
+        MPI_Start(&partitioned);
+        MPI_Pready(0, request);
+        (i ? wakes : wakes_a_follower)(ready_the_second_half,
+                                       wait_for_partitions);
+        wait_for_request();
+        assert_int_equal(in[1], 2);
+    }
+    MPI_Request_free(&request);
+    MPI_Request_free(&partitioned);
+    nothing_was_missed();
+}
+
+static void receive_large(void)
+{
+    static char in[1 << 20];
+
+    MPI_Recv(in, sizeof in, MPI_BYTE, 0, TAG, MPI_COMM_SELF,
+             MPI_STATUS_IGNORE);
+}
+
+static void send_buffered(void)
+{
+    static char out[1 << 20];
+
+    MPI_Bsend(out, sizeof out, MPI_BYTE, 0, TAG, MPI_COMM_SELF);
+}
+
+static void the_last_buffered_message_wakes_who_flushes(void **state)
+{
+    MPI_Comm_attach_buffer(MPI_COMM_SELF, MPI_BUFFER_AUTOMATIC, 0);
+    send_buffered();
+    wakes(receive_large, flush);
+    send_buffered();
+    wakes_a_follower(receive_large, flush);
+    nothing_was_missed();
+}
+
+static int begin(void **state)
+{
+    int level;
+
+    alarm(HANG_S);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    wf_current()->progress->watch_ms = LOST_MS;
+    return level != MPI_THREAD_MULTIPLE;
+}
+
+static int end(void **state)
+{
+    return MPI_Finalize();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_wakes_its_receiver),
+        cmocka_unit_test(a_message_wakes_who_probes_for_it),
+        cmocka_unit_test(a_receive_wakes_a_synchronous_sender),
+        cmocka_unit_test(the_end_of_a_generalized_request_wakes_who_waits),
+        cmocka_unit_test(a_cancelled_receive_wakes_who_waits_for_it),
+        cmocka_unit_test(the_last_partition_wakes_its_receiver),
+        cmocka_unit_test(the_last_buffered_message_wakes_who_flushes),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,417 @@
+/* Every way by which a thread that sleeps in a call is woken, one test each:
+ * the list is that of docs/design.md, "Waiting".
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "wait_rig.h"
+
+#include "adi/endpoint.h"
+#include "progress/helper.h"
+
+/* ---- the leader ---------------------------------------------------------- */
+
+static void the_descriptor_of_any_endpoint_wakes_the_leader(void **state)
+{
+    for (int i = 0; i < ENDPOINTS; i++) {
+        sleepers[0].done = 0;
+        doze(1);
+        announce(&fabrics[i], flag, &sleepers[0].done);
+        until_woken(0);
+        nothing_was_missed();
+    }
+}
+
+static void an_endpoint_that_has_something_keeps_the_leader_awake(void **state)
+{
+    fabrics[1].refuses = true;
+    fabrics[1].deliver = flag;
+    fabrics[1].arg = &sleepers[0].done;
+    wf_cs_enter(&wf.api);
+    sleepers[0].mask = 1; /* not what it polls, so only arm can know */
+    pthread_create(&sleepers[0].thread, NULL, sleep_until_flagged,
+                   &sleepers[0]);
+    until_woken(0);
+    assert_true(wf.progress->sleeps == 0);
+    nothing_was_missed();
+}
+
+static void the_time_that_an_endpoint_wants_ends_the_sleep(void **state)
+{
+    fabrics[0].deadline_in = 5000000;
+    fabrics[0].deliver = flag;
+    fabrics[0].arg = &sleepers[0].done;
+    wf_cs_enter(&wf.api);
+    sleepers[0].mask = 1;
+    pthread_create(&sleepers[0].thread, NULL, sleep_until_flagged,
+                   &sleepers[0]);
+    until_woken(0);
+    assert_true(wf.progress->sleeps > 0);
+    nothing_was_missed();
+}
+
+static void an_endpoint_that_wakes_nobody_is_polled_meanwhile(void **state)
+{
+    doze(1);
+    announce(&fabrics[0], flag, &sleepers[0].done);
+    until_woken(0);
+    nothing_was_missed();
+}
+
+static int rig_without_descriptors(void **state)
+{
+    return rig_with(&without);
+}
+
+static void *kick(void *core)
+{
+    wf_host.kick(core); /* the one call that needs no section */
+    return NULL;
+}
+
+static void a_plugins_own_thread_kicks_the_leader_awake(void **state)
+{
+    pthread_t thread;
+
+    doze(1);
+    fabrics[0].blind = true;
+    announce(&fabrics[0], flag, &sleepers[0].done);
+    pthread_create(&thread, NULL, kick, &wf.eps[0]);
+    until_woken(0);
+    pthread_join(thread, NULL);
+    nothing_was_missed();
+}
+
+/* What they wait for is there, as another thread says. */
+static void the_first_are_woken(int n)
+{
+    for (int i = 0; i < n; i++)
+        flag(&sleepers[i].done);
+    wf_progress_notify(&wf);
+    for (int i = 0; i < n; i++)
+        until_woken(i);
+}
+
+static void a_leader_whose_request_another_thread_completes_is_woken(void **s)
+{
+    doze(1);
+    the_first_are_woken(1);
+    nothing_was_missed();
+}
+
+/* ---- followers ----------------------------------------------------------- */
+
+static struct wf_waiter *waiter_of(int i)
+{
+    struct wf_list *head = &wf.progress->waiters;
+
+    for (struct wf_list *l = head->next; l != head; l = l->next) {
+        struct wf_waiter *w = wf_container(l, struct wf_waiter, link);
+        if (w->arg == &sleepers[i].done)
+            return w;
+    }
+    return NULL;
+}
+
+static void a_follower_is_woken_by_its_own_request_and_no_other(void **state)
+{
+    struct wf_waiter *other;
+
+    doze(3);
+    other = waiter_of(1);
+    assert_non_null(other);
+    flag(&sleepers[2].done);
+    wf_progress_notify(&wf);
+    until_woken(2);
+    assert_ptr_equal(waiter_of(1), other);
+    assert_int_equal(wf_load_relaxed(&other->awake), 0);
+    the_first_are_woken(2);
+    nothing_was_missed();
+}
+
+/* With nothing but the wish of others to enter to make them. */
+static void who_polls_lies_down_where_threads_outnumber_cpus(void **state)
+{
+    options.spin = 3600 * UINT64_C(1000000000);
+    wf.cpus = wf.local_count = 1;
+    wf_cs_enter(&wf.api);
+    for (int i = 0; i < 2; i++) {
+        sleepers[i].mask = 1;
+        assert_int_equal(pthread_create(&sleepers[i].thread, NULL,
+                                        sleep_until_flagged, &sleepers[i]),
+                         0);
+    }
+    until_asleep(2); /* comes and goes */
+    the_first_are_woken(2);
+    nothing_was_missed();
+}
+
+/* It has polled, and what the leader had armed is not any more. */
+static void who_lies_down_beside_a_leader_lets_it_sleep(void **state)
+{
+    doze(3);
+    assert_true(waiter_of(0)->leads && wf.progress->sleeps == 3);
+    assert_true(fabrics[0].armed && fabrics[1].armed);
+    the_first_are_woken(3);
+    nothing_was_missed();
+}
+
+/* Not the next in the list: that one is woken when the leader passes on. */
+static void what_the_leader_receives_for_a_follower_wakes_it(void **state)
+{
+    doze(3);
+    announce(&fabrics[0], flag, &sleepers[2].done);
+    until_woken(2);
+    the_first_are_woken(2);
+    nothing_was_missed();
+}
+
+static void a_leader_that_leaves_hands_its_place_to_a_follower(void **state)
+{
+    doze(2);
+    announce(&fabrics[0], flag, &sleepers[0].done);
+    until_woken(0);
+    until_asleep(1); /* led again */
+    announce(&fabrics[1], flag, &sleepers[1].done);
+    until_woken(1);
+    nothing_was_missed();
+}
+
+static void who_polls_completes_for_those_who_sleep(void **state)
+{
+    doze(3);
+    fabrics[0].blind = true; /* so that the leader learns nothing of it */
+    announce(&fabrics[0], flag, &sleepers[2].done);
+    wf_progress_poll(&wf, 1);
+    until_woken(2);
+    assert_true(wf.progress->sleeps == 3); /* no other has got up */
+    the_first_are_woken(2);
+    nothing_was_missed();
+}
+
+/* A poll disarms: what comes after it rings no bell. */
+static void who_polls_last_makes_the_leader_arm_again(void **state)
+{
+    doze(1);
+    assert_int_equal(wf_progress_poll(&wf, 1), 0);
+    announce(&fabrics[0], flag, &sleepers[0].done);
+    until_woken(0);
+    nothing_was_missed();
+}
+
+/* ---- other things that are waited for ------------------------------------ */
+
+static void down(struct weft_loc *loc)
+{
+    wf_host.peer_down(&wf.eps[0], loc, WEFT_EPEER, "the test ends it");
+}
+
+static bool gone(void *arg)
+{
+    return ((struct weft_loc *)arg)->failed;
+}
+
+static struct weft_loc *add_peer(struct weft_loc *loc)
+{
+    *loc = (struct weft_loc){.wf = &wf, .id = 1, .lanes = 1};
+    loc->lane[0].core = &wf.eps[0];
+    loc->peers[0] = (weft_peer *)loc;
+    loc->lane[0].fifo_tail = &loc->lane[0].fifo_head;
+    return loc;
+}
+
+static void *wait_for_the_end(void *loc)
+{
+    wf_cs_enter(&wf.api);
+    wf_progress_wait(&wf, UINT32_MAX, gone, loc); /* as a probe does */
+    wf_cs_leave(&wf.api);
+    return NULL;
+}
+
+static void the_death_of_a_peer_wakes_who_waits_for_it(void **state)
+{
+    struct weft_loc loc, *peer = add_peer(&loc);
+    pthread_t thread;
+
+    doze(2);
+    pthread_create(&thread, NULL, wait_for_the_end, peer);
+    until_asleep(3);
+    down(peer); /* this thread hears of it */
+    wf_cs_leave(&wf.api);
+    pthread_join(thread, NULL);
+    wf_cs_enter(&wf.api);
+    assert_true(wf.progress->sleeps == 3);
+    the_first_are_woken(2);
+    free(loc.down_reason);
+    nothing_was_missed();
+}
+
+static void nothing(void *unused) {}
+
+/* A word in shared memory, whose writer sends a message when asked to. */
+struct word {
+    struct wf_flag_wait wait; /* first */
+    wf_atomic_u32 asked;
+};
+
+static void ask(struct wf_flag_wait *wait)
+{
+    flag(&((struct word *)wait)->asked);
+}
+
+static void a_word_that_is_waited_for_is_announced_from_the_sleep_on(void **s)
+{
+    struct weft_loc gone_already = {.failed = true};
+    struct word word = {.wait = {.arm = ask, .loc = &gone_already}};
+
+    wf.flag_waits = &word.wait;
+    doze(1);
+    flag(&sleepers[0].done); /* the word */
+    if (flagged(&word.asked))
+        announce(&fabrics[0], nothing, NULL);
+    until_woken(0);
+    wf.flag_waits = NULL;
+    nothing_was_missed();
+}
+
+static bool never(void *arg)
+{
+    return false;
+}
+
+static void who_serves_peers_is_called_by_the_launchers_descriptor(void **state)
+{
+    uint64_t one = 1;
+    int fd = eventfd(1, EFD_CLOEXEC);
+
+    wf_cs_enter(&wf.api);
+    assert_true(wf_progress_serve(&wf, fd, never, NULL, 0));
+    assert_int_equal(read(fd, &one, sizeof one), sizeof one);
+    assert_false(wf_progress_serve(&wf, fd, never, NULL, wf_now(&wf) + 1));
+    close(fd);
+    nothing_was_missed();
+}
+
+/* ---- the helper ---------------------------------------------------------- */
+
+static struct wf_p2p left; /* something that is left to itself */
+
+static void complete_request(void *unused)
+{
+    wf_req_complete(&left.req, 0);
+}
+
+/* Somebody left a request to itself, with the section held. */
+static void leave_to_itself(void)
+{
+    if (!wf.may_help)
+        wf_progress_allow_helper(&wf);
+    left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_SCHEDULE}};
+    wf_attend(&left.req);
+    assert_true(left.req.flags & WF_REQ_ATTENDED);
+}
+
+static void pause_section(void)
+{
+    wf_cs_leave(&wf.api);
+    sched_yield();
+    wf_cs_enter(&wf.api);
+}
+
+static void until_the_helper_has_armed(void)
+{
+    while (!fabrics[0].armed || !fabrics[1].armed)
+        pause_section();
+}
+
+static void until_the_request_is_done(void)
+{
+    while (!wf_req_done(&left.req))
+        pause_section();
+}
+
+static void the_helper_is_woken_by_an_endpoint(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    until_the_helper_has_armed();
+    announce(&fabrics[1], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+static void a_poll_that_disarms_it_wakes_the_helper(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    until_the_helper_has_armed();
+    wf_progress_poll(&wf, UINT32_MAX);
+    announce(&fabrics[0], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+static void until_parked(void)
+{
+    while (!wf.progress->parked)
+        pause_section();
+}
+
+static void a_call_that_leaves_something_wakes_a_parked_helper(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    complete_request(NULL);
+    until_parked();
+    leave_to_itself();
+    until_the_helper_has_armed();
+    announce(&fabrics[0], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+/* While somebody waits, that one does what the helper would. */
+static void the_last_who_waits_calls_a_parked_helper(void **state)
+{
+    doze(1);
+    leave_to_itself();
+    until_parked();
+    flag(&sleepers[0].done);
+    wf_progress_notify(&wf);
+    until_woken(0);
+    until_the_helper_has_armed();
+    announce(&fabrics[0], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+#define WITH(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)
+#define RULE(name) WITH(name, rig)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE(the_descriptor_of_any_endpoint_wakes_the_leader),
+        RULE(an_endpoint_that_has_something_keeps_the_leader_awake),
+        RULE(the_time_that_an_endpoint_wants_ends_the_sleep),
+        WITH(an_endpoint_that_wakes_nobody_is_polled_meanwhile,
+             rig_without_descriptors),
+        RULE(a_plugins_own_thread_kicks_the_leader_awake),
+        RULE(a_leader_whose_request_another_thread_completes_is_woken),
+        RULE(a_follower_is_woken_by_its_own_request_and_no_other),
+        RULE(who_polls_lies_down_where_threads_outnumber_cpus),
+        RULE(who_lies_down_beside_a_leader_lets_it_sleep),
+        RULE(what_the_leader_receives_for_a_follower_wakes_it),
+        RULE(a_leader_that_leaves_hands_its_place_to_a_follower),
+        RULE(who_polls_completes_for_those_who_sleep),
+        RULE(who_polls_last_makes_the_leader_arm_again),
+        RULE(the_death_of_a_peer_wakes_who_waits_for_it),
+        RULE(a_word_that_is_waited_for_is_announced_from_the_sleep_on),
+        RULE(who_serves_peers_is_called_by_the_launchers_descriptor),
+        RULE(the_helper_is_woken_by_an_endpoint),
+        RULE(a_poll_that_disarms_it_wakes_the_helper),
+        RULE(a_call_that_leaves_something_wakes_a_parked_helper),
+        RULE(the_last_who_waits_calls_a_parked_helper),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
