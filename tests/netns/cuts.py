@@ -21,8 +21,8 @@ MPIRUN = os.environ.get("MPIRUN", "mpirun")
 WIRE = os.environ.get("WIRE", "netns_wire")
 TRAFFIC = os.environ.get("CUTS", "./netns_cuts")
 CUTS = 2
-RATE_SECONDS = 1
-LIMIT = 60  # seconds beyond the traffic's own
+BULK_SECONDS = 1
+LIMIT = 120  # seconds beyond the traffic's own
 GAP = 20000  # ms; the printed figures are what counts
 PAUSE = 0.3  # between two faults
 FAST, SLOW, THIRD = "tcp", "udp-reliable", "sctp"
@@ -114,26 +114,20 @@ class Cuts(unittest.TestCase):
                 self.traffic(plugins, "stream", f"{cable}:cut",
                              f"{cable}:heal", policy="stripe")
 
-    def rate(self, plugins, policy):
-        """Messages of 4 MB per second over cables of 100 Mbit/s."""
-        with faultnet.Net(WIRE, cables=len(plugins)) as net:
+    def test_a_stripe_is_carried_by_both_cables(self):
+        with faultnet.Net(WIRE, cables=2) as net:
             net.fault("all:rate=100")
             r = subprocess.run(
                 net.command([MPIRUN, "-n", "2", "--ini",
-                             self.ini(plugins, policy=policy), TRAFFIC, "bulk",
-                             str(RATE_SECONDS)]),
+                             self.ini((FAST, FAST), policy="stripe"), TRAFFIC,
+                             "bulk", str(BULK_SECONDS)]),
                 capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual(r.returncode, 0, r.stderr)
-        striped = re.findall(r"(\d+) striped", r.stderr)
-        self.assertEqual(any(map(int, striped)), policy == "stripe", r.stderr)
-        times = sorted(map(int, r.stdout.split()[5:]))
-        return 1000 / times[len(times) // 2]
-
-    def test_two_cables_carry_more_than_one(self):
-        one = self.rate((FAST,), "order")
-        two = self.rate((FAST, FAST), "stripe")
-        print(f"  stripe: {two / one:.2f} x one cable", file=sys.stderr)
-        self.assertGreater(two, 1.2 * one)
+        got = dict(re.findall(r"rank 1: (net\d) .*received .*, (\d+) bytes",
+                              r.stderr))
+        shares = [int(got.get(f"net{i}", 0)) for i in range(2)]
+        print(f"  stripe: {shares} bytes", file=sys.stderr)
+        self.assertGreater(10 * min(shares), sum(shares))
 
     def test_what_is_encrypted_is_repaired_too(self):
         self.traffic((FAST,), "stream", "all:corrupt=1", "all:heal",
