@@ -1,4 +1,4 @@
-/* Copying large payloads: the loop, and the size of the ring it goes through.
+/* Copying large payloads: the loops, and the size of the ring they go through.
  *
  * DESIGN  A ring that stays in the second-level cache of the sender makes the
  * receiver fetch every line from that cache, and the sender fetch it back for
@@ -8,9 +8,9 @@
  * Processes of a crowded machine get smaller ones: RING_SHARE for all peers
  * together.
  *
- * The loop uses vectors of 16 bytes, which every 64-bit machine has, so there
+ * The loops use vectors of 16 bytes, which every 64-bit machine has, so there
  * is nothing to choose at run time. Wider registers are no faster, since the
- * caches are the limit. memcpy is the other way: way.c.
+ * caches are the limit. When which one is used, and memcpy: way.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -47,6 +47,24 @@ void wf_shm_copy(void *to, const void *from, size_t n)
             *(block *)(t + 16) = b;
             *(block *)(t + 32) = c;
             *(block *)(t + 48) = d;
+        }
+    memcpy(t, f, n);
+}
+
+/* Without hints. The empty statement keeps compilers from calling memcpy. */
+void wf_shm_copy_plain(void *to, const void *from, size_t n)
+{
+    unsigned char *t = to;
+    const unsigned char *f = from;
+    if (n >= LOOP_FROM)
+        for (; n >= 64; n -= 64, t += 64, f += 64) {
+            block a = *(const block *)f, b = *(const block *)(f + 16),
+                  c = *(const block *)(f + 32), d = *(const block *)(f + 48);
+            *(block *)t = a;
+            *(block *)(t + 16) = b;
+            *(block *)(t + 32) = c;
+            *(block *)(t + 48) = d;
+            __asm__ volatile("");
         }
     memcpy(t, f, n);
 }

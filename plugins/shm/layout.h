@@ -68,7 +68,7 @@ struct shm_slot {
 _Static_assert(sizeof(struct shm_slot) == 64, "a slot is one cache line");
 
 /* How a chunk of a large payload is copied: way.c. */
-enum shm_way { SHM_BY_LOOP, SHM_BY_MEMCPY, SHM_WAYS };
+enum shm_way { SHM_BY_MEMCPY, SHM_BY_LOOP, SHM_WAYS };
 
 /* One per direction. */
 struct shm_line {

@@ -104,7 +104,7 @@ static bool gather(const weft_peer *p, weft_tx *tx, uint64_t off,
                 continue;
             }
             uint64_t now = have - off < n ? have - off : n;
-            shm_copy_by(way, to,
+            shm_copy_in(way, to,
                         (const char *)tx->iov[i].iov_base + off, now);
             to += now;
             n -= now;
@@ -122,7 +122,7 @@ static bool gather(const weft_peer *p, weft_tx *tx, uint64_t off,
         uint64_t before = n;
         for (int i = 0; i < got && n > 0; i++) {
             uint64_t now = v[i].iov_len < n ? v[i].iov_len : n;
-            shm_copy_by(way, to, v[i].iov_base, now);
+            shm_copy_in(way, to, v[i].iov_base, now);
             to += now;
             off += now;
             n -= now;

@@ -313,13 +313,25 @@ void wf_shm_turn_in(weft_peer *);
 
 /* copy.c: large payloads */
 void wf_shm_copy(void *to, const void *from, size_t n);
-static inline void shm_copy_by(enum shm_way way, void *to, const void *from,
+void wf_shm_copy_plain(void *to, const void *from, size_t n);
+
+/* Into the ring, and out of it. */
+static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
                                size_t n)
 {
     if (way == SHM_BY_LOOP)
         wf_shm_copy(to, from, n);
     else
         memcpy(to, from, n);
+}
+
+static inline void shm_copy_out(enum shm_way way, void *to, const void *from,
+                                size_t n)
+{
+    if (way == SHM_BY_LOOP)
+        wf_shm_copy(to, from, n);
+    else
+        wf_shm_copy_plain(to, from, n);
 }
 uint64_t wf_shm_ring_bytes(uint32_t local_count);
 

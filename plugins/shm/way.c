@@ -1,15 +1,23 @@
 /* Two ways of copying large payloads, and which one is in use.
  *
- *   loop    vectors of 16 bytes (copy.c)
- *   memcpy  of the C library, which may be one instruction for a whole chunk
+ *            into the ring                     out of it
+ *   memcpy   memcpy of the C library           vectors of 16 bytes
+ *   loop     vectors, with hints to prefetch   the same
  *
- * Which is faster depends on where the host has put the two processors, on
- * what both sides do between two messages, and on the C library, by factors of
- * two in either direction, and it changes while a program runs. So it is tried:
- * now and then each way carries some messages, twice in turn, and the one that
- * moved its bytes in the least time stays until the next trial. memcpy has to be
- * clearly faster, for it may fall to less than half from one moment to the next;
- * the loop has one speed.
+ * DESIGN  memcpy may be one instruction for a whole chunk, which takes the
+ * lines of the ring without first asking for what they hold. The same
+ * instruction reads lines that another processor has written at a third of the
+ * speed of a loop of vectors, mostly; so it is not what the receiver uses.
+ * Hints to prefetch in that loop were of no use for messages that stay in the
+ * caches and slowed larger ones down by a tenth. docs/performance.md has the
+ * figures.
+ *
+ * On processors of today this way is the faster one, in bad hours by three
+ * times. Where the C library copies badly, or the program's data come from
+ * another processor, it need not be. So it is tried: now and then each way
+ * carries some messages, twice in turn, and the one that moved its bytes in the
+ * least time stays until the next trial. The loop has to be clearly faster;
+ * where it is hopeless, the trial ends at once.
  *
  * PROTOCOL  What counts is the time of a message, in which both sides copy. So
  * the receiver decides for both: line->way tells the sender, who looks when he
@@ -22,7 +30,7 @@
 
 enum {
     TURNS = 2 * SHM_WAYS,
-    TURN = 4 << 20,    /* bytes that are counted in a turn */
+    TURN_MB = 4,       /* that are counted in a turn */
     WARM = 4 << 20,    /* bytes before the first trial: pages are new */
     REST = 256 << 20   /* bytes between two trials */
 };
@@ -37,7 +45,7 @@ static void go(struct shm_in *in, enum shm_way way)
 void wf_shm_way_start(struct shm_in *in)
 {
     in->choice = (struct shm_choice){.turn = TURNS, .left = WARM};
-    go(in, SHM_BY_LOOP);
+    go(in, SHM_BY_MEMCPY);
 }
 
 /* A message of len bytes begins: is it to be timed? */
@@ -50,23 +58,31 @@ bool wf_shm_way_tried(struct shm_in *in, uint64_t len)
     if (c->left > 0)
         return false;
     c->turn = 0;
-    go(in, SHM_BY_LOOP);
+    go(in, SHM_BY_MEMCPY);
     return true;
 }
 
-static void end_turn(struct shm_in *in)
+/* The loop has taken half as much time again as memcpy for a whole turn. */
+static bool hopeless(const struct shm_choice *c)
+{
+    return c->way == SHM_BY_LOOP &&
+           c->ns > c->best[SHM_BY_MEMCPY] * TURN_MB * 3 / 2;
+}
+
+static void end_turn(struct shm_in *in, bool last)
 {
     struct shm_choice *c = &in->choice;
     uint64_t pace = (c->ns << 20) / c->bytes;
     if (c->turn < SHM_WAYS || pace < c->best[c->way])
         c->best[c->way] = pace;
-    if (++c->turn < TURNS) {
+    if (++c->turn < TURNS && !last) {
         go(in, c->turn % SHM_WAYS);
         return;
     }
-    bool clearly =
-        c->best[SHM_BY_MEMCPY] < c->best[SHM_BY_LOOP] - c->best[SHM_BY_LOOP] / 5;
-    go(in, clearly ? SHM_BY_MEMCPY : SHM_BY_LOOP);
+    uint64_t memcpys = c->best[SHM_BY_MEMCPY];
+    bool clearly = c->best[SHM_BY_LOOP] < memcpys - memcpys / 10;
+    go(in, clearly ? SHM_BY_LOOP : SHM_BY_MEMCPY);
+    c->turn = TURNS;
     c->left = REST;
 }
 
@@ -82,6 +98,8 @@ void wf_shm_way_timed(struct shm_in *in, uint64_t len, uint64_t since,
         return;
     c->ns += gap < 2 * ns ? ns + gap : ns;
     c->bytes += len;
-    if (c->bytes >= TURN)
-        end_turn(in);
+    if (hopeless(c))
+        end_turn(in, true);
+    else if (c->bytes >= TURN_MB << 20)
+        end_turn(in, false);
 }

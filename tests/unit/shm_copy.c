@@ -8,10 +8,12 @@
 
 static unsigned char from[8192], to[8192];
 
-static void copy_and_check(size_t source, size_t target, size_t n)
+typedef void copier(void *to, const void *from, size_t n);
+
+static void check(copier *copy, size_t source, size_t target, size_t n)
 {
     memset(to, 0xee, sizeof to);
-    wf_shm_copy(to + target, from + source, n);
+    copy(to + target, from + source, n);
     for (size_t i = 0; i < sizeof to; i++) {
         bool inside = i >= target && i < target + n;
         unsigned char want =
@@ -20,6 +22,12 @@ static void copy_and_check(size_t source, size_t target, size_t n)
             fail_msg("%zu bytes from %zu to %zu: byte %zu is %02x", n, source,
                      target, i, to[i]);
     }
+}
+
+static void copy_and_check(size_t source, size_t target, size_t n)
+{
+    check(wf_shm_copy, source, target, n);
+    check(wf_shm_copy_plain, source, target, n);
 }
 
 static void a_copy_moves_its_bytes_and_no_others(void **state)
