@@ -13,7 +13,7 @@ usage()
 ./build.sh test            build, then run all tests
 ./build.sh test --matrix   the tests in the other configurations: address and
                            undefined sanitizers, thread sanitizer, static, and
-                           those with threads in the other granularity under
+                           those with threads in the other granularities under
                            the thread sanitizer
 ./build.sh install --prefix DIR
 ./build.sh analyse         build, then let clang look at the locks of the core:
@@ -23,7 +23,8 @@ usage()
                            the word is for bench/run.py (--help lists it)
 options
   --granularity=NAME what MPI_THREAD_MULTIPLE holds its lock around: global, each
-                     call, or brief-global, what calls share (build-NAME/)
+                     call; brief-global, what calls share; per-object, the same
+                     of one engine, and a rank has several  (build-NAME/)
   --static           programs without dynamic linking           (build-static/)
   --musl             the same with musl-gcc                     (build-musl/)
   --sanitize=LIST    address,undefined or thread                (build-LIST/)
@@ -78,8 +79,11 @@ while [ $# -gt 0 ]; do
     --static) static=yes ;;
     --musl) musl=yes static=yes ;;
     --sanitize=?*) sanitize=${1#*=} ;;
-    --granularity=global | --granularity=brief-global) granularity=${1#*=} ;;
-    --granularity=*) fail "'${1#*=}': the granularity is global or brief-global" ;;
+    --granularity=global | --granularity=brief-global | \
+        --granularity=per-object) granularity=${1#*=} ;;
+    --granularity=*)
+        fail "'${1#*=}': there are global, brief-global and per-object"
+        ;;
     --target=?*) target=${1#*=} ;;
     --tiny) tiny=yes ;;
     --plugins=*) plugins=x${1#*=} ;; # x: an empty list is a list
@@ -255,11 +259,11 @@ run_tests()
 run_matrix()
 {
     result=0
-    for name in address,undefined thread static brief-global; do
+    for name in address,undefined thread static brief-global per-object; do
         static=no sanitize=$name granularity=
         case $name in
         static) static=yes sanitize= ;;
-        brief-global) sanitize=thread granularity=$name ;;
+        brief-global | per-object) sanitize=thread granularity=$name ;;
         esac
         echo "==== $name"
         # a function under "||" is not stopped by set -e, so chain it

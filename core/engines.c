@@ -13,6 +13,15 @@
 
 /* ---- their life ----------------------------------------------------------- */
 
+/* Where it is the build's granularity: more than CPUs, for a thread whose CPU is
+ * taken may be inside one. */
+static unsigned by_default(uint32_t cpus)
+{
+    if (!WF_OBJECTS)
+        return 1;
+    return cpus < WF_ENGINES_MAX / 2 ? 2 * (cpus ? cpus : 1) : WF_ENGINES_MAX;
+}
+
 /* Static start has one address per process, and ranks that are threads are
  * engines of their own already. */
 static unsigned wanted(const struct wf_instance *home)
@@ -20,7 +29,8 @@ static unsigned wanted(const struct wf_instance *home)
     if (!home->api.threads || home->ranks ||
         strcmp(home->boot->ops->name, "static") == 0)
         return 1;
-    return (unsigned)home->options->engines;
+    return home->options->engines == WF_AUTO ? by_default(home->cpus)
+                                             : (unsigned)home->options->engines;
 }
 
 static struct wf_engines *blank(struct wf_instance *home)

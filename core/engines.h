@@ -14,7 +14,7 @@
  *
  * DESIGN  Engines are made when the first communicator is derived at
  * MPI_THREAD_MULTIPLE, before its members agree on the context id; with the id
- * they agree whether they all have as many, and the id then tells the engine. An
+ * they agree how many they all have, and the id then tells the engine. An
  * engine has a card of its own ("weft.card.RANK.NUMBER"), so its peers are the
  * engines of the same number.
  *
@@ -112,6 +112,18 @@ static inline unsigned wf_engine_for(uint32_t context, unsigned count)
 {
     enum { FIRST_DERIVED = 2 }; /* after world and self: comm/context.h */
     return (context - FIRST_DERIVED + 1) % count;
+}
+
+/* What a member with so many says when they agree, a bit for each: what is left of
+ * the words of all is the word of those who have fewest. */
+static inline uint64_t wf_engines_word(unsigned count)
+{
+    return (UINT64_C(1) << count) - 1;
+}
+
+static inline unsigned wf_engines_common(uint64_t words)
+{
+    return words ? (unsigned)__builtin_popcountll(words) : 1;
 }
 
 /* Engine `number` of wf's rank. */

@@ -619,7 +619,8 @@ class Binding:
             test = "wf_short_wait_inside(wf, request, status, &rc)"
         self.out.append(wrap(f"static {self.f.prototype(f'shared_{name}')}") +
                         "\n{")
-        self.line("struct wf_instance *wf = wf_short_enter();")
+        enter = ("_request(request)" if family == "wait" else "(comm)")
+        self.line(f"struct wf_instance *wf = wf_short_enter{enter};")
         self.line("if (wf_unlikely(!wf))")
         self.line(f"    return long_{name}({rest});")
         self.line(declared)

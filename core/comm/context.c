@@ -20,7 +20,7 @@ enum {
     FLAG_OWNER = 1u << 1, /* all members offered what they have */
     FIRST_SHIFT = 8,      /* the word tried in round 0 … */
     NOT_FIRST_SHIFT = 32, /* … and its complement: equal in all members? */
-    ENGINES_SHIFT = 56    /* one bit: how many engines the member has, less 1 */
+    ENGINES_SHIFT = 56    /* wf_engines_word of the member */
 };
 
 struct wf_contexts {
@@ -148,7 +148,7 @@ static void offer(struct wf_context_alloc *c, uint32_t first, uint32_t words,
     c->first = first;
     c->words = words;
     c->value[0] = reserve(all, first + words) ? flags : 0;
-    c->value[0] |= UINT64_C(1) << (ENGINES_SHIFT + c->engines - 1);
+    c->value[0] |= wf_engines_word(c->engines) << ENGINES_SHIFT;
     for (uint32_t i = 0; i < words; i++)
         c->value[1 + i] = c->value[0] & FLAG_ABLE ? available(all, first + i)
                                                   : 0;
@@ -199,12 +199,11 @@ static bool same_word(uint64_t flags)
     return first == (~other & (WORDS_MAX - 1));
 }
 
-/* All members have as many engines, or the communicator stays with the first. */
+/* Of those that all members have. */
 static void choose_engine(struct wf_context_alloc *c)
 {
-    unsigned common = (unsigned)(c->value[0] >> ENGINES_SHIFT);
-    unsigned count = common ? (unsigned)__builtin_ctz(common) + 1 : 1;
-    c->engine = wf_engine_for(c->id[0], count);
+    unsigned common = wf_engines_common(c->value[0] >> ENGINES_SHIFT);
+    c->engine = wf_engine_for(c->id[0], common);
 }
 
 /* Look at the result of a round. True: the allocation is over. */
@@ -290,7 +289,7 @@ static int take_first(struct wf_context_alloc *c)
 static void take_alone(struct wf_context_alloc *c)
 {
     int error = MPI_ERR_NOT_SAME;
-    c->value[0] = UINT64_C(1) << (ENGINES_SHIFT + c->engines - 1);
+    c->value[0] = wf_engines_word(c->engines) << ENGINES_SHIFT;
     if (!c->failed)
         WF_SECTION(objects, env_of(c))
             error = take_first(c);

@@ -6,9 +6,12 @@
  *                  of point-to-point     the engine shares
  *   global         section call          -
  *   brief-global   -                     section engine
+ *   per-object     -                     the same, of one engine of several
  *
  * Both are the API section, which all other calls enter as a whole; so the same
- * code with both of them in it is right in either build.
+ * code with both of them in it is right in each build. per-object gives a rank
+ * several engines (engines.h), each with a section of its own, unless core.engines
+ * says otherwise.
  *
  * Section api: one per instance, around every MPI call that touches the engine;
  * os/section.h has its place among the others. At MPI_THREAD_MULTIPLE it is
@@ -36,11 +39,15 @@
 
 #include "os/section.h"
 
-enum wf_granularity { WF_GLOBAL, WF_BRIEF_GLOBAL };
+enum wf_granularity { WF_GLOBAL, WF_BRIEF_GLOBAL, WF_PER_OBJECT };
 #ifndef WF_GRANULARITY
 #define WF_GRANULARITY WF_GLOBAL
 #endif
-enum { WF_BRIEF = WF_GRANULARITY == WF_BRIEF_GLOBAL };
+/* Each is also what those before it are. */
+enum {
+    WF_BRIEF = WF_GRANULARITY >= WF_BRIEF_GLOBAL,
+    WF_OBJECTS = WF_GRANULARITY >= WF_PER_OBJECT
+};
 
 /* What a section is called that is a lock in one build and nothing in another:
  * without size, for the analysis. */

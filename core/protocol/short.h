@@ -80,13 +80,36 @@ static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
 
 /* ---- between the two stores of the section's owner ---------------------------- */
 
-/* Enter. NULL: take the long way. */
-static inline struct wf_instance *wf_short_enter(void) WF_UNANALYSED
+static inline struct wf_instance *wf_short_own(struct wf_instance *wf)
+    WF_UNANALYSED
+{
+    return wf_likely(wf_cs_take_own(&wf->api)) ? wf : NULL;
+}
+
+/* Enter the engine (engines.h) of this communicator. NULL: take the long way. */
+static inline struct wf_instance *wf_short_enter(MPI_Comm h)
 {
     struct wf_instance *wf = wf_short_shared;
 
-    return wf_likely(wf != NULL) && wf_likely(wf_cs_take_own(&wf->api)) ? wf
-                                                                       : NULL;
+    if (wf_unlikely(!wf))
+        return NULL;
+    if (wf_unlikely(h != MPI_COMM_WORLD)) {
+        if (!wf_is_object(h, WF_KIND_COMM))
+            return NULL;
+        wf = ((const struct wf_comm *)h)->wf;
+    }
+    return wf_short_own(wf);
+}
+
+/* The same of a request. */
+static inline struct wf_instance *wf_short_enter_request(MPI_Request *request)
+{
+    struct wf_req *r;
+
+    if (wf_unlikely(!wf_short_shared || !request))
+        return NULL;
+    r = wf_req_of(*request);
+    return wf_likely(r != NULL) ? wf_short_own(r->wf) : NULL;
 }
 
 static inline void wf_short_leave(struct wf_instance *wf) WF_UNANALYSED
@@ -97,14 +120,9 @@ static inline void wf_short_leave(struct wf_instance *wf) WF_UNANALYSED
 static inline const struct wf_comm *wf_short_inside(struct wf_instance *wf,
                                                     MPI_Comm h)
 {
-    const struct wf_comm *c = (const struct wf_comm *)h;
-
-    if (wf_likely(h == MPI_COMM_WORLD))
-        return wf->world ? wf->world : &wf_comm_nobody;
-    /* one of another engine (engines.h) takes the long way, into its section */
-    return wf_is_object(h, WF_KIND_COMM) && wf_likely(c->wf == wf)
-               ? c
-               : &wf_comm_nobody;
+    if (wf_unlikely(h != MPI_COMM_WORLD))
+        return (const struct wf_comm *)h; /* wf_short_enter has looked */
+    return wf->world ? wf->world : &wf_comm_nobody;
 }
 
 /* For what polls, and wakes nobody. */
@@ -228,12 +246,9 @@ wf_short_irecv(const struct wf_comm *c, void *buf, MPI_Count count,
 
 /* Take the outcome of a request that is done and has nothing special about it.
  * false: nothing has happened. */
-static inline bool wf_short_finish(MPI_Request *request, MPI_Status *status)
+static inline bool wf_short_finish_done(struct wf_req *r, MPI_Request *request,
+                                        MPI_Status *status)
 {
-    struct wf_req *r = wf_req_of(*request);
-
-    if (wf_unlikely(!r || !wf_req_done(r)))
-        return false;
     if (wf_req_simple(r))
         wf_p2p_recycle(wf_p2p_of(r));
     else if (r->type != WF_REQ_NOOP)
@@ -242,6 +257,14 @@ static inline bool wf_short_finish(MPI_Request *request, MPI_Status *status)
     if (status != MPI_STATUS_IGNORE)
         wf_status_set(status, r->source, r->tag, r->bytes, false);
     return true;
+}
+
+static inline bool wf_short_finish(MPI_Request *request, MPI_Status *status)
+{
+    struct wf_req *r = wf_req_of(*request);
+
+    return wf_likely(r && wf_req_done(r)) &&
+           wf_short_finish_done(r, request, status);
 }
 
 /* false: take the long way. */
@@ -266,14 +289,17 @@ static inline bool wf_short_wait_inside(struct wf_instance *wf,
                                         MPI_Request *request,
                                         MPI_Status *status, int *rc)
 {
-    struct wf_req *r = request ? wf_req_of(*request) : NULL;
+    struct wf_req *r = wf_req_of(*request);
 
     *rc = MPI_SUCCESS;
-    if (wf_unlikely(!r || r->wf != wf))
-        return false;
-    if (!wf_req_done(r) && wf_progress_sole(wf))
-        wf_req_spin(r);
-    return wf_req_take(request, status) || wf_short_finish(request, status);
+    if (!wf_req_done(r)) {
+        if (wf_progress_sole(wf))
+            wf_req_spin(r);
+        if (!wf_req_done(r))
+            return false;
+    }
+    return wf_req_take(request, status) ||
+           wf_short_finish_done(r, request, status);
 }
 
 /* The same; *request is complete, or the one of the long way. */

@@ -34,7 +34,7 @@ struct wf_core_options {
     uint64_t eager;          /* bytes; WF_AUTO */
     int rndv;                /* enum wf_rndv_mode */
     int64_t share_after;     /* collectives; 0 = never */
-    int64_t engines;         /* at MPI_THREAD_MULTIPLE: engines.h */
+    uint64_t engines;        /* at MPI_THREAD_MULTIPLE: engines.h; WF_AUTO */
     uint64_t credits;        /* bytes of unexpected eager data per sender */
     uint64_t unexpected_max; /* bytes over all senders; 0 = no limit */
     int bootstrap;           /* enum wf_bootstrap_mode */

@@ -4,7 +4,8 @@
  * "Already there" means: the sender's MPI_Send has returned, which a datagram
  * outside MPI says, and rank 0 has not been in MPI since.
  *
- * With the argument `multiple` at MPI_THREAD_MULTIPLE.
+ * With the argument `multiple` at MPI_THREAD_MULTIPLE; with `engines`, too, on a
+ * communicator of another engine than MPI_COMM_WORLD's.
  *
  * Few messages at a time: a ring that is never full shows the path, not a wait.
  *
@@ -27,30 +28,31 @@ enum { TIMES = 4, ROUNDS = 16, SIZE = 8, DATA = 1, GO = 2, LAST = 3 };
 #define COUNTED __attribute__((noinline)) static
 #endif
 
+static MPI_Comm comm = MPI_COMM_WORLD;
 static char buf[SIZE];
 static int peer, there;
 static MPI_Request request;
 
 COUNTED void counted_send(void)
 {
-    MPI_Send(buf, SIZE, MPI_BYTE, peer, DATA, MPI_COMM_WORLD);
+    MPI_Send(buf, SIZE, MPI_BYTE, peer, DATA, comm);
 }
 
 COUNTED void counted_recv(void)
 {
-    MPI_Recv(buf, SIZE, MPI_BYTE, peer, DATA, MPI_COMM_WORLD,
+    MPI_Recv(buf, SIZE, MPI_BYTE, peer, DATA, comm,
              MPI_STATUS_IGNORE);
 }
 
 COUNTED void counted_unexpected_recv(void)
 {
-    MPI_Recv(buf, SIZE, MPI_BYTE, peer, DATA, MPI_COMM_WORLD,
+    MPI_Recv(buf, SIZE, MPI_BYTE, peer, DATA, comm,
              MPI_STATUS_IGNORE);
 }
 
 COUNTED void counted_isend(void)
 {
-    MPI_Isend(buf, SIZE, MPI_BYTE, peer, DATA, MPI_COMM_WORLD, &request);
+    MPI_Isend(buf, SIZE, MPI_BYTE, peer, DATA, comm, &request);
 }
 
 COUNTED void counted_sent_wait(void)
@@ -60,7 +62,7 @@ COUNTED void counted_sent_wait(void)
 
 COUNTED void counted_irecv(void)
 {
-    MPI_Irecv(buf, SIZE, MPI_BYTE, peer, DATA, MPI_COMM_WORLD, &request);
+    MPI_Irecv(buf, SIZE, MPI_BYTE, peer, DATA, comm, &request);
 }
 
 COUNTED void counted_wait(void)
@@ -80,12 +82,12 @@ static void send_all(void (*one)(void), void (*then)(void))
 /* A message of size 0 that asks for, or announces, another. */
 static void say(int tag)
 {
-    MPI_Send(buf, 0, MPI_BYTE, peer, tag, MPI_COMM_WORLD);
+    MPI_Send(buf, 0, MPI_BYTE, peer, tag, comm);
 }
 
 static void hear(int tag)
 {
-    MPI_Recv(buf, 0, MPI_BYTE, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(buf, 0, MPI_BYTE, peer, tag, comm, MPI_STATUS_IGNORE);
 }
 
 /* The peer has sent one message, and MPI does not know here. */
@@ -138,7 +140,7 @@ static struct sockaddr_un open_socket(int rank)
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     int pid = (int)getpid();
 
-    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&pid, 1, MPI_INT, 0, comm);
     snprintf(name.sun_path + 1, sizeof name.sun_path - 1,
              "weft-short-path-%d", pid);
     there = socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -146,24 +148,27 @@ static struct sockaddr_un open_socket(int rank)
         (rank == 0 &&
          bind(there, (const struct sockaddr *)&name, sizeof name) != 0))
         MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(comm);
     return name;
 }
 
 int main(int argc, char **argv)
 {
     struct sockaddr_un name;
-    bool multiple = argc > 1 && strcmp(argv[1], "multiple") == 0;
+    bool engines = argc > 1 && strcmp(argv[1], "engines") == 0;
+    bool multiple = argc > 1 && (engines || strcmp(argv[1], "multiple") == 0);
     int rank, level;
 
     MPI_Init_thread(&argc, &argv,
                     multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                     &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (engines)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_rank(comm, &rank);
     peer = 1 - rank;
     name = open_socket(rank);
     for (int i = 0; i < ROUNDS; i++) {
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(comm);
         if (rank == 0)
             rank_0();
         else

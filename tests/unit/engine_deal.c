@@ -40,6 +40,23 @@ static void the_world_has_company_last(void **state)
                              (k + 1) % n);
 }
 
+/* What all members have in common is what those with fewest have; a member that
+ * failed and says nothing leaves one. */
+static void members_agree_on_the_fewest(void **state)
+{
+    uint64_t most = wf_engines_word(WF_ENGINES_MAX);
+
+    for (unsigned n = 1; n <= WF_ENGINES_MAX; n++) {
+        assert_int_equal(wf_engines_common(wf_engines_word(n)), n);
+        assert_int_equal(wf_engines_common(wf_engines_word(n) & most), n);
+        assert_int_equal(
+            wf_engines_common(wf_engines_word(n) & wf_engines_word(1)), 1);
+    }
+    assert_int_equal(
+        wf_engines_common(wf_engines_word(5) & wf_engines_word(3)), 3);
+    assert_int_equal(wf_engines_common(0), 1);
+}
+
 /* Ids that end the space of ids are as good as any. */
 static void every_id_has_an_engine(void **state)
 {
@@ -54,6 +71,7 @@ int main(void)
         cmocka_unit_test(alone_everything_is_on_the_first),
         cmocka_unit_test(neighbours_are_on_different_engines),
         cmocka_unit_test(the_world_has_company_last),
+        cmocka_unit_test(members_agree_on_the_fewest),
         cmocka_unit_test(every_id_has_an_engine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
