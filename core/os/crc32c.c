@@ -64,14 +64,17 @@ static __attribute__((target("sse4.2"))) uint64_t
 message_instruction(const void *words, uint64_t eighth, const void *data,
                     size_t n)
 {
-    const uint8_t *p = words;
-    uint64_t c = 0xffffffffu, word;
+    uint64_t w[WF_CRC32C_WORDS], c = 0xffffffffu;
     uint32_t head;
 
-    for (int i = 0; i < WF_CRC32C_WORDS; i++) {
-        memcpy(&word, p + 8 * i, 8);
-        c = __builtin_ia32_crc32di(c, word);
-    }
+    memcpy(w, words, sizeof w);
+    c = __builtin_ia32_crc32di(c, w[0]);
+    c = __builtin_ia32_crc32di(c, w[1]);
+    c = __builtin_ia32_crc32di(c, w[2]);
+    c = __builtin_ia32_crc32di(c, w[3]);
+    c = __builtin_ia32_crc32di(c, w[4]);
+    c = __builtin_ia32_crc32di(c, w[5]);
+    c = __builtin_ia32_crc32di(c, w[6]);
     head = ~(uint32_t)__builtin_ia32_crc32di(c, eighth);
     return (uint64_t)head << 32 | crc_instruction(head, data, n);
 }

@@ -413,6 +413,9 @@ int wf_arrive(struct weft_core *core, struct weft_loc *from,
 
     if (wf_likely(!from->order && !(w->type & WF_SEQUENCED)))
         return wf_arrive_plain(core, from, hdr, data, have, sink);
+    if (from->order &&
+        wf_order_arrive_usual(from->order, core, hdr, data, have))
+        return WEFT_DONE;
     r = wf_order_arrive(core, from, hdr, data, have, sink);
     return wf_unlikely(r == WEFT_EAGAIN) ? stalled(core, from) : r;
 }

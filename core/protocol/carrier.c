@@ -59,6 +59,12 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+void wf_carrier_blocked(struct wf_ordered *o, int k)
+{
+    o->carrier[k].blocked = true;
+    wf_order_unusual(o);
+}
+
 /* ---- control messages -------------------------------------------------------- */
 
 /* DONE, EAGAIN, or broken. */
@@ -80,7 +86,7 @@ static int say(struct wf_ordered *o, int k, enum wf_wire_type type)
                 : c->core->ops->send_short(o->loc->peers[c->core->index],
                                            (const weft_hdr *)&w, NULL, 0);
     if (r == WEFT_EAGAIN)
-        c->blocked = true;
+        wf_carrier_blocked(o, k);
     else if (r < 0)
         wf_carrier_fault(o, k, "it refused a message");
     else if (type == WF_ACK)
@@ -136,6 +142,7 @@ static void adopt(struct wf_ordered *o, int k)
     wf_log(wf, WF_LOG_INFO, "process %u on %s: messages now through '%s'",
            o->loc->id, o->loc->host ? o->loc->host : "unknown host",
            name_of(o, k));
+    wf_order_unusual(o);
     o->at = k;
     o->loc->lane[WF_LANE_ORDER].core = o->carrier[k].core;
     o->epoch++;
@@ -192,6 +199,7 @@ void wf_carrier_fault(struct wf_ordered *o, int k, const char *why)
         return;
     wf_log(o->loc->wf, WF_LOG_INFO, "process %u: '%s' is given up: %s",
            o->loc->id, name_of(o, k), why);
+    wf_order_unusual(o);
     c->give_up = true; /* its peer goes when it is not on the stack */
     hurry(o);
 }
@@ -284,8 +292,10 @@ static void answered(struct wf_ordered *o, int k)
         o->silent_since = 0;
         o->heir = -1;
     } else if (k < o->at) {
-        if (o->failback && c->good >= GOOD_PROBES && o->back < 0)
+        if (o->failback && c->good >= GOOD_PROBES && o->back < 0) {
+            wf_order_unusual(o);
             o->back = k;
+        }
         hurry(o);
     }
     if (k != o->at && o->silent_since && o->heir < 0 &&

@@ -1,4 +1,4 @@
-/* The sending half of an ordered pair: numbers, seals, what is retained; and its
+/* The sending half of an ordered pair: numbers and what is retained; and its
  * life. See order.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -9,8 +9,6 @@
 
 #include "protocol/short.h"
 
-enum { SPARES_MAX = 256 };
-
 static struct wf_ordered *order_new(struct weft_loc *loc)
 {
     struct wf_ordered *o = calloc(1, sizeof *o);
@@ -18,6 +16,7 @@ static struct wf_ordered *order_new(struct weft_loc *loc)
     if (!o)
         return NULL;
     o->loc = loc;
+    o->ends = loc->wf->rank | (uint64_t)loc->id << 32;
     o->next = o->una = o->expect = 1;
     o->last = &o->first;
     o->sum = wf_crc32c_choose();
@@ -88,29 +87,13 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
 
 /* ---- retention ------------------------------------------------------------ */
 
-static void recycle(struct wf_retained *r)
-{
-    struct wf_ordered *o = r->order;
-
-    if (r->data != r->small)
-        free(r->data);
-    r->data = r->small;
-    if (o->spares >= SPARES_MAX) {
-        free(r);
-        return;
-    }
-    r->next = o->spare;
-    o->spare = r;
-    o->spares++;
-}
-
 static void returned(struct wf_tx *t, int status)
 {
     struct wf_retained *r = wf_container(t, struct wf_retained, tx);
 
     r->lent = false;
     if (r->acked)
-        recycle(r);
+        wf_order_recycle(r);
 }
 
 static int retained_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
@@ -174,17 +157,12 @@ static struct wf_retained *retain(struct wf_ordered *o, const void *hdr,
         return NULL;
     if (copied && len > WF_RETAIN_INLINE && !(r->data = malloc(len))) {
         r->data = r->small;
-        recycle(r);
+        wf_order_recycle(r);
         return NULL;
     }
     write_head(o, &r->tx.hdr, hdr, len);
     r->tx.tx.len = len;
-    r->tx.tx.flags = 0;
-    r->tx.tx.iov = NULL;
-    r->tx.tx.iov_n = 0;
     r->next = NULL;
-    r->p = NULL;
-    r->whole = NULL;
     r->via = -1;
     r->lent = r->acked = r->flying = false;
     return r;
@@ -224,7 +202,7 @@ static bool append_now(struct wf_ordered *o, struct wf_retained *r)
     o->next--;
     o->count--;
     o->bytes -= r->tx.tx.len;
-    recycle(r);
+    wf_order_recycle(r);
     return false;
 }
 
@@ -237,23 +215,7 @@ void wf_order_room(struct wf_ordered *o)
     wf_message_unblock(o->loc);
 }
 
-/* ---- sealing and checking --------------------------------------------------- */
-
-void wf_order_seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
-                   const void *data, size_t n)
-{
-    uint64_t last = (uint64_t)o->epoch << 24, sums;
-
-    wf_wire_put(w, 3, seq | (uint64_t)o->expect << 32);
-    wf_wire_put(w, 6, o->loc->wf->rank | (uint64_t)o->loc->id << 32);
-    o->owed = o->owed_bytes = 0;
-    o->owed_since = 0;
-    if (o->crc) {
-        sums = o->sums(w, last, data, n);
-        last |= (uint16_t)(sums >> 32 ^ sums >> 48) | sums << 32;
-    }
-    wf_wire_put(w, 7, last);
-}
+/* ---- sending ----------------------------------------------------------------- */
 
 /* Continue the header's sum over a payload in user memory. */
 static void seal_payload(const struct wf_ordered *o, struct wf_retained *r)
@@ -271,8 +233,6 @@ static void seal_payload(const struct wf_ordered *o, struct wf_retained *r)
     }
     r->tx.hdr.crc = wf_le32(sum);
 }
-
-/* ---- sending ----------------------------------------------------------------- */
 
 /* False: not taken, it stays `unsent`. */
 static bool transmit(struct wf_ordered *o, int k, struct wf_retained *r)
@@ -298,7 +258,7 @@ static bool transmit(struct wf_ordered *o, int k, struct wf_retained *r)
     if (wf_likely(rc >= 0))
         return true;
     if (rc == WEFT_EAGAIN)
-        c->blocked = true;
+        wf_carrier_blocked(o, k);
     else
         wf_carrier_fault(o, k, "it refused a message");
     return false;
@@ -341,6 +301,7 @@ void wf_order_rewind(struct wf_ordered *o, int carrier)
         r->via = -1;
         o->counts[WF_ORDER_RESENT]++;
     }
+    wf_order_unusual(o);
     if (o->counts[WF_ORDER_RESENT] != before)
         o->unsent = o->first; /* those that another one has are passed over */
 }
@@ -353,21 +314,22 @@ int wf_order_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
 
     if (r && len)
         wf_copy_short(r->data, data, len);
-    if (wf_likely(r && append_now(o, r)))
+    if (wf_likely(r && append_now(o, r))) {
+        wf_order_usual(o);
         return WEFT_DONE;
+    }
     o->wanted = true;
     return WEFT_EAGAIN;
 }
 
-int wf_order_words(const void *data, uint64_t h0, weft_peer *peer, uint64_t h1,
-                   uint64_t h2)
+int wf_order_words_long(struct wf_ordered *o, const void *data, uint64_t h0,
+                        uint64_t h1, uint64_t h2)
 {
-    struct wf_ordered *o = (struct wf_ordered *)peer;
     uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
     struct wf_lane *l = &o->loc->lane[WF_LANE_ORDER];
 
-    if (wf_likely(wf_order_short(peer, (const weft_hdr *)w, data, h0 >> 32) ==
-                  WEFT_DONE))
+    if (wf_likely(wf_order_short((weft_peer *)o, (const weft_hdr *)w, data,
+                                 h0 >> 32) == WEFT_DONE))
         return WEFT_OK;
     l->blocked = true; /* wf_order_acked announces room */
     wf_location_gate(o->loc);
@@ -407,54 +369,6 @@ int wf_order_send(struct wf_ordered *o, struct wf_tx *t)
         return WEFT_EAGAIN;
     }
     return last ? WEFT_OK : WEFT_DONE;
-}
-
-/* ---- acknowledgement ------------------------------------------------------------ */
-
-static void forget_first(struct wf_ordered *o, int status)
-{
-    struct wf_retained *r = o->first;
-    struct wf_tx *whole = r->whole;
-
-    o->first = r->next;
-    if (!o->first)
-        o->last = &o->first;
-    if (o->unsent == r)
-        o->unsent = r->next;
-    o->count--;
-    o->bytes -= r->tx.tx.len;
-    if (wf_unlikely(r->flying))
-        wf_stripe_end(o, r);
-    r->acked = true;
-    r->p = NULL;
-    if (!r->lent)
-        recycle(r);
-    if (whole)
-        whole->done(whole, status);
-}
-
-void wf_order_acked(struct wf_ordered *o, uint32_t ack, bool current)
-{
-    if (ack - o->una > o->next - o->una)
-        return; /* of what was never sent */
-    if (ack != o->una && current) {
-        o->silent_since = 0;
-        o->heir = -1;
-    }
-    for (o->una = ack; o->first && (int32_t)(o->first->seq - ack) < 0;)
-        forget_first(o, WEFT_OK);
-    wf_order_room(o);
-}
-
-void wf_order_drop(struct weft_loc *loc, int status)
-{
-    struct wf_ordered *o = loc->order;
-
-    if (!o)
-        return;
-    o->failed = true;
-    while (o->first)
-        forget_first(o, status);
 }
 
 void wf_order_free(struct wf_ordered *o)

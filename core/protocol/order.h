@@ -8,6 +8,8 @@
  *
  *   order.c     numbers, window, what is retained       no I/O, no time
  *   order_arrive.c  duplicates, checks, pieces          the same
+ *   order_usual.c   both, for most: a short message that leaves at once, or is
+ *                   the next one; sums; acknowledgement
  *   carrier.c   which transport; probes; time           the only part with both
  *   stripe.c    which carrier takes the next piece; who is slow or silent
  *   order_counts.c  what happened, for reports
@@ -148,9 +150,21 @@ enum wf_order_count {
     WF_ORDER_COUNTS
 };
 
+/* As far as everything is usual, and NULL from when something is not until the
+ * long way finds that it is again: what order_usual.c goes by. */
+struct wf_usual {
+    /* one carrier, open, nothing before: how to send there */
+    int (*send)(weft_peer *, const weft_hdr *, const void *, size_t);
+    weft_peer *peer;
+    /* what comes from there is whole, and the peer sends nowhere else */
+    const struct weft_core *from;
+};
+
 struct wf_ordered {
     struct weft_loc *loc;
     struct wf_ordered *next_order; /* list of the instance */
+    struct wf_usual usual;
+    uint64_t ends; /* who sends and who is to receive, as in a header */
     /* sender */
     uint32_t next, una;
     struct wf_retained *first, **last, *unsent, *spare;
@@ -182,7 +196,7 @@ struct wf_ordered {
     uint64_t counts[WF_ORDER_COUNTS]; /* for reports */
 };
 
-/* ---- order.c: no I/O of its own --------------------------------------- */
+/* ---- order*.c: no I/O of their own ------------------------------------- */
 /* Give the pair's order lane these endpoints, best first. */
 int wf_order_open(struct weft_loc *, const int *eps, int n,
                   const struct wf_route_failover *);
@@ -192,14 +206,35 @@ void wf_order_free(struct wf_ordered *);
 int wf_order_short(weft_peer *, const weft_hdr *, const void *, size_t);
 int wf_order_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                    uint64_t h2);
+int wf_order_words_long(struct wf_ordered *, const void *, uint64_t h0,
+                        uint64_t h1, uint64_t h2);
 int wf_order_send(struct wf_ordered *, struct wf_tx *);
 /* A container with WF_SEQUENCED in its type: as wf_arrive. */
 int wf_order_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
                     const void *data, size_t have, weft_sink **);
+/* The same for a message that is whole, the next one, and usual; false: nothing
+ * has happened. */
+bool wf_order_arrive_usual(struct wf_ordered *, struct weft_core *,
+                           const weft_hdr *, const void *data, size_t have);
+/* Is everything usual? */
+void wf_order_usual(struct wf_ordered *);
+static inline void wf_order_unusual(struct wf_ordered *o)
+{
+    o->usual.send = NULL;
+    o->usual.from = NULL;
+}
+/* A container's sums are right, as far as its bytes are here. */
+bool wf_order_right(const struct wf_ordered *, const struct wf_wire *,
+                    const void *data, bool whole);
+/* A number of it was delivered: acknowledge, now or later. */
+void wf_order_owe(struct wf_ordered *, struct weft_core *,
+                  const struct wf_wire *, uint32_t plen);
 /* Hand what waits to the current carrier. */
 void wf_order_push(struct wf_ordered *);
 /* Tell who was told WEFT_EAGAIN, if there is room now. */
 void wf_order_room(struct wf_ordered *);
+/* Of no use any more: to the spares. */
+void wf_order_recycle(struct wf_retained *);
 /* What this carrier took and is unacknowledged goes again. */
 void wf_order_rewind(struct wf_ordered *, int carrier);
 /* Heard through a carrier; is it the current one? */
@@ -218,6 +253,8 @@ void wf_order_drop(struct weft_loc *, int status);
 
 /* ---- carrier.c ----------------------------------------------------------- */
 int wf_carrier_of(const struct wf_ordered *, const struct weft_core *);
+/* It said WEFT_EAGAIN. */
+void wf_carrier_blocked(struct wf_ordered *, int carrier);
 /* A carrier failed or delivered nonsense. */
 void wf_carrier_fault(struct wf_ordered *, int carrier, const char *why);
 /* Events of plugins. True: it was about this order. */

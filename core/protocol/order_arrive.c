@@ -10,23 +10,6 @@
 
 enum { PAYLOAD_MAX = 16 << 20, SEALED_SMALL = 4096 };
 
-/* ---- checks ---------------------------------------------------------------- */
-
-/* Is the header right and, if its payload is here, that too? */
-static bool right(const struct wf_ordered *o, const struct wf_wire *w,
-                  const void *data, bool whole)
-{
-    uint64_t last = wf_wire_word(w, 7), sums;
-    uint32_t head;
-
-    if (!(last & ~WF_WIRE_LAST) && !o->crc)
-        return true; /* the sender makes no sums */
-    sums = o->sums(w, last & WF_WIRE_LAST, data, whole ? wf_le32(w->plen) : 0);
-    head = (uint32_t)(sums >> 32);
-    return (uint16_t)last == (uint16_t)(head ^ head >> 16) &&
-           (!whole || (uint32_t)sums == last >> 32);
-}
-
 /* ---- a container -------------------------------------------------------------- */
 
 /* Of a sender whose carriers share: a piece of a large message. */
@@ -66,17 +49,6 @@ static bool out_of_order(struct wf_ordered *o, int carrier,
     return ahead != 0;
 }
 
-static void owe(struct wf_ordered *o, struct weft_core *core,
-                const struct wf_wire *w, uint32_t plen)
-{
-    o->owed++;
-    o->owed_bytes += plen;
-    if (o->owed >= WF_ACK_EVERY || o->owed_bytes >= WF_ACK_BYTES ||
-        (w->type == (WF_TRANSFER | WF_SEQUENCED) &&
-         wf_le16(w->flags) & WF_FLAG_LAST))
-        wf_carrier_ack(o, core);
-}
-
 /* A checked container whose turn it is: DONE, or EAGAIN for want of memory. */
 static int deliver(struct wf_ordered *o, struct weft_core *core,
                    const struct wf_wire *w, const void *data)
@@ -101,7 +73,7 @@ static int deliver(struct wf_ordered *o, struct weft_core *core,
     if (r == WEFT_EAGAIN)
         return WEFT_EAGAIN;
     o->expect++;
-    owe(o, core, w, plen);
+    wf_order_owe(o, core, w, plen);
     return WEFT_DONE;
 }
 
@@ -132,6 +104,7 @@ static int take(struct wf_ordered *o, struct weft_core *core, int carrier,
     }
     if (wf_unlikely(out_of_order(o, carrier, w, o->expect)))
         return WEFT_DONE;
+    wf_order_usual(o);
     return deliver(o, core, w, data);
 }
 
@@ -304,7 +277,7 @@ static void stage_landed(struct wf_sink *sink, int status)
     g->busy = false;
     g->dead = status < 0;
     if (!g->dead && !o->failed && !o->carrier[k].seal &&
-        !right(o, &g->hdr, g->data, true)) {
+        !wf_order_right(o, &g->hdr, g->data, true)) {
         g->dead = true;
         damaged(o, k);
     }
@@ -371,6 +344,7 @@ static int stage(struct wf_ordered *o, int carrier, const struct wf_wire *w,
     if (have)
         memcpy(g->data, data, have);
     insert(c, g);
+    wf_order_unusual(o);
     c->staged += room_of(plen);
     if (g->busy)
         *sink = &g->sink.sink;
@@ -396,7 +370,7 @@ static bool container_taken(const struct wf_ordered *o, int k,
         return false;
     if (seal)
         return wf_seal_header(seal, w);
-    return w->type != (WF_SEALED | WF_SEQUENCED) && right(o, w, data, whole);
+    return w->type != (WF_SEALED | WF_SEQUENCED) && wf_order_right(o, w, data, whole);
 }
 
 /* From a sender whose carriers share. */

@@ -1,4 +1,5 @@
-"""short_path.py MPIRUN PROGRAM BUDGET [LEVEL]: count the instructions of short messages.
+"""short_path.py MPIRUN PROGRAM BUDGET [multiple|failover]: count the
+instructions of short messages, at that level of threads or on such a route.
 
 Valgrind's callgrind counts, in rank 0, every instruction from the call of an
 MPI function to its return, so the store that publishes a message is included.
@@ -24,12 +25,22 @@ RANK = ('if [ "$PMI_RANK" = 0 ]; then exec valgrind -q --tool=callgrind '
 RUNS = 10  # at most
 
 
-def count(mpirun, command):
+FAILOVER = """[transport shm]
+[route all]
+use = shm
+failover = yes
+"""
+
+
+def count(mpirun, command, failover):
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
-        subprocess.run([mpirun, "-n", "2", "--route", "shm", "--set",
-                        "core.spin=1s", "--timeout", "200", "sh", "-c", RANK, str(out), *command],
-                       check=True)
+        ini = Path(folder) / "mpi.ini"
+        ini.write_text(FAILOVER)
+        route = ["--ini", str(ini)] if failover else ["--route", "shm"]
+        subprocess.run([mpirun, "-n", "2", *route, "--set", "core.spin=1s",
+                        "--timeout", "200", "sh", "-c", RANK, str(out),
+                        *command], check=True)
         return averages(out)
 
 
@@ -58,10 +69,10 @@ def budget(path):
     return {words[0]: int(words[1]) for words in lines if words}
 
 
-def least(mpirun, command, allowed):
+def least(mpirun, command, allowed, failover):
     counts = {}
     for _ in range(RUNS):
-        for name, cost in count(mpirun, command).items():
+        for name, cost in count(mpirun, command, failover).items():
             counts[name] = min(cost, counts.get(name, cost))
         if all(cost <= allowed.get(name, cost)
                for name, cost in counts.items()):
@@ -75,7 +86,9 @@ def main():
         print("skipped: valgrind is not installed (package valgrind)")
         return 77
     allowed, bad = budget(path), 0
-    counts = least(mpirun, [program, *level], allowed)
+    failover = "failover" in level
+    counts = least(mpirun, [program, *([] if failover else level)], allowed,
+                   failover)
     for name in sorted(set(counts) & set(allowed)):
         most = allowed[name]
         print(f"{name:16} {counts[name]:7.1f} instructions, at most {most}")

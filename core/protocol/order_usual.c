@@ -1,0 +1,282 @@
+/* What happens to most containers of an ordered pair: a short message leaves at
+ * once by the current carrier, or is the next one that comes by it. Sums and
+ * acknowledgement, which both need. See order.h.
+ *
+ * DESIGN  Whether everything is as usual is not asked per message: o->usual says
+ * so until something happens to a carrier, and the long way says it again. The
+ * cost of a short message is code that is not in the first cache after the
+ * system call before it, so these functions are few, short, and in a row.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "protocol/order.h"
+#include "protocol/short.h"
+
+enum {
+    SPARES_MAX = 256,
+    EAGER = WF_EAGER | WF_SEQUENCED | WF_WIRE_VERSION << 8 /* and no flag */
+};
+
+/* ---- sums ------------------------------------------------------------------- */
+
+static inline void seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
+                        const void *data, size_t n)
+{
+    uint64_t last = (uint64_t)o->epoch << 24, sums;
+
+    wf_wire_put(w, 3, seq | (uint64_t)o->expect << 32);
+    wf_wire_put(w, 6, o->ends);
+    o->owed = o->owed_bytes = 0;
+    o->owed_since = 0;
+    if (o->crc) {
+        sums = o->sums(w, last, data, n);
+        last |= (uint16_t)(sums >> 32 ^ sums >> 48) | sums << 32;
+    }
+    wf_wire_put(w, 7, last);
+}
+
+void wf_order_seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
+                   const void *data, size_t n)
+{
+    seal(o, w, seq, data, n);
+}
+
+static inline bool right(const struct wf_ordered *o, const struct wf_wire *w,
+                         const void *data, size_t n, bool whole)
+{
+    uint64_t last = wf_wire_word(w, 7), sums;
+    uint32_t head;
+
+    if (!(last & ~WF_WIRE_LAST) && !o->crc)
+        return true; /* the sender makes no sums */
+    sums = o->sums(w, last & WF_WIRE_LAST, data, n);
+    head = (uint32_t)(sums >> 32);
+    return (uint16_t)last == (uint16_t)(head ^ head >> 16) &&
+           (!whole || (uint32_t)sums == last >> 32);
+}
+
+bool wf_order_right(const struct wf_ordered *o, const struct wf_wire *w,
+                    const void *data, bool whole)
+{
+    return right(o, w, data, whole ? wf_le32(w->plen) : 0, whole);
+}
+
+/* ---- is everything usual? ------------------------------------------------------ */
+
+static bool sends_at_once(const struct wf_ordered *o, const struct wf_carrier *c)
+{
+    return !o->unsent && o->back < 0 && !o->stripe && !c->blocked &&
+           c->core->attr.max_short >= WF_RETAIN_INLINE;
+}
+
+/* Nothing was noted about it that its next word would take back. */
+static bool brings_the_next(const struct wf_carrier *c)
+{
+    return c->up && !c->stage && !c->fails && !c->gone;
+}
+
+void wf_order_usual(struct wf_ordered *o)
+{
+    struct wf_carrier *c = o->at < 0 ? NULL : &o->carrier[o->at];
+
+    wf_order_unusual(o);
+    if (!c || o->failed || c->seal || c->give_up ||
+        c->state == WF_CARRIER_BROKEN)
+        return;
+    if (sends_at_once(o, c)) {
+        o->usual.peer = o->loc->peers[c->core->index];
+        o->usual.send = c->core->ops->send_short;
+    }
+    if (brings_the_next(c))
+        o->usual.from = c->core;
+}
+
+/* ---- sending -------------------------------------------------------------------- */
+
+/* It was not taken: as if it had never been. */
+WF_COLD static void take_back(struct wf_ordered *o, struct wf_retained *r,
+                              struct wf_retained **before, int rc)
+{
+    *before = NULL;
+    o->last = before;
+    o->next--;
+    o->count--;
+    o->bytes -= r->tx.tx.len;
+    wf_order_recycle(r);
+    if (rc == WEFT_EAGAIN)
+        wf_carrier_blocked(o, o->at);
+    else
+        wf_carrier_fault(o, o->at, "it refused a message");
+}
+
+/* Retained, sealed and sent. False: nothing has happened. */
+static inline bool leave(struct wf_ordered *o, struct wf_retained *r,
+                         const void *data, uint64_t n, uint64_t h0, uint64_t h1,
+                         uint64_t h2)
+{
+    struct wf_retained **before = o->last;
+    struct wf_wire *w = &r->tx.hdr;
+    int rc;
+
+    wf_copy_short(r->small, data, n);
+    wf_wire_put(w, 0, (h0 | WF_SEQUENCED) & ~((uint64_t)WEFT_HDR_SHORT << 16));
+    wf_wire_put(w, 1, h1);
+    wf_wire_put(w, 2, h2);
+    wf_wire_put(w, 4, 0);
+    wf_wire_put(w, 5, 0);
+    o->spare = r->next;
+    o->spares--;
+    r->tx.tx.len = n;
+    r->next = NULL;
+    r->via = (int8_t)o->at;
+    r->lent = r->acked = r->flying = false;
+    *before = r;
+    o->last = &r->next;
+    o->count++;
+    o->bytes += n;
+    r->seq = o->next++;
+    seal(o, w, r->seq, r->small, n);
+    rc = o->usual.send(o->usual.peer, (const weft_hdr *)w, r->small, n);
+    if (wf_unlikely(rc < 0))
+        take_back(o, r, before, rc);
+    return rc >= 0;
+}
+
+int wf_order_words(const void *data, uint64_t h0, weft_peer *peer, uint64_t h1,
+                   uint64_t h2)
+{
+    struct wf_ordered *o = (struct wf_ordered *)peer;
+    struct wf_retained *r = o->spare;
+    uint64_t n = h0 >> 32;
+
+    if (wf_likely(o->usual.send && r && n <= WF_RETAIN_INLINE &&
+                  o->count < WF_WINDOW && o->bytes < WF_RETAIN_MAX) &&
+        wf_likely(leave(o, r, data, n, h0, h1, h2)))
+        return WEFT_OK;
+    return wf_order_words_long(o, data, h0, h1, h2);
+}
+
+/* ---- acknowledgement --------------------------------------------------------------- */
+
+void wf_order_recycle(struct wf_retained *r)
+{
+    struct wf_ordered *o = r->order;
+
+    if (wf_unlikely(r->data != r->small)) {
+        free(r->data);
+        r->data = r->small;
+    }
+    if (wf_unlikely(r->tx.tx.iov_n)) {
+        r->tx.tx.iov = NULL;
+        r->tx.tx.iov_n = 0;
+    }
+    r->p = NULL;
+    r->whole = NULL;
+    if (o->spares >= SPARES_MAX) {
+        free(r);
+        return;
+    }
+    r->next = o->spare;
+    o->spare = r;
+    o->spares++;
+}
+
+static inline void forget_first(struct wf_ordered *o, int status)
+{
+    struct wf_retained *r = o->first;
+    struct wf_tx *whole = r->whole;
+
+    o->first = r->next;
+    if (!o->first)
+        o->last = &o->first;
+    if (wf_unlikely(o->unsent == r))
+        o->unsent = r->next;
+    o->count--;
+    o->bytes -= r->tx.tx.len;
+    if (wf_unlikely(r->flying))
+        wf_stripe_end(o, r);
+    r->acked = true;
+    r->p = NULL;
+    if (wf_likely(!r->lent))
+        wf_order_recycle(r);
+    if (wf_unlikely(whole != NULL))
+        whole->done(whole, status);
+}
+
+static inline void acked(struct wf_ordered *o, uint32_t ack, bool current)
+{
+    if (ack - o->una > o->next - o->una)
+        return; /* of what was never sent */
+    if (ack != o->una && current) {
+        o->silent_since = 0;
+        o->heir = -1;
+    }
+    for (o->una = ack; o->first && (int32_t)(o->first->seq - ack) < 0;)
+        forget_first(o, WEFT_OK);
+    if (wf_unlikely(o->wanted))
+        wf_order_room(o);
+}
+
+void wf_order_acked(struct wf_ordered *o, uint32_t ack, bool current)
+{
+    acked(o, ack, current);
+}
+
+void wf_order_drop(struct weft_loc *loc, int status)
+{
+    struct wf_ordered *o = loc->order;
+
+    if (!o)
+        return;
+    o->failed = true;
+    wf_order_unusual(o);
+    while (o->first)
+        forget_first(o, status);
+}
+
+static inline void owe(struct wf_ordered *o, struct weft_core *core, bool now,
+                       uint32_t plen)
+{
+    o->owed++;
+    o->owed_bytes += plen;
+    if (wf_unlikely(o->owed >= WF_ACK_EVERY || o->owed_bytes >= WF_ACK_BYTES ||
+                    now))
+        wf_carrier_ack(o, core);
+}
+
+void wf_order_owe(struct wf_ordered *o, struct weft_core *core,
+                  const struct wf_wire *w, uint32_t plen)
+{
+    owe(o, core,
+        w->type == (WF_TRANSFER | WF_SEQUENCED) &&
+            wf_le16(w->flags) & WF_FLAG_LAST,
+        plen);
+}
+
+/* ---- receiving ----------------------------------------------------------------------- */
+
+bool wf_order_arrive_usual(struct wf_ordered *o, struct weft_core *core,
+                           const weft_hdr *hdr, const void *data, size_t have)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+    uint64_t first = wf_wire_word(w, 0), order = wf_wire_word(w, 3);
+
+    if (wf_unlikely(o->usual.from != core ||
+                    first != (EAGER | (uint64_t)have << 32) ||
+                    (uint32_t)order != o->expect ||
+                    w->epoch != o->peer_epoch) ||
+        wf_unlikely(!right(o, w, data, have, true)))
+        return false;
+    acked(o, (uint32_t)(order >> 32), true);
+    if (wf_unlikely(wf_arrive_words(core, o->loc,
+                                    first ^ (WF_SEQUENCED |
+                                             (uint64_t)WEFT_HDR_SHORT << 16),
+                                    wf_wire_word(w, 1), wf_wire_word(w, 2),
+                                    data) != WEFT_DONE))
+        return false;
+    o->expect++;
+    owe(o, core, false, (uint32_t)have);
+    return true;
+}
