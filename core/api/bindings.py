@@ -619,6 +619,8 @@ class Binding:
             test = "wf_short_wait_inside(wf, request, status, &rc)"
         self.out.append(wrap(f"static {self.f.prototype(f'shared_{name}')}") +
                         "\n{")
+        if family in rules.NOWHERE:
+            self.nowhere()
         enter = ("_request(request)" if family == "wait" else "(comm)")
         self.line(f"struct wf_instance *wf = wf_short_enter{enter};")
         self.line("if (wf_unlikely(!wf))")
@@ -639,6 +641,20 @@ class Binding:
             self.line("return wf_likely(!rc) ? rc : wf_raise(wf, NULL, "
                       f'"{name}", rc);')
         self.out.append("}\n")
+
+    def nowhere(self):
+        """A send to nobody is over."""
+        request = self.family == "isend"
+        self.line("if (wf_unlikely(dest == MPI_PROC_NULL)) {")
+        self.line("    const struct wf_comm *c = wf_short_nowhere(comm, buf, "
+                  "count, datatype, tag);")
+        self.line("    if (wf_likely(c" + (" && request" if request else "") +
+                  ")) {")
+        if request:
+            self.line("        *request = (MPI_Request)&c->wf->engine->sent;")
+        self.line("        return MPI_SUCCESS;")
+        self.line("    }")
+        self.line("}")
 
     def short_words(self, comm):
         """What an attempt declares, asks and then calls; None: the question

@@ -62,6 +62,9 @@ SHORT = {
     "wait": ("request, status, &rc", None),
 }
 
+# Of these, the ones that are over at once where the destination is nobody.
+NOWHERE = {"send", "isend"}
+
 # Of these, the ones that poll for a communicator's message.
 POLLING = {"recv"}
 

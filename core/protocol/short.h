@@ -195,6 +195,27 @@ wf_short_send(const struct wf_short *s, const void *buf, int dest, int tag,
                         s->comm->send_env1 | (uint32_t)tag);
 }
 
+/* A send to MPI_PROC_NULL in which nothing is wrong: its communicator. NULL: take
+ * the long way. Nothing of the engine is looked at, so in no section. */
+static inline const struct wf_comm *
+wf_short_nowhere(MPI_Comm h, const void *buf, MPI_Count count,
+                 MPI_Datatype datatype, int tag)
+{
+    const struct wf_instance *shared = wf_short_shared;
+    const struct wf_comm *c;
+
+    if (wf_unlikely((count | tag) < 0 || !wf_type_short_size(datatype) ||
+                    ((uintptr_t)buf <= 2 && (buf || count))))
+        return NULL;
+    if (wf_likely(h == MPI_COMM_WORLD))
+        c = shared ? shared->world : wf_short_world;
+    else
+        c = (shared || wf_short_on) && wf_is_object(h, WF_KIND_COMM)
+                ? (const struct wf_comm *)h
+                : NULL;
+    return wf_likely(c && c->wf) ? c : NULL; /* not wf_comm_nobody */
+}
+
 /* false: take the long way. *rc: the result, not raised yet. */
 static inline __attribute__((always_inline)) bool
 wf_short_recv(const struct wf_comm *c, void *buf, MPI_Count count,

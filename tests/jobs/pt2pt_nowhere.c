@@ -71,6 +71,25 @@ static void probes(void)
     CHECK(m == MPI_MESSAGE_NULL);
 }
 
+/* That nothing is sent makes nothing right. */
+static void wrong_to_nobody(void)
+{
+    MPI_Request r;
+    int x = 0;
+    CHECK(MPI_Send(&x, -1, MPI_INT, MPI_PROC_NULL, 7, WORLD) == MPI_ERR_COUNT);
+    CHECK(MPI_Send(&x, 1, MPI_INT, MPI_PROC_NULL, -7, WORLD) == MPI_ERR_TAG);
+    CHECK(MPI_Send(&x, 1, MPI_INT, MPI_PROC_NULL, 7, MPI_COMM_NULL) ==
+          MPI_ERR_COMM);
+    CHECK(MPI_Isend(&x, 1, MPI_INT, MPI_PROC_NULL, 7, WORLD, NULL) ==
+          MPI_ERR_ARG);
+    CHECK(MPI_Isend(NULL, 1, MPI_INT, MPI_PROC_NULL, 7, WORLD, &r) ==
+          MPI_ERR_BUFFER);
+    CHECK(MPI_Isend(&x, 1, MPI_INT, MPI_PROC_NULL, 7, MPI_COMM_SELF, &r) ==
+          MPI_SUCCESS);
+    CHECK(MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(r == MPI_REQUEST_NULL);
+}
+
 /* A real partner needs a real type. */
 static void only_nowhere(void)
 {
@@ -78,6 +97,7 @@ static void only_nowhere(void)
     CHECK(MPI_Send(NULL, 0, MPI_DATATYPE_NULL, 0, 7, WORLD) == MPI_ERR_TYPE);
     CHECK(MPI_Send(NULL, 1, MPI_DATATYPE_NULL, MPI_PROC_NULL, 7, WORLD) ==
           MPI_ERR_TYPE);
+    wrong_to_nobody();
     MPI_Comm_set_errhandler(WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
