@@ -9,6 +9,7 @@ import unittest
 
 import launch
 
+ENGINES = os.path.join(os.environ.get("JOBS", "."), "job_bad_engines")
 DEATH = os.path.join(os.environ.get("JOBS", "."), "job_bad_death")
 BUILT = os.environ.get("FABRICS", "shm tcp udp-reliable sctp").split()
 SOON = 20000  # ms; milliseconds on a quiet machine
@@ -33,6 +34,22 @@ class Death(unittest.TestCase):
             for what in ("receive", "send"):
                 with self.subTest(use=use, what=what):
                     self.die(use, what)
+
+    def test_every_engine_of_a_rank_learns_of_it(self):
+        for use in ("shm", "tcp"):
+            for what in ("receive", "send"):
+                for engines in (2, 4):
+                    with self.subTest(use=use, what=what, engines=engines):
+                        self.die_with_engines(use, what, engines)
+
+    def die_with_engines(self, use, what, engines):
+        threads = 4
+        r = launch.run("--continuous", "-n", 3, "--route", use, "--set",
+                       f"core.engines={engines}", ENGINES, what)
+        words = r.stdout.split()
+        self.assertEqual(words[0::2], ["aborted"] * 2 * threads,
+                         r.stdout + r.stderr)
+        self.assertLess(max(map(int, words[1::2])), SOON)
 
     def test_with_nothing_under_way(self):
         for use in ("tcp", "udp-reliable", "sctp"):
