@@ -1,6 +1,6 @@
 /* Teams: small collectives of processes that share a node, on shared words.
  *
- *   head | rank 0: done, waits | line 0 .. line 7 | rank 1 ... | blocks
+ *   head | rank 0: done, waits | line 0, line 1, ... | rank 1 ... | blocks
  *                                 |
  *                                 call number 32 | way 2 | bytes 30
  *                                 up to 48 bytes of data
@@ -28,11 +28,11 @@
  * reader expects; nothing read from the segment is used as a position without a
  * check. Reductions bracket as the schedules do: the same bits either way.
  *
- * Lines are used again after WF_TEAM_LINES calls, blocks after WF_TEAM_BLOCKS:
+ * Lines are used again after some calls (`lines`), blocks after fewer (`turns`):
  * when every member has said `done`, which a line of its next call says as well.
- * Where ranks outnumber CPUs there are as many blocks as lines: a writer goes on
- * until it must wait, and each wait is a turn of the run queue. Elsewhere few
- * blocks stay in the cache.
+ * Where ranks outnumber CPUs there are many: who only gives goes on until it must
+ * wait for that, and each wait is a turn of the run queue. Elsewhere few of them
+ * stay in the cache.
  *
  * Waiting (team_wait.c) polls the word for a moment, and then waits as any
  * other call: the engine is driven meanwhile, and a sleeper says whose word it
@@ -48,13 +48,15 @@
 #include "instance.h"
 
 enum {
-    WF_TEAM_LINES = 8,  /* per member, in turn */
-    WF_TEAM_BLOCKS = 2, /* the same; where CPUs are shared WF_TEAM_LINES */
-    WF_TEAM_CHUNKS = 2, /* of a member's stage */
-    WF_TEAM_INLINE = 48 /* bytes of data in a line */
+    WF_TEAM_LINES = 8,       /* per member, in turn: a power of two; */
+    WF_TEAM_LINES_MOST = 32, /* where CPUs are shared */
+    WF_TEAM_BLOCKS = 2,      /* the same; */
+    WF_TEAM_BLOCKS_MOST = 8, /* where CPUs are shared */
+    WF_TEAM_CHUNKS = 2,      /* of a member's stage */
+    WF_TEAM_INLINE = 48      /* bytes of data in a line */
 };
 #define WF_TEAM_SCHEDULE (1u << 31) /* in the word of a line */
-#define WF_TEAM_STAGED (1u << 30)
+#define WF_TEAM_STAGED   (1u << 30)
 
 struct wf_team_line {
     _Alignas(WF_CACHE_LINE) wf_atomic_u64 word;
@@ -69,7 +71,7 @@ struct wf_team_rank {
     /* Of the call above << 32: pieces written; those of others read. */
     _Alignas(WF_CACHE_LINE) wf_atomic_u64 put;
     _Alignas(WF_CACHE_LINE) wf_atomic_u64 got;
-    struct wf_team_line line[WF_TEAM_LINES];
+    struct wf_team_line line[WF_TEAM_LINES_MOST];
 };
 
 struct wf_team_shared {
@@ -83,7 +85,8 @@ struct wf_team {
     unsigned char *blocks;
     size_t bytes;   /* of the mapping */
     uint32_t block; /* bytes of each */
-    uint32_t turns; /* blocks of a member that are used */
+    uint32_t lines; /* of a member that are used */
+    uint32_t turns; /* and blocks */
     uint32_t call;  /* number of the newest one here */
     uint32_t freed; /* everybody has done the calls up to this one */
     uint32_t mask;  /* the endpoint through which members reach each other */
@@ -99,7 +102,7 @@ struct wf_team {
     uint32_t turn;     /* pieces of each member so far */
     uint32_t stage_in; /* large calls until there is one; 0: never */
     bool early;        /* the next piece may come before all are in the call */
-    bool spoiled;      /* a large call has failed here: schedules from then on */
+    bool spoiled; /* a large call has failed here: schedules from then on */
 };
 
 /* ---- making: team_make.c --------------------------------------------------- */
@@ -127,7 +130,7 @@ void wf_team_wake(struct wf_team *);
 
 static inline struct wf_team_line *wf_team_line(struct wf_team *t, int rank)
 {
-    return &t->shared->ranks[rank].line[t->call % WF_TEAM_LINES];
+    return &t->shared->ranks[rank].line[t->call & (t->lines - 1)];
 }
 
 /* From block to block: their beginnings share no set of a cache. */
@@ -142,8 +145,9 @@ static inline unsigned char *wf_team_data(struct wf_team *t, int rank,
 {
     if (wf_likely(bytes <= WF_TEAM_INLINE))
         return wf_team_line(t, rank)->data;
-    return t->blocks + ((size_t)rank * WF_TEAM_LINES + t->call % t->turns) *
-                           wf_team_stride(t->block);
+    return t->blocks +
+           ((size_t)rank * WF_TEAM_BLOCKS_MOST + t->call % t->turns) *
+               wf_team_stride(t->block);
 }
 
 static inline void wf_team_ring(struct wf_team *t)
@@ -159,8 +163,7 @@ static inline void wf_team_ring(struct wf_team *t)
 /* The next call begins, and this member is going to write so many bytes. */
 static inline void wf_team_begin(struct wf_team *t, uint64_t bytes)
 {
-    uint32_t again =
-        ++t->call - (bytes > WF_TEAM_INLINE ? t->turns : WF_TEAM_LINES);
+    uint32_t again = ++t->call - (bytes > WF_TEAM_INLINE ? t->turns : t->lines);
 
     if (wf_unlikely((int32_t)(again - t->freed) > 0))
         wf_team_room(t, again);
@@ -186,8 +189,7 @@ static inline void wf_team_publish(struct wf_team *t, uint64_t bytes,
 /* Nothing of this call is read any more, and nothing of it is owed. */
 static inline void wf_team_done(struct wf_team *t)
 {
-    wf_store_release(&t->shared->ranks[t->rank].done,
-                     (uint64_t)t->call << 32);
+    wf_store_release(&t->shared->ranks[t->rank].done, (uint64_t)t->call << 32);
     wf_team_ring(t);
 }
 

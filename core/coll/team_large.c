@@ -46,12 +46,54 @@ static struct wf_coll_block vector(const struct wf_coll_args *a)
     return (struct wf_coll_block){a->rbuf, a->rcount, a->rtype};
 }
 
-/* Of a chunk that holds one piece for each other member. */
-static uint64_t share_of_chunk(const struct wf_team *t)
-{
-    uint64_t share = t->chunk / (uint32_t)(t->size - 1);
+/* ---- blocks for each other member ---------------------------------------------- */
 
-    return share / WF_CACHE_LINE * WF_CACHE_LINE;
+/* A chunk holds the blocks for as many members as fit, or a piece of the block
+ * for one: copies are as long as they can be, and a reader waits once for what
+ * it takes at once. Chunks for all members are a round. */
+static void deal(struct wf_staging *g)
+{
+    uint64_t lines = g->bytes ? (g->bytes - 1) / WF_CACHE_LINE + 1 : 1;
+    uint32_t others = (uint32_t)g->t->size - 1;
+
+    g->piece = lines < g->t->chunk / WF_CACHE_LINE ? lines * WF_CACHE_LINE
+                                                   : g->t->chunk;
+    g->together = (uint32_t)(g->t->chunk / g->piece);
+    if (g->together > others)
+        g->together = others;
+    g->round = (others + g->together - 1) / g->together;
+    g->steps = wf_team_steps(g, g->bytes) * g->round;
+}
+
+static int put_dealt(struct wf_staging *g, uint32_t step, unsigned char *to)
+{
+    struct wf_team *t = g->t;
+    uint32_t first = step % g->round * g->together;
+
+    for (uint32_t i = first; i < first + g->together; i++) {
+        uint32_t r = (uint32_t)t->rank + 1 + i;
+
+        if (i + 1 >= (uint32_t)t->size)
+            break;
+        r = r < (uint32_t)t->size ? r : r - (uint32_t)t->size;
+        pack_step(g, wf_coll_send_block(g->a, (int)r), step / g->round, to);
+        to += g->piece;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Is something for `to` in that member's chunk of this step? */
+static bool has_for(const struct wf_staging *g, uint32_t step, int from, int to)
+{
+    return wf_team_place_of(g->t, from, to) / g->together == step % g->round;
+}
+
+static void take_dealt(struct wf_staging *g, uint32_t step, int from,
+                       struct wf_coll_block to, const unsigned char *chunk)
+{
+    uint64_t at = wf_team_place_of(g->t, from, g->t->rank) % g->together;
+
+    unpack_step(g, to, step / g->round, chunk + at * g->piece);
 }
 
 /* ---- allgather ---------------------------------------------------------------- */
@@ -76,8 +118,8 @@ static int put_own(struct wf_staging *g, uint32_t step, unsigned char *to)
         pack_step(g, own, step, to);
         return MPI_SUCCESS;
     }
-    if (step == 0 && wf_coll_block_bytes(wf_team_sent(g->a)) !=
-                         wf_coll_block_bytes(own))
+    if (step == 0 &&
+        wf_coll_block_bytes(wf_team_sent(g->a)) != wf_coll_block_bytes(own))
         return wf_team_own(wf_team_sent(g->a), own); /* its error */
     pack_step(g, wf_team_sent(g->a), step, to);
     unpack_step(g, own, step, to);
@@ -119,25 +161,19 @@ int wf_team_large_allgather(wf_coll_builder *builder,
 
 static int put_for_all(struct wf_staging *g, uint32_t step, unsigned char *to)
 {
-    struct wf_team *t = g->t;
-    int rc = MPI_SUCCESS;
+    int me = g->t->rank, rc = put_dealt(g, step, to);
 
-    for (int r = wf_team_after(t, t->rank); r != t->rank;
-         r = wf_team_after(t, r)) {
-        pack_step(g, wf_coll_send_block(g->a, r), step, to);
-        to += g->piece;
-    }
     if (step == 0)
-        rc = wf_team_own(wf_coll_send_block(g->a, t->rank),
-                         wf_coll_recv_block(g->a, t->rank));
+        rc = wf_team_own(wf_coll_send_block(g->a, me),
+                         wf_coll_recv_block(g->a, me));
     return rc;
 }
 
 static int take_mine(struct wf_staging *g, uint32_t step, int from,
                      const unsigned char *piece)
 {
-    unpack_step(g, wf_coll_recv_block(g->a, from), step,
-                piece + wf_team_place_of(g->t, from, g->t->rank) * g->piece);
+    if (has_for(g, step, from, g->t->rank))
+        take_dealt(g, step, from, wf_coll_recv_block(g->a, from), piece);
     return MPI_SUCCESS;
 }
 
@@ -146,8 +182,7 @@ int wf_team_large_alltoall(wf_coll_builder *builder,
 {
     struct wf_staging g = staging(a, a->rcount * (uint64_t)a->rtype->size);
 
-    g.piece = share_of_chunk(g.t);
-    g.steps = wf_team_steps(&g, g.bytes);
+    deal(&g);
     g.put = put_for_all;
     g.take = take_mine;
     return wf_team_stage_all(&g, builder);
@@ -181,24 +216,23 @@ int wf_team_large_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
 
 static int put_scattered(struct wf_staging *g, uint32_t step, unsigned char *to)
 {
-    struct wf_team *t = g->t;
+    int rc = put_dealt(g, step, to);
 
-    for (int r = wf_team_after(t, t->rank); r != t->rank;
-         r = wf_team_after(t, r)) {
-        pack_step(g, wf_coll_send_block(g->a, r), step, to);
-        to += g->piece;
-    }
     if (step > 0 || g->a->rbuf == MPI_IN_PLACE)
-        return MPI_SUCCESS;
-    return wf_team_own(wf_coll_send_block(g->a, t->rank), vector(g->a));
+        return rc;
+    return wf_team_own(wf_coll_send_block(g->a, g->t->rank), vector(g->a));
 }
 
 static int take_scattered(struct wf_staging *g, uint32_t step, int from,
                           const unsigned char *piece)
 {
-    unpack_step(g, vector(g->a), step,
-                piece + wf_team_place_of(g->t, from, g->t->rank) * g->piece);
+    take_dealt(g, step, from, vector(g->a), piece);
     return MPI_SUCCESS;
+}
+
+static bool scattered_to(const struct wf_staging *g, uint32_t step, int rank)
+{
+    return has_for(g, step, g->a->root, rank);
 }
 
 int wf_team_large_scatter(wf_coll_builder *builder,
@@ -209,10 +243,10 @@ int wf_team_large_scatter(wf_coll_builder *builder,
         staging(a, root ? a->scount * (uint64_t)a->stype->size
                         : a->rcount * (uint64_t)a->rtype->size);
 
-    g.piece = share_of_chunk(g.t);
-    g.steps = wf_team_steps(&g, g.bytes);
+    deal(&g);
     g.put = put_scattered;
     g.take = take_scattered;
+    g.reads = scattered_to;
     return wf_team_stage_from(&g, builder);
 }
 

@@ -32,8 +32,8 @@ enum {
     ALL_BLOCKS = 2 << 20,
     BLOCK_MAX = 16 << 10, /* bytes */
     TEAMS_MAX = 64,       /* of one process at a time */
-    ALL_CHUNKS = 4 << 20, /* bytes of a stage */
-    CHUNK_MAX = 128 << 10,
+    ALL_CHUNKS = 8 << 20, /* bytes of a stage */
+    CHUNK_MAX = 256 << 10,
     STAGE_TEAMS = 8, /* a stage counts as so many */
     /* what members say of themselves */
     CANNOT = 1,
@@ -62,7 +62,7 @@ static uint32_t block_of(int size)
 {
     uint32_t block = BLOCK_MAX;
 
-    while (block * (uint32_t)size * WF_TEAM_LINES > ALL_BLOCKS)
+    while (block * (uint32_t)size * WF_TEAM_BLOCKS_MOST > ALL_BLOCKS)
         block /= 2;
     return block;
 }
@@ -85,7 +85,7 @@ static size_t head_bytes(int size)
 static size_t segment_bytes(int size)
 {
     return head_bytes(size) +
-           (size_t)size * WF_TEAM_LINES * wf_team_stride(block_of(size));
+           (size_t)size * WF_TEAM_BLOCKS_MOST * wf_team_stride(block_of(size));
 }
 
 /* ---- rank 0 ---------------------------------------------------------------- */
@@ -162,8 +162,8 @@ static void take_offer(struct making *m)
 {
     struct wf_instance *wf = m->comm->wf;
 
-    if (m->offer.bytes != m->bytes ||
-        m->offer.key_len > KEY_MAX || !find_peer(m) ||
+    if (m->offer.bytes != m->bytes || m->offer.key_len > KEY_MAX ||
+        !find_peer(m) ||
         !wf_progress_serve(wf, -1, opened, m, wf_now(wf) + OPEN_NS))
         return;
     m->base = m->core->ops->rkey_map(m->rkey, m->offer.address,
@@ -266,7 +266,8 @@ static void make(struct wf_comm *comm)
     comm->wf->teams++;
     t->fence = said & MUST_FENCE;
     t->crowded = said & CROWDED;
-    t->turns = t->crowded ? WF_TEAM_LINES : WF_TEAM_BLOCKS;
+    t->lines = t->crowded ? WF_TEAM_LINES_MOST : WF_TEAM_LINES;
+    t->turns = t->crowded ? WF_TEAM_BLOCKS_MOST : WF_TEAM_BLOCKS;
     if (rc || said & CANNOT)
         wf_team_free(comm);
 }

@@ -77,8 +77,10 @@ static int check_line(const struct wf_staging *g, int r, uint64_t word)
     int rc = wf_team_length(r, got, expected(g, r));
 
     if (wf_unlikely(!rc && !(word & WF_TEAM_STAGED)))
-        rc = wf_error(MPI_ERR_COUNT, "rank %d calls this collective with other "
-                                     "counts", r);
+        rc = wf_error(MPI_ERR_COUNT,
+                      "rank %d calls this collective with other "
+                      "counts",
+                      r);
     return rc;
 }
 
@@ -191,14 +193,21 @@ static unsigned char *wide_chunk(struct wf_team *t, uint32_t step)
     return t->stage + (size_t)(step % chunks) * t->chunk;
 }
 
-/* All others have taken so many pieces. */
-static int await_readers(struct wf_team *t, uint32_t count)
+static bool reads(const struct wf_staging *g, uint32_t step, int rank)
 {
+    return !g->reads || g->reads(g, step, rank);
+}
+
+/* Who reads that step has done so. */
+static int await_readers(const struct wf_staging *g, uint32_t step)
+{
+    struct wf_team *t = g->t;
     int rc = MPI_SUCCESS;
 
     for (int r = wf_team_after(t, t->rank); r != t->rank && !rc;
          r = wf_team_after(t, r))
-        rc = hear(t, r, &t->shared->ranks[r].got, count);
+        if (reads(g, step, r))
+            rc = hear(t, r, &t->shared->ranks[r].got, step + 1);
     return rc;
 }
 
@@ -210,7 +219,7 @@ static int write_wide(struct wf_staging *g)
 
     for (uint32_t k = 0; k < g->steps && !rc; k++) {
         if (k >= chunks)
-            rc = await_readers(t, k - chunks + 1);
+            rc = await_readers(g, k - chunks);
         rc = rc ? rc : g->put(g, k, wide_chunk(t, k));
         wf_team_say_put(t, k + 1, rc);
     }
@@ -223,6 +232,8 @@ static int read_wide(struct wf_staging *g)
     int rc = MPI_SUCCESS;
 
     for (uint32_t k = 0; k < g->steps && !rc; k++) {
+        if (!reads(g, k, t->rank))
+            continue;
         rc = wf_team_hear_put(t, g->a->root, k + 1);
         rc = rc ? rc : g->take(g, k, g->a->root, wide_chunk(t, k));
         say_got(t, k + 1);
@@ -235,8 +246,8 @@ int wf_team_stage_from(struct wf_staging *g, wf_coll_builder *builder)
     struct wf_team *t = g->t;
     int rc;
 
-    if (wf_unlikely((int32_t)(t->call - WF_TEAM_LINES - t->freed) > 0))
-        wf_team_room(t, t->call - WF_TEAM_LINES);
+    if (wf_unlikely((int32_t)(t->call - t->lines - t->freed) > 0))
+        wf_team_room(t, t->call - t->lines);
     wf_team_say_long(t, g->bytes, wf_team_large_way(t));
     rc = meet(g);
     if (rc == WF_TEAM_BY_SCHEDULE || (!rc && !wf_team_stage(t)))

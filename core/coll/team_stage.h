@@ -43,6 +43,10 @@ struct wf_staging {
     int (*put)(struct wf_staging *, uint32_t step, unsigned char *to);
     int (*take)(struct wf_staging *, uint32_t step, int from,
                 const unsigned char *piece);
+    /* From the root: does that rank read this step? NULL: all do. */
+    bool (*reads)(const struct wf_staging *, uint32_t step, int rank);
+    /* Blocks for each other member: so many in a step; steps of a round. */
+    uint32_t together, round;
     /* Of reductions: a whole step, and in which order. */
     int (*run)(struct wf_staging *, uint32_t step);
     enum wf_team_order order;
@@ -93,9 +97,9 @@ static inline uint32_t wf_team_large_way(const struct wf_team *t)
 static inline unsigned char *wf_team_chunk(struct wf_team *t, int rank,
                                            uint32_t step)
 {
-    return t->stage + ((size_t)rank * WF_TEAM_CHUNKS +
-                       (t->turn + step) % WF_TEAM_CHUNKS) *
-                          t->chunk;
+    return t->stage +
+           ((size_t)rank * WF_TEAM_CHUNKS + (t->turn + step) % WF_TEAM_CHUNKS) *
+               t->chunk;
 }
 
 /* Bytes of step `step` in a block of `all`. */

@@ -255,6 +255,43 @@ static void large(MPI_Comm c, int round)
     MPI_Type_free(&every);
 }
 
+/* Blocks for each other member: several in a chunk of the stage, one that fills
+ * it partly, pieces of one; and so many pieces that chunks are used again. */
+static void blocks_for_each(MPI_Comm c, int round)
+{
+    enum { N = 70001 };
+    static const int counts[] = {2049, 5001, 12000, 17000, 33001, N};
+    static double from[8 * N], got[8 * N];
+    int rank = rank_in(c), size = size_of(c), root = (round + 1) % size, n;
+
+    for (size_t k = 0; size <= 8 && k < sizeof counts / sizeof *counts; k++) {
+        n = counts[k];
+        for (int i = 0; i < size * n; i++)
+            from[i] = value(rank, i, round);
+        memset(got, 0, sizeof(double) * (size_t)(size * n));
+        MPI_Scatter(from, n, MPI_DOUBLE, got, n, MPI_DOUBLE, root, c);
+        for (int i = 0; i < n; i++)
+            CHECK(got[i] == value(root, rank * n + i, round));
+        memset(got, 0, sizeof(double) * (size_t)(size * n));
+        MPI_Alltoall(from, n, MPI_DOUBLE, got, n, MPI_DOUBLE, c);
+        CHECK(blocks(n, size, rank * n, round, got));
+    }
+}
+
+/* Only one gets anything: the others may be many calls ahead, and wait before
+ * they write over what it has not read. */
+static void givers_run_ahead(MPI_Comm c)
+{
+    int rank = rank_in(c), size = size_of(c), counts[64] = {1}, got = 0;
+
+    for (int i = 0; i < 300; i++) {
+        int mine = rank + i;
+
+        MPI_Reduce_scatter(&mine, &got, counts, MPI_INT, MPI_SUM, c);
+        CHECK(rank != 0 || got == size * (size - 1) / 2 + size * i);
+    }
+}
+
 static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
 {
     for (int i = 0; i < ROUNDS; i++) {
@@ -371,6 +408,9 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < 6; i++)
         large(c[1], i);
+    for (int i = 0; i < 2; i++)
+        blocks_for_each(c[1], i);
+    givers_run_ahead(c[1]);
     derived_types(c[1]);
     if (size_of(c[1]) <= 16)
         for (int i = 0; i < 3; i++)
