@@ -138,6 +138,16 @@ static inline void wf_leave_engine(struct wf_instance *wf)
     if (WF_BRIEF)
         wf_cs_leave(&wf->api);
 }
+/* For a call that may be submitted instead (protocol/submitted.h): false: others
+ * are inside, and it is not entered. */
+static inline bool wf_entered_engine(struct wf_instance *wf)
+    WF_TRIES(wf->engine_role) WF_UNANALYSED
+{
+    if (WF_SUBMITS && wf->api.threads)
+        return wf_cs_try(&wf->api);
+    wf_enter_engine(wf);
+    return true;
+}
 WF_SCOPED_SECTION(engine, struct wf_instance, engine_role)
 
 /* Error codes that the program adds; the rest is in core/env/error_user.c, which

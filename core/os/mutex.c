@@ -184,6 +184,21 @@ void wf_mutex_take(struct wf_mutex *m)
     consider(m);
 }
 
+bool wf_mutex_claim(struct wf_mutex *m)
+{
+    uint32_t ticket;
+
+    if (wf_mutex_lock_own(m))
+        return true;
+    ticket = wf_load_acquire(&m->serving); /* pairs with the release in pass */
+    if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
+        return false;
+    if (m->in)
+        end_bias(m);
+    consider(m);
+    return true;
+}
+
 void wf_mutex_pass(struct wf_mutex *m)
 {
     wf_store_release(&m->serving, wf_load_relaxed(&m->serving) + 1);

@@ -155,6 +155,10 @@ static inline bool wf_mutex_try(struct wf_mutex *m)
     return wf_mutex_enter_biased(m, owner) || wf_mutex_take_now(m);
 }
 
+/* Enter unless another thread has a ticket that it has not passed on. A bias is
+ * ended, and its owner's exit waited for. */
+bool wf_mutex_claim(struct wf_mutex *);
+
 /* The holder asks whether another one waits. */
 static inline bool wf_mutex_contended(struct wf_mutex *m)
 {

@@ -14,6 +14,7 @@
 #ifndef WF_STACK_H
 #define WF_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "os/atomic.h"
@@ -33,6 +34,24 @@ static inline void wf_stack_push(struct wf_stack *s, struct wf_stack_link *l)
     do
         l->next = head; /* the exchange below says what it really is */
     while (!wf_cas_acq_rel(&s->head, &head, l)); /* pairs with take_all */
+}
+
+static inline bool wf_stack_some(struct wf_stack *s)
+{
+    return wf_load_relaxed(&s->head) != NULL;
+}
+
+/* Oldest first, of what take_all returned. */
+static inline struct wf_stack_link *wf_stack_reversed(struct wf_stack_link *l)
+{
+    struct wf_stack_link *next, *first = NULL;
+
+    for (; l; l = next) {
+        next = l->next;
+        l->next = first;
+        first = l;
+    }
+    return first;
 }
 
 /* Newest first. */

@@ -6,6 +6,7 @@
 #include "core_api.h"
 #include "p2p/p2p_api.h"
 #include "protocol/queues.h"
+#include "protocol/submitted.h"
 
 bool wf_pack_small(struct wf_send_args *a, uint8_t room[WF_PACK_OUTSIDE])
 {
@@ -19,19 +20,34 @@ bool wf_pack_small(struct wf_send_args *a, uint8_t room[WF_PACK_OUTSIDE])
     return true;
 }
 
+/* The rest of a blocking call, once others have started it or will. */
+static int finish_submitted(struct wf_instance *wf, struct wf_req *req,
+                            MPI_Status *status)
+{
+    MPI_Request request = (MPI_Request)req;
+
+    return wf_mpi_wait(wf, &request, status);
+}
+
 int wf_mpi_send(struct wf_instance *wf, const void *buf, MPI_Count count,
                 struct wf_type *datatype, int dest, int tag,
                 struct wf_comm *comm)
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
     uint8_t packed[WF_PACK_OUTSIDE];
+    struct wf_req *req;
     int rc = MPI_SUCCESS;
 
     if (dest == MPI_PROC_NULL)
         return rc;
     wf_pack_outside(&a, packed);
-    WF_SECTION(engine, wf)
-        rc = wf_send(comm, a.buf, a.count, a.type, dest, tag, WF_SPACE_P2P);
+    if (!wf_entered_engine(wf)) {
+        if (wf_submit_send(comm, &a, &req))
+            return finish_submitted(wf, req, MPI_STATUS_IGNORE);
+        wf_enter_engine(wf);
+    }
+    rc = wf_send(comm, a.buf, a.count, a.type, dest, tag, WF_SPACE_P2P);
+    wf_leave_engine(wf);
     return rc;
 }
 
@@ -76,11 +92,15 @@ static int recv_aside(struct wf_comm *comm, const struct wf_receive_args *a,
     int rc = MPI_SUCCESS;
 
     wf_pool_prepare(wf_request_pool(comm->wf));
-    WF_SECTION(engine, comm->wf) {
-        rc = wf_irecv_aside(comm, a, &req);
-        if (!rc && !wf_p2p_of(req)->stored)
-            rc = wf_wait(&req, status);
+    if (!wf_entered_engine(comm->wf)) {
+        if (wf_submit_receive(comm, a, &req))
+            return finish_submitted(comm->wf, req, status);
+        wf_enter_engine(comm->wf);
     }
+    rc = wf_irecv_aside(comm, a, &req);
+    if (!rc && !wf_p2p_of(req)->stored)
+        rc = wf_wait(&req, status);
+    wf_leave_engine(comm->wf);
     if (rc || !req)
         return rc;
     wf_receive_aside(req);

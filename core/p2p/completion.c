@@ -11,6 +11,7 @@
 #include "p2p/statuses.h"
 #include "progress/progress.h"
 #include "protocol/short.h"
+#include "protocol/submitted.h"
 
 static bool inactive(struct wf_req *r)
 {
@@ -95,7 +96,9 @@ int wf_mpi_wait(struct wf_instance *wf, MPI_Request *request,
 {
     int rc = MPI_SUCCESS;
 
-    if (wf_req_take(request, status))
+    if (wf_req_take(request, status) ||
+        (WF_SUBMITS && wf->api.threads &&
+         wf_submitted_await(wf, request, status)))
         return rc;
     WF_SECTION(engine, wf) {
         await(*request);

@@ -7,6 +7,7 @@
 #include "progress/helper.h"
 #include "p2p/p2p_api.h"
 #include "protocol/queues.h"
+#include "protocol/submitted.h"
 
 /* What the program has in its hands now may need the helper. */
 static int handed(int rc, MPI_Request *request)
@@ -24,6 +25,17 @@ static int post(struct wf_comm *comm, const struct wf_send_args *a,
                   request);
 }
 
+/* packed: what small data is as bytes, if they are not in one piece. */
+static int isend_inside(struct wf_comm *comm, const struct wf_send_args *a,
+                        const struct wf_send_args *packed,
+                        MPI_Request *request)
+{
+    if (packed && wf_isend_bytes(comm, packed->buf, packed->count, a->dest,
+                                 a->tag, (struct wf_req **)request))
+        return MPI_SUCCESS;
+    return post(comm, a, WF_SEND_WINDOW, request);
+}
+
 int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
                  struct wf_type *datatype, int dest, int tag,
                  struct wf_comm *comm, MPI_Request *request)
@@ -31,20 +43,21 @@ int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
     struct wf_req **out = (struct wf_req **)request;
     struct wf_send_args small = a;
+    const struct wf_send_args *bytes;
     uint8_t packed[WF_PACK_OUTSIDE];
-    bool sent = false, whole;
     int rc = MPI_SUCCESS;
 
     *out = &wf->engine->sent;
     if (dest == MPI_PROC_NULL)
         return rc;
-    whole = !wf_pack_outside(&small, packed);
-    WF_SECTION(engine, wf) {
-        if (!whole)
-            sent = wf_isend_bytes(comm, packed, small.count, dest, tag, out);
-        if (!sent)
-            rc = post(comm, &a, WF_SEND_WINDOW, request);
+    bytes = wf_pack_outside(&small, packed) ? &small : NULL;
+    if (!wf_entered_engine(wf)) {
+        if (wf_submit_send(comm, &a, out))
+            return rc;
+        wf_enter_engine(wf);
     }
+    rc = isend_inside(comm, &a, bytes, request);
+    wf_leave_engine(wf);
     return rc;
 }
 
@@ -66,6 +79,19 @@ int wf_mpi_irsend(struct wf_instance *wf, const void *buf, MPI_Count count,
     return post(comm, &a, WF_SEND_READY, request);
 }
 
+static int irecv_inside(struct wf_comm *comm, const struct wf_receive_args *a,
+                        bool aside, MPI_Request *request)
+{
+    struct wf_req **out = (struct wf_req **)request;
+    int rc = aside ? wf_irecv_aside(comm, a, out)
+                   : wf_irecv(comm, a->buf, a->count, a->type, a->source,
+                              a->tag, WF_SPACE_P2P, out);
+
+    return a->count * (uint64_t)a->type->size >= WF_HELP_LARGE
+               ? handed(rc, request)
+               : rc;
+}
+
 int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
                  struct wf_type *datatype, int source, int tag,
                  struct wf_comm *comm, MPI_Request *request)
@@ -81,13 +107,13 @@ int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
     }
     if (threads)
         wf_pool_prepare(wf_request_pool(wf));
-    WF_SECTION(engine, wf) {
-        rc = threads ? wf_irecv_aside(comm, &a, out)
-                     : wf_irecv(comm, buf, a.count, datatype, source, tag,
-                                WF_SPACE_P2P, out);
-        if (a.count * (uint64_t)datatype->size >= WF_HELP_LARGE)
-            rc = handed(rc, request);
+    if (!wf_entered_engine(wf)) {
+        if (wf_submit_receive(comm, &a, out))
+            return rc;
+        wf_enter_engine(wf);
     }
+    rc = irecv_inside(comm, &a, threads, request);
+    wf_leave_engine(wf);
     if (threads && !rc)
         wf_receive_aside(*out);
     return rc;

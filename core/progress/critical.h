@@ -7,11 +7,13 @@
  *   global         section call          -
  *   brief-global   -                     section engine
  *   per-object     -                     the same, of one engine of several
+ *   lock-free      -                     the same, by a try; else a submission
  *
  * Both are the API section, which all other calls enter as a whole; so the same
  * code with both of them in it is right in each build. per-object gives a rank
  * several engines (engines.h), each with a section of its own, unless core.engines
- * says otherwise.
+ * says otherwise. lock-free is per-object, and a send or a receive that finds its
+ * engine busy does not wait: it is submitted.
  *
  * Section api: one per instance, around every MPI call that touches the engine;
  * os/section.h has its place among the others. At MPI_THREAD_MULTIPLE it is
@@ -29,6 +31,23 @@
  * call may therefore find the section off when it enters and on when it
  * leaves, or the other way round; both are right.
  *
+ * SUBMISSIONS  What is put on cs->submitted is run, in the order of submission, by
+ * whoever enters next, before he does anything else, or by who is inside, when
+ * he yields or has left:
+ *
+ *   submitter                        who leaves
+ *   push                             pass the ticket on
+ *   full fence                       full fence
+ *   enter if nobody has a ticket,    something submitted? then enter if nobody
+ *   else go                          has a ticket, else go
+ *
+ * One of the two sees the other: a submitter that goes has seen a ticket that
+ * was not passed on, and whose holder so looks after the push. Nobody goes because
+ * of a bias; its owner's exit is waited for. tests/model/submit.pml.
+ *
+ * What is run may not leave the section, or what was submitted behind it, by the
+ * same thread, could overtake it.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_CRITICAL_H
@@ -38,15 +57,17 @@
 #include <stddef.h>
 
 #include "os/section.h"
+#include "os/stack.h"
 
-enum wf_granularity { WF_GLOBAL, WF_BRIEF_GLOBAL, WF_PER_OBJECT };
+enum wf_granularity { WF_GLOBAL, WF_BRIEF_GLOBAL, WF_PER_OBJECT, WF_LOCK_FREE };
 #ifndef WF_GRANULARITY
 #define WF_GRANULARITY WF_GLOBAL
 #endif
 /* Each is also what those before it are. */
 enum {
     WF_BRIEF = WF_GRANULARITY >= WF_BRIEF_GLOBAL,
-    WF_OBJECTS = WF_GRANULARITY >= WF_PER_OBJECT
+    WF_OBJECTS = WF_GRANULARITY >= WF_PER_OBJECT,
+    WF_SUBMITS = WF_GRANULARITY >= WF_LOCK_FREE
 };
 
 /* What a section is called that is a lock in one build and nothing in another:
@@ -61,20 +82,46 @@ struct WF_CAPABILITY("API section") wf_cs {
     void (*lent)(struct wf_cs *); /* on for the helper: called when it is off
                                      again */
     struct wf_mutex mutex;
+    struct wf_stack submitted;
+    void (*run)(struct wf_cs *); /* all of it; inside */
 };
+
+/* Run what is submitted, if nobody is inside: submit.c. */
+void wf_cs_return(struct wf_cs *);
+
+static inline bool wf_cs_owes(struct wf_cs *cs)
+{
+    return WF_SUBMITS && __builtin_expect(wf_stack_some(&cs->submitted), 0);
+}
+
+/* Inside. */
+static inline void wf_cs_serve(struct wf_cs *cs)
+{
+    if (wf_cs_owes(cs))
+        cs->run(cs);
+}
+
+/* By any thread that is not inside, where threads may be. */
+static inline void wf_cs_submit(struct wf_cs *cs, struct wf_stack_link *l)
+{
+    wf_stack_push(&cs->submitted, l);
+    wf_cs_return(cs);
+}
 
 /* Whether it is on or not: who comes from outside. */
 static inline void wf_cs_take(struct wf_cs *cs)
 {
     wf_section_entering(WF_RANK_API, cs);
     wf_mutex_lock(&cs->mutex);
+    wf_cs_serve(cs);
 }
 
 static inline bool wf_cs_try(struct wf_cs *cs)
 {
-    if (!wf_mutex_try(&cs->mutex))
+    if (!(WF_SUBMITS ? wf_mutex_claim(&cs->mutex) : wf_mutex_try(&cs->mutex)))
         return false;
     wf_section_entering(WF_RANK_API, cs);
+    wf_cs_serve(cs);
     return true;
 }
 
@@ -84,6 +131,7 @@ static inline bool wf_cs_take_own(struct wf_cs *cs)
     if (!wf_mutex_lock_own(&cs->mutex))
         return false;
     wf_section_entering(WF_RANK_API, cs);
+    wf_cs_serve(cs);
     return true;
 }
 
@@ -91,6 +139,8 @@ static inline void wf_cs_give(struct wf_cs *cs)
 {
     wf_mutex_unlock(&cs->mutex);
     wf_section_left(WF_RANK_API, cs);
+    if (wf_cs_owes(cs))
+        wf_cs_return(cs);
 }
 
 /* Several threads may be inside from now on. Nobody is. */
@@ -164,6 +214,7 @@ static inline void wf_cs_yield(struct wf_cs *cs)
         wf_mutex_unlock(&cs->mutex);
         wf_mutex_lock(&cs->mutex);
     }
+    wf_cs_serve(cs);
 }
 
 #endif

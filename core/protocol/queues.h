@@ -89,7 +89,7 @@ struct wf_p2p {
     struct wf_pull pull;
     struct wf_message *stored; /* left to the caller: wf_receive_aside */
     struct wf_share *home;     /* of a thread's part of the pool, or NULL */
-    struct wf_stack_link link; /* on its way home */
+    struct wf_stack_link link; /* submitted, or on its way home */
     union {
         struct wf_tx tx;     /* send side */
         struct wf_sink sink; /* receive side */
@@ -195,6 +195,8 @@ static inline struct wf_pool *wf_request_pool(struct wf_instance *wf)
 /* pool: request.c. Free ones, linked by next_free, hold nothing of an earlier
  * life: no callbacks, packed memory, pull, id or place in a queue. */
 struct wf_p2p *wf_p2p_alloc(struct wf_comm *, enum wf_req_type);
+/* A new one of nothing yet, without a communicator. */
+void wf_p2p_blank(struct wf_p2p *, struct wf_instance *, enum wf_req_type);
 /* The same for a complete one that is WF_REQ_LIGHT and nothing else. */
 static inline void wf_p2p_recycle(struct wf_p2p *p)
 {

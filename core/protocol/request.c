@@ -7,6 +7,7 @@
 
 #include "progress/progress.h"
 #include "protocol/queues.h"
+#include "protocol/submitted.h"
 
 /* Requests allocated together: about a page, then more. */
 enum { SLAB_FIRST = 5, SLAB = 32 };
@@ -56,6 +57,21 @@ static void init_head(struct wf_req *r, struct wf_instance *wf,
         wf_comm_get(comm);
 }
 
+void wf_p2p_blank(struct wf_p2p *p, struct wf_instance *wf,
+                  enum wf_req_type type)
+{
+    memset(&p->req, 0, sizeof p->req);
+    init_head(&p->req, wf, type, NULL);
+    p->loc = NULL;
+    p->waits = 0;
+    p->has_id = false;
+    p->type = NULL;
+    if (WF_BRIEF) {
+        p->aside = false;
+        p->stored = NULL;
+    }
+}
+
 struct wf_p2p *wf_p2p_alloc(struct wf_comm *comm, enum wf_req_type type)
 {
     struct wf_engine *e = comm->wf->engine;
@@ -67,16 +83,9 @@ struct wf_p2p *wf_p2p_alloc(struct wf_comm *comm, enum wf_req_type type)
         wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
         return NULL;
     }
-    memset(&p->req, 0, sizeof p->req);
-    init_head(&p->req, comm->wf, type, comm);
-    p->loc = NULL;
-    p->waits = 0;
-    p->has_id = false;
-    p->type = NULL;
-    if (WF_BRIEF) {
-        p->aside = false;
-        p->stored = NULL;
-    }
+    wf_p2p_blank(p, comm->wf, type);
+    p->req.comm = comm;
+    wf_comm_get(comm);
     return p;
 }
 
@@ -384,6 +393,8 @@ int wf_engine_init(struct wf_instance *wf)
     init_shared(&e->nobody, wf);
     e->nobody.source = MPI_PROC_NULL;
     wf->engine = e;
+    if (WF_SUBMITS)
+        wf->api.run = wf_submitted_run;
     return 0;
 }
 

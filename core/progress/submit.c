@@ -1,0 +1,18 @@
+/* Who has submitted something, or leaves and finds something submitted: see
+ * critical.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "progress/critical.h"
+
+void wf_cs_return(struct wf_cs *cs) WF_UNANALYSED
+{
+    do {
+        wf_fence_full(); /* pairs with the fence in wf_mutex_pass */
+        if (!wf_mutex_claim(&cs->mutex))
+            return; /* who has the ticket looks when he has passed it on */
+        wf_section_entering(WF_RANK_API, cs);
+        cs->run(cs);
+        wf_mutex_unlock(&cs->mutex);
+        wf_section_left(WF_RANK_API, cs);
+    } while (wf_stack_some(&cs->submitted));
+}

@@ -1,0 +1,104 @@
+/* Submitted sends and receives: see submitted.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/submitted.h"
+
+#include "progress/helper.h"
+
+enum { LOOKS = 200 /* as long as one spins for a ticket */ };
+
+/* ---- the submitter ---------------------------------------------------------- */
+
+static bool submit(struct wf_p2p *p, struct wf_comm *comm, struct wf_req **out)
+{
+    *out = &p->req;
+    p->req.comm = comm; /* the reference is counted inside */
+    wf_cs_submit(&comm->wf->api, &p->link);
+    return true;
+}
+
+static struct wf_p2p *blank(struct wf_comm *comm, enum wf_req_type type)
+{
+    struct wf_p2p *p = wf_pool_take(wf_request_pool(comm->wf));
+
+    if (p)
+        wf_p2p_blank(p, comm->wf, type);
+    return p;
+}
+
+bool wf_submit_send(struct wf_comm *comm, const struct wf_send_args *a,
+                    struct wf_req **out)
+{
+    struct wf_p2p *p = blank(comm, WF_REQ_SEND);
+
+    if (!p)
+        return false;
+    p->peer = a->dest;
+    p->tag = a->tag;
+    p->space = WF_SPACE_P2P;
+    p->mode = WF_SEND_STANDARD;
+    p->buf = (void *)(uintptr_t)a->buf;
+    p->count = a->count;
+    p->type = a->type;
+    return submit(p, comm, out);
+}
+
+bool wf_submit_receive(struct wf_comm *comm, const struct wf_receive_args *a,
+                       struct wf_req **out)
+{
+    struct wf_p2p *p = blank(comm, WF_REQ_RECV);
+
+    if (!p)
+        return false;
+    p->peer = a->source;
+    p->tag = a->tag;
+    p->space = WF_SPACE_P2P;
+    p->buf = a->buf;
+    p->count = a->count;
+    p->type = a->type;
+    return submit(p, comm, out);
+}
+
+static bool busy(struct wf_mutex *m)
+{
+    return wf_load_relaxed(&m->next) != wf_load_relaxed(&m->serving);
+}
+
+bool wf_submitted_await(struct wf_instance *wf, MPI_Request *request,
+                        MPI_Status *status)
+{
+    for (int i = 0; i < LOOKS && busy(&wf->api.mutex); i++) {
+        if (wf_req_take(request, status))
+            return true;
+        wf_cpu_relax();
+    }
+    return false;
+}
+
+/* ---- inside ------------------------------------------------------------------ */
+
+static void start(struct wf_p2p *p)
+{
+    int rc;
+
+    wf_comm_get(p->req.comm);
+    wf_p2p_set_buffer(p, p->buf, p->count, p->type);
+    rc = p->req.type == WF_REQ_RECV ? wf_receive_start(p) : wf_send_start(p);
+    if (rc == MPI_SUCCESS) {
+        wf_attend(&p->req);
+        return;
+    }
+    wf_error_last()->mpi_class = MPI_SUCCESS; /* not this thread's failure */
+    wf_req_complete(&p->req, rc);
+}
+
+void wf_submitted_run(struct wf_cs *cs)
+{
+    struct wf_stack_link *next, *l;
+
+    while ((l = wf_stack_take_all(&cs->submitted)) != NULL)
+        for (l = wf_stack_reversed(l); l; l = next) {
+            next = l->next; /* the request may be gone when it is done */
+            start(wf_container(l, struct wf_p2p, link));
+        }
+}
