@@ -13,8 +13,7 @@
 
 enum {
     BY_SCHEDULE = WF_TEAM_BY_SCHEDULE,
-    MIXED = WF_TEAM_MIXED,
-    STAGE_RANKS = 16 /* of more an alltoall is faster by messages: measured */
+    MIXED = WF_TEAM_MIXED
 };
 
 /* Wait for the lines of all. BY_SCHEDULE: all say so; MIXED: some do; an error,
@@ -435,8 +434,7 @@ int wf_team_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
     if ((piece | a->rcount * (uint64_t)a->rtype->size) == 0)
         return MPI_SUCCESS;
     if (piece > t->block || total > t->block)
-        return t->size <= STAGE_RANKS ? wf_team_large_alltoall(builder, a)
-                                      : want_schedule(t, builder, a, total);
+        return wf_team_large_alltoall(builder, a);
     wf_team_begin(t, total);
     rc = put_all(t, a, wf_team_data(t, t->rank, total));
     wf_team_publish(t, total, 0);
