@@ -91,6 +91,7 @@ struct wf_team {
     uint32_t freed; /* everybody has done the calls up to this one */
     uint32_t mask;  /* the endpoint through which members reach each other */
     bool fence;     /* writers fence; or else sleepers use membarrier */
+    bool one_copy;  /* of a message between members: the stage needs two */
     bool crowded;   /* polling takes the CPU from who is waited for */
     int size, rank;
     void *scratch; /* of reductions, once needed */

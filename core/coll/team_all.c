@@ -144,7 +144,8 @@ static int take_reduced(struct wf_team *t, const struct wf_coll_args *a)
 /* The whole operand of a member is `count` elements: into its ring. */
 static int reduce_all(wf_coll_builder *builder, const struct wf_coll_args *a,
                       uint64_t count,
-                      int (*take)(struct wf_team *, const struct wf_coll_args *))
+                      int (*take)(struct wf_team *,
+                                  const struct wf_coll_args *))
 {
     struct wf_team *t = a->comm->team;
     uint64_t bytes = count * (uint64_t)a->rtype->size;
@@ -270,8 +271,7 @@ int wf_team_reduce_scatter_block(wf_coll_builder *builder,
     if (usual && bytes > t->block && t->size > 2 && a->sbuf != MPI_IN_PLACE &&
         wf_team_large_reduces(a, WF_COLL_REDUCE_SCATTER, bytes))
         return wf_team_large_reduce_scatter(builder, a);
-    if (!a->op->predefined || !wf_type_contiguous(a->rtype) ||
-        bytes > t->block)
+    if (!a->op->predefined || !wf_type_contiguous(a->rtype) || bytes > t->block)
         return all_schedule(builder, a, bytes);
     if (wf_coll_rcount(a, t->rank) == 0)
         return reduce_for_others(a, (uint64_t)total);
@@ -316,9 +316,10 @@ static int allgather(wf_coll_builder *builder, const struct wf_coll_args *a,
     uint64_t bytes = wf_coll_block_bytes(own);
     int rc;
 
-    if (most * (uint64_t)a->rtype->size > t->block)
+    if (most * (uint64_t)a->rtype->size > t->block &&
+        !(t->one_copy && t->size == 2))
         return wf_team_large_allgather(builder, a);
-    if (wf_unlikely(bytes > t->block)) /* not what the others expect */
+    if (wf_unlikely(bytes > t->block)) /* or not what the others expect */
         return want_schedule(t, builder, a, bytes);
     wf_team_begin(t, bytes);
     rc = wf_team_put(wf_team_data(t, t->rank, bytes), own.buf, own.count,
@@ -434,7 +435,8 @@ int wf_team_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
     if ((piece | a->rcount * (uint64_t)a->rtype->size) == 0)
         return MPI_SUCCESS;
     if (piece > t->block || total > t->block)
-        return wf_team_large_alltoall(builder, a);
+        return t->one_copy ? want_schedule(t, builder, a, total)
+                           : wf_team_large_alltoall(builder, a);
     wf_team_begin(t, total);
     rc = put_all(t, a, wf_team_data(t, t->rank, total));
     wf_team_publish(t, total, 0);

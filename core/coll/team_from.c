@@ -18,11 +18,11 @@ static int give_schedule(struct wf_team *t, wf_coll_builder *builder,
     return wf_team_schedule(t, builder, a);
 }
 
-/* Two ranks have nothing to share: a message is as good. */
+/* Two ranks have nothing to share: a message is as good. So is one copy. */
 static int give_large(struct wf_team *t, wf_coll_builder *builder,
                       const struct wf_coll_args *a, wf_coll_team *large)
 {
-    if (t->size == 2 || t->spoiled)
+    if (t->size == 2 || t->one_copy || t->spoiled)
         return give_schedule(t, builder, a);
     wf_team_begin(t, 0);
     return large(builder, a);

@@ -28,6 +28,7 @@
 
 enum {
     KEY_MAX = 64,
+    NAME_MAX = 24,
     OPEN_NS = 2000000000, /* patience with a transport that maps */
     ALL_BLOCKS = 2 << 20,
     BLOCK_MAX = 16 << 10, /* bytes */
@@ -45,6 +46,7 @@ enum {
 struct offer {
     uint64_t address, bytes, key_len; /* bytes 0: there is nothing */
     unsigned char key[KEY_MAX];
+    char transport[NAME_MAX]; /* whose key that is */
 };
 
 struct making {
@@ -88,6 +90,21 @@ static size_t segment_bytes(int size)
            (size_t)size * WF_TEAM_BLOCKS_MOST * wf_team_stride(block_of(size));
 }
 
+/* The transport to that rank, which others take the offer's key through. */
+static bool find_peer(struct making *m, int rank)
+{
+    struct wf_comm *comm = m->comm;
+    struct weft_loc *loc =
+        wf_location(comm->wf, wf_group_proc(comm->peers, rank));
+
+    if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0) ||
+        loc->order)
+        return false;
+    m->core = loc->lane[WF_LANE_ORDER].core;
+    m->peer = loc->lane[WF_LANE_ORDER].peer;
+    return true;
+}
+
 /* ---- rank 0 ---------------------------------------------------------------- */
 
 static bool gives_memory(const struct weft_core *c)
@@ -110,18 +127,17 @@ static bool pack(struct making *m)
     m->offer.address = (uintptr_t)m->mem.base;
     m->offer.bytes = m->mem.len;
     m->offer.key_len = n;
+    strncpy(m->offer.transport, m->core->plugin->name,
+            sizeof m->offer.transport - 1);
     return true;
 }
 
+/* Through the transport to rank 1: that to all, or nobody takes it. */
 static void make_offer(struct making *m)
 {
-    struct wf_instance *wf = m->comm->wf;
-
-    for (int i = 0; i < wf->ep_count && !m->core; i++)
-        if (gives_memory(&wf->eps[i]))
-            m->core = &wf->eps[i];
     m->mem.len = m->bytes;
-    if (!m->core || m->core->ops->mem_alloc(m->core->ep, &m->mem) < 0) {
+    if (!find_peer(m, 1) || !gives_memory(m->core) ||
+        m->core->ops->mem_alloc(m->core->ep, &m->mem) < 0) {
         m->core = NULL;
         return;
     }
@@ -131,18 +147,13 @@ static void make_offer(struct making *m)
 
 /* ---- the others ------------------------------------------------------------ */
 
-/* Rank 0 is reached through a transport whose memory can be mapped. */
-static bool find_peer(struct making *m)
+/* Rank 0 is reached as rank 1 is by it, and that memory can be mapped. */
+static bool find_giver(struct making *m)
 {
-    struct wf_comm *comm = m->comm;
-    struct weft_loc *loc = wf_location(comm->wf, wf_group_proc(comm->peers, 0));
-
-    if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0) ||
-        loc->order)
-        return false;
-    m->core = loc->lane[WF_LANE_ORDER].core;
-    m->peer = loc->lane[WF_LANE_ORDER].peer;
-    if (!WEFT_HAS(m->core->ops, weft_ops, rkey_open) ||
+    if (!find_peer(m, 0) ||
+        strncmp(m->core->plugin->name, m->offer.transport,
+                sizeof m->offer.transport - 1) != 0 ||
+        !WEFT_HAS(m->core->ops, weft_ops, rkey_open) ||
         !WEFT_HAS(m->core->ops, weft_ops, rkey_map))
         return false;
     if (WEFT_HAS(m->core->ops, weft_ops, connect))
@@ -163,7 +174,7 @@ static void take_offer(struct making *m)
     struct wf_instance *wf = m->comm->wf;
 
     if (m->offer.bytes != m->bytes || m->offer.key_len > KEY_MAX ||
-        !find_peer(m) ||
+        !find_giver(m) ||
         !wf_progress_serve(wf, -1, opened, m, wf_now(wf) + OPEN_NS))
         return;
     m->base = m->core->ops->rkey_map(m->rkey, m->offer.address,
@@ -199,6 +210,7 @@ static struct wf_team *new_team(struct making *m)
                           .size = comm->size,
                           .rank = comm->rank,
                           .mask = 1u << m->core->index,
+                          .one_copy = m->core->attr.caps & WEFT_CAP_NO_MR,
                           .stage_in = (uint32_t)comm->wf->options->share_after};
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
     return t;

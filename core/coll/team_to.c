@@ -60,16 +60,17 @@ static int hear_all(struct wf_team *t, uint32_t way, uint64_t bytes)
             return MPI_SUCCESS;
         rc = outcome(t, way, bytes);
     }
-    wf_team_publish(t, 0, rc == BY_SCHEDULE ? WF_TEAM_SCHEDULE
-                          : rc == BY_STAGE  ? WF_TEAM_STAGED
-                                            : 0);
+    wf_team_publish(t, 0,
+                    rc == BY_SCHEDULE ? WF_TEAM_SCHEDULE
+                    : rc == BY_STAGE  ? WF_TEAM_STAGED
+                                      : 0);
     return rc;
 }
 
 static uint64_t said(struct wf_team *t, int rank)
 {
-    return wf_team_long_bytes(
-        t, rank, wf_load_relaxed(&wf_team_line(t, rank)->word));
+    return wf_team_long_bytes(t, rank,
+                              wf_load_relaxed(&wf_team_line(t, rank)->word));
 }
 
 /* Some want another way than others. */
@@ -266,7 +267,8 @@ int wf_team_gather(wf_coll_builder *builder, const struct wf_coll_args *a)
     if (bytes == 0)
         return MPI_SUCCESS;
     if (bytes > t->block)
-        way = t->size > 2 ? wf_team_large_way(t) : WF_TEAM_SCHEDULE;
+        way = t->size > 2 && !t->one_copy ? wf_team_large_way(t)
+                                          : WF_TEAM_SCHEDULE;
     if (wf_team_at_root(a))
         return gather_at_root(t, builder, a, bytes, way);
     if (way)

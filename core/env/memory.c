@@ -37,9 +37,11 @@ struct wf_block {
     weft_mem mem;
 };
 
+/* Memory that is better than any other. */
 static bool has_memory(const struct weft_core *core)
 {
-    return !core->down && WEFT_HAS(core->ops, weft_ops, mem_alloc) &&
+    return !core->down && !(core->attr.caps & WEFT_CAP_NO_MR) &&
+           WEFT_HAS(core->ops, weft_ops, mem_alloc) &&
            WEFT_HAS(core->ops, weft_ops, mem_free);
 }
 

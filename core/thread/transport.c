@@ -67,7 +67,7 @@ static uint32_t largest(const weft_ep *e)
 static int thread_attr(weft_ep *e, weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_GET |
-              WEFT_CAP_NO_MR;
+              WEFT_CAP_NO_MR | WEFT_CAP_MAP;
     a->max_short = MAX_SHORT;
     a->max_eager = (uint32_t)e->config.eager;
     a->max_payload = largest(e);
@@ -356,6 +356,13 @@ static const weft_ops ops = {.size = sizeof ops,
                              .event = thread_event,
                              .arm = thread_arm,
                              .rx_resume = thread_rx_resume,
+                             .mr_reg = wf_thread_mr_reg,
+                             .mr_dereg = wf_thread_mr_dereg,
+                             .mr_pack = wf_thread_mr_pack,
+                             .rkey_open = wf_thread_rkey_open,
+                             .rkey_map = wf_thread_rkey_map,
+                             .mem_alloc = wf_thread_mem_alloc,
+                             .mem_free = wf_thread_mem_free,
                              .get = wf_thread_get,
                              .send_words = wf_thread_send_words,
                              .recv_words = wf_thread_recv_words};

@@ -64,6 +64,14 @@ static inline bool thread_busy(const weft_ep *e)
 /* deliver.c: containers handled, at most budget. */
 int wf_thread_receive(weft_ep *, int budget);
 int wf_thread_recv_words(weft_peer *, weft_want *);
+/* memory.c */
+int wf_thread_mem_alloc(weft_ep *, weft_mem *);
+void wf_thread_mem_free(weft_ep *, weft_mem *);
+int wf_thread_mr_reg(weft_ep *, void *, size_t, unsigned, weft_mr **);
+void wf_thread_mr_dereg(weft_ep *, weft_mr *);
+int wf_thread_mr_pack(weft_ep *, weft_mr *, void *, size_t *);
+int wf_thread_rkey_open(weft_peer *, const void *, size_t, weft_rkey **);
+void *wf_thread_rkey_map(weft_rkey *, uint64_t, size_t);
 /* assist.c */
 int wf_thread_get(weft_peer *, weft_rma *);
 /* Help with that peer's copy. */

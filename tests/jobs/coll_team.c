@@ -7,10 +7,24 @@
  */
 #include "check.h"
 
-enum { ROUNDS = 400, MOST = 40000 /* doubles */, WARM = 10 };
+enum {
+    ROUNDS = 400,
+    MOST = 40000, /* doubles */
+    LARGE = 70001,
+    WARM = 10
+};
 
-static double in[MOST], out[16 * MOST / 8];
-static unsigned seed = 7;
+/* Of each rank, which may be a thread. */
+static _Thread_local double *in, *out, *wide, *broad, *one;
+static _Thread_local unsigned seed = 7;
+
+static double *room(size_t n)
+{
+    double *p = calloc(n, sizeof *p);
+
+    CHECK(p != NULL);
+    return p;
+}
 
 /* The same sequence on all ranks. */
 static unsigned draw(unsigned n)
@@ -108,7 +122,7 @@ static void scattered(MPI_Comm c, int n, int round)
 /* What a nonblocking call computes, which is a schedule: the same brackets. */
 static void same_bits(MPI_Comm c, int n, int in_place)
 {
-    static double mine[MOST], theirs[MOST];
+    double *mine = broad, *theirs = one;
     int rank = rank_in(c), size = size_of(c), root = size / 2;
     const void *from = in_place ? MPI_IN_PLACE : in;
     MPI_Request r;
@@ -218,8 +232,8 @@ static void vectors(MPI_Comm c, int n, int root, int round)
  * communicator is there after a few of them. */
 static void large(MPI_Comm c, int round)
 {
-    enum { N = 70001 };
-    static double from[N], mine[N], all[16 * N];
+    enum { N = LARGE };
+    double *from = one, *mine = broad, *all = wide;
     int rank = rank_in(c), size = size_of(c), root = round % size, last = N - 1;
     MPI_Datatype every;
 
@@ -259,9 +273,9 @@ static void large(MPI_Comm c, int round)
  * it partly, pieces of one; and so many pieces that chunks are used again. */
 static void blocks_for_each(MPI_Comm c, int round)
 {
-    enum { N = 70001 };
+    enum { N = LARGE };
     static const int counts[] = {2049, 5001, 12000, 17000, 33001, N};
-    static double from[8 * N], got[8 * N];
+    double *from = wide, *got = broad;
     int rank = rank_in(c), size = size_of(c), root = (round + 1) % size, n;
 
     for (size_t k = 0; size <= 8 && k < sizeof counts / sizeof *counts; k++) {
@@ -338,7 +352,7 @@ static void derived_types(MPI_Comm c)
 static void a_waiting_rank_serves_messages(MPI_Comm c)
 {
     int rank = rank_in(c), size = size_of(c);
-    static double big[16][20000];
+    double(*big)[20000] = (double(*)[20000])wide;
     MPI_Request r[16];
 
     for (int i = 1; i < size && rank == 0; i++)
@@ -394,6 +408,11 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     rank = rank_in(MPI_COMM_WORLD);
+    in = room(MOST);
+    out = room(2 * MOST);
+    wide = room(16 * LARGE);
+    broad = room(8 * LARGE);
+    one = room(LARGE);
     c[0] = MPI_COMM_WORLD;
     MPI_Comm_dup(MPI_COMM_WORLD, &c[1]);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &c[2]);
@@ -424,5 +443,10 @@ int main(int argc, char **argv)
     }
     for (int i = 1; i < 4; i++)
         MPI_Comm_free(&c[i]);
+    free(in);
+    free(out);
+    free(wide);
+    free(broad);
+    free(one);
     return job_end();
 }

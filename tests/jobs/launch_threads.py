@@ -4,6 +4,7 @@ WEFT_BUILD names the build directory.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -53,6 +54,20 @@ int main(void)
         pthread_create(&t[i], NULL, rank_thread, NULL);
     for (int i = 0; i < 3; i++)
         pthread_join(t[i], NULL);
+    return 0;
+}
+"""
+
+# Small collectives: 100 of 8000 bytes.
+SMALL = r"""
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    static _Thread_local double in[1000], out[1000];
+    MPI_Init(&argc, &argv);
+    for (int i = 0; i < 100; i++)
+        MPI_Allreduce(in, out, 1000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
     return 0;
 }
 """
@@ -114,6 +129,23 @@ class Threads(unittest.TestCase):
         done = launch.run("-n", 4, "--ranks-per-process", 4, program)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("-fthread-ranks", done.stderr)
+
+    def bytes_sent(self, program, *args):
+        """Over thread and shm, by all ranks."""
+        done = launch.run("-n", 4, "--set", "core.stats=yes", *args, program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return sum(int(n) for n in re.findall(
+            r"(?:thread|shm) +sent \d+ messages, (\d+) bytes", done.stderr))
+
+    def test_small_collectives_need_no_messages_after_a_few_calls(self):
+        """Only empty ones, which wake who sleeps; not so in a mixture."""
+        program = self.build("small", SMALL, "-fthread-ranks")
+        every = 4 * 100 * 8000
+        self.assertLess(self.bytes_sent(program, "--ranks-per-process", 4),
+                        every // 4)
+        self.assertLess(self.bytes_sent(program), every // 4)
+        self.assertGreater(self.bytes_sent(program, "--ranks-per-process", 2),
+                           every // 2)
 
     def test_threads_of_the_program_become_ranks(self):
         program = self.build("own", OWN_THREADS)

@@ -1,0 +1,66 @@
+/* Memory that ranks of one process share, as a fabric gives it: for teams
+ * (coll/team_make.c), which take it from whichever transport joins them.
+ *
+ *   the rank that gives it      a shared mapping without a name
+ *   its key                     nothing: the address is enough
+ *   the others                  map it where it is, and duplicate that
+ *
+ * DESIGN  Any memory of the process could be used as it is. But the team keeps a
+ * mapping of its own when the giver frees this one, and only what is mapped
+ * MAP_SHARED can be mapped a second time. MPI_Alloc_mem does not ask here: for
+ * messages between threads all memory is alike (WEFT_CAP_NO_MR).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "thread/transport.h"
+
+#include <sys/mman.h>
+
+int wf_thread_mem_alloc(weft_ep *e, weft_mem *mem)
+{
+    (void)e;
+    mem->base = mmap(NULL, mem->len, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return mem->base == MAP_FAILED ? WEFT_ENOMEM : WEFT_OK;
+}
+
+void wf_thread_mem_free(weft_ep *e, weft_mem *mem)
+{
+    (void)e;
+    munmap(mem->base, mem->len);
+}
+
+int wf_thread_mr_reg(weft_ep *e, void *base, size_t len, unsigned access,
+                     weft_mr **mr)
+{
+    (void)base, (void)len, (void)access;
+    *mr = (weft_mr *)e; /* nothing is to be known of it */
+    return WEFT_OK;
+}
+
+void wf_thread_mr_dereg(weft_ep *e, weft_mr *mr)
+{
+    (void)e, (void)mr;
+}
+
+int wf_thread_mr_pack(weft_ep *e, weft_mr *mr, void *rkey, size_t *len)
+{
+    (void)e, (void)mr, (void)rkey;
+    *len = 0;
+    return WEFT_OK;
+}
+
+int wf_thread_rkey_open(weft_peer *p, const void *rkey, size_t len,
+                        weft_rkey **out)
+{
+    (void)rkey;
+    *out = (weft_rkey *)p;
+    return len == 0 ? WEFT_OK : WEFT_EINVAL;
+}
+
+void *wf_thread_rkey_map(weft_rkey *k, uint64_t raddr, size_t len)
+{
+    (void)k, (void)len;
+    return (void *)(uintptr_t)raddr;
+}
