@@ -11,10 +11,7 @@
  */
 #include "coll/team_stage.h"
 
-enum {
-    BY_SCHEDULE = WF_TEAM_BY_SCHEDULE,
-    MIXED = WF_TEAM_MIXED
-};
+enum { BY_SCHEDULE = WF_TEAM_BY_SCHEDULE, MIXED = WF_TEAM_MIXED };
 
 /* Wait for the lines of all. BY_SCHEDULE: all say so; MIXED: some do; an error,
  * or 0. */
@@ -435,8 +432,9 @@ int wf_team_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
     if ((piece | a->rcount * (uint64_t)a->rtype->size) == 0)
         return MPI_SUCCESS;
     if (piece > t->block || total > t->block)
-        return t->one_copy ? want_schedule(t, builder, a, total)
-                           : wf_team_large_alltoall(builder, a);
+        return t->one_copy && piece > t->block
+                   ? want_schedule(t, builder, a, total)
+                   : wf_team_large_alltoall(builder, a);
     wf_team_begin(t, total);
     rc = put_all(t, a, wf_team_data(t, t->rank, total));
     wf_team_publish(t, total, 0);
