@@ -13,7 +13,7 @@
 
 #include "os/mutex.h"
 
-enum { PATIENT = 70000, ENTRIES = 400000, OTHERS = 3, VISITS = 300 };
+enum { PATIENT = 70000, ENTRIES = 100000, OTHERS = 3, VISITS = 100 };
 
 static struct wf_mutex m;
 static uint64_t plain; /* what the mutex protects */
