@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 1            /* part of the symbol name: weft_plugin_1_<name>          */
-#define WEFT_ABI_MINOR 3            /* fields appended since the major                        */
+#define WEFT_ABI_MINOR 4            /* fields appended since the major                        */
 #define WEFT_MAGIC     0x31544657u  /* "WFT1"                                                 */
 #define WEFT_HDR       64           /* protocol header bytes, fixed for the major             */
 #define WEFT_HDR_MIN   24           /* bytes of a short header (flag WEFT_HDR_SHORT)          */
@@ -281,6 +281,9 @@ typedef struct weft_ops {
    * most `room` bytes; if so, take it, which the core then never sees in rx().  DONE: it is in buf.  OK: nothing
    * has come.  EAGAIN: ask progress(), something else has come or is to be done.  Calls nothing back.  */
   int  (*recv_words)(weft_peer *, weft_want *);
+  /* minor 4: a number that grows whenever the peer's host confirms more of what was sent to it, or more of what
+   * it sends is here; not by what comes twice.  A slow path is told from a dead one by it.               */
+  uint64_t (*traffic)(weft_peer *);
 } weft_ops;
 
 typedef struct weft_plugin {

@@ -8,11 +8,7 @@
  * when no plugin is on the stack, does what they ask for. Every PING is
  * answered on the carrier that it came by, so an answer proves this carrier.
  *
- * SILENCE  A peer that computes answers nowhere, so silence alone proves
- * nothing. After SILENT_NS without a sign all are probed: when another one
- * answers (the heir) and the current one does not within HEIR_NS, it is given
- * up. A peer that has moved to another carrier had a reason: that carrier is
- * the heir at once, and takes our acknowledgements.
+ * When a carrier counts as silent: carrier_silence.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -22,7 +18,6 @@
 #include "protocol/order.h"
 
 #define ACK_NS 1000000u
-#define SILENT_NS 50000000u  /* without a sign of what was sent */
 #define HEIR_NS 20000000u    /* the current one may still answer */
 #define STAGGER_NS 5000000u  /* between calls of the carriers when all are lost */
 #define AGAIN_NS 10000000u   /* after a failed call; doubled each time */
@@ -240,9 +235,10 @@ void wf_carrier_ready(struct weft_loc *loc, struct weft_core *core)
 
 /* ---- hearing ------------------------------------------------------------------------ */
 
-static void doubt(struct wf_ordered *o, int heir)
+static void doubt(struct wf_ordered *o, int heir, bool its_choice)
 {
     o->heir = heir;
+    o->moved = its_choice;
     o->heir_at = wf_now(o->loc->wf);
     hurry(o);
 }
@@ -253,7 +249,7 @@ static void moved(struct wf_ordered *o, int k)
     if (k == o->at || o->at < 0 || o->heir >= 0)
         return;
     o->carrier[o->at].probed_at = 0; /* an answer must be new */
-    doubt(o, k);
+    doubt(o, k, true);
 }
 
 void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core, uint8_t epoch)
@@ -269,6 +265,7 @@ void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core, uint8_t epoc
     }
     c = &o->carrier[k];
     c->up = true;
+    c->heard++;
     if (wf_unlikely(c->fails || c->gone)) {
         c->fails = 0;
         c->gone = false;
@@ -299,8 +296,8 @@ static void answered(struct wf_ordered *o, int k)
         hurry(o);
     }
     if (k != o->at && o->silent_since && o->heir < 0 &&
-        since(o->silent_since, now) >= SILENT_NS)
-        doubt(o, k);
+        wf_carrier_waited(o, now))
+        doubt(o, k, false);
 }
 
 void wf_carrier_control(struct wf_ordered *o, struct weft_core *core,
@@ -384,16 +381,16 @@ static void search(struct wf_ordered *o, uint64_t now)
 
 static void suspect(struct wf_ordered *o, uint64_t now)
 {
-    if (!o->first)
-        o->silent_since = 0;
-    else if (!o->silent_since)
-        o->silent_since = now;
-    if (o->heir < 0 &&
-        (!o->silent_since || since(o->silent_since, now) < SILENT_NS))
+    if (o->heir < 0 && !wf_carrier_silent(o, now))
         return;
     for (int k = 0; k < o->carriers; k++)
         wf_carrier_probe(o, k);
-    if (o->heir >= 0 && since(o->heir_at, now) >= HEIR_NS) {
+    if (o->heir < 0 || since(o->heir_at, now) < HEIR_NS)
+        return;
+    if (!o->moved && wf_carrier_lives(o, o->at)) {
+        o->heir = -1;
+        wf_carrier_stir(o, now);
+    } else {
         int heir = o->heir, old = o->at;
         broken(o, old, "it is silent");
         renew(o, old);
@@ -474,9 +471,7 @@ static uint64_t due(const struct wf_ordered *o, uint64_t now)
     if (o->at < 0 || o->heir >= 0 || wf_stripe_doubts(o))
         at = least(at, now + LOST_TURN_NS);
     else if (o->first)
-        at = least(at, o->silent_since && since(o->silent_since, now) < SILENT_NS
-                           ? o->silent_since + SILENT_NS
-                           : now + SILENT_NS);
+        at = least(at, wf_carrier_next_look(o, now));
     if (o->at > 0 && o->failback)
         at = least(at, o->failback_at);
     for (int k = 0; k < o->carriers; k++)

@@ -11,6 +11,7 @@
  *   order_usual.c   both, for most: a short message that leaves at once, or is
  *                   the next one; sums; acknowledgement
  *   carrier.c   which transport; probes; time           the only part with both
+ *   carrier_silence.c  when it counts as silent
  *   stripe.c    which carrier takes the next piece; who is slow or silent
  *   order_counts.c  what happened, for reports
  *
@@ -132,6 +133,8 @@ struct wf_carrier {
     uint64_t again_at;    /* BROKEN: not before */
     uint64_t probed_at;   /* 0: no PING is unanswered */
     uint64_t answered_at; /* when the last one was */
+    uint64_t heard;       /* containers, as far as they took the long way */
+    uint64_t sign;        /* wf_carrier_lives: what it last saw */
     struct wf_flight flight;
     struct wf_stage *stage, *last_stage; /* oldest first, by seq */
     uint64_t staged;                     /* bytes that they take */
@@ -186,12 +189,14 @@ struct wf_ordered {
     int carriers;
     int at;   /* index of the current one, -1: LOST */
     int heir; /* the peer is heard there, and `at` is doubted; or -1 */
+    bool moved; /* because the peer sends there */
     int back; /* failback to it as soon as all is acknowledged, or -1 */
     bool crc; /* wanted */
     wf_crc32c_fn *sum;
     wf_crc32c_message_fn *sums; /* of header and payload */
     uint64_t failback, timeout;
     uint64_t lost_at, gone_at, silent_since, heir_at, failback_at;
+    uint64_t sign_since; /* the silence of which a sign was looked for */
     char why[400]; /* what the last broken carrier said */
     uint64_t counts[WF_ORDER_COUNTS]; /* for reports */
 };
@@ -283,6 +288,18 @@ uint64_t wf_orders_count(const struct wf_instance *, enum wf_order_count);
 void wf_orders_report(const struct wf_instance *);
 /* All is acknowledged on both sides: from now on broken carriers are no news. */
 void wf_orders_part(struct wf_instance *);
+
+/* ---- carrier_silence.c ---------------------------------------------------- */
+/* Did anything pass since this was asked last? */
+bool wf_carrier_lives(struct wf_ordered *, int carrier);
+/* By the current one nothing is acknowledged, and nothing passes. */
+bool wf_carrier_silent(struct wf_ordered *, uint64_t now);
+/* It gave a sign: the silence begins anew. */
+void wf_carrier_stir(struct wf_ordered *, uint64_t now);
+/* What was sent waits for longer than it should. */
+bool wf_carrier_waited(const struct wf_ordered *, uint64_t now);
+/* When to look for a sign of what was sent. */
+uint64_t wf_carrier_next_look(const struct wf_ordered *, uint64_t now);
 
 /* ---- stripe.c ------------------------------------------------------------- */
 /* Where a piece goes now; -1: nowhere yet. */

@@ -164,10 +164,18 @@ static void doubt(struct wf_ordered *o, int k, uint64_t now)
         return;
     wf_carrier_probe(o, k);
     wf_carrier_probe(o, o->at);
-    if (!c->flight.doubt_at && at->answered_at > c->probed_at)
+    if (!c->flight.doubt_at && at->answered_at > c->probed_at) {
         c->flight.doubt_at = now;
-    if (c->flight.doubt_at && now > c->flight.doubt_at + ANSWER_NS)
+        wf_carrier_lives(o, k);
+    }
+    if (!c->flight.doubt_at || now <= c->flight.doubt_at + ANSWER_NS)
+        return;
+    if (!wf_carrier_lives(o, k)) {
         wf_carrier_fault(o, k, "it is silent");
+        return;
+    }
+    c->flight.doubt_at = 0;
+    c->flight.stirred_at = now;
 }
 
 void wf_stripe_turn(struct wf_ordered *o, uint64_t now)

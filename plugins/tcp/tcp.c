@@ -364,7 +364,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .connect = connect_,
                              .probe = probe,
                              .stat = stat_,
-                             .send_more = wf_tcp_send_more};
+                             .send_more = wf_tcp_send_more,
+                             .traffic = wf_tcp_traffic};
 
 WEFT_PLUGIN(tcp, "1.0", "TCP/IP, one connection per pair of processes", options,
             struct wf_tcp_cfg, &ops);

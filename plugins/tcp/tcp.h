@@ -227,6 +227,7 @@ int wf_tcp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
 int wf_tcp_peer_del(weft_peer *, int abrupt);
 int wf_tcp_drain(weft_ep *);
 void wf_tcp_peer_free(weft_peer *);
+uint64_t wf_tcp_traffic(weft_peer *);
 void wf_tcp_watch(weft_peer *);
 void wf_tcp_watch_tick(weft_ep *, uint64_t now);
 

@@ -93,6 +93,8 @@ static const char *missing(const weft_plugin *p, const weft_attr *a,
         return "it has no send_more";
     if (needs & NEED_WORDS && !WEFT_HAS(ops, weft_ops, recv_words))
         return "it has no recv_words";
+    if (needs & NEED_TRAFFIC && !WEFT_HAS(ops, weft_ops, traffic))
+        return "it has no traffic";
     if (needs & NEED_EVENT && !(a->caps & WEFT_CAP_EVENT_FD))
         return "it has no descriptor to sleep on";
     if (needs & NEED_LOAN && !(a->caps & WEFT_CAP_RX_LOAN))

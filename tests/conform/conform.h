@@ -254,7 +254,8 @@ enum {
     NEED_KEEPALIVE = 32, /* notices a dead peer without traffic */
     NEED_GET = 64,
     NEED_MORE = 128, /* send_more */
-    NEED_WORDS = 256 /* recv_words */
+    NEED_WORDS = 256, /* recv_words */
+    NEED_TRAFFIC = 512
 };
 
 struct conform_case {

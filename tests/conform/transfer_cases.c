@@ -390,6 +390,34 @@ static void wanted(struct world *w)
     pair_close(w);
 }
 
+/* ---- signs of life ------------------------------------------------------------ */
+
+static uint64_t traffic(const struct weft_loc *l)
+{
+    return l->core->world->plugin->ops->traffic(l->peer);
+}
+
+static void signs(struct world *w)
+{
+    weft_core *a, *b;
+    struct weft_loc *to, *from;
+
+    pair_open(w, &a, &b);
+    to = side_peer(a, b->id);
+    from = side_peer(b, a->id);
+    message_post(message_new(to, 1, BLOCK, true));
+    until(w, settled(a, b))
+        ;
+    for (int i = 0; i < 20; i++) {
+        uint64_t sent = traffic(to), came = traffic(from);
+        message_post(message_new(to, i % 2 ? 1 : 100000, BLOCK, i % 2));
+        until(w, settled(a, b) && traffic(to) != sent && traffic(from) != came)
+            ;
+        check(traffic(to) > sent && traffic(from) > came, "it went back");
+    }
+    pair_close(w);
+}
+
 const struct conform_case transfer_cases[] = {
     {"a payload in one block arrives whole, with its header, at every size",
      blocks, 0},
@@ -411,6 +439,8 @@ const struct conform_case transfer_cases[] = {
      windows, NEED_MORE},
     {"recv_words takes the message that is wanted, and no other", wanted,
      NEED_WORDS},
+    {"traffic grows with what is confirmed, and with what comes", signs,
+     NEED_TRAFFIC},
     {"messages may be sent from inside rx", from_rx, 0},
     {"messages may be sent from inside tx_done", from_tx_done, 0},
     {"four processes talk to each other at once", everyone, NEED_OTHERS},

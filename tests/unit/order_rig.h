@@ -1,0 +1,143 @@
+/* An ordered pair with several carriers that are fakes: they land what they took
+ * when the test says so, and time stands still otherwise.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef ORDER_RIG_H
+#define ORDER_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* */
+#include <cmocka.h>
+
+#include "instance.h"
+#include "protocol/order.h"
+
+enum { CARRIERS = 2, MOST = 256 };
+
+#define MS UINT64_C(1000000)
+
+/* What a fake took and has not landed, oldest first. */
+struct fake {
+    uint32_t seq[MOST];
+    int n, taken, pings;
+    uint64_t traffic; /* as its plugin counts it */
+};
+
+static struct fake fakes[CARRIERS];
+static struct wf_instance wf;
+static struct wf_transport_config names[CARRIERS] = {{.name = "first"},
+                                                     {.name = "second"}};
+static struct wf_core_options options;
+static struct weft_loc *loc;
+static struct wf_ordered *order;
+static uint64_t now;
+
+static uint64_t clock_now(void *clock)
+{
+    return now;
+}
+
+static struct fake *fake_of(weft_peer *p)
+{
+    return (struct fake *)p;
+}
+
+static void took(struct fake *f, const weft_hdr *hdr)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+
+    if (w->type == (WF_PING | WF_SEQUENCED)) {
+        f->pings++;
+    } else if (wf_le32(w->seq)) {
+        assert_in_range(f->n, 0, MOST - 1);
+        f->seq[f->n++] = wf_le32(w->seq);
+        f->taken++;
+    }
+}
+
+static int take_short(weft_peer *p, const weft_hdr *hdr, const void *data,
+                      size_t len)
+{
+    took(fake_of(p), hdr);
+    return WEFT_DONE;
+}
+
+static int take_long(weft_peer *p, weft_tx *tx)
+{
+    took(fake_of(p), tx->hdr);
+    wf_container(tx, struct wf_tx, tx)->done(
+        wf_container(tx, struct wf_tx, tx), WEFT_OK);
+    return WEFT_OK;
+}
+
+static int forget(weft_peer *p, int abrupt)
+{
+    fake_of(p)->n = 0;
+    return WEFT_OK;
+}
+
+static uint64_t traffic(weft_peer *p)
+{
+    return fake_of(p)->traffic;
+}
+
+static const weft_ops ops = {.size = sizeof ops,
+                             .send = take_long,
+                             .send_short = take_short,
+                             .peer_del = forget,
+                             .traffic = traffic};
+
+static int setup(const struct wf_route_failover *f, uint64_t first,
+                 uint64_t second)
+{
+    static const int eps[CARRIERS] = {0, 1};
+    uint64_t payload[CARRIERS] = {first, second};
+
+    memset(fakes, 0, sizeof fakes);
+    memset(&wf, 0, sizeof wf);
+    now = 1000 * MS;
+    options.eager = WF_AUTO;
+    options.log = WF_LOG_ERROR;
+    wf.options = &options;
+    wf.now_ns = clock_now;
+    wf.ep_count = CARRIERS;
+    loc = calloc(1, sizeof *loc);
+    assert_non_null(loc);
+    loc->wf = &wf;
+    loc->lanes = 1;
+    for (int k = 0; k < CARRIERS; k++) {
+        wf.eps[k] = (struct weft_core){.wf = &wf, .ops = &ops, .index = k,
+                                       .config = &names[k]};
+        wf.eps[k].attr.caps = WEFT_CAP_REMOTE;
+        wf.eps[k].attr.max_payload = payload[k];
+        wf.eps[k].attr.max_eager = wf.eps[k].attr.max_short = 4096;
+        loc->peers[k] = (weft_peer *)&fakes[k];
+    }
+    loc->lane[0].core = &wf.eps[0];
+    loc->lane[0].max_eager = 4096;
+    loc->lane[0].fifo_tail = &loc->lane[0].fifo_head;
+    if (wf_order_open(loc, eps, CARRIERS, f) != 0)
+        return -1;
+    order = loc->order;
+    return 0;
+}
+
+static void teardown(void)
+{
+    wf_order_free(order);
+    free(loc);
+}
+
+/* The peer answers a probe on this carrier. */
+static inline void pong(int k)
+{
+    struct wf_wire w = {.type = WF_PONG | WF_SEQUENCED};
+
+    wf_carrier_control(order, &wf.eps[k], &w);
+}
+
+#endif
