@@ -113,6 +113,28 @@ static void a_size_shows_the_way_of_the_payload_too(void **state)
     assert_says(text, "payload of 1048576 bytes: route 'bulk' (text:7)");
 }
 
+static void what_several_transports_do_for_each_other_is_said(void **state)
+{
+    static const char format[] = "[transport tcp]\n[transport more]\n"
+                                 "plugin = tcp\n[route x]\nuse = tcp more\n%s";
+    static const char *const lines[][2] = {
+        {"", "    failover: when one fails"},
+        {"failover = no\n", "    no failover: only the first"},
+        {"policy = stripe\n", "    stripes: pieces of large messages"},
+        {"policy = stripe\nsecurity = encrypt\n", "    failover, but no stripes"}};
+    char ini[300], *text;
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(ini, sizeof ini, format, lines[i][0]);
+        assert_int_equal(explained(ini, "0@a->1@b", NULL, false, &text), 0);
+        assert_says(text, lines[i][1]);
+        assert_int_equal(explained(ini, "0@a->1@b", NULL, true, &text), 0);
+        assert_says(text, "\"together\": \"");
+    }
+    assert_int_equal(explained(two_hosts, "0@a->3@b", NULL, false, &text), 0);
+    assert_null(strstr(text, "failover"));
+}
+
 static void no_route_is_exit_code_one(void **state)
 {
     char *text;
@@ -215,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rejected_transport_has_its_reason),
         cmocka_unit_test(a_size_shows_the_way_of_the_payload_too),
+        cmocka_unit_test(what_several_transports_do_for_each_other_is_said),
         cmocka_unit_test(no_route_is_exit_code_one),
         cmocka_unit_test(hosts_and_addresses_of_the_file_are_used),
         cmocka_unit_test(json_says_the_same),
