@@ -128,6 +128,7 @@ static void say(struct wf_ip_calls *all, struct wf_ip_call *c,
                                   .to = c->remote_id,
                                   .from = c->id,
                                   .room = all->room,
+                                  .offer = all->offer,
                                   .coded = c->coded};
     memcpy(c->body, body, n);
     c->body_n = n;
@@ -205,6 +206,7 @@ static void accept_call(struct wf_ip_calls *all, struct wf_ip_party *p,
                            .to = c->remote_id,
                            .from = c->id,
                            .room = all->room,
+                           .offer = all->offer,
                            .coded = c->coded};
     struct wf_ip_path path = c->path;
 
@@ -348,6 +350,7 @@ static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
         return; /* he will call again */
     c->remote_id = w->from;
     c->room = w->room;
+    c->offer = w->offer;
     c->state = CALL_ANSWERED;
     all->pending++;
     if (WEFT_HAS(all->host, weft_host, mac64))
@@ -440,6 +443,7 @@ static void about(struct wf_ip_calls *all, const struct wf_ip_path *path,
                                     .to = w->from,
                                     .from = w->to,
                                     .room = all->room,
+                                    .offer = all->offer,
                                     .coded = s->party->coded};
         all->ops->say(all->ep, path, &accept, NULL, 0);
     } else if (w->verb == IP_PROOF && !s) {

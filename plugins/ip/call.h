@@ -42,6 +42,7 @@ struct wf_ip_word {
     enum wf_ip_verb verb;
     uint32_t to, from; /* link ids; to 0: nobody yet */
     uint32_t room;     /* what the speaker takes at first */
+    uint32_t offer;    /* what else he has, to the transport's own meaning */
     bool coded;        /* he wants a code in each packet, or it was agreed on */
 };
 
@@ -83,7 +84,7 @@ struct wf_ip_call {
     struct wf_ip_path path;
     struct wf_ip_addr remote;
     uint32_t id, remote_id;
-    uint32_t room; /* what the other side takes at first */
+    uint32_t room, offer; /* of the other side */
     bool coded;    /* one of the two wants codes */
     uint64_t salt; /* by which this link differs from all others */
     weft_auth *auth;
@@ -125,7 +126,7 @@ struct wf_ip_calls { /* of an endpoint; the first part is set by it */
     const weft_host *host;
     weft_core *core;
     const struct wf_ip_place *ip;
-    uint32_t me, room;
+    uint32_t me, room, offer;
     uint64_t start, connect_timeout, handshake_timeout;
 
     struct wf_ip_call *first;

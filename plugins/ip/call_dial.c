@@ -86,6 +86,7 @@ void wf_ip_on_answer(struct wf_ip_calls *all, struct wf_ip_call *c,
 
     c->remote_id = w->from;
     c->room = w->room;
+    c->offer = w->offer;
     wf_ip_call_agree(all, c, w, c->body, body);
     rc = wf_ip_call_step(all, c, body, WEFT_AUTH_MSG, &whom);
     if (rc == WEFT_OK) {

@@ -1,6 +1,6 @@
 /* The protocol where its library's header was not there to build against:
- * nothing but the reason. wf_sctp_enter() refuses, and no endpoint ever comes
- * to the other functions.
+ * nothing but the reason. wf_sctp_enter() refuses, and no link ever comes to
+ * the other functions.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -32,11 +32,6 @@ void wf_sctp_unlock(void)
 
 void wf_sctp_tick(uint64_t now)
 {
-}
-
-uint32_t wf_sctp_checksum(const void *packet, size_t n)
-{
-    return 0;
 }
 
 int wf_sctp_open(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)

@@ -27,11 +27,6 @@
 
 #include "sctp.h"
 
-enum {
-    PACKET_ROOM = 64, /* heads of the protocol in a packet */
-    FRAGMENT = 16 << 10
-};
-
 /* ---- attention ----------------------------------------------------------- */
 
 void wf_sctp_attend(weft_peer *p)
@@ -64,8 +59,9 @@ static void close_associations(weft_peer *p)
     weft_peer **at = &ep->open;
     struct wf_ip_id *s = wf_ip_id_find(&ep->calls, p->link);
 
-    if (!p->strand[0])
+    if (!p->listed)
         return;
+    p->listed = false;
     wf_sctp_strands_close(p);
     if (s && s->party == &p->party)
         s->party = NULL;
@@ -166,17 +162,6 @@ static bool wants_check(const weft_ep *ep, const struct wf_ip_addr *to)
            (ep->cfg.checksum == CHECK_AUTO && !wf_ip_loopback(to));
 }
 
-/* A fragment fills a packet, or several short ones; but those of all streams,
- * each half there, must not fill the window of the peer: none would ever be
- * whole. */
-static uint32_t fragment_bytes(uint32_t packet, uint32_t window)
-{
-    uint32_t share = window / (2 * BULK);
-    uint32_t n = share < FRAGMENT ? share : FRAGMENT;
-
-    return n > packet ? n : packet;
-}
-
 static int open_link(weft_ep *ep, struct wf_ip_party *party,
                      const struct wf_ip_call *c)
 {
@@ -190,13 +175,15 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
     memset(&p->exit, 0, sizeof p->exit);
     write_head(p);
     wf_sctp_paths(p, &c->path);
-    p->fragment = fragment_bytes(p->packet - PACKET_ROOM, c->room);
     p->check = wants_check(ep, &c->remote);
-    rc = wf_sctp_strands_open(p);
+    rc = wf_sctp_agree(p, c);
+    if (rc == WEFT_OK)
+        rc = p->kernel ? wf_sctp_meet(p) : wf_sctp_strands_open(p);
     if (rc < 0)
         return rc;
     p->open_next = ep->open;
     ep->open = p;
+    p->listed = true;
     wf_sctp_attend(p);
     return WEFT_OK;
 }
@@ -210,6 +197,9 @@ void wf_sctp_up(weft_peer *p)
         return;
     p->up = true;
     ep->count.connections++;
+    ep->count.kernel_links += p->kernel;
+    ep->host->log(ep->core, 3, "link to process %u: SCTP %s", p->party.id,
+                  p->kernel ? "of the kernel" : "inside UDP");
     if (WEFT_HAS(ep->host, weft_host, peer_up))
         ep->host->peer_up(ep->core, p->loc);
     wf_sctp_attend(p); /* tells a sender that waits */

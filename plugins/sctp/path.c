@@ -161,6 +161,16 @@ static void fail(weft_peer *p, struct wf_sctp_path *path, const char *why)
                      p->party.id, why);
 }
 
+static void back(weft_peer *p, struct wf_sctp_path *path)
+{
+    char text[100];
+
+    path->failed = false;
+    describe(p, path, text, sizeof text);
+    p->ep->host->log(p->ep->core, 2, "path %s to process %u is back", text,
+                     p->party.id);
+}
+
 static void judge(weft_peer *p, uint64_t now)
 {
     uint64_t answered = 0;
@@ -182,19 +192,32 @@ void wf_sctp_echo(weft_peer *p, const struct wf_ip_path *from, uint32_t stamp,
 {
     for (int i = 0; i < p->paths; i++) {
         struct wf_sctp_path *path = &p->path[i];
-        char text[100];
         if (!wf_ip_same_path(&path->to, from) || p->stamp - stamp >= STAMPS)
             continue;
         path->asked = 0;
         path->answered = now;
-        if (path->failed) {
-            path->failed = false;
-            describe(p, path, text, sizeof text);
-            p->ep->host->log(p->ep->core, 2, "path %s to process %u is back",
-                             text, p->party.id);
-        }
+        if (path->failed && !p->kernel)
+            back(p, path);
     }
-    judge(p, now);
+    if (!p->kernel)
+        judge(p, now);
+}
+
+/* It takes the first that works: that is where our packets go. */
+void wf_sctp_path_news(weft_peer *p, const struct wf_ip_addr *at, bool works)
+{
+    for (int i = 0; i < p->paths; i++) {
+        struct wf_sctp_path *path = &p->path[i];
+        struct wf_ip_addr to;
+        wf_ip_from_sockaddr((const struct sockaddr *)&path->to.to, &to);
+        if (!wf_ip_same(&to, at) || path->failed != works)
+            continue;
+        if (works)
+            back(p, path);
+        else
+            fail(p, path, "its kernel does not answer there");
+    }
+    take_best(p);
 }
 
 /* The kernel knows no way there. It may be a cable: another path, or time. */
@@ -250,6 +273,18 @@ static uint64_t watch_idle(weft_peer *p, uint64_t now)
     return p->probe_at + IDLE_NS;
 }
 
+/* Once it is up, its kernel answers for the peer. */
+static uint64_t watch_kernel(weft_peer *p, uint64_t now)
+{
+    uint64_t first = 0;
+
+    if (p->up)
+        return 0;
+    wf_ip_sooner(&first, watch_idle(p, now));
+    wf_ip_sooner(&first, wf_sctp_meet_watch(p, now));
+    return first;
+}
+
 uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
 {
     bool owed;
@@ -257,6 +292,8 @@ uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
 
     if (p->party.state != PARTY_OPEN)
         return 0;
+    if (p->kernel)
+        return watch_kernel(p, now);
     collect(p, now);
     if (!p->traffic_at)
         return watch_idle(p, now);

@@ -246,32 +246,71 @@ static void show_held(weft_peer *p)
 /* May this one be read now? What comes on the others before its header comes
  * on the first waits with us, up to a limit, and then where it is: the window
  * of its association fills, and the peer waits. */
-static bool readable(const weft_peer *p, int strand)
+bool wf_sctp_readable(const weft_peer *p, int strand)
 {
     return p->party.state == PARTY_OPEN && !p->held &&
            (strand == 0 || p->early_bytes < SCTP_EARLY_MAX / 2);
 }
 
+static void made(struct wf_sctp_strand *s)
+{
+    if (s->sock)
+        wf_sctp_made(s);
+    else
+        wf_sctp_strand_up(s);
+}
+
+static void ended(struct wf_sctp_strand *s, enum wf_sctp_event how)
+{
+    weft_peer *p = s->peer;
+    const char *lost = "no answer on any path";
+
+    if (s->sock && !s->met && !p->dialled)
+        wf_sctp_unmeet(s);
+    else if (wf_sctp_trying(p))
+        wf_sctp_meet_failed(p, how == SCTP_LOST ? lost : "refused");
+    else if (how == SCTP_LOST)
+        wf_sctp_link_break(p, WEFT_ELINK, "process %u: %s", p->party.id, lost);
+    else
+        wf_sctp_gone(p, "its end of the association is closed");
+}
+
+static void take_one(struct wf_sctp_strand *s, const struct wf_sctp_message *m)
+{
+    weft_peer *p = s->peer;
+    const uint8_t *data = p->ep->message;
+
+    if (m->n == 0 || (s->sock && !s->met && wf_sctp_meeting(s, m, data)))
+        return;
+    if (p->party.state == PARTY_OPEN && !wf_sctp_deliver(p, m, data))
+        hold(p, m, data);
+}
+
 /* Messages until there is none, or the core has no memory for one. */
 static void take_from(weft_peer *p, struct wf_sctp_strand *s)
 {
-    weft_ep *ep = p->ep;
     struct wf_sctp_message m;
+    enum wf_sctp_event event;
 
-    while (readable(p, s->number)) {
-        switch (wf_sctp_receive(&s->assoc, ep->message, SCTP_RBUF, &m)) {
+    while (wf_sctp_readable(p, s->number)) {
+        event = wf_sctp_strand_receive(s, &m);
+        switch (event) {
         case SCTP_NOTHING:
             p->unread &= ~(1u << s->number);
             return;
         case SCTP_UP:
-            wf_sctp_strand_up(s);
+            made(s);
             break;
         case SCTP_DOWN:
-            wf_sctp_gone(p, "its end of the association is closed");
+        case SCTP_LOST:
+            ended(s, event);
             return;
+        case SCTP_PATH:
+            if (s->number == 0)
+                wf_sctp_path_news(p, &s->sock->about, s->sock->works);
+            break;
         case SCTP_MESSAGE:
-            if (m.n && !wf_sctp_deliver(p, &m, ep->message))
-                hold(p, &m, ep->message);
+            take_one(s, &m);
         }
     }
 }
@@ -290,6 +329,8 @@ void wf_sctp_take(weft_peer *p)
     if (p->held && p->resumed && p->party.state == PARTY_OPEN)
         show_held(p);
     take_all(p);
+    if (p->kernel)
+        wf_sctp_wait_for(p);
     if (!gone || p->held)
         return;
     p->gone = NULL;

@@ -1,5 +1,5 @@
 /* sctp - a Weft transport over associations of the Stream Control Transmission
- * Protocol, in user space and inside UDP.
+ * Protocol, of the kernel, or in user space and inside UDP.
  *
  * README.md has the picture.
  *
@@ -50,6 +50,9 @@ static const weft_option options[] = {
            "whether it works"),
     OPTION(checksum, WEFT_OPT_ENUM, "auto", "auto|on|off",
            "CRC-32C in every packet; auto: except on loopback"),
+    OPTION(stack, WEFT_OPT_ENUM, "auto", "auto|kernel|usrsctp",
+           "whose SCTP: the kernel's, or libusrsctp inside UDP; auto: the "
+           "kernel's where both sides have it"),
     {0}};
 
 static const struct wf_ip_costs costs = {.overhead_ns = 3000,
@@ -72,6 +75,7 @@ static void close_(weft_ep *ep)
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         if (ep->fd[i] >= 0)
             close(ep->fd[i]);
+    wf_sctp_kernel_close(ep);
     if (ep->epfd >= 0)
         close(ep->epfd);
     if (ep->joined)
@@ -107,23 +111,9 @@ static weft_ep *make(const weft_open *o)
         ep->calls.start = o->start_ns;
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->fd[i] = -1;
-    ep->epfd = -1;
+    ep->epfd = ep->listener = -1;
     wf_ip_attention_init(&ep->attention);
     return ep;
-}
-
-/* Is there a stack? Joins it. */
-static int join(weft_ep *ep)
-{
-    char why[300];
-    int rc = wf_sctp_enter(why, sizeof why);
-
-    if (rc < 0)
-        ep->host->log(ep->core, 0,
-                      "no SCTP here: the library for it cannot be used: %s",
-                      why);
-    ep->joined = rc == WEFT_OK;
-    return rc;
 }
 
 static int listen_(weft_ep *ep)
@@ -133,10 +123,13 @@ static int listen_(weft_ep *ep)
     if (rc == WEFT_OK)
         rc = wf_sctp_listen(ep);
     for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++) {
-        struct epoll_event e = {.events = EPOLLIN, .data.u32 = (uint32_t)i};
+        struct epoll_event e = {.events = EPOLLIN, .data.u64 = (uint64_t)i};
         if (epoll_ctl(ep->epfd, EPOLL_CTL_ADD, ep->fd[i], &e) < 0)
             rc = WEFT_ESYS;
     }
+    if (rc == WEFT_OK)
+        rc = wf_sctp_kernel_open(ep);
+    wf_sctp_offer(ep);
     return rc;
 }
 
@@ -150,7 +143,8 @@ static int open_(const weft_open *o, weft_ep **out)
     ep->rbuf = malloc(SCTP_RBUF);
     ep->message = malloc(SCTP_RBUF);
     ep->scratch = malloc(SCTP_RBUF);
-    rc = ep->rbuf && ep->message && ep->scratch ? join(ep) : WEFT_ENOMEM;
+    rc = ep->rbuf && ep->message && ep->scratch ? wf_sctp_stacks(ep)
+                                                : WEFT_ENOMEM;
     if (rc == WEFT_OK) {
         ep->epfd = epoll_create1(EPOLL_CLOEXEC);
         rc = ep->epfd < 0 ? WEFT_ESYS : listen_(ep);
@@ -192,11 +186,13 @@ static int probe(const weft_open *o, weft_attr *a)
 
     if (!ep)
         return WEFT_ENOMEM;
-    rc = join(ep);
+    rc = wf_sctp_stacks(ep);
     if (rc == WEFT_OK)
         rc = wf_ip_choose(&ep->ip);
-    if (rc == WEFT_OK)
+    if (rc == WEFT_OK) {
+        wf_sctp_tell(ep);
         describe(ep, a);
+    }
     close_(ep);
     return rc;
 }
@@ -230,16 +226,18 @@ static void timers(weft_ep *ep)
 {
     uint64_t now;
 
-    if (!ep->open && !ep->calls.first)
+    if (!ep->open && !ep->calls.first && !ep->guests)
         return;
     now = wf_sctp_now(ep);
     if (now - ep->ticked < TICK_NS)
         return;
     ep->ticked = now;
     wf_ip_call_timers(&ep->calls, now);
+    wf_sctp_guests_watch(ep, now);
     if (!ep->open)
         return;
-    wf_sctp_tick(now);
+    if (ep->joined)
+        wf_sctp_tick(now);
     for (weft_peer *p = ep->open, *next; p; p = next) {
         next = p->open_next;
         wf_sctp_watch(p, now);
@@ -254,8 +252,11 @@ static int progress(weft_ep *ep, int budget)
         budget = budget < 1 ? 1 : READS;
     if (ep->attention.first)
         events += wf_sctp_attention(ep);
-    for (int i = 0; i < ep->ip.n; i++)
-        events += wf_sctp_read(ep, i, budget);
+    if (ep->listener >= 0)
+        events += wf_sctp_poll(ep, budget);
+    else
+        for (int i = 0; i < ep->ip.n; i++)
+            events += wf_sctp_read(ep, i, budget);
     if (ep->errors)
         events += wf_sctp_errors(ep);
     timers(ep);
@@ -275,11 +276,12 @@ static int event(weft_ep *ep, weft_event *e)
  * was put off by ourselves keeps us from sleeping. */
 static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
 {
-    uint64_t first = 0, now = ep->open ? wf_sctp_now(ep) : 0;
+    uint64_t first = 0, now = ep->open || ep->guests ? wf_sctp_now(ep) : 0;
 
     ep->errors = true; /* it may be the error queue that wakes us */
     for (weft_peer *p = ep->open; p; p = p->open_next)
         wf_ip_sooner(&first, wf_sctp_watch(p, now));
+    wf_ip_sooner(&first, wf_sctp_guests_watch(ep, now));
     if (ep->attention.first)
         return WEFT_EAGAIN;
     wf_ip_sooner(&first, wf_ip_call_deadline(&ep->calls));
@@ -315,7 +317,8 @@ static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
                {"rx_packets", c->packets_in},
                {"strange_packets", ep->calls.strange},
                {"path_failures", c->path_failures},
-               {"path_switches", c->path_switches}};
+               {"path_switches", c->path_switches},
+               {"kernel_links", c->kernel_links}};
 
     if (i < 0 || (size_t)i >= sizeof all / sizeof *all)
         return WEFT_EINVAL;
@@ -345,5 +348,5 @@ static const weft_ops ops = {.size = sizeof ops,
                              .probe = probe,
                              .stat = stat_};
 
-WEFT_PLUGIN(sctp, "1.0", "SCTP in UDP: streams, and several paths to a peer",
-            options, struct wf_sctp_cfg, &ops);
+WEFT_PLUGIN(sctp, "1.1", "SCTP: streams, and several paths to a peer", options,
+            struct wf_sctp_cfg, &ops);

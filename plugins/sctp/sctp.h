@@ -3,8 +3,10 @@
  *   sctp.c     options, operations, progress   link.c     a peer up and down
  *   tx.c       containers out                  rx.c       containers in
  *   wire.c     datagrams: bytes, out, in       path.c     several ways to a peer
- *   strand.c   associations of a peer
+ *   strand.c   associations of a peer          agree.c    which stack has them
  *   stack.c    the protocol, process-wide      library.c  where it comes from
+ *   kernel.c   the protocol of the kernel      meet.c     whose association
+ *   pass.c     how that is proven
  *
  * Addresses, sockets and the handshake are in plugins/ip.
  *
@@ -19,6 +21,7 @@
 
 #include "../ip/attention.h"
 #include "../ip/call.h"
+#include "kernel.h"
 #include "stack.h"
 
 enum {
@@ -26,7 +29,10 @@ enum {
     SCTP_RBUF = 1 << 16,
     SCTP_EARLY_MAX = 8 << 20, /* payload that waits for its announcement */
     SCTP_IOV = 64,
+    SCTP_SEND_ROOM = 4 << 20, /* of all associations of a peer */
+    SCTP_SEND_MIN = 512 << 10,
     SCTP_FRAME = 24,
+    SCTP_PASS = 24,
     SCTP_GOODBYE = 0xf2 /* container type: nothing follows */
 };
 
@@ -40,12 +46,15 @@ enum {
 };
 
 /* Associations of a peer. Headers travel on the first. */
-enum { STRANDS = 16 };
+enum { STRANDS = 16, GUESTS = 64 };
 
 /* What a message is; the payload protocol identifier of its chunks. */
 enum wf_sctp_kind {
     KIND_WHOLE = 1, /* header and payload */
     KIND_PAYLOAD,   /* more of the payload of this stream's container */
+    KIND_MEET,      /* the first words of an association of the kernel */
+    KIND_WELCOME,
+    KIND_GO,
     KIND_ANNOUNCE = 0x100 /* header; payload follows on stream kind & 0xff */
 };
 
@@ -56,9 +65,11 @@ struct wf_sctp_cfg {
     uint64_t connect_timeout, handshake_timeout, unreachable, heartbeat;
     int64_t associations;
     int checksum; /* enum wf_sctp_check */
+    int stack;    /* enum wf_sctp_stack */
 };
 
 enum wf_sctp_check { CHECK_AUTO, CHECK_ON, CHECK_OFF };
+enum wf_sctp_stack { STACK_AUTO, STACK_KERNEL, STACK_LIBRARY };
 
 /* ---- datagrams (wire.c) -------------------------------------------------- */
 
@@ -66,14 +77,15 @@ enum wf_sctp_check { CHECK_AUTO, CHECK_ON, CHECK_OFF };
  *  12 check  CRC-32C of it all, with 0 here; in PACKET, which has its own: the
  *            association that it belongs to
  *  16 value  room of a handshake, stamp of a probe; not in PACKET
+ *  20 offer  of a handshake: which stacks the speaker has; not in PACKET
  *     body
  * All little-endian. Types up to IP_RESET are words of the handshake. */
 enum wf_sctp_type { TYPE_PACKET = 16, TYPE_PROBE, TYPE_ECHO };
-enum { HEAD_PACKET = 16, HEAD_WORD = 20 };
+enum { HEAD_PACKET = 16, HEAD_WORD = 24 };
 
 struct wf_sctp_datagram {
     uint8_t type;
-    uint32_t to, from, check, value;
+    uint32_t to, from, check, value, offer;
     const uint8_t *body;
     size_t n;
 };
@@ -123,9 +135,11 @@ struct wf_sctp_early { /* payload that came before its header */
 /* One association with a peer. */
 struct wf_sctp_strand {
     struct wf_sctp_assoc assoc;
+    struct wf_sctp_sock *sock; /* of the kernel; NULL: assoc is it */
     weft_peer *peer;
     uint8_t number;
     bool up;
+    bool met; /* of the kernel: who is at its end is known to both */
 };
 
 struct weft_peer {
@@ -137,9 +151,17 @@ struct weft_peer {
     bool want_ready, reported;
     bool said_goodbye;
 
+    /* which stack carries the link (agree.c, meet.c) */
+    bool kernel, library; /* the kernel's does; libusrsctp could */
+    bool dialled;
+    uint16_t kernel_port; /* the listener's, there */
+    int calls, made, welcome; /* associations to be made, made, met */
+    uint64_t salt, meet_since, looked_at, retry_at;
+
     /* the link is open */
+    bool listed; /* in ep->open */
     bool up; /* the associations are */
-    uint32_t link, remote_link, packet, fragment;
+    uint32_t link, remote_link, packet, fragment, room;
     struct wf_sctp_strand *strand[STRANDS];
     int strands, strands_up; /* that we send on */
     uint32_t unread;         /* bit i: strand i may have something */
@@ -171,15 +193,24 @@ struct weft_peer {
 
 struct wf_sctp_counts {
     uint64_t connections, tx_containers, tx_bytes, rx_containers, rx_bytes,
-        packets_in, packets_out, path_failures, path_switches;
+        packets_in, packets_out, path_failures, path_switches, kernel_links;
+};
+
+struct wf_sctp_guest { /* an association of the kernel whose link is unknown */
+    struct wf_sctp_sock *sock;
+    uint64_t until; /* 0: nobody */
 };
 
 struct weft_ep {
     const weft_host *host;
     weft_core *core;
     struct wf_sctp_cfg cfg;
-    bool joined; /* the stack */
-    uint16_t port;
+    bool joined; /* libusrsctp */
+    bool kernel; /* has SCTP, and it is wanted */
+    int listener;
+    uint16_t port, kernel_port; /* 0: no listener */
+    struct wf_sctp_guest guest[GUESTS];
+    int guests;
     struct wf_ip_place ip;
     struct wf_ip_calls calls;
     int fd[IP_ADDRS_MAX]; /* on the interface of the same index in ip.use */
@@ -213,13 +244,51 @@ void wf_sctp_heard(weft_peer *, uint64_t now);
 void wf_sctp_echo(weft_peer *, const struct wf_ip_path *, uint32_t stamp,
                   uint64_t now);
 void wf_sctp_path_error(weft_peer *, const struct wf_ip_path *, int error);
+/* The kernel says that this address answers, or does not. */
+void wf_sctp_path_news(weft_peer *, const struct wf_ip_addr *, bool works);
 /* Look after the paths; returns when that is due again, 0: not before there is
  * traffic. */
 uint64_t wf_sctp_watch(weft_peer *, uint64_t now);
 
+/* agree.c */
+int wf_sctp_stacks(weft_ep *); /* joins what there is */
+void wf_sctp_offer(weft_ep *);
+void wf_sctp_tell(weft_ep *); /* the user, which there are */
+int wf_sctp_agree(weft_peer *, const struct wf_ip_call *);
+void wf_sctp_fall_back(weft_peer *, const char *why);
+/* The other side has gone over to UDP; false: it cannot have. */
+bool wf_sctp_follow(weft_peer *);
+
+/* pass.c */
+bool wf_sctp_show(struct wf_sctp_strand *, uint32_t kind);
+bool wf_sctp_is_pass(const weft_peer *, uint32_t kind, uint32_t number,
+                     const uint8_t *data, size_t n);
+uint32_t wf_sctp_pass_word(const uint8_t *, int i);
+
+/* meet.c */
+int wf_sctp_kernel_open(weft_ep *);
+void wf_sctp_kernel_close(weft_ep *);
+int wf_sctp_meet(weft_peer *);
+void wf_sctp_made(struct wf_sctp_strand *);
+bool wf_sctp_trying(const weft_peer *);
+void wf_sctp_unmeet(struct wf_sctp_strand *); /* frees it */
+void wf_sctp_meet_failed(weft_peer *, const char *why);
+bool wf_sctp_meeting(struct wf_sctp_strand *, const struct wf_sctp_message *,
+                     const uint8_t *data);
+uint64_t wf_sctp_meet_watch(weft_peer *, uint64_t now);
+uint64_t wf_sctp_guests_watch(weft_ep *, uint64_t now);
+/* What epoll is to look for, as things are. */
+void wf_sctp_wait_for(weft_peer *);
+int wf_sctp_poll(weft_ep *, int budget);
+
 /* strand.c */
 int wf_sctp_strands_open(weft_peer *);
 void wf_sctp_strands_close(weft_peer *);
+uint32_t wf_sctp_share(uint32_t all, uint32_t parts, uint32_t least);
+int wf_sctp_strand_send(struct wf_sctp_strand *, const struct wf_sctp_message *,
+                        const void *data, bool bulk);
+enum wf_sctp_event wf_sctp_strand_receive(struct wf_sctp_strand *,
+                                          struct wf_sctp_message *);
 /* The one that a packet names; NULL: there is none, and cannot be. */
 struct wf_sctp_strand *wf_sctp_strand_at(weft_peer *, uint32_t number);
 void wf_sctp_strand_up(struct wf_sctp_strand *);
@@ -256,6 +325,8 @@ bool wf_sctp_deliver(weft_peer *, const struct wf_sctp_message *,
 void wf_sctp_take(weft_peer *); /* everything that has arrived */
 void wf_sctp_rx_cancel(weft_peer *, int status);
 void wf_sctp_rx_resume(weft_peer *);
+/* May messages of this strand be read now? */
+bool wf_sctp_readable(const weft_peer *, int strand);
 bool wf_sctp_rx_idle(const weft_peer *);
 
 static inline uint64_t wf_sctp_now(weft_ep *ep)

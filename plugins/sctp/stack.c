@@ -155,11 +155,6 @@ void wf_sctp_tick(uint64_t now)
     wf_sctp_unlock();
 }
 
-uint32_t wf_sctp_checksum(const void *packet, size_t n)
-{
-    return stack.lib->crc32c((void *)(uintptr_t)packet, n);
-}
-
 /* ---- an association ------------------------------------------------------ */
 
 static int set(struct wf_sctp_assoc *a, int option, const void *v, socklen_t n)
@@ -273,7 +268,7 @@ static bool intact(const void *packet, size_t n)
     memcpy(head, packet, sizeof head);
     memcpy(&was, &h->crc32c, sizeof was);
     memset(&h->crc32c, 0, sizeof h->crc32c);
-    is = wf_sctp_checksum(packet, n);
+    is = stack.lib->crc32c((void *)(uintptr_t)packet, n);
     memcpy(h, head, sizeof head);
     return was == is;
 }

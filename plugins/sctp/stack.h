@@ -46,7 +46,14 @@ struct wf_sctp_assoc {
     void (*output)(void *ctx, const void *packet, size_t n);
 };
 
-enum wf_sctp_event { SCTP_MESSAGE, SCTP_UP, SCTP_DOWN, SCTP_NOTHING };
+enum wf_sctp_event {
+    SCTP_MESSAGE,
+    SCTP_UP,
+    SCTP_DOWN, /* the peer has ended the association */
+    SCTP_NOTHING,
+    SCTP_LOST, /* nobody answers (kernel only) */
+    SCTP_PATH  /* an address of the peer works, or not (kernel only) */
+};
 
 struct wf_sctp_message {
     uint16_t stream;
@@ -60,7 +67,6 @@ void wf_sctp_leave(void);
 void wf_sctp_lock(void);
 void wf_sctp_unlock(void);
 void wf_sctp_tick(uint64_t now_ns);
-uint32_t wf_sctp_checksum(const void *packet, size_t n);
 
 int wf_sctp_open(struct wf_sctp_assoc *, const struct wf_sctp_setup *);
 /* Says nothing to the peer. */

@@ -13,18 +13,15 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sctp.h"
 
-enum {
-    SEND_ROOM = 4 << 20, /* of all together */
-    SEND_MIN = 512 << 10,
-    WINDOW_PACKETS = 4 /* at least */
-};
+enum { WINDOW_PACKETS = 4 /* at least */ };
 
-static uint32_t at_least(uint32_t n, uint32_t least)
+uint32_t wf_sctp_share(uint32_t all, uint32_t parts, uint32_t least)
 {
-    return n < least ? least : n;
+    return all / parts < least ? least : all / parts;
 }
 
 static struct wf_sctp_strand *add(weft_peer *p, int number)
@@ -33,9 +30,9 @@ static struct wf_sctp_strand *add(weft_peer *p, int number)
     struct wf_sctp_setup setup = {
         .mtu = p->packet,
         .check = p->check,
-        .window = at_least(p->ep->calls.room / share,
-                           p->packet * WINDOW_PACKETS),
-        .room = at_least(SEND_ROOM / share, SEND_MIN)};
+        .window =
+            wf_sctp_share(p->ep->calls.room, share, p->packet * WINDOW_PACKETS),
+        .room = wf_sctp_share(SCTP_SEND_ROOM, share, SCTP_SEND_MIN)};
     struct wf_sctp_strand *s = calloc(1, sizeof *s);
 
     if (!s)
@@ -65,15 +62,52 @@ int wf_sctp_strands_open(weft_peer *p)
     return WEFT_OK;
 }
 
+/* A link that is broken leaves nothing to be sent. */
+static void close_kernel(const weft_peer *p, struct wf_sctp_strand *s)
+{
+    if (p->party.state == PARTY_BROKEN || !p->up)
+        wf_sctp_kernel_abort(s->sock->fd);
+    else
+        close(s->sock->fd);
+    wf_sctp_sock_free(s->sock);
+}
+
 void wf_sctp_strands_close(weft_peer *p)
 {
     for (int i = 0; i < STRANDS; i++) {
-        if (!p->strand[i])
+        struct wf_sctp_strand *s = p->strand[i];
+        if (!s)
             continue;
-        wf_sctp_close(&p->strand[i]->assoc);
-        free(p->strand[i]);
+        if (s->sock)
+            close_kernel(p, s);
+        else
+            wf_sctp_close(&s->assoc);
+        free(s);
         p->strand[i] = NULL;
     }
+}
+
+int wf_sctp_strand_send(struct wf_sctp_strand *s,
+                        const struct wf_sctp_message *m, const void *data,
+                        bool bulk)
+{
+    return s->sock ? wf_sctp_kernel_send(s->sock, m, data, bulk)
+                   : wf_sctp_send(&s->assoc, m, data, bulk);
+}
+
+enum wf_sctp_event wf_sctp_strand_receive(struct wf_sctp_strand *s,
+                                          struct wf_sctp_message *m)
+{
+    uint8_t *to = s->peer->ep->message;
+
+    return s->sock ? wf_sctp_kernel_receive(s->sock, to, SCTP_RBUF, m)
+                   : wf_sctp_receive(&s->assoc, to, SCTP_RBUF, m);
+}
+
+static uint32_t unacked(struct wf_sctp_strand *s)
+{
+    return s->sock ? wf_sctp_kernel_unacked(s->sock)
+                   : wf_sctp_assoc_unacked(&s->assoc);
 }
 
 struct wf_sctp_strand *wf_sctp_strand_at(weft_peer *p, uint32_t number)
@@ -99,13 +133,13 @@ uint32_t wf_sctp_unacked(weft_peer *p)
     uint32_t n = 0;
 
     for (int i = 0; i < p->strands; i++)
-        n += wf_sctp_assoc_unacked(&p->strand[i]->assoc);
+        n += p->strand[i] ? unacked(p->strand[i]) : 0;
     return n;
 }
 
 void wf_sctp_strands_tend(weft_peer *p)
 {
     for (int i = 0; i < STRANDS; i++)
-        if (p->strand[i])
+        if (p->strand[i] && !p->strand[i]->sock)
             wf_sctp_make_room(&p->strand[i]->assoc);
 }

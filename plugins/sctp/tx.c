@@ -15,6 +15,8 @@
 static int again(weft_peer *p)
 {
     p->want_ready = true;
+    if (p->kernel)
+        wf_sctp_wait_for(p);
     return WEFT_EAGAIN;
 }
 
@@ -40,10 +42,13 @@ static int say(weft_peer *p, uint16_t stream, uint32_t kind, const void *data,
                size_t n)
 {
     struct wf_sctp_message m = {.stream = stream, .kind = kind, .n = n};
-    int rc = wf_sctp_send(&p->strand[strand_of(p, stream)]->assoc, &m, data,
-                          kind == KIND_PAYLOAD);
+    struct wf_sctp_strand *s = p->strand[strand_of(p, stream)];
+    int rc = wf_sctp_strand_send(s, &m, data, kind == KIND_PAYLOAD);
 
-    if (rc == WEFT_ELINK)
+    if (rc == WEFT_ELINK && s->sock) { /* there may be a goodbye to read */
+        p->unread |= 1u << s->number;
+        wf_sctp_attend(p);
+    } else if (rc == WEFT_ELINK)
         wf_sctp_link_break(p, WEFT_ELINK,
                            "the association with process %u is broken",
                            p->party.id);
@@ -108,6 +113,8 @@ bool wf_sctp_push(weft_peer *p)
         full |= left ? strand : 0;
         idle++;
     }
+    if (full && p->kernel)
+        wf_sctp_wait_for(p);
     return full == 0;
 }
 

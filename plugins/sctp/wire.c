@@ -12,7 +12,7 @@
 #include "sctp.h"
 
 enum {
-    VERSION = 1,
+    VERSION = 2,
     MAGIC = 0x5753,
     LINEAR = 2 << 10, /* smaller packets are sent from one buffer */
     IP_UDP_BYTES = 48,
@@ -46,6 +46,7 @@ size_t wf_sctp_datagram_head(const struct wf_sctp_datagram *d, uint8_t *out)
     if (d->type == TYPE_PACKET)
         return HEAD_PACKET;
     put32(out + 16, d->value);
+    put32(out + 20, d->offer);
     return HEAD_WORD;
 }
 
@@ -65,9 +66,23 @@ bool wf_sctp_datagram_read(struct wf_sctp_datagram *d, const uint8_t *bytes,
     d->from = get32(bytes + 8);
     d->check = get32(bytes + 12);
     d->value = head == HEAD_WORD ? get32(bytes + 16) : 0;
+    d->offer = head == HEAD_WORD ? get32(bytes + 20) : 0;
     d->body = bytes + head;
     d->n = n - head;
     return true;
+}
+
+/* They are short, and few. */
+static uint32_t crc32c(const uint8_t *bytes, size_t n)
+{
+    uint32_t crc = UINT32_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        crc ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+    }
+    return ~crc;
 }
 
 /* Of a datagram that is no PACKET; its check field is written and put back. */
@@ -78,7 +93,7 @@ static uint32_t checksum(uint8_t *bytes, size_t n)
 
     memcpy(was, bytes + 12, 4);
     memset(bytes + 12, 0, 4);
-    sum = wf_sctp_checksum(bytes, n);
+    sum = crc32c(bytes, n);
     memcpy(bytes + 12, was, 4);
     return sum;
 }
@@ -149,6 +164,7 @@ void wf_sctp_say_word(weft_ep *ep, const struct wf_ip_path *to,
                                  .to = w->to,
                                  .from = w->from,
                                  .value = w->room,
+                                 .offer = w->offer,
                                  .body = body,
                                  .n = n};
 
@@ -188,7 +204,7 @@ static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
     struct wf_sctp_strand *strand = NULL;
 
     if (p && p->party.state == PARTY_OPEN && p->remote_link == d->from &&
-        wf_sctp_known_path(p, from))
+        wf_sctp_known_path(p, from) && (!p->kernel || wf_sctp_follow(p)))
         strand = wf_sctp_strand_at(p, d->check);
     if (!strand) {
         ep->calls.strange++;
@@ -243,7 +259,8 @@ static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
         struct wf_ip_word w = {.verb = (enum wf_ip_verb)d.type,
                                .to = d.to,
                                .from = d.from,
-                               .room = d.value};
+                               .room = d.value,
+                               .offer = d.offer};
         wf_ip_hear(&ep->calls, from, &w, d.body, d.n);
     }
 }

@@ -22,7 +22,9 @@ class Library(unittest.TestCase):
             with open(library, "w", encoding="utf-8") as f:
                 f.write("no library\n")
             with mock.patch.dict(os.environ, LD_LIBRARY_PATH=folder):
-                return library, launch.run("-n", 2, "--route", route, TALK)
+                return library, launch.run(
+                    "-n", 2, "--route", route,
+                    "--set", "transport.sctp.stack=usrsctp", TALK)
 
     def test_alone_it_is_an_error_that_says_what_to_install(self):
         library, r = self.job("sctp")

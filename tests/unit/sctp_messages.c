@@ -59,7 +59,8 @@ static void heads_come_back_as_they_were(void **state)
                                      .to = 0x12345678,
                                      .from = 0xfedcba98,
                                      .check = 77,
-                                     .value = 0x80000001};
+                                     .value = 0x80000001,
+                                     .offer = 0x40000002};
         struct wf_sctp_datagram got;
         uint8_t bytes[HEAD_WORD + 3];
         size_t n = wf_sctp_datagram_head(&d, bytes) + 3;
@@ -69,6 +70,7 @@ static void heads_come_back_as_they_were(void **state)
         assert_int_equal(got.from, d.from);
         assert_int_equal(got.check, 77);
         assert_int_equal(got.value, d.type == TYPE_PACKET ? 0 : d.value);
+        assert_int_equal(got.offer, d.type == TYPE_PACKET ? 0 : d.offer);
         assert_int_equal(got.n, 3);
     }
 }
@@ -78,7 +80,7 @@ static void strange_datagrams_are_refused(void **state)
     struct wf_sctp_datagram d = {.type = TYPE_PROBE}, got;
     uint8_t bytes[HEAD_WORD];
     static const int wrong[][2] = {{0, 0}, {0, 6},  {0, 255},
-                                   {1, 2}, {2, 0}, {3, 0}};
+                                   {1, 1}, {2, 0}, {3, 0}};
 
     wf_sctp_datagram_head(&d, bytes);
     for (size_t n = 0; n < HEAD_WORD; n++)

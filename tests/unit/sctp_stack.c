@@ -79,6 +79,8 @@ static void receive(struct end *e)
             e->up = true;
             break;
         case SCTP_DOWN:
+        case SCTP_LOST:
+        case SCTP_PATH:
             fail_msg("the association went down");
             break;
         case SCTP_MESSAGE:

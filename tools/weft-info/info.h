@@ -33,6 +33,7 @@ struct info_transport {
     const weft_plugin *plugin; /* NULL: not found */
     bool built_in, usable;
     char why[1024]; /* not found, or not usable here */
+    char what[200]; /* what it says of itself when it is usable */
     weft_attr attr; /* when usable */
 };
 

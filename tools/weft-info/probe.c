@@ -77,15 +77,18 @@ static int no_resolve(weft_core *core, const char *host, int family,
     return WEFT_ENOTSUP;
 }
 
-/* The first complaint of the plugin is the reason shown. */
+/* The first complaint of the plugin is the reason shown, and its first remark
+ * what it is. */
 static void keep_log(weft_core *core, int level, const char *fmt, ...)
 {
     struct info_transport *t = (struct info_transport *)core;
+    bool complaint = level <= WF_LOG_WARN;
+    char *to = t == NULL ? NULL : complaint ? t->why : t->what;
     va_list ap;
-    if (t == NULL || level > WF_LOG_WARN || t->why[0] != '\0')
+    if (to == NULL || level > WF_LOG_INFO || to[0] != '\0')
         return;
     va_start(ap, fmt);
-    vsnprintf(t->why, sizeof t->why, fmt, ap);
+    vsnprintf(to, complaint ? sizeof t->why : sizeof t->what, fmt, ap);
     va_end(ap);
 }
 

@@ -71,6 +71,8 @@ static void print_transport(const struct info *info,
                wf_cost_ns(&t->attr.cost, 8) / 1000, t->attr.cost.bandwidth_mbs);
     else
         printf("  not usable here: %s\n", t->why);
+    if (t->usable && t->what[0] != '\0')
+        printf("  %s\n", t->what);
     snprintf(section, sizeof section, "transport %s", c->name);
     print_options(info, section, wf_transport_table);
     if (t->plugin != NULL)
@@ -178,6 +180,7 @@ static void write_transport(struct json *j, const struct info *info,
     json_flag(j, "built_in", t->built_in);
     json_flag(j, "usable", t->usable);
     json_text(j, "why_not", t->usable ? NULL : t->why);
+    json_text(j, "remark", t->usable && t->what[0] ? t->what : NULL);
     json_text(j, "capabilities", info_caps(t->attr.caps, caps, sizeof caps));
     json_number(j, "latency_ns", t->attr.cost.latency_ns);
     json_number(j, "overhead_ns", t->attr.cost.overhead_ns);
