@@ -61,8 +61,7 @@ typedef int wf_coll_team(wf_coll_builder *, const struct wf_coll_args *);
 wf_coll_team wf_team_before, wf_team_bcast, wf_team_gather, wf_team_gatherv,
     wf_team_scatter, wf_team_scatterv, wf_team_allgather, wf_team_allgatherv,
     wf_team_alltoall, wf_team_alltoallv, wf_team_reduce, wf_team_allreduce,
-    wf_team_reduce_scatter, wf_team_reduce_scatter_block, wf_team_scan,
-    wf_team_exscan;
+    wf_team_reduce_scatter, wf_team_reduce_scatter_block;
 static inline int wf_coll_shared(wf_coll_builder *builder,
                                  const struct wf_coll_args *a,
                                  wf_coll_team *team)

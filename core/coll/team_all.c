@@ -95,7 +95,7 @@ static int finish(wf_coll_builder *builder, const struct wf_coll_args *a,
 /* ---- allreduce ------------------------------------------------------------- */
 
 /* Nothing that a builder would find wrong. */
-bool wf_team_usual_reduction(const struct wf_coll_args *a)
+static bool usual_reduction(const struct wf_coll_args *a)
 {
     return a->op->predefined && wf_type_contiguous(a->rtype) &&
            a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf &&
@@ -160,7 +160,7 @@ int wf_team_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    bool usual = wf_team_usual_reduction(a);
+    bool usual = usual_reduction(a);
     int rc;
 
     if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
@@ -225,7 +225,7 @@ static int take_own_block(struct wf_team *t, const struct wf_coll_args *a)
 }
 
 /* Who gets nothing has gone, so all must want a schedule. */
-int wf_team_all_schedule(wf_coll_builder *builder, const struct wf_coll_args *a,
+static int all_schedule(wf_coll_builder *builder, const struct wf_coll_args *a,
                         uint64_t bytes)
 {
     struct wf_team *t = a->comm->team;
@@ -258,7 +258,7 @@ int wf_team_reduce_scatter_block(wf_coll_builder *builder,
     struct wf_team *t = a->comm->team;
     int64_t total = before(a, t->size);
     uint64_t bytes = (uint64_t)total * (uint64_t)a->rtype->size;
-    bool usual = total >= 0 && wf_team_usual_reduction(a);
+    bool usual = total >= 0 && usual_reduction(a);
     int rc;
 
     if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
@@ -269,7 +269,7 @@ int wf_team_reduce_scatter_block(wf_coll_builder *builder,
         wf_team_large_reduces(a, WF_COLL_REDUCE_SCATTER, bytes))
         return wf_team_large_reduce_scatter(builder, a);
     if (!a->op->predefined || !wf_type_contiguous(a->rtype) || bytes > t->block)
-        return wf_team_all_schedule(builder, a, bytes);
+        return all_schedule(builder, a, bytes);
     if (wf_coll_rcount(a, t->rank) == 0)
         return reduce_for_others(a, (uint64_t)total);
     return reduce_all(NULL, a, (uint64_t)total, take_own_block);

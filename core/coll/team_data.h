@@ -163,14 +163,6 @@ const unsigned char *wf_team_find_piece(struct wf_team *, int r, uint64_t total,
  * one of them is. */
 int64_t wf_team_sum(struct wf_ints counts, int n, int own);
 
-/* ---- reductions: team_all.c ------------------------------------------------- */
-
-/* Nothing that a builder would find wrong. */
-bool wf_team_usual_reduction(const struct wf_coll_args *);
-/* Some do not wait for this member, so all must want a schedule. */
-int wf_team_all_schedule(wf_coll_builder *, const struct wf_coll_args *,
-                         uint64_t bytes);
-
 /* ---- reductions: team_fold.c ------------------------------------------------ */
 
 /* Brackets of the schedules. */
@@ -193,8 +185,6 @@ struct wf_team_fold {
     int owner; /* blocks, ring: whose block it is */
     bool own_first;
 };
-/* Memory for so many bytes, until it is asked for again; or NULL. */
-void *wf_team_scratch(struct wf_team *, size_t bytes);
 /* Where the contribution of each stands: this member's at `own`. */
 void wf_team_sources(struct wf_team *, uint64_t bytes, const void *own,
                      const void **from);

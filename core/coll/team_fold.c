@@ -140,22 +140,20 @@ static int push(struct stack *s, int rank, int level, bool last)
     return rc;
 }
 
-void *wf_team_scratch(struct wf_team *t, size_t bytes)
+static bool find_room(struct stack *s, struct wf_team *t, char *small)
 {
+    size_t bytes = LEVELS * length(s->f);
+
+    s->room = small;
+    if (bytes <= SMALL)
+        return true;
     if (bytes > t->scratch_bytes) {
         free(t->scratch);
         t->scratch = malloc(bytes);
         t->scratch_bytes = t->scratch ? bytes : 0;
     }
-    return t->scratch;
-}
-
-static bool find_room(struct stack *s, struct wf_team *t, char *small)
-{
-    size_t bytes = LEVELS * length(s->f);
-
-    s->room = bytes <= SMALL ? small : wf_team_scratch(t, bytes);
-    return s->room != NULL;
+    s->room = t->scratch;
+    return t->scratch != NULL;
 }
 
 int wf_team_fold(struct wf_team *t, const struct wf_team_fold *f)

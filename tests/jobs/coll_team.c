@@ -96,18 +96,6 @@ static void reductions(MPI_Comm c, int n, int root, int round)
     CHECK(rank != root || same(n, size, round, out));
 }
 
-static void scans(MPI_Comm c, int n, int round)
-{
-    int rank = rank_in(c);
-
-    fill(rank, n, round);
-    MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, c);
-    CHECK(same(n, rank + 1, round, out));
-    memcpy(out, in, sizeof(double) * (size_t)n);
-    MPI_Exscan(MPI_IN_PLACE, out, n, MPI_DOUBLE, MPI_SUM, c);
-    CHECK(rank == 0 || same(n, rank, round, out));
-}
-
 /* Blocks of n, and one more for every second rank. */
 static void scattered(MPI_Comm c, int n, int round)
 {
@@ -141,9 +129,8 @@ static void same_bits(MPI_Comm c, int n, int in_place)
 
     for (int i = 0; i < n; i++)
         in[i] = 1.0 / (3 + i % 1000 + 7 * rank);
-    for (int kind = 0; kind < 5; kind++) {
-        int block = kind == 2 ? n / size : n;
-        int got = kind == 0 ? rank == root : kind < 4 || rank > 0;
+    for (int kind = 0; kind < 3; kind++) {
+        int block = kind == 2 ? n / size : n, got = rank == root || kind;
         const void *s = kind == 0 && rank != root ? in : from;
 
         memcpy(mine, in, sizeof(double) * (size_t)n);
@@ -154,12 +141,6 @@ static void same_bits(MPI_Comm c, int n, int in_place)
         } else if (kind == 1) {
             MPI_Allreduce(s, mine, n, MPI_DOUBLE, MPI_SUM, c);
             MPI_Iallreduce(s, theirs, n, MPI_DOUBLE, MPI_SUM, c, &r);
-        } else if (kind == 3) {
-            MPI_Scan(s, mine, n, MPI_DOUBLE, MPI_SUM, c);
-            MPI_Iscan(s, theirs, n, MPI_DOUBLE, MPI_SUM, c, &r);
-        } else if (kind == 4) {
-            MPI_Exscan(s, mine, n, MPI_DOUBLE, MPI_SUM, c);
-            MPI_Iexscan(s, theirs, n, MPI_DOUBLE, MPI_SUM, c, &r);
         } else {
             MPI_Reduce_scatter_block(s, mine, block, MPI_DOUBLE, MPI_SUM, c);
             MPI_Ireduce_scatter_block(s, theirs, block, MPI_DOUBLE, MPI_SUM, c,
@@ -329,7 +310,7 @@ static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
 {
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Comm comm = c[draw((unsigned)n)];
-        int count = draw_count(), kind = (int)draw(7);
+        int count = draw_count(), kind = (int)draw(6);
         int root = (int)draw(1u << 20) % size_of(comm);
 
         if (kind == 0)
@@ -342,8 +323,6 @@ static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
             vectors(comm, count, root, i);
         else if (kind == 4)
             scattered(comm, count, i);
-        else if (kind == 5)
-            scans(comm, count, i);
         else
             MPI_Barrier(comm);
     }
@@ -408,9 +387,6 @@ static void counts_that_differ(MPI_Comm c, int mine, int theirs, int far)
     MPI_Barrier(c);
     rc = MPI_Reduce(in, out, n, MPI_DOUBLE, MPI_SUM, 0, c);
     CHECK(rank != 0 || is_mismatch(rc));
-    MPI_Barrier(c);
-    rc = MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, c);
-    CHECK(rank != last || is_mismatch(rc));
     MPI_Barrier(c);
     if (far)
         return;
