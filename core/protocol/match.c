@@ -143,7 +143,7 @@ static bool know_all(struct wf_match *m)
     return true;
 }
 
-static struct wf_posted *find_known(struct wf_match *m, uint64_t env0,
+static struct wf_posted *find_known(const struct wf_match *m, uint64_t env0,
                                     uint64_t env1)
 {
     struct wf_entry *best = NULL;
@@ -203,6 +203,19 @@ struct wf_posted *wf_match_take_any(struct wf_match *m, uint64_t env0,
     if (m->first)
         p = take_listed(m, env0, env1);
     return p ? p : take_recent(m, env0, env1);
+}
+
+bool wf_match_may_take(const struct wf_match *m, uint64_t env0, uint64_t env1,
+                       uint64_t mask)
+{
+    bool fits = false;
+
+    if (mask != wf_class_mask(0) ||
+        __builtin_popcountll(m->live) > WF_SCANNED || m->known != m->last)
+        return true;
+    for (uint64_t rest = m->live; rest; rest &= rest - 1)
+        fits |= wf_match_fits(&m->recent[__builtin_ctzll(rest)], env0, env1);
+    return fits || find_known(m, env0, env1);
 }
 
 /* visit may take away what it is given: what follows is noted before. */

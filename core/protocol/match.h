@@ -266,6 +266,12 @@ static inline struct wf_posted *wf_match_take_posted(struct wf_match *m,
     return wf_match_none_posted(m) ? NULL : wf_match_take_any(m, env0, env1);
 }
 
+/* Could a receive that is posted take a message which one with this envelope
+ * waits for? No, or perhaps: where that is not known in a few steps, and where
+ * the envelope has a wildcard. */
+bool wf_match_may_take(const struct wf_match *, uint64_t env0, uint64_t env1,
+                       uint64_t mask);
+
 /* Call visit for every posted receive; visit may remove the one it is given. */
 void wf_match_each_posted(struct wf_match *,
                           void (*visit)(struct wf_posted *, void *), void *);

@@ -133,7 +133,7 @@ struct wf_landing {
 };
 
 /* The message that a blocking receive polls for: no request, no queue, as long
- * as no other receive is posted and nothing stored is for it. A message that
+ * as no posted receive could take it and nothing stored is for it. A message that
  * is more than bytes to be copied turns it into a request (wf_expected_claim).
  * INVARIANT  nobody expects: env0 is WF_ENV0_NONE and bytes is 0. */
 enum wf_expected_state {

@@ -280,8 +280,10 @@ bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
 {
     struct wf_engine *e = comm->wf->engine;
 
-    if (wf_unlikely(!wf_match_none_posted(&e->match)) || loc->failed ||
-        e->expected.env0 != WF_ENV0_NONE)
+    if (wf_unlikely(!wf_match_none_posted(&e->match) &&
+                    wf_match_may_take(&e->match, what->env0, what->env1,
+                                      what->mask)) ||
+        loc->failed || e->expected.env0 != WF_ENV0_NONE)
         return false;
     if (wf_unlikely(e->match.stored)) {
         struct wf_arrived *a = wf_match_search(&e->match, what->env0,

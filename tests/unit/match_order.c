@@ -85,11 +85,13 @@ static void arrive(struct wf_match *m, unsigned *seed, int tags)
     uint64_t env0 = wf_env0(0, (uint32_t)rand_r(seed) % 2, 0);
     uint64_t env1 = wf_env1((uint32_t)rand_r(seed) % 3,
                             (uint32_t)(rand_r(seed) % tags));
+    bool may = wf_match_may_take(m, env0, env1, wf_match_mask(0, 0));
     struct wf_posted *p = wf_match_take_posted(m, env0, env1);
     struct message *a = &messages[message_count];
 
     assert_ptr_equal(p ? wf_container(p, struct receive, posted) : NULL,
                      model_take(env0, env1));
+    assert_true(may || !p);
     if (p)
         return;
     a->order = message_count++;
@@ -295,6 +297,49 @@ static void receives_that_stay_do_not_lose_their_order(void **state)
     wf_match_fini(&m);
 }
 
+static bool may_take(const struct wf_match *m, int source, int tag)
+{
+    return wf_match_may_take(m, 1, wf_env1((uint32_t)source, (uint32_t)tag),
+                             wf_match_mask(source, tag));
+}
+
+/* So many receives of tag 1 are posted, and one that takes a message with tag 3
+ * from anybody; messages have come for others, behind them. */
+static void another_receive_is_told(int posted)
+{
+    struct wf_posted *p = calloc((size_t)posted, sizeof *p), any, own;
+    struct wf_match m;
+
+    wf_match_init(&m);
+    for (int i = 0; i < posted; i++) {
+        p[i] = receive_for(1);
+        wf_match_post(&m, &p[i]);
+    }
+    any = (struct wf_posted){.env0 = 1, .env1 = wf_env1(0, 3),
+                             .class = wf_match_class(MPI_ANY_SOURCE, 3)};
+    wf_match_post(&m, &any);
+    own = receive_for(2);
+    wf_match_post(&m, &own);
+    assert_ptr_equal(wf_match_take_posted(&m, 1, wf_env1(2, 2)), &own);
+    assert_false(may_take(&m, 2, 2));
+    assert_true(may_take(&m, 2, 1));
+    assert_true(may_take(&m, 2, 3));
+    assert_true(may_take(&m, 7, 3));
+    assert_true(may_take(&m, MPI_ANY_SOURCE, 2)); /* perhaps */
+    wf_match_unpost(&m, &any);
+    assert_false(may_take(&m, 7, 3));
+    wf_match_fini(&m);
+    free(p);
+}
+
+static void a_receive_that_no_posted_one_concerns_is_told_so(void **state)
+{
+    another_receive_is_told(1);
+    another_receive_is_told(WF_SCANNED - 2);
+    another_receive_is_told(WF_RECENT);
+    another_receive_is_told(8192);
+}
+
 static void unpost_visited(struct wf_posted *p, void *arg)
 {
     if (wf_env_tag(p->env1) % 2)
@@ -345,6 +390,7 @@ int main(void)
             sixty_five_thousand_messages_match_in_any_order_of_tags),
         cmocka_unit_test(a_storm_of_wildcards_takes_the_oldest_first),
         cmocka_unit_test(receives_that_stay_do_not_lose_their_order),
+        cmocka_unit_test(a_receive_that_no_posted_one_concerns_is_told_so),
         cmocka_unit_test(a_visit_may_take_the_receive_away),
         cmocka_unit_test(an_unposted_receive_matches_no_more),
     };
