@@ -1,6 +1,7 @@
 /* Derived datatypes: packing, and sending beside packing by hand and sending.
  *
  *   mpi_pack pack|unpack CASE MS   MPI_Pack or MPI_Unpack on one rank: gbs
+ *   mpi_pack external|unexternal CASE MS   the same with external32
  *   mpi_pack send CASE MS          two ranks back and forth, half of a trip:
  *                                  us     of the derived type
  *                                  hand   that divided by the time of packing
@@ -19,7 +20,7 @@ struct job {
     struct pack_data data;
     MPI_Datatype type;
     int count; /* elements of the type */
-    int unpack, rank;
+    int unpack, external, rank;
     long times;
 };
 
@@ -126,13 +127,28 @@ static void by_type(struct job *j)
                  MPI_COMM_SELF);
 }
 
+static void by_external(struct job *j)
+{
+    MPI_Aint at = 0, n = (MPI_Aint)j->data.bytes;
+
+    if (j->unpack)
+        MPI_Unpack_external("external32", j->data.packed, n, &at, j->data.user,
+                            j->count, j->type);
+    else
+        MPI_Pack_external("external32", j->data.user, j->count, j->type,
+                          j->data.packed, n, &at);
+}
+
 static double packs(void *what)
 {
     struct job *j = what;
     double start = now_us();
 
     for (long i = 0; i < j->times; i++)
-        by_type(j);
+        if (j->external)
+            by_external(j);
+        else
+            by_type(j);
     return (now_us() - start) / (double)j->times;
 }
 
@@ -256,7 +272,8 @@ int main(int argc, char **argv)
         return 2;
     struct job j = {.data = pack_make(argv[2])};
 
-    j.unpack = strcmp(argv[1], "unpack") == 0;
+    j.unpack = strncmp(argv[1], "un", 2) == 0;
+    j.external = strstr(argv[1], "external") != NULL;
     j.rank = start_rank(&argc, &argv);
     make_type(&j);
     if (strcmp(argv[1], "send") == 0)

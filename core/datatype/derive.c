@@ -22,6 +22,8 @@ struct bounds {
     int64_t lb, ub, true_lb, true_ub;
     int64_t size, elements, external;
     uint32_t align;
+    unsigned unit;  /* of the data so far; 0: they differ */
+    bool rewritten; /* external32 is not just another byte order */
 };
 
 static bool is_sticky(const struct wf_type *t)
@@ -46,6 +48,19 @@ int64_t wf_type_external(const struct wf_type *t)
         return p->external;
     return wf_type_external(wf_type_predefined(0x200u + p->value)) +
            wf_type_external(wf_type_predefined(0x200u + p->index));
+}
+
+bool wf_type_rewritten(const struct wf_type *t)
+{
+    const struct wf_predefined *p = wf_predefined(t);
+
+    if (!p)
+        return t->priv->rewritten;
+    if (p->value)
+        return wf_type_rewritten(wf_type_predefined(0x200u + p->value)) ||
+               wf_type_rewritten(wf_type_predefined(0x200u + p->index));
+    return p->external != t->size || p->scalar == WF_SCALAR_FLD ||
+           p->scalar == WF_SCALAR_CLD;
 }
 
 uint32_t wf_type_align(const struct wf_type *t)
@@ -130,6 +145,11 @@ static bool add_size(struct bounds *s, const struct wf_type_block *b,
 
     if (b->type->size == 0 || b->n == 0)
         return true;
+    if (s->size == 0)
+        s->unit = wf_type_unit(b->type);
+    else if (s->unit != wf_type_unit(b->type))
+        s->unit = 0;
+    s->rewritten = s->rewritten || wf_type_rewritten(b->type);
     if (__builtin_mul_overflow(b->n, times, &n) ||
         __builtin_mul_overflow(n, b->type->size, &bytes) ||
         __builtin_add_overflow(s->size, bytes, &s->size))
@@ -182,6 +202,8 @@ static bool set_bounds(struct wf_type *t, const struct bounds *s)
     t->priv->align = s->align;
     t->priv->elements = s->elements;
     t->priv->external = s->external;
+    t->priv->unit = (uint8_t)s->unit;
+    t->priv->rewritten = s->rewritten;
     t->priv->sticky = s->sticky;
     if (s->any_data && __builtin_sub_overflow(s->true_ub, s->true_lb,
                                               &t->true_extent))

@@ -23,6 +23,8 @@ struct wf_type_private {
     int combiner;     /* MPI_COMBINER_* */
     bool large;       /* made by a large-count constructor */
     bool sticky;      /* lower and upper bound were set by the user */
+    uint8_t unit;     /* wf_type_unit */
+    bool rewritten;   /* wf_type_rewritten */
     uint32_t align;   /* strictest alignment of the basic elements */
     int64_t elements; /* basic elements, saturated */
     int64_t external; /* bytes in external32, saturated */
@@ -68,6 +70,10 @@ int wf_type_no_memory(void);
 int64_t wf_type_elements(const struct wf_type *);
 int64_t wf_type_external(const struct wf_type *);
 uint32_t wf_type_align(const struct wf_type *);
+/* Bytes of the units of its stream (swap.c) when all are alike, else 0. */
+unsigned wf_type_unit(const struct wf_type *);
+/* Does external32 change more than the order of the bytes? */
+bool wf_type_rewritten(const struct wf_type *);
 
 /* Name for messages: the user's, the standard's, or "derived datatype". */
 const char *wf_type_name(const struct wf_type *);

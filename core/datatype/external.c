@@ -3,7 +3,9 @@
  *
  * Big-endian, no padding, every basic type of the fixed size that the standard
  * gives it. A value that does not fit there (a long beyond 32 bits) is an
- * error, never cut silently. long double travels as IEEE binary128.
+ * error, never cut silently. long double travels as IEEE binary128. Types whose
+ * values have the same size there are moved as streams in big-endian order; the
+ * walk over elements is for the others.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -201,6 +203,30 @@ static int move_element(struct walk *w, addr user, const struct wf_type *t)
     return MPI_SUCCESS;
 }
 
+/* ---- types that keep their size ---------------------------------------- */
+
+static void pack_stream(const struct wf_type *t, const void *buf,
+                        uint64_t count, void *out)
+{
+    uint64_t n = count * (uint64_t)t->size;
+
+    if (is_little())
+        wf_type_pack_swapped(t, buf, count, 0, out, n);
+    else
+        wf_type_pack(t, buf, count, 0, out, n);
+}
+
+static void unpack_stream(const struct wf_type *t, void *buf, uint64_t count,
+                          const void *in)
+{
+    uint64_t n = count * (uint64_t)t->size;
+
+    if (is_little())
+        wf_type_unpack_swapped(t, buf, count, 0, in, n);
+    else
+        wf_type_unpack(t, buf, count, 0, in, n);
+}
+
 /* ---- MPI functions ---------------------------------------------------- */
 
 static int check(const char *datarep, MPI_Count count, const struct wf_type *t,
@@ -247,7 +273,10 @@ int wf_mpi_pack_external(struct wf_instance *wf, const char *datarep,
     if (rc || need == 0)
         return rc;
     w.at = (unsigned char *)outbuf + *position;
-    rc = move_run(&w, (addr)inbuf, datatype, incount);
+    if (wf_type_rewritten(datatype))
+        rc = move_run(&w, (addr)inbuf, datatype, incount);
+    else
+        pack_stream(datatype, inbuf, (uint64_t)incount, w.at);
     if (!rc)
         *position += need;
     return rc;
@@ -267,7 +296,10 @@ int wf_mpi_unpack_external(struct wf_instance *wf, const char datarep[],
     if (rc || need == 0)
         return rc;
     w.at = (unsigned char *)inbuf + *position;
-    rc = move_run(&w, (addr)outbuf, datatype, outcount);
+    if (wf_type_rewritten(datatype))
+        rc = move_run(&w, (addr)outbuf, datatype, outcount);
+    else
+        unpack_stream(datatype, outbuf, (uint64_t)outcount, w.at);
     if (!rc)
         *position += need;
     return rc;

@@ -62,6 +62,12 @@ void wf_type_pack(const struct wf_type *, const void *buf, uint64_t count,
 void wf_type_unpack(const struct wf_type *, void *buf, uint64_t count,
                     uint64_t off, const void *in, uint64_t n);
 
+/* The same where the bytes are in the other byte order than this machine's. */
+void wf_type_pack_swapped(const struct wf_type *, const void *buf,
+                          uint64_t count, uint64_t off, void *out, uint64_t n);
+void wf_type_unpack_swapped(const struct wf_type *, void *buf, uint64_t count,
+                            uint64_t off, const void *in, uint64_t n);
+
 /* Up to max memory segments that hold the packed stream from byte off on, in
  * order, adjacent ones merged; returns how many were written (0 at the end). */
 int wf_type_segments(const struct wf_type *, const void *buf, uint64_t count,

@@ -2,7 +2,8 @@
  *
  * The test builds every type twice: with the constructors, and as a plain
  * typemap by the definitions of MPI-5.0 s5.1. Sizes, bounds, packed bytes,
- * segments and element counts of both must agree, for every byte range.
+ * segments and element counts of both must agree, for every byte range; packed
+ * bytes in the other byte order too.
  * WEFT_SEED chooses the sequence; it is printed.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -75,9 +76,10 @@ static struct memory memory_for(const struct model *m, int64_t count)
     return (struct memory){malloc((size_t)(high - low + 1)), high - low, -low};
 }
 
-/* where[k]: place in memory of byte k of the stream. */
+/* where[k]: place in memory of byte k of the stream; swapped: of one whose
+ * elements are in the other byte order. */
 static int64_t *stream_places(const struct model *m, int64_t count,
-                              const struct memory *mem)
+                              const struct memory *mem, bool swapped)
 {
     int64_t *where = malloc(sizeof *where *
                             (size_t)(count * model_size(m) + 1));
@@ -87,7 +89,8 @@ static int64_t *stream_places(const struct model *m, int64_t count,
         for (int64_t i = 0; i < m->n; i++)
             for (int b = 0; b < m->map[i].size; b++)
                 where[k++] =
-                    mem->origin + c * extent(m) + m->map[i].disp + b;
+                    mem->origin + c * extent(m) + m->map[i].disp +
+                    (swapped ? m->map[i].size - 1 - b : b);
     return where;
 }
 
@@ -103,24 +106,38 @@ static bool overlaps(const int64_t *where, int64_t total,
     return twice;
 }
 
-static void pack_agrees(const struct model *m, const struct memory *mem,
-                        const int64_t *where, int64_t count, int64_t off,
-                        int64_t n)
+/* A byte order of streams, and the functions for it. */
+struct order {
+    bool swapped;
+    void (*pack)(const struct wf_type *, const void *, uint64_t, uint64_t,
+                 void *, uint64_t);
+    void (*unpack)(const struct wf_type *, void *, uint64_t, uint64_t,
+                   const void *, uint64_t);
+};
+
+static const struct order orders[] = {
+    {false, wf_type_pack, wf_type_unpack},
+    {true, wf_type_pack_swapped, wf_type_unpack_swapped},
+};
+
+static void pack_agrees(const struct order *order, const struct model *m,
+                        const struct memory *mem, const int64_t *where,
+                        int64_t count, int64_t off, int64_t n)
 {
     unsigned char *out = malloc((size_t)n + 1);
 
     out[n] = 0x5a;
-    wf_type_pack(wf_type_of(m->handle), mem->bytes + mem->origin,
-                 (uint64_t)count, (uint64_t)off, out, (uint64_t)n);
+    order->pack(wf_type_of(m->handle), mem->bytes + mem->origin,
+                (uint64_t)count, (uint64_t)off, out, (uint64_t)n);
     for (int64_t k = 0; k < n; k++)
         assert_int_equal(out[k], mem->bytes[where[off + k]]);
     assert_int_equal(out[n], 0x5a);
     free(out);
 }
 
-static void unpack_agrees(const struct model *m, const struct memory *mem,
-                          const int64_t *where, int64_t count, int64_t off,
-                          int64_t n)
+static void unpack_agrees(const struct order *order, const struct model *m,
+                          const struct memory *mem, const int64_t *where,
+                          int64_t count, int64_t off, int64_t n)
 {
     unsigned char *in = malloc((size_t)n + 1);
     unsigned char *wanted = malloc((size_t)mem->n + 1);
@@ -132,8 +149,8 @@ static void unpack_agrees(const struct model *m, const struct memory *mem,
         in[k] = (unsigned char)next_random();
         wanted[where[off + k]] = in[k];
     }
-    wf_type_unpack(wf_type_of(m->handle), got + mem->origin, (uint64_t)count,
-                   (uint64_t)off, in, (uint64_t)n);
+    order->unpack(wf_type_of(m->handle), got + mem->origin, (uint64_t)count,
+                  (uint64_t)off, in, (uint64_t)n);
     assert_memory_equal(got, wanted, (size_t)mem->n);
     free(in);
     free(wanted);
@@ -167,23 +184,34 @@ static void segments_agree(const struct model *m, const struct memory *mem,
     assert_int_equal(off, total);
 }
 
-static void ranges_agree(const struct model *m, int64_t count)
+static void order_agrees(const struct order *order, const struct model *m,
+                         const struct memory *mem, int64_t count)
 {
-    struct memory mem = memory_for(m, count);
-    int64_t *where = stream_places(m, count, &mem);
+    int64_t *where = stream_places(m, count, mem, order->swapped);
     int64_t total = count * model_size(m);
-    bool twice = overlaps(where, total, &mem);
+    bool twice = overlaps(where, total, mem);
 
-    for (int64_t i = 0; i < mem.n; i++)
-        mem.bytes[i] = (unsigned char)next_random();
     for (int i = 0; i < 12; i++) {
         int64_t off = i == 0 ? 0 : between(0, total);
         int64_t n = i == 0 ? total : between(0, total - off);
 
-        pack_agrees(m, &mem, where, count, off, n);
+        pack_agrees(order, m, mem, where, count, off, n);
         if (!twice)
-            unpack_agrees(m, &mem, where, count, off, n);
+            unpack_agrees(order, m, mem, where, count, off, n);
     }
+    free(where);
+}
+
+static void ranges_agree(const struct model *m, int64_t count)
+{
+    struct memory mem = memory_for(m, count);
+    int64_t *where = stream_places(m, count, &mem, false);
+    int64_t total = count * model_size(m);
+
+    for (int64_t i = 0; i < mem.n; i++)
+        mem.bytes[i] = (unsigned char)next_random();
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        order_agrees(&orders[i], m, &mem, count);
     segments_agree(m, &mem, where, count, total, 0);
     segments_agree(m, &mem, where, count, total, between(0, total));
     free(where);
@@ -195,8 +223,8 @@ static void copies_agree(const struct model *a, const struct model *b)
 {
     int64_t ca = between(1, 30), cb = between(1, 30);
     struct memory from = memory_for(a, ca), to = memory_for(b, cb);
-    int64_t *src = stream_places(a, ca, &from);
-    int64_t *dst = stream_places(b, cb, &to);
+    int64_t *src = stream_places(a, ca, &from, false);
+    int64_t *dst = stream_places(b, cb, &to, false);
     int64_t na = ca * model_size(a), nb = cb * model_size(b);
     int64_t n = na < nb ? na : nb;
     unsigned char *wanted = malloc((size_t)to.n + 1);
