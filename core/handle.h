@@ -42,7 +42,8 @@ static inline void wf_object_init(struct wf_object *o, enum wf_kind kind)
 
 /* References to what no engine owns (groups, datatypes, operations, handlers)
  * change inside the API section of some engine. Once there are several engines
- * (engines.h), which is set while there is one, they are counted atomically. */
+ * (engines.h), which is set while there is one, they are counted atomically; also
+ * where calls are submitted (protocol/submitted.h). */
 extern wf_atomic_u32 wf_refs_shared WF_HIDDEN;
 
 static inline void wf_refs_get(uint32_t *refs)

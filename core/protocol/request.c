@@ -393,8 +393,10 @@ int wf_engine_init(struct wf_instance *wf)
     init_shared(&e->nobody, wf);
     e->nobody.source = MPI_PROC_NULL;
     wf->engine = e;
-    if (WF_SUBMITS)
+    if (WF_SUBMITS && wf->api.threads) {
         wf->api.run = wf_submitted_run;
+        wf_store_relaxed(&wf_refs_shared, 1); /* submitters count types */
+    }
     return 0;
 }
 

@@ -12,7 +12,8 @@ enum { LOOKS = 200 /* as long as one spins for a ticket */ };
 static bool submit(struct wf_p2p *p, struct wf_comm *comm, struct wf_req **out)
 {
     *out = &p->req;
-    p->req.comm = comm; /* the reference is counted inside */
+    wf_type_get(p->type); /* MPI_Type_free may enter another engine */
+    p->req.comm = comm;   /* this reference is counted inside, as it is freed */
     wf_cs_submit(&comm->wf->api, &p->link);
     return true;
 }
@@ -79,10 +80,12 @@ bool wf_submitted_await(struct wf_instance *wf, MPI_Request *request,
 
 static void start(struct wf_p2p *p)
 {
+    struct wf_type *type = p->type;
     int rc;
 
     wf_comm_get(p->req.comm);
-    wf_p2p_set_buffer(p, p->buf, p->count, p->type);
+    wf_p2p_set_buffer(p, p->buf, p->count, type);
+    wf_type_put(type); /* the submitter's */
     rc = p->req.type == WF_REQ_RECV ? wf_receive_start(p) : wf_send_start(p);
     if (rc == MPI_SUCCESS) {
         wf_attend(&p->req);

@@ -3,7 +3,8 @@
  *
  *   submitter   a request of its own share of the pool, with what was asked for:
  *               it is the program's from now on
- *   who is in   counts the references, and starts it
+ *   who is in   counts the references, and starts it; that of the datatype is the
+ *               submitter's, for the type may be freed in another engine
  *
  * A failure to start is the request's outcome. Order: what one thread submits is
  * started in its order, and before anything that it does inside later.

@@ -12,6 +12,7 @@
 enum { THREADS = 4, ROUNDS = 150, WINDOW = 8, LARGE = 20000, ENDS = 1000 };
 
 static int rank, size, failures;
+static MPI_Comm side;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* One message of the kind that its number says. */
@@ -102,6 +103,26 @@ static void cancelled(int me)
     }
 }
 
+/* A datatype that goes as soon as it is used. Of a communicator whose engine is not
+ * that of calls about datatypes, where there are several. */
+static void typed(int me)
+{
+    int to = (rank + 1) % size, from = (rank + size - 1) % size;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        int out[2] = {me, round}, in[2] = {-1, -1};
+        MPI_Request requests[2];
+        MPI_Datatype pair;
+        MPI_Type_contiguous(2, MPI_INT, &pair);
+        MPI_Type_commit(&pair);
+        MPI_Irecv(in, 1, pair, from, 300 + me, side, &requests[0]);
+        MPI_Isend(out, 1, pair, to, 300 + me, side, &requests[1]);
+        MPI_Type_free(&pair);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        CHECK(in[0] == me && in[1] == round);
+    }
+}
+
 /* The last calls of a thread are sends that nobody waits for. */
 static void leave_behind(int me)
 {
@@ -121,6 +142,7 @@ static void *work(void *arg)
     in_order(me);
     ping(me);
     cancelled(me);
+    typed(me);
     leave_behind(me);
     pthread_mutex_lock(&lock);
     failures += job_failures;
@@ -151,6 +173,7 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     rank = rank_in(MPI_COMM_WORLD);
     size = size_of(MPI_COMM_WORLD);
+    MPI_Comm_dup(MPI_COMM_WORLD, &side);
     for (int t = 0; t < THREADS; t++) {
         ids[t] = t;
         pthread_create(&threads[t], NULL, work, &ids[t]);
@@ -164,6 +187,7 @@ int main(int argc, char **argv)
         CHECK(in == t);
     }
     freed_at_once();
+    MPI_Comm_free(&side);
     job_failures += failures;
     return job_end();
 }
