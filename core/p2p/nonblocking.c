@@ -25,7 +25,18 @@ static int post(struct wf_comm *comm, const struct wf_send_args *a,
                   request);
 }
 
-/* packed: what small data is as bytes, if they are not in one piece. */
+/* Small data that is not in one piece, as bytes; or NULL. */
+static const struct wf_send_args *as_bytes(const struct wf_send_args *a,
+                                           struct wf_send_args *small,
+                                           uint8_t room[WF_PACK_OUTSIDE])
+{
+    if (!WF_BRIEF || wf_likely(wf_type_contiguous(a->type)))
+        return NULL;
+    *small = *a;
+    return wf_pack_small(small, room) ? small : NULL;
+}
+
+/* packed: as_bytes. */
 static int isend_inside(struct wf_comm *comm, const struct wf_send_args *a,
                         const struct wf_send_args *packed,
                         MPI_Request *request)
@@ -42,7 +53,7 @@ int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
     struct wf_req **out = (struct wf_req **)request;
-    struct wf_send_args small = a;
+    struct wf_send_args small;
     const struct wf_send_args *bytes;
     uint8_t packed[WF_PACK_OUTSIDE];
     int rc = MPI_SUCCESS;
@@ -50,7 +61,7 @@ int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
     *out = &wf->engine->sent;
     if (dest == MPI_PROC_NULL)
         return rc;
-    bytes = wf_pack_outside(&small, packed) ? &small : NULL;
+    bytes = as_bytes(&a, &small, packed);
     if (!wf_entered_engine(wf)) {
         if (wf_submit_send(comm, &a, out))
             return rc;
