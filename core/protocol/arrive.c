@@ -411,6 +411,9 @@ int wf_arrive(struct weft_core *core, struct weft_loc *from,
     const struct wf_wire *w = (const struct wf_wire *)hdr;
     int r;
 
+    /* the bit that says so may itself be what was damaged: ask the route */
+    if (wf_unlikely(!from->order && !from->lanes))
+        wf_location_connect(from);
     if (wf_likely(!from->order && !(w->type & WF_SEQUENCED)))
         return wf_arrive_plain(core, from, hdr, data, have, sink);
     if (from->order &&
