@@ -172,6 +172,12 @@ FIGURES = [
              cases=("sender", "receiver", "both"), targets=dict.fromkeys(
                  ("sender", "receiver", "both"), ">= 90"))
       for fabric in ("shm", "tcp")),
+    *(Figure(f"overlap-4-{fabric}", "part of a 16 MB transfer that is hidden "
+             f"behind a computation 4 times as long, {fabric}", "percent",
+             "percent", "overlap {case} 16777216 {ms} 4x", fabric=fabric,
+             more=True, cases=("sender", "receiver", "both"),
+             targets={"sender": ">= 90", "receiver": ">= 90"})
+      for fabric in ("shm", "tcp")),
     Figure("overlap-allreduce", "part of an MPI_Iallreduce of doubles that is "
            "hidden, both ranks compute", "percent", "percent",
            "overlap allreduce {case} {ms}", fabric="shm", more=True,

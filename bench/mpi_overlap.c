@@ -2,6 +2,7 @@
  *
  *   mpi_overlap WHO SIZE MS        WHO computes: sender, receiver or both; or
  *                                  allreduce: MPI_Iallreduce of doubles, both
+ *   mpi_overlap WHO SIZE MS 4x     the same beside one that takes 4 times as long
  *   mpi_overlap WHO SIZE MS LONG   the same beside LONG ms of computation
  *
  * Prints the hidden part of the shorter of the two, in percent: 100 when the
@@ -87,6 +88,14 @@ static double median(struct transfer *t, double limit_us)
     return v[n / 2];
 }
 
+/* Percent of the shorter one that both together do not take. */
+static double hidden(double alone, double computing, double together)
+{
+    double shorter = alone < computing ? alone : computing;
+
+    return 100 * (alone + computing - together) / shorter;
+}
+
 /* Percent that both together take longer than the longer one. */
 static double excess(double alone, double computing, double together)
 {
@@ -106,7 +115,9 @@ int main(int argc, char **argv)
     if (argc != 4 && argc != 5)
         return 2;
     double limit_us = atof(argv[3]) * 1e3 / 2, speed, alone, together, result;
-    double fixed = argc > 4 ? atof(argv[4]) * 1e3 : 0;
+    const char *last = argc > 4 ? argv[4] : "1x";
+    int times = strchr(last, 'x') != NULL;
+    double computing = atof(last) * 1e3;
     struct transfer t = {.size = atoi(argv[2])};
 
     t.buf = buffer((size_t)t.size);
@@ -118,15 +129,16 @@ int main(int argc, char **argv)
     speed = turns_per_us();
     alone = median(&t, limit_us);
     MPI_Bcast(&alone, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    t.turns = (long)(speed * (fixed > 0 ? fixed : alone));
+    if (times)
+        computing = atof(last) * alone;
+    t.turns = (long)(speed * computing);
     together = median(&t, limit_us);
-    result = fixed > 0 ? excess(alone, fixed, together)
-                       : 100 * (2 * alone - together) / alone;
+    result = (times ? hidden : excess)(alone, computing, together);
     report("percent", &t, result);
     t.own = 1;
     together = median(&t, limit_us);
-    if (fixed == 0)
-        report("own", &t, 100 * (2 * alone - together) / alone);
+    if (times)
+        report("own", &t, hidden(alone, computing, together));
     MPI_Finalize();
     return 0;
 }
