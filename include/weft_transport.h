@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 1            /* part of the symbol name: weft_plugin_1_<name>          */
-#define WEFT_ABI_MINOR 4            /* fields appended since the major                        */
+#define WEFT_ABI_MINOR 5            /* fields appended since the major                        */
 #define WEFT_MAGIC     0x31544657u  /* "WFT1"                                                 */
 #define WEFT_HDR       64           /* protocol header bytes, fixed for the major             */
 #define WEFT_HDR_MIN   24           /* bytes of a short header (flag WEFT_HDR_SHORT)          */
@@ -197,6 +197,9 @@ typedef struct weft_host {
   /* minor 1: send_words() had no room and hands everything back, as the last thing that it does: the core
    * may call the plugin again from here.                                                              */
   int  (*tx_words)(weft_core *, weft_loc *to, uint64_t h0, uint64_t h1, uint64_t h2, const void *data);
+  /* minor 5: is it a thread of the core that calls progress() or arm(), in the place of a program that
+   * computes?  What the other side can do without us is best left to it then.                         */
+  int  (*helping)(weft_core *);
 } weft_host;
 
 /* copy and fill of a container, NULL where there is none */

@@ -12,6 +12,7 @@
 #include "boot/auth.h"
 #include "os/hosts.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
 #include "protocol/order.h"
 #include "protocol/short.h"
 
@@ -88,6 +89,11 @@ static uint64_t host_now_ns(weft_core *core)
     return wf_now(core->wf);
 }
 
+static int host_helping(weft_core *core)
+{
+    return core->wf->progress->helping;
+}
+
 /* Numeric addresses and /etc/hosts: no job depends on a resolver (W-39). */
 static int host_resolve(weft_core *core, const char *host, int family,
                         void *sockaddr_out, size_t *len)
@@ -127,4 +133,5 @@ const weft_host wf_host = {.size = sizeof wf_host,
                            .resolve = host_resolve,
                            .log = host_log,
                            .rx_words = wf_arrive_words,
-                           .tx_words = wf_short_late};
+                           .tx_words = wf_short_late,
+                           .helping = host_helping};

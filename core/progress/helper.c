@@ -44,6 +44,8 @@
 enum {
     NAP_MIN = 100000, /* ns: calls that wait at once are mostly over */
     NAP_MAX = 1600000,
+    NAP_LONG = 400000, /* ns: too long for a large message that has to be matched */
+    URGENT = 1 << 20,  /* bytes of one */
     IDLE_NAPS = 12    /* with nothing to do, before it parks: some 10 ms */
 };
 
@@ -56,6 +58,7 @@ struct wf_helper {
     uint32_t turn;      /* of the last look */
     unsigned idle;      /* naps since there was something to do */
     long nap;           /* ns */
+    long napping;       /* ns, the nap that it takes; 0: none, or it is over */
     int bell;           /* ends an armed sleep */
     wf_atomic_u32 word; /* futex: 1 ends a nap */
 };
@@ -83,6 +86,7 @@ static void rest(struct wf_helper *h)
     long ns = h->nap;
 
     longer(h);
+    h->napping = ns;
     if (++h->idle > IDLE_NAPS) {
         h->wf->progress->parked = true;
         ns = -1;
@@ -117,6 +121,7 @@ static void serve(struct wf_helper *h)
     struct wf_instance *wf = h->wf;
     struct wf_progress *p = wf->progress;
     int timeout, n;
+    bool armed;
 
     h->idle = 0;
     p->helping = true;
@@ -127,9 +132,10 @@ static void serve(struct wf_helper *h)
         if (n > 0)
             h->nap = NAP_MIN;
     } while (n > 0 && wf->api.owed && !wf_mutex_contended(&wf->api.mutex));
-    p->helping = false;
     h->turn = wf_load_relaxed(&p->turn);
-    if (n == 0 && wf->api.owed && wf_progress_arm(wf, &timeout))
+    armed = n == 0 && wf->api.owed && wf_progress_arm(wf, &timeout);
+    p->helping = false;
+    if (armed)
         sleep_armed(h, timeout);
     else
         wf_cs_give(&wf->api);
@@ -159,6 +165,7 @@ static void *run(void *arg)
             continue;
         }
         h->armed = false;
+        h->napping = 0;
         if (h->stop)
             break;
         if (!wf->api.owed)
@@ -293,6 +300,19 @@ static bool worth(struct wf_req *r)
     }
 }
 
+/* The other side of a large message may depend on a look of the helper, and
+ * wait for it. Which comes after a short nap, since the program may wait at
+ * once. */
+static void hurry(struct wf_helper *h, struct wf_req *r)
+{
+    if (h->napping < NAP_LONG || r->type == WF_REQ_SCHEDULE ||
+        wf_p2p_of(r)->bytes < URGENT)
+        return;
+    h->napping = 0;
+    h->nap = NAP_MIN;
+    call(h);
+}
+
 static void ended(struct wf_cs *cs)
 {
     wf_short_update(wf_container(cs, struct wf_instance, api));
@@ -314,4 +334,6 @@ void wf_helper_attend(struct wf_req *r)
     wf->api.owed++;
     if (wf->progress->parked)
         call(wf->progress->helper);
+    else
+        hurry(wf->progress->helper, r);
 }

@@ -129,7 +129,7 @@ static bool busy_can_move(weft_peer *p)
         return false;
     if (p->in.eof)
         return !p->in.paused;
-    if (wf_shm_direct_busy(p))
+    if (wf_shm_direct_can_move(p))
         return true;
     return p->out.tx ? wf_shm_can_push(p) : p->out.want && wf_shm_roomy(p);
 }
@@ -169,14 +169,15 @@ int wf_shm_arm(weft_ep *ep, weft_event *event, uint64_t *deadline_ns)
         wf_shm_event(ep, event);
     if (!ep->armed) {
         be_hungry(ep);
-        set_mode(ep, (ep->mode | SHM_ASLEEP) + SHM_NAP);
+        uint32_t who = shm_helping(ep) ? SHM_ASLEEP | SHM_STANDIN : SHM_ASLEEP;
+        set_mode(ep, (ep->mode | who) + SHM_NAP);
         full_barrier(ep);
         ep->armed = true;
     }
     if (anything(ep)) {
         ep->armed = false;
         ep->sweep = true; /* find it in the next call, whoever it is from */
-        set_mode(ep, ep->mode & ~SHM_ASLEEP);
+        set_mode(ep, ep->mode & ~(SHM_ASLEEP | SHM_STANDIN));
         return WEFT_EAGAIN;
     }
     deadlines(ep, deadline_ns);
@@ -189,6 +190,6 @@ int wf_shm_arm(weft_ep *ep, weft_event *event, uint64_t *deadline_ns)
 void wf_shm_disarm(weft_ep *ep)
 {
     ep->armed = false;
-    set_mode(ep, ep->mode & ~SHM_ASLEEP);
+    set_mode(ep, ep->mode & ~(SHM_ASLEEP | SHM_STANDIN));
     ep->attend = true;
 }

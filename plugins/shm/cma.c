@@ -1,9 +1,10 @@
-/* Reading another process' memory with process_vm_readv (CMA), and when.
+/* Another process' memory, with process_vm_readv and _writev (CMA), and when.
  *
  * One copy by the kernel against two through the ring: where two cores share a
  * cache the ring wins by two to three times, elsewhere it may not. So the
  * first large messages are a race: RACES of them go each way, the best time of
- * each counts, and CMA stays only where it was clearly faster. Where the
+ * each counts, and the receiver reads all by itself only where that was clearly
+ * faster. Elsewhere it is for the side that is there alone: fetch.c. Where the
  * kernel forbids it (ptrace rules, seccomp) the ring carries on.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -12,6 +13,7 @@
 #include "shm.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -39,16 +41,18 @@ static bool won(const weft_ep *ep)
     return ep->cma_pace.mbs > ep->ring_pace.mbs + ep->ring_pace.mbs / 8;
 }
 
-/* Should a message be offered to be read by CMA? */
-bool wf_shm_cma_offer(const weft_ep *ep, uint64_t len)
+/* Should a message be offered? */
+bool wf_shm_cma_offers(const weft_ep *ep, uint64_t len)
 {
     if (len < SHM_CMA_FROM || ep->config.cma == SHM_CMA_NO)
         return false;
-    return ep->config.cma == SHM_CMA_YES || !decided(ep) || won(ep);
+    return len >= SHM_EITHER_FROM || ep->config.cma == SHM_CMA_YES ||
+           !decided(ep) || won(ep);
 }
 
-/* Should this one be? The two ways take turns until it is decided. */
-static bool wanted(const weft_ep *ep)
+/* Is the receiver to read this one alone? The two ways take turns until it is
+ * decided. */
+bool wf_shm_cma_alone(const weft_ep *ep)
 {
     if (ep->config.cma == SHM_CMA_AUTO)
         return decided(ep) ? won(ep)
@@ -56,20 +60,77 @@ static bool wanted(const weft_ep *ep)
     return ep->config.cma == SHM_CMA_YES;
 }
 
-/* The key of a peer's whole memory, or NULL: push. */
-weft_rkey *wf_shm_cma_key(weft_peer *p)
+/* Its number in my namespace, from the kernel. */
+static bool find_pid(weft_peer *p)
 {
-    if (p->cma_refused || p->state != SHM_UP || !wanted(p->ep))
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+    if (p->pid <= 0 &&
+        getsockopt(p->watch.fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0)
+        p->pid = peer.pid;
+    return p->pid > 0;
+}
+
+/* The key of an offer, or NULL: push. */
+weft_rkey *wf_shm_cma_key(weft_peer *p, uint64_t id)
+{
+    if (p->cma_refused || p->state != SHM_UP)
         return NULL;
-    if (!p->pid) {
-        /* Its number in my namespace, from the kernel. */
-        struct ucred peer;
-        socklen_t n = sizeof peer;
-        if (getsockopt(p->watch.fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0)
-            p->pid = peer.pid;
-        p->cma_refused = p->pid <= 0;
+    weft_rkey *k = calloc(1, sizeof *k);
+    if (k)
+        k->id = id;
+    return k;
+}
+
+/* May I read the peer's memory? */
+bool wf_shm_cma_probe(weft_peer *p, uint64_t at)
+{
+    char byte;
+    struct iovec to = {&byte, 1}, from = {(void *)(uintptr_t)at, 1};
+    if (p->cma_works || p->cma_refused)
+        return p->cma_works;
+    p->cma_works = find_pid(p) &&
+                   process_vm_readv(p->pid, &to, 1, &from, 1, 0) == 1;
+    p->cma_refused = !p->cma_works;
+    return p->cma_works;
+}
+
+/* All n bytes, or false. */
+bool wf_shm_cma_read(weft_peer *p, void *to, uint64_t at, uint64_t n)
+{
+    p->ep->stats.read_bytes += n;
+    while (n > 0) {
+        struct iovec mine = {to, n}, its = {(void *)(uintptr_t)at, n};
+        ssize_t got = process_vm_readv(p->pid, &mine, 1, &its, 1, 0);
+        if (got <= 0)
+            return false;
+        to = (char *)to + got;
+        at += (uint64_t)got;
+        n -= (uint64_t)got;
     }
-    return p->cma_refused ? NULL : &p->cma;
+    return true;
+}
+
+/* The number of a process that has ended may be another's: to write there would
+ * be worse than to read. It closes the socket before its number is free. */
+static bool alive(const weft_peer *p)
+{
+    char byte;
+    return recv(p->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
+}
+
+/* How many bytes were written; after less than n it is not tried again. */
+uint64_t wf_shm_cma_write(weft_peer *p, const void *from, uint64_t at,
+                          uint64_t n)
+{
+    struct iovec mine = {(void *)(uintptr_t)from, n},
+                 its = {(void *)(uintptr_t)at, n};
+    ssize_t put = -1;
+    if (find_pid(p) && alive(p))
+        put = process_vm_writev(p->pid, &mine, 1, &its, 1, 0);
+    p->write_refused = put != (ssize_t)n;
+    p->ep->stats.written_bytes += put > 0 ? (uint64_t)put : 0;
+    return put > 0 ? (uint64_t)put : 0;
 }
 
 /* Is a message of len bytes that comes through the ring a race? */
@@ -104,7 +165,7 @@ int wf_shm_cma_step(weft_peer *p, const weft_rma *rma, uint64_t *done)
     if (start && *done == 0)
         note(&ep->cma_pace, (uint64_t)n,
              ep->host->now_ns(ep->core) - start);
-    p->cma_works = true;
+    ep->stats.read_bytes += (uint64_t)n;
     *done += (uint64_t)n;
     return *done == rma->len ? WEFT_DONE : WEFT_EAGAIN;
 }

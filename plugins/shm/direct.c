@@ -3,7 +3,8 @@
  *
  *   the sender's memory is    it is read by
  *   an area of mem_alloc      a copy through this process' own mapping
- *   anything else             process_vm_readv, where that is faster (cma.c)
+ *   anything else             process_vm_readv, where that is faster (cma.c);
+ *                             else by whichever side is there (fetch.c)
  *
  * When the destination lies in an area too, the owner of the source helps:
  * both claim chunks from a word in the segment of the pair and copy them.
@@ -145,8 +146,10 @@ int wf_shm_get(weft_peer *p, weft_rma *rma)
                      rma->len > k->bytes - at)))
         return WEFT_EINVAL;
     *next_of(rma) = NULL;
-    if (!k->base && g->head && !p->cma_works)
-        return WEFT_ENOTSUP; /* it may yet be refused */
+    if (!k->base && !wf_shm_cma_probe(p, rma->raddr))
+        return WEFT_ENOTSUP;
+    if (!k->base && !wf_shm_cma_alone(p->ep))
+        return wf_shm_fetch(p, rma);
     if (g->head) {
         *next_of(g->last) = rma;
         g->last = rma;
@@ -204,13 +207,25 @@ static int help_some(weft_peer *p)
 
 bool wf_shm_direct_busy(const weft_peer *p)
 {
-    return p->get.head || p->help.to;
+    return p->get.head || p->help.to || p->pushes.n > 0 ||
+           wf_shm_fetch_busy(p);
+}
+
+/* May whoever is about to sleep do something for them? */
+bool wf_shm_direct_can_move(weft_peer *p)
+{
+    return p->get.head || p->help.to || wf_shm_offer_can_move(p) ||
+           wf_shm_fetch_can_move(p);
 }
 
 /* Move what is under way; the number of pieces of news. */
 int wf_shm_direct(weft_peer *p)
 {
     int n = p->help.to ? help_some(p) : 0;
+    if (p->pushes.n > 0)
+        n += wf_shm_offer_some(p);
+    if (wf_shm_fetch_busy(p))
+        n += wf_shm_fetch_some(p);
     if (!p->get.head)
         return n;
     uint64_t before = p->get.done;
@@ -232,6 +247,8 @@ void wf_shm_direct_end(weft_peer *p, int status)
     uint32_t op = p->get.op;
     p->get = (struct shm_get){.op = op};
     p->help = (struct shm_help){0};
+    wf_shm_asks_end(p);
+    wf_shm_fetch_end(p, status);
     while (rma) {
         weft_rma *next = *next_of(rma);
         p->ep->host->rma_done(p->ep->core, rma, status);

@@ -46,6 +46,7 @@ enum {
     SHM_PAGE = 4096,
     SHM_FIRST = 16, /* slots of the ring to begin with */
     SHM_CHUNKS = 256, /* at most, per direction */
+    SHM_FETCHES = 8,  /* transfers that both sides work on at a time */
     SHM_RANG = 2048   /* callers a bell page can tell apart */
 };
 
@@ -55,7 +56,9 @@ enum shm_kind {
     SHM_HEAD = 1, /* a container; its first chunk is inline or in a ring */
     SHM_DATA = 2, /* the next chunk of the container that is under way */
     SHM_BYE = 3,  /* the last thing that this side sends */
-    SHM_HELP = 4  /* copy with me: direct.c */
+    SHM_HELP = 4, /* copy with me: direct.c */
+    SHM_ASK = 5,  /* push or write what you have offered: fetch.c */
+    SHM_PIECE = 6 /* some of it: offer.c */
 };
 
 struct shm_slot {
@@ -84,12 +87,19 @@ struct shm_line {
 };
 #define SHM_LARGE (UINT64_C(1) << 32)
 
-/* One per direction, after both lines: a copy that both sides make. */
+/* One per direction, after both lines: copies that both sides make. The
+ * direction is that of the receiver, who asks. */
 struct shm_share {
     /* Operation and next piece; written by whoever takes one. */
     alignas(SHM_LINE) _Atomic uint64_t claim;
+    /* The same for memory that is not mapped: claims.h. By operation. */
+    _Atomic uint64_t claims[SHM_FETCHES];
+    _Atomic uint32_t away; /* receiver: I compute, write rather than push */
     /* Operation and pieces that the helper has copied; it writes. */
     alignas(SHM_LINE) _Atomic uint64_t done;
+    /* Operation and pieces that the sender has written; it writes. */
+    _Atomic uint64_t dones[SHM_FETCHES];
+    _Atomic uint32_t writing; /* sender: I am in the receiver's memory */
 };
 enum {
     SHM_FIRST_AT = 2 * sizeof(struct shm_line) + 2 * sizeof(struct shm_share)
@@ -108,7 +118,9 @@ _Static_assert(sizeof(struct shm_page) <= SHM_PAGE, "one page");
 enum {
     SHM_ASLEEP = 1u, /* write my eventfd, once per value of mode */
     SHM_MANY = 2u,   /* I do not look at every ring: set your byte too */
-    SHM_NAP = 4u     /* the count of sleeps starts at this bit */
+    SHM_STANDIN = 4u, /* who sleeps is no program that waits, but a thread
+                         that stands in for one that computes */
+    SHM_NAP = 8u     /* the count of sleeps starts at this bit */
 };
 
 /* Sizes of a segment; all are powers of two. */

@@ -142,6 +142,7 @@ void wf_shm_quiet(weft_peer *p, int status)
     weft_sink *sink = p->in.sink;
     p->out.tx = NULL;
     p->in.sink = NULL;
+    wf_shm_fetch_close(p);
     if (p->conn)
         wf_shm_hang_up(p->conn);
     unlist(p);
@@ -191,7 +192,8 @@ void wf_shm_gone(weft_peer *p)
                      p->address.pid);
         return;
     }
-    if (p->out.tx || p->out.want || p->in.sink || p->get.head) {
+    if (p->out.tx || p->out.want || p->in.sink || p->get.head ||
+        wf_shm_fetch_busy(p)) {
         wf_shm_fault(p, WEFT_ELINK,
                      "process %u (pid %u) closed its endpoint while messages "
                      "to it were waiting",

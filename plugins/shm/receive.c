@@ -239,6 +239,12 @@ static int take(weft_peer *p, struct shm_slot *s, uint64_t word)
     case SHM_HELP:
         wf_shm_take_help(p, s, shm_word_first(word));
         return 0;
+    case SHM_ASK:
+        wf_shm_take_ask(p, s, shm_word_first(word));
+        return 0;
+    case SHM_PIECE:
+        p->in.choice.theirs = shm_word_first(word) % SHM_WAYS;
+        return wf_shm_take_piece(p, s, shm_word_len(word));
     default:
         return corrupt(p, "a slot of unknown kind");
     }

@@ -203,6 +203,36 @@ static bool push_step(weft_peer *p)
     return true;
 }
 
+/* How many chunks, up to `most`, may go into the bulk ring at once, so that it
+ * holds no more than `limit` bytes? */
+uint32_t wf_shm_chunks_free(weft_peer *p, uint32_t limit, uint32_t most)
+{
+    struct shm_out *out = &p->out;
+    uint32_t chunk = p->geometry.chunk, n = 0;
+    uint32_t slots = out->mask + 1 - (out->head - out->tail);
+    uint32_t end = shm_place(out->bulk.at, chunk, out->bulk.size) + chunk;
+    while (n < most && n < slots && end - out->bulk.tail <= limit) {
+        end = shm_place(end, chunk, out->bulk.size) + chunk;
+        n++;
+    }
+    return n;
+}
+
+/* A piece of what the peer has asked for. There is room. */
+bool wf_shm_push_piece(weft_peer *p, const unsigned char *from, uint32_t n,
+                       uint32_t op, uint32_t index)
+{
+    struct shm_out *out = &p->out;
+    uint32_t what[2] = {op, index};
+    if (!out->reserved && !reserve_bulk(p))
+        return false;
+    struct shm_slot *s = shm_slot_next(out);
+    shm_copy_in(out->way, shm_bytes_take(&out->bulk, n), from, n);
+    memcpy(s->body, what, sizeof what);
+    shm_publish(p, out->way, n, SHM_PIECE);
+    return true;
+}
+
 /* Move as much of the container under way as there is room for. true: all of
  * it is in the ring. */
 bool wf_shm_push(weft_peer *p)

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ADDRESS_VERSION = 3, MAX_IOV = 64 };
+enum { ADDRESS_VERSION = 4, MAX_IOV = 64 };
 
 static const weft_option options[] = {
     {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "256", "16..4096",
@@ -36,8 +36,9 @@ static const weft_option options[] = {
      "twice the second-level cache"},
     {"cma", WEFT_OPT_ENUM, offsetof(struct shm_config, cma), "auto",
      "auto|no|yes",
-     "let the receiver read messages from 1M on with process_vm_readv; auto: "
-     "where the first ones are faster that way"},
+     "process_vm_readv and _writev: auto: messages from 4M on, by the side "
+     "that waits while the other computes, and all from 1M on where the first "
+     "ones were faster that way; yes: the receiver reads all from 1M on"},
     {"eager", WEFT_OPT_SIZE, offsetof(struct shm_config, eager), "32K",
      "0..16M", "messages up to this size are sent without asking first"},
     {0}};
@@ -147,6 +148,7 @@ static void free_ep(weft_ep *ep)
         wf_shm_hang_up(ep->conns);
     wf_shm_bury(ep);
     wf_shm_areas_free(ep);
+    wf_shm_offers_free(ep);
     if (ep->page)
         munmap(ep->page, SHM_PAGE);
     int fds[] = {ep->listener.fd, ep->bell.fd, ep->page_memory, ep->epoll};
@@ -194,6 +196,8 @@ static weft_ep *new_ep(const weft_open *o)
     ep->host = o->host;
     if (WEFT_HAS(o->host, weft_host, rx_words))
         ep->rx_words = o->host->rx_words;
+    if (WEFT_HAS(o->host, weft_host, helping))
+        ep->helping = o->host->helping;
     ep->core = o->core;
     ep->loc_id = o->loc_id;
     ep->config = *(const struct shm_config *)o->cfg;
@@ -283,7 +287,9 @@ static int stat_ep(weft_ep *ep, int i, const char **name, uint64_t *value)
                {"received_bytes", ep->stats.rx_bytes},
                {"bells_rung", ep->stats.rings},
                {"sleeps", ep->stats.naps},
-               {"connections", ep->stats.connects}};
+               {"connections", ep->stats.connects},
+               {"read_bytes", ep->stats.read_bytes},
+               {"written_bytes", ep->stats.written_bytes}};
     if (i < 0 || i >= (int)(sizeof all / sizeof *all))
         return WEFT_EINVAL;
     *name = all[i].name;
@@ -298,21 +304,22 @@ static int connect_peer(weft_peer *p)
     return WEFT_OK;
 }
 
-/* ---- keys: the id of an area, or 0 for any memory (CMA) ------------------ */
+/* ---- keys: the id of an area, or of an offer ---------------------------- */
 
 static int mr_reg(weft_ep *ep, void *base, size_t len, unsigned access,
                   weft_mr **mr)
 {
     (void)access;
     *mr = wf_shm_area_of(ep, base, len);
-    if (!*mr && wf_shm_cma_offer(ep, len))
-        *mr = &ep->cma;
+    if (!*mr && wf_shm_cma_offers(ep, len))
+        *mr = wf_shm_offer(ep, base, len);
     return *mr ? WEFT_OK : WEFT_ENOTSUP;
 }
 
 static void mr_dereg(weft_ep *ep, weft_mr *mr)
 {
-    (void)ep, (void)mr;
+    if (mr->id & SHM_OFFERED)
+        wf_shm_offer_end(ep, mr);
 }
 
 static int mr_pack(weft_ep *ep, weft_mr *mr, void *rkey, size_t *len)
@@ -332,13 +339,15 @@ static int rkey_open(weft_peer *p, const void *rkey, size_t len,
     if (len != sizeof id)
         return WEFT_EINVAL;
     memcpy(&id, rkey, sizeof id);
-    *out = id ? wf_shm_theirs(p, id) : wf_shm_cma_key(p);
+    *out = id & SHM_OFFERED ? wf_shm_cma_key(p, id) : wf_shm_theirs(p, id);
     return *out ? WEFT_OK : WEFT_ENOTSUP;
 }
 
 static void rkey_close(weft_peer *p, weft_rkey *k)
 {
-    (void)p, (void)k;
+    (void)p;
+    if (!k->base)
+        free(k);
 }
 
 /* Memory of an area stays mapped until the owner frees it or the pair ends; who

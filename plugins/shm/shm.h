@@ -34,11 +34,14 @@ enum {
     SHM_SOCKETS_IDLE = 255, /* look at sockets every 256th progress call */
     SHM_SOCKETS_BUSY = 7,   /* every 8th while connections are being made */
     SHM_EVENTS = 16,
-    SHM_CMA_FROM = 1 << 20, /* bytes from which CMA is considered */
+    SHM_CMA_FROM = 1 << 20, /* bytes from which CMA is considered, */
+    SHM_EITHER_FROM = 4 << 20, /* and a transfer is left to either side */
     SHM_WHY = 256
 };
 
 enum shm_cma { SHM_CMA_AUTO, SHM_CMA_NO, SHM_CMA_YES };
+
+#define SHM_OFFERED (UINT64_C(1) << 63) /* bit of the id of an offer */
 
 struct shm_config {
     int64_t ring;
@@ -123,18 +126,20 @@ struct shm_bytes {
     uint32_t tail; /* sender: consumed as far as known; receiver: returned */
 };
 
-/* An area of mem_alloc, as its owner sees it; id 0: all other memory. */
+/* An area of mem_alloc, as its owner sees it, or memory that the receiver of a
+ * message may read: an offer. */
 struct weft_mr {
     struct weft_mr *next;
     unsigned char *base;
     uint64_t bytes, id;
     int fd;
+    weft_peer *asked; /* offer: it was asked for by this peer */
 };
 
 /* The same as a peer has mapped it. */
 struct weft_rkey {
     struct weft_rkey *next;
-    unsigned char *base; /* NULL: read it by CMA */
+    unsigned char *base; /* NULL: an offer */
     uint64_t bytes, at;  /* at: its address in the owner */
     uint64_t id;         /* 0: forgotten */
 };
@@ -142,7 +147,7 @@ struct weft_rkey {
 /* Fetching from a peer: the first of the queue is under way. */
 struct shm_get {
     weft_rma *head, *last;
-    uint64_t done; /* pieces that I have copied; CMA: bytes */
+    uint64_t done; /* pieces that I have copied; offer: bytes */
     uint32_t op;
     bool shared; /* the peer was asked to help */
 };
@@ -152,6 +157,45 @@ struct shm_help {
     const unsigned char *from;
     uint64_t len;
     uint32_t op, done;
+};
+
+/* A transfer from an offer: fetch.c. */
+struct shm_fetch {
+    weft_rma *rma; /* NULL: none */
+    uint32_t all;  /* pieces: that there are, */
+    uint32_t mine, landed; /* that I have read, that came through the ring */
+    int status;            /* what to report */
+    uint64_t since;        /* ns, when the first one came; 0: do not time it */
+    bool timed;
+};
+
+struct shm_fetches {
+    weft_rma *head, *last; /* those that have no place in `at` yet */
+    struct shm_fetch at[SHM_FETCHES]; /* by operation: first to next - 1 */
+    uint32_t first, next;
+    uint32_t landed, before; /* pieces in all; at the last look */
+    uint32_t idle;           /* looks since one landed */
+    bool reading;            /* the sender is away */
+    bool away;               /* what share->away holds */
+    uint64_t seen, seen_at;  /* what the sender had claimed, and since when */
+};
+
+/* What a peer has asked for: offer.c. */
+struct shm_push {
+    weft_mr *mr; /* NULL: no longer offered */
+    const unsigned char *from;
+    uint64_t len, to; /* to: in the receiver */
+    uint32_t op, all;
+    uint32_t at, end; /* claimed and not yet moved */
+    uint32_t written;
+};
+
+struct shm_pushes {
+    struct shm_push at[SHM_FETCHES];
+    uint32_t first, n;
+    uint32_t tail;  /* of the bulk ring, at the last look */
+    bool heard;     /* it has moved: the receiver is at work */
+    uint64_t since; /* ns: it does not move; 0: it does */
 };
 
 /* How fast a way of moving large messages has been. */
@@ -238,15 +282,17 @@ struct weft_peer {
     weft_rkey *theirs;      /* areas of the peer that I have mapped */
     uint64_t wanted;        /* the last that I asked for */
     bool told;              /* it has mapped some of mine */
-    weft_rkey cma;          /* all its other memory */
-    bool cma_works, cma_refused;
+    bool cma_works, cma_refused, write_refused;
     pid_t pid;              /* of the peer, in my namespace; for CMA */
     struct shm_get get;
     struct shm_help help;
+    struct shm_fetches fetches;
+    struct shm_pushes pushes;
 };
 
 struct shm_stats {
-    uint64_t tx, tx_bytes, tx_again, rx, rx_bytes, rings, naps, connects;
+    uint64_t tx, tx_bytes, tx_again, rx, rx_bytes, rings, naps, connects,
+        read_bytes, written_bytes; /* of the peers' memory */
 };
 
 struct weft_ep {
@@ -255,6 +301,7 @@ struct weft_ep {
     /* host->rx_words, or NULL when the core has none */
     int (*rx_words)(weft_core *, weft_loc *, uint64_t, uint64_t, uint64_t,
                     const void *);
+    int (*helping)(weft_core *); /* host->helping, or NULL */
     uint32_t loc_id;
     struct shm_config config;
     struct shm_geometry geometry;
@@ -284,7 +331,11 @@ struct weft_ep {
     uint32_t byte_top;      /* no byte at or above this was given out */
     uint32_t byteless;      /* live peers for which none was left */
     struct shm_conn *conns, *dead_conns;
-    weft_mr *areas, cma; /* what mem_alloc gave out, and the rest */
+    weft_mr *areas;      /* what mem_alloc gave out */
+    struct shm_offers {
+        weft_mr **at; /* by the low half of the id */
+        uint32_t n, cap, serial;
+    } offers;
     uint32_t areas_n;
     uint64_t area_id;
     struct shm_pace ring_pace, cma_pace;
@@ -292,6 +343,12 @@ struct weft_ep {
     struct shm_stats stats;
     char instance[32];
 };
+
+/* Does a thread call that stands in for a program that computes? */
+static inline bool shm_helping(const weft_ep *ep)
+{
+    return ep->helping && ep->helping(ep->core);
+}
 
 /* ring.h is the short path; these are the rest, by file. */
 
@@ -354,12 +411,36 @@ bool wf_shm_on_memory(weft_peer *, const struct shm_message *, int fd);
 int wf_shm_get(weft_peer *, weft_rma *);
 void wf_shm_take_help(weft_peer *, const struct shm_slot *, uint32_t op);
 bool wf_shm_direct_busy(const weft_peer *);
+bool wf_shm_direct_can_move(weft_peer *);
 int wf_shm_direct(weft_peer *);
 void wf_shm_direct_end(weft_peer *, int status);
 
-/* cma.c: reading any memory of a peer */
-bool wf_shm_cma_offer(const weft_ep *, uint64_t len);
-weft_rkey *wf_shm_cma_key(weft_peer *);
+/* fetch.c: from any memory, by whichever side is there; the receiver */
+int wf_shm_fetch(weft_peer *, weft_rma *);
+int wf_shm_take_piece(weft_peer *, const struct shm_slot *, uint32_t n);
+bool wf_shm_fetch_busy(const weft_peer *);
+bool wf_shm_fetch_can_move(weft_peer *);
+int wf_shm_fetch_some(weft_peer *);
+void wf_shm_fetch_close(weft_peer *);
+void wf_shm_fetch_end(weft_peer *, int status);
+
+/* offer.c: the sender */
+weft_mr *wf_shm_offer(weft_ep *, void *base, uint64_t len);
+void wf_shm_offer_end(weft_ep *, weft_mr *);
+void wf_shm_offers_free(weft_ep *);
+void wf_shm_take_ask(weft_peer *, const struct shm_slot *, uint32_t op);
+bool wf_shm_offer_can_move(weft_peer *);
+int wf_shm_offer_some(weft_peer *);
+void wf_shm_asks_end(weft_peer *);
+
+/* cma.c: any memory of a peer */
+bool wf_shm_cma_offers(const weft_ep *, uint64_t len);
+weft_rkey *wf_shm_cma_key(weft_peer *, uint64_t id);
+bool wf_shm_cma_alone(const weft_ep *);
+bool wf_shm_cma_probe(weft_peer *, uint64_t at);
+bool wf_shm_cma_read(weft_peer *, void *to, uint64_t at, uint64_t n);
+uint64_t wf_shm_cma_write(weft_peer *, const void *from, uint64_t at,
+                          uint64_t n);
 int wf_shm_cma_step(weft_peer *, const weft_rma *, uint64_t *done);
 bool wf_shm_ring_races(const weft_peer *, uint64_t len);
 void wf_shm_ring_paced(weft_peer *, uint64_t len, uint64_t ns);
@@ -379,6 +460,9 @@ int wf_shm_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
 int wf_shm_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                       uint64_t h2);
 void wf_shm_hold(weft_peer *);
+uint32_t wf_shm_chunks_free(weft_peer *, uint32_t limit, uint32_t most);
+bool wf_shm_push_piece(weft_peer *, const unsigned char *, uint32_t n,
+                       uint32_t op, uint32_t index);
 bool wf_shm_push(weft_peer *);
 bool wf_shm_can_push(weft_peer *);
 bool wf_shm_say_bye(weft_peer *);

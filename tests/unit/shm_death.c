@@ -99,7 +99,7 @@ static void scribble(weft_peer *p, unsigned *seed)
                     (uint64_t)in->lap << 61;
             if (rand_r(seed) % 2)
                 value = (value & ~(7ull << 58)) |
-                        (uint64_t)(1 + rand_r(seed) % 3) << 58;
+                        (uint64_t)(1 + rand_r(seed) % 6) << 58;
             if (rand_r(seed) % 2)
                 value &= ~(((uint64_t)SHM_LEN_MAX << 32) & ~(0xffffull << 32));
             atomic_store(s < in->end ? &s->word : &in->next->word, value);
@@ -134,6 +134,27 @@ static void loose_rx_done(weft_core *core, weft_sink *s, int status)
     free(l->into);
 }
 
+/* b asks for memory that a has offered; NULL where the kernel forbids it. */
+static weft_rkey *ask(weft_rma *r)
+{
+    static unsigned char from[2 << 20], to[2 << 20];
+    unsigned char key[64];
+    size_t n = sizeof key;
+    weft_mr *mr;
+    weft_rkey *k;
+    if (b.loc[0].up == 0 ||
+        OPS->mr_reg(a.ep, from, sizeof from, 0, &mr) != WEFT_OK ||
+        OPS->mr_pack(a.ep, mr, key, &n) != WEFT_OK ||
+        OPS->rkey_open(b.loc[0].peer, key, n, &k) != WEFT_OK)
+        return NULL;
+    *r = (weft_rma){.one = {to, sizeof to},
+                    .len = sizeof to,
+                    .raddr = (uintptr_t)from,
+                    .rkey = k};
+    (void)OPS->get(b.loc[0].peer, r);
+    return k;
+}
+
 static void nonsense_takes_down_only_the_link(void **state)
 {
     (void)state;
@@ -153,6 +174,8 @@ static void nonsense_takes_down_only_the_link(void **state)
         }
         fake_send(&a, 1, 200000, 2);
         fake_send(&b, 0, 100, 2);
+        weft_rma rma;
+        weft_rkey *key = round % 2 ? ask(&rma) : NULL;
         for (int i = 0; i < 30; i++) {
             if (a.loc[1].peer->base)
                 scribble(a.loc[1].peer, &seed);
@@ -165,6 +188,8 @@ static void nonsense_takes_down_only_the_link(void **state)
         for (int i = 0; i < 3; i++)
             fake_progress(&b);
         OPS->close(b.ep);
+        if (key)
+            OPS->rkey_close(NULL, key);
     }
     assert_true(downs > 20);
 }

@@ -64,6 +64,7 @@ struct fake_node {
     size_t address_len;
     int key;
     bool answer_random, stranger;
+    bool stands_in; /* for a program that computes */
     enum fake_answer answer;
     unsigned seed;
     int urgent_seen, logs;
@@ -293,6 +294,11 @@ static inline void fake_log(weft_core *core, int level, const char *fmt, ...)
     }
 }
 
+static inline int fake_helping(weft_core *core)
+{
+    return core->node->stands_in;
+}
+
 /* The shape of the real handshake, without the cryptography. */
 struct fake_hello {
     int key, step;
@@ -383,7 +389,8 @@ static inline const weft_host *fake_host(void)
                                    .peer_up = fake_peer_up,
                                    .peer_down = fake_peer_down,
                                    .now_ns = fake_now,
-                                   .log = fake_log};
+                                   .log = fake_log,
+                                   .helping = fake_helping};
     return &host;
 }
 

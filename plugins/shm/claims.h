@@ -1,0 +1,66 @@
+/* Who moves which piece of a transfer that both sides work on.
+ *
+ *   pieces    0 1 2 3 4 5 . . . . . . n-3 n-2 n-1
+ *             sender -->                 <-- receiver
+ *
+ *   word      bits  0-23  pieces taken from the front
+ *             bits 24-47  pieces taken from the back
+ *             bits 48-63  operation
+ *
+ * INVARIANT  Each piece is taken once, by one of them. Who takes some moves
+ * them: nobody else can. The word is in shared memory, so whatever it says the
+ * pieces that are handed out exist; a peer that writes nonsense there harms
+ * its own message only.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_SHM_CLAIMS_H
+#define WF_SHM_CLAIMS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SHM_PIECES_MOST ((1u << 24) - 1)
+#define SHM_CLAIMS_CLOSED UINT64_MAX /* nothing is left, of any operation */
+
+enum shm_end { SHM_FRONT = 0, SHM_BACK = 24 };
+
+static inline uint64_t shm_claims(uint32_t op)
+{
+    return (uint64_t)op << 48;
+}
+
+static inline uint32_t shm_claimed(uint64_t word, enum shm_end end)
+{
+    return (uint32_t)(word >> end) & SHM_PIECES_MOST;
+}
+
+/* Pieces of operation op that nobody has taken. */
+static inline uint32_t shm_unclaimed(uint64_t word, uint32_t op, uint32_t all)
+{
+    uint32_t taken = shm_claimed(word, SHM_FRONT) + shm_claimed(word, SHM_BACK);
+    return word >> 48 == (op & 0xffff) && taken < all ? all - taken : 0;
+}
+
+/* Take up to `most` from one end: how many, and the first of them. */
+static inline uint32_t shm_claim(_Atomic uint64_t *word, uint32_t op,
+                                 uint32_t all, uint32_t most, enum shm_end end,
+                                 uint32_t *first)
+{
+    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+    uint32_t n;
+    do {
+        uint32_t left = shm_unclaimed(seen, op, all);
+        n = left < most ? left : most;
+        if (n == 0)
+            return 0;
+    } while (!atomic_compare_exchange_weak_explicit(
+        word, &seen, seen + ((uint64_t)n << end), memory_order_relaxed,
+        memory_order_relaxed));
+    *first = end == SHM_FRONT ? shm_claimed(seen, SHM_FRONT)
+                              : all - shm_claimed(seen, SHM_BACK) - n;
+    return n;
+}
+
+#endif

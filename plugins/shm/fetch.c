@@ -1,0 +1,383 @@
+/* A transfer from any memory, moved by whichever side is there: the receiver.
+ *
+ * Through the ring both sides copy, two to three times as fast as the kernel
+ * copies from one process to another. But the program on one side may compute
+ * meanwhile, and then the other one moves all of it, by itself (cma.c):
+ *
+ *   sender            receiver          who moves, and how
+ *   in MPI            in MPI            both, piece by piece through the ring
+ *   computes          in MPI            the receiver reads
+ *   in MPI            computes          the sender writes
+ *   computes          computes          a thread that stands in: it reads
+ *
+ *   receiver                                sender
+ *   get: claims = op                        offered the memory (NOTIFY)
+ *        ASK op, address, length, into  --> pushes or writes pieces from the
+ *   reads pieces from the back when     <-- front: PIECE op, index (offer.c),
+ *   the sender has done nothing for         or dones = op, written
+ *   PATIENCE
+ *   complete: read + landed + written = all
+ *
+ * Nobody knows whether the other side is there. It shows: pieces are claimed, or
+ * they are not. To be wrong is harmless, since every piece is claimed once
+ * (claims.h), and what was a bad guess ends with the piece under way.
+ *
+ * A thread that stands in for the program (host->helping) says so: it sets
+ * `away`, upon which the sender writes rather than leave the ring to it, and
+ * sleeps as soon as the sender is at work. A sender that sleeps like that is not
+ * woken (SHM_STANDIN). The reader is the one of the two that works where both
+ * compute.
+ *
+ * Up to SHM_FETCHES transfers are asked for at a time, so that the sender goes
+ * from one to the next.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "claims.h"
+#include "ring.h"
+
+enum {
+    PATIENCE = 15000,     /* ns; a sender that polls answers in one or two us */
+    TO_WAKE = 1000000,    /* ns; one that has to be woken, perhaps */
+    LOOKS = 32,           /* in vain, before the claims are looked at */
+    BLOCK = 256 << 10,    /* bytes that are read at a time */
+    CLOSING = 10000000    /* ns, for a write that is under way at the end */
+};
+
+/* The body of an ASK slot. */
+struct ask {
+    uint64_t from, len, id, to;
+};
+
+static struct shm_fetch *place(weft_peer *p, uint32_t op)
+{
+    return &p->fetches.at[op % SHM_FETCHES];
+}
+
+static _Atomic uint64_t *claims(weft_peer *p, uint32_t op)
+{
+    return &p->out.share->claims[op % SHM_FETCHES];
+}
+
+static uint64_t look(weft_peer *p, uint32_t op)
+{
+    return atomic_load_explicit(claims(p, op), memory_order_relaxed);
+}
+
+static bool any(const struct shm_fetches *fs)
+{
+    return fs->first != fs->next;
+}
+
+bool wf_shm_fetch_busy(const weft_peer *p)
+{
+    return any(&p->fetches) || p->fetches.head;
+}
+
+/* ---- asking --------------------------------------------------------------- */
+
+/* Who stands in for the sender's program cannot help: let it sleep. */
+static void publish(weft_peer *p, uint32_t op)
+{
+    shm_store(p, shm_slot_next(&p->out), shm_word(op, 0, 0, 0), SHM_ASK);
+    uint32_t mode = shm_peer_mode(p);
+    if (mode & SHM_STANDIN)
+        mode &= ~SHM_ASLEEP;
+    if (mode & (SHM_ASLEEP | SHM_MANY))
+        wf_shm_ring(p, mode);
+}
+
+static void ask(weft_peer *p, weft_rma *rma)
+{
+    struct shm_fetches *fs = &p->fetches;
+    uint32_t op = fs->next++, chunk = p->geometry.chunk;
+    struct ask ask = {rma->raddr, rma->len, rma->rkey->id,
+                      (uintptr_t)rma->one.iov_base};
+    *place(p, op) = (struct shm_fetch){
+        .rma = rma, .all = (uint32_t)((rma->len + chunk - 1) / chunk)};
+    atomic_store_explicit(claims(p, op), shm_claims(op), memory_order_relaxed);
+    memcpy(shm_slot_next(&p->out)->body, &ask, sizeof ask);
+    publish(p, op);
+}
+
+/* Is a program there, or somebody in its place? The sender wants to know. */
+static void present(weft_peer *p, bool away)
+{
+    struct shm_fetches *fs = &p->fetches;
+    if (fs->away == away)
+        return;
+    fs->away = away;
+    /* relaxed: a hint */
+    atomic_store_explicit(&p->out.share->away, away, memory_order_relaxed);
+}
+
+static weft_rma **next_of(weft_rma *rma)
+{
+    return (weft_rma **)(void *)&rma->priv[0];
+}
+
+static int ask_some(weft_peer *p)
+{
+    struct shm_fetches *fs = &p->fetches;
+    int n = 0;
+    while (fs->head && fs->next - fs->first < SHM_FETCHES && !p->fault &&
+           shm_slot_free(p)) {
+        weft_rma *rma = fs->head;
+        fs->head = *next_of(rma);
+        if (!any(fs))
+            fs->seen_at = 0;
+        ask(p, rma);
+        n++;
+    }
+    return n;
+}
+
+/* The range of rma was checked. */
+int wf_shm_fetch(weft_peer *p, weft_rma *rma)
+{
+    struct shm_fetches *fs = &p->fetches;
+    if (rma->len / p->geometry.chunk >= SHM_PIECES_MOST)
+        return WEFT_ENOTSUP;
+    if (fs->head)
+        *next_of(fs->last) = rma;
+    else
+        fs->head = rma;
+    fs->last = rma;
+    present(p, shm_helping(p->ep));
+    ask_some(p);
+    wf_shm_busy(p);
+    return WEFT_OK;
+}
+
+/* ---- what comes through the ring ------------------------------------------ */
+
+/* Is this message to be timed, for one of the two races? */
+static void begins(weft_peer *p, struct shm_fetch *f)
+{
+    bool race = wf_shm_ring_races(p, f->rma->len);
+    bool tried = wf_shm_way_tried(&p->in, f->rma->len);
+    f->since = race || tried ? p->ep->host->now_ns(p->ep->core) : 0;
+}
+
+static int nonsense(weft_peer *p, const char *what)
+{
+    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s",
+                 p->loc_id, what);
+    return WEFT_EPROTO;
+}
+
+int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint32_t n)
+{
+    struct shm_fetches *fs = &p->fetches;
+    uint32_t what[2], chunk = p->geometry.chunk;
+    memcpy(what, s->body, sizeof what);
+    if (n == 0 || n > chunk)
+        return nonsense(p, "a piece of a wrong size");
+    const unsigned char *from = shm_bytes_take(&p->in.bulk, n);
+    struct shm_fetch *f = place(p, what[0]);
+    if (what[0] - fs->first >= fs->next - fs->first || !f->rma)
+        return 0; /* it has been given up */
+    uint64_t at = (uint64_t)what[1] * chunk;
+    if (what[1] >= f->all || f->landed >= f->all || n > f->rma->len - at)
+        return nonsense(p, "a piece beyond the end");
+    if (f->landed++ == 0)
+        begins(p, f);
+    fs->landed++;
+    shm_copy_out(p->in.choice.way, (char *)f->rma->one.iov_base + at, from, n);
+    return 0;
+}
+
+/* ---- the end -------------------------------------------------------------- */
+
+static bool complete(weft_peer *p, uint32_t op)
+{
+    const struct shm_fetch *f = place(p, op);
+    /* acquire: pairs with the release in offer.c */
+    uint64_t word = atomic_load_explicit(
+        &p->out.share->dones[op % SHM_FETCHES], memory_order_acquire);
+    uint32_t written =
+        word >> 48 == (op & 0xffff) ? (uint32_t)word & SHM_PIECES_MOST : 0;
+    return f->mine + f->landed + written >= f->all;
+}
+
+static void finish(weft_peer *p, struct shm_fetch *f)
+{
+    struct shm_fetches *fs = &p->fetches;
+    weft_ep *ep = p->ep;
+    weft_rma *rma = f->rma;
+    if (f->since && f->landed == f->all) {
+        uint64_t now = ep->host->now_ns(ep->core);
+        wf_shm_ring_paced(p, rma->len, now - f->since);
+        wf_shm_way_timed(&p->in, rma->len, f->since, now);
+    }
+    f->rma = NULL;
+    while (any(fs) && !place(p, fs->first)->rma)
+        fs->first++;
+    ep->host->rma_done(ep->core, rma, f->status);
+}
+
+static int finish_some(weft_peer *p)
+{
+    struct shm_fetches *fs = &p->fetches;
+    int n = 0;
+    for (uint32_t op = fs->first; op != fs->next; op++)
+        if (place(p, op)->rma && complete(p, op)) {
+            finish(p, place(p, op));
+            n++;
+        }
+    return n;
+}
+
+/* ---- reading -------------------------------------------------------------- */
+
+/* The first of which something is left. */
+static bool unclaimed(weft_peer *p, uint32_t *op)
+{
+    struct shm_fetches *fs = &p->fetches;
+    for (*op = fs->first; *op != fs->next; ++*op)
+        if (place(p, *op)->rma &&
+            shm_unclaimed(look(p, *op), *op, place(p, *op)->all) > 0)
+            return true;
+    return false;
+}
+
+/* Who stands in for a program would disturb it. It leaves the work to a sender
+ * that may be in MPI, though asleep. */
+static uint64_t patience(weft_peer *p)
+{
+    uint32_t mode =
+        atomic_load_explicit(&p->out.page->mode, memory_order_relaxed);
+    return shm_helping(p->ep) && !(mode & SHM_STANDIN) ? TO_WAKE : PATIENCE;
+}
+
+/* Has the sender done nothing for this one for a while? */
+static bool idle(weft_peer *p, uint32_t op)
+{
+    struct shm_fetches *fs = &p->fetches;
+    uint32_t front = shm_claimed(look(p, op), SHM_FRONT);
+    uint64_t seen = (uint64_t)op << 32 | front;
+    uint64_t now = p->ep->host->now_ns(p->ep->core);
+    if ((seen != fs->seen && (front || !fs->reading)) || !fs->seen_at)
+        fs->seen_at = now;
+    fs->seen = seen;
+    return now - fs->seen_at >= patience(p);
+}
+
+/* It cannot be read: what the sender has not taken will not come. */
+static void give_up(weft_peer *p, uint32_t op)
+{
+    struct shm_fetch *f = place(p, op);
+    uint32_t first;
+    f->status = WEFT_EPEER;
+    f->mine += shm_claim(claims(p, op), op, f->all, f->all, SHM_BACK, &first);
+}
+
+/* Less towards the end, where the sender may have come back. */
+static uint32_t block(weft_peer *p, uint32_t left)
+{
+    uint32_t most = BLOCK / p->geometry.chunk;
+    if (most > left / 2)
+        most = left / 2;
+    return most ? most : 1;
+}
+
+static void read_block(weft_peer *p, uint32_t op)
+{
+    struct shm_fetch *f = place(p, op);
+    const weft_rma *rma = f->rma;
+    uint32_t first, n = block(p, shm_unclaimed(look(p, op), op, f->all));
+    n = shm_claim(claims(p, op), op, f->all, n, SHM_BACK, &first);
+    if (n == 0)
+        return;
+    uint64_t at = (uint64_t)first * p->geometry.chunk;
+    uint64_t bytes = (uint64_t)n * p->geometry.chunk;
+    if (bytes > rma->len - at)
+        bytes = rma->len - at;
+    f->mine += n;
+    if (!wf_shm_cma_read(p, (char *)rma->one.iov_base + at, rma->raddr + at,
+                         bytes))
+        give_up(p, op);
+}
+
+static int read_some(weft_peer *p)
+{
+    struct shm_fetches *fs = &p->fetches;
+    uint32_t op;
+    if (fs->landed != fs->before) {
+        fs->before = fs->landed;
+        fs->idle = 0;
+        fs->reading = false;
+        return 0;
+    }
+    if (!fs->reading && ++fs->idle % LOOKS != 0)
+        return 0;
+    fs->reading = unclaimed(p, &op) && idle(p, op);
+    if (fs->reading)
+        read_block(p, op);
+    return fs->reading;
+}
+
+/* ---- progress ------------------------------------------------------------- */
+
+int wf_shm_fetch_some(weft_peer *p)
+{
+    present(p, shm_helping(p->ep));
+    int n = finish_some(p) + ask_some(p);
+    return n || !any(&p->fetches) || p->fault ? n : read_some(p);
+}
+
+/* Or it may be about to. */
+static bool sender_works(weft_peer *p, uint32_t op)
+{
+    return atomic_load_explicit(&p->out.share->writing,
+                                memory_order_relaxed) ||
+           !idle(p, op);
+}
+
+/* A program that waits moves whatever the sender leaves. Who stands in for one
+ * leaves it to a sender that is at work. */
+bool wf_shm_fetch_can_move(weft_peer *p)
+{
+    struct shm_fetches *fs = &p->fetches;
+    uint32_t op;
+    for (op = fs->first; op != fs->next; op++)
+        if (place(p, op)->rma && complete(p, op))
+            return true;
+    if (fs->head && fs->next - fs->first < SHM_FETCHES)
+        return shm_slot_free(p);
+    return unclaimed(p, &op) && !(shm_helping(p->ep) && sender_works(p, op));
+}
+
+/* The pair ends. Nobody writes into the buffers after this. */
+void wf_shm_fetch_close(weft_peer *p)
+{
+    struct shm_fetches *fs = &p->fetches;
+    weft_ep *ep = p->ep;
+    if (!any(fs))
+        return;
+    for (uint32_t op = fs->first; op != fs->next; op++)
+        atomic_store_explicit(claims(p, op), SHM_CLAIMS_CLOSED,
+                              memory_order_relaxed);
+    shm_fence(); /* pairs with the one in offer.c */
+    uint64_t start = ep->host->now_ns(ep->core);
+    while (atomic_load_explicit(&p->out.share->writing,
+                                memory_order_acquire) &&
+           !p->in.eof && ep->host->now_ns(ep->core) - start < CLOSING)
+        shm_relax();
+}
+
+void wf_shm_fetch_end(weft_peer *p, int status)
+{
+    struct shm_fetches *fs = &p->fetches;
+    struct shm_fetches old = *fs;
+    *fs = (struct shm_fetches){.first = old.next, .next = old.next};
+    for (uint32_t op = old.first; op != old.next; op++)
+        if (old.at[op % SHM_FETCHES].rma)
+            p->ep->host->rma_done(p->ep->core, old.at[op % SHM_FETCHES].rma,
+                                  status);
+    while (old.head) {
+        weft_rma *rma = old.head;
+        old.head = *next_of(rma);
+        p->ep->host->rma_done(p->ep->core, rma, status);
+    }
+}

@@ -1,0 +1,354 @@
+/* A transfer from any memory, moved by whichever side is there: the sender.
+ *
+ * The memory of a large message is offered: it has an id, which the receiver
+ * shows when it asks for the bytes. Nothing else of this process is ever read on
+ * a peer's word.
+ *
+ * What was asked for is claimed piece by piece from the front (claims.h) and
+ * pushed through the ring, as long as the receiver takes pieces out of it. It
+ * gets only START bytes ahead before the receiver has been seen doing that. When
+ * the ring does not move for PATIENCE, or the receiver says that it is away, the
+ * pieces are written into its memory. A thread that stands in for the program
+ * does so only where nobody else does: when the receiver sleeps.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "claims.h"
+#include "ring.h"
+
+#include <stdlib.h>
+
+enum {
+    PATIENCE = 20000,  /* ns */
+    START = 128 << 10, /* bytes in the ring */
+    PUSH = 4,          /* pieces that are claimed for it at a time */
+    BLOCK = 256 << 10, /* bytes that are written at a time */
+    TURN = 32          /* pieces before progress looks at others */
+};
+
+/* ---- offers --------------------------------------------------------------- */
+
+static bool grow(struct shm_offers *o)
+{
+    uint32_t cap = o->cap ? 2 * o->cap : 16;
+    weft_mr **at = realloc(o->at, cap * sizeof *at);
+    if (!at)
+        return false;
+    o->at = at;
+    o->cap = cap;
+    return true;
+}
+
+/* A place for one more: those that ended left theirs. */
+static bool find_place(struct shm_offers *o, uint32_t *place)
+{
+    for (uint32_t i = 0; i < 8 && i < o->n; i++) {
+        *place = (o->serial + i) % o->n;
+        if (!o->at[*place])
+            return true;
+    }
+    if (o->n == o->cap && !grow(o))
+        return false;
+    *place = o->n++;
+    return true;
+}
+
+weft_mr *wf_shm_offer(weft_ep *ep, void *base, uint64_t len)
+{
+    struct shm_offers *o = &ep->offers;
+    uint32_t place;
+    weft_mr *m = calloc(1, sizeof *m);
+    if (!m || !find_place(o, &place)) {
+        free(m);
+        return NULL;
+    }
+    *m = (weft_mr){.base = base,
+                   .bytes = len,
+                   .fd = -1,
+                   .id = SHM_OFFERED |
+                         (uint64_t)(++o->serial & 0x7fffffff) << 32 | place};
+    o->at[place] = m;
+    return m;
+}
+
+void wf_shm_offer_end(weft_ep *ep, weft_mr *m)
+{
+    struct shm_offers *o = &ep->offers;
+    struct shm_pushes *q = m->asked ? &m->asked->pushes : NULL;
+    for (uint32_t i = 0; q && i < SHM_FETCHES; i++)
+        if (q->at[i].mr == m)
+            q->at[i].mr = NULL;
+    o->at[(uint32_t)m->id] = NULL;
+    while (o->n > 0 && !o->at[o->n - 1])
+        o->n--;
+    free(m);
+}
+
+void wf_shm_offers_free(weft_ep *ep)
+{
+    for (uint32_t i = 0; i < ep->offers.n; i++)
+        free(ep->offers.at[i]);
+    free(ep->offers.at);
+}
+
+static weft_mr *find(const weft_ep *ep, uint64_t id)
+{
+    const struct shm_offers *o = &ep->offers;
+    weft_mr *m = (uint32_t)id < o->n ? o->at[(uint32_t)id] : NULL;
+    return m && m->id == id ? m : NULL;
+}
+
+/* ---- what was asked for --------------------------------------------------- */
+
+struct ask {
+    uint64_t from, len, id, to;
+};
+_Static_assert(sizeof(struct ask) <= sizeof((struct shm_slot *)0)->body,
+               "one slot");
+
+static struct shm_push *head(weft_peer *p)
+{
+    return &p->pushes.at[p->pushes.first % SHM_FETCHES];
+}
+
+static _Atomic uint64_t *claims(weft_peer *p, const struct shm_push *h)
+{
+    return &p->in.share->claims[h->op % SHM_FETCHES];
+}
+
+static uint32_t left(weft_peer *p, const struct shm_push *h)
+{
+    return shm_unclaimed(
+        atomic_load_explicit(claims(p, h), memory_order_relaxed), h->op,
+        h->all);
+}
+
+/* Nothing is left to do. */
+static bool moved(weft_peer *p, const struct shm_push *h)
+{
+    return !h->mr || (h->at == h->end && left(p, h) == 0);
+}
+
+static void pop(weft_peer *p)
+{
+    struct shm_push *h = head(p);
+    if (h->mr)
+        h->mr->asked = NULL;
+    h->mr = NULL;
+    p->pushes.first++;
+    p->pushes.n--;
+}
+
+/* An ASK slot. A peer that is not believed reads for itself. */
+void wf_shm_take_ask(weft_peer *p, const struct shm_slot *s, uint32_t op)
+{
+    struct shm_pushes *q = &p->pushes;
+    struct ask ask;
+    memcpy(&ask, s->body, sizeof ask);
+    weft_mr *m = find(p->ep, ask.id);
+    uint64_t at = m ? ask.from - (uintptr_t)m->base : 0;
+    uint64_t chunk = p->geometry.chunk;
+    while (q->n > 0 && moved(p, head(p)))
+        pop(p); /* the receiver knows that before we do */
+    if (!m || m->asked || q->n == SHM_FETCHES || at > m->bytes ||
+        ask.len > m->bytes - at || ask.len / chunk >= SHM_PIECES_MOST)
+        return;
+    if (q->n == 0) {
+        q->heard = false;
+        q->tail = p->out.bulk.tail;
+        q->since = 0;
+    }
+    m->asked = p;
+    q->at[(q->first + q->n++) % SHM_FETCHES] =
+        (struct shm_push){.mr = m,
+                          .from = m->base + at,
+                          .len = ask.len,
+                          .to = ask.to,
+                          .op = op,
+                          .all = (uint32_t)((ask.len + chunk - 1) / chunk)};
+    wf_shm_busy(p);
+}
+
+/* The pair ends. */
+void wf_shm_asks_end(weft_peer *p)
+{
+    while (p->pushes.n > 0)
+        pop(p);
+}
+
+/* Bytes of the n pieces from the next one on. */
+static uint64_t bytes(weft_peer *p, const struct shm_push *h, uint32_t n)
+{
+    uint64_t at = (uint64_t)h->at * p->geometry.chunk;
+    uint64_t all = (uint64_t)n * p->geometry.chunk;
+    return all < h->len - at ? all : h->len - at;
+}
+
+static bool claim(weft_peer *p, struct shm_push *h, uint32_t most)
+{
+    uint32_t n = shm_claim(claims(p, h), h->op, h->all, most, SHM_FRONT,
+                           &h->at);
+    if (n > 0)
+        h->end = h->at + n;
+    return n > 0;
+}
+
+/* ---- pushing -------------------------------------------------------------- */
+
+/* Pieces for which there is room now. */
+static uint32_t room(weft_peer *p, uint32_t most)
+{
+    struct shm_pushes *q = &p->pushes;
+    struct shm_bytes *b = &p->out.bulk;
+    uint32_t start = 2 * p->geometry.chunk > START ? 2 * p->geometry.chunk
+                                                   : START;
+    uint32_t limit = q->heard || start > b->size ? b->size : start;
+    uint32_t n = wf_shm_chunks_free(p, limit, most);
+    if (n > 0)
+        return n;
+    if (!shm_slot_free(p) || !wf_shm_refresh(p))
+        return 0;
+    if (b->tail != q->tail) {
+        q->tail = b->tail;
+        q->heard = true;
+        q->since = 0;
+    }
+    return wf_shm_chunks_free(p, q->heard ? b->size : limit, most);
+}
+
+/* How many pieces it was. */
+static uint32_t push(weft_peer *p, struct shm_push *h)
+{
+    uint32_t n = room(p, PUSH), before;
+    if (n == 0 || (h->at == h->end && !claim(p, h, n)))
+        return 0;
+    before = h->at;
+    for (; n > 0 && h->at < h->end; n--, h->at++) {
+        const unsigned char *from =
+            h->from + (uint64_t)h->at * p->geometry.chunk;
+        if (!wf_shm_push_piece(p, from, (uint32_t)bytes(p, h, 1), h->op,
+                               h->at))
+            break;
+    }
+    p->pushes.since = 0;
+    return h->at - before;
+}
+
+/* ---- writing -------------------------------------------------------------- */
+
+/* Less towards the end, where the receiver may have come back. */
+static uint32_t block(weft_peer *p, const struct shm_push *h)
+{
+    uint32_t most = BLOCK / p->geometry.chunk, half = left(p, h) / 2;
+    if (most > half)
+        most = half;
+    return most ? most : 1;
+}
+
+/* While this is set the receiver does not let go of its buffer. */
+static void writing(weft_peer *p, bool on)
+{
+    atomic_store_explicit(&p->in.share->writing, on, memory_order_release);
+    if (on)
+        shm_fence(); /* pairs with the one in wf_shm_fetch_close */
+}
+
+static bool closed(weft_peer *p, const struct shm_push *h)
+{
+    return atomic_load_explicit(claims(p, h), memory_order_relaxed) ==
+           SHM_CLAIMS_CLOSED;
+}
+
+static uint32_t written(weft_peer *p, struct shm_push *h, uint64_t n)
+{
+    uint32_t done = (uint32_t)(n / p->geometry.chunk);
+    if (n == bytes(p, h, h->end - h->at))
+        done = h->end - h->at;
+    h->at += done;
+    h->written += done;
+    atomic_store_explicit(&p->in.share->dones[h->op % SHM_FETCHES],
+                          shm_claims(h->op) | h->written,
+                          memory_order_release);
+    return done;
+}
+
+/* How many pieces it was. */
+static uint32_t write_block(weft_peer *p, struct shm_push *h)
+{
+    if (p->write_refused ||
+        (h->at == h->end && !claim(p, h, block(p, h))))
+        return 0;
+    uint64_t at = (uint64_t)h->at * p->geometry.chunk, n = 0;
+    writing(p, true);
+    if (!closed(p, h))
+        n = wf_shm_cma_write(p, h->from + at, h->to + at,
+                             bytes(p, h, h->end - h->at));
+    uint32_t done = written(p, h, n);
+    writing(p, false);
+    if (h->at == h->end && left(p, h) == 0)
+        shm_wake(p); /* that was all */
+    return done;
+}
+
+/* ---- progress ------------------------------------------------------------- */
+
+/* Is nobody at work over there but one who stands in? */
+static bool receiver_away(weft_peer *p)
+{
+    return atomic_load_explicit(&p->in.share->away, memory_order_relaxed) ||
+           atomic_load_explicit(&p->out.page->mode, memory_order_relaxed) &
+               SHM_STANDIN;
+}
+
+static bool receiver_sleeps(weft_peer *p)
+{
+    return atomic_load_explicit(&p->out.page->mode, memory_order_relaxed) &
+           SHM_ASLEEP;
+}
+
+/* The ring has not moved for a while. */
+static bool stuck(weft_peer *p)
+{
+    struct shm_pushes *q = &p->pushes;
+    uint64_t now = p->ep->host->now_ns(p->ep->core);
+    if (!q->since)
+        q->since = now;
+    return now - q->since >= PATIENCE;
+}
+
+static uint32_t move(weft_peer *p, struct shm_push *h)
+{
+    if (h->at == h->end && shm_helping(p->ep) && !receiver_sleeps(p))
+        return 0;
+    bool away = !p->write_refused && receiver_away(p);
+    uint32_t n = away ? 0 : push(p, h);
+    return n == 0 && (away || stuck(p)) ? write_block(p, h) : n;
+}
+
+/* Push or write some of what was asked for; the number of pieces of news. */
+int wf_shm_offer_some(weft_peer *p)
+{
+    uint32_t n = 0;
+    while (p->pushes.n > 0 && n < TURN && !p->fault) {
+        uint32_t now = 1;
+        if (moved(p, head(p)))
+            pop(p);
+        else
+            now = move(p, head(p));
+        if (now == 0)
+            break;
+        n += now;
+    }
+    return (int)n;
+}
+
+/* Could whoever is about to sleep do that? */
+bool wf_shm_offer_can_move(weft_peer *p)
+{
+    struct shm_push *h = head(p);
+    if (p->pushes.n == 0)
+        return false;
+    if (h->mr && h->at == h->end && shm_helping(p->ep) && !receiver_sleeps(p))
+        return false;
+    return !h->mr || !p->write_refused || room(p, 1) > 0;
+}

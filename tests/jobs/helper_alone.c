@@ -1,0 +1,112 @@
+/* A large message over shared memory is moved by the side that waits, while the
+ * other one is outside MPI and has nobody in its place (core.progress = caller).
+ *
+ *   job_helper_alone            the sender computes
+ *   job_helper_alone receiver   the receiver, after it has matched the message;
+ *                               its helper only notices the end
+ *
+ * Who "computes" waits for a signal from the other, sent when its call is over.
+ * Where the kernel does not let processes read each other this says so.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LARGE = 16 << 20, ROUNDS = 12, LIMIT_S = 120 };
+
+static int rank, pids[2];
+
+static void compute_until_called(void)
+{
+    struct timespec limit = {LIMIT_S, 0};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    CHECK(sigtimedwait(&set, NULL, &limit) == SIGUSR1);
+}
+
+/* May we read each other's memory? */
+static int allowed(void)
+{
+    static char mine[8];
+    uint64_t at[2], here = (uintptr_t)mine;
+    char its[8];
+    struct iovec to = {its, 8}, from = {NULL, 8};
+    int both, one;
+
+    MPI_Allgather(&here, 1, MPI_UINT64_T, at, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    from.iov_base = (void *)(uintptr_t)at[1 - rank];
+    one = process_vm_readv(pids[1 - rank], &to, 1, &from, 1, 0) == 8;
+    MPI_Allreduce(&one, &both, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return both;
+}
+
+static void check(const unsigned char *buf, int n, int round)
+{
+    int wrong = 0;
+
+    for (int i = 0; i < n; i++)
+        wrong += buf[i] != (unsigned char)(round * 7 + i * 13 + (i >> 8));
+    CHECK(wrong == 0);
+}
+
+static void fill(unsigned char *buf, int n, int round)
+{
+    for (int i = 0; i < n; i++)
+        buf[i] = (unsigned char)(round * 7 + i * 13 + (i >> 8));
+}
+
+/* Some posted first, some found, some shorter than the receive. */
+static void one_round(unsigned char *buf, int round, int computes)
+{
+    MPI_Request q;
+    int n = LARGE - round % 3 * 12345;
+
+    if (rank == 0) {
+        fill(buf, n, round);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Isend(buf, n, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &q);
+    } else {
+        memset(buf, 0xee, LARGE);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (round & 1 || computes == 1)
+            MPI_Probe(0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Irecv(buf, LARGE, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &q);
+    }
+    if (rank == computes)
+        compute_until_called();
+    MPI_Wait(&q, MPI_STATUS_IGNORE);
+    if (rank != computes)
+        kill(pids[1 - rank], SIGUSR1);
+    if (rank == 1)
+        check(buf, n, round);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned char *buf = malloc(LARGE);
+    int pid = getpid(), computes = argc > 1 && !strcmp(argv[1], "receiver");
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    job_begin(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD);
+    if (allowed()) {
+        for (int i = 0; i < ROUNDS; i++)
+            one_round(buf, i, computes);
+    } else if (rank == 0)
+        printf("left out: the kernel does not let processes read each other\n");
+    free(buf);
+    return job_end();
+}
