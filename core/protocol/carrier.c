@@ -148,6 +148,7 @@ static void adopt(struct wf_ordered *o, int k)
     for (int i = 0; i < o->carriers; i++)
         o->carrier[i].good = 0;
     wf_order_push(o);
+    wf_order_room(o); /* all may be acknowledged: no other event would */
 }
 
 static void lose(struct wf_ordered *o, const char *why)
