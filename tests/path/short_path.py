@@ -3,15 +3,16 @@ instructions of short messages, at that level of threads or on such a route.
 
 Valgrind's callgrind counts, in rank 0, every instruction from the call of an
 MPI function to its return, so the store that publishes a message is included.
-The averages must not exceed the numbers of the budget file. Lower them when
-the path gets shorter; raising one needs a reason in the commit. A busy machine
-adds polls and never takes one away, so the least of a few runs counts. The
-peer does not sleep: to wake it is not part of the path.
+The median of the rounds must not exceed the numbers of the budget file. Lower
+them when the path gets shorter; raising one needs a reason in the commit. A busy
+machine adds polls and never takes one away, so the least of a few runs counts.
+The peer does not sleep: to wake it is not part of the path.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,7 @@ def count(mpirun, command, failover):
         subprocess.run([mpirun, "-n", "2", *route, "--set", "core.spin=1s",
                         "--timeout", "200", "sh", "-c", RANK, str(out),
                         *command], check=True)
-        return averages(out)
+        return medians(averages(out))
 
 
 def averages(out):
@@ -62,6 +63,14 @@ def averages(out):
             m = re.match(r"calls=(\d+)", line)
             called = int(m[1]) if m else None
     return {name: cost / calls for name, (calls, cost) in found.items()}
+
+
+def medians(rounds):
+    """NAME_ROUND -> cost becomes NAME -> the median."""
+    found = {}
+    for name, cost in rounds.items():
+        found.setdefault(name.rpartition("_")[0], []).append(cost)
+    return {name: statistics.median(costs) for name, costs in found.items()}
 
 
 def budget(path):
