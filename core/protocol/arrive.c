@@ -221,11 +221,12 @@ static void key_landed(struct wf_sink *sink, int status)
         wf_receive_message(l->claimed, m);
 }
 
-/* A notification that is stored, or whose key is still arriving. */
+/* A notification that is stored, or whose key is still arriving. No receive is
+ * taken for it before there is memory: it would be forgotten with it. */
 static int notify_stored(struct weft_core *core, struct weft_loc *from,
-                         const struct wf_wire *w, struct wf_p2p *p,
-                         const struct arrival *a)
+                         const struct wf_wire *w, const struct arrival *a)
 {
+    struct wf_p2p *p;
     struct wf_message *m =
         wf_unexpected_create(from, w, wf_le64(w->c), a->plen, a->have);
 
@@ -239,6 +240,7 @@ static int notify_stored(struct weft_core *core, struct weft_loc *from,
     m->state = a->have == a->plen ? WF_MSG_NOTIFIED : WF_MSG_ARRIVING;
     if (m->state == WF_MSG_ARRIVING)
         *a->sink = message_sink(m, a->plen, key_landed);
+    p = m->state == WF_MSG_ARRIVING ? take_posted(from, w) : NULL;
     if (p)
         wf_receive_message(p, m);
     return a->have == a->plen ? WEFT_DONE : WEFT_OK;
@@ -255,9 +257,9 @@ static int arrive_notify(struct weft_core *core, struct weft_loc *from,
                a->plen);
         return WEFT_SKIP;
     }
-    p = take_posted(from, w);
-    if (!p || a->have != a->plen)
-        return notify_stored(core, from, w, p, a);
+    p = a->have == a->plen ? take_posted(from, w) : NULL;
+    if (!p)
+        return notify_stored(core, from, w, a);
     p->loc = from;
     wf_receive_match(p, wf_le64(w->b), wf_le64(w->c));
     wf_rendezvous_accept(p, from, core, wf_le64(w->d), a->data, a->plen);

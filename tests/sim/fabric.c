@@ -397,8 +397,10 @@ static int ep_rkey_open(weft_peer *p, const void *rkey, size_t len,
 {
     uint64_t *key = malloc(sizeof *key);
 
-    if (!key || len != sizeof *key)
+    if (len != sizeof *key)
         abort();
+    if (!key)
+        return WEFT_ENOMEM;
     memcpy(key, rkey, len);
     *out = (weft_rkey *)key;
     return WEFT_OK;

@@ -275,7 +275,7 @@ int main(int argc, char **argv)
         {.config = "eager = 1M", .max_payload = 1000000},
         {.max_short = 64, .max_payload = 5000, .get = true},
         {.max_short = 64, .starve = true},
-        {.config = "eager = 100", .get = true, .keys = true},
+        {.config = "eager = 100", .get = true, .keys = true, .starve = true},
         {.config = "rndv = push", .max_payload = 5000, .get = true},
         {.config = "credits = 4K", .max_short = 1000, .max_payload = 700},
         {.failover = true, .max_short = 64},
