@@ -240,6 +240,7 @@ static void any_memory_is_read_where_the_kernel_allows_it(void **state)
     assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_OK);
     weft_rma r = read_of(k, source + 3, heap, BYTES - 3);
     int rc = finish(&r, OPS->get(p, &r));
+    OPS->rkey_close(p, k);
     if (rc == WEFT_ENOTSUP)
         skip(); /* forbidden here */
     assert_true(rc == WEFT_DONE || rc == WEFT_OK);
@@ -257,6 +258,7 @@ static void a_kernel_that_refuses_is_not_asked_again(void **state)
     assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_OK);
     weft_rma r = read_of(k, NULL, heap, BYTES);
     assert_int_equal(OPS->get(p, &r), WEFT_ENOTSUP);
+    OPS->rkey_close(p, k);
     assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_ENOTSUP);
 }
 
