@@ -44,7 +44,7 @@ static inline bool wf_endpoint_network(const struct weft_core *c)
  * plugins named in the configuration are wrong; all of it has been printed. */
 int wf_endpoints_open(struct wf_instance *);
 /* What has passed through an endpoint is added; what has left is the sum over
- * lanes. */
+ * lanes, and for pairs with failover over carriers. */
 struct wf_traffic {
     unsigned long long sent, sent_bytes, received, received_bytes;
 };

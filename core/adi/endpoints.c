@@ -12,6 +12,7 @@
 #include "boot/say.h"
 #include "engines.h"
 #include "progress/progress.h"
+#include "protocol/order.h"
 #include "thread/ranks.h"
 
 enum { ADDRESS_MAX = 1024 };
@@ -259,11 +260,13 @@ static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
     for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++) {
         const struct weft_loc *loc = wf->locs[i];
         for (unsigned k = 0; loc && k < loc->lanes; k++) {
-            if (loc->lane[k].core != c)
+            if (loc->lane[k].order || loc->lane[k].core != c)
                 continue;
             t->sent += loc->lane[k].seq;
             t->sent_bytes += loc->lane[k].bytes;
         }
+        if (loc && loc->order)
+            wf_order_traffic(loc->order, c, t);
     }
 }
 

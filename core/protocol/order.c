@@ -274,6 +274,8 @@ static bool hand_over(struct wf_ordered *o, struct wf_retained *r)
         r->lent || !transmit(o, k, r))
         return false;
     r->via = (int8_t)k;
+    c->sent++;
+    c->sent_bytes += r->tx.tx.len;
     if (wf_unlikely(piece))
         wf_stripe_sent(o, k, r);
     return true;

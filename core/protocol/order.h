@@ -135,6 +135,7 @@ struct wf_carrier {
     uint64_t answered_at; /* when the last one was */
     uint64_t heard;       /* containers, as far as they took the long way */
     uint64_t sign;        /* wf_carrier_lives: what it last saw */
+    uint64_t sent, sent_bytes; /* containers that it took, and their payload */
     struct wf_flight flight;
     struct wf_stage *stage, *last_stage; /* oldest first, by seq */
     uint64_t staged;                     /* bytes that they take */
@@ -284,6 +285,10 @@ void wf_orders_turn(struct wf_instance *);
 uint64_t wf_orders_deadline(struct wf_instance *);
 /* Of all pairs. */
 uint64_t wf_orders_count(const struct wf_instance *, enum wf_order_count);
+/* What the pair has sent by a transport is added. */
+struct wf_traffic;
+void wf_order_traffic(const struct wf_ordered *, const struct weft_core *,
+                      struct wf_traffic *);
 /* With core.stats: one line to stderr. */
 void wf_orders_report(const struct wf_instance *);
 /* All is acknowledged on both sides: from now on broken carriers are no news. */

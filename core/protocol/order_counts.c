@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "adi/endpoint.h"
 #include "protocol/order.h"
 
 uint64_t wf_orders_count(const struct wf_instance *wf, enum wf_order_count which)
@@ -13,6 +14,17 @@ uint64_t wf_orders_count(const struct wf_instance *wf, enum wf_order_count which
     for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
         sum += o->counts[which];
     return sum;
+}
+
+void wf_order_traffic(const struct wf_ordered *o, const struct weft_core *core,
+                      struct wf_traffic *t)
+{
+    int k = wf_carrier_of(o, core);
+
+    if (k < 0)
+        return;
+    t->sent += o->carrier[k].sent;
+    t->sent_bytes += o->carrier[k].sent_bytes;
 }
 
 void wf_orders_report(const struct wf_instance *wf)

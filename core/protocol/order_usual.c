@@ -117,6 +117,7 @@ static inline bool leave(struct wf_ordered *o, struct wf_retained *r,
                          uint64_t h2)
 {
     struct wf_retained **before = o->last;
+    struct wf_carrier *c = &o->carrier[o->at];
     struct wf_wire *w = &r->tx.hdr;
     int rc;
 
@@ -139,9 +140,13 @@ static inline bool leave(struct wf_ordered *o, struct wf_retained *r,
     r->seq = o->next++;
     seal(o, w, r->seq, r->small, n);
     rc = o->usual.send(o->usual.peer, (const weft_hdr *)w, r->small, n);
-    if (wf_unlikely(rc < 0))
+    if (wf_unlikely(rc < 0)) {
         take_back(o, r, before, rc);
-    return rc >= 0;
+        return false;
+    }
+    c->sent++;
+    c->sent_bytes += n;
+    return true;
 }
 
 int wf_order_words(const void *data, uint64_t h0, weft_peer *peer, uint64_t h1,
