@@ -11,6 +11,7 @@
  *   order_usual.c   both, for most: a short message that leaves at once, or is
  *                   the next one; sums; acknowledgement
  *   carrier.c   which transport; probes; time           the only part with both
+ *   carrier_say.c  acknowledgements and probes
  *   carrier_silence.c  when it counts as silent
  *   stripe.c    which carrier takes the next piece; who is slow or silent
  *   order_counts.c  what happened, for reports

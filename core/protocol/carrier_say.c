@@ -1,0 +1,72 @@
+/* What carriers say besides messages: acknowledgements, probes and their answers.
+ * See order.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/order.h"
+
+/* DONE, EAGAIN, or broken. */
+static int say(struct wf_ordered *o, int k, enum wf_wire_type type)
+{
+    struct wf_carrier *c = &o->carrier[k];
+    struct wf_wire w;
+    int r;
+
+    if (c->blocked || c->give_up || c->state == WF_CARRIER_BROKEN)
+        return WEFT_EAGAIN;
+    wf_wire_init(&w, type, 0);
+    w.type |= WF_SEQUENCED;
+    if (type == WF_ACK && c->landed)
+        w.a = wf_le64((uint64_t)1 << 32 | c->landed_seq);
+    wf_order_seal(o, &w, 0, NULL, 0);
+    r = c->seal ? wf_seal_send(c->seal, c->core,
+                               o->loc->peers[c->core->index], &w, NULL)
+                : c->core->ops->send_short(o->loc->peers[c->core->index],
+                                           (const weft_hdr *)&w, NULL, 0);
+    if (r == WEFT_EAGAIN)
+        wf_carrier_blocked(o, k);
+    else if (r < 0)
+        wf_carrier_fault(o, k, "it refused a message");
+    else if (type == WF_ACK)
+        c->landed = false;
+    return r;
+}
+
+void wf_carrier_ack(struct wf_ordered *o, struct weft_core *core)
+{
+    int k = o->at >= 0 ? o->at : wf_carrier_of(o, core);
+
+    if (o->heir >= 0)
+        k = o->heir; /* where the peer is heard */
+    if (k >= 0 && say(o, k, WF_ACK) < 0 && !o->owed)
+        o->owed = 1; /* the turn tries again */
+}
+
+void wf_carrier_landed(struct wf_ordered *o, int k, uint32_t seq)
+{
+    o->carrier[k].landed = true;
+    o->carrier[k].landed_seq = seq;
+}
+
+void wf_carrier_probe(struct wf_ordered *o, int k)
+{
+    struct wf_carrier *c = &o->carrier[k];
+
+    if (c->state == WF_CARRIER_BROKEN || c->probed_at)
+        return;
+    c->state = WF_CARRIER_CALLED;
+    c->probe = true;
+    c->probed_at = wf_now(o->loc->wf);
+}
+
+void wf_carrier_say_due(struct wf_ordered *o, int k)
+{
+    struct wf_carrier *c = &o->carrier[k];
+
+    if (c->pong && say(o, k, WF_PONG) >= 0)
+        c->pong = false;
+    if (c->probe && say(o, k, WF_PING) >= 0)
+        c->probe = false;
+    if (c->landed)
+        say(o, k, WF_ACK);
+}
