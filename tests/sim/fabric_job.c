@@ -1,0 +1,218 @@
+/* Jobs on the simulated fabric: cables that break, time, beginning and end. See
+ * fabric.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "progress/progress.h"
+#include "sim/fabric_inside.h"
+
+int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);
+
+struct sim_counts sim_counts;
+
+/* ---- cables that break ------------------------------------------------------- */
+
+static void report(weft_peer *p)
+{
+    int status = p->notice;
+
+    p->notice = 0;
+    p->ep->host->peer_down(p->ep->core, p->loc, status, "the cable was cut");
+}
+
+static weft_peer *end_of(int fabric, int a, int b)
+{
+    return world.eps[fabric][a] ? world.eps[fabric][a]->peers[b] : NULL;
+}
+
+void sim_trouble(struct sim *s)
+{
+    int f = (int)sim_random(s, SIM_FABRICS), a = (int)sim_random(s, (unsigned)s->n),
+        b = (int)sim_random(s, (unsigned)s->n);
+    weft_peer *p;
+
+    if (a == b)
+        return;
+    p = end_of(f, a, b);
+    switch (sim_random(s, 4)) {
+    case 0:
+        if (sim_connected(p))
+            sim_disconnect(p, true);
+        break;
+    case 1:
+        world.pairs[f][a < b ? a : b][a < b ? b : a].down = true;
+        if (sim_connected(p))
+            sim_disconnect(p, true);
+        break;
+    case 2:
+        world.pairs[f][a < b ? a : b][a < b ? b : a].mute = true;
+        break;
+    default:
+        sim_heal(s);
+    }
+}
+
+void sim_heal(struct sim *s)
+{
+    for (int f = 0; f < SIM_FABRICS; f++)
+        for (int a = 0; a < s->n; a++)
+            for (int b = a; b < s->n; b++)
+                world.pairs[f][a][b].down = world.pairs[f][a][b].mute = false;
+}
+
+static uint64_t sim_now(void *clock)
+{
+    return world.now += 100; /* no two looks at a clock are the same */
+}
+
+/* Something is not acknowledged yet, or a pair has no carrier. */
+static bool unsettled(const struct sim *s)
+{
+    for (int i = 0; i < s->n; i++)
+        for (int k = 0; k < s->n; k++) {
+            struct weft_loc *loc = s->ranks[i]->locs[k];
+            if (loc && loc->order &&
+                (loc->order->first || loc->order->owed ||
+                 loc->order->at < 0 || loc->lane[0].fifo_head))
+                return true;
+        }
+    return false;
+}
+
+/* Time passes for everybody. */
+static bool wait_a_while(struct sim *s)
+{
+    if (!world.options.failover || !unsettled(s))
+        return false;
+    world.now += 500000;
+    for (int i = 0; i < s->n; i++) {
+        s->ranks[i]->rx_stalled = true;
+        wf_progress_poll(s->ranks[i], UINT32_MAX);
+    }
+    return true;
+}
+
+bool sim_step(struct sim *s)
+{
+    weft_peer *busy[SIM_FABRICS * SIM_MAX * SIM_MAX], *p;
+    int n;
+    weft_ep *to;
+
+    if (world.options.failover) {
+        world.now += sim_random(s, 20000);
+        wf_progress_poll(s->ranks[sim_random(s, (unsigned)s->n)], UINT32_MAX);
+    }
+    n = sim_busy_channels(busy);
+
+    if (!n && world.options.starve) { /* their progress resumes channels */
+        for (int i = 0; i < s->n; i++)
+            wf_progress_poll(s->ranks[i], UINT32_MAX);
+        n = sim_busy_channels(busy);
+    }
+    if (!n)
+        return wait_a_while(s);
+    p = busy[sim_random(s, (unsigned)n)];
+    to = world.eps[p->ep->fabric][p->id];
+    if (p->notice)
+        report(p);
+    else if (p->reads && (!p->head || sim_random(s, 2)))
+        sim_finish_read(p);
+    else if (!to || to->dead)
+        sim_drop_parcels(p);
+    else
+        sim_deliver(to, p);
+    return true;
+}
+
+static void break_channel(weft_ep *e, weft_peer *p)
+{
+    weft_ep *other = world.eps[e->fabric][p->id];
+    weft_peer *back = other ? other->peers[e->id] : NULL;
+
+    if (back)
+        sim_lose_landings(back, e);
+    sim_drop_parcels(p);
+    p->dead = true;
+    e->host->peer_down(e->core, p->loc, WEFT_EPEER, "killed by the simulation");
+}
+
+void sim_kill(struct sim *s, uint32_t rank)
+{
+    weft_ep *victim = world.eps[0][rank];
+
+    victim->dead = true;
+    for (int i = 0; i < s->n; i++)
+        if (world.eps[0][i] && (uint32_t)i != rank &&
+            world.eps[0][i]->peers[rank])
+            break_channel(world.eps[0][i], world.eps[0][i]->peers[rank]);
+    for (int i = 0; i < SIM_MAX; i++)
+        if (victim->peers[i])
+            sim_drop_parcels(victim->peers[i]);
+    victim->host->ep_down(victim->core, WEFT_ESYS, "this process is dead");
+}
+
+/* ---- life of a job -------------------------------------------------------------- */
+
+static struct wf_config *make_config(const char *more)
+{
+    struct wf_config *config;
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "[core]\nlog = error\n%s\n[transport sim]\nplugin = sim\n%s%s",
+             more ? more : "",
+             world.options.failover
+                 ? "[transport sim2]\nplugin = sim\n[route default]\n"
+                   "use = sim, sim2\nfailback = 20ms\npolicy = "
+                 : "[route default]\nuse = sim\n",
+             !world.options.failover ? ""
+             : world.options.stripe  ? "stripe\n"
+                                     : "order\n");
+    if (wf_config_from_text(text, &config, stderr) != 0)
+        abort();
+    return config;
+}
+
+void sim_start(struct sim *s, const struct sim_options *o)
+{
+    struct wf_boot *boots[SIM_MAX];
+
+    memset(&world, 0, sizeof world);
+    *s = (struct sim){.n = o->ranks, .seed = o->seed};
+    world.sim = s;
+    world.options = *o;
+    world.now = 1000000000;
+    if (!world.options.max_payload)
+        world.options.max_payload = 65536;
+    if (wf_boot_memory_create((uint32_t)o->ranks, boots) != 0)
+        abort();
+    for (int i = 0; i < o->ranks; i++) {
+        struct wf_instance_params p = {.boot = boots[i],
+                                       .config = make_config(o->config)};
+        if (o->failover)
+            p.now_ns = sim_now;
+        if (wf_instance_create(&p, &s->ranks[i]) != 0 ||
+            wf_world_begin(s->ranks[i]) != 0) {
+            fprintf(stderr, "%s\n", wf_error_last()->text);
+            abort();
+        }
+    }
+}
+
+void sim_stop(struct sim *s)
+{
+    while (sim_step(s))
+        ;
+    for (int i = 0; i < s->n; i++)
+        for (struct wf_ordered *o = s->ranks[i]->orders; o; o = o->next_order) {
+            sim_counts.moves += o->counts[WF_ORDER_MOVES];
+            sim_counts.resent += o->counts[WF_ORDER_RESENT];
+            sim_counts.duplicates += o->counts[WF_ORDER_DUPLICATES];
+            sim_counts.damaged += o->counts[WF_ORDER_DAMAGED];
+            sim_counts.striped += o->counts[WF_ORDER_STRIPED];
+        }
+    for (int i = 0; i < s->n; i++)
+        wf_instance_destroy(s->ranks[i]);
+}
