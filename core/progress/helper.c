@@ -23,7 +23,8 @@
  * User operations never run here: schedules with one stay deferred until the
  * program calls.
  *
- * LOCK  everything here: the API section, but word.
+ * LOCK  everything here: the API section, but word and nap. Who calls for a short
+ * nap while the helper doubles it may lose: then the next one is long.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
@@ -57,7 +58,7 @@ struct wf_helper {
     bool expired;       /* nothing ended its last sleep */
     uint32_t turn;      /* of the last look */
     unsigned idle;      /* naps since there was something to do */
-    long nap;           /* ns */
+    wf_atomic_u32 nap;  /* ns, how long the next one is */
     long napping;       /* ns, the nap that it takes; 0: none, or it is over */
     int bell;           /* ends an armed sleep */
     wf_atomic_u32 word; /* futex: 1 ends a nap */
@@ -77,13 +78,15 @@ static void nap(struct wf_helper *h, long ns)
 
 static void longer(struct wf_helper *h)
 {
-    h->nap = 2 * h->nap < NAP_MAX ? 2 * h->nap : NAP_MAX;
+    uint32_t twice = 2 * wf_load_relaxed(&h->nap);
+
+    wf_store_relaxed(&h->nap, twice < NAP_MAX ? twice : NAP_MAX);
 }
 
 /* Leave the section for a while, or until there is something to do again. */
 static void rest(struct wf_helper *h)
 {
-    long ns = h->nap;
+    long ns = wf_load_relaxed(&h->nap);
 
     longer(h);
     h->napping = ns;
@@ -130,7 +133,7 @@ static void serve(struct wf_helper *h)
         p->missed += h->expired && n > 0;
         h->expired = false;
         if (n > 0)
-            h->nap = NAP_MIN;
+            wf_store_relaxed(&h->nap, NAP_MIN);
     } while (n > 0 && wf->api.owed && !wf_mutex_contended(&wf->api.mutex));
     h->turn = wf_load_relaxed(&p->turn);
     armed = n == 0 && wf->api.owed && wf_progress_arm(wf, &timeout);
@@ -157,10 +160,10 @@ static void *run(void *arg)
     struct wf_instance *wf = h->wf;
 
     wf_thread_instance = wf_home(wf);
-    nap(h, h->nap);
+    nap(h, NAP_MIN);
     for (;;) {
         if (!wf_cs_try(&wf->api)) {
-            nap(h, h->nap); /* a caller is inside */
+            nap(h, wf_load_relaxed(&h->nap)); /* a caller is inside */
             longer(h);
             continue;
         }
@@ -267,7 +270,7 @@ static bool ready(struct wf_instance *wf)
     if (!h || wf_progress_open_sleeper(p) < 0)
         goto err;
     h->wf = wf;
-    h->nap = NAP_MIN;
+    wf_store_relaxed(&h->nap, NAP_MIN);
     h->turn = wf_load_relaxed(&p->turn);
     if (!start(h))
         goto err;
@@ -309,7 +312,7 @@ static void hurry(struct wf_helper *h, struct wf_req *r)
         wf_p2p_of(r)->bytes < URGENT)
         return;
     h->napping = 0;
-    h->nap = NAP_MIN;
+    wf_store_relaxed(&h->nap, NAP_MIN);
     call(h);
 }
 
