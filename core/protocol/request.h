@@ -40,7 +40,10 @@ enum wf_req_flags {
     WF_REQ_LIGHT = 1u << 6,
     /* Complete, and nothing belongs to it any more but its memory: whoever
      * waits takes the outcome without the section (brief-global). */
-    WF_REQ_SETTLED = 1u << 7
+    WF_REQ_SETTLED = 1u << 7,
+    /* A submission that somebody else starts, and looks at afterwards: it does
+     * not settle meanwhile. */
+    WF_REQ_STARTING = 1u << 8
 };
 
 /* The head of every request; protocol/queues.h has what the engine appends. */

@@ -86,7 +86,11 @@ static void start(struct wf_p2p *p)
     wf_comm_get(p->req.comm);
     wf_p2p_set_buffer(p, p->buf, p->count, type);
     wf_type_put(type); /* the submitter's */
+    p->req.flags |= WF_REQ_STARTING;
     rc = p->req.type == WF_REQ_RECV ? wf_receive_start(p) : wf_send_start(p);
+    if (wf_req_done(&p->req))
+        return; /* as it is: its owner may be reading it */
+    p->req.flags &= ~(uint32_t)WF_REQ_STARTING;
     if (rc == MPI_SUCCESS) {
         wf_attend(&p->req);
         return;
