@@ -11,27 +11,14 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "check.h"
+#include "computing.h"
 
-#include <signal.h>
 #include <stdint.h>
 #include <sys/uio.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { LARGE = 16 << 20, ROUNDS = 12, LIMIT_S = 120 };
+enum { LARGE = 16 << 20, ROUNDS = 12 };
 
-static int rank, pids[2];
-
-static void compute_until_called(void)
-{
-    struct timespec limit = {LIMIT_S, 0};
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    CHECK(sigtimedwait(&set, NULL, &limit) == SIGUSR1);
-}
+static int rank;
 
 /* May we read each other's memory? */
 static int allowed(void)
@@ -85,7 +72,7 @@ static void one_round(unsigned char *buf, int round, int computes)
         compute_until_called();
     MPI_Wait(&q, MPI_STATUS_IGNORE);
     if (rank != computes)
-        kill(pids[1 - rank], SIGUSR1);
+        computing_call(1 - rank);
     if (rank == 1)
         check(buf, n, round);
 }
@@ -93,15 +80,10 @@ static void one_round(unsigned char *buf, int round, int computes)
 int main(int argc, char **argv)
 {
     unsigned char *buf = malloc(LARGE);
-    int pid = getpid(), computes = argc > 1 && !strcmp(argv[1], "receiver");
-    sigset_t set;
+    int computes = argc > 1 && !strcmp(argv[1], "receiver");
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    job_begin(&argc, &argv);
+    computing_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD);
     if (allowed()) {
         for (int i = 0; i < ROUNDS; i++)
             one_round(buf, i, computes);

@@ -6,26 +6,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "check.h"
+#include "computing.h"
 
-#include <signal.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { LARGE = 3 << 20, ROUNDS = 150, LIMIT_S = 120 };
+enum { LARGE = 3 << 20, ROUNDS = 150 };
 
 static int rank, size;
-static int pids[64];
-
-static void compute_until_called(void)
-{
-    struct timespec limit = {LIMIT_S, 0};
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    CHECK(sigtimedwait(&set, NULL, &limit) == SIGUSR1);
-}
 
 static unsigned char byte(int round, int i)
 {
@@ -66,7 +52,7 @@ static void one_computes(unsigned char *buf, int computes, int source)
         compute_until_called();
     MPI_Wait(&q, MPI_STATUS_IGNORE);
     if (rank != computes)
-        kill(pids[1 - rank], SIGUSR1);
+        computing_call(1 - rank);
     if (rank != source)
         check(buf, LARGE, round);
 }
@@ -84,7 +70,7 @@ static void collective(int *in, int *out)
         compute_until_called();
     MPI_Wait(&q, MPI_STATUS_IGNORE);
     if (rank == 0)
-        kill(pids[size - 1], SIGUSR1);
+        computing_call(size - 1);
     for (int i = 0; i < LARGE / 8; i += 1001)
         CHECK(out[i] == size * (size - 1) / 2 + size * i);
 }
@@ -136,16 +122,10 @@ static void let_go(unsigned char *out, unsigned char *in)
 int main(int argc, char **argv)
 {
     unsigned char *a = malloc(LARGE), *b = malloc(LARGE);
-    int pid = getpid();
-    sigset_t set;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    job_begin(&argc, &argv);
+    computing_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD);
     for (int i = 0; size > 1 && i < 4; i++)
         one_computes(a, i & 1, i >> 1);
     if (size > 1)
