@@ -14,7 +14,8 @@ usage()
 ./build.sh test --matrix   the tests in the other configurations: address and
                            undefined sanitizers, thread sanitizer, static, and
                            those with threads in the other granularities under
-                           the thread sanitizer
+                           the thread sanitizer; the demonstration with musl,
+                           where musl-gcc is installed
 ./build.sh install --prefix DIR
 ./build.sh analyse         build, then let clang look at the locks of the core:
                            sections left with their lock held, functions called
@@ -26,8 +27,9 @@ options
                      call; brief-global, what calls share; per-object, the same
                      of one engine, and a rank has several; lock-free, sends
                      and receives do not wait for it either  (build-NAME/)
-  --static           programs without dynamic linking           (build-static/)
-  --musl             the same with musl-gcc                     (build-musl/)
+  --static           our programs without dynamic linking; others are linked
+                     so by mpicc -static in any build           (build-static/)
+  --musl             the same with musl-gcc, without the tests  (build-musl/)
   --sanitize=LIST    address,undefined or thread                (build-LIST/)
   --target=TRIPLE    cross compile with TRIPLE-gcc              (build-TRIPLE/)
   --tiny             small rather than fast                     (build-tiny/)
@@ -103,19 +105,24 @@ done
     fail "install needs --prefix DIR"
 [ "$static" = no ] || [ -z "$sanitize" ] ||
     fail "--static and --sanitize exclude each other"
+[ "$musl" = no ] || [ "$command" != test ] ||
+    fail "the tests need cmocka, which is not there for musl; there is" \
+        "./build.sh run --musl"
 [ "$musl" = no ] || command -v musl-gcc >/dev/null ||
     fail "--musl needs musl-gcc (Debian package musl-tools)"
 
 # ---- what the build needs ---------------------------------------------------
-# package:how to see that it is there (a command, or a C header)
+# package:how to see that it is there (a command, a C header, or a file)
 needs='gcc:gcc g++:g++ cmake:cmake ninja-build:ninja python3:python3
  pkg-config:pkg-config binutils:ar libc6-dev:<stdio.h> libinih-dev:<ini.h>
  libsodium-dev:<sodium.h> libcmocka-dev:cmocka.h'
 # Without it the sctp transport is built, and says at load what it lacks.
 extras='libusrsctp-dev:<usrsctp.h>'
-# Some tests count instructions, or go through models of protocols, with these
-# and are skipped without.
-wishes='valgrind:valgrind spin:spin'
+# Some tests count instructions, or go through models of protocols and of memory,
+# with these and are skipped without; so is the matrix's build with another C
+# library.
+wishes='valgrind:valgrind spin:spin musl-tools:musl-gcc
+ relacy-dev:/usr/include/relacy/relacy.hpp'
 
 present()
 {
@@ -125,6 +132,7 @@ present()
         printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>
 #include <setjmp.h>\n#include <cmocka.h>\n' | gcc -E - >/dev/null 2>&1
         ;;
+    /*) [ -e "$1" ] ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
     esac
 }
@@ -199,6 +207,19 @@ variant()
     fi
 }
 
+# musl-gcc looks into its own folder only, and the kernel's headers are not
+# there. They come after those of musl.
+kernel_headers()
+{
+    mkdir -p "$dir/kernel"
+    for name in linux asm asm-generic; do
+        for at in /usr/include "/usr/include/$(gcc -print-multiarch)"; do
+            [ ! -d "$at/$name" ] || ln -sfn "$at/$name" "$dir/kernel/$name"
+        done
+    done
+}
+
+# What is not asked for is as by default, whatever was built there before.
 configure()
 {
     set -- -DWEFT_SANITIZE="$sanitize" \
@@ -206,10 +227,22 @@ configure()
     if [ "$static" = yes ]; then
         set -- "$@" -DWEFT_STATIC=ON -DWEFT_PLUGINS=
     fi
-    [ "$musl" = no ] || set -- "$@" -DCMAKE_C_COMPILER=musl-gcc
+    if [ "$musl" = yes ]; then # cmocka is the other C library's
+        kernel_headers
+        set -- "$@" -DCMAKE_C_COMPILER=musl-gcc -DWEFT_TESTS=OFF \
+            -DCMAKE_C_FLAGS="-idirafter $PWD/$dir/kernel"
+    fi
     [ "$tiny" = no ] || set -- "$@" -DCMAKE_BUILD_TYPE=MinSizeRel
-    [ -z "$plugins" ] || set -- "$@" -DWEFT_PLUGINS="$(list "$plugins")"
-    [ -z "$builtin" ] || set -- "$@" -DWEFT_BUILTIN="$(list "$builtin")"
+    if [ -n "$plugins" ]; then
+        set -- "$@" -DWEFT_PLUGINS="$(list "$plugins")"
+    elif [ "$static" = no ]; then
+        set -- "$@" -UWEFT_PLUGINS
+    fi
+    if [ -n "$builtin" ]; then
+        set -- "$@" -DWEFT_BUILTIN="$(list "$builtin")"
+    else
+        set -- "$@" -UWEFT_BUILTIN
+    fi
     [ -z "$target" ] || set -- "$@" -DCMAKE_SYSTEM_NAME=Linux \
         -DCMAKE_SYSTEM_PROCESSOR="${target%%-*}" \
         -DCMAKE_C_COMPILER="$target-gcc" -DCMAKE_CXX_COMPILER="$target-g++"
@@ -274,6 +307,13 @@ run_matrix()
             echo "==== $name failed" >&2
         }
     done
+    command -v musl-gcc >/dev/null || return $result
+    echo "==== musl"
+    static=yes musl=yes sanitize='' granularity=''
+    { build && (demonstration); } || {
+        result=1
+        echo "==== musl failed" >&2
+    }
     return $result
 }
 

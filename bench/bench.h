@@ -39,19 +39,28 @@ static inline void sleep_us(long us)
     nanosleep(&t, NULL);
 }
 
+/* The CPUs of the process before anything is bound: threads inherit the mask of
+ * who starts them. */
+static cpu_set_t bench_cpus;
+
+__attribute__((constructor)) static void note_cpus(void)
+{
+    if (sched_getaffinity(0, sizeof bench_cpus, &bench_cpus) != 0)
+        CPU_ZERO(&bench_cpus);
+}
+
 /* The same placement for every library: rank r on the r-th CPU we may use. */
 static inline void bind_rank(int rank)
 {
-    cpu_set_t all, one;
-    int n, skip;
+    cpu_set_t one;
+    int n = CPU_COUNT(&bench_cpus), skip;
 
-    if (sched_getaffinity(0, sizeof all, &all) != 0)
+    if (n == 0)
         return;
-    n = CPU_COUNT(&all);
     skip = rank % n;
     CPU_ZERO(&one);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &all) && skip-- == 0) {
+        if (CPU_ISSET(cpu, &bench_cpus) && skip-- == 0) {
             CPU_SET(cpu, &one);
             sched_setaffinity(0, sizeof one, &one);
             return;

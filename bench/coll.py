@@ -22,7 +22,8 @@ import libraries  # noqa: E402
 import run  # noqa: E402
 
 NAMES = ("allgather allgatherv allreduce alltoall alltoallv barrier bcast "
-         "gather gatherv reduce reduce_scatter scan scatter scatterv").split()
+         "exscan gather gatherv iallreduce ialltoall ibarrier ibcast reduce "
+         "reduce_scatter reduce_scatter_block scan scatter scatterv").split()
 KEEP_TWICE = 64 << 10  # bytes from which Weft is to take half of the time
 
 
@@ -56,7 +57,7 @@ def measure(args, libs, name, ranks):
                 continue
             command, env = lib.start(ranks, "shm")
             words = ["sizes", name,
-                     *(("0,0,2" if name == "barrier" else args.sizes)
+                     *(("0,0,2" if name.endswith("barrier") else args.sizes)
                        .split(",")), args.ms]
             text, _, late = run.run(
                 [*command, str(args.out / f"{lib.name}_sizes"), *words[1:]],

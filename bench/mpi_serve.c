@@ -14,6 +14,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "compute.h"
 #include "repeat.h"
 
 #include <pthread.h>
@@ -26,16 +27,6 @@ static atomic_int over;
 static char *message;
 static int polls;
 
-static void compute(void)
-{
-    unsigned long x = 1;
-
-    for (long i = 0; i < TURNS; i++) {
-        x = x * 6364136223846793005u + 1;
-        __asm__ volatile("" : "+r"(x));
-    }
-}
-
 /* Microseconds of one computation, undisturbed. */
 static double one_computation(void)
 {
@@ -43,7 +34,7 @@ static double one_computation(void)
 
     for (int i = 0; i < 1000; i++) {
         double start = now_us();
-        compute();
+        compute(TURNS);
         if (now_us() - start < best)
             best = now_us() - start;
     }
@@ -91,7 +82,7 @@ static void compute_and_serve(void)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (; !atomic_load(&over); done++)
-        compute();
+        compute(TURNS);
     lost = 100 * (1 - (double)done * one / (now_us() - start));
     pthread_join(t2, NULL);
     print_times("percent", SIZE, &lost, 1);

@@ -92,6 +92,54 @@ static void reduce_scatter(struct coll *c)
     MPI_Reduce_scatter(c->out, c->in, numbers, MPI_FLOAT, MPI_SUM, WORLD);
 }
 
+static void reduce_scatter_block(struct coll *c)
+{
+    MPI_Reduce_scatter_block(c->out, c->in, NUMBERS(c), MPI_SUM, WORLD);
+}
+
+static void exscan(struct coll *c)
+{
+    MPI_Exscan(c->out, c->in, NUMBERS(c), MPI_SUM, WORLD);
+}
+
+static void finish(MPI_Request *r)
+{
+    MPI_Wait(r, MPI_STATUS_IGNORE);
+}
+
+static void iallreduce(struct coll *c)
+{
+    MPI_Request r;
+
+    MPI_Iallreduce(c->out, c->in, NUMBERS(c), MPI_SUM, WORLD, &r);
+    finish(&r);
+}
+
+static void ibcast(struct coll *c)
+{
+    MPI_Request r;
+
+    MPI_Ibcast(c->out, c->n, MPI_BYTE, c->root, WORLD, &r);
+    finish(&r);
+}
+
+static void ialltoall(struct coll *c)
+{
+    MPI_Request r;
+
+    MPI_Ialltoall(c->out, c->n, MPI_BYTE, c->in, c->n, MPI_BYTE, WORLD, &r);
+    finish(&r);
+}
+
+static void ibarrier(struct coll *c)
+{
+    MPI_Request r;
+
+    (void)c;
+    MPI_Ibarrier(WORLD, &r);
+    finish(&r);
+}
+
 static void scan(struct coll *c)
 {
     MPI_Scan(c->out, c->in, NUMBERS(c), MPI_SUM, WORLD);
@@ -111,9 +159,12 @@ static const struct {
     {"allgather", allgather, 1}, {"allgatherv", allgatherv, 1},
     {"allreduce", allreduce, 0}, {"alltoall", alltoall, 1},
     {"alltoallv", alltoallv, 1}, {"barrier", barrier, 0},
-    {"bcast", bcast, 0},         {"gather", gather, 1},
-    {"gatherv", gatherv, 1},     {"reduce", reduce, 0},
-    {"reduce_scatter", reduce_scatter, 0},
+    {"bcast", bcast, 0},         {"exscan", exscan, 0},
+    {"gather", gather, 1},       {"gatherv", gatherv, 1},
+    {"iallreduce", iallreduce, 0}, {"ialltoall", ialltoall, 1},
+    {"ibarrier", ibarrier, 0},   {"ibcast", ibcast, 0},
+    {"reduce", reduce, 0},       {"reduce_scatter", reduce_scatter, 0},
+    {"reduce_scatter_block", reduce_scatter_block, 1},
     {"scan", scan, 0},           {"scatter", scatter, 1},
     {"scatterv", scatterv, 1}};
 
@@ -171,7 +222,8 @@ int main(int argc, char **argv)
                                                             : atol(argv[3]);
     c.out = buffer((size_t)most * (known[i].blocks ? (size_t)c.size : 1));
     c.in = buffer((size_t)most * (known[i].blocks ? (size_t)c.size : 1));
-    memset(c.out, 0, (size_t)most); /* no numbers that a sum makes odd */
+    /* no numbers that a sum makes odd */
+    memset(c.out, 0, (size_t)most * (known[i].blocks ? (size_t)c.size : 1));
     for (long n = atol(argv[2]); n <= most; n = next_size(n, atol(argv[4])))
         one_size(&c, (int)n, atof(argv[5]) * 1e3);
     MPI_Finalize();

@@ -6,6 +6,9 @@
  *   mpi_threads pong LEVEL T MS           T threads of rank 0 in ping-pong with
  *                                         T of rank 1, each pair for itself
  *
+ *   mpi_threads self N MS                 N threads of a rank, each with itself on
+ *                                         a communicator of its own
+ *
  *   mpi_threads pairs MS                  the first half of the ranks in ping-pong
  *                                         with the second, each with its own:
  *                                         all messages together
@@ -23,7 +26,8 @@
 
 #include <pthread.h>
 
-enum { THREADS_MAX = 64, BURST = 128, ROUNDS = 64, PONGS = 1000, ACK = 7 };
+enum { THREADS_MAX = 64, BURST = 128, ROUNDS = 64, PONGS = 1000, ACK = 7,
+       ECHOES = 400000 };
 
 enum form { FORM_NULL, FORM_BLOCKING, FORM_NONBLOCKING };
 
@@ -33,7 +37,7 @@ struct lane {
     enum form form;
     int peer, cpu;
     int first; /* of a ping-pong */
-    double us; /* what its loop took */
+    double start, end; /* of its loop, us */
 };
 
 struct team {
@@ -60,13 +64,13 @@ static void send_burst(const struct lane *l)
 static void *send_all(void *lane)
 {
     struct lane *l = lane;
-    double start = now_us();
+    l->start = now_us();
 
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Recv(NULL, 0, MPI_BYTE, l->peer, ACK, l->comm, MPI_STATUS_IGNORE);
         send_burst(l);
     }
-    l->us = now_us() - start;
+    l->end = now_us();
     return NULL;
 }
 
@@ -87,7 +91,7 @@ static void receive_all(const struct lane *l)
 static void *pong(void *lane)
 {
     struct lane *l = lane;
-    double start = now_us();
+    l->start = now_us();
     char byte = 0;
 
     for (int i = 0; i < PONGS; i++)
@@ -100,7 +104,24 @@ static void *pong(void *lane)
                      MPI_STATUS_IGNORE);
             MPI_Send(&byte, 1, MPI_BYTE, l->peer, 0, l->comm);
         }
-    l->us = now_us() - start;
+    l->end = now_us();
+    return NULL;
+}
+
+/* A message to the own rank, posted first. */
+static void *echo(void *lane)
+{
+    struct lane *l = lane;
+    l->start = now_us();
+    char in = 0, out = 0;
+    MPI_Request r;
+
+    for (int i = 0; i < ECHOES; i++) {
+        MPI_Irecv(&in, 1, MPI_BYTE, l->peer, 0, l->comm, &r);
+        MPI_Send(&out, 1, MPI_BYTE, l->peer, 0, l->comm);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    }
+    l->end = now_us();
     return NULL;
 }
 
@@ -119,11 +140,25 @@ static void *start_bound(void *lane)
     return starting->work(l);
 }
 
-/* Every lane a thread, or the only one the caller's; the mean of their times. */
+/* What a lane took, in the mean, or from the first one's start to the last one's
+ * end: rates are of all together. */
+static double took(const struct team *t)
+{
+    double sum = 0, start = t->lanes[0].start, end = t->lanes[0].end;
+
+    for (int i = 0; i < t->size; i++) {
+        const struct lane *l = &t->lanes[i];
+        sum += l->end - l->start;
+        start = l->start < start ? l->start : start;
+        end = l->end > end ? l->end : end;
+    }
+    return t->work == pong ? sum / t->size : end - start;
+}
+
+/* Every lane a thread, or the only one the caller's. */
 static double run_team(struct team *t)
 {
     pthread_t threads[THREADS_MAX];
-    double sum = 0;
 
     starting = t;
     pthread_barrier_init(&all_there, NULL, (unsigned)t->size);
@@ -132,12 +167,10 @@ static double run_team(struct team *t)
             perror("mpi_threads: pthread_create");
             exit(1);
         }
-    for (int i = 0; i < t->size; i++) {
+    for (int i = 0; i < t->size; i++)
         pthread_join(threads[i], NULL);
-        sum += t->lanes[i].us;
-    }
     pthread_barrier_destroy(&all_there);
-    return sum / t->size;
+    return took(t);
 }
 
 static double one_batch(void *what)
@@ -147,7 +180,7 @@ static double one_batch(void *what)
     MPI_Barrier(MPI_COMM_WORLD);
     if (t->work && t->size == 1) { /* no threads: perhaps it is one */
         t->work(&t->lanes[0]);
-        return t->lanes[0].us;
+        return took(t);
     }
     if (t->work)
         return run_team(t);
@@ -168,17 +201,18 @@ static void lay_out_rate(struct team *t, enum form form, int threads, int n,
                                    : rank + n;
         t->lanes[i] = (struct lane){MPI_COMM_WORLD, form,
                                     form == FORM_NULL ? MPI_PROC_NULL : peer,
-                                    i, 0, 0};
+                                    i, 0, 0, 0};
     }
 }
 
-static void lay_out_pong(struct team *t, int n, int rank)
+static void lay_out_own(struct team *t, void *(*work)(void *), int n, int rank,
+                        int peer)
 {
     t->size = n;
-    t->work = pong;
+    t->work = work;
     for (int i = 0; i < n; i++) {
         t->lanes[i] = (struct lane){
-            .peer = 1 - rank, .cpu = rank + i, .first = rank == 0};
+            .peer = peer, .cpu = rank + i, .first = rank == 0};
         MPI_Comm_dup(MPI_COMM_WORLD, &t->lanes[i].comm);
     }
 }
@@ -233,11 +267,13 @@ int main(int argc, char **argv)
     static _Thread_local double v[BATCHES];
     int pairs = argc == 3 && strcmp(argv[1], "pairs") == 0;
     int rates = argc == 6 && strcmp(argv[1], "rate") == 0;
+    int selves = argc == 4 && strcmp(argv[1], "self") == 0;
     int pongs = argc == 5 && strcmp(argv[1], "pong") == 0;
-    int n = rates || pongs ? atoi(argv[argc - 2]) : pairs, rank, batches;
+    int n = rates || pongs || selves ? atoi(argv[argc - 2]) : pairs;
+    int rank, batches;
     int form = rates ? form_of(argv[2]) : 0;
     int threads = strcmp(rates || pongs ? argv[argc - 3] : "", "threads") == 0;
-    int multiple = threads || (pongs && strcmp(argv[2], "multiple") == 0);
+    int multiple = threads || selves || (pongs && strcmp(argv[2], "multiple") == 0);
     double limit_us = n ? atof(argv[argc - 1]) * 1e3 : 0;
 
     if (n < 1 || n > THREADS_MAX || form < 0)
@@ -249,12 +285,15 @@ int main(int argc, char **argv)
     else if (rates)
         lay_out_rate(&t, form, threads, n, rank);
     else
-        lay_out_pong(&t, n, rank);
+        lay_out_own(&t, selves ? echo : pong, n, rank,
+                    selves ? rank : 1 - rank);
     batches = repeat(one_batch, &t, limit_us, v);
     if (rank == 0 && pairs)
         print_rates("mps", 0, v, batches, 2.0 * n * PONGS);
     else if (rank == 0 && rates)
         print_rates("mps", 0, v, batches, (double)n * ROUNDS * BURST);
+    else if (rank == 0 && selves)
+        print_rates("mps", 0, v, batches, (double)n * ECHOES);
     else if (rank == 0) {
         for (int i = 0; i < batches; i++)
             v[i] /= 2 * PONGS;

@@ -117,7 +117,8 @@ enum {                              /* capability bits                          
   WEFT_CAP_AMO_CPU = 1u << 15,      /* remote atomics are atomic against CPU atomics too              */
   WEFT_CAP_KEEPALIVE = 1u << 16,    /* notices a dead peer within limits.detect_ms without traffic    */
   WEFT_CAP_CRYPT = 1u << 17,        /* payload is authenticated and encrypted on the wire             */
-  WEFT_CAP_INCOHERENT_PUT = 1u << 18/* put is visible to the target CPU only after its progress()     */
+  WEFT_CAP_INCOHERENT_PUT = 1u << 18,/* put is visible to the target CPU only after its progress()    */
+  WEFT_CAP_GET_ALONE = 1u << 19     /* get() ends without a progress() of the target                  */
 };
 typedef struct weft_cost {          /* for route choice: t(n) = latency + overhead + n / bandwidth    */
   uint32_t size, latency_ns, overhead_ns, bandwidth_mbs;   /* MB/s                                    */

@@ -27,9 +27,13 @@ struct search {
 
 static void tried(struct search *s, const char *what, const char *why)
 {
-    int n = snprintf(s->err + s->used, s->err_len - s->used, "; tried %s: %s",
-                     what, why);
+    size_t len = strlen(what);
+    int n;
 
+    if (strncmp(why, what, len) == 0 && strncmp(why + len, ": ", 2) == 0)
+        why += len + 2; /* said by itself, too */
+    n = snprintf(s->err + s->used, s->err_len - s->used, "; tried %s: %s", what,
+                 why);
     if (n > 0 && s->used + (size_t)n < s->err_len)
         s->used += (size_t)n;
 }
@@ -215,7 +219,8 @@ const weft_plugin *wf_plugin_find(const struct wf_config *config,
         return NULL;
     }
     s.used += (size_t)snprintf(err + s.used, err_len - s.used,
-                               " was not found");
+                               t->path ? " cannot be loaded"
+                                       : " was not found");
     if (t->path ? try_file(&s, t->path)
                 : try_dirs(&s, getenv("WEFT_PLUGIN_PATH")) ||
                       try_dirs(&s, wf_config_core(config)->plugin_path) ||

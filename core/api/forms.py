@@ -22,7 +22,7 @@ EXCEPT = {("scatterv", "displs"): "sdispls"}
 # Members of a node do these on shared words when they are blocking (team.h).
 SHARED = {"bcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
           "allgatherv", "alltoall", "alltoallv", "reduce", "allreduce",
-          "reduce_scatter", "reduce_scatter_block"}
+          "reduce_scatter", "reduce_scatter_block", "scan", "exscan"}
 NO_MEMBER = {"request", "info"}  # info: no key says anything about collectives
 
 

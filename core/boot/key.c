@@ -27,9 +27,13 @@ static int use(struct wf_instance *wf, const void *bytes, size_t n)
 }
 
 /* Printed here: WEFT_EINVAL says that the configuration's errors were shown. */
-static int bad_file(const char *file, const char *why)
+static int bad_file(struct wf_instance *wf, const char *file, const char *why)
 {
-    wf_error(MPI_ERR_OTHER, "core.job_key_file: %s: %s", file, why);
+    const char *value;
+
+    wf_error(MPI_ERR_OTHER, "%s: job_key_file: %s: %s",
+             wf_config_origin(wf->config, "core", "job_key_file", &value), file,
+             why);
     fprintf(stderr, "%s\n", wf_error_last()->text);
     return WEFT_EINVAL;
 }
@@ -42,14 +46,14 @@ static int from_file(struct wf_instance *wf, const char *file)
     ssize_t n;
 
     if (fd < 0)
-        return bad_file(file, strerror(errno));
+        return bad_file(wf, file, strerror(errno));
     r = fstat(fd, &st);
     n = read(fd, bytes, sizeof bytes);
     close(fd);
     if (r != 0 || n <= 0)
-        return bad_file(file, n == 0 ? "the file is empty" : strerror(errno));
+        return bad_file(wf, file, n == 0 ? "the file is empty" : strerror(errno));
     if (st.st_mode & (S_IRWXG | S_IRWXO))
-        return bad_file(file, "others may read it; chmod 600");
+        return bad_file(wf, file, "others may read it; chmod 600");
     r = use(wf, bytes, (size_t)n);
     wf_vendor_sodium_memzero(bytes, sizeof bytes);
     return r;

@@ -115,8 +115,11 @@ static int find_rank(const struct wf_config *config, long size, long *rank,
         return 0;
     }
     if (getenv("WEFT_RANK"))
-        snprintf(err, err_len, "static bootstrap: WEFT_RANK=%s is not in 0..%ld",
-                 getenv("WEFT_RANK"), size - 1);
+        snprintf(err, err_len,
+                 "static bootstrap: WEFT_RANK=%s is not in 0..%ld, the ranks of "
+                 "%s",
+                 getenv("WEFT_RANK"), size - 1,
+                 getenv("WEFT_SIZE") ? "WEFT_SIZE" : wf_config_source(config));
     else
         snprintf(err, err_len,
                  "static bootstrap: %s [rank] of mpi.ini has this machine as "

@@ -5,11 +5,12 @@
  */
 #include "coll/coll.h"
 #include "progress/helper.h"
+#include "progress/progress.h"
 
 /* ---- running ------------------------------------------------------------- */
 
 int wf_coll_build(wf_coll_builder *builder, const struct wf_coll_args *a,
-                  bool blocking, struct wf_sched **out)
+                  bool direct, struct wf_sched **out)
 {
     struct wf_sched *s = wf_sched_create(a->comm);
     int rc;
@@ -17,7 +18,7 @@ int wf_coll_build(wf_coll_builder *builder, const struct wf_coll_args *a,
     if (!s)
         return wf_error(MPI_ERR_NO_MEM,
                         "out of memory for a collective operation");
-    if (blocking)
+    if (direct)
         wf_sched_begin_direct(s);
     rc = builder(s, a);
     if (wf_unlikely(rc)) {
@@ -41,7 +42,9 @@ int wf_coll_nonblocking(wf_coll_builder *builder, const struct wf_coll_args *a,
 {
     struct wf_sched *s;
     struct wf_req *r;
-    int rc = wf_coll_build(builder, a, false, &s);
+    /* Where CPUs are shared a look at what is awaited is for nothing. */
+    bool direct = !wf_progress_crowded(a->comm->wf);
+    int rc = wf_coll_build(builder, a, direct, &s);
 
     if (rc)
         return rc;

@@ -46,8 +46,8 @@ wf_coll_builder wf_build_barrier, wf_build_bcast, wf_build_gather,
     wf_build_neighbor_alltoallw;
 
 /* A schedule that is to run; or the error of an argument, and then nothing has
- * happened. blocking: what can be done at once is. */
-int wf_coll_build(wf_coll_builder *, const struct wf_coll_args *, bool blocking,
+ * happened. direct: what can be done at once is. */
+int wf_coll_build(wf_coll_builder *, const struct wf_coll_args *, bool direct,
                   struct wf_sched **);
 int wf_coll_blocking(wf_coll_builder *, const struct wf_coll_args *);
 int wf_coll_nonblocking(wf_coll_builder *, const struct wf_coll_args *,
@@ -61,7 +61,8 @@ typedef int wf_coll_team(wf_coll_builder *, const struct wf_coll_args *);
 wf_coll_team wf_team_before, wf_team_bcast, wf_team_gather, wf_team_gatherv,
     wf_team_scatter, wf_team_scatterv, wf_team_allgather, wf_team_allgatherv,
     wf_team_alltoall, wf_team_alltoallv, wf_team_reduce, wf_team_allreduce,
-    wf_team_reduce_scatter, wf_team_reduce_scatter_block;
+    wf_team_reduce_scatter, wf_team_reduce_scatter_block, wf_team_scan,
+    wf_team_exscan;
 static inline int wf_coll_shared(wf_coll_builder *builder,
                                  const struct wf_coll_args *a,
                                  wf_coll_team *team)

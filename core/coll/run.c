@@ -116,8 +116,8 @@ int wf_sched_bad_length(int source, uint64_t got, uint64_t expected)
 {
     return wf_error(MPI_ERR_COUNT,
                     "rank %d sent %llu bytes where %llu are expected: the "
-                    "counts or datatypes of the processes differ, or the "
-                    "operation has failed there",
+                    "processes have called different collectives, or one with "
+                    "different counts or datatypes, or it has failed there",
                     source, (unsigned long long)got,
                     (unsigned long long)expected);
 }
@@ -357,16 +357,35 @@ static struct wf_req *make_request(struct wf_sched *s)
     return r;
 }
 
+/* All of it was done while it was built. */
+static void end_at_once(struct wf_sched *s, struct wf_req *r)
+{
+    int error = s->error;
+
+    r->context = NULL;
+    r->destroy = NULL;
+    wf_sched_destroy(s);
+    wf_req_complete(r, error);
+}
+
+static void start_recorded(struct wf_sched *s, struct wf_req *r)
+{
+    s->req = r;
+    prepare(s);
+    advance(s);
+}
+
 int wf_sched_start(struct wf_sched *s, struct wf_req **out)
 {
     struct wf_req *r = s && !s->no_memory ? make_request(s) : NULL;
 
     if (!r)
         return no_memory(s);
-    s->req = r;
     *out = r;
-    prepare(s);
-    advance(s);
+    if (s->vertices == 0)
+        end_at_once(s, r);
+    else
+        start_recorded(s, r);
     return MPI_SUCCESS;
 }
 

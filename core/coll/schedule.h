@@ -64,7 +64,7 @@ void wf_sched_map(struct wf_sched *, const int *ranks);
  * start reports. */
 void *wf_sched_temp(struct wf_sched *, size_t bytes);
 
-/* Before the first vertex of a schedule for wf_sched_run: perform vertices as
+/* Before the first vertex of a schedule that runs once: perform vertices as
  * they are made, as long as that takes no waiting (direct.c). */
 void wf_sched_begin_direct(struct wf_sched *);
 /* Run to completion and destroy; NULL: the schedule could not be created. */

@@ -48,12 +48,13 @@
 #include "instance.h"
 
 enum {
-    WF_TEAM_LINES = 8,       /* per member, in turn: a power of two; */
-    WF_TEAM_LINES_MOST = 32, /* where CPUs are shared */
-    WF_TEAM_BLOCKS = 2,      /* the same; */
-    WF_TEAM_BLOCKS_MOST = 8, /* where CPUs are shared */
-    WF_TEAM_CHUNKS = 2,      /* of a member's stage */
-    WF_TEAM_INLINE = 48      /* bytes of data in a line */
+    WF_TEAM_LINES = 8,         /* per member, in turn: a power of two; */
+    WF_TEAM_LINES_SCAN = 32,   /* of a scan at least */
+    WF_TEAM_LINES_MOST = 128,  /* where CPUs are shared */
+    WF_TEAM_BLOCKS = 2,        /* the same; */
+    WF_TEAM_BLOCKS_MOST = 8,   /* where CPUs are shared */
+    WF_TEAM_CHUNKS = 2,        /* of a member's stage */
+    WF_TEAM_INLINE = 48        /* bytes of data in a line */
 };
 #define WF_TEAM_SCHEDULE (1u << 31) /* in the word of a line */
 #define WF_TEAM_STAGED   (1u << 30)
@@ -89,11 +90,14 @@ struct wf_team {
     uint32_t turns; /* and blocks */
     uint32_t call;  /* number of the newest one here */
     uint32_t freed; /* everybody has done the calls up to this one */
-    uint32_t mask;  /* the endpoint through which members reach each other */
+    uint32_t mask;  /* the endpoints through which members reach each other */
     bool fence;     /* writers fence; or else sleepers use membarrier */
     bool one_copy;  /* of a message between members: the stage needs two */
     bool crowded;   /* polling takes the CPU from who is waited for */
     int size, rank;
+    /* Scans, one after the other: the first and the newest; the next rank has
+     * read those up to; and how many may be under way. */
+    uint32_t scans_from, scan, scans_read, scan_calls;
     void *scratch; /* of reductions, once needed */
     size_t scratch_bytes;
     unsigned char *stage; /* of large pieces, or NULL: team_stage.h */
@@ -102,6 +106,9 @@ struct wf_team {
     uint32_t teams;    /* what it counts as: memory is limited */
     uint32_t turn;     /* pieces of each member so far */
     uint32_t stage_in; /* large calls until there is one; 0: never */
+    uint32_t staged;   /* the newest call there but those of team_ahead.c: */
+    uint32_t next;     /* the chunk after those of the newest of these, */
+    uint32_t written[WF_TEAM_CHUNKS * WF_TEAM_MOST]; /* and of each the newest */
     bool early;        /* the next piece may come before all are in the call */
     bool spoiled; /* a large call has failed here: schedules from then on */
 };
@@ -195,10 +202,10 @@ static inline void wf_team_done(struct wf_team *t)
 }
 
 /* Words begin with the number of a call: a later one counts as well, one of
- * long ago does not. */
+ * long ago does not. Members are apart by a window of lines each, in scans. */
 static inline bool wf_team_reached(uint64_t word, uint64_t least)
 {
-    return word - least < UINT64_C(1) << 40;
+    return word - least < UINT64_C(1) << 48;
 }
 
 /* The member's word of this call: wait for it. */

@@ -51,10 +51,11 @@ static uint64_t said(struct wf_team *t, int rank)
     return wf_team_bytes(wf_load_relaxed(&wf_team_line(t, rank)->word));
 }
 
-/* This member wants a schedule, and says so. */
-static int want_schedule(struct wf_team *t, wf_coll_builder *builder,
-                         const struct wf_coll_args *a, uint64_t bytes)
+int wf_team_want_schedule(wf_coll_builder *builder,
+                          const struct wf_coll_args *a, uint64_t bytes)
 {
+    struct wf_team *t = a->comm->team;
+
     wf_team_begin(t, 0);
     wf_team_say(t, bytes, WF_TEAM_SCHEDULE);
     return wf_team_schedule(t, builder, a);
@@ -93,14 +94,6 @@ static int finish(wf_coll_builder *builder, const struct wf_coll_args *a,
 }
 
 /* ---- allreduce ------------------------------------------------------------- */
-
-/* Nothing that a builder would find wrong. */
-static bool usual_reduction(const struct wf_coll_args *a)
-{
-    return a->op->predefined && wf_type_contiguous(a->rtype) &&
-           a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf &&
-           !wf_op_check(a->op, a->rtype);
-}
 
 /* The ranks that recursive doubling takes in pairs first. */
 static int paired(int size)
@@ -160,7 +153,7 @@ int wf_team_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    bool usual = usual_reduction(a);
+    bool usual = wf_team_usual_reduction(a);
     int rc;
 
     if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
@@ -171,7 +164,7 @@ int wf_team_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
         wf_team_large_reduces(a, WF_COLL_ALLREDUCE, bytes))
         return wf_team_large_allreduce(builder, a);
     if (!usual || bytes > t->block)
-        return want_schedule(t, builder, a, bytes);
+        return wf_team_want_schedule(builder, a, bytes);
     return reduce_all(builder, a, a->rcount, take_reduced);
 }
 
@@ -224,9 +217,8 @@ static int take_own_block(struct wf_team *t, const struct wf_coll_args *a)
     return wf_team_fold(t, &f);
 }
 
-/* Who gets nothing has gone, so all must want a schedule. */
-static int all_schedule(wf_coll_builder *builder, const struct wf_coll_args *a,
-                        uint64_t bytes)
+int wf_team_all_schedule(wf_coll_builder *builder,
+                         const struct wf_coll_args *a, uint64_t bytes)
 {
     struct wf_team *t = a->comm->team;
     int met;
@@ -258,7 +250,7 @@ int wf_team_reduce_scatter_block(wf_coll_builder *builder,
     struct wf_team *t = a->comm->team;
     int64_t total = before(a, t->size);
     uint64_t bytes = (uint64_t)total * (uint64_t)a->rtype->size;
-    bool usual = total >= 0 && usual_reduction(a);
+    bool usual = total >= 0 && wf_team_usual_reduction(a);
     int rc;
 
     if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
@@ -269,7 +261,7 @@ int wf_team_reduce_scatter_block(wf_coll_builder *builder,
         wf_team_large_reduces(a, WF_COLL_REDUCE_SCATTER, bytes))
         return wf_team_large_reduce_scatter(builder, a);
     if (!a->op->predefined || !wf_type_contiguous(a->rtype) || bytes > t->block)
-        return all_schedule(builder, a, bytes);
+        return wf_team_all_schedule(builder, a, bytes);
     if (wf_coll_rcount(a, t->rank) == 0)
         return reduce_for_others(a, (uint64_t)total);
     return reduce_all(NULL, a, (uint64_t)total, take_own_block);
@@ -317,7 +309,7 @@ static int allgather(wf_coll_builder *builder, const struct wf_coll_args *a,
         !(t->one_copy && t->size == 2))
         return wf_team_large_allgather(builder, a);
     if (wf_unlikely(bytes > t->block)) /* or not what the others expect */
-        return want_schedule(t, builder, a, bytes);
+        return wf_team_want_schedule(builder, a, bytes);
     wf_team_begin(t, bytes);
     rc = wf_team_put(wf_team_data(t, t->rank, bytes), own.buf, own.count,
                      own.type);
@@ -411,12 +403,12 @@ static bool usual_exchange(const struct wf_coll_args *a)
            a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf;
 }
 
-static int unusual_exchange(wf_coll_builder *builder,
+static WF_COLD int unusual_exchange(wf_coll_builder *builder,
                             const struct wf_coll_args *a)
 {
     int rc = wf_team_check(builder, a);
 
-    return rc ? rc : want_schedule(a->comm->team, builder, a, 0);
+    return rc ? rc : wf_team_want_schedule(builder, a, 0);
 }
 
 int wf_team_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
@@ -433,7 +425,7 @@ int wf_team_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
         return MPI_SUCCESS;
     if (piece > t->block || total > t->block)
         return t->one_copy && piece > t->block
-                   ? want_schedule(t, builder, a, total)
+                   ? wf_team_want_schedule(builder, a, total)
                    : wf_team_large_alltoall(builder, a);
     wf_team_begin(t, total);
     rc = put_all(t, a, wf_team_data(t, t->rank, total));
@@ -479,7 +471,7 @@ int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
         return unusual_exchange(builder, a);
     total = (uint64_t)sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
     if ((uint64_t)sum > t->block || total > t->block)
-        return want_schedule(t, builder, a, total);
+        return wf_team_want_schedule(builder, a, total);
     wf_team_begin(t, total);
     to = wf_team_data(t, t->rank, total);
     wf_team_put_table(t, a, to);

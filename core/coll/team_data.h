@@ -72,16 +72,7 @@ static inline void wf_team_first(int *rc, int error)
 
 /* What a builder finds wrong with the arguments of an unusual call, of which
  * nothing happens. */
-static inline int wf_team_check(wf_coll_builder *builder,
-                                const struct wf_coll_args *a)
-{
-    struct wf_sched *s;
-    int rc = wf_coll_build(builder, a, false, &s);
-
-    if (!rc)
-        wf_sched_abandon(s);
-    return rc;
-}
+WF_COLD int wf_team_check(wf_coll_builder *, const struct wf_coll_args *);
 
 /* Only if the call is not one of which all is known to be in order. */
 static inline int wf_team_check_quick(wf_coll_builder *builder,
@@ -91,11 +82,24 @@ static inline int wf_team_check_quick(wf_coll_builder *builder,
 }
 
 /* Run the call as a schedule, of which this member reads no more lines. */
-static inline int wf_team_schedule(struct wf_team *t, wf_coll_builder *builder,
-                                   const struct wf_coll_args *a)
+WF_COLD int wf_team_schedule(struct wf_team *, wf_coll_builder *,
+                             const struct wf_coll_args *);
+
+/* ---- all to all: team_all.c -------------------------------------------------- */
+
+/* This member wants a schedule, and says so: the others wait for its line. */
+WF_COLD int wf_team_want_schedule(wf_coll_builder *, const struct wf_coll_args *,
+                          uint64_t bytes);
+/* Somebody may go without hearing all, so all must want one; or it fails. */
+WF_COLD int wf_team_all_schedule(wf_coll_builder *, const struct wf_coll_args *,
+                         uint64_t bytes);
+
+/* Nothing that the builder of a reduction would find wrong. */
+static inline bool wf_team_usual_reduction(const struct wf_coll_args *a)
 {
-    wf_team_done(t);
-    return wf_coll_blocking(builder, a);
+    return a->op->predefined && wf_type_contiguous(a->rtype) &&
+           a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf &&
+           !wf_op_check(a->op, a->rtype);
 }
 
 /* ---- with a root -------------------------------------------------------------- */

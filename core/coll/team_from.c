@@ -10,7 +10,7 @@
 
 enum { BY_SCHEDULE = WF_TEAM_BY_SCHEDULE, BY_STAGE = WF_TEAM_BY_STAGE };
 
-static int give_schedule(struct wf_team *t, wf_coll_builder *builder,
+static WF_COLD int give_schedule(struct wf_team *t, wf_coll_builder *builder,
                          const struct wf_coll_args *a)
 {
     wf_team_begin(t, 0);
@@ -19,7 +19,7 @@ static int give_schedule(struct wf_team *t, wf_coll_builder *builder,
 }
 
 /* Two ranks have nothing to share: a message is as good. So is one copy. */
-static int give_large(struct wf_team *t, wf_coll_builder *builder,
+static WF_COLD int give_large(struct wf_team *t, wf_coll_builder *builder,
                       const struct wf_coll_args *a, wf_coll_team *large)
 {
     if (t->size == 2 || t->one_copy || t->spoiled)
@@ -175,19 +175,30 @@ static int take_scatterv(struct wf_team *t, wf_coll_builder *builder,
     return rc;
 }
 
+/* At the root: nothing that the builder would find wrong. */
+static bool usual_counts(const struct wf_coll_args *a, int64_t sum)
+{
+    return sum >= 0 && a->sdispls.base && a->stype && a->sbuf &&
+           a->sbuf != MPI_IN_PLACE &&
+           (a->rbuf == MPI_IN_PLACE ||
+            (a->rtype && a->rbuf != wf_coll_sblock(a, a->root)));
+}
+
 int wf_team_scatterv(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
+    bool root = wf_team_root_ok(a) && wf_team_at_root(a);
     uint64_t total;
-    int64_t sum;
+    int64_t sum = 0;
     int rc;
 
-    if ((rc = wf_team_check_quick(builder, a,
-                                  usual_scatter(a) && !wf_team_at_root(a))))
+    if (root)
+        sum = a->scounts.base ? wf_team_sum(a->scounts, t->size, t->rank) : -1;
+    if ((rc = wf_team_check_quick(
+             builder, a, root ? usual_counts(a, sum) : usual_scatter(a))))
         return rc;
-    if (!wf_team_at_root(a))
+    if (!root)
         return take_scatterv(t, builder, a);
-    sum = wf_team_sum(a->scounts, t->size, t->rank);
     total = (uint64_t)sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
     if ((uint64_t)sum > t->block || total > t->block)
         return give_schedule(t, builder, a);

@@ -79,10 +79,17 @@ static int send_message(struct wf_team *t, const struct wf_coll_args *a,
                    WF_SPACE_COLL);
 }
 
+/* Nothing that the builder would find wrong. */
 static bool usual(const struct wf_coll_args *a)
 {
-    return wf_team_root_ok(a) && !wf_team_at_root(a) && a->stype &&
-           a->sbuf != MPI_IN_PLACE;
+    if (!wf_team_root_ok(a))
+        return false;
+    if (!wf_team_at_root(a))
+        return a->stype && a->sbuf != MPI_IN_PLACE;
+    return a->rtype && a->rbuf && a->rbuf != MPI_IN_PLACE && a->rcounts.base &&
+           a->rdispls.base && wf_team_sum(a->rcounts, a->comm->size, -1) >= 0 &&
+           (a->sbuf == MPI_IN_PLACE ||
+            (a->stype && a->sbuf != wf_coll_rblock(a, a->root)));
 }
 
 int wf_team_gatherv(wf_coll_builder *builder, const struct wf_coll_args *a)

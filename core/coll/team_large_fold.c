@@ -7,6 +7,8 @@
  *   fold  the own block, over the chunks of all, into `result`
  *   put   again: the result is there, for whoever wants it
  *
+ * A scan leaves the sum up to each rank where that rank's operand was.
+ *
  * Each element is computed by one member, in the order and with the brackets of
  * the schedule that would run: the same bits everywhere, whichever way a call
  * goes. What a step has put was taken when all have put the next one.
@@ -19,10 +21,11 @@ struct reducing {
     struct wf_staging g; /* first: what callbacks see; pieces of one block */
     uint64_t count[WF_TEAM_MOST], first[WF_TEAM_MOST]; /* elements, by block */
     uint64_t most;                                     /* count of a piece */
-    int reader; /* rank that gets the whole; -1: all; -2: its own block each */
+    int reader; /* rank that gets the whole; -1: all; -2: its own block each;
+                   of a scan, what: up to the own operand, or below it */
 };
 
-enum { ALL = -1, OWN = -2 };
+enum { ALL = -1, OWN = -2, UP_TO = -3, BELOW = -4 };
 enum {
     FEW = 8,       /* ranks, of which a schedule */
     LONG = 1 << 20 /* is faster from so many bytes on: measured */
@@ -182,15 +185,20 @@ static void put_step(struct reducing *x, uint32_t step)
     wf_team_say_put(t, 2 * step + 1, MPI_SUCCESS);
 }
 
+/* The first ones may be there already. */
+static int exchange_operands(struct reducing *x, uint32_t step)
+{
+    if (step > 0 || !x->g.ready)
+        put_step(x, step);
+    return await_all(x->g.t, 2 * step + 1);
+}
+
 static int run(struct wf_staging *g, uint32_t step)
 {
     struct reducing *x = wf_container(g, struct reducing, g);
     struct wf_team *t = g->t;
-    int rc;
+    int rc = exchange_operands(x, step);
 
-    if (step > 0 || !g->ready)
-        put_step(x, step);
-    rc = await_all(t, 2 * step + 1);
     if (!rc)
         rc = fold_own(x, step);
     if (x->reader == OWN)
@@ -199,6 +207,59 @@ static int run(struct wf_staging *g, uint32_t step)
     if (!rc && (x->reader == ALL || x->reader == t->rank))
         rc = take_results(x, step);
     return rc;
+}
+
+/* ---- scan ----------------------------------------------------------------------- */
+
+static char *place(const struct reducing *x, int rank, uint32_t step)
+{
+    return (char *)wf_team_chunk(x->g.t, rank, step) +
+           (uint64_t)x->g.t->rank * x->g.piece;
+}
+
+/* Of the own block: what each rank has put becomes the sum up to that rank. */
+static int fold_prefixes(struct reducing *x, uint32_t step)
+{
+    struct wf_team *t = x->g.t;
+    const struct wf_coll_args *a = x->g.a;
+    int64_t lb = a->rtype->true_lb;
+    uint64_t n = elements(x, t->rank, step);
+    int rc = MPI_SUCCESS;
+
+    for (int r = 1; r < t->size && n && !rc; r++)
+        rc = wf_op_apply(a->comm->wf, a->op, place(x, r - 1, step) - lb,
+                         place(x, r, step) - lb, n, a->rtype);
+    return rc;
+}
+
+/* The sum up to that rank, out of its chunk. */
+static int take_prefix(struct reducing *x, int rank, uint32_t step)
+{
+    struct wf_team *t = x->g.t;
+    int rc = rank < 0 ? MPI_SUCCESS : await_all(t, 2 * step + 2);
+
+    for (int b = 0; b < t->size && rank >= 0 && !rc; b++) {
+        uint64_t n = elements(x, b, step) * (uint64_t)x->g.a->rtype->size;
+
+        if (n)
+            memcpy(piece_of(x, x->g.a->rbuf, b, step),
+                   wf_team_chunk(t, rank, step) + (uint64_t)b * x->g.piece, n);
+    }
+    return rc;
+}
+
+static int run_scan(struct wf_staging *g, uint32_t step)
+{
+    struct reducing *x = wf_container(g, struct reducing, g);
+    struct wf_team *t = g->t;
+    int rc = exchange_operands(x, step);
+
+    if (!rc)
+        rc = fold_prefixes(x, step);
+    wf_team_say_put(t, 2 * step + 2, rc);
+    return rc ? rc
+              : take_prefix(x, x->reader == BELOW ? t->rank - 1 : t->rank,
+                            step);
 }
 
 /* ---- calls --------------------------------------------------------------------- */
@@ -257,4 +318,16 @@ int wf_team_large_reduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 
     begin(&x, a, WF_COLL_REDUCE, a->root);
     return wf_team_stage_folded(&x.g, builder);
+}
+
+int wf_team_large_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
+                       bool exclusive)
+{
+    struct reducing x = {.g = {.t = a->comm->team, .a = a},
+                         .reader = exclusive ? BELOW : UP_TO};
+
+    cut(&x);
+    x.g.run = run_scan;
+    x.g.unheard = true;
+    return wf_team_stage_all(&x.g, builder);
 }

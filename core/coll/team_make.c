@@ -1,7 +1,7 @@
 /* Making a team: one segment that all members of a communicator have mapped.
  *
  *   rank 0: memory of a transport that peers may map (mem_alloc, mr_pack)
- *   bcast: its key
+ *   bcast: its key, one for each transport that joins rank 0 to members
  *   others: rkey_open, rkey_map over the transport that reaches rank 0
  *   all: agree that everybody has it, over messages
  *
@@ -9,6 +9,10 @@
  * communicators never see as many, and it takes two more. The mapping is
  * duplicated, and the transport's memory freed when all have it: the team then
  * depends neither on the connection nor on rank 0, and has no descriptor.
+ *
+ * Members may reach rank 0 by two transports, as threads of its process and
+ * processes of its node do. Then the memory is of the one whose peers can map
+ * nothing else, and the other, which takes any (WEFT_CAP_NO_MR), makes a key too.
  *
  * Whoever cannot, or may not, says so in the agreement, and nobody has a team.
  * If the agreement itself fails, because a member ended, some may think that
@@ -28,6 +32,7 @@
 
 enum {
     KEY_MAX = 64,
+    KEYS = 2, /* transports that join members to rank 0 */
     NAME_MAX = 24,
     OPEN_NS = 2000000000, /* patience with a transport that maps */
     ALL_BLOCKS = 2 << 20,
@@ -42,11 +47,16 @@ enum {
     CROWDED = 4
 };
 
+struct key {
+    char transport[NAME_MAX]; /* "": there is none */
+    uint64_t len;
+    unsigned char bytes[KEY_MAX];
+};
+
 /* What rank 0 sends. */
 struct offer {
-    uint64_t address, bytes, key_len; /* bytes 0: there is nothing */
-    unsigned char key[KEY_MAX];
-    char transport[NAME_MAX]; /* whose key that is */
+    uint64_t address, bytes; /* bytes 0: there is nothing */
+    struct key key[KEYS];
 };
 
 struct making {
@@ -55,8 +65,9 @@ struct making {
     struct offer offer;
     void *base; /* the segment, or NULL */
     struct weft_core *core;
-    weft_mem mem;    /* of rank 0 */
-    weft_peer *peer; /* to rank 0 */
+    const struct key *key; /* that of this member's transport */
+    weft_mem mem;          /* of rank 0 */
+    weft_peer *peer;       /* to rank 0 */
     weft_rkey *rkey;
 };
 
@@ -115,66 +126,100 @@ static bool gives_memory(const struct weft_core *c)
            WEFT_HAS(c->ops, weft_ops, mr_pack);
 }
 
-static bool pack(struct making *m)
+static bool is_of(const struct key *key, const struct weft_core *c)
+{
+    return strncmp(key->transport, c->plugin->name, NAME_MAX - 1) == 0;
+}
+
+static bool pack(struct key *key, const struct weft_core *c,
+                 const weft_mem *mem)
 {
     size_t n = KEY_MAX;
     weft_mr *mr;
 
-    if (m->core->ops->mr_reg(m->core->ep, m->mem.base, m->mem.len, 0, &mr) <
-            0 ||
-        m->core->ops->mr_pack(m->core->ep, mr, m->offer.key, &n) < 0)
+    if (c->ops->mr_reg(c->ep, mem->base, mem->len, 0, &mr) < 0 ||
+        c->ops->mr_pack(c->ep, mr, key->bytes, &n) < 0)
         return false;
-    m->offer.address = (uintptr_t)m->mem.base;
-    m->offer.bytes = m->mem.len;
-    m->offer.key_len = n;
-    strncpy(m->offer.transport, m->core->plugin->name,
-            sizeof m->offer.transport - 1);
+    key->len = n;
+    strncpy(key->transport, c->plugin->name, NAME_MAX - 1);
     return true;
 }
 
-/* Through the transport to rank 1: that to all, or nobody takes it. */
+/* One more transport; that whose memory it is to be comes first. */
+static bool add_core(struct weft_core *cores[KEYS], struct weft_core *c)
+{
+    if (c == cores[0] || c == cores[1])
+        return true;
+    if (cores[1])
+        return false;
+    if (cores[0] && !(cores[0]->attr.caps & WEFT_CAP_NO_MR)) {
+        cores[1] = c;
+    } else {
+        cores[1] = cores[0];
+        cores[0] = c;
+    }
+    return !cores[1] || cores[1]->attr.caps & WEFT_CAP_NO_MR;
+}
+
+/* The transports to all members. */
+static bool find_cores(struct making *m, struct weft_core *cores[KEYS])
+{
+    bool fine = true;
+
+    for (int r = 1; fine && r < m->comm->size; r++)
+        fine = find_peer(m, r) && gives_memory(m->core) &&
+               add_core(cores, m->core);
+    m->core = NULL;
+    return fine;
+}
+
 static void make_offer(struct making *m)
 {
+    struct weft_core *cores[KEYS] = {NULL};
+    struct offer *offer = &m->offer;
+
     m->mem.len = m->bytes;
-    if (!find_peer(m, 1) || !gives_memory(m->core) ||
-        m->core->ops->mem_alloc(m->core->ep, &m->mem) < 0) {
-        m->core = NULL;
+    if (!find_cores(m, cores) ||
+        cores[0]->ops->mem_alloc(cores[0]->ep, &m->mem) < 0)
         return;
-    }
-    if (pack(m))
-        m->base = m->mem.base;
+    m->core = cores[0];
+    if (!pack(&offer->key[0], cores[0], &m->mem) ||
+        (cores[1] && !pack(&offer->key[1], cores[1], &m->mem)))
+        return;
+    offer->address = (uintptr_t)m->mem.base;
+    offer->bytes = m->mem.len;
+    m->base = m->mem.base;
 }
 
 /* ---- the others ------------------------------------------------------------ */
 
-/* Rank 0 is reached as rank 1 is by it, and that memory can be mapped. */
+/* A key is for the transport by which rank 0 is reached. */
 static bool find_giver(struct making *m)
 {
-    if (!find_peer(m, 0) ||
-        strncmp(m->core->plugin->name, m->offer.transport,
-                sizeof m->offer.transport - 1) != 0 ||
-        !WEFT_HAS(m->core->ops, weft_ops, rkey_open) ||
+    if (!find_peer(m, 0) || !WEFT_HAS(m->core->ops, weft_ops, rkey_open) ||
         !WEFT_HAS(m->core->ops, weft_ops, rkey_map))
         return false;
-    if (WEFT_HAS(m->core->ops, weft_ops, connect))
+    for (int i = 0; i < KEYS && !m->key; i++)
+        if (is_of(&m->offer.key[i], m->core))
+            m->key = &m->offer.key[i];
+    if (m->key && WEFT_HAS(m->core->ops, weft_ops, connect))
         m->core->ops->connect(m->peer);
-    return true;
+    return m->key && m->key->len <= KEY_MAX;
 }
 
 static bool opened(void *arg)
 {
     struct making *m = arg;
 
-    return m->core->ops->rkey_open(m->peer, m->offer.key,
-                                   (size_t)m->offer.key_len, &m->rkey) >= 0;
+    return m->core->ops->rkey_open(m->peer, m->key->bytes, (size_t)m->key->len,
+                                   &m->rkey) >= 0;
 }
 
 static void take_offer(struct making *m)
 {
     struct wf_instance *wf = m->comm->wf;
 
-    if (m->offer.bytes != m->bytes || m->offer.key_len > KEY_MAX ||
-        !find_giver(m) ||
+    if (m->offer.bytes != m->bytes || !find_giver(m) ||
         !wf_progress_serve(wf, -1, opened, m, wf_now(wf) + OPEN_NS))
         return;
     m->base = m->core->ops->rkey_map(m->rkey, m->offer.address,
@@ -194,6 +239,26 @@ static void keep_mapping(struct making *m)
         m->base = NULL;
 }
 
+/* The endpoints by which members reach each other. */
+static uint32_t endpoints(const struct making *m)
+{
+    const struct wf_instance *wf = m->comm->wf;
+    uint32_t mask = 0;
+
+    for (int i = 0; i < wf->ep_count; i++)
+        for (int k = 0; k < KEYS; k++)
+            if (is_of(&m->offer.key[k], &wf->eps[i]))
+                mask |= 1u << i;
+    return mask;
+}
+
+/* Between all members a message is one copy: there is one transport, and it
+ * reaches any memory. */
+static bool one_copy(const struct making *m)
+{
+    return !m->offer.key[1].transport[0] && m->core->attr.caps & WEFT_CAP_NO_MR;
+}
+
 static struct wf_team *new_team(struct making *m)
 {
     struct wf_comm *comm = m->comm;
@@ -209,8 +274,8 @@ static struct wf_team *new_team(struct making *m)
                           .teams = 1,
                           .size = comm->size,
                           .rank = comm->rank,
-                          .mask = 1u << m->core->index,
-                          .one_copy = m->core->attr.caps & WEFT_CAP_NO_MR,
+                          .mask = endpoints(m),
+                          .one_copy = one_copy(m),
                           .stage_in = (uint32_t)comm->wf->options->share_after};
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
     return t;

@@ -1,4 +1,5 @@
-/* Pieces for the others in the block of one member: one after the other, in the
+/* What is done in few calls of a team; and pieces for the others in the block of
+ * one member: one after the other, in the
  * order of ranks, beginning with the next one. Where their lengths differ, and
  * they are several, a table of lengths comes first.
  *
@@ -12,10 +13,27 @@ int wf_team_bad_length(int source, uint64_t got, uint64_t expected)
     if (got < expected)
         return wf_sched_bad_length(source, got, expected);
     return wf_error(MPI_ERR_TRUNCATE,
-                    "rank %d gives %llu bytes where this "
-                    "process expects %llu",
+                    "rank %d gives %llu bytes where this process expects "
+                    "%llu: their counts or datatypes differ",
                     source, (unsigned long long)got,
                     (unsigned long long)expected);
+}
+
+int wf_team_check(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    struct wf_sched *s;
+    int rc = wf_coll_build(builder, a, false, &s);
+
+    if (!rc)
+        wf_sched_abandon(s);
+    return rc;
+}
+
+int wf_team_schedule(struct wf_team *t, wf_coll_builder *builder,
+                     const struct wf_coll_args *a)
+{
+    wf_team_done(t);
+    return wf_coll_blocking(builder, a);
 }
 
 int64_t wf_team_sum(struct wf_ints counts, int n, int own)

@@ -71,17 +71,29 @@ static uint64_t expected(const struct wf_staging *g, int rank)
     return g->length ? g->length(g, rank) : g->bytes;
 }
 
+static int other_counts(int r)
+{
+    return wf_error(MPI_ERR_COUNT,
+                    "rank %d calls this collective with other counts", r);
+}
+
 static int check_line(const struct wf_staging *g, int r, uint64_t word)
 {
     uint64_t got = wf_team_long_bytes(g->t, r, word);
     int rc = wf_team_length(r, got, expected(g, r));
 
     if (wf_unlikely(!rc && !(word & WF_TEAM_STAGED)))
-        rc = wf_error(MPI_ERR_COUNT,
-                      "rank %d calls this collective with other "
-                      "counts",
-                      r);
+        rc = other_counts(r);
     return rc;
+}
+
+/* Some want a schedule. Who may go without hearing that has gone. */
+static int schedule_of_all(const struct wf_staging *g, const uint64_t *word)
+{
+    for (int r = 0; g->unheard && r < g->t->size; r++)
+        if (!(word[r] & (WF_TEAM_SCHEDULE | WF_TEAM_STAGED)))
+            return other_counts(r);
+    return WF_TEAM_BY_SCHEDULE;
 }
 
 /* The own line is written. WF_TEAM_BY_SCHEDULE, an error, or 0: all are here. */
@@ -99,7 +111,7 @@ static int meet(const struct wf_staging *g)
         return rc;
     t->freed = t->call - 1;
     if (wf_team_schedules(any))
-        return WF_TEAM_BY_SCHEDULE;
+        return schedule_of_all(g, word);
     for (int r = 0; r < t->size && !rc; r++)
         rc = check_line(g, r, word[r]);
     return rc;
@@ -107,6 +119,7 @@ static int meet(const struct wf_staging *g)
 
 static int leave(struct wf_team *t, int rc)
 {
+    t->staged = t->call;
     if (rc) { /* nobody is to wait for this member */
         t->spoiled = true;
         wf_team_say_put(t, 0, rc);
@@ -246,6 +259,8 @@ int wf_team_stage_from(struct wf_staging *g, wf_coll_builder *builder)
     struct wf_team *t = g->t;
     int rc;
 
+    if (wf_team_from_ahead(g, &rc))
+        return rc;
     if (wf_unlikely((int32_t)(t->call - t->lines - t->freed) > 0))
         wf_team_room(t, t->call - t->lines);
     wf_team_say_long(t, g->bytes, wf_team_large_way(t));

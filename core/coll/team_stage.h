@@ -10,7 +10,8 @@
  * where messages take one for each pair. Who meets everybody in step k knows
  * that all have taken the pieces of step k - 2, so that chunks need no
  * acknowledgement; only from one writer, or to one reader, is there one (`got`).
- * One writer has the chunks of all.
+ * One writer has the chunks of all, and nobody meets anybody where it needs no
+ * more than these (team_ahead.c).
  *
  * All members must be in the call, with counts that fit: every one writes a line
  * with its length, and waits for those of the others, before it takes anything.
@@ -50,6 +51,7 @@ struct wf_staging {
     /* Of reductions: a whole step, and in which order. */
     int (*run)(struct wf_staging *, uint32_t step);
     enum wf_team_order order;
+    bool unheard; /* who finds its part short does not hear all: a scan */
     bool ready; /* the piece of step 0 was put before all met */
 };
 
@@ -58,6 +60,8 @@ struct wf_staging {
 int wf_team_stage_all(struct wf_staging *, wf_coll_builder *);
 /* From the root: its line said so, or is to. */
 int wf_team_stage_from(struct wf_staging *, wf_coll_builder *);
+/* The same without meeting, once there is a stage. False: nothing has happened. */
+bool wf_team_from_ahead(struct wf_staging *, int *rc);
 /* To the root: its line has said so. */
 int wf_team_stage_to(struct wf_staging *, wf_coll_builder *);
 /* The same, of a reduction: all read. */
@@ -74,6 +78,8 @@ int wf_team_large_allreduce(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_reduce_scatter(wf_coll_builder *,
                                  const struct wf_coll_args *);
 int wf_team_large_reduce(wf_coll_builder *, const struct wf_coll_args *);
+int wf_team_large_scan(wf_coll_builder *, const struct wf_coll_args *,
+                       bool exclusive);
 /* Its order is one that can be computed so. */
 bool wf_team_large_reduces(const struct wf_coll_args *, enum wf_coll_kind,
                            uint64_t bytes);

@@ -21,7 +21,7 @@ enum {
 
 /* What comes of the ways of all: MIXED if one wants none, or if pieces would not
  * fit; a schedule if one wants that. */
-static int outcome(struct wf_team *t, uint32_t way, uint64_t bytes)
+static WF_COLD int outcome(struct wf_team *t, uint32_t way, uint64_t bytes)
 {
     uint64_t all = WF_TEAM_STAGED & way;
     bool fit = true;
@@ -74,7 +74,7 @@ static uint64_t said(struct wf_team *t, int rank)
 }
 
 /* Some want another way than others. */
-static int bad_mix(struct wf_team *t, uint64_t bytes)
+static WF_COLD int bad_mix(struct wf_team *t, uint64_t bytes)
 {
     int rc = MPI_SUCCESS;
 
@@ -87,7 +87,7 @@ static int bad_mix(struct wf_team *t, uint64_t bytes)
 }
 
 /* Another member, which wants this way: do all? */
-static int ask(wf_coll_builder *builder, const struct wf_coll_args *a,
+static WF_COLD int ask(wf_coll_builder *builder, const struct wf_coll_args *a,
                uint64_t bytes, uint32_t way, wf_coll_team *large)
 {
     struct wf_team *t = a->comm->team;

@@ -105,6 +105,20 @@ void wf_comm_hinted(struct wf_comm *comm)
     }
 }
 
+/* Of a known hint any other value is ignored. */
+static bool is_boolean(const char *value)
+{
+    return !strcmp(value, "true") || !strcmp(value, "false");
+}
+
+static bool ignored(const struct wf_info_entry *e)
+{
+    for (int i = 0; i < KNOWN; i++)
+        if (!strcmp(e->key, known[i].key))
+            return !is_boolean(e->value);
+    return false;
+}
+
 /* Hints that were given before and are not mentioned stay (s7.4.4). */
 int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
                          struct wf_info *info)
@@ -115,7 +129,9 @@ int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
         return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
     int rc = MPI_SUCCESS;
     for (int i = 0; i < info->count && rc == MPI_SUCCESS; i++)
-        rc = wf_info_put(comm->info, info->list[i].key, info->list[i].value);
+        if (!ignored(&info->list[i]))
+            rc = wf_info_put(comm->info, info->list[i].key,
+                             info->list[i].value);
     wf_comm_hinted(comm);
     return rc;
 }
@@ -125,9 +141,11 @@ int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
 static int complete(struct wf_info *info)
 {
     int rc = MPI_SUCCESS;
-    for (int i = 0; i < KNOWN && rc == MPI_SUCCESS; i++)
-        if (!wf_info_find(info, known[i].key))
+    for (int i = 0; i < KNOWN && rc == MPI_SUCCESS; i++) {
+        const char *value = wf_info_find(info, known[i].key);
+        if (!value || !is_boolean(value))
             rc = wf_info_put(info, known[i].key, "false");
+    }
     return rc == MPI_SUCCESS
                ? wf_info_put(info, WF_INFO_ALLOC_KINDS, WF_ALLOC_KINDS)
                : rc;

@@ -41,6 +41,25 @@ struct wf_type_layout {
     struct wf_type_layout **children; /* LIST */
 };
 
+/* The part of a SEGS or LIST node that holds byte off of its stream. */
+static inline int64_t wf_layout_part(const struct wf_type_layout *l,
+                                     int64_t off)
+{
+    int64_t low = 0, high = l->count;
+
+    if (l->kind == WF_LAYOUT_SEGS && l->width)
+        return off / l->width;
+    while (high - low > 1) {
+        int64_t mid = low + (high - low) / 2;
+
+        if (l->starts[mid] <= off)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 void wf_layout_get(struct wf_type_layout *);
 void wf_layout_put(struct wf_type_layout *);
 

@@ -169,28 +169,10 @@ static void move_rows_range(struct mover *m, const struct wf_type_layout *l,
         move_range(m, l, user + (addr)((row + whole) * stride), 0, n);
 }
 
-/* The part of a SEGS or LIST node that holds byte off of its stream. */
-static int64_t find_part(const struct wf_type_layout *l, int64_t off)
-{
-    int64_t low = 0, high = l->count;
-
-    if (l->kind == WF_LAYOUT_SEGS && l->width)
-        return off / l->width;
-    while (high - low > 1) {
-        int64_t mid = low + (high - low) / 2;
-
-        if (l->starts[mid] <= off)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 static void move_segs_range(struct mover *m, const struct wf_type_layout *l,
                             addr user, int64_t off, int64_t n)
 {
-    int64_t i = find_part(l, off), end = off + n, last;
+    int64_t i = wf_layout_part(l, off), end = off + n, last;
 
     if (off != l->starts[i] || end < l->starts[i + 1]) {
         int64_t stop = end < l->starts[i + 1] ? end : l->starts[i + 1];
@@ -202,7 +184,7 @@ static void move_segs_range(struct mover *m, const struct wf_type_layout *l,
     }
     if (off == end)
         return;
-    last = end == l->size ? l->count : find_part(l, end);
+    last = end == l->size ? l->count : wf_layout_part(l, end);
     move_segs(m, l, user, i, last);
     if (last < l->count && l->starts[last] < end)
         move_bytes(m, user + (addr)l->disps[last], end - l->starts[last]);
@@ -211,7 +193,7 @@ static void move_segs_range(struct mover *m, const struct wf_type_layout *l,
 static void move_list_range(struct mover *m, const struct wf_type_layout *l,
                             addr user, int64_t off, int64_t n)
 {
-    for (int64_t i = find_part(l, off); n > 0; i++) {
+    for (int64_t i = wf_layout_part(l, off); n > 0; i++) {
         int64_t skip = off - l->starts[i];
         int64_t part = l->starts[i + 1] - off < n ? l->starts[i + 1] - off : n;
 

@@ -49,26 +49,10 @@ static bool list_rows(struct sink *s, const struct wf_type_layout *l, addr user,
     return true;
 }
 
-/* First part of a SEGS or LIST node that ends after byte off. */
-static int64_t first_part(const struct wf_type_layout *l, int64_t off)
-{
-    int64_t low = 0, high = l->count;
-
-    while (high - low > 1) {
-        int64_t mid = low + (high - low) / 2;
-
-        if (l->starts[mid] <= off)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 static bool list_parts(struct sink *s, const struct wf_type_layout *l,
                        addr user, int64_t off)
 {
-    for (int64_t i = first_part(l, off); i < l->count; i++) {
+    for (int64_t i = wf_layout_part(l, off); i < l->count; i++) {
         int64_t skip = off > l->starts[i] ? off - l->starts[i] : 0;
         addr at = user + (addr)l->disps[i];
         bool more = l->kind == WF_LAYOUT_SEGS

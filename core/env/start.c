@@ -63,7 +63,7 @@ static int cannot_start(const char *step, int r)
     if (!last->text[0])
         return wf_error(MPI_ERR_INTERN, "%s failed with code %d", step, r);
     snprintf(cause, sizeof cause, "%.399s", last->text);
-    return wf_error(r == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_INTERN,
+    return wf_error(r == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER,
                     "%s failed: %s", step, cause);
 }
 
@@ -76,7 +76,7 @@ static int alone(struct wf_instance_params *params)
     if (r >= 0)
         return MPI_SUCCESS;
     wf_config_free(params->config);
-    return wf_error(MPI_ERR_INTERN, "%s", why);
+    return wf_error(MPI_ERR_OTHER, "%s", why);
 }
 
 static int start(struct wf_process *p, enum wf_use use,

@@ -5,11 +5,14 @@
 #define _GNU_SOURCE
 #include "os/mutex.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "os/futex.h"
 #include "os/membarrier.h"
+
+#define RARE __attribute__((cold, noinline))
 
 enum {
     SPINS = 200,
@@ -36,7 +39,7 @@ static bool have_barrier(void)
 
 /* All threads pass a full barrier. It cannot fail after a registration, which
  * a process that was forked may have to repeat. */
-static void all_pass_barrier(void)
+static RARE void all_pass_barrier(void)
 {
     if (wf_membarrier_own())
         return;
@@ -47,20 +50,66 @@ static void all_pass_barrier(void)
     }
 }
 
-/* ---- the bias ---------------------------------------------------------------- */
+/* ---- numbers ---------------------------------------------------------------- */
 
-static void number_self(void)
+/* A thread that starts has the least number that is free, and with it the slots and
+ * the biases of one that has ended: it is in no lock, and all that it did comes
+ * before, by the order of `taken`. So programs that start threads again and again need
+ * no more slots than they have threads at a time, and revoke nothing. */
+enum { FIRST = WF_MUTEX_STRANGER + 1 };
+
+static wf_atomic_u64 taken; /* bit i: the number FIRST + i */
+static pthread_key_t key;   /* its value is the number, for the end of the thread */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static RARE void give_number(void *number)
 {
-    static wf_atomic_u32 numbers = WF_MUTEX_STRANGER; /* given so far */
+    uint64_t bit = UINT64_C(1) << ((uintptr_t)number - FIRST);
 
-    uint32_t n;
-
-    if (wf_mutex_self != WF_MUTEX_STRANGER)
-        return;
-    n = wf_add_acq_rel(&numbers, 1) + 1;
-    if (n <= UINT32_MAX >> WF_MUTEX_SLOT_BITS)
-        wf_mutex_self = n;
+    wf_mutex_self = WF_MUTEX_STRANGER; /* others' destructors may come yet */
+    /* pairs with take_number */
+    atomic_fetch_and_explicit(&taken, ~bit, memory_order_acq_rel);
 }
+
+static RARE void make_key(void)
+{
+    if (pthread_key_create(&key, give_number) != 0)
+        abort(); /* as if there were no thread-local memory at all */
+}
+
+static RARE uint32_t take_number(void)
+{
+    uint64_t all = wf_load_relaxed(&taken), bit;
+
+    do {
+        bit = ~all & (all + 1); /* the least that is free */
+        if (!bit)
+            return WF_MUTEX_NOBODY;
+    } while (!wf_cas_acq_rel(&taken, &all, all | bit)); /* give_number */
+    return FIRST + (uint32_t)__builtin_ctzll(bit);
+}
+
+static RARE void number_self(void)
+{
+    pthread_once(&once, make_key);
+    wf_mutex_self = take_number();
+    if (wf_mutex_self != WF_MUTEX_NOBODY)
+        pthread_setspecific(key, (void *)(uintptr_t)wf_mutex_self);
+}
+
+/* The first lock of a thread, which may be the owner's already. */
+static RARE bool come(struct wf_mutex *m)
+{
+    number_self();
+    return wf_mutex_lock_own(m);
+}
+
+static inline bool inherits(struct wf_mutex *m)
+{
+    return wf_mutex_self == WF_MUTEX_STRANGER && come(m);
+}
+
+/* ---- the bias ---------------------------------------------------------------- */
 
 /* This thread's slot, or a free one; -1: none. */
 static int find_slot(const struct wf_mutex *m)
@@ -76,7 +125,7 @@ static int find_slot(const struct wf_mutex *m)
 }
 
 /* We came by ticket, so we are not about to use our slot. */
-static void give_slot_back(struct wf_mutex *m)
+static RARE void give_slot_back(struct wf_mutex *m)
 {
     for (int i = 0; i < WF_MUTEX_SLOTS; i++)
         if (m->tenant[i] == wf_mutex_self) {
@@ -85,12 +134,12 @@ static void give_slot_back(struct wf_mutex *m)
         }
 }
 
-static void bias(struct wf_mutex *m)
+static RARE void bias(struct wf_mutex *m)
 {
     int slot = -1;
 
     m->run = 0;
-    if (wf_mutex_self != WF_MUTEX_STRANGER && have_barrier())
+    if (wf_mutex_self != WF_MUTEX_NOBODY && have_barrier())
         slot = find_slot(m);
     m->crowded = slot < 0;
     if (slot < 0)
@@ -108,10 +157,9 @@ static void bias(struct wf_mutex *m)
 }
 
 /* Entered by ticket: is it time for a bias? */
-static void consider(struct wf_mutex *m)
+static __attribute__((noinline)) void consider(struct wf_mutex *m)
 {
     if (m->last != wf_mutex_self) {
-        number_self();
         m->last = wf_mutex_self;
         m->run = 0;
         if (m->crowded)
@@ -121,7 +169,7 @@ static void consider(struct wf_mutex *m)
         bias(m);
 }
 
-static void end_ownership(struct wf_mutex *m)
+static RARE void end_ownership(struct wf_mutex *m)
 {
     if (!wf_load_relaxed(&m->owner))
         return; /* one that tried has */
@@ -138,7 +186,7 @@ static bool owner_inside(struct wf_mutex *m)
 }
 
 /* It is our turn: until the owner is out. */
-static void end_bias(struct wf_mutex *m)
+static RARE void end_bias(struct wf_mutex *m)
 {
     end_ownership(m);
     for (int i = 0; i < SPINS && owner_inside(m); i++)
@@ -174,8 +222,11 @@ static void wait_turn(struct wf_mutex *m, uint32_t ticket)
 
 void wf_mutex_take(struct wf_mutex *m)
 {
-    uint32_t ticket = wf_add_acq_rel(&m->next, 1);
+    uint32_t ticket;
 
+    if (inherits(m))
+        return;
+    ticket = wf_add_acq_rel(&m->next, 1);
     /* pairs with the release in pass */
     if (wf_load_acquire(&m->serving) != ticket)
         wait_turn(m, ticket);
@@ -188,7 +239,7 @@ bool wf_mutex_claim(struct wf_mutex *m)
 {
     uint32_t ticket;
 
-    if (wf_mutex_lock_own(m))
+    if (wf_mutex_lock_own(m) || inherits(m))
         return true;
     ticket = wf_load_acquire(&m->serving); /* pairs with the release in pass */
     if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
@@ -209,9 +260,11 @@ void wf_mutex_pass(struct wf_mutex *m)
 
 bool wf_mutex_take_now(struct wf_mutex *m)
 {
-    /* pairs with the release in pass */
-    uint32_t ticket = wf_load_acquire(&m->serving);
+    uint32_t ticket;
 
+    if (inherits(m))
+        return true;
+    ticket = wf_load_acquire(&m->serving); /* pairs with the release in pass */
     if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
         return false;
     if (m->in) {

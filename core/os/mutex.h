@@ -38,7 +38,8 @@
  * An owner that was interrupted between its two looks at `owner` may store
  * inside = 1, and take it back, at any later time. So each thread that was ever
  * biased has a word of its own, never another's (WF_MUTEX_SLOTS of them; a
- * thread gives its word back when it comes by ticket and words have run short).
+ * thread gives its word back when it comes by ticket and words have run short; a
+ * thread that has ended leaves its words, and its bias, to one that starts).
  * No thread but itself can make the lock its own again, so a test cannot be
  * deceived by a later bias.
  *
@@ -62,8 +63,9 @@
 enum {
     WF_MUTEX_SLOT_BITS = 3,
     WF_MUTEX_SLOTS = 1 << WF_MUTEX_SLOT_BITS,
-    WF_MUTEX_STRANGER = 1 /* not a number that a thread has */
+    WF_MUTEX_STRANGER = 1 /* not a number that a thread has: not asked yet */
 };
+#define WF_MUTEX_NOBODY UINT32_MAX /* there was none left */
 
 struct wf_mutex {
     wf_atomic_u32 owner; /* thread << WF_MUTEX_SLOT_BITS | slot; 0: no bias */
@@ -78,7 +80,7 @@ struct wf_mutex {
     uint32_t tenant[WF_MUTEX_SLOTS];      /* threads */
 };
 
-/* The number of this thread, from 2 on. Read in every call, so found without the
+/* The number of this thread, from 2 on, that of one that has ended if there is one. Read in every call, so found without the
  * call that a library's thread-local memory takes otherwise. */
 #define WF_TLS_NEAR __attribute__((tls_model("initial-exec")))
 extern _Thread_local uint32_t wf_mutex_self WF_TLS_NEAR;

@@ -85,8 +85,7 @@ static void poll_for(struct wf_instance *wf, int n, const MPI_Request *handles)
             mask |= wf_req_endpoints(wf_req_of(handles[i]));
     if (!mask)
         return;
-    wf_progress_poll(wf, mask);
-    wf_progress_others(wf);
+    wf_progress_test(wf, mask);
 }
 
 /* ---- one ------------------------------------------------------------------ */

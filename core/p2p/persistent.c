@@ -106,7 +106,10 @@ static int start_one(struct wf_req *r)
     int rc;
 
     if (!r || !(r->flags & WF_REQ_PERSISTENT))
-        return wf_error(MPI_ERR_REQUEST, "the request is not persistent");
+        return wf_error(MPI_ERR_REQUEST,
+                        "the request is not persistent: only those of "
+                        "MPI_Send_init, MPI_Recv_init and other functions with "
+                        "_init in their names are started");
     if (r->flags & WF_REQ_ACTIVE)
         return wf_error_on(r->comm, MPI_ERR_REQUEST,
                            "the persistent request is active; wait for it "

@@ -86,8 +86,7 @@ static int try_for(struct probe *p, struct wf_comm *comm, int source, int tag)
         return MPI_SUCCESS;
     if (rc)
         return rc;
-    wf_progress_poll(comm->wf, endpoints(p));
-    wf_progress_others(comm->wf);
+    wf_progress_test(comm->wf, endpoints(p));
     look(p);
     return MPI_SUCCESS;
 }

@@ -259,7 +259,7 @@ int wf_mpi_parrived(struct wf_instance *wf, struct wf_req *request,
                            p->partitions - 1);
     *flag = arrived(v, partition);
     if (!*flag) {
-        wf_progress_poll(wf, UINT32_MAX);
+        wf_progress_test(wf, UINT32_MAX);
         *flag = arrived(v, partition);
     }
     return MPI_SUCCESS;

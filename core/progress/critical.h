@@ -79,6 +79,7 @@ struct WF_CAPABILITY("API section") wf_cs {
     bool on;
     bool threads;  /* MPI_THREAD_MULTIPLE: on for good */
     unsigned owed; /* operations that the helper may move on; LOCK mutex */
+    unsigned calm; /* of them those that it need not: WF_REQ_CALM */
     void (*lent)(struct wf_cs *); /* on for the helper: called when it is off
                                      again */
     struct wf_mutex mutex;

@@ -1,12 +1,12 @@
 /* The helper: a thread that makes progress while the program computes.
  *
  *                 attend: an operation is left to itself
- *     parked ------------------------------------------------> serving
- *       ^                                                     |   ^   |
- *       |   nothing owed for some naps                        v   |   v
- *       +------------------------------------ napping <-------+  asleep in
- *                                     the program polls          the kernel,
- *                                     or waits itself            endpoints armed
+ *     parked ---------------> napping ---------------------> serving
+ *       ^                      |   ^                          |  ^   |
+ *       |  nothing owed, or    |   |  the program polls       |  |   v
+ *       |  the program waits   |   +--------------------------+  asleep in
+ *       +----------------------+                                 the kernel,
+ *                                                                endpoints armed
  *
  * DESIGN  Nonblocking calls that leave an operation unfinished (a rendezvous, a
  * receive of many bytes, a collective) attend it: it counts as owed until it
@@ -20,60 +20,73 @@
  * needs no help: then the helper takes a nap, twice as long each time. It
  * sleeps armed only when nobody has polled since it last looked.
  *
+ * Each time that it wakes on the CPU where the program computes costs that one
+ * tens of microseconds. So whoever wants it sets its timer: it wakes once, when
+ * the nap is over that it would take first, and not at all for an operation
+ * after which others follow before that.
+ *
  * User operations never run here: schedules with one stay deferred until the
  * program calls.
  *
- * LOCK  everything here: the API section, but word and nap. Who calls for a short
- * nap while the helper doubles it may lose: then the next one is long.
+ * LOCK  everything here: the API section, but nap, which the helper writes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
 #include "progress/helper.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "os/futex.h"
 #include "protocol/short.h"
 
 enum {
     NAP_MIN = 100000, /* ns: calls that wait at once are mostly over */
     NAP_MAX = 1600000,
+    NAP_CALM = 10000000, /* where nobody depends on it */
     NAP_LONG = 400000, /* ns: too long for a large message that has to be matched */
-    URGENT = 1 << 20,  /* bytes of one */
-    IDLE_NAPS = 12    /* with nothing to do, before it parks: some 10 ms */
+    URGENT = 1 << 20   /* bytes of one */
 };
 
 struct wf_helper {
     struct wf_instance *wf;
     pthread_t thread;
-    bool started, stop;
+    bool stop;
     bool armed;         /* asleep on the endpoints, or about to be */
     bool expired;       /* nothing ended its last sleep */
     uint32_t turn;      /* of the last look */
-    unsigned idle;      /* naps since there was something to do */
     wf_atomic_u32 nap;  /* ns, how long the next one is */
     long napping;       /* ns, the nap that it takes; 0: none, or it is over */
-    int bell;           /* ends an armed sleep */
-    wf_atomic_u32 word; /* futex: 1 ends a nap */
+    int timer;          /* of the callers: ends any sleep */
 };
 
 /* ---- the thread ----------------------------------------------------------- */
 
+/* On the timer, which is the first, and on others. What ended it: the number of
+ * descriptors. */
+static int sleep_on(struct pollfd *fds, nfds_t n, const struct timespec *most)
+{
+    uint64_t count;
+    int found = ppoll(fds, n, most, NULL);
+
+    if (found > 0 && fds[0].revents &&
+        read(fds[0].fd, &count, sizeof count) < 0)
+        return found; /* set again meanwhile */
+    return found;
+}
+
 /* ns < 0: until somebody calls. The section is left. */
 static void nap(struct wf_helper *h, long ns)
 {
+    struct pollfd fd = {.fd = h->timer, .events = POLLIN};
     struct timespec t = {.tv_nsec = ns};
 
-    wf_futex_wait(&h->word, 0, ns < 0 ? NULL : &t);
-    wf_store_relaxed(&h->word, 0); /* whoever called changed fields first, and
-                                      they are looked at after this */
+    sleep_on(&fd, 1, ns < 0 ? NULL : &t);
 }
 
 static void longer(struct wf_helper *h)
@@ -86,12 +99,14 @@ static void longer(struct wf_helper *h)
 /* Leave the section for a while, or until there is something to do again. */
 static void rest(struct wf_helper *h)
 {
-    long ns = wf_load_relaxed(&h->nap);
+    struct wf_progress *p = h->wf->progress;
+    bool calm = h->wf->api.owed == h->wf->api.calm;
+    long ns = calm ? NAP_CALM : wf_load_relaxed(&h->nap);
 
     longer(h);
     h->napping = ns;
-    if (++h->idle > IDLE_NAPS) {
-        h->wf->progress->parked = true;
+    if (!h->wf->api.owed || p->waiting) {
+        p->parked = true;
         ns = -1;
     }
     wf_cs_give(&h->wf->api);
@@ -100,10 +115,9 @@ static void rest(struct wf_helper *h)
 
 static void sleep_armed(struct wf_helper *h, int timeout)
 {
-    struct pollfd fds[2] = {{.fd = h->wf->progress->epoll, .events = POLLIN},
-                            {.fd = h->bell, .events = POLLIN}};
-    uint64_t count;
-
+    struct pollfd fds[2] = {{.fd = h->timer, .events = POLLIN},
+                            {.fd = h->wf->progress->epoll, .events = POLLIN}};
+    struct timespec t;
     int look_ms = h->wf->progress->look_ms;
 
     h->armed = true;
@@ -111,11 +125,9 @@ static void sleep_armed(struct wf_helper *h, int timeout)
     h->expired = timeout < 0 || timeout > look_ms;
     if (h->expired)
         timeout = look_ms;
-    if (poll(fds, 2, timeout) > 0) {
+    t = (struct timespec){timeout / 1000, timeout % 1000 * 1000000L};
+    if (sleep_on(fds, 2, &t) > 0)
         h->expired = false;
-        if (fds[1].revents && read(h->bell, &count, sizeof count) < 0)
-            return; /* the other one took it */
-    }
 }
 
 /* One round with the section held; leaves it. */
@@ -126,7 +138,6 @@ static void serve(struct wf_helper *h)
     int timeout, n;
     bool armed;
 
-    h->idle = 0;
     p->helping = true;
     do {
         n = wf_progress_turn(wf, UINT32_MAX);
@@ -171,13 +182,9 @@ static void *run(void *arg)
         h->napping = 0;
         if (h->stop)
             break;
-        if (!wf->api.owed)
+        if (!wf->api.owed || busy_caller(h))
             rest(h);
-        else if (busy_caller(h)) {
-            if (!wf->progress->waiting)
-                h->idle = 0; /* it may begin to compute any time */
-            rest(h);
-        } else
+        else
             serve(h);
     }
     wf_cs_give(&wf->api);
@@ -186,24 +193,28 @@ static void *run(void *arg)
 
 /* ---- the callers ---------------------------------------------------------- */
 
-static void call(struct wf_helper *h)
+/* Let it look in ns, unless the program polls before that. */
+static void call(struct wf_helper *h, long ns)
 {
+    struct itimerspec t = {.it_value = {.tv_nsec = ns}};
+
     h->wf->progress->parked = false;
-    h->idle = 0;
-    wf_store_relaxed(&h->word, 1);
-    wf_futex_wake(&h->word);
+    h->turn = wf_load_relaxed(&h->wf->progress->turn);
+    h->napping = ns;
+    if (timerfd_settime(h->timer, 0, &t, NULL) < 0)
+        wf_log(h->wf, WF_LOG_WARN, "the helper's timer cannot be set");
 }
 
 /* The program's signal handlers run in its own threads. Where the program has
  * bound the thread that calls, the helper may use the other CPUs. */
 static bool start(struct wf_helper *h)
 {
-    const cpu_set_t *cpus = &h->wf->progress->cpus;
+    const cpu_set_t *cpus = (const cpu_set_t *)h->wf->progress->cpus;
     sigset_t all, old;
     int r;
 
-    h->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (h->bell < 0)
+    h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (h->timer < 0)
         return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -213,7 +224,7 @@ static bool start(struct wf_helper *h)
         pthread_setaffinity_np(h->thread, sizeof *cpus, cpus);
     if (r == 0)
         return true;
-    close(h->bell);
+    close(h->timer);
     return false;
 }
 
@@ -222,19 +233,17 @@ static void recall(struct wf_instance *wf)
     struct wf_helper *h = wf->progress->helper;
 
     if (wf->progress->parked)
-        call(h);
+        call(h, wf_load_relaxed(&h->nap));
 }
 
 static void disturb(struct wf_instance *wf)
 {
     struct wf_helper *h = wf->progress->helper;
-    uint64_t one = 1;
 
     if (!h->armed)
         return;
     h->armed = false;
-    if (write(h->bell, &one, sizeof one) < 0 && errno != EAGAIN)
-        wf_log(wf, WF_LOG_WARN, "the helper's bell cannot be rung");
+    call(h, wf_load_relaxed(&h->nap));
 }
 
 static void stop(struct wf_instance *wf)
@@ -243,12 +252,10 @@ static void stop(struct wf_instance *wf)
 
     wf_cs_take(&wf->api);
     h->stop = true;
-    if (h->armed)
-        disturb(wf);
-    call(h);
+    call(h, 1);
     wf_cs_give(&wf->api);
     pthread_join(h->thread, NULL);
-    close(h->bell);
+    close(h->timer);
     free(h);
     wf->progress->helper = NULL;
 }
@@ -306,14 +313,31 @@ static bool worth(struct wf_req *r)
 /* The other side of a large message may depend on a look of the helper, and
  * wait for it. Which comes after a short nap, since the program may wait at
  * once. */
-static void hurry(struct wf_helper *h, struct wf_req *r)
+static bool urgent(struct wf_req *r)
 {
-    if (h->napping < NAP_LONG || r->type == WF_REQ_SCHEDULE ||
-        wf_p2p_of(r)->bytes < URGENT)
-        return;
-    h->napping = 0;
-    wf_store_relaxed(&h->nap, NAP_MIN);
-    call(h);
+    return r->type != WF_REQ_SCHEDULE && wf_p2p_of(r)->bytes >= URGENT;
+}
+
+/* A message that its receiver fetches alone, unless it cannot. */
+static bool calm(struct wf_req *r)
+{
+    struct wf_p2p *p = wf_p2p_of(r);
+
+    return r->type == WF_REQ_SEND && p->waits == WF_WAITS_ANSWER &&
+           p->pull.core && p->pull.core->attr.caps & WEFT_CAP_GET_ALONE &&
+           !p->loc->approves;
+}
+
+/* It is to look before long. */
+static void want(struct wf_helper *h, struct wf_req *r)
+{
+    if (r->flags & WF_REQ_CALM) {
+        if (h->wf->progress->parked)
+            call(h, NAP_CALM);
+    } else if (urgent(r) && (h->wf->progress->parked || h->napping > NAP_LONG))
+        call(h, NAP_MIN);
+    else if (h->wf->progress->parked)
+        call(h, wf_load_relaxed(&h->nap));
 }
 
 static void ended(struct wf_cs *cs)
@@ -335,8 +359,9 @@ void wf_helper_attend(struct wf_req *r)
         return; /* the section goes off with this call */
     r->flags |= WF_REQ_ATTENDED;
     wf->api.owed++;
-    if (wf->progress->parked)
-        call(wf->progress->helper);
-    else
-        hurry(wf->progress->helper, r);
+    if (calm(r)) {
+        r->flags |= WF_REQ_CALM;
+        wf->api.calm++;
+    }
+    want(wf->progress->helper, r);
 }

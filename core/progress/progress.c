@@ -10,6 +10,7 @@
 #include "progress/progress.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -94,8 +95,9 @@ void wf_progress_fini(struct wf_instance *wf)
 
 void wf_progress_allow_helper(struct wf_instance *wf)
 {
-    cpu_set_t *cpus = &wf->progress->cpus;
+    cpu_set_t *cpus = (cpu_set_t *)wf->progress->cpus;
 
+    _Static_assert(sizeof *cpus == sizeof wf->progress->cpus, "cpu_set_t");
     wf->may_help = wf->options->progress != WF_PROGRESS_CALLER;
     if (wf->may_help && sched_getaffinity(0, sizeof *cpus, cpus) != 0)
         CPU_ZERO(cpus); /* a machine with more: as the program's thread */

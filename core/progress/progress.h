@@ -44,6 +44,10 @@ static inline uint32_t wf_progress_need(const struct wf_instance *wf)
 
 /* Poll endpoints in the mask once (API section held). Returns events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
+/* The same on behalf of a call that asks without waiting. Polls other engines,
+ * too, and where there are more ranks than CPUs gives the CPU away if the
+ * program asks time and again; leaves the section meanwhile. */
+int wf_progress_test(struct wf_instance *, uint32_t mask);
 /* Poll other engines, now and then; leaves the section meanwhile. For calls that
  * poll once. */
 void wf_progress_others(struct wf_instance *);

@@ -39,6 +39,8 @@ enum {
     SHARED_MIN = 32, /* waits beside another rank before going elsewhere */
     CLOCK_EVERY = 32,   /* polls per look at the clock */
     OTHERS_YIELDS = 8,
+    TESTS_MAX = 8,       /* in vain and in a row, before one gives way */
+    TESTS_APART = 20000, /* ns: who comes back later had something to do */
     OTHERS_LONG = 4096, /* polls before engines beside this one get one */
     BLIND_SLEEP_MS = 1, /* when an endpoint cannot wake us */
     SERVE_SLEEP_MS = 10,
@@ -371,6 +373,33 @@ static bool yield(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
             return false;
         left--;
     }
+}
+
+/* A program that does nothing else between two tests waits. It cannot sleep, but
+ * whom it waits for may stand behind it in the queue of its CPU. */
+static void give_way_to_tested(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+    uint64_t last = p->tested;
+
+    p->tested = wf_now(wf);
+    if (p->tested - last > TESTS_APART)
+        return;
+    yield_cpu(wf);
+    p->tested = wf_now(wf);
+}
+
+int wf_progress_test(struct wf_instance *wf, uint32_t mask)
+{
+    struct wf_progress *p = wf->progress;
+    int n = wf_progress_poll(wf, mask);
+
+    wf_progress_others(wf);
+    if (n > 0)
+        p->tests = 0;
+    else if (wf_unlikely(++p->tests > TESTS_MAX) && wf_progress_crowded(wf))
+        give_way_to_tested(wf);
+    return n;
 }
 
 /* More threads wait than have a CPU, and one of them wants the section. To hand

@@ -10,7 +10,6 @@
 #ifndef WF_WAIT_H
 #define WF_WAIT_H
 
-#include <sched.h>
 
 #include "progress/progress.h"
 
@@ -56,6 +55,8 @@ struct wf_progress {
     unsigned refrain, refrains; /* waits that are not to yield, next time */
     bool yielded; /* this CPU is shared: to poll longer does not help */
     unsigned shared, shared_max; /* waits in a row that found it so; limit */
+    unsigned tests;          /* in vain and in a row */
+    uint64_t tested;         /* when the last of them was done, if crowded */
     struct wf_list waiters;  /* asleep, or about to be */
     bool led;                /* a leader sleeps */
     bool disarmed;           /* somebody polled since they were armed for it */
@@ -71,7 +72,9 @@ struct wf_progress {
                         was something: a wake-up was lost */
     struct wf_helper *helper; /* once started, with its operations */
     const struct wf_helper_ops *help;
-    cpu_set_t cpus;           /* it may use: those of MPI_Init */
+    /* It may use these, those of MPI_Init: a cpu_set_t, which some C libraries
+     * show to files with _GNU_SOURCE only. */
+    unsigned long cpus[1024 / 8 / sizeof(long)];
 };
 
 static inline uint32_t wf_progress_count(struct wf_progress *p)

@@ -345,6 +345,7 @@ static int arrive_control(struct weft_loc *from, const struct wf_wire *w)
         return WEFT_DONE;
     case WF_SYNC:
     case WF_FIN:
+        from->approves = false;
         return arrive_sync(from, w);
     case WF_CANCEL:
         return arrive_cancel(from, w);

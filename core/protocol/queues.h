@@ -75,7 +75,8 @@ struct wf_p2p {
     int peer, tag;        /* as given: rank, tag or wildcard */
     uint8_t space, mode, waits;
     bool has_id;          /* in the pending or matched table */
-    bool aside;           /* a large stored message is left to the caller */
+    bool aside;           /* a large stored message is left to the caller;
+                             until the call that posts it is over */
     void *buf;
     uint64_t count;
     struct wf_type *type;

@@ -157,6 +157,8 @@ start_new(struct wf_comm *comm, const struct wf_receive_args *a,
     wf_p2p_set_buffer(p, a->buf, a->count, a->type);
     *out = &p->req;
     rc = wf_receive_start(p);
+    if (WF_BRIEF && !p->stored)
+        p->aside = false; /* what comes later finds no caller any more */
     if (rc) {
         wf_store_relaxed(&p->req.done, 1);
         wf_req_release(&p->req);

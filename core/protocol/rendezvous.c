@@ -122,6 +122,8 @@ void wf_rendezvous_approved(struct weft_loc *from, const struct wf_wire *w)
         return;
     }
     wf_slot_release(from->wf->engine, p);
+    from->approves |= p->pull.core != NULL;
+    wf_req_stir(&p->req);
     wf_pull_release(p);
     p->expected = granted;
     p->moved = 0;

@@ -228,6 +228,13 @@ static int truncated(struct wf_req *r)
 {
     struct wf_p2p *p = wf_p2p_of(r);
 
+    if (p->space == WF_SPACE_COLL)
+        return wf_error_on(r->comm, MPI_ERR_TRUNCATE,
+                           "rank %d sent %llu bytes where %llu are expected: "
+                           "the processes have called different collectives, "
+                           "or one with different counts or datatypes",
+                           r->source, (unsigned long long)p->length,
+                           (unsigned long long)p->bytes);
     return wf_error_on(r->comm, MPI_ERR_TRUNCATE,
                        "the message from rank %d with tag %d has %llu bytes, "
                        "the receive buffer holds %llu",
@@ -254,6 +261,14 @@ int wf_req_error(struct wf_req *r)
                        loc->down_reason);
 }
 
+void wf_req_stir(struct wf_req *r)
+{
+    if (!(r->flags & WF_REQ_CALM))
+        return;
+    r->flags &= ~(uint32_t)WF_REQ_CALM;
+    r->wf->api.calm--;
+}
+
 void wf_req_complete(struct wf_req *r, int error)
 {
     void (*on_complete)(struct wf_req *) = r->on_complete;
@@ -263,6 +278,7 @@ void wf_req_complete(struct wf_req *r, int error)
     if (error && !r->error)
         r->error = error;
     if (wf_unlikely(r->flags & WF_REQ_ATTENDED)) {
+        wf_req_stir(r);
         r->flags &= ~(uint32_t)WF_REQ_ATTENDED;
         wf->api.owed--;
     }

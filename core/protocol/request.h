@@ -35,6 +35,7 @@ enum wf_req_flags {
     WF_REQ_CANCELLED = 1u << 3, /* status says so */
     WF_REQ_INTERNAL = 1u << 4,  /* of the library: on_complete owns it */
     WF_REQ_ATTENDED = 1u << 5,  /* the helper is about it: progress/helper.c */
+    WF_REQ_CALM = 1u << 9,      /* but the other side does it alone, as a rule */
     /* A receive of bytes that nothing but its memory, its communicator and
      * perhaps a queue belongs to. Not once a message has to take its time. */
     WF_REQ_LIGHT = 1u << 6,
@@ -74,6 +75,8 @@ struct wf_req {
 /* A request of another chapter: zeroed but for what is given. NULL: memory. */
 struct wf_req *wf_req_create(struct wf_instance *, enum wf_req_type,
                              struct wf_comm *);
+/* A calm one is not calm any more. */
+void wf_req_stir(struct wf_req *);
 void wf_req_complete(struct wf_req *, int error);
 /* Drop the user's or owner's hold: back to the pool, now or when complete. */
 void wf_req_release(struct wf_req *);

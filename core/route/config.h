@@ -115,7 +115,8 @@ uint32_t wf_config_ranks(const struct wf_config *);
 const char *wf_config_origin(const struct wf_config *, const char *section,
                              const char *key, const char **value);
 /* One number over everything on which the processes of a job must agree: the
- * keys marked so in options.def, the transports, the routes. */
+ * keys marked so in options.def, the transports, the routes, and as `machine` the
+ * byte order and the size of a long. */
 uint64_t wf_config_hash(const struct wf_config *);
 /* The same, key by key, to name the first that differs. set: without those of
  * [core] that have their defaults. */

@@ -81,13 +81,19 @@ int wf_location_attach(struct weft_loc *loc, struct weft_core *core)
 
 /* ---- route choice --------------------------------------------------------- */
 
+/* A transport to the own process, and this is another one. */
+static bool only_self(const struct weft_loc *loc, const struct weft_core *core)
+{
+    return core->attr.caps & WEFT_CAP_SELF && loc->id != loc->wf->rank &&
+           !(core->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE));
+}
+
 static const char *unreachable_reason(const struct weft_loc *loc,
                                       const struct weft_core *core)
 {
     if (core->down)
         return "the transport failed";
-    if (core->attr.caps & WEFT_CAP_SELF && loc->id != loc->wf->rank &&
-        !(core->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE)))
+    if (only_self(loc, core))
         return "another process";
     if (loc->node != loc->wf->node && !(core->attr.caps & WEFT_CAP_REMOTE))
         return "other node";
@@ -115,6 +121,25 @@ static bool reaches(struct weft_core *core, const void *address, size_t n,
     return r == WEFT_OK;
 }
 
+/* Why there is no address: none was said, or the text of mpi.ini is none. */
+static const char *no_address(const struct weft_loc *loc,
+                              const struct weft_core *core,
+                              char room[static WF_REFUSAL_MAX])
+{
+    const char *where, *text = NULL;
+
+    if (!loc->card && WEFT_HAS(core->ops, weft_ops, addr_parse))
+        text = wf_config_address(loc->wf->config, loc->id, core->config->name,
+                                 &where);
+    if (!text)
+        return only_self(loc, core) ? unreachable_reason(loc, core)
+                                    : "the peer has no address for it";
+    snprintf(room, WF_REFUSAL_MAX,
+             "%s: '%s' is no numeric address, and no name of /etc/hosts", where,
+             text);
+    return room;
+}
+
 /* Can this endpoint reach the peer? Its addresses join the peer's list. */
 static void judge(struct weft_loc *loc, struct weft_core *core,
                   struct choice *choice)
@@ -132,7 +157,7 @@ static void judge(struct weft_loc *loc, struct weft_core *core,
     if (core->down)
         c->why_not = unreachable_reason(loc, core);
     else if (wf_card_address(loc, core, address, &n) != 0)
-        c->why_not = "the peer has no address for it";
+        c->why_not = no_address(loc, core, refusal);
     else if (!reaches(core, address, n, &c->cost, refusal))
         c->why_not = refusal[0] ? refusal : unreachable_reason(loc, core);
     else
@@ -144,10 +169,24 @@ static void judge(struct weft_loc *loc, struct weft_core *core,
         wf_nets_add(core, address, n, choice->to_net, sizeof choice->to_net);
 }
 
+/* A route asks for it, but it could not be opened at start. */
+static bool is_missing(const struct wf_config *config,
+                       const struct wf_transport_config *t,
+                       const struct wf_route_candidate *c, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(c[i].transport, t->name) == 0)
+            return false;
+    return t->enable != 0 && wf_route_may_use(config, t->name);
+}
+
 static int no_route(const struct weft_loc *loc,
                     const struct wf_route_candidate *c, int n,
                     const char *section)
 {
+    const struct wf_config *config = loc->wf->config;
+    const struct wf_transport_config *all;
+    int transports = wf_config_transports(config, &all);
     char text[400];
     size_t used = 0;
 
@@ -157,6 +196,11 @@ static int no_route(const struct weft_loc *loc,
                                  i ? "; " : "", c[i].transport,
                                  c[i].reaches ? "not allowed by this route"
                                               : c[i].why_not);
+    for (int t = 0; t < transports && used < sizeof text; t++)
+        if (is_missing(config, &all[t], c, n))
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "; %s: is not open (WEFT_LOG=info says "
+                                     "why)", all[t].name);
     wf_error(MPI_ERR_OTHER,
              "%s: no transport reaches rank %u (%s) from rank %u (%s): %s",
              section, loc->id, loc->host, loc->wf->rank, loc->wf->host, text);

@@ -44,6 +44,7 @@ struct weft_loc {
     uint32_t id;
     uint8_t lanes;   /* in use; 0: not connected yet */
     bool failed;     /* the process is gone: operations fail at once */
+    bool approves;   /* it did not fetch what it was last offered */
     /* Payloads below this size may leave at once by the order lane: 0 while
      * there is none, it is blocked, or the peer is gone. wf_location_gate */
     uint64_t short_end;

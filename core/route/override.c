@@ -121,6 +121,11 @@ static void assignment_take(struct wf_config *c, char *text,
     int kind = wf_section_kind(kind_word);
     if (key != NULL)
         *key++ = '\0';
+    if (kind < 0 && wf_transport_in_tree(kind_word)) {
+        wf_problem_add(&c->problems, at, "write transport.%s.%s=%s", kind_word,
+                       name, value);
+        return;
+    }
     if (kind < 0 || wf_section_nameless(kind) != (key == NULL)) {
         wf_problem_add(&c->problems, at,
                        kind < 0 ? "'%s' is no kind of section (core, "

@@ -11,6 +11,15 @@
 
 #include "route/model.h"
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define ORDER "little-endian"
+#else
+#define ORDER "big-endian"
+#endif
+#define TEXT(number)  #number
+#define DIGITS(macro) TEXT(macro) /* of what the macro stands for */
+static const char machine[] = ORDER ", long " DIGITS(__SIZEOF_LONG__);
+
 static const char *const shared_core[] = {
 #define WF_CORE(key, type, dflt, range, same, help) same ? #key : NULL,
 #include "route/options.def"
@@ -93,6 +102,7 @@ void wf_config_shared(const struct wf_config *c, bool set,
                                    const char *value),
                       void *user)
 {
+    take(user, "machine", machine);
     share_core(c, set, take, user);
     for (int i = 0; i < c->transport_count; i++) {
         char key[160];

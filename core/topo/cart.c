@@ -21,8 +21,10 @@ int wf_cart_check(const struct wf_comm *comm, const struct wf_grid *g,
         n *= g->dims[d];
         if (n > comm->size)
             return wf_error(MPI_ERR_DIMS,
-                            "the grid has more cells than the communicator "
-                            "has processes (%d)", comm->size);
+                            "the grid has %lld cells%s, the communicator only "
+                            "%d processes",
+                            (long long)n,
+                            d + 1 < g->ndims ? " or more" : "", comm->size);
     }
     *cells = (int)n;
     return MPI_SUCCESS;

@@ -131,8 +131,9 @@ static int free_part(int nnodes, int ndims, const int dims[], int *rest,
         if (dims[d] == 0)
             ++*open;
         else if (*rest % dims[d])
-            return wf_error(MPI_ERR_DIMS, "nnodes (%d) is not a multiple of "
-                            "the dimensions that are given", nnodes);
+            return wf_error(MPI_ERR_DIMS, "nnodes is %d, no multiple of the "
+                            "dimensions that are given, up to dims[%d] = %d",
+                            nnodes, d, dims[d]);
         else
             *rest /= dims[d];
     }

@@ -81,8 +81,10 @@ void wf_ip_call_free(struct wf_ip_calls *all, struct wf_ip_call *c)
         all->host->auth_step(all->core, &c->auth, NULL, 0, NULL, NULL, NULL);
     if (c->state == CALL_ANSWERED)
         all->pending--;
-    if (c->dialled)
+    if (c->dialled) {
         c->party->calls--;
+        all->dialling--;
+    }
     if (c->party && c->party->parked == c)
         c->party->parked = NULL;
     free(c);
@@ -143,7 +145,10 @@ void wf_ip_reset(struct wf_ip_calls *all, const struct wf_ip_path *path,
                            .from = unknown,
                            .coded = wants_code(all, path)};
 
-    all->ops->say(all->ep, path, &w, NULL, 0);
+    if (!all->strangers.pause) {
+        wf_ip_budget_spend(&all->strangers, now_ns(all), 1);
+        all->ops->say(all->ep, path, &w, NULL, 0);
+    }
 }
 
 /* Say that we know nothing of this call, and forget it. */
@@ -337,22 +342,24 @@ static struct wf_ip_call *known_caller(struct wf_ip_calls *all,
 static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
                      const struct wf_ip_word *w, const void *body)
 {
-    struct wf_ip_call *c = known_caller(all, path, w->from);
+    struct wf_ip_call *c;
     uint32_t whom = 0;
     int rc;
 
+    c = known_caller(all, path, w->from);
     if (c) {
         if (c->state == CALL_ANSWERED)
             wf_ip_call_repeat(all, c);
         return;
     }
     if (!make_room(all) || !(c = wf_ip_call_new(all, path)))
-        return; /* he will call again */
+        return;
     c->remote_id = w->from;
     c->room = w->room;
     c->offer = w->offer;
     c->state = CALL_ANSWERED;
     all->pending++;
+    wf_ip_sooner(&all->forget_at, c->since + all->handshake_timeout);
     if (WEFT_HAS(all->host, weft_host, mac64))
         c->coded = c->coded || w->coded; /* the answer says so */
     rc = wf_ip_call_step(all, c, body, WEFT_AUTH_MSG, &whom);
@@ -360,6 +367,36 @@ static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
         wf_ip_call_free(all, c);
     else
         wf_ip_call_agree(all, c, w, body, c->body);
+}
+
+/* Or keep it for the end of the pause. */
+static void take_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
+                       const struct wf_ip_word *w, const void *body)
+{
+    struct wf_ip_stranger *s;
+
+    if (!all->strangers.pause) {
+        on_hello(all, path, w, body);
+        wf_ip_budget_spend(&all->strangers, now_ns(all), 1);
+    } else if (all->waits < IP_BUNDLE) { /* else he calls again */
+        s = &all->waiting[all->waits++];
+        s->path = *path;
+        s->word = *w;
+        memcpy(s->body, body, sizeof s->body);
+    }
+}
+
+/* The pause is over. */
+void wf_ip_call_bundle(struct wf_ip_calls *all, uint64_t now)
+{
+    unsigned n = all->waits;
+
+    all->waits = 0;
+    all->strangers.pause = 0;
+    for (unsigned i = 0; i < n; i++)
+        on_hello(all, &all->waiting[i].path, &all->waiting[i].word,
+                 all->waiting[i].body);
+    wf_ip_budget_spend(&all->strangers, now, n);
 }
 
 static void park(struct wf_ip_calls *all, struct wf_ip_party *p,
@@ -469,7 +506,7 @@ void wf_ip_hear(struct wf_ip_calls *all, const struct wf_ip_path *path,
     if (w->verb == IP_RESET)
         on_reset(all, path, w);
     else if (w->verb == IP_HELLO && n == WEFT_AUTH_MSG)
-        on_hello(all, path, w, body);
+        take_hello(all, path, w, body);
     else
         about(all, path, w, body, n);
 }

@@ -23,6 +23,7 @@
 #ifndef WF_IP_CALL_H
 #define WF_IP_CALL_H
 
+#include "budget.h"
 #include "datagram.h"
 
 enum {
@@ -120,6 +121,13 @@ struct wf_ip_call_ops {
     bool (*wants_code)(weft_ep *, const struct wf_ip_path *);
 };
 
+/* A hello that came during a pause of strangers. */
+struct wf_ip_stranger {
+    struct wf_ip_path path;
+    struct wf_ip_word word;
+    uint8_t body[WEFT_AUTH_MSG];
+};
+
 struct wf_ip_calls { /* of an endpoint; the first part is set by it */
     weft_ep *ep;
     const struct wf_ip_call_ops *ops;
@@ -130,7 +138,11 @@ struct wf_ip_calls { /* of an endpoint; the first part is set by it */
     uint64_t start, connect_timeout, handshake_timeout;
 
     struct wf_ip_call *first;
-    int pending;
+    int pending, dialling;       /* strangers; calls of our own */
+    uint64_t forget_at;          /* the first of them; not before */
+    struct wf_ip_budget strangers;
+    struct wf_ip_stranger waiting[IP_BUNDLE];
+    unsigned waits;
     bool said_auth; /* the warning about wrong keys was given */
     uint64_t refused, strange;
     struct wf_ip_id *ids;
@@ -151,11 +163,17 @@ bool wf_ip_call_error(struct wf_ip_calls *, const struct wf_ip_path *,
                       int error);
 void wf_ip_call_timers(struct wf_ip_calls *, uint64_t now);
 uint64_t wf_ip_call_deadline(const struct wf_ip_calls *); /* 0: none */
+static inline bool wf_ip_calls_timed(const struct wf_ip_calls *c)
+{
+    return c->first || c->strangers.pause;
+}
+
 struct wf_ip_id *wf_ip_id_find(struct wf_ip_calls *, uint32_t id);
 void wf_ip_reset(struct wf_ip_calls *, const struct wf_ip_path *, uint32_t to,
                  uint32_t unknown);
 
 /* Between the files of this layer. */
+void wf_ip_call_bundle(struct wf_ip_calls *, uint64_t now);
 struct wf_ip_id *wf_ip_id_new(struct wf_ip_calls *); /* set call or party */
 bool wf_ip_call_renew(struct wf_ip_calls *, struct wf_ip_call *);
 struct wf_ip_call *wf_ip_call_new(struct wf_ip_calls *,

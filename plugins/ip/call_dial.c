@@ -58,6 +58,7 @@ static void try_address(struct wf_ip_calls *all, struct wf_ip_party *p,
     c->local = at->local;
     c->say_at = when;
     p->calls++;
+    all->dialling++;
 }
 
 void wf_ip_dial(struct wf_ip_calls *all, struct wf_ip_party *p)
@@ -144,8 +145,14 @@ static void say_again(struct wf_ip_calls *all, struct wf_ip_call *c,
         wf_ip_call_repeat(all, c);
 }
 
+/* Strangers who only wait to be forgotten are not walked through each time. */
 void wf_ip_call_timers(struct wf_ip_calls *all, uint64_t now)
 {
+    if (all->strangers.pause && now >= all->strangers.pause)
+        wf_ip_call_bundle(all, now);
+    if (!all->dialling && (!all->forget_at || now < all->forget_at))
+        return;
+    all->forget_at = 0;
     for (struct wf_ip_call *c = all->first, *next; c; c = next) {
         next = c->next;
         if (c->dialled && c->party->state == PARTY_DIALLING && c->say_at <= now)
@@ -153,12 +160,14 @@ void wf_ip_call_timers(struct wf_ip_calls *all, uint64_t now)
         else if (c->state == CALL_ANSWERED &&
                  now >= c->since + all->handshake_timeout)
             wf_ip_call_free(all, c);
+        else if (c->state == CALL_ANSWERED)
+            wf_ip_sooner(&all->forget_at, c->since + all->handshake_timeout);
     }
 }
 
 uint64_t wf_ip_call_deadline(const struct wf_ip_calls *all)
 {
-    uint64_t first = 0;
+    uint64_t first = all->strangers.pause;
 
     for (const struct wf_ip_call *c = all->first; c; c = c->next) {
         if (c->dialled)

@@ -165,7 +165,8 @@ int wf_ip_peer_slot(weft_peer ***peer, uint32_t *peers, uint32_t id)
 
 const char *wf_ip_refusal(int rc)
 {
-    return rc == WEFT_EAUTH      ? "wrong job key"
+    return rc == WEFT_EAUTH      ? "wrong job key: is core.job_key or core.job_key_file "
+                                 "the same on both sides?"
            : rc == WEFT_EUNREACH ? "another process of this job"
            : rc == WEFT_EPROTO   ? "not a Weft process"
                                  : "handshake failed";

@@ -226,7 +226,7 @@ static void timers(weft_ep *ep)
 {
     uint64_t now;
 
-    if (!ep->open && !ep->calls.first && !ep->guests)
+    if (!ep->open && !wf_ip_calls_timed(&ep->calls) && !ep->guests)
         return;
     now = wf_sctp_now(ep);
     if (now - ep->ticked < TICK_NS)

@@ -202,6 +202,7 @@ static int set_options(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
         set_room(a, SO_RCVBUF, s->window) < 0)
         return -1;
     /* an older stack has no I-DATA, and does without */
+    interleave.assoc_value = !s->old;
     if (set_int(a, SCTP_FRAGMENT_INTERLEAVE, 2) == 0)
         set(a, SCTP_INTERLEAVING_SUPPORTED, &interleave, sizeof interleave);
     return 0;

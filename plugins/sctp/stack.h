@@ -33,6 +33,7 @@ struct wf_sctp_setup {
     uint32_t window; /* bytes we keep for the peer */
     uint32_t room;   /* bytes that wait to be sent, or for an answer */
     bool check;      /* packets carry a checksum */
+    bool old;        /* no I-DATA from here, as of older stacks */
 };
 
 struct wf_sctp_assoc {

@@ -21,6 +21,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum {
+    SHM_BLOCK = 256 << 10,      /* bytes that one side moves alone at a time, */
+    SHM_BLOCK_MOST = 1024 << 10 /* and after a while */
+};
 #define SHM_PIECES_MOST ((1u << 24) - 1)
 #define SHM_CLAIMS_CLOSED UINT64_MAX /* nothing is left, of any operation */
 
@@ -61,6 +65,20 @@ static inline uint32_t shm_claim(_Atomic uint64_t *word, uint32_t op,
     *first = end == SHM_FRONT ? shm_claimed(seen, SHM_FRONT)
                               : all - shm_claimed(seen, SHM_BACK) - n;
     return n;
+}
+
+/* How many pieces one side moves by the kernel at a time. A call costs it as much
+ * as ten KB, so the longer the other one has been away the more, and less towards
+ * the end, where it may have come back. */
+static inline uint32_t shm_block(uint32_t chunk, uint32_t run, uint32_t left)
+{
+    uint32_t most = SHM_BLOCK_MOST / chunk;
+    uint32_t n = SHM_BLOCK / chunk > run ? SHM_BLOCK / chunk : run;
+    if (n > most)
+        n = most;
+    if (n > left / 2)
+        n = left / 2;
+    return n ? n : 1;
 }
 
 #endif

@@ -38,9 +38,9 @@
 
 enum {
     PATIENCE = 15000,     /* ns; a sender that polls answers in one or two us */
+    TO_COME = 60000,      /* ns; if somebody stands in for the receiver */
     TO_WAKE = 1000000,    /* ns; one that has to be woken, perhaps */
     LOOKS = 32,           /* in vain, before the claims are looked at */
-    BLOCK = 256 << 10,    /* bytes that are read at a time */
     CLOSING = 10000000    /* ns, for a write that is under way at the end */
 };
 
@@ -151,12 +151,19 @@ int wf_shm_fetch(weft_peer *p, weft_rma *rma)
 
 /* ---- what comes through the ring ------------------------------------------ */
 
-/* Is this message to be timed, for one of the two races? */
 static void begins(weft_peer *p, struct shm_fetch *f)
 {
-    bool race = wf_shm_ring_races(p, f->rma->len);
-    bool tried = wf_shm_way_tried(&p->in, f->rma->len);
-    f->since = race || tried ? p->ep->host->now_ns(p->ep->core) : 0;
+    wf_shm_way_begins(&p->in, f->rma->len);
+    f->since = shm_clock(p, wf_shm_ring_races(p, f->rma->len));
+}
+
+static void land(weft_peer *p, unsigned char *to, const unsigned char *from,
+                 uint32_t n, uint32_t told)
+{
+    uint64_t start = shm_clock(p, shm_way_timed(told));
+    shm_copy_out(p->in.choice.way, to, from, n);
+    if (start)
+        wf_shm_way_timed(&p->in, told, n, shm_clock(p, true) - start);
 }
 
 static int nonsense(weft_peer *p, const char *what)
@@ -166,10 +173,10 @@ static int nonsense(weft_peer *p, const char *what)
     return WEFT_EPROTO;
 }
 
-int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint32_t n)
+int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
 {
     struct shm_fetches *fs = &p->fetches;
-    uint32_t what[2], chunk = p->geometry.chunk;
+    uint32_t what[2], chunk = p->geometry.chunk, n = shm_word_len(word);
     memcpy(what, s->body, sizeof what);
     if (n == 0 || n > chunk)
         return nonsense(p, "a piece of a wrong size");
@@ -183,7 +190,8 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint32_t n)
     if (f->landed++ == 0)
         begins(p, f);
     fs->landed++;
-    shm_copy_out(p->in.choice.way, (char *)f->rma->one.iov_base + at, from, n);
+    land(p, (unsigned char *)f->rma->one.iov_base + at, from, n,
+         shm_word_first(word));
     return 0;
 }
 
@@ -208,7 +216,6 @@ static void finish(weft_peer *p, struct shm_fetch *f)
     if (f->since && f->landed == f->all) {
         uint64_t now = ep->host->now_ns(ep->core);
         wf_shm_ring_paced(p, rma->len, now - f->since);
-        wf_shm_way_timed(&p->in, rma->len, f->since, now);
     }
     f->rma = NULL;
     while (any(fs) && !place(p, fs->first)->rma)
@@ -242,12 +249,19 @@ static bool unclaimed(weft_peer *p, uint32_t *op)
 }
 
 /* Who stands in for a program would disturb it. It leaves the work to a sender
- * that may be in MPI, though asleep. */
-static uint64_t patience(weft_peer *p)
+ * that is in MPI, though asleep. */
+static bool asleep(weft_peer *p)
 {
     uint32_t mode =
         atomic_load_explicit(&p->out.page->mode, memory_order_relaxed);
-    return shm_helping(p->ep) && !(mode & SHM_STANDIN) ? TO_WAKE : PATIENCE;
+    return (mode & (SHM_ASLEEP | SHM_STANDIN)) == SHM_ASLEEP;
+}
+
+static uint64_t patience(weft_peer *p)
+{
+    if (!shm_helping(p->ep))
+        return PATIENCE;
+    return asleep(p) ? TO_WAKE : TO_COME;
 }
 
 /* Has the sender done nothing for this one for a while? */
@@ -272,20 +286,13 @@ static void give_up(weft_peer *p, uint32_t op)
     f->mine += shm_claim(claims(p, op), op, f->all, f->all, SHM_BACK, &first);
 }
 
-/* Less towards the end, where the sender may have come back. */
-static uint32_t block(weft_peer *p, uint32_t left)
-{
-    uint32_t most = BLOCK / p->geometry.chunk;
-    if (most > left / 2)
-        most = left / 2;
-    return most ? most : 1;
-}
-
 static void read_block(weft_peer *p, uint32_t op)
 {
     struct shm_fetch *f = place(p, op);
     const weft_rma *rma = f->rma;
-    uint32_t first, n = block(p, shm_unclaimed(look(p, op), op, f->all));
+    struct shm_fetches *fs = &p->fetches;
+    uint32_t first, left = shm_unclaimed(look(p, op), op, f->all);
+    uint32_t n = shm_block(p->geometry.chunk, fs->run, left);
     n = shm_claim(claims(p, op), op, f->all, n, SHM_BACK, &first);
     if (n == 0)
         return;
@@ -294,9 +301,20 @@ static void read_block(weft_peer *p, uint32_t op)
     if (bytes > rma->len - at)
         bytes = rma->len - at;
     f->mine += n;
+    fs->run += n;
     if (!wf_shm_cma_read(p, (char *)rma->one.iov_base + at, rma->raddr + at,
                          bytes))
         give_up(p, op);
+}
+
+static bool sender_works(weft_peer *p, uint32_t op);
+
+/* Is it too soon to tell whether the sender will? Who stands in for a program
+ * does not sleep before it knows. */
+static bool wonders(weft_peer *p, uint32_t op)
+{
+    return shm_helping(p->ep) && !asleep(p) &&
+           shm_claimed(look(p, op), SHM_FRONT) == 0 && sender_works(p, op);
 }
 
 static int read_some(weft_peer *p)
@@ -307,14 +325,17 @@ static int read_some(weft_peer *p)
         fs->before = fs->landed;
         fs->idle = 0;
         fs->reading = false;
+        fs->run = 0;
         return 0;
     }
-    if (!fs->reading && ++fs->idle % LOOKS != 0)
+    if (!fs->reading && ++fs->idle % LOOKS != 0 && !shm_helping(p->ep))
         return 0;
     fs->reading = unclaimed(p, &op) && idle(p, op);
     if (fs->reading)
         read_block(p, op);
-    return fs->reading;
+    else
+        fs->run = 0;
+    return fs->reading || (unclaimed(p, &op) && wonders(p, op));
 }
 
 /* ---- progress ------------------------------------------------------------- */
@@ -345,7 +366,8 @@ bool wf_shm_fetch_can_move(weft_peer *p)
             return true;
     if (fs->head && fs->next - fs->first < SHM_FETCHES)
         return shm_slot_free(p);
-    return unclaimed(p, &op) && !(shm_helping(p->ep) && sender_works(p, op));
+    return unclaimed(p, &op) && (!shm_helping(p->ep) || wonders(p, op) ||
+                                 !sender_works(p, op));
 }
 
 /* The pair ends. Nobody writes into the buffers after this. */

@@ -72,13 +72,14 @@ _Static_assert(sizeof(struct shm_slot) == 64, "a slot is one cache line");
 
 /* How a chunk of a large payload is copied: way.c. */
 enum shm_way { SHM_BY_MEMCPY, SHM_BY_LOOP, SHM_WAYS };
+#define SHM_TIMED (1u << 8) /* beside one: and say how long each chunk takes */
 
 /* One per direction. */
 struct shm_line {
     /* Written by the receiver, lazily: how much it has consumed so far. */
     alignas(SHM_LINE) _Atomic uint32_t slots;
     _Atomic uint32_t cells, bulk;
-    _Atomic uint32_t way; /* enum shm_way: how both are to copy */
+    _Atomic uint32_t way; /* enum shm_way, SHM_TIMED: how both are to copy */
     /* Written by the sender before it sleeps: it waits for room. */
     alignas(SHM_LINE) _Atomic uint32_t hungry;
     /* Written by the sender: SHM_LARGE and the position of the first slot in

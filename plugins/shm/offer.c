@@ -21,8 +21,7 @@
 enum {
     PATIENCE = 20000,  /* ns */
     START = 128 << 10, /* bytes in the ring */
-    PUSH = 4,          /* pieces that are claimed for it at a time */
-    BLOCK = 256 << 10, /* bytes that are written at a time */
+    PUSH = 8,           /* pieces that are claimed for it at a time */
     TURN = 32          /* pieces before progress looks at others */
 };
 
@@ -155,6 +154,7 @@ void wf_shm_take_ask(weft_peer *p, const struct shm_slot *s, uint32_t op)
         return;
     if (q->n == 0) {
         q->heard = false;
+        q->run = 0;
         q->tail = p->out.bulk.tail;
         q->since = 0;
     }
@@ -219,31 +219,24 @@ static uint32_t room(weft_peer *p, uint32_t most)
 /* How many pieces it was. */
 static uint32_t push(weft_peer *p, struct shm_push *h)
 {
-    uint32_t n = room(p, PUSH), before;
+    uint32_t n = room(p, PUSH), now, before;
     if (n == 0 || (h->at == h->end && !claim(p, h, n)))
         return 0;
     before = h->at;
-    for (; n > 0 && h->at < h->end; n--, h->at++) {
+    for (; n > 0 && h->at < h->end; n -= now, h->at += now) {
         const unsigned char *from =
             h->from + (uint64_t)h->at * p->geometry.chunk;
-        if (!wf_shm_push_piece(p, from, (uint32_t)bytes(p, h, 1), h->op,
-                               h->at))
+        uint32_t some = h->end - h->at < n ? h->end - h->at : n;
+        now = wf_shm_push_pieces(p, from, bytes(p, h, some), h->op, h->at);
+        if (now == 0)
             break;
     }
     p->pushes.since = 0;
+    p->pushes.run = 0;
     return h->at - before;
 }
 
 /* ---- writing -------------------------------------------------------------- */
-
-/* Less towards the end, where the receiver may have come back. */
-static uint32_t block(weft_peer *p, const struct shm_push *h)
-{
-    uint32_t most = BLOCK / p->geometry.chunk, half = left(p, h) / 2;
-    if (most > half)
-        most = half;
-    return most ? most : 1;
-}
 
 /* While this is set the receiver does not let go of its buffer. */
 static void writing(weft_peer *p, bool on)
@@ -275,8 +268,9 @@ static uint32_t written(weft_peer *p, struct shm_push *h, uint64_t n)
 /* How many pieces it was. */
 static uint32_t write_block(weft_peer *p, struct shm_push *h)
 {
-    if (p->write_refused ||
-        (h->at == h->end && !claim(p, h, block(p, h))))
+    struct shm_pushes *q = &p->pushes;
+    uint32_t most = shm_block(p->geometry.chunk, q->run, left(p, h));
+    if (p->write_refused || (h->at == h->end && !claim(p, h, most)))
         return 0;
     uint64_t at = (uint64_t)h->at * p->geometry.chunk, n = 0;
     writing(p, true);
@@ -284,6 +278,7 @@ static uint32_t write_block(weft_peer *p, struct shm_push *h)
         n = wf_shm_cma_write(p, h->from + at, h->to + at,
                              bytes(p, h, h->end - h->at));
     uint32_t done = written(p, h, n);
+    q->run += done;
     writing(p, false);
     if (h->at == h->end && left(p, h) == 0)
         shm_wake(p); /* that was all */

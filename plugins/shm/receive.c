@@ -134,15 +134,19 @@ static SHM_COLD void timed(weft_peer *p)
 {
     uint64_t now = p->ep->host->now_ns(p->ep->core);
     wf_shm_ring_paced(p, p->in.len, now - p->in.since);
-    wf_shm_way_timed(&p->in, p->in.len, p->in.since, now);
 }
 
-/* The next n bytes of the container under way. */
-static void land(weft_peer *p, const unsigned char *data, uint32_t n)
+/* The next n bytes of the container under way. told: what the sender says of
+ * their copy. */
+static void land(weft_peer *p, const unsigned char *data, uint32_t n,
+                 uint32_t told)
 {
     struct shm_in *in = &p->in;
+    uint64_t start = shm_clock(p, shm_way_timed(told));
     if (in->sink && !scatter(p, in->sink, in->off, data, n))
         finish(p, WEFT_EINVAL);
+    if (start)
+        wf_shm_way_timed(in, told, n, shm_clock(p, true) - start);
     in->off += n;
     if (shm_unlikely(in->since && in->off == in->len))
         timed(p);
@@ -207,10 +211,9 @@ static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
         in->bulk.at = bulk;
     }
     if (rc == 0 && shown < have) {
-        bool race = wf_shm_ring_races(p, len);
-        bool tried = wf_shm_way_tried(in, len);
-        in->since = race || tried ? p->ep->host->now_ns(p->ep->core) : 0;
-        land(p, data, have);
+        wf_shm_way_begins(in, len);
+        in->since = shm_clock(p, wf_shm_ring_races(p, len));
+        land(p, data, have, SHM_BY_MEMCPY);
     }
     return rc;
 }
@@ -221,12 +224,11 @@ static int take_data(weft_peer *p, uint64_t word)
     uint32_t n = shm_word_len(word);
     if (n == 0 || n > p->geometry.chunk || n > in->len - in->off)
         return corrupt(p, "a chunk that belongs to no message");
-    in->choice.theirs = shm_word_first(word) % SHM_WAYS;
-    land(p, shm_bytes_take(&in->bulk, n), n);
+    land(p, shm_bytes_take(&in->bulk, n), n, shm_word_first(word));
     return 0;
 }
 
-static int take(weft_peer *p, struct shm_slot *s, uint64_t word)
+static int take_kind(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
     switch (shm_word_kind(word)) {
     case SHM_HEAD:
@@ -243,11 +245,18 @@ static int take(weft_peer *p, struct shm_slot *s, uint64_t word)
         wf_shm_take_ask(p, s, shm_word_first(word));
         return 0;
     case SHM_PIECE:
-        p->in.choice.theirs = shm_word_first(word) % SHM_WAYS;
-        return wf_shm_take_piece(p, s, shm_word_len(word));
+        return wf_shm_take_piece(p, s, word);
     default:
         return corrupt(p, "a slot of unknown kind");
     }
+}
+
+static int take(weft_peer *p, struct shm_slot *s, uint64_t word)
+{
+    p->in.looking = true;
+    int rc = take_kind(p, s, word);
+    p->in.looking = false;
+    return rc;
 }
 
 static inline void next_slot(weft_peer *p)

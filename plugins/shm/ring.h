@@ -94,6 +94,20 @@ static inline bool shm_copy_inline(unsigned char *to, const void *data,
     return true;
 }
 
+/* Now, where that is wanted. */
+static inline uint64_t shm_clock(const weft_peer *p, bool wanted)
+{
+    return shm_unlikely(wanted) ? p->ep->host->now_ns(p->ep->core) : 0;
+}
+
+/* What the slot of a chunk says of its copy, which began at `start`. */
+static inline uint32_t shm_how(const weft_peer *p, enum shm_way way,
+                               uint64_t start)
+{
+    return shm_unlikely(start) ? wf_shm_way_told(way, shm_clock(p, true) - start)
+                               : way;
+}
+
 static inline bool shm_slot_free(weft_peer *p)
 {
     struct shm_out *out = &p->out;

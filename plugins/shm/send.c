@@ -39,7 +39,9 @@ bool wf_shm_refresh(weft_peer *p)
     uint32_t slots = atomic_load_explicit(&l->slots, memory_order_acquire);
     uint32_t cells = atomic_load_explicit(&l->cells, memory_order_acquire);
     uint32_t bulk = atomic_load_explicit(&l->bulk, memory_order_acquire);
-    out->way = atomic_load_explicit(&l->way, memory_order_relaxed) % SHM_WAYS;
+    uint32_t way = atomic_load_explicit(&l->way, memory_order_relaxed);
+    out->way = way % SHM_WAYS;
+    out->timed = way & SHM_TIMED;
     if (believe(&out->tail, out->head, slots) &&
         believe(&out->cells.tail, out->cells.at, cells) &&
         believe(&out->bulk.tail, out->bulk.at, bulk))
@@ -151,6 +153,44 @@ static struct shm_bytes *step(weft_peer *p, uint32_t *n)
     return &out->bulk;
 }
 
+/* Does the peer send, too? Then it has something here that I have not looked at:
+ * what I am looking at, if so, does not count. */
+static bool sends_too(const weft_peer *p)
+{
+    const struct shm_in *in = &p->in;
+    const struct shm_slot *s = in->next;
+    if (in->looking && ++s == in->end)
+        return false;
+    /* relaxed: nothing of it is read */
+    return atomic_load_explicit(&s->word, memory_order_relaxed) >> 61 ==
+           in->lap;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many chunks of what is left to copy in one piece; there is room for one. A
+ * receiver that waits wants the first one soon. One that is sending, too, does
+ * not look, and one long copy takes less time than several: memcpy ends with a
+ * wait until the other processor has given up all lines that were written. */
+static uint32_t together(const weft_peer *p, uint64_t left)
+{
+    enum { MOST = 128 << 10 };
+    const struct shm_out *out = &p->out;
+    const struct shm_bytes *b = &out->bulk;
+    uint32_t chunk = p->geometry.chunk;
+    if (left < 2 * chunk || out->timed || !sends_too(p))
+        return 1;
+    uint32_t at = shm_place(b->at, chunk, b->size);
+    uint32_t n = least(left < MOST ? (uint32_t)left : MOST,
+                       b->size - (at & (b->size - 1)));
+    n = least(n, b->tail + b->size - at) / chunk;
+    n = least(n, out->tail + out->mask + 1 - out->head);
+    return n ? n : 1;
+}
+
 /* Could the container under way move now? */
 bool wf_shm_can_push(weft_peer *p)
 {
@@ -174,6 +214,16 @@ static void push_inline(weft_peer *p)
     shm_publish(p, shm_first(tx->hdr), (uint32_t)tx->len, SHM_HEAD);
 }
 
+/* The slots of a payload of n bytes that lies in the bulk ring. */
+static void publish_chunks(weft_peer *p, uint32_t n, uint32_t how)
+{
+    uint32_t chunk = p->geometry.chunk;
+    for (uint32_t now; n > 0; n -= now) {
+        now = n < chunk ? n : chunk;
+        shm_publish(p, how, now, SHM_DATA);
+    }
+}
+
 static bool push_step(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -185,13 +235,16 @@ static bool push_step(weft_peer *p)
     if (b == &out->bulk && !out->reserved && !reserve_bulk(p))
         return false;
     struct shm_slot *s = shm_slot_next(out);
+    bool first = !out->begun;
+    if (!first)
+        n *= n == p->geometry.chunk ? together(p, tx->len - out->off) : 1;
     enum shm_way way = b == &out->bulk ? out->way : SHM_BY_LOOP;
+    uint64_t start = shm_clock(p, out->timed && !first);
     if (!gather(p, tx, out->off, shm_bytes_take(b, n), n, way)) {
         wf_shm_fault(p, WEFT_ELINK, "payload of %llu bytes ended early",
                      (unsigned long long)tx->len);
         return false;
     }
-    bool first = !out->begun;
     if (first)
         shm_put_head(s, tx->hdr);
     out->off += n;
@@ -199,7 +252,7 @@ static bool push_step(weft_peer *p)
     if (first)
         shm_publish(p, shm_first(tx->hdr), (uint32_t)tx->len, SHM_HEAD);
     else
-        shm_publish(p, way, n, SHM_DATA);
+        publish_chunks(p, n, shm_how(p, way, start));
     return true;
 }
 
@@ -218,19 +271,26 @@ uint32_t wf_shm_chunks_free(weft_peer *p, uint32_t limit, uint32_t most)
     return n;
 }
 
-/* A piece of what the peer has asked for. There is room. */
-bool wf_shm_push_piece(weft_peer *p, const unsigned char *from, uint32_t n,
-                       uint32_t op, uint32_t index)
+/* Some of the n bytes that the peer has asked for, from piece `index` on: how many
+ * pieces. There is room for one. */
+uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
+                            uint32_t op, uint32_t index)
 {
     struct shm_out *out = &p->out;
-    uint32_t what[2] = {op, index};
+    uint32_t chunk = p->geometry.chunk, now, i = 0;
+    uint32_t all = n < chunk ? (uint32_t)n : chunk * together(p, n);
     if (!out->reserved && !reserve_bulk(p))
-        return false;
-    struct shm_slot *s = shm_slot_next(out);
-    shm_copy_in(out->way, shm_bytes_take(&out->bulk, n), from, n);
-    memcpy(s->body, what, sizeof what);
-    shm_publish(p, out->way, n, SHM_PIECE);
-    return true;
+        return 0;
+    uint64_t start = shm_clock(p, out->timed);
+    shm_copy_in(out->way, shm_bytes_take(&out->bulk, all), from, all);
+    uint32_t how = shm_how(p, out->way, start);
+    for (; all > 0; all -= now, i++) {
+        uint32_t what[2] = {op, index + i};
+        now = all < chunk ? all : chunk;
+        memcpy(shm_slot_next(out)->body, what, sizeof what);
+        shm_publish(p, how, now, SHM_PIECE);
+    }
+    return i;
 }
 
 /* Move as much of the container under way as there is room for. true: all of

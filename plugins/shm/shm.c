@@ -239,7 +239,7 @@ static void fill_attr(const struct shm_geometry *g, const struct shm_config *c,
                       weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE |
-              WEFT_CAP_GET | WEFT_CAP_MAP;
+              WEFT_CAP_GET | WEFT_CAP_GET_ALONE | WEFT_CAP_MAP;
     a->max_short = shm_cell_max(g);
     a->max_eager = (uint32_t)c->eager;
     a->max_payload = SHM_LEN_MAX & ~(uint32_t)(SHM_PAGE - 1);

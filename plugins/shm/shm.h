@@ -175,7 +175,8 @@ struct shm_fetches {
     uint32_t first, next;
     uint32_t landed, before; /* pieces in all; at the last look */
     uint32_t idle;           /* looks since one landed */
-    bool reading;            /* the sender is away */
+    bool reading;            /* the sender is away, */
+    uint32_t run;            /* and pieces that I have read since it is */
     bool away;               /* what share->away holds */
     uint64_t seen, seen_at;  /* what the sender had claimed, and since when */
 };
@@ -194,6 +195,7 @@ struct shm_pushes {
     struct shm_push at[SHM_FETCHES];
     uint32_t first, n;
     uint32_t tail;  /* of the bulk ring, at the last look */
+    uint32_t run;   /* pieces written since the last push */
     bool heard;     /* it has moved: the receiver is at work */
     uint64_t since; /* ns: it does not move; 0: it does */
 };
@@ -206,12 +208,11 @@ struct shm_pace {
 
 /* Which way of copying the receiver has chosen: way.c. */
 struct shm_choice {
-    enum shm_way way, theirs; /* in use; that of the last chunk's sender */
-    unsigned turn;            /* of the trial, or its end */
-    int64_t left;             /* bytes until the next trial */
-    uint64_t bytes, ns;       /* counted in this turn */
-    uint64_t end;             /* of the last message that was timed */
-    uint64_t best[SHM_WAYS];  /* ns per MB */
+    enum shm_way way;        /* in use */
+    unsigned turn;           /* of the trial, or its end */
+    int64_t left, rest;      /* bytes until the next trial; between two */
+    uint64_t bytes, ns;      /* counted in this turn */
+    uint64_t best[SHM_WAYS]; /* ns per MB */
 };
 
 struct shm_out {
@@ -229,6 +230,7 @@ struct shm_out {
     struct shm_page *page; /* the peer's */
     struct shm_bytes cells, bulk;
     enum shm_way way; /* of copying into bulk */
+    bool timed;     /* the receiver wants to know how long that takes */
     weft_tx *tx;    /* the container under way, if any */
     uint64_t off;   /* bytes of it already in the ring */
     bool begun;     /* its head is in the ring */
@@ -251,6 +253,7 @@ struct shm_in {
     uint64_t since;    /* ns, when the container is timed; else 0 */
     weft_sink *sink;   /* of the container under way; NULL: discard it */
     uint64_t off, len; /* bytes seen, bytes in all; equal: none under way */
+    bool looking;      /* the slot at head is being taken */
     bool paused;       /* the core answered EAGAIN */
     bool bye;          /* heard */
     bool eof;          /* the socket has closed */
@@ -394,9 +397,15 @@ uint64_t wf_shm_ring_bytes(uint32_t local_count);
 
 /* way.c: how both sides copy them */
 void wf_shm_way_start(struct shm_in *);
-bool wf_shm_way_tried(struct shm_in *, uint64_t len);
-void wf_shm_way_timed(struct shm_in *, uint64_t len, uint64_t since,
-                      uint64_t now);
+void wf_shm_way_begins(struct shm_in *, uint64_t len);
+uint32_t wf_shm_way_told(enum shm_way, uint64_t ns);
+void wf_shm_way_timed(struct shm_in *, uint32_t told, uint64_t n, uint64_t ns);
+
+/* Did the sender of a chunk time it? */
+static inline bool shm_way_timed(uint32_t told)
+{
+    return shm_unlikely(told >= SHM_WAYS);
+}
 
 /* memory.c: areas that peers may map */
 int wf_shm_mem_alloc(weft_ep *, weft_mem *);
@@ -417,7 +426,7 @@ void wf_shm_direct_end(weft_peer *, int status);
 
 /* fetch.c: from any memory, by whichever side is there; the receiver */
 int wf_shm_fetch(weft_peer *, weft_rma *);
-int wf_shm_take_piece(weft_peer *, const struct shm_slot *, uint32_t n);
+int wf_shm_take_piece(weft_peer *, const struct shm_slot *, uint64_t word);
 bool wf_shm_fetch_busy(const weft_peer *);
 bool wf_shm_fetch_can_move(weft_peer *);
 int wf_shm_fetch_some(weft_peer *);
@@ -461,8 +470,8 @@ int wf_shm_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                       uint64_t h2);
 void wf_shm_hold(weft_peer *);
 uint32_t wf_shm_chunks_free(weft_peer *, uint32_t limit, uint32_t most);
-bool wf_shm_push_piece(weft_peer *, const unsigned char *, uint32_t n,
-                       uint32_t op, uint32_t index);
+uint32_t wf_shm_push_pieces(weft_peer *, const unsigned char *, uint64_t n,
+                            uint32_t op, uint32_t index);
 bool wf_shm_push(weft_peer *);
 bool wf_shm_can_push(weft_peer *);
 bool wf_shm_say_bye(weft_peer *);

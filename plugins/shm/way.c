@@ -19,10 +19,12 @@
  * least time stays until the next trial. The loop has to be clearly faster;
  * where it is hopeless, the trial ends at once.
  *
- * PROTOCOL  What counts is the time of a message, in which both sides copy. So
- * the receiver decides for both: line->way tells the sender, who looks when he
- * looks for room, and each DATA slot tells how its chunk was copied. Messages
- * that went the former way are not counted.
+ * PROTOCOL  What counts is the time of both copies together, and nothing between
+ * them: a side that waits, for the other or for its program, does not copy. So
+ * while it tries, the receiver asks for the sender's times (line->way, at which
+ * the sender looks when he looks for room), and the slot of each chunk but a
+ * message's first says how it was copied and how long that took. Chunks that
+ * went the former way are not counted.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -30,36 +32,47 @@
 
 enum {
     TURNS = 2 * SHM_WAYS,
-    TURN_MB = 4,       /* that are counted in a turn */
-    WARM = 4 << 20,    /* bytes before the first trial: pages are new */
-    REST = 256 << 20   /* bytes between two trials */
+    TURN_MB = 4,           /* that are counted in a turn */
+    WARM = 4 << 20,        /* bytes before the first trial: pages are new */
+    REST = 256 << 20,      /* bytes between two trials, */
+    REST_HOPELESS = 1 << 30 /* and more and more, up to this */
 };
 
 static void go(struct shm_in *in, enum shm_way way)
 {
-    in->choice.way = way;
-    in->choice.ns = in->choice.bytes = 0;
-    atomic_store_explicit(&in->line->way, way, memory_order_relaxed);
+    struct shm_choice *c = &in->choice;
+    c->way = way;
+    c->ns = c->bytes = 0;
+    atomic_store_explicit(&in->line->way,
+                          way | (c->turn < TURNS ? SHM_TIMED : 0),
+                          memory_order_relaxed);
 }
 
 void wf_shm_way_start(struct shm_in *in)
 {
-    in->choice = (struct shm_choice){.turn = TURNS, .left = WARM};
+    in->choice = (struct shm_choice){.turn = TURNS, .left = WARM,
+                                     .rest = REST};
     go(in, SHM_BY_MEMCPY);
 }
 
-/* A message of len bytes begins: is it to be timed? */
-bool wf_shm_way_tried(struct shm_in *in, uint64_t len)
+/* A message of len bytes begins, and perhaps a trial with it. */
+void wf_shm_way_begins(struct shm_in *in, uint64_t len)
 {
     struct shm_choice *c = &in->choice;
     if (c->turn < TURNS)
-        return true;
+        return;
     c->left -= (int64_t)len;
     if (c->left > 0)
-        return false;
+        return;
     c->turn = 0;
     go(in, SHM_BY_MEMCPY);
-    return true;
+}
+
+/* For the slot of a chunk that took its sender some time. */
+uint32_t wf_shm_way_told(enum shm_way way, uint64_t ns)
+{
+    uint32_t most = UINT32_MAX / SHM_WAYS;
+    return (uint32_t)way + SHM_WAYS * (ns < most ? (uint32_t)ns + 1 : most);
 }
 
 /* The loop has taken half as much time again as memcpy for a whole turn. */
@@ -81,23 +94,20 @@ static void end_turn(struct shm_in *in, bool last)
     }
     uint64_t memcpys = c->best[SHM_BY_MEMCPY];
     bool clearly = c->best[SHM_BY_LOOP] < memcpys - memcpys / 10;
-    go(in, clearly ? SHM_BY_LOOP : SHM_BY_MEMCPY);
+    c->rest = !last ? REST : c->rest < REST_HOPELESS ? 2 * c->rest : c->rest;
+    c->left = c->rest;
     c->turn = TURNS;
-    c->left = REST;
+    go(in, clearly ? SHM_BY_LOOP : SHM_BY_MEMCPY);
 }
 
-/* It came between two times. A short gap before it counts, too: in a stream the
- * sender was copying in it. In a long one the program did something else. */
-void wf_shm_way_timed(struct shm_in *in, uint64_t len, uint64_t since,
-                      uint64_t now)
+/* n bytes have come out of the ring in ns, of which the sender has told that. */
+void wf_shm_way_timed(struct shm_in *in, uint32_t told, uint64_t n, uint64_t ns)
 {
     struct shm_choice *c = &in->choice;
-    uint64_t ns = now - since, gap = since - c->end;
-    c->end = now;
-    if (c->turn >= TURNS || c->theirs != c->way)
+    if (c->turn >= TURNS || told % SHM_WAYS != c->way)
         return;
-    c->ns += gap < 2 * ns ? ns + gap : ns;
-    c->bytes += len;
+    c->ns += told / SHM_WAYS + ns;
+    c->bytes += n;
     if (hopeless(c))
         end_turn(in, true);
     else if (c->bytes >= TURN_MB << 20)

@@ -31,6 +31,11 @@
 
 #include "tcp.h"
 
+static bool stranger(const struct wf_tcp_conn *c)
+{
+    return c->state == TCP_HELLO || c->state == TCP_PROOF;
+}
+
 struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *ep, int fd,
                                     enum wf_tcp_state state,
                                     const struct wf_ip_addr *remote)
@@ -49,6 +54,7 @@ struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *ep, int fd,
     if (c->next)
         c->next->link = &c->next;
     ep->conns = c;
+    ep->calling += !stranger(c);
     return c;
 }
 
@@ -56,6 +62,7 @@ static void unlink_conn(struct wf_tcp_conn *c)
 {
     if (!c->link)
         return;
+    c->ep->calling -= !stranger(c);
     *c->link = c->next;
     if (c->next)
         c->next->link = c->link;
@@ -66,7 +73,7 @@ static void unlink_conn(struct wf_tcp_conn *c)
 /* No longer a stranger: leave the pool, and let others in. */
 static void leave_pool(struct wf_tcp_conn *c)
 {
-    if (c->state != TCP_HELLO && c->state != TCP_PROOF)
+    if (!stranger(c))
         return;
     c->ep->pending--;
     wf_tcp_listen_pause(c->ep, false);
@@ -120,7 +127,7 @@ void wf_tcp_conn_interest(struct wf_tcp_conn *c, uint32_t events)
     if (events == c->events)
         return;
     c->events = events;
-    epoll_ctl(c->ep->epfd, op, c->fd, &e);
+    epoll_ctl(stranger(c) ? c->ep->lobby : c->ep->epfd, op, c->fd, &e);
 }
 
 /* BBR paces; between close neighbours that halves the bandwidth. Reno does the
@@ -247,7 +254,10 @@ static void handshake(struct wf_tcp_conn *c, const void *in, uint32_t whom)
     }
     if (rc == WEFT_OK && !c->dialled) {
         leave_pool(c);
+        wf_tcp_conn_interest(c, 0); /* in the lobby */
         c->state = TCP_PARKED;
+        ep->calling++;
+        wf_tcp_conn_interest(c, EPOLLIN);
         wf_tcp_met(c, whom);
         return;
     }
@@ -379,13 +389,11 @@ void wf_tcp_conn_timers(weft_ep *ep, uint64_t now)
         }
         c = next;
     }
-    if (ep->deaf && ep->deaf_until <= now)
-        wf_tcp_listen_pause(ep, false); /* accept() decides again */
 }
 
 uint64_t wf_tcp_conn_deadline(const weft_ep *ep)
 {
-    uint64_t first = ep->deaf ? ep->deaf_until : 0;
+    uint64_t first = wf_tcp_lobby_deadline(ep);
     for (const struct wf_tcp_conn *c = ep->conns; c; c = c->next) {
         uint64_t at = deadline(c);
         if (at && (!first || at < first))

@@ -4,6 +4,10 @@
  * unauthenticated; beyond that the oldest makes room once it had a fair
  * chance, and until then new ones wait in the kernel's backlog.
  *
+ * LOBBY  Listeners and strangers have an epoll set of their own, which stands in
+ * that of the endpoint. So a look finds all of them or none; when they have had
+ * what they may cost (budget.h) the set is taken out for a pause.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE /* accept4 */
@@ -17,7 +21,7 @@
 
 #include "tcp.h"
 
-enum { BACKLOG = 4096, ACCEPTS = 32 };
+enum { BACKLOG = 4096 };
 #define FAIR_CHANCE_NS 50000000u
 
 static void tune(void *ctx, int fd, int family)
@@ -28,6 +32,15 @@ static void tune(void *ctx, int fd, int family)
     (void)family;
     if (ep->port)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+}
+
+static void open_lobby(weft_ep *ep)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = &ep->lobby_kind};
+
+    ep->strangers.pause = 0;
+    ep->lobby_kind = TCP_IS_LOBBY;
+    epoll_ctl(ep->epfd, EPOLL_CTL_ADD, ep->lobby, &e);
 }
 
 int wf_tcp_listen(weft_ep *ep)
@@ -48,6 +61,7 @@ int wf_tcp_listen(weft_ep *ep)
             (struct wf_tcp_listener){.kind = TCP_IS_LISTENER, .fd = fd[i]};
     ep->deaf = true;
     wf_tcp_listen_pause(ep, false);
+    open_lobby(ep);
     return WEFT_OK;
 }
 
@@ -61,7 +75,7 @@ void wf_tcp_listen_pause(weft_ep *ep, bool pause)
     for (int i = 0; i < ep->ip.n; i++) {
         struct wf_tcp_listener *l = &ep->listener[i];
         struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
-        epoll_ctl(ep->epfd, pause ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, l->fd, &e);
+        epoll_ctl(ep->lobby, pause ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, l->fd, &e);
     }
 }
 
@@ -81,9 +95,10 @@ static bool make_room(weft_ep *ep)
     return true;
 }
 
-int wf_tcp_accept(weft_ep *ep, struct wf_tcp_listener *l)
+/* At most so many callers; returns how many there were. */
+static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
 {
-    for (int n = 0; n < ACCEPTS; n++) {
+    for (int n = 0; n < most; n++) {
         struct sockaddr_storage sa;
         socklen_t len = sizeof sa;
         struct wf_ip_addr from;
@@ -112,5 +127,40 @@ int wf_tcp_accept(weft_ep *ep, struct wf_tcp_listener *l)
         wf_tcp_conn_interest(c, EPOLLIN);
         wf_tcp_conn_event(c, EPOLLIN); /* the hello is often here already */
     }
-    return ACCEPTS;
+    return most;
+}
+
+int wf_tcp_lobby(weft_ep *ep)
+{
+    struct epoll_event e[IP_BUNDLE];
+    int n = epoll_wait(ep->lobby, e, IP_BUNDLE, 0), heard = 0;
+
+    for (int i = 0; i < n && heard < IP_BUNDLE; i++) {
+        struct wf_tcp_conn *c = e[i].data.ptr;
+        if (*(enum wf_tcp_kind *)e[i].data.ptr == TCP_IS_LISTENER) {
+            heard += accept_some(ep, e[i].data.ptr, IP_BUNDLE - heard);
+        } else if (c->state != TCP_DEAD) {
+            wf_tcp_conn_event(c, e[i].events);
+            heard++;
+        }
+    }
+    if (wf_ip_budget_spend(&ep->strangers, wf_tcp_now(ep), (unsigned)heard))
+        epoll_ctl(ep->epfd, EPOLL_CTL_DEL, ep->lobby, NULL);
+    return heard;
+}
+
+void wf_tcp_lobby_timers(weft_ep *ep, uint64_t now)
+{
+    if (ep->deaf && ep->deaf_until <= now)
+        wf_tcp_listen_pause(ep, false); /* accept_some() decides again */
+    if (ep->strangers.pause && ep->strangers.pause <= now)
+        open_lobby(ep);
+}
+
+uint64_t wf_tcp_lobby_deadline(const weft_ep *ep)
+{
+    uint64_t first = ep->strangers.pause;
+
+    wf_ip_sooner(&first, ep->deaf ? ep->deaf_until : 0);
+    return first;
 }

@@ -62,6 +62,8 @@ static void close_(weft_ep *ep)
     for (int i = 0; i < ep->ip.n; i++)
         if (ep->listener[i].fd >= 0)
             close(ep->listener[i].fd);
+    if (ep->lobby >= 0)
+        close(ep->lobby);
     if (ep->epfd >= 0)
         close(ep->epfd);
     free(ep->peer);
@@ -84,7 +86,7 @@ static weft_ep *make(const weft_open *o)
     ep->port = wf_ip_own_port(o, ep->cfg.port);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->listener[i].fd = -1;
-    ep->epfd = -1;
+    ep->epfd = ep->lobby = -1;
     wf_ip_attention_init(&ep->attention);
     return ep;
 }
@@ -102,7 +104,8 @@ static int open_(const weft_open *o, weft_ep **out)
         goto err;
     rc = WEFT_ESYS;
     ep->epfd = epoll_create1(EPOLL_CLOEXEC);
-    if (ep->epfd < 0)
+    ep->lobby = epoll_create1(EPOLL_CLOEXEC);
+    if (ep->epfd < 0 || ep->lobby < 0)
         goto err;
     rc = wf_ip_choose(&ep->ip);
     if (rc < 0)
@@ -250,8 +253,8 @@ static int look(weft_ep *ep, int budget)
     ep->polls = 0;
     for (int i = 0; i < n; i++) {
         enum wf_tcp_kind kind = *(enum wf_tcp_kind *)e[i].data.ptr;
-        if (kind == TCP_IS_LISTENER) {
-            events += wf_tcp_accept(ep, e[i].data.ptr);
+        if (kind == TCP_IS_LOBBY) {
+            events += wf_tcp_lobby(ep);
             continue;
         }
         struct wf_tcp_conn *c = e[i].data.ptr;
@@ -268,9 +271,11 @@ static int look(weft_ep *ep, int budget)
 static void timers(weft_ep *ep)
 {
     uint64_t now;
-    if (!ep->conns && !ep->dialling && !ep->deaf && !ep->watching)
+    if (!ep->conns && !ep->dialling && !ep->deaf && !ep->strangers.pause &&
+        !ep->watching)
         return;
     now = wf_tcp_now(ep);
+    wf_tcp_lobby_timers(ep, now);
     wf_tcp_conn_timers(ep, now);
     wf_tcp_dial_timers(ep, now);
     wf_tcp_watch_tick(ep, now);
@@ -287,7 +292,7 @@ static int progress(weft_ep *ep, int budget)
     if (ep->attention.first)
         events += wf_tcp_attention(ep);
     events += poll_hot(ep);
-    wide = !ep->hot || ep->woken || ep->waiting || ep->conns ||
+    wide = !ep->hot || ep->woken || ep->waiting || ep->calling ||
            ++ep->polls >= ep->patience;
     if (wide) {
         ep->woken = false;

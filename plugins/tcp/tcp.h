@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 #include "../ip/attention.h"
+#include "../ip/budget.h"
 #include "../ip/ip.h"
 #include "weft_transport.h"
 
@@ -52,7 +53,7 @@ struct wf_tcp_cfg {
     const char *congestion;
 };
 
-enum wf_tcp_kind { TCP_IS_LISTENER, TCP_IS_CONN };
+enum wf_tcp_kind { TCP_IS_LISTENER, TCP_IS_CONN, TCP_IS_LOBBY };
 
 struct wf_tcp_listener {   /* on the interface of the same index in ip.use */
     enum wf_tcp_kind kind; /* first: what an epoll event points at */
@@ -168,8 +169,12 @@ struct weft_ep {
     weft_peer **peer; /* by loc_id */
     uint32_t peers;
     struct wf_tcp_conn *conns, *dead;
+    int lobby;   /* epoll of listeners and strangers, itself in epfd */
+    enum wf_tcp_kind lobby_kind;
+    struct wf_ip_budget strangers; /* pause: the lobby is out of epfd */
     int pending; /* accepted and not authenticated */
-    bool deaf;   /* listeners are out of epoll: pool full */
+    int calling; /* all others in conns */
+    bool deaf;   /* listeners are out of the lobby: pool full */
     uint64_t deaf_until;
     weft_peer *dialling;
     int waiting;  /* blocked senders: epoll at every poll */
@@ -190,7 +195,9 @@ struct weft_ep {
 /* listen.c */
 int wf_tcp_listen(weft_ep *);
 void wf_tcp_listen_pause(weft_ep *, bool pause);
-int wf_tcp_accept(weft_ep *, struct wf_tcp_listener *);
+int wf_tcp_lobby(weft_ep *);
+void wf_tcp_lobby_timers(weft_ep *, uint64_t now);
+uint64_t wf_tcp_lobby_deadline(const weft_ep *);
 
 /* conn.c */
 struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *, int fd, enum wf_tcp_state,

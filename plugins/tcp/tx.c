@@ -142,7 +142,7 @@ static bool push(weft_peer *p)
                                      TCP_IOV - (int)m.msg_iovlen);
         if (m.msg_iovlen == 0)
             break;
-        for (size_t i = 0; i < m.msg_iovlen; i++)
+        for (size_t i = 0; i < (size_t)m.msg_iovlen; i++)
             want += v[i].iov_len;
         /* one piece is the common case, and send() is cheaper */
         if (m.msg_iovlen == 1)

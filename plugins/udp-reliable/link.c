@@ -63,6 +63,7 @@ static void close_flow(weft_peer *p)
     if (s && s->party == &p->party)
         s->party = NULL;
     ep->count.lost += p->flow.packets_lost;
+    wf_udp_hot_forget(ep, p);
     ep->links[p->path.way.socket]--;
     while (*at != p)
         at = &(*at)->open_next;
@@ -192,7 +193,8 @@ static void left(weft_peer *p)
 static bool unread(const weft_peer *p)
 {
     return p->flow.paused || p->flow.next < p->flow.whole ||
-           p->ep->unread[p->path.way.socket];
+           p->ep->unread[p->path.way.socket] ||
+           (p->ep->hot == p && p->ep->unread[UDP_HOT]);
 }
 
 /* Nobody answers to this link any more; progress() only. */

@@ -22,6 +22,17 @@ static bool full(void)
     return errno == EAGAIN || errno == EWOULDBLOCK;
 }
 
+/* The socket for m; the hot one knows where to without a name. */
+static int socket_for(const weft_ep *ep, const struct wf_ip_path *path,
+                      struct msghdr *m)
+{
+    if (!ep->hot || !wf_ip_same_path(path, &ep->hot->path.way))
+        return ep->fd[path->socket];
+    m->msg_name = NULL;
+    m->msg_namelen = 0;
+    return ep->fd[UDP_HOT];
+}
+
 static ssize_t put(weft_ep *ep, const struct wf_ip_path *path,
                    const struct iovec *v, int n)
 {
@@ -29,7 +40,7 @@ static ssize_t put(weft_ep *ep, const struct wf_ip_path *path,
                        .msg_namelen = path->to_len,
                        .msg_iov = (struct iovec *)(uintptr_t)v,
                        .msg_iovlen = (size_t)n};
-    int fd = ep->fd[path->socket];
+    int fd = socket_for(ep, path, &m);
     ssize_t rc = -1;
 
     /* an error may be about an earlier datagram to anybody: once more */
@@ -77,7 +88,7 @@ static ssize_t put_cut(weft_ep *ep, const struct wf_udp_batch *b)
     c->cmsg_type = UDP_SEGMENT;
     c->cmsg_len = CMSG_LEN(sizeof size);
     memcpy(CMSG_DATA(c), &size, sizeof size);
-    rc = sendmsg(ep->fd[b->path.way.socket], &m, FLAGS);
+    rc = sendmsg(socket_for(ep, &b->path.way, &m), &m, FLAGS);
     if (rc >= 0)
         ep->count.packets_out += b->n;
     return rc;

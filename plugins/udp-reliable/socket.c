@@ -1,6 +1,7 @@
 /* Sockets, datagrams in, and what the kernel has to say about those that left.
  *
- * One socket for each chosen address; all links share it. The kernel reports
+ * One socket for each chosen address; all links share it, but for one that may
+ * have its own (hot.c). The kernel reports
  * ICMP errors with the address that they are about (IP_RECVERR): that a process
  * has ended is known at once, without a timer.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -16,9 +17,8 @@ enum { IP_UDP_BYTES = 48, ERRORS = 64 };
 
 /* ---- sockets --------------------------------------------------------------- */
 
-static void tune(void *ctx, int fd, int family)
+void wf_udp_tune(weft_ep *ep, int fd, int family)
 {
-    weft_ep *ep = ctx;
     int on = 1;
 
     wf_ip_datagram_tune(fd, family, ep->cfg.rcvbuf);
@@ -26,6 +26,11 @@ static void tune(void *ctx, int fd, int family)
     if (!ep->ip.one_host &&
         setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0)
         ep->merged = true;
+}
+
+static void tune(void *ctx, int fd, int family)
+{
+    wf_udp_tune(ctx, fd, family);
 }
 
 int wf_udp_listen(weft_ep *ep)
@@ -37,8 +42,10 @@ int wf_udp_listen(weft_ep *ep)
                                       .ctx = ep};
     int rc = wf_ip_open(&ep->ip, &how, ep->fd);
 
-    for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++)
+    for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++) {
         ep->mtu[i] = wf_ip_mtu(ep->fd[i], ep->ip.use[i].name);
+        wf_udp_hot_share(ep->fd[i]);
+    }
     return rc;
 }
 
@@ -94,6 +101,7 @@ static void on_stream(weft_ep *ep, const struct wf_ip_path *from,
             wf_ip_reset(&ep->calls, from, 0, k->to);
         return;
     }
+    wf_udp_hot_heard(ep, p, ep->reading);
     if (ep->heard != p)
         hear_out(ep);
     if (!ep->heard)
@@ -134,7 +142,7 @@ static ssize_t get_merged(weft_ep *ep, struct wf_ip_path *from, size_t *each)
                        .msg_iovlen = 1,
                        .msg_control = control.bytes,
                        .msg_controllen = sizeof control.bytes};
-    ssize_t n = recvmsg(ep->fd[from->socket], &m, MSG_DONTWAIT);
+    ssize_t n = recvmsg(ep->fd[ep->reading], &m, MSG_DONTWAIT);
     int size = 0;
 
     from->to_len = m.msg_namelen;
@@ -153,7 +161,7 @@ static ssize_t get(weft_ep *ep, struct wf_ip_path *from, size_t *each)
     from->to_len = sizeof from->to;
     if (ep->merged)
         return get_merged(ep, from, each);
-    n = recvfrom(ep->fd[from->socket], ep->rbuf, UDP_RBUF, MSG_DONTWAIT,
+    n = recvfrom(ep->fd[ep->reading], ep->rbuf, UDP_RBUF, MSG_DONTWAIT,
                  (struct sockaddr *)&from->to, &from->to_len);
     *each = n > 0 ? (size_t)n : 1;
     return n;
@@ -181,9 +189,10 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
     struct wf_ip_path from; /* not cleared: most polls find nothing */
     int events = 0;
 
-    from.socket = socket;
+    from.socket = socket == UDP_HOT ? ep->hot->path.way.socket : socket;
+    ep->reading = socket;
     ep->unread[socket] = true;
-    while (events < budget) {
+    while (events < budget && ep->fd[socket] >= 0) {
         uint64_t before = ep->count.rx_containers;
         size_t each = 0;
         ssize_t n = get(ep, &from, &each);
@@ -229,7 +238,8 @@ static void on_error(weft_ep *ep, const struct wf_ip_path *to, int error)
 
 static int drain_errors(weft_ep *ep, int socket)
 {
-    struct wf_ip_path to = {.socket = socket};
+    struct wf_ip_path to = {
+        .socket = socket == UDP_HOT ? ep->hot->path.way.socket : socket};
     int events = 0, error;
 
     while (events < ERRORS &&
@@ -248,5 +258,7 @@ int wf_udp_errors(weft_ep *ep)
     ep->errors = false;
     for (int i = 0; i < ep->ip.n; i++)
         events += drain_errors(ep, i);
+    if (ep->hot)
+        events += drain_errors(ep, UDP_HOT);
     return events;
 }

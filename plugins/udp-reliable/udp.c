@@ -62,6 +62,7 @@ static void close_(weft_ep *ep)
         if (ep->peer[i])
             wf_udp_peer_free(ep->peer[i]);
     wf_ip_call_end(&ep->calls);
+    wf_udp_hot_end(ep);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         if (ep->fd[i] >= 0)
             close(ep->fd[i]);
@@ -100,6 +101,7 @@ static weft_ep *make(const weft_open *o)
     ep->port = wf_ip_own_port(o, ep->cfg.port);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->fd[i] = -1;
+    wf_udp_hot_begin(ep);
     ep->epfd = -1;
     wf_ip_attention_init(&ep->attention);
     return ep;
@@ -228,10 +230,10 @@ static void timers(weft_ep *ep)
 {
     uint64_t now;
 
-    if (!ep->calls.first && !ep->timer_at)
+    if (!wf_ip_calls_timed(&ep->calls) && !ep->timer_at)
         return;
     now = wf_udp_now(ep);
-    if (ep->calls.first)
+    if (wf_ip_calls_timed(&ep->calls))
         wf_ip_call_timers(&ep->calls, now);
     if (!ep->timer_at || ep->timer_at > now)
         return;
@@ -253,7 +255,23 @@ static int look(weft_ep *ep, int socket, int budget)
  * and then is enough, and costs a call of the system. */
 static bool worth_a_look(const weft_ep *ep, int socket)
 {
-    return ep->links[socket] || ep->calls.first || ep->turn % SELDOM == 0;
+    bool hot = ep->hot && !ep->settling;
+    uint32_t links = ep->links[socket];
+
+    if (hot && ep->hot->path.way.socket == socket)
+        links--; /* and his packets come in elsewhere */
+    return ep->calls.dialling || ep->turn % SELDOM == 0 ||
+           (links && (!hot || ep->turn % ep->patience == 0));
+}
+
+/* The more often that pays off, the seldomer a look at the others. */
+static int look_at_hot(weft_ep *ep, int budget)
+{
+    int n = look(ep, UDP_HOT, budget);
+
+    if (n && ep->patience < SELDOM)
+        ep->patience *= 2;
+    return n;
 }
 
 static int progress(weft_ep *ep, int budget)
@@ -266,6 +284,9 @@ static int progress(weft_ep *ep, int budget)
         budget = budget < 1 ? 1 : READS;
     if (ep->attention.first)
         events += wf_udp_attention(ep);
+    wf_udp_hot_choose(ep);
+    if (ep->hot && !ep->settling)
+        events += look_at_hot(ep, budget);
     for (int i = 0; i < ep->ip.n; i++)
         if (worth_a_look(ep, i))
             events += look(ep, i, budget);
@@ -313,8 +334,9 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
     wf_ip_sooner(&first, wf_ip_call_deadline(&ep->calls));
     ep->timer_at = wf_udp_link_deadline(ep);
     wf_ip_sooner(&first, ep->timer_at);
-    for (int i = 0; i < ep->ip.n; i++)
-        if (watch(ep, i, true) < 0)
+    ep->patience = 1;
+    for (int i = 0; i < UDP_SOCKETS; i++)
+        if (ep->fd[i] >= 0 && watch(ep, i, true) < 0)
             return WEFT_EAGAIN; /* no memory for it: poll on */
     if (deadline_ns)
         *deadline_ns = first;

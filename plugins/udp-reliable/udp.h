@@ -5,7 +5,7 @@
  *   call.c     words of the handshake           link.c    a peer up and down
  *   tx.c       containers out                   rx.c      containers in
  *   flow*.c    the reliable stream, without I/O packet.c  bytes of a packet
- *   alive.c    is a silent peer still there?
+ *   alive.c    is a silent peer still there?    hot.c     a peer's own socket
  *   seal.c     what proves a packet             digest.c  a packet in few words
  *
  * Addresses, the choice of interfaces and the handshake are in plugins/ip.
@@ -29,6 +29,8 @@ enum {
     UDP_LINEAR = 2 << 10, /* smaller packets are sent from one buffer */
     BATCH_PACKETS = 64, /* the most that kernels cut */
     BATCH_BYTES = 64000,
+    UDP_HOT = IP_ADDRS_MAX, /* the socket of one peer */
+    UDP_SOCKETS,
     UDP_FRAME = 24,
     UDP_GOODBYE = 0xf2 /* frame: nothing follows */
 };
@@ -105,13 +107,18 @@ struct weft_ep {
     uint16_t port;
     struct wf_ip_place ip;
     struct wf_ip_calls calls;
-    int fd[IP_ADDRS_MAX]; /* on the interface of the same index in ip.use */
+    int fd[UDP_SOCKETS]; /* on the interface of the same index in ip.use */
     uint32_t mtu[IP_ADDRS_MAX];
-    unsigned paid[IP_ADDRS_MAX]; /* polls that found something since arm() */
-    bool watched[IP_ADDRS_MAX];  /* by epoll */
+    unsigned paid[UDP_SOCKETS]; /* polls that found something since arm() */
+    bool watched[UDP_SOCKETS];  /* by epoll */
     uint32_t links[IP_ADDRS_MAX]; /* that are open there */
     unsigned turn;               /* of progress() */
-    bool unread[IP_ADDRS_MAX];   /* there may be more to read */
+    bool unread[UDP_SOCKETS];    /* there may be more to read */
+    weft_peer *hot, *often; /* has that socket; was heard most lately */
+    unsigned row, row_wanted; /* packets of his; for a socket */
+    unsigned settling;        /* turns in which the hot one is not read yet */
+    unsigned patience;        /* turns between two looks at the others */
+    int reading;              /* the socket */
     int epfd;
     weft_peer **peer; /* by process */
     uint32_t peers;
@@ -143,8 +150,17 @@ bool wf_udp_transmit(weft_peer *, uint64_t now);
 int wf_udp_listen(weft_ep *);
 int wf_udp_read(weft_ep *, int socket, int budget);
 int wf_udp_errors(weft_ep *);
+void wf_udp_tune(weft_ep *, int fd, int family);
 bool wf_udp_wants_check(const weft_ep *, const struct wf_ip_addr *);
 uint32_t wf_udp_packet_bytes(const weft_ep *, const struct wf_ip_path *);
+
+/* hot.c */
+void wf_udp_hot_begin(weft_ep *);
+void wf_udp_hot_share(int fd); /* once it is bound */
+void wf_udp_hot_end(weft_ep *);
+void wf_udp_hot_forget(weft_ep *, const weft_peer *);
+void wf_udp_hot_heard(weft_ep *, weft_peer *, int socket);
+void wf_udp_hot_choose(weft_ep *);
 
 /* seal.c */
 bool wf_udp_wants_code(weft_ep *, const struct wf_ip_path *);

@@ -68,4 +68,11 @@ void passed(int rc, const char *family);
 int fake_setup(void **state);
 int fake_teardown(void **state);
 
+#define RULE(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
+
+/* ---- the files of tests: how many of them failed -------------------------- */
+
+int bindings_messages(void);
+int bindings_objects(void);
+
 #endif

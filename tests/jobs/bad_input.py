@@ -153,6 +153,17 @@ class Configuration(Folder):
         self.assertIn("eth77", r.stderr)
         self.assertIn("lo", r.stderr)
 
+    def test_a_transport_that_is_not_open_is_named_where_it_is_missed(self):
+        r = launch.run("-n", 2, "--route", "tcp", "--set",
+                       "transport.tcp.interface=eth77", JOB)
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn("tcp: is not open", r.stderr)
+
+    def test_a_setting_without_its_kind_is_written_out(self):
+        r = launch.run("-n", 2, "--set", "tcp.port=7000", JOB)
+        self.assertEqual(r.returncode, CONFIG, r.stderr)
+        self.assertIn("write transport.tcp.port=7000", r.stderr)
+
     def test_a_route_that_allows_nothing_says_so(self):
         r = launch.run("-n", 2, "--route", "none", JOB)
         self.assertNotEqual(r.returncode, 0)
@@ -347,7 +358,28 @@ class Static(Folder):
         for job in jobs:
             text += job.communicate(timeout=launch.LIMIT)[1]
             self.assertNotEqual(job.returncode, 0)
-        self.assertIn("key", text)
+        self.assertIn("wrong job key: is core.job_key", text)
+
+    def refused(self, ini, *texts, rank=0):
+        job = self.start(rank, 2, self.write("mpi.ini", ini))
+        _, err = job.communicate(timeout=launch.LIMIT)
+        self.assertNotEqual(job.returncode, 0)
+        for text in texts:
+            self.assertIn(text, err)
+
+    def test_a_key_file_that_is_not_there_is_named_with_its_line(self):
+        self.refused(self.ini(2, free_ports(2), "job_key_file = nowhere.key"),
+                     "mpi.ini:4: job_key_file: nowhere.key: No such file")
+
+    def test_a_rank_outside_the_job_is_no_fault_of_the_library(self):
+        self.refused(self.ini(2, free_ports(2)), "MPI_ERR_OTHER",
+                     "WEFT_RANK=2 is not in 0..1", rank=2)
+
+    def test_an_address_that_is_none_is_named_with_its_line(self):
+        ini = self.ini(2, free_ports(2))
+        self.refused(ini.replace("tcp = 127.0.0.1", "tcp = no.such.host"),
+                     "self: another process", "mpi.ini:12: 'no.such.host:",
+                     "no name of /etc/hosts")
 
     def test_a_key_file_that_others_may_read_is_refused(self):
         key = self.write("key", "secret\n", 0o644)

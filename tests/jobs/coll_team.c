@@ -11,6 +11,7 @@ enum {
     ROUNDS = 400,
     MOST = 40000, /* doubles */
     LARGE = 70001,
+    MISMATCH = 4000, /* the most of what differs, for each rank */
     WARM = 10
 };
 
@@ -94,6 +95,25 @@ static void reductions(MPI_Comm c, int n, int root, int round)
     MPI_Reduce(rank == root ? MPI_IN_PLACE : in, out, n, MPI_DOUBLE, MPI_SUM,
                root, c);
     CHECK(rank != root || same(n, size, round, out));
+}
+
+/* Up to each rank, and below it. */
+static void scans(MPI_Comm c, int n, int round)
+{
+    int rank = rank_in(c);
+
+    fill(rank, n, round);
+    MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, c);
+    CHECK(same(n, rank + 1, round, out));
+    MPI_Exscan(in, out, n, MPI_DOUBLE, MPI_SUM, c);
+    CHECK(rank == 0 || same(n, rank, round, out));
+    if (draw(2)) {
+        MPI_Scan(MPI_IN_PLACE, in, n, MPI_DOUBLE, MPI_SUM, c);
+        CHECK(same(n, rank + 1, round, in));
+    } else {
+        MPI_Exscan(MPI_IN_PLACE, in, n, MPI_DOUBLE, MPI_SUM, c);
+        CHECK(rank == 0 || same(n, rank, round, in));
+    }
 }
 
 /* Blocks of n, and one more for every second rank. */
@@ -310,7 +330,7 @@ static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
 {
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Comm comm = c[draw((unsigned)n)];
-        int count = draw_count(), kind = (int)draw(6);
+        int count = draw_count(), kind = (int)draw(7);
         int root = (int)draw(1u << 20) % size_of(comm);
 
         if (kind == 0)
@@ -323,6 +343,8 @@ static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
             vectors(comm, count, root, i);
         else if (kind == 4)
             scattered(comm, count, i);
+        else if (kind == 5)
+            scans(comm, count, i);
         else
             MPI_Barrier(comm);
     }
@@ -408,8 +430,8 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     rank = rank_in(MPI_COMM_WORLD);
-    in = room(MOST);
-    out = room(2 * MOST);
+    in = room(MOST + MISMATCH * (size_t)size_of(MPI_COMM_WORLD));
+    out = room(2 * MOST + MISMATCH * (size_t)size_of(MPI_COMM_WORLD));
     wide = room(16 * LARGE);
     broad = room(8 * LARGE);
     one = room(LARGE);
@@ -439,7 +461,7 @@ int main(int argc, char **argv)
         counts_that_differ(c[2], 1, 2, 0);
         counts_that_differ(c[2], 3, 3000, 1);
         counts_that_differ(c[2], 3000, 3, 1);
-        counts_that_differ(c[2], 4000, 3000, 0);
+        counts_that_differ(c[2], MISMATCH, 3000, 0);
     }
     for (int i = 1; i < 4; i++)
         MPI_Comm_free(&c[i]);

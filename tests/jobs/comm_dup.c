@@ -111,6 +111,39 @@ static void hint(MPI_Comm c, const char *key, const char *value)
     MPI_Info_free(&info);
 }
 
+static int in_force(MPI_Comm c, const char *key, const char *expected)
+{
+    char value[16];
+    int flag, length = sizeof value;
+    MPI_Info info;
+
+    MPI_Comm_get_info(c, &info);
+    MPI_Info_get_string(info, key, &length, value, &flag);
+    MPI_Info_free(&info);
+    return flag && strcmp(value, expected) == 0;
+}
+
+/* What a known hint cannot mean is ignored, and not given back as in force. */
+static void senseless_promises(void)
+{
+    MPI_Comm c, d;
+    MPI_Info info;
+
+    MPI_Comm_dup(MPI_COMM_SELF, &c);
+    hint(c, "mpi_assert_no_any_tag", "perhaps");
+    CHECK(in_force(c, "mpi_assert_no_any_tag", "false"));
+    hint(c, "mpi_assert_no_any_tag", "true");
+    hint(c, "mpi_assert_no_any_tag", "perhaps");
+    CHECK(in_force(c, "mpi_assert_no_any_tag", "true"));
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_exact_length", "perhaps");
+    MPI_Comm_dup_with_info(c, info, &d);
+    CHECK(in_force(d, "mpi_assert_exact_length", "false"));
+    MPI_Info_free(&info);
+    MPI_Comm_free(&d);
+    MPI_Comm_free(&c);
+}
+
 /* Promises about receives are checked, until they are taken back; all hints
  * that MPI names have a value. */
 static void promises(void)
@@ -202,6 +235,7 @@ int main(int argc, char **argv)
     separate_messages();
     what_is_copied();
     promises();
+    senseless_promises();
     failure_is_common();
     thousands();
     return job_end();

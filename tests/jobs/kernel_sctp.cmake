@@ -20,13 +20,20 @@ function(weft_fake_sctp suffix name before)
 endfunction()
 
 # A sanitizer wants to be loaded first itself.
-if(NOT WEFT_SANITIZE)
-  add_library(fake_sctp MODULE ${CMAKE_SOURCE_DIR}/tests/fake/fake_sctp.c)
-  target_compile_options(fake_sctp PRIVATE -Wall -Wextra)
-  set(fake LD_PRELOAD=$<TARGET_FILE:fake_sctp>)
-  weft_fake_sctp(fake_kernel p2p_order "${fake}" kernel)
-  weft_fake_sctp(fake_kernel p2p_window "${fake}" kernel)
-  weft_fake_sctp(fake_pieces p2p_order "${fake};FAKE_SCTP_PIECES=3000" kernel
-    --set transport.sctp.associations=4)
-  weft_fake_sctp(fake_mute p2p_order "${fake};FAKE_SCTP_MUTE=1" auto)
+set(sanitizer)
+if(WEFT_SANITIZE)
+  string(REGEX MATCH "address|thread|undefined" sanitizer "${WEFT_SANITIZE}")
+  string(SUBSTRING ${sanitizer} 0 1 sanitizer) # asan, tsan, ubsan
+  string(REPLACE "u" "ub" sanitizer ${sanitizer})
+  execute_process(OUTPUT_VARIABLE sanitizer OUTPUT_STRIP_TRAILING_WHITESPACE
+    COMMAND ${CMAKE_C_COMPILER} -print-file-name=lib${sanitizer}san.so)
+  string(APPEND sanitizer ":")
 endif()
+add_library(fake_sctp MODULE ${CMAKE_SOURCE_DIR}/tests/fake/fake_sctp.c)
+target_compile_options(fake_sctp PRIVATE -Wall -Wextra)
+set(fake JOB_PRELOAD=${sanitizer}$<TARGET_FILE:fake_sctp>)
+weft_fake_sctp(fake_kernel p2p_order "${fake}" kernel)
+weft_fake_sctp(fake_kernel p2p_window "${fake}" kernel)
+weft_fake_sctp(fake_pieces p2p_order "${fake};FAKE_SCTP_PIECES=3000" kernel
+  --set transport.sctp.associations=4)
+weft_fake_sctp(fake_mute p2p_order "${fake};FAKE_SCTP_MUTE=1" auto)

@@ -119,14 +119,51 @@ class Options(unittest.TestCase):
                      ["-n", 100000, "--nooversubscribe", "true"]):
             self.assertTrue(self.refused(*args), args)
 
-    def test_other_hosts_are_refused_with_the_way_out(self):
-        self.assertIn("Hydra", self.refused("-H", "nodeb:2", "true"))
+    def places(self, *args):
+        """Of each rank: its host, its node, its number there."""
+        with tempfile.NamedTemporaryFile("w") as f:
+            f.write('echo "$PMI_RANK $1 $WEFT_NODE $MPI_LOCALRANKID"')
+            f.flush()
+            out = self.out(*args, "--launcher-exec", f"sh {f.name} %h", "true")
+        ranks = sorted((line.split() for line in out.splitlines()),
+                       key=lambda words: int(words[0]))
+        return [" ".join(words[1:]) for words in ranks]
+
+    def test_ranks_fill_the_slots_of_hosts(self):
+        self.assertEqual(self.places("-H", "nodea:2,nodeb,nodeb"),
+                         ["nodea node0 0", "nodea node0 1", "nodeb node1 0",
+                          "nodeb node1 1"])
+        self.assertEqual(self.places("-n", 2, "--host", "nodea:1,nodeb:3"),
+                         ["nodea node0 0", "nodeb node1 0"])
+        self.assertEqual([p.split()[0] for p in
+                          self.places("-n", 6, "-H", "nodea:1,nodeb:2")],
+                         ["nodea"] * 2 + ["nodeb"] * 4)
+        with tempfile.NamedTemporaryFile("w") as f:
+            f.write("nodea slots=2\r\n# c\n\nnodeb:1 # d\nlocalhost\n")
+            f.flush()
+            self.assertEqual([p.split()[0] for p in
+                              self.places("--hostfile", f.name)],
+                             ["nodea"] * 2 + ["nodeb", "localhost"])
+
+    def test_other_hosts_are_reached_by_ssh(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fake = os.path.join(folder, "ssh")
+            with open(fake, "w", encoding="ascii") as f:
+                f.write('#!/bin/sh\necho "$1" >&2; shift; exec sh -c "$*"\n')
+            os.chmod(fake, 0o755)
+            path = f"{folder}:{os.environ['PATH']}"
+            done = launch.run("-H", "nodea,localhost", "sh", "-c",
+                              "echo $PMI_RANK $WEFT_NODE",
+                              env=dict(os.environ, PATH=path))
+        self.assertEqual((done.returncode, sorted(done.stdout.splitlines())),
+                         (0, ["0 node0", "1 node1"]), done.stderr)
+        self.assertEqual(done.stderr.split(), ["nodea"])
+
+    def test_this_host_may_be_named(self):
         self.out("-H", "localhost:2", "-n", 2, "true")
         self.out("--host", os.uname().nodename, "-n", 2, "true")
-        with tempfile.NamedTemporaryFile("w") as f:
-            f.write("localhost slots=4\r\n# c\nnodeb:4")
-            f.flush()
-            self.assertIn("nodeb", self.refused("--hostfile", f.name, "true"))
+        self.refused("-H", "localhost:0", "true")
+        self.refused("-H", "nodeb:x", "true")
 
     def test_what_other_launchers_need_is_accepted(self):
         done = launch.run("--allow-run-as-root", "--oversubscribe", "--map-by",

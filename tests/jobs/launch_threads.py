@@ -131,21 +131,26 @@ class Threads(unittest.TestCase):
         self.assertIn("-fthread-ranks", done.stderr)
 
     def bytes_sent(self, program, *args):
-        """Over thread and shm, by all ranks."""
+        """By all ranks."""
         done = launch.run("-n", 4, "--set", "core.stats=yes", *args, program)
         self.assertEqual(done.returncode, 0, done.stderr)
         return sum(int(n) for n in re.findall(
-            r"(?:thread|shm) +sent \d+ messages, (\d+) bytes", done.stderr))
+            r"(?:thread|shm|tcp) +sent \d+ messages, (\d+) bytes", done.stderr))
 
     def test_small_collectives_need_no_messages_after_a_few_calls(self):
-        """Only empty ones, which wake who sleeps; not so in a mixture."""
+        """Only empty ones, which wake who sleeps."""
         program = self.build("small", SMALL, "-fthread-ranks")
         every = 4 * 100 * 8000
         self.assertLess(self.bytes_sent(program, "--ranks-per-process", 4),
                         every // 4)
         self.assertLess(self.bytes_sent(program), every // 4)
-        self.assertGreater(self.bytes_sent(program, "--ranks-per-process", 2),
-                           every // 2)
+        self.assertLess(self.bytes_sent(program, "--ranks-per-process", 2),
+                        every // 4)
+        self.assertLess(self.bytes_sent(program, "--ranks-per-process", 3),
+                        every // 4)
+        self.assertGreater(self.bytes_sent(
+            program, "--ranks-per-process", 2, "--route", "thread tcp"),
+            every // 2)
 
     def test_threads_of_the_program_become_ranks(self):
         program = self.build("own", OWN_THREADS)

@@ -141,19 +141,12 @@ static void brecv_some(MPI_Comm comm, int n, int size)
     free(v);
 }
 
-static void buffers(void)
+static void buffer_of_the_process(MPI_Comm c, char *buffer, int room)
 {
-    int pack, room, got_room = 0, got;
-    char *buffer;
+    int got_room = 0, got;
     void *back = NULL;
-    MPI_Comm c, other;
     MPI_Request r;
 
-    MPI_Comm_dup(MPI_COMM_WORLD, &c);
-    MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
-    MPI_Pack_size(20000, MPI_INT, c, &pack);
-    room = 5 * (pack + MPI_BSEND_OVERHEAD);
-    buffer = malloc((size_t)room);
     CHECK(class_of(MPI_Bsend(&me, 1, MPI_INT, to, 1, c)) == MPI_ERR_BUFFER);
     CHECK(MPI_Buffer_attach(buffer, room) == MPI_SUCCESS);
     CHECK(class_of(MPI_Buffer_attach(buffer, room)) == MPI_ERR_BUFFER);
@@ -168,18 +161,28 @@ static void buffers(void)
     brecv_some(c, 5, 20000);
     CHECK(MPI_Buffer_detach(&back, &got_room) == MPI_SUCCESS);
     CHECK(back == buffer && got_room == room);
-    /* full: an error, and the buffer still works */
-    MPI_Buffer_attach(buffer, pack + MPI_BSEND_OVERHEAD);
-    {
-        int *v = calloc(60000, sizeof *v);
-        CHECK(class_of(MPI_Bsend(v, 60000, MPI_INT, to, 1, c)) ==
-              MPI_ERR_BUFFER);
-        free(v);
-    }
+}
+
+static void a_full_buffer_is_an_error_and_works_again(MPI_Comm c, char *buffer,
+                                                      int room)
+{
+    int *v = calloc(60000, sizeof *v);
+    void *back;
+
+    MPI_Buffer_attach(buffer, room);
+    CHECK(class_of(MPI_Bsend(v, 60000, MPI_INT, to, 1, c)) == MPI_ERR_BUFFER);
+    free(v);
     bsend_some(c, 1, 20000);
     brecv_some(c, 1, 20000);
-    MPI_Buffer_detach(&back, &got_room);
-    /* of the communicator, and automatic */
+    MPI_Buffer_detach(&back, &room);
+}
+
+static void buffer_of_a_communicator(MPI_Comm c, char *buffer, int room)
+{
+    int got_room = 0;
+    void *back = NULL;
+    MPI_Request r;
+
     CHECK(MPI_Comm_attach_buffer(c, buffer, room) == MPI_SUCCESS);
     bsend_some(c, 5, 20000);
     brecv_some(c, 5, 20000);
@@ -188,15 +191,23 @@ static void buffers(void)
     MPI_Wait(&r, MPI_STATUS_IGNORE);
     CHECK(MPI_Comm_detach_buffer(c, &back, &got_room) == MPI_SUCCESS);
     CHECK(back == buffer && got_room == room);
+}
+
+static void automatic_buffers(MPI_Comm c)
+{
+    int room;
+    void *back = NULL;
+    MPI_Comm other;
+
     CHECK(MPI_Comm_attach_buffer(c, MPI_BUFFER_AUTOMATIC, 0) == MPI_SUCCESS);
     bsend_some(c, 50, 20000);
     brecv_some(c, 50, 20000);
-    CHECK(MPI_Comm_detach_buffer(c, &back, &got_room) == MPI_SUCCESS);
+    CHECK(MPI_Comm_detach_buffer(c, &back, &room) == MPI_SUCCESS);
     CHECK(back == MPI_BUFFER_AUTOMATIC);
     CHECK(MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0) == MPI_SUCCESS);
     bsend_some(c, 20, 100);
     brecv_some(c, 20, 100);
-    CHECK(MPI_Buffer_detach(&back, &got_room) == MPI_SUCCESS);
+    CHECK(MPI_Buffer_detach(&back, &room) == MPI_SUCCESS);
     CHECK(back == MPI_BUFFER_AUTOMATIC);
     /* which goes with its communicator */
     MPI_Comm_dup(c, &other);
@@ -205,6 +216,24 @@ static void buffers(void)
     bsend_some(other, 20, 20000);
     brecv_some(other, 20, 20000);
     MPI_Comm_free(&other);
+}
+
+static void buffers(void)
+{
+    int pack, room;
+    char *buffer;
+    MPI_Comm c;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+    MPI_Pack_size(20000, MPI_INT, c, &pack);
+    room = 5 * (pack + MPI_BSEND_OVERHEAD);
+    buffer = malloc((size_t)room);
+    buffer_of_the_process(c, buffer, room);
+    a_full_buffer_is_an_error_and_works_again(c, buffer,
+                                              pack + MPI_BSEND_OVERHEAD);
+    buffer_of_a_communicator(c, buffer, room);
+    automatic_buffers(c);
     free(buffer);
     MPI_Comm_free(&c);
 }

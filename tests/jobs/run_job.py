@@ -1,7 +1,8 @@
 """run_job.py COMMAND...: run a job and see that nothing of it stays behind.
 
 Afterwards no process of the job lives, and $TMPDIR and /dev/shm hold nothing
-new of its. The status is the job's, or 1 when something was left.
+new of its. The status is the job's, or 1 when something was left. What
+JOB_PRELOAD names is loaded into the job only, not into this program.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
@@ -37,6 +38,8 @@ def main():
         mark = f"{MARK}={os.getpid()}.{os.urandom(6).hex()}"
         name, value = mark.split("=")
         env = dict(os.environ, TMPDIR=folder, **{name: value})
+        if "JOB_PRELOAD" in env:
+            env["LD_PRELOAD"] = env.pop("JOB_PRELOAD")
         status = subprocess.run(sys.argv[1:], env=env).returncode
         left = leftovers(mark, folder, segments)
     for what in left:

@@ -87,13 +87,14 @@ class Collectives(unittest.TestCase):
 
     def test_a_fragment_with_rules_changes_the_choice(self):
         with tempfile.NamedTemporaryFile("w", suffix=".ini") as f:
-            f.write("[collectives]\nscan = chain 64-511 ranks:4\n")
+            f.write("[collectives]\nscan = recursive_doubling 64-511 "
+                    "ranks:4\n")
             f.flush()
             drawn = [info("--ini", f.name, "--collective", "scan", "--size",
                           size, "--ranks", "4").stdout.splitlines()[1]
                      for size in ("500", "600")]
-        self.assertIn("chain", drawn[0])
-        self.assertNotIn("chain", drawn[1])
+        self.assertIn("recursive_doubling", drawn[0])
+        self.assertNotIn("recursive_doubling", drawn[1])
 
     def test_wrong_words_are_explained(self):
         for words in (["--ranks", "1"], ["--collective", "scam"]):

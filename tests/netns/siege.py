@@ -3,12 +3,14 @@
     siege.py [-k NAME]          what takes seconds
     siege.py long[=KIND,...] [-k NAME]
                                 10000 half-open calls, 10 MB of noise, ...; and
-                                the 99th percentile of the job is held to twice
-                                that of peace
+                                the 99th percentile of the job, where no rank
+                                waited for a processor, is held to twice that
+                                of peace
 
 Two ranks on two hosts exchange messages; a third host on the same network
-attacks both, with whatever it saw when the job began. The attacks come in
-bursts, for on one machine the attacker's work takes the job's processors.
+attacks both, with whatever it saw when the job began. On one machine the
+attacker's work takes the processor of a rank: siege.c leaves out the round
+trips in which that one waited for it.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -34,8 +36,11 @@ LONG = False
 KINDS = None  # all
 LIMIT = 120
 PEACE = "peace"
+# No rank waits for the other one's processor, nor goes to sleep while the other
+# waits for his: siege.c could not tell that from work.
+BOUND = ("--bind-to", "core", "--set", "core.spin=100ms")
 BURST = 100  # attacks in a row
-SECONDS = {"half-open": 10, "noise": 5, "scan": 5}  # of the long form; else 2
+SECONDS = {"half-open": 4, "noise": 2.5, "scan": 4}  # of the long form; else 1
 MAGIC = b"WFTA"
 HELLO = 64
 
@@ -155,7 +160,9 @@ class Shouter(Attacker):
 
 
 def attack(proto, doors, seen_file, kind, times, seconds):
-    """`times` attacks of a kind, in bursts, spread over so many seconds."""
+    """`times` attacks of a kind, in bursts, spread over so many seconds; from
+    the last processor, so that of two ranks only one has to give way."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
     with open(seen_file, encoding="ascii") as f:
         seen = [bytes.fromhex(line) for line in f]
@@ -223,7 +230,8 @@ class Siege(unittest.TestCase):
         tap = net.on(0, "record", seen, stop, stdout=subprocess.PIPE, text=True)
         self.assertEqual(tap.stdout.readline(), "ready\n")
         job = subprocess.Popen(
-            net.command([MPIRUN, "-n", "2", "--route", fabric, SIEGE]),
+            net.command([MPIRUN, "-n", "2", *(BOUND if LONG else ()),
+                         "--route", fabric, SIEGE]),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
         job.stdin.write(PEACE + "\n")
@@ -243,7 +251,7 @@ class Siege(unittest.TestCase):
         else:
             job.stdin.close()
         words = job.stdout.readline().split()
-        self.assertEqual(len(words), 5, job.poll())
+        self.assertEqual(len(words), 7, job.poll())
         return words[0], [float(w) for w in words[1:]]
 
     def siege(self, fabric):
@@ -266,7 +274,8 @@ class Siege(unittest.TestCase):
             for kind in KINDS or kinds:
                 times = kinds[kind]
                 a = net.on(2, "attack", proto, doors, seen, kind, times,
-                           SECONDS.get(kind, 2) if LONG else 0.1, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           SECONDS.get(kind, 1) if LONG else 0.1,
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                            text=True)
                 self.assertEqual(a.stdout.readline(), "ready\n")
                 figures.append(self.phase(job, kind))
@@ -282,14 +291,18 @@ class Siege(unittest.TestCase):
 
     def judge(self, fabric, figures):
         peace = statistics.median(f[2] for name, f in figures[:1] + figures[-1:])
-        for name, (n, median, p99, longest) in figures[:1] + [
+        peace = peace or float("nan")  # each waited: the machine is too busy
+        for name, (n, median, p99, longest, whole, waits) in figures[:1] + [
                 f for f in figures if f[0] != PEACE] + figures[-1:]:
             print(f"  {fabric} {name}: {n:.0f} round trips, median "
                   f"{median:.1f} us, p99 {p99:.1f} ({p99 / peace:.2f} x "
-                  f"peace), longest {longest / 1000:.1f} ms", file=sys.stderr)
+                  f"peace), longest {longest / 1000:.1f} ms; with those that "
+                  f"waited, {100 * waits:.2f} %, p99 {whole:.1f}",
+                  file=sys.stderr)
             self.assertGreater(n, 0)
-        for name, (n, median, p99, longest) in figures if LONG else []:
-            self.assertLess(p99, 2 * peace, name)
+        for name, f in figures if LONG else []:
+            if name != PEACE:  # between two attacks an attacker is started
+                self.assertLess(f[2], 2 * peace, name)
 
     def test_strangers_at_tcp(self):
         self.siege("tcp")

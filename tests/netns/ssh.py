@@ -103,6 +103,22 @@ class Ssh(unittest.TestCase):
         self.assertEqual(sorted(set(re.findall(r"10\.90\.0\.\d", r.stdout))),
                          list(HOSTS), r.stdout + r.stderr)
 
+    def test_a_list_of_hosts_is_enough(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ssh = os.path.join(folder, "ssh")
+            with open(ssh, "w", encoding="ascii") as f:
+                f.write(f'#!/bin/sh\nexec {shutil.which("ssh")} '
+                        f'-F {self.keys}/client "$@"\n')
+            os.chmod(ssh, 0o755)
+            r = subprocess.run(
+                ["ip", "netns", "exec", self.net.hosts[0], MPIRUN, "--host",
+                 "host0,host1", "--route", "tcp", TRAFFIC, "pingpong", "0.5"],
+                capture_output=True, text=True, timeout=LIMIT, cwd=self.dir,
+                env=dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}"),
+                check=False)
+        self.assertEqual((r.returncode, r.stdout[:9]), (0, "messages "),
+                         r.stderr)
+
     def test_words_and_directory_arrive_as_they_are(self):
         words = ["a b", "it's", '"$HOME"', "`id`", "*", "", "\\"]
         r = self.run_job("sh", "-c", 'pwd; printf "<%s>\\n" "$@"', "sh", *words,

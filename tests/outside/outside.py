@@ -236,7 +236,7 @@ class Outside(unittest.TestCase):
         so = os.path.join(tempfile.mkdtemp(dir=self.dir), "weft_pipes.so")
         with open(so, "w") as f:
             f.write("not a library\n" * 100)
-        self.refuse(so, so, "invalid ELF header")
+        self.refuse(so, f"cannot be loaded; tried {so}: invalid ELF header")
 
     def test_a_missing_plugin_names_every_path_that_was_tried(self):
         self.refuse(None, "plugin 'pipes'",

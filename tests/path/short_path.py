@@ -10,6 +10,7 @@ The peer does not sleep: to wake it is not part of the path.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
+import os
 import re
 import shutil
 import statistics
@@ -74,8 +75,12 @@ def medians(rounds):
 
 
 def budget(path):
+    """A line: NAME, and one, two or three numbers."""
+    level = {"global": 1, "lock-free": 3}.get(
+        os.environ.get("PATH_GRANULARITY", "global"), 2)
     lines = (line.split("#")[0].split() for line in open(path))
-    return {words[0]: int(words[1]) for words in lines if words}
+    return {words[0]: int(words[min(level, len(words) - 1)])
+            for words in lines if words}
 
 
 def least(mpirun, command, allowed, failover):

@@ -212,6 +212,26 @@ static void the_hash_covers_what_must_agree_and_nothing_else(void **state)
                 hash_of("[route a]\nto=remote\nuse=tcp\n"));
 }
 
+static void keep_machine(void *text, const char *key, const char *value)
+{
+    if (strcmp(key, "machine") == 0)
+        snprintf(text, 64, "%s", value);
+}
+
+static void
+what_must_agree_names_what_the_machine_makes_of_numbers(void **state)
+{
+    struct wf_config *c = good("[transport tcp]\n");
+    const uint16_t probe = 1;
+    char said[64] = "", right[64];
+
+    wf_config_shared(c, true, keep_machine, said);
+    snprintf(right, sizeof right, "%s-endian, long %zu",
+             *(const unsigned char *)&probe ? "little" : "big", sizeof(long));
+    assert_string_equal(said, right);
+    wf_config_free(c);
+}
+
 /* ---- options of plugins ------------------------------------------------- */
 
 struct cfg {
@@ -358,6 +378,8 @@ int main(void)
         cmocka_unit_test(an_avalanche_of_problems_is_cut),
         cmocka_unit_test(origins_name_the_line_or_the_default),
         cmocka_unit_test(the_hash_covers_what_must_agree_and_nothing_else),
+        cmocka_unit_test(
+            what_must_agree_names_what_the_machine_makes_of_numbers),
         cmocka_unit_test(plugin_options_have_defaults),
         cmocka_unit_test(plugin_options_take_every_type),
         cmocka_unit_test(plugin_options_are_checked_by_their_own_table),

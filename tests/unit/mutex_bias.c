@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -161,7 +162,6 @@ static void test_try(void **state)
     wf_mutex_unlock(&m);
 }
 
-/* A thread of its own for each bias: words run short, and nothing else. */
 static void *become_owner(void *arg)
 {
     bool *biased = arg;
@@ -171,21 +171,65 @@ static void *become_owner(void *arg)
     return NULL;
 }
 
+/* Threads that live all the time: words run short, and nothing else. */
+static struct {
+    sem_t owner, end;
+    bool biased;
+} stay;
+
+static void *become_owner_and_stay(void *arg)
+{
+    (void)arg;
+    become_owner(&stay.biased);
+    sem_post(&stay.owner);
+    sem_wait(&stay.end);
+    return NULL;
+}
+
 static void test_more_owners_than_words(void **state)
 {
-    bool biased;
+    enum { LIVING = WF_MUTEX_SLOTS + 3 };
+    pthread_t threads[LIVING];
 
     (void)state;
     if (!can_be_biased())
         skip();
-    for (int i = 0; i < WF_MUTEX_SLOTS + 2; i++) {
-        in_another_thread(become_owner, &biased);
-        assert_int_equal(biased, i < WF_MUTEX_SLOTS - 1);
+    sem_init(&stay.owner, 0, 0);
+    sem_init(&stay.end, 0, 0);
+    for (int i = 0; i < LIVING; i++) {
+        if (i == LIVING - 1)
+            enter_and_count(); /* by ticket: this thread's word is free again */
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, become_owner_and_stay, NULL), 0);
+        sem_wait(&stay.owner);
+        assert_int_equal(stay.biased,
+                         i < WF_MUTEX_SLOTS - 1 || i == LIVING - 1);
     }
-    enter_and_count(); /* by ticket: this thread's word is free again */
-    in_another_thread(become_owner, &biased);
-    assert_true(biased);
-    assert_int_equal(plain, PATIENT * (WF_MUTEX_SLOTS + 4) + 1);
+    for (int i = 0; i < LIVING; i++)
+        sem_post(&stay.end);
+    for (int i = 0; i < LIVING; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(plain, PATIENT * (LIVING + 1) + 1);
+}
+
+static void test_a_thread_inherits_of_one_that_has_ended(void **state)
+{
+    bool entered, biased;
+
+    (void)state;
+    if (!can_be_biased())
+        skip();
+    reset();
+    for (int i = 0; i < 4 * WF_MUTEX_SLOTS; i++) {
+        in_another_thread(become_owner, &biased);
+        assert_true(biased);
+        in_another_thread(visit_once, NULL);
+        in_another_thread(try_once, &entered);
+        assert_true(entered);
+        assert_true(is_biased());
+    }
+    assert_int_equal(m.revoked, 0);
+    assert_int_equal(plain, 4 * WF_MUTEX_SLOTS * (PATIENT + 1));
 }
 
 /* ---- all at once ------------------------------------------------------------ */
@@ -252,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_who_alternates_never_pays),
         cmocka_unit_test(test_try),
         cmocka_unit_test(test_more_owners_than_words),
+        cmocka_unit_test(test_a_thread_inherits_of_one_that_has_ended),
         cmocka_unit_test(test_stress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -309,8 +309,10 @@ static void stripes_need_two_networks_and_are_not_encrypted(void **state)
     assert_stripe(LISTED("shm, tcp, udp-reliable"), &r5, true);
     assert_stripe(LISTED("shm, tcp, udp-reliable"), &r1, false);
     assert_stripe(LISTED("auto"), &r5, true);
-    assert_stripe(LISTED("tcp, udp-reliable") "security = encrypt\n", &r5,
-                  false);
+    assert_stripe("[core]\nsecurity = encrypt\n"
+                  LISTED("tcp, udp-reliable"), &r5, false);
+    assert_problem(LISTED("tcp, udp-reliable") "security = encrypt\n",
+                   "policy = stripe does not go with security = encrypt");
     assert_stripe("[route a]\nuse = tcp, udp-reliable\n", &r5, false);
     assert_problem(LISTED("tcp") "failover = no\n",
                    "policy = stripe needs failover; leave out failover = no");

@@ -118,7 +118,7 @@ static void dial(struct side *s)
     assert_non_null(c);
     c->party = &s->other;
     c->dialled = true;
-    s->other.calls = 1;
+    s->other.calls = s->calls.dialling = 1;
     s->other.state = PARTY_DIALLING;
     wf_ip_call_timers(&s->calls, now);
     assert_int_equal(s->last.word.verb, IP_HELLO);

@@ -33,6 +33,7 @@ struct end {
     struct wf_sctp_assoc assoc;
     struct end *other;
     uint32_t mtu, too_long, missed;
+    bool old;                 /* its stack knows no I-DATA */
     bool plain;               /* the other side hears of no I-DATA from here */
     unsigned data, idata;     /* packets to this end that begin with one */
     struct packet wire[WIRE]; /* on the way to this end */

@@ -124,6 +124,7 @@ static void meet(struct end *a, struct end *b, const struct wf_sctp_setup *s,
                  const struct network *net)
 {
     struct end *both[] = {a, b};
+    struct wf_sctp_setup setup = *s;
 
     a->other = b;
     b->other = a;
@@ -133,7 +134,8 @@ static void meet(struct end *a, struct end *b, const struct wf_sctp_setup *s,
         both[i]->lost = both[i]->doubled = both[i]->swapped = net->trouble;
         both[i]->assoc.ctx = both[i];
         both[i]->assoc.output = output;
-        assert_int_equal(wf_sctp_open(&both[i]->assoc, s), WEFT_OK);
+        setup.old = both[i]->old;
+        assert_int_equal(wf_sctp_open(&both[i]->assoc, &setup), WEFT_OK);
     }
 }
 
@@ -291,6 +293,37 @@ static void interleaving_is_agreed_upon(void **state)
     }
 }
 
+/* Only one end has it, the one or the other: both do without, in both
+ * directions, and messages of streams whose packets alternate are whole. */
+static void one_side_with_interleaving_is_none(void **state)
+{
+    struct wf_sctp_setup setup = {
+        .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
+
+    for (int first = 0; first < 2; first++) {
+        struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
+        int got = 0;
+        (first ? a : b)->old = true;
+        come_up(a, b, &setup);
+        for (uint16_t stream = 2; stream < 6; stream++) {
+            say(a, stream, 16 << 10);
+            say(b, stream, 16 << 10);
+        }
+        say(a, 0, 24);
+        say(b, 0, 24);
+        for (int i = 0; i < STEPS && got < 10; i++, pass()) {
+            arrive(a);
+            arrive(b);
+            got += heard(a) + heard(b);
+        }
+        assert_int_equal(got, 10);
+        assert_int_equal(a->idata + b->idata, 0);
+        assert_true(a->data > 0 && b->data > 0);
+        part(a, b);
+        wf_sctp_leave();
+    }
+}
+
 #if __has_include(<usrsctp.h>)
 /* Whoever computes does not answer, for as long as it takes. Here everything
  * goes again more often than the stack's own limits allow. */
@@ -394,6 +427,7 @@ int main(void)
         cmocka_unit_test(what_is_waited_for_finds_room),
         cmocka_unit_test(packets_fit_also_when_they_go_again),
         cmocka_unit_test(interleaving_is_agreed_upon),
+        cmocka_unit_test(one_side_with_interleaving_is_none),
         cmocka_unit_test(silence_is_no_end),
         cmocka_unit_test(the_stack_is_shared_and_starts_again),
         cmocka_unit_test(threads_share_the_stack),

@@ -10,7 +10,6 @@ enum { MB = 1 << 20 };
 
 static struct shm_line line;
 static struct shm_in in;
-static uint64_t now = 1;
 
 static void begin(void)
 {
@@ -18,27 +17,33 @@ static void begin(void)
     wf_shm_way_start(&in);
 }
 
-static enum shm_way told(void)
+static uint32_t told(void)
 {
     return atomic_load_explicit(&line.way, memory_order_relaxed);
 }
 
-/* A message of a MB after a while, whose sender has heard; whether it was
- * timed. */
-static bool message_after(uint64_t gap, const uint64_t ns[SHM_WAYS])
+static enum shm_way used(void)
 {
-    bool timed = wf_shm_way_tried(&in, MB);
-    uint64_t since = now += gap;
-    in.choice.theirs = told();
-    now += ns[told()];
+    return told() % SHM_WAYS;
+}
+
+/* A message of a MB, whose sender has heard: what it took to copy it in and
+ * out. Whether it was timed. */
+static bool message_in(const uint64_t into[SHM_WAYS],
+                       const uint64_t out[SHM_WAYS])
+{
+    wf_shm_way_begins(&in, MB);
+    enum shm_way way = used();
+    bool timed = told() & SHM_TIMED;
     if (timed)
-        wf_shm_way_timed(&in, MB, since, now);
+        wf_shm_way_timed(&in, wf_shm_way_told(way, into[way]), MB, out[way]);
     return timed;
 }
 
 static bool message(const uint64_t ns[SHM_WAYS])
 {
-    return message_after(1000000000, ns);
+    const uint64_t half[] = {ns[0] / 2, ns[1] / 2};
+    return message_in(half, half);
 }
 
 /* Messages until one is timed, then until one is not. */
@@ -64,13 +69,13 @@ static void the_faster_way_stays(void **state)
     const uint64_t loop[] = {30000, 20000}, copy[] = {20000, 30000};
     (void)state;
     begin();
-    assert_int_equal(told(), SHM_BY_MEMCPY);
+    assert_int_equal(used(), SHM_BY_MEMCPY);
     rest(loop);
     trial(loop);
-    assert_int_equal(told(), SHM_BY_LOOP);
+    assert_int_equal(used(), SHM_BY_LOOP);
     rest(copy);
     trial(copy);
-    assert_int_equal(told(), SHM_BY_MEMCPY);
+    assert_int_equal(used(), SHM_BY_MEMCPY);
 }
 
 static void the_loop_has_to_be_clearly_faster(void **state)
@@ -80,7 +85,7 @@ static void the_loop_has_to_be_clearly_faster(void **state)
     begin();
     rest(ns);
     trial(ns);
-    assert_int_equal(told(), SHM_BY_MEMCPY);
+    assert_int_equal(used(), SHM_BY_MEMCPY);
 }
 
 static void a_trial_is_short_beside_what_follows(void **state)
@@ -103,7 +108,7 @@ static void a_hopeless_way_is_not_tried_to_the_end(void **state)
     begin();
     rest(ns);
     assert_true(trial(ns) <= 4 + 2 + 1);
-    assert_int_equal(told(), SHM_BY_MEMCPY);
+    assert_int_equal(used(), SHM_BY_MEMCPY);
     assert_true(rest(ns) >= 200);
 }
 
@@ -113,12 +118,12 @@ static void one_pause_does_not_decide(void **state)
     const uint64_t ns[] = {20000, 30000}, paused[] = {5000000, 30000};
     (void)state;
     begin();
-    while (!wf_shm_way_tried(&in, MB))
-        continue;
-    assert_int_equal(told(), SHM_BY_MEMCPY);
+    while (!(told() & SHM_TIMED))
+        wf_shm_way_begins(&in, MB);
+    assert_int_equal(used(), SHM_BY_MEMCPY);
     message(paused);
     trial(ns);
-    assert_int_equal(told(), SHM_BY_MEMCPY);
+    assert_int_equal(used(), SHM_BY_MEMCPY);
 }
 
 static void what_went_the_former_way_is_not_counted(void **state)
@@ -127,29 +132,172 @@ static void what_went_the_former_way_is_not_counted(void **state)
     (void)state;
     begin();
     rest(ns);
-    while (told() == SHM_BY_MEMCPY)
+    while (used() == SHM_BY_MEMCPY)
         message(ns);
-    for (int i = 0; i < 100; i++) { /* the sender has not heard */
-        assert_true(wf_shm_way_tried(&in, MB));
-        in.choice.theirs = SHM_BY_MEMCPY;
-        wf_shm_way_timed(&in, MB, now, now + 1);
-        now += 1000;
-    }
-    assert_int_equal(told(), SHM_BY_LOOP);
+    for (int i = 0; i < 100; i++) /* the sender has not heard */
+        wf_shm_way_timed(&in, wf_shm_way_told(SHM_BY_MEMCPY, 1), MB, 1);
+    assert_int_equal(used(), SHM_BY_LOOP);
     trial(ns);
-    assert_int_equal(told(), SHM_BY_MEMCPY);
+    assert_int_equal(used(), SHM_BY_MEMCPY);
 }
 
-/* The receiver has its part sooner, but then waits for the sender. */
-static void in_a_stream_the_gaps_count(void **state)
+/* Where both sides send at once each has copied all of it before the other
+ * looks. */
+static void the_time_of_the_sender_counts(void **state)
 {
-    const uint64_t ns[] = {20000, 15000}, gap[] = {1000, 10000};
+    const uint64_t into[] = {20000, 60000}, out[] = {20000, 15000};
+    (void)state;
+    begin();
+    while (!message_in(into, out))
+        continue;
+    while (message_in(into, out))
+        continue;
+    assert_int_equal(used(), SHM_BY_MEMCPY);
+}
+
+static void hopeless_trials_become_rare(void **state)
+{
+    const uint64_t ns[] = {20000, 90000}, even[] = {20000, 20000};
     (void)state;
     begin();
     rest(ns);
-    while (message_after(gap[told()], ns))
-        continue;
-    assert_int_equal(told(), SHM_BY_MEMCPY);
+    trial(ns);
+    int first = rest(ns);
+    trial(ns);
+    assert_true(rest(ns) >= 3 * first / 2);
+    trial(even);
+    assert_true(rest(ns) <= first);
+}
+
+static void a_time_beyond_all_bounds_names_its_way(void **state)
+{
+    (void)state;
+    for (enum shm_way way = 0; way < SHM_WAYS; way++) {
+        uint32_t says = wf_shm_way_told(way, UINT64_MAX);
+        assert_int_equal(says % SHM_WAYS, way);
+        assert_true(shm_way_timed(says));
+        assert_true(shm_way_timed(wf_shm_way_told(way, 0)));
+        assert_false(shm_way_timed((uint32_t)way));
+    }
+}
+
+/* ---- between two endpoints ------------------------------------------------ */
+
+static struct fake_node a, b;
+
+/* A sender to whom memcpy into the ring is a burden. */
+static int burdened(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    if (a.loc[1].peer->out.way == SHM_BY_MEMCPY)
+        fake_later += 5000000;
+    return fake_tx_seg(tx, off, v, max);
+}
+
+/* A megabyte, of which seg says where it lies. */
+static void send_from(struct weft_loc *l,
+                      int (*seg)(weft_tx *, uint64_t, struct iovec *, int))
+{
+    struct fake_tx *t = fake_tx_new(l, l->sent + 1, MB, 1);
+    t->tx.seg = seg;
+    fake_header(&t->hdr, l->sent + 1, MB, false, false);
+    int rc = weft_plugin_1_shm.ops->send(l->peer, &t->tx);
+    assert_true(rc == WEFT_OK || rc == WEFT_DONE);
+    l->sent++;
+    l->lent += rc == WEFT_OK;
+    if (rc == WEFT_DONE)
+        fake_tx_free(t);
+}
+
+static void send_slowly(void)
+{
+    struct weft_loc *l = &a.loc[1];
+    send_from(l, burdened);
+    while (b.loc[0].got < l->sent || l->lent > l->tx_back) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+}
+
+/* All of it was in the ring when the receiver looked for the first time. */
+static void the_receiver_learns_what_it_cost_the_sender(void **state)
+{
+    (void)state;
+    fake_pair(&a, &b, NULL);
+    while (fake_send(&a, 1, 8, 6) < 0) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+    struct shm_choice *c = &b.loc[0].peer->in.choice;
+    int messages = 0;
+    while (c->way == SHM_BY_MEMCPY && messages++ < 100)
+        send_slowly();
+    while (c->left <= 0 && messages++ < 100)
+        send_slowly();
+    assert_int_equal(c->way, SHM_BY_LOOP);
+    assert_true(messages < 100);
+    fake_close(&a, &b);
+    fake_close(&b, NULL);
+}
+
+/* ---- how long the pieces are ---------------------------------------------- */
+
+static int copies;
+
+/* All that is left in one, so each copy asks once. */
+static int counted(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    struct fake_tx *t = (struct fake_tx *)(void *)tx;
+    (void)max;
+    copies++;
+    v[0] = (struct iovec){t->payload + off, tx->len - off};
+    return 1;
+}
+
+static void send_counted(struct fake_node *from, uint32_t to)
+{
+    send_from(&from->loc[to], counted);
+}
+
+static void until_all_is_there(void)
+{
+    struct weft_loc *to_b = &a.loc[1], *to_a = &b.loc[0];
+    while (to_a->got < to_b->sent || to_b->got < to_a->sent ||
+           to_b->lent > to_b->tx_back || to_a->lent > to_a->tx_back) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+}
+
+static void who_sends_too_gets_long_pieces(void **state)
+{
+    const struct fake_config config = {.ring = 256, .cell = 64 << 10,
+                                       .chunk = 16 << 10, .chunks = 128};
+    (void)state;
+    fake_pair(&a, &b, &config);
+    while (fake_send(&a, 1, 8, 6) < 0) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+    until_all_is_there();
+    for (int i = 0; i < 2; i++) { /* the large rings begin */
+        send_counted(&a, 1);
+        send_counted(&b, 0);
+        until_all_is_there();
+    }
+    a.loc[1].peer->in.choice.left = INT64_MAX; /* no trials, which need */
+    b.loc[0].peer->in.choice.left = INT64_MAX; /* short ones */
+    for (int i = 0; i < 9; i++) { /* at every place in the bulk ring */
+        copies = 0;
+        send_counted(&b, 0);
+        assert_int_equal(copies, 64);
+        copies = 0;
+        send_counted(&a, 1); /* finds something of b */
+        assert_in_range(copies, 2, 24);
+        assert_true(fake_send(&a, 1, 20000 + 64 * (uint32_t)i, 0) >= 0);
+        until_all_is_there();
+    }
+    fake_close(&a, &b);
+    fake_close(&b, NULL);
 }
 
 int main(void)
@@ -161,7 +309,11 @@ int main(void)
         cmocka_unit_test(a_hopeless_way_is_not_tried_to_the_end),
         cmocka_unit_test(one_pause_does_not_decide),
         cmocka_unit_test(what_went_the_former_way_is_not_counted),
-        cmocka_unit_test(in_a_stream_the_gaps_count),
+        cmocka_unit_test(the_time_of_the_sender_counts),
+        cmocka_unit_test(hopeless_trials_become_rare),
+        cmocka_unit_test(a_time_beyond_all_bounds_names_its_way),
+        cmocka_unit_test(the_receiver_learns_what_it_cost_the_sender),
+        cmocka_unit_test(who_sends_too_gets_long_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

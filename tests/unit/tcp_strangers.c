@@ -232,6 +232,51 @@ static void silent_callers_hold_neither_places_nor_the_job(void **state)
     the_job_goes_on();
 }
 
+static void call_with_junk(int times)
+{
+    static const char junk[WEFT_AUTH_MSG] = "no key, but sixty-four bytes";
+
+    for (int i = 0; i < times; i++) {
+        int fd = call(0);
+        assert_true(fd >= 0);
+        assert_int_equal(send(fd, junk, sizeof junk, MSG_NOSIGNAL),
+                         sizeof junk);
+        close(fd);
+    }
+}
+
+static void many_turns(int n)
+{
+    for (int i = 0; i < n; i++)
+        rig_progress(&all[1]);
+}
+
+/* What strangers want done is done as often as the clock allows, not as often
+ * as they want it, and then many at a time. */
+static void strangers_have_so_much_time_and_no_more(void **state)
+{
+    enum { CALLS = 2 * IP_STRANGERS };
+    uint64_t before, heard;
+
+    the_job_goes_on();
+    rig_stop_clock(&all[1]);
+    all[1].skew += IP_STRANGERS_NS;
+    before = all[1].ep->count.refused;
+    call_with_junk(CALLS);
+    many_turns(100 * CALLS);
+    heard = all[1].ep->count.refused;
+    assert_int_equal(heard, before + IP_STRANGERS);
+    for (int i = 0; i < IP_STRANGERS / IP_BUNDLE; i++) {
+        the_job_goes_on();
+        all[1].skew += IP_PAUSE_NS;
+        many_turns(100);
+        heard += IP_BUNDLE;
+        assert_int_equal(all[1].ep->count.refused, heard);
+    }
+    all[1].skew += 2 * IP_STRANGERS_NS;
+    the_job_goes_on();
+}
+
 static void a_hello_in_single_bytes_is_cut_off_in_time(void **state)
 {
     int fd = call(0);
@@ -294,6 +339,7 @@ int main(void)
         T(a_listener_that_hangs_up_is_called_a_few_times_only),
         T(noise_on_the_port_does_not_disturb_the_job),
         T(silent_callers_hold_neither_places_nor_the_job),
+        T(strangers_have_so_much_time_and_no_more),
         T(a_hello_in_single_bytes_is_cut_off_in_time),
         T(a_peer_that_computes_for_long_is_waited_for),
         T(a_frame_of_unknown_type_breaks_the_link_only),

@@ -11,45 +11,14 @@
 /* */
 #include <cmocka.h>
 
-#include "core_api.h"
+#include "type_rig.h"
+
 #include "datatype/predefined.h"
-#include "datatype/type.h"
-#include "instance.h"
 #include "protocol/request.h"
-
-static struct wf_instance wf;
-
-static struct wf_ints ints(const int *a)
-{
-    return (struct wf_ints){a, sizeof *a};
-}
 
 static struct wf_ints counts(const MPI_Count *a)
 {
     return (struct wf_ints){a, sizeof *a};
-}
-
-static struct wf_type *T(MPI_Datatype handle)
-{
-    struct wf_type *t = wf_type_of(handle);
-
-    assert_non_null(t);
-    return t;
-}
-
-static void free_type(MPI_Datatype type)
-{
-    assert_int_equal(wf_mpi_type_free(&wf, &type), MPI_SUCCESS);
-    assert_ptr_equal(type, MPI_DATATYPE_NULL);
-}
-
-static void extent_is(MPI_Datatype type, MPI_Count lb, MPI_Count extent)
-{
-    MPI_Count got_lb, got_extent;
-
-    wf_mpi_type_get_extent(&wf, T(type), &got_lb, &got_extent);
-    assert_int_equal(got_lb, lb);
-    assert_int_equal(got_extent, extent);
 }
 
 static void predefined_types_have_the_sizes_of_their_C_types(void **state)

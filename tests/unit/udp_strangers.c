@@ -172,7 +172,8 @@ static void what_was_recorded_is_taken_once(void **state)
         assert_int_equal(
             RIG_PLUGIN.ops->send(all[0].peer[1].peer, &t->tx), WEFT_DONE);
         rig_free(t);
-        n = recv(all[1].ep->fd[0], p, sizeof p, MSG_PEEK | MSG_DONTWAIT);
+        n = recv(all[1].ep->fd[all[1].ep->hot ? UDP_HOT : 0], p, sizeof p,
+                 MSG_PEEK | MSG_DONTWAIT);
         for (int k = 0; n > 0 && k < 5; k++)
             throw(all[0].ep->fd[0], &all[1], p, (size_t)n);
         if (length[i % 64] > 0)
@@ -222,6 +223,55 @@ static void ten_thousand_calls_leave_room_for_one(void **state)
         rig_close(&all[i]);
 }
 
+static void call_with_a_wrong_key(int fd, uint32_t number)
+{
+    struct wf_udp_packet k = {
+        .type = UDP_HELLO, .room = 1 << 20, .number = number};
+    uint8_t p[PACKET_HEAD + WEFT_AUTH_MSG] = {0}, hello[WEFT_AUTH_MSG];
+    static struct wf_auth_key *wrong;
+    weft_auth *auth = NULL;
+    size_t n;
+    uint32_t whom = 1;
+
+    if (!wrong)
+        wf_auth_key_create("wrong", 5, "job", &wrong);
+    wf_auth_advance(wrong, 2, &auth, NULL, 0, hello, &n, &whom);
+    wf_auth_advance(wrong, 2, &auth, NULL, 0, NULL, NULL, NULL);
+    wf_udp_packet_pack(&k, p);
+    memcpy(p + PACKET_HEAD, hello, sizeof hello);
+    wf_udp_packet_seal(p, sizeof p, NULL, 0);
+    throw(fd, &all[0], p, sizeof p);
+    rig_progress(&all[0]);
+}
+
+/* What strangers want done is done as often as the clock allows, not as often
+ * as they want it. */
+static void strangers_have_so_much_time_and_no_more(void **state)
+{
+    enum { CALLS = 1000, PAUSES = 10 };
+    uint64_t heard;
+    int fd;
+
+    pair(CHECKSUM_AUTO);
+    fd = stranger();
+    rig_stop_clock(&all[0]);
+    all[0].skew += IP_STRANGERS_NS;
+    for (uint32_t i = 0; i < CALLS; i++)
+        call_with_a_wrong_key(fd, i);
+    heard = all[0].ep->calls.refused;
+    assert_int_equal(heard, IP_STRANGERS);
+    for (uint32_t i = 0; i < CALLS; i++) {
+        if (i % (CALLS / PAUSES) == 0)
+            all[0].skew += IP_PAUSE_NS;
+        call_with_a_wrong_key(fd, i);
+    }
+    assert_int_equal(all[0].ep->calls.refused, heard + PAUSES * IP_BUNDLE);
+    close(fd);
+    all[0].host.now_ns = rig_now; /* what it adds now is a jump */
+    all[0].skew = 0;
+    end_of_pair();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +279,7 @@ int main(void)
         cmocka_unit_test(forged_packets_are_not_believed),
         cmocka_unit_test(what_was_recorded_is_taken_once),
         cmocka_unit_test(ten_thousand_calls_leave_room_for_one),
+        cmocka_unit_test(strangers_have_so_much_time_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

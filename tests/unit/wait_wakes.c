@@ -384,6 +384,65 @@ static void the_last_who_waits_calls_a_parked_helper(void **state)
     nothing_was_missed();
 }
 
+static struct weft_core fetched_from;
+static struct weft_loc there;
+
+static void its_end(struct wf_req *r)
+{
+}
+
+/* A large message that its receiver may fetch. */
+static void leave_an_offer(uint32_t caps, bool approves)
+{
+    if (!wf.may_help)
+        wf_progress_allow_helper(&wf);
+    fetched_from.attr.caps = caps;
+    there.approves = approves;
+    left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_SEND,
+                                   .on_complete = its_end},
+                           .loc = &there,
+                           .waits = WF_WAITS_ANSWER,
+                           .bytes = 16 << 20,
+                           .pull = {.core = &fetched_from}};
+    wf_attend(&left.req);
+    assert_true(left.req.flags & WF_REQ_ATTENDED);
+}
+
+static void what_the_other_side_does_alone_is_calm(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_an_offer(0, false);
+    assert_int_equal(wf.api.calm, 0);
+    complete_request(NULL);
+    leave_an_offer(WEFT_CAP_GET_ALONE, true); /* it did not, the last time */
+    assert_int_equal(wf.api.calm, 0);
+    complete_request(NULL);
+    leave_an_offer(WEFT_CAP_GET_ALONE, false);
+    assert_int_equal(wf.api.calm, 1);
+    wf_req_stir(&left.req);
+    assert_int_equal(wf.api.calm, 0);
+    complete_request(NULL);
+    leave_an_offer(WEFT_CAP_GET_ALONE, false);
+    complete_request(NULL);
+    assert_int_equal(wf.api.calm, 0);
+    assert_int_equal(wf.api.owed, 0);
+    nothing_was_missed();
+}
+
+/* Perhaps it does not: the helper looks at it, too, though later. */
+static void a_calm_one_is_not_forgotten(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    complete_request(NULL);
+    until_parked();
+    leave_an_offer(WEFT_CAP_GET_ALONE, false);
+    until_the_helper_has_armed();
+    announce(&fabrics[0], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
 #define WITH(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)
 #define RULE(name) WITH(name, rig)
 
@@ -411,6 +470,8 @@ int main(void)
         RULE(a_poll_that_disarms_it_wakes_the_helper),
         RULE(a_call_that_leaves_something_wakes_a_parked_helper),
         RULE(the_last_who_waits_calls_a_parked_helper),
+        RULE(what_the_other_side_does_alone_is_calm),
+        RULE(a_calm_one_is_not_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,9 @@ static void the_built_in_choice_depends_on_size_and_ranks(void **state)
         {"reduce", "100", "1M", "blocks"},
         {"reduce_scatter", "8", "128K", "blocks"},
         {"reduce_scatter", "8", "1M", "ring"},
-        {"scan", "8", "32K", "recursive_doubling"},
+        {"scan", "8", "32K", "chain"},
+        {"scan", "8", "32K", "recursive_doubling", "2"},
+        {"scan", "17", "32K", "recursive_doubling"},
         {"exscan", "8", "64K", "chain"},
         {"scan", "2", "4M", "recursive_doubling"},
         {"alltoall", "8", "256", "bruck"},
@@ -249,7 +251,8 @@ static void the_rules_in_force_are_those_of_the_file_and_then_the_built_in(
     info_choice(WF_COLL_SCAN, wf_config_collectives(c));
     assert_string_equal(capture_end(1),
                         "    scan            chain 64K-1M ranks:2-8 nodes:2-, "
-                        "recursive_doubling -65535 ranks:3-, "
+                        "recursive_doubling -65535 ranks:3- nodes:2-, "
+                        "recursive_doubling -65535 ranks:17-, "
                         "chain ranks:3-64, recursive_doubling\n");
     wf_config_free(c);
 }

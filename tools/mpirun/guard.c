@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,7 +83,7 @@ static void guard_main(const struct job *job, const struct guard *g, int in)
     setsid();
     if (dup2(in, 0) < 0)
         _exit(1);
-    if (close_range(1, ~0u, 0) < 0)
+    if (syscall(SYS_close_range, 1, ~0u, 0) < 0) /* not in every C library */
         for (int fd = 1; fd < 256; fd++)
             close(fd);
     prctl(PR_SET_NAME, "mpirun-guard");

@@ -98,8 +98,17 @@ enum phase {
 
 enum { STDIN_NONE = -1, STDIN_ALL = -2 };
 
+struct host {
+    char *name;
+    int slots;
+    bool here;
+};
+
 struct settings {
-    int nodes; /* of --nodes; 0: not given */
+    int nodes; /* of --nodes, or hosts; 0: neither */
+    struct host *hosts; /* of --host and --hostfile, in their order */
+    int host_count;
+    bool elsewhere; /* one of them is not this one: they are the nodes */
     int stdin_rank;
     bool tag, quiet, verbose, bind_core, report_bindings, no_oversubscribe,
         all_exit_codes, keep_going;
@@ -160,6 +169,11 @@ struct rank *wf_job_holder(struct job *, int rank);
 int wf_option_parse(struct job *, int argc, char **argv);
 /* hosts.c: does this name or address mean this host? */
 bool wf_host_is_here(const char *name, size_t len);
+/* So many ranks more may be there; false: no memory. */
+bool wf_host_add(struct settings *, const char *name, size_t n, int slots);
+int wf_host_slots(const struct settings *); /* of all */
+/* Processes of the first `node` hosts, of so many in all. */
+int wf_host_first(const struct settings *, int node, int processes);
 /* argfile.c: the words of one line, NULL-ended; NULL at the end of the file or
  * on an unclosed quote (then *bad). */
 char **wf_argfile_line(void *file, bool *bad);
@@ -177,8 +191,9 @@ int wf_spawn_resolve(struct job *); /* programs and directories, or status */
 int wf_spawn_all(struct job *);
 /* launcher.c: what starts this rank, with the program's words at the end; NULL:
  * out of memory. The first words belong to the caller. */
+const char *wf_launcher_of(const struct job *, const struct rank *);
 char **wf_launcher_words(const struct job *, const struct rank *);
-void wf_launcher_free(const struct job *, char **words);
+void wf_launcher_free(const char *launcher, char **words);
 
 /* pmi_server.c */
 int wf_pmi_serve(struct job *);

@@ -104,6 +104,8 @@ static void place(struct job *job)
     int more = job->count % nodes, each = job->count / nodes;
     for (int node = 0, id = 0; node < nodes; node++) {
         int here = each + (node < more), ranks = 0;
+        if (job->set.elsewhere)
+            here = wf_host_first(&job->set, node + 1, job->count) - id;
         for (int i = id; i < id + here; i++) {
             job->ranks[i].node = node;
             job->ranks[i].local = ranks;

@@ -278,25 +278,38 @@ static int take_universe(struct parse *p, char **args)
 
 /* ---- hosts ------------------------------------------------------------ */
 
-static int elsewhere(const char *name, size_t n)
+/* name or name:slots */
+static int add_host(struct parse *p, const char *name, size_t n, int slots)
 {
-    return wf_option_error(
-        "%.*s is not this host, and mpirun starts programs on this host only; "
-        "Hydra's mpiexec and Slurm's srun start Weft programs on several",
-        (int)n, name);
+    const char *colon = memrchr(name, ':', n);
+    char number[16] = "";
+
+    if (colon && memchr(name, ':', n) == colon) { /* else it is of IPv6 */
+        size_t digits = n - (size_t)(colon - name) - 1;
+        if (digits < sizeof number)
+            memcpy(number, colon + 1, digits);
+        if (!whole(number, 1, 100000, &slots))
+            return wf_option_error("%s %.*s: name:slots, slots above 0",
+                                   p->option, (int)n, name);
+        n = (size_t)(colon - name);
+    }
+    if (n && !wf_host_add(&p->job->set, name, n, slots))
+        return wf_option_error("out of memory");
+    return OPTION_DONE;
 }
 
 static int take_hosts(struct parse *p, char **args)
 {
-    for (const char *at = args[0]; *at;) {
+    int rc = OPTION_DONE;
+    for (const char *at = args[0]; *at && rc == OPTION_DONE;) {
         size_t n = strcspn(at, ",");
-        if (n && !wf_host_is_here(at, n))
-            return elsewhere(at, n);
+        rc = add_host(p, at, n, 1);
         at += n + (at[n] == ',');
     }
-    return OPTION_DONE;
+    return rc;
 }
 
+/* Lines of "name", "name:4" or "name slots=4". */
 static int take_hostfile(struct parse *p, char **args)
 {
     char line[1024];
@@ -305,10 +318,14 @@ static int take_hostfile(struct parse *p, char **args)
     if (!file)
         return wf_option_error("cannot read the host file %s: %m", args[0]);
     while (rc == OPTION_DONE && fgets(line, sizeof(line), file)) {
-        char *name = line + strspn(line, " \t");
+        char *name = line + strspn(line, " \t"), *more;
         size_t n = strcspn(name, " \t\r\n#");
-        if (n && !wf_host_is_here(name, n))
-            rc = elsewhere(name, n);
+        int slots = 1;
+        line[strcspn(line, "#")] = '\0';
+        more = strstr(line, "slots=");
+        if (more && atoi(more + 6) > 0)
+            slots = atoi(more + 6);
+        rc = add_host(p, name, n, slots);
     }
     fclose(file);
     return rc;
@@ -376,7 +393,8 @@ const struct option_row wf_option_table[] = {
      take_each},
     {{"nodes"}, 1, "N", "make this host look like N hosts", take_nodes},
     {{"launcher-exec"}, 1, "CMD",
-     "start each rank by CMD, %n is its node, %r its rank", take_launcher},
+     "start each rank by CMD: %n is its node, %h its host, %r its rank",
+     take_launcher},
     {{"stdin", "s"}, 1, "RANK|all|none", "who reads our input (0)", take_stdin},
     {{"l", "tag-output", "prepend-rank"}, 0, "", "write [rank] before each line",
      take_tag},
@@ -396,8 +414,8 @@ const struct option_row wf_option_table[] = {
     {{"usize"}, 1, "N", "value of MPI_UNIVERSE_SIZE", take_universe},
     {{"configfile", "app"}, 1, "FILE", "one line for each part between \":\"",
      take_file},
-    {{"H", "host", "hosts", "hostlist"}, 1, "NAME", "only this host is accepted",
-     take_hosts},
+    {{"H", "host", "hosts", "hostlist"}, 1, "A:N,B:N",
+     "N ranks on each (1); on other hosts by ssh, or --launcher-exec", take_hosts},
     {{"f", "hostfile", "machinefile", "default-hostfile"}, 1, "FILE",
      "the same, from a file", take_hostfile},
     {{"q", "quiet"}, 0, "", "say nothing when a rank fails", take_quiet},

@@ -402,7 +402,9 @@ int wf_pmi_serve(struct job *job)
     }
     wf_base64_encode(text, key, sizeof(key));
     if (put(job, "weft.key", text) < 0 ||
-        put(job, "weft.hosts", job->set.launcher ? "0,await" : "1,await") < 0)
+        put(job, "weft.hosts",
+            job->set.launcher || job->set.elsewhere ? "0,await" : "1,await") <
+            0)
         return -1;
     mapping(job, text, sizeof(text));
     return put(job, "PMI_process_mapping", text);

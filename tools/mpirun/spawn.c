@@ -211,7 +211,7 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
         goto out;
     }
     l.env = wf_env_of_rank(app_env, job, r, l.pmi);
-    if (job->set.launcher && !(l.launcher = wf_launcher_words(job, r))) {
+    if (wf_launcher_of(job, r) && !(l.launcher = wf_launcher_words(job, r))) {
         wf_job_say(job, "cannot start rank %d: out of memory", r->id);
         goto out;
     }
@@ -228,7 +228,7 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
     rc = 0;
 out:
     if (l.launcher)
-        wf_launcher_free(job, l.launcher);
+        wf_launcher_free(wf_launcher_of(job, r), l.launcher);
     wf_env_free(l.env);
     close_child_ends(&l);
     return rc;

@@ -1,0 +1,105 @@
+"""The short way of the functions in rules.SHORT: the usual call is tried
+before all checks, first as it is, then by who owns the section (short.h).
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import rules
+from body import Body
+from standard import wrap
+
+
+class ShortWay(Body):
+    """Three functions: MPI_X, which tries, and goes on to shared_MPI_X, which
+    goes on to long_MPI_X, of which the head is written here."""
+
+    def text(self):
+        """The lines before the checks and the call, which are the rest of
+        `long_MPI_X`."""
+        name = self.f.name
+        prototype = self.f.prototype(f"long_{name}")
+        rest = ", ".join(p.name for p in self.f.parameters)
+        self.out.append(wrap(f"static WF_LONG {prototype};"))
+        shared = self.f.prototype(f"shared_{name}")
+        self.out.append(wrap(f"static WF_LONG {shared};"))
+        self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
+        self.attempt("wf_short_comm(comm)")
+        self.line(f"return shared_{name}({rest});")
+        self.out.append("}\n")
+        self.between(name, rest)
+        self.out.append(wrap(f"static {prototype}") + "\n{")
+        if "{comm}" in rules.SHORT[self.family][0]:
+            self.line("if (wf_unlikely(wf_thread_process != NULL)) {")
+            self.attempt("wf_short_thread_comm(comm)", 4)
+            self.line("}")
+        return self.out
+
+    def between(self, name, rest):
+        """The short way of who owns the section: wf_short_enter."""
+        family = self.family
+        comm = ("wf_short_alone" if family in rules.POLLING else
+                "wf_short_inside") + "(wf, comm)"
+        declared, test, then = self.words(comm)
+        if family == "wait":
+            test = "wf_short_wait_inside(wf, request, status, &rc)"
+        self.out.append(wrap(f"static {self.f.prototype(f'shared_{name}')}") +
+                        "\n{")
+        if family in rules.NOWHERE:
+            self.nowhere()
+        enter = ("_request(request)" if family == "wait" else "(comm)")
+        self.line(f"struct wf_instance *wf = wf_short_enter{enter};")
+        self.line("if (wf_unlikely(!wf))")
+        self.line(f"    return long_{name}({rest});")
+        self.line(declared)
+        if then:
+            self.line("int rc = MPI_SUCCESS;")
+        self.line(f"bool taken = {test};")
+        if then:
+            self.line("if (wf_likely(taken))")
+            self.line(f"    rc = {then};")
+        self.line("wf_short_leave(wf);")
+        self.line("if (wf_unlikely(!taken))")
+        self.line(f"    return long_{name}({rest});")
+        if then:
+            self.line("return rc;")
+        else:
+            self.line("return wf_likely(!rc) ? rc : wf_raise(wf, NULL, "
+                      f'"{name}", rc);')
+        self.out.append("}\n")
+
+    def nowhere(self):
+        """A send to nobody is over."""
+        request = self.family == "isend"
+        self.line("if (wf_unlikely(dest == MPI_PROC_NULL)) {")
+        self.line("    const struct wf_comm *c = wf_short_nowhere(comm, buf, "
+                  "count, datatype, tag);")
+        self.line("    if (wf_likely(c" + (" && request" if request else "") +
+                  ")) {")
+        if request:
+            self.line("        *request = (MPI_Request)&c->wf->engine->sent;")
+        self.line("        return MPI_SUCCESS;")
+        self.line("    }")
+        self.line("}")
+
+    def words(self, comm):
+        """What an attempt declares, asks and then calls; None: the question
+        was the call, and rc its result."""
+        question, answer = rules.SHORT[self.family]
+        question = question.format(comm=comm)
+        if not answer:
+            return "int rc;", f"wf_short_{self.family}({question})", None
+        large = "WF_LATE_LARGE" if self.f.large else "0"
+        test = f"wf_short_may(&way, {question})"
+        for p in self.f.parameters:
+            if p.kind == "REQUEST":
+                test = f"{p.name} && {test}"
+        return ("struct wf_short way;", test, f"wf_short_{self.family}(&way, "
+                f"{answer.format(large=large)})")
+
+    def attempt(self, comm, indent=0):
+        """Return what the short way returns, if this call may take it."""
+        declared, test, then = self.words(comm)
+        if not then:
+            then = ("wf_likely(!rc) ? rc : wf_raise(wf_current(), NULL, "
+                    f'"{self.f.name}", rc)')
+        for line in (declared, f"if (wf_likely({test}))"):
+            self.out.append(wrap(line, indent + 4))
+        self.out.append(wrap(f"return {then};", indent + 8))

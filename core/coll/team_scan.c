@@ -1,0 +1,269 @@
+/* Scan and exscan of a team.
+ *
+ *   rank 0 --line--> rank 1 --line--> rank 2 ...
+ *
+ * What a member writes is the sum up to its own operand: who reads it adds one
+ * vector, whatever its rank. It goes from rank to rank as in the schedule, so
+ * brackets are the same. Long vectors go through the stage (team_large_fold.c).
+ *
+ * Nobody waits for a higher rank but to use a line again, and then only for the
+ * one that reads it, as long as one scan follows the other: or else all would
+ * wait for the last rank's first call, and only one window of calls would be
+ * under way at a time. Who must wait does so until half of the window is free. All
+ * ways of a scan use more lines than other collectives, where those have few.
+ * Short vectors lie in parts of blocks, so that they are as many as lines.
+ *
+ * A member hears the one below it and nobody else. So one that wants a schedule
+ * waits for all; and one that finds the line below wrong writes a line of no
+ * bytes, at which the next one fails as well.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/team_stage.h"
+
+enum { PAIR_LONG = 2 << 20 /* bytes; measured */ };
+
+struct scanning {
+    struct wf_team *t;
+    const struct wf_coll_args *a;
+    uint64_t bytes;
+    bool exclusive;
+};
+
+/* ---- lines and blocks ---------------------------------------------------------- */
+
+/* Parts of a block: with all blocks as many as lines. */
+static uint32_t parts(const struct wf_team *t)
+{
+    return t->lines / WF_TEAM_BLOCKS_MOST;
+}
+
+static bool parted(const struct wf_team *t, uint64_t bytes)
+{
+    return bytes <= t->block / parts(t);
+}
+
+/* Calls under way between two members. */
+static uint32_t window(const struct wf_team *t, uint64_t bytes)
+{
+    return parted(t, bytes) ? t->lines : WF_TEAM_BLOCKS_MOST;
+}
+
+static unsigned char *data_of(const struct scanning *s, int rank)
+{
+    struct wf_team *t = s->t;
+    uint32_t turn = t->call / WF_TEAM_BLOCKS_MOST % parts(t);
+
+    if (s->bytes <= WF_TEAM_INLINE)
+        return wf_team_line(t, rank)->data;
+    return t->blocks +
+           ((size_t)rank * WF_TEAM_BLOCKS_MOST +
+            t->call % WF_TEAM_BLOCKS_MOST) *
+               wf_team_stride(t->block) +
+           (parted(t, s->bytes) ? (size_t)turn * (t->block / parts(t)) : 0);
+}
+
+/* The next rank has read what stood there. */
+static void await_reader(struct wf_team *t, uint32_t again, uint32_t more)
+{
+    int reader = t->rank + 1;
+    uint64_t seen;
+
+    if (reader == t->size || (int32_t)(again - t->scans_read) <= 0)
+        return;
+    if (wf_team_await(t, reader, &t->shared->ranks[reader].done,
+                      (uint64_t)(again + more) << 32, &seen))
+        return; /* who is gone reads nothing any more */
+    t->scans_read = (uint32_t)(seen >> 32);
+}
+
+/* As wf_team_begin. Another collective, with `usual` lines or blocks, has written
+ * here so many calls ago at the latest, and before all scans. */
+static void begin(const struct scanning *s, uint32_t usual)
+{
+    struct wf_team *t = s->t;
+    uint32_t calls = window(t, s->bytes), again;
+
+    if (t->scan != t->call || t->scan_calls != calls) {
+        t->scans_from = t->call + 1;
+        t->scans_read = t->call;
+        t->scan_calls = calls;
+    }
+    t->scan = ++t->call;
+    again = t->call - calls;
+    if ((int32_t)(again - t->scans_from) >= 0) {
+        await_reader(t, again, calls / 2);
+        return;
+    }
+    again = t->call - usual;
+    if ((int32_t)(again - t->scans_from) >= 0)
+        again = t->scans_from - 1;
+    if ((int32_t)(again - t->freed) > 0)
+        wf_team_room(t, again);
+}
+
+/* ---- one call ------------------------------------------------------------------- */
+
+static const void *operand(const struct wf_coll_args *a)
+{
+    return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
+}
+
+/* in: the lower operand; inout: the higher one; both packed. */
+static int apply(const struct scanning *s, const void *in, void *inout)
+{
+    int64_t lb = s->a->rtype->true_lb;
+
+    return wf_op_apply(s->a->comm->wf, s->a->op, (const char *)in - lb,
+                       (char *)inout - lb, s->a->rcount, s->a->rtype);
+}
+
+static char *result(const struct scanning *s)
+{
+    return (char *)s->a->rbuf + s->a->rtype->true_lb;
+}
+
+/* The own operand: to where it is to be added to. */
+static void put_own(const struct scanning *s, void *to)
+{
+    const char *own = (const char *)operand(s->a) + s->a->rtype->true_lb;
+
+    if (own != to)
+        wf_team_bytes_copy(to, own, s->bytes);
+}
+
+/* The sum of the lower ranks, once it is here. */
+static int hear_lower(const struct scanning *s, const void **lower)
+{
+    int from = s->t->rank - 1, rc;
+    uint64_t word;
+
+    rc = wf_team_hear(s->t, from, &word);
+    if (wf_unlikely(rc))
+        return rc;
+    *lower = data_of(s, from);
+    if (wf_unlikely(word & (WF_TEAM_SCHEDULE | WF_TEAM_STAGED)))
+        return wf_error(MPI_ERR_COUNT,
+                        "rank %d calls this collective with other counts",
+                        from);
+    return wf_team_length(from, wf_team_bytes(word), s->bytes);
+}
+
+/* The highest rank: nobody reads its line but who fails. */
+static int end_chain(const struct scanning *s)
+{
+    const void *lower;
+    int rc;
+
+    wf_team_say(s->t, s->bytes, 0);
+    if (!s->exclusive)
+        put_own(s, result(s));
+    rc = hear_lower(s, &lower);
+    if (wf_likely(!rc) && s->exclusive)
+        wf_team_bytes_copy(result(s), lower, s->bytes);
+    else if (wf_likely(!rc))
+        rc = apply(s, lower, result(s));
+    return rc;
+}
+
+/* The sum goes on before it is copied out; who sleeps for it is woken after. */
+static int pass_on(const struct scanning *s)
+{
+    struct wf_team *t = s->t;
+    const void *lower = NULL;
+    void *sum;
+    int rc = MPI_SUCCESS;
+
+    sum = data_of(s, t->rank);
+    put_own(s, sum);
+    if (t->rank > 0)
+        rc = hear_lower(s, &lower);
+    if (t->rank > 0 && wf_likely(!rc))
+        rc = apply(s, lower, sum);
+    wf_team_say(t, wf_likely(!rc) ? s->bytes : 0, 0);
+    if (wf_unlikely(rc))
+        return rc;
+    if (!s->exclusive)
+        wf_team_bytes_copy(result(s), sum, s->bytes);
+    else if (lower)
+        wf_team_bytes_copy(result(s), lower, s->bytes);
+    return MPI_SUCCESS;
+}
+
+static bool by_chain(const struct wf_coll_args *a, uint64_t bytes)
+{
+    return a->comm->size == 2 ||
+           wf_coll_rule_of(a->comm, WF_COLL_SCAN, bytes, WF_ALG_ANY, NULL)
+                   ->algorithm == WF_ALG_CHAIN;
+}
+
+static WF_COLD int by_schedule(wf_coll_builder *builder, const struct scanning *s)
+{
+    if (by_chain(s->a, 1)) /* others may be on their lines */
+        return wf_team_all_schedule(builder, s->a, s->bytes);
+    return wf_team_want_schedule(builder, s->a, s->bytes);
+}
+
+static int on_lines(const struct scanning *s, uint32_t usual)
+{
+    struct wf_team *t = s->t;
+    int rc;
+
+    begin(s, s->bytes > WF_TEAM_INLINE ? t->turns : usual);
+    rc = t->rank + 1 == t->size ? end_chain(s) : pass_on(s);
+    wf_team_done(t);
+    return rc;
+}
+
+/* One copy of all of it does not go through the cache. */
+static bool long_pair(const struct scanning *s)
+{
+    return s->t->size == 2 && s->bytes >= PAIR_LONG;
+}
+
+static int by_any(wf_coll_builder *builder, const struct scanning *s,
+                  uint32_t usual)
+{
+    const struct wf_coll_args *a = s->a;
+    struct wf_team *t = s->t;
+    bool able = a->op->predefined && wf_type_contiguous(a->rtype) &&
+                by_chain(a, s->bytes) && !long_pair(s);
+    uint32_t again = t->call + 1 - usual;
+
+    if (wf_likely(able && s->bytes <= t->block))
+        return on_lines(s, usual);
+    if ((int32_t)(again - t->freed) > 0)
+        wf_team_room(t, again);
+    return able ? wf_team_large_scan(builder, a, s->exclusive)
+                : by_schedule(builder, s);
+}
+
+static int scan(wf_coll_builder *builder, const struct wf_coll_args *a,
+                bool exclusive)
+{
+    struct wf_team *t = a->comm->team;
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
+    struct scanning s = {t, a, bytes, exclusive};
+    bool usual = wf_team_usual_reduction(a);
+    uint32_t lines = t->lines;
+    int rc;
+
+    if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
+        return rc;
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    t->lines = lines < WF_TEAM_LINES_SCAN ? WF_TEAM_LINES_SCAN : lines;
+    rc = by_any(builder, &s, lines);
+    t->lines = lines;
+    return rc;
+}
+
+int wf_team_scan(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    return scan(builder, a, false);
+}
+
+int wf_team_exscan(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    return scan(builder, a, true);
+}

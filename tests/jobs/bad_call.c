@@ -1,0 +1,93 @@
+/* One mistake of a program, named by the argument: bad_calls.py reads what is
+ * said about it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "check.h"
+
+static int rank;
+static int data[64];
+
+static void to_a_rank_that_is_not(void)
+{
+    MPI_Send(data, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
+}
+
+static void into_too_small_a_buffer(void)
+{
+    if (rank == 0)
+        MPI_Send(data, 10, MPI_INT, 1, 3, MPI_COMM_WORLD);
+    else
+        MPI_Recv(data, 5, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void with_a_freed_communicator(void)
+{
+    MPI_Comm c, old;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    old = c;
+    MPI_Comm_free(&c);
+    MPI_Barrier(old);
+}
+
+static void other_collectives(void)
+{
+    if (rank == 0)
+        MPI_Bcast(data, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void other_counts(void)
+{
+    MPI_Bcast(data, rank == 0 ? 64 : 4, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+static void a_request_that_is_not_persistent(void)
+{
+    MPI_Request r;
+
+    MPI_Irecv(data, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &r);
+    MPI_Start(&r);
+}
+
+static void a_grid_that_is_too_large(void)
+{
+    int dims[] = {5, 5}, periods[] = {0, 0};
+    MPI_Comm c;
+
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &c);
+}
+
+static void dimensions_that_do_not_divide(void)
+{
+    int dims[] = {0, 5};
+
+    MPI_Dims_create(7, 2, dims);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(void);
+} mistakes[] = {
+    {"to_a_rank_that_is_not", to_a_rank_that_is_not},
+    {"into_too_small_a_buffer", into_too_small_a_buffer},
+    {"with_a_freed_communicator", with_a_freed_communicator},
+    {"other_collectives", other_collectives},
+    {"other_counts", other_counts},
+    {"a_request_that_is_not_persistent", a_request_that_is_not_persistent},
+    {"a_grid_that_is_too_large", a_grid_that_is_too_large},
+    {"dimensions_that_do_not_divide", dimensions_that_do_not_divide},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "before_init") == 0)
+        MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Init(&argc, &argv);
+    rank = rank_in(MPI_COMM_WORLD);
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++)
+        if (argc > 1 && strcmp(argv[1], mistakes[i].name) == 0)
+            mistakes[i].make();
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,62 @@
+"""What a user reads after a mistake in a program: the function, the object,
+the values, and where there is one the remedy.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import unittest
+
+import launch
+
+CALL = os.path.join(os.environ.get("JOBS", "."), "job_bad_call")
+
+
+class Calls(unittest.TestCase):
+    def says(self, mistake, *texts):
+        job = launch.run("-n", 2, CALL, mistake)
+        self.assertNotEqual(job.returncode, 0)
+        for text in texts:
+            self.assertIn(text, job.stderr)
+
+    def test_a_call_before_init(self):
+        self.says("before_init", "MPI_Barrier failed",
+                  "called before MPI_Init or MPI_Init_thread")
+
+    def test_a_destination_outside_the_communicator(self):
+        self.says("to_a_rank_that_is_not", "MPI_Send on MPI_COMM_WORLD failed",
+                  "dest is 7", "'MPI_COMM_WORLD' has ranks 0..1")
+
+    def test_a_buffer_smaller_than_the_message(self):
+        self.says("into_too_small_a_buffer", "MPI_Recv on MPI_COMM_WORLD",
+                  "from rank 0 with tag 3 has 40 bytes",
+                  "the receive buffer holds 20")
+
+    def test_a_freed_communicator(self):
+        self.says("with_a_freed_communicator", "MPI_Barrier failed",
+                  "which is a freed object and not a communicator")
+
+    def test_processes_that_call_different_collectives(self):
+        self.says("other_collectives", "MPI_Barrier on MPI_COMM_WORLD failed",
+                  "rank 0 sent 4 bytes where 1 are expected",
+                  "have called different collectives")
+
+    def test_processes_that_call_a_collective_with_other_counts(self):
+        self.says("other_counts", "MPI_Bcast on MPI_COMM_WORLD failed",
+                  "rank 0 sent 256 bytes where 16 are expected",
+                  "different counts or datatypes")
+
+    def test_a_request_that_cannot_be_started(self):
+        self.says("a_request_that_is_not_persistent", "MPI_Start failed",
+                  "not persistent", "MPI_Send_init, MPI_Recv_init")
+
+    def test_a_grid_larger_than_its_communicator(self):
+        self.says("a_grid_that_is_too_large", "MPI_Cart_create on",
+                  "the grid has 5 cells or more", "only 2 processes")
+
+    def test_dimensions_whose_product_does_not_divide(self):
+        self.says("dimensions_that_do_not_divide", "MPI_Dims_create failed",
+                  "nnodes is 7", "dims[1] = 5")
+
+
+if __name__ == "__main__":
+    launch.main()

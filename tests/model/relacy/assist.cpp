@@ -1,0 +1,107 @@
+/* A copy that two ranks of a process share (core/thread/assist.c).
+ * CLAIM  Each piece is copied once, and all of them when the receiver says that
+ * it is done; who comes late copies nothing of another job.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "machine.h"
+
+enum { PIECE = 16, LEN = 3 * PIECE, JOBS = 2, SPINS = 1 };
+enum { PIECES_MAX = 1 << 19, WEFT_DONE = 1, WEFT_OK = 0 };
+static char source[JOBS][LEN], target[JOBS][LEN]; /* their addresses */
+struct piece {
+    plain<int> from, to;
+};
+static struct piece (*pieces_of)[LEN / PIECE];
+
+static void copy(char *to, const char *from, size_t n)
+{
+    size_t at = to - target[0];
+    struct piece *p = &pieces_of[at / LEN][at % LEN / PIECE];
+
+    RL_ASSERT(from - source[0] == at && n == PIECE);
+    RL_ASSERT(p->to == 0);
+    p->to = p->from;
+}
+#define memcpy copy
+
+//@ core/thread/mailbox.h: mail_job{pieces piece from to len}
+struct mailbox {
+    struct mail_job job;
+};
+struct weft_rma {
+    uintptr_t raddr;
+    size_t len;
+    struct {
+        void *iov_base;
+    } one;
+};
+struct weft_ep {
+    struct mailbox *box;
+    struct weft_rma *rma;
+    uint32_t generation, own;
+};
+struct weft_peer {
+    struct weft_ep *ep;
+    struct mailbox *box;
+    wf_atomic_u32 *asked;
+};
+static void wf_mail_wake(struct mailbox *) {}
+static size_t piece_of(const weft_ep *, size_t) { return PIECE; }
+static void ask_for_help(weft_peer *p, uint32_t generation)
+{
+    p->asked->store(generation, rl::mo_release, $);
+}
+//@ core/thread/assist.c: claim_word claim copy_piece wf_assist wf_assist_done
+//@ core/thread/assist.c: wf_assist_finish describe get_shared
+#undef memcpy
+
+struct copies_meet : rl::test_suite<copies_meet, 3> {
+    struct mailbox box;
+    struct weft_ep owner;
+    wf_atomic_u32 asked;
+    struct piece pieces[JOBS][LEN / PIECE];
+
+    void before()
+    {
+        pieces_of = pieces;
+        owner = weft_ep();
+        owner.box = &box;
+        for (int j = 0; j < JOBS; j++)
+            for (int i = 0; i < LEN / PIECE; i++)
+                pieces[j][i].from = 10 * j + i + 1;
+    }
+
+    void fetch(int job)
+    {
+        struct weft_rma r = {(uintptr_t)source[job], LEN, {target[job]}};
+        struct weft_peer p = {&owner, &box, &asked};
+
+        if (get_shared(&p, &r) == WEFT_OK)
+            wf_assist_finish(&owner);
+        owner.rma = NULL;
+        for (int i = 0; i < LEN / PIECE; i++)
+            RL_ASSERT(pieces[job][i].to == 10 * job + i + 1);
+    }
+
+    void thread(unsigned me)
+    {
+        struct weft_peer p = {NULL, &box, NULL};
+        uint32_t generation;
+
+        if (me == 0) {
+            for (int job = 0; job < JOBS; job++)
+                fetch(job);
+            return;
+        }
+        /* each job asks another peer; the first may come when it is over */
+        while ((generation = asked.load(rl::mo_acquire, $)) < me)
+            rl::yield(1, $);
+        wf_assist(&p, me);
+    }
+};
+
+int main(int argc, char **argv)
+{
+    read_arguments(argc, argv);
+    return !holds<copies_meet>();
+}

@@ -1,0 +1,100 @@
+/* The fair mutex (core/os/mutex.h): tickets that sleep, the bias, its end by
+ * membarrier; those who only try, and one who has the number of a thread that has
+ * ended.
+ * CLAIM  One is inside at a time, after all that those before him wrote there;
+ * and who waits is woken.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "machine.h"
+
+#define RARE
+
+enum { THREADS = 3 };
+static uint32_t self[THREADS];
+#define wf_mutex_self self[rl::thread_index()]
+
+enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0 };
+static bool have_barrier() { return true; }
+static wf_atomic_u64 *taken_now;
+#define taken (*taken_now)
+static void number_self();
+struct wf_mutex;
+void wf_mutex_left(wf_atomic_u32 *inside);
+bool wf_mutex_take_now(struct wf_mutex *);
+#define wf_mutex_hold_compiler() ((void)0)
+
+enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1 };
+#define wf_membarrier_register_own() true
+//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant}
+//@ core/os/mutex.c: all_pass_barrier
+void wf_mutex_take(struct wf_mutex *);
+void wf_mutex_pass(struct wf_mutex *);
+//@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_enter_biased wf_mutex_lock_own
+//@ core/os/mutex.h: wf_mutex_lock wf_mutex_unlock wf_mutex_try
+//@ core/os/mutex.h: wf_mutex_contended
+enum { FIRST = WF_MUTEX_STRANGER + 1 };
+//@ core/os/mutex.c: give_number take_number come inherits find_slot give_slot_back bias consider end_ownership
+//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left wait_turn wf_mutex_take
+//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass wf_mutex_take_now
+
+static void number_self() { wf_mutex_self = take_number(); }
+
+enum how { LOCK, TRY, CLAIM, INHERIT };
+
+/* One enters often enough to be the owner, the others come once each. */
+template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
+    struct wf_mutex m;
+    plain<int> inside;
+    plain<int> counted;
+    int times[THREADS];
+    wf_atomic_u64 numbers;
+    atom<int> gone; /* orders nothing */
+
+    void before()
+    {
+        taken_now = &numbers;
+        for (int i = 0; i < THREADS; i++)
+            self[i] = WF_MUTEX_STRANGER, times[i] = 0;
+    }
+
+    void be_inside(unsigned me)
+    {
+        RL_ASSERT(inside++ == 0);
+        counted++;
+        times[me]++;
+        inside -= 1;
+        wf_mutex_unlock(&m);
+    }
+
+    void thread(unsigned me)
+    {
+        while (HOW == INHERIT && me == 2 && !gone.load(rl::mo_relaxed, $))
+            rl::yield(1, $);
+        for (int i = 0; i < (me == 0 ? 4 : 1); i++) {
+            if (me == 2 && HOW == TRY && !wf_mutex_try(&m))
+                continue;
+            if (me == 2 && HOW == CLAIM && !wf_mutex_claim(&m))
+                continue;
+            if (me != 2 || HOW == LOCK || HOW == INHERIT)
+                wf_mutex_lock(&m);
+            be_inside(me);
+        }
+        if (HOW == INHERIT)
+            give_number((void *)(uintptr_t)wf_mutex_self);
+        if (me == 0)
+            gone.store(1, rl::mo_relaxed, $);
+    }
+
+    void after()
+    {
+        RL_ASSERT(counted == times[0] + times[1] + times[2]);
+        RL_ASSERT(times[0] == 4 && times[1] == 1);
+    }
+};
+
+int main(int argc, char **argv)
+{
+    read_arguments(argc, argv);
+    return !(holds<mutex_holds<LOCK>>() && holds<mutex_holds<TRY>>() &&
+             holds<mutex_holds<CLAIM>>() && holds<mutex_holds<INHERIT>>());
+}

@@ -1,0 +1,135 @@
+/* Words that are stored once and read without a lock: the engines of a rank
+ * (core/engines.c), the end of a request (core/protocol/request.h), a follower
+ * that is woken (core/progress/wait.c), references (core/handle.h), and the state
+ * of an abandoned share in pool.cpp.
+ * CLAIM  Who sees the word sees what was written before it; a follower does not
+ * sleep on; what nobody refers to is destroyed once, by the last.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "machine.h"
+
+struct wf_engines;
+struct wf_waiter;
+struct wf_cs {
+    bool on;
+    unsigned owed, calm;
+};
+struct wf_progress {
+    unsigned sleeps;
+};
+struct wf_instance {
+    atom<struct wf_engines *> engines;
+    struct wf_cs api;
+    struct wf_progress *progress;
+};
+struct wf_engines {
+    struct wf_instance *all[2];
+    plain<unsigned> count;
+};
+struct counted : atom<uint32_t> {
+    uint32_t operator++() { return 0; } /* where there is one engine */
+    uint32_t operator--() { return 1; }
+};
+#define wf_refs_shared (*refs_shared)
+static counted *refs_shared;
+//@ core/engines.c: publish
+//@ core/engines.h: wf_engines()
+
+enum { WF_REQ_DETACHED = 1, WF_REQ_ATTENDED = 2, WF_REQ_CALM = 4 };
+enum { WF_BRIEF = 0 };
+struct wf_req {
+    wf_atomic_u32 done;
+    uint32_t flags;
+    plain<int> error;
+    void (*on_complete)(struct wf_req *);
+    struct wf_instance *wf;
+};
+static void settle(struct wf_req *) {}
+static void destroy(struct wf_req *) {}
+static void wf_progress_notify(struct wf_instance *) {}
+//@ core/protocol/request.h: wf_req_done
+//@ core/protocol/request.c: wf_req_stir wf_req_complete
+
+struct wf_list {
+    int unused;
+};
+struct wf_waiter {
+    wf_atomic_u32 awake;
+    bool leads;
+    void (*call)(struct wf_waiter *);
+};
+static void wf_progress_kick(struct wf_instance *) {}
+static void wf_progress_leave(struct wf_instance *) {}
+static void wf_cs_enter(struct wf_cs *) {}
+static void wf_cs_leave(struct wf_cs *) {}
+//@ core/progress/wait.c: waiter_wake follow
+#define uint32_t counted
+//@ core/handle.h: wf_refs_get wf_refs_put
+#undef uint32_t
+
+struct seen_once : rl::test_suite<seen_once, 3> {
+    struct wf_instance home, beside;
+    struct wf_engines engines;
+    struct wf_req request;
+    struct wf_waiter follower;
+    struct wf_progress progress;
+    counted shared, refs;
+    plain<int> object; /* used by one, destroyed by the last */
+    plain<int> destroyed;
+
+    void before()
+    {
+        refs_shared = &shared;
+        engines.all[0] = &home;
+        engines.all[1] = &beside;
+        home.progress = &progress;
+        request.flags = 0;
+        request.on_complete = NULL;
+        request.wf = &home;
+        home.api.on = false;
+        follower.leads = false;
+        follower.call = NULL;
+        shared.store(1, rl::mo_relaxed, $);
+        refs.store(3, rl::mo_relaxed, $);
+    }
+
+    void let_go(unsigned me)
+    {
+        if (me == 1)
+            wf_refs_get(&refs);
+        if (me == 0)
+            object = 1;
+        for (int i = 0; i < (me == 1 ? 2 : 1); i++)
+            if (wf_refs_put(&refs)) {
+                object = -1; /* the memory is somebody else's */
+                RL_ASSERT(destroyed++ == 0);
+            }
+    }
+
+    void thread(unsigned me)
+    {
+        if (me == 0) {
+            engines.count = 2;
+            publish(&home, &engines);
+            wf_req_complete(&request, 7);
+            waiter_wake(&home, &follower);
+        } else if (me == 1) {
+            struct wf_engines *all = wf_engines(&home);
+            RL_ASSERT(!all || all->count == 2);
+            if (wf_req_done(&request))
+                RL_ASSERT(request.error == 7);
+        } else {
+            follow(&home, &follower);
+            RL_ASSERT(request.error == 7);
+        }
+        let_go(me);
+    }
+
+    void after() { RL_ASSERT(destroyed == 1); }
+};
+
+int main(int argc, char **argv)
+{
+    read_arguments(argc, argv);
+    return !holds<seen_once>();
+}

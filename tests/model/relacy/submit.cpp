@@ -1,0 +1,112 @@
+/* Submissions to a section (core/progress/critical.h, granularity lock-free): of
+ * the code of the section, its mutex and its stack.
+ * CLAIM  Each submission is run once, inside, by somebody; none is left when all
+ * have gone.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "machine.h"
+
+#define RARE
+
+enum { THREADS = 3 };
+static uint32_t self[THREADS];
+#define wf_mutex_self self[rl::thread_index()]
+
+enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0, WF_SUBMITS = true };
+enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1 };
+static bool have_barrier() { return true; }
+static void number_self() { wf_mutex_self = 2 + rl::thread_index(); }
+static void all_pass_barrier() { rl::systemwide_fence($); }
+#define wf_mutex_hold_compiler() ((void)0)
+#define wf_section_entering(rank, object) ((void)0)
+#define wf_section_left(rank, object) ((void)0)
+#define __builtin_expect(x, y) (x)
+
+void wf_mutex_left(wf_atomic_u32 *inside);
+bool wf_mutex_take_now(struct wf_mutex *);
+void wf_mutex_take(struct wf_mutex *);
+void wf_mutex_pass(struct wf_mutex *);
+//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant}
+//@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_enter_biased wf_mutex_lock_own
+//@ core/os/mutex.h: wf_mutex_lock wf_mutex_unlock wf_mutex_contended
+//@ core/os/mutex.c: come inherits find_slot give_slot_back bias consider end_ownership
+//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left wait_turn wf_mutex_take
+//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass
+//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_some
+//@ core/os/stack.h: wf_stack_reversed wf_stack_take_all
+//@ core/progress/critical.h: wf_cs
+void wf_cs_return(struct wf_cs *);
+//@ core/progress/critical.h: wf_cs_owes wf_cs_serve wf_cs_submit wf_cs_take
+//@ core/progress/critical.h: wf_cs_take_own wf_cs_give
+//@ core/progress/submit.c: wf_cs_return
+
+struct order {
+    struct wf_stack_link link; /* first */
+    plain<int> started;
+};
+
+struct submissions_run : rl::test_suite<submissions_run, THREADS> {
+    struct wf_cs cs;
+    struct order orders[THREADS][2];
+    plain<int> inside;
+    plain<int> started;
+
+    static submissions_run *of(struct wf_cs *cs)
+    {
+        return wf_container(cs, submissions_run, cs);
+    }
+
+    static void run_all(struct wf_cs *cs)
+    {
+        submissions_run *t = of(cs);
+        struct wf_stack_link *next, *l = wf_stack_take_all(&cs->submitted);
+
+        RL_ASSERT(t->inside++ == 0);
+        for (l = wf_stack_reversed(l); l; l = next) {
+            next = l->next;
+            RL_ASSERT(((struct order *)l)->started++ == 0);
+            t->started++;
+        }
+        t->inside -= 1;
+    }
+
+    void before()
+    {
+        for (int i = 0; i < THREADS; i++)
+            self[i] = WF_MUTEX_STRANGER;
+        cs.on = cs.threads = true;
+        cs.run = run_all;
+    }
+
+    /* A call that may not be submitted. */
+    void enter()
+    {
+        wf_cs_take(&cs);
+        RL_ASSERT(inside++ == 0);
+        inside -= 1;
+        wf_cs_give(&cs);
+    }
+
+    void thread(unsigned me)
+    {
+        if (me < 2)
+            wf_cs_submit(&cs, &orders[me][0].link);
+        enter();
+        if (me == 0)
+            enter();
+        else
+            wf_cs_submit(&cs, &orders[me][1].link);
+    }
+
+    void after()
+    {
+        RL_ASSERT(!wf_stack_some(&cs.submitted));
+        RL_ASSERT(started == 4);
+    }
+};
+
+int main(int argc, char **argv)
+{
+    read_arguments(argc, argv);
+    return !holds<submissions_run>();
+}

@@ -1,0 +1,121 @@
+/* The words of a team (core/coll/team.h, team_wait.c): lines that are used again,
+ * and sleepers; writers fence, or sleepers use membarrier.
+ * CLAIM  What a member hears is what was said in this call, nobody overwrites what
+ * another still reads, and who sleeps is woken.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "machine.h"
+
+enum { MEMBERS = 2, CALLS = 4, MPI_SUCCESS = 0 };
+enum { WF_TEAM_INLINE = 1, WF_TEAM_LINES_MOST = 2 };
+enum { WF_TEAM_CHUNKS = 2, WF_TEAM_MOST = MEMBERS };
+struct wf_comm {
+    void *wf;
+    int peers;
+};
+struct weft_loc {
+    bool failed;
+    int rank;
+};
+struct wf_flag_wait {
+    struct wf_flag_wait *next;
+    void (*arm)(struct wf_flag_wait *);
+    struct weft_loc *loc;
+};
+//@ core/coll/team.h: WF_TEAM_SCHEDULE WF_TEAM_STAGED
+//@ core/coll/team.h: wf_team_line{data} wf_team_rank
+struct wf_team_shared {
+    wf_atomic_u32 sleepers;
+    struct wf_team_rank ranks[MEMBERS];
+};
+//@ core/coll/team.h: wf_team
+
+static futex_word *bells;
+static struct weft_loc locations[MEMBERS];
+static int wf_group_proc(int, int rank) { return rank; }
+static struct weft_loc *wf_location(void *, int rank) { return &locations[rank]; }
+static void wf_credit_return(struct weft_loc *loc) /* a message that says nothing */
+{
+    futex_word *bell = &bells[loc - locations];
+
+    bell->store(1, rl::mo_relaxed, $);
+    wf_futex_wake(bell);
+}
+static void wf_team_wake(struct wf_team *);
+static void wf_team_room(struct wf_team *, uint32_t);
+static int wf_team_await(struct wf_team *, int, const wf_atomic_u64 *, uint64_t,
+                         uint64_t *);
+//@ core/coll/team.h: wf_team_line() wf_team_ring wf_team_begin wf_team_say
+//@ core/coll/team.h: wf_team_publish wf_team_done wf_team_reached wf_team_hear
+//@ core/coll/team_wait.c: await here lost over arm disarm
+
+/* As a wait of progress does it: flags are armed, a last look, sleep. */
+static int wait_in_earnest(struct await *w)
+{
+    futex_word *bell = &bells[w->t->rank];
+
+    w->wait.loc = wf_location(NULL, w->rank);
+    while (!over(w)) {
+        arm(&w->wait);
+        if (over(w))
+            break;
+        wf_futex_wait(bell, 0, NULL);
+        bell->store(0, rl::mo_relaxed, $);
+    }
+    disarm(w);
+    return MPI_SUCCESS;
+}
+enum { LOOKS = 1 };
+//@ core/coll/team_wait.c: await() wf_team_await wf_team_room wf_team_wake
+
+template <bool FENCE> struct team_meets : rl::test_suite<team_meets<FENCE>, MEMBERS> {
+    struct wf_team_shared shared;
+    struct wf_team teams[MEMBERS];
+    struct wf_comm comm;
+    futex_word bell[MEMBERS];
+
+    void before()
+    {
+        bells = bell;
+        for (int i = 0; i < MEMBERS; i++) {
+            memset(&teams[i], 0, sizeof teams[i]);
+            teams[i].comm = &comm;
+            teams[i].shared = &shared;
+            teams[i].lines = WF_TEAM_LINES_MOST;
+            teams[i].size = MEMBERS;
+            teams[i].rank = i;
+            teams[i].fence = FENCE;
+        }
+    }
+
+    /* Member 1 tells its number; member 0 answers in every second call. */
+    void call(struct wf_team *t, int n)
+    {
+        uint64_t word;
+
+        wf_team_begin(t, 1);
+        if (t->rank == 1 || n % 2) {
+            wf_team_line(t, t->rank)->data[0] = 10 * n + t->rank;
+            wf_team_publish(t, 1, 0);
+        }
+        if (t->rank == 0 || n % 2) {
+            RL_ASSERT(!wf_team_hear(t, 1 - t->rank, &word));
+            RL_ASSERT(word == ((uint64_t)n << 32 | 1));
+            RL_ASSERT(wf_team_line(t, 1 - t->rank)->data[0] ==
+                      10 * n + 1 - t->rank);
+        }
+        wf_team_done(t);
+    }
+
+    void thread(unsigned me)
+    {
+        for (int n = 1; n <= CALLS; n++)
+            call(&teams[me], n);
+    }
+};
+
+int main(int argc, char **argv)
+{
+    read_arguments(argc, argv);
+    return !(holds<team_meets<true>>() && holds<team_meets<false>>());
+}

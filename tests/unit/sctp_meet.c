@@ -1,0 +1,391 @@
+/* sctp: associations of the kernel meet, on a fake kernel
+ * (tests/fake/fake_sctp.c): only who proves himself gets to a link, and both
+ * sides choose the same stack.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/sctp.h>
+
+#include <cmocka.h>
+
+#include "sctp_fake.h"
+
+#include "../fake/fake_sctp.c"
+
+enum { LIBRARY = 1 << 16, TIMEOUT_MS = 2000, MS = 1000000 };
+
+struct side {
+    struct fake f; /* first: it is the core */
+    int ups;
+    uint64_t key;
+};
+
+static struct side *a, *b;
+static uint64_t now;
+static weft_host host;
+
+static uint64_t clock_of(weft_core *c)
+{
+    return now;
+}
+
+static void peer_up(weft_core *c, weft_loc *loc)
+{
+    ((struct side *)c)->ups++;
+}
+
+static uint64_t mac(weft_core *c, uint64_t nonce, const struct iovec *v, int n)
+{
+    uint64_t h = nonce ^ ((struct side *)c)->key;
+
+    for (int i = 0; i < n; i++)
+        for (size_t k = 0; k < v[i].iov_len; k++)
+            h = (h ^ ((const uint8_t *)v[i].iov_base)[k]) * 0x100000001b3u;
+    return h;
+}
+
+static struct side *open_side(int associations)
+{
+    struct side *s = calloc(1, sizeof *s);
+    weft_ep *ep = &s->f.ep;
+
+    fake_open(&s->f);
+    s->f.rx_answer = WEFT_OK;
+    ep->host = &host;
+    ep->core = (weft_core *)s;
+    ep->cfg.associations = associations;
+    ep->cfg.window = 1 << 20;
+    ep->cfg.heartbeat = 1000u * MS;
+    ep->cfg.handshake_timeout = TIMEOUT_MS * (uint64_t)MS;
+    ep->cfg.connect_timeout = 10 * TIMEOUT_MS * (uint64_t)MS;
+    ep->calls.room = 1 << 20;
+    ep->message = malloc(SCTP_RBUF);
+    ep->scratch = malloc(SCTP_RBUF);
+    ep->ip.n = 1;
+    ep->ip.use[0].addr =
+        (struct wf_ip_addr){.family = 4, .prefix = 8, .ip = {127, 0, 0, 1}};
+    ep->epfd = epoll_create1(0);
+    ep->kernel = true;
+    assert_int_equal(wf_sctp_kernel_open(ep), WEFT_OK);
+    assert_true(ep->kernel_port > 0);
+    wf_sctp_offer(ep);
+    return s;
+}
+
+/* As after a handshake that `dialled` began. */
+static void link_to(struct side *s, struct side *other, bool dialled)
+{
+    weft_ep *ep = &s->f.ep;
+    weft_peer *p = s->f.peer;
+    struct wf_ip_call c = {.offer = other->f.ep.calls.offer,
+                           .room = 1 << 20,
+                           .dialled = dialled,
+                           .salt = 77};
+    struct wf_ip_addr at = {.family = 4, .ip = {127, 0, 0, 1}};
+    struct wf_ip_id *id = wf_ip_id_new(&ep->calls);
+
+    id->party = &p->party;
+    p->link = id->id;
+    p->party.book = calloc(1, sizeof *p->party.book);
+    p->up = false;
+    p->paths = 1;
+    p->path[0].to.to_len = wf_ip_to_sockaddr(&at, &p->path[0].to.to);
+    p->packet = 1400;
+    p->exit.fd = -1;
+    ep->open = p;
+    p->listed = true;
+    assert_int_equal(wf_sctp_agree(p, &c), WEFT_OK);
+}
+
+static void open_two(int associations_a, int associations_b)
+{
+    a = open_side(associations_a);
+    b = open_side(associations_b);
+    link_to(a, b, true);
+    link_to(b, a, false);
+    a->f.peer->remote_link = b->f.peer->link;
+    b->f.peer->remote_link = a->f.peer->link;
+    assert_true(a->f.peer->kernel && b->f.peer->kernel);
+    assert_int_equal(wf_sctp_meet(b->f.peer), WEFT_OK);
+    assert_int_equal(wf_sctp_meet(a->f.peer), WEFT_OK);
+}
+
+static void close_side(struct side *s)
+{
+    weft_ep *ep = &s->f.ep;
+
+    wf_sctp_strands_close(s->f.peer);
+    wf_sctp_kernel_close(ep);
+    close(ep->epfd);
+    free(ep->message);
+    free(ep->scratch);
+    free(s->f.peer->party.book);
+    wf_ip_call_end(&ep->calls);
+    fake_close(&s->f);
+    free(s);
+}
+
+static int close_two(void **state)
+{
+    close_side(a);
+    close_side(b);
+    unsetenv("FAKE_SCTP_MUTE");
+    return 0;
+}
+
+static int prepare(void **state)
+{
+    host = fake_host;
+    host.now_ns = clock_of;
+    host.peer_up = peer_up;
+    host.mac64 = mac;
+    now = 1000u * MS;
+    return 0;
+}
+
+static void rounds(int n)
+{
+    while (n-- > 0) {
+        wf_sctp_poll(&a->f.ep, 64);
+        wf_sctp_poll(&b->f.ep, 64);
+        wf_sctp_watch(a->f.peer, now);
+        wf_sctp_watch(b->f.peer, now);
+        wf_sctp_guests_watch(&a->f.ep, now);
+        wf_sctp_guests_watch(&b->f.ep, now);
+    }
+}
+
+static void say_hello(struct side *from)
+{
+    uint8_t h[24 + 5];
+
+    fake_header(h, 5, 1);
+    memcpy(h + 24, "hello", 5);
+    assert_int_equal(wf_sctp_tx_short(from->f.peer, (weft_hdr *)h, "hello", 5),
+                     WEFT_DONE);
+}
+
+static void two_meet(void **state)
+{
+    open_two(1, 1);
+    rounds(10);
+    assert_int_equal(a->ups, 1);
+    assert_int_equal(b->ups, 1);
+    assert_int_equal(b->f.ep.guests, 0);
+    say_hello(a);
+    say_hello(b);
+    rounds(2);
+    assert_int_equal(a->f.shown, 1);
+    assert_int_equal(b->f.shown, 1);
+}
+
+/* The listener wants three, the dialler two. */
+static void there_are_as_many_as_the_greedier_wants(void **state)
+{
+    open_two(2, 3);
+    rounds(10);
+    assert_int_equal(a->ups, 1);
+    assert_int_equal(b->ups, 1);
+    for (int i = 0; i < STRANDS; i++) {
+        assert_true((a->f.peer->strand[i] != NULL) == (i < 3));
+        assert_true((b->f.peer->strand[i] != NULL) == (i < 3));
+    }
+}
+
+/* It sends what is no pass; it is gone, and the link waits on. */
+static void a_stranger_is_dismissed(void **state)
+{
+    struct wf_sctp_kernel_setup s;
+    struct wf_sctp_message m = {.kind = KIND_MEET, .n = 24};
+    struct wf_ip_addr at = {.family = 4, .ip = {127, 0, 0, 1}};
+    struct wf_sctp_sock *sock;
+    uint8_t pass[24] = {'W', 'S', 'K', '1'}, buf[100];
+
+    setenv("FAKE_SCTP_MUTE", "1", 1);
+    open_two(1, 1);
+    rounds(1);
+    wf_sctp_strands_close(a->f.peer);
+    unsetenv("FAKE_SCTP_MUTE");
+    s = (struct wf_sctp_kernel_setup){.ip = &a->f.ep.ip};
+    at.port = b->f.ep.kernel_port;
+    memcpy(pass + 4, &b->f.peer->link, 4);
+    memcpy(pass + 8, &a->f.peer->link, 4);
+    sock = wf_sctp_sock_new(wf_sctp_kernel_connect(&s, &at, 1));
+    assert_int_equal(wf_sctp_kernel_send(sock, &m, pass, false), WEFT_OK);
+    wf_sctp_poll(&b->f.ep, 64);
+    wf_sctp_poll(&b->f.ep, 64);
+    assert_int_equal(b->f.ep.guests, 0);
+    assert_true(b->f.ep.calls.strange > 0);
+    assert_null(b->f.peer->strand[0]);
+    while (wf_sctp_kernel_receive(sock, buf, sizeof buf, &m) != SCTP_DOWN)
+        ;
+    assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
+    close(sock->fd);
+    wf_sctp_sock_free(sock);
+}
+
+static void who_says_nothing_is_dismissed(void **state)
+{
+    struct wf_sctp_kernel_setup s;
+    struct wf_ip_addr at = {.family = 4, .ip = {127, 0, 0, 1}};
+    int fd[GUESTS + 1];
+
+    open_two(1, 1);
+    wf_sctp_strands_close(a->f.peer);
+    wf_sctp_poll(&b->f.ep, 64);
+    s = (struct wf_sctp_kernel_setup){.ip = &a->f.ep.ip};
+    at.port = b->f.ep.kernel_port;
+    for (int i = 0; i <= GUESTS; i++)
+        fd[i] = wf_sctp_kernel_connect(&s, &at, 1);
+    for (int i = 0; i < 5; i++)
+        wf_sctp_poll(&b->f.ep, 64);
+    assert_int_equal(b->f.ep.guests, GUESTS);
+    now += TIMEOUT_MS * (uint64_t)MS;
+    wf_sctp_guests_watch(&b->f.ep, now);
+    assert_int_equal(b->f.ep.guests, 0);
+    wf_sctp_poll(&b->f.ep, 64); /* the one that waited */
+    assert_int_equal(b->f.ep.guests, 1);
+    for (int i = 0; i <= GUESTS; i++)
+        close(fd[i]);
+}
+
+/* Another job's key: its WELCOME proves nothing. */
+static void a_wrong_key_breaks_the_link(void **state)
+{
+    open_two(1, 1);
+    b->key = 1;
+    rounds(10);
+    assert_int_equal(a->ups, 0);
+    assert_int_equal(b->ups, 0);
+    assert_true(b->f.ep.calls.strange > 0);
+}
+
+/* The listener lets go of who is slow; he comes again. */
+static void who_is_dismissed_comes_again(void **state)
+{
+    open_two(2, 1);
+    wf_sctp_poll(&b->f.ep, 64);
+    assert_int_equal(b->f.ep.guests, 2);
+    now += TIMEOUT_MS * (uint64_t)MS;
+    wf_sctp_guests_watch(&b->f.ep, now);
+    assert_int_equal(b->f.ep.guests, 0);
+    rounds(3);
+    assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
+    assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
+    now += 100u * MS;
+    rounds(10);
+    assert_int_equal(a->ups, 1);
+    assert_int_equal(b->ups, 1);
+    say_hello(a);
+    rounds(2);
+    assert_int_equal(b->f.shown, 1);
+}
+
+/* One of two associations is lost after it was welcome. */
+static void welcome_is_not_yet_met(void **state)
+{
+    open_two(2, 1);
+    wf_sctp_poll(&b->f.ep, 64); /* accepts */
+    wf_sctp_poll(&a->f.ep, 64); /* MEET */
+    wf_sctp_poll(&b->f.ep, 64); /* WELCOME */
+    assert_non_null(b->f.peer->strand[0]);
+    assert_non_null(b->f.peer->strand[1]);
+    wf_sctp_meet_failed(a->f.peer, "a test");
+    rounds(2);
+    assert_null(b->f.peer->strand[0]);
+    assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
+    now += 100u * MS;
+    rounds(10);
+    assert_int_equal(a->ups, 1);
+    assert_int_equal(b->ups, 1);
+}
+
+/* A pause of ours is no silence of his. */
+static void who_paused_does_not_give_up(void **state)
+{
+    setenv("FAKE_SCTP_MUTE", "1", 1);
+    open_two(1, 1);
+    now += 100 * TIMEOUT_MS * (uint64_t)MS;
+    unsetenv("FAKE_SCTP_MUTE");
+    wf_sctp_watch(a->f.peer, now);
+    assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
+    rounds(10);
+    assert_int_equal(a->ups, 1);
+}
+
+/* Nobody answers, and there is no other way. */
+static void without_an_answer_the_link_breaks(void **state)
+{
+    setenv("FAKE_SCTP_MUTE", "1", 1);
+    open_two(1, 1);
+    rounds(3);
+    assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
+    for (int i = 0; i < 10 * TIMEOUT_MS / 100; i++) {
+        now += 100u * MS;
+        rounds(1);
+    }
+    assert_int_equal(a->f.peer->party.state, PARTY_BROKEN);
+    assert_int_equal(a->f.peer->why_status, WEFT_ELINK);
+    assert_non_null(strstr(a->f.peer->why, "does not reach"));
+}
+
+/* ---- which stack --------------------------------------------------------- */
+
+static void both_draw_the_same_conclusion(void **state)
+{
+    enum { PORT = 4711 };
+    static const struct {
+        uint32_t one, other;
+        bool kernel, library;
+    } cases[] = {{PORT, PORT, true, false},
+                 {PORT | LIBRARY, PORT | LIBRARY, true, true},
+                 {PORT | LIBRARY, LIBRARY, false, true},
+                 {LIBRARY, LIBRARY, false, true},
+                 {PORT, LIBRARY, false, false},
+                 {PORT | LIBRARY, PORT, true, false}};
+
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        uint32_t mine = i & 1 ? cases[i / 2].one : cases[i / 2].other;
+        uint32_t his = i & 1 ? cases[i / 2].other : cases[i / 2].one;
+        struct wf_ip_call c = {.offer = his};
+        struct fake f;
+        fake_open(&f);
+        f.ep.calls.offer = mine;
+        f.peer->packet = 1400;
+        assert_int_equal(wf_sctp_agree(f.peer, &c) == WEFT_OK,
+                         cases[i / 2].kernel || cases[i / 2].library);
+        assert_int_equal(f.peer->kernel, cases[i / 2].kernel);
+        assert_int_equal(f.peer->library, cases[i / 2].library);
+        if (f.peer->party.state == PARTY_BROKEN)
+            assert_non_null(strstr(f.peer->why, "no common SCTP"));
+        fake_close(&f);
+    }
+}
+
+int main(void)
+{
+#define TWO(test) cmocka_unit_test_teardown(test, close_two)
+    const struct CMUnitTest tests[] = {
+        TWO(two_meet),
+        TWO(there_are_as_many_as_the_greedier_wants),
+        TWO(a_stranger_is_dismissed),
+        TWO(who_says_nothing_is_dismissed),
+        TWO(a_wrong_key_breaks_the_link),
+        TWO(who_is_dismissed_comes_again),
+        TWO(welcome_is_not_yet_met),
+        TWO(who_paused_does_not_give_up),
+        TWO(without_an_answer_the_link_breaks),
+        cmocka_unit_test(both_draw_the_same_conclusion)};
+
+    return cmocka_run_group_tests(tests, prepare, NULL);
+}

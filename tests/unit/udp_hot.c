@@ -1,0 +1,110 @@
+/* The socket that a busy peer of udp-reliable has for himself: he gets it,
+ * nobody else is kept out by it, another may take it over, and it goes with his
+ * link.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "udp_rig.h"
+
+enum { MANY = 200 };
+
+static struct rig_side all[RIG_SIDES];
+
+static int three(void **state)
+{
+    for (uint32_t i = 0; i < 3; i++)
+        rig_open(all, i, "secret");
+    return 0;
+}
+
+static int none(void **state)
+{
+    for (int i = 0; i < 3; i++)
+        rig_close(&all[i]);
+    return 0;
+}
+
+/* There and back. */
+static void exchange(uint32_t a, uint32_t b, int times)
+{
+    for (int i = 0; i < times; i++) {
+        rig_send(all, 3, a, b, (uint64_t)i);
+        RIG_UNTIL(all, 3, all[b].peer[a].got == all[a].peer[b].sent);
+        rig_send(all, 3, b, a, (uint64_t)i);
+        RIG_UNTIL(all, 3, all[a].peer[b].got == all[b].peer[a].sent);
+    }
+}
+
+static bool is_hot(int me, int peer)
+{
+    const weft_ep *ep = all[me].ep;
+
+    return ep->hot && ep->hot == all[me].peer[peer].peer &&
+           ep->fd[UDP_HOT] >= 0;
+}
+
+static void who_talks_much_gets_one(void **state)
+{
+    exchange(0, 1, 1);
+    assert_null(all[0].ep->hot);
+    exchange(0, 1, MANY);
+    assert_true(is_hot(0, 1));
+    assert_true(is_hot(1, 0));
+    for (int i = 0; i < 20; i++)
+        exchange(0, 1, 10);
+    assert_int_equal(all[0].peer[1].peer->flow.packets_lost, 0);
+}
+
+static void others_are_heard_beside_him(void **state)
+{
+    exchange(0, 1, MANY);
+    for (int i = 0; i < 20; i++) {
+        exchange(2, 0, 1); /* the first is a call */
+        exchange(0, 1, 5);
+    }
+    assert_true(is_hot(0, 1));
+}
+
+static void who_talks_more_takes_it_over(void **state)
+{
+    exchange(0, 1, MANY);
+    exchange(0, 2, 4 * MANY);
+    assert_true(is_hot(0, 2));
+    exchange(0, 1, 10);
+    exchange(0, 2, 10);
+}
+
+static void it_goes_with_the_link(void **state)
+{
+    exchange(0, 1, MANY);
+    RIG_UNTIL(all, 3, RIG_PLUGIN.ops->drain(all[1].ep) == WEFT_OK);
+    rig_close(&all[1]);
+    wf_udp_gone(all[0].peer[1].peer, WEFT_EPEER, "nobody receives there");
+    RIG_UNTIL(all, 3, !all[0].ep->hot);
+    assert_true(all[0].ep->fd[UDP_HOT] < 0);
+    exchange(0, 2, MANY);
+    assert_true(is_hot(0, 2));
+}
+
+static void large_and_small_pass_in_both_directions(void **state)
+{
+    exchange(0, 1, MANY);
+    for (int i = 0; i < 20; i++) {
+        rig_send(all, 3, 0, 1, 300000);
+        rig_send(all, 3, 1, 0, 70000);
+        exchange(0, 1, 2);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, three, none)
+        T(who_talks_much_gets_one),
+        T(others_are_heard_beside_him),
+        T(who_talks_more_takes_it_over),
+        T(it_goes_with_the_link),
+        T(large_and_small_pass_in_both_directions)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
