@@ -40,6 +40,7 @@ enum {
     TEAMS_MAX = 64,       /* of one process at a time */
     ALL_CHUNKS = 8 << 20, /* bytes of a stage */
     CHUNK_MAX = 256 << 10,
+    PAGE = 4096, /* segments are whole ones */
     STAGE_TEAMS = 8, /* a stage counts as so many */
     /* what members say of themselves */
     CANNOT = 1,
@@ -95,10 +96,14 @@ static size_t head_bytes(int size)
            (size_t)size * sizeof(struct wf_team_rank);
 }
 
+/* Whole pages: of a part of one that is unmapped, the thread sanitizer keeps
+ * who wrote there, and says so of the next mapping at that address. */
 static size_t segment_bytes(int size)
 {
-    return head_bytes(size) +
-           (size_t)size * WF_TEAM_BLOCKS_MOST * wf_team_stride(block_of(size));
+    size_t bytes = head_bytes(size) + (size_t)size * WF_TEAM_BLOCKS_MOST *
+                                          wf_team_stride(block_of(size));
+
+    return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
 /* The transport to that rank, which others take the offer's key through. */
