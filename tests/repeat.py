@@ -3,10 +3,12 @@
 
     tests/repeat.py build 'job_threads_.*_shm$' -n 1000
     tests/repeat.py build-lock-free unit_critical_submit -s 480
+    tests/repeat.py build 'job_.*threads' -s 480 --bare
 
 Every test of the build whose name matches runs in turn, until each has run N
 times or the seconds are over. A hang is a run that takes longer than the limit
-of the test, or --limit seconds.
+of the test, or --limit seconds. --bare starts jobs without run_job.py, which looks
+for what they leave behind and takes longer than a short job.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -33,6 +35,13 @@ def tests_of(build, regex):
                    of.get("WORKING_DIRECTORY", build))
 
 
+def without_run_job(command):
+    for i, word in enumerate(command):
+        if word.endswith("/run_job.py"):
+            return command[i + 1:]
+    return command
+
+
 def run(command, env, limit, folder):
     """Its status, None for a hang, and what it said."""
     p = subprocess.Popen(command, env={**os.environ, **env}, cwd=folder,
@@ -57,11 +66,15 @@ def main():
     p.add_argument("regex")
     p.add_argument("-n", type=int, default=sys.maxsize, metavar="TIMES")
     p.add_argument("-s", type=float, default=float("inf"), metavar="SECONDS")
+    p.add_argument("--bare", action="store_true", help="mpirun alone")
     p.add_argument("--limit", type=float, help="seconds of a run")
     args = p.parse_args()
     if args.n == sys.maxsize and args.s == float("inf"):
         p.error("-n or -s says when to stop")
     tests = list(tests_of(args.build, args.regex))
+    if args.bare:
+        tests = [(name, without_run_job(command), *more)
+                 for name, command, *more in tests]
     if not tests:
         p.error("no test has such a name")
     count, start, bad = {t[0]: 0 for t in tests}, time.monotonic(), 0

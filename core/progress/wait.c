@@ -39,6 +39,7 @@ enum {
     SHARED_MIN = 32, /* waits beside another rank before going elsewhere */
     CLOCK_EVERY = 32,   /* polls per look at the clock */
     OTHERS_YIELDS = 8,
+    THREAD_LOOKS = 256, /* polls before a thread gives way to another: 5 us */
     TESTS_MAX = 8,       /* in vain and in a row, before one gives way */
     TESTS_APART = 20000, /* ns: who comes back later had something to do */
     OTHERS_LONG = 4096, /* polls before engines beside this one get one */
@@ -289,7 +290,7 @@ static void tune(struct wf_instance *wf)
     p->spin = p->spin_max;
     p->refrains = REFRAIN_MIN;
     p->shared_max = SHARED_MIN;
-    p->yields = p->yields_max;
+    p->yields = YIELDS_MAX;
 }
 
 bool wf_progress_crowded(struct wf_instance *wf)
@@ -356,17 +357,33 @@ static bool shares_cpu(struct wf_instance *wf)
     return p->yielded;
 }
 
-/* Poll until done, giving way between polls, or until that does not help. */
+/* More threads wait than have a CPU. Whose message comes next may be one that
+ * does not run: spinning keeps it from that, and sleeping takes a wake-up for each
+ * message, of a processor that has gone idle meanwhile. */
+static bool threads_crowd(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+
+    return wf_unlikely(p->waiting > 1) && p->spin_max &&
+           p->waiting * wf->local_count > wf->cpus;
+}
+
+/* Poll until done, giving way between polls, or until that does not help. Among
+ * threads a few microseconds of polls: an answer may be on its way from another
+ * CPU. */
 static bool yield(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
                   void *arg)
 {
+    unsigned looks = wf->progress->yields_max ? 1 : THREAD_LOOKS;
     unsigned left = wf->progress->yields;
 
-    for (;;) {
+    for (unsigned turns = 1;; turns++) {
         if (wf_progress_turn(wf, mask) > 0)
             left = wf->progress->yields;
         if (done(arg))
             return true;
+        if (turns % looks != 0 && !wf_cs_wanted(&wf->api))
+            continue;
         if (left % OTHERS_YIELDS == 0)
             poll_others(wf);
         if (left == 0 || !give_way(wf))
@@ -402,15 +419,6 @@ int wf_progress_test(struct wf_instance *wf, uint32_t mask)
     return n;
 }
 
-/* More threads wait than have a CPU, and one of them wants the section. To hand
- * it around among those who poll takes a wake-up for each turn; a follower is
- * woken once, when its request is done. */
-static bool too_many(struct wf_instance *wf)
-{
-    return wf->progress->waiting > 1 && wf_cs_wanted(&wf->api) &&
-           wf->progress->waiting * wf->local_count > wf->cpus;
-}
-
 /* Poll until done or until the spin budget is used up. */
 static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
                  void *arg)
@@ -424,7 +432,7 @@ static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
             idle = 0;
         if (done(arg))
             return true;
-        if (wf->api.on && too_many(wf))
+        if (threads_crowd(wf))
             return false;
         wf_cs_yield(&wf->api);
         if (idle++ && !p->spin_max)
@@ -451,6 +459,17 @@ static uint64_t adapted(uint64_t budget, bool paid, uint64_t min, uint64_t max)
     return budget > max ? max : budget;
 }
 
+static bool stay_by_yields(struct wf_instance *wf, uint32_t mask,
+                           bool (*done)(void *), void *arg)
+{
+    struct wf_progress *p = wf->progress;
+    bool paid = yield(wf, mask, done, arg);
+
+    if (p->yields != YIELDS_MAX || !paid)
+        p->yields = (unsigned)adapted(p->yields, paid, YIELDS_MIN, YIELDS_MAX);
+    return paid;
+}
+
 /* Stay awake for a while. True: that was enough. */
 static bool stay_awake(struct wf_instance *wf, uint32_t mask,
                        bool (*done)(void *), void *arg)
@@ -458,15 +477,12 @@ static bool stay_awake(struct wf_instance *wf, uint32_t mask,
     struct wf_progress *p = wf->progress;
     bool paid;
 
-    if (p->yields_max) {
-        paid = yield(wf, mask, done, arg);
-        if (p->yields != p->yields_max || !paid)
-            p->yields = (unsigned)adapted(p->yields, paid, YIELDS_MIN,
-                                          p->yields_max);
-        return paid;
-    }
+    if (p->yields_max || threads_crowd(wf))
+        return stay_by_yields(wf, mask, done, arg);
     p->yielded = false;
     paid = spin(wf, mask, done, arg);
+    if (!paid && threads_crowd(wf))
+        return stay_by_yields(wf, mask, done, arg);
     if (p->yielded)
         p->spin = adapted(p->spin, false, SPIN_MIN, p->spin_max);
     else if (p->spin != p->spin_max || !paid)

@@ -128,7 +128,7 @@ static void a_follower_is_woken_by_its_own_request_and_no_other(void **state)
     nothing_was_missed();
 }
 
-/* With nothing but the wish of others to enter to make them. */
+/* Long before it has spun as long as it may. */
 static void who_polls_lies_down_where_threads_outnumber_cpus(void **state)
 {
     options.spin = 3600 * UINT64_C(1000000000);

@@ -1,0 +1,143 @@
+/* A thread that waits while others of its rank wait, too, more of them than there
+ * are CPUs, gives its CPU away between looks, a bounded number of times
+ * (docs/design.md, "Waiting").
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "progress/wait.h"
+#include "protocol/queues.h"
+
+enum { LOOKS = 4000, MANY = 100000, TURN = 20 /* ns */ };
+
+struct weft_ep {
+    int polls;
+};
+
+static weft_ep fabric;
+static struct wf_instance wf;
+static struct wf_core_options options;
+static uint64_t now;
+static int yields;
+
+/* In the place of the C library's. */
+int sched_yield(void)
+{
+    yields++;
+    return 0;
+}
+
+static uint64_t clock_now(void *clock)
+{
+    return now;
+}
+
+static int poll_once(weft_ep *ep, int budget)
+{
+    ep->polls++;
+    now += TURN;
+    return 0;
+}
+
+static const weft_ops ops = {.size = sizeof ops, .progress = poll_once};
+
+static void begin_with(uint64_t spin, unsigned others)
+{
+    options = (struct wf_core_options){.spin = spin, .credits = 1 << 20};
+    wf = (struct wf_instance){.options = &options,
+                              .ep_count = 1,
+                              .cpus = 2,
+                              .nprocs = 1,
+                              .local_count = 1,
+                              .now_ns = clock_now};
+    fabric.polls = yields = 0;
+    wf_cs_share(&wf.api);
+    assert_int_equal(wf_engine_init(&wf), 0);
+    assert_int_equal(wf_progress_init(&wf), 0);
+    wf.eps[0].ops = &ops;
+    wf.eps[0].wf = &wf;
+    wf.eps[0].ep = &fabric;
+    assert_int_equal(wf_progress_add(&wf, &wf.eps[0]), 0);
+    wf.progress->waiting = others;
+}
+
+static void end(void)
+{
+    wf_progress_fini(&wf);
+    wf_engine_fini(&wf);
+}
+
+static bool polled(void *times)
+{
+    return fabric.polls >= *(int *)times;
+}
+
+static bool slept(void *unused)
+{
+    return wf.progress->sleeps > 0;
+}
+
+static void wait_for(bool (*done)(void *), void *arg)
+{
+    wf_cs_enter(&wf.api);
+    wf_progress_wait(&wf, UINT32_MAX, done, arg);
+    wf_cs_leave(&wf.api);
+}
+
+/* It does not sleep, and does not keep the others from running. */
+static void beside_many_it_gives_its_cpu_away(void **state)
+{
+    int looks = LOOKS;
+
+    begin_with(WF_AUTO, 2);
+    wait_for(polled, &looks);
+    assert_in_range(yields, LOOKS / 512, LOOKS / 128);
+    assert_true(wf.progress->sleeps == 0);
+    end();
+}
+
+static void with_a_cpu_for_each_it_keeps_it(void **state)
+{
+    int looks = LOOKS / 4;
+
+    begin_with(WF_AUTO, 1);
+    wait_for(polled, &looks);
+    assert_int_equal(yields, 0);
+    end();
+}
+
+static void it_sleeps_in_the_end(void **state)
+{
+    begin_with(WF_AUTO, 2);
+    wait_for(slept, NULL);
+    assert_in_range(yields, 1, 64);
+    assert_in_range(fabric.polls, 1, MANY);
+    end();
+}
+
+/* core.spin = 0 */
+static void who_may_not_spin_sleeps_at_once(void **state)
+{
+    begin_with(0, 2);
+    wait_for(slept, NULL);
+    assert_int_equal(yields, 0);
+    assert_in_range(fabric.polls, 1, 4);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(beside_many_it_gives_its_cpu_away),
+        cmocka_unit_test(with_a_cpu_for_each_it_keeps_it),
+        cmocka_unit_test(it_sleeps_in_the_end),
+        cmocka_unit_test(who_may_not_spin_sleeps_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
