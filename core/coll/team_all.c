@@ -45,10 +45,13 @@ static int meet(struct wf_team *t)
     return wf_unlikely(met == MIXED) ? BY_SCHEDULE : met;
 }
 
-/* How many bytes that member has contributed. */
+/* How many bytes that member has contributed; more than any where it goes
+ * through the stage. */
 static uint64_t said(struct wf_team *t, int rank)
 {
-    return wf_team_bytes(wf_load_relaxed(&wf_team_line(t, rank)->word));
+    uint64_t word = wf_load_relaxed(&wf_team_line(t, rank)->word);
+
+    return (uint32_t)word & ~WF_TEAM_SCHEDULE;
 }
 
 int wf_team_want_schedule(wf_coll_builder *builder,
@@ -456,19 +459,32 @@ static int take_varied(struct wf_team *t, const struct wf_coll_args *a)
     return rc;
 }
 
+/* Two ranks both know what is long for one of them. */
+static bool large_pair(const struct wf_team *t, const struct wf_coll_args *a,
+                       int64_t sent, int64_t got)
+{
+    uint64_t most = (uint64_t)sent * (uint64_t)a->stype->size;
+    uint64_t back = (uint64_t)got * (uint64_t)a->rtype->size;
+
+    return t->size == 2 && !t->one_copy &&
+           (most > back ? most : back) > t->block;
+}
+
 int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
     unsigned char *to;
     uint64_t total;
-    int64_t sum;
+    int64_t sum, got;
     int rc;
 
     if (wf_unlikely(!usual_exchange(a) || !a->scounts.base ||
                     !a->rcounts.base ||
                     (sum = wf_team_sum(a->scounts, t->size, t->rank)) < 0 ||
-                    wf_team_sum(a->rcounts, t->size, t->rank) < 0))
+                    (got = wf_team_sum(a->rcounts, t->size, t->rank)) < 0))
         return unusual_exchange(builder, a);
+    if (large_pair(t, a, sum, got))
+        return wf_team_large_alltoallv(builder, a);
     total = (uint64_t)sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
     if ((uint64_t)sum > t->block || total > t->block)
         return wf_team_want_schedule(builder, a, total);

@@ -188,6 +188,30 @@ int wf_team_large_alltoall(wf_coll_builder *builder,
     return wf_team_stage_all(&g, builder);
 }
 
+/* Of two ranks: each knows what both send. */
+static uint64_t exchanged(const struct wf_staging *g, int rank)
+{
+    int other = 1 - g->t->rank;
+
+    return wf_coll_block_bytes(rank == other
+                                   ? wf_coll_recv_block(g->a, other)
+                                   : wf_coll_send_block(g->a, other));
+}
+
+int wf_team_large_alltoallv(wf_coll_builder *builder,
+                            const struct wf_coll_args *a)
+{
+    struct wf_staging g = staging(a, 0);
+    uint64_t sent = exchanged(&g, g.t->rank), got = exchanged(&g, 1 - g.t->rank);
+
+    g.together = g.round = 1;
+    g.length = exchanged;
+    g.steps = wf_team_steps(&g, sent > got ? sent : got);
+    g.put = put_for_all;
+    g.take = take_mine;
+    return wf_team_stage_all(&g, builder);
+}
+
 /* ---- bcast and scatter -------------------------------------------------------- */
 
 static int put_vector(struct wf_staging *g, uint32_t step, unsigned char *to)

@@ -71,6 +71,8 @@ int wf_team_stage_folded(struct wf_staging *, wf_coll_builder *);
 
 int wf_team_large_allgather(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_alltoall(wf_coll_builder *, const struct wf_coll_args *);
+/* Of two ranks. */
+int wf_team_large_alltoallv(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_bcast(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_scatter(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_gather(wf_coll_builder *, const struct wf_coll_args *);

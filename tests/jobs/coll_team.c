@@ -312,6 +312,58 @@ static void blocks_for_each(MPI_Comm c, int round)
     }
 }
 
+static int is_mismatch(int code)
+{
+    int class;
+
+    MPI_Error_class(code, &class);
+    return class == MPI_ERR_COUNT || class == MPI_ERR_TRUNCATE;
+}
+
+/* Blocks of which some are long, some are not, and some are nothing: another
+ * length for each pair and direction. */
+static int varied(int n, int from, int to)
+{
+    return (3 * from + to) % 4 == 1 ? 0 : n * (1 + (3 * from + to) % 4) / 4;
+}
+
+static void varied_blocks(MPI_Comm c, int n)
+{
+    double *from = wide, *got = broad;
+    int rank = rank_in(c), size = size_of(c);
+    int counts[64], displs[64], scounts[64], sdispls[64];
+
+    for (int r = 0; r < size; r++) {
+        counts[r] = varied(n, r, rank);
+        scounts[r] = varied(n, rank, r);
+        displs[r] = (size - 1 - r) * n;
+        sdispls[r] = r * n;
+    }
+    for (int i = 0; i < size * n; i++)
+        from[i] = value(rank, i, 0);
+    memset(got, 0, sizeof(double) * (size_t)(size * n));
+    MPI_Alltoallv(from, scounts, sdispls, MPI_DOUBLE, got, counts, displs,
+                  MPI_DOUBLE, c);
+    for (int r = 0; r < size; r++)
+        for (int i = 0; i < n; i++)
+            CHECK(got[displs[r] + i] ==
+                  (i < counts[r] ? value(r, rank * n + i, 0) : 0));
+}
+
+/* Of two: one has more for the other than that one expects. */
+static void varied_blocks_that_differ(MPI_Comm c, int mine, int theirs)
+{
+    int rank = rank_in(c), displs[2] = {0, 0}, rc;
+    int scounts[2] = {0, 0}, counts[2] = {0, 0};
+
+    scounts[1 - rank] = mine;
+    counts[1 - rank] = rank ? theirs : mine;
+    rc = MPI_Alltoallv(in, scounts, displs, MPI_DOUBLE, out, counts, displs,
+                       MPI_DOUBLE, c);
+    CHECK(rank == 0 || is_mismatch(rc));
+    check_talks(c);
+}
+
 /* Only one gets anything: the others may be many calls ahead, and wait before
  * they write over what it has not read. */
 static void givers_run_ahead(MPI_Comm c)
@@ -390,14 +442,6 @@ static void a_waiting_rank_serves_messages(MPI_Comm c)
     }
 }
 
-static int is_mismatch(int code)
-{
-    int class;
-
-    MPI_Error_class(code, &class);
-    return class == MPI_ERR_COUNT || class == MPI_ERR_TRUNCATE;
-}
-
 /* The last rank has a count of its own. far: one that would go another way. */
 static void counts_that_differ(MPI_Comm c, int mine, int theirs, int far)
 {
@@ -451,6 +495,8 @@ int main(int argc, char **argv)
         large(c[1], i);
     for (int i = 0; i < 2; i++)
         blocks_for_each(c[1], i);
+    for (int n = 1000; size_of(c[1]) <= 8 && n <= LARGE; n += 23000)
+        varied_blocks(c[1], n);
     givers_run_ahead(c[1]);
     derived_types(c[1]);
     if (size_of(c[1]) <= 16)
@@ -462,6 +508,13 @@ int main(int argc, char **argv)
         counts_that_differ(c[2], 3, 3000, 1);
         counts_that_differ(c[2], 3000, 3, 1);
         counts_that_differ(c[2], MISMATCH, 3000, 0);
+    }
+    if (size_of(c[2]) == 2) {
+        varied_blocks_that_differ(c[2], 9000, 8000);
+        varied_blocks_that_differ(c[2], 100, 9000);
+        varied_blocks_that_differ(c[2], 9000, 100);
+        for (int i = 0; i < 3; i++)
+            varied_blocks(c[2], 30000);
     }
     for (int i = 1; i < 4; i++)
         MPI_Comm_free(&c[i]);
