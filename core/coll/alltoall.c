@@ -241,6 +241,7 @@ static int check_alias(const struct wf_coll_args *a)
     to = wf_coll_recv_block(a, a->comm->rank);
     own.sbuf = from.buf;
     own.stype = from.type;
+    own.rtype = to.type;
     own.scount = to.count ? from.count : 0;
     return wf_coll_check_alias(&own, to.buf);
 }

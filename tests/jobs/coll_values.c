@@ -251,6 +251,59 @@ static void typed_exchange(void)
     free(out);
 }
 
+/* Buffers that are one address and yet apart: what is sent are the even elements,
+ * what is received the odd ones, and the same from MPI_BOTTOM. */
+static void one_address(MPI_Datatype odd_from, MPI_Datatype even, int *v,
+                        void *address)
+{
+    int zeros[17] = {0}, ones[17], at[17];
+
+    for (int i = 0; i < size; i++) {
+        ones[i] = 1;
+        at[i] = i;
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 2 * size; i++)
+            v[i] = i % 2 ? -1 : 100 * rank + i / 2;
+        if (round == 0)
+            CHECK(MPI_Alltoall(address, 1, even, address, 1, odd_from, comm) ==
+                  MPI_SUCCESS);
+        else if (round == 1)
+            CHECK(MPI_Alltoallv(address, ones, at, even, address, ones, at,
+                                odd_from, comm) == MPI_SUCCESS);
+        else
+            CHECK(MPI_Allgatherv(address, 1, even, address, ones, at, odd_from,
+                                 comm) == MPI_SUCCESS);
+        for (int i = 0; i < size; i++) {
+            CHECK(v[2 * i] == 100 * rank + i);
+            CHECK(v[2 * i + 1] == 100 * i + (round < 2 ? rank : 0));
+        }
+    }
+    CHECK(MPI_Alltoallv(address, zeros, at, even, address, zeros, at, even,
+                        comm) == MPI_SUCCESS);
+}
+
+static void interleaved(void)
+{
+    int *v = calloc(2 * (size_t)size, sizeof *v);
+    MPI_Datatype types[4], part;
+    MPI_Aint at[4] = {0, sizeof(int)};
+
+    MPI_Get_address(v, &at[2]);
+    at[3] = at[2] + (MPI_Aint)sizeof(int);
+    for (int i = 0; i < 4; i++) {
+        MPI_Type_create_hindexed_block(1, 1, &at[i], MPI_INT, &part);
+        MPI_Type_create_resized(part, 0, 2 * sizeof(int), &types[i]);
+        MPI_Type_free(&part);
+        MPI_Type_commit(&types[i]);
+    }
+    one_address(types[1], types[0], v, v);
+    one_address(types[3], types[2], v, MPI_BOTTOM);
+    for (int i = 0; i < 4; i++)
+        MPI_Type_free(&types[i]);
+    free(v);
+}
+
 static void everything(MPI_Comm c)
 {
     static const int lengths[] = {0, 1, 5, 600, 20000, 100000};
@@ -273,6 +326,7 @@ static void everything(MPI_Comm c)
         MPI_Barrier(c);
     }
     typed_exchange();
+    interleaved();
 }
 
 int main(int argc, char **argv)
