@@ -82,6 +82,30 @@ static void original_may_go(void)
     MPI_Comm_free(&b);
 }
 
+/* The hints that are given, instead of the original's. */
+static void with_hints(void)
+{
+    char value[8] = "";
+    int flag = 0, size = sizeof value;
+    MPI_Info info, used;
+    MPI_Request q;
+    MPI_Comm c;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
+    CHECK(MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, &c, &q) ==
+          MPI_SUCCESS);
+    MPI_Info_set(info, "mpi_assert_no_any_tag", "false"); /* too late */
+    MPI_Info_free(&info);
+    MPI_Wait(&q, MPI_STATUS_IGNORE);
+    check_talks(c);
+    MPI_Comm_get_info(c, &used);
+    MPI_Info_get_string(used, "mpi_assert_no_any_tag", &size, value, &flag);
+    CHECK(flag && !strcmp(value, "true"));
+    MPI_Info_free(&used);
+    MPI_Comm_free(&c);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -89,5 +113,6 @@ int main(int argc, char **argv)
     crossed_orders();
     overlapping();
     original_may_go();
+    with_hints();
     return job_end();
 }
