@@ -2,7 +2,8 @@
  * other.
  *
  *   coll_matrix.c        which cells are run, on which ranks and communicators
- *   coll_matrix_cell.c   one cell: buffers, the naive reference, the comparison
+ *   coll_matrix_cell.c   one cell: buffers and the naive reference
+ *   coll_matrix_run.c    ... its call and the comparison
  *   coll_matrix_types.c  classes of datatypes, their values and operations
  *   coll_matrix_calls.c  each collective, in its six forms
  *
@@ -16,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MX_RANKS = 17, MX_WORDS = 4, MX_CLASSES = 9, MX_SIZES = 9 };
+enum { MX_RANKS = 17, MX_WORDS = 4, MX_CLASSES = 9, MX_SIZES = 11, MX_OPS = 2 };
 
 /* ---- classes of types ----------------------------------------------------- */
 
@@ -45,14 +46,15 @@ union mx_item {
 extern const struct mx_class mx_classes[MX_CLASSES];
 
 MPI_Datatype mx_type_new(int class);
-/* Predefined where there is one for the class, and ours is that of the others,
- * which does not commute. */
-MPI_Op mx_op_new(int class);
+/* Predefined where there is one for the class. Of ours the first does not
+ * commute; the second does, and takes large counts. */
+MPI_Op mx_op_new(int class, int op);
+bool mx_op_is_ours(int class);
 size_t mx_word_size(enum mx_word);
 /* Item `item` of what this rank sends to the one of this number. */
 union mx_item mx_value(const struct mx_class *, int rank, int to, int64_t item);
 /* upper = lower o upper */
-void mx_fold(const struct mx_class *, const union mx_item *lower,
+void mx_fold(const struct mx_class *, int op, const union mx_item *lower,
              union mx_item *upper);
 void mx_put(const struct mx_class *, const union mx_item *, int word, void *to);
 
@@ -78,14 +80,17 @@ enum {
 /* A buffer and how it is divided. */
 struct mx_side {
     const struct mx_class *class;
-    bool flat; /* given as so many words instead of items */
-    MPI_Datatype type;
+    bool flat;          /* given as so many words instead of items */
+    bool mixed;         /* ... or the other of both, every other block */
+    bool bottom;        /* the address is in the types */
+    MPI_Datatype of[2]; /* for items, for words */
     int blocks;
     char *memory, *at;
     size_t bytes;
     int64_t first[MX_RANKS], items[MX_RANKS]; /* of each block */
     /* the same as arguments */
     void *buf;
+    MPI_Datatype type;
     MPI_Count count, counts_c[MX_RANKS];
     MPI_Aint displs_c[MX_RANKS];
     int counts[MX_RANKS], displs[MX_RANKS];
@@ -130,7 +135,7 @@ struct mx_rank {
     MPI_Comm world, graph, inter[2];
     int left[2]; /* ranks 0..left-1 are one side of inter[i] */
     MPI_Datatype types[MX_CLASSES];
-    MPI_Op ops[MX_CLASSES];
+    MPI_Op ops[MX_CLASSES][MX_OPS];
 };
 
 enum { MX_NEIGHBORS = 3 };
@@ -138,7 +143,13 @@ int mx_neighbor_out(const struct mx_rank *, int i);
 int mx_neighbor_in(const struct mx_rank *, int i);
 
 bool mx_cell_exists(const struct mx_cell *, int ranks);
+/* Calls it. Others may be started before it is finished. NULL: no memory. */
+struct mx_flight *mx_cell_start(const struct mx_rank *, const struct mx_cell *);
 /* False: a byte is not what it is to be, which has been said. */
-bool mx_cell_run(const struct mx_rank *, const struct mx_cell *);
+bool mx_cell_await(struct mx_flight *);
+/* Starts a persistent one once more. */
+bool mx_cell_again(struct mx_flight *);
+/* Awaits it, and frees what it has. */
+bool mx_cell_finish(struct mx_flight *);
 
 #endif

@@ -1,37 +1,30 @@
-/* One cell of the matrix: what goes in, what is to come out, in plain loops.
+/* One cell of the matrix: its buffers, what goes in, and what is to come out, in
+ * plain loops.
  *
  * A message from s to d has a number of items that both know, and item j of it
  * is worth mx_value(s, slot, j). What a rank is to have is written into a copy of
  * its receive buffer as it was before; afterwards the whole memory is compared,
- * with the gaps of the type and a margin on either side. Arguments that are not
- * significant where they are given are wrong on purpose.
+ * with the gaps of the type and a margin on either side.
+ *
+ * Both ends of a message need not give it the same type: one of them may say
+ * words where the other says items, or from MPI_BOTTOM with addresses in the
+ * type.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll_matrix.h"
+#include "coll_matrix_cell.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN = 64, UNTOUCHED = 0x5a, IN_ITEMS = -1 };
+enum { IN_ITEMS = -1 };
 /* Bytes, or that many items; around where algorithms change. */
-static const int sizes[MX_SIZES] = {0,    1 * IN_ITEMS, 3 * IN_ITEMS,
-                                    264,  2056,         8200,
-                                    17000, 40000,       100000};
+static const int sizes[MX_SIZES] = {0,      1 * IN_ITEMS, 3 * IN_ITEMS,
+                                    264,    2056,         8200,
+                                    17000,  40000,        100000,
+                                    300000, 1200000};
+enum { HUGE_SIZE = 10, HUGE_RANKS = 6 };
 static const int64_t very_often = INT64_C(5000000000);
-
-/* How a rank sees the cell; ranks are those of the world. */
-struct view {
-    const struct mx_rank *m;
-    const struct mx_cell *c;
-    unsigned is;
-    int me, first, size;        /* the own group */
-    int peers_first, peers; /* whom it exchanges with: the same, or the other */
-    int root;
-    bool sends, receives, place; /* place: this rank gives MPI_IN_PLACE */
-    int64_t base;
-};
 
 /* ---- the view ---------------------------------------------------------------- */
 
@@ -79,7 +72,7 @@ static void who_takes_part(struct view *v)
         v->place = v->place && is_root;
 }
 
-static struct view look(const struct mx_rank *m, const struct mx_cell *c)
+struct view mx_look(const struct mx_rank *m, const struct mx_cell *c)
 {
     struct view v = {.m = m, .c = c, .is = c->coll->is, .me = m->rank,
                      .size = m->size, .peers = m->size};
@@ -111,7 +104,11 @@ static int64_t between(const struct view *v, int from, int to)
     unsigned both = MX_TO_MANY | MX_FROM_MANY;
     int x = (v->is & both) == both ? from + to : v->is & MX_TO_MANY ? to : from;
 
-    return v->base && (v->is & MX_VARY) ? v->base + x % 3 : v->base;
+    if (!v->base || !(v->is & MX_VARY))
+        return v->base;
+    if (v->c->dice & DICE_EMPTY)
+        return x % 3 ? v->base : 0;
+    return v->base + x % 3;
 }
 
 /* What rank i of the own group keeps of a scattered reduction. Both sides of an
@@ -124,6 +121,8 @@ static int64_t share(const struct view *v, int i)
         return n;
     if (v->c->inter)
         return v->size < 2 ? n : n + (i == 0) - (i == 1);
+    if (v->c->dice & DICE_EMPTY)
+        return i % 3 ? n : 0;
     return n + i % 3;
 }
 
@@ -138,20 +137,33 @@ static int64_t vector(const struct view *v)
 
 /* ---- buffers ------------------------------------------------------------------- */
 
-static size_t step(const struct mx_side *s)
+/* Is this block given as words? With types for each, every other one may be. */
+static bool is_flat(const struct mx_side *s, int block)
 {
-    return s->flat ? mx_word_size(s->class->word) * (size_t)s->class->words
-                   : (size_t)s->class->extent;
+    return s->flat != (s->mixed && block % 2);
 }
 
-static void put(const struct mx_side *s, char *at, int64_t item,
+static size_t step(const struct mx_side *s, int block)
+{
+    return is_flat(s, block)
+               ? mx_word_size(s->class->word) * (size_t)s->class->words
+               : (size_t)s->class->extent;
+}
+
+/* What places are counted in. */
+static size_t unit(const struct mx_side *s)
+{
+    return s->mixed ? (size_t)s->class->extent : step(s, 0);
+}
+
+static void put(const struct mx_side *s, char *at, int block, int64_t item,
                 const union mx_item *x)
 {
     const struct mx_class *k = s->class;
 
+    at += s->first[block] * (int64_t)unit(s) + item * (int64_t)step(s, block);
     for (int i = 0; i < k->words; i++)
-        mx_put(k, x, i, at + item * (int64_t)step(s) +
-                            (s->flat ? i * 4 : k->at[i]));
+        mx_put(k, x, i, at + (is_flat(s, block) ? i * 4 : k->at[i]));
 }
 
 /* Places blocks one after the other or, with gaps, from the last to the first.
@@ -168,25 +180,57 @@ static int64_t place(struct mx_side *s, bool gaps)
     return at;
 }
 
-static void arguments(struct mx_side *s, bool in_bytes)
+/* The type with the address of the memory in it. */
+static MPI_Datatype addressed(MPI_Datatype type, const void *memory)
 {
-    int64_t words = s->flat ? s->class->words : 1;
-    int64_t unit = in_bytes ? (int64_t)step(s) : words;
+    MPI_Datatype made;
+    MPI_Aint at;
 
-    s->buf = s->at;
-    s->count = s->items[0] * words;
+    MPI_Get_address(memory, &at);
+    MPI_Type_create_hindexed_block(1, 1, &at, type, &made);
+    MPI_Type_commit(&made);
+    return made;
+}
+
+static void choose_types(struct mx_side *s, MPI_Datatype items, bool bottom)
+{
+    s->of[0] = items;
+    s->of[1] = MPI_INT;
+    s->bottom = bottom && s->class->words;
+    for (int i = 0; i < 2 && s->bottom; i++)
+        s->of[i] = addressed(s->of[i], s->at);
+}
+
+void mx_free_types(struct mx_side *s)
+{
+    for (int i = 0; i < 2 && s->bottom; i++)
+        MPI_Type_free(&s->of[i]);
+}
+
+static void arguments(struct mx_side *s, const struct view *v)
+{
+    int64_t words, all = 0;
+
     for (int i = 0; i < s->blocks; i++) {
+        words = is_flat(s, i) ? s->class->words : 1;
         s->counts_c[i] = s->items[i] * words;
         s->counts[i] = (int)s->counts_c[i];
-        s->displs_c[i] = s->first[i] * unit;
+        s->displs_c[i] =
+            s->first[i] * (v->is & MX_BYTES ? (int64_t)unit(s) : words);
         s->displs[i] = (int)s->displs_c[i];
-        s->types[i] = s->type;
+        s->types[i] = s->of[is_flat(s, i)];
+        all += s->items[i];
     }
+    s->count = s->counts_c[0];
+    s->type = s->types[0];
+    s->buf = s->bottom ? MPI_BOTTOM : s->at;
+    if (!all && (v->c->dice & DICE_NULL))
+        s->buf = NULL;
 }
 
 static bool take_memory(struct mx_side *s, int64_t items)
 {
-    s->bytes = 2 * MARGIN + (s->class->words ? (size_t)items * step(s) : 0);
+    s->bytes = 2 * MARGIN + (s->class->words ? (size_t)items * unit(s) : 0);
     s->memory = malloc(s->bytes);
     if (!s->memory)
         return false;
@@ -195,13 +239,19 @@ static bool take_memory(struct mx_side *s, int64_t items)
     return true;
 }
 
-static bool send_side(const struct view *v, struct mx_side *s)
+/* May an item be given as its words? Operations are for items. */
+static bool divisible(const struct view *v)
+{
+    return mx_classes[v->c->class].words > 1 && !(v->is & MX_FOLD);
+}
+
+bool mx_send_side(const struct view *v, struct mx_side *s)
 {
     const struct mx_class *k = &mx_classes[v->c->class];
 
     s->class = k;
-    s->flat = k->words > 1 && !(v->is & MX_FOLD) && (v->c->dice & 64);
-    s->type = s->flat ? MPI_INT : v->m->types[v->c->class];
+    s->flat = divisible(v) && (v->c->dice & DICE_SEND_FLAT);
+    s->mixed = divisible(v) && (v->is & MX_BYTES) && (v->c->dice & DICE_MIXED);
     s->blocks = 1;
     s->items[0] = v->is & MX_FOLD ? vector(v) : between(v, v->me, 0);
     if (v->is & MX_TO_MANY) {
@@ -211,17 +261,20 @@ static bool send_side(const struct view *v, struct mx_side *s)
     }
     if (!take_memory(s, place(s, (v->is & MX_TO_MANY) && (v->is & MX_VARY))))
         return false;
-    arguments(s, v->is & MX_BYTES);
+    choose_types(s, v->m->types[v->c->class],
+                 !(v->is & MX_FOLD) && (v->c->dice & DICE_SEND_BOTTOM));
+    arguments(s, v);
     return true;
 }
 
-static bool receive_side(const struct view *v, struct mx_side *r)
+bool mx_receive_side(const struct view *v, struct mx_side *r)
 {
     bool many = v->is & MX_FROM_MANY;
     int64_t room;
 
     r->class = &mx_classes[v->c->class];
-    r->type = v->m->types[v->c->class];
+    r->flat = divisible(v) && (v->me + !!(v->c->dice & DICE_RECV_FLAT)) % 2;
+    r->mixed = divisible(v) && (v->is & MX_BYTES) && (v->c->dice & DICE_MIXED);
     r->blocks = many ? v->is & MX_NEAR ? MX_NEIGHBORS : v->peers : 1;
     for (int i = 0; i < r->blocks; i++)
         r->items[i] = many ? between(v, peer(v, i, false), v->me)
@@ -236,7 +289,9 @@ static bool receive_side(const struct view *v, struct mx_side *r)
     }
     if (!take_memory(r, room))
         return false;
-    arguments(r, v->is & MX_BYTES);
+    choose_types(r, v->m->types[v->c->class],
+                 !(v->is & MX_FOLD) && (v->c->dice & DICE_RECV_BOTTOM));
+    arguments(r, v);
     return true;
 }
 
@@ -248,7 +303,7 @@ static void put_message(const struct mx_side *s, char *at, int block, int from,
 {
     for (int64_t j = 0; s->class->words && j < s->items[block]; j++) {
         union mx_item x = mx_value(s->class, from, slot, j);
-        put(s, at, s->first[block] + j, &x);
+        put(s, at, block, j, &x);
     }
 }
 
@@ -256,11 +311,11 @@ static void put_vector(const struct view *v, const struct mx_side *s)
 {
     for (int64_t j = 0, n = vector(v); j < n; j++) {
         union mx_item x = mx_value(s->class, v->me, 0, j);
-        put(s, s->at, j, &x);
+        put(s, s->at, 0, j, &x);
     }
 }
 
-static void fill_inputs(const struct view *v, struct mx_call *c)
+void mx_fill_inputs(const struct view *v, struct mx_call *c)
 {
     const struct mx_side *from = v->place ? &c->r : &c->s;
 
@@ -280,6 +335,11 @@ static void fill_inputs(const struct view *v, struct mx_call *c)
         put_message(&c->r, c->r.at, 0, v->me, 0);
 }
 
+int mx_which_op(const struct view *v)
+{
+    return !!(v->c->dice & DICE_OP);
+}
+
 static void fold_wanted(const struct view *v, const struct mx_side *r, char *at)
 {
     int from = v->peers_first, to = v->peers_first + v->peers - 1;
@@ -294,13 +354,13 @@ static void fold_wanted(const struct view *v, const struct mx_side *r, char *at)
         union mx_item x = mx_value(r->class, to, 0, skip + j);
         for (int rank = to - 1; rank >= from; rank--) {
             union mx_item lower = mx_value(r->class, rank, 0, skip + j);
-            mx_fold(r->class, &lower, &x);
+            mx_fold(r->class, mx_which_op(v), &lower, &x);
         }
-        put(r, at, j, &x);
+        put(r, at, 0, j, &x);
     }
 }
 
-static void fill_wanted(const struct view *v, const struct mx_side *r, char *at)
+void mx_fill_wanted(const struct view *v, const struct mx_side *r, char *at)
 {
     bool kept = v->place && (v->is & MX_FROM_ROOT); /* MPI_IN_PLACE at a root */
 
@@ -320,163 +380,25 @@ static void fill_wanted(const struct view *v, const struct mx_side *r, char *at)
 }
 
 /* What a reduction in place leaves of the operand is nobody's business. */
-static void forgive(const struct view *v, const struct mx_side *r, char *want)
+void mx_forgive(const struct view *v, const struct mx_side *r, char *want)
 {
     size_t from, to;
 
     if (!v->place || !(v->is & MX_SPLIT))
         return;
-    from = (size_t)share(v, v->me - v->first) * step(r);
-    to = (size_t)vector(v) * step(r);
+    from = (size_t)share(v, v->me - v->first) * unit(r);
+    to = (size_t)vector(v) * unit(r);
     if (to > from)
         memcpy(want + MARGIN + r->class->lb + from,
                r->at + r->class->lb + from, to - from);
-}
-
-/* ---- the call -------------------------------------------------------------------- */
-
-static void insignificant(struct mx_side *s)
-{
-    s->buf = NULL;
-    s->count = -7;
-    s->type = MPI_DATATYPE_NULL;
-    for (int i = 0; i < MX_RANKS; i++) {
-        s->counts[i] = -7;
-        s->counts_c[i] = -7;
-        s->types[i] = MPI_DATATYPE_NULL;
-    }
-}
-
-static void choose_arguments(const struct view *v, struct mx_call *c)
-{
-    bool bcast = !(v->is & (MX_TO_MANY | MX_FROM_MANY | MX_FOLD));
-    const struct mx_rank *m = v->m;
-
-    c->mode = v->c->mode;
-    c->large = v->c->large;
-    c->op = m->ops[v->c->class];
-    c->comm = v->c->inter ? m->inter[v->c->dice & 1]
-              : v->is & MX_NEAR ? m->graph
-                                : m->world;
-    c->root = v->root;
-    if (v->c->inter && v->first == 0)
-        c->root = v->me == v->root ? MPI_ROOT : MPI_PROC_NULL;
-    if (!v->sends && !(v->is & MX_FOLD))
-        insignificant(&c->s);
-    if (!v->receives && !(v->is & MX_FOLD) && !(bcast && v->sends))
-        insignificant(&c->r);
-    if (!v->receives && (v->is & MX_FOLD))
-        c->r.buf = NULL;
-    if (!v->sends)
-        c->s.buf = NULL;
-    if (v->place && (v->is & MX_FROM_ROOT)) {
-        insignificant(&c->r);
-        c->r.buf = MPI_IN_PLACE;
-    } else if (v->place) {
-        insignificant(&c->s);
-        c->s.buf = MPI_IN_PLACE;
-    }
-}
-
-static void run(struct mx_call *c, uint32_t dice)
-{
-    int done = 0;
-
-    if (c->mode == MX_PERSISTENT)
-        MPI_Start(&c->request);
-    else
-        c->start(c);
-    for (int i = 0; c->mode != MX_BLOCKING && i < (int)(dice >> 8 & 7); i++)
-        if (!done)
-            MPI_Test(&c->request, &done, MPI_STATUS_IGNORE);
-    if (c->mode != MX_BLOCKING && !done)
-        MPI_Wait(&c->request, MPI_STATUS_IGNORE);
-}
-
-static void say(const struct view *v, const char *what, size_t byte)
-{
-    static const char *const modes[] = {"blocking", "nonblocking",
-                                        "persistent"};
-    const struct mx_cell *c = v->c;
-
-    fprintf(stderr,
-            "rank %d of %d: %s %s%s, %s%s%s, size %d, root %d, dice %u: byte "
-            "%ld of the %s buffer\n",
-            v->me, v->m->size, modes[c->mode], c->coll->name,
-            c->large ? "_c" : "", mx_classes[c->class].name,
-            c->in_place ? ", in place" : "", c->inter ? ", inter" : "", c->size,
-            v->root, c->dice, (long)byte - MARGIN, what);
-}
-
-static bool same(const struct view *v, const char *what,
-                 const struct mx_side *s, const char *want)
-{
-    size_t i = 0;
-
-    if (memcmp(s->memory, want, s->bytes) == 0)
-        return true;
-    while (s->memory[i] == want[i])
-        i++;
-    say(v, what, i);
-    return false;
-}
-
-static char *copy_of(const struct mx_side *s)
-{
-    char *copy = malloc(s->bytes);
-
-    if (copy)
-        memcpy(copy, s->memory, s->bytes);
-    return copy;
-}
-
-/* One round; a persistent operation has several. */
-static bool once(const struct view *v, struct mx_call *c)
-{
-    char *sent, *want;
-    bool good = false;
-
-    memset(c->s.memory, UNTOUCHED, c->s.bytes);
-    memset(c->r.memory, UNTOUCHED, c->r.bytes);
-    if (!(v->is & MX_NO_COUNT))
-        fill_inputs(v, c);
-    sent = copy_of(&c->s);
-    want = copy_of(&c->r);
-    if (sent && want) {
-        if (!(v->is & MX_NO_COUNT))
-            fill_wanted(v, &c->r, want + MARGIN);
-        run(c, v->c->dice);
-        forgive(v, &c->r, want);
-        good = same(v, "send", &c->s, sent) && same(v, "receive", &c->r, want);
-    }
-    free(sent);
-    free(want);
-    return good;
-}
-
-bool mx_cell_run(const struct mx_rank *m, const struct mx_cell *cell)
-{
-    struct mx_call c = {.start = cell->coll->start};
-    struct view v = look(m, cell);
-    bool good = send_side(&v, &c.s) && receive_side(&v, &c.r);
-
-    if (good) {
-        choose_arguments(&v, &c);
-        if (c.mode == MX_PERSISTENT)
-            c.start(&c);
-        good = once(&v, &c) && (c.mode != MX_PERSISTENT || once(&v, &c));
-        if (c.mode == MX_PERSISTENT)
-            MPI_Request_free(&c.request);
-    }
-    free(c.s.memory);
-    free(c.r.memory);
-    return good;
 }
 
 bool mx_cell_exists(const struct mx_cell *c, int ranks)
 {
     unsigned is = c->coll->is;
 
+    if (c->size == HUGE_SIZE && ranks > HUGE_RANKS)
+        return false;
     if (c->inter && (ranks < 2 || (is & MX_NO_INTER) || c->in_place))
         return false;
     if (c->in_place && (is & MX_NO_PLACE))

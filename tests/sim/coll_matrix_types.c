@@ -133,38 +133,53 @@ static void get(const struct mx_class *c, union mx_item *v, int word,
 
 /* ---- operations ------------------------------------------------------------ */
 
-static void fold_words(const uint32_t *lower, uint32_t *upper, int n)
+static void fold_words(int op, const uint32_t *lower, uint32_t *upper, int n)
 {
+    for (int i = 0; op == 1 && i < n; i++)
+        upper[i] += lower[i];
+    if (op == 1)
+        return;
     for (int i = 0; i < n; i += 2) {
         upper[i + 1] += lower[i + 1] * upper[i];
         upper[i] *= lower[i];
     }
 }
 
-void mx_fold(const struct mx_class *c, const union mx_item *lower,
+/* MPI_MAXLOC or MPI_MINLOC: the lower index of equal values */
+static bool goes_before(int op, double lower, double upper)
+{
+    return op == 1 ? lower <= upper : lower >= upper;
+}
+
+void mx_fold(const struct mx_class *c, int op, const union mx_item *lower,
              union mx_item *upper)
 {
     switch (c->word) {
     case MX_INT:
-        if (c->words == 1)
-            upper->words[0] += lower->words[0];
+        if (c->words > 1)
+            fold_words(op, lower->words, upper->words, c->words);
+        else if (op == 1)
+            upper->words[0] ^= lower->words[0];
         else
-            fold_words(lower->words, upper->words, c->words);
+            upper->words[0] += lower->words[0];
         break;
     case MX_FLOAT:
-        upper->real += lower->real;
+        if (op == 0)
+            upper->real += lower->real;
+        else if (lower->real > upper->real)
+            upper->real = lower->real;
         break;
     case MX_COMPLEX:
         upper->parts[0] += lower->parts[0];
         upper->parts[1] += lower->parts[1];
         break;
-    case MX_PAIR: /* MPI_MAXLOC: the lower index of equal values */
-        if (lower->pair.value >= upper->pair.value)
+    case MX_PAIR:
+        if (goes_before(op, lower->pair.value, upper->pair.value))
             *upper = *lower;
     }
 }
 
-static void fold_items(int class, char *in, char *inout, int64_t n)
+static void fold_items(int class, int op, char *in, char *inout, int64_t n)
 {
     const struct mx_class *c = &mx_classes[class];
 
@@ -174,31 +189,57 @@ static void fold_items(int class, char *in, char *inout, int64_t n)
             get(c, &lower, i, in + c->at[i]);
             get(c, &upper, i, inout + c->at[i]);
         }
-        mx_fold(c, &lower, &upper);
+        mx_fold(c, op, &lower, &upper);
         for (int i = 0; i < c->words; i++)
             mx_put(c, &upper, i, inout + c->at[i]);
     }
 }
 
-/* An operation gets a handle, which says nothing: one function per class. */
-#define OPERATION(class)                                                       \
+/* An operation gets a handle, which says nothing: functions for each class. */
+#define OPERATIONS(class)                                                      \
     static void fold##class(void *in, void *inout, int *n, MPI_Datatype *t)   \
     {                                                                          \
-        fold_items(class, in, inout, *n);                                      \
+        fold_items(class, 0, in, inout, *n);                                   \
+    }                                                                          \
+    static void fold##class##_c(void *in, void *inout, MPI_Count *n,          \
+                                MPI_Datatype *t)                               \
+    {                                                                          \
+        fold_items(class, 1, in, inout, *n);                                   \
     }
-OPERATION(4)
-OPERATION(5)
-OPERATION(6)
-OPERATION(7)
+OPERATIONS(2)
+OPERATIONS(4)
+OPERATIONS(5)
+OPERATIONS(6)
+OPERATIONS(7)
 
-MPI_Op mx_op_new(int class)
+MPI_Op mx_op_new(int class, int op)
 {
-    static MPI_User_function *const of[] = {fold4, fold5, fold6, fold7};
-    MPI_Op op = MPI_OP_NULL;
+    static const struct {
+        MPI_Op predefined[MX_OPS];
+        MPI_User_function *ordered;
+        MPI_User_function_c *commuting;
+    } of[MX_CLASSES] = {
+        {{MPI_SUM, MPI_BXOR}, NULL, NULL},
+        {{MPI_SUM, MPI_MAX}, NULL, NULL},
+        {{NULL, NULL}, fold2, fold2_c},
+        {{MPI_MAXLOC, MPI_MINLOC}, NULL, NULL},
+        {{NULL, NULL}, fold4, fold4_c},
+        {{NULL, NULL}, fold5, fold5_c},
+        {{NULL, NULL}, fold6, fold6_c},
+        {{NULL, NULL}, fold7, fold7_c},
+    };
+    MPI_Op made = of[class].predefined[op];
 
-    if (class < 4)
-        return class == 3 ? MPI_MAXLOC : MPI_SUM;
-    if (class < 8)
-        MPI_Op_create(of[class - 4], 0, &op);
-    return op;
+    if (!of[class].ordered)
+        return made ? made : MPI_OP_NULL;
+    if (op == 0)
+        MPI_Op_create(of[class].ordered, 0, &made);
+    else
+        MPI_Op_create_c(of[class].commuting, 1, &made);
+    return made;
+}
+
+bool mx_op_is_ours(int class)
+{
+    return class == 2 || (class >= 4 && class < 8);
 }
