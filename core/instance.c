@@ -321,8 +321,10 @@ static void part(struct wf_instance *wf)
     struct wf_boot *boot = wf->boot;
     int fd = -1;
 
-    if (wf->nprocs == 1)
+    if (wf->nprocs == 1) {
+        each_engine(wf, wf_leftovers_say);
         return;
+    }
     wf_progress_serve(wf, -1, all_lanes_empty, wf, 0);
     boot->wake = wake;
     boot->wake_arg = wf;
@@ -330,6 +332,7 @@ static void part(struct wf_instance *wf)
         return;
     if (fd >= 0 || boot->ops->fence_passed)
         wf_progress_serve(wf, fd, all_here, wf, 0);
+    each_engine(wf, wf_leftovers_say);
     each_engine(wf, orders_part);
     if (boot->ops->fence_end(boot) < 0)
         wf_log(wf, WF_LOG_DEBUG, "the launcher left before the last fence");

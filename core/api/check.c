@@ -33,7 +33,7 @@ static const char *kind_name(enum wf_kind kind)
     case WF_KIND_DEAD:
         return "a freed object";
     }
-    return "no MPI object";
+    return "no MPI object, or one that was freed";
 }
 
 static const struct {

@@ -26,6 +26,7 @@ enum wf_assert {
     WF_ASSERT_NO_ANY_TAG = 1,
     WF_ASSERT_NO_ANY_SOURCE = 2,
     WF_ASSERT_OVERTAKING = 4, /* its messages may pass each other */
+    WF_ASSERT_EXACT = 8       /* core.exact_length: no message is shorter */
 };
 
 struct wf_team;

@@ -82,16 +82,16 @@ int wf_mpi_comm_get_name(struct wf_instance *wf, struct wf_comm *comm,
 
 /* Those that Weft knows; all are false until somebody sets them. The first two
  * are checked. Where overtaking is allowed a message goes by the lane of its size
- * at once (protocol/send.c). The last is kept: a message carries its length, and
- * one that breaks the promise may not write beyond the buffer, so that there is
- * no comparison to leave out. */
+ * at once (protocol/send.c). The last saves nothing: a message carries its length,
+ * and one that breaks the promise may not write beyond the buffer, so that there is
+ * no comparison to leave out. It is checked where core.exact_length asks for it. */
 static const struct {
     const char *key;
     uint8_t bit;
 } known[] = {{"mpi_assert_no_any_tag", WF_ASSERT_NO_ANY_TAG},
              {"mpi_assert_no_any_source", WF_ASSERT_NO_ANY_SOURCE},
              {"mpi_assert_allow_overtaking", WF_ASSERT_OVERTAKING},
-             {"mpi_assert_exact_length", 0}};
+             {"mpi_assert_exact_length", WF_ASSERT_EXACT}};
 
 enum { KNOWN = sizeof known / sizeof *known };
 
@@ -103,6 +103,11 @@ void wf_comm_hinted(struct wf_comm *comm)
         if (value && !strcmp(value, "true"))
             comm->asserts |= known[i].bit;
     }
+    if (!comm->wf->options->exact_length)
+        comm->asserts &= (uint8_t)~WF_ASSERT_EXACT;
+    /* the way by a contact knows nothing of it */
+    if (comm->asserts & WF_ASSERT_EXACT)
+        comm->contact_end = 0;
 }
 
 /* Of a known hint any other value is ignored. */

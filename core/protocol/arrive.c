@@ -169,8 +169,12 @@ static inline void land(struct weft_core *core, struct weft_loc *from,
     landed(core, from, n);
     if (wf_likely(p->req.flags == WF_REQ_LIGHT && !from->wf->api.on))
         wf_store_release(&p->req.done, 1); /* pairs with wf_req_done */
-    else
+    else if (p->req.flags & WF_REQ_LIGHT)
         wf_req_complete(&p->req, 0);
+    else { /* it may want a certain length */
+        p->length = p->expected = n;
+        wf_receive_finish(p, 0);
+    }
 }
 
 /* A whole message for the posted receive that is expected next. */

@@ -305,6 +305,10 @@ static inline struct weft_loc *wf_peer_location(struct wf_comm *comm, int rank,
     return wf_peer_connect(comm, rank, rc);
 }
 
+/* leftover.c: lines about what the program leaves unfinished in this engine; of
+ * an instance that ends, called in each. Always true. */
+bool wf_leftovers_say(void *engine);
+
 /* rendezvous.c */
 int wf_rendezvous_notify(struct wf_p2p *send);
 /* The lane for so much payload, where order does not matter. */

@@ -17,11 +17,20 @@ void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
     p->moved = 0;
 }
 
+static int length_error(const struct wf_p2p *p)
+{
+    if (p->length > p->bytes)
+        return MPI_ERR_TRUNCATE;
+    return p->space == WF_SPACE_P2P && p->req.comm->asserts & WF_ASSERT_EXACT
+               ? MPI_ERR_COUNT
+               : MPI_SUCCESS;
+}
+
 void wf_receive_finish(struct wf_p2p *p, int error)
 {
     p->req.bytes = p->expected;
-    if (!error && p->length > p->bytes)
-        error = MPI_ERR_TRUNCATE;
+    if (!error && p->length != p->bytes)
+        error = length_error(p);
     wf_req_complete(&p->req, error);
 }
 

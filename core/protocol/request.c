@@ -224,7 +224,7 @@ void wf_req_withdraw(struct wf_req *r)
     wf_req_release(r);
 }
 
-static int truncated(struct wf_req *r)
+static int wrong_length(struct wf_req *r)
 {
     struct wf_p2p *p = wf_p2p_of(r);
 
@@ -235,11 +235,14 @@ static int truncated(struct wf_req *r)
                            "or one with different counts or datatypes",
                            r->source, (unsigned long long)p->length,
                            (unsigned long long)p->bytes);
-    return wf_error_on(r->comm, MPI_ERR_TRUNCATE,
+    return wf_error_on(r->comm, r->error,
                        "the message from rank %d with tag %d has %llu bytes, "
-                       "the receive buffer holds %llu",
+                       "the receive buffer holds %llu%s",
                        r->source, r->tag, (unsigned long long)p->length,
-                       (unsigned long long)p->bytes);
+                       (unsigned long long)p->bytes,
+                       r->error == MPI_ERR_COUNT
+                           ? ", and mpi_assert_exact_length is true"
+                           : "");
 }
 
 int wf_req_error(struct wf_req *r)
@@ -250,8 +253,9 @@ int wf_req_error(struct wf_req *r)
         return MPI_SUCCESS;
     if (r->type > WF_REQ_RECV)
         return wf_error_on(r->comm, r->error, "an operation inside failed");
-    if (r->type == WF_REQ_RECV && r->error == MPI_ERR_TRUNCATE)
-        return truncated(r);
+    if (r->type == WF_REQ_RECV &&
+        (r->error == MPI_ERR_TRUNCATE || r->error == MPI_ERR_COUNT))
+        return wrong_length(r);
     loc = wf_p2p_of(r)->loc;
     if (!loc || !loc->failed)
         return wf_error_on(r->comm, r->error, "a process of the communicator "

@@ -44,6 +44,7 @@ struct wf_core_options {
     int on_failure; /* enum wf_failure_mode */
     int log;        /* enum wf_log_level */
     int stats;      /* print per-route counters at finalize */
+    int exact_length; /* messages shorter than receives that say so fail */
     int check;      /* compare configurations across ranks */
 };
 

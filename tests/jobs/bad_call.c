@@ -30,6 +30,81 @@ static void with_a_freed_communicator(void)
     MPI_Barrier(old);
 }
 
+static void with_a_type_that_is_none(void)
+{
+    static const long nothing[] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    MPI_Datatype type = (MPI_Datatype)nothing;
+
+    MPI_Type_commit(&type);
+}
+
+static MPI_Comm exact(void)
+{
+    MPI_Info info;
+    MPI_Comm c;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_exact_length", "true");
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &c);
+    MPI_Info_free(&info);
+    return c;
+}
+
+static void send_or_receive(int count, MPI_Comm c)
+{
+    if (rank == 0)
+        MPI_Send(data, count, MPI_INT, 1, 3, c);
+    else
+        MPI_Recv(data, 8, MPI_INT, 0, 3, c, MPI_STATUS_IGNORE);
+}
+
+/* After a message that fits, by which the two know each other. */
+static void shorter(int count, int posted)
+{
+    MPI_Comm c = exact();
+    MPI_Request r;
+
+    send_or_receive(8, c);
+    if (rank == 1 && posted)
+        MPI_Irecv(data, 8, MPI_INT, 0, 3, c, &r);
+    MPI_Barrier(c);
+    if (rank == 1 && posted)
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    else
+        send_or_receive(count, c);
+    MPI_Barrier(c);
+}
+
+static void shorter_than_promised(void)
+{
+    shorter(4, 0);
+}
+
+static void shorter_than_posted(void)
+{
+    shorter(4, 1);
+}
+
+static void nothing_where_posted(void)
+{
+    shorter(0, 1);
+}
+
+/* No mistake by itself: what the program has given up. */
+static void unfinished(void)
+{
+    MPI_Request r;
+
+    if (rank == 1) {
+        MPI_Irecv(data, 5, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &r);
+        MPI_Irecv(data, 6, MPI_INT, 0, MPI_ANY_TAG, exact(), &r);
+    } else {
+        MPI_Isend(data, 3, MPI_INT, 1, 8, MPI_COMM_WORLD, &r);
+        MPI_Issend(data, 4, MPI_INT, 1, 9, MPI_COMM_WORLD, &r);
+        exact();
+    }
+}
+
 static void other_collectives(void)
 {
     if (rank == 0)
@@ -73,6 +148,11 @@ static const struct {
     {"into_too_small_a_buffer", into_too_small_a_buffer},
     {"with_a_freed_communicator", with_a_freed_communicator},
     {"other_collectives", other_collectives},
+    {"with_a_type_that_is_none", with_a_type_that_is_none},
+    {"shorter_than_promised", shorter_than_promised},
+    {"shorter_than_posted", shorter_than_posted},
+    {"nothing_where_posted", nothing_where_posted},
+    {"unfinished", unfinished},
     {"other_counts", other_counts},
     {"a_request_that_is_not_persistent", a_request_that_is_not_persistent},
     {"a_grid_that_is_too_large", a_grid_that_is_too_large},

@@ -12,8 +12,8 @@ CALL = os.path.join(os.environ.get("JOBS", "."), "job_bad_call")
 
 
 class Calls(unittest.TestCase):
-    def says(self, mistake, *texts):
-        job = launch.run("-n", 2, CALL, mistake)
+    def says(self, mistake, *texts, options=()):
+        job = launch.run("-n", 2, *options, CALL, mistake)
         self.assertNotEqual(job.returncode, 0)
         for text in texts:
             self.assertIn(text, job.stderr)
@@ -34,6 +34,40 @@ class Calls(unittest.TestCase):
     def test_a_freed_communicator(self):
         self.says("with_a_freed_communicator", "MPI_Barrier failed",
                   "which is a freed object and not a communicator")
+
+    def test_a_handle_that_is_none(self):
+        self.says("with_a_type_that_is_none", "MPI_Type_commit failed",
+                  "no MPI object, or one that was freed", "not a datatype")
+
+    def test_a_message_shorter_than_was_promised(self):
+        for mistake in ("shorter_than_promised", "shorter_than_posted"):
+            self.says(mistake, "failed", "from rank 0 with tag 3 has 16 bytes",
+                      "holds 32, and mpi_assert_exact_length is true",
+                      options=("--set", "core.exact_length=yes"))
+        self.says("nothing_where_posted", "has 0 bytes",
+                  options=("--set", "core.exact_length=yes"))
+
+    def test_a_shorter_message_where_nobody_asks(self):
+        for mistake in ("shorter_than_promised", "shorter_than_posted",
+                        "nothing_where_posted"):
+            job = launch.run("-n", 2, CALL, mistake)
+            self.assertEqual(job.returncode, 0, job.stderr)
+
+    def test_what_is_unfinished_at_the_end(self):
+        job = launch.run("-n", 2, "--set", "core.log=info", CALL, "unfinished")
+        self.assertEqual(job.returncode, 0, job.stderr)
+        for text in (
+                "weft[1]: unfinished at the end: a receive from rank -1 with "
+                "tag 7 (negative: any), 20 bytes on MPI_COMM_WORLD",
+                "a receive from rank 0 with tag -2 (negative: any), 24 bytes\n",
+                "a message from rank 0 with tag 8, 12 bytes\n",
+                "a message from rank 0 with tag 9, 16 bytes\n",
+                "weft[0]: unfinished at the end: a send to rank 1 with tag 9, "
+                "16 bytes on MPI_COMM_WORLD"):
+            self.assertIn(text, job.stderr)
+        job = launch.run("-n", 2, CALL, "unfinished")
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertNotIn("unfinished", job.stderr)
 
     def test_processes_that_call_different_collectives(self):
         self.says("other_collectives", "MPI_Barrier on MPI_COMM_WORLD failed",

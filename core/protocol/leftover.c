@@ -1,0 +1,82 @@
+/* What a program leaves unfinished when it ends: receives that no message came
+ * for, messages that nobody received, sends that nobody accepted. Each is a
+ * line for core.log = info; the standard lets a program end so where it has freed
+ * the request or the message is of no interest, so that it is no error.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/queues.h"
+
+enum { LINES_MAX = 8 /* of an engine */ };
+
+struct tally {
+    struct wf_instance *wf;
+    unsigned found;
+};
+
+struct envelope {
+    const char *what;
+    int rank, tag;
+    uint64_t bytes;
+    const char *comm; /* its name, where it has one and is known */
+};
+
+/* Wildcards as the numbers they are, which the line explains. */
+static void say(struct tally *t, const struct envelope *e)
+{
+    if (t->found++ < LINES_MAX)
+        wf_log(t->wf, WF_LOG_INFO,
+               "unfinished at the end: a %s rank %d with tag %d%s, %llu bytes"
+               "%s%s",
+               e->what, e->rank, e->tag,
+               e->rank < 0 || e->tag < 0 ? " (negative: any)" : "",
+               (unsigned long long)e->bytes, *e->comm ? " on " : "", e->comm);
+}
+
+static void say_request(struct tally *t, const char *what, struct wf_p2p *p)
+{
+    if (p->space == WF_SPACE_P2P)
+        say(t, &(struct envelope){what, p->peer, p->tag, p->bytes,
+                                  p->req.comm->name});
+}
+
+static void posted(struct wf_posted *r, void *arg)
+{
+    struct wf_p2p *p = wf_container(r, struct wf_p2p, posted);
+
+    wf_p2p_whole(p);
+    say_request(arg, "receive from", p);
+}
+
+static bool stored(struct wf_arrived *a, void *arg)
+{
+    const struct wf_message *m = wf_container(a, struct wf_message, arrived);
+
+    if (a->env0 >> 56 == WF_SPACE_P2P)
+        say(arg, &(struct envelope){"message from",
+                                    wf_env_source(a->env1),
+                                    wf_env_tag(a->env1), m->length, ""});
+    return true;
+}
+
+static void sends(struct tally *t, const struct wf_slots *pending)
+{
+    for (uint32_t i = 0; i < pending->size; i++) {
+        struct wf_p2p *p = pending->slots[i].object;
+        if (p)
+            say_request(t, "send to", p);
+    }
+}
+
+bool wf_leftovers_say(void *engine)
+{
+    struct tally t = {.wf = engine};
+    struct wf_engine *e = t.wf->engine;
+
+    if (t.wf->options->log < WF_LOG_INFO)
+        return true;
+    wf_match_each_posted(&e->match, posted, &t);
+    wf_match_each_arrived(&e->match, stored, &t);
+    sends(&t, &e->pending);
+    return true;
+}
