@@ -12,12 +12,16 @@
  * compute waits in MPI_Wait. percent: by the clock of whoever is last; own: of
  * those who compute, as the benchmarks of Intel and of OSU have it, which does
  * not see what the other side pays. With LONG: how much longer, in percent, both
- * together take than the longer of the two.
+ * together take than the longer of the two. cpu: us of processor time that the
+ * transfer alone takes of both ranks together; what it has to take, where those
+ * who wait sleep (Weft: --set core.spin=0).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "compute.h"
 #include "repeat.h"
+
+#include <sys/resource.h>
 
 enum { CALIBRATION = 20000000 };
 
@@ -28,6 +32,7 @@ struct transfer {
     int own;     /* count only those who compute */
     int still;   /* nothing is transferred */
     long turns;  /* of the computation; 0: the transfer alone */
+    long runs;   /* so far */
 };
 
 static double turns_per_us(void)
@@ -68,6 +73,7 @@ static double transfer(void *what)
         compute(t->turns);
     MPI_Wait(&req, MPI_STATUS_IGNORE);
     took = t->own && !t->computes ? 0 : now_us() - start;
+    t->runs++;
     MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return longest;
 }
@@ -103,6 +109,29 @@ static void report(const char *metric, struct transfer *t, double percent)
         print_times(metric, t->size, &percent, 1);
 }
 
+/* Processor time of this process, in us. */
+static double used_us(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return 1e6 * (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+/* The transfer alone: its median, and what it takes of both processors. */
+static double measure_alone(struct transfer *t, double limit_us)
+{
+    double used = used_us(), alone = median(t, limit_us), both;
+
+    used = (used_us() - used) / (double)t->runs;
+    MPI_Allreduce(&used, &both, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    report("cpu", t, both);
+    MPI_Bcast(&alone, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    report("alone", t, alone);
+    return alone;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 4 && argc != 5)
@@ -120,8 +149,7 @@ int main(int argc, char **argv)
     t.rank = start_rank(&argc, &argv);
     t.computes = strcmp(argv[1], t.rank ? "sender" : "receiver") != 0;
     speed = turns_per_us();
-    alone = median(&t, limit_us);
-    MPI_Bcast(&alone, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    alone = measure_alone(&t, limit_us);
     if (times)
         computing = atof(last) * alone;
     t.turns = (long)(speed * computing);

@@ -199,7 +199,8 @@ typedef struct weft_host {
    * may call the plugin again from here.                                                              */
   int  (*tx_words)(weft_core *, weft_loc *to, uint64_t h0, uint64_t h1, uint64_t h2, const void *data);
   /* minor 5: is it a thread of the core that calls progress() or arm(), in the place of a program that
-   * computes?  What the other side can do without us is best left to it then.                         */
+   * computes?  What the other side can do without us is best left to it then.  2: nor has the machine a
+   * CPU to spare: whatever can wait for a program to come back is best left to that.                   */
   int  (*helping)(weft_core *);
 } weft_host;
 

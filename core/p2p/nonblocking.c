@@ -98,9 +98,11 @@ static int irecv_inside(struct wf_comm *comm, const struct wf_receive_args *a,
                    : wf_irecv(comm, a->buf, a->count, a->type, a->source,
                               a->tag, WF_SPACE_P2P, out);
 
-    return a->count * (uint64_t)a->type->size >= WF_HELP_LARGE
-               ? handed(rc, request)
-               : rc;
+    if (a->count * (uint64_t)a->type->size < WF_HELP_LARGE)
+        return rc;
+    if (rc == MPI_SUCCESS && a->source != MPI_PROC_NULL && !aside)
+        wf_helper_meet(*out);
+    return handed(rc, request);
 }
 
 int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,

@@ -23,7 +23,8 @@
  * Each time that it wakes on the CPU where the program computes costs that one
  * tens of microseconds. So whoever wants it sets its timer: it wakes once, when
  * the nap is over that it would take first, and not at all for an operation
- * after which others follow before that.
+ * after which others follow before that. A program that waits does what it would;
+ * it is called when the last of those who wait goes.
  *
  * User operations never run here: schedules with one stay deferred until the
  * program calls.
@@ -43,14 +44,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/quota.h"
 #include "protocol/short.h"
 
 enum {
     NAP_MIN = 100000, /* ns: calls that wait at once are mostly over */
     NAP_MAX = 1600000,
     NAP_CALM = 10000000, /* where nobody depends on it */
-    NAP_LONG = 400000, /* ns: too long for a large message that has to be matched */
-    URGENT = 1 << 20   /* bytes of one */
+    NAP_TOO_LONG = 300000, /* ns: more than that longer than what is wanted */
+    URGENT = 1 << 20,  /* bytes of a message that has to be matched soon */
+    MEETING = 4 << 20, /* bytes of one whose announcement is worth ... */
+    MEETING_NS = 2000, /* ... this, which is 1 or 2 % of it */
+    ALONE = 6          /* bytes per ns: one side copies, by the kernel */
 };
 
 struct wf_helper {
@@ -59,6 +64,7 @@ struct wf_helper {
     bool stop;
     bool armed;         /* asleep on the endpoints, or about to be */
     bool expired;       /* nothing ended its last sleep */
+    bool spare;         /* there are more CPUs than processes */
     uint32_t turn;      /* of the last look */
     wf_atomic_u32 nap;  /* ns, how long the next one is */
     long napping;       /* ns, the nap that it takes; 0: none, or it is over */
@@ -105,6 +111,7 @@ static void rest(struct wf_helper *h)
 
     longer(h);
     h->napping = ns;
+    h->expired = false;
     if (!h->wf->api.owed || p->waiting) {
         p->parked = true;
         ns = -1;
@@ -138,7 +145,7 @@ static void serve(struct wf_helper *h)
     int timeout, n;
     bool armed;
 
-    p->helping = true;
+    p->helping = h->spare ? 1 : 2;
     do {
         n = wf_progress_turn(wf, UINT32_MAX);
         p->missed += h->expired && n > 0;
@@ -148,7 +155,7 @@ static void serve(struct wf_helper *h)
     } while (n > 0 && wf->api.owed && !wf_mutex_contended(&wf->api.mutex));
     h->turn = wf_load_relaxed(&p->turn);
     armed = n == 0 && wf->api.owed && wf_progress_arm(wf, &timeout);
-    p->helping = false;
+    p->helping = 0;
     if (armed)
         sleep_armed(h, timeout);
     else
@@ -171,7 +178,7 @@ static void *run(void *arg)
     struct wf_instance *wf = h->wf;
 
     wf_thread_instance = wf_home(wf);
-    nap(h, NAP_MIN);
+    nap(h, -1);
     for (;;) {
         if (!wf_cs_try(&wf->api)) {
             nap(h, wf_load_relaxed(&h->nap)); /* a caller is inside */
@@ -180,6 +187,7 @@ static void *run(void *arg)
         }
         h->armed = false;
         h->napping = 0;
+        wf->progress->parked = false;
         if (h->stop)
             break;
         if (!wf->api.owed || busy_caller(h))
@@ -243,7 +251,10 @@ static void disturb(struct wf_instance *wf)
     if (!h->armed)
         return;
     h->armed = false;
-    call(h, wf_load_relaxed(&h->nap));
+    if (wf->progress->waiting)
+        wf->progress->parked = true; /* who waits will recall it */
+    else
+        call(h, wf_load_relaxed(&h->nap));
 }
 
 static void stop(struct wf_instance *wf)
@@ -277,6 +288,8 @@ static bool ready(struct wf_instance *wf)
     if (!h || wf_progress_open_sleeper(p) < 0)
         goto err;
     h->wf = wf;
+    h->spare = wf->local_count < wf->cpus &&
+               wf->local_count < wf_quota_cpus();
     wf_store_relaxed(&h->nap, NAP_MIN);
     h->turn = wf_load_relaxed(&p->turn);
     if (!start(h))
@@ -284,6 +297,7 @@ static bool ready(struct wf_instance *wf)
     wf->may_help = true;
     p->helper = h;
     p->help = &ops;
+    p->parked = true;
     return true;
 err:
     wf_log(wf, WF_LOG_WARN, "no helper thread: messages move only while the "
@@ -318,6 +332,16 @@ static bool urgent(struct wf_req *r)
     return r->type != WF_REQ_SCHEDULE && wf_p2p_of(r)->bytes >= URGENT;
 }
 
+/* Has the receive r been matched, and is its message where either side moves it
+ * alone? */
+static bool under_way(struct wf_req *r)
+{
+    struct wf_p2p *p = wf_p2p_of(r);
+
+    return r->type == WF_REQ_RECV && !(r->flags & WF_REQ_LIGHT) &&
+           p->pull.core && p->pull.core->attr.caps & WEFT_CAP_GET_ALONE;
+}
+
 /* A message that its receiver fetches alone, unless it cannot. */
 static bool calm(struct wf_req *r)
 {
@@ -328,21 +352,48 @@ static bool calm(struct wf_req *r)
            !p->loc->approves;
 }
 
+/* When it is to look. Without a CPU to spare a message that is under way is left
+ * to the sender, and all that remains is to say that it is over. */
+static long look_at(struct wf_helper *h, struct wf_req *r)
+{
+    uint64_t alone;
+
+    if (r->flags & WF_REQ_CALM)
+        return NAP_CALM;
+    if (h->spare || !under_way(r))
+        return urgent(r) ? NAP_MIN : (long)wf_load_relaxed(&h->nap);
+    alone = wf_p2p_of(r)->expected / ALONE;
+    return alone < NAP_MIN ? NAP_MIN : alone < NAP_CALM ? (long)alone
+                                                        : NAP_CALM;
+}
+
 /* It is to look before long. */
 static void want(struct wf_helper *h, struct wf_req *r)
 {
-    if (r->flags & WF_REQ_CALM) {
-        if (h->wf->progress->parked)
-            call(h, NAP_CALM);
-    } else if (urgent(r) && (h->wf->progress->parked || h->napping > NAP_LONG))
-        call(h, NAP_MIN);
-    else if (h->wf->progress->parked)
-        call(h, wf_load_relaxed(&h->nap));
+    long ns = look_at(h, r);
+
+    if (h->wf->progress->parked || h->napping > ns + NAP_TOO_LONG)
+        call(h, ns);
 }
 
 static void ended(struct wf_cs *cs)
 {
     wf_short_update(wf_container(cs, struct wf_instance, api));
+}
+
+/* The sender of a large message that is expected calls at about the same time,
+ * in most programs. What it says is worth a moment: the answer lets it move the
+ * message while this side computes, without the helper. */
+void wf_helper_meet(struct wf_req *r)
+{
+    struct wf_instance *wf = r->wf;
+    uint64_t until;
+
+    if (!wf->may_help || wf_p2p_of(r)->bytes < MEETING)
+        return;
+    until = wf_now(wf) + MEETING_NS;
+    while (!wf_req_done(r) && !under_way(r) && wf_now(wf) < until)
+        wf_progress_poll(wf, UINT32_MAX);
 }
 
 void wf_helper_attend(struct wf_req *r)

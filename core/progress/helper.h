@@ -11,6 +11,9 @@
 /* In a nonblocking call, section held or off: r is not done and left to
  * itself. */
 void wf_helper_attend(struct wf_req *r);
+/* In one, section held or off: r is a receive of at least the following, just
+ * posted. */
+void wf_helper_meet(struct wf_req *r);
 enum { WF_HELP_LARGE = 64 << 10 }; /* bytes to receive that are worth it */
 
 static inline void wf_attend(struct wf_req *r)

@@ -64,7 +64,7 @@ struct wf_progress {
     struct wf_instance *_Atomic guest;
     uint64_t until;          /* it sleeps at most */
     unsigned waiting;        /* threads in wf_progress_wait */
-    bool helping;            /* the helper polls or arms */
+    uint8_t helping; /* the helper polls or arms: as weft_host.helping */
     bool parked;             /* the helper sleeps until it is called */
     uint16_t watch_ms, look_ms; /* longest sleep: leader, helper */
     uint64_t sleeps;         /* in the kernel, by those who wait in a call */

@@ -8,7 +8,8 @@
  *   in MPI            in MPI            both, piece by piece through the ring
  *   computes          in MPI            the receiver reads
  *   in MPI            computes          the sender writes
- *   computes          computes          a thread that stands in: it reads
+ *   computes          computes          a thread that stands in: it reads,
+ *                                       if there is a CPU to spare
  *
  *   receiver                                sender
  *   get: claims = op                        offered the memory (NOTIFY)
@@ -25,8 +26,9 @@
  * A thread that stands in for the program (host->helping) says so: it sets
  * `away`, upon which the sender writes rather than leave the ring to it, and
  * sleeps as soon as the sender is at work. A sender that sleeps like that is not
- * woken (SHM_STANDIN). The reader is the one of the two that works where both
- * compute.
+ * woken (SHM_STANDIN). Where both compute the reader is the one of the two that
+ * works, unless the programs have all CPUs: it would take from one of them what
+ * it spares the other, three times as slowly as both once they have come.
  *
  * Up to SHM_FETCHES transfers are asked for at a time, so that the sender goes
  * from one to the next.
@@ -313,7 +315,7 @@ static bool sender_works(weft_peer *p, uint32_t op);
  * does not sleep before it knows. */
 static bool wonders(weft_peer *p, uint32_t op)
 {
-    return shm_helping(p->ep) && !asleep(p) &&
+    return shm_helping(p->ep) && !shm_stays_out(p->ep) && !asleep(p) &&
            shm_claimed(look(p, op), SHM_FRONT) == 0 && sender_works(p, op);
 }
 
@@ -328,6 +330,8 @@ static int read_some(weft_peer *p)
         fs->run = 0;
         return 0;
     }
+    if (shm_stays_out(p->ep))
+        return fs->reading = false;
     if (!fs->reading && ++fs->idle % LOOKS != 0 && !shm_helping(p->ep))
         return 0;
     fs->reading = unclaimed(p, &op) && idle(p, op);
@@ -356,7 +360,7 @@ static bool sender_works(weft_peer *p, uint32_t op)
 }
 
 /* A program that waits moves whatever the sender leaves. Who stands in for one
- * leaves it to a sender that is at work. */
+ * leaves it to a sender that is at work, or to whoever comes first. */
 bool wf_shm_fetch_can_move(weft_peer *p)
 {
     struct shm_fetches *fs = &p->fetches;
@@ -366,8 +370,8 @@ bool wf_shm_fetch_can_move(weft_peer *p)
             return true;
     if (fs->head && fs->next - fs->first < SHM_FETCHES)
         return shm_slot_free(p);
-    return unclaimed(p, &op) && (!shm_helping(p->ep) || wonders(p, op) ||
-                                 !sender_works(p, op));
+    return !shm_stays_out(p->ep) && unclaimed(p, &op) &&
+           (!shm_helping(p->ep) || wonders(p, op) || !sender_works(p, op));
 }
 
 /* The pair ends. Nobody writes into the buffers after this. */

@@ -9,7 +9,8 @@
  * gets only START bytes ahead before the receiver has been seen doing that. When
  * the ring does not move for PATIENCE, or the receiver says that it is away, the
  * pieces are written into its memory. A thread that stands in for the program
- * does so only where nobody else does: when the receiver sleeps.
+ * does so only where nobody else does: when the receiver sleeps, and the machine
+ * has a CPU to spare.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -311,9 +312,16 @@ static bool stuck(weft_peer *p)
     return now - q->since >= PATIENCE;
 }
 
+/* What it began is to be finished, by whoever is there. */
+static bool leaves_it(weft_peer *p, const struct shm_push *h)
+{
+    return h->at == h->end && shm_helping(p->ep) &&
+           (!receiver_sleeps(p) || shm_stays_out(p->ep));
+}
+
 static uint32_t move(weft_peer *p, struct shm_push *h)
 {
-    if (h->at == h->end && shm_helping(p->ep) && !receiver_sleeps(p))
+    if (leaves_it(p, h))
         return 0;
     bool away = !p->write_refused && receiver_away(p);
     uint32_t n = away ? 0 : push(p, h);
@@ -343,7 +351,7 @@ bool wf_shm_offer_can_move(weft_peer *p)
     struct shm_push *h = head(p);
     if (p->pushes.n == 0)
         return false;
-    if (h->mr && h->at == h->end && shm_helping(p->ep) && !receiver_sleeps(p))
+    if (h->mr && leaves_it(p, h))
         return false;
     return !h->mr || !p->write_refused || room(p, 1) > 0;
 }

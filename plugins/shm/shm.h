@@ -353,6 +353,12 @@ static inline bool shm_helping(const weft_ep *ep)
     return ep->helping && ep->helping(ep->core);
 }
 
+/* And would it take the CPU from a program? */
+static inline bool shm_stays_out(const weft_ep *ep)
+{
+    return ep->helping && ep->helping(ep->core) == 2;
+}
+
 /* ring.h is the short path; these are the rest, by file. */
 
 /* segment.c: memory that cannot fault under us */

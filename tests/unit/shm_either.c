@@ -1,7 +1,7 @@
 /* plugins/shm: transfers that either side moves alone, or both together.
  *
  * A side that computes is one whose progress is not called. One that has a
- * thread in its place says so: `stands_in`.
+ * thread in its place says so: `stands_in`, NO_CPU where programs have them all.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -17,7 +17,7 @@
 
 #define OPS (weft_plugin_1_shm.ops)
 
-enum { BYTES = 5 << 20, LIMIT_S = 120, SEVERAL = 20 };
+enum { NO_CPU = 2, BYTES = 5 << 20, LIMIT_S = 120, SEVERAL = 20 };
 
 static struct fake_node a, b;
 static unsigned char source[BYTES + 64], target[BYTES + 64];
@@ -147,7 +147,7 @@ static void a_receiver_that_computes_is_not_needed(void **state)
     weft_event e = {.size = sizeof e};
     uint64_t limit = now() + LIMIT_S * UINT64_C(1000000000);
     (void)state;
-    b.stands_in = true;
+    b.stands_in = 1;
     begin(&t, 7, BYTES - 9);
     while (count(&a, "written_bytes") < BYTES - 9) {
         fake_progress(&a);
@@ -253,7 +253,7 @@ static void one_of_two_stand_ins_moves(void **state)
 {
     struct transfer t;
     (void)state;
-    a.stands_in = b.stands_in = true;
+    a.stands_in = b.stands_in = 1;
     begin(&t, 0, BYTES);
     run(&t, &a, &b);
     check(&t);
@@ -268,7 +268,7 @@ static void a_stand_in_does_not_sleep_on_a_guess(void **state)
     struct transfer t;
     weft_event e = {.size = sizeof e};
     (void)state;
-    b.stands_in = true;
+    b.stands_in = 1;
     begin(&t, 0, BYTES);
     while (!ended(&t)) {
         assert_int_equal(OPS->arm(b.ep, &e, NULL), WEFT_EAGAIN);
@@ -285,7 +285,7 @@ static void a_stand_in_sleeps_while_the_other_moves(void **state)
     struct transfer t;
     weft_event e = {.size = sizeof e};
     (void)state;
-    a.stands_in = true;
+    a.stands_in = 1;
     while (OPS->arm(a.ep, &e, NULL) == WEFT_EAGAIN)
         fake_progress(&a);
     uint64_t rang = count(&b, "bells_rung");
@@ -310,14 +310,14 @@ static void the_last_one_awake_moves(void **state)
     uint64_t limit = now() + LIMIT_S * UINT64_C(1000000000);
     bool asleep = false;
     (void)state;
-    b.stands_in = true;
+    b.stands_in = 1;
     while (!asleep) {
-        a.stands_in = false;
+        a.stands_in = 0;
         assert_true(now() < limit);
         begin(&t, 0, BYTES);
         fake_progress(&a);
         asleep = !ended(&t) && OPS->arm(b.ep, &e, NULL) == WEFT_OK;
-        a.stands_in = true;
+        a.stands_in = 1;
         while (asleep && OPS->arm(a.ep, &e, NULL) == WEFT_EAGAIN)
             fake_progress(&a);
         run(&t, &b, NULL);
@@ -325,6 +325,74 @@ static void the_last_one_awake_moves(void **state)
         end(&t);
     }
     assert_true(count(&a, "written_bytes") >= BYTES);
+}
+
+static void let_sleep(struct fake_node *n)
+{
+    weft_event e = {.size = sizeof e};
+    while (OPS->arm(n->ep, &e, NULL) == WEFT_EAGAIN)
+        fake_progress(n);
+}
+
+/* Both programs compute, on all CPUs that there are: those in their place go to
+ * sleep, and move nothing though they are asked to look. */
+static void begin_without_a_cpu(struct transfer *t)
+{
+    a.stands_in = b.stands_in = NO_CPU;
+    begin(t, 0, BYTES);
+    for (int i = 0; i < 100; i++)
+        both();
+    let_sleep(&a);
+    let_sleep(&b);
+    let_sleep(&a);
+    assert_false(ended(t));
+    assert_int_equal(count(&b, "read_bytes"), 0);
+    assert_int_equal(count(&a, "written_bytes"), 0);
+}
+
+static void without_a_cpu_the_receiver_that_comes_moves(void **state)
+{
+    struct transfer t;
+    (void)state;
+    begin_without_a_cpu(&t);
+    b.stands_in = 0;
+    run(&t, &b, NULL);
+    check(&t);
+    assert_int_equal(count(&b, "read_bytes"), BYTES);
+    end(&t);
+}
+
+/* And the one in the receiver's place is called when that is done. */
+static void without_a_cpu_the_sender_that_comes_moves(void **state)
+{
+    struct transfer t;
+    uint64_t limit = now() + LIMIT_S * UINT64_C(1000000000), rang;
+    (void)state;
+    begin_without_a_cpu(&t);
+    rang = count(&a, "bells_rung");
+    a.stands_in = 0;
+    while (count(&a, "written_bytes") < BYTES) {
+        fake_progress(&a);
+        assert_true(now() < limit);
+    }
+    assert_int_equal(count(&a, "bells_rung"), rang + 1);
+    run(&t, &b, NULL);
+    check(&t);
+    assert_int_equal(count(&b, "read_bytes"), 0);
+    end(&t);
+}
+
+/* What was taken from the front has to be pushed by whoever is there. */
+static void without_a_cpu_what_was_begun_is_finished(void **state)
+{
+    struct transfer t;
+    (void)state;
+    begin(&t, 0, BYTES);
+    fake_progress(&a);
+    a.stands_in = NO_CPU;
+    run(&t, &b, &a);
+    check(&t);
+    end(&t);
 }
 
 /* The receiver's buffer has room for less. */
@@ -519,6 +587,9 @@ int main(void)
         CASE(a_stand_in_does_not_sleep_on_a_guess),
         CASE(a_stand_in_sleeps_while_the_other_moves),
         CASE(the_last_one_awake_moves),
+        CASE(without_a_cpu_the_receiver_that_comes_moves),
+        CASE(without_a_cpu_the_sender_that_comes_moves),
+        CASE(without_a_cpu_what_was_begun_is_finished),
         CASE(less_than_was_offered_is_moved),
         CASE(what_is_not_offered_is_not_pushed),
         CASE(memory_that_cannot_be_read_is_an_error),

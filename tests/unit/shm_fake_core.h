@@ -61,7 +61,7 @@ struct fake_node {
     size_t address_len;
     int key;
     bool answer_random, stranger;
-    bool stands_in; /* for a program that computes */
+    int stands_in; /* for a program that computes: weft_host.helping */
     enum fake_answer answer;
     unsigned seed;
     int urgent_seen, logs;

@@ -28,6 +28,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "adi/endpoint.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
 
@@ -38,6 +39,7 @@ struct weft_ep {
     int fd;
     int arms;
     bool armed, came;
+    int helping;              /* when it was armed */
     bool refuses;             /* arm() finds something */
     bool blind;               /* announces nothing by its descriptor */
     uint64_t deadline_in;     /* ns from arm(): then something is there */
@@ -101,6 +103,7 @@ static int fake_arm(weft_ep *e, weft_event *event, uint64_t *deadline)
     if (e->deadline_in)
         *deadline = e->due = wf_now(&wf) + e->deadline_in;
     e->armed = true;
+    e->helping = wf_host.helping(&wf.eps[e - fabrics]);
     return WEFT_OK;
 }
 

@@ -443,6 +443,87 @@ static void a_calm_one_is_not_forgotten(void **state)
     nothing_was_missed();
 }
 
+/* Who waits polls, so the helper may sleep on. It is called by the next who leaves
+ * something, or by the last who waits. */
+static void a_waiter_that_disarms_it_does_not_wake_the_helper(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    until_the_helper_has_armed();
+    wf.progress->waiting++;
+    wf_progress_poll(&wf, UINT32_MAX);
+    assert_true(wf.progress->parked);
+    wf.progress->waiting--;
+    complete_request(NULL);
+    leave_to_itself();
+    until_the_helper_has_armed();
+    announce(&fabrics[0], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+static void it_says_whether_there_is_a_cpu_to_spare(void **state)
+{
+    for (uint32_t processes = 0; processes < 2; processes++) {
+        wf.local_count = processes;
+        wf.cpus = 1;
+        wf_cs_enter(&wf.api);
+        leave_to_itself();
+        until_the_helper_has_armed();
+        assert_int_equal(fabrics[0].helping, 1 + processes);
+        complete_request(NULL);
+        wf_cs_leave(&wf.api);
+        wf_progress_alone(&wf); /* asks again when it is started again */
+        fabrics[0].armed = fabrics[1].armed = false;
+    }
+}
+
+static void post_a_large_receive(uint64_t bytes)
+{
+    if (!wf.may_help)
+        wf_progress_allow_helper(&wf);
+    fetched_from.attr.caps = WEFT_CAP_GET_ALONE;
+    left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_RECV,
+                                   .on_complete = its_end},
+                           .bytes = bytes, .expected = bytes};
+}
+
+static void match(void *unused)
+{
+    left.pull.core = &fetched_from;
+}
+
+/* No CPU to spare, and the sender moves it: to look before that can be over
+ * would only cost the program time. */
+static void the_helper_does_not_look_at_what_is_under_way(void **state)
+{
+    uint64_t start = wf_now(&wf);
+
+    wf.local_count = wf.cpus = 1;
+    wf_cs_enter(&wf.api);
+    post_a_large_receive(600 << 20);
+    match(NULL);
+    wf_attend(&left.req);
+    until_the_helper_has_armed();
+    assert_true(wf_now(&wf) - start > 5000000);
+    complete_request(NULL);
+    nothing_was_missed();
+}
+
+static void a_large_receive_meets_its_sender(void **state)
+{
+    wf_cs_enter(&wf.api);
+    post_a_large_receive(16 << 20);
+    announce(&fabrics[1], match, NULL);
+    wf_helper_meet(&left.req);
+    assert_ptr_equal(left.pull.core, &fetched_from);
+    post_a_large_receive(1 << 20); /* this one does not wait for it */
+    announce(&fabrics[1], match, NULL);
+    wf_helper_meet(&left.req);
+    assert_null(left.pull.core);
+    nothing_was_missed();
+}
+
 #define WITH(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)
 #define RULE(name) WITH(name, rig)
 
@@ -470,6 +551,10 @@ int main(void)
         RULE(a_poll_that_disarms_it_wakes_the_helper),
         RULE(a_call_that_leaves_something_wakes_a_parked_helper),
         RULE(the_last_who_waits_calls_a_parked_helper),
+        RULE(a_waiter_that_disarms_it_does_not_wake_the_helper),
+        RULE(it_says_whether_there_is_a_cpu_to_spare),
+        RULE(the_helper_does_not_look_at_what_is_under_way),
+        RULE(a_large_receive_meets_its_sender),
         RULE(what_the_other_side_does_alone_is_calm),
         RULE(a_calm_one_is_not_forgotten),
     };
