@@ -260,7 +260,27 @@ build()
     cmake --build "$dir"
 }
 
-threaded="^(unit_(pool|stack|section|critical|mutex|thread|progress|weft_info_granularity)|core_match|jobs_launch_threads|job_(threads_.*|.*_threads|p2p_memory|helper_rounds)_(n1_plain|n3_plain|n4_shm|n4_mixed|shm|tcp))"
+# For run_tests with a granularity: not the programs of the other tests.
+build_threaded()
+{
+    dir=$(directory)
+    configure
+    # shellcheck disable=SC2046
+    cmake --build "$dir" --target $(threaded_programs)
+}
+
+# Tests in which a rank has several threads, or is one. CMake's regular expressions
+# have nine groups at most.
+threaded="^(unit_(pool|stack|section|critical|mutex|thread|progress|wait|shm_sleep|shm_claims|weft_info_granularity)|core_match|conform_thread|jobs_launch_threads|job_(threads_.*|.*_threads|engines_.*|part_rounds|p2p_memory|helper_rounds)_(n[1-4]_(plain|shm|mixed|engines)|n2_tcp)$|job_.*_n4_threads(2x2|mall)?$)"
+
+# Programs of these, and what they need.
+threaded_programs()
+{
+    echo mpi mpirun weft-info conform
+    ctest --test-dir "$dir" -N -R "$threaded" |
+        sed -nE 's/^ *Test +#[0-9]+: ((unit|job)_.*|core_match)$/\1/p' |
+        sed -E 's/^(job_.*)_n[0-9]+_[a-z0-9]+$/\1/; /^unit_weft_info_g/d' | sort -u
+}
 
 run_tests()
 {
@@ -275,7 +295,7 @@ run_tests()
     if [ "$sanitize" = thread ]; then
         echo "Left out: tests without threads, which have no races, and jobs" \
             "of one rank or another eager limit, which add no threads."
-        some="-E ^(unit_(type|coll|op|pack|config|route|ini|group|info|attr|error|match|slots|schedule|shm_death)|fuzz|abi|static|outside|jobs_|netns|faults|cuts|paths|sim|conform_(self|shm_small|.*_file)|job_.*_(n1_plain|n4_eager0|n4_eagerhuge)$)"
+        some="-E ^(unit_(type|coll|op|pack|config|route|ini|group|info|attr|error|match|slots|schedule|shm_death)|fuzz|abi|static|outside|jobs_([^l]|launch_[^t])|netns|faults|cuts|paths|sim|conform_(self|shm_small|.*_file)|job_.*_(n1_plain|n4_eager0|n4_eagerhuge)$)"
     elif [ "$static" = yes ]; then
         echo "Left out: tests of plugin files and of the shared library; a" \
             "static build has neither."
@@ -290,19 +310,19 @@ run_tests()
     $fixed ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" $some
 }
 
-# brief-global is per-object with one engine, and has no entry of its own.
 run_matrix()
 {
     result=0
-    for name in address,undefined thread static per-object lock-free; do
-        static=no sanitize=$name granularity=
+    for name in address,undefined thread static brief-global per-object \
+        lock-free; do
+        static=no sanitize=$name granularity='' programs=build
         case $name in
         static) static=yes sanitize= ;;
-        per-object | lock-free) sanitize=thread granularity=$name ;;
+        *-*) sanitize=thread granularity=$name programs=build_threaded ;;
         esac
         echo "==== $name"
         # a function under "||" is not stopped by set -e, so chain it
-        { build && run_tests; } || {
+        { $programs && run_tests; } || {
             result=1
             echo "==== $name failed" >&2
         }

@@ -1,5 +1,6 @@
 /* The words of a team (core/coll/team.h, team_wait.c): lines that are used again,
- * and sleepers; writers fence, or sleepers use membarrier.
+ * and sleepers; writers fence, or sleepers use membarrier. The pieces of a large
+ * call (team_stage.c): chunks that are used again, by one writer or by all.
  * CLAIM  What a member hears is what was said in this call, nobody overwrites what
  * another still reads, and who sleeps is woken.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -114,8 +115,78 @@ template <bool FENCE> struct team_meets : rl::test_suite<team_meets<FENCE>, MEMB
     }
 };
 
+/* ---- pieces ----------------------------------------------------------------- */
+
+struct wf_coll_args {
+    int root;
+};
+enum wf_team_order { WF_TEAM_ANY_ORDER };
+enum { STEPS = 5, CHUNKS = MEMBERS * WF_TEAM_CHUNKS };
+static int gave_up(int) { return 1; }
+//@ core/coll/team_data.h: wf_team_after
+//@ core/coll/team_stage.h: wf_staging wf_team_chunk
+//@ core/coll/team_stage.c: FAILED word_of wf_team_say_put say_got hear
+//@ core/coll/team_stage.c: wf_team_hear_put put_piece take_pieces run_step run_steps
+//@ core/coll/team_stage.c: wide_chunk reads await_readers write_wide read_wide
+
+static unsigned char stage[CHUNKS]; /* their addresses */
+static plain<int> *chunks;
+
+static int put(struct wf_staging *g, uint32_t step, unsigned char *to)
+{
+    chunks[to - stage] = 10 * step + g->t->rank;
+    return MPI_SUCCESS;
+}
+
+static int take(struct wf_staging *, uint32_t step, int from,
+                const unsigned char *piece)
+{
+    RL_ASSERT(chunks[piece - stage] == 10 * (int)step + from);
+    return MPI_SUCCESS;
+}
+
+template <bool ALL> struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBERS> {
+    struct wf_team_shared shared;
+    struct wf_team teams[MEMBERS];
+    struct wf_comm comm;
+    futex_word bell[MEMBERS];
+    plain<int> chunk[CHUNKS];
+
+    void before()
+    {
+        bells = bell;
+        chunks = chunk;
+        for (int i = 0; i < MEMBERS; i++) {
+            memset(&teams[i], 0, sizeof teams[i]);
+            teams[i].comm = &comm;
+            teams[i].shared = &shared;
+            teams[i].stage = stage;
+            teams[i].chunk = 1;
+            teams[i].size = MEMBERS;
+            teams[i].rank = i;
+            teams[i].call = 1;
+            teams[i].fence = true;
+        }
+    }
+
+    void thread(unsigned me)
+    {
+        struct wf_coll_args args = {0};
+        struct wf_staging g = wf_staging();
+
+        g.t = &teams[me];
+        g.a = &args;
+        g.steps = ALL ? STEPS : CHUNKS + 2;
+        g.put = put;
+        g.take = take;
+        RL_ASSERT((ALL ? run_steps : me == 0 ? write_wide : read_wide)(&g) ==
+                  MPI_SUCCESS);
+    }
+};
+
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(holds<team_meets<true>>() && holds<team_meets<false>>());
+    return !(holds<team_meets<true>>() && holds<team_meets<false>>() &&
+             holds<pieces_pass<true>>() && holds<pieces_pass<false>>());
 }
