@@ -363,8 +363,7 @@ static long look_at(struct wf_helper *h, struct wf_req *r)
     if (h->spare || !under_way(r))
         return urgent(r) ? NAP_MIN : (long)wf_load_relaxed(&h->nap);
     alone = wf_p2p_of(r)->expected / ALONE;
-    return alone < NAP_MIN ? NAP_MIN : alone < NAP_CALM ? (long)alone
-                                                        : NAP_CALM;
+    return alone < NAP_CALM ? (long)alone : NAP_CALM;
 }
 
 /* It is to look before long. */
