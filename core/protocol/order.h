@@ -8,6 +8,7 @@
  *
  *   order.c     numbers, window, what is retained       no I/O, no time
  *   order_arrive.c  duplicates, checks, pieces          the same
+ *   order_take.c    what is complete, in its turn       the same
  *   order_usual.c   both, for most: a short message that leaves at once, or is
  *                   the next one; sums; acknowledgement
  *   carrier.c   which transport; probes; time           the only part with both
@@ -43,7 +44,8 @@
  *           its turn is no gap then, and waits among the stages of its carrier,
  *           which are kept by seq.
  * SEALED    carriers of a route that encrypts: what goes and comes is wrapped
- *           (seal.h), and nothing else is let in.
+ *           (seal.h), and nothing else is let in. What is not complete waits
+ *           closed, in the order of its carrier, apart from the stages.
  * WIRE      the 64-byte header with WF_SEQUENCED in its type: seq, ack, epoch,
  *           crc (CRC-32C of header and payload, both with crc and check 0) and
  *           check (16 bits of the sum at the end of the header, so that a
@@ -138,8 +140,9 @@ struct wf_carrier {
     uint64_t sign;        /* wf_carrier_lives: what it last saw */
     uint64_t sent, sent_bytes; /* containers that it took, and their payload */
     struct wf_flight flight;
-    struct wf_stage *stage, *last_stage; /* oldest first, by seq */
-    uint64_t staged;                     /* bytes that they take */
+    struct wf_stage *stage, *last_stage;   /* oldest first, by seq */
+    struct wf_stage *sealed, *last_sealed; /* not opened yet, as they came */
+    uint64_t staged;                       /* bytes that all of them take */
     struct wf_seal *seal; /* NULL: what it carries is not encrypted */
 };
 

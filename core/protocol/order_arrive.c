@@ -1,29 +1,21 @@
 /* The receiving half of an ordered pair: checks, doubles, messages in pieces, and
- * sealed ones. See order.h.
+ * sealed ones, until they are complete and their turn has come (order_take.c). See
+ * order.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
 
-#include "protocol/order.h"
-#include "protocol/short.h"
+#include "protocol/order_take.h"
 
 enum { PAYLOAD_MAX = 16 << 20, SEALED_SMALL = 4096 };
 
-/* ---- a container -------------------------------------------------------------- */
-
-/* Of a sender whose carriers share: a piece of a large message. */
-static bool is_piece(const struct wf_wire *w)
-{
-    return w->type == (WF_TRANSFER | WF_SEQUENCED) &&
-           wf_le16(w->flags) & WF_FLAG_PARTED;
-}
+/* ---- what goes before what ---------------------------------------------------- */
 
 /* Of the same sender: others that come by other carriers go before it. */
 static bool is_early(const struct wf_ordered *o, const struct wf_wire *w)
 {
-    return wf_le16(w->flags) & WF_FLAG_PARTED &&
-           (int32_t)(wf_le32(w->seq) - o->expect) > 0;
+    return wf_order_parted(w) && (int32_t)(wf_le32(w->seq) - o->expect) > 0;
 }
 
 /* What comes next on a carrier: behind everything that is staged. Older stages
@@ -35,122 +27,24 @@ static uint32_t next_on(const struct wf_ordered *o, const struct wf_carrier *c)
     return (int32_t)(seq - o->expect) > 0 ? seq : o->expect;
 }
 
-static bool out_of_order(struct wf_ordered *o, int carrier,
-                         const struct wf_wire *w, uint32_t next)
-{
-    int32_t ahead = (int32_t)(wf_le32(w->seq) - next);
-
-    if (ahead < 0) {
-        o->counts[WF_ORDER_DUPLICATES]++;
-        o->owed = WF_ACK_EVERY; /* he does not know that it is here */
-    } else if (ahead > 0 && w->epoch == o->peer_epoch) {
-        wf_carrier_fault(o, carrier, "a message is missing");
-    }
-    return ahead != 0;
-}
-
-/* A checked container whose turn it is: DONE, or EAGAIN for want of memory. */
-static int deliver(struct wf_ordered *o, struct weft_core *core,
-                   const struct wf_wire *w, const void *data)
-{
-    uint64_t first = wf_wire_word(w, 0) &
-                     ~((uint64_t)WF_FLAG_PARTED << 16 | WF_SEQUENCED);
-    uint32_t plen = (uint32_t)(first >> 32);
-    struct wf_wire plain;
-    weft_sink *sink = NULL;
-    int r;
-
-    if (wf_likely((first & 0xff) == WF_EAGER &&
-                  !(first & (uint64_t)WF_FLAG_SYNC << 16))) {
-        r = wf_arrive_words(core, o->loc, first | WEFT_HDR_SHORT << 16,
-                            wf_wire_word(w, 1), wf_wire_word(w, 2), data);
-    } else {
-        plain = *w;
-        wf_wire_put(&plain, 0, first);
-        r = wf_arrive_plain(core, o->loc, (const weft_hdr *)&plain, data, plen,
-                            &sink);
-    }
-    if (r == WEFT_EAGAIN)
-        return WEFT_EAGAIN;
-    o->expect++;
-    wf_order_owe(o, core, w, plen);
-    return WEFT_DONE;
-}
-
-static bool is_control(const struct wf_wire *w)
-{
-    unsigned type = w->type & ~(unsigned)WF_SEQUENCED;
-
-    return type == WF_ACK || type == WF_PING || type == WF_PONG;
-}
-
-/* What a header says besides its container. Pieces go by any carrier, so they
- * do not tell where the peer is. */
-static void hear(struct wf_ordered *o, struct weft_core *core, int carrier,
-                 const struct wf_wire *w)
-{
-    wf_carrier_heard(o, core, is_piece(w) ? o->peer_epoch : w->epoch);
-    wf_order_acked(o, wf_le32(w->ack), carrier == o->at);
-}
-
-/* A container that is complete and right. */
-static int take(struct wf_ordered *o, struct weft_core *core, int carrier,
-                const struct wf_wire *w, const void *data)
-{
-    hear(o, core, carrier, w);
-    if (wf_unlikely(is_control(w))) {
-        wf_carrier_control(o, core, w);
-        return WEFT_DONE;
-    }
-    if (wf_unlikely(out_of_order(o, carrier, w, o->expect)))
-        return WEFT_DONE;
-    wf_order_usual(o);
-    return deliver(o, core, w, data);
-}
-
-static int damaged(struct wf_ordered *o, int carrier)
-{
-    o->counts[WF_ORDER_DAMAGED]++;
-    wf_carrier_fault(o, carrier, "a message arrived damaged");
-    return WEFT_DONE;
-}
-
 /* ---- sealed containers ---- */
 
-/* Is this header one that may come out of a sealed container of n bytes? */
-static bool inner_right(const struct wf_wire *w, uint32_t n)
-{
-    return w->type & WF_SEQUENCED && w->type != (WF_SEALED | WF_SEQUENCED) &&
-           weft_hdr_len((const weft_hdr *)w) == WEFT_HDR &&
-           wf_le32(w->plen) == n - WEFT_HDR;
-}
-
-/* False: it is old, or nothing that the peer has sealed. */
-static bool unwrap(struct wf_ordered *o, int k, const struct wf_wire *outer,
-                   const void *data, uint8_t *text, struct wf_session **by)
-{
-    enum wf_opened r = wf_seal_open(o->carrier[k].seal, outer, data, text, by);
-
-    if (r == WF_OPENED &&
-        inner_right((const struct wf_wire *)text, wf_le32(outer->plen)))
-        return true;
-    if (r == WF_STALE)
-        o->counts[WF_ORDER_DUPLICATES]++;
-    else
-        damaged(o, k);
-    return false;
-}
+static int arrive_parted(struct wf_ordered *, int k, const struct wf_wire *,
+                         const void *data, size_t have, weft_sink **);
 
 static int take_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
                        const void *data, uint8_t *text)
 {
+    const struct wf_wire *w = (const struct wf_wire *)text;
     struct wf_session *by;
+    weft_sink *none;
     int r;
 
-    if (!unwrap(o, k, outer, data, text, &by))
+    if (!wf_order_unwrap(o, k, outer, data, text, &by))
         return WEFT_DONE;
-    r = take(o, o->carrier[k].core, k, (const struct wf_wire *)text,
-             text + WEFT_HDR);
+    r = wf_order_parted(w)
+            ? arrive_parted(o, k, w, text + WEFT_HDR, wf_le32(w->plen), &none)
+            : wf_order_take(o, o->carrier[k].core, k, w, text + WEFT_HDR);
     if (r != WEFT_EAGAIN)
         wf_seal_taken(by, outer);
     return r;
@@ -188,11 +82,12 @@ static uint64_t room_of(uint64_t plen)
     return sizeof(struct wf_stage) + plen;
 }
 
-static void forget_stage(struct wf_carrier *c)
+/* The first of a list of the carrier's. */
+static void forget_stage(struct wf_carrier *c, struct wf_stage **list)
 {
-    struct wf_stage *g = c->stage;
+    struct wf_stage *g = *list;
 
-    c->stage = g->next;
+    *list = g->next;
     c->staged -= room_of(g->sink.sink.len);
     free(g);
 }
@@ -200,23 +95,66 @@ static void forget_stage(struct wf_carrier *c)
 void wf_order_unstage(struct wf_carrier *c)
 {
     while (c->stage)
-        forget_stage(c);
+        forget_stage(c, &c->stage);
+    while (c->sealed)
+        forget_stage(c, &c->sealed);
 }
 
-/* DONE, also when it is not what the peer has sealed; or EAGAIN. */
-static int show(struct wf_ordered *o, int k, struct wf_stage *g)
+static bool is_open(const struct wf_stage *g)
+{
+    return g->payload != g->data;
+}
+
+/* Open one where it is. False: nothing that the peer has sealed, or old. */
+static bool open_staged(struct wf_ordered *o, int k, struct wf_stage *g)
 {
     struct wf_wire outer = g->hdr;
     struct wf_session *by;
 
-    if (o->carrier[k].seal && g->payload == g->data) {
-        if (!unwrap(o, k, &outer, g->data, g->data, &by))
-            return WEFT_DONE;
-        wf_seal_taken(by, &outer);
-        memcpy(&g->hdr, g->data, WEFT_HDR);
-        g->payload += WEFT_HDR;
+    if (!wf_order_unwrap(o, k, &outer, g->data, g->data, &by))
+        return false;
+    wf_seal_taken(by, &outer);
+    memcpy(&g->hdr, g->data, WEFT_HDR);
+    g->payload += WEFT_HDR;
+    return true;
+}
+
+/* DONE, or EAGAIN: it is shown again. */
+static int show(struct wf_ordered *o, struct wf_stage *g)
+{
+    int r = wf_order_take(o, g->core, wf_carrier_of(o, g->core), &g->hdr, g->payload);
+
+    if (r == WEFT_EAGAIN)
+        o->loc->wf->rx_stalled = true;
+    return r;
+}
+
+static bool wanted(const struct wf_ordered *o, const struct wf_stage *g)
+{
+    return !g->dead && !o->failed;
+}
+
+static void part(struct wf_ordered *o, int k);
+
+/* Open what is complete, as it came; where carriers share it goes on to wait
+ * for its turn. False as settle(). */
+static bool settle_sealed(struct wf_ordered *o, int k)
+{
+    struct wf_carrier *c = &o->carrier[k];
+    struct wf_stage *g;
+
+    while ((g = c->sealed) && !g->busy) {
+        if (wanted(o, g) && (is_open(g) || open_staged(o, k, g))) {
+            if (wf_order_parted(&g->hdr)) {
+                part(o, k);
+                continue;
+            }
+            if (show(o, g) == WEFT_EAGAIN)
+                return false;
+        }
+        forget_stage(c, &c->sealed);
     }
-    return take(o, g->core, k, &g->hdr, g->payload);
+    return true;
 }
 
 /* Show what is complete, in order. False: the core has no memory for it. */
@@ -225,15 +163,14 @@ static bool settle(struct wf_ordered *o, int k)
     struct wf_carrier *c = &o->carrier[k];
     struct wf_stage *g;
 
+    if (!settle_sealed(o, k))
+        return false;
     while ((g = c->stage) && !g->busy) {
-        if (!g->dead && !o->failed && is_early(o, &g->hdr))
+        if (wanted(o, g) && is_early(o, &g->hdr))
             return true; /* another carrier has what comes before */
-        if (!g->dead && !o->failed &&
-            show(o, k, g) == WEFT_EAGAIN) {
-            o->loc->wf->rx_stalled = true;
+        if (wanted(o, g) && show(o, g) == WEFT_EAGAIN)
             return false;
-        }
-        forget_stage(c);
+        forget_stage(c, &c->stage);
     }
     return true;
 }
@@ -263,9 +200,9 @@ static void piece_landed(struct wf_ordered *o, int k, const struct wf_stage *g)
 {
     if (g->dead || o->failed)
         return;
-    if (is_piece(&g->hdr))
+    if (wf_order_piece(&g->hdr))
         wf_carrier_landed(o, k, wf_le32(g->hdr.seq));
-    hear(o, g->core, k, &g->hdr);
+    wf_order_hear(o, g->core, k, &g->hdr);
 }
 
 static void stage_landed(struct wf_sink *sink, int status)
@@ -279,9 +216,9 @@ static void stage_landed(struct wf_sink *sink, int status)
     if (!g->dead && !o->failed && !o->carrier[k].seal &&
         !wf_order_right(o, &g->hdr, g->data, true)) {
         g->dead = true;
-        damaged(o, k);
+        wf_order_damaged(o, k);
     }
-    if (wf_le16(g->hdr.flags) & WF_FLAG_PARTED)
+    if (wf_order_parted(&g->hdr))
         piece_landed(o, k, g);
     else if (g->dead) /* nothing behind a gap is of use */
         for (struct wf_stage *later = g->next; later; later = later->next)
@@ -292,11 +229,18 @@ static void stage_landed(struct wf_sink *sink, int status)
     announce(o, k);
 }
 
-/* By seq; those of an encrypted carrier say none. */
+/* As it came: only what it holds says its number. */
+static void insert_sealed(struct wf_carrier *c, struct wf_stage *g)
+{
+    *(c->sealed ? &c->last_sealed->next : &c->sealed) = g;
+    c->last_sealed = g;
+}
+
+/* By seq. */
 static void insert(struct wf_carrier *c, struct wf_stage *g)
 {
     struct wf_stage **at = &c->stage, *next;
-    bool last = !c->stage || c->seal ||
+    bool last = !c->stage ||
                 (int32_t)(wf_le32(g->hdr.seq) -
                           wf_le32(c->last_stage->hdr.seq)) > 0;
 
@@ -317,6 +261,34 @@ static bool is_staged(const struct wf_carrier *c, const struct wf_wire *w)
         if (!g->dead && g->hdr.seq == w->seq)
             return true;
     return false;
+}
+
+/* Has it come already, or is it too far ahead of what may fly? */
+static bool is_double(struct wf_ordered *o, int k, const struct wf_wire *w)
+{
+    int32_t ahead = (int32_t)(wf_le32(w->seq) - o->expect);
+
+    o->parted = true;
+    if (ahead >= 0 && ahead < WF_WINDOW && !is_staged(&o->carrier[k], w))
+        return false;
+    o->counts[WF_ORDER_DUPLICATES]++;
+    o->owed = WF_ACK_EVERY;
+    return true;
+}
+
+/* The first sealed one is open: to the stage, by its number. */
+static void part(struct wf_ordered *o, int k)
+{
+    struct wf_carrier *c = &o->carrier[k];
+    struct wf_stage *g = c->sealed;
+
+    if (is_double(o, k, &g->hdr)) {
+        forget_stage(c, &c->sealed);
+        return;
+    }
+    c->sealed = g->next;
+    insert(c, g);
+    piece_landed(o, k, g);
 }
 
 /* Keep a container whose payload, or turn, is to come. */
@@ -343,7 +315,7 @@ static int stage(struct wf_ordered *o, int carrier, const struct wf_wire *w,
     g->sink.sink.seg = stage_seg;
     if (have)
         memcpy(g->data, data, have);
-    insert(c, g);
+    (w->type == (WF_SEALED | WF_SEQUENCED) ? insert_sealed : insert)(c, g);
     wf_order_unusual(o);
     c->staged += room_of(plen);
     if (g->busy)
@@ -377,27 +349,21 @@ static bool container_taken(const struct wf_ordered *o, int k,
 static int arrive_parted(struct wf_ordered *o, int k, const struct wf_wire *w,
                          const void *data, size_t have, weft_sink **sink)
 {
-    uint32_t plen = wf_le32(w->plen);
-    int32_t ahead = (int32_t)(wf_le32(w->seq) - o->expect);
-    bool whole = have == plen;
+    bool whole = have == wf_le32(w->plen);
     int r;
 
-    o->parted = true;
-    if (ahead < 0 || ahead >= WF_WINDOW || is_staged(&o->carrier[k], w)) {
-        o->counts[WF_ORDER_DUPLICATES]++;
-        o->owed = WF_ACK_EVERY;
+    if (is_double(o, k, w))
         return whole ? WEFT_DONE : WEFT_SKIP;
-    }
-    if (whole && is_piece(w))
+    if (whole && wf_order_piece(w))
         wf_carrier_landed(o, k, wf_le32(w->seq));
-    if (whole && !ahead) {
-        r = take(o, o->carrier[k].core, k, w, data);
+    if (whole && wf_le32(w->seq) == o->expect) {
+        r = wf_order_take(o, o->carrier[k].core, k, w, data);
         if (r != WEFT_EAGAIN)
             wf_order_redeliver(o);
     } else {
         r = stage(o, k, w, data, have, sink);
         if (whole && r == WEFT_DONE)
-            hear(o, o->carrier[k].core, k, w);
+            wf_order_hear(o, o->carrier[k].core, k, w);
     }
     if (r == WEFT_EAGAIN)
         o->carrier[k].landed = false; /* it comes again */
@@ -427,26 +393,26 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
     if (o->carrier[k].give_up)
         return drop;
     if (plen > PAYLOAD_MAX || !container_taken(o, k, w, data, whole)) {
-        damaged(o, k);
+        wf_order_damaged(o, k);
         return drop;
     }
-    if (o->carrier[k].stage && !wf_order_redeliver(o))
+    if ((o->carrier[k].stage || o->carrier[k].sealed) && !wf_order_redeliver(o))
         return WEFT_EAGAIN;
     if (o->carrier[k].seal)
-        return whole && !o->carrier[k].stage
+        return whole && !o->carrier[k].sealed
                    ? open_sealed(o, k, w, data)
                    : stage(o, k, w, data, have, sink);
-    if (wf_unlikely(w->flags & wf_le16(WF_FLAG_PARTED)))
+    if (wf_unlikely(wf_order_parted(w)))
         return arrive_parted(o, k, w, data, have, sink);
-    if (whole && (!o->carrier[k].stage || is_control(w)))
-        return take(o, core, k, w, data);
-    if (is_control(w)) {
-        damaged(o, k); /* it has no payload */
+    if (whole && (!o->carrier[k].stage || wf_order_control(w)))
+        return wf_order_take(o, core, k, w, data);
+    if (wf_order_control(w)) {
+        wf_order_damaged(o, k); /* it has no payload */
         return drop;
     }
-    if (out_of_order(o, k, w, next_on(o, &o->carrier[k])))
+    if (wf_order_off_turn(o, k, w, next_on(o, &o->carrier[k])))
         return drop;
     if (whole && wf_le32(w->seq) == o->expect)
-        return take(o, core, k, w, data);
+        return wf_order_take(o, core, k, w, data);
     return stage(o, k, w, data, have, sink);
 }

@@ -222,7 +222,7 @@ bool wf_route_failover(const struct wf_config *c,
         return false;
     out->several = wants_failover(rule, network && found > 1) &&
                    wants_failover(back, network && found > 1);
-    out->stripe = out->several && network && found > 1 && !out->encrypt &&
+    out->stripe = out->several && network && found > 1 &&
                   rule->policy == WF_POLICY_STRIPE;
     return out->several ||
            (out->encrypt && found > 0 && candidates[order[0]].network);

@@ -136,12 +136,6 @@ static void rule_build(struct wf_config *c, const struct wf_section *s,
         wf_problem_add(&c->problems, &s->at,
                        "%spolicy = stripe needs failover; leave out failover = "
                        "no, or take policy = order", who);
-    if (rule->policy == WF_POLICY_STRIPE && o.security &&
-        rule->security == WF_SECURITY_ENCRYPT)
-        wf_problem_add(&c->problems, &s->at,
-                       "%spolicy = stripe does not go with security = encrypt, "
-                       "which takes one transport at a time; take policy = "
-                       "order, or security = auth", who);
 }
 
 void wf_routes_build(struct wf_config *c)

@@ -64,6 +64,15 @@ int wf_ip_from_sockaddr(const struct sockaddr *sa, struct wf_ip_addr *out)
     return WEFT_ENOTSUP;
 }
 
+const char *wf_ip_error(int error)
+{
+    return error == EMFILE
+               ? "no descriptor is free in this process; raise ulimit -n"
+           : error == ENFILE
+               ? "no descriptor is free on this host; raise fs.file-max"
+               : strerror(error);
+}
+
 void wf_ip_name(const struct wf_ip_addr *a, char *text, size_t n)
 {
     char ip[INET6_ADDRSTRLEN] = "?";

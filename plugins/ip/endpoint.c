@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "ip.h"
@@ -58,6 +59,16 @@ static void drop(struct wf_ip_place *here, int i)
             (size_t)(here->n - i) * sizeof here->use[0]);
 }
 
+int wf_ip_epoll(const struct wf_ip_place *here)
+{
+    int fd = epoll_create1(EPOLL_CLOEXEC);
+
+    if (fd < 0)
+        here->host->log(here->core, 0, "no epoll to wait with: %s",
+                        wf_ip_error(errno));
+    return fd;
+}
+
 int wf_ip_open(struct wf_ip_place *here, const struct wf_ip_sockets *how,
                int *fd)
 {
@@ -74,13 +85,13 @@ int wf_ip_open(struct wf_ip_place *here, const struct wf_ip_sockets *how,
         error = errno;
         wf_ip_name(&u->addr, name, sizeof name);
         here->host->log(here->core, how->port ? 1 : 2, "cannot %s %s (%s): %s",
-                        how->verb, name, u->name, strerror(error));
+                        how->verb, name, u->name, wf_ip_error(error));
         drop(here, i);
     }
     if (here->n > 0)
         return WEFT_OK;
     here->host->log(here->core, 0, "no address to %s; last: %s: %s%s",
-                    how->verb, name, strerror(error),
+                    how->verb, name, wf_ip_error(error),
                     error == EADDRINUSE
                         ? "; choose another 'port' or port = 0"
                         : "");

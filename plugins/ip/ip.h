@@ -84,6 +84,8 @@ socklen_t wf_ip_to_sockaddr(const struct wf_ip_addr *,
                             struct sockaddr_storage *);
 int wf_ip_from_sockaddr(const struct sockaddr *, struct wf_ip_addr *);
 void wf_ip_name(const struct wf_ip_addr *, char *text, size_t n);
+/* What an errno says, and what can be done about it. */
+const char *wf_ip_error(int error);
 bool wf_ip_same(const struct wf_ip_addr *, const struct wf_ip_addr *);
 bool wf_ip_same_subnet(const struct wf_ip_addr *net, const struct wf_ip_addr *);
 bool wf_ip_loopback(const struct wf_ip_addr *);
@@ -113,6 +115,8 @@ struct wf_ip_sockets {
     void (*tune)(void *ctx, int fd, int family); /* before it is bound */
     void *ctx;
 };
+/* As epoll_create1(); an error is told. */
+int wf_ip_epoll(const struct wf_ip_place *);
 /* A nonblocking socket on each address of use[], which learns its port;
  * addresses that cannot be had are left out unless none is left. */
 int wf_ip_open(struct wf_ip_place *, const struct wf_ip_sockets *, int *fd);

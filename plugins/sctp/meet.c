@@ -114,7 +114,7 @@ int wf_sctp_kernel_open(weft_ep *ep)
         return WEFT_OK;
     ep->kernel_port = 0;
     ep->host->log(ep->core, ep->joined ? 1 : 0,
-                  "SCTP of the kernel cannot listen: %s%s", strerror(errno),
+                  "SCTP of the kernel cannot listen: %s%s", wf_ip_error(errno),
                   ep->joined ? "; libusrsctp is used" : "");
     return ep->joined ? WEFT_OK : WEFT_ESYS;
 }
@@ -181,7 +181,7 @@ int wf_sctp_meet(weft_peer *p)
     p->meet_since = p->looked_at = wf_sctp_now(p->ep);
     p->retry_at = 0;
     if (p->dialled && !call(p))
-        wf_sctp_meet_failed(p, strerror(errno));
+        wf_sctp_meet_failed(p, wf_ip_error(errno));
     return p->party.state == PARTY_OPEN ? WEFT_OK : WEFT_ELINK;
 }
 
@@ -194,8 +194,7 @@ void wf_sctp_made(struct wf_sctp_strand *s)
         return;
     for (int i = 0; i < p->calls; i++) {
         wf_sctp_kernel_rank(p->strand[i]->sock);
-        wf_sctp_show(p->strand[i],
-                     KIND_MEET); /* if it fails the association is gone */
+        wf_sctp_show(p->strand[i], KIND_MEET);
     }
 }
 
@@ -222,7 +221,7 @@ uint64_t wf_sctp_meet_watch(weft_peer *p, uint64_t now)
     if (p->retry_at && now >= p->retry_at) {
         p->retry_at = 0;
         if (!call(p))
-            wf_sctp_meet_failed(p, strerror(errno));
+            wf_sctp_meet_failed(p, wf_ip_error(errno));
     }
     return p->retry_at ? p->retry_at : now + LOOK_NS;
 }
@@ -239,8 +238,7 @@ static void met(struct wf_sctp_strand *s)
 static void go(weft_peer *p)
 {
     for (int i = 0; i < p->calls; i++) {
-        wf_sctp_show(p->strand[i],
-                     KIND_GO); /* if it fails the association is gone */
+        wf_sctp_show(p->strand[i], KIND_GO);
         met(p->strand[i]);
     }
 }

@@ -66,7 +66,9 @@ bool wf_sctp_is_pass(const weft_peer *p, uint32_t kind, uint32_t number,
     return differ == 0;
 }
 
-bool wf_sctp_show(struct wf_sctp_strand *s, uint32_t kind)
+/* What the kernel has no memory for is owed. What fails for good is told as an
+ * event: the association is gone. */
+void wf_sctp_show(struct wf_sctp_strand *s, uint32_t kind)
 {
     weft_peer *p = s->peer;
     struct wf_sctp_message m = {
@@ -74,5 +76,19 @@ bool wf_sctp_show(struct wf_sctp_strand *s, uint32_t kind)
     uint8_t pass[SCTP_PASS];
 
     make_pass(p, p->remote_link, p->link, kind, s->number, pass);
-    return wf_sctp_kernel_send(s->sock, &m, pass, false) == WEFT_OK;
+    s->owes = wf_sctp_kernel_send(s->sock, &m, pass, false) == WEFT_EAGAIN
+                  ? kind
+                  : 0;
+    p->owing = p->owing || s->owes;
+}
+
+bool wf_sctp_show_owed(weft_peer *p)
+{
+    bool owing = p->owing;
+
+    p->owing = false;
+    for (int i = 0; i < STRANDS && owing; i++)
+        if (p->strand[i] && p->strand[i]->owes)
+            wf_sctp_show(p->strand[i], p->strand[i]->owes);
+    return p->owing;
 }

@@ -276,10 +276,10 @@ static uint64_t watch_idle(weft_peer *p, uint64_t now)
 /* Once it is up, its kernel answers for the peer. */
 static uint64_t watch_kernel(weft_peer *p, uint64_t now)
 {
-    uint64_t first = 0;
+    uint64_t first = wf_sctp_show_owed(p) ? now + SOON_NS : 0;
 
     if (p->up)
-        return 0;
+        return first;
     wf_ip_sooner(&first, watch_idle(p, now));
     wf_ip_sooner(&first, wf_sctp_meet_watch(p, now));
     return first;

@@ -146,7 +146,7 @@ static int open_(const weft_open *o, weft_ep **out)
     rc = ep->rbuf && ep->message && ep->scratch ? wf_sctp_stacks(ep)
                                                 : WEFT_ENOMEM;
     if (rc == WEFT_OK) {
-        ep->epfd = epoll_create1(EPOLL_CLOEXEC);
+        ep->epfd = wf_ip_epoll(&ep->ip);
         rc = ep->epfd < 0 ? WEFT_ESYS : listen_(ep);
     }
     if (rc < 0) {

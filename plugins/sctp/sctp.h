@@ -140,6 +140,7 @@ struct wf_sctp_strand {
     uint8_t number;
     bool up;
     bool met; /* of the kernel: who is at its end is known to both */
+    uint32_t owes; /* of the kernel: the pass that is still to be shown, or 0 */
 };
 
 struct weft_peer {
@@ -149,6 +150,7 @@ struct weft_peer {
     weft_peer *open_next;
     struct wf_ip_due due; /* for progress() to look at */
     bool want_ready, reported;
+    bool owing; /* a strand does */
     bool said_goodbye;
 
     /* which stack carries the link (agree.c, meet.c) */
@@ -260,7 +262,9 @@ void wf_sctp_fall_back(weft_peer *, const char *why);
 bool wf_sctp_follow(weft_peer *);
 
 /* pass.c */
-bool wf_sctp_show(struct wf_sctp_strand *, uint32_t kind);
+void wf_sctp_show(struct wf_sctp_strand *, uint32_t kind);
+/* Those again that the kernel had no memory for; true: it has none yet. */
+bool wf_sctp_show_owed(weft_peer *);
 bool wf_sctp_is_pass(const weft_peer *, uint32_t kind, uint32_t number,
                      const uint8_t *data, size_t n);
 uint32_t wf_sctp_pass_word(const uint8_t *, int i);

@@ -71,7 +71,7 @@ static void describe(const weft_ep *ep, const struct wf_tcp_candidate *c,
         snprintf(from, sizeof from, "%s %s", u->name, ip);
     }
     snprintf(text, n, "%s -> %s: %s", from, to,
-             c->error ? strerror(c->error) : c->what);
+             c->error ? wf_ip_error(c->error) : c->what);
 }
 
 /* Every candidate has failed. */

@@ -103,8 +103,8 @@ static int open_(const weft_open *o, weft_ep **out)
     if (!ep->rbuf)
         goto err;
     rc = WEFT_ESYS;
-    ep->epfd = epoll_create1(EPOLL_CLOEXEC);
-    ep->lobby = epoll_create1(EPOLL_CLOEXEC);
+    ep->epfd = wf_ip_epoll(&ep->ip);
+    ep->lobby = ep->epfd < 0 ? -1 : wf_ip_epoll(&ep->ip);
     if (ep->epfd < 0 || ep->lobby < 0)
         goto err;
     rc = wf_ip_choose(&ep->ip);

@@ -146,7 +146,7 @@ static int open_(const weft_open *o, weft_ep **out)
     ep->scratch = malloc(FLOW_PACKET_MAX);
     ep->batch.bytes = malloc(BATCH_BYTES + PACKET_MAX + UDP_LINEAR + PACKET_MAC);
     if (ep->rbuf && ep->scratch && ep->batch.bytes) {
-        ep->epfd = epoll_create1(EPOLL_CLOEXEC);
+        ep->epfd = wf_ip_epoll(&ep->ip);
         rc = ep->epfd < 0 ? WEFT_ESYS : listen_(ep);
     }
     if (rc < 0) {

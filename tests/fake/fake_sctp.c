@@ -6,7 +6,8 @@
  *
  * FAKE_SCTP_PIECES=n shows messages in pieces of n bytes, as a kernel that is
  * short of memory does. FAKE_SCTP_MUTE=1: nobody ever gets an answer, as where
- * something on the way drops what is not TCP or UDP.
+ * something on the way drops what is not TCP or UDP. FAKE_SCTP_POOR=n: each nth
+ * message out and in is refused once for want of memory.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -32,7 +33,14 @@
 
 #define TOLD __attribute__((visibility("default")))
 enum { FDS = 4096, FRAME_MAX = 1 << 17, FIRST_PORT = 20000, PORTS = 40000 };
-enum { FRAME_UP = 1, FRAME_MESSAGE, FRAME_NOTE /* made by a test */ };
+enum {
+    FRAME_UP = 1,
+    FRAME_MESSAGE,
+    /* made by a test: */
+    FRAME_NOTE,
+    FRAME_PIECE, /* of a message, not the last */
+    FRAME_BARE   /* a message without a word about it */
+};
 
 struct frame {
     uint32_t type, ppid;
@@ -50,6 +58,12 @@ static struct {
     uint16_t port;
     struct rest *rest;
 } fds[FDS];
+
+/* What the next call answers; 0: the truth. */
+static struct {
+    int send_error, receive_error, so_error;
+    ssize_t send_short; /* so many bytes fewer were taken */
+} fake_next;
 
 static bool ours(int fd)
 {
@@ -72,6 +86,16 @@ static long setting(const char *name)
     const char *v = getenv(name);
 
     return v ? atol(v) : 0;
+}
+
+/* The next call fails with that, or this one is the nth of a poor kernel. */
+static bool fails(int *error, unsigned *count, int poor)
+{
+    long n = setting("FAKE_SCTP_POOR");
+
+    errno = *error ? *error : n && ++*count % (unsigned long)n == 0 ? poor : 0;
+    *error = 0;
+    return errno != 0;
 }
 
 /* ---- names --------------------------------------------------------------- */
@@ -201,6 +225,12 @@ TOLD int getsockopt(int fd, int level, int name, void *restrict v,
     uint32_t used[SK_MEMINFO_VARS] = {0};
     int waits = 0;
 
+    if (ours(fd) && level == SOL_SOCKET && name == SO_ERROR &&
+        fake_next.so_error) {
+        memcpy(v, &fake_next.so_error, sizeof fake_next.so_error);
+        fake_next.so_error = 0;
+        return 0;
+    }
     if (!ours(fd) || level != SOL_SOCKET || name != SO_MEMINFO)
         return (int)syscall(SYS_getsockopt, fd, level, name, v, n);
     ioctl(fd, SIOCOUTQ, &waits);
@@ -217,16 +247,22 @@ TOLD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
     struct iovec v[2] = {{&head, sizeof head}, {0}};
     struct msghdr out = {.msg_iov = v, .msg_iovlen = 2};
     struct sctp_sndinfo info;
+    static unsigned count;
     ssize_t n;
 
     if (!ours(fd))
         return syscall(SYS_sendmsg, fd, m, flags);
+    if (fails(&fake_next.send_error, &count, ENOBUFS))
+        return -1;
     memcpy(&info, CMSG_DATA(CMSG_FIRSTHDR(m)), sizeof info);
     head.stream = info.snd_sid;
     head.ppid = info.snd_ppid;
     v[1] = m->msg_iov[0];
     n = syscall(SYS_sendmsg, fd, &out, flags);
-    return n < 0 ? n : n - (ssize_t)sizeof head;
+    if (n >= 0)
+        n -= (ssize_t)sizeof head + fake_next.send_short;
+    fake_next.send_short = 0;
+    return n;
 }
 
 static ssize_t show_up(struct msghdr *m)
@@ -253,12 +289,17 @@ static ssize_t show(struct msghdr *m, const struct frame *head, size_t n,
     m->msg_flags = MSG_NOTIFICATION | MSG_EOR;
     if (head->type == FRAME_NOTE)
         return (ssize_t)n;
+    if (head->type == FRAME_BARE) {
+        m->msg_flags = MSG_EOR;
+        m->msg_controllen = 0;
+        return (ssize_t)n;
+    }
     c->cmsg_level = IPPROTO_SCTP;
     c->cmsg_type = SCTP_RCVINFO;
     c->cmsg_len = CMSG_LEN(sizeof info);
     memcpy(CMSG_DATA(c), &info, sizeof info);
     m->msg_controllen = CMSG_SPACE(sizeof info);
-    m->msg_flags = last ? MSG_EOR : 0;
+    m->msg_flags = last && head->type == FRAME_MESSAGE ? MSG_EOR : 0;
     return (ssize_t)n;
 }
 
@@ -276,10 +317,13 @@ static ssize_t take(int fd, struct rest *r, int flags)
 TOLD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
     size_t piece = (size_t)setting("FAKE_SCTP_PIECES"), n;
+    static unsigned count;
     struct rest *r;
 
     if (!ours(fd))
         return syscall(SYS_recvmsg, fd, m, flags);
+    if (fails(&fake_next.receive_error, &count, ENOMEM))
+        return -1;
     if (!fds[fd].rest && !(fds[fd].rest = calloc(1, sizeof *r)))
         return -1;
     r = fds[fd].rest;

@@ -211,6 +211,16 @@ class Surroundings(Folder):
                 self.assertTrue(r.stderr.strip())
                 self.assertLess(r.returncode, 128, r.stderr)
 
+    def test_too_few_descriptors_name_the_limit(self):
+        for what, command in (
+                ("ulimit -Hn", f"ulimit -n 14; {launch.MPIRUN} -n 8 {JOB}"),
+                ("ulimit -n", f"{launch.MPIRUN} -n 4 --route tcp "
+                 f"sh -c 'ulimit -n 10; exec {JOB}'")):
+            with self.subTest(command=command):
+                r = shell(command)
+                self.assertNotEqual(r.returncode, 0)
+                self.assertIn(what, r.stderr)
+
     def test_a_full_dev_shm_has_no_effect(self):
         if os.geteuid() != 0:
             self.skipTest("mounting needs root")

@@ -36,4 +36,6 @@ weft_fake_sctp(fake_kernel p2p_order "${fake}" kernel)
 weft_fake_sctp(fake_kernel p2p_window "${fake}" kernel)
 weft_fake_sctp(fake_pieces p2p_order "${fake};FAKE_SCTP_PIECES=3000" kernel
   --set transport.sctp.associations=4)
+weft_fake_sctp(fake_poor p2p_order "${fake};FAKE_SCTP_POOR=7" kernel)
+weft_fake_sctp(fake_poor p2p_window "${fake};FAKE_SCTP_POOR=3" kernel)
 weft_fake_sctp(fake_mute p2p_order "${fake};FAKE_SCTP_MUTE=1" auto)

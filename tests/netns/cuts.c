@@ -2,8 +2,10 @@
  *
  *   netns_cuts pingpong|stream|alltoall|bulk SECONDS
  *
- * bulk: messages of 4 MB, one after the other, each answered. Rank 0 prints how many messages there were and the times, in milliseconds, in
- * which nothing went on: those of 20 ms and more, and the longest.
+ * bulk: messages of 4 MB, one after the other, each answered. Who receives (a
+ * stream: rank 1, else rank 0) prints how many messages there were and the
+ * times, in milliseconds, in which nothing came: those of 20 ms and more, and
+ * the longest.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -52,7 +54,7 @@ static void check(const unsigned char *data, const MPI_Status *s, long n)
     messages++;
 }
 
-/* Something went on; true while there is time. */
+/* Something came; true while there is time. */
 static int tick(void)
 {
     double now = MPI_Wtime(), gap = (now - last) * 1000;
@@ -98,7 +100,7 @@ static void stream(void)
 
     for (long n = 0; more; n += WINDOW) {
         if (rank == 0)
-            more = tick();
+            more = MPI_Wtime() < end;
         for (int i = 0; i < WINDOW; i++) {
             if (rank == 0) {
                 fill(out[i], n + i, 0);
@@ -106,6 +108,7 @@ static void stream(void)
                           more ? GO : STOP, MPI_COMM_WORLD, &r[i]);
             } else {
                 receive(0, n + i, &more);
+                tick();
             }
         }
         if (rank == 0)
@@ -188,7 +191,7 @@ int main(int argc, char **argv)
          : !strcmp(argv[1], "bulk") ? bulk
                                     : pingpong)();
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) {
+    if (rank == !strcmp(argv[1], "stream")) {
         tick();
         printf("messages %ld longest %.1f gaps", messages, longest);
         for (long i = 0; i < pauses && i < GAPS; i++)

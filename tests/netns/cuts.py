@@ -1,6 +1,7 @@
 """Routes with failover, while cables are cut and connections killed.
 
-    cuts.py [CUTS [-k NAME]]    how many in each case; 2 without a number
+    cuts.py [CUTS [-k NAME]]    how many in each case; 2 without a number.
+                                PAUSE: seconds between two faults
 
 Every message of the traffic is checked by its receiver (cuts.c); the longest
 gaps are printed, and bounded generously: machines that test are busy.
@@ -24,7 +25,7 @@ CUTS = 2
 BULK_SECONDS = 1
 LIMIT = 120  # seconds beyond the traffic's own
 GAP = 20000  # ms; the printed figures are what counts
-PAUSE = 0.3  # between two faults
+PAUSE = float(os.environ.get("PAUSE", "0.3"))  # seconds between two faults
 FAST, SLOW, THIRD = "tcp", "udp-reliable", "sctp"
 FABRICS = os.environ.get("FABRICS", "tcp udp-reliable sctp").split()
 
@@ -80,7 +81,10 @@ class Cuts(unittest.TestCase):
         gaps = sorted(map(int, words[5:]))[-CUTS:] or [0]
         print(f"  {' -> '.join(plugins)} {mode}, {CUTS} x {fault}: "
               f"{words[1]} messages; longest gap {words[3]} ms, median of the "
-              f"longest {CUTS}: {gaps[len(gaps) // 2]} ms", file=sys.stderr)
+              f"longest {CUTS}: {gaps[len(gaps) // 2]} ms; above 20 ms "
+              f"{sum(g > 0 for g in gaps)}, above 50 ms "
+              f"{sum(g > 50 for g in gaps)}, 250 ms "
+              f"{sum(g > 250 for g in gaps)}", file=sys.stderr)
         self.assertGreater(int(words[1]), CUTS)
         moves = [int(n) for n in re.findall(r"failover: (\d+) moves", err)]
         self.assertEqual(len(moves), ranks, err)
@@ -109,20 +113,31 @@ class Cuts(unittest.TestCase):
         self.traffic((FAST, FAST), "pingpong", "all:corrupt=1", "all:heal")
 
     def test_a_cut_stripe_is_repaired_by_the_others(self):
-        for plugins, cable in (((FAST, FAST), 1), ((FAST, SLOW), 0)):
-            with self.subTest(plugins=plugins, cable=cable):
+        for plugins, cable, security in (((FAST, FAST), 1, "auto"),
+                                         ((FAST, SLOW), 0, "auto"),
+                                         ((FAST, SLOW), 0, "encrypt")):
+            with self.subTest(plugins=plugins, cable=cable,
+                              security=security):
                 self.traffic(plugins, "stream", f"{cable}:cut",
-                             f"{cable}:heal", policy="stripe")
+                             f"{cable}:heal", policy="stripe",
+                             security=security)
 
     def test_a_stripe_is_carried_by_both_cables(self):
+        for security in ("auto", "encrypt"):
+            with self.subTest(security=security):
+                self.stripe(security)
+
+    def stripe(self, security):
         with faultnet.Net(WIRE, cables=2) as net:
             net.fault("all:rate=100")
             r = subprocess.run(
                 net.command([MPIRUN, "-n", "2", "--ini",
-                             self.ini((FAST, FAST), policy="stripe"), TRAFFIC,
+                             self.ini((FAST, FAST), policy="stripe",
+                                      security=security), TRAFFIC,
                              "bulk", str(BULK_SECONDS)]),
                 capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual(r.returncode, 0, r.stderr)
+        print(f"  {security}: {r.stdout}", file=sys.stderr, end="")
         for what in (r"rank 0: (net\d) +sent \d+ messages, (\d+) bytes",
                      r"rank 1: (net\d) .*received \d+ messages, (\d+) bytes"):
             found = dict(re.findall(what, r.stderr))
@@ -140,14 +155,20 @@ class Cuts(unittest.TestCase):
 
 
 def all_of_them():
-    """By hand: every mode over every pair of transports."""
+    """By hand: every mode over every pair of transports, cut in silence, or,
+    where the better one is TCP, with its connection killed."""
     for plugins in ((FAST, SLOW), (SLOW, FAST), (FAST, FAST), (FAST, THIRD),
                     (THIRD, FAST)):
         for mode in ("pingpong", "stream", "alltoall"):
-            def case(self, plugins=plugins, mode=mode):
-                self.traffic(plugins, mode, "0:cut", "0:heal",
-                             ranks=4 if mode == "alltoall" else 2)
-            setattr(Cuts, f"test_all_{'_'.join(plugins)}_{mode}", case)
+            for name, faults in (("all", ("0:cut", "0:heal")),
+                                 ("kills", ("0:kill",))):
+                if name == "kills" and plugins[0] != FAST:
+                    continue
+
+                def case(self, plugins=plugins, mode=mode, faults=faults):
+                    self.traffic(plugins, mode, *faults,
+                                 ranks=4 if mode == "alltoall" else 2)
+                setattr(Cuts, f"test_{name}_{'_'.join(plugins)}_{mode}", case)
 
 
 if __name__ == "__main__":

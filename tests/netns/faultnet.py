@@ -16,6 +16,7 @@ fault when its time has come. A FAULT is one of
     cable:down  cable:up       with the carrier, so that the kernels know
     cable:flap=300             cut and healed every so many ms, to the end
     kill                       one TCP connection, any, both ends at once
+    cable:kill                 the same, of one cable
 
 With two hosts a cable joins them; with more each host has a cable of each
 kind to a switch. Needs root. As a module: Net, for tests.
@@ -23,13 +24,17 @@ kind to a switch. Needs root. As a module: Net, for tests.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import argparse
+import ctypes
 import os
 import random
 import re
+import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
+import typing
 import unittest
 
 SKIP = 77
@@ -77,6 +82,68 @@ class Cable:
         self.process.stdout.close()
 
 
+class Connection(typing.NamedTuple):
+    """Of TCP; ends: two pairs of address and port."""
+    ends: tuple
+    ident: bytes  # struct inet_diag_sockid
+
+
+class Killer:
+    """Ends TCP connections of a host by one message to its kernel: starting a
+    program to do it (ss -K) would stop the job's ranks for longer than the
+    fault does."""
+    BY_FAMILY, DESTROY, DONE, ERROR = 20, 21, 3, 2
+    REQUEST, DUMP = 1, 0x300
+    ESTABLISHED = 1 << 1
+    HEAD = struct.Struct("=IHHII")
+
+    def __init__(self, space):
+        self.socket, self.number = None, 0
+        # the namespace is the thread's; the socket keeps that of its maker
+        maker = threading.Thread(target=self.make, args=(space,))
+        maker.start()
+        maker.join()
+        if not self.socket:
+            raise Trouble(f"no socket to the kernel of {space}")
+
+    def make(self, space):
+        with open(f"/run/netns/{space}", "rb") as f:
+            if ctypes.CDLL(None).setns(f.fileno(), 0) == 0:
+                self.socket = socket.socket(socket.AF_NETLINK,
+                                            socket.SOCK_RAW, 4)  # SOCK_DIAG
+
+    def ask(self, kind, flags, ident):
+        body = struct.pack("=BBxxI", socket.AF_INET, socket.IPPROTO_TCP,
+                           self.ESTABLISHED) + ident
+        self.number += 1
+        self.socket.send(self.HEAD.pack(self.HEAD.size + len(body), kind,
+                                        self.REQUEST | flags, self.number, 0)
+                         + body)
+
+    def connections(self):
+        self.ask(self.BY_FAMILY, self.DUMP, bytes(48))
+        while True:
+            data = self.socket.recv(1 << 16)
+            while data:
+                size, kind, _, number, _ = self.HEAD.unpack_from(data)
+                ident = data[self.HEAD.size + 4:self.HEAD.size + 52]
+                data = data[(size + 3) & ~3:]
+                if number != self.number:
+                    continue  # a connection had ended before it was killed
+                if kind in (self.DONE, self.ERROR):
+                    return
+                here, there = struct.unpack_from("!HH", ident)
+                yield Connection(((socket.inet_ntoa(ident[4:8]), here),
+                                  (socket.inet_ntoa(ident[20:24]), there)),
+                                 ident)
+
+    def kill(self, connection):
+        self.ask(self.DESTROY, 0, connection.ident)
+
+    def close(self):
+        self.socket.close()
+
+
 class Net:
     """Hosts and cables, for as long as the with statement lasts."""
 
@@ -89,6 +156,7 @@ class Net:
         self.hosts = [f"{self.tag}-{i}" for i in range(hosts)]
         self.cables = {}  # by kind: its wires
         self.spaces = []
+        self.killer = None
 
     def __enter__(self):
         try:
@@ -152,6 +220,8 @@ class Net:
         for cable in sum(self.cables.values(), []):
             cable.end()
         self.cables = {}
+        if self.killer:
+            self.killer.close()
         for space in self.spaces:
             for pid in run("ip", "netns", "pids", space).split():
                 try:
@@ -176,16 +246,15 @@ class Net:
                 run("ip", "-n", self.switch, "link", "set", f"h{host}n{kind}",
                     state)
 
-    def kill_one(self):
+    def kill_one(self, net=r"\d+"):
         """Both ends of one established connection between the hosts."""
-        found = re.findall(r"(10\.90\.\d+\.\d+):(\d+)\s+(10\.90\.\d+\.\d+):(\d+)",
-                           run("ip", "netns", "exec", self.hosts[0], "ss",
-                               "-tnH", "state", "established"))
+        end = rf"10\.90\.{net}\.\d+"
+        self.killer = self.killer or Killer(self.hosts[0])
+        found = sorted(c for c in self.killer.connections()
+                       if all(re.fullmatch(end, a) for a, _ in c.ends))
         if not found:
             return False
-        here, _, there, port = self.random.choice(sorted(found))
-        run("ip", "netns", "exec", self.hosts[0], "ss", "-K", "-tn", "src",
-            here, "dst", there, "dport", "=", port)
+        self.killer.kill(self.random.choice(found))
         return True
 
     def fault(self, text):
@@ -193,6 +262,8 @@ class Net:
         if text == "kill":
             return self.kill_one()
         which, _, what = text.partition(":")
+        if what == "kill":
+            return self.kill_one(which)
         plain = {"heal": "heal", "cut": "both cut=1", "oneway": "ab cut=1"}
         if what in ("down", "up"):
             return self.carrier(which, what)
@@ -271,6 +342,7 @@ def main():
             faults = sorted((float(at), what) for at, what in args.at)
             while faults and faults[0][0] <= 0:
                 net.fault(faults.pop(0)[1])
+            net.wait_for_carrier()  # else ranks take it for none
             job = subprocess.Popen(net.command(args.job))
             net.faults_during(job, faults)
             job.wait()

@@ -300,7 +300,7 @@ static void assert_stripe(const char *ini, const struct wf_route_end *to,
     wf_config_free(config);
 }
 
-static void stripes_need_two_networks_and_are_not_encrypted(void **state)
+static void stripes_need_two_networks_and_may_be_encrypted(void **state)
 {
 #define LISTED(use) "[route a]\nuse = " use "\npolicy = stripe\n"
     assert_stripe(LISTED("tcp, udp-reliable"), &r5, true);
@@ -310,9 +310,7 @@ static void stripes_need_two_networks_and_are_not_encrypted(void **state)
     assert_stripe(LISTED("shm, tcp, udp-reliable"), &r1, false);
     assert_stripe(LISTED("auto"), &r5, true);
     assert_stripe("[core]\nsecurity = encrypt\n"
-                  LISTED("tcp, udp-reliable"), &r5, false);
-    assert_problem(LISTED("tcp, udp-reliable") "security = encrypt\n",
-                   "policy = stripe does not go with security = encrypt");
+                  LISTED("tcp, udp-reliable"), &r5, true);
     assert_stripe("[route a]\nuse = tcp, udp-reliable\n", &r5, false);
     assert_problem(LISTED("tcp") "failover = no\n",
                    "policy = stripe needs failover; leave out failover = no");
@@ -354,7 +352,7 @@ int main(void)
         cmocka_unit_test(bad_selectors_are_explained),
         cmocka_unit_test(splits_are_where_the_decision_may_change),
         cmocka_unit_test(a_pair_is_encrypted_if_one_section_about_it_says_so),
-        cmocka_unit_test(stripes_need_two_networks_and_are_not_encrypted),
+        cmocka_unit_test(stripes_need_two_networks_and_may_be_encrypted),
         cmocka_unit_test(trust_must_be_said_in_every_section_of_a_transport),
         cmocka_unit_test(time_is_latency_and_overhead_and_bytes_over_bandwidth),
     };

@@ -176,6 +176,180 @@ static void a_full_buffer_says_so_and_bulk_leaves_some(void **state)
     assert_int_equal(wf_sctp_kernel_send(here, &m, bytes, false), WEFT_ELINK);
 }
 
+/* ---- what goes wrong ------------------------------------------------------- */
+
+static void want_of_memory_loses_nothing(void **state)
+{
+    static const int poor[] = {ENOBUFS, ENOMEM, EINTR, EAGAIN};
+    static uint8_t bytes[3000], got[sizeof bytes + sizeof(struct frame)];
+    struct wf_sctp_message m = {.stream = 4, .kind = 2, .n = sizeof bytes};
+
+    memset(bytes, 'm', sizeof bytes);
+    for (size_t i = 0; i < sizeof poor / sizeof *poor; i++) {
+        here->blocked = false;
+        fake_next.send_error = poor[i];
+        assert_int_equal(wf_sctp_kernel_send(here, &m, bytes, true),
+                         WEFT_EAGAIN);
+        assert_true(here->blocked);
+        assert_int_equal(recv(there, got, sizeof got, MSG_DONTWAIT), -1);
+        assert_int_equal(wf_sctp_kernel_send(here, &m, bytes, true), WEFT_OK);
+        assert_int_equal(recv(there, got, sizeof got, 0), sizeof got);
+        assert_memory_equal(got + sizeof(struct frame), bytes, sizeof bytes);
+    }
+}
+
+static void what_cannot_be_sent_is_the_end(void **state)
+{
+    static const int dead[] = {EPIPE, ECONNRESET, ETIMEDOUT, EMSGSIZE};
+    struct wf_sctp_message m = {.stream = 4, .kind = 2, .n = 100};
+    uint8_t bytes[100] = {0};
+
+    for (size_t i = 0; i < sizeof dead / sizeof *dead; i++) {
+        fake_next.send_error = dead[i];
+        assert_int_equal(wf_sctp_kernel_send(here, &m, bytes, false),
+                         WEFT_ELINK);
+        assert_false(here->blocked);
+    }
+}
+
+/* A message has no second half: whoever gets the first is told nothing. */
+static void a_message_taken_in_part_is_the_end(void **state)
+{
+    struct wf_sctp_message m = {.stream = 4, .kind = 2, .n = 100};
+    uint8_t bytes[100] = {0};
+
+    fake_next.send_short = 1;
+    assert_int_equal(wf_sctp_kernel_send(here, &m, bytes, false), WEFT_ELINK);
+}
+
+static void errors_of_receiving_say_who_ended_it(void **state)
+{
+    static const struct {
+        int error;
+        enum wf_sctp_event event;
+    } all[] = {{EAGAIN, SCTP_NOTHING},    {EINTR, SCTP_NOTHING},
+               {ENOMEM, SCTP_NOTHING},    {ENOBUFS, SCTP_NOTHING},
+               {ENOTCONN, SCTP_NOTHING},  {ETIMEDOUT, SCTP_LOST},
+               {EHOSTUNREACH, SCTP_LOST}, {ENETUNREACH, SCTP_LOST},
+               {ECONNRESET, SCTP_DOWN},   {EPIPE, SCTP_DOWN}};
+    static uint8_t got[SCTP_MESSAGE_MAX];
+    struct wf_sctp_message m;
+
+    show_frame(FRAME_MESSAGE, 5, "kept", 4);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        fake_next.receive_error = all[i].error;
+        assert_int_equal(next(&m, got), all[i].event);
+        assert_int_equal(m.n, 0);
+    }
+    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_memory_equal(got, "kept", 4);
+}
+
+static void the_association_s_error_tells_lost_from_ended(void **state)
+{
+    static uint8_t got[SCTP_MESSAGE_MAX];
+    static const uint16_t ends[] = {SCTP_RESTART, SCTP_SHUTDOWN_COMP};
+    struct wf_sctp_message m;
+
+    show_change(SCTP_COMM_LOST);
+    fake_next.so_error = ETIMEDOUT;
+    assert_int_equal(next(&m, got), SCTP_LOST);
+    show_change(SCTP_CANT_STR_ASSOC);
+    fake_next.so_error = EHOSTUNREACH;
+    assert_int_equal(next(&m, got), SCTP_LOST);
+    show_change(SCTP_CANT_STR_ASSOC);
+    fake_next.so_error = ECONNREFUSED;
+    assert_int_equal(next(&m, got), SCTP_DOWN);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        show_change(ends[i]);
+        assert_int_equal(next(&m, got), SCTP_DOWN);
+    }
+}
+
+/* A kernel whose structures are shorter than ours is not read past its end. */
+static void a_note_that_is_too_short_is_the_end(void **state)
+{
+    struct sctp_assoc_change change = {.sac_type = SCTP_ASSOC_CHANGE,
+                                       .sac_state = SCTP_COMM_UP};
+    struct sctp_paddr_change path = {.spc_type = SCTP_PEER_ADDR_CHANGE,
+                                     .spc_state = SCTP_ADDR_AVAILABLE};
+    struct wf_sctp_message m;
+
+    for (size_t n = 1; n < sizeof change; n++) {
+        uint8_t *got = malloc(n); /* a sanitizer knows its end */
+        show_frame(FRAME_NOTE, 0, &change, n);
+        assert_int_equal(wf_sctp_kernel_receive(here, got, n, &m), SCTP_DOWN);
+        free(got);
+    }
+    for (size_t n = 8; n < sizeof path; n++) {
+        uint8_t *got = malloc(n);
+        show_frame(FRAME_NOTE, 0, &path, n);
+        assert_int_equal(wf_sctp_kernel_receive(here, got, n, &m), SCTP_DOWN);
+        free(got);
+    }
+}
+
+static void notes_of_no_interest_are_passed_over(void **state)
+{
+    static uint8_t got[SCTP_MESSAGE_MAX];
+    struct sctp_pdapi_event torn = {.pdapi_type = SCTP_PARTIAL_DELIVERY_EVENT};
+    struct sctp_paddr_change odd = {.spc_type = SCTP_PEER_ADDR_CHANGE,
+                                    .spc_state = SCTP_ADDR_UNREACHABLE};
+    uint16_t other[8] = {SCTP_SENDER_DRY_EVENT};
+    struct wf_sctp_message m;
+
+    show_frame(FRAME_NOTE, 0, other, sizeof other);
+    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(m.n, 0);
+    show_frame(FRAME_NOTE, 0, &odd, sizeof odd); /* an address of no family */
+    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(m.n, 0);
+    show_frame(FRAME_NOTE, 0, &torn, sizeof torn); /* its rest will not come */
+    assert_int_equal(next(&m, got), SCTP_DOWN);
+}
+
+static void a_message_that_nothing_is_said_about_is_the_end(void **state)
+{
+    static uint8_t got[SCTP_MESSAGE_MAX];
+    struct wf_sctp_message m;
+
+    show_frame(FRAME_BARE, 5, "x", 1);
+    assert_int_equal(next(&m, got), SCTP_DOWN);
+}
+
+static void pieces_of_several_streams_do_not_mix(void **state)
+{
+    static uint8_t got[SCTP_MESSAGE_MAX];
+    struct wf_sctp_message m;
+
+    show_frame(FRAME_PIECE, 5, "five-", 5);
+    show_frame(FRAME_PIECE, 6, "six-", 4);
+    show_frame(FRAME_MESSAGE, 7, "seven", 5);
+    show_frame(FRAME_PIECE, 5, "fi", 2);
+    show_frame(FRAME_MESSAGE, 6, "end", 3);
+    show_frame(FRAME_MESSAGE, 5, "ve", 2);
+    show_frame(FRAME_PIECE, 8, "never", 5); /* freed with the socket */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(next(&m, got), SCTP_MESSAGE);
+        assert_int_equal(m.n, 0);
+    }
+    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(m.stream, 7);
+    assert_memory_equal(got, "seven", m.n);
+    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(m.n, 0);
+    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(m.stream, 6);
+    assert_int_equal(m.n, 7);
+    assert_memory_equal(got, "six-end", 7);
+    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(m.stream, 5);
+    assert_int_equal(m.n, 9);
+    assert_memory_equal(got, "five-five", 9);
+    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(m.n, 0);
+}
+
 int main(void)
 {
 #define PAIR(test) cmocka_unit_test_setup_teardown(test, open_pair, close_pair)
@@ -184,7 +358,16 @@ int main(void)
         PAIR(an_endless_message_is_the_end),
         PAIR(no_stream_of_ours_is_the_end),
         PAIR(news_become_events),
-        PAIR(a_full_buffer_says_so_and_bulk_leaves_some)};
+        PAIR(a_full_buffer_says_so_and_bulk_leaves_some),
+        PAIR(want_of_memory_loses_nothing),
+        PAIR(what_cannot_be_sent_is_the_end),
+        PAIR(a_message_taken_in_part_is_the_end),
+        PAIR(errors_of_receiving_say_who_ended_it),
+        PAIR(the_association_s_error_tells_lost_from_ended),
+        PAIR(a_note_that_is_too_short_is_the_end),
+        PAIR(notes_of_no_interest_are_passed_over),
+        PAIR(a_message_that_nothing_is_said_about_is_the_end),
+        PAIR(pieces_of_several_streams_do_not_mix)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -310,6 +310,25 @@ static void welcome_is_not_yet_met(void **state)
     assert_int_equal(b->ups, 1);
 }
 
+/* MEET, WELCOME, GO: each is refused once, and nobody else would miss it. */
+static void a_pass_without_memory_goes_again(void **state)
+{
+    for (int step = 0; step < 3; step++) {
+        if (step > 0)
+            close_two(state);
+        open_two(1, 1);
+        wf_sctp_poll(&b->f.ep, 64); /* accepts */
+        for (int i = 0; i < step; i++)
+            wf_sctp_poll(&(i % 2 ? b : a)->f.ep, 64);
+        fake_next.send_error = ENOBUFS;
+        wf_sctp_poll(&(step % 2 ? b : a)->f.ep, 64);
+        assert_int_equal(fake_next.send_error, 0);
+        rounds(10);
+        assert_int_equal(a->ups, 1);
+        assert_int_equal(b->ups, 1); /* though nobody has said anything else */
+    }
+}
+
 /* A pause of ours is no silence of his. */
 static void who_paused_does_not_give_up(void **state)
 {
@@ -383,6 +402,7 @@ int main(void)
         TWO(a_wrong_key_breaks_the_link),
         TWO(who_is_dismissed_comes_again),
         TWO(welcome_is_not_yet_met),
+        TWO(a_pass_without_memory_goes_again),
         TWO(who_paused_does_not_give_up),
         TWO(without_an_answer_the_link_breaks),
         cmocka_unit_test(both_draw_the_same_conclusion)};

@@ -207,7 +207,9 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
     int rc = -1;
     l.cpus = r->cpus;
     if (wf_io_rank(job, r, l.fds) < 0 || open_pmi(job, r, &l.pmi) < 0) {
-        wf_job_say(job, "cannot start rank %d: %s", r->id, strerror(errno));
+        wf_job_say(job, "cannot start rank %d: %s%s", r->id, strerror(errno),
+                   errno == EMFILE ? "; mpirun needs more of them for each "
+                                     "rank: raise ulimit -Hn" : "");
         goto out;
     }
     l.env = wf_env_of_rank(app_env, job, r, l.pmi);
