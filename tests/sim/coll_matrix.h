@@ -83,6 +83,7 @@ struct mx_side {
     bool flat;          /* given as so many words instead of items */
     bool mixed;         /* ... or the other of both, every other block */
     bool bottom;        /* the address is in the types */
+    bool absolute;      /* the displacements are addresses */
     MPI_Datatype of[2]; /* for items, for words */
     int blocks;
     char *memory, *at;

@@ -192,11 +192,16 @@ static MPI_Datatype addressed(MPI_Datatype type, const void *memory)
     return made;
 }
 
-static void choose_types(struct mx_side *s, MPI_Datatype items, bool bottom)
+/* Displacements that are wide enough may be addresses, if they are in bytes. */
+static void choose_types(const struct view *v, struct mx_side *s, bool bottom)
 {
-    s->of[0] = items;
+    s->of[0] = v->m->types[v->c->class];
     s->of[1] = MPI_INT;
-    s->bottom = bottom && s->class->words;
+    s->bottom = bottom && s->class->words && !(v->is & MX_FOLD);
+    s->absolute = s->bottom && (v->is & MX_BYTES) &&
+                  (v->c->large || (v->is & MX_NEAR)) &&
+                  (v->c->dice & DICE_ABSOLUTE);
+    s->bottom &= !s->absolute;
     for (int i = 0; i < 2 && s->bottom; i++)
         s->of[i] = addressed(s->of[i], s->at);
 }
@@ -218,12 +223,14 @@ static void arguments(struct mx_side *s, const struct view *v)
         s->displs_c[i] =
             s->first[i] * (v->is & MX_BYTES ? (int64_t)unit(s) : words);
         s->displs[i] = (int)s->displs_c[i];
+        if (s->absolute)
+            s->displs_c[i] += (MPI_Aint)s->at;
         s->types[i] = s->of[is_flat(s, i)];
         all += s->items[i];
     }
     s->count = s->counts_c[0];
     s->type = s->types[0];
-    s->buf = s->bottom ? MPI_BOTTOM : s->at;
+    s->buf = s->bottom || s->absolute ? MPI_BOTTOM : s->at;
     if (!all && (v->c->dice & DICE_NULL))
         s->buf = NULL;
 }
@@ -261,8 +268,7 @@ bool mx_send_side(const struct view *v, struct mx_side *s)
     }
     if (!take_memory(s, place(s, (v->is & MX_TO_MANY) && (v->is & MX_VARY))))
         return false;
-    choose_types(s, v->m->types[v->c->class],
-                 !(v->is & MX_FOLD) && (v->c->dice & DICE_SEND_BOTTOM));
+    choose_types(v, s, v->c->dice & DICE_SEND_BOTTOM);
     arguments(s, v);
     return true;
 }
@@ -289,8 +295,7 @@ bool mx_receive_side(const struct view *v, struct mx_side *r)
     }
     if (!take_memory(r, room))
         return false;
-    choose_types(r, v->m->types[v->c->class],
-                 !(v->is & MX_FOLD) && (v->c->dice & DICE_RECV_BOTTOM));
+    choose_types(v, r, v->c->dice & DICE_RECV_BOTTOM);
     arguments(r, v);
     return true;
 }

@@ -20,6 +20,7 @@ enum {
     DICE_EMPTY = 1 << 16, /* some blocks of those that vary */
     DICE_OP = 1 << 17,
     DICE_NULL = 1 << 18, /* the address of nothing */
+    DICE_ABSOLUTE = 1 << 19, /* addresses as displacements, not in the types */
 };
 
 /* How a rank sees the cell; ranks are those of the world. */

@@ -301,7 +301,7 @@ static bool all_algorithms(int ranks, int shapes, bool only_slow)
 
 int main(int argc, char **argv)
 {
-    static const int many[] = {65, 100, 127, 128};
+    static const int many[] = {65, 100, 127, 128, 255, 256};
     static const int most[] = {1000, 4096};
     int from = argc > 2 ? atoi(argv[1]) : 1;
     int to = argc > 2 ? atoi(argv[2]) : QUICK_RANKS;
