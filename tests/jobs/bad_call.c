@@ -73,6 +73,7 @@ static void shorter(int count, int posted)
     else
         send_or_receive(count, c);
     MPI_Barrier(c);
+    MPI_Comm_free(&c);
 }
 
 static void shorter_than_promised(void)
@@ -93,16 +94,17 @@ static void nothing_where_posted(void)
 /* No mistake by itself: what the program has given up. */
 static void unfinished(void)
 {
-    MPI_Request r;
+    MPI_Request r[2];
 
     if (rank == 1) {
-        MPI_Irecv(data, 5, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &r);
-        MPI_Irecv(data, 6, MPI_INT, 0, MPI_ANY_TAG, exact(), &r);
+        MPI_Irecv(data, 5, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &r[0]);
+        MPI_Irecv(data, 6, MPI_INT, 1, MPI_ANY_TAG, MPI_COMM_WORLD, &r[1]);
     } else {
-        MPI_Isend(data, 3, MPI_INT, 1, 8, MPI_COMM_WORLD, &r);
-        MPI_Issend(data, 4, MPI_INT, 1, 9, MPI_COMM_WORLD, &r);
-        exact();
+        MPI_Isend(data, 3, MPI_INT, 1, 8, MPI_COMM_WORLD, &r[0]);
+        MPI_Issend(data, 4, MPI_INT, 1, 9, MPI_COMM_WORLD, &r[1]);
     }
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
 }
 
 static void other_collectives(void)

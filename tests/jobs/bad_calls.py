@@ -59,7 +59,7 @@ class Calls(unittest.TestCase):
         for text in (
                 "weft[1]: unfinished at the end: a receive from rank -1 with "
                 "tag 7 (negative: any), 20 bytes on MPI_COMM_WORLD",
-                "a receive from rank 0 with tag -2 (negative: any), 24 bytes\n",
+                "a receive from rank 1 with tag -2 (negative: any), 24 bytes",
                 "a message from rank 0 with tag 8, 12 bytes\n",
                 "a message from rank 0 with tag 9, 16 bytes\n",
                 "weft[0]: unfinished at the end: a send to rank 1 with tag 9, "
