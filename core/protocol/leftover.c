@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "progress/progress.h"
 #include "protocol/queues.h"
 
 enum { LINES_MAX = 8 /* of an engine */ };
@@ -75,6 +76,7 @@ bool wf_leftovers_say(void *engine)
 
     if (t.wf->options->log < WF_LOG_INFO)
         return true;
+    wf_progress_poll(t.wf, UINT32_MAX); /* sent before the others came here */
     wf_match_each_posted(&e->match, posted, &t);
     wf_match_each_arrived(&e->match, stored, &t);
     sends(&t, &e->pending);
