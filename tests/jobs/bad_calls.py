@@ -54,7 +54,10 @@ class Calls(unittest.TestCase):
             self.assertEqual(job.returncode, 0, job.stderr)
 
     def test_what_is_unfinished_at_the_end(self):
-        job = launch.run("-n", 2, "--set", "core.log=info", CALL, "unfinished")
+        # what a request holds that is never complete is never freed
+        env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+        job = launch.run("-n", 2, "--set", "core.log=info", CALL, "unfinished",
+                         env=env)
         self.assertEqual(job.returncode, 0, job.stderr)
         for text in (
                 "weft[1]: unfinished at the end: a receive from rank -1 with "
@@ -65,7 +68,7 @@ class Calls(unittest.TestCase):
                 "weft[0]: unfinished at the end: a send to rank 1 with tag 9, "
                 "16 bytes on MPI_COMM_WORLD"):
             self.assertIn(text, job.stderr)
-        job = launch.run("-n", 2, CALL, "unfinished")
+        job = launch.run("-n", 2, CALL, "unfinished", env=env)
         self.assertEqual(job.returncode, 0, job.stderr)
         self.assertNotIn("unfinished", job.stderr)
 
