@@ -13,7 +13,10 @@
 
 static struct fake_node a, b;
 
-/* Sleep until the endpoint has something to do, or 20 s (a lost wake-up). */
+/* A sleep of that length is a lost wake-up: longer than any machine stands still. */
+enum { LOST_MS = 60000 };
+
+/* Sleep until the endpoint has something to do. */
 static bool doze(struct fake_node *n)
 {
     weft_event e = {.size = sizeof e};
@@ -22,7 +25,7 @@ static bool doze(struct fake_node *n)
     if (rc == WEFT_EAGAIN)
         return true;
     struct pollfd p = {.fd = e.fd, .events = POLLIN};
-    return poll(&p, 1, deadline == UINT64_MAX ? 20000 : 2) > 0 ||
+    return poll(&p, 1, deadline == UINT64_MAX ? LOST_MS : 2) > 0 ||
            deadline != UINT64_MAX;
 }
 
