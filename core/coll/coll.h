@@ -35,6 +35,33 @@ struct wf_coll_args {
     int root;
 };
 
+/* As one block of this size gcc clears it by `rep stos`, which takes longer to
+ * begin than a small collective needs for the rest. */
+static inline void wf_coll_clear(struct wf_coll_args *a)
+{
+    enum { HALF = offsetof(struct wf_coll_args, rcounts) };
+
+    memset(a, 0, HALF);
+    memset((char *)a + HALF, 0, sizeof *a - HALF);
+}
+
+/* No bytes: of a block, of all blocks together. */
+static inline bool wf_coll_none(MPI_Count count, const struct wf_type *type)
+{
+    return count * type->size == 0;
+}
+
+static inline bool wf_coll_none_of(struct wf_ints counts,
+                                   const struct wf_type *type,
+                                   const struct wf_comm *comm)
+{
+    int i = 0;
+
+    while (counts.base && i < comm->size && wf_at(counts, (size_t)i) == 0)
+        i++;
+    return i == comm->size || (counts.base && type->size == 0);
+}
+
 typedef int wf_coll_builder(struct wf_sched *, const struct wf_coll_args *);
 wf_coll_builder wf_build_barrier, wf_build_bcast, wf_build_gather,
     wf_build_gatherv, wf_build_scatter, wf_build_scatterv, wf_build_allgather,

@@ -54,6 +54,7 @@ enum {
     WF_TEAM_BLOCKS = 2,        /* the same; */
     WF_TEAM_BLOCKS_MOST = 8,   /* where CPUs are shared */
     WF_TEAM_CHUNKS = 2,        /* of a member's stage */
+    WF_TEAM_AHEAD = 1 << 14,   /* calls that write no line; see wf_team_reached */
     WF_TEAM_INLINE = 48        /* bytes of data in a line */
 };
 #define WF_TEAM_SCHEDULE (1u << 31) /* in the word of a line */
@@ -175,6 +176,16 @@ static inline void wf_team_begin(struct wf_team *t, uint64_t bytes)
 
     if (wf_unlikely((int32_t)(again - t->freed) > 0))
         wf_team_room(t, again);
+}
+
+/* The same of a member that writes no line. It may be many calls ahead of the
+ * others, but not so many that their numbers would count as later ones. */
+static inline void wf_team_next(struct wf_team *t)
+{
+    uint32_t behind = ++t->call - WF_TEAM_AHEAD;
+
+    if (wf_unlikely((int32_t)(behind - t->freed) > 0))
+        wf_team_room(t, behind + WF_TEAM_AHEAD / 2);
 }
 
 /* The data is in place. way: 0 or WF_TEAM_SCHEDULE */

@@ -4,8 +4,7 @@
  *   write own line -- wait for all lines --> one says "schedule": a schedule
  *                                            else: take what is there
  *
- * A member that wants a schedule itself only writes its line: the others cannot
- * have gone without it.
+ * Who wants a schedule itself only writes its line: nobody goes without it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -52,16 +51,6 @@ static uint64_t said(struct wf_team *t, int rank)
     uint64_t word = wf_load_relaxed(&wf_team_line(t, rank)->word);
 
     return (uint32_t)word & ~WF_TEAM_SCHEDULE;
-}
-
-int wf_team_want_schedule(wf_coll_builder *builder,
-                          const struct wf_coll_args *a, uint64_t bytes)
-{
-    struct wf_team *t = a->comm->team;
-
-    wf_team_begin(t, 0);
-    wf_team_say(t, bytes, WF_TEAM_SCHEDULE);
-    return wf_team_schedule(t, builder, a);
 }
 
 int wf_team_barrier(struct wf_team *t)
@@ -161,8 +150,6 @@ int wf_team_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 
     if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
         return rc;
-    if (bytes == 0)
-        return MPI_SUCCESS;
     if (usual && bytes > t->block && t->size > 2 &&
         wf_team_large_reduces(a, WF_COLL_ALLREDUCE, bytes))
         return wf_team_large_allreduce(builder, a);
@@ -258,8 +245,6 @@ int wf_team_reduce_scatter_block(wf_coll_builder *builder,
 
     if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
         return rc;
-    if (bytes == 0)
-        return MPI_SUCCESS;
     if (usual && bytes > t->block && t->size > 2 && a->sbuf != MPI_IN_PLACE &&
         wf_team_large_reduces(a, WF_COLL_REDUCE_SCATTER, bytes))
         return wf_team_large_reduce_scatter(builder, a);
@@ -344,8 +329,6 @@ int wf_team_allgather(wf_coll_builder *builder, const struct wf_coll_args *a)
 
     if (wf_unlikely(!usual_gather(a)) && (rc = wf_team_check(builder, a)))
         return rc;
-    if (a->rcount * (uint64_t)a->rtype->size == 0)
-        return MPI_SUCCESS;
     return allgather(builder, a, own_block(a), a->rcount);
 }
 
@@ -364,8 +347,6 @@ int wf_team_allgatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
     if ((wf_unlikely(!a->rcounts.base || any < 0 || !usual_gather(a))) &&
         (rc = wf_team_check(builder, a)))
         return rc;
-    if (any == 0 || a->rtype->size == 0)
-        return MPI_SUCCESS;
     return allgather(builder, a, own_block(a), (uint64_t)most);
 }
 
@@ -424,8 +405,6 @@ int wf_team_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
         return unusual_exchange(builder, a);
     piece = a->scount * (uint64_t)a->stype->size;
     total = piece * (uint64_t)(t->size - 1);
-    if ((piece | a->rcount * (uint64_t)a->rtype->size) == 0)
-        return MPI_SUCCESS;
     if (piece > t->block || total > t->block)
         return t->one_copy && piece > t->block
                    ? wf_team_want_schedule(builder, a, total)
@@ -447,9 +426,11 @@ static int take_varied(struct wf_team *t, const struct wf_coll_args *a)
          r = wf_team_after(t, r)) {
         struct wf_coll_block b = wf_coll_recv_block(a, r);
         uint64_t bytes = wf_coll_block_bytes(b);
-        const unsigned char *from =
-            wf_team_find_piece(t, r, said(t, r), bytes, &got);
+        const unsigned char *from;
 
+        if (bytes == 0 && said(t, r) == 0)
+            continue;
+        from = wf_team_find_piece(t, r, said(t, r), bytes, &got);
         if (wf_likely(from != NULL))
             error = wf_team_get(from, b.buf, b.count, b.type);
         else
@@ -459,33 +440,16 @@ static int take_varied(struct wf_team *t, const struct wf_coll_args *a)
     return rc;
 }
 
-/* Two ranks both know what is long for one of them. */
-static bool large_pair(const struct wf_team *t, const struct wf_coll_args *a,
-                       int64_t sent, int64_t got)
-{
-    uint64_t most = (uint64_t)sent * (uint64_t)a->stype->size;
-    uint64_t back = (uint64_t)got * (uint64_t)a->rtype->size;
-
-    return t->size == 2 && !t->one_copy &&
-           (most > back ? most : back) > t->block;
-}
-
-int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
+/* `sum` elements of it for others. */
+static int exchange_varied(wf_coll_builder *builder,
+                           const struct wf_coll_args *a, int64_t sum)
 {
     struct wf_team *t = a->comm->team;
+    uint64_t total =
+        (uint64_t)sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
     unsigned char *to;
-    uint64_t total;
-    int64_t sum, got;
     int rc;
 
-    if (wf_unlikely(!usual_exchange(a) || !a->scounts.base ||
-                    !a->rcounts.base ||
-                    (sum = wf_team_sum(a->scounts, t->size, t->rank)) < 0 ||
-                    (got = wf_team_sum(a->rcounts, t->size, t->rank)) < 0))
-        return unusual_exchange(builder, a);
-    if (large_pair(t, a, sum, got))
-        return wf_team_large_alltoallv(builder, a);
-    total = (uint64_t)sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
     if ((uint64_t)sum > t->block || total > t->block)
         return wf_team_want_schedule(builder, a, total);
     wf_team_begin(t, total);
@@ -494,4 +458,40 @@ int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
     rc = put_all(t, a, to + wf_team_table_bytes(t));
     wf_team_publish(t, total, 0);
     return finish(builder, a, rc, take_varied);
+}
+
+/* With nobody: whatever the others do after the line is without this member. */
+static int exchange_nothing(const struct wf_coll_args *a)
+{
+    struct wf_team *t = a->comm->team;
+    int rc = wf_team_own(wf_coll_send_block(a, t->rank),
+                         wf_coll_recv_block(a, t->rank));
+
+    wf_team_begin(t, 0);
+    return wf_team_given(t, 0, rc);
+}
+
+int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
+{
+    struct wf_team *t = a->comm->team;
+    uint32_t tag = a->comm->coll_tag;
+    uint64_t sent, got;
+    int64_t out, in;
+    int rc;
+
+    if (wf_unlikely(!usual_exchange(a) || !a->scounts.base ||
+                    !a->rcounts.base ||
+                    (out = wf_team_sum(a->scounts, t->size, t->rank)) < 0 ||
+                    (in = wf_team_sum(a->rcounts, t->size, t->rank)) < 0))
+        return unusual_exchange(builder, a);
+    sent = (uint64_t)out * (uint64_t)a->stype->size;
+    got = (uint64_t)in * (uint64_t)a->rtype->size;
+    if ((sent | got) == 0)
+        rc = exchange_nothing(a);
+    else if (t->size == 2 && !t->one_copy && (sent > t->block || got > t->block))
+        rc = wf_team_large_alltoallv(builder, a); /* both know */
+    else
+        rc = exchange_varied(builder, a, out);
+    a->comm->coll_tag = tag + 1; /* whether this member had a schedule or not */
+    return rc;
 }

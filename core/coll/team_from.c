@@ -2,7 +2,8 @@
  *
  * The root's line decides, which the others wait for anyway.
  *
- * Of nothing there is nothing to wait for: a call of 0 bytes returns at once.
+ * Of nothing there is nothing to wait for: who is to get 0 bytes of a scatterv
+ * counts the call, and goes on.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -35,7 +36,7 @@ static int hear_root(struct wf_team *t, int root, uint64_t *bytes)
     uint64_t word;
     int rc;
 
-    t->call++;
+    wf_team_next(t);
     rc = wf_team_hear(t, root, &word);
     *bytes = wf_team_bytes(word);
     if (wf_unlikely(rc))
@@ -54,8 +55,6 @@ int wf_team_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
     if (wf_unlikely(!wf_team_root_ok(a) || a->rbuf == MPI_IN_PLACE) &&
         (rc = wf_team_check(builder, a)))
         return rc;
-    if (bytes == 0)
-        return MPI_SUCCESS;
     if (!wf_team_at_root(a)) {
         rc = hear_root(t, a->root, &got);
         if (rc == BY_SCHEDULE)
@@ -145,8 +144,6 @@ int wf_team_scatter(wf_coll_builder *builder, const struct wf_coll_args *a)
         return rc;
     piece = wf_team_at_root(a) ? a->scount * (uint64_t)a->stype->size
                                : a->rcount * (uint64_t)a->rtype->size;
-    if (piece == 0)
-        return MPI_SUCCESS;
     if (!wf_team_at_root(a))
         return take_scattered(t, builder, a);
     total = piece * (uint64_t)(t->size - 1);
@@ -184,11 +181,29 @@ static bool usual_counts(const struct wf_coll_args *a, int64_t sum)
             (a->rtype && a->rbuf != wf_coll_sblock(a, a->root)));
 }
 
+/* The root: `sum` elements for others. */
+static int give_varied(wf_coll_builder *builder, const struct wf_coll_args *a,
+                       int64_t sum)
+{
+    struct wf_team *t = a->comm->team;
+    uint64_t total = (uint64_t)sum * (uint64_t)a->stype->size;
+
+    if (total == 0)
+        return wf_team_skip(
+            t, a->rbuf == MPI_IN_PLACE
+                   ? MPI_SUCCESS
+                   : wf_team_own(wf_coll_send_block(a, a->root), received(a)));
+    total += wf_team_table_bytes(t);
+    if ((uint64_t)sum > t->block || total > t->block)
+        return give_schedule(t, builder, a);
+    return give_pieces(a, total, true);
+}
+
 int wf_team_scatterv(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
     bool root = wf_team_root_ok(a) && wf_team_at_root(a);
-    uint64_t total;
+    uint32_t tag = a->comm->coll_tag;
     int64_t sum = 0;
     int rc;
 
@@ -197,10 +212,12 @@ int wf_team_scatterv(wf_coll_builder *builder, const struct wf_coll_args *a)
     if ((rc = wf_team_check_quick(
              builder, a, root ? usual_counts(a, sum) : usual_scatter(a))))
         return rc;
-    if (!root)
-        return take_scatterv(t, builder, a);
-    total = (uint64_t)sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
-    if ((uint64_t)sum > t->block || total > t->block)
-        return give_schedule(t, builder, a);
-    return give_pieces(a, total, true);
+    if (root)
+        rc = give_varied(builder, a, sum);
+    else if (a->rcount * (uint64_t)a->rtype->size == 0)
+        rc = wf_team_skip(t, MPI_SUCCESS);
+    else
+        rc = take_scatterv(t, builder, a);
+    a->comm->coll_tag = tag + 1; /* whether this member had a schedule or not */
+    return rc;
 }

@@ -1,6 +1,6 @@
 /* Gatherv of a team: only the root knows all counts, so each contribution goes
  * its own way. A short one stands in its writer's line; of a long one the line
- * says that it comes as a message.
+ * says that it comes as a message. Of nothing there is no line either.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,7 +10,9 @@ struct gathering {
     struct wf_team *t;
     const struct wf_coll_args *a;
     int tag;
-    struct wf_req *messages[WF_TEAM_MOST]; /* by rank */
+    int messages; /* under way: */
+    struct wf_req *message[WF_TEAM_MOST];
+    int from[WF_TEAM_MOST];
 };
 
 static int take_line(const struct gathering *g, int r, uint64_t got)
@@ -24,29 +26,38 @@ static int take_line(const struct gathering *g, int r, uint64_t got)
                             g->a->rtype);
 }
 
+static int begin_message(struct gathering *g, int r)
+{
+    int rc = wf_irecv(g->a->comm, wf_coll_rblock(g->a, r),
+                      wf_coll_rcount(g->a, r), g->a->rtype, r, g->tag,
+                      WF_SPACE_COLL, &g->message[g->messages]);
+
+    if (!rc)
+        g->from[g->messages++] = r;
+    return rc;
+}
+
 /* Its line, or the beginning of its message. */
 static int begin_one(struct gathering *g, int r)
 {
     uint64_t word;
-    int rc = wf_team_hear(g->t, r, &word);
+    int rc;
 
+    if (wf_coll_rbytes(g->a, r) == 0)
+        return MPI_SUCCESS;
+    rc = wf_team_hear(g->t, r, &word);
     if (wf_unlikely(rc))
         return rc;
     if (wf_likely(!wf_team_schedules(word)))
         return take_line(g, r, wf_team_bytes(word));
-    return wf_irecv(g->a->comm, wf_coll_rblock(g->a, r),
-                    wf_coll_rcount(g->a, r), g->a->rtype, r, g->tag,
-                    WF_SPACE_COLL, &g->messages[r]);
+    return begin_message(g, r);
 }
 
-static int end_one(struct gathering *g, int r)
+static int end_one(struct gathering *g, int i)
 {
     MPI_Status status;
-    int rc;
+    int r = g->from[i], rc = wf_wait(&g->message[i], &status);
 
-    if (wf_likely(!g->messages[r]))
-        return MPI_SUCCESS;
-    rc = wf_wait(&g->messages[r], &status);
     return rc ? rc
               : wf_team_length(r, wf_status_bytes(&status),
                                wf_coll_rbytes(g->a, r));
@@ -54,18 +65,22 @@ static int end_one(struct gathering *g, int r)
 
 static int collect(struct wf_team *t, const struct wf_coll_args *a, int tag)
 {
-    struct gathering g = {.t = t, .a = a, .tag = tag};
+    struct gathering g; /* the arrays are as they are */
     int rc = MPI_SUCCESS;
 
-    wf_team_begin(t, 0);
+    g.t = t;
+    g.a = a;
+    g.tag = tag;
+    g.messages = 0;
+    wf_team_next(t);
     if (a->sbuf != MPI_IN_PLACE)
         rc = wf_team_own(wf_team_sent(a), wf_coll_recv_block(a, t->rank));
     for (int r = wf_team_after(t, t->rank); r != t->rank;
          r = wf_team_after(t, r))
         wf_team_first(&rc, begin_one(&g, r));
     wf_team_done(t);
-    for (int r = 0; r < t->size; r++)
-        wf_team_first(&rc, end_one(&g, r));
+    for (int i = 0; i < g.messages; i++)
+        wf_team_first(&rc, end_one(&g, i));
     return rc;
 }
 
@@ -95,6 +110,7 @@ static bool usual(const struct wf_coll_args *a)
 int wf_team_gatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
+    uint64_t bytes;
     int rc, tag;
 
     if ((rc = wf_team_check_quick(builder, a, usual(a))))
@@ -102,7 +118,10 @@ int wf_team_gatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
     tag = (int)(a->comm->coll_tag++ & INT32_MAX); /* as a schedule draws it */
     if (wf_team_at_root(a))
         return collect(t, a, tag);
-    if (a->scount * (uint64_t)a->stype->size > t->block)
+    bytes = a->scount * (uint64_t)a->stype->size;
+    if (bytes == 0)
+        return wf_team_skip(t, MPI_SUCCESS);
+    if (bytes > t->block)
         return send_message(t, a, tag);
     return wf_team_give(a, a->sbuf, a->scount, a->stype);
 }

@@ -36,6 +36,16 @@ int wf_team_schedule(struct wf_team *t, wf_coll_builder *builder,
     return wf_coll_blocking(builder, a);
 }
 
+int wf_team_want_schedule(wf_coll_builder *builder,
+                          const struct wf_coll_args *a, uint64_t bytes)
+{
+    struct wf_team *t = a->comm->team;
+
+    wf_team_begin(t, 0);
+    wf_team_say(t, bytes, WF_TEAM_SCHEDULE);
+    return wf_team_schedule(t, builder, a);
+}
+
 int64_t wf_team_sum(struct wf_ints counts, int n, int own)
 {
     int64_t sum = 0, sign = 0;

@@ -7,8 +7,6 @@
  *     all do, as it does its line says so, too
  *     else               its line does not; they fail
  *
- * Of nothing there is nothing to wait for: a call of 0 bytes returns at once.
- *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_stage.h"
@@ -192,8 +190,6 @@ int wf_team_reduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 
     if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
         return rc;
-    if (bytes == 0)
-        return MPI_SUCCESS;
     way = way_of_reduce(t, a, bytes);
     if (wf_team_at_root(a))
         return reduce_at_root(t, builder, a, way);
@@ -264,8 +260,6 @@ int wf_team_gather(wf_coll_builder *builder, const struct wf_coll_args *a)
         return rc;
     bytes = wf_team_at_root(a) ? a->rcount * (uint64_t)a->rtype->size
                                : a->scount * (uint64_t)a->stype->size;
-    if (bytes == 0)
-        return MPI_SUCCESS;
     if (bytes > t->block)
         way = t->size > 2 && !t->one_copy ? wf_team_large_way(t)
                                           : WF_TEAM_SCHEDULE;
