@@ -45,7 +45,7 @@ take() {
 join() {
     object=$1
     shift
-    "$ld" -r -o "$work/all.tmp" "$work"/*.o
+    "$ld" -r $alias -o "$work/all.tmp" "$work"/*.o
     {
         "$nm" -g --defined-only "$work/all.tmp" | sed 's/.* //'
         printf '%s\n' sodium_memzero sodium_memcmp sodium_misuse \
@@ -62,6 +62,7 @@ join() {
 
 rm -rf "$work"
 mkdir -p "$work"
+alias=
 take "$inih" ini_parse_stream
 take "$sodium" crypto_auth_hmacsha256
 take "$sodium" crypto_hash_sha256_init
@@ -75,10 +76,15 @@ take "$sodium" crypto_stream_chacha20
 take "$sodium" crypto_onetimeauth_poly1305
 # These are of the machine; the two files above name those that there are.
 for part in crypto_stream_chacha20_ref crypto_stream_chacha20_dolbeau_ssse3 \
-    crypto_stream_chacha20_dolbeau_avx2 crypto_onetimeauth_poly1305_donna \
-    crypto_onetimeauth_poly1305_sse2; do
+    crypto_onetimeauth_poly1305_donna crypto_onetimeauth_poly1305_sse2; do
     take "$sodium" "${part}_implementation" 2>/dev/null || true
 done
+# ChaCha20 is for pairs of which one side has no AES instructions. Processors
+# with AVX2 have them, and the other side is no faster than with SSSE3.
+dolbeau=crypto_stream_chacha20_dolbeau
+if [ -n "$(find "$work" -name '*ssse3*')" ]; then
+    alias="--defsym=${dolbeau}_avx2_implementation=${dolbeau}_ssse3_implementation"
+fi
 take "$sodium" crypto_aead_aes256gcm_beforenm
 join "$out/vendor_cipher.o" \
     _crypto_stream_chacha20_pick_best_implementation \
