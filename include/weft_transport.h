@@ -218,7 +218,8 @@ typedef struct weft_open {
   uint32_t threads;                /* 0 single, 1 serialized by the core, 2 multiple                    */
   uint32_t allow_threads;          /* may the plugin start threads of its own?                          */
   const char *run_dir;             /* private per-job directory on this node, or NULL                   */
-  uint32_t flags, reserved;        /* WEFT_OPEN_*                                                       */
+  uint32_t flags;                  /* WEFT_OPEN_*                                                       */
+  uint32_t launcher;               /* process that started those of the job on this machine; 0: unknown */
   uint64_t start_ns;               /* processes started by hand: how long one that was never reached may take
                                       to appear before it counts as absent; 0: all are there already       */
   const char *listen;              /* address text by which mpi.ini tells the others to reach me, or NULL   */

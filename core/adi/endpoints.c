@@ -43,6 +43,7 @@ static void describe(struct wf_instance *wf, struct weft_core *c, weft_open *o)
         .local_count = wf->local_count,
         .threads = 1, /* program and helper, one at a time */
         .flags = wf->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
+        .launcher = wf->boot->launcher,
     };
     if (wf_route_trusts(wf->config, c->config->name))
         o->flags |= WEFT_OPEN_TRUSTED;

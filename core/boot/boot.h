@@ -52,6 +52,7 @@ struct wf_boot {
     uint32_t rank, size;
     int appnum;             /* of an MPMD launch, or -1 */
     uint32_t universe_size; /* 0: unknown */
+    uint32_t launcher;      /* its process on this machine, 0: unknown */
     /* Node index of each rank as the launcher maps them (from
      * PMI_process_mapping or [rank]/[host] sections), or NULL if unknown. */
     uint32_t *node_of;

@@ -414,6 +414,7 @@ int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len)
     int rc = wf_pmi_channel_open(&p->channel, err, err_len);
     if (rc < 0)
         goto err_free;
+    p->base.launcher = wf_pmi_channel_peer(&p->channel);
     rc = getenv("PMI_FD") ? read_environment(p) : identify(p);
     if (rc == WEFT_EINVAL) {
         snprintf(err, err_len,

@@ -6,6 +6,7 @@
  * No resolver is used: PMI_PORT names this host or a numeric address.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _GNU_SOURCE
 #include "boot/pmi_channel.h"
 
 #include <arpa/inet.h>
@@ -176,6 +177,15 @@ int wf_pmi_channel_line(struct wf_pmi_channel *c, char **line)
         if (rc < 0)
             return rc;
     }
+}
+
+uint32_t wf_pmi_channel_peer(const struct wf_pmi_channel *c)
+{
+    struct ucred peer = {0};
+    socklen_t n = sizeof peer;
+
+    (void)getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &n);
+    return peer.pid > 0 ? (uint32_t)peer.pid : 0;
 }
 
 void wf_pmi_channel_close(struct wf_pmi_channel *c)

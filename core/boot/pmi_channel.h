@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct wf_pmi_channel {
     int fd;
@@ -26,6 +27,8 @@ static inline bool wf_pmi_channel_pending(const struct wf_pmi_channel *c)
 {
     return c->have > c->line;
 }
+/* The process at the other end, as this one sees it; 0: the system does not say. */
+uint32_t wf_pmi_channel_peer(const struct wf_pmi_channel *);
 void wf_pmi_channel_close(struct wf_pmi_channel *);
 
 #endif

@@ -5,7 +5,8 @@
  * first large messages are a race: RACES of them go each way, the best time of
  * each counts, and the receiver reads all by itself only where that was clearly
  * faster. Elsewhere it is for the side that is there alone: fetch.c. Where the
- * kernel forbids it (ptrace rules, seccomp) the ring carries on.
+ * kernel forbids it (ptrace rules, seccomp) the ring carries on. Of Yama's rules
+ * the usual one can be met: wf_shm_cma_let_in.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,9 +14,12 @@
 #include "shm.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 enum {
     RACES = 4,
@@ -60,6 +64,50 @@ bool wf_shm_cma_alone(const weft_ep *ep)
     return ep->config.cma == SHM_CMA_YES;
 }
 
+/* Yama's: 0 any process of the user may reach another; 1 its ancestors only, and
+ * one that it names, with all that this one has started; 2, 3 none. */
+static char scope(void)
+{
+    char c = '0';
+    int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return c;
+    (void)!read(fd, &c, 1);
+    close(fd);
+    return c;
+}
+
+/* Before a peer hears of memory that it may reach. The launcher is the one
+ * ancestor that all processes of the job have here: to name it lets them in,
+ * and no stranger. */
+void wf_shm_cma_let_in(weft_ep *ep)
+{
+    unsigned long who = ep->config.ptracer == SHM_PTRACER_ANY
+                            ? PR_SET_PTRACER_ANY
+                            : ep->launcher;
+    if (ep->let_in)
+        return;
+    ep->let_in = true;
+    if (who && ep->config.ptracer != SHM_PTRACER_NO && scope() == '1')
+        (void)prctl(PR_SET_PTRACER, who, 0, 0, 0);
+}
+
+/* For weft-info: what comes of it here. */
+void wf_shm_cma_remark(const weft_open *o, const struct shm_config *c)
+{
+    static const char *const who[] = {"processes of one launcher",
+                                      "processes of the user", "nobody"};
+    char byte = 0, s = scope();
+    struct iovec one = {&byte, 1};
+    bool works = process_vm_readv(getpid(), &one, 1, &one, 1, 0) == 1;
+    if (works && s <= '1')
+        o->host->log(o->core, 2, "cma: for %s (kernel.yama.ptrace_scope %c)",
+                     who[s == '1' ? c->ptracer : SHM_PTRACER_ANY], s);
+    else
+        o->host->log(o->core, 2, "cma: refused by the kernel%s",
+                     works ? " (kernel.yama.ptrace_scope)" : "");
+}
+
 /* Its number in my namespace, from the kernel. */
 static bool find_pid(weft_peer *p)
 {
@@ -89,6 +137,7 @@ bool wf_shm_cma_probe(weft_peer *p, uint64_t at)
     struct iovec to = {&byte, 1}, from = {(void *)(uintptr_t)at, 1};
     if (p->cma_works || p->cma_refused)
         return p->cma_works;
+    wf_shm_cma_let_in(p->ep); /* it may write */
     p->cma_works = find_pid(p) &&
                    process_vm_readv(p->pid, &to, 1, &from, 1, 0) == 1;
     p->cma_refused = !p->cma_works;

@@ -58,6 +58,7 @@ weft_mr *wf_shm_offer(weft_ep *ep, void *base, uint64_t len)
     struct shm_offers *o = &ep->offers;
     uint32_t place;
     weft_mr *m = calloc(1, sizeof *m);
+    wf_shm_cma_let_in(ep);
     if (!m || !find_place(o, &place)) {
         free(m);
         return NULL;

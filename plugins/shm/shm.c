@@ -39,6 +39,10 @@ static const weft_option options[] = {
      "process_vm_readv and _writev: auto: messages from 4M on, by the side "
      "that waits while the other computes, and all from 1M on where the first "
      "ones were faster that way; yes: the receiver reads all from 1M on"},
+    {"ptracer", WEFT_OPT_ENUM, offsetof(struct shm_config, ptracer), "job",
+     "job|any|no",
+     "for cma where kernel.yama.ptrace_scope is 1: who may reach this process' "
+     "memory: job: what its launcher has started; any: any process of the user"},
     {"eager", WEFT_OPT_SIZE, offsetof(struct shm_config, eager), "32K",
      "0..16M", "messages up to this size are sent without asking first"},
     {0}};
@@ -203,6 +207,7 @@ static weft_ep *new_ep(const weft_open *o)
     ep->config = *(const struct shm_config *)o->cfg;
     ep->geometry = wf_shm_geometry(&ep->config, o->local_count);
     ep->alone = o->local_count <= 1;
+    ep->launcher = o->launcher;
     ep->listener.fd = ep->bell.fd = ep->epoll = ep->page_memory = -1;
     snprintf(ep->instance, sizeof ep->instance, "%s",
              o->instance ? o->instance : "shm");
@@ -271,6 +276,7 @@ static int probe(const weft_open *o, weft_attr *a)
     if (fd < 0)
         return fd == -ENOMEM || fd == -ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
     close(fd);
+    wf_shm_cma_remark(o, o->cfg);
     fill_attr(&g, o->cfg, a);
     return WEFT_OK;
 }

@@ -40,6 +40,7 @@ enum {
 };
 
 enum shm_cma { SHM_CMA_AUTO, SHM_CMA_NO, SHM_CMA_YES };
+enum shm_ptracer { SHM_PTRACER_JOB, SHM_PTRACER_ANY, SHM_PTRACER_NO };
 
 #define SHM_OFFERED (UINT64_C(1) << 63) /* bit of the id of an offer */
 
@@ -48,6 +49,7 @@ struct shm_config {
     uint64_t cell, chunk;
     int64_t chunks;
     int cma; /* enum shm_cma */
+    int ptracer; /* enum shm_ptracer */
     uint64_t eager;
 };
 
@@ -343,6 +345,8 @@ struct weft_ep {
     uint64_t area_id;
     struct shm_pace ring_pace, cma_pace;
     bool alone; /* no other process here: nobody to share memory with */
+    bool let_in; /* the peers may read and write, as far as that depends on us */
+    uint32_t launcher; /* process that started us and the peers; 0: unknown */
     struct shm_stats stats;
     char instance[32];
 };
@@ -451,6 +455,8 @@ void wf_shm_asks_end(weft_peer *);
 /* cma.c: any memory of a peer */
 bool wf_shm_cma_offers(const weft_ep *, uint64_t len);
 weft_rkey *wf_shm_cma_key(weft_peer *, uint64_t id);
+void wf_shm_cma_let_in(weft_ep *);
+void wf_shm_cma_remark(const weft_open *, const struct shm_config *);
 bool wf_shm_cma_alone(const weft_ep *);
 bool wf_shm_cma_probe(weft_peer *, uint64_t at);
 bool wf_shm_cma_read(weft_peer *, void *to, uint64_t at, uint64_t n);

@@ -54,7 +54,7 @@ static void the_ring_shrinks_when_many_share_the_machine(void **state)
 static void a_configured_ring_is_not_changed(void **state)
 {
     (void)state;
-    struct shm_config c = {64, 16384, 32768, 8, 0, 32768};
+    struct shm_config c = {64, 16384, 32768, 8, 0, 0, 32768};
     struct shm_geometry g = wf_shm_geometry(&c, 2);
     assert_int_equal(g.chunk, 32768);
     assert_int_equal(g.chunks, 8);

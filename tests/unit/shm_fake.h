@@ -57,13 +57,13 @@ struct fake_config { /* as the plugin's option table describes it */
     int64_t ring;
     uint64_t cell, chunk;
     int64_t chunks;
-    int cma;
+    int cma, ptracer;
     uint64_t eager;
 };
 
 static inline struct fake_config fake_defaults(void)
 {
-    return (struct fake_config){64, 16384, 32768, 8, 0, 32768};
+    return (struct fake_config){64, 16384, 32768, 8, 0, 0, 32768};
 }
 
 /* Open node `id` of n; its address goes into address[id]. */

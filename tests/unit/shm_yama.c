@@ -1,0 +1,92 @@
+/* What weft-info says of the kernel's copy between processes, with and without
+ * Yama. That its rule is met shows in tests/jobs/helper_yama.c.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* */
+#include <cmocka.h>
+
+#include "shm_fake.h"
+
+static char scope; /* 0: there is no Yama */
+static char said[256];
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list more;
+    int access, fd;
+
+    va_start(more, flags);
+    access = va_arg(more, int);
+    va_end(more);
+    if (strcmp(path, "/proc/sys/kernel/yama/ptrace_scope") != 0)
+        return __real_open(path, flags, access);
+    if (!scope)
+        return errno = ENOENT, -1;
+    fd = memfd_create("scope", MFD_CLOEXEC);
+    assert_int_equal(write(fd, &scope, 1), 1);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+static void keep(weft_core *core, int level, const char *fmt, ...)
+{
+    va_list ap;
+
+    (void)core;
+    assert_int_equal(level, 2);
+    va_start(ap, fmt);
+    vsnprintf(said, sizeof said, fmt, ap);
+    va_end(ap);
+}
+
+static const char *probed(char s, int ptracer)
+{
+    struct fake_config cfg = fake_defaults();
+    weft_host host = {.size = sizeof host, .log = keep};
+    weft_open o = {.size = sizeof o, .host = &host, .cfg = &cfg,
+                   .nprocs = 2, .local_count = 2};
+    weft_attr attr = {.size = sizeof attr};
+
+    scope = s;
+    cfg.ptracer = ptracer;
+    assert_int_equal(weft_plugin_1_shm.ops->probe(&o, &attr), WEFT_OK);
+    return said;
+}
+
+static void it_says_who_may(void **state)
+{
+    (void)state;
+    if (strcmp(probed(0, 0), "cma: refused by the kernel") == 0)
+        skip(); /* this one lets nobody */
+    assert_string_equal(
+        probed(0, 0), "cma: for processes of the user (kernel.yama.ptrace_scope 0)");
+    assert_string_equal(
+        probed('1', 0),
+        "cma: for processes of one launcher (kernel.yama.ptrace_scope 1)");
+    assert_string_equal(
+        probed('1', 1), "cma: for processes of the user (kernel.yama.ptrace_scope 1)");
+    assert_string_equal(probed('1', 2),
+                        "cma: for nobody (kernel.yama.ptrace_scope 1)");
+    assert_string_equal(probed('2', 0),
+                        "cma: refused by the kernel (kernel.yama.ptrace_scope)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(it_says_who_may)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
