@@ -10,7 +10,7 @@
  *
  * The loops use vectors of 16 bytes, which every 64-bit machine has, so there
  * is nothing to choose at run time. Wider registers are no faster, since the
- * caches are the limit. When which one is used, and memcpy: way.c.
+ * caches are the limit. When the stores go around the caches, and memcpy: way.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,6 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#if defined __x86_64__
+#include <emmintrin.h>
+#endif
 
 enum {
     LOOP_FROM = 1024, /* shorter copies are memcpy's business */
@@ -68,6 +71,29 @@ void wf_shm_copy_plain(void *to, const void *from, size_t n)
         }
     memcpy(t, f, n);
 }
+
+#if defined __x86_64__
+/* Around the caches: lines that another processor holds are not asked for. The
+ * fence is for whoever says next that they are there. */
+void wf_shm_copy_around(void *to, const void *from, size_t n)
+{
+    size_t before = n < LOOP_FROM ? n : -(uintptr_t)to % 64;
+    char *t = (char *)to + before;
+    const char *f = (const char *)from + before;
+    memcpy(to, from, before);
+    for (n -= before; n >= 64; n -= 64, t += 64, f += 64)
+        for (int i = 0; i < 64; i += 16)
+            _mm_stream_si128((__m128i *)(void *)(t + i),
+                             _mm_loadu_si128((const void *)(f + i)));
+    _mm_sfence();
+    memcpy(t, f, n);
+}
+#else
+void wf_shm_copy_around(void *to, const void *from, size_t n)
+{
+    wf_shm_copy(to, from, n);
+}
+#endif
 
 /* Bytes of the second-level cache, as Linux describes the first CPU. */
 static uint64_t level2(void)

@@ -70,8 +70,9 @@ struct shm_slot {
 };
 _Static_assert(sizeof(struct shm_slot) == 64, "a slot is one cache line");
 
-/* How a chunk of a large payload is copied: way.c. */
-enum shm_way { SHM_BY_MEMCPY, SHM_BY_LOOP, SHM_WAYS };
+/* How a chunk of a large payload is copied into the ring: way.c. Into cells: by a
+ * loop. */
+enum shm_way { SHM_BY_MEMCPY, SHM_AROUND, SHM_WAYS, SHM_BY_LOOP = SHM_WAYS };
 #define SHM_TIMED (1u << 8) /* beside one: and say how long each chunk takes */
 
 /* One per direction. */

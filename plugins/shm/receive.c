@@ -17,8 +17,7 @@ static bool scatter(const weft_peer *p, weft_sink *sink, uint64_t off,
     if (n > sink->len - off)
         n = sink->len - off;
     if (sink->one.iov_base && sink->one.iov_len >= sink->len) {
-        shm_copy_out(p->in.choice.way, (char *)sink->one.iov_base + off, from,
-                     n);
+        wf_shm_copy_plain((char *)sink->one.iov_base + off, from, n);
         return true;
     }
     if (WEFT_FILL(p->ep->host, sink)) {
@@ -31,7 +30,7 @@ static bool scatter(const weft_peer *p, weft_sink *sink, uint64_t off,
         uint64_t before = n;
         for (int i = 0; i < got && n > 0; i++) {
             uint64_t now = v[i].iov_len < n ? v[i].iov_len : n;
-            shm_copy_out(p->in.choice.way, v[i].iov_base, from, now);
+            wf_shm_copy_plain(v[i].iov_base, from, now);
             from += now;
             off += now;
             n -= now;
@@ -191,7 +190,7 @@ static inline int take_short(weft_peer *p, struct shm_slot *s, uint64_t word)
 }
 
 /* The core sees a payload of one piece. Of a longer one it sees the header,
- * and the first piece lands like the others: by shm_copy_out. */
+ * and the first piece lands like the others: by wf_shm_copy_plain. */
 static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
     struct shm_in *in = &p->in;

@@ -384,6 +384,7 @@ void wf_shm_turn_in(weft_peer *);
 /* copy.c: large payloads */
 void wf_shm_copy(void *to, const void *from, size_t n);
 void wf_shm_copy_plain(void *to, const void *from, size_t n);
+void wf_shm_copy_around(void *to, const void *from, size_t n);
 
 /* Into the ring, and out of it. */
 static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
@@ -391,17 +392,10 @@ static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
 {
     if (way == SHM_BY_LOOP)
         wf_shm_copy(to, from, n);
+    else if (way == SHM_AROUND)
+        wf_shm_copy_around(to, from, n);
     else
         memcpy(to, from, n);
-}
-
-static inline void shm_copy_out(enum shm_way way, void *to, const void *from,
-                                size_t n)
-{
-    if (way == SHM_BY_LOOP)
-        wf_shm_copy(to, from, n);
-    else
-        wf_shm_copy_plain(to, from, n);
 }
 uint64_t wf_shm_ring_bytes(uint32_t local_count);
 

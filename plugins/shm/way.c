@@ -1,22 +1,24 @@
-/* Two ways of copying large payloads, and which one is in use.
+/* Two ways of copying large payloads into the ring, and which one is in use.
+ * Out of it they are copied by vectors of 16 bytes.
  *
- *            into the ring                     out of it
- *   memcpy   memcpy of the C library           vectors of 16 bytes
- *   loop     vectors, with hints to prefetch   the same
+ *   memcpy   that of the C library
+ *   around   stores around the caches (x86-64; elsewhere vectors, with hints to
+ *            prefetch)
  *
  * DESIGN  memcpy may be one instruction for a whole chunk, which takes the
  * lines of the ring without first asking for what they hold. The same
  * instruction reads lines that another processor has written at a third of the
  * speed of a loop of vectors, mostly; so it is not what the receiver uses.
  * Hints to prefetch in that loop were of no use for messages that stay in the
- * caches and slowed larger ones down by a tenth. docs/performance.md has the
- * figures.
+ * caches and slowed larger ones down by a tenth.
  *
- * On processors of today this way is the faster one, in bad hours by three
- * times. Where the C library copies badly, or the program's data come from
- * another processor, it need not be. So it is tried: now and then each way
+ * Mostly this way is the faster one. But where the two processors are far from
+ * each other, taking the lines back from the one that has read them costs five
+ * times as much as storing around the caches, by any instruction; and a virtual
+ * machine's processors come to be far from each other and near again.
+ * docs/performance.md has the figures. So it is tried: now and then each way
  * carries some messages, twice in turn, and the one that moved its bytes in the
- * least time stays until the next trial. The loop has to be clearly faster;
+ * least time stays until the next trial. The second has to be clearly faster;
  * where it is hopeless, the trial ends at once.
  *
  * PROTOCOL  What counts is the time of both copies together, and nothing between
@@ -75,10 +77,10 @@ uint32_t wf_shm_way_told(enum shm_way way, uint64_t ns)
     return (uint32_t)way + SHM_WAYS * (ns < most ? (uint32_t)ns + 1 : most);
 }
 
-/* The loop has taken half as much time again as memcpy for a whole turn. */
+/* The second way has taken half as much time again as memcpy for a whole turn. */
 static bool hopeless(const struct shm_choice *c)
 {
-    return c->way == SHM_BY_LOOP &&
+    return c->way == SHM_AROUND &&
            c->ns > c->best[SHM_BY_MEMCPY] * TURN_MB * 3 / 2;
 }
 
@@ -93,11 +95,11 @@ static void end_turn(struct shm_in *in, bool last)
         return;
     }
     uint64_t memcpys = c->best[SHM_BY_MEMCPY];
-    bool clearly = c->best[SHM_BY_LOOP] < memcpys - memcpys / 10;
+    bool clearly = c->best[SHM_AROUND] < memcpys - memcpys / 10;
     c->rest = !last ? REST : c->rest < REST_HOPELESS ? 2 * c->rest : c->rest;
     c->left = c->rest;
     c->turn = TURNS;
-    go(in, clearly ? SHM_BY_LOOP : SHM_BY_MEMCPY);
+    go(in, clearly ? SHM_AROUND : SHM_BY_MEMCPY);
 }
 
 /* n bytes have come out of the ring in ns, of which the sender has told that. */
