@@ -110,6 +110,11 @@ struct wf_team {
     uint32_t staged;   /* the newest call there but those of team_ahead.c: */
     uint32_t next;     /* the chunk after those of the newest of these, */
     uint32_t written[WF_TEAM_CHUNKS * WF_TEAM_MOST]; /* and of each the newest */
+    /* team_copy.c: large pieces copied so far, and the ns per MB of the newest
+     * one that was timed. */
+    uint32_t copies;
+    uint64_t pace;
+    bool around;       /* the caches is the way */
     bool early;        /* the next piece may come before all are in the call */
     bool spoiled; /* a large call has failed here: schedules from then on */
 };

@@ -6,10 +6,12 @@
 
 /* ---- pieces of blocks --------------------------------------------------------- */
 
-static void pack(struct wf_coll_block b, uint64_t first, void *to, uint64_t n)
+static void pack(struct wf_team *t, struct wf_coll_block b, uint64_t first,
+                 void *to, uint64_t n)
 {
     if (wf_likely(wf_type_contiguous(b.type)))
-        memcpy(to, (const char *)b.buf + b.type->true_lb + first, n);
+        wf_team_copy_in(t, to, (const char *)b.buf + b.type->true_lb + first,
+                        n);
     else
         wf_type_pack(b.type, b.buf, b.count, first, to, n);
 }
@@ -29,7 +31,7 @@ static void pack_step(const struct wf_staging *g, struct wf_coll_block b,
     uint64_t n = wf_team_piece(g, step, wf_coll_block_bytes(b));
 
     if (n)
-        pack(b, step * g->piece, to, n);
+        pack(g->t, b, step * g->piece, to, n);
 }
 
 static void unpack_step(const struct wf_staging *g, struct wf_coll_block b,

@@ -115,7 +115,7 @@ static int put_operands(struct wf_staging *g, uint32_t step, unsigned char *to)
         uint64_t n = elements(x, b, step) * (uint64_t)g->a->rtype->size;
 
         if (n)
-            memcpy(to, piece_of(x, from, b, step), n);
+            wf_team_copy_in(g->t, to, piece_of(x, from, b, step), n);
         to += g->piece;
     }
     return MPI_SUCCESS;

@@ -86,6 +86,10 @@ int wf_team_large_scan(wf_coll_builder *, const struct wf_coll_args *,
 bool wf_team_large_reduces(const struct wf_coll_args *, enum wf_coll_kind,
                            uint64_t bytes);
 
+/* ---- copying into it: team_copy.c ---------------------------------------------- */
+
+void wf_team_copy_in(struct wf_team *, void *to, const void *from, uint64_t n);
+
 /* ---- pieces ------------------------------------------------------------------ */
 
 /* The line of this call says `bytes`, and this way. */
