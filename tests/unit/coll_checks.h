@@ -90,7 +90,7 @@ static void ragged(int n)
     int at = 2;
 
     for (int i = 0; i < n; i++) {
-        counts[0][i] = (int)dice(3) * (int)cs.count;
+        counts[0][i] = (int)(i ? dice(3) : 1 + dice(2)) * (int)cs.count;
         displs[0][i] = at;
         at += counts[0][i] + (int)dice(2);
     }

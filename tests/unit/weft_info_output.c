@@ -122,7 +122,7 @@ static void what_several_transports_do_for_each_other_is_said(void **state)
         {"failover = no\n", "    no failover: only the first"},
         {"policy = stripe\n", "    stripes: pieces of large messages"},
         {"policy = stripe\n[core]\nsecurity = encrypt\n",
-         "    failover, but no stripes"}};
+         "    stripes: pieces of large messages"}};
     char ini[300], *text;
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

@@ -117,12 +117,8 @@ static void decide(const struct info *info, struct decision *d, uint64_t size)
 }
 
 /* Of several transports: what they do for each other. */
-static const char *together(const struct info *info, const struct decision *d)
+static const char *together(const struct decision *d)
 {
-    const struct wf_route_rule *rule =
-        wf_route_rule(info->config, &d->from.facts, &d->to.facts, d->size,
-                      d->candidate, info->count);
-
     if (d->count < 2)
         return NULL;
     if (!d->failover.several)
@@ -130,9 +126,6 @@ static const char *together(const struct info *info, const struct decision *d)
     if (d->failover.stripe)
         return "stripes: pieces of large messages go by all of these, and when "
                "one fails by the others";
-    if (rule->policy == WF_POLICY_STRIPE && d->failover.encrypt)
-        return "failover, but no stripes: what is encrypted goes one way at a "
-               "time";
     return "failover: when one fails the next takes over";
 }
 
@@ -174,9 +167,9 @@ static void print_lane(const struct decision *d, const char *lane)
         printf("    nothing: these messages cannot be sent\n");
 }
 
-static void print_together(const struct info *info, const struct decision *d)
+static void print_together(const struct decision *d)
 {
-    const char *how = together(info, d);
+    const char *how = together(d);
 
     if (how != NULL)
         printf("    %s\n", how);
@@ -209,8 +202,8 @@ static void write_lane(struct json *j, const struct info *info,
         json_close(j, '}');
     }
     json_close(j, ']');
-    if (d->size == 0 && together(info, d) != NULL)
-        json_text(j, "together", together(info, d));
+    if (d->size == 0 && together(d) != NULL)
+        json_text(j, "together", together(d));
     json_open(j, "rejected", '[');
     for (int i = 0; i < info->count; i++) {
         if (is_chosen(d, i))
@@ -259,7 +252,7 @@ static int explain_text(const struct info *info, struct decision *d,
            wf_config_source(info->config));
     decide(info, d, 0);
     print_lane(d, "messages, in order");
-    print_together(info, d);
+    print_together(d);
     print_rejected(info, d);
     int unreachable = d->count == 0;
     if (size > 0) {
