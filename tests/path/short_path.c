@@ -66,6 +66,11 @@ COUNTED_CALL(sent_wait, MPI_Wait(&request, MPI_STATUS_IGNORE))
 COUNTED_CALL(irecv, MPI_Irecv(buf, SIZE, MPI_BYTE, peer, DATA, comm, &request))
 COUNTED_CALL(wait, MPI_Wait(&request, MPI_STATUS_IGNORE))
 
+/* Nothing moves, and no peer has to answer. */
+COUNTED_CALL(bcast_none, MPI_Bcast(buf, 0, MPI_BYTE, 0, comm))
+COUNTED_CALL(allreduce_none,
+             MPI_Allreduce(buf, buf, 0, MPI_INT, MPI_SUM, comm))
+
 static void send_all(void (*one)(void), void (*then)(void))
 {
     for (int i = 0; i < TIMES; i++) {
@@ -166,6 +171,7 @@ int main(int argc, char **argv)
     name = open_socket(rank);
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Barrier(comm);
+        send_all(counted_bcast_none[i], counted_allreduce_none[i]);
         if (rank == 0)
             rank_0(i);
         else
