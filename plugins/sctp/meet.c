@@ -234,13 +234,30 @@ static void met(struct wf_sctp_strand *s)
     wf_sctp_strand_up(s);
 }
 
+/* GO is the first of the messages after it: nothing else leaves before. */
+static void show(struct wf_sctp_strand *s, uint32_t kind)
+{
+    wf_sctp_show(s, kind);
+    if (kind == KIND_GO && !s->owes)
+        met(s);
+}
+
 /* All are, at last. */
 static void go(weft_peer *p)
 {
-    for (int i = 0; i < p->calls; i++) {
-        wf_sctp_show(p->strand[i], KIND_GO);
-        met(p->strand[i]);
-    }
+    for (int i = 0; i < p->calls; i++)
+        show(p->strand[i], KIND_GO);
+}
+
+bool wf_sctp_show_owed(weft_peer *p)
+{
+    bool owing = p->owing;
+
+    p->owing = false;
+    for (int i = 0; i < STRANDS && owing; i++)
+        if (p->strand[i] && p->strand[i]->owes)
+            show(p->strand[i], p->strand[i]->owes);
+    return p->owing;
 }
 
 /* The association of a dialler who begins again. */

@@ -81,14 +81,3 @@ void wf_sctp_show(struct wf_sctp_strand *s, uint32_t kind)
                   : 0;
     p->owing = p->owing || s->owes;
 }
-
-bool wf_sctp_show_owed(weft_peer *p)
-{
-    bool owing = p->owing;
-
-    p->owing = false;
-    for (int i = 0; i < STRANDS && owing; i++)
-        if (p->strand[i] && p->strand[i]->owes)
-            wf_sctp_show(p->strand[i], p->strand[i]->owes);
-    return p->owing;
-}

@@ -261,10 +261,11 @@ void wf_sctp_fall_back(weft_peer *, const char *why);
 /* The other side has gone over to UDP; false: it cannot have. */
 bool wf_sctp_follow(weft_peer *);
 
-/* pass.c */
-void wf_sctp_show(struct wf_sctp_strand *, uint32_t kind);
 /* Those again that the kernel had no memory for; true: it has none yet. */
 bool wf_sctp_show_owed(weft_peer *);
+
+/* pass.c */
+void wf_sctp_show(struct wf_sctp_strand *, uint32_t kind);
 bool wf_sctp_is_pass(const weft_peer *, uint32_t kind, uint32_t number,
                      const uint8_t *data, size_t n);
 uint32_t wf_sctp_pass_word(const uint8_t *, int i);
