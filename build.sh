@@ -294,8 +294,9 @@ run_tests()
     some=
     if [ "$sanitize" = thread ]; then
         echo "Left out: tests without threads, which have no races, and jobs" \
-            "of one rank or another eager limit, which add no threads."
-        some="-E ^(unit_(type|coll|op|pack|config|route|ini|group|info|attr|error|match|slots|schedule|shm_death)|fuzz|abi|static|outside|jobs_([^l]|launch_[^t])|netns|faults|cuts|paths|sim|conform_(self|shm_small|.*_file)|job_.*_(n1_plain|n4_eager0|n4_eagerhuge)$)"
+            "of one rank or another eager limit, which add no threads; of the" \
+            "long jobs those over the slower fabrics."
+        some="-E ^(unit_(type|coll|op|pack|config|route|ini|group|info|attr|error|match|slots|schedule|shm_death)|fuzz|abi|static|outside|jobs_([^l]|launch_[^t])|netns|faults|cuts|paths|siege|ssh|sim|conform_(self|shm_small|.*_file)|job_.*_(n1_plain|n4_eager0|n4_eagerhuge)$|job_(p2p_modes|p2p_forms|type_forms|type_transfer)_n4_(udp|sctp|mixed|sealed)$)"
     elif [ "$static" = yes ]; then
         echo "Left out: tests of plugin files and of the shared library; a" \
             "static build has neither."
@@ -303,8 +304,8 @@ run_tests()
     fi
     if [ -n "$granularity" ]; then
         echo "Left out: tests without threads, for which the granularity" \
-            "changes nothing."
-        some="-R $threaded"
+            "changes nothing; p2p_modes, which is long."
+        some="-R $threaded -E job_p2p_modes"
     fi
     # shellcheck disable=SC2086
     $fixed ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" $some
