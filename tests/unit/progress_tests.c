@@ -3,63 +3,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "progress/wait.h"
-#include "protocol/queues.h"
+#include "progress_rig.h"
 
 enum { TESTS = 1000, QUICK = 100, SLOW = 1000000 /* ns */ };
-
-struct weft_ep {
-    int found; /* at the next poll */
-};
-
-static weft_ep fabric;
-static struct wf_instance wf;
-static struct wf_core_options options;
-static uint64_t now;
-static int yields;
-
-/* In the place of the C library's. */
-int sched_yield(void)
-{
-    yields++;
-    return 0;
-}
-
-static uint64_t clock_now(void *clock)
-{
-    return now;
-}
-
-static int poll_once(weft_ep *ep, int budget)
-{
-    int found = ep->found;
-
-    ep->found = 0;
-    return found;
-}
-
-static const weft_ops ops = {.size = sizeof ops, .progress = poll_once};
 
 static void begin_with(int ranks)
 {
     options.spin = WF_AUTO;
-    wf = (struct wf_instance){.options = &options,
-                              .ep_count = 1,
-                              .cpus = 2,
-                              .local_count = ranks,
-                              .now_ns = clock_now};
-    fabric.found = yields = 0;
-    assert_int_equal(wf_progress_init(&wf), 0);
-    wf.eps[0].ops = &ops;
-    wf.eps[0].wf = &wf;
-    wf.eps[0].ep = &fabric;
-    assert_int_equal(wf_progress_add(&wf, &wf.eps[0]), 0);
+    rig_open((struct wf_instance){.local_count = ranks}, 0);
 }
 
 /* apart: ns between two tests, what the program does meanwhile */

@@ -4,65 +4,16 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "progress/wait.h"
-#include "protocol/queues.h"
+#include "progress_rig.h"
 
 enum { LOOKS = 4000, MANY = 100000, TURN = 20 /* ns */ };
-
-struct weft_ep {
-    int polls;
-};
-
-static weft_ep fabric;
-static struct wf_instance wf;
-static struct wf_core_options options;
-static uint64_t now;
-static int yields;
-
-/* In the place of the C library's. */
-int sched_yield(void)
-{
-    yields++;
-    return 0;
-}
-
-static uint64_t clock_now(void *clock)
-{
-    return now;
-}
-
-static int poll_once(weft_ep *ep, int budget)
-{
-    ep->polls++;
-    now += TURN;
-    return 0;
-}
-
-static const weft_ops ops = {.size = sizeof ops, .progress = poll_once};
 
 static void begin_with(uint64_t spin, unsigned others)
 {
     options = (struct wf_core_options){.spin = spin, .credits = 1 << 20};
-    wf = (struct wf_instance){.options = &options,
-                              .ep_count = 1,
-                              .cpus = 2,
-                              .nprocs = 1,
-                              .local_count = 1,
-                              .now_ns = clock_now};
-    fabric.polls = yields = 0;
+    rig_open((struct wf_instance){.nprocs = 1, .local_count = 1}, TURN);
     wf_cs_share(&wf.api);
     assert_int_equal(wf_engine_init(&wf), 0);
-    assert_int_equal(wf_progress_init(&wf), 0);
-    wf.eps[0].ops = &ops;
-    wf.eps[0].wf = &wf;
-    wf.eps[0].ep = &fabric;
-    assert_int_equal(wf_progress_add(&wf, &wf.eps[0]), 0);
     wf.progress->waiting = others;
 }
 

@@ -4,42 +4,16 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 /* */
 #include <cmocka.h>
 
 #include "shm_fake.h"
+#include "../fake/yama_scope.h"
 
-static char scope; /* 0: there is no Yama */
 static char said[256];
-
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-
-int __wrap_open(const char *path, int flags, ...)
-{
-    va_list more;
-    int access, fd;
-
-    va_start(more, flags);
-    access = va_arg(more, int);
-    va_end(more);
-    if (strcmp(path, "/proc/sys/kernel/yama/ptrace_scope") != 0)
-        return __real_open(path, flags, access);
-    if (!scope)
-        return errno = ENOENT, -1;
-    fd = memfd_create("scope", MFD_CLOEXEC);
-    assert_int_equal(write(fd, &scope, 1), 1);
-    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    return fd;
-}
 
 static void keep(weft_core *core, int level, const char *fmt, ...)
 {

@@ -1,0 +1,71 @@
+/* One endpoint, a clock and a sched_yield that a test counts and sets: for tests of
+ * what progress does while nothing comes.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef PROGRESS_RIG_H
+#define PROGRESS_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "progress/wait.h"
+#include "protocol/queues.h"
+
+struct weft_ep {
+    int found;     /* at the next poll */
+    int polls;     /* so far */
+    unsigned turn; /* ns that one takes */
+};
+
+static weft_ep fabric;
+static struct wf_instance wf;
+static struct wf_core_options options;
+static uint64_t now;
+static int yields;
+
+/* In the place of the C library's. */
+int sched_yield(void)
+{
+    yields++;
+    return 0;
+}
+
+static uint64_t clock_now(void *clock)
+{
+    return now;
+}
+
+static int poll_once(weft_ep *ep, int budget)
+{
+    int found = ep->found;
+
+    ep->found = 0;
+    ep->polls++;
+    now += ep->turn;
+    return found;
+}
+
+static const weft_ops ops = {.size = sizeof ops, .progress = poll_once};
+
+/* `as` with two CPUs, the options and the endpoint. */
+static void rig_open(struct wf_instance as, unsigned turn)
+{
+    wf = as;
+    wf.options = &options;
+    wf.ep_count = 1;
+    wf.cpus = 2;
+    wf.now_ns = clock_now;
+    fabric = (weft_ep){.turn = turn};
+    yields = 0;
+    assert_int_equal(wf_progress_init(&wf), 0);
+    wf.eps[0].ops = &ops;
+    wf.eps[0].wf = &wf;
+    wf.eps[0].ep = &fabric;
+    assert_int_equal(wf_progress_add(&wf, &wf.eps[0]), 0);
+}
+
+#endif
