@@ -99,6 +99,8 @@ static void unfinished(void)
     if (rank == 1) {
         MPI_Irecv(data, 5, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &r[0]);
         MPI_Irecv(data, 6, MPI_INT, 1, MPI_ANY_TAG, MPI_COMM_WORLD, &r[1]);
+        /* only what has come can be named */
+        MPI_Probe(0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
         MPI_Isend(data, 3, MPI_INT, 1, 8, MPI_COMM_WORLD, &r[0]);
         MPI_Issend(data, 4, MPI_INT, 1, 9, MPI_COMM_WORLD, &r[1]);
