@@ -366,8 +366,8 @@ int main(int argc, char **argv)
     t.first = sizes ? atol(argv[2]) : 1;
     t.last = sizes ? atol(argv[3]) : 1;
     t.factor = sizes ? atol(argv[4]) : 2;
-    t.s = shared_memory(sizeof *t.s);
-    t.buf = buffer(2 * LARGEST);
+    t.s = shared_memory(sizes ? sizeof *t.s : offsetof(struct shared, source));
+    t.buf = sizes ? buffer(2 * LARGEST) : NULL;
     for (t.size = t.first; t.size <= t.last; t.size *= t.factor) {
         memset(t.s, 0, offsetof(struct shared, chunk));
         t.turn = 0;

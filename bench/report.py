@@ -6,9 +6,12 @@ import csv
 import os
 import platform
 import re
+import statistics
 import subprocess
 import sys
 import time
+
+import placement
 
 PEERS = ("mpich", "openmpi")
 SIGN = {"<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b}
@@ -20,7 +23,9 @@ def head(libs, args):
           f" Linux {platform.release()}; {args.repeat} repetitions"
           + (f"; absent: {', '.join(absent)}" if absent else ""))
     print("A cell is the median of the repetitions' medians, half their spread"
-          "\nin percent, and in brackets the best of all batches.")
+          "\nin percent, and in brackets the best of all batches. line: half a"
+          "\nround trip of a cache line, ns, in the runs of this row, and how"
+          "\nmany of all runs found the CPUs placed so; others do not count.")
 
 
 def processor():
@@ -61,7 +66,7 @@ def reference(result, row, words):
     mine = result.summary(row, "weft")
     other = {"peer": lambda: better_peer(result, row),
              "raw": lambda: result.summary(row, "raw"),
-             "row": lambda: other_row(result, " ".join(words[3:]))}
+             "row": lambda: other_row(result, row, " ".join(words[3:]))}
     if len(words) < 3:
         return mine[0]
     against = other[words[2]]()
@@ -70,8 +75,11 @@ def reference(result, row, words):
     return quotient(mine, against)
 
 
-def other_row(result, name):
-    return result.summary(int(name) if name.isdigit() else name, "weft")
+def other_row(result, row, name):
+    """Seen in the placement of this row, where there are such runs."""
+    name = int(name) if name.isdigit() else name
+    return (result.summary(name, "weft", result.place(row)) or
+            result.summary(name, "weft"))
 
 
 def verdict(result, row):
@@ -99,6 +107,21 @@ def comparison(result, row):
             verdict(result, row)]
 
 
+def placed(result, row):
+    """(line in ns, runs that saw such a one, all runs) of a row, or None."""
+    place = result.place(row)
+    if place is None:
+        return None
+    lines = [line for (r, _), got in result.values.items() if r == row
+             for _, _, line in got]
+    here = [line for line in lines if placement.within(line, place)]
+    return statistics.median(here) * 1e3, len(here), len(lines)
+
+
+def line_cell(seen):
+    return f"{seen[0]:.0f} ({seen[1]}/{seen[2]})" if seen else "-"
+
+
 def in_order(rows):
     """Bytes and depths by size; cases as they are listed."""
     return sorted(rows) if all(isinstance(r, int) for r in rows) else rows
@@ -109,10 +132,12 @@ def table(result, libs, args):
     figure = result.figure
     names = [n for n in args.libs.split(",")
              if (figure.raw if n == "raw" else figure.mpi)]
-    rows = [["", *(n if n in libs else f"{n} (absent)" for n in names),
+    known = any(result.place(row) for row in result.rows)
+    rows = [["", *(("line",) if known else ()),
+             *(n if n in libs else f"{n} (absent)" for n in names),
              *(("weft/raw", "weft/peer", "to reach") if figure.mpi else ())]]
     for row in in_order(result.rows):
-        rows.append([str(row),
+        rows.append([str(row), *((line_cell(placed(result, row)),) if known else ()),
                      *(cell(result.summary(row, n), result.limit)
                        for n in names),
                      *(comparison(result, row) if figure.mpi else ())])
@@ -131,11 +156,13 @@ def write_csv(result, out):
               encoding="utf-8") as f:
         writer = csv.writer(f)
         writer.writerow(["figure", "unit", "row", "library", "median",
-                         "half_spread_percent", "best", "repetitions"])
-        for (row, lib) in result.values:
+                         "half_spread_percent", "best", "repetitions",
+                         "line_ns"])
+        for row, lib in result.values:
+            got = result.summary(row, lib) or [None] * 4
             writer.writerow([figure.name, figure.unit, row, lib,
-                             *("" if v is None else f"{v:.6g}"
-                               for v in result.summary(row, lib))])
+                             *("" if v is None else f"{v:.6g}" for v in
+                               (*got, (placed(result, row) or [None])[0]))])
 
 
 def plot(result, libs, out):

@@ -3,7 +3,9 @@
 installed, and says how they compare.
 
 All runs of a row are repeated in turn (raw, weft, mpich, openmpi, raw, ...),
-so that whatever else the machine does hits all of them alike. A run that takes
+so that whatever else the machine does hits all of them alike; and of figures of
+two ranks only runs are compared that found the CPUs in the same places
+(placement.py), with more repetitions where these are few. A run that takes
 longer than --limit seconds is cut off, and that library is not asked for the
 rows after it; a library that has used up as much in a row is not repeated.
 
@@ -26,9 +28,12 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the sources may be read-only
 import figures  # noqa: E402
 import libraries  # noqa: E402
+import placement  # noqa: E402
 import report  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
+ENOUGH = 2  # runs of each library in one placement of the CPUs
+MOST = 3    # times --repeat, to have them
 
 
 def arguments():
@@ -61,7 +66,7 @@ def programs(chosen):
     """Names of the programs that the figures need."""
     words = [command.split()[0] for f in chosen
              for command in (f.mpi, f.raw) if command]
-    return {"hello" if w == "size" else w for w in words}
+    return {"hello" if w == "size" else w for w in words} | {"shm"}
 
 
 def chosen_figures(only):
@@ -127,6 +132,7 @@ class Row:
     def __init__(self, figure, case, lib, args):
         self.figure, self.case, self.lib = figure, case, lib
         self.limit, self.used = args.limit, 0
+        self.probe = args.probe if figure.ranks == 2 else None
         self.job = None
         command = figure.raw if lib.name == "raw" else figure.mpi
         fill = {"case": case, "out": args.out, "ms": 60 if args.quick else 150,
@@ -140,19 +146,26 @@ class Row:
         """One repetition; True: cut off."""
         if self.job is None or self.used >= self.limit:
             return False
-        text, took, cut = run(*self.job, self.limit)
+        (text, took, cut), line = self.run()
         self.used += took
         if self.figure.metric == "wall":
             text = f"wall 0 {took * 1e3} {took * 1e3}" if not cut else ""
         for row, value in samples(text, self.figure.metric):
-            result.add(self.case or row, self.lib.name, value)
+            result.add(self.case or row, self.lib.name, (*value, line))
         if cut:
             result.cut(self.case, self.lib.name)
         return cut
 
+    def run(self):
+        def once():
+            return run(*self.job, self.limit)
+
+        return self.probe.around(once) if self.probe else (once(), None)
+
 
 class Result:
-    """row, library -> the repetitions' (best, median); None: cut off"""
+    """row, library -> (best, median, line) of each repetition; the line is
+    None where the placement is unknown or changed"""
 
     def __init__(self, figure, limit):
         self.figure, self.limit = figure, limit
@@ -169,19 +182,35 @@ class Result:
         if case and case not in self.rows:
             self.rows.append(case)
 
-    def summary(self, row, lib):
-        """(median, half the spread in percent, best, repetitions); only
-        repetitions = 0 where the library was cut off; None: not measured"""
-        got = self.values.get((row, lib))
+    def place(self, row):
+        """The placement of the CPUs that the row is about; None: any"""
+        return placement.common([[line for _, _, line in got] for (r, _), got
+                                 in self.values.items() if r == row])
+
+    def runs(self, row, lib, place):
+        return [v for v in self.values.get((row, lib), [])
+                if placement.within(v[2], place)]
+
+    def comparable(self, case, wanted):
+        """Every library has as many runs in the placement of its rows."""
+        rows = [row for row in self.rows if not case or row == case]
+        return all(len(self.runs(row, lib, self.place(row))) >= wanted
+                   for row, lib in self.values if row in rows)
+
+    def summary(self, row, lib, place=None):
+        """(median, half the spread in percent, best, repetitions) of the runs
+        in one placement, that of the row; only repetitions = 0 where the
+        library was cut off; None: not measured"""
+        got = self.runs(row, lib, place or self.place(row))
         if not got:
             cut = {(row, lib), ("", lib)} & self.cut_off
             return (None, None, None, 0) if cut else None
-        medians = [m for _, m in got]
+        medians = [m for _, m, _ in got]
         middle = statistics.median(medians)
         spread = (max(medians) - min(medians)) / 2
         pick = max if self.figure.more else min
         return (middle, 100 * spread / abs(middle) if middle else 0,
-                pick(b for b, _ in got), len(got))
+                pick(b for b, _, _ in got), len(got))
 
 
 def measure(figure, libs, args):
@@ -190,7 +219,9 @@ def measure(figure, libs, args):
     for case in (args.quick and figure.quick) or figure.cases:
         rows = [Row(figure, case, lib, args) for lib in libs.values()
                 if lib.name not in slow]
-        for _ in range(args.repeat):
+        for n in range(MOST * args.repeat):
+            if n >= args.repeat and result.comparable(case, ENOUGH):
+                break
             slow |= {row.lib.name for row in rows if row.measure(result)}
     return result
 
@@ -205,6 +236,8 @@ def main():
     libs = libraries.present(args)
     args.out.mkdir(parents=True, exist_ok=True)
     libraries.build(libs, args.out, programs(chosen))
+    args.probe = (placement.Probe(args.out / "raw_shm")
+                  if "raw" in libs and os.cpu_count() > 1 else None)
     report.head(libs, args)
     began = time.perf_counter()
     for figure in chosen:

@@ -14,6 +14,7 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 import figures  # noqa: E402
 import imb  # noqa: E402
+import placement  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
 
@@ -28,35 +29,87 @@ class Summary(unittest.TestCase):
     def test_is_the_median_of_medians_and_the_best_batch(self):
         r = result()
         for best, median in ((3, 4), (1, 8), (2, 6)):
-            r.add(1, "weft", (best, median))
+            r.add(1, "weft", (best, median, None))
         middle, spread, best, repetitions = r.summary(1, "weft")
         self.assertEqual((middle, best, repetitions), (6, 1, 3))
         self.assertAlmostEqual(spread, 100 * 2 / 6)
 
     def test_best_is_the_largest_rate(self):
         r = result(more=True)
-        r.add(1, "weft", (3, 2))
-        r.add(1, "weft", (5, 1))
+        r.add(1, "weft", (3, 2, None))
+        r.add(1, "weft", (5, 1, None))
         self.assertEqual(r.summary(1, "weft")[2], 5)
 
     def test_rows_after_a_cut_off_say_so(self):
         r = result()
-        r.add(1, "weft", (1, 1))
-        r.add(2, "weft", (1, 1))
-        r.add(1, "mpich", (1, 1))
+        r.add(1, "weft", (1, 1, None))
+        r.add(2, "weft", (1, 1, None))
+        r.add(1, "mpich", (1, 1, None))
         r.cut("", "mpich")
         self.assertEqual(report.cell(r.summary(2, "mpich"), 10), "over 10 s")
         self.assertNotIn("over", report.cell(r.summary(1, "mpich"), 10))
         self.assertEqual(report.cell(r.summary(2, "openmpi"), 10), "-")
 
 
+class Placement(unittest.TestCase):
+    """The host moves the CPUs: near each other a line takes 0.05 us, far
+    apart 0.2."""
+
+    def test_only_runs_in_one_placement_are_compared(self):
+        r = result(targets={1: "<= 0.8 peer"})
+        for lib, near, far in (("weft", 1, 4), ("mpich", 2, 8)):
+            r.add(1, lib, (near, near, 0.050))
+            r.add(1, lib, (near, near, 0.056))
+            r.add(1, lib, (far, far, 0.210))
+        r.add(1, "weft", (9, 9, None))  # moved meanwhile
+        self.assertEqual(r.summary(1, "weft"), (1, 0, 1, 2))
+        self.assertTrue(report.verdict(r, 1).endswith(" met"))
+        self.assertEqual(report.comparison(r, 1)[1], "0.50")
+        self.assertEqual(report.line_cell(report.placed(r, 1)), "53 (4/7)")
+
+    def test_the_one_is_taken_that_most_libraries_saw(self):
+        r = result()
+        for _ in range(5):
+            r.add(1, "weft", (1, 1, 0.05))
+        r.add(1, "weft", (4, 4, 0.2))
+        r.add(1, "mpich", (8, 8, 0.2))
+        self.assertEqual(r.summary(1, "weft")[0], 4)
+        self.assertFalse(r.comparable("", 2))
+        r.add(1, "weft", (4, 4, 0.2))
+        r.add(1, "mpich", (8, 8, 0.2))
+        self.assertTrue(r.comparable("", 2))
+
+    def test_who_was_elsewhere_has_no_value(self):
+        r = result()
+        r.add(1, "weft", (1, 1, 0.05))
+        r.add(1, "raw", (1, 1, 0.05))
+        r.add(1, "mpich", (8, 8, 0.2))
+        self.assertIsNone(r.summary(1, "mpich"))
+        with tempfile.TemporaryDirectory() as out:
+            report.write_csv(r, Path(out))
+
+    def test_another_row_is_seen_from_this_ones_placement(self):
+        r = result(targets={1: "<= 1.05 row 0"})
+        for value, line in ((1, 0.05), (1, 0.05), (4, 0.2)):
+            r.add(0, "weft", (value, value, line))
+        r.add(1, "weft", (4, 4, 0.2))
+        self.assertTrue(report.verdict(r, 1).endswith(" met"))
+
+    def test_a_run_during_which_it_changed_belongs_to_none(self):
+        probe = placement.Probe("none")
+        lines = iter((0.05, 0.06, 0.05, 0.2))
+        probe.now = lambda: next(lines)
+        self.assertEqual(probe.around(lambda: "a")[0], "a")
+        self.assertIsNone(probe.around(lambda: "b")[1])
+
+
 class Targets(unittest.TestCase):
     def verdict(self, target, weft=10, **others):
         r = result(targets={1: target})
-        r.add(1, "weft", (weft, weft))
-        r.add(0, "weft", (8, 8))
+        r.add(1, "weft", (weft, weft, None))
+        r.add(0, "weft", (8, 8, None))
         for lib, value in others.items():
-            r.add(1, lib, (value, value))
+            r.add(1, lib, (value, value, None))
         return report.verdict(r, 1)
 
     def test_compare_with_the_better_peer(self):
@@ -111,11 +164,11 @@ class Running(unittest.TestCase):
 
     def test_a_target_may_name_a_row_of_several_words(self):
         r = result(targets={"multiple 1": "<= 1.05 row single 1"})
-        r.add("single 1", "weft", (1, 1))
-        r.add("multiple 1", "weft", (2, 2))
+        r.add("single 1", "weft", (1, 1, None))
+        r.add("multiple 1", "weft", (2, 2, None))
         self.assertIn("MISSED", report.verdict(r, "multiple 1"))
-        r.add("single 1", "weft", (2, 2))
-        r.add("single 1", "weft", (2, 2))
+        r.add("single 1", "weft", (2, 2, None))
+        r.add("single 1", "weft", (2, 2, None))
         self.assertIn("met", report.verdict(r, "multiple 1"))
 
     def test_every_command_names_a_program(self):
