@@ -296,11 +296,15 @@ run_tests()
         echo "Left out: tests without threads, which have no races, and jobs" \
             "of one rank or another eager limit, which add no threads; of the" \
             "long jobs those over the slower fabrics."
-        some="-E ^(unit_(type|coll|op|pack|config|route|ini|group|info|attr|error|match|slots|schedule|shm_death)|fuzz|abi|static|outside|jobs_([^l]|launch_[^t])|netns|faults|cuts|paths|siege|ssh|sim|conform_(self|shm_small|.*_file)|job_.*_(n1_plain|n4_eager0|n4_eagerhuge)$|job_(p2p_modes|p2p_forms|type_forms|type_transfer)_n4_(udp|sctp|mixed|sealed)$)"
+        some="-E ^(unit_(type|coll|op|pack|config|route|ini|group|info|attr|error|match|slots|schedule|auth|boot_wire|cells|cipher|cpu|hardware|order|os|quota|seal|sctp_(call|kernel|meet|messages|strands)|shm_(connect|copy|death|direct|pair|way|yama)|tcp_(address|strangers)|team|topo|udp|weft_info_[^g])|fuzz|abi|static|outside|jobs_([^l]|launch_[^t])|netns|faults|cuts|paths|siege|ssh|sim|conform_[^t]|conform_tcp|job_.*_(n1_plain|n4_eager0|n4_eagerhuge)$|job_(p2p_modes|p2p_forms|type_forms|type_transfer)_n4_(udp|sctp|mixed|sealed)$)"
+    elif [ -n "$sanitize" ]; then
+        echo "Left out: shm and tcp as files; they are tested built in."
+        some="-E ^conform_(shm|tcp)_file$"
     elif [ "$static" = yes ]; then
-        echo "Left out: tests of plugin files and of the shared library; a" \
-            "static build has neither."
-        some="-E ^(static|outside|cuts|abi_symbols|jobs_bad_input|conform_.*_file)$"
+        echo "Left out: tests of plugin files and of the shared library, which" \
+            "a static build does not have, and of parts of the library, which" \
+            "are linked in any build as here."
+        some="-E ^(static|outside|cuts|abi_symbols|jobs_bad_input|unit|sim|fuzz|model|core|conform_(.*_file|self|shm_small)|netns|faults|paths|siege|ssh)"
     fi
     if [ -n "$granularity" ]; then
         echo "Left out: tests without threads, for which the granularity" \

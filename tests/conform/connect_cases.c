@@ -8,7 +8,7 @@
 
 #include "conform.h"
 
-enum { MEETINGS = 150 };
+enum { MEETINGS = 50 };
 
 static void pause_between(struct world *w, weft_core *c)
 {

@@ -62,8 +62,8 @@ static void short_again(struct world *w)
 
     pair_open(w, &a, &b);
     to = side_peer(a, b->id);
-    for (int i = 0; i < 20; i++) {
-        uint64_t len = i * 97u % (a->attr.max_short + UINT64_C(1));
+    for (int i = 0; i < 6; i++) {
+        uint64_t len = i * 323u % (a->attr.max_short + UINT64_C(1));
         readies = to->readies;
         for (int n = 0; n < FLOOD && rc == WEFT_DONE; n++)
             rc = message_short(to, len, true);
