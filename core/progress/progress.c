@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -42,19 +43,43 @@ int wf_progress_init(struct wf_instance *wf)
     return 0;
 }
 
-/* The sleeper's descriptors are made when there is something to sleep on. */
+static void close_sleeper(struct wf_progress *p)
+{
+    if (p->epoll >= 0)
+        close(p->epoll);
+    if (p->bell >= 0)
+        close(p->bell);
+    p->epoll = p->bell = -1;
+}
+
+/* The sleeper's descriptors are made when there is something to sleep on. Both
+ * or none; errno says why. */
 int wf_progress_open_sleeper(struct wf_progress *p)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.u32 = WF_EPS_MAX};
+    int error;
 
     if (p->epoll >= 0)
         return 0;
     p->epoll = epoll_create1(EPOLL_CLOEXEC);
-    p->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (p->epoll < 0 || p->bell < 0 ||
-        epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->bell, &ev) != 0)
-        return WEFT_ESYS;
-    return 0;
+    p->bell = p->epoll < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (p->bell >= 0 && epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->bell, &ev) == 0)
+        return 0;
+    error = errno;
+    close_sleeper(p);
+    errno = error;
+    return WEFT_ESYS;
+}
+
+static int cannot_sleep(struct wf_instance *wf, const struct weft_core *c)
+{
+    wf_log(wf, WF_LOG_WARN,
+           "nothing to sleep on beside transport '%s', which is left out: %s",
+           c->config->name,
+           errno == EMFILE
+               ? "no descriptor is free in this process; raise ulimit -n"
+               : strerror(errno));
+    return WEFT_ESYS;
 }
 
 int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
@@ -63,18 +88,18 @@ int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
     struct epoll_event ev = {.events = EPOLLIN,
                              .data.u32 = (uint32_t)c->index};
 
-    p->all |= 1u << c->index;
     c->event = (weft_event){.size = sizeof c->event, .fd = -1};
+    if (WEFT_HAS(c->ops, weft_ops, event) && WEFT_HAS(c->ops, weft_ops, arm) &&
+        c->ops->event(c->ep, &c->event) >= 0 && c->event.fd >= 0) {
+        if (wf_progress_open_sleeper(p) < 0 ||
+            epoll_ctl(p->epoll, EPOLL_CTL_ADD, c->event.fd, &ev) != 0)
+            return cannot_sleep(wf, c);
+        c->fd_event = true;
+    }
+    /* not before: nobody polls what is left out */
+    p->all |= 1u << c->index;
     if (c->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE))
         p->remote |= 1u << c->index;
-    if (!WEFT_HAS(c->ops, weft_ops, event) ||
-        !WEFT_HAS(c->ops, weft_ops, arm) ||
-        c->ops->event(c->ep, &c->event) < 0 || c->event.fd < 0)
-        return 0;
-    if (wf_progress_open_sleeper(p) < 0 ||
-        epoll_ctl(p->epoll, EPOLL_CTL_ADD, c->event.fd, &ev) != 0)
-        return WEFT_ESYS;
-    c->fd_event = true;
     return 0;
 }
 
@@ -85,10 +110,7 @@ void wf_progress_fini(struct wf_instance *wf)
     if (!p)
         return;
     wf_progress_alone(wf);
-    if (p->epoll >= 0)
-        close(p->epoll);
-    if (p->bell >= 0)
-        close(p->bell);
+    close_sleeper(p);
     free(p);
     wf->progress = NULL;
 }

@@ -182,7 +182,8 @@ static int survey(struct wf_ip_place *here, char *report)
     report[0] = '\0';
     here->own_n = 0;
     if (getifaddrs(&all) < 0) {
-        snprintf(report, REPORT, "cannot list interfaces: %s", strerror(errno));
+        here->host->log(here->core, 0, "cannot list interfaces: %s",
+                        wf_ip_error(errno));
         return WEFT_ESYS;
     }
     for (struct ifaddrs *i = all; i; i = i->ifa_next)

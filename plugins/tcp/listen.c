@@ -95,6 +95,16 @@ static bool make_room(weft_ep *ep)
     return true;
 }
 
+/* EMFILE and the like: do not spin. */
+static void take_none(weft_ep *ep, int error)
+{
+    if (!ep->said_full)
+        ep->host->log(ep->core, 1, "callers have to wait: %s",
+                      wf_ip_error(error));
+    ep->said_full = true;
+    wf_tcp_listen_pause(ep, true);
+}
+
 /* At most so many callers; returns how many there were. */
 static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
 {
@@ -114,7 +124,7 @@ static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
             if (errno == EINTR || errno == ECONNABORTED)
                 continue;
             if (errno != EAGAIN && errno != EWOULDBLOCK)
-                wf_tcp_listen_pause(ep, true); /* EMFILE: do not spin */
+                take_none(ep, errno);
             return n;
         }
         wf_ip_from_sockaddr((struct sockaddr *)&sa, &from);

@@ -181,6 +181,7 @@ struct weft_ep {
     int watching; /* peers whose data may be unacknowledged */
     uint64_t watch_at;
     bool said_auth; /* the warning about wrong keys was given */
+    bool said_full; /* that no descriptor is left for callers */
     bool woken;     /* arm() was called: look at epoll next */
     bool draining;
     uint32_t turn;     /* polls so far */

@@ -211,6 +211,27 @@ class Surroundings(Folder):
                 self.assertTrue(r.stderr.strip())
                 self.assertLess(r.returncode, 128, r.stderr)
 
+    def test_each_number_of_descriptors_is_enough_or_a_reason(self):
+        for n in range(5, 13):
+            with self.subTest(descriptors=n):
+                job = subprocess.Popen(
+                    [launch.MPIRUN, "-n", "2", "--route", "tcp", "sh", "-c",
+                     f"ulimit -n {n}; exec {JOB}"], text=True,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE)
+                # ranks that have a descriptor for a call and none for a
+                # caller say so and wait
+                said = []
+                for line in job.stderr:
+                    said.append(line)
+                    if "raise ulimit -n" in line:
+                        job.terminate()
+                job.stderr.close()
+                said = "".join(said)
+                self.assertNotIn("signal 11", said)
+                if job.wait():
+                    self.assertIn("raise ulimit -n", said)
+
     def test_too_few_descriptors_name_the_limit(self):
         for what, command in (
                 ("ulimit -Hn", f"ulimit -n 14; {launch.MPIRUN} -n 8 {JOB}"),
