@@ -40,7 +40,7 @@ def arguments():
     p.add_argument("--csv", type=Path)
     p.add_argument("--from", dest="source", type=Path)
     p.add_argument("--build", type=Path,
-                   default=os.environ.get("WEFT_BUILD", run.HERE.parent / "build"))
+                   default=os.environ.get("BUILD_OF_WEFT", run.HERE.parent / "build"))
     p.add_argument("--out", type=Path)
     args = p.parse_args()
     args.build = Path(args.build).resolve()

@@ -50,7 +50,7 @@ def arguments():
                    help="seconds of one library in one row (10, quick: 3)")
     p.add_argument("--list", action="store_true", help="list the figures")
     p.add_argument("--build", type=Path, metavar="DIR",
-                   default=os.environ.get("WEFT_BUILD", HERE.parent / "build"),
+                   default=os.environ.get("BUILD_OF_WEFT", HERE.parent / "build"),
                    help="where Weft was built (default: build/)")
     p.add_argument("--out", type=Path, metavar="DIR",
                    help="results (default: DIR of --build, /bench)")

@@ -346,7 +346,8 @@ static int start_again(struct wf_req *r)
 
 static struct wf_req *make_request(struct wf_sched *s)
 {
-    struct wf_req *r = wf_req_create(s->wf, WF_REQ_SCHEDULE, s->comm);
+    struct wf_req *r = wf_req_create(s->wf, WF_REQ_SCHEDULE, s->comm,
+                                     "collective operation");
 
     if (!r)
         return NULL;

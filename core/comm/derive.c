@@ -73,7 +73,8 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
 {
     struct wf_comm *parent = p->parent;
     struct derivation *d = calloc(1, sizeof *d);
-    struct wf_req *r = wf_req_create(parent->wf, WF_REQ_SCHEDULE, parent);
+    struct wf_req *r = wf_req_create(parent->wf, WF_REQ_SCHEDULE, parent,
+                                     "collective operation");
     if (!d || !r) {
         free(d);
         if (r)

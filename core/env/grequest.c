@@ -58,10 +58,12 @@ int wf_mpi_grequest_start(struct wf_instance *wf,
                           void *extra_state, MPI_Request *request)
 {
     struct grequest *g = malloc(sizeof *g);
-    struct wf_req *r = wf_req_create(wf, WF_REQ_GENERALIZED, NULL);
+    struct wf_req *r = wf_req_create(wf, WF_REQ_GENERALIZED, NULL,
+                                     "generalized request");
     if (!query_fn || !g || !r) {
         free(g);
-        free(r);
+        if (r)
+            wf_req_abandon(r);
         return query_fn ? wf_error(MPI_ERR_NO_MEM, "no memory for a request")
                         : wf_error(MPI_ERR_ARG, "query_fn is a null pointer");
     }

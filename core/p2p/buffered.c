@@ -330,7 +330,8 @@ static int iflush(struct wf_instance *wf, struct wf_bsend_buffer *b,
 {
     struct flush *f = calloc(1, sizeof *f);
 
-    if (!f || !(f->request = wf_req_create(wf, WF_REQ_SCHEDULE, NULL))) {
+    if (!f || !(f->request = wf_req_create(wf, WF_REQ_SCHEDULE, NULL,
+                                           "flush of a buffer"))) {
         free(f);
         return wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
     }

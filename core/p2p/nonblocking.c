@@ -171,7 +171,8 @@ static void half_complete(struct wf_req *half)
 static struct pair *pair_create(struct wf_comm *comm, void *copy)
 {
     struct pair *p = calloc(1, sizeof *p);
-    struct wf_req *r = wf_req_create(comm->wf, WF_REQ_SCHEDULE, comm);
+    struct wf_req *r = wf_req_create(comm->wf, WF_REQ_SCHEDULE, comm,
+                                     "send and receive");
 
     if (!p || !r) {
         free(p);

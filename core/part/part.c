@@ -16,7 +16,8 @@ static int refuse_cancel(struct wf_req *r)
 
 static struct wf_req *inactive_request(struct wf_comm *comm)
 {
-    struct wf_req *r = wf_req_create(comm->wf, WF_REQ_SCHEDULE, comm);
+    struct wf_req *r = wf_req_create(comm->wf, WF_REQ_SCHEDULE, comm,
+                                     "partitioned operation");
     if (!r)
         return NULL;
     r->flags = WF_REQ_PERSISTENT;

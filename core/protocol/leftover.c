@@ -1,7 +1,9 @@
 /* What a program leaves unfinished when it ends: receives that no message came
- * for, messages that nobody received, sends that nobody accepted. Each is a
- * line for core.log = info; the standard lets a program end so where it has freed
- * the request or the message is of no interest, so that it is no error.
+ * for, messages that nobody received, sends that nobody accepted, operations of
+ * other chapters. Each is a line for core.log = info. It is a mistake where the
+ * program could have completed the operation (MPI-5.0 s11.2.2), and is none
+ * where nobody wants the message, so that it is no error. What such a request
+ * holds is not given back: a tool that looks for leaks shall find it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -22,16 +24,24 @@ struct envelope {
     const char *comm; /* its name, where it has one and is known */
 };
 
-/* Wildcards as the numbers they are, which the line explains. */
-static void say(struct tally *t, const struct envelope *e)
+static void line(struct tally *t, const char *what, const char *comm)
 {
     if (t->found++ < LINES_MAX)
-        wf_log(t->wf, WF_LOG_INFO,
-               "unfinished at the end: a %s rank %d with tag %d%s, %llu bytes"
-               "%s%s",
-               e->what, e->rank, e->tag,
-               e->rank < 0 || e->tag < 0 ? " (negative: any)" : "",
-               (unsigned long long)e->bytes, *e->comm ? " on " : "", e->comm);
+        wf_log(t->wf, WF_LOG_INFO, "unfinished at the end: a %s%s%s", what,
+               *comm ? " on " : "", comm);
+}
+
+static void say(struct tally *t, const struct envelope *e)
+{
+    char rank[32] = "any rank", tag[32] = "any tag", text[128];
+
+    if (e->rank >= 0)
+        sprintf(rank, "rank %d", e->rank);
+    if (e->tag >= 0)
+        sprintf(tag, "tag %d", e->tag);
+    sprintf(text, "%s %s with %s, %llu bytes", e->what, rank, tag,
+            (unsigned long long)e->bytes);
+    line(t, text, e->comm);
 }
 
 static void say_request(struct tally *t, const char *what, struct wf_p2p *p)
@@ -69,6 +79,16 @@ static void sends(struct tally *t, const struct wf_slots *pending)
     }
 }
 
+/* A persistent one that is not started counts as complete. */
+static void others(struct tally *t, struct wf_list *all)
+{
+    for (struct wf_list *l = all->next; l != all; l = l->next) {
+        struct wf_other *o = wf_container(l, struct wf_other, link);
+        if (!wf_req_done(&o->req))
+            line(t, o->what, o->req.comm ? o->req.comm->name : "");
+    }
+}
+
 bool wf_leftovers_say(void *engine)
 {
     struct tally t = {.wf = engine};
@@ -80,5 +100,6 @@ bool wf_leftovers_say(void *engine)
     wf_match_each_posted(&e->match, posted, &t);
     wf_match_each_arrived(&e->match, stored, &t);
     sends(&t, &e->pending);
+    others(&t, &e->others);
     return true;
 }

@@ -157,6 +157,13 @@ struct wf_expected {
     struct wf_req *req;
 };
 
+/* What wf_req_create makes. */
+struct wf_other {
+    struct wf_req req;
+    const char *what;    /* for leftover.c */
+    struct wf_list link; /* engine.others */
+};
+
 struct wf_engine {
     struct wf_match match;
     struct wf_expected expected;
@@ -165,6 +172,7 @@ struct wf_engine {
     struct wf_pool pool;     /* of several */
     void **slabs;
     int slab_count;
+    struct wf_list others; /* requests of other chapters: struct wf_other */
     struct wf_type *bytes_type; /* MPI_BYTE */
     struct wf_req sent;   /* shared outcome of sends done at once */
     struct wf_req nobody; /* of receives from MPI_PROC_NULL */

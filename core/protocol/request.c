@@ -121,13 +121,22 @@ void wf_p2p_whole(struct wf_p2p *p)
 }
 
 struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
-                             struct wf_comm *comm)
+                             struct wf_comm *comm, const char *what)
 {
-    struct wf_req *r = calloc(1, sizeof *r);
+    struct wf_other *o = calloc(1, sizeof *o);
 
-    if (r)
-        init_head(r, wf, type, comm);
-    return r;
+    if (!o)
+        return NULL;
+    init_head(&o->req, wf, type, comm);
+    o->what = what;
+    wf_list_append(&wf->engine->others, &o->link);
+    return &o->req;
+}
+
+static void free_other(struct wf_other *o)
+{
+    wf_list_remove(&o->link);
+    free(o);
 }
 
 /* What it holds beside its memory and its communicator. */
@@ -197,7 +206,7 @@ static void destroy(struct wf_req *r)
     if (p2p)
         free_p2p(wf_p2p_of(r));
     else
-        free(r);
+        free_other(wf_container(r, struct wf_other, req));
     if (comm)
         wf_comm_put(comm);
 }
@@ -402,6 +411,7 @@ int wf_engine_init(struct wf_instance *wf)
     if (!e)
         return WEFT_ENOMEM;
     wf_match_init(&e->match);
+    wf_list_init(&e->others);
     wf_unexpected_init(e);
     e->credits = o->credits;
     if (o->unexpected_max && o->unexpected_max / wf->nprocs < e->credits)

@@ -72,9 +72,10 @@ struct wf_req {
     int (*query)(struct wf_req *, MPI_Status *);
 };
 
-/* A request of another chapter: zeroed but for what is given. NULL: memory. */
+/* A request of another chapter: zeroed but for what is given. what: its name,
+ * if it is never complete. NULL: memory. */
 struct wf_req *wf_req_create(struct wf_instance *, enum wf_req_type,
-                             struct wf_comm *);
+                             struct wf_comm *, const char *what);
 /* A calm one is not calm any more. */
 void wf_req_stir(struct wf_req *);
 void wf_req_complete(struct wf_req *, int error);

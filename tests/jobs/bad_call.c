@@ -91,10 +91,26 @@ static void nothing_where_posted(void)
     shorter(0, 1);
 }
 
-/* No mistake by itself: what the program has given up. */
+static int nothing_to_query(void *state, MPI_Status *status)
+{
+    (void)state;
+    (void)status;
+    return MPI_SUCCESS;
+}
+
+/* What the program has given up, and what it may not. */
 static void unfinished(void)
 {
-    MPI_Request r[2];
+    MPI_Request r[2], never;
+
+    MPI_Psend_init(data, 1, 1, MPI_INT, 1 - rank, 6, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &never);
+    if (rank == 1) {
+        MPI_Ibarrier(MPI_COMM_WORLD, &never);
+        MPI_Grequest_start(nothing_to_query, NULL, NULL, NULL, &never);
+    } else {
+        MPI_Start(&never);
+    }
 
     if (rank == 1) {
         MPI_Irecv(data, 5, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &r[0]);

@@ -53,6 +53,10 @@ class Calls(unittest.TestCase):
             job = launch.run("-n", 2, CALL, mistake)
             self.assertEqual(job.returncode, 0, job.stderr)
 
+    def test_nothing_is_said_where_nothing_is_wrong(self):
+        job = launch.run("-n", 2, CALL, "no mistake")
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+
     def test_what_is_unfinished_at_the_end(self):
         # what a request holds that is never complete is never freed
         env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
@@ -60,14 +64,20 @@ class Calls(unittest.TestCase):
                          env=env)
         self.assertEqual(job.returncode, 0, job.stderr)
         for text in (
-                "weft[1]: unfinished at the end: a receive from rank -1 with "
-                "tag 7 (negative: any), 20 bytes on MPI_COMM_WORLD",
-                "a receive from rank 1 with tag -2 (negative: any), 24 bytes",
+                "weft[1]: unfinished at the end: a receive from any rank with "
+                "tag 7, 20 bytes on MPI_COMM_WORLD\n",
+                "a receive from rank 1 with any tag, 24 bytes on",
                 "a message from rank 0 with tag 8, 12 bytes\n",
                 "a message from rank 0 with tag 9, 16 bytes\n",
                 "weft[0]: unfinished at the end: a send to rank 1 with tag 9, "
-                "16 bytes on MPI_COMM_WORLD"):
+                "16 bytes on MPI_COMM_WORLD",
+                "weft[1]: unfinished at the end: a collective operation on "
+                "MPI_COMM_WORLD\n",
+                "weft[1]: unfinished at the end: a generalized request\n",
+                "weft[0]: unfinished at the end: a partitioned operation on "
+                "MPI_COMM_WORLD\n"):
             self.assertIn(text, job.stderr)
+        self.assertEqual(job.stderr.count("partitioned"), 1, job.stderr)
         job = launch.run("-n", 2, CALL, "unfinished", env=env)
         self.assertEqual(job.returncode, 0, job.stderr)
         self.assertNotIn("unfinished", job.stderr)

@@ -136,7 +136,7 @@ class Running(unittest.TestCase):
                 [sys.executable, "-B", BENCH / "run.py", "--quick", "--repeat",
                  "1", "--libs", "raw,weft", "--only", "idle", "--only",
                  "raw-wake", "--limit", "60", "--build",
-                 os.environ["WEFT_BUILD"], "--out", out],
+                 os.environ["BUILD_OF_WEFT"], "--out", out],
                 capture_output=True, text=True, timeout=240, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("**idle**", done.stdout)

@@ -1,6 +1,6 @@
 """Both directions of PMI-1: Weft programs under Hydra, MPICH programs here.
 
-WEFT_BUILD names the build directory; what is not installed is skipped.
+BUILD_OF_WEFT names the build directory; what is not installed is skipped.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
@@ -11,7 +11,7 @@ import unittest
 
 import launch
 
-MPICC = os.path.join(os.environ.get("WEFT_BUILD", "build"), "bin", "mpicc")
+MPICC = os.path.join(os.environ.get("BUILD_OF_WEFT", "build"), "bin", "mpicc")
 HELLO = r"""
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 """What MPI_Init costs: system calls, memory per process, and nobody to wait for.
 
-WEFT_BUILD names the build directory.
+BUILD_OF_WEFT names the build directory.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import base64
@@ -16,7 +16,7 @@ import unittest
 
 import launch
 
-BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", "build"))
+BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 STRACE = shutil.which("strace")
 # Recorded 2026-11: 105 with shm and tcp over loopback under mpirun. What makes
 # it more should be worth it.

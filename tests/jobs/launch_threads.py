@@ -1,6 +1,6 @@
 """mpirun --ranks-per-process: which ranks live where, and how such jobs end.
 
-WEFT_BUILD names the build directory.
+BUILD_OF_WEFT names the build directory.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
@@ -11,7 +11,7 @@ import unittest
 
 import launch
 
-BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", "build"))
+BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 
 # Each rank says its number and its process; argument 1: who returns 3.

@@ -9,7 +9,7 @@ A comment before a block of README.md says what it is:
   <!-- file: NAME -->   a file that is there when the commands run
   <!-- output -->       what the commands before it print
 
-The blocks are run in their order, against an installation of $WEFT_BUILD.
+The blocks are run in their order, against an installation of $BUILD_OF_WEFT.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 import unittest
 
-BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", "build"))
+BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 BLOCK = re.compile(r"^<!-- (test|file|output)(?:: (\S+))? -->\n```\w*\n"

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-BIN = Path(os.environ["WEFT_BUILD"]) / "bin"
+BIN = Path(os.environ["BUILD_OF_WEFT"]) / "bin"
 
 
 def info(*words, **more):

@@ -1,6 +1,6 @@
 """mpicc and its kin, pkg-config, find_package, and an installation that moves.
 
-WEFT_BUILD names the build directory. Everything is checked on an installed
+BUILD_OF_WEFT names the build directory. Everything is checked on an installed
 tree that has been renamed.
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", "build"))
+BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 PROGRAM = r"""
 #include <mpi.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 """A transport built outside the tree, from the installed header alone.
 
 It is loaded by name and by path, routed to, linked statically, and refused
-with a clear message when it does not fit. WEFT_BUILD names the build
+with a clear message when it does not fit. BUILD_OF_WEFT names the build
 directory, CONFORM the contract suite.
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
-BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", "build"))
+BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 SOURCES = os.path.dirname(os.path.abspath(__file__))
 STRICT = "-std=c11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden".split()
 INI = """

@@ -4,7 +4,7 @@ A fully static MPI program has no loader, no name service and no linker
 warning, runs on every built-in transport, and is small. A plugin object needs
 libc and nothing else; a plugin file exports its factory and nothing else.
 
-WEFT_BUILD names the build directory, PLUGIN_OBJECTS and PLUGIN_FILES what to
+BUILD_OF_WEFT names the build directory, PLUGIN_OBJECTS and PLUGIN_FILES what to
 look at, NM the tool.
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import unittest
 
-BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", "build"))
+BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 NM = os.environ.get("NM", "nm")
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
                         "examples")

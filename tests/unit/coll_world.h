@@ -93,7 +93,7 @@ static struct wf_p2p *make_p2p(struct wf_instance *wf, enum wf_req_type type)
 }
 
 struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
-                             struct wf_comm *comm)
+                             struct wf_comm *comm, const char *what)
 {
     return &make_p2p(wf, type)->req;
 }

@@ -139,7 +139,7 @@ static void uncomment(char *text)
         bool key = line[0] == '#' && line[1] == ' ' && word > 0 &&
                    strncmp(line + 2 + word, " =", 2) == 0;
         bool section = strncmp(line, "# [", 3) == 0 &&
-                       strncmp(line + 3, "transport NAME", 14) != 0;
+                       strncmp(line, "# [transport NAME", 17) != 0;
         bool skip = strncmp(line, "# include", 9) == 0 ||
                     strncmp(line, "# job_key =", 11) == 0;
         if ((key || section) && !skip)
