@@ -128,7 +128,7 @@ void wf_errands_put(struct wf_instance *to, struct wf_errand *e)
             e->next = NULL;
             *q->last = e;
             q->last = &e->next;
-            wf_store_release(&q->due, 1); /* pairs with run_errands */
+            wf_store_relaxed(&q->due, 1); /* the kick has the order */
         }
     }
     if (first)
@@ -179,7 +179,7 @@ bool wf_errands_run(struct wf_instance *wf)
     struct wf_errand *e;
     bool some = false;
 
-    while (wf_load_acquire(&q->due) && (e = next_errand(all, q)) != NULL) {
+    while (wf_load_relaxed(&q->due) && (e = next_errand(all, q)) != NULL) {
         e->run(e);
         some = true;
     }

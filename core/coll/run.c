@@ -82,7 +82,7 @@ static const void *this_thread(void)
 /* The thread of a blocking run need not be the one that made progress. */
 static void wake(struct wf_sched *s)
 {
-    wf_store_release(&s->runnable, 1); /* pairs with runnable() */
+    s->runnable = true;
     if (s->wf->api.on && s->waiter != this_thread())
         wf_progress_kick(s->wf);
 }
@@ -288,7 +288,7 @@ static int no_memory(struct wf_sched *s)
 static bool runnable(void *arg)
 {
     struct wf_sched *s = arg;
-    return wf_load_acquire(&s->runnable) != 0; /* pairs with wake() */
+    return s->runnable;
 }
 
 static void run_recorded(struct wf_sched *s)
@@ -300,7 +300,7 @@ static void run_recorded(struct wf_sched *s)
     while (!finished(s)) {
         if (s->head < 0)
             wf_progress_wait(s->wf, s->mask, runnable, s);
-        wf_store_relaxed(&s->runnable, 0);
+        s->runnable = false;
         drain(s);
     }
 }

@@ -38,7 +38,7 @@ static void reset(struct wf_sched *s)
     s->head = s->tail = -1;
     s->left = s->error = 0;
     s->mask = 0;
-    wf_store_relaxed(&s->runnable, 0);
+    s->runnable = false;
     s->waiter = NULL;
     s->req = NULL;
 }

@@ -13,7 +13,7 @@
  *   2 vertices do not move in memory once the schedule runs
  *   3 left == 0: finished, and nothing is in flight
  *
- * LOCK  everything: the API section, except runnable.
+ * LOCK  everything: the API section.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_VERTEX_H
@@ -95,7 +95,7 @@ struct wf_sched {
     int left;              /* not complete */
     int error;             /* first one */
     uint32_t mask;         /* endpoints of what is in flight */
-    wf_atomic_u32 runnable; /* what a blocking run waits for */
+    bool runnable;         /* what a blocking run waits for */
     const void *waiter;    /* identity of the thread of a blocking run */
     struct wf_req *req;    /* of a nonblocking or persistent run */
     struct wf_sched *next; /* among those kept for reuse, or deferred */

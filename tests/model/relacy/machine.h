@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,13 +142,27 @@ static inline void wf_futex_wake(wf_atomic_u32 *word)
 
 static int iterations = 20000;
 
+/* rl::simulate would have its two other searches compiled, too, which takes longer
+ * than all runs. A fault that no mutant explains is run again, and its steps told. */
 template <typename Suite> static bool holds(int depth = 3000)
 {
+    typedef rl::random_scheduler<Suite::params::thread_count> order;
     rl::test_params p;
+    std::ostringstream state, again;
 
+    p.test_name = "driver";
     p.iteration_count = iterations;
     p.execution_depth_limit = depth;
-    return rl::simulate<Suite>(p);
+    rl::test_result_e result = rl::run_test<Suite, order>(p, state, false);
+    printf("iterations: %d\n", (int)p.stop_iteration);
+    if (result == rl::test_result_success)
+        return true;
+    if (!mutant) {
+        p.initial_state = p.final_state = state.str();
+        p.collect_history = true;
+        rl::run_test<Suite, order>(p, again, true);
+    }
+    return false;
 }
 
 /* -n RUNS -m SITE */

@@ -1,0 +1,102 @@
+/* What one engine has another do (core/engines.c): a queue under a section, and a
+ * word beside it that is read without.
+ * CLAIM  What was posted is run once, after what its poster wrote, or not at all
+ * if it was called off; an engine that slept is not left asleep.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "machine.h"
+
+enum { WF_ENGINES_MAX = 1 };
+//@ core/engines.h: wf_errand{posted} wf_errands
+
+struct wf_engines {
+    struct wf_errands errands[WF_ENGINES_MAX];
+    rl::mutex section;
+};
+struct wf_instance {
+    struct wf_engines *engines;
+    unsigned number;
+    wf_atomic_u32 bell;
+};
+#define wf_engines(wf) ((wf)->engines)
+#define WF_SECTION(name, all)                                                  \
+    for (bool once = ((all)->section.lock($), true); once;                     \
+         once = ((all)->section.unlock($), false))
+
+/* A bell keeps its ring until somebody takes it. */
+static void wf_progress_kick(struct wf_instance *wf)
+{
+    wf->bell.exchange(1, rl::mo_acq_rel, $); /* the kernel has a lock */
+    wf_futex_wake(&wf->bell);
+}
+//@ core/engines.c: wf_errands_put wf_errand_cancel next_errand wf_errands_run
+
+enum { ENGINE, POSTER, CALLER };
+
+struct errands_run : rl::test_suite<errands_run, 3> {
+    struct job {
+        struct wf_errand errand; /* first */
+        plain<int> message, times;
+    };
+    struct wf_engines engines;
+    struct wf_instance wf;
+    struct job posted, called_off;
+
+    static void run(struct wf_errand *e)
+    {
+        struct job *j = (struct job *)e;
+        RL_ASSERT(j->message == 1);
+        j->times++;
+    }
+
+    void before()
+    {
+        struct wf_errands *q = &engines.errands[0];
+        q->last = &q->first;
+        wf.engines = &engines;
+        wf.number = 0;
+        posted.errand.run = called_off.errand.run = run;
+    }
+
+    /* As a leader: errands, sleep, errands. */
+    void poll_and_sleep()
+    {
+        while (wf_errands_run(&wf), posted.times == 0) {
+            wf_futex_wait(&wf.bell, 0, NULL);
+            wf.bell.exchange(0, rl::mo_acq_rel, $);
+        }
+    }
+
+    void post(struct job *j)
+    {
+        j->message = 1;
+        wf_errands_put(&wf, &j->errand);
+    }
+
+    void thread(unsigned me)
+    {
+        if (me == ENGINE) {
+            poll_and_sleep();
+        } else if (me == POSTER) {
+            post(&posted);
+        } else {
+            post(&called_off);
+            wf_errands_put(&wf, &called_off.errand); /* it stands there once */
+            wf_errand_cancel(&wf, &called_off.errand);
+        }
+    }
+
+    void after()
+    {
+        RL_ASSERT(posted.times == 1);
+        RL_ASSERT(called_off.times <= 2);
+        RL_ASSERT(!engines.errands[0].first);
+        RL_ASSERT(engines.errands[0].last == &engines.errands[0].first);
+    }
+};
+
+int main(int argc, char **argv)
+{
+    read_arguments(argc, argv);
+    return !holds<errands_run>();
+}
