@@ -53,7 +53,7 @@ enum {
     WF_TEAM_LINES_MOST = 128,  /* where CPUs are shared */
     WF_TEAM_BLOCKS = 2,        /* the same; */
     WF_TEAM_BLOCKS_MOST = 8,   /* where CPUs are shared */
-    WF_TEAM_CHUNKS = 2,        /* of a member's stage */
+    WF_TEAM_CHUNKS = 3,        /* of a member's stage, at least */
     WF_TEAM_AHEAD = 1 << 14,   /* calls that write no line; see wf_team_reached */
     WF_TEAM_INLINE = 48        /* bytes of data in a line */
 };
@@ -103,9 +103,12 @@ struct wf_team {
     size_t scratch_bytes;
     unsigned char *stage; /* of large pieces, or NULL: team_stage.h */
     size_t stage_bytes;
-    uint32_t chunk;    /* bytes of a piece there */
+    uint32_t chunk;    /* bytes of a piece there, at most */
+    uint32_t chunks;   /* of each member */
     uint32_t teams;    /* what it counts as: memory is limited */
-    uint32_t turn;     /* pieces of each member so far */
+    /* In every member's stage, bytes: its newest piece; where the next one goes
+     * round, if it can. */
+    uint32_t at, end, lap;
     uint32_t stage_in; /* large calls until there is one; 0: never */
     uint32_t staged;   /* the newest call there but those of team_ahead.c: */
     uint32_t next;     /* the chunk after those of the newest of these, */

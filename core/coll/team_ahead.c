@@ -20,7 +20,7 @@ enum {
 
 static uint32_t chunks_of(const struct wf_team *t)
 {
-    return (uint32_t)t->size * WF_TEAM_CHUNKS;
+    return (uint32_t)t->size * t->chunks;
 }
 
 static unsigned char *chunk_at(struct wf_team *t, uint32_t i)

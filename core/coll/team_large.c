@@ -64,6 +64,7 @@ static void deal(struct wf_staging *g)
     if (g->together > others)
         g->together = others;
     g->round = (others + g->together - 1) / g->together;
+    g->room = g->together * (uint32_t)g->piece;
     g->steps = wf_team_steps(g, g->bytes) * g->round;
 }
 
@@ -111,20 +112,29 @@ static struct wf_coll_block gathered_block(const struct wf_staging *g, int rank)
                                   wf_coll_rcount(g->a, rank), g->a->rtype};
 }
 
-/* The own block is filled from the chunk, which is in the cache. */
+/* The packed bytes of what is sent: where they have just been read, if they are
+ * packed there. The copy of them may have gone around the caches. */
+static const void *packed(const struct wf_staging *g, struct wf_coll_block b,
+                          uint32_t step, const void *copy)
+{
+    return wf_type_contiguous(b.type)
+               ? (const char *)b.buf + b.type->true_lb + step * g->piece
+               : copy;
+}
+
 static int put_own(struct wf_staging *g, uint32_t step, unsigned char *to)
 {
     struct wf_coll_block own = gathered_block(g, g->t->rank);
+    struct wf_coll_block sent = wf_team_sent(g->a);
 
     if (g->a->sbuf == MPI_IN_PLACE) {
         pack_step(g, own, step, to);
         return MPI_SUCCESS;
     }
-    if (step == 0 &&
-        wf_coll_block_bytes(wf_team_sent(g->a)) != wf_coll_block_bytes(own))
-        return wf_team_own(wf_team_sent(g->a), own); /* its error */
-    pack_step(g, wf_team_sent(g->a), step, to);
-    unpack_step(g, own, step, to);
+    if (step == 0 && wf_coll_block_bytes(sent) != wf_coll_block_bytes(own))
+        return wf_team_own(sent, own); /* its error */
+    pack_step(g, sent, step, to);
+    unpack_step(g, own, step, packed(g, sent, step, to));
     return MPI_SUCCESS;
 }
 
@@ -143,6 +153,17 @@ static struct wf_staging staging(const struct wf_coll_args *a, uint64_t bytes)
         .t = t, .a = a, .bytes = bytes, .piece = t->chunk};
 }
 
+/* A step is one block of `most` bytes, or as much of it as a chunk holds. */
+static void take_steps(struct wf_staging *g, uint64_t most)
+{
+    uint64_t lines = most ? (most - 1) / WF_CACHE_LINE + 1 : 1;
+
+    if (lines < g->piece / WF_CACHE_LINE)
+        g->piece = lines * WF_CACHE_LINE;
+    g->room = (uint32_t)g->piece;
+    g->steps = wf_team_steps(g, most);
+}
+
 int wf_team_large_allgather(wf_coll_builder *builder,
                             const struct wf_coll_args *a)
 {
@@ -153,7 +174,7 @@ int wf_team_large_allgather(wf_coll_builder *builder,
         if (gathered(&g, r) > most)
             most = gathered(&g, r);
     g.length = gathered;
-    g.steps = wf_team_steps(&g, most);
+    take_steps(&g, most);
     g.put = put_own;
     g.take = take_block;
     return wf_team_stage_all(&g, builder);
@@ -208,7 +229,7 @@ int wf_team_large_alltoallv(wf_coll_builder *builder,
 
     g.together = g.round = 1;
     g.length = exchanged;
-    g.steps = wf_team_steps(&g, sent > got ? sent : got);
+    take_steps(&g, sent > got ? sent : got);
     g.put = put_for_all;
     g.take = take_mine;
     return wf_team_stage_all(&g, builder);
@@ -291,7 +312,7 @@ int wf_team_large_gather(wf_coll_builder *builder, const struct wf_coll_args *a)
         staging(a, root ? a->rcount * (uint64_t)a->rtype->size
                         : a->scount * (uint64_t)a->stype->size);
 
-    g.steps = wf_team_steps(&g, g.bytes);
+    take_steps(&g, g.bytes);
     g.put = put_sent;
     g.take = take_block;
     return wf_team_stage_to(&g, builder);

@@ -100,9 +100,9 @@ static char *piece_of(const struct reducing *x, const void *vector, int block,
            (x->first[block] + step * x->most) * (uint64_t)type->size;
 }
 
-static unsigned char *result_of(struct reducing *x, int rank, uint32_t step)
+static unsigned char *result_of(struct reducing *x, int rank)
 {
-    return wf_team_chunk(x->g.t, rank, step) +
+    return wf_team_chunk(x->g.t, rank) +
            (uint64_t)x->g.t->size * x->g.piece;
 }
 
@@ -139,8 +139,8 @@ static int fold_own(struct reducing *x, uint32_t step)
     if (f.count == 0)
         return MPI_SUCCESS;
     for (int r = 0; r < t->size; r++)
-        from[r] = wf_team_chunk(t, r, step);
-    f.out = result_of(x, t->rank, step);
+        from[r] = wf_team_chunk(t, r);
+    f.out = result_of(x, t->rank);
     if (x->reader == OWN)
         f.out = (char *)a->rbuf + a->rtype->true_lb +
                 step * x->most * (uint64_t)a->rtype->size;
@@ -168,7 +168,7 @@ static int take_results(struct reducing *x, uint32_t step)
         if (n && r != t->rank)
             rc = wf_team_hear_put(t, r, 2 * step + 2);
         if (n && !rc)
-            memcpy(piece_of(x, x->g.a->rbuf, r, step), result_of(x, r, step),
+            memcpy(piece_of(x, x->g.a->rbuf, r, step), result_of(x, r),
                    n);
         r = wf_team_after(t, r);
     } while (r != t->rank && !rc);
@@ -181,7 +181,7 @@ static void put_step(struct reducing *x, uint32_t step)
 {
     struct wf_team *t = x->g.t;
 
-    put_operands(&x->g, step, wf_team_chunk(t, t->rank, step));
+    put_operands(&x->g, step, wf_team_chunk(t, t->rank));
     wf_team_say_put(t, 2 * step + 1, MPI_SUCCESS);
 }
 
@@ -211,9 +211,9 @@ static int run(struct wf_staging *g, uint32_t step)
 
 /* ---- scan ----------------------------------------------------------------------- */
 
-static char *place(const struct reducing *x, int rank, uint32_t step)
+static char *place(const struct reducing *x, int rank)
 {
-    return (char *)wf_team_chunk(x->g.t, rank, step) +
+    return (char *)wf_team_chunk(x->g.t, rank) +
            (uint64_t)x->g.t->rank * x->g.piece;
 }
 
@@ -227,8 +227,8 @@ static int fold_prefixes(struct reducing *x, uint32_t step)
     int rc = MPI_SUCCESS;
 
     for (int r = 1; r < t->size && n && !rc; r++)
-        rc = wf_op_apply(a->comm->wf, a->op, place(x, r - 1, step) - lb,
-                         place(x, r, step) - lb, n, a->rtype);
+        rc = wf_op_apply(a->comm->wf, a->op, place(x, r - 1) - lb,
+                         place(x, r) - lb, n, a->rtype);
     return rc;
 }
 
@@ -243,7 +243,7 @@ static int take_prefix(struct reducing *x, int rank, uint32_t step)
 
         if (n)
             memcpy(piece_of(x, x->g.a->rbuf, b, step),
-                   wf_team_chunk(t, rank, step) + (uint64_t)b * x->g.piece, n);
+                   wf_team_chunk(t, rank) + (uint64_t)b * x->g.piece, n);
     }
     return rc;
 }
@@ -278,6 +278,10 @@ static void cut(struct reducing *x)
         longest = x->count[b] > longest ? x->count[b] : longest;
     }
     x->g.piece = x->g.t->chunk / (p + 1) / WF_CACHE_LINE * WF_CACHE_LINE;
+    if (longest * size < x->g.piece)
+        x->g.piece = (longest * size + WF_CACHE_LINE) / WF_CACHE_LINE *
+                     WF_CACHE_LINE;
+    x->g.room = (uint32_t)(x->g.piece * (p + 1));
     x->most = x->g.piece / size;
     x->g.steps = (uint32_t)((longest + x->most - 1) / x->most);
     x->g.bytes = at * size;

@@ -38,7 +38,8 @@ enum {
     ALL_BLOCKS = 2 << 20,
     BLOCK_MAX = 16 << 10, /* bytes */
     TEAMS_MAX = 64,       /* of one process at a time */
-    ALL_CHUNKS = 8 << 20, /* bytes of a stage */
+    ALL_CHUNKS = 12 << 20, /* bytes of a stage, three chunks of each */
+    ALL_LAPS = 4 << 20,    /* of those that pieces go through */
     CHUNK_MAX = 256 << 10,
     PAGE = 4096, /* segments are whole ones */
     STAGE_TEAMS = 8, /* a stage counts as so many */
@@ -88,6 +89,21 @@ static uint32_t chunk_of(int size)
     while (chunk * (uint32_t)size * WF_TEAM_CHUNKS > ALL_CHUNKS)
         chunk /= 2;
     return chunk;
+}
+
+/* Of each member. */
+static uint32_t lap_of(int size)
+{
+    uint32_t lap = ALL_LAPS / (uint32_t)size, chunk = chunk_of(size);
+
+    return lap > chunk ? lap / chunk * chunk : chunk;
+}
+
+static uint32_t chunks_of(int size)
+{
+    uint32_t chunks = lap_of(size) / chunk_of(size);
+
+    return chunks > WF_TEAM_CHUNKS ? chunks : WF_TEAM_CHUNKS;
 }
 
 static size_t head_bytes(int size)
@@ -276,6 +292,7 @@ static struct wf_team *new_team(struct making *m)
                           .bytes = (size_t)m->offer.bytes,
                           .block = block_of(comm->size),
                           .chunk = chunk_of(comm->size),
+                          .chunks = chunks_of(comm->size),
                           .teams = 1,
                           .size = comm->size,
                           .rank = comm->rank,
@@ -350,6 +367,7 @@ static void make(struct wf_comm *comm)
     t->crowded = said & CROWDED;
     t->lines = t->crowded ? WF_TEAM_LINES_MOST : WF_TEAM_LINES;
     t->turns = t->crowded ? WF_TEAM_BLOCKS_MOST : WF_TEAM_BLOCKS;
+    t->lap = t->crowded ? 0 : lap_of(t->size); /* few lines stay in the cache */
     if (rc || said & CANNOT)
         wf_team_free(comm);
 }
@@ -360,7 +378,7 @@ static void make_stage(struct wf_team *t)
 {
     struct wf_comm *comm = t->comm;
     struct making m = {.comm = comm,
-                       .bytes = (size_t)t->size * WF_TEAM_CHUNKS * t->chunk};
+                       .bytes = (size_t)t->size * t->chunks * t->chunk};
     uint8_t said;
 
     share(&m, comm->wf->teams + STAGE_TEAMS <= TEAMS_MAX);

@@ -131,10 +131,17 @@ static int leave(struct wf_team *t, int rc)
 
 /* ---- all to all --------------------------------------------------------------- */
 
+/* The first step has its place when the call begins. */
+static void place(struct wf_staging *g, uint32_t step)
+{
+    if (step > 0)
+        wf_team_place(g->t, g->room);
+}
+
 static int put_piece(struct wf_staging *g, uint32_t step)
 {
     struct wf_team *t = g->t;
-    int rc = g->put(g, step, wf_team_chunk(t, t->rank, step));
+    int rc = g->put(g, step, wf_team_chunk(t, t->rank));
 
     wf_team_say_put(t, step + 1, rc);
     return rc;
@@ -149,7 +156,7 @@ static int take_pieces(struct wf_staging *g, uint32_t step)
          r = wf_team_after(t, r)) {
         rc = wf_team_hear_put(t, r, step + 1);
         if (wf_likely(!rc))
-            rc = g->take(g, step, r, wf_team_chunk(t, r, step));
+            rc = g->take(g, step, r, wf_team_chunk(t, r));
     }
     return rc;
 }
@@ -169,9 +176,10 @@ static int run_steps(struct wf_staging *g)
 {
     int rc = MPI_SUCCESS;
 
-    for (uint32_t k = 0; k < g->steps && !rc; k++)
+    for (uint32_t k = 0; k < g->steps && !rc; k++) {
+        place(g, k);
         rc = run_step(g, k);
-    g->t->turn += g->steps;
+    }
     g->t->early = true;
     return rc;
 }
@@ -179,16 +187,21 @@ static int run_steps(struct wf_staging *g)
 int wf_team_stage_all(struct wf_staging *g, wf_coll_builder *builder)
 {
     struct wf_team *t = g->t;
+    uint32_t at = t->at, end = t->end;
     int rc = MPI_SUCCESS, met;
 
     wf_team_begin(t, 0);
+    wf_team_place(t, g->room);
     g->ready = t->stage && t->early && !t->spoiled;
     if (g->ready)
         rc = put_piece(g, 0);
     wf_team_say_long(t, expected(g, t->rank), wf_team_large_way(t));
     met = meet(g);
-    if (met == WF_TEAM_BY_SCHEDULE || (!met && !wf_team_stage(t)))
+    if (met == WF_TEAM_BY_SCHEDULE || (!met && !wf_team_stage(t))) {
+        t->at = at; /* who wanted it has gone on from no place */
+        t->end = end;
         return wf_team_schedule(t, builder, g->a);
+    }
     if (met)
         t->early = false;
     else if (!rc)
@@ -201,7 +214,7 @@ int wf_team_stage_all(struct wf_staging *g, wf_coll_builder *builder)
 /* Its chunk for a step, of all there are. */
 static unsigned char *wide_chunk(struct wf_team *t, uint32_t step)
 {
-    uint32_t chunks = (uint32_t)t->size * WF_TEAM_CHUNKS;
+    uint32_t chunks = (uint32_t)t->size * t->chunks;
 
     return t->stage + (size_t)(step % chunks) * t->chunk;
 }
@@ -227,7 +240,7 @@ static int await_readers(const struct wf_staging *g, uint32_t step)
 static int write_wide(struct wf_staging *g)
 {
     struct wf_team *t = g->t;
-    uint32_t chunks = (uint32_t)t->size * WF_TEAM_CHUNKS;
+    uint32_t chunks = (uint32_t)t->size * t->chunks;
     int rc = MPI_SUCCESS;
 
     for (uint32_t k = 0; k < g->steps && !rc; k++) {
@@ -282,8 +295,9 @@ static int write_own(struct wf_staging *g)
     int rc = MPI_SUCCESS;
 
     for (uint32_t k = 0; k < g->steps && !rc; k++) {
-        if (k >= WF_TEAM_CHUNKS)
-            rc = hear(t, g->a->root, got, k - WF_TEAM_CHUNKS + 1);
+        place(g, k);
+        if (k > 1) /* what is not read yet is the newest at most */
+            rc = hear(t, g->a->root, got, k - 1);
         rc = rc ? rc : put_piece(g, k);
     }
     return rc;
@@ -294,6 +308,7 @@ static int read_all(struct wf_staging *g)
     int rc = MPI_SUCCESS;
 
     for (uint32_t k = 0; k < g->steps && !rc; k++) {
+        place(g, k);
         rc = take_pieces(g, k);
         say_got(g->t, k + 1);
     }
@@ -307,6 +322,7 @@ int wf_team_stage_to(struct wf_staging *g, wf_coll_builder *builder)
     if (!wf_team_stage(t))
         return wf_team_schedule(t, builder, g->a);
     t->early = false;
+    wf_team_place(t, g->room);
     return leave(t, wf_team_at_root(g->a) ? read_all(g) : write_own(g));
 }
 
@@ -314,5 +330,6 @@ int wf_team_stage_folded(struct wf_staging *g, wf_coll_builder *builder)
 {
     if (!wf_team_stage(g->t))
         return wf_team_schedule(g->t, builder, g->a);
+    wf_team_place(g->t, g->room);
     return leave(g->t, run_steps(g));
 }

@@ -1,26 +1,31 @@
 /* Large collectives of a team, piece by piece through the stage: memory that all
- * members have mapped, in which each has two chunks.
+ * members have mapped, in which each has some chunks.
  *
- *   step k   every writer: its piece into chunk k % 2, put = k + 1
+ *   step k   every writer: its piece behind that of step k - 1, put = k + 1
  *            every reader: waits for put of the others, takes their pieces
  *
  * DESIGN  All ranks copy at the same time, and nobody waits for one peer at a
  * time: a step is one copy in, one copy out, and one meeting. Where ranks
  * outnumber CPUs that is one turn of the run queue for a piece of everybody,
  * where messages take one for each pair. Who meets everybody in step k knows
- * that all have taken the pieces of step k - 2, so that chunks need no
+ * that all have taken the pieces of step k - 2, so that pieces need no
  * acknowledgement; only from one writer, or to one reader, is there one (`got`).
  * One writer has the chunks of all, and nobody meets anybody where it needs no
  * more than these (team_ahead.c).
  *
  * All members must be in the call, with counts that fit: every one writes a line
  * with its length, and waits for those of the others, before it takes anything.
+ * Pieces stand behind each other, whatever their length, and go round after `lap`
+ * bytes: to write lines that another processor's second-level cache still holds,
+ * because it has read them lately, takes four times as long. Where ranks outnumber
+ * CPUs there are enough others between, and two places are all.
+ *
  * A member that fails says so in the place of its next piece, and wants schedules
  * from then on: it may not know how many pieces the others have put.
  *
  * INVARIANT  before a call of one writer or one reader begins to write, everybody
  * has left the call before. So may be the first piece of another call only if
- * `early` is not set: then it goes into the chunk that nobody reads any more.
+ * `early` is not set: then it goes where nobody reads any more.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,6 +42,7 @@ struct wf_staging {
     const struct wf_coll_args *a;
     uint64_t bytes; /* what every member's line says */
     uint64_t piece; /* bytes of one block in one step */
+    uint32_t room;  /* of all that a member puts in one */
     uint32_t steps;
     /* Every length where they differ, by rank; or NULL. */
     uint64_t (*length)(const struct wf_staging *, int rank);
@@ -106,12 +112,22 @@ static inline uint32_t wf_team_large_way(const struct wf_team *t)
     return t->spoiled ? WF_TEAM_SCHEDULE : WF_TEAM_STAGED;
 }
 
-static inline unsigned char *wf_team_chunk(struct wf_team *t, int rank,
-                                           uint32_t step)
+/* The next step begins: a place for its pieces, beside those of this one. A
+ * part of three chunks has it: who cannot go round is in the first one. */
+static inline void wf_team_place(struct wf_team *t, uint32_t room)
 {
-    return t->stage +
-           ((size_t)rank * WF_TEAM_CHUNKS + (t->turn + step) % WF_TEAM_CHUNKS) *
-               t->chunk;
+    uint32_t at = t->end;
+
+    if (at + room > t->lap && room <= t->at)
+        at = 0;
+    t->at = at;
+    t->end = at + room;
+}
+
+/* A member's pieces of this step. */
+static inline unsigned char *wf_team_chunk(struct wf_team *t, int rank)
+{
+    return t->stage + (size_t)rank * t->chunks * t->chunk + t->at;
 }
 
 /* Bytes of step `step` in a block of `all`. */

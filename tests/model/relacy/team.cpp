@@ -9,7 +9,7 @@
 
 enum { MEMBERS = 2, CALLS = 4, MPI_SUCCESS = 0 };
 enum { WF_TEAM_INLINE = 1, WF_TEAM_LINES_MOST = 2 };
-enum { WF_TEAM_CHUNKS = 2, WF_TEAM_MOST = MEMBERS };
+enum { WF_TEAM_CHUNKS = 3, WF_TEAM_MOST = MEMBERS };
 struct wf_comm {
     void *wf;
     int peers;
@@ -124,9 +124,10 @@ enum wf_team_order { WF_TEAM_ANY_ORDER };
 enum { STEPS = 5, CHUNKS = MEMBERS * WF_TEAM_CHUNKS };
 static int gave_up(int) { return 1; }
 //@ core/coll/team_data.h: wf_team_after
-//@ core/coll/team_stage.h: wf_staging wf_team_chunk
+//@ core/coll/team_stage.h: wf_staging wf_team_place wf_team_chunk
 //@ core/coll/team_stage.c: FAILED word_of wf_team_say_put say_got hear
-//@ core/coll/team_stage.c: wf_team_hear_put put_piece take_pieces run_step run_steps
+//@ core/coll/team_stage.c: wf_team_hear_put put_piece take_pieces run_step place
+//@ core/coll/team_stage.c: run_steps
 //@ core/coll/team_stage.c: wide_chunk reads await_readers write_wide read_wide
 
 static unsigned char stage[CHUNKS]; /* their addresses */
@@ -162,6 +163,8 @@ template <bool ALL> struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBER
             teams[i].shared = &shared;
             teams[i].stage = stage;
             teams[i].chunk = 1;
+            teams[i].chunks = WF_TEAM_CHUNKS;
+            teams[i].lap = 1;
             teams[i].size = MEMBERS;
             teams[i].rank = i;
             teams[i].call = 1;
@@ -177,8 +180,10 @@ template <bool ALL> struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBER
         g.t = &teams[me];
         g.a = &args;
         g.steps = ALL ? STEPS : CHUNKS + 2;
+        g.room = 1;
         g.put = put;
         g.take = take;
+        wf_team_place(g.t, g.room);
         RL_ASSERT((ALL ? run_steps : me == 0 ? write_wide : read_wide)(&g) ==
                   MPI_SUCCESS);
     }
