@@ -364,21 +364,10 @@ measure()
     exec python3 bench/run.py "$@"
 }
 
-# The granularity as core/progress/critical.h has it.
-named()
-{
-    echo "WF_${granularity:-$default_granularity}" | tr 'a-z-' 'A-Z_'
-}
-
-# Nothing is compiled: what clang says is all that comes out.
 analyse()
 {
     command -v clang >/dev/null || fail "analyse needs clang (Debian package)"
-    find core "$dir/generated/api" "$dir/generated/coll" -name '*.c' -print0 |
-        xargs -0 -n 20 -P "$(nproc)" clang -fsyntax-only -std=gnu11 -Icore \
-            -Iinclude "-I$dir/generated" \
-            "-DWF_GRANULARITY=$(named)" -Wno-everything -Wthread-safety \
-            -Wthread-safety-beta -Werror
+    python3 -B tests/analyse.py "$dir" ${granularity:+"$granularity"}
 }
 
 install_packages
@@ -391,7 +380,7 @@ build
 case $command in
 build) echo "Built in $dir: $dir/bin/mpicc, $dir/bin/mpirun" ;;
 test) run_tests ;;
-analyse) analyse && echo "Nothing to say about the locks" ;;
+analyse) analyse ;;
 install) cmake --install "$dir" --prefix "$prefix" ;;
 run) demonstration ;;
 bench) measure "$@" ;;

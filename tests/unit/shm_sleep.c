@@ -13,20 +13,79 @@
 
 static struct fake_node a, b;
 
-/* A sleep of that length is a lost wake-up: longer than any machine stands still. */
-enum { LOST_MS = 60000 };
+/* A lost wake-up is a state and no time: both sleep, nothing is on its way to
+ * either, and so nothing ever will be. However long a machine stands still, who
+ * does not get to run is not asleep, or his bell has rung. */
+struct rest {
+    atomic_uint turns; /* odd: asleep, or gone for good */
+    atomic_int fd;     /* that wakes it; -1: nothing does */
+};
+static struct rest rest_of_a, rest_of_b;
+enum { LOOK_MS = 500 };
+
+static struct rest *rest_of(const struct fake_node *n)
+{
+    return n == &a ? &rest_of_a : &rest_of_b;
+}
+
+static struct rest *beside(const struct fake_node *n)
+{
+    return n == &a ? &rest_of_b : &rest_of_a;
+}
+
+static bool rings(int fd, int ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, ms) > 0;
+}
+
+static void lie_down(struct fake_node *n, int fd)
+{
+    atomic_store(&rest_of(n)->fd, fd);
+    atomic_fetch_add(&rest_of(n)->turns, 1);
+}
+
+/* It takes part no more. */
+static void leave(struct fake_node *n)
+{
+    atomic_store(&rest_of(n)->fd, -1);
+    atomic_fetch_or(&rest_of(n)->turns, 1);
+}
+
+static bool nobody_will_wake(struct fake_node *n)
+{
+    struct rest *other = beside(n);
+    unsigned turns = atomic_load(&other->turns);
+    return turns % 2 != 0 && !rings(other->fd, 0) &&
+           !rings(rest_of(n)->fd, 0) && atomic_load(&other->turns) == turns;
+}
 
 /* Sleep until the endpoint has something to do. */
 static bool doze(struct fake_node *n)
 {
     weft_event e = {.size = sizeof e};
     uint64_t deadline = UINT64_MAX;
+    bool lost = false;
     int rc = OPS->arm(n->ep, &e, &deadline);
     if (rc == WEFT_EAGAIN)
         return true;
-    struct pollfd p = {.fd = e.fd, .events = POLLIN};
-    return poll(&p, 1, deadline == UINT64_MAX ? LOST_MS : 2) > 0 ||
-           deadline != UINT64_MAX;
+    if (deadline != UINT64_MAX) {
+        rings(e.fd, 2);
+        return true;
+    }
+    lie_down(n, e.fd);
+    while (!lost && !rings(e.fd, LOOK_MS))
+        lost = nobody_will_wake(n);
+    if (!lost)
+        atomic_fetch_add(&rest_of(n)->turns, 1);
+    return !lost;
+}
+
+static void pair(void)
+{
+    fake_pair(&a, &b, NULL);
+    atomic_store(&rest_of_a.turns, 0);
+    atomic_store(&rest_of_b.turns, 0);
 }
 
 /* Send; when refused, sleep until tx_ready. false: a lost wake-up. */
@@ -93,13 +152,14 @@ static void *talk(void *arg)
         if (t->first)
             wait_for(t, (uint64_t)i);
     }
+    leave(t->me);
     return NULL;
 }
 
 static void converse(int rounds, uint32_t most)
 {
     pthread_t other;
-    fake_pair(&a, &b, NULL);
+    pair();
     struct talk ta = {&a, 1, rounds, true, most, 5, false};
     struct talk tb = {&b, 0, rounds, false, most, 6, false};
     pthread_create(&other, NULL, talk, &tb);
@@ -135,6 +195,7 @@ static void *flood(void *arg)
     for (int i = 0; i < f->messages && !f->lost; i++)
         f->lost = !send_dozing(&a, 1, f->len);
     f->lost = f->lost || !flush_dozing(&a, 1);
+    leave(&a);
     return NULL;
 }
 
@@ -144,13 +205,14 @@ static void run_flood(int messages, uint32_t len)
     pthread_t thread;
     struct flood f = {messages, len, false};
     bool lost = false;
-    fake_pair(&a, &b, NULL);
+    pair();
     pthread_create(&thread, NULL, flood, &f);
     while (!lost && b.loc[0].got < (uint64_t)f.messages) {
         fake_progress(&b);
         if (b.loc[0].got < (uint64_t)f.messages && !doze(&b))
             lost = true;
     }
+    leave(&b);
     pthread_join(thread, NULL);
     assert_false(lost || f.lost);
     fake_close(&a, &b);
