@@ -40,7 +40,7 @@ enum {
     CLOCK_EVERY = 32,   /* polls per look at the clock */
     OTHERS_YIELDS = 8,
     THREAD_LOOKS = 256, /* polls before a thread gives way to another: 5 us */
-    TESTS_MAX = 8,       /* in vain and in a row, before one gives way */
+    TESTS_MAX = 3,       /* in vain and in a row, before one gives way */
     TESTS_APART = 20000, /* ns: who comes back later had something to do */
     OTHERS_LONG = 4096, /* polls before engines beside this one get one */
     BLIND_SLEEP_MS = 1, /* when an endpoint cannot wake us */
