@@ -64,6 +64,16 @@ uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *a)
     return 0;
 }
 
+uint32_t wf_sctp_assoc_repeated(struct wf_sctp_assoc *a)
+{
+    return 0;
+}
+
+uint32_t wf_sctp_assoc_rtt_ms(struct wf_sctp_assoc *a)
+{
+    return 0;
+}
+
 void wf_sctp_make_room(struct wf_sctp_assoc *a)
 {
 }

@@ -176,6 +176,7 @@ void wf_sctp_meet_failed(weft_peer *p, const char *why)
 int wf_sctp_meet(weft_peer *p)
 {
     p->strands = (int)p->ep->cfg.associations;
+    p->spread = (struct wf_sctp_spread){.now = p->strands};
     p->strands_up = p->made = p->welcome = 0;
     p->unread = 0;
     p->meet_since = p->looked_at = wf_sctp_now(p->ep);

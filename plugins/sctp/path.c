@@ -298,6 +298,7 @@ uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
     if (!p->traffic_at)
         return watch_idle(p, now);
     wf_sctp_strands_tend(p);
+    wf_sctp_spread_watch(p, now);
     owed = !p->up || wf_sctp_unacked(p) > 0;
     age = now - p->traffic_at;
     if (!owed)

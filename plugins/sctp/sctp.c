@@ -37,6 +37,9 @@ static const weft_option options[] = {
     OPTION(associations, WEFT_OPT_INT, "1", "1..16",
            "with each peer; each has a congestion window: more of them send "
            "more where packets get lost, and take more from others there"),
+    OPTION(associations_max, WEFT_OPT_INT, "16", "1..16",
+           "as many are opened where packets get lost on a long way without a "
+           "queue"),
     OPTION(connect_timeout, WEFT_OPT_TIME, "10s", "100ms..3600s",
            "a peer that has not answered for so long is worth a line; it is "
            "called on"),
@@ -318,7 +321,8 @@ static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
                {"strange_packets", ep->calls.strange},
                {"path_failures", c->path_failures},
                {"path_switches", c->path_switches},
-               {"kernel_links", c->kernel_links}};
+               {"kernel_links", c->kernel_links},
+               {"spreads", c->spreads}};
 
     if (i < 0 || (size_t)i >= sizeof all / sizeof *all)
         return WEFT_EINVAL;

@@ -4,6 +4,7 @@
  *   tx.c       containers out                  rx.c       containers in
  *   wire.c     datagrams: bytes, out, in       path.c     several ways to a peer
  *   strand.c   associations of a peer          agree.c    which stack has them
+ *   spread.c   when there are to be more
  *   stack.c    the protocol, process-wide      library.c  where it comes from
  *   kernel.c   the protocol of the kernel      meet.c     whose association
  *   pass.c     how that is proven
@@ -45,8 +46,10 @@ enum {
     BULK = SCTP_STREAMS - SCTP_HEADERS
 };
 
-/* Associations of a peer. Headers travel on the first. */
-enum { STRANDS = 16, GUESTS = 64 };
+/* Associations of a peer. Headers travel on the first, which has FIRST streams
+ * for payload; each of the others has EACH. */
+enum { STRANDS = 16, FIRST = 16, EACH = 4, GUESTS = 64 };
+_Static_assert(BULK == FIRST + (STRANDS - 1) * EACH, "streams");
 
 /* What a message is; the payload protocol identifier of its chunks. */
 enum wf_sctp_kind {
@@ -63,7 +66,7 @@ struct wf_sctp_cfg {
     int64_t port;
     uint64_t window, packet, rcvbuf, eager;
     uint64_t connect_timeout, handshake_timeout, unreachable, heartbeat;
-    int64_t associations;
+    int64_t associations, associations_max;
     int checksum; /* enum wf_sctp_check */
     int stack;    /* enum wf_sctp_stack */
 };
@@ -132,6 +135,18 @@ struct wf_sctp_early { /* payload that came before its header */
     uint8_t bytes[];
 };
 
+/* How many associations carry payload (spread.c). */
+struct wf_sctp_spread {
+    int now;
+    uint32_t rtt_least, losses, beside_queue;
+};
+
+/* What is seen of them. */
+struct wf_sctp_sight {
+    uint32_t repeated, rtt_ms;
+    bool answered; /* the peer is heard of */
+};
+
 /* One association with a peer. */
 struct wf_sctp_strand {
     struct wf_sctp_assoc assoc;
@@ -165,7 +180,8 @@ struct weft_peer {
     bool up; /* the associations are */
     uint32_t link, remote_link, packet, fragment, room;
     struct wf_sctp_strand *strand[STRANDS];
-    int strands, strands_up; /* that we send on */
+    int strands, strands_up; /* without which the link is not up */
+    struct wf_sctp_spread spread;
     uint32_t unread;         /* bit i: strand i may have something */
     bool check;              /* packets carry a checksum */
     struct wf_sctp_exit exit;
@@ -178,6 +194,7 @@ struct weft_peer {
     struct wf_sctp_out out[BULK];
     int outs, next_out; /* how many are in use; who is served next */
     int next_slot;      /* where the next container goes, if that is free */
+    int next_strand;    /* and if that is the strand whose turn it is */
 
     /* receiving */
     struct wf_sctp_in *in[BULK];
@@ -195,7 +212,7 @@ struct weft_peer {
 
 struct wf_sctp_counts {
     uint64_t connections, tx_containers, tx_bytes, rx_containers, rx_bytes,
-        packets_in, packets_out, path_failures, path_switches, kernel_links;
+        packets_in, packets_out, path_failures, path_switches, kernel_links, spreads;
 };
 
 struct wf_sctp_guest { /* an association of the kernel whose link is unknown */
@@ -299,6 +316,11 @@ struct wf_sctp_strand *wf_sctp_strand_at(weft_peer *, uint32_t number);
 void wf_sctp_strand_up(struct wf_sctp_strand *);
 uint32_t wf_sctp_unacked(weft_peer *); /* bytes, sent or to be sent */
 void wf_sctp_strands_tend(weft_peer *);
+
+/* spread.c */
+void wf_sctp_spread_judge(struct wf_sctp_spread *, const struct wf_sctp_sight *,
+                          int least, int most);
+void wf_sctp_spread_watch(weft_peer *, uint64_t now);
 
 /* link.c */
 extern const struct wf_ip_call_ops wf_sctp_call_ops;

@@ -42,6 +42,7 @@ enum {
     HEAD = sizeof(struct sctp_common_header),
     CONTROL_SHARE = 4, /* of the send buffer, never taken by bulk */
     SLACK = 1024, /* less than a sender calls an open window */
+    DATA = 0, I_DATA = 64, /* chunks */
     CHUNK_COST = 256, /* that the stack adds to the bytes of a chunk */
     WINDOWS = 4,
     FAREWELL_ROUNDS = 200
@@ -66,6 +67,39 @@ void wf_sctp_unlock(void)
 
 /* ---- the stack ----------------------------------------------------------- */
 
+/* Where the first data of a packet begins; n: there is none. */
+static size_t first_data(const uint8_t *packet, size_t n)
+{
+    size_t at = sizeof(struct sctp_common_header), length;
+
+    while (at + 8 <= n) {
+        if (packet[at] == DATA || packet[at] == I_DATA)
+            return at;
+        length = (size_t)(packet[at + 2] << 8 | packet[at + 3]);
+        at += (length + 3) & ~(size_t)3;
+        if (length == 0)
+            break;
+    }
+    return n;
+}
+
+/* What is sent again goes before what is new: the first data tells. */
+static void note_tsn(struct wf_sctp_assoc *a, const uint8_t *packet, size_t n)
+{
+    size_t at = first_data(packet, n);
+    uint32_t tsn;
+
+    if (at == n)
+        return;
+    memcpy(&tsn, packet + at + 4, sizeof tsn);
+    tsn = ntohl(tsn);
+    if (a->sent && (int32_t)(tsn - a->tsn) <= 0)
+        a->repeated++;
+    else
+        a->tsn = tsn;
+    a->sent = true;
+}
+
 static int output(void *addr, void *packet, size_t n, uint8_t tos, uint8_t df)
 {
     struct wf_sctp_assoc *a = addr;
@@ -77,6 +111,7 @@ static int output(void *addr, void *packet, size_t n, uint8_t tos, uint8_t df)
         memcpy((char *)packet + offsetof(struct sctp_common_header, crc32c),
                &sum, sizeof sum);
     }
+    note_tsn(a, packet, n);
     a->output(a->ctx, packet, n);
     return 0;
 }
@@ -231,6 +266,8 @@ int wf_sctp_open(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
     a->full = true;
     a->window = a->held = s->window;
     a->room = s->room;
+    a->sent = false;
+    a->repeated = 0;
     wf_sctp_lock();
     stack.lib->register_address(a);
     a->so = stack.lib->socket(AF_CONN, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0,
@@ -387,6 +424,28 @@ uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *a)
     rc = get(a, SCTP_GET_SNDBUF_USE, &s, sizeof s);
     wf_sctp_unlock();
     return rc == 0 ? s.ss_total_sndbuf : 0;
+}
+
+uint32_t wf_sctp_assoc_repeated(struct wf_sctp_assoc *a)
+{
+    uint32_t n;
+
+    wf_sctp_lock();
+    n = a->repeated;
+    a->repeated = 0;
+    wf_sctp_unlock();
+    return n;
+}
+
+uint32_t wf_sctp_assoc_rtt_ms(struct wf_sctp_assoc *a)
+{
+    struct sctp_status s;
+    int rc;
+
+    wf_sctp_lock();
+    rc = get(a, SCTP_STATUS, &s, sizeof s);
+    wf_sctp_unlock();
+    return rc == 0 ? s.sstat_primary.spinfo_srtt : 0;
 }
 
 /* With a window of 0 the stack drops every chunk of a message that it does not

@@ -22,7 +22,7 @@
 #include <sys/types.h>
 
 enum {
-    SCTP_STREAMS = 32,
+    SCTP_STREAMS = 78,
     SCTP_HEADERS = 2 /* the first streams go before the others */
 };
 
@@ -42,6 +42,9 @@ struct wf_sctp_assoc {
     bool full; /* the send buffer is set for control, not for bulk */
     uint32_t window, held; /* receive buffer: usual size, size now */
     uint32_t room;         /* of the send buffer */
+    uint32_t tsn;          /* the highest with which a packet began */
+    bool sent;             /* there was one */
+    uint32_t repeated;     /* packets that went again, until somebody asks */
     void *ctx;
     /* Under the lock, maybe in another endpoint's thread. */
     void (*output)(void *ctx, const void *packet, size_t n);
@@ -80,6 +83,10 @@ enum wf_sctp_event wf_sctp_receive(struct wf_sctp_assoc *, void *buf,
                                    size_t room, struct wf_sctp_message *);
 /* Bytes that were sent, or are to be, and not acknowledged. */
 uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *);
+/* Packets that were sent again since the last call. */
+uint32_t wf_sctp_assoc_repeated(struct wf_sctp_assoc *);
+/* The smoothed round trip; 0: unknown. */
+uint32_t wf_sctp_assoc_rtt_ms(struct wf_sctp_assoc *);
 /* Now and then, where packets get lost: else what waits for one of them may
  * take the place that it needs. */
 void wf_sctp_make_room(struct wf_sctp_assoc *);

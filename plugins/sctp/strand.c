@@ -1,6 +1,7 @@
 /* The associations of a peer.
  *
- * There are as many as `associations` says. The first carries the headers, and
+ * There are as many as `associations` says, and more where that helps (spread.c).
+ * The first carries the headers, and
  * all carry payload: that of a stream always the same one, so the order of what
  * needs one is that of one association. Each has a congestion window of its
  * own. A lost packet halves one of them instead of all there is, which is what
@@ -52,6 +53,7 @@ static struct wf_sctp_strand *add(weft_peer *p, int number)
 int wf_sctp_strands_open(weft_peer *p)
 {
     p->strands = (int)p->ep->cfg.associations;
+    p->spread = (struct wf_sctp_spread){.now = p->strands};
     p->strands_up = 0;
     p->unread = 0;
     for (int i = 0; i < p->strands; i++)
@@ -121,10 +123,10 @@ void wf_sctp_strand_up(struct wf_sctp_strand *s)
 {
     weft_peer *p = s->peer;
 
-    if (s->up || s->number >= p->strands)
+    if (s->up)
         return;
     s->up = true;
-    if (++p->strands_up == p->strands)
+    if (s->number < p->strands && ++p->strands_up == p->strands)
         wf_sctp_up(p);
 }
 
@@ -132,7 +134,7 @@ uint32_t wf_sctp_unacked(weft_peer *p)
 {
     uint32_t n = 0;
 
-    for (int i = 0; i < p->strands; i++)
+    for (int i = 0; i < STRANDS; i++)
         n += p->strand[i] ? unacked(p->strand[i]) : 0;
     return n;
 }

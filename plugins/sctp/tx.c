@@ -32,17 +32,20 @@ static int refuse(weft_peer *p)
     return p->party.state == PARTY_OPEN && p->up ? WEFT_OK : again(p);
 }
 
-/* Headers on the first strand, payload on that of its stream. */
-static int strand_of(const weft_peer *p, uint16_t stream)
+/* Headers on the first strand, payload on that of its stream, which never has
+ * another. */
+static int strand_of(int stream)
 {
-    return stream < STREAM_BULK ? 0 : (stream - STREAM_BULK) % p->strands;
+    int beyond = stream - STREAM_BULK - FIRST;
+
+    return beyond < 0 ? 0 : 1 + beyond % (STRANDS - 1);
 }
 
 static int say(weft_peer *p, uint16_t stream, uint32_t kind, const void *data,
                size_t n)
 {
     struct wf_sctp_message m = {.stream = stream, .kind = kind, .n = n};
-    struct wf_sctp_strand *s = p->strand[strand_of(p, stream)];
+    struct wf_sctp_strand *s = p->strand[strand_of(stream)];
     int rc = wf_sctp_strand_send(s, &m, data, kind == KIND_PAYLOAD);
 
     if (rc == WEFT_ELINK && s->sock) { /* there may be a goodbye to read */
@@ -103,7 +106,7 @@ bool wf_sctp_push(weft_peer *p)
     while (p->outs && idle < BULK && p->party.state == PARTY_OPEN) {
         int slot = p->next_out;
         struct wf_sctp_out *o = &p->out[slot];
-        uint32_t strand = 1u << strand_of(p, (uint16_t)(STREAM_BULK + slot));
+        uint32_t strand = 1u << strand_of(STREAM_BULK + slot);
         bool left = o->tx && o->off < o->tx->len && !(full & strand);
         p->next_out = (slot + 1) % BULK;
         if (left && push_one(p, slot)) {
@@ -118,15 +121,31 @@ bool wf_sctp_push(weft_peer *p)
     return full == 0;
 }
 
-/* A stream for one more container: the next, for strands to have equal shares.
- * BULK: all are taken. */
-static int free_slot(weft_peer *p)
+/* The next free stream of a strand; BULK: there is none. */
+static int free_slot_of(weft_peer *p, int strand)
 {
     for (int i = 0; i < BULK; i++) {
         int slot = (p->next_slot + i) % BULK;
-        if (p->out[slot].tx)
+        if (p->out[slot].tx || strand_of(STREAM_BULK + slot) != strand)
             continue;
         p->next_slot = (slot + 1) % BULK;
+        return slot;
+    }
+    return BULK;
+}
+
+/* A stream for one more container, of the next strand, for them to have equal
+ * shares. BULK: all are taken. */
+static int free_slot(weft_peer *p)
+{
+    for (int i = 0; i < p->spread.now; i++) {
+        int strand = (p->next_strand + i) % p->spread.now, slot;
+        if (!p->strand[strand] || !p->strand[strand]->up)
+            continue;
+        slot = free_slot_of(p, strand);
+        if (slot == BULK)
+            continue;
+        p->next_strand = strand + 1;
         return slot;
     }
     return BULK;

@@ -9,7 +9,7 @@
 
 #include "flow.h"
 
-enum { GAP_ACK = 4 }; /* packets between reports of one gap */
+enum { GAP_ACK = 16 }; /* packets between reports of one gap */
 
 static void ack_soon(struct wf_udp_flow *f, uint64_t at)
 {

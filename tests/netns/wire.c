@@ -342,6 +342,8 @@ int main(int argc, char **argv)
     }
     stay_on_this_cpu();
     seed[0] = (unsigned short)(argc > 3 ? atoi(argv[3]) : 1);
+    for (int i = 0; i < 16; i++)
+        erand48(seed); /* the first draws of a small seed are small, too */
     ways[0].from = ways[1].to = open_end(argv[1]);
     ways[0].to = ways[1].from = open_end(argv[2]);
     heal(&ways[0]);

@@ -19,6 +19,7 @@ enum { WIRE = 4096, LONG = 20000, MTU = 1400, STEPS = 20000, MB = 1 << 20 };
 
 struct packet {
     uint32_t strand;
+    uint64_t due;
     size_t n;
     uint8_t *bytes;
 };
@@ -29,6 +30,9 @@ struct side {
     struct packet wire[WIRE]; /* on the way to this side */
     int packets;
     bool deaf; /* nothing arrives of the first association */
+    unsigned lost, delay, queue; /* one packet of so many; ms, ms that it stands */
+    uint32_t random;
+    bool watched; /* the number of associations may change */
     uint64_t sent;
     int lent, room;
 };
@@ -70,14 +74,21 @@ static int prepare(void **state)
 
 /* ---- the network --------------------------------------------------------- */
 
+static bool is_lost(struct side *to)
+{
+    to->random = to->random * 1664525u + 1013904223u;
+    return to->lost && (to->random >> 8) % to->lost == 0;
+}
+
 static void output(void *ctx, const void *bytes, size_t n)
 {
     const struct wf_sctp_strand *s = ctx;
     struct side *to = ((struct side *)s->peer->ep->core)->other;
     struct packet *p = &to->wire[to->packets];
 
-    if (to->packets == WIRE || (to->deaf && s->number == 0))
+    if (to->packets == WIRE || (to->deaf && s->number == 0) || is_lost(to))
         return;
+    p->due = atomic_load(&clock_ns) + (to->delay + to->queue) * 1000000u;
     p->strand = s->number;
     p->n = n;
     p->bytes = malloc(n);
@@ -104,6 +115,10 @@ static void arrive(struct side *s)
     memcpy(here, s->wire, (size_t)n * sizeof *here);
     s->packets = 0;
     for (int i = 0; i < n; i++) {
+        if (here[i].due > atomic_load(&clock_ns)) {
+            s->wire[s->packets++] = here[i];
+            continue;
+        }
         wf_sctp_input(&tapped(s, here[i].strand)->assoc, here[i].bytes,
                       here[i].n);
         p->unread |= 1u << here[i].strand;
@@ -112,6 +127,11 @@ static void arrive(struct side *s)
     }
     wf_sctp_flush(p);
     wf_sctp_strands_tend(p);
+    if (s->watched)
+        wf_sctp_spread_watch(p, atomic_load(&clock_ns));
+    for (uint32_t i = 0; i < STRANDS; i++)
+        if (p->strand[i])
+            tapped(s, i);
 }
 
 static void step(struct side *a, struct side *b)
@@ -275,11 +295,96 @@ static void there_are_no_more_than_sixteen(void **state)
     part(a, b);
 }
 
+/* ---- their number follows what is lost (spread.c) ------------------------ */
+
+enum { CALM = 12, STANDING = 20 }; /* ms */
+
+static int judged(struct wf_sctp_spread *s, uint32_t repeated, uint32_t rtt_ms)
+{
+    const struct wf_sctp_sight seen = {repeated, rtt_ms, true};
+
+    wf_sctp_spread_judge(s, &seen, 1, 16);
+    return s->now;
+}
+
+static void losses_without_a_queue_double_their_number(void **state)
+{
+    struct wf_sctp_spread s = {.now = 1};
+
+    assert_int_equal(judged(&s, 0, 10), 1);
+    assert_int_equal(judged(&s, 7, CALM), 1);
+    assert_int_equal(judged(&s, 1, CALM), 2);
+    assert_int_equal(judged(&s, 3, CALM), 2);
+    assert_int_equal(judged(&s, 1, CALM), 4);
+    for (int i = 0; i < 10; i++)
+        judged(&s, 8, CALM);
+    assert_int_equal(s.now, 16);
+}
+
+static void losses_in_a_queue_halve_it(void **state)
+{
+    struct wf_sctp_spread s = {.now = 16};
+
+    judged(&s, 0, 10);
+    assert_int_equal(judged(&s, 8, STANDING), 8);
+    assert_int_equal(judged(&s, 1, CALM), 8);
+    assert_int_equal(judged(&s, 3, STANDING), 4);
+    for (int i = 0; i < 10; i++)
+        judged(&s, 8, STANDING);
+    assert_int_equal(s.now, 1);
+}
+
+static void a_short_way_and_a_silent_peer_change_nothing(void **state)
+{
+    struct wf_sctp_spread s = {.now = 1}, t = {.now = 1};
+    const struct wf_sctp_sight silent = {100, 10, false};
+
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(judged(&s, 100, 2), 1);
+        wf_sctp_spread_judge(&t, &silent, 1, 16);
+        assert_int_equal(t.now, 1);
+    }
+}
+
+/* Associations of b's after a has sent so much over such a way. */
+static int spread_after(unsigned lost, unsigned delay, unsigned queue)
+{
+    struct side *a, *b;
+    int n;
+
+    meet(&a, 1, &b, 1);
+    a->f.ep.cfg.associations_max = b->f.ep.cfg.associations_max = 8;
+    a->delay = b->delay = delay;
+    for (int i = 0; i < 4; i++)
+        exchange(a, b, 1 + i); /* the shortest round trip is known */
+    a->lost = b->lost = lost;
+    a->queue = b->queue = queue;
+    a->watched = b->watched = true;
+    exchange(a, b, FAKE_SINKS);
+    assert_int_equal(a->f.failed + b->f.failed, 0);
+    n = a->f.peer->spread.now;
+    for (int i = 0; i < n; i++)
+        assert_true(a->f.peer->strand[i]->up);
+    part(a, b);
+    return n;
+}
+
+static void a_long_way_that_loses_gets_more_and_keeps_the_order(void **state)
+{
+    assert_in_range(spread_after(20, 5, 0), 2, 8);
+    assert_int_equal(spread_after(0, 5, 0), 1);
+    assert_int_equal(spread_after(50, 0, 0), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(different_numbers_meet_and_keep_the_order),
         cmocka_unit_test(what_is_not_announced_waits_with_the_sender),
-        cmocka_unit_test(there_are_no_more_than_sixteen)};
+        cmocka_unit_test(there_are_no_more_than_sixteen),
+        cmocka_unit_test(losses_without_a_queue_double_their_number),
+        cmocka_unit_test(losses_in_a_queue_halve_it),
+        cmocka_unit_test(a_short_way_and_a_silent_peer_change_nothing),
+        cmocka_unit_test(a_long_way_that_loses_gets_more_and_keeps_the_order)};
     return cmocka_run_group_tests(tests, prepare, NULL);
 }
