@@ -48,6 +48,7 @@ struct wf_instance {
     struct weft_loc **locs; /* [nprocs] */
 
     struct wf_comm *world, *self;
+    struct wf_comm *ended[2]; /* those, held by requests that are not complete */
     uint32_t used;   /* endpoints that some process is reached through */
     uint32_t links;  /* times that one became reached through another */
     uint32_t held;   /* endpoints that hold sends back until they are polled */

@@ -181,26 +181,32 @@ int wf_world_begin(struct wf_instance *wf)
     return WEFT_ENOMEM;
 }
 
-/* The end of a predefined communicator. When it is final, requests that the
- * program left unfinished do not count: their memory goes with the engine's,
+/* The end of a predefined communicator. One that requests hold, which the
+ * program left unfinished, stays until it is final: sessions may still make
+ * progress. Then the requests do not count: their memory goes with the engine's,
  * without another look. */
-static void release_predefined(struct wf_comm **slot, bool final)
+static void release_predefined(struct wf_comm **slot, struct wf_comm **ended,
+                               bool final)
 {
     struct wf_comm *comm = *slot;
-    *slot = NULL;
-    if (!comm)
+    if (comm) {
+        *slot = NULL;
+        *ended = comm;
+        comm->freed = true;
+        wf_contacts_drop(comm);
+    }
+    comm = *ended;
+    if (!comm || (!final && comm->object.refs > 1))
         return;
-    if (final)
-        comm->object.refs = 1;
-    comm->freed = true;
-    wf_contacts_drop(comm);
+    *ended = NULL;
+    comm->object.refs = 1;
     wf_comm_put(comm);
 }
 
 void wf_world_end(struct wf_instance *wf, bool final)
 {
-    release_predefined(&wf->world, final);
-    release_predefined(&wf->self, final);
+    release_predefined(&wf->world, &wf->ended[0], final);
+    release_predefined(&wf->self, &wf->ended[1], final);
     wf_short_update(wf);
 }
 

@@ -2,15 +2,16 @@
  * for, messages that nobody received, sends that nobody accepted, operations of
  * other chapters. Each is a line for core.log = info. It is a mistake where the
  * program could have completed the operation (MPI-5.0 s11.2.2), and is none
- * where nobody wants the message, so that it is no error. What such a request
- * holds is not given back: a tool that looks for leaks shall find it.
+ * where nobody wants the message, so that it is no error. What an operation of
+ * another chapter holds is not given back: a tool that looks for leaks shall find
+ * it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "progress/progress.h"
 #include "protocol/queues.h"
 
-enum { LINES_MAX = 8 /* of an engine */ };
+enum { LINES_MAX = 8 /* of an engine */, POLLS = 64 };
 
 struct tally {
     struct wf_instance *wf;
@@ -96,7 +97,10 @@ bool wf_leftovers_say(void *engine)
 
     if (t.wf->options->log < WF_LOG_INFO)
         return true;
-    wf_progress_poll(t.wf, UINT32_MAX); /* sent before the others came here */
+    /* What the others sent before they came here may take several: the first
+     * accepts their connection. */
+    for (int i = 0; i < POLLS; i++)
+        wf_progress_poll(t.wf, UINT32_MAX);
     wf_match_each_posted(&e->match, posted, &t);
     wf_match_each_arrived(&e->match, stored, &t);
     sends(&t, &e->pending);
