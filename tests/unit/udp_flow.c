@@ -226,23 +226,66 @@ static void truncated_and_foreign_packets_are_refused(void **state)
     assert_int_equal(wf_udp_packet_unpack(&back, bytes, PACKET_MAX), 0);
 }
 
+static void start_with_all_faults(uint64_t seed)
+{
+    static const uint32_t packets[] = {1100, 1432, 8900, FLOW_PACKET_MAX};
+
+    start(seed,
+          (struct weather){
+              .lost = 50, .late = 250, .doubled = 10, .damaged = 10},
+          packets[seed % 4]);
+    net.end[0].refuse = net.end[1].refuse = seed % 3 ? 0 : 50;
+    net.end[0].place = net.end[1].place = seed % 2 ? 0 : 800;
+}
+
+/* Many seeds rather than many messages: how a link begins and ends. What fails
+ * says its seed: by hand, udp_flow short SEED. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { SHORT_TALKS = 3000 };
+#else
+enum { SHORT_TALKS = 100000 };
+#endif
+static unsigned long short_seed;
+
+static void talk_shortly(void)
+{
+    start_with_all_faults(short_seed);
+    talk_of(5, 10000);
+    stop();
+    free_loads();
+}
+
+static int say_seed(void **state)
+{
+    print_message("short talks, last seed %lu\n", short_seed);
+    return 0;
+}
+
+static void many_short_talks(void **state)
+{
+    for (short_seed = 1; short_seed < SHORT_TALKS; short_seed++)
+        talk_shortly();
+    talk_shortly();
+}
+
+static void one_short_talk(void **state)
+{
+    talk_shortly();
+    print_message("%llu packets, ended at %llu ns\n",
+                  (unsigned long long)net.sent, (unsigned long long)net.now);
+}
+
 /* By hand: udp_flow FIRST SEEDS goes through so many seeds, 150 messages each, of
  * all faults at once. */
 static unsigned long first_seed, seeds;
 
 static void all_faults_by_hand(void **state)
 {
-    static const uint32_t packets[] = {1100, 1432, 8900, FLOW_PACKET_MAX};
     unsigned long long n = 0, lost = 0, twice = 0;
 
     for (unsigned long seed = first_seed; seed < first_seed + seeds; seed++) {
         print_message("seed %lu\r", seed);
-        start(seed,
-              (struct weather){
-                  .lost = 50, .late = 250, .doubled = 10, .damaged = 10},
-              packets[seed % 4]);
-        net.end[0].refuse = net.end[1].refuse = seed % 3 ? 0 : 50;
-        net.end[0].place = net.end[1].place = seed % 2 ? 0 : 800;
+        start_with_all_faults(seed);
         talk(150);
         n += net.sent;
         for (int i = 0; i < 2; i++) {
@@ -260,7 +303,12 @@ static void all_faults_by_hand(void **state)
 static int by_hand(char **argv)
 {
     const struct CMUnitTest test[] = {cmocka_unit_test(all_faults_by_hand)};
+    const struct CMUnitTest again[] = {cmocka_unit_test(one_short_talk)};
 
+    if (strcmp(argv[1], "short") == 0) {
+        short_seed = strtoul(argv[2], NULL, 10);
+        return cmocka_run_group_tests(again, NULL, NULL);
+    }
     first_seed = strtoul(argv[1], NULL, 10);
     seeds = strtoul(argv[2], NULL, 10);
     return cmocka_run_group_tests(test, NULL, NULL);
@@ -276,6 +324,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(damage_does_not_slow_a_path_down),
         cmocka_unit_test(a_loss_beside_a_queue_slows_it_down),
         cmocka_unit_test(many_losses_slow_it_down),
+        cmocka_unit_test_teardown(many_short_talks, say_seed),
         cmocka_unit_test(a_cut_is_survived),
         cmocka_unit_test(a_reordering_path_is_not_taken_for_a_lossy_one),
         cmocka_unit_test(numbers_are_found_across_the_wrap),
