@@ -37,6 +37,11 @@ static bool have_barrier(void)
     return s == THERE;
 }
 
+void wf_mutex_prepare(void)
+{
+    (void)have_barrier();
+}
+
 /* All threads pass a full barrier. It cannot fail after a registration, which
  * a process that was forked may have to repeat. */
 static RARE void all_pass_barrier(void)

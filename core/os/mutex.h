@@ -85,6 +85,10 @@ struct wf_mutex {
 #define WF_TLS_NEAR __attribute__((tls_model("initial-exec")))
 extern _Thread_local uint32_t wf_mutex_self WF_TLS_NEAR;
 
+/* Before a second thread is started. What a bias needs is asked of the kernel,
+ * which answers at once as long as there is one, and in 5 to 20 ms later. */
+void wf_mutex_prepare(void);
+
 /* By ticket. */
 void wf_mutex_take(struct wf_mutex *);
 bool wf_mutex_take_now(struct wf_mutex *);

@@ -224,6 +224,7 @@ static bool start(struct wf_helper *h)
     h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (h->timer < 0)
         return false;
+    wf_mutex_prepare();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     r = pthread_create(&h->thread, NULL, run, h);
