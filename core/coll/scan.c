@@ -22,34 +22,41 @@ static int reduce(struct wf_sched *s, const struct wf_coll_args *a,
 }
 
 /* total: this rank's own vector at first, whole after vertex `ready`.
- * below: where all lower ranks together go, or NULL. */
+ * below: where all lower ranks together go, or NULL; then total is for sending
+ * only, and ends with the last send. */
 static void rounds(struct wf_sched *s, const struct wf_coll_args *a,
                    void *total, void *below, int ready)
 {
     int rank = a->comm->rank, p = a->comm->size, below_ready = -1;
 
     for (int d = 1; d < p; d *= 2) {
-        int sent = -1, arrived, reduced;
-        void *theirs;
+        int sent = -1, arrived, reduced = -1;
+        void *theirs = below;
         if (rank + d < p) {
             sent = wf_sched_send(s, total, a->rcount, a->rtype, rank + d);
             wf_sched_after(s, sent, ready);
         }
         if (rank < d)
             continue;
-        theirs = wf_coll_temp(s, a->rcount, a->rtype);
+        if (d > 1 || !below)
+            theirs = wf_coll_temp(s, a->rcount, a->rtype);
         arrived = wf_sched_recv(s, theirs, a->rcount, a->rtype, rank - d);
-        reduced = reduce(s, a, theirs, total);
-        wf_sched_after(s, reduced, ready);
-        wf_sched_after(s, reduced, arrived);
-        wf_sched_after(s, reduced, sent);
-        if (below) {
-            int v = d == 1 ? copy_vector(s, a, theirs, below)
-                           : reduce(s, a, theirs, below);
+        if (theirs == below) /* in place, it is also the source of total */
+            wf_sched_after(s, arrived, ready);
+        if (!below || rank + 2 * d < p) {
+            reduced = reduce(s, a, theirs, total);
+            wf_sched_after(s, reduced, ready);
+            wf_sched_after(s, reduced, arrived);
+            wf_sched_after(s, reduced, sent);
+        }
+        if (below && d > 1) {
+            int v = reduce(s, a, theirs, below);
             wf_sched_after(s, v, arrived);
-            /* in place, below is also the source of total */
-            wf_sched_after(s, v, d == 1 ? ready : below_ready);
+            wf_sched_after(s, v, below_ready);
+            wf_sched_after(s, v, ready); /* which has read it */
             below_ready = v;
+        } else {
+            below_ready = arrived;
         }
         ready = reduced;
     }
@@ -92,16 +99,20 @@ int wf_build_scan(struct wf_sched *s, const struct wf_coll_args *a)
 
 int wf_build_exscan(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    int rc = check(a);
-    int ready;
-    void *total;
+    int rc = check(a), ready = -1, rank = a->comm->rank;
+    void *total =
+        (void *)(uintptr_t)(a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf);
+    bool chain;
 
     if (rc || a->rcount == 0)
         return rc;
-    total = wf_coll_temp(s, a->rcount, a->rtype);
-    ready = copy_vector(s, a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf,
-                        total);
-    if (!chain_is_chosen(s, a)) {
+    chain = chain_is_chosen(s, a);
+    if (chain || (rank > 0 && rank + 1 < a->comm->size)) {
+        const void *own = total;
+        total = wf_coll_temp(s, a->rcount, a->rtype);
+        ready = copy_vector(s, a, own, total);
+    }
+    if (!chain) {
         rounds(s, a, total, a->rbuf, ready);
         return MPI_SUCCESS;
     }
