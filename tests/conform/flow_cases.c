@@ -58,13 +58,14 @@ static void short_again(struct world *w)
 {
     weft_core *a, *b;
     struct weft_loc *to;
-    int rc = WEFT_DONE, readies;
+    int rc = WEFT_EAGAIN, readies;
 
     pair_open(w, &a, &b);
     to = side_peer(a, b->id);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6 && rc == WEFT_EAGAIN; i++) { /* or never full */
         uint64_t len = i * 323u % (a->attr.max_short + UINT64_C(1));
         readies = to->readies;
+        rc = WEFT_DONE;
         for (int n = 0; n < FLOOD && rc == WEFT_DONE; n++)
             rc = message_short(to, len, true);
         if (rc == WEFT_EAGAIN)
@@ -72,7 +73,6 @@ static void short_again(struct world *w)
                 ;
         until(w, settled(a, b))
             ;
-        rc = WEFT_DONE;
     }
     pair_close(w);
 }
