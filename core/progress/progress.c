@@ -17,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "engines.h"
 #include "progress/wait.h"
 #include "protocol/order.h"
 
@@ -25,7 +26,9 @@ enum {
     SHORT_TURNS_CROWDED = 2, /* somebody else needs this CPU */
     LONG_TURNS = 20, /* the same, each with a look by recv_words, which lasts */
     LONG_TURNS_CROWDED = 1,
-    BUDGET = 64              /* events of one endpoint per poll */
+    BUDGET = 64,             /* events of one endpoint per poll */
+    BRISK_TIMES = 16, /* armed again for a leader, within ... */
+    BRISK_NS = 500000 /* ... this, each perhaps with a wake-up in vain */
 };
 
 int wf_progress_init(struct wf_instance *wf)
@@ -38,6 +41,7 @@ int wf_progress_init(struct wf_instance *wf)
     p->bell = -1;
     p->watch_ms = WATCH_MS;
     p->look_ms = LOOK_MS;
+    p->nap_ms = NAP_MS;
     wf_list_init(&p->waiters);
     wf->progress = p;
     return 0;
@@ -221,16 +225,34 @@ WF_COLD static bool arm_again(struct wf_instance *wf)
             wf_now(wf) + (uint64_t)timeout * 1000000 >= wf->progress->until);
 }
 
+/* Is this one of many times in a row that the endpoints were armed again? A
+ * leader that looks after several engines has naps of its own: others.c. */
+WF_COLD static bool brisk(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+    uint64_t now = wf_now(wf);
+
+    if (wf_engines(wf))
+        return false;
+    if (p->rearmed++ == 0)
+        p->since = now;
+    if (p->rearmed < BRISK_TIMES)
+        return false;
+    p->rearmed = 0;
+    p->brisk = now - p->since < BRISK_NS;
+    return p->brisk;
+}
+
 void wf_progress_leave(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
-    if (!p->led || !p->disarmed)
+    if (!p->led || !p->disarmed || p->naps)
         return;
     p->disarmed = false;
     if (wf_load_relaxed(&p->guest))
         wf_progress_evict(wf);
-    else if (arm_again(wf))
+    else if (arm_again(wf) && !brisk(wf))
         return;
     wf_progress_kick(wf);
 }

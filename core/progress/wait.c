@@ -185,6 +185,26 @@ static bool long_asleep(struct wf_progress *p, int ms)
     return true;
 }
 
+/* Sleep on the bell alone for as long as somebody polls. */
+static void nap(struct wf_instance *wf, struct wf_waiter *self)
+{
+    struct wf_progress *p = wf->progress;
+    struct pollfd bell = {.fd = p->bell, .events = POLLIN};
+    uint32_t turn;
+
+    p->led = self->leads = p->naps = true;
+    wf_store_relaxed(&self->awake, 1); /* by the bell, not by its futex word */
+    p->sleeps++;
+    wf_cs_leave(&wf->api);
+    do
+        turn = wf_load_relaxed(&p->turn);
+    while (poll(&bell, 1, p->nap_ms) == 0 && wf_load_relaxed(&p->turn) != turn);
+    wf_cs_enter(&wf->api);
+    p->led = self->leads = p->naps = p->brisk = false;
+    drain_bell(p);
+    wf_progress_turn(wf, UINT32_MAX);
+}
+
 /* Sleep in epoll with the section left. */
 static void lead(struct wf_instance *wf, struct wf_waiter *self)
 {
@@ -198,6 +218,10 @@ static void lead(struct wf_instance *wf, struct wf_waiter *self)
         return; /* without descriptors left it can only poll */
     if (engines && engines->ops->errands(wf))
         return;
+    if (p->brisk) {
+        nap(wf, self);
+        return;
+    }
     if (!wf_progress_arm(wf, &timeout)) {
         /* whoever has something need not be in the waiter's mask */
         wf_progress_turn(wf, UINT32_MAX);
@@ -227,12 +251,16 @@ static void lead(struct wf_instance *wf, struct wf_waiter *self)
         p->missed += found > 0 || self->done(self->arg);
         wf_failure_watch(wf);
     }
+    if (p->brisk && !self->done(self->arg))
+        nap(wf, self); /* it was called for that */
 }
 
 /* Sleep on a word of our own until somebody completes our request or hands us
  * the lead. */
 static void follow(struct wf_instance *wf, struct wf_waiter *self)
 {
+    if (wf->progress->naps)
+        wf_progress_kick(wf); /* nobody polls any more */
     wf_progress_leave(wf);
     wf->progress->sleeps++;
     wf_cs_leave(&wf->api);
@@ -259,6 +287,7 @@ static void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
     struct wf_waiter self = {.done = done, .arg = arg};
 
     wf_list_append(&p->waiters, &self.link);
+    p->asleep++;
     if (wf_unlikely(wf_load_relaxed(&p->guest) != NULL))
         wf_progress_evict(wf); /* who waits here looks after this engine */
     for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
@@ -269,6 +298,7 @@ static void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
         follow(wf, &self);
     else
         lead(wf, &self);
+    p->asleep--;
     wf_list_remove(&self.link);
     wf_progress_pass_lead(wf);
 }
@@ -357,15 +387,16 @@ static bool shares_cpu(struct wf_instance *wf)
     return p->yielded;
 }
 
-/* More threads wait than have a CPU. Whose message comes next may be one that
+/* More threads poll than have a CPU. Whose message comes next may be one that
  * does not run: spinning keeps it from that, and sleeping takes a wake-up for each
  * message, of a processor that has gone idle meanwhile. */
 static bool threads_crowd(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
+    unsigned awake = p->waiting - p->asleep;
 
-    return wf_unlikely(p->waiting > 1) && p->spin_max &&
-           p->waiting * wf->local_count > wf->cpus;
+    return wf_unlikely(awake > 1) && p->spin_max &&
+           awake * wf->local_count > wf->cpus;
 }
 
 /* Poll until done, giving way between polls, or until that does not help. Among

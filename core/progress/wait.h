@@ -5,6 +5,11 @@
  * own. Whoever polls wakes exactly those whose condition came true. A leader
  * that leaves passes the role to one follower.
  *
+ * Beside a thread that comes and goes every few microseconds the leader naps: it
+ * neither has the endpoints armed for it each time, nor is it woken for messages
+ * of that thread, which is back soon. It only looks now and then whether that
+ * one still polls, and sleeps on the endpoints again once nobody does.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_WAIT_H
@@ -16,7 +21,8 @@
 enum { OTHERS_EVERY = 256 /* turns; a power of two */ };
 enum {
     WATCH_MS = 1000, /* longest sleep, after which silent peers are called */
-    LOOK_MS = 100    /* of the helper: lost announcements cost no more */
+    LOOK_MS = 100,   /* of the helper: lost announcements cost no more */
+    NAP_MS = 1       /* of a leader beside a thread that polls often */
 };
 
 struct wf_helper; /* helper.c */
@@ -60,13 +66,19 @@ struct wf_progress {
     struct wf_list waiters;  /* asleep, or about to be */
     bool led;                /* a leader sleeps */
     bool disarmed;           /* somebody polled since they were armed for it */
+    bool naps;               /* it does not sleep on them */
+    bool brisk;              /* it had better nap: they were armed again ... */
+    unsigned rearmed;        /* ... so often since ... */
+    uint64_t since;          /* ... then */
     /* The leader is of this other engine, until somebody polls here. */
     struct wf_instance *_Atomic guest;
     uint64_t until;          /* it sleeps at most */
     unsigned waiting;        /* threads in wf_progress_wait */
+    unsigned asleep;         /* of them */
     uint8_t helping; /* the helper polls or arms: as weft_host.helping */
     bool parked;             /* the helper sleeps until it is called */
-    uint16_t watch_ms, look_ms; /* longest sleep: leader, helper */
+    uint16_t watch_ms, look_ms, nap_ms; /* longest sleep: leader, helper, leader
+                                           that naps */
     uint64_t sleeps;         /* in the kernel, by those who wait in a call */
     uint64_t missed; /* sleeps that only the longest sleep ended, though there
                         was something: a wake-up was lost */

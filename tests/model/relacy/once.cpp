@@ -16,6 +16,7 @@ struct wf_cs {
 };
 struct wf_progress {
     unsigned sleeps;
+    bool naps;
 };
 struct wf_instance {
     atom<struct wf_engines *> engines;
@@ -89,6 +90,7 @@ struct seen_once : rl::test_suite<seen_once, 3> {
         home.api.on = false;
         follower.leads = false;
         follower.call = NULL;
+        progress.naps = false;
         shared.store(1, rl::mo_relaxed, $);
         refs.store(3, rl::mo_relaxed, $);
     }
