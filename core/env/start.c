@@ -108,8 +108,10 @@ static void allow(struct wf_instance *wf, enum wf_use use)
 {
     bool funneled = wf->world && wf->thread_level == MPI_THREAD_FUNNELED &&
                     !pthread_equal(pthread_self(), wf->env->main_thread);
-    if (use == WF_USE_THREADS && !funneled && !wf->api.threads)
-        wf_cs_share(&wf->api);
+    if (use != WF_USE_THREADS || funneled || wf->api.threads)
+        return;
+    wf_mutex_prepare();
+    wf_cs_share(&wf->api);
 }
 
 /* From here on the calls of this process, or of this thread, find it. */

@@ -15,7 +15,9 @@
 #define RARE __attribute__((cold, noinline))
 
 enum {
-    SPINS = 200,
+    SPINS = 400,
+    LOOK_MAX = 63,    /* a mask: spins per look whether it is open */
+    RETURNS = 256,
     PATIENCE = 64,    /* entries in a row before the first bias */
     DOUBLINGS = 10    /* 65536 entries: some hundred revocations' worth */
 };
@@ -156,7 +158,7 @@ static RARE void bias(struct wf_mutex *m)
                      wf_mutex_self << WF_MUTEX_SLOT_BITS | (uint32_t)slot);
     /* the ticket goes on; who has the next one finds us inside */
     wf_store_release(&m->serving, wf_load_relaxed(&m->serving) + 1);
-    wf_fence_full(); /* pairs with the fence in wait_turn */
+    wf_fence_full(); /* pairs with that of submitters: progress/submit.c */
     if (wf_load_relaxed(&m->sleepers))
         wf_futex_wake(&m->serving);
 }
@@ -164,6 +166,7 @@ static RARE void bias(struct wf_mutex *m)
 /* Entered by ticket: is it time for a bias? */
 static __attribute__((noinline)) void consider(struct wf_mutex *m)
 {
+    m->returns = 0;
     if (m->last != wf_mutex_self) {
         m->last = wf_mutex_self;
         m->run = 0;
@@ -209,27 +212,63 @@ void wf_mutex_left(wf_atomic_u32 *inside)
 
 /* ---- tickets ----------------------------------------------------------------- */
 
-static void wait_turn(struct wf_mutex *m, uint32_t ticket)
+/* Whoever does this is inside. */
+static bool close_open(struct wf_mutex *m, uint32_t who)
+{
+    return who && wf_cas_acq_rel(&m->open, &who, 0);
+}
+
+/* The next ticket enters a lock that was left open. */
+static bool enter_open(struct wf_mutex *m, uint32_t ticket, uint32_t serving)
+{
+    if (serving + 1 != ticket || !close_open(m, wf_load_relaxed(&m->open)))
+        return false;
+    wf_store_relaxed(&m->serving, ticket);
+    m->opened = true;
+    return true;
+}
+
+static void sleep_until_turn(struct wf_mutex *m, uint32_t ticket)
 {
     uint32_t serving;
 
-    for (int i = 0; i < SPINS; i++) {
-        if (wf_load_acquire(&m->serving) == ticket)
+    wf_add_acq_rel(&m->sleepers, 1);
+    if (have_barrier())
+        all_pass_barrier(); /* also for those who linger */
+    else
+        wf_fence_full(); /* pairs with the fence in pass */
+    while ((serving = wf_load_acquire(&m->serving)) != ticket &&
+           !enter_open(m, ticket, serving))
+        wf_futex_wait(&m->serving, serving, NULL);
+    wf_add_acq_rel(&m->sleepers, (uint32_t)-1);
+}
+
+static void wait_turn(struct wf_mutex *m, uint32_t ticket)
+{
+    uint32_t serving, look = wf_load_relaxed(&m->look);
+
+    for (uint32_t i = 1; i <= SPINS; i++) {
+        serving = wf_load_acquire(&m->serving);
+        if (serving == ticket)
+            return;
+        if ((i & look) == look && enter_open(m, ticket, serving))
             return;
         wf_cpu_relax();
     }
-    wf_add_acq_rel(&m->sleepers, 1);
-    wf_fence_full(); /* pairs with the fence in pass */
-    while ((serving = wf_load_acquire(&m->serving)) != ticket)
-        wf_futex_wait(&m->serving, serving, NULL);
-    wf_add_acq_rel(&m->sleepers, (uint32_t)-1);
+    sleep_until_turn(m, ticket);
+}
+
+static bool return_to(struct wf_mutex *m)
+{
+    return wf_load_relaxed(&m->open) == wf_mutex_self &&
+           close_open(m, wf_mutex_self);
 }
 
 void wf_mutex_take(struct wf_mutex *m)
 {
     uint32_t ticket;
 
-    if (inherits(m))
+    if (inherits(m) || return_to(m))
         return;
     ticket = wf_add_acq_rel(&m->next, 1);
     /* pairs with the release in pass */
@@ -258,9 +297,39 @@ bool wf_mutex_claim(struct wf_mutex *m)
 void wf_mutex_pass(struct wf_mutex *m)
 {
     wf_store_release(&m->serving, wf_load_relaxed(&m->serving) + 1);
-    wf_fence_full(); /* pairs with the fence in wait_turn: serving, then sleepers */
+    wf_fence_full(); /* pairs with sleep_until_turn's: serving, then sleepers */
     if (wf_load_relaxed(&m->sleepers))
         wf_futex_wake(&m->serving);
+}
+
+/* The one before us left it open. Has it come back meanwhile? Then those who wait
+ * look too often. */
+static void learn(struct wf_mutex *m, bool wanted)
+{
+    uint32_t look = 2 * wf_load_relaxed(&m->look) + 1;
+
+    if (!wanted)
+        look /= 4;
+    m->opened = false;
+    wf_store_relaxed(&m->look, look < LOOK_MAX ? look : LOOK_MAX);
+}
+
+void wf_mutex_linger(struct wf_mutex *m)
+{
+    bool wanted = wf_mutex_contended(m);
+
+    if (m->opened)
+        learn(m, wanted);
+    if (!wanted || m->returns == RETURNS || wf_mutex_self == WF_MUTEX_NOBODY ||
+        wf_load_relaxed(&m->sleepers) || !have_barrier()) {
+        wf_mutex_pass(m);
+        return;
+    }
+    m->returns++;
+    wf_store_release(&m->open, wf_mutex_self); /* pairs with close_open */
+    wf_mutex_hold_compiler();
+    if (wf_load_relaxed(&m->sleepers) && close_open(m, wf_mutex_self))
+        wf_mutex_pass(m);
 }
 
 bool wf_mutex_take_now(struct wf_mutex *m)

@@ -8,6 +8,22 @@
  * while, then sleep. Fairness matters because a thread that polls for messages
  * leaves and re-enters at once; a plain mutex would starve the others.
  *
+ * RETURN  Two threads that enter all the time would change places each time, and
+ * all that the lock protects would cross from processor to processor with them. So
+ * who leaves by wf_mutex_step_out while others wait awake keeps its ticket and
+ * leaves the lock open: to itself, if it comes back, and to the next ticket, whose
+ * thread looks now and then, the less often the sooner the other one is back. It
+ * comes back so RETURNS times at most, then passes the ticket on. With anybody
+ * asleep it is passed on at once:
+ *
+ *   who leaves                         the next ticket
+ *   open = itself                      sleepers++
+ *   (the compiler is held)             membarrier
+ *   somebody sleeps? then close,       open? then close and enter, else sleep
+ *   if it is open still, and pass      while serving is as it was
+ *
+ * One of the two sees the other. Who turns `open` back into 0 is inside.
+ *
  * BIAS  The owner enters and leaves by loads and stores, without a locked
  * instruction or a fence. Whoever else comes takes a ticket, and when it is his
  * turn he revokes the bias and waits until the owner is out:
@@ -46,11 +62,11 @@
  * A revocation costs microseconds. The bias comes after PATIENCE entries of one
  * thread in a row, with nobody waiting; each revocation doubles that number, up
  * to one whose entries are dearer than the next revocation. Where the kernel has
- * no membarrier the lock is never biased.
+ * no membarrier the lock is never biased, nor left open.
  *
- * INVARIANTS  in, last, run, revoked and tenant are changed by the holder of
- * the ticket whose turn it is. in is the word of the owner from the bias until
- * the revocation is complete; whoever holds the lock may read it.
+ * INVARIANTS  in, last, run, look, returns, opened, revoked and tenant are changed by
+ * the holder of the ticket whose turn it is. in is the word of the owner from the
+ * bias until the revocation is complete; whoever holds the lock may read it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MUTEX_H
@@ -76,12 +92,18 @@ struct wf_mutex {
     uint32_t last, run;     /* thread that entered last, how often in a row */
     uint32_t revoked;       /* times */
     bool crowded;           /* no slot was left */
+    wf_atomic_u32 look;     /* spins per look whether it is open, a mask */
     wf_atomic_u32 inside[WF_MUTEX_SLOTS]; /* 1: that owner is in; futex words */
     uint32_t tenant[WF_MUTEX_SLOTS];      /* threads */
+    /* Away from what those who wait look at all the time. */
+    wf_atomic_u32 open; /* thread that left last and may come back; 0: none */
+    uint32_t returns;   /* of it, since its turn */
+    bool opened;        /* entered so */
 };
 
-/* The number of this thread, from 2 on, that of one that has ended if there is one. Read in every call, so found without the
- * call that a library's thread-local memory takes otherwise. */
+/* The number of this thread, from 2 on, that of one that has ended if there is one.
+ * Read in every call, so found without the call that a library's thread-local memory
+ * takes otherwise. */
 #define WF_TLS_NEAR __attribute__((tls_model("initial-exec")))
 extern _Thread_local uint32_t wf_mutex_self WF_TLS_NEAR;
 
@@ -93,6 +115,8 @@ void wf_mutex_prepare(void);
 void wf_mutex_take(struct wf_mutex *);
 bool wf_mutex_take_now(struct wf_mutex *);
 void wf_mutex_pass(struct wf_mutex *);
+/* Pass it, or keep it for a return. */
+void wf_mutex_linger(struct wf_mutex *);
 /* Somebody waits for this owner to leave, or did. */
 void wf_mutex_left(wf_atomic_u32 *inside);
 
@@ -135,18 +159,30 @@ static inline void wf_mutex_lock(struct wf_mutex *m)
         wf_mutex_take(m);
 }
 
-static inline void wf_mutex_unlock(struct wf_mutex *m)
+static inline void wf_mutex_leave(struct wf_mutex *m,
+                                  void (*by_ticket)(struct wf_mutex *))
 {
     wf_atomic_u32 *inside = m->in;
 
     if (__builtin_expect(!inside, 0)) {
-        wf_mutex_pass(m);
+        by_ticket(m);
         return;
     }
     wf_store_release(inside, 0); /* pairs with the acquire of the revoker */
     wf_mutex_hold_compiler();
     if (__builtin_expect(wf_load_relaxed(&m->owner) == 0, 0))
         wf_mutex_left(inside);
+}
+
+static inline void wf_mutex_unlock(struct wf_mutex *m)
+{
+    wf_mutex_leave(m, wf_mutex_pass);
+}
+
+/* The same by a thread that may be back at once. */
+static inline void wf_mutex_step_out(struct wf_mutex *m)
+{
+    wf_mutex_leave(m, wf_mutex_linger);
 }
 
 /* Enter if nobody is inside or waits. */

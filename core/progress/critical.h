@@ -136,12 +136,18 @@ static inline bool wf_cs_take_own(struct wf_cs *cs)
     return true;
 }
 
-static inline void wf_cs_give(struct wf_cs *cs)
+static inline void wf_cs_give_by(struct wf_cs *cs,
+                                 void (*leave)(struct wf_mutex *))
 {
-    wf_mutex_unlock(&cs->mutex);
+    leave(&cs->mutex);
     wf_section_left(WF_RANK_API, cs);
     if (wf_cs_owes(cs))
         wf_cs_return(cs);
+}
+
+static inline void wf_cs_give(struct wf_cs *cs)
+{
+    wf_cs_give_by(cs, wf_mutex_step_out);
 }
 
 /* Several threads may be inside from now on. Nobody is. */
@@ -176,13 +182,25 @@ static inline void wf_cs_enter(struct wf_cs *cs)
         wf_cs_take(cs);
 }
 
-static inline void wf_cs_leave(struct wf_cs *cs)
+static inline void wf_cs_leave_by(struct wf_cs *cs,
+                                  void (*leave)(struct wf_mutex *))
 {
     if (!cs->on)
         return;
     if (cs->lent && !cs->owed)
         wf_cs_take_back(cs);
-    wf_cs_give(cs);
+    wf_cs_give_by(cs, leave);
+}
+
+static inline void wf_cs_leave(struct wf_cs *cs)
+{
+    wf_cs_leave_by(cs, wf_mutex_step_out);
+}
+
+/* For as long as one sleeps or gives its CPU away: others enter at once. */
+static inline void wf_cs_go(struct wf_cs *cs)
+{
+    wf_cs_leave_by(cs, wf_mutex_unlock);
 }
 
 /* For what any thread may call at any level: the section as it is now, and

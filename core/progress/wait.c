@@ -195,7 +195,7 @@ static void nap(struct wf_instance *wf, struct wf_waiter *self)
     p->led = self->leads = p->naps = true;
     wf_store_relaxed(&self->awake, 1); /* by the bell, not by its futex word */
     p->sleeps++;
-    wf_cs_leave(&wf->api);
+    wf_cs_go(&wf->api);
     do
         turn = wf_load_relaxed(&p->turn);
     while (poll(&bell, 1, p->nap_ms) == 0 && wf_load_relaxed(&p->turn) != turn);
@@ -235,7 +235,7 @@ static void lead(struct wf_instance *wf, struct wf_waiter *self)
     p->disarmed = false;
     p->until = wf_now(wf) + (uint64_t)timeout * 1000000;
     p->sleeps++;
-    wf_cs_leave(&wf->api);
+    wf_cs_go(&wf->api);
     if (engines)
         slept = engines->ops->sleep(wf, timeout);
     n = epoll_wait(p->epoll, events, EVENTS, engines ? 0 : timeout);
@@ -263,7 +263,7 @@ static void follow(struct wf_instance *wf, struct wf_waiter *self)
         wf_progress_kick(wf); /* nobody polls any more */
     wf_progress_leave(wf);
     wf->progress->sleeps++;
-    wf_cs_leave(&wf->api);
+    wf_cs_go(&wf->api);
     while (!wf_load_acquire(&self->awake))
         wf_futex_wait(&self->awake, 0, NULL);
     wf_cs_enter(&wf->api);
@@ -335,7 +335,7 @@ static uint64_t yield_cpu(struct wf_instance *wf)
 {
     uint64_t start = wf_now(wf);
 
-    wf_cs_leave(&wf->api);
+    wf_cs_go(&wf->api);
     sched_yield();
     wf_cs_enter(&wf->api);
     return wf_now(wf) - start;

@@ -161,6 +161,11 @@ void wf_mutex_pass(struct wf_mutex *m)
     m->serving++;
 }
 
+void wf_mutex_linger(struct wf_mutex *m)
+{
+    wf_mutex_pass(m);
+}
+
 void wf_mutex_left(wf_atomic_u32 *inside)
 {
 }

@@ -146,7 +146,8 @@ def mutate(driver, runs, spared):
     for n, step, name, what, which in driver.sites:
         site = f"{name} {what} {which}"
         reason = spared.get(f"{site} {step}") or \
-            spared.get(f"{name} {what} * {step}")
+            spared.get(f"{name} {what} * {step}") or \
+            spared.get(f"{driver.name}/{site} {step}")
         survives = driver.run(SPARED_RUNS if reason and not runs else runs, n)
         if survives and not reason:
             print(f"  {driver.name}: {site} {step} ({n}) is not noticed")

@@ -1,5 +1,6 @@
-/* The fair mutex and its bias: one owner that enters again and again, others
- * that come and take the bias away, sleepers on either side.
+/* The fair mutex: its bias (one owner that enters again and again, others that
+ * come and take the bias away, sleepers on either side), and returns while others
+ * wait.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -232,6 +233,72 @@ static void test_a_thread_inherits_of_one_that_has_ended(void **state)
     assert_int_equal(plain, 4 * WF_MUTEX_SLOTS * (PATIENT + 1));
 }
 
+/* ---- returns ----------------------------------------------------------------- */
+
+/* The ticket of one who waits and does nothing else. */
+static void somebody_waits(void)
+{
+    reset();
+    wf_mutex_lock(&m);
+    wf_add_acq_rel(&m.next, 1);
+}
+
+static bool is_passed_on(void)
+{
+    return wf_load_relaxed(&m.serving) == 1;
+}
+
+/* A kernel without membarrier has no returns either. */
+static bool can_return(void)
+{
+    somebody_waits();
+    wf_mutex_step_out(&m);
+    return !is_passed_on();
+}
+
+static void test_who_steps_out_may_come_back_before_the_next_so_often(void **state)
+{
+    unsigned returns = 0;
+
+    (void)state;
+    if (!can_return())
+        skip();
+    for (; !is_passed_on(); returns++) {
+        wf_mutex_lock(&m);
+        wf_mutex_step_out(&m);
+    }
+    assert_in_range(returns, 2, 1000);
+    assert_int_equal(wf_load_relaxed(&m.open), 0);
+}
+
+static void test_who_unlocks_or_leaves_a_sleeper_passes_the_lock_on(void **state)
+{
+    (void)state;
+    somebody_waits();
+    wf_mutex_unlock(&m);
+    assert_true(is_passed_on());
+    somebody_waits();
+    wf_store_relaxed(&m.sleepers, 1);
+    wf_mutex_step_out(&m);
+    assert_true(is_passed_on());
+    assert_int_equal(wf_load_relaxed(&m.open), 0);
+}
+
+static void test_who_waits_enters_a_lock_that_was_left_open(void **state)
+{
+    pthread_t t;
+
+    (void)state;
+    reset();
+    wf_mutex_lock(&m);
+    assert_int_equal(pthread_create(&t, NULL, visit_once, NULL), 0);
+    while (!wf_mutex_contended(&m))
+        sched_yield();
+    wf_mutex_step_out(&m); /* and never come back */
+    pthread_join(t, NULL);
+    assert_int_equal(plain, 1);
+}
+
 /* ---- all at once ------------------------------------------------------------ */
 
 static void *come_and_go(void *arg)
@@ -246,7 +313,10 @@ static void *come_and_go(void *arg)
         plain++;
         if (way == 2)
             sched_yield(); /* let the others fall asleep */
-        wf_mutex_unlock(&m);
+        if (i % 2)
+            wf_mutex_unlock(&m);
+        else
+            wf_mutex_step_out(&m);
         for (unsigned k = 0; k < 200 * (i % 8); k++)
             wf_cpu_relax();
     }
@@ -265,7 +335,7 @@ static void *be_owner(void *count)
             m.revoked = 0; /* biased again and again */
         if (n % 1024 == 0)
             sched_yield(); /* revokers sleep until this one is out */
-        wf_mutex_unlock(&m);
+        wf_mutex_step_out(&m);
     }
     *(uint64_t *)count = n;
     return NULL;
@@ -297,6 +367,10 @@ int main(void)
         cmocka_unit_test(test_try),
         cmocka_unit_test(test_more_owners_than_words),
         cmocka_unit_test(test_a_thread_inherits_of_one_that_has_ended),
+        cmocka_unit_test(
+            test_who_steps_out_may_come_back_before_the_next_so_often),
+        cmocka_unit_test(test_who_unlocks_or_leaves_a_sleeper_passes_the_lock_on),
+        cmocka_unit_test(test_who_waits_enters_a_lock_that_was_left_open),
         cmocka_unit_test(test_stress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The fair mutex (core/os/mutex.h): tickets that sleep, the bias, its end by
+/* The fair mutex (core/os/mutex.h): tickets that sleep, returns, the bias, its end by
  * membarrier; those who only try, and one who has the number of a thread that has
  * ended.
  * CLAIM  One is inside at a time, after all that those before him wrote there;
@@ -13,8 +13,9 @@ enum { THREADS = 3 };
 static uint32_t self[THREADS];
 #define wf_mutex_self self[rl::thread_index()]
 
-enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0 };
-static bool have_barrier() { return true; }
+enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0, LOOK_MAX = 1, RETURNS = 2 };
+static bool barrier; /* as the kernel has it */
+static bool have_barrier() { return barrier; }
 static wf_atomic_u64 *taken_now;
 #define taken (*taken_now)
 static void number_self();
@@ -25,21 +26,24 @@ bool wf_mutex_take_now(struct wf_mutex *);
 
 enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1 };
 #define wf_membarrier_register_own() true
-//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant}
+//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant returns opened}
 //@ core/os/mutex.c: all_pass_barrier
 void wf_mutex_take(struct wf_mutex *);
 void wf_mutex_pass(struct wf_mutex *);
+void wf_mutex_linger(struct wf_mutex *);
+void wf_mutex_linger(struct wf_mutex *);
 //@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_enter_biased wf_mutex_lock_own
-//@ core/os/mutex.h: wf_mutex_lock wf_mutex_unlock wf_mutex_try
+//@ core/os/mutex.h: wf_mutex_lock wf_mutex_leave wf_mutex_unlock wf_mutex_step_out wf_mutex_try
 //@ core/os/mutex.h: wf_mutex_contended
 enum { FIRST = WF_MUTEX_STRANGER + 1 };
 //@ core/os/mutex.c: give_number take_number come inherits find_slot give_slot_back bias consider end_ownership
-//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left wait_turn wf_mutex_take
-//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass wf_mutex_take_now
+//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left close_open enter_open sleep_until_turn
+//@ core/os/mutex.c: wait_turn return_to wf_mutex_take
+//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass learn wf_mutex_linger wf_mutex_take_now
 
 static void number_self() { wf_mutex_self = take_number(); }
 
-enum how { LOCK, TRY, CLAIM, INHERIT };
+enum how { LOCK, STEP_OUT, NO_BARRIER, TRY, CLAIM, INHERIT };
 
 /* One enters often enough to be the owner, the others come once each. */
 template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
@@ -53,6 +57,7 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
     void before()
     {
         taken_now = &numbers;
+        barrier = HOW != NO_BARRIER;
         for (int i = 0; i < THREADS; i++)
             self[i] = WF_MUTEX_STRANGER, times[i] = 0;
     }
@@ -63,7 +68,10 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
         counted++;
         times[me]++;
         inside -= 1;
-        wf_mutex_unlock(&m);
+        if (HOW == LOCK || HOW == TRY)
+            wf_mutex_unlock(&m);
+        else
+            wf_mutex_step_out(&m);
     }
 
     void thread(unsigned me)
@@ -75,7 +83,7 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
                 continue;
             if (me == 2 && HOW == CLAIM && !wf_mutex_claim(&m))
                 continue;
-            if (me != 2 || HOW == LOCK || HOW == INHERIT)
+            if (me != 2 || (HOW != TRY && HOW != CLAIM))
                 wf_mutex_lock(&m);
             be_inside(me);
         }
@@ -95,6 +103,7 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(holds<mutex_holds<LOCK>>() && holds<mutex_holds<TRY>>() &&
+    return !(holds<mutex_holds<LOCK>>() && holds<mutex_holds<STEP_OUT>>() &&
+             holds<mutex_holds<NO_BARRIER>>() && holds<mutex_holds<TRY>>() &&
              holds<mutex_holds<CLAIM>>() && holds<mutex_holds<INHERIT>>());
 }

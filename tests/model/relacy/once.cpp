@@ -62,7 +62,7 @@ struct wf_waiter {
 static void wf_progress_kick(struct wf_instance *) {}
 static void wf_progress_leave(struct wf_instance *) {}
 static void wf_cs_enter(struct wf_cs *) {}
-static void wf_cs_leave(struct wf_cs *) {}
+static void wf_cs_go(struct wf_cs *) {}
 //@ core/progress/wait.c: waiter_wake follow
 #define uint32_t counted
 //@ core/handle.h: wf_refs_get wf_refs_put

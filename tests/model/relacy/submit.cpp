@@ -12,9 +12,11 @@ enum { THREADS = 3 };
 static uint32_t self[THREADS];
 #define wf_mutex_self self[rl::thread_index()]
 
-enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0, WF_SUBMITS = true };
+enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0, LOOK_MAX = 1, RETURNS = 2 };
+enum { WF_SUBMITS = true };
 enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1 };
-static bool have_barrier() { return true; }
+static bool barrier; /* as the kernel has it */
+static bool have_barrier() { return barrier; }
 static void number_self() { wf_mutex_self = 2 + rl::thread_index(); }
 static void all_pass_barrier() { rl::systemwide_fence($); }
 #define wf_mutex_hold_compiler() ((void)0)
@@ -26,18 +28,21 @@ void wf_mutex_left(wf_atomic_u32 *inside);
 bool wf_mutex_take_now(struct wf_mutex *);
 void wf_mutex_take(struct wf_mutex *);
 void wf_mutex_pass(struct wf_mutex *);
-//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant}
+void wf_mutex_linger(struct wf_mutex *);
+//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant returns opened}
 //@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_enter_biased wf_mutex_lock_own
-//@ core/os/mutex.h: wf_mutex_lock wf_mutex_unlock wf_mutex_contended
+//@ core/os/mutex.h: wf_mutex_contended wf_mutex_lock wf_mutex_leave wf_mutex_unlock
+//@ core/os/mutex.h: wf_mutex_step_out
 //@ core/os/mutex.c: come inherits find_slot give_slot_back bias consider end_ownership
-//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left wait_turn wf_mutex_take
-//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass
+//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left close_open enter_open sleep_until_turn
+//@ core/os/mutex.c: wait_turn return_to wf_mutex_take
+//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass learn wf_mutex_linger
 //@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_some
 //@ core/os/stack.h: wf_stack_reversed wf_stack_take_all
 //@ core/progress/critical.h: wf_cs
 void wf_cs_return(struct wf_cs *);
 //@ core/progress/critical.h: wf_cs_owes wf_cs_serve wf_cs_submit wf_cs_take
-//@ core/progress/critical.h: wf_cs_take_own wf_cs_give
+//@ core/progress/critical.h: wf_cs_take_own wf_cs_give_by wf_cs_give
 //@ core/progress/submit.c: wf_cs_return
 
 struct order {
@@ -45,7 +50,8 @@ struct order {
     plain<int> started;
 };
 
-struct submissions_run : rl::test_suite<submissions_run, THREADS> {
+template <bool BARRIER>
+struct submissions_run : rl::test_suite<submissions_run<BARRIER>, THREADS> {
     struct wf_cs cs;
     struct order orders[THREADS][2];
     plain<int> inside;
@@ -74,6 +80,7 @@ struct submissions_run : rl::test_suite<submissions_run, THREADS> {
     {
         for (int i = 0; i < THREADS; i++)
             self[i] = WF_MUTEX_STRANGER;
+        barrier = BARRIER;
         cs.on = cs.threads = true;
         cs.run = run_all;
     }
@@ -108,5 +115,5 @@ struct submissions_run : rl::test_suite<submissions_run, THREADS> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<submissions_run>();
+    return !(holds<submissions_run<true>>() && holds<submissions_run<false>>());
 }
