@@ -1,5 +1,6 @@
 """The short way of the functions in rules.SHORT: the usual call is tried
-before all checks, first as it is, then by who owns the section (short.h).
+before all checks, first as it is, then by a thread that is a rank, or else by who
+owns the section (short.h).
 SPDX-License-Identifier: BSD-3-Clause
 """
 import rules
@@ -8,31 +9,39 @@ from standard import wrap
 
 
 class ShortWay(Body):
-    """Three functions: MPI_X, which tries, and goes on to shared_MPI_X, which
-    goes on to long_MPI_X, of which the head is written here."""
+    """Functions: MPI_X, which tries, and goes on to shared_MPI_X or by it to
+    thread_MPI_X; these go on to long_MPI_X, of which the head is written here."""
 
     def text(self):
         """The lines before the checks and the call, which are the rest of
         `long_MPI_X`."""
         name = self.f.name
-        prototype = self.f.prototype(f"long_{name}")
         rest = ", ".join(p.name for p in self.f.parameters)
-        self.out.append(wrap(f"static WF_LONG {prototype};"))
-        shared = self.f.prototype(f"shared_{name}")
-        self.out.append(wrap(f"static WF_LONG {shared};"))
+        of_thread = "{comm}" in rules.SHORT[self.family][0]
+        self.declare("long", "shared", *["thread"] * of_thread)
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
         self.attempt("wf_short_comm(comm)")
         self.line(f"return shared_{name}({rest});")
         self.out.append("}\n")
-        self.between(name, rest)
-        self.out.append(wrap(f"static {prototype}") + "\n{")
-        if "{comm}" in rules.SHORT[self.family][0]:
-            self.line("if (wf_unlikely(wf_thread_process != NULL)) {")
-            self.attempt("wf_short_thread_comm(comm)", 4)
-            self.line("}")
+        if of_thread:
+            self.begin("thread")
+            self.attempt("wf_short_thread_comm(comm)")
+            self.line(f"return long_{name}({rest});")
+            self.out.append("}\n")
+        self.between(name, rest, of_thread)
+        self.begin("long")
         return self.out
 
-    def between(self, name, rest):
+    def declare(self, *ways):
+        for way in ways:
+            prototype = self.f.prototype(f"{way}_{self.f.name}")
+            self.out.append(wrap(f"static WF_LONG {prototype};"))
+
+    def begin(self, way):
+        prototype = self.f.prototype(f"{way}_{self.f.name}")
+        self.out.append(wrap(f"static {prototype}") + "\n{")
+
+    def between(self, name, rest, of_thread):
         """The short way of who owns the section: wf_short_enter."""
         family = self.family
         comm = ("wf_short_alone" if family in rules.POLLING else
@@ -40,10 +49,12 @@ class ShortWay(Body):
         declared, test, then = self.words(comm)
         if family == "wait":
             test = "wf_short_wait_inside(wf, request, status, &rc)"
-        self.out.append(wrap(f"static {self.f.prototype(f'shared_{name}')}") +
-                        "\n{")
+        self.begin("shared")
         if family in rules.NOWHERE:
             self.nowhere()
+        if of_thread:
+            self.line("if (wf_unlikely(wf_thread_process != NULL))")
+            self.line(f"    return thread_{name}({rest});")
         enter = ("_request(request)" if family == "wait" else "(comm)")
         self.line(f"struct wf_instance *wf = wf_short_enter{enter};")
         self.line("if (wf_unlikely(!wf))")
@@ -94,12 +105,12 @@ class ShortWay(Body):
         return ("struct wf_short way;", test, f"wf_short_{self.family}(&way, "
                 f"{answer.format(large=large)})")
 
-    def attempt(self, comm, indent=0):
+    def attempt(self, comm):
         """Return what the short way returns, if this call may take it."""
         declared, test, then = self.words(comm)
         if not then:
             then = ("wf_likely(!rc) ? rc : wf_raise(wf_current(), NULL, "
                     f'"{self.f.name}", rc)')
         for line in (declared, f"if (wf_likely({test}))"):
-            self.out.append(wrap(line, indent + 4))
-        self.out.append(wrap(f"return {then};", indent + 8))
+            self.out.append(wrap(line, 4))
+        self.out.append(wrap(f"return {then};", 8))

@@ -64,8 +64,8 @@ static inline const struct wf_comm *wf_short_comm(MPI_Comm h)
                : &wf_comm_nobody;
 }
 
-/* The same in a thread that is a rank, which is asked on the long way only:
- * ranks that are processes do not pay for it. */
+/* The same in a thread that is a rank, which is asked where the first attempt has
+ * failed: ranks that are processes do not pay for it. */
 static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
 {
     struct wf_instance *wf = wf_thread_instance;
@@ -223,10 +223,13 @@ wf_short_recv(const struct wf_comm *c, void *buf, MPI_Count count,
               int *rc)
 {
     struct weft_loc *from = wf_contact(c, source);
-    uint64_t mask = wf_match_mask(source, tag);
-    uint64_t size = wf_type_short_size(datatype);
+    uint64_t mask, size;
 
-    if (wf_unlikely(!from || count < 0 || count > INT_MAX || !size ||
+    if (wf_unlikely(!from))
+        return false;
+    mask = wf_match_mask(source, tag);
+    size = wf_type_short_size(datatype);
+    if (wf_unlikely(count < 0 || count > INT_MAX || !size ||
                     (tag < 0 && (tag != MPI_ANY_TAG || c->asserts)) ||
                     (uintptr_t)buf <= 2))
         return false;

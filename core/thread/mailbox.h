@@ -132,7 +132,7 @@ static inline bool mail_claim(struct mailbox *m, uint32_t n, uint64_t *seen,
     do {
         uint64_t at = tail >> 1;
         uint32_t left = m->mask + 1 - (uint32_t)(at & m->mask);
-        take = n > left ? left : n; /* the pad first, and by itself */
+        take = n > 1 && n > left ? left : n; /* the pad first, and by itself */
         if (at + take - *seen > (uint64_t)m->mask + 1) {
             /* pairs with the release in mail_done: the words are cleared */
             *seen = wf_load_acquire(&m->head);
