@@ -1,6 +1,6 @@
 """The short way of the functions in rules.SHORT: the usual call is tried
 before all checks, first as it is, then by a thread that is a rank, or else by who
-owns the section (short.h).
+was inside the section last (short.h).
 SPDX-License-Identifier: BSD-3-Clause
 """
 import rules
@@ -42,7 +42,7 @@ class ShortWay(Body):
         self.out.append(wrap(f"static {prototype}") + "\n{")
 
     def between(self, name, rest, of_thread):
-        """The short way of who owns the section: wf_short_enter."""
+        """The short way of who was inside the section last: wf_short_enter."""
         family = self.family
         comm = ("wf_short_alone" if family in rules.POLLING else
                 "wf_short_inside") + "(wf, comm)"

@@ -258,7 +258,7 @@ static void wait_turn(struct wf_mutex *m, uint32_t ticket)
     sleep_until_turn(m, ticket);
 }
 
-static bool return_to(struct wf_mutex *m)
+bool wf_mutex_return(struct wf_mutex *m)
 {
     return wf_load_relaxed(&m->open) == wf_mutex_self &&
            close_open(m, wf_mutex_self);
@@ -268,7 +268,7 @@ void wf_mutex_take(struct wf_mutex *m)
 {
     uint32_t ticket;
 
-    if (inherits(m) || return_to(m))
+    if (inherits(m) || wf_mutex_return(m))
         return;
     ticket = wf_add_acq_rel(&m->next, 1);
     /* pairs with the release in pass */

@@ -153,6 +153,16 @@ static inline bool wf_mutex_lock_own(struct wf_mutex *m)
     return wf_mutex_is_mine(owner) && wf_mutex_enter_biased(m, owner);
 }
 
+/* Enter a lock that was left open to this thread. */
+bool wf_mutex_return(struct wf_mutex *);
+
+/* Enter if this thread was the last one inside, and either way was left to it. */
+static inline bool wf_mutex_lock_again(struct wf_mutex *m)
+{
+    return wf_mutex_lock_own(m) ||
+           (wf_load_relaxed(&m->open) == wf_mutex_self && wf_mutex_return(m));
+}
+
 static inline void wf_mutex_lock(struct wf_mutex *m)
 {
     if (!wf_mutex_lock_own(m))

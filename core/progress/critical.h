@@ -126,10 +126,10 @@ static inline bool wf_cs_try(struct wf_cs *cs)
     return true;
 }
 
-/* Enter if this thread has been alone inside for some time. */
-static inline bool wf_cs_take_own(struct wf_cs *cs)
+/* Enter if this thread was the last one inside. */
+static inline bool wf_cs_take_again(struct wf_cs *cs)
 {
-    if (!wf_mutex_lock_own(&cs->mutex))
+    if (!wf_mutex_lock_again(&cs->mutex))
         return false;
     wf_section_entering(WF_RANK_API, cs);
     wf_cs_serve(cs);

@@ -12,8 +12,8 @@
  *
  * At MPI_THREAD_MULTIPLE it is closed, and there is another attempt between it
  * and the long way: a thread towards which the section is biased (os/mutex.h)
- * enters by two stores, does the same, and leaves by one. Any other thread takes
- * the long way and waits for its turn.
+ * enters by two stores, does the same, and leaves by one; so does one that left
+ * it open. Any other thread takes the long way and waits for its turn.
  *
  * Why it is so short: one table per communicator (comm/contact.c) replaces
  * group, Location table and range check; one number per Location (short_end)
@@ -78,12 +78,12 @@ static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
                                          : &wf_comm_nobody;
 }
 
-/* ---- between the two stores of the section's owner ---------------------------- */
+/* ---- inside the section, by who was there last --------------------------------- */
 
 static inline struct wf_instance *wf_short_own(struct wf_instance *wf)
     WF_UNANALYSED
 {
-    return wf_likely(wf_cs_take_own(&wf->api)) ? wf : NULL;
+    return wf_likely(wf_cs_take_again(&wf->api)) ? wf : NULL;
 }
 
 /* Enter the engine (engines.h) of this communicator. NULL: take the long way. */

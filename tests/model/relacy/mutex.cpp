@@ -32,13 +32,14 @@ void wf_mutex_take(struct wf_mutex *);
 void wf_mutex_pass(struct wf_mutex *);
 void wf_mutex_linger(struct wf_mutex *);
 void wf_mutex_linger(struct wf_mutex *);
-//@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_enter_biased wf_mutex_lock_own
+bool wf_mutex_return(struct wf_mutex *);
+//@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_enter_biased wf_mutex_lock_own wf_mutex_lock_again
 //@ core/os/mutex.h: wf_mutex_lock wf_mutex_leave wf_mutex_unlock wf_mutex_step_out wf_mutex_try
 //@ core/os/mutex.h: wf_mutex_contended
 enum { FIRST = WF_MUTEX_STRANGER + 1 };
 //@ core/os/mutex.c: give_number take_number come inherits find_slot give_slot_back bias consider end_ownership
 //@ core/os/mutex.c: owner_inside end_bias wf_mutex_left close_open enter_open sleep_until_turn
-//@ core/os/mutex.c: wait_turn return_to wf_mutex_take
+//@ core/os/mutex.c: wait_turn wf_mutex_return wf_mutex_take
 //@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass learn wf_mutex_linger wf_mutex_take_now
 
 static void number_self() { wf_mutex_self = take_number(); }

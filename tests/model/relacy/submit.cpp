@@ -30,19 +30,20 @@ void wf_mutex_take(struct wf_mutex *);
 void wf_mutex_pass(struct wf_mutex *);
 void wf_mutex_linger(struct wf_mutex *);
 //@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant returns opened}
-//@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_enter_biased wf_mutex_lock_own
+bool wf_mutex_return(struct wf_mutex *);
+//@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_enter_biased wf_mutex_lock_own wf_mutex_lock_again
 //@ core/os/mutex.h: wf_mutex_contended wf_mutex_lock wf_mutex_leave wf_mutex_unlock
 //@ core/os/mutex.h: wf_mutex_step_out
 //@ core/os/mutex.c: come inherits find_slot give_slot_back bias consider end_ownership
 //@ core/os/mutex.c: owner_inside end_bias wf_mutex_left close_open enter_open sleep_until_turn
-//@ core/os/mutex.c: wait_turn return_to wf_mutex_take
+//@ core/os/mutex.c: wait_turn wf_mutex_return wf_mutex_take
 //@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass learn wf_mutex_linger
 //@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_some
 //@ core/os/stack.h: wf_stack_reversed wf_stack_take_all
 //@ core/progress/critical.h: wf_cs
 void wf_cs_return(struct wf_cs *);
 //@ core/progress/critical.h: wf_cs_owes wf_cs_serve wf_cs_submit wf_cs_take
-//@ core/progress/critical.h: wf_cs_take_own wf_cs_give_by wf_cs_give
+//@ core/progress/critical.h: wf_cs_take_again wf_cs_give_by wf_cs_give
 //@ core/progress/submit.c: wf_cs_return
 
 struct order {
