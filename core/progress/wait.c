@@ -186,7 +186,7 @@ static bool long_asleep(struct wf_progress *p, int ms)
 }
 
 /* Sleep on the bell alone for as long as somebody polls. */
-static void nap(struct wf_instance *wf, struct wf_waiter *self)
+static WF_COLD void nap(struct wf_instance *wf, struct wf_waiter *self)
 {
     struct wf_progress *p = wf->progress;
     struct pollfd bell = {.fd = p->bell, .events = POLLIN};
@@ -206,7 +206,7 @@ static void nap(struct wf_instance *wf, struct wf_waiter *self)
 }
 
 /* Sleep in epoll with the section left. */
-static void lead(struct wf_instance *wf, struct wf_waiter *self)
+static WF_COLD void lead(struct wf_instance *wf, struct wf_waiter *self)
 {
     struct wf_progress *p = wf->progress;
     struct epoll_event events[EVENTS];
@@ -257,7 +257,7 @@ static void lead(struct wf_instance *wf, struct wf_waiter *self)
 
 /* Sleep on a word of our own until somebody completes our request or hands us
  * the lead. */
-static void follow(struct wf_instance *wf, struct wf_waiter *self)
+static WF_COLD void follow(struct wf_instance *wf, struct wf_waiter *self)
 {
     if (wf->progress->naps)
         wf_progress_kick(wf); /* nobody polls any more */
@@ -281,7 +281,7 @@ void wf_progress_pass_lead(struct wf_instance *wf)
         waiter_wake(wf, FROM_LINK(l));
 }
 
-static void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
+static WF_COLD void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
 {
     struct wf_progress *p = wf->progress;
     struct wf_waiter self = {.done = done, .arg = arg};
@@ -304,7 +304,7 @@ static void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
 }
 
 /* Before the first wait rather than at start: short programs never ask. */
-static void tune(struct wf_instance *wf)
+static WF_COLD void tune(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
@@ -352,7 +352,7 @@ static bool give_way(struct wf_instance *wf)
  * it looks for work to move in ticks, and at each tick only one of them wants
  * to run. So whoever finds the other there time and again goes; each time it
  * helped for short only, it waits twice as long with the next. */
-static void move_apart(struct wf_progress *p)
+static WF_COLD void move_apart(struct wf_progress *p)
 {
     if (!p->yielded) {
         p->shared = 0;

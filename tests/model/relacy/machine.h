@@ -133,6 +133,7 @@ static inline void wf_futex_wake(wf_atomic_u32 *word)
 #define _Noreturn
 #define WF_UNANALYSED
 #define WF_CAPABILITY(name)
+#define WF_COLD
 #define wf_likely(x) (x)
 #define wf_unlikely(x) (x)
 #define wf_container(ptr, type, field)                                         \
