@@ -96,13 +96,9 @@ static uint32_t power_of_two(uint64_t n, uint32_t low, uint32_t high)
 struct shm_geometry wf_shm_geometry(const struct shm_config *c,
                                     uint32_t local_count)
 {
-    enum { FEW = 32, CELLS_FEW = 64 << 10, CELLS_MANY = 16 << 10 };
-    uint64_t cells = c->cell              ? c->cell
-                     : local_count <= FEW ? CELLS_FEW
-                                          : CELLS_MANY;
     struct shm_geometry g = {
         .slots = power_of_two((uint64_t)c->ring, 16, 4096),
-        .cells = power_of_two(cells, 4096, 1u << 20),
+        .cells = power_of_two(c->cell, 4096, 1u << 20),
         .chunk = power_of_two(c->chunk, 4096, 1u << 20)};
     uint64_t chunks = c->chunks ? (uint64_t)c->chunks
                                 : wf_shm_ring_bytes(local_count) / g.chunk;

@@ -25,9 +25,8 @@ enum { ADDRESS_VERSION = 4, MAX_IOV = 64 };
 static const weft_option options[] = {
     {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "256", "16..4096",
      "slots of 64 bytes per peer and direction, a power of two, once 16 are full"},
-    {"cell", WEFT_OPT_SIZE, offsetof(struct shm_config, cell), "0", "0..1M",
-     "bytes per peer and direction for payloads up to a quarter of it, from 4K "
-     "on; 0: 64K, or 16K where more than 32 processes share the machine"},
+    {"cell", WEFT_OPT_SIZE, offsetof(struct shm_config, cell), "16K", "4K..1M",
+     "bytes per peer and direction for payloads up to a quarter of it"},
     {"chunk", WEFT_OPT_SIZE, offsetof(struct shm_config, chunk), "16K",
      "4K..1M", "bytes in which large payloads move"},
     {"chunks", WEFT_OPT_INT, offsetof(struct shm_config, chunks), "0",
