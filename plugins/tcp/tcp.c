@@ -34,7 +34,7 @@ static const weft_option options[] = {
            "socket receive buffer; 0: the kernel adjusts it"),
     OPTION(eager, WEFT_OPT_SIZE, "64K", "0..16M",
            "messages up to this size are sent without asking first"),
-    OPTION(frame, WEFT_OPT_SIZE, "512K", "64K..1G",
+    OPTION(frame, WEFT_OPT_SIZE, "1M", "64K..1G",
            "long transfers are cut into pieces of this size, between which "
            "other messages pass"),
     OPTION(coalesce, WEFT_OPT_SIZE, "512", "0..8K",
