@@ -155,6 +155,12 @@ static inline int wf_short_put(struct weft_loc *loc, int64_t left,
     return l->send_words(data, WF_SHORT_EAGER | n << 32, l->peer, env0, env1);
 }
 
+/* MPI_BOTTOM and the like; but nothing is as well sent from NULL. */
+static inline bool wf_short_no_buffer(const void *buf, MPI_Count count)
+{
+    return wf_unlikely((uintptr_t)buf <= 2) && (buf || count);
+}
+
 /* What a call asks for, when it asks for the usual. */
 struct wf_short {
     const struct wf_comm *comm;
@@ -174,7 +180,7 @@ wf_short_may(struct wf_short *s, const struct wf_comm *comm, const void *buf,
         return false;
     s->comm = comm;
     s->loc = wf_contact(s->comm, dest);
-    if (wf_unlikely(!s->loc || (uintptr_t)buf <= 2))
+    if (wf_unlikely(!s->loc || wf_short_no_buffer(buf, count)))
         return false;
     size = wf_type_short_size(datatype);
     s->n = (uint64_t)count * size;
@@ -205,7 +211,7 @@ wf_short_nowhere(MPI_Comm h, const void *buf, MPI_Count count,
     const struct wf_comm *c;
 
     if (wf_unlikely((count | tag) < 0 || !wf_type_short_size(datatype) ||
-                    ((uintptr_t)buf <= 2 && (buf || count))))
+                    wf_short_no_buffer(buf, count)))
         return NULL;
     if (wf_likely(h == MPI_COMM_WORLD))
         c = shared ? shared->world : wf_short_world;
@@ -231,7 +237,7 @@ wf_short_recv(const struct wf_comm *c, void *buf, MPI_Count count,
     size = wf_type_short_size(datatype);
     if (wf_unlikely(count < 0 || count > INT_MAX || !size ||
                     (tag < 0 && (tag != MPI_ANY_TAG || c->asserts)) ||
-                    (uintptr_t)buf <= 2))
+                    wf_short_no_buffer(buf, count)))
         return false;
     return wf_receive_short(
         (struct wf_comm *)c, from,
@@ -260,8 +266,7 @@ wf_short_irecv(const struct wf_comm *c, void *buf, MPI_Count count,
         return false;
     if (wf_unlikely(count < 0 || count > INT_MAX || !size ||
                     (tag < 0 && (tag != MPI_ANY_TAG || c->asserts)) ||
-                    (uintptr_t)buf <= 2 ||
-                    !request))
+                    wf_short_no_buffer(buf, count) || !request))
         return false;
     return wf_short_post((struct wf_comm *)c, from,
                          wf_env1((uint32_t)source, (uint32_t)tag), buf,

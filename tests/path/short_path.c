@@ -66,6 +66,13 @@ COUNTED_CALL(sent_wait, MPI_Wait(&request, MPI_STATUS_IGNORE))
 COUNTED_CALL(irecv, MPI_Irecv(buf, SIZE, MPI_BYTE, peer, DATA, comm, &request))
 COUNTED_CALL(wait, MPI_Wait(&request, MPI_STATUS_IGNORE))
 
+/* Nothing, from nowhere. */
+COUNTED_CALL(send_none, MPI_Send(NULL, 0, MPI_BYTE, peer, DATA, comm))
+COUNTED_CALL(recv_none, MPI_Recv(NULL, 0, MPI_BYTE, peer, DATA, comm,
+                                 MPI_STATUS_IGNORE))
+COUNTED_CALL(irecv_none,
+             MPI_Irecv(NULL, 0, MPI_BYTE, peer, DATA, comm, &request))
+
 /* Nothing moves, and no peer has to answer. */
 COUNTED_CALL(bcast_none, MPI_Bcast(buf, 0, MPI_BYTE, 0, comm))
 COUNTED_CALL(allreduce_none,
@@ -101,39 +108,57 @@ static void ask_for_one(void)
         MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+static void receive_asked(void (*one)(void), void (*then)(void))
+{
+    for (int i = 0; i < TIMES; i++) {
+        ask_for_one();
+        one();
+        if (then)
+            then();
+    }
+}
+
+static void finish(void)
+{
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void rank_0(int round)
 {
     send_all(counted_send[round], NULL);
     send_all(counted_nowhere[round], NULL);
     send_all(counted_isend[round], counted_sent_wait[round]);
-    for (int i = 0; i < TIMES; i++) {
-        ask_for_one();
-        counted_recv[round]();
-    }
-    for (int i = 0; i < TIMES; i++) {
-        ask_for_one();
-        counted_irecv[round]();
-        counted_wait[round]();
-    }
+    receive_asked(counted_recv[round], NULL);
+    receive_asked(counted_irecv[round], counted_wait[round]);
     say(GO);
     hear(LAST); /* behind the others, which are stored by then */
     send_all(counted_unexpected_recv[round], NULL);
+    receive_asked(counted_recv_none[round], NULL);
+    receive_asked(counted_irecv_none[round], finish);
+    send_all(counted_send_none[round], NULL);
+}
+
+static void send_asked(void (*one)(void), const struct sockaddr_un *where)
+{
+    for (int i = 0; i < 2 * TIMES; i++) {
+        hear(GO);
+        one();
+        if (sendto(there, "", 1, 0, (const struct sockaddr *)where,
+                   sizeof *where) != 1)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    }
 }
 
 static void rank_1(int round, const struct sockaddr_un *where)
 {
     for (int i = 0; i < 2 * TIMES; i++)
         counted_recv[round]();
-    for (int i = 0; i < 2 * TIMES; i++) {
-        hear(GO);
-        counted_send[round]();
-        if (sendto(there, "", 1, 0, (const struct sockaddr *)where,
-                   sizeof *where) != 1)
-            MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    send_asked(counted_send[round], where);
     hear(GO);
     send_all(counted_send[round], NULL);
     say(LAST);
+    send_asked(counted_send_none[round], where);
+    send_all(counted_recv[round], NULL);
 }
 
 /* Rank 0 listens on an abstract name made of its pid. */
