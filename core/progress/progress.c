@@ -24,8 +24,8 @@
 enum {
     SHORT_TURNS = 200,       /* a few microseconds */
     SHORT_TURNS_CROWDED = 2, /* somebody else needs this CPU */
-    LONG_TURNS = 20, /* the same, each with a look by recv_words, which lasts */
-    LONG_TURNS_CROWDED = 1,
+    LONG_TURNS = 50, /* the same, each with a look by recv_words, which lasts */
+    LONG_TURNS_CROWDED = 4, /* each with the CPU given away once */
     BUDGET = 64,             /* events of one endpoint per poll */
     BRISK_TIMES = 16, /* armed again for a leader, within ... */
     BRISK_NS = 500000 /* ... this, each perhaps with a wake-up in vain */
@@ -208,10 +208,12 @@ void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
 bool wf_progress_spin_on(struct wf_instance *wf, struct weft_core *core,
                          const wf_atomic_u32 *state, int *looks)
 {
-    int most = wf->progress->spin_max ? LONG_TURNS : LONG_TURNS_CROWDED;
+    bool crowded = !wf->progress->spin_max;
 
     return spin_once(wf, core, 1) && wf_load_acquire(state) == 0 &&
-           ++*looks < most && !spin_wanted(wf);
+           ++*looks < (crowded ? LONG_TURNS_CROWDED : LONG_TURNS) &&
+           !spin_wanted(wf) &&
+           (wf_likely(!crowded) || wf_progress_give_way(wf));
 }
 
 /* Arm in the place of the leader, who sleeps on. False: there is something, or

@@ -69,6 +69,9 @@ void wf_progress_spin(struct wf_instance *, struct weft_core *, int budget,
  * earnest. *looks counts from 0. */
 bool wf_progress_spin_on(struct wf_instance *, struct weft_core *,
                          const wf_atomic_u32 *state, int *looks);
+/* Where ranks outnumber CPUs and no thread shares the section: let the others on
+ * this CPU run once. false: not so, or it took too long to be worth another. */
+bool wf_progress_give_way(struct wf_instance *);
 /* Poll, spin, sleep until done(arg) is true. mask: endpoints that can make it
  * true. Enters with the API section held and returns with it held; leaves it
  * while asleep. */

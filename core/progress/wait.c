@@ -348,6 +348,11 @@ static bool give_way(struct wf_instance *wf)
     return yield_cpu(wf) < YIELD_LONG;
 }
 
+bool wf_progress_give_way(struct wf_instance *wf)
+{
+    return wf->progress->yields_max && !wf->api.on && give_way(wf);
+}
+
 /* The scheduler may leave two ranks on one CPU for good though another is free:
  * it looks for work to move in ticks, and at each tick only one of them wants
  * to run. So whoever finds the other there time and again goes; each time it
