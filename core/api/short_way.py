@@ -9,8 +9,9 @@ from standard import wrap
 
 
 class ShortWay(Body):
-    """Functions: MPI_X, which tries, and goes on to shared_MPI_X or by it to
-    thread_MPI_X; these go on to long_MPI_X, of which the head is written here."""
+    """Functions: alone_MPI_X, which tries, shared_MPI_X, and thread_MPI_X, to which
+    that goes on; all go on to long_MPI_X, of which the head is written here. MPI_X
+    asks which of the first two it is, and leaves the arguments where they are."""
 
     def text(self):
         """The lines before the checks and the call, which are the rest of
@@ -18,8 +19,14 @@ class ShortWay(Body):
         name = self.f.name
         rest = ", ".join(p.name for p in self.f.parameters)
         of_thread = "{comm}" in rules.SHORT[self.family][0]
-        self.declare("long", "shared", *["thread"] * of_thread)
+        self.declare("long", "shared", *["alone", "thread"] * of_thread)
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
+        if of_thread:
+            self.line("if (wf_unlikely(!wf_short_on))")
+            self.line(f"    return shared_{name}({rest});")
+            self.line(f"return alone_{name}({rest});")
+            self.out.append("}\n")
+            self.begin("alone")
         self.attempt("wf_short_comm(comm)")
         self.line(f"return shared_{name}({rest});")
         self.out.append("}\n")

@@ -55,13 +55,13 @@ enum { WF_LATE_LARGE = 1 };
 bool wf_short_post(struct wf_comm *, struct weft_loc *from, uint64_t env1,
                    void *buf, uint64_t bytes, MPI_Request *);
 
+/* Where wf_short_on. */
 static inline const struct wf_comm *wf_short_comm(MPI_Comm h)
 {
     if (wf_likely(h == MPI_COMM_WORLD))
         return wf_short_world;
-    return wf_short_on && wf_is_object(h, WF_KIND_COMM)
-               ? (const struct wf_comm *)h
-               : &wf_comm_nobody;
+    return wf_is_object(h, WF_KIND_COMM) ? (const struct wf_comm *)h
+                                         : &wf_comm_nobody;
 }
 
 /* The same in a thread that is a rank, which is asked where the first attempt has
