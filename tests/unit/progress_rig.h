@@ -26,11 +26,14 @@ static struct wf_instance wf;
 static struct wf_core_options options;
 static uint64_t now;
 static int yields;
+static void (*meanwhile)(void); /* what others do during a yield; NULL: nothing */
 
 /* In the place of the C library's. */
 int sched_yield(void)
 {
     yields++;
+    if (meanwhile)
+        meanwhile();
     return 0;
 }
 
@@ -61,6 +64,7 @@ static void rig_open(struct wf_instance as, unsigned turn)
     wf.now_ns = clock_now;
     fabric = (weft_ep){.turn = turn};
     yields = 0;
+    meanwhile = NULL;
     assert_int_equal(wf_progress_init(&wf), 0);
     wf.eps[0].ops = &ops;
     wf.eps[0].wf = &wf;
