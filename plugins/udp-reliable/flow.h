@@ -102,6 +102,7 @@ struct wf_udp_flow {
     uint64_t number, oldest; /* next to use; lowest not resolved */
     uint64_t peer_seen;      /* highest that arrived there */
     uint64_t flying;         /* bytes */
+    uint64_t unasked;        /* bytes since we asked for an answer */
     uint32_t lost;           /* packets whose data must go again */
     uint64_t lost_hint;
     bool probe;

@@ -96,7 +96,8 @@ static bool wants_answer(const struct wf_udp_flow *f,
     const struct wf_udp_flow_item *last =
         &f->item[(f->item_first + f->item_n - 1) % FLOW_ITEMS];
 
-    return after == f->limit || f->flying + o->len >= f->congestion ||
+    return after == f->limit ||
+           f->unasked + o->len >= f->congestion / 4 ||
            (after == f->end && f->item_n && last->tx);
 }
 
@@ -187,6 +188,7 @@ void wf_udp_flow_sent(struct wf_udp_flow *f, uint64_t now,
     f->doubled = false;
     if (o->head.type != UDP_DATA)
         return;
+    f->unasked = o->head.flags & UDP_ACK_NOW ? 0 : f->unasked + o->len;
     if (o->repeats)
         superseded(f, o);
     else

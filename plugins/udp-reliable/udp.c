@@ -27,7 +27,7 @@ static const weft_option options[] = {
     OPTION(port, WEFT_OPT_INT, "0", "0..65535",
            "port of the first process of a node, the next takes port+1; "
            "0: any"),
-    OPTION(window, WEFT_OPT_SIZE, "1M", "64K..1G",
+    OPTION(window, WEFT_OPT_SIZE, "2M", "64K..1G",
            "bytes that one peer may have under way to us"),
     OPTION(packet, WEFT_OPT_SIZE, "0", "0..65000",
            "data bytes of a packet; 0: what the interface carries"),

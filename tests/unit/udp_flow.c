@@ -70,6 +70,45 @@ static void damage_does_not_slow_a_path_down(void **state)
     free_loads();
 }
 
+/* Packets that go out now; how many of them want an answer. */
+static int asking(struct wf_udp_flow *f, int *sent)
+{
+    struct wf_udp_flow_out o = {0};
+    int n = 0;
+
+    while (wf_udp_flow_output(f, net.now, &o)) {
+        wf_udp_flow_sent(f, net.now, &o);
+        n += (o.head.flags & UDP_ACK_NOW) != 0;
+        ++*sent;
+    }
+    return n;
+}
+
+/* If every packet that fills the window asked, each answer would let one packet
+ * go, which asks. */
+static void a_full_window_asks_for_an_answer_to_each_quarter(void **state)
+{
+    struct wf_udp_flow *f = &net.end[0].flow;
+    struct wf_udp_packet k = {.type = UDP_ACK, .room = 256 << 10};
+    int asked, sent = 0;
+
+    start(5, (struct weather){0}, 1432);
+    f->limit = 256 << 10;
+    f->congestion = f->threshold = f->full = 32 * 1432;
+    assert_true(post(0, 128 * 1432, true));
+    asked = asking(f, &sent);
+    for (int i = 0; i < 64; i++) {
+        k.seen = (uint32_t)i;
+        k.next = (uint64_t)(i + 1) * 1432;
+        wf_udp_flow_input(f, net.now, &k, NULL, 0);
+        asked += asking(f, &sent);
+    }
+    assert_in_range(sent, 32 + 64, 32 + 64 + 4);
+    assert_in_range(asked, sent / 10, sent / 6);
+    stop();
+    free_loads();
+}
+
 static void a_loss_beside_a_queue_slows_it_down(void **state)
 {
     uint64_t before;
@@ -322,6 +361,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(reordering_duplicates_and_damage_pass_unnoticed),
         cmocka_unit_test(early_data_goes_to_its_place),
         cmocka_unit_test(damage_does_not_slow_a_path_down),
+        cmocka_unit_test(a_full_window_asks_for_an_answer_to_each_quarter),
         cmocka_unit_test(a_loss_beside_a_queue_slows_it_down),
         cmocka_unit_test(many_losses_slow_it_down),
         cmocka_unit_test_teardown(many_short_talks, say_seed),
