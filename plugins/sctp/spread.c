@@ -20,8 +20,8 @@ enum {
     LOSSES = 8,
     SURE = 4, /* of a path that is known to lose */
     FAR_MS = 3,
-    QUEUE_MS = 2,
-    QUEUE_PART = 8, /* of the shortest round trip, if that is more */
+    QUEUE_MS = 6,   /* the peer may answer 5 ms late (stack.c) */
+    QUEUE_PART = 2, /* of the shortest round trip, if that is more */
     SILENT = 3      /* round trips */
 };
 
