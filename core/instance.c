@@ -24,7 +24,7 @@
 #include "protocol/order.h"
 
 struct wf_instance *_Atomic wf_process_instance;
-_Thread_local struct wf_instance *wf_thread_instance;
+_Thread_local struct wf_instance *wf_thread_instance WF_TLS_NEAR;
 
 static uint64_t monotonic(void *clock)
 {

@@ -181,7 +181,7 @@ struct wf_process {
 };
 extern struct wf_process wf_process_state;
 /* Set in threads that are ranks. */
-extern _Thread_local struct wf_process *wf_thread_process;
+extern _Thread_local struct wf_process *wf_thread_process WF_TLS_NEAR;
 
 static inline struct wf_process *wf_process(void)
 {
@@ -220,7 +220,7 @@ bool wf_lanes_empty(void *arg);
 /* The calling thread's instance, or NULL while nobody uses one
  * (env/start.h). */
 extern struct wf_instance *_Atomic wf_process_instance;
-extern _Thread_local struct wf_instance *wf_thread_instance;
+extern _Thread_local struct wf_instance *wf_thread_instance WF_TLS_NEAR;
 
 static inline struct wf_instance *wf_current(void)
 {

@@ -7,7 +7,7 @@
 #include "api/check.h"
 
 struct wf_process wf_process_state;
-_Thread_local struct wf_process *wf_thread_process;
+_Thread_local struct wf_process *wf_thread_process WF_TLS_NEAR;
 
 void wf_api_lock(struct wf_cs *cs)
 {

@@ -1,5 +1,5 @@
 """The short way of the functions in rules.SHORT: the usual call is tried
-before all checks, first as it is, then by a thread that is a rank, or else by who
+before all checks, as it is, or by a thread that is a rank, or else by who
 was inside the section last (short.h).
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -9,9 +9,9 @@ from standard import wrap
 
 
 class ShortWay(Body):
-    """Functions: alone_MPI_X, which tries, shared_MPI_X, and thread_MPI_X, to which
-    that goes on; all go on to long_MPI_X, of which the head is written here. MPI_X
-    asks which of the first two it is, and leaves the arguments where they are."""
+    """Functions: alone_MPI_X, which goes on to shared_MPI_X, and thread_MPI_X; all
+    go on to long_MPI_X, of which the head is written here. MPI_X asks which of
+    the three it is, and leaves the arguments where they are."""
 
     def text(self):
         """The lines before the checks and the call, which are the rest of
@@ -22,9 +22,11 @@ class ShortWay(Body):
         self.declare("long", "shared", *["alone", "thread"] * of_thread)
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
         if of_thread:
-            self.line("if (wf_unlikely(!wf_short_on))")
-            self.line(f"    return shared_{name}({rest});")
-            self.line(f"return alone_{name}({rest});")
+            self.line("if (wf_likely(wf_short_on))")
+            self.line(f"    return alone_{name}({rest});")
+            self.line("if (wf_unlikely(wf_thread_process != NULL))")
+            self.line(f"    return thread_{name}({rest});")
+            self.line(f"return shared_{name}({rest});")
             self.out.append("}\n")
             self.begin("alone")
         self.attempt("wf_short_comm(comm)")
@@ -35,7 +37,7 @@ class ShortWay(Body):
             self.attempt("wf_short_thread_comm(comm)")
             self.line(f"return long_{name}({rest});")
             self.out.append("}\n")
-        self.between(name, rest, of_thread)
+        self.between(name, rest)
         self.begin("long")
         return self.out
 
@@ -48,7 +50,7 @@ class ShortWay(Body):
         prototype = self.f.prototype(f"{way}_{self.f.name}")
         self.out.append(wrap(f"static {prototype}") + "\n{")
 
-    def between(self, name, rest, of_thread):
+    def between(self, name, rest):
         """The short way of who was inside the section last: wf_short_enter."""
         family = self.family
         comm = ("wf_short_alone" if family in rules.POLLING else
@@ -59,9 +61,6 @@ class ShortWay(Body):
         self.begin("shared")
         if family in rules.NOWHERE:
             self.nowhere()
-        if of_thread:
-            self.line("if (wf_unlikely(wf_thread_process != NULL))")
-            self.line(f"    return thread_{name}({rest});")
         enter = ("_request(request)" if family == "wait" else "(comm)")
         self.line(f"struct wf_instance *wf = wf_short_enter{enter};")
         self.line("if (wf_unlikely(!wf))")

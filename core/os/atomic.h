@@ -32,6 +32,10 @@ typedef _Atomic uint64_t wf_atomic_u64;
         (p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
 #define wf_fence_full() atomic_thread_fence(memory_order_seq_cst)
 
+/* Thread-local memory that is read in every call: found without the call that it
+ * takes in a library otherwise. */
+#define WF_TLS_NEAR __attribute__((tls_model("initial-exec")))
+
 /* A hint inside spin loops. */
 static inline void wf_cpu_relax(void)
 {

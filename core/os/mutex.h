@@ -101,10 +101,7 @@ struct wf_mutex {
     bool opened;        /* entered so */
 };
 
-/* The number of this thread, from 2 on, that of one that has ended if there is one.
- * Read in every call, so found without the call that a library's thread-local memory
- * takes otherwise. */
-#define WF_TLS_NEAR __attribute__((tls_model("initial-exec")))
+/* The number of this thread, from 2 on, that of one that has ended if there is one. */
 extern _Thread_local uint32_t wf_mutex_self WF_TLS_NEAR;
 
 /* Before a second thread is started. What a bias needs is asked of the kernel,

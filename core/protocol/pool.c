@@ -25,7 +25,7 @@ struct wf_share {
     _Alignas(WF_CACHE_LINE) struct wf_stack returned;
 };
 
-static _Thread_local struct wf_share *mine;
+static _Thread_local struct wf_share *mine WF_TLS_NEAR;
 static pthread_key_t key; /* its value is `mine`, for the end of the thread */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
