@@ -90,7 +90,7 @@ static void ask_for_help(weft_peer *p, uint32_t generation)
 
     if (!mail_claim(p->box, 1, &p->seen, p->me, &c))
         return; /* it has enough to do */
-    mail_at(p->box, c.at)->env[0] = generation;
+    c.first->env[0] = generation;
     mail_publish(p->box, &c, mail_word(MAIL_ASSIST, p->me));
 }
 

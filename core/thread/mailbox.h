@@ -84,7 +84,7 @@ enum mail_end { MAIL_OPEN, MAIL_LEAVING, MAIL_GONE };
 
 /* What a sender remembers of a mailbox. */
 struct mail_claim {
-    uint64_t at; /* first line */
+    struct mail_line *first;
     bool asleep; /* ring when it is written */
 };
 
@@ -126,12 +126,13 @@ bool wf_mail_padded(struct mailbox *, uint32_t n, uint32_t lines,
 static inline bool mail_claim(struct mailbox *m, uint32_t n, uint64_t *seen,
                               uint32_t from, struct mail_claim *c)
 {
-    uint64_t tail = wf_load_relaxed(&m->tail);
+    uint64_t tail = wf_load_relaxed(&m->tail), at;
     uint32_t take;
 
     do {
-        uint64_t at = tail >> 1;
-        uint32_t left = m->mask + 1 - (uint32_t)(at & m->mask);
+        uint32_t left;
+        at = tail >> 1;
+        left = m->mask + 1 - (uint32_t)(at & m->mask);
         take = n > 1 && n > left ? left : n; /* the pad first, and by itself */
         if (at + take - *seen > (uint64_t)m->mask + 1) {
             /* pairs with the release in mail_done: the words are cleared */
@@ -139,11 +140,26 @@ static inline bool mail_claim(struct mailbox *m, uint32_t n, uint64_t *seen,
             if (at + take - *seen > (uint64_t)m->mask + 1)
                 return false;
         }
-        c->at = at;
-        c->asleep = tail & MAIL_ASLEEP;
-    } while (!wf_cas_acq_rel(&m->tail, &tail, (c->at + take) << 1));
+    } while (!wf_cas_acq_rel(&m->tail, &tail, (at + take) << 1));
+    *c = (struct mail_claim){mail_at(m, at), tail & MAIL_ASLEEP};
     return __builtin_expect(take == n, 1) ||
            wf_mail_padded(m, n, take, seen, from, c);
+}
+
+/* One line, where there is room as far as this sender knows. False: mail_claim
+ * looks again. */
+static inline bool mail_claim_line(struct mailbox *m, uint64_t seen,
+                                   struct mail_claim *c)
+{
+    uint64_t tail = wf_load_relaxed(&m->tail), at;
+
+    do {
+        at = tail >> 1;
+        if (__builtin_expect(at - seen > m->mask, 0))
+            return false;
+    } while (!wf_cas_acq_rel(&m->tail, &tail, (at + 1) << 1));
+    *c = (struct mail_claim){mail_at(m, at), tail & MAIL_ASLEEP};
+    return true;
 }
 
 /* At most MAIL_FIRST bytes, of which most messages have few. */
@@ -183,11 +199,11 @@ void wf_mail_wake(struct mailbox *);
 void wf_mail_ring(const struct mailbox *);
 
 /* Everything is written: let the owner see it. */
-static inline void mail_publish(struct mailbox *m, const struct mail_claim *c,
-                                uint64_t word)
+static inline void mail_publish(const struct mailbox *m,
+                                const struct mail_claim *c, uint64_t word)
 {
     /* pairs with the acquire in mail_peek */
-    wf_store_release(&mail_at(m, c->at)->word, word);
+    wf_store_release(&c->first->word, word);
     if (__builtin_expect(c->asleep, 0))
         wf_mail_ring(m);
 }

@@ -24,7 +24,7 @@ static char *begin(weft_peer *p, const weft_hdr *h, size_t len,
     if (!mail_claim(p->box, mail_count(is_short, (uint32_t)len), &p->seen,
                     p->me, c))
         return NULL;
-    l = mail_at(p->box, c->at);
+    l = c->first;
     memcpy(l->env, &h->w[1], sizeof l->env);
     if (is_short)
         return (char *)l->data;
@@ -54,30 +54,40 @@ int wf_thread_send_short(weft_peer *p, const weft_hdr *h, const void *data,
     return WEFT_DONE;
 }
 
+/* More than one line, or none is free. */
+static __attribute__((noinline)) int send_lines(const void *data, uint64_t h0,
+                                                weft_peer *p, uint64_t h1,
+                                                uint64_t h2)
+{
+    uint32_t len = (uint32_t)(h0 >> 32);
+    struct mailbox *m = p->box;
+    struct mail_claim c;
+
+    if (!mail_claim(m, mail_count(true, len), &p->seen, p->me, &c)) {
+        hungry(p);
+        return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
+    }
+    c.first->env[0] = h1;
+    c.first->env[1] = h2;
+    memcpy((char *)c.first->data, data, len); /* on into the next lines */
+    mail_publish(m, &c, mail_word(h0, p->me));
+    return WEFT_OK;
+}
+
 int wf_thread_send_words(const void *data, uint64_t h0, weft_peer *p,
                          uint64_t h1, uint64_t h2)
 {
     uint32_t len = (uint32_t)(h0 >> 32);
+    struct mailbox *m = p->box;
     struct mail_claim c;
-    struct mail_line *l;
-    bool one = len <= MAIL_FIRST;
 
-    /* a number that the compiler knows makes it half as long */
-    if (__builtin_expect(one ? !mail_claim(p->box, 1, &p->seen, p->me, &c)
-                             : !mail_claim(p->box, mail_count(true, len),
-                                           &p->seen, p->me, &c),
-                         0)) {
-        hungry(p);
-        return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
-    }
-    l = mail_at(p->box, c.at);
-    l->env[0] = h1;
-    l->env[1] = h2;
-    if (one)
-        mail_copy(l->data, data, len);
-    else
-        memcpy((char *)l->data, data, len); /* on into the next lines */
-    mail_publish(p->box, &c, mail_word(h0, p->me));
+    if (__builtin_expect(len > MAIL_FIRST || !mail_claim_line(m, p->seen, &c),
+                         0))
+        return send_lines(data, h0, p, h1, h2);
+    c.first->env[0] = h1;
+    c.first->env[1] = h2;
+    mail_copy(c.first->data, data, len);
+    mail_publish(m, &c, mail_word(h0, p->me));
     return WEFT_OK;
 }
 

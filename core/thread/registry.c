@@ -223,7 +223,7 @@ void wf_mail_wake(struct mailbox *m)
 bool wf_mail_padded(struct mailbox *m, uint32_t n, uint32_t lines,
                     uint64_t *seen, uint32_t from, struct mail_claim *c)
 {
-    mail_at(m, c->at)->env[0] = lines;
+    c->first->env[0] = lines;
     mail_publish(m, c, mail_word(MAIL_PAD, from));
     return mail_claim(m, n, seen, from, c);
 }
