@@ -64,8 +64,7 @@ static inline const struct wf_comm *wf_short_comm(MPI_Comm h)
                                          : &wf_comm_nobody;
 }
 
-/* The same in a thread that is a rank, which is asked where the first attempt has
- * failed: ranks that are processes do not pay for it. */
+/* The same in a thread that is a rank. */
 static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
 {
     struct wf_instance *wf = wf_thread_instance;

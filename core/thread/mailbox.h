@@ -127,10 +127,9 @@ static inline bool mail_claim(struct mailbox *m, uint32_t n, uint64_t *seen,
                               uint32_t from, struct mail_claim *c)
 {
     uint64_t tail = wf_load_relaxed(&m->tail), at;
-    uint32_t take;
+    uint32_t take, left;
 
     do {
-        uint32_t left;
         at = tail >> 1;
         left = m->mask + 1 - (uint32_t)(at & m->mask);
         take = n > 1 && n > left ? left : n; /* the pad first, and by itself */
@@ -144,22 +143,6 @@ static inline bool mail_claim(struct mailbox *m, uint32_t n, uint64_t *seen,
     *c = (struct mail_claim){mail_at(m, at), tail & MAIL_ASLEEP};
     return __builtin_expect(take == n, 1) ||
            wf_mail_padded(m, n, take, seen, from, c);
-}
-
-/* One line, where there is room as far as this sender knows. False: mail_claim
- * looks again. */
-static inline bool mail_claim_line(struct mailbox *m, uint64_t seen,
-                                   struct mail_claim *c)
-{
-    uint64_t tail = wf_load_relaxed(&m->tail), at;
-
-    do {
-        at = tail >> 1;
-        if (__builtin_expect(at - seen > m->mask, 0))
-            return false;
-    } while (!wf_cas_acq_rel(&m->tail, &tail, (at + 1) << 1));
-    *c = (struct mail_claim){mail_at(m, at), tail & MAIL_ASLEEP};
-    return true;
 }
 
 /* At most MAIL_FIRST bytes, of which most messages have few. */

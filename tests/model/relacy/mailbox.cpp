@@ -25,7 +25,7 @@ static void wf_mail_ring(const struct mailbox *)
     bell_of_owner->store(1, rl::mo_relaxed, $);
     wf_futex_wake(bell_of_owner);
 }
-//@ core/thread/mailbox.h: mail_claim() mail_claim_line mail_publish mail_peek mail_done
+//@ core/thread/mailbox.h: mail_claim() mail_publish mail_peek mail_done
 //@ core/thread/registry.c: wf_mail_padded wf_mail_wake
 
 struct weft_ep {
@@ -83,8 +83,7 @@ struct mail_arrives : rl::test_suite<mail_arrives, SENDERS + 1> {
         uint32_t n = 1 + i % 2;
         struct mail_claim c;
 
-        while (!(n == 1 && mail_claim_line(&box, *seen, &c)) &&
-               !mail_claim(&box, n, seen, me, &c))
+        while (!mail_claim(&box, n, seen, me, &c))
             rl::yield(1, $);
         for (uint32_t k = 0; k < n; k++)
             c.first[k].env[1] = 10 * (me + 1) + i;
