@@ -42,11 +42,6 @@ struct sctp_stream_value {
 
 enum {
     MS = 1000000,
-    RTO_MIN_MS = 20,
-    RTO_INITIAL_MS = 50,
-    RTO_MAX_MS = 250,
-    SACK_MS = 5,
-    SACK_PACKETS = 2,
     SILENCE_MS = 30000,
     PATH_ATTEMPTS = 2,
     MINUTE_MS = 60000,
@@ -110,13 +105,13 @@ static void set_paths(int fd, const struct wf_sctp_kernel_setup *s)
  * without. */
 static void set_wishes(int fd, const struct wf_sctp_kernel_setup *s)
 {
-    struct sctp_rtoinfo rto = {.srto_initial = RTO_INITIAL_MS,
-                               .srto_max = RTO_MAX_MS,
-                               .srto_min = RTO_MIN_MS};
+    struct sctp_rtoinfo rto = {.srto_initial = SCTP_RTO_INITIAL_MS,
+                               .srto_max = SCTP_RTO_MAX_MS,
+                               .srto_min = SCTP_RTO_MIN_MS};
     struct sctp_assocparams silence = {.sasoc_asocmaxrxt =
-                                           SILENCE_MS / RTO_MAX_MS};
-    struct sctp_sack_info sack = {.sack_delay = SACK_MS,
-                                  .sack_freq = SACK_PACKETS};
+                                           SILENCE_MS / SCTP_RTO_MAX_MS};
+    struct sctp_sack_info sack = {.sack_delay = SCTP_SACK_MS,
+                                  .sack_freq = SCTP_SACK_PACKETS};
     struct sctp_assoc_value on = {.assoc_value = 1};
 
     set_int(fd, SCTP_I_WANT_MAPPED_V4_ADDR, 0);
@@ -133,8 +128,9 @@ static int set_needs(int fd)
 {
     struct sctp_initmsg init = {.sinit_num_ostreams = SCTP_STREAMS,
                                 .sinit_max_instreams = SCTP_STREAMS,
-                                .sinit_max_attempts = MINUTE_MS / RTO_MAX_MS,
-                                .sinit_max_init_timeo = RTO_MAX_MS};
+                                .sinit_max_attempts =
+                                    MINUTE_MS / SCTP_RTO_MAX_MS,
+                                .sinit_max_init_timeo = SCTP_RTO_MAX_MS};
     struct sctp_event_subscribe news = {.sctp_association_event = 1,
                                         .sctp_address_event = 1,
                                         .sctp_partial_delivery_event = 1};

@@ -20,7 +20,7 @@ enum {
     LOSSES = 8,
     SURE = 4, /* of a path that is known to lose */
     FAR_MS = 3,
-    QUEUE_MS = 6,   /* the peer may answer 5 ms late (stack.c) */
+    QUEUE_MS = SCTP_SACK_MS + 1, /* a late answer is none */
     QUEUE_PART = 2, /* of the shortest round trip, if that is more */
     SILENT = 3      /* round trips */
 };

@@ -133,12 +133,12 @@ static void tune(const struct wf_sctp_library *l)
     l->sysctl_set_sctp_use_cwnd_based_maxburst(0);
     l->sysctl_set_sctp_max_burst_default(0);
     l->sysctl_set_sctp_fr_max_burst_default(32);
-    l->sysctl_set_sctp_rto_initial_default(50);
+    l->sysctl_set_sctp_rto_initial_default(SCTP_RTO_INITIAL_MS);
     l->sysctl_set_sctp_init_rto_max_default(200);
-    l->sysctl_set_sctp_rto_min_default(20);
-    l->sysctl_set_sctp_rto_max_default(250);
-    l->sysctl_set_sctp_delayed_sack_time_default(5);
-    l->sysctl_set_sctp_sack_freq_default(2);
+    l->sysctl_set_sctp_rto_min_default(SCTP_RTO_MIN_MS);
+    l->sysctl_set_sctp_rto_max_default(SCTP_RTO_MAX_MS);
+    l->sysctl_set_sctp_delayed_sack_time_default(SCTP_SACK_MS);
+    l->sysctl_set_sctp_sack_freq_default(SCTP_SACK_PACKETS);
     l->sysctl_set_sctp_init_rtx_max_default(UINT16_MAX);
     l->sysctl_set_sctp_assoc_rtx_max_default(UINT16_MAX);
     l->sysctl_set_sctp_path_rtx_max_default(UINT16_MAX);

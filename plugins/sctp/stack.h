@@ -23,7 +23,12 @@
 
 enum {
     SCTP_STREAMS = 78,
-    SCTP_HEADERS = 2 /* the first streams go before the others */
+    SCTP_HEADERS = 2, /* the first streams go before the others */
+    SCTP_RTO_MIN_MS = 20,
+    SCTP_RTO_INITIAL_MS = 50,
+    SCTP_RTO_MAX_MS = 250,
+    SCTP_SACK_MS = 5,     /* an answer waits so long for more to answer, */
+    SCTP_SACK_PACKETS = 2 /* or for so many packets */
 };
 
 struct socket;
