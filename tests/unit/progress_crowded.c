@@ -9,21 +9,23 @@ enum { FEW = 8, LONG = 1000000000 /* ns */ };
 
 static wf_atomic_u32 arrived;
 
-static void begin_with(int ranks)
+/* How often the CPU is given away in vain, until it is time to wait in earnest;
+ * others do what they do meanwhile. */
+static int times_given_away(int ranks, bool threads, void (*others)(void))
 {
+    int looks = 0;
+
     options.spin = WF_AUTO;
     rig_open((struct wf_instance){.local_count = ranks}, 0);
     wf_progress_crowded(&wf); /* asked at the first wait */
     wf_store_relaxed(&arrived, 0);
-}
-
-/* Until it is time to wait in earnest. */
-static void look_in_vain(void)
-{
-    int looks = 0;
-
+    meanwhile = others;
+    wf.api.on = threads;
     while (wf_progress_spin_on(&wf, &wf.eps[0], &arrived, &looks))
         ;
+    wf.api.on = false;
+    wf_progress_fini(&wf);
+    return yields;
 }
 
 static void arrive(void)
@@ -38,47 +40,28 @@ static void compute(void)
 
 static void the_cpu_is_given_away_a_few_times(void **state)
 {
-    begin_with(4);
-    look_in_vain();
-    assert_in_range(yields, 2, FEW);
-    wf_progress_fini(&wf);
+    assert_in_range(times_given_away(4, false, NULL), 2, FEW);
 }
 
 static void once_is_enough_for_a_message_that_came_meanwhile(void **state)
 {
-    begin_with(4);
-    meanwhile = arrive;
-    look_in_vain();
-    assert_int_equal(yields, 1);
-    wf_progress_fini(&wf);
+    assert_int_equal(times_given_away(4, false, arrive), 1);
 }
 
 static void not_again_beside_a_process_that_computes(void **state)
 {
-    begin_with(4);
-    meanwhile = compute;
-    look_in_vain();
-    assert_int_equal(yields, 1);
-    wf_progress_fini(&wf);
+    assert_int_equal(times_given_away(4, false, compute), 1);
 }
 
 static void with_a_cpu_for_each_rank_nobody_gives_it_away(void **state)
 {
-    begin_with(2);
-    look_in_vain();
-    assert_int_equal(yields, 0);
-    wf_progress_fini(&wf);
+    assert_int_equal(times_given_away(2, false, NULL), 0);
 }
 
 /* The section is not left here, and they may be waiting for it. */
 static void nor_beside_threads(void **state)
 {
-    begin_with(4);
-    wf.api.on = true;
-    look_in_vain();
-    assert_int_equal(yields, 0);
-    wf.api.on = false;
-    wf_progress_fini(&wf);
+    assert_int_equal(times_given_away(4, true, NULL), 0);
 }
 
 int main(void)
