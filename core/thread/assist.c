@@ -23,7 +23,7 @@
 #include "thread/transport.h"
 
 enum {
-    PIECE_MIN = 16 << 10,
+    PIECE_MIN = 32 << 10,  /* but for messages of less than two */
     PIECE_MAX = 256 << 10, /* larger ones are no faster, and who is done first
                               waits for the other longer */
     PIECES = 16,
@@ -94,14 +94,23 @@ static void ask_for_help(weft_peer *p, uint32_t generation)
     mail_publish(p->box, &c, mail_word(MAIL_ASSIST, p->me));
 }
 
-/* Many enough to share evenly, few enough for long copies. */
+static size_t whole_lines(size_t n)
+{
+    return (n + MAIL_LINE - 1) & ~(size_t)(MAIL_LINE - 1);
+}
+
+/* Many enough to share evenly, few enough for long copies; and an even number,
+ * so that two who are as fast end together. */
 static size_t piece_of(const weft_ep *e, size_t len)
 {
-    size_t piece = e->config.piece ? e->config.piece : len / PIECES;
+    size_t pieces = len / PIECE_MIN & ~(size_t)1, piece;
 
-    if (!e->config.piece && piece > PIECE_MAX)
-        piece = PIECE_MAX;
-    return piece < PIECE_MIN ? PIECE_MIN : piece & ~(size_t)(MAIL_LINE - 1);
+    if (e->config.piece)
+        return whole_lines(e->config.piece);
+    if (pieces > PIECES)
+        pieces = PIECES;
+    piece = whole_lines(len / (pieces ? pieces : 2));
+    return piece < PIECE_MAX ? piece : PIECE_MAX;
 }
 
 static void describe(struct mail_job *j, const weft_rma *r, uint32_t generation,
@@ -144,7 +153,8 @@ int wf_thread_get(weft_peer *p, weft_rma *r)
 
     if (wf_load_relaxed(&p->box->closed) == MAIL_GONE)
         return WEFT_EPEER;
-    if (r->len >= p->ep->config.share && r->one.iov_len == r->len && !p->ep->rma)
+    if (r->len >= p->ep->config.share && r->one.iov_len == r->len &&
+        !p->ep->rma)
         return get_shared(p, r);
     if (r->one.iov_len == r->len) {
         memcpy(r->one.iov_base, (const char *)(uintptr_t)r->raddr, r->len);
