@@ -12,11 +12,10 @@
 
 enum { BY_SCHEDULE = WF_TEAM_BY_SCHEDULE, MIXED = WF_TEAM_MIXED };
 
-/* Wait for the lines of all. BY_SCHEDULE: all say so; MIXED: some do; an error,
- * or 0. */
-static int meet_all(struct wf_team *t, uint64_t own)
+/* Wait for the lines of all others: what any and what all of them say. */
+static int hear_all(struct wf_team *t, uint64_t *any, uint64_t *all)
 {
-    uint64_t any = own, all = own, word;
+    uint64_t word;
     int rc;
 
     for (int r = 0; r < t->size; r++) {
@@ -27,10 +26,21 @@ static int meet_all(struct wf_team *t, uint64_t own)
             wf_team_done(t);
             return rc;
         }
-        any |= word;
-        all &= word;
+        *any |= word;
+        *all &= word;
     }
     t->freed = t->call - 1; /* whoever is in this call has done the last */
+    return MPI_SUCCESS;
+}
+
+/* BY_SCHEDULE: all say so; MIXED: some do; an error, or 0. */
+static int meet_all(struct wf_team *t, uint64_t own)
+{
+    uint64_t any = own, all = own;
+    int rc = hear_all(t, &any, &all);
+
+    if (wf_unlikely(rc))
+        return rc;
     if (wf_likely(!wf_team_schedules(any)))
         return MPI_SUCCESS;
     return wf_team_schedules(all) ? BY_SCHEDULE : MIXED;
@@ -440,28 +450,52 @@ static int take_varied(struct wf_team *t, const struct wf_coll_args *a)
     return rc;
 }
 
-/* `sum` elements of it for others. */
-static int exchange_varied(wf_coll_builder *builder,
-                           const struct wf_coll_args *a, int64_t sum)
+/* `sum` elements for others, all in the block. */
+static int put_varied(struct wf_team *t, const struct wf_coll_args *a,
+                      uint64_t total)
 {
-    struct wf_team *t = a->comm->team;
-    uint64_t total =
-        (uint64_t)sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
     unsigned char *to;
     int rc;
 
-    if ((uint64_t)sum > t->block || total > t->block)
-        return wf_team_want_schedule(builder, a, total);
     wf_team_begin(t, total);
     to = wf_team_data(t, t->rank, total);
     wf_team_put_table(t, a, to);
     rc = put_all(t, a, to + wf_team_table_bytes(t));
     wf_team_publish(t, total, 0);
-    return finish(builder, a, rc, take_varied);
+    return rc;
+}
+
+/* `sum` elements for others. Who has more than a block holds says how long each
+ * piece is, and they go through the stage, whatever the others have. */
+static int exchange_varied(wf_coll_builder *builder,
+                           const struct wf_coll_args *a, uint64_t sum)
+{
+    struct wf_team *t = a->comm->team;
+    uint64_t total = sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
+    uint64_t any = 0, all = 0;
+    int rc = MPI_SUCCESS, error;
+
+    if (sum <= t->block && total <= t->block)
+        rc = put_varied(t, a, total);
+    else if (t->one_copy)
+        return wf_team_want_schedule(builder, a, total);
+    else
+        any = wf_team_say_lengths(t, a);
+    error = hear_all(t, &any, &all);
+    if (wf_unlikely(error))
+        return error;
+    if (wf_unlikely(wf_team_schedules(any)))
+        return wf_team_schedule(t, builder, a);
+    if (wf_unlikely(any & WF_TEAM_STAGED))
+        return wf_team_large_alltoallv(builder, a);
+    if (wf_likely(!rc))
+        rc = take_varied(t, a);
+    wf_team_done(t);
+    return rc;
 }
 
 /* With nobody: whatever the others do after the line is without this member. */
-static int exchange_nothing(const struct wf_coll_args *a)
+static WF_COLD int exchange_nothing(const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
     int rc = wf_team_own(wf_coll_send_block(a, t->rank),
@@ -475,7 +509,6 @@ int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
     uint32_t tag = a->comm->coll_tag;
-    uint64_t sent, got;
     int64_t out, in;
     int rc;
 
@@ -484,14 +517,9 @@ int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
                     (out = wf_team_sum(a->scounts, t->size, t->rank)) < 0 ||
                     (in = wf_team_sum(a->rcounts, t->size, t->rank)) < 0))
         return unusual_exchange(builder, a);
-    sent = (uint64_t)out * (uint64_t)a->stype->size;
-    got = (uint64_t)in * (uint64_t)a->rtype->size;
-    if ((sent | got) == 0)
-        rc = exchange_nothing(a);
-    else if (t->size == 2 && !t->one_copy && (sent > t->block || got > t->block))
-        rc = wf_team_large_alltoallv(builder, a); /* both know */
-    else
-        rc = exchange_varied(builder, a, out);
+    rc = (out && a->stype->size) || (in && a->rtype->size)
+             ? exchange_varied(builder, a, (uint64_t)out)
+             : exchange_nothing(a);
     a->comm->coll_tag = tag + 1; /* whether this member had a schedule or not */
     return rc;
 }

@@ -211,28 +211,119 @@ int wf_team_large_alltoall(wf_coll_builder *builder,
     return wf_team_stage_all(&g, builder);
 }
 
-/* Of two ranks: each knows what both send. */
-static uint64_t exchanged(const struct wf_staging *g, int rank)
-{
-    int other = 1 - g->t->rank;
+/* ---- alltoallv ---------------------------------------------------------------- */
 
-    return wf_coll_block_bytes(rank == other
-                                   ? wf_coll_recv_block(g->a, other)
-                                   : wf_coll_send_block(g->a, other));
+/* Of the members, in their blocks: how long the longest piece is, and all
+ * of them in the order of places. */
+static uint64_t lengths_bytes(const struct wf_team *t)
+{
+    return (uint64_t)t->size * sizeof(uint64_t);
+}
+
+uint32_t wf_team_say_lengths(struct wf_team *t, const struct wf_coll_args *a)
+{
+    uint64_t bytes = lengths_bytes(t), n, *longest, *to;
+
+    wf_team_begin(t, bytes);
+    to = longest = (void *)wf_team_data(t, t->rank, bytes);
+    *longest = 0;
+    for (int r = wf_team_after(t, t->rank); r != t->rank;
+         r = wf_team_after(t, r)) {
+        *++to = n = wf_coll_block_bytes(wf_coll_send_block(a, r));
+        *longest = n > *longest ? n : *longest;
+    }
+    wf_team_publish(t, bytes, wf_team_large_way(t));
+    return wf_team_large_way(t);
+}
+
+/* The lengths that this member has said, or NULL: its block holds all. */
+static const uint64_t *lengths(struct wf_team *t, int r, uint64_t *total)
+{
+    uint64_t word = wf_load_relaxed(&wf_team_line(t, r)->word);
+
+    *total = wf_team_bytes(word);
+    return word & WF_TEAM_STAGED
+               ? (const void *)wf_team_data(t, r, lengths_bytes(t))
+               : NULL;
+}
+
+/* What all send to each other, and the longest piece of it, or what is longer; 0
+ * if a member has gone, since nobody has anything for it (exchange_nothing). */
+static uint64_t survey(struct wf_team *t, uint64_t *longest)
+{
+    uint64_t sum = 0, total;
+
+    *longest = 0;
+    for (int r = 0; r < t->size; r++) {
+        const uint64_t *n = lengths(t, r, &total);
+
+        if (!total && t->size > 2)
+            return 0;
+        for (int i = 1; n && i < t->size; i++)
+            sum += n[i];
+        if (!n)
+            sum += total;
+        else
+            total = n[0];
+        *longest = total > *longest ? total : *longest;
+    }
+    return sum;
+}
+
+/* Do all send what this member expects? */
+static int check_lengths(const struct wf_staging *g)
+{
+    struct wf_team *t = g->t;
+    int rc = MPI_SUCCESS;
+    uint64_t got;
+
+    for (int r = wf_team_after(t, t->rank); r != t->rank;
+         r = wf_team_after(t, r)) {
+        uint64_t bytes = wf_coll_block_bytes(wf_coll_recv_block(g->a, r));
+        const uint64_t *n = lengths(t, r, &got);
+
+        if (n)
+            got = n[1 + wf_team_place_of(t, r, t->rank)];
+        else
+            wf_team_find_piece(t, r, got, bytes, &got);
+        wf_team_first(&rc, wf_team_length(r, got, bytes));
+    }
+    return rc;
+}
+
+static int put_varied(struct wf_staging *g, uint32_t step, unsigned char *to)
+{
+    int rc = put_for_all(g, step, to);
+
+    if (step == 0)
+        wf_team_first(&rc, check_lengths(g));
+    return rc;
+}
+
+/* Is a meeting of all for each step worth it? Each piece has the room of the
+ * longest, so there should not be many that are far shorter: messages take only
+ * what they need. And three or four members have not many to wait for. */
+static bool pays(struct wf_team *t, uint64_t *longest)
+{
+    enum { EMPTY = 4, FEW = 4, LEAST = 48 << 10 };
+    uint64_t pairs = (uint64_t)t->size * (uint64_t)(t->size - 1),
+             sum = survey(t, longest);
+
+    return sum && sum >= *longest / EMPTY * pairs &&
+           (*longest >= LEAST || t->size > FEW || t->size == 2);
 }
 
 int wf_team_large_alltoallv(wf_coll_builder *builder,
                             const struct wf_coll_args *a)
 {
     struct wf_staging g = staging(a, 0);
-    uint64_t sent = exchanged(&g, g.t->rank), got = exchanged(&g, 1 - g.t->rank);
 
-    g.together = g.round = 1;
-    g.length = exchanged;
-    take_steps(&g, sent > got ? sent : got);
-    g.put = put_for_all;
+    if (!pays(g.t, &g.bytes))
+        return wf_team_schedule(g.t, builder, a);
+    deal(&g);
+    g.put = put_varied;
     g.take = take_mine;
-    return wf_team_stage_all(&g, builder);
+    return wf_team_stage_met(&g, builder);
 }
 
 /* ---- bcast and scatter -------------------------------------------------------- */

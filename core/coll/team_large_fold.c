@@ -321,7 +321,7 @@ int wf_team_large_reduce(wf_coll_builder *builder, const struct wf_coll_args *a)
     struct reducing x;
 
     begin(&x, a, WF_COLL_REDUCE, a->root);
-    return wf_team_stage_folded(&x.g, builder);
+    return wf_team_stage_met(&x.g, builder);
 }
 
 int wf_team_large_scan(wf_coll_builder *builder, const struct wf_coll_args *a,

@@ -326,7 +326,7 @@ int wf_team_stage_to(struct wf_staging *g, wf_coll_builder *builder)
     return leave(t, wf_team_at_root(g->a) ? read_all(g) : write_own(g));
 }
 
-int wf_team_stage_folded(struct wf_staging *g, wf_coll_builder *builder)
+int wf_team_stage_met(struct wf_staging *g, wf_coll_builder *builder)
 {
     if (!wf_team_stage(g->t))
         return wf_team_schedule(g->t, builder, g->a);

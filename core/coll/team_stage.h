@@ -70,15 +70,17 @@ int wf_team_stage_from(struct wf_staging *, wf_coll_builder *);
 bool wf_team_from_ahead(struct wf_staging *, int *rc);
 /* To the root: its line has said so. */
 int wf_team_stage_to(struct wf_staging *, wf_coll_builder *);
-/* The same, of a reduction: all read. */
-int wf_team_stage_folded(struct wf_staging *, wf_coll_builder *);
+/* All have met, and all write and read. */
+int wf_team_stage_met(struct wf_staging *, wf_coll_builder *);
 
 /* ---- team_large.c, team_large_fold.c: these calls --------------------------- */
 
 int wf_team_large_allgather(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_alltoall(wf_coll_builder *, const struct wf_coll_args *);
-/* Of two ranks. */
+/* All have met; those whose pieces are more than a block holds have said how long
+ * they are, and which way they want. */
 int wf_team_large_alltoallv(wf_coll_builder *, const struct wf_coll_args *);
+uint32_t wf_team_say_lengths(struct wf_team *, const struct wf_coll_args *);
 int wf_team_large_bcast(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_scatter(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_gather(wf_coll_builder *, const struct wf_coll_args *);
