@@ -133,7 +133,9 @@ static void the_built_in_choice_depends_on_size_and_ranks(void **state)
         {"scan", "17", "32K", "recursive_doubling"},
         {"exscan", "8", "64K", "chain"},
         {"scan", "2", "4M", "recursive_doubling"},
-        {"alltoall", "8", "256", "bruck"},
+        {"alltoall", "8", "256", "bruck", "2"},
+        {"alltoall", "8", "256", "pairwise"},
+        {"alltoall", "9", "256", "bruck"},
         {"bcast", "8", "128K", "chain"},
         {"barrier", "3", "0", "dissemination"}};
 
