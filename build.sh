@@ -305,8 +305,9 @@ run_tests()
     elif [ "$static" = yes ]; then
         echo "Left out: tests of plugin files and of the shared library, which" \
             "a static build does not have, and of parts of the library, which" \
-            "are linked in any build as here."
-        some="-E ^(static|outside|cuts|abi_symbols|jobs_bad_input|unit|sim|fuzz|model|core|conform_(.*_file|self|shm_small)|netns|faults|paths|siege|ssh)"
+            "are linked in any build as here; of the jobs those that differ in" \
+            "settings only."
+        some="-E ^(static|outside|cuts|abi_symbols|jobs_bad_input|unit|sim|fuzz|model|core|conform_(.*_file|self|shm_small)|netns|faults|paths|siege|ssh|job_.*_(eager0|eagerhuge|mixed|sealed.*|threads[a-z0-9]+|engines)$)"
     fi
     if [ -n "$granularity" ]; then
         echo "Left out: tests without threads, for which the granularity" \
