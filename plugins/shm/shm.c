@@ -37,7 +37,9 @@ static const weft_option options[] = {
      "auto|no|yes",
      "process_vm_readv and _writev: auto: messages from 4M on, by the side "
      "that waits while the other computes, and all from 1M on where the first "
-     "ones were faster that way; yes: the receiver reads all from 1M on"},
+     "ones were faster that way, and by the receiver all that are not eager "
+     "where more than four ranks share a CPU; yes: the receiver reads all from "
+     "1M on"},
     {"ptracer", WEFT_OPT_ENUM, offsetof(struct shm_config, ptracer), "job",
      "job|any|no",
      "for cma where kernel.yama.ptrace_scope is 1: who may reach this process' "
@@ -182,13 +184,13 @@ static int make_bell(weft_ep *ep)
     return ep->page ? 0 : errno;
 }
 
-/* More ranks here than CPUs we may use? Then sleeping must be cheap. */
-static bool crowded(uint32_t local_count)
+/* More ranks here than so many for each CPU that we may use? */
+static bool crowded(uint32_t local_count, uint32_t each)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0)
         return false;
-    return local_count > (uint32_t)CPU_COUNT(&set);
+    return local_count > each * (uint32_t)CPU_COUNT(&set);
 }
 
 static weft_ep *new_ep(const weft_open *o)
@@ -206,6 +208,7 @@ static weft_ep *new_ep(const weft_open *o)
     ep->config = *(const struct shm_config *)o->cfg;
     ep->geometry = wf_shm_geometry(&ep->config, o->local_count);
     ep->alone = o->local_count <= 1;
+    ep->queued = crowded(o->local_count, 4);
     ep->launcher = o->launcher;
     ep->listener.fd = ep->bell.fd = ep->epoll = ep->page_memory = -1;
     snprintf(ep->instance, sizeof ep->instance, "%s",
@@ -234,7 +237,7 @@ static int open_ep(const weft_open *o, weft_ep **out)
         free_ep(ep);
         return err == ENOMEM || err == ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
     }
-    wf_shm_bell_register(ep, crowded(o->local_count));
+    wf_shm_bell_register(ep, crowded(o->local_count, 1));
     *out = ep;
     return WEFT_OK;
 }

@@ -6,7 +6,7 @@
 
 #define OPS (weft_plugin_1_shm.ops)
 
-enum { BYTES = 4 << 20, TRIES = 100000 };
+enum { BYTES = 4 << 20, ANNOUNCED = 48 << 10, TRIES = 100000 };
 
 static struct fake_node a, b;
 static unsigned char heap[BYTES];
@@ -39,6 +39,16 @@ static int start_cma(void **state)
     (void)state;
     c.cma = 2;
     connect_both(&c);
+    return 0;
+}
+
+/* More ranks than any machine has CPUs. */
+static int start_crowded(void **state)
+{
+    (void)state;
+    fake_local_count = 1 << 20;
+    connect_both(NULL);
+    fake_local_count = 2;
     return 0;
 }
 
@@ -247,6 +257,34 @@ static void any_memory_is_read_where_the_kernel_allows_it(void **state)
     assert_true(fake_same(heap, 9, 3, BYTES - 3));
 }
 
+static void what_is_shorter_goes_through_the_ring(void **state)
+{
+    unsigned char key[64];
+    (void)state;
+    assert_int_equal(pack(&a, heap, ANNOUNCED, key), 0);
+}
+
+/* The sender does not have to be there. */
+static void where_many_ranks_share_a_cpu_the_receiver_reads_all(void **state)
+{
+    static unsigned char source[ANNOUNCED];
+    weft_peer *p = b.loc[0].peer;
+    unsigned char key[64];
+    weft_rkey *k;
+    (void)state;
+    fake_fill(source, 9, ANNOUNCED);
+    size_t n = pack(&a, source, ANNOUNCED, key);
+    assert_true(n > 0);
+    assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_OK);
+    weft_rma r = read_of(k, source, heap, ANNOUNCED);
+    int rc = OPS->get(p, &r);
+    OPS->rkey_close(p, k);
+    if (rc == WEFT_ENOTSUP)
+        skip(); /* forbidden here */
+    assert_int_equal(rc, WEFT_DONE);
+    assert_true(fake_same(heap, 9, 0, ANNOUNCED));
+}
+
 /* An address that cannot be read stands for a kernel that forbids it. */
 static void a_kernel_that_refuses_is_not_asked_again(void **state)
 {
@@ -275,6 +313,10 @@ int main(void)
         CASE(a_lost_peer_ends_its_reads),
         cmocka_unit_test_setup_teardown(
             any_memory_is_read_where_the_kernel_allows_it, start_cma, stop),
+        CASE(what_is_shorter_goes_through_the_ring),
+        cmocka_unit_test_setup_teardown(
+            where_many_ranks_share_a_cpu_the_receiver_reads_all, start_crowded,
+            stop),
         cmocka_unit_test_setup_teardown(
             a_kernel_that_refuses_is_not_asked_again, start_cma, stop)};
     return cmocka_run_group_tests_name("shm direct", tests, NULL, NULL);
