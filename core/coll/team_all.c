@@ -465,17 +465,20 @@ static int put_varied(struct wf_team *t, const struct wf_coll_args *a,
     return rc;
 }
 
-/* `sum` elements for others. Who has more than a block holds says how long each
- * piece is, and they go through the stage, whatever the others have. */
+/* This member has `sum` elements for others, who have `got` bytes for it. Who has
+ * more than a block holds says how long each piece is, and they go through the
+ * stage, whatever the others have; of two, both know. */
 static int exchange_varied(wf_coll_builder *builder,
-                           const struct wf_coll_args *a, uint64_t sum)
+                           const struct wf_coll_args *a, uint64_t sum,
+                           uint64_t got)
 {
     struct wf_team *t = a->comm->team;
     uint64_t total = sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
     uint64_t any = 0, all = 0;
     int rc = MPI_SUCCESS, error;
 
-    if (sum <= t->block && total <= t->block)
+    if (sum <= t->block && total <= t->block &&
+        (t->size > 2 || got <= t->block))
         rc = put_varied(t, a, total);
     else if (t->one_copy)
         return wf_team_want_schedule(builder, a, total);
@@ -509,6 +512,7 @@ int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
     uint32_t tag = a->comm->coll_tag;
+    uint64_t got;
     int64_t out, in;
     int rc;
 
@@ -517,8 +521,9 @@ int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
                     (out = wf_team_sum(a->scounts, t->size, t->rank)) < 0 ||
                     (in = wf_team_sum(a->rcounts, t->size, t->rank)) < 0))
         return unusual_exchange(builder, a);
-    rc = (out && a->stype->size) || (in && a->rtype->size)
-             ? exchange_varied(builder, a, (uint64_t)out)
+    got = (uint64_t)in * (uint64_t)a->rtype->size;
+    rc = got || (out && a->stype->size)
+             ? exchange_varied(builder, a, (uint64_t)out, got)
              : exchange_nothing(a);
     a->comm->coll_tag = tag + 1; /* whether this member had a schedule or not */
     return rc;

@@ -284,6 +284,8 @@ static int check_lengths(const struct wf_staging *g)
 
         if (n)
             got = n[1 + wf_team_place_of(t, r, t->rank)];
+        else if (t->size == 2)
+            wf_team_first(&rc, wf_team_other_counts(r));
         else
             wf_team_find_piece(t, r, got, bytes, &got);
         wf_team_first(&rc, wf_team_length(r, got, bytes));

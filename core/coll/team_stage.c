@@ -71,7 +71,7 @@ static uint64_t expected(const struct wf_staging *g, int rank)
     return g->length ? g->length(g, rank) : g->bytes;
 }
 
-static int other_counts(int r)
+int wf_team_other_counts(int r)
 {
     return wf_error(MPI_ERR_COUNT,
                     "rank %d calls this collective with other counts", r);
@@ -83,7 +83,7 @@ static int check_line(const struct wf_staging *g, int r, uint64_t word)
     int rc = wf_team_length(r, got, expected(g, r));
 
     if (wf_unlikely(!rc && !(word & WF_TEAM_STAGED)))
-        rc = other_counts(r);
+        rc = wf_team_other_counts(r);
     return rc;
 }
 
@@ -92,7 +92,7 @@ static int schedule_of_all(const struct wf_staging *g, const uint64_t *word)
 {
     for (int r = 0; g->unheard && r < g->t->size; r++)
         if (!(word[r] & (WF_TEAM_SCHEDULE | WF_TEAM_STAGED)))
-            return other_counts(r);
+            return wf_team_other_counts(r);
     return WF_TEAM_BY_SCHEDULE;
 }
 

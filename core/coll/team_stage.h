@@ -100,6 +100,8 @@ void wf_team_copy_in(struct wf_team *, void *to, const void *from, uint64_t n);
 
 /* ---- pieces ------------------------------------------------------------------ */
 
+/* The error of a member that calls with other counts. */
+WF_COLD int wf_team_other_counts(int rank);
 /* The line of this call says `bytes`, and this way. */
 void wf_team_say_long(struct wf_team *, uint64_t bytes, uint32_t way);
 /* What a line says in whose word that is. */

@@ -20,7 +20,7 @@
 
 enum {
     MAX_SHORT = 4096,
-    MIN_GET = 4096,    /* whoever fetches less pays more for asking */
+    MIN_GET = 4096, /* whoever fetches less pays more for asking */
     RETRY_NS = 1000000 /* whoever sleeps until there is room looks again */
 };
 
@@ -142,8 +142,8 @@ static int thread_peer_add(weft_ep *e, weft_loc *loc, uint32_t id,
     p = calloc(1, sizeof *p);
     if (!p)
         return WEFT_ENOMEM;
-    *p = (weft_peer){
-        .ep = e, .loc = loc, .me = e->box->index, .box = wf_mail_find(&a)};
+    *p = (weft_peer){.ep = e, .loc = loc, .me = e->box->index,
+                     .box = wf_mail_find(&a)};
     if (!p->box || make_place(e, a.index) != 0) {
         int r = p->box ? WEFT_ENOMEM : WEFT_EPEER;
         if (p->box)
@@ -378,8 +378,7 @@ static const weft_option options[] = {
      "4K..1G", "from this size on sender and receiver each copy a part"},
     {"piece", WEFT_OPT_SIZE, offsetof(struct thread_config, piece), "0",
      "0..1G",
-     "bytes that each of them takes at a time; 0: a half to a sixteenth, 32K "
-     "to "
+     "bytes that each of them takes at a time; 0: a half to a sixteenth, 32K to "
      "256K where there are so many"},
     {0}};
 

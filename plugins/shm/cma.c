@@ -4,12 +4,14 @@
  * cache the ring wins by two to three times, elsewhere it may not. So the
  * first large messages are a race: RACES of them go each way, the best time of
  * each counts, and the receiver reads all by itself only where that was clearly
- * faster. Elsewhere it is for the side that is there alone: fetch.c. Where more
- * than four ranks share a CPU the two sides are seldom there together, and each
- * filling of the ring is a turn of the run queue: there the receiver reads all
- * that is announced. Where the
- * kernel forbids it (ptrace rules, seccomp) the ring carries on. Of Yama's rules
- * the usual one can be met: wf_shm_cma_let_in.
+ * faster. Elsewhere it is for the side that is there alone: fetch.c.
+ *
+ * Where more than four ranks share a CPU the two sides are seldom there together,
+ * and each filling of the ring is a turn of the run queue. There the receiver
+ * reads all that is announced.
+ *
+ * Where the kernel forbids it (ptrace rules, seccomp) the ring carries on. Of
+ * Yama's rules the usual one can be met: wf_shm_cma_let_in.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -48,26 +50,28 @@ static bool won(const weft_ep *ep)
     return ep->cma_pace.mbs > ep->ring_pace.mbs + ep->ring_pace.mbs / 8;
 }
 
-static bool reads_all(const weft_ep *ep)
+static bool crowded(const weft_ep *ep)
 {
-    return ep->config.cma == SHM_CMA_YES ||
-           (ep->config.cma == SHM_CMA_AUTO && ep->queued);
+    return ep->config.cma == SHM_CMA_AUTO && ep->queued;
 }
 
 /* Should a message be offered? */
 bool wf_shm_cma_offers(const weft_ep *ep, uint64_t len)
 {
-    if (ep->config.cma == SHM_CMA_NO || (len < SHM_CMA_FROM && !ep->queued))
+    if (crowded(ep))
+        return true;
+    if (len < SHM_CMA_FROM || ep->config.cma == SHM_CMA_NO)
         return false;
-    return len >= SHM_EITHER_FROM || reads_all(ep) || !decided(ep) || won(ep);
+    return len >= SHM_EITHER_FROM || ep->config.cma == SHM_CMA_YES ||
+           !decided(ep) || won(ep);
 }
 
 /* Is the receiver to read this one alone? The two ways take turns until it is
  * decided. */
 bool wf_shm_cma_alone(const weft_ep *ep)
 {
-    if (reads_all(ep) || ep->config.cma == SHM_CMA_NO)
-        return reads_all(ep);
+    if (ep->config.cma != SHM_CMA_AUTO || ep->queued)
+        return ep->config.cma != SHM_CMA_NO;
     return decided(ep) ? won(ep) : ep->cma_pace.races < ep->ring_pace.races;
 }
 

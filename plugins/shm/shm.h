@@ -344,7 +344,7 @@ struct weft_ep {
     uint32_t areas_n;
     uint64_t area_id;
     struct shm_pace ring_pace, cma_pace;
-    bool alone; /* no other process here: nobody to share memory with */
+    bool alone;  /* no other process here: nobody to share memory with */
     bool queued; /* more than four ranks for each CPU */
     bool let_in; /* the peers may read and write, as far as that depends on us */
     uint32_t launcher; /* process that started us and the peers; 0: unknown */

@@ -397,6 +397,24 @@ static void varied_blocks_that_differ(MPI_Comm usual, int mine, int theirs)
     MPI_Comm_free(&c);
 }
 
+/* Of two that have a team (messages would wait): one has much for the other, which
+ * calls with nothing, and goes. */
+static void nothing_where_the_other_gives_much(MPI_Comm usual)
+{
+    int rank = rank_in(usual), displs[2] = {0, 0}, none[2] = {0, 0}, rc;
+    int scounts[2] = {0, rank ? 0 : 9000};
+    MPI_Comm c;
+
+    MPI_Comm_dup(usual, &c);
+    for (int i = 0; i < WARM; i++)
+        varied_blocks(c, LARGE);
+    rc = MPI_Alltoallv(wide, scounts, displs, MPI_DOUBLE, broad, none, displs,
+                       MPI_DOUBLE, c);
+    CHECK(rank ? rc == MPI_SUCCESS : is_mismatch(rc));
+    check_talks(c);
+    MPI_Comm_free(&c);
+}
+
 /* Only one gets anything: the others may be many calls ahead, and wait before
  * they write over what it has not read. */
 static void givers_run_ahead(MPI_Comm c)
@@ -548,6 +566,8 @@ int main(int argc, char **argv)
         varied_blocks_that_differ(c[2], 100, 9000);
         varied_blocks_that_differ(c[2], 9000, 100);
     }
+    if (size_of(c[2]) == 2)
+        nothing_where_the_other_gives_much(c[2]);
     for (int i = 1; i < 4; i++)
         MPI_Comm_free(&c[i]);
     free(in);
