@@ -474,16 +474,17 @@ static int exchange_varied(wf_coll_builder *builder,
 {
     struct wf_team *t = a->comm->team;
     uint64_t total = sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
-    uint64_t any = 0, all = 0;
+    bool fits = sum <= t->block && total <= t->block &&
+                (t->size > 2 || got <= t->block);
+    uint64_t any = fits ? 0 : WF_TEAM_STAGED, all = any;
     int rc = MPI_SUCCESS, error;
 
-    if (sum <= t->block && total <= t->block &&
-        (t->size > 2 || got <= t->block))
-        rc = put_varied(t, a, total);
-    else if (t->one_copy)
+    if (t->spoiled || (!fits && t->one_copy))
         return wf_team_want_schedule(builder, a, total);
+    if (fits)
+        rc = put_varied(t, a, total);
     else
-        any = wf_team_say_lengths(t, a);
+        wf_team_say_lengths(t, a);
     error = hear_all(t, &any, &all);
     if (wf_unlikely(error))
         return error;

@@ -220,7 +220,7 @@ static uint64_t lengths_bytes(const struct wf_team *t)
     return (uint64_t)t->size * sizeof(uint64_t);
 }
 
-uint32_t wf_team_say_lengths(struct wf_team *t, const struct wf_coll_args *a)
+void wf_team_say_lengths(struct wf_team *t, const struct wf_coll_args *a)
 {
     uint64_t bytes = lengths_bytes(t), n, *longest, *to;
 
@@ -232,8 +232,7 @@ uint32_t wf_team_say_lengths(struct wf_team *t, const struct wf_coll_args *a)
         *++to = n = wf_coll_block_bytes(wf_coll_send_block(a, r));
         *longest = n > *longest ? n : *longest;
     }
-    wf_team_publish(t, bytes, wf_team_large_way(t));
-    return wf_team_large_way(t);
+    wf_team_publish(t, bytes, WF_TEAM_STAGED);
 }
 
 /* The lengths that this member has said, or NULL: its block holds all. */

@@ -78,9 +78,9 @@ int wf_team_stage_met(struct wf_staging *, wf_coll_builder *);
 int wf_team_large_allgather(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_alltoall(wf_coll_builder *, const struct wf_coll_args *);
 /* All have met; those whose pieces are more than a block holds have said how long
- * they are, and which way they want. */
+ * they are. */
 int wf_team_large_alltoallv(wf_coll_builder *, const struct wf_coll_args *);
-uint32_t wf_team_say_lengths(struct wf_team *, const struct wf_coll_args *);
+void wf_team_say_lengths(struct wf_team *, const struct wf_coll_args *);
 int wf_team_large_bcast(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_scatter(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_gather(wf_coll_builder *, const struct wf_coll_args *);

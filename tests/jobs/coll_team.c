@@ -350,6 +350,26 @@ static void varied_blocks(MPI_Comm c, int n)
                   (i < counts[r] ? value(r, rank * n + i, 0) : 0));
 }
 
+/* Of all ranks one has little for the others, who have much for all. */
+static void little_from_one(MPI_Comm c, int one, int n)
+{
+    int rank = rank_in(c), size = size_of(c);
+    int counts[64], scounts[64], displs[64];
+
+    for (int r = 0; r < size; r++) {
+        counts[r] = r == one ? 1 : n;
+        scounts[r] = rank == one ? 1 : n;
+        displs[r] = r * n;
+    }
+    for (int i = 0; i < size * n; i++)
+        wide[i] = value(rank, i, 2);
+    MPI_Alltoallv(wide, scounts, displs, MPI_DOUBLE, broad, counts, displs,
+                  MPI_DOUBLE, c);
+    for (int r = 0; r < size; r++)
+        for (int i = 0; i < counts[r]; i++)
+            CHECK(broad[displs[r] + i] == value(r, rank * n + i, 2));
+}
+
 /* One long block, and little else: room for as long ones is not to be had. */
 static void one_long_block(MPI_Comm c, int n)
 {
@@ -394,6 +414,7 @@ static void varied_blocks_that_differ(MPI_Comm usual, int mine, int theirs)
                        MPI_DOUBLE, c);
     CHECK(rank != 1 || is_mismatch(rc));
     check_talks(c);
+    little_from_one(c, 1, 8 * LARGE / 2 / size);
     MPI_Comm_free(&c);
 }
 
@@ -549,6 +570,7 @@ int main(int argc, char **argv)
     for (int n = 1000; n * size_of(c[1]) <= 8 * LARGE; n += 23000)
         varied_blocks(c[1], n);
     one_long_block(c[1], LARGE);
+    little_from_one(c[1], size_of(c[1]) - 1, 8 * LARGE / 2 / size_of(c[1]));
     givers_run_ahead(c[1]);
     derived_types(c[1]);
     if (size_of(c[1]) <= 16)
@@ -560,6 +582,8 @@ int main(int argc, char **argv)
         counts_that_differ(c[2], 3, 3000, 1);
         counts_that_differ(c[2], 3000, 3, 1);
         counts_that_differ(c[2], MISMATCH, 3000, 0);
+        for (int r = 0; r < size_of(c[2]); r++)
+            little_from_one(c[2], r, 8 * LARGE / 2 / size_of(c[2]));
     }
     if (size_of(c[2]) > 1) {
         varied_blocks_that_differ(c[2], 9000, 8000);
