@@ -12,6 +12,7 @@
 #define BENCH_H
 
 #define _GNU_SOURCE
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,9 +82,12 @@ static inline char *buffer(size_t n)
     return p;
 }
 
+/* A factor that leads nowhere ends the series. */
 static inline long next_size(long size, long factor)
 {
-    return size ? size * factor : 1;
+    if (size == 0)
+        return 1;
+    return factor > 1 ? size * factor : LONG_MAX;
 }
 
 static inline int ascending(const void *a, const void *b)

@@ -70,7 +70,7 @@ int main(int argc, char **argv)
         return 2;
     w.base = buffer(last < SHARE / 2 ? SHARE : 2 * (size_t)last);
     w.rank = start_rank(&argc, &argv);
-    for (long s = atol(argv[1]); s <= last; s *= atol(argv[3])) {
+    for (long s = atol(argv[1]); s <= last; s = next_size(s, atol(argv[3]))) {
         w.size = (int)s;
         w.length = window_length(s, wanted);
         measure(&w, atof(argv[5]) * 1e3);

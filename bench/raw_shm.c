@@ -368,7 +368,7 @@ int main(int argc, char **argv)
     t.factor = sizes ? atol(argv[4]) : 2;
     t.s = shared_memory(sizes ? sizeof *t.s : offsetof(struct shared, source));
     t.buf = sizes ? buffer(2 * LARGEST) : NULL;
-    for (t.size = t.first; t.size <= t.last; t.size *= t.factor) {
+    for (t.size = t.first; t.size <= t.last; t.size = next_size(t.size, t.factor)) {
         memset(t.s, 0, offsetof(struct shared, chunk));
         t.turn = 0;
         if (in_two(measure, answer, &t) != 0)

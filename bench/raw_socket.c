@@ -188,7 +188,7 @@ static int streams(struct test *t, char **argv)
     t->buf = buffer(last < WINDOW / 2 ? WINDOW : 2 * (size_t)last);
     t->limit_us = atof(argv[5]) * 1e3;
     for (t->size = atol(argv[2]); rc == 0 && t->size <= last;
-         t->size *= factor) {
+         t->size = next_size(t->size, factor)) {
         fit = WINDOW / t->size;
         t->window = fit > MESSAGES ? MESSAGES : fit > 2 ? fit : 2;
         rc = tcp_pair(t->fd, argv[1]) || in_two(measure, answer, t);
