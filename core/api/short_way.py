@@ -39,6 +39,7 @@ class ShortWay(Body):
             self.out.append("}\n")
         self.between(name, rest)
         self.begin("long")
+        self.line("wf_cs_pay_debt();")
         return self.out
 
     def declare(self, *ways):
@@ -53,28 +54,31 @@ class ShortWay(Body):
     def between(self, name, rest):
         """The short way of who was inside the section last: wf_short_enter."""
         family = self.family
-        comm = ("wf_short_alone" if family in rules.POLLING else
-                "wf_short_inside") + "(wf, comm)"
-        declared, test, then = self.words(comm)
+        declared, test, then = self.words("c")
+        if family in rules.POLLING:
+            test = f"wf_progress_sole(wf) && {test}" # and wakes nobody
         if family == "wait":
             test = "wf_short_wait_inside(wf, request, status, &rc)"
         self.begin("shared")
         if family in rules.NOWHERE:
             self.nowhere()
-        enter = ("_request(request)" if family == "wait" else "(comm)")
-        self.line(f"struct wf_instance *wf = wf_short_enter{enter};")
-        self.line("if (wf_unlikely(!wf))")
+        if family == "wait":
+            self.line("struct wf_instance *wf = wf_short_enter_request(request);")
+            self.line("if (wf_unlikely(!wf))")
+        else:
+            self.line("const struct wf_comm *c = wf_short_enter(comm);")
+            self.line("if (wf_unlikely(!c))")
         self.line(f"    return long_{name}({rest});")
+        if family != "wait":
+            self.line("struct wf_instance *wf = c->wf;")
         self.line(declared)
-        if then:
-            self.line("int rc = MPI_SUCCESS;")
-        self.line(f"bool taken = {test};")
-        if then:
-            self.line("if (wf_likely(taken))")
-            self.line(f"    rc = {then};")
-        self.line("wf_short_leave(wf);")
-        self.line("if (wf_unlikely(!taken))")
+        self.line(f"if (wf_unlikely(!({test}))) {{")
+        self.line("    wf_short_owe(wf);")
         self.line(f"    return long_{name}({rest});")
+        self.line("}")
+        if then:
+            self.line(f"int rc = {then};")
+        self.line("wf_short_leave(wf);")
         if then:
             self.line("return rc;")
         else:

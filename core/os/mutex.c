@@ -212,16 +212,10 @@ void wf_mutex_left(wf_atomic_u32 *inside)
 
 /* ---- tickets ----------------------------------------------------------------- */
 
-/* Whoever does this is inside. */
-static bool close_open(struct wf_mutex *m, uint32_t who)
-{
-    return who && wf_cas_acq_rel(&m->open, &who, 0);
-}
-
 /* The next ticket enters a lock that was left open. */
 static bool enter_open(struct wf_mutex *m, uint32_t ticket, uint32_t serving)
 {
-    if (serving + 1 != ticket || !close_open(m, wf_load_relaxed(&m->open)))
+    if (serving + 1 != ticket || !wf_mutex_close_open(m, wf_load_relaxed(&m->open)))
         return false;
     wf_store_relaxed(&m->serving, ticket);
     m->opened = true;
@@ -256,12 +250,6 @@ static void wait_turn(struct wf_mutex *m, uint32_t ticket)
         wf_cpu_relax();
     }
     sleep_until_turn(m, ticket);
-}
-
-bool wf_mutex_return(struct wf_mutex *m)
-{
-    return wf_load_relaxed(&m->open) == wf_mutex_self &&
-           close_open(m, wf_mutex_self);
 }
 
 void wf_mutex_take(struct wf_mutex *m)
@@ -326,9 +314,9 @@ void wf_mutex_linger(struct wf_mutex *m)
         return;
     }
     m->returns++;
-    wf_store_release(&m->open, wf_mutex_self); /* pairs with close_open */
+    wf_store_release(&m->open, wf_mutex_self); /* pairs with wf_mutex_close_open */
     wf_mutex_hold_compiler();
-    if (wf_load_relaxed(&m->sleepers) && close_open(m, wf_mutex_self))
+    if (wf_load_relaxed(&m->sleepers) && wf_mutex_close_open(m, wf_mutex_self))
         wf_mutex_pass(m);
 }
 

@@ -129,16 +129,25 @@ static inline void wf_mutex_hold_compiler(void)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-static inline bool wf_mutex_enter_biased(struct wf_mutex *m, uint32_t owner)
+static inline wf_atomic_u32 *wf_mutex_word(struct wf_mutex *m, uint32_t owner)
 {
-    wf_atomic_u32 *inside = &m->inside[owner & (WF_MUTEX_SLOTS - 1)];
+    return &m->inside[owner & (WF_MUTEX_SLOTS - 1)];
+}
 
-    wf_store_relaxed(inside, 1);
+/* false: said in vain. */
+static inline bool wf_mutex_say_inside(struct wf_mutex *m, uint32_t owner)
+{
+    wf_store_relaxed(wf_mutex_word(m, owner), 1);
     wf_mutex_hold_compiler();
     /* pairs with the owner's own release when it made the bias */
-    if (__builtin_expect(wf_load_acquire(&m->owner) == owner, 1))
+    return __builtin_expect(wf_load_acquire(&m->owner) == owner, 1);
+}
+
+static inline bool wf_mutex_enter_biased(struct wf_mutex *m, uint32_t owner)
+{
+    if (wf_mutex_say_inside(m, owner))
         return true;
-    wf_mutex_left(inside);
+    wf_mutex_left(wf_mutex_word(m, owner));
     return false;
 }
 
@@ -150,14 +159,32 @@ static inline bool wf_mutex_lock_own(struct wf_mutex *m)
     return wf_mutex_is_mine(owner) && wf_mutex_enter_biased(m, owner);
 }
 
-/* Enter a lock that was left open to this thread. */
-bool wf_mutex_return(struct wf_mutex *);
-
-/* Enter if this thread was the last one inside, and either way was left to it. */
-static inline bool wf_mutex_lock_again(struct wf_mutex *m)
+/* Whoever does this to a lock that was left open is inside. */
+static inline bool wf_mutex_close_open(struct wf_mutex *m, uint32_t who)
 {
-    return wf_mutex_lock_own(m) ||
-           (wf_load_relaxed(&m->open) == wf_mutex_self && wf_mutex_return(m));
+    return who && wf_cas_acq_rel(&m->open, &who, 0);
+}
+
+/* Enter a lock that was left open to this thread. */
+static inline bool wf_mutex_return(struct wf_mutex *m)
+{
+    return wf_load_relaxed(&m->open) == wf_mutex_self &&
+           wf_mutex_close_open(m, wf_mutex_self);
+}
+
+/* Enter if this thread was the last one inside, and either way was left to it; no
+ * function is called. false, and *vain set: the bias ended meanwhile, and the caller
+ * owes wf_mutex_left(*vain), for which its revoker may wait. */
+static inline bool wf_mutex_lock_again(struct wf_mutex *m, wf_atomic_u32 **vain)
+{
+    uint32_t owner = wf_load_relaxed(&m->owner);
+
+    if (!wf_mutex_is_mine(owner))
+        return wf_mutex_return(m);
+    if (wf_mutex_say_inside(m, owner))
+        return true;
+    *vain = wf_mutex_word(m, owner);
+    return false;
 }
 
 static inline void wf_mutex_lock(struct wf_mutex *m)
@@ -199,7 +226,7 @@ static inline bool wf_mutex_try(struct wf_mutex *m)
 
     if (!wf_mutex_is_mine(owner))
         return wf_mutex_take_now(m);
-    if (wf_load_relaxed(&m->inside[owner & (WF_MUTEX_SLOTS - 1)]))
+    if (wf_load_relaxed(wf_mutex_word(m, owner)))
         return false; /* by this thread */
     return wf_mutex_enter_biased(m, owner) || wf_mutex_take_now(m);
 }

@@ -126,14 +126,32 @@ static inline bool wf_cs_try(struct wf_cs *cs)
     return true;
 }
 
-/* Enter if this thread was the last one inside. */
+/* What a thread owes that has tried to enter without calling a function; both NULL:
+ * nothing. */
+struct wf_cs_debt {
+    struct wf_cs *inside; /* it is inside, and has to leave */
+    wf_atomic_u32 *vain;  /* wf_mutex_lock_again's */
+};
+extern _Thread_local struct wf_cs_debt wf_cs_debt WF_TLS_NEAR;
+void wf_cs_pay(void);
+
+/* Before the thread does anything that may last. */
+static inline void wf_cs_pay_debt(void)
+{
+    if (__builtin_expect(wf_cs_debt.inside || wf_cs_debt.vain, 0))
+        wf_cs_pay();
+}
+
+/* Enter if this thread was the last one inside. false: there may be a debt. */
 static inline bool wf_cs_take_again(struct wf_cs *cs)
 {
-    if (!wf_mutex_lock_again(&cs->mutex))
+    if (!wf_mutex_lock_again(&cs->mutex, &wf_cs_debt.vain))
         return false;
     wf_section_entering(WF_RANK_API, cs);
-    wf_cs_serve(cs);
-    return true;
+    if (!wf_cs_owes(cs))
+        return true;
+    wf_cs_debt.inside = cs;
+    return false;
 }
 
 static inline void wf_cs_give_by(struct wf_cs *cs,

@@ -8,14 +8,14 @@
 
 const struct wf_comm *wf_short_world = &wf_comm_nobody;
 bool wf_short_on;
-struct wf_instance *wf_short_shared;
+const struct wf_comm *wf_short_shared;
 
 void wf_short_update(struct wf_instance *wf)
 {
-    struct wf_instance *shared = wf && wf->api.threads ? wf : NULL;
     bool on = wf && !wf->api.on;
-    const struct wf_comm *world =
-        on && wf->world ? wf->world : &wf_comm_nobody;
+    const struct wf_comm *any = wf && wf->world ? wf->world : &wf_comm_nobody;
+    const struct wf_comm *world = on ? any : &wf_comm_nobody;
+    const struct wf_comm *shared = wf && wf->api.threads ? any : NULL;
 
     if (wf != wf_load_relaxed(&wf_process_instance) || (wf && wf->ranks))
         return; /* one of many: of a simulation, or ranks that are threads, of
@@ -139,17 +139,21 @@ int wf_short_late(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
 {
     struct wf_comm *comm = (struct wf_comm *)(loc->late & ~(uintptr_t)7);
     bool large = loc->late & WF_LATE_LARGE;
-    struct wf_req **request = loc->late_request, *req;
+    bool request = loc->late & WF_LATE_REQUEST;
+    struct wf_req *req;
     int rc;
 
-    loc->late_request = NULL; /* before anybody else may come in */
     undo(loc, h0 >> 32);
     if (!comm)
         return WEFT_EAGAIN;
     rc = wf_isend_queued(comm, data, h0 >> 32, wf_type_of(MPI_BYTE),
                          (int)(uint32_t)h1, wf_env_tag(h2), WF_SPACE_P2P,
-                         WF_SEND_STANDARD, request ? request : &req);
-    if (!rc && !request)
+                         WF_SEND_STANDARD, &req);
+    if (!rc && request) {
+        loc->late_request = req;
+        return WF_LATE_QUEUED;
+    }
+    if (!rc)
         rc = wf_wait(&req, MPI_STATUS_IGNORE);
     return rc ? raise_outside(comm, name_of(large, request), rc) : MPI_SUCCESS;
 }

@@ -13,7 +13,9 @@
  * At MPI_THREAD_MULTIPLE it is closed, and there is another attempt between it
  * and the long way: a thread towards which the section is biased (os/mutex.h)
  * enters by two stores, does the same, and leaves by one; so does one that left
- * it open. Any other thread takes the long way and waits for its turn.
+ * it open. Any other thread takes the long way and waits for its turn. An attempt
+ * that fails inside leaves that to the long way, too (wf_cs_debt): no function is
+ * called for whose sake the arguments would have to be kept.
  *
  * Why it is so short: one table per communicator (comm/contact.c) replaces
  * group, Location table and range check; one number per Location (short_end)
@@ -38,17 +40,18 @@
  * and no lock to take. Without it the world is one that has no contacts. */
 extern const struct wf_comm *wf_short_world WF_HIDDEN;
 extern bool wf_short_on WF_HIDDEN;
-/* The instance where several threads may be inside; NULL: there is none. */
-extern struct wf_instance *wf_short_shared WF_HIDDEN;
+/* The same where several threads may be inside; NULL: there is no such instance. */
+extern const struct wf_comm *wf_short_shared WF_HIDDEN;
 /* After the instance of the process, its world or its threads have changed. */
 void wf_short_update(struct wf_instance *);
 
 /* A message that the plugin hands back goes the long way, on behalf of
- * loc->late: nobody, who asks again himself, or a communicator, with 1 added
- * if the function is a large-count one. Returns what that function does. */
+ * loc->late: nobody, who asks again himself, or a communicator, with these added
+ * if the function is a large-count one or has a request. Returns what that function
+ * does, or WF_LATE_QUEUED: the request is in loc->late_request. */
 int wf_short_late(struct weft_core *, struct weft_loc *, uint64_t h0,
                   uint64_t h1, uint64_t h2, const void *data);
-enum { WF_LATE_LARGE = 1 };
+enum { WF_LATE_LARGE = 1, WF_LATE_REQUEST = 2, WF_LATE_QUEUED = INT_MIN };
 
 /* Post a receive of bytes from a contact, or from anybody (NULL). false: take the
  * long way. */
@@ -79,36 +82,32 @@ static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
 
 /* ---- inside the section, by who was there last --------------------------------- */
 
-static inline struct wf_instance *wf_short_own(struct wf_instance *wf)
-    WF_UNANALYSED
+/* Enter the engine (engines.h) of this communicator: the communicator. NULL: take
+ * the long way. */
+static inline const struct wf_comm *wf_short_enter(MPI_Comm h) WF_UNANALYSED
 {
-    return wf_likely(wf_cs_take_again(&wf->api)) ? wf : NULL;
-}
+    const struct wf_comm *c = wf_short_shared;
 
-/* Enter the engine (engines.h) of this communicator. NULL: take the long way. */
-static inline struct wf_instance *wf_short_enter(MPI_Comm h)
-{
-    struct wf_instance *wf = wf_short_shared;
-
-    if (wf_unlikely(!wf))
+    if (wf_unlikely(!c))
         return NULL;
     if (wf_unlikely(h != MPI_COMM_WORLD)) {
         if (!wf_is_object(h, WF_KIND_COMM))
             return NULL;
-        wf = ((const struct wf_comm *)h)->wf;
+        c = (const struct wf_comm *)h;
     }
-    return wf_short_own(wf);
+    return wf_likely(c->wf && wf_cs_take_again(&c->wf->api)) ? c : NULL;
 }
 
-/* The same of a request. */
-static inline struct wf_instance *wf_short_enter_request(MPI_Request *request)
+/* The same of a request: its engine. */
+static inline struct wf_instance *
+wf_short_enter_request(MPI_Request *request) WF_UNANALYSED
 {
     struct wf_req *r;
 
     if (wf_unlikely(!wf_short_shared || !request))
         return NULL;
     r = wf_req_of(*request);
-    return wf_likely(r != NULL) ? wf_short_own(r->wf) : NULL;
+    return wf_likely(r && wf_cs_take_again(&r->wf->api)) ? r->wf : NULL;
 }
 
 static inline void wf_short_leave(struct wf_instance *wf) WF_UNANALYSED
@@ -116,20 +115,10 @@ static inline void wf_short_leave(struct wf_instance *wf) WF_UNANALYSED
     wf_cs_give(&wf->api);
 }
 
-static inline const struct wf_comm *wf_short_inside(struct wf_instance *wf,
-                                                    MPI_Comm h)
+/* The long way begins by leaving. */
+static inline void wf_short_owe(struct wf_instance *wf) WF_UNANALYSED
 {
-    if (wf_unlikely(h != MPI_COMM_WORLD))
-        return (const struct wf_comm *)h; /* wf_short_enter has looked */
-    return wf->world ? wf->world : &wf_comm_nobody;
-}
-
-/* For what polls, and wakes nobody. */
-static inline const struct wf_comm *wf_short_alone(struct wf_instance *wf,
-                                                   MPI_Comm h)
-{
-    return wf_likely(wf_progress_sole(wf)) ? wf_short_inside(wf, h)
-                                           : &wf_comm_nobody;
+    wf_cs_debt.inside = &wf->api;
 }
 
 /* The credit that is left when n bytes leave now, by copy; negative: they may
@@ -192,9 +181,9 @@ wf_short_may(struct wf_short *s, const struct wf_comm *comm, const void *buf,
 /* MPI_SUCCESS, or what the long way returned when there was no room. */
 static inline __attribute__((always_inline)) int
 wf_short_send(const struct wf_short *s, const void *buf, int dest, int tag,
-              int large)
+              int flags)
 {
-    s->loc->late = (uintptr_t)s->comm + (uintptr_t)large;
+    s->loc->late = (uintptr_t)s->comm + (uintptr_t)flags;
     return wf_short_put(s->loc, s->left, buf, s->n,
                         s->comm->send_env0 | (uint32_t)dest,
                         s->comm->send_env1 | (uint32_t)tag);
@@ -206,14 +195,13 @@ static inline const struct wf_comm *
 wf_short_nowhere(MPI_Comm h, const void *buf, MPI_Count count,
                  MPI_Datatype datatype, int tag)
 {
-    const struct wf_instance *shared = wf_short_shared;
-    const struct wf_comm *c;
+    const struct wf_comm *shared = wf_short_shared, *c;
 
     if (wf_unlikely((count | tag) < 0 || !wf_type_short_size(datatype) ||
                     wf_short_no_buffer(buf, count)))
         return NULL;
     if (wf_likely(h == MPI_COMM_WORLD))
-        c = shared ? shared->world : wf_short_world;
+        c = shared ? shared : wf_short_world;
     else
         c = (shared || wf_short_on) && wf_is_object(h, WF_KIND_COMM)
                 ? (const struct wf_comm *)h
@@ -338,10 +326,11 @@ wf_short_isend(const struct wf_short *s, const void *buf, int dest, int tag,
     int rc;
 
     *request = (MPI_Request)&s->comm->wf->engine->sent;
-    s->loc->late_request = (struct wf_req **)request;
-    rc = wf_short_send(s, buf, dest, tag, large);
-    s->loc->late_request = NULL;
-    return rc;
+    rc = wf_short_send(s, buf, dest, tag, large | WF_LATE_REQUEST);
+    if (wf_likely(rc != WF_LATE_QUEUED))
+        return rc;
+    *request = (MPI_Request)s->loc->late_request;
+    return MPI_SUCCESS;
 }
 
 #endif

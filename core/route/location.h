@@ -52,7 +52,7 @@ struct weft_loc {
     uint16_t patience;
     /* Of the message that a plugin may hand back: protocol/short.h. */
     uintptr_t late;
-    struct wf_req **late_request;
+    struct wf_req *late_request;
     /* flow control of eager data: protocol/credit.c */
     int64_t credit;        /* bytes I may still send eagerly */
     uint64_t owed;         /* bytes of theirs consumed and not yet returned */

@@ -81,7 +81,7 @@ bool wf_shm_fetch_busy(const weft_peer *p)
 /* Who stands in for the sender's program cannot help: let it sleep. */
 static void publish(weft_peer *p, uint32_t op)
 {
-    shm_store(p, shm_slot_next(&p->out), shm_word(op, 0, 0, 0), SHM_ASK);
+    shm_advance(p, op, 0, SHM_ASK);
     uint32_t mode = shm_peer_mode(p);
     if (mode & SHM_STANDIN)
         mode &= ~SHM_ASLEEP;

@@ -108,10 +108,16 @@ static inline uint32_t shm_how(const weft_peer *p, enum shm_way way,
                                : way;
 }
 
+/* How many slots may be in use, as far as the receiver's counts are known. */
+static inline uint32_t shm_used(const struct shm_out *out)
+{
+    return shm_head(out) - out->tail;
+}
+
 static inline bool shm_slot_free(weft_peer *p)
 {
     struct shm_out *out = &p->out;
-    if (shm_likely(out->head - out->tail <= out->mask))
+    if (shm_likely(shm_used(out) <= out->mask))
         return true;
     return wf_shm_slot_wanted(p);
 }
@@ -122,17 +128,23 @@ static inline struct shm_slot *shm_slot_next(struct shm_out *out)
     return out->next;
 }
 
-/* what: the first four bytes of the header and, above them, the length. */
-static inline void shm_store(weft_peer *p, struct shm_slot *s, uint64_t what,
-                             unsigned kind)
+/* The caller looks whether that was the end of the slots: wf_shm_turn_out.
+ * what: the first four bytes of the header and, above them, the length. */
+static inline void shm_store(struct shm_out *out, struct shm_slot *s,
+                             uint64_t what, unsigned kind)
 {
-    struct shm_out *out = &p->out;
     atomic_store_explicit(
         &s->word, out->word + (what | shm_word(0, 0, kind - SHM_HEAD, 0)),
         memory_order_release);
-    out->quick--;
-    out->head++;
     out->next = s + 1;
+}
+
+/* What is in the next slot is visible, and the receiver not told. */
+static inline void shm_advance(weft_peer *p, uint32_t first, uint32_t len,
+                               unsigned kind)
+{
+    struct shm_out *out = &p->out;
+    shm_store(out, shm_slot_next(out), shm_word(first, len, 0, 0), kind);
     if (shm_unlikely(out->next == out->end))
         wf_shm_turn_out(p);
 }
@@ -140,7 +152,7 @@ static inline void shm_store(weft_peer *p, struct shm_slot *s, uint64_t what,
 static inline void shm_publish(weft_peer *p, uint32_t first, uint32_t len,
                                unsigned kind)
 {
-    shm_store(p, shm_slot_next(&p->out), shm_word(first, len, 0, 0), kind);
+    shm_advance(p, first, len, kind);
     shm_wake(p);
 }
 

@@ -171,7 +171,7 @@ void wf_shm_enlarge(weft_peer *p)
     struct shm_out *out = &p->out;
     if (out->large || p->geometry.slots <= SHM_FIRST)
         return;
-    out->large = SHM_LARGE | (uint32_t)(out->head + (out->end - out->next));
+    out->large = SHM_LARGE | (uint32_t)(out->start + (out->end - out->slots));
     atomic_store_explicit(&out->line->large, out->large, memory_order_relaxed);
 }
 
@@ -179,17 +179,18 @@ void wf_shm_turn_out(weft_peer *p)
 {
     enum { MUCH = 256 }; /* messages */
     struct shm_out *out = &p->out;
+    out->start = shm_head(out);
     out->next = out->slots;
+    out->quick = NULL;
     out->word += shm_word(0, 0, 0, 1);
-    if (out->head == MUCH) /* the receiver's counts are read less often then */
+    if (out->start == MUCH) /* the receiver's counts are read less often then */
         wf_shm_enlarge(p);
-    if (out->large != (SHM_LARGE | out->head))
+    if (out->large != (SHM_LARGE | out->start))
         return;
     out->slots = out->next = large_ring(p, out->line);
     out->mask = p->geometry.slots - 1;
     out->end = out->slots + p->geometry.slots;
     out->word = shm_word(0, 0, SHM_HEAD, 1);
-    out->quick = 0; /* count anew */
 }
 
 /* Whatever the sender wrote, the slots are ours, and there is one change. */

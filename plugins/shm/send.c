@@ -42,7 +42,7 @@ bool wf_shm_refresh(weft_peer *p)
     uint32_t way = atomic_load_explicit(&l->way, memory_order_relaxed);
     out->way = way % SHM_WAYS;
     out->timed = way & SHM_TIMED;
-    if (believe(&out->tail, out->head, slots) &&
+    if (believe(&out->tail, shm_head(out), slots) &&
         believe(&out->cells.tail, out->cells.at, cells) &&
         believe(&out->bulk.tail, out->bulk.at, bulk))
         return true;
@@ -57,7 +57,7 @@ bool wf_shm_slot_wanted(weft_peer *p)
     struct shm_out *out = &p->out;
     if (!wf_shm_refresh(p))
         return false;
-    if (out->head - out->tail <= out->mask)
+    if (shm_used(out) <= out->mask)
         return true;
     wf_shm_enlarge(p);
     return false;
@@ -187,7 +187,7 @@ static uint32_t together(const weft_peer *p, uint64_t left)
     uint32_t n = least(left < MOST ? (uint32_t)left : MOST,
                        b->size - (at & (b->size - 1)));
     n = least(n, b->tail + b->size - at) / chunk;
-    n = least(n, out->tail + out->mask + 1 - out->head);
+    n = least(n, out->mask + 1 - shm_used(out));
     return n ? n : 1;
 }
 
@@ -262,7 +262,7 @@ uint32_t wf_shm_chunks_free(weft_peer *p, uint32_t limit, uint32_t most)
 {
     struct shm_out *out = &p->out;
     uint32_t chunk = p->geometry.chunk, n = 0;
-    uint32_t slots = out->mask + 1 - (out->head - out->tail);
+    uint32_t slots = out->mask + 1 - shm_used(out);
     uint32_t end = shm_place(out->bulk.at, chunk, out->bulk.size) + chunk;
     while (n < most && n < slots && end - out->bulk.tail <= limit) {
         end = shm_place(end, chunk, out->bulk.size) + chunk;
@@ -368,7 +368,7 @@ int wf_shm_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
 /* wf_shm_send_words is to look at everything again. */
 void wf_shm_hold(weft_peer *p)
 {
-    p->out.quick = 0;
+    p->out.quick = NULL;
 }
 
 /* A receiver that is at work makes room in no time: a message that stays behind
@@ -392,13 +392,21 @@ static SHM_COLD int words_carefully(const void *data, uint64_t h0,
     int rc = wf_shm_send_short(p, &hdr, data, (size_t)(h0 >> 32));
     if (rc != WEFT_DONE)
         return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
-    out->quick = (int32_t)(out->tail + out->mask + 1 - out->head);
+    out->quick = out->next + least((uint32_t)(out->end - out->next),
+                                   out->mask + 1 - shm_used(out));
     return WEFT_OK;
 }
 
 static SHM_COLD int ring_after(weft_peer *p, uint32_t mode)
 {
     wf_shm_ring(p, mode);
+    return WEFT_OK;
+}
+
+static SHM_COLD int turned(weft_peer *p)
+{
+    wf_shm_turn_out(p);
+    shm_wake(p);
     return WEFT_OK;
 }
 
@@ -409,17 +417,19 @@ int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
 {
     struct shm_out *out = &p->out;
     uint32_t n = (uint32_t)(h0 >> 32);
-    if (shm_unlikely(out->quick <= 0 || !shm_little()))
+    if (shm_unlikely(out->next >= out->quick || !shm_little()))
         return words_carefully(data, h0, p, h1, h2);
     struct shm_slot *s = shm_slot_next(out);
     if (shm_unlikely(!shm_copy_inline(s->body + 16, data, n)))
         return words_carefully(data, h0, p, h1, h2);
+    p->ep->stats.tx++; /* before the slot, whose line may have to be waited for */
+    p->ep->stats.tx_bytes += n;
     s->env[0] = shm_le64(h1);
     s->env[1] = shm_le64(h2);
     shm_own(s + SHM_AHEAD_OUT);
-    shm_store(p, s, h0, SHM_HEAD);
-    p->ep->stats.tx++;
-    p->ep->stats.tx_bytes += n;
+    shm_store(out, s, h0, SHM_HEAD);
+    if (shm_unlikely(out->next == out->end))
+        return turned(p);
     uint32_t mode = shm_peer_mode(p);
     if (shm_unlikely(mode & (SHM_ASLEEP | SHM_MANY)))
         return ring_after(p, mode);
@@ -469,7 +479,7 @@ bool wf_shm_say_bye(weft_peer *p)
         return false;
     p->out.bye = true;
     wf_shm_hold(p);
-    shm_store(p, shm_slot_next(&p->out), 0, SHM_BYE);
+    shm_advance(p, 0, 0, SHM_BYE);
     if (p->out.page) /* else the caller has not answered yet: found later */
         shm_wake(p);
     return true;
@@ -481,8 +491,7 @@ bool wf_shm_roomy(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     uint32_t most = out->mask - out->mask / 4;
-    if (out->head - out->tail > most &&
-        (!wf_shm_refresh(p) || out->head - out->tail > most))
+    if (shm_used(out) > most && (!wf_shm_refresh(p) || shm_used(out) > most))
         return false;
     return room(p, &out->cells, shm_cell_max(&p->geometry));
 }

@@ -219,14 +219,15 @@ struct shm_choice {
 
 struct shm_out {
     struct shm_slot *slots, *end;
-    struct shm_slot *next; /* of slots: the one for position head */
+    struct shm_slot *next; /* of slots: the one for position shm_head */
     uint64_t word;         /* of a HEAD in next: its kind and lap */
     uint32_t mask;         /* slots of the ring, less 1 */
-    uint32_t head, tail;   /* positions: only ever grow */
+    uint32_t start, tail;  /* positions, which only ever grow: of slots[0], and of
+                              the first that may be in use */
     uint64_t large;        /* what line->large holds */
-    /* How many slots wf_shm_send_words may use without looking at anything
-     * else; below 1 it looks at everything. */
-    int32_t quick;
+    /* wf_shm_send_words may use the slots before this one without looking at
+     * anything else; at it, and where it is NULL, it looks at everything. */
+    struct shm_slot *quick;
     struct shm_line *line;
     struct shm_share *share;
     struct shm_page *page; /* the peer's */
@@ -243,6 +244,12 @@ struct shm_out {
     bool fence;     /* a store-load fence must follow every message */
 };
 
+/* The position of the next slot. */
+static inline uint32_t shm_head(const struct shm_out *out)
+{
+    return out->start + (uint32_t)(out->next - out->slots);
+}
+
 struct shm_in {
     struct shm_slot *slots, *end;
     struct shm_slot *next; /* of slots: the one for position head */
@@ -255,6 +262,9 @@ struct shm_in {
     uint64_t since;    /* ns, when the container is timed; else 0 */
     weft_sink *sink;   /* of the container under way; NULL: discard it */
     uint64_t off, len; /* bytes seen, bytes in all; equal: none under way */
+    /* Short messages in a row, while this side sends none: its out.next has been */
+    uint32_t row;
+    const struct shm_slot *silent_at;
     bool looking;      /* the slot at head is being taken */
     bool paused;       /* the core answered EAGAIN */
     bool bye;          /* heard */

@@ -21,7 +21,7 @@ _Thread_local struct wf_instance *wf_thread_instance;
 const struct wf_comm wf_comm_nobody;
 const struct wf_comm *wf_short_world = &wf_comm_nobody;
 bool wf_short_on;
-struct wf_instance *wf_short_shared;
+const struct wf_comm *wf_short_shared;
 
 bool wf_progress_sole(struct wf_instance *wf)
 {
@@ -147,7 +147,14 @@ struct wf_errhandler *wf_errhandler_of(MPI_Errhandler h)
                                   : NULL;
 }
 
-/* One thread enters and leaves by ticket. */
+/* One thread enters and leaves by ticket, and owes nothing. */
+_Thread_local struct wf_cs_debt wf_cs_debt;
+
+void wf_cs_pay(void)
+{
+    fail_msg("the short path was taken");
+}
+
 _Thread_local uint32_t wf_mutex_self = WF_MUTEX_STRANGER;
 
 void wf_mutex_take(struct wf_mutex *m)
@@ -159,11 +166,6 @@ void wf_mutex_take(struct wf_mutex *m)
 void wf_mutex_pass(struct wf_mutex *m)
 {
     m->serving++;
-}
-
-bool wf_mutex_return(struct wf_mutex *m)
-{
-    return false;
 }
 
 void wf_mutex_linger(struct wf_mutex *m)

@@ -32,19 +32,19 @@ void wf_mutex_take(struct wf_mutex *);
 void wf_mutex_pass(struct wf_mutex *);
 void wf_mutex_linger(struct wf_mutex *);
 void wf_mutex_linger(struct wf_mutex *);
-bool wf_mutex_return(struct wf_mutex *);
-//@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_enter_biased wf_mutex_lock_own wf_mutex_lock_again
+//@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_word wf_mutex_say_inside wf_mutex_enter_biased
+//@ core/os/mutex.h: wf_mutex_lock_own wf_mutex_close_open wf_mutex_return wf_mutex_lock_again
 //@ core/os/mutex.h: wf_mutex_lock wf_mutex_leave wf_mutex_unlock wf_mutex_step_out wf_mutex_try
 //@ core/os/mutex.h: wf_mutex_contended
 enum { FIRST = WF_MUTEX_STRANGER + 1 };
 //@ core/os/mutex.c: give_number take_number come inherits find_slot give_slot_back bias consider end_ownership
-//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left close_open enter_open sleep_until_turn
-//@ core/os/mutex.c: wait_turn wf_mutex_return wf_mutex_take
+//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left enter_open sleep_until_turn
+//@ core/os/mutex.c: wait_turn wf_mutex_take
 //@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass learn wf_mutex_linger wf_mutex_take_now
 
 static void number_self() { wf_mutex_self = take_number(); }
 
-enum how { LOCK, STEP_OUT, NO_BARRIER, TRY, CLAIM, INHERIT };
+enum how { LOCK, STEP_OUT, AGAIN, NO_BARRIER, TRY, CLAIM, INHERIT };
 
 /* One enters often enough to be the owner, the others come once each. */
 template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
@@ -75,6 +75,18 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
             wf_mutex_step_out(&m);
     }
 
+    /* Without a call at first; then whoever waits for us must not wait for long. */
+    void enter()
+    {
+        wf_atomic_u32 *vain = NULL;
+
+        if (HOW == AGAIN && wf_mutex_lock_again(&m, &vain))
+            return;
+        if (vain)
+            wf_mutex_left(vain);
+        wf_mutex_lock(&m);
+    }
+
     void thread(unsigned me)
     {
         while (HOW == INHERIT && me == 2 && !gone.load(rl::mo_relaxed, $))
@@ -85,7 +97,7 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
             if (me == 2 && HOW == CLAIM && !wf_mutex_claim(&m))
                 continue;
             if (me != 2 || (HOW != TRY && HOW != CLAIM))
-                wf_mutex_lock(&m);
+                enter();
             be_inside(me);
         }
         if (HOW == INHERIT)
@@ -105,6 +117,7 @@ int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
     return !(holds<mutex_holds<LOCK>>() && holds<mutex_holds<STEP_OUT>>() &&
+             holds<mutex_holds<AGAIN>>() &&
              holds<mutex_holds<NO_BARRIER>>() && holds<mutex_holds<TRY>>() &&
              holds<mutex_holds<CLAIM>>() && holds<mutex_holds<INHERIT>>());
 }

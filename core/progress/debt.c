@@ -1,0 +1,18 @@
+/* What a thread still owes that has tried to enter a section without calling a
+ * function: see wf_cs_take_again.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "progress/critical.h"
+
+_Thread_local struct wf_cs_debt wf_cs_debt WF_TLS_NEAR;
+
+void wf_cs_pay(void) WF_UNANALYSED
+{
+    struct wf_cs_debt debt = wf_cs_debt;
+
+    wf_cs_debt = (struct wf_cs_debt){NULL, NULL};
+    if (debt.vain)
+        wf_mutex_left(debt.vain);
+    if (debt.inside)
+        wf_cs_give(debt.inside);
+}

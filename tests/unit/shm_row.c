@@ -1,0 +1,128 @@
+/* plugins/shm: short messages in a row, whose slots the receiver hands over.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "shm_fake.h"
+
+#include "plugins/shm/shm.h"
+
+enum { STYLE = 2 | 4, ROW = 3, ALL = 40 /* bytes: the slot is full */ };
+
+static struct fake_node a, b;
+
+static int take_words(weft_core *core, weft_loc *from, uint64_t h0,
+                      uint64_t h1, uint64_t h2, const void *data)
+{
+    weft_hdr h = {{h0, h1, h2}};
+    weft_sink *sink;
+
+    return fake_rx(core, from, &h, data, weft_hdr_plen(&h), &sink);
+}
+
+static void send_to(struct fake_node *x, struct fake_node *y)
+{
+    while (fake_send(x, y->id, ALL, STYLE) < 0) {
+        fake_progress(y);
+        fake_progress(x);
+    }
+}
+
+static void receive_all(struct fake_node *y, struct fake_node *x)
+{
+    while (y->loc[x->id].got < x->loc[y->id].sent)
+        fake_progress(y);
+}
+
+/* Connected: each has sent the other a message. */
+static int start(void **state)
+{
+    struct fake_config tiny = {16, 4096, 4096, 4, 0, 0, 0};
+
+    (void)state;
+    fake_pair(&a, &b, &tiny);
+    a.ep->rx_words = b.ep->rx_words = take_words;
+    send_to(&a, &b);
+    receive_all(&b, &a);
+    send_to(&b, &a);
+    receive_all(&a, &b);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    fake_close(&a, &b);
+    fake_close(&b, NULL);
+    return 0;
+}
+
+static struct shm_slot *next_of(struct fake_node *y, struct fake_node *x)
+{
+    return y->loc[x->id].peer->in.next;
+}
+
+/* Has the receiver written to the slot of message i? The payload's last byte is the
+ * slot's. */
+static bool is_handed_over(const struct shm_slot *first, int i)
+{
+    unsigned char sent = fake_byte((uint64_t)i + 2, ALL - 1);
+    unsigned char now = first[i].body[sizeof first->body - 1];
+
+    assert_true(sent != 0);
+    return now != sent;
+}
+
+static void a_row_is_handed_over_from_the_fourth_on(void **state)
+{
+    struct shm_slot *first = next_of(&b, &a);
+
+    (void)state;
+    for (int i = 0; i < 2 * ROW; i++)
+        send_to(&a, &b);
+    receive_all(&b, &a);
+    assert_ptr_equal(next_of(&b, &a), first + 2 * ROW);
+    for (int i = 0; i < 2 * ROW; i++)
+        assert_int_equal(is_handed_over(first, i), i >= ROW);
+}
+
+static void what_is_answered_is_no_row(void **state)
+{
+    struct shm_slot *first = next_of(&b, &a);
+
+    (void)state;
+    for (int i = 0; i < 2 * ROW; i++) {
+        send_to(&a, &b);
+        receive_all(&b, &a);
+        send_to(&b, &a);
+        receive_all(&a, &b);
+    }
+    assert_ptr_equal(next_of(&b, &a), first + 2 * ROW);
+    for (int i = 0; i < 2 * ROW; i++)
+        assert_false(is_handed_over(first, i));
+}
+
+/* fake_rx looks at each byte. */
+static void a_slot_is_not_written_after_it_was_given_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        send_to(&a, &b);
+        if (i % 5 == 4) /* by then some are under way */
+            fake_progress(&b);
+    }
+    receive_all(&b, &a);
+    assert_int_equal(b.deliveries, 1 + 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_row_is_handed_over_from_the_fourth_on, start, stop),
+        cmocka_unit_test_setup_teardown(what_is_answered_is_no_row, start,
+                                        stop),
+        cmocka_unit_test_setup_teardown(
+            a_slot_is_not_written_after_it_was_given_back, start, stop)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
