@@ -59,12 +59,13 @@ static void identify(struct wf_instance *wf)
         snprintf(wf->host, sizeof wf->host, "%s", host);
         wf->node = wf_card_host_node(host);
     }
-    wf->cpus = wf_node_cpus();
     count_local(wf);
     if (wf->boot->one_host) { /* the nodes of `mpirun --nodes` share it */
         wf->local_count = wf->nprocs;
         wf->local_index = wf->rank;
     }
+    wf->own_cpus = wf_node_own_cpus();
+    wf->cpus = wf->local_count > 1 ? wf_node_cpus() : wf->own_cpus;
 }
 
 static void free_orphans(struct wf_instance *wf)
@@ -207,6 +208,7 @@ static struct wf_instance *beside(struct wf_instance *home, unsigned number)
     wf->local_index = home->local_index;
     wf->local_count = home->local_count;
     wf->cpus = home->cpus;
+    wf->own_cpus = home->own_cpus;
     wf->env = home->env;
     wf->key = home->key;
     wf->met = home->met;

@@ -41,7 +41,7 @@ struct wf_instance {
     uint64_t node; /* hash that names this node */
     char host[256];
     uint32_t local_index, local_count; /* among the processes of this node */
-    uint32_t cpus;                     /* in the affinity mask */
+    uint32_t cpus, own_cpus; /* that those may use; in the own affinity mask */
 
     struct weft_core eps[WF_EPS_MAX];
     int ep_count;

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 1            /* part of the symbol name: weft_plugin_1_<name>          */
-#define WEFT_ABI_MINOR 5            /* fields appended since the major                        */
+#define WEFT_ABI_MINOR 6            /* fields appended since the major                        */
 #define WEFT_MAGIC     0x31544657u  /* "WFT1"                                                 */
 #define WEFT_HDR       64           /* protocol header bytes, fixed for the major             */
 #define WEFT_HDR_MIN   24           /* bytes of a short header (flag WEFT_HDR_SHORT)          */
@@ -223,6 +223,9 @@ typedef struct weft_open {
   uint64_t start_ns;               /* processes started by hand: how long one that was never reached may take
                                       to appear before it counts as absent; 0: all are there already       */
   const char *listen;              /* address text by which mpi.ini tells the others to reach me, or NULL   */
+  /* minor 6: CPUs that the local_count processes may use together, whatever this one is bound to; 0:
+   * not known                                                                                        */
+  uint32_t cpus;
 } weft_open;
 enum {
   WEFT_OPEN_ONE_HOST = 1,          /* every process of the job is on this machine: listen on loopback   */

@@ -41,6 +41,7 @@ static void describe(struct wf_instance *wf, struct weft_core *c, weft_open *o)
         .node_id = (uint32_t)(wf->node ^ wf->node >> 32),
         .local_index = wf->local_index,
         .local_count = wf->local_count,
+        .cpus = wf->cpus,
         .threads = 1, /* program and helper, one at a time */
         .flags = wf->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
         .launcher = wf->boot->launcher,

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,16 +64,42 @@ void wf_node_name(char *name, size_t n)
     name[n - 1] = 0;
 }
 
-uint32_t wf_node_cpus(void)
+static bool mask_of(pid_t process, cpu_set_t *set)
 {
-    const char *bound = getenv("WEFT_BOUND_CPUS");
-    cpu_set_t set;
-    long n = bound ? atol(bound) : 0;
+    return sched_getaffinity(process, sizeof *set, set) == 0;
+}
 
-    if (n > 0 && n <= INT32_MAX)
-        return (uint32_t)n;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
+uint32_t wf_node_own_cpus(void)
+{
+    cpu_set_t set;
+    long n;
+
+    if (mask_of(0, &set))
         return (uint32_t)CPU_COUNT(&set);
     n = sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 CPUs */
     return n > 0 ? (uint32_t)n : 1;
+}
+
+/* Process 1 starts what is bound as a whole: a service. */
+static bool parent_has_more(uint32_t *count)
+{
+    cpu_set_t own, parents, both;
+    pid_t parent = getppid();
+
+    if (parent <= 1 || !mask_of(0, &own) || !mask_of(parent, &parents))
+        return false;
+    CPU_AND(&both, &own, &parents);
+    *count = (uint32_t)CPU_COUNT(&parents);
+    return CPU_EQUAL(&both, &own);
+}
+
+uint32_t wf_node_cpus(void)
+{
+    const char *bound = getenv("WEFT_BOUND_CPUS");
+    long n = bound ? atol(bound) : 0;
+    uint32_t count;
+
+    if (n > 0 && n <= INT32_MAX)
+        return (uint32_t)n;
+    return parent_has_more(&count) ? count : wf_node_own_cpus();
 }

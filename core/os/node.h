@@ -12,9 +12,12 @@
 uint64_t wf_node_id(void);
 /* The name of this node: WEFT_NODE if set, else the host name. */
 void wf_node_name(char *name, size_t n);
-/* CPUs that the processes of this node may run on: those of the affinity mask,
- * or of all masks where mpirun gave each rank its own (WEFT_BOUND_CPUS). At
- * least 1. */
+/* CPUs in the affinity mask. At least 1. */
+uint32_t wf_node_own_cpus(void);
+/* CPUs that the processes of this node may use together. Each may be bound to
+ * some of them, by its launcher, a wrapper or a library: then it is the mask of the
+ * process that has started this one which has them all. WEFT_BOUND_CPUS, of mpirun
+ * or of who knows better, comes first. At least 1. */
 uint32_t wf_node_cpus(void);
 
 #endif

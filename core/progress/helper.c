@@ -289,7 +289,7 @@ static bool ready(struct wf_instance *wf)
     if (!h || wf_progress_open_sleeper(p) < 0)
         goto err;
     h->wf = wf;
-    h->spare = wf->local_count < wf->cpus &&
+    h->spare = wf->own_cpus > 1 && wf->local_count < wf->cpus &&
                wf->local_count < wf_quota_cpus();
     wf_store_relaxed(&h->nap, NAP_MIN);
     h->turn = wf_load_relaxed(&p->turn);

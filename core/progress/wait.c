@@ -401,7 +401,7 @@ static bool threads_crowd(struct wf_instance *wf)
     unsigned awake = p->waiting - p->asleep;
 
     return wf_unlikely(awake > 1) && p->spin_max &&
-           awake * wf->local_count > wf->cpus;
+           (awake > wf->own_cpus || awake * wf->local_count > wf->cpus);
 }
 
 /* Poll until done, giving way between polls, or until that does not help. Among

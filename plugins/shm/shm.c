@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,13 +183,10 @@ static int make_bell(weft_ep *ep)
     return ep->page ? 0 : errno;
 }
 
-/* More ranks here than so many for each CPU that we may use? */
-static bool crowded(uint32_t local_count, uint32_t each)
+/* More ranks here than so many for each CPU? */
+static bool crowded(const weft_open *o, uint32_t each)
 {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return false;
-    return local_count > each * (uint32_t)CPU_COUNT(&set);
+    return WEFT_HAS(o, weft_open, cpus) && o->local_count > each * o->cpus;
 }
 
 static weft_ep *new_ep(const weft_open *o)
@@ -208,7 +204,7 @@ static weft_ep *new_ep(const weft_open *o)
     ep->config = *(const struct shm_config *)o->cfg;
     ep->geometry = wf_shm_geometry(&ep->config, o->local_count);
     ep->alone = o->local_count <= 1;
-    ep->queued = crowded(o->local_count, 4);
+    ep->queued = crowded(o, 4);
     ep->launcher = o->launcher;
     ep->listener.fd = ep->bell.fd = ep->epoll = ep->page_memory = -1;
     snprintf(ep->instance, sizeof ep->instance, "%s",
@@ -237,7 +233,7 @@ static int open_ep(const weft_open *o, weft_ep **out)
         free_ep(ep);
         return err == ENOMEM || err == ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
     }
-    wf_shm_bell_register(ep, crowded(o->local_count, 1));
+    wf_shm_bell_register(ep, crowded(o, 1));
     *out = ep;
     return WEFT_OK;
 }

@@ -60,7 +60,7 @@ static void rig_open(struct wf_instance as, unsigned turn)
     wf = as;
     wf.options = &options;
     wf.ep_count = 1;
-    wf.cpus = 2;
+    wf.cpus = wf.own_cpus = 2;
     wf.now_ns = clock_now;
     fabric = (weft_ep){.turn = turn};
     yields = 0;

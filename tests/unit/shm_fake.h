@@ -66,7 +66,7 @@ static inline struct fake_config fake_defaults(void)
     return (struct fake_config){64, 16384, 32768, 8, 0, 0, 32768};
 }
 
-static uint32_t fake_local_count = 2;
+static uint32_t fake_local_count = 2, fake_cpus;
 
 /* Open node `id` of n; its address goes into address[id]. */
 static inline int fake_open(struct fake_node *n, uint32_t id, uint32_t nprocs,
@@ -81,7 +81,8 @@ static inline int fake_open(struct fake_node *n, uint32_t id, uint32_t nprocs,
                    .cfg = cfg ? cfg : &dflt,
                    .nprocs = nprocs,
                    .node_id = node_id,
-                   .local_count = fake_local_count};
+                   .local_count = fake_local_count,
+                   .cpus = fake_cpus};
     assert_int_equal(weft_plugin_1_shm.cfg_size, sizeof *cfg);
     n->core.node = n;
     n->id = id;

@@ -48,7 +48,7 @@ static int start(void **state)
 
 static int start_tiny(void **state)
 {
-    struct fake_config c = {16, 4096, 4096, 4, 0, 0};
+    struct fake_config c = {16, 4096, 4096, 4, 0, 0, 0};
     (void)state;
     fake_pair(&a, &b, &c);
     return 0;

@@ -153,6 +153,7 @@ static int rig_with(const weft_ops *ops)
     wf = (struct wf_instance){.options = &options,
                               .ep_count = ENDPOINTS,
                               .nprocs = 1,
+                              .own_cpus = 64,
                               .now_ns = clock_now};
     memset(sleepers, 0, sizeof sleepers);
     wf_cs_share(&wf.api);

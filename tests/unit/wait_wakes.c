@@ -129,10 +129,12 @@ static void a_follower_is_woken_by_its_own_request_and_no_other(void **state)
 }
 
 /* Long before it has spun as long as it may. */
-static void who_polls_lies_down_where_threads_outnumber_cpus(void **state)
+static void two_threads_lie_down(uint32_t cpus, uint32_t own_cpus)
 {
     options.spin = 3600 * UINT64_C(1000000000);
-    wf.cpus = wf.local_count = 1;
+    wf.local_count = 1;
+    wf.cpus = cpus;
+    wf.own_cpus = own_cpus;
     wf_cs_enter(&wf.api);
     for (int i = 0; i < 2; i++) {
         sleepers[i].mask = 1;
@@ -143,6 +145,16 @@ static void who_polls_lies_down_where_threads_outnumber_cpus(void **state)
     until_asleep(2); /* comes and goes */
     the_first_are_woken(2);
     nothing_was_missed();
+}
+
+static void who_polls_lies_down_where_threads_outnumber_cpus(void **state)
+{
+    two_threads_lie_down(1, 1);
+}
+
+static void so_where_they_are_bound_to_one_of_many(void **state)
+{
+    two_threads_lie_down(8, 1);
 }
 
 /* It has polled, and what the leader had armed is not any more. */
@@ -464,13 +476,19 @@ static void a_waiter_that_disarms_it_does_not_wake_the_helper(void **state)
 
 static void it_says_whether_there_is_a_cpu_to_spare(void **state)
 {
-    for (uint32_t processes = 0; processes < 2; processes++) {
-        wf.local_count = processes;
-        wf.cpus = 1;
+    static const struct {
+        uint32_t processes, cpus, own;
+        int helping; /* 2: none to spare */
+    } cases[] = {{1, 2, 2, 1}, {2, 2, 2, 2}, {1, 2, 1, 2}};
+
+    for (int i = 0; i < 3; i++) {
+        wf.local_count = cases[i].processes;
+        wf.cpus = cases[i].cpus;
+        wf.own_cpus = cases[i].own; /* where the helper has to run, too */
         wf_cs_enter(&wf.api);
         leave_to_itself();
         until_the_helper_has_armed();
-        assert_int_equal(fabrics[0].helping, 1 + processes);
+        assert_int_equal(fabrics[0].helping, cases[i].helping);
         complete_request(NULL);
         wf_cs_leave(&wf.api);
         wf_progress_alone(&wf); /* asks again when it is started again */
@@ -499,7 +517,7 @@ static void the_helper_does_not_look_at_what_is_under_way(void **state)
 {
     uint64_t start = wf_now(&wf);
 
-    wf.local_count = wf.cpus = 1;
+    wf.local_count = wf.cpus = wf.own_cpus = 1;
     wf_cs_enter(&wf.api);
     post_a_large_receive(600 << 20);
     match(NULL);
@@ -539,6 +557,7 @@ int main(void)
         RULE(a_leader_whose_request_another_thread_completes_is_woken),
         RULE(a_follower_is_woken_by_its_own_request_and_no_other),
         RULE(who_polls_lies_down_where_threads_outnumber_cpus),
+        RULE(so_where_they_are_bound_to_one_of_many),
         RULE(who_lies_down_beside_a_leader_lets_it_sleep),
         RULE(what_the_leader_receives_for_a_follower_wakes_it),
         RULE(a_leader_that_leaves_hands_its_place_to_a_follower),

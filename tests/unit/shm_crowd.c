@@ -1,0 +1,78 @@
+/* plugins/shm: what an endpoint makes of the number of CPUs that it is told.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "shm_fake.h"
+
+#include "plugins/shm/shm.h"
+
+static struct fake_node node;
+
+static void open_with(uint32_t ranks, uint32_t cpus)
+{
+    struct fake_config config = fake_defaults();
+
+    config.cma = SHM_CMA_AUTO;
+    fake_local_count = ranks;
+    fake_cpus = cpus;
+    memset(&node, 0, sizeof node);
+    assert_int_equal(fake_open(&node, 0, ranks, 7, &config), WEFT_OK);
+}
+
+/* Whether a receiver reads what is announced by one copy of the kernel. */
+static bool reads_announced(uint32_t ranks, uint32_t cpus)
+{
+    bool reads;
+
+    open_with(ranks, cpus);
+    reads = wf_shm_cma_offers(node.ep, 1);
+    weft_plugin_1_shm.ops->close(node.ep);
+    return reads;
+}
+
+/* Whether senders fence, so that sleeping is cheap. */
+static bool senders_fence(uint32_t ranks, uint32_t cpus)
+{
+    bool fence;
+
+    open_with(ranks, cpus);
+    fence = !node.ep->barrier;
+    weft_plugin_1_shm.ops->close(node.ep);
+    return fence;
+}
+
+static void receivers_read_where_more_than_four_share_a_cpu(void **state)
+{
+    assert_true(reads_announced(9, 2));
+    assert_false(reads_announced(8, 2));
+}
+
+/* This test's own mask is of no account. */
+static void a_rank_bound_to_one_cpu_of_many_is_not_crowded(void **state)
+{
+    assert_false(reads_announced(4096, 4096));
+}
+
+static void senders_fence_where_ranks_outnumber_cpus(void **state)
+{
+    assert_true(senders_fence(3, 2));
+    assert_true(senders_fence(4096, 4095));
+}
+
+static void elsewhere_sleepers_pay_for_both(void **state)
+{
+    open_with(4096, 4096);
+    assert_int_equal(node.ep->barrier, node.ep->registered);
+    weft_plugin_1_shm.ops->close(node.ep);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(receivers_read_where_more_than_four_share_a_cpu),
+        cmocka_unit_test(a_rank_bound_to_one_cpu_of_many_is_not_crowded),
+        cmocka_unit_test(senders_fence_where_ranks_outnumber_cpus),
+        cmocka_unit_test(elsewhere_sleepers_pay_for_both)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
