@@ -139,6 +139,19 @@ class Wrappers(unittest.TestCase):
         self.builds(self.mpicc, "hello.o", "-o", "linked")
         self.runs(self.path("linked"))
 
+    def test_another_mpi_library_in_a_named_directory_is_not_taken(self):
+        other = self.path("other")
+        os.mkdir(other)
+        for name in ("libmpi.a", "libmpi.so", "libmpi_abi.so"):
+            with open(os.path.join(other, name), "w") as f:
+                f.write("no library at all\n")
+        self.builds(self.mpicc, f"-L{other}", "hello.c", "-o", "beside")
+        self.runs(self.path("beside"))
+        if os.path.exists(self.plain + "/lib/libmpi_abi.so"):
+            self.builds(self.mpicc, "-shared-mpi", "-rpath", f"-L{other}",
+                        "hello.c", "-o", "beside")
+            self.runs(self.path("beside"))
+
     def test_arguments_with_blanks_stay_whole(self):
         self.builds(self.mpicc, '-DTEXT="a b"', "hello.c", "-o", "a out")
         self.runs(self.path("a out"))
