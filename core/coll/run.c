@@ -323,12 +323,13 @@ int wf_sched_run(struct wf_sched *s)
     return error;
 }
 
-static void destroy_with_request(struct wf_req *r)
+static int destroy_with_request(struct wf_req *r)
 {
     struct wf_sched *s = r->context;
 
     s->req = NULL;
     wf_sched_destroy(s);
+    return MPI_SUCCESS;
 }
 
 static int start_again(struct wf_req *r)

@@ -64,9 +64,10 @@ static void agreed(struct wf_context_alloc *c, int error)
     wf_req_complete(d->req, error);
 }
 
-static void destroy(struct wf_req *r)
+static int destroy(struct wf_req *r)
 {
     free(r->context);
+    return MPI_SUCCESS;
 }
 
 int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)

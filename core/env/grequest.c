@@ -22,22 +22,18 @@ static int query(struct wf_req *r, MPI_Status *status)
     return g->query(g->extra_state, status);
 }
 
-/* What the callback answers has no request to go to any more; an error is
- * logged, so that it is not lost. */
-static void destroy(struct wf_req *r)
+static int destroy(struct wf_req *r)
 {
     struct wf_instance *wf = r->wf;
     struct grequest *g = r->context;
+    int rc = MPI_SUCCESS;
     if (g->free) {
         wf_cs_leave(&wf->api);
-        int rc = g->free(g->extra_state);
+        rc = g->free(g->extra_state);
         wf_cs_enter(&wf->api);
-        if (rc != MPI_SUCCESS)
-            wf_log(wf, WF_LOG_WARN,
-                   "the free function of a generalized request answered %d",
-                   rc);
     }
     free(g);
+    return rc;
 }
 
 static int cancel(struct wf_req *r)
@@ -78,10 +74,14 @@ int wf_mpi_grequest_start(struct wf_instance *wf,
 
 int wf_mpi_grequest_complete(struct wf_instance *wf, struct wf_req *request)
 {
+    bool freed;
+
     if (request->type != WF_REQ_GENERALIZED)
         return wf_error(MPI_ERR_REQUEST, "the request is not a generalized one");
     if (wf_req_done(request))
         return wf_error(MPI_ERR_REQUEST, "the request is complete already");
+    freed = request->flags & WF_REQ_DETACHED;
+    request->flags &= ~(uint32_t)WF_REQ_DETACHED; /* what its end says is for us */
     wf_req_complete(request, MPI_SUCCESS);
-    return MPI_SUCCESS;
+    return freed ? wf_req_release(request) : MPI_SUCCESS;
 }

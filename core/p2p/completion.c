@@ -33,7 +33,7 @@ static int read_status(struct wf_req *r, MPI_Status *status)
     }
     if (status == MPI_STATUS_IGNORE)
         status = &scratch;
-    wf_status_empty(status);
+    wf_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
     wf_cs_leave(&r->wf->api);
     rc = r->query(r, status);
     wf_cs_enter(&r->wf->api);
@@ -44,7 +44,7 @@ static int read_status(struct wf_req *r, MPI_Status *status)
 static int finish(MPI_Request *handle, MPI_Status *status)
 {
     struct wf_req *r = wf_req_of(*handle);
-    int error;
+    int error, freed;
 
     if (inactive(r)) {
         wf_status_empty(status);
@@ -56,8 +56,8 @@ static int finish(MPI_Request *handle, MPI_Status *status)
         return error;
     }
     *handle = MPI_REQUEST_NULL;
-    wf_req_release(r);
-    return error;
+    freed = wf_req_release(r);
+    return freed ? freed : error;
 }
 
 static bool complete(MPI_Request handle)
@@ -133,8 +133,7 @@ int wf_mpi_request_free(struct wf_instance *wf, MPI_Request *request)
     *request = MPI_REQUEST_NULL;
     if (wf->held)
         wf_progress_poll(wf, 0); /* nobody is going to wait for it */
-    wf_req_release(r);
-    return MPI_SUCCESS;
+    return wf_req_release(r);
 }
 
 int wf_mpi_request_get_status(struct wf_instance *wf, struct wf_req *request,

@@ -143,12 +143,13 @@ struct pair {
     void *copy; /* sendrecv_replace: what is sent */
 };
 
-static void pair_destroy(struct wf_req *r)
+static int pair_destroy(struct wf_req *r)
 {
     struct pair *p = r->context;
 
     free(p->copy);
     free(p);
+    return MPI_SUCCESS;
 }
 
 static void half_complete(struct wf_req *half)

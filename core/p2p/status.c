@@ -45,6 +45,8 @@ void wf_status_set(MPI_Status *s, int source, int tag, uint64_t bytes,
 
 void wf_status_empty(MPI_Status *s)
 {
+    if (s != MPI_STATUS_IGNORE)
+        s->MPI_ERROR = MPI_SUCCESS;
     wf_status_set(s, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
 }
 

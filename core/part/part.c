@@ -28,7 +28,7 @@ static struct wf_req *inactive_request(struct wf_comm *comm)
 
 void *wf_part_create(size_t size, const struct wf_part_args *a,
                      int (*start)(struct wf_req *),
-                     void (*destroy)(struct wf_req *))
+                     int (*destroy)(struct wf_req *))
 {
     struct wf_part *p = calloc(1, size);
     struct wf_req *r = p ? inactive_request(a->comm) : NULL;

@@ -61,7 +61,7 @@ struct wf_part_args {
  * persistent request. NULL: recorded. */
 void *wf_part_create(size_t size, const struct wf_part_args *,
                      int (*start)(struct wf_req *),
-                     void (*destroy)(struct wf_req *));
+                     int (*destroy)(struct wf_req *));
 /* The request is gone: free the part, now or after its setup. */
 void wf_part_drop(struct wf_part *);
 /* The setup is over. False: so is the part. */

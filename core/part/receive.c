@@ -187,11 +187,12 @@ static void setup_over(struct wf_part_watch *w, int error)
         post_round(v);
 }
 
-static void destroy(struct wf_req *r)
+static int destroy(struct wf_req *r)
 {
     struct wf_part *p = r->context;
     free(wf_container(p, struct receive, part)->pieces);
     wf_part_drop(p);
+    return MPI_SUCCESS;
 }
 
 static void await_setup(struct wf_part *p)

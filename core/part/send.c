@@ -45,9 +45,10 @@ static int start(struct wf_req *r)
     return MPI_SUCCESS;
 }
 
-static void destroy(struct wf_req *r)
+static int destroy(struct wf_req *r)
 {
     wf_part_drop(r->context);
+    return MPI_SUCCESS;
 }
 
 /* Tags for n parts, from the numbers that the communicator has left. */

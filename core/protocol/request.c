@@ -195,30 +195,32 @@ bool wf_req_take_settled(MPI_Request *request, MPI_Status *status)
     return true;
 }
 
-static void destroy(struct wf_req *r)
+static int destroy(struct wf_req *r)
 {
     struct wf_comm *comm = r->comm;
     bool p2p = r->type <= WF_REQ_RECV;
+    int rc = MPI_SUCCESS;
 
     r->object.kind = WF_KIND_DEAD;
     if (r->destroy)
-        r->destroy(r);
+        rc = r->destroy(r);
     if (p2p)
         free_p2p(wf_p2p_of(r));
     else
         free_other(wf_container(r, struct wf_other, req));
     if (comm)
         wf_comm_put(comm);
+    return rc;
 }
 
-void wf_req_release(struct wf_req *r)
+int wf_req_release(struct wf_req *r)
 {
     if (r->type == WF_REQ_NOOP)
-        return; /* shared */
+        return MPI_SUCCESS; /* shared */
     if (wf_req_done(r))
-        destroy(r);
-    else
-        r->flags |= WF_REQ_DETACHED;
+        return destroy(r);
+    r->flags |= WF_REQ_DETACHED;
+    return MPI_SUCCESS;
 }
 
 void wf_req_abandon(struct wf_req *r)

@@ -65,7 +65,8 @@ struct wf_req {
     void *context; /* of on_complete's owner */
     /* Persistent requests of other chapters: start and free. NULL: engine's. */
     int (*start)(struct wf_req *);
-    void (*destroy)(struct wf_req *); /* releases what the chapter attached */
+    /* Releases what the chapter attached; an error is for whom it was called. */
+    int (*destroy)(struct wf_req *);
     int (*cancel)(struct wf_req *);
     /* Generalized requests: fills the status at wait or test time, called
      * outside the API section by the completion functions. */
@@ -79,8 +80,9 @@ struct wf_req *wf_req_create(struct wf_instance *, enum wf_req_type,
 /* A calm one is not calm any more. */
 void wf_req_stir(struct wf_req *);
 void wf_req_complete(struct wf_req *, int error);
-/* Drop the user's or owner's hold: back to the pool, now or when complete. */
-void wf_req_release(struct wf_req *);
+/* Drop the user's or owner's hold: back to the pool, now or when complete. What
+ * its `destroy` says if it is called now. */
+int wf_req_release(struct wf_req *);
 
 /* Sends that a plugin holds back complete now, because the endpoints in the
  * mask that is returned are about to be polled. */
@@ -119,6 +121,7 @@ static inline bool wf_req_take(MPI_Request *request, MPI_Status *status)
  * (MPI-5.0 s3.2.5). */
 void wf_status_set(MPI_Status *, int source, int tag, uint64_t bytes,
                    bool cancelled);
+/* Of an empty status it is MPI_SUCCESS (s3.7.3). */
 void wf_status_empty(MPI_Status *);
 uint64_t wf_status_bytes(const MPI_Status *);
 void wf_status_set_bytes(MPI_Status *, uint64_t bytes);

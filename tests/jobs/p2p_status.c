@@ -38,7 +38,7 @@ static int is_empty(const MPI_Status *s)
 
     MPI_Get_count(s, MPI_INT, &n);
     return s->MPI_SOURCE == MPI_ANY_SOURCE && s->MPI_TAG == MPI_ANY_TAG &&
-           n == 0;
+           s->MPI_ERROR == MPI_SUCCESS && n == 0;
 }
 
 /* Whatever has come is told, again and again, until somebody takes it. */

@@ -98,17 +98,18 @@ struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
     return &make_p2p(wf, type)->req;
 }
 
-void wf_req_release(struct wf_req *r)
+int wf_req_release(struct wf_req *r)
 {
     if (!wf_req_done(r)) {
         r->flags |= WF_REQ_DETACHED;
-        return;
+        return MPI_SUCCESS;
     }
     if (r->destroy)
         r->destroy(r);
     free(wf_p2p_of(r)->packed);
     free(wf_p2p_of(r));
     requests_alive--;
+    return MPI_SUCCESS;
 }
 
 void wf_req_complete(struct wf_req *r, int error)
