@@ -250,9 +250,8 @@ void wf_carrier_control(struct wf_ordered *o, struct weft_core *core,
         if (o->carrier[k].probed_at)
             answered(o, k);
         break;
-    default: /* an ACK has said it all in its header, but for pieces */
-        if (wf_le64(w->a) >> 32)
-            wf_stripe_landed(o, k, (uint32_t)wf_le64(w->a));
+    default: /* an ACK has said it all in its header */
+        break;
     }
 }
 

@@ -97,6 +97,7 @@ struct wf_flight {
     uint64_t doubt_at;   /* when another carrier answered, and this had not */
     uint64_t base;       /* ns that a piece takes alone */
     double slope;        /* ns more for each byte that flies */
+    double idle;         /* ns for which others had pieces since this had any */
     uint64_t most;       /* bytes that flew before one that landed */
     bool known;          /* base and slope are */
 };

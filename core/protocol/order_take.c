@@ -48,11 +48,15 @@ static int deliver(struct wf_ordered *o, struct weft_core *core,
     return WEFT_DONE;
 }
 
-/* Pieces go by any carrier, so they do not tell where the peer is. */
+/* Pieces go by any carrier, so they do not tell where the peer is. An ACK that names
+ * one says how long it took, of which nothing is known any more once it counts as
+ * acknowledged. */
 void wf_order_hear(struct wf_ordered *o, struct weft_core *core, int carrier,
                    const struct wf_wire *w)
 {
     wf_carrier_heard(o, core, wf_order_piece(w) ? o->peer_epoch : w->epoch);
+    if (wf_unlikely(w->type == (WF_ACK | WF_SEQUENCED) && wf_le64(w->a) >> 32))
+        wf_stripe_landed(o, carrier, (uint32_t)wf_le64(w->a));
     wf_order_acked(o, wf_le32(w->ack), carrier == o->at);
 }
 

@@ -9,7 +9,9 @@
  *          not at all as long as every carrier has QUEUE_NS of work, for by then
  *          we know better; and not by one that needs longer than another would
  *          for all that is left of the message. What flies at most doubles with
- *          each landing, as long as little is known.
+ *          each landing, as long as little is known. One that gets nothing cannot
+ *          show that it has become faster: what it took counts half after some
+ *          times that long, so that it is asked again.
  * SILENCE  A carrier that has pieces and lands none for long is probed, and the
  *          current one too. When that answers and the silent one does not, the
  *          silent one is given up, and what it had goes by the others.
@@ -22,7 +24,11 @@
 #define SILENT_NS 50000000u    /* at least, without a landing */
 #define UNKNOWN_NS 250000000u  /* the same before the first one */
 #define ANSWER_NS 20000000u    /* after the other one's */
-enum { FIRST_BYTES = 4 * WF_STRIPE_PIECE, LEARN = 4 };
+enum {
+    FIRST_BYTES = 4 * WF_STRIPE_PIECE,
+    LEARN = 4,
+    FORGET = 4 /* times of a piece, of others' work */
+};
 
 /* ---- choosing ----------------------------------------------------------------- */
 
@@ -82,6 +88,22 @@ int wf_stripe_choose(const struct wf_ordered *o, const struct wf_retained *r)
 
 /* ---- flying and landing -------------------------------------------------------- */
 
+/* Carrier k has taken n bytes, and these none. */
+static void pass_over(struct wf_ordered *o, int k, uint64_t n)
+{
+    for (int i = 0; i < o->carriers; i++) {
+        struct wf_flight *f = &o->carrier[i].flight;
+        if (!f->known || f->bytes)
+            continue;
+        f->idle += o->carrier[k].flight.slope * (double)n;
+        if (f->idle < FORGET * arrival(f, WF_STRIPE_PIECE))
+            continue;
+        f->idle = 0;
+        f->base /= 2;
+        f->slope /= 2;
+    }
+}
+
 void wf_stripe_sent(struct wf_ordered *o, int k, struct wf_retained *r)
 {
     struct wf_flight *f = &o->carrier[k].flight;
@@ -90,6 +112,8 @@ void wf_stripe_sent(struct wf_ordered *o, int k, struct wf_retained *r)
     if (!f->bytes)
         f->stirred_at = r->sent_at;
     f->bytes += r->tx.tx.len;
+    f->idle = 0;
+    pass_over(o, k, r->tx.tx.len);
     r->behind = f->bytes;
     r->flying = true;
     o->bulk = true;

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "order_rig.h"
+#include "protocol/order_take.h"
 
 /* Of several carriers the smallest says how much payload a container takes;
  * those that are sealed have a header less. */
@@ -60,17 +61,6 @@ static bool next_piece(struct wf_p2p *p)
     return true;
 }
 
-/* The oldest piece of a carrier arrives, and its sender is told. */
-static void lands(int k)
-{
-    struct fake *f = &fakes[k];
-    uint32_t seq = f->seq[0];
-
-    assert_in_range(f->n, 1, MOST);
-    memmove(f->seq, f->seq + 1, (size_t)--f->n * sizeof *f->seq);
-    wf_stripe_landed(order, k, seq);
-}
-
 static uint32_t oldest(void)
 {
     uint32_t least = order->next;
@@ -81,24 +71,62 @@ static uint32_t oldest(void)
     return least;
 }
 
-/* Time goes on; a carrier lands a piece each `takes` ms that it has any. */
+/* The oldest piece of a carrier arrives, and its sender is told by one message:
+ * which piece, and up to where there is none missing. */
+static void lands(int k)
+{
+    struct wf_wire w = {.type = WF_ACK | WF_SEQUENCED};
+    struct fake *f = &fakes[k];
+
+    assert_in_range(f->n, 1, MOST);
+    w.a = wf_le64(UINT64_C(1) << 32 | f->seq[0]);
+    memmove(f->seq, f->seq + 1, (size_t)--f->n * sizeof *f->seq);
+    w.ack = wf_le32(oldest());
+    wf_order_take(order, &wf.eps[k], k, &w, NULL);
+}
+
+/* One millisecond; a carrier lands a piece each `takes` of them that it has any,
+ * for `age` of which it has had it. */
+static void tick(struct wf_p2p *p, const int *takes, int *age)
+{
+    for (int k = 0; k < CARRIERS; k++) {
+        age[k] = fakes[k].n ? age[k] + 1 : 0;
+        if (!takes[k] || age[k] < takes[k])
+            continue;
+        age[k] = 0;
+        lands(k);
+    }
+    while (next_piece(p))
+        ;
+    wf_orders_turn(&wf);
+    now += MS;
+}
+
 static void run(struct wf_p2p *p, int ms, const int *takes)
 {
     int age[CARRIERS] = {0};
 
-    for (int t = 0; t < ms; t++, now += MS) {
-        for (int k = 0; k < CARRIERS; k++) {
-            age[k] = fakes[k].n ? age[k] + 1 : 0;
-            if (!takes[k] || age[k] < takes[k])
-                continue;
-            age[k] = 0;
-            lands(k);
-            wf_order_acked(order, oldest(), true);
-        }
-        while (next_piece(p))
-            ;
-        wf_orders_turn(&wf);
+    for (int t = 0; t < ms; t++)
+        tick(p, takes, age);
+}
+
+/* Messages of 32 pieces, each after the other; how many ms they take. */
+static int deliver(int messages, const int *takes)
+{
+    int age[CARRIERS] = {0}, ms = 0;
+
+    for (int i = 0; i < messages; i++) {
+        struct wf_p2p *p = message(32);
+        do {
+            tick(p, takes, age);
+            ms++;
+            for (int k = 0; k < CARRIERS; k++)
+                if (fakes[k].pings)
+                    pong(k);
+        } while (p->moved < p->expected || fakes[0].n || fakes[1].n);
+        free(p);
     }
+    return ms;
 }
 
 static void carriers_share_by_what_they_move(void **state)
@@ -164,7 +192,6 @@ static void the_last_pieces_take_the_faster_one(void **state)
         lands(0);
     while (fakes[1].n)
         lands(1);
-    wf_order_acked(order, oldest(), true);
     fakes[1].taken = 0;
     p = message(10);
     run(p, 30, takes);
@@ -172,6 +199,33 @@ static void the_last_pieces_take_the_faster_one(void **state)
     assert_int_equal(fakes[1].taken, 0);
     teardown();
     free(p);
+}
+
+/* A lost packet, or a machine that stands still, makes the first pieces take longer
+ * than the whole message by the other. */
+static void one_that_was_slow_at_first_gets_its_share_later(void **state)
+{
+    static const int slow[CARRIERS] = {400, 10}, even[CARRIERS] = {10, 10};
+
+    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    order->carrier[1].up = true;
+    deliver(1, slow);
+    deliver(20, even);
+    fakes[0].taken = fakes[1].taken = 0;
+    deliver(10, even);
+    assert_in_range(fakes[0].taken, 100, 220);
+    teardown();
+}
+
+static void one_that_stays_slow_is_seldom_asked_again(void **state)
+{
+    static const int takes[CARRIERS] = {10, 1000};
+
+    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    order->carrier[1].up = true;
+    deliver(10, takes);
+    assert_in_range(deliver(100, takes), 100 * 300, 100 * 320 * 115 / 100);
+    teardown();
 }
 
 /* The peer answers on the first carrier only. */
@@ -212,6 +266,8 @@ int main(void)
         cmocka_unit_test(a_carrier_that_nobody_was_heard_on_takes_none),
         cmocka_unit_test(small_messages_stay_on_the_first),
         cmocka_unit_test(the_last_pieces_take_the_faster_one),
+        cmocka_unit_test(one_that_was_slow_at_first_gets_its_share_later),
+        cmocka_unit_test(one_that_stays_slow_is_seldom_asked_again),
         cmocka_unit_test(what_a_silent_one_had_goes_by_the_other),
     };
 
