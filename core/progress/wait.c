@@ -37,6 +37,7 @@ enum {
     REFRAIN_MIN = 64, /* waits without a yield, after one that was bad */
     REFRAIN_MAX = 1 << 16,
     SHARED_MIN = 32, /* waits beside another rank before going elsewhere */
+    ALONE_MAX = 1000, /* yields without one, where there is nowhere to go */
     CLOCK_EVERY = 32,   /* polls per look at the clock */
     OTHERS_YIELDS = 8,
     THREAD_LOOKS = 256, /* polls before a thread gives way to another: 5 us */
@@ -303,21 +304,26 @@ static WF_COLD void sleep_once(struct wf_instance *wf, bool (*done)(void *), voi
     wf_progress_pass_lead(wf);
 }
 
+static void set_crowded(struct wf_progress *p, bool crowded)
+{
+    p->crowded = crowded;
+    p->yields_max = crowded ? YIELDS_MAX : 0;
+    p->spin = p->spin_max = crowded ? 0 : SPIN_DEFAULT;
+}
+
 /* Before the first wait rather than at start: short programs never ask. */
 static WF_COLD void tune(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
     p->tuned = true;
-    p->crowded = wf->local_count > 1 && (wf->local_count > wf->cpus ||
-                                         wf->local_count > wf_quota_cpus());
-    if (wf->options->spin != WF_AUTO)
-        p->spin_max = wf->options->spin;
-    else if (p->crowded)
-        p->yields_max = YIELDS_MAX;
-    else
-        p->spin_max = SPIN_DEFAULT;
-    p->spin = p->spin_max;
+    set_crowded(p, wf->local_count > 1 &&
+                       (wf->local_count > wf->cpus ||
+                        wf->local_count > wf_quota_cpus()));
+    if (wf->options->spin != WF_AUTO) {
+        p->spin = p->spin_max = wf->options->spin;
+        p->yields_max = 0;
+    }
     p->refrains = REFRAIN_MIN;
     p->shared_max = SHARED_MIN;
     p->yields = YIELDS_MAX;
@@ -341,11 +347,27 @@ static uint64_t yield_cpu(struct wf_instance *wf)
     return wf_now(wf) - start;
 }
 
+/* Who was found on our only CPU has gone when many yields in a row found nobody. */
+static WF_COLD void look_whether_alone(struct wf_progress *p, uint64_t took)
+{
+    if (took > YIELD_ALONE)
+        p->alone = 0;
+    else if (++p->alone > ALONE_MAX) {
+        p->alone = 0;
+        p->joined = false;
+        set_crowded(p, false);
+    }
+}
+
 /* False: one of them kept it, so it computes, and a wake-up gets the CPU back
  * sooner than a place in the queue. */
 static bool give_way(struct wf_instance *wf)
 {
-    return yield_cpu(wf) < YIELD_LONG;
+    uint64_t took = yield_cpu(wf);
+
+    if (wf_unlikely(wf->progress->joined))
+        look_whether_alone(wf->progress, took);
+    return took < YIELD_LONG;
 }
 
 bool wf_progress_give_way(struct wf_instance *wf)
@@ -356,13 +378,21 @@ bool wf_progress_give_way(struct wf_instance *wf)
 /* The scheduler may leave two ranks on one CPU for good though another is free:
  * it looks for work to move in ticks, and at each tick only one of them wants
  * to run. So whoever finds the other there time and again goes; each time it
- * helped for short only, it waits twice as long with the next. */
-static WF_COLD void move_apart(struct wf_progress *p)
+ * helped for short only, it waits twice as long with the next. Who is bound to
+ * that CPU cannot go: then it is as where ranks outnumber CPUs. */
+static WF_COLD void move_apart(struct wf_instance *wf)
 {
+    struct wf_progress *p = wf->progress;
+
     if (!p->yielded) {
         p->shared = 0;
     } else if (++p->shared > p->shared_max) {
         p->shared = 0;
+        p->joined = wf->own_cpus == 1 && wf->options->spin == WF_AUTO;
+        if (p->joined) {
+            set_crowded(p, true);
+            return;
+        }
         p->shared_max *= 2;
         p->spin = p->spin_max;
         wf_cpu_leave();
@@ -382,7 +412,7 @@ static bool shares_cpu(struct wf_instance *wf)
     }
     took = yield_cpu(wf);
     p->yielded = took > YIELD_ALONE && took < YIELD_LONG;
-    move_apart(p);
+    move_apart(wf);
     if (took < YIELD_LONG)
         p->refrains = REFRAIN_MIN;
     else { /* somebody computes here: what woke us would have had to wait */

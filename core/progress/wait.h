@@ -61,6 +61,8 @@ struct wf_progress {
     unsigned refrain, refrains; /* waits that are not to yield, next time */
     bool yielded; /* this CPU is shared: to poll longer does not help */
     unsigned shared, shared_max; /* waits in a row that found it so; limit */
+    bool joined;    /* crowded because the only CPU is shared ... */
+    unsigned alone; /* ... and yields in a row that found it is not */
     unsigned tests;          /* in vain and in a row */
     uint64_t tested;         /* when the last of them was done, if crowded */
     struct wf_list waiters;  /* asleep, or about to be */

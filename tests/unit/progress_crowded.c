@@ -5,7 +5,7 @@
  */
 #include "progress_rig.h"
 
-enum { FEW = 8, LONG = 1000000000 /* ns */ };
+enum { FEW = 8, SHORT = 5000, LONG = 1000000000 /* ns */ };
 
 static wf_atomic_u32 arrived;
 
@@ -64,6 +64,72 @@ static void nor_beside_threads(void **state)
     assert_int_equal(times_given_away(4, true, NULL), 0);
 }
 
+/* ---- ranks that were bound to one CPU ------------------------------------------- */
+
+static int wanted; /* yields after which what is waited for is there */
+
+static bool is_there(void *arg)
+{
+    return yields >= wanted;
+}
+
+static void another_runs(void)
+{
+    now += SHORT;
+}
+
+static void wait_often(int times, void (*others)(void))
+{
+    meanwhile = others;
+    for (int i = 0; i < times; i++) {
+        wanted = yields + 1;
+        wf_progress_wait(&wf, 1, is_there, NULL);
+    }
+}
+
+static void open_bound(uint64_t spin)
+{
+    options.spin = spin;
+    rig_open((struct wf_instance){.local_count = 2}, 1000);
+    wf.own_cpus = 1;
+    assert_false(wf_progress_crowded(&wf));
+}
+
+static void who_finds_another_on_its_only_cpu_is_crowded(void **state)
+{
+    open_bound(WF_AUTO);
+    wait_often(100, another_runs);
+    assert_true(wf_progress_crowded(&wf));
+    wait_often(5000, another_runs);
+    assert_true(wf_progress_crowded(&wf));
+    wf_progress_fini(&wf);
+}
+
+static void until_the_other_has_gone(void **state)
+{
+    open_bound(WF_AUTO);
+    wait_often(100, another_runs);
+    wait_often(5000, NULL);
+    assert_false(wf_progress_crowded(&wf));
+    wf_progress_fini(&wf);
+}
+
+static void alone_on_it_nobody_is(void **state)
+{
+    open_bound(WF_AUTO);
+    wait_often(100, NULL);
+    assert_false(wf_progress_crowded(&wf));
+    wf_progress_fini(&wf);
+}
+
+static void nor_who_was_told_how_long_to_spin(void **state)
+{
+    open_bound(20000);
+    wait_often(100, another_runs);
+    assert_false(wf_progress_crowded(&wf));
+    wf_progress_fini(&wf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -72,6 +138,10 @@ int main(void)
         cmocka_unit_test(not_again_beside_a_process_that_computes),
         cmocka_unit_test(with_a_cpu_for_each_rank_nobody_gives_it_away),
         cmocka_unit_test(nor_beside_threads),
+        cmocka_unit_test(who_finds_another_on_its_only_cpu_is_crowded),
+        cmocka_unit_test(until_the_other_has_gone),
+        cmocka_unit_test(alone_on_it_nobody_is),
+        cmocka_unit_test(nor_who_was_told_how_long_to_spin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
