@@ -87,47 +87,42 @@ static void wait_often(int times, void (*others)(void))
     }
 }
 
-static void open_bound(uint64_t spin)
+/* Is a rank that is bound to one CPU crowded after so many waits beside another
+ * one, and so many alone? */
+static bool crowded_after(uint64_t spin, int beside, int alone)
 {
+    bool crowded;
+
     options.spin = spin;
     rig_open((struct wf_instance){.local_count = 2}, 1000);
     wf.own_cpus = 1;
     assert_false(wf_progress_crowded(&wf));
+    wait_often(beside, another_runs);
+    wait_often(alone, NULL);
+    crowded = wf_progress_crowded(&wf);
+    wf_progress_fini(&wf);
+    return crowded;
 }
 
 static void who_finds_another_on_its_only_cpu_is_crowded(void **state)
 {
-    open_bound(WF_AUTO);
-    wait_often(100, another_runs);
-    assert_true(wf_progress_crowded(&wf));
-    wait_often(5000, another_runs);
-    assert_true(wf_progress_crowded(&wf));
-    wf_progress_fini(&wf);
+    assert_true(crowded_after(WF_AUTO, 100, 0));
+    assert_true(crowded_after(WF_AUTO, 5100, 0));
 }
 
 static void until_the_other_has_gone(void **state)
 {
-    open_bound(WF_AUTO);
-    wait_often(100, another_runs);
-    wait_often(5000, NULL);
-    assert_false(wf_progress_crowded(&wf));
-    wf_progress_fini(&wf);
+    assert_false(crowded_after(WF_AUTO, 100, 5000));
 }
 
 static void alone_on_it_nobody_is(void **state)
 {
-    open_bound(WF_AUTO);
-    wait_often(100, NULL);
-    assert_false(wf_progress_crowded(&wf));
-    wf_progress_fini(&wf);
+    assert_false(crowded_after(WF_AUTO, 0, 100));
 }
 
 static void nor_who_was_told_how_long_to_spin(void **state)
 {
-    open_bound(20000);
-    wait_often(100, another_runs);
-    assert_false(wf_progress_crowded(&wf));
-    wf_progress_fini(&wf);
+    assert_false(crowded_after(20000, 100, 0));
 }
 
 int main(void)
