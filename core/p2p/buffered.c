@@ -23,7 +23,7 @@
 #include "env/env.h"
 #include "env/session.h"
 #include "p2p/p2p_api.h"
-#include "progress/progress.h"
+#include "progress/wait.h"
 #include "protocol/queues.h"
 
 enum { ALIGN = 16 };

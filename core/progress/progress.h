@@ -82,10 +82,6 @@ void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
  * are short. True unless the deadline passed. API section held throughout. */
 bool wf_progress_serve(struct wf_instance *, int fd, bool (*done)(void *),
                        void *arg, uint64_t deadline);
-/* Something happened outside progress (a message to oneself): wake the waiters
- * whose condition came true. Only threads can be asleep meanwhile, so callers
- * ask wf->api.on first. */
-void wf_progress_notify(struct wf_instance *);
 /* What a sleeper does about once a second: protocol/failure.c. */
 void wf_failure_watch(struct wf_instance *);
 /* Wake every sleeping thread of the instance (any thread). */

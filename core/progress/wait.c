@@ -79,12 +79,6 @@ void wf_waiters_notify(struct wf_instance *wf)
     }
 }
 
-void wf_progress_notify(struct wf_instance *wf)
-{
-    if (wf->progress && !wf_list_empty(&wf->progress->waiters))
-        wf_waiters_notify(wf);
-}
-
 /* Sleep no longer than until the deadline; 0: none. */
 static void sooner(int *timeout, uint64_t deadline, uint64_t now)
 {

@@ -1,4 +1,4 @@
-/* Waiting: what sleepers share. Private to core/progress.
+/* Waiting: what sleepers share, and how who completes something wakes them.
  *
  * Threads that wait stand in a list. One of them, the leader, sleeps in epoll
  * on all endpoints; the others, the followers, sleep on a futex word of their
@@ -116,5 +116,12 @@ void wf_progress_evict(struct wf_instance *);
 void wf_progress_pass_lead(struct wf_instance *);
 /* Wake the waiters whose condition holds. */
 void wf_waiters_notify(struct wf_instance *);
+/* Something may have happened outside progress (a message to oneself). Only
+ * threads can be asleep meanwhile, so callers ask wf->api.on first. */
+static inline void wf_progress_notify(struct wf_instance *wf)
+{
+    if (wf->progress && wf_unlikely(!wf_list_empty(&wf->progress->waiters)))
+        wf_waiters_notify(wf);
+}
 
 #endif

@@ -14,6 +14,7 @@
  */
 #include <stdlib.h>
 
+#include "progress/wait.h"
 #include "protocol/order.h"
 
 /* ---- eager, receive posted ----------------------------------------------- */
@@ -167,9 +168,12 @@ static inline void land(struct weft_core *core, struct weft_loc *from,
     p->req.tag = wf_env_tag(env1);
     p->req.bytes = n;
     landed(core, from, n);
-    if (wf_likely(p->req.flags == WF_REQ_LIGHT && !from->wf->api.on))
+    if (wf_likely(p->req.flags == WF_REQ_LIGHT &&
+                  !(WF_BRIEF && from->wf->api.on))) {
         wf_store_release(&p->req.done, 1); /* pairs with wf_req_done */
-    else if (p->req.flags & WF_REQ_LIGHT)
+        if (from->wf->api.on)
+            wf_progress_notify(from->wf);
+    } else if (p->req.flags & WF_REQ_LIGHT)
         wf_req_complete(&p->req, 0);
     else { /* it may want a certain length */
         p->length = p->expected = n;

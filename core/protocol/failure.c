@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "progress/progress.h"
+#include "progress/wait.h"
 #include "protocol/order.h"
 
 static void fail(struct wf_p2p *p)

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "progress/progress.h"
+#include "progress/wait.h"
 #include "protocol/queues.h"
 #include "protocol/submitted.h"
 

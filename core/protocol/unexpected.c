@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "progress/progress.h"
+#include "progress/wait.h"
 #include "protocol/order.h"
 #include "protocol/queues.h"
 
