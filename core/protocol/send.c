@@ -206,7 +206,7 @@ static int try_short(struct weft_loc *loc, const void *data, uint64_t n,
 
     if (!loc->lane[WF_LANE_ORDER].send_words)
         return put_short(loc, data, n, env0, env1, more);
-    loc->late = 0;
+    wf_short_behalf(loc, 0);
     return left >= 0 &&
                    wf_short_put(loc, left, data, n, env0, env1) == WEFT_OK
                ? SENT

@@ -130,6 +130,13 @@ static inline int64_t wf_short_left(const struct weft_loc *loc, uint64_t n)
                : -1;
 }
 
+/* On whose behalf the next message goes: that of the last one, mostly. */
+static inline void wf_short_behalf(struct weft_loc *loc, uintptr_t who)
+{
+    if (wf_unlikely(loc->late != who))
+        loc->late = who;
+}
+
 /* The bookkeeping and the call: WEFT_OK, or the result of wf_short_late. */
 static inline int wf_short_put(struct weft_loc *loc, int64_t left,
                                const void *data, uint64_t n, uint64_t env0,
@@ -183,7 +190,7 @@ static inline __attribute__((always_inline)) int
 wf_short_send(const struct wf_short *s, const void *buf, int dest, int tag,
               int flags)
 {
-    s->loc->late = (uintptr_t)s->comm + (uintptr_t)flags;
+    wf_short_behalf(s->loc, (uintptr_t)s->comm + (uintptr_t)flags);
     return wf_short_put(s->loc, s->left, buf, s->n,
                         s->comm->send_env0 | (uint32_t)dest,
                         s->comm->send_env1 | (uint32_t)tag);

@@ -161,8 +161,6 @@ static int answered(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
         p->in.paused = true;
         return WEFT_EAGAIN;
     }
-    p->ep->stats.rx++;
-    p->ep->stats.rx_bytes += len;
     if (rc == WEFT_DONE && shown == len)
         return 0;
     if (rc < 0 || rc == WEFT_LOAN) {
@@ -184,8 +182,6 @@ static inline int take_short(weft_peer *p, struct shm_slot *s, uint64_t word)
                           s->env[1], s->body + 16);
     if (shm_unlikely(rc != WEFT_DONE))
         return answered(p, rc, NULL, len, len);
-    ep->stats.rx++;
-    ep->stats.rx_bytes += len;
     return 0;
 }
 
@@ -354,8 +350,6 @@ static inline int take_wanted(weft_peer *p, const struct shm_slot *s,
     w->h2 = s->env[1];
     w->room = len;
     next_slot(p);
-    p->ep->stats.rx++;
-    p->ep->stats.rx_bytes += len;
     if (shm_unlikely(in->head - in->returned > in->mask / 4))
         give_back(p);
     return WEFT_DONE;

@@ -350,8 +350,6 @@ static int copy_short(weft_peer *p, const weft_hdr *hdr, const void *data,
     }
     shm_put_head(s, hdr);
     shm_publish(p, shm_first(hdr), (uint32_t)len, SHM_HEAD);
-    p->ep->stats.tx++;
-    p->ep->stats.tx_bytes += len;
     return WEFT_DONE;
 }
 
@@ -422,8 +420,6 @@ int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
     struct shm_slot *s = shm_slot_next(out);
     if (shm_unlikely(!shm_copy_inline(s->body + 16, data, n)))
         return words_carefully(data, h0, p, h1, h2);
-    p->ep->stats.tx++; /* before the slot, whose line may have to be waited for */
-    p->ep->stats.tx_bytes += n;
     s->env[0] = shm_le64(h1);
     s->env[1] = shm_le64(h2);
     shm_own(s + SHM_AHEAD_OUT);
@@ -462,8 +458,6 @@ int wf_shm_send(weft_peer *p, weft_tx *tx)
     out->off = 0;
     out->begun = false;
     wf_shm_hold(p);
-    p->ep->stats.tx++;
-    p->ep->stats.tx_bytes += tx->len;
     if (wf_shm_push(p)) {
         out->tx = NULL;
         return WEFT_DONE;

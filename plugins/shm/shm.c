@@ -284,11 +284,7 @@ static int stat_ep(weft_ep *ep, int i, const char **name, uint64_t *value)
     const struct {
         const char *name;
         uint64_t value;
-    } all[] = {{"sent", ep->stats.tx},
-               {"sent_bytes", ep->stats.tx_bytes},
-               {"sent_again", ep->stats.tx_again},
-               {"received", ep->stats.rx},
-               {"received_bytes", ep->stats.rx_bytes},
+    } all[] = {{"sent_again", ep->stats.tx_again},
                {"bells_rung", ep->stats.rings},
                {"sleeps", ep->stats.naps},
                {"connections", ep->stats.connects},
