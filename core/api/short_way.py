@@ -11,7 +11,8 @@ from standard import wrap
 class ShortWay(Body):
     """Functions: alone_MPI_X, which goes on to shared_MPI_X, and thread_MPI_X; all
     go on to long_MPI_X, of which the head is written here. MPI_X asks which of
-    the three it is, and leaves the arguments where they are."""
+    the three it is, and leaves the arguments where they are. Where threads are
+    ranks, no process has a world that its threads share."""
 
     def text(self):
         """The lines before the checks and the call, which are the rest of
@@ -24,6 +25,8 @@ class ShortWay(Body):
         if of_thread:
             self.line("if (wf_likely(wf_short_on))")
             self.line(f"    return alone_{name}({rest});")
+            self.line("if (wf_likely(wf_short_shared != NULL))")
+            self.line(f"    return shared_{name}({rest});")
             self.line("if (wf_unlikely(wf_thread_process != NULL))")
             self.line(f"    return thread_{name}({rest});")
             self.line(f"return shared_{name}({rest});")
