@@ -12,6 +12,7 @@
 #ifndef WF_CHOICE_H
 #define WF_CHOICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum wf_coll_algorithm {
@@ -34,6 +35,7 @@ enum wf_coll_kind {
 
 struct wf_coll_rule {
     uint8_t algorithm; /* enum wf_coll_algorithm */
+    bool crowded;      /* of one node with fewer CPUs, as far as they know */
     int nodes;         /* that the ranks are on, at least */
     int ranks, ranks_most;
     uint64_t bytes, bytes_most;

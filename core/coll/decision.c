@@ -5,35 +5,42 @@
 
 #include "coll/coll.h"
 #include "coll/layout.h"
+#include "coll/team.h"
 #include "coll/vertex.h"
 
 #define ANY UINT64_MAX
 #define MANY INT_MAX
 #define FIRST(kind)
 #define RULE(nodes, ranks, ranks_most, bytes_most, algorithm)                  \
-    {WF_ALG_##algorithm, nodes, ranks, ranks_most, 0, bytes_most},
+    {WF_ALG_##algorithm, false, nodes, ranks, ranks_most, 0, bytes_most},
+#define CROWDED(ranks, ranks_most, bytes_most, algorithm)                      \
+    {WF_ALG_##algorithm, true, 1, ranks, ranks_most, 0, bytes_most},
 static const struct wf_coll_rule rules[] = {
 #include "coll/decision.def"
 };
 #undef FIRST
 #undef RULE
+#undef CROWDED
 
 /* Where the rules of each collective begin: FIRST takes a number and gives it
- * back, RULE takes one. */
+ * back, a rule takes one. */
 #define JOIN(a, b) a##b
 #define ROW(line) JOIN(row_, line)
 #define FIRST(kind) START_##kind, BEFORE_##kind = START_##kind - 1,
 #define RULE(nodes, ranks, ranks_most, bytes_most, algorithm) ROW(__LINE__),
+#define CROWDED(ranks, ranks_most, bytes_most, algorithm) ROW(__LINE__),
 enum {
 #include "coll/decision.def"
     END
 };
 #undef FIRST
 #undef RULE
+#undef CROWDED
 
 static const uint8_t start[WF_COLL_KINDS + 1] = {
 #define FIRST(kind) [WF_COLL_##kind] = START_##kind,
 #define RULE(nodes, ranks, ranks_most, bytes_most, algorithm)
+#define CROWDED(ranks, ranks_most, bytes_most, algorithm)
 #include "coll/decision.def"
     [WF_COLL_KINDS] = END};
 
@@ -70,10 +77,17 @@ static bool nodes_hold(const struct wf_coll_rule *r, struct call *c)
             (l->consecutive || !(c->able & WF_ALG_NODES_CONSECUTIVE)));
 }
 
+/* What the ranks of a node have agreed on. */
+static bool crowded(const struct wf_comm *g)
+{
+    return g->team && g->team->crowded;
+}
+
 static bool holds(const struct wf_coll_rule *r, struct call *c)
 {
     return c->bytes <= r->bytes_most && c->bytes >= r->bytes &&
            c->g->size >= r->ranks && c->g->size <= r->ranks_most &&
+           (!r->crowded || crowded(c->g)) &&
            (c->able >> r->algorithm & 1) &&
            nodes_hold(r, c);
 }

@@ -59,8 +59,9 @@ static bool take_algorithm(struct reading *r, const char *word)
     for (int i = 0; i < WF_ALGORITHMS; i++)
         if ((wf_coll_kinds[r->kind].algorithms >> i & 1) &&
             wf_name_equal(word, wf_coll_algorithms[i].name)) {
-            *rule = (struct wf_coll_rule){(uint8_t)i, 1, 1, INT_MAX,
-                                          0, UINT64_MAX};
+            *rule = (struct wf_coll_rule){
+                .algorithm = (uint8_t)i, .nodes = 1, .ranks = 1,
+                .ranks_most = INT_MAX, .bytes_most = UINT64_MAX};
             r->sized = false;
             return true;
         }
@@ -97,6 +98,10 @@ static bool take_condition(struct reading *r, const char *word)
         rule->nodes = clamp(range.lo);
         return true;
     }
+    if (strcmp(word, "crowded") == 0) {
+        rule->crowded = true;
+        return true;
+    }
     if (!r->sized &&
         wf_value_size_range(word, &rule->bytes, &rule->bytes_most)) {
         r->sized = true;
@@ -104,9 +109,9 @@ static bool take_condition(struct reading *r, const char *word)
     }
     snprintf(text, sizeof text, "'%.64s' after '%s' is %s", word,
              wf_coll_algorithms[rule->algorithm].name,
-             r->sized ? "neither ranks:4-16 nor nodes:2-"
+             r->sized ? "none of: ranks:4-16, nodes:2-, crowded"
                       : "none of: a range of sizes (16K-1M), ranks:4-16, "
-                        "nodes:2-");
+                        "nodes:2-, crowded");
     complain(r, text);
     return false;
 }

@@ -34,7 +34,7 @@ static void rules_keep_their_order_sizes_and_conditions(void **state)
 {
     struct wf_config *c = good(
         "[collectives]\nallreduce = recursive_doubling -4K,"
-        "blocks  4K-1M ranks:4-16 nodes:2-, blocks ranks:8- # tail\n");
+        "blocks  4K-1M ranks:4-16 nodes:2-, blocks ranks:8- crowded # tail\n");
     const struct wf_coll_rules *all = wf_config_collectives(c);
     const struct wf_coll_rule *r = all->of[WF_COLL_ALLREDUCE];
     assert_int_equal(all->count[WF_COLL_ALLREDUCE], 3);
@@ -49,6 +49,7 @@ static void rules_keep_their_order_sizes_and_conditions(void **state)
     assert_int_equal(r[1].ranks_most, 16);
     assert_rule(&r[2], WF_ALG_BLOCKS, 0, UINT64_MAX);
     assert_int_equal(r[2].ranks, 8);
+    assert_true(r[2].crowded && !r[1].crowded);
     wf_config_free(c);
 }
 
@@ -72,10 +73,10 @@ static void what_is_no_condition_is_a_problem(void **state)
 {
     assert_problem("[collectives]\nbcast = chain 4K-1K\n",
                    "bcast: '4K-1K' after 'chain' is none of: a range of sizes "
-                   "(16K-1M), ranks:4-16, nodes:2-");
+                   "(16K-1M), ranks:4-16, nodes:2-, crowded");
     assert_problem("[collectives]\nbcast = chain -1K 2K-\n",
-                   "bcast: '2K-' after 'chain' is neither ranks:4-16 nor "
-                   "nodes:2-");
+                   "bcast: '2K-' after 'chain' is none of: ranks:4-16, "
+                   "nodes:2-, crowded");
     assert_problem("[collectives]\nbcast = chain ranks:8-4\n",
                    "'ranks:8-4' after 'chain' is");
     assert_problem("[collectives]\nbcast = chain nodes:2-4\n",

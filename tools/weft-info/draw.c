@@ -156,8 +156,9 @@ static void arguments(void *user, int rank, struct wf_coll_args *a)
 
 static int build(struct drawing *d, const struct wf_coll_rules *rules)
 {
-    const struct wf_coll_rule only = {(uint8_t)d->algorithm, 1, 1, INT32_MAX,
-                                      0, UINT64_MAX};
+    const struct wf_coll_rule only = {
+        .algorithm = (uint8_t)d->algorithm, .ranks_most = INT32_MAX,
+        .bytes_most = UINT64_MAX};
     struct wf_coll_rules forced = {.count = {0}};
     forced.of[d->what->kind] = &only;
     forced.count[d->what->kind] = 1;
@@ -382,6 +383,8 @@ static void print_rule(const struct wf_coll_rule *r)
         printf("%d", r->ranks_most);
     if (r->nodes > 1)
         printf(" nodes:%d-", r->nodes);
+    if (r->crowded)
+        printf(" crowded");
 }
 
 void info_choice(enum wf_coll_kind kind, const struct wf_coll_rules *rules)

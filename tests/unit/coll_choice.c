@@ -1,0 +1,83 @@
+/* The choice of an algorithm where the ranks of a node share its CPUs: a rule may
+ * ask for that, and it holds as soon as they have agreed on it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "coll/coll.h"
+#include "coll/team.h"
+
+enum { LONG = 64 * 1024 };
+
+static struct wf_instance wf;
+
+static int chosen(enum wf_coll_kind kind, int size, uint64_t bytes,
+                  struct wf_team *team)
+{
+    struct wf_comm comm = {.wf = &wf, .size = size, .team = team};
+
+    return wf_coll_rule_of(&comm, kind, bytes, WF_ALG_ANY, NULL)->algorithm;
+}
+
+static void a_long_bcast_of_many_ranks_that_share_cpus_comes_from_the_root(
+    void **state)
+{
+    struct wf_team shares = {.crowded = true};
+
+    assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG, &shares), WF_ALG_LINEAR);
+    assert_int_equal(chosen(WF_COLL_BCAST, 8, LONG, &shares), WF_ALG_LINEAR);
+    assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG - 1, &shares),
+                     WF_ALG_BINOMIAL);
+    assert_int_equal(chosen(WF_COLL_BCAST, 4, LONG, &shares), WF_ALG_BINOMIAL);
+    assert_int_equal(chosen(WF_COLL_BCAST, 8, 4 * LONG, &shares),
+                     WF_ALG_CHAIN);
+}
+
+static void it_goes_from_rank_to_rank_where_each_has_its_cpu(void **state)
+{
+    struct wf_team apart = {.crowded = false};
+
+    assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG, &apart), WF_ALG_BINOMIAL);
+    assert_int_equal(chosen(WF_COLL_BCAST, 16, 64 * LONG, &apart),
+                     WF_ALG_CHAIN);
+}
+
+static void before_they_know_it_does_too(void **state)
+{
+    assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG, NULL), WF_ALG_BINOMIAL);
+}
+
+static void a_rule_of_the_file_may_ask_for_it(void **state)
+{
+    const struct wf_coll_rule rule = {.algorithm = WF_ALG_RING,
+                                      .crowded = true,
+                                      .ranks_most = INT_MAX,
+                                      .bytes_most = UINT64_MAX};
+    struct wf_coll_rules rules = {.of[WF_COLL_ALLREDUCE] = &rule,
+                                  .count[WF_COLL_ALLREDUCE] = 1};
+    struct wf_team shares = {.crowded = true}, apart = {.crowded = false};
+
+    wf.coll_rules = &rules;
+    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 2, 8, &shares), WF_ALG_RING);
+    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 2, 8, &apart),
+                     WF_ALG_RECURSIVE_DOUBLING);
+    wf.coll_rules = NULL;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_long_bcast_of_many_ranks_that_share_cpus_comes_from_the_root),
+        cmocka_unit_test(it_goes_from_rank_to_rank_where_each_has_its_cpu),
+        cmocka_unit_test(before_they_know_it_does_too),
+        cmocka_unit_test(a_rule_of_the_file_may_ask_for_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
