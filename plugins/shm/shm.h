@@ -305,8 +305,8 @@ struct weft_peer {
     struct shm_pushes pushes;
 };
 
-/* Messages are counted by the core: to count them here, too, would be a quarter of
- * what a short one stores. */
+/* Messages are counted by the core: to count them here, too, was a sixth of what
+ * a short one stored. */
 struct shm_stats {
     uint64_t tx_again, rings, naps, connects;
     uint64_t read_bytes, written_bytes; /* of the peers' memory */
