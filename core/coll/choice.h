@@ -41,6 +41,16 @@ struct wf_coll_rule {
     uint64_t bytes, bytes_most;
 };
 
+/* It holds always. */
+static inline struct wf_coll_rule wf_coll_rule_always(int algorithm)
+{
+    return (struct wf_coll_rule){.algorithm = (uint8_t)algorithm,
+                                 .nodes = 1,
+                                 .ranks = 1,
+                                 .ranks_most = INT32_MAX,
+                                 .bytes_most = UINT64_MAX};
+}
+
 /* What mpi.ini says; no rules: the built-in ones. */
 struct wf_coll_rules {
     const struct wf_coll_rule *of[WF_COLL_KINDS];

@@ -59,9 +59,7 @@ static bool take_algorithm(struct reading *r, const char *word)
     for (int i = 0; i < WF_ALGORITHMS; i++)
         if ((wf_coll_kinds[r->kind].algorithms >> i & 1) &&
             wf_name_equal(word, wf_coll_algorithms[i].name)) {
-            *rule = (struct wf_coll_rule){
-                .algorithm = (uint8_t)i, .nodes = 1, .ranks = 1,
-                .ranks_most = INT_MAX, .bytes_most = UINT64_MAX};
+            *rule = wf_coll_rule_always(i);
             r->sized = false;
             return true;
         }

@@ -202,9 +202,7 @@ static long calls_made, calls_other; /* with the algorithm, or another one */
 static bool one(int ranks, int nodes, bool cyclic, struct call *c,
                 int algorithm)
 {
-    const struct wf_coll_rule rule = {
-        .algorithm = (uint8_t)algorithm, .ranks_most = INT32_MAX,
-        .bytes_most = UINT64_MAX};
+    const struct wf_coll_rule rule = wf_coll_rule_always(algorithm);
     struct wf_coll_rules rules = {.count = {0}};
     uint64_t seed = dice_state;
     struct plan p;

@@ -137,9 +137,7 @@ static void (*const checks_of[WF_COLL_KINDS][2])(void) = {
 static void force_algorithm(enum wf_coll_kind kind, int algorithm, int n)
 {
     static const uint64_t counts_of_elements[] = {1, 7, 300};
-    const struct wf_coll_rule rule = {
-        .algorithm = (uint8_t)algorithm, .ranks_most = INT32_MAX,
-        .bytes_most = UINT64_MAX};
+    const struct wf_coll_rule rule = wf_coll_rule_always(algorithm);
     struct wf_coll_rules rules = {.count = {0}};
 
     rules.of[kind] = &rule;
@@ -181,9 +179,7 @@ static void algorithms_for_long_vectors_work_in_segments(void **state)
                  {WF_COLL_ALLREDUCE, WF_ALG_RABENSEIFNER}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct wf_coll_rule rule = {
-            .algorithm = (uint8_t)cases[i].algorithm, .ranks_most = INT32_MAX,
-            .bytes_most = UINT64_MAX};
+        const struct wf_coll_rule rule = wf_coll_rule_always(cases[i].algorithm);
         struct wf_coll_rules rules = {.count = {0}};
         rules.of[cases[i].kind] = &rule;
         rules.count[cases[i].kind] = 1;

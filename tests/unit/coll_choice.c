@@ -2,7 +2,6 @@
  * ask for that, and it holds as soon as they have agreed on it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,14 +53,12 @@ static void before_they_know_it_does_too(void **state)
 
 static void a_rule_of_the_file_may_ask_for_it(void **state)
 {
-    const struct wf_coll_rule rule = {.algorithm = WF_ALG_RING,
-                                      .crowded = true,
-                                      .ranks_most = INT_MAX,
-                                      .bytes_most = UINT64_MAX};
+    struct wf_coll_rule rule = wf_coll_rule_always(WF_ALG_RING);
     struct wf_coll_rules rules = {.of[WF_COLL_ALLREDUCE] = &rule,
                                   .count[WF_COLL_ALLREDUCE] = 1};
     struct wf_team shares = {.crowded = true}, apart = {.crowded = false};
 
+    rule.crowded = true;
     wf.coll_rules = &rules;
     assert_int_equal(chosen(WF_COLL_ALLREDUCE, 2, 8, &shares), WF_ALG_RING);
     assert_int_equal(chosen(WF_COLL_ALLREDUCE, 2, 8, &apart),

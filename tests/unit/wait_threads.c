@@ -253,9 +253,9 @@ static void post(void)
 static void post_at_once(void)
 {
     struct wf_cs *cs = &wf_current()->api;
+    bool may = wf_membarrier_register_own(); /* or else it never is */
 
-    while (wf_membarrier_register_own() &&
-           !wf_mutex_is_mine(wf_load_relaxed(&cs->mutex.owner))) {
+    while (may && !wf_mutex_is_mine(wf_load_relaxed(&cs->mutex.owner))) {
         wf_cs_enter(cs);
         wf_cs_leave(cs);
     }

@@ -156,9 +156,7 @@ static void arguments(void *user, int rank, struct wf_coll_args *a)
 
 static int build(struct drawing *d, const struct wf_coll_rules *rules)
 {
-    const struct wf_coll_rule only = {
-        .algorithm = (uint8_t)d->algorithm, .ranks_most = INT32_MAX,
-        .bytes_most = UINT64_MAX};
+    const struct wf_coll_rule only = wf_coll_rule_always(d->algorithm);
     struct wf_coll_rules forced = {.count = {0}};
     forced.of[d->what->kind] = &only;
     forced.count[d->what->kind] = 1;
