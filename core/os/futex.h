@@ -24,6 +24,20 @@ static inline void wf_futex_wait(wf_atomic_u32 *word, uint32_t value,
             NULL, 0);
 }
 
+/* The same, to be woken only by those who name one of these bits. */
+static inline void wf_futex_wait_bits(wf_atomic_u32 *word, uint32_t value,
+                                      uint32_t bits)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, value, NULL,
+            NULL, bits);
+}
+
+static inline void wf_futex_wake_bits(wf_atomic_u32 *word, uint32_t bits)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, INT_MAX, NULL,
+            NULL, bits);
+}
+
 /* All that sleep on it. */
 static inline void wf_futex_wake(wf_atomic_u32 *word)
 {

@@ -9,15 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "os/clock.h"
 #include "os/futex.h"
 #include "os/membarrier.h"
 
 #define RARE __attribute__((cold, noinline))
 
 enum {
-    SPINS = 400,
-    LOOK_MAX = 63,    /* a mask: spins per look whether it is open */
-    RETURNS = 256,
+    SPINS = 400,      /* of a thread that waits for an owner to leave */
+    OPEN_NS = 2500,   /* looks at an open lock are so far apart */
+    LOOKS = 8,        /* so often before a thread sleeps */
+    CLOCK_EVERY = 16, /* spins */
     PATIENCE = 64,    /* entries in a row before the first bias */
     DOUBLINGS = 10    /* 65536 entries: some hundred revocations' worth */
 };
@@ -157,16 +159,12 @@ static RARE void bias(struct wf_mutex *m)
     wf_store_release(&m->owner,
                      wf_mutex_self << WF_MUTEX_SLOT_BITS | (uint32_t)slot);
     /* the ticket goes on; who has the next one finds us inside */
-    wf_store_release(&m->serving, wf_load_relaxed(&m->serving) + 1);
-    wf_fence_full(); /* pairs with that of submitters: progress/submit.c */
-    if (wf_load_relaxed(&m->sleepers))
-        wf_futex_wake(&m->serving);
+    wf_mutex_pass(m);
 }
 
 /* Entered by ticket: is it time for a bias? */
 static __attribute__((noinline)) void consider(struct wf_mutex *m)
 {
-    m->returns = 0;
     if (m->last != wf_mutex_self) {
         m->last = wf_mutex_self;
         m->run = 0;
@@ -212,44 +210,97 @@ void wf_mutex_left(wf_atomic_u32 *inside)
 
 /* ---- tickets ----------------------------------------------------------------- */
 
+static uint32_t bed(uint32_t ticket)
+{
+    return UINT32_C(1) << ticket % WF_MUTEX_BEDS;
+}
+
+/* Whoever sleeps with that bit, or is about to, looks again. */
+static void wake(struct wf_mutex *m, uint32_t ticket)
+{
+    atomic_fetch_and_explicit(&m->asleep, ~bed(ticket), memory_order_relaxed);
+    wf_add_acq_rel(&m->woken, 1);
+    wf_futex_wake_bits(&m->woken, bed(ticket));
+}
+
+static inline void wake_sleeper(struct wf_mutex *m, uint32_t ticket)
+{
+    if (__builtin_expect(wf_load_relaxed(&m->asleep) & bed(ticket), 0))
+        wake(m, ticket);
+}
+
 /* The next ticket enters a lock that was left open. */
 static bool enter_open(struct wf_mutex *m, uint32_t ticket, uint32_t serving)
 {
     if (serving + 1 != ticket || !wf_mutex_close_open(m, wf_load_relaxed(&m->open)))
         return false;
     wf_store_relaxed(&m->serving, ticket);
-    m->opened = true;
     return true;
 }
 
-static void sleep_until_turn(struct wf_mutex *m, uint32_t ticket)
+/* It is this ticket's turn, or it has made it so. */
+static bool look(struct wf_mutex *m, uint32_t ticket)
 {
-    uint32_t serving;
+    /* pairs with the release in pass */
+    uint32_t serving = wf_load_acquire(&m->serving);
 
-    wf_add_acq_rel(&m->sleepers, 1);
-    if (have_barrier())
-        all_pass_barrier(); /* also for those who linger */
-    else
-        wf_fence_full(); /* pairs with the fence in pass */
-    while ((serving = wf_load_acquire(&m->serving)) != ticket &&
-           !enter_open(m, ticket, serving))
-        wf_futex_wait(&m->serving, serving, NULL);
-    wf_add_acq_rel(&m->sleepers, (uint32_t)-1);
+    return serving == ticket || enter_open(m, ticket, serving);
 }
 
-static void wait_turn(struct wf_mutex *m, uint32_t ticket)
+/* For OPEN_NS, or until the turn has come. */
+static void spin(struct wf_mutex *m, uint32_t ticket)
 {
-    uint32_t serving, look = wf_load_relaxed(&m->look);
+    uint64_t start = wf_clock_ns();
 
-    for (uint32_t i = 1; i <= SPINS; i++) {
-        serving = wf_load_acquire(&m->serving);
-        if (serving == ticket)
-            return;
-        if ((i & look) == look && enter_open(m, ticket, serving))
+    for (uint32_t i = 1; wf_load_relaxed(&m->serving) != ticket; i++) {
+        if (i % CLOCK_EVERY == 0 && wf_clock_ns() - start >= OPEN_NS)
             return;
         wf_cpu_relax();
     }
-    sleep_until_turn(m, ticket);
+}
+
+/* Only the next ticket asks, and who asks runs. */
+static void ask(struct wf_mutex *m, uint32_t ticket)
+{
+    if (wf_load_relaxed(&m->serving) + 1 == ticket)
+        wf_store_relaxed(&m->asked, ticket);
+}
+
+static void ask_no_more(struct wf_mutex *m, uint32_t ticket)
+{
+    if (wf_load_relaxed(&m->asked) == ticket)
+        wf_store_relaxed(&m->asked, ticket - 1);
+}
+
+/* Until somebody wakes this one. true: it did not come to that, it has entered. */
+static bool lie_down(struct wf_mutex *m, uint32_t ticket)
+{
+    uint32_t woken = wf_load_acquire(&m->woken); /* before anybody sees the bit */
+    bool in;
+
+    atomic_fetch_or_explicit(&m->asleep, bed(ticket), memory_order_relaxed);
+    if (have_barrier())
+        all_pass_barrier(); /* also those who leave it open */
+    else
+        wf_fence_full(); /* pairs with the fence in pass */
+    in = look(m, ticket);
+    if (in)
+        wake(m, ticket); /* another one may have the same bit */
+    else
+        wf_futex_wait_bits(&m->woken, woken, bed(ticket));
+    return in;
+}
+
+static bool await_awake(struct wf_mutex *m, uint32_t ticket)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        spin(m, ticket);
+        if (look(m, ticket))
+            return true;
+        ask(m, ticket);
+    }
+    ask_no_more(m, ticket);
+    return false;
 }
 
 void wf_mutex_take(struct wf_mutex *m)
@@ -261,7 +312,8 @@ void wf_mutex_take(struct wf_mutex *m)
     ticket = wf_add_acq_rel(&m->next, 1);
     /* pairs with the release in pass */
     if (wf_load_acquire(&m->serving) != ticket)
-        wait_turn(m, ticket);
+        while (!await_awake(m, ticket) && !lie_down(m, ticket))
+            ;
     if (m->in)
         end_bias(m);
     consider(m);
@@ -284,40 +336,26 @@ bool wf_mutex_claim(struct wf_mutex *m)
 
 void wf_mutex_pass(struct wf_mutex *m)
 {
-    wf_store_release(&m->serving, wf_load_relaxed(&m->serving) + 1);
-    wf_fence_full(); /* pairs with sleep_until_turn's: serving, then sleepers */
-    if (wf_load_relaxed(&m->sleepers))
-        wf_futex_wake(&m->serving);
-}
+    uint32_t ticket = wf_load_relaxed(&m->serving) + 1;
 
-/* The one before us left it open. Has it come back meanwhile? Then those who wait
- * look too often. */
-static void learn(struct wf_mutex *m, bool wanted)
-{
-    uint32_t look = 2 * wf_load_relaxed(&m->look) + 1;
-
-    if (!wanted)
-        look /= 4;
-    m->opened = false;
-    wf_store_relaxed(&m->look, look < LOOK_MAX ? look : LOOK_MAX);
+    wf_store_release(&m->serving, ticket);
+    /* pairs with the barrier in lie_down, and that of submitters: progress/submit.c */
+    wf_fence_full();
+    wake_sleeper(m, ticket);
 }
 
 void wf_mutex_linger(struct wf_mutex *m)
 {
-    bool wanted = wf_mutex_contended(m);
+    uint32_t ticket = wf_load_relaxed(&m->serving) + 1;
 
-    if (m->opened)
-        learn(m, wanted);
-    if (!wanted || m->returns == RETURNS || wf_mutex_self == WF_MUTEX_NOBODY ||
-        wf_load_relaxed(&m->sleepers) || !have_barrier()) {
+    if (!wf_mutex_contended(m) || wf_load_relaxed(&m->asked) == ticket ||
+        wf_mutex_self == WF_MUTEX_NOBODY || !have_barrier()) {
         wf_mutex_pass(m);
         return;
     }
-    m->returns++;
     wf_store_release(&m->open, wf_mutex_self); /* pairs with wf_mutex_close_open */
     wf_mutex_hold_compiler();
-    if (wf_load_relaxed(&m->sleepers) && wf_mutex_close_open(m, wf_mutex_self))
-        wf_mutex_pass(m);
+    wake_sleeper(m, ticket);
 }
 
 bool wf_mutex_take_now(struct wf_mutex *m)

@@ -5,24 +5,28 @@
  *      +------------- another thread comes: revoke ----------+
  *
  * TICKETS  Threads enter in the order in which they came; they spin for a short
- * while, then sleep. Fairness matters because a thread that polls for messages
- * leaves and re-enters at once; a plain mutex would starve the others.
+ * while, then sleep, each on a bit of its own. Fairness matters because a thread that
+ * polls for messages leaves and re-enters at once; a plain mutex would starve the
+ * others.
  *
  * RETURN  Two threads that enter all the time would change places each time, and
  * all that the lock protects would cross from processor to processor with them. So
- * who leaves by wf_mutex_step_out while others wait awake keeps its ticket and
- * leaves the lock open: to itself, if it comes back, and to the next ticket, whose
- * thread looks now and then, the less often the sooner the other one is back. It
- * comes back so RETURNS times at most, then passes the ticket on. With anybody
- * asleep it is passed on at once:
+ * who leaves by wf_mutex_step_out while others wait keeps its ticket and leaves the
+ * lock open: to itself, if it comes back, and to the next ticket. Whose thread looks
+ * every OPEN_NS, some ten times what it costs to change places where processors are
+ * far from each other; when it has found nothing it asks, and is let in at the end of
+ * the call. So only a thread that runs is waited for: one that sleeps is woken, and
+ * the other may come back until it is there.
  *
- *   who leaves                         the next ticket
- *   open = itself                      sleepers++
- *   (the compiler is held)             membarrier
- *   somebody sleeps? then close,       open? then close and enter, else sleep
- *   if it is open still, and pass      while serving is as it was
+ *   who leaves                         who falls asleep
+ *   open = itself                      w = woken
+ *   (the compiler is held)             asleep |= its bit
+ *   the next one's bit? then take      membarrier
+ *   it away, woken++, wake             its turn, or open? then enter (an open lock is
+ *                                      closed first); else sleep while woken == w
  *
- * One of the two sees the other. Who turns `open` back into 0 is inside.
+ * One of the two sees the other; who passes the ticket on has a fence in the place of
+ * the compiler's. Who turns `open` back into 0 is inside.
  *
  * BIAS  The owner enters and leaves by loads and stores, without a locked
  * instruction or a fence. Whoever else comes takes a ticket, and when it is his
@@ -64,9 +68,9 @@
  * to one whose entries are dearer than the next revocation. Where the kernel has
  * no membarrier the lock is never biased, nor left open.
  *
- * INVARIANTS  in, last, run, look, returns, opened, revoked and tenant are changed by
- * the holder of the ticket whose turn it is. in is the word of the owner from the
- * bias until the revocation is complete; whoever holds the lock may read it.
+ * INVARIANTS  in, last, run, revoked and tenant are changed by the holder of the ticket
+ * whose turn it is. in is the word of the owner from the bias until the revocation is
+ * complete; whoever holds the lock may read it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MUTEX_H
@@ -79,6 +83,7 @@
 enum {
     WF_MUTEX_SLOT_BITS = 3,
     WF_MUTEX_SLOTS = 1 << WF_MUTEX_SLOT_BITS,
+    WF_MUTEX_BEDS = 32, /* tickets share a bit beyond */
     WF_MUTEX_STRANGER = 1 /* not a number that a thread has: not asked yet */
 };
 #define WF_MUTEX_NOBODY UINT32_MAX /* there was none left */
@@ -86,19 +91,18 @@ enum {
 struct wf_mutex {
     wf_atomic_u32 owner; /* thread << WF_MUTEX_SLOT_BITS | slot; 0: no bias */
     wf_atomic_u32 next;     /* ticket of the next to come */
-    wf_atomic_u32 serving;  /* ticket that may enter; futex word */
-    wf_atomic_u32 sleepers; /* threads asleep on serving */
+    wf_atomic_u32 serving;  /* ticket that may enter */
+    wf_atomic_u32 asleep;   /* bits of tickets whose threads are */
+    wf_atomic_u32 woken;    /* times; futex word */
     wf_atomic_u32 *in;      /* NULL: held by ticket, if held */
     uint32_t last, run;     /* thread that entered last, how often in a row */
     uint32_t revoked;       /* times */
     bool crowded;           /* no slot was left */
-    wf_atomic_u32 look;     /* spins per look whether it is open, a mask */
     wf_atomic_u32 inside[WF_MUTEX_SLOTS]; /* 1: that owner is in; futex words */
     uint32_t tenant[WF_MUTEX_SLOTS];      /* threads */
     /* Away from what those who wait look at all the time. */
-    wf_atomic_u32 open; /* thread that left last and may come back; 0: none */
-    uint32_t returns;   /* of it, since its turn */
-    bool opened;        /* entered so */
+    wf_atomic_u32 open;  /* thread that left last and may come back; 0: none */
+    wf_atomic_u32 asked; /* ticket that wants to be next, a hint */
 };
 
 /* The number of this thread, from 2 on, that of one that has ended if there is one. */

@@ -11,6 +11,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "os/mutex.h"
@@ -27,6 +30,18 @@ static void reset(void)
     plain = 0;
     wf_store_relaxed(&over, 0);
     wf_store_relaxed(&visits, 0);
+}
+
+/* In the place of the C library's: time may stand still. */
+static wf_atomic_u32 stands;
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    if (wf_load_relaxed(&stands)) {
+        *t = (struct timespec){.tv_sec = 1};
+        return 0;
+    }
+    return (int)syscall(SYS_clock_gettime, clock, t);
 }
 
 static void enter_and_count(void)
@@ -256,47 +271,104 @@ static bool can_return(void)
     return !is_passed_on();
 }
 
-static void test_who_steps_out_may_come_back_before_the_next_so_often(void **state)
+static void come_back(int times)
 {
-    unsigned returns = 0;
-
-    (void)state;
-    if (!can_return())
-        skip();
-    for (; !is_passed_on(); returns++) {
+    for (int i = 0; i < times; i++) {
+        assert_false(is_passed_on());
+        assert_true(wf_load_relaxed(&m.open) == wf_mutex_self);
         wf_mutex_lock(&m);
         wf_mutex_step_out(&m);
     }
-    assert_in_range(returns, 2, 1000);
-    assert_int_equal(wf_load_relaxed(&m.open), 0);
 }
 
-static void test_who_unlocks_or_leaves_a_sleeper_passes_the_lock_on(void **state)
+static void test_who_steps_out_may_come_back_until_the_next_one_asks(void **state)
 {
     (void)state;
-    somebody_waits();
-    wf_mutex_unlock(&m);
-    assert_true(is_passed_on());
-    somebody_waits();
-    wf_store_relaxed(&m.sleepers, 1);
+    if (!can_return())
+        skip();
+    come_back(1000);
+    wf_store_relaxed(&m.asked, 1);
+    wf_mutex_lock(&m);
     wf_mutex_step_out(&m);
     assert_true(is_passed_on());
     assert_int_equal(wf_load_relaxed(&m.open), 0);
 }
 
-static void test_who_waits_enters_a_lock_that_was_left_open(void **state)
+static void test_and_while_the_next_one_wakes_up(void **state)
+{
+    (void)state;
+    if (!can_return())
+        skip();
+    wf_mutex_lock(&m);
+    wf_store_relaxed(&m.asleep, 1 << 1);
+    wf_mutex_step_out(&m);
+    assert_int_equal(wf_load_relaxed(&m.asleep), 0);
+    come_back(10);
+}
+
+static void test_who_unlocks_passes_the_lock_on(void **state)
+{
+    (void)state;
+    somebody_waits();
+    wf_mutex_unlock(&m);
+    assert_true(is_passed_on());
+}
+
+/* Inside, while another thread waits. */
+static pthread_t keep_another_waiting(void)
 {
     pthread_t t;
 
-    (void)state;
     reset();
     wf_mutex_lock(&m);
     assert_int_equal(pthread_create(&t, NULL, visit_once, NULL), 0);
     while (!wf_mutex_contended(&m))
         sched_yield();
+    return t;
+}
+
+static void test_who_waits_enters_a_lock_that_was_left_open(void **state)
+{
+    pthread_t t = keep_another_waiting();
+
+    (void)state;
     wf_mutex_step_out(&m); /* and never come back */
     pthread_join(t, NULL);
     assert_int_equal(plain, 1);
+}
+
+static void test_but_leaves_it_for_a_while_to_the_one_that_may_come_back(void **state)
+{
+    pthread_t t;
+
+    (void)state;
+    if (!can_return())
+        skip();
+    wf_store_relaxed(&stands, 1);
+    t = keep_another_waiting();
+    for (int i = 0; i < 100; i++) {
+        wf_mutex_step_out(&m);
+        sched_yield();
+        assert_true(wf_load_relaxed(&m.open) == wf_mutex_self);
+        wf_mutex_lock(&m);
+    }
+    wf_mutex_step_out(&m);
+    wf_store_relaxed(&stands, 0);
+    pthread_join(t, NULL);
+    assert_int_equal(plain, 1);
+}
+
+static void test_and_gets_in_beside_one_that_never_stops(void **state)
+{
+    pthread_t t = keep_another_waiting();
+
+    (void)state;
+    while (plain == 0) {
+        wf_mutex_step_out(&m);
+        wf_mutex_lock(&m);
+    }
+    wf_mutex_unlock(&m);
+    pthread_join(t, NULL);
 }
 
 /* ---- all at once ------------------------------------------------------------ */
@@ -367,10 +439,12 @@ int main(void)
         cmocka_unit_test(test_try),
         cmocka_unit_test(test_more_owners_than_words),
         cmocka_unit_test(test_a_thread_inherits_of_one_that_has_ended),
-        cmocka_unit_test(
-            test_who_steps_out_may_come_back_before_the_next_so_often),
-        cmocka_unit_test(test_who_unlocks_or_leaves_a_sleeper_passes_the_lock_on),
+        cmocka_unit_test(test_who_steps_out_may_come_back_until_the_next_one_asks),
+        cmocka_unit_test(test_and_while_the_next_one_wakes_up),
+        cmocka_unit_test(test_who_unlocks_passes_the_lock_on),
         cmocka_unit_test(test_who_waits_enters_a_lock_that_was_left_open),
+        cmocka_unit_test(test_but_leaves_it_for_a_while_to_the_one_that_may_come_back),
+        cmocka_unit_test(test_and_gets_in_beside_one_that_never_stops),
         cmocka_unit_test(test_stress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,9 +27,8 @@ template <typename T> struct atom : rl::atomic<T> {
     atom() : rl::atomic<T>(T()) {}
 };
 struct futex_word : atom<uint32_t> {
-    rl::atomic<int> bucket; /* the kernel's lock */
-
-    futex_word() : bucket(0) {}
+    atom<int> bucket;  /* the kernel's lock */
+    atom<int> beds[2]; /* who sleeps on one of the lowest bits does so here */
 };
 typedef futex_word wf_atomic_u32;
 typedef atom<uint64_t> wf_atomic_u64;
@@ -99,6 +98,13 @@ static inline rl::memory_order on_failure(rl::memory_order mo)
 #define memory_order_relaxed rl::mo_relaxed
 
 #define wf_cpu_relax() rl::yield(1, $)
+/* Each look at the clock is later than those before. */
+static inline uint64_t wf_clock_ns()
+{
+    static uint64_t now;
+
+    return ++now;
+}
 #define assert_that(x) RL_ASSERT(x)
 
 /* ---- sleeping --------------------------------------------------------------- */
@@ -106,8 +112,8 @@ static inline rl::memory_order on_failure(rl::memory_order mo)
 /* Sleeps if the word has the value. As futex(2) has it: waiting and waking on one
  * word follow one another; nothing else is ordered by them. No return for
  * nothing, so that none can make good what is wrong. */
-static inline void wf_futex_wait(wf_atomic_u32 *word, uint32_t value,
-                                 const struct timespec *limit)
+template <typename BED>
+static void sleep_in(BED *bed, wf_atomic_u32 *word, uint32_t value, bool limit)
 {
     rl::context &c = rl::ctx();
     uint32_t now;
@@ -118,13 +124,30 @@ static inline void wf_futex_wait(wf_atomic_u32 *word, uint32_t value,
         now = word->load(rl::mo_relaxed, $);
     }
     if (now == value)
-        word->wait(c, limit != NULL, false, $);
+        bed->wait(c, limit, false, $);
+}
+
+static inline void wf_futex_wait(wf_atomic_u32 *word, uint32_t value,
+                                 const struct timespec *limit)
+{
+    sleep_in(word, word, value, limit != NULL);
 }
 
 static inline void wf_futex_wake(wf_atomic_u32 *word)
 {
     word->bucket.fetch_add(1, rl::mo_acq_rel, $);
     word->wake(rl::ctx(), 1000, $);
+}
+
+static inline void wf_futex_wait_bits(wf_atomic_u32 *word, uint32_t value, uint32_t bits)
+{
+    sleep_in(&word->beds[bits >> 1], word, value, false);
+}
+
+static inline void wf_futex_wake_bits(wf_atomic_u32 *word, uint32_t bits)
+{
+    word->bucket.fetch_add(1, rl::mo_acq_rel, $);
+    word->beds[bits >> 1].wake(rl::ctx(), 1000, $);
 }
 
 /* ---- C ---------------------------------------------------------------------- */

@@ -13,7 +13,8 @@ enum { THREADS = 3 };
 static uint32_t self[THREADS];
 #define wf_mutex_self self[rl::thread_index()]
 
-enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0, LOOK_MAX = 1, RETURNS = 2 };
+enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0 };
+enum { OPEN_NS = 1, LOOKS = 1, CLOCK_EVERY = 2 };
 static bool barrier; /* as the kernel has it */
 static bool have_barrier() { return barrier; }
 static wf_atomic_u64 *taken_now;
@@ -24,9 +25,9 @@ void wf_mutex_left(wf_atomic_u32 *inside);
 bool wf_mutex_take_now(struct wf_mutex *);
 #define wf_mutex_hold_compiler() ((void)0)
 
-enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1 };
+enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1, WF_MUTEX_BEDS = 2 };
 #define wf_membarrier_register_own() true
-//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant returns opened}
+//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant}
 //@ core/os/mutex.c: all_pass_barrier
 void wf_mutex_take(struct wf_mutex *);
 void wf_mutex_pass(struct wf_mutex *);
@@ -38,9 +39,9 @@ void wf_mutex_linger(struct wf_mutex *);
 //@ core/os/mutex.h: wf_mutex_contended
 enum { FIRST = WF_MUTEX_STRANGER + 1 };
 //@ core/os/mutex.c: give_number take_number come inherits find_slot give_slot_back bias consider end_ownership
-//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left enter_open sleep_until_turn
-//@ core/os/mutex.c: wait_turn wf_mutex_take
-//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass learn wf_mutex_linger wf_mutex_take_now
+//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left bed wake wake_sleeper enter_open look
+//@ core/os/mutex.c: spin ask ask_no_more lie_down await_awake wf_mutex_take
+//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass wf_mutex_linger wf_mutex_take_now
 
 static void number_self() { wf_mutex_self = take_number(); }
 

@@ -12,9 +12,10 @@ enum { THREADS = 3 };
 static uint32_t self[THREADS];
 #define wf_mutex_self self[rl::thread_index()]
 
-enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0, LOOK_MAX = 1, RETURNS = 2 };
+enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0 };
+enum { OPEN_NS = 1, LOOKS = 1, CLOCK_EVERY = 2 };
 enum { WF_SUBMITS = true };
-enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1 };
+enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1, WF_MUTEX_BEDS = 2 };
 static bool barrier; /* as the kernel has it */
 static bool have_barrier() { return barrier; }
 static void number_self() { wf_mutex_self = 2 + rl::thread_index(); }
@@ -29,15 +30,15 @@ bool wf_mutex_take_now(struct wf_mutex *);
 void wf_mutex_take(struct wf_mutex *);
 void wf_mutex_pass(struct wf_mutex *);
 void wf_mutex_linger(struct wf_mutex *);
-//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant returns opened}
+//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant}
 //@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_word wf_mutex_say_inside wf_mutex_enter_biased
 //@ core/os/mutex.h: wf_mutex_lock_own wf_mutex_close_open wf_mutex_return wf_mutex_lock_again
 //@ core/os/mutex.h: wf_mutex_contended wf_mutex_lock wf_mutex_leave wf_mutex_unlock
 //@ core/os/mutex.h: wf_mutex_step_out
 //@ core/os/mutex.c: come inherits find_slot give_slot_back bias consider end_ownership
-//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left enter_open sleep_until_turn
-//@ core/os/mutex.c: wait_turn wf_mutex_take
-//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass learn wf_mutex_linger
+//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left bed wake wake_sleeper enter_open look
+//@ core/os/mutex.c: spin ask ask_no_more lie_down await_awake wf_mutex_take
+//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass wf_mutex_linger
 //@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_some
 //@ core/os/stack.h: wf_stack_reversed wf_stack_take_all
 //@ core/progress/critical.h: wf_cs
