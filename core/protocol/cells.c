@@ -7,8 +7,11 @@
 
 void wf_cells_init(struct wf_cells *c, size_t size)
 {
-    *c = (struct wf_cells){.size = (size + WF_CACHE_LINE - 1) /
-                                   WF_CACHE_LINE * WF_CACHE_LINE};
+    size_t lines = (size + WF_CACHE_LINE - 1) / WF_CACHE_LINE;
+    size_t two = (1 + 2 * lines) * WF_CACHE_LINE; /* and the link */
+
+    *c = (struct wf_cells){.size = lines * WF_CACHE_LINE,
+                           .slab = two < WF_CELLS_SLAB ? WF_CELLS_SLAB : two};
 }
 
 void wf_cells_fini(struct wf_cells *c)
@@ -22,7 +25,7 @@ void wf_cells_fini(struct wf_cells *c)
 
 static int add_slab(struct wf_cells *c)
 {
-    char *slab = aligned_alloc(WF_CACHE_LINE, WF_CELLS_SLAB);
+    char *slab = aligned_alloc(WF_CACHE_LINE, c->slab);
 
     if (!slab)
         return WEFT_ENOMEM;
@@ -30,7 +33,7 @@ static int add_slab(struct wf_cells *c)
     c->slabs = (struct wf_cell *)(void *)slab;
     c->slab_count++;
     c->fresh = slab + WF_CACHE_LINE; /* behind the line with the link */
-    c->end = slab + WF_CELLS_SLAB;
+    c->end = slab + c->slab;
     return 0;
 }
 
@@ -58,6 +61,6 @@ void wf_cells_shrink(struct wf_cells *c)
     uint64_t needed = (uint64_t)c->most * c->size;
 
     c->most = 0;
-    if (2 * needed < (uint64_t)c->slab_count * WF_CELLS_SLAB)
+    if (2 * needed < (uint64_t)c->slab_count * c->slab)
         wf_cells_fini(c);
 }

@@ -23,13 +23,14 @@ struct wf_cells {
     struct wf_cell *slabs; /* each begins with a cell that links them */
     char *fresh, *end;     /* of the last slab: not yet cells */
     size_t size;           /* bytes of a cell: whole cache lines */
+    size_t slab;           /* bytes of a slab */
     uint32_t used, slab_count;
     uint32_t most; /* used at a time since all were back */
 };
 
 enum {
-    WF_CELLS_SLAB = 64 << 10, /* bytes */
-    WF_CELLS_KEEP = 64        /* slabs that stay when none is used */
+    WF_CELLS_SLAB = 64 << 10, /* bytes, and room for two cells at least */
+    WF_CELLS_KEEP = 4 << 20   /* bytes that stay when none is used */
 };
 
 void wf_cells_init(struct wf_cells *, size_t size);
@@ -60,7 +61,7 @@ static inline void wf_cells_give(struct wf_cells *c, void *cell)
 {
     ((struct wf_cell *)cell)->next = c->free;
     c->free = cell;
-    if (wf_unlikely(--c->used == 0 && c->slab_count > WF_CELLS_KEEP))
+    if (wf_unlikely(--c->used == 0 && c->slab_count > WF_CELLS_KEEP / c->slab))
         wf_cells_shrink(c);
 }
 

@@ -97,7 +97,7 @@ struct wf_p2p {
     };
 };
 
-enum { WF_MESSAGE_SIZES = 4 /* of cells for them: unexpected.c */ };
+enum { WF_MESSAGE_SIZES = 10 /* of cells for them: unexpected.c */ };
 enum wf_message_state {
     WF_MSG_ARRIVING, /* payload is still landing in data[] */
     WF_MSG_COMPLETE, /* payload is in data[] */

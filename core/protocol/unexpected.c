@@ -1,8 +1,11 @@
 /* Unexpected messages: storage of about the size that arrived.
  *
- * Up to 920 bytes lie in cells of 128, 256, 512 or 1024, larger ones in memory of
- * their own: at most twice what the sender's credit was charged. How much there
- * can be is bounded by that credit (credit.c).
+ * Up to 920 bytes lie in cells of 128, 256, 512 or 1024, up to 64 KB in cells for
+ * payloads of 2 KB, 4 KB and so on, larger ones in memory of their own: at most twice
+ * what the sender's credit was charged. How much there can be is bounded by that
+ * credit (credit.c). Cells are used again: malloc gives what a burst has left to the
+ * kernel, and each page of the next one is a fault, which may take longer than the
+ * message.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,13 +15,14 @@
 #include "protocol/order.h"
 #include "protocol/queues.h"
 
-enum { HEAD = offsetof(struct wf_message, data), SMALLEST = 128 };
+enum { HEAD = offsetof(struct wf_message, data), SMALLEST = 128, WITH_HEAD = 4 };
 _Static_assert(HEAD + 24 <= SMALLEST, "24 bytes need no more than a rendezvous");
 
 void wf_unexpected_init(struct wf_engine *e)
 {
     for (int i = 0; i < WF_MESSAGE_SIZES; i++)
-        wf_cells_init(&e->messages[i], (size_t)SMALLEST << i);
+        wf_cells_init(&e->messages[i],
+                      ((size_t)SMALLEST << i) + (i < WITH_HEAD ? 0 : HEAD));
 }
 
 void wf_unexpected_fini(struct wf_engine *e)
