@@ -6,7 +6,9 @@
  *
  * The spin budget adapts like an adaptive mutex: it doubles when spinning was
  * enough and halves when the wait ended in sleep anyway, between SPIN_MIN and
- * the limit. With more ranks than CPUs nobody spins: a rank that waits yields
+ * the limit. A sleep that was hardly longer than a wake-up is no such end, it
+ * doubles the budget, too: two ranks that both sleep wait for nothing but each
+ * other's wake-up, and if both spun for less, for ever. With more ranks than CPUs nobody spins: a rank that waits yields
  * its CPU a bounded number of times, adapted in the same way, and sleeps
  * (Plachetka: no active polling while blocked).
  *
@@ -28,7 +30,9 @@
 
 enum {
     SPIN_MIN = 2000,      /* ns */
-    SPIN_DEFAULT = 50000, /* ns: about what a wake-up costs */
+    SPIN_DEFAULT = 50000, /* ns: about what a wake-up costs, */
+    SPIN_MOST = 200000,   /* and where it costs more */
+    SLEEP_SHORT = 200000, /* ns: two wake-ups */
     YIELDS_MIN = 2,
     YIELDS_MAX = 64,    /* on an idle CPU about 25 us */
     YIELD_LONG = 200000, /* ns: longer than a CPU full of waiters needs */
@@ -545,9 +549,27 @@ static bool stay_awake(struct wf_instance *wf, uint32_t mask,
         return stay_by_yields(wf, mask, done, arg);
     if (p->yielded)
         p->spin = adapted(p->spin, false, SPIN_MIN, p->spin_max);
-    else if (p->spin != p->spin_max || !paid)
-        p->spin = adapted(p->spin, paid, SPIN_MIN, p->spin_max);
+    else if (paid && p->spin != p->spin_max)
+        p->spin = adapted(p->spin, true, SPIN_MIN, p->spin_max);
     return paid;
+}
+
+/* To spin was not enough. Had it been for longer? */
+static WF_COLD void sleep_and_learn(struct wf_instance *wf, bool (*done)(void *),
+                                    void *arg)
+{
+    struct wf_progress *p = wf->progress;
+    uint64_t start = wf_now(wf);
+    bool brief;
+
+    sleep_once(wf, done, arg);
+    if (!p->spin_max || p->yielded)
+        return;
+    brief = wf_now(wf) - start < SLEEP_SHORT;
+    if (brief && p->spin == p->spin_max && wf->options->spin == WF_AUTO &&
+        p->spin_max < SPIN_MOST)
+        p->spin_max *= 2;
+    p->spin = adapted(p->spin, brief, SPIN_MIN, p->spin_max);
 }
 
 void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
@@ -561,7 +583,7 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
     if (wf_unlikely(wf_load_relaxed(&p->turn) - p->others > OTHERS_LONG))
         poll_others(wf);
     while (!done(arg) && !stay_awake(wf, mask, done, arg))
-        sleep_once(wf, done, arg);
+        sleep_and_learn(wf, done, arg);
     wf_progress_leave(wf);
     if (--p->waiting == 0 && wf_unlikely(wf->api.owed) && p->helper)
         p->help->recall(wf);
