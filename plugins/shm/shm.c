@@ -31,7 +31,7 @@ static const weft_option options[] = {
     {"chunks", WEFT_OPT_INT, offsetof(struct shm_config, chunks), "0",
      "0..256",
      "chunks per peer and direction, reserved at the first large payload; 0: "
-     "twice the second-level cache"},
+     "twice the second-level cache, less where ranks are many"},
     {"cma", WEFT_OPT_ENUM, offsetof(struct shm_config, cma), "auto",
      "auto|no|yes",
      "process_vm_readv and _writev: auto: messages from 4M on, by the side "
@@ -189,6 +189,16 @@ static bool crowded(const weft_open *o, uint32_t each)
     return WEFT_HAS(o, weft_open, cpus) && o->local_count > each * o->cpus;
 }
 
+static bool queued(const weft_open *o)
+{
+    return crowded(o, 4);
+}
+
+static struct shm_geometry geometry(const weft_open *o)
+{
+    return wf_shm_geometry(o->cfg, o->local_count, queued(o));
+}
+
 static weft_ep *new_ep(const weft_open *o)
 {
     weft_ep *ep = calloc(1, sizeof *ep);
@@ -202,9 +212,9 @@ static weft_ep *new_ep(const weft_open *o)
     ep->core = o->core;
     ep->loc_id = o->loc_id;
     ep->config = *(const struct shm_config *)o->cfg;
-    ep->geometry = wf_shm_geometry(&ep->config, o->local_count);
+    ep->geometry = geometry(o);
     ep->alone = o->local_count <= 1;
-    ep->queued = crowded(o, 4);
+    ep->queued = queued(o);
     ep->launcher = o->launcher;
     ep->listener.fd = ep->bell.fd = ep->epoll = ep->page_memory = -1;
     snprintf(ep->instance, sizeof ep->instance, "%s",
@@ -268,7 +278,7 @@ static int attr(weft_ep *ep, weft_attr *a)
 
 static int probe(const weft_open *o, weft_attr *a)
 {
-    struct shm_geometry g = wf_shm_geometry(o->cfg, o->local_count);
+    struct shm_geometry g = geometry(o);
     int fd = wf_shm_memory("weft-shm-probe", shm_segment_bytes(&g),
                            shm_bulk_at(&g, 0));
     if (fd < 0)

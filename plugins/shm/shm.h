@@ -384,8 +384,9 @@ int wf_shm_reserve(int fd, size_t at, size_t bytes);
 void *wf_shm_map(int fd, size_t bytes);
 bool wf_shm_memory_ok(int fd, size_t bytes);
 bool wf_shm_geometry_ok(const struct shm_geometry *);
+/* queued: more than four ranks for each CPU. */
 struct shm_geometry wf_shm_geometry(const struct shm_config *,
-                                    uint32_t local_count);
+                                    uint32_t local_count, bool queued);
 int wf_shm_attach(weft_peer *, int fd, const struct shm_geometry *, int side);
 void wf_shm_detach(weft_peer *);
 /* Let the large ring follow the first one. */
@@ -410,7 +411,7 @@ static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
     else
         memcpy(to, from, n);
 }
-uint64_t wf_shm_ring_bytes(uint32_t local_count);
+uint64_t wf_shm_ring_bytes(uint32_t local_count, bool queued);
 
 /* way.c: how both sides copy them */
 void wf_shm_way_start(struct shm_in *);

@@ -45,22 +45,29 @@ static void a_copy_moves_its_bytes_and_no_others(void **state)
 static void the_ring_shrinks_when_many_share_the_machine(void **state)
 {
     (void)state;
-    uint64_t alone = wf_shm_ring_bytes(2);
+    uint64_t alone = wf_shm_ring_bytes(2, false);
     assert_true(alone >= 256u << 10 && alone <= 4u << 20);
-    assert_true(wf_shm_ring_bytes(256) <= 256u << 10);
-    assert_true(wf_shm_ring_bytes(4096) == 128u << 10);
-    assert_true(wf_shm_ring_bytes(0) == alone);
+    assert_true(wf_shm_ring_bytes(256, false) <= 256u << 10);
+    assert_true(wf_shm_ring_bytes(4096, false) == 128u << 10);
+    assert_true(wf_shm_ring_bytes(0, false) == alone);
+}
+
+static void and_where_ranks_queue_for_the_cpus(void **state)
+{
+    (void)state;
+    assert_true(wf_shm_ring_bytes(16, true) == 256u << 10);
+    assert_true(wf_shm_ring_bytes(4096, true) == 128u << 10);
 }
 
 static void a_configured_ring_is_not_changed(void **state)
 {
     (void)state;
     struct shm_config c = {64, 16384, 32768, 8, 0, 0, 32768};
-    struct shm_geometry g = wf_shm_geometry(&c, 2);
+    struct shm_geometry g = wf_shm_geometry(&c, 2, false);
     assert_int_equal(g.chunk, 32768);
     assert_int_equal(g.chunks, 8);
     c.chunks = 0;
-    g = wf_shm_geometry(&c, 2);
+    g = wf_shm_geometry(&c, 2, false);
     assert_true(wf_shm_geometry_ok(&g));
     assert_true(shm_bulk_bytes(&g) >= 128u << 10);
 }
@@ -70,6 +77,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_moves_its_bytes_and_no_others),
         cmocka_unit_test(the_ring_shrinks_when_many_share_the_machine),
+        cmocka_unit_test(and_where_ranks_queue_for_the_cpus),
         cmocka_unit_test(a_configured_ring_is_not_changed)};
     return cmocka_run_group_tests_name("shm copy", tests, NULL, NULL);
 }

@@ -30,6 +30,16 @@ static bool reads_announced(uint32_t ranks, uint32_t cpus)
     return reads;
 }
 
+static uint32_t ring_bytes(uint32_t ranks, uint32_t cpus)
+{
+    uint32_t bytes;
+
+    open_with(ranks, cpus);
+    bytes = shm_bulk_bytes(&node.ep->geometry);
+    weft_plugin_1_shm.ops->close(node.ep);
+    return bytes;
+}
+
 /* Whether senders fence, so that sleeping is cheap. */
 static bool senders_fence(uint32_t ranks, uint32_t cpus)
 {
@@ -45,6 +55,13 @@ static void receivers_read_where_more_than_four_share_a_cpu(void **state)
 {
     assert_true(reads_announced(9, 2));
     assert_false(reads_announced(8, 2));
+}
+
+/* Larger messages do not come through it. */
+static void and_rings_are_as_large_as_eager_messages_need(void **state)
+{
+    assert_int_equal(ring_bytes(9, 2), 256 << 10);
+    assert_true(ring_bytes(8, 2) >= 256 << 10);
 }
 
 /* This test's own mask is of no account. */
@@ -70,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(receivers_read_where_more_than_four_share_a_cpu),
+        cmocka_unit_test(and_rings_are_as_large_as_eager_messages_need),
         cmocka_unit_test(a_rank_bound_to_one_cpu_of_many_is_not_crowded),
         cmocka_unit_test(senders_fence_where_ranks_outnumber_cpus),
         cmocka_unit_test(elsewhere_sleepers_pay_for_both)};
