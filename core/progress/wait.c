@@ -32,7 +32,7 @@ enum {
     SPIN_MIN = 2000,      /* ns */
     SPIN_DEFAULT = 50000, /* ns: about what a wake-up costs, */
     SPIN_MOST = 200000,   /* and where it costs more */
-    SLEEP_SHORT = 200000, /* ns: two wake-ups */
+    SLEEP_BRIEF = 200000, /* ns: two wake-ups */
     YIELDS_MIN = 2,
     YIELDS_MAX = 64,    /* on an idle CPU about 25 us */
     YIELD_LONG = 200000, /* ns: longer than a CPU full of waiters needs */
@@ -565,7 +565,7 @@ static WF_COLD void sleep_and_learn(struct wf_instance *wf, bool (*done)(void *)
     sleep_once(wf, done, arg);
     if (!p->spin_max || p->yielded)
         return;
-    brief = wf_now(wf) - start < SLEEP_SHORT;
+    brief = wf_now(wf) - start < SLEEP_BRIEF;
     if (brief && p->spin == p->spin_max && wf->options->spin == WF_AUTO &&
         p->spin_max < SPIN_MOST)
         p->spin_max *= 2;
