@@ -61,7 +61,7 @@ static inline void wf_cells_give(struct wf_cells *c, void *cell)
 {
     ((struct wf_cell *)cell)->next = c->free;
     c->free = cell;
-    if (wf_unlikely(--c->used == 0 && c->slab_count > WF_CELLS_KEEP / c->slab))
+    if (wf_unlikely(--c->used == 0 && c->slab_count * c->slab > WF_CELLS_KEEP))
         wf_cells_shrink(c);
 }
 
