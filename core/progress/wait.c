@@ -35,7 +35,7 @@ enum {
     SLEEP_BRIEF = 200000, /* ns: two wake-ups */
     YIELDS_MIN = 2,
     YIELDS_MAX = 64,    /* on an idle CPU about 25 us */
-    YIELD_LONG = 200000, /* ns: longer than a CPU full of waiters needs */
+    YIELD_LONG = 200000, /* ns: longer than a CPU full of waiters needs, if none spins */
     YIELD_ALONE = 1500, /* ns: what a yield takes when nobody else wants the CPU,
                            at most */
     REFRAIN_MIN = 64, /* waits without a yield, after one that was bad */
@@ -357,15 +357,21 @@ static WF_COLD void look_whether_alone(struct wf_progress *p, uint64_t took)
     }
 }
 
-/* False: one of them kept it, so it computes, and a wake-up gets the CPU back
- * sooner than a place in the queue. */
+/* One of them kept it beyond the spin budget that the others have, too: it
+ * computes, and a wake-up gets the CPU back sooner than a place in the queue. */
+static bool computes(struct wf_progress *p, uint64_t took)
+{
+    return took >= YIELD_LONG + p->spin_max;
+}
+
+/* False: there is one that computes. */
 static bool give_way(struct wf_instance *wf)
 {
     uint64_t took = yield_cpu(wf);
 
     if (wf_unlikely(wf->progress->joined))
         look_whether_alone(wf->progress, took);
-    return took < YIELD_LONG;
+    return !computes(wf->progress, took);
 }
 
 bool wf_progress_give_way(struct wf_instance *wf)
@@ -409,9 +415,9 @@ static bool shares_cpu(struct wf_instance *wf)
         return false;
     }
     took = yield_cpu(wf);
-    p->yielded = took > YIELD_ALONE && took < YIELD_LONG;
+    p->yielded = took > YIELD_ALONE && !computes(p, took);
     move_apart(wf);
-    if (took < YIELD_LONG)
+    if (!computes(p, took))
         p->refrains = REFRAIN_MIN;
     else { /* somebody computes here: what woke us would have had to wait */
         p->refrain = p->refrains;
@@ -554,7 +560,8 @@ static bool stay_awake(struct wf_instance *wf, uint32_t mask,
     return paid;
 }
 
-/* To spin was not enough. Had it been for longer? */
+/* To spin was not enough. Had it been for longer? Where somebody computes on this
+ * CPU nobody can tell: the one that we wait for may stand behind. */
 static WF_COLD void sleep_and_learn(struct wf_instance *wf, bool (*done)(void *),
                                     void *arg)
 {
@@ -565,7 +572,7 @@ static WF_COLD void sleep_and_learn(struct wf_instance *wf, bool (*done)(void *)
     sleep_once(wf, done, arg);
     if (!p->spin_max || p->yielded)
         return;
-    brief = wf_now(wf) - start < SLEEP_BRIEF;
+    brief = !p->refrain && wf_now(wf) - start < SLEEP_BRIEF;
     if (brief && p->spin == p->spin_max && wf->options->spin == WF_AUTO &&
         p->spin_max < SPIN_MOST)
         p->spin_max *= 2;

@@ -8,7 +8,7 @@
 
 enum { POLL = 100, WAKE_UP = 90000, AGE = 10000000, LEAST = 2000, USUAL = 50000 /* ns */ };
 
-static uint64_t lasts; /* a sleep, ns */
+static uint64_t lasts, yield_lasts; /* a sleep, a yield, ns */
 static int sleeps;
 
 /* In the place of the C library's. */
@@ -17,6 +17,11 @@ int epoll_wait(int epoll, struct epoll_event *events, int n, int timeout)
     now += lasts;
     sleeps++;
     return 0;
+}
+
+static void others_run(void)
+{
+    now += yield_lasts;
 }
 
 static void open_for(uint64_t spin)
@@ -84,12 +89,39 @@ static void who_was_told_how_long_never_polls_for_longer(void **state)
     end();
 }
 
+/* It spins for as long as it has learnt to before it gives way. */
+static void the_other_rank_of_this_cpu_is_none_that_computes(void **state)
+{
+    open_for(WF_AUTO);
+    assert_true(polls_after(100, WAKE_UP) >= 3 * USUAL);
+    yield_lasts = wf.progress->spin + 20000;
+    meanwhile = others_run;
+    polls_after(100, WAKE_UP);
+    yields = 0;
+    polls_after(1, WAKE_UP);
+    assert_true(yields > 0);
+    end();
+}
+
+static void beside_one_that_computes_nobody_polls_for_longer(void **state)
+{
+    open_for(WF_AUTO);
+    polls_after(100, WAKE_UP);
+    yield_lasts = AGE;
+    meanwhile = others_run;
+    polls_after(100, WAKE_UP);
+    assert_int_equal(polls_after(20, WAKE_UP), LEAST);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_sleeps_for_long_each_time_polls_for_less),
         cmocka_unit_test(but_not_who_slept_for_as_long_as_a_wake_up_takes),
         cmocka_unit_test(who_was_told_how_long_never_polls_for_longer),
+        cmocka_unit_test(the_other_rank_of_this_cpu_is_none_that_computes),
+        cmocka_unit_test(beside_one_that_computes_nobody_polls_for_longer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
