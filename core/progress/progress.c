@@ -26,7 +26,8 @@ enum {
     SHORT_TURNS_CROWDED = 2, /* somebody else needs this CPU */
     LONG_TURNS = 50, /* the same, each with a look by recv_words, which lasts */
     LONG_TURNS_CROWDED = 4, /* each with the CPU given away once */
-    BUDGET = 64,             /* events of one endpoint per poll */
+    BUDGET = 64,             /* events of one endpoint per poll; */
+    BUDGET_CROWDED = 1024,   /* who gives its CPU away leaves nothing behind */
     BRISK_TIMES = 16, /* armed again for a leader, within ... */
     BRISK_NS = 500000 /* ... this, each perhaps with a wake-up in vain */
 };
@@ -154,7 +155,7 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
         struct weft_core *c = &wf->eps[__builtin_ctz(mask)];
         mask &= mask - 1;
         if (wf_likely(!c->down))
-            n += c->ops->progress(c->ep, BUDGET);
+            n += c->ops->progress(c->ep, p->crowded ? BUDGET_CROWDED : BUDGET);
     }
     if (wf_unlikely(wf->rx_stalled))
         wf_arrive_resume(wf); /* perhaps there is memory by now; orders */

@@ -62,10 +62,11 @@ static int receive_recent(weft_ep *ep)
 }
 
 /* Few peers: those that spoke last, and some of the others in turn. So what
- * one call costs does not grow with their number. */
+ * one call costs does not grow with their number; unless all is wanted that there
+ * is. */
 static int receive_few(weft_ep *ep, int budget)
 {
-    if (shm_likely(ep->live_n <= SHM_SLICE) || ep->sweep) {
+    if (shm_likely(ep->live_n <= SHM_SLICE) || ep->sweep || budget > SHM_TURN) {
         ep->sweep = false;
         return receive_all(ep, budget);
     }

@@ -58,6 +58,22 @@ static void with_a_cpu_for_each_rank_nobody_gives_it_away(void **state)
     assert_int_equal(times_given_away(2, false, NULL), 0);
 }
 
+/* How many events one poll may handle. */
+static int budget_of(int ranks)
+{
+    options.spin = WF_AUTO;
+    rig_open((struct wf_instance){.local_count = ranks}, 0);
+    wf_progress_crowded(&wf);
+    wf_progress_poll(&wf, 1);
+    wf_progress_fini(&wf);
+    return fabric.budget;
+}
+
+static void before_that_it_takes_all_there_is(void **state)
+{
+    assert_true(budget_of(4) > 4 * budget_of(2));
+}
+
 /* The section is not left here, and they may be waiting for it. */
 static void nor_beside_threads(void **state)
 {
@@ -132,6 +148,7 @@ int main(void)
         cmocka_unit_test(once_is_enough_for_a_message_that_came_meanwhile),
         cmocka_unit_test(not_again_beside_a_process_that_computes),
         cmocka_unit_test(with_a_cpu_for_each_rank_nobody_gives_it_away),
+        cmocka_unit_test(before_that_it_takes_all_there_is),
         cmocka_unit_test(nor_beside_threads),
         cmocka_unit_test(who_finds_another_on_its_only_cpu_is_crowded),
         cmocka_unit_test(until_the_other_has_gone),

@@ -17,7 +17,8 @@
 
 struct weft_ep {
     int found;     /* at the next poll */
-    int polls;     /* so far */
+    int polls;     /* so far, */
+    int budget;    /* of the last */
     unsigned turn; /* ns that one takes */
 };
 
@@ -48,6 +49,7 @@ static int poll_once(weft_ep *ep, int budget)
 
     ep->found = 0;
     ep->polls++;
+    ep->budget = budget;
     now += ep->turn;
     return found;
 }

@@ -83,6 +83,55 @@ static void elsewhere_sleepers_pay_for_both(void **state)
     weft_plugin_1_shm.ops->close(node.ep);
 }
 
+/* ---- many that have sent ------------------------------------------------------------ */
+
+enum { SENDERS = 13, SHORT = 2 | 4 };
+
+static struct fake_node senders[SENDERS];
+
+static void meet(struct fake_node *sender)
+{
+    fake_introduce(&node, sender);
+    assert_int_equal(fake_add(sender, 0), WEFT_OK);
+    while (node.loc[sender->id].got == 0) {
+        if (sender->loc[0].sent == 0)
+            fake_send(sender, 0, 8, SHORT);
+        fake_progress(sender);
+        fake_progress(&node);
+    }
+}
+
+/* How many of them one call with this budget hears of. */
+static int heard_at_once(int budget)
+{
+    int heard;
+
+    open_with(SENDERS + 1, 2);
+    for (uint32_t i = 0; i < SENDERS; i++) {
+        memset(&senders[i], 0, sizeof senders[i]);
+        assert_int_equal(fake_open(&senders[i], i + 1, SENDERS + 1, 7, NULL), WEFT_OK);
+        meet(&senders[i]);
+    }
+    fake_progress(&node);
+    for (uint32_t i = 0; i < SENDERS; i++)
+        assert_true(fake_send(&senders[i], 0, 8, SHORT) >= 0);
+    heard = weft_plugin_1_shm.ops->progress(node.ep, budget);
+    for (uint32_t i = 0; i < SENDERS; i++)
+        fake_close(&senders[i], &node);
+    fake_close(&node, NULL);
+    return heard;
+}
+
+static void a_call_for_all_there_is_hears_every_one_of_many(void **state)
+{
+    assert_int_equal(heard_at_once(1024), SENDERS);
+}
+
+static void another_some_of_them(void **state)
+{
+    assert_in_range(heard_at_once(64), 1, SENDERS - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,7 +139,9 @@ int main(void)
         cmocka_unit_test(and_rings_are_as_large_as_eager_messages_need),
         cmocka_unit_test(a_rank_bound_to_one_cpu_of_many_is_not_crowded),
         cmocka_unit_test(senders_fence_where_ranks_outnumber_cpus),
-        cmocka_unit_test(elsewhere_sleepers_pay_for_both)};
+        cmocka_unit_test(elsewhere_sleepers_pay_for_both),
+        cmocka_unit_test(a_call_for_all_there_is_hears_every_one_of_many),
+        cmocka_unit_test(another_some_of_them)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
