@@ -189,14 +189,14 @@ static void offer(struct shm_conn *c, weft_peer *p)
     const struct shm_geometry *g = &ep->geometry;
     char why[128];
     int fd = wf_shm_memory("weft-shm", shm_segment_bytes(g),
-                           shm_bulk_at(g, 0));
+                           shm_reserved_bytes(g));
     int err = fd < 0 ? -fd : wf_shm_attach(p, fd, g, 1);
     if (err) {
         if (fd >= 0)
             close(fd);
         snprintf(why, sizeof why, "cannot reserve %u bytes of shared memory "
                                   "(memfd) for the pair: %s",
-                 shm_bulk_at(g, 0), strerror(err));
+                 shm_reserved_bytes(g), strerror(err));
         wf_shm_refuse(c, SHM_NEVER, why);
         wf_shm_fault(p, WEFT_ELINK, "process %u: %s", p->loc_id, why);
         return;

@@ -182,7 +182,7 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
     memcpy(what, s->body, sizeof what);
     if (n == 0 || n > chunk)
         return nonsense(p, "a piece of a wrong size");
-    const unsigned char *from = shm_bytes_take(&p->in.bulk, n);
+    const unsigned char *from = wf_shm_bulk_next(p, n);
     struct shm_fetch *f = place(p, what[0]);
     if (what[0] - fs->first >= fs->next - fs->first || !f->rma)
         return 0; /* it has been given up */

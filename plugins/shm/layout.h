@@ -4,7 +4,8 @@
  *     page 0    line of direction 0, line of direction 1, shares of both,
  *               first slots of both
  *     then      slots 0, slots 1, cells 0, cells 1        reserved at once
- *     then      bulk 0, bulk 1                            reserved at first use
+ *     then      first bulk 0, first bulk 1                reserved at first use
+ *     then      bulk 0, bulk 1                            reserved when they follow
  *   Direction 0 carries what the dialler sends, direction 1 the answer.
  *
  *   slot, 64 bytes        word   8   stored last, with release
@@ -26,7 +27,8 @@
  * A direction begins with a ring of few slots in page 0, which is all that most
  * pairs ever need. A sender that has filled it, or used it much, announces the
  * position, a later turn of that ring, from which on it uses the large ring, and
- * both sides change there, once.
+ * both sides change there, once. In the same way it begins with a bulk ring of few
+ * chunks, for which the large one follows at the position announced.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -45,7 +47,9 @@ enum {
     SHM_INLINE = 40,
     SHM_PAGE = 4096,
     SHM_FIRST = 16, /* slots of the ring to begin with */
-    SHM_CHUNKS = 256, /* at most, per direction */
+    SHM_CHUNKS = 256, /* at most, per direction, */
+    SHM_FIRST_CHUNKS = 4, /* and to begin with: room may be withheld up to one, skipped
+                             at the end of a turn up to one, and the next must fit */
     SHM_FETCHES = 8,  /* transfers that both sides work on at a time */
     SHM_RANG = 2048   /* callers a bell page can tell apart */
 };
@@ -86,6 +90,9 @@ struct shm_line {
     /* Written by the sender: SHM_LARGE and the position of the first slot in
      * the large ring. Before the slot before that one is published. */
     _Atomic uint64_t large;
+    /* The same of the large bulk ring: SHM_LARGE and the position of the first byte
+     * in it. Before the slot that this byte belongs to. */
+    _Atomic uint64_t bulk_large;
 };
 #define SHM_LARGE (UINT64_C(1) << 32)
 
@@ -138,6 +145,17 @@ static inline uint32_t shm_bulk_bytes(const struct shm_geometry *g)
     return g->chunk * g->chunks;
 }
 
+static inline uint32_t shm_first_bulk_bytes(const struct shm_geometry *g)
+{
+    return g->chunk * SHM_FIRST_CHUNKS;
+}
+
+/* Does a large bulk ring follow the first one? */
+static inline bool shm_bulk_follows(const struct shm_geometry *g)
+{
+    return g->chunks > SHM_FIRST_CHUNKS;
+}
+
 static inline uint32_t shm_cell_max(const struct shm_geometry *g)
 {
     return g->cells / 4;
@@ -158,17 +176,31 @@ static inline uint32_t shm_cells_at(const struct shm_geometry *g, int dir)
     return SHM_PAGE + 2 * g->slots * 64 + (uint32_t)dir * g->cells;
 }
 
-/* Where the part starts that is reserved only when it is needed. */
+static inline uint32_t shm_whole_pages(uint32_t bytes)
+{
+    return (bytes + 65535) & ~65535u; /* of any size there is */
+}
+
+/* What lies behind is reserved only when it is needed. */
+static inline uint32_t shm_reserved_bytes(const struct shm_geometry *g)
+{
+    return shm_whole_pages(shm_cells_at(g, 2));
+}
+
+static inline uint32_t shm_first_bulk_at(const struct shm_geometry *g, int dir)
+{
+    return shm_reserved_bytes(g) + (uint32_t)dir * shm_first_bulk_bytes(g);
+}
+
 static inline uint32_t shm_bulk_at(const struct shm_geometry *g, int dir)
 {
-    uint32_t base = SHM_PAGE + 2 * g->slots * 64 + 2 * g->cells;
-    base = (base + 65535) & ~65535u; /* any page size there is */
-    return base + (uint32_t)dir * shm_bulk_bytes(g);
+    return shm_whole_pages(shm_first_bulk_at(g, 2)) +
+           (uint32_t)dir * shm_bulk_bytes(g);
 }
 
 static inline uint32_t shm_segment_bytes(const struct shm_geometry *g)
 {
-    return shm_bulk_at(g, 2);
+    return shm_bulk_follows(g) ? shm_bulk_at(g, 2) : shm_first_bulk_at(g, 2);
 }
 
 static inline uint64_t shm_word(uint32_t first, uint32_t len, unsigned kind,

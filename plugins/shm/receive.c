@@ -109,7 +109,7 @@ static const unsigned char *unpack(weft_peer *p, struct shm_slot *s,
         return shm_bytes_take(&p->in.cells, len);
     if (len > p->geometry.chunk)
         *have = p->geometry.chunk;
-    return shm_bytes_take(&p->in.bulk, *have);
+    return wf_shm_bulk_next(p, *have);
 }
 
 /* The core has taken `shown` bytes; the rest of the container follows. */
@@ -219,7 +219,7 @@ static int take_data(weft_peer *p, uint64_t word)
     uint32_t n = shm_word_len(word);
     if (n == 0 || n > p->geometry.chunk || n > in->len - in->off)
         return corrupt(p, "a chunk that belongs to no message");
-    land(p, shm_bytes_take(&in->bulk, n), n, shm_word_first(word));
+    land(p, wf_shm_bulk_next(p, n), n, shm_word_first(word));
     return 0;
 }
 

@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "shm.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,8 +136,8 @@ static void attach_out(weft_peer *p, const struct shm_geometry *g, int dir)
         .mask = SHM_FIRST - 1,
         .line = (struct shm_line *)(void *)p->base + dir,
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
-        .bulk = {.base = p->base + shm_bulk_at(g, dir),
-                 .size = shm_bulk_bytes(g)},
+        .bulk = {.base = p->base + shm_first_bulk_at(g, dir),
+                 .size = shm_first_bulk_bytes(g)},
         .want = out->want};
 }
 
@@ -152,15 +152,19 @@ static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
         .lap = 1,
         .line = (struct shm_line *)(void *)p->base + dir,
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
-        .bulk = {.base = p->base + shm_bulk_at(g, dir),
-                 .size = shm_bulk_bytes(g)}};
+        .bulk = {.base = p->base + shm_first_bulk_at(g, dir),
+                 .size = shm_first_bulk_bytes(g)}};
     wf_shm_way_start(&p->in);
+}
+
+static int direction(const weft_peer *p, const struct shm_line *line)
+{
+    return line == (const struct shm_line *)(const void *)p->base ? 0 : 1;
 }
 
 static struct shm_slot *large_ring(weft_peer *p, const struct shm_line *line)
 {
-    int dir = line == (struct shm_line *)(void *)p->base ? 0 : 1;
-    return slots_at(p, shm_slots_at(&p->geometry, dir));
+    return slots_at(p, shm_slots_at(&p->geometry, direction(p, line)));
 }
 
 /* The ring has been full, or is used much. The large one is to follow at the end
@@ -209,6 +213,92 @@ void wf_shm_turn_in(weft_peer *p)
     in->end = in->slots + p->geometry.slots;
     in->lap = 1;
 }
+
+/* ---- bulk rings ---------------------------------------------------------- */
+
+/* Positions go on as before; only where they lie is another place. */
+static void change_bulk(weft_peer *p, struct shm_bytes *b,
+                        const struct shm_line *line)
+{
+    b->base = p->base + shm_bulk_at(&p->geometry, direction(p, line));
+    b->size = shm_bulk_bytes(&p->geometry);
+}
+
+/* Pages for my direction's bulk ring, which spares the faults, too; 0 or an errno. */
+static int reserve_bulk(weft_peer *p)
+{
+    const struct shm_bytes *b = &p->out.bulk;
+    int err = wf_shm_reserve(p->memory, (size_t)(b->base - p->base), b->size);
+    if (!err) /* old kernels say EINVAL, which is no matter */
+        (void)madvise(b->base, b->size, MADV_POPULATE_WRITE);
+    return err;
+}
+
+static void no_more_to_reserve(weft_peer *p)
+{
+    close(p->memory);
+    p->memory = -1;
+}
+
+/* Before the first use of the bulk ring; else the link goes down. */
+bool wf_shm_bulk_begin(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    if (out->reserved)
+        return true;
+    int err = reserve_bulk(p);
+    if (err) {
+        wf_shm_fault(p, WEFT_ELINK,
+                     "cannot reserve %u bytes of shared memory (memfd) for "
+                     "large messages to process %u: %s; lower chunk in "
+                     "[transport %s]",
+                     out->bulk.size, p->loc_id, strerror(err),
+                     p->ep->instance);
+        return false;
+    }
+    out->reserved = true;
+    if (!shm_bulk_follows(&p->geometry))
+        no_more_to_reserve(p);
+    return true;
+}
+
+/* The large bulk ring follows here, if there is memory for it: what the first one
+ * holds the receiver takes from there. */
+bool wf_shm_bulk_enlarge(weft_peer *p)
+{
+    struct shm_out *out = &p->out;
+    struct shm_bytes first = out->bulk;
+    if (p->memory < 0 || !shm_bulk_follows(&p->geometry))
+        return false;
+    change_bulk(p, &out->bulk, out->line);
+    bool done = reserve_bulk(p) == 0;
+    if (done) {
+        out->reserved = true;
+        /* relaxed: ordered by the slot that is published next */
+        atomic_store_explicit(&out->line->bulk_large, SHM_LARGE | first.at,
+                              memory_order_relaxed);
+    } else {
+        out->bulk = first;
+        wf_shm_bulk_begin(p);
+    }
+    no_more_to_reserve(p);
+    return done;
+}
+
+/* The next n bytes of the bulk ring. Whatever the sender wrote, the memory is ours,
+ * and there is one change. */
+unsigned char *wf_shm_bulk_next(weft_peer *p, uint32_t n)
+{
+    struct shm_in *in = &p->in;
+    if (in->bulk.size != shm_bulk_bytes(&p->geometry) &&
+        /* relaxed: ordered by the slot that was read before */
+        atomic_load_explicit(&in->line->bulk_large, memory_order_relaxed) ==
+            (SHM_LARGE | in->bulk.at))
+        change_bulk(p, &in->bulk, in->line);
+    return shm_bytes_take(&in->bulk, n);
+}
+
+/* ---- a pair -------------------------------------------------------------- */
 
 /* Copies that direction dir asks for. */
 static struct shm_share *share(weft_peer *p, int dir)

@@ -14,14 +14,6 @@
  */
 #include "ring.h"
 
-#include <errno.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 /* Believe a count of the receiver only if it can be true. */
 static bool believe(uint32_t *tail, uint32_t at, uint32_t told)
 {
@@ -63,34 +55,32 @@ bool wf_shm_slot_wanted(weft_peer *p)
     return false;
 }
 
+/* Has so much come through the first bulk ring that the large one is worth its
+ * pages? Where ranks share processors it is but room: whoever has filled the first
+ * one waits for its reader in any case. */
+static bool much_sent(const weft_peer *p)
+{
+    uint64_t large = shm_bulk_bytes(&p->geometry);
+    return p->out.bulk.at >= (p->ep->crowded ? 4 * large : large);
+}
+
 static bool room(weft_peer *p, struct shm_bytes *b, uint32_t n)
 {
     if (!shm_slot_free(p))
         return false;
-    return shm_bytes_fit(b, n) || (wf_shm_refresh(p) && shm_bytes_fit(b, n));
+    if (shm_bytes_fit(b, n) || (wf_shm_refresh(p) && shm_bytes_fit(b, n)))
+        return true;
+    return b == &p->out.bulk && !p->fault && (!p->ep->crowded || much_sent(p)) &&
+           wf_shm_bulk_enlarge(p) && shm_bytes_fit(b, n);
 }
 
-/* First use of my direction's bulk ring: its pages, or the link goes down. */
-static bool reserve_bulk(weft_peer *p)
+/* Before a container that needs the bulk ring. */
+static void choose_bulk(weft_peer *p, uint64_t len)
 {
-    struct shm_out *out = &p->out;
-    size_t at = (size_t)(out->bulk.base - p->base);
-    int err = wf_shm_reserve(p->memory, at, out->bulk.size);
-    if (err) {
-        wf_shm_fault(p, WEFT_ELINK,
-                     "cannot reserve %u bytes of shared memory (memfd) for "
-                     "large messages to process %u: %s; lower chunk or chunks "
-                     "in [transport %s]",
-                     out->bulk.size, p->loc_id, strerror(err),
-                     p->ep->instance);
-        return false;
-    }
-    /* Spares the page faults; old kernels say EINVAL, which is no matter. */
-    (void)madvise(out->bulk.base, out->bulk.size, MADV_POPULATE_WRITE);
-    out->reserved = true;
-    close(p->memory);
-    p->memory = -1;
-    return true;
+    if (p->memory < 0) /* it is the large one */
+        return;
+    if (len > p->out.bulk.size || (!p->ep->crowded && much_sent(p)))
+        wf_shm_bulk_enlarge(p);
 }
 
 /* Copy payload bytes [off, off + n) to memory; false: the core's segments
@@ -232,7 +222,7 @@ static bool push_step(weft_peer *p)
     struct shm_bytes *b = step(p, &n);
     if (!room(p, b, n))
         return false;
-    if (b == &out->bulk && !out->reserved && !reserve_bulk(p))
+    if (b == &out->bulk && !wf_shm_bulk_begin(p))
         return false;
     struct shm_slot *s = shm_slot_next(out);
     bool first = !out->begun;
@@ -279,7 +269,7 @@ uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
     struct shm_out *out = &p->out;
     uint32_t chunk = p->geometry.chunk, now, i = 0;
     uint32_t all = n < chunk ? (uint32_t)n : chunk * together(p, n);
-    if (!out->reserved && !reserve_bulk(p))
+    if (!wf_shm_bulk_begin(p))
         return 0;
     uint64_t start = shm_clock(p, out->timed);
     shm_copy_in(out->way, shm_bytes_take(&out->bulk, all), from, all);
@@ -457,6 +447,8 @@ int wf_shm_send(weft_peer *p, weft_tx *tx)
     out->tx = tx;
     out->off = 0;
     out->begun = false;
+    if (!small(p, tx->len))
+        choose_bulk(p, tx->len);
     wf_shm_hold(p);
     if (wf_shm_push(p)) {
         out->tx = NULL;

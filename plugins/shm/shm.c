@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ADDRESS_VERSION = 4, MAX_IOV = 64 };
+enum { ADDRESS_VERSION = 5, MAX_IOV = 64 };
 
 static const weft_option options[] = {
     {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "256", "16..4096",
@@ -30,7 +30,7 @@ static const weft_option options[] = {
      "4K..1M", "bytes in which large payloads move"},
     {"chunks", WEFT_OPT_INT, offsetof(struct shm_config, chunks), "0",
      "0..256",
-     "chunks per peer and direction, reserved at the first large payload; 0: "
+     "chunks per peer and direction at most, of which four come first; 0: "
      "twice the second-level cache, less where ranks are many"},
     {"cma", WEFT_OPT_ENUM, offsetof(struct shm_config, cma), "auto",
      "auto|no|yes",
@@ -214,6 +214,7 @@ static weft_ep *new_ep(const weft_open *o)
     ep->config = *(const struct shm_config *)o->cfg;
     ep->geometry = geometry(o);
     ep->alone = o->local_count <= 1;
+    ep->crowded = crowded(o, 1);
     ep->queued = queued(o);
     ep->launcher = o->launcher;
     ep->listener.fd = ep->bell.fd = ep->epoll = ep->page_memory = -1;
@@ -243,7 +244,7 @@ static int open_ep(const weft_open *o, weft_ep **out)
         free_ep(ep);
         return err == ENOMEM || err == ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
     }
-    wf_shm_bell_register(ep, crowded(o, 1));
+    wf_shm_bell_register(ep, ep->crowded);
     *out = ep;
     return WEFT_OK;
 }
@@ -280,7 +281,7 @@ static int probe(const weft_open *o, weft_attr *a)
 {
     struct shm_geometry g = geometry(o);
     int fd = wf_shm_memory("weft-shm-probe", shm_segment_bytes(&g),
-                           shm_bulk_at(&g, 0));
+                           shm_reserved_bytes(&g));
     if (fd < 0)
         return fd == -ENOMEM || fd == -ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
     close(fd);

@@ -239,7 +239,7 @@ struct shm_out {
     bool begun;     /* its head is in the ring */
     bool want;      /* the core waits for tx_ready */
     bool hungry;    /* line->hungry is set */
-    bool reserved;  /* my direction of the bulk ring has its pages */
+    bool reserved;  /* the bulk ring has its pages */
     bool bye;       /* said */
     bool fence;     /* a store-load fence must follow every message */
 };
@@ -288,7 +288,7 @@ struct weft_peer {
     uint64_t retry_at, retry_after; /* ns */
     unsigned char *base;    /* the segment */
     struct shm_geometry geometry;
-    int memory;             /* its descriptor, until my bulk ring is reserved */
+    int memory;             /* its descriptor, until my large bulk ring is reserved */
     int bell;               /* the peer's eventfd */
     struct shm_page *page;  /* the peer's page */
     uint32_t rung;          /* the value of its mode for which I rang */
@@ -357,7 +357,7 @@ struct weft_ep {
     uint64_t area_id;
     struct shm_pace ring_pace, cma_pace;
     bool alone;  /* no other process here: nobody to share memory with */
-    bool queued; /* more than four ranks for each CPU */
+    bool crowded, queued; /* more ranks than CPUs; than four for each */
     bool let_in; /* the peers may read and write, as far as that depends on us */
     uint32_t launcher; /* process that started us and the peers; 0: unknown */
     struct shm_stats stats;
@@ -394,6 +394,9 @@ void wf_shm_enlarge(weft_peer *);
 /* The end of a turn: the large ring follows, or the same again. */
 void wf_shm_turn_out(weft_peer *);
 void wf_shm_turn_in(weft_peer *);
+bool wf_shm_bulk_begin(weft_peer *);
+bool wf_shm_bulk_enlarge(weft_peer *);
+unsigned char *wf_shm_bulk_next(weft_peer *, uint32_t n);
 
 /* copy.c: large payloads */
 void wf_shm_copy(void *to, const void *from, size_t n);

@@ -89,7 +89,7 @@ static void death_at_any_point_is_noticed(void **state)
 /* Scribble over everything that two processes share. */
 static void scribble(weft_peer *p, unsigned *seed)
 {
-    uint32_t bytes = shm_bulk_at(&p->geometry, 0);
+    uint32_t bytes = shm_reserved_bytes(&p->geometry);
     for (int k = rand_r(seed) % 20; k >= 0; k--) {
         uint64_t value = (uint64_t)rand_r(seed) << 33 ^ (uint64_t)rand_r(seed);
         if (rand_r(seed) % 2) { /* a slot of the right lap */

@@ -1,0 +1,254 @@
+/* plugins/shm: large payloads begin in a ring of few chunks, and a larger one follows
+ * where that is worth its memory.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "shm_fake.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "plugins/shm/shm.h"
+
+enum { CHUNK = 32 << 10, FIRST = SHM_FIRST_CHUNKS * CHUNK, LARGE = 8 * CHUNK };
+
+static struct fake_node a, b;
+static off_t machine_has = INT32_MAX; /* bytes */
+
+/* In the place of the C library's. */
+int fallocate(int fd, int mode, off_t at, off_t bytes)
+{
+    if (bytes <= machine_has)
+        return (int)syscall(SYS_fallocate, fd, mode, at, bytes);
+    errno = ENOSPC;
+    return -1;
+}
+
+static void settle(void)
+{
+    for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+    assert_int_equal(b.loc[0].got, a.loc[1].sent);
+    for (int i = 0; i < 10000 && (b.loc[0].sinking || a.loc[1].peer->out.tx); i++) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+    assert_false(b.loc[0].sinking);
+}
+
+static void send_now(uint32_t len)
+{
+    assert_true(fake_send(&a, 1, len, 0) >= 0);
+}
+
+static void send_all(uint32_t len, int times)
+{
+    for (int i = 0; i < times; i++) {
+        send_now(len);
+        settle();
+    }
+}
+
+/* Connected, on so many CPUs. */
+static void start_on(uint32_t cpus)
+{
+    struct fake_config config = fake_defaults();
+
+    fake_cpus = cpus;
+    fake_pair(&a, &b, &config);
+    a.answer = b.answer = SINK_ONE;
+    while (fake_send(&a, 1, 0, 0) < 0) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+    settle();
+}
+
+static int start(void **state)
+{
+    (void)state;
+    start_on(2);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    settle();
+    assert_int_equal(b.loc[0].rx_bad, 0);
+    fake_close(&a, &b);
+    fake_close(&b, NULL);
+    return 0;
+}
+
+static uint32_t sends_through(void)
+{
+    return a.loc[1].peer->out.bulk.size;
+}
+
+static uint32_t receives_from(void)
+{
+    return b.loc[0].peer->in.bulk.size;
+}
+
+static void assert_both_use(uint32_t bytes)
+{
+    assert_int_equal(sends_through(), bytes);
+    assert_int_equal(receives_from(), bytes);
+}
+
+static void a_pair_begins_with_a_few_chunks(void **state)
+{
+    (void)state;
+    send_all(CHUNK, 3);
+    assert_both_use(FIRST);
+}
+
+static void a_container_longer_than_those_brings_the_large_ring(void **state)
+{
+    (void)state;
+    send_all(FIRST + 1, 1);
+    assert_both_use(LARGE);
+}
+
+static void so_does_one_for_which_there_is_no_room(void **state)
+{
+    (void)state;
+    for (int i = 0; i <= SHM_FIRST_CHUNKS; i++)
+        send_now(CHUNK);
+    assert_int_equal(sends_through(), LARGE);
+    settle();
+    assert_both_use(LARGE);
+}
+
+static void what_the_first_one_holds_is_taken_from_there(void **state)
+{
+    (void)state;
+    for (uint32_t len = CHUNK - 1; len > CHUNK - 4; len--)
+        send_now(len);
+    send_now(2 * LARGE);
+    assert_int_equal(receives_from(), FIRST);
+    settle(); /* checks every byte */
+    assert_both_use(LARGE);
+}
+
+static void a_receiver_that_refuses_at_first_finds_it_again(void **state)
+{
+    (void)state;
+    b.answer = PAUSE;
+    for (int i = 0; i <= SHM_FIRST_CHUNKS; i++)
+        send_now(CHUNK - 7);
+    settle();
+    assert_both_use(LARGE);
+    send_all(CHUNK, 20);
+}
+
+static void much_that_came_through_brings_it_too(void **state)
+{
+    (void)state;
+    send_all(CHUNK, LARGE / CHUNK);
+    assert_both_use(FIRST);
+    send_all(CHUNK, 1);
+    assert_both_use(LARGE);
+    send_all(CHUNK / 3, 50);
+}
+
+/* Its two ends are in the same cache. */
+static void unless_ranks_share_cpus(void **state)
+{
+    (void)state;
+    start_on(1);
+    send_all(CHUNK, 5 * LARGE / CHUNK);
+    assert_both_use(FIRST);
+    stop(NULL);
+}
+
+static void without_memory_for_it_the_first_one_stays(void **state)
+{
+    (void)state;
+    machine_has = FIRST;
+    send_all(3 * LARGE, 3);
+    machine_has = INT32_MAX;
+    send_all(3 * LARGE, 1); /* nobody asks again */
+    assert_both_use(FIRST);
+    assert_int_equal(a.loc[1].down, 0);
+}
+
+static void without_memory_for_that_either_the_link_goes_down(void **state)
+{
+    (void)state;
+    machine_has = FIRST - 1;
+    fake_send(&a, 1, 3 * LARGE, 0);
+    machine_has = INT32_MAX;
+    for (int i = 0; i < 10000 && a.loc[1].down == 0; i++)
+        fake_progress(&a);
+    assert_int_equal(a.loc[1].down, 1);
+    assert_non_null(strstr(a.loc[1].why, "lower chunk"));
+    fake_close(&a, NULL);
+    fake_close(&b, NULL);
+}
+
+static void a_ring_of_few_chunks_has_no_other(void **state)
+{
+    struct fake_config config = fake_defaults();
+
+    (void)state;
+    config.chunks = SHM_FIRST_CHUNKS;
+    fake_pair(&a, &b, &config);
+    a.answer = b.answer = SINK_ONE;
+    while (fake_send(&a, 1, LARGE, 0) < 0) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+    settle();
+    assert_both_use(FIRST);
+    assert_int_equal(a.loc[1].peer->memory, -1);
+    stop(NULL);
+}
+
+/* Whatever the sender has written. */
+static void nonsense_does_not_lead_out_of_the_segment(void **state)
+{
+    weft_peer *p = b.loc[0].peer;
+    struct shm_bytes before;
+    unsigned char *at;
+
+    (void)state;
+    atomic_store(&p->in.line->bulk_large, SHM_LARGE | 12345);
+    send_all(CHUNK, 2);
+    assert_int_equal(receives_from(), FIRST);
+    atomic_store(&p->in.line->bulk_large, UINT64_MAX);
+    send_all(CHUNK, 2);
+    assert_int_equal(receives_from(), FIRST);
+    before = p->in.bulk;
+    for (int i = 0; i < 3 * LARGE / CHUNK; i++) { /* again and again */
+        atomic_store(&p->in.line->bulk_large, SHM_LARGE | p->in.bulk.at);
+        at = wf_shm_bulk_next(p, CHUNK);
+        assert_in_range(at - p->base, shm_reserved_bytes(&p->geometry),
+                        shm_segment_bytes(&p->geometry) - CHUNK);
+    }
+    p->in.bulk = before; /* what was published lies there */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_pair_begins_with_a_few_chunks),
+        TEST(a_container_longer_than_those_brings_the_large_ring),
+        TEST(so_does_one_for_which_there_is_no_room),
+        TEST(what_the_first_one_holds_is_taken_from_there),
+        TEST(a_receiver_that_refuses_at_first_finds_it_again),
+        TEST(much_that_came_through_brings_it_too),
+        cmocka_unit_test(unless_ranks_share_cpus),
+        TEST(without_memory_for_it_the_first_one_stays),
+        cmocka_unit_test_setup(without_memory_for_that_either_the_link_goes_down, start),
+        cmocka_unit_test(a_ring_of_few_chunks_has_no_other),
+        TEST(nonsense_does_not_lead_out_of_the_segment)};
+
+    return cmocka_run_group_tests_name("shm bulk", tests, NULL, NULL);
+}
