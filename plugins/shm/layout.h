@@ -48,7 +48,7 @@ enum {
     SHM_PAGE = 4096,
     SHM_FIRST = 16, /* slots of the ring to begin with */
     SHM_CHUNKS = 256, /* at most, per direction, */
-    SHM_FIRST_CHUNKS = 4, /* and to begin with: room may be withheld up to one, skipped
+    SHM_FIRST_CHUNKS = 4, /* to begin with, and at least: room may be withheld up to one, skipped
                              at the end of a turn up to one, and the next must fit */
     SHM_FETCHES = 8,  /* transfers that both sides work on at a time */
     SHM_RANG = 2048   /* callers a bell page can tell apart */

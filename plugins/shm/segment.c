@@ -26,7 +26,7 @@
 #endif
 
 /* Reserve pages; 0 or an errno. */
-int wf_shm_reserve(int fd, size_t at, size_t bytes)
+static int reserve_pages(int fd, size_t at, size_t bytes)
 {
     while (fallocate(fd, 0, (off_t)at, (off_t)bytes) != 0)
         if (errno != EINTR)
@@ -55,7 +55,7 @@ int wf_shm_memory(const char *name, size_t bytes, size_t reserve)
         return -errno;
     int err = ftruncate(fd, (off_t)bytes) != 0 ? errno : 0;
     if (!err)
-        err = wf_shm_reserve(fd, 0, reserve);
+        err = reserve_pages(fd, 0, reserve);
     if (!err &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         err = errno;
@@ -90,9 +90,7 @@ static uint32_t power_of_two(uint64_t n, uint32_t low, uint32_t high)
     return p;
 }
 
-/* The sizes that options ask for, rounded up to what the layout can do. At
- * least four chunks: room may be withheld up to one, skipped at the end of a
- * turn up to one, and the next must still fit. */
+/* The sizes that options ask for, rounded up to what the layout can do. */
 struct shm_geometry wf_shm_geometry(const struct shm_config *c,
                                     uint32_t local_count, bool queued)
 {
@@ -102,7 +100,7 @@ struct shm_geometry wf_shm_geometry(const struct shm_config *c,
         .chunk = power_of_two(c->chunk, 4096, 1u << 20)};
     uint64_t chunks = c->chunks ? (uint64_t)c->chunks
                                 : wf_shm_ring_bytes(local_count, queued) / g.chunk;
-    g.chunks = power_of_two(chunks, 4, SHM_CHUNKS);
+    g.chunks = power_of_two(chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
     return g;
 }
 
@@ -116,7 +114,7 @@ bool wf_shm_geometry_ok(const struct shm_geometry *g)
 {
     return is_power(g->slots, 16, 4096) && is_power(g->cells, 4096, 1u << 20) &&
            is_power(g->chunk, 4096, 1u << 20) &&
-           is_power(g->chunks, 4, SHM_CHUNKS);
+           is_power(g->chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
 }
 
 static struct shm_slot *slots_at(weft_peer *p, uint32_t at)
@@ -228,7 +226,7 @@ static void change_bulk(weft_peer *p, struct shm_bytes *b,
 static int reserve_bulk(weft_peer *p)
 {
     const struct shm_bytes *b = &p->out.bulk;
-    int err = wf_shm_reserve(p->memory, (size_t)(b->base - p->base), b->size);
+    int err = reserve_pages(p->memory, (size_t)(b->base - p->base), b->size);
     if (!err) /* old kernels say EINVAL, which is no matter */
         (void)madvise(b->base, b->size, MADV_POPULATE_WRITE);
     return err;

@@ -77,8 +77,6 @@ static bool room(weft_peer *p, struct shm_bytes *b, uint32_t n)
 /* Before a container that needs the bulk ring. */
 static void choose_bulk(weft_peer *p, uint64_t len)
 {
-    if (p->memory < 0) /* it is the large one */
-        return;
     if (len > p->out.bulk.size || (!p->ep->crowded && much_sent(p)))
         wf_shm_bulk_enlarge(p);
 }

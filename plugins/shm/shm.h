@@ -380,7 +380,6 @@ static inline bool shm_stays_out(const weft_ep *ep)
 
 /* segment.c: memory that cannot fault under us */
 int wf_shm_memory(const char *name, size_t bytes, size_t reserve);
-int wf_shm_reserve(int fd, size_t at, size_t bytes);
 void *wf_shm_map(int fd, size_t bytes);
 bool wf_shm_memory_ok(int fd, size_t bytes);
 bool wf_shm_geometry_ok(const struct shm_geometry *);
