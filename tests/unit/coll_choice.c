@@ -51,6 +51,15 @@ static void before_they_know_it_does_too(void **state)
     assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG, NULL), WF_ALG_BINOMIAL);
 }
 
+/* Each round of Bruck would be a turn of the run queue. */
+static void an_alltoall_of_ranks_that_share_cpus_has_no_rounds(void **state)
+{
+    struct wf_team shares = {.crowded = true}, apart = {.crowded = false};
+
+    assert_int_equal(chosen(WF_COLL_ALLTOALL, 16, 8, &shares), WF_ALG_PAIRWISE);
+    assert_int_equal(chosen(WF_COLL_ALLTOALL, 16, 8, &apart), WF_ALG_BRUCK);
+}
+
 static void a_rule_of_the_file_may_ask_for_it(void **state)
 {
     struct wf_coll_rule rule = wf_coll_rule_always(WF_ALG_RING);
@@ -73,6 +82,7 @@ int main(void)
             a_long_bcast_of_many_ranks_that_share_cpus_comes_from_the_root),
         cmocka_unit_test(it_goes_from_rank_to_rank_where_each_has_its_cpu),
         cmocka_unit_test(before_they_know_it_does_too),
+        cmocka_unit_test(an_alltoall_of_ranks_that_share_cpus_has_no_rounds),
         cmocka_unit_test(a_rule_of_the_file_may_ask_for_it),
     };
 
