@@ -61,7 +61,7 @@ bool wf_shm_slot_wanted(weft_peer *p)
 static bool much_sent(const weft_peer *p)
 {
     uint64_t large = shm_bulk_bytes(&p->geometry);
-    return p->out.bulk.at >= (p->ep->crowded ? 4 * large : large);
+    return p->out.bulk.at >= (p->ep->crowded ? 16 * large : large);
 }
 
 static bool room(weft_peer *p, struct shm_bytes *b, uint32_t n)

@@ -43,7 +43,7 @@ static const weft_option options[] = {
      "job|any|no",
      "for cma where kernel.yama.ptrace_scope is 1: who may reach this process' "
      "memory: job: what its launcher has started; any: any process of the user"},
-    {"eager", WEFT_OPT_SIZE, offsetof(struct shm_config, eager), "32K",
+    {"eager", WEFT_OPT_SIZE, offsetof(struct shm_config, eager), "64K",
      "0..16M", "messages up to this size are sent without asking first"},
     {0}};
 
@@ -196,7 +196,7 @@ static bool queued(const weft_open *o)
 
 static struct shm_geometry geometry(const weft_open *o)
 {
-    return wf_shm_geometry(o->cfg, o->local_count, queued(o));
+    return wf_shm_geometry(o->cfg, o->local_count, crowded(o, 2));
 }
 
 static weft_ep *new_ep(const weft_open *o)

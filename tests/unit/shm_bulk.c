@@ -114,11 +114,16 @@ static void a_container_longer_than_those_brings_the_large_ring(void **state)
     assert_both_use(LARGE);
 }
 
+static void fill_the_ring(void)
+{
+    for (int i = 0; i <= SHM_FIRST_CHUNKS; i++)
+        send_now(CHUNK);
+}
+
 static void so_does_one_for_which_there_is_no_room(void **state)
 {
     (void)state;
-    for (int i = 0; i <= SHM_FIRST_CHUNKS; i++)
-        send_now(CHUNK);
+    fill_the_ring();
     assert_int_equal(sends_through(), LARGE);
     settle();
     assert_both_use(LARGE);
@@ -163,6 +168,22 @@ static void unless_ranks_share_cpus(void **state)
     start_on(1);
     send_all(CHUNK, 5 * LARGE / CHUNK);
     assert_both_use(FIRST);
+    stop(NULL);
+}
+
+static void there_it_follows_when_much_more_has_come_and_it_is_full(void **state)
+{
+    (void)state;
+    start_on(1);
+    send_all(CHUNK, 15 * LARGE / CHUNK);
+    fill_the_ring();
+    settle();
+    assert_both_use(FIRST);
+    send_all(CHUNK, 2 * LARGE / CHUNK);
+    assert_both_use(FIRST);
+    fill_the_ring();
+    settle();
+    assert_both_use(LARGE);
     stop(NULL);
 }
 
@@ -245,6 +266,7 @@ int main(void)
         TEST(a_receiver_that_refuses_at_first_finds_it_again),
         TEST(much_that_came_through_brings_it_too),
         cmocka_unit_test(unless_ranks_share_cpus),
+        cmocka_unit_test(there_it_follows_when_much_more_has_come_and_it_is_full),
         TEST(without_memory_for_it_the_first_one_stays),
         cmocka_unit_test_setup(without_memory_for_that_either_the_link_goes_down, start),
         cmocka_unit_test(a_ring_of_few_chunks_has_no_other),
