@@ -56,12 +56,23 @@ bool wf_shm_slot_wanted(weft_peer *p)
 }
 
 /* Has so much come through the first bulk ring that the large one is worth its
- * pages? Where ranks share processors it is but room: whoever has filled the first
- * one waits for its reader in any case. */
+ * pages? */
 static bool much_sent(const weft_peer *p)
 {
-    uint64_t large = shm_bulk_bytes(&p->geometry);
-    return p->out.bulk.at >= (p->ep->crowded ? 16 * large : large);
+    return p->out.bulk.at >= shm_bulk_bytes(&p->geometry);
+}
+
+/* The first bulk ring is full. Where ranks share processors the large one is but room:
+ * whoever has filled the first one waits for its reader in any case. A wait that
+ * it would spare takes about as long as a few of its pages. */
+static bool often_full(weft_peer *p)
+{
+    enum { PAGES = 4 };
+    struct shm_out *out = &p->out;
+    if (out->full_at != out->bulk.at)
+        out->waits++;
+    out->full_at = out->bulk.at;
+    return out->waits > PAGES * shm_bulk_bytes(&p->geometry) / SHM_PAGE;
 }
 
 static bool room(weft_peer *p, struct shm_bytes *b, uint32_t n)
@@ -70,7 +81,7 @@ static bool room(weft_peer *p, struct shm_bytes *b, uint32_t n)
         return false;
     if (shm_bytes_fit(b, n) || (wf_shm_refresh(p) && shm_bytes_fit(b, n)))
         return true;
-    return b == &p->out.bulk && !p->fault && (!p->ep->crowded || much_sent(p)) &&
+    return b == &p->out.bulk && !p->fault && (!p->ep->crowded || often_full(p)) &&
            wf_shm_bulk_enlarge(p) && shm_bytes_fit(b, n);
 }
 

@@ -232,6 +232,8 @@ struct shm_out {
     struct shm_share *share;
     struct shm_page *page; /* the peer's */
     struct shm_bytes cells, bulk;
+    uint32_t full_at, waits; /* the newest position, and how many, at which bulk had
+                                no room */
     enum shm_way way; /* of copying into bulk */
     bool timed;     /* the receiver wants to know how long that takes */
     weft_tx *tx;    /* the container under way, if any */
