@@ -179,13 +179,13 @@ void wf_shm_enlarge(weft_peer *p)
 
 void wf_shm_turn_out(weft_peer *p)
 {
-    enum { MUCH = 256 }; /* messages */
+    enum { MUCH = 256 }; /* messages, of a sender that has a processor to itself */
     struct shm_out *out = &p->out;
     out->start = shm_head(out);
     out->next = out->slots;
     out->quick = NULL;
     out->word += shm_word(0, 0, 0, 1);
-    if (out->start == MUCH) /* the receiver's counts are read less often then */
+    if (out->start == MUCH && !p->ep->crowded) /* counts are read less often then */
         wf_shm_enlarge(p);
     if (out->large != (SHM_LARGE | out->start))
         return;

@@ -1,0 +1,117 @@
+/* plugins/shm: the slots of a pair are few at first, and a larger ring follows where
+ * that is worth its memory.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "shm_fake.h"
+
+#include "plugins/shm/shm.h"
+
+enum { MUCH = 256, SHORT = 8 };
+
+static struct fake_node a, b;
+
+static void settle(void)
+{
+    for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+    assert_int_equal(b.loc[0].got, a.loc[1].sent);
+}
+
+static void start_on(uint32_t cpus)
+{
+    fake_cpus = cpus;
+    fake_pair(&a, &b, NULL);
+    while (fake_send(&a, 1, SHORT, 0) < 0) {
+        fake_progress(&a);
+        fake_progress(&b);
+    }
+    settle();
+}
+
+static void stop(void)
+{
+    settle();
+    assert_int_equal(b.loc[0].rx_bad, 0);
+    fake_close(&a, &b);
+    fake_close(&b, NULL);
+}
+
+static void one_by_one(int messages)
+{
+    for (int i = 0; i < messages; i++) {
+        assert_true(fake_send(&a, 1, SHORT, 0) >= 0);
+        settle();
+    }
+}
+
+static void fill_the_ring(void)
+{
+    while (fake_send(&a, 1, SHORT, 0) >= 0)
+        continue;
+}
+
+static uint32_t slots(void)
+{
+    return a.loc[1].peer->out.mask + 1;
+}
+
+static uint32_t large(void)
+{
+    return a.loc[1].peer->geometry.slots;
+}
+
+static void a_pair_begins_with_few(void **state)
+{
+    (void)state;
+    start_on(2);
+    assert_true(large() > SHM_FIRST);
+    one_by_one(MUCH / 2);
+    assert_int_equal(slots(), SHM_FIRST);
+    stop();
+}
+
+static void many_messages_bring_the_large_ring(void **state)
+{
+    (void)state;
+    start_on(2);
+    one_by_one(MUCH + 2 * SHM_FIRST);
+    assert_int_equal(slots(), large());
+    stop();
+}
+
+static void not_where_ranks_share_cpus(void **state)
+{
+    (void)state;
+    start_on(1);
+    one_by_one(4 * MUCH);
+    assert_int_equal(slots(), SHM_FIRST);
+    stop();
+}
+
+static void a_full_one_brings_it_there_too(void **state)
+{
+    (void)state;
+    for (uint32_t cpus = 1; cpus <= 2; cpus++) {
+        start_on(cpus);
+        fill_the_ring();
+        settle();
+        one_by_one(2 * SHM_FIRST);
+        assert_int_equal(slots(), large());
+        one_by_one(3 * (int)large());
+        stop();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pair_begins_with_few),
+        cmocka_unit_test(many_messages_bring_the_large_ring),
+        cmocka_unit_test(not_where_ranks_share_cpus),
+        cmocka_unit_test(a_full_one_brings_it_there_too)};
+
+    return cmocka_run_group_tests_name("shm slots", tests, NULL, NULL);
+}
