@@ -21,7 +21,10 @@
  */
 #include "coll/team_stage.h"
 
-enum { PAIR_LONG = 2 << 20 /* bytes; measured */ };
+enum { /* bytes; measured */
+    PAIR_LONG = 2 << 20,
+    PAIR_LONG_EXCLUSIVE = 64 << 10 /* one message, and nothing to compute */
+};
 
 struct scanning {
     struct wf_team *t;
@@ -218,7 +221,8 @@ static int on_lines(const struct scanning *s, uint32_t usual)
 /* One copy of all of it does not go through the cache. */
 static bool long_pair(const struct scanning *s)
 {
-    return s->t->size == 2 && s->bytes >= PAIR_LONG;
+    return s->t->size == 2 &&
+           s->bytes >= (s->exclusive ? PAIR_LONG_EXCLUSIVE : PAIR_LONG);
 }
 
 static int by_any(wf_coll_builder *builder, const struct scanning *s,
