@@ -2,7 +2,9 @@
  *
  * A waiter polls the endpoints that can complete its request at every turn,
  * and all others once in OTHERS_EVERY turns, so that an idle fabric costs a
- * busy one next to nothing (no latency averaging).
+ * busy one next to nothing (no latency averaging). Those turns last a microsecond
+ * or two, and as long does it take to ask the kernel whether a socket is idle: each
+ * time that nothing was there the next time is twice as far away.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -139,23 +141,53 @@ void wf_progress_alone(struct wf_instance *wf)
         p->help->stop(wf);
 }
 
-int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
+static WF_COLD bool others_waited(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
+    uint64_t now = wf_now(wf);
+
+    if (now - p->looked < p->apart)
+        return false;
+    p->looked = now;
+    p->apart = 2 * p->apart + 1000;
+    if (p->apart > OTHERS_APART_MOST)
+        p->apart = OTHERS_APART_MOST;
+    wf->rx_stalled |= wf->orders != NULL; /* they look at the clock */
+    return true;
+}
+
+/* A turn begins. Is it one of all endpoints? */
+static inline bool turn_of_all(struct wf_instance *wf)
+{
+    return wf_unlikely((wf_progress_count(wf->progress) & (OTHERS_EVERY - 1)) == 0) &&
+           others_waited(wf);
+}
+
+static inline int poll_endpoint(struct wf_progress *p, struct weft_core *c)
+{
+    if (wf_unlikely(c->down))
+        return 0;
+    return c->ops->progress(c->ep, p->crowded ? BUDGET_CROWDED : BUDGET);
+}
+
+/* The endpoints that were asked for, or all. */
+static int turn(struct wf_instance *wf, uint32_t asked, bool all)
+{
+    struct wf_progress *p = wf->progress;
+    uint32_t mask = all ? UINT32_MAX : asked;
     int n = 0;
 
-    if ((wf_progress_count(p) & (OTHERS_EVERY - 1)) == 0) {
-        mask = UINT32_MAX;
-        wf->rx_stalled |= wf->orders != NULL; /* they look at the clock */
-    }
     if (wf_unlikely(wf->held))
         mask |= wf_req_let_go(wf);
     mask &= p->all;
     while (mask) {
-        struct weft_core *c = &wf->eps[__builtin_ctz(mask)];
+        uint32_t i = (uint32_t)__builtin_ctz(mask);
+        int got = poll_endpoint(p, &wf->eps[i]);
+
         mask &= mask - 1;
-        if (wf_likely(!c->down))
-            n += c->ops->progress(c->ep, p->crowded ? BUDGET_CROWDED : BUDGET);
+        if (wf_unlikely(all) && got && !(asked >> i & 1))
+            p->apart = 0;
+        n += got;
     }
     if (wf_unlikely(wf->rx_stalled))
         wf_arrive_resume(wf); /* perhaps there is memory by now; orders */
@@ -170,18 +202,24 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
     return n;
 }
 
+int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
+{
+    return turn(wf, mask, turn_of_all(wf));
+}
+
 /* One look of one that spins. false: it is to stop that. */
 static inline bool spin_once(struct wf_instance *wf, struct weft_core *core,
                              int budget)
 {
-    if (wf_likely((wf_progress_count(wf->progress) & (OTHERS_EVERY - 1)) &&
-                  !core->down && !wf->rx_stalled && !wf->deferred &&
+    bool all = turn_of_all(wf);
+
+    if (wf_likely(!all && !core->down && !wf->rx_stalled && !wf->deferred &&
                   !wf->held))
         core->ops->progress(core->ep, budget);
     else if (wf->api.on)
         return false; /* what may leave the section is for those who can wait */
     else
-        wf_progress_turn(wf, UINT32_MAX);
+        turn(wf, 1u << core->index, all);
     return true;
 }
 

@@ -18,7 +18,10 @@
 
 #include "progress/progress.h"
 
-enum { OTHERS_EVERY = 256 /* turns; a power of two */ };
+enum {
+    OTHERS_EVERY = 256,        /* turns; a power of two */
+    OTHERS_APART_MOST = 100000 /* ns */
+};
 enum {
     WATCH_MS = 1000, /* longest sleep, after which silent peers are called */
     LOOK_MS = 100,   /* of the helper: lost announcements cost no more */
@@ -52,6 +55,7 @@ struct wf_progress {
     int epoll, bell;
     int slept;            /* ms, in naps, since the last watch */
     uint32_t others;      /* turn when the other engines were polled */
+    uint64_t looked, apart; /* ns; when all endpoints were, and how long to wait now */
     uint32_t all, remote; /* endpoint masks */
     wf_atomic_u32 turn; /* changed inside the section; others look whether it
                            does: others.c */

@@ -208,10 +208,34 @@ static int attend_busy(weft_ep *ep)
     return n;
 }
 
+/* To ask the kernel takes as long as a hundred looks into rings: each time that
+ * nothing was there the next time is twice as far away. */
+static bool sockets_waited(weft_ep *ep)
+{
+    uint64_t now = ep->host->now_ns(ep->core);
+    if (now - ep->looked < ep->apart)
+        return false;
+    ep->looked = now;
+    ep->apart = 2 * ep->apart + 1000;
+    if (ep->apart > SHM_SOCKETS_APART)
+        ep->apart = SHM_SOCKETS_APART;
+    return true;
+}
+
 static bool sockets_due(weft_ep *ep)
 {
-    uint32_t every = ep->conns_made ? SHM_SOCKETS_BUSY : SHM_SOCKETS_IDLE;
-    return (++ep->ticks & every) == 0 || ep->attend;
+    ep->ticks++;
+    if (ep->attend || (ep->conns_made && (ep->ticks & SHM_SOCKETS_BUSY) == 0))
+        return true;
+    return (ep->ticks & SHM_SOCKETS_IDLE) == 0 && sockets_waited(ep);
+}
+
+static int look_at_sockets(weft_ep *ep)
+{
+    int n = wf_shm_sockets(ep);
+    if (n > 0)
+        ep->apart = 0;
+    return n;
 }
 
 static int progress(weft_ep *ep, int budget)
@@ -222,7 +246,7 @@ static int progress(weft_ep *ep, int budget)
     if (ep->busy_n > 0)
         n += attend_busy(ep);
     if (sockets_due(ep))
-        n += wf_shm_sockets(ep);
+        n += look_at_sockets(ep);
     return n;
 }
 

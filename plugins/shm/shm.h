@@ -31,7 +31,8 @@ enum {
     SHM_AHEAD_OUT = 4,   /* and a sender: docs/performance.md */
     SHM_RECENT = 4,      /* these are looked at in every call */
     SHM_TURN = 64,       /* events of one peer before the next has its turn */
-    SHM_SOCKETS_IDLE = 255, /* look at sockets every 256th progress call */
+    SHM_SOCKETS_IDLE = 255, /* look at sockets every 256th progress call, ... */
+    SHM_SOCKETS_APART = 100000, /* ... at most so many ns apart */
     SHM_SOCKETS_BUSY = 7,   /* every 8th while connections are being made */
     SHM_EVENTS = 16,
     SHM_CMA_FROM = 1 << 20, /* bytes from which CMA is considered, */
@@ -335,6 +336,7 @@ struct weft_ep {
     bool barrier;       /* I sleep with membarrier: no fence for callers */
     bool registered;    /* my threads take part in others' membarrier */
     uint32_t ticks;
+    uint64_t looked, apart; /* at sockets, ns; and how long not to do so again */
     uint32_t conns_made; /* connections in the making */
     uint64_t accept_at;  /* out of descriptors: listen again then; 0 no */
 

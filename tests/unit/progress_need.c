@@ -15,25 +15,33 @@
 enum { TURNS = 10 * OTHERS_EVERY };
 
 struct weft_ep {
-    int polls;
+    int polls; /* so far */
+    int found; /* at each */
 };
 
 static weft_ep near, far;
 static struct wf_instance wf;
 static struct wf_core_options options;
+static uint64_t now, tick; /* ns; and what a turn takes */
 
 static int count(weft_ep *ep, int budget)
 {
     ep->polls++;
-    return 0;
+    return ep->found;
+}
+
+static uint64_t clock_now(void *clock)
+{
+    return now;
 }
 
 static const weft_ops ops = {.size = sizeof ops, .progress = count};
 
 static int begin(void **state)
 {
-    wf = (struct wf_instance){.options = &options, .ep_count = 2};
-    near.polls = far.polls = 0;
+    wf = (struct wf_instance){.options = &options, .ep_count = 2, .now_ns = clock_now};
+    near = far = (weft_ep){0};
+    tick = OTHERS_APART_MOST / OTHERS_EVERY + 1;
     assert_int_equal(wf_progress_init(&wf), 0);
     for (int i = 0; i < 2; i++) {
         wf.eps[i].ops = &ops;
@@ -53,8 +61,10 @@ static int end(void **state)
 
 static void poll_for(struct wf_req *r)
 {
-    for (int i = 0; i < TURNS; i++)
+    for (int i = 0; i < TURNS; i++) {
+        now += tick;
         wf_progress_poll(&wf, wf_req_endpoints(r));
+    }
 }
 
 static void any_source_needs_the_endpoints_in_use(void **state)
@@ -87,6 +97,54 @@ static void a_source_needs_its_lanes(void **state)
     poll_for(&p.req);
     assert_int_equal(near.polls, TURNS);
     assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
+}
+
+/* Turns that take 6 ns: OTHERS_EVERY of them 1.5 us. */
+static void quick_turns(struct wf_req *r, int times)
+{
+    tick = 6;
+    for (int i = 0; i < times; i++)
+        poll_for(r);
+}
+
+static void an_idle_endpoint_is_polled_more_and_more_rarely(void **state)
+{
+    struct wf_req r = {.wf = &wf, .type = WF_REQ_SCHEDULE};
+    int first, later;
+
+    wf.used = 1;
+    quick_turns(&r, 10); /* 150 us */
+    first = far.polls;
+    quick_turns(&r, 100);
+    later = far.polls - first;
+    assert_in_range(first, 4, 10);
+    assert_in_range(later, 1500 / 100 / 2, 1500 / 100 + 1);
+    assert_int_equal(near.polls, 110 * TURNS);
+}
+
+static void until_there_is_something(void **state)
+{
+    struct wf_req r = {.wf = &wf, .type = WF_REQ_SCHEDULE};
+
+    wf.used = 1;
+    quick_turns(&r, 100);
+    far.found = 1;
+    quick_turns(&r, 10); /* finds that out */
+    far.polls = 0;
+    quick_turns(&r, 1);
+    assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
+}
+
+static void what_is_found_where_it_is_waited_for_says_nothing_of_others(void **state)
+{
+    struct wf_req r = {.wf = &wf, .type = WF_REQ_SCHEDULE};
+
+    wf.used = 1;
+    near.found = 1;
+    quick_turns(&r, 100);
+    far.polls = 0;
+    quick_turns(&r, 100);
+    assert_in_range(far.polls, 1500 / 100 / 2, 1500 / 100 + 1);
 }
 
 /* Two communicators of a process that talks to one neighbour through `near`, to
@@ -149,6 +207,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(any_source_needs_the_endpoints_in_use,
                                         begin, end),
         cmocka_unit_test_setup_teardown(a_collective_needs_no_more, begin, end),
+        cmocka_unit_test_setup_teardown(
+            an_idle_endpoint_is_polled_more_and_more_rarely, begin, end),
+        cmocka_unit_test_setup_teardown(until_there_is_something, begin, end),
+        cmocka_unit_test_setup_teardown(
+            what_is_found_where_it_is_waited_for_says_nothing_of_others, begin,
+            end),
         cmocka_unit_test_setup_teardown(a_source_needs_its_lanes, begin, end),
         cmocka_unit_test_setup_teardown(
             a_communicator_needs_what_its_members_are_reached_through, begin,
