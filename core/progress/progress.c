@@ -141,53 +141,38 @@ void wf_progress_alone(struct wf_instance *wf)
         p->help->stop(wf);
 }
 
-static WF_COLD bool others_waited(struct wf_instance *wf)
+/* The others' turn, unless nothing was there lately. */
+static WF_COLD void turn_of_others(struct wf_instance *wf, uint32_t asked)
 {
     struct wf_progress *p = wf->progress;
     uint64_t now = wf_now(wf);
 
     if (now - p->looked < p->apart)
-        return false;
+        return;
+    wf->rx_stalled |= wf->orders != NULL; /* they look at the clock */
     p->looked = now;
     p->apart = 2 * p->apart + 1000;
     if (p->apart > OTHERS_APART_MOST)
         p->apart = OTHERS_APART_MOST;
-    wf->rx_stalled |= wf->orders != NULL; /* they look at the clock */
-    return true;
+    if (wf_progress_turn(wf, ~asked) > 0)
+        p->apart = 0;
 }
 
-/* A turn begins. Is it one of all endpoints? */
-static inline bool turn_of_all(struct wf_instance *wf)
-{
-    return wf_unlikely((wf_progress_count(wf->progress) & (OTHERS_EVERY - 1)) == 0) &&
-           others_waited(wf);
-}
-
-static inline int poll_endpoint(struct wf_progress *p, struct weft_core *c)
-{
-    if (wf_unlikely(c->down))
-        return 0;
-    return c->ops->progress(c->ep, p->crowded ? BUDGET_CROWDED : BUDGET);
-}
-
-/* The endpoints that were asked for, or all. */
-static int turn(struct wf_instance *wf, uint32_t asked, bool all)
+int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
 {
     struct wf_progress *p = wf->progress;
-    uint32_t mask = all ? UINT32_MAX : asked;
     int n = 0;
 
+    if (wf_unlikely((wf_progress_count(p) & (OTHERS_EVERY - 1)) == 0))
+        turn_of_others(wf, mask);
     if (wf_unlikely(wf->held))
         mask |= wf_req_let_go(wf);
     mask &= p->all;
     while (mask) {
-        uint32_t i = (uint32_t)__builtin_ctz(mask);
-        int got = poll_endpoint(p, &wf->eps[i]);
-
+        struct weft_core *c = &wf->eps[__builtin_ctz(mask)];
         mask &= mask - 1;
-        if (wf_unlikely(all) && got && !(asked >> i & 1))
-            p->apart = 0;
-        n += got;
+        if (wf_likely(!c->down))
+            n += c->ops->progress(c->ep, p->crowded ? BUDGET_CROWDED : BUDGET);
     }
     if (wf_unlikely(wf->rx_stalled))
         wf_arrive_resume(wf); /* perhaps there is memory by now; orders */
@@ -202,24 +187,22 @@ static int turn(struct wf_instance *wf, uint32_t asked, bool all)
     return n;
 }
 
-int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
-{
-    return turn(wf, mask, turn_of_all(wf));
-}
-
 /* One look of one that spins. false: it is to stop that. */
 static inline bool spin_once(struct wf_instance *wf, struct weft_core *core,
                              int budget)
 {
-    bool all = turn_of_all(wf);
+    uint32_t asked = 1u << core->index;
 
-    if (wf_likely(!all && !core->down && !wf->rx_stalled && !wf->deferred &&
+    if (wf_likely((wf_progress_count(wf->progress) & (OTHERS_EVERY - 1)) &&
+                  !core->down && !wf->rx_stalled && !wf->deferred &&
                   !wf->held))
         core->ops->progress(core->ep, budget);
     else if (wf->api.on)
         return false; /* what may leave the section is for those who can wait */
-    else
-        turn(wf, 1u << core->index, all);
+    else {
+        turn_of_others(wf, asked);
+        wf_progress_turn(wf, asked);
+    }
     return true;
 }
 

@@ -41,7 +41,7 @@ static int begin(void **state)
 {
     wf = (struct wf_instance){.options = &options, .ep_count = 2, .now_ns = clock_now};
     near = far = (weft_ep){0};
-    tick = OTHERS_APART_MOST / OTHERS_EVERY + 1;
+    tick = OTHERS_APART_MOST / (OTHERS_EVERY - 2) + 1;
     assert_int_equal(wf_progress_init(&wf), 0);
     for (int i = 0; i < 2; i++) {
         wf.eps[i].ops = &ops;

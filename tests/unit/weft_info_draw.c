@@ -122,7 +122,7 @@ static void the_built_in_choice_depends_on_size_and_ranks(void **state)
         {"allreduce", "3", "256K", "blocks"},
         {"allreduce", "65", "256K", "blocks"},
         {"allreduce", "100", "64", "recursive_doubling"},
-        {"reduce", "2", "1M", "blocks"},
+        {"reduce", "2", "1M", "binomial"},
         {"reduce", "8", "128K", "binomial"},
         {"reduce", "8", "1M", "chain"},
         {"reduce", "100", "1M", "blocks"},

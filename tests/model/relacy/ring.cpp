@@ -31,7 +31,7 @@ struct shm_choice {
 };
 //@ plugins/shm/shm.h: shm_out shm_in
 struct weft_ep {
-    bool rx_words;
+    bool rx_words, crowded;
 };
 struct weft_peer {
     struct shm_out out;
