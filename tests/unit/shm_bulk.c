@@ -60,10 +60,7 @@ static void start_on(uint32_t cpus)
     fake_cpus = cpus;
     fake_pair(&a, &b, &config);
     a.answer = b.answer = SINK_ONE;
-    while (fake_send(&a, 1, 0, 0) < 0) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    fake_connect(&a, &b, 0, 0);
     settle();
 }
 
@@ -219,10 +216,7 @@ static void a_ring_of_few_chunks_has_no_other(void **state)
     config.chunks = SHM_FIRST_CHUNKS;
     fake_pair(&a, &b, &config);
     a.answer = b.answer = SINK_ONE;
-    while (fake_send(&a, 1, LARGE, 0) < 0) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    fake_connect(&a, &b, LARGE, 0);
     settle();
     assert_both_use(FIRST);
     assert_int_equal(a.loc[1].peer->memory, -1);

@@ -20,8 +20,7 @@ static void both(void)
 static void connect_both(const struct fake_config *c)
 {
     fake_pair(&a, &b, c);
-    while (fake_send(&a, 1, 8, 6) < 0)
-        both();
+    fake_connect(&a, &b, 8, 6);
     while (b.loc[0].got < 1)
         both();
 }

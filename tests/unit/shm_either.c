@@ -44,8 +44,7 @@ static int start(void **state)
 {
     (void)state;
     fake_pair(&a, &b, NULL);
-    while (fake_send(&a, 1, 8, 6) < 0)
-        both();
+    fake_connect(&a, &b, 8, 6);
     while (b.loc[0].got < 1)
         both();
     fake_fill(source, 3, sizeof source);

@@ -194,6 +194,16 @@ static inline int fake_send(struct fake_node *n, uint32_t to, uint32_t len,
     return rc;
 }
 
+/* a dials with a first message, which b takes later or has taken. */
+static inline void fake_connect(struct fake_node *a, struct fake_node *b,
+                                uint32_t len, unsigned style)
+{
+    while (fake_send(a, b->id, len, style) < 0) {
+        fake_progress(a);
+        fake_progress(b);
+    }
+}
+
 /* Orderly; `other` (may be NULL) takes what is still on its way. */
 static inline void fake_close(struct fake_node *n, struct fake_node *other)
 {

@@ -24,10 +24,7 @@ static void start_on(uint32_t cpus)
 {
     fake_cpus = cpus;
     fake_pair(&a, &b, NULL);
-    while (fake_send(&a, 1, SHORT, 0) < 0) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    fake_connect(&a, &b, SHORT, 0);
     settle();
 }
 

@@ -222,10 +222,7 @@ static void the_receiver_learns_what_it_cost_the_sender(void **state)
 {
     (void)state;
     fake_pair(&a, &b, NULL);
-    while (fake_send(&a, 1, 8, 6) < 0) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    fake_connect(&a, &b, 8, 6);
     struct shm_choice *c = &b.loc[0].peer->in.choice;
     int messages = 0;
     while (c->way == SHM_BY_MEMCPY && messages++ < 100)
@@ -273,10 +270,7 @@ static void who_sends_too_gets_long_pieces(void **state)
                                        .chunk = 16 << 10, .chunks = 128};
     (void)state;
     fake_pair(&a, &b, &config);
-    while (fake_send(&a, 1, 8, 6) < 0) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    fake_connect(&a, &b, 8, 6);
     until_all_is_there();
     for (int i = 0; i < 2; i++) { /* the large rings begin */
         send_counted(&a, 1);
