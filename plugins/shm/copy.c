@@ -33,7 +33,7 @@ enum {
     L2_UNKNOWN = 512 << 10,
     RING_LEAST = 128 << 10,
     RING_MOST = 4 << 20,
-    RING_CROWDED = 256 << 10,
+    RING_MANY = 256 << 10,
     RING_SHARE = 64 << 20
 };
 
@@ -116,9 +116,9 @@ static uint64_t level2(void)
 }
 
 /* Bytes of a ring for large payloads where the configuration names none. */
-uint64_t wf_shm_ring_bytes(uint32_t local_count, bool crowded)
+uint64_t wf_shm_ring_bytes(uint32_t local_count, bool many)
 {
-    uint64_t n = crowded ? RING_CROWDED : 2 * level2();
+    uint64_t n = many ? RING_MANY : 2 * level2();
     uint64_t share = RING_SHARE / (local_count ? local_count : 1);
     if (n > RING_MOST)
         n = RING_MOST;

@@ -387,9 +387,9 @@ int wf_shm_memory(const char *name, size_t bytes, size_t reserve);
 void *wf_shm_map(int fd, size_t bytes);
 bool wf_shm_memory_ok(int fd, size_t bytes);
 bool wf_shm_geometry_ok(const struct shm_geometry *);
-/* crowded: more than two ranks for each CPU. */
+/* many: more than two ranks for each CPU. */
 struct shm_geometry wf_shm_geometry(const struct shm_config *,
-                                    uint32_t local_count, bool crowded);
+                                    uint32_t local_count, bool many);
 int wf_shm_attach(weft_peer *, int fd, const struct shm_geometry *, int side);
 void wf_shm_detach(weft_peer *);
 /* Let the large ring follow the first one. */
@@ -417,7 +417,7 @@ static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
     else
         memcpy(to, from, n);
 }
-uint64_t wf_shm_ring_bytes(uint32_t local_count, bool crowded);
+uint64_t wf_shm_ring_bytes(uint32_t local_count, bool many);
 
 /* way.c: how both sides copy them */
 void wf_shm_way_start(struct shm_in *);
