@@ -3,7 +3,7 @@
  * A waiter polls the endpoints that can complete its request at every turn,
  * and all others once in OTHERS_EVERY turns, so that an idle fabric costs a
  * busy one next to nothing (no latency averaging). Those turns last a microsecond
- * or two, and as long does it take to ask the kernel whether a socket is idle: each
+ * or two, and to ask the kernel whether a socket is idle takes half as long: each
  * time that nothing was there the next time is twice as far away.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -34,7 +34,7 @@ enum {
     BRISK_NS = 500000 /* ... this, each perhaps with a wake-up in vain */
 };
 
-int wf_progress_init(struct wf_instance *wf)
+WF_COLD int wf_progress_init(struct wf_instance *wf)
 {
     struct wf_progress *p = calloc(1, sizeof *p);
 
@@ -61,7 +61,7 @@ static void close_sleeper(struct wf_progress *p)
 
 /* The sleeper's descriptors are made when there is something to sleep on. Both
  * or none; errno says why. */
-int wf_progress_open_sleeper(struct wf_progress *p)
+WF_COLD int wf_progress_open_sleeper(struct wf_progress *p)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.u32 = WF_EPS_MAX};
     int error;
@@ -89,7 +89,7 @@ static int cannot_sleep(struct wf_instance *wf, const struct weft_core *c)
     return WEFT_ESYS;
 }
 
-int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
+WF_COLD int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
 {
     struct wf_progress *p = wf->progress;
     struct epoll_event ev = {.events = EPOLLIN,
@@ -110,7 +110,7 @@ int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
     return 0;
 }
 
-void wf_progress_fini(struct wf_instance *wf)
+WF_COLD void wf_progress_fini(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
@@ -122,7 +122,7 @@ void wf_progress_fini(struct wf_instance *wf)
     wf->progress = NULL;
 }
 
-void wf_progress_allow_helper(struct wf_instance *wf)
+WF_COLD void wf_progress_allow_helper(struct wf_instance *wf)
 {
     cpu_set_t *cpus = (cpu_set_t *)wf->progress->cpus;
 
@@ -191,8 +191,6 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
 static inline bool spin_once(struct wf_instance *wf, struct weft_core *core,
                              int budget)
 {
-    uint32_t asked = 1u << core->index;
-
     if (wf_likely((wf_progress_count(wf->progress) & (OTHERS_EVERY - 1)) &&
                   !core->down && !wf->rx_stalled && !wf->deferred &&
                   !wf->held))
@@ -200,6 +198,8 @@ static inline bool spin_once(struct wf_instance *wf, struct weft_core *core,
     else if (wf->api.on)
         return false; /* what may leave the section is for those who can wait */
     else {
+        uint32_t asked = 1u << core->index;
+
         turn_of_others(wf, asked);
         wf_progress_turn(wf, asked);
     }

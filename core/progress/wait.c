@@ -153,7 +153,7 @@ void wf_progress_others(struct wf_instance *wf)
         poll_others(wf);
 }
 
-bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void *),
+WF_COLD bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void *),
                        void *arg, uint64_t deadline)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},

@@ -27,7 +27,7 @@ _Static_assert(offsetof(struct wf_index, env1) ==
                    offsetof(struct wf_index, env0) + sizeof(uint64_t),
                "an envelope");
 
-void wf_match_init(struct wf_match *m)
+WF_COLD void wf_match_init(struct wf_match *m)
 {
     memset(m, 0, sizeof *m);
     wf_cells_init(&m->entries, sizeof(struct wf_entry));
@@ -40,7 +40,7 @@ void wf_match_init(struct wf_match *m)
     }
 }
 
-void wf_match_fini(struct wf_match *m)
+WF_COLD void wf_match_fini(struct wf_match *m)
 {
     for (unsigned c = 0; c < WF_CLASSES; c++) {
         wf_keys_free(&m->posted[c]);

@@ -171,7 +171,7 @@ static void free_slabs(struct wf_share *s)
     }
 }
 
-void wf_pool_fini(struct wf_pool *pool)
+WF_COLD void wf_pool_fini(struct wf_pool *pool)
 {
     for (struct wf_share *next, *s = pool->shares; s; s = next) {
         next = s->next;

@@ -405,7 +405,7 @@ static void init_shared(struct wf_req *r, struct wf_instance *wf)
     wf_store_relaxed(&r->done, 1);
 }
 
-int wf_engine_init(struct wf_instance *wf)
+WF_COLD int wf_engine_init(struct wf_instance *wf)
 {
     const struct wf_core_options *o = wf->options;
     struct wf_engine *e = calloc(1, sizeof *e);
@@ -438,7 +438,7 @@ static bool free_arrived(struct wf_arrived *a, void *arg)
     return true;
 }
 
-void wf_engine_fini(struct wf_instance *wf)
+WF_COLD void wf_engine_fini(struct wf_instance *wf)
 {
     struct wf_engine *e = wf->engine;
 

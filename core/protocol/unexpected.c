@@ -18,14 +18,14 @@
 enum { HEAD = offsetof(struct wf_message, data), SMALLEST = 128, WITH_HEAD = 4 };
 _Static_assert(HEAD + 24 <= SMALLEST, "24 bytes need no more than a rendezvous");
 
-void wf_unexpected_init(struct wf_engine *e)
+WF_COLD void wf_unexpected_init(struct wf_engine *e)
 {
     for (int i = 0; i < WF_MESSAGE_SIZES; i++)
         wf_cells_init(&e->messages[i],
                       ((size_t)SMALLEST << i) + (i < WITH_HEAD ? 0 : HEAD));
 }
 
-void wf_unexpected_fini(struct wf_engine *e)
+WF_COLD void wf_unexpected_fini(struct wf_engine *e)
 {
     for (int i = 0; i < WF_MESSAGE_SIZES; i++)
         wf_cells_fini(&e->messages[i]);
