@@ -41,8 +41,16 @@ static void a_longer_one_of_few_goes_from_rank_to_rank(void **state)
     assert_int_equal(chosen(WF_COLL_BCAST, 4, 64 * LONG, &shares), WF_ALG_CHAIN);
     assert_int_equal(chosen(WF_COLL_BCAST, 4, 512 * LONG, &shares), WF_ALG_CHAIN);
     assert_int_equal(chosen(WF_COLL_BCAST, 8, 32 * LONG, &shares), WF_ALG_CHAIN);
-    /* measured: docs/tuning.md */
+}
+
+static void the_longest_of_five_and_more_comes_from_the_root(void **state)
+{
+    struct wf_team shares = {.crowded = true};
+
+    assert_int_equal(chosen(WF_COLL_BCAST, 5, 64 * LONG, &shares), WF_ALG_LINEAR);
     assert_int_equal(chosen(WF_COLL_BCAST, 8, 64 * LONG, &shares), WF_ALG_LINEAR);
+    assert_int_equal(chosen(WF_COLL_BCAST, 8, 512 * LONG, &shares), WF_ALG_LINEAR);
+    assert_int_equal(chosen(WF_COLL_BCAST, 16, 512 * LONG, &shares), WF_ALG_LINEAR);
 }
 
 static void it_goes_from_rank_to_rank_where_each_has_its_cpu(void **state)
@@ -89,6 +97,7 @@ int main(void)
         cmocka_unit_test(
             a_long_bcast_of_many_ranks_that_share_cpus_comes_from_the_root),
         cmocka_unit_test(a_longer_one_of_few_goes_from_rank_to_rank),
+        cmocka_unit_test(the_longest_of_five_and_more_comes_from_the_root),
         cmocka_unit_test(it_goes_from_rank_to_rank_where_each_has_its_cpu),
         cmocka_unit_test(before_they_know_it_does_too),
         cmocka_unit_test(an_alltoall_of_ranks_that_share_cpus_has_no_rounds),
