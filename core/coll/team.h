@@ -95,6 +95,7 @@ struct wf_team {
     bool fence;     /* writers fence; or else sleepers use membarrier */
     bool one_copy;  /* of a message between members: the stage needs two */
     bool crowded;   /* polling takes the CPU from who is waited for */
+    bool queued;    /* more than four members for each CPU */
     int size, rank;
     /* Scans, one after the other: the first and the newest; the next rank has
      * read those up to; and how many may be under way. */

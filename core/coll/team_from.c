@@ -9,6 +9,9 @@
  */
 #include "coll/team_stage.h"
 
+/* Where more than four members share each CPU, a reader's one copy of a message
+ * costs less than the two of the stage from so many bytes for all of them on. */
+enum { ALONE_FROM = 8 << 20 };
 enum { BY_SCHEDULE = WF_TEAM_BY_SCHEDULE, BY_STAGE = WF_TEAM_BY_STAGE };
 
 static WF_COLD int give_schedule(struct wf_team *t, wf_coll_builder *builder,
@@ -147,6 +150,8 @@ int wf_team_scatter(wf_coll_builder *builder, const struct wf_coll_args *a)
     if (!wf_team_at_root(a))
         return take_scattered(t, builder, a);
     total = piece * (uint64_t)(t->size - 1);
+    if (wf_unlikely(total >= ALONE_FROM && t->queued))
+        return give_schedule(t, builder, a);
     if (piece > t->block || total > t->block)
         return give_large(t, builder, a, wf_team_large_scatter);
     return give_pieces(a, total, false);

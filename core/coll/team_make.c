@@ -298,6 +298,7 @@ static struct wf_team *new_team(struct making *m)
                           .rank = comm->rank,
                           .mask = endpoints(m),
                           .one_copy = one_copy(m),
+                          .queued = (uint32_t)comm->size > 4 * comm->wf->cpus,
                           .stage_in = (uint32_t)comm->wf->options->share_after};
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
     return t;

@@ -7,25 +7,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "check.h"
+#include "sent.h"
 
 enum { MESSAGES = 24, BYTES = 16384, SMALL = 2000 };
-
-static unsigned long long sent_over(const char *variable)
-{
-    unsigned long long value = 0;
-    int index, count;
-    MPI_T_pvar_session s;
-    MPI_T_pvar_handle h;
-
-    CHECK(MPI_T_pvar_get_index(variable, MPI_T_PVAR_CLASS_AGGREGATE, &index) ==
-          MPI_SUCCESS);
-    MPI_T_pvar_session_create(&s);
-    CHECK(MPI_T_pvar_handle_alloc(s, index, NULL, &h, &count) == MPI_SUCCESS);
-    MPI_T_pvar_read(s, h, &value);
-    MPI_T_pvar_session_free(&s);
-    return value;
-}
 
 static int size_of_message(int i)
 {
@@ -65,25 +49,22 @@ int main(int argc, char **argv)
     unsigned long long before, after, hinted;
     MPI_Comm c;
     MPI_Info info;
-    int provided;
 
     job_begin(&argc, &argv);
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_dup(MPI_COMM_WORLD, &c);
-    before = sent_over("shm.bytes_sent");
+    before = bytes_sent("shm");
     exchange(c);
-    after = sent_over("shm.bytes_sent");
+    after = bytes_sent("shm");
     MPI_Info_create(&info);
     MPI_Info_set(info, "mpi_assert_allow_overtaking", "true");
     MPI_Comm_set_info(c, info);
     MPI_Info_free(&info);
     exchange(c);
-    hinted = sent_over("shm.bytes_sent");
+    hinted = bytes_sent("shm");
     if (rank_in(c) == 0) {
         CHECK(after - before < BYTES);
         CHECK(hinted - after >= large && hinted - after < large + BYTES);
     }
     MPI_Comm_free(&c);
-    MPI_T_finalize();
     return job_end();
 }

@@ -1,0 +1,31 @@
+/* For job programs that ask by which transport something went.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef JOB_SENT_H
+#define JOB_SENT_H
+
+#include "check.h"
+
+/* Bytes of payload that this process has handed to a transport. */
+static inline unsigned long long bytes_sent(const char *transport)
+{
+    unsigned long long value = 0;
+    int index, count, provided;
+    char variable[64];
+    MPI_T_pvar_session s;
+    MPI_T_pvar_handle h;
+
+    snprintf(variable, sizeof variable, "%s.bytes_sent", transport);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    CHECK(MPI_T_pvar_get_index(variable, MPI_T_PVAR_CLASS_AGGREGATE, &index) ==
+          MPI_SUCCESS);
+    MPI_T_pvar_session_create(&s);
+    CHECK(MPI_T_pvar_handle_alloc(s, index, NULL, &h, &count) == MPI_SUCCESS);
+    MPI_T_pvar_read(s, h, &value);
+    MPI_T_pvar_session_free(&s);
+    MPI_T_finalize();
+    return value;
+}
+
+#endif
