@@ -265,7 +265,7 @@ static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
             if (loc->lane[k].order || loc->lane[k].core != c)
                 continue;
             t->sent += loc->lane[k].seq;
-            t->sent_bytes += loc->lane[k].bytes;
+            t->sent_bytes += wf_lane_bytes(loc, k);
         }
         if (loc && loc->order)
             wf_order_traffic(loc->order, c, t);

@@ -22,10 +22,8 @@ void wf_credit_return(struct weft_loc *loc)
 
 void wf_credit_received(struct weft_loc *loc, uint64_t bytes)
 {
-    int64_t limit = (int64_t)loc->wf->engine->credits;
+    uint64_t limit = loc->wf->engine->credits - (uint64_t)loc->credit;
 
-    if (bytes > (uint64_t)(limit - loc->credit))
-        loc->credit = limit; /* never more than the grant */
-    else
-        loc->credit += (int64_t)bytes;
+    /* never more than the grant */
+    wf_credit_change(loc, (int64_t)(bytes < limit ? bytes : limit));
 }

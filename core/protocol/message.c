@@ -19,6 +19,12 @@ void wf_wire_init(struct wf_wire *w, enum wf_wire_type type, uint16_t flags)
     w->flags = wf_le16(flags);
 }
 
+static void number_next(struct wf_lane *l)
+{
+    l->seq++;
+    l->cost += WF_MESSAGE_OVERHEAD;
+}
+
 /* Hand one container to the plugin. False: not taken, keep it. */
 static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
 {
@@ -32,7 +38,7 @@ static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
         return false;
     }
     if (r >= 0)
-        l->bytes += t->tx.len;
+        l->cost += t->tx.len;
     if (r == WEFT_DONE)
         t->done(t, WEFT_OK);
     else if (r < 0) {
@@ -61,7 +67,7 @@ void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
     }
     t->hdr.plen = wf_le32((uint32_t)t->tx.len);
     t->tx.hdr = (weft_hdr *)&t->hdr;
-    l->seq++;
+    number_next(l);
     if (weft_hdr_len(t->tx.hdr) == WEFT_HDR) {
         t->hdr.seq = wf_le32(l->seq);
         t->hdr.src = wf_le32(loc->wf->rank);
@@ -204,7 +210,7 @@ static bool control_short(struct weft_loc *loc, struct wf_lane *l,
     w->dst = wf_le32(loc->id);
     r = l->send_short(l->peer, (const weft_hdr *)w, NULL, 0);
     if (r == WEFT_DONE) {
-        l->seq++;
+        number_next(l);
         return true;
     }
     if (r == WEFT_EAGAIN) {

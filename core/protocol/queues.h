@@ -356,7 +356,6 @@ void wf_answered(struct wf_p2p *send, int error); /* SYNC, FIN, CANCELLED */
 void wf_send_check(struct wf_p2p *);
 
 /* credit.c */
-enum { WF_MESSAGE_OVERHEAD = 128 }; /* charged beside the payload */
 void wf_credit_return(struct weft_loc *);
 static inline void wf_credit_consumed(struct weft_loc *loc, uint64_t charge)
 {

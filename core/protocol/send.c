@@ -128,7 +128,7 @@ static int start_eager(struct wf_p2p *p, unsigned lane)
     }
     wf_send_payload(p, 0, p->bytes);
     p->tx.done = eager_done;
-    p->loc->credit -= (int64_t)(p->bytes + WF_MESSAGE_OVERHEAD);
+    wf_credit_change(p->loc, -(int64_t)(p->bytes + WF_MESSAGE_OVERHEAD));
     wf_message_send(p->loc, lane, &p->tx);
     return MPI_SUCCESS;
 }
@@ -193,7 +193,6 @@ static int put_short(struct weft_loc *loc, const void *data, uint64_t n,
     if (wf_unlikely(r < 0))
         return 0; /* room will come: the long way waits for it */
     loc->credit -= (int64_t)(n + WF_MESSAGE_OVERHEAD);
-    l->bytes += n;
     l->seq++;
     return wf_likely(r == WEFT_DONE) ? SENT : held(loc);
 }

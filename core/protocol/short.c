@@ -106,11 +106,8 @@ bool wf_short_post(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
 
 static void undo(struct weft_loc *loc, uint64_t n)
 {
-    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
-
     loc->credit += (int64_t)(n + WF_MESSAGE_OVERHEAD);
-    l->bytes -= n;
-    l->seq--;
+    loc->lane[WF_LANE_ORDER].seq--;
 }
 
 static const char *name_of(bool large, bool request)

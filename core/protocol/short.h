@@ -145,7 +145,6 @@ static inline int wf_short_put(struct weft_loc *loc, int64_t left,
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
 
     loc->credit = left;
-    l->bytes += n;
     l->seq++;
     return l->send_words(data, WF_SHORT_EAGER | n << 32, l->peer, env0, env1);
 }

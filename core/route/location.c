@@ -49,7 +49,7 @@ struct weft_loc *wf_location(struct wf_instance *wf, uint32_t id)
         return NULL;
     loc->wf = wf;
     loc->id = id;
-    loc->credit = (int64_t)wf->engine->credits;
+    wf_credit_change(loc, (int64_t)wf->engine->credits);
     return wf->locs[id] = loc;
 }
 

@@ -16,6 +16,8 @@ enum {
     WF_LANE_ORDER = 0
 };
 
+enum { WF_MESSAGE_OVERHEAD = 128 }; /* charged beside the payload */
+
 struct wf_tx;
 struct wf_ordered;
 
@@ -36,7 +38,9 @@ struct wf_lane {
     uint32_t max_short, max_eager;
     struct wf_ordered *order; /* peer is it: protocol/order.h; or NULL */
     uint64_t max_payload;   /* of one container */
-    uint64_t bytes; /* of payload sent, for reports */
+    /* Of what did not go by the short path: payload, and WF_MESSAGE_OVERHEAD for
+     * each container. For reports: wf_lane_bytes. */
+    uint64_t cost;
 };
 
 struct weft_loc {
@@ -54,7 +58,8 @@ struct weft_loc {
     uintptr_t late;
     struct wf_req *late_request;
     /* flow control of eager data: protocol/credit.c */
-    int64_t credit;        /* bytes I may still send eagerly */
+    int64_t credit;        /* bytes I may still send eagerly, */
+    int64_t credit_whole;  /* and if nothing had gone by the short path */
     uint64_t owed;         /* bytes of theirs consumed and not yet returned */
     uint64_t node;
     char *host;
@@ -66,6 +71,24 @@ struct weft_loc {
     uint32_t stalled; /* endpoints told to stop reading: out of memory */
     char *down_reason;
 };
+
+/* Credit that comes, or goes (negative) by other than the short path. */
+static inline void wf_credit_change(struct weft_loc *loc, int64_t bytes)
+{
+    loc->credit += bytes;
+    loc->credit_whole += bytes;
+}
+
+/* Bytes of payload sent. The short path stores no count of them: it follows from
+ * the credit that it has used. */
+static inline uint64_t wf_lane_bytes(const struct weft_loc *loc, unsigned lane)
+{
+    const struct wf_lane *l = &loc->lane[lane];
+    int64_t by_short = lane == WF_LANE_ORDER ? loc->credit_whole - loc->credit
+                                             : 0;
+
+    return l->cost + (uint64_t)by_short - l->seq * WF_MESSAGE_OVERHEAD;
+}
 
 /* Whether the order lane would take a copied message now. */
 static inline bool wf_lane_clear(const struct wf_lane *l)

@@ -113,6 +113,37 @@ static void messages_are_counted(void)
     CHECK(sum_of(".messages_sent", MPI_T_PVAR_CLASS_COUNTER) >= before + 10);
 }
 
+/* By whatever way they leave: so many short ones that some find no room at
+ * first, with and without a request, and some of several fragments. */
+static void bytes_that_leave_are_counted(void)
+{
+    enum { MANY = 3000, SHORT = 5, LONG = 20000, EACH = 3 };
+    static char out[LONG], in[LONG];
+    int rank = rank_in(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
+    int to = (rank + 1) % size, from = (rank + size - 1) % size;
+    MPI_Request r[2 * MANY + EACH], *q = r;
+    unsigned long long before;
+
+    for (int i = 0; i < 2 * MANY; i++)
+        MPI_Irecv(in, LONG, MPI_CHAR, from, 0, MPI_COMM_WORLD, q++);
+    MPI_Barrier(MPI_COMM_WORLD);
+    before = sum_of(".bytes_sent", MPI_T_PVAR_CLASS_AGGREGATE);
+    for (int i = 0; i < MANY; i++)
+        MPI_Send(out, SHORT, MPI_CHAR, to, 0, MPI_COMM_WORLD);
+    MPI_Waitall(MANY, r, MPI_STATUSES_IGNORE);
+    q = r;
+    for (int i = 0; i < MANY; i++)
+        MPI_Isend(out, SHORT, MPI_CHAR, to, 0, MPI_COMM_WORLD, q++);
+    for (int i = 0; i < EACH; i++)
+        MPI_Isend(out, LONG, MPI_CHAR, to, 1, MPI_COMM_WORLD, &r[2 * MANY + i]);
+    for (int i = 0; i < EACH; i++)
+        MPI_Recv(in, LONG, MPI_CHAR, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Waitall(2 * MANY + EACH, r, MPI_STATUSES_IGNORE);
+    CHECK(sum_of(".bytes_sent", MPI_T_PVAR_CLASS_AGGREGATE) - before ==
+          2 * MANY * SHORT + EACH * LONG);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void unexpected_messages_are_seen(void)
 {
     int out = 1, in = 0, rank = rank_in(MPI_COMM_WORLD);
@@ -166,6 +197,7 @@ int main(int argc, char **argv)
     CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS);
     look_at_everything();
     messages_are_counted();
+    bytes_that_leave_are_counted();
     unexpected_messages_are_seen();
     CHECK(MPI_T_finalize() == MPI_SUCCESS);
     int status = job_end();
