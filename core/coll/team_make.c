@@ -28,6 +28,7 @@
 
 #include "coll/team.h"
 #include "os/membarrier.h"
+#include "os/pages.h"
 #include "progress/progress.h"
 
 enum {
@@ -42,6 +43,7 @@ enum {
     ALL_LAPS = 4 << 20,    /* of those that pieces go through */
     CHUNK_MAX = 256 << 10,
     PAGE = 4096, /* segments are whole ones */
+    TAKEN_MOST = 256 << 20, /* of their pages at once, by all members together */
     STAGE_TEAMS = 8, /* a stage counts as so many */
     /* what members say of themselves */
     CANNOT = 1,
@@ -258,6 +260,8 @@ static void keep_mapping(struct making *m)
         m->base = mremap(m->base, 0, (size_t)m->offer.bytes, MREMAP_MAYMOVE);
     if (m->base == MAP_FAILED)
         m->base = NULL;
+    if (m->base && m->offer.bytes * (uint64_t)m->comm->size <= TAKEN_MOST)
+        wf_pages_take(m->base, (size_t)m->offer.bytes);
 }
 
 /* The endpoints by which members reach each other. */

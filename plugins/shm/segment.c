@@ -73,6 +73,13 @@ void *wf_shm_map(int fd, size_t bytes)
     return base == MAP_FAILED ? NULL : base;
 }
 
+/* Pages that will be used are taken by one call, which costs less than a fault for
+ * each. Old kernels say EINVAL, which is no matter. */
+static void take_pages(void *base, size_t bytes)
+{
+    (void)madvise(base, bytes, MADV_POPULATE_WRITE);
+}
+
 /* Is a descriptor that a peer passed really memory that stays this large? */
 bool wf_shm_memory_ok(int fd, size_t bytes)
 {
@@ -165,6 +172,14 @@ static struct shm_slot *large_ring(weft_peer *p, const struct shm_line *line)
     return slots_at(p, shm_slots_at(&p->geometry, direction(p, line)));
 }
 
+/* From here on the large ring is used. */
+static struct shm_slot *begin_large(weft_peer *p, const struct shm_line *line)
+{
+    struct shm_slot *slots = large_ring(p, line);
+    take_pages(slots, p->geometry.slots * sizeof *slots);
+    return slots;
+}
+
 /* The ring has been full, or is used much. The large one is to follow at the end
  * of the turn, whose last slot is not published yet: the receiver looks for the
  * announcement behind that slot. */
@@ -189,7 +204,7 @@ void wf_shm_turn_out(weft_peer *p)
         wf_shm_enlarge(p);
     if (out->large != (SHM_LARGE | out->start))
         return;
-    out->slots = out->next = large_ring(p, out->line);
+    out->slots = out->next = begin_large(p, out->line);
     out->mask = p->geometry.slots - 1;
     out->end = out->slots + p->geometry.slots;
     out->word = shm_word(0, 0, SHM_HEAD, 1);
@@ -206,7 +221,7 @@ void wf_shm_turn_in(weft_peer *p)
         atomic_load_explicit(&in->line->large, memory_order_relaxed) !=
             (SHM_LARGE | in->head))
         return;
-    in->slots = in->next = large_ring(p, in->line);
+    in->slots = in->next = begin_large(p, in->line);
     in->mask = p->geometry.slots - 1;
     in->end = in->slots + p->geometry.slots;
     in->lap = 1;
@@ -222,13 +237,13 @@ static void change_bulk(weft_peer *p, struct shm_bytes *b,
     b->size = shm_bulk_bytes(&p->geometry);
 }
 
-/* Pages for my direction's bulk ring, which spares the faults, too; 0 or an errno. */
+/* Pages for my direction's bulk ring; 0 or an errno. */
 static int reserve_bulk(weft_peer *p)
 {
     const struct shm_bytes *b = &p->out.bulk;
     int err = reserve_pages(p->memory, (size_t)(b->base - p->base), b->size);
-    if (!err) /* old kernels say EINVAL, which is no matter */
-        (void)madvise(b->base, b->size, MADV_POPULATE_WRITE);
+    if (!err)
+        take_pages(b->base, b->size);
     return err;
 }
 
@@ -291,8 +306,10 @@ unsigned char *wf_shm_bulk_next(weft_peer *p, uint32_t n)
     if (in->bulk.size != shm_bulk_bytes(&p->geometry) &&
         /* relaxed: ordered by the slot that was read before */
         atomic_load_explicit(&in->line->bulk_large, memory_order_relaxed) ==
-            (SHM_LARGE | in->bulk.at))
+            (SHM_LARGE | in->bulk.at)) {
         change_bulk(p, &in->bulk, in->line);
+        take_pages(in->bulk.base, in->bulk.size);
+    }
     return shm_bytes_take(&in->bulk, n);
 }
 
