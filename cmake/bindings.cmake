@@ -17,14 +17,17 @@ if(binding_failed)
 endif()
 file(STRINGS ${GENERATED}/families.txt binding_families)
 set(BINDING_SOURCES "")
+set(FORM_SOURCES "")
 foreach(line IN LISTS binding_families)
   string(REGEX REPLACE " .*" "" family "${line}")
   set(source ${GENERATED}/api/mpi_${family}.c)
   list(APPEND BINDING_SOURCES ${source})
   if(line MATCHES " form") # of a collective: the core function, generated too
-    list(APPEND BINDING_SOURCES ${GENERATED}/coll/${family}.c)
+    list(APPEND FORM_SOURCES ${GENERATED}/coll/${family}.c)
   endif()
-  if(NOT line MATCHES " hot") # small before fast; one way out for all checks
+  if(WEFT_SANITIZE) # many in one compilation, which options of each would prevent
+    continue()
+  elseif(NOT line MATCHES " hot") # small before fast; one way out for all checks
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
       "$<$<NOT:$<CONFIG:Debug>>:-Os;-fno-optimize-sibling-calls>")
   else() # two words are not worth a detour through vector registers
