@@ -150,10 +150,10 @@ int wf_team_scatter(wf_coll_builder *builder, const struct wf_coll_args *a)
     if (!wf_team_at_root(a))
         return take_scattered(t, builder, a);
     total = piece * (uint64_t)(t->size - 1);
-    if (wf_unlikely(total >= ALONE_FROM && t->queued))
-        return give_schedule(t, builder, a);
     if (piece > t->block || total > t->block)
-        return give_large(t, builder, a, wf_team_large_scatter);
+        return t->queued && total >= ALONE_FROM
+                   ? give_schedule(t, builder, a)
+                   : give_large(t, builder, a, wf_team_large_scatter);
     return give_pieces(a, total, false);
 }
 

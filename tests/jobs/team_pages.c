@@ -8,7 +8,6 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* Calls that go round in the stage; pages that one of them uses of each member. */
 enum { CALLS = 64, BYTES = 256 << 10, PAGES = BYTES / 4096 };

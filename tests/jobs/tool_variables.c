@@ -114,7 +114,7 @@ static void messages_are_counted(void)
 }
 
 /* By whatever way they leave: so many short ones that some find no room at
- * first, with and without a request, and some of several fragments. */
+ * first, with and without a request, and some longer ones. */
 static void bytes_that_leave_are_counted(void)
 {
     enum { MANY = 3000, SHORT = 5, LONG = 20000, EACH = 3 };
