@@ -6,7 +6,6 @@ SPDX-License-Identifier: BSD-3-Clause
 import os
 import subprocess
 import time
-import unittest
 
 MPIRUN = os.environ.get("MPIRUN", "mpirun")
 LIMIT = 60  # seconds; only a hang takes so long
@@ -48,4 +47,6 @@ def wait_until(true, seconds=LIMIT):
 
 
 def main():
+    import unittest  # here: run_job.py runs a thousand times and needs none
+
     unittest.main(verbosity=2)

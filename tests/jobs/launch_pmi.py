@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -110,7 +111,7 @@ for request in sys.argv[1].split("|"):
 """
 
     def say(self, requests, n=1):
-        done = launch.run("-q", "-n", n, "python3", "-c", self.SCRIPT, requests)
+        done = launch.run("-q", "-n", n, sys.executable, "-c", self.SCRIPT, requests)
         return done.stdout.splitlines()
 
     def test_each_request_has_its_answer(self):
