@@ -392,8 +392,11 @@ void wf_helper_meet(struct wf_req *r)
     if (!wf->may_help || wf_p2p_of(r)->bytes < MEETING)
         return;
     until = wf_now(wf) + MEETING_NS;
-    while (!wf_req_done(r) && !under_way(r) && wf_now(wf) < until)
-        wf_progress_poll(wf, UINT32_MAX);
+    while (!wf_req_done(r) && !under_way(r)) {
+        wf_progress_poll(wf, UINT32_MAX); /* once, however late */
+        if (wf_now(wf) >= until)
+            break;
+    }
 }
 
 void wf_helper_attend(struct wf_req *r)

@@ -127,12 +127,18 @@ static void announce(weft_ep *e, void (*deliver)(void *), void *arg)
     e->armed = false;
 }
 
+/* ns by which each reading of the clock is later: a thread that lost its CPU. */
+static wf_atomic_u64 lost;
+
 static uint64_t clock_now(void *clock)
 {
+    static wf_atomic_u64 lost_so_far;
+    uint64_t more = wf_load_relaxed(&lost);
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + more +
+           wf_add_acq_rel(&lost_so_far, more);
 }
 
 static void add_fabric(int i, const weft_ops *ops)

@@ -533,7 +533,9 @@ static void a_large_receive_meets_its_sender(void **state)
     wf_cs_enter(&wf.api);
     post_a_large_receive(16 << 20);
     announce(&fabrics[1], match, NULL);
+    wf_store_relaxed(&lost, 1000000); /* it looks once, however late it is */
     wf_helper_meet(&left.req);
+    wf_store_relaxed(&lost, 0);
     assert_ptr_equal(left.pull.core, &fetched_from);
     post_a_large_receive(1 << 20); /* this one does not wait for it */
     announce(&fabrics[1], match, NULL);
