@@ -307,7 +307,7 @@ run_tests()
             "a static build does not have, and of parts of the library, which" \
             "are linked in any build as here; of the jobs those that differ in" \
             "settings only."
-        some="-E ^(static|outside|cuts|abi_symbols|jobs_bad_input|unit|sim|fuzz|model|core|conform_(.*_file|self|shm_small)|netns|faults|paths|siege|ssh|job_.*_(eager0|eagerhuge|mixed|sealed.*|threads[a-z0-9]+|engines)$)"
+        some="-E ^(abi_symbols|jobs_bad_input|conform_(.*_file|self|shm_small)|job_.*_(eager0|eagerhuge|mixed|sealed.*|threads[a-z0-9]+|engines)$)"
     fi
     if [ -n "$granularity" ]; then
         echo "Left out: tests without threads, for which the granularity" \
