@@ -25,14 +25,7 @@ class Binding(Arguments):
             self.line(f"    return wf_raise(wf_current(), {self.on}, fn, rc);")
             return
         self.engine()
-        enter, leave = "wf_api_enter(wf);", "wf_api_leave(wf);"
-        if self.early:
-            enter = "wf_api_enter_early(wf);"
-            leave = "wf_api_leave_early(wf);"
-        elif self.family in rules.BRIEF:
-            enter, leave = "wf_enter_call(wf);", "wf_leave_call(wf);"
-        elif self.family in rules.HOT:
-            enter, leave = "wf_enter_api(wf);", "wf_leave_api(wf);"
+        enter, leave = self.section()
         mark = self.f.large and self.family in rules.LARGE_CALLS
         several = self.family in rules.SEVERAL
         if several:
@@ -44,6 +37,11 @@ class Binding(Arguments):
         self.line(core.removeprefix("int ") if several else core)
         if mark:
             self.line("wf->large_call = false;")
+        if not leave:
+            self.line(f"rc = wf_api_end(wf, {self.on}, fn, rc);")
+            self.line("if (rc)")
+            self.line("    return rc;")
+            return
         self.line(leave)
         if several:
             self.line("}")
@@ -54,6 +52,19 @@ class Binding(Arguments):
             self.line("if (wf_unlikely(rc))")
             self.out.append(f"        return wf_raise(wf, {self.on}, fn, "
                             "rc);")
+
+    def section(self):
+        """How the section is entered and left; no way to leave it where that
+        and raising an error are one call."""
+        if self.early:
+            return "wf_api_enter_early(wf);", "wf_api_leave_early(wf);"
+        if self.family in rules.BRIEF:
+            return "wf_enter_call(wf);", "wf_leave_call(wf);"
+        if self.family in rules.HOT:
+            return "wf_enter_api(wf);", "wf_leave_api(wf);"
+        if self.family in rules.APART or self.family in rules.SEVERAL:
+            return "wf_api_enter(wf);", "wf_api_leave(wf);"
+        return "wf_api_lock(&wf->api);", None
 
     def engine(self):
         """The engine of what the call is about: core/engines.h."""

@@ -41,25 +41,18 @@ static inline enum wf_phase wf_api_phase(void)
 }
 
 /* The API section. Functions where a nanosecond counts use wf_enter_api and
- * wf_leave_api, which inline the mutex; the others keep their bindings small. */
+ * wf_leave_api, which inline the mutex, or wf_api_enter and wf_api_leave, which
+ * inline the question; the others keep their bindings small. */
 void wf_api_lock(struct wf_cs *);
 void wf_api_unlock(struct wf_cs *);
 
+/* The end of a call that has entered: what it returns. on: as in wf_raise. */
+int wf_api_end(struct wf_instance *, void *on, const char *function, int rc);
+
 /* Functions that any thread may call at any level share nothing with the
  * helper: they enter only where threads of the program may be inside. */
-static inline void wf_api_enter_early(struct wf_instance *wf)
-    WF_ENTERS(wf->api) WF_UNANALYSED
-{
-    if (wf && wf->api.threads)
-        wf_api_lock(&wf->api);
-}
-
-static inline void wf_api_leave_early(struct wf_instance *wf)
-    WF_LEAVES(wf->api) WF_UNANALYSED
-{
-    if (wf && wf->api.threads)
-        wf_api_unlock(&wf->api);
-}
+void wf_api_enter_early(struct wf_instance *);
+void wf_api_leave_early(struct wf_instance *);
 
 static inline void wf_api_enter(struct wf_instance *wf)
     WF_ENTERS(wf->api) WF_UNANALYSED
