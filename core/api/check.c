@@ -8,6 +8,29 @@
 
 #include "protocol/queues.h"
 
+/* ---- the API section, where a call more does not count ------------------- */
+
+int wf_api_end(struct wf_instance *wf, void *on, const char *function, int rc)
+    WF_LEAVES(wf->api) WF_UNANALYSED
+{
+    wf_api_leave(wf);
+    return wf_unlikely(rc) ? wf_raise(wf, on, function, rc) : MPI_SUCCESS;
+}
+
+void wf_api_enter_early(struct wf_instance *wf)
+    WF_ENTERS(wf->api) WF_UNANALYSED
+{
+    if (wf && wf->api.threads)
+        wf_api_lock(&wf->api);
+}
+
+void wf_api_leave_early(struct wf_instance *wf)
+    WF_LEAVES(wf->api) WF_UNANALYSED
+{
+    if (wf && wf->api.threads)
+        wf_api_unlock(&wf->api);
+}
+
 /* What kind of object a handle is of, for messages. */
 static const char *kind_name(enum wf_kind kind)
 {

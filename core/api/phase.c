@@ -18,24 +18,3 @@ void wf_api_unlock(struct wf_cs *cs)
 {
     wf_cs_leave(cs);
 }
-
-int wf_api_end(struct wf_instance *wf, void *on, const char *function, int rc)
-    WF_LEAVES(wf->api) WF_UNANALYSED
-{
-    wf_api_unlock(&wf->api);
-    return wf_unlikely(rc) ? wf_raise(wf, on, function, rc) : MPI_SUCCESS;
-}
-
-void wf_api_enter_early(struct wf_instance *wf)
-    WF_ENTERS(wf->api) WF_UNANALYSED
-{
-    if (wf && wf->api.threads)
-        wf_api_lock(&wf->api);
-}
-
-void wf_api_leave_early(struct wf_instance *wf)
-    WF_LEAVES(wf->api) WF_UNANALYSED
-{
-    if (wf && wf->api.threads)
-        wf_api_unlock(&wf->api);
-}
