@@ -22,6 +22,8 @@
 #include "p2p/buffered.h"
 #include "progress/wait.h"
 #include "protocol/order.h"
+#include "protocol/short.h"
+#include "route/config.h"
 
 struct wf_instance *_Atomic wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance WF_TLS_NEAR;
@@ -148,6 +150,19 @@ static int meet(struct wf_instance *wf)
     return r == 0 ? wf_card_compare(wf) : r;
 }
 
+/* One engine's section may stand for all that there is to enter. */
+void wf_instance_share(struct wf_instance *wf)
+{
+    bool one = wf->options->engines == WF_AUTO || wf->options->engines == 1;
+
+    (one ? wf_cs_share_later : wf_cs_share)(&wf->api);
+}
+
+static void section_changed(struct wf_cs *cs)
+{
+    wf_short_update(wf_container(cs, struct wf_instance, api));
+}
+
 int wf_instance_create(const struct wf_instance_params *params,
                        struct wf_instance **out)
 {
@@ -167,8 +182,9 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->clock = params->clock;
     if (wf_route_encrypts(wf->config))
         wf->met = wf_carrier_met;
+    wf->api.changed = section_changed;
     if (params->threads)
-        wf_cs_share(&wf->api);
+        wf_instance_share(wf);
     identify(wf);
     if ((r = open_engine(wf)) != 0)
         goto err_engine;

@@ -208,6 +208,8 @@ int wf_instance_create(const struct wf_instance_params *,
                        struct wf_instance **out);
 /* Orderly end: drains, says goodbye, frees everything. */
 int wf_instance_destroy(struct wf_instance *);
+/* Threads may be inside from now on; nobody is. */
+void wf_instance_share(struct wf_instance *);
 /* An engine beside the first (engines.h), with all its transports, or an error.
  * The other closes at once. */
 int wf_instance_open_beside(struct wf_instance *home, unsigned number,

@@ -54,9 +54,9 @@ request_get_status_all request_get_status_any request_get_status_some
 # A shorter way for the usual call, tried before all checks: the arguments of
 # the question and of the answer, if they are two (core/protocol/short.h).
 SHORT = {
-    "send": ("{comm}, buf, count, datatype, dest, tag", "buf, dest, tag, {large}"),
+    "send": ("{comm}, buf, count, datatype, dest, tag", "buf, dest, tag, {flags}"),
     "isend": ("{comm}, buf, count, datatype, dest, tag",
-              "buf, dest, tag, {large}, request"),
+              "buf, dest, tag, {flags}, request"),
     "recv": ("{comm}, buf, count, datatype, source, tag, status, &rc", None),
     "irecv": ("{comm}, buf, count, datatype, source, tag, request, &rc", None),
     "wait": ("request, status, &rc", None),

@@ -23,7 +23,7 @@ class ShortWay(Body):
         self.declare("long", "shared", *["alone", "thread"] * of_thread)
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
         if of_thread:
-            self.line("if (wf_likely(wf_short_on))")
+            self.line("if (wf_likely(wf_short_open()))")
             self.line(f"    return alone_{name}({rest});")
             self.line("if (wf_likely(wf_short_shared != NULL))")
             self.line(f"    return shared_{name}({rest});")
@@ -110,13 +110,13 @@ class ShortWay(Body):
         question = question.format(comm=comm)
         if not answer:
             return "int rc;", f"wf_short_{self.family}({question})", None
-        large = "WF_LATE_LARGE" if self.f.large else "0"
+        flags = ["WF_LATE_LARGE"] * self.f.large + ["WF_LATE_INSIDE"] * (comm == "c")
         test = f"wf_short_may(&way, {question})"
         for p in self.f.parameters:
             if p.kind == "REQUEST":
                 test = f"{p.name} && {test}"
         return ("struct wf_short way;", test, f"wf_short_{self.family}(&way, "
-                f"{answer.format(large=large)})")
+                f"{answer.format(flags=' | '.join(flags) or '0')})")
 
     def attempt(self, comm):
         """Return what the short way returns, if this call may take it."""

@@ -83,8 +83,14 @@ static const void *this_thread(void)
 static void wake(struct wf_sched *s)
 {
     s->runnable = true;
-    if (s->wf->api.on && s->waiter != this_thread())
+    if (wf_cs_entered(&s->wf->api) && s->waiter != this_thread())
         wf_progress_kick(s->wf);
+}
+
+/* A user operation leaves the section, which what completes in it does not expect. */
+static bool may_be_shared(const struct wf_sched *s)
+{
+    return s->wf->api.threads || wf_cs_entered(&s->wf->api);
 }
 
 static int run_deferred(struct wf_instance *wf)
@@ -145,7 +151,7 @@ static void vertex_completed(struct wf_req *r)
 
     wf_req_release(r);
     finish(v, error);
-    if (!s->blocking && s->user_op && s->wf->api.on)
+    if (!s->blocking && s->user_op && may_be_shared(s))
         defer(s);
     else if (!s->blocking)
         advance(s);
@@ -307,7 +313,7 @@ static void run_recorded(struct wf_sched *s)
 
 void wf_sched_begin_direct(struct wf_sched *s)
 {
-    s->direct = !s->wf->api.on && !s->comm->inter;
+    s->direct = !wf_cs_entered(&s->wf->api) && !s->comm->inter;
 }
 
 int wf_sched_run(struct wf_sched *s)

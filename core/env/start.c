@@ -111,7 +111,7 @@ static void allow(struct wf_instance *wf, enum wf_use use)
     if (use != WF_USE_THREADS || funneled || wf->api.threads)
         return;
     wf_mutex_prepare();
-    wf_cs_share(&wf->api);
+    wf_instance_share(wf);
 }
 
 /* From here on the calls of this process, or of this thread, find it. */

@@ -16,20 +16,32 @@
  * engine busy does not wait: it is submitted.
  *
  * Section api: one per instance, around every MPI call that touches the engine;
- * os/section.h has its place among the others. At MPI_THREAD_MULTIPLE it is
- * always on; lower levels pay one test of a flag. A waiter leaves it while it
+ * os/section.h has its place among the others. A waiter leaves it while it
  * sleeps and between polls. User callbacks (error handlers, attribute
- * functions, user operations) run between wf_cs_leave and wf_cs_enter.
+ * functions, user operations) run between wf_cs_leave and wf_cs_enter. Where no
+ * other thread can be inside, a call pays one test of a flag:
  *
  *   below MPI_THREAD_MULTIPLE
  *      off --wf_cs_lend, in a call that leaves something to the helper--> on
  *      on --a leave that finds nothing owed--> off
+ *
+ *   MPI_THREAD_MULTIPLE
+ *      alone --who enters finds that the process has a second thread--> on
+ *      alone --wf_cs_lend--> on --a leave that finds nothing owed, and no second
+ *                                 thread--> alone
  *
  * DESIGN  While it is off, no other thread of the library looks at the engine.
  * Only the thread that is in an MPI call switches, and it holds the mutex when
  * it does, so the helper (helper.c) sees either state and never a change. A
  * call may therefore find the section off when it enters and on when it
  * leaves, or the other way round; both are right.
+ *
+ * Alone is off as long as the process has one thread, which whoever enters asks
+ * anew (os/single.h). The second one is started by the first: by the program, outside;
+ * in a callback, for which the section has been left, and is on when it is entered
+ * again; or for the helper, which lends first. So the first is not inside when the
+ * second enters. Below `global` calls share more than the section protects, and
+ * there is no such state.
  *
  * SUBMISSIONS  What is put on cs->submitted is run, in the order of submission, by
  * whoever enters next, before he does anything else, or by who is inside, when
@@ -57,6 +69,7 @@
 #include <stddef.h>
 
 #include "os/section.h"
+#include "os/single.h"
 #include "os/stack.h"
 
 enum wf_granularity { WF_GLOBAL, WF_BRIEF_GLOBAL, WF_PER_OBJECT, WF_LOCK_FREE };
@@ -75,17 +88,45 @@ enum {
 struct WF_CAPABILITY("border") wf_border {
 };
 
+/* For whose sake it is on. */
+enum wf_cs_mode {
+    WF_CS_SHARED,
+    WF_CS_LENT, /* for the helper's */
+    WF_CS_ALONE /* for that of threads which are not there yet: it is off */
+};
+
 struct WF_CAPABILITY("API section") wf_cs {
     bool on;
-    bool threads;  /* MPI_THREAD_MULTIPLE: on for good */
+    bool threads;       /* MPI_THREAD_MULTIPLE: on for good */
+    wf_atomic_u32 mode; /* changed inside, or while there is no other thread */
     unsigned owed; /* operations that the helper may move on; LOCK mutex */
     unsigned calm; /* of them those that it need not: WF_REQ_CALM */
-    void (*lent)(struct wf_cs *); /* on for the helper: called when it is off
-                                     again */
+    void (*changed)(struct wf_cs *); /* on or mode has; inside. May be NULL */
     struct wf_mutex mutex;
     struct wf_stack submitted;
     void (*run)(struct wf_cs *); /* all of it; inside */
 };
+
+static inline bool wf_cs_alone(struct wf_cs *cs)
+{
+    return !WF_BRIEF && wf_load_relaxed(&cs->mode) == WF_CS_ALONE;
+}
+
+/* No longer. true. By any thread, outside: crowd.c. */
+bool wf_cs_crowd(struct wf_cs *);
+
+/* Who comes from outside asks whether there is something to enter, */
+static inline bool wf_cs_to_enter(struct wf_cs *cs)
+{
+    return cs->on && (!wf_cs_alone(cs) ||
+                      (!wf_single_thread() && wf_cs_crowd(cs)));
+}
+
+/* who is inside, whether there is something to leave. */
+static inline bool wf_cs_entered(struct wf_cs *cs)
+{
+    return cs->on && !wf_cs_alone(cs);
+}
 
 /* Run what is submitted, if nobody is inside: submit.c. */
 void wf_cs_return(struct wf_cs *);
@@ -168,45 +209,74 @@ static inline void wf_cs_give(struct wf_cs *cs)
     wf_cs_give_by(cs, wf_mutex_step_out);
 }
 
+static inline void wf_cs_become(struct wf_cs *cs, enum wf_cs_mode mode)
+{
+    wf_store_relaxed(&cs->mode, mode);
+    if (cs->changed)
+        cs->changed(cs);
+}
+
+/* There are to be other threads, and are none yet. */
+static inline bool wf_cs_lonely(const struct wf_cs *cs)
+{
+    return !WF_BRIEF && cs->threads && wf_single_thread();
+}
+
 /* Several threads may be inside from now on. Nobody is. */
 static inline void wf_cs_share(struct wf_cs *cs)
 {
     cs->on = cs->threads = true;
-    cs->lent = NULL;
+    wf_cs_become(cs, WF_CS_SHARED);
 }
 
-/* Switch on for the helper, if it is off; then the caller has entered. */
-static inline void wf_cs_lend(struct wf_cs *cs, void (*ended)(struct wf_cs *))
+/* The same, but there may be no other thread yet. */
+static inline void wf_cs_share_later(struct wf_cs *cs)
 {
-    if (cs->on)
+    cs->on = cs->threads = true;
+    wf_cs_become(cs, wf_cs_lonely(cs) ? WF_CS_ALONE : WF_CS_SHARED);
+}
+
+/* At MPI_THREAD_MULTIPLE it stays on, and others read it. */
+static inline void wf_cs_switch(struct wf_cs *cs, bool on)
+{
+    if (!cs->threads)
+        cs->on = on;
+}
+
+/* Switch on for the helper, if it is not; then the caller has entered. */
+static inline void wf_cs_lend(struct wf_cs *cs)
+{
+    if (wf_cs_entered(cs))
         return;
     wf_cs_take(cs);
-    cs->on = true;
-    cs->lent = ended;
+    wf_cs_switch(cs, true);
+    wf_cs_become(cs, WF_CS_LENT);
 }
 
-static inline void wf_cs_take_back(struct wf_cs *cs)
+/* A leave of one that is not simply shared. false: there is nothing to leave. */
+static inline bool wf_cs_leave_specially(struct wf_cs *cs)
 {
-    void (*ended)(struct wf_cs *) = cs->lent;
-
-    cs->on = false;
-    cs->lent = NULL;
-    ended(cs);
+    if (wf_cs_alone(cs))
+        return false;
+    if (cs->owed)
+        return true;
+    wf_cs_switch(cs, false);
+    wf_cs_become(cs, wf_cs_lonely(cs) ? WF_CS_ALONE : WF_CS_SHARED);
+    return true;
 }
 
 static inline void wf_cs_enter(struct wf_cs *cs)
 {
-    if (cs->on)
+    if (wf_cs_to_enter(cs))
         wf_cs_take(cs);
 }
 
 static inline void wf_cs_leave_by(struct wf_cs *cs,
                                   void (*leave)(struct wf_mutex *))
 {
-    if (!cs->on)
+    if (!cs->on || (__builtin_expect(wf_load_relaxed(&cs->mode), 0) &&
+                    !wf_cs_leave_specially(cs)))
         return;
-    if (cs->lent && !cs->owed)
-        wf_cs_take_back(cs);
     wf_cs_give_by(cs, leave);
 }
 
@@ -225,7 +295,7 @@ static inline void wf_cs_go(struct wf_cs *cs)
  * left as it was entered. */
 static inline bool wf_cs_hold(struct wf_cs *cs)
 {
-    bool on = cs->on;
+    bool on = wf_cs_to_enter(cs);
 
     if (on)
         wf_cs_take(cs);
@@ -247,7 +317,7 @@ static inline bool wf_cs_wanted(struct wf_cs *cs)
 /* Leave and re-enter when another thread waits to enter. */
 static inline void wf_cs_yield(struct wf_cs *cs)
 {
-    if (cs->on && wf_cs_wanted(cs)) {
+    if (wf_cs_entered(cs) && wf_cs_wanted(cs)) {
         wf_mutex_unlock(&cs->mutex);
         wf_mutex_lock(&cs->mutex);
     }

@@ -376,11 +376,6 @@ static void want(struct wf_helper *h, struct wf_req *r)
         call(h, ns);
 }
 
-static void ended(struct wf_cs *cs)
-{
-    wf_short_update(wf_container(cs, struct wf_instance, api));
-}
-
 /* The sender of a large message that is expected calls at about the same time,
  * in most programs. What it says is worth a moment: the answer lets it move the
  * message while this side computes, without the helper. */
@@ -405,10 +400,7 @@ void wf_helper_attend(struct wf_req *r)
 
     if (r->flags & WF_REQ_ATTENDED || !worth(r))
         return;
-    if (!wf->api.on) {
-        wf_cs_lend(&wf->api, ended);
-        wf_short_update(wf);
-    }
+    wf_cs_lend(&wf->api);
     if (!ready(wf))
         return; /* the section goes off with this call */
     r->flags |= WF_REQ_ATTENDED;

@@ -195,7 +195,7 @@ static inline bool spin_once(struct wf_instance *wf, struct weft_core *core,
                   !core->down && !wf->rx_stalled && !wf->deferred &&
                   !wf->held))
         core->ops->progress(core->ep, budget);
-    else if (wf->api.on)
+    else if (wf_cs_entered(&wf->api))
         return false; /* what may leave the section is for those who can wait */
     else {
         uint32_t asked = 1u << core->index;
@@ -209,7 +209,7 @@ static inline bool spin_once(struct wf_instance *wf, struct weft_core *core,
 /* The section is to be left to another thread. */
 static inline bool spin_wanted(struct wf_instance *wf)
 {
-    return wf->api.on && wf_cs_wanted(&wf->api);
+    return wf_cs_entered(&wf->api) && wf_cs_wanted(&wf->api);
 }
 
 bool wf_progress_sole(struct wf_instance *wf)

@@ -56,7 +56,7 @@ void wf_progress_others(struct wf_instance *);
 bool wf_progress_sole(struct wf_instance *);
 static inline bool wf_progress_may_spin(struct wf_instance *wf)
 {
-    return wf_likely(!wf->api.on) || wf_progress_sole(wf);
+    return wf_likely(!wf_cs_entered(&wf->api)) || wf_progress_sole(wf);
 }
 /* Poll this endpoint, at most `budget` messages at a time, until *state is not 0
  * or it is time to wait in earnest. Nobody is woken, so only where

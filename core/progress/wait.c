@@ -376,7 +376,7 @@ static bool give_way(struct wf_instance *wf)
 
 bool wf_progress_give_way(struct wf_instance *wf)
 {
-    return wf->progress->yields_max && !wf->api.on && give_way(wf);
+    return wf->progress->yields_max && !wf_cs_entered(&wf->api) && give_way(wf);
 }
 
 /* The scheduler may leave two ranks on one CPU for good though another is free:

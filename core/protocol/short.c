@@ -6,28 +6,35 @@
 #include "env/errhandler.h"
 #include "progress/helper.h"
 
+static const char open = 1, shut = 0;
+
 const struct wf_comm *wf_short_world = &wf_comm_nobody;
-bool wf_short_on;
+const char *_Atomic wf_short_gate = &shut;
 const struct wf_comm *wf_short_shared;
+
+static const char *gate_of(struct wf_instance *wf)
+{
+    if (!wf || wf_cs_entered(&wf->api))
+        return &shut;
+    return wf->api.threads ? wf_single_flag() : &open;
+}
 
 void wf_short_update(struct wf_instance *wf)
 {
-    bool on = wf && !wf->api.on;
-    const struct wf_comm *any = wf && wf->world ? wf->world : &wf_comm_nobody;
-    const struct wf_comm *world = on ? any : &wf_comm_nobody;
-    const struct wf_comm *shared = wf && wf->api.threads ? any : NULL;
+    const struct wf_comm *world = wf && wf->world ? wf->world : &wf_comm_nobody;
+    const struct wf_comm *shared = wf && wf->api.threads ? world : NULL;
 
     if (wf != wf_load_relaxed(&wf_process_instance) || (wf && wf->ranks))
         return; /* one of many: of a simulation, or ranks that are threads, of
                    which one stands in for the process for a while */
     /* others may read them: written only when they change, which is while no
      * other thread may be inside */
-    if (wf_short_on != on)
-        wf_short_on = on;
     if (wf_short_world != world)
         wf_short_world = world;
     if (wf_short_shared != shared)
         wf_short_shared = shared;
+    /* relaxed: who sees the one of before finds that it is shut, too */
+    wf_store_relaxed(&wf_short_gate, gate_of(wf));
 }
 
 /* A request for a receive of bytes; NULL: none at hand. */
@@ -117,10 +124,10 @@ static const char *name_of(bool large, bool request)
     return large ? "MPI_Send_c" : "MPI_Send";
 }
 
-static int raise_outside(struct wf_comm *comm, const char *function, int rc)
+static int raise_outside(struct wf_comm *comm, const char *function, int rc,
+                         bool inside)
 {
     struct wf_instance *wf = comm->wf;
-    bool inside = wf->api.threads; /* the short way's owner of the section */
 
     if (inside)
         wf_cs_give(&wf->api);
@@ -137,6 +144,7 @@ int wf_short_late(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
     struct wf_comm *comm = (struct wf_comm *)(loc->late & ~(uintptr_t)7);
     bool large = loc->late & WF_LATE_LARGE;
     bool request = loc->late & WF_LATE_REQUEST;
+    bool inside = loc->late & WF_LATE_INSIDE;
     struct wf_req *req;
     int rc;
 
@@ -152,5 +160,6 @@ int wf_short_late(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
     }
     if (!rc)
         rc = wf_wait(&req, MPI_STATUS_IGNORE);
-    return rc ? raise_outside(comm, name_of(large, request), rc) : MPI_SUCCESS;
+    return rc ? raise_outside(comm, name_of(large, request), rc, inside)
+              : MPI_SUCCESS;
 }

@@ -10,8 +10,8 @@
  * again on the long way, which knows all cases and names all mistakes. So this
  * path has no message to print and nothing to clean up.
  *
- * At MPI_THREAD_MULTIPLE it is closed, and there is another attempt between it
- * and the long way: a thread towards which the section is biased (os/mutex.h)
+ * At MPI_THREAD_MULTIPLE it is open as long as the process has one thread. Then
+ * it is closed, and there is another attempt between it and the long way: a thread towards which the section is biased (os/mutex.h)
  * enters by two stores, does the same, and leaves by one; so does one that left
  * it open. Any other thread takes the long way and waits for its turn. An attempt
  * that fails inside leaves that to the long way, too (wf_cs_debt): no function is
@@ -36,11 +36,13 @@
 #include "progress/progress.h"
 #include "protocol/queues.h"
 
-/* MPI_COMM_WORLD for this path, and whether there is such a path: an instance,
- * and no lock to take. Without it the world is one that has no contacts. */
+/* MPI_COMM_WORLD for this path; without an instance one that has no contacts. */
 extern const struct wf_comm *wf_short_world WF_HIDDEN;
-extern bool wf_short_on WF_HIDDEN;
-/* The same where several threads may be inside; NULL: there is no such instance. */
+/* Not 0: there is such a path, which is an instance, and no lock to take. At
+ * MPI_THREAD_MULTIPLE this is what says that there is one thread (os/single.h). */
+extern const char *_Atomic wf_short_gate WF_HIDDEN;
+/* The world where there is something to enter, now or when a second thread comes;
+ * NULL: there is no such instance. */
 extern const struct wf_comm *wf_short_shared WF_HIDDEN;
 /* After the instance of the process, its world or its threads have changed. */
 void wf_short_update(struct wf_instance *);
@@ -51,14 +53,24 @@ void wf_short_update(struct wf_instance *);
  * does, or WF_LATE_QUEUED: the request is in loc->late_request. */
 int wf_short_late(struct weft_core *, struct weft_loc *, uint64_t h0,
                   uint64_t h1, uint64_t h2, const void *data);
-enum { WF_LATE_LARGE = 1, WF_LATE_REQUEST = 2, WF_LATE_QUEUED = INT_MIN };
+enum {
+    WF_LATE_LARGE = 1,
+    WF_LATE_REQUEST = 2,
+    WF_LATE_INSIDE = 4, /* it has entered the section */
+    WF_LATE_QUEUED = INT_MIN
+};
 
 /* Post a receive of bytes from a contact, or from anybody (NULL). false: take the
  * long way. */
 bool wf_short_post(struct wf_comm *, struct weft_loc *from, uint64_t env1,
                    void *buf, uint64_t bytes, MPI_Request *);
 
-/* Where wf_short_on. */
+static inline bool wf_short_open(void)
+{
+    return *wf_load_relaxed(&wf_short_gate) != 0;
+}
+
+/* Where it is open. */
 static inline const struct wf_comm *wf_short_comm(MPI_Comm h)
 {
     if (wf_likely(h == MPI_COMM_WORLD))
@@ -72,7 +84,7 @@ static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
 {
     struct wf_instance *wf = wf_thread_instance;
 
-    if (!wf || wf->api.on)
+    if (!wf || wf_cs_to_enter(&wf->api))
         return &wf_comm_nobody;
     if (wf_likely(h == MPI_COMM_WORLD))
         return wf->world ? wf->world : &wf_comm_nobody;
@@ -209,7 +221,7 @@ wf_short_nowhere(MPI_Comm h, const void *buf, MPI_Count count,
     if (wf_likely(h == MPI_COMM_WORLD))
         c = shared ? shared : wf_short_world;
     else
-        c = (shared || wf_short_on) && wf_is_object(h, WF_KIND_COMM)
+        c = (shared || wf_short_open()) && wf_is_object(h, WF_KIND_COMM)
                 ? (const struct wf_comm *)h
                 : NULL;
     return wf_likely(c && c->wf) ? c : NULL; /* not wf_comm_nobody */
@@ -299,7 +311,7 @@ static inline bool wf_short_wait(MPI_Request *request, MPI_Status *status,
     if (wf_unlikely(!request))
         return false;
     r = wf_req_of(*request);
-    if (wf_unlikely(!r || r->wf->api.on))
+    if (wf_unlikely(!r || (r->wf->api.on && (WF_BRIEF || !wf_short_open()))))
         return false;
     if (!wf_req_done(r))
         wf_req_spin(r);

@@ -20,8 +20,14 @@ _Thread_local struct wf_instance *wf_thread_instance;
 /* The short path finds no contact, so every call takes the long way. */
 const struct wf_comm wf_comm_nobody;
 const struct wf_comm *wf_short_world = &wf_comm_nobody;
-bool wf_short_on;
+static const char shut = 0;
+const char *_Atomic wf_short_gate = &shut;
 const struct wf_comm *wf_short_shared;
+
+bool wf_cs_crowd(struct wf_cs *cs)
+{
+    return true;
+}
 
 bool wf_progress_sole(struct wf_instance *wf)
 {

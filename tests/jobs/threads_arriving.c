@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "../second_thread.h"
 #include "check.h"
 
 enum { LARGEST = 6 << 20, ROUNDS = 12, TAG = 3 };
@@ -63,6 +64,7 @@ int main(int argc, char **argv)
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     CHECK(provided == MPI_THREAD_MULTIPLE);
+    start_second_thread();
     me = rank_in(MPI_COMM_WORLD);
     partner = me ^ 1; /* with an odd number of ranks the last one rests */
     if (partner < size_of(MPI_COMM_WORLD) && me % 2)

@@ -1,7 +1,8 @@
 /* Below MPI_THREAD_MULTIPLE, and at it where one thread is in MPI, messages take no
  * lock and no atomic read-modify-write.
  *
- *     no_lock LEVEL      two ranks over shared memory
+ *     no_lock LEVEL [beside]      two ranks over shared memory; each of them has a
+ *                                 second thread, which does nothing
  *
  * The processor is told to trap after each instruction of the calls under test; the
  * handler looks at the next one. One exchange of many must do without: what is on
@@ -17,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+
+#include "../second_thread.h"
 
 enum { SIZE = 8, WARM = 2000, LOOKS = 50 };
 
@@ -94,6 +97,8 @@ int main(int argc, char **argv)
 
     MPI_Init_thread(&argc, &argv, atoi(argv[1]), &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (argc > 2)
+        start_second_thread();
     sigaction(SIGTRAP, &action, NULL);
     seeing = sees();
     for (int i = 0; i < WARM; i++)

@@ -4,8 +4,9 @@
  * "Already there" means: the sender's MPI_Send has returned, which a datagram
  * outside MPI says, and rank 0 has not been in MPI since.
  *
- * With the argument `multiple` at MPI_THREAD_MULTIPLE; with `engines`, too, on a
- * communicator of another engine than MPI_COMM_WORLD's.
+ * With the argument `alone` at MPI_THREAD_MULTIPLE; with `multiple`, too, beside a
+ * second thread; with `engines`, too, on a communicator of another engine than
+ * MPI_COMM_WORLD's.
  *
  * Few messages at a time: a ring that is never full shows the path, not a wait.
  *
@@ -18,6 +19,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "../second_thread.h"
 
 enum { TIMES = 4, ROUNDS = 9, SIZE = 8, DATA = 1, GO = 2, LAST = 3 };
 
@@ -184,11 +187,14 @@ int main(int argc, char **argv)
     struct sockaddr_un name;
     bool engines = argc > 1 && strcmp(argv[1], "engines") == 0;
     bool multiple = argc > 1 && (engines || strcmp(argv[1], "multiple") == 0);
+    bool alone = argc > 1 && strcmp(argv[1], "alone") == 0;
     int rank, level;
 
     MPI_Init_thread(&argc, &argv,
-                    multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    multiple || alone ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                     &level);
+    if (multiple)
+        start_second_thread();
     if (engines)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_rank(comm, &rank);

@@ -21,9 +21,9 @@ static wf_atomic_u32 over;
 static unsigned pending; /* "the engine": one unit per operation owed */
 static unsigned finished, helped, ends;
 
-static void ended(struct wf_cs *c)
+static void changed(struct wf_cs *c)
 {
-    ends++;
+    ends += !wf_cs_entered(c);
 }
 
 static void *help(void *arg)
@@ -48,7 +48,7 @@ static void *help(void *arg)
 static void start_one(void)
 {
     wf_cs_enter(&cs);
-    wf_cs_lend(&cs, ended);
+    wf_cs_lend(&cs);
     pending++;
     cs.owed++;
     wf_cs_leave(&cs);
@@ -57,7 +57,7 @@ static void start_one(void)
 static void test_all(void)
 {
     wf_cs_enter(&cs);
-    if (cs.on && pending) {
+    if (wf_cs_entered(&cs) && pending) {
         pending--;
         finished++;
         cs.owed--;
@@ -70,15 +70,16 @@ static void caller_and_helper_exclude_each_other(void **state)
     pthread_t helper;
     unsigned calls = 0;
 
+    cs.changed = changed;
     assert_int_equal(pthread_create(&helper, NULL, help, NULL), 0);
     for (int i = 0; i < CALLS; i++) {
-        if (!cs.on || i % 7 == 0) {
+        if (!wf_cs_entered(&cs) || i % 7 == 0) {
             start_one();
             calls++;
         }
         test_all();
     }
-    while (cs.on)
+    while (wf_cs_entered(&cs))
         test_all();
     wf_store_release(&over, 1);
     pthread_join(helper, NULL);
@@ -110,9 +111,9 @@ static void threads_keep_it_on(void **state)
 
     wf_cs_share(&c);
     wf_cs_enter(&c);
-    wf_cs_lend(&c, ended); /* on already */
+    wf_cs_lend(&c); /* on already */
     wf_cs_leave(&c);
-    assert_true(c.on);
+    assert_true(wf_cs_entered(&c));
     assert_true(wf_mutex_try(&c.mutex));
 }
 

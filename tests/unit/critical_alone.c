@@ -1,0 +1,223 @@
+/* At MPI_THREAD_MULTIPLE a thread that has the process to itself enters no section;
+ * it finds one from the moment that it starts another. The C library tells, so each
+ * test runs in a process of its own.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "progress/critical.h"
+
+enum { CALLS = 100000, SKIPPED = 77, WRONG = 1 };
+
+static struct wf_cs cs;
+static unsigned plain; /* what the section protects */
+static unsigned changes;
+
+#define MUST(what)                                                             \
+    do {                                                                       \
+        if (!(what)) {                                                         \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what); \
+            _exit(WRONG);                                                      \
+        }                                                                      \
+    } while (0)
+
+static void changed(struct wf_cs *c)
+{
+    changes++;
+}
+
+static unsigned tickets(void)
+{
+    return wf_load_relaxed(&cs.mutex.next);
+}
+
+static void call(void)
+{
+    wf_cs_enter(&cs);
+    plain++;
+    wf_cs_leave(&cs);
+}
+
+static void *call_often(void *unused)
+{
+    for (int i = 0; i < CALLS; i++)
+        call();
+    return unused;
+}
+
+static pthread_t started(void)
+{
+    pthread_t other;
+
+    MUST(pthread_create(&other, NULL, call_often, NULL) == 0);
+    return other;
+}
+
+static void begin(void)
+{
+    if (WF_BRIEF || !wf_single_thread())
+        _exit(SKIPPED);
+    cs.changed = changed;
+    wf_cs_share_later(&cs);
+    MUST(changes == 1);
+}
+
+static void by_itself(void)
+{
+    begin();
+    call_often(NULL);
+    MUST(tickets() == 0 && wf_cs_alone(&cs));
+}
+
+static void then_by_two(void)
+{
+    pthread_t other;
+
+    begin();
+    call();
+    other = started();
+    call_often(NULL);
+    pthread_join(other, NULL);
+    MUST(plain == 2 * CALLS + 1);
+    MUST(!wf_cs_alone(&cs) && changes == 2);
+}
+
+/* As user functions are called: outside. */
+static void from_a_callback(void)
+{
+    pthread_t other;
+
+    begin();
+    wf_cs_enter(&cs);
+    wf_cs_leave(&cs);
+    other = started();
+    wf_cs_enter(&cs);
+    plain++;
+    MUST(wf_cs_entered(&cs));
+    wf_cs_leave(&cs);
+    pthread_join(other, NULL);
+    MUST(plain == CALLS + 1);
+}
+
+static void lent_for_a_while(void)
+{
+    begin();
+    wf_cs_enter(&cs);
+    wf_cs_lend(&cs);
+    cs.owed = 1;
+    wf_cs_leave(&cs);
+    MUST(wf_cs_entered(&cs)); /* on until nothing is owed */
+    wf_cs_enter(&cs);
+    cs.owed = 0;
+    wf_cs_leave(&cs);
+    MUST(wf_cs_alone(&cs));
+    call();
+    MUST(wf_mutex_try(&cs.mutex)); /* nobody has it */
+}
+
+static void lent_to_a_thread(void)
+{
+    pthread_t helper;
+
+    begin();
+    wf_cs_enter(&cs);
+    wf_cs_lend(&cs);
+    cs.owed = 1;
+    helper = started();
+    cs.owed = 0;
+    wf_cs_leave(&cs);
+    MUST(!wf_cs_alone(&cs) && cs.on);
+    call_often(NULL);
+    pthread_join(helper, NULL);
+    MUST(plain == 2 * CALLS);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} parts[] = {
+    {"by itself", by_itself},
+    {"then by two", then_by_two},
+    {"from a callback", from_a_callback},
+    {"lent for a while", lent_for_a_while},
+    {"lent to a thread", lent_to_a_thread},
+};
+
+static void in_a_process(const char *name)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) { /* a new program: a sanitizer gives a copy a thread */
+        execl("/proc/self/exe", "critical_alone", name, (char *)NULL);
+        _exit(WRONG);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
+        print_message("skipped: this build, or its C library, knows no process "
+                      "of one thread\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+static void one_thread_enters_nothing(void **state)
+{
+    in_a_process("by itself");
+}
+
+static void two_threads_exclude_each_other(void **state)
+{
+    in_a_process("then by two");
+}
+
+static void a_callback_may_start_the_second(void **state)
+{
+    in_a_process("from a callback");
+}
+
+static void it_is_lent_to_the_helper_and_alone_again(void **state)
+{
+    in_a_process("lent for a while");
+}
+
+static void beside_the_helper_it_stays_on(void **state)
+{
+    in_a_process("lent to a thread");
+}
+
+static int run_part(const char *name)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strcmp(parts[i].name, name) == 0) {
+            parts[i].run();
+            return 0;
+        }
+    return WRONG;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_thread_enters_nothing),
+        cmocka_unit_test(two_threads_exclude_each_other),
+        cmocka_unit_test(a_callback_may_start_the_second),
+        cmocka_unit_test(it_is_lent_to_the_helper_and_alone_again),
+        cmocka_unit_test(beside_the_helper_it_stays_on),
+    };
+
+    if (argc > 1)
+        return run_part(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
