@@ -104,13 +104,16 @@ def over_ranks(name, title, **more):
 
 
 def senders(form, title, **more):
-    """n threads of a process to n processes, and n processes to n others."""
+    """n threads of a process to n processes, and n processes to n others; beside:
+    one process, which has another thread, that sleeps."""
     ranks = {f"threads {n}": n + 1 for n in (1, 2, 4)}
+    ranks["beside 1"] = 2
     ranks.update({f"processes {n}": 2 * n for n in (1, 2, 4)})
     return Figure(f"threads-{form}", title, "million/s", "mps",
                   f"threads rate {form} {{case}} {{ms}}", fabric="shm",
                   more=True, ranks=ranks, cases=tuple(ranks),
-                  quick=("threads 1", "threads 2", "processes 1"), **more)
+                  quick=("threads 1", "beside 1", "threads 2", "processes 1"),
+                  **more)
 
 
 FIGURES = [

@@ -3,6 +3,8 @@
  *   mpi_threads rate FORM threads N MS    N threads of rank 0 send to ranks
  *                                         1..N (Balaji et al. 2010, figure 2a)
  *   mpi_threads rate FORM processes N MS  ranks 0..N-1 send to N..2N-1 (2b)
+ *   mpi_threads rate FORM beside N MS     the same at MPI_THREAD_MULTIPLE, and each
+ *                                         has a thread that sleeps, outside MPI
  *   mpi_threads pong LEVEL T MS           T threads of rank 0 in ping-pong with
  *                                         T of rank 1, each pair for itself
  *
@@ -25,6 +27,7 @@
 #include "repeat.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 enum { THREADS_MAX = 64, BURST = 128, ROUNDS = 64, PONGS = 1000, ACK = 7,
        ECHOES = 400000 };
@@ -261,6 +264,24 @@ static int start_level(int *argc, char ***argv, int level)
     return rank;
 }
 
+static void *sleep_beside(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+static void start_sleeper(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, sleep_beside, NULL) != 0 ||
+        pthread_detach(thread) != 0) {
+        perror("mpi_threads: pthread_create");
+        exit(1);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static _Thread_local struct team t;
@@ -272,14 +293,17 @@ int main(int argc, char **argv)
     int n = rates || pongs || selves ? atoi(argv[argc - 2]) : pairs;
     int rank, batches;
     int form = rates ? form_of(argv[2]) : 0;
-    int threads = strcmp(rates || pongs ? argv[argc - 3] : "", "threads") == 0;
-    int multiple = threads || selves || (pongs && strcmp(argv[2], "multiple") == 0);
+    const char *kind = rates || pongs ? argv[argc - 3] : "";
+    int threads = strcmp(kind, "threads") == 0, beside = strcmp(kind, "beside") == 0;
+    int multiple = threads || beside || selves || strcmp(kind, "multiple") == 0;
     double limit_us = n ? atof(argv[argc - 1]) * 1e3 : 0;
 
     if (n < 1 || n > THREADS_MAX || form < 0)
         return 2;
     rank = start_level(&argc, &argv,
                        multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+    if (beside)
+        start_sleeper();
     if (pairs)
         n = lay_out_pairs(&t, rank);
     else if (rates)
