@@ -11,11 +11,12 @@
  * path has no message to print and nothing to clean up.
  *
  * At MPI_THREAD_MULTIPLE it is open as long as the process has one thread. Then
- * it is closed, and there is another attempt between it and the long way: a thread towards which the section is biased (os/mutex.h)
- * enters by two stores, does the same, and leaves by one; so does one that left
- * it open. Any other thread takes the long way and waits for its turn. An attempt
- * that fails inside leaves that to the long way, too (wf_cs_debt): no function is
- * called for whose sake the arguments would have to be kept.
+ * it is closed, and there is another attempt between it and the long way: a thread
+ * towards which the section is biased (os/mutex.h) enters by two stores, does the
+ * same, and leaves by one; so does one that left it open. Any other thread takes
+ * the long way and waits for its turn. An attempt that fails inside leaves that to
+ * the long way, too (wf_cs_debt): no function is called for whose sake the
+ * arguments would have to be kept.
  *
  * Why it is so short: one table per communicator (comm/contact.c) replaces
  * group, Location table and range check; one number per Location (short_end)
