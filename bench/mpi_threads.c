@@ -27,7 +27,8 @@
 #include "repeat.h"
 
 #include <pthread.h>
-#include <unistd.h>
+
+#include "../tests/second_thread.h"
 
 enum { THREADS_MAX = 64, BURST = 128, ROUNDS = 64, PONGS = 1000, ACK = 7,
        ECHOES = 400000 };
@@ -264,24 +265,6 @@ static int start_level(int *argc, char ***argv, int level)
     return rank;
 }
 
-static void *sleep_beside(void *unused)
-{
-    for (;;)
-        pause();
-    return unused;
-}
-
-static void start_sleeper(void)
-{
-    pthread_t thread;
-
-    if (pthread_create(&thread, NULL, sleep_beside, NULL) != 0 ||
-        pthread_detach(thread) != 0) {
-        perror("mpi_threads: pthread_create");
-        exit(1);
-    }
-}
-
 int main(int argc, char **argv)
 {
     static _Thread_local struct team t;
@@ -303,7 +286,7 @@ int main(int argc, char **argv)
     rank = start_level(&argc, &argv,
                        multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     if (beside)
-        start_sleeper();
+        start_second_thread();
     if (pairs)
         n = lay_out_pairs(&t, rank);
     else if (rates)

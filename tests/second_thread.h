@@ -7,6 +7,7 @@
 #define SECOND_THREAD_H
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -22,8 +23,10 @@ static inline void start_second_thread(void)
     pthread_t thread;
 
     if (pthread_create(&thread, NULL, do_nothing, NULL) != 0 ||
-        pthread_detach(thread) != 0)
+        pthread_detach(thread) != 0) {
+        fputs("the second thread cannot be started\n", stderr);
         abort();
+    }
 }
 
 #endif

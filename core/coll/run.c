@@ -87,12 +87,6 @@ static void wake(struct wf_sched *s)
         wf_progress_kick(s->wf);
 }
 
-/* A user operation leaves the section, which what completes in it does not expect. */
-static bool may_be_shared(const struct wf_sched *s)
-{
-    return s->wf->api.threads || wf_cs_entered(&s->wf->api);
-}
-
 static int run_deferred(struct wf_instance *wf)
 {
     int n = 0;
@@ -151,7 +145,7 @@ static void vertex_completed(struct wf_req *r)
 
     wf_req_release(r);
     finish(v, error);
-    if (!s->blocking && s->user_op && may_be_shared(s))
+    if (!s->blocking && s->user_op && s->wf->api.on)
         defer(s);
     else if (!s->blocking)
         advance(s);

@@ -96,7 +96,7 @@ enum wf_cs_mode {
 };
 
 struct WF_CAPABILITY("API section") wf_cs {
-    bool on;
+    bool on;            /* others may be inside, or come: mode */
     bool threads;       /* MPI_THREAD_MULTIPLE: on for good */
     wf_atomic_u32 mode; /* changed inside, or while there is no other thread */
     unsigned owed; /* operations that the helper may move on; LOCK mutex */
@@ -216,10 +216,12 @@ static inline void wf_cs_become(struct wf_cs *cs, enum wf_cs_mode mode)
         cs->changed(cs);
 }
 
-/* There are to be other threads, and are none yet. */
-static inline bool wf_cs_lonely(const struct wf_cs *cs)
+/* Not lent. Alone, if there are to be other threads and are none yet. */
+static inline void wf_cs_settle(struct wf_cs *cs)
 {
-    return !WF_BRIEF && cs->threads && wf_single_thread();
+    bool alone = !WF_BRIEF && cs->threads && wf_single_thread();
+
+    wf_cs_become(cs, alone ? WF_CS_ALONE : WF_CS_SHARED);
 }
 
 /* Several threads may be inside from now on. Nobody is. */
@@ -233,7 +235,7 @@ static inline void wf_cs_share(struct wf_cs *cs)
 static inline void wf_cs_share_later(struct wf_cs *cs)
 {
     cs->on = cs->threads = true;
-    wf_cs_become(cs, wf_cs_lonely(cs) ? WF_CS_ALONE : WF_CS_SHARED);
+    wf_cs_settle(cs);
 }
 
 /* At MPI_THREAD_MULTIPLE it stays on, and others read it. */
@@ -261,7 +263,7 @@ static inline bool wf_cs_leave_specially(struct wf_cs *cs)
     if (cs->owed)
         return true;
     wf_cs_switch(cs, false);
-    wf_cs_become(cs, wf_cs_lonely(cs) ? WF_CS_ALONE : WF_CS_SHARED);
+    wf_cs_settle(cs);
     return true;
 }
 

@@ -121,7 +121,7 @@ void wf_progress_pass_lead(struct wf_instance *);
 /* Wake the waiters whose condition holds. */
 void wf_waiters_notify(struct wf_instance *);
 /* Something may have happened outside progress (a message to oneself). Only
- * threads can be asleep meanwhile, so callers ask wf_cs_entered first. */
+ * threads can be asleep meanwhile, so callers ask wf->api.on first. */
 static inline void wf_progress_notify(struct wf_instance *wf)
 {
     if (wf->progress && wf_unlikely(!wf_list_empty(&wf->progress->waiters)))

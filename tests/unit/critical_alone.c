@@ -73,14 +73,14 @@ static void begin(void)
     MUST(changes == 1);
 }
 
-static void by_itself(void)
+static void one_thread_enters_nothing(void)
 {
     begin();
     call_often(NULL);
     MUST(tickets() == 0 && wf_cs_alone(&cs));
 }
 
-static void then_by_two(void)
+static void two_threads_exclude_each_other(void)
 {
     pthread_t other;
 
@@ -94,7 +94,7 @@ static void then_by_two(void)
 }
 
 /* As user functions are called: outside. */
-static void from_a_callback(void)
+static void a_callback_may_start_the_second(void)
 {
     pthread_t other;
 
@@ -110,7 +110,7 @@ static void from_a_callback(void)
     MUST(plain == CALLS + 1);
 }
 
-static void lent_for_a_while(void)
+static void it_is_lent_to_the_helper_and_alone_again(void)
 {
     begin();
     wf_cs_enter(&cs);
@@ -126,7 +126,7 @@ static void lent_for_a_while(void)
     MUST(wf_mutex_try(&cs.mutex)); /* nobody has it */
 }
 
-static void lent_to_a_thread(void)
+static void beside_the_helper_it_stays_on(void)
 {
     pthread_t helper;
 
@@ -143,24 +143,27 @@ static void lent_to_a_thread(void)
     MUST(plain == 2 * CALLS);
 }
 
-static const struct {
+#define PART(sentence) {#sentence, sentence}
+static const struct part {
     const char *name;
     void (*run)(void);
 } parts[] = {
-    {"by itself", by_itself},
-    {"then by two", then_by_two},
-    {"from a callback", from_a_callback},
-    {"lent for a while", lent_for_a_while},
-    {"lent to a thread", lent_to_a_thread},
+    PART(one_thread_enters_nothing),
+    PART(two_threads_exclude_each_other),
+    PART(a_callback_may_start_the_second),
+    PART(it_is_lent_to_the_helper_and_alone_again),
+    PART(beside_the_helper_it_stays_on),
 };
+enum { PARTS = sizeof parts / sizeof parts[0] };
 
-static void in_a_process(const char *name)
+static void in_a_process(void **state)
 {
+    const struct part *part = *state;
     pid_t child = fork();
     int status;
 
     if (child == 0) { /* a new program: a sanitizer gives a copy a thread */
-        execl("/proc/self/exe", "critical_alone", name, (char *)NULL);
+        execl("/proc/self/exe", "critical_alone", part->name, (char *)NULL);
         _exit(WRONG);
     }
     assert_true(child > 0 && waitpid(child, &status, 0) == child);
@@ -172,34 +175,9 @@ static void in_a_process(const char *name)
     assert_int_equal(status, 0);
 }
 
-static void one_thread_enters_nothing(void **state)
-{
-    in_a_process("by itself");
-}
-
-static void two_threads_exclude_each_other(void **state)
-{
-    in_a_process("then by two");
-}
-
-static void a_callback_may_start_the_second(void **state)
-{
-    in_a_process("from a callback");
-}
-
-static void it_is_lent_to_the_helper_and_alone_again(void **state)
-{
-    in_a_process("lent for a while");
-}
-
-static void beside_the_helper_it_stays_on(void **state)
-{
-    in_a_process("lent to a thread");
-}
-
 static int run_part(const char *name)
 {
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (int i = 0; i < PARTS; i++)
         if (strcmp(parts[i].name, name) == 0) {
             parts[i].run();
             return 0;
@@ -209,15 +187,13 @@ static int run_part(const char *name)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_thread_enters_nothing),
-        cmocka_unit_test(two_threads_exclude_each_other),
-        cmocka_unit_test(a_callback_may_start_the_second),
-        cmocka_unit_test(it_is_lent_to_the_helper_and_alone_again),
-        cmocka_unit_test(beside_the_helper_it_stays_on),
-    };
+    struct CMUnitTest tests[PARTS];
 
     if (argc > 1)
         return run_part(argv[1]);
+    for (int i = 0; i < PARTS; i++)
+        tests[i] = (struct CMUnitTest){.name = parts[i].name,
+                                       .test_func = in_a_process,
+                                       .initial_state = (void *)&parts[i]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
