@@ -5,10 +5,10 @@
  * the next turn; both wait for the other core. A ring twice that size has
  * left for the shared cache when the receiver comes to it. Measured on a Zen 3
  * (512 KB second level): 20-23 GB/s through 256 KB, 30 GB/s through 1 MB.
- * Processes of a crowded machine get smaller ones: RING_SHARE for all peers
- * together. Where more than two share a CPU the ends of a pair seldom run at
- * the same time: a ring is then what one leaves for the other, and the pages of a
- * larger one cost more than it brings.
+ * Processes of a large machine get smaller ones: RING_SHARE for all peers
+ * together. Where ranks share CPUs the ends of a pair seldom run at the same
+ * time: a ring is then what one leaves for the other, and the lines of a larger
+ * one cost more than it brings.
  *
  * The loops use vectors of 16 bytes, which every 64-bit machine has, so there
  * is nothing to choose at run time. Wider registers are no faster, since the
@@ -33,7 +33,7 @@ enum {
     L2_UNKNOWN = 512 << 10,
     RING_LEAST = 128 << 10,
     RING_MOST = 4 << 20,
-    RING_MANY = 256 << 10,
+    RING_CROWDED = 256 << 10,
     RING_SHARE = 64 << 20
 };
 
@@ -116,9 +116,9 @@ static uint64_t level2(void)
 }
 
 /* Bytes of a ring for large payloads where the configuration names none. */
-uint64_t wf_shm_ring_bytes(uint32_t local_count, bool many)
+uint64_t wf_shm_ring_bytes(uint32_t local_count, bool crowded)
 {
-    uint64_t n = many ? RING_MANY : 2 * level2();
+    uint64_t n = crowded ? RING_CROWDED : 2 * level2();
     uint64_t share = RING_SHARE / (local_count ? local_count : 1);
     if (n > RING_MOST)
         n = RING_MOST;

@@ -99,14 +99,15 @@ static uint32_t power_of_two(uint64_t n, uint32_t low, uint32_t high)
 
 /* The sizes that options ask for, rounded up to what the layout can do. */
 struct shm_geometry wf_shm_geometry(const struct shm_config *c,
-                                    uint32_t local_count, bool many)
+                                    uint32_t local_count, bool crowded)
 {
     struct shm_geometry g = {
         .slots = power_of_two((uint64_t)c->ring, 16, 4096),
         .cells = power_of_two(c->cell, 4096, 1u << 20),
         .chunk = power_of_two(c->chunk, 4096, 1u << 20)};
     uint64_t chunks = c->chunks ? (uint64_t)c->chunks
-                                : wf_shm_ring_bytes(local_count, many) / g.chunk;
+                                : wf_shm_ring_bytes(local_count, crowded) /
+                                      g.chunk;
     g.chunks = power_of_two(chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
     return g;
 }

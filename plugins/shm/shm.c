@@ -196,7 +196,7 @@ static bool queued(const weft_open *o)
 
 static struct shm_geometry geometry(const weft_open *o)
 {
-    return wf_shm_geometry(o->cfg, o->local_count, crowded(o, 2));
+    return wf_shm_geometry(o->cfg, o->local_count, crowded(o, 1));
 }
 
 static weft_ep *new_ep(const weft_open *o)

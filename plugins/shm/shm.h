@@ -417,7 +417,7 @@ static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
     else
         memcpy(to, from, n);
 }
-uint64_t wf_shm_ring_bytes(uint32_t local_count, bool many);
+uint64_t wf_shm_ring_bytes(uint32_t local_count, bool crowded);
 
 /* way.c: how both sides copy them */
 void wf_shm_way_start(struct shm_in *);
