@@ -4,10 +4,13 @@ by size and number of ranks: one cell is Weft's time divided by that of the
 better peer, the best batch of all repetitions.
 
     bench/coll.py [--only scatter,bcast] [--ranks 2,16] [--csv FILE] [--from FILE]
+                  [--again]
 
 Repetitions go through the libraries in turn. --csv adds the times to a file;
 --from only reads such a file and prints the table. A library that is cut off
-(--limit seconds for all sizes of one collective) has no cell there.
+(--limit seconds for all sizes of one collective) has no cell there. --again
+measures cells that are behind a second time, each by itself, and lists those
+that are so both times: of hundreds of cells some are behind by chance.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -37,6 +40,7 @@ def arguments():
     p.add_argument("--ms", default="10", help="of one size (10)")
     p.add_argument("--repeat", type=int, default=2)
     p.add_argument("--limit", type=float, default=3)
+    p.add_argument("--again", action="store_true")
     p.add_argument("--csv", type=Path)
     p.add_argument("--from", dest="source", type=Path)
     p.add_argument("--build", type=Path,
@@ -48,7 +52,7 @@ def arguments():
     return args
 
 
-def measure(args, libs, name, ranks):
+def measure(args, libs, name, ranks, sizes):
     """(bytes, library) -> best us"""
     best, cut = {}, set()
     for _ in range(args.repeat):
@@ -56,12 +60,9 @@ def measure(args, libs, name, ranks):
             if lib.name in cut:
                 continue
             command, env = lib.start(ranks, "shm")
-            words = ["sizes", name,
-                     *(("0,0,2" if name.endswith("barrier") else args.sizes)
-                       .split(",")), args.ms]
             text, _, late = run.run(
-                [*command, str(args.out / f"{lib.name}_sizes"), *words[1:]],
-                env, args.limit)
+                [*command, str(args.out / f"{lib.name}_sizes"), name,
+                 *sizes.split(","), args.ms], env, args.limit)
             if late:
                 cut.add(lib.name)
             for size, (us, _) in run.samples(text, "us"):
@@ -70,15 +71,26 @@ def measure(args, libs, name, ranks):
     return best
 
 
-def measure_all(args):
+def built(args):
+    """The libraries, each with the program."""
     args.out.mkdir(parents=True, exist_ok=True)
     libs = libraries.present(args)
     libraries.build(libs, args.out, {"sizes"})
+    return libs
+
+
+def rows_of(args, libs, name, ranks, sizes):
+    return [(name, ranks, size, lib, us) for (size, lib), us
+            in sorted(measure(args, libs, name, ranks, sizes).items())]
+
+
+def measure_all(args):
+    libs = built(args)
     rows = []
     for name in args.only.split(","):
+        sizes = "0,0,2" if name.endswith("barrier") else args.sizes
         for ranks in map(int, args.ranks.split(",")):
-            rows += [(name, ranks, size, lib, us) for (size, lib), us
-                     in sorted(measure(args, libs, name, ranks).items())]
+            rows += rows_of(args, libs, name, ranks, sizes)
     if args.csv:
         with args.csv.open("a", newline="", encoding="utf-8") as f:
             csv.writer(f).writerows(rows)
@@ -129,9 +141,28 @@ def show(table):
           "as fast")
 
 
+def show_behind_again(args, table):
+    libs = built(args)
+    behind = [(cell, size, ratio) for cell, row in sorted(table.items())
+              for size, (ratio, _) in sorted(row.items()) if ratio > 1]
+    rows = [row for (name, ranks), size, _ in behind
+            for row in rows_of(args, libs, name, ranks, f"{size},{size},2")]
+    second = cells(rows)
+    twice = [(name, ranks, size, ratio, second[name, ranks][size])
+             for (name, ranks), size, ratio in behind
+             if second.get((name, ranks), {}).get(size, (0,))[0] > 1]
+    print(f"\nbehind: {len(behind)}; and again: {len(twice)}")
+    for name, ranks, size, first, (ratio, us) in twice:
+        print(f"{name}, {ranks} ranks, {short(size)}: {first:.2f}, "
+              f"then {ratio:.2f} ({us:.4g} us)")
+
+
 def main():
     args = arguments()
-    show(cells(read(args.source) if args.source else measure_all(args)))
+    table = cells(read(args.source) if args.source else measure_all(args))
+    show(table)
+    if args.again:
+        show_behind_again(args, table)
 
 
 if __name__ == "__main__":
