@@ -78,8 +78,9 @@ def main():
     if not tests:
         p.error("no test has such a name")
     count, start, bad = {t[0]: 0 for t in tests}, time.monotonic(), 0
-    for _ in range(args.n):
-        for name, command, env, limit, skip, folder in tests:
+    runs = (t for _ in range(args.n) for t in tests)
+    try:
+        for name, command, env, limit, skip, folder in runs:
             if bad or time.monotonic() - start > args.s:
                 break
             status, said = run(command, env, args.limit or limit, folder)
@@ -89,9 +90,8 @@ def main():
                       + ("hangs" if status is None else f"status {status}"))
                 bad = 1
             count[name] += status == 0
-        else:
-            continue
-        break
+    except KeyboardInterrupt:
+        print("interrupted; until then:")
     for name, n in count.items():
         print(f"{n:8} {name}")
     print(f"{sum(count.values())} runs passed in "
