@@ -118,10 +118,10 @@ needs='gcc:gcc g++:g++ cmake:cmake ninja-build:ninja python3:python3
  libsodium-dev:<sodium.h> libcmocka-dev:cmocka.h'
 # Without it the sctp transport is built, and says at load what it lacks.
 extras='libusrsctp-dev:<usrsctp.h>'
-# Some tests count instructions, or go through models of protocols and of memory,
-# with these and are skipped without; so is the matrix's build with another C
-# library.
-wishes='valgrind:valgrind spin:spin musl-tools:musl-gcc
+# Some tests count instructions or system calls, or go through models of protocols
+# and of memory, with these and are skipped without; so is the matrix's build with
+# another C library.
+wishes='valgrind:valgrind strace:strace spin:spin musl-tools:musl-gcc
  relacy-dev:/usr/include/relacy/relacy.hpp'
 
 present()
@@ -354,15 +354,6 @@ demonstration()
     exec bin/mpirun -n 4 --nodes 2 --set core.stats=yes examples/heat
 }
 
-# Tests that count system calls say so and skip where there is no strace.
-install_for_tests()
-{
-    command -v strace >/dev/null && return 0
-    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 0
-    DEBIAN_FRONTEND=noninteractive apt-get install -qy \
-        --no-install-recommends strace >&2 || true
-}
-
 measure()
 {
     export WEFT_BUILD="$PWD/$dir"
@@ -376,7 +367,6 @@ analyse()
 }
 
 install_packages
-[ "$command" != test ] || install_for_tests
 if [ "$matrix" = yes ]; then
     run_matrix
     exit
