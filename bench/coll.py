@@ -84,8 +84,7 @@ def rows_of(args, libs, name, ranks, sizes):
             in sorted(measure(args, libs, name, ranks, sizes).items())]
 
 
-def measure_all(args):
-    libs = built(args)
+def measure_all(args, libs):
     rows = []
     for name in args.only.split(","):
         sizes = "0,0,2" if name.endswith("barrier") else args.sizes
@@ -141,28 +140,32 @@ def show(table):
           "as fast")
 
 
-def show_behind_again(args, table):
-    libs = built(args)
-    behind = [(cell, size, ratio) for cell, row in sorted(table.items())
-              for size, (ratio, _) in sorted(row.items()) if ratio > 1]
-    rows = [row for (name, ranks), size, _ in behind
-            for row in rows_of(args, libs, name, ranks, f"{size},{size},2")]
-    second = cells(rows)
-    twice = [(name, ranks, size, ratio, second[name, ranks][size])
-             for (name, ranks), size, ratio in behind
-             if second.get((name, ranks), {}).get(size, (0,))[0] > 1]
-    print(f"\nbehind: {len(behind)}; and again: {len(twice)}")
-    for name, ranks, size, first, (ratio, us) in twice:
-        print(f"{name}, {ranks} ranks, {short(size)}: {first:.2f}, "
+def behind(table):
+    return [(name, ranks, size, ratio, us)
+            for (name, ranks), row in sorted(table.items())
+            for size, (ratio, us) in sorted(row.items()) if ratio > 1]
+
+
+def show_behind_again(args, libs, table):
+    first = behind(table)
+    again = behind(cells([
+        row for name, ranks, size, *_ in first
+        for row in rows_of(args, libs, name, ranks, f"{size},{size},2")]))
+    print(f"\nbehind: {len(first)}; and again: {len(again)}")
+    for name, ranks, size, ratio, us in again:
+        print(f"{name}, {ranks} ranks, {short(size)}: "
+              f"{table[name, ranks][size][0]:.2f}, "
               f"then {ratio:.2f} ({us:.4g} us)")
 
 
 def main():
     args = arguments()
-    table = cells(read(args.source) if args.source else measure_all(args))
+    libs = built(args) if args.again or not args.source else None
+    table = cells(read(args.source) if args.source
+                  else measure_all(args, libs))
     show(table)
     if args.again:
-        show_behind_again(args, table)
+        show_behind_again(args, libs, table)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,13 @@ def without_run_job(command):
     return command
 
 
+def kill(p):
+    try:
+        os.killpg(p.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def run(command, env, limit, folder):
     """Its status, None for a hang, and what it said."""
     p = subprocess.Popen(command, env={**os.environ, **env}, cwd=folder,
@@ -50,13 +57,13 @@ def run(command, env, limit, folder):
     try:
         said, _ = p.communicate(timeout=limit)
         return p.returncode, said
+    except KeyboardInterrupt:
+        kill(p)
+        raise
     except subprocess.TimeoutExpired:
         os.killpg(p.pid, signal.SIGABRT)
         time.sleep(1)
-        try:
-            os.killpg(p.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        kill(p)
         return None, p.communicate()[0]
 
 
@@ -92,6 +99,7 @@ def main():
             count[name] += status == 0
     except KeyboardInterrupt:
         print("interrupted; until then:")
+        bad = 128 + signal.SIGINT
     for name, n in count.items():
         print(f"{n:8} {name}")
     print(f"{sum(count.values())} runs passed in "

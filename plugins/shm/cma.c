@@ -50,7 +50,7 @@ static bool won(const weft_ep *ep)
     return ep->cma_pace.mbs > ep->ring_pace.mbs + ep->ring_pace.mbs / 8;
 }
 
-static bool crowded(const weft_ep *ep)
+static bool receivers_read(const weft_ep *ep)
 {
     return ep->config.cma == SHM_CMA_AUTO && ep->queued;
 }
@@ -58,7 +58,7 @@ static bool crowded(const weft_ep *ep)
 /* Should a message be offered? */
 bool wf_shm_cma_offers(const weft_ep *ep, uint64_t len)
 {
-    if (crowded(ep))
+    if (receivers_read(ep))
         return true;
     if (len < SHM_CMA_FROM || ep->config.cma == SHM_CMA_NO)
         return false;

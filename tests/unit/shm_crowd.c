@@ -58,7 +58,7 @@ static void receivers_read_where_more_than_four_share_a_cpu(void **state)
     assert_false(reads_announced(8, 2));
 }
 
-/* They seldom wait for room. */
+/* One end of a pair seldom copies while the other does. */
 static void rings_are_small_where_ranks_share_cpus(void **state)
 {
     assert_int_equal(ring_bytes(3, 2), 256 << 10);
