@@ -314,10 +314,8 @@ run_tests()
             "changes nothing."
         some="-R $threaded"
     fi
-    # A job counts as two (PROCESSORS), and mostly its ranks wait for each other:
-    # two at a time take 0.7 of what one by one does.
     # shellcheck disable=SC2086
-    $fixed ctest --test-dir "$dir" --output-on-failure -j $((2 * $(nproc))) $some
+    $fixed ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" $some
 }
 
 run_matrix()

@@ -8,7 +8,7 @@ foreach(name p2p_order p2p_window p2p_threads)
             ${CMAKE_BINARY_DIR}/bin/mpirun -n 4 --timeout 240 --route sctp
             --set transport.sctp.stack=kernel $<TARGET_FILE:job_${name}>)
   set_tests_properties(job_${name}_n4_kernel_sctp PROPERTIES TIMEOUT 300
-    PROCESSORS 2 SKIP_RETURN_CODE 77 ENVIRONMENT "${impossible_sizes}")
+    SKIP_RETURN_CODE 77 ENVIRONMENT "${impossible_sizes}")
 endforeach()
 
 # before: the environment in which the kernel is a fake.
