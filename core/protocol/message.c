@@ -198,17 +198,19 @@ static struct wf_tx *control_tx(const struct wf_wire *w, const void *payload,
 }
 
 /* Copied by the plugin at once: no memory, no completion. */
-static bool control_short(struct weft_loc *loc, struct wf_lane *l,
-                          struct wf_wire *w)
+static bool control_short(struct weft_loc *loc, struct wf_wire *w,
+                          const void *payload, size_t n)
 {
+    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
     int r;
 
-    if (!l->send_short)
+    if (!l->send_short || n > l->max_short || !wf_lane_clear(l))
         return false;
+    w->plen = wf_le32((uint32_t)n);
     w->seq = wf_le32(l->seq + 1);
     w->src = wf_le32(loc->wf->rank);
     w->dst = wf_le32(loc->id);
-    r = l->send_short(l->peer, (const weft_hdr *)w, NULL, 0);
+    r = l->send_short(l->peer, (const weft_hdr *)w, payload, n);
     if (r == WEFT_DONE) {
         number_next(l);
         return true;
@@ -231,12 +233,9 @@ static bool connected(struct weft_loc *loc)
 
 void wf_message_control(struct weft_loc *loc, struct wf_wire *w, bool urgent)
 {
-    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
     struct wf_tx *t;
 
-    if (loc->failed || !connected(loc))
-        return;
-    if (wf_lane_clear(l) && control_short(loc, l, w))
+    if (loc->failed || !connected(loc) || control_short(loc, w, NULL, 0))
         return;
     t = control_tx(w, NULL, 0);
     if (!t) {
@@ -250,8 +249,11 @@ void wf_message_control(struct weft_loc *loc, struct wf_wire *w, bool urgent)
 void wf_message_control_with(struct weft_loc *loc, struct wf_wire *w,
                              const void *payload, size_t n)
 {
-    struct wf_tx *t = control_tx(w, payload, n);
+    struct wf_tx *t;
 
+    if (loc->failed || control_short(loc, w, payload, n))
+        return;
+    t = control_tx(w, payload, n);
     if (t)
         wf_message_send(loc, WF_LANE_ORDER, t);
     else

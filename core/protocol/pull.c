@@ -39,6 +39,14 @@ static size_t pack_key(struct wf_p2p *p, struct weft_core *core, uint8_t *key)
     return 0;
 }
 
+/* The rest of it is set before it is looked at. */
+static void forget(struct wf_pull *pull)
+{
+    pull->core = NULL;
+    pull->mr = NULL;
+    pull->rkey = NULL;
+}
+
 size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
 {
     struct weft_core *core = p->loc->lane[WF_LANE_ORDER].core;
@@ -46,7 +54,7 @@ size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
                                (uint64_t)p->type->true_lb);
     size_t n = 0;
 
-    p->pull = (struct wf_pull){0};
+    forget(&p->pull);
     if (p->req.wf->options->rndv == WF_RNDV_PUSH || !offers_get(core) ||
         p->loc->order || !p->bytes || p->bytes < core->attr.min_rma ||
         !wf_type_contiguous(p->type))
@@ -115,7 +123,7 @@ void wf_pull_release(struct wf_p2p *p)
     if (pull->rkey)
         pull->core->ops->rkey_close(p->loc->peers[pull->core->index],
                                     pull->rkey);
-    *pull = (struct wf_pull){0};
+    forget(pull);
 }
 
 void wf_pull_done(weft_rma *rma, int status)

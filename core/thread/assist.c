@@ -1,9 +1,9 @@
 /* Fetching: one copy from the sender's memory, shared with the sender.
  *
  *   receiver                                   sender, waiting in MPI_Send
- *   get(): describes the copy in its mailbox's job
- *          MAIL_ASSIST -------------------->   claims pieces too, copies them
- *          claims pieces, copies them          done += 1 for each
+ *   get(): describes the copy in its mailbox's job, its first piece claimed
+ *          MAIL_ASSIST, claim  ------------>   claims pieces too, copies them
+ *          copies, claims, copies              done = how many
  *          none left: all done?
  *            yes                     finished
  *            not yet                 finished at the next progress
@@ -11,12 +11,15 @@
  *   memory   | receiver --> | not yet | <-- sender |
  *
  * The receiver copies from the front, the sender from the end, so each goes
- * through memory in one direction, and they meet where both are done.
+ * through memory in one direction, and they meet where both are done. The
+ * receiver's first piece is longer by LEAD, for it begins earlier.
  *
  * A piece is claimed by adding 1 to a word that also holds the generation of the
  * job and the number of pieces; which one it is follows from how many the same
  * side has had. So an assistant that comes late finds nothing to claim, whatever
- * the job is by then.
+ * the job is by then. Both begin with the word as the receiver left it, so that
+ * nobody reads the line of the job before he writes it: one way less between two
+ * caches.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,44 +31,48 @@ enum {
                               waits for the other longer */
     PIECES = 16,
     PIECES_MAX = 1 << 19,
+    LEAD = 8 << 10,
     SPINS = 2000 /* about what one piece takes */
 };
 
 /* claim = generation 24 | pieces 20 | next 20 */
-static uint64_t claim_word(uint32_t generation, uint32_t pieces)
+static uint64_t claim_word(uint32_t generation, uint32_t pieces, uint32_t next)
 {
-    return (uint64_t)(generation & 0xffffff) << 40 | (uint64_t)pieces << 20;
+    return (uint64_t)(generation & 0xffffff) << 40 | (uint64_t)pieces << 20 |
+           next;
 }
 
-/* One more piece of that job is ours. */
-static bool claim(struct mail_job *j, uint32_t generation)
+/* One more piece of that job is ours. *seen: its word, as far as we know. */
+static bool claim(struct mail_job *j, uint64_t *seen)
 {
-    uint64_t c = wf_load_acquire(&j->claim);
+    uint64_t job = *seen >> 40, next = *seen;
 
     do
-        if (c >> 40 != (generation & 0xffffff) ||
-            (c & 0xfffff) >= (c >> 20 & 0xfffff))
+        if (next >> 40 != job || (next & 0xfffff) >= (next >> 20 & 0xfffff))
             return false;
-    while (!wf_cas_acq_rel(&j->claim, &c, c + 1));
+    while (!wf_cas_acq_rel(&j->claim, &next, next + 1));
+    *seen = next + 1;
     return true;
 }
 
 static void copy_piece(const struct mail_job *j, uint32_t i)
 {
-    size_t off = (size_t)i * j->piece;
-    size_t n = j->len - off < j->piece ? j->len - off : j->piece;
+    size_t off = i ? j->first + (size_t)(i - 1) * j->piece : 0;
+    size_t n = i ? j->piece : j->first;
 
+    if (n > j->len - off)
+        n = j->len - off;
     memcpy(j->to + off, j->from + off, n);
 }
 
-void wf_assist(weft_peer *p, uint32_t generation)
+void wf_assist(weft_peer *p, uint64_t word)
 {
     struct mail_job *j = &p->box->job;
     uint32_t n = 0;
 
-    while (claim(j, generation)) {
+    while (claim(j, &word)) {
         copy_piece(j, j->pieces - ++n);
-        wf_add_acq_rel(&j->done, 1); /* pairs with wf_assist_done */
+        wf_store_release(&j->done, n); /* pairs with wf_assist_done */
     }
     if (n)
         wf_mail_wake(p->box);
@@ -84,19 +91,25 @@ void wf_assist_finish(weft_ep *e)
         wf_cpu_relax();
 }
 
-static void ask_for_help(weft_peer *p, uint32_t generation)
+static void ask_for_help(weft_peer *p, uint64_t word)
 {
     struct mail_claim c;
 
     if (!mail_claim(p->box, 1, &p->seen, p->me, &c))
         return; /* it has enough to do */
-    c.first->env[0] = generation;
+    c.first->env[0] = word;
     mail_publish(p->box, &c, mail_word(MAIL_ASSIST, p->me));
 }
 
 static size_t whole_lines(size_t n)
 {
     return (n + MAIL_LINE - 1) & ~(size_t)(MAIL_LINE - 1);
+}
+
+/* What the receiver copies until the other has begun. */
+static uint32_t lead_of(size_t len)
+{
+    return len < 4 * LEAD ? 0 : LEAD;
 }
 
 /* Many enough to share evenly, few enough for long copies; and an even number,
@@ -109,35 +122,43 @@ static size_t piece_of(const weft_ep *e, size_t len)
         return whole_lines(e->config.piece);
     if (pieces > PIECES)
         pieces = PIECES;
-    piece = whole_lines(len / (pieces ? pieces : 2));
+    piece = whole_lines((len - lead_of(len)) / (pieces ? pieces : 2));
     return piece < PIECE_MAX ? piece : PIECE_MAX;
 }
 
-static void describe(struct mail_job *j, const weft_rma *r, uint32_t generation,
-                     size_t piece)
+/* The first piece is the receiver's: the job's word. */
+static uint64_t describe(struct mail_job *j, const weft_rma *r,
+                         uint32_t generation, size_t piece)
 {
+    uint64_t word;
+
     while (r->len / piece >= PIECES_MAX)
         piece *= 2;
     j->from = (const char *)(uintptr_t)r->raddr;
     j->to = r->one.iov_base;
     j->len = r->len;
     j->piece = (uint32_t)piece;
-    j->pieces = (uint32_t)((r->len + piece - 1) / piece);
+    j->first = (uint32_t)piece + lead_of(r->len);
+    if (j->first > r->len)
+        j->first = (uint32_t)r->len;
+    j->pieces = 1 + (uint32_t)((r->len - j->first + piece - 1) / piece);
     wf_store_relaxed(&j->done, 0);
-    wf_store_release(&j->claim, claim_word(generation, j->pieces));
+    word = claim_word(generation, j->pieces, 1);
+    wf_store_release(&j->claim, word);
+    return word;
 }
 
 static int get_shared(weft_peer *p, weft_rma *r)
 {
     weft_ep *e = p->ep;
     struct mail_job *j = &e->box->job;
-    uint32_t generation = ++e->generation;
+    uint64_t word = describe(j, r, ++e->generation, piece_of(e, r->len));
 
-    describe(j, r, generation, piece_of(e, r->len));
-    ask_for_help(p, generation);
+    ask_for_help(p, word);
     e->own = 0;
-    while (claim(j, generation))
+    do
         copy_piece(j, e->own++);
+    while (claim(j, &word));
     for (int i = 0; i < SPINS; i++) {
         if (wf_assist_done(e))
             return WEFT_DONE;

@@ -35,6 +35,7 @@ static int deliver_long(weft_ep *e, weft_peer *p, const struct mail_line *l,
 {
     weft_hdr h = {.w = {h0, l->env[0], l->env[1]}};
 
+    __builtin_prefetch(l + 1); /* the payload, if there is any */
     memcpy(&h.w[3], l->data, MAIL_FIRST);
     return deliver_header(e, p, &h, l + 1);
 }
@@ -48,7 +49,7 @@ static uint32_t own_frame(weft_ep *e, const struct mail_line *l, uint64_t word)
     if ((word & 0xff) == MAIL_PAD)
         return (uint32_t)l->env[0];
     if (p && (word & 0xff) == MAIL_ASSIST)
-        wf_assist(p, (uint32_t)l->env[0]);
+        wf_assist(p, l->env[0]);
     if (p && (word & 0xff) == MAIL_REFUSE)
         wf_thread_down(p, "it does not take messages from here");
     return 1;

@@ -47,7 +47,7 @@ enum {
     MAIL_SENDERS = 1 << 14,
     /* frames of our own */
     MAIL_PAD = 0xF0,   /* env0: lines to skip */
-    MAIL_ASSIST = 0xF1, /* env0: generation of the sender's job: assist.c */
+    MAIL_ASSIST = 0xF1, /* env0: claim of the sender's job: assist.c */
     MAIL_REFUSE = 0xF2  /* the sender does not take our messages */
 };
 #define MAIL_ASLEEP 1u /* in tail */
@@ -62,7 +62,7 @@ struct mail_line {
 struct mail_job {
     wf_atomic_u64 claim; /* generation 32 | next piece 32 */
     wf_atomic_u32 done;  /* pieces that the assistant has copied, from the end */
-    uint32_t pieces, piece;
+    uint32_t pieces, piece, first; /* bytes of a piece, and of the first */
     const char *from;
     char *to;
     size_t len;

@@ -74,8 +74,8 @@ int wf_thread_rkey_open(weft_peer *, const void *, size_t, weft_rkey **);
 void *wf_thread_rkey_map(weft_rkey *, uint64_t, size_t);
 /* assist.c */
 int wf_thread_get(weft_peer *, weft_rma *);
-/* Help with that peer's copy. */
-void wf_assist(weft_peer *, uint32_t generation);
+/* Help with that peer's copy, of which it says that word. */
+void wf_assist(weft_peer *, uint64_t word);
 /* Our own copy, handed out, has come to its end. */
 bool wf_assist_done(const weft_ep *);
 /* Wait for it: its memory is about to go. */

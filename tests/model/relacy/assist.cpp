@@ -5,7 +5,7 @@
  */
 #include "machine.h"
 
-enum { PIECE = 16, LEN = 3 * PIECE, JOBS = 2, SPINS = 1 };
+enum { PIECE = 16, LEAD = PIECE, LEN = 4 * PIECE, JOBS = 2, SPINS = 1 };
 enum { PIECES_MAX = 1 << 19, WEFT_DONE = 1, WEFT_OK = 0 };
 static char source[JOBS][LEN], target[JOBS][LEN]; /* their addresses */
 struct piece {
@@ -18,13 +18,15 @@ static void copy(char *to, const char *from, size_t n)
     size_t at = to - target[0];
     struct piece *p = &pieces_of[at / LEN][at % LEN / PIECE];
 
-    RL_ASSERT(from - source[0] == at && n == PIECE);
-    RL_ASSERT(p->to == 0);
-    p->to = p->from;
+    RL_ASSERT(from - source[0] == at && n > 0 && n % PIECE == 0);
+    for (; n > 0; n -= PIECE, p++) {
+        RL_ASSERT(p->to == 0);
+        p->to = p->from;
+    }
 }
 #define memcpy copy
 
-//@ core/thread/mailbox.h: mail_job{pieces piece from to len}
+//@ core/thread/mailbox.h: mail_job{pieces piece first from to len}
 struct mailbox {
     struct mail_job job;
 };
@@ -43,22 +45,22 @@ struct weft_ep {
 struct weft_peer {
     struct weft_ep *ep;
     struct mailbox *box;
-    wf_atomic_u32 *asked;
+    wf_atomic_u64 *asked;
 };
 static void wf_mail_wake(struct mailbox *) {}
 static size_t piece_of(const weft_ep *, size_t) { return PIECE; }
-static void ask_for_help(weft_peer *p, uint32_t generation)
+static void ask_for_help(weft_peer *p, uint64_t word)
 {
-    p->asked->store(generation, rl::mo_release, $);
+    p->asked->store(word, rl::mo_release, $);
 }
 //@ core/thread/assist.c: claim_word claim copy_piece wf_assist wf_assist_done
-//@ core/thread/assist.c: wf_assist_finish describe get_shared
+//@ core/thread/assist.c: wf_assist_finish lead_of describe get_shared
 #undef memcpy
 
 struct copies_meet : rl::test_suite<copies_meet, 3> {
     struct mailbox box;
     struct weft_ep owner;
-    wf_atomic_u32 asked;
+    wf_atomic_u64 asked;
     struct piece pieces[JOBS][LEN / PIECE];
 
     void before()
@@ -86,7 +88,7 @@ struct copies_meet : rl::test_suite<copies_meet, 3> {
     void thread(unsigned me)
     {
         struct weft_peer p = {NULL, &box, NULL};
-        uint32_t generation;
+        uint64_t word;
 
         if (me == 0) {
             for (int job = 0; job < JOBS; job++)
@@ -94,9 +96,9 @@ struct copies_meet : rl::test_suite<copies_meet, 3> {
             return;
         }
         /* each job asks another peer; the first may come when it is over */
-        while ((generation = asked.load(rl::mo_acquire, $)) < me)
+        while ((word = asked.load(rl::mo_acquire, $)) >> 40 < me)
             rl::yield(1, $);
-        wf_assist(&p, me);
+        wf_assist(&p, claim_word(me, word >> 20 & 0xfffff, 1));
     }
 };
 
