@@ -10,37 +10,15 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <string.h>
-#if defined __x86_64__
-#include <emmintrin.h>
-#endif
 
 #include "coll/team_stage.h"
+#include "os/copy.h"
 
 enum {
     TIMED = 8 << 10, /* bytes of a piece that is worth it */
     ROUND = 64,      /* such pieces from one trial to the next */
     FASTER = 3       /* times: what its reader loses is less than that */
 };
-
-#if defined __x86_64__
-/* The fence is for whoever says next that the bytes are there. */
-static void around(void *to, const void *from, uint64_t n)
-{
-    uint64_t before = -(uintptr_t)to % 64;
-    char *t = (char *)to + before;
-    const char *f = (const char *)from + before;
-
-    memcpy(to, from, before);
-    for (n -= before; n >= 64; n -= 64, t += 64, f += 64)
-        for (int i = 0; i < 64; i += 16)
-            _mm_stream_si128((__m128i *)(void *)(t + i),
-                             _mm_loadu_si128((const void *)(f + i)));
-    _mm_sfence();
-    memcpy(t, f, n);
-}
-#else
-#define around memcpy
-#endif
 
 void wf_team_copy_in(struct wf_team *t, void *to, const void *from, uint64_t n)
 {
@@ -55,7 +33,7 @@ void wf_team_copy_in(struct wf_team *t, void *to, const void *from, uint64_t n)
     t->copies++;
     start = turn < 2 ? wf_now(wf) : 0;
     if (turn == 1 || (turn > 1 && t->around))
-        around(to, from, n);
+        wf_copy_around(to, from, n);
     else
         memcpy(to, from, n);
     if (turn > 1)

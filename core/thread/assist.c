@@ -23,6 +23,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "os/copy.h"
 #include "thread/transport.h"
 
 enum {
@@ -62,7 +63,10 @@ static void copy_piece(const struct mail_job *j, uint32_t i)
 
     if (n > j->len - off)
         n = j->len - off;
-    memcpy(j->to + off, j->from + off, n);
+    if (j->around)
+        wf_copy_around(j->to + off, j->from + off, n);
+    else
+        memcpy(j->to + off, j->from + off, n);
 }
 
 void wf_assist(weft_peer *p, uint64_t word)
@@ -128,8 +132,9 @@ static size_t piece_of(const weft_ep *e, size_t len)
 
 /* The first piece is the receiver's: the job's word. */
 static uint64_t describe(struct mail_job *j, const weft_rma *r,
-                         uint32_t generation, size_t piece)
+                         const weft_ep *e)
 {
+    size_t piece = piece_of(e, r->len);
     uint64_t word;
 
     while (r->len / piece >= PIECES_MAX)
@@ -137,13 +142,14 @@ static uint64_t describe(struct mail_job *j, const weft_rma *r,
     j->from = (const char *)(uintptr_t)r->raddr;
     j->to = r->one.iov_base;
     j->len = r->len;
+    j->around = r->len >= e->config.around;
     j->piece = (uint32_t)piece;
     j->first = (uint32_t)piece + lead_of(r->len);
     if (j->first > r->len)
         j->first = (uint32_t)r->len;
     j->pieces = 1 + (uint32_t)((r->len - j->first + piece - 1) / piece);
     wf_store_relaxed(&j->done, 0);
-    word = claim_word(generation, j->pieces, 1);
+    word = claim_word(e->generation, j->pieces, 1);
     wf_store_release(&j->claim, word);
     return word;
 }
@@ -152,8 +158,10 @@ static int get_shared(weft_peer *p, weft_rma *r)
 {
     weft_ep *e = p->ep;
     struct mail_job *j = &e->box->job;
-    uint64_t word = describe(j, r, ++e->generation, piece_of(e, r->len));
+    uint64_t word;
 
+    e->generation++;
+    word = describe(j, r, e);
     ask_for_help(p, word);
     e->own = 0;
     do

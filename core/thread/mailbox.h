@@ -60,9 +60,10 @@ struct mail_line {
 
 /* A copy that two ranks share: assist.c. */
 struct mail_job {
-    wf_atomic_u64 claim; /* generation 32 | next piece 32 */
+    wf_atomic_u64 claim; /* assist.c */
     wf_atomic_u32 done;  /* pieces that the assistant has copied, from the end */
     uint32_t pieces, piece, first; /* bytes of a piece, and of the first */
+    bool around; /* the caches */
     const char *from;
     char *to;
     size_t len;

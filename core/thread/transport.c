@@ -20,7 +20,7 @@
 
 enum {
     MAX_SHORT = 4096,
-    MIN_GET = 4096, /* whoever fetches less pays more for asking */
+    MIN_GET = 1024, /* whoever fetches less pays more for asking */
     RETRY_NS = 1000000 /* whoever sleeps until there is room looks again */
 };
 
@@ -372,7 +372,7 @@ static const weft_option options[] = {
      "512..65536",
      "lines of 64 bytes for what comes in, from all ranks together; rounded up "
      "to a power of two"},
-    {"eager", WEFT_OPT_SIZE, offsetof(struct thread_config, eager), "8K",
+    {"eager", WEFT_OPT_SIZE, offsetof(struct thread_config, eager), "4K",
      "0..15K", "messages up to this size are sent without asking first"},
     {"share", WEFT_OPT_SIZE, offsetof(struct thread_config, share), "32K",
      "4K..1G", "from this size on sender and receiver each copy a part"},
@@ -380,6 +380,10 @@ static const weft_option options[] = {
      "0..1G",
      "bytes that each of them takes at a time; 0: a half to a sixteenth, 32K to "
      "256K where there are so many"},
+    {"around", WEFT_OPT_SIZE, offsetof(struct thread_config, around), "16M",
+     "32K..1024G",
+     "copies from this size on go around the caches: about half of the last "
+     "level"},
     {0}};
 
 WEFT_PLUGIN(thread, "1.0", "between ranks that are threads of one process",

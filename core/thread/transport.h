@@ -20,7 +20,7 @@ struct weft_peer {
 
 struct thread_config {
     int64_t mailbox; /* lines */
-    uint64_t eager, share, piece;
+    uint64_t eager, share, piece, around;
 };
 
 struct weft_ep {

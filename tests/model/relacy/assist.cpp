@@ -25,8 +25,9 @@ static void copy(char *to, const char *from, size_t n)
     }
 }
 #define memcpy copy
+#define wf_copy_around copy
 
-//@ core/thread/mailbox.h: mail_job{pieces piece first from to len}
+//@ core/thread/mailbox.h: mail_job{pieces piece first around from to len}
 struct mailbox {
     struct mail_job job;
 };
@@ -41,6 +42,9 @@ struct weft_ep {
     struct mailbox *box;
     struct weft_rma *rma;
     uint32_t generation, own;
+    struct {
+        size_t around;
+    } config;
 };
 struct weft_peer {
     struct weft_ep *ep;
@@ -56,6 +60,7 @@ static void ask_for_help(weft_peer *p, uint64_t word)
 //@ core/thread/assist.c: claim_word claim copy_piece wf_assist wf_assist_done
 //@ core/thread/assist.c: wf_assist_finish lead_of describe get_shared
 #undef memcpy
+#undef wf_copy_around
 
 struct copies_meet : rl::test_suite<copies_meet, 3> {
     struct mailbox box;
