@@ -40,6 +40,7 @@
 
 enum {
     MAIL_LINE = 64,
+    MAIL_APART = 128,  /* two lines: the neighbour is fetched with one */
     MAIL_LINES_MIN = 512,
     MAIL_FIRST = 40,   /* payload in the first line */
     MAIL_MAX = 65536,  /* payload of a container; never more than half of
@@ -70,11 +71,11 @@ struct mail_job {
 };
 
 struct mailbox {
-    _Alignas(64) wf_atomic_u64 tail; /* lines claimed * 2 + MAIL_ASLEEP */
-    _Alignas(64) wf_atomic_u64 head; /* lines the owner is done with */
+    _Alignas(MAIL_APART) wf_atomic_u64 tail; /* lines claimed * 2 + MAIL_ASLEEP */
+    _Alignas(MAIL_APART) wf_atomic_u64 head; /* lines the owner is done with */
     wf_atomic_u32 hungry; /* 1 + sender that waits for room */
-    _Alignas(64) struct mail_job job; /* of the owner */
-    _Alignas(64) struct mail_line *lines;
+    _Alignas(MAIL_APART) struct mail_job job; /* of the owner */
+    _Alignas(MAIL_APART) struct mail_line *lines;
     uint32_t mask; /* lines - 1 */
     int bell; /* eventfd */
     uint32_t index, generation, loc_id;
@@ -152,22 +153,23 @@ static inline void mail_copy(void *dst, const void *src, uint32_t n)
     uint8_t *to = dst;
     const uint8_t *from = src;
 
-    if (n > 32) {
-        memcpy(to, from, 32);
-        memcpy(to + n - 8, from + n - 8, 8);
-    } else if (n >= 16) {
-        memcpy(to, from, 16);
-        memcpy(to + n - 16, from + n - 16, 16);
-    } else if (n >= 8) {
+    if (n < 8) {
+        if (n >= 4) {
+            memcpy(to, from, 4);
+            memcpy(to + n - 4, from + n - 4, 4);
+        } else if (n) {
+            to[0] = from[0];
+            to[n / 2] = from[n / 2];
+            to[n - 1] = from[n - 1];
+        }
+    } else if (n <= 16) {
         memcpy(to, from, 8);
         memcpy(to + n - 8, from + n - 8, 8);
-    } else if (n >= 4) {
-        memcpy(to, from, 4);
-        memcpy(to + n - 4, from + n - 4, 4);
-    } else if (n) {
-        to[0] = from[0];
-        to[n / 2] = from[n / 2];
-        to[n - 1] = from[n - 1];
+    } else {
+        memcpy(to, from, 16);
+        if (n > 32)
+            memcpy(to + 16, from + 16, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
     }
 }
 
