@@ -121,6 +121,29 @@ static inline int take_wanted(weft_ep *e, const struct mail_line *l,
     return WEFT_DONE;
 }
 
+/* Who sends has the next line in advance (mail_own) unless somebody looks at it: then
+ * it is fetched by the look, and back by the answer. So whoever has asked gives
+ * the answer time before the first look: not more than it finds answers at, and
+ * now and then less, to see whether that is enough. docs/performance.md */
+static inline uint64_t look_for_answer(weft_peer *p)
+{
+    enum { PATIENCE_MOST = 2, PROMPT = 32 };
+    uint64_t word;
+
+    p->asked = false;
+    for (unsigned i = p->patience; i > 0; i--)
+        wf_cpu_relax();
+    word = mail_peek(p->ep->box, p->ep->head);
+    if (!word) {
+        p->prompt = 0;
+        p->patience += p->patience < PATIENCE_MOST;
+    } else if (++p->prompt == PROMPT) {
+        p->prompt = 0;
+        p->patience -= p->patience > 0;
+    }
+    return word;
+}
+
 int wf_thread_recv_words(weft_peer *p, weft_want *w)
 {
     enum { LOOKS = 8 };
@@ -130,13 +153,14 @@ int wf_thread_recv_words(weft_peer *p, weft_want *w)
 
     if (__builtin_expect(thread_busy(e) | e->stalled | p->down, 0))
         return WEFT_EAGAIN;
-    for (int i = 0; i < LOOKS; i++, wf_cpu_relax()) {
+    word = p->asked ? look_for_answer(p) : mail_peek(e->box, e->head);
+    for (int i = 1; !word && i < LOOKS; i++) {
+        wf_cpu_relax();
         word = mail_peek(e->box, e->head);
-        if (!word)
-            continue;
-        if (__builtin_expect((word ^ key) & ~MAIL_WORD_LEN, 0))
-            return WEFT_EAGAIN;
-        return take_wanted(e, l, (uint32_t)(mail_header(word) >> 32), w);
     }
-    return WEFT_OK;
+    if (!word)
+        return WEFT_OK;
+    if (__builtin_expect((word ^ key) & ~MAIL_WORD_LEN, 0))
+        return WEFT_EAGAIN;
+    return take_wanted(e, l, (uint32_t)(mail_header(word) >> 32), w);
 }

@@ -40,7 +40,6 @@
 
 enum {
     MAIL_LINE = 64,
-    MAIL_APART = 128,  /* two lines: the neighbour is fetched with one */
     MAIL_LINES_MIN = 512,
     MAIL_FIRST = 40,   /* payload in the first line */
     MAIL_MAX = 65536,  /* payload of a container; never more than half of
@@ -71,11 +70,11 @@ struct mail_job {
 };
 
 struct mailbox {
-    _Alignas(MAIL_APART) wf_atomic_u64 tail; /* lines claimed * 2 + MAIL_ASLEEP */
-    _Alignas(MAIL_APART) wf_atomic_u64 head; /* lines the owner is done with */
+    _Alignas(64) wf_atomic_u64 tail; /* lines claimed * 2 + MAIL_ASLEEP */
+    _Alignas(64) wf_atomic_u64 head; /* lines the owner is done with */
     wf_atomic_u32 hungry; /* 1 + sender that waits for room */
-    _Alignas(MAIL_APART) struct mail_job job; /* of the owner */
-    _Alignas(MAIL_APART) struct mail_line *lines;
+    _Alignas(64) struct mail_job job; /* of the owner */
+    _Alignas(64) struct mail_line *lines;
     uint32_t mask; /* lines - 1 */
     int bell; /* eventfd */
     uint32_t index, generation, loc_id;
@@ -171,6 +170,17 @@ static inline void mail_copy(void *dst, const void *src, uint32_t n)
             memcpy(to + 16, from + 16, 16);
         memcpy(to + n - 16, from + n - 16, 16);
     }
+}
+
+/* Get a line for writing, ahead of time. The address need not be valid. */
+static inline void mail_own(const void *line)
+{
+#if defined(__x86_64__)
+    /* older processors, for which compilers leave it out, take it as a no-op */
+    __asm__ volatile("prefetchw %0" ::"m"(*(const char *)line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
 }
 
 /* A quarter full at most: time to try again. */

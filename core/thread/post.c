@@ -89,6 +89,8 @@ int wf_thread_send_words(const void *data, uint64_t h0, weft_peer *p,
     c.first->env[1] = h2;
     mail_copy(c.first->data, data, len);
     mail_publish(m, &c, mail_word(h0, p->me));
+    p->asked = true;
+    mail_own(c.first + 1); /* by the time of the next: deliver.c */
     return WEFT_OK;
 }
 

@@ -83,7 +83,7 @@ static size_t ring_bytes(const struct mailbox *m)
 
 struct mailbox *wf_mail_open(uint32_t loc_id, uint32_t lines, int *error)
 {
-    struct mailbox *m = aligned_alloc(_Alignof(struct mailbox), sizeof *m);
+    struct mailbox *m = aligned_alloc(64, sizeof *m);
     *error = WEFT_ENOMEM;
     if (!m)
         return NULL;

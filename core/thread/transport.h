@@ -13,6 +13,9 @@ struct weft_peer {
     uint32_t me;   /* our own index */
     bool wants;    /* there was no room: tx_ready is due */
     bool down;     /* peer_down was said */
+    bool asked;    /* something short was sent since something short came */
+    uint8_t patience; /* pauses before the first look for an answer: deliver.c */
+    uint8_t prompt;   /* answers in a row that this look has found */
     weft_ep *ep;
     weft_loc *loc;
     weft_peer *next;

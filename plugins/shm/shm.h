@@ -268,6 +268,10 @@ struct shm_in {
     /* Short messages in a row, while this side sends none: its out.next has been */
     uint32_t row;
     const struct shm_slot *silent_at;
+    /* out.next when the last answer was looked for; pauses before the first look
+     * for the next, and answers in a row that it has found: receive.c */
+    const struct shm_slot *asked_at;
+    uint8_t patience, prompt;
     bool looking;      /* the slot at head is being taken */
     bool paused;       /* the core answered EAGAIN */
     bool bye;          /* heard */

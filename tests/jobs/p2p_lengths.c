@@ -77,7 +77,8 @@ int main(int argc, char **argv)
     job_begin(&argc, &argv);
     me = rank_in(MPI_COMM_WORLD);
     other = me ^ 1;
-    if (other < size_of(MPI_COMM_WORLD)) { /* the last of an odd number is alone */
+    if (other <
+        size_of(MPI_COMM_WORLD)) { /* the last of an odd number is alone */
         out = malloc(ROOM);
         in = malloc(ROOM);
         around_every_power_of_two();

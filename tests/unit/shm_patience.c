@@ -1,0 +1,154 @@
+/* plugins/shm: when the answer to a message is looked for.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "shm_fake.h"
+
+#include "plugins/shm/shm.h"
+
+enum { BYTES = 8, STYLE = 2 | 4, PROMPT = 32 };
+
+static struct fake_node a, b;
+
+static int take_words(weft_core *core, weft_loc *from, uint64_t h0, uint64_t h1,
+                      uint64_t h2, const void *data)
+{
+    weft_hdr h = {{h0, h1, h2}};
+    weft_sink *sink;
+
+    return fake_rx(core, from, &h, data, weft_hdr_plen(&h), &sink);
+}
+
+static void send_to(struct fake_node *x, struct fake_node *y)
+{
+    while (fake_send(x, y->id, BYTES, STYLE) < 0) {
+        fake_progress(y);
+        fake_progress(x);
+    }
+}
+
+static void receive_all(struct fake_node *y, struct fake_node *x)
+{
+    while (y->loc[x->id].got < x->loc[y->id].sent)
+        fake_progress(y);
+}
+
+static weft_peer *peer(void)
+{
+    return a.loc[b.id].peer;
+}
+
+/* a looks for a message of b that is not the next one, if there is one. */
+static int look(void)
+{
+    weft_want w = {.h0 = 0, .mask = UINT64_MAX};
+
+    return wf_shm_recv_words(peer(), &w);
+}
+
+static void ask(void)
+{
+    send_to(&a, &b);
+    receive_all(&b, &a);
+}
+
+static void ask_and_be_answered_at_once(void)
+{
+    ask();
+    send_to(&b, &a);
+    assert_int_equal(look(), WEFT_EAGAIN);
+    receive_all(&a, &b);
+}
+
+static void ask_and_look_too_early(void)
+{
+    ask();
+    assert_int_equal(look(), WEFT_OK);
+    send_to(&b, &a);
+    receive_all(&a, &b);
+}
+
+/* Connected: each has sent the other a message, and the last has been looked for. */
+static int start(void **state)
+{
+    struct fake_config tiny = {16, 4096, 4096, 4, 0, 0, 0};
+
+    (void)state;
+    fake_pair(&a, &b, &tiny);
+    a.ep->rx_words = b.ep->rx_words = take_words;
+    ask();
+    send_to(&b, &a);
+    receive_all(&a, &b);
+    look();
+    peer()->in.patience = peer()->in.prompt = 0;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    fake_close(&a, &b);
+    fake_close(&b, NULL);
+    return 0;
+}
+
+static void who_looks_too_early_is_more_patient_the_next_time(void **state)
+{
+    (void)state;
+    ask_and_look_too_early();
+    assert_int_equal(peer()->in.patience, 1);
+    ask_and_look_too_early();
+    assert_int_equal(peer()->in.patience, 2);
+    ask_and_look_too_early();
+    assert_int_equal(peer()->in.patience, 2);
+}
+
+static void only_the_first_look_for_an_answer_counts(void **state)
+{
+    (void)state;
+    ask();
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(look(), WEFT_OK);
+    assert_int_equal(peer()->in.patience, 1);
+}
+
+static void what_nobody_asked_for_teaches_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(look(), WEFT_OK);
+        send_to(&b, &a);
+        receive_all(&a, &b);
+    }
+    assert_int_equal(peer()->in.patience, 0);
+}
+
+static void prompt_answers_are_looked_for_sooner(void **state)
+{
+    (void)state;
+    ask_and_look_too_early();
+    ask_and_look_too_early();
+    for (int i = 0; i < PROMPT - 1; i++)
+        ask_and_be_answered_at_once();
+    assert_int_equal(peer()->in.patience, 2);
+    ask_and_be_answered_at_once();
+    assert_int_equal(peer()->in.patience, 1);
+    for (int i = 0; i < 2 * PROMPT; i++)
+        ask_and_be_answered_at_once();
+    assert_int_equal(peer()->in.patience, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            who_looks_too_early_is_more_patient_the_next_time, start, stop),
+        cmocka_unit_test_setup_teardown(
+            only_the_first_look_for_an_answer_counts, start, stop),
+        cmocka_unit_test_setup_teardown(what_nobody_asked_for_teaches_nothing,
+                                        start, stop),
+        cmocka_unit_test_setup_teardown(prompt_answers_are_looked_for_sooner,
+                                        start, stop)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
