@@ -35,7 +35,6 @@ static int deliver_long(weft_ep *e, weft_peer *p, const struct mail_line *l,
 {
     weft_hdr h = {.w = {h0, l->env[0], l->env[1]}};
 
-    __builtin_prefetch(l + 1); /* the payload, if there is any */
     memcpy(&h.w[3], l->data, MAIL_FIRST);
     return deliver_header(e, p, &h, l + 1);
 }

@@ -194,7 +194,23 @@ static inline int fake_send(struct fake_node *n, uint32_t to, uint32_t len,
     return rc;
 }
 
-/* a dials with a first message, which b takes later or has taken. */
+/* The rx_words of an endpoint that is to have one. */
+static inline int fake_rx_words(weft_core *core, weft_loc *from, uint64_t h0,
+                                uint64_t h1, uint64_t h2, const void *data)
+{
+    weft_hdr h = {{h0, h1, h2}};
+    weft_sink *sink;
+    return fake_rx(core, from, &h, data, weft_hdr_plen(&h), &sink);
+}
+
+/* b takes all that a has sent. */
+static inline void fake_receive_all(struct fake_node *b, struct fake_node *a)
+{
+    while (b->loc[a->id].got < a->loc[b->id].sent)
+        fake_progress(b);
+}
+
+/* a sends a message, and dials with the first; b takes it later or has taken it. */
 static inline void fake_connect(struct fake_node *a, struct fake_node *b,
                                 uint32_t len, unsigned style)
 {

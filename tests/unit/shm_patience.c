@@ -10,27 +10,9 @@ enum { BYTES = 8, STYLE = 2 | 4, PROMPT = 32 };
 
 static struct fake_node a, b;
 
-static int take_words(weft_core *core, weft_loc *from, uint64_t h0, uint64_t h1,
-                      uint64_t h2, const void *data)
-{
-    weft_hdr h = {{h0, h1, h2}};
-    weft_sink *sink;
-
-    return fake_rx(core, from, &h, data, weft_hdr_plen(&h), &sink);
-}
-
 static void send_to(struct fake_node *x, struct fake_node *y)
 {
-    while (fake_send(x, y->id, BYTES, STYLE) < 0) {
-        fake_progress(y);
-        fake_progress(x);
-    }
-}
-
-static void receive_all(struct fake_node *y, struct fake_node *x)
-{
-    while (y->loc[x->id].got < x->loc[y->id].sent)
-        fake_progress(y);
+    fake_connect(x, y, BYTES, STYLE);
 }
 
 static weft_peer *peer(void)
@@ -49,7 +31,7 @@ static int look(void)
 static void ask(void)
 {
     send_to(&a, &b);
-    receive_all(&b, &a);
+    fake_receive_all(&b, &a);
 }
 
 static void ask_and_be_answered_at_once(void)
@@ -57,7 +39,7 @@ static void ask_and_be_answered_at_once(void)
     ask();
     send_to(&b, &a);
     assert_int_equal(look(), WEFT_EAGAIN);
-    receive_all(&a, &b);
+    fake_receive_all(&a, &b);
 }
 
 static void ask_and_look_too_early(void)
@@ -65,7 +47,7 @@ static void ask_and_look_too_early(void)
     ask();
     assert_int_equal(look(), WEFT_OK);
     send_to(&b, &a);
-    receive_all(&a, &b);
+    fake_receive_all(&a, &b);
 }
 
 /* Connected: each has sent the other a message, and the last has been looked for. */
@@ -75,10 +57,10 @@ static int start(void **state)
 
     (void)state;
     fake_pair(&a, &b, &tiny);
-    a.ep->rx_words = b.ep->rx_words = take_words;
+    a.ep->rx_words = b.ep->rx_words = fake_rx_words;
     ask();
     send_to(&b, &a);
-    receive_all(&a, &b);
+    fake_receive_all(&a, &b);
     look();
     peer()->in.patience = peer()->in.prompt = 0;
     return 0;
@@ -118,7 +100,7 @@ static void what_nobody_asked_for_teaches_nothing(void **state)
     for (int i = 0; i < 10; i++) {
         assert_int_equal(look(), WEFT_OK);
         send_to(&b, &a);
-        receive_all(&a, &b);
+        fake_receive_all(&a, &b);
     }
     assert_int_equal(peer()->in.patience, 0);
 }

@@ -10,27 +10,9 @@ enum { STYLE = 2 | 4, ROW = 3, ALL = 40 /* bytes: the slot is full */ };
 
 static struct fake_node a, b;
 
-static int take_words(weft_core *core, weft_loc *from, uint64_t h0,
-                      uint64_t h1, uint64_t h2, const void *data)
-{
-    weft_hdr h = {{h0, h1, h2}};
-    weft_sink *sink;
-
-    return fake_rx(core, from, &h, data, weft_hdr_plen(&h), &sink);
-}
-
 static void send_to(struct fake_node *x, struct fake_node *y)
 {
-    while (fake_send(x, y->id, ALL, STYLE) < 0) {
-        fake_progress(y);
-        fake_progress(x);
-    }
-}
-
-static void receive_all(struct fake_node *y, struct fake_node *x)
-{
-    while (y->loc[x->id].got < x->loc[y->id].sent)
-        fake_progress(y);
+    fake_connect(x, y, ALL, STYLE);
 }
 
 /* Connected: each has sent the other a message. */
@@ -40,11 +22,11 @@ static int start(void **state)
 
     (void)state;
     fake_pair(&a, &b, &tiny);
-    a.ep->rx_words = b.ep->rx_words = take_words;
+    a.ep->rx_words = b.ep->rx_words = fake_rx_words;
     send_to(&a, &b);
-    receive_all(&b, &a);
+    fake_receive_all(&b, &a);
     send_to(&b, &a);
-    receive_all(&a, &b);
+    fake_receive_all(&a, &b);
     return 0;
 }
 
@@ -79,7 +61,7 @@ static void a_row_is_handed_over_from_the_fourth_on(void **state)
     (void)state;
     for (int i = 0; i < 2 * ROW; i++)
         send_to(&a, &b);
-    receive_all(&b, &a);
+    fake_receive_all(&b, &a);
     assert_ptr_equal(next_of(&b, &a), first + 2 * ROW);
     for (int i = 0; i < 2 * ROW; i++)
         assert_int_equal(is_handed_over(first, i), i >= ROW);
@@ -92,9 +74,9 @@ static void what_is_answered_is_no_row(void **state)
     (void)state;
     for (int i = 0; i < 2 * ROW; i++) {
         send_to(&a, &b);
-        receive_all(&b, &a);
+        fake_receive_all(&b, &a);
         send_to(&b, &a);
-        receive_all(&a, &b);
+        fake_receive_all(&a, &b);
     }
     assert_ptr_equal(next_of(&b, &a), first + 2 * ROW);
     for (int i = 0; i < 2 * ROW; i++)
@@ -110,7 +92,7 @@ static void a_slot_is_not_written_after_it_was_given_back(void **state)
         if (i % 5 == 4) /* by then some are under way */
             fake_progress(&b);
     }
-    receive_all(&b, &a);
+    fake_receive_all(&b, &a);
     assert_int_equal(b.deliveries, 1 + 1000);
 }
 
