@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 1            /* part of the symbol name: weft_plugin_1_<name>          */
-#define WEFT_ABI_MINOR 6            /* fields appended since the major                        */
+#define WEFT_ABI_MINOR 7            /* fields appended since the major                        */
 #define WEFT_MAGIC     0x31544657u  /* "WFT1"                                                 */
 #define WEFT_HDR       64           /* protocol header bytes, fixed for the major             */
 #define WEFT_HDR_MIN   24           /* bytes of a short header (flag WEFT_HDR_SHORT)          */
@@ -233,7 +233,12 @@ enum {
 };
 
 typedef struct weft_event { uint32_t size; int fd; uint32_t *word; } weft_event;
-typedef struct weft_mem { void *base; size_t len; uint64_t priv[2]; } weft_mem;
+typedef struct weft_mem {
+  void *base; size_t len;
+  uint64_t later;                  /* minor 7, a hint: so many bytes at its end need no memory before they
+                                    * are touched                                                         */
+  uint64_t priv;
+} weft_mem;
 
 /* A short message that somebody polls for: what its header must be, and where its payload goes.      */
 typedef struct weft_want {

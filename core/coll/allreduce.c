@@ -4,7 +4,7 @@
  * everywhere, so that all ranks get the same bits.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/coll.h"
+#include "coll/team_shelf.h"
 
 static const void *contribution(const struct wf_coll_args *a)
 {
@@ -142,6 +142,11 @@ static void spread(struct wf_coll_blocks *b, uint64_t first, uint64_t count,
     void *piece = wf_coll_at(b->out, (int64_t)first, b->a->rtype);
     int p = b->g->size;
 
+    if (wf_shelf_fits_elements(b->g, b->a->rtype, count)) {
+        wf_shelf_give(b->s, b->g, piece, count * (uint64_t)b->a->rtype->size,
+                        vertex);
+        return;
+    }
     for (int step = 1; step < p; step++)
         wf_sched_after(b->s,
                        wf_sched_send(b->s, piece, count, b->a->rtype,
@@ -153,7 +158,8 @@ static void blocks(struct wf_sched *s, const struct wf_coll_args *given)
 {
     struct wf_coll_args a = *given;
     struct wf_coll_blocks b = {.s = s, .g = a.comm, .a = &a,
-                               .src = contribution(given), .reduced = spread};
+                               .src = contribution(given), .reduced = spread,
+                               .to_all = true};
 
     if (!wf_coll_split(s, b.g, &a))
         return;

@@ -2,7 +2,7 @@
  * and the root alone.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/coll.h"
+#include "coll/team_shelf.h"
 
 enum {
     SEGMENT = 64 * 1024, /* of the chain: small against the whole message */
@@ -150,6 +150,8 @@ int wf_build_bcast(struct wf_sched *s, const struct wf_coll_args *a)
         return MPI_SUCCESS;
     if (a->comm->inter)
         build_inter(s, a);
+    else if (wf_shelf_fits(a->comm, bytes))
+        wf_shelf_bcast(s, a);
     else
         wf_coll_bcast(s, a);
     return MPI_SUCCESS;

@@ -17,7 +17,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/coll.h"
+#include "coll/team_shelf.h"
 
 enum {
     SEGMENT = 64 * 1024, /* bytes: two of them and their sum fit into L2 */
@@ -196,15 +196,19 @@ static bool slots_init(struct wf_coll_blocks *b, struct slots *slots,
 /* Segment `number` of rank's reduced block; false: there is none. */
 static bool recv_segment(struct wf_coll_blocks *b, int rank, uint64_t number)
 {
+    struct wf_type *type = b->a->rtype;
     uint64_t count = wf_coll_rcount(b->a, rank);
     uint64_t segment = segment_of(b, count), first = number * segment;
+    uint64_t n = count - first < segment ? count - first : segment;
+    void *into;
 
     if (empty(b, rank) || first >= count)
         return false;
-    receive(b, rank,
-            wf_coll_at(wf_coll_rblock(b->a, rank), (int64_t)first,
-                       b->a->rtype),
-            count - first < segment ? count - first : segment);
+    into = wf_coll_at(wf_coll_rblock(b->a, rank), (int64_t)first, type);
+    if (b->to_all && wf_shelf_fits_elements(b->g, type, n))
+        wf_shelf_take(b->s, b->g, into, n * (uint64_t)type->size, rank);
+    else
+        receive(b, rank, into, n);
     return true;
 }
 

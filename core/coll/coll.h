@@ -257,6 +257,7 @@ struct wf_coll_blocks {
      * vertex (-1: now). NULL: nothing to do then. */
     void (*reduced)(struct wf_coll_blocks *, uint64_t first, uint64_t count,
                     int vertex);
+    bool to_all;   /* what is reduced goes to every rank */
     bool in_place; /* private */
 };
 void wf_coll_reduce_blocks(struct wf_coll_blocks *);

@@ -129,6 +129,8 @@ static int outcome(const struct wf_vertex *v, struct wf_req *r)
 
     if (error)
         wf_req_error(r);
+    else if (v->kind == WF_VERTEX_RECV && v->dst)
+        *(uint64_t *)v->dst = r->bytes;
     else if (v->kind == WF_VERTEX_RECV)
         error = wf_sched_check_length(v->peer, r->bytes,
                                       v->count * (uint64_t)v->type->size);
@@ -177,6 +179,11 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
     struct wf_req *r;
     int rc;
 
+    if (v->kind == WF_VERTEX_SEND && v->dst) {
+        const struct wf_sched_found *what = v->dst;
+        v->src = (void *)(uintptr_t)what->buf;
+        v->count = what->bytes;
+    }
     if (v->kind == WF_VERTEX_SEND)
         rc = wf_isend(comm, v->src, s->error ? 0 : v->count, v->type, v->peer, tag,
                       WF_SPACE_COLL, WF_SEND_STANDARD, &r);

@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "coll/choice.h"
+#include "coll/coll.h"
 #include "coll/vertex.h"
 
 enum {
@@ -307,6 +307,36 @@ int wf_sched_recv(struct wf_sched *s, void *buf, uint64_t count,
     if (direct(s) && wf_direct_recv(s, buf, count, type, source))
         return -1;
     return message(s, WF_VERTEX_RECV, buf, count, type, source);
+}
+
+/* The vertex just added has what is found there. */
+static int found(struct wf_sched *s, int number, void *found)
+{
+    if (s && !s->no_memory)
+        s->v[number].dst = found;
+    return number;
+}
+
+int wf_sched_send_found(struct wf_sched *s, const struct wf_sched_found *what,
+                        int dest)
+{
+    dest = named(s, dest);
+    if (direct(s) &&
+        wf_direct_send(s, what->buf, what->bytes, wf_coll_byte(), dest))
+        return -1;
+    return found(s, message(s, WF_VERTEX_SEND, NULL, 0, wf_coll_byte(), dest),
+                 (void *)(uintptr_t)what);
+}
+
+int wf_sched_recv_found(struct wf_sched *s, void *buf, uint64_t room,
+                        uint64_t *got, int source)
+{
+    if (s)
+        s->direct = false;
+    return found(s,
+                 message(s, WF_VERTEX_RECV, buf, room, wf_coll_byte(),
+                         named(s, source)),
+                 got);
 }
 
 int wf_sched_reduce(struct wf_sched *s, struct wf_op *op, const void *in,

@@ -33,6 +33,16 @@ int wf_sched_send(struct wf_sched *, const void *buf, uint64_t count,
                   struct wf_type *, int dest);
 int wf_sched_recv(struct wf_sched *, void *buf, uint64_t count,
                   struct wf_type *, int source);
+/* A message of which only its sender knows what it is: bytes that stand in *what
+ * when the vertex starts; of at most `room` bytes, whose number is put into *got. */
+struct wf_sched_found {
+    const void *buf;
+    uint64_t bytes;
+};
+int wf_sched_send_found(struct wf_sched *, const struct wf_sched_found *what,
+                        int dest);
+int wf_sched_recv_found(struct wf_sched *, void *buf, uint64_t room,
+                        uint64_t *got, int source);
 /* inout = in op inout */
 int wf_sched_reduce(struct wf_sched *, struct wf_op *, const void *in,
                     void *inout, uint64_t count, struct wf_type *);

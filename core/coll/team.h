@@ -1,6 +1,6 @@
 /* Teams: small collectives of processes that share a node, on shared words.
  *
- *   head | rank 0: done, waits | line 0, line 1, ... | rank 1 ... | blocks
+ *   head | rank 0: done, waits | line 0, line 1, ... | rank 1 ... | blocks | shelf
  *                                 |
  *                                 call number 32 | way 2 | bytes 30
  *                                 up to 48 bytes of data
@@ -55,7 +55,10 @@ enum {
     WF_TEAM_BLOCKS_MOST = 8,   /* where CPUs are shared */
     WF_TEAM_CHUNKS = 3,        /* of a member's stage, at least */
     WF_TEAM_AHEAD = 1 << 14,   /* calls that write no line; see wf_team_reached */
-    WF_TEAM_INLINE = 48        /* bytes of data in a line */
+    WF_TEAM_INLINE = 48,       /* bytes of data in a line */
+    WF_TEAM_GRANULES = 64,     /* of the shelf: team_shelf.c */
+    WF_TEAM_GRANULE = 128 << 10,
+    WF_TEAM_SHELF = WF_TEAM_GRANULES * WF_TEAM_GRANULE
 };
 #define WF_TEAM_SCHEDULE (1u << 31) /* in the word of a line */
 #define WF_TEAM_STAGED   (1u << 30)
@@ -78,6 +81,8 @@ struct wf_team_rank {
 
 struct wf_team_shared {
     _Alignas(WF_CACHE_LINE) wf_atomic_u32 sleepers;
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 taken; /* granules of the shelf */
+    wf_atomic_u32 readers[WF_TEAM_GRANULES];
     struct wf_team_rank ranks[];
 };
 
@@ -100,6 +105,8 @@ struct wf_team {
     /* Scans, one after the other: the first and the newest; the next rank has
      * read those up to; and how many may be under way. */
     uint32_t scans_from, scan, scans_read, scan_calls;
+    unsigned char *shelf; /* team_shelf.c; */
+    uint64_t shelved;     /* granules whose pages are here */
     void *scratch; /* of reductions, once needed */
     size_t scratch_bytes;
     unsigned char *stage; /* of large pieces, or NULL: team_stage.h */

@@ -65,7 +65,7 @@ struct offer {
 
 struct making {
     struct wf_comm *comm;
-    size_t bytes;
+    size_t bytes, used; /* those whose pages are taken at once */
     struct offer offer;
     void *base; /* the segment, or NULL */
     struct weft_core *core;
@@ -114,8 +114,9 @@ static size_t head_bytes(int size)
            (size_t)size * sizeof(struct wf_team_rank);
 }
 
-/* Whole pages: of a part of one that is unmapped, the thread sanitizer keeps
- * who wrote there, and says so of the next mapping at that address. */
+/* Without the shelf. Whole pages: of a part of one that is unmapped, the thread
+ * sanitizer keeps who wrote there, and says so of the next mapping at that
+ * address. */
 static size_t segment_bytes(int size)
 {
     size_t bytes = head_bytes(size) + (size_t)size * WF_TEAM_BLOCKS_MOST *
@@ -202,6 +203,7 @@ static void make_offer(struct making *m)
     struct offer *offer = &m->offer;
 
     m->mem.len = m->bytes;
+    m->mem.later = m->bytes - m->used;
     if (!find_cores(m, cores) ||
         cores[0]->ops->mem_alloc(cores[0]->ep, &m->mem) < 0)
         return;
@@ -260,8 +262,8 @@ static void keep_mapping(struct making *m)
         m->base = mremap(m->base, 0, (size_t)m->offer.bytes, MREMAP_MAYMOVE);
     if (m->base == MAP_FAILED)
         m->base = NULL;
-    if (m->base && m->offer.bytes * (uint64_t)m->comm->size <= TAKEN_MOST)
-        wf_pages_take(m->base, (size_t)m->offer.bytes);
+    if (m->base && m->used * (uint64_t)m->comm->size <= TAKEN_MOST)
+        (void)wf_pages_take(m->base, m->used);
 }
 
 /* The endpoints by which members reach each other. */
@@ -305,6 +307,7 @@ static struct wf_team *new_team(struct making *m)
                           .queued = (uint32_t)comm->size > 4 * comm->wf->cpus,
                           .stage_in = (uint32_t)comm->wf->options->share_after};
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
+    t->shelf = (unsigned char *)m->base + m->used;
     return t;
 }
 
@@ -353,7 +356,8 @@ static int agree(struct making *m, struct wf_team *t, uint8_t *said)
 
 static void make(struct wf_comm *comm)
 {
-    struct making m = {.comm = comm, .bytes = segment_bytes(comm->size)};
+    size_t used = segment_bytes(comm->size);
+    struct making m = {.comm = comm, .bytes = used + WF_TEAM_SHELF, .used = used};
     struct wf_team *t;
     uint8_t said;
     int rc;
@@ -386,6 +390,7 @@ static void make_stage(struct wf_team *t)
                        .bytes = (size_t)t->size * t->chunks * t->chunk};
     uint8_t said;
 
+    m.used = m.bytes;
     share(&m, comm->wf->teams + STAGE_TEAMS <= TEAMS_MAX);
     said = m.base ? 0 : CANNOT;
     if (agree(&m, t, &said) || said & CANNOT) {

@@ -33,7 +33,7 @@ enum wf_vertex_kind {
 
 /* One layout for all kinds keeps vertices compact: src/count/type are the
  * message of a send or receive, the operand of a reduction, the source of a
- * copy; arg of a call is dst. */
+ * copy; arg of a call is dst, and that of a message what it finds, or NULL. */
 struct wf_vertex {
     struct wf_sched *sched;
     void *src, *dst;

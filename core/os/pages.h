@@ -4,17 +4,19 @@
 #ifndef WF_PAGES_H
 #define WF_PAGES_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
 /* Take the pages of a mapping now, by one call instead of a fault for each, which
- * costs ten times as much in a virtual machine. At best: kernels before 5.14 fault
- * them in later. */
-static inline void wf_pages_take(void *base, size_t bytes)
+ * costs ten times as much in a virtual machine. False: there is no memory; kernels
+ * before 5.14 find that out when they fault them in later. */
+static inline bool wf_pages_take(void *base, size_t bytes)
 {
     enum { POPULATE_WRITE = 23 }; /* MADV_, which old systems lack */
 
-    (void)madvise(base, bytes, POPULATE_WRITE);
+    return madvise(base, bytes, POPULATE_WRITE) == 0 || errno == EINVAL;
 }
 
 #endif

@@ -63,7 +63,8 @@ int wf_shm_mem_alloc(weft_ep *ep, weft_mem *mem)
         return WEFT_ENOMEM;
     }
     m->bytes = bytes;
-    m->fd = wf_shm_memory("weft-shm-alloc", bytes, bytes);
+    m->fd = wf_shm_memory("weft-shm-alloc", bytes,
+                          mem->later < bytes ? bytes - mem->later : bytes);
     m->base = m->fd < 0 ? NULL : wf_shm_map(m->fd, bytes);
     if (!m->base) {
         area_free(m);

@@ -76,6 +76,15 @@ static void an_alltoall_of_ranks_that_share_cpus_has_no_rounds(void **state)
     assert_int_equal(chosen(WF_COLL_ALLTOALL, 16, 8, &apart), WF_ALG_BRUCK);
 }
 
+/* Whose results each puts once where all can read them. */
+static void a_long_allreduce_of_ranks_that_share_cpus_goes_by_blocks(void **state)
+{
+    struct wf_team shares = {.crowded = true}, apart = {.crowded = false};
+
+    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 16, 32 * LONG, &shares), WF_ALG_BLOCKS);
+    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 16, 32 * LONG, &apart), WF_ALG_RING);
+}
+
 static void a_rule_of_the_file_may_ask_for_it(void **state)
 {
     struct wf_coll_rule rule = wf_coll_rule_always(WF_ALG_RING);
@@ -101,6 +110,8 @@ int main(void)
         cmocka_unit_test(it_goes_from_rank_to_rank_where_each_has_its_cpu),
         cmocka_unit_test(before_they_know_it_does_too),
         cmocka_unit_test(an_alltoall_of_ranks_that_share_cpus_has_no_rounds),
+        cmocka_unit_test(
+            a_long_allreduce_of_ranks_that_share_cpus_goes_by_blocks),
         cmocka_unit_test(a_rule_of_the_file_may_ask_for_it),
     };
 

@@ -2,6 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <sys/stat.h>
+
+#include "plugins/shm/shm.h"
 #include "shm_fake.h"
 
 #define OPS (weft_plugin_1_shm.ops)
@@ -209,6 +212,19 @@ static void freed_memory_is_forgotten_by_the_peer(void **state)
     assert_int_equal(pack(&a, from, 500000, key), 0); /* no area any more */
 }
 
+static void memory_for_later_is_there_when_it_is_touched(void **state)
+{
+    weft_mem mem = {.len = BYTES, .later = BYTES - 5 * 4096};
+    struct stat file;
+    (void)state;
+    assert_int_equal(OPS->mem_alloc(a.ep, &mem), WEFT_OK);
+    assert_int_equal(fstat(wf_shm_area_of(a.ep, mem.base, BYTES)->fd, &file), 0);
+    assert_int_equal(file.st_blocks * 512, 5 * 4096);
+    fake_fill(mem.base, 5, BYTES);
+    assert_true(fake_same(mem.base, 5, 0, BYTES));
+    OPS->mem_free(a.ep, &mem);
+}
+
 static void small_memory_is_left_to_the_heap(void **state)
 {
     weft_mem mem = {.len = 4096};
@@ -309,6 +325,7 @@ int main(void)
         CASE(reads_queue_and_finish_in_order),
         CASE(what_lies_outside_is_refused),
         CASE(freed_memory_is_forgotten_by_the_peer),
+        CASE(memory_for_later_is_there_when_it_is_touched),
         CASE(small_memory_is_left_to_the_heap),
         CASE(a_lost_peer_ends_its_reads),
         cmocka_unit_test_setup_teardown(

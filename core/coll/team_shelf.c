@@ -1,0 +1,238 @@
+/* A message to many: the root puts it once where all members of a team can read
+ * it, and tells them where; each copies it out and says so.
+ *
+ *   root       free granules of the shelf? taken; the bytes; a note to each
+ *              none: the bytes themselves to each, as ordinary messages
+ *   member     a note: copies, one reader less; the last one frees the granules
+ *
+ * DESIGN  For schedules, which must not wait for a word of shared memory: what
+ * wakes a member is a message, as ever, and whether it is a note or the bytes its
+ * length says. So the root alone decides, when the vertex starts, and nothing is
+ * owed if there is no room: calls may be under way in any number, and of any
+ * roots. A root is done when its bytes are there, whoever comes late.
+ *
+ *   taken   one bit for each granule of the shelf; who sets bits writes there
+ *   readers of the run that begins with this granule: those still to come
+ *
+ * Where ranks outnumber CPUs messages cost two copies for each member, one of
+ * them by the root; this costs one by each, and one more. Where they do not, a
+ * tree or a chain is shared work, and this is not used.
+ *
+ * ERRORS  Lengths that differ are found as with messages. A member whose schedule
+ * has failed before leaves its run taken: there is less room from then on.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll/team_shelf.h"
+#include "os/pages.h"
+
+enum {
+    RANKS_LEAST = 3,
+    BYTES_LEAST = 8 << 10 /* below, a copy for each costs no more than a note */
+};
+
+/* What the members get. They check it: `other` is its complement. */
+struct note {
+    uint64_t bytes, other;
+    uint64_t first; /* granule */
+};
+
+/* On this side; it lives as long as the schedule. */
+struct publication {
+    struct wf_team *t;
+    void *data;
+    uint64_t bytes;
+    int root;
+    struct note note;           /* the root's; */
+    struct wf_sched_found what; /* and what it sends: this or the bytes */
+    uint64_t got;               /* by a member, into data */
+};
+
+static uint32_t granules(uint64_t bytes)
+{
+    return (uint32_t)((bytes + WF_TEAM_GRANULE - 1) / WF_TEAM_GRANULE);
+}
+
+static uint64_t run_bits(uint64_t bytes, uint64_t first)
+{
+    return UINT64_MAX >> (WF_TEAM_GRANULES - granules(bytes)) << first;
+}
+
+static unsigned char *place(struct wf_team *t, uint64_t first)
+{
+    return t->shelf + first * WF_TEAM_GRANULE;
+}
+
+/* The first run of n free ones; -1: there is none. */
+static int find_run(uint64_t taken, uint32_t n)
+{
+    uint64_t begins = ~taken;
+
+    for (uint32_t i = 1; i < n; i++)
+        begins &= ~taken >> i;
+    return begins ? __builtin_ctzll(begins) : -1;
+}
+
+static int take_run(struct wf_team_shared *shared, uint64_t bytes)
+{
+    uint64_t taken = wf_load_relaxed(&shared->taken);
+    int first;
+
+    do {
+        first = find_run(taken, granules(bytes));
+        if (first < 0)
+            return -1;
+    } while (!wf_cas_acq_rel(&shared->taken, &taken,
+                             taken | run_bits(bytes, (uint64_t)first)));
+    return first;
+}
+
+static void free_run(struct wf_team_shared *shared, uint64_t bytes,
+                     uint64_t first)
+{
+    wf_add_acq_rel(&shared->taken, -run_bits(bytes, first));
+}
+
+/* Before their first use here. False: there is no memory. */
+static bool take_pages(struct wf_team *t, uint64_t bytes, uint64_t first)
+{
+    uint64_t run = run_bits(bytes, first);
+
+    if (!(run & ~t->shelved))
+        return true;
+    if (!wf_pages_take(place(t, first),
+                       granules(bytes) * (size_t)WF_TEAM_GRANULE))
+        return false;
+    t->shelved |= run;
+    return true;
+}
+
+/* Nobody waits for a member that has no team. */
+static bool all_have_it(const struct wf_team *t)
+{
+    uint32_t out = 0;
+
+    for (int r = 0; r < t->size; r++)
+        out |= wf_load_relaxed(&t->shared->ranks[r].out);
+    return out == 0;
+}
+
+static int take_room(struct wf_team *t, uint64_t bytes)
+{
+    int first = all_have_it(t) ? take_run(t->shared, bytes) : -1;
+
+    if (first < 0 || take_pages(t, bytes, (uint64_t)first))
+        return first;
+    free_run(t->shared, bytes, (uint64_t)first);
+    return -1;
+}
+
+static int publish(void *arg)
+{
+    struct publication *p = arg;
+    struct wf_team *t = p->t;
+    int first = take_room(t, p->bytes);
+
+    if (first < 0) {
+        p->what = (struct wf_sched_found){p->data, p->bytes};
+        return MPI_SUCCESS;
+    }
+    memcpy(place(t, (uint64_t)first), p->data, p->bytes);
+    wf_store_relaxed(&t->shared->readers[first], (uint32_t)t->size - 1);
+    p->note = (struct note){p->bytes, ~p->bytes, (uint64_t)first};
+    p->what = (struct wf_sched_found){&p->note, sizeof p->note};
+    return MPI_SUCCESS;
+}
+
+/* Is that a note, of bytes that fit the shelf? */
+static bool is_note(const struct publication *p, const struct note *note)
+{
+    return p->got == sizeof *note && note->other == ~note->bytes &&
+           note->bytes - 1 < WF_TEAM_SHELF && note->first < WF_TEAM_GRANULES &&
+           granules(note->bytes) <= WF_TEAM_GRANULES - note->first;
+}
+
+static void leave(struct wf_team *t, const struct note *note)
+{
+    wf_atomic_u32 *readers = &t->shared->readers[note->first];
+
+    /* pairs with take_run: who writes there next comes after all readers */
+    if (wf_add_acq_rel(readers, UINT32_MAX) == 1)
+        free_run(t->shared, note->bytes, note->first);
+}
+
+static int take(void *arg)
+{
+    struct publication *p = arg;
+    struct note note;
+
+    memcpy(&note, p->data, sizeof note);
+    if (!is_note(p, &note))
+        return wf_sched_check_length(p->root, p->got, p->bytes);
+    if (note.bytes == p->bytes) {
+        (void)take_pages(p->t, p->bytes, note.first);
+        memcpy(p->data, place(p->t, note.first), p->bytes);
+    }
+    leave(p->t, &note);
+    return wf_sched_check_length(p->root, note.bytes, p->bytes);
+}
+
+bool wf_shelf_fits(const struct wf_comm *comm, uint64_t bytes)
+{
+    const struct wf_team *t = comm->team;
+
+    return t && t->crowded && !t->one_copy && t->size >= RANKS_LEAST &&
+           bytes >= BYTES_LEAST && bytes <= WF_TEAM_SHELF;
+}
+
+static struct publication *make(struct wf_sched *s, const struct wf_comm *comm,
+                                void *data, uint64_t bytes)
+{
+    struct publication *p = wf_sched_temp(s, sizeof *p);
+
+    if (p)
+        *p = (struct publication){.t = comm->team, .data = data, .bytes = bytes};
+    return p;
+}
+
+void wf_shelf_give(struct wf_sched *s, const struct wf_comm *comm, void *data,
+                   uint64_t bytes, int ready)
+{
+    struct publication *p = make(s, comm, data, bytes);
+    int published;
+
+    if (!p)
+        return; /* remembered by the schedule */
+    published = wf_sched_call(s, publish, p);
+    wf_sched_after(s, published, ready);
+    for (int r = wf_team_after(p->t, comm->rank); r != comm->rank;
+         r = wf_team_after(p->t, r))
+        wf_sched_after(s, wf_sched_send_found(s, &p->what, r), published);
+}
+
+void wf_shelf_take(struct wf_sched *s, const struct wf_comm *comm, void *data,
+                   uint64_t bytes, int root)
+{
+    struct publication *p = make(s, comm, data, bytes);
+    int received;
+
+    if (!p)
+        return;
+    p->root = root;
+    received = wf_sched_recv_found(s, data, bytes, &p->got, root);
+    wf_sched_after(s, wf_sched_call(s, take, p), received);
+}
+
+void wf_shelf_bcast(struct wf_sched *s, const struct wf_coll_args *a)
+{
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
+    char *data = wf_coll_packed(s, a, bytes);
+
+    if (!data)
+        return;
+    if (a->comm->rank == a->root)
+        wf_shelf_give(s, a->comm, data, bytes, -1);
+    else
+        wf_shelf_take(s, a->comm, data, bytes, a->root);
+    wf_coll_unpack(s, a, data, bytes);
+}

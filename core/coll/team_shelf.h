@@ -1,0 +1,28 @@
+/* A message to many members of a team, through memory that all have mapped.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_TEAM_SHELF_H
+#define WF_TEAM_SHELF_H
+
+#include "coll/team_data.h"
+
+/* So many bytes go that way: the same on all members. */
+bool wf_shelf_fits(const struct wf_comm *, uint64_t bytes);
+/* Vertices: of who has the bytes, after `ready` (or -1); of each other member, which
+ * gets them. */
+void wf_shelf_give(struct wf_sched *, const struct wf_comm *, void *data,
+                   uint64_t bytes, int ready);
+void wf_shelf_take(struct wf_sched *, const struct wf_comm *, void *data,
+                   uint64_t bytes, int root);
+/* Arguments are checked. */
+void wf_shelf_bcast(struct wf_sched *, const struct wf_coll_args *);
+/* Elements as they lie in memory. */
+static inline bool wf_shelf_fits_elements(const struct wf_comm *comm,
+                                          const struct wf_type *type,
+                                          uint64_t count)
+{
+    return wf_type_contiguous(type) && type->true_lb == 0 &&
+           wf_shelf_fits(comm, count * (uint64_t)type->size);
+}
+
+#endif
