@@ -144,7 +144,7 @@ static void spread(struct wf_coll_blocks *b, uint64_t first, uint64_t count,
 
     if (wf_shelf_fits_elements(b->g, b->a->rtype, count)) {
         wf_shelf_give(b->s, b->g, piece, count * (uint64_t)b->a->rtype->size,
-                        vertex);
+                      vertex);
         return;
     }
     for (int step = 1; step < p; step++)

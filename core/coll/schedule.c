@@ -310,10 +310,10 @@ int wf_sched_recv(struct wf_sched *s, void *buf, uint64_t count,
 }
 
 /* The vertex just added has what is found there. */
-static int found(struct wf_sched *s, int number, void *found)
+static int found(struct wf_sched *s, int number, void *there)
 {
     if (s && !s->no_memory)
-        s->v[number].dst = found;
+        s->v[number].dst = there;
     return number;
 }
 

@@ -65,7 +65,7 @@ struct offer {
 
 struct making {
     struct wf_comm *comm;
-    size_t bytes, used; /* those whose pages are taken at once */
+    size_t bytes, later; /* in all; at the end, whose pages come when they are used */
     struct offer offer;
     void *base; /* the segment, or NULL */
     struct weft_core *core;
@@ -203,7 +203,7 @@ static void make_offer(struct making *m)
     struct offer *offer = &m->offer;
 
     m->mem.len = m->bytes;
-    m->mem.later = m->bytes - m->used;
+    m->mem.later = m->later;
     if (!find_cores(m, cores) ||
         cores[0]->ops->mem_alloc(cores[0]->ep, &m->mem) < 0)
         return;
@@ -258,12 +258,14 @@ static void take_offer(struct making *m)
 /* A mapping of our own, which stays when the transport's goes. */
 static void keep_mapping(struct making *m)
 {
+    size_t now = m->bytes - m->later;
+
     if (m->base)
         m->base = mremap(m->base, 0, (size_t)m->offer.bytes, MREMAP_MAYMOVE);
     if (m->base == MAP_FAILED)
         m->base = NULL;
-    if (m->base && m->used * (uint64_t)m->comm->size <= TAKEN_MOST)
-        (void)wf_pages_take(m->base, m->used);
+    if (m->base && now * (uint64_t)m->comm->size <= TAKEN_MOST)
+        (void)wf_pages_take(m->base, now);
 }
 
 /* The endpoints by which members reach each other. */
@@ -307,7 +309,7 @@ static struct wf_team *new_team(struct making *m)
                           .queued = (uint32_t)comm->size > 4 * comm->wf->cpus,
                           .stage_in = (uint32_t)comm->wf->options->share_after};
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
-    t->shelf = (unsigned char *)m->base + m->used;
+    t->shelf = (unsigned char *)m->base + m->bytes - m->later;
     return t;
 }
 
@@ -356,8 +358,9 @@ static int agree(struct making *m, struct wf_team *t, uint8_t *said)
 
 static void make(struct wf_comm *comm)
 {
-    size_t used = segment_bytes(comm->size);
-    struct making m = {.comm = comm, .bytes = used + WF_TEAM_SHELF, .used = used};
+    struct making m = {.comm = comm,
+                       .bytes = segment_bytes(comm->size) + WF_TEAM_SHELF,
+                       .later = WF_TEAM_SHELF};
     struct wf_team *t;
     uint8_t said;
     int rc;
@@ -390,7 +393,6 @@ static void make_stage(struct wf_team *t)
                        .bytes = (size_t)t->size * t->chunks * t->chunk};
     uint8_t said;
 
-    m.used = m.bytes;
     share(&m, comm->wf->teams + STAGE_TEAMS <= TEAMS_MAX);
     said = m.base ? 0 : CANNOT;
     if (agree(&m, t, &said) || said & CANNOT) {

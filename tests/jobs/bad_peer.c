@@ -14,13 +14,6 @@
 
 static int me, all, dead;
 
-static int class_of(int code)
-{
-    int c = -1;
-    MPI_Error_class(code, &c);
-    return c;
-}
-
 #define GONE(call) CHECK(class_of(call) == MPI_ERR_PROC_ABORTED)
 
 static void victim(int rounds, char *buf, int bytes)

@@ -35,6 +35,20 @@ static inline int size_of(MPI_Comm c)
     return n;
 }
 
+static inline int class_of(int code)
+{
+    int class = -1;
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+/* Of n, and as drawn by every rank that began with the same seed. */
+static inline unsigned draw_from(unsigned *seed, unsigned n)
+{
+    *seed = *seed * 1103515245u + 12345u;
+    return (*seed >> 16) % n;
+}
+
 /* Every member adds its rank: proves that the members can talk. */
 static inline void check_talks(MPI_Comm c)
 {

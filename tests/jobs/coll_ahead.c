@@ -11,13 +11,6 @@ enum { MOST = 90000 /* doubles */, ROUNDS = 300, CALLS = 5 };
 static _Thread_local double *in, *out;
 static _Thread_local unsigned seed = 3;
 
-/* The same on all ranks. */
-static unsigned draw(unsigned n)
-{
-    seed = seed * 1103515245u + 12345u;
-    return (seed >> 16) % n;
-}
-
 static void fill(int rank, int n, int round)
 {
     for (int i = 0; i < n; i++)
@@ -60,7 +53,7 @@ static void others(MPI_Comm c, int n, int root, int round)
 
     n = n / size + 1;
     fill(rank, n, round);
-    if (draw(2)) {
+    if (draw_from(&seed, 2)) {
         MPI_Allgather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, c);
     } else {
         MPI_Gather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, root, c);
@@ -80,9 +73,9 @@ int main(int argc, char **argv)
     out = malloc(MOST * sizeof *out);
     CHECK(in && out);
     for (int i = 0; i < ROUNDS && in && out; i++) {
-        int n = counts[draw(6)],
-            root = (int)draw(1000) % size_of(MPI_COMM_WORLD);
-        unsigned kind = draw(5);
+        int n = counts[draw_from(&seed, 6)],
+            root = (int)draw_from(&seed, 1000) % size_of(MPI_COMM_WORLD);
+        unsigned kind = draw_from(&seed, 5);
 
         if (kind < 2)
             bcasts(MPI_COMM_WORLD, n, root, i);

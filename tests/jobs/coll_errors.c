@@ -5,13 +5,6 @@
  */
 #include "check.h"
 
-static int class_of(int code)
-{
-    int c;
-    MPI_Error_class(code, &c);
-    return c;
-}
-
 static int is_mismatch(int code)
 {
     int c = class_of(code);

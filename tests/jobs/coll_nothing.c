@@ -114,14 +114,6 @@ static void of_all(MPI_Comm c, int root)
     MPI_Type_free(&nothing);
 }
 
-static int class_of(int code)
-{
-    int class;
-
-    MPI_Error_class(code, &class);
-    return class;
-}
-
 /* Arguments are looked at although nothing is moved. */
 static void wrong_ones(MPI_Comm c)
 {

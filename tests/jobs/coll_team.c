@@ -28,18 +28,13 @@ static double *room(size_t n)
 }
 
 /* The same sequence on all ranks. */
-static unsigned draw(unsigned n)
-{
-    seed = seed * 1103515245u + 12345u;
-    return (seed >> 16) % n;
-}
-
 /* Small ones mostly, across all limits of lines and blocks. */
 static int draw_count(void)
 {
     static const int usual[] = {0, 1, 2, 6, 7, 100, 512, 1024, 2048, 2049};
 
-    return draw(20) == 0 ? (int)draw(5000) : usual[draw(10)];
+    return draw_from(&seed, 20) == 0 ? (int)draw_from(&seed, 5000)
+                                     : usual[draw_from(&seed, 10)];
 }
 
 static double value(int rank, int i, int round)
@@ -81,7 +76,7 @@ static void reductions(MPI_Comm c, int n, int root, int round)
     int rank = rank_in(c), size = size_of(c);
 
     fill(rank, n, round);
-    if (draw(2)) {
+    if (draw_from(&seed, 2)) {
         MPI_Allreduce(in, out, n, MPI_DOUBLE, MPI_SUM, c);
         CHECK(same(n, size, round, out));
         memcpy(out, in, sizeof(double) * (size_t)n);
@@ -107,7 +102,7 @@ static void scans(MPI_Comm c, int n, int round)
     CHECK(same(n, rank + 1, round, out));
     MPI_Exscan(in, out, n, MPI_DOUBLE, MPI_SUM, c);
     CHECK(rank == 0 || same(n, rank, round, out));
-    if (draw(2)) {
+    if (draw_from(&seed, 2)) {
         MPI_Scan(MPI_IN_PLACE, in, n, MPI_DOUBLE, MPI_SUM, c);
         CHECK(same(n, rank + 1, round, in));
     } else {
@@ -453,9 +448,9 @@ static void givers_run_ahead(MPI_Comm c)
 static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
 {
     for (int i = 0; i < ROUNDS; i++) {
-        MPI_Comm comm = c[draw((unsigned)n)];
-        int count = draw_count(), kind = (int)draw(7);
-        int root = (int)draw(1u << 20) % size_of(comm);
+        MPI_Comm comm = c[draw_from(&seed, (unsigned)n)];
+        int count = draw_count(), kind = (int)draw_from(&seed, 7);
+        int root = (int)draw_from(&seed, 1u << 20) % size_of(comm);
 
         if (kind == 0)
             reductions(comm, count, root, i);

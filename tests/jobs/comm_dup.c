@@ -93,14 +93,6 @@ static void what_is_copied(void)
     CHECK(deleted == 3);
 }
 
-static int class_of(int code)
-{
-    int class;
-
-    MPI_Error_class(code, &class);
-    return class;
-}
-
 static void hint(MPI_Comm c, const char *key, const char *value)
 {
     MPI_Info info;

@@ -12,13 +12,6 @@ static MPI_Message m;
 static MPI_Status st, sts[2];
 static MPI_Datatype uncommitted;
 
-static int class_of(int code)
-{
-    int c = -1;
-    MPI_Error_class(code, &c);
-    return c;
-}
-
 #define WANT(class, call)                                                      \
     do {                                                                       \
         int got_ = class_of(call);                                             \

@@ -7,13 +7,6 @@ enum { BIG = 300000 };
 
 static _Thread_local int me, all, to, from;
 
-static int class_of(int code)
-{
-    int c;
-    MPI_Error_class(code, &c);
-    return c;
-}
-
 /* ---- sendrecv and its kin (s3.11) ------------------------------------------ */
 
 static void fill(int *v, int n, int seed)

@@ -18,13 +18,6 @@ enum {
 
 static unsigned seed = 5;
 
-/* The same on all ranks. */
-static unsigned draw(unsigned n)
-{
-    seed = seed * 1103515245u + 12345u;
-    return (seed >> 16) % n;
-}
-
 static void fill(char *buf, int n, int from)
 {
     for (int i = 0; i < n; i++)
@@ -37,14 +30,6 @@ static int is(const char *buf, int n, int from)
         if (buf[i] != (char)(i % 251 + from))
             return 0;
     return 1;
-}
-
-static int class_of(int rc)
-{
-    int class;
-
-    MPI_Error_class(rc, &class);
-    return class;
 }
 
 /* Who reads comes when the root has gone on. */
@@ -81,8 +66,8 @@ static void calls_of_any_roots_may_be_under_way(char *buf)
     for (int round = 0; round < ROUNDS; round++) {
         at = buf;
         for (int k = 0; k < CALLS; k++, at += MOST) {
-            n[k] = 1 + (int)draw(round % 2 ? MOST : 40000);
-            root[k] = (int)draw(5);
+            n[k] = 1 + (int)draw_from(&seed, round % 2 ? MOST : 40000);
+            root[k] = (int)draw_from(&seed, 5);
             if (rank_in(WORLD) == root[k])
                 fill(at, n[k], round + k);
             MPI_Ibcast(at, n[k], MPI_CHAR, root[k], WORLD, &r[k]);
