@@ -16,6 +16,8 @@ usage()
                            those with threads in the other granularities under
                            the thread sanitizer; the demonstration with musl,
                            where musl-gcc is installed
+./build.sh test --torture  instead of the tests all cells of the torture floor:
+                           deaths, network faults, failing calls; half an hour
 ./build.sh install --prefix DIR
 ./build.sh analyse         build, then let clang look at the locks of the core:
                            sections left with their lock held, functions called
@@ -50,6 +52,7 @@ default_granularity=global
 # ---- command line -----------------------------------------------------------
 command=build
 matrix=no
+torture=no
 prefix=
 static=no
 musl=no
@@ -73,6 +76,7 @@ while [ $# -gt 0 ]; do
         break # the rest is for bench/run.py
         ;;
     --matrix) matrix=yes ;;
+    --torture) torture=yes ;;
     --prefix=*) prefix=${1#*=} ;;
     --prefix)
         [ $# -ge 2 ] || fail "--prefix needs a directory"
@@ -101,6 +105,8 @@ while [ $# -gt 0 ]; do
 done
 [ "$commands" -le 1 ] || fail "one command at a time"
 [ "$matrix" = no ] || [ "$command" = test ] || fail "--matrix belongs to test"
+[ "$torture" = no ] || { [ "$command" = test ] && [ "$matrix" = no ]; } ||
+    fail "--torture belongs to test, without --matrix"
 [ "$command" != install ] || [ -n "$prefix" ] ||
     fail "install needs --prefix DIR"
 [ "$static" = no ] || [ -z "$sanitize" ] ||
@@ -318,6 +324,11 @@ run_tests()
     $fixed ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" $some
 }
 
+run_torture()
+{
+    ctest --test-dir "$dir" --output-on-failure -C torture -L '^torture$'
+}
+
 run_matrix()
 {
     result=0
@@ -372,7 +383,9 @@ fi
 build
 case $command in
 build) echo "Built in $dir: $dir/bin/mpicc, $dir/bin/mpirun" ;;
-test) run_tests ;;
+test)
+    if [ "$torture" = yes ]; then run_torture; else run_tests; fi
+    ;;
 analyse) analyse ;;
 install) cmake --install "$dir" --prefix "$prefix" ;;
 run) demonstration ;;
