@@ -56,6 +56,7 @@ struct wf_instance {
      * something to do: at the end of a poll. */
     bool rx_stalled;
     struct wf_ordered *orders; /* pairs whose route has failover */
+    uint64_t damaged; /* containers whose checksum was wrong: checked.h */
     bool parting;            /* everything was acknowledged; links may go */
     struct wf_engine *engine;
     struct wf_progress *progress;

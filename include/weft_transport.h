@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 1            /* part of the symbol name: weft_plugin_1_<name>          */
-#define WEFT_ABI_MINOR 7            /* fields appended since the major                        */
+#define WEFT_ABI_MINOR 8            /* fields appended since the major                        */
 #define WEFT_MAGIC     0x31544657u  /* "WFT1"                                                 */
 #define WEFT_HDR       64           /* protocol header bytes, fixed for the major             */
 #define WEFT_HDR_MIN   24           /* bytes of a short header (flag WEFT_HDR_SHORT)          */
@@ -118,7 +118,10 @@ enum {                              /* capability bits                          
   WEFT_CAP_KEEPALIVE = 1u << 16,    /* notices a dead peer within limits.detect_ms without traffic    */
   WEFT_CAP_CRYPT = 1u << 17,        /* payload is authenticated and encrypted on the wire             */
   WEFT_CAP_INCOHERENT_PUT = 1u << 18,/* put is visible to the target CPU only after its progress()    */
-  WEFT_CAP_GET_ALONE = 1u << 19     /* get() ends without a progress() of the target                  */
+  WEFT_CAP_GET_ALONE = 1u << 19,    /* get() ends without a progress() of the target                  */
+  WEFT_CAP_INTACT = 1u << 20        /* minor 8: every container arrives as it was sent or not at all, for the
+                                     * plugin checks it end to end.  Of a network without it the core adds a
+                                     * checksum to containers between hosts                              */
 };
 typedef struct weft_cost {          /* for route choice: t(n) = latency + overhead + n / bandwidth    */
   uint32_t size, latency_ns, overhead_ns, bandwidth_mbs;   /* MB/s                                    */

@@ -296,10 +296,34 @@ static void report(struct wf_instance *wf, const struct weft_core *c)
             t.received_bytes);
 }
 
+/* Packets that a transport found damaged or forged, and dropped. */
+static void report_strange(const struct wf_instance *wf,
+                           const struct weft_core *c)
+{
+    const char *name;
+    uint64_t n;
+
+    if (!WEFT_HAS(c->ops, weft_ops, stat))
+        return;
+    for (int i = 0; c->ops->stat(c->ep, i, &name, &n) >= 0; i++)
+        if (n && strcmp(name, "strange_packets") == 0)
+            fprintf(stderr,
+                    "weft: rank %u: %-6s dropped %llu damaged or strange "
+                    "packets\n", wf->rank, c->config->name,
+                    (unsigned long long)n);
+}
+
 void wf_endpoints_report(struct wf_instance *wf)
 {
-    for (int i = wf->ep_count; wf->options->stats && i-- > 0;)
+    if (!wf->options->stats)
+        return;
+    for (int i = wf->ep_count; i-- > 0;) {
         report(wf, &wf->eps[i]);
+        report_strange(wf, &wf->eps[i]);
+    }
+    if (wf->damaged)
+        fprintf(stderr, "weft: rank %u: %llu messages arrived damaged\n",
+                wf->rank, (unsigned long long)wf->damaged);
 }
 
 static void delete_peers(struct wf_instance *wf, struct weft_core *c)

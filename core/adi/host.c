@@ -13,6 +13,7 @@
 #include "os/hosts.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
+#include "protocol/checked.h"
 #include "protocol/order.h"
 #include "protocol/short.h"
 
@@ -62,6 +63,8 @@ static void host_peer_up(weft_core *core, weft_loc *loc)
 static void host_peer_down(weft_core *core, weft_loc *loc, int status,
                            const char *why)
 {
+    if (status == WEFT_EPROTO)
+        wf_checks_nonsense(loc, core);
     if (wf_location_uses(loc, core) &&
         !wf_carrier_down(loc, core, status, why))
         wf_location_down(loc, status, why);

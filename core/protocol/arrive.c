@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "progress/wait.h"
+#include "protocol/checked.h"
 #include "protocol/order.h"
 
 /* ---- eager, receive posted ----------------------------------------------- */
@@ -414,8 +415,9 @@ static int stalled(struct weft_core *core, struct weft_loc *from)
     return WEFT_EAGAIN;
 }
 
-/* A pair that is ordered takes nothing else: what lacks the mark is damaged. */
-int wf_arrive(struct weft_core *core, struct weft_loc *from,
+/* A pair that is ordered, or asks for checksums, takes nothing else: what lacks
+ * the mark is damaged. */
+static WF_COLD int arrive_marked(struct weft_core *core, struct weft_loc *from,
               const weft_hdr *hdr, const void *data, size_t have,
               weft_sink **sink)
 {
@@ -425,13 +427,29 @@ int wf_arrive(struct weft_core *core, struct weft_loc *from,
     /* the bit that says so may itself be what was damaged: ask the route */
     if (wf_unlikely(!from->order && !from->lanes))
         wf_location_connect(from);
-    if (wf_likely(!from->order && !(w->type & WF_SEQUENCED)))
+    if (!from->order && (wf_checks_asked(from, core) || w->type & WF_CHECKED)) {
+        r = wf_checked_arrive(core, from, hdr, data, have, sink);
+        return wf_unlikely(r == WEFT_EAGAIN) ? stalled(core, from) : r;
+    }
+    if (!from->order && !(w->type & WF_SEQUENCED))
         return wf_arrive_plain(core, from, hdr, data, have, sink);
     if (from->order &&
         wf_order_arrive_usual(from->order, core, hdr, data, have))
         return WEFT_DONE;
     r = wf_order_arrive(core, from, hdr, data, have, sink);
     return wf_unlikely(r == WEFT_EAGAIN) ? stalled(core, from) : r;
+}
+
+int wf_arrive(struct weft_core *core, struct weft_loc *from,
+              const weft_hdr *hdr, const void *data, size_t have,
+              weft_sink **sink)
+{
+    enum { MARKS = WF_SEQUENCED | WF_CHECKED };
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+
+    if (wf_likely(from->plain && !(w->type & MARKS)))
+        return wf_arrive_plain(core, from, hdr, data, have, sink);
+    return arrive_marked(core, from, hdr, data, have, sink);
 }
 
 int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,

@@ -115,7 +115,7 @@ void wf_location_watch(struct weft_loc *loc)
     if (loc->order)
         wf_carrier_watch(loc->order);
     else if (WEFT_HAS(l->core->ops, weft_ops, connect))
-        l->core->ops->connect(l->peer);
+        l->core->ops->connect(loc->peers[l->core->index]);
 }
 
 static void watch_posted(struct wf_posted *r, void *arg)

@@ -30,8 +30,7 @@ static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
 {
     int r;
 
-    r = wf_unlikely(l->order) ? wf_order_send(l->order, t)
-                              : l->core->ops->send(l->peer, &t->tx);
+    r = l->send(l->peer, &t->tx);
     if (r == WEFT_EAGAIN) {
         l->blocked = true;
         wf_location_gate(loc);

@@ -37,6 +37,7 @@ static void set_lane(struct wf_ordered *o)
     l->order = o;
     l->peer = (weft_peer *)o;
     l->send_short = l->send_more = wf_order_short;
+    l->send = wf_order_send;
     l->send_words = wf_order_words;
     l->recv_words = NULL; /* what comes is to be put in order first */
     l->max_payload = o->stripe ? WF_STRIPE_PIECE : WF_ORDER_CHUNK;
@@ -339,8 +340,10 @@ int wf_order_words_long(struct wf_ordered *o, const void *data, uint64_t h0,
 }
 
 /* Answers pass a full window: the peer may need them to empty it. */
-int wf_order_send(struct wf_ordered *o, struct wf_tx *t)
+int wf_order_send(weft_peer *peer, weft_tx *tx)
 {
+    struct wf_ordered *o = (struct wf_ordered *)peer;
+    struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
     bool refer = t->hdr.type == WF_TRANSFER && t->tx.len;
     bool last = refer && wf_le16(t->hdr.flags) & WF_FLAG_LAST;
     bool urgent = t->tx.flags & WEFT_TX_URGENT;

@@ -219,7 +219,7 @@ int wf_order_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                    uint64_t h2);
 int wf_order_words_long(struct wf_ordered *, const void *, uint64_t h0,
                         uint64_t h1, uint64_t h2);
-int wf_order_send(struct wf_ordered *, struct wf_tx *);
+int wf_order_send(weft_peer *, weft_tx *);
 /* A container with WF_SEQUENCED in its type: as wf_arrive. */
 int wf_order_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
                     const void *data, size_t have, weft_sink **);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "progress/wait.h"
+#include "protocol/checked.h"
 #include "protocol/order.h"
 #include "protocol/queues.h"
 
@@ -148,7 +149,10 @@ void wf_arrive_resume(struct wf_instance *wf)
     wf_orders_turn(wf);
     for (uint32_t i = 0; i < wf->nprocs; i++) {
         struct weft_loc *loc = wf->locs[i];
-        uint32_t stalled = loc ? loc->stalled : 0;
+        uint32_t stalled;
+        if (loc)
+            wf_checks_turn(loc);
+        stalled = loc ? loc->stalled : 0;
         if (!stalled)
             continue;
         loc->stalled = 0;

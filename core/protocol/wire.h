@@ -44,7 +44,8 @@ enum wf_wire_type {
     WF_PING = 0x23, /* of an ordered pair (order.h), as ACK */
     WF_PONG = 0x24,
     WF_SEALED = 0x25, /* another container, encrypted: seal.h */
-    WF_SEQUENCED = 0x40 /* a bit: seq, ack, check, epoch and crc are set */
+    WF_SEQUENCED = 0x40, /* a bit: seq, ack, check, epoch and crc are set */
+    WF_CHECKED = 0x80 /* a bit: seq and crc are sums (checked.h) */
     /* 0xf0 and above belong to plugins' own framing */
 };
 

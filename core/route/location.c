@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "protocol/checked.h"
 #include "protocol/order.h"
 
 enum { ADDRESS_MAX = 1024, NET_MAX = 512 };
@@ -25,6 +26,7 @@ static void lane_init(struct wf_lane *l, struct weft_core *core,
         l->max_eager = o->eager > UINT32_MAX ? UINT32_MAX : (uint32_t)o->eager;
     if (l->max_eager > core->attr.max_payload)
         l->max_eager = (uint32_t)core->attr.max_payload;
+    l->send = core->ops->send;
     if (!WEFT_HAS(core->ops, weft_ops, send_short))
         return;
     l->send_short = l->send_more = core->ops->send_short;
@@ -286,6 +288,27 @@ static void add_bulk_lanes(struct weft_loc *loc, struct choice *c)
         add_lane(loc, c, sizes[i]);
 }
 
+/* What a network brings from this peer, without a check of its own, has
+ * checksums if the pair asks for them. */
+static int add_checks(struct weft_loc *loc, struct choice *c)
+{
+    uint32_t endpoints = 0;
+    int r;
+
+    for (int i = 0; i < c->n; i++)
+        if (c->candidates[i].network &&
+            !(c->candidates[i].caps & WEFT_CAP_INTACT))
+            endpoints |= 1u << i;
+    if (!endpoints ||
+        !wf_route_pair_checks(loc->wf->config, &c->from, &c->to, c->candidates,
+                              c->n))
+        return 0;
+    r = wf_checks_ask(loc, endpoints);
+    for (unsigned i = 0; r == 0 && i < loc->lanes; i++)
+        wf_checks_wrap(loc, &loc->lane[i]);
+    return r;
+}
+
 static int connect_self(struct weft_loc *loc)
 {
     struct weft_core *core = &loc->wf->eps[0]; /* endpoints_open: self first */
@@ -295,6 +318,7 @@ static int connect_self(struct weft_loc *loc)
         return r;
     lane_init(&loc->lane[0], core, loc->peers[0], 0, loc->wf->options);
     loc->lanes = 1;
+    loc->plain = true;
     wf_location_gate(loc);
     return 0;
 }
@@ -318,6 +342,11 @@ int wf_location_connect(struct weft_loc *loc)
         loc->lanes = 0; /* nothing may go by half a connection */
     else if (!loc->order)
         add_bulk_lanes(loc, &c);
+    if (!loc->order && add_checks(loc, &c) != 0) {
+        loc->lanes = 0;
+        r = WEFT_ENOMEM;
+    }
+    loc->plain = loc->lanes && !loc->order && !loc->checks;
     wf_location_gate(loc);
     return r;
 }
@@ -328,6 +357,7 @@ static void free_location(struct weft_loc *loc)
     free(loc->card);
     free(loc->down_reason);
     wf_order_free(loc->order);
+    wf_checks_free(loc);
     free(loc);
 }
 

@@ -20,6 +20,7 @@ enum { WF_MESSAGE_OVERHEAD = 128 }; /* charged beside the payload */
 
 struct wf_tx;
 struct wf_ordered;
+struct wf_checks;
 
 /* A channel to one peer through one endpoint, with the core's own FIFO of
  * containers that the plugin would not take yet (plugins never queue). */
@@ -30,7 +31,9 @@ struct wf_lane {
     uint64_t seq;       /* containers sent; a header has the low half */
     bool blocked;       /* WEFT_EAGAIN was answered; wait for tx_ready */
     struct wf_tx *fifo_head, **fifo_tail; /* protocol/message.c */
-    /* hot copies of core->ops and core->attr */
+    /* hot copies of core->ops and core->attr; of a wrapped lane, with its
+     * `peer`, those of order.h or checked.h */
+    int (*send)(weft_peer *, weft_tx *);
     int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t);
     int (*send_more)(weft_peer *, const weft_hdr *, const void *, size_t);
     int (*send_words)(const void *, uint64_t, weft_peer *, uint64_t, uint64_t);
@@ -49,6 +52,7 @@ struct weft_loc {
     uint8_t lanes;   /* in use; 0: not connected yet */
     bool failed;     /* the process is gone: operations fail at once */
     bool approves;   /* it did not fetch what it was last offered */
+    bool plain;      /* what comes needs neither order nor checksum */
     /* Payloads below this size may leave at once by the order lane: 0 while
      * there is none, it is blocked, or the peer is gone. wf_location_gate */
     uint64_t short_end;
@@ -68,6 +72,7 @@ struct weft_loc {
     weft_peer *peers[WF_EPS_MAX]; /* through each endpoint, or NULL */
     struct wf_lane lane[WF_LANES];
     struct wf_ordered *order; /* a route with failover, or NULL */
+    struct wf_checks *checks; /* of what comes (checked.h), or NULL */
     uint32_t stalled; /* endpoints told to stop reading: out of memory */
     char *down_reason;
 };

@@ -68,7 +68,7 @@ struct wf_route_rule {
     int policy;
     enum { WF_FAILOVER_AUTO, WF_FAILOVER_NO, WF_FAILOVER_YES } failover;
     enum wf_security security;
-    bool crc;
+    enum wf_crc { WF_CRC_AUTO, WF_CRC_NO, WF_CRC_YES } crc;
     uint64_t failback, timeout;
     const char **list; /* transports of use= */
     int list_count;

@@ -170,19 +170,27 @@ static bool wants_failover(const struct wf_route_rule *rule, bool networks)
             (rule->use == WF_USE_LIST || rule->policy == WF_POLICY_STRIPE));
 }
 
-static bool direction_encrypts(const struct wf_config *c,
-                               const struct wf_route_end *from,
-                               const struct wf_route_end *to,
-                               const struct wf_route_candidate *candidates,
-                               int n)
+/* What a pair asks of the sections that may be about it. */
+struct wish {
+    const struct wf_config *config;
+    const struct wf_route_candidate *candidates;
+    int n;
+    bool (*has)(const struct wf_route_rule *, bool same_node);
+};
+
+/* Does one of the sections that messages of any size may be subject to have it? */
+static bool direction_wants(const struct wish *w,
+                            const struct wf_route_end *from,
+                            const struct wf_route_end *to)
 {
+    const struct wf_config *c = w->config;
     const struct wf_route_rule *rule = c->routes;
 
     for (int i = 0; i < c->route_count; i++, rule++) {
         if (i + 1 < c->route_count &&
-            !rule_matches_pair(rule, from, to, candidates, n))
+            !rule_matches_pair(rule, from, to, w->candidates, w->n))
             continue;
-        if (rule->security == WF_SECURITY_ENCRYPT)
+        if (w->has(rule, from->node == to->node))
             return true;
         if (rule->size_lo == 0 && rule->size_hi == UINT64_MAX)
             return false; /* no later one is asked */
@@ -190,13 +198,34 @@ static bool direction_encrypts(const struct wf_config *c,
     return false;
 }
 
+static bool encrypts(const struct wf_route_rule *rule, bool same_node)
+{
+    return rule->security == WF_SECURITY_ENCRYPT;
+}
+
 bool wf_route_pair_encrypts(const struct wf_config *c,
                             const struct wf_route_end *from,
                             const struct wf_route_end *to,
                             const struct wf_route_candidate *candidates, int n)
 {
-    return direction_encrypts(c, from, to, candidates, n) ||
-           direction_encrypts(c, to, from, candidates, n);
+    struct wish w = {c, candidates, n, encrypts};
+
+    return direction_wants(&w, from, to) || direction_wants(&w, to, from);
+}
+
+static bool checks(const struct wf_route_rule *rule, bool same_node)
+{
+    return rule->crc == WF_CRC_YES || (rule->crc == WF_CRC_AUTO && !same_node);
+}
+
+bool wf_route_pair_checks(const struct wf_config *c,
+                          const struct wf_route_end *from,
+                          const struct wf_route_end *to,
+                          const struct wf_route_candidate *candidates, int n)
+{
+    struct wish w = {c, candidates, n, checks};
+
+    return direction_wants(&w, from, to) || direction_wants(&w, to, from);
 }
 
 /* Both directions must have it, for each acknowledges the other. */
@@ -214,7 +243,7 @@ bool wf_route_failover(const struct wf_config *c,
     bool network = found > 0 && candidates[order[0]].caps & WEFT_CAP_REMOTE;
 
     *out = (struct wf_route_failover){
-        .crc = rule->crc && back->crc,
+        .crc = rule->crc != WF_CRC_NO || back->crc != WF_CRC_NO,
         .encrypt = wf_route_pair_encrypts(c, from, to, candidates, n),
         .failback = rule->failback,
         .timeout = rule->timeout};

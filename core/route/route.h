@@ -60,6 +60,12 @@ bool wf_route_pair_encrypts(const struct wf_config *,
                             const struct wf_route_end *from,
                             const struct wf_route_end *to,
                             const struct wf_route_candidate *candidates, int n);
+/* Must messages of this pair that a network carries have a checksum? In the same
+ * way one section decides for all. */
+bool wf_route_pair_checks(const struct wf_config *,
+                          const struct wf_route_end *from,
+                          const struct wf_route_end *to,
+                          const struct wf_route_candidate *candidates, int n);
 /* Does any section encrypt? */
 bool wf_route_encrypts(const struct wf_config *);
 /* Does every section that may choose this transport say security = none? */

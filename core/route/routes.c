@@ -92,7 +92,7 @@ static void use_take(struct wf_config *c, struct wf_route_rule *rule,
 static void failover_defaults(struct wf_route_rule *rule)
 {
     rule->failover = WF_FAILOVER_AUTO;
-    rule->crc = true;
+    rule->crc = WF_CRC_AUTO;
     rule->failback = 2000000000u;
     rule->timeout = 60000000000u;
 }
@@ -124,7 +124,7 @@ static void rule_build(struct wf_config *c, const struct wf_section *s,
     rule->where = wf_place_text(c, use != NULL ? &use->at : &s->at);
     rule->policy = o.policy;
     rule->failover = o.failover;
-    rule->crc = o.crc;
+    rule->crc = (enum wf_crc)o.crc;
     rule->failback = o.failback;
     rule->timeout = o.timeout;
     security_take(c, rule, o.security, &s->at);
@@ -174,9 +174,12 @@ void wf_routes_force(struct wf_config *c, const char *list)
     failover_defaults(rule);
     use_take(c, rule, text, &at, "");
     /* another list of transports must not make a job less safe */
-    for (int i = 0; i < c->route_count; i++)
+    for (int i = 0; i < c->route_count; i++) {
         if (c->routes[i].security > rule->security)
             rule->security = c->routes[i].security;
+        if (c->routes[i].crc == WF_CRC_YES)
+            rule->crc = WF_CRC_YES;
+    }
     c->routes = rule;
     c->route_count = 1;
 }

@@ -119,7 +119,7 @@ static uint64_t duplicates(struct wf_instance *wf, const char *transport)
 
 static uint64_t damaged(struct wf_instance *wf, const char *transport)
 {
-    return wf_orders_count(wf, WF_ORDER_DAMAGED);
+    return wf_orders_count(wf, WF_ORDER_DAMAGED) + wf->damaged;
 }
 
 static uint64_t sleeps(struct wf_instance *wf, const char *transport)

@@ -156,7 +156,7 @@ static void write_head(weft_peer *p)
     wf_sctp_datagram_head(&d, p->exit.head);
 }
 
-static bool wants_check(const weft_ep *ep, const struct wf_ip_addr *to)
+bool wf_sctp_wants_check(const weft_ep *ep, const struct wf_ip_addr *to)
 {
     return ep->cfg.checksum == CHECK_ON ||
            (ep->cfg.checksum == CHECK_AUTO && !wf_ip_loopback(to));
@@ -175,7 +175,7 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
     memset(&p->exit, 0, sizeof p->exit);
     write_head(p);
     wf_sctp_paths(p, &c->path);
-    p->check = wants_check(ep, &c->remote);
+    p->check = wf_sctp_wants_check(ep, &c->remote);
     rc = wf_sctp_agree(p, c);
     if (rc == WEFT_OK)
         rc = p->kernel ? wf_sctp_meet(p) : wf_sctp_strands_open(p);

@@ -160,9 +160,20 @@ static int open_(const weft_open *o, weft_ep **out)
     return WEFT_OK;
 }
 
+/* Does every packet carry a checksum? */
+static bool all_checked(const weft_ep *ep)
+{
+    for (int i = 0; i < ep->ip.n; i++)
+        if (!wf_sctp_wants_check(ep, &ep->ip.use[i].addr))
+            return false;
+    return true;
+}
+
 static void describe(const weft_ep *ep, weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD;
+    if (all_checked(ep))
+        a->caps |= WEFT_CAP_INTACT;
     if (!wf_ip_local(&ep->ip))
         a->caps |= WEFT_CAP_REMOTE;
     a->max_short = SCTP_SHORT_MAX;

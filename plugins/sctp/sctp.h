@@ -256,6 +256,8 @@ int wf_sctp_read(weft_ep *, int socket, int budget);
 int wf_sctp_errors(weft_ep *);
 
 /* path.c */
+/* Do packets to there carry a checksum? */
+bool wf_sctp_wants_check(const weft_ep *, const struct wf_ip_addr *to);
 void wf_sctp_paths(weft_peer *, const struct wf_ip_path *first);
 /* Did it come from the peer? */
 bool wf_sctp_known_path(const weft_peer *, const struct wf_ip_path *);

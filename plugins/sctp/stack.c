@@ -311,14 +311,15 @@ static bool intact(const void *packet, size_t n)
     return was == is;
 }
 
-void wf_sctp_input(struct wf_sctp_assoc *a, const void *packet, size_t n)
+bool wf_sctp_input(struct wf_sctp_assoc *a, const void *packet, size_t n)
 {
     if (n < sizeof(struct sctp_common_header) + 4 ||
         (a->check && !intact(packet, n)))
-        return;
+        return false;
     wf_sctp_lock();
     stack.lib->conninput(a, packet, n, 0);
     wf_sctp_unlock();
+    return true;
 }
 
 int wf_sctp_send(struct wf_sctp_assoc *a, const struct wf_sctp_message *m,

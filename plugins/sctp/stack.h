@@ -80,7 +80,8 @@ void wf_sctp_tick(uint64_t now_ns);
 int wf_sctp_open(struct wf_sctp_assoc *, const struct wf_sctp_setup *);
 /* Says nothing to the peer. */
 void wf_sctp_close(struct wf_sctp_assoc *);
-void wf_sctp_input(struct wf_sctp_assoc *, const void *packet, size_t n);
+/* A packet that has come. False: it was damaged, and dropped. */
+bool wf_sctp_input(struct wf_sctp_assoc *, const void *packet, size_t n);
 /* WEFT_OK, WEFT_EAGAIN: no room, WEFT_ELINK. Bulk leaves some for control. */
 int wf_sctp_send(struct wf_sctp_assoc *, const struct wf_sctp_message *,
                  const void *data, bool bulk);

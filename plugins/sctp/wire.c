@@ -213,7 +213,8 @@ static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
         return;
     }
     wf_sctp_heard(p, wf_sctp_now(ep));
-    wf_sctp_input(&strand->assoc, d->body, d->n);
+    if (!wf_sctp_input(&strand->assoc, d->body, d->n))
+        ep->calls.strange++;
     p->unread |= 1u << strand->number;
     wf_sctp_take(p);
     wf_sctp_flush(p);

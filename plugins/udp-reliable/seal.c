@@ -21,15 +21,20 @@
 enum { NONCE_IDS = 2 }; /* 1: plugins/ip/call.c */
 #define DIALLER (1ull << 63)
 
+bool wf_udp_code_wanted(const weft_ep *ep, const struct wf_ip_addr *to)
+{
+    return WEFT_HAS(ep->host, weft_host, mac64) &&
+           (ep->cfg.mac == CHECKSUM_ON ||
+            (ep->cfg.mac == CHECKSUM_AUTO && !ep->trusted &&
+             !wf_ip_loopback(to)));
+}
+
 bool wf_udp_wants_code(weft_ep *ep, const struct wf_ip_path *path)
 {
     struct wf_ip_addr to;
 
     wf_ip_from_sockaddr((const struct sockaddr *)&path->to, &to);
-    return WEFT_HAS(ep->host, weft_host, mac64) &&
-           (ep->cfg.mac == CHECKSUM_ON ||
-            (ep->cfg.mac == CHECKSUM_AUTO && !ep->trusted &&
-             !wf_ip_loopback(&to)));
+    return wf_udp_code_wanted(ep, &to);
 }
 
 static uint64_t direction(const weft_peer *p, bool out)

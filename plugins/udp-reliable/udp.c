@@ -166,9 +166,21 @@ static const struct wf_ip_costs costs = {.overhead_ns = 1500,
                                          .usual_mbs = 1000,
                                          .link_percent = 90};
 
+/* Does every packet carry a checksum or a code? */
+static bool all_checked(const weft_ep *ep)
+{
+    for (int i = 0; i < ep->ip.n; i++)
+        if (!wf_udp_wants_check(ep, &ep->ip.use[i].addr) &&
+            !wf_udp_code_wanted(ep, &ep->ip.use[i].addr))
+            return false;
+    return true;
+}
+
 static void describe(const weft_ep *ep, weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD;
+    if (all_checked(ep))
+        a->caps |= WEFT_CAP_INTACT;
     if (!wf_ip_local(&ep->ip))
         a->caps |= WEFT_CAP_REMOTE;
     a->max_short = UDP_SHORT_MAX;

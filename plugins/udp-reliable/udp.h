@@ -163,6 +163,7 @@ void wf_udp_hot_heard(weft_ep *, weft_peer *, int socket);
 void wf_udp_hot_choose(weft_ep *);
 
 /* seal.c */
+bool wf_udp_code_wanted(const weft_ep *, const struct wf_ip_addr *to);
 bool wf_udp_wants_code(weft_ep *, const struct wf_ip_path *);
 void wf_udp_make_key(weft_peer *);
 void wf_udp_seal(weft_peer *, const struct iovec *, int n, uint8_t *code);

@@ -55,7 +55,7 @@ static bool next_piece(struct wf_p2p *p)
     p->tx.tx.hdr = (weft_hdr *)&p->tx.hdr;
     p->tx.tx.len = WF_STRIPE_PIECE;
     p->offset = p->moved;
-    if (wf_order_send(order, &p->tx) != WEFT_DONE)
+    if (wf_order_send((weft_peer *)order, &p->tx.tx) != WEFT_DONE)
         return false;
     p->moved += WF_STRIPE_PIECE;
     return true;

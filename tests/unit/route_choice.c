@@ -284,6 +284,33 @@ static void a_pair_is_encrypted_if_one_section_about_it_says_so(void **state)
     assert_encrypts(back, &r1, false);
 }
 
+static void assert_checks(const char *ini, const struct wf_route_end *to,
+                          bool wanted)
+{
+    struct wf_route_candidate c[4];
+    struct wf_config *config = good(ini);
+    int n = world(&r0, to, c);
+
+    assert_int_equal(wf_route_pair_checks(config, &r0, to, c, n), wanted);
+    assert_int_equal(wf_route_pair_checks(config, to, &r0, c, n), wanted);
+    wf_config_free(config);
+}
+
+/* r1 is on the host of r0, r5 on another one. */
+static void checksums_are_for_pairs_between_hosts_unless_a_route_differs(
+    void **state)
+{
+    assert_checks("", &r5, true);
+    assert_checks("", &r1, false);
+    assert_checks("[route a]\ncrc = no\n", &r5, false);
+    assert_checks("[route a]\ncrc = yes\n", &r1, true);
+    /* one direction, or one size, decides for the pair */
+    assert_checks("[route a]\nfrom = rank:5\ncrc = no\n", &r5, true);
+    assert_checks("[route a]\nsize = 64K-\ncrc = no\n", &r5, true);
+    assert_checks("[route a]\nsize = 64K-\ncrc = yes\n[route b]\ncrc = no\n",
+                  &r5, true);
+}
+
 /* Do all that are listed share what is large? */
 static void assert_stripe(const char *ini, const struct wf_route_end *to,
                           bool wanted)
@@ -352,6 +379,8 @@ int main(void)
         cmocka_unit_test(bad_selectors_are_explained),
         cmocka_unit_test(splits_are_where_the_decision_may_change),
         cmocka_unit_test(a_pair_is_encrypted_if_one_section_about_it_says_so),
+        cmocka_unit_test(
+            checksums_are_for_pairs_between_hosts_unless_a_route_differs),
         cmocka_unit_test(stripes_need_two_networks_and_may_be_encrypted),
         cmocka_unit_test(trust_must_be_said_in_every_section_of_a_transport),
         cmocka_unit_test(time_is_latency_and_overhead_and_bytes_over_bandwidth),

@@ -1,0 +1,390 @@
+/* Checksums of containers between hosts: see checked.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/checked.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SEGMENTS = 32, PACKED = 16 << 10 };
+
+/* A payload that a plugin is to put where `real` says. */
+struct landing {
+    struct wf_sink sink; /* what the plugin sees */
+    weft_sink *real;
+    struct wf_checks *checks;
+    struct weft_core *core;
+    uint64_t have; /* bytes that came with the header */
+    uint32_t sum, right; /* over those and the header; over everything */
+    bool whole; /* the rest goes to memory completely */
+};
+
+static struct wf_checks *checks_of(struct weft_loc *loc)
+{
+    struct wf_checks *c = loc->checks;
+
+    if (c || !(c = calloc(1, sizeof *c)))
+        return c;
+    c->loc = loc;
+    c->ends = loc->wf->rank | (uint64_t)loc->id << 32;
+    c->sum = wf_crc32c_choose();
+    c->sums = wf_crc32c_message_choose();
+    return loc->checks = c;
+}
+
+int wf_checks_ask(struct weft_loc *loc, uint32_t endpoints)
+{
+    if (!endpoints)
+        return 0;
+    if (!checks_of(loc))
+        return WEFT_ENOMEM;
+    loc->checks->asked |= endpoints;
+    return 0;
+}
+
+void wf_checks_free(struct weft_loc *loc)
+{
+    free(loc->checks);
+    loc->checks = NULL;
+}
+
+/* ---- sending ----------------------------------------------------------------- */
+
+/* The sum of a header is made while these are 0. */
+static uint64_t sums_of(const struct wf_checks *c, const struct wf_wire *w,
+                        const void *data, size_t n)
+{
+    return c->sums(w, wf_wire_word(w, 7) & WF_WIRE_LAST, data, n);
+}
+
+/* Make a header of 24 or 64 bytes a checked one, whose payload begins with n
+ * bytes of data. */
+static void seal(const struct wf_checks *c, struct wf_wire *w, const void *hdr,
+                 const void *data, size_t n)
+{
+    uint64_t first = wf_wire_word(hdr, 0), sums;
+    bool brief = first & (uint64_t)WEFT_HDR_SHORT << 16;
+
+    wf_wire_put(w, 0, (first | WF_CHECKED) & ~((uint64_t)WEFT_HDR_SHORT << 16));
+    wf_wire_put(w, 1, wf_wire_word(hdr, 1));
+    wf_wire_put(w, 2, wf_wire_word(hdr, 2));
+    wf_wire_put(w, 3, 0);
+    wf_wire_put(w, 4, brief ? 0 : wf_wire_word(hdr, 4));
+    wf_wire_put(w, 5, brief ? 0 : wf_wire_word(hdr, 5));
+    wf_wire_put(w, 6, c->ends);
+    wf_wire_put(w, 7, 0);
+    sums = sums_of(c, w, data, n);
+    wf_wire_put(w, 3, sums >> 32);
+    wf_wire_put(w, 7, sums << 32);
+}
+
+static int send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
+                      size_t n)
+{
+    struct wf_checked_lane *l = (struct wf_checked_lane *)peer;
+    _Alignas(WEFT_HDR) struct wf_wire w;
+
+    seal(l->checks, &w, hdr, data, n);
+    return l->send_short(l->peer, (const weft_hdr *)&w, data, n);
+}
+
+static int send_more(weft_peer *peer, const weft_hdr *hdr, const void *data,
+                     size_t n)
+{
+    struct wf_checked_lane *l = (struct wf_checked_lane *)peer;
+    _Alignas(WEFT_HDR) struct wf_wire w;
+
+    seal(l->checks, &w, hdr, data, n);
+    return l->send_more(l->peer, (const weft_hdr *)&w, data, n);
+}
+
+/* A payload of many small segments is packed for its sum: walking them takes
+ * longer. */
+static uint32_t sum_packed(const struct wf_checks *c, uint32_t sum, weft_tx *tx)
+{
+    uint8_t room[PACKED];
+    uint64_t n;
+
+    for (uint64_t off = 0; off < tx->len; off += n) {
+        n = tx->len - off < sizeof room ? tx->len - off : sizeof room;
+        tx->copy(tx, off, room, n);
+        sum = c->sum(sum, room, n);
+    }
+    return sum;
+}
+
+static uint32_t sum_payload(const struct wf_checks *c, uint32_t sum, weft_tx *tx)
+{
+    struct iovec v[SEGMENTS];
+    uint64_t off = 0;
+    int n;
+
+    if (tx->copy)
+        return sum_packed(c, sum, tx);
+    while (off < tx->len && (n = tx->seg(tx, off, v, SEGMENTS)) > 0)
+        for (int i = 0; i < n; i++) {
+            sum = c->sum(sum, v[i].iov_base, v[i].iov_len);
+            off += v[i].iov_len;
+        }
+    return sum;
+}
+
+/* One that the plugin did not take before has its sums. */
+static int send_large(weft_peer *peer, weft_tx *tx)
+{
+    struct wf_checked_lane *l = (struct wf_checked_lane *)peer;
+    struct wf_wire *w = (struct wf_wire *)tx->hdr;
+
+    if (!(w->type & WF_CHECKED)) {
+        seal(l->checks, w, w, NULL, 0);
+        w->crc = wf_le32(sum_payload(l->checks, wf_le32(w->crc), tx));
+    }
+    return l->send(l->peer, tx);
+}
+
+void wf_checks_wrap(struct weft_loc *loc, struct wf_lane *l)
+{
+    struct wf_checked_lane *mine;
+
+    if (!wf_checks_asked(loc, l->core))
+        return;
+    mine = &loc->checks->lane[l - loc->lane];
+    *mine = (struct wf_checked_lane){.checks = loc->checks,
+                                     .peer = l->peer,
+                                     .send = l->send,
+                                     .send_short = l->send_short,
+                                     .send_more = l->send_more};
+    l->peer = (weft_peer *)mine;
+    l->send = send_large;
+    if (l->send_short)
+        l->send_short = send_short;
+    if (l->send_more)
+        l->send_more = send_more;
+    l->send_words = NULL; /* short headers have no place for a sum, */
+    l->recv_words = NULL; /* and nobody compares headers with one */
+}
+
+/* ---- faults ------------------------------------------------------------------- */
+
+static void fault(struct wf_checks *c, const struct weft_core *core,
+                  enum wf_check_fault what)
+{
+    if (c->fault)
+        return;
+    c->fault = what;
+    c->by = core;
+    if (what == WF_CHECK_DAMAGED)
+        c->loc->wf->damaged++;
+    c->loc->wf->rx_stalled = true; /* for wf_checks_turn */
+}
+
+bool wf_checks_nonsense(struct weft_loc *loc, struct weft_core *core)
+{
+    if (!wf_checks_asked(loc, core) || loc->checks->fault)
+        return false;
+    loc->wf->damaged++;
+    return true;
+}
+
+/* In the place of a plugin that is not there any more. */
+static int send_not(weft_peer *peer, weft_tx *tx)
+{
+    return WEFT_EAGAIN;
+}
+
+/* What is sent from now on waits in the queues of the lanes. */
+static void close_lane(struct wf_lane *l)
+{
+    l->send = send_not;
+    l->send_short = l->send_more = NULL;
+    l->send_words = NULL;
+    l->recv_words = NULL;
+}
+
+/* Everything that the plugins hold comes back before the peer counts as gone. */
+static void end_links(struct weft_loc *loc)
+{
+    struct weft_core *eps = loc->wf->eps;
+
+    for (unsigned i = 0; i < loc->lanes; i++)
+        close_lane(&loc->lane[i]);
+    wf_location_gate(loc);
+    for (int k = 0; k < loc->wf->ep_count; k++) {
+        weft_peer *peer = loc->peers[k];
+        loc->peers[k] = NULL;
+        if (peer)
+            eps[k].ops->peer_del(peer, 1);
+    }
+}
+
+void wf_checks_turn(struct weft_loc *loc)
+{
+    const struct wf_checks *c = loc->checks;
+    char why[320];
+
+    if (!c || !c->fault || loc->failed)
+        return;
+    if (c->fault == WF_CHECK_DAMAGED)
+        snprintf(why, sizeof why,
+                 "a message from it arrived damaged by transport '%s': its "
+                 "checksum is wrong, so something between the two processes "
+                 "changes bytes (failover = yes in the [route] of the pair has "
+                 "such messages sent again)", c->by->config->name);
+    else
+        snprintf(why, sizeof why,
+                 "it sends without checksums by transport '%s', and this "
+                 "process asks for them; give both the same crc in [route]",
+                 c->by->config->name);
+    end_links(loc);
+    wf_location_down(loc, WEFT_ELINK, why);
+}
+
+/* ---- receiving ------------------------------------------------------------------ */
+
+/* Does the header fit its sum? *w: as it was when the sum was made. */
+static bool header_right(const struct wf_checks *c, const struct wf_wire *in,
+                         struct wf_wire *w)
+{
+    memcpy(w, in, sizeof *w);
+    wf_wire_put(w, 3, 0);
+    return wf_wire_word(in, 3) == sums_of(c, w, NULL, 0) >> 32;
+}
+
+/* A header as it was before it left, if the sender made no sums at all. */
+static bool is_unchecked(const struct wf_wire *w)
+{
+    return w->ver == WF_WIRE_VERSION && w->type >= WF_EAGER &&
+           w->type <= WF_CREDIT && w->type != WF_ACK;
+}
+
+static int landing_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    struct wf_sink *sink = wf_container(s, struct wf_sink, sink);
+    struct landing *l = wf_container(sink, struct landing, sink);
+
+    return l->real->seg(l->real, off, v, max);
+}
+
+static void landing_fill(weft_sink *s, uint64_t off, const void *from,
+                         uint64_t n)
+{
+    struct wf_sink *sink = wf_container(s, struct wf_sink, sink);
+    struct landing *l = wf_container(sink, struct landing, sink);
+
+    l->real->fill(l->real, off, from, n);
+}
+
+/* The sum of what has landed. */
+static uint32_t sum_landed(const struct landing *l)
+{
+    struct iovec v[SEGMENTS];
+    uint64_t off = l->have;
+    uint32_t sum = l->sum;
+    int n;
+
+    while (off < l->real->len &&
+           (n = l->real->seg(l->real, off, v, SEGMENTS)) > 0)
+        for (int i = 0; i < n; i++) {
+            sum = l->checks->sum(sum, v[i].iov_base, v[i].iov_len);
+            off += v[i].iov_len;
+        }
+    return sum;
+}
+
+static void landed(struct wf_sink *sink, int status)
+{
+    struct landing *l = wf_container(sink, struct landing, sink);
+    struct wf_sink *real = wf_container(l->real, struct wf_sink, sink);
+
+    if (status >= 0 && l->whole && sum_landed(l) != l->right) {
+        fault(l->checks, l->core, WF_CHECK_DAMAGED);
+        status = WEFT_ELINK;
+    }
+    free(l);
+    real->done(real, status);
+}
+
+/* A container of which `have` bytes of payload are here, with the sum so far. */
+struct part {
+    struct weft_core *core;
+    const void *data;
+    size_t have;
+    uint32_t sum;
+};
+
+static int arrive_part(struct wf_checks *c, const struct part *a,
+                       const struct wf_wire *w, weft_sink **sink)
+{
+    struct landing *l = calloc(1, sizeof *l);
+    int r;
+
+    if (!l)
+        return WEFT_EAGAIN;
+    r = wf_arrive_plain(a->core, c->loc, (const weft_hdr *)w, a->data, a->have,
+                        &l->real);
+    if (r != WEFT_OK || !l->real) {
+        free(l);
+        return r;
+    }
+    l->checks = c;
+    l->core = a->core;
+    l->have = a->have;
+    l->sum = a->sum;
+    l->right = wf_le32(w->crc);
+    l->whole = l->real->len == wf_le32(w->plen);
+    l->sink.done = landed;
+    l->sink.sink = (weft_sink){.len = l->real->len,
+                               .one = l->real->one,
+                               .seg = landing_seg,
+                               .fill = l->real->fill ? landing_fill : NULL};
+    *sink = &l->sink.sink;
+    return WEFT_OK;
+}
+
+static int deliver_whole(struct weft_core *core, struct weft_loc *from,
+                         const struct wf_wire *w, const void *data)
+{
+    enum { EAGER = WF_EAGER | WF_WIRE_VERSION << 8 /* and no flag */ };
+    uint64_t first = wf_wire_word(w, 0);
+    weft_sink *none = NULL;
+
+    if ((uint32_t)first == EAGER)
+        return wf_arrive_words(core, from,
+                               first | (uint64_t)WEFT_HDR_SHORT << 16,
+                               wf_wire_word(w, 1), wf_wire_word(w, 2), data);
+    return wf_arrive_plain(core, from, (const weft_hdr *)w, data,
+                           first >> 32, &none);
+}
+
+int wf_checked_arrive(struct weft_core *core, struct weft_loc *from,
+                      const weft_hdr *hdr, const void *data, size_t have,
+                      weft_sink **sink)
+{
+    const struct wf_wire *in = (const struct wf_wire *)hdr;
+    struct wf_checks *c = checks_of(from);
+    uint32_t plen = wf_le32(in->plen);
+    int drop = have == plen ? WEFT_DONE : WEFT_SKIP;
+    struct part part = {core, data, have, 0};
+    _Alignas(WEFT_HDR) struct wf_wire w;
+    bool brief = weft_hdr_len(hdr) != WEFT_HDR;
+
+    if (!c)
+        return WEFT_EAGAIN;
+    if (c->fault || from->failed)
+        return drop;
+    if (brief || !(in->type & WF_CHECKED) || !header_right(c, in, &w)) {
+        fault(c, core, !(in->type & WF_CHECKED) && is_unchecked(in)
+                           ? WF_CHECK_ABSENT : WF_CHECK_DAMAGED);
+        return drop;
+    }
+    w.type &= (uint8_t)~WF_CHECKED;
+    part.sum = c->sum((uint32_t)wf_wire_word(in, 3), data, have);
+    if (have < plen)
+        return arrive_part(c, &part, &w, sink);
+    if (part.sum != wf_le32(in->crc)) {
+        fault(c, core, WF_CHECK_DAMAGED);
+        return drop;
+    }
+    return deliver_whole(core, from, &w, data);
+}

@@ -1,0 +1,75 @@
+/* Checked containers: what goes between hosts without failover has a checksum.
+ *
+ * A network may change bytes behind the checksums of its own layers. Where the
+ * transport does not check end to end itself (WEFT_CAP_INTACT) and the pair is
+ * not ordered (order.h has sums of its own), both sides wrap its lanes here:
+ *
+ *   out  a container gets a whole header, the bit WF_CHECKED in its type, in
+ *        `seq` the CRC-32C of the header (seq, check and crc are 0 in it), and
+ *        in `crc` that sum continued over the payload
+ *   in   the header is checked before it is believed; payload that is here is
+ *        checked before it is delivered; payload that still comes goes straight
+ *        to its place, and the receive completes with an error if it was not
+ *        right
+ *
+ * DESIGN  A stream that delivers wrong bytes cannot be trusted any further: the
+ * first damage ends the link, at the end of the poll, since a plugin's callback
+ * may not delete its peer. Everything that waits for the peer then fails, with a
+ * text that names transport and remedy. What is not checked: payload of a
+ * message that is longer than its receive and comes in pieces, because the core
+ * never sees its end; the receive fails by MPI_ERR_TRUNCATE in any case.
+ *
+ * INVARIANT  Of an endpoint in `asked` nothing is delivered without a checksum.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_CHECKED_H
+#define WF_CHECKED_H
+
+#include "os/crc32c.h"
+#include "protocol/queues.h"
+
+/* The peer of a lane, in the place of the plugin's. */
+struct wf_checked_lane {
+    struct wf_checks *checks;
+    weft_peer *peer;
+    int (*send)(weft_peer *, weft_tx *);
+    int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t);
+    int (*send_more)(weft_peer *, const weft_hdr *, const void *, size_t);
+};
+
+enum wf_check_fault { WF_CHECK_FINE, WF_CHECK_DAMAGED, WF_CHECK_ABSENT };
+
+/* Of one peer. */
+struct wf_checks {
+    struct weft_loc *loc;
+    uint64_t ends;  /* word 6 of the headers that this process sends */
+    uint32_t asked; /* endpoints whose containers must have a checksum */
+    enum wf_check_fault fault; /* the link is to be ended, */
+    const struct weft_core *by; /* because of what this endpoint brought */
+    wf_crc32c_fn *sum;
+    wf_crc32c_message_fn *sums; /* of header and payload */
+    struct wf_checked_lane lane[WF_LANES];
+};
+
+/* Ask for checksums of what these endpoints bring from the peer. 0 or
+ * WEFT_ENOMEM. */
+int wf_checks_ask(struct weft_loc *, uint32_t endpoints);
+/* What leaves by this lane gets one, if its endpoint is asked for them. */
+void wf_checks_wrap(struct weft_loc *, struct wf_lane *);
+void wf_checks_free(struct weft_loc *);
+static inline bool wf_checks_asked(const struct weft_loc *loc,
+                                   const struct weft_core *core)
+{
+    return loc->checks && loc->checks->asked & 1u << core->index;
+}
+/* As wf_arrive, of a container that has a checksum or must have one. */
+int wf_checked_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
+                      const void *data, size_t have, weft_sink **);
+/* The plugin found nonsense in the stream: count it if checksums are asked for.
+ * True: it was counted. */
+bool wf_checks_nonsense(struct weft_loc *, struct weft_core *);
+/* At the end of a poll: end links that brought damage. */
+void wf_checks_turn(struct weft_loc *);
+
+#endif
