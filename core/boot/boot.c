@@ -10,17 +10,21 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "boot/providers.h"
+#include "os/trust.h"
 #include "route/config.h"
 
 long wf_boot_env_number(const char *name)
 {
-    const char *text = getenv(name);
+    bool ours = strncmp(name, "WEFT_", 5) == 0;
+    const char *text = ours ? wf_trust_getenv(name) : getenv(name);
     char *end;
     if (!text || !*text)
         return -1;
@@ -64,18 +68,32 @@ static int has_pmi(void)
     return getenv("PMI_FD") != NULL || getenv("PMI_PORT") != NULL;
 }
 
+/* A job trusts its launcher with everything: who is in it, the key, whose
+ * memory is read. A program that runs as another user than its caller must not
+ * trust the caller's; one with capabilities of its file runs as the caller. */
+static int open_pmi(struct wf_boot **out, char *err, size_t err_len)
+{
+    if (wf_trust_caller() || (getuid() == geteuid() && getgid() == getegid()))
+        return wf_boot_pmi1_open(out, err, err_len);
+    snprintf(err, err_len,
+             "a set-user-ID or set-group-ID program does not join a job of its "
+             "caller: start it as the user whose rights it needs, or unset "
+             "PMI_FD and PMI_PORT to run it alone");
+    return WEFT_EINVAL;
+}
+
 static int open_auto(const struct wf_config *config, struct wf_boot **out,
                      char *err, size_t err_len)
 {
     if (has_pmi()) {
-        int pmi = wf_boot_pmi1_open(out, err, err_len);
+        int pmi = open_pmi(out, err, err_len);
         /* A program started by the only rank of a job, with the descriptor
          * already taken or closed, runs alone and misleads nobody. */
         if (pmi == WEFT_EUNREACH && wf_boot_env_number("PMI_SIZE") == 1)
             return wf_boot_singleton_open(out, err, err_len);
         return pmi;
     }
-    if (getenv("WEFT_RANK") || getenv("WEFT_SIZE"))
+    if (wf_trust_getenv("WEFT_RANK") || wf_trust_getenv("WEFT_SIZE"))
         return wf_boot_static_open(config, out, err, err_len);
     int rc = wf_boot_foreign(err, err_len);
     return rc ? rc : wf_boot_singleton_open(out, err, err_len);
@@ -92,7 +110,7 @@ int wf_boot_open(const struct wf_config *config, struct wf_boot **out,
         return wf_boot_singleton_open(out, err, err_len);
     case WF_BOOT_PMI:
         if (has_pmi())
-            return wf_boot_pmi1_open(out, err, err_len);
+            return open_pmi(out, err, err_len);
         snprintf(err, err_len,
                  "core.bootstrap is pmi, but neither PMI_FD nor PMI_PORT is "
                  "set: start the program with mpirun, or set it to auto");

@@ -9,7 +9,6 @@
 #include "boot/key.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -18,6 +17,7 @@
 #include "boot/auth.h"
 #include "boot/vendor.h"
 #include "instance.h"
+#include "os/trust.h"
 
 enum { KEY_FILE_MAX = 4096 };
 
@@ -32,8 +32,8 @@ static int bad_file(struct wf_instance *wf, const char *file, const char *why)
     const char *value;
 
     wf_error(MPI_ERR_OTHER, "%s: job_key_file: %s: %s",
-             wf_config_origin(wf->config, "core", "job_key_file", &value), file,
-             why);
+             wf_config_origin(wf->config, "core", "job_key_file", &value),
+             wf_trust_caller() ? file : "(not shown to this caller)", why);
     fprintf(stderr, "%s\n", wf_error_last()->text);
     return WEFT_EINVAL;
 }
@@ -41,12 +41,13 @@ static int bad_file(struct wf_instance *wf, const char *file, const char *why)
 static int from_file(struct wf_instance *wf, const char *file)
 {
     unsigned char bytes[KEY_FILE_MAX];
+    char why[WF_TRUST_WHY_MAX];
     struct stat st;
-    int fd = open(file, O_RDONLY | O_CLOEXEC), r;
+    int fd = wf_trust_open(file, why, sizeof why), r;
     ssize_t n;
 
     if (fd < 0)
-        return bad_file(wf, file, strerror(errno));
+        return bad_file(wf, file, why);
     r = fstat(fd, &st);
     n = read(fd, bytes, sizeof bytes);
     close(fd);

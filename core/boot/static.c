@@ -13,6 +13,7 @@
 
 #include "base.h"
 #include "boot/providers.h"
+#include "os/trust.h"
 #include "route/config.h"
 
 enum { STATIC_RANKS_MAX = 1 << 20 };
@@ -71,10 +72,10 @@ static int find_size(const struct wf_config *config, long *size, char *err,
             n++;
     }
     if (n < 1 || n > STATIC_RANKS_MAX) {
-        if (getenv("WEFT_SIZE"))
+        if (wf_trust_getenv("WEFT_SIZE"))
             snprintf(err, err_len,
                      "static bootstrap: WEFT_SIZE=%s is not a number of ranks",
-                     getenv("WEFT_SIZE"));
+                     wf_trust_getenv("WEFT_SIZE"));
         else
             snprintf(err, err_len,
                      "static bootstrap: the number of ranks is unknown: set "
@@ -114,12 +115,12 @@ static int find_rank(const struct wf_config *config, long size, long *rank,
         *rank = r;
         return 0;
     }
-    if (getenv("WEFT_RANK"))
+    if (wf_trust_getenv("WEFT_RANK"))
         snprintf(err, err_len,
                  "static bootstrap: WEFT_RANK=%s is not in 0..%ld, the ranks of "
                  "%s",
-                 getenv("WEFT_RANK"), size - 1,
-                 getenv("WEFT_SIZE") ? "WEFT_SIZE" : wf_config_source(config));
+                 wf_trust_getenv("WEFT_RANK"), size - 1,
+                 wf_trust_getenv("WEFT_SIZE") ? "WEFT_SIZE" : wf_config_source(config));
     else
         snprintf(err, err_len,
                  "static bootstrap: %s [rank] of mpi.ini has this machine as "

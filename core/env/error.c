@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "env/env.h"
+#include "os/trust.h"
 #include "route/config.h"
 
 static _Thread_local struct {
@@ -62,7 +63,7 @@ struct wf_error_record *wf_error_take(int mpi_class)
 static int level_of_environment(void)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
-    const char *text = getenv("WEFT_LOG");
+    const char *text = wf_trust_getenv("WEFT_LOG");
     for (int i = 0; text && i < 4; i++)
         if (!strcmp(text, names[i]))
             return i;

@@ -21,12 +21,13 @@
 #include "env/env.h"
 #include "env/errhandler.h"
 #include "env/session.h"
+#include "os/trust.h"
 
 /* The initial handler is what the launcher's mpi_initial_errhandler says
  * (s11.5); mpirun passes it on in the environment. */
 struct wf_errhandler *wf_errhandler_initial(void)
 {
-    const char *name = getenv("WEFT_INITIAL_ERRHANDLER");
+    const char *name = wf_trust_getenv("WEFT_INITIAL_ERRHANDLER");
     if (name && !strcmp(name, "mpi_errors_return"))
         return wf_errhandler_of(MPI_ERRORS_RETURN);
     if (name && !strcmp(name, "mpi_errors_abort"))

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/trust.h"
+
 /* FNV-1a, 64 bits. */
 static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
 {
@@ -42,7 +44,7 @@ static uint64_t hash_boot_id(uint64_t h)
 
 uint64_t wf_node_id(void)
 {
-    const char *node = getenv("WEFT_NODE");
+    const char *node = wf_trust_getenv("WEFT_NODE");
     uint64_t h = hash_boot_id(0xcbf29ce484222325u);
     struct stat st;
 
@@ -55,7 +57,7 @@ uint64_t wf_node_id(void)
 
 void wf_node_name(char *name, size_t n)
 {
-    const char *node = getenv("WEFT_NODE");
+    const char *node = wf_trust_getenv("WEFT_NODE");
 
     if (node && *node)
         snprintf(name, n, "%s", node);
@@ -95,7 +97,7 @@ static bool parent_has_more(uint32_t *count)
 
 uint32_t wf_node_cpus(void)
 {
-    const char *bound = getenv("WEFT_BOUND_CPUS");
+    const char *bound = wf_trust_getenv("WEFT_BOUND_CPUS");
     long n = bound ? atol(bound) : 0;
     uint32_t count;
 

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "os/trust.h"
 #include "route/model.h"
 
 static struct wf_config *config_create(void)
@@ -64,7 +65,7 @@ int wf_config_load_also(struct wf_config **out, FILE *errors,
     wf_search_read(c);
     wf_transports_imply(c);
     wf_override_apply(c);
-    config_build(c, getenv("WEFT_ROUTE"));
+    config_build(c, wf_trust_getenv("WEFT_ROUTE"));
     if (c->core.log >= WF_LOG_INFO)
         wf_override_hint(c);
     return config_finish(c, out, errors, also);
@@ -82,6 +83,7 @@ int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors,
     *out = NULL;
     if (c == NULL)
         return 1;
+    c->unused = true;
     wf_search_file(c, path);
     wf_transports_imply(c);
     config_build(c, NULL);

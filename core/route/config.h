@@ -71,7 +71,8 @@ int wf_config_load_also(struct wf_config **out, FILE *errors, wf_config_also *);
 /* Only built-in defaults plus `text` in mpi.ini form (NULL: none): for tests
  * and simulations; reads neither files nor the environment. */
 int wf_config_from_text(const char *text, struct wf_config **out, FILE *errors);
-/* One named file without overrides: weft-info --check. */
+/* One named file without overrides, whoever wrote it, to be looked at and not
+ * to be used: weft-info --check. */
 int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors,
                         wf_config_also *);
 void wf_config_free(struct wf_config *); /* one share of it */

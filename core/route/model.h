@@ -98,6 +98,7 @@ struct wf_config {
     struct wf_problems problems;
     const char *source; /* the file read, or "built in" */
     int includes;       /* depth of include= while reading */
+    bool unused; /* only looked at: files need not be trusted, nothing runs */
     struct wf_section *sections, **sections_tail;
     int section_count;
     struct wf_section *current; /* while reading; NULL: skip its settings */
@@ -139,8 +140,13 @@ void wf_setting_put(struct wf_config *, struct wf_section *, const char *key,
 int wf_section_kind(const char *word);
 
 /* search.c */
-/* Read a whole file (at most 1 MB); NULL with errno. Free with free(). */
-char *wf_file_read(const char *path, size_t *n);
+/* Read a whole file (at most 1 MiB), whoever wrote it; NULL with the reason in
+ * why. Free with free(). */
+char *wf_file_read(const char *path, size_t *n, char *why, size_t why_len);
+/* The same of a file that belongs to the configuration: it must be trusted,
+ * unless the configuration is only looked at. */
+char *wf_search_text(const struct wf_config *, const char *path, size_t *n,
+                     char *why, size_t why_len);
 /* Read this file, which must exist. */
 void wf_search_file(struct wf_config *, const char *path);
 /* Find the configuration and read it into sections. */

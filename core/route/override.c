@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "os/trust.h"
 #include "route/model.h"
 
 extern char **environ;
@@ -166,7 +167,7 @@ static void warn_unknown(struct wf_config *c, const char *name)
     static const char *const known[] = {
         "WEFT_INI",  "WEFT_SET",         "WEFT_ROUTE",
         "WEFT_LOG",  "WEFT_PLUGIN_PATH", "WEFT_LAUNCHER_PLUGINS",
-        "WEFT_BOUND_CPUS",
+        "WEFT_BOUND_CPUS",               "WEFT_LAUNCHER_INI",
         "WEFT_RANK", "WEFT_SIZE",        "WEFT_NODE",
         "WEFT_JOB",  "WEFT_LOCAL_RANK",  "WEFT_PROCESS_RANKS",
         "WEFT_INITIAL_ERRHANDLER",
@@ -187,7 +188,7 @@ static void warn_unknown(struct wf_config *c, const char *name)
 
 static void environment_check(struct wf_config *c)
 {
-    for (char **e = environ; e != NULL && *e != NULL; e++) {
+    for (char **e = wf_trust_caller() ? environ : NULL; e != NULL && *e != NULL; e++) {
         char name[64];
         size_t n = strcspn(*e, "=");
         if (strncmp(*e, "WEFT_", 5) != 0 || n >= sizeof name)
@@ -223,7 +224,8 @@ void wf_override_hint(struct wf_config *c)
 void wf_override_apply(struct wf_config *c)
 {
     struct wf_place log_at = {"WEFT_LOG", 0, 0};
-    const char *set = getenv("WEFT_SET"), *log = getenv("WEFT_LOG");
+    const char *set = wf_trust_getenv("WEFT_SET");
+    const char *log = wf_trust_getenv("WEFT_LOG");
     environment_check(c);
     if (set != NULL)
         wf_override_settings(c, "WEFT_SET", set);

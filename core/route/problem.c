@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/trust.h"
+
 /* Nobody reads more, and sorting them must stay cheap. */
 enum { SHOWN_MAX = 100 };
 
@@ -60,7 +62,12 @@ int wf_problems_flush(struct wf_problems *all, FILE *out)
     int count = all->count;
     while (p != NULL) {
         struct wf_problem *next = p->next;
-        if (out != NULL && p->at.line > 0)
+        if (out != NULL && p->at.line > 0 && !wf_trust_caller())
+            fprintf(out,
+                    "%s:%d:%d: this is wrong; a set-user-ID program does not "
+                    "show why, because its caller may not read the file\n",
+                    p->at.file, p->at.line, p->at.col);
+        else if (out != NULL && p->at.line > 0)
             fprintf(out, "%s:%d:%d: %s\n", p->at.file, p->at.line, p->at.col,
                     p->text);
         else if (out != NULL)

@@ -1,12 +1,21 @@
 /* Where mpi.ini is looked for. The first one found is the configuration; files
  * are never merged, so "which value counts" has one answer.
+ *
+ * INVARIANTS
+ *   1. What decides something in a job comes from a descriptor that
+ *      wf_trust_open() returned, or from the program itself.
+ *   2. Where the caller is not trusted, its environment, directory and home
+ *      are not looked at.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "adi/endpoint.h"
+#include "os/trust.h"
 #include "route/model.h"
 
 enum { FILE_MAX = 1 << 20 };
@@ -14,70 +23,106 @@ enum { FILE_MAX = 1 << 20 };
 /* Text linked into the program: weft-info --embed mpi.ini > ini.c */
 extern const char weft_ini_text[] __attribute__((weak));
 
-static char *stream_read(FILE *f, size_t *n)
+/* Read all of a file; NULL with errno. */
+static char *text_read(int fd, size_t *n)
 {
     size_t room = 8192, used = 0;
-    char *text = malloc(room);
-    while (text != NULL) {
-        used += fread(text + used, 1, room - used, f);
-        if (used < room)
-            break;
-        if (room >= FILE_MAX) {
-            free(text);
-            errno = EFBIG;
-            return NULL;
+    char *text = malloc(room), *more;
+    ssize_t got = 1;
+
+    while (text != NULL && got > 0 && used <= FILE_MAX) {
+        if (used == room) {
+            more = realloc(text, room *= 4);
+            if (more == NULL)
+                free(text);
+            text = more;
+            continue;
         }
-        room *= 4;
-        char *more = realloc(text, room);
-        if (more == NULL)
-            free(text);
-        text = more;
+        got = read(fd, text + used, room - used);
+        used += got > 0 ? (size_t)got : 0;
+        got = got < 0 && errno == EINTR ? 1 : got;
     }
-    if (text != NULL && ferror(f)) {
-        int why = errno;
+    if (text != NULL && (got < 0 || used > FILE_MAX)) {
+        int why = got < 0 ? errno : EFBIG;
         free(text);
+        text = NULL;
         errno = why;
-        return NULL;
     }
     *n = used;
     return text;
 }
 
-char *wf_file_read(const char *path, size_t *n)
+/* Takes the descriptor; NULL with a reason. */
+static char *text_take(int fd, size_t *n, char *why, size_t why_len)
 {
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return NULL;
-    char *text = stream_read(f, n);
-    int why = errno;
-    fclose(f);
-    errno = why;
+    char *text = text_read(fd, n);
+
+    if (text == NULL)
+        snprintf(why, why_len, "%s",
+                 errno == EFBIG ? "it is larger than 1 MiB, the limit"
+                                : strerror(errno));
+    close(fd);
     return text;
+}
+
+char *wf_file_read(const char *path, size_t *n, char *why, size_t why_len)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0)
+        return text_take(fd, n, why, why_len);
+    snprintf(why, why_len, "%s", strerror(errno));
+    return NULL;
+}
+
+char *wf_search_text(const struct wf_config *c, const char *path, size_t *n,
+                     char *why, size_t why_len)
+{
+    int fd;
+
+    if (c->unused)
+        return wf_file_read(path, n, why, why_len);
+    fd = wf_trust_open(path, why, why_len);
+    return fd >= 0 ? text_take(fd, n, why, why_len) : NULL;
 }
 
 void wf_search_file(struct wf_config *c, const char *path)
 {
+    char why[WF_TRUST_WHY_MAX];
     size_t n;
     c->source = wf_arena_copy(&c->arena, path, strlen(path));
-    char *text = wf_file_read(path, &n);
+    char *text = wf_search_text(c, path, &n, why, sizeof why);
     if (text == NULL) {
         struct wf_place at = {c->source, 0, 0};
-        wf_problem_add(&c->problems, &at, "cannot read this mpi.ini: %s",
-                       strerror(errno));
+        wf_problem_add(&c->problems, &at, "cannot use this mpi.ini: %s", why);
         return;
     }
     wf_sections_read(c, c->source, text, n);
     free(text);
 }
 
-/* A file that is not there, or in a place we may not look into, is not found;
- * one that is there must be readable. */
+/* A file that is not there, or in a place we may not look into, is not found.
+ * One that is there must be readable and trusted: to go on without it would
+ * run the job with another configuration than the one that its user sees. */
 static bool file_try(struct wf_config *c, const char *path)
 {
-    struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    char why[WF_TRUST_WHY_MAX];
+    size_t n;
+    int fd = wf_trust_open(path, why, sizeof why);
+    if (fd == WF_TRUST_ABSENT)
         return false;
-    wf_search_file(c, path);
+    c->source = wf_arena_copy(&c->arena, path, strlen(path));
+    char *text = fd >= 0 ? text_take(fd, &n, why, sizeof why) : NULL;
+    if (text != NULL) {
+        wf_sections_read(c, c->source, text, n);
+    } else {
+        struct wf_place at = {c->source, 0, 0};
+        wf_problem_add(&c->problems, &at,
+                       "found here and not used: %s, or run without a file by "
+                       "WEFT_INI=-",
+                       why);
+    }
+    free(text);
     return true;
 }
 
@@ -89,16 +134,21 @@ static bool file_try_in(struct wf_config *c, const char *directory,
     return file_try(c, wf_arena_format(&c->arena, "%s/%s", directory, rest));
 }
 
+/* The installation to which the shared library belongs, then that of the mpirun
+ * or weft-info which started the process. A program that was linked with
+ * libmpi.a belongs to none, wherever it lies. */
 static bool prefix_try(struct wf_config *c)
 {
-    if (&weft_dl_loader == NULL || weft_dl_loader.library_dir == NULL)
-        return false;
-    return file_try_in(c, weft_dl_loader.library_dir(), "../etc/mpi.ini");
+    const char *launcher = wf_trust_getenv("WEFT_LAUNCHER_INI");
+    const char *lib = &weft_dl_loader != NULL ? weft_dl_loader.library_dir()
+                                              : NULL;
+    return file_try_in(c, lib, "../etc/mpi.ini") ||
+           (launcher != NULL && launcher[0] == '/' && file_try(c, launcher));
 }
 
 void wf_search_read(struct wf_config *c)
 {
-    const char *named = getenv("WEFT_INI");
+    const char *named = wf_trust_getenv("WEFT_INI");
     if (named != NULL && strcmp(named, "-") == 0)
         return;
     if (named != NULL && named[0] != '\0') {
@@ -106,7 +156,7 @@ void wf_search_read(struct wf_config *c)
         return;
     }
     if (file_try(c, "mpi.ini") ||
-        file_try_in(c, getenv("HOME"), ".config/weft/mpi.ini") ||
+        file_try_in(c, wf_trust_getenv("HOME"), ".config/weft/mpi.ini") ||
         prefix_try(c) || file_try(c, "/etc/weft/mpi.ini"))
         return;
     const char *linked = weft_ini_text;

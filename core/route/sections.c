@@ -2,10 +2,10 @@
  * Duplicates are errors: with two values, which one counts would be a guess.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "os/trust.h"
 #include "route/ini.h"
 #include "route/model.h"
 
@@ -210,6 +210,7 @@ static const char *include_path(struct wf_config *c, const char *from,
 static void on_include(void *user, const struct wf_place *at, const char *path)
 {
     struct wf_config *c = user;
+    char why[WF_TRUST_WHY_MAX];
     size_t n;
     if (c->includes >= INCLUDE_DEPTH) {
         wf_problem_add(&c->problems, at,
@@ -218,11 +219,11 @@ static void on_include(void *user, const struct wf_place *at, const char *path)
     }
     const char *file = include_path(c, at->file, path);
     struct stat st;
-    bool odd = stat(file, &st) == 0 && !S_ISREG(st.st_mode);
-    char *text = odd ? NULL : wf_file_read(file, &n); /* a pipe would block */
+    bool odd = stat(file, &st) == 0 && !S_ISREG(st.st_mode); /* may block */
+    char *text = odd ? NULL : wf_search_text(c, file, &n, why, sizeof why);
     if (text == NULL) {
         wf_problem_add(&c->problems, at, "cannot read '%s': %s", file,
-                       odd ? "not a regular file" : strerror(errno));
+                       odd ? "not a regular file" : why);
         return;
     }
     c->includes++;

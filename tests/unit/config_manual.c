@@ -8,13 +8,13 @@
 /* A file of the source tree; this test lies in tests/unit. */
 static char *tree_file(const char *name)
 {
-    char path[1024];
+    char path[1024], why[256];
     size_t n;
     int end = (int)(strrchr(__FILE__, '/') - __FILE__);
     snprintf(path, sizeof path, "%.*s/../../%s", end, __FILE__, name);
-    char *raw = wf_file_read(path, &n);
+    char *raw = wf_file_read(path, &n, why, sizeof why);
     if (raw == NULL)
-        print_error("cannot read %s\n", path);
+        print_error("cannot read %s: %s\n", path, why);
     assert_non_null(raw);
     char *text = malloc(n + 1);
     assert_non_null(text);

@@ -106,7 +106,7 @@ static void weft_ini_names_a_file_or_none(void **state)
     setenv("WEFT_INI", "-", 1);
     assert_job(" (default)");
     setenv("WEFT_INI", "missing.ini", 1);
-    assert_refused("missing.ini: cannot read this mpi.ini: No such file");
+    assert_refused("missing.ini: cannot use this mpi.ini: No such file");
 }
 
 static void include_is_relative_to_the_file_that_names_it(void **state)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "os/prefix.h"
 
 extern char **environ;
 
@@ -94,25 +95,19 @@ static void apply(char **env, const struct env_changes *c)
     }
 }
 
-/* Programs are linked with libmpi.a and lie anywhere: plugins are beside us. */
-static void set_plugins(char **env)
+/* Programs are linked with libmpi.a and lie anywhere; what belongs to Weft's
+ * installation is near this program. */
+static void set_installation(char **env)
 {
-    char self[PATH_MAX - 32], dir[PATH_MAX], *slash;
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char path[PATH_MAX];
 
-    if (n <= 0)
-        return;
-    self[n] = '\0';
-    slash = strrchr(self, '/');
-    if (!slash)
-        return;
-    *slash = '\0';
-    snprintf(dir, sizeof(dir), "%s/../lib/weft", self);
-    if (access(dir, X_OK) == 0)
-        set(env, "WEFT_LAUNCHER_PLUGINS", dir);
+    if (wf_prefix_path("lib/weft", path, sizeof(path)))
+        set(env, "WEFT_LAUNCHER_PLUGINS", path);
+    if (wf_prefix_path("etc/mpi.ini", path, sizeof(path)))
+        set(env, "WEFT_LAUNCHER_INI", path);
 }
 
-enum { ENV_OWN = 17 }; /* variables added by mpirun itself */
+enum { ENV_OWN = 18 }; /* variables added by mpirun itself */
 
 char **wf_env_of_app(const struct job *job, const struct app *app)
 {
@@ -135,7 +130,7 @@ char **wf_env_of_app(const struct job *job, const struct app *app)
     if (app->wdir)
         set(env, "PWD", app->wdir);
     set(env, "PMI_JOBID", job->name);
-    set_plugins(env);
+    set_installation(env);
     return env;
 }
 

@@ -7,6 +7,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* secure_getenv */
+#endif
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +45,7 @@ static int rank_main(void *arg)
 int __wrap_main(int argc, char **argv, char **envp)
 {
     struct program p = {.argc = argc, .argv = argv, .envp = envp};
-    const char *ranks = getenv("WEFT_PROCESS_RANKS");
+    const char *ranks = secure_getenv("WEFT_PROCESS_RANKS");
 
     if (!ranks || atoi(ranks) <= 1)
         return __real_main(argc, argv, envp);

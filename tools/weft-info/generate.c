@@ -4,8 +4,9 @@
 #include "info.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
+
+#include "os/trust.h"
 
 static bool identifier(const char *name, char *buf, size_t n)
 {
@@ -75,15 +76,15 @@ static void put_string(const char *text, size_t n)
 int info_embed(const char *file)
 {
     struct wf_config *config;
+    char why[WF_TRUST_WHY_MAX];
     size_t n;
     int problems = wf_config_from_file(file, &config, stderr, NULL);
     wf_config_free(config);
     if (problems > 0)
         return EXIT_CONFIG;
-    char *text = wf_file_read(file, &n);
+    char *text = wf_file_read(file, &n, why, sizeof why);
     if (text == NULL) {
-        fprintf(stderr, "weft-info: cannot read '%s': %s\n", file,
-                strerror(errno));
+        fprintf(stderr, "weft-info: cannot read '%s': %s\n", file, why);
         return 1;
     }
     printf(
