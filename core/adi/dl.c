@@ -4,62 +4,224 @@
  * it with -Wl,-u,weft_dl_loader (mpicc adds that); a fully static program
  * leaves it out, and with it dlopen and the linker's warning about it.
  *
+ * DESIGN  What is loaded is the descriptor that was judged (os/trust.h), by its
+ * name in /proc. The dynamic linker knows objects by that name, too: it takes
+ * a second file under a used name for the first one. So the descriptor stays
+ * open while the object is loaded, which keeps the name unique and lets
+ * debuggers read the file; and an object that is loaded already is found by
+ * device and inode, and gets no second name.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "adi/endpoint.h"
 
-/* A symbol counts only if it lives in that very file: a plugin that is linked
+/* NODELETE and no dlclose: thread-local destructors may outlive the use. */
+enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+enum { NAME_LEN = 64 };
+
+static bool same_file(const char *name, const struct stat *st)
+{
+    struct stat other;
+
+    return stat(name, &other) == 0 && other.st_dev == st->st_dev &&
+           other.st_ino == st->st_ino;
+}
+
+/* ---- what the dynamic linker does not check ------------------------------- */
+
+/* The header of this very object, as it is mapped; NULL: not mapped. */
+static const ElfW(Ehdr) *own_header(void)
+{
+    Dl_info info;
+    const ElfW(Ehdr) *own;
+
+    if (!dladdr((void *)(uintptr_t)&own_header, &info))
+        return NULL;
+    own = info.dli_fbase;
+    return memcmp(own->e_ident, ELFMAG, SELFMAG) == 0 ? own : NULL;
+}
+
+/* Why the file cannot be loaded, or NULL. Touching what a truncated file lacks
+ * would kill the process. */
+static const char *elf_fault(int fd, off_t size)
+{
+    const ElfW(Ehdr) *own = own_header();
+    ElfW(Ehdr) h;
+    ElfW(Phdr) p;
+
+    if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h ||
+        memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
+        return "invalid ELF header";
+    if (own && (memcmp(h.e_ident, own->e_ident, EI_VERSION) != 0 ||
+                h.e_machine != own->e_machine))
+        return "built for another kind of machine; rebuild it for this one";
+    if (h.e_type != ET_DYN || h.e_phentsize != sizeof p)
+        return "not a shared library";
+    for (unsigned i = 0; i < h.e_phnum; i++) {
+        if (pread(fd, &p, sizeof p, (off_t)(h.e_phoff + i * sizeof p)) !=
+                (ssize_t)sizeof p ||
+            p.p_filesz > (size_t)size || p.p_offset > (size_t)size - p.p_filesz)
+            return "the file is truncated; build or copy it again";
+    }
+    return NULL;
+}
+
+/* ---- loading -------------------------------------------------------------- */
+
+struct loaded {
+    const struct stat *st;
+    const char *ours; /* the name of our descriptor, which no object has */
+    char name[PATH_MAX];
+};
+
+static int is_loaded(struct dl_phdr_info *info, size_t size, void *user)
+{
+    struct loaded *l = user;
+
+    (void)size;
+    if (!info->dlpi_name[0] || strcmp(info->dlpi_name, l->ours) == 0 ||
+        !same_file(info->dlpi_name, l->st))
+        return 0;
+    snprintf(l->name, sizeof l->name, "%s", info->dlpi_name);
+    return 1;
+}
+
+static int has_name(struct dl_phdr_info *info, size_t size, void *name)
+{
+    (void)size;
+    return strcmp(info->dlpi_name, name) == 0;
+}
+
+/* The name of the descriptor, for other processes too (a debugger); "" and false
+ * without /proc. */
+static bool name_descriptor(int fd, const struct stat *st, char name[NAME_LEN])
+{
+    char self[16];
+    ssize_t n = readlink("/proc/self", self, sizeof self - 1);
+
+    snprintf(name, NAME_LEN, "/proc/%.*s/fd/%d", n > 0 ? (int)n : 0, self, fd);
+    if (n <= 0 || !same_file(name, st))
+        name[0] = '\0';
+    return name[0] != '\0';
+}
+
+/* A descriptor whose name no loaded object has: one has if the program closed
+ * descriptors that it had not opened. */
+static int unused_name(int fd, const struct stat *st, char name[NAME_LEN])
+{
+    while (name_descriptor(fd, st, name) && dl_iterate_phdr(has_name, name)) {
+        int next = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1);
+        close(fd);
+        if (next < 0)
+            return -1;
+        fd = next;
+    }
+    return fd;
+}
+
+/* The dynamic linker names what it was given; the user knows `file`. */
+static void say_error(const char *name, const char *file, char *err,
+                      size_t err_len)
+{
+    const char *why = dlerror();
+    size_t n = strlen(name);
+
+    if (why && n && strncmp(why, name, n) == 0 && why[n] == ':')
+        why += n + 2;
+    snprintf(err, err_len, "%s: %s", file, why ? why : "cannot be loaded");
+}
+
+/* Takes the descriptor. */
+static void *open_object(int fd, const char *file, const struct stat *st,
+                         char *err, size_t err_len)
+{
+    char name[NAME_LEN];
+    struct loaded l = {.st = st, .ours = name};
+    void *handle;
+
+    fd = unused_name(fd, st, name);
+    if (fd < 0) {
+        snprintf(err, err_len, "%s: %s", file, strerror(errno));
+        return NULL;
+    }
+    bool before = dl_iterate_phdr(is_loaded, &l);
+    handle = before    ? dlopen(l.name, HOW | RTLD_NOLOAD)
+             : name[0] ? dlopen(name, HOW)
+                       : dlopen(file, HOW);
+    if (!handle)
+        say_error(name, file, err, err_len);
+    else if (!before && !name[0] && !same_file(file, st)) {
+        snprintf(err, err_len, "%s: another file took its place", file);
+        handle = NULL;
+    }
+    if (before || !name[0] || !handle)
+        close(fd);
+    return handle;
+}
+
+/* A symbol counts only if it lives in that very object: a plugin that is linked
  * against another one must not be taken for it. */
 static const void *own_symbol(void *handle, const char *file,
                               const char *symbol, char *err, size_t err_len)
 {
     void *p = dlsym(handle, symbol);
-    char real[PATH_MAX], from[PATH_MAX];
+    struct link_map *own;
     Dl_info info;
 
-    if (!p) {
+    if (!p)
         snprintf(err, err_len, "%s: exports no symbol %s", file, symbol);
-        return NULL;
-    }
-    if (!dladdr(p, &info) || !realpath(file, real) ||
-        !realpath(info.dli_fname, from) || strcmp(real, from) != 0) {
+    else if (dlinfo(handle, RTLD_DI_LINKMAP, &own) == 0 && dladdr(p, &info) &&
+             strcmp(info.dli_fname, own->l_name) == 0)
+        return p;
+    else
         snprintf(err, err_len, "%s: %s comes from another file", file, symbol);
-        return NULL;
-    }
-    return p;
+    return NULL;
 }
 
-/* NODELETE and no dlclose: thread-local destructors may outlive the use. */
-static const weft_plugin *load(const char *file, const char *symbol, char *err,
-                               size_t err_len)
+static const weft_plugin *load(int fd, const char *file, const char *symbol,
+                               char *err, size_t err_len)
 {
-    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    struct stat st;
+    const char *fault = fstat(fd, &st) == 0 ? elf_fault(fd, st.st_size)
+                                            : strerror(errno);
+    void *handle = NULL;
 
-    if (!handle) {
-        snprintf(err, err_len, "%s", dlerror());
-        return NULL;
+    if (!fault) {
+        handle = open_object(fd, file, &st, err, err_len);
+    } else {
+        snprintf(err, err_len, "%s: %s", file, fault);
+        close(fd);
     }
-    return own_symbol(handle, file, symbol, err, err_len);
+    return handle ? own_symbol(handle, file, symbol, err, err_len) : NULL;
 }
 
+/* NULL in the main program, which belongs to no installation. */
 static const char *library_dir(void)
 {
     static char dir[PATH_MAX];
-    Dl_info info;
+    Dl_info own, program;
     char *slash;
 
     if (dir[0])
         return dir;
-    if (!dladdr((void *)(uintptr_t)&library_dir, &info) ||
-        !realpath(info.dli_fname, dir))
+    if (!dladdr((void *)(uintptr_t)&library_dir, &own) ||
+        !dladdr((void *)getauxval(AT_PHDR), &program) ||
+        own.dli_fbase == program.dli_fbase || !realpath(own.dli_fname, dir))
         return NULL;
     slash = strrchr(dir, '/');
     if (slash)

@@ -58,10 +58,17 @@ extern const weft_host wf_host;
 
 /* Find a plugin by the rules of docs/writing-a-fabric.md: built-in table,
  * path=, WEFT_PLUGIN_PATH, [core] plugin_path, the installed lib/weft. err
- * holds a full message when NULL is returned. */
+ * holds a full message when NULL is returned. Nothing of a file is executed
+ * that is not trusted (docs/security.md). */
 const weft_plugin *wf_plugin_find(const struct wf_config *,
                                   const struct wf_transport_config *, char *err,
                                   size_t err_len);
+/* The same for a configuration that is only looked at, which may be anybody's:
+ * a plugin that is neither built in nor part of the installation is found and
+ * not loaded. Then NULL is returned, and *left names its file; free() it. */
+const weft_plugin *wf_plugin_look(const struct wf_config *,
+                                  const struct wf_transport_config *, char *err,
+                                  size_t err_len, char **left);
 /* Every plugin that the configuration names can be found, and its options are
  * right; else a line each to errors. Returns how many. */
 int wf_plugins_check(struct wf_config *, FILE *errors);
@@ -73,9 +80,12 @@ int wf_plugin_check(const weft_plugin *, const char *name, const char *from,
 extern const weft_plugin *const weft_builtin[];
 /* dlopen lives alone in core/adi/dl.c; NULL in programs without it. */
 struct weft_dl {
-    const weft_plugin *(*load)(const char *file, const char *symbol, char *err,
-                               size_t err_len);
-    const char *(*library_dir)(void); /* directory of libmpi_abi.so, or NULL */
+    /* Takes the descriptor, which wf_trust_open() has judged; `file` names it
+     * for messages and is loaded where there is no /proc. */
+    const weft_plugin *(*load)(int fd, const char *file, const char *symbol,
+                               char *err, size_t err_len);
+    /* The directory of libmpi_abi.so; NULL in a program that contains it. */
+    const char *(*library_dir)(void);
 };
 extern const struct weft_dl weft_dl_loader __attribute__((weak));
 

@@ -99,7 +99,7 @@ static int prepare(struct wf_instance *wf, const struct wf_transport_config *t,
                    FILE *errors)
 {
     struct weft_core *c = &wf->eps[wf->ep_count];
-    char err[1024];
+    char err[2048];
     int bad;
 
     if (wf->ep_count == WF_EPS_MAX) {

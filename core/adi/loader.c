@@ -2,20 +2,22 @@
  *
  * Order: the built-in table (unless the section gives a path), the path, the
  * directories of WEFT_PLUGIN_PATH, of [core] plugin_path, lib/weft of the
- * installation, and that of the launcher, which a program that was linked with
- * libmpi.a and moved elsewhere cannot know by itself. No directory is scanned; only named plugins are looked for.
- * A directory that others may write is not searched.
+ * installation of the shared library, and that of the launcher, which a program
+ * that was linked with libmpi.a cannot know by itself. No directory is scanned;
+ * only named plugins are looked for.
+ *
+ * INVARIANT  What is loaded is a descriptor of wf_trust_open().
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "adi/endpoint.h"
+#include "os/trust.h"
 
 /* What was tried, for the message. */
 struct search {
@@ -23,6 +25,7 @@ struct search {
     char *err;
     size_t err_len, used;
     const weft_plugin *found;
+    char **left; /* where to name a file that is not to be loaded, or NULL */
 };
 
 static void tried(struct search *s, const char *what, const char *why)
@@ -123,45 +126,35 @@ int wf_plugin_check(const weft_plugin *p, const char *name, const char *from,
     return WEFT_EINVAL;
 }
 
-/* W-61: nothing is loaded from where others can write. */
-static bool trusted(const char *file, char *why, size_t n)
+/* Load the file, or with s->left only name it. */
+static const char *take(struct search *s, int fd, const char *file, char *why,
+                        size_t n)
 {
-    struct stat st;
-    char dir[PATH_MAX], *slash;
-
-    snprintf(dir, sizeof dir, "%s", file);
-    slash = strrchr(dir, '/');
-    if (slash)
-        slash[slash == dir] = 0;
-    if (stat(file, &st) != 0) {
-        snprintf(why, n, "%s", strerror(errno));
-        return false;
-    }
-    if (st.st_mode & S_IWOTH ||
-        (stat(dir, &st) == 0 && st.st_mode & S_IWOTH &&
-         !(st.st_mode & S_ISVTX))) {
-        snprintf(why, n, "others may write it; make it private");
-        return false;
-    }
-    return true;
-}
-
-static bool try_file(struct search *s, const char *file)
-{
-    char why[512] = "";
     const weft_plugin *p;
 
-    if (!trusted(file, why, sizeof why)) {
-        tried(s, file, why);
-        return false;
+    if (s->left) {
+        close(fd);
+        *s->left = strdup(file);
+        return NULL;
     }
-    p = weft_dl_loader.load(file, s->symbol, why, sizeof why);
-    if (!p || wf_plugin_check(p, s->name, file, why, sizeof why) != 0) {
-        tried(s, file, why);
-        return false;
-    }
+    p = weft_dl_loader.load(fd, file, s->symbol, why, n);
+    if (!p || wf_plugin_check(p, s->name, file, why, n) != 0)
+        return why;
     s->found = p;
-    return true;
+    return NULL;
+}
+
+/* True: the search ends here. A file that is not trusted ends it as well:
+ * another file of its name is not the one that was meant. */
+static bool try_file(struct search *s, const char *file)
+{
+    char why[WF_TRUST_WHY_MAX] = "";
+    int fd = wf_trust_open(file, why, sizeof why);
+    const char *fault = fd >= 0 ? take(s, fd, file, why, sizeof why) : why;
+
+    if (fault)
+        tried(s, file, fault);
+    return !fault || fd == WF_TRUST_REFUSED;
 }
 
 static bool try_dirs(struct search *s, const char *dirs)
@@ -170,34 +163,60 @@ static bool try_dirs(struct search *s, const char *dirs)
 
     while (dirs && *dirs) {
         size_t n = strcspn(dirs, ":");
-        if (n && *dirs == '/') {
-            snprintf(file, sizeof file, "%.*s/weft_%s.so", (int)n, dirs,
-                     s->name);
-            if (try_file(s, file))
-                return true;
-        }
+        snprintf(file, sizeof file, "%.*s/weft_%s.so", (int)n, dirs, s->name);
+        if (n && *dirs != '/')
+            tried(s, file, "the directory is relative; write an absolute one");
+        else if (n && try_file(s, file))
+            return true;
         dirs += n + (dirs[n] == ':');
     }
     return false;
 }
 
+/* The installation of the shared library, then that of the mpirun or weft-info
+ * which started the process. */
 static bool try_installed(struct search *s)
 {
     const char *lib = weft_dl_loader.library_dir();
-    char dirs[2 * PATH_MAX];
+    char **left = s->left, dir[PATH_MAX];
+    bool done = false;
 
-    if (!lib)
-        return false;
-    /* The library lies in lib/, a program that holds it in bin/. */
-    snprintf(dirs, sizeof dirs, "%s/weft:%s/../lib/weft", lib, lib);
-    return try_dirs(s, dirs);
+    s->left = NULL;
+    snprintf(dir, sizeof dir, "%s/weft", lib ? lib : "");
+    if (lib)
+        done = try_dirs(s, dir);
+    done = done || try_dirs(s, wf_trust_getenv("WEFT_LAUNCHER_PLUGINS"));
+    s->left = left;
+    return done;
 }
 
-const weft_plugin *wf_plugin_find(const struct wf_config *config,
-                                  const struct wf_transport_config *t,
-                                  char *err, size_t err_len)
+static bool try_named(struct search *s, const struct wf_config *config,
+                      const struct wf_transport_config *t)
 {
-    struct search s = {.err = err, .err_len = err_len};
+    if (t->path && *t->path != '/')
+        tried(s, t->path, "the path is relative; write an absolute one");
+    else if (t->path)
+        try_file(s, t->path);
+    return t->path || try_dirs(s, wf_trust_getenv("WEFT_PLUGIN_PATH")) ||
+           try_dirs(s, wf_config_core(config)->plugin_path);
+}
+
+static void no_loader(struct search *s)
+{
+    s->used += (size_t)snprintf(
+        s->err + s->used, s->err_len - s->used,
+        " is not built in and this program has no plugin loader; link with "
+        "mpicc or add -Wl,-u,weft_dl_loader; built in:");
+    for (const weft_plugin *const *b = weft_builtin; *b; b++)
+        s->used += (size_t)snprintf(s->err + s->used, s->err_len - s->used,
+                                    " %s", (*b)->name);
+}
+
+const weft_plugin *wf_plugin_look(const struct wf_config *config,
+                                  const struct wf_transport_config *t,
+                                  char *err, size_t err_len, char **left)
+{
+    struct search s = {.err = err, .err_len = err_len, .left = left};
     const weft_plugin *p = t->path ? NULL : builtin(t->plugin);
 
     if (p)
@@ -209,31 +228,33 @@ const weft_plugin *wf_plugin_find(const struct wf_config *config,
     s.used = (size_t)snprintf(err, err_len, "%s: plugin '%s' of transport '%s'",
                               t->where, t->plugin, t->name);
     if (!&weft_dl_loader) {
-        s.used += (size_t)snprintf(
-            err + s.used, err_len - s.used,
-            " is not built in and this program has no plugin loader; link with "
-            "mpicc or add -Wl,-u,weft_dl_loader; built in:");
-        for (const weft_plugin *const *b = weft_builtin; *b; b++)
-            s.used += (size_t)snprintf(err + s.used, err_len - s.used, " %s",
-                                       (*b)->name);
+        no_loader(&s);
         return NULL;
     }
     s.used += (size_t)snprintf(err + s.used, err_len - s.used,
                                t->path ? " cannot be loaded"
                                        : " was not found");
-    if (t->path ? try_file(&s, t->path)
-                : try_dirs(&s, getenv("WEFT_PLUGIN_PATH")) ||
-                      try_dirs(&s, wf_config_core(config)->plugin_path) ||
-                      try_installed(&s) ||
-                      try_dirs(&s, getenv("WEFT_LAUNCHER_PLUGINS")))
-        return s.found;
-    return NULL;
+    if (!try_named(&s, config, t))
+        try_installed(&s);
+    if (!s.found && !wf_trust_caller())
+        snprintf(err, err_len,
+                 "%s: the plugin of this transport cannot be loaded; a "
+                 "set-user-ID program does not show why",
+                 t->where);
+    return s.found;
+}
+
+const weft_plugin *wf_plugin_find(const struct wf_config *config,
+                                  const struct wf_transport_config *t,
+                                  char *err, size_t err_len)
+{
+    return wf_plugin_look(config, t, err, err_len, NULL);
 }
 
 static int check_one(struct wf_config *config,
                      const struct wf_transport_config *t, FILE *errors)
 {
-    char err[1024];
+    char err[2048];
     const weft_plugin *p = wf_plugin_find(config, t, err, sizeof err);
     void *cfg = p ? calloc(1, p->cfg_size ? p->cfg_size : 1) : NULL;
     int bad = 1;

@@ -249,10 +249,10 @@ class Outside(unittest.TestCase):
         so = os.path.join(where, "weft_pipes.so")
         shutil.copy(os.path.join(self.plugins, "weft_pipes.so"), so)
         os.chmod(so, 0o777)
-        self.refuse(so, so, "others may write it")
+        self.refuse(so, so, "others may write ")
         os.chmod(so, 0o755)
         os.chmod(where, 0o777)
-        self.refuse(so, so, "others may write it")
+        self.refuse(so, so, "others may write ")
         os.chmod(where, 0o755)
         job = self.mpirun("-n", 2, "--ini", self.ini(f"path = {so}"),
                           self.ring)

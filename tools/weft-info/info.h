@@ -8,7 +8,8 @@
  *   tune*.c     a fragment of mpi.ini from measurements
  *
  * It reads the configuration exactly as MPI_Init does and, but for --tune, talks
- * to no other process.
+ * to no other process. A file given to --check may be anybody's: it is read,
+ * and no plugin that it names is loaded without --load.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -32,7 +33,8 @@ struct info_transport {
     const struct wf_transport_config *config;
     const weft_plugin *plugin; /* NULL: not found */
     bool built_in, usable;
-    char why[1024]; /* not found, or not usable here */
+    char why[2048]; /* not found, or not usable here */
+    char *left;     /* the file of a plugin that was not loaded, or NULL */
     char what[200]; /* what it says of itself when it is usable */
     weft_attr attr; /* when usable */
 };
@@ -44,15 +46,17 @@ struct info {
     int problems; /* in the options of plugins */
 };
 
-/* Find every plugin and fill its options; problems go to errors. */
-void info_collect(struct info *, struct wf_config *, FILE *errors);
+/* Find every plugin and fill its options; problems go to errors. load: also
+ * plugins that are not part of the installation. */
+void info_collect(struct info *, struct wf_config *, bool load, FILE *errors);
+void info_forget(struct info *);
 /* Ask the plugins what they can do on this machine. */
 void info_probe(struct info *);
 /* "local remote get" from capability bits. */
 const char *info_caps(uint32_t caps, char *buf, size_t n);
 
 int info_report(const struct info *, bool json);
-int info_check(const char *file, bool json);
+int info_check(const char *file, bool load, bool json);
 /* "0->3", "0@nodea->3@nodeb"; size "1M" or NULL. */
 int info_explain(const struct info *, const char *pair, const char *size,
                  bool json);

@@ -3,9 +3,11 @@
  */
 #include "info.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "draw.h"
+#include "os/prefix.h"
 #include "tune.h"
 #include "tune_coll.h"
 
@@ -13,7 +15,7 @@ enum { TUNE_SECONDS = 30 };
 
 struct arguments {
     const char *check, *explain, *size, *embed, *seconds;
-    bool json, table, version, help, tune, tune_collectives;
+    bool json, load, table, version, help, tune, tune_collectives;
     struct draw_arguments draw;
 };
 
@@ -21,7 +23,11 @@ static const char usage[] =
     "usage: weft-info [--json]                      everything there is to "
     "know\n"
     "       weft-info [--json] --check FILE         all mistakes in an "
-    "mpi.ini\n"
+    "mpi.ini;\n"
+    "                 [--load]                      --load: also of plugins "
+    "outside the\n"
+    "                                               installation, which are "
+    "loaded\n"
     "       weft-info [--json] --explain A->B [--size N]\n"
     "                                               routes between two ranks,\n"
     "                                               or 0@hosta->3@hostb\n"
@@ -78,6 +84,7 @@ static int take(struct arguments *a, int argc, char **argv, int i)
         const char *name;
         bool *flag;
     } flags[] = {{"--json", &a->json},
+                 {"--load", &a->load},
                  {"--tune", &a->tune},
                  {"--tune-collectives", &a->tune_collectives},
                  {"--dot", &a->draw.dot},
@@ -113,7 +120,7 @@ static int run(const struct arguments *a)
     struct wf_config *config;
     int problems = wf_config_load(&config, stderr);
     if (config != NULL) {
-        info_collect(&info, config, stderr);
+        info_collect(&info, config, true, stderr);
         problems += info.problems;
     }
     if (problems > 0) {
@@ -135,9 +142,20 @@ static int run(const struct arguments *a)
     return rc;
 }
 
+/* What mpirun hands to its ranks. */
+static void set_installation(void)
+{
+    char path[PATH_MAX];
+    if (wf_prefix_path("lib/weft", path, sizeof path))
+        setenv("WEFT_LAUNCHER_PLUGINS", path, 1);
+    if (wf_prefix_path("etc/mpi.ini", path, sizeof path))
+        setenv("WEFT_LAUNCHER_INI", path, 1);
+}
+
 int main(int argc, char **argv)
 {
     struct arguments a = {.json = false};
+    set_installation();
     if (argc > 1 && strcmp(argv[1], "--tune-rank") == 0)
         return info_tune_rank(argc - 2, argv + 2);
     if (argc > 1 && strcmp(argv[1], "--tune-collective-rank") == 0)
@@ -165,7 +183,7 @@ int main(int argc, char **argv)
     if (a.tune)
         return info_tune(a.seconds != NULL ? atof(a.seconds) : TUNE_SECONDS);
     if (a.check != NULL)
-        return info_check(a.check, a.json);
+        return info_check(a.check, a.load, a.json);
     if (a.embed != NULL)
         return info_embed(a.embed);
     return run(&a);

@@ -121,10 +121,11 @@ static bool is_built_in(const weft_plugin *plugin)
     return false;
 }
 
-static void collect_one(struct info *info, struct info_transport *t,
+static void collect_one(struct info *info, struct info_transport *t, bool load,
                         FILE *errors)
 {
-    t->plugin = wf_plugin_find(info->config, t->config, t->why, sizeof t->why);
+    t->plugin = wf_plugin_look(info->config, t->config, t->why, sizeof t->why,
+                               load ? NULL : &t->left);
     if (t->plugin == NULL)
         return;
     t->built_in = is_built_in(t->plugin);
@@ -136,7 +137,8 @@ static void collect_one(struct info *info, struct info_transport *t,
     free(cfg);
 }
 
-void info_collect(struct info *info, struct wf_config *config, FILE *errors)
+void info_collect(struct info *info, struct wf_config *config, bool load,
+                  FILE *errors)
 {
     const struct wf_transport_config *all;
     int n = wf_config_transports(config, &all);
@@ -145,8 +147,15 @@ void info_collect(struct info *info, struct wf_config *config, FILE *errors)
     for (int i = 0; i < n && i < TRANSPORTS_MAX; i++) {
         struct info_transport *t = &info->transport[info->count++];
         t->config = &all[i];
-        collect_one(info, t, errors);
+        collect_one(info, t, load, errors);
     }
+}
+
+void info_forget(struct info *info)
+{
+    for (int i = 0; i < info->count; i++)
+        free(info->transport[i].left);
+    info->count = 0;
 }
 
 static int ask(const weft_ops *ops, const weft_open *open, weft_attr *attr)
