@@ -75,6 +75,28 @@ static void distributed_graphs(int reorder)
     CHECK(class == (wrong ? MPI_ERR_ARG : MPI_ERR_NOT_SAME));
 }
 
+/* MPI-5.0 s8.5.4: a source may have no destination; its degree is 0. */
+static void sources_without_edges(void)
+{
+    int sources[2] = {rank, (rank + 1) % size}, degrees[2] = {0, 1};
+    int in = -1, out = -1, weighted = -1;
+    MPI_Comm c;
+
+    FAILS(MPI_Dist_graph_create(world, 2, sources, degrees, &rank,
+                                MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &c),
+          MPI_SUCCESS);
+    MPI_Dist_graph_neighbors_count(c, &in, &out, &weighted);
+    CHECK(in == 1 && out == 1 && !weighted);
+    MPI_Comm_free(&c);
+    degrees[1] = 0;
+    FAILS(MPI_Dist_graph_create(world, 2, sources, degrees, NULL,
+                                MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &c),
+          MPI_SUCCESS);
+    MPI_Dist_graph_neighbors_count(c, &in, &out, &weighted);
+    CHECK(in == 0 && out == 0);
+    MPI_Comm_free(&c);
+}
+
 static void questions(void)
 {
     int x[4], n, beyond = 1;
@@ -145,6 +167,7 @@ int main(int argc, char **argv)
     creation();
     distributed_graphs(0);
     distributed_graphs(1);
+    sources_without_edges();
     questions();
     collectives();
     MPI_Comm_free(&grid);

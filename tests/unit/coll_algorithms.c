@@ -195,6 +195,35 @@ static void algorithms_for_long_vectors_work_in_segments(void **state)
     }
 }
 
+static int copies_of(const struct wf_sched *s)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->vertices; i++)
+        n += s->v[i].kind == WF_VERTEX_COPY;
+    return n;
+}
+
+/* Before an exchange in place blocks are packed away that are sent: not that of the
+ * process itself, and none without bytes. */
+static void in_place_only_what_is_sent_is_packed(void **state)
+{
+    int some[5] = {1, 1, 0, 1, 1}, at[5] = {0, 1, 2, 3, 4};
+    char memory[5 * 8];
+
+    world_open(5, 0, 1);
+    for (int r = 0; r < 5; r++) {
+        struct wf_coll_args a = {.comm = &comms[r], .sbuf = MPI_IN_PLACE,
+                                 .rbuf = memory, .rtype = &pair_type,
+                                 .rcounts = {some, 4}, .rdispls = {at, 4}};
+        struct wf_sched *s = wf_sched_create(&comms[r]);
+        assert_int_equal(wf_build_alltoallv(s, &a), MPI_SUCCESS);
+        assert_int_equal(copies_of(s), r == 2 ? 4 : 3);
+        wf_sched_destroy(s);
+    }
+    world_close();
+}
+
 /* The cases above performed vertices at once and recorded others. */
 static void blocking_runs_were_direct(void **state)
 {
@@ -211,6 +240,7 @@ int main(void)
         cmocka_unit_test(intercommunicators_exchange_between_groups),
         cmocka_unit_test(every_algorithm_agrees_with_plain_loops),
         cmocka_unit_test(algorithms_for_long_vectors_work_in_segments),
+        cmocka_unit_test(in_place_only_what_is_sent_is_packed),
         cmocka_unit_test(blocking_runs_were_direct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,13 +5,12 @@
 
 #include "route/model.h"
 
-/* A file of the source tree; this test lies in tests/unit. */
+/* A file of the source tree. */
 static char *tree_file(const char *name)
 {
     char path[1024], why[256];
     size_t n;
-    int end = (int)(strrchr(__FILE__, '/') - __FILE__);
-    snprintf(path, sizeof path, "%.*s/../../%s", end, __FILE__, name);
+    snprintf(path, sizeof path, "%s/%s", SOURCE_DIR, name);
     char *raw = wf_file_read(path, &n, why, sizeof why);
     if (raw == NULL)
         print_error("cannot read %s: %s\n", path, why);

@@ -1,0 +1,138 @@
+/* Cards: what two processes with different configurations are told about it.
+ *
+ * One instance publishes its card, another one reads it; the key-value space of
+ * the launcher is a variable here.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* */
+#include <cmocka.h>
+
+#include "instance.h"
+
+static uint8_t card[8192];
+static size_t card_size;
+
+static int put(struct wf_boot *boot, const char *key, const void *value,
+               size_t n)
+{
+    assert_string_equal(key, "weft.card.1");
+    assert_in_range(n, 1, sizeof card);
+    memcpy(card, value, n);
+    card_size = n;
+    return 0;
+}
+
+static int get(struct wf_boot *boot, const char *key, void **value, size_t *n)
+{
+    assert_string_equal(key, "weft.card.1");
+    *value = malloc(card_size);
+    assert_non_null(*value);
+    memcpy(*value, card, card_size);
+    *n = card_size;
+    return 0;
+}
+
+static const struct wf_boot_ops ops = {.name = "test", .get = get, .put = put};
+static struct wf_boot boot = {.ops = &ops, .size = 2};
+
+static void configure(struct wf_instance *wf, uint32_t rank, const char *text)
+{
+    *wf = (struct wf_instance){
+        .boot = &boot, .nprocs = 2, .rank = rank, .host = "somewhere"};
+    assert_int_equal(wf_config_from_text(text, &wf->config, stderr), 0);
+    wf->options = wf_config_core(wf->config);
+}
+
+/* Rank 0, of configuration `here`, reads the card of rank 1. Returns the text of
+ * the error, or NULL if there is none. */
+static const char *compare(const char *here, const char *there)
+{
+    struct wf_instance reader, writer;
+    struct weft_loc loc = {.wf = &reader, .id = 1};
+    int rc;
+
+    configure(&writer, 1, there);
+    configure(&reader, 0, here);
+    assert_int_equal(wf_card_publish(&writer), 0);
+    rc = wf_card_fetch(&loc);
+    assert_string_equal(loc.host, "somewhere");
+    free(loc.card);
+    free(loc.host);
+    wf_config_free(writer.config);
+    wf_config_free(reader.config);
+    assert_true(rc == 0 || rc == WEFT_EINVAL);
+    return rc ? wf_error_last()->text : NULL;
+}
+
+static void is_named(const char *error, const char *what)
+{
+    assert_non_null(error);
+    if (!strstr(error, what))
+        fail_msg("'%s' is not in: %s", what, error);
+}
+
+static void equal_configurations_are_silent(void **state)
+{
+    static const char text[] = "[core]\neager = 4K\nrndv = push\n";
+
+    assert_null(compare(NULL, NULL));
+    assert_null(compare(text, text));
+}
+
+static void two_values_of_a_key_are_named(void **state)
+{
+    is_named(compare("[core]\neager = 4K\n", "[core]\neager = 8K\n"),
+             "core.eager is '8K' there and '4K' here");
+    is_named(compare("[core]\neager = 4K\nrndv = push\n",
+                     "[core]\neager = 4K\nrndv = pull\n"),
+             "core.rndv is 'pull' there and 'push' here");
+}
+
+static void a_key_that_only_one_has_is_named(void **state)
+{
+    is_named(compare("[core]\nrndv = push\n", NULL),
+             "core.rndv is 'push' here and not set there");
+    is_named(compare(NULL, "[core]\nrndv = push\n"),
+             "core.rndv is 'push' there and not set here");
+}
+
+/* What differs stands behind lines that are equal. */
+static void a_key_behind_equal_ones_is_named(void **state)
+{
+    static const char fewer[] = "[core]\neager = 4K\n",
+                      more[] = "[core]\neager = 4K\nrndv = push\n";
+
+    is_named(compare(fewer, more), "core.rndv is 'push' there and not set");
+    is_named(compare(more, fewer), "core.rndv is 'push' here and not set");
+}
+
+/* So many settings that a card has no room for them: none is named. */
+static void more_settings_than_fit_are_not_named(void **state)
+{
+    char text[2000] = "[core]\n";
+    size_t n = strlen(text);
+
+    for (int i = 0; i < 9; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "[transport a-name-of-%d-which-is-so-long-that-"
+                              "it-fills-the-card]\nplugin = tcp\n", i);
+    is_named(compare(NULL, text), "compare what weft-info prints on both");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_configurations_are_silent),
+        cmocka_unit_test(two_values_of_a_key_are_named),
+        cmocka_unit_test(a_key_that_only_one_has_is_named),
+        cmocka_unit_test(a_key_behind_equal_ones_is_named),
+        cmocka_unit_test(more_settings_than_fit_are_not_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
