@@ -118,8 +118,8 @@ static bool file_try(struct wf_config *c, const char *path)
     } else {
         struct wf_place at = {c->source, 0, 0};
         wf_problem_add(&c->problems, &at,
-                       "found here and not used: %s, or run without a file by "
-                       "WEFT_INI=-",
+                       "found here and not used: %s; WEFT_INI=- runs without "
+                       "a file",
                        why);
     }
     free(text);

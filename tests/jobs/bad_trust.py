@@ -164,7 +164,7 @@ class Trust(unittest.TestCase):
                      ["--collective", "bcast", "--ranks", "4"]):
             self.assert_refused(self.info(*args), path,
                                 "mpi.ini: found here and not used",
-                                "run without a file by WEFT_INI=-")
+                                "WEFT_INI=- runs without a file")
 
     def test_a_foreign_mpi_ini_in_the_current_directory_stops_mpirun(self):
         path = self.foreign(self.here(self.marking()))

@@ -119,7 +119,7 @@ static int run(const struct arguments *a)
     static struct info info; /* too large for a small stack */
     struct wf_config *config;
     int problems = wf_config_load(&config, stderr);
-    if (config != NULL) {
+    if (config != NULL && a->draw.collective == NULL) {
         info_collect(&info, config, true, stderr);
         problems += info.problems;
     }
