@@ -39,6 +39,8 @@ PROGRAM = r"""
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>
+/* A sanitizer cannot look for leaks in a set-group-ID process. */
+const char *__asan_default_options(void) { return "detect_leaks=0"; }
 int main(int argc, char **argv)
 {
     int size;
@@ -49,7 +51,7 @@ int main(int argc, char **argv)
 }
 """
 REFUSED = 78  # sysexits.h: the configuration is wrong
-needs_root = unittest.skipUnless(ROOT, "needs root: files of other users")
+needs_root = unittest.skipUnless(ROOT, "needs root: programs that are setuid")
 
 
 def sh(*command, env=None, cwd=None, **kw):
@@ -242,8 +244,8 @@ class Trust(unittest.TestCase):
         self.assert_not_executed()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"{path}: good", done.stdout)
-        self.assertIn("note: a job would not use this file: file " + path,
-                      done.stderr)
+        self.assertIn("note: a job would not use this file: ", done.stderr)
+        self.assertEqual(done.stderr.count(path), 3, done.stderr)
         self.assertIn(f"the plugin {self.plugin}, which was not loaded; "
                       "--load loads it", done.stderr)
 
@@ -267,6 +269,7 @@ class Trust(unittest.TestCase):
         self.assertEqual(done.returncode, REFUSED)
         self.assertIn("a.ini:3:1: unknown key 'depht'", done.stderr)
         self.assertTrue(os.path.exists(self.mark))
+        self.assertEqual(self.info("--load").returncode, 2)
 
     def test_check_loads_no_foreign_plugin_on_request(self):
         self.need_plugins()

@@ -19,10 +19,13 @@
 #include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/trust.h"
@@ -281,6 +284,31 @@ static void a_hard_link_in_a_sticky_directory_is_refused(void **state)
     assert_trusted("f"); /* the name that its owner gave it */
 }
 
+/* In a child with mounts of its own. A file system of another user (FUSE) may
+ * say that root owns what it contains. */
+static void a_mount_point_in_a_sticky_directory_is_refused(void **state)
+{
+    int status;
+    make_dir("s", 01777);
+    make_dir("s/d", 0755);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (unshare(CLONE_NEWNS) != 0 ||
+            mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+            mount("none", "s/d", "tmpfs", 0, "mode=0755") != 0)
+            _exit(77);
+        fclose(fopen("s/d/f", "w"));
+        int r = wf_trust_open("s/d/f", why, sizeof why);
+        _exit(r == WF_TRUST_REFUSED && strstr(why, "is a mount point") ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (status == 77 << 8) {
+        print_message("only root can mount\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 /* ---- links --------------------------------------------------------------- */
 
 static void own_links_in_own_directories_are_followed(void **state)
@@ -429,6 +457,7 @@ int main(void)
         CASE(a_sticky_directory_may_be_passed_through),
         CASE(what_others_have_in_a_sticky_directory_is_refused),
         CASE(a_hard_link_in_a_sticky_directory_is_refused),
+        CASE(a_mount_point_in_a_sticky_directory_is_refused),
         CASE(own_links_in_own_directories_are_followed),
         CASE(a_link_to_what_is_not_trusted_is_refused),
         CASE(a_link_in_an_untrusted_directory_is_refused),

@@ -176,6 +176,11 @@ int main(int argc, char **argv)
         return fputs(usage, stdout) < 0;
     if (a.version)
         return printf("weft %s\n", WEFT_VERSION) < 0;
+    if (a.load && a.check == NULL) {
+        fprintf(stderr, "weft-info: --load belongs to --check FILE; without "
+                        "--check a trusted configuration is loaded anyway\n");
+        return 2;
+    }
     if (a.tune_collectives)
         return info_tune_collectives(
             a.draw.ranks, a.draw.collective,
