@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -34,6 +35,11 @@ except KeyboardInterrupt:
     time.sleep(0.3)
     os.write(1, b"clean\\n")
 """
+
+
+def larger_stack():
+    """A quarter of it is for arguments and environment."""
+    resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, resource.RLIM_INFINITY))
 
 
 def read_lines(job, word, n):
@@ -157,6 +163,22 @@ class Orphans(unittest.TestCase):
     def test_after_kill_9_of_mpirun(self):
         self.kill_mpirun()
         self.kill_mpirun("-l")
+
+    def test_after_kill_9_of_mpirun_with_environments_of_any_length(self):
+        """What names the job stands behind a megabyte, and across the border
+        of two reads."""
+        for size in (1, 3 << 20, 65536 - 150, 65536 - 100):
+            env = dict(self.env)
+            for i in range(0, size, 100000):  # one may not have more than 128K
+                env[f"A{i:08}"] = "x" * min(100000, size - i)
+            job = launch.start("-n", 1, "sh", "-c", "setsid sh -c 'setsid "
+                               "sleep 1000 & echo ready'; exec sleep 1000",
+                               env=env, preexec_fn=larger_stack)
+            read_lines(job, "ready", 1)
+            job.kill()
+            job.wait()
+            self.assertTrue(self.gone(), self.left())
+            job.communicate()
 
     def test_after_kill_9_of_a_rank(self):
         job = launch.start("-v", "-n", 2, "sh", "-c", self.TREE + "wait",

@@ -30,30 +30,46 @@ struct guard {
     size_t size;
 };
 
-/* Does /proc/<pid>/environ hold the mark? */
-static bool marked(const char *pid, const char *mark)
+/* Does the text hold this variable? The mark begins and ends with a zero byte;
+ * the text is read in pieces, each with the end of the one before, so it may be
+ * of any length. */
+static bool holds(int fd, const char *mark, size_t mark_size)
 {
-    char path[32], text[65536];
-    size_t n = 0;
+    char text[65536] = {0}; /* as if a variable had ended before the first */
+    size_t kept = 1;
     ssize_t got;
+
+    while ((got = read(fd, text + kept, sizeof(text) - kept)) > 0) {
+        size_t n = kept + (size_t)got;
+        if (memmem(text, n, mark, mark_size))
+            return true;
+        kept = n < mark_size ? n : mark_size - 1;
+        memmove(text, text + n - kept, kept);
+    }
+    return false;
+}
+
+/* Does /proc/<pid>/environ hold the mark? */
+static bool marked(const char *pid, const char *mark, size_t mark_size)
+{
+    char path[32];
     snprintf(path, sizeof(path), "/proc/%.10s/environ", pid);
     int fd = open(path, O_RDONLY);
     if (fd < 0)
         return false;
-    while (n < sizeof(text) && (got = read(fd, text + n, sizeof(text) - n)) > 0)
-        n += (size_t)got;
+    bool yes = holds(fd, mark, mark_size);
     close(fd);
-    return memmem(text, n, mark, strlen(mark) + 1) != NULL;
+    return yes;
 }
 
-static int kill_marked(const char *mark)
+static int kill_marked(const char *mark, size_t mark_size)
 {
     int count = 0;
     DIR *dir = opendir("/proc");
     struct dirent *e;
     while (dir && (e = readdir(dir)) != NULL) {
         pid_t pid = (pid_t)atoi(e->d_name);
-        if (pid > 1 && pid != getpid() && marked(e->d_name, mark) &&
+        if (pid > 1 && pid != getpid() && marked(e->d_name, mark, mark_size) &&
             kill(pid, SIGKILL) == 0)
             count++;
     }
@@ -64,13 +80,14 @@ static int kill_marked(const char *mark)
 
 static void clean_up(const struct job *job, const struct guard *g)
 {
-    char mark[80];
+    char mark[96];
     struct timespec pause = {0, 10000000};
-    snprintf(mark, sizeof(mark), "PMI_JOBID=%s", job->name);
+    size_t mark_size = (size_t)snprintf(mark, sizeof(mark), "%cPMI_JOBID=%s", 0,
+                                        job->name) + 1;
     for (int i = 0; i < job->count; i++)
         if (g->dead[i])
             kill(g->dead[i], SIGKILL);
-    for (int round = 0; round < 20 && kill_marked(mark) > 0; round++)
+    for (int round = 0; round < 20 && kill_marked(mark, mark_size) > 0; round++)
         nanosleep(&pause, NULL); /* who was forking meanwhile shows up */
 }
 
