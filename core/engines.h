@@ -168,7 +168,8 @@ void wf_others_poll(struct wf_instance *);  /* progress/others.c */
 int wf_others_sleep(struct wf_instance *, int timeout);
 
 /* p2p/completion.c: one turn for requests that are not done, all of this engine;
- * true: all are complete. Section held. */
-bool wf_requests_ready(struct wf_instance *, int n, const MPI_Request *);
+ * true: all are complete. call: the function that asks. Section held. */
+bool wf_requests_ready(struct wf_instance *, const char *call, int n,
+                       const MPI_Request *);
 
 #endif

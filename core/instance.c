@@ -178,6 +178,7 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->rank = wf->boot->rank;
     wf->nprocs = wf->boot->size;
     wf->ranks = params->ranks;
+    wf->state = &wf_process()->state;
     wf->now_ns = params->now_ns ? params->now_ns : monotonic;
     wf->clock = params->clock;
     if (wf_route_encrypts(wf->config))
@@ -226,6 +227,7 @@ static struct wf_instance *beside(struct wf_instance *home, unsigned number)
     wf->cpus = home->cpus;
     wf->own_cpus = home->own_cpus;
     wf->env = home->env;
+    wf->state = home->state;
     wf->key = home->key;
     wf->met = home->met;
     wf->now_ns = home->now_ns;

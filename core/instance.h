@@ -14,6 +14,7 @@
 #include "boot/boot.h"
 #include "comm/comm.h"
 #include "progress/critical.h"
+#include "progress/state.h"
 #include "route/location.h"
 
 struct wf_engine;   /* protocol/queues.h */
@@ -35,6 +36,7 @@ struct wf_instance {
     uint32_t rank, nprocs;
     struct wf_boot *boot;
     struct wf_ranks *ranks; /* of this process, when it holds several */
+    struct wf_state *state; /* page where it says what it waits for */
     struct wf_config *config;
     const struct wf_core_options *options;
     const struct wf_coll_rules *coll_rules; /* of mpi.ini: coll/choice.h */
@@ -179,6 +181,7 @@ struct wf_process {
     wf_atomic_u32 stand_in; /* a rank lets other threads act as it */
     struct wf_ranks *ranks; /* of a rank thread: those of its process */
     uint32_t slot;          /* which of them this is */
+    struct wf_state state;  /* progress/state.h */
 };
 extern struct wf_process wf_process_state;
 /* Set in threads that are ranks. */

@@ -4,6 +4,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import re
 
+import forms
 import rules
 import standard
 from arguments import Arguments
@@ -19,6 +20,9 @@ class Binding(Arguments):
                          for p in self.f.parameters]
         core = f"int rc = wf_mpi_{self.family}({', '.join(args)});"
         self.guard(None)
+        named_inside = self.family in forms.SHARED
+        if self.family in rules.NAMED and not named_inside:
+            self.line("wf_call_name = fn;")
         if self.family in rules.OUTSIDE:
             self.line(core)
             self.line("if (wf_unlikely(rc))")
@@ -27,16 +31,21 @@ class Binding(Arguments):
         self.engine()
         enter, leave = self.section()
         mark = self.f.large and self.family in rules.LARGE_CALLS
+        mark_name = self.f.large and named_inside
+        large = "large" if self.shared else "true"
         several = self.family in rules.SEVERAL
         if several:
             self.several(args)
         self.line(enter)
         if mark:
-            large = "large" if self.shared else "true"
             self.line(f"wf->large_call = {large};")
+        if mark_name:
+            self.line(f"wf_call_large = {large};")
         self.line(core.removeprefix("int ") if several else core)
         if mark:
             self.line("wf->large_call = false;")
+        if mark_name:
+            self.line("wf_call_large = false;")
         if not leave:
             self.line(f"rc = wf_api_end(wf, {self.on}, fn, rc);")
             self.line("if (rc)")

@@ -45,6 +45,34 @@ BRIEF = set("""
 send recv isend irecv sendrecv wait test waitall waitany testall testany
 """.split())
 
+# Families that can wait for another process, be it for its address on the first
+# message to it: their bindings leave the name of the function where a thread
+# that goes to sleep finds it (core/progress/state.h). The test functions are not
+# among them: they never wait, and name themselves when they have asked in vain.
+NAMED = set("""
+init init_thread finalize session_init session_finalize
+send ssend rsend bsend isend issend irsend ibsend recv irecv
+sendrecv sendrecv_replace isendrecv isendrecv_replace
+probe mprobe iprobe improbe mrecv imrecv
+wait waitall waitany waitsome start startall
+send_init ssend_init rsend_init bsend_init recv_init
+psend_init precv_init pready pready_list pready_range
+buffer_detach buffer_flush comm_detach_buffer comm_flush_buffer
+session_detach_buffer session_flush_buffer
+comm_create comm_create_from_group comm_create_group comm_disconnect comm_dup
+comm_dup_with_info comm_free comm_idup comm_idup_with_info comm_split
+comm_split_type comm_set_info
+intercomm_create intercomm_create_from_groups intercomm_merge
+cart_create cart_map cart_sub graph_create graph_map dist_graph_create
+dist_graph_create_adjacent
+""".split()) | {f"{i}{name}{init}" for i, init in (("", ""), ("i", ""), ("", "_init"))
+                for name in """
+allgather allgatherv allreduce alltoall alltoallv alltoallw barrier bcast exscan
+gather gatherv reduce reduce_scatter reduce_scatter_block scan scatter scatterv
+neighbor_allgather neighbor_allgatherv neighbor_alltoall neighbor_alltoallv
+neighbor_alltoallw
+""".split()}
+
 # Take requests that may be of several engines (core/engines.h).
 SEVERAL = set("""
 waitall waitany waitsome testall testany testsome startall

@@ -145,6 +145,7 @@ static void vertex_completed(struct wf_req *r)
     struct wf_sched *s = v->sched;
     int error = outcome(v, r);
 
+    v->under_way = false;
     wf_req_release(r);
     finish(v, error);
     if (!s->blocking && s->user_op && s->wf->api.on)
@@ -168,6 +169,7 @@ static void track(struct wf_vertex *v, struct wf_req *r)
     r->flags |= WF_REQ_INTERNAL;
     r->context = v;
     r->on_complete = vertex_completed;
+    v->under_way = true;
     v->sched->mask |= wf_req_endpoints(r);
 }
 
@@ -281,6 +283,7 @@ static void prepare(struct wf_sched *s)
     for (int i = 0; i < s->vertices; i++) {
         s->v[i].sched = s;
         s->v[i].wait = s->v[i].need;
+        s->v[i].under_way = false;
         if (s->v[i].need == 0)
             push(s, i);
     }
@@ -298,15 +301,44 @@ static bool runnable(void *arg)
     return s->runnable;
 }
 
+/* A message that has started and has not completed, a receive if there is one. */
+static const struct wf_vertex *message_under_way(const struct wf_sched *s)
+{
+    const struct wf_vertex *found = NULL;
+
+    for (int i = 0; i < s->vertices; i++) {
+        const struct wf_vertex *v = &s->v[i];
+        if (v->under_way && (!found || v->kind == WF_VERTEX_RECV))
+            found = v;
+    }
+    return found;
+}
+
+static void describe(const void *arg, struct wf_wait *w)
+{
+    const struct wf_sched *s = arg;
+    const struct wf_vertex *v = message_under_way(s);
+
+    w->operation = WF_STATE_COLLECTIVE;
+    w->comm = s->comm;
+    w->number = (uint64_t)s->tag + 1;
+    if (!v)
+        return;
+    w->peer = v->peer;
+    w->local = v->local;
+}
+
 static void run_recorded(struct wf_sched *s)
 {
+    struct wf_wait_cause cause = {describe, s};
+
     s->blocking = true;
     s->waiter = this_thread();
     prepare(s);
     drain(s);
     while (!finished(s)) {
         if (s->head < 0)
-            wf_progress_wait(s->wf, s->mask, runnable, s);
+            wf_progress_wait(s->wf, s->mask, runnable, s, &cause);
         s->runnable = false;
         drain(s);
     }

@@ -95,9 +95,20 @@ static int gone(const struct await *w)
                                      : "it lost a member of the communicator");
 }
 
+static void describe(const void *arg, struct wf_wait *to)
+{
+    const struct await *w = arg;
+
+    to->operation = WF_STATE_COLLECTIVE;
+    to->comm = w->t->comm;
+    to->peer = w->rank;
+    to->number = w->t->call;
+}
+
 /* Drive the engine until it is there. */
 static int wait_in_earnest(struct await *w)
 {
+    struct wf_wait_cause cause = {describe, w};
     struct wf_comm *comm = w->t->comm;
     struct wf_instance *wf = comm->wf;
 
@@ -107,7 +118,7 @@ static int wait_in_earnest(struct await *w)
         return wf_error(MPI_ERR_NO_MEM, "out of memory for rank %d", w->rank);
     w->wait.next = wf->flag_waits;
     wf->flag_waits = &w->wait;
-    wf_progress_wait(wf, w->t->mask, over, w);
+    wf_progress_wait(wf, w->t->mask, over, w, &cause);
     unlink_wait(wf, &w->wait);
     disarm(w);
     return here(w) ? MPI_SUCCESS : gone(w);

@@ -50,6 +50,7 @@ struct wf_vertex {
     int32_t next; /* building: chain of a bucket; running: ready queue */
     uint8_t kind;
     bool local; /* peer is a rank of the local group */
+    bool under_way; /* a message that has started and is not complete */
 };
 
 struct wf_edge {

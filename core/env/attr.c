@@ -44,9 +44,11 @@ static int call_delete(struct wf_instance *wf, void *handle, struct wf_attr *a)
         return MPI_SUCCESS;
     a->dying = true;
     wf_keyval_get(k);
+    const char *call = wf_call_name; /* the callback may call MPI */
     wf_cs_leave(&wf->api);
     int rc = k->delete(handle, k->id, a->value, k->extra_state);
     wf_cs_enter(&wf->api);
+    wf_call_name = call;
     wf_keyval_put(wf, k);
     a->dying = false;
     return rc;
@@ -150,9 +152,11 @@ static int call_copy(struct wf_instance *wf, void *handle,
         return MPI_SUCCESS;
     *flag = 0;
     void *in = a->value;
+    const char *call = wf_call_name; /* the callback may call MPI */
     wf_cs_leave(&wf->api);
     int rc = k->copy(handle, k->id, k->extra_state, in, value, flag);
     wf_cs_enter(&wf->api);
+    wf_call_name = call;
     return rc;
 }
 

@@ -135,11 +135,11 @@ int wf_mpi_session_init(struct wf_instance *wf, struct wf_info *info,
 static void drain(struct wf_instance *home)
 {
     struct wf_engines *all = wf_engines(home);
-    wf_progress_wait(home, UINT32_MAX, wf_lanes_empty, home);
+    wf_progress_wait(home, UINT32_MAX, wf_lanes_empty, home, NULL);
     for (unsigned i = 1; all && i < all->count; i++) {
         struct wf_instance *engine = all->all[i];
         wf_engine_switch(home, engine);
-        wf_progress_wait(engine, UINT32_MAX, wf_lanes_empty, engine);
+        wf_progress_wait(engine, UINT32_MAX, wf_lanes_empty, engine, NULL);
         wf_engine_switch(engine, home);
     }
 }

@@ -137,13 +137,22 @@ static int check_rank(const struct wf_process *p)
                     "thread ask for MPIX_THREAD_AS_RANK", planned);
 }
 
+/* The launcher can see from here on where this process is. */
+static struct wf_state_slot *tell_start(struct wf_process *p)
+{
+    wf_state_open(p);
+    return wf_state_begin_outside(p, WF_STATE_START);
+}
+
 int wf_start_use(enum wf_use use, struct wf_instance **out)
 {
     struct wf_process *p = wf_process();
+    struct wf_state_slot *told = NULL;
     int rc = check_rank(p);
     if (rc != MPI_SUCCESS)
         return rc;
     WF_SECTION(start, p) {
+        told = tell_start(p);
         if (!p->start.instance)
             rc = start(p, use, &p->start.instance);
         if (rc == MPI_SUCCESS) {
@@ -151,7 +160,9 @@ int wf_start_use(enum wf_use use, struct wf_instance **out)
             allow(p->start.instance, use);
             *out = p->start.instance;
             publish(p, *out);
+            wf_state_phase(p, WF_STATE_INSIDE);
         }
+        wf_state_end(told);
     }
     return rc;
 }
@@ -159,8 +170,11 @@ int wf_start_use(enum wf_use use, struct wf_instance **out)
 static int end(struct wf_process *p)
 {
     struct wf_instance *wf = p->start.instance;
+    struct wf_state_slot *told = wf_state_begin_outside(p, WF_STATE_END);
     p->start.instance = NULL;
     int r = wf_instance_destroy(wf);
+    wf_state_end(told);
+    wf_state_phase(p, WF_STATE_FINALIZED);
     if (r < 0)
         return wf_error(MPI_ERR_INTERN, "ending failed with code %d", r);
     return MPI_SUCCESS;
@@ -177,8 +191,10 @@ void wf_start_end_idle(struct wf_process *p)
 /* A child made by fork has the parent's idle instance, which is not its own. */
 static void end_at_exit(void)
 {
-    if (getpid() == wf_process_state.start.registered)
-        wf_start_end_idle(&wf_process_state);
+    if (getpid() != wf_process_state.start.registered)
+        return;
+    wf_call_name = "exit";
+    wf_start_end_idle(&wf_process_state);
 }
 
 /* What is left idle in a rank thread ends with the thread (thread/run.c). */
@@ -200,6 +216,8 @@ int wf_start_leave(struct wf_instance *wf, enum wf_leave how)
                 rc = end(p);
             else
                 leave_idle(p);
+            if (p->start.instance)
+                wf_state_phase(p, WF_STATE_BETWEEN);
             publish(p, NULL);
         }
     }

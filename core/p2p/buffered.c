@@ -191,7 +191,7 @@ static struct block *claim(struct wf_comm *comm, uint64_t bytes,
 static struct block *claim_again(struct wf_comm *comm, uint64_t bytes,
                                  MPI_Count *room)
 {
-    wf_progress_test(comm->wf, UINT32_MAX);
+    wf_progress_test(comm->wf, UINT32_MAX, NULL);
     return claim(comm, bytes, room);
 }
 
@@ -303,12 +303,18 @@ static bool over(void *arg)
     return ((struct flush *)arg)->over;
 }
 
+static void describe(const void *arg, struct wf_wait *w)
+{
+    w->operation = WF_STATE_BUFFER;
+}
+
 static void flush(struct wf_instance *wf, struct wf_bsend_buffer *b)
 {
     struct flush f = {.wf = wf, .errand.run = end_flush};
+    struct wf_wait_cause cause = {describe, NULL};
 
     if (add_flush(b, &f))
-        wf_progress_wait(wf, UINT32_MAX, over, &f);
+        wf_progress_wait(wf, UINT32_MAX, over, &f, &cause);
 }
 
 static int detach(struct wf_instance *wf, struct wf_bsend_buffer **slot,

@@ -75,9 +75,50 @@ static void await(MPI_Request handle)
         wf_req_await(r);
 }
 
-/* One turn of progress on behalf of requests that are not done. */
-static void poll_for(struct wf_instance *wf, int n, const MPI_Request *handles)
+/* What a call with an array of requests waits or asks for. */
+struct wanted {
+    const char *call; /* NULL: the one that was called last */
+    int count;
+    const MPI_Request *requests;
+    bool one; /* the call has no array */
+    bool any; /* one of them is enough */
+};
+
+static void describe(const void *arg, struct wf_wait *w)
 {
+    const struct wanted *all = arg;
+    const struct wf_req *first = NULL;
+
+    for (int i = 0; i < all->count; i++) {
+        if (complete(all->requests[i]))
+            continue;
+        if (w->active++ == 0)
+            first = wf_req_of(all->requests[i]);
+    }
+    if (first)
+        wf_state_describe_request(first, w);
+    if (all->any && w->active > 1)
+        w->operation = WF_STATE_REQUESTS;
+    w->count = all->one ? 0 : (uint64_t)all->count;
+    w->call = all->call;
+}
+
+/* Wait for the first of the requests of MPI_Waitall that are left. */
+static void await_first(int count, const MPI_Request *requests)
+{
+    struct wanted all = {.count = count, .requests = requests};
+    struct wf_wait_cause cause = {describe, &all};
+
+    if (!complete(requests[0]))
+        wf_req_await_as(wf_req_of(requests[0]), &cause);
+}
+
+/* One turn of progress on behalf of requests that are not done. */
+static void poll_for(struct wf_instance *wf, const struct wanted *wanted)
+{
+    struct wf_wait_cause cause = {describe, wanted};
+    const MPI_Request *handles = wanted->requests;
+    int n = wanted->count;
     uint32_t mask = wf->held;
 
     for (int i = 0; i < n; i++)
@@ -85,7 +126,7 @@ static void poll_for(struct wf_instance *wf, int n, const MPI_Request *handles)
             mask |= wf_req_endpoints(wf_req_of(handles[i]));
     if (!mask)
         return;
-    wf_progress_test(wf, mask);
+    wf_progress_test(wf, mask, &cause);
 }
 
 /* ---- one ------------------------------------------------------------------ */
@@ -116,7 +157,7 @@ int wf_mpi_test(struct wf_instance *wf, MPI_Request *request, int *flag,
         return rc;
     WF_SECTION(engine, wf) {
         if (!complete(*request))
-            poll_for(wf, 1, request);
+            poll_for(wf, &(struct wanted){"MPI_Test", 1, request, .one = true});
         *flag = complete(*request);
         if (*flag)
             rc = finish(request, status);
@@ -141,7 +182,8 @@ int wf_mpi_request_get_status(struct wf_instance *wf, struct wf_req *request,
 {
     MPI_Request handle = request ? (MPI_Request)request : MPI_REQUEST_NULL;
 
-    poll_for(wf, 1, &handle);
+    poll_for(wf, &(struct wanted){"MPI_Request_get_status", 1, &handle,
+                                   .one = true});
     *flag = complete(handle);
     if (!*flag)
         return MPI_SUCCESS;
@@ -195,7 +237,7 @@ int wf_mpi_waitall(struct wf_instance *wf, int count,
         if (wf_likely(take_done(wf, request, status)))
             continue;
         WF_SECTION(engine, wf) {
-            await(*request);
+            await_first(count - i, request);
             error = finish(request, status);
             if (error)
                 error = finish_failed(count, array_of_requests,
@@ -213,10 +255,10 @@ static bool all_complete(int count, const MPI_Request *requests)
     return true;
 }
 
-bool wf_requests_ready(struct wf_instance *wf, int n,
+bool wf_requests_ready(struct wf_instance *wf, const char *call, int n,
                        const MPI_Request *requests)
 {
-    poll_for(wf, n, requests);
+    poll_for(wf, &(struct wanted){call, n, requests, .any = false});
     return all_complete(n, requests);
 }
 
@@ -225,7 +267,7 @@ int wf_mpi_testall(struct wf_instance *wf, int count,
                    MPI_Status *array_of_statuses)
 {
     WF_SECTION(engine, wf)
-        *flag = wf_requests_ready(wf, count, array_of_requests);
+        *flag = wf_requests_ready(wf, "MPI_Testall", count, array_of_requests);
     return *flag ? wf_mpi_waitall(wf, count, array_of_requests,
                                   array_of_statuses)
                  : MPI_SUCCESS;
@@ -237,7 +279,8 @@ int wf_mpi_request_get_status_all(struct wf_instance *wf, int count,
 {
     int first = MPI_SUCCESS;
 
-    *flag = wf_requests_ready(wf, count, array_of_requests);
+    *flag = wf_requests_ready(wf, "MPI_Request_get_status_all", count,
+                              array_of_requests);
     for (int i = 0; *flag && i < count; i++) {
         struct wf_req *r = wf_req_of(array_of_requests[i]);
         MPI_Status *s = wf_status_at(array_of_statuses, i);
@@ -292,8 +335,12 @@ static uint32_t endpoints_of(const struct any *a)
 
 static void wait_any(struct wf_instance *wf, struct any *a)
 {
+    struct wanted all = {.count = a->count, .requests = a->requests,
+                         .any = true};
+    struct wf_wait_cause cause = {describe, &all};
+
     if (!find_any(a))
-        wf_progress_wait(wf, endpoints_of(a), find_any, a);
+        wf_progress_wait(wf, endpoints_of(a), find_any, a, &cause);
 }
 
 int wf_mpi_waitany(struct wf_instance *wf, int count,
@@ -314,6 +361,12 @@ int wf_mpi_waitany(struct wf_instance *wf, int count,
     return rc;
 }
 
+static void poll_any(struct wf_instance *wf, const char *call, int n,
+                     const MPI_Request *requests)
+{
+    poll_for(wf, &(struct wanted){call, n, requests, .any = true});
+}
+
 int wf_mpi_testany(struct wf_instance *wf, int count,
                    MPI_Request array_of_requests[], int *indx, int *flag,
                    MPI_Status *status)
@@ -323,7 +376,7 @@ int wf_mpi_testany(struct wf_instance *wf, int count,
 
     WF_SECTION(engine, wf) {
         if (!find_any(&a))
-            poll_for(wf, count, array_of_requests);
+            poll_any(wf, "MPI_Testany", count, array_of_requests);
         *flag = find_any(&a);
         *indx = a.found;
         if (*flag && a.found != MPI_UNDEFINED)
@@ -341,7 +394,7 @@ int wf_mpi_request_get_status_any(struct wf_instance *wf, int count,
     struct any a = {.count = count, .requests = array_of_requests};
 
     if (!find_any(&a))
-        poll_for(wf, count, array_of_requests);
+        poll_any(wf, "MPI_Request_get_status_any", count, array_of_requests);
     *flag = find_any(&a);
     *indx = a.found;
     if (!*flag)
@@ -393,7 +446,7 @@ int wf_mpi_testsome(struct wf_instance *wf, int incount,
 {
     struct any a = {.count = incount, .requests = array_of_requests};
 
-    poll_for(wf, incount, array_of_requests);
+    poll_any(wf, "MPI_Testsome", incount, array_of_requests);
     find_any(&a);
     if (a.active || a.found != MPI_UNDEFINED)
         return take_some(incount, array_of_requests, outcount,
@@ -410,7 +463,7 @@ int wf_mpi_request_get_status_some(struct wf_instance *wf, int incount,
     struct any a = {.count = incount, .requests = array_of_requests};
     int first = MPI_SUCCESS;
 
-    poll_for(wf, incount, array_of_requests);
+    poll_any(wf, "MPI_Request_get_status_some", incount, array_of_requests);
     find_any(&a);
     *outcount = a.active ? 0 : MPI_UNDEFINED;
     for (int i = 0; a.active && i < incount; i++) {

@@ -48,7 +48,7 @@ static bool ready(struct wf_instance *wf, MPI_Request handle)
     bool yes = false;
 
     WF_SECTION(api, e)
-        yes = wf_requests_ready(e, 1, &handle);
+        yes = wf_requests_ready(e, NULL, 1, &handle);
     return yes;
 }
 
@@ -277,8 +277,16 @@ static void leave(struct caller *c, struct wf_instance *other)
 }
 
 /* Until one of them is done. */
+/* The requests are of other engines, whose sections are not held. */
+static void describe(const void *arg, struct wf_wait *w)
+{
+    w->operation = WF_STATE_REQUESTS;
+    w->active = w->count = (uint64_t)((const struct active *)arg)->n;
+}
+
 static void wait_active(struct active *a)
 {
+    struct wf_wait_cause cause = {describe, a};
     struct wf_instance *home = a->requests[0]->wf;
     struct wf_engines *all = wf_engines(home);
     struct caller callers[WF_ENGINES_MAX];
@@ -292,7 +300,7 @@ static void wait_active(struct active *a)
         join(&callers[e->number], e, home, a);
     }
     WF_SECTION(api, home)
-        wf_progress_wait(home, UINT32_MAX, any_done, a);
+        wf_progress_wait(home, UINT32_MAX, any_done, a, &cause);
     for (unsigned i = 0; i < all->count; i++)
         if (joined[i])
             leave(&callers[i], all->all[i]);

@@ -61,9 +61,20 @@ static void fill_no_proc(MPI_Status *status)
     wf_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
 }
 
+static void describe(const void *arg, struct wf_wait *w)
+{
+    const struct probe *p = arg;
+
+    w->operation = WF_STATE_PROBE;
+    w->comm = p->comm;
+    w->peer = p->mask & WF_MASK_SOURCE ? wf_env_source(p->env1) : WF_STATE_ANY;
+    w->tag = p->mask & WF_MASK_TAG ? wf_env_tag(p->env1) : WF_STATE_ANY;
+}
+
 /* Wait for a match. The error of a dead source is recorded. */
 static int wait_for(struct probe *p, struct wf_comm *comm, int source, int tag)
 {
+    struct wf_wait_cause cause = {describe, p};
     int rc = probe_init(p, comm, source, tag);
 
     if (rc && !look(p))
@@ -71,7 +82,7 @@ static int wait_for(struct probe *p, struct wf_comm *comm, int source, int tag)
     if (!look(p) && p->loc)
         wf_location_watch(p->loc);
     if (!p->found)
-        wf_progress_wait(comm->wf, endpoints(p), found_or_failed, p);
+        wf_progress_wait(comm->wf, endpoints(p), found_or_failed, p, &cause);
     if (p->found)
         return MPI_SUCCESS;
     return probe_init(p, comm, source, tag); /* says why */
@@ -80,13 +91,14 @@ static int wait_for(struct probe *p, struct wf_comm *comm, int source, int tag)
 /* Look once more after one turn of progress. */
 static int try_for(struct probe *p, struct wf_comm *comm, int source, int tag)
 {
+    struct wf_wait_cause cause = {describe, p};
     int rc = probe_init(p, comm, source, tag);
 
     if (look(p))
         return MPI_SUCCESS;
     if (rc)
         return rc;
-    wf_progress_test(comm->wf, endpoints(p));
+    wf_progress_test(comm->wf, endpoints(p), &cause);
     look(p);
     return MPI_SUCCESS;
 }

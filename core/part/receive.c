@@ -245,6 +245,12 @@ static bool arrived(const struct receive *v, int i)
     return true;
 }
 
+static void describe(const void *request, struct wf_wait *w)
+{
+    wf_state_describe_request(request, w);
+    w->call = "MPI_Parrived";
+}
+
 /* An inactive request, or one that has completed, has everything. */
 int wf_mpi_parrived(struct wf_instance *wf, struct wf_req *request,
                     int partition, int *flag)
@@ -260,7 +266,8 @@ int wf_mpi_parrived(struct wf_instance *wf, struct wf_req *request,
                            p->partitions - 1);
     *flag = arrived(v, partition);
     if (!*flag) {
-        wf_progress_test(wf, UINT32_MAX);
+        struct wf_wait_cause cause = {describe, request};
+        wf_progress_test(wf, UINT32_MAX, &cause);
         *flag = arrived(v, partition);
     }
     return MPI_SUCCESS;

@@ -118,6 +118,7 @@ WF_COLD void wf_progress_fini(struct wf_instance *wf)
         return;
     wf_progress_alone(wf);
     close_sleeper(p);
+    wf_state_end(p->polled);
     free(p);
     wf->progress = NULL;
 }

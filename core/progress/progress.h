@@ -10,6 +10,7 @@
 #define WF_PROGRESS_H
 
 #include "instance.h"
+#include "progress/state.h"
 
 /* A thread waits for a word in memory that is shared with other processes, which
  * no endpoint announces; for as long as it stands in wf->flag_waits. */
@@ -46,8 +47,10 @@ static inline uint32_t wf_progress_need(const struct wf_instance *wf)
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
 /* The same on behalf of a call that asks without waiting. Polls other engines,
  * too, and where there are more ranks than CPUs gives the CPU away if the
- * program asks time and again; leaves the section meanwhile. */
-int wf_progress_test(struct wf_instance *, uint32_t mask);
+ * program asks time and again; leaves the section meanwhile. cause: what the
+ * program asks for, for the state page (state.h). */
+int wf_progress_test(struct wf_instance *, uint32_t mask,
+                     const struct wf_wait_cause *cause);
 /* Poll other engines, now and then; leaves the section meanwhile. For calls that
  * poll once. */
 void wf_progress_others(struct wf_instance *);
@@ -74,9 +77,10 @@ bool wf_progress_spin_on(struct wf_instance *, struct weft_core *,
 bool wf_progress_give_way(struct wf_instance *);
 /* Poll, spin, sleep until done(arg) is true. mask: endpoints that can make it
  * true. Enters with the API section held and returns with it held; leaves it
- * while asleep. */
+ * while asleep. cause: what the caller waits for, said to the launcher before
+ * the sleep (state.h); NULL: the name of the call alone. */
 void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
-                      void *arg);
+                      void *arg, const struct wf_wait_cause *cause);
 /* Serve peers until fd (if >= 0) becomes readable, or else until done(arg), or
  * until the deadline (0: none). For conditions no endpoint announces: sleeps
  * are short. True unless the deadline passed. API section held throughout. */

@@ -26,6 +26,7 @@
 #include "os/cpu.h"
 #include "os/futex.h"
 #include "os/quota.h"
+#include "progress/state.h"
 #include "protocol/order.h"
 
 enum {
@@ -47,6 +48,8 @@ enum {
     THREAD_LOOKS = 256, /* polls before a thread gives way to another: 5 us */
     TESTS_MAX = 3,       /* in vain and in a row, before one gives way */
     TESTS_APART = 20000, /* ns: who comes back later had something to do */
+    TESTS_TOLD = 64, /* in vain and in a row, between two records of them */
+    EVENTS_LONG = 4096, /* turns with events for others, before it is a long wait */
     OTHERS_LONG = 4096, /* polls before engines beside this one get one */
     BLIND_SLEEP_MS = 1, /* when an endpoint cannot wake us */
     SERVE_SLEEP_MS = 10,
@@ -445,13 +448,16 @@ static bool yield(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
                   void *arg)
 {
     unsigned looks = wf->progress->yields_max ? 1 : THREAD_LOOKS;
-    unsigned left = wf->progress->yields;
+    unsigned left = wf->progress->yields, events = 0;
 
     for (unsigned turns = 1;; turns++) {
-        if (wf_progress_turn(wf, mask) > 0)
+        bool event = wf_progress_turn(wf, mask) > 0;
+        if (event)
             left = wf->progress->yields;
         if (done(arg))
             return true;
+        if (event && ++events == EVENTS_LONG)
+            return false;
         if (turns % looks != 0 && !wf_cs_wanted(&wf->api))
             continue;
         if (left % OTHERS_YIELDS == 0)
@@ -476,7 +482,20 @@ static void give_way_to_tested(struct wf_instance *wf)
     p->tested = wf_now(wf);
 }
 
-int wf_progress_test(struct wf_instance *wf, uint32_t mask)
+/* The fourth call in vain and each further one. */
+static WF_COLD void test_in_vain(struct wf_instance *wf,
+                                 const struct wf_wait_cause *cause)
+{
+    struct wf_progress *p = wf->progress;
+
+    if (p->tests % TESTS_TOLD == 0)
+        wf_state_polled(wf, cause, p->tests);
+    if (wf_progress_crowded(wf))
+        give_way_to_tested(wf);
+}
+
+int wf_progress_test(struct wf_instance *wf, uint32_t mask,
+                     const struct wf_wait_cause *cause)
 {
     struct wf_progress *p = wf->progress;
     int n = wf_progress_poll(wf, mask);
@@ -484,8 +503,8 @@ int wf_progress_test(struct wf_instance *wf, uint32_t mask)
     wf_progress_others(wf);
     if (n > 0)
         p->tests = 0;
-    else if (wf_unlikely(++p->tests > TESTS_MAX) && wf_progress_crowded(wf))
-        give_way_to_tested(wf);
+    else if (wf_unlikely(++p->tests > TESTS_MAX))
+        test_in_vain(wf, cause);
     return n;
 }
 
@@ -495,13 +514,16 @@ static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
 {
     struct wf_progress *p = wf->progress;
     uint64_t start = 0, now;
-    unsigned idle = 0, yields = YIELDS_MAX;
+    unsigned idle = 0, yields = YIELDS_MAX, events = 0;
 
     for (;;) {
-        if (wf_progress_turn(wf, mask) > 0)
+        bool event = wf_progress_turn(wf, mask) > 0;
+        if (event)
             idle = 0;
         if (done(arg))
             return true;
+        if (event && ++events == EVENTS_LONG)
+            return false;
         if (threads_crowd(wf))
             return false;
         wf_cs_yield(&wf->api);
@@ -580,17 +602,24 @@ static WF_COLD void sleep_and_learn(struct wf_instance *wf, bool (*done)(void *)
 }
 
 void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
-                      bool (*done)(void *), void *arg)
+                      bool (*done)(void *), void *arg,
+                      const struct wf_wait_cause *cause)
 {
     struct wf_progress *p = wf->progress;
+    struct wf_state_slot *told = NULL;
 
     if (wf_unlikely(!p->tuned))
         tune(wf);
     p->waiting++;
     if (wf_unlikely(wf_load_relaxed(&p->turn) - p->others > OTHERS_LONG))
         poll_others(wf);
-    while (!done(arg) && !stay_awake(wf, mask, done, arg))
+    while (!done(arg) && !stay_awake(wf, mask, done, arg)) {
+        if (!told)
+            told = wf_state_begin(wf, cause);
         sleep_and_learn(wf, done, arg);
+    }
+    if (wf_unlikely(told != NULL))
+        wf_state_end(told);
     wf_progress_leave(wf);
     if (--p->waiting == 0 && wf_unlikely(wf->api.owed) && p->helper)
         p->help->recall(wf);

@@ -68,6 +68,7 @@ struct wf_progress {
     bool joined;    /* crowded because the only CPU is shared ... */
     unsigned alone; /* ... and yields in a row that found it is not */
     unsigned tests;          /* in vain and in a row */
+    struct wf_state_slot *polled; /* the record of these, or NULL: state.h */
     uint64_t tested;         /* when the last of them was done, if crowded */
     struct wf_list waiters;  /* asleep, or about to be */
     bool led;                /* a leader sleeps */

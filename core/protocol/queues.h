@@ -236,6 +236,8 @@ void wf_p2p_set_buffer(struct wf_p2p *, void *buf, uint64_t count,
 uint32_t wf_req_endpoints(struct wf_req *);
 /* Wait until it is done, and leave it as it is. */
 void wf_req_await(struct wf_req *);
+/* The same; cause: what the program waits for with it. */
+void wf_req_await_as(struct wf_req *, const struct wf_wait_cause *cause);
 /* The first part of that, where wf_progress_may_spin(): poll for a while. */
 void wf_req_spin(struct wf_req *);
 

@@ -361,12 +361,24 @@ void wf_req_spin(struct wf_req *r)
                          spin_budget(r->wf->engine), &r->done);
 }
 
-void wf_req_await(struct wf_req *r)
+static void describe(const void *r, struct wf_wait *w)
+{
+    wf_state_describe_request(r, w);
+}
+
+void wf_req_await_as(struct wf_req *r, const struct wf_wait_cause *cause)
 {
     if (wf_progress_may_spin(r->wf))
         wf_req_spin(r);
     if (!wf_req_done(r))
-        wf_progress_wait(r->wf, wf_req_endpoints(r), req_done, r);
+        wf_progress_wait(r->wf, wf_req_endpoints(r), req_done, r, cause);
+}
+
+void wf_req_await(struct wf_req *r)
+{
+    struct wf_wait_cause cause = {describe, r};
+
+    wf_req_await_as(r, &cause);
 }
 
 int wf_wait(struct wf_req **req, MPI_Status *status)

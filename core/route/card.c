@@ -327,9 +327,17 @@ static int own_card(struct weft_loc *loc)
     return loc->host ? 0 : WEFT_ENOMEM;
 }
 
+static void describe(const void *loc, struct wf_wait *w)
+{
+    w->operation = WF_STATE_ADDRESS;
+    w->process = ((const struct weft_loc *)loc)->id;
+}
+
 int wf_card_fetch(struct weft_loc *loc)
 {
+    struct wf_wait_cause cause = {describe, loc};
     struct wf_boot *boot = loc->wf->boot;
+    struct wf_state_slot *told;
     struct reader r;
     struct head h;
     char key[CARD_KEY];
@@ -340,7 +348,9 @@ int wf_card_fetch(struct weft_loc *loc)
     if (loc->id == loc->wf->rank)
         return own_card(loc);
     card_key(key, loc->id, loc->wf->number);
+    told = wf_state_begin(loc->wf, &cause);
     rc = boot_get(loc->wf, key, &loc->card, &loc->card_len);
+    wf_state_end(told);
     if (rc == WEFT_EUNREACH && boot->awaits) {
         wf_error(MPI_ERR_PROC_ABORTED, "process %u ended before it had called "
                  "MPI_Init", loc->id);

@@ -107,9 +107,11 @@ void wf_ranks_free(struct wf_ranks *all)
     for (uint32_t i = 0; all->boots && i < all->count; i++)
         if (all->boots[i])
             all->boots[i]->ops->close(all->boots[i]);
-    for (uint32_t i = 0; all->processes && i < all->count; i++)
+    for (uint32_t i = 0; all->processes && i < all->count; i++) {
         if (all->processes[i].codes)
             all->processes[i].codes->free(all->processes[i].codes);
+        wf_state_close(&all->processes[i]);
+    }
     pthread_mutex_destroy(&all->open_lock);
     wf_config_free(all->config);
     free(all->boots);

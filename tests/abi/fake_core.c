@@ -16,6 +16,8 @@
 
 struct wf_instance *_Atomic wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance;
+_Thread_local const char *wf_call_name;
+_Thread_local bool wf_call_large;
 
 /* The short path finds no contact, so every call takes the long way. */
 const struct wf_comm wf_comm_nobody;

@@ -332,7 +332,8 @@ bool wf_now_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
 }
 
 void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
-                      bool (*done)(void *), void *arg)
+                      bool (*done)(void *), void *arg,
+                      const struct wf_wait_cause *cause)
 {
     while (!done(arg))
         assert_true(world_step()); /* else: deadlock */

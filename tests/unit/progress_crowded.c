@@ -99,7 +99,7 @@ static void wait_often(int times, void (*others)(void))
     meanwhile = others;
     for (int i = 0; i < times; i++) {
         wanted = yields + 1;
-        wf_progress_wait(&wf, 1, is_there, NULL);
+        wf_progress_wait(&wf, 1, is_there, NULL, NULL);
     }
 }
 

@@ -50,7 +50,7 @@ static uint64_t wait_asleep(uint64_t ns)
     int wanted = sleeps + 1;
 
     lasts = ns;
-    wf_progress_wait(&wf, 1, has_slept, &wanted);
+    wf_progress_wait(&wf, 1, has_slept, &wanted, NULL);
     return now - start - (uint64_t)(sleeps - wanted + 1) * ns;
 }
 

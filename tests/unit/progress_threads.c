@@ -36,7 +36,7 @@ static bool slept(void *unused)
 static void wait_for(bool (*done)(void *), void *arg)
 {
     wf_cs_enter(&wf.api);
-    wf_progress_wait(&wf, UINT32_MAX, done, arg);
+    wf_progress_wait(&wf, UINT32_MAX, done, arg, NULL);
     wf_cs_leave(&wf.api);
 }
 

@@ -193,7 +193,7 @@ static void *sleep_until_flagged(void *arg)
     struct sleeper *s = arg;
 
     wf_cs_enter(&wf.api);
-    wf_progress_wait(&wf, s->mask, flagged, &s->done);
+    wf_progress_wait(&wf, s->mask, flagged, &s->done, NULL);
     wf_cs_leave(&wf.api);
     return NULL;
 }

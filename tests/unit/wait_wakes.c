@@ -234,7 +234,7 @@ static struct weft_loc *add_peer(struct weft_loc *loc)
 static void *wait_for_the_end(void *loc)
 {
     wf_cs_enter(&wf.api);
-    wf_progress_wait(&wf, UINT32_MAX, gone, loc); /* as a probe does */
+    wf_progress_wait(&wf, UINT32_MAX, gone, loc, NULL); /* as a probe does */
     wf_cs_leave(&wf.api);
     return NULL;
 }
