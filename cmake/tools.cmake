@@ -49,7 +49,11 @@ endforeach()
 
 # ---- weft-remote: ranks on other hosts, by a remote shell --------------------
 file(GLOB REMOTE_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/remote/*.c)
-add_executable(weft-remote ${REMOTE_SOURCES})
+add_executable(weft-remote ${REMOTE_SOURCES}
+  ${CMAKE_SOURCE_DIR}/tools/mpirun/page.c
+  ${CMAKE_SOURCE_DIR}/tools/mpirun/descendants.c)
+target_include_directories(weft-remote PRIVATE ${CMAKE_SOURCE_DIR}/core
+  ${CMAKE_SOURCE_DIR}/tools/mpirun)
 target_compile_definitions(weft-remote PRIVATE _GNU_SOURCE)
 target_compile_options(weft-remote PRIVATE ${WEFT_CFLAGS})
 set_target_properties(weft-remote PROPERTIES

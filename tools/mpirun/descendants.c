@@ -6,13 +6,16 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "job.h"
+#include "descendants.h"
 
 struct process {
     pid_t pid, parent;
@@ -98,6 +101,37 @@ int wf_descendants_signal(pid_t root, int sig, pid_t except)
             count++;
     free(t.list);
     return count;
+}
+
+/* Does it catch this signal, or does it, if that counts, block it? */
+static bool expects(pid_t pid, int sig, bool blocked_counts)
+{
+    char path[32], line[256];
+    unsigned long long mask, expected = 0;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f))
+        if (sscanf(line, "SigCgt: %llx", &mask) == 1 ||
+            (blocked_counts && sscanf(line, "SigBlk: %llx", &mask) == 1))
+            expected |= mask;
+    if (f)
+        fclose(f);
+    return expected >> (sig - 1) & 1;
+}
+
+void wf_descendants_notify(pid_t root, int sig)
+{
+    struct table t = {NULL, 0, 0};
+
+    read_table(&t);
+    mark(&t, root);
+    for (size_t i = 0; i < t.n; i++)
+        if ((t.list[i].below || t.list[i].pid == root) &&
+            expects(t.list[i].pid, sig, t.list[i].pid == root))
+            kill(t.list[i].pid, sig);
+    free(t.list);
 }
 
 /* True when no child is left. Waits at most ms for one to end. */

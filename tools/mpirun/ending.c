@@ -152,10 +152,13 @@ void wf_end_deadline(struct job *job)
     if (job->timeout && now >= job->timeout && job->phase == PHASE_RUN) {
         job->timeout = 0;
         job->exit_code = 124;
-        if (!job->set.quiet)
+        if (!job->set.quiet) {
             wf_job_say(job, "--timeout: %g s are over, %d of %d ranks still run",
                        job->set.timeout, job->alive, job->count);
-        wf_end_begin(job, SIGTERM);
+            wf_where_begin(job, true);
+        } else {
+            wf_end_begin(job, SIGTERM);
+        }
     }
     if (!job->deadline || now < job->deadline)
         return;

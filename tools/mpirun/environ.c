@@ -14,6 +14,7 @@
 
 #include "job.h"
 #include "os/prefix.h"
+#include "page.h"
 
 extern char **environ;
 
@@ -23,7 +24,8 @@ static const char *const per_rank[] = {
     "PMI_SIZE",        "PMI_JOBID",       "PMI_SPAWNED", "PMI_APPNUM",
     "PMI_UNIVERSE_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
     "WEFT_NODE",       "WEFT_LOCAL_RANK", "WEFT_RANK",  "WEFT_SIZE",
-    "WEFT_BOUND_CPUS", "WEFT_PROCESS_RANKS"};
+    "WEFT_BOUND_CPUS", "WEFT_PROCESS_RANKS",
+    WF_STATE_VARIABLE, WF_STATE_ASK_VARIABLE};
 static const char *const foreign[] = {"OMPI_COMM_WORLD_", "PMIX_", "HYDI_",
                                       "PRTE_"};
 
@@ -107,7 +109,7 @@ static void set_installation(char **env)
         set(env, "WEFT_LAUNCHER_INI", path);
 }
 
-enum { ENV_OWN = 18 }; /* variables added by mpirun itself */
+enum { ENV_OWN = 20 }; /* variables added by mpirun itself */
 
 char **wf_env_of_app(const struct job *job, const struct app *app)
 {
@@ -155,8 +157,15 @@ static void set_say(char **env, int pmi_fd)
     set(env, "PMI_SAY", text);
 }
 
+static void set_descriptor(char **env, const char *name, int fd)
+{
+    char text[48];
+    if (wf_page_name(fd, text, sizeof(text)))
+        set(env, name, text);
+}
+
 char **wf_env_of_rank(char **app_env, const struct job *job,
-                      const struct rank *r, int pmi_fd)
+                      const struct rank *r, int pmi_fd, int ask)
 {
     size_t n = length(app_env);
     char node[24];
@@ -166,6 +175,8 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
     set_int(env, "PMI_FD", pmi_fd);
     if (!job->set.tag)
         set_say(env, pmi_fd);
+    set_descriptor(env, WF_STATE_VARIABLE, r->state_page);
+    set_descriptor(env, WF_STATE_ASK_VARIABLE, ask);
     set_int(env, "PMI_RANK", r->id);
     set_int(env, "PMI_SIZE", job->size);
     if (r->app->each > 1)

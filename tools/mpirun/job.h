@@ -20,6 +20,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "descendants.h"
+
 struct job;
 struct source {
     int fd; /* -1: closed */
@@ -76,6 +78,9 @@ struct rank {
     size_t have, room;
     bool pmi_init, pmi_finalized, in_barrier, in_mcmd;
     int awaits; /* the rank whose card it asked for, or -1 */
+    int state_page;    /* what it waits for; -1: none */
+    struct source ask; /* weft-remote brings it up to date */
+    bool answers, asked;
     struct stream out, err;
     int bound_cpu; /* the first; -1: not bound */
     cpu_set_t cpus;
@@ -144,6 +149,8 @@ struct job {
     bool user_ended;   /* by a signal to mpirun */
     uint64_t deadline; /* ns of the next step; 0: none */
     uint64_t timeout;  /* ns at which --timeout strikes; 0: none */
+    uint64_t where;    /* ns until which answers are waited for; 0: nobody asks */
+    bool where_ends;   /* and then the job ends */
     int exit_code;     /* -1: from the ranks */
     int cause;         /* process that failed first, or -1 */
 
@@ -181,8 +188,9 @@ char **wf_argfile_line(void *file, bool *bad);
 /* environ.c */
 void wf_env_change(struct env_changes *, const char *name, const char *value);
 char **wf_env_of_app(const struct job *, const struct app *);
+/* ask: the descriptor of wf_where_ask */
 char **wf_env_of_rank(char **app_env, const struct job *, const struct rank *,
-                      int pmi_fd);
+                      int pmi_fd, int ask);
 void wf_env_free(char **env);
 void wf_env_hint(const struct job *);
 
@@ -236,8 +244,12 @@ void wf_end_report(const struct job *);
 int wf_guard_start(struct job *);
 void wf_guard_note(struct job *, int rank, pid_t group);
 void wf_guard_stop(struct job *);
-/* descendants.c: every process below us */
-int wf_descendants_signal(pid_t root, int sig, pid_t except);
-void wf_descendants_end(void);
+/* where.c: what every rank waits for (where.h). The page of a new rank: */
+void wf_where_open(struct rank *);
+/* For a rank that a launcher starts: the other end of its `ask`, or -1. */
+int wf_where_ask(struct job *, struct rank *);
+/* Print it, perhaps a little later, and then end the job (--timeout). */
+void wf_where_begin(struct job *, bool then_end);
+void wf_where_deadline(struct job *);
 
 #endif

@@ -60,6 +60,8 @@ static int milliseconds_left(const struct job *job)
     uint64_t next = job->deadline, now = wf_job_now();
     if (job->timeout && (!next || job->timeout < next))
         next = job->timeout;
+    if (job->where && (!next || job->where < next))
+        next = job->where;
     if (!next)
         return -1;
     if (next <= now)
@@ -77,6 +79,7 @@ static void run_once(struct job *job)
         if (s->fd >= 0) /* not closed by an earlier event of this round */
             s->ready(job, s);
     }
+    wf_where_deadline(job);
     wf_end_deadline(job);
 }
 
@@ -133,7 +136,8 @@ static void describe(struct rank *r, struct app *app, int i)
     r->app = app;
     r->bound_cpu = -1;
     r->awaits = -1;
-    r->pmi.fd = r->out.source.fd = r->err.source.fd = -1;
+    r->pmi.fd = r->out.source.fd = r->err.source.fd = r->ask.fd = -1;
+    r->state_page = -1;
 }
 
 static int make_ranks(struct job *job)

@@ -290,7 +290,10 @@ void wf_option_help(void)
                  row->args ? row->form : "");
         printf("  %-34s %s\n", left, row->help);
     }
-    puts("\nExit status: 0 if every rank's is 0, else that of the lowest rank "
+    puts("\nSIGUSR1 to mpirun prints in which MPI call each rank waits, for whom "
+         "and since when,\nas --timeout does; SIGUSR1 and SIGUSR2 also go to "
+         "those processes that catch them.\n");
+    puts("Exit status: 0 if every rank's is 0, else that of the lowest rank "
          "that failed;\n128 + signal; 124 after --timeout; 126 or 127 if a "
          "program cannot be run.");
 }

@@ -1,5 +1,7 @@
 /* Signals to mpirun, and from mpirun to the ranks.
  *
+ *   SIGUSR1  says where every rank is; SIGUSR1 and SIGUSR2 go to those processes
+ *            of the ranks that catch or block them, and end nobody
  *   SIGINT   to the ranks; the second time they get SIGTERM and a second,
  *            the third time SIGKILL
  *   SIGTERM  to the ranks, SIGKILL after the grace time
@@ -67,6 +69,19 @@ static void on_stop(struct job *job, bool from_terminal)
     kill(getpid(), SIGSTOP);
 }
 
+/* Who does not expect a user's signal would end by it. A launcher such as
+ * weft-remote takes it for the processes on the other host, and looks itself. */
+static void notify(struct job *job, int sig)
+{
+    for (int i = 0; i < job->count; i++) {
+        const struct rank *r = &job->ranks[i];
+        if (r->pid && r->answers)
+            kill(r->pid, sig);
+        else if (r->pid)
+            wf_descendants_notify(r->pid, sig);
+    }
+}
+
 static void on_signal(struct job *job, const struct signalfd_siginfo *info)
 {
     int sig = (int)info->ssi_signo;
@@ -84,6 +99,12 @@ static void on_signal(struct job *job, const struct signalfd_siginfo *info)
         break;
     case SIGTSTP:
         on_stop(job, from_terminal);
+        break;
+    case SIGUSR1:
+    case SIGUSR2:
+        notify(job, sig);
+        if (sig == SIGUSR1)
+            wf_where_begin(job, false);
         break;
     default:
         forward(job, sig, from_terminal && sig != SIGCONT);

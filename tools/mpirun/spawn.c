@@ -100,7 +100,7 @@ int wf_spawn_resolve(struct job *job)
 struct launch {
     const struct job *job;
     const struct rank *rank;
-    int fds[3], pmi;
+    int fds[3], pmi, ask;
     char **env, **sh; /* sh: arguments for a script without "#!" */
     char **launcher;  /* all words, or NULL */
     pid_t parent;
@@ -134,6 +134,10 @@ static void child(struct launch *l)
             child_fail(l, "its standard descriptors");
     if (fcntl(l->pmi, F_SETFD, 0) < 0)
         child_fail(l, "its PMI descriptor");
+    if (l->rank->state_page >= 0)
+        (void)fcntl(l->rank->state_page, F_SETFD, 0);
+    if (l->ask >= 0)
+        (void)fcntl(l->ask, F_SETFD, 0);
     if (app->wdir && chdir(app->wdir) < 0)
         child_fail(l, app->wdir);
     (void)sigprocmask(SIG_SETMASK, &l->job->old_mask, NULL);
@@ -170,6 +174,8 @@ static void close_child_ends(struct launch *l)
             close(l->fds[i]);
     if (l->pmi >= 0)
         close(l->pmi);
+    if (l->ask >= 0)
+        close(l->ask);
 }
 
 static int open_pmi(struct job *job, struct rank *r, int *child_fd)
@@ -203,7 +209,7 @@ static void say_failure(struct job *job, const struct launch *l, pid_t pid)
 static int start(struct job *job, struct rank *r, char **app_env, char **sh)
 {
     struct launch l = {.job = job, .rank = r, .sh = sh, .parent = getpid(),
-                       .pmi = -1};
+                       .pmi = -1, .ask = -1};
     int rc = -1;
     l.cpus = r->cpus;
     if (wf_io_rank(job, r, l.fds) < 0 || open_pmi(job, r, &l.pmi) < 0) {
@@ -212,7 +218,10 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
                                      "rank: raise ulimit -Hn" : "");
         goto out;
     }
-    l.env = wf_env_of_rank(app_env, job, r, l.pmi);
+    wf_where_open(r);
+    if (wf_launcher_of(job, r))
+        l.ask = wf_where_ask(job, r);
+    l.env = wf_env_of_rank(app_env, job, r, l.pmi, l.ask);
     if (wf_launcher_of(job, r) && !(l.launcher = wf_launcher_words(job, r))) {
         wf_job_say(job, "cannot start rank %d: out of memory", r->id);
         goto out;

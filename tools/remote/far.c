@@ -13,8 +13,11 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "descendants.h"
+#include "page.h"
 #include "remote.h"
 
 struct far {
@@ -24,6 +27,7 @@ struct far {
     pid_t pid;
     int in, out, err, pmi; /* our ends of the program's; -1: closed */
     int ended;             /* descriptor that tells of its end */
+    int page, ranks;       /* its state page, or -1; ranks that it holds */
     bool asked;            /* MORE was said and not answered */
     char *rest;            /* of its input, that the pipe did not take */
     size_t at, left;
@@ -76,7 +80,7 @@ static void fail(const char *what)
 
 static void run(const struct far *f, const struct ends *e)
 {
-    char number[16];
+    char number[16], page[48];
     sigset_t none;
 
     (void)setpgid(0, 0);
@@ -86,6 +90,9 @@ static void run(const struct far *f, const struct ends *e)
         _exit(STATUS_NOT_FOUND);
     snprintf(number, sizeof number, "%d", e->pmi[1]);
     setenv("PMI_FD", number, 1);
+    if (wf_page_name(f->page, page, sizeof page) &&
+        fcntl(f->page, F_SETFD, 0) == 0)
+        setenv(WF_STATE_VARIABLE, page, 1);
     setenv("PWD", f->dir, 1);
     if (chdir(f->dir) < 0)
         fail(f->dir);
@@ -96,9 +103,21 @@ static void run(const struct far *f, const struct ends *e)
     fail(f->words[0]);
 }
 
+/* Without it the job runs as well. */
+static void make_page(struct far *f)
+{
+    const char *ranks = getenv("WEFT_PROCESS_RANKS");
+
+    f->ranks = ranks ? atoi(ranks) : 1;
+    if (f->ranks > 0 && f->ranks <= WF_STATE_RANKS_MAX)
+        f->page = wf_page_create(f->ranks);
+}
+
 static bool start(struct far *f)
 {
     struct ends e;
+
+    make_page(f);
 
     if (pipe2(e.in, O_CLOEXEC) < 0 || pipe2(e.out, O_CLOEXEC) < 0 ||
         pipe2(e.err, O_CLOEXEC) < 0 ||
@@ -165,6 +184,44 @@ static void take_input(struct far *f, struct frame *m)
     feed(f);
 }
 
+/* A user's signal goes to those who expect it only: as mpirun does. */
+static void give_signal(struct far *f, int sig)
+{
+    if (sig == SIGUSR1 || sig == SIGUSR2)
+        wf_descendants_notify(f->pid, sig);
+    else
+        (void)kill(-f->pid, sig);
+}
+
+static uint64_t clock_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What the program waits for, with what only this host can tell; an empty answer
+ * if it cannot be read. */
+static bool tell_state(struct far *f)
+{
+    size_t size = wf_state_bytes((uint64_t)f->ranks);
+    struct wf_state_head *page = size <= REMOTE_WORD
+                                     ? wf_page_read(f->page, f->ranks)
+                                     : NULL;
+    bool sent;
+
+    if (page) {
+        uint64_t pid = wf_state_le(page->pid);
+        pid_t p = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : f->pid;
+        page->now = wf_state_le(clock_now());
+        page->process = wf_state_le((uint64_t)wf_page_process_state(p));
+    }
+    sent = remote_send(1, FRAME_STATE, page, page ? size : 0);
+    free(page);
+    return sent;
+}
+
 /* One frame from near. False: the connection has ended. */
 static bool from_near(struct far *f)
 {
@@ -179,7 +236,9 @@ static bool from_near(struct far *f)
     else if (m.type == FRAME_PMI && f->pmi >= 0)
         (void)shutdown(f->pmi, SHUT_WR);
     else if (m.type == FRAME_SIGNAL && m.len == 1 && m.data[0] > 0)
-        (void)kill(-f->pid, m.data[0]);
+        give_signal(f, m.data[0]);
+    else if (m.type == FRAME_STATE)
+        (void)tell_state(f);
     free(m.data);
     return true;
 }
@@ -250,7 +309,7 @@ static int relay(struct far *f)
 
 int remote_far(void)
 {
-    struct far f = {.in = -1, .out = -1, .err = -1, .pmi = -1};
+    struct far f = {.in = -1, .out = -1, .err = -1, .pmi = -1, .page = -1};
     sigset_t set;
 
     sigemptyset(&set);

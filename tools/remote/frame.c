@@ -80,7 +80,7 @@ bool remote_receive(int fd, struct frame *f)
         return false;
     f->type = (enum frame_type)(unsigned char)head[0];
     f->len = remote_number(head + 4);
-    if (f->type > FRAME_END || f->len > REMOTE_WORD)
+    if (f->type > FRAME_LAST || f->len > REMOTE_WORD)
         return false;
     f->data = malloc((size_t)f->len + 1);
     if (!f->data || !read_all(fd, f->data, f->len)) {

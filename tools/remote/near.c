@@ -15,9 +15,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "page.h"
 #include "remote.h"
 
 extern char **environ;
@@ -25,6 +27,7 @@ extern char **environ;
 struct near {
     int to, from; /* the shell's input and output */
     int pmi, signals;
+    int page, ask; /* the rank's state page, and who asks for it; or -1 */
     pid_t shell;
     sigset_t old_mask;
     bool more, input; /* far has room; ours has not ended */
@@ -129,6 +132,9 @@ static bool travels(const struct near *n, const char *e)
 
     if (!strncmp(e, "PMI_FD=", 7) || !strncmp(e, "PMI_SAY=", 8))
         return false; /* descriptors of this side */
+    if (!strncmp(e, WF_STATE_VARIABLE "=", sizeof WF_STATE_VARIABLE) ||
+        !strncmp(e, WF_STATE_ASK_VARIABLE "=", sizeof WF_STATE_ASK_VARIABLE))
+        return false; /* the same */
     for (int i = 0; i < n->export_count; i++)
         if (strlen(n->exports[i]) == len && !strncmp(n->exports[i], e, len))
             return true;
@@ -181,6 +187,37 @@ static int lost(struct near *n, const char *host)
     return STATUS_LOST;
 }
 
+/* mpirun asks what the rank waits for. */
+static void take_question(struct near *n)
+{
+    char byte;
+
+    if (read(n->ask, &byte, 1) != 1)
+        (void)(close(n->ask), n->ask = -1);
+    else if (byte == WF_STATE_ASK)
+        (void)remote_send(n->to, FRAME_STATE, NULL, 0);
+}
+
+/* The page of the other host replaces ours; its size is sealed. */
+static void take_state(struct near *n, const struct frame *f)
+{
+    static const char answer = WF_STATE_ASK;
+
+    if (n->page >= 0)
+        (void)!pwrite(n->page, f->data, f->len, 0);
+    if (n->ask >= 0)
+        (void)send(n->ask, &answer, 1, MSG_NOSIGNAL);
+}
+
+/* From now on it is worth asking. */
+static void offer_answers(struct near *n)
+{
+    static const char ready = WF_STATE_READY;
+
+    if (n->ask >= 0)
+        (void)send(n->ask, &ready, 1, MSG_NOSIGNAL);
+}
+
 /* One frame from far: -1 to go on, else the status. */
 static int from_far(struct near *n, const char *host)
 {
@@ -197,6 +234,8 @@ static int from_far(struct near *n, const char *host)
         (void)(close(n->pmi), n->pmi = -1);
     else if (f.type == FRAME_MORE)
         n->more = true;
+    else if (f.type == FRAME_STATE)
+        take_state(n, &f);
     else if (f.type == FRAME_END && f.len == 4)
         end = end_as((int)remote_number(f.data));
     free(f.data);
@@ -223,8 +262,9 @@ static int relay(struct near *n, const char *host)
             {.fd = n->from, .events = POLLIN},
             {.fd = n->signals, .events = POLLIN},
             {.fd = n->pmi, .events = POLLIN},
-            {.fd = n->more && n->input ? 0 : -1, .events = POLLIN}};
-        if (poll(p, 4, -1) < 0)
+            {.fd = n->more && n->input ? 0 : -1, .events = POLLIN},
+            {.fd = n->ask, .events = POLLIN}};
+        if (poll(p, 5, -1) < 0)
             continue;
         if (p[1].revents)
             forward_signal(n);
@@ -234,6 +274,8 @@ static int relay(struct near *n, const char *host)
             n->more = false;
             n->input = remote_pass(0, n->to, FRAME_IN);
         }
+        if (p[4].revents)
+            take_question(n);
         if (p[0].revents)
             end = from_far(n, host);
     }
@@ -262,7 +304,9 @@ static int usage(void)
 int remote_near(int argc, char **argv)
 {
     const char *fd = getenv("PMI_FD");
-    struct near n = {.pmi = fd ? atoi(fd) : -1, .input = true};
+    struct near n = {.pmi = fd ? atoi(fd) : -1, .input = true,
+                     .page = wf_page_inherited(WF_STATE_VARIABLE),
+                     .ask = wf_page_inherited(WF_STATE_ASK_VARIABLE)};
     int first, end;
 
     n.exports = calloc((size_t)argc, sizeof *n.exports);
@@ -275,11 +319,14 @@ int remote_near(int argc, char **argv)
         return usage();
     if (n.pmi >= 0)
         (void)fcntl(n.pmi, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(n.page, F_SETFD, FD_CLOEXEC); /* not for the shell */
+    (void)fcntl(n.ask, F_SETFD, FD_CLOEXEC);
     take_signals(&n);
     if (n.signals < 0 || start_shell(&n, argv + first, end - first) < 0)
         return STATUS_LOST;
     argv[end] = NULL;
     if (!greeted(&n) || !tell(&n, argv + end + 1))
         return lost(&n, argv[end - 1]);
+    offer_answers(&n);
     return relay(&n, argv[end - 1]);
 }

@@ -13,9 +13,13 @@
  * asked for by the program through its PMI line, like under mpirun itself.
  *
  *   frame   type, three zero bytes, length (little-endian), payload
- *   near ->  ENV* DIR ARG+ GO, then IN PMI SIGNAL
+ *   near ->  ENV* DIR ARG+ GO, then IN PMI SIGNAL STATE
  *   far  ->  greeting (a line; what came before it was the shell's), then
- *            OUT ERR PMI MORE, at last END
+ *            OUT ERR PMI MORE STATE, at last END
+ *
+ * STATE without bytes asks what the rank waits for; the answer is its state page
+ * (core/progress/state_page.h), which far makes for the program and near copies
+ * into the one that mpirun has made.
  *
  * INVARIANTS  IN goes only after MORE, so that nothing has to be stored for a
  * program that does not read. When the connection ends, far kills the program.
@@ -49,7 +53,9 @@ enum frame_type {
     FRAME_ERR,
     FRAME_MORE,
     FRAME_SIGNAL, /* one byte */
-    FRAME_END     /* wait status, four bytes */
+    FRAME_END,    /* wait status, four bytes */
+    FRAME_STATE,
+    FRAME_LAST = FRAME_STATE
 };
 
 struct frame {
@@ -58,7 +64,7 @@ struct frame {
     char *data; /* a zero byte follows it */
 };
 
-#define REMOTE_GREETING "weft-remote 1\n"
+#define REMOTE_GREETING "weft-remote 2\n"
 
 /* frame.c: everything blocks. False: the other side is gone, or talks
  * nonsense. */

@@ -1,0 +1,247 @@
+/* Printing where every rank is, on SIGUSR1 and when --timeout strikes.
+ *
+ *   USR1 --> ask those on other hosts --all answered, or a second--> print
+ *
+ * Ranks on this host need no asking: their pages are read as they are, whatever
+ * the ranks do or whether they are stopped. Equal lines are merged. See where.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "where.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    ANSWER_NS = 1000000000, /* for a host that may be gone */
+    LINES_MANY = 16 /* then peers of collectives are left out to merge lines */
+};
+
+/* ---- asking ------------------------------------------------------------------- */
+
+void wf_where_open(struct rank *r)
+{
+    r->state_page = wf_page_create(r->held);
+}
+
+static int still_asked(const struct job *job)
+{
+    int n = 0;
+
+    for (int i = 0; i < job->count; i++)
+        n += job->ranks[i].asked;
+    return n;
+}
+
+static void report(struct job *job);
+
+static struct rank *rank_that_answers(struct source *s)
+{
+    return (struct rank *)((char *)s - offsetof(struct rank, ask));
+}
+
+static void on_answer(struct job *job, struct source *s)
+{
+    struct rank *r = rank_that_answers(s);
+    char bytes[16];
+    ssize_t n = read(s->fd, bytes, sizeof bytes);
+
+    if (n <= 0) {
+        wf_job_unwatch(job, s);
+        r->asked = false;
+    }
+    for (ssize_t i = 0; i < n; i++) {
+        r->answers |= bytes[i] == WF_STATE_READY;
+        r->asked &= bytes[i] != WF_STATE_ASK;
+    }
+    if (job->where && still_asked(job) == 0)
+        report(job);
+}
+
+int wf_where_ask(struct job *job, struct rank *r)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                   pair) < 0)
+        return -1;
+    if (wf_job_watch(job, &r->ask, pair[0], EPOLLIN, on_answer) == 0)
+        return pair[1];
+    close(pair[0]);
+    close(pair[1]);
+    r->ask.fd = -1;
+    return -1;
+}
+
+void wf_where_begin(struct job *job, bool then_end)
+{
+    static const char ask = WF_STATE_ASK;
+
+    job->where_ends |= then_end;
+    if (job->where)
+        return; /* it was asked for already */
+    for (int i = 0; i < job->count; i++) {
+        struct rank *r = &job->ranks[i];
+        if (!r->ended && r->answers && r->ask.fd >= 0)
+            r->asked = send(r->ask.fd, &ask, 1, MSG_NOSIGNAL) == 1;
+    }
+    job->where = wf_job_now() + ANSWER_NS;
+    if (still_asked(job) == 0)
+        report(job);
+}
+
+void wf_where_deadline(struct job *job)
+{
+    if (job->where && wf_job_now() >= job->where)
+        report(job);
+}
+
+/* ---- printing ----------------------------------------------------------------- */
+
+struct group {
+    char ranks[200];
+    int count, last, from; /* from: of the range that is being written */
+    size_t used;
+    double least, most; /* seconds */
+};
+
+static void end_range(struct group *g)
+{
+    if (g->from < 0 || g->used >= sizeof g->ranks)
+        return;
+    g->used += (size_t)snprintf(g->ranks + g->used, sizeof g->ranks - g->used,
+                                g->last > g->from ? "%s%d-%d" : "%s%d",
+                                g->used ? ", " : "", g->from, g->last);
+}
+
+/* Ranks come in their order; one with several threads more than once. */
+static void join(struct group *g, const struct where_line *line)
+{
+    double s = line->where.seconds;
+
+    if (g->count == 0 || s < g->least)
+        g->least = s;
+    if (g->count == 0 || s > g->most)
+        g->most = s;
+    if (g->count == 0 || line->rank > g->last + 1) {
+        if (g->count)
+            end_range(g);
+        g->from = line->rank;
+    }
+    g->count += g->count == 0 || line->rank != g->last;
+    g->last = line->rank;
+}
+
+static void name_one(const struct job *job, const struct where_line *line,
+                     char *text, size_t size)
+{
+    const struct rank *r = wf_job_holder((struct job *)job, line->rank);
+    char host[80] = "", thread[40] = "";
+
+    if (job->set.elsewhere)
+        snprintf(host, sizeof host, "host %.64s, ",
+                 job->set.hosts[r->node].name);
+    else if (job->set.nodes)
+        snprintf(host, sizeof host, "node%d, ", r->node);
+    if (line->where.thread)
+        snprintf(thread, sizeof thread, ", thread %llu",
+                 (unsigned long long)line->where.thread);
+    if (line->where.pid)
+        snprintf(text, size, "rank %d (%spid %d%s)", line->rank, host,
+                 line->where.pid, thread);
+    else
+        snprintf(text, size, "rank %d", line->rank);
+}
+
+static void put_times(const struct where *w, const struct group *g, char *text,
+                      size_t size)
+{
+    const char *s = g->count > 1 ? "" : "s";
+
+    text[0] = 0;
+    if (w->kind == WF_STATE_FREE)
+        return;
+    if (w->kind == WF_STATE_POLLS)
+        snprintf(text, size, "; in vain for %.1f s%s", g->most,
+                 g->count > 1 ? " at most" : "");
+    else if (g->most - g->least < 0.1)
+        snprintf(text, size, "; wait%s for %.1f s", s, g->most);
+    else
+        snprintf(text, size, "; wait%s for %.1f to %.1f s", s, g->least,
+                 g->most);
+}
+
+static const char *key(const struct where_line *line, bool brief)
+{
+    return brief ? line->brief : line->text;
+}
+
+/* One line for this rank and all later ones of which the same is true. */
+static void print_group(const struct job *job, struct where_lines *lines,
+                        size_t first, bool brief)
+{
+    struct where_line *one = &lines->list[first];
+    struct group g = {.from = -1};
+    char who[400], times[80];
+
+    for (size_t i = first; i < lines->n; i++) {
+        struct where_line *line = &lines->list[i];
+        if (line->shown || strcmp(key(line, brief), key(one, brief)) != 0)
+            continue;
+        line->shown = true;
+        join(&g, line);
+    }
+    end_range(&g);
+    if (g.count > 1)
+        snprintf(who, sizeof who, "ranks %s", g.ranks);
+    else
+        name_one(job, one, who, sizeof who);
+    put_times(&one->where, &g, times, sizeof times);
+    wf_job_say(job, "%s: %s%s", who, key(one, brief), times);
+}
+
+static bool many(const struct where_lines *lines)
+{
+    size_t different = 0;
+
+    for (size_t i = 0; i < lines->n && different <= LINES_MANY; i++) {
+        size_t k = 0;
+        while (k < i && strcmp(lines->list[k].text, lines->list[i].text) != 0)
+            k++;
+        different += k == i;
+    }
+    return different > LINES_MANY;
+}
+
+static void print(struct job *job)
+{
+    struct where_lines lines = {0};
+    bool good = true, brief;
+
+    for (int i = 0; good && i < job->count; i++)
+        good = wf_where_read(job, &job->ranks[i], &lines);
+    if (!good)
+        wf_job_say(job, "no memory to say where all ranks are");
+    brief = many(&lines);
+    for (size_t i = 0; i < lines.n; i++)
+        if (!lines.list[i].shown)
+            print_group(job, &lines, i, brief);
+    free(lines.list);
+}
+
+static void report(struct job *job)
+{
+    bool ends = job->where_ends;
+
+    job->where = 0;
+    job->where_ends = false;
+    print(job);
+    for (int i = 0; i < job->count; i++)
+        job->ranks[i].asked = false;
+    if (ends)
+        wf_end_begin(job, SIGTERM);
+}

@@ -1,0 +1,185 @@
+/* Judging the page of a process: any bytes give lines, none gives nonsense that
+ * a terminal would obey. See where.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "where.h"
+
+enum {
+    THREADS_MOST = 64, /* lines of one rank */
+    POLLS_STALE = 1    /* s: who asked longer ago does something else */
+};
+
+static uint64_t word(const struct wf_state_slot *s, enum wf_state_word w)
+{
+    return wf_state_le(s->word[w]);
+}
+
+/* Printable ASCII with an end, whatever it was. */
+static void take_text(char *to, const char *from, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i + 1 < size && from[i]; i++)
+        to[i] = from[i] < ' ' || from[i] > '~' ? '?' : from[i];
+    to[i] = 0;
+}
+
+static int64_t rank_or_tag(uint64_t value)
+{
+    int64_t v = (int64_t)value;
+
+    return value == WF_STATE_NOT_KNOWN || v < WF_STATE_ANY || v > INT32_MAX
+               ? INT64_MAX
+               : v;
+}
+
+static double seconds(uint64_t now, uint64_t then)
+{
+    return now > then ? (double)(now - then) / 1e9 : 0;
+}
+
+static void take_slot(struct where *w, const struct wf_state_slot *s,
+                      uint64_t now)
+{
+    uint64_t operation = word(s, WF_STATE_OPERATION);
+
+    w->kind = (enum wf_state_kind)word(s, WF_STATE_KIND);
+    w->operation = operation < WF_STATE_OPERATIONS
+                       ? (enum wf_state_operation)operation
+                       : WF_STATE_UNKNOWN;
+    w->thread = word(s, WF_STATE_THREAD);
+    w->seconds = seconds(now, word(s, WF_STATE_SINCE));
+    w->vain = word(s, WF_STATE_VAIN);
+    w->peer = rank_or_tag(word(s, WF_STATE_PEER));
+    w->world = rank_or_tag(word(s, WF_STATE_WORLD));
+    w->tag = rank_or_tag(word(s, WF_STATE_TAG));
+    w->bytes = word(s, WF_STATE_BYTES);
+    w->context = word(s, WF_STATE_CONTEXT);
+    w->number = word(s, WF_STATE_NUMBER);
+    w->active = word(s, WF_STATE_ACTIVE);
+    w->count = word(s, WF_STATE_COUNT);
+    take_text(w->call, s->call, sizeof w->call);
+    take_text(w->comm, s->comm, sizeof w->comm);
+}
+
+/* Does this record say where the rank is now? */
+static bool counts(const struct wf_state_slot *s, int place, uint64_t now)
+{
+    uint64_t kind = word(s, WF_STATE_KIND);
+
+    if (word(s, WF_STATE_PLACE) != (uint64_t)place)
+        return false;
+    return kind == WF_STATE_WAITS ||
+           (kind == WF_STATE_POLLS &&
+            seconds(now, word(s, WF_STATE_LAST)) < POLLS_STALE);
+}
+
+/* Of a thread the innermost wait, which began last; one that only asks does not
+ * count where it waits. */
+static void keep(struct where *out, int room, int *n, const struct where *w)
+{
+    for (int i = 0; i < *n; i++) {
+        if (out[i].thread != w->thread)
+            continue;
+        if (w->kind == WF_STATE_POLLS)
+            return;
+        if (out[i].kind == WF_STATE_POLLS || w->seconds <= out[i].seconds)
+            out[i] = *w;
+        return;
+    }
+    if (*n < room)
+        out[(*n)++] = *w;
+}
+
+bool wf_where_judge(struct wf_state_head *page, int ranks, int place,
+                    uint64_t now, struct where *out, int room, int *n)
+{
+    uint64_t slots = wf_state_slot_count((uint64_t)ranks);
+    uint64_t phase = wf_state_le(wf_page_places(page)[place].phase);
+    uint64_t pid = wf_state_le(page->pid), process = wf_state_le(page->process);
+    struct where common = {
+        .phase = phase <= WF_STATE_BETWEEN ? (enum wf_state_phase)phase
+                                           : WF_STATE_INSIDE,
+        .entered = pid != 0,
+        .pid = pid <= INT32_MAX ? (int)pid : 0,
+        .process = process > ' ' && process < 127 ? (char)process : 0,
+        .dropped = atomic_load_explicit(&page->dropped, memory_order_relaxed) != 0};
+
+    *n = 0;
+    for (uint64_t i = 0; i < slots; i++) {
+        const struct wf_state_slot *s = &wf_page_slots(page, ranks)[i];
+        struct where w = common;
+        if (!counts(s, place, now))
+            continue;
+        take_slot(&w, s, now);
+        keep(out, room, n, &w);
+    }
+    if (*n == 1)
+        out[0].thread = 0;
+    if (*n == 0)
+        out[(*n)++] = common;
+    return true;
+}
+
+static struct where_line *add_line(struct where_lines *lines)
+{
+    if (lines->n == lines->room) {
+        size_t room = lines->room ? 2 * lines->room : 64;
+        struct where_line *list = realloc(lines->list, room * sizeof *list);
+        if (!list)
+            return NULL;
+        lines->list = list;
+        lines->room = room;
+    }
+    memset(&lines->list[lines->n], 0, sizeof *lines->list);
+    return &lines->list[lines->n++];
+}
+
+/* Of a process here the system knows more than its page. */
+static void look_at_process(const struct rank *r, struct where *w)
+{
+    if (r->answers)
+        return;
+    w->pid = w->pid ? w->pid : r->pid;
+    w->process = r->pid ? wf_page_process_state(w->pid) : 0;
+}
+
+static bool add(struct job *job, const struct rank *r, int rank,
+                const struct where *w, struct where_lines *lines)
+{
+    struct where_line *line = add_line(lines);
+
+    if (!line)
+        return false;
+    line->rank = rank;
+    line->where = *w;
+    look_at_process(r, &line->where);
+    wf_where_text(job, r, &line->where, false, line->text, sizeof line->text);
+    wf_where_text(job, r, &line->where, true, line->brief, sizeof line->brief);
+    return true;
+}
+
+bool wf_where_read(struct job *job, const struct rank *r,
+                   struct where_lines *lines)
+{
+    struct where all[THREADS_MOST], nothing = {0};
+    struct wf_state_head *page = r->state_page >= 0 && !r->ended
+                                     ? wf_page_read(r->state_page, r->held)
+                                     : NULL;
+    bool good = true;
+    uint64_t now = page && page->now ? wf_state_le(page->now) : wf_job_now();
+
+    for (int i = 0; good && i < r->held; i++) {
+        int n = 1;
+        all[0] = nothing;
+        if (page)
+            good = wf_where_judge(page, r->held, i, now, all, THREADS_MOST, &n);
+        for (int k = 0; good && k < n; k++)
+            good = add(job, r, r->id + i, &all[k], lines);
+    }
+    free(page);
+    return good;
+}

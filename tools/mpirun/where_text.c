@@ -1,0 +1,201 @@
+/* Where a rank is, as a sentence. See where.h.
+ *
+ *   MPI_Recv on 'MPI_COMM_WORLD' from rank 0, tag 7, 4096 bytes
+ *   MPI_Waitall (2 of 3 requests left), receive on 'ocean' from rank 1 (rank 5 in
+ *   MPI_COMM_WORLD), any tag, 8 bytes
+ *   computes (no MPI call waits)
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "where.h"
+
+struct text {
+    char *at;
+    size_t left;
+};
+
+static void put(struct text *t, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void put(struct text *t, const char *fmt, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vsnprintf(t->at, t->left, fmt, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    if ((size_t)n >= t->left)
+        n = t->left ? (int)t->left - 1 : 0;
+    t->at += n;
+    t->left -= (size_t)n;
+}
+
+static bool starts(const char *call, const char *with)
+{
+    return strncmp(call, with, strlen(with)) == 0;
+}
+
+/* Of calls that may be about any operation, which one it is. */
+static void put_operation(struct text *t, const struct where *w)
+{
+    static const char *const nouns[WF_STATE_OPERATIONS] = {
+        [WF_STATE_SEND] = "a send", [WF_STATE_SSEND] = "a synchronous send",
+        [WF_STATE_RECV] = "a receive",
+        [WF_STATE_COLLECTIVE] = "an operation of several messages",
+        [WF_STATE_GENERALIZED] = "a generalized request"};
+    bool asks = starts(w->call, "MPI_Wait") || starts(w->call, "MPI_Test") ||
+                starts(w->call, "MPI_Request") || starts(w->call, "MPI_Sendrecv");
+
+    if (w->count)
+        put(t, w->operation == WF_STATE_REQUESTS ? " for any of %llu requests"
+                                                 : " for %llu of %llu requests",
+            (unsigned long long)w->active, (unsigned long long)w->count);
+    if (asks && nouns[w->operation])
+        put(t, "%s %s", w->count ? ", the first" : " for",
+            nouns[w->operation]);
+}
+
+static void put_comm(struct text *t, const struct where *w)
+{
+    if (w->context && w->comm[0])
+        put(t, " on '%s'", w->comm);
+    else if (w->context)
+        put(t, " on an unnamed communicator (context %llu)",
+            (unsigned long long)w->context - 1);
+}
+
+/* The peer in the communicator, and which rank of the job that is. */
+static void put_peer(struct text *t, const struct job *job,
+                     const struct where *w, const char *before)
+{
+    if (w->peer == INT64_MAX)
+        return;
+    if (w->peer == WF_STATE_ANY)
+        put(t, "%s any rank", before);
+    else
+        put(t, "%s rank %lld", before, (long long)w->peer);
+    if (w->peer >= 0 && w->world >= 0 && w->world < job->size &&
+        w->world != w->peer)
+        put(t, " (rank %lld of the job)", (long long)w->world);
+}
+
+static void put_tag(struct text *t, const struct where *w)
+{
+    if (w->tag == WF_STATE_ANY)
+        put(t, ", any tag");
+    else if (w->tag >= 0 && w->tag != INT64_MAX)
+        put(t, ", tag %lld", (long long)w->tag);
+    if (w->bytes != WF_STATE_NOT_KNOWN)
+        put(t, ", %llu bytes", (unsigned long long)w->bytes);
+}
+
+static void put_details(struct text *t, const struct job *job,
+                        const struct where *w, bool brief)
+{
+    switch (w->operation) {
+    case WF_STATE_SEND:
+    case WF_STATE_SSEND:
+        put_peer(t, job, w, " to");
+        put_tag(t, w);
+        break;
+    case WF_STATE_RECV:
+        put_peer(t, job, w, " from");
+        put_tag(t, w);
+        break;
+    case WF_STATE_PROBE:
+        put_peer(t, job, w, " for a message from");
+        put_tag(t, w);
+        break;
+    case WF_STATE_COLLECTIVE:
+        if (w->number)
+            put(t, ", collective %llu", (unsigned long long)w->number);
+        if (!brief)
+            put_peer(t, job, w, ", needs");
+        break;
+    case WF_STATE_BUFFER:
+        put(t, " until the buffered messages have left");
+        break;
+    case WF_STATE_ADDRESS:
+        if (w->world >= 0 && w->world < job->size)
+            put(t, " until rank %lld has entered MPI_Init", (long long)w->world);
+        break;
+    case WF_STATE_END:
+        put(t, " until every rank has called it");
+        break;
+    default:
+        break;
+    }
+}
+
+static void put_call(struct text *t, const struct job *job, const struct rank *r,
+                     const struct where *w, bool brief)
+{
+    put(t, "%s%s", w->kind == WF_STATE_POLLS ? "asks again and again: " : "",
+        w->call[0] ? w->call : "a call of MPI");
+    put_operation(t, w);
+    put_comm(t, w);
+    put_details(t, job, w, brief);
+    if (w->operation == WF_STATE_START && r->awaits >= 0)
+        put(t, " until rank %d has entered it", r->awaits);
+    else if (w->operation == WF_STATE_START && r->in_barrier)
+        put(t, " until every rank has entered it");
+}
+
+/* No call waits. */
+static void put_idle(struct text *t, const struct rank *r, const struct where *w)
+{
+    if (r->ended)
+        put(t, "has ended with status %d", r->status);
+    else if (!w->entered && (r->pmi_init || r->state_page < 0))
+        put(t, "says nothing (another version of Weft, or another MPI?)");
+    else if (!w->entered || w->phase == WF_STATE_BEFORE)
+        put(t, "has not called MPI_Init");
+    else if (w->phase == WF_STATE_FINALIZED)
+        put(t, "has called MPI_Finalize");
+    else if (w->phase == WF_STATE_BETWEEN)
+        put(t, "has finalized its last session");
+    else
+        put(t, "computes (no MPI call waits%s)",
+            w->dropped ? ", or one of too many threads" : "");
+}
+
+static void put_process(struct text *t, const struct where *w)
+{
+    static const struct {
+        char state;
+        bool always;
+        const char *text;
+    } states[] = {{'T', true, "stopped by a signal"},
+                  {'t', true, "stopped by a debugger"},
+                  {'D', true, "blocked in the kernel"},
+                  {'Z', true, "dead"},
+                  {'R', false, "running"},
+                  {'S', false, "asleep"}};
+
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (w->process == states[i].state &&
+            (states[i].always || w->kind == WF_STATE_FREE))
+            put(t, "; the process is %s", states[i].text);
+}
+
+void wf_where_text(const struct job *job, const struct rank *r,
+                   const struct where *w, bool brief, char *text, size_t size)
+{
+    struct text t = {text, size};
+
+    text[0] = 0;
+    if (r->asked)
+        put(&t, "the other host does not answer; last known: ");
+    if (w->kind == WF_STATE_FREE || r->ended)
+        put_idle(&t, r, w);
+    else
+        put_call(&t, job, r, w, brief);
+    if (!r->ended)
+        put_process(&t, w);
+}
