@@ -155,6 +155,7 @@ struct job {
     int cause;         /* process that failed first, or -1 */
 
     struct sink sink_out, sink_err;
+    bool output_lost; /* some of the ranks' could not be written */
     struct said *said; /* said.c */
     struct stdin_pump *pump;
     struct guard *guard;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -221,10 +222,24 @@ static int launch(struct job *job, int argc, char **argv)
     return wf_end_status(job);
 }
 
+/* The status when everything went well but the output. */
+static int check_output(const struct job *job, int status)
+{
+    bool failed = job->output_lost;
+
+    if (fflush(stdout) != 0) {
+        wf_job_say(job, "cannot write to standard output: %s", strerror(errno));
+        failed = true;
+    }
+    if (ferror(stderr))
+        failed = true; /* nobody is left to tell why */
+    return failed && status == 0 ? EX_IOERR : status;
+}
+
 /* The job lives as long as the process: exit, not return, keeps it in scope. */
 int main(int argc, char **argv)
 {
     struct job job = {.cause = -1, .exit_code = -1, .set.stdin_rank = 0};
 
-    exit(launch(&job, argc, argv));
+    exit(check_output(&job, launch(&job, argc, argv)));
 }

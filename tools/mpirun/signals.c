@@ -134,6 +134,7 @@ int wf_signal_open(struct job *job)
         sigaddset(&handled, forwarded[i]);
     blocked = handled;
     sigaddset(&blocked, SIGPIPE); /* write says EPIPE */
+    sigaddset(&blocked, SIGXFSZ); /* and EFBIG */
     sigaddset(&blocked, SIGTTIN); /* sent to our group when a rank reads */
     sigaddset(&blocked, SIGTTOU);
     sigprocmask(SIG_BLOCK, &blocked, &job->old_mask);

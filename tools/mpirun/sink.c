@@ -39,6 +39,17 @@ static bool has_room(const struct sink *s)
 
 static void on_writable(struct job *job, struct source *source);
 
+/* Once: the job's output is incomplete, and its status says so, too. The ranks
+ * learn it as we did, by a pipe that nobody reads (stdio.c). */
+static void fail(struct job *job, struct sink *s, const char *why)
+{
+    if (!s->broken)
+        wf_job_say(job, "cannot write to standard %s: %s; what the ranks still "
+                   "write there is lost", s == &job->sink_out ? "output" : "error",
+                   why);
+    s->broken = job->output_lost = true;
+}
+
 static void flush(struct job *job, struct sink *s)
 {
     size_t at = 0;
@@ -48,7 +59,7 @@ static void flush(struct job *job, struct sink *s)
         if (done < 0 && (errno == EINTR || errno == EAGAIN))
             break;
         if (done < 0) {
-            s->broken = true;
+            fail(job, s, strerror(errno));
             at = s->have;
             break;
         }
@@ -79,8 +90,10 @@ void wf_sink_write(struct job *job, struct sink *s, const char *data, size_t n)
     if (s->have + n > s->room) {
         size_t room = (s->have + n) * 2;
         char *grown = realloc(s->data, room);
-        if (!grown)
-            return; /* output is lost rather than the job */
+        if (!grown) {
+            fail(job, s, "out of memory"); /* output is lost, not the job */
+            return;
+        }
         s->data = grown;
         s->room = room;
     }

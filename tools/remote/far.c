@@ -97,6 +97,7 @@ static void run(const struct far *f, const struct ends *e)
     if (chdir(f->dir) < 0)
         fail(f->dir);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     execvp(f->words[0], f->words);
@@ -193,6 +194,14 @@ static void give_signal(struct far *f, int sig)
         (void)kill(-f->pid, sig);
 }
 
+/* Nobody can take what the program writes there: it is to learn it. */
+static void close_output(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
 static uint64_t clock_now(void)
 {
     struct timespec t;
@@ -239,6 +248,10 @@ static bool from_near(struct far *f)
         give_signal(f, m.data[0]);
     else if (m.type == FRAME_STATE)
         (void)tell_state(f);
+    else if (m.type == FRAME_OUT)
+        close_output(&f->out);
+    else if (m.type == FRAME_ERR)
+        close_output(&f->err);
     free(m.data);
     return true;
 }

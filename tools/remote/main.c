@@ -12,7 +12,8 @@ int main(int argc, char **argv)
 {
     int status;
 
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN); /* write says EPIPE, and EFBIG */
+    signal(SIGXFSZ, SIG_IGN);
     status = argc == 2 && strcmp(argv[1], "--far") == 0
                  ? remote_far()
                  : remote_near(argc, argv);

@@ -17,6 +17,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "page.h"
@@ -31,6 +32,7 @@ struct near {
     pid_t shell;
     sigset_t old_mask;
     bool more, input; /* far has room; ours has not ended */
+    bool broken[3];   /* what the program writes there is lost; of 1 and 2 */
     char **exports;
     int export_count;
 };
@@ -70,6 +72,7 @@ static void run_shell(struct near *n, char **words, int in, int out)
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)sigprocmask(SIG_SETMASK, &n->old_mask, NULL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     unsetenv("PMI_FD"); /* the line is ours */
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
         _exit(STATUS_NOT_FOUND);
@@ -158,11 +161,13 @@ static bool tell(struct near *n, char **program)
 /* ---- while it runs ----------------------------------------------------------- */
 
 /* End as the program did. */
-static int end_as(int status)
+static int end_as(const struct near *n, int status)
 {
     static const struct rlimit none = {0, 0};
     sigset_t set;
 
+    if (status == 0 && (n->broken[1] || n->broken[2]))
+        return EX_IOERR;
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     (void)setrlimit(RLIMIT_CORE, &none); /* the core is over there */
@@ -185,6 +190,20 @@ static int lost(struct near *n, const char *host)
                host, WIFEXITED(status) ? WEXITSTATUS(status)
                                        : 128 + WTERMSIG(status));
     return STATUS_LOST;
+}
+
+/* What the program wrote. When it cannot be passed on, the program learns it as
+ * we did: far closes its end. */
+static void pass_output(struct near *n, const struct frame *f)
+{
+    int to = f->type == FRAME_OUT ? 1 : 2;
+
+    if (n->broken[to] || remote_write(to, f->data, f->len))
+        return;
+    remote_say("cannot write to standard %s: %s; what the rank still writes "
+               "there is lost", to == 1 ? "output" : "error", strerror(errno));
+    n->broken[to] = true;
+    (void)remote_send(n->to, f->type, NULL, 0);
 }
 
 /* mpirun asks what the rank waits for. */
@@ -227,7 +246,7 @@ static int from_far(struct near *n, const char *host)
     if (!remote_receive(n->from, &f))
         return lost(n, host);
     if (f.type == FRAME_OUT || f.type == FRAME_ERR)
-        (void)remote_write(f.type == FRAME_OUT ? 1 : 2, f.data, f.len);
+        pass_output(n, &f);
     else if (f.type == FRAME_PMI && f.len && n->pmi >= 0)
         (void)remote_write(n->pmi, f.data, f.len);
     else if (f.type == FRAME_PMI && n->pmi >= 0)
@@ -237,7 +256,7 @@ static int from_far(struct near *n, const char *host)
     else if (f.type == FRAME_STATE)
         take_state(n, &f);
     else if (f.type == FRAME_END && f.len == 4)
-        end = end_as((int)remote_number(f.data));
+        end = end_as(n, (int)remote_number(f.data));
     free(f.data);
     return end;
 }

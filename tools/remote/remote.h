@@ -13,7 +13,8 @@
  * asked for by the program through its PMI line, like under mpirun itself.
  *
  *   frame   type, three zero bytes, length (little-endian), payload
- *   near ->  ENV* DIR ARG+ GO, then IN PMI SIGNAL STATE
+ *   near ->  ENV* DIR ARG+ GO, then IN PMI SIGNAL STATE, and OUT or ERR, empty,
+ *            when what the program writes there cannot be passed on
  *   far  ->  greeting (a line; what came before it was the shell's), then
  *            OUT ERR PMI MORE STATE, at last END
  *

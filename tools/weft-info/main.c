@@ -3,8 +3,11 @@
  */
 #include "info.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sysexits.h>
 
 #include "draw.h"
 #include "os/prefix.h"
@@ -52,7 +55,8 @@ static const char usage[] =
     "       weft-info --version\n"
     "with   --ini FILE, --set section.key=value, --route \"LIST\" as for "
     "mpirun\n"
-    "exit   0 good, 1 no route, 2 wrong use, 78 the configuration is wrong\n";
+    "exit   0 good, 1 no route, 2 wrong use, 74 the output cannot be written,\n"
+    "       78 the configuration is wrong\n";
 
 static bool append_set(const char *value)
 {
@@ -152,7 +156,7 @@ static void set_installation(void)
         setenv("WEFT_LAUNCHER_INI", path, 1);
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     struct arguments a = {.json = false};
     set_installation();
@@ -192,4 +196,21 @@ int main(int argc, char **argv)
     if (a.embed != NULL)
         return info_embed(a.embed);
     return run(&a);
+}
+
+/* Output that is incomplete is no success, whatever it was about. */
+static int check_output(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "weft-info: cannot write to standard output: %s\n",
+            strerror(errno));
+    return EX_IOERR;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* write says EPIPE, and EFBIG */
+    signal(SIGXFSZ, SIG_IGN);
+    return check_output(run_command(argc, argv));
 }
