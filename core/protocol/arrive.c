@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "progress/wait.h"
-#include "protocol/checked.h"
 #include "protocol/order.h"
 
 /* ---- eager, receive posted ----------------------------------------------- */
@@ -407,37 +406,11 @@ static int deliver(struct weft_core *core, struct weft_loc *from,
     return r == WEFT_DONE && have != plen ? WEFT_SKIP : r;
 }
 
-/* The core has no memory: the plugin stops reading. */
-static int stalled(struct weft_core *core, struct weft_loc *from)
+int wf_arrive_stalled(struct weft_core *core, struct weft_loc *from)
 {
     from->stalled |= 1u << core->index;
     from->wf->rx_stalled = true;
     return WEFT_EAGAIN;
-}
-
-/* A pair that is ordered, or asks for checksums, takes nothing else: what lacks
- * the mark is damaged. */
-static WF_COLD int arrive_marked(struct weft_core *core, struct weft_loc *from,
-              const weft_hdr *hdr, const void *data, size_t have,
-              weft_sink **sink)
-{
-    const struct wf_wire *w = (const struct wf_wire *)hdr;
-    int r;
-
-    /* the bit that says so may itself be what was damaged: ask the route */
-    if (wf_unlikely(!from->order && !from->lanes))
-        wf_location_connect(from);
-    if (!from->order && (wf_checks_asked(from, core) || w->type & WF_CHECKED)) {
-        r = wf_checked_arrive(core, from, hdr, data, have, sink);
-        return wf_unlikely(r == WEFT_EAGAIN) ? stalled(core, from) : r;
-    }
-    if (!from->order && !(w->type & WF_SEQUENCED))
-        return wf_arrive_plain(core, from, hdr, data, have, sink);
-    if (from->order &&
-        wf_order_arrive_usual(from->order, core, hdr, data, have))
-        return WEFT_DONE;
-    r = wf_order_arrive(core, from, hdr, data, have, sink);
-    return wf_unlikely(r == WEFT_EAGAIN) ? stalled(core, from) : r;
 }
 
 int wf_arrive(struct weft_core *core, struct weft_loc *from,
@@ -449,7 +422,7 @@ int wf_arrive(struct weft_core *core, struct weft_loc *from,
 
     if (wf_likely(from->plain && !(w->type & MARKS)))
         return wf_arrive_plain(core, from, hdr, data, have, sink);
-    return arrive_marked(core, from, hdr, data, have, sink);
+    return wf_arrive_marked(core, from, hdr, data, have, sink);
 }
 
 int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,
@@ -464,7 +437,7 @@ int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,
         land_expected(core, from, have, wf_le64(w->a), wf_le64(w->b), data))
         return WEFT_DONE;
     r = deliver(core, from, hdr, data, have, sink);
-    return wf_unlikely(r == WEFT_EAGAIN) ? stalled(core, from) : r;
+    return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from) : r;
 }
 
 /* A whole message, its header in memory, for p or for nobody yet. */
@@ -480,7 +453,7 @@ static int arrive_whole(struct weft_core *core, struct weft_loc *from,
     if (p)
         eager_expected(p, from, w, data, n, &sink);
     else if (eager_unexpected(from, w, data, n, &sink) == WEFT_EAGAIN)
-        return stalled(core, from);
+        return wf_arrive_stalled(core, from);
     return WEFT_DONE;
 }
 

@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 
+#include "protocol/checked.h"
 #include "protocol/order.h"
 #include "protocol/short.h"
 
@@ -284,4 +285,29 @@ bool wf_order_arrive_usual(struct wf_ordered *o, struct weft_core *core,
     o->expect++;
     owe(o, core, false, (uint32_t)have);
     return true;
+}
+
+/* A pair that is ordered, or asks for checksums, takes nothing else: what lacks
+ * the mark is damaged. */
+int wf_arrive_marked(struct weft_core *core, struct weft_loc *from,
+                     const weft_hdr *hdr, const void *data, size_t have,
+                     weft_sink **sink)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+    int r;
+
+    /* the bit that says so may itself be what was damaged: ask the route */
+    if (wf_unlikely(!from->order && !from->lanes))
+        wf_location_connect(from);
+    if (!from->order && (wf_checks_asked(from, core) || w->type & WF_CHECKED)) {
+        r = wf_checked_arrive(core, from, hdr, data, have, sink);
+        return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from) : r;
+    }
+    if (!from->order && !(w->type & WF_SEQUENCED))
+        return wf_arrive_plain(core, from, hdr, data, have, sink);
+    if (from->order &&
+        wf_order_arrive_usual(from->order, core, hdr, data, have))
+        return WEFT_DONE;
+    r = wf_order_arrive(core, from, hdr, data, have, sink);
+    return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from) : r;
 }

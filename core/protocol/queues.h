@@ -346,7 +346,12 @@ void wf_slot_release(struct wf_engine *, struct wf_p2p *);
 /* arrive.c: stage 1 and 2 of a delivery. */
 int wf_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
               const void *data, size_t have, weft_sink **sink);
-/* The same for a container that is not sequenced, or no more. */
+/* The same for one that is sequenced or has a checksum, or must (order_usual.c). */
+int wf_arrive_marked(struct weft_core *, struct weft_loc *, const weft_hdr *,
+                     const void *data, size_t have, weft_sink **sink);
+/* There is no memory: the plugin is to stop reading. WEFT_EAGAIN. */
+int wf_arrive_stalled(struct weft_core *, struct weft_loc *);
+/* The same for a container that has no such mark, or no more. */
 int wf_arrive_plain(struct weft_core *, struct weft_loc *, const weft_hdr *,
                     const void *data, size_t have, weft_sink **sink);
 int wf_arrive_words(struct weft_core *, struct weft_loc *, uint64_t h0,

@@ -59,10 +59,26 @@ static void a_message_in_one_call_is_the_same_sum(void **state)
     }
 }
 
+/* Sizes around those of the blocks that are summed side by side. */
+static void large_data_have_the_sum_of_the_table(void **state)
+{
+    wf_crc32c_fn *sum = wf_crc32c_choose();
+    static uint8_t data[3 * 3 * 2048 + 800];
+
+    for (unsigned i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * i / 7 + 5 * i);
+    for (unsigned n = 1; n <= sizeof data; n += n < 800 ? 1 : 101) {
+        assert_int_equal(sum(0, data, n), wf_crc32c_table(0, data, n));
+        assert_int_equal(sum(12345, data + 1, n - 1),
+                         wf_crc32c_table(12345, data + 1, n - 1));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_values),
+        cmocka_unit_test(large_data_have_the_sum_of_the_table),
         cmocka_unit_test(pieces_and_the_table_agree),
         cmocka_unit_test(a_message_in_one_call_is_the_same_sum)};
 
