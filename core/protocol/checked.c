@@ -7,7 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SEGMENTS = 32, PACKED = 16 << 10 };
+enum {
+    SEGMENTS = 32,
+    PACKED = 16 << 10,
+    /* One piece is summed while the other side takes the one before, and is still
+     * in the cache when it has come. */
+    PIECE = 256 << 10
+};
 
 /* A payload that a plugin is to put where `real` says. */
 struct landing {
@@ -157,6 +163,10 @@ void wf_checks_wrap(struct weft_loc *loc, struct wf_lane *l)
                                      .send_more = l->send_more};
     l->peer = (weft_peer *)mine;
     l->send = send_large;
+    if (l->max_payload > PIECE)
+        l->max_payload = PIECE;
+    if (l->max_eager > l->max_payload)
+        l->max_eager = (uint32_t)l->max_payload;
     if (l->send_short)
         l->send_short = send_short;
     if (l->send_more)

@@ -24,10 +24,9 @@ static uint64_t now_ns(const struct wf_ip_calls *c)
     return c->host->now_ns(c->core);
 }
 
-static bool wants_code(const struct wf_ip_calls *all,
-                       const struct wf_ip_path *path)
+static bool wants_code(const struct wf_ip_calls *all)
 {
-    return all->ops->wants_code && all->ops->wants_code(all->ep, path);
+    return all->ops->wants_code && all->ops->wants_code(all->ep);
 }
 
 /* ---- records ------------------------------------------------------------- */
@@ -43,7 +42,7 @@ struct wf_ip_call *wf_ip_call_new(struct wf_ip_calls *all,
     s->call = c;
     c->id = s->id;
     c->path = *path;
-    c->coded = wants_code(all, path);
+    c->coded = wants_code(all);
     c->since = now_ns(all);
     c->local = -1;
     wf_ip_from_sockaddr((const struct sockaddr *)&path->to, &c->remote);
@@ -143,7 +142,7 @@ void wf_ip_reset(struct wf_ip_calls *all, const struct wf_ip_path *path,
     struct wf_ip_word w = {.verb = IP_RESET,
                            .to = to,
                            .from = unknown,
-                           .coded = wants_code(all, path)};
+                           .coded = wants_code(all)};
 
     if (!all->strangers.pause) {
         wf_ip_budget_spend(&all->strangers, now_ns(all), 1);

@@ -117,8 +117,8 @@ struct wf_ip_call_ops {
     void (*left)(struct wf_ip_party *);
     /* The party with that number, or NULL. */
     struct wf_ip_party *(*party)(weft_ep *, uint32_t id);
-    /* Do we want a code in each packet there? NULL: never. */
-    bool (*wants_code)(weft_ep *, const struct wf_ip_path *);
+    /* Does this process want a code in each packet? NULL: never. */
+    bool (*wants_code)(const weft_ep *);
 };
 
 /* A hello that came during a pause of strangers. */

@@ -242,6 +242,15 @@ static void on_probe(weft_ep *ep, const struct wf_ip_path *from,
     wf_sctp_say(ep, from, &echo);
 }
 
+/* Is it about an open link, and not from an address of its peer? */
+static bool from_elsewhere(weft_ep *ep, const struct wf_ip_path *from,
+                           const struct wf_sctp_datagram *d)
+{
+    const struct wf_ip_id *s = wf_ip_id_find(&ep->calls, d->to);
+
+    return s && s->party && !wf_sctp_known_path(s->party->peer, from);
+}
+
 static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
                         uint8_t *bytes, size_t n)
 {
@@ -252,7 +261,7 @@ static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
         ep->calls.strange++;
     } else if (d.type == TYPE_PACKET) {
         on_packet(ep, from, &d);
-    } else if (checksum(bytes, n) != d.check) {
+    } else if (checksum(bytes, n) != d.check || from_elsewhere(ep, from, &d)) {
         ep->calls.strange++;
     } else if (d.type >= TYPE_PROBE) {
         on_probe(ep, from, &d);

@@ -88,7 +88,7 @@ void wf_udp_hear(weft_ep *ep, const struct wf_ip_path *path,
     if (w.verb == IP_RESET && !w.to)
         w.to = link_of(ep, path, w.from);
     if (!wf_udp_packet_intact(bytes, n) ||
-        (by_ids(&w) && !wf_udp_ids_proved(ep, path, bytes, n)) ||
+        (by_ids(&w) && !wf_udp_ids_proved(ep, bytes, n)) ||
         from_elsewhere(ep, path, w.to))
         ep->calls.strange++;
     else

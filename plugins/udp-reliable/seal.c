@@ -1,7 +1,8 @@
 /* What proves that a packet is of our link, and whole.
  *
- * A checksum is enough where nobody else can send; elsewhere eight bytes at the
- * end are a code that takes the job key to make: the host's keyed function
+ * Eight bytes at the end are a code that takes the job key to make, on loopback
+ * too, where every user of the host can send; only where the configuration trusts
+ * the network a checksum takes its place. The code is the host's keyed function
  * (mac64) over a digest of the packet (digest.h), whose key belongs to the
  * link and is made by the same function. Digesting first is what makes it fast:
  * of 1400 bytes mac64 sees 56. The code also covers the full number of the
@@ -21,20 +22,11 @@
 enum { NONCE_IDS = 2 }; /* 1: plugins/ip/call.c */
 #define DIALLER (1ull << 63)
 
-bool wf_udp_code_wanted(const weft_ep *ep, const struct wf_ip_addr *to)
+bool wf_udp_wants_code(const weft_ep *ep)
 {
     return WEFT_HAS(ep->host, weft_host, mac64) &&
            (ep->cfg.mac == CHECKSUM_ON ||
-            (ep->cfg.mac == CHECKSUM_AUTO && !ep->trusted &&
-             !wf_ip_loopback(to)));
-}
-
-bool wf_udp_wants_code(weft_ep *ep, const struct wf_ip_path *path)
-{
-    struct wf_ip_addr to;
-
-    wf_ip_from_sockaddr((const struct sockaddr *)&path->to, &to);
-    return wf_udp_code_wanted(ep, &to);
+            (ep->cfg.mac == CHECKSUM_AUTO && !ep->trusted));
 }
 
 static uint64_t direction(const weft_peer *p, bool out)
@@ -115,10 +107,9 @@ size_t wf_udp_seal_ids(weft_ep *ep, uint8_t *bytes, size_t n)
 }
 
 /* The checksum was found right, and its field is zero again. */
-bool wf_udp_ids_proved(weft_ep *ep, const struct wf_ip_path *path,
-                       const uint8_t *bytes, size_t n)
+bool wf_udp_ids_proved(weft_ep *ep, const uint8_t *bytes, size_t n)
 {
-    return !wf_udp_wants_code(ep, path) ||
+    return !wf_udp_wants_code(ep) ||
            (n == PACKET_HEAD + PACKET_MAC &&
             holds(bytes + PACKET_HEAD, code_of_ids(ep, bytes, PACKET_HEAD)));
 }

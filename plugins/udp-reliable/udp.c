@@ -53,7 +53,7 @@ static const weft_option options[] = {
            "CRC-32C in every packet that has no code; auto: except on loopback"),
     OPTION(mac, WEFT_OPT_ENUM, "auto", "auto|on|off",
            "a code in every packet that takes the job key to make; auto: "
-           "except on loopback and with security = none"),
+           "except with security = none"),
     {0}};
 
 static void close_(weft_ep *ep)
@@ -171,7 +171,7 @@ static bool all_checked(const weft_ep *ep)
 {
     for (int i = 0; i < ep->ip.n; i++)
         if (!wf_udp_wants_check(ep, &ep->ip.use[i].addr) &&
-            !wf_udp_code_wanted(ep, &ep->ip.use[i].addr))
+            !wf_udp_wants_code(ep))
             return false;
     return true;
 }

@@ -163,16 +163,14 @@ void wf_udp_hot_heard(weft_ep *, weft_peer *, int socket);
 void wf_udp_hot_choose(weft_ep *);
 
 /* seal.c */
-bool wf_udp_code_wanted(const weft_ep *, const struct wf_ip_addr *to);
-bool wf_udp_wants_code(weft_ep *, const struct wf_ip_path *);
+bool wf_udp_wants_code(const weft_ep *);
 void wf_udp_make_key(weft_peer *);
 void wf_udp_seal(weft_peer *, const struct iovec *, int n, uint8_t *code);
 size_t wf_udp_open_packet(weft_peer *, const struct wf_udp_packet *,
                           uint8_t *bytes, size_t n);
 /* ACCEPT and RESET, n bytes, with room for a code behind them. */
 size_t wf_udp_seal_ids(weft_ep *, uint8_t *bytes, size_t n);
-bool wf_udp_ids_proved(weft_ep *, const struct wf_ip_path *,
-                       const uint8_t *bytes, size_t n);
+bool wf_udp_ids_proved(weft_ep *, const uint8_t *bytes, size_t n);
 
 /* call.c */
 void wf_udp_say_word(weft_ep *, const struct wf_ip_path *,

@@ -142,7 +142,7 @@ static void forged_packets_are_not_believed(void **state)
     static const uint8_t types[] = {UDP_DATA, UDP_ACK, UDP_RESET, UDP_ACCEPT};
     uint8_t p[PACKET_MAX + WEFT_HDR + PACKET_MAC];
 
-    pair(CHECKSUM_ON);
+    pair(CHECKSUM_AUTO);
     for (int i = 0; i < 2000; i++) {
         struct rig_side *from = &all[i & 1], *to = &all[!(i & 1)];
         uint64_t strange = to->ep->calls.strange;
