@@ -301,6 +301,10 @@ typedef struct weft_ops {
   /* minor 4: a number that grows whenever the peer's host confirms more of what was sent to it, or more of what
    * it sends is here; not by what comes twice.  A slow path is told from a dead one by it.               */
   uint64_t (*traffic)(weft_peer *);
+  /* minor 8: ns since the peer, or its host, last answered what was sent to it, and less than `within` as long as
+   * too little was asked to be sure; UINT64_MAX: that cannot be told.  The peer is asked from now on so that a
+   * silence of `within` is known as soon as it is over.  What arrives by itself is no answer.         */
+  uint64_t (*silent)(weft_peer *, uint64_t within);
 } weft_ops;
 
 typedef struct weft_plugin {

@@ -24,6 +24,7 @@
 #define AGAIN_NS 10000000u   /* after a failed call; doubled each time */
 #define GONE_NS 1000000000u  /* for the others to contradict */
 #define LOST_TURN_NS 2000000u
+#define SEARCH_NS 500000000u /* at least, for another way */
 enum { DOUBLINGS = 6, GOOD_PROBES = 3, PROBES = 4 };
 
 int wf_carrier_of(const struct wf_ordered *o, const struct weft_core *core)
@@ -77,6 +78,7 @@ static void adopt(struct wf_ordered *o, int k)
     o->counts[WF_ORDER_MOVES]++;
     o->heir = o->back = -1;
     o->lost_at = o->gone_at = o->silent_since = 0;
+    o->life_at = wf_now(wf); /* it has answered */
     o->failback_at = wf_now(wf) + o->failback / PROBES;
     for (int i = 0; i < o->carriers; i++)
         o->carrier[i].good = 0;
@@ -89,7 +91,8 @@ static void lose(struct wf_ordered *o, const char *why)
     wf_log(o->loc->wf, WF_LOG_INFO, "process %u: '%s' failed: %s", o->loc->id,
            name_of(o, o->at), why);
     o->at = o->heir = o->back = -1;
-    o->lost_at = wf_now(o->loc->wf);
+    wf_carrier_excuse(o, wf_now(o->loc->wf));
+    o->lost_at = o->turned_at;
     for (int k = 0; k < o->carriers; k++)
         o->carrier[k].probed_at = 0; /* an answer must be new */
 }
@@ -308,12 +311,21 @@ static void search(struct wf_ordered *o, uint64_t now)
     }
     if (o->gone_at && (tried || since(o->gone_at, now) >= GONE_NS))
         dead(o, "");
-    else if (since(o->lost_at, now) >= o->timeout)
+    else if (since(o->life_at, now) >= o->timeout &&
+             since(o->lost_at, now) >= least(SEARCH_NS, o->timeout))
         dead(o, "; no other way for the time that the route allows");
 }
 
 static void suspect(struct wf_ordered *o, uint64_t now)
 {
+    if (wf_carrier_lifeless(o, now)) {
+        snprintf(o->why, sizeof o->why,
+                 "neither it nor its host has answered by any transport of "
+                 "its route for %llu ms (timeout of the route)",
+                 (unsigned long long)(o->timeout / 1000000));
+        dead(o, "");
+        return;
+    }
     if (o->heir < 0 && !wf_carrier_silent(o, now))
         return;
     for (int k = 0; k < o->carriers; k++)
@@ -352,6 +364,7 @@ static void look_back(struct wf_ordered *o, uint64_t now)
 
 static void turn(struct wf_ordered *o, uint64_t now)
 {
+    wf_carrier_excuse(o, now);
     for (int k = 0; k < o->carriers; k++) {
         struct wf_carrier *c = &o->carrier[k];
         if (c->give_up) {
@@ -405,6 +418,8 @@ static uint64_t due(const struct wf_ordered *o, uint64_t now)
         at = least(at, now + LOST_TURN_NS);
     else if (o->first)
         at = least(at, wf_carrier_next_look(o, now));
+    if (o->at >= 0)
+        at = least(at, o->life_due);
     if (o->at > 0 && o->failback)
         at = least(at, o->failback_at);
     for (int k = 0; k < o->carriers; k++)

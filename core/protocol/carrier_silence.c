@@ -1,4 +1,4 @@
-/* Is the current carrier of a pair silent? See carrier.c.
+/* Is the current carrier of a pair silent, and is the peer? See carrier.c.
  *
  * SILENCE  A peer that computes answers nowhere, so silence alone proves
  * nothing. After SILENT_NS without an acknowledgement all are probed: when
@@ -9,12 +9,23 @@
  * moved to another carrier had a reason: that carrier is the heir at once, and
  * takes our acknowledgements.
  *
+ * LIFE  When all are silent nobody answers for another, and the peer may compute.
+ * What then tells a peer from a dead one is its host: transports ask it
+ * (weft_ops.silent). There is one clock for all carriers, from the last sign by
+ * any of them, whatever happens to carriers in the meantime; when it has run for
+ * the route's timeout the process counts as gone. A carrier that cannot tell
+ * stops the clock while it is the current one. While none works the clock goes
+ * on, though hosts may answer: a process that was not reached by any way for so
+ * long is of no use. Time in which this process made no turn does not count.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/order.h"
 
 #define SILENT_NS 50000000u /* without an acknowledgement of what was sent */
 #define STILL_NS 20000000u  /* from here on nothing may have passed */
+#define LIFE_LEAST_NS 10000000u
+enum { LIFE_LOOKS = 20 }; /* per timeout */
 
 static uint64_t since(uint64_t then, uint64_t now)
 {
@@ -64,6 +75,54 @@ bool wf_carrier_silent(struct wf_ordered *o, uint64_t now)
         return true;
     wf_carrier_stir(o, now);
     return false;
+}
+
+static uint64_t silence_on(const struct wf_ordered *o, int k)
+{
+    const struct wf_carrier *c = &o->carrier[k];
+
+    if (c->state != WF_CARRIER_CALLED || c->give_up ||
+        !WEFT_HAS(c->core->ops, weft_ops, silent))
+        return UINT64_MAX;
+    return c->core->ops->silent(o->loc->peers[c->core->index], o->timeout);
+}
+
+static uint64_t look_every(const struct wf_ordered *o)
+{
+    return o->timeout / LIFE_LOOKS > LIFE_LEAST_NS ? o->timeout / LIFE_LOOKS
+                                                   : LIFE_LEAST_NS;
+}
+
+bool wf_carrier_lifeless(struct wf_ordered *o, uint64_t now)
+{
+    uint64_t current, least = UINT64_MAX, left = look_every(o);
+
+    if (now < o->life_due)
+        return false;
+    current = silence_on(o, o->at);
+    for (int k = 0; k < o->carriers; k++) {
+        uint64_t other = k == o->at ? current : silence_on(o, k);
+        least = other < least ? other : least;
+    }
+    if (current == UINT64_MAX)
+        least = 0;
+    o->life_at = now - least;
+    if (least < o->timeout && o->timeout - least < left)
+        left = o->timeout - least;
+    o->life_due = now + (left > LIFE_LEAST_NS ? left : LIFE_LEAST_NS);
+    return least >= o->timeout;
+}
+
+void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)
+{
+    uint64_t away = since(o->turned_at, now), usual = 2 * look_every(o);
+
+    o->turned_at = now;
+    if (away <= usual)
+        return;
+    o->life_at += away - usual;
+    if (o->lost_at)
+        o->lost_at += away - usual;
 }
 
 /* When to look for a sign of what was sent. */

@@ -23,8 +23,9 @@
  *                  one answers                                   [lose]
  *   LOST -> RUN    the first that answers: epoch + 1, resend     [adopt]
  *   RUN  -> RUN    failback: what was sent is acknowledged        [adopt]
- *   LOST -> dead   one says that the process is gone and nobody answers, or
- *                  nobody answers for the route's timeout: wf_location_down
+ *   LOST -> dead   one says that the process is gone and nobody answers
+ *   any  -> dead   no sign of life by any carrier for the route's timeout:
+ *                  wf_location_down
  *
  * SENDER    una <= next. retained: una .. next-1, oldest first; `unsent` is the
  *           first that the current carrier has not taken, NULL if it has all.
@@ -203,6 +204,9 @@ struct wf_ordered {
     uint64_t failback, timeout;
     uint64_t lost_at, gone_at, silent_since, heir_at, failback_at;
     uint64_t sign_since; /* the silence of which a sign was looked for */
+    uint64_t life_at;    /* the last sign of life of the peer, by any carrier */
+    uint64_t life_due;   /* when to look for the next */
+    uint64_t turned_at;  /* the last turn */
     char why[400]; /* what the last broken carrier said */
     uint64_t counts[WF_ORDER_COUNTS]; /* for reports */
 };
@@ -308,6 +312,10 @@ bool wf_carrier_silent(struct wf_ordered *, uint64_t now);
 void wf_carrier_stir(struct wf_ordered *, uint64_t now);
 /* What was sent waits for longer than it should. */
 bool wf_carrier_waited(const struct wf_ordered *, uint64_t now);
+/* No carrier has had a sign of life of the peer for the route's timeout. */
+bool wf_carrier_lifeless(struct wf_ordered *, uint64_t now);
+/* There was no turn since the last one: that is no silence of the peer. */
+void wf_carrier_excuse(struct wf_ordered *, uint64_t now);
 /* When to look for a sign of what was sent. */
 uint64_t wf_carrier_next_look(const struct wf_ordered *, uint64_t now);
 

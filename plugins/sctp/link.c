@@ -62,6 +62,7 @@ static void close_associations(weft_peer *p)
     if (!p->listed)
         return;
     p->listed = false;
+    wf_ip_alive_end(&ep->watch, &p->alive);
     wf_sctp_strands_close(p);
     if (s && s->party == &p->party)
         s->party = NULL;
@@ -181,6 +182,7 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
         rc = p->kernel ? wf_sctp_meet(p) : wf_sctp_strands_open(p);
     if (rc < 0)
         return rc;
+    wf_ip_alive_begin(&p->alive, wf_sctp_now(ep));
     p->open_next = ep->open;
     ep->open = p;
     p->listed = true;

@@ -8,8 +8,8 @@
  * first path that has not failed carries the packets.
  *
  * A peer with which there is no traffic is asked now and then as well, on
- * one path, too: if its process has ended the kernel's answer says so, and
- * nothing else would.
+ * one path, too (alive.c): if its process has ended the kernel's answer says so,
+ * and nothing else would.
  *
  * A packet is taken from whatever address of the peer it comes: each side
  * chooses for its own direction.
@@ -119,7 +119,7 @@ bool wf_sctp_known_path(const weft_peer *p, const struct wf_ip_path *from)
 
 /* ---- which of them work -------------------------------------------------- */
 
-static void ask(weft_peer *p, uint64_t now)
+void wf_sctp_probe(weft_peer *p, uint64_t now)
 {
     struct wf_sctp_datagram d = {.type = TYPE_PROBE,
                                  .to = p->remote_link,
@@ -196,6 +196,7 @@ void wf_sctp_echo(weft_peer *p, const struct wf_ip_path *from, uint32_t stamp,
             continue;
         path->asked = 0;
         path->answered = now;
+        wf_ip_alive_sign(&p->alive, now);
         if (path->failed && !p->kernel)
             back(p, path);
     }
@@ -223,7 +224,7 @@ void wf_sctp_path_news(weft_peer *p, const struct wf_ip_addr *at, bool works)
 /* The kernel knows no way there. It may be a cable: another path, or time. */
 void wf_sctp_path_error(weft_peer *p, const struct wf_ip_path *to, int error)
 {
-    uint64_t now = wf_sctp_now(p->ep);
+    uint64_t now = wf_sctp_now(p->ep), limit = p->ep->cfg.unreachable;
     int others = 0;
 
     for (int i = 0; i < p->paths; i++)
@@ -234,9 +235,11 @@ void wf_sctp_path_error(weft_peer *p, const struct wf_ip_path *to, int error)
     take_best(p);
     if (others)
         return;
+    if (p->ep->cfg.vanished && p->ep->cfg.vanished < limit)
+        limit = p->ep->cfg.vanished;
     if (!p->unreachable_since)
         p->unreachable_since = now;
-    if (now - p->unreachable_since >= p->ep->cfg.unreachable)
+    if (now - p->unreachable_since >= limit)
         wf_sctp_link_break(p, WEFT_ELINK, "no way to process %u: %s",
                            p->party.id, strerror(error));
 }
@@ -269,7 +272,7 @@ static uint64_t watch_idle(weft_peer *p, uint64_t now)
     if (!p->probe_at)
         p->probe_at = now;
     if (now - p->probe_at >= IDLE_NS)
-        ask(p, now);
+        wf_sctp_probe(p, now);
     return p->probe_at + IDLE_NS;
 }
 
@@ -285,18 +288,14 @@ static uint64_t watch_kernel(weft_peer *p, uint64_t now)
     return first;
 }
 
-uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
+static uint64_t watch_traffic(weft_peer *p, uint64_t now)
 {
     bool owed;
     uint64_t age;
 
-    if (p->party.state != PARTY_OPEN)
-        return 0;
-    if (p->kernel)
-        return watch_kernel(p, now);
     collect(p, now);
     if (!p->traffic_at)
-        return watch_idle(p, now);
+        return 0;
     wf_sctp_strands_tend(p);
     wf_sctp_spread_watch(p, now);
     owed = !p->up || wf_sctp_unacked(p) > 0;
@@ -307,12 +306,25 @@ uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
         bool silent =
             p->waiting_since && now - p->waiting_since >= SILENCE_NS;
         if (now - p->probe_at >= (silent ? SILENCE_NS : p->ep->cfg.heartbeat))
-            ask(p, now);
+            wf_sctp_probe(p, now);
         judge(p, now);
     }
     if (!owed && age >= QUIET_NS) {
         p->traffic_at = 0;
-        return watch_idle(p, now);
+        return 0;
     }
     return now + (age < FRESH_NS ? SOON_NS : LATER_NS);
+}
+
+uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
+{
+    uint64_t first;
+
+    if (p->party.state != PARTY_OPEN)
+        return 0;
+    if (p->kernel)
+        return watch_kernel(p, now);
+    first = watch_traffic(p, now);
+    wf_ip_sooner(&first, wf_sctp_alive_turn(p, now));
+    return first;
 }

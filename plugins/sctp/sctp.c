@@ -48,6 +48,12 @@ static const weft_option options[] = {
     OPTION(unreachable, WEFT_OPT_TIME, "5s", "0..3600s",
            "a peer to which the system has known no way for so long is given "
            "up"),
+    OPTION(keepalive, WEFT_OPT_TIME, "2s", "0..3600s",
+           "a peer that has answered nothing for so long, or for a quarter of "
+           "'vanished', is asked whether it is there; 0: never"),
+    OPTION(vanished, WEFT_OPT_TIME, "10s", "0..3600s",
+           "a peer that does not answer, and whose host does not any more, for "
+           "so long is given up; 0: never"),
     OPTION(heartbeat, WEFT_OPT_TIME, "1s", "10ms..3600s",
            "with several paths to a peer and traffic, how often each is asked "
            "whether it works"),
@@ -100,6 +106,9 @@ static weft_ep *make(const weft_open *o)
     ep->core = o->core;
     ep->cfg = *(const struct wf_sctp_cfg *)o->cfg;
     wf_ip_place(&ep->ip, o, ep->cfg.interface);
+    ep->watch = (struct wf_ip_watch){.every = ep->cfg.keepalive,
+                                     .vanished = ep->cfg.vanished,
+                                     .local = ep->ip.one_host};
     ep->port = wf_ip_own_port(o, ep->cfg.port);
     ep->calls =
         (struct wf_ip_calls){.ep = ep,
@@ -361,7 +370,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .addr_print = wf_ip_print,
                              .connect = connect_,
                              .probe = probe,
-                             .stat = stat_};
+                             .stat = stat_,
+                             .silent = wf_sctp_alive_silent};
 
 WEFT_PLUGIN(sctp, "1.1", "SCTP: streams, and several paths to a peer", options,
             struct wf_sctp_cfg, &ops);

@@ -20,6 +20,7 @@
 #ifndef WF_SCTP_H
 #define WF_SCTP_H
 
+#include "../ip/alive.h"
 #include "../ip/attention.h"
 #include "../ip/call.h"
 #include "kernel.h"
@@ -66,6 +67,7 @@ struct wf_sctp_cfg {
     int64_t port;
     uint64_t window, packet, rcvbuf, eager;
     uint64_t connect_timeout, handshake_timeout, unreachable, heartbeat;
+    uint64_t keepalive, vanished;
     int64_t associations, associations_max;
     int checksum; /* enum wf_sctp_check */
     int stack;    /* enum wf_sctp_stack */
@@ -189,6 +191,8 @@ struct weft_peer {
     int paths, active;
     uint64_t traffic_at, waiting_since, probe_at, unreachable_since;
     uint32_t stamp;
+    struct wf_ip_alive alive;
+    int next_path; /* by which its host is called next */
 
     /* sending */
     struct wf_sctp_out out[BULK];
@@ -232,6 +236,7 @@ struct weft_ep {
     int guests;
     struct wf_ip_place ip;
     struct wf_ip_calls calls;
+    struct wf_ip_watch watch;
     int fd[IP_ADDRS_MAX]; /* on the interface of the same index in ip.use */
     uint32_t mtu[IP_ADDRS_MAX];
     int epfd;
@@ -270,6 +275,14 @@ void wf_sctp_path_news(weft_peer *, const struct wf_ip_addr *, bool works);
 /* Look after the paths; returns when that is due again, 0: not before there is
  * traffic. */
 uint64_t wf_sctp_watch(weft_peer *, uint64_t now);
+
+/* Ask on all paths. */
+void wf_sctp_probe(weft_peer *, uint64_t now);
+
+/* alive.c */
+/* When to come again; 0: never. */
+uint64_t wf_sctp_alive_turn(weft_peer *, uint64_t now);
+uint64_t wf_sctp_alive_silent(weft_peer *, uint64_t within);
 
 /* agree.c */
 int wf_sctp_stacks(weft_ep *); /* joins what there is */

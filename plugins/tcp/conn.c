@@ -159,15 +159,15 @@ static void choose_congestion(struct wf_tcp_conn *c)
 static void keepalive(const struct wf_tcp_conn *c)
 {
     int on = 1, s = (int)(c->ep->cfg.detect / 1000000000u);
-    int idle = s / 2 > 0 ? s / 2 : 1, every = s / 6 > 0 ? s / 6 : 1, tries = 3;
+    int idle = s / 2 > 0 ? s / 2 : 1, every = s / 6 > 0 ? s / 6 : 1;
+    int tries = (s - idle) / every > 1 ? (s - idle) / every : 2;
     if (s == 0)
         return;
     setsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
     setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof tries);
-    /* not TCP_USER_TIMEOUT: it would also cut a live receiver that computes
-     * for long with its window closed. link.c watches unacknowledged data. */
+    /* alive.c watches unacknowledged data */
 }
 
 void wf_tcp_conn_tune(struct wf_tcp_conn *c)

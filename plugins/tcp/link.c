@@ -24,8 +24,6 @@
  */
 #include <errno.h>
 #include <linux/sockios.h>
-#include <linux/tcp.h>
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,19 +56,13 @@ void wf_tcp_link_break(weft_peer *p, int status, const char *fmt, ...)
     wf_tcp_attend(p);
 }
 
-static void unwatch(weft_peer *p)
-{
-    if (p->watched)
-        p->ep->watching--;
-    p->watched = 0;
-}
-
 /* Close everything that belongs to the link and hand back what was lent. */
 static void tear_down(weft_peer *p, int status)
 {
     weft_ep *ep = p->ep;
 
-    unwatch(p);
+    if (p->conn)
+        wf_tcp_alive_end(p);
     wf_tcp_dial_forget(p);
     if (p->parked)
         wf_tcp_conn_close(p->parked);
@@ -158,6 +150,7 @@ void wf_tcp_link_up(weft_peer *p, struct wf_tcp_conn *c)
     p->met = true;
     p->state = TCP_OPEN;
     p->said_goodbye = p->heard_goodbye = false;
+    wf_tcp_alive_begin(p);
     ep->count.connections++;
     wf_tcp_interest(p);
     if (!c->dialled) {
@@ -284,69 +277,4 @@ int wf_tcp_drain(weft_ep *ep)
         if (ep->peer[i] && !parted(ep->peer[i]))
             rc = WEFT_EAGAIN;
     return rc;
-}
-
-/* ---- data that nobody acknowledges ------------------------------------ */
-
-/* Data went out: look later whether it was acknowledged. */
-void wf_tcp_watch(weft_peer *p)
-{
-    weft_ep *ep = p->ep;
-    if (p->watched || !ep->cfg.detect)
-        return;
-    p->watched = 1;
-    if (ep->watching++ == 0)
-        ep->watch_at = wf_tcp_now(ep) + ep->cfg.detect / 2;
-}
-
-static void look(weft_peer *p)
-{
-    struct tcp_info info;
-    socklen_t n = sizeof info;
-    int unacked = 0;
-    uint64_t detect_ms = p->ep->cfg.detect / 1000000;
-    char who[64];
-
-    if (ioctl(p->conn->fd, SIOCOUTQ, &unacked) < 0 || unacked == 0 ||
-        getsockopt(p->conn->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0) {
-        unwatch(p);
-        return;
-    }
-    /* retransmissions, or window probes, that nobody answers */
-    if ((info.tcpi_retransmits < 2 && info.tcpi_probes < 2) ||
-        info.tcpi_last_ack_recv < detect_ms / 2) {
-        p->watched = 1;
-        return;
-    }
-    if (++p->watched < 3)
-        return;
-    wf_ip_name(&p->conn->remote, who, sizeof who);
-    wf_tcp_link_break(p, WEFT_ELINK,
-                      "process %u at %s has acknowledged nothing for %u ms",
-                      p->id, who, info.tcpi_last_ack_recv);
-}
-
-/* Packets that the other host has, also behind a gap, and bytes that came without
- * one: a cable that is full stops neither, a dead one both. */
-uint64_t wf_tcp_traffic(weft_peer *p)
-{
-    struct tcp_info info = {0}; /* an older kernel fills less of it */
-    socklen_t n = sizeof info;
-
-    if (p->state != TCP_OPEN ||
-        getsockopt(p->conn->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
-        return 0;
-    return info.tcpi_delivered + info.tcpi_bytes_acked +
-           info.tcpi_bytes_received;
-}
-
-void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
-{
-    if (!ep->watching || ep->watch_at > now)
-        return;
-    ep->watch_at = now + ep->cfg.detect / 2;
-    for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i] && ep->peer[i]->watched &&
-            ep->peer[i]->state == TCP_OPEN)
-            look(ep->peer[i]);
 }

@@ -83,6 +83,9 @@ static weft_ep *make(const weft_open *o)
     wf_ip_place(&ep->ip, o, ep->cfg.interface);
     if (WEFT_HAS(o, weft_open, start_ns))
         ep->start = o->start_ns;
+    ep->watch = (struct wf_ip_watch){.every = ep->cfg.detect / 4,
+                                     .vanished = ep->cfg.detect,
+                                     .local = ep->ip.one_host};
     ep->port = wf_ip_own_port(o, ep->cfg.port);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->listener[i].fd = -1;
@@ -370,7 +373,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .probe = probe,
                              .stat = stat_,
                              .send_more = wf_tcp_send_more,
-                             .traffic = wf_tcp_traffic};
+                             .traffic = wf_tcp_traffic,
+                             .silent = wf_tcp_alive_silent};
 
 WEFT_PLUGIN(tcp, "1.0", "TCP/IP, one connection per pair of processes", options,
             struct wf_tcp_cfg, &ops);

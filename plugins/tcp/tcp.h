@@ -3,7 +3,7 @@
  *   tcp.c    options, operations, progress   listen.c  accepting
  *   conn.c   one socket and its handshake    dial.c    calling a peer
  *   tx.c     sending                         rx.c      receiving
- *   link.c   a peer up and down
+ *   link.c   a peer up and down              alive.c   is it still there?
  *
  * Addresses and the choice of interfaces are in plugins/ip.
  *
@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 
+#include "../ip/alive.h"
 #include "../ip/attention.h"
 #include "../ip/budget.h"
 #include "../ip/ip.h"
@@ -129,7 +130,10 @@ struct weft_peer {
     bool met;    /* was connected once */
     bool polled; /* read by every progress(): out of epoll until arm() */
     bool said_goodbye, heard_goodbye, reported;
-    uint8_t watched; /* 1 plus the checks in a row that found no sign of life */
+    bool watched; /* for signs of life */
+    struct wf_ip_alive alive;
+    uint64_t confirmed; /* alive.c: what was seen at the last look */
+    bool owes;
 
     /* sending: the stage goes first, then tx */
     uint8_t *stage;
@@ -178,7 +182,8 @@ struct weft_ep {
     uint64_t deaf_until;
     weft_peer *dialling;
     int waiting;  /* blocked senders: epoll at every poll */
-    int watching; /* peers whose data may be unacknowledged */
+    struct wf_ip_watch watch;
+    int watching; /* peers that are watched for signs of life */
     uint64_t watch_at;
     bool said_auth; /* the warning about wrong keys was given */
     bool said_full; /* that no descriptor is left for callers */
@@ -235,9 +240,14 @@ int wf_tcp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
 int wf_tcp_peer_del(weft_peer *, int abrupt);
 int wf_tcp_drain(weft_ep *);
 void wf_tcp_peer_free(weft_peer *);
+
+/* alive.c */
 uint64_t wf_tcp_traffic(weft_peer *);
+void wf_tcp_alive_begin(weft_peer *);
+void wf_tcp_alive_end(weft_peer *);
 void wf_tcp_watch(weft_peer *);
 void wf_tcp_watch_tick(weft_ep *, uint64_t now);
+uint64_t wf_tcp_alive_silent(weft_peer *, uint64_t within);
 
 /* tx.c */
 int wf_tcp_send(weft_peer *, weft_tx *);

@@ -60,6 +60,7 @@ static void close_flow(weft_peer *p)
 
     if (!p->flow.packet)
         return;
+    wf_ip_alive_end(&ep->watch, &p->alive);
     if (s && s->party == &p->party)
         s->party = NULL;
     ep->count.lost += p->flow.packets_lost;
@@ -226,13 +227,16 @@ void wf_udp_gone(weft_peer *p, int status, const char *what)
 /* The kernel knows no way to the peer. It may be a cable: give it time. */
 void wf_udp_unreachable(weft_peer *p, int error)
 {
-    uint64_t now = wf_udp_now(p->ep);
+    const struct wf_udp_cfg *cfg = &p->ep->cfg;
+    uint64_t now = wf_udp_now(p->ep), limit = cfg->unreachable;
 
     if (p->party.state != PARTY_OPEN)
         return;
+    if (cfg->vanished && cfg->vanished < limit)
+        limit = cfg->vanished;
     if (!p->unreachable_since)
         p->unreachable_since = now;
-    if (now - p->unreachable_since >= p->ep->cfg.unreachable)
+    if (now - p->unreachable_since >= limit)
         wf_udp_link_break(p, WEFT_ELINK, "no way to process %u: %s", p->party.id,
                           strerror(error));
 }
@@ -356,7 +360,7 @@ void wf_udp_link_timers(weft_ep *ep, uint64_t now)
     for (weft_peer *p = ep->open, *next; p; p = next) {
         uint64_t at = wf_udp_flow_deadline(&p->flow);
         next = p->open_next;
-        wf_udp_alive_ask(p, now);
+        wf_udp_alive_turn(p, now);
         if (p->party.state != PARTY_OPEN || !at || at > now)
             continue;
         wf_udp_flow_expire(&p->flow, now);

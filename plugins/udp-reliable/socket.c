@@ -108,8 +108,8 @@ static void on_stream(weft_ep *ep, const struct wf_ip_path *from,
         ep->heard_at = wf_udp_now(ep);
     ep->heard = p;
     p->unreachable_since = 0;
-    p->alive.heard = ep->heard_at;
     wf_udp_flow_input(&p->flow, ep->heard_at, k, bytes + head, n - head);
+    wf_udp_alive_heard(p, ep->heard_at);
 }
 
 static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
@@ -220,8 +220,7 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
 
 static void on_error(weft_ep *ep, const struct wf_ip_path *to, int error)
 {
-    if (wf_ip_call_error(&ep->calls, to, error) ||
-        (error == ECONNREFUSED && wf_udp_alive_host(ep, to)))
+    if (wf_ip_call_error(&ep->calls, to, error))
         return;
     for (weft_peer *p = ep->open; p; p = p->open_next) {
         if (!wf_ip_same_path(&p->path.way, to))

@@ -44,8 +44,8 @@ static const weft_option options[] = {
            "a peer to which the system has known no way for so long is given "
            "up"),
     OPTION(keepalive, WEFT_OPT_TIME, "2s", "0..3600s",
-           "a peer that was silent for so long is asked whether it is there; "
-           "0: never"),
+           "a peer that has acknowledged nothing for so long, or for a quarter "
+           "of 'vanished', is asked whether it is there; 0: never"),
     OPTION(vanished, WEFT_OPT_TIME, "10s", "0..3600s",
            "a peer that does not answer, and whose host does not any more, for "
            "so long is given up; 0: never"),
@@ -98,6 +98,9 @@ static weft_ep *make(const weft_open *o)
                              .handshake_timeout = ep->cfg.handshake_timeout};
     if (WEFT_HAS(o, weft_open, start_ns))
         ep->calls.start = o->start_ns;
+    ep->watch = (struct wf_ip_watch){.every = ep->cfg.keepalive,
+                                     .vanished = ep->cfg.vanished,
+                                     .local = ep->ip.one_host};
     ep->port = wf_ip_own_port(o, ep->cfg.port);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->fd[i] = -1;
@@ -410,7 +413,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .connect = connect_,
                              .probe = probe,
                              .stat = stat_,
-                             .traffic = traffic};
+                             .traffic = traffic,
+                             .silent = wf_udp_alive_silent};
 
 WEFT_PLUGIN(udp_reliable, "1.0",
             "reliable datagrams: losses cost milliseconds, not the link",

@@ -18,6 +18,7 @@
 #ifndef WF_UDP_H
 #define WF_UDP_H
 
+#include "../ip/alive.h"
 #include "../ip/attention.h"
 #include "../ip/call.h"
 #include "digest.h"
@@ -52,11 +53,6 @@ struct wf_udp_path {
     bool check, mac; /* a checksum, a code */
 };
 
-struct wf_udp_alive { /* when; 0: never */
-    uint64_t heard, asked, host; /* the peer, by us, its kernel has answered */
-    uint64_t unanswered;
-};
-
 struct weft_peer {
     struct wf_ip_party party;
     weft_ep *ep;
@@ -75,7 +71,8 @@ struct weft_peer {
     bool dialled; /* by us */
     struct wf_udp_flow flow;
     uint64_t unreachable_since;
-    struct wf_udp_alive alive;
+    struct wf_ip_alive alive;
+    uint64_t confirmed; /* the last packet of ours that is known to be there */
 
     /* receiving */
     weft_sink *sink;
@@ -107,6 +104,7 @@ struct weft_ep {
     uint16_t port;
     struct wf_ip_place ip;
     struct wf_ip_calls calls;
+    struct wf_ip_watch watch;
     int fd[UDP_SOCKETS]; /* on the interface of the same index in ip.use */
     uint32_t mtu[IP_ADDRS_MAX];
     unsigned paid[UDP_SOCKETS]; /* polls that found something since arm() */
@@ -199,8 +197,9 @@ uint64_t wf_udp_link_deadline(const weft_ep *);
 /* alive.c */
 void wf_udp_alive_begin(weft_peer *, uint64_t now);
 uint64_t wf_udp_alive_deadline(const weft_peer *);
-void wf_udp_alive_ask(weft_peer *, uint64_t now);
-bool wf_udp_alive_host(weft_ep *, const struct wf_ip_path *);
+void wf_udp_alive_turn(weft_peer *, uint64_t now);
+void wf_udp_alive_heard(weft_peer *, uint64_t now);
+uint64_t wf_udp_alive_silent(weft_peer *, uint64_t within);
 
 /* tx.c */
 int wf_udp_send(weft_peer *, weft_tx *);

@@ -25,6 +25,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import argparse
 import ctypes
+import itertools
 import os
 import random
 import re
@@ -146,9 +147,10 @@ class Killer:
 
 class Net:
     """Hosts and cables, for as long as the with statement lasts."""
+    NUMBERS = itertools.count()
 
     def __init__(self, wire, hosts=2, cables=1, seed=1):
-        self.tag = f"wf{os.getpid()}"
+        self.tag = f"wf{os.getpid()}x{next(self.NUMBERS)}"
         self.wire, self.count, self.kinds = wire, hosts, cables
         self.seed = seed
         self.random = random.Random(seed)

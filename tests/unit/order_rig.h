@@ -25,6 +25,7 @@ struct fake {
     uint32_t seq[MOST];
     int n, taken, pings;
     uint64_t traffic; /* as its plugin counts it */
+    uint64_t silent;  /* what it says of that */
 };
 
 static struct fake fakes[CARRIERS];
@@ -85,11 +86,17 @@ static uint64_t traffic(weft_peer *p)
     return fake_of(p)->traffic;
 }
 
+static uint64_t silent(weft_peer *p, uint64_t within)
+{
+    return fake_of(p)->silent;
+}
+
 static const weft_ops ops = {.size = sizeof ops,
                              .send = take_long,
                              .send_short = take_short,
                              .peer_del = forget,
-                             .traffic = traffic};
+                             .traffic = traffic,
+                             .silent = silent};
 
 static int setup(const struct wf_route_failover *f, uint64_t first,
                  uint64_t second)
@@ -98,6 +105,8 @@ static int setup(const struct wf_route_failover *f, uint64_t first,
     uint64_t payload[CARRIERS] = {first, second};
 
     memset(fakes, 0, sizeof fakes);
+    for (int k = 0; k < CARRIERS; k++)
+        fakes[k].silent = UINT64_MAX; /* it cannot tell */
     memset(&wf, 0, sizeof wf);
     now = 1000 * MS;
     options.eager = WF_AUTO;

@@ -1,6 +1,5 @@
 /* When an ordered pair leaves a carrier on which nothing is acknowledged: the
- * other one answers, and by this one nothing passes either. And when it must look
- * again, which it tells whoever sleeps.
+ * other one answers, and by this one nothing passes either.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -92,49 +91,96 @@ static void the_peers_choice_counts_more(void **state)
     teardown();
 }
 
-/* Who sleeps asks when it must look again. Nothing is under way: never (0). */
-static void a_pair_without_work_has_no_deadline(void **state)
+/* ---- the peer's life ------------------------------------------------------ */
+
+static const struct wf_route_failover brief = {.several = true,
+                                               .timeout = 2000 * MS};
+static struct wf_engine engine;
+
+static void setup_brief(void)
 {
-    memset(&wf, 0, sizeof wf);
-    assert_int_equal(wf_orders_deadline(&wf), 0);
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
-    assert_int_equal(wf_orders_deadline(&wf), 0);
-    assert_true(wf.rx_stalled);
+    assert_int_equal(setup(&brief, 1 << 20, 1 << 20), 0);
+    memset(&engine, 0, sizeof engine);
+    wf_match_init(&engine.match);
+    wf.engine = &engine;
+    wf.eps[0].down = wf.eps[1].down = true; /* no second connections */
+}
+
+static void end_brief(void)
+{
+    free(loc->down_reason);
     teardown();
 }
 
-/* An acknowledgement is owed for a millisecond, counted from when it is seen. */
-static void what_is_owed_has_a_deadline(void **state)
+/* From now on the carriers that can tell hear nothing of the peer, for so many
+ * ms or until it counts as gone: how many that were. */
+static int fall_silent(int most, int carriers)
 {
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
-    order->owed = 1;
-    assert_int_equal(wf_orders_deadline(&wf), now + MS);
-    wf.rx_stalled = false;
-    order->owed_since = now - MS / 2;
-    assert_int_equal(wf_orders_deadline(&wf), now + MS / 2);
-    wf.parting = true;
-    assert_int_equal(wf_orders_deadline(&wf), 0);
-    teardown();
+    uint64_t begun = now;
+
+    for (int ms = 0; ms < most; ms++, now += MS) {
+        for (int k = 0; k < carriers; k++)
+            fakes[k].silent = now - begun;
+        wf_orders_turn(&wf);
+        if (order->failed)
+            return ms;
+    }
+    return most;
 }
 
-/* So has a message that is not acknowledged, and the silence that is judged
- * begins when its sender went to sleep, not earlier. */
-static void what_is_not_acknowledged_has_a_deadline(void **state)
+static void a_peer_without_a_sign_is_gone_in_time(void **state)
 {
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    for (int busy = 0; busy < 2; busy++) {
+        setup_brief();
+        if (busy)
+            send_one();
+        assert_in_range(fall_silent(9000, CARRIERS), 2000, 2110);
+        end_brief();
+    }
+}
+
+/* A process that computes: nobody answers, but its host. */
+static void a_host_that_answers_by_any_carrier_is_a_sign(void **state)
+{
+    setup_brief();
     send_one();
-    assert_in_range(wf_orders_deadline(&wf), now + 1, now + 1000 * MS);
-    assert_int_equal(order->silent_since, now);
-    teardown();
+    wf_carrier_probe(order, 1);
+    fakes[1].silent = 0;
+    assert_int_equal(fall_silent(9000, 1), 9000);
+    end_brief();
 }
 
-/* After a sleep the first turn looks at the clock: it is due at once. */
-static void a_stalled_turn_is_due_at_once(void **state)
+/* Where nobody can tell a peer that computes from a dead one. */
+static void a_carrier_that_cannot_tell_is_believed(void **state)
 {
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
-    wf.rx_stalled = true;
-    assert_int_equal(wf_orders_deadline(&wf), now);
-    teardown();
+    setup_brief();
+    send_one();
+    assert_int_equal(fall_silent(9000, 0), 9000);
+    end_brief();
+}
+
+/* The clock runs on when the carrier breaks of the silence, late. */
+static void a_break_does_not_start_the_clock_again(void **state)
+{
+    setup_brief();
+    send_one();
+    assert_int_equal(fall_silent(1000, CARRIERS), 1000);
+    assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+    assert_in_range(fall_silent(9000, 0), 950, 1010);
+    end_brief();
+}
+
+/* But a break after long life leaves time for another way, and who was away
+ * himself has seen no silence. */
+static void what_was_not_seen_is_no_silence(void **state)
+{
+    setup_brief();
+    assert_int_equal(fall_silent(100, CARRIERS), 100);
+    now += 60000 * MS;
+    fakes[0].silent = 0;
+    assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "reset"));
+    assert_in_range(fall_silent(9000, 0), 1500, 2010);
+    end_brief();
 }
 
 int main(void)
@@ -145,10 +191,11 @@ int main(void)
         cmocka_unit_test(a_slow_one_that_dies_is_left_soon),
         cmocka_unit_test(one_that_stood_still_is_not_left),
         cmocka_unit_test(the_peers_choice_counts_more),
-        cmocka_unit_test(a_pair_without_work_has_no_deadline),
-        cmocka_unit_test(what_is_owed_has_a_deadline),
-        cmocka_unit_test(what_is_not_acknowledged_has_a_deadline),
-        cmocka_unit_test(a_stalled_turn_is_due_at_once),
+        cmocka_unit_test(a_peer_without_a_sign_is_gone_in_time),
+        cmocka_unit_test(a_host_that_answers_by_any_carrier_is_a_sign),
+        cmocka_unit_test(a_carrier_that_cannot_tell_is_believed),
+        cmocka_unit_test(a_break_does_not_start_the_clock_again),
+        cmocka_unit_test(what_was_not_seen_is_no_silence),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

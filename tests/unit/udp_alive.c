@@ -59,13 +59,14 @@ static void idle_peers_stay(void **state)
     end();
 }
 
-/* Its kernel answers for it. */
+/* Its kernel answers for it, also to us. */
 static void who_computes_is_left_alone(void **state)
 {
     weft_peer *p;
 
     pair(SECOND);
     p = all[0].peer[1].peer;
+    all[0].ep->watch.local = false;
     for (int i = 0; i < 30; i++) {
         uint64_t before = p->alive.host;
         all[0].skew += 2 * SECOND;
@@ -77,27 +78,70 @@ static void who_computes_is_left_alone(void **state)
     end();
 }
 
-/* Nothing comes in any more, after the host had answered once. */
+/* Nothing comes in any more, after the host had answered once: as long as it
+ * says it takes, whether there was traffic before or not. */
 static void a_host_that_is_silent_is_given_up(void **state)
 {
+    for (int known = 0; known < 2; known++) {
+        weft_peer *p;
+        uint64_t begun, now;
+        pair(SECOND);
+        p = all[0].peer[1].peer;
+        p->alive.known = known;
+        now = begun = rig_now((weft_core *)&all[0]);
+        wf_ip_alive_sign(&p->alive, now);
+        while (p->party.state == PARTY_OPEN && now < begun + 60 * SECOND) {
+            now += SECOND / 100;
+            wf_udp_alive_turn(p, now);
+        }
+        if (!known) {
+            assert_int_equal(p->party.state, PARTY_OPEN);
+            end();
+            continue;
+        }
+        assert_in_range(now - begun, 5 * SECOND, 5 * SECOND + SECOND / 2);
+        rig_turn(all, 1);
+        assert_int_equal(all[0].peer[1].downs, 1);
+        assert_int_equal(all[0].peer[1].down_status, WEFT_ELINK);
+        assert_non_null(strstr(all[0].peer[1].why, "vanished"));
+        end();
+    }
+}
+
+/* What the peer says by itself is no answer: only this direction works. */
+static void packets_that_acknowledge_nothing_are_no_sign(void **state)
+{
     weft_peer *p;
-    uint64_t now;
-    int asked = 0;
+    uint64_t before;
 
     pair(SECOND);
     p = all[0].peer[1].peer;
+    before = p->alive.sign;
+    wf_udp_alive_heard(p, before + SECOND);
+    assert_int_equal(p->alive.sign, before);
+    p->flow.peer_seen++;
+    wf_udp_alive_heard(p, before + SECOND);
+    assert_int_equal(p->alive.sign, before + SECOND);
+    end();
+}
+
+/* The core knows a shorter limit: silence is told, and the link stays. */
+static void the_core_is_told_of_silence(void **state)
+{
+    weft_peer *p;
+    uint64_t now;
+
+    pair(SECOND);
+    p = all[0].peer[1].peer;
+    assert_int_equal(wf_udp_alive_silent(p, SECOND), UINT64_MAX);
+    p->alive.known = true;
     now = rig_now((weft_core *)&all[0]);
-    p->alive.host = now;
-    for (; p->party.state == PARTY_OPEN; asked++) {
-        now += 2 * SECOND;
-        wf_udp_alive_ask(p, now);
-        assert_true(asked < 10);
-    }
-    assert_true(asked > 4);
-    rig_turn(all, 1);
-    assert_int_equal(all[0].peer[1].downs, 1);
-    assert_int_equal(all[0].peer[1].down_status, WEFT_ELINK);
-    assert_non_null(strstr(all[0].peer[1].why, "vanished"));
+    wf_ip_alive_sign(&p->alive, now);
+    for (int i = 0; i < 100; i++)
+        wf_udp_alive_turn(p, now += SECOND / 100);
+    assert_int_equal(p->party.state, PARTY_OPEN);
+    all[0].skew += SECOND;
+    assert_in_range(wf_udp_alive_silent(p, SECOND), SECOND, 3 * SECOND);
     end();
 }
 
@@ -105,11 +149,12 @@ static void a_host_that_is_silent_is_given_up(void **state)
 static void who_was_away_himself_gives_nobody_up(void **state)
 {
     pair(SECOND);
-    all[0].peer[1].peer->alive.host = rig_now((weft_core *)&all[0]);
+    all[0].peer[1].peer->alive.known = true;
     all[0].skew += 100 * SECOND;
     rig_turn(all, 2);
     rig_turn(all, 2);
     assert_int_equal(all[0].peer[1].downs, 0);
+    assert_int_equal(all[0].peer[1].peer->alive.unanswered, 0);
     end();
 }
 
@@ -120,6 +165,8 @@ int main(void)
         cmocka_unit_test(idle_peers_stay),
         cmocka_unit_test(who_computes_is_left_alone),
         cmocka_unit_test(a_host_that_is_silent_is_given_up),
+        cmocka_unit_test(packets_that_acknowledge_nothing_are_no_sign),
+        cmocka_unit_test(the_core_is_told_of_silence),
         cmocka_unit_test(who_was_away_himself_gives_nobody_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,223 @@
+/* Questions to silent peers and to their hosts: alive.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "alive.h"
+#include "datagram.h"
+
+enum {
+    PORT_DISCARD = 9,
+    ENOUGH = 8,      /* questions without an answer */
+    OPEN_MAX = 256,  /* calls of hosts, per endpoint */
+    EARLY = 4,       /* of these parts of the limit one passes before the first */
+    OFTEN = 20       /* question, of these one between the others */
+};
+#define OFTEN_LEAST_NS 25000000u
+#define FIRST_LOOK_NS 100000000u /* for the answer to the first question */
+
+void wf_ip_alive_begin(struct wf_ip_alive *a, uint64_t now)
+{
+    *a = (struct wf_ip_alive){.sign = now};
+    for (int i = 0; i < IP_ASKS; i++)
+        a->fd[i] = -1;
+}
+
+static void end_call(struct wf_ip_watch *w, struct wf_ip_alive *a, int i)
+{
+    if (a->fd[i] < 0)
+        return;
+    close(a->fd[i]);
+    a->fd[i] = -1;
+    w->open--;
+}
+
+void wf_ip_alive_end(struct wf_ip_watch *w, struct wf_ip_alive *a)
+{
+    for (int i = 0; i < IP_ASKS; i++)
+        end_call(w, a, i);
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+static uint64_t limit_of(const struct wf_ip_watch *w,
+                         const struct wf_ip_alive *a)
+{
+    uint64_t limit = w->every ? w->vanished : 0;
+
+    wf_ip_sooner(&limit, a->within);
+    return limit;
+}
+
+/* From the last sign to the first question. */
+static uint64_t first_wait(const struct wf_ip_watch *w,
+                           const struct wf_ip_alive *a)
+{
+    uint64_t limit = limit_of(w, a), wait = w->every;
+
+    if (limit)
+        wf_ip_sooner(&wait, limit / EARLY + 1);
+    return wait;
+}
+
+static uint64_t next_wait(const struct wf_ip_watch *w,
+                          const struct wf_ip_alive *a)
+{
+    uint64_t limit = limit_of(w, a), wait = limit / OFTEN;
+
+    return !limit ? first_wait(w, a)
+                  : wait > OFTEN_LEAST_NS ? wait : OFTEN_LEAST_NS;
+}
+
+uint64_t wf_ip_alive_deadline(const struct wf_ip_watch *w,
+                              const struct wf_ip_alive *a)
+{
+    uint64_t first = first_wait(w, a);
+
+    if (!first)
+        return 0;
+    if (!a->asked) /* whether the host answers at all must be known early */
+        return a->sign;
+    if (a->unanswered && a->known)
+        return a->asked + next_wait(w, a);
+    if (!a->known && !a->looked)
+        return a->asked + FIRST_LOOK_NS;
+    return (a->sign > a->asked ? a->sign : a->asked) + first;
+}
+
+/* ---- the host ------------------------------------------------------------ */
+
+static void answered(struct wf_ip_alive *a, uint64_t called, bool counts)
+{
+    a->known = true;
+    if (called > a->host)
+        a->host = called;
+    if (!counts)
+        return;
+    if (called > a->sign)
+        a->sign = called;
+    a->unanswered = 0;
+}
+
+/* A call was refused: by a segment of TCP, or by ICMP? The latter is what a
+ * firewall says as well, which lets nothing through. */
+static bool refused_by_icmp(int fd)
+{
+    struct wf_ip_path to;
+
+    return wf_ip_datagram_error(fd, &to) != 0;
+}
+
+void wf_ip_alive_hear(struct wf_ip_watch *w, struct wf_ip_alive *a, bool counts)
+{
+    a->looked = true;
+    for (int i = 0; i < IP_ASKS; i++) {
+        struct pollfd p = {.fd = a->fd[i], .events = POLLOUT};
+        int error = 0;
+        socklen_t n = sizeof error;
+        if (p.fd < 0 || poll(&p, 1, 0) < 1)
+            continue;
+        if (getsockopt(p.fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0 &&
+            (error == 0 ||
+             (error == ECONNREFUSED && !refused_by_icmp(p.fd))))
+            answered(a, a->called[i], counts);
+        end_call(w, a, i);
+    }
+}
+
+/* 0: connected. An error of our own, for want of something: EAGAIN. */
+static int call(int fd, struct wf_ip_addr to, struct wf_ip_addr from)
+{
+    struct linger reset = {.l_onoff = 1}; /* if somebody does serve it */
+    struct sockaddr_storage sa;
+    socklen_t n = wf_ip_to_sockaddr(&from, &sa);
+    int on = 1;
+
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    if (from.family == 4)
+        setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on);
+    else
+        setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on);
+    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    if (bind(fd, (struct sockaddr *)&sa, n) < 0)
+        return errno; /* that address is ours no longer */
+    n = wf_ip_to_sockaddr(&to, &sa);
+    if (connect(fd, (struct sockaddr *)&sa, n) == 0)
+        return 0;
+    return errno == EADDRNOTAVAIL || errno == ENOBUFS || errno == ENOMEM
+               ? EAGAIN
+               : errno;
+}
+
+/* False: it could not be asked. */
+static bool ask_host(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
+                     const struct wf_ip_addr *host,
+                     const struct wf_ip_addr *from)
+{
+    struct wf_ip_addr to = *host, by = *from;
+    int i = a->next, fd, rc;
+
+    if (w->local)
+        return true;
+    if (a->fd[i] < 0 && w->open >= OPEN_MAX)
+        return false;
+    fd = socket(to.family == 4 ? AF_INET : AF_INET6,
+                SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    end_call(w, a, i);
+    to.port = PORT_DISCARD;
+    by.port = 0;
+    rc = call(fd, to, by);
+    if (rc == EINPROGRESS) {
+        a->fd[i] = fd;
+        a->called[i] = now;
+        a->next = (i + 1) % IP_ASKS;
+        w->open++;
+        return true;
+    }
+    close(fd);
+    if (rc == 0 || rc == ECONNREFUSED)
+        answered(a, now, true);
+    return rc != EAGAIN;
+}
+
+void wf_ip_alive_ask(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
+                     const struct wf_ip_addr *host,
+                     const struct wf_ip_addr *from)
+{
+    a->asked = now;
+    a->looked = w->local;
+    a->unanswered++;
+    if (!ask_host(w, a, now, host, from))
+        a->unanswered--;
+}
+
+/* ---- the verdict --------------------------------------------------------- */
+
+/* As long as too little was asked there is no silence as long as a limit. */
+uint64_t wf_ip_alive_quiet(const struct wf_ip_watch *w,
+                           const struct wf_ip_alive *a, uint64_t now, bool sure)
+{
+    uint64_t quiet = now > a->sign ? now - a->sign : 0;
+    uint64_t most = limit_of(w, a) / 2;
+
+    return sure || quiet < most ? quiet : most;
+}
+
+uint64_t wf_ip_alive_silent(const struct wf_ip_watch *w,
+                            const struct wf_ip_alive *a, uint64_t now)
+{
+    return a->known ? wf_ip_alive_quiet(w, a, now, a->unanswered >= ENOUGH)
+                    : UINT64_MAX;
+}
+
+bool wf_ip_alive_vanished(const struct wf_ip_watch *w,
+                          const struct wf_ip_alive *a, uint64_t now)
+{
+    uint64_t silent = wf_ip_alive_silent(w, a, now);
+
+    return w->vanished && silent != UINT64_MAX && silent >= w->vanished;
+}

@@ -1,0 +1,82 @@
+/* Does a silent peer still exist? Questions, signs of life, and a verdict.
+ *
+ * A sign of life is an answer: something that the peer, or its host, can have
+ * said only after it received what was sent to it. What arrives by itself is
+ * none, for it proves only one direction of the path.
+ *
+ * HOST  A process that computes answers nothing, and lives. Its kernel answers
+ * all the same: a connection to the TCP port "discard" (RFC 863) is refused, or
+ * accepted, at once. A host that has answered so before, and does not any more,
+ * has stopped or cannot be reached. Where a firewall swallows such calls nothing
+ * is known of a silent peer, and nothing is concluded.
+ *
+ * TIME  Silence is measured from the last sign, but counts only if enough
+ * questions stayed unanswered: a process that did not run for a while has asked
+ * nothing.
+ *
+ *   sign ---- a quarter of the limit, at most `every` ----> question
+ *   question ---- a twentieth of the limit ----> the next, until a sign comes
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_IP_ALIVE_H
+#define WF_IP_ALIVE_H
+
+#include "ip.h"
+
+enum { IP_ASKS = 4 /* calls of one host at a time */ };
+
+/* The same for all peers of an endpoint. */
+struct wf_ip_watch {
+    uint64_t every;    /* ns without a sign after which a peer is asked; 0: never */
+    uint64_t vanished; /* ns of silence that end a link; 0: none does */
+    bool local;        /* all peers are on this machine: no host is asked */
+    int open;          /* calls of hosts that are under way */
+};
+
+struct wf_ip_alive {
+    uint64_t sign;       /* when the last sign was seen, or the watch began */
+    uint64_t asked;      /* when the last question left; 0: none has */
+    uint64_t within;     /* ns of silence that the core wants to know; 0: none */
+    uint64_t host;       /* when the call left that the host answered last */
+    unsigned unanswered; /* questions since the last sign */
+    bool known;          /* the host has answered */
+    bool looked;         /* for answers, since the last question */
+    int next;            /* of the slots below */
+    int fd[IP_ASKS];     /* calls of the host that are under way, or -1 */
+    uint64_t called[IP_ASKS]; /* when they left */
+};
+
+void wf_ip_alive_begin(struct wf_ip_alive *, uint64_t now);
+void wf_ip_alive_end(struct wf_ip_watch *, struct wf_ip_alive *);
+/* The peer has answered what was sent to it. */
+static inline void wf_ip_alive_sign(struct wf_ip_alive *a, uint64_t when)
+{
+    if (when <= a->sign)
+        return;
+    a->sign = when;
+    a->unanswered = 0;
+}
+/* Read the answers of the host. They are signs, unless the transport knows
+ * better: `counts`. */
+void wf_ip_alive_hear(struct wf_ip_watch *, struct wf_ip_alive *, bool counts);
+/* When the next question is due; 0: never. */
+uint64_t wf_ip_alive_deadline(const struct wf_ip_watch *,
+                              const struct wf_ip_alive *);
+/* Ask the host; the transport asks the process itself. from: the address that
+ * the call leaves from. */
+void wf_ip_alive_ask(struct wf_ip_watch *, struct wf_ip_alive *, uint64_t now,
+                     const struct wf_ip_addr *host,
+                     const struct wf_ip_addr *from);
+/* As weft_ops.silent. */
+uint64_t wf_ip_alive_silent(const struct wf_ip_watch *,
+                            const struct wf_ip_alive *, uint64_t now);
+/* The same where the transport knows better what can be told: it is sure that
+ * there was no sign. */
+uint64_t wf_ip_alive_quiet(const struct wf_ip_watch *,
+                           const struct wf_ip_alive *, uint64_t now, bool sure);
+/* The link is to be given up. */
+bool wf_ip_alive_vanished(const struct wf_ip_watch *, const struct wf_ip_alive *,
+                          uint64_t now);
+
+#endif

@@ -1,0 +1,53 @@
+/* Is a silent peer still there? ../ip/alive.h says how that is told.
+ *
+ * The peer is asked by a probe on every path (path.c), whether there is traffic
+ * or not; its host by one path after the other, for a process that computes may
+ * be out of reach by the one that carries the packets, and nobody would know.
+ * Where the kernel's SCTP carries the link it is the kernel that asks.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "sctp.h"
+
+static void ask(weft_peer *p, uint64_t now)
+{
+    weft_ep *ep = p->ep;
+    const struct wf_ip_path *to = &p->path[p->next_path++ % p->paths].to;
+    struct wf_ip_addr host;
+
+    wf_ip_from_sockaddr((const struct sockaddr *)&to->to, &host);
+    wf_sctp_probe(p, now);
+    wf_ip_alive_ask(&ep->watch, &p->alive, now, &host,
+                    &ep->ip.use[to->socket].addr);
+}
+
+uint64_t wf_sctp_alive_turn(weft_peer *p, uint64_t now)
+{
+    struct wf_ip_watch *w = &p->ep->watch;
+    uint64_t at = wf_ip_alive_deadline(w, &p->alive);
+
+    if (!at || at > now)
+        return at;
+    wf_ip_alive_hear(w, &p->alive, true);
+    if (wf_ip_alive_vanished(w, &p->alive, now)) {
+        wf_sctp_link_break(p, WEFT_ELINK,
+                           "process %u has vanished: neither it nor its host "
+                           "has answered for %llu ms",
+                           p->party.id,
+                           (unsigned long long)((now - p->alive.sign) /
+                                                1000000));
+        return 0;
+    }
+    if (wf_ip_alive_deadline(w, &p->alive) <= now)
+        ask(p, now);
+    return wf_ip_alive_deadline(w, &p->alive);
+}
+
+/* weft_ops.silent */
+uint64_t wf_sctp_alive_silent(weft_peer *p, uint64_t within)
+{
+    if (p->party.state != PARTY_OPEN || p->kernel)
+        return UINT64_MAX;
+    p->alive.within = within;
+    return wf_ip_alive_silent(&p->ep->watch, &p->alive, wf_sctp_now(p->ep));
+}

@@ -1,0 +1,242 @@
+/* Is the peer of a connection still there? ../ip/alive.h says how that is told.
+ *
+ * IDLE     The kernel asks (keepalive), so that nobody has to watch; unless that
+ *          is too coarse for `detect`, or the core wants to know sooner
+ *          (wf_tcp_alive_silent).
+ * SENDING  While segments are unacknowledged the other kernel owes an answer,
+ *          whatever the process does. Signs are acknowledgements of what was not
+ *          acknowledged before. An acknowledgement that repeats another counts
+ *          only as far as the host answers our calls as well: a full receiver
+ *          that drops what it has promised room for sends such, and so does one
+ *          that cannot hear us any more.
+ * CLOSED   With its window closed the kernel asks up to two minutes apart, so the
+ *          host is called. TCP_USER_TIMEOUT is not used: it would cut a receiver
+ *          that computes for long.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+
+#include "tcp.h"
+
+enum { CERTAIN = 2, /* repetitions in a row that nobody answered */ MS = 1000000 };
+#define TICK_LEAST_NS 20000000u
+#define COARSE_NS 15000000u
+#define KERNEL_NS 6000000000u /* what its keepalive can do, in whole seconds */
+
+/* What the kernel knows. */
+struct view {
+    struct tcp_info info; /* an older kernel fills less of it */
+    bool flying, waiting; /* segments; bytes that may not be sent yet */
+    uint64_t ack, data;   /* when the last came */
+};
+
+static bool look(const weft_peer *p, uint64_t now, struct view *v)
+{
+    socklen_t n = sizeof v->info;
+    int unacked = 0;
+
+    *v = (struct view){.info = {0}};
+    if (ioctl(p->conn->fd, SIOCOUTQ, &unacked) < 0 ||
+        getsockopt(p->conn->fd, IPPROTO_TCP, TCP_INFO, &v->info, &n) < 0)
+        return false;
+    v->flying = v->info.tcpi_unacked > 0;
+    v->waiting = unacked > 0 && !v->flying;
+    v->ack = now - (uint64_t)v->info.tcpi_last_ack_recv * MS;
+    v->data = now - (uint64_t)v->info.tcpi_last_data_recv * MS;
+    return true;
+}
+
+/* Packets that the other host has, also behind a gap, and bytes that came without
+ * one: a cable that is full stops neither, a dead one both. */
+uint64_t wf_tcp_traffic(weft_peer *p)
+{
+    struct view v;
+
+    if (p->state != TCP_OPEN || !look(p, 0, &v))
+        return 0;
+    return v.info.tcpi_delivered + v.info.tcpi_bytes_acked +
+           v.info.tcpi_bytes_received;
+}
+
+/* ---- who is watched ------------------------------------------------------ */
+
+static bool is_brief(const weft_ep *ep)
+{
+    return ep->cfg.detect && ep->cfg.detect < KERNEL_NS;
+}
+
+static void unwatch(weft_peer *p)
+{
+    if (p->watched)
+        p->ep->watching--;
+    p->watched = false;
+}
+
+void wf_tcp_alive_end(weft_peer *p)
+{
+    unwatch(p);
+    wf_ip_alive_end(&p->ep->watch, &p->alive);
+}
+
+static void watch(weft_peer *p)
+{
+    weft_ep *ep = p->ep;
+    bool first = ep->watching++ == 0;
+
+    p->watched = true;
+    if (first || !p->alive.asked) /* does its host answer? */
+        ep->watch_at =
+            wf_tcp_now(ep) + (p->alive.asked ? ep->watch.every : 0);
+}
+
+void wf_tcp_alive_begin(weft_peer *p)
+{
+    wf_ip_alive_begin(&p->alive, wf_tcp_now(p->ep));
+    p->confirmed = 0;
+    p->owes = false;
+    if (is_brief(p->ep))
+        wf_tcp_watch(p);
+}
+
+/* Data went out: look later whether it was acknowledged. */
+void wf_tcp_watch(weft_peer *p)
+{
+    if (!p->watched && p->ep->cfg.detect)
+        watch(p);
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The kernel's times are coarse: that of one event seems to move. */
+static void sign(struct wf_ip_alive *a, uint64_t when)
+{
+    if (when > a->sign + COARSE_NS)
+        wf_ip_alive_sign(a, when);
+}
+
+static void read_signs(weft_peer *p, const struct view *v)
+{
+    struct wf_ip_alive *a = &p->alive;
+    uint64_t confirmed = v->info.tcpi_bytes_acked + v->info.tcpi_delivered;
+
+    wf_ip_alive_hear(&p->ep->watch, a, false);
+    if (confirmed != p->confirmed)
+        sign(a, v->ack);
+    p->confirmed = confirmed;
+    if (v->flying) {
+        sign(a, a->known ? earlier(a->host, v->ack) : v->ack);
+        return;
+    }
+    wf_ip_alive_sign(a, a->host);
+    if (!v->waiting)
+        sign(a, v->data);
+    if (!v->waiting || v->info.tcpi_probes < CERTAIN)
+        sign(a, v->ack);
+}
+
+/* The other kernel leaves unanswered what it has to answer. */
+static bool owes(const struct view *v)
+{
+    return (v->flying && v->info.tcpi_retransmits >= CERTAIN) ||
+           (v->waiting && v->info.tcpi_probes >= CERTAIN);
+}
+
+/* As weft_ops.silent. */
+static uint64_t silence(const weft_peer *p, uint64_t now)
+{
+    const struct wf_ip_watch *w = &p->ep->watch;
+
+    return !p->alive.known && p->owes
+               ? wf_ip_alive_quiet(w, &p->alive, now, true)
+               : wf_ip_alive_silent(w, &p->alive, now);
+}
+
+static void ask(weft_peer *p, uint64_t now)
+{
+    weft_ep *ep = p->ep;
+    struct sockaddr_storage sa;
+    socklen_t n = sizeof sa;
+    struct wf_ip_addr from;
+
+    if (getsockname(p->conn->fd, (struct sockaddr *)&sa, &n) < 0 ||
+        wf_ip_from_sockaddr((struct sockaddr *)&sa, &from) < 0)
+        return;
+    wf_ip_alive_ask(&ep->watch, &p->alive, now, &p->conn->remote, &from);
+}
+
+static void turn(weft_peer *p, uint64_t now)
+{
+    weft_ep *ep = p->ep;
+    struct view v;
+    uint64_t silent;
+    char who[64];
+
+    if (!look(p, now, &v)) {
+        unwatch(p);
+        return;
+    }
+    read_signs(p, &v);
+    p->owes = owes(&v);
+    silent = silence(p, now);
+    if (!v.flying && !v.waiting && !p->alive.within && !is_brief(ep)) {
+        unwatch(p);
+        return;
+    }
+    if (ep->cfg.detect && silent != UINT64_MAX && silent >= ep->cfg.detect) {
+        wf_ip_name(&p->conn->remote, who, sizeof who);
+        wf_tcp_link_break(p, WEFT_ELINK,
+                          "process %u at %s has acknowledged nothing for %llu "
+                          "ms, and its host does not answer",
+                          p->id, who,
+                          (unsigned long long)(silent / MS));
+        return;
+    }
+    if (wf_ip_alive_deadline(&ep->watch, &p->alive) <= now)
+        ask(p, now);
+}
+
+void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
+{
+    uint64_t next = 0;
+
+    if (!ep->watching || ep->watch_at > now)
+        return;
+    for (uint32_t i = 0; i < ep->peers; i++) {
+        weft_peer *p = ep->peer[i];
+        uint64_t at;
+        if (!p || !p->watched || p->state != TCP_OPEN)
+            continue;
+        at = wf_ip_alive_deadline(&ep->watch, &p->alive);
+        if (at && at <= now)
+            turn(p, now);
+        if (p->watched)
+            wf_ip_sooner(&next, wf_ip_alive_deadline(&ep->watch, &p->alive));
+    }
+    ep->watch_at = next > now + TICK_LEAST_NS ? next : now + TICK_LEAST_NS;
+}
+
+/* weft_ops.silent */
+uint64_t wf_tcp_alive_silent(weft_peer *p, uint64_t within)
+{
+    weft_ep *ep = p->ep;
+    uint64_t now = wf_tcp_now(ep);
+
+    if (p->state != TCP_OPEN)
+        return UINT64_MAX;
+    if (p->alive.within != within) {
+        p->alive.within = within;
+        if (!p->watched)
+            watch(p);
+        ep->watch_at = now;
+    }
+    return silence(p, now);
+}
