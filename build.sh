@@ -124,11 +124,11 @@ needs='gcc:gcc g++:g++ cmake:cmake ninja-build:ninja python3:python3
  libsodium-dev:<sodium.h> libcmocka-dev:cmocka.h'
 # Without it the sctp transport is built, and says at load what it lacks.
 extras='libusrsctp-dev:<usrsctp.h>'
-# Some tests count instructions or system calls, or go through models of protocols
-# and of memory, with these and are skipped without; so is the matrix's build with
-# another C library.
+# Some tests count instructions or system calls, filter packets, or go through
+# models of protocols and of memory, with these and are skipped without; so is the
+# matrix's build with another C library.
 wishes='valgrind:valgrind strace:strace spin:spin musl-tools:musl-gcc
- relacy-dev:/usr/include/relacy/relacy.hpp'
+ nftables:nft relacy-dev:/usr/include/relacy/relacy.hpp'
 
 present()
 {

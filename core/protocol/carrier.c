@@ -25,7 +25,8 @@
 #define GONE_NS 1000000000u  /* for the others to contradict */
 #define LOST_TURN_NS 2000000u
 #define SEARCH_NS 500000000u /* at least, for another way */
-enum { DOUBLINGS = 6, GOOD_PROBES = 3, PROBES = 4 };
+/* REFUSED: calls, 0.3 s of them; a listener that was ended is opened again sooner */
+enum { DOUBLINGS = 6, GOOD_PROBES = 3, PROBES = 4, REFUSED = 5 };
 
 int wf_carrier_of(const struct wf_ordered *o, const struct weft_core *core)
 {
@@ -306,8 +307,8 @@ static void search(struct wf_ordered *o, uint64_t now)
         struct wf_carrier *c = &o->carrier[k];
         if (since(o->lost_at, now) >= (uint64_t)k * STAGGER_NS)
             wf_carrier_probe(o, k);
-        tried = tried && (c->gone || (c->state == WF_CARRIER_BROKEN &&
-                                      c->fails > 1));
+        tried = tried && c->fails >= REFUSED &&
+                (c->gone || c->state == WF_CARRIER_BROKEN);
     }
     if (o->gone_at && (tried || since(o->gone_at, now) >= GONE_NS))
         dead(o, "");

@@ -13,6 +13,28 @@
 
 /* ---- sockets ------------------------------------------------------------- */
 
+static void reuse_address(int fd)
+{
+    int on = 1;
+
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+}
+
+/* A port of one's own: connections that a listener of before has left there do
+ * not prevent it, nor will ours prevent the next one (wf_ip_reopen). */
+static int bind_to(int fd, const struct sockaddr_storage *sa, socklen_t n,
+                   const struct wf_ip_sockets *how)
+{
+    if (how->backlog && how->port)
+        reuse_address(fd);
+    if (bind(fd, (const struct sockaddr *)sa, n) < 0)
+        return -1;
+    if (!how->backlog)
+        return 0;
+    reuse_address(fd);
+    return listen(fd, how->backlog);
+}
+
 static int bind_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how,
                     int fd)
 {
@@ -25,9 +47,9 @@ static int bind_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how,
     n = wf_ip_to_sockaddr(a, &sa);
     if (a->family == 6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    how->tune(how->ctx, fd, a->family);
-    if (bind(fd, (struct sockaddr *)&sa, n) < 0 ||
-        (how->backlog && listen(fd, how->backlog) < 0))
+    if (how->tune)
+        how->tune(how->ctx, fd, a->family);
+    if (bind_to(fd, &sa, n, how) < 0)
         return WEFT_ESYS;
     n = sizeof sa;
     if (getsockname(fd, (struct sockaddr *)&sa, &n) < 0)
@@ -37,10 +59,47 @@ static int bind_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how,
     return WEFT_OK;
 }
 
+static int open_socket(const struct wf_ip_addr *a,
+                       const struct wf_ip_sockets *how)
+{
+    return socket(a->family == 4 ? AF_INET : AF_INET6,
+                  how->type | SOCK_CLOEXEC | SOCK_NONBLOCK, how->protocol);
+}
+
+static void share_port(int fd, int on)
+{
+    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+}
+
+/* Another socket with the port that the system chose for fd, but asked for by
+ * its number. A datagram socket that is ended from outside (ss -K) keeps such a
+ * port, and works on; a chosen one is taken from it. Returns fd itself where
+ * that cannot be had. */
+static int insist_on_port(const struct wf_ip_addr *a,
+                          const struct wf_ip_sockets *how, int fd)
+{
+    struct wf_ip_sockets exact = *how;
+    struct wf_ip_addr at = *a;
+    int firm = open_socket(a, how);
+
+    if (firm < 0)
+        return fd;
+    exact.port = a->port;
+    share_port(fd, 1); /* only now: nobody else may have chosen it, too */
+    share_port(firm, 1);
+    if (bind_one(&at, &exact, firm) < 0) {
+        close(firm);
+        firm = fd;
+    } else {
+        close(fd);
+    }
+    share_port(firm, 0);
+    return firm;
+}
+
 static int open_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how)
 {
-    int fd = socket(a->family == 4 ? AF_INET : AF_INET6,
-                    how->type | SOCK_CLOEXEC | SOCK_NONBLOCK, how->protocol);
+    int fd = open_socket(a, how);
 
     if (fd >= 0 && bind_one(a, how, fd) < 0) {
         int error = errno;
@@ -48,7 +107,18 @@ static int open_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how)
         errno = error;
         return -1;
     }
+    if (fd >= 0 && how->type == SOCK_DGRAM && !how->port)
+        fd = insist_on_port(a, how, fd);
     return fd;
+}
+
+int wf_ip_reopen(const struct wf_ip_addr *here, const struct wf_ip_sockets *how)
+{
+    struct wf_ip_sockets exact = *how;
+    struct wf_ip_addr at = *here;
+
+    exact.port = here->port;
+    return open_one(&at, &exact);
 }
 
 /* The socket bound to use[i] could not be had: leave it out. */

@@ -112,7 +112,7 @@ struct wf_ip_sockets {
     const char *verb;            /* "listen on": for the log */
     int type, protocol, backlog; /* backlog 0: does not listen */
     uint16_t port;               /* 0: any */
-    void (*tune)(void *ctx, int fd, int family); /* before it is bound */
+    void (*tune)(void *ctx, int fd, int family); /* before it is bound; NULL */
     void *ctx;
 };
 /* As epoll_create1(); an error is told. */
@@ -120,6 +120,8 @@ int wf_ip_epoll(const struct wf_ip_place *);
 /* A nonblocking socket on each address of use[], which learns its port;
  * addresses that cannot be had are left out unless none is left. */
 int wf_ip_open(struct wf_ip_place *, const struct wf_ip_sockets *, int *fd);
+/* Another socket for an address and port of before, or -1 and errno. */
+int wf_ip_reopen(const struct wf_ip_addr *, const struct wf_ip_sockets *);
 
 struct wf_ip_costs { /* of a transport, by how a peer is reached */
     uint32_t overhead_ns, poll_ns;

@@ -56,6 +56,16 @@ void wf_tcp_link_break(weft_peer *p, int status, const char *fmt, ...)
     wf_tcp_attend(p);
 }
 
+/* A broken connection ends with a reset. Otherwise the kernel goes on with what is
+ * unsent and answers keepalives for a quarter of an hour, and the peer, if it
+ * hears that much of us, waits for messages which no longer come. */
+static void end_broken(struct wf_tcp_conn *c)
+{
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+
+    setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
 /* Close everything that belongs to the link and hand back what was lent. */
 static void tear_down(weft_peer *p, int status)
 {
@@ -66,6 +76,8 @@ static void tear_down(weft_peer *p, int status)
     wf_tcp_dial_forget(p);
     if (p->parked)
         wf_tcp_conn_close(p->parked);
+    if (p->conn && p->state == TCP_BROKEN)
+        end_broken(p->conn);
     if (p->conn)
         wf_tcp_conn_close(p->conn);
     p->conn = NULL;

@@ -24,14 +24,12 @@
 enum { BACKLOG = 4096 };
 #define FAIR_CHANCE_NS 50000000u
 
-static void tune(void *ctx, int fd, int family)
+static struct wf_ip_sockets listeners(const weft_ep *ep)
 {
-    const weft_ep *ep = ctx;
-    int on = 1;
-
-    (void)family;
-    if (ep->port)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    return (struct wf_ip_sockets){.verb = "listen on",
+                                  .type = SOCK_STREAM,
+                                  .backlog = BACKLOG,
+                                  .port = ep->port};
 }
 
 static void open_lobby(weft_ep *ep)
@@ -45,12 +43,7 @@ static void open_lobby(weft_ep *ep)
 
 int wf_tcp_listen(weft_ep *ep)
 {
-    const struct wf_ip_sockets how = {.verb = "listen on",
-                                      .type = SOCK_STREAM,
-                                      .backlog = BACKLOG,
-                                      .port = ep->port,
-                                      .tune = tune,
-                                      .ctx = ep};
+    const struct wf_ip_sockets how = listeners(ep);
     int fd[IP_ADDRS_MAX];
     int rc = wf_ip_open(&ep->ip, &how, fd);
 
@@ -95,9 +88,29 @@ static bool make_room(weft_ep *ep)
     return true;
 }
 
-/* EMFILE and the like: do not spin. */
-static void take_none(weft_ep *ep, int error)
+/* Somebody has ended the socket (ss -K): others still know its address. False:
+ * not now. */
+static bool listen_again(weft_ep *ep, struct wf_tcp_listener *l)
 {
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
+    struct wf_ip_sockets how = listeners(ep);
+    int fd = wf_ip_reopen(&ep->ip.use[l - ep->listener].addr, &how);
+
+    if (fd < 0)
+        return false;
+    close(l->fd); /* and out of the lobby */
+    l->fd = fd;
+    epoll_ctl(ep->lobby, EPOLL_CTL_ADD, fd, &e);
+    ep->host->log(ep->core, 1, "a listening socket was ended from outside, and "
+                               "is open again");
+    return true;
+}
+
+/* EMFILE and the like: do not spin. */
+static void take_none(weft_ep *ep, struct wf_tcp_listener *l, int error)
+{
+    if (error == EINVAL && listen_again(ep, l))
+        return;
     if (!ep->said_full)
         ep->host->log(ep->core, 1, "callers have to wait: %s",
                       wf_ip_error(error));
@@ -124,7 +137,7 @@ static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
             if (errno == EINTR || errno == ECONNABORTED)
                 continue;
             if (errno != EAGAIN && errno != EWOULDBLOCK)
-                take_none(ep, errno);
+                take_none(ep, l, errno);
             return n;
         }
         wf_ip_from_sockaddr((struct sockaddr *)&sa, &from);

@@ -198,6 +198,10 @@ int wf_udp_read(weft_ep *ep, int socket, int budget)
         ssize_t n = get(ep, &from, &each);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && errno == ECONNABORTED && socket == UDP_HOT) {
+            wf_udp_hot_end(ep); /* ended from outside: not connected any more */
+            break;
+        }
         if (n < 0) {
             ep->errors =
                 ep->errors || (errno != EAGAIN && errno != EWOULDBLOCK);
