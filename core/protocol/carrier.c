@@ -65,6 +65,11 @@ void wf_carrier_blocked(struct wf_ordered *o, int k)
 
 /* ---- losing and adopting -------------------------------------------------------- */
 
+static bool is_stuck(const struct wf_ordered *o)
+{
+    return o->stuck && o->first && o->una == o->stuck_una;
+}
+
 static void adopt(struct wf_ordered *o, int k)
 {
     struct wf_instance *wf = o->loc->wf;
@@ -81,6 +86,7 @@ static void adopt(struct wf_ordered *o, int k)
     o->lost_at = o->gone_at = o->silent_since = 0;
     o->life_at = wf_now(wf); /* it has answered */
     o->failback_at = wf_now(wf) + o->failback / PROBES;
+    wf_carrier_note_move(o, wf_now(wf));
     for (int i = 0; i < o->carriers; i++)
         o->carrier[i].good = 0;
     wf_order_push(o);
@@ -331,7 +337,8 @@ static void suspect(struct wf_ordered *o, uint64_t now)
         return;
     for (int k = 0; k < o->carriers; k++)
         wf_carrier_probe(o, k);
-    if (o->heir < 0 || since(o->heir_at, now) < HEIR_NS)
+    if (o->heir < 0 ||
+        since(o->heir_at, now) < wf_carrier_patience(o, HEIR_NS, now))
         return;
     if (!o->moved && wf_carrier_lives(o, o->at)) {
         o->heir = -1;
@@ -376,7 +383,10 @@ static void turn(struct wf_ordered *o, uint64_t now)
             renew(o, k);
     }
     wf_order_redeliver(o);
-    if (o->at < 0)
+    if (is_stuck(o))
+        dead(o, "; it answers, but nothing that is sent to it is acknowledged: "
+                "large packets may be dropped on the way (MTU)");
+    else if (o->at < 0)
         search(o, now);
     else
         suspect(o, now);

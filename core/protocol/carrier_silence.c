@@ -18,6 +18,11 @@
  * on, though hosts may answer: a process that was not reached by any way for so
  * long is of no use. Time in which this process made no turn does not count.
  *
+ * PATIENCE  Where processors are short of time every carrier is silent for that
+ * long now and then, and a move, which sends everything again, makes it worse. So
+ * a move that follows another one without anything acknowledged in between
+ * doubles these times for the pair, and every other second halves them.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/order.h"
@@ -26,15 +31,50 @@
 #define STILL_NS 20000000u  /* from here on nothing may have passed */
 #define LIFE_LEAST_NS 10000000u
 enum { LIFE_LOOKS = 20 }; /* per timeout */
+#define FORGET_NS 2000000000u
+enum { PATIENCE_MOST = 4 };
 
 static uint64_t since(uint64_t then, uint64_t now)
 {
     return now > then ? now - then : 0;
 }
 
+static unsigned patience_now(const struct wf_ordered *o, uint64_t now)
+{
+    uint64_t forgotten = since(o->moved_at, now) / FORGET_NS;
+
+    return forgotten < o->patience ? o->patience - (unsigned)forgotten : 0;
+}
+
+uint64_t wf_carrier_patience(const struct wf_ordered *o, uint64_t ns,
+                             uint64_t now)
+{
+    return o->patience ? ns << patience_now(o, now) : ns;
+}
+
+/* The pair moves. Who answers is in MPI and takes what was sent to it, so that
+ * something is acknowledged soon; a path that drops large packets lets the
+ * answers through, and nothing else, move after move: the pair is stuck. */
+void wf_carrier_note_move(struct wf_ordered *o, uint64_t now)
+{
+    unsigned patience = patience_now(o, now);
+
+    if (!o->first || !o->stuck_since || o->una != o->stuck_una) {
+        o->stuck_since = o->first ? now : 0;
+        o->stuck_una = o->una;
+        o->stuck = false;
+    } else {
+        o->stuck = since(o->stuck_since, now) >= o->timeout;
+        patience += patience < PATIENCE_MOST;
+    }
+    o->patience = patience;
+    o->moved_at = now;
+}
+
 bool wf_carrier_waited(const struct wf_ordered *o, uint64_t now)
 {
-    return since(o->silent_since, now) >= SILENT_NS;
+    return since(o->silent_since, now) >=
+           wf_carrier_patience(o, SILENT_NS, now);
 }
 
 bool wf_carrier_lives(struct wf_ordered *o, int k)
@@ -53,7 +93,8 @@ bool wf_carrier_lives(struct wf_ordered *o, int k)
 /* There was a sign: look again when STILL_NS have become SILENT_NS. */
 void wf_carrier_stir(struct wf_ordered *o, uint64_t now)
 {
-    o->silent_since = o->sign_since = now - STILL_NS;
+    o->silent_since = o->sign_since =
+        now - wf_carrier_patience(o, STILL_NS, now);
 }
 
 /* Nothing is acknowledged, and nothing passes. */
@@ -63,13 +104,14 @@ bool wf_carrier_silent(struct wf_ordered *o, uint64_t now)
         o->silent_since = 0;
     else if (!o->silent_since)
         o->silent_since = now;
-    if (!o->silent_since || since(o->silent_since, now) < STILL_NS)
+    if (!o->silent_since ||
+        since(o->silent_since, now) < wf_carrier_patience(o, STILL_NS, now))
         return false;
     if (o->sign_since != o->silent_since) {
         o->sign_since = o->silent_since;
         wf_carrier_lives(o, o->at);
     }
-    if (since(o->silent_since, now) < SILENT_NS)
+    if (!wf_carrier_waited(o, now))
         return false;
     if (!wf_carrier_lives(o, o->at))
         return true;
@@ -129,10 +171,12 @@ void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)
 uint64_t wf_carrier_next_look(const struct wf_ordered *o, uint64_t now)
 {
     uint64_t quiet = o->silent_since ? since(o->silent_since, now) : 0;
+    uint64_t silent = wf_carrier_patience(o, SILENT_NS, now);
 
-    if (quiet >= SILENT_NS)
-        return now + SILENT_NS;
+    if (quiet >= silent)
+        return now + silent;
     return now - quiet +
-           (o->silent_since && o->sign_since == o->silent_since ? SILENT_NS
-                                                                : STILL_NS);
+           (o->silent_since && o->sign_since == o->silent_since
+                ? silent
+                : wf_carrier_patience(o, STILL_NS, now));
 }

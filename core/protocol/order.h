@@ -26,6 +26,7 @@
  *   LOST -> dead   one says that the process is gone and nobody answers
  *   any  -> dead   no sign of life by any carrier for the route's timeout:
  *                  wf_location_down
+ *   any  -> dead   for that time the pair has moved and nothing was acknowledged
  *
  * SENDER    una <= next. retained: una .. next-1, oldest first; `unsent` is the
  *           first that the current carrier has not taken, NULL if it has all.
@@ -207,6 +208,11 @@ struct wf_ordered {
     uint64_t life_at;    /* the last sign of life of the peer, by any carrier */
     uint64_t life_due;   /* when to look for the next */
     uint64_t turned_at;  /* the last turn */
+    uint64_t moved_at;    /* the last move */
+    unsigned patience;    /* doublings of what counts as silence, then */
+    uint64_t stuck_since; /* moves, and nothing acknowledged beyond stuck_una */
+    uint32_t stuck_una;
+    bool stuck; /* for as long as the route allows */
     char why[400]; /* what the last broken carrier said */
     uint64_t counts[WF_ORDER_COUNTS]; /* for reports */
 };
@@ -316,6 +322,11 @@ bool wf_carrier_waited(const struct wf_ordered *, uint64_t now);
 bool wf_carrier_lifeless(struct wf_ordered *, uint64_t now);
 /* There was no turn since the last one: that is no silence of the peer. */
 void wf_carrier_excuse(struct wf_ordered *, uint64_t now);
+/* So long is `ns` for a pair that has moved in vain. */
+uint64_t wf_carrier_patience(const struct wf_ordered *, uint64_t ns,
+                             uint64_t now);
+/* The pair moves to another carrier, or a renewed one. */
+void wf_carrier_note_move(struct wf_ordered *, uint64_t now);
 /* When to look for a sign of what was sent. */
 uint64_t wf_carrier_next_look(const struct wf_ordered *, uint64_t now);
 

@@ -121,7 +121,7 @@ static void left(weft_peer *p)
 }
 
 /* Nobody answers to this link any more; progress() only. */
-void wf_sctp_gone(weft_peer *p, const char *what)
+void wf_sctp_gone(weft_peer *p, int status, const char *what)
 {
     struct wf_ip_addr at;
     char who[64];
@@ -130,6 +130,7 @@ void wf_sctp_gone(weft_peer *p, const char *what)
     if (p->party.state != PARTY_OPEN)
         return;
     if (p->held) { /* what follows it is acknowledged: maybe a goodbye */
+        p->gone_status = status;
         p->gone = what;
         return;
     }
@@ -143,8 +144,8 @@ void wf_sctp_gone(weft_peer *p, const char *what)
     }
     wf_ip_from_sockaddr((struct sockaddr *)&p->path[p->active].to.to, &at);
     wf_ip_name(&at, who, sizeof who);
-    wf_sctp_link_break(p, WEFT_EPEER, "process %u at %s has ended: %s",
-                       p->party.id, who, what);
+    wf_sctp_link_break(p, status, "process %u at %s %s: %s", p->party.id, who,
+                       status == WEFT_EPEER ? "has ended" : "broke off", what);
 }
 
 /* ---- up ------------------------------------------------------------------ */
@@ -217,7 +218,7 @@ static void call_failed(struct wf_ip_party *party, int status, const char *why)
 static void forgotten(struct wf_ip_party *party, uint32_t id)
 {
     if (party->peer->remote_link == id)
-        wf_sctp_gone(party->peer, "it has forgotten this link");
+        wf_sctp_gone(party->peer, WEFT_ELINK, "it has forgotten this link");
 }
 
 static void has_left(struct wf_ip_party *party)

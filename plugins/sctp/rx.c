@@ -272,7 +272,7 @@ static void ended(struct wf_sctp_strand *s, enum wf_sctp_event how)
     else if (how == SCTP_LOST)
         wf_sctp_link_break(p, WEFT_ELINK, "process %u: %s", p->party.id, lost);
     else
-        wf_sctp_gone(p, "its end of the association is closed");
+        wf_sctp_gone(p, WEFT_EPEER, "its end of the association is closed");
 }
 
 static void take_one(struct wf_sctp_strand *s, const struct wf_sctp_message *m)
@@ -334,7 +334,7 @@ void wf_sctp_take(weft_peer *p)
     if (!gone || p->held)
         return;
     p->gone = NULL;
-    wf_sctp_gone(p, gone);
+    wf_sctp_gone(p, p->gone_status, gone);
 }
 
 void wf_sctp_rx_resume(weft_peer *p)

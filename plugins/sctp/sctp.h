@@ -208,6 +208,7 @@ struct weft_peer {
     uint8_t *held; /* a message that the core had no memory for */
     struct wf_sctp_message held_as;
     bool resumed;
+    int gone_status;
     const char *gone; /* why nobody answers; judged when nothing is held */
 
     int why_status;
@@ -344,7 +345,8 @@ int wf_sctp_attention(weft_ep *);
 void wf_sctp_link_break(weft_peer *, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void wf_sctp_up(weft_peer *);
-void wf_sctp_gone(weft_peer *, const char *what);
+/* EPEER: the process has ended; ELINK: it may be there and have a new link. */
+void wf_sctp_gone(weft_peer *, int status, const char *what);
 int wf_sctp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
                      size_t len, weft_peer **);
 int wf_sctp_peer_del(weft_peer *, int abrupt);

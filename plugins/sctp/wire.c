@@ -307,7 +307,7 @@ static void on_error(weft_ep *ep, const struct wf_ip_path *to, int error)
     for (weft_peer *p = ep->open; p; p = p->open_next)
         if (p->party.state == PARTY_OPEN && wf_sctp_known_path(p, to)) {
             if (error == ECONNREFUSED)
-                wf_sctp_gone(p, "nobody receives there");
+                wf_sctp_gone(p, WEFT_EPEER, "nobody receives there");
             else
                 wf_sctp_path_error(p, to, error);
             return;

@@ -191,7 +191,7 @@ FAULTS = {
     "delay": noise(on_cable("all:delay=20,jitter=20")),
     "rate": noise(on_cable("all:rate=20")),
     "mtu": noise(filter_both("meta length > 1300 drop")),
-    "reset": noise(filter_both("meta l4proto tcp numgen inc mod 50 0 "
+    "reset": noise(filter_both("meta l4proto tcp numgen inc mod 500 0 "
                                "reject with tcp reset")),
     "kill-tcp": noise(again_and_again(kill_sockets("-t", "state",
                                                    "established"))),
@@ -225,6 +225,8 @@ def expected(name, route):
     if fault.kind == LASTS:
         if fault.first and len(route.transports) > 1:
             return CURED
+        if name == "address" and route.failover:
+            return EITHER  # whose address is new can still call the other one
         if name == "flow" and route.failover:
             return CURED  # a new connection is a new flow
         return GONE

@@ -34,10 +34,75 @@ static void who_waited_goes_on_when_the_answer_acknowledges_all(void **state)
     teardown();
 }
 
+/* Back and forth between two that answer probes, and take nothing away. */
+static void move_for(uint64_t time)
+{
+    for (uint64_t end = now + time; now < end; now += 100 * MS) {
+        int next = !order->at;
+        wf_carrier_fault(order, order->at, "silent");
+        wf_orders_turn(&wf);
+        loc->peers[next] = (weft_peer *)&fakes[next]; /* connected again */
+        order->carrier[next].state = WF_CARRIER_FRESH;
+        wf_carrier_probe(order, next);
+        pong(next);
+        assert_int_equal(order->at, next);
+    }
+}
+
+static void a_peer_that_answers_and_acknowledges_nothing_counts_as_gone(
+    void **state)
+{
+    static const struct wf_route_failover short_one = {.several = true,
+                                                       .timeout = 2000 * MS};
+
+    (void)state;
+    assert_int_equal(setup(&short_one, 1 << 20, 1 << 20), 0);
+    wf.orders = order;
+    wf.eps[0].down = wf.eps[1].down = true; /* move_for() connects */
+    assert_int_equal(try_to_send(), WEFT_DONE);
+    move_for(1500 * MS);
+    assert_false(order->stuck);
+    wf_order_acked(order, 2, false); /* something came through: from the start */
+    assert_int_equal(try_to_send(), WEFT_DONE);
+    move_for(1500 * MS);
+    assert_false(order->stuck);
+    move_for(600 * MS);
+    assert_true(order->stuck); /* the next turn says so */
+    teardown();
+}
+
+static void moves_in_vain_make_patient_for_some_seconds(void **state)
+{
+    (void)state;
+    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    wf.orders = order;
+    wf.eps[0].down = wf.eps[1].down = true;
+    assert_int_equal(wf_carrier_patience(order, 50, now), 50);
+    assert_int_equal(try_to_send(), WEFT_DONE);
+    move_for(100 * MS); /* nothing was known before it */
+    assert_int_equal(wf_carrier_patience(order, 50, now), 50);
+    move_for(200 * MS);
+    assert_int_equal(wf_carrier_patience(order, 50, now), 200);
+    move_for(1000 * MS);
+    assert_int_equal(wf_carrier_patience(order, 50, now), 800);
+    wf_order_acked(order, 2, false);
+    assert_int_equal(try_to_send(), WEFT_DONE);
+    move_for(100 * MS); /* this one had a success behind it */
+    assert_int_equal(wf_carrier_patience(order, 50, now), 800);
+    now += 4000 * MS;
+    assert_int_equal(wf_carrier_patience(order, 50, now), 200);
+    now += 4000 * MS;
+    assert_int_equal(wf_carrier_patience(order, 50, now), 50);
+    teardown();
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_waited_goes_on_when_the_answer_acknowledges_all),
+        cmocka_unit_test(
+            a_peer_that_answers_and_acknowledges_nothing_counts_as_gone),
+        cmocka_unit_test(moves_in_vain_make_patient_for_some_seconds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
