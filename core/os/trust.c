@@ -231,8 +231,11 @@ int wf_trust_open(const char *path, char *why, size_t n)
                          "program");
         return WF_TRUST_ABSENT;
     }
-    r = stat(path, &st) != 0 ? errno : begin(&w, path); /* usually absent */
-    while (r == 0 && !done)
+    if (stat(path, &st) != 0) { /* usual, and faster than a walk */
+        snprintf(why, n, "%s", strerror(errno));
+        return WF_TRUST_ABSENT;
+    }
+    for (r = begin(&w, path); r == 0 && !done;)
         r = step(&w, &file, &done);
     if (w.dir >= 0)
         close(w.dir);
@@ -242,6 +245,11 @@ int wf_trust_open(const char *path, char *why, size_t n)
         close(file);
     if (r == 0)
         return WF_TRUST_REFUSED;
+    if (S_ISREG(st.st_mode)) { /* a directory above may not be searched */
+        snprintf(why, n, "file %s cannot be reached from the root directory: %s",
+                 path, strerror(r));
+        return WF_TRUST_REFUSED;
+    }
     snprintf(why, n, "%s", r == EINVAL || r == EISDIR ? "not a regular file"
                                                       : strerror(r));
     return WF_TRUST_ABSENT;

@@ -176,6 +176,22 @@ static void the_effective_user_counts(void **state)
     assert_int_equal(seteuid(0), 0);
 }
 
+/* It can be read, and nobody can say who may rename the directories above. */
+static void a_file_that_cannot_be_reached_from_the_root_is_refused(void **state)
+{
+    NEED_ROOT();
+    make_dir("closed", 0700);
+    make_dir("closed/d", 0755);
+    put("closed/d/f", 0644);
+    assert_int_equal(chdir("closed/d"), 0);
+    assert_int_equal(seteuid(STRANGER), 0);
+    assert_refused("f", "file f cannot be reached from the root directory: "
+                        "Permission denied");
+    assert_absent("g", "No such file");
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chdir(*state), 0);
+}
+
 static void what_is_no_file_is_absent_and_blocks_nobody(void **state)
 {
     make_dir("d", 0755);
@@ -448,6 +464,7 @@ int main(void)
         CASE(a_file_that_others_may_write_is_refused),
         CASE(a_file_of_another_user_is_refused),
         CASE(the_effective_user_counts),
+        CASE(a_file_that_cannot_be_reached_from_the_root_is_refused),
         CASE(what_is_no_file_is_absent_and_blocks_nobody),
         CASE(long_names_are_absent),
         CASE(a_directory_that_others_may_write_is_refused),
