@@ -33,7 +33,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 
 #include "adi/endpoint.h"
@@ -41,6 +40,7 @@
 #include "boot/mac.h"
 #include "boot/vendor.h"
 #include "instance.h"
+#include "os/secret.h"
 
 enum {
     AUTH_VERSION = 1,
@@ -117,7 +117,6 @@ static void derive_datagram(struct wf_auth_key *key)
     explicit_bzero(mac, sizeof mac);
 }
 
-/* One page of its own, so that it can be left out of core dumps. */
 int wf_auth_key_create(const void *bytes, size_t n, const char *job,
                        struct wf_auth_key **out)
 {
@@ -126,27 +125,21 @@ int wf_auth_key_create(const void *bytes, size_t n, const char *job,
 
     if (n == 0)
         return WEFT_EINVAL;
-    key = mmap(NULL, sizeof *key, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (key == MAP_FAILED)
+    key = wf_secret_alloc(sizeof *key);
+    if (!key)
         return WEFT_ENOMEM;
-    /* best effort: neither is needed for correctness */
-    (void)madvise(key, sizeof *key, MADV_DONTDUMP);
-    (void)mlock(key, sizeof *key);
     wf_vendor_crypto_auth_hmacsha256(key->secret, bytes, n, purpose);
     if (job)
         memcpy(key->job, job, strnlen(job, JOB_MAX));
     derive_datagram(key);
+    wf_secret_wipe_stack();
     *out = key;
     return WEFT_OK;
 }
 
 void wf_auth_key_free(struct wf_auth_key *key)
 {
-    if (!key)
-        return;
-    explicit_bzero(key, sizeof *key);
-    munmap(key, sizeof *key);
+    wf_secret_free(key, sizeof *key);
 }
 
 static void put32(unsigned char *p, uint32_t v)
@@ -194,6 +187,7 @@ static void mac(const struct wf_auth_key *key, uint8_t step,
     for (int i = 0; i < 3 && heads[i]; i++, n += HEAD)
         memcpy(text + n, heads[i], HEAD);
     wf_vendor_crypto_auth_hmacsha256(out, text, n, key->secret);
+    wf_secret_wipe_stack();
 }
 
 /* Complete a message: the MAC after its head. */

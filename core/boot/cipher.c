@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "boot/vendor.h"
+#include "os/secret.h"
 
 enum { NONCE = 12, ALIGN = 64 };
 
@@ -115,7 +116,7 @@ static struct wf_cipher_key *key(enum wf_cipher_kind kind,
                                  const unsigned char bytes[WF_CIPHER_KEY])
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct wf_cipher_key *k = aligned_alloc(ALIGN, key_size(kind));
+    struct wf_cipher_key *k = wf_secret_alloc(key_size(kind));
 
     if (!k)
         return NULL;
@@ -130,9 +131,7 @@ static struct wf_cipher_key *key(enum wf_cipher_kind kind,
 
 static void drop(struct wf_cipher_key *k)
 {
-    if (k)
-        explicit_bzero(k, key_size(k->kind));
-    free(k);
+    wf_secret_free(k, k ? key_size(k->kind) : 0);
 }
 
 static void nonce_of(unsigned char nonce[NONCE], uint64_t counter)

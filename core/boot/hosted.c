@@ -28,10 +28,12 @@
 #include "boot/auth.h"
 #include "boot/providers.h"
 #include "os/futex.h"
+#include "os/secret.h"
 
 struct blob {
     void *bytes;
     size_t n;
+    bool secret; /* bytes: of wf_secret_alloc */
     bool absent; /* will not come */
 };
 
@@ -68,12 +70,20 @@ static struct hosted *hosted_of(const struct wf_boot *boot)
 
 static int copy(struct blob *to, const void *bytes, size_t n)
 {
-    to->bytes = malloc(n ? n : 1);
+    to->bytes = to->secret ? wf_secret_alloc(n ? n : 1) : malloc(n ? n : 1);
     if (!to->bytes)
         return WEFT_ENOMEM;
     memcpy(to->bytes, bytes, n);
     to->n = n;
     return 0;
+}
+
+static void drop(struct blob *b)
+{
+    if (b->secret)
+        wf_secret_free(b->bytes, b->n ? b->n : 1);
+    else
+        free(b->bytes);
 }
 
 /* The place of a card of this process, or NULL. *remote: of another one. */
@@ -101,6 +111,7 @@ static int put_named(struct space *s, const char *key, const void *value,
     if (!e)
         return WEFT_ENOMEM;
     e->key = strdup(key);
+    e->value.secret = strcmp(key, "weft.key") == 0;
     if (!e->key || copy(&e->value, value, n) < 0) {
         free(e->key);
         free(e);
@@ -171,7 +182,7 @@ static int hosted_put(struct wf_boot *boot, const char *key, const void *value,
 
 static int give(const struct blob *b, void **value, size_t *n)
 {
-    struct blob out;
+    struct blob out = {.secret = false}; /* the caller frees it, and wipes it */
     if (copy(&out, b->bytes, b->n) < 0)
         return WEFT_ENOMEM;
     *value = out.bytes;
@@ -327,7 +338,7 @@ static void space_free(struct space *s)
         struct named *e = s->named;
         s->named = e->next;
         free(e->key);
-        free(e->value.bytes);
+        drop(&e->value);
         free(e);
     }
     if (s->up)
@@ -379,7 +390,10 @@ static int make_key(struct space *s)
 {
     unsigned char key[WF_AUTH_KEY_BYTES];
     int r = wf_auth_key_generate(key);
-    return r < 0 ? r : put_named(s, "weft.key", key, sizeof key);
+    if (r == 0)
+        r = put_named(s, "weft.key", key, sizeof key);
+    explicit_bzero(key, sizeof key);
+    return r;
 }
 
 static struct space *space_create(struct wf_boot *up, uint32_t count)

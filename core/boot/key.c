@@ -17,6 +17,7 @@
 #include "boot/auth.h"
 #include "boot/vendor.h"
 #include "instance.h"
+#include "os/secret.h"
 #include "os/trust.h"
 
 enum { KEY_FILE_MAX = 4096 };
@@ -52,10 +53,11 @@ static int from_file(struct wf_instance *wf, const char *file)
     n = read(fd, bytes, sizeof bytes);
     close(fd);
     if (r != 0 || n <= 0)
-        return bad_file(wf, file, n == 0 ? "the file is empty" : strerror(errno));
-    if (st.st_mode & (S_IRWXG | S_IRWXO))
-        return bad_file(wf, file, "others may read it; chmod 600");
-    r = use(wf, bytes, (size_t)n);
+        r = bad_file(wf, file, n == 0 ? "the file is empty" : strerror(errno));
+    else if (st.st_mode & (S_IRWXG | S_IRWXO))
+        r = bad_file(wf, file, "others may read it; chmod 600");
+    else
+        r = use(wf, bytes, (size_t)n);
     wf_vendor_sodium_memzero(bytes, sizeof bytes);
     return r;
 }
@@ -73,7 +75,7 @@ static int make(struct wf_instance *wf)
     return r;
 }
 
-int wf_key_find(struct wf_instance *wf)
+static int find(struct wf_instance *wf)
 {
     const struct wf_core_options *o = wf->options;
     void *bytes = NULL;
@@ -94,4 +96,12 @@ int wf_key_find(struct wf_instance *wf)
     if (r != WEFT_EUNREACH)
         return r;
     return wf->rank == 0 ? make(wf) : 0;
+}
+
+int wf_key_find(struct wf_instance *wf)
+{
+    int r = find(wf);
+
+    wf_secret_wipe_stack();
+    return r;
 }

@@ -145,6 +145,7 @@ static int pmi1_put(struct wf_boot *boot, const char *key, const void *value,
     wf_base64_encode(text, value, n);
     int rc = len <= p->value_max ? put_text(p, key, text, len)
                                  : put_cut(p, key, text, len);
+    explicit_bzero(text, len);
     free(text);
     return rc;
 }
@@ -167,6 +168,14 @@ static int get_text(struct pmi1 *p, const char *key, const char **text,
     return 0;
 }
 
+/* It may have been the job key's. */
+static void wipe_text(char *text, size_t n)
+{
+    if (text)
+        explicit_bzero(text, n);
+    free(text);
+}
+
 /* Append the text under one key to a growing string. */
 static int append_text(struct pmi1 *p, const char *key, char **all, size_t *n)
 {
@@ -175,14 +184,22 @@ static int append_text(struct pmi1 *p, const char *key, char **all, size_t *n)
     int rc = get_text(p, key, &text, &len);
     if (rc < 0)
         return rc;
-    char *grown = realloc(*all, *n + len + 1);
+    char *grown = malloc(*n + len + 1);
     if (!grown)
         return WEFT_ENOMEM;
+    if (*n)
+        memcpy(grown, *all, *n);
     memcpy(grown + *n, text, len);
+    wipe_text(*all, *n);
     *all = grown;
     *n += len;
     return 0;
 }
+
+struct value {
+    void *bytes;
+    size_t n;
+};
 
 static int get_cut(struct pmi1 *p, const char *key, const char *count,
                    char **all, size_t *n)
@@ -207,7 +224,7 @@ static int decode(const char *text, size_t len, void **value, size_t *n)
         return WEFT_ENOMEM;
     long got = wf_base64_decode(bytes, text, len);
     if (got < 0) {
-        free(bytes);
+        wipe_text(bytes, len / 4 * 3);
         return WEFT_EPROTO;
     }
     *value = bytes;
@@ -215,28 +232,45 @@ static int decode(const char *text, size_t len, void **value, size_t *n)
     return 0;
 }
 
-static int pmi1_get(struct wf_boot *boot, const char *key, void **value,
-                    size_t *n)
+/* The value under a key whose text is at hand; that is wiped where it lies, for it
+ * may be the job key. */
+static int take_text(struct pmi1 *p, const char *key, char *text, size_t len,
+                     struct value *out)
 {
-    struct pmi1 *p = pmi1_of(boot);
-    const char *text;
     char *all = NULL, count[16] = "";
-    size_t len;
-    if (strlen(key) >= PMI_KEY_MAX)
-        return WEFT_EINVAL;
-    int rc = get_text(p, key, &text, &len);
-    if (rc < 0)
+    int rc;
+    if (len == 0 || text[0] != '*') {
+        rc = decode(text, len, &out->bytes, &out->n);
+        explicit_bzero(text, len);
         return rc;
-    if (len == 0 || text[0] != '*')
-        return decode(text, len, value, n);
+    }
     if (len >= sizeof(count))
         return WEFT_EPROTO;
     memcpy(count, text + 1, len - 1);
     len = 0;
     rc = get_cut(p, key, count, &all, &len);
     if (rc == 0)
-        rc = decode(all, len, value, n);
-    free(all);
+        rc = decode(all, len, &out->bytes, &out->n);
+    wipe_text(all, len);
+    return rc;
+}
+
+static int pmi1_get(struct wf_boot *boot, const char *key, void **value,
+                    size_t *n)
+{
+    struct pmi1 *p = pmi1_of(boot);
+    struct value got = {NULL, 0};
+    const char *text;
+    size_t len;
+    if (strlen(key) >= PMI_KEY_MAX)
+        return WEFT_EINVAL;
+    int rc = get_text(p, key, &text, &len);
+    if (rc == 0)
+        rc = take_text(p, key, (char *)(uintptr_t)text, len, &got);
+    if (rc == 0) {
+        *value = got.bytes;
+        *n = got.n;
+    }
     return rc;
 }
 

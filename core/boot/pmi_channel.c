@@ -124,6 +124,15 @@ int wf_pmi_channel_send(struct wf_pmi_channel *c, const char *text, size_t n)
     return 0;
 }
 
+/* Lines may hold the job key. */
+static void forget(struct wf_pmi_channel *c)
+{
+    if (c->in)
+        explicit_bzero(c->in, c->room);
+    free(c->in);
+    c->in = NULL;
+}
+
 static int make_room(struct wf_pmi_channel *c)
 {
     if (c->have + 1 < c->room)
@@ -131,9 +140,12 @@ static int make_room(struct wf_pmi_channel *c)
     size_t room = c->room ? c->room * 2 : PMI_LINE_FIRST;
     if (room > PMI_LINE_MAX)
         return WEFT_EPROTO;
-    char *in = realloc(c->in, room);
+    char *in = malloc(room);
     if (!in)
         return WEFT_ENOMEM;
+    if (c->have)
+        memcpy(in, c->in, c->have);
+    forget(c);
     c->in = in;
     c->room = room;
     return 0;
@@ -160,6 +172,7 @@ int wf_pmi_channel_line(struct wf_pmi_channel *c, char **line)
     if (c->line) {
         c->have -= c->line;
         memmove(c->in, c->in + c->line, c->have);
+        explicit_bzero(c->in + c->have, c->line);
         c->line = 0;
     }
     for (size_t seen = 0;;) {
@@ -192,7 +205,7 @@ void wf_pmi_channel_close(struct wf_pmi_channel *c)
 {
     if (c->fd >= 0)
         close(c->fd);
-    free(c->in);
+    forget(c);
     memset(c, 0, sizeof(*c));
     c->fd = -1;
 }

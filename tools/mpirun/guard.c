@@ -91,13 +91,14 @@ static void clean_up(const struct job *job, const struct guard *g)
         nanosleep(&pause, NULL); /* who was forking meanwhile shows up */
 }
 
-static void guard_main(const struct job *job, const struct guard *g, int in)
+static void guard_main(struct job *job, const struct guard *g, int in)
 {
     sigset_t all;
     char byte;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
+    wf_pmi_forget_key(job);
     if (dup2(in, 0) < 0)
         _exit(1);
     if (syscall(SYS_close_range, 1, ~0u, 0) < 0) /* not in every C library */

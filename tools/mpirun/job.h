@@ -77,6 +77,7 @@ struct rank {
     char *in;
     size_t have, room;
     bool pmi_init, pmi_finalized, in_barrier, in_mcmd;
+    int key_gets; /* how often it has asked for the job key */
     int awaits; /* the rank whose card it asked for, or -1 */
     int state_page;    /* what it waits for; -1: none */
     struct source ask; /* weft-remote brings it up to date */
@@ -138,6 +139,7 @@ struct job {
     int epoll;
 
     struct kvs *kvs;
+    struct job_key *key; /* until all have it: pmi_server.c */
     int in_barrier;
 
     struct source signals;
@@ -208,6 +210,8 @@ void wf_launcher_free(const char *launcher, char **words);
 int wf_pmi_serve(struct job *);
 void wf_pmi_ready(struct job *, struct source *);
 void wf_pmi_check_waiting(struct job *);
+/* Wipe the job key: in a process that does not need it, or not any more. */
+void wf_pmi_forget_key(struct job *);
 void wf_pmi_close(struct job *);
 
 /* said.c: last words of the ranks, each once */

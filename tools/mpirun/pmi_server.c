@@ -8,7 +8,8 @@
  *                       answered when the card is there: no barrier at start
  *   weft.card.N         what rank N publishes in MPI_Init
  *   weft.key            32 random bytes, the job key: it travels on descriptors
- *                       that only this job holds
+ *                       that only this job holds, lies in memory for secrets,
+ *                       and is wiped when each rank has asked for it or ended
  *   PMI_process_mapping what --nodes wants the ranks to believe
  *
  * INVARIANTS  A rank that talks nonsense loses its connection, nobody else
@@ -29,6 +30,7 @@
 #include "boot/pmi_line.h"
 #include "job.h"
 #include "kvs.h"
+#include "os/secret.h"
 
 enum {
     PMI_KEYLEN = 64,
@@ -149,12 +151,47 @@ static void await_card(struct job *job, struct rank *r, int id)
     wf_pmi_check_waiting(job);
 }
 
+/* The answer to who asks for the job key, ready to be sent. */
+struct job_key {
+    size_t n;
+    char line[128];
+    unsigned char bytes[JOB_KEY_BYTES]; /* while the line is made */
+};
+
+void wf_pmi_forget_key(struct job *job)
+{
+    wf_secret_free(job->key, sizeof(*job->key));
+    job->key = NULL;
+}
+
+static void check_key(struct job *job)
+{
+    for (int i = 0; i < job->count; i++)
+        if (!job->ranks[i].ended && job->ranks[i].key_gets < job->ranks[i].held)
+            return;
+    wf_pmi_forget_key(job);
+}
+
+static void answer_key(struct job *job, struct rank *r)
+{
+    const struct job_key *key = job->key;
+    if (send(r->pmi.fd, key->line, key->n, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+        (ssize_t)key->n)
+        drop(job, r);
+    r->key_gets++;
+    check_key(job);
+}
+
 static void on_get(struct job *job, struct rank *r, const char *line)
 {
     char key[PMI_KEYLEN + 1];
     const char *value = NULL;
     int id = -1;
     if (wf_pmi_field_copy(line, "key", key, sizeof(key))) {
+        if (job->key && strcmp(key, "weft.key") == 0) {
+            answer_key(job, r);
+            return;
+        }
         value = wf_kvs_get(job->kvs, key);
         id = card_owner(job, key);
     }
@@ -303,6 +340,7 @@ static void check_barrier(struct job *job)
 
 void wf_pmi_check_waiting(struct job *job)
 {
+    check_key(job);
     check_cards(job);
     check_barrier(job);
 }
@@ -389,19 +427,33 @@ static void mapping(const struct job *job, char *text, size_t size)
         snprintf(text + n, size - n, ")");
 }
 
+static int make_key(struct job *job)
+{
+    static const char head[] = "cmd=get_result rc=0 msg=success value=";
+    struct job_key *key = job->key = wf_secret_alloc(sizeof(*key));
+    if (!key)
+        return -1;
+    if (getrandom(key->bytes, sizeof(key->bytes), 0) !=
+        (ssize_t)sizeof(key->bytes)) {
+        wf_job_say(job, "no random bytes for the job key: %s", strerror(errno));
+        return -1;
+    }
+    memcpy(key->line, head, sizeof(head));
+    wf_base64_encode(key->line + sizeof(head) - 1, key->bytes,
+                     sizeof(key->bytes));
+    explicit_bzero(key->bytes, sizeof(key->bytes));
+    key->n = sizeof(head) - 1 + wf_base64_len(JOB_KEY_BYTES);
+    key->line[key->n++] = '\n';
+    return 0;
+}
+
 int wf_pmi_serve(struct job *job)
 {
-    unsigned char key[JOB_KEY_BYTES];
     char text[PMI_VALLEN];
     job->kvs = wf_kvs_create();
     if (!job->kvs)
         return -1;
-    if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) {
-        wf_job_say(job, "no random bytes for the job key: %s", strerror(errno));
-        return -1;
-    }
-    wf_base64_encode(text, key, sizeof(key));
-    if (put(job, "weft.key", text) < 0 ||
+    if (make_key(job) < 0 ||
         put(job, "weft.hosts",
             job->set.launcher || job->set.elsewhere ? "0,await" : "1,await") <
             0)
@@ -415,4 +467,5 @@ void wf_pmi_close(struct job *job)
     for (int i = 0; i < job->count; i++)
         drop(job, &job->ranks[i]);
     wf_kvs_destroy(job->kvs);
+    wf_pmi_forget_key(job);
 }

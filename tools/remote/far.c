@@ -252,6 +252,8 @@ static bool from_near(struct far *f)
         close_output(&f->out);
     else if (m.type == FRAME_ERR)
         close_output(&f->err);
+    if (m.type == FRAME_PMI)
+        explicit_bzero(m.data, m.len); /* the job key passes here */
     free(m.data);
     return true;
 }

@@ -96,8 +96,12 @@ bool remote_pass(int from, int to, enum frame_type type)
 {
     char data[REMOTE_DATA];
     ssize_t n = read(from, data, sizeof data);
+    bool sent;
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return true;
-    return remote_send(to, type, data, n > 0 ? (size_t)n : 0) && n > 0;
+    sent = remote_send(to, type, data, n > 0 ? (size_t)n : 0);
+    if (type == FRAME_PMI && n > 0)
+        explicit_bzero(data, (size_t)n); /* the job key passes here */
+    return sent && n > 0;
 }
