@@ -57,11 +57,12 @@ void wf_checks_free(struct weft_loc *loc)
 
 /* ---- sending ----------------------------------------------------------------- */
 
-/* The sum of a header is made while these are 0. */
+/* All of the header is covered but the sums themselves, which count as 0: the
+ * caller clears `seq`. */
 static uint64_t sums_of(const struct wf_checks *c, const struct wf_wire *w,
                         const void *data, size_t n)
 {
-    return c->sums(w, wf_wire_word(w, 7) & WF_WIRE_LAST, data, n);
+    return c->sums(w, wf_wire_word(w, 7) & UINT32_MAX, data, n);
 }
 
 /* Make a header of 24 or 64 bytes a checked one, whose payload begins with n

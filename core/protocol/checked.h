@@ -5,8 +5,8 @@
  * not ordered (order.h has sums of its own), both sides wrap its lanes here:
  *
  *   out  a container gets a whole header, the bit WF_CHECKED in its type, in
- *        `seq` the CRC-32C of the header (seq, check and crc are 0 in it), and
- *        in `crc` that sum continued over the payload
+ *        `seq` the CRC-32C of the header (seq and crc are 0 in it), and in
+ *        `crc` that sum continued over the payload
  *   in   the header is checked before it is believed; payload that is here is
  *        checked before it is delivered; payload that still comes goes straight
  *        to its place, and the receive completes with an error if it was not
