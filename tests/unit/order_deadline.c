@@ -1,0 +1,70 @@
+/* When an ordered pair with several carriers must be looked at again: what it tells
+ * whoever is about to sleep.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "order_rig.h"
+
+static const struct wf_route_failover two = {.several = true,
+                                             .timeout = 60000 * MS};
+
+/* Who sleeps asks when it must look again. Nothing is under way: never (0). */
+static void a_pair_without_work_has_no_deadline(void **state)
+{
+    memset(&wf, 0, sizeof wf);
+    assert_int_equal(wf_orders_deadline(&wf), 0);
+    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(wf_orders_deadline(&wf), 0);
+    assert_true(wf.rx_stalled);
+    teardown();
+}
+
+/* An acknowledgement is owed for a millisecond, counted from when it is seen. */
+static void what_is_owed_has_a_deadline(void **state)
+{
+    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    order->owed = 1;
+    assert_int_equal(wf_orders_deadline(&wf), now + MS);
+    wf.rx_stalled = false;
+    order->owed_since = now - MS / 2;
+    assert_int_equal(wf_orders_deadline(&wf), now + MS / 2);
+    wf.parting = true;
+    assert_int_equal(wf_orders_deadline(&wf), 0);
+    teardown();
+}
+
+/* So has a message that is not acknowledged, and the silence that is judged
+ * begins when its sender went to sleep, not earlier. */
+static void what_is_not_acknowledged_has_a_deadline(void **state)
+{
+    struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
+
+    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(wf_order_short((weft_peer *)order, (const weft_hdr *)&w,
+                                    "x", 1),
+                     WEFT_DONE);
+    assert_in_range(wf_orders_deadline(&wf), now + 1, now + 1000 * MS);
+    assert_int_equal(order->silent_since, now);
+    teardown();
+}
+
+/* After a sleep the first turn looks at the clock: it is due at once. */
+static void a_stalled_turn_is_due_at_once(void **state)
+{
+    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    wf.rx_stalled = true;
+    assert_int_equal(wf_orders_deadline(&wf), now);
+    teardown();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pair_without_work_has_no_deadline),
+        cmocka_unit_test(what_is_owed_has_a_deadline),
+        cmocka_unit_test(what_is_not_acknowledged_has_a_deadline),
+        cmocka_unit_test(a_stalled_turn_is_due_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
