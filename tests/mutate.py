@@ -12,9 +12,9 @@ The first run asks gcov there which test runs which line (some minutes).
 
 For each mutant the tests run whose lines it changes, short ones first, then
 those that run the file, then all others, until one fails or --limit seconds of
-tests are over. A test counts that fails twice with the mutant and, when the
-run began, passed without it. Not run: what is equivalent by
-mutate_equivalent.txt, and what the compiler makes the same code of.
+tests are over. A test counts that fails twice with the mutant and then passes
+without it; one that does not is left out from then on. Not run: what is
+equivalent by mutate_equivalent.txt, and what the compiler makes the same code of.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 QUICK = (r"^(unit|conform|abi|sim)_|^core_match$|"
          r"^job_.*_n4_(shm|tcp)$")
 FILES = ["core/*.c", "plugins/*.c"]  # fnmatch: * crosses folders
-MARK = "WEFT_MUTANT"
+MARK = "MUTANT_TEST"
 
 Test = namedtuple("Test", "name command env limit skip folder")
 
@@ -147,7 +147,8 @@ def targets_of(tests, dest):
     """The programs of the tests; `all` where that cannot be told."""
     found = set()
     for t in tests:
-        if "/run_job.py" not in " ".join(t.command) and len(t.command) > 1:
+        if any(w.endswith(".py") and not w.endswith("/run_job.py")
+               for w in t.command):
             return ["all"]
         found |= {os.path.relpath(w, dest) for w in t.command
                   if w.startswith(f"{dest}/")}
@@ -160,16 +161,10 @@ class Floors:
     def __init__(self, dest, coverage):
         self.dest, self.coverage = dest, coverage
         self.tests = [Test(*t) for t in repeat.tests_of(str(dest), QUICK)]
-        self.seconds = {}
 
-    def pass_unchanged(self):
-        """Leaves out what fails without any mutant."""
-        for t in self.tests:
-            passed, self.seconds[t.name] = run(t, {}, t.limit)
-            if not passed:
-                print(f"left out, for it fails unchanged: {t.name}")
-                del self.seconds[t.name]
-        self.tests = [t for t in self.tests if t.name in self.seconds]
+    def seconds(self, t):
+        """Of the build that counts lines: more than usual."""
+        return self.coverage.seconds.get(t.name, 1)
 
     def order(self, m, changed):
         """Three lists: run the lines, run the file, and the others. A file
@@ -177,7 +172,7 @@ class Floors:
         lists = [], [], []
         stem = re.sub(r"\W", "_", Path(m.file).stem)
         for t in sorted(self.tests, key=lambda t: (
-                stem not in t.name, self.seconds[t.name])):
+                stem not in t.name, self.seconds(t))):
             if not self.coverage.runs_file(t.name, m.file):
                 lists[2].append(t)
             elif changed or not self.coverage.runs_lines(
@@ -192,12 +187,23 @@ class Floors:
         for t in tests:
             if left <= 0:
                 break
-            limit = 15 + 20 * self.seconds[t.name]
-            passed, took = run(t, {}, limit)
+            passed, took = run(t, {}, self.limit(t))
             left -= took
-            if not passed and not run(t, {}, limit)[0]:
-                return t.name, left
+            if not passed and not run(t, {}, self.limit(t))[0]:
+                return t, left
         return None, left
+
+    def limit(self, t):
+        return 20 + 10 * self.seconds(t)
+
+    def passes_unchanged(self, t):
+        """Else it is left out from now on."""
+        must(ninja(self.dest, *targets_of([t], self.dest)))
+        if run(t, {}, self.limit(t))[0]:
+            return True
+        print(f"left out, for it fails unchanged: {t.name}")
+        self.tests.remove(t)
+        return False
 
 
 # ---- mutants ------------------------------------------------------------------
@@ -225,6 +231,25 @@ def choose(args, built):
     return random.Random(args.seed).sample(every, min(args.count, len(every)))
 
 
+def noticed_by(m, dest, floors, args):
+    """The test that notices the mutant, which is in the copy; or None. The
+    word of what became of it otherwise."""
+    changed = floors.coverage.digests.get(m.file) != \
+        mutate_coverage.digest(ROOT / m.file)
+    line, file, others = floors.order(m, changed)
+    left = args.limit
+    for tests in [line[:8], line[8:]] + (
+            [] if args.covering and line else [file, others]):
+        if not tests or left <= 0:
+            continue
+        if ninja(dest, *targets_of(tests, dest)).returncode:
+            return "did not build", None
+        by, left = floors.notice(tests, left)
+        if by:
+            return "noticed", by
+    return "survived", None
+
+
 def judge(m, dest, tree, floors, args):
     """What became of a mutant, and the test that noticed it."""
     copy, objects = tree / m.file, objects_of(dest, tree / m.file)
@@ -236,21 +261,13 @@ def judge(m, dest, tree, floors, args):
             return "did not build", None
         if was == [code_of(dest / o) for o in objects]:
             return "the same code", None
-        changed = floors.coverage.digests.get(m.file) != \
-            mutate_coverage.digest(ROOT / m.file)
-        left, by = args.limit, None
-        lists = floors.order(m, changed)
-        for tests in (lists[0][:8], lists[0][8:], lists[1],
-                      lists[2])[:2 if args.covering and lists[0] else 4]:
-            if tests and ninja(dest, *targets_of(tests, dest)).returncode:
-                return "did not build", None
-            by, left = floors.notice(tests, left)
-            if by:
-                return "noticed", by
-        return "survived", None
+        result, by = noticed_by(m, dest, floors, args)
     finally:
         copy.write_text(text)
         must(ninja(dest, *objects))
+    if by and not floors.passes_unchanged(by):
+        return judge(m, dest, tree, floors, args)
+    return result, by and by.name
 
 
 def prepare(build, args):
@@ -270,8 +287,7 @@ def prepare(build, args):
         must(ninja(cover))
         with_counts = [Test(*t) for t in repeat.tests_of(str(cover), QUICK)]
         mutate_coverage.measure(coverage, with_counts, cover, tree,
-                                lambda t, env: run(t, env, t.limit))
-    floors.pass_unchanged()
+                                lambda t, env: run(t, env, t.limit)[1])
     return tree, dest, floors
 
 

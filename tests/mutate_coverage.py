@@ -22,14 +22,14 @@ class Coverage:
 
     def __init__(self, path):
         self.path = path
-        self.tests, self.digests = {}, {}
+        self.tests, self.digests, self.seconds = {}, {}, {}
         if path.exists():
             with gzip.open(path, "rt") as f:
-                self.tests, self.digests = json.load(f)
+                self.tests, self.digests, self.seconds = json.load(f)
 
     def save(self):
         with gzip.open(self.path, "wt") as f:
-            json.dump([self.tests, self.digests], f)
+            json.dump([self.tests, self.digests, self.seconds], f)
 
     def runs_file(self, test, file):
         return file in self.tests.get(test, {})
@@ -85,7 +85,7 @@ def measure(coverage, tests, build, tree, run):
         if test.name in coverage.tests:
             continue
         clear(prefix)
-        run(test, {"GCOV_PREFIX": str(prefix)})
+        coverage.seconds[test.name] = run(test, {"GCOV_PREFIX": str(prefix)})
         coverage.tests[test.name] = lines_of(prefix, build, tree)
         if n % 20 == 0:
             coverage.save()

@@ -304,11 +304,14 @@ static inline void fake_peer_down(weft_core *core, weft_loc *l, int status,
 }
 
 static uint64_t fake_later; /* ns by which the clock is ahead */
+static uint64_t fake_stands; /* the clock stands at this time; 0: it goes */
 
 static inline uint64_t fake_now(weft_core *core)
 {
     struct timespec t;
     (void)core;
+    if (fake_stands)
+        return fake_stands + fake_later;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + fake_later;
 }
