@@ -16,7 +16,11 @@
 #include "instance.h"
 #include "protocol/order.h"
 
-enum { CARRIERS = 2, MOST = 256 };
+#ifndef ORDER_CARRIERS
+#define ORDER_CARRIERS 2
+#endif
+
+enum { CARRIERS = ORDER_CARRIERS, MOST = 256 };
 
 #define MS UINT64_C(1000000)
 
@@ -98,11 +102,11 @@ static const weft_ops ops = {.size = sizeof ops,
                              .traffic = traffic,
                              .silent = silent};
 
+/* The payload of the first carrier and that of the others. */
 static int setup(const struct wf_route_failover *f, uint64_t first,
-                 uint64_t second)
+                 uint64_t others)
 {
-    static const int eps[CARRIERS] = {0, 1};
-    uint64_t payload[CARRIERS] = {first, second};
+    int eps[CARRIERS];
 
     memset(fakes, 0, sizeof fakes);
     for (int k = 0; k < CARRIERS; k++)
@@ -121,8 +125,9 @@ static int setup(const struct wf_route_failover *f, uint64_t first,
     for (int k = 0; k < CARRIERS; k++) {
         wf.eps[k] = (struct weft_core){.wf = &wf, .ops = &ops, .index = k,
                                        .config = &names[k]};
+        eps[k] = k;
         wf.eps[k].attr.caps = WEFT_CAP_REMOTE;
-        wf.eps[k].attr.max_payload = payload[k];
+        wf.eps[k].attr.max_payload = k ? others : first;
         wf.eps[k].attr.max_eager = wf.eps[k].attr.max_short = 4096;
         loc->peers[k] = (weft_peer *)&fakes[k];
     }

@@ -1,0 +1,48 @@
+/* Which of several carriers an ordered pair goes back to.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define ORDER_CARRIERS 3
+#include "order_rig.h"
+
+static void answers(int k, int times)
+{
+    for (int i = 0; i < times; i++) {
+        order->carrier[k].probed_at = now;
+        pong(k);
+    }
+}
+
+/* The pair is on the last carrier, and a message is under way. Those before it
+ * answer: it goes back to the first that does so often enough. */
+static void failback_goes_to_the_first_that_is_good(void **state)
+{
+    static const struct wf_route_failover back = {
+        .several = true, .timeout = 60000 * MS, .failback = MS};
+    struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
+
+    (void)state;
+    assert_int_equal(setup(&back, 1 << 20, 1 << 20), 0);
+    order->at = CARRIERS - 1;
+    assert_int_equal(wf_order_short((weft_peer *)order, (const weft_hdr *)&w,
+                                    "x", 1),
+                     WEFT_DONE);
+    answers(0, 2);
+    assert_int_equal(order->back, -1);
+    answers(0, 1);
+    assert_int_equal(order->back, 0);
+    answers(1, 3); /* too late */
+    assert_int_equal(order->back, 0);
+    answers(2, 4); /* it is there already */
+    assert_int_equal(order->back, 0);
+    teardown();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failback_goes_to_the_first_that_is_good),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
