@@ -200,7 +200,7 @@ class Surroundings(Folder):
     def test_few_descriptors(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-        r = subprocess.run([launch.MPIRUN, "-n", "2", JOB], timeout=60,
+        r = subprocess.run([launch.MPIRUN, "-n", "2", JOB], timeout=launch.LIMIT,
                            preexec_fn=limit, capture_output=True, text=True)
         self.fine(r)
 

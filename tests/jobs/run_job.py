@@ -26,7 +26,7 @@ def shared_segments():
 def leftovers(mark, folder, segments):
     left = [f"$TMPDIR/{n}" for n in os.listdir(folder)]
     left += [f"/dev/shm/{n}" for n in shared_segments() - segments]
-    if not launch.wait_until(lambda: not launch.processes_with(mark), 10):
+    if not launch.wait_until(lambda: not launch.processes_with(mark)):
         for pid in launch.processes_with(mark):
             left.append(f"process {pid}")
     return left

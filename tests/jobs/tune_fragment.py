@@ -65,7 +65,7 @@ class Fragment(unittest.TestCase):
     def test_a_job_runs_with_it(self):
         done = subprocess.run([BIN / "mpirun", "-n", "2", "--ini", self.file,
                                BIN.parent / "examples" / "ring"],
-                              capture_output=True, text=True, timeout=60,
+                              capture_output=True, text=True, timeout=240,
                               check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -110,7 +110,7 @@ class Without(unittest.TestCase):
             alone.write_bytes((BIN / "weft-info").read_bytes())
             alone.chmod(0o755)
             done = subprocess.run([alone, "--tune", "--seconds", "0"],
-                                  capture_output=True, text=True, timeout=60,
+                                  capture_output=True, text=True, timeout=240,
                                   check=False)
             self.assertEqual(done.returncode, 1)
             self.assertIn("mpirun beside weft-info", done.stderr)

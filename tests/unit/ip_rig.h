@@ -376,7 +376,7 @@ static inline void rig_turn(struct rig_side *all, int n)
 
 /* Turn until the condition holds; generous, because machines are slow. */
 #define RIG_UNTIL(all, n, condition)                                           \
-    for (uint64_t end_ = rig_seconds() + 30; !(condition);) {                  \
+    for (uint64_t end_ = rig_seconds() + 120; !(condition);) {                 \
         rig_turn(all, n);                                                      \
         if (rig_seconds() > end_)                                              \
             fail_msg("waited too long for: %s", #condition);                   \
