@@ -37,7 +37,7 @@ import repeat
 ROOT = Path(__file__).resolve().parent.parent
 QUICK = (r"^(unit|conform|abi|sim)_|^core_match$|"
          r"^job_.*_n4_(shm|tcp)$|"
-         r"^job_(engines|helper|hinted|pinned|team)_")
+         r"^job_((engines|helper|hinted|pinned|team)_|topo_.*_mixed$)")
 FILES = ["core/*.c", "plugins/*.c"]  # fnmatch: * crosses folders
 MARK = "MUTANT_TEST"
 
