@@ -220,23 +220,22 @@ def equivalents():
     return found
 
 
-def choose(args, built):
+def choose(args, tree, built):
     every = []
-    for file in sorted(map(str, sources(ROOT))):
+    for file in sorted(map(str, sources(tree))):
         if any(fnmatch.fnmatch(file, g) for g in args.files or FILES) and \
            built(file):
-            every += mutants_of(file, (ROOT / file).read_text())
+            every += mutants_of(file, (tree / file).read_text())
     if args.at:
         file, _, line = args.at.partition(":")
         return [m for m in every if m.file == file and m.line == int(line)]
     return random.Random(args.seed).sample(every, min(args.count, len(every)))
 
 
-def noticed_by(m, dest, floors, args):
+def noticed_by(m, dest, digest, floors, args):
     """The test that notices the mutant, which is in the copy; or None. The
     word of what became of it otherwise."""
-    changed = floors.coverage.digests.get(m.file) != \
-        mutate_coverage.digest(ROOT / m.file)
+    changed = floors.coverage.digests.get(m.file) != digest
     line, file, others = floors.order(m, changed)
     left = args.limit
     for tests in [line[:8], line[8:]] + (
@@ -254,7 +253,7 @@ def noticed_by(m, dest, floors, args):
 def judge(m, dest, tree, floors, args):
     """What became of a mutant, and the test that noticed it."""
     copy, objects = tree / m.file, objects_of(dest, tree / m.file)
-    text = copy.read_text()
+    text, digest = copy.read_text(), mutate_coverage.digest(copy)
     was = [code_of(dest / o) for o in objects]
     try:
         copy.write_text(m.applied(text))
@@ -262,7 +261,7 @@ def judge(m, dest, tree, floors, args):
             return "did not build", None
         if was == [code_of(dest / o) for o in objects]:
             return "the same code", None
-        result, by = noticed_by(m, dest, floors, args)
+        result, by = noticed_by(m, dest, digest, floors, args)
     finally:
         copy.write_text(text)
         must(ninja(dest, *objects))
@@ -316,7 +315,7 @@ def main():
     tree, dest, floors = prepare(build, args)
     known, counts = equivalents(), Counter()
     built = ninja(dest, "-t", "targets", "all").stdout
-    mutants = choose(args, lambda file: f"/{file}.o:" in built)
+    mutants = choose(args, tree, lambda file: f"/{file}.o:" in built)
     for m in mutants:
         change = f"{m.file}:{m.line}\n- {m.before}\n+ {m.after}"
         why = known.get((m.file, m.before, m.after))
