@@ -177,7 +177,13 @@ class Where(unittest.TestCase):
                     os.kill(pid, signal.SIGCONT)
 
     def test_two_threads_in_mpi(self):
-        with Job("-n", 2, "threads") as job:
+        self.two_threads()
+
+    def test_two_threads_in_engines_of_their_own(self):
+        self.two_threads("--set", "core.engines=2")
+
+    def two_threads(self, *options):
+        with Job("-n", 2, *options, "threads") as job:
             job.shows(r"rank 0 \(pid \d+, thread \d+\): MPI_Recv on "
                       "'MPI_COMM_WORLD' from rank 1, tag 41, 1 bytes; " +
                       SECONDS, r"rank 0 \(pid \d+, thread \d+\): MPI_Recv on "
