@@ -35,10 +35,13 @@ class Job:
         launch.wait_until(self.takes_signals)
 
     def takes_signals(self):
-        """mpirun has started: before that a signal would end it."""
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:
-            blocked = int(re.search(r"SigBlk:\s*(\w+)", f.read())[1], 16)
-        return blocked >> (signal.SIGUSR1 - 1) & 1
+        """mpirun reads its signals: before that one would end it."""
+        folder = f"/proc/{self.process.pid}/fd"
+        try:
+            return any("signalfd" in os.readlink(os.path.join(folder, fd))
+                       for fd in os.listdir(folder))
+        except FileNotFoundError:
+            return False  # closed meanwhile
 
     def __enter__(self):
         return self
@@ -270,6 +273,15 @@ class Where(unittest.TestCase):
                 job.process.send_signal(signal.SIGUSR2)
             job.shows(rank(0) + "MPI_Recv .*", rank(1) + "computes .*")
             self.assertIsNone(job.process.poll())
+
+    def test_nor_one_that_blocks_them_for_a_moment(self):
+        with Job("-n", 2, "start_threads,start_threads") as job:
+            job.wait_ready(2)
+            for _ in range(100):
+                job.process.send_signal(signal.SIGUSR2)
+                job.ask()
+            self.assertIsNone(job.process.poll())
+            self.assertIn("computes", job.text)
 
     def test_what_is_no_mpi_program(self):
         with Job("-n", 1, "100", program="/bin/sleep") as job:

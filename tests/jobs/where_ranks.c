@@ -226,6 +226,21 @@ static void two_threads(void)
     MPI_Recv(buffer[0], 1, MPI_CHAR, 1, 41, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static void *nothing(void *arg)
+{
+    return arg;
+}
+
+/* To start a thread all signals are blocked for a moment. */
+static void start_threads(void)
+{
+    pthread_t t;
+
+    for (;;)
+        if (pthread_create(&t, NULL, nothing, NULL) == 0)
+            pthread_join(t, NULL);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -235,11 +250,12 @@ static const struct {
     {"wait", wait_one}, {"waitall", wait_all}, {"waitany", wait_any},
     {"waitsome", wait_some}, {"ibarrier", wait_barrier}, {"probe", probe},
     {"mprobe", mprobe}, {"barrier", barrier}, {"bcast", bcast},
-    {"allreduce_c", allreduce}, {"comm_dup", comm_dup}, {"dup_attribute", dup_attribute},
+    {"allreduce_c", allreduce}, {"comm_dup", comm_dup},
+    {"dup_attribute", dup_attribute},
     {"finalize", finalize},
     {"finalized", finalized}, {"sleep", for_ever}, {"busy", busy},
     {"test", test}, {"testall", testall}, {"iprobe", iprobe},
-    {"threads", two_threads},
+    {"threads", two_threads}, {"start_threads", start_threads},
 };
 
 static void start(const char *what)
