@@ -8,7 +8,8 @@
  *          acknowledged before. An acknowledgement that repeats another counts
  *          only as far as the host answers our calls as well: a full receiver
  *          that drops what it has promised room for sends such, and so does one
- *          that cannot hear us any more.
+ *          that cannot hear us any more. Where hosts do not answer calls it
+ *          counts as long as the receiver is full.
  * CLOSED   With its window closed the kernel asks up to two minutes apart, so the
  *          host is called. TCP_USER_TIMEOUT is not used: it would cut a receiver
  *          that computes for long.
@@ -123,6 +124,21 @@ static void sign(struct wf_ip_alive *a, uint64_t when)
         wf_ip_alive_sign(a, when);
 }
 
+/* There is room for segments, also if an older kernel does not say so. */
+static bool is_open(const struct view *v)
+{
+    return v->info.tcpi_snd_wnd >= 2 * v->info.tcpi_snd_mss &&
+           v->info.tcpi_snd_wnd;
+}
+
+/* The other kernel leaves unanswered what it has to answer; or ours cannot even
+ * send it. */
+static bool owes(const struct view *v)
+{
+    return (v->flying && v->info.tcpi_retransmits >= CERTAIN) ||
+           (v->waiting && (v->info.tcpi_probes >= CERTAIN || is_open(v)));
+}
+
 static void read_signs(weft_peer *p, const struct view *v)
 {
     struct wf_ip_alive *a = &p->alive;
@@ -132,8 +148,11 @@ static void read_signs(weft_peer *p, const struct view *v)
     if (confirmed != p->confirmed)
         sign(a, v->ack);
     p->confirmed = confirmed;
-    if (v->flying) {
-        sign(a, a->known ? earlier(a->host, v->ack) : v->ack);
+    if (v->flying || (v->waiting && is_open(v))) {
+        if (a->known)
+            sign(a, earlier(a->host, v->ack));
+        else if (!is_open(v) || !owes(v))
+            sign(a, v->ack);
         return;
     }
     wf_ip_alive_sign(a, a->host);
@@ -141,13 +160,6 @@ static void read_signs(weft_peer *p, const struct view *v)
         sign(a, v->data);
     if (!v->waiting || v->info.tcpi_probes < CERTAIN)
         sign(a, v->ack);
-}
-
-/* The other kernel leaves unanswered what it has to answer. */
-static bool owes(const struct view *v)
-{
-    return (v->flying && v->info.tcpi_retransmits >= CERTAIN) ||
-           (v->waiting && v->info.tcpi_probes >= CERTAIN);
 }
 
 /* As weft_ops.silent. */

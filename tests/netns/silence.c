@@ -1,11 +1,15 @@
 /* Two ranks, and a network that falls silent for ever: each says when its call
  * ended with an error, and which.
  *
- *   netns_silence pingpong|stream|idle|receive
+ *   netns_silence pingpong|stream|idle|receive|compute|last
+ *   netns_silence call FILE
  *
  * pingpong: both send and receive. stream: rank 0 sends, rank 1 receives. idle:
  * the same as pingpong, but nothing is sent before rank 0 reads a line.
- * receive: both wait for a message that nobody sends. Each rank prints "begun"
+ * receive: both wait for a message that nobody sends. compute: rank 0 sends more
+ * than there is room for to rank 1, which is in no MPI call for SECONDS. last:
+ * pingpong for SECONDS. call: when the file is there they exchange messages, the
+ * first ever. Each rank prints "begun"
  * when the connection was used, and "class C at T" in the end: T is
  * CLOCK_MONOTONIC in seconds. Then it waits to be killed.
  *
@@ -17,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WARM = 50, BYTES = 4096 };
+enum { WARM = 50, BYTES = 4096, MANY = 5000, SECONDS = 6 };
 
 static char data[BYTES];
 static int rank;
@@ -46,10 +50,48 @@ static int exchange(void)
     return rc != MPI_SUCCESS ? rc : rank ? give() : take();
 }
 
+static int compute(void)
+{
+    double end = MPI_Wtime() + SECONDS;
+    int rc = MPI_SUCCESS;
+
+    while (rank && MPI_Wtime() < end)
+        usleep(10000); /* whoever computes would do the same to the network */
+    for (int i = 0; i < MANY && rc == MPI_SUCCESS; i++)
+        rc = rank ? take() : give();
+    return rc != MPI_SUCCESS ? rc : rank ? give() : take();
+}
+
+static int last(void)
+{
+    double end = MPI_Wtime() + SECONDS;
+    int rc = MPI_SUCCESS, more = 1;
+
+    while (rc == MPI_SUCCESS && more) {
+        data[0] = rank ? data[0] : MPI_Wtime() < end;
+        rc = exchange();
+        more = data[0];
+    }
+    return rc;
+}
+
+/* Progress is made meanwhile, but nobody is called. */
+static void wait_for(const char *file)
+{
+    int any = 0;
+
+    while (access(file, F_OK) && !any)
+        MPI_Iprobe(0, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE);
+}
+
 static int talk(const char *mode)
 {
     int rc = MPI_SUCCESS;
 
+    if (!strcmp(mode, "compute"))
+        return compute();
+    if (!strcmp(mode, "last"))
+        return last();
     if (!strcmp(mode, "receive"))
         return take();
     if (!strcmp(mode, "idle") && rank == 0)
@@ -67,15 +109,22 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (argc == 3) {
+        say_begun();
+        wait_for(argv[2]);
+    }
     for (int i = 0; i < WARM && rc == MPI_SUCCESS; i++)
         rc = exchange();
-    say_begun();
+    if (argc == 2)
+        say_begun();
     if (rc == MPI_SUCCESS && argc == 2)
         rc = talk(argv[1]);
     clock_gettime(CLOCK_MONOTONIC, &now);
     MPI_Error_class(rc, &class);
     printf("class %s at %ld.%06ld\n",
-           class == MPI_ERR_PROC_ABORTED ? "PROC_ABORTED" : "other",
+           class == MPI_ERR_PROC_ABORTED ? "PROC_ABORTED"
+           : class == MPI_SUCCESS        ? "SUCCESS"
+                                         : "other",
            (long)now.tv_sec, now.tv_nsec / 1000);
     fflush(stdout);
     for (;;)

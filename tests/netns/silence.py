@@ -1,9 +1,13 @@
-"""A network that falls silent for ever: each rank has its error in time.
+"""A network that falls silent for ever: each rank has its error in time. And
+what only looks like it: nobody has an error.
 
 A cell is fabrics x fault x traffic. The fabrics of a pair have failover, each
 its own cable; all cables fail at once. Limits are 2 s (`detect`, `vanished`,
 `timeout`); the error must be there 1 s later at most, plus what a slow machine
-takes. Without arguments a sample; with `all`, the whole grid; otherwise only
+takes. Of the peaceful faults `none` is none, `brief` a cut of half the limit,
+`killed` ends all sockets that wait for callers or datagrams, and `hidden` is a
+firewall that swallows calls to the port discard, so that hosts are not heard
+of; there a rank that computes is left alone. Without arguments a sample; with `all`, the whole grid; otherwise only
 cells whose names hold one of the words:
 
     silence.py udp:both tcp+sctp
@@ -30,15 +34,19 @@ LIMIT = 2.0   # seconds, of every option
 EXTRA = 1.0   # and the error is there
 SLACK = 1.0   # of a machine that is shared
 EARLY = 1.0   # before that nobody can know
-HANG = 20     # more is a hang
+HANG = 60     # more is a hang
+SECONDS = 6   # for which rank 1 computes
 SETTLE = 0.3  # seconds of traffic before the fault
 AT_ONCE = 6   # cells
 
 NAMES = {"tcp": "tcp", "udp": "udp-reliable", "sctp": "sctp"}
 FABRICS = ["tcp", "udp", "sctp", "tcp+udp", "udp+tcp", "tcp+sctp", "udp+sctp",
            "tcp+tcp", "shm+tcp"]
-FAULTS = ["both", "ab", "ba", "deleted", "port", "host", "admin", "net"]
+FAULTS = ["both", "ab", "ba", "deleted", "down", "address", "blackhole",
+          "prohibit", "port", "host", "admin", "net"]
 TRAFFIC = ["stream", "pingpong", "idle", "receive"]
+PEACEFUL = [("none", "compute"), ("hidden", "compute"), ("brief", "last"),
+            ("killed", "call"), ("killed", "last")]
 ICMP = {"port": "port-unreachable", "host": "host-unreachable",
         "admin": "admin-prohibited", "net": "net-unreachable"}
 SAMPLE = ["tcp both stream", "tcp ab pingpong", "tcp deleted receive",
@@ -46,8 +54,15 @@ SAMPLE = ["tcp both stream", "tcp ab pingpong", "tcp deleted receive",
           "udp host stream", "sctp both stream", "sctp ab pingpong",
           "sctp both receive", "tcp+udp both stream", "tcp+udp ab pingpong",
           "udp+tcp deleted stream", "tcp+sctp both pingpong",
-          "tcp+sctp ba stream", "udp+sctp both receive",
-          "udp+sctp admin pingpong", "tcp+tcp both idle"]
+          "tcp+sctp ba stream", "tcp+udp blackhole pingpong",
+          "tcp prohibit stream", "sctp address pingpong", "udp+sctp both receive",
+          "udp+sctp admin pingpong", "tcp+tcp both idle",
+          "tcp none compute", "udp none compute", "sctp none compute",
+          "tcp+udp none compute", "udp+tcp hidden compute",
+          "sctp hidden compute", "tcp both compute", "udp both compute",
+          "sctp both compute", "tcp+udp both compute", "tcp brief last", "udp brief last",
+          "sctp brief last", "tcp+sctp brief last", "tcp killed call",
+          "udp killed call", "sctp killed call", "udp+sctp killed last"]
 INI = """[core]
 log = warn
 job_key = silence
@@ -90,22 +105,59 @@ class Cell:
             use=use, failover="yes" if several else "no",
             timeout="timeout = 2s" if several else "")
 
+    def filter(self, net, hook, verdict):
+        rules = (f"table ip f {{ chain c {{ type filter hook {hook} priority "
+                 f"0; iifname \"net*\" {verdict}; }}; }}")
+        for host in net.hosts:
+            subprocess.run(["ip", "netns", "exec", host, "nft", rules],
+                           check=True)
+
+    @staticmethod
+    def waiting(host, *options):
+        """Sockets that wait for anybody; with -K they are ended."""
+        return faultnet.run("ip", "netns", "exec", host, "ss", "-Htuan",
+                            *options, "state", "unconnected", "state",
+                            "listening")
+
+    def kill_sockets(self, net):
+        """Until they are back, or for as long as that may take."""
+        before = [self.waiting(h).count("10.90.") for h in net.hosts]
+        for host in net.hosts:
+            self.waiting(host, "-K")
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end and before != [
+                self.waiting(h).count("10.90.") for h in net.hosts]:
+            time.sleep(0.01)
+
+    def break_host(self, net):
+        """By its administrator, all cables at once."""
+        words = {"deleted": "link del net{0}",
+                 "address": "addr flush dev net{0}",
+                 "blackhole": "route add blackhole 10.90.{0}.2",
+                 "prohibit": "route add prohibit 10.90.{0}.2"}.get(self.fault)
+        if words:
+            subprocess.run(["ip", "-n", net.hosts[0], "-batch", "-"],
+                           input="\n".join(map(words.format, net.cables)),
+                           text=True, check=True)
+
     def break_network(self, net):
+        if self.fault == "killed":
+            self.kill_sockets(net)
+            open(net.go, "w").close()
+        if self.fault == "brief":
+            net.say("all", "both cut=1")
+            time.sleep(LIMIT / 2)
+            net.say("all", "heal")
         if self.fault in ("both", "ab", "ba"):
             net.say("all", f"{self.fault} cut=1")
             return
-        for kind in net.cables:
-            if self.fault == "deleted":
-                faultnet.run("ip", "-n", net.hosts[0], "link", "del",
-                             f"net{kind}")
+        if self.fault == "down":
+            net.carrier("all", "down")
+        self.break_host(net)
         if self.fault in ICMP:
             # what comes is refused, as a firewall of that host would
-            rules = ("table ip f { chain i { type filter hook input priority "
-                     "0; iifname \"net*\" reject with icmp type "
-                     f"{ICMP[self.fault]}; }}; }}")
-            for host in net.hosts:
-                subprocess.run(["ip", "netns", "exec", host, "nft", rules],
-                               check=True)
+            self.filter(net, "input", f"reject with icmp type "
+                        f"{ICMP[self.fault]}")
 
     def run(self):
         """Seconds that each rank took, and the error; or a complaint."""
@@ -114,9 +166,13 @@ class Cell:
             ini.write(self.ini())
             ini.flush()
             net.wait_for_carrier()
+            net.go = ini.name + ".go"
+            if self.fault == "hidden":
+                self.filter(net, "input", "tcp dport 9 drop")
             job = subprocess.Popen(
                 net.command([MPIRUN, "-n", "2", "-l", "--ini", ini.name,
-                             PROGRAM, self.traffic]),
+                             PROGRAM, self.traffic,
+                             *([net.go] if self.traffic == "call" else [])]),
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, text=True)
             watchdog = threading.Timer(HANG, job.kill)
@@ -127,6 +183,8 @@ class Cell:
                 watchdog.cancel()
                 job.kill()
                 job.wait()
+                if os.path.exists(net.go):
+                    os.unlink(net.go)
 
     def watch(self, net, job):
         seen, began, said = [], 0, {}
@@ -149,16 +207,22 @@ class Cell:
         return said, "hang: " + "".join(seen)
 
     def judge(self, said, seen):
+        if (self.fault, self.traffic) in PEACEFUL:
+            trouble = any(c != "SUCCESS" for _, c in said.values())
+            return said, "".join(seen) if trouble else ""
+        if self.traffic == "compute":  # rank 1 comes back that much later
+            said["1"] = (said["1"][0] - SECONDS, said["1"][1])
         late = max(t for t, _ in said.values()) > LIMIT + EXTRA + SLACK
         # a port that is unreachable is a process that has ended
-        early = min(t for t, _ in said.values()) < EARLY and (
-            self.fault != "port")
+        early = said["0"][0] < EARLY and self.fault != "port"
         other = any(c != "PROC_ABORTED" for _, c in said.values())
         return said, "".join(seen) if late or early or other else ""
 
 
 def cells(words):
     grid = [Cell(*c) for c in itertools.product(FABRICS, FAULTS, TRAFFIC)]
+    grid += [Cell(f, *c) for f in FABRICS for c in PEACEFUL]
+    grid += [Cell(f, "both", "compute") for f in FABRICS]
     if not words:
         grid = [c for c in grid if c.name in SAMPLE]
     elif words != ["all"]:
