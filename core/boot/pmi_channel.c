@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -22,6 +23,8 @@
 #include "boot/providers.h"
 
 enum {
+    PMI_WAIT_MS = 10,
+    PMI_WAITS = 1000,
     PMI_LINE_FIRST = 2048,
     PMI_LINE_MAX = 1 << 20 /* a longer line is not PMI */
 };
@@ -107,13 +110,29 @@ int wf_pmi_channel_open(struct wf_pmi_channel *c, char *err, size_t err_len)
                             : open_port(c, err, err_len);
 }
 
+/* The system is short of memory, or the socket of room: for a while. */
+static bool wait_for_room(int fd, int error, int *waits)
+{
+    struct pollfd out = {.fd = fd, .events = POLLOUT};
+
+    if ((error != ENOBUFS && error != ENOMEM && error != EAGAIN) ||
+        ++*waits > PMI_WAITS)
+        return false;
+    if (poll(&out, 1, PMI_WAIT_MS) > 0) /* room, and no memory to use it */
+        poll(NULL, 0, PMI_WAIT_MS);
+    return true;
+}
+
 int wf_pmi_channel_send(struct wf_pmi_channel *c, const char *text, size_t n)
 {
+    int waits = 0;
+
     while (n) {
         ssize_t sent = send(c->fd, text, n, MSG_NOSIGNAL);
         if (sent < 0 && errno == ENOTSOCK)
             sent = write(c->fd, text, n);
-        if (sent < 0 && errno == EINTR)
+        if (sent < 0 && (errno == EINTR ||
+                         wait_for_room(c->fd, errno, &waits)))
             continue;
         if (sent < 0)
             return errno == EPIPE || errno == ECONNRESET ? WEFT_EPEER

@@ -70,6 +70,9 @@ const char *wf_ip_error(int error)
                ? "no descriptor is free in this process; raise ulimit -n"
            : error == ENFILE
                ? "no descriptor is free on this host; raise fs.file-max"
+           : error == ENOBUFS || error == ENOMEM
+               ? "the system has no memory for sockets; raise net.ipv4.tcp_mem, "
+                 "net.ipv4.udp_mem, or the memory limit of the job"
                : strerror(error);
 }
 

@@ -20,7 +20,7 @@
 
 #include "ip.h"
 
-enum { REPORT = 1024 };
+enum { REPORT = 1024, LIST_TRIES = 4 };
 
 static const char *container_device(const char *name)
 {
@@ -176,12 +176,22 @@ static void consider(struct wf_ip_place *here, const struct ifaddrs *ifa, char *
              ifa->ifa_name, ip, why);
 }
 
+/* As getifaddrs(), which gives up at any error of a socket of its own. */
+static int list_interfaces(struct ifaddrs **all)
+{
+    int rc = -1;
+
+    for (int i = 0; i < LIST_TRIES && rc < 0; i++)
+        rc = getifaddrs(all);
+    return rc;
+}
+
 static int survey(struct wf_ip_place *here, char *report)
 {
     struct ifaddrs *all;
     report[0] = '\0';
     here->own_n = 0;
-    if (getifaddrs(&all) < 0) {
+    if (list_interfaces(&all) < 0) {
         here->host->log(here->core, 0, "cannot list interfaces: %s",
                         wf_ip_error(errno));
         return WEFT_ESYS;

@@ -107,6 +107,14 @@ int wf_ip_address(const struct wf_ip_place *, void *buf, size_t *len);
 /* The port that others are told to call, what the options say, or 0: any. */
 uint16_t wf_ip_own_port(const weft_open *, int64_t option);
 
+/* shortage.c */
+#define IP_SHORT_NS 10000000000u  /* so long is a shortage waited for */
+#define IP_SHORT_AGAIN_NS 20000000u /* between two tries */
+/* The system lacks what it may have again soon. */
+bool wf_ip_short(int error);
+/* Is it worth another try? `since` is 0 before the first failure in a row. */
+bool wf_ip_short_again(uint64_t *since, uint64_t now);
+
 /* endpoint.c */
 struct wf_ip_sockets {
     const char *verb;            /* "listen on": for the log */

@@ -150,6 +150,18 @@ static void tell(const weft_peer *p, const struct wf_tcp_candidate *c,
                      (unsigned long long)((p->dial->until - now) / 1000000000));
 }
 
+/* No descriptor, or no memory, for a call: maybe soon. */
+static bool try_soon(weft_peer *p, struct wf_tcp_candidate *c)
+{
+    uint64_t now = wf_tcp_now(p->ep);
+
+    if (!wf_ip_short(c->error) || !wf_ip_short_again(&c->short_since, now))
+        return false;
+    c->tries = 1;
+    c->start_at = now + IP_SHORT_AGAIN_NS;
+    return true;
+}
+
 /* Call again later, unless the peer had its time, or has called us itself. */
 static bool try_later(weft_peer *p, struct wf_tcp_candidate *c)
 {
@@ -176,7 +188,7 @@ void wf_tcp_dial_failed(struct wf_tcp_conn *conn, int status, int error,
     c->status = status;
     c->error = error;
     c->what = what;
-    c->failed = !try_later(p, c);
+    c->failed = !try_soon(p, c) && !try_later(p, c);
     next_candidate(p);
 }
 
@@ -239,10 +251,10 @@ static void start(weft_peer *p, struct wf_tcp_candidate *c)
     c->tries++;
     if (!conn) {
         c->error = fd < 0 ? errno : ENOMEM;
-        c->failed = true;
         c->status = WEFT_ESYS;
         if (fd >= 0)
             close(fd);
+        c->failed = !try_soon(p, c);
         next_candidate(p);
         return;
     }

@@ -242,9 +242,13 @@ int wf_tcp_recv(weft_peer *p)
                 return events;
             if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR)
                 return events;
+            if (wf_ip_short(error) &&
+                wf_ip_short_again(&p->unread_since, wf_tcp_now(p->ep)))
+                return events; /* epoll tells again */
             wf_tcp_link_eof(p, error);
             return events + 1;
         }
+        p->unread_since = 0;
         events++;
         events += arrived(p, (size_t)n, direct, kept);
         if ((size_t)n < want)

@@ -275,13 +275,14 @@ static void timers(weft_ep *ep)
 {
     uint64_t now;
     if (!ep->conns && !ep->dialling && !ep->deaf && !ep->strangers.pause &&
-        !ep->watching)
+        !ep->watching && !ep->shorts)
         return;
     now = wf_tcp_now(ep);
     wf_tcp_lobby_timers(ep, now);
     wf_tcp_conn_timers(ep, now);
     wf_tcp_dial_timers(ep, now);
     wf_tcp_watch_tick(ep, now);
+    wf_tcp_short_tick(ep, now);
 }
 
 static int progress(weft_ep *ep, int budget)
@@ -330,6 +331,8 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
     wf_ip_sooner(&first, wf_tcp_dial_deadline(ep));
     if (ep->watching)
         wf_ip_sooner(&first, ep->watch_at);
+    if (ep->shorts)
+        wf_ip_sooner(&first, ep->short_at);
     if (deadline_ns)
         *deadline_ns = first;
     return WEFT_OK;

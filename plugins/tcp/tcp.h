@@ -96,6 +96,7 @@ struct wf_tcp_candidate {
     uint64_t start_at; /* not before */
     int tries;
     bool failed;
+    uint64_t short_since; /* no descriptor, no memory; 0: nothing lacks */
     int status;       /* WEFT_* of the failure */
     int error;        /* errno, or 0 */
     const char *what; /* what happened, when there is no errno */
@@ -141,7 +142,8 @@ struct weft_peer {
     uint32_t burst, burst_turn; /* messages of a window since that poll */
     weft_tx *tx;
     uint64_t tx_off; /* over header and payload */
-    bool blocked;    /* waiting for EPOLLOUT */
+    bool blocked;    /* waiting for EPOLLOUT, or for the system's memory */
+    uint64_t short_since; /* the system has had no memory; 0: it has */
 
     /* receiving */
     weft_sink *sink;
@@ -150,6 +152,7 @@ struct weft_peer {
     uint8_t *carry;          /* bytes read and not yet understood */
     uint32_t carry_n;
     uint8_t carry_small[WEFT_HDR];
+    uint64_t unread_since; /* the system has had no memory to read; 0: it has */
 
     int why_status;
     char *why;
@@ -182,6 +185,8 @@ struct weft_ep {
     uint64_t deaf_until;
     weft_peer *dialling;
     int waiting;  /* blocked senders: epoll at every poll */
+    int shorts;   /* peers with short_since */
+    uint64_t short_at; /* when they try again */
     struct wf_ip_watch watch;
     int watching; /* peers that are watched for signs of life */
     uint64_t watch_at;
@@ -257,6 +262,8 @@ int wf_tcp_send_more(weft_peer *, const weft_hdr *, const void *data,
                      size_t len);
 void wf_tcp_flush(weft_peer *); /* from progress only: may call back */
 void wf_tcp_interest(weft_peer *);
+/* Those for which the system had no memory: once more. */
+void wf_tcp_short_tick(weft_ep *, uint64_t now);
 int wf_tcp_frame(weft_peer *, enum wf_tcp_frame);
 bool wf_tcp_tx_idle(weft_peer *);
 void wf_tcp_tx_cancel(weft_peer *, int status);

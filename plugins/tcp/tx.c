@@ -30,8 +30,10 @@ void wf_tcp_interest(weft_peer *p)
 {
     bool in = !p->paused && !p->polled;
 
+    bool out = p->blocked && !p->short_since;
+
     wf_tcp_conn_interest(p->conn, (in ? (uint32_t)EPOLLIN : 0) |
-                                      (p->blocked ? (uint32_t)EPOLLOUT : 0));
+                                      (out ? (uint32_t)EPOLLOUT : 0));
 }
 
 static void set_blocked(weft_peer *p, bool blocked)
@@ -42,6 +44,38 @@ static void set_blocked(weft_peer *p, bool blocked)
     p->ep->waiting += blocked ? 1 : -1;
     if (p->conn)
         wf_tcp_interest(p);
+}
+
+/* A socket that has room, and the system no memory to fill it: epoll would say
+ * so at once. False: for too long. */
+static bool wait_for_memory(weft_peer *p)
+{
+    uint64_t now = wf_tcp_now(p->ep);
+
+    p->ep->shorts += !p->short_since;
+    p->ep->short_at = now + IP_SHORT_AGAIN_NS;
+    return wf_ip_short_again(&p->short_since, now);
+}
+
+static void has_memory(weft_peer *p)
+{
+    if (!p->short_since)
+        return;
+    p->ep->shorts--;
+    p->short_since = 0;
+    if (p->conn)
+        wf_tcp_interest(p);
+}
+
+void wf_tcp_short_tick(weft_ep *ep, uint64_t now)
+{
+    if (!ep->shorts || ep->short_at > now)
+        return;
+    ep->short_at = now + IP_SHORT_AGAIN_NS;
+    for (uint32_t i = 0; i < ep->peers; i++)
+        if (ep->peer[i] && ep->peer[i]->short_since &&
+            ep->peer[i]->state == TCP_OPEN)
+            wf_tcp_flush(ep->peer[i]);
 }
 
 static uint32_t staged(const weft_peer *p)
@@ -122,6 +156,24 @@ static void stage_fine(weft_peer *p)
     }
 }
 
+static void cannot_send(weft_peer *p, int error)
+{
+    if (wf_ip_short(error) && wait_for_memory(p)) {
+        set_blocked(p, true);
+        wf_tcp_interest(p);
+        return;
+    }
+    if (wf_ip_short(error))
+        p->ep->host->log(p->ep->core, 1,
+                         "sendmsg() to process %u has failed for 10 s: %s",
+                         p->id, wf_ip_error(error));
+    /* leave data that has arrived readable: recv() will tell */
+    if (error != EPIPE && error != ECONNRESET)
+        wf_tcp_link_break(p, WEFT_ELINK, "connection to process %u: %s", p->id,
+                          wf_ip_error(error));
+    set_blocked(p, true);
+}
+
 /* Write until all is out or the socket is full. False: the link broke. */
 static bool push(weft_peer *p)
 {
@@ -152,15 +204,12 @@ static bool push(weft_peer *p)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-            /* leave data that has arrived readable: recv() will tell */
-            if (errno != EPIPE && errno != ECONNRESET)
-                wf_tcp_link_break(p, WEFT_ELINK, "connection to process %u: %s",
-                                  p->id, strerror(errno));
-            set_blocked(p, true);
-            return false;
+            cannot_send(p, errno);
+            return p->state == TCP_OPEN && p->short_since;
         }
         if (n > 0)
             advance(p, (uint64_t)n);
+        has_memory(p);
         if (n < 0 || (size_t)n < want) {
             set_blocked(p, true);
             wf_tcp_watch(p);
@@ -410,6 +459,7 @@ void wf_tcp_tx_cancel(weft_peer *p, int status)
 {
     weft_tx *tx = p->tx;
     set_blocked(p, false);
+    has_memory(p);
     p->stage_off = p->stage_end = 0;
     p->tx = NULL;
     if (tx)
