@@ -151,10 +151,23 @@ bool wf_shm_on_setup(struct shm_conn *c, const struct shm_message *m, int *fds)
     if (bad)
         return broken(c, bad);
     p->its_byte = byte_for(p);
-    if (send_setup(p, c->watch.fd, SHM_READY) != 0)
-        return broken(c, "closed the connection during the handshake");
+    if (send_setup(p, c->watch.fd, SHM_READY) != 0) {
+        p->state = SHM_IDLE;
+        wf_shm_quiet(p, WEFT_ELINK); /* hangs up, too */
+        if (!wf_shm_try_again(p))
+            wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) cannot be sent my "
+                         "page and bell", p->loc_id, p->address.pid);
+        return false;
+    }
     up(c);
     return false;
+}
+
+void wf_shm_ready_again(weft_peer *p)
+{
+    if (send_setup(p, p->watch.fd, SHM_READY) != 0)
+        wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) cannot be sent my page "
+                     "and bell", p->loc_id, p->address.pid);
 }
 
 /* Listener: the dialler has mapped everything. */

@@ -12,6 +12,9 @@
  *   - There is no time limit: a process that computes answers when it next
  *     enters MPI; one that dies closes its sockets.
  *   - Out of descriptors: stop listening for a moment instead of spinning.
+ *   - A call that fails before the rings are there, for want of a descriptor or
+ *     of memory on either side, is made again for LACK_NS. If the other side has
+ *     ended, the next call is refused.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,6 +34,7 @@ enum {
     ACCEPT_PAUSE_MS = 50,
     RETRY_FIRST_MS = 1,
     RETRY_MOST_MS = 64,
+    LACK_MOST_MS = 10000,
     CONNS_MOST = 1024 /* in the making; further callers stay in the backlog */
 };
 
@@ -136,14 +140,23 @@ static void lost(struct shm_conn *c, const char *what)
     if (!p)
         return;
     if (c->dialled) {
-        wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) %s", p->loc_id,
-                     p->address.pid, what);
+        if (!wf_shm_try_again(p))
+            wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) %s", p->loc_id,
+                         p->address.pid, what);
         return;
     }
     p->state = SHM_IDLE; /* its call; mine may still be wanted */
     wf_shm_quiet(p, WEFT_ELINK);
     if (p->out.want)
         wf_shm_retry(p, RETRY_FIRST_MS * MS);
+}
+
+/* What it wrote cannot be from one of us: no other call will be better. */
+static void nonsense(struct shm_conn *c, const char *what)
+{
+    if (c->peer && c->dialled)
+        c->peer->lack_since = 1; /* long ago */
+    lost(c, what);
 }
 
 /* ---- dialling ---------------------------------------------------------- */
@@ -160,6 +173,32 @@ void wf_shm_retry(weft_peer *p, uint64_t after_ns)
     p->state = SHM_WAITING;
     p->retry_at = p->ep->host->now_ns(p->ep->core) + after_ns;
     wf_shm_busy(p);
+}
+
+bool wf_shm_try_again(weft_peer *p)
+{
+    uint64_t now = p->ep->host->now_ns(p->ep->core);
+    if (!p->lack_since)
+        p->lack_since = now;
+    if (now - p->lack_since >= LACK_MOST_MS * MS)
+        return false;
+    wf_shm_retry(p, 0);
+    return true;
+}
+
+/* The system lacks what it may have again soon. */
+static bool lacks(int err)
+{
+    return err == EMFILE || err == ENFILE || err == ENOMEM || err == ENOBUFS ||
+           err == EAGAIN;
+}
+
+/* The limit of what is lacking, if it is that of descriptors. */
+static const char *remedy(int err)
+{
+    return err == EMFILE   ? " (RLIMIT_NOFILE; raise ulimit -n)"
+           : err == ENFILE ? " (raise fs.file-max)"
+                           : "";
 }
 
 static int say_hello(struct shm_conn *c)
@@ -195,6 +234,8 @@ static void dialled(weft_peer *p, int fd)
     err = say_hello(c);
     if (err) {
         wf_shm_hang_up(c);
+        if ((lacks(err) || err == EPIPE) && wf_shm_try_again(p))
+            return;
         wf_shm_fault(p, WEFT_ELINK, "cannot greet process %u (pid %u): %s",
                      p->loc_id, p->address.pid, strerror(err));
         return;
@@ -210,9 +251,11 @@ void wf_shm_dial(weft_peer *p)
     socklen_t len = name_of(&p->address, &sa);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        wf_shm_fault(p, WEFT_ELINK,
-                     "no socket to call process %u: %s (see ulimit -n)",
-                     p->loc_id, strerror(errno));
+        int lack = errno;
+        if (lacks(lack) && wf_shm_try_again(p))
+            return;
+        wf_shm_fault(p, WEFT_ELINK, "no socket to call process %u: %s%s",
+                     p->loc_id, strerror(lack), remedy(lack));
         return;
     }
     int rc;
@@ -227,7 +270,7 @@ void wf_shm_dial(weft_peer *p)
     close(fd);
     if (err == EAGAIN)
         wf_shm_retry(p, 0);
-    else
+    else if (!lacks(err) || !wf_shm_try_again(p))
         wf_shm_fault(p, WEFT_ELINK,
                      "process %u (pid %u) does not answer: %s; it has ended "
                      "or closed its endpoint",
@@ -244,11 +287,15 @@ static void pause_accept(weft_ep *ep, const char *why)
     ep->accept_at = ep->host->now_ns(ep->core) + ACCEPT_PAUSE_MS * MS;
 }
 
+static void ask_again(weft_ep *ep);
+
 static void resume_accept(weft_ep *ep)
 {
     if (ep->accept_at && ep->host->now_ns(ep->core) >= ep->accept_at &&
-        watch(ep, &ep->listener, EPOLLIN) == 0)
+        watch(ep, &ep->listener, EPOLLIN) == 0) {
         ep->accept_at = 0;
+        ask_again(ep);
+    }
 }
 
 static int accept_all(weft_ep *ep)
@@ -302,14 +349,19 @@ static bool auth_step(struct shm_conn *c, const unsigned char *in, size_t len)
     size_t n = 0;
     int rc = ep->host->auth_step(ep->core, &c->auth, in, len, out, &n,
                                  &c->loc_id);
+    int err = 0;
     if (n > 0 && n <= sizeof out)
-        wf_shm_message_send(c->watch.fd, SHM_AUTH, out, n, NULL, 0);
-    if (rc == WEFT_EAGAIN)
-        return true;
-    if (rc != WEFT_OK) {
+        err = wf_shm_message_send(c->watch.fd, SHM_AUTH, out, n, NULL, 0);
+    if (rc != WEFT_OK && rc != WEFT_EAGAIN) {
         auth_failed(c, rc);
         return false;
     }
+    if (err) {
+        lost(c, "cannot be sent a proof of the job key");
+        return false;
+    }
+    if (rc == WEFT_EAGAIN)
+        return true;
     c->proved = true;
     if (!c->dialled)
         wf_shm_proved(c);
@@ -342,7 +394,7 @@ static bool on_message(struct shm_conn *c, const struct shm_message *m,
         return wf_shm_on_setup(c, m, fds);
     if (c->proved && !c->dialled && c->peer && m->type == SHM_READY)
         return wf_shm_on_ready(c, m, fds);
-    lost(c, "sent a message out of turn");
+    nonsense(c, "sent a message out of turn");
     return false;
 }
 
@@ -351,6 +403,37 @@ static void close_left(int *fds)
     for (int i = 0; i < SHM_FDS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
+}
+
+/* The dialler has answered, and counts the pair as connected; but of its
+ * descriptors none came. It is asked for them once more when there may be some. */
+static void answer_lost(struct shm_conn *c)
+{
+    weft_peer *p = c->peer;
+    uint64_t now = c->ep->host->now_ns(c->ep->core);
+    if (p && !p->lack_since)
+        p->lack_since = now;
+    if (!p || now - p->lack_since >= LACK_MOST_MS * MS) {
+        wf_shm_hang_up(c);
+        if (p)
+            wf_shm_fault(p, WEFT_ELINK, "no descriptor is free for the page and "
+                         "the bell of process %u%s", p->loc_id, remedy(EMFILE));
+        return;
+    }
+    c->ask_again = true;
+    pause_accept(c->ep, strerror(EMFILE));
+}
+
+static void ask_again(weft_ep *ep)
+{
+    for (struct shm_conn *c = ep->conns, *next; c; c = next) {
+        next = c->next;
+        if (!c->ask_again)
+            continue;
+        c->ask_again = false;
+        if (wf_shm_message_send(c->watch.fd, SHM_REPEAT, NULL, 0, NULL, 0))
+            answer_lost(c);
+    }
 }
 
 static int on_conn(struct shm_conn *c)
@@ -365,10 +448,13 @@ static int on_conn(struct shm_conn *c)
             continue;
         if (rc == -EPIPE)
             lost(c, "closed the connection during the handshake");
+        else if (rc == -EMFILE && !(c->proved && !c->dialled))
+            lost(c, "sent memory for which no descriptor is free here "
+                    "(RLIMIT_NOFILE; raise ulimit -n)");
+        else if (rc == -EMFILE)
+            answer_lost(c);
         else if (rc < 0)
-            lost(c, rc == -EMFILE ? "sent memory for which no descriptor is "
-                                    "free here (see ulimit -n)"
-                                  : "sent garbage during the handshake");
+            nonsense(c, "sent garbage during the handshake");
         return n + 1;
     }
 }
@@ -384,7 +470,9 @@ static void on_peer(weft_peer *p)
         return;
     do {
         rc = wf_shm_message_receive(p->watch.fd, &m, fds);
-        if (rc == 1 && !wf_shm_on_memory(p, &m, fds[0]))
+        if (rc == 1 && m.type == SHM_REPEAT)
+            wf_shm_ready_again(p);
+        else if (rc == 1 && !wf_shm_on_memory(p, &m, fds[0]))
             rc = -EPROTO;
         close_left(fds);
     } while (rc == 1);

@@ -27,7 +27,8 @@ int wf_shm_message_send(int fd, unsigned type, const void *body, size_t len,
     struct shm_message m = {.magic = SHM_MESSAGE_MAGIC,
                             .type = (uint16_t)type,
                             .len = (uint16_t)len};
-    memcpy(m.body, body, len);
+    if (len)
+        memcpy(m.body, body, len);
     struct iovec iov = {&m, HEAD_BYTES + len};
     union control control;
     memset(&control, 0, sizeof control);
@@ -99,7 +100,10 @@ int wf_shm_message_receive(int fd, struct shm_message *m, int *fds)
                          .msg_controllen = sizeof control};
     ssize_t n = receive(fd, &msg);
     if (n < 0)
-        return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -EPIPE;
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOMEM ||
+                       errno == ENOBUFS
+                   ? 0 /* epoll tells again */
+                   : -EPIPE;
     take_descriptors(&msg, fds);
     if (n == 0)
         return -EPIPE;

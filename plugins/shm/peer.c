@@ -104,7 +104,7 @@ void wf_shm_up(weft_peer *p, int fd)
     weft_ep *ep = p->ep;
     p->watch.fd = fd;
     p->state = SHM_UP;
-    p->retry_after = 0;
+    p->retry_after = p->lack_since = 0;
     ep->live[ep->live_n++] = p;
     if (p->its_byte == SHM_RANG)
         ep->byteless++;

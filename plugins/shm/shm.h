@@ -78,7 +78,8 @@ enum shm_message_type {
     SHM_REFUSE,    /* listener: code, reason */
     SHM_WANT,      /* once the rings exist: memory.c */
     SHM_MEMORY,
-    SHM_FORGET
+    SHM_FORGET,
+    SHM_REPEAT     /* listener: READY came without its descriptors */
 };
 enum { SHM_MESSAGE_MAGIC = 0x316d6873, SHM_BODY = 256, SHM_FDS = 3 };
 enum { SHM_BARRIER = 1 }; /* shm_setup.flags: I sleep with membarrier */
@@ -110,6 +111,7 @@ struct shm_conn {
     weft_auth *auth;
     uint32_t loc_id; /* whom the key handshake wants or has proved */
     bool dialled, proved;
+    bool ask_again; /* READY came without its descriptors */
 };
 
 enum shm_state {
@@ -293,6 +295,7 @@ struct weft_peer {
     struct shm_conn *conn;  /* while DIALLED or CALLED */
     struct shm_address address;
     uint64_t retry_at, retry_after; /* ns */
+    uint64_t lack_since;    /* calls have failed since then; 0: they have not */
     unsigned char *base;    /* the segment */
     struct shm_geometry geometry;
     int memory;             /* its descriptor, until my large bulk ring is reserved */
@@ -531,6 +534,10 @@ int wf_shm_drain(weft_ep *);
 int wf_shm_listen(weft_ep *);
 void wf_shm_dial(weft_peer *);
 void wf_shm_retry(weft_peer *, uint64_t after_ns);
+/* Dial again, unless that has failed for long. */
+bool wf_shm_try_again(weft_peer *);
+/* The other side has lost what came with my READY. */
+void wf_shm_ready_again(weft_peer *);
 int wf_shm_sockets(weft_ep *);
 void wf_shm_hang_up(struct shm_conn *);
 void wf_shm_bury(weft_ep *);
