@@ -65,8 +65,8 @@ NOTICE = {
     "tcp": "detect = {t}ms\nconnect_timeout = {t}ms\n",
     "udp-reliable": "keepalive = 500ms\nvanished = {t}ms\n"
                     "unreachable = {t}ms\nconnect_timeout = {t}ms\n",
-    "sctp": "heartbeat = 200ms\nunreachable = {t}ms\n"
-            "connect_timeout = {t}ms\n",
+    "sctp": "heartbeat = 200ms\nkeepalive = 500ms\nvanished = {t}ms\n"
+            "unreachable = {t}ms\nconnect_timeout = {t}ms\n",
 }
 
 
