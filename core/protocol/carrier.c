@@ -296,11 +296,25 @@ static void renew(struct wf_ordered *o, int k)
         c->fails++;
 }
 
+/* The other process may live and be cut off one way only: it hears the ends of
+ * connections, and calls in vain, instead of waiting for what will not come. */
+static void let_go(struct wf_ordered *o)
+{
+    for (int k = 0; k < o->carriers; k++) {
+        struct weft_core *core = o->carrier[k].core;
+        weft_peer **peer = &o->loc->peers[core->index];
+        if (*peer)
+            core->ops->peer_del(*peer, 1);
+        *peer = NULL;
+    }
+}
+
 static void dead(struct wf_ordered *o, const char *what)
 {
     char why[sizeof o->why + 100];
 
     snprintf(why, sizeof why, "%s%s", o->why, what);
+    let_go(o);
     wf_location_down(o->loc, WEFT_EPEER, why);
 }
 
