@@ -228,7 +228,7 @@ def expected(name, route):
         if name == "address" and route.failover:
             return EITHER  # whose address is new can still call the other one
         if name == "flow" and route.failover:
-            return CURED  # a new connection is a new flow
+            return EITHER  # a new connection is a new flow, if in time
         return GONE
     if plain_tcp and not route.failover and name in TCP_ONLY | {"corrupt"}:
         return EITHER  # a connection is all it has
