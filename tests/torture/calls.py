@@ -24,7 +24,7 @@ LIMIT = 60  # seconds: what is short of something waits ten of them
 RANKS = 2
 
 # by transport: calls, and what each may fail with for a while
-DATAGRAMS = {"sendto": ["ENOBUFS", "ENOMEM", "EAGAIN", "EINTR", "EPERM"],
+DATAGRAMS = {"sendto": ["ENOBUFS", "ENOMEM", "EAGAIN", "EINTR"],
              "sendmsg": ["ENOBUFS", "ENOMEM", "EAGAIN", "EINTR", "EPERM"],
              "recvfrom": ["ENOMEM", "EAGAIN", "EINTR"],
              "recvmsg": ["ENOMEM", "EAGAIN", "EINTR"],
