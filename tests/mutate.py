@@ -141,7 +141,8 @@ def run(test, env, limit):
                 pass
         end_marked(f"{MARK}={mark}".encode())
         p.wait()
-    return status in (0, test.skip), time.monotonic() - start
+    passed = status is not None and status in (0, test.skip)
+    return passed, time.monotonic() - start
 
 
 def targets_of(tests, dest):
@@ -296,6 +297,8 @@ def arguments():
     p.add_argument("build", type=Path, help="a build; its options are taken")
     p.add_argument("--count", type=int, default=50)
     p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--skip", type=int, default=0, metavar="N",
+                   help="leave out the first N, which another run has judged")
     p.add_argument("--files", action="append", metavar="GLOB",
                    help="default: " + " ".join(FILES))
     p.add_argument("--at", metavar="FILE:LINE", help="all mutants of a line")
@@ -316,7 +319,7 @@ def main():
     known, counts = equivalents(), Counter()
     built = ninja(dest, "-t", "targets", "all").stdout
     mutants = choose(args, tree, lambda file: f"/{file}.o:" in built)
-    for m in mutants:
+    for m in mutants[args.skip:]:
         change = f"{m.file}:{m.line}\n- {m.before}\n+ {m.after}"
         why = known.get((m.file, m.before, m.after))
         if args.list:
