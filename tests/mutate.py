@@ -19,6 +19,7 @@ equivalent by mutate_equivalent.txt, and what the compiler makes the same code o
 SPDX-License-Identifier: BSD-3-Clause
 """
 import argparse
+import fcntl
 import fnmatch
 import os
 import random
@@ -87,6 +88,18 @@ def configure(build, tree, dest, *more):
 def ninja(dest, *targets):
     return subprocess.run(["ninja", "-C", str(dest), *targets],
                           capture_output=True, text=True)
+
+
+def lock(home):
+    """The copy serves one run at a time; keep what is returned until its end."""
+    home.mkdir(exist_ok=True)
+    file = open(home / "lock", "w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit(f"{home} is in use by another run of mutate.py; wait for it, "
+                 "or name another build")
+    return file
 
 
 def must(done):
@@ -315,6 +328,7 @@ def arguments():
 def main():
     args = arguments()
     build = args.build.resolve()
+    held = lock(build / "mutate")
     tree, dest, floors = prepare(build, args)
     known, counts = equivalents(), Counter()
     built = ninja(dest, "-t", "targets", "all").stdout
@@ -336,6 +350,7 @@ def main():
               f"{counts['equivalent']} equivalent (listed), "
               f"{counts['the same code']} compiled to the same code, "
               f"{counts['did not build']} did not build")
+    held.close()
     return 1 if counts["survived"] else 0
 
 

@@ -189,17 +189,26 @@ static void damaged(struct world *w)
 
 static void statistics(struct world *w)
 {
+    enum { MOST = 1000 };
     weft_core *c = side_open(w, 0, NULL);
     const weft_ops *ops = w->plugin->ops;
-    const char *name;
+    const char *name[MOST];
     uint64_t value;
     int n = 0;
 
-    if (WEFT_HAS(ops, weft_ops, stat))
-        for (; ops->stat(c->ep, n, &name, &value) >= 0; n++) {
-            check(n < 1000, "they do not end");
-            check(name && *name, "number %d has no name", n);
+    if (WEFT_HAS(ops, weft_ops, stat)) {
+        for (; ops->stat(c->ep, n, &name[n], &value) >= 0; n++) {
+            check(n < MOST - 1, "they do not end");
+            check(name[n] && *name[n], "number %d has no name", n);
+            for (int i = 0; i < n; i++)
+                check(strcmp(name[i], name[n]) != 0, "'%s' stands twice",
+                      name[n]);
         }
+        check(n > 0, "stat() knows none");
+        check(ops->stat(c->ep, -1, &name[0], &value) < 0 &&
+                  ops->stat(c->ep, n + 1, &name[0], &value) < 0,
+              "there are some outside 0..%d", n - 1);
+    }
     pair_close(w);
 }
 
@@ -214,5 +223,5 @@ const struct conform_case shape_cases[] = {
      the_address, 0},
     {"a neighbour is within reach", reaches, 0},
     {"damaged addresses are refused and harm nothing", damaged, 0},
-    {"every counter has a name", statistics, 0},
+    {"every counter has a name of its own", statistics, 0},
     {0}};
