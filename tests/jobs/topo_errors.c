@@ -75,6 +75,42 @@ static void distributed_graphs(int reorder)
     CHECK(class == (wrong ? MPI_ERR_ARG : MPI_ERR_NOT_SAME));
 }
 
+/* The text of the last error holds what was wrong. */
+static void says(int rc, const char *wanted, int line)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int n;
+
+    MPI_Error_string(rc, text, &n);
+    if (strstr(text, wanted))
+        return;
+    fprintf(stderr, "%s:%d: '%s' is not in: %s\n", __FILE__, line, wanted,
+            text);
+    job_failures++;
+}
+#define SAYS(call, wanted) says(call, wanted, __LINE__)
+
+static void messages(void)
+{
+    int one = 1, minus = -1, beyond[2] = {0, size}, two = 2;
+    char text[100];
+    MPI_Comm c;
+
+    snprintf(text, sizeof text,
+             "destinations[1] is %d but the communicator has ranks 0..%d", size,
+             size - 1);
+    SAYS(MPI_Dist_graph_create(world, 1, &rank, &two, beyond, MPI_UNWEIGHTED,
+                               MPI_INFO_NULL, 0, &c), text);
+    SAYS(MPI_Dist_graph_create(world, 1, &minus, &one, &rank, MPI_UNWEIGHTED,
+                               MPI_INFO_NULL, 0, &c), "sources[0] is -1 but");
+    SAYS(MPI_Dist_graph_create(world, 1, &rank, &minus, &rank, MPI_UNWEIGHTED,
+                               MPI_INFO_NULL, 0, &c),
+         "degrees[0] is -1 but must be 0 or more");
+    SAYS(MPI_Dist_graph_create(world, 1, &rank, &one, &rank, &minus,
+                               MPI_INFO_NULL, 0, &c),
+         "weights[0] is -1 but must be 0 or more");
+}
+
 /* MPI-5.0 s8.5.4: a source may have no destination; its degree is 0. */
 static void sources_without_edges(void)
 {
@@ -167,6 +203,7 @@ int main(int argc, char **argv)
     creation();
     distributed_graphs(0);
     distributed_graphs(1);
+    messages();
     sources_without_edges();
     questions();
     collectives();
