@@ -169,7 +169,8 @@ int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
 {
     const struct wf_error_record *last = wf_error_last();
     struct raised object = object_of(on);
-    if (last->mpi_class == rc && last->comm && !object.handler)
+    /* the record may name a communicator of the library's own */
+    if (last->mpi_class == rc && last->comm && !object.handler && !object.comm)
         object = (struct raised){.comm = last->comm};
     struct raised target = object;
     if (!wf) {
