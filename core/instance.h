@@ -92,6 +92,7 @@ struct wf_instance {
     unsigned number;
     struct wf_engines *_Atomic engines;
     bool lone; /* it could not have others */
+    uint32_t losses; /* news of processes that are gone: protocol/death.h */
 };
 
 /* The first engine of the rank: it has what the rank has once. */

@@ -14,6 +14,7 @@
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/checked.h"
+#include "protocol/death.h"
 #include "protocol/order.h"
 #include "protocol/short.h"
 
@@ -58,6 +59,8 @@ static void host_peer_up(weft_core *core, weft_loc *loc)
     wf_log(core->wf, WF_LOG_DEBUG, "%s: connected to process %u",
            core->config->name, loc->id);
     wf_carrier_up(loc, core);
+    if (wf_unlikely(core->wf->losses))
+        wf_deaths_tell(loc);
 }
 
 static void host_peer_down(weft_core *core, weft_loc *loc, int status,

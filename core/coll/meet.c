@@ -34,7 +34,7 @@ int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
 {
     int rc;
 
-    if (wf_likely(comm->team != NULL))
+    if (wf_likely(wf_team_usable(comm)))
         return wf_team_barrier(comm->team);
     rc = by_schedule(wf, comm);
     wf_team_count(comm);

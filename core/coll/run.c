@@ -20,6 +20,10 @@
  * fails in the same way; so nobody hangs, and a failure reaches all that it
  * concerns. Counts that differ between processes are found like this too.
  *
+ * Not so when a member of the communicator is gone: every member is told
+ * (protocol/death.c), and ends by itself. Then messages that wait are ended, and
+ * none begin, so that nobody takes one without its bytes for another mistake.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/vertex.h"
@@ -156,6 +160,12 @@ static void vertex_completed(struct wf_req *r)
         wake(s);
 }
 
+static bool vertex_lost(const struct wf_req *r)
+{
+    const struct wf_vertex *v = r->context;
+    return wf_comm_dead(v->sched->comm);
+}
+
 static void track(struct wf_vertex *v, struct wf_req *r)
 {
     int error;
@@ -170,6 +180,7 @@ static void track(struct wf_vertex *v, struct wf_req *r)
     r->context = v;
     r->on_complete = vertex_completed;
     v->under_way = true;
+    r->lost = vertex_lost;
     v->sched->mask |= wf_req_endpoints(r);
 }
 
@@ -186,7 +197,11 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
         v->src = (void *)(uintptr_t)what->buf;
         v->count = what->bytes;
     }
-    if (v->kind == WF_VERTEX_SEND)
+    if (wf_unlikely(s->error == MPI_ERR_PROC_ABORTED))
+        rc = MPI_ERR_PROC_ABORTED;
+    else if (wf_unlikely(wf_comm_dead(s->comm)))
+        rc = wf_comm_dead_error(s->comm);
+    else if (v->kind == WF_VERTEX_SEND)
         rc = wf_isend(comm, v->src, s->error ? 0 : v->count, v->type, v->peer, tag,
                       WF_SPACE_COLL, WF_SEND_STANDARD, &r);
     else
@@ -346,7 +361,7 @@ static void run_recorded(struct wf_sched *s)
 
 void wf_sched_begin_direct(struct wf_sched *s)
 {
-    s->direct = !wf_cs_entered(&s->wf->api) && !s->comm->inter;
+    s->direct = !wf_cs_entered(&s->wf->api) && !s->comm->inter && !s->error;
 }
 
 int wf_sched_run(struct wf_sched *s)
@@ -375,7 +390,8 @@ static int start_again(struct wf_req *r)
 {
     struct wf_sched *s = r->context;
 
-    r->error = s->error = 0;
+    r->error = 0;
+    s->error = wf_sched_first_error(s);
     wf_store_relaxed(&r->done, 0);
     s->req = r;
     s->mask = 0;

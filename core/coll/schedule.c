@@ -80,6 +80,7 @@ struct wf_sched *wf_sched_create(struct wf_comm *comm)
     if (comm->inter)
         s->local_tag = draw_tag(comm->local_comm);
     wf_comm_get(comm);
+    s->error = wf_sched_first_error(s);
     return s;
 }
 

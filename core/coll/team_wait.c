@@ -17,12 +17,19 @@
  * is on the same CPU runs, arrives, and gives way as well. Then a round of the
  * run queue is a round of the collective, without a wake-up.
  *
- * ERRORS  the member is gone, or has no team: MPI_ERR_PROC_ABORTED.
+ * ERRORS  a member is gone, or has no team: MPI_ERR_PROC_ABORTED. Whoever finds
+ * that leaves the team: it says so, and the segments become memory of its own.
+ * What it writes in later calls, for which it waits for nobody any more, cannot
+ * spoil what a member still reads.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
 #include "coll/team.h"
 #include "os/membarrier.h"
 #include "progress/progress.h"
+#include "protocol/death.h"
 #include "protocol/queues.h"
 
 enum { LOOKS = 64 /* at a word, before the engine is driven */ };
@@ -44,7 +51,7 @@ static bool here(const struct await *w)
 
 static bool lost(const struct await *w)
 {
-    return w->wait.loc->failed ||
+    return w->wait.loc->failed || wf_comm_dead(w->t->comm) ||
            wf_load_relaxed(&w->t->shared->ranks[w->rank].out);
 }
 
@@ -89,6 +96,11 @@ static int gone(const struct await *w)
 {
     const struct weft_loc *loc = w->wait.loc;
 
+    if (wf_comm_dead(w->t->comm))
+        return wf_comm_dead_error(w->t->comm);
+    if (!loc)
+        return wf_error(MPI_ERR_PROC_ABORTED, "a member of the communicator "
+                                              "is gone");
     return wf_error(MPI_ERR_PROC_ABORTED, "rank %d (process %u on %s): %s",
                     w->rank, loc->id, loc->host ? loc->host : "unknown host",
                     loc->down_reason ? loc->down_reason
@@ -134,12 +146,35 @@ static int await(struct await *w)
     return here(w) ? MPI_SUCCESS : wait_in_earnest(w);
 }
 
+/* Memory of our own where members shared some: the addresses stay valid. */
+static void make_private(void *at, size_t bytes)
+{
+    (void)mmap(at, bytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+static void leave(struct wf_team *t)
+{
+    if (t->comm->team_left)
+        return;
+    t->comm->team_left = true;
+    wf_store_release(&t->shared->ranks[t->rank].out, 1);
+    wf_fence_full(); /* as in wf_team_ring */
+    if (wf_load_relaxed(&t->shared->sleepers))
+        wf_team_wake(t);
+    make_private(t->shared, t->bytes);
+    if (t->stage)
+        make_private(t->stage, t->stage_bytes);
+}
+
 int wf_team_await(struct wf_team *t, int rank, const wf_atomic_u64 *word,
                   uint64_t least, uint64_t *seen)
 {
     struct await w = {.t = t, .rank = rank, .word = word, .least = least};
-    int rc = await(&w);
+    int rc = t->comm->team_left ? gone(&w) : await(&w);
 
+    if (wf_unlikely(rc))
+        leave(t);
     *seen = wf_load_acquire(word);
     return rc;
 }

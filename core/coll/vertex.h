@@ -21,6 +21,7 @@
 
 #include "coll/schedule.h"
 #include "instance.h"
+#include "protocol/death.h"
 
 enum wf_vertex_kind {
     WF_VERTEX_SEND,
@@ -135,6 +136,13 @@ static inline int wf_sched_check_length(int source, uint64_t got,
 }
 /* A copy to oneself obeys the rule of a message to oneself. */
 int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to);
+
+/* Of a schedule that has not begun: a member is gone, or MPI_SUCCESS. */
+static inline int wf_sched_first_error(const struct wf_sched *s)
+{
+    return wf_unlikely(wf_comm_dead(s->comm)) ? wf_comm_dead_error(s->comm)
+                                              : MPI_SUCCESS;
+}
 
 /* The object and its arrays; keep.c. */
 void wf_sched_free(struct wf_sched *);

@@ -1,13 +1,15 @@
 /* Agreement by dissemination: see agree.h.
  *
  * A member that meets an error goes on with all bits cleared and takes every
- * step, so that no other member waits for a message that never comes.
+ * step, so that no other member waits for a message that never comes. When a
+ * member is gone, each ends by itself (protocol/death.c).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "comm/agree.h"
 
 #include "instance.h"
+#include "protocol/death.h"
 
 enum { GROUP_BEFORE, BRIDGE, GROUP_AFTER, ENDED };
 
@@ -64,6 +66,42 @@ static void message_done(struct wf_req *r)
         both_done(a, here);
 }
 
+/* ---- members that are gone -------------------------------------------------- */
+
+static bool group_dead(const struct wf_agree_scope *s)
+{
+    struct wf_comm *c = s->comm;
+
+    if (!wf_comm_dead(c))
+        return false;
+    for (int i = 0; s->ranks && i < s->size; i++)
+        if (wf_proc_dead(c->wf, wf_group_proc(c->local, s->ranks[i])))
+            return true;
+    return !s->ranks;
+}
+
+bool wf_agree_bridge_dead(const struct wf_agree_scope *s)
+{
+    return s->others ? wf_group_has_dead(s->bridge->wf, s->others)
+                     : wf_comm_dead(s->bridge);
+}
+
+/* In the engine of the group. What the bridge's knows may not be asked there. */
+bool wf_agree_dead(const struct wf_agree_scope *s)
+{
+    return group_dead(s) || (s->result && wf_comm_dead(s->result)) ||
+           (s->bridge && s->bridge->wf == s->comm->wf && s->me == s->leader &&
+            wf_agree_bridge_dead(s));
+}
+
+static bool message_lost(const struct wf_req *r)
+{
+    const struct wf_agree *a = r->context;
+
+    return r->wf == a->wf ? wf_agree_dead(a->scope)
+                          : wf_agree_bridge_dead(a->scope);
+}
+
 /* Count a message that was started with result rc. */
 static void watch(struct wf_agree *a, int rc, struct wf_req *r)
 {
@@ -76,6 +114,7 @@ static void watch(struct wf_agree *a, int rc, struct wf_req *r)
     } else {
         r->flags |= WF_REQ_INTERNAL;
         r->on_complete = message_done;
+        r->lost = message_lost;
         r->context = a;
         a->pending++;
     }
@@ -141,7 +180,10 @@ static void cross(struct wf_errand *e)
 {
     struct wf_agree *a = wf_container(e, struct wf_agree, errand);
     struct peers p = over_bridge(a->scope);
-    if (begin(a, &p))
+    bool dead = wf_agree_bridge_dead(a->scope);
+    if (dead)
+        fail(a, MPI_ERR_PROC_ABORTED);
+    if (dead || begin(a, &p))
         both_done(a, a->scope->bridge->wf);
 }
 
@@ -164,7 +206,10 @@ static bool bridge_step(struct wf_agree *a)
 static bool run(struct wf_agree *a)
 {
     while (a->phase != ENDED)
-        if (!(a->phase == BRIDGE ? bridge_step(a) : group_step(a)))
+        if (a->error == MPI_ERR_PROC_ABORTED || wf_agree_dead(a->scope)) {
+            fail(a, MPI_ERR_PROC_ABORTED);
+            a->phase = ENDED;
+        } else if (!(a->phase == BRIDGE ? bridge_step(a) : group_step(a)))
             return false;
     return true;
 }
@@ -197,4 +242,5 @@ void wf_agree_all(struct wf_agree_scope *s, struct wf_comm *comm)
     s->bridge = comm;
     s->bridge_tag = draw_tag(comm);
     s->bridge_space = WF_SPACE_NBC;
+    s->result = comm;
 }

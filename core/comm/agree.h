@@ -36,6 +36,10 @@ struct wf_agree_scope {
     int bridge_rank;        /* … this rank */
     int bridge_tag;
     enum wf_space bridge_space;
+    /* Whose end ends the agreement, beside that of the members. */
+    struct wf_group *others; /* of the leader: instead of the bridge's members;
+                                or NULL */
+    struct wf_comm *result;  /* both groups, once they are known; or NULL */
 };
 
 struct wf_agree {
@@ -55,6 +59,12 @@ struct wf_agree {
 
 /* Start, or go on: true when it has ended (then resume is not called). */
 bool wf_agree_start(struct wf_agree *);
+
+/* Has a member gone, of either group as far as they are known here? The section
+ * of the group's engine. */
+bool wf_agree_dead(const struct wf_agree_scope *);
+/* The same of those who matter on the bridge. The section of its engine. */
+bool wf_agree_bridge_dead(const struct wf_agree_scope *);
 
 /* The scope of all members of a communicator, of either kind. Draws the tags
  * that the next collective operation would have, so every member calls it at

@@ -15,6 +15,7 @@
 #include "env/env.h"
 #include "env/errhandler.h"
 #include "env/info.h"
+#include "protocol/death.h"
 #include "protocol/short.h"
 #include "topo/topo.h"
 
@@ -67,6 +68,8 @@ void wf_comm_put(struct wf_comm *comm)
     struct wf_env *env = comm->wf->env; /* NULL at the instance's end */
     if (env && comm->context != WF_CONTEXT_NONE)
         wf_context_release(comm->wf, comm->context);
+    if (env && wf_unlikely(comm->wf->losses))
+        wf_unmade_forget(comm->wf, comm->context);
     if (comm->local_comm)
         wf_comm_put(comm->local_comm);
     wf_group_put(comm->local);

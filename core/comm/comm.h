@@ -66,6 +66,10 @@ struct wf_comm {
     uint32_t need, need_at; /* wf_comm_need, and wf->links + 1 of then */
     char name[MPI_MAX_OBJECT_NAME];
     struct wf_comm *next_spare; /* when freed: wf_env.spare_comms */
+    bool team_left; /* a member is gone: the team is not used any more */
+    bool dead;        /* a member is gone, as was found ... */
+    uint32_t dead_at; /* ... with so many of wf->losses: protocol/death.h */
+    uint64_t origin;  /* the agreement that it comes from; 0: it needed none */
 };
 
 /* Of a communicator whose members have not agreed on an id yet. */

@@ -206,12 +206,25 @@ static void choose_engine(struct wf_context_alloc *c)
     c->engine = wf_engine_for(c->id[0], common);
 }
 
+/* Another member may have ended with one of these ids, and use it: they are not
+ * offered again. */
+static void give_up_offered(struct wf_context_alloc *c)
+{
+    struct wf_contexts *all = contexts_of(c);
+
+    for (uint32_t i = 0; i < c->words; i++)
+        if (c->first + i < all->words)
+            all->free[c->first + i] = 0;
+}
+
 /* Look at the result of a round. True: the allocation is over. */
 static bool settle(struct wf_context_alloc *c, int *error)
 {
     uint64_t flags = c->value[0];
     bool usable = c->round > 0 || same_word(flags);
     *error = c->agree.error;
+    if (*error == MPI_ERR_PROC_ABORTED && !wf_list_empty(&c->offering))
+        give_up_offered(c);
     withdraw(c);
     if (!*error && !(flags & FLAG_ABLE))
         *error = MPI_ERR_NOT_SAME;
@@ -303,6 +316,10 @@ void wf_context_start(struct wf_context_alloc *c)
     c->round = c->tried = c->window = 0;
     if (c->scope.size == 1 && !c->scope.bridged) {
         take_alone(c);
+        return;
+    }
+    if (wf_agree_dead(&c->scope)) {
+        finish(c, MPI_ERR_PROC_ABORTED);
         return;
     }
     c->agree = (struct wf_agree){.scope = &c->scope, .value = c->value,

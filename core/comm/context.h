@@ -52,7 +52,8 @@ struct wf_context_alloc {
     bool failed;     /* this member cannot go on: let all members know */
     unsigned engines; /* how many this process has */
     /* Called once, inside the API section. error: an MPI error class;
-     * MPI_ERR_NOT_SAME when another member failed. */
+     * MPI_ERR_NOT_SAME when another member failed, MPI_ERR_PROC_ABORTED when one
+     * is gone. */
     void (*done)(struct wf_context_alloc *, int error);
     void *arg;
     uint32_t id[2];

@@ -11,6 +11,7 @@
 #include "engines.h"
 #include "env/attr.h"
 #include "env/env.h"
+#include "protocol/death.h"
 
 /* What the request of the operation owns. */
 struct derivation {
@@ -40,10 +41,13 @@ void wf_derive_plan_all(struct wf_derive_plan *p, struct wf_comm *parent)
 static void use_ids(struct wf_comm *comm, const struct wf_context_alloc *c)
 {
     comm->wf = wf_engine(comm->wf, c->engine);
+    comm->dead_at = 0; /* what the other engine knows */
+    comm->origin = wf_origin(c->key);
     wf_comm_set_context(comm, c->id[0], c->id[0]);
     if (!comm->inter)
         return;
     comm->local_comm->wf = comm->wf;
+    comm->local_comm->dead_at = 0;
     wf_comm_set_context(comm->local_comm, c->id[1], c->id[1]);
 }
 
@@ -57,6 +61,8 @@ static void drop_ids(struct wf_context_alloc *c)
 static void agreed(struct wf_context_alloc *c, int error)
 {
     struct derivation *d = c->arg;
+    if (error == MPI_ERR_PROC_ABORTED && d->result)
+        wf_unmade_tell(d->result, wf_origin(c->key));
     if (!error && d->result)
         use_ids(d->result, c);
     else if (!error)
@@ -108,6 +114,8 @@ static int explain(const struct wf_comm *parent, int rc)
     if (rc == MPI_ERR_NOT_SAME)
         return wf_error(rc, "another process of the communicator failed in "
                             "this call");
+    if (rc == MPI_ERR_PROC_ABORTED)
+        return wf_error(rc, "a process that takes part is gone");
     if (rc == MPI_ERR_NO_MEM)
         return wf_error(rc, "all context ids are in use: free communicators "
                             "that are no longer needed");
@@ -126,8 +134,11 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
 {
     struct wf_error_record cause = *wf_error_last();
     struct wf_req *r;
-    int agreement = wf_derive_start(p, &r);
-    if (agreement == MPI_SUCCESS)
+    int agreement = rc;
+    /* where a process is gone each ends by itself, and waits for nobody */
+    if (rc != MPI_ERR_PROC_ABORTED)
+        agreement = wf_derive_start(p, &r);
+    if (rc != MPI_ERR_PROC_ABORTED && agreement == MPI_SUCCESS)
         agreement = wf_wait(&r, MPI_STATUS_IGNORE);
     *newcomm = MPI_COMM_NULL;
     if (agreement == MPI_SUCCESS && !p->failed) {
@@ -148,14 +159,52 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
 
 enum { SWAP_WORDS_MAX = 4 /* per process of the job: more is a mistake */ };
 
+/* What a message between leaders waits for. */
+static bool words_lost(const struct wf_req *r)
+{
+    return wf_agree_bridge_dead(r->context);
+}
+
+static int await_words(const struct wf_agree_scope *s, struct wf_req *r)
+{
+    if (!wf_req_done(r) && r->type != WF_REQ_NOOP) {
+        r->context = (void *)(uintptr_t)s;
+        r->lost = words_lost;
+    }
+    return wf_wait(&r, MPI_STATUS_IGNORE);
+}
+
+/* n words each way. */
+static int swap_words(const struct wf_agree_scope *s, const uint32_t *mine,
+                      uint32_t n, uint32_t *theirs, uint32_t their_n)
+{
+    struct wf_type *word = wf_type_of(MPI_UINT32_T);
+    struct wf_req *in, *out;
+    int rc, sent;
+    if (wf_agree_bridge_dead(s))
+        return wf_error(MPI_ERR_PROC_ABORTED, "a process that takes part is "
+                                              "gone");
+    rc = wf_irecv(s->bridge, theirs, their_n, word, s->bridge_rank,
+                  s->bridge_tag, s->bridge_space, &in);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    sent = wf_isend(s->bridge, mine, n, word, s->bridge_rank, s->bridge_tag,
+                    s->bridge_space, WF_SEND_STANDARD, &out);
+    if (sent != MPI_SUCCESS) {
+        wf_req_withdraw(in);
+        return sent;
+    }
+    sent = await_words(s, out);
+    rc = await_words(s, in);
+    return rc ? rc : sent;
+}
+
 /* Inside the bridge's engine. */
 static int swap_over_bridge(const struct wf_agree_scope *s,
                             const uint32_t *mine, uint32_t n,
                             uint32_t **theirs, uint32_t *their_n)
 {
-    struct wf_type *word = wf_type_of(MPI_UINT32_T);
-    int rc = wf_sendrecv(s->bridge, &n, 1, word, s->bridge_rank, their_n, 1,
-                         word, s->bridge_rank, s->bridge_tag, s->bridge_space);
+    int rc = swap_words(s, &n, 1, their_n, 1);
     if (rc != MPI_SUCCESS)
         return rc;
     if (*their_n / SWAP_WORDS_MAX > s->bridge->wf->nprocs)
@@ -164,9 +213,7 @@ static int swap_over_bridge(const struct wf_agree_scope *s,
     *theirs = malloc(((size_t)*their_n + 1) * sizeof **theirs);
     if (!*theirs)
         return wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
-    rc = wf_sendrecv(s->bridge, mine, n, word, s->bridge_rank, *theirs,
-                     *their_n, word, s->bridge_rank, s->bridge_tag,
-                     s->bridge_space);
+    rc = swap_words(s, mine, n, *theirs, *their_n);
     if (rc != MPI_SUCCESS)
         free(*theirs);
     return rc;

@@ -46,6 +46,8 @@ struct wf_bridge {
     int tag;
     enum wf_space space;
     uint64_t key; /* of the agreement, equal in both leaders */
+    struct wf_group *others; /* the remote group, where comm holds the leaders
+                                only: if one of it is gone, nobody may come */
 };
 
 /* The intercommunicator of local_comm's group and that of the other leader. */

@@ -232,6 +232,7 @@ int wf_mpi_intercomm_create_from_groups(
         return rc;
     if (local_group->rank == local_leader) {
         rc = check_leader(remote_group, remote_leader);
+        b.others = remote_group;
         if (rc == MPI_SUCCESS)
             rc = bridge_to(&b, &m, wf_group_proc(remote_group, remote_leader),
                            &w, wf);

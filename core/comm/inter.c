@@ -100,6 +100,7 @@ static void plan_inter(struct wf_derive_plan *p, struct wf_comm *local_comm,
     p->scope.bridge_rank = b->rank;
     p->scope.bridge_tag = b->tag;
     p->scope.bridge_space = b->space;
+    p->scope.others = b->others;
 }
 
 int wf_inter_make(struct wf_comm *local_comm, const struct wf_bridge *b,
@@ -124,6 +125,7 @@ int wf_inter_make(struct wf_comm *local_comm, const struct wf_bridge *b,
     rc = comm_of_words(local_comm, theirs, n, &p.result);
     free(theirs);
     p.failed = rc != MPI_SUCCESS;
+    p.scope.result = p.failed ? NULL : p.result;
     return wf_derive_run(&p, rc, newintercomm);
 }
 

@@ -16,19 +16,6 @@ static void cancel_receive(struct wf_p2p *p)
     wf_req_complete(&p->req, 0);
 }
 
-/* Ask the receiver, who alone knows whether the message was matched. Not
- * urgent: it must not overtake the message it is about. */
-static void cancel_send(struct wf_p2p *p)
-{
-    struct wf_wire w;
-
-    if (!p->has_id || !(p->waits & WF_WAITS_ANSWER))
-        return;
-    wf_wire_init(&w, WF_CANCEL, 0);
-    w.d = wf_le64(p->id);
-    wf_message_control(p->loc, &w, false);
-}
-
 int wf_mpi_cancel(struct wf_instance *wf, MPI_Request *request)
 {
     struct wf_req *r = wf_req_of(*request);
@@ -42,6 +29,6 @@ int wf_mpi_cancel(struct wf_instance *wf, MPI_Request *request)
     if (r->type == WF_REQ_RECV)
         cancel_receive(wf_p2p_of(r));
     else if (r->type == WF_REQ_SEND)
-        cancel_send(wf_p2p_of(r));
+        wf_send_cancel(wf_p2p_of(r));
     return MPI_SUCCESS;
 }

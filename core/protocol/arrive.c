@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "progress/wait.h"
+#include "protocol/death.h"
 #include "protocol/order.h"
 
 /* ---- eager, receive posted ----------------------------------------------- */
@@ -361,6 +362,10 @@ static int arrive_control(struct weft_loc *from, const struct wf_wire *w)
         return arrive_cancelled(from, w);
     case WF_CREDIT:
         wf_credit_received(from, wf_le64(w->c));
+        return WEFT_DONE;
+    case WF_GONE:
+    case WF_UNMADE:
+        wf_death_arrived(from, w);
         return WEFT_DONE;
     default:
         wf_log(from->wf, WF_LOG_WARN,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "progress/wait.h"
+#include "protocol/death.h"
 #include "protocol/order.h"
 
 static void fail(struct wf_p2p *p)
@@ -60,6 +61,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     if (loc->failed)
         return;
     loc->failed = true;
+    wf_death_note(wf, loc->id);
     wf_location_gate(loc);
     e->failures++;
     loc->down_reason = strdup(why ? why : "connection lost");
@@ -76,6 +78,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
            loc->host ? loc->host : "unknown host", loc->down_reason);
     if (wf->api.on)
         wf_progress_notify(wf); /* probes wait for no request */
+    wf_deaths_spread(wf);
     if (wf->options->on_failure == WF_FAIL_ABORT && (posted || failed))
         wf_abort(wf, 1, "weft " WEFT_VERSION ": rank %u on %s: process %u on "
                  "%s is gone: %s (core.on_failure = abort)", wf->rank, wf->host,
@@ -106,11 +109,24 @@ int wf_any_source(struct wf_comm *comm)
     return MPI_SUCCESS;
 }
 
+/* One that has ended before it could be called is gone. */
+static bool connect(struct weft_loc *loc)
+{
+    wf_error_last()->mpi_class = MPI_SUCCESS;
+    if (wf_location_connect(loc) == 0)
+        return true;
+    if (wf_error_last()->mpi_class == MPI_ERR_PROC_ABORTED)
+        wf_location_down(loc, WEFT_EPEER, wf_error_last()->text);
+    return false;
+}
+
 void wf_location_watch(struct weft_loc *loc)
 {
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
 
-    if (loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
+    if (!loc->failed && !loc->lanes && !connect(loc))
+        return;
+    if (loc->failed)
         return;
     if (loc->order)
         wf_carrier_watch(loc->order);

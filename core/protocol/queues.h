@@ -181,6 +181,13 @@ struct wf_engine {
     struct wf_cells messages[WF_MESSAGE_SIZES]; /* unexpected ones */
     uint64_t unexpected_bytes, unexpected_high;
     uint32_t failures; /* Locations that failed */
+    /* death.c */
+    uint32_t deaths;   /* processes known to be lost; */
+    uint32_t *dead;    /* which, in the order of the news; */
+    uint32_t spread;   /* so many were passed on */
+    bool spreading;
+    uint32_t unmade;   /* communicators that a member could not make; */
+    uint64_t *origins; /* their origins */
 };
 
 int wf_engine_init(struct wf_instance *);
@@ -399,5 +406,10 @@ void wf_location_down(struct weft_loc *, int status, const char *why);
 int wf_any_source(struct wf_comm *);
 /* Connect to a peer that we only listen to, so that its death is noticed. */
 void wf_location_watch(struct weft_loc *);
+
+/* send.c */
+/* Ask the receiver to forget a send that waits for its answer. Its answer, or
+ * that of the message itself, completes it. */
+void wf_send_cancel(struct wf_p2p *);
 
 #endif

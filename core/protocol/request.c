@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "progress/wait.h"
+#include "protocol/death.h"
 #include "protocol/queues.h"
 #include "protocol/submitted.h"
 
@@ -262,6 +263,9 @@ int wf_req_error(struct wf_req *r)
 
     if (wf_likely(!r->error))
         return MPI_SUCCESS;
+    if (r->error == MPI_ERR_PROC_ABORTED && r->comm &&
+        (r->type == WF_REQ_SCHEDULE || r->lost) && wf_comm_dead(r->comm))
+        return wf_comm_dead_error(r->comm);
     if (r->type > WF_REQ_RECV)
         return wf_error_on(r->comm, r->error, "an operation inside failed");
     if (r->type == WF_REQ_RECV &&
@@ -461,6 +465,8 @@ WF_COLD void wf_engine_fini(struct wf_instance *wf)
     wf_unexpected_fini(e);
     if (WF_BRIEF)
         wf_pool_fini(&e->pool);
+    free(e->dead);
+    free(e->origins);
     wf_slots_fini(&e->pending);
     wf_slots_fini(&e->matched);
     for (int i = 0; i < e->slab_count; i++)

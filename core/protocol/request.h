@@ -67,7 +67,12 @@ struct wf_req {
     int (*start)(struct wf_req *);
     /* Releases what the chapter attached; an error is for whom it was called. */
     int (*destroy)(struct wf_req *);
-    int (*cancel)(struct wf_req *);
+    union {
+        int (*cancel)(struct wf_req *); /* of other chapters */
+        /* A message of a collective operation: has that one lost a member? Then
+         * it ends (death.c). */
+        bool (*lost)(const struct wf_req *);
+    };
     /* Generalized requests: fills the status at wait or test time, called
      * outside the API section by the completion functions. */
     int (*query)(struct wf_req *, MPI_Status *);

@@ -45,8 +45,11 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
         *rc = wf_error(MPI_ERR_NO_MEM, "out of memory for process %u", id);
         return NULL;
     }
-    if (!loc->failed && !loc->lanes && !connect(loc, rc))
-        return NULL;
+    if (!loc->failed && !loc->lanes && !connect(loc, rc)) {
+        if (*rc != MPI_ERR_PROC_ABORTED)
+            return NULL;
+        wf_location_down(loc, WEFT_EPEER, wf_error_last()->text);
+    }
     if (loc->failed) {
         *rc = wf_error(MPI_ERR_PROC_ABORTED, "rank %d (process %u on %s): %s",
                        rank, id, loc->host ? loc->host : "unknown host",
@@ -88,6 +91,19 @@ void wf_answered(struct wf_p2p *p, int error)
         p->req.error = error;
     p->waits &= (uint8_t)~WF_WAITS_ANSWER;
     wf_send_check(p);
+}
+
+/* The receiver alone knows whether the message was matched. Not urgent: it must
+ * not overtake the message it is about. */
+void wf_send_cancel(struct wf_p2p *p)
+{
+    struct wf_wire w;
+
+    if (!p->has_id || !(p->waits & WF_WAITS_ANSWER))
+        return;
+    wf_wire_init(&w, WF_CANCEL, 0);
+    w.d = wf_le64(p->id);
+    wf_message_control(p->loc, &w, false);
 }
 
 /* ---- start --------------------------------------------------------------- */

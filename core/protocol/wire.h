@@ -16,6 +16,8 @@
  *   CANCEL     -               -            -                send_id
  *   CANCELLED  1 yes, 0 no     -            -                send_id
  *   CREDIT     -               -            bytes returned   -
+ *   GONE       process         -            -                -
+ *   UNMADE     origin          -            -                -
  *
  * Everything is little-endian on every machine. Ids are generation << 32 |
  * slot of the owner's table (slots.h).
@@ -41,6 +43,8 @@ enum wf_wire_type {
     WF_CANCEL = 0x08,
     WF_CANCELLED = 0x09,
     WF_CREDIT = 0x0a,
+    WF_GONE = 0x0b,   /* the sender has lost that process: death.c */
+    WF_UNMADE = 0x0c, /* it could not make that communicator: the same */
     WF_PING = 0x23, /* of an ordered pair (order.h), as ACK */
     WF_PONG = 0x24,
     WF_SEALED = 0x25, /* another container, encrypted: seal.h */

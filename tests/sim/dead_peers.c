@@ -1,6 +1,7 @@
 /* A process dies in the middle of random traffic. Nothing that waits for it
  * waits for ever, nothing between the living is lost, and later calls say so
- * at once (W-47: no call blocks for ever).
+ * at once (W-47: no call blocks for ever). Collectives that are under way end in
+ * all survivors, also in those that wait only for each other.
  *
  *   sim_dead_peers [FIRST_SEED [COUNT]]
  *
@@ -9,9 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coll/coll.h"
+#include "protocol/death.h"
 #include "protocol/queues.h"
 #include "sim/fabric.h"
 
+enum { COLLECTIVES = 6, NUMBERS = 900 };
 enum { RANKS = 4, VICTIM = 3, STEPS = 600, OPS = 2 * STEPS, LONGEST = 9000 };
 
 struct op {
@@ -109,21 +113,99 @@ static void check(void)
     }
 }
 
+/* ---- collectives -------------------------------------------------------------- */
+
+static struct {
+    MPI_Request request;
+    int32_t data[NUMBERS];
+} calls[RANKS][COLLECTIVES];
+
+static int root_of(int call)
+{
+    return call % RANKS;
+}
+
+/* Barriers, and broadcasts of call + 1. */
+static void call_one(int rank, int call)
+{
+    struct wf_coll_args a = {.comm = sim.ranks[rank]->world,
+                             .rbuf = calls[rank][call].data,
+                             .rcount = NUMBERS,
+                             .rtype = wf_type_of(MPI_INT32_T),
+                             .root = root_of(call)};
+    int value = rank == a.root ? call + 1 : 0;
+
+    for (int i = 0; i < NUMBERS; i++)
+        calls[rank][call].data[i] = value;
+    if (wf_coll_nonblocking(call % 2 ? wf_build_barrier : wf_build_bcast, &a,
+                            &calls[rank][call].request))
+        fail("a collective does not start", call);
+}
+
+/* Each survivor calls the first so many before the death, the victim none. */
+static void call_first(int end[RANKS])
+{
+    for (int rank = 0; rank < VICTIM; rank++) {
+        end[rank] = (int)sim_random(&sim, COLLECTIVES);
+        for (int call = 0; call < end[rank]; call++)
+            call_one(rank, call);
+    }
+}
+
+static void call_rest(const int end[RANKS])
+{
+    for (int rank = 0; rank < VICTIM; rank++)
+        for (int call = end[rank]; call < COLLECTIVES; call++)
+            call_one(rank, call);
+}
+
+/* A survivor's call is over, with the data or with the error. */
+static void check_call(int rank, int call)
+{
+    struct wf_req *r = (struct wf_req *)calls[rank][call].request;
+    int rc;
+
+    if (!wf_req_done(r))
+        fail("a survivor's collective is not done", call);
+    rc = wf_wait(&r, MPI_STATUS_IGNORE);
+    if (rc && rc != MPI_ERR_PROC_ABORTED)
+        fail("a collective failed with another class", rc);
+    for (int i = 0; !rc && call % 2 == 0 && i < NUMBERS; i++)
+        if (calls[rank][call].data[i] != call + 1)
+            fail("a collective ended well with other data", call);
+}
+
+static void check_calls(void)
+{
+    for (int rank = 0; rank < VICTIM; rank++) {
+        for (int call = 0; call < COLLECTIVES; call++)
+            check_call(rank, call);
+        if (!wf_comm_dead(sim.ranks[rank]->world))
+            fail("a survivor does not know of the death", rank);
+    }
+}
+
 static void run(unsigned seed, const struct sim_options *variant)
 {
     struct sim_options o = *variant;
+    int end[RANKS];
 
     seed_in_use = o.seed = seed;
     o.ranks = RANKS;
     op_count = 0;
     sim_start(&sim, &o);
     traffic(RANKS, STEPS / 2 + (int)sim_random(&sim, STEPS / 2), 1000);
+    call_first(end);
+    for (int i = (int)sim_random(&sim, STEPS / 4); i > 0; i--)
+        sim_step(&sim);
     sim_kill(&sim, VICTIM);
     the_dead_are_refused();
     traffic(VICTIM, STEPS / 2, 5000);
+    call_rest(end);
     while (sim_step(&sim))
         ;
     check();
+    check_calls();
     sim_stop(&sim);
 }
 

@@ -76,6 +76,17 @@ void wf_comm_put(struct wf_comm *c)
     c->object.refs--;
 }
 
+/* Nobody is lost here: the simulation (sim_dead_peers) and torture_deaths do that. */
+bool wf_comm_has_dead(struct wf_comm *c)
+{
+    return false;
+}
+
+int wf_comm_dead_error(struct wf_comm *c)
+{
+    return MPI_ERR_PROC_ABORTED;
+}
+
 /* ---- requests ------------------------------------------------------------ */
 
 static int requests_alive;

@@ -152,6 +152,8 @@ static void add_fabric(int i, const weft_ops *ops)
     assert_int_equal(wf_progress_add(&wf, &wf.eps[i]), 0);
 }
 
+static struct weft_loc *nobody[1]; /* that news could be told to */
+
 static int rig_with(const weft_ops *ops)
 {
     alarm(HANG_S);
@@ -159,6 +161,7 @@ static int rig_with(const weft_ops *ops)
     wf = (struct wf_instance){.options = &options,
                               .ep_count = ENDPOINTS,
                               .nprocs = 1,
+                              .locs = nobody,
                               .own_cpus = 64,
                               .now_ns = clock_now};
     memset(sleepers, 0, sizeof sleepers);

@@ -1,0 +1,329 @@
+/* Deaths: a process that one member of the job has lost is lost to all
+ * collective operations.
+ *
+ *   a Location fails -----+
+ *                         +--> known --> collectives with it end
+ *   GONE from a process --+        |
+ *                                  +---> GONE to every process whose card is here
+ *
+ * DESIGN  A member of a collective need not talk to the one that has died: it
+ * waits for a survivor, which has returned with an error and never comes. So each
+ * process tells the others whom it has lost, and each ends what it has under way
+ * on communicators that the lost one belongs to. Nobody has to act for anybody
+ * else, so further deaths meanwhile change nothing, and no message of the
+ * collective carries the news. Point-to-point traffic is untouched: a receive
+ * from the lost process ends when this process loses it as well.
+ *
+ * Each process passes on what is new to it, once, to those it has talked to and
+ * to its neighbours by rank, whose cards it has. One that connects later is told
+ * then: whoever waits for long calls the one it waits for (failure.c).
+ *
+ * INVARIANTS
+ *   1 a collective on a communicator with a member that is known to be lost
+ *     neither sends nor waits (coll/run.c, comm/agree.c, coll/team_wait.c)
+ *   2 a receive that is matched and a send that is taken go on to their end: both
+ *     sides are alive, and memory that the other side reads or writes stays
+ *
+ * A process that is told of its own death is cut off from part of the job: its
+ * collectives end, too, but for those with itself alone.
+ *
+ * LOCK  the API section.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "progress/wait.h"
+#include "protocol/death.h"
+#include "protocol/queues.h"
+
+enum {
+    ENDED_MOST = 32,   /* receives taken from the queue at a time */
+    UNMADE_MOST = 4096 /* remembered: more are noise */
+};
+
+/* ---- who is known to be lost ------------------------------------------------- */
+
+bool wf_proc_dead(const struct wf_instance *wf, uint32_t id)
+{
+    const struct wf_engine *e = wf->engine;
+
+    for (uint32_t i = 0; i < e->deaths; i++)
+        if (e->dead[i] == id)
+            return true;
+    return false;
+}
+
+bool wf_death_note(struct wf_instance *wf, uint32_t id)
+{
+    struct wf_engine *e = wf->engine;
+
+    if (wf_proc_dead(wf, id))
+        return false;
+    if (!e->dead)
+        e->dead = malloc(wf->nprocs * sizeof *e->dead);
+    if (!e->dead) {
+        wf_log(wf, WF_LOG_ERROR, "out of memory for the news that process %u "
+               "is gone; collectives may wait for it", id);
+        return false;
+    }
+    e->dead[e->deaths++] = id;
+    wf->losses++;
+    return true;
+}
+
+/* Communicators of one process go on whatever the others think of it. */
+static bool concerns(const struct wf_comm *c, uint32_t id)
+{
+    if (id == c->wf->rank && c->size == 1 && !c->inter)
+        return false;
+    return wf_group_rank_of(c->local, id) != MPI_UNDEFINED ||
+           (c->inter && wf_group_rank_of(c->peers, id) != MPI_UNDEFINED);
+}
+
+static int first_of(const struct wf_comm *c)
+{
+    const struct wf_engine *e = c->wf->engine;
+
+    for (uint32_t i = 0; i < e->deaths; i++)
+        if (concerns(c, e->dead[i]))
+            return (int)e->dead[i];
+    return -1;
+}
+
+static bool is_unmade(const struct wf_engine *e, uint64_t origin)
+{
+    for (uint32_t i = 0; i < e->unmade; i++)
+        if (e->origins[i] == origin)
+            return true;
+    return false;
+}
+
+bool wf_comm_has_dead(struct wf_comm *c)
+{
+    uint32_t losses = c->wf->losses;
+
+    if (c->dead_at != losses)
+        c->dead = first_of(c) >= 0 || is_unmade(c->wf->engine, c->origin);
+    c->dead_at = losses;
+    return c->dead;
+}
+
+bool wf_group_has_dead(struct wf_instance *wf, const struct wf_group *g)
+{
+    const struct wf_engine *e = wf->engine;
+
+    for (uint32_t i = 0; i < e->deaths; i++)
+        if (wf_group_rank_of(g, e->dead[i]) != MPI_UNDEFINED)
+            return true;
+    return false;
+}
+
+int wf_comm_dead_error(struct wf_comm *c)
+{
+    int id = first_of(c);
+    const struct weft_loc *loc = id < 0 ? NULL : c->wf->locs[id];
+
+    if (id < 0)
+        return wf_error_on(c, MPI_ERR_PROC_ABORTED, "a member could not make "
+                           "the communicator, because a process was lost "
+                           "meanwhile");
+    if (id == (int)c->wf->rank)
+        return wf_error_on(c, MPI_ERR_PROC_ABORTED, "another process of the "
+                           "communicator has lost this one");
+    return wf_error_on(c, MPI_ERR_PROC_ABORTED, "process %d%s%s, a member of "
+                       "the communicator, is gone: %s", id,
+                       loc && loc->host ? " on " : "",
+                       loc && loc->host ? loc->host : "",
+                       loc && loc->down_reason ? loc->down_reason
+                                               : "another process has lost it");
+}
+
+/* ---- what ends ------------------------------------------------------------------ */
+
+static bool ends(const struct wf_req *r)
+{
+    return r->lost && r->lost(r);
+}
+
+struct ended {
+    struct wf_instance *wf;
+    struct wf_p2p *list[ENDED_MOST];
+    int n;
+};
+
+static void take_posted(struct wf_posted *r, void *arg)
+{
+    struct wf_p2p *p = wf_container(r, struct wf_p2p, posted);
+    struct ended *ended = arg;
+
+    if (ended->n == ENDED_MOST || !ends(&p->req))
+        return;
+    wf_match_unpost(&ended->wf->engine->match, r);
+    ended->list[ended->n++] = p;
+}
+
+/* First all are taken out, then completed: that may post others. */
+static void end_receives(struct wf_instance *wf)
+{
+    struct ended ended = {.wf = wf};
+
+    do {
+        ended.n = 0;
+        wf_match_each_posted(&wf->engine->match, take_posted, &ended);
+        for (int i = 0; i < ended.n; i++)
+            wf_req_complete(&ended.list[i]->req, MPI_ERR_PROC_ABORTED);
+    } while (ended.n);
+}
+
+/* Only the receiver knows whether the message was matched, and may be reading it:
+ * it is asked. */
+static void take_back_sends(struct wf_instance *wf)
+{
+    struct wf_slots *pending = &wf->engine->pending;
+
+    for (uint32_t i = 0; i < pending->size; i++) {
+        struct wf_p2p *p = pending->slots[i].object;
+
+        if (!p || !ends(&p->req) || p->req.error ||
+            p->waits != WF_WAITS_ANSWER)
+            continue;
+        p->req.error = MPI_ERR_PROC_ABORTED;
+        wf_send_cancel(p);
+    }
+}
+
+static void end_collectives(struct wf_instance *wf)
+{
+    end_receives(wf);
+    take_back_sends(wf);
+    if (wf->api.on)
+        wf_progress_notify(wf); /* who waits for a word waits for no request */
+}
+
+/* ---- telling -------------------------------------------------------------------- */
+
+static void tell(struct weft_loc *loc, uint32_t id)
+{
+    struct wf_wire w;
+
+    if (loc->failed || loc->id == id || loc->id == loc->wf->rank ||
+        (!loc->lanes && wf_location_connect(loc) != 0))
+        return;
+    wf_wire_init(&w, WF_GONE, 0);
+    w.a = wf_le64(id);
+    wf_message_control(loc, &w, true);
+}
+
+static void tell_all(struct wf_instance *wf, uint32_t id)
+{
+    for (uint32_t i = 0; i < wf->nprocs; i++)
+        if (wf->locs[i] && wf->locs[i]->host)
+            tell(wf->locs[i], id);
+}
+
+void wf_deaths_tell(struct weft_loc *loc)
+{
+    struct wf_engine *e = loc->wf->engine;
+
+    for (uint32_t i = 0; i < e->deaths; i++)
+        tell(loc, e->dead[i]);
+}
+
+/* To tell somebody may show that it is gone, too. */
+void wf_deaths_spread(struct wf_instance *wf)
+{
+    struct wf_engine *e = wf->engine;
+
+    if (e->spreading)
+        return;
+    e->spreading = true;
+    while (e->spread < e->deaths) {
+        uint32_t id = e->dead[e->spread++];
+        end_collectives(wf);
+        if (!wf->parting) /* or else nobody is in a collective any more */
+            tell_all(wf, id);
+    }
+    e->spreading = false;
+}
+
+static void gone_arrived(struct weft_loc *from, const struct wf_wire *w)
+{
+    struct wf_instance *wf = from->wf;
+    uint64_t id = wf_le64(w->a);
+
+    if (id >= wf->nprocs) {
+        wf_log(wf, WF_LOG_WARN, "process %u says that process %llu of %u is "
+               "gone; skipped", from->id, (unsigned long long)id, wf->nprocs);
+        return;
+    }
+    if (!wf_death_note(wf, (uint32_t)id))
+        return;
+    wf_log(wf, WF_LOG_INFO, "process %u has lost process %llu: collectives "
+           "with it end", from->id, (unsigned long long)id);
+    wf_deaths_spread(wf);
+}
+
+/* ---- communicators that not all members have made ---------------------------- */
+
+/* A communicator without the lost process, out of one that had it: some members
+ * may have come to the end of the agreement (comm/agree.h) before the news. */
+
+static void tell_member(struct wf_instance *wf, uint32_t id, uint64_t origin)
+{
+    struct weft_loc *loc = id == wf->rank ? NULL : wf->locs[id];
+    struct wf_wire w;
+
+    if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
+        return;
+    wf_wire_init(&w, WF_UNMADE, 0);
+    w.a = wf_le64(origin);
+    wf_message_control(loc, &w, true);
+}
+
+void wf_unmade_tell(struct wf_comm *c, uint64_t origin)
+{
+    if (wf_comm_dead(c))
+        return; /* all members know by that */
+    for (int i = 0; i < c->local->size; i++)
+        tell_member(c->wf, wf_group_proc(c->local, i), origin);
+    for (int i = 0; c->inter && i < c->peers->size; i++)
+        tell_member(c->wf, wf_group_proc(c->peers, i), origin);
+}
+
+static void unmade_arrived(struct weft_loc *from, const struct wf_wire *w)
+{
+    struct wf_instance *wf = from->wf;
+    struct wf_engine *e = wf->engine;
+    uint64_t *origins;
+
+    if (is_unmade(e, wf_le64(w->a)) || e->unmade >= UNMADE_MOST)
+        return;
+    origins = realloc(e->origins, (e->unmade + 1) * sizeof *origins);
+    if (!origins)
+        return;
+    e->origins = origins;
+    e->origins[e->unmade++] = wf_le64(w->a);
+    wf->losses++;
+    end_collectives(wf);
+}
+
+void wf_death_arrived(struct weft_loc *from, const struct wf_wire *w)
+{
+    (w->type == WF_GONE ? gone_arrived : unmade_arrived)(from, w);
+}
+
+static uint32_t parent_of(uint64_t origin)
+{
+    return (uint32_t)((origin - wf_origin(0)) >> 32);
+}
+
+void wf_unmade_forget(struct wf_instance *wf, uint32_t context)
+{
+    struct wf_engine *e = wf->engine;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < e->unmade; i++)
+        if (parent_of(e->origins[i]) != context)
+            e->origins[kept++] = e->origins[i];
+    e->unmade = kept;
+}
