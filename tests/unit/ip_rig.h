@@ -281,6 +281,8 @@ static inline void rig_stop_clock(struct rig_side *s)
     s->host.now_ns = rig_skew_only;
 }
 
+static uint32_t rig_flags = WEFT_OPEN_ONE_HOST; /* of sides opened next */
+
 /* With other options than the usual ones. */
 static inline void rig_open_with(struct rig_side *all, uint32_t rank,
                                  const char *secret, const struct RIG_CFG *cfg)
@@ -309,7 +311,7 @@ static inline void rig_open_with(struct rig_side *all, uint32_t rank,
                           .instance = RIG_NAME,
                           .cfg = &s->cfg,
                           .nprocs = RIG_SIDES,
-                          .flags = WEFT_OPEN_ONE_HOST};
+                          .flags = rig_flags};
     assert_int_equal(wf_auth_key_create(secret, strlen(secret), "job", &s->key),
                      WEFT_OK);
     assert_int_equal(RIG_PLUGIN.ops->open(&s->open, &s->ep), WEFT_OK);

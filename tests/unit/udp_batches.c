@@ -1,5 +1,6 @@
 /* How many packets udp-reliable hands to the kernel at a time: as many as fit a
- * batch, and never more. sendmsg is wrapped.
+ * batch, and never more. sendmsg is wrapped. And that a receiver takes apart what
+ * its kernel has merged.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,6 +14,7 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags);
 
 static struct rig_side all[RIG_SIDES];
 static size_t size, most_bytes, most_packets;
+static bool merged;   /* by the kernel of the side that received */
 
 /* Remember the largest batch whose packets have the size that is asked about. */
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags)
@@ -43,6 +45,7 @@ static void send_packets_of(size_t n, size_t expected)
 
     size = n;
     most_bytes = most_packets = 0;
+    cfg.interface = "lo";
     cfg.packet = n - PACKET_HEAD;
     cfg.window = 4 << 20;
     cfg.checksum = CHECKSUM_OFF;
@@ -57,6 +60,7 @@ static void send_packets_of(size_t n, size_t expected)
             skip();
         }
     }
+    merged = all[1].ep->merged;
     for (int i = 0; i < 2; i++)
         rig_close(&all[i]);
 }
@@ -80,12 +84,26 @@ static void a_batch_has_no_more_packets_than_kernels_cut(void **state)
     assert_int_equal(most_packets, BATCH_PACKETS);
 }
 
+/* The kernel hands out what went in one call in one piece. */
+static void merged_packets_are_taken_apart(void **state)
+{
+    rig_flags = 0; /* else the receiver does not ask for it */
+    send_packets_of(1500, BATCH_BYTES / 1500);
+    rig_flags = WEFT_OPEN_ONE_HOST;
+    if (!merged) {
+        print_message("skipped: the kernel does not merge packets\n");
+        skip();
+    }
+    assert_int_equal(most_packets, BATCH_BYTES / 1500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_is_filled_to_its_last_byte),
         cmocka_unit_test(a_packet_that_does_not_fit_begins_the_next),
         cmocka_unit_test(a_batch_has_no_more_packets_than_kernels_cut),
+        cmocka_unit_test(merged_packets_are_taken_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
