@@ -277,6 +277,8 @@ int wf_tcp_peer_del(weft_peer *p, int abrupt)
     weft_ep *ep = p->ep;
     if (!abrupt && !parted(p))
         return WEFT_EAGAIN;
+    if (abrupt && p->conn && !ep->draining)
+        end_broken(p->conn);
     wf_tcp_peer_free(p);
     wf_tcp_conn_bury(ep);
     return WEFT_OK;
