@@ -102,6 +102,12 @@ int wf_error(int mpi_class, const char *fmt, ...)
 int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 struct wf_error_record *wf_error_last(void);
+/* The MPI class of an engine's code: MPI_ERR_NO_MEM for WEFT_ENOMEM,
+ * MPI_ERR_PROC_ABORTED where a peer or the way to it is gone, else
+ * MPI_ERR_OTHER. */
+int wf_error_class(int code);
+/* Nothing is recorded from now on: what is found later was recorded later. */
+void wf_error_forget(void);
 
 /* Log levels are those of weft_host.log. Each line is "weft[rank]: text", or
  * "weft: text" where wf is NULL. */

@@ -4,6 +4,7 @@
  */
 #include "instance.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,11 +52,16 @@ static void count_local(struct wf_instance *wf)
     }
 }
 
-static void identify(struct wf_instance *wf)
+static int identify(struct wf_instance *wf)
 {
     const char *host = wf_config_host(wf->config, wf->rank);
 
-    wf->node = wf_node_id();
+    if (!wf_node_id(&wf->node)) {
+        int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
+        wf_error(wf_error_class(r), "cannot read the boot id of this machine: "
+                 "%s", strerror(errno));
+        return r;
+    }
     wf_node_name(wf->host, sizeof wf->host);
     if (host && strcmp(wf->boot->ops->name, "static") == 0) {
         snprintf(wf->host, sizeof wf->host, "%s", host);
@@ -68,6 +74,7 @@ static void identify(struct wf_instance *wf)
     }
     wf->own_cpus = wf_node_own_cpus();
     wf->cpus = wf->local_count > 1 ? wf_node_cpus() : wf->own_cpus;
+    return 0;
 }
 
 static void free_orphans(struct wf_instance *wf)
@@ -186,8 +193,7 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->api.changed = section_changed;
     if (params->threads)
         wf_instance_share(wf);
-    identify(wf);
-    if ((r = open_engine(wf)) != 0)
+    if ((r = identify(wf)) != 0 || (r = open_engine(wf)) != 0)
         goto err_engine;
     if ((r = wf_env_init(wf)) != 0 || (r = meet(wf)) != 0)
         goto err_meet;

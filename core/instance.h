@@ -47,6 +47,11 @@ struct wf_instance {
 
     struct weft_core eps[WF_EPS_MAX];
     int ep_count;
+    struct { /* those that could not be opened, up to the first NULL */
+        const struct wf_transport_config *transport;
+        int error; /* WEFT_E* */
+        char *why; /* or NULL */
+    } left_out[WF_EPS_MAX];
     struct weft_loc **locs; /* [nprocs] */
 
     struct wf_comm *world, *self;
@@ -177,6 +182,7 @@ struct wf_process {
         struct wf_lock lock;
         struct wf_instance *instance; /* in use or idle */
         unsigned users;
+        struct wf_boot *boot; /* of a start that failed: for the next */
         pid_t registered; /* the process that has end_at_exit registered */
     } start;
     wf_atomic_u32 stand_in; /* a rank lets other threads act as it */

@@ -24,7 +24,7 @@ struct weft_core {
     const weft_plugin *plugin;
     const struct wf_transport_config *config;
     void *cfg; /* the plugin's configuration struct */
-    char *refusal; /* while reach() runs: what the plugin logs */
+    char *refusal; /* while open() or reach() runs: what the plugin logs */
     void *address;
     size_t address_len;
     /* containers and bytes that came in, for reports; lanes count what goes */

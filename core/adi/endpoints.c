@@ -2,10 +2,12 @@
  *
  * Endpoint 0 is always self. A transport that the configuration only allows
  * (enable = auto) and that cannot open here is left out with an info line;
- * one that was asked for (enable = yes) stops the start.
+ * one that was asked for (enable = yes), or any for which memory or descriptors
+ * are lacking, stops the start.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -94,7 +96,7 @@ static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
 }
 
 /* Claim the next endpoint for a transport: its plugin, and the plugin's options
- * into c->cfg. Errors are printed; returns how many. */
+ * into c->cfg. Errors are printed; returns how many, or WEFT_ENOMEM. */
 static int prepare(struct wf_instance *wf, const struct wf_transport_config *t,
                    FILE *errors)
 {
@@ -116,7 +118,7 @@ static int prepare(struct wf_instance *wf, const struct wf_transport_config *t,
     c->ops = c->plugin->ops;
     c->cfg = calloc(1, c->plugin->cfg_size ? c->plugin->cfg_size : 1);
     if (!c->cfg)
-        return 1;
+        return WEFT_ENOMEM;
     bad = wf_config_plugin(wf->config, t, c->plugin, c->cfg, errors);
     if (bad)
         free(c->cfg);
@@ -160,6 +162,12 @@ static bool in_config(const struct wf_transport_config *t, int n)
     return false;
 }
 
+/* The sum of two results of prepare(). */
+static int both(int a, int b)
+{
+    return a < 0 ? a : b < 0 ? b : a + b;
+}
+
 /* Every transport before any is opened, so that all mistakes show at once. */
 static int prepare_each(struct wf_instance *wf, FILE *errors)
 {
@@ -172,10 +180,10 @@ static int prepare_each(struct wf_instance *wf, FILE *errors)
     int bad = prepare(wf, &self, errors);
 
     if (hosted(wf) && !in_config(t, n))
-        bad += prepare(wf, &thread, errors);
+        bad = both(bad, prepare(wf, &thread, errors));
     for (int i = 0; i < n; i++)
         if (wanted(wf, &t[i]))
-            bad += prepare(wf, &t[i], errors);
+            bad = both(bad, prepare(wf, &t[i], errors));
     return bad;
 }
 
@@ -208,11 +216,51 @@ static bool useful(const struct wf_instance *wf, int i)
     return i == 0 || t->enable == 1 || wf_route_may_use(wf->config, t->name);
 }
 
+/* Is it for lack of memory or descriptors? Not the transport is unusable here
+ * then, and with others it would be the same, or peers that count on this one
+ * would find no way. */
+static bool starved(int r)
+{
+    return r == WEFT_ENOMEM || strstr(wf_error_last()->text, strerror(EMFILE));
+}
+
+/* The transport is left out: say why, and remember it for a pair that has no
+ * other. One that was asked for, or a process that lacks what any needs, stops the
+ * start. */
+static int leave_out(struct wf_instance *wf,
+                     const struct wf_transport_config *t, const char *why,
+                     int r)
+{
+    const char *lacking = r == WEFT_ENOMEM ? "no memory" : "";
+
+    if (why[0] || lacking[0])
+        wf_error(wf_error_class(r), "%s: transport '%s' cannot be used here: "
+                 "%s%s", t->where, t->name, why[0] ? why : lacking,
+                 why[0] && lacking[0] ? " (no memory)" : "");
+    else
+        wf_error(MPI_ERR_OTHER, "%s: transport '%s' cannot be used here "
+                 "(error %d)", t->where, t->name, r);
+    if (t->enable == 1 || starved(r))
+        return r == WEFT_ENOMEM ? r : WEFT_ESYS;
+    wf_log(wf, WF_LOG_INFO, "%s", wf_error_last()->text);
+    if (why[0])
+        wf_log(wf, WF_LOG_ERROR, "%s: %s", t->name, why);
+    for (int i = 0; i < WF_EPS_MAX; i++)
+        if (!wf->left_out[i].transport) {
+            wf->left_out[i].transport = t;
+            wf->left_out[i].error = r;
+            wf->left_out[i].why = why[0] ? strdup(why) : NULL;
+            break;
+        }
+    return 0;
+}
+
 /* Number i of the prepared ones becomes the next endpoint. */
 static int open_prepared(struct wf_instance *wf, int i)
 {
     struct weft_core *c = &wf->eps[wf->ep_count];
     const struct wf_transport_config *t = wf->eps[i].config;
+    char why[WF_REFUSAL_MAX] = "";
     int r;
 
     if (!useful(wf, i)) {
@@ -222,17 +270,15 @@ static int open_prepared(struct wf_instance *wf, int i)
     if (c != &wf->eps[i])
         *c = wf->eps[i];
     c->index = wf->ep_count;
+    c->refusal = why;
     r = start_endpoint(wf, c);
+    c->refusal = NULL;
     if (r == 0) {
         wf->ep_count++;
         return 0;
     }
     free(c->cfg);
-    wf_error(MPI_ERR_OTHER, "%s: transport '%s' cannot be used here (error %d)",
-             t->where, t->name, r);
-    wf_log(wf, t->enable == 1 ? WF_LOG_ERROR : WF_LOG_INFO, "%s",
-           wf_error_last()->text);
-    return t->enable == 1 ? WEFT_ESYS : 0;
+    return leave_out(wf, t, why, r);
 }
 
 int wf_endpoints_open(struct wf_instance *wf)
@@ -246,7 +292,7 @@ int wf_endpoints_open(struct wf_instance *wf)
     wf->ep_count = 0;
     if (bad) {
         forget(wf, 0, prepared);
-        return WEFT_EINVAL;
+        return bad < 0 ? bad : WEFT_EINVAL;
     }
     for (int i = 0; i < prepared; i++)
         if ((r = open_prepared(wf, i)) != 0) {
@@ -344,5 +390,10 @@ void wf_endpoints_close(struct wf_instance *wf)
         free(c->address);
         free(c->cfg);
         wf->ep_count--;
+    }
+    for (int i = 0; i < WF_EPS_MAX; i++) {
+        free(wf->left_out[i].why);
+        wf->left_out[i].transport = NULL;
+        wf->left_out[i].why = NULL;
     }
 }

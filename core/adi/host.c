@@ -115,10 +115,13 @@ static void host_log(weft_core *core, int level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    if (core->refusal && level <= WF_LOG_ERROR)
+        core->refusal[0] = 0; /* what came before was no error */
     if (core->refusal && !core->refusal[0])
         snprintf(core->refusal, WF_REFUSAL_MAX, "%.*s", WF_REFUSAL_MAX - 1,
                  text);
-    wf_log(core->wf, level, "%s: %s", core->config->name, text);
+    if (!core->refusal || level > WF_LOG_ERROR) /* else the caller tells it */
+        wf_log(core->wf, level, "%s: %s", core->config->name, text);
 }
 
 const weft_host wf_host = {.size = sizeof wf_host,

@@ -92,7 +92,8 @@ static bool refused(const char *reply)
 
 static int complain(struct pmi1 *p, int rc, const char *what)
 {
-    const char *why = rc == WEFT_EPEER    ? "the launcher is gone"
+    const char *why = rc == WEFT_ENOMEM   ? "no memory for the answer"
+                      : rc == WEFT_EPEER  ? "the launcher is gone"
                       : rc == WEFT_EPROTO ? "the launcher's answer is not PMI-1"
                                           : "the connection failed";
     wf_boot_complain(&p->base, "PMI %s: %s", what, why);
@@ -418,9 +419,7 @@ static int read_nodes(struct pmi1 *p)
     size_t len;
     struct wf_boot *b = &p->base;
     int rc = get_text(p, "PMI_process_mapping", &text, &len);
-    if (rc == 0)
-        b->node_of = calloc(b->size, sizeof(*b->node_of));
-    if (b->node_of &&
+    if (rc < 0 ||
         wf_pmi_map_parse(text, len, b->size, b->node_of, &b->node_count) < 0) {
         /* an optional hint: without it every rank asks the cards */
         free(b->node_of);
@@ -437,31 +436,65 @@ static int read_nodes(struct pmi1 *p)
     return 0;
 }
 
-int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len)
+static int make_room_for_nodes(struct pmi1 *p)
+{
+    p->base.node_of = calloc(p->base.size, sizeof *p->base.node_of);
+    return p->base.node_of ? 0 : WEFT_ENOMEM;
+}
+
+/* Everything that needs memory, as far as it is known, before the launcher is
+ * spoken to on a descriptor that is there once: a failure leaves it untouched,
+ * and the program may try again. */
+static struct pmi1 *prepare(char *err, size_t err_len, int *rc)
 {
     struct pmi1 *p = calloc(1, sizeof(*p));
-    if (!p) {
-        snprintf(err, err_len, "out of memory");
-        return WEFT_ENOMEM;
-    }
-    p->base.ops = &pmi1_ops;
-    int rc = wf_pmi_channel_open(&p->channel, err, err_len);
-    if (rc < 0)
-        goto err_free;
-    p->base.launcher = wf_pmi_channel_peer(&p->channel);
-    rc = getenv("PMI_FD") ? read_environment(p) : identify(p);
-    if (rc == WEFT_EINVAL) {
+    *rc = p ? 0 : WEFT_ENOMEM;
+    if (p && getenv("PMI_FD"))
+        *rc = read_environment(p);
+    if (*rc == 0 && p->base.size)
+        *rc = make_room_for_nodes(p);
+    if (*rc == WEFT_EINVAL)
         snprintf(err, err_len,
                  "PMI_RANK=%s and PMI_SIZE=%s are not a rank and a size",
                  getenv("PMI_RANK"), getenv("PMI_SIZE"));
-        goto err_close;
-    }
+    else if (*rc < 0)
+        snprintf(err, err_len, "no memory to talk with the launcher");
+    if (*rc == 0)
+        return p;
+    free(p);
+    return NULL;
+}
+
+static int converse(struct pmi1 *p)
+{
+    int rc = 0;
+    if (!getenv("PMI_FD"))
+        rc = identify(p);
+    if (rc == 0 && !p->base.node_of)
+        rc = make_room_for_nodes(p);
     if (rc == 0)
         rc = greet(p);
     if (rc == 0)
         rc = read_numbers(p);
-    if (rc == 0)
-        rc = read_nodes(p);
+    return rc == 0 ? read_nodes(p) : rc;
+}
+
+int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len)
+{
+    int rc;
+    struct pmi1 *p = prepare(err, err_len, &rc);
+    if (!p)
+        return rc;
+    p->base.ops = &pmi1_ops;
+    rc = wf_pmi_channel_open(&p->channel, err, err_len);
+    if (rc < 0)
+        goto err_free;
+    p->base.launcher = wf_pmi_channel_peer(&p->channel);
+    rc = converse(p);
+    if (rc == WEFT_ENOMEM) {
+        snprintf(err, err_len, "no memory for what the launcher says");
+        goto err_close;
+    }
     if (rc < 0) {
         snprintf(err, err_len,
                  "the launcher behind %s does not speak PMI-1%s",

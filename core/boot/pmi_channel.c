@@ -102,12 +102,49 @@ static int open_port(struct wf_pmi_channel *c, char *err, size_t err_len)
     return 0;
 }
 
+/* Lines may hold the job key. */
+static void forget(struct wf_pmi_channel *c)
+{
+    if (c->in)
+        explicit_bzero(c->in, c->room);
+    free(c->in);
+    c->in = NULL;
+}
+
+static int make_room(struct wf_pmi_channel *c)
+{
+    if (c->have + 1 < c->room)
+        return 0;
+    size_t room = c->room ? c->room * 2 : PMI_LINE_FIRST;
+    if (room > PMI_LINE_MAX)
+        return WEFT_EPROTO;
+    char *in = malloc(room);
+    if (!in)
+        return WEFT_ENOMEM;
+    if (c->have)
+        memcpy(in, c->in, c->have);
+    forget(c);
+    c->in = in;
+    c->room = room;
+    return 0;
+}
+
+/* The room for usual lines comes first: once something has been asked, lack of
+ * memory would lose the answer. */
 int wf_pmi_channel_open(struct wf_pmi_channel *c, char *err, size_t err_len)
 {
     memset(c, 0, sizeof(*c));
     c->fd = -1;
-    return getenv("PMI_FD") ? open_fd(c, err, err_len)
-                            : open_port(c, err, err_len);
+    int rc = make_room(c);
+    if (rc < 0) {
+        snprintf(err, err_len, "no memory to talk with the launcher");
+        return rc;
+    }
+    rc = getenv("PMI_FD") ? open_fd(c, err, err_len)
+                          : open_port(c, err, err_len);
+    if (rc < 0)
+        wf_pmi_channel_close(c);
+    return rc;
 }
 
 /* The system is short of memory, or the socket of room: for a while. */
@@ -140,33 +177,6 @@ int wf_pmi_channel_send(struct wf_pmi_channel *c, const char *text, size_t n)
         text += sent;
         n -= (size_t)sent;
     }
-    return 0;
-}
-
-/* Lines may hold the job key. */
-static void forget(struct wf_pmi_channel *c)
-{
-    if (c->in)
-        explicit_bzero(c->in, c->room);
-    free(c->in);
-    c->in = NULL;
-}
-
-static int make_room(struct wf_pmi_channel *c)
-{
-    if (c->have + 1 < c->room)
-        return 0;
-    size_t room = c->room ? c->room * 2 : PMI_LINE_FIRST;
-    if (room > PMI_LINE_MAX)
-        return WEFT_EPROTO;
-    char *in = malloc(room);
-    if (!in)
-        return WEFT_ENOMEM;
-    if (c->have)
-        memcpy(in, c->in, c->have);
-    forget(c);
-    c->in = in;
-    c->room = room;
     return 0;
 }
 

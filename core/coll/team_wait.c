@@ -101,10 +101,11 @@ static int gone(const struct await *w)
     if (!loc)
         return wf_error(MPI_ERR_PROC_ABORTED, "a member of the communicator "
                                               "is gone");
-    return wf_error(MPI_ERR_PROC_ABORTED, "rank %d (process %u on %s): %s",
+    return wf_error(loc->failed ? wf_location_error(loc) : MPI_ERR_PROC_ABORTED,
+                    "rank %d (process %u on %s): %s",
                     w->rank, loc->id, loc->host ? loc->host : "unknown host",
-                    loc->down_reason ? loc->down_reason
-                                     : "it lost a member of the communicator");
+                    loc->failed ? wf_location_why(loc)
+                                : "it lost a member of the communicator");
 }
 
 static void describe(const void *arg, struct wf_wait *to)

@@ -236,6 +236,7 @@ static bool settle(struct wf_context_alloc *c, int *error)
                     WF_CONTEXT_WORDS;
         stand_in_line(c);
     } else if ((flags & FLAG_OWNER) && ++c->tried == WINDOWS_MAX) {
+        c->exhausted = true;
         *error = MPI_ERR_NO_MEM;
         return true;
     }
@@ -290,7 +291,8 @@ static int take_first(struct wf_context_alloc *c)
     for (unsigned i = 0; i < c->count; i++) {
         while (word < WORDS_MAX && !available(all, word))
             word++;
-        if (word == WORDS_MAX || !reserve(all, word + 1))
+        c->exhausted = word == WORDS_MAX;
+        if (c->exhausted || !reserve(all, word + 1))
             return MPI_ERR_NO_MEM;
         c->id[i] = word * 64 +
                    (uint32_t)__builtin_ctzll(available(all, word));

@@ -12,6 +12,7 @@
 #include "env/attr.h"
 #include "env/env.h"
 #include "protocol/death.h"
+#include "protocol/queues.h"
 
 /* What the request of the operation owns. */
 struct derivation {
@@ -19,6 +20,7 @@ struct derivation {
     struct wf_comm *result;
     struct wf_req *req;
     uint32_t own_hint;
+    bool *exhausted; /* of the plan */
 };
 
 static uint64_t key_of(const struct wf_comm *comm, int tag)
@@ -67,6 +69,8 @@ static void agreed(struct wf_context_alloc *c, int error)
         use_ids(d->result, c);
     else if (!error)
         drop_ids(c);
+    if (d->exhausted)
+        *d->exhausted = c->exhausted;
     wf_req_complete(d->req, error);
 }
 
@@ -100,6 +104,7 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
     d->alloc.count = p->inter ? 2 : 1;
     d->alloc.hint = p->hint ? p->hint : &d->own_hint;
     d->alloc.failed = p->failed;
+    d->exhausted = p->exhausted;
     d->alloc.engines = wf_engines_ready(parent->wf);
     d->alloc.done = agreed;
     d->alloc.arg = d;
@@ -109,18 +114,28 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
 }
 
 /* The engine's record says only that something inside failed. */
-static int explain(const struct wf_comm *parent, int rc)
+static int explain(const struct wf_comm *parent, int rc, bool exhausted)
 {
+    const struct weft_loc *loc = wf_any_failed(parent);
+
     if (rc == MPI_ERR_NOT_SAME)
         return wf_error(rc, "another process of the communicator failed in "
                             "this call");
-    if (rc == MPI_ERR_PROC_ABORTED)
+    if (rc == MPI_ERR_PROC_ABORTED && !loc)
         return wf_error(rc, "a process that takes part is gone");
-    if (rc == MPI_ERR_NO_MEM)
+    if (exhausted)
         return wf_error(rc, "all context ids are in use: free communicators "
                             "that are no longer needed");
-    return wf_error(rc, "the processes could not agree on a context id because "
-                        "the communication among them failed");
+    if (rc == MPI_ERR_NO_MEM)
+        return wf_error(rc, "no memory to agree on a context id");
+    if (!loc)
+        return wf_error(rc, "the processes could not agree on a context id "
+                            "because the communication among them failed");
+    return wf_error(wf_location_error(loc),
+                    "the processes could not agree on a context id: process %u "
+                    "on %s %s: %s", loc->id,
+                    loc->host ? loc->host : "unknown host",
+                    wf_location_how(loc), wf_location_why(loc));
 }
 
 static void discard(struct wf_comm *comm)
@@ -133,11 +148,14 @@ static void discard(struct wf_comm *comm)
 int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
 {
     struct wf_error_record cause = *wf_error_last();
+    struct wf_derive_plan plan = *p;
+    bool exhausted = false;
     struct wf_req *r;
     int agreement = rc;
+    plan.exhausted = &exhausted;
     /* where a process is gone each ends by itself, and waits for nobody */
     if (rc != MPI_ERR_PROC_ABORTED)
-        agreement = wf_derive_start(p, &r);
+        agreement = wf_derive_start(&plan, &r);
     if (rc != MPI_ERR_PROC_ABORTED && agreement == MPI_SUCCESS)
         agreement = wf_wait(&r, MPI_STATUS_IGNORE);
     *newcomm = MPI_COMM_NULL;
@@ -149,7 +167,7 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
     if (p->result)
         discard(p->result);
     if (rc == MPI_SUCCESS)
-        return explain(p->parent, agreement);
+        return explain(p->parent, agreement, exhausted);
     if (cause.mpi_class == rc && cause.text[0])
         wf_error(rc, "%s", cause.text);
     return rc;

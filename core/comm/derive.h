@@ -20,6 +20,7 @@ struct wf_derive_plan {
     struct wf_agree_scope scope;
     uint64_t key;   /* of context.h */
     uint32_t *hint; /* NULL: key tells where to start */
+    bool *exhausted; /* where to say that no context id is left, or NULL */
 };
 
 /* A collective operation over all members of parent. */

@@ -2,9 +2,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "env/env.h"
@@ -16,12 +18,30 @@ static _Thread_local struct {
     bool fresh; /* recorded and not raised yet */
 } last;
 
+/* A text of the system about descriptors does not say which limit was met, and
+ * what to do: every text with it passes through here. */
+static void add_remedy(char *text, size_t size)
+{
+    struct rlimit files;
+    size_t n = strlen(text);
+
+    if (!strstr(text, strerror(EMFILE)) || strstr(text, "RLIMIT_NOFILE"))
+        return;
+    if (strstr(text, strerror(ENFILE)))
+        snprintf(text + n, size - n, " (raise the system's limit, "
+                 "fs.file-max)");
+    else if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+        snprintf(text + n, size - n, " (RLIMIT_NOFILE is %llu: raise it with "
+                 "ulimit -n)", (unsigned long long)files.rlim_cur);
+}
+
 static void record(struct wf_comm *comm, int mpi_class, const char *fmt,
                    va_list args)
 {
     last.record.mpi_class = mpi_class;
     last.record.comm = comm;
     vsnprintf(last.record.text, sizeof last.record.text, fmt, args);
+    add_remedy(last.record.text, sizeof last.record.text);
     last.fresh = true;
 }
 
@@ -43,6 +63,25 @@ int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
     return mpi_class;
 }
 
+int wf_error_class(int code)
+{
+    switch (code) {
+    case WEFT_ENOMEM:
+        return MPI_ERR_NO_MEM;
+    case WEFT_EPEER:
+    case WEFT_ELINK:
+        return MPI_ERR_PROC_ABORTED;
+    default:
+        return MPI_ERR_OTHER;
+    }
+}
+
+void wf_error_forget(void)
+{
+    last.record.text[0] = 0;
+    last.fresh = false;
+}
+
 struct wf_error_record *wf_error_last(void)
 {
     return &last.record;
@@ -52,7 +91,7 @@ struct wf_error_record *wf_error_take(int mpi_class)
 {
     if (!last.fresh || last.record.mpi_class != mpi_class) {
         last.record.comm = NULL;
-            last.record.text[0] = 0;
+        last.record.text[0] = 0;
         last.record.mpi_class = mpi_class;
     }
     last.fresh = false;
@@ -96,9 +135,8 @@ void wf_log(struct wf_instance *wf, int level, const char *fmt, ...)
     va_end(args);
     if (m < 0)
         return;
-    size_t len = (size_t)n + (size_t)m;
-    if (len > sizeof line - 2)
-        len = sizeof line - 2;
+    add_remedy(line, sizeof line - 1);
+    size_t len = strlen(line);
     line[len++] = '\n';
     write_line(line, len);
 }

@@ -64,7 +64,7 @@ static int start(int level)
         return rc;
     rc = begin_world(wf, level);
     if (rc != MPI_SUCCESS)
-        wf_start_leave(wf, WF_LEAVE_END);
+        wf_start_leave(wf, WF_LEAVE_FAILED);
     else if (level == MPIX_THREAD_FILTERED)
         stand_in(wf);
     return rc;

@@ -111,7 +111,7 @@ static int begin(const struct wf_info *info, struct wf_errhandler *errhandler,
         *out = create(wf, level, errhandler);
     if (*out)
         return MPI_SUCCESS;
-    wf_start_leave(wf, WF_LEAVE_IDLE);
+    wf_start_leave(wf, WF_LEAVE_FAILED);
     return wf_error(MPI_ERR_NO_MEM, "no memory for a session");
 }
 

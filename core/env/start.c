@@ -28,22 +28,21 @@ static _Noreturn void wrong_config(void)
     exit(EX_CONFIG);
 }
 
-struct wf_config *wf_start_config(void)
+int wf_start_config(struct wf_config **out)
 {
-    struct wf_config *config;
     char *text = NULL;
     size_t n = 0;
     FILE *errors = open_memstream(&text, &n);
-    int bad = wf_config_load_also(&config, errors ? errors : stderr,
+    int bad = wf_config_load_also(out, errors ? errors : stderr,
                                   wf_plugins_check);
     if (errors)
         fclose(errors);
-    if (bad) {
+    if (bad > 0) {
         wf_boot_say(text ? text : "", n);
         wrong_config();
     }
     free(text);
-    return config;
+    return bad == 0 ? MPI_SUCCESS : wf_error_last()->mpi_class;
 }
 
 /* Settings that do nothing are worth one line, from one rank. */
@@ -60,37 +59,60 @@ static int cannot_start(const char *step, int r)
 {
     char cause[400];
     const struct wf_error_record *last = wf_error_last();
+    if (r == WEFT_ENOMEM && !last->text[0])
+        return wf_error(MPI_ERR_NO_MEM, "%s failed: no memory", step);
     if (!last->text[0])
         return wf_error(MPI_ERR_INTERN, "%s failed with code %d", step, r);
     snprintf(cause, sizeof cause, "%.399s", last->text);
-    return wf_error(r == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER,
-                    "%s failed: %s", step, cause);
+    return wf_error(wf_error_class(r), "%s failed: %s", step, cause);
 }
 
-static int alone(struct wf_instance_params *params)
+/* The connection to the launcher of an earlier attempt, or a new one. */
+static int open_boot(struct wf_process *p, struct wf_instance_params *params)
 {
     char why[400];
-    params->config = wf_start_config();
-    wf_error_last()->text[0] = 0;
-    int r = wf_boot_open(params->config, &params->boot, why, sizeof why);
-    if (r >= 0)
+    params->boot = p->start.boot;
+    if (params->boot)
         return MPI_SUCCESS;
-    wf_config_free(params->config);
-    return wf_error(MPI_ERR_OTHER, "%s", why);
+    int r = wf_boot_open(params->config, &params->boot, why, sizeof why);
+    return r < 0 ? wf_error(wf_error_class(r), "%s", why) : MPI_SUCCESS;
+}
+
+static int alone(struct wf_process *p, struct wf_instance_params *params)
+{
+    int rc = wf_start_config(&params->config);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = open_boot(p, params);
+    if (rc != MPI_SUCCESS)
+        wf_config_free(params->config);
+    return rc;
+}
+
+/* A failed start keeps what it had from the launcher, which is there once: a
+ * second attempt takes it. If there is none, the process ends without good-bye,
+ * by which the launcher knows that the others wait in vain. */
+static void keep_boot(struct wf_process *p, struct wf_boot *boot)
+{
+    if (p->ranks)
+        p->ranks->boots[p->slot] = boot;
+    else
+        p->start.boot = boot;
 }
 
 static int start(struct wf_process *p, enum wf_use use,
                  struct wf_instance **out)
 {
     struct wf_instance_params params = {.threads = use == WF_USE_THREADS};
-    int rc = p->ranks ? wf_ranks_params(p, &params) : alone(&params);
+    int rc = p->ranks ? wf_ranks_params(p, &params) : alone(p, &params);
     if (rc != MPI_SUCCESS)
         return rc;
+    wf_error_forget();
     int r = wf_instance_create(&params, out);
     if (r == WEFT_EINVAL)
         wrong_config();
+    keep_boot(p, r < 0 ? params.boot : NULL);
     if (r < 0) {
-        params.boot->ops->close(params.boot);
         wf_config_free(params.config);
         return cannot_start("starting", r);
     }
@@ -214,7 +236,7 @@ int wf_start_leave(struct wf_instance *wf, enum wf_leave how)
         if (--p->start.users == 0) {
             if (how == WF_LEAVE_END)
                 rc = end(p);
-            else
+            else if (how == WF_LEAVE_IDLE)
                 leave_idle(p);
             if (p->start.instance)
                 wf_state_phase(p, WF_STATE_BETWEEN);

@@ -20,8 +20,9 @@
 
 #include "instance.h"
 
-/* Read the configuration; one that is wrong ends the process. */
-struct wf_config *wf_start_config(void);
+/* Read the configuration; one that is wrong ends the process. An MPI error class:
+ * memory or a descriptor was lacking. */
+int wf_start_config(struct wf_config **);
 /* End the instance that sessions of this rank thread left idle, if any. */
 void wf_start_end_idle(struct wf_process *);
 
@@ -31,8 +32,10 @@ enum wf_use { WF_USE_ALONE, WF_USE_THREADS };
 /* One user more: an MPI error class, and the instance. Outside the API
  * section; any thread. */
 int wf_start_use(enum wf_use, struct wf_instance **);
-/* One user less. */
-enum wf_leave { WF_LEAVE_IDLE, WF_LEAVE_END };
+/* One user less. WF_LEAVE_FAILED: it could not begin. The instance waits idle for
+ * another attempt; without one the process ends as one that has failed, and not
+ * in the fence of an orderly end, where the others would wait for it. */
+enum wf_leave { WF_LEAVE_IDLE, WF_LEAVE_END, WF_LEAVE_FAILED };
 int wf_start_leave(struct wf_instance *, enum wf_leave);
 
 #endif

@@ -6,6 +6,7 @@
 #endif
 #include "os/node.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -27,32 +28,39 @@ static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
     return h;
 }
 
-static uint64_t hash_boot_id(uint64_t h)
+/* False, and errno: the id could not be read because memory or descriptors are
+ * short. Other processes of the machine can read it: no other name will do. */
+static bool hash_boot_id(uint64_t *h)
 {
     char id[64];
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof id);
 
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return false;
     if (fd >= 0)
         close(fd);
     if (n > 0)
-        return hash_bytes(h, id, (size_t)n);
-    if (gethostname(id, sizeof id) == 0) /* no /proc: the best there is */
-        h = hash_bytes(h, id, strnlen(id, sizeof id));
-    return h;
+        *h = hash_bytes(*h, id, (size_t)n);
+    else if (gethostname(id, sizeof id) == 0) /* no /proc: the best there is */
+        *h = hash_bytes(*h, id, strnlen(id, sizeof id));
+    return true;
 }
 
-uint64_t wf_node_id(void)
+bool wf_node_id(uint64_t *id)
 {
     const char *node = wf_trust_getenv("WEFT_NODE");
-    uint64_t h = hash_boot_id(0xcbf29ce484222325u);
+    uint64_t h = 0xcbf29ce484222325u;
     struct stat st;
 
+    if (!hash_boot_id(&h))
+        return false;
     if (stat("/proc/self/ns/net", &st) == 0)
         h = hash_bytes(h, &st.st_ino, sizeof st.st_ino);
     if (node)
         h = hash_bytes(h, node, strlen(node));
-    return h;
+    *id = h;
+    return true;
 }
 
 void wf_node_name(char *name, size_t n)

@@ -4,12 +4,13 @@
 #ifndef WF_NODE_H
 #define WF_NODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Equal in two processes exactly if they can share memory and abstract
  * sockets: boot id, network namespace, and WEFT_NODE (mpirun --nodes). */
-uint64_t wf_node_id(void);
+bool wf_node_id(uint64_t *id);
 /* The name of this node: WEFT_NODE if set, else the host name. */
 void wf_node_name(char *name, size_t n);
 /* CPUs in the affinity mask. At least 1. */

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -78,14 +79,11 @@ WF_COLD int wf_progress_open_sleeper(struct wf_progress *p)
     return WEFT_ESYS;
 }
 
-static int cannot_sleep(struct wf_instance *wf, const struct weft_core *c)
+static int cannot_sleep(const struct weft_core *c)
 {
-    wf_log(wf, WF_LOG_WARN,
-           "nothing to sleep on beside transport '%s', which is left out: %s",
-           c->config->name,
-           errno == EMFILE
-               ? "no descriptor is free in this process; raise ulimit -n"
-               : strerror(errno));
+    if (c->refusal)
+        snprintf(c->refusal, WF_REFUSAL_MAX, "nothing to sleep on (epoll, "
+                 "eventfd): %s", strerror(errno));
     return WEFT_ESYS;
 }
 
@@ -100,7 +98,7 @@ WF_COLD int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
         c->ops->event(c->ep, &c->event) >= 0 && c->event.fd >= 0) {
         if (wf_progress_open_sleeper(p) < 0 ||
             epoll_ctl(p->epoll, EPOLL_CTL_ADD, c->event.fd, &ev) != 0)
-            return cannot_sleep(wf, c);
+            return cannot_sleep(c);
         c->fd_event = true;
     }
     /* not before: nobody polls what is left out */

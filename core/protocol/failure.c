@@ -1,6 +1,7 @@
 /* A peer, or the last way to it, is gone: everything that waits for it ends
- * with MPI_ERR_PROC_ABORTED. Nothing waits for ever on a dead process: one
- * that died before it ever spoke is noticed because long waits call it.
+ * with MPI_ERR_PROC_ABORTED, or with the class of what this process lacks.
+ * Nothing waits for ever on a dead process: one that died before it ever spoke is
+ * noticed because long waits call it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,9 +11,11 @@
 #include "protocol/death.h"
 #include "protocol/order.h"
 
-static void fail(struct wf_p2p *p)
+static void fail(struct wf_p2p *p, struct weft_loc *loc)
 {
-    wf_req_complete(&p->req, MPI_ERR_PROC_ABORTED);
+    if (!p->loc && wf_location_starved(loc))
+        p->loc = loc; /* its failure explains the error */
+    wf_req_complete(&p->req, wf_location_error(loc));
 }
 
 /* A wildcard receive may still be matched by the living, but may as well wait
@@ -32,7 +35,7 @@ static void fail_posted(struct wf_posted *r, void *arg)
     if (!waits_for(p, loc))
         return;
     wf_match_unpost(&loc->wf->engine->match, r);
-    fail(p);
+    fail(p, loc);
 }
 
 static int fail_table(struct wf_slots *table, struct weft_loc *loc)
@@ -45,7 +48,7 @@ static int fail_table(struct wf_slots *table, struct weft_loc *loc)
             continue;
         p->waits = 0;
         wf_slot_release(loc->wf->engine, p);
-        fail(p);
+        fail(p, loc);
         n++;
     }
     return n;
@@ -64,7 +67,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     wf_death_note(wf, loc->id);
     wf_location_gate(loc);
     e->failures++;
-    loc->down_reason = strdup(why ? why : "connection lost");
+    loc->down_status = status;
+    loc->down_reason = why ? strdup(why) : NULL;
     posted = wf_match_posted_count(&e->match);
     wf_message_drop_fifo(loc, status);
     wf_order_drop(loc, status);
@@ -74,39 +78,48 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
         posted += w->loc == loc;
     failed = fail_table(&e->pending, loc) + fail_table(&e->matched, loc);
     wf_log(wf, posted || failed ? WF_LOG_WARN : WF_LOG_INFO,
-           "process %u on %s is gone: %s", loc->id,
-           loc->host ? loc->host : "unknown host", loc->down_reason);
+           "process %u on %s %s: %s", loc->id,
+           loc->host ? loc->host : "unknown host", wf_location_how(loc),
+           wf_location_why(loc));
     if (wf->api.on)
         wf_progress_notify(wf); /* probes wait for no request */
     wf_deaths_spread(wf);
     if (wf->options->on_failure == WF_FAIL_ABORT && (posted || failed))
         wf_abort(wf, 1, "weft " WEFT_VERSION ": rank %u on %s: process %u on "
-                 "%s is gone: %s (core.on_failure = abort)", wf->rank, wf->host,
+                 "%s %s: %s (core.on_failure = abort)", wf->rank, wf->host,
                  loc->id, loc->host ? loc->host : "unknown host",
-                 loc->down_reason);
+                 wf_location_how(loc), wf_location_why(loc));
 }
 
 /* ---- noticing -------------------------------------------------------------- */
 
 enum { CALL_MAX = 64 /* members called for one wildcard receive */ };
 
-int wf_any_source(struct wf_comm *comm)
+const struct weft_loc *wf_any_failed(const struct wf_comm *comm)
 {
     struct wf_instance *wf = comm->wf;
 
     if (wf_likely(!wf->engine->failures))
-        return MPI_SUCCESS;
+        return NULL;
     for (uint32_t i = 0; i < wf->nprocs; i++) {
         struct weft_loc *loc = wf->locs[i];
         if (loc && loc->failed &&
             wf_group_rank_of(comm->peers, i) != MPI_UNDEFINED)
-            return wf_error(MPI_ERR_PROC_ABORTED,
-                            "of the sources of MPI_ANY_SOURCE, process %u on "
-                            "%s is gone: %s",
-                            i, loc->host ? loc->host : "unknown host",
-                            loc->down_reason);
+            return loc;
     }
-    return MPI_SUCCESS;
+    return NULL;
+}
+
+int wf_any_source(struct wf_comm *comm)
+{
+    const struct weft_loc *loc = wf_any_failed(comm);
+
+    if (wf_likely(!loc))
+        return MPI_SUCCESS;
+    return wf_error(wf_location_error(loc),
+                    "of the sources of MPI_ANY_SOURCE, process %u on %s %s: %s",
+                    loc->id, loc->host ? loc->host : "unknown host",
+                    wf_location_how(loc), wf_location_why(loc));
 }
 
 /* One that has ended before it could be called is gone. */

@@ -42,7 +42,9 @@ static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
         t->done(t, WEFT_OK);
     else if (r < 0) {
         t->done(t, r);
-        wf_location_down(loc, r, "the transport refused a message");
+        wf_location_down(loc, r, r == WEFT_ENOMEM
+                                     ? "no memory for a message"
+                                     : "the transport refused a message");
     }
     return true;
 }
@@ -61,7 +63,7 @@ void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
     bool may_go;
 
     if (loc->failed) {
-        t->done(t, WEFT_EPEER);
+        t->done(t, loc->down_status);
         return;
     }
     t->hdr.plen = wf_le32((uint32_t)t->tx.len);
@@ -238,7 +240,7 @@ void wf_message_control(struct weft_loc *loc, struct wf_wire *w, bool urgent)
         return;
     t = control_tx(w, NULL, 0);
     if (!t) {
-        wf_location_down(loc, WEFT_ENOMEM, "out of memory");
+        wf_location_down(loc, WEFT_ENOMEM, "no memory for an answer to it");
         return;
     }
     t->tx.flags = urgent ? WEFT_TX_URGENT : 0;
@@ -256,5 +258,5 @@ void wf_message_control_with(struct weft_loc *loc, struct wf_wire *w,
     if (t)
         wf_message_send(loc, WF_LANE_ORDER, t);
     else
-        wf_location_down(loc, WEFT_ENOMEM, "out of memory");
+        wf_location_down(loc, WEFT_ENOMEM, "no memory for an answer to it");
 }

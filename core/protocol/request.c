@@ -267,17 +267,20 @@ int wf_req_error(struct wf_req *r)
         (r->type == WF_REQ_SCHEDULE || r->lost) && wf_comm_dead(r->comm))
         return wf_comm_dead_error(r->comm);
     if (r->type > WF_REQ_RECV)
-        return wf_error_on(r->comm, r->error, "an operation inside failed");
+        return wf_error_on(r->comm, r->error, r->error == MPI_ERR_NO_MEM
+                           ? "no memory for a part of the operation"
+                           : "an operation inside failed");
     if (r->type == WF_REQ_RECV &&
         (r->error == MPI_ERR_TRUNCATE || r->error == MPI_ERR_COUNT))
         return wrong_length(r);
     loc = wf_p2p_of(r)->loc;
     if (!loc || !loc->failed)
-        return wf_error_on(r->comm, r->error, "a process of the communicator "
-                           "is gone");
-    return wf_error_on(r->comm, r->error, "process %u on %s is gone: %s",
+        return wf_error_on(r->comm, r->error, r->error == MPI_ERR_NO_MEM
+                           ? "no memory for a part of the operation"
+                           : "a process of the communicator is gone");
+    return wf_error_on(r->comm, r->error, "process %u on %s %s: %s",
                        loc->id, loc->host ? loc->host : "unknown host",
-                       loc->down_reason);
+                       wf_location_how(loc), wf_location_why(loc));
 }
 
 void wf_req_stir(struct wf_req *r)

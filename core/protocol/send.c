@@ -51,9 +51,10 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
         wf_location_down(loc, WEFT_EPEER, wf_error_last()->text);
     }
     if (loc->failed) {
-        *rc = wf_error(MPI_ERR_PROC_ABORTED, "rank %d (process %u on %s): %s",
-                       rank, id, loc->host ? loc->host : "unknown host",
-                       loc->down_reason ? loc->down_reason : "is gone");
+        *rc = wf_error(wf_location_error(loc), "rank %d (process %u on %s)%s: "
+                       "%s", rank, id, loc->host ? loc->host : "unknown host",
+                       wf_location_starved(loc) ? " cannot be reached" : "",
+                       wf_location_why(loc));
         return NULL;
     }
     wf_contact_add(comm, rank, loc);
@@ -79,7 +80,7 @@ static void eager_done(struct wf_tx *t, int status)
 
     p->waits &= (uint8_t)~WF_WAITS_TX;
     if (status < 0) {
-        p->req.error = MPI_ERR_PROC_ABORTED;
+        p->req.error = wf_link_error(status);
         p->waits = 0;
     }
     wf_send_check(p);

@@ -359,8 +359,8 @@ int wf_card_fetch(struct weft_loc *loc)
     if (rc == WEFT_EUNREACH)
         return from_config(loc);
     if (rc < 0) {
-        wf_error(MPI_ERR_OTHER, "the launcher did not give the address of "
-                 "process %u", loc->id);
+        wf_error(wf_error_class(rc), "the launcher did not give the address of "
+                 "process %u%s", loc->id, rc == WEFT_ENOMEM ? ": no memory" : "");
         return rc;
     }
     if (!parse_head(loc, &h, &r)) {
@@ -370,7 +370,12 @@ int wf_card_fetch(struct weft_loc *loc)
     }
     loc->node = h.node;
     loc->host = strndup((const char *)h.host, h.host_len);
-    return loc->host ? check_config(loc, &h) : WEFT_ENOMEM;
+    if (loc->host)
+        return check_config(loc, &h);
+    free(loc->card); /* it is asked for again */
+    loc->card = NULL;
+    wf_error(MPI_ERR_NO_MEM, "no memory for the address of process %u", loc->id);
+    return WEFT_ENOMEM;
 }
 
 static int address_from_config(struct weft_loc *loc,

@@ -36,13 +36,31 @@ static void print_warnings(const struct wf_config *c, FILE *out)
         fprintf(out, "warning: %s\n", lines[i]);
 }
 
+static int no_memory(void)
+{
+    wf_error(MPI_ERR_NO_MEM, "no memory for the configuration");
+    return WEFT_ENOMEM;
+}
+
+/* Something was lacking to read it: wf_error() has said what. Problems may come
+ * of that alone, and are not shown. */
+static int config_starved(struct wf_config *c)
+{
+    int r = c->starved;
+    if (!r && (c->arena.failed || c->problems.failed))
+        r = no_memory();
+    if (r)
+        wf_config_free(c);
+    return r;
+}
+
 /* Hand the configuration over, or its problems. */
 static int config_finish(struct wf_config *c, struct wf_config **out,
                          FILE *errors, wf_config_also *also)
 {
-    static const struct wf_place at = {"configuration", 0, 0};
-    if (c->arena.failed)
-        wf_problem_add(&c->problems, &at, "out of memory");
+    int starved = config_starved(c);
+    if (starved)
+        return starved;
     int count = wf_problems_flush(&c->problems, errors);
     if (count > 0) {
         if (also != NULL)
@@ -61,7 +79,7 @@ int wf_config_load_also(struct wf_config **out, FILE *errors,
     struct wf_config *c = config_create();
     *out = NULL;
     if (c == NULL)
-        return 1;
+        return no_memory();
     wf_search_read(c);
     wf_transports_imply(c);
     wf_override_apply(c);
@@ -82,7 +100,7 @@ int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors,
     struct wf_config *c = config_create();
     *out = NULL;
     if (c == NULL)
-        return 1;
+        return no_memory();
     c->unused = true;
     wf_search_file(c, path);
     wf_transports_imply(c);
@@ -95,7 +113,7 @@ int wf_config_from_text(const char *text, struct wf_config **out, FILE *errors)
     struct wf_config *c = config_create();
     *out = NULL;
     if (c == NULL)
-        return 1;
+        return no_memory();
     if (text != NULL) {
         c->source = "text";
         wf_sections_read(c, c->source, text, strlen(text));

@@ -61,7 +61,8 @@ struct wf_transport_config {
 struct wf_config;
 
 /* Find, read and check the configuration. Errors (all of them) go to `errors`
- * as "file:line:col: text" lines; returns how many. */
+ * as "file:line:col: text" lines; returns how many. Negative: no error in it, but
+ * memory or a descriptor was lacking to read it, as wf_error has recorded. */
 int wf_config_load(struct wf_config **out, FILE *errors);
 /* A check of the caller's that also runs on a configuration with errors, before
  * that is thrown away, so that all mistakes show at once. Prints to errors;

@@ -182,6 +182,18 @@ static bool is_missing(const struct wf_config *config,
     return t->enable != 0 && wf_route_may_use(config, t->name);
 }
 
+static const char *why_left_out(const struct wf_instance *wf,
+                                const struct wf_transport_config *t)
+{
+    for (int i = 0; i < WF_EPS_MAX && wf->left_out[i].transport; i++)
+        if (wf->left_out[i].transport == t && wf->left_out[i].why)
+            return wf->left_out[i].why;
+        else if (wf->left_out[i].transport == t &&
+                 wf->left_out[i].error == WEFT_ENOMEM)
+            return "no memory";
+    return "WEFT_LOG=info says why";
+}
+
 static int no_route(const struct weft_loc *loc,
                     const struct wf_route_candidate *c, int n,
                     const char *section)
@@ -201,8 +213,8 @@ static int no_route(const struct weft_loc *loc,
     for (int t = 0; t < transports && used < sizeof text; t++)
         if (is_missing(config, &all[t], c, n))
             used += (size_t)snprintf(text + used, sizeof text - used,
-                                     "; %s: is not open (WEFT_LOG=info says "
-                                     "why)", all[t].name);
+                                     "; %s: is not open: %s", all[t].name,
+                                     why_left_out(loc->wf, &all[t]));
     wf_error(MPI_ERR_OTHER,
              "%s: no transport reaches rank %u (%s) from rank %u (%s): %s",
              section, loc->id, loc->host, loc->wf->rank, loc->wf->host, text);
@@ -271,8 +283,12 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
     }
     if (!found)
         return no_route(loc, c->candidates, c->n, section);
-    wf_error(MPI_ERR_OTHER, "%s: rank %u (%s) could not be added (error %d)",
-             section, loc->id, loc->host, r);
+    if (r == WEFT_ENOMEM)
+        wf_error(MPI_ERR_NO_MEM, "%s: no memory for the connection to rank %u "
+                 "(%s)", section, loc->id, loc->host);
+    else
+        wf_error(wf_error_class(r), "%s: rank %u (%s) could not be added "
+                 "(error %d)", section, loc->id, loc->host, r);
     return r;
 }
 

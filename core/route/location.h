@@ -74,8 +74,43 @@ struct weft_loc {
     struct wf_ordered *order; /* a route with failover, or NULL */
     struct wf_checks *checks; /* of what comes (checked.h), or NULL */
     uint32_t stalled; /* endpoints told to stop reading: out of memory */
-    char *down_reason;
+    char *down_reason; /* NULL: wf_location_why knows */
+    int down_status;   /* WEFT_E* */
 };
+
+/* Why it failed. */
+static inline const char *wf_location_why(const struct weft_loc *loc)
+{
+    if (loc->down_reason)
+        return loc->down_reason;
+    return loc->down_status == WEFT_ENOMEM ? "no memory" : "connection lost";
+}
+
+/* The MPI class of an operation that a transport ended with this status. Where
+ * this process lacks memory or a descriptor, the peer need not be gone. */
+static inline int wf_link_error(int status)
+{
+    return status == WEFT_ENOMEM || status == WEFT_ESYS ? wf_error_class(status)
+                                                        : MPI_ERR_PROC_ABORTED;
+}
+
+/* Whether it failed for such a lack. */
+static inline bool wf_location_starved(const struct weft_loc *loc)
+{
+    return wf_link_error(loc->down_status) != MPI_ERR_PROC_ABORTED;
+}
+
+/* "process 1 on host <this>: why". */
+static inline const char *wf_location_how(const struct weft_loc *loc)
+{
+    return wf_location_starved(loc) ? "cannot be reached" : "is gone";
+}
+
+/* The MPI class of operations with it. */
+static inline int wf_location_error(const struct weft_loc *loc)
+{
+    return wf_link_error(loc->down_status);
+}
 
 /* Credit that comes, or goes (negative) by other than the short path. */
 static inline void wf_credit_change(struct weft_loc *loc, int64_t bytes)

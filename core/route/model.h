@@ -99,6 +99,7 @@ struct wf_config {
     const char *source; /* the file read, or "built in" */
     int includes;       /* depth of include= while reading */
     bool unused; /* only looked at: files need not be trusted, nothing runs */
+    int starved;        /* WEFT_E*: memory or a descriptor was lacking */
     struct wf_section *sections, **sections_tail;
     int section_count;
     struct wf_section *current; /* while reading; NULL: skip its settings */
@@ -147,6 +148,9 @@ char *wf_file_read(const char *path, size_t *n, char *why, size_t why_len);
  * unless the configuration is only looked at. */
 char *wf_search_text(const struct wf_config *, const char *path, size_t *n,
                      char *why, size_t why_len);
+/* Whether the reason of these two says that not the file is wrong, but memory or
+ * descriptors are short; then that is recorded by wf_error. */
+bool wf_search_starved(struct wf_config *, const char *path, const char *why);
 /* Read this file, which must exist. */
 void wf_search_file(struct wf_config *, const char *path);
 /* Find the configuration and read it into sections. */

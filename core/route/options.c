@@ -123,7 +123,7 @@ int wf_config_plugin(const struct wf_config *c,
                      const struct wf_transport_config *t,
                      const weft_plugin *plugin, void *cfg, FILE *errors)
 {
-    struct wf_problems problems = {NULL, 0};
+    struct wf_problems problems = {.list = NULL};
     const weft_option *const tables[] = {wf_transport_table, plugin->options};
     int i = transport_index(c, t);
     const struct wf_section *s = i >= 0 ? c->transport_sections[i] : NULL;

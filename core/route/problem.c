@@ -46,6 +46,7 @@ void wf_problem_add(struct wf_problems *all, const struct wf_place *at,
     int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
     struct wf_problem *p = malloc(sizeof *p + (size_t)(n < 0 ? 0 : n) + 1);
+    all->failed = all->failed || p == NULL;
     if (p != NULL) {
         p->at = *at;
         p->text[0] = '\0';

@@ -8,6 +8,7 @@
 #ifndef WF_PROBLEM_H
 #define WF_PROBLEM_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Where something stands. line 0: not in a file ("WEFT_SET", "built in"). */
@@ -21,6 +22,7 @@ struct wf_problem;
 struct wf_problems {
     struct wf_problem *list;
     int count;
+    bool failed; /* one could not be kept: no memory */
 };
 
 void wf_problem_add(struct wf_problems *, const struct wf_place *,

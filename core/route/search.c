@@ -86,12 +86,24 @@ char *wf_search_text(const struct wf_config *c, const char *path, size_t *n,
     return fd >= 0 ? text_take(fd, n, why, why_len) : NULL;
 }
 
+bool wf_search_starved(struct wf_config *c, const char *path, const char *why)
+{
+    bool memory = strstr(why, strerror(ENOMEM)) != NULL;
+    if (!memory && !strstr(why, strerror(EMFILE)))
+        return false;
+    c->starved = memory ? WEFT_ENOMEM : WEFT_ESYS;
+    wf_error(wf_error_class(c->starved), "cannot read %s: %s", path, why);
+    return true;
+}
+
 void wf_search_file(struct wf_config *c, const char *path)
 {
     char why[WF_TRUST_WHY_MAX];
     size_t n;
     c->source = wf_arena_copy(&c->arena, path, strlen(path));
     char *text = wf_search_text(c, path, &n, why, sizeof why);
+    if (text == NULL && wf_search_starved(c, path, why))
+        return;
     if (text == NULL) {
         struct wf_place at = {c->source, 0, 0};
         wf_problem_add(&c->problems, &at, "cannot use this mpi.ini: %s", why);

@@ -221,6 +221,8 @@ static void on_include(void *user, const struct wf_place *at, const char *path)
     struct stat st;
     bool odd = stat(file, &st) == 0 && !S_ISREG(st.st_mode); /* may block */
     char *text = odd ? NULL : wf_search_text(c, file, &n, why, sizeof why);
+    if (text == NULL && !odd && wf_search_starved(c, file, why))
+        return;
     if (text == NULL) {
         wf_problem_add(&c->problems, at, "cannot read '%s': %s", file,
                        odd ? "not a regular file" : why);

@@ -25,7 +25,7 @@ static int open_launcher(const struct wf_config *config, struct wf_boot **up)
     char why[400];
     int r = wf_boot_open(config, up, why, sizeof why);
     if (r < 0)
-        return wf_error(MPI_ERR_OTHER, "%s", why);
+        return wf_error(wf_error_class(r), "%s", why);
     if (strcmp((*up)->ops->name, "singleton") != 0)
         return MPI_SUCCESS;
     (*up)->ops->close(*up);
@@ -86,10 +86,10 @@ int wf_ranks_create(uint32_t count, struct wf_ranks **out)
                  ? wf_error(MPI_ERR_ARG, "%u ranks: one process holds at most "
                             "%d", all->count, MAIL_SENDERS)
                  : MPI_SUCCESS;
-    if (rc == MPI_SUCCESS) {
-        all->config = wf_start_config();
+    if (rc == MPI_SUCCESS)
+        rc = wf_start_config(&all->config);
+    if (rc == MPI_SUCCESS)
         rc = open_launcher(all->config, &up);
-    }
     if (rc == MPI_SUCCESS)
         rc = fill(all, up);
     if (rc != MPI_SUCCESS) {

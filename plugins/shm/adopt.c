@@ -82,15 +82,16 @@ static int send_setup(weft_peer *p, int fd, unsigned type)
                                type == SHM_SETUP ? 3 : 2);
 }
 
-/* Page and bell of the other side; takes the descriptors over. */
-static const char *take_bell(weft_peer *p, const struct shm_setup *setup,
+/* Page and bell of the other side; takes the descriptors over. 0, EPROTO, or why
+ * the page cannot be mapped. */
+static int take_bell(weft_peer *p, const struct shm_setup *setup,
                              int *fds)
 {
     if (fds[0] < 0 || fds[1] < 0 || !wf_shm_memory_ok(fds[0], SHM_PAGE))
-        return "sent no usable bell page";
+        return EPROTO;
     p->page = wf_shm_map(fds[0], SHM_PAGE);
     if (!p->page)
-        return "sent a bell page that cannot be mapped";
+        return errno;
     p->bell = fds[1];
     fds[1] = -1;
     p->out.page = p->page;
@@ -98,7 +99,7 @@ static const char *take_bell(weft_peer *p, const struct shm_setup *setup,
     p->rung = 0;
     /* Both must take part: it sleeps with membarrier, I am in its reach. */
     p->out.fence = !((setup->flags & SHM_BARRIER) && p->ep->registered);
-    return NULL;
+    return 0;
 }
 
 static bool read_setup(const struct shm_message *m, struct shm_setup *setup)
@@ -135,6 +136,24 @@ static bool broken(struct shm_conn *c, const char *what)
     return false;
 }
 
+/* The fault is ours: memory of the other side cannot be mapped here. It hears why
+ * the connection ends. */
+static bool cannot_map(struct shm_conn *c, const char *what, int err)
+{
+    weft_peer *p = c->peer;
+    char why[128];
+    snprintf(why, sizeof why, "cannot map %s: %s", what, strerror(err));
+    wf_shm_refuse(c, SHM_NEVER, why);
+    wf_shm_fault(p, wf_shm_lack(err), "process %u: %s", p->loc_id, why);
+    return false;
+}
+
+static bool no_bell(struct shm_conn *c, int err)
+{
+    return err == EPROTO ? broken(c, "sent no usable bell page")
+                         : cannot_map(c, "its bell page", err);
+}
+
 /* Dialler: map what the listener made, answer, and go. */
 bool wf_shm_on_setup(struct shm_conn *c, const struct shm_message *m, int *fds)
 {
@@ -145,11 +164,11 @@ bool wf_shm_on_setup(struct shm_conn *c, const struct shm_message *m, int *fds)
         return broken(c, "sent no usable segment");
     int err = wf_shm_attach(p, fds[2], &setup.geometry, 0);
     if (err)
-        return broken(c, "sent a segment that cannot be mapped");
+        return cannot_map(c, "its segment", err);
     fds[2] = -1;
-    const char *bad = take_bell(p, &setup, fds);
-    if (bad)
-        return broken(c, bad);
+    err = take_bell(p, &setup, fds);
+    if (err)
+        return no_bell(c, err);
     p->its_byte = byte_for(p);
     if (send_setup(p, c->watch.fd, SHM_READY) != 0) {
         p->state = SHM_IDLE;
@@ -176,9 +195,9 @@ bool wf_shm_on_ready(struct shm_conn *c, const struct shm_message *m, int *fds)
     struct shm_setup setup;
     if (!read_setup(m, &setup))
         return broken(c, "sent a malformed answer");
-    const char *bad = take_bell(c->peer, &setup, fds);
-    if (bad)
-        return broken(c, bad);
+    int err = take_bell(c->peer, &setup, fds);
+    if (err)
+        return no_bell(c, err);
     up(c);
     return false;
 }
@@ -211,7 +230,7 @@ static void offer(struct shm_conn *c, weft_peer *p)
                                   "(memfd) for the pair: %s",
                  shm_reserved_bytes(g), strerror(err));
         wf_shm_refuse(c, SHM_NEVER, why);
-        wf_shm_fault(p, WEFT_ELINK, "process %u: %s", p->loc_id, why);
+        wf_shm_fault(p, wf_shm_lack(err), "process %u: %s", p->loc_id, why);
         return;
     }
     p->its_byte = byte_for(p);

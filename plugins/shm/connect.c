@@ -236,7 +236,8 @@ static void dialled(weft_peer *p, int fd)
         wf_shm_hang_up(c);
         if ((lacks(err) || err == EPIPE) && wf_shm_try_again(p))
             return;
-        wf_shm_fault(p, WEFT_ELINK, "cannot greet process %u (pid %u): %s",
+        wf_shm_fault(p, err == ENOMEM ? WEFT_ENOMEM : WEFT_ELINK,
+                     "cannot greet process %u (pid %u): %s",
                      p->loc_id, p->address.pid, strerror(err));
         return;
     }
@@ -254,7 +255,7 @@ void wf_shm_dial(weft_peer *p)
         int lack = errno;
         if (lacks(lack) && wf_shm_try_again(p))
             return;
-        wf_shm_fault(p, WEFT_ELINK, "no socket to call process %u: %s%s",
+        wf_shm_fault(p, WEFT_ESYS, "no socket to call process %u: %s%s",
                      p->loc_id, strerror(lack), remedy(lack));
         return;
     }
@@ -388,7 +389,7 @@ static bool on_message(struct shm_conn *c, const struct shm_message *m,
         return on_hello(c, m);
     if (!c->proved && c->auth && m->type == SHM_AUTH)
         return auth_step(c, m->body, m->len);
-    if (c->dialled && m->type == SHM_REFUSE)
+    if ((c->dialled || c->peer) && m->type == SHM_REFUSE)
         return wf_shm_on_refuse(c, m);
     if (c->proved && c->dialled && m->type == SHM_SETUP)
         return wf_shm_on_setup(c, m, fds);

@@ -262,7 +262,7 @@ bool wf_shm_bulk_begin(weft_peer *p)
         return true;
     int err = reserve_bulk(p);
     if (err) {
-        wf_shm_fault(p, WEFT_ELINK,
+        wf_shm_fault(p, wf_shm_lack(err),
                      "cannot reserve %u bytes of shared memory (memfd) for "
                      "large messages to process %u: %s; lower chunk in "
                      "[transport %s]",

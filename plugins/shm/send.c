@@ -315,17 +315,15 @@ static int again(weft_peer *p)
     p->ep->stats.tx_again++;
     if (p->state == SHM_UP)
         wf_shm_busy(p);
-    else if (p->state == SHM_IDLE)
+    else if (p->state == SHM_IDLE && !p->fault)
         wf_shm_dial(p);
-    return p->fault ? p->fault : WEFT_EAGAIN;
+    return WEFT_EAGAIN; /* or peer_down, which says why */
 }
 
 /* Not up, or after a fault: what to tell the core. */
 static int unavailable(weft_peer *p)
 {
-    if (p->state == SHM_DOWN || p->fault)
-        return WEFT_ELINK;
-    return again(p);
+    return p->state == SHM_DOWN ? WEFT_ELINK : again(p);
 }
 
 static int copy_short(weft_peer *p, const weft_hdr *hdr, const void *data,

@@ -59,12 +59,14 @@ static uint64_t mix(uint64_t h, const void *data, size_t n)
 
 /* The kernel that runs us, the namespace of our socket names, our user, and
  * the node that the core believes in (mpirun --nodes makes several of one). */
-static uint64_t machine(uint32_t node_id)
+static bool machine(uint32_t node_id, uint64_t *id)
 {
     char boot[64] = "";
     struct stat net;
     memset(&net, 0, sizeof net);
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return false; /* others can open it: the name would differ from theirs */
     if (fd < 0 || read(fd, boot, sizeof boot - 1) <= 0)
         gethostname(boot, sizeof boot - 1);
     if (fd >= 0)
@@ -72,7 +74,8 @@ static uint64_t machine(uint32_t node_id)
     (void)!stat("/proc/self/ns/net", &net);
     uint64_t parts[4] = {net.st_dev, net.st_ino, geteuid(), node_id};
     uint64_t h = mix(0xcbf29ce484222325u, boot, strlen(boot));
-    return mix(h, parts, sizeof parts);
+    *id = mix(h, parts, sizeof parts);
+    return true;
 }
 
 static bool random_bytes(void *to, size_t n)
@@ -84,14 +87,17 @@ static bool random_bytes(void *to, size_t n)
     return got == (ssize_t)n;
 }
 
-static bool make_address(weft_ep *ep, uint32_t node_id)
+/* 0 or an errno. */
+static int make_address(weft_ep *ep, uint32_t node_id)
 {
     struct shm_address *a = &ep->address;
     a->version = ADDRESS_VERSION;
     a->pid = (uint32_t)getpid();
-    a->machine = machine(node_id);
-    return random_bytes(a->name, sizeof a->name) &&
-           random_bytes(a->secret, sizeof a->secret);
+    return machine(node_id, &a->machine) &&
+                   random_bytes(a->name, sizeof a->name) &&
+                   random_bytes(a->secret, sizeof a->secret)
+               ? 0
+               : errno;
 }
 
 static int address(weft_ep *ep, void *buf, size_t *len)
@@ -221,7 +227,7 @@ static weft_ep *new_ep(const weft_open *o)
     snprintf(ep->instance, sizeof ep->instance, "%s",
              o->instance ? o->instance : "shm");
     ep->byte_owner = calloc(SHM_RANG, sizeof *ep->byte_owner);
-    if (ep->byte_owner && make_address(ep, o->node_id))
+    if (ep->byte_owner)
         return ep;
     free_ep(ep);
     return NULL;
@@ -232,8 +238,12 @@ static int open_ep(const weft_open *o, weft_ep **out)
     weft_ep *ep = new_ep(o);
     if (!ep)
         return WEFT_ENOMEM;
-    const char *what = "a page of shared memory (memfd), an eventfd and epoll";
-    int err = make_bell(ep);
+    const char *what = "the boot id of this machine and random bytes";
+    int err = make_address(ep, o->node_id);
+    if (!err) {
+        what = "a page of shared memory (memfd), an eventfd and epoll";
+        err = make_bell(ep);
+    }
     if (!err) {
         what = "an abstract AF_UNIX socket";
         err = wf_shm_listen(ep);
@@ -242,7 +252,7 @@ static int open_ep(const weft_open *o, weft_ep **out)
         o->host->log(o->core, 0, "%s: cannot open: needs %s: %s", ep->instance,
                      what, strerror(err));
         free_ep(ep);
-        return err == ENOMEM || err == ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
+        return wf_shm_lack(err);
     }
     wf_shm_bell_register(ep, ep->crowded);
     *out = ep;

@@ -7,6 +7,7 @@
 #ifndef WF_SHM_H
 #define WF_SHM_H
 
+#include <errno.h>
 #include <string.h>
 #include <sys/types.h>
 
@@ -391,6 +392,11 @@ static inline bool shm_stays_out(const weft_ep *ep)
 
 /* segment.c: memory that cannot fault under us */
 int wf_shm_memory(const char *name, size_t bytes, size_t reserve);
+/* The status of a link that cannot be because of this errno of our own. */
+static inline int wf_shm_lack(int err)
+{
+    return err == ENOMEM || err == ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
+}
 void *wf_shm_map(int fd, size_t bytes);
 bool wf_shm_memory_ok(int fd, size_t bytes);
 bool wf_shm_geometry_ok(const struct shm_geometry *);

@@ -60,6 +60,11 @@ int wf_error(int mpi_class, const char *fmt, ...)
     return mpi_class;
 }
 
+int wf_error_class(int code)
+{
+    return code == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+}
+
 int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
 {
     return mpi_class;

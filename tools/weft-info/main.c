@@ -123,6 +123,10 @@ static int run(const struct arguments *a)
     static struct info info; /* too large for a small stack */
     struct wf_config *config;
     int problems = wf_config_load(&config, stderr);
+    if (problems < 0) {
+        fprintf(stderr, "weft-info: %s\n", wf_error_last()->text);
+        return EXIT_FAILURE;
+    }
     if (config != NULL && a->draw.collective == NULL) {
         info_collect(&info, config, true, stderr);
         problems += info.problems;
