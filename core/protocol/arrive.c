@@ -105,8 +105,8 @@ static int eager_unexpected(struct weft_loc *from, const struct wf_wire *w,
     uint32_t plen = wf_le32(w->plen);
     struct wf_message *m = wf_unexpected_create(from, w, plen, plen, have);
 
-    if (!m)
-        return WEFT_EAGAIN; /* out of memory: the plugin stops reading */
+    if (!m) /* out of memory: the plugin stops reading */
+        return from->failed ? WEFT_SKIP : WEFT_EAGAIN;
     if (m->flags & WF_FLAG_SYNC)
         m->send_id = wf_le64(w->d);
     if (have)
@@ -240,7 +240,7 @@ static int notify_stored(struct weft_core *core, struct weft_loc *from,
         wf_unexpected_create(from, w, wf_le64(w->c), a->plen, a->have);
 
     if (!m)
-        return WEFT_EAGAIN;
+        return from->failed ? WEFT_SKIP : WEFT_EAGAIN;
     m->endpoint = (uint32_t)core->index;
     m->send_id = wf_le64(w->d);
     m->key_bytes = (uint16_t)a->plen;

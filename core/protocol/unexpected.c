@@ -7,8 +7,12 @@
  * kernel, and each page of the next one is a fault, which may take longer than the
  * message.
  *
+ * Without memory a message stays in its transport and is offered again; after
+ * STARVED_NS the peer is given up, with MPI_ERR_NO_MEM for what waits for it.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "progress/wait.h"
@@ -16,6 +20,7 @@
 #include "protocol/order.h"
 #include "protocol/queues.h"
 
+#define STARVED_NS 2000000000u /* without memory; then the peer is given up */
 enum { HEAD = offsetof(struct wf_message, data), SMALLEST = 128, WITH_HEAD = 4 };
 _Static_assert(HEAD + 24 <= SMALLEST, "24 bytes need no more than a rendezvous");
 
@@ -83,6 +88,23 @@ static void account(struct wf_engine *e, uint64_t charge)
         e->unexpected_high = e->unexpected_bytes;
 }
 
+/* There is no memory for a message from this peer. It waits in its transport, in
+ * the hope that some comes free; but not for ever, for a receive that would take
+ * it may be behind a message that never gets in. */
+WF_COLD static void starve(struct weft_loc *loc, size_t room)
+{
+    uint64_t now = wf_now(loc->wf);
+    char why[120];
+
+    if (!loc->starved_since)
+        loc->starved_since = now;
+    if (now - loc->starved_since < STARVED_NS || loc->failed)
+        return;
+    snprintf(why, sizeof why, "no memory to keep a message of %zu bytes from it "
+             "for which no receive was ready", room);
+    wf_location_down(loc, WEFT_ENOMEM, why);
+}
+
 struct wf_message *wf_unexpected_create(struct weft_loc *loc,
                                         const struct wf_wire *w,
                                         uint64_t length, size_t room,
@@ -91,8 +113,12 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
     struct wf_engine *e = loc->wf->engine;
     struct wf_message *m = allocate(e, room, have < room);
 
-    if (!m)
+    if (wf_unlikely(!m)) {
+        starve(loc, room);
         return NULL;
+    }
+    if (wf_unlikely(loc->starved_since))
+        loc->starved_since = 0;
     wf_object_init(&m->object, WF_KIND_MESSAGE);
     m->arrived.env0 = wf_le64(w->a);
     m->arrived.env1 = wf_le64(w->b);

@@ -76,6 +76,7 @@ struct weft_loc {
     uint32_t stalled; /* endpoints told to stop reading: out of memory */
     char *down_reason; /* NULL: wf_location_why knows */
     int down_status;   /* WEFT_E* */
+    uint64_t starved_since; /* ns: no memory for its messages; 0: there is */
 };
 
 /* Why it failed. */
