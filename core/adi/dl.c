@@ -16,6 +16,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <errno.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -138,12 +139,16 @@ static int unused_name(int fd, const struct stat *st, char name[NAME_LEN])
 static void say_error(const char *name, const char *file, char *err,
                       size_t err_len)
 {
+    int error = errno;
     const char *why = dlerror();
     size_t n = strlen(name);
 
     if (why && n && strncmp(why, name, n) == 0 && why[n] == ':')
         why += n + 2;
     snprintf(err, err_len, "%s: %s", file, why ? why : "cannot be loaded");
+    n = strlen(err); /* it does not always say so, or has no memory to */
+    if (error == ENOMEM && !strstr(err, strerror(error)))
+        snprintf(err + n, err_len - n, ": %s", strerror(error));
 }
 
 /* Takes the descriptor. */
@@ -160,6 +165,7 @@ static void *open_object(int fd, const char *file, const struct stat *st,
         return NULL;
     }
     bool before = dl_iterate_phdr(is_loaded, &l);
+    errno = 0;
     handle = before    ? dlopen(l.name, HOW | RTLD_NOLOAD)
              : name[0] ? dlopen(name, HOW)
                        : dlopen(file, HOW);

@@ -58,7 +58,8 @@ extern const weft_host wf_host;
 
 /* Find a plugin by the rules of docs/writing-a-fabric.md: built-in table,
  * path=, WEFT_PLUGIN_PATH, [core] plugin_path, the installed lib/weft. err
- * holds a full message when NULL is returned. Nothing of a file is executed
+ * holds a full message when NULL is returned, and errno is ENOMEM or
+ * EMFILE if one could not be loaded for lack of that. Nothing of a file is executed
  * that is not trusted (docs/security.md). */
 const weft_plugin *wf_plugin_find(const struct wf_config *,
                                   const struct wf_transport_config *, char *err,

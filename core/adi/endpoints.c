@@ -96,7 +96,8 @@ static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
 }
 
 /* Claim the next endpoint for a transport: its plugin, and the plugin's options
- * into c->cfg. Errors are printed; returns how many, or WEFT_ENOMEM. */
+ * into c->cfg. Errors are printed; returns how many. Negative: something was
+ * lacking, as wf_error has recorded. */
 static int prepare(struct wf_instance *wf, const struct wf_transport_config *t,
                    FILE *errors)
 {
@@ -111,14 +112,22 @@ static int prepare(struct wf_instance *wf, const struct wf_transport_config *t,
     }
     *c = (struct weft_core){.wf = wf, .index = wf->ep_count, .config = t};
     c->plugin = wf_plugin_find(wf->config, t, err, sizeof err);
+    if (!c->plugin && errno) {
+        int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
+        wf_error(wf_error_class(r), "%s", err);
+        return r;
+    }
     if (!c->plugin) {
         fprintf(errors, "%s\n", err);
         return 1;
     }
     c->ops = c->plugin->ops;
     c->cfg = calloc(1, c->plugin->cfg_size ? c->plugin->cfg_size : 1);
-    if (!c->cfg)
+    if (!c->cfg) {
+        wf_error(MPI_ERR_NO_MEM, "no memory for the options of transport '%s'",
+                 t->name);
         return WEFT_ENOMEM;
+    }
     bad = wf_config_plugin(wf->config, t, c->plugin, c->cfg, errors);
     if (bad)
         free(c->cfg);
@@ -231,6 +240,8 @@ static int leave_out(struct wf_instance *wf,
                      const struct wf_transport_config *t, const char *why,
                      int r)
 {
+    if (strstr(why, strerror(ENOMEM)))
+        r = WEFT_ENOMEM;
     const char *lacking = r == WEFT_ENOMEM ? "no memory" : "";
 
     if (why[0] || lacking[0])

@@ -10,6 +10,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct search {
     size_t err_len, used;
     const weft_plugin *found;
     char **left; /* where to name a file that is not to be loaded, or NULL */
+    int lack; /* ENOMEM or EMFILE: why one could not be loaded */
 };
 
 static void tried(struct search *s, const char *what, const char *why)
@@ -35,6 +37,10 @@ static void tried(struct search *s, const char *what, const char *why)
 
     if (strncmp(why, what, len) == 0 && strncmp(why + len, ": ", 2) == 0)
         why += len + 2; /* said by itself, too */
+    if (strstr(why, strerror(ENOMEM)))
+        s->lack = ENOMEM;
+    else if (strstr(why, strerror(EMFILE)))
+        s->lack = EMFILE;
     n = snprintf(s->err + s->used, s->err_len - s->used, "; tried %s: %s", what,
                  why);
     if (n > 0 && s->used + (size_t)n < s->err_len)
@@ -219,6 +225,7 @@ const weft_plugin *wf_plugin_look(const struct wf_config *config,
     struct search s = {.err = err, .err_len = err_len, .left = left};
     const weft_plugin *p = t->path ? NULL : builtin(t->plugin);
 
+    errno = 0;
     if (p)
         return wf_plugin_check(p, t->plugin, "built in", err, err_len) ? NULL
                                                                        : p;
@@ -241,6 +248,7 @@ const weft_plugin *wf_plugin_look(const struct wf_config *config,
                  "%s: the plugin of this transport cannot be loaded; a "
                  "set-user-ID program does not show why",
                  t->where);
+    errno = s.lack;
     return s.found;
 }
 

@@ -87,7 +87,7 @@ int wf_keyval_create(struct wf_instance *wf, enum wf_kind kind,
     }
     if (!added) {
         free(k);
-        return wf_error(MPI_ERR_NO_MEM, "no room for another attribute key");
+        return wf_error(MPI_ERR_NO_MEM, "no memory for another attribute key");
     }
     *keyval = k->id;
     return MPI_SUCCESS;

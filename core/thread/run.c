@@ -11,9 +11,13 @@
 #include "api/check.h"
 #include "env/start.h"
 #include "mpix.h"
+#include "os/futex.h"
 #include "thread/ranks.h"
 
+enum { GATE_CLOSED, GATE_OPEN, GATE_CANCELLED };
+
 struct call {
+    wf_atomic_u32 gate; /* of the threads, until all have been started */
     struct wf_ranks *all;
     int (*rank_main)(void *);
     void *arg;
@@ -21,7 +25,7 @@ struct call {
 };
 
 struct member {
-    const struct call *call;
+    struct call *call;
     uint32_t slot;
     pthread_t thread;
 };
@@ -36,10 +40,28 @@ static void check_end(struct wf_process *p, uint32_t rank)
                  "without MPI_Finalize", rank);
 }
 
+/* No rank runs before all of them can: else the first would wait for those that
+ * the system refused to start. */
+static bool pass_gate(struct call *c)
+{
+    while (wf_load_acquire(&c->gate) == GATE_CLOSED)
+        wf_futex_wait(&c->gate, GATE_CLOSED, NULL);
+    return wf_load_acquire(&c->gate) == GATE_OPEN;
+}
+
+/* Pairs with the acquire in pass_gate. */
+static void set_gate(struct call *c, uint32_t state)
+{
+    wf_store_release(&c->gate, state);
+    wf_futex_wake(&c->gate);
+}
+
 static void *run_member(void *arg)
 {
     const struct member *m = arg;
-    const struct call *c = m->call;
+    struct call *c = m->call;
+    if (!pass_gate(c))
+        return NULL;
     struct wf_process *p = &c->all->processes[m->slot];
     wf_ranks_bind(c->all, m->slot);
     int result = c->rank_main(c->arg);
@@ -63,7 +85,7 @@ static void raise_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* How many of the others were started; one that was not leaves its slot. */
+/* How many of the others were started. */
 static uint32_t start_others(struct member *members, const struct call *call)
 {
     uint32_t n = call->all->count, i = 1;
@@ -71,12 +93,10 @@ static uint32_t start_others(struct member *members, const struct call *call)
         if (pthread_create(&members[i].thread, NULL, run_member,
                            &members[i]) != 0)
             break;
-    for (uint32_t lost = i; lost < n; lost++)
-        wf_ranks_leave(&call->all->processes[lost]);
     return i;
 }
 
-static int run(const struct call *call)
+static int run(struct call *call)
 {
     uint32_t n = call->all->count;
     struct member *members = calloc(n, sizeof *members);
@@ -86,10 +106,9 @@ static int run(const struct call *call)
         members[i] = (struct member){.call = call, .slot = i};
     raise_limit();
     uint32_t started = start_others(members, call);
+    set_gate(call, started == n ? GATE_OPEN : GATE_CANCELLED);
     if (started == n)
         run_member(&members[0]);
-    else
-        wf_ranks_leave(&call->all->processes[0]);
     for (uint32_t i = 1; i < started; i++)
         pthread_join(members[i].thread, NULL);
     free(members);

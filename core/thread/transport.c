@@ -14,6 +14,7 @@
  */
 #include "thread/transport.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -38,6 +39,8 @@ static int thread_open(const weft_open *o, weft_ep **out)
     e->config = *(const struct thread_config *)o->cfg;
     e->box = wf_mail_open(o->loc_id, (uint32_t)e->config.mailbox, &r);
     if (!e->box) {
+        o->host->log(o->core, 0, "no mailbox: %s",
+                     r == WEFT_ENOMEM ? "no memory" : strerror(errno));
         free(e);
         return r;
     }

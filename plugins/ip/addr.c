@@ -66,11 +66,8 @@ int wf_ip_from_sockaddr(const struct sockaddr *sa, struct wf_ip_addr *out)
 
 const char *wf_ip_error(int error)
 {
-    return error == EMFILE
-               ? "no descriptor is free in this process; raise ulimit -n"
-           : error == ENFILE
-               ? "no descriptor is free on this host; raise fs.file-max"
-           : error == ENOBUFS || error == ENOMEM
+    /* for EMFILE the core knows the remedy */
+    return error == ENOBUFS || error == ENOMEM
                ? "the system has no memory for sockets; raise net.ipv4.tcp_mem, "
                  "net.ipv4.udp_mem, or the memory limit of the job"
                : strerror(error);
@@ -121,13 +118,16 @@ static uint64_t hash(uint64_t h, const void *data, size_t n)
 }
 
 /* Names this boot of this kernel and the network namespace: two processes
- * with the same value share their loopback device. */
+ * with the same value share their loopback device. 0, and errno: it cannot be
+ * read because memory or descriptors are short. */
 uint64_t wf_ip_machine(void)
 {
     char id[64];
     struct stat st;
     uint64_t h = 0xcbf29ce484222325u;
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return 0;
     if (fd >= 0) {
         ssize_t n = read(fd, id, sizeof id);
         close(fd);
@@ -200,8 +200,8 @@ static bool routed(const struct wf_ip_addr *to)
     socklen_t n = wf_ip_to_sockaddr(to, &sa);
     int fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool ok;
-    if (fd < 0)
-        return false;
+    if (fd < 0) /* a call will say what is lacking better than "no way" */
+        return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
     ok = connect(fd, (struct sockaddr *)&sa, n) == 0;
     close(fd);
     return ok;

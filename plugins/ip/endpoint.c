@@ -139,6 +139,18 @@ int wf_ip_epoll(const struct wf_ip_place *here)
     return fd;
 }
 
+/* Not the address is unusable, but the process lacks what the next needs too. */
+static void give_up(struct wf_ip_place *here, const struct wf_ip_sockets *how,
+                    int *fd, int open, int error)
+{
+    here->host->log(here->core, 0, "no socket to %s: %s", how->verb,
+                    wf_ip_error(error));
+    while (open > 0) {
+        close(fd[--open]);
+        fd[open] = -1;
+    }
+}
+
 int wf_ip_open(struct wf_ip_place *here, const struct wf_ip_sockets *how,
                int *fd)
 {
@@ -153,6 +165,10 @@ int wf_ip_open(struct wf_ip_place *here, const struct wf_ip_sockets *how,
             continue;
         }
         error = errno;
+        if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+            give_up(here, how, fd, i, error);
+            return error == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
+        }
         wf_ip_name(&u->addr, name, sizeof name);
         here->host->log(here->core, how->port ? 1 : 2, "cannot %s %s (%s): %s",
                         how->verb, name, u->name, wf_ip_error(error));

@@ -194,7 +194,7 @@ static int survey(struct wf_ip_place *here, char *report)
     if (list_interfaces(&all) < 0) {
         here->host->log(here->core, 0, "cannot list interfaces: %s",
                         wf_ip_error(errno));
-        return WEFT_ESYS;
+        return errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
     }
     for (struct ifaddrs *i = all; i; i = i->ifa_next)
         consider(here, i, report);
@@ -202,11 +202,25 @@ static int survey(struct wf_ip_place *here, char *report)
     return WEFT_OK;
 }
 
+static int identify(struct wf_ip_place *here)
+{
+    if (!here->machine)
+        here->machine = wf_ip_machine();
+    if (here->machine)
+        return WEFT_OK;
+    here->host->log(here->core, 0, "cannot read the boot id of this machine: %s",
+                    wf_ip_error(errno));
+    return errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
+}
+
 /* Fill here->use; opens no socket. */
 int wf_ip_choose(struct wf_ip_place *here)
 {
     char report[REPORT];
-    int rc = survey(here, report);
+    int rc = identify(here);
+
+    if (rc == WEFT_OK)
+        rc = survey(here, report);
 
     if (rc == WEFT_OK && here->n == 0 && here->automatic && !here->one_host) {
         here->host->log(here->core, 2,

@@ -10,10 +10,12 @@
  */
 #if __has_include(<usrsctp.h>)
 #define _GNU_SOURCE /* dl_iterate_phdr */
+#include <errno.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "library.h"
 
@@ -77,7 +79,12 @@ const struct wf_sctp_library *wf_sctp_library(char *why, size_t n)
         snprintf(why, n, "a static program cannot load " LIBRARY);
         return NULL;
     }
+    errno = 0;
     handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle && errno == ENOMEM) { /* dlerror does not always say so */
+        snprintf(why, n, LIBRARY ": %s", strerror(errno));
+        return NULL;
+    }
     if (!handle) {
         snprintf(why, n, "%s (Debian: apt-get install libusrsctp2)", dlerror());
         return NULL;

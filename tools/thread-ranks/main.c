@@ -11,6 +11,7 @@
 #define _GNU_SOURCE /* secure_getenv */
 #endif
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,13 +31,16 @@ static int rank_main(void *arg)
     struct program *p = arg;
     size_t bytes = ((size_t)p->argc + 1) * sizeof *p->argv;
     char **argv = malloc(bytes);
-    int good = 0, status = 1;
+    int good = 0, status;
 
-    if (argv) {
-        memcpy(argv, p->argv, bytes);
-        status = __real_main(p->argc, argv, p->envp);
-        free(argv);
+    if (!argv) { /* the other ranks would wait for this one */
+        fputs("weft rank thread: main failed: MPI_ERR_NO_MEM: no memory for its "
+              "arguments\n", stderr);
+        _Exit(EXIT_FAILURE);
     }
+    memcpy(argv, p->argv, bytes);
+    status = __real_main(p->argc, argv, p->envp);
+    free(argv);
     if (status)
         atomic_compare_exchange_strong(&p->status, &good, status);
     return status;
