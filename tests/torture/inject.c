@@ -1,0 +1,277 @@
+/* Failing the n-th allocation or descriptor: see inject.h.
+ *
+ * The functions behind ours are found by dlsym, so that a sanitizer's come
+ * into play as well. A process is one victim: calls of all its threads count.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "inject.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+enum { FRAMES = 24 };
+
+static struct inject plan;
+static atomic_int armed, fired;
+static atomic_long calls;
+static void *frames[FRAMES];
+static int frame_count;
+static _Thread_local int spared;
+
+/* The next definition of the function whose wrapper this is. */
+#define NEXT(name)                                                             \
+    static __typeof__(name) *next;                                             \
+    if (!next)                                                                 \
+        next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
+
+/* ---- counting ------------------------------------------------------------ */
+
+void inject_spare(int yes)
+{
+    spared = yes;
+}
+
+static void remember(void)
+{
+    spared = 1; /* backtrace loads a library the first time */
+    frame_count = backtrace(frames, FRAMES);
+    spared = 0;
+}
+
+/* Libraries of others that do not survive it, and which nothing here can make to:
+ * usrsctp takes what it gets from malloc unseen. */
+static int find_foreign(struct dl_phdr_info *info, size_t size, void *caller)
+{
+    uintptr_t at = (uintptr_t)caller - info->dlpi_addr;
+    (void)size;
+    if (!strstr(info->dlpi_name, "libusrsctp"))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+            at - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
+            return 1;
+    return 0;
+}
+
+static int fails_for(enum inject_kind kind, void *caller)
+{
+    if (!atomic_load(&armed) || kind != plan.kind || spared ||
+        dl_iterate_phdr(find_foreign, caller))
+        return 0;
+    long n = atomic_fetch_add(&calls, 1) + 1;
+    if (!plan.nth || n < plan.nth || (n > plan.nth && !plan.forever))
+        return 0;
+    if (!atomic_exchange(&fired, 1))
+        remember();
+    errno = kind == INJECT_MEMORY ? ENOMEM : EMFILE;
+    return 1;
+}
+
+#define fails(kind) fails_for(kind, __builtin_return_address(0))
+
+void inject_arm(const struct inject *what)
+{
+    if (atomic_load(&armed) == 0) {
+        void *warm[1];
+        plan = *what;
+        backtrace(warm, 1);
+        atomic_store(&calls, 0);
+    }
+    atomic_fetch_add(&armed, 1);
+}
+
+long inject_disarm(void)
+{
+    if (atomic_load(&armed) > 0)
+        atomic_fetch_sub(&armed, 1);
+    return atomic_load(&calls);
+}
+
+int inject_fired(void)
+{
+    return atomic_load(&fired);
+}
+
+void inject_trace(void)
+{
+    if (frame_count > 2)
+        backtrace_symbols_fd(frames + 2, frame_count - 2, STDERR_FILENO);
+}
+
+/* ---- memory -------------------------------------------------------------- */
+
+void *malloc(size_t n)
+{
+    NEXT(malloc);
+    return fails(INJECT_MEMORY) ? NULL : next(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    NEXT(calloc);
+    return fails(INJECT_MEMORY) ? NULL : next(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+    NEXT(realloc);
+    return fails(INJECT_MEMORY) ? NULL : next(p, n);
+}
+
+void *aligned_alloc(size_t align, size_t n)
+{
+    NEXT(aligned_alloc);
+    return fails(INJECT_MEMORY) ? NULL : next(align, n);
+}
+
+int posix_memalign(void **p, size_t align, size_t n)
+{
+    NEXT(posix_memalign);
+    return fails(INJECT_MEMORY) ? ENOMEM : next(p, align, n);
+}
+
+void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
+{
+    NEXT(mmap);
+    return fails(INJECT_MEMORY) ? MAP_FAILED
+                                : next(at, n, prot, flags, fd, offset);
+}
+
+int ftruncate(int fd, off_t n)
+{
+    NEXT(ftruncate);
+    if (!fails(INJECT_MEMORY))
+        return next(fd, n);
+    errno = ENOSPC;
+    return -1;
+}
+
+int pthread_create(pthread_t *t, const pthread_attr_t *attr,
+                   void *(*run)(void *), void *arg)
+{
+    NEXT(pthread_create);
+    return fails(INJECT_MEMORY) ? EAGAIN : next(t, attr, run, arg);
+}
+
+/* ---- descriptors --------------------------------------------------------- */
+
+int socket(int domain, int type, int protocol)
+{
+    NEXT(socket);
+    return fails(INJECT_FILES) ? -1 : next(domain, type, protocol);
+}
+
+int accept4(int fd, struct sockaddr *a, socklen_t *n, int flags)
+{
+    NEXT(accept4);
+    return fails(INJECT_FILES) ? -1 : next(fd, a, n, flags);
+}
+
+int epoll_create1(int flags)
+{
+    NEXT(epoll_create1);
+    return fails(INJECT_FILES) ? -1 : next(flags);
+}
+
+int eventfd(unsigned start, int flags)
+{
+    NEXT(eventfd);
+    return fails(INJECT_FILES) ? -1 : next(start, flags);
+}
+
+int timerfd_create(int clock, int flags)
+{
+    NEXT(timerfd_create);
+    return fails(INJECT_FILES) ? -1 : next(clock, flags);
+}
+
+int memfd_create(const char *name, unsigned flags)
+{
+    NEXT(memfd_create);
+    return fails(INJECT_FILES) ? -1 : next(name, flags);
+}
+
+int dup(int fd)
+{
+    NEXT(dup);
+    return fails(INJECT_FILES) ? -1 : next(fd);
+}
+
+int pipe2(int fd[2], int flags)
+{
+    NEXT(pipe2);
+    return fails(INJECT_FILES) ? -1 : next(fd, flags);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    NEXT(fopen);
+    return fails(INJECT_FILES) ? NULL : next(path, mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+    NEXT(open);
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return fails(INJECT_FILES) ? -1 : next(path, flags, mode);
+}
+
+/* Up to six words, as the kernel takes them. pidfd_open has no wrapper in every
+ * libc. */
+long syscall(long number, ...)
+{
+    NEXT(syscall);
+    long a[6];
+    va_list args;
+    va_start(args, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(args, long);
+    va_end(args);
+    if ((number == SYS_pidfd_open || number == SYS_memfd_create) &&
+        fails(INJECT_FILES))
+        return -1;
+    return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* A descriptor that comes with a message finds no place: the kernel delivers
+ * the bytes, drops the descriptor, and sets MSG_CTRUNC. */
+ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+    NEXT(recvmsg);
+    ssize_t n = next(fd, m, flags);
+    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(m) : NULL;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        fails(INJECT_FILES)) {
+        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int got;
+            memcpy(&got, CMSG_DATA(c) + i * sizeof got, sizeof got);
+            close(got);
+        }
+        m->msg_controllen = 0;
+        m->msg_flags |= MSG_CTRUNC;
+    }
+    return n;
+}
