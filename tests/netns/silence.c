@@ -127,6 +127,8 @@ int main(int argc, char **argv)
                                          : "other",
            (long)now.tv_sec, now.tv_nsec / 1000);
     fflush(stdout);
+    if (rc == MPI_SUCCESS)
+        MPI_Finalize(); /* what the other still waits for may have to go again */
     for (;;)
         pause();
 }

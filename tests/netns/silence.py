@@ -187,7 +187,7 @@ class Cell:
                     os.unlink(net.go)
 
     def watch(self, net, job):
-        seen, began, said = [], 0, {}
+        seen, began, said, cut = [], 0, {}, time.monotonic()
         for line in job.stdout:
             seen.append(line)
             began += "begun" in line
