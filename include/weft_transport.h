@@ -303,7 +303,7 @@ typedef struct weft_ops {
   uint64_t (*traffic)(weft_peer *);
   /* minor 8: ns since the peer, or its host, last answered what was sent to it, and less than `within` as long as
    * too little was asked to be sure; UINT64_MAX: that cannot be told.  The peer is asked from now on so that a
-   * silence of `within` is known as soon as it is over.  What arrives by itself is no answer.         */
+   * silence of `within` is known as soon as it is over.  Data that arrives unasked is no answer.   */
   uint64_t (*silent)(weft_peer *, uint64_t within);
 } weft_ops;
 

@@ -17,10 +17,10 @@
  * is on the same CPU runs, arrives, and gives way as well. Then a round of the
  * run queue is a round of the collective, without a wake-up.
  *
- * ERRORS  a member is gone, or has no team: MPI_ERR_PROC_ABORTED. Whoever finds
- * that leaves the team: it says so, and the segments become memory of its own.
- * What it writes in later calls, for which it waits for nobody any more, cannot
- * spoil what a member still reads.
+ * ERRORS  a member is gone, or has no team: MPI_ERR_PROC_ABORTED. A rank that
+ * finds this leaves the team: it says so, and its mapping of the segments becomes
+ * private memory. Later calls of it wait for no other rank, and their writes
+ * cannot change what a member still reads.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

@@ -86,7 +86,8 @@ bool wf_agree_bridge_dead(const struct wf_agree_scope *s)
                      : wf_comm_dead(s->bridge);
 }
 
-/* In the engine of the group. What the bridge's knows may not be asked there. */
+/* Called in the engine of the group; the state of the bridge's engine must not be
+ * read there. */
 bool wf_agree_dead(const struct wf_agree_scope *s)
 {
     return group_dead(s) || (s->result && wf_comm_dead(s->result)) ||

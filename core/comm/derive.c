@@ -177,7 +177,7 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
 
 enum { SWAP_WORDS_MAX = 4 /* per process of the job: more is a mistake */ };
 
-/* What a message between leaders waits for. */
+/* wf_req.lost of a message between leaders. */
 static bool words_lost(const struct wf_req *r)
 {
     return wf_agree_bridge_dead(r->context);

@@ -75,7 +75,7 @@ static void await(MPI_Request handle)
         wf_req_await(r);
 }
 
-/* What a call with an array of requests waits or asks for. */
+/* The requests that a call with an array waits or asks for. */
 struct wanted {
     const char *call; /* NULL: the one that was called last */
     int count;

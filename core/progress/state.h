@@ -1,4 +1,4 @@
-/* What a rank tells its launcher about its waits (state_page.h).
+/* The state that a rank reports to its launcher: its waits (state_page.h).
  *
  *   binding   wf_call_name = "MPI_Recv"       calls that may wait
  *   waiter    spins, yields; before it sleeps:
@@ -7,7 +7,7 @@
  *             wf_state_end
  *
  * DESIGN  Nothing is written while spinning was enough, so a message that comes
- * soon costs nothing. Who waits passes a function that describes the wait; it is
+ * soon costs nothing. A waiter passes a function that describes the wait; it is
  * called on the way to sleep only, inside the API section.
  *
  * THREADS  any; a slot belongs to one thread. Without a page (another launcher,

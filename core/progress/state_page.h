@@ -47,7 +47,7 @@ enum wf_state_phase {
     WF_STATE_BETWEEN    /* the last session was finalized */
 };
 
-/* What is waited for. */
+/* The operation that is waited for. */
 enum wf_state_operation {
     WF_STATE_UNKNOWN,
     WF_STATE_SEND,

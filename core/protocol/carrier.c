@@ -352,7 +352,7 @@ static void suspect(struct wf_ordered *o, uint64_t now)
     for (int k = 0; k < o->carriers; k++)
         wf_carrier_probe(o, k);
     if (o->heir < 0 ||
-        since(o->heir_at, now) < wf_carrier_patience(o, HEIR_NS, now))
+        since(o->heir_at, now) < wf_carrier_backed_off(o, HEIR_NS, now))
         return;
     if (!o->moved && wf_carrier_lives(o, o->at)) {
         o->heir = -1;

@@ -10,7 +10,7 @@
  * takes our acknowledgements.
  *
  * LIFE  When all are silent nobody answers for another, and the peer may compute.
- * What then tells a peer from a dead one is its host: transports ask it
+ * Its host then tells it from a dead one: transports ask the host
  * (weft_ops.silent). There is one clock for all carriers, from the last sign by
  * any of them, whatever happens to carriers in the meantime; when it has run for
  * the route's timeout the process counts as gone. A carrier that cannot tell
@@ -18,7 +18,7 @@
  * on, though hosts may answer: a process that was not reached by any way for so
  * long is of no use. Time in which this process made no turn does not count.
  *
- * PATIENCE  Where processors are short of time every carrier is silent for that
+ * BACKOFF  Where processors are short of time every carrier is silent for that
  * long now and then, and a move, which sends everything again, makes it worse. So
  * a move that follows another one without anything acknowledged in between
  * doubles these times for the pair, and every other second halves them.
@@ -32,32 +32,32 @@
 #define LIFE_LEAST_NS 10000000u
 enum { LIFE_LOOKS = 20 }; /* per timeout */
 #define FORGET_NS 2000000000u
-enum { PATIENCE_MOST = 4 };
+enum { BACKOFF_MOST = 4 };
 
 static uint64_t since(uint64_t then, uint64_t now)
 {
     return now > then ? now - then : 0;
 }
 
-static unsigned patience_now(const struct wf_ordered *o, uint64_t now)
+static unsigned backoff_now(const struct wf_ordered *o, uint64_t now)
 {
     uint64_t forgotten = since(o->moved_at, now) / FORGET_NS;
 
-    return forgotten < o->patience ? o->patience - (unsigned)forgotten : 0;
+    return forgotten < o->backoff ? o->backoff - (unsigned)forgotten : 0;
 }
 
-uint64_t wf_carrier_patience(const struct wf_ordered *o, uint64_t ns,
+uint64_t wf_carrier_backed_off(const struct wf_ordered *o, uint64_t ns,
                              uint64_t now)
 {
-    return o->patience ? ns << patience_now(o, now) : ns;
+    return o->backoff ? ns << backoff_now(o, now) : ns;
 }
 
-/* The pair moves. Who answers is in MPI and takes what was sent to it, so that
+/* The pair moves. A peer that answers is in MPI and takes what was sent to it, so that
  * something is acknowledged soon; a path that drops large packets lets the
  * answers through, and nothing else, move after move: the pair is stuck. */
 void wf_carrier_note_move(struct wf_ordered *o, uint64_t now)
 {
-    unsigned patience = patience_now(o, now);
+    unsigned backoff = backoff_now(o, now);
 
     if (!o->first || !o->stuck_since || o->una != o->stuck_una) {
         o->stuck_since = o->first ? now : 0;
@@ -65,16 +65,16 @@ void wf_carrier_note_move(struct wf_ordered *o, uint64_t now)
         o->stuck = false;
     } else {
         o->stuck = since(o->stuck_since, now) >= o->timeout;
-        patience += patience < PATIENCE_MOST;
+        backoff += backoff < BACKOFF_MOST;
     }
-    o->patience = patience;
+    o->backoff = backoff;
     o->moved_at = now;
 }
 
 bool wf_carrier_waited(const struct wf_ordered *o, uint64_t now)
 {
     return since(o->silent_since, now) >=
-           wf_carrier_patience(o, SILENT_NS, now);
+           wf_carrier_backed_off(o, SILENT_NS, now);
 }
 
 bool wf_carrier_lives(struct wf_ordered *o, int k)
@@ -94,7 +94,7 @@ bool wf_carrier_lives(struct wf_ordered *o, int k)
 void wf_carrier_stir(struct wf_ordered *o, uint64_t now)
 {
     o->silent_since = o->sign_since =
-        now - wf_carrier_patience(o, STILL_NS, now);
+        now - wf_carrier_backed_off(o, STILL_NS, now);
 }
 
 /* Nothing is acknowledged, and nothing passes. */
@@ -105,7 +105,7 @@ bool wf_carrier_silent(struct wf_ordered *o, uint64_t now)
     else if (!o->silent_since)
         o->silent_since = now;
     if (!o->silent_since ||
-        since(o->silent_since, now) < wf_carrier_patience(o, STILL_NS, now))
+        since(o->silent_since, now) < wf_carrier_backed_off(o, STILL_NS, now))
         return false;
     if (o->sign_since != o->silent_since) {
         o->sign_since = o->silent_since;
@@ -171,12 +171,12 @@ void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)
 uint64_t wf_carrier_next_look(const struct wf_ordered *o, uint64_t now)
 {
     uint64_t quiet = o->silent_since ? since(o->silent_since, now) : 0;
-    uint64_t silent = wf_carrier_patience(o, SILENT_NS, now);
+    uint64_t silent = wf_carrier_backed_off(o, SILENT_NS, now);
 
     if (quiet >= silent)
         return now + silent;
     return now - quiet +
            (o->silent_since && o->sign_since == o->silent_since
                 ? silent
-                : wf_carrier_patience(o, STILL_NS, now));
+                : wf_carrier_backed_off(o, STILL_NS, now));
 }

@@ -204,7 +204,7 @@ static int send_not(weft_peer *peer, weft_tx *tx)
     return WEFT_EAGAIN;
 }
 
-/* What is sent from now on waits in the queues of the lanes. */
+/* Containers sent from now on wait in the queue of the lane. */
 static void close_lane(struct wf_lane *l)
 {
     l->send = send_not;

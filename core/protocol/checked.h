@@ -15,7 +15,7 @@
  * DESIGN  A stream that delivers wrong bytes cannot be trusted any further: the
  * first damage ends the link, at the end of the poll, since a plugin's callback
  * may not delete its peer. Everything that waits for the peer then fails, with a
- * text that names transport and remedy. What is not checked: payload of a
+ * text that names transport and remedy. Not checked is the payload of a
  * message that is longer than its receive and comes in pieces, because the core
  * never sees its end; the receive fails by MPI_ERR_TRUNCATE in any case.
  *
@@ -55,7 +55,7 @@ struct wf_checks {
 /* Ask for checksums of what these endpoints bring from the peer. 0 or
  * WEFT_ENOMEM. */
 int wf_checks_ask(struct weft_loc *, uint32_t endpoints);
-/* What leaves by this lane gets one, if its endpoint is asked for them. */
+/* Give what leaves by this lane checksums, if its endpoint is asked for them. */
 void wf_checks_wrap(struct weft_loc *, struct wf_lane *);
 void wf_checks_free(struct weft_loc *);
 static inline bool wf_checks_asked(const struct weft_loc *loc,

@@ -9,8 +9,8 @@
  * DESIGN  A member of a collective need not talk to the one that has died: it
  * waits for a survivor, which has returned with an error and never comes. So each
  * process tells the others whom it has lost, and each ends what it has under way
- * on communicators that the lost one belongs to. Nobody has to act for anybody
- * else, so further deaths meanwhile change nothing, and no message of the
+ * on communicators that the lost one belongs to. No process acts for
+ * another, so further deaths meanwhile change nothing, and no message of the
  * collective carries the news. Point-to-point traffic is untouched: a receive
  * from the lost process ends when this process loses it as well.
  *

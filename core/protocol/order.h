@@ -209,7 +209,7 @@ struct wf_ordered {
     uint64_t life_due;   /* when to look for the next */
     uint64_t turned_at;  /* the last turn */
     uint64_t moved_at;    /* the last move */
-    unsigned patience;    /* doublings of what counts as silence, then */
+    unsigned backoff;    /* doublings of what counts as silence, then */
     uint64_t stuck_since; /* moves, and nothing acknowledged beyond stuck_una */
     uint32_t stuck_una;
     bool stuck; /* for as long as the route allows */
@@ -322,8 +322,8 @@ bool wf_carrier_waited(const struct wf_ordered *, uint64_t now);
 bool wf_carrier_lifeless(struct wf_ordered *, uint64_t now);
 /* There was no turn since the last one: that is no silence of the peer. */
 void wf_carrier_excuse(struct wf_ordered *, uint64_t now);
-/* So long is `ns` for a pair that has moved in vain. */
-uint64_t wf_carrier_patience(const struct wf_ordered *, uint64_t ns,
+/* The limit `ns` on silence, doubled for a pair that has moved in vain. */
+uint64_t wf_carrier_backed_off(const struct wf_ordered *, uint64_t ns,
                              uint64_t now);
 /* The pair moves to another carrier, or a renewed one. */
 void wf_carrier_note_move(struct wf_ordered *, uint64_t now);

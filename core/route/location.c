@@ -304,8 +304,8 @@ static void add_bulk_lanes(struct weft_loc *loc, struct choice *c)
         add_lane(loc, c, sizes[i]);
 }
 
-/* What a network brings from this peer, without a check of its own, has
- * checksums if the pair asks for them. */
+/* Ask for checksums, if the route of the pair does, of every network transport that
+ * has no end-to-end check of its own. */
 static int add_checks(struct weft_loc *loc, struct choice *c)
 {
     uint32_t endpoints = 0;

@@ -170,7 +170,7 @@ static bool wants_failover(const struct wf_route_rule *rule, bool networks)
             (rule->use == WF_USE_LIST || rule->policy == WF_POLICY_STRIPE));
 }
 
-/* What a pair asks of the sections that may be about it. */
+/* A property that a pair looks for in the sections that may be about it. */
 struct wish {
     const struct wf_config *config;
     const struct wf_route_candidate *candidates;

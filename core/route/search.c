@@ -2,7 +2,7 @@
  * are never merged, so "which value counts" has one answer.
  *
  * INVARIANTS
- *   1. What decides something in a job comes from a descriptor that
+ *   1. Whatever configures a job comes from a descriptor that
  *      wf_trust_open() returned, or from the program itself.
  *   2. Where the caller is not trusted, its environment, directory and home
  *      are not looked at.

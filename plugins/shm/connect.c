@@ -151,7 +151,7 @@ static void lost(struct shm_conn *c, const char *what)
         wf_shm_retry(p, RETRY_FIRST_MS * MS);
 }
 
-/* What it wrote cannot be from one of us: no other call will be better. */
+/* The caller is no rank of this job, so there is no point in calling again. */
 static void nonsense(struct shm_conn *c, const char *what)
 {
     if (c->peer && c->dialled)

@@ -28,7 +28,7 @@ enum { CERTAIN = 2, /* repetitions in a row that nobody answered */ MS = 1000000
 #define COARSE_NS 15000000u
 #define KERNEL_NS 6000000000u /* what its keepalive can do, in whole seconds */
 
-/* What the kernel knows. */
+/* The kernel's view of a connection. */
 struct view {
     struct tcp_info info; /* an older kernel fills less of it */
     bool flying, waiting; /* segments; bytes that may not be sent yet */

@@ -88,8 +88,8 @@ static bool make_room(weft_ep *ep)
     return true;
 }
 
-/* Somebody has ended the socket (ss -K): others still know its address. False:
- * not now. */
+/* Open the listening socket again after it was ended from outside (ss -K): peers
+ * still know its address. False: it cannot be had now. */
 static bool listen_again(weft_ep *ep, struct wf_tcp_listener *l)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};

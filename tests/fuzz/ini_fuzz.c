@@ -90,7 +90,7 @@ static void read_bytes(const uint8_t *data, size_t size)
 {
     static const struct wf_ini_events events = {on_section, on_setting,
                                                 on_include};
-    struct wf_problems problems = {NULL, 0};
+    struct wf_problems problems = {.list = NULL};
     wf_ini_read("fuzz", (const char *)data, size, &events, NULL, &problems);
     wf_problems_flush(&problems, NULL);
 }

@@ -47,7 +47,7 @@ static const struct wf_ini_events events = {on_section, on_setting, on_include};
 
 static void read_bytes(struct heard *h, const char *text, size_t n)
 {
-    struct wf_problems problems = {NULL, 0};
+    struct wf_problems problems = {.list = NULL};
     char *found = NULL;
     size_t length;
     FILE *out = open_memstream(&found, &length);

@@ -71,28 +71,28 @@ static void a_peer_that_answers_and_acknowledges_nothing_counts_as_gone(
     teardown();
 }
 
-static void moves_in_vain_make_patient_for_some_seconds(void **state)
+static void moves_in_vain_double_what_counts_as_silence(void **state)
 {
     (void)state;
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     wf.orders = order;
     wf.eps[0].down = wf.eps[1].down = true;
-    assert_int_equal(wf_carrier_patience(order, 50, now), 50);
+    assert_int_equal(wf_carrier_backed_off(order, 50, now), 50);
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(100 * MS); /* nothing was known before it */
-    assert_int_equal(wf_carrier_patience(order, 50, now), 50);
+    assert_int_equal(wf_carrier_backed_off(order, 50, now), 50);
     move_for(200 * MS);
-    assert_int_equal(wf_carrier_patience(order, 50, now), 200);
+    assert_int_equal(wf_carrier_backed_off(order, 50, now), 200);
     move_for(1000 * MS);
-    assert_int_equal(wf_carrier_patience(order, 50, now), 800);
+    assert_int_equal(wf_carrier_backed_off(order, 50, now), 800);
     wf_order_acked(order, 2, false);
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(100 * MS); /* this one had a success behind it */
-    assert_int_equal(wf_carrier_patience(order, 50, now), 800);
+    assert_int_equal(wf_carrier_backed_off(order, 50, now), 800);
     now += 4000 * MS;
-    assert_int_equal(wf_carrier_patience(order, 50, now), 200);
+    assert_int_equal(wf_carrier_backed_off(order, 50, now), 200);
     now += 4000 * MS;
-    assert_int_equal(wf_carrier_patience(order, 50, now), 50);
+    assert_int_equal(wf_carrier_backed_off(order, 50, now), 50);
     teardown();
 }
 
@@ -102,7 +102,7 @@ int main(void)
         cmocka_unit_test(who_waited_goes_on_when_the_answer_acknowledges_all),
         cmocka_unit_test(
             a_peer_that_answers_and_acknowledges_nothing_counts_as_gone),
-        cmocka_unit_test(moves_in_vain_make_patient_for_some_seconds),
+        cmocka_unit_test(moves_in_vain_double_what_counts_as_silence),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

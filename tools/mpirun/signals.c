@@ -69,7 +69,7 @@ static void on_stop(struct job *job, bool from_terminal)
     kill(getpid(), SIGSTOP);
 }
 
-/* Who does not expect a user's signal would end by it. A launcher such as
+/* A process that does not handle a user's signal would end by it. A launcher such as
  * weft-remote takes it for the processes on the other host, and looks itself. */
 static void notify(struct job *job, int sig)
 {

@@ -41,8 +41,8 @@ struct where_lines {
     size_t n, room;
 };
 
-/* What the page of this process says of its ranks; at least a line for each. The
- * page is foreign bytes. false: no memory. */
+/* Read the page of this process: at least a line for each of its ranks. The page is
+ * foreign bytes. false: no memory. */
 bool wf_where_read(struct job *, const struct rank *, struct where_lines *);
 /* The same of a page in memory, for tests of its judgement. */
 bool wf_where_judge(struct wf_state_head *, int ranks, int place, uint64_t now,

@@ -194,7 +194,7 @@ static void give_signal(struct far *f, int sig)
         (void)kill(-f->pid, sig);
 }
 
-/* Nobody can take what the program writes there: it is to learn it. */
+/* The output cannot be delivered: close the pipe, so that the program gets EPIPE. */
 static void close_output(int *fd)
 {
     if (*fd >= 0)
@@ -210,8 +210,8 @@ static uint64_t clock_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* What the program waits for, with what only this host can tell; an empty answer
- * if it cannot be read. */
+/* Send the page of the program and the state that only this host can see; an empty
+ * answer if it cannot be read. */
 static bool tell_state(struct far *f)
 {
     size_t size = wf_state_bytes((uint64_t)f->ranks);

@@ -192,7 +192,7 @@ static int lost(struct near *n, const char *host)
     return STATUS_LOST;
 }
 
-/* What the program wrote. When it cannot be passed on, the program learns it as
+/* Pass on output of the program. When that cannot be passed on, the program learns it as
  * we did: far closes its end. */
 static void pass_output(struct near *n, const struct frame *f)
 {

@@ -150,7 +150,7 @@ static int run(const struct arguments *a)
     return rc;
 }
 
-/* What mpirun hands to its ranks. */
+/* Set what mpirun hands to its ranks. */
 static void set_installation(void)
 {
     char path[PATH_MAX];
