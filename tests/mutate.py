@@ -287,7 +287,8 @@ def judge(m, dest, tree, floors, args):
 def prepare(build, args):
     """The copy, its optimised build, and its floors with their coverage."""
     home = build / "mutate"
-    tree, dest, cover = home / "tree", home / "build", home / "gcov"
+    tree = home / "tree"
+    dest, cover = tree / "build", tree / "gcov"  # as usual, for ccache
     copy_changed(tree)
     configure(build, tree, dest)
     must(ninja(dest))
@@ -300,7 +301,8 @@ def prepare(build, args):
                   "-DCMAKE_C_FLAGS=--coverage")
         must(ninja(cover))
         with_counts = [Test(*t) for t in repeat.tests_of(str(cover), QUICK)]
-        mutate_coverage.measure(coverage, with_counts, cover, tree,
+        mutate_coverage.measure(coverage, with_counts, cover,
+                                home / "counts", tree,
                                 lambda t, env: run(t, env, t.limit)[1])
     return tree, dest, floors
 

@@ -77,9 +77,9 @@ def lines_of(prefix, build, tree):
     return {file: f"{bits:x}" for file, bits in found.items()}
 
 
-def measure(coverage, tests, build, tree, run):
-    """`run` runs one test with the environment and says how long it took."""
-    prefix = build.parent / "counts"
+def measure(coverage, tests, build, prefix, tree, run):
+    """`run` runs one test with the environment and says how long it took.
+    The counts are written below prefix."""
     prepare(prefix, build)
     for n, test in enumerate(tests):
         if test.name in coverage.tests:
