@@ -87,7 +87,7 @@ int wf_coll_persistent(wf_coll_builder *, const struct wf_coll_args *,
 typedef int wf_coll_team(wf_coll_builder *, const struct wf_coll_args *);
 static inline bool wf_team_usable(const struct wf_comm *comm)
 {
-    return comm->team && !comm->team_left;
+    return comm->team_usable;
 }
 wf_coll_team wf_team_before, wf_team_bcast, wf_team_gather, wf_team_gatherv,
     wf_team_scatter, wf_team_scatterv, wf_team_allgather, wf_team_allgatherv,
@@ -99,7 +99,7 @@ static inline int wf_coll_shared(wf_coll_builder *builder,
                                  wf_coll_team *team)
 {
     return wf_likely(wf_team_usable(a->comm)) ? team(builder, a)
-                                                    : wf_team_before(builder, a);
+                                              : wf_team_before(builder, a);
 }
 /* A barrier that ORs a byte, of a struct wf_crowd in rbuf. */
 wf_coll_builder wf_barrier_first;

@@ -38,6 +38,7 @@ void wf_team_free(struct wf_comm *comm)
     struct wf_team *t = comm->team;
 
     comm->team = NULL;
+    comm->team_usable = false;
     if (!t)
         return;
     comm->wf->teams -= t->teams;

@@ -372,6 +372,7 @@ static void make(struct wf_comm *comm)
     said = say(comm, t);
     rc = agree(&m, t, &said);
     comm->team = t;
+    comm->team_usable = t != NULL;
     if (!t)
         return;
     comm->wf->teams++;

@@ -156,9 +156,9 @@ static void make_private(void *at, size_t bytes)
 
 static void leave(struct wf_team *t)
 {
-    if (t->comm->team_left)
+    if (!t->comm->team_usable)
         return;
-    t->comm->team_left = true;
+    t->comm->team_usable = false;
     wf_store_release(&t->shared->ranks[t->rank].out, 1);
     wf_fence_full(); /* as in wf_team_ring */
     if (wf_load_relaxed(&t->shared->sleepers))
@@ -172,7 +172,7 @@ int wf_team_await(struct wf_team *t, int rank, const wf_atomic_u64 *word,
                   uint64_t least, uint64_t *seen)
 {
     struct await w = {.t = t, .rank = rank, .word = word, .least = least};
-    int rc = t->comm->team_left ? gone(&w) : await(&w);
+    int rc = t->comm->team_usable ? await(&w) : gone(&w);
 
     if (wf_unlikely(rc))
         leave(t);

@@ -66,7 +66,7 @@ struct wf_comm {
     uint32_t need, need_at; /* wf_comm_need, and wf->links + 1 of then */
     char name[MPI_MAX_OBJECT_NAME];
     struct wf_comm *next_spare; /* when freed: wf_env.spare_comms */
-    bool team_left; /* a member is gone: the team is not used any more */
+    bool team_usable; /* there is a team, and this rank has not left it */
     bool dead;        /* a member is gone, as was found ... */
     uint32_t dead_at; /* ... with so many of wf->losses: protocol/death.h */
     uint64_t origin;  /* the agreement that it comes from; 0: it needed none */
