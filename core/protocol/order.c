@@ -73,7 +73,7 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
     o->crc = f->crc && !f->encrypt; /* the seal covers more */
     o->failback = f->failback;
     o->timeout = f->timeout;
-    o->life_at = o->turned_at = wf_now(wf);
+    o->life_at = o->life_due = o->turned_at = wf_now(wf);
     o->stripe = f->stripe && o->carriers > 1;
     if (f->encrypt && wf_carrier_seal(o) < 0) {
         wf_order_free(o);

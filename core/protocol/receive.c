@@ -216,8 +216,10 @@ static int take_expected(struct wf_expected *x, MPI_Status *status)
 {
     struct wf_req *req = x->req;
 
-    if (wf_load_relaxed(&x->state) == WF_EXPECTED_CLAIMED)
+    if (wf_load_relaxed(&x->state) == WF_EXPECTED_CLAIMED) {
+        wf_call_name = "MPI_Recv"; /* the binding has not said so yet */
         return wf_wait(&req, status);
+    }
     if (status != MPI_STATUS_IGNORE)
         wf_status_set(status, wf_env_source(x->env1), wf_env_tag(x->env1),
                       x->bytes, false);

@@ -158,8 +158,10 @@ int wf_short_late(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
         loc->late_request = req;
         return WF_LATE_QUEUED;
     }
-    if (!rc)
+    if (!rc) {
+        wf_call_name = name_of(large, request);
         rc = wf_wait(&req, MPI_STATUS_IGNORE);
+    }
     return rc ? raise_outside(comm, name_of(large, request), rc, inside)
               : MPI_SUCCESS;
 }
