@@ -96,6 +96,7 @@ static void the_peers_choice_counts_more(void **state)
 static const struct wf_route_failover brief = {.several = true,
                                                .timeout = 2000 * MS};
 static struct wf_engine engine;
+static struct weft_loc *nobody[1]; /* no process to tell that one is gone */
 
 static void setup_brief(void)
 {
@@ -103,12 +104,15 @@ static void setup_brief(void)
     memset(&engine, 0, sizeof engine);
     wf_match_init(&engine.match);
     wf.engine = &engine;
+    wf.locs = nobody;
+    wf.nprocs = 1;
     wf.eps[0].down = wf.eps[1].down = true; /* no second connections */
 }
 
 static void end_brief(void)
 {
     free(loc->down_reason);
+    free(engine.dead);
     teardown();
 }
 
