@@ -204,7 +204,7 @@ err_meet:
     free_engines(wf);
     wf_env_fini(wf);
     close_engine(wf);
-    wf_auth_key_free(wf->key);
+    wf->boot->key = wf->key;
 err_engine:
     free(wf);
     return r;
@@ -398,7 +398,7 @@ int wf_instance_destroy(struct wf_instance *wf)
     close_engine(wf);
     wf_auth_key_free(wf->key);
     boot->ops->finalize(boot);
-    boot->ops->close(boot);
+    wf_boot_close(boot);
     wf_config_free(wf->config);
     free(wf);
     return 0;

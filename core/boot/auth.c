@@ -117,24 +117,37 @@ static void derive_datagram(struct wf_auth_key *key)
     explicit_bzero(mac, sizeof mac);
 }
 
-int wf_auth_key_create(const void *bytes, size_t n, const char *job,
-                       struct wf_auth_key **out)
+struct wf_auth_key *wf_auth_key_alloc(void)
+{
+    return wf_secret_alloc(sizeof(struct wf_auth_key));
+}
+
+int wf_auth_key_fill(struct wf_auth_key *key, const void *bytes, size_t n,
+                     const char *job)
 {
     static const unsigned char purpose[MAC] = "weft job key 1";
-    struct wf_auth_key *key;
 
     if (n == 0)
         return WEFT_EINVAL;
-    key = wf_secret_alloc(sizeof *key);
-    if (!key)
-        return WEFT_ENOMEM;
     wf_vendor_crypto_auth_hmacsha256(key->secret, bytes, n, purpose);
     if (job)
         memcpy(key->job, job, strnlen(job, JOB_MAX));
     derive_datagram(key);
     wf_secret_wipe_stack();
-    *out = key;
     return WEFT_OK;
+}
+
+int wf_auth_key_create(const void *bytes, size_t n, const char *job,
+                       struct wf_auth_key **out)
+{
+    struct wf_auth_key *key = wf_auth_key_alloc();
+    int r = key ? wf_auth_key_fill(key, bytes, n, job) : WEFT_ENOMEM;
+
+    if (r == WEFT_OK)
+        *out = key;
+    else
+        wf_auth_key_free(key);
+    return r;
 }
 
 void wf_auth_key_free(struct wf_auth_key *key)

@@ -28,9 +28,14 @@ struct wf_auth_session {
 /* Fresh random key bytes for a new job. WEFT_ESYS: no randomness. */
 int wf_auth_key_generate(unsigned char bytes[WF_AUTH_KEY_BYTES]);
 
-/* A key from secret bytes of any length >= 1 (WEFT_EINVAL when n is 0) and the
- * name of the job, which both sides must agree on. The memory is kept out of
- * core dumps as far as the system allows, and cleared by free. */
+/* Memory for a key, kept out of core dumps as far as the system allows, and
+ * cleared by free; NULL: no memory. It is no key before it is filled. */
+struct wf_auth_key *wf_auth_key_alloc(void);
+/* Make it the key of secret bytes of any length >= 1 (WEFT_EINVAL when n is 0)
+ * and the name of the job, which both sides must agree on. Allocates nothing. */
+int wf_auth_key_fill(struct wf_auth_key *, const void *bytes, size_t n,
+                     const char *job);
+/* Both. */
 int wf_auth_key_create(const void *bytes, size_t n, const char *job,
                        struct wf_auth_key **out);
 void wf_auth_key_free(struct wf_auth_key *);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "boot/auth.h"
 #include "boot/providers.h"
 #include "os/trust.h"
 #include "route/config.h"
@@ -61,6 +62,12 @@ uint32_t wf_boot_planned(void)
     if (n < 0)
         n = wf_boot_env_number("WEFT_SIZE");
     return n > 0 ? (uint32_t)n : 0;
+}
+
+void wf_boot_close(struct wf_boot *boot)
+{
+    wf_auth_key_free(boot->key);
+    boot->ops->close(boot);
 }
 
 static int has_pmi(void)

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct wf_auth_key;
 struct wf_boot;
 struct wf_config;
 
@@ -29,7 +30,9 @@ struct wf_boot_ops {
     /* Publish bytes under a key of [a-zA-Z0-9._-]; visible after fence. The
      * provider cuts and encodes what its launcher limits. */
     int (*put)(struct wf_boot *, const char *key, const void *value, size_t n);
-    /* Bytes under a key, malloc'ed into *value. WEFT_EUNREACH: no such key. */
+    /* Bytes under a key, malloc'ed into *value. WEFT_EUNREACH: no such key.
+     * WEFT_ENOMEM: it may be asked for again; no value is lost that the
+     * launcher gives once, as mpirun does the job key. */
     int (*get)(struct wf_boot *, const char *key, void **value, size_t *n);
     /* The fence in two halves, so that the process can serve its peers while
      * it waits: start says that this process is there; *fd becomes readable,
@@ -69,6 +72,8 @@ struct wf_boot {
      * returned. */
     void (*wake)(void *arg);
     void *wake_arg;
+    /* The job key, from an attempt to start that failed later, to the next. */
+    struct wf_auth_key *key;
     char job[64]; /* name of the job, unique among jobs of these machines */
 };
 
@@ -78,6 +83,9 @@ static inline int wf_boot_fence(struct wf_boot *b)
 
     return r < 0 ? r : b->ops->fence_end(b);
 }
+
+/* Forget its key, and close it. */
+void wf_boot_close(struct wf_boot *);
 
 /* Which provider, and open it. err holds a sentence on failure. */
 int wf_boot_open(const struct wf_config *, struct wf_boot **, char *err,

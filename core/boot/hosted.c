@@ -342,7 +342,7 @@ static void space_free(struct space *s)
         free(e);
     }
     if (s->up)
-        s->up->ops->close(s->up);
+        wf_boot_close(s->up);
     free(s->cards);
     free(s->ranks);
     free(s->node_of);

@@ -67,35 +67,69 @@ static int make(struct wf_instance *wf)
     unsigned char bytes[WF_AUTH_KEY_BYTES];
     int r = wf_auth_key_generate(bytes);
 
-    if (r == 0 && wf->nprocs > 1)
-        r = wf->boot->ops->put(wf->boot, "weft.key", bytes, sizeof bytes);
     if (r == 0)
         r = use(wf, bytes, sizeof bytes);
+    if (r == 0 && wf->nprocs > 1)
+        r = wf->boot->ops->put(wf->boot, "weft.key", bytes, sizeof bytes);
+    if (r < 0) {
+        wf_auth_key_free(wf->key);
+        wf->key = NULL;
+    }
     wf_vendor_sodium_memzero(bytes, sizeof bytes);
+    return r;
+}
+
+/* mpirun always has a key, and forgets it once each rank has asked. */
+static int given_before(const struct wf_instance *wf)
+{
+    if (!wf->boot->awaits || wf->nprocs == 1)
+        return 0;
+    wf_error(MPI_ERR_OTHER, "mpirun gave the job key of rank %u to an earlier "
+             "program, and gives it once: let each rank run one program that "
+             "uses MPI, or start mpirun for each of them", wf->rank);
+    return WEFT_EPROTO;
+}
+
+/* Memory for the key comes before the launcher is asked for it: that may be
+ * possible once only. */
+static int from_launcher(struct wf_instance *wf)
+{
+    struct wf_auth_key *key = wf_auth_key_alloc();
+    void *bytes = NULL;
+    size_t n = 0;
+    int r = key ? wf->boot->ops->get(wf->boot, "weft.key", &bytes, &n)
+                : WEFT_ENOMEM;
+
+    if (r == 0) {
+        r = wf_auth_key_fill(key, bytes, n, wf->boot->job);
+        wf_vendor_sodium_memzero(bytes, n);
+        free(bytes);
+    }
+    if (r == 0)
+        wf->key = key;
+    else
+        wf_auth_key_free(key);
     return r;
 }
 
 static int find(struct wf_instance *wf)
 {
     const struct wf_core_options *o = wf->options;
-    void *bytes = NULL;
-    size_t n = 0;
     int r;
 
+    wf->key = wf->boot->key;
+    wf->boot->key = NULL;
+    if (wf->key)
+        return 0;
     if (o->job_key && *o->job_key)
         return use(wf, o->job_key, strlen(o->job_key));
     if (o->job_key_file && *o->job_key_file)
         return from_file(wf, o->job_key_file);
-    r = wf->boot->ops->get(wf->boot, "weft.key", &bytes, &n);
-    if (r == 0) {
-        r = use(wf, bytes, n);
-        wf_vendor_sodium_memzero(bytes, n);
-        free(bytes);
-        return r;
-    }
+    r = from_launcher(wf);
     if (r != WEFT_EUNREACH)
         return r;
-    return wf->rank == 0 ? make(wf) : 0;
+    r = given_before(wf);
+    return r == 0 && wf->rank == 0 ? make(wf) : r;
 }
 
 int wf_key_find(struct wf_instance *wf)

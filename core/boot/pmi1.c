@@ -25,6 +25,7 @@ enum {
     PMI_VALUE_MAX = 896,     /* a put must fit the 1024-byte line buffers of
                                 launchers, whatever vallen_max they claim */
     PMI_VALUE_MIN = 32,
+    FIRST_ROOM = 64, /* bytes: more than a job key, which comes once */
     PMI_CHUNKS_MAX = 4096
 };
 
@@ -218,18 +219,22 @@ static int get_cut(struct pmi1 *p, const char *key, const char *count,
     return 0;
 }
 
-static int decode(const char *text, size_t len, void **value, size_t *n)
+/* value->bytes holds FIRST_ROOM bytes. */
+static int decode(const char *text, size_t len, struct value *value)
 {
-    void *bytes = malloc(len / 4 * 3 + 3);
-    if (!bytes)
+    size_t room = len / 4 * 3 + 3;
+    if (room > FIRST_ROOM) {
+        free(value->bytes);
+        value->bytes = malloc(room);
+    }
+    if (!value->bytes)
         return WEFT_ENOMEM;
-    long got = wf_base64_decode(bytes, text, len);
+    long got = wf_base64_decode(value->bytes, text, len);
     if (got < 0) {
-        wipe_text(bytes, len / 4 * 3);
+        explicit_bzero(value->bytes, room);
         return WEFT_EPROTO;
     }
-    *value = bytes;
-    *n = (size_t)got;
+    value->n = (size_t)got;
     return 0;
 }
 
@@ -241,7 +246,7 @@ static int take_text(struct pmi1 *p, const char *key, char *text, size_t len,
     char *all = NULL, count[16] = "";
     int rc;
     if (len == 0 || text[0] != '*') {
-        rc = decode(text, len, &out->bytes, &out->n);
+        rc = decode(text, len, out);
         explicit_bzero(text, len);
         return rc;
     }
@@ -251,7 +256,7 @@ static int take_text(struct pmi1 *p, const char *key, char *text, size_t len,
     len = 0;
     rc = get_cut(p, key, count, &all, &len);
     if (rc == 0)
-        rc = decode(all, len, &out->bytes, &out->n);
+        rc = decode(all, len, out);
     wipe_text(all, len);
     return rc;
 }
@@ -260,19 +265,22 @@ static int pmi1_get(struct wf_boot *boot, const char *key, void **value,
                     size_t *n)
 {
     struct pmi1 *p = pmi1_of(boot);
-    struct value got = {NULL, 0};
     const char *text;
     size_t len;
     if (strlen(key) >= PMI_KEY_MAX)
         return WEFT_EINVAL;
-    int rc = get_text(p, key, &text, &len);
+    /* Allocate first: mpirun gives the job key once. */
+    struct value got = {malloc(FIRST_ROOM), 0};
+    int rc = got.bytes ? get_text(p, key, &text, &len) : WEFT_ENOMEM;
     if (rc == 0)
         rc = take_text(p, key, (char *)(uintptr_t)text, len, &got);
-    if (rc == 0) {
-        *value = got.bytes;
-        *n = got.n;
+    if (rc < 0) {
+        free(got.bytes);
+        return rc;
     }
-    return rc;
+    *value = got.bytes;
+    *n = got.n;
+    return 0;
 }
 
 /* ---- the rest of the interface ---------------------------------------- */

@@ -28,7 +28,7 @@ static int open_launcher(const struct wf_config *config, struct wf_boot **up)
         return wf_error(wf_error_class(r), "%s", why);
     if (strcmp((*up)->ops->name, "singleton") != 0)
         return MPI_SUCCESS;
-    (*up)->ops->close(*up);
+    wf_boot_close(*up);
     *up = NULL;
     return MPI_SUCCESS;
 }
@@ -94,7 +94,7 @@ int wf_ranks_create(uint32_t count, struct wf_ranks **out)
         rc = fill(all, up);
     if (rc != MPI_SUCCESS) {
         if (up)
-            up->ops->close(up);
+            wf_boot_close(up);
         wf_ranks_free(all);
         return rc;
     }
@@ -106,7 +106,7 @@ void wf_ranks_free(struct wf_ranks *all)
 {
     for (uint32_t i = 0; all->boots && i < all->count; i++)
         if (all->boots[i])
-            all->boots[i]->ops->close(all->boots[i]);
+            wf_boot_close(all->boots[i]);
     for (uint32_t i = 0; all->processes && i < all->count; i++) {
         if (all->processes[i].codes)
             all->processes[i].codes->free(all->processes[i].codes);
@@ -166,7 +166,7 @@ void wf_ranks_leave(struct wf_process *p)
         return;
     p->ranks->boots[p->slot] = NULL;
     wf_boot_hosted_gone(unused);
-    unused->ops->close(unused);
+    wf_boot_close(unused);
 }
 
 int wf_ranks_params(struct wf_process *p, struct wf_instance_params *params)

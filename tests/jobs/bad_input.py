@@ -242,6 +242,14 @@ class Surroundings(Folder):
                 self.assertNotEqual(r.returncode, 0)
                 self.assertIn(what, r.stderr)
 
+    def test_a_second_program_of_a_rank_is_refused(self):
+        r = shell(f"{launch.MPIRUN} -n 2 sh -c '{JOB} && {JOB}'")
+        self.assertEqual((r.returncode, r.stdout), (16, "fine\n"), r.stderr)
+        self.assertIn("gave the job key of rank", r.stderr)
+        self.assertIn("one program that uses MPI", r.stderr)
+        r = shell(f"{launch.MPIRUN} -n 1 sh -c '{JOB} && {JOB}'")
+        self.assertEqual((r.returncode, r.stdout), (0, "fine\nfine\n"), r.stderr)
+
     def test_a_full_dev_shm_has_no_effect(self):
         if os.geteuid() != 0:
             self.skipTest("mounting needs root")

@@ -148,10 +148,7 @@ def sweep(job):
     """Every n, and what was wrong with the first few."""
     bad = []
     calls = count(job)
-    ways = WAYS
-    if job.phase == "init" and job.kind == "memory" and not WIDE:
-        ways = WAYS[:1] # mpirun gives the job key once: not to a second attempt
-    for often, how in ways:
+    for often, how in WAYS:
         for n in range(1, calls + 1, EVERY):
             j = job._replace(nth=n, often=often, how=how)
             status, _, errors = perform(j)
