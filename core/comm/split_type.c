@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -106,38 +107,71 @@ static void by_either(const struct wf_instance *wf, struct wf_split *s,
 
 /* ---- the unguided split -------------------------------------------------- */
 
-/* Whether a resource divides the processes, whose parts are given. */
-static bool divides(const uint64_t *parts, int n, int resource)
+/* What one process tells the others. */
+struct told {
+    uint64_t member; /* it asks for a part, and has not passed MPI_UNDEFINED */
+    uint64_t part[RESOURCES];
+};
+enum { WORDS = sizeof(struct told) / sizeof(uint64_t) };
+
+/* The split_type of all members that pass another one than MPI_UNDEFINED, which
+ * the others cannot know; MPI_UNDEFINED if there is none. */
+static int agree_on_type(struct wf_comm *comm, int mine, int *agreed)
 {
-    bool somebody = false, different = false;
+    int limits[2] = {mine, -mine}, most[2]; /* the second: minus the least */
+    int rc;
+
+    *agreed = mine;
+    if (comm->inter)
+        return MPI_SUCCESS;
+    if (mine == MPI_UNDEFINED)
+        limits[0] = limits[1] = INT_MIN;
+    rc = wf_mpi_allreduce(comm->wf, limits, most, 2, wf_type_of(MPI_INT),
+                          wf_op_of(MPI_MAX), comm);
+    if (rc || most[0] == INT_MIN)
+        return rc;
+    *agreed = most[0];
+    if (most[0] == -most[1])
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_ARG, "the members pass different values of "
+                    "split_type, such as %d and %d; all must pass the same, or "
+                    "MPI_UNDEFINED", -most[1], most[0]);
+}
+
+/* Whether a resource divides the members among n processes. */
+static bool divides(const struct told *all, int n, int resource)
+{
+    const struct told *first = NULL;
+    bool in_part = false, different = false;
 
     for (int i = 0; i < n; i++) {
-        uint64_t part = parts[i * RESOURCES + resource];
-        somebody |= part != 0;
-        different |= part != parts[resource];
+        if (!all[i].member)
+            continue;
+        if (!first)
+            first = &all[i];
+        in_part |= all[i].part[resource] != 0;
+        different |= all[i].part[resource] != first->part[resource];
     }
-    return somebody && different;
+    return in_part && different;
 }
 
 /* The largest resource that does, or -1; the same in all processes. */
-static int find_division(struct wf_comm *comm, int *resource)
+static int find_division(struct wf_comm *comm, bool member, int *resource)
 {
-    struct wf_comm *group = comm->inter ? comm->local_comm : comm;
     struct wf_type *type = wf_type_of(MPI_UINT64_T);
-    uint64_t mine[RESOURCES];
-    uint64_t *all = malloc((size_t)group->size * sizeof mine);
+    struct told mine = {.member = member};
+    struct told *all = malloc((size_t)comm->size * sizeof mine);
     int rc;
 
     if (!all)
         return wf_error(MPI_ERR_NO_MEM, "no memory for %d processes",
-                        group->size);
+                        comm->size);
     for (int i = 0; i < RESOURCES; i++)
-        mine[i] = part_of(comm->wf, i);
-    rc = wf_mpi_allgather(comm->wf, mine, RESOURCES, type, all, RESOURCES,
-                          type, group);
+        mine.part[i] = part_of(comm->wf, i);
+    rc = wf_mpi_allgather(comm->wf, &mine, WORDS, type, all, WORDS, type, comm);
     *resource = -1;
     for (int i = RESOURCES - 1; !rc && i >= 0; i--)
-        if (divides(all, group->size, i))
+        if (divides(all, comm->size, i))
             *resource = i;
     free(all);
     return rc;
@@ -159,18 +193,18 @@ static int tell(struct wf_comm *comm, struct wf_info *info, int resource)
 }
 
 /* On an intercommunicator only nodes divide: each side knows only itself. */
-static int split_unguided(struct wf_comm *comm, struct wf_split *s,
+static int split_unguided(struct wf_comm *comm, struct wf_split *s, bool member,
                           struct wf_info *info, MPI_Comm *newcomm)
 {
     int resource = NODE, rc = MPI_SUCCESS;
     uint64_t part;
 
     if (!comm->inter)
-        rc = find_division(comm, &resource);
+        rc = find_division(comm, member, &resource);
     if (rc)
         return rc;
     part = resource < 0 ? 0 : part_of(comm->wf, resource);
-    if (part)
+    if (part && member)
         color_by(s, part);
     s->strict = true;
     rc = wf_split(comm, s, newcomm);
@@ -179,28 +213,41 @@ static int split_unguided(struct wf_comm *comm, struct wf_split *s,
     return tell(comm, info, resource);
 }
 
+static bool known(int split_type)
+{
+    return split_type == MPI_UNDEFINED || split_type == MPI_COMM_TYPE_SHARED ||
+           split_type == MPI_COMM_TYPE_HW_UNGUIDED ||
+           split_type == MPI_COMM_TYPE_HW_GUIDED ||
+           split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
+}
+
 int wf_mpi_comm_split_type(struct wf_instance *wf, struct wf_comm *comm,
                            int split_type, int key, struct wf_info *info,
                            MPI_Comm *newcomm)
 {
     struct wf_split s = {.key = key};
+    int type, rc;
 
+    if (!known(split_type))
+        return wf_error(MPI_ERR_ARG, "split_type %d is not known", split_type);
+    rc = agree_on_type(comm, split_type, &type);
+    if (rc)
+        return rc;
+    if (type == MPI_COMM_TYPE_HW_UNGUIDED)
+        return split_unguided(comm, &s, split_type != MPI_UNDEFINED, info,
+                              newcomm);
     switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
         by_resource(wf, &s, SHARED);
         break;
-    case MPI_COMM_TYPE_HW_UNGUIDED:
-        return split_unguided(comm, &s, info, newcomm);
     case MPI_COMM_TYPE_HW_GUIDED:
         by_resource(wf, &s, wf_info_find(info, RESOURCE));
         break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
         by_either(wf, &s, info);
         break;
-    case MPI_UNDEFINED:
+    default: /* MPI_UNDEFINED */
         break;
-    default:
-        return wf_error(MPI_ERR_ARG, "split_type %d is not known", split_type);
     }
     return wf_split(comm, &s, newcomm);
 }

@@ -86,6 +86,39 @@ static void unguided_tells_its_resource(void)
     MPI_Info_free(&info);
 }
 
+/* Any member may stay out, which only it knows (MPI-5.0 s7.4.2). */
+static void undefined_takes_part_in_an_unguided_split(void)
+{
+    MPI_Comm c;
+
+    for (int out = 0; out < size_of(MPI_COMM_WORLD); out++) {
+        int type = rank_in(MPI_COMM_WORLD) == out ? MPI_UNDEFINED
+                                                  : MPI_COMM_TYPE_HW_UNGUIDED;
+        MPI_Comm_split_type(MPI_COMM_WORLD, type, 0, MPI_INFO_NULL, &c);
+        CHECK(type != MPI_UNDEFINED || c == MPI_COMM_NULL);
+        if (c != MPI_COMM_NULL) {
+            CHECK(size_of(c) < size_of(MPI_COMM_WORLD));
+            check_talks(c);
+            MPI_Comm_free(&c);
+        }
+    }
+}
+
+/* One that passes another type than the others is told, and so are they. */
+static void different_types_are_an_error_for_all(void)
+{
+    MPI_Comm c;
+    int rank = rank_in(MPI_COMM_WORLD);
+    int wrong = size_of(MPI_COMM_WORLD) == 1 ? MPI_SUCCESS : MPI_ERR_ARG;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK(class_of(MPI_Comm_split_type(
+              MPI_COMM_WORLD, rank ? MPI_COMM_TYPE_SHARED
+                                   : MPI_COMM_TYPE_HW_GUIDED,
+              0, MPI_INFO_NULL, &c)) == wrong);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 static int says(MPI_Info info, const char *key, const char *wanted)
 {
     char value[MPI_MAX_INFO_VAL] = "";
@@ -177,6 +210,8 @@ int main(int argc, char **argv)
     undefined_is_left_out();
     by_type();
     unguided_tells_its_resource();
+    undefined_takes_part_in_an_unguided_split();
+    different_types_are_an_error_for_all();
     bound_to_a_cpu();
     by_named_resource();
     down_to_one();
