@@ -26,6 +26,14 @@ static struct wf_req *inactive_request(struct wf_comm *comm)
     return r;
 }
 
+int wf_part_check(const struct wf_part_args *a)
+{
+    if (a->partitions > 0)
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_ARG, "partitions is %d; a partitioned operation "
+                    "has at least 1", a->partitions);
+}
+
 void *wf_part_create(size_t size, const struct wf_part_args *a,
                      int (*start)(struct wf_req *),
                      int (*destroy)(struct wf_req *))

@@ -57,6 +57,8 @@ struct wf_part_args {
     struct wf_comm *comm;
 };
 
+/* Refuses what no partitioned operation can be made of. */
+int wf_part_check(const struct wf_part_args *);
 /* Allocate size bytes that begin with a struct wf_part, with an inactive
  * persistent request. NULL: recorded. */
 void *wf_part_create(size_t size, const struct wf_part_args *,

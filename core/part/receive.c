@@ -154,8 +154,9 @@ static int start(struct wf_req *r)
 static bool sensible(const uint64_t *setup)
 {
     uint64_t parts = setup[WF_SETUP_PARTS];
-    return parts <= INT_MAX && setup[WF_SETUP_FIRST] <= INT_MAX - parts &&
-           (parts == 0 || setup[WF_SETUP_BYTES] <= INT64_MAX / parts);
+    return parts > 0 && parts <= INT_MAX &&
+           setup[WF_SETUP_FIRST] <= INT_MAX - parts &&
+           setup[WF_SETUP_BYTES] <= INT64_MAX / parts;
 }
 
 static int take_setup(struct receive *v)
@@ -164,7 +165,7 @@ static int take_setup(struct receive *v)
     if (!sensible(setup))
         return MPI_ERR_OTHER;
     size_t n = (size_t)setup[WF_SETUP_PARTS];
-    v->pieces = calloc(n + 1, sizeof *v->pieces);
+    v->pieces = calloc(n, sizeof *v->pieces);
     if (!v->pieces)
         return MPI_ERR_NO_MEM;
     v->piece_count = (int)n;
@@ -211,8 +212,9 @@ int wf_mpi_precv_init(struct wf_instance *wf, void *buf, int partitions,
                       MPI_Request *request)
 {
     struct wf_part_args a = {buf, partitions, count, datatype, dest, tag, comm};
-    if (partitions < 0)
-        return wf_error(MPI_ERR_ARG, "partitions is %d", partitions);
+    int rc = wf_part_check(&a);
+    if (rc)
+        return rc;
     struct receive *v = wf_part_create(sizeof *v, &a, start, destroy);
     if (!v)
         return MPI_ERR_NO_MEM;

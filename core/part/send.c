@@ -31,8 +31,7 @@ static void message_over(struct wf_part_watch *w, int error)
 }
 
 /* The receiver counts the round's parts off against its own; here they wait for
- * MPI_Pready. Without a partner, or without parts, there is nothing to wait
- * for. */
+ * MPI_Pready. Without a partner there is nothing to wait for. */
 static int start(struct wf_req *r)
 {
     struct wf_part *p = r->context;
@@ -40,7 +39,7 @@ static int start(struct wf_req *r)
     p->pending = p->partitions;
     r->source = MPI_ANY_SOURCE; /* the empty status */
     r->tag = MPI_ANY_TAG;
-    if (p->peer == MPI_PROC_NULL || p->partitions == 0)
+    if (p->peer == MPI_PROC_NULL)
         wf_req_complete(r, 0);
     return MPI_SUCCESS;
 }
@@ -80,8 +79,9 @@ int wf_mpi_psend_init(struct wf_instance *wf, const void *buf, int partitions,
                       MPI_Request *request)
 {
     struct wf_part_args a = {buf, partitions, count, datatype, dest, tag, comm};
-    if (partitions < 0)
-        return wf_error(MPI_ERR_ARG, "partitions is %d", partitions);
+    int rc = wf_part_check(&a);
+    if (rc)
+        return rc;
     struct send *s = wf_part_create(sizeof *s + (size_t)partitions, &a, start,
                                     destroy);
     if (!s)

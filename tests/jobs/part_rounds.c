@@ -199,6 +199,12 @@ static void mistakes_are_told(void)
 {
     int data[2] = {0, 0}, flag;
     MPI_Request s, r;
+    for (int none = -1; none <= 0; none++) {
+        CHECK(MPI_Psend_init(data, none, 1, MPI_INT, 0, 0, MPI_COMM_SELF,
+                             MPI_INFO_NULL, &s) == MPI_ERR_ARG);
+        CHECK(MPI_Precv_init(data, none, 1, MPI_INT, 0, 0, MPI_COMM_SELF,
+                             MPI_INFO_NULL, &r) == MPI_ERR_ARG);
+    }
     MPI_Psend_init(data, 2, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &s);
     MPI_Precv_init(data, 2, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &r);
     CHECK(MPI_Pready(0, s) == MPI_ERR_REQUEST);
