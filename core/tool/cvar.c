@@ -10,16 +10,10 @@
 
 #include "core_api.h"
 #include "route/model.h"
+#include "tool/handles.h"
 #include "tool/tool.h"
 
 #define PREFIX "core."
-
-struct handle {
-    uint32_t kind;
-    const weft_option *option;
-};
-
-enum { HANDLE = 0x5743561 };
 
 int wf_tool_cvars(void)
 {
@@ -114,10 +108,10 @@ int wf_mpi_t_cvar_get_index(struct wf_instance *wf, const char *name,
 
 /* ---- handles ------------------------------------------------------------- */
 
-static struct handle *handle_of(MPI_T_cvar_handle h)
+/* The option that a handle is for, or NULL. */
+static const weft_option *option_for(MPI_T_cvar_handle handle)
 {
-    struct handle *v = (struct handle *)h;
-    return v && v->kind == HANDLE ? v : NULL;
+    return wf_tool_handle_find(WF_TOOL_CVAR, handle);
 }
 
 int wf_mpi_t_cvar_handle_alloc(struct wf_instance *wf, int cvar_index,
@@ -126,15 +120,15 @@ int wf_mpi_t_cvar_handle_alloc(struct wf_instance *wf, int cvar_index,
 {
     WF_TOOL_NEEDED();
     const weft_option *o = option_at(cvar_index);
+    void *made;
     if (!o)
         return MPI_T_ERR_INVALID_INDEX;
     if (!handle)
         return MPI_T_ERR_INVALID;
-    struct handle *v = malloc(sizeof *v);
-    if (!v)
+    made = wf_tool_handle_create(WF_TOOL_CVAR, (void *)(uintptr_t)o);
+    if (!made)
         return MPI_T_ERR_OUT_OF_HANDLES;
-    *v = (struct handle){HANDLE, o};
-    *handle = (MPI_T_cvar_handle)v;
+    *handle = made;
     wf_tool_put(count, type_of(o) != MPI_CHAR || secret(o)
                            ? 1
                            : (int)strlen(text_at(o)) + 1);
@@ -145,11 +139,9 @@ int wf_mpi_t_cvar_handle_free(struct wf_instance *wf,
                               MPI_T_cvar_handle *handle)
 {
     WF_TOOL_NEEDED();
-    struct handle *v = handle ? handle_of(*handle) : NULL;
-    if (!v)
+    if (!handle || !option_for(*handle))
         return MPI_T_ERR_INVALID_HANDLE;
-    v->kind = 0;
-    free(v);
+    wf_tool_handle_drop(*handle);
     *handle = MPI_T_CVAR_HANDLE_NULL;
     return MPI_SUCCESS;
 }
@@ -158,17 +150,17 @@ int wf_mpi_t_cvar_read(struct wf_instance *wf, MPI_T_cvar_handle handle,
                        void *buf)
 {
     WF_TOOL_NEEDED();
-    struct handle *v = handle_of(handle);
-    if (!v)
+    const weft_option *o = option_for(handle);
+    if (!o)
         return MPI_T_ERR_INVALID_HANDLE;
     if (!buf)
         return MPI_T_ERR_INVALID;
-    MPI_Datatype type = type_of(v->option);
+    MPI_Datatype type = type_of(o);
     if (type == MPI_CHAR)
-        strcpy(buf, secret(v->option) ? "" : text_at(v->option));
+        strcpy(buf, secret(o) ? "" : text_at(o));
     else
-        memcpy(buf, value_at(v->option), type == MPI_INT ? sizeof(int)
-                                                         : sizeof(uint64_t));
+        memcpy(buf, value_at(o), type == MPI_INT ? sizeof(int)
+                                                 : sizeof(uint64_t));
     return MPI_SUCCESS;
 }
 
@@ -176,6 +168,6 @@ int wf_mpi_t_cvar_write(struct wf_instance *wf, MPI_T_cvar_handle handle,
                         const void *buf)
 {
     WF_TOOL_NEEDED();
-    return handle_of(handle) ? MPI_T_ERR_CVAR_SET_NEVER
-                             : MPI_T_ERR_INVALID_HANDLE;
+    return option_for(handle) ? MPI_T_ERR_CVAR_SET_NEVER
+                              : MPI_T_ERR_INVALID_HANDLE;
 }

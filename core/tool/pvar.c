@@ -20,6 +20,7 @@
 #include "progress/wait.h"
 #include "protocol/order.h"
 #include "protocol/queues.h"
+#include "tool/handles.h"
 #include "tool/tool.h"
 
 /* ---- the variables ------------------------------------------------------- */
@@ -275,23 +276,19 @@ int wf_mpi_t_pvar_get_index(struct wf_instance *wf, const char *name,
 /* ---- sessions and handles ------------------------------------------------ */
 
 struct session {
-    uint32_t kind;
     struct wf_list handles;
 };
 
 struct handle {
-    uint32_t kind;
     struct wf_list link; /* in its session */
     struct session *session;
+    void *value; /* the handle that the program has */
     struct wf_pvar variable;
 };
 
-enum { SESSION = 0x5750531, HANDLE = 0x5750561, FREED = 0 };
-
 static struct session *session_of(MPI_T_pvar_session s)
 {
-    struct session *p = (struct session *)s;
-    return p && p->kind == SESSION ? p : NULL;
+    return wf_tool_handle_find(WF_TOOL_PVAR_SESSION, s);
 }
 
 /* One handle of the session; MPI_T_PVAR_ALL_HANDLES is none. */
@@ -299,11 +296,10 @@ static int find(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
                 struct handle **out)
 {
     struct session *s = session_of(session);
-    struct handle *h = (struct handle *)handle;
+    struct handle *h = wf_tool_handle_find(WF_TOOL_PVAR, handle);
     if (!s)
         return MPI_T_ERR_INVALID_SESSION;
-    if (!h || handle == MPI_T_PVAR_ALL_HANDLES || h->kind != HANDLE ||
-        h->session != s)
+    if (!h || h->session != s)
         return MPI_T_ERR_INVALID_HANDLE;
     *out = h;
     return MPI_SUCCESS;
@@ -311,8 +307,8 @@ static int find(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
 
 static void free_handle(struct handle *h)
 {
+    wf_tool_handle_drop(h->value);
     wf_list_remove(&h->link);
-    h->kind = FREED;
     free(h);
 }
 
@@ -320,12 +316,16 @@ int wf_mpi_t_pvar_session_create(struct wf_instance *wf,
                                  MPI_T_pvar_session *session)
 {
     WF_TOOL_NEEDED();
-    struct session *s = session ? malloc(sizeof *s) : NULL;
-    if (!s)
-        return session ? MPI_T_ERR_OUT_OF_SESSIONS : MPI_T_ERR_INVALID;
-    s->kind = SESSION;
+    if (!session)
+        return MPI_T_ERR_INVALID;
+    struct session *s = malloc(sizeof *s);
+    void *made = s ? wf_tool_handle_create(WF_TOOL_PVAR_SESSION, s) : NULL;
+    if (!made) {
+        free(s);
+        return MPI_T_ERR_OUT_OF_SESSIONS;
+    }
     wf_list_init(&s->handles);
-    *session = (MPI_T_pvar_session)s;
+    *session = made;
     return MPI_SUCCESS;
 }
 
@@ -338,7 +338,7 @@ int wf_mpi_t_pvar_session_free(struct wf_instance *wf,
         return MPI_T_ERR_INVALID_SESSION;
     while (!wf_list_empty(&s->handles))
         free_handle(wf_container(s->handles.next, struct handle, link));
-    s->kind = FREED;
+    wf_tool_handle_drop(*session);
     free(s);
     *session = MPI_T_PVAR_SESSION_NULL;
     return MPI_SUCCESS;
@@ -356,14 +356,19 @@ int wf_mpi_t_pvar_handle_alloc(struct wf_instance *wf,
         return MPI_T_ERR_INVALID_SESSION;
     if (!wf_tool_pvar(pvar_index, &v))
         return MPI_T_ERR_INVALID_INDEX;
-    struct handle *h = handle ? malloc(sizeof *h) : NULL;
-    if (!h)
-        return handle ? MPI_T_ERR_OUT_OF_HANDLES : MPI_T_ERR_INVALID;
-    h->kind = HANDLE;
+    if (!handle)
+        return MPI_T_ERR_INVALID;
+    struct handle *h = malloc(sizeof *h);
+    void *made = h ? wf_tool_handle_create(WF_TOOL_PVAR, h) : NULL;
+    if (!made) {
+        free(h);
+        return MPI_T_ERR_OUT_OF_HANDLES;
+    }
     h->session = s;
+    h->value = made;
     h->variable = v;
     wf_list_append(&s->handles, &h->link);
-    *handle = (MPI_T_pvar_handle)h;
+    *handle = made;
     wf_tool_put(count, 1);
     return MPI_SUCCESS;
 }

@@ -102,6 +102,44 @@ static unsigned long long sum_of(const char *suffix, int var_class)
     return sum;
 }
 
+/* A handle that was freed, is of another kind or was never given out is an error,
+ * and is not followed. */
+static void wrong_handles_are_refused(void)
+{
+    MPI_T_cvar_handle c, old_c;
+    MPI_T_pvar_session s, old_s;
+    MPI_T_pvar_handle h, old_h;
+    int count;
+    unsigned long long value[32];
+
+    MPI_T_cvar_handle_alloc(0, NULL, &c, &count);
+    CHECK(MPI_T_pvar_session_create(&s) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_handle_alloc(s, 0, NULL, &h, &count) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_read(s, h, value) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_read(s, (MPI_T_pvar_handle)c, value) ==
+          MPI_T_ERR_INVALID_HANDLE);
+    CHECK(MPI_T_pvar_read((MPI_T_pvar_session)h, h, value) ==
+          MPI_T_ERR_INVALID_SESSION);
+    CHECK(MPI_T_cvar_read((MPI_T_cvar_handle)h, value) ==
+          MPI_T_ERR_INVALID_HANDLE);
+    CHECK(MPI_T_cvar_read((MPI_T_cvar_handle)(intptr_t)-8, value) ==
+          MPI_T_ERR_INVALID_HANDLE);
+    old_c = c;
+    old_h = h;
+    CHECK(MPI_T_cvar_handle_free(&c) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_read(old_c, value) == MPI_T_ERR_INVALID_HANDLE);
+    CHECK(MPI_T_cvar_handle_free(&old_c) == MPI_T_ERR_INVALID_HANDLE);
+    CHECK(MPI_T_pvar_handle_free(s, &h) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_read(s, old_h, value) == MPI_T_ERR_INVALID_HANDLE);
+    CHECK(MPI_T_pvar_handle_alloc(s, 0, NULL, &h, &count) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_read(s, old_h, value) == MPI_T_ERR_INVALID_HANDLE);
+    old_s = s;
+    CHECK(MPI_T_pvar_session_free(&s) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_handle_alloc(old_s, 0, NULL, &h, &count) ==
+          MPI_T_ERR_INVALID_SESSION);
+    CHECK(MPI_T_pvar_session_free(&old_s) == MPI_T_ERR_INVALID_SESSION);
+}
+
 static void messages_are_counted(void)
 {
     unsigned long long before = sum_of(".messages_sent",
@@ -196,6 +234,7 @@ int main(int argc, char **argv)
     job_begin(&argc, &argv);
     CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS);
     look_at_everything();
+    wrong_handles_are_refused();
     messages_are_counted();
     bytes_that_leave_are_counted();
     unexpected_messages_are_seen();
