@@ -211,27 +211,28 @@ static int say_hello(struct shm_conn *c)
     int rc = ep->host->auth_step(ep->core, &c->auth, NULL, 0, body + 16, &n,
                                  &c->loc_id);
     if (rc != WEFT_EAGAIN || n > WEFT_AUTH_MSG)
-        return EACCES;
+        return rc == WEFT_ENOMEM ? ENOMEM : EACCES;
     return wf_shm_message_send(c->watch.fd, SHM_HELLO, body, 16 + n, NULL, 0);
 }
 
 static void dialled(weft_peer *p, int fd)
 {
-    struct shm_conn *c = NULL;
-    int err = EACCES;
-    if (same_user(fd)) {
-        c = conn_new(p->ep, fd, true);
-        err = ENOMEM;
+    if (!same_user(fd)) {
+        close(fd);
+        wf_shm_fault(p, WEFT_ELINK, "cannot call process %u: its socket belongs "
+                     "to another user", p->loc_id);
+        return;
     }
+    struct shm_conn *c = conn_new(p->ep, fd, true);
     if (!c) {
         close(fd);
-        wf_shm_fault(p, WEFT_ELINK, "cannot call process %u: %s", p->loc_id,
-                     err == EACCES ? "its socket belongs to another user"
-                                   : "out of memory");
+        if (!wf_shm_try_again(p))
+            wf_shm_fault(p, WEFT_ENOMEM, "cannot call process %u: out of memory",
+                         p->loc_id);
         return;
     }
     c->peer = p;
-    err = say_hello(c);
+    int err = say_hello(c);
     if (err) {
         wf_shm_hang_up(c);
         if ((lacks(err) || err == EPIPE) && wf_shm_try_again(p))

@@ -55,6 +55,8 @@ EVERYWHERE = ("init", "finalize", "objects")
 SHM_MEMORY = """eager rendezvous unexpected modes persistent datatypes coll_small
     coll_large coll_persistent coll_vectors dup split create intercomm
     topologies""".split()
+# Connections: here the rank that dials lacks memory.
+DIALS = (("shm", "first", 0), ("shm", "coll_first", 1))
 WIDE = os.environ.get("SWEEP_WIDE", "") not in ("", "0")
 KINDS = ("memory", "files")
 WAYS = (("forever", "fatal"), ("once", "return"))
@@ -161,8 +163,9 @@ def sweep(job):
     return f"{len(bad)} jobs:\n" + "\n".join(bad) if bad else None
 
 
-def is_held(fabric, phase, kind):
+def is_held(fabric, phase, kind, rank):
     return phase in EVERYWHERE or \
+        (kind == "memory" and (fabric, phase, rank) in DIALS) or \
         (fabric == "shm" and kind == "memory" and phase in SHM_MEMORY)
 
 
@@ -175,10 +178,10 @@ def cells():
             continue
         for phase in PHASES:
             for kind in KINDS:
-                if not WIDE and not is_held(fabric, phase, kind):
-                    continue
                 # threads are one process, which knows no ranks before MPI_Init
                 for rank in (0,) if fabric == "threads" else (0, 1):
+                    if not WIDE and not is_held(fabric, phase, kind, rank):
+                        continue
                     job = Job(fabric, phase, rank, kind, 0, "once", "fatal")
                     yield torture.Cell(f"{fabric}_{phase}_{kind}_rank{rank}",
                                        lambda job=job: sweep(job))
