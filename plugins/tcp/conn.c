@@ -235,7 +235,7 @@ static void refused(struct wf_tcp_conn *c, int rc)
         c->dialled ? "connection to" : "refused a call from", who, what);
     if (rc == WEFT_EAUTH)
         ep->said_auth = true;
-    give_up(c, rc, 0, what);
+    give_up(c, rc, rc == WEFT_ENOMEM ? ENOMEM : 0, what);
 }
 
 /* Run one step of the job key handshake over the message in c->in. */

@@ -238,6 +238,8 @@ static void stage(weft_peer *p, weft_tx *tx, uint64_t off)
 static int again(weft_peer *p)
 {
     p->want_ready = true;
+    if (p->state == TCP_OPEN && !p->stage && !p->tx)
+        wf_tcp_attend(p); /* no memory for the stage: nothing else will wake */
     return WEFT_EAGAIN;
 }
 
@@ -250,25 +252,6 @@ static int not_open(weft_peer *p)
     if (p->state == TCP_BROKEN && p->reported)
         return WEFT_ELINK;
     return again(p);
-}
-
-/* A small container behind others, or one that waits for more to come. */
-static int join(weft_peer *p, weft_tx *tx)
-{
-    bool wait = tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE);
-
-    if (!stage_room(p, wf_ip_tx_bytes(tx))) {
-        if (!p->blocked)
-            push(p);
-        if (p->state != TCP_OPEN || !stage_room(p, wf_ip_tx_bytes(tx)))
-            return again(p);
-    }
-    stage(p, tx, 0);
-    if (!p->blocked && wait)
-        wf_tcp_attend(p); /* flushed by progress() at the latest */
-    else if (!p->blocked)
-        push(p);
-    return WEFT_DONE;
 }
 
 static int send_now(weft_peer *p, weft_tx *tx, bool small)
@@ -287,6 +270,35 @@ static int send_now(weft_peer *p, weft_tx *tx, bool small)
         return WEFT_DONE;
     }
     return WEFT_OK;
+}
+
+/* There is no memory for the stage: nothing will make room in it. A container is
+ * sent from where it is, unless only the core can read it. */
+static int send_unstaged(weft_peer *p, weft_tx *tx)
+{
+    if (tx->iov || !WEFT_COPY(p->ep->host, tx))
+        return send_now(p, tx, false);
+    wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
+    return again(p);
+}
+
+/* A small container behind others, or one that waits for more to come. */
+static int join(weft_peer *p, weft_tx *tx)
+{
+    bool wait = tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE);
+
+    if (!stage_room(p, wf_ip_tx_bytes(tx))) {
+        if (!p->blocked)
+            push(p);
+        if (p->state != TCP_OPEN || !stage_room(p, wf_ip_tx_bytes(tx)))
+            return p->stage ? again(p) : send_unstaged(p, tx);
+    }
+    stage(p, tx, 0);
+    if (!p->blocked && wait)
+        wf_tcp_attend(p); /* flushed by progress() at the latest */
+    else if (!p->blocked)
+        push(p);
+    return WEFT_DONE;
 }
 
 static int submit(weft_peer *p, weft_tx *tx)

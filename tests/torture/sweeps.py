@@ -55,8 +55,8 @@ EVERYWHERE = ("init", "finalize", "objects")
 SHM_MEMORY = """eager rendezvous unexpected modes persistent datatypes coll_small
     coll_large coll_persistent coll_vectors dup split create intercomm
     topologies""".split()
-# Connections: here the rank that dials lacks memory.
-DIALS = (("shm", "first", 0), ("shm", "coll_first", 1))
+# Connections: held where this rank is the one that lacks memory.
+DIALS = (("shm", "first", 0), ("shm", "coll_first", 1), ("tcp", "first", 1))
 WIDE = os.environ.get("SWEEP_WIDE", "") not in ("", "0")
 KINDS = ("memory", "files")
 WAYS = (("forever", "fatal"), ("once", "return"))
