@@ -8,7 +8,7 @@ import unittest
 
 import launch
 
-PROGRAM = os.path.join(os.environ.get("JOBS", "."), "job_coll_values")
+PROGRAM = os.path.join(os.environ.get("JOBS", "."), "job_bad_checksums")
 
 
 class Checksums(unittest.TestCase):
@@ -24,19 +24,23 @@ class Checksums(unittest.TestCase):
                 os.chmod(path, 0o600)
                 words += [":"] * rank + ["-n", 1, "env", f"WEFT_INI={path}",
                                          PROGRAM]
-            return launch.run("--nodes", 2, "--timeout", 30, *words)
+            return launch.run("--continuous", "--nodes", 2, "--timeout", 30,
+                              *words)
 
     def test_a_side_that_asks_for_them_takes_nothing_without(self):
         r = self.run_with("auto", "no")
-        self.assertNotIn(r.returncode, (0, 124), r.stderr)
-        self.assertRegex(r.stderr, r"process 1 on \S+ is gone: it sends without "
-                         r"checksums by transport 'tcp'.*give both the same crc")
+        self.assertRegex(r.stdout, r"rank 0: .*process 1 on \S+ is gone: it sends "
+                         r"without checksums by transport 'tcp'.*give both the "
+                         r"same crc")
+        self.assertNotIn("exchanged", r.stdout)
+        self.assertNotEqual(r.returncode, 124, r.stderr)
 
     def test_who_agrees_works(self):
         for value in ("auto", "no", "yes"):
             with self.subTest(crc=value):
                 r = self.run_with(value, value)
                 self.assertEqual(r.returncode, 0, r.stderr)
+                self.assertEqual(r.stdout.count("exchanged"), 2)
 
 
 if __name__ == "__main__":
