@@ -96,7 +96,7 @@ static int complain(struct pmi1 *p, int rc, const char *what)
     const char *why = rc == WEFT_ENOMEM   ? "no memory for the answer"
                       : rc == WEFT_EPEER  ? "the launcher is gone"
                       : rc == WEFT_EPROTO ? "the launcher's answer is not PMI-1"
-                                          : "the connection failed";
+                                          : strerror(p->channel.error);
     wf_boot_complain(&p->base, "PMI %s: %s", what, why);
     return rc;
 }

@@ -160,6 +160,12 @@ static bool wait_for_room(int fd, int error, int *waits)
     return true;
 }
 
+static int failure(struct wf_pmi_channel *c)
+{
+    c->error = errno;
+    return errno == EPIPE || errno == ECONNRESET ? WEFT_EPEER : WEFT_ESYS;
+}
+
 int wf_pmi_channel_send(struct wf_pmi_channel *c, const char *text, size_t n)
 {
     int waits = 0;
@@ -172,8 +178,7 @@ int wf_pmi_channel_send(struct wf_pmi_channel *c, const char *text, size_t n)
                          wait_for_room(c->fd, errno, &waits)))
             continue;
         if (sent < 0)
-            return errno == EPIPE || errno == ECONNRESET ? WEFT_EPEER
-                                                         : WEFT_ESYS;
+            return failure(c);
         text += sent;
         n -= (size_t)sent;
     }
@@ -191,7 +196,7 @@ static int receive(struct wf_pmi_channel *c)
         n = read(c->fd, c->in + c->have, c->room - c->have - 1);
     while (n < 0 && errno == EINTR);
     if (n <= 0)
-        return n == 0 || errno == ECONNRESET ? WEFT_EPEER : WEFT_ESYS;
+        return n == 0 ? WEFT_EPEER : failure(c);
     c->have += (size_t)n;
     return 0;
 }

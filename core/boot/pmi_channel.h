@@ -13,6 +13,7 @@ struct wf_pmi_channel {
     char *in;              /* bytes received */
     size_t have, room;     /* filled and allocated bytes of in */
     size_t line;           /* bytes of the line handed out last, or 0 */
+    int error;             /* errno of the last WEFT_ESYS */
 };
 
 /* PMI_FD, or else PMI_PORT=host:port; err holds a sentence on failure. */
