@@ -78,17 +78,24 @@ static int kill_marked(const char *mark, size_t mark_size)
     return count;
 }
 
+/* A process that executes another program shows no environment for a moment, and
+ * one that forks has a child that the listing of /proc may miss. So the end is
+ * reached only when nothing was found several times in a row. */
 static void clean_up(const struct job *job, const struct guard *g)
 {
+    enum { ROUNDS = 100, QUIET_ROUNDS = 10 };
     char mark[96];
-    struct timespec pause = {0, 10000000};
+    struct timespec pause = {0, 20000000};
+    int quiet = 0;
     size_t mark_size = (size_t)snprintf(mark, sizeof(mark), "%cPMI_JOBID=%s", 0,
                                         job->name) + 1;
     for (int i = 0; i < job->count; i++)
         if (g->dead[i])
             kill(g->dead[i], SIGKILL);
-    for (int round = 0; round < 20 && kill_marked(mark, mark_size) > 0; round++)
-        nanosleep(&pause, NULL); /* who was forking meanwhile shows up */
+    for (int round = 0; round < ROUNDS && quiet < QUIET_ROUNDS; round++) {
+        quiet = kill_marked(mark, mark_size) > 0 ? 0 : quiet + 1;
+        nanosleep(&pause, NULL);
+    }
 }
 
 static void guard_main(struct job *job, const struct guard *g, int in)
