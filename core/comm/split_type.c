@@ -107,7 +107,7 @@ static void by_either(const struct wf_instance *wf, struct wf_split *s,
 
 /* ---- the unguided split -------------------------------------------------- */
 
-/* What one process tells the others. */
+/* The parts of one process, as the others are told. */
 struct told {
     uint64_t member; /* it asks for a part, and has not passed MPI_UNDEFINED */
     uint64_t part[RESOURCES];
