@@ -103,7 +103,7 @@ static int open_port(struct wf_pmi_channel *c, char *err, size_t err_len)
 }
 
 /* Lines may hold the job key. */
-static void forget(struct wf_pmi_channel *c)
+static void wipe_input(struct wf_pmi_channel *c)
 {
     if (c->in)
         explicit_bzero(c->in, c->room);
@@ -123,7 +123,7 @@ static int make_room(struct wf_pmi_channel *c)
         return WEFT_ENOMEM;
     if (c->have)
         memcpy(in, c->in, c->have);
-    forget(c);
+    wipe_input(c);
     c->in = in;
     c->room = room;
     return 0;
@@ -160,7 +160,7 @@ static bool wait_for_room(int fd, int error, int *waits)
     return true;
 }
 
-static int failure(struct wf_pmi_channel *c)
+static int record_failure(struct wf_pmi_channel *c)
 {
     c->error = errno;
     return errno == EPIPE || errno == ECONNRESET ? WEFT_EPEER : WEFT_ESYS;
@@ -178,7 +178,7 @@ int wf_pmi_channel_send(struct wf_pmi_channel *c, const char *text, size_t n)
                          wait_for_room(c->fd, errno, &waits)))
             continue;
         if (sent < 0)
-            return failure(c);
+            return record_failure(c);
         text += sent;
         n -= (size_t)sent;
     }
@@ -196,7 +196,7 @@ static int receive(struct wf_pmi_channel *c)
         n = read(c->fd, c->in + c->have, c->room - c->have - 1);
     while (n < 0 && errno == EINTR);
     if (n <= 0)
-        return n == 0 ? WEFT_EPEER : failure(c);
+        return n == 0 ? WEFT_EPEER : record_failure(c);
     c->have += (size_t)n;
     return 0;
 }
@@ -239,7 +239,7 @@ void wf_pmi_channel_close(struct wf_pmi_channel *c)
 {
     if (c->fd >= 0)
         close(c->fd);
-    forget(c);
+    wipe_input(c);
     memset(c, 0, sizeof(*c));
     c->fd = -1;
 }

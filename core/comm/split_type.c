@@ -213,7 +213,7 @@ static int split_unguided(struct wf_comm *comm, struct wf_split *s, bool member,
     return tell(comm, info, resource);
 }
 
-static bool known(int split_type)
+static bool is_known_type(int split_type)
 {
     return split_type == MPI_UNDEFINED || split_type == MPI_COMM_TYPE_SHARED ||
            split_type == MPI_COMM_TYPE_HW_UNGUIDED ||
@@ -228,7 +228,7 @@ int wf_mpi_comm_split_type(struct wf_instance *wf, struct wf_comm *comm,
     struct wf_split s = {.key = key};
     int type, rc;
 
-    if (!known(split_type))
+    if (!is_known_type(split_type))
         return wf_error(MPI_ERR_ARG, "split_type %d is not known", split_type);
     rc = agree_on_type(comm, split_type, &type);
     if (rc)

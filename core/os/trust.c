@@ -4,8 +4,8 @@
  * (openat with O_PATH and O_NOFOLLOW), and links are followed here, so that
  * what is judged is what the next step starts from: nothing can be exchanged
  * in between. Each directory, each link and the file are judged by the same
- * rule, judge(). The first object that breaks it is remembered and the walk
- * goes on, because a file that does not exist is absent and not refused.
+ * rule, judge_object(). The first object that breaks it is remembered and the
+ * walk goes on, because a file that does not exist is absent and not refused.
  *
  * RULE  An object belongs to root or the effective user, and neither its group
  * nor others may write it (the group bits include the entries of an access
@@ -59,7 +59,8 @@ const char *wf_trust_getenv(const char *name)
 }
 
 /* Judge `name`, an entry of w->dir; "" is the root, and ".." has no entry. */
-static void judge(struct walk *w, const char *name, const struct stat *st)
+static void judge_object(struct walk *w, const char *name,
+                         const struct stat *st)
 {
     bool link = S_ISLNK(st->st_mode), dir = S_ISDIR(st->st_mode);
     bool entry = *name && strcmp(name, "..") != 0;
@@ -91,8 +92,8 @@ static void judge(struct walk *w, const char *name, const struct stat *st)
 }
 
 /* Make `fd`, the directory `name`, the place where the walk is. */
-static int enter(struct walk *w, int fd, const char *name,
-                 const struct stat *st)
+static int enter_directory(struct walk *w, int fd, const char *name,
+                           const struct stat *st)
 {
     size_t used = strlen(w->name), room = sizeof w->name - used;
 
@@ -116,12 +117,12 @@ static int enter_root(struct walk *w)
     if (fd < 0 || fstat(fd, &st) != 0)
         return errno;
     w->name[0] = '\0';
-    judge(w, "", &st);
-    return enter(w, fd, "", &st);
+    judge_object(w, "", &st);
+    return enter_directory(w, fd, "", &st);
 }
 
 /* Put the target of the link `fd` before the names that are left. */
-static int follow(struct walk *w, int fd)
+static int follow_link(struct walk *w, int fd)
 {
     char target[PATH_MAX], rest[PATH_MAX];
     ssize_t n = readlinkat(fd, "", target, sizeof target - 1);
@@ -167,12 +168,12 @@ static int open_file(struct walk *w, const char *name, int *file)
         return 0;
     if (fstat(*file, &st) != 0)
         return errno;
-    judge(w, name, &st);
+    judge_object(w, name, &st);
     return S_ISREG(st.st_mode) ? 0 : EINVAL;
 }
 
 /* Walk one name further. *done: the walk has ended at a file. */
-static int step(struct walk *w, int *file, bool *done)
+static int walk_step(struct walk *w, int *file, bool *done)
 {
     char name[NAME_MAX + 1];
     struct stat st;
@@ -191,9 +192,9 @@ static int step(struct walk *w, int *file, bool *done)
         *done = w->rest[0] == '\0';
         r = *done ? open_file(w, name, file) : ENOTDIR;
     } else {
-        judge(w, name, &st);
-        r = S_ISDIR(st.st_mode)   ? enter(w, fd, name, &st)
-            : S_ISLNK(st.st_mode) ? follow(w, fd)
+        judge_object(w, name, &st);
+        r = S_ISDIR(st.st_mode)   ? enter_directory(w, fd, name, &st)
+            : S_ISLNK(st.st_mode) ? follow_link(w, fd)
                                   : EINVAL;
     }
     if (fd != w->dir)
@@ -202,7 +203,7 @@ static int step(struct walk *w, int *file, bool *done)
 }
 
 /* Put the path from the root into w->rest. */
-static int begin(struct walk *w, const char *path)
+static int begin_walk(struct walk *w, const char *path)
 {
     size_t used = 0;
 
@@ -235,8 +236,8 @@ int wf_trust_open(const char *path, char *why, size_t n)
         snprintf(why, n, "%s", strerror(errno));
         return WF_TRUST_ABSENT;
     }
-    for (r = begin(&w, path); r == 0 && !done;)
-        r = step(&w, &file, &done);
+    for (r = begin_walk(&w, path); r == 0 && !done;)
+        r = walk_step(&w, &file, &done);
     if (w.dir >= 0)
         close(w.dir);
     if (r == 0 && why[0] == '\0')

@@ -1,8 +1,8 @@
 /* Does a silent peer still exist? Questions, signs of life, and a verdict.
  *
  * A sign of life is an answer: something that the peer, or its host, can have
- * said only after it received what was sent to it. What arrives by itself is
- * none, for it proves only one direction of the path.
+ * said only after it received what was sent to it. Data that arrives by itself
+ * is none, for it proves only one direction of the path.
  *
  * HOST  A process that computes answers nothing, and lives. Its kernel answers
  * all the same: a connection to the TCP port "discard" (RFC 863) is refused, or
