@@ -307,8 +307,8 @@ class Arguments(Body):
         if wide:
             self.args[p.name] = view
         for i, (b, count) in enumerate(self.buffers):
-            if count is None:  # how much there is depends on the rank
-                self.buffers[i] = (b, "0")
+            if count is None:
+                self.buffers[i] = (b, self.most_elements(b, p, view, n))
         if p.kind in FREE_POINTERS or n is None:
             return
         always = "ranks(" in n or n == f"{self.comm}->size"
@@ -331,11 +331,23 @@ class Arguments(Body):
             self.find(p, f"wf_api_no_type({n}, {p.name}, {counts})",
                       self.bad("handle_at", f'"{p.name}"', "bad",
                                f"{p.name}[bad]"))
-            if self.communicates(p):
-                self.flush_buffers("NULL")
+            if self.communicates(p):  # most_elements looks at the types
+                self.flush_buffers("wf_type_of(MPI_BYTE)")
         elif p.kind == "RANK" and self.family.startswith("group_") and \
                 p.direction == "in" and "[3]" not in p.c_type:
             self.group_ranks(p, n)
+
+    def most_elements(self, b, p, view, n):
+        """C expression of the number of elements at buffer b that NULL cannot
+        stand for, when array p has the counts of the blocks there."""
+        if p.kind not in COUNT_KINDS:
+            return "0"
+        if self.operation == "reduce_scatter" and b.name == "recvbuf":
+            return f"wf_at({view}, (size_t){self.comm}->rank)"
+        types = p.name.replace("counts", "types")
+        if not any(q.name == types for q in self.f.parameters):
+            types = "NULL"
+        return f"wf_api_most({view}, {n}, {types})"
 
     def width(self, p):
         """C expression of the bytes of an array's element."""

@@ -379,13 +379,28 @@ struct wf_type *wf_api_nothing(MPI_Datatype type, MPI_Count count, int rank)
                : NULL;
 }
 
+static bool is_predefined_data(const struct wf_type *type)
+{
+    return type && (type->flags & WF_TYPE_PREDEFINED) && type->size > 0;
+}
+
 bool wf_api_no_buffer(const void *buf, MPI_Count count,
                       const struct wf_type *type)
 {
-    if (buf)
-        return true;
-    return count > 0 && type && (type->flags & WF_TYPE_PREDEFINED) &&
-           type->size > 0;
+    return buf || (count > 0 && is_predefined_data(type));
+}
+
+MPI_Count wf_api_most(struct wf_ints counts, MPI_Count n,
+                      const MPI_Datatype *types)
+{
+    MPI_Count most = 0;
+    for (MPI_Count i = 0; i < n; i++) {
+        MPI_Count count = wf_at(counts, (size_t)i);
+        if (count > most &&
+            (!types || is_predefined_data(wf_type_of(types[i]))))
+            most = count;
+    }
+    return most;
 }
 
 MPI_Count wf_api_outside(struct wf_ints v, MPI_Count n, MPI_Count low,

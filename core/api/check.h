@@ -215,6 +215,10 @@ static inline bool wf_api_special(const void *buf)
  * may hold absolute addresses, relative to MPI_BOTTOM.) */
 WF_COLD bool wf_api_no_buffer(const void *buf, MPI_Count count,
                               const struct wf_type *);
+/* The largest of n counts; with types, of those whose type is predefined and
+ * not empty. */
+WF_COLD MPI_Count wf_api_most(struct wf_ints counts, MPI_Count n,
+                              const MPI_Datatype *types);
 
 /* ---- arrays ------------------------------------------------------------- */
 

@@ -45,6 +45,46 @@ static void different_counts_are_found_and_nobody_hangs(int rank, int size)
     check_talks(MPI_COMM_WORLD);
 }
 
+#define NO_BUFFER(call) CHECK(class_of(call) == MPI_ERR_BUFFER)
+
+/* NULL holds no elements, in whichever block they are; of none, it is a buffer
+ * like any other. */
+static void null_is_no_buffer_for_blocks_with_elements(int rank, int size)
+{
+    static int data[64], counts[64], zeros[64], displs[64];
+    MPI_Datatype types[64];
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Request r;
+
+    for (int i = 0; i < size; i++) {
+        counts[i] = i == size - 1; /* one element, in the last block */
+        types[i] = MPI_INT;
+    }
+    NO_BUFFER(MPI_Allgatherv(data, 0, MPI_INT, NULL, counts, displs, MPI_INT,
+                             world));
+    NO_BUFFER(MPI_Alltoallv(NULL, counts, displs, MPI_INT, data, counts,
+                            displs, MPI_INT, world));
+    NO_BUFFER(MPI_Alltoallv(data, counts, displs, MPI_INT, NULL, counts,
+                            displs, MPI_INT, world));
+    NO_BUFFER(MPI_Ialltoallw(NULL, counts, displs, types, data, counts, displs,
+                             types, world, &r));
+    NO_BUFFER(MPI_Alltoallw(data, counts, displs, types, NULL, counts, displs,
+                            types, world));
+    NO_BUFFER(MPI_Reduce_scatter(NULL, data, counts, MPI_INT, MPI_SUM, world));
+    if (rank == 0) {
+        NO_BUFFER(MPI_Gatherv(data, 0, MPI_INT, NULL, counts, displs, MPI_INT,
+                              0, world));
+        NO_BUFFER(MPI_Scatterv(NULL, counts, displs, MPI_INT, data, 0, MPI_INT,
+                               0, world));
+    }
+    CHECK(MPI_Alltoallv(NULL, zeros, displs, MPI_INT, NULL, zeros, displs,
+                        MPI_INT, world) == MPI_SUCCESS);
+    CHECK(MPI_Alltoallw(NULL, zeros, displs, types, NULL, zeros, displs, types,
+                        world) == MPI_SUCCESS);
+    CHECK(MPI_Reduce_scatter(data, rank == size - 1 ? data + 1 : NULL, counts,
+                             MPI_INT, MPI_SUM, world) == MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     int a[8] = {0}, b[64] = {0}, size, one[64];
@@ -78,6 +118,7 @@ int main(int argc, char **argv)
           MPI_SUCCESS);
     check_talks(MPI_COMM_WORLD);
 
+    null_is_no_buffer_for_blocks_with_elements(rank_in(MPI_COMM_WORLD), size);
     if (size > 1)
         different_counts_are_found_and_nobody_hangs(rank_in(MPI_COMM_WORLD),
                                                     size);
