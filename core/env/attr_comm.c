@@ -45,12 +45,21 @@ static int *predefined(struct wf_env *env, int keyval)
     }
 }
 
+/* Attributes describe the environment of the World Model; a communicator that
+ * comes from a session has the one that describes communication (s9.1.2). */
+static bool has_predefined(const struct wf_comm *comm, int keyval)
+{
+    return keyval == MPI_TAG_UB || !comm->local->session;
+}
+
 /* attribute_val is the address of a pointer (s7.7.1). */
 int wf_mpi_comm_get_attr(struct wf_instance *wf, struct wf_comm *comm,
                          int comm_keyval, void *attribute_val, int *flag)
 {
     if (comm_keyval >= MPI_TAG_UB && comm_keyval <= MPI_UNIVERSE_SIZE) {
-        int *value = predefined(wf->env, comm_keyval);
+        int *value = has_predefined(comm, comm_keyval)
+                         ? predefined(wf->env, comm_keyval)
+                         : NULL;
         *flag = value != NULL;
         if (value)
             *(void **)attribute_val = value;

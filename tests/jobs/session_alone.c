@@ -90,6 +90,29 @@ static void a_level_that_there_is_not_is_refused(void)
     MPI_Info_free(&want);
 }
 
+/* MPI-5.0 s9.1.2: the other predefined attributes are of the World Model. */
+static void communicators_of_sessions_have_the_largest_tag_only(MPI_Session s)
+{
+    static const int others[] = {MPI_HOST, MPI_IO, MPI_WTIME_IS_GLOBAL,
+                                 MPI_APPNUM, MPI_UNIVERSE_SIZE,
+                                 MPI_LASTUSEDCODE};
+    MPI_Comm made = session_comm(s, WORLD, "attributes"), copy;
+    void *value;
+    int found;
+
+    MPI_Comm_dup(made, &copy);
+    MPI_Comm_get_attr(copy, MPI_TAG_UB, &value, &found);
+    CHECK(found && *(int *)value >= 32767);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        MPI_Comm_get_attr(made, others[i], &value, &found);
+        CHECK(!found);
+        MPI_Comm_get_attr(copy, others[i], &value, &found);
+        CHECK(!found);
+    }
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&made);
+}
+
 static void processes_open_sessions_as_often_as_they_like(int rank)
 {
     for (int i = 0; i < 3 + 20 * rank; i++) {
@@ -273,6 +296,7 @@ int main(void)
     MPI_Session s = session_open();
     int rank = my_rank(s);
     a_session_names_its_process_sets(s);
+    communicators_of_sessions_have_the_largest_tag_only(s);
     creation_reports_to_the_handler_it_was_given(s);
     creation_calls_the_handler_it_was_given(s);
     a_session_has_a_buffer_of_its_own(s);
