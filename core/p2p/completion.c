@@ -26,7 +26,7 @@ static int read_status(struct wf_req *r, MPI_Status *status)
     MPI_Status scratch;
     int rc;
 
-    if (!r->query) {
+    if (r->type != WF_REQ_GENERALIZED) {
         wf_status_set(status, r->source, r->tag, r->bytes,
                       r->flags & WF_REQ_CANCELLED);
         return wf_req_error(r);
@@ -171,6 +171,10 @@ int wf_mpi_request_free(struct wf_instance *wf, MPI_Request *request)
 
     if (!r)
         return wf_error(MPI_ERR_REQUEST, "the request is null");
+    if (r->type == WF_REQ_PARTITIONED && r->flags & WF_REQ_ACTIVE)
+        return wf_error_on(r->comm, MPI_ERR_REQUEST, "the partitioned "
+                           "operation is active: complete it with MPI_Wait "
+                           "before it is freed");
     *request = MPI_REQUEST_NULL;
     if (wf->held)
         wf_progress_poll(wf, 0); /* nobody is going to wait for it */

@@ -16,7 +16,7 @@ static int refuse_cancel(struct wf_req *r)
 
 static struct wf_req *inactive_request(struct wf_comm *comm)
 {
-    struct wf_req *r = wf_req_create(comm->wf, WF_REQ_SCHEDULE, comm,
+    struct wf_req *r = wf_req_create(comm->wf, WF_REQ_PARTITIONED, comm,
                                      "partitioned operation");
     if (!r)
         return NULL;

@@ -33,7 +33,7 @@ struct receive {
     int piece_count;
     uint64_t piece_bytes;
     bool waits; /* started, the setup is not known yet */
-    int broken; /* error class: the setup made no sense */
+    int broken; /* error class: the setup made no sense, or does not fit */
 };
 
 static uint64_t partition_bytes(const struct wf_part *p)
@@ -44,6 +44,24 @@ static uint64_t partition_bytes(const struct wf_part *p)
 static uint64_t total_bytes(const struct wf_part *p)
 {
     return partition_bytes(p) * (uint64_t)p->partitions;
+}
+
+static uint64_t sent_bytes(const struct receive *v)
+{
+    return v->piece_bytes * (uint64_t)v->piece_count;
+}
+
+static int explain(struct wf_req *r)
+{
+    const struct wf_part *p = r->context;
+    const struct receive *v = wf_container(p, struct receive, part);
+
+    return wf_error_on(r->comm, r->error, "rank %d sends %d partitions of %llu "
+                       "bytes with tag %d, the receive has %d of %llu: both "
+                       "sides must have the same number of bytes", p->peer,
+                       v->piece_count, (unsigned long long)v->piece_bytes,
+                       p->tag, p->partitions,
+                       (unsigned long long)partition_bytes(p));
 }
 
 /* ---- a round ------------------------------------------------------------- */
@@ -123,7 +141,7 @@ static void receive_piece(struct receive *v, int i)
 static void post_round(struct receive *v)
 {
     struct wf_part *p = &v->part;
-    uint64_t sent = (uint64_t)v->piece_count * v->piece_bytes;
+    uint64_t sent = sent_bytes(v);
     uint64_t total = total_bytes(p);
     v->waits = false;
     p->req->bytes = sent < total ? sent : total;
@@ -174,7 +192,10 @@ static int take_setup(struct receive *v)
         v->pieces[i].receive = v;
         v->pieces[i].watch.over = piece_over;
     }
-    return MPI_SUCCESS;
+    if (sent_bytes(v) == total_bytes(&v->part))
+        return MPI_SUCCESS;
+    return sent_bytes(v) > total_bytes(&v->part) ? MPI_ERR_TRUNCATE
+                                                 : MPI_ERR_COUNT;
 }
 
 static void setup_over(struct wf_part_watch *w, int error)
@@ -218,6 +239,7 @@ int wf_mpi_precv_init(struct wf_instance *wf, void *buf, int partitions,
     struct receive *v = wf_part_create(sizeof *v, &a, start, destroy);
     if (!v)
         return MPI_ERR_NO_MEM;
+    v->part.req->explain = explain;
     *request = (MPI_Request)v->part.req;
     if (dest == MPI_PROC_NULL)
         v->part.setup_over = true;

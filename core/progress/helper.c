@@ -319,6 +319,7 @@ static bool worth(struct wf_req *r)
     case WF_REQ_RECV:
         return p->bytes >= WF_HELP_LARGE;
     case WF_REQ_SCHEDULE:
+    case WF_REQ_PARTITIONED:
         return true;
     default:
         return false;
@@ -330,7 +331,7 @@ static bool worth(struct wf_req *r)
  * once. */
 static bool urgent(struct wf_req *r)
 {
-    return r->type != WF_REQ_SCHEDULE && wf_p2p_of(r)->bytes >= URGENT;
+    return r->type <= WF_REQ_RECV && wf_p2p_of(r)->bytes >= URGENT;
 }
 
 /* Has the receive r been matched, and is its message where either side moves it

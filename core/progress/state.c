@@ -331,10 +331,10 @@ void wf_state_describe_request(const struct wf_req *r, struct wf_wait *w)
                            ? WF_STATE_SSEND
                            : WF_STATE_SEND;
     else
-        w->operation = r->type == WF_REQ_RECV        ? WF_STATE_RECV
-                       : r->type == WF_REQ_SCHEDULE  ? WF_STATE_COLLECTIVE
+        w->operation = r->type == WF_REQ_RECV          ? WF_STATE_RECV
                        : r->type == WF_REQ_GENERALIZED ? WF_STATE_GENERALIZED
-                                                       : WF_STATE_UNKNOWN;
+                       : r->type == WF_REQ_NOOP        ? WF_STATE_UNKNOWN
+                                                       : WF_STATE_COLLECTIVE;
     if (r->type <= WF_REQ_RECV)
         describe_p2p(wf_container(r, struct wf_p2p, req), w);
 }

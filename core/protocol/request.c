@@ -236,6 +236,11 @@ void wf_req_withdraw(struct wf_req *r)
     wf_req_release(r);
 }
 
+static bool is_length_error(int error)
+{
+    return error == MPI_ERR_TRUNCATE || error == MPI_ERR_COUNT;
+}
+
 static int wrong_length(struct wf_req *r)
 {
     struct wf_p2p *p = wf_p2p_of(r);
@@ -266,12 +271,14 @@ int wf_req_error(struct wf_req *r)
     if (r->error == MPI_ERR_PROC_ABORTED && r->comm &&
         (r->type == WF_REQ_SCHEDULE || r->lost) && wf_comm_dead(r->comm))
         return wf_comm_dead_error(r->comm);
+    if (r->type == WF_REQ_PARTITIONED && r->explain &&
+        is_length_error(r->error))
+        return r->explain(r);
     if (r->type > WF_REQ_RECV)
         return wf_error_on(r->comm, r->error, r->error == MPI_ERR_NO_MEM
                            ? "no memory for a part of the operation"
                            : "an operation inside failed");
-    if (r->type == WF_REQ_RECV &&
-        (r->error == MPI_ERR_TRUNCATE || r->error == MPI_ERR_COUNT))
+    if (r->type == WF_REQ_RECV && is_length_error(r->error))
         return wrong_length(r);
     loc = wf_p2p_of(r)->loc;
     if (!loc || !loc->failed)
@@ -324,7 +331,7 @@ uint32_t wf_req_endpoints(struct wf_req *r)
         return 0; /* the endpoints that hold it are polled in any case */
     if (r->type == WF_REQ_GENERALIZED)
         return UINT32_MAX; /* only the program knows */
-    loc = r->type == WF_REQ_SCHEDULE ? NULL : wf_p2p_of(r)->loc;
+    loc = r->type > WF_REQ_RECV ? NULL : wf_p2p_of(r)->loc;
     if (!loc || !loc->lanes)
         return r->comm ? wf_comm_need(r->comm) : wf_progress_need(r->wf);
     for (unsigned i = 0; i < loc->lanes; i++)

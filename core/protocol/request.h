@@ -24,6 +24,7 @@ enum wf_req_type {
     WF_REQ_SEND,
     WF_REQ_RECV,
     WF_REQ_SCHEDULE,    /* a collective: coll/schedule.h */
+    WF_REQ_PARTITIONED, /* part/part.h */
     WF_REQ_GENERALIZED, /* MPI_Grequest_start */
     WF_REQ_NOOP         /* shared: sends that need no request of their own */
 };
@@ -73,9 +74,14 @@ struct wf_req {
          * it ends (death.c). */
         bool (*lost)(const struct wf_req *);
     };
-    /* Generalized requests: fills the status at wait or test time, called
-     * outside the API section by the completion functions. */
-    int (*query)(struct wf_req *, MPI_Status *);
+    union {
+        /* Generalized requests: fills the status at wait or test time, called
+         * outside the API section by the completion functions. */
+        int (*query)(struct wf_req *, MPI_Status *);
+        /* Partitioned ones: records why the two sides do not fit, and raises
+         * it on the communicator. NULL: they always do. */
+        int (*explain)(struct wf_req *);
+    };
 };
 
 /* A request of another chapter: zeroed but for what is given. what: its name,

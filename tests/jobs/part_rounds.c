@@ -224,19 +224,52 @@ static void mistakes_are_told(void)
     MPI_Request_free(&r);
 }
 
-static void too_much_is_an_error(void)
+/* The receive has one partition of n numbers, the send two of two. */
+static void sides_that_differ_are_told_both_sizes(int n, int class)
 {
-    int out[4] = {1, 2, 3, 4}, in[3] = {0, 0, 0};
+    int out[4] = {1, 2, 3, 4}, in[5] = {0}, rc;
+    char text[MPI_MAX_ERROR_STRING], sizes[100];
     MPI_Request s, r;
+
     MPI_Psend_init(out, 2, 2, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &s);
-    MPI_Precv_init(in, 1, 3, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &r);
+    MPI_Precv_init(in, 1, n, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &r);
     MPI_Start(&s);
     MPI_Start(&r);
     MPI_Pready_range(0, 1, s);
     MPI_Wait(&s, MPI_STATUS_IGNORE);
-    CHECK(MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+    rc = MPI_Wait(&r, MPI_STATUS_IGNORE);
+    CHECK(class_of(rc) == class);
+    MPI_Error_string(rc, text, &rc);
+    snprintf(sizes, sizeof sizes,
+             "2 partitions of 8 bytes with tag 0, the receive has 1 of %d",
+             4 * n);
+    CHECK(strstr(text, sizes));
     MPI_Request_free(&s);
     MPI_Request_free(&r);
+}
+
+static void an_active_operation_is_not_freed(void)
+{
+    int out = 7, in = 0;
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Request r[2];
+
+    MPI_Psend_init(&out, 1, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL,
+                   &r[0]);
+    MPI_Precv_init(&in, 1, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL,
+                   &r[1]);
+    MPI_Startall(2, r);
+    for (int i = 0, n; i < 2; i++) {
+        int rc = MPI_Request_free(&r[i]);
+        CHECK(class_of(rc) == MPI_ERR_REQUEST && r[i] != MPI_REQUEST_NULL);
+        MPI_Error_string(rc, text, &n);
+        CHECK(strstr(text, "the partitioned operation is active"));
+    }
+    MPI_Pready(0, r[0]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    CHECK(in == 7);
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
 }
 
 struct share {
@@ -303,7 +336,9 @@ int main(int argc, char **argv)
     they_match_in_the_order_of_init();
     nobody_is_a_partner();
     mistakes_are_told();
-    too_much_is_an_error();
+    sides_that_differ_are_told_both_sizes(3, MPI_ERR_TRUNCATE);
+    sides_that_differ_are_told_both_sizes(5, MPI_ERR_COUNT);
+    an_active_operation_is_not_freed();
     threads_hand_over_at_once();
     return job_end();
 }
