@@ -113,6 +113,20 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
     return MPI_SUCCESS;
 }
 
+/* Record again why a member that was addressed has no route, if there is one:
+ * the agreement has kept the class alone. */
+static int explain_no_route(const struct wf_comm *parent)
+{
+    struct wf_instance *wf = parent->wf;
+
+    for (int i = 0; i < parent->peers->size; i++) {
+        struct weft_loc *loc = wf->locs[wf_group_proc(parent->peers, i)];
+        if (loc && !loc->lanes && wf_location_connect(loc) == WEFT_EUNREACH)
+            return MPI_ERR_OTHER;
+    }
+    return MPI_SUCCESS;
+}
+
 /* The engine's record says only that something inside failed. */
 static int explain(const struct wf_comm *parent, int rc, bool exhausted)
 {
@@ -128,6 +142,8 @@ static int explain(const struct wf_comm *parent, int rc, bool exhausted)
                             "that are no longer needed");
     if (rc == MPI_ERR_NO_MEM)
         return wf_error(rc, "no memory to agree on a context id");
+    if (!loc && explain_no_route(parent))
+        return rc;
     if (!loc)
         return wf_error(rc, "the processes could not agree on a context id "
                             "because the communication among them failed");

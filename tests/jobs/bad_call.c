@@ -38,6 +38,35 @@ static void with_a_type_that_is_none(void)
     MPI_Type_commit(&type);
 }
 
+static void a_send(void)
+{
+    if (rank == 0)
+        MPI_Send(data, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void a_barrier(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void a_dup(void)
+{
+    MPI_Comm c;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    MPI_Comm_free(&c);
+}
+
+static void a_communicator_of_a_group(void)
+{
+    MPI_Group g;
+    MPI_Comm c;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &g);
+    MPI_Comm_create_group(MPI_COMM_WORLD, g, 5, &c);
+}
+
 static MPI_Comm exact(void)
 {
     MPI_Info info;
@@ -171,6 +200,10 @@ static const struct {
     {"to_a_rank_that_is_not", to_a_rank_that_is_not},
     {"into_too_small_a_buffer", into_too_small_a_buffer},
     {"with_a_freed_communicator", with_a_freed_communicator},
+    {"a_send", a_send},
+    {"a_barrier", a_barrier},
+    {"a_dup", a_dup},
+    {"a_communicator_of_a_group", a_communicator_of_a_group},
     {"other_collectives", other_collectives},
     {"with_a_type_that_is_none", with_a_type_that_is_none},
     {"shorter_than_promised", shorter_than_promised},

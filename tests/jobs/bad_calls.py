@@ -4,6 +4,7 @@ the values, and where there is one the remedy.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
+import tempfile
 import unittest
 
 import launch
@@ -98,6 +99,22 @@ class Calls(unittest.TestCase):
         self.says("other_counts", "MPI_Bcast on MPI_COMM_WORLD failed",
                   "rank 0 sent 256 bytes where 16 are expected",
                   "different counts or datatypes")
+
+    def test_a_pair_without_a_route(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".ini") as ini:
+            ini.write("[route apart]\nfrom = node:*\nuse = shm\n")
+            ini.flush()
+            for call in ("a_send", "a_barrier", "a_dup",
+                         "a_communicator_of_a_group"):
+                job = launch.run("-n", 2, "--nodes", 2, "--ini", ini.name,
+                                 CALL, call)
+                self.assertNotEqual(job.returncode, 0)
+                self.assertRegex(
+                    job.stderr, r"failed: MPI_ERR_OTHER: route 'apart' \(\S*:1\): "
+                    r"no transport reaches rank [01] \(\S+\) from rank "
+                    r"[01] \(\S+\): self: another process; "
+                    r"shm: another machine or container.*; "
+                    r"tcp: not allowed by this route")
 
     def test_a_request_that_cannot_be_started(self):
         self.says("a_request_that_is_not_persistent", "MPI_Start failed",
