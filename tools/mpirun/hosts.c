@@ -1,8 +1,4 @@
 /* Hosts of a job: which is this one, without asking a resolver, and who is where.
- *
- * Ranks fill the slots of the hosts in their order; more ranks than slots are
- * spread by the numbers of slots.
- *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -10,7 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "job.h"
+#include "hosts.h"
 
 static bool is(const char *name, size_t n, const char *word)
 {
@@ -38,45 +34,50 @@ bool wf_host_is_here(const char *name, size_t n)
            strncasecmp(name, own, head) == 0;
 }
 
-bool wf_host_add(struct settings *set, const char *name, size_t n, int slots)
+bool wf_host_add(struct host_list *list, const char *name, size_t n, int slots)
 {
     struct host *h;
 
-    for (int i = 0; i < set->host_count; i++)
-        if (is(name, n, set->hosts[i].name)) {
-            set->hosts[i].slots += slots;
+    for (int i = 0; i < list->count; i++)
+        if (is(name, n, list->all[i].name)) {
+            list->all[i].slots += slots;
             return true;
         }
-    h = realloc(set->hosts, ((size_t)set->host_count + 1) * sizeof *h);
+    h = realloc(list->all, ((size_t)list->count + 1) * sizeof *h);
     if (!h)
         return false;
-    set->hosts = h;
-    h += set->host_count;
+    list->all = h;
+    h += list->count;
     *h = (struct host){.name = strndup(name, n),
                        .slots = slots,
                        .here = wf_host_is_here(name, n)};
     if (!h->name)
         return false;
-    set->host_count++;
-    set->elsewhere = set->elsewhere || !h->here;
+    list->count++;
+    list->elsewhere = list->elsewhere || !h->here;
     return true;
 }
 
-int wf_host_slots(const struct settings *set)
+static long slots_before(const struct host_list *list, int end)
 {
     long n = 0;
 
-    for (int i = 0; i < set->host_count; i++)
-        n += set->hosts[i].slots;
+    for (int i = 0; i < end; i++)
+        n += list->all[i].slots;
+    return n;
+}
+
+int wf_host_slots(const struct host_list *list)
+{
+    long n = slots_before(list, list->count);
+
     return n < 1000000 ? (int)n : 1000000;
 }
 
-int wf_host_first(const struct settings *set, int node, int processes)
+int wf_host_first(const struct host_list *list, int hosts, int processes)
 {
-    long all = wf_host_slots(set), before = 0;
+    long all = wf_host_slots(list), before = slots_before(list, hosts);
 
-    for (int i = 0; i < node; i++)
-        before += set->hosts[i].slots;
     if (processes > all)
         return (int)(processes * before / all);
     return before < processes ? (int)before : processes;

@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "descendants.h"
+#include "hosts.h"
 
 struct job;
 struct source {
@@ -104,17 +105,9 @@ enum phase {
 
 enum { STDIN_NONE = -1, STDIN_ALL = -2 };
 
-struct host {
-    char *name;
-    int slots;
-    bool here;
-};
-
 struct settings {
     int nodes; /* of --nodes, or hosts; 0: neither */
-    struct host *hosts; /* of --host and --hostfile, in their order */
-    int host_count;
-    bool elsewhere; /* one of them is not this one: they are the nodes */
+    struct host_list hosts; /* of --host and --hostfile */
     int stdin_rank;
     bool tag, quiet, verbose, bind_core, report_bindings, no_oversubscribe,
         all_exit_codes, keep_going;
@@ -171,19 +164,14 @@ void wf_job_say(const struct job *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 uint64_t wf_job_now(void);
 
-/* main.c: the process that holds this rank */
+/* map.c: the processes of the job, each on its host. 0, or -1: no memory */
+int wf_map_make(struct job *);
+/* the process that holds this rank */
 struct rank *wf_job_holder(struct job *, int rank);
 
 /* options.c: fills the job from the command line. Returns -1 to go on, or the
  * exit status. */
 int wf_option_parse(struct job *, int argc, char **argv);
-/* hosts.c: does this name or address mean this host? */
-bool wf_host_is_here(const char *name, size_t len);
-/* So many ranks more may be there; false: no memory. */
-bool wf_host_add(struct settings *, const char *name, size_t n, int slots);
-int wf_host_slots(const struct settings *); /* of all */
-/* Processes of the first `node` hosts, of so many in all. */
-int wf_host_first(const struct settings *, int node, int processes);
 /* argfile.c: the words of one line, NULL-ended; NULL at the end of the file or
  * on an unclosed quote (then *bad). */
 char **wf_argfile_line(void *file, bool *bad);
@@ -197,8 +185,9 @@ char **wf_env_of_rank(char **app_env, const struct job *, const struct rank *,
 void wf_env_free(char **env);
 void wf_env_hint(const struct job *);
 
+/* resolve.c: what each program is and where it starts. 0, or the status */
+int wf_resolve_all(struct job *);
 /* spawn.c */
-int wf_spawn_resolve(struct job *); /* programs and directories, or status */
 int wf_spawn_all(struct job *);
 /* launcher.c: what starts this rank, with the program's words at the end; NULL:
  * out of memory. The first words belong to the caller. */

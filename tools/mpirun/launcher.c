@@ -17,7 +17,9 @@
 
 static const char *host_of(const struct job *job, const struct rank *r)
 {
-    return job->set.elsewhere ? job->set.hosts[r->node].name : "localhost";
+    const struct host_list *hosts = &job->set.hosts;
+
+    return hosts->elsewhere ? hosts->all[r->node].name : "localhost";
 }
 
 /* One word with %n, %h and %r replaced by the rank's node, its host and its
@@ -78,9 +80,11 @@ static const char *usual(void)
 
 const char *wf_launcher_of(const struct job *job, const struct rank *r)
 {
+    const struct host_list *hosts = &job->set.hosts;
+
     if (job->set.launcher)
         return job->set.launcher;
-    return job->set.elsewhere && !job->set.hosts[r->node].here ? usual() : NULL;
+    return hosts->elsewhere && !hosts->all[r->node].here ? usual() : NULL;
 }
 
 char **wf_launcher_words(const struct job *job, const struct rank *r)

@@ -102,59 +102,6 @@ static void run(struct job *job)
 
 /* ---- start ------------------------------------------------------------ */
 
-static void place(struct job *job)
-{
-    int nodes = job->set.nodes ? job->set.nodes : 1;
-    int more = job->count % nodes, each = job->count / nodes;
-    for (int node = 0, id = 0; node < nodes; node++) {
-        int here = each + (node < more), ranks = 0;
-        if (job->set.elsewhere)
-            here = wf_host_first(&job->set, node + 1, job->count) - id;
-        for (int i = id; i < id + here; i++) {
-            job->ranks[i].node = node;
-            job->ranks[i].local = ranks;
-            ranks += job->ranks[i].held;
-        }
-        for (; here > 0; here--)
-            job->ranks[id++].local_count = ranks;
-    }
-}
-
-struct rank *wf_job_holder(struct job *job, int rank)
-{
-    int i = 0;
-    while (job->ranks[i].id + job->ranks[i].held <= rank)
-        i++;
-    return &job->ranks[i];
-}
-
-static void describe(struct rank *r, struct app *app, int i)
-{
-    int left = app->count - i * app->each;
-    r->index = app->first_process + i;
-    r->id = app->first + i * app->each;
-    r->held = left < app->each ? left : app->each;
-    r->app = app;
-    r->bound_cpu = -1;
-    r->awaits = -1;
-    r->pmi.fd = r->out.source.fd = r->err.source.fd = r->ask.fd = -1;
-    r->state_page = -1;
-}
-
-static int make_ranks(struct job *job)
-{
-    job->ranks = calloc((size_t)job->count, sizeof(*job->ranks));
-    if (!job->ranks)
-        return -1;
-    for (int a = 0; a < job->app_count; a++) {
-        struct app *app = &job->apps[a];
-        for (int i = 0; i < app->processes; i++)
-            describe(&job->ranks[app->first_process + i], app, i);
-    }
-    place(job);
-    return 0;
-}
-
 /* A descriptor or three for each rank; they get the old limit back. */
 static void raise_limit(struct job *job)
 {
@@ -177,7 +124,7 @@ static int name_job(struct job *job)
 static int prepare(struct job *job)
 {
     job->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (job->epoll < 0 || name_job(job) < 0 || make_ranks(job) < 0)
+    if (job->epoll < 0 || name_job(job) < 0 || wf_map_make(job) < 0)
         return -1;
     raise_limit(job);
     if (wf_io_open(job) < 0 || wf_signal_open(job) < 0 || wf_pmi_serve(job) < 0)
@@ -199,7 +146,7 @@ static int launch(struct job *job, int argc, char **argv)
     int status = wf_option_parse(job, argc, argv);
     if (status >= 0)
         return status;
-    status = wf_spawn_resolve(job);
+    status = wf_resolve_all(job);
     if (status)
         return status;
     if (job->set.verbose)

@@ -293,7 +293,7 @@ static int add_host(struct parse *p, const char *name, size_t n, int slots)
                                    p->option, (int)n, name);
         n = (size_t)(colon - name);
     }
-    if (n && !wf_host_add(&p->job->set, name, n, slots))
+    if (n && !wf_host_add(&p->job->set.hosts, name, n, slots))
         return wf_option_error("out of memory");
     return OPTION_DONE;
 }

@@ -222,9 +222,9 @@ static int available_cpus(void)
 static long count_part(struct job *job, struct app *app, long before)
 {
     if (app->count == 0)
-        app->count = job->app_count > 1      ? 1
-                     : job->set.elsewhere    ? wf_host_slots(&job->set)
-                                             : available_cpus();
+        app->count = job->app_count > 1         ? 1
+                     : job->set.hosts.elsewhere ? wf_host_slots(&job->set.hosts)
+                                                : available_cpus();
     if (app->each == 0)
         app->each = 1;
     app->first = (int)before;
@@ -248,8 +248,8 @@ static int count_ranks(struct job *job)
         return wf_option_error("%d ranks on %d processors refused by "
                                "--nooversubscribe",
                                job->size, cpus);
-    if (job->set.elsewhere)
-        job->set.nodes = job->set.host_count;
+    if (job->set.hosts.elsewhere)
+        job->set.nodes = job->set.hosts.count;
     else if (job->set.nodes > job->count)
         return wf_option_error("--nodes %d needs at least as many processes, "
                                "not %d", job->set.nodes, job->count);

@@ -453,10 +453,9 @@ int wf_pmi_serve(struct job *job)
     job->kvs = wf_kvs_create();
     if (!job->kvs)
         return -1;
+    bool apart = job->set.launcher || job->set.hosts.elsewhere;
     if (make_key(job) < 0 ||
-        put(job, "weft.hosts",
-            job->set.launcher || job->set.elsewhere ? "0,await" : "1,await") <
-            0)
+        put(job, "weft.hosts", apart ? "0,await" : "1,await") < 0)
         return -1;
     mapping(job, text, sizeof(text));
     return put(job, "PMI_process_mapping", text);

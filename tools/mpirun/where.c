@@ -142,9 +142,9 @@ static void name_one(const struct job *job, const struct where_line *line,
     const struct rank *r = wf_job_holder((struct job *)job, line->rank);
     char host[80] = "", thread[40] = "";
 
-    if (job->set.elsewhere)
+    if (job->set.hosts.elsewhere)
         snprintf(host, sizeof host, "host %.64s, ",
-                 job->set.hosts[r->node].name);
+                 job->set.hosts.all[r->node].name);
     else if (job->set.nodes)
         snprintf(host, sizeof host, "node%d, ", r->node);
     if (line->where.thread)

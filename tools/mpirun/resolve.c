@@ -1,0 +1,86 @@
+/* Programs and directories of the command line, before anything is started.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "job.h"
+
+enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
+
+static int access_status(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return STATUS_NOT_FOUND;
+    return S_ISREG(st.st_mode) && access(path, X_OK) == 0
+               ? 0
+               : STATUS_NOT_EXECUTABLE;
+}
+
+static char *join(const char *dir, size_t n, const char *name)
+{
+    char *path;
+    if (asprintf(&path, "%.*s%s%s", (int)n, dir, n ? "/" : "", name) < 0)
+        return NULL;
+    return path;
+}
+
+static int search_path(const char *name, char **found)
+{
+    const char *path = getenv("PATH");
+    int status = STATUS_NOT_FOUND;
+    for (path = path ? path : "/usr/bin:/bin";; path++) {
+        size_t n = strcspn(path, ":");
+        char *full = join(n ? path : ".", n ? n : 1, name);
+        int s = full ? access_status(full) : STATUS_NOT_FOUND;
+        if (s == 0) {
+            *found = full;
+            return 0;
+        }
+        free(full);
+        status = s == STATUS_NOT_EXECUTABLE ? s : status;
+        path += n;
+        if (!*path)
+            return status;
+    }
+}
+
+/* A relative path is relative to the directory where the rank starts. */
+static int resolve(const struct job *job, struct app *app)
+{
+    const char *name = app->argv[0];
+    struct stat st;
+    if (app->wdir && (stat(app->wdir, &st) < 0 || !S_ISDIR(st.st_mode))) {
+        wf_job_say(job, "--wdir %s: %s", app->wdir,
+                   errno == ENOENT ? "no such directory" : "not a directory");
+        return 1;
+    }
+    int status;
+    if (!strchr(name, '/')) {
+        status = search_path(name, &app->program);
+    } else {
+        const char *dir = name[0] == '/' || !app->wdir ? "" : app->wdir;
+        app->program = join(dir, strlen(dir), name);
+        status = app->program ? access_status(app->program) : 1;
+    }
+    if (status == STATUS_NOT_EXECUTABLE)
+        wf_job_say(job, "%s is not an executable file", name);
+    else if (status && !strchr(name, '/') && access_status(name) == 0)
+        wf_job_say(job, "%s is not in PATH; did you mean ./%s?", name, name);
+    else if (status)
+        wf_job_say(job, "%s: no such program", name);
+    return status;
+}
+
+int wf_resolve_all(struct job *job)
+{
+    int status = 0;
+    for (int a = 0; a < job->app_count && status == 0; a++)
+        status = resolve(job, &job->apps[a]);
+    return status;
+}
