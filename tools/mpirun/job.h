@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "allocation.h"
 #include "descendants.h"
 #include "hosts.h"
 
@@ -107,7 +108,8 @@ enum { STDIN_NONE = -1, STDIN_ALL = -2 };
 
 struct settings {
     int nodes; /* of --nodes, or hosts; 0: neither */
-    struct host_list hosts; /* of --host and --hostfile */
+    struct host_list hosts; /* of --host and --hostfile, or an allocation */
+    enum allocation allocation; /* that they are of */
     int stdin_rank;
     bool tag, quiet, verbose, bind_core, report_bindings, no_oversubscribe,
         all_exit_codes, keep_going;

@@ -221,10 +221,11 @@ static int available_cpus(void)
  * only the last of these may hold fewer. */
 static long count_part(struct job *job, struct app *app, long before)
 {
+    bool listed = job->set.hosts.elsewhere || job->set.allocation;
     if (app->count == 0)
-        app->count = job->app_count > 1         ? 1
-                     : job->set.hosts.elsewhere ? wf_host_slots(&job->set.hosts)
-                                                : available_cpus();
+        app->count = job->app_count > 1 ? 1
+                     : listed           ? wf_host_slots(&job->set.hosts)
+                                        : available_cpus();
     if (app->each == 0)
         app->each = 1;
     app->first = (int)before;
@@ -259,6 +260,17 @@ static int count_ranks(struct job *job)
     return OPTION_DONE;
 }
 
+/* The hosts that a batch system gave, unless the command line says others. */
+static int take_allocation(struct job *job)
+{
+    struct settings *set = &job->set;
+    if (set->hosts.count || set->nodes)
+        return OPTION_DONE;
+    set->allocation = wf_allocation_of();
+    return wf_allocation_read(set->allocation, &set->hosts) < 0 ? OPTION_USAGE
+                                                                : OPTION_DONE;
+}
+
 int wf_option_parse(struct job *job, int argc, char **argv)
 {
     struct parse p = {.job = job};
@@ -267,6 +279,8 @@ int wf_option_parse(struct job *job, int argc, char **argv)
         return OPTION_USAGE;
     }
     int rc = read_parts(&p, argc - 1, argv + 1);
+    if (rc == OPTION_DONE)
+        rc = take_allocation(job);
     return rc == OPTION_DONE ? count_ranks(job) : rc;
 }
 

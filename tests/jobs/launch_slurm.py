@@ -1,0 +1,108 @@
+"""Weft under a real Slurm of two nodes on this machine (slurm.py).
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import subprocess
+import tempfile
+import unittest
+
+import launch
+import slurm
+
+MPICC = os.path.join(os.environ.get("BUILD_OF_WEFT", "build"), "bin", "mpicc")
+PROGRAM = r"""
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int rank, size, sum, local;
+    MPI_Comm node;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                        &node);
+    MPI_Comm_size(node, &local);
+    if (rank == 1 && !strcmp(what, "abort"))
+        MPI_Abort(MPI_COMM_WORLD, 42);
+    if (rank == 1 && !strcmp(what, "kill"))
+        raise(SIGKILL);
+    if (*what)
+        MPI_Barrier(MPI_COMM_WORLD);
+    printf("rank %d of %d, sum %d, %d here, %s\n", rank, size, sum, local,
+           getenv("SLURMD_NODENAME"));
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def setUpModule():
+    global cluster, program
+    lack = slurm.missing()
+    if lack:
+        raise unittest.SkipTest("Slurm is not installed here: no "
+                                + ", ".join(lack))
+    folder = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(folder.cleanup)
+    os.chmod(folder.name, 0o755)
+    program = os.path.join(folder.name, "program")
+    with open(program + ".c", "w", encoding="utf-8") as f:
+        f.write(PROGRAM)
+    subprocess.run([MPICC, program + ".c", "-o", program], check=True,
+                   timeout=launch.LIMIT)
+    cluster = slurm.Cluster(launch.LIMIT)
+    unittest.enterModuleContext(cluster)
+
+
+class Slurm(unittest.TestCase):
+    def check(self, job, n):
+        """All n ranks are one world, on the one machine that the nodes are.
+        Returns the nodes."""
+        self.assertEqual(job.returncode, 0,
+                         job.stdout + job.stderr + cluster.log())
+        said = sorted(line.rsplit(", ", 1)[0]
+                      for line in job.stdout.splitlines())
+        self.assertEqual(said, [f"rank {r} of {n}, sum {n * (n - 1) // 2}, "
+                                f"{n} here" for r in range(n)])
+        return sorted({line.rsplit(", ", 1)[1]
+                       for line in job.stdout.splitlines()})
+
+
+class Srun(Slurm):
+    """srun --mpi=pmi2 starts the ranks."""
+
+    def srun(self, n, *args):
+        return cluster.run("srun", "--mpi=pmi2", "-N2", "-n", n,
+                           "--distribution=block", "--ntasks-per-node",
+                           (n + 1) // 2, program, *args)
+
+    def test_all_ranks_are_one_world_over_two_nodes(self):
+        nodes = self.check(self.srun(4), 4)
+        self.assertEqual(nodes, ["weft1", "weft2"])
+
+    def test_an_abort_ends_the_step(self):
+        job = self.srun(4, "abort")  # of all tasks' codes srun has the highest
+        self.assertGreaterEqual(job.returncode, 42, job.stderr)
+        self.assertIn("called MPI_Abort with error code 42", job.stderr)
+        self.assertEqual(job.stdout, "")
+
+    def test_the_death_of_a_rank_ends_the_step(self):
+        job = self.srun(4, "kill")
+        self.assertNotEqual(job.returncode, 0)
+        self.assertEqual(job.stdout, "")
+
+    def test_without_a_pmi_the_remedy_is_named(self):
+        job = cluster.run("srun", "--mpi=none", "-n2", program)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn("use srun --mpi=pmi2", job.stderr)
+
+
+if __name__ == "__main__":
+    launch.main()
