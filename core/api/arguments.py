@@ -344,10 +344,16 @@ class Arguments(Body):
             return "0"
         if self.operation == "reduce_scatter" and b.name == "recvbuf":
             return f"wf_at({view}, (size_t){self.comm}->rank)"
-        types = p.name.replace("counts", "types")
-        if not any(q.name == types for q in self.f.parameters):
-            types = "NULL"
-        return f"wf_api_most({view}, {n}, {types})"
+        side = p.name.removesuffix("counts")
+        displs = self.parameter_named(f"{side[:1]}displs", "displs")
+        places = (f"(struct wf_ints){{{displs.name}, {self.width(displs)}}}"
+                  if displs else "(struct wf_ints){NULL, 0}")
+        types = self.parameter_named(f"{side}types")
+        return (f"wf_api_most({view}, {places}, {n}, "
+                f"{types.name if types else 'NULL'})")
+
+    def parameter_named(self, *names):
+        return next((q for q in self.f.parameters if q.name in names), None)
 
     def width(self, p):
         """C expression of the bytes of an array's element."""

@@ -215,10 +215,11 @@ static inline bool wf_api_special(const void *buf)
  * may hold absolute addresses, relative to MPI_BOTTOM.) */
 WF_COLD bool wf_api_no_buffer(const void *buf, MPI_Count count,
                               const struct wf_type *);
-/* The largest of n counts; with types, of those whose type is predefined and
- * not empty. */
-WF_COLD MPI_Count wf_api_most(struct wf_ints counts, MPI_Count n,
-                              const MPI_Datatype *types);
+/* The largest count of the n blocks of a buffer that NULL cannot be; with types,
+ * of those whose type is predefined and not empty. A block whose displacement
+ * may be an absolute address, relative to MPI_BOTTOM, is none of them. */
+WF_COLD MPI_Count wf_api_most(struct wf_ints counts, struct wf_ints displs,
+                              MPI_Count n, const MPI_Datatype *types);
 
 /* ---- arrays ------------------------------------------------------------- */
 
