@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "os/trust.h"
+#include "race_tries.h"
 
 enum { STRANGER = 65534, OTHER = 65533 };
 
@@ -407,7 +408,7 @@ static void never_the_bad_one(const char *a, const char *b, const char *path,
     unsigned opened = 0, refused = 0;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, swap, &s), 0);
-    for (int i = 0; i < 400000 && (i < 20000 || !opened || !refused); i++) {
+    for (int i = 0; race_goes_on(i, opened && refused); i++) {
         struct stat st;
         int fd = wf_trust_open(path, why, sizeof why);
         refused += fd == WF_TRUST_REFUSED;
@@ -420,6 +421,8 @@ static void never_the_bad_one(const char *a, const char *b, const char *path,
     }
     __atomic_store_n(&s.stop, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
+    print_message("opened %u, refused %u, exchanged %lu times\n", opened,
+                  refused, s.swaps);
     assert_true(opened > 0 && refused > 0 && s.swaps > 0);
 }
 
