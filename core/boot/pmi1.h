@@ -1,0 +1,50 @@
+/* What the files of the PMI-1 client share.
+ *
+ *   pmi1.c         the conversation: requests, the fence, opening
+ *   pmi1_values.c  put and get: base64, cut where the launcher's limit demands
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_PMI1_H
+#define WF_PMI1_H
+
+#include "base.h"
+#include "boot/pmi_channel.h"
+#include "boot/providers.h"
+
+enum {
+    PMI_KEY_MAX = 256,   /* our own buffers for names */
+    PMI_VALUE_MAX = 896, /* a put must fit the 1024-byte line buffers of
+                            launchers, whatever vallen_max they claim */
+    PMI_VALUE_MIN = 32
+};
+
+struct wf_pmi1 {
+    struct wf_boot base;
+    struct wf_pmi_channel channel;
+    size_t key_max, value_max; /* characters that fit */
+    char kvsname[PMI_KEY_MAX];
+    bool in_fence; /* barrier_out is still to be read */
+};
+
+static inline struct wf_pmi1 *wf_pmi1_of(struct wf_boot *boot)
+{
+    return wf_container(boot, struct wf_pmi1, base);
+}
+
+/* Send one line and read its answer, which must be "cmd=answer". */
+int wf_pmi1_ask(struct wf_pmi1 *, char **reply, const char *answer,
+                const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* Does the launcher decline what it was asked? */
+bool wf_pmi1_refused(const char *reply);
+/* Say why a request failed; returns rc. */
+int wf_pmi1_complain(struct wf_pmi1 *, int rc, const char *what);
+
+/* pmi1_values.c; the first two are in wf_boot_ops */
+int wf_pmi1_put(struct wf_boot *, const char *key, const void *value, size_t n);
+int wf_pmi1_get(struct wf_boot *, const char *key, void **value, size_t *n);
+/* The text under a key, valid until the next request. */
+int wf_pmi1_get_text(struct wf_pmi1 *, const char *key, const char **text,
+                     size_t *len);
+
+#endif
