@@ -339,6 +339,13 @@ static bool all_here(void *arg)
                                    : boot->fence_passed;
 }
 
+/* The launcher cannot say whether the others are here. */
+static void log_lone_end(struct wf_instance *wf)
+{
+    wf_log(wf, WF_LOG_WARN, "ending without waiting for the others: %s",
+           wf_error_last()->text);
+}
+
 /* MPI_Finalize is collective (MPI-5.0 s11.2.2): serve the others until all are
  * here; then nothing new is on its way, and channels can be drained. */
 static void part(struct wf_instance *wf)
@@ -354,14 +361,16 @@ static void part(struct wf_instance *wf)
     wf_progress_serve(wf, -1, all_lanes_empty, wf, 0);
     boot->wake = wake;
     boot->wake_arg = wf;
-    if (boot->ops->fence_start(boot, &fd) < 0)
+    if (boot->ops->fence_start(boot, &fd) < 0) {
+        log_lone_end(wf);
         return;
+    }
     if (fd >= 0 || boot->ops->fence_passed)
         wf_progress_serve(wf, fd, all_here, wf, 0);
     each_engine(wf, wf_leftovers_say);
     each_engine(wf, orders_part);
     if (boot->ops->fence_end(boot) < 0)
-        wf_log(wf, WF_LOG_DEBUG, "the launcher left before the last fence");
+        log_lone_end(wf);
     if (!wf_progress_serve(wf, -1, all_drained, wf, wf_now(wf) + timeout))
         wf_log(wf, WF_LOG_INFO, "closing with data that nobody acknowledged");
 }
@@ -397,7 +406,9 @@ int wf_instance_destroy(struct wf_instance *wf)
     free_engines(wf);
     close_engine(wf);
     wf_auth_key_free(wf->key);
-    boot->ops->finalize(boot);
+    if (boot->ops->finalize(boot) < 0)
+        wf_log(wf, WF_LOG_WARN, "the launcher does not know that this process "
+               "ends: %s", wf_error_last()->text);
     wf_boot_close(boot);
     wf_config_free(wf->config);
     free(wf);

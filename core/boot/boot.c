@@ -8,7 +8,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,16 +31,6 @@ long wf_boot_env_number(const char *name)
     errno = 0;
     long n = strtol(text, &end, 10);
     return errno || *end || n < 0 || n > INT32_MAX ? -2 : n;
-}
-
-void wf_boot_complain(const struct wf_boot *boot, const char *fmt, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    fprintf(stderr, "weft: [%u] %s\n", boot->rank, text);
 }
 
 void wf_boot_unique_name(char out[64], const char *prefix)

@@ -9,8 +9,8 @@
  * [core] bootstrap = static, or WEFT_RANK/WEFT_SIZE -> static; else singleton.
  * Only core/boot reads launcher variables.
  *
- * ERRORS  negative WEFT_E*; the cause is written into err by open, and logged
- * by the other calls.
+ * ERRORS  negative WEFT_E*; the cause is written into err by open, and recorded
+ * (wf_error) by the other calls, but for WEFT_ENOMEM and WEFT_EUNREACH.
  * THREADS calls on one boot are never concurrent.
  * SPDX-License-Identifier: BSD-3-Clause
  */

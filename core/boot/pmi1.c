@@ -59,13 +59,14 @@ bool wf_pmi1_refused(const char *reply)
     return !wf_pmi_field_int(reply, "rc", &rc) || rc != 0;
 }
 
-int wf_pmi1_complain(struct wf_pmi1 *p, int rc, const char *what)
+int wf_pmi1_fail(const struct wf_pmi1 *p, int rc, const char *what)
 {
     const char *why = rc == WEFT_ENOMEM   ? "no memory for the answer"
                       : rc == WEFT_EPEER  ? "the launcher is gone"
                       : rc == WEFT_EPROTO ? "the launcher's answer is not PMI-1"
                                           : strerror(p->channel.error);
-    wf_boot_complain(&p->base, "PMI %s: %s", what, why);
+    wf_error(rc == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER, "PMI %s: %s",
+             what, why);
     return rc;
 }
 
@@ -79,7 +80,7 @@ static int pmi1_fence_start(struct wf_boot *boot, int *fd)
     *fd = p->channel.fd;
     boot->fence_passed = false;
     p->in_fence = rc == 0;
-    return rc < 0 ? wf_pmi1_complain(p, rc, "barrier") : 0;
+    return rc < 0 ? wf_pmi1_fail(p, rc, "barrier") : 0;
 }
 
 static int pmi1_fence_end(struct wf_boot *boot)
@@ -87,7 +88,7 @@ static int pmi1_fence_end(struct wf_boot *boot)
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     char *reply;
     int rc = p->in_fence ? await(p, &reply, "barrier_out") : 0;
-    return rc < 0 ? wf_pmi1_complain(p, rc, "barrier") : 0;
+    return rc < 0 ? wf_pmi1_fail(p, rc, "barrier") : 0;
 }
 
 static void pmi1_abort(struct wf_boot *boot, int code, const char *message)
@@ -102,7 +103,7 @@ static int pmi1_finalize(struct wf_boot *boot)
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     char *reply;
     int rc = wf_pmi1_ask(p, &reply, "finalize_ack", "cmd=finalize\n");
-    return rc < 0 ? wf_pmi1_complain(p, rc, "finalize") : 0;
+    return rc < 0 ? wf_pmi1_fail(p, rc, "finalize") : 0;
 }
 
 static void pmi1_close(struct wf_boot *boot)

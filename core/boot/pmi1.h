@@ -37,8 +37,8 @@ int wf_pmi1_ask(struct wf_pmi1 *, char **reply, const char *answer,
                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* Does the launcher decline what it was asked? */
 bool wf_pmi1_refused(const char *reply);
-/* Say why a request failed; returns rc. */
-int wf_pmi1_complain(struct wf_pmi1 *, int rc, const char *what);
+/* Record why a request failed; returns rc. */
+int wf_pmi1_fail(const struct wf_pmi1 *, int rc, const char *what);
 
 /* pmi1_values.c; the first two are in wf_boot_ops */
 int wf_pmi1_put(struct wf_boot *, const char *key, const void *value, size_t n);

@@ -24,11 +24,11 @@ static int put_text(struct wf_pmi1 *p, const char *key, const char *text,
                          "cmd=put kvsname=%s key=%s value=%.*s\n", p->kvsname,
                          key, (int)n, text);
     if (rc == 0 && wf_pmi1_refused(reply)) {
-        wf_boot_complain(&p->base, "PMI put of %s was refused: %.200s", key,
-                         reply);
+        wf_error(MPI_ERR_OTHER, "PMI put of %s was refused: %.200s", key,
+                 reply);
         return WEFT_EPROTO;
     }
-    return rc < 0 ? wf_pmi1_complain(p, rc, "put") : 0;
+    return rc < 0 ? wf_pmi1_fail(p, rc, "put") : 0;
 }
 
 static int put_cut(struct wf_pmi1 *p, const char *key, const char *text,
@@ -53,9 +53,9 @@ int wf_pmi1_put(struct wf_boot *boot, const char *key, const void *value,
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     size_t len = wf_base64_len(n);
     if (strlen(key) + 6 > p->key_max || len / p->value_max >= PMI_CHUNKS_MAX) {
-        wf_boot_complain(boot, "%s with %zu bytes is too long for the launcher",
-                         key, n);
-        return WEFT_EINVAL;
+        wf_error(MPI_ERR_OTHER, "%s with %zu bytes is too long for the launcher",
+                 key, n);
+        return WEFT_ENOTSUP;
     }
     char *text = malloc(len + 1);
     if (!text)
@@ -75,7 +75,7 @@ int wf_pmi1_get_text(struct wf_pmi1 *p, const char *key, const char **text,
     int rc = wf_pmi1_ask(p, &reply, "get_result",
                          "cmd=get kvsname=%s key=%s\n", p->kvsname, key);
     if (rc < 0)
-        return wf_pmi1_complain(p, rc, "get");
+        return wf_pmi1_fail(p, rc, "get");
     if (wf_pmi1_refused(reply))
         return WEFT_EUNREACH;
     if (!wf_pmi_field(reply, "value", text, len)) {

@@ -22,8 +22,5 @@ int wf_boot_foreign(char *err, size_t err_len);
 void wf_boot_unique_name(char out[64], const char *prefix);
 /* A whole decimal number in the environment; -1 if unset, -2 if not one. */
 long wf_boot_env_number(const char *name);
-/* "weft: [rank] text" on stderr: there is no instance to log through yet. */
-void wf_boot_complain(const struct wf_boot *, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -54,17 +54,18 @@ static void warn(struct wf_instance *wf)
         wf_log(wf, WF_LOG_WARN, "%s", lines[i]);
 }
 
-/* The cause was recorded where it is known, if it was. */
-static int cannot_start(const char *step, int r)
+/* The cause was recorded where it is known; lack of memory need not be. */
+static int cannot_start(int r)
 {
     char cause[400];
     const struct wf_error_record *last = wf_error_last();
+    int class = r == WEFT_ENOMEM ? MPI_ERR_NO_MEM : last->mpi_class;
     if (r == WEFT_ENOMEM && !last->text[0])
-        return wf_error(MPI_ERR_NO_MEM, "%s failed: no memory", step);
+        return wf_error(MPI_ERR_NO_MEM, "starting failed: no memory");
     if (!last->text[0])
-        return wf_error(MPI_ERR_INTERN, "%s failed with code %d", step, r);
+        return wf_error(MPI_ERR_INTERN, "starting failed with code %d", r);
     snprintf(cause, sizeof cause, "%.399s", last->text);
-    return wf_error(wf_error_class(r), "%s failed: %s", step, cause);
+    return wf_error(class, "starting failed: %s", cause);
 }
 
 /* The connection to the launcher of an earlier attempt, or a new one. */
@@ -114,7 +115,7 @@ static int start(struct wf_process *p, enum wf_use use,
     keep_boot(p, r < 0 ? params.boot : NULL);
     if (r < 0) {
         wf_config_free(params.config);
-        return cannot_start("starting", r);
+        return cannot_start(r);
     }
     wf_progress_allow_helper(*out);
     warn(*out);

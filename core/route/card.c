@@ -333,6 +333,18 @@ static void describe(const void *loc, struct wf_wait *w)
     w->process = ((const struct weft_loc *)loc)->id;
 }
 
+/* The launcher's connection has recorded why, but for lack of memory. */
+static int not_given(const struct weft_loc *loc, int rc)
+{
+    char why[300];
+
+    snprintf(why, sizeof why, "%.299s",
+             rc == WEFT_ENOMEM ? "no memory" : wf_error_last()->text);
+    wf_error(rc == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER, "the launcher "
+             "did not give the address of process %u: %s", loc->id, why);
+    return rc;
+}
+
 int wf_card_fetch(struct weft_loc *loc)
 {
     struct wf_wait_cause cause = {describe, loc};
@@ -358,11 +370,8 @@ int wf_card_fetch(struct weft_loc *loc)
     }
     if (rc == WEFT_EUNREACH)
         return from_config(loc);
-    if (rc < 0) {
-        wf_error(wf_error_class(rc), "the launcher did not give the address of "
-                 "process %u%s", loc->id, rc == WEFT_ENOMEM ? ": no memory" : "");
-        return rc;
-    }
+    if (rc < 0)
+        return not_given(loc, rc);
     if (!parse_head(loc, &h, &r)) {
         wf_error(MPI_ERR_OTHER, "the address card of process %u is damaged; "
                  "do all ranks run the same version of Weft?", loc->id);

@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -147,6 +148,79 @@ for request in sys.argv[1].split("|"):
                           "printf 'GET / HTTP/1.1\\n' >&$PMI_FD; "
                           "head -c 200000 /dev/zero >&$PMI_FD; echo alive")
         self.assertEqual(done.stdout, "alive\n")
+
+
+class Deserted(unittest.TestCase):
+    """A launcher that fails in the middle of the start: the program says once
+    why it cannot go on."""
+
+    ANSWERS = {"init": "response_to_init pmi_version=1 pmi_subversion=1 rc=0",
+               "get_maxes": "maxes kvsname_max=256 keylen_max=64 "
+                            "vallen_max=1024",
+               "get_my_kvsname": "my_kvsname kvsname=k",
+               "get_appnum": "appnum appnum=0",
+               "get_universe_size": "universe_size size=2 rc=0",
+               "get": "get_result rc=-1", "put": "put_result rc=0",
+               "barrier_in": "barrier_out"}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.TemporaryDirectory()
+        cls.weft = build(MPICC, cls.dir.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.dir.cleanup()
+
+    def serve(self, launcher, failing, answer):
+        """Answer each request; the one that contains `failing` with `answer`, or
+        by hanging up."""
+        for line in launcher.makefile():
+            command = line.split("cmd=")[1].split()[0]
+            reply = self.ANSWERS[command]
+            if failing in line:
+                reply = answer
+            if reply is None:
+                return
+            launcher.sendall(f"cmd={reply}\n".encode())
+
+    def start(self, failing, answer=None):
+        """Rank 0 of 2 under a launcher that fails: what it prints."""
+        ours, its = socket.socketpair()
+        env = dict(os.environ, PMI_FD=str(its.fileno()), PMI_RANK="0",
+                   PMI_SIZE="2")
+        with subprocess.Popen([self.weft], env=env, pass_fds=[its.fileno()],
+                              stderr=subprocess.PIPE, text=True) as program:
+            its.close()
+            self.serve(ours, failing, answer)
+            ours.close()
+            said = program.communicate(timeout=launch.LIMIT)[1]
+        self.assertNotEqual(program.returncode, 0)
+        self.assertNotIn("code -", said)
+        self.assertIn("MPI_Init", said)
+        return said
+
+    def check(self, cause, failing, answer=None):
+        said = self.start(failing, answer)
+        self.assertEqual(said.count(cause), 1, said)
+        self.assertIn("MPI_ERR_OTHER", said)
+
+    def test_the_launcher_hangs_up(self):
+        self.check("PMI get: the launcher is gone", "key=weft.key")
+        self.check("PMI put: the launcher is gone", "cmd=put")
+        self.check("PMI barrier: the launcher is gone", "cmd=barrier_in")
+
+    def test_an_answer_is_not_pmi(self):
+        self.check("PMI get: the launcher's answer is not PMI-1",
+                   "key=weft.key", "nonsense")
+
+    def test_the_launcher_refuses_a_value(self):
+        self.check("PMI put of weft.key was refused", "cmd=put",
+                   "put_result rc=-1 msg=full")
+
+    def test_a_value_does_not_fit(self):
+        self.check("is too long for the launcher", "cmd=get_maxes",
+                   "maxes keylen_max=8 vallen_max=1024")
 
 
 launch.main()
