@@ -230,7 +230,10 @@ static bool useful(const struct wf_instance *wf, int i)
  * would find no way. */
 static bool starved(int r)
 {
-    return r == WEFT_ENOMEM || strstr(wf_error_last()->text, strerror(EMFILE));
+    const char *text = wf_error_last()->text;
+
+    return r == WEFT_ENOMEM || strstr(text, strerror(EMFILE)) ||
+           strstr(text, strerror(ENFILE));
 }
 
 /* The transport is left out: say why, and remember it for a pair that has no

@@ -150,8 +150,9 @@ static const char *take(struct search *s, int fd, const char *file, char *why,
     return NULL;
 }
 
-/* True: the search ends here. A file that is not trusted ends it as well:
- * another file of its name is not the one that was meant. */
+/* True: the search ends here. A file that is not trusted, or for which something
+ * is lacking, ends it as well: another file of its name is not the one that was
+ * meant. */
 static bool try_file(struct search *s, const char *file)
 {
     char why[WF_TRUST_WHY_MAX] = "";
@@ -160,7 +161,7 @@ static bool try_file(struct search *s, const char *file)
 
     if (fault)
         tried(s, file, fault);
-    return !fault || fd == WF_TRUST_REFUSED;
+    return !fault || fd == WF_TRUST_REFUSED || fd == WF_TRUST_STARVED;
 }
 
 static bool try_dirs(struct search *s, const char *dirs)

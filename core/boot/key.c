@@ -39,6 +39,16 @@ static int bad_file(struct wf_instance *wf, const char *file, const char *why)
     return WEFT_EINVAL;
 }
 
+/* That is no mistake of the configuration. */
+static int starved(const char *file, int error)
+{
+    int r = error == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
+
+    wf_error(wf_error_class(r), "cannot read the job key file %s: %s", file,
+             strerror(error));
+    return r;
+}
+
 static int from_file(struct wf_instance *wf, const char *file)
 {
     unsigned char bytes[KEY_FILE_MAX];
@@ -47,6 +57,8 @@ static int from_file(struct wf_instance *wf, const char *file)
     int fd = wf_trust_open(file, why, sizeof why), r;
     ssize_t n;
 
+    if (fd == WF_TRUST_STARVED)
+        return starved(file, errno);
     if (fd < 0)
         return bad_file(wf, file, why);
     r = fstat(fd, &st);

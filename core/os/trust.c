@@ -154,6 +154,12 @@ static int take_name(struct walk *w, char name[NAME_MAX + 1])
     return 0;
 }
 
+/* The system is short of what it may have again soon. */
+static bool lacks(int error)
+{
+    return error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
 /* Open the file at the end of the path, and judge what was opened. */
 static int open_file(struct walk *w, const char *name, int *file)
 {
@@ -161,6 +167,8 @@ static int open_file(struct walk *w, const char *name, int *file)
 
     *file = openat(w->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
                                      O_CLOEXEC);
+    if (*file < 0 && lacks(errno))
+        return errno;
     if (*file < 0 && w->why[0] == '\0')
         snprintf(w->why, w->n, "file %s/%s cannot be read: %s", w->name, name,
                  strerror(errno));
@@ -219,6 +227,30 @@ static int begin_walk(struct walk *w, const char *path)
     return enter_root(w);
 }
 
+/* Why the walk did not end at a file that may be used. odd: what is there is no
+ * regular file. */
+static int judge_failure(const struct walk *w, int error, const char *path,
+                         bool odd)
+{
+    if (error == 0)
+        return WF_TRUST_REFUSED;
+    if (lacks(error)) {
+        snprintf(w->why, w->n, "%s", strerror(error));
+        errno = error;
+        return WF_TRUST_STARVED;
+    }
+    if (!odd) { /* a directory above may not be searched */
+        snprintf(w->why, w->n,
+                 "file %s cannot be reached from the root directory: %s", path,
+                 strerror(error));
+        return WF_TRUST_REFUSED;
+    }
+    snprintf(w->why, w->n, "%s",
+             error == EINVAL || error == EISDIR ? "not a regular file"
+                                                : strerror(error));
+    return WF_TRUST_ABSENT;
+}
+
 int wf_trust_open(const char *path, char *why, size_t n)
 {
     struct walk w = {.dir = -1, .why = why, .n = n};
@@ -232,10 +264,8 @@ int wf_trust_open(const char *path, char *why, size_t n)
                          "program");
         return WF_TRUST_ABSENT;
     }
-    if (stat(path, &st) != 0) { /* usual, and faster than a walk */
-        snprintf(why, n, "%s", strerror(errno));
-        return WF_TRUST_ABSENT;
-    }
+    if (stat(path, &st) != 0) /* usual, and faster than a walk */
+        return judge_failure(&w, errno, path, true);
     for (r = begin_walk(&w, path); r == 0 && !done;)
         r = walk_step(&w, &file, &done);
     if (w.dir >= 0)
@@ -244,14 +274,5 @@ int wf_trust_open(const char *path, char *why, size_t n)
         return file;
     if (file >= 0)
         close(file);
-    if (r == 0)
-        return WF_TRUST_REFUSED;
-    if (S_ISREG(st.st_mode)) { /* a directory above may not be searched */
-        snprintf(why, n, "file %s cannot be reached from the root directory: %s",
-                 path, strerror(r));
-        return WF_TRUST_REFUSED;
-    }
-    snprintf(why, n, "%s", r == EINVAL || r == EISDIR ? "not a regular file"
-                                                      : strerror(r));
-    return WF_TRUST_ABSENT;
+    return judge_failure(&w, r, path, !S_ISREG(st.st_mode));
 }

@@ -13,7 +13,9 @@
 
 enum wf_trust_failure {
     WF_TRUST_ABSENT = -1, /* no regular file can be reached by this path */
-    WF_TRUST_REFUSED = -2 /* there is one, and it is not trusted or readable */
+    WF_TRUST_REFUSED = -2, /* there is one, and it is not trusted or readable */
+    WF_TRUST_STARVED = -3  /* nobody can say, for want of what errno says:
+                              ENOMEM, EMFILE or ENFILE */
 };
 enum { WF_TRUST_WHY_MAX = 1024 };
 

@@ -270,6 +270,7 @@ void wf_ini_read(const char *file, const char *text, size_t n,
     if (wf_vendor_ini_parse_stream(next_line, &r, take_setting, &r) == -2) {
         struct wf_place at = {file, r.line, 1};
         wf_problem_add(problems, &at, "out of memory");
+        problems->failed = true;
     }
     report_stray(&r);
 }

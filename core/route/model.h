@@ -142,15 +142,16 @@ int wf_section_kind(const char *word);
 
 /* search.c */
 /* Read a whole file (at most 1 MiB), whoever wrote it; NULL with the reason in
- * why. Free with free(). */
+ * why, and errno, which is 0 for reasons that have none. Free with free(). */
 char *wf_file_read(const char *path, size_t *n, char *why, size_t why_len);
 /* The same of a file that belongs to the configuration: it must be trusted,
  * unless the configuration is only looked at. */
 char *wf_search_text(const struct wf_config *, const char *path, size_t *n,
                      char *why, size_t why_len);
-/* Whether the reason of these two says that not the file is wrong, but memory or
+/* Whether the errno of these two says that not the file is wrong, but memory or
  * descriptors are short; then that is recorded by wf_error. */
-bool wf_search_starved(struct wf_config *, const char *path, const char *why);
+bool wf_search_starved(struct wf_config *, const char *path, int error,
+                       const char *why);
 /* Read this file, which must exist. */
 void wf_search_file(struct wf_config *, const char *path);
 /* Find the configuration and read it into sections. */

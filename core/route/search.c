@@ -52,17 +52,29 @@ static char *text_read(int fd, size_t *n)
     return text;
 }
 
-/* Takes the descriptor; NULL with a reason. */
+/* Takes the descriptor; NULL with a reason, and errno. */
 static char *text_take(int fd, size_t *n, char *why, size_t why_len)
 {
     char *text = text_read(fd, n);
+    int error = errno;
 
     if (text == NULL)
         snprintf(why, why_len, "%s",
-                 errno == EFBIG ? "it is larger than 1 MiB, the limit"
-                                : strerror(errno));
+                 error == EFBIG ? "it is larger than 1 MiB, the limit"
+                                : strerror(error));
     close(fd);
+    errno = error;
     return text;
+}
+
+/* As wf_trust_open(); errno is 0 unless something was lacking. */
+static int open_trusted(const char *path, char *why, size_t why_len)
+{
+    int fd = wf_trust_open(path, why, why_len);
+
+    if (fd != WF_TRUST_STARVED)
+        errno = 0;
+    return fd;
 }
 
 char *wf_file_read(const char *path, size_t *n, char *why, size_t why_len)
@@ -82,16 +94,16 @@ char *wf_search_text(const struct wf_config *c, const char *path, size_t *n,
 
     if (c->unused)
         return wf_file_read(path, n, why, why_len);
-    fd = wf_trust_open(path, why, why_len);
+    fd = open_trusted(path, why, why_len);
     return fd >= 0 ? text_take(fd, n, why, why_len) : NULL;
 }
 
-bool wf_search_starved(struct wf_config *c, const char *path, const char *why)
+bool wf_search_starved(struct wf_config *c, const char *path, int error,
+                       const char *why)
 {
-    bool memory = strstr(why, strerror(ENOMEM)) != NULL;
-    if (!memory && !strstr(why, strerror(EMFILE)))
+    if (error != ENOMEM && error != EMFILE && error != ENFILE)
         return false;
-    c->starved = memory ? WEFT_ENOMEM : WEFT_ESYS;
+    c->starved = error == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
     wf_error(wf_error_class(c->starved), "cannot read %s: %s", path, why);
     return true;
 }
@@ -102,7 +114,7 @@ void wf_search_file(struct wf_config *c, const char *path)
     size_t n;
     c->source = wf_arena_copy(&c->arena, path, strlen(path));
     char *text = wf_search_text(c, path, &n, why, sizeof why);
-    if (text == NULL && wf_search_starved(c, path, why))
+    if (text == NULL && wf_search_starved(c, path, errno, why))
         return;
     if (text == NULL) {
         struct wf_place at = {c->source, 0, 0};
@@ -120,14 +132,15 @@ static bool file_try(struct wf_config *c, const char *path)
 {
     char why[WF_TRUST_WHY_MAX];
     size_t n;
-    int fd = wf_trust_open(path, why, sizeof why);
+    int fd = open_trusted(path, why, sizeof why);
     if (fd == WF_TRUST_ABSENT)
         return false;
-    c->source = wf_arena_copy(&c->arena, path, strlen(path));
     char *text = fd >= 0 ? text_take(fd, &n, why, sizeof why) : NULL;
+    int error = errno;
+    c->source = wf_arena_copy(&c->arena, path, strlen(path));
     if (text != NULL) {
         wf_sections_read(c, c->source, text, n);
-    } else {
+    } else if (!wf_search_starved(c, path, error, why)) {
         struct wf_place at = {c->source, 0, 0};
         wf_problem_add(&c->problems, &at,
                        "found here and not used: %s; WEFT_INI=- runs without "

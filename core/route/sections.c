@@ -2,6 +2,7 @@
  * Duplicates are errors: with two values, which one counts would be a guess.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -221,7 +222,7 @@ static void on_include(void *user, const struct wf_place *at, const char *path)
     struct stat st;
     bool odd = stat(file, &st) == 0 && !S_ISREG(st.st_mode); /* may block */
     char *text = odd ? NULL : wf_search_text(c, file, &n, why, sizeof why);
-    if (text == NULL && !odd && wf_search_starved(c, file, why))
+    if (text == NULL && !odd && wf_search_starved(c, file, errno, why))
         return;
     if (text == NULL) {
         wf_problem_add(&c->problems, at, "cannot read '%s': %s", file,

@@ -3,6 +3,7 @@
  */
 #include "config_rig.h"
 
+#include "openat_fails.h"
 #include "route/route.h"
 
 #include <sys/stat.h>
@@ -250,6 +251,39 @@ static void a_directory_called_mpi_ini_is_no_configuration(void **state)
     assert_job(" (default)");
 }
 
+/* The start fails for what the system lacks, whichever call meets it: nothing is
+ * said against the configuration, and no other file is taken. */
+static void lack_of_memory_is_no_mistake_of_the_file(void **state)
+{
+    static const struct {
+        int error, rc, class;
+    } lacks[] = {{ENOMEM, WEFT_ENOMEM, MPI_ERR_NO_MEM},
+                 {EMFILE, WEFT_ESYS, MPI_ERR_OTHER},
+                 {ENFILE, WEFT_ESYS, MPI_ERR_OTHER}};
+    put("mpi.ini", "include = a.ini\n[transport tcp]\n");
+    put("a.ini", "[core]\nlog = info\n");
+    for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
+        for (int n = 1;; n++) {
+            struct wf_config *c;
+            openat_fails_at = n;
+            openat_error = lacks[i].error;
+            int rc = wf_config_load(&c, stderr);
+            if (openat_fails_at > 0) { /* there are no more calls */
+                openat_fails_at = 0;
+                assert_int_equal(rc, 0);
+                wf_config_free(c);
+                assert_true(n > 4);
+                break;
+            }
+            assert_int_equal(rc, lacks[i].rc);
+            assert_null(c);
+            assert_int_equal(wf_error_last()->mpi_class, lacks[i].class);
+            assert_non_null(strstr(wf_error_last()->text, ".ini: "));
+            assert_non_null(
+                strstr(wf_error_last()->text, strerror(lacks[i].error)));
+        }
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
@@ -267,6 +301,7 @@ int main(void)
         CASE(variables_that_nobody_reads_are_warnings),
         CASE(settings_of_other_mpis_are_hinted_at_when_asked),
         CASE(a_directory_called_mpi_ini_is_no_configuration),
+        CASE(lack_of_memory_is_no_mistake_of_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "openat_fails.h"
 #include "os/trust.h"
 #include "race_tries.h"
 
@@ -382,6 +383,33 @@ static void links_in_a_circle_and_to_nowhere_are_absent(void **state)
     assert_absent("dangling", "No such file");
 }
 
+/* ---- what the system lacks ---------------------------------------------------- */
+
+/* A file that cannot be looked at for want of something is not absent, or another
+ * one would be taken in its place. */
+static void lack_is_told_from_absence(void **state)
+{
+    static const int lacks[] = {ENOMEM, EMFILE, ENFILE};
+    make_dir("d", 0755);
+    put("d/f", 0644);
+    for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++) {
+        int n = 0, fd;
+        do {
+            openat_fails_at = ++n;
+            openat_error = lacks[i];
+            fd = wf_trust_open("d/f", why, sizeof why);
+            if (openat_fails_at > 0)
+                break; /* there are no more calls */
+            assert_int_equal(fd, WF_TRUST_STARVED);
+            assert_int_equal(errno, lacks[i]);
+            assert_says(strerror(lacks[i]));
+        } while (true);
+        openat_fails_at = 0;
+        assert_true(fd >= 0 && n > 2);
+        close(fd);
+    }
+}
+
 /* ---- exchanges ----------------------------------------------------------- */
 
 struct swapper {
@@ -483,6 +511,7 @@ int main(void)
         CASE(a_link_in_an_untrusted_directory_is_refused),
         CASE(a_link_of_another_user_is_refused),
         CASE(links_in_a_circle_and_to_nowhere_are_absent),
+        CASE(lack_is_told_from_absence),
         CASE(an_exchanged_file_is_never_opened),
         CASE(an_exchanged_directory_is_never_entered),
         CASE(an_exchanged_link_is_never_followed),
