@@ -1,52 +1,9 @@
 """Writes docs/conformance.md: function by function, implemented or not.
 SPDX-License-Identifier: BSD-3-Clause
 """
-import re
-
 import scan
 import standard
-
-# Chapter of the standard by name, the first that matches.
-CHAPTERS = [
-    ("Tool support", r"T_|Pcontrol"),
-    ("Application binary interface", r"Abi_|.*_(toint|fromint)$"),
-    ("Deprecated interfaces",
-     r"Attr_|Keyval_|Info_get$|Info_get_valuelen|.*_x$"),
-    ("The info object", r"Info_"),
-    ("I/O", r"File_|Register_datarep"),
-    ("One-sided communication",
-     r"Win_|R?(put|get|accumulate|get_accumulate)(_c)?$|Put|Get(_c)?$|"
-     r"Accumulate|Get_accumulate|Fetch_and_op|Compare_and_swap"),
-    ("Partitioned communication", r"Precv|Psend|Pready|Parrived"),
-    ("Process topologies",
-     r"Cart|Graph|Dist_graph|Dims_|Topo_|I?neighbor_|Neighbor_"),
-    ("Collective communication",
-     r"I?(all|bcast|barrier|exscan|gather|reduce|scan|scatter)|All(gather|"
-     r"reduce|toall)|Barrier|Bcast|Exscan|Gather|Reduce|Scan|Scatter|Op_"),
-    ("Process initialization, creation, and management",
-     r"Abort|Finalize|Init|Is_thread|Query_thread|.*_port|.*publish_name|"
-     r"Lookup_name|Publish_name|Get_hw|Session_(init|finalize|get_(?!err))|"
-     r"Comm_(accept|connect|disconnect|get_parent|join|spawn)"),
-    ("Environmental management",
-     r".*errhandler|Errhandler|Error|Add_error|Remove_error|Wti|"
-     r"Get_(library_)?version|Get_processor|Alloc_mem|Free_mem"),
-    ("Datatypes",
-     r"Type_(?!.*(keyval|_attr|_name)$)|Pack|Unpack|Get_address|"
-     r"Get_elements|Aint_|Status_set_elements"),
-    ("Groups, contexts, communicators, and caching",
-     r"Comm_(?!.*buffer)|Group_|Intercomm_|Type_"),
-    ("External interfaces", r"Grequest|Status_set"),
-    ("Point-to-point communication", r""),
-]
-
-
-def chapter(name):
-    short = name.removeprefix("MPI_")
-    for title, pattern in CHAPTERS:
-        if re.match(pattern, short):
-            return title
-    return None
-
+from chapters import CHAPTERS, chapter
 
 def write(out):
     have = scan.functions()
@@ -60,10 +17,15 @@ def write(out):
         "not edit.\n\n"
         "Weft has the application binary interface of MPI 5.0 and no other. "
         "`mpi.h` declares\nall functions of the standard. A function marked "
-        "**yes** is implemented in full; one\nmarked no is *absent* from the "
-        "library, so that a program which needs it does not\nlink, rather "
-        "than fail when it runs. Every function exists as `MPI_` and `PMPI_`; "
-        "the\nlarge-count twin has the state of its family.\n\n"
+        "**yes** is implemented in full. One\nmarked no is *absent* from "
+        "`libmpi.a`, so that a program which needs it does not link,\nrather "
+        "than fail when it runs; the linker says why. In `libmpi_abi.so`, "
+        "which exports\nall functions, it raises "
+        "`MPI_ERR_UNSUPPORTED_OPERATION` and names itself, so that\nprograms "
+        "which merely contain the call start. `weft-info --functions` prints "
+        "the\nsame of the version that is installed. Every function exists "
+        "as `MPI_` and `PMPI_`; the\nlarge-count twin has the state of its "
+        "family.\n\n"
         f"**{len(have)} of {len(functions)} functions are implemented.**\n\n"
         "| chapter | implemented | of |\n| --- | ---: | ---: |\n")
     for title, _ in sorted(CHAPTERS):

@@ -6,6 +6,10 @@
  */
 #include "api/check.h"
 
+#ifdef WF_ABSENT_NOTES /* in libmpi.a: core/api/absent.py */
+#include "api/absent_notes.h"
+#endif
+
 struct wf_process wf_process_state;
 _Thread_local struct wf_process *wf_thread_process WF_TLS_NEAR;
 

@@ -194,12 +194,13 @@ FUNCTION_NEEDED = {"op_create", "comm_create_errhandler",
                    "file_create_errhandler", "win_create_errhandler",
                    "session_create_errhandler"}
 
-# Conversions between handles and integers, by kind of object that exists.
+# Conversions between handles and integers, by kind of object. (Of windows and
+# files there are predefined handles, at least.)
 INTEGER_HANDLES = {
-    "comm": "MPI_Comm", "errhandler": "MPI_Errhandler", "group": "MPI_Group",
-    "info": "MPI_Info", "message": "MPI_Message", "op": "MPI_Op",
-    "request": "MPI_Request", "session": "MPI_Session",
-    "type": "MPI_Datatype",
+    "comm": "MPI_Comm", "errhandler": "MPI_Errhandler", "file": "MPI_File",
+    "group": "MPI_Group", "info": "MPI_Info", "message": "MPI_Message",
+    "op": "MPI_Op", "request": "MPI_Request", "session": "MPI_Session",
+    "type": "MPI_Datatype", "win": "MPI_Win",
 }
 
 

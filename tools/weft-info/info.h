@@ -3,6 +3,7 @@
  *   main.c      arguments        probe.c     plugins and what they can do here
  *   report.c    everything       explain.c   one pair of processes
  *   check.c     a file           generate.c  C text for static programs
+ *   functions.c which functions of MPI there are
  *   json.c      the machine-readable form of each
  *   draw.c      one collective call    plan.c   schedules without a job
  *   tune*.c     a fragment of mpi.ini from measurements
@@ -56,6 +57,9 @@ void info_probe(struct info *);
 const char *info_caps(uint32_t caps, char *buf, size_t n);
 
 int info_report(const struct info *, bool json);
+int info_functions(bool json);
+/* "505 of 664" */
+void info_function_count(char *text, size_t n);
 int info_check(const char *file, bool load, bool json);
 /* "0->3", "0@nodea->3@nodeb"; size "1M" or NULL. */
 int info_explain(const struct info *, const char *pair, const char *size,

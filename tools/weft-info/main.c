@@ -18,13 +18,15 @@ enum { TUNE_SECONDS = 30 };
 
 struct arguments {
     const char *check, *explain, *size, *embed, *seconds;
-    bool json, load, table, version, help, tune, tune_collectives;
+    bool json, load, table, version, help, tune, tune_collectives, functions;
     struct draw_arguments draw;
 };
 
 static const char usage[] =
     "usage: weft-info [--json]                      everything there is to "
     "know\n"
+    "       weft-info [--json] --functions          which functions of MPI are "
+    "implemented\n"
     "       weft-info [--json] --check FILE         all mistakes in an "
     "mpi.ini;\n"
     "                 [--load]                      --load: also of plugins "
@@ -91,6 +93,7 @@ static int take(struct arguments *a, int argc, char **argv, int i)
                  {"--load", &a->load},
                  {"--tune", &a->tune},
                  {"--tune-collectives", &a->tune_collectives},
+                 {"--functions", &a->functions},
                  {"--dot", &a->draw.dot},
                  {"--version", &a->version},
                  {"--help", &a->help},
@@ -189,6 +192,8 @@ static int run_command(int argc, char **argv)
                         "--check a trusted configuration is loaded anyway\n");
         return 2;
     }
+    if (a.functions)
+        return info_functions(a.json);
     if (a.tune_collectives)
         return info_tune_collectives(
             a.draw.ranks, a.draw.collective,

@@ -42,9 +42,13 @@ static void print_options(const struct info *info, const char *section,
 
 static void print_head(const struct info *info)
 {
+    char functions[32];
+    info_function_count(functions, sizeof functions);
     printf("weft %s, MPI %d.%d, ABI %d.%d, plugin ABI %d.%d, compiler %s\n",
            WEFT_VERSION, MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION,
            MPI_ABI_SUBVERSION, WEFT_ABI_MAJOR, WEFT_ABI_MINOR, __VERSION__);
+    printf("MPI functions: %s (weft-info --functions lists them)\n",
+           functions);
     printf("threads: granularity %s\n", WEFT_GRANULARITY);
     printf("configuration: %s\n\nplugins built in\n",
            wf_config_source(info->config));
@@ -144,7 +148,9 @@ static void write_options(struct json *j, const struct info *info,
 
 static void write_head(struct json *j, const struct info *info)
 {
-    char abi[32];
+    char abi[32], functions[32];
+    info_function_count(functions, sizeof functions);
+    json_text(j, "functions", functions);
     json_text(j, "version", WEFT_VERSION);
     snprintf(abi, sizeof abi, "%d.%d", MPI_VERSION, MPI_SUBVERSION);
     json_text(j, "mpi", abi);

@@ -1,0 +1,27 @@
+/* Why the linker does not find a function that is not implemented.
+ *
+ * GNU ld prints the contents of a section .gnu.warning.SYMBOL beside each
+ * reference to that symbol, and puts none of it into the program. The member of
+ * libmpi.a that has these sections is one which every program needs.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_ABSENT_NOTES_H
+#define WF_ABSENT_NOTES_H
+
+#include "mpi.h"
+
+#define WF_ABSENT_NOTE(symbol, chapter)                                        \
+    __asm__(".pushsection .gnu.warning." symbol ",\"\",%progbits\n"            \
+            ".string \"" symbol " is not implemented in Weft " WEFT_VERSION    \
+            " (chapter '" chapter "' of the standard) and not in libmpi.a; "   \
+            "with libmpi_abi.so (mpicc -shared-mpi) the program links, and "   \
+            "the call is an error\"\n"                                         \
+            ".popsection");
+#define ABSENT(name, chapter)                                                  \
+    WF_ABSENT_NOTE(#name, chapter)                                             \
+    WF_ABSENT_NOTE("P" #name, chapter)
+#include "absent_notes.def"
+#undef ABSENT
+
+#endif

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""A program that contains a call of a function which is not implemented: it
+does not link with libmpi.a, and the linker says why; with libmpi_abi.so it
+links and starts, with all symbols bound at the start, too.
+
+  absent_links.py GENERATOR BUILD
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+generator, build = sys.argv[1:3]
+sys.path.insert(0, os.path.dirname(generator))
+import absent  # noqa: E402
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    void *none = (void *)%s;
+    MPI_Init(&argc, &argv);
+    printf("started %%d\\n", none != 0);
+    return MPI_Finalize();
+}
+"""
+
+
+def sh(*command, **kw):
+    return subprocess.run(command, capture_output=True, text=True,
+                          timeout=200, **kw)
+
+
+def must(condition, what, done):
+    if not condition:
+        sys.exit(f"not so: {what}\n{done.stdout}{done.stderr}")
+
+
+def says_notes(mpicc):
+    """GNU ld does; gold and lld do not know the sections."""
+    linker = sh(mpicc, "-Wl,--version", "-show").stdout.split()[0]
+    return "GNU ld" in sh(linker, "-Wl,--version").stdout
+
+
+def main():
+    functions = [(f.name, title) for title, fs in absent.functions().items()
+                 for f in fs]
+    if not functions:
+        print("all functions of the standard are implemented")
+        return
+    name, chapter = functions[0]
+    mpicc = os.path.join(build, "bin", "mpicc")
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "absent.c")
+        program = os.path.join(folder, "absent")
+        with open(source, "w") as f:
+            f.write(PROGRAM % name)
+        done = sh(mpicc, source, "-o", program)
+        must(done.returncode != 0, "libmpi.a does not have " + name, done)
+        must(re.search(f"undefined.*{name}", done.stderr),
+             "the linker names " + name, done)
+        if says_notes(mpicc):
+            must(f"{name} is not implemented in Weft" in done.stderr and
+                 f"'{chapter}'" in done.stderr,
+                 "the linker says of which chapter it is", done)
+        else:
+            print("the linker is not GNU ld and names the symbol only")
+        done = sh(mpicc, "-shared-mpi", "-Wl,-z,now", source, "-o", program)
+        must(done.returncode == 0 and not done.stderr,
+             "it links with libmpi_abi.so without a word", done)
+        env = dict(os.environ, LD_BIND_NOW="1",
+                   LD_LIBRARY_PATH=os.path.join(build, "lib"))
+        done = sh(program, env=env)
+        must((done.returncode, done.stdout) == (0, "started 1\n"),
+             "it starts", done)
+
+
+main()
