@@ -34,7 +34,8 @@ options
   --musl             the same with musl-gcc, without the tests  (build-musl/)
   --sanitize=LIST    address,undefined or thread                (build-LIST/)
   --target=TRIPLE    cross compile with TRIPLE-gcc              (build-TRIPLE/)
-  --tiny             small rather than fast                     (build-tiny/)
+  --tiny             small rather than fast, and without unwind tables: no
+                     backtrace sees beyond MPI          (build-tiny/)
   --plugins=LIST     transports built as weft_NAME.so
                      (shm,tcp,udp-reliable,sctp)
   --builtin=LIST     transports inside libmpi.a                 (shm,tcp)
@@ -238,7 +239,8 @@ configure()
         set -- "$@" -DCMAKE_C_COMPILER=musl-gcc -DWEFT_TESTS=OFF \
             -DCMAKE_C_FLAGS="-idirafter $PWD/$dir/kernel"
     fi
-    [ "$tiny" = no ] || set -- "$@" -DCMAKE_BUILD_TYPE=MinSizeRel
+    [ "$tiny" = no ] || set -- "$@" -DCMAKE_BUILD_TYPE=MinSizeRel \
+        -DWEFT_UNWIND_TABLES=OFF
     if [ -n "$plugins" ]; then
         set -- "$@" -DWEFT_PLUGINS="$(list "$plugins")"
     elif [ "$static" = no ]; then

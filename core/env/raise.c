@@ -43,6 +43,20 @@ struct raised {
     struct wf_errhandler *handler;
 };
 
+enum { OBJECT_LEN = MPI_MAX_OBJECT_NAME + 40 };
+
+/* What is to be done about an error, said inside the API section and done outside
+ * it. It refers to no object of the library: a handler of the user may free what
+ * the error is about, and may not return (a C++ exception, longjmp). */
+struct verdict {
+    MPI_Errhandler predefined; /* or MPI_ERRHANDLER_NULL: fn */
+    void (*fn)(void);
+    enum wf_kind target; /* what fn was made for */
+    MPI_Comm comm;
+    MPI_Session session;
+    char object[OBJECT_LEN]; /* for the text of a fatal error */
+};
+
 /* " on MPI_COMM_WORLD", " on communicator 'rows'", " on a communicator of 4
  * processes", " on a session", or nothing. */
 static void describe(const struct raised *on, char *out, size_t n)
@@ -64,14 +78,12 @@ static void describe(const struct raised *on, char *out, size_t n)
 }
 
 /* W-11: product and version, host, rank, function, object, cause. */
-static void fatal(struct wf_instance *wf, const struct raised *on,
+static void fatal(struct wf_instance *wf, const char *object,
                   const char *function, int rc, const char *detail)
 {
     char where[sizeof wf->host + 40] = "";
-    char object[MPI_MAX_OBJECT_NAME + 40];
     char text[MPI_MAX_ERROR_STRING];
     const char *sentence = wf_error_sentence(rc);
-    describe(on, object, sizeof object);
     if (wf)
         snprintf(where, sizeof where, "rank %u on %s: ", wf->rank, wf->host);
     if (detail[0])
@@ -83,28 +95,42 @@ static void fatal(struct wf_instance *wf, const struct raised *on,
 }
 
 /* The user's function with the handle of the object it was made for. */
-static void call_user(const struct raised *on, int *rc)
+static void call_user(const struct verdict *v, int *rc)
 {
-    struct wf_errhandler *e = on->handler;
-    if (e->target == WF_KIND_SESSION) {
-        MPI_Session handle = (MPI_Session)on->session;
-        ((MPI_Session_errhandler_function *)e->fn)(&handle, rc);
-    } else {
-        MPI_Comm handle = on->comm ? wf_comm_handle(on->comm) : MPI_COMM_NULL;
-        ((MPI_Comm_errhandler_function *)e->fn)(&handle, rc);
-    }
+    MPI_Comm comm = v->comm;
+    MPI_Session session = v->session;
+
+    if (v->target == WF_KIND_SESSION)
+        ((MPI_Session_errhandler_function *)v->fn)(&session, rc);
+    else
+        ((MPI_Comm_errhandler_function *)v->fn)(&comm, rc);
 }
 
-/* Call the handler with code rc. object: on what the function was called. The
- * API section is not held; the caller holds references. */
-static int call(struct wf_instance *wf, const struct raised *on,
-                const struct raised *object, const char *function, int rc)
+/* target: whose handler is called. object: on what the function was called. */
+static void decide(struct verdict *v, const struct raised *target,
+                   const struct raised *object)
+{
+    const struct wf_errhandler *e = target->handler;
+
+    v->predefined = e->predefined ? wf_errhandler_handle(target->handler)
+                                  : MPI_ERRHANDLER_NULL;
+    v->fn = e->fn;
+    v->target = e->target;
+    v->comm = target->comm ? wf_comm_handle(target->comm) : MPI_COMM_NULL;
+    v->session = (MPI_Session)target->session;
+    describe(object, v->object, sizeof v->object);
+}
+
+/* Call the handler with code rc. The API section is not held. */
+static int carry_out(struct wf_instance *wf, const struct verdict *v,
+                     const char *function, int rc)
 {
     const struct wf_error_record *r = wf_error_take(rc);
-    if (!on->handler->predefined)
-        call_user(on, &rc);
-    else if (wf_errhandler_handle(on->handler) != MPI_ERRORS_RETURN)
-        fatal(wf, object, function, rc, r->text);
+
+    if (v->predefined == MPI_ERRHANDLER_NULL)
+        call_user(v, &rc);
+    else if (v->predefined != MPI_ERRORS_RETURN)
+        fatal(wf, v->object, function, rc, r->text);
     return rc;
 }
 
@@ -147,24 +173,6 @@ static void choose(struct wf_instance *wf, struct raised *r)
         r->handler = wf_errhandler_initial();
 }
 
-static void hold(const struct raised *r)
-{
-    wf_errhandler_get(r->handler);
-    if (r->comm)
-        wf_comm_get(r->comm);
-    if (r->session)
-        wf_session_get(r->session);
-}
-
-static void let_go(const struct raised *r)
-{
-    wf_errhandler_put(r->handler);
-    if (r->comm)
-        wf_comm_put(r->comm);
-    if (r->session)
-        wf_session_put(r->session);
-}
-
 int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
 {
     const struct wf_error_record *last = wf_error_last();
@@ -173,21 +181,19 @@ int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
     if (last->mpi_class == rc && last->comm && !object.handler && !object.comm)
         object = (struct raised){.comm = last->comm};
     struct raised target = object;
+    struct verdict v;
     if (!wf) {
         if (!target.handler)
             target.handler = wf_errhandler_initial();
-        return call(NULL, &target, &object, function, rc);
+        decide(&v, &target, &object);
+        return carry_out(NULL, &v, function, rc);
     }
     wf = target.comm ? target.comm->wf : wf_home(wf);
     bool held = wf_cs_hold(&wf->api);
     choose(wf, &target);
-    hold(&target);
+    decide(&v, &target, &object);
     wf_cs_drop(&wf->api, held);
-    rc = call(wf, &target, &object, function, rc);
-    held = wf_cs_hold(&wf->api);
-    let_go(&target);
-    wf_cs_drop(&wf->api, held);
-    return rc;
+    return carry_out(wf, &v, function, rc);
 }
 
 /* s9.3: success once the handler has returned, whatever it did. */
@@ -196,15 +202,15 @@ int wf_errhandler_call(struct wf_instance *wf, void *on, const char *function,
 {
     int mpi_class;
     struct raised target = object_of(on);
+    struct verdict v;
     int rc = wf_mpi_error_class(wf, errorcode, &mpi_class);
     if (rc != MPI_SUCCESS)
         return rc;
     choose(wf, &target);
-    hold(&target);
+    decide(&v, &target, &target);
     wf_cs_leave(&wf->api);
-    call(wf, &target, &target, function, errorcode);
+    carry_out(wf, &v, function, errorcode);
     wf_cs_enter(&wf->api);
-    let_go(&target);
     return MPI_SUCCESS;
 }
 
