@@ -3,10 +3,12 @@
  * Generated from core/api/standard by core/api/generate.py; do not edit.
  *
  *   version . types . integer constants . user function types .
- *   handle and pointer constants . MPI_ functions . PMPI_ functions
+ *   handle and pointer constants . MPI_ functions . PMPI_ functions .
+ *   Fortran's integers
  *
- * Define WEFT_NO_DEPRECATION to compile old programs without warnings about
- * functions that the standard deprecates.
+ * Define WEFT_WARN_DEPRECATED to be warned of functions that the standard
+ * deprecates, and WEFT_NO_FINT to do without MPI_Fint and what belongs to it,
+ * which the standard's ABI leaves to whoever brings the Fortran bindings.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,7 +25,7 @@ extern "C" {
 #define WEFT_VERSION    "0.1.0"
 #define WEFT_NUMVERSION 100 /* major * 10000 + minor * 100 + patch */
 
-#if defined(__GNUC__) && !defined(WEFT_NO_DEPRECATION)
+#if defined(__GNUC__) && defined(WEFT_WARN_DEPRECATED)
 #define WEFT_DEPRECATED(text) __attribute__((deprecated(text)))
 #else
 #define WEFT_DEPRECATED(text)
@@ -431,6 +433,10 @@ typedef void MPI_T_event_free_cb_function(MPI_T_event_registration
 typedef void MPI_T_event_dropped_cb_function(MPI_Count count,
     MPI_T_event_registration event_registration, int source_index,
     MPI_T_cb_safety cb_safety, void *user_data);
+typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
+typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
+typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
+typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
 
 /* ---- handle, pointer and size constants ----------------------------------- */
 
@@ -3263,6 +3269,114 @@ int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop
+#endif
+
+/* ---- Fortran's integers --------------------------------------------------- */
+
+/* C programs convert handles for a part that is written in Fortran, or to keep
+ * them in an int. Fortran's status holds the same words as MPI_Status. */
+#ifndef WEFT_NO_FINT
+
+typedef int MPI_Fint;
+typedef MPI_Status MPI_F08_status;
+
+#define MPI_Comm_c2f(handle) MPI_Comm_toint(handle)
+#define MPI_Comm_f2c(handle) MPI_Comm_fromint(handle)
+#define MPI_Errhandler_c2f(handle) MPI_Errhandler_toint(handle)
+#define MPI_Errhandler_f2c(handle) MPI_Errhandler_fromint(handle)
+#define MPI_File_c2f(handle) MPI_File_toint(handle)
+#define MPI_File_f2c(handle) MPI_File_fromint(handle)
+#define MPI_Group_c2f(handle) MPI_Group_toint(handle)
+#define MPI_Group_f2c(handle) MPI_Group_fromint(handle)
+#define MPI_Info_c2f(handle) MPI_Info_toint(handle)
+#define MPI_Info_f2c(handle) MPI_Info_fromint(handle)
+#define MPI_Message_c2f(handle) MPI_Message_toint(handle)
+#define MPI_Message_f2c(handle) MPI_Message_fromint(handle)
+#define MPI_Op_c2f(handle) MPI_Op_toint(handle)
+#define MPI_Op_f2c(handle) MPI_Op_fromint(handle)
+#define MPI_Request_c2f(handle) MPI_Request_toint(handle)
+#define MPI_Request_f2c(handle) MPI_Request_fromint(handle)
+#define MPI_Session_c2f(handle) MPI_Session_toint(handle)
+#define MPI_Session_f2c(handle) MPI_Session_fromint(handle)
+#define MPI_Type_c2f(handle) MPI_Type_toint(handle)
+#define MPI_Type_f2c(handle) MPI_Type_fromint(handle)
+#define MPI_Win_c2f(handle) MPI_Win_toint(handle)
+#define MPI_Win_f2c(handle) MPI_Win_fromint(handle)
+#define PMPI_Comm_c2f(handle) PMPI_Comm_toint(handle)
+#define PMPI_Comm_f2c(handle) PMPI_Comm_fromint(handle)
+#define PMPI_Errhandler_c2f(handle) PMPI_Errhandler_toint(handle)
+#define PMPI_Errhandler_f2c(handle) PMPI_Errhandler_fromint(handle)
+#define PMPI_File_c2f(handle) PMPI_File_toint(handle)
+#define PMPI_File_f2c(handle) PMPI_File_fromint(handle)
+#define PMPI_Group_c2f(handle) PMPI_Group_toint(handle)
+#define PMPI_Group_f2c(handle) PMPI_Group_fromint(handle)
+#define PMPI_Info_c2f(handle) PMPI_Info_toint(handle)
+#define PMPI_Info_f2c(handle) PMPI_Info_fromint(handle)
+#define PMPI_Message_c2f(handle) PMPI_Message_toint(handle)
+#define PMPI_Message_f2c(handle) PMPI_Message_fromint(handle)
+#define PMPI_Op_c2f(handle) PMPI_Op_toint(handle)
+#define PMPI_Op_f2c(handle) PMPI_Op_fromint(handle)
+#define PMPI_Request_c2f(handle) PMPI_Request_toint(handle)
+#define PMPI_Request_f2c(handle) PMPI_Request_fromint(handle)
+#define PMPI_Session_c2f(handle) PMPI_Session_toint(handle)
+#define PMPI_Session_f2c(handle) PMPI_Session_fromint(handle)
+#define PMPI_Type_c2f(handle) PMPI_Type_toint(handle)
+#define PMPI_Type_f2c(handle) PMPI_Type_fromint(handle)
+#define PMPI_Win_c2f(handle) PMPI_Win_toint(handle)
+#define PMPI_Win_f2c(handle) PMPI_Win_fromint(handle)
+
+#if defined(__cplusplus) || \
+    (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define WEFT_INLINE static inline
+#elif defined(__GNUC__)
+#define WEFT_INLINE static __inline__
+#else
+#define WEFT_INLINE static
+#endif
+
+/* from, which is a status, to to; MPI_STATUS_IGNORE is none. */
+WEFT_INLINE int weft_status_copy(const void *from, void *to)
+{
+    const int *in = (const int *)from;
+    int *out = (int *)to, i;
+    if (!in || !out)
+        return MPI_ERR_ARG;
+    for (i = 0; i < (int)(sizeof(MPI_Status) / sizeof(int)); i++)
+        out[i] = in[i];
+    return MPI_SUCCESS;
+}
+
+WEFT_INLINE int MPI_Status_c2f(const MPI_Status *from, MPI_Fint *to)
+{
+    return weft_status_copy(from, to);
+}
+WEFT_INLINE int MPI_Status_f2c(const MPI_Fint *from, MPI_Status *to)
+{
+    return weft_status_copy(from, to);
+}
+WEFT_INLINE int MPI_Status_c2f08(const MPI_Status *from, MPI_F08_status *to)
+{
+    return weft_status_copy(from, to);
+}
+WEFT_INLINE int MPI_Status_f082c(const MPI_F08_status *from, MPI_Status *to)
+{
+    return weft_status_copy(from, to);
+}
+WEFT_INLINE int MPI_Status_f2f08(const MPI_Fint *from, MPI_F08_status *to)
+{
+    return weft_status_copy(from, to);
+}
+WEFT_INLINE int MPI_Status_f082f(const MPI_F08_status *from, MPI_Fint *to)
+{
+    return weft_status_copy(from, to);
+}
+#define PMPI_Status_c2f MPI_Status_c2f
+#define PMPI_Status_f2c MPI_Status_f2c
+#define PMPI_Status_c2f08 MPI_Status_c2f08
+#define PMPI_Status_f082c MPI_Status_f082c
+#define PMPI_Status_f2f08 MPI_Status_f2f08
+#define PMPI_Status_f082f MPI_Status_f082f
+
 #endif
 
 #ifdef __cplusplus

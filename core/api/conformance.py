@@ -25,7 +25,9 @@ def write(out):
         "which merely contain the call start. `weft-info --functions` prints "
         "the\nsame of the version that is installed. Every function exists "
         "as `MPI_` and `PMPI_`; the\nlarge-count twin has the state of its "
-        "family.\n\n"
+        "family. `mpi.h` also has `MPI_Fint` with the `_c2f` and\n`_f2c` "
+        "functions and the `MPI_X_errhandler_fn` names, which C programs use "
+        "and the ABI\nleaves out.\n\n"
         f"**{len(have)} of {len(functions)} functions are implemented.**\n\n"
         "| chapter | implemented | of |\n| --- | ---: | ---: |\n")
     for title, _ in sorted(CHAPTERS):

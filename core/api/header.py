@@ -9,10 +9,12 @@ TOP = """\
  * Generated from core/api/standard by core/api/generate.py; do not edit.
  *
  *   version . types . integer constants . user function types .
- *   handle and pointer constants . MPI_ functions . PMPI_ functions
+ *   handle and pointer constants . MPI_ functions . PMPI_ functions .
+ *   Fortran's integers
  *
- * Define WEFT_NO_DEPRECATION to compile old programs without warnings about
- * functions that the standard deprecates.
+ * Define WEFT_WARN_DEPRECATED to be warned of functions that the standard
+ * deprecates, and WEFT_NO_FINT to do without MPI_Fint and what belongs to it,
+ * which the standard's ABI leaves to whoever brings the Fortran bindings.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,7 +31,7 @@ extern "C" {
 #define WEFT_VERSION    "0.1.0"
 #define WEFT_NUMVERSION 100 /* major * 10000 + minor * 100 + patch */
 
-#if defined(__GNUC__) && !defined(WEFT_NO_DEPRECATION)
+#if defined(__GNUC__) && defined(WEFT_WARN_DEPRECATED)
 #define WEFT_DEPRECATED(text) __attribute__((deprecated(text)))
 #else
 #define WEFT_DEPRECATED(text)
@@ -76,6 +78,52 @@ TITLES = {
     "MPI_T types and constants": "Tool interface",
     "Multi-purpose sentinel": "No value",
 }
+
+
+# The names by which other headers know the types of error handlers.
+ERRHANDLER_FN = "Comm File Session Win".split()
+# Kinds of handles that have an integer, as in MPI_X_toint.
+FINT_KINDS = ("Comm Errhandler File Group Info Message Op Request Session "
+              "Type Win").split()
+FINT_TOP = """
+/* C programs convert handles for a part that is written in Fortran, or to keep
+ * them in an int. Fortran's status holds the same words as MPI_Status. */
+#ifndef WEFT_NO_FINT
+
+typedef int MPI_Fint;
+typedef MPI_Status MPI_F08_status;
+
+"""
+FINT_STATUS = """
+#if defined(__cplusplus) || \\
+    (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define WEFT_INLINE static inline
+#elif defined(__GNUC__)
+#define WEFT_INLINE static __inline__
+#else
+#define WEFT_INLINE static
+#endif
+
+/* from, which is a status, to to; MPI_STATUS_IGNORE is none. */
+WEFT_INLINE int weft_status_copy(const void *from, void *to)
+{
+    const int *in = (const int *)from;
+    int *out = (int *)to, i;
+    if (!in || !out)
+        return MPI_ERR_ARG;
+    for (i = 0; i < (int)(sizeof(MPI_Status) / sizeof(int)); i++)
+        out[i] = in[i];
+    return MPI_SUCCESS;
+}
+
+"""
+# (name, from, to)
+FINT_STATUSES = (("c2f", "MPI_Status", "MPI_Fint"),
+                 ("f2c", "MPI_Fint", "MPI_Status"),
+                 ("c2f08", "MPI_Status", "MPI_F08_status"),
+                 ("f082c", "MPI_F08_status", "MPI_Status"),
+                 ("f2f08", "MPI_Fint", "MPI_F08_status"),
+                 ("f082f", "MPI_F08_status", "MPI_Fint"))
 
 
 def section(out, title):
@@ -172,6 +220,30 @@ def functions(out):
     out.write("\n#ifdef __GNUC__\n#pragma GCC visibility pop\n#endif\n")
 
 
+def errhandler_names(out):
+    for kind in ERRHANDLER_FN:
+        out.write(f"typedef MPI_{kind}_errhandler_function "
+                  f"MPI_{kind}_errhandler_fn;\n")
+
+
+def fortran_integers(out):
+    section(out, "Fortran's integers")
+    out.write(FINT_TOP)
+    for p in ("", "P"):
+        for kind in FINT_KINDS:
+            for name, call in (("c2f", "toint"), ("f2c", "fromint")):
+                out.write(f"#define {p}MPI_{kind}_{name}(handle) "
+                          f"{p}MPI_{kind}_{call}(handle)\n")
+    out.write(FINT_STATUS)
+    for name, source, target in FINT_STATUSES:
+        out.write(f"WEFT_INLINE int MPI_Status_{name}(const {source} *from, "
+                  f"{target} *to)\n{{\n    return weft_status_copy(from, to);\n"
+                  "}\n")
+    for name, _, _ in FINT_STATUSES:
+        out.write(f"#define PMPI_Status_{name} MPI_Status_{name}\n")
+    out.write("\n#endif\n")
+
+
 def write(out):
     rows = standard.rows("constants.csv")
     out.write(TOP)
@@ -190,7 +262,9 @@ def write(out):
     for c in standard.rows("callbacks.csv"):
         text = f"typedef {c['returns']} {c['name']}({c['parameters']});"
         out.write(standard.wrap(text) + "\n")
+    errhandler_names(out)
     section(out, "handle, pointer and size constants")
     pointer_constants(out, rows)
     functions(out)
+    fortran_integers(out)
     out.write("\n#ifdef __cplusplus\n}\n#endif\n#endif\n")
