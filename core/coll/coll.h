@@ -89,6 +89,12 @@ static inline bool wf_team_usable(const struct wf_comm *comm)
 {
     return comm->team_usable;
 }
+/* The same, of a communicator without one that may get it now. */
+static inline bool wf_team_caught_up(struct wf_comm *comm)
+{
+    wf_comm_catch_up(comm);
+    return comm->team_usable;
+}
 wf_coll_team wf_team_before, wf_team_bcast, wf_team_gather, wf_team_gatherv,
     wf_team_scatter, wf_team_scatterv, wf_team_allgather, wf_team_allgatherv,
     wf_team_alltoall, wf_team_alltoallv, wf_team_reduce, wf_team_allreduce,
@@ -98,8 +104,9 @@ static inline int wf_coll_shared(wf_coll_builder *builder,
                                  const struct wf_coll_args *a,
                                  wf_coll_team *team)
 {
-    return wf_likely(wf_team_usable(a->comm)) ? team(builder, a)
-                                              : wf_team_before(builder, a);
+    if (wf_likely(wf_team_usable(a->comm)) || wf_team_caught_up(a->comm))
+        return team(builder, a);
+    return wf_team_before(builder, a);
 }
 /* A barrier that ORs a byte, of a struct wf_crowd in rbuf. */
 wf_coll_builder wf_barrier_first;

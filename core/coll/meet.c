@@ -34,9 +34,9 @@ int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
 {
     int rc;
 
-    if (wf_likely(wf_team_usable(comm)))
+    if (wf_likely(wf_team_usable(comm)) || wf_team_caught_up(comm))
         return wf_team_barrier(comm->team);
     rc = by_schedule(wf, comm);
-    wf_team_count(comm);
+    wf_team_count(comm, rc);
     return rc;
 }

@@ -64,6 +64,7 @@ static struct wf_sched *take_or_allocate(struct wf_instance *wf)
 
 static int draw_tag(struct wf_comm *comm)
 {
+    wf_comm_catch_up(comm);
     return (int)(comm->coll_tag++ & INT32_MAX);
 }
 

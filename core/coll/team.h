@@ -132,8 +132,11 @@ struct wf_team {
 
 /* ---- making: team_make.c --------------------------------------------------- */
 
-/* A blocking collective of this communicator has been run. */
-void wf_team_count(struct wf_comm *);
+/* A blocking collective of this communicator has been run, with this result. A
+ * process that lacked something does not go on to make the team, where it would
+ * wait for those who wait for it in the collective. If they do not, it catches up
+ * before whatever collective comes next. */
+void wf_team_count(struct wf_comm *, int rc);
 /* All members are in a large one. False: there is no stage yet. */
 bool wf_team_stage(struct wf_team *);
 

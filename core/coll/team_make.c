@@ -423,9 +423,23 @@ static bool rules_given(const struct wf_instance *wf)
     return false;
 }
 
-void wf_team_count(struct wf_comm *comm)
+/* This process lacked something, and may not have sent what others wait for. */
+static bool starved(int rc)
 {
-    if (comm->team_in && --comm->team_in == 0 && !rules_given(comm->wf))
+    return rc == MPI_ERR_NO_MEM || rc == MPI_ERR_OTHER;
+}
+
+static void make_late(struct wf_comm *comm)
+{
+    wf_team_count(comm, MPI_SUCCESS);
+}
+
+void wf_team_count(struct wf_comm *comm, int rc)
+{
+    bool late = comm->team_in == 1 && starved(rc);
+
+    comm->catch_up = late ? make_late : NULL;
+    if (comm->team_in && !late && --comm->team_in == 0 && !rules_given(comm->wf))
         make(comm);
 }
 
@@ -437,6 +451,6 @@ int wf_team_before(wf_coll_builder *builder, const struct wf_coll_args *a)
     if (rc)
         return rc; /* to the others this call never happened */
     rc = wf_sched_run(s);
-    wf_team_count(a->comm);
+    wf_team_count(a->comm, rc);
     return rc;
 }

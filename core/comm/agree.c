@@ -226,6 +226,7 @@ bool wf_agree_start(struct wf_agree *a)
 
 static int draw_tag(struct wf_comm *comm)
 {
+    wf_comm_catch_up(comm);
     return (int)(comm->coll_tag++ & 0x7fffffff);
 }
 

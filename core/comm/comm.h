@@ -63,6 +63,9 @@ struct wf_comm {
     struct wf_layout *layout; /* of nodes, once asked for: coll/layout.h */
     struct wf_team *team; /* its members share a segment: coll/team.h; or NULL */
     uint32_t team_in; /* blocking collectives until they do; 0: never */
+    /* A collective step that this process put off and the others did not, or NULL:
+     * wf_team_count. */
+    void (*catch_up)(struct wf_comm *);
     uint32_t need, need_at; /* wf_comm_need, and wf->links + 1 of then */
     char name[MPI_MAX_OBJECT_NAME];
     struct wf_comm *next_spare; /* when freed: wf_env.spare_comms */
@@ -90,6 +93,12 @@ uint32_t wf_comm_need(struct wf_comm *);
 
 /* coll/keep.c */
 void wf_team_free(struct wf_comm *);
+/* Whatever begins a collective calls this first. */
+static inline void wf_comm_catch_up(struct wf_comm *c)
+{
+    if (wf_unlikely(c->catch_up != NULL))
+        c->catch_up(c);
+}
 
 void wf_comm_get(struct wf_comm *);
 void wf_comm_put(struct wf_comm *);
