@@ -6,8 +6,9 @@
  *              order that one was given: edges between the same two vertices
  *              stand in the same order at both, which is how messages match.
  *
- * A process that met an error takes part with an empty graph, so that the call
- * fails in all processes instead of leaving the others waiting.
+ * A process that met an error says so before the next step in which others would
+ * wait for it, and the call fails in all processes. Only a message that cannot be
+ * sent ends it in one alone.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -196,21 +197,26 @@ static struct wf_ints wide(const int64_t *v)
     return (struct wf_ints){v, sizeof *v};
 }
 
-static int exchange(struct wf_comm *comm, const struct named *e,
-                    struct mail *out, struct mail *in)
+static int no_memory(void)
+{
+    return wf_error(MPI_ERR_NO_MEM,
+                    "no memory for the edges of a distributed graph");
+}
+
+static int exchange(struct wf_comm *comm, struct mail *out, struct mail *in)
 {
     struct wf_type *type = wf_type_of(MPI_INT), *count_type;
     int rc;
 
     count_type = wf_type_of(MPI_INT64_T);
-    if (!write_mail(e, out, comm->size))
-        return MPI_ERR_NO_MEM;
     rc = wf_mpi_alltoall(comm->wf, out->counts, 1, count_type, in->counts, 1,
                          count_type, comm);
     if (rc)
         return rc;
-    if (!arrange(in, comm->size))
-        return MPI_ERR_NO_MEM;
+    rc = arrange(in, comm->size) ? MPI_SUCCESS : no_memory();
+    rc = wf_dist_agree(comm, rc);
+    if (rc)
+        return rc;
     return wf_mpi_alltoallv(comm->wf, out->edges, wide(out->counts),
                             wide(out->displs), type, in->edges,
                             wide(in->counts), wide(in->displs), type, comm);
@@ -237,23 +243,27 @@ static struct wf_topo *read_mail(const struct mail *m, bool weighted)
     return t;
 }
 
-/* Collective. *topo stays NULL on failure. */
-static int collect(struct wf_comm *comm, const struct named *e,
+/* Collective, also with the error of an argument. *topo: NULL when memory is
+ * lacking at the end, recorded. */
+static int collect(struct wf_comm *comm, const struct named *e, int wrong,
                    struct wf_topo **topo)
 {
     size_t n = (size_t)comm->size;
     int64_t *room = calloc(4 * n, sizeof *room);
     struct mail out = {room, room + n, 0, NULL};
     struct mail in = {room + 2 * n, room + 3 * n, 0, NULL};
-    int rc = room ? exchange(comm, e, &out, &in) : MPI_ERR_NO_MEM;
+    int rc = wrong;
 
-    if (rc == MPI_ERR_NO_MEM)
-        wf_error(rc, "no memory for the edges of a distributed graph");
+    if (!rc && (!room || !write_mail(e, &out, comm->size)))
+        rc = no_memory();
+    rc = wf_dist_agree(comm, rc);
+    if (!rc)
+        rc = exchange(comm, &out, &in);
     *topo = rc ? NULL : read_mail(&in, e->weights != MPI_UNWEIGHTED);
     free(out.edges);
     free(in.edges);
     free(room);
-    return rc || *topo ? rc : MPI_ERR_NO_MEM;
+    return rc;
 }
 
 int wf_mpi_dist_graph_create(struct wf_instance *wf, struct wf_comm *comm_old,
@@ -264,18 +274,14 @@ int wf_mpi_dist_graph_create(struct wf_instance *wf, struct wf_comm *comm_old,
 {
     struct named e = {n, sources, degrees, destinations, weights};
     struct wf_topo *topo = NULL;
-    int rc = wf_topo_check_parent(comm_old), wrong;
+    int rc = wf_topo_check_parent(comm_old);
 
     *comm_dist_graph = MPI_COMM_NULL;
     if (rc)
         return rc;
-    if ((wrong = check_named(comm_old, &e)))
-        e.n = 0;
-    rc = collect(comm_old, &e, &topo);
-    if (wrong) {
-        wf_topo_put(topo);
-        topo = NULL;
-    }
-    return wf_dist_finish(comm_old, topo, reorder, wrong ? wrong : rc,
-                          comm_dist_graph);
+    rc = collect(comm_old, &e, check_named(comm_old, &e), &topo);
+    if (rc)
+        return rc;
+    return wf_dist_finish(comm_old, topo, reorder,
+                          topo ? MPI_SUCCESS : MPI_ERR_NO_MEM, comm_dist_graph);
 }

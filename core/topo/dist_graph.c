@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "coll/coll.h"
 #include "core_api.h"
 #include "topo/reorder.h"
 
@@ -73,12 +74,31 @@ static void lay_out(struct whole *w)
     }
 }
 
-/* Collective; w->data stays NULL when there is too much of it. A process
- * without memory goes on as long as it can; rc tells. */
+int wf_dist_agree(struct wf_comm *comm, int rc)
+{
+    struct wf_error_record cause = *wf_error_last();
+    uint8_t failed = rc != MPI_SUCCESS;
+    int r;
+
+    if (rc == MPI_ERR_NO_MEM) /* before another one ends the job */
+        wf_log(comm->wf, WF_LOG_WARN, "%s", cause.text);
+    r = wf_barrier_agree(comm, &failed);
+    if (rc) {
+        *wf_error_last() = cause;
+        return rc;
+    }
+    if (r == MPI_SUCCESS && failed)
+        r = wf_error(MPI_ERR_NOT_SAME, "another process of the communicator "
+                                       "failed in this call");
+    return r;
+}
+
+/* Collective; w->data stays NULL when there is too much of it. An error is one
+ * of all members, as wf_dist_agree's. */
 static int learn(struct wf_comm *comm, const struct wf_topo *t, struct whole *w)
 {
     struct wf_type *type = wf_type_of(MPI_INT);
-    int mine[2] = {t->indegree, t->outdegree}, rc;
+    int mine[2] = {t->indegree, t->outdegree}, rc = MPI_SUCCESS;
     size_t n = (size_t)comm->size;
 
     *w = (struct whole){.n = comm->size};
@@ -86,16 +106,20 @@ static int learn(struct wf_comm *comm, const struct wf_topo *t, struct whole *w)
     w->counts = malloc(n * sizeof *w->counts);
     w->displs = malloc(n * sizeof *w->displs);
     if (!w->degrees || !w->counts || !w->displs)
-        return out_of_memory();
-    rc = wf_mpi_allgather(comm->wf, mine, 2, type, w->degrees, 2, type, comm);
+        rc = out_of_memory();
+    rc = wf_dist_agree(comm, rc);
+    if (!rc)
+        rc = wf_mpi_allgather(comm->wf, mine, 2, type, w->degrees, 2, type,
+                              comm);
     if (rc)
         return rc;
     lay_out(w);
     if (w->size > REORDER_MAX)
         return MPI_SUCCESS;
     w->data = malloc((size_t)w->size * sizeof *w->data + 1);
-    if (!w->data)
-        return out_of_memory();
+    rc = wf_dist_agree(comm, w->data ? MPI_SUCCESS : out_of_memory());
+    if (rc)
+        return rc;
     return wf_mpi_allgatherv(
         comm->wf, t->data, (MPI_Count)data_size(t), type, w->data,
         (struct wf_ints){w->counts, sizeof *w->counts},
@@ -159,29 +183,34 @@ static int reorder_whole(const struct wf_comm *comm, const struct whole *w,
     return rc;
 }
 
-/* Collective also for a process that failed before: it has no edges. */
-static int find_order(struct wf_comm *comm, struct wf_topo **topo, int **order)
+/* Collective also for a process that failed before: it has no edges. *rc: what
+ * happened to this process alone; an error is one of all. */
+static int find_order(struct wf_comm *comm, struct wf_topo **topo, int **order,
+                      int *rc)
 {
     struct wf_topo none = {.kind = MPI_DIST_GRAPH};
     struct whole w;
-    int rc = learn(comm, *topo ? *topo : &none, &w);
+    int wrong = learn(comm, *topo ? *topo : &none, &w);
 
-    if (!rc && w.data && *topo)
-        rc = reorder_whole(comm, &w, topo, order);
+    if (!wrong && w.data && *topo)
+        *rc = reorder_whole(comm, &w, topo, order);
     whole_free(&w);
-    return rc;
+    return wrong;
 }
 
 int wf_dist_finish(struct wf_comm *comm, struct wf_topo *topo, int reorder,
                    int rc, MPI_Comm *newcomm)
 {
     struct wf_group *group = NULL;
-    int *order = NULL, rc2 = MPI_SUCCESS;
+    int *order = NULL, wrong;
 
-    if (reorder && wf_reorder_useful(comm, comm->size))
-        rc2 = find_order(comm, &topo, &order);
-    if (!rc)
-        rc = rc2;
+    if (reorder && wf_reorder_useful(comm, comm->size)) {
+        wrong = find_order(comm, &topo, &order, &rc);
+        if (wrong) {
+            wf_topo_put(topo);
+            return rc ? rc : wrong;
+        }
+    }
     if (!rc && !(group = wf_topo_group(comm, comm->size, order)))
         rc = MPI_ERR_NO_MEM;
     free(order);
