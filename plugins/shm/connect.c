@@ -11,7 +11,6 @@
  *   - A listener that died refuses the call, and the link goes down.
  *   - There is no time limit: a process that computes answers when it next
  *     enters MPI; one that dies closes its sockets.
- *   - Out of descriptors: stop listening for a moment instead of spinning.
  *   - A call that fails before the rings are there, for want of a descriptor or
  *     of memory on either side, is made again for LACK_NS. If the other side has
  *     ended, the next call is refused.
@@ -26,22 +25,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
-    ACCEPT_PAUSE_MS = 50,
     RETRY_FIRST_MS = 1,
     RETRY_MOST_MS = 64,
-    LACK_MOST_MS = 10000,
-    CONNS_MOST = 1024 /* in the making; further callers stay in the backlog */
+    LACK_MOST_MS = 10000
 };
 
 #define MS 1000000ull
 
 /* The abstract name: no file, gone with the last descriptor. */
-static socklen_t name_of(const struct shm_address *a, struct sockaddr_un *sa)
+socklen_t wf_shm_name(const struct shm_address *a, struct sockaddr_un *sa)
 {
     memset(sa, 0, sizeof *sa);
     sa->sun_family = AF_UNIX;
@@ -52,27 +47,13 @@ static socklen_t name_of(const struct shm_address *a, struct sockaddr_un *sa)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-static int watch(weft_ep *ep, struct shm_watch *w, uint32_t events)
+int wf_shm_watch(weft_ep *ep, struct shm_watch *w, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data = {.ptr = w}};
     return epoll_ctl(ep->epoll, EPOLL_CTL_ADD, w->fd, &e) == 0 ? 0 : errno;
 }
 
-/* 0 or an errno. */
-int wf_shm_listen(weft_ep *ep)
-{
-    struct sockaddr_un sa;
-    socklen_t len = name_of(&ep->address, &sa);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return errno;
-    ep->listener = (struct shm_watch){SHM_LISTENER, fd};
-    if (bind(fd, (struct sockaddr *)&sa, len) != 0 || listen(fd, 4096) != 0)
-        return errno;
-    return watch(ep, &ep->listener, EPOLLIN);
-}
-
-static bool same_user(int fd)
+bool wf_shm_same_user(int fd)
 {
     struct ucred peer;
     socklen_t n = sizeof peer;
@@ -82,7 +63,7 @@ static bool same_user(int fd)
 
 /* ---- connections in the making ----------------------------------------- */
 
-static struct shm_conn *conn_new(weft_ep *ep, int fd, bool dialled)
+struct shm_conn *wf_shm_conn_new(weft_ep *ep, int fd, bool dialled)
 {
     struct shm_conn *c = calloc(1, sizeof *c);
     if (!c)
@@ -90,7 +71,7 @@ static struct shm_conn *conn_new(weft_ep *ep, int fd, bool dialled)
     c->watch = (struct shm_watch){SHM_CONN, fd};
     c->ep = ep;
     c->dialled = dialled;
-    if (watch(ep, &c->watch, EPOLLIN | EPOLLRDHUP) != 0) {
+    if (wf_shm_watch(ep, &c->watch, EPOLLIN | EPOLLRDHUP) != 0) {
         free(c);
         return NULL;
     }
@@ -193,8 +174,7 @@ static bool lacks(int err)
            err == EAGAIN;
 }
 
-/* The limit of what is lacking, if it is that of descriptors. */
-static const char *remedy(int err)
+const char *wf_shm_remedy(int err)
 {
     return err == EMFILE   ? " (RLIMIT_NOFILE; raise ulimit -n)"
            : err == ENFILE ? " (raise fs.file-max)"
@@ -217,13 +197,13 @@ static int say_hello(struct shm_conn *c)
 
 static void dialled(weft_peer *p, int fd)
 {
-    if (!same_user(fd)) {
+    if (!wf_shm_same_user(fd)) {
         close(fd);
         wf_shm_fault(p, WEFT_ELINK, "cannot call process %u: its socket belongs "
                      "to another user", p->loc_id);
         return;
     }
-    struct shm_conn *c = conn_new(p->ep, fd, true);
+    struct shm_conn *c = wf_shm_conn_new(p->ep, fd, true);
     if (!c) {
         close(fd);
         if (!wf_shm_try_again(p))
@@ -250,14 +230,14 @@ static void dialled(weft_peer *p, int fd)
 void wf_shm_dial(weft_peer *p)
 {
     struct sockaddr_un sa;
-    socklen_t len = name_of(&p->address, &sa);
+    socklen_t len = wf_shm_name(&p->address, &sa);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         int lack = errno;
         if (lacks(lack) && wf_shm_try_again(p))
             return;
         wf_shm_fault(p, WEFT_ESYS, "no socket to call process %u: %s%s",
-                     p->loc_id, strerror(lack), remedy(lack));
+                     p->loc_id, strerror(lack), wf_shm_remedy(lack));
         return;
     }
     int rc;
@@ -277,53 +257,6 @@ void wf_shm_dial(weft_peer *p)
                      "process %u (pid %u) does not answer: %s; it has ended "
                      "or closed its endpoint",
                      p->loc_id, p->address.pid, strerror(err));
-}
-
-/* ---- listening --------------------------------------------------------- */
-
-static void pause_accept(weft_ep *ep, const char *why)
-{
-    epoll_ctl(ep->epoll, EPOLL_CTL_DEL, ep->listener.fd, NULL);
-    if (ep->accept_at == 0)
-        ep->host->log(ep->core, 1, "shm: callers must wait: %s", why);
-    ep->accept_at = ep->host->now_ns(ep->core) + ACCEPT_PAUSE_MS * MS;
-}
-
-static void ask_again(weft_ep *ep);
-
-static void resume_accept(weft_ep *ep)
-{
-    if (ep->accept_at && ep->host->now_ns(ep->core) >= ep->accept_at &&
-        watch(ep, &ep->listener, EPOLLIN) == 0) {
-        ep->accept_at = 0;
-        ask_again(ep);
-    }
-}
-
-static int accept_all(weft_ep *ep)
-{
-    for (int n = 0;; n++) {
-        if (ep->conns_made >= CONNS_MOST) {
-            pause_accept(ep, "too many connections in the making");
-            return n;
-        }
-        int fd = accept4(ep->listener.fd, NULL, NULL,
-                         SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
-                pause_accept(ep, strerror(errno));
-            if (errno != EINTR && errno != ECONNABORTED)
-                return n;
-            continue;
-        }
-        if (!same_user(fd)) {
-            ep->host->log(ep->core, 1,
-                          "shm: refused a caller that runs as another user");
-            close(fd);
-        } else if (!conn_new(ep, fd, false)) {
-            close(fd);
-        }
-    }
 }
 
 /* ---- the handshake ----------------------------------------------------- */
@@ -419,14 +352,14 @@ static void answer_lost(struct shm_conn *c)
         wf_shm_hang_up(c);
         if (p)
             wf_shm_fault(p, WEFT_ELINK, "no descriptor is free for the page and "
-                         "the bell of process %u%s", p->loc_id, remedy(EMFILE));
+                         "the bell of process %u%s", p->loc_id, wf_shm_remedy(EMFILE));
         return;
     }
     c->ask_again = true;
-    pause_accept(c->ep, strerror(EMFILE));
+    wf_shm_pause_accept(c->ep, strerror(EMFILE));
 }
 
-static void ask_again(weft_ep *ep)
+void wf_shm_ask_again(weft_ep *ep)
 {
     for (struct shm_conn *c = ep->conns, *next; c; c = next) {
         next = c->next;
@@ -492,7 +425,7 @@ static int on_event(weft_ep *ep, struct shm_watch *w)
 {
     switch (w->kind) {
     case SHM_LISTENER:
-        return accept_all(ep);
+        return wf_shm_accept(ep);
     case SHM_CONN:
         return on_conn((struct shm_conn *)(void *)w);
     case SHM_PEER:
@@ -511,7 +444,7 @@ int wf_shm_sockets(weft_ep *ep)
     int n = 0, got;
     ep->attend = false;
     if (ep->accept_at)
-        resume_accept(ep);
+        wf_shm_resume_accept(ep);
     do {
         got = epoll_wait(ep->epoll, e, SHM_EVENTS, 0);
         for (int i = 0; i < got; i++)

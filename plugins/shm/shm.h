@@ -9,7 +9,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include "layout.h"
 #include "weft_transport.h"
@@ -537,16 +539,30 @@ void wf_shm_busy(weft_peer *);
 int wf_shm_drain(weft_ep *);
 
 /* connect.c: calls, both ways, up to the proof of identity */
-int wf_shm_listen(weft_ep *);
+socklen_t wf_shm_name(const struct shm_address *, struct sockaddr_un *);
+bool wf_shm_same_user(int fd);
+int wf_shm_watch(weft_ep *, struct shm_watch *, uint32_t events);
+/* NULL: no memory. The descriptor stays the caller's then. */
+struct shm_conn *wf_shm_conn_new(weft_ep *, int fd, bool dialled);
+/* The limit of what is lacking, if it is that of descriptors. */
+const char *wf_shm_remedy(int err);
 void wf_shm_dial(weft_peer *);
 void wf_shm_retry(weft_peer *, uint64_t after_ns);
 /* Dial again, unless that has failed for long. */
 bool wf_shm_try_again(weft_peer *);
 /* The other side has lost what came with my READY. */
 void wf_shm_ready_again(weft_peer *);
+/* Ask those for their READY whose descriptors found no place here. */
+void wf_shm_ask_again(weft_ep *);
 int wf_shm_sockets(weft_ep *);
 void wf_shm_hang_up(struct shm_conn *);
 void wf_shm_bury(weft_ep *);
+
+/* listen.c */
+int wf_shm_listen(weft_ep *); /* 0 or an errno */
+int wf_shm_accept(weft_ep *);
+void wf_shm_pause_accept(weft_ep *, const char *why);
+void wf_shm_resume_accept(weft_ep *);
 
 /* adopt.c: from the proof to the rings */
 void wf_shm_proved(struct shm_conn *);
