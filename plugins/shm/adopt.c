@@ -23,8 +23,7 @@ enum { CROSSED_PATIENCE_MS = 1000 };
 
 #define MS 1000000ull
 
-/* Tell a caller why not; the connection ends. */
-void wf_shm_refuse(struct shm_conn *c, uint32_t code, const char *why)
+void wf_shm_refuse_on(int fd, uint32_t code, const char *why)
 {
     unsigned char body[SHM_BODY];
     size_t n = strlen(why);
@@ -32,7 +31,13 @@ void wf_shm_refuse(struct shm_conn *c, uint32_t code, const char *why)
         n = sizeof body - 4;
     memcpy(body, &code, 4);
     memcpy(body + 4, why, n);
-    wf_shm_message_send(c->watch.fd, SHM_REFUSE, body, 4 + n, NULL, 0);
+    wf_shm_message_send(fd, SHM_REFUSE, body, 4 + n, NULL, 0);
+}
+
+/* Tell a caller why not; the connection ends. */
+void wf_shm_refuse(struct shm_conn *c, uint32_t code, const char *why)
+{
+    wf_shm_refuse_on(c->watch.fd, code, why);
     wf_shm_hang_up(c);
 }
 
@@ -47,7 +52,7 @@ bool wf_shm_on_refuse(struct shm_conn *c, const struct shm_message *m)
         wf_shm_retry(p, CROSSED_PATIENCE_MS * MS);
     else if (code == SHM_LATER)
         wf_shm_retry(p, 0);
-    else
+    else if (code != SHM_LACK || !wf_shm_try_again(p))
         wf_shm_fault(p, WEFT_ELINK,
                      "process %u (pid %u) refused the call: %.*s", p->loc_id,
                      p->address.pid, m->len > 4 ? m->len - 4 : 0,

@@ -12,8 +12,8 @@
  *   - There is no time limit: a process that computes answers when it next
  *     enters MPI; one that dies closes its sockets.
  *   - A call that fails before the rings are there, for want of a descriptor or
- *     of memory on either side, is made again for LACK_NS. If the other side has
- *     ended, the next call is refused.
+ *     of memory on either side, is made again for LACK_MOST_MS. If the other side
+ *     has ended, the next call is refused; if it lacks something, it says what.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -213,9 +213,9 @@ static void dialled(weft_peer *p, int fd)
     }
     c->peer = p;
     int err = say_hello(c);
-    if (err) {
+    if (err && err != EPIPE) { /* EPIPE: it has closed, and may have said why */
         wf_shm_hang_up(c);
-        if ((lacks(err) || err == EPIPE) && wf_shm_try_again(p))
+        if (lacks(err) && wf_shm_try_again(p))
             return;
         wf_shm_fault(p, err == ENOMEM ? WEFT_ENOMEM : WEFT_ELINK,
                      "cannot greet process %u (pid %u): %s",
@@ -261,14 +261,33 @@ void wf_shm_dial(weft_peer *p)
 
 /* ---- the handshake ----------------------------------------------------- */
 
+/* This process cannot go on with the handshake now. */
+static void auth_starved(struct shm_conn *c)
+{
+    weft_peer *p = c->peer;
+    if (!c->dialled) {
+        wf_shm_refuse(c, SHM_LACK, strerror(ENOMEM));
+        return;
+    }
+    wf_shm_hang_up(c);
+    if (!wf_shm_try_again(p))
+        wf_shm_fault(p, WEFT_ENOMEM, "cannot call process %u: out of memory",
+                     p->loc_id);
+}
+
 static void auth_failed(struct shm_conn *c, int rc)
 {
     const char *why = rc == WEFT_EAUTH      ? "the job keys differ"
                       : rc == WEFT_EPROTO   ? "it speaks another protocol"
                       : rc == WEFT_EUNREACH ? "it is another process"
+                      : rc == WEFT_ENOMEM   ? "out of memory"
                                             : "the handshake failed";
     if (!c->dialled)
         c->ep->host->log(c->ep->core, 1, "shm: refused a caller: %s", why);
+    if (rc == WEFT_ENOMEM) {
+        auth_starved(c);
+        return;
+    }
     weft_peer *p = c->peer;
     wf_shm_hang_up(c);
     if (p)

@@ -1,6 +1,8 @@
 /* Accepting callers: see connect.c for the call.
  *
- * Out of descriptors: stop listening for a moment instead of spinning.
+ * Who lacks memory or descriptors stops listening for a moment instead of spinning.
+ * Callers hear what is lacking, and call again as long as they may; for them there
+ * is a spare descriptor, which is given up for the one of a caller.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,6 +10,8 @@
 #include "shm.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -19,6 +23,12 @@ enum {
 
 #define MS 1000000ull
 
+static void take_spare(weft_ep *ep)
+{
+    if (ep->spare < 0)
+        ep->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 int wf_shm_listen(weft_ep *ep)
 {
     struct sockaddr_un sa;
@@ -29,14 +39,25 @@ int wf_shm_listen(weft_ep *ep)
     ep->listener = (struct shm_watch){SHM_LISTENER, fd};
     if (bind(fd, (struct sockaddr *)&sa, len) != 0 || listen(fd, 4096) != 0)
         return errno;
-    return wf_shm_watch(ep, &ep->listener, EPOLLIN);
+    take_spare(ep);
+    return ep->spare < 0 ? errno : wf_shm_watch(ep, &ep->listener, EPOLLIN);
+}
+
+void wf_shm_deafen(weft_ep *ep)
+{
+    if (ep->listener.fd >= 0)
+        close(ep->listener.fd);
+    if (ep->spare >= 0)
+        close(ep->spare);
+    ep->listener.fd = ep->spare = -1;
 }
 
 void wf_shm_pause_accept(weft_ep *ep, const char *why)
 {
     epoll_ctl(ep->epoll, EPOLL_CTL_DEL, ep->listener.fd, NULL);
-    if (ep->accept_at == 0)
+    if (!ep->said_lack)
         ep->host->log(ep->core, 1, "shm: callers must wait: %s", why);
+    ep->said_lack = true;
     ep->accept_at = ep->host->now_ns(ep->core) + ACCEPT_PAUSE_MS * MS;
 }
 
@@ -49,6 +70,30 @@ void wf_shm_resume_accept(weft_ep *ep)
     }
 }
 
+static int accept_one(weft_ep *ep)
+{
+    return accept4(ep->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/* Let nobody in, and say why to those who wait. */
+static void turn_away(weft_ep *ep, int err)
+{
+    char why[128];
+    int fd;
+
+    snprintf(why, sizeof why, "%s%s", strerror(err), wf_shm_remedy(err));
+    if (ep->spare >= 0)
+        close(ep->spare);
+    ep->spare = -1;
+    while ((fd = accept_one(ep)) >= 0) {
+        if (wf_shm_same_user(fd))
+            wf_shm_refuse_on(fd, SHM_LACK, why);
+        close(fd);
+    }
+    take_spare(ep);
+    wf_shm_pause_accept(ep, strerror(err));
+}
+
 int wf_shm_accept(weft_ep *ep)
 {
     for (int n = 0;; n++) {
@@ -56,11 +101,12 @@ int wf_shm_accept(weft_ep *ep)
             wf_shm_pause_accept(ep, "too many connections in the making");
             return n;
         }
-        int fd = accept4(ep->listener.fd, NULL, NULL,
-                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept_one(ep);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+            turn_away(ep, errno);
+            return n;
+        }
         if (fd < 0) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
-                wf_shm_pause_accept(ep, strerror(errno));
             if (errno != EINTR && errno != ECONNABORTED)
                 return n;
             continue;
@@ -70,7 +116,12 @@ int wf_shm_accept(weft_ep *ep)
                           "shm: refused a caller that runs as another user");
             close(fd);
         } else if (!wf_shm_conn_new(ep, fd, false)) {
+            wf_shm_refuse_on(fd, SHM_LACK, strerror(ENOMEM));
             close(fd);
+            wf_shm_pause_accept(ep, strerror(ENOMEM));
+            return n;
+        } else {
+            ep->said_lack = false;
         }
     }
 }

@@ -161,7 +161,8 @@ static void free_ep(weft_ep *ep)
     wf_shm_offers_free(ep);
     if (ep->page)
         munmap(ep->page, SHM_PAGE);
-    int fds[] = {ep->listener.fd, ep->bell.fd, ep->page_memory, ep->epoll};
+    wf_shm_deafen(ep);
+    int fds[] = {ep->bell.fd, ep->page_memory, ep->epoll};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -223,7 +224,8 @@ static weft_ep *new_ep(const weft_open *o)
     ep->crowded = crowded(o, 1);
     ep->queued = queued(o);
     ep->launcher = o->launcher;
-    ep->listener.fd = ep->bell.fd = ep->epoll = ep->page_memory = -1;
+    ep->listener.fd = ep->spare = ep->bell.fd = ep->epoll = -1;
+    ep->page_memory = -1;
     snprintf(ep->instance, sizeof ep->instance, "%s",
              o->instance ? o->instance : "shm");
     ep->byte_owner = calloc(SHM_RANG, sizeof *ep->byte_owner);
@@ -396,8 +398,7 @@ static int atfork(weft_ep *ep, int child)
         close(c->watch.fd);
         c->watch.fd = -1;
     }
-    close(ep->listener.fd);
-    ep->listener.fd = -1;
+    wf_shm_deafen(ep);
     return WEFT_OK;
 }
 

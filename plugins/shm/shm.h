@@ -102,7 +102,8 @@ struct shm_setup {
 enum shm_refusal {
     SHM_CROSSED, /* my call to you stands; wait for it */
     SHM_LATER,   /* dial again */
-    SHM_NEVER    /* and the reason */
+    SHM_NEVER,   /* and the reason */
+    SHM_LACK     /* dial again for a while; and what is lacking here */
 };
 
 /* A connection that is not yet a peer's. */
@@ -348,7 +349,9 @@ struct weft_ep {
     uint32_t ticks;
     uint64_t looked, apart; /* at sockets, ns; and how long not to do so again */
     uint32_t conns_made; /* connections in the making */
-    uint64_t accept_at;  /* out of descriptors: listen again then; 0 no */
+    uint64_t accept_at;  /* something is lacking: listen again then; 0 no */
+    bool said_lack;      /* callers had to wait, and nobody got in since */
+    int spare; /* descriptor by which callers hear that there is none; or -1 */
 
     weft_peer **table; /* by loc_id */
     uint32_t table_n;
@@ -563,6 +566,7 @@ int wf_shm_listen(weft_ep *); /* 0 or an errno */
 int wf_shm_accept(weft_ep *);
 void wf_shm_pause_accept(weft_ep *, const char *why);
 void wf_shm_resume_accept(weft_ep *);
+void wf_shm_deafen(weft_ep *); /* the end */
 
 /* adopt.c: from the proof to the rings */
 void wf_shm_proved(struct shm_conn *);
@@ -570,6 +574,8 @@ bool wf_shm_on_setup(struct shm_conn *, const struct shm_message *, int *fds);
 bool wf_shm_on_ready(struct shm_conn *, const struct shm_message *, int *fds);
 bool wf_shm_on_refuse(struct shm_conn *, const struct shm_message *);
 void wf_shm_refuse(struct shm_conn *, uint32_t code, const char *why);
+/* The same on a socket without a connection, which stays open. */
+void wf_shm_refuse_on(int fd, uint32_t code, const char *why);
 
 /* message.c: what travels on the socket */
 int wf_shm_message_send(int fd, unsigned type, const void *body, size_t len,
