@@ -162,10 +162,12 @@ static bool announced(weft_peer *p, const struct wf_sctp_message *m,
     int rc;
 
     if (!in || p->ins >= IN_MAX) {
+        if (in)
+            wf_sctp_link_break(p, WEFT_EPROTO, "too much is under way from "
+                               "process %u", p->party.id);
+        else
+            wf_sctp_link_break(p, WEFT_ENOMEM, "out of memory");
         free(in);
-        wf_sctp_link_break(p, in ? WEFT_EPROTO : WEFT_ENOMEM,
-                           "too much is under way from process %u",
-                           p->party.id);
         return true;
     }
     rc = ep->host->rx(ep->core, p->loc, (const weft_hdr *)head, head, 0, &sink);
