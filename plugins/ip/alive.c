@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "alive.h"
@@ -214,10 +215,37 @@ uint64_t wf_ip_alive_silent(const struct wf_ip_watch *w,
                     : UINT64_MAX;
 }
 
-bool wf_ip_alive_vanished(const struct wf_ip_watch *w,
-                          const struct wf_ip_alive *a, uint64_t now)
+static bool vanished(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
+                     uint64_t now)
 {
     uint64_t silent = wf_ip_alive_silent(w, a, now);
 
     return w->vanished && silent != UINT64_MAX && silent >= w->vanished;
+}
+
+static bool is_due(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
+                   uint64_t now)
+{
+    uint64_t at = wf_ip_alive_deadline(w, a);
+
+    return at && at <= now;
+}
+
+bool wf_ip_alive_turn(struct wf_ip_watch *w, struct wf_ip_alive *a,
+                      uint64_t now, void (*ask)(weft_peer *, uint64_t now),
+                      weft_peer *p, char why[IP_WHY])
+{
+    if (!is_due(w, a, now))
+        return true;
+    wf_ip_alive_hear(w, a, true);
+    if (vanished(w, a, now)) {
+        snprintf(why, IP_WHY,
+                 "it has vanished: neither it nor its host has answered for "
+                 "%llu ms",
+                 (unsigned long long)((now - a->sign) / 1000000));
+        return false;
+    }
+    if (is_due(w, a, now))
+        ask(p, now);
+    return true;
 }

@@ -47,6 +47,24 @@ struct wf_ip_alive {
     uint64_t called[IP_ASKS]; /* when they left */
 };
 
+/* Options of the transports over datagrams: how long each wait may last.
+ * OPTION(member, type, default, range, help) makes one. */
+#define WF_IP_WAITS(OPTION)                                                    \
+    OPTION(connect_timeout, WEFT_OPT_TIME, "10s", "100ms..3600s",              \
+           "a peer that has not answered for so long is worth a line; it is "  \
+           "called on"),                                                       \
+    OPTION(handshake_timeout, WEFT_OPT_TIME, "2s", "100ms..3600s",             \
+           "time for a caller to prove that it belongs to the job"),           \
+    OPTION(unreachable, WEFT_OPT_TIME, "5s", "0..3600s",                       \
+           "a peer to which the system has known no way for so long is given " \
+           "up"),                                                              \
+    OPTION(keepalive, WEFT_OPT_TIME, "2s", "0..3600s",                         \
+           "a peer that has acknowledged nothing for so long, or for a "       \
+           "quarter of 'vanished', is asked whether it is there; 0: never"),   \
+    OPTION(vanished, WEFT_OPT_TIME, "10s", "0..3600s",                         \
+           "a peer that does not answer, and whose host does not any more, "   \
+           "for so long is given up; 0: never")
+
 void wf_ip_alive_begin(struct wf_ip_alive *, uint64_t now);
 void wf_ip_alive_end(struct wf_ip_watch *, struct wf_ip_alive *);
 /* The peer has answered what was sent to it. */
@@ -75,8 +93,11 @@ uint64_t wf_ip_alive_silent(const struct wf_ip_watch *,
  * there was no sign. */
 uint64_t wf_ip_alive_quiet(const struct wf_ip_watch *,
                            const struct wf_ip_alive *, uint64_t now, bool sure);
-/* The link is to be given up. */
-bool wf_ip_alive_vanished(const struct wf_ip_watch *, const struct wf_ip_alive *,
-                          uint64_t now);
+/* Read answers, and ask if that is due: ask() asks the peer itself, and calls
+ * wf_ip_alive_ask. False: the link is to be given up, and why[] says why. */
+enum { IP_WHY = 120 };
+bool wf_ip_alive_turn(struct wf_ip_watch *, struct wf_ip_alive *, uint64_t now,
+                      void (*ask)(weft_peer *, uint64_t now), weft_peer *,
+                      char why[IP_WHY]);
 
 #endif

@@ -24,23 +24,12 @@ static void ask(weft_peer *p, uint64_t now)
 uint64_t wf_sctp_alive_turn(weft_peer *p, uint64_t now)
 {
     struct wf_ip_watch *w = &p->ep->watch;
-    uint64_t at = wf_ip_alive_deadline(w, &p->alive);
+    char why[IP_WHY];
 
-    if (!at || at > now)
-        return at;
-    wf_ip_alive_hear(w, &p->alive, true);
-    if (wf_ip_alive_vanished(w, &p->alive, now)) {
-        wf_sctp_link_break(p, WEFT_ELINK,
-                           "process %u has vanished: neither it nor its host "
-                           "has answered for %llu ms",
-                           p->party.id,
-                           (unsigned long long)((now - p->alive.sign) /
-                                                1000000));
-        return 0;
-    }
-    if (wf_ip_alive_deadline(w, &p->alive) <= now)
-        ask(p, now);
-    return wf_ip_alive_deadline(w, &p->alive);
+    if (wf_ip_alive_turn(w, &p->alive, now, ask, p, why))
+        return wf_ip_alive_deadline(w, &p->alive);
+    wf_sctp_link_break(p, WEFT_ELINK, "process %u: %s", p->party.id, why);
+    return 0;
 }
 
 /* weft_ops.silent */

@@ -40,20 +40,7 @@ static const weft_option options[] = {
     OPTION(associations_max, WEFT_OPT_INT, "16", "1..16",
            "as many are opened where packets get lost on a long way without a "
            "queue"),
-    OPTION(connect_timeout, WEFT_OPT_TIME, "10s", "100ms..3600s",
-           "a peer that has not answered for so long is worth a line; it is "
-           "called on"),
-    OPTION(handshake_timeout, WEFT_OPT_TIME, "2s", "100ms..3600s",
-           "time for a caller to prove that it belongs to the job"),
-    OPTION(unreachable, WEFT_OPT_TIME, "5s", "0..3600s",
-           "a peer to which the system has known no way for so long is given "
-           "up"),
-    OPTION(keepalive, WEFT_OPT_TIME, "2s", "0..3600s",
-           "a peer that has answered nothing for so long, or for a quarter of "
-           "'vanished', is asked whether it is there; 0: never"),
-    OPTION(vanished, WEFT_OPT_TIME, "10s", "0..3600s",
-           "a peer that does not answer, and whose host does not any more, for "
-           "so long is given up; 0: never"),
+    WF_IP_WAITS(OPTION),
     OPTION(heartbeat, WEFT_OPT_TIME, "1s", "10ms..3600s",
            "with several paths to a peer and traffic, how often each is asked "
            "whether it works"),

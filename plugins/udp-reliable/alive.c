@@ -37,24 +37,11 @@ static void ask(weft_peer *p, uint64_t now)
 
 void wf_udp_alive_turn(weft_peer *p, uint64_t now)
 {
-    struct wf_ip_watch *w = &p->ep->watch;
-    uint64_t at = wf_udp_alive_deadline(p);
+    char why[IP_WHY];
 
-    if (!at || at > now || p->party.state != PARTY_OPEN)
-        return;
-    wf_ip_alive_hear(w, &p->alive, true);
-    if (wf_ip_alive_vanished(w, &p->alive, now)) {
-        wf_udp_link_break(p, WEFT_ELINK,
-                          "process %u has vanished: neither it nor its host "
-                          "has answered for %llu ms",
-                          p->party.id,
-                          (unsigned long long)((now - p->alive.sign) /
-                                               1000000));
-        return;
-    }
-    at = wf_udp_alive_deadline(p);
-    if (at <= now)
-        ask(p, now);
+    if (p->party.state == PARTY_OPEN &&
+        !wf_ip_alive_turn(&p->ep->watch, &p->alive, now, ask, p, why))
+        wf_udp_link_break(p, WEFT_ELINK, "process %u: %s", p->party.id, why);
 }
 
 /* A packet of the peer was read. */

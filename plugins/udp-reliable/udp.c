@@ -35,20 +35,7 @@ static const weft_option options[] = {
            "socket buffers, as far as the system allows"),
     OPTION(eager, WEFT_OPT_SIZE, "32K", "0..1G",
            "messages up to this size are sent without asking"),
-    OPTION(connect_timeout, WEFT_OPT_TIME, "10s", "100ms..3600s",
-           "a peer that has not answered for so long is worth a line; it is "
-           "called on"),
-    OPTION(handshake_timeout, WEFT_OPT_TIME, "2s", "100ms..3600s",
-           "time for a caller to prove that it belongs to the job"),
-    OPTION(unreachable, WEFT_OPT_TIME, "5s", "0..3600s",
-           "a peer to which the system has known no way for so long is given "
-           "up"),
-    OPTION(keepalive, WEFT_OPT_TIME, "2s", "0..3600s",
-           "a peer that has acknowledged nothing for so long, or for a quarter "
-           "of 'vanished', is asked whether it is there; 0: never"),
-    OPTION(vanished, WEFT_OPT_TIME, "10s", "0..3600s",
-           "a peer that does not answer, and whose host does not any more, for "
-           "so long is given up; 0: never"),
+    WF_IP_WAITS(OPTION),
     OPTION(checksum, WEFT_OPT_ENUM, "auto", "auto|on|off",
            "CRC-32C in every packet that has no code; auto: except on loopback"),
     OPTION(mac, WEFT_OPT_ENUM, "auto", "auto|on|off",
