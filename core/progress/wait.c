@@ -177,11 +177,12 @@ WF_COLD bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void
     }
 }
 
-/* Leaders that look after several engines sleep in naps. */
+/* Timers wake a leader sooner, and one that looks after several engines sleeps
+ * in naps: it is the sum that counts. */
 static bool long_asleep(struct wf_progress *p, int ms)
 {
     p->slept += ms;
-    if (p->slept < WATCH_MS)
+    if (p->slept < p->watch_ms)
         return false;
     p->slept = 0;
     return true;
@@ -213,8 +214,8 @@ static WF_COLD void lead(struct wf_instance *wf, struct wf_waiter *self)
     struct wf_progress *p = wf->progress;
     struct epoll_event events[EVENTS];
     struct wf_engines *engines = wf_engines(wf);
-    int timeout, n, found, slept = 0;
-    bool watch;
+    int timeout, n, found, slept;
+    bool watch, rested;
 
     if (wf_progress_open_sleeper(p) < 0)
         return; /* without descriptors left it can only poll */
@@ -238,8 +239,7 @@ static WF_COLD void lead(struct wf_instance *wf, struct wf_waiter *self)
     p->until = wf_now(wf) + (uint64_t)timeout * 1000000;
     p->sleeps++;
     wf_cs_go(&wf->api);
-    if (engines)
-        slept = engines->ops->sleep(wf, timeout);
+    slept = engines ? engines->ops->sleep(wf, timeout) : timeout;
     n = epoll_wait(p->epoll, events, EVENTS, engines ? 0 : timeout);
     wf_cs_enter(&wf->api);
     p->led = self->leads = false;
@@ -249,10 +249,11 @@ static WF_COLD void lead(struct wf_instance *wf, struct wf_waiter *self)
     if (engines)
         engines->ops->errands(wf);
     found = wf_progress_turn(wf, UINT32_MAX);
-    if (n == 0 && watch && (!engines || long_asleep(p, slept))) {
+    rested = n == 0 && long_asleep(p, slept);
+    if (rested && watch)
         p->missed += found > 0 || self->done(self->arg);
+    if (rested)
         wf_failure_watch(wf);
-    }
     if (p->brisk && !self->done(self->arg))
         nap(wf, self); /* it was called for that */
 }

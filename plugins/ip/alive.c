@@ -14,14 +14,17 @@ enum {
     ENOUGH = 8,      /* questions without an answer */
     OPEN_MAX = 256,  /* calls of hosts, per endpoint */
     EARLY = 4,       /* of these parts of the limit one passes before the first */
-    OFTEN = 20       /* question, of these one between the others */
+    OFTEN = 20,      /* question, of these one between the others */
+    FEW = 3,         /* the same, of a peer that runs, or of an unknown host */
+    TENTHS = 3       /* of the limit are proven when it is seen */
 };
+#define DEAF_LEAST_NS 1000000000u /* what was lost is sent again in less */
 #define OFTEN_LEAST_NS 25000000u
 #define FIRST_LOOK_NS 100000000u /* for the answer to the first question */
 
 void wf_ip_alive_begin(struct wf_ip_alive *a, uint64_t now)
 {
-    *a = (struct wf_ip_alive){.sign = now};
+    *a = (struct wf_ip_alive){.sign = now, .answer = now};
     for (int i = 0; i < IP_ASKS; i++)
         a->fd[i] = -1;
 }
@@ -192,8 +195,43 @@ void wf_ip_alive_ask(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
     a->asked = now;
     a->looked = w->local;
     a->unanswered++;
+    a->ignored++;
     if (!ask_host(w, a, now, host, from))
         a->unanswered--;
+}
+
+/* ---- a peer that runs ---------------------------------------------------- */
+
+/* Of the time since it was seen, how much it may have computed. */
+static uint64_t excuse(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
+                       uint64_t now)
+{
+    uint64_t then = a->seen ? a->seen : a->answer;
+    uint64_t gap = now > then ? now - then : 0;
+    uint64_t proven = limit_of(w, a) / 10 * TENTHS;
+
+    return gap > proven ? gap - proven : 0;
+}
+
+void wf_ip_alive_runs(const struct wf_ip_watch *w, struct wf_ip_alive *a,
+                      uint64_t now)
+{
+    if (!a->ignored)
+        return;
+    a->excused += excuse(w, a, now);
+    a->seen = now;
+}
+
+/* How long it has run without an answer; 0: that is not known. */
+static uint64_t deaf(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
+                     uint64_t now)
+{
+    uint64_t ns, most = limit_of(w, a) / 2;
+
+    if (!a->seen || a->ignored < FEW || now < a->answer)
+        return 0;
+    ns = now - a->answer - a->excused - excuse(w, a, now);
+    return ns >= DEAF_LEAST_NS || ns < most ? ns : most;
 }
 
 /* ---- the verdict --------------------------------------------------------- */
@@ -211,16 +249,12 @@ uint64_t wf_ip_alive_quiet(const struct wf_ip_watch *w,
 uint64_t wf_ip_alive_silent(const struct wf_ip_watch *w,
                             const struct wf_ip_alive *a, uint64_t now)
 {
-    return a->known ? wf_ip_alive_quiet(w, a, now, a->unanswered >= ENOUGH)
-                    : UINT64_MAX;
-}
+    uint64_t ignored = deaf(w, a, now), quiet;
 
-static bool vanished(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
-                     uint64_t now)
-{
-    uint64_t silent = wf_ip_alive_silent(w, a, now);
-
-    return w->vanished && silent != UINT64_MAX && silent >= w->vanished;
+    if (!a->known)
+        return ignored ? ignored : UINT64_MAX;
+    quiet = wf_ip_alive_quiet(w, a, now, a->unanswered >= ENOUGH);
+    return ignored > quiet ? ignored : quiet;
 }
 
 static bool is_due(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
@@ -231,21 +265,45 @@ static bool is_due(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
     return at && at <= now;
 }
 
+uint64_t wf_ip_alive_unknown(const struct wf_ip_watch *w,
+                             const struct wf_ip_alive *a, uint64_t now)
+{
+    return a->known || w->local || a->unanswered < FEW || now < a->sign
+               ? 0
+               : now - a->sign;
+}
+
+static bool vanished(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
+                     uint64_t now, char why[IP_WHY])
+{
+    uint64_t silent = wf_ip_alive_silent(w, a, now);
+    unsigned long long ms = 1000000;
+
+    if (!w->vanished || silent == UINT64_MAX || silent < w->vanished)
+        return false;
+    if (deaf(w, a, now) >= w->vanished)
+        snprintf(why, IP_WHY,
+                 "sends packets, but for %llu ms has confirmed none of ours: "
+                 "they, or the large ones (MTU), are dropped on the way",
+                 (now - a->answer) / ms);
+    else
+        snprintf(why, IP_WHY,
+                 "has vanished: neither it nor its host has answered for %llu "
+                 "ms",
+                 (now - a->sign) / ms);
+    return true;
+}
+
 bool wf_ip_alive_turn(struct wf_ip_watch *w, struct wf_ip_alive *a,
-                      uint64_t now, void (*ask)(weft_peer *, uint64_t now),
-                      weft_peer *p, char why[IP_WHY])
+                      uint64_t now, void (*ask)(void *ctx, uint64_t now),
+                      void *ctx, char why[IP_WHY])
 {
     if (!is_due(w, a, now))
         return true;
     wf_ip_alive_hear(w, a, true);
-    if (vanished(w, a, now)) {
-        snprintf(why, IP_WHY,
-                 "it has vanished: neither it nor its host has answered for "
-                 "%llu ms",
-                 (unsigned long long)((now - a->sign) / 1000000));
+    if (vanished(w, a, now, why))
         return false;
-    }
     if (is_due(w, a, now))
-        ask(p, now);
+        ask(ctx, now);
     return true;
 }

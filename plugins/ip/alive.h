@@ -10,6 +10,16 @@
  * has stopped or cannot be reached. Where a firewall swallows such calls nothing
  * is known of a silent peer, and nothing is concluded.
  *
+ * DEAF  A process that is seen to run, for it asks by itself or sends something
+ * again, and yet answers nothing, is not computing: ours does not reach it, or
+ * nothing large does. What its host answers is no excuse then. It may have run
+ * for a moment between two computations, and answers may be lost; so it must be
+ * seen several times, and each time proves only that much of the silence:
+ *
+ *   last answer     seen      seen            seen        now
+ *   |<-- counts -->|<-counts->|<- counts ->....|<- counts ->|
+ *                               at most three tenths of the limit
+ *
  * TIME  Silence is measured from the last sign, but counts only if enough
  * questions stayed unanswered: a process that did not run for a while has asked
  * nothing.
@@ -37,9 +47,13 @@ struct wf_ip_watch {
 struct wf_ip_alive {
     uint64_t sign;       /* when the last sign was seen, or the watch began */
     uint64_t asked;      /* when the last question left; 0: none has */
-    uint64_t within;     /* ns of silence that the core wants to know; 0: none */
+    uint64_t within;     /* ns of silence that somebody wants to know; 0: none */
     uint64_t host;       /* when the call left that the host answered last */
     unsigned unanswered; /* questions since the last sign */
+    uint64_t answer;     /* when the peer itself gave the last sign */
+    uint64_t seen;       /* when it was seen to run after that; 0: it was not */
+    uint64_t excused;    /* ns after `answer` in which it may have computed */
+    unsigned ignored;    /* questions since `answer` */
     bool known;          /* the host has answered */
     bool looked;         /* for answers, since the last question */
     int next;            /* of the slots below */
@@ -50,9 +64,9 @@ struct wf_ip_alive {
 /* Options of the transports over datagrams: how long each wait may last.
  * OPTION(member, type, default, range, help) makes one. */
 #define WF_IP_WAITS(OPTION)                                                    \
-    OPTION(connect_timeout, WEFT_OPT_TIME, "10s", "100ms..3600s",              \
-           "a peer that has not answered for so long is worth a line; it is "  \
-           "called on"),                                                       \
+    OPTION(connect_timeout, WEFT_OPT_TIME, "60s", "100ms..3600s",              \
+           "a peer that is called for the first time is given up when neither "\
+           "it nor its host has answered anything for so long"),               \
     OPTION(handshake_timeout, WEFT_OPT_TIME, "2s", "100ms..3600s",             \
            "time for a caller to prove that it belongs to the job"),           \
     OPTION(unreachable, WEFT_OPT_TIME, "5s", "0..3600s",                       \
@@ -70,14 +84,26 @@ void wf_ip_alive_end(struct wf_ip_watch *, struct wf_ip_alive *);
 /* The peer has answered what was sent to it. */
 static inline void wf_ip_alive_sign(struct wf_ip_alive *a, uint64_t when)
 {
+    if (when > a->answer)
+        a->answer = when;
+    a->seen = a->excused = 0;
+    a->ignored = 0;
     if (when <= a->sign)
         return;
     a->sign = when;
     a->unanswered = 0;
 }
+/* The peer runs: this packet was sent after it had read what had come. But the
+ * packet is no sign: it confirms nothing of ours, or not what it should. */
+void wf_ip_alive_runs(const struct wf_ip_watch *, struct wf_ip_alive *,
+                      uint64_t now);
 /* Read the answers of the host. They are signs, unless the transport knows
  * better: `counts`. */
 void wf_ip_alive_hear(struct wf_ip_watch *, struct wf_ip_alive *, bool counts);
+/* For how long neither the peer nor its host has ever answered; 0: one has, or
+ * they were not asked enough. */
+uint64_t wf_ip_alive_unknown(const struct wf_ip_watch *,
+                             const struct wf_ip_alive *, uint64_t now);
 /* When the next question is due; 0: never. */
 uint64_t wf_ip_alive_deadline(const struct wf_ip_watch *,
                               const struct wf_ip_alive *);
@@ -93,11 +119,12 @@ uint64_t wf_ip_alive_silent(const struct wf_ip_watch *,
  * there was no sign. */
 uint64_t wf_ip_alive_quiet(const struct wf_ip_watch *,
                            const struct wf_ip_alive *, uint64_t now, bool sure);
+enum { IP_WHY = 200 };
 /* Read answers, and ask if that is due: ask() asks the peer itself, and calls
- * wf_ip_alive_ask. False: the link is to be given up, and why[] says why. */
-enum { IP_WHY = 120 };
+ * wf_ip_alive_ask. False: the peer is to be given up, and why[] is the rest of a
+ * sentence about it. */
 bool wf_ip_alive_turn(struct wf_ip_watch *, struct wf_ip_alive *, uint64_t now,
-                      void (*ask)(weft_peer *, uint64_t now), weft_peer *,
+                      void (*ask)(void *ctx, uint64_t now), void *ctx,
                       char why[IP_WHY]);
 
 #endif

@@ -81,6 +81,7 @@ void wf_ip_call_free(struct wf_ip_calls *all, struct wf_ip_call *c)
     if (c->state == CALL_ANSWERED)
         all->pending--;
     if (c->dialled) {
+        wf_ip_alive_end(all->watch, &c->alive);
         c->party->calls--;
         all->dialling--;
     }
@@ -338,6 +339,14 @@ static struct wf_ip_call *known_caller(struct wf_ip_calls *all,
     return c;
 }
 
+/* Whoever calls us runs: does it answer our own call? */
+static void note_caller(struct wf_ip_calls *all, const struct wf_ip_path *path)
+{
+    for (struct wf_ip_call *c = all->first; c && all->dialling; c = c->next)
+        if (c->dialled && wf_ip_same_path(&c->path, path))
+            wf_ip_alive_runs(all->watch, &c->alive, now_ns(all));
+}
+
 static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
                      const struct wf_ip_word *w, const void *body)
 {
@@ -345,6 +354,7 @@ static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
     uint32_t whom = 0;
     int rc;
 
+    note_caller(all, path);
     c = known_caller(all, path, w->from);
     if (c) {
         if (c->state == CALL_ANSWERED)

@@ -23,6 +23,7 @@
 #ifndef WF_IP_CALL_H
 #define WF_IP_CALL_H
 
+#include "alive.h"
 #include "budget.h"
 #include "datagram.h"
 
@@ -91,6 +92,7 @@ struct wf_ip_call {
     weft_auth *auth;
     uint64_t since, say_at;
     unsigned tries, refusals;
+    struct wf_ip_alive alive; /* dialler: does anybody live there? */
     int local; /* interface, or -1 */
     struct wf_ip_word said;
     uint8_t body[WEFT_AUTH_MSG];
@@ -136,6 +138,7 @@ struct wf_ip_calls { /* of an endpoint; the first part is set by it */
     const struct wf_ip_place *ip;
     uint32_t me, room, offer;
     uint64_t start, connect_timeout, handshake_timeout;
+    struct wf_ip_watch *watch;
 
     struct wf_ip_call *first;
     int pending, dialling;       /* strangers; calls of our own */

@@ -1,7 +1,10 @@
 /* Calls over datagrams: calling, and time; call.h has the picture.
  *
  * The dialler repeats what it said until it is answered: a process that
- * computes answers late, and that is no failure.
+ * computes answers late, and that is no failure. Its host answers meanwhile
+ * (alive.h); one that has answered and falls silent for `vanished` has stopped.
+ * A host that never answered anything is not there, or behind a firewall: then
+ * nobody is waited for longer than `connect_timeout`.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -13,7 +16,7 @@
 #define STAGGER_NS    150000000u
 #define REPEAT_NS     10000000u
 #define REPEAT_MAX_NS 200000000u
-enum { RETRIES = 6 };
+enum { RETRIES = 6, MS = 1000000, WARNED = 6 /* of these parts of the time one */ };
 
 static uint64_t now_ns(const struct wf_ip_calls *c)
 {
@@ -57,6 +60,8 @@ static void try_address(struct wf_ip_calls *all, struct wf_ip_party *p,
     c->dialled = true;
     c->local = at->local;
     c->say_at = when;
+    wf_ip_alive_begin(&c->alive, when);
+    c->alive.within = all->connect_timeout;
     p->calls++;
     all->dialling++;
 }
@@ -88,6 +93,7 @@ void wf_ip_on_answer(struct wf_ip_calls *all, struct wf_ip_call *c,
     c->remote_id = w->from;
     c->room = w->room;
     c->offer = w->offer;
+    wf_ip_alive_sign(&c->alive, now_ns(all));
     wf_ip_call_agree(all, c, w, c->body, body);
     rc = wf_ip_call_step(all, c, body, WEFT_AUTH_MSG, &whom);
     if (rc == WEFT_OK) {
@@ -123,6 +129,42 @@ void wf_ip_turned_away(struct wf_ip_calls *all, struct wf_ip_call *c)
 
 /* ---- time ---------------------------------------------------------------- */
 
+struct dialled {
+    struct wf_ip_calls *all;
+    struct wf_ip_call *call;
+};
+
+/* The host; the peer itself is called again and again. */
+static void ask(void *ctx, uint64_t now)
+{
+    const struct dialled *d = ctx;
+    struct wf_ip_call *c = d->call;
+
+    wf_ip_alive_ask(d->all->watch, &c->alive, now, &c->remote,
+                    &d->all->ip->use[c->path.socket].addr);
+}
+
+/* False: the call has failed, and is gone; others may be, too. */
+static bool watch(struct wf_ip_calls *all, struct wf_ip_call *c, uint64_t now)
+{
+    struct dialled d = {all, c};
+    uint64_t unknown;
+    char why[IP_WHY];
+
+    if (wf_ip_alive_turn(all->watch, &c->alive, now, ask, &d, why)) {
+        unknown = wf_ip_alive_unknown(all->watch, &c->alive, now);
+        if (unknown < all->connect_timeout || now < c->party->until)
+            return true;
+        snprintf(why, sizeof why,
+                 "neither it nor its host has answered anything for %llu ms "
+                 "(connect_timeout): is the host up, and is no firewall "
+                 "between?",
+                 (unsigned long long)(unknown / MS));
+    }
+    wf_ip_call_failed(all, c, WEFT_ELINK, why);
+    return false;
+}
+
 static void say_again(struct wf_ip_calls *all, struct wf_ip_call *c,
                       uint64_t now)
 {
@@ -131,7 +173,7 @@ static void say_again(struct wf_ip_calls *all, struct wf_ip_call *c,
 
     c->tries++;
     c->say_at = now + (wait < REPEAT_MAX_NS ? wait : REPEAT_MAX_NS);
-    if (!c->warned && now >= c->since + all->connect_timeout) {
+    if (!c->warned && now >= c->since + all->connect_timeout / WARNED) {
         c->warned = true;
         wf_ip_name(&c->remote, who, sizeof who);
         all->host->log(all->core, 2,
@@ -145,6 +187,11 @@ static void say_again(struct wf_ip_calls *all, struct wf_ip_call *c,
         wf_ip_call_repeat(all, c);
 }
 
+static bool is_due(const struct wf_ip_call *c, uint64_t now)
+{
+    return c->dialled && c->party->state == PARTY_DIALLING && c->say_at <= now;
+}
+
 /* Strangers who only wait to be forgotten are not walked through each time. */
 void wf_ip_call_timers(struct wf_ip_calls *all, uint64_t now)
 {
@@ -155,13 +202,17 @@ void wf_ip_call_timers(struct wf_ip_calls *all, uint64_t now)
     all->forget_at = 0;
     for (struct wf_ip_call *c = all->first, *next; c; c = next) {
         next = c->next;
-        if (c->dialled && c->party->state == PARTY_DIALLING && c->say_at <= now)
-            say_again(all, c, now);
-        else if (c->state == CALL_ANSWERED &&
-                 now >= c->since + all->handshake_timeout)
+        if (is_due(c, now)) {
+            if (watch(all, c, now))
+                say_again(all, c, now);
+            else
+                next = all->first;
+        } else if (c->state == CALL_ANSWERED &&
+                   now >= c->since + all->handshake_timeout) {
             wf_ip_call_free(all, c);
-        else if (c->state == CALL_ANSWERED)
+        } else if (c->state == CALL_ANSWERED) {
             wf_ip_sooner(&all->forget_at, c->since + all->handshake_timeout);
+        }
     }
 }
 

@@ -65,6 +65,11 @@ uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *a)
     return 0;
 }
 
+bool wf_sctp_assoc_owed(struct wf_sctp_assoc *a)
+{
+    return false;
+}
+
 uint32_t wf_sctp_assoc_repeated(struct wf_sctp_assoc *a)
 {
     return 0;

@@ -9,8 +9,9 @@
  */
 #include "sctp.h"
 
-static void ask(weft_peer *p, uint64_t now)
+static void ask(void *peer, uint64_t now)
 {
+    weft_peer *p = peer;
     weft_ep *ep = p->ep;
     const struct wf_ip_path *to = &p->path[p->next_path++ % p->paths].to;
     struct wf_ip_addr host;
@@ -28,8 +29,18 @@ uint64_t wf_sctp_alive_turn(weft_peer *p, uint64_t now)
 
     if (wf_ip_alive_turn(w, &p->alive, now, ask, p, why))
         return wf_ip_alive_deadline(w, &p->alive);
-    wf_sctp_link_break(p, WEFT_ELINK, "process %u: %s", p->party.id, why);
+    wf_sctp_link_break(p, WEFT_ELINK, "process %u %s", p->party.id, why);
     return 0;
+}
+
+/* The peer answers a probe. But probes are small: where data is dropped on the
+ * way they are no sign. */
+void wf_sctp_alive_echo(weft_peer *p, uint64_t now)
+{
+    if (p->kernel || !wf_sctp_owed(p))
+        wf_ip_alive_sign(&p->alive, now);
+    else
+        wf_ip_alive_runs(&p->ep->watch, &p->alive, now);
 }
 
 /* weft_ops.silent */

@@ -199,6 +199,7 @@ void wf_sctp_up(weft_peer *p)
     if (p->up)
         return;
     p->up = true;
+    wf_ip_alive_sign(&p->alive, wf_sctp_now(ep));
     ep->count.connections++;
     ep->count.kernel_links += p->kernel;
     ep->host->log(ep->core, 3, "link to process %u: SCTP %s", p->party.id,

@@ -196,7 +196,7 @@ void wf_sctp_echo(weft_peer *p, const struct wf_ip_path *from, uint32_t stamp,
             continue;
         path->asked = 0;
         path->answered = now;
-        wf_ip_alive_sign(&p->alive, now);
+        wf_sctp_alive_echo(p, now);
         if (path->failed && !p->kernel)
             back(p, path);
     }

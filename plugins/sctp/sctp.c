@@ -103,6 +103,7 @@ static weft_ep *make(const weft_open *o)
                              .host = o->host,
                              .core = o->core,
                              .ip = &ep->ip,
+                             .watch = &ep->watch,
                              .me = o->loc_id,
                              .connect_timeout = ep->cfg.connect_timeout,
                              .handshake_timeout = ep->cfg.handshake_timeout};

@@ -283,6 +283,7 @@ void wf_sctp_probe(weft_peer *, uint64_t now);
 /* alive.c */
 /* When to come again; 0: never. */
 uint64_t wf_sctp_alive_turn(weft_peer *, uint64_t now);
+void wf_sctp_alive_echo(weft_peer *, uint64_t now); /* has come */
 uint64_t wf_sctp_alive_silent(weft_peer *, uint64_t within);
 
 /* agree.c */
@@ -331,6 +332,7 @@ enum wf_sctp_event wf_sctp_strand_receive(struct wf_sctp_strand *,
 struct wf_sctp_strand *wf_sctp_strand_at(weft_peer *, uint32_t number);
 void wf_sctp_strand_up(struct wf_sctp_strand *);
 uint32_t wf_sctp_unacked(weft_peer *); /* bytes, sent or to be sent */
+bool wf_sctp_owed(const weft_peer *);  /* an acknowledgement, by the peer */
 void wf_sctp_strands_tend(weft_peer *);
 
 /* spread.c */

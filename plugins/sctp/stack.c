@@ -42,7 +42,8 @@ enum {
     HEAD = sizeof(struct sctp_common_header),
     CONTROL_SHARE = 4, /* of the send buffer, never taken by bulk */
     SLACK = 1024, /* less than a sender calls an open window */
-    DATA = 0, I_DATA = 64, /* chunks */
+    DATA = 0, SACK = 3, I_DATA = 64, /* chunks */
+    SACK_BYTES = 16,                 /* at least */
     CHUNK_COST = 256, /* that the stack adds to the bytes of a chunk */
     WINDOWS = 4,
     FAREWELL_ROUNDS = 200
@@ -67,13 +68,13 @@ void wf_sctp_unlock(void)
 
 /* ---- the stack ----------------------------------------------------------- */
 
-/* Where the first data of a packet begins; n: there is none. */
-static size_t first_data(const uint8_t *packet, size_t n)
+/* Where the first chunk of one of two types begins; n: there is none. */
+static size_t find_chunk(const uint8_t *packet, size_t n, uint8_t a, uint8_t b)
 {
-    size_t at = sizeof(struct sctp_common_header), length;
+    size_t at = HEAD, length;
 
     while (at + 8 <= n) {
-        if (packet[at] == DATA || packet[at] == I_DATA)
+        if (packet[at] == a || packet[at] == b)
             return at;
         length = (size_t)(packet[at + 2] << 8 | packet[at + 3]);
         at += (length + 3) & ~(size_t)3;
@@ -83,16 +84,23 @@ static size_t first_data(const uint8_t *packet, size_t n)
     return n;
 }
 
+static uint32_t word_at(const uint8_t *packet, size_t at)
+{
+    uint32_t word;
+
+    memcpy(&word, packet + at, sizeof word);
+    return ntohl(word);
+}
+
 /* What is sent again goes before what is new: the first data tells. */
 static void note_tsn(struct wf_sctp_assoc *a, const uint8_t *packet, size_t n)
 {
-    size_t at = first_data(packet, n);
+    size_t at = find_chunk(packet, n, DATA, I_DATA);
     uint32_t tsn;
 
     if (at == n)
         return;
-    memcpy(&tsn, packet + at + 4, sizeof tsn);
-    tsn = ntohl(tsn);
+    tsn = word_at(packet, at + 4);
     if (a->sent && (int32_t)(tsn - a->tsn) <= 0)
         a->repeated++;
     else
@@ -266,7 +274,7 @@ int wf_sctp_open(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
     a->full = true;
     a->window = a->held = s->window;
     a->room = s->room;
-    a->sent = false;
+    a->sent = a->acked_any = a->progress = false;
     a->repeated = 0;
     wf_sctp_lock();
     stack.lib->register_address(a);
@@ -311,12 +319,41 @@ static bool intact(const void *packet, size_t n)
     return was == is;
 }
 
+/* How far the peer has everything, and how much it takes beyond. */
+static void note_sack(struct wf_sctp_assoc *a, const uint8_t *packet, size_t n)
+{
+    size_t at = find_chunk(packet, n, SACK, SACK);
+    uint32_t tsn;
+
+    if (n - at < SACK_BYTES)
+        return;
+    tsn = word_at(packet, at + 4);
+    a->progress = a->progress || !a->acked_any || (int32_t)(tsn - a->acked) > 0;
+    if (!a->acked_any || (int32_t)(tsn - a->acked) >= 0) {
+        a->acked = tsn;
+        a->offered = word_at(packet, at + 8);
+    }
+    a->acked_any = true;
+}
+
+bool wf_sctp_assoc_owed(struct wf_sctp_assoc *a)
+{
+    bool owed;
+
+    wf_sctp_lock();
+    owed = a->sent && (!a->acked_any || ((int32_t)(a->tsn - a->acked) > 0 &&
+                                         a->offered > SLACK));
+    wf_sctp_unlock();
+    return owed;
+}
+
 bool wf_sctp_input(struct wf_sctp_assoc *a, const void *packet, size_t n)
 {
     if (n < sizeof(struct sctp_common_header) + 4 ||
         (a->check && !intact(packet, n)))
         return false;
     wf_sctp_lock();
+    note_sack(a, packet, n);
     stack.lib->conninput(a, packet, n, 0);
     wf_sctp_unlock();
     return true;

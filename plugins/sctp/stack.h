@@ -49,6 +49,9 @@ struct wf_sctp_assoc {
     uint32_t room;         /* of the send buffer */
     uint32_t tsn;          /* the highest with which a packet began */
     bool sent;             /* there was one */
+    uint32_t acked, offered; /* by the peer: all up to here, and its window */
+    bool acked_any;          /* it has said so */
+    bool progress; /* it got further; for wf_sctp_input's caller to clear */
     uint32_t repeated;     /* packets that went again, until somebody asks */
     void *ctx;
     /* Under the lock, maybe in another endpoint's thread. */
@@ -89,6 +92,8 @@ enum wf_sctp_event wf_sctp_receive(struct wf_sctp_assoc *, void *buf,
                                    size_t room, struct wf_sctp_message *);
 /* Bytes that were sent, or are to be, and not acknowledged. */
 uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *);
+/* The peer has not acknowledged what was sent, though it has room. */
+bool wf_sctp_assoc_owed(struct wf_sctp_assoc *);
 /* Packets that were sent again since the last call. */
 uint32_t wf_sctp_assoc_repeated(struct wf_sctp_assoc *);
 /* The smoothed round trip; 0: unknown. */

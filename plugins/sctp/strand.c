@@ -139,6 +139,16 @@ uint32_t wf_sctp_unacked(weft_peer *p)
     return n;
 }
 
+bool wf_sctp_owed(const weft_peer *p)
+{
+    bool owed = !p->up;
+
+    for (int i = 0; i < STRANDS && !owed; i++)
+        owed = p->strand[i] && !p->strand[i]->sock &&
+               wf_sctp_assoc_owed(&p->strand[i]->assoc);
+    return owed;
+}
+
 void wf_sctp_strands_tend(weft_peer *p)
 {
     for (int i = 0; i < STRANDS; i++)

@@ -202,6 +202,7 @@ static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
     struct wf_ip_id *s = wf_ip_id_find(&ep->calls, d->to);
     weft_peer *p = s && s->party ? s->party->peer : NULL;
     struct wf_sctp_strand *strand = NULL;
+    uint64_t now = wf_sctp_now(ep);
 
     if (p && p->party.state == PARTY_OPEN && p->remote_link == d->from &&
         wf_sctp_known_path(p, from) && (!p->kernel || wf_sctp_follow(p)))
@@ -212,9 +213,12 @@ static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
             wf_ip_reset(&ep->calls, from, d->from, d->to);
         return;
     }
-    wf_sctp_heard(p, wf_sctp_now(ep));
+    wf_sctp_heard(p, now);
     if (!wf_sctp_input(&strand->assoc, d->body, d->n))
         ep->calls.strange++;
+    if (strand->assoc.progress)
+        wf_ip_alive_sign(&p->alive, now);
+    strand->assoc.progress = false;
     p->unread |= 1u << strand->number;
     wf_sctp_take(p);
     wf_sctp_flush(p);
@@ -235,6 +239,7 @@ static void on_probe(weft_ep *ep, const struct wf_ip_path *from,
         wf_sctp_echo(p, from, d->value, wf_sctp_now(ep));
         return;
     }
+    wf_ip_alive_runs(&ep->watch, &p->alive, wf_sctp_now(ep));
     echo.type = TYPE_ECHO;
     echo.to = d->from;
     echo.from = d->to;

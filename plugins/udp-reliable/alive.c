@@ -5,7 +5,9 @@
  * something is sent. So a peer that has acknowledged nothing for a while is
  * asked: an empty packet that wants an answer; and its host beside it. A packet
  * that arrives is no sign of life unless it acknowledges one that was not
- * acknowledged before: where one direction is cut the other still delivers.
+ * acknowledged before: where one direction is cut the other still delivers. A
+ * packet without news was sent by a timer, or for one of ours, so after a look at
+ * the socket.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,6 +17,7 @@ void wf_udp_alive_begin(weft_peer *p, uint64_t now)
 {
     wf_ip_alive_begin(&p->alive, now);
     p->confirmed = p->flow.peer_seen;
+    p->acked = p->flow.una;
     wf_ip_sooner(&p->ep->timer_at, wf_udp_alive_deadline(p));
 }
 
@@ -23,8 +26,9 @@ uint64_t wf_udp_alive_deadline(const weft_peer *p)
     return wf_ip_alive_deadline(&p->ep->watch, &p->alive);
 }
 
-static void ask(weft_peer *p, uint64_t now)
+static void ask(void *peer, uint64_t now)
 {
+    weft_peer *p = peer;
     const struct wf_ip_path *way = &p->path.way;
     struct wf_ip_addr host;
 
@@ -41,16 +45,22 @@ void wf_udp_alive_turn(weft_peer *p, uint64_t now)
 
     if (p->party.state == PARTY_OPEN &&
         !wf_ip_alive_turn(&p->ep->watch, &p->alive, now, ask, p, why))
-        wf_udp_link_break(p, WEFT_ELINK, "process %u: %s", p->party.id, why);
+        wf_udp_link_break(p, WEFT_ELINK, "process %u %s", p->party.id, why);
 }
 
-/* A packet of the peer was read. */
-void wf_udp_alive_heard(weft_peer *p, uint64_t now)
+/* A packet of the peer was read. Data is owed: then only its acknowledgement is a
+ * sign, for packets without any may get through where those with data do not. */
+void wf_udp_alive_heard(weft_peer *p, bool news, uint64_t now)
 {
-    if (p->flow.peer_seen == p->confirmed)
-        return;
-    p->confirmed = p->flow.peer_seen;
-    wf_ip_alive_sign(&p->alive, now);
+    const struct wf_udp_flow *f = &p->flow;
+    bool seen = f->peer_seen != p->confirmed, owes = f->una < f->sent;
+
+    if (f->una != p->acked || (seen && !owes))
+        wf_ip_alive_sign(&p->alive, now);
+    else if (seen || !news)
+        wf_ip_alive_runs(&p->ep->watch, &p->alive, now);
+    p->confirmed = f->peer_seen;
+    p->acked = f->una;
 }
 
 /* weft_ops.silent */

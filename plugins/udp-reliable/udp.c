@@ -79,6 +79,7 @@ static weft_ep *make(const weft_open *o)
                              .host = o->host,
                              .core = o->core,
                              .ip = &ep->ip,
+                             .watch = &ep->watch,
                              .me = o->loc_id,
                              .room = (uint32_t)ep->cfg.window,
                              .connect_timeout = ep->cfg.connect_timeout,

@@ -73,6 +73,7 @@ struct weft_peer {
     uint64_t unreachable_since;
     struct wf_ip_alive alive;
     uint64_t confirmed; /* the last packet of ours that is known to be there */
+    uint64_t acked;     /* and how much of the stream */
 
     /* receiving */
     weft_sink *sink;
@@ -198,7 +199,8 @@ uint64_t wf_udp_link_deadline(const weft_ep *);
 void wf_udp_alive_begin(weft_peer *, uint64_t now);
 uint64_t wf_udp_alive_deadline(const weft_peer *);
 void wf_udp_alive_turn(weft_peer *, uint64_t now);
-void wf_udp_alive_heard(weft_peer *, uint64_t now);
+/* news: it had data that had not come before. */
+void wf_udp_alive_heard(weft_peer *, bool news, uint64_t now);
 uint64_t wf_udp_alive_silent(weft_peer *, uint64_t within);
 
 /* tx.c */

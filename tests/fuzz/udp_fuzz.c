@@ -100,6 +100,7 @@ static void on_packet(struct wf_udp_flow *f, const uint8_t *bytes, size_t n)
 /* ---- callers --------------------------------------------------------------- */
 
 static struct wf_ip_calls calls;
+static struct wf_ip_watch watch;
 static struct wf_ip_party party[PARTIES];
 
 static int auth_step(weft_core *c, weft_auth **auth, const void *in, size_t n,
@@ -239,8 +240,10 @@ static void begin_calls(void)
     memset(party, 0, sizeof party);
     for (uint32_t i = 0; i < PARTIES; i++)
         party[i].id = i;
+    watch = (struct wf_ip_watch){.local = true};
     calls = (struct wf_ip_calls){.ops = &ops,
                                  .host = &host,
+                                 .watch = &watch,
                                  .me = 1,
                                  .connect_timeout = 1000000,
                                  .handshake_timeout = 100000000};

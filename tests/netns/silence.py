@@ -62,7 +62,8 @@ SAMPLE = ["tcp both stream", "tcp ab pingpong", "tcp deleted receive",
           "sctp hidden compute", "tcp both compute", "udp both compute",
           "sctp both compute", "tcp+udp both compute", "tcp brief last", "udp brief last",
           "sctp brief last", "tcp+sctp brief last", "tcp killed call",
-          "udp killed call", "sctp killed call", "udp+sctp killed last"]
+          "udp killed call", "sctp killed call", "tcp both call",
+          "udp both call", "udp ab call", "sctp both call", "sctp ab call", "udp+sctp killed last"]
 INI = """[core]
 log = warn
 job_key = silence
@@ -73,8 +74,9 @@ plugin = {plugin}
 interface = 10.90.{i}.0/24
 {limits}
 """
-LIMITS = {"tcp": "detect = 2s", "udp-reliable": "vanished = 2s",
-          "sctp": "vanished = 2s"}
+LIMITS = {"tcp": "detect = 2s\nconnect_timeout = 2s",
+          "udp-reliable": "vanished = 2s\nconnect_timeout = 2s",
+          "sctp": "vanished = 2s\nconnect_timeout = 2s"}
 ROUTE = """
 [route all]
 use = {use}
@@ -82,8 +84,9 @@ failover = {failover}
 {timeout}
 """
 # the limit of a carrier is not to be what ends the pair
-PATIENT = {"tcp": "detect = 60s", "udp-reliable": "vanished = 60s",
-           "sctp": "vanished = 60s"}
+PATIENT = {"tcp": "detect = 60s\nconnect_timeout = 2s",
+           "udp-reliable": "vanished = 60s\nconnect_timeout = 2s",
+           "sctp": "vanished = 60s\nconnect_timeout = 2s"}
 
 
 class Cell:
@@ -143,7 +146,6 @@ class Cell:
     def break_network(self, net):
         if self.fault == "killed":
             self.kill_sockets(net)
-            open(net.go, "w").close()
         if self.fault == "brief":
             net.say("all", "both cut=1")
             time.sleep(LIMIT / 2)
@@ -195,6 +197,8 @@ class Cell:
                 time.sleep(SETTLE)  # traffic, or none
                 self.break_network(net)
                 cut = time.monotonic()
+                if self.traffic == "call":
+                    open(net.go, "w").close()
                 if self.traffic == "idle":
                     time.sleep(SETTLE)
                     job.stdin.write("\n")
@@ -206,13 +210,18 @@ class Cell:
                     return self.judge(said, seen)
         return said, "hang: " + "".join(seen)
 
+    def bound(self):
+        """Who waits calls after a second, for LIMIT; then the next transport."""
+        ways = len(self.plugins) if self.traffic == "call" else 1
+        return LIMIT * ways + EXTRA
+
     def judge(self, said, seen):
         if (self.fault, self.traffic) in PEACEFUL:
             trouble = any(c != "SUCCESS" for _, c in said.values())
             return said, "".join(seen) if trouble else ""
         if self.traffic == "compute":  # rank 1 comes back that much later
             said["1"] = (said["1"][0] - SECONDS, said["1"][1])
-        late = max(t for t, _ in said.values()) > LIMIT + EXTRA + SLACK
+        late = max(t for t, _ in said.values()) > self.bound() + SLACK
         # a port that is unreachable is a process that has ended
         early = said["0"][0] < EARLY and self.fault != "port"
         other = any(c != "PROC_ABORTED" for _, c in said.values())
@@ -223,6 +232,7 @@ def cells(words):
     grid = [Cell(*c) for c in itertools.product(FABRICS, FAULTS, TRAFFIC)]
     grid += [Cell(f, *c) for f in FABRICS for c in PEACEFUL]
     grid += [Cell(f, "both", "compute") for f in FABRICS]
+    grid += [Cell(f, c, "call") for f in FABRICS for c in ("both", "ab")]
     if not words:
         grid = [c for c in grid if c.name in SAMPLE]
     elif words != ["all"]:

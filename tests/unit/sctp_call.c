@@ -26,6 +26,7 @@ struct said {
 
 struct side {
     struct wf_ip_calls calls;
+    struct wf_ip_watch watch;
     struct wf_ip_party other;
     struct wf_auth_key *key;
     struct said last;
@@ -92,6 +93,7 @@ static void prepare(struct side *s, uint32_t me)
     s->calls = (struct wf_ip_calls){.ep = (weft_ep *)s,
                                     .ops = &ops,
                                     .host = &host,
+                                    .watch = &s->watch,
                                     .core = (weft_core *)s,
                                     .me = me,
                                     .handshake_timeout = TIMEOUT,

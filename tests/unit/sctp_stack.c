@@ -379,6 +379,42 @@ static void *talk_aside(void *none)
     return NULL;
 }
 
+/* What was lost is owed, until it has gone again; what finds no room is not, for
+ * who reads nothing acknowledges no more. */
+static void what_is_not_acknowledged_is_owed_while_there_is_room(void **state)
+{
+    struct wf_sctp_setup setup = {
+        .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
+    struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
+
+    come_up(a, b, &setup);
+    assert_false(wf_sctp_assoc_owed(&a->assoc));
+    b->lost = 1000;
+    say(a, 2, 1000);
+    for (int i = 0; i < 3000; i++, pass())
+        arrive(a);
+    assert_true(wf_sctp_assoc_owed(&a->assoc));
+    b->lost = 0;
+    a->assoc.progress = false;
+    for (int i = 0; i < STEPS && wf_sctp_assoc_unacked(&a->assoc); i++, pass()) {
+        arrive(b);
+        arrive(a);
+    }
+    assert_true(a->assoc.progress);
+    assert_false(wf_sctp_assoc_owed(&a->assoc));
+    for (int i = 0; i < 100; i++)
+        say(a, 2, 10000); /* and b reads none of it */
+    for (int i = 0; i < 3000; i++, pass()) {
+        arrive(b);
+        wf_sctp_make_room(&b->assoc);
+        arrive(a);
+    }
+    assert_true(wf_sctp_assoc_unacked(&a->assoc) > 0);
+    assert_false(wf_sctp_assoc_owed(&a->assoc));
+    part(a, b);
+    wf_sctp_leave();
+}
+
 static void threads_share_the_stack(void **state)
 {
     pthread_t aside;
@@ -430,6 +466,7 @@ int main(void)
         cmocka_unit_test(one_side_with_interleaving_is_none),
         cmocka_unit_test(silence_is_no_end),
         cmocka_unit_test(the_stack_is_shared_and_starts_again),
+        cmocka_unit_test(what_is_not_acknowledged_is_owed_while_there_is_room),
         cmocka_unit_test(threads_share_the_stack),
         cmocka_unit_test(damaged_packets_are_dropped)};
     return cmocka_run_group_tests(tests, NULL, NULL);

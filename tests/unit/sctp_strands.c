@@ -62,6 +62,11 @@ static void tx_ready(weft_core *core, weft_loc *loc)
     ((struct side *)core)->room = 1;
 }
 
+static uint64_t time_now(weft_core *core)
+{
+    return atomic_load(&clock_ns);
+}
+
 static weft_host host;
 
 static int prepare(void **state)
@@ -69,6 +74,7 @@ static int prepare(void **state)
     host = fake_host;
     host.tx_done = tx_done;
     host.tx_ready = tx_ready;
+    host.now_ns = time_now;
     return 0;
 }
 

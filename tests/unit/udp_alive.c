@@ -116,11 +116,121 @@ static void packets_that_acknowledge_nothing_are_no_sign(void **state)
 
     pair(SECOND);
     p = all[0].peer[1].peer;
+    RIG_UNTIL(all, 2, wf_udp_flow_idle(&p->flow));
     before = p->alive.sign;
-    wf_udp_alive_heard(p, before + SECOND);
+    wf_udp_alive_heard(p, true, before + SECOND);
     assert_int_equal(p->alive.sign, before);
     p->flow.peer_seen++;
-    wf_udp_alive_heard(p, before + SECOND);
+    wf_udp_alive_heard(p, true, before + SECOND);
+    assert_int_equal(p->alive.sign, before + SECOND);
+    end();
+}
+
+/* ---- a peer that runs, and confirms nothing ------------------------------- */
+
+enum { STEP_MS = 10 };
+static const uint64_t step = SECOND / 1000 * STEP_MS;
+static struct wf_ip_watch watch;
+static struct wf_ip_alive alive;
+
+static void ask_nobody(void *ctx, uint64_t now)
+{
+    struct wf_ip_addr none = {.family = 4};
+
+    wf_ip_alive_ask(&watch, &alive, now, &none, &none);
+}
+
+/* One that answers a call of its host, or not; of everything else it says when it
+ * runs and when it answers, in ms of each period. Seconds until it is given up, 0:
+ * it is not. */
+static double given_up(bool host, int period, int runs, int answers)
+{
+    char why[IP_WHY] = "";
+    uint64_t now = SECOND, begun = now;
+
+    watch = (struct wf_ip_watch){
+        .every = SECOND, .vanished = 2 * SECOND, .local = true};
+    wf_ip_alive_begin(&alive, now);
+    alive.known = host;
+    for (int ms = 0; ms < 60000; ms += STEP_MS, now += step) {
+        if (host && alive.unanswered) {
+            alive.unanswered = 0;
+            alive.sign = now;
+        }
+        if (!wf_ip_alive_turn(&watch, &alive, now, ask_nobody, NULL, why)) {
+            assert_non_null(strstr(why, "confirmed none of ours"));
+            return (double)(now - begun) / (double)SECOND;
+        }
+        if (runs >= 0 && ms % period == runs)
+            wf_ip_alive_runs(&watch, &alive, now);
+        if (answers >= 0 && ms % period == answers)
+            wf_ip_alive_sign(&alive, now);
+    }
+    return 0;
+}
+
+static void who_runs_and_confirms_nothing_is_given_up(void **state)
+{
+    for (int host = 0; host < 2; host++) {
+        double after = given_up(host, 500, 490, -1);
+        assert_true(after >= 2.0 && after < 3.0);
+        assert_true(given_up(host, 50, 0, -1) >= 2.0);
+    }
+}
+
+/* It runs for a moment now and then, and its answer is a little late. */
+static void who_computes_between_two_words_stays(void **state)
+{
+    for (int host = 0; host < 2; host++) {
+        assert_true(given_up(host, 6000, 5000, 5010) == 0);
+        assert_true(given_up(host, 1990, 1000, 1010) == 0);
+        assert_true(given_up(host, 60000, 5000, -1) == 0);
+        assert_true(given_up(host, 30000, 5000, -1) == 0);
+        assert_true(given_up(host, 500, -1, -1) == 0);
+    }
+}
+
+/* Packets without news, from a peer that has answered nothing since. */
+static void packets_without_news_show_that_it_runs(void **state)
+{
+    weft_peer *p;
+    uint64_t now;
+
+    pair(SECOND);
+    p = all[0].peer[1].peer;
+    RIG_UNTIL(all, 2, wf_udp_flow_idle(&p->flow));
+    now = rig_now((weft_core *)&all[0]);
+    for (int news = 1; news >= 0; news--) {
+        wf_ip_alive_sign(&p->alive, now);
+        for (int i = 0; i < 60 && p->party.state == PARTY_OPEN; i++) {
+            now += SECOND / 10;
+            wf_udp_alive_turn(p, now);
+            wf_udp_alive_heard(p, news, now);
+        }
+        assert_int_equal(p->party.state, news ? PARTY_OPEN : PARTY_BROKEN);
+    }
+    rig_turn(all, 1);
+    assert_int_equal(all[0].peer[1].downs, 1);
+    end();
+}
+
+/* Data is owed: an answer to a packet that has none is no sign. */
+static void only_data_confirms_data(void **state)
+{
+    weft_peer *p;
+    uint64_t before, una;
+
+    pair(SECOND);
+    p = all[0].peer[1].peer;
+    RIG_UNTIL(all, 2, wf_udp_flow_idle(&p->flow));
+    before = p->alive.sign;
+    una = p->flow.una--;
+    p->acked = p->flow.una;
+    p->flow.peer_seen++;
+    wf_udp_alive_heard(p, true, before + SECOND);
+    assert_int_equal(p->alive.sign, before);
+    p->flow.una = una;
+    wf_udp_alive_heard(p, true, before + SECOND);
     assert_int_equal(p->alive.sign, before + SECOND);
     end();
 }
@@ -166,6 +276,10 @@ int main(void)
         cmocka_unit_test(who_computes_is_left_alone),
         cmocka_unit_test(a_host_that_is_silent_is_given_up),
         cmocka_unit_test(packets_that_acknowledge_nothing_are_no_sign),
+        cmocka_unit_test(who_runs_and_confirms_nothing_is_given_up),
+        cmocka_unit_test(who_computes_between_two_words_stays),
+        cmocka_unit_test(packets_without_news_show_that_it_runs),
+        cmocka_unit_test(only_data_confirms_data),
         cmocka_unit_test(the_core_is_told_of_silence),
         cmocka_unit_test(who_was_away_himself_gives_nobody_up),
     };
