@@ -1,43 +1,52 @@
 #!/usr/bin/env python3
-"""Changes one token of the library at a time and runs the quick tests on it.
+"""Changes one token of the library at a time and runs tests on it.
 
     tests/mutate.py build --count 200 --seed 1
     tests/mutate.py build --count 20 --seed 1 --files 'core/route/*.c'
     tests/mutate.py build --at core/topo/dist_create.c:135
+    tests/mutate.py build --count 200 --seed 1 --again --tests unit_sctp
     tests/mutate.py build --count 200 --seed 1 --list
 
 A mutant that no test notices is code that no test checks. Works on a copy of
-the tree in BUILD/mutate, with builds of its own, and leaves the sources alone.
-The first run asks gcov there which test runs which line (some minutes).
+the tree in BUILD/mutate, with a build of its own, and leaves the sources alone.
+That build has all mutants of the sample in it, and the environment says which
+one is on (mutate_switch.py). The few that cannot be switched are built one by
+one afterwards. First all tests run once, and say which mutants they come by.
 
-For each mutant the tests run whose lines it changes, short ones first, then
-those that run the file, then all others, until one fails or --limit seconds of
-tests are over. A test counts that fails twice with the mutant and then passes
-without it; one that does not is left out from then on. Not run: what is
-equivalent by mutate_equivalent.txt, and what the compiler makes the same code of.
+For each mutant the tests run that come by it, short ones first, until one fails
+or has used --limit seconds of processor time together with those before it. A
+test counts that fails with the mutant, passes without it, and fails with it
+again. Not run: what is equivalent by mutate_equivalent.txt. A survivor is
+compiled by itself: the compiler may make the same code of it.
+
+What was found is kept in BUILD/mutate, and a run that was interrupted goes on.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 import argparse
 import fcntl
 import fnmatch
+import hashlib
+import json
 import os
 import random
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter, namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import mutate_coverage
-from mutate_tokens import mutants_of
 import repeat
+from mutate_switch import ROOM, switched
+from mutate_tokens import mutants_of
 
 ROOT = Path(__file__).resolve().parent.parent
-QUICK = (r"^(unit|conform|abi|sim)_|^core_match$|"
-         r"^job_.*_n4_(shm|tcp)$|"
+QUICK = (r"^(unit|conform|abi|sim|fuzz|jobs_bad)_|^core_match$|"
+         r"^job_.*_n4_(shm|tcp|udp|sctp)$|"
          r"^job_((engines|helper|hinted|pinned|team)_|topo_.*_mixed$)")
 FILES = ["core/*.c", "plugins/*.c"]  # fnmatch: * crosses folders
 MARK = "MUTANT_TEST"
@@ -57,10 +66,13 @@ def sources(root):
                 yield (Path(folder) / file).relative_to(root)
 
 
-def copy_changed(tree):
-    """The copy becomes the tree; a file that is the same keeps its time."""
+def copy_changed(tree, but):
+    """The copy becomes the tree, but for some files; what is the same keeps its
+    time."""
     wanted = set(sources(ROOT))
     for file in wanted:
+        if str(file) in but and (tree / file).exists():
+            continue
         source, copy = ROOT / file, tree / file
         if source.is_symlink() or not source.is_file():
             continue
@@ -132,30 +144,45 @@ def end_marked(mark):
             pass
 
 
-def run(test, env, limit):
-    """Whether it passes, and its seconds."""
+def wait(p, seconds):
+    """Its status, None for a hang, and the processor time of its tree."""
+    end = time.monotonic() + seconds
+    ended = 0
+    while not ended and time.monotonic() < end:
+        time.sleep(0.02)
+        ended, status, used = os.wait4(p.pid, os.WNOHANG)
+    if not ended:
+        p.send_signal(15)
+        for _ in range(100):
+            time.sleep(0.03)
+            ended, status, used = os.wait4(p.pid, os.WNOHANG)
+            if ended:
+                break
+        else:
+            p.send_signal(9)
+            _, status, used = os.wait4(p.pid, 0)
+        status = None
+    p.returncode = -1  # Popen need not wait any more
+    return status, used.ru_utime + used.ru_stime
+
+
+def run(test, env, seconds, processor):
+    """Whether it passes, and its processor time. `processor`: what one of its
+    processes may use of that."""
     mark = f"{os.getpid()}.{time.monotonic_ns()}"
-    env = {**test.env, MARK: mark, **env}
-    start = time.monotonic()
-    p = subprocess.Popen(test.command, env={**os.environ, **env},
+    env = {**os.environ, **test.env, MARK: mark, **env}
+    p = subprocess.Popen(["prlimit", f"--cpu={int(processor) + 1}", "choom",
+                          "-n", "900", "--", *test.command], env=env,
                          cwd=test.folder, stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                          start_new_session=True)
     try:
-        status = p.wait(limit)
-    except subprocess.TimeoutExpired:
-        status = None
+        status, used = wait(p, seconds)
     finally:
-        if p.poll() is None:
-            p.terminate()
-            try:
-                p.wait(3)
-            except subprocess.TimeoutExpired:
-                pass
         end_marked(f"{MARK}={mark}".encode())
-        p.wait()
-    passed = status is not None and status in (0, test.skip)
-    return passed, time.monotonic() - start
+    passed = status is not None and \
+        os.waitstatus_to_exitcode(status) in (0, test.skip)
+    return passed, used
 
 
 def targets_of(tests, dest):
@@ -171,54 +198,48 @@ def targets_of(tests, dest):
 
 
 class Floors:
-    """The quick tests of a build, what they cover, and how long they take."""
+    """The tests of a build; and of each how long it takes, and which mutants it
+    comes by, in a file."""
 
-    def __init__(self, dest, coverage):
-        self.dest, self.coverage = dest, coverage
-        self.tests = [Test(*t) for t in repeat.tests_of(str(dest), QUICK)]
+    def __init__(self, dest, path, regex):
+        self.dest, self.path = dest, path
+        self.tests = [Test(*t) for t in repeat.tests_of(str(dest), regex)]
+        self.found = {}
+        for line in path.read_text().splitlines() if path.exists() else ():
+            entry = json.loads(line)
+            self.found[entry["name"]] = entry
 
-    def seconds(self, t):
-        """Of the build that counts lines: more than usual."""
-        return self.coverage.seconds.get(t.name, 1)
+    def look(self, t):
+        """Runs a test with no mutant on."""
+        with tempfile.NamedTemporaryFile() as seen:
+            seen.truncate(ROOM)
+            start = time.monotonic()
+            for _ in range(2):
+                passed, used = run(t, {"MUTANT_SEEN": seen.name}, 600, 600)
+                if passed:
+                    break
+            entry = {"name": t.name, "passed": passed, "processor": used,
+                     "seconds": time.monotonic() - start,
+                     "mutants": [k for k, byte in enumerate(seen.read())
+                                 if byte]}
+        if not passed:
+            print(f"left out, for it fails unchanged: {t.name}", flush=True)
+        self.found[t.name] = entry
+        with open(self.path, "a") as f:
+            print(json.dumps(entry), file=f)
 
-    def order(self, m, changed):
-        """Three lists: run the lines, run the file, and the others. A file
-        that is not what was covered is asked for as a whole."""
-        lists = [], [], []
+    def order(self, k, m):
+        """The tests that come by a mutant, those named like its file first."""
         stem = re.sub(r"\W", "_", Path(m.file).stem)
-        for t in sorted(self.tests, key=lambda t: (
-                stem not in t.name, self.seconds(t))):
-            if not self.coverage.runs_file(t.name, m.file):
-                lists[2].append(t)
-            elif changed or not self.coverage.runs_lines(
-                    t.name, m.file, m.first, m.last):
-                lists[1].append(t)
-            else:
-                lists[0].append(t)
-        return lists
+        tests = [t for t in self.tests if self.found[t.name]["passed"]
+                 and k in self.found[t.name]["mutants"]]
+        return sorted(tests, key=lambda t: (
+            stem not in t.name, self.found[t.name]["processor"]))
 
-    def notice(self, tests, left):
-        """The test that fails twice (or None), and the seconds left."""
-        for t in tests:
-            if left <= 0:
-                break
-            passed, took = run(t, {}, self.limit(t))
-            left -= took
-            if not passed and not run(t, {}, self.limit(t))[0]:
-                return t, left
-        return None, left
-
-    def limit(self, t):
-        return 20 + 10 * self.seconds(t)
-
-    def passes_unchanged(self, t):
-        """Else it is left out from now on."""
-        must(ninja(self.dest, *targets_of([t], self.dest)))
-        if run(t, {}, self.limit(t))[0]:
-            return True
-        print(f"left out, for it fails unchanged: {t.name}")
-        self.tests.remove(t)
-        return False
+    def run(self, t, env):
+        found = self.found[t.name]
+        return run(t, env, 20 + 10 * found["seconds"],
+                   10 + 10 * found["processor"])
 
 
 # ---- mutants ------------------------------------------------------------------
@@ -234,77 +255,174 @@ def equivalents():
     return found
 
 
-def choose(args, tree, built):
+def choose(args, built):
     every = []
-    for file in sorted(map(str, sources(tree))):
+    for file in sorted(map(str, sources(ROOT))):
         if any(fnmatch.fnmatch(file, g) for g in args.files or FILES) and \
            built(file):
-            every += mutants_of(file, (tree / file).read_text())
+            every += mutants_of(file, (ROOT / file).read_text())
     if args.at:
         file, _, line = args.at.partition(":")
         return [m for m in every if m.file == file and m.line == int(line)]
     return random.Random(args.seed).sample(every, min(args.count, len(every)))
 
 
-def noticed_by(m, dest, digest, floors, args):
-    """The test that notices the mutant, which is in the copy; or None. The
-    word of what became of it otherwise."""
-    changed = floors.coverage.digests.get(m.file) != digest
-    line, file, others = floors.order(m, changed)
-    left = args.limit
-    for tests in [line[:8], line[8:]] + (
-            [] if args.covering and line else [file, others]):
-        if not tests or left <= 0:
+class Sample:
+    """Numbered mutants, and the sources that have them."""
+
+    def __init__(self, mutants, tree, dest):
+        self.mutants, self.tree, self.dest = mutants, tree, dest
+        self.texts = {m.file: (ROOT / m.file).read_text() for m in mutants}
+        self.alone = {k for k, m in enumerate(mutants) if not m.outer}
+
+    def of(self, file):
+        return [(k, m) for k, m in enumerate(self.mutants) if m.file == file]
+
+    def source(self, file):
+        """With all its mutants."""
+        mutants = self.of(file)
+        return switched(self.texts[file],
+                        [km for km in mutants if km[0] not in self.alone],
+                        [km for km in mutants if km[0] in self.alone])
+
+    def write(self, file, text):
+        copy = self.tree / file
+        if copy.read_text() != text:
+            copy.write_text(text)
+
+    def builds(self, file):
+        self.write(file, self.source(file))
+        objects = objects_of(self.dest, self.tree / file)
+        return ninja(self.dest, *objects).returncode == 0
+
+    def build(self):
+        """Builds all; finds out which mutants cannot be switched."""
+        for file in self.texts:
+            self.write(file, self.source(file))
+        said = ninja(self.dest, "-k", "0").stdout
+        for file in self.texts:
+            if re.search(rf"FAILED: .*/{re.escape(file)}\.o", said):
+                self.sort_out(file)
+        must(ninja(self.dest))
+
+    def sort_out(self, file):
+        """Which mutants of a file cannot be switched."""
+        mine = {k for k, _ in self.of(file)} - self.alone
+        self.alone |= mine
+        for k in mine:
+            self.alone -= {k}
+            if not self.builds(file):
+                self.alone |= {k}
+        self.write(file, self.source(file))
+
+    def digest(self):
+        text = "".join(map(self.source, self.texts))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def is_same_code(self, m):
+        """Whether the compiler makes the same of it as of the file unchanged."""
+        text = self.texts[m.file]
+        objects = objects_of(self.dest, self.tree / m.file)
+        codes = []
+        for version in (text, m.applied(text)):
+            self.write(m.file, version)
+            if ninja(self.dest, *objects).returncode:
+                return False
+            codes.append([code_of(self.dest / o) for o in objects])
+        self.write(m.file, self.source(m.file))
+        must(ninja(self.dest, *objects))
+        return codes[0] == codes[1]
+
+    def passes(self, floors, k, t, changed):
+        """Whether a test passes with or without a mutant, and its seconds; None
+        if the mutant does not build."""
+        m = self.mutants[k]
+        if k not in self.alone:
+            return floors.run(t, {"MUTANT_ON": str(k)} if changed else {})
+        text = self.texts[m.file]
+        self.write(m.file, m.applied(text) if changed else text)
+        if ninja(self.dest, *targets_of([t], self.dest)).returncode:
+            return None, 0
+        return floors.run(t, {})
+
+
+class Results:
+    """What became of each mutant, in a file that grows."""
+
+    def __init__(self, path):
+        self.path, self.found = path, {}
+        for line in path.read_text().splitlines() if path.exists() else ():
+            entry = json.loads(line)
+            self.found[tuple(entry["mutant"])] = entry
+
+    @staticmethod
+    def key(m):
+        return m.file, m.before, m.after
+
+    def of(self, m):
+        return self.found.get(self.key(m), {})
+
+    def add(self, m, result, **more):
+        entry = {"mutant": self.key(m), "result": result, **more}
+        self.found[self.key(m)] = entry
+        with open(self.path, "a") as f:
+            print(json.dumps(entry), file=f)
+
+
+def judge(sample, floors, results, args, k):
+    """Runs tests on a mutant, and adds what became of it to the results."""
+    m = sample.mutants[k]
+    before = results.of(m)
+    used, passed = before.get("processor", 0), before.get("passed", [])
+    result, by = "survived", None
+    for t in floors.order(k, m):
+        if t.name in passed and not args.tests:
             continue
-        if ninja(dest, *targets_of(tests, dest)).returncode:
-            return "did not build", None
-        by, left = floors.notice(tests, left)
-        if by:
-            return "noticed", by
-    return "survived", None
+        if used >= args.limit:
+            break
+        ok, took = sample.passes(floors, k, t, True)
+        used += took
+        if ok is None:
+            result = "did not build"
+            break
+        if ok:
+            passed = sorted({*passed, t.name})
+        elif sample.passes(floors, k, t, False)[0] and \
+                not sample.passes(floors, k, t, True)[0]:
+            result, by = "noticed", t.name
+            break
+    if k in sample.alone:
+        sample.write(m.file, sample.source(m.file))
+    results.add(m, result, by=by, processor=round(used, 1), passed=passed)
+    say(m, result, f"{by or len(passed)}, {used:.1f} s")
 
 
-def judge(m, dest, tree, floors, args):
-    """What became of a mutant, and the test that noticed it."""
-    copy, objects = tree / m.file, objects_of(dest, tree / m.file)
-    text, digest = copy.read_text(), mutate_coverage.digest(copy)
-    was = [code_of(dest / o) for o in objects]
-    try:
-        copy.write_text(m.applied(text))
-        if ninja(dest, *objects).returncode:
-            return "did not build", None
-        if was == [code_of(dest / o) for o in objects]:
-            return "the same code", None
-        result, by = noticed_by(m, dest, digest, floors, args)
-    finally:
-        copy.write_text(text)
-        must(ninja(dest, *objects))
-    if by and not floors.passes_unchanged(by):
-        return judge(m, dest, tree, floors, args)
-    return result, by and by.name
+def say(m, result, why):
+    print(f"{m.file}:{m.line}\n- {m.before}\n+ {m.after}\n"
+          f"{result}: {why}\n", flush=True)
 
 
-def prepare(build, args):
-    """The copy, its optimised build, and its floors with their coverage."""
-    home = build / "mutate"
-    tree = home / "tree"
-    dest, cover = tree / "build", tree / "gcov"  # as usual, for ccache
-    copy_changed(tree)
-    configure(build, tree, dest)
-    must(ninja(dest))
-    coverage = mutate_coverage.Coverage(home / "coverage.json.gz")
-    floors = Floors(dest, coverage)
-    if args.list:
-        return tree, dest, floors
-    if args.cover or not coverage.digests:
-        configure(build, tree, cover, "-DCMAKE_BUILD_TYPE=Debug",
-                  "-DCMAKE_C_FLAGS=--coverage")
-        must(ninja(cover))
-        with_counts = [Test(*t) for t in repeat.tests_of(str(cover), QUICK)]
-        mutate_coverage.measure(coverage, with_counts, cover,
-                                home / "counts", tree,
-                                lambda t, env: run(t, env, t.limit)[1])
-    return tree, dest, floors
+def judge_all(sample, floors, results, args):
+    """Those that are switched at the same time; then the others."""
+    known = equivalents()
+    todo = []
+    for k, m in enumerate(sample.mutants):
+        result = results.of(m).get("result")
+        if Results.key(m) in known:
+            results.add(m, "equivalent", by=known[Results.key(m)])
+        elif not result or result == "equivalent" or (
+                args.again and result == "survived"):
+            todo.append(k)
+    with ThreadPoolExecutor(args.jobs) as pool:
+        list(pool.map(lambda k: judge(sample, floors, results, args, k),
+                      [k for k in todo if k not in sample.alone]))
+    for k in todo:
+        m = sample.mutants[k]
+        if k in sample.alone:
+            judge(sample, floors, results, args, k)
+        if results.of(m)["result"] == "survived" and sample.is_same_code(m):
+            results.add(m, "the same code")
+            say(m, "the same code", "nobody can notice it")
 
 
 def arguments():
@@ -312,17 +430,14 @@ def arguments():
     p.add_argument("build", type=Path, help="a build; its options are taken")
     p.add_argument("--count", type=int, default=50)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--skip", type=int, default=0, metavar="N",
-                   help="leave out the first N, which another run has judged")
     p.add_argument("--files", action="append", metavar="GLOB",
                    help="default: " + " ".join(FILES))
     p.add_argument("--at", metavar="FILE:LINE", help="all mutants of a line")
     p.add_argument("--limit", type=float, default=180, metavar="SECONDS",
-                   help="of tests for a mutant (default 180)")
-    p.add_argument("--covering", action="store_true",
-                   help="only tests that run the line, if there are any")
-    p.add_argument("--cover", action="store_true",
-                   help="ask gcov for tests that are new, too")
+                   help="processor time of tests for a mutant (default 180)")
+    p.add_argument("--jobs", type=int, default=2, help="mutants at a time")
+    p.add_argument("--again", action="store_true", help="judge survivors again")
+    p.add_argument("--tests", metavar="REGEX", help="only these, all of them")
     p.add_argument("--list", action="store_true", help="only name the mutants")
     return p.parse_args()
 
@@ -330,28 +445,28 @@ def arguments():
 def main():
     args = arguments()
     build = args.build.resolve()
-    held = lock(build / "mutate")
-    tree, dest, floors = prepare(build, args)
-    known, counts = equivalents(), Counter()
-    built = ninja(dest, "-t", "targets", "all").stdout
-    mutants = choose(args, tree, lambda file: f"/{file}.o:" in built)
-    for m in mutants[args.skip:]:
-        change = f"{m.file}:{m.line}\n- {m.before}\n+ {m.after}"
-        why = known.get((m.file, m.before, m.after))
-        if args.list:
-            print(change)
-            continue
-        if why:
-            result, by = "equivalent", why
-        else:
-            result, by = judge(m, dest, tree, floors, args)
-        counts[result] += 1
-        print(f"{change}\n{result}{': ' + by if by else ''}\n", flush=True)
-    if not args.list:
-        print(f"{counts['noticed']} noticed, {counts['survived']} survived, "
-              f"{counts['equivalent']} equivalent (listed), "
-              f"{counts['the same code']} compiled to the same code, "
-              f"{counts['did not build']} did not build")
+    home = build / "mutate"
+    tree, dest = home / "tree", home / "tree/build"  # as usual, for ccache
+    built = ninja(build, "-t", "targets", "all").stdout
+    sample = Sample(choose(args, lambda file: f"/{file}.o:" in built), tree,
+                    dest)
+    if args.list:
+        for m in sample.mutants:
+            print(f"{m.file}:{m.line}\n- {m.before}\n+ {m.after}")
+        return 0
+    held = lock(home)
+    copy_changed(tree, sample.texts)
+    configure(build, tree, dest)
+    sample.build()
+    floors = Floors(dest, home / f"seen-{sample.digest()}.jsonl",
+                    args.tests or QUICK)
+    with ThreadPoolExecutor(args.jobs) as pool:
+        list(pool.map(floors.look, [t for t in floors.tests
+                                    if t.name not in floors.found]))
+    results = Results(home / "results.jsonl")
+    judge_all(sample, floors, results, args)
+    counts = Counter(results.of(m)["result"] for m in sample.mutants)
+    print(", ".join(f"{n} {result}" for result, n in counts.items()))
     held.close()
     return 1 if counts["survived"] else 0
 

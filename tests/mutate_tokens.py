@@ -35,6 +35,11 @@ NOT_MUTATED = {"__attribute__", "_Static_assert", "static_assert", "_Alignas",
                "__builtin_prefetch", "__asm__", "asm", "__typeof__"}
 BOOLEANS = {"true": "false", "false": "true"}
 INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)([uUlL]*)$")
+ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
+BEFORE_EXPRESSION = {"(", "[", "{", "}", ";", ",", "?", ":", "return", "else",
+                     "do", "case", "goto"} | ASSIGNMENTS
+BEHIND_EXPRESSION = {")", "]", "}", ";", ",", "?", ":"}
+WITH_CONDITION = {"if", "while", "for", "switch"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,11 @@ class Token:
     kind: str
     text: str
     at: int
+    define: int = 0  # where the directive begins whose body it is in, or 0
+
+    @property
+    def end(self):
+        return self.at + len(self.text)
 
 
 @dataclass(frozen=True)
@@ -52,30 +62,34 @@ class Mutant:
     end: int
     new: str
     line: int
-    first: int  # lines of its statement
-    last: int
+    outer: tuple  # start and end of the expression that it is in, or ()
     before: str  # its line, and what becomes of that
     after: str
 
     def applied(self, text):
         return text[:self.start] + self.new + text[self.end:]
 
+    @property
+    def is_return(self):
+        return self.new.startswith("!(")
+
 
 def tokens_of(text):
     at, fresh = 0, True  # fresh: only blanks since the line began
+    inside = 0
     while at < len(text):
         directive = DIRECTIVE.match(text, at) if fresh else None
         if directive:
             define = DEFINE.match(text, at)
-            at, fresh = (define.end(), False) if define else (
-                directive.end(), False)
+            inside = define.end() if define else 0
+            at, fresh = inside or directive.end(), False
             continue
         m = TOKEN.match(text, at)
         if m.lastgroup != "skip":
-            yield Token(m.lastgroup, m[0], at)
+            yield Token(m.lastgroup, m[0], at, inside)
             fresh = False
         elif "\n" in m[0] and m[0] != "\\\n":
-            fresh = True
+            fresh, inside = True, 0
         at = m.end()
 
 
@@ -87,6 +101,59 @@ def closing(tokens, i):
         if depth == 0:
             return k
     return len(tokens) - 1
+
+
+def opening(tokens, i):
+    """The index of the parenthesis that the one at i closes."""
+    depth = 0
+    for k in range(i, -1, -1):
+        depth += (tokens[k].text in ")]") - (tokens[k].text in "([")
+        if depth == 0:
+            return k
+    return 0
+
+
+def begin_of_expression(tokens, i):
+    """The first token of the smallest expression that has the one at i."""
+    k = i
+    while k > 0 and tokens[k - 1].define == tokens[i].define:
+        before = tokens[k - 1].text
+        if before in BEFORE_EXPRESSION:
+            break
+        if before in (")", "]"):
+            open_ = opening(tokens, k - 1)
+            if open_ and tokens[open_ - 1].text in WITH_CONDITION:
+                break
+            k = open_
+        else:
+            k -= 1
+    return k
+
+
+def end_of_expression(tokens, i):
+    """One behind its last token. An assignment is one with its right side."""
+    depth = choices = 0
+    assigns = False
+    for k in range(i, len(tokens)):
+        t = tokens[k].text
+        if tokens[k].define != tokens[i].define:
+            return k
+        if not depth:
+            assigns |= t in ASSIGNMENTS
+            if assigns and t == "?":
+                choices += 1
+            elif choices and t == ":":
+                choices -= 1
+            elif t in BEHIND_EXPRESSION:
+                return k
+        depth += (t in "([{") - (t in ")]}")
+    return len(tokens)
+
+
+def expression(tokens, i):
+    """Where the smallest expression begins and ends that has the token at i."""
+    first, end = begin_of_expression(tokens, i), end_of_expression(tokens, i)
+    return (tokens[first].at, tokens[end - 1].end) if first < end else ()
 
 
 def without_declarations(tokens):
@@ -156,7 +223,6 @@ def changes(text, tokens):
     """Yields the index of a token with start, end and text of its change."""
     for i in without_declarations(tokens):
         t = tokens[i]
-        end = t.at + len(t.text)
         found = []
         if t.kind == "sign":
             found = of_operator(text, t)
@@ -169,23 +235,16 @@ def changes(text, tokens):
             if change:
                 yield i, *change
         for new in found:
-            yield i, t.at, end, new
+            yield i, t.at, t.end, new
 
 
-def statements(text, tokens):
-    """For each token, the first and last line of its statement."""
-    spans, begin = [None] * len(tokens), 0
-    lines = [0] * len(tokens)
-    line = at = 0
-    for i, t in enumerate(tokens):
+def lines_of(text, tokens):
+    lines, line, at = [], 1, 0
+    for t in tokens:
         line += text.count("\n", at, t.at)
-        at, lines[i] = t.at, line + 1
-    for i, t in enumerate(tokens):
-        if t.text in (";", "{", "}") or i == len(tokens) - 1:
-            for k in range(begin, i + 1):
-                spans[k] = lines[begin], lines[i]
-            begin = i + 1
-    return lines, spans
+        at = t.at
+        lines.append(line)
+    return lines
 
 
 def line_at(text, start, end):
@@ -196,10 +255,12 @@ def line_at(text, start, end):
 
 def mutants_of(file, text):
     tokens = list(tokens_of(text))
-    lines, spans = statements(text, tokens)
+    lines = lines_of(text, tokens)
     for i, start, end, new in changes(text, tokens):
         first, last = line_at(text, start, end)
         changed = text[first:start] + new + text[end:last]
-        yield Mutant(file, start, end, new, lines[i], *spans[i],
+        outer = (start, end) if new.startswith("!(") else \
+            expression(tokens, i)
+        yield Mutant(file, start, end, new, lines[i], outer,
                      " ".join(text[first:last].split()),
                      " ".join(changed.split()))
