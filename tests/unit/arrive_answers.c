@@ -1,0 +1,105 @@
+/* Answers to a large send, and what is no message (core/protocol/arrive.c).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "protocol/queues.h"
+
+static struct wf_instance wf;
+static struct wf_core_options options;
+static struct weft_core core;
+static struct weft_loc loc;
+static struct wf_p2p send;
+static int completed;
+
+static int open_engine(void **state)
+{
+    options = (struct wf_core_options){.credits = 16 << 20};
+    wf = (struct wf_instance){.options = &options, .nprocs = 1};
+    core = (struct weft_core){.attr.caps = WEFT_CAP_GET};
+    loc = (struct weft_loc){.wf = &wf, .plain = true};
+    completed = 0;
+    return wf_engine_init(&wf);
+}
+
+static int close_engine(void **state)
+{
+    wf_engine_fini(&wf);
+    return 0;
+}
+
+static void count_completed(struct wf_req *r)
+{
+    completed++;
+}
+
+/* The receiver may fetch the message. */
+static void offer_message(void)
+{
+    send = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_SEND,
+                                   .on_complete = count_completed},
+                           .loc = &loc,
+                           .waits = WF_WAITS_ANSWER,
+                           .bytes = 1 << 20,
+                           .pull = {.core = &core}};
+    assert_int_equal(wf_slot_pending(&send), 0);
+}
+
+static int arrive(const struct wf_wire *w, size_t have)
+{
+    weft_sink *sink = NULL;
+
+    return wf_arrive(&core, &loc, (const weft_hdr *)w, "", have, &sink);
+}
+
+static void answer(uint8_t type)
+{
+    struct wf_wire w = {.type = type, .d = wf_le64(send.id)};
+    int before = completed;
+
+    assert_int_equal(arrive(&w, 0), WEFT_DONE);
+    assert_int_equal(completed, before + 1);
+}
+
+/* One that did not fetch the last message is called by the helper thread in
+ * time, as one that will not fetch the next. */
+static void a_receiver_is_judged_by_its_last_answer(void **state)
+{
+    offer_message();
+    answer(WF_APPROVE); /* of no byte */
+    assert_true(loc.approves);
+    offer_message();
+    answer(WF_FIN);
+    assert_false(loc.approves);
+}
+
+static void a_short_header_of_another_type_is_skipped(void **state)
+{
+    struct wf_wire w = {.type = WF_FIN, .flags = wf_le16(WEFT_HDR_SHORT)};
+
+    offer_message();
+    w.d = wf_le64(send.id);
+    assert_int_equal(arrive(&w, 0), WEFT_DONE);
+    w.plen = wf_le32(100);
+    assert_int_equal(arrive(&w, 40), WEFT_SKIP);
+    assert_int_equal(arrive(&w, 100), WEFT_DONE);
+    assert_int_equal(completed, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_receiver_is_judged_by_its_last_answer,
+                                        open_engine, close_engine),
+        cmocka_unit_test_setup_teardown(
+            a_short_header_of_another_type_is_skipped, open_engine,
+            close_engine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
