@@ -5,6 +5,8 @@
  */
 #include "wait_rig.h"
 
+#include <poll.h>
+
 #include "adi/endpoint.h"
 #include "progress/helper.h"
 
@@ -206,6 +208,30 @@ static void who_polls_last_makes_the_leader_arm_again(void **state)
     doze(1);
     assert_int_equal(wf_progress_poll(&wf, 1), 0);
     announce(&fabrics[0], flag, &sleepers[0].done);
+    until_woken(0);
+    nothing_was_missed();
+}
+
+static bool bell_rings(void)
+{
+    struct pollfd bell = {.fd = wf.progress->bell, .events = POLLIN};
+
+    return poll(&bell, 1, 0) == 1;
+}
+
+/* It sleeps on while that is not too long for the endpoint. */
+static void who_polls_calls_the_leader_for_an_earlier_time(void **state)
+{
+    fabrics[0].deadline_in = 30000000000u;
+    doze(1);
+    fabrics[0].deadline_in = 40000000000u;
+    assert_int_equal(wf_progress_poll(&wf, 1), 0);
+    assert_false(bell_rings());
+    fabrics[0].deadline_in = 5000000;
+    fabrics[0].deliver = flag;
+    fabrics[0].arg = &sleepers[0].done;
+    assert_int_equal(wf_progress_poll(&wf, 1), 0);
+    assert_true(bell_rings());
     until_woken(0);
     nothing_was_missed();
 }
@@ -565,6 +591,7 @@ int main(void)
         RULE(a_leader_that_leaves_hands_its_place_to_a_follower),
         RULE(who_polls_completes_for_those_who_sleep),
         RULE(who_polls_last_makes_the_leader_arm_again),
+        RULE(who_polls_calls_the_leader_for_an_earlier_time),
         RULE(the_death_of_a_peer_wakes_who_waits_for_it),
         RULE(a_word_that_is_waited_for_is_announced_from_the_sleep_on),
         RULE(who_serves_peers_is_called_by_the_launchers_descriptor),
