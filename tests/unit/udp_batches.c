@@ -14,6 +14,7 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags);
 
 static struct rig_side all[RIG_SIDES];
 static size_t size, most_bytes, most_packets;
+static size_t largest; /* packet that went by itself */
 static bool merged;   /* by the kernel of the side that received */
 
 /* Remember the largest batch whose packets have the size that is asked about. */
@@ -24,6 +25,8 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags)
     ssize_t rc = __real_sendmsg(fd, m, flags);
     uint16_t each;
 
+    if (!c && rc > (ssize_t)largest)
+        largest = (size_t)rc;
     if (rc < 0 || !c || c->cmsg_level != IPPROTO_UDP ||
         c->cmsg_type != UDP_SEGMENT)
         return rc;
@@ -85,6 +88,27 @@ static void a_batch_has_no_more_packets_than_kernels_cut(void **state)
 }
 
 /* The kernel hands out what went in one call in one piece. */
+/* They are not copied. */
+static void large_packets_go_one_by_one(void **state)
+{
+    struct wf_udp_cfg cfg = rig_defaults();
+
+    cfg.interface = "lo";
+    cfg.packet = 8000 - PACKET_HEAD;
+    for (int mac = CHECKSUM_ON; mac <= CHECKSUM_OFF; mac++) {
+        cfg.mac = mac;
+        largest = 0;
+        for (uint32_t i = 0; i < 2; i++)
+            rig_open_with(all, i, "secret", &cfg);
+        rig_send(all, 2, 0, 1, 1000000);
+        RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
+        assert_int_equal(largest,
+                         8000 + (mac == CHECKSUM_ON ? PACKET_MAC : 0));
+        for (int i = 0; i < 2; i++)
+            rig_close(&all[i]);
+    }
+}
+
 static void merged_packets_are_taken_apart(void **state)
 {
     rig_flags = 0; /* else the receiver does not ask for it */
@@ -103,6 +127,7 @@ int main(void)
         cmocka_unit_test(a_batch_is_filled_to_its_last_byte),
         cmocka_unit_test(a_packet_that_does_not_fit_begins_the_next),
         cmocka_unit_test(a_batch_has_no_more_packets_than_kernels_cut),
+        cmocka_unit_test(large_packets_go_one_by_one),
         cmocka_unit_test(merged_packets_are_taken_apart),
     };
 
