@@ -31,7 +31,9 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -125,11 +127,21 @@ def objects_of(dest, source):
     return [o.strip() for o in out.splitlines() if o.strip().endswith(".o")]
 
 
-def code_of(path):
-    """An object without what it says about its source."""
-    subprocess.run(["objcopy", "--strip-debug", str(path), f"{path}.code"],
-                   check=True)
-    return Path(f"{path}.code").read_bytes()
+def code_of(dest, source, obj, text):
+    """The object that the compiler makes of a source with this text, or None."""
+    command = shlex.split(ninja(dest, "-t", "commands", obj).stdout
+                          .splitlines()[-1])
+    with tempfile.TemporaryDirectory() as folder:
+        file, out = Path(folder) / source.name, Path(folder) / "o"
+        file.write_text(text)
+        command[command.index("-o") + 1] = str(out)
+        command[command.index("-c") + 1] = str(file)
+        command += ["-g0", "-MF", os.devnull, "-iquote", str(source.parent)]
+        if subprocess.run(command, cwd=dest, capture_output=True,
+                          env={**os.environ, "CCACHE_DISABLE": "1"}
+                          ).returncode:
+            return None
+        return out.read_bytes()
 
 
 # ---- tests ------------------------------------------------------------------
@@ -142,6 +154,12 @@ def end_marked(mark):
                 os.kill(int(pid), 9)
         except OSError:
             pass
+
+
+def leave(*_):
+    """Another run goes on."""
+    end_marked(f"{MARK}={os.getpid()}.".encode())
+    os._exit(1)
 
 
 def wait(p, seconds):
@@ -267,13 +285,18 @@ def choose(args, built):
     return random.Random(args.seed).sample(every, min(args.count, len(every)))
 
 
+def key_of(m):
+    return m.file, m.before, m.after
+
+
 class Sample:
     """Numbered mutants, and the sources that have them."""
 
-    def __init__(self, mutants, tree, dest):
+    def __init__(self, mutants, tree, dest, alone):
         self.mutants, self.tree, self.dest = mutants, tree, dest
         self.texts = {m.file: (ROOT / m.file).read_text() for m in mutants}
-        self.alone = {k for k, m in enumerate(mutants) if not m.outer}
+        self.alone = {k for k, m in enumerate(mutants)
+                      if not m.outer or list(key_of(m)) in alone}
 
     def of(self, file):
         return [(k, m) for k, m in enumerate(self.mutants) if m.file == file]
@@ -321,17 +344,10 @@ class Sample:
 
     def is_same_code(self, m):
         """Whether the compiler makes the same of it as of the file unchanged."""
-        text = self.texts[m.file]
-        objects = objects_of(self.dest, self.tree / m.file)
-        codes = []
-        for version in (text, m.applied(text)):
-            self.write(m.file, version)
-            if ninja(self.dest, *objects).returncode:
-                return False
-            codes.append([code_of(self.dest / o) for o in objects])
-        self.write(m.file, self.source(m.file))
-        must(ninja(self.dest, *objects))
-        return codes[0] == codes[1]
+        text, source = self.texts[m.file], self.tree / m.file
+        return all(code_of(self.dest, source, o, text) ==
+                   code_of(self.dest, source, o, m.applied(text))
+                   for o in objects_of(self.dest, source))
 
     def passes(self, floors, k, t, changed):
         """Whether a test passes with or without a mutant, and its seconds; None
@@ -355,16 +371,12 @@ class Results:
             entry = json.loads(line)
             self.found[tuple(entry["mutant"])] = entry
 
-    @staticmethod
-    def key(m):
-        return m.file, m.before, m.after
-
     def of(self, m):
-        return self.found.get(self.key(m), {})
+        return self.found.get(key_of(m), {})
 
     def add(self, m, result, **more):
-        entry = {"mutant": self.key(m), "result": result, **more}
-        self.found[self.key(m)] = entry
+        entry = {"mutant": key_of(m), "result": result, **more}
+        self.found[key_of(m)] = entry
         with open(self.path, "a") as f:
             print(json.dumps(entry), file=f)
 
@@ -408,8 +420,8 @@ def judge_all(sample, floors, results, args):
     todo = []
     for k, m in enumerate(sample.mutants):
         result = results.of(m).get("result")
-        if Results.key(m) in known:
-            results.add(m, "equivalent", by=known[Results.key(m)])
+        if key_of(m) in known:
+            results.add(m, "equivalent", by=known[key_of(m)])
         elif not result or result == "equivalent" or (
                 args.again and result == "survived"):
             todo.append(k)
@@ -448,16 +460,21 @@ def main():
     home = build / "mutate"
     tree, dest = home / "tree", home / "tree/build"  # as usual, for ccache
     built = ninja(build, "-t", "targets", "all").stdout
+    alone = home / "alone.json"
     sample = Sample(choose(args, lambda file: f"/{file}.o:" in built), tree,
-                    dest)
+                    dest, json.loads(alone.read_text()) if alone.exists() else
+                    [])
     if args.list:
         for m in sample.mutants:
             print(f"{m.file}:{m.line}\n- {m.before}\n+ {m.after}")
         return 0
     held = lock(home)
+    signal.signal(signal.SIGTERM, leave)
     copy_changed(tree, sample.texts)
     configure(build, tree, dest)
     sample.build()
+    alone.write_text(json.dumps([key_of(sample.mutants[k])
+                                 for k in sample.alone]))
     floors = Floors(dest, home / f"seen-{sample.digest()}.jsonl",
                     args.tests or QUICK)
     with ThreadPoolExecutor(args.jobs) as pool:

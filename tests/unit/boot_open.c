@@ -392,6 +392,7 @@ static void boots_in_memory_share_what_they_put(void **state)
     free(out);
     assert_int_equal(b[2]->rank, 2);
     assert_int_equal(b[2]->size, 3);
+    assert_int_equal(b[2]->appnum, -1); /* unknown */
     b[1]->ops->close(b[1]);
     b[2]->ops->close(b[2]);
 }

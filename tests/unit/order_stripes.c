@@ -228,6 +228,26 @@ static void one_that_stays_slow_is_seldom_asked_again(void **state)
     teardown();
 }
 
+/* What a piece takes that has the carrier to itself: soon less, later more. */
+static void a_path_that_gets_longer_is_learned(void **state)
+{
+    static const int takes[] = {10, 20, 5};
+
+    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    for (int i = 0; i < 3; i++) {
+        for (int n = 0; n < 60; n++) {
+            struct wf_p2p *p = message(1);
+            assert_true(next_piece(p));
+            now += takes[i] * MS;
+            lands(0);
+            free(p);
+        }
+        assert_in_range(order->carrier[0].flight.base,
+                        takes[i] * MS * 95 / 100, takes[i] * MS);
+    }
+    teardown();
+}
+
 /* The peer answers on the first carrier only. */
 static void what_a_silent_one_had_goes_by_the_other(void **state)
 {
@@ -290,6 +310,7 @@ int main(void)
         cmocka_unit_test(the_last_pieces_take_the_faster_one),
         cmocka_unit_test(one_that_was_slow_at_first_gets_its_share_later),
         cmocka_unit_test(one_that_stays_slow_is_seldom_asked_again),
+        cmocka_unit_test(a_path_that_gets_longer_is_learned),
         cmocka_unit_test(what_a_silent_one_had_goes_by_the_other),
         cmocka_unit_test(what_ends_is_taken_off_its_carrier),
     };

@@ -153,6 +153,8 @@ static void attributes(int rank)
     MPI_Comm_delete_attr(MPI_COMM_WORLD, key);
     CHECK(deleted == rank + 1);
     MPI_Comm_free_keyval(&key);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &value, &flag);
+    CHECK(!flag); /* MPI-5.0 s11.10.3: there is no number */
 }
 
 /* Rank 0 goes on after an error; the others' handler is untouched. */
