@@ -162,6 +162,53 @@ static void external32_follows_derived_layouts(void **state)
     wf_mpi_type_free(&wf, &t);
 }
 
+/* A long is shorter there, so that the values go one by one. */
+static void complex_values_go_beside_what_changes_its_size(void **state)
+{
+    struct {
+        long n;
+        _Complex float f;
+        _Complex double d;
+        _Complex long double l;
+    } record, back;
+    MPI_Aint at[] = {offsetof(__typeof__(record), n),
+                     offsetof(__typeof__(record), f),
+                     offsetof(__typeof__(record), d),
+                     offsetof(__typeof__(record), l)};
+    MPI_Datatype t;
+    char out[60];
+    MPI_Count pos = 0;
+
+    memset(&record, 0, sizeof record);
+    record.n = 5;
+    ((float *)&record.f)[0] = 1, ((float *)&record.f)[1] = -2;
+    ((double *)&record.d)[0] = 1, ((double *)&record.d)[1] = -2;
+    ((long double *)&record.l)[0] = 1, ((long double *)&record.l)[1] = -2;
+    wf_mpi_type_create_struct(
+        &wf, 4, (struct wf_ints){(int[]){1, 1, 1, 1}, 4},
+        (struct wf_ints){at, 8},
+        (MPI_Datatype[]){MPI_LONG, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
+                         MPI_C_LONG_DOUBLE_COMPLEX}, &t);
+    assert_int_equal(wf_mpi_pack_external(&wf, "external32", &record, 1, T(t),
+                                          out, sizeof out, &pos),
+                     MPI_SUCCESS);
+    assert_int_equal(pos, 60);
+    assert_memory_equal(out,
+                        "\0\0\0\5" "\x3f\x80\0\0" "\xc0\0\0\0"
+                        "\x3f\xf0\0\0\0\0\0\0" "\xc0\0\0\0\0\0\0\0"
+                        "\x3f\xff\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0"
+                        "\xc0\0\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0", 60);
+    memset(&back, 0, sizeof back);
+    pos = 0;
+    wf_mpi_unpack_external(&wf, "external32", out, sizeof out, &pos, &back, 1,
+                           T(t));
+    assert_int_equal(pos, 60);
+    assert_int_equal(back.n, 5);
+    assert_true(back.f == record.f && back.d == record.d &&
+                back.l == record.l);
+    wf_mpi_type_free(&wf, &t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +216,7 @@ int main(void)
         cmocka_unit_test(external32_is_big_endian_of_fixed_size),
         cmocka_unit_test(values_that_do_not_fit_external32_are_refused),
         cmocka_unit_test(external32_follows_derived_layouts),
+        cmocka_unit_test(complex_values_go_beside_what_changes_its_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
