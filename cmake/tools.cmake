@@ -32,7 +32,8 @@ endfunction()
 file(GLOB MPIRUN_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/mpirun/*.c)
 add_executable(mpirun ${MPIRUN_SOURCES} ${CMAKE_SOURCE_DIR}/core/boot/base64.c
   ${CMAKE_SOURCE_DIR}/core/boot/pmi_line.c ${CMAKE_SOURCE_DIR}/core/os/prefix.c
-  ${CMAKE_SOURCE_DIR}/core/os/secret.c ${CMAKE_SOURCE_DIR}/core/route/pattern.c)
+  ${CMAKE_SOURCE_DIR}/core/os/secret.c ${CMAKE_SOURCE_DIR}/core/os/hosts.c
+  ${CMAKE_SOURCE_DIR}/core/route/pattern.c)
 target_include_directories(mpirun PRIVATE ${CMAKE_SOURCE_DIR}/core
   ${CMAKE_SOURCE_DIR}/include)
 target_compile_definitions(mpirun PRIVATE _GNU_SOURCE)
@@ -47,21 +48,6 @@ foreach(name mpiexec weftrun)
   add_custom_command(TARGET mpirun POST_BUILD COMMAND ${CMAKE_COMMAND} -E
     create_symlink mpirun ${CMAKE_BINARY_DIR}/bin/${name})
 endforeach()
-
-# ---- weft-remote: ranks on other hosts, by a remote shell --------------------
-file(GLOB REMOTE_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/remote/*.c)
-add_executable(weft-remote ${REMOTE_SOURCES}
-  ${CMAKE_SOURCE_DIR}/tools/mpirun/page.c
-  ${CMAKE_SOURCE_DIR}/tools/mpirun/descendants.c)
-target_include_directories(weft-remote PRIVATE ${CMAKE_SOURCE_DIR}/core
-  ${CMAKE_SOURCE_DIR}/tools/mpirun)
-target_compile_definitions(weft-remote PRIVATE _GNU_SOURCE)
-target_compile_options(weft-remote PRIVATE ${WEFT_CFLAGS})
-set_target_properties(weft-remote PROPERTIES
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-if(NOT WEFT_SANITIZE)
-  target_link_options(weft-remote PRIVATE -static)
-endif()
 
 # ---- main in each rank thread: mpicc -fthread-ranks -------------------------
 set(THREAD_RANKS ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/weft/thread_ranks.o)
@@ -82,7 +68,7 @@ endfunction()
 
 # ---- weft-info ------------------------------------------------------------
 file(GLOB INFO_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/weft-info/*.c)
-set(WEFT_PROGRAMS mpirun weft-remote)
+set(WEFT_PROGRAMS mpirun)
 if(INFO_SOURCES)
   add_executable(weft-info ${INFO_SOURCES})
   target_include_directories(weft-info PRIVATE ${CMAKE_SOURCE_DIR}/core

@@ -11,8 +11,8 @@
  * launcher reads the file twice and believes what has an even version and was
  * the same both times. To it the page is foreign bytes: it checks every value.
  *
- * This header is shared by the library, mpirun and weft-remote, and includes
- * nothing of any of them.
+ * This header is shared by the library and mpirun, and includes nothing of
+ * either.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -26,12 +26,6 @@
 
 /* FD:INODE of the page. */
 #define WF_STATE_VARIABLE "WEFT_STATE_PAGE"
-/* FD:INODE of a socket: a program that stands for a rank of another host
- * (weft-remote) writes WF_STATE_READY to it; then to each WF_STATE_ASK it answers
- * by bringing the page up to date and writing WF_STATE_ASK. */
-#define WF_STATE_ASK_VARIABLE "WEFT_STATE_ASK"
-enum { WF_STATE_READY = 'r', WF_STATE_ASK = 'a' };
-
 enum {
     WF_STATE_MAGIC = 0x57465331, /* changes with the layout */
     WF_STATE_RANKS_MAX = 1 << 16,
@@ -98,7 +92,7 @@ struct wf_state_head {
     uint64_t magic, ranks, slots; /* by the launcher */
     uint64_t pid;                 /* of the process that writes */
     _Atomic uint64_t dropped;     /* waits for which no slot was free */
-    /* By weft-remote, of a page that it has brought from another host: */
+    /* By an agent, of a page that goes to another host: */
     uint64_t now;     /* the clock there */
     uint64_t process; /* state of the process, as in /proc/PID/stat */
     uint64_t spare;

@@ -23,6 +23,16 @@ def start(*args, **kw):
                             stderr=subprocess.PIPE, text=True, **kw)
 
 
+def remote_shell(folder, name="rsh"):
+    """A remote shell that stays on this host; what it starts has its first word,
+    the host, as FAR_HOST."""
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="ascii") as f:
+        f.write('#!/bin/sh\nexport FAR_HOST="$1"\nshift\nexec sh -c "$*"\n')
+    os.chmod(path, 0o755)
+    return path
+
+
 def processes_with(mark):
     """Processes whose environment holds mark, zombies excluded."""
     found = []

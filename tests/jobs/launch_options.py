@@ -116,25 +116,28 @@ class Options(unittest.TestCase):
                      ["--ini", "/nonexistent.ini", "true"],
                      ["--bind-to", "socket", "true"],
                      ["--hostfile", "/nonexistent", "true"],
+                     ["--nodes", 2, "-H", "nodea:2", "true"],
+                     ["--host-timeout", "x", "true"],
+                     ["--wait-hosts", "-1", "true"],
+                     ["--tree-width", 0, "true"], ["--prefix", "x", "true"],
                      ["-n", 100000, "--nooversubscribe", "true"]):
             self.assertTrue(self.refused(*args), args)
 
     def places(self, *args):
-        """Of each rank: its host, its node, its number there."""
-        with tempfile.NamedTemporaryFile("w") as f:
-            f.write('echo "$PMI_RANK $1 $WEFT_NODE $MPI_LOCALRANKID"')
-            f.flush()
-            out = self.out(*args, "--launcher-exec", f"sh {f.name} %h", "true")
+        """Of each rank: its host, its number there, how many are there."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = self.out(*args, "--launcher-exec", launch.remote_shell(folder),
+                           "sh", "-c", "echo $PMI_RANK ${FAR_HOST-here} "
+                           "$MPI_LOCALRANKID $MPI_LOCALNRANKS")
         ranks = sorted((line.split() for line in out.splitlines()),
                        key=lambda words: int(words[0]))
         return [" ".join(words[1:]) for words in ranks]
 
     def test_ranks_fill_the_slots_of_hosts(self):
         self.assertEqual(self.places("-H", "nodea:2,nodeb,nodeb"),
-                         ["nodea node0 0", "nodea node0 1", "nodeb node1 0",
-                          "nodeb node1 1"])
+                         ["nodea 0 2", "nodea 1 2", "nodeb 0 2", "nodeb 1 2"])
         self.assertEqual(self.places("-n", 2, "--host", "nodea:1,nodeb:3"),
-                         ["nodea node0 0", "nodeb node1 0"])
+                         ["nodea 0 1", "nodeb 0 1"])
         self.assertEqual([p.split()[0] for p in
                           self.places("-n", 6, "-H", "nodea:1,nodeb:2")],
                          ["nodea"] * 2 + ["nodeb"] * 4)
@@ -143,21 +146,59 @@ class Options(unittest.TestCase):
             f.flush()
             self.assertEqual([p.split()[0] for p in
                               self.places("--hostfile", f.name)],
-                             ["nodea"] * 2 + ["nodeb", "localhost"])
+                             ["nodea"] * 2 + ["nodeb", "here"])
 
-    def test_other_hosts_are_reached_by_ssh(self):
+    def test_names_of_this_host_are_one_host(self):
+        own = os.uname().nodename
+        self.assertEqual(self.places("-H", f"localhost:1,{own},nodea,127.0.0.1"),
+                         ["here 0 3", "here 1 3", "here 2 3", "nodea 0 1"])
+
+    def test_only_pretended_hosts_are_named_after_their_node(self):
         with tempfile.TemporaryDirectory() as folder:
-            fake = os.path.join(folder, "ssh")
-            with open(fake, "w", encoding="ascii") as f:
-                f.write('#!/bin/sh\necho "$1" >&2; shift; exec sh -c "$*"\n')
-            os.chmod(fake, 0o755)
-            path = f"{folder}:{os.environ['PATH']}"
-            done = launch.run("-H", "nodea,localhost", "sh", "-c",
-                              "echo $PMI_RANK $WEFT_NODE",
-                              env=dict(os.environ, PATH=path))
-        self.assertEqual((done.returncode, sorted(done.stdout.splitlines())),
-                         (0, ["0 node0", "1 node1"]), done.stderr)
-        self.assertEqual(done.stderr.split(), ["nodea"])
+            far = ["--launcher-exec", launch.remote_shell(folder)]
+            show = ["sh", "-c", "echo ${FAR_HOST-here} ${WEFT_NODE-none}"]
+            self.assertEqual(self.out("-H", "nodea,localhost", *far, *show),
+                             "here none\nnodea none\n")
+            out = self.out("-n", 2, "--nodes", 2, "--launcher-exec",
+                           f"{far[1]} x%n", *show)
+            self.assertEqual(sorted(out.splitlines()), ["x0 node0", "x1 node1"])
+
+    def test_other_hosts_are_reached_by_ssh_unless_something_else_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("ssh", "rsh", "other"):
+                launch.remote_shell(folder, name)
+            env = dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}")
+            for options, tool in (((), "ssh"), (("--launcher", "rsh"), "rsh"),
+                                  (("--launcher-exec", "other"), "other")):
+                out = self.out("-H", "nodea", *options, "--dry-run", "true",
+                               env=env)
+                self.assertRegex(out, f"nodea +by {tool} nodea ")
+                self.assertEqual(self.out("-H", "nodea", *options, "sh", "-c",
+                                          "echo $FAR_HOST", env=env), "nodea\n")
+        self.assertIn("there are ssh, rsh",
+                      self.refused("--launcher", "telnet", "true"))
+        self.assertIn("%h and %n", self.refused("--launcher-exec", "env %r",
+                                                "true"))
+
+    def test_the_map_is_shown_and_a_dry_run_starts_nothing(self):
+        out = self.out("--dry-run", "-H", "nodea:2,nodeb", "-n", 3, "/no/such")
+        self.assertRegex(out, r"3 ranks on 2 hosts\n +nodea +ranks 0-1 +/no/such\n"
+                         r" +nodeb +rank 2 +/no/such\n")
+        done = launch.run("--display-map", "-n", 2, "--nodes", 2, "true")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("2 ranks on 2 hosts", done.stderr)
+
+    def test_the_pid_of_mpirun_is_reported(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "pid")
+            job = launch.start("--report-pid", path, "-n", 1, "true")
+            job.communicate(timeout=launch.LIMIT)
+            with open(path, encoding="ascii") as f:
+                self.assertEqual(f.read(), f"{job.pid}\n")
+        job = launch.start("--report-pid", "-", "-n", 1, "true")
+        self.assertEqual(job.communicate(timeout=launch.LIMIT)[0], f"{job.pid}\n")
+        self.assertIn("--report-pid /no/such: ",
+                      self.refused("--report-pid", "/no/such", "true"))
 
     def test_this_host_may_be_named(self):
         self.out("-H", "localhost:2", "-n", 2, "true")

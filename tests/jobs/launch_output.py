@@ -5,7 +5,6 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import os
 import resource
-import stat
 import subprocess
 import tempfile
 import unittest
@@ -14,7 +13,6 @@ import launch
 
 BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 INFO = os.path.join(BUILD, "bin", "weft-info")
-REMOTE = os.path.join(BUILD, "bin", "weft-remote")
 LIMIT = 1000  # bytes of a file
 SAID = "cannot write to standard output: "
 SPACE, LARGE, PIPE = ("No space left on device", "File too large",
@@ -112,21 +110,16 @@ class Direct(unittest.TestCase):
 
 
 class Remote(unittest.TestCase):
-    """weft-remote writes what the rank of another host wrote."""
+    """mpirun writes what the ranks of another host wrote."""
 
     def run_far(self, out, *program, limit=False):
         with tempfile.TemporaryDirectory() as d:
-            shell = os.path.join(d, "rsh")
-            with open(shell, "w", encoding="ascii") as f:
-                f.write('#!/bin/sh\nshift\nexec sh -c "$*"\n')
-            os.chmod(shell, stat.S_IRWXU)
             return run(launch.MPIRUN, "--host", "a.example", "--launcher-exec",
-                       f"{REMOTE} {shell} %h --", *program, stdout=out,
+                       launch.remote_shell(d), *program, stdout=out,
                        limit=limit)
 
     def lost(self, done, why):
-        self.assertEqual(done.stderr.count("weft-remote: " + SAID), 1,
-                         done.stderr)
+        self.assertEqual(done.stderr.count("mpirun: " + SAID), 1, done.stderr)
         self.assertIn(SAID + why, done.stderr)
         self.assertNotEqual(done.returncode, 0)
 

@@ -220,19 +220,10 @@ class Where(unittest.TestCase):
                           "tag 11, 1 bytes; " + SECONDS,
                           rank(2) + r"computes .*")
 
-    def remote(self, d):
-        """A remote shell that stays on this host."""
-        shell = os.path.join(d, "rsh")
-        with open(shell, "w", encoding="ascii") as f:
-            f.write('#!/bin/sh\nshift\nexec sh -c "$*"\n')
-        os.chmod(shell, stat.S_IRWXU)
-        tool = os.path.join(BUILD, "bin", "weft-remote")
-        return f"{tool} {shell} %h --"
-
     def test_other_hosts(self):
         with tempfile.TemporaryDirectory() as d, \
                 Job("--host", "a.example,b.example", "--launcher-exec",
-                    self.remote(d), "recv") as job:
+                    launch.remote_shell(d), "recv") as job:
             said = job.shows(
                 r"rank 0 \(host a\.example, pid \d+\): MPI_Recv on "
                 "'MPI_COMM_WORLD' from rank 1, tag 7, 4096 bytes; " + SECONDS,
@@ -245,7 +236,7 @@ class Where(unittest.TestCase):
     def test_a_host_that_does_not_answer(self):
         with tempfile.TemporaryDirectory() as d, \
                 Job("--host", "a.example,b.example", "--launcher-exec",
-                    self.remote(d), "recv") as job:
+                    launch.remote_shell(d), "recv") as job:
             said = job.shows(r"rank 0 .*: MPI_Recv .*", r"rank 1 .*: computes .*")
             pid = int(re.search(r"b\.example, pid (\d+)", said)[1])
             with open(f"/proc/{pid}/stat", encoding="ascii") as f:

@@ -180,13 +180,6 @@ class Faults(unittest.TestCase):
                 self.assertEqual(self.overheard(
                     *route, "--set", "core.security=encrypt"), 0)
 
-    def test_the_launcher_knows_node_and_rank(self):
-        r = subprocess.run([MPIRUN, "-n", "3", "--nodes", "3",
-                            "--launcher-exec", "env WHO=%n-%r%%", "sh", "-c",
-                            "echo $WHO"], capture_output=True, text=True,
-                           timeout=LIMIT)
-        self.assertEqual(sorted(r.stdout.split()), ["0-0%", "1-1%", "2-2%"])
-
 
 if __name__ == "__main__":
     faultnet.test_main(WIRE)

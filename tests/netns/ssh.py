@@ -15,12 +15,13 @@ import unittest
 import faultnet
 
 MPIRUN = os.environ.get("MPIRUN", "mpirun")
-REMOTE = os.environ.get("REMOTE", "weft-remote")
 WIRE = os.environ.get("WIRE", "netns_wire")
 TRAFFIC = os.environ.get("CUTS", "./netns_cuts")
+ELSEWHERE = os.environ.get("ELSEWHERE", "./netns_elsewhere")
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 LIMIT = 60
 HOSTS = ("10.90.0.1", "10.90.0.2")
+NAMES = ("alpha", "beta")
 
 
 class Ssh(unittest.TestCase):
@@ -57,8 +58,8 @@ class Ssh(unittest.TestCase):
             faultnet.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
                          f"{cls.keys}/{name}")
         with open(f"{cls.keys}/client", "w", encoding="ascii") as f:
-            f.write("".join(f"Host host{i}\n HostName {a}\n"
-                            for i, a in enumerate(HOSTS)))
+            f.write("".join(f"Host {n}\n HostName {a}\n"
+                            for n, a in zip(NAMES, HOSTS)))
             f.write(f"Host *\n Port 2222\n IdentityFile {cls.keys}/user\n"
                     " IdentitiesOnly yes\n StrictHostKeyChecking no\n"
                     f" UserKnownHostsFile /dev/null\n LogLevel ERROR\n")
@@ -71,8 +72,11 @@ class Ssh(unittest.TestCase):
                     f"HostKey {cls.keys}/host\nPidFile none\nUsePAM no\n"
                     f"AuthorizedKeysFile {cls.keys}/user.pub\nStrictModes no\n"
                     "PermitRootLogin yes\n")
-        daemon = subprocess.Popen(["ip", "netns", "exec", host, SSHD, "-D", "-f",
-                                   config], stderr=subprocess.PIPE)
+        name = NAMES[HOSTS.index(address)]
+        daemon = subprocess.Popen(
+            ["ip", "netns", "exec", host, "unshare", "--uts", "sh", "-c",
+             f"echo {name} >/proc/sys/kernel/hostname; "
+             f"exec {SSHD} -D -f {config}"], stderr=subprocess.PIPE)
         end = time.monotonic() + LIMIT
         while address + ":2222" not in faultnet.run(
                 "ip", "netns", "exec", host, "ss", "-ltnH"):
@@ -81,10 +85,9 @@ class Ssh(unittest.TestCase):
             time.sleep(0.01)
         return daemon
 
-    def command(self, *words, ranks=2, export=""):
-        launcher = f"{REMOTE}{export} ssh -F {self.keys}/client host%n --"
-        return ["ip", "netns", "exec", self.net.hosts[0], MPIRUN, "-n",
-                str(ranks), "--nodes", str(ranks), "--launcher-exec", launcher,
+    def command(self, *words, hosts="alpha,beta", options=()):
+        return ["ip", "netns", "exec", self.net.hosts[0], MPIRUN, "--host", hosts,
+                "--launcher-exec", f"ssh -F {self.keys}/client %h", *options,
                 *words]
 
     def run_job(self, *words, **options):
@@ -112,7 +115,7 @@ class Ssh(unittest.TestCase):
             os.chmod(ssh, 0o755)
             r = subprocess.run(
                 ["ip", "netns", "exec", self.net.hosts[0], MPIRUN, "--host",
-                 "host0,host1", "--route", "tcp", TRAFFIC, "pingpong", "0.5"],
+                 "alpha,beta", "--route", "tcp", TRAFFIC, "pingpong", "0.5"],
                 capture_output=True, text=True, timeout=LIMIT, cwd=self.dir,
                 env=dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}"),
                 check=False)
@@ -122,22 +125,62 @@ class Ssh(unittest.TestCase):
     def test_words_and_directory_arrive_as_they_are(self):
         words = ["a b", "it's", '"$HOME"', "`id`", "*", "", "\\"]
         r = self.run_job("sh", "-c", 'pwd; printf "<%s>\\n" "$@"', "sh", *words,
-                         ranks=1)
+                         hosts="beta")
         self.assertEqual(r.stdout, self.dir + "\n" +
                          "".join(f"<{w}>\n" for w in words), r.stderr)
 
-    def test_variables_travel_when_they_are_named(self):
-        os.environ["TRAVELLER"] = "two words"
-        self.addCleanup(os.environ.pop, "TRAVELLER")
-        show = ["sh", "-c", "echo $WEFT_NODE $TRAVELLER"]
-        r = self.run_job(*show, ranks=1, export=" -x TRAVELLER")
-        self.assertEqual(r.stdout, "node0 two words\n", r.stderr)
-        r = self.run_job(*show, ranks=1)
-        self.assertEqual(r.stdout, "node0\n", r.stderr)
+    def test_variables_travel(self):
+        for name, value in (("OMP_NUM_THREADS", "3"), ("TRAVELLER", "two words"),
+                            ("DISPLAY", "here:0")):
+            os.environ[name] = value
+            self.addCleanup(os.environ.pop, name)
+        show = ["/bin/sh", "-c", "echo $OMP_NUM_THREADS $TRAVELLER "
+                "${DISPLAY-none} ${NEW-none} ${HOME+home}"]
+        for options, want in (
+                ((), "3 two words none none home"),
+                (("-x", "NEW=1 2"), "3 two words none 1 2 home"),
+                (("-genv", "NEW", "v"), "3 two words none v home"),
+                (("-env", "NEW", "w"), "3 two words none w home"),
+                (("-genvlist", "TRAVELLER"), "two words none none"),
+                (("-genvall",), "3 two words here:0 none home"),
+                (("-genvnone", "-x", "DISPLAY"), "here:0 none")):
+            with self.subTest(options=options):
+                r = self.run_job(*show, hosts="beta", options=options)
+                self.assertEqual(r.stdout.split(), want.split(), r.stderr)
+
+    def test_a_directory_for_the_ranks(self):
+        r = self.run_job("pwd", hosts="beta", options=("-wdir", "/usr"))
+        self.assertEqual(r.stdout, "/usr\n", r.stderr)
+        r = self.run_job("pwd", hosts="beta", options=("-wdir", "/nowhere"))
+        self.assertEqual((r.returncode, r.stderr), (1, "mpirun: host beta: --wdir "
+                         "/nowhere: no such directory\n"))
+
+    def test_hosts_have_their_own_names(self):
+        r = self.run_job(ELSEWHERE, "name")
+        self.assertEqual(sorted(r.stdout.split()), list(NAMES), r.stderr)
+        with open(f"{self.keys}/mpi.ini", "w", encoding="ascii") as f:
+            f.write("[route there]\nfrom = host:alpha\nto = host:beta\n"
+                    "use = tcp\n[route back]\nfrom = host:beta\n"
+                    "to = host:alpha\nuse = tcp\n[route rest]\nuse = self\n")
+        os.chmod(f"{self.keys}/mpi.ini", 0o600)
+        r = self.run_job(TRAFFIC, "pingpong", "0.1", options=(
+            "--ini", f"{self.keys}/mpi.ini"))
+        self.assertEqual(r.returncode, 0, r.stderr)
+
+    def test_addresses_of_this_host_need_no_ssh(self):
+        with open("/etc/hosts", encoding="utf-8") as f:
+            known = f.read()
+        for name in (HOSTS[0], "127.0.0.1", "localhost"):
+            r = subprocess.run(
+                ["ip", "netns", "exec", self.net.hosts[0], MPIRUN, "--host",
+                 f"{name}:2", "--launcher-exec", "false", "echo", "here"],
+                capture_output=True, text=True, timeout=LIMIT, check=False)
+            self.assertEqual((r.returncode, r.stdout), (0, "here\n" * 2),
+                             r.stderr + known)
 
     def test_input_goes_there_and_output_comes_back(self):
         text = "".join(f"line {i}\n" for i in range(100000))
-        r = self.run_job("sh", "-c", "sleep 0.2; cat; echo done >&2", ranks=1,
+        r = self.run_job("sh", "-c", "cat; echo done >&2", hosts="beta",
                          input=text)
         self.assertEqual(r.returncode, 0, r.stderr)
         self.assertTrue(r.stdout == text)
@@ -149,13 +192,33 @@ class Ssh(unittest.TestCase):
         self.assertEqual(r.returncode, 128 + signal.SIGSEGV)
         self.assertIn("Segmentation fault", r.stderr)
 
-    def test_a_host_that_does_not_answer_ends_the_job(self):
-        bad = self.command("true")
-        bad = [w.replace("host%n", "host7%n") for w in bad]
-        r = subprocess.run(bad, capture_output=True, text=True, timeout=LIMIT,
-                           check=False)
+    def test_a_rank_that_is_killed_elsewhere_is_named(self):
+        """Others lose it, too, and may say so before ssh does."""
+        for _ in range(5):
+            r = self.run_job(ELSEWHERE, "die", options=("--route", "tcp"))
+            self.assertEqual(r.returncode, 128 + signal.SIGKILL, r.stderr)
+            self.assertRegex(
+                r.stderr, r"mpirun: rank 1 \(\S+, pid \d+, host beta\) was "
+                r"killed by signal 9 \(Killed\)")
+            self.assertNotIn("aborted the job", r.stderr)
+
+    def test_a_name_that_nobody_knows_ends_the_job(self):
+        r = self.run_job("true", hosts="alpha,nowhere.invalid")
         self.assertEqual(r.returncode, 255)
-        self.assertRegex(r.stderr, r"weft-remote: host7\d ended")
+        self.assertRegex(r.stderr, "mpirun: host nowhere.invalid: no agent could "
+                         "be started: 'ssh .*' exited with status 255")
+
+    def test_a_host_that_drops_packets_is_named_in_time(self):
+        silent = "10.90.0.77"
+        # frames to a card that is not there: nobody answers, ever
+        faultnet.run("ip", "-n", self.net.hosts[0], "neigh", "replace", silent,
+                     "lladdr", "02:00:00:00:77:77", "nud", "permanent", "dev",
+                     "net0")
+        begin = time.monotonic()
+        r = self.run_job("true", hosts=f"alpha,{silent}")
+        self.assertIn(f"host {silent}: no answer within 10 s", r.stderr)
+        self.assertEqual(r.returncode, 255)
+        self.assertLess(time.monotonic() - begin, 30)
 
     def far(self, mark):
         """Pids of the program on the hosts."""
@@ -211,7 +274,7 @@ class Ssh(unittest.TestCase):
                 name = os.path.basename(line.split(b"\0")[0])
                 if name in (b"ssh", b"sshd"):
                     self.assertNotIn(b"7773", line)
-                if b"--far" in line.split(b"\0"):
+                if b"--agent" in line.split(b"\0"):
                     self.assertNotIn(b"PMI_", variables)
 
 

@@ -17,9 +17,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "agent.h"
 #include "job.h"
+#include "link.h"
+#include "mpi.h"
 
-enum { GRACE_S = 5, LOST_S = 2 };
+enum { GRACE_S = 5, LOST_S = 2, SETTLE_S = 1, STATUS_LOST = 255 };
 
 static uint64_t in_seconds(unsigned s)
 {
@@ -37,14 +40,6 @@ void wf_end_begin(struct job *job, int sig)
         wf_signal_all(job, SIGCONT); /* a stopped rank must hear it too */
 }
 
-/* A rank failed by itself: the others would wait for it. */
-static void failed(struct job *job, struct rank *r)
-{
-    r->failed = true;
-    if (job->cause < 0)
-        job->cause = r->index;
-}
-
 static void end_others(struct job *job)
 {
     if (job->set.keep_going || job->phase != PHASE_RUN)
@@ -58,97 +53,239 @@ static void end_others(struct job *job)
     }
 }
 
+/* ---- whose fault it is ----------------------------------------------------- */
+
+static void name_process(const struct job *job, const struct rank *r, char *text,
+                         size_t size)
+{
+    bool elsewhere = wf_host_elsewhere(&job->hosts) && !job->set.nodes;
+
+    snprintf(text, size, "rank %d (%s, pid %d%s%s)", r->id, r->app->argv[0],
+             r->last_pid, elsewhere ? ", host " : "",
+             elsewhere ? r->host->name : "");
+}
+
+static void say_how(const struct job *job, const struct rank *r)
+{
+    char who[512];
+
+    if (job->set.quiet || job->user_ended)
+        return;
+    name_process(job, r, who, sizeof who);
+    if (r->aborts)
+        wf_job_say(job, "%s aborted the job with code %d", who, r->abort_code);
+    else if (WIFSIGNALED(r->how))
+        wf_job_say(job, "%s was killed by signal %d (%s)%s", who,
+                   WTERMSIG(r->how), strsignal(WTERMSIG(r->how)),
+                   WCOREDUMP(r->how) ? ", core dumped" : "");
+    else if (WEXITSTATUS(r->how))
+        wf_job_say(job, "%s exited with status %d", who, WEXITSTATUS(r->how));
+    else
+        wf_job_say(job, "%s exited without MPI_Finalize", who);
+}
+
+/* How good a cause this rank is: 0 is none. One that aborts because it has lost
+ * another is the worst. */
+static int weigh(const struct rank *r)
+{
+    if (r->aborts)
+        return r->abort_code == MPI_ERR_PROC_ABORTED ? 1 : 3;
+    if (!r->failed)
+        return 0;
+    return WIFSIGNALED(r->how) ? 4 : 2;
+}
+
+/* Of a job that goes on when ranks fail, only an abort counts later. */
+static struct rank *find_cause(struct job *job)
+{
+    struct rank *best = NULL;
+
+    for (int i = 0; i < job->count; i++) {
+        struct rank *r = &job->ranks[i];
+        if (job->cause >= 0 && !r->aborts)
+            continue;
+        if (weigh(r) > (best ? weigh(best) : 0))
+            best = r;
+    }
+    return best;
+}
+
+/* The first failure of the job: say it, and end the others. */
+static void judge(struct job *job)
+{
+    struct rank *r = find_cause(job);
+
+    job->settle = 0;
+    if (r) {
+        job->cause = r->index;
+        say_how(job, r);
+        r->failed = true;
+    }
+    if (r && r->aborts) {
+        job->exit_code = r->abort_code & 0xff;
+        wf_end_begin(job, SIGTERM);
+    } else {
+        end_others(job);
+    }
+}
+
+/* Something failed. Agents may know of what has happened before. */
+static void consider(struct job *job)
+{
+    if (job->settle || job->phase != PHASE_RUN)
+        return;
+    job->unsettled = 0;
+    for (int i = 0; job->cause < 0 && i < job->hosts.count; i++)
+        job->unsettled += wf_link_is_up(&job->hosts.all[i]);
+    if (!job->unsettled) {
+        judge(job);
+        return;
+    }
+    job->settle = in_seconds(SETTLE_S);
+    wf_links_send(job, FRAME_SETTLE, NULL, 0);
+}
+
+void wf_end_settled(struct job *job)
+{
+    if (job->settle && --job->unsettled <= 0)
+        judge(job);
+}
+
 void wf_end_fail(struct job *job, struct rank *r, const char *why)
 {
     if (!job->user_ended && !job->set.quiet && job->phase == PHASE_RUN)
         wf_job_say(job, "rank %d (%s) %s", r->id, r->app->argv[0], why);
     if (r->status == 0)
         r->status = 1;
-    failed(job, r);
+    r->failed = true;
+    if (job->cause < 0)
+        job->cause = r->index;
     end_others(job);
 }
 
 void wf_end_abort(struct job *job, struct rank *r, int code)
 {
-    if (job->phase != PHASE_RUN)
+    if (job->phase != PHASE_RUN || r->aborts)
         return;
-    if (!job->set.quiet)
-        wf_job_say(job, "rank %d (%s, pid %d) aborted the job with code %d",
-                   r->id, r->app->argv[0], r->pid, code);
-    job->exit_code = code & 0xff;
-    job->cause = r->index;
-    wf_end_begin(job, SIGTERM);
+    r->aborts = true;
+    r->abort_code = code;
+    r->last_pid = r->pid;
+    consider(job);
 }
 
-static void say_how(const struct job *job, const struct rank *r, pid_t pid,
-                    int status)
+static void leave(struct job *job, struct rank *r)
 {
-    if (job->set.quiet || job->user_ended)
-        return;
-    if (WIFSIGNALED(status))
-        wf_job_say(job, "rank %d (%s, pid %d) was killed by signal %d (%s)%s",
-                   r->id, r->app->argv[0], pid, WTERMSIG(status),
-                   strsignal(WTERMSIG(status)),
-                   WCOREDUMP(status) ? ", core dumped" : "");
-    else if (WEXITSTATUS(status))
-        wf_job_say(job, "rank %d (%s, pid %d) exited with status %d", r->id,
-                   r->app->argv[0], pid, WEXITSTATUS(status));
-    else
-        wf_job_say(job, "rank %d (%s, pid %d) exited without MPI_Finalize",
-                   r->id, r->app->argv[0], pid);
-}
-
-static void reaped(struct job *job, struct rank *r, int status)
-{
-    pid_t pid = r->pid;
-    /* what it said before it died comes first: finalize, or abort */
-    wf_pmi_ready(job, &r->pmi);
+    r->last_pid = r->pid ? r->pid : r->last_pid;
     r->pid = 0;
     r->ended = true;
+    job->alive--;
+    if (!r->host->here) {
+        wf_pmi_take(job, r, NULL, 0);
+        wf_pump_drop(job, r);
+        wf_io_end(job, r);
+    }
+}
+
+void wf_end_lost(struct job *job, const char *why)
+{
+    int first = -1;
+
+    for (int i = 0; i < job->count; i++) {
+        struct rank *r = &job->ranks[i];
+        if (!r->host->lost || r->ended)
+            continue;
+        first = first < 0 ? r->index : first;
+        r->failed = job->phase == PHASE_RUN;
+        r->status = STATUS_LOST;
+        leave(job, r);
+    }
+    if (first < 0 || job->phase != PHASE_RUN)
+        return;
+    if (!job->user_ended && !job->set.quiet)
+        wf_job_say(job, "%s", why);
+    job->settle = 0;
+    job->cause = job->cause < 0 ? first : job->cause;
+    end_others(job);
+    wf_pmi_check_waiting(job);
+}
+
+/* ---- processes that end ------------------------------------------------------ */
+
+static void ended(struct job *job, struct rank *r, int status)
+{
+    /* what it said before it died comes first: finalize, or abort */
+    if (r->host->here) {
+        wf_pmi_ready(job, &r->pmi);
+        wf_guard_note(job, r, 0);
+    }
+    leave(job, r);
+    r->how = status;
     r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                     : WEXITSTATUS(status);
-    job->alive--;
-    wf_guard_note(job, r->index, 0);
     if (job->set.verbose)
         wf_job_say(job, "rank %d ended with status %d", r->id, r->status);
     bool early = r->pmi_init && !r->pmi_finalized;
-    if (job->phase != PHASE_RUN || (r->status == 0 && !early))
+    if (job->phase != PHASE_RUN || r->aborts || (r->status == 0 && !early))
         return;
-    if (job->cause < 0)
-        say_how(job, r, pid, status);
     if (r->status == 0)
         r->status = 1;
-    failed(job, r);
+    r->failed = true;
 }
 
 static struct rank *rank_of(struct job *job, pid_t pid)
 {
     for (int i = 0; i < job->count; i++)
-        if (job->ranks[i].pid == pid)
+        if (job->ranks[i].pid == pid && job->ranks[i].host->here)
             return &job->ranks[i];
     return NULL;
 }
 
-/* Everyone who has ended by now; only then is it decided what follows, so that
- * ranks that failed together are all known. */
+static bool any_failed(const struct job *job)
+{
+    for (int i = 0; i < job->count; i++)
+        if (job->ranks[i].failed)
+            return true;
+    return false;
+}
+
+/* Only when all who have ended are known it is decided what follows. */
+static void follow(struct job *job)
+{
+    if (any_failed(job))
+        consider(job);
+    wf_pmi_check_waiting(job);
+}
+
+void wf_end_of(struct job *job, struct rank *r, int status)
+{
+    if (r->ended)
+        return;
+    ended(job, r, status);
+    follow(job);
+}
+
 void wf_end_reap(struct job *job)
 {
     int status, before = job->alive;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         struct rank *r = rank_of(job, pid);
-        if (r)
-            reaped(job, r, status);
+        if (r && job->up)
+            wf_agent_ended(job, r, status);
+        else if (r)
+            ended(job, r, status);
+        else
+            (void)wf_link_reaped(job, pid, status);
     }
-    if (job->cause >= 0)
-        end_others(job);
-    if (job->alive < before)
-        wf_pmi_check_waiting(job);
+    if (job->alive < before && !job->up)
+        follow(job);
 }
 
 void wf_end_deadline(struct job *job)
 {
     uint64_t now = wf_job_now();
+    if (job->settle && now >= job->settle)
+        judge(job);
     if (job->timeout && now >= job->timeout && job->phase == PHASE_RUN) {
         job->timeout = 0;
         job->exit_code = 124;

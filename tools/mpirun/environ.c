@@ -24,10 +24,19 @@ static const char *const per_rank[] = {
     "PMI_SIZE",        "PMI_JOBID",       "PMI_SPAWNED", "PMI_APPNUM",
     "PMI_UNIVERSE_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
     "WEFT_NODE",       "WEFT_LOCAL_RANK", "WEFT_RANK",  "WEFT_SIZE",
-    "WEFT_BOUND_CPUS", "WEFT_PROCESS_RANKS",
-    WF_STATE_VARIABLE, WF_STATE_ASK_VARIABLE};
+    "WEFT_BOUND_CPUS", "WEFT_PROCESS_RANKS", "PMI_GUARD",
+    WF_STATE_VARIABLE};
 static const char *const foreign[] = {"OMPI_COMM_WORLD_", "PMIX_", "HYDI_",
                                       "PRTE_"};
+
+/* What belongs to a machine or a login stays there, unless somebody names it; the
+ * last are beginnings. */
+static const char *const of_machine[] = {
+    "HOME",    "USER",    "LOGNAME",    "SHELL",  "MAIL",   "HOSTNAME", "HOST",
+    "DISPLAY", "TMPDIR",  "XAUTHORITY", "PWD",    "OLDPWD", "SHLVL",    "_",
+    "TTY",     "WINDOWID"};
+static const char *const of_login[] = {"SSH_", "XDG_", "DBUS_", "WAYLAND_",
+                                       "SUDO_"};
 
 static bool is_name(const char *entry, const char *name)
 {
@@ -42,6 +51,17 @@ static bool names_a_rank(const char *entry)
             return true;
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
         if (strncmp(entry, foreign[i], strlen(foreign[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool belongs_to_machine(const char *entry)
+{
+    for (size_t i = 0; i < sizeof(of_machine) / sizeof(of_machine[0]); i++)
+        if (is_name(entry, of_machine[i]))
+            return true;
+    for (size_t i = 0; i < sizeof(of_login) / sizeof(of_login[0]); i++)
+        if (strncmp(entry, of_login[i], strlen(of_login[i])) == 0)
             return true;
     return false;
 }
@@ -91,10 +111,22 @@ static void apply(char **env, const struct env_changes *c)
             value = getenv(c->list[i].name);
         if (value)
             set(env, c->list[i].name, value);
-        else
-            fprintf(stderr, "mpirun: %s is not set here, so it is not passed\n",
-                    c->list[i].name);
     }
+}
+
+static void check(const struct job *job, const struct env_changes *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!c->list[i].value && !getenv(c->list[i].name))
+            wf_job_say(job, "%s is not set here, so it is not passed",
+                       c->list[i].name);
+}
+
+void wf_env_check(const struct job *job)
+{
+    check(job, &job->set.env);
+    for (int a = 0; a < job->app_count; a++)
+        check(job, &job->apps[a].env);
 }
 
 /* Programs are linked with libmpi.a and lie anywhere; what belongs to Weft's
@@ -109,18 +141,34 @@ static void set_installation(char **env)
         set(env, "WEFT_LAUNCHER_INI", path);
 }
 
-enum { ENV_OWN = 20 }; /* variables added by mpirun itself */
+enum { ENV_OWN = 24 }; /* variables added by mpirun itself */
 
-char **wf_env_of_app(const struct job *job, const struct app *app)
+static int base_of(const struct job *job, const struct app *app)
 {
-    size_t room = length(environ) + job->set.env.n + app->env.n + ENV_OWN + 1;
-    char **env = must(calloc(room, sizeof(*env)));
-    int base = app->env.base ? (int)app->env.base : (int)job->set.env.base;
+    return app->env.base ? (int)app->env.base : (int)job->set.env.base;
+}
+
+bool wf_env_has_base(const struct job *job, const struct app *app)
+{
+    int base = base_of(job, app);
+    return base == ENV_DEFAULT || base == ENV_ALL;
+}
+
+/* Our own environment, without what names a rank, and room for so many more. */
+static char **copy_own(bool here, bool all, size_t more)
+{
+    char **env = must(calloc(length(environ) + more + ENV_OWN + 1,
+                             sizeof(*env)));
     size_t n = 0;
-    if (base == ENV_DEFAULT || base == ENV_ALL)
-        for (char **e = environ; *e; e++)
-            if (!names_a_rank(*e))
-                env[n++] = must(strdup(*e));
+    for (char **e = environ; all && *e; e++)
+        if (!names_a_rank(*e) && (here || !belongs_to_machine(*e)))
+            env[n++] = must(strdup(*e));
+    return env;
+}
+
+/* What the command line says. */
+static void change_all(char **env, const struct job *job, const struct app *app)
+{
     apply(env, &job->set.env);
     apply(env, &app->env);
     if (job->set.route)
@@ -129,9 +177,71 @@ char **wf_env_of_app(const struct job *job, const struct app *app)
         set(env, "WEFT_INI", job->set.ini);
     if (job->set.set)
         set(env, "WEFT_SET", job->set.set);
+}
+
+char **wf_env_that_travels(const struct job *job, const struct app *app)
+{
+    char **env = copy_own(base_of(job, app) == ENV_ALL,
+                          wf_env_has_base(job, app),
+                          job->set.env.n + app->env.n);
+    change_all(env, job, app);
+    return env;
+}
+
+/* DIR of --prefix, in front of what a list of directories names. */
+static void prepend(char **env, const char *name, const char *dir)
+{
+    size_t i = 0;
+    char *text;
+    while (env[i] && !is_name(env[i], name))
+        i++;
+    const char *old = env[i] ? env[i] + strlen(name) + 1 : "";
+    if (asprintf(&text, "%s%s%s", dir, *old ? ":" : "", old) < 0)
+        must(NULL);
+    set(env, name, text);
+    free(text);
+}
+
+static void set_prefix(char **env)
+{
+    char path[PATH_MAX];
+    if (wf_prefix_path("bin", path, sizeof(path)))
+        prepend(env, "PATH", path);
+    if (wf_prefix_path("lib", path, sizeof(path)))
+        prepend(env, "LD_LIBRARY_PATH", path);
+}
+
+/* In an agent: what came with the order, over what is here. */
+static char **env_of_order(const struct job *job, const struct app *app)
+{
+    char **env = copy_own(true, app->own_env, length(app->travels));
+    for (char **e = app->travels; *e; e++) {
+        char *name = must(strndup(*e, strcspn(*e, "=")));
+        if (strchr(*e, '='))
+            set(env, name, strchr(*e, '=') + 1);
+        free(name);
+    }
+    if (job->set.prefix)
+        set_prefix(env);
+    return env;
+}
+
+static char **env_of_options(const struct job *job, const struct app *app)
+{
+    char **env = copy_own(true, wf_env_has_base(job, app),
+                          job->set.env.n + app->env.n);
+    change_all(env, job, app);
+    return env;
+}
+
+char **wf_env_of_app(const struct job *job, const struct app *app)
+{
+    char **env = app->travels ? env_of_order(job, app)
+                              : env_of_options(job, app);
     if (app->wdir)
         set(env, "PWD", app->wdir);
     set(env, "PMI_JOBID", job->name);
+    set(env, "PMI_GUARD", job->mark);
     set_installation(env);
     return env;
 }
@@ -143,13 +253,13 @@ static void set_int(char **env, const char *name, int value)
     set(env, name, text);
 }
 
-/* Where last words may be said instead of written to standard error, which the
- * rank shares with us: core/boot/say.c. */
-static void set_say(char **env, int pmi_fd)
+/* Where last words may be said instead of written to standard error, if that is
+ * still what the rank was given: core/boot/say.c. */
+static void set_say(char **env, int pmi_fd, int err_fd)
 {
     struct stat pmi, err;
     char text[96];
-    if (fstat(pmi_fd, &pmi) != 0 || fstat(2, &err) != 0)
+    if (fstat(pmi_fd, &pmi) != 0 || fstat(err_fd, &err) != 0)
         return;
     snprintf(text, sizeof(text), "%d:%llu:%llu:%llu", pmi_fd,
              (unsigned long long)pmi.st_ino, (unsigned long long)err.st_dev,
@@ -165,7 +275,7 @@ static void set_descriptor(char **env, const char *name, int fd)
 }
 
 char **wf_env_of_rank(char **app_env, const struct job *job,
-                      const struct rank *r, int pmi_fd, int ask)
+                      const struct rank *r, int pmi_fd, int err_fd)
 {
     size_t n = length(app_env);
     char node[24];
@@ -174,9 +284,8 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
         env[i] = must(strdup(app_env[i]));
     set_int(env, "PMI_FD", pmi_fd);
     if (!job->set.tag)
-        set_say(env, pmi_fd);
+        set_say(env, pmi_fd, err_fd);
     set_descriptor(env, WF_STATE_VARIABLE, r->state_page);
-    set_descriptor(env, WF_STATE_ASK_VARIABLE, ask);
     set_int(env, "PMI_RANK", r->id);
     set_int(env, "PMI_SIZE", job->size);
     if (r->app->each > 1)
@@ -185,9 +294,9 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
     set_int(env, "MPI_LOCALNRANKS", r->local_count);
     set_int(env, "WEFT_LOCAL_RANK", r->local);
     if (r->bound_cpu >= 0) /* to one of its own: nobody shares it */
-        set_int(env, "WEFT_BOUND_CPUS", job->size);
+        set_int(env, "WEFT_BOUND_CPUS", r->local_count);
     if (job->set.nodes) {
-        snprintf(node, sizeof(node), "node%d", r->node);
+        snprintf(node, sizeof(node), "node%d", r->host->node);
         set(env, "WEFT_NODE", node);
     }
     return env;

@@ -3,7 +3,8 @@
  * PR_SET_PDEATHSIG takes a rank down when mpirun is killed, but not what the
  * rank has started. The guard waits on a pipe whose other end only mpirun
  * holds; when that closes without a word, it kills every process group of the
- * job and every process that carries the job's name in its environment.
+ * job and every process that carries this launcher's mark in its environment
+ * (PMI_GUARD: job and node, for an agent may be on the same machine).
  *
  * It holds no other descriptor, is in a session of its own and heeds no
  * signal that can be blocked.
@@ -87,8 +88,8 @@ static void clean_up(const struct job *job, const struct guard *g)
     char mark[96];
     struct timespec pause = {0, 20000000};
     int quiet = 0;
-    size_t mark_size = (size_t)snprintf(mark, sizeof(mark), "%cPMI_JOBID=%s", 0,
-                                        job->name) + 1;
+    size_t mark_size = (size_t)snprintf(mark, sizeof(mark), "%cPMI_GUARD=%s", 0,
+                                        job->mark) + 1;
     for (int i = 0; i < job->count; i++)
         if (g->dead[i])
             kill(g->dead[i], SIGKILL);
@@ -124,7 +125,7 @@ int wf_guard_start(struct job *job)
     struct guard *g = calloc(1, sizeof(*g));
     if (!g)
         return -1;
-    g->size = (size_t)job->count * sizeof(*g->dead);
+    g->size = (size_t)(job->count + 1) * sizeof(*g->dead);
     void *shared = mmap(NULL, g->size, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED || pipe2(pair, O_CLOEXEC) < 0) {
@@ -143,9 +144,9 @@ int wf_guard_start(struct job *job)
     return g->pid < 0 ? -1 : 0;
 }
 
-void wf_guard_note(struct job *job, int rank, pid_t target)
+void wf_guard_note(struct job *job, const struct rank *r, pid_t target)
 {
-    job->guard->dead[rank] = target;
+    job->guard->dead[r - job->ranks] = target;
 }
 
 void wf_guard_stop(struct job *job)

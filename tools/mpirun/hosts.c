@@ -1,61 +1,66 @@
-/* Hosts of a job: which is this one, without asking a resolver, and who is where.
+/* The list of hosts: see hosts.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "hosts.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-#include "hosts.h"
-
-static bool is(const char *name, size_t n, const char *word)
+static bool is_named(const struct host *h, const char *name, size_t n)
 {
-    return strlen(word) == n && strncasecmp(name, word, n) == 0;
+    return strlen(h->name) == n && strncasecmp(h->name, name, n) == 0;
 }
 
-bool wf_host_is_here(const char *name, size_t n)
+struct host *wf_host_append(struct host_list *list, const char *name, size_t n)
 {
-    char own[256] = "";
-    const char *slots = memrchr(name, ':', n);
-    if (is(name, n, "::1"))
-        return true;
-    if (slots) /* name:slots */
-        n = (size_t)(slots - name);
-    if (is(name, n, "localhost") || (n > 4 && strncmp(name, "127.", 4) == 0))
-        return true;
-    (void)gethostname(own, sizeof(own) - 1);
-    if (is(name, n, own))
-        return true;
-    /* one of the two may be the fully qualified form */
-    const char *dot = memchr(name, '.', n);
-    size_t head = dot ? (size_t)(dot - name) : n;
-    size_t own_head = strcspn(own, ".");
-    return (!dot || !own[own_head]) && own_head == head &&
-           strncasecmp(name, own, head) == 0;
+    size_t size = ((size_t)list->count + 1) * sizeof *list->all;
+    struct host *h = realloc(list->all, size);
+
+    if (!h)
+        return NULL;
+    list->all = h;
+    h += list->count;
+    *h = (struct host){.name = strndup(name, n), .node = list->count};
+    if (!h->name)
+        return NULL;
+    list->count++;
+    return h;
 }
 
 bool wf_host_add(struct host_list *list, const char *name, size_t n, int slots)
 {
+    bool here = wf_host_is_here(name, n);
     struct host *h;
 
-    for (int i = 0; i < list->count; i++)
-        if (is(name, n, list->all[i].name)) {
-            list->all[i].slots += slots;
+    for (int i = 0; i < list->count; i++) {
+        h = &list->all[i];
+        if (is_named(h, name, n) || (here && h->here)) {
+            h->slots += slots;
             return true;
         }
-    h = realloc(list->all, ((size_t)list->count + 1) * sizeof *h);
+    }
+    h = wf_host_append(list, name, n);
     if (!h)
         return false;
-    list->all = h;
-    h += list->count;
-    *h = (struct host){.name = strndup(name, n),
-                       .slots = slots,
-                       .here = wf_host_is_here(name, n)};
-    if (!h->name)
-        return false;
-    list->count++;
-    list->elsewhere = list->elsewhere || !h->here;
+    h->slots = slots;
+    h->here = here;
     return true;
+}
+
+struct host *wf_host_of_node(const struct host_list *list, int node)
+{
+    int low = 0, high = list->count;
+
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (list->all[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->count && list->all[low].node == node ? &list->all[low]
+                                                            : NULL;
 }
 
 static long slots_before(const struct host_list *list, int end)
@@ -74,9 +79,18 @@ int wf_host_slots(const struct host_list *list)
     return n < 1000000 ? (int)n : 1000000;
 }
 
+bool wf_host_elsewhere(const struct host_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        if (!list->all[i].here)
+            return true;
+    return false;
+}
+
 int wf_host_first(const struct host_list *list, int hosts, int processes)
 {
-    long all = wf_host_slots(list), before = slots_before(list, hosts);
+    long all = slots_before(list, list->count);
+    long before = slots_before(list, hosts);
 
     if (processes > all)
         return (int)(processes * before / all);

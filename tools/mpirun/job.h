@@ -1,8 +1,13 @@
-/* mpirun's data: one job of several programs on this host.
+/* mpirun's data: one job of several programs.
  *
  *   struct job ── apps[]   what the command line said, one per ":" part
+ *              ── hosts    in the order of their nodes
+ *              ── links[]  agents that we have started, for hosts that are not here
  *              ── ranks[]  one process each, with its PMI line and streams:
  *                          a rank, or several that are threads of it
+ *
+ * An agent (agent.c) has the same data: the part of it that is behind its link,
+ * with its own host as the first.
  *
  * One thread, one epoll loop. Each descriptor in the loop belongs to a struct
  * source, which is the first member of whoever owns it.
@@ -17,18 +22,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
 #include "allocation.h"
 #include "descendants.h"
 #include "hosts.h"
-
-struct job;
-struct source {
-    int fd; /* -1: closed */
-    void (*ready)(struct job *, struct source *);
-};
+#include "source.h"
 
 /* One change to the environment: name=value, or name copied if value NULL. */
 struct env_change {
@@ -51,15 +52,23 @@ struct app {
     char *program; /* argv[0] as it is executed, after search in PATH */
     const char *wdir;
     struct env_changes env;
+    /* In an agent: NAME=VALUE that came with the order; is the environment of the
+     * agent below them? */
+    char **travels;
+    bool own_env;
 };
 
-/* What a rank writes, on its way to our own stdout or stderr (tagged). */
+/* What a rank writes, on its way to our own stdout or stderr, or from an agent to
+ * whoever started it. */
 struct stream {
     struct source source;
     struct rank *rank;
     struct sink *sink;
-    char *line; /* the unfinished line */
+    char *line; /* the unfinished line, tagged */
     size_t have, room;
+    /* Of a rank on another host: bytes taken for which MORE was not said. In an
+     * agent: bytes sent for which it was not heard. */
+    size_t window;
     bool paused;
 };
 
@@ -69,22 +78,30 @@ struct rank {
     int id;    /* its rank, or the first of several */
     int held;  /* how many */
     struct app *app;
-    int node, local, local_count;
+    struct host *host;
+    int local, local_count; /* among the ranks of its host */
+    bool reads_input;
     pid_t pid;      /* 0: not started, or ended and reaped */
     bool own_group; /* false: shares our terminal group to read the terminal */
     bool ended;
     bool failed; /* by itself, before we began to end the job */
     int status;  /* exit status as a shell would say it */
+    int how;     /* wait status */
+    pid_t last_pid; /* when it has ended */
+    bool told;   /* in an agent: its end was */
+    bool aborts; /* has asked to end the job, with abort_code */
+    int abort_code;
     /* PMI */
     char *in;
     size_t have, room;
-    bool pmi_init, pmi_finalized, in_barrier, in_mcmd;
+    bool pmi_open, pmi_init, pmi_finalized, in_barrier, in_mcmd;
     int key_gets; /* how often it has asked for the job key */
     int awaits; /* the rank whose card it asked for, or -1 */
-    int state_page;    /* what it waits for; -1: none */
-    struct source ask; /* weft-remote brings it up to date */
-    bool answers, asked;
+    int state_page; /* what it waits for; -1: none */
+    struct wf_state_head *brought; /* the page of another host, as it was */
+    bool asked;                    /* its agent, for that */
     struct stream out, err;
+    struct inlet *inlet; /* in an agent: input on its way to it */
     int bound_cpu; /* the first; -1: not bound */
     cpu_set_t cpus;
 };
@@ -107,9 +124,8 @@ enum phase {
 enum { STDIN_NONE = -1, STDIN_ALL = -2 };
 
 struct settings {
-    int nodes; /* of --nodes, or hosts; 0: neither */
-    struct host_list hosts; /* of --host and --hostfile, or an allocation */
-    enum allocation allocation; /* that they are of */
+    int nodes; /* of --nodes; 0: none are pretended */
+    enum allocation allocation; /* that job.hosts is of */
     int stdin_rank;
     bool tag, quiet, verbose, bind_core, report_bindings, no_oversubscribe,
         all_exit_codes, keep_going;
@@ -117,12 +133,25 @@ struct settings {
     int universe;   /* 0: number of ranks */
     struct env_changes env;
     const char *route, *ini;
-    const char *launcher; /* of --launcher-exec, or NULL */
     char *set;
+    /* Agents: starter.h. */
+    const char *starter; /* their command */
+    bool starter_given;  /* --launcher-exec: also for pretended nodes */
+    const char *prefix, *agent;
+    double host_timeout, wait_hosts; /* s */
+    int tree_width, umask;
+    bool show_map, dry_run;
+    const char *report_pid;
 };
 
 struct job {
     struct settings set;
+    struct host_list hosts;
+    struct link *links;
+    int link_count;
+    struct channel *up; /* in an agent: to whoever started it */
+    uint64_t tick;      /* ns of the next second of links; 0: none */
+    uint64_t wake;      /* ns at which an agent looks at its clock */
     struct app *apps;
     int app_count;
     char ***file_words; /* lines of argument files: apps point into them */
@@ -131,6 +160,7 @@ struct job {
     int size;         /* ranks */
     int count, alive; /* processes */
     char name[64]; /* of the key-value space, and PMI_JOBID */
+    char mark[80]; /* of what this process starts: guard.c */
     int epoll;
 
     struct kvs *kvs;
@@ -150,6 +180,8 @@ struct job {
     bool where_ends;   /* and then the job ends */
     int exit_code;     /* -1: from the ranks */
     int cause;         /* process that failed first, or -1 */
+    uint64_t settle;   /* ns until which agents may tell what has happened */
+    int unsettled;     /* hosts that have not */
 
     struct sink sink_out, sink_err;
     bool output_lost; /* some of the ranks' could not be written */
@@ -164,10 +196,20 @@ int wf_job_watch(struct job *, struct source *, int fd, uint32_t events,
 void wf_job_unwatch(struct job *, struct source *); /* and close */
 void wf_job_say(const struct job *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Say why nothing can be started, and with which status the job ends. */
+void wf_job_fail(struct job *, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Descriptors, signals, guard; then the ranks. 0, or -1 and it was said. */
+int wf_job_prepare(struct job *);
+void wf_job_once(struct job *); /* one round of the loop */
 uint64_t wf_job_now(void);
 
 /* map.c: the processes of the job, each on its host. 0, or -1: no memory */
 int wf_map_make(struct job *);
+void wf_map_clear(struct rank *); /* as it is before anything is known of it */
+void wf_map_print(const struct job *, FILE *); /* --display-map, --dry-run */
+/* the process of this index, or NULL */
+struct rank *wf_map_rank(const struct job *, int index);
 /* the process that holds this rank */
 struct rank *wf_job_holder(struct job *, int rank);
 
@@ -181,25 +223,26 @@ char **wf_argfile_line(void *file, bool *bad);
 /* environ.c */
 void wf_env_change(struct env_changes *, const char *name, const char *value);
 char **wf_env_of_app(const struct job *, const struct app *);
-/* ask: the descriptor of wf_where_ask */
+/* What of our environment goes to other hosts, and whether it is put over that
+ * of the agent. */
+char **wf_env_that_travels(const struct job *, const struct app *);
+bool wf_env_has_base(const struct job *, const struct app *);
+/* err_fd: its standard error */
 char **wf_env_of_rank(char **app_env, const struct job *, const struct rank *,
-                      int pmi_fd, int ask);
+                      int pmi_fd, int err_fd);
 void wf_env_free(char **env);
+void wf_env_check(const struct job *); /* say what cannot be passed */
 void wf_env_hint(const struct job *);
 
 /* resolve.c: what each program is and where it starts. 0, or the status */
 int wf_resolve_all(struct job *);
 /* spawn.c */
 int wf_spawn_all(struct job *);
-/* launcher.c: what starts this rank, with the program's words at the end; NULL:
- * out of memory. The first words belong to the caller. */
-const char *wf_launcher_of(const struct job *, const struct rank *);
-char **wf_launcher_words(const struct job *, const struct rank *);
-void wf_launcher_free(const char *launcher, char **words);
-
 /* pmi_server.c */
 int wf_pmi_serve(struct job *);
 void wf_pmi_ready(struct job *, struct source *);
+/* Bytes of a rank on another host; n 0: the end of its line. */
+void wf_pmi_take(struct job *, struct rank *, const char *data, size_t n);
 void wf_pmi_check_waiting(struct job *);
 /* Wipe the job key: in a process that does not need it, or not any more. */
 void wf_pmi_forget_key(struct job *);
@@ -212,25 +255,42 @@ void wf_said_report(struct job *);
 /* stdio.c: the three descriptors of each rank */
 int wf_io_open(struct job *);
 int wf_io_rank(struct job *, struct rank *, int child[3]);
+/* Output of a rank on another host. */
+void wf_io_take(struct job *, struct stream *, const char *data, size_t n);
+void wf_io_end(struct job *, struct rank *);
+void wf_io_attach(struct job *, struct rank *);
+void wf_io_pause(struct job *, struct stream *, bool pause);
+bool wf_io_input_is_ours(void); /* may a rank with our input read from it? */
 void wf_io_drain(struct job *);
 bool wf_io_pending(const struct job *);
 /* sink.c: what is written to our own stdout and stderr, never blocking */
 void wf_sink_open(struct sink *, int fd);
 void wf_sink_write(struct job *, struct sink *, const char *data, size_t n);
 bool wf_sink_full(const struct sink *);
-/* pump.c: --stdin all */
+/* pump.c: --stdin all, or a rank on another host */
 int wf_pump_open(struct job *);
 int wf_pump_add(struct job *); /* the reading end of a new rank's pipe */
+void wf_pump_add_remote(struct job *, struct rank *);
+/* It has room for so many bytes more; or it has ended. */
+void wf_pump_more(struct job *, const struct rank *, size_t n);
+void wf_pump_drop(struct job *, const struct rank *);
 void wf_pump_start(struct job *);
 
 /* signals.c */
 int wf_signal_open(struct job *);
 void wf_signal_all(struct job *, int sig);
+/* The same, as from a user: SIGUSR1 and SIGUSR2 only to those who catch them. */
+void wf_signal_pass(struct job *, int sig);
 
 /* ending.c */
 void wf_end_begin(struct job *, int sig);
 void wf_end_abort(struct job *, struct rank *, int code);
 void wf_end_fail(struct job *, struct rank *, const char *why);
+/* A process on another host has ended. */
+void wf_end_of(struct job *, struct rank *, int wait_status);
+/* Hosts have got `lost`. */
+void wf_end_lost(struct job *, const char *why);
+void wf_end_settled(struct job *); /* one host has told all */
 void wf_end_reap(struct job *);
 void wf_end_deadline(struct job *);
 int wf_end_status(const struct job *);
@@ -238,12 +298,12 @@ void wf_end_report(const struct job *);
 
 /* guard.c */
 int wf_guard_start(struct job *);
-void wf_guard_note(struct job *, int rank, pid_t group);
+void wf_guard_note(struct job *, const struct rank *, pid_t group);
 void wf_guard_stop(struct job *);
 /* where.c: what every rank waits for (where.h). The page of a new rank: */
 void wf_where_open(struct rank *);
-/* For a rank that a launcher starts: the other end of its `ask`, or -1. */
-int wf_where_ask(struct job *, struct rank *);
+/* The page of a rank on another host has come. */
+void wf_where_take(struct job *, struct rank *, const char *page, size_t n);
 /* Print it, perhaps a little later, and then end the job (--timeout). */
 void wf_where_begin(struct job *, bool then_end);
 void wf_where_deadline(struct job *);

@@ -1,6 +1,7 @@
-/* mpirun: start the ranks of one job on this host and stay until all ended.
+/* mpirun: start the ranks of one job and stay until all ended.
  *
- *   options -> resolve programs -> guard -> ranks -> loop -> clean up -> status
+ *   options -> map -> resolve programs -> guard -> agents, ranks -> loop ->
+ *   clean up -> status
  *
  * One thread sleeps in epoll_wait until a rank speaks PMI, writes a tagged
  * line or ends, a signal arrives, or a deadline passes.
@@ -17,7 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent.h"
 #include "job.h"
+#include "link.h"
 
 uint64_t wf_job_now(void)
 {
@@ -33,7 +36,26 @@ void wf_job_say(const struct job *job, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    fprintf(stderr, "mpirun: %s\n", text); /* stderr is one write per line */
+    /* one write per line */
+    if (job->up && job->hosts.count)
+        fprintf(stderr, "mpirun: host %s: %s\n", job->hosts.all[0].name, text);
+    else
+        fprintf(stderr, "mpirun: %s\n", text);
+}
+
+void wf_job_fail(struct job *job, int status, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (job->up)
+        wf_agent_fail(job, status, text);
+    else
+        wf_job_say(job, "%s", text);
+    if (job->exit_code < 0)
+        job->exit_code = status;
 }
 
 int wf_job_watch(struct job *job, struct source *s, int fd, uint32_t events,
@@ -63,6 +85,12 @@ static int milliseconds_left(const struct job *job)
         next = job->timeout;
     if (job->where && (!next || job->where < next))
         next = job->where;
+    if (job->settle && (!next || job->settle < next))
+        next = job->settle;
+    if (job->wake && (!next || job->wake < next))
+        next = job->wake;
+    if (wf_links_next(job) && (!next || wf_links_next(job) < next))
+        next = wf_links_next(job);
     if (!next)
         return -1;
     if (next <= now)
@@ -71,7 +99,7 @@ static int milliseconds_left(const struct job *job)
     return ms > 1000000 ? 1000000 : (int)ms;
 }
 
-static void run_once(struct job *job)
+void wf_job_once(struct job *job)
 {
     struct epoll_event events[64];
     int n = epoll_wait(job->epoll, events, 64, milliseconds_left(job));
@@ -80,22 +108,27 @@ static void run_once(struct job *job)
         if (s->fd >= 0) /* not closed by an earlier event of this round */
             s->ready(job, s);
     }
+    wf_links_deadline(job);
     wf_where_deadline(job);
     wf_end_deadline(job);
 }
 
 static void run(struct job *job)
 {
-    while (job->alive > 0 && job->phase != PHASE_LOST)
-        run_once(job);
+    while ((job->alive > 0 || job->settle) && job->phase != PHASE_LOST)
+        wf_job_once(job);
+    job->deadline = job->timeout = 0;
+    wf_links_close(job);
+    while (wf_links_open(job)) /* agents clean up on their hosts */
+        wf_job_once(job);
+    wf_links_free(job);
     wf_guard_stop(job);
     wf_descendants_end();
     wf_io_drain(job);
     /* A slow reader of our output may have the rest, until it is interrupted. */
-    job->deadline = job->timeout = 0;
     int interrupts = job->interrupts;
     while (wf_io_pending(job) && job->interrupts == interrupts) {
-        run_once(job);
+        wf_job_once(job);
         wf_io_drain(job);
     }
 }
@@ -121,15 +154,23 @@ static int name_job(struct job *job)
     return 0;
 }
 
+int wf_job_prepare(struct job *job)
+{
+    snprintf(job->mark, sizeof(job->mark), "%s/%d", job->name,
+             job->up ? job->hosts.all[0].node : -1);
+    raise_limit(job);
+    return wf_guard_start(job);
+}
+
 static int prepare(struct job *job)
 {
+    if (wf_io_open(job) < 0)
+        return -1;
     job->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (job->epoll < 0 || name_job(job) < 0 || wf_map_make(job) < 0)
+    if (job->epoll < 0 || name_job(job) < 0 || wf_signal_open(job) < 0 ||
+        wf_pmi_serve(job) < 0)
         return -1;
-    raise_limit(job);
-    if (wf_io_open(job) < 0 || wf_signal_open(job) < 0 || wf_pmi_serve(job) < 0)
-        return -1;
-    return wf_guard_start(job);
+    return wf_job_prepare(job);
 }
 
 static void read_timeout(struct job *job)
@@ -141,14 +182,45 @@ static void read_timeout(struct job *job)
         job->timeout = wf_job_now() + (uint64_t)(job->set.timeout * 1e9);
 }
 
+static int report_pid(const struct job *job)
+{
+    const char *to = job->set.report_pid;
+    bool out = strcmp(to, "-") == 0, err = strcmp(to, "+") == 0;
+    FILE *f = out ? stdout : err ? stderr : fopen(to, "w");
+
+    if (f && fprintf(f, "%ld\n", (long)getpid()) > 0 && fflush(f) == 0 &&
+        (out || err || fclose(f) == 0))
+        return 0;
+    wf_job_say(job, "--report-pid %s: %s", to, strerror(errno));
+    return -1;
+}
+
+/* What is looked up and shown before anything starts. -1 to go on, or the
+ * status. */
+static int prepare_files(struct job *job)
+{
+    int status = wf_resolve_all(job);
+
+    if (status)
+        return status;
+    if (job->set.dry_run) {
+        wf_map_print(job, stdout);
+        return wf_links_print(job, stdout) < 0 ? 1 : 0;
+    }
+    if (job->set.show_map)
+        wf_map_print(job, stderr);
+    return job->set.report_pid && report_pid(job) < 0 ? 1 : -1;
+}
+
 static int launch(struct job *job, int argc, char **argv)
 {
     int status = wf_option_parse(job, argc, argv);
     if (status >= 0)
         return status;
-    status = wf_resolve_all(job);
-    if (status)
+    status = prepare_files(job);
+    if (status >= 0)
         return status;
+    wf_env_check(job);
     if (job->set.verbose)
         wf_env_hint(job);
     if (prepare(job) < 0) {
@@ -188,5 +260,7 @@ int main(int argc, char **argv)
 {
     struct job job = {.cause = -1, .exit_code = -1, .set.stdin_rank = 0};
 
+    if (argc == 2 && strcmp(argv[1], "--agent") == 0)
+        exit(wf_agent_run(&job));
     exit(check_output(&job, launch(&job, argc, argv)));
 }

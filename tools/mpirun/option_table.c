@@ -12,6 +12,7 @@
 
 #include "mpi.h"
 #include "options.h"
+#include "starter.h"
 
 static bool whole(const char *text, long low, long high, int *out)
 {
@@ -159,15 +160,6 @@ static int take_ini(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
-static int take_launcher(struct parse *p, char **args)
-{
-    if (!args[0][strspn(args[0], " ")])
-        return wf_option_error("%s: name a command that starts a rank",
-                               p->option);
-    p->job->set.launcher = args[0];
-    return OPTION_DONE;
-}
-
 static int take_nodes(struct parse *p, char **args)
 {
     if (!whole(args[0], 1, 1000000, &p->job->set.nodes))
@@ -293,7 +285,7 @@ static int add_host(struct parse *p, const char *name, size_t n, int slots)
                                    p->option, (int)n, name);
         n = (size_t)(colon - name);
     }
-    if (n && !wf_host_add(&p->job->set.hosts, name, n, slots))
+    if (n && !wf_host_add(&p->job->hosts, name, n, slots))
         return wf_option_error("out of memory");
     return OPTION_DONE;
 }
@@ -329,6 +321,89 @@ static int take_hostfile(struct parse *p, char **args)
     }
     fclose(file);
     return rc;
+}
+
+/* ---- agents ----------------------------------------------------------- */
+
+static int take_launcher_exec(struct parse *p, char **args)
+{
+    if (!args[0][strspn(args[0], " ")])
+        return wf_option_error("%s: name a command that starts an agent",
+                               p->option);
+    if (strstr(args[0], "%r"))
+        return wf_option_error("%s '%s': one agent starts all ranks of a host, so "
+                               "there is no %%r; there are %%h and %%n",
+                               p->option, args[0]);
+    p->job->set.starter = args[0];
+    p->job->set.starter_given = true;
+    return OPTION_DONE;
+}
+
+static int take_launcher(struct parse *p, char **args)
+{
+    char names[64];
+    p->job->set.starter = wf_starter_command(args[0]);
+    if (p->job->set.starter)
+        return OPTION_DONE;
+    wf_starter_names(names, sizeof(names));
+    return wf_option_error("%s %s: there are %s; --launcher-exec takes a command",
+                           p->option, args[0], names);
+}
+
+static int take_prefix(struct parse *p, char **args)
+{
+    if (args[0][0] != '/')
+        return wf_option_error("%s %s: name a directory of the other hosts from "
+                               "the root", p->option, args[0]);
+    p->job->set.prefix = args[0];
+    return OPTION_DONE;
+}
+
+static int take_seconds(struct parse *p, const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out > 0) || *out > 1e6)
+        return wf_option_error("%s %s: a number of seconds above 0", p->option,
+                               text);
+    return OPTION_DONE;
+}
+
+static int take_host_timeout(struct parse *p, char **args)
+{
+    return take_seconds(p, args[0], &p->job->set.host_timeout);
+}
+
+static int take_wait_hosts(struct parse *p, char **args)
+{
+    return take_seconds(p, args[0], &p->job->set.wait_hosts);
+}
+
+static int take_tree_width(struct parse *p, char **args)
+{
+    if (!whole(args[0], 1, 1000, &p->job->set.tree_width))
+        return wf_option_error("%s %s: 1 to 1000 hosts", p->option, args[0]);
+    return OPTION_DONE;
+}
+
+/* ---- showing ---------------------------------------------------------- */
+
+static int take_show_map(struct parse *p, char **args)
+{
+    p->job->set.show_map = true;
+    return OPTION_DONE;
+}
+
+static int take_dry_run(struct parse *p, char **args)
+{
+    p->job->set.dry_run = true;
+    return OPTION_DONE;
+}
+
+static int take_report_pid(struct parse *p, char **args)
+{
+    p->job->set.report_pid = args[0];
+    return OPTION_DONE;
 }
 
 /* ---- files, help ------------------------------------------------------ */
@@ -392,9 +467,6 @@ const struct option_row wf_option_table[] = {
     {{"ranks-per-process"}, 1, "N", "ranks are threads, N in each process",
      take_each},
     {{"nodes"}, 1, "N", "make this host look like N hosts", take_nodes},
-    {{"launcher-exec"}, 1, "CMD",
-     "start each rank by CMD: %n is its node, %h its host, %r its rank",
-     take_launcher},
     {{"stdin", "s"}, 1, "RANK|all|none", "who reads our input (0)", take_stdin},
     {{"l", "tag-output", "prepend-rank"}, 0, "", "write [rank] before each line",
      take_tag},
@@ -415,9 +487,25 @@ const struct option_row wf_option_table[] = {
     {{"configfile", "app"}, 1, "FILE", "one line for each part between \":\"",
      take_file},
     {{"H", "host", "hosts", "hostlist"}, 1, "A:N,B:N",
-     "N ranks on each (1); on other hosts by ssh, or --launcher-exec", take_hosts},
+     "N ranks on each (1)", take_hosts},
     {{"f", "hostfile", "machinefile", "default-hostfile"}, 1, "FILE",
      "the same, from a file", take_hostfile},
+    {{"launcher", "bootstrap"}, 1, "ssh|rsh", "how to start them there (ssh)",
+     take_launcher},
+    {{"launcher-exec"}, 1, "CMD",
+     "the same by CMD; %h is the host, %n its number", take_launcher_exec},
+    {{"prefix"}, 1, "DIR", "where Weft is on other hosts (as here)", take_prefix},
+    {{"host-timeout"}, 1, "SECONDS", "for a host to answer (10)",
+     take_host_timeout},
+    {{"wait-hosts"}, 1, "SECONDS", "try those again that do not", take_wait_hosts},
+    {{"tree-width"}, 1, "N", "with more hosts, agents start agents (32)",
+     take_tree_width},
+    {{"display-map", "show-map"}, 0, "", "say which rank is on which host",
+     take_show_map},
+    {{"dry-run", "do-not-launch"}, 0, "", "say it, and start nothing",
+     take_dry_run},
+    {{"report-pid"}, 1, "-|+|FILE", "write the pid of mpirun: stdout, stderr",
+     take_report_pid},
     {{"q", "quiet"}, 0, "", "say nothing when a rank fails", take_quiet},
     {{"v", "verbose"}, 0, "", "say what is started and ended", take_verbose},
     {{"V", "version"}, 0, "", "print the version", take_version},
@@ -428,7 +516,7 @@ const struct option_row wf_option_table[] = {
     {{"map-by", "rank-by"}, 1, "POLICY", NULL, take_map},
     {{"ppn", "npernode", "N", "perhost", "grr", "rr"}, 1, "N", NULL,
      take_nothing},
-    {{"launcher", "bootstrap", "rmk"}, 1, "NAME", NULL, take_nothing},
+    {{"rmk"}, 1, "NAME", NULL, take_nothing},
     {{"mca", "gmca", "prtemca", "pmixmca"}, 2, "KEY VALUE", NULL, take_mca},
     {{NULL}, 0, NULL, NULL, NULL},
 };

@@ -13,8 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-enum { RANKS_MAX = 1000000 };
+#include "starter.h"
+
+enum { RANKS_MAX = 1000000, HOST_TIMEOUT_S = 10, TREE_WIDTH = 32 };
 
 int wf_option_error(const char *fmt, ...)
 {
@@ -221,10 +225,9 @@ static int available_cpus(void)
  * only the last of these may hold fewer. */
 static long count_part(struct job *job, struct app *app, long before)
 {
-    bool listed = job->set.hosts.elsewhere || job->set.allocation;
     if (app->count == 0)
         app->count = job->app_count > 1 ? 1
-                     : listed           ? wf_host_slots(&job->set.hosts)
+                     : job->hosts.count ? wf_host_slots(&job->hosts)
                                         : available_cpus();
     if (app->each == 0)
         app->each = 1;
@@ -242,16 +245,14 @@ static int count_ranks(struct job *job)
     for (int a = 0; a < job->app_count && total <= RANKS_MAX; a++)
         total = count_part(job, &job->apps[a], total);
     if (total > RANKS_MAX)
-        return wf_option_error("%ld ranks are more than one host can hold",
+        return wf_option_error("%ld ranks are more than a job can have",
                                total);
     job->size = (int)total;
     if (job->set.no_oversubscribe && job->size > cpus)
         return wf_option_error("%d ranks on %d processors refused by "
                                "--nooversubscribe",
                                job->size, cpus);
-    if (job->set.hosts.elsewhere)
-        job->set.nodes = job->set.hosts.count;
-    else if (job->set.nodes > job->count)
+    if (job->set.nodes > job->count)
         return wf_option_error("--nodes %d needs at least as many processes, "
                                "not %d", job->set.nodes, job->count);
     if (job->set.stdin_rank >= job->size)
@@ -263,12 +264,79 @@ static int count_ranks(struct job *job)
 /* The hosts that a batch system gave, unless the command line says others. */
 static int take_allocation(struct job *job)
 {
-    struct settings *set = &job->set;
-    if (set->hosts.count || set->nodes)
+    if (job->hosts.count || job->set.nodes)
         return OPTION_DONE;
-    set->allocation = wf_allocation_of();
-    return wf_allocation_read(set->allocation, &set->hosts) < 0 ? OPTION_USAGE
-                                                                : OPTION_DONE;
+    job->set.allocation = wf_allocation_of();
+    return wf_allocation_read(job->set.allocation, &job->hosts) < 0
+               ? OPTION_USAGE
+               : OPTION_DONE;
+}
+
+/* The n-th of the hosts that --nodes makes of this one: equal parts, the first
+ * ones of one more. */
+static bool pretend_host(struct job *job, int n)
+{
+    int nodes = job->set.nodes;
+    struct host *h = wf_host_append(&job->hosts, "localhost", 9);
+
+    if (!h)
+        return false;
+    h->slots = job->count / nodes + (n < job->count % nodes);
+    h->here = !job->set.starter_given;
+    return true;
+}
+
+/* Without a list this host is all there is; what makes several of one. */
+static int complete_hosts(struct job *job)
+{
+    char own[256] = "";
+
+    if (job->set.nodes && wf_host_elsewhere(&job->hosts))
+        return wf_option_error("--nodes makes several hosts of this one; --host "
+                               "names others");
+    if (job->set.nodes)
+        job->hosts.count = 0;
+    for (int i = 0; i < job->set.nodes; i++)
+        if (!pretend_host(job, i))
+            return wf_option_error("out of memory");
+    (void)gethostname(own, sizeof(own) - 1);
+    if (job->hosts.count == 0 &&
+        !wf_host_add(&job->hosts, own[0] ? own : "localhost",
+                     strlen(own[0] ? own : "localhost"), job->count))
+        return wf_option_error("out of memory");
+    return OPTION_DONE;
+}
+
+static int set_defaults(struct job *job)
+{
+    mode_t mask = umask(0);
+
+    (void)umask(mask);
+    job->set.umask = (int)mask;
+    if (!job->set.starter)
+        job->set.starter = wf_starter_command("ssh");
+    if (job->set.host_timeout == 0)
+        job->set.host_timeout = HOST_TIMEOUT_S;
+    if (job->set.tree_width == 0)
+        job->set.tree_width = TREE_WIDTH;
+    job->set.agent = wf_starter_agent(job->set.prefix);
+    return job->set.agent ? OPTION_DONE : wf_option_error("out of memory");
+}
+
+/* What the options say together. */
+static int conclude(struct job *job)
+{
+    int rc = take_allocation(job);
+
+    if (rc == OPTION_DONE)
+        rc = count_ranks(job);
+    if (rc == OPTION_DONE)
+        rc = complete_hosts(job);
+    if (rc == OPTION_DONE)
+        rc = set_defaults(job);
+    if (rc == OPTION_DONE && wf_map_make(job) < 0)
+        rc = wf_option_error("out of memory");
+    return rc;
 }
 
 int wf_option_parse(struct job *job, int argc, char **argv)
@@ -279,9 +347,7 @@ int wf_option_parse(struct job *job, int argc, char **argv)
         return OPTION_USAGE;
     }
     int rc = read_parts(&p, argc - 1, argv + 1);
-    if (rc == OPTION_DONE)
-        rc = take_allocation(job);
-    return rc == OPTION_DONE ? count_ranks(job) : rc;
+    return rc == OPTION_DONE ? conclude(job) : rc;
 }
 
 /* ---- help ------------------------------------------------------------- */
@@ -290,8 +356,8 @@ void wf_option_help(void)
 {
     char left[80];
     puts("mpirun [options] program [args] [ : [options] program [args] ]...\n"
-         "Starts a parallel program on this host. Options take one dash or two,"
-         "\nand \"--opt value\" or \"--opt=value\".\n");
+         "Starts a parallel program, on this host or others. Options take one "
+         "dash or two,\nand \"--opt value\" or \"--opt=value\".\n");
     for (const struct option_row *row = wf_option_table; row->take; row++) {
         if (!row->help)
             continue;

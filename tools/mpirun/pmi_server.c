@@ -3,9 +3,9 @@
  * Every request is a line, every answer is a line; the wire is that of
  * core/boot/pmi1.c and of Hydra, so MPICH programs are served too.
  *
- *   weft.hosts = 1,await  every rank is on this machine (0: --launcher-exec
- *                       may have put them elsewhere), and a get of a card is
- *                       answered when the card is there: no barrier at start
+ *   weft.hosts = 1,await  every rank is on this machine (0: some are not),
+ *                       and a get of a card is answered when the card is there:
+ *                       no barrier at start
  *   weft.card.N         what rank N publishes in MPI_Init
  *   weft.key            32 random bytes, the job key: it travels on descriptors
  *                       that only this job holds, lies in memory for secrets,
@@ -30,6 +30,7 @@
 #include "boot/pmi_line.h"
 #include "job.h"
 #include "kvs.h"
+#include "link.h"
 #include "os/secret.h"
 
 enum {
@@ -42,11 +43,23 @@ enum {
 
 static void drop(struct job *job, struct rank *r)
 {
+    if (r->pmi_open && r->host->link)
+        wf_link_send(job, r->host, FRAME_PMI, r->index, NULL, 0);
+    r->pmi_open = false;
     wf_job_unwatch(job, &r->pmi);
     free(r->in);
     r->in = NULL;
     r->awaits = -1;
     r->have = r->room = 0;
+}
+
+/* One line, to a rank here or by its agent. */
+static void send_line(struct job *job, struct rank *r, const char *line, size_t n)
+{
+    if (r->host->link)
+        wf_link_send(job, r->host, FRAME_PMI, r->index, line, n);
+    else if (send(r->pmi.fd, line, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n)
+        drop(job, r);
 }
 
 static void answer(struct job *job, struct rank *r, const char *fmt, ...)
@@ -56,14 +69,15 @@ static void answer(struct job *job, struct rank *r, const char *fmt, ...)
 {
     char text[PMI_ANSWER_MAX];
     va_list args;
-    if (r->pmi.fd < 0)
+    if (!r->pmi_open)
         return;
     va_start(args, fmt);
     int n = vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    if (n < 0 || (size_t)n >= sizeof(text) ||
-        send(r->pmi.fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) != n)
+    if (n < 0 || (size_t)n >= sizeof(text))
         drop(job, r);
+    else
+        send_line(job, r, text, (size_t)n);
 }
 
 /* ---- requests --------------------------------------------------------- */
@@ -174,10 +188,7 @@ static void check_key(struct job *job)
 
 static void answer_key(struct job *job, struct rank *r)
 {
-    const struct job_key *key = job->key;
-    if (send(r->pmi.fd, key->line, key->n, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-        (ssize_t)key->n)
-        drop(job, r);
+    send_line(job, r, job->key->line, job->key->n);
     r->key_gets++;
     check_key(job);
 }
@@ -347,11 +358,13 @@ void wf_pmi_check_waiting(struct job *job)
 
 /* ---- bytes ------------------------------------------------------------ */
 
-static bool make_room(struct rank *r)
+static bool make_room(struct rank *r, size_t more)
 {
-    if (r->have + 1 < r->room)
+    size_t room = r->room ? r->room : 2048;
+    while (room < r->have + more + 1)
+        room *= 2;
+    if (room == r->room)
         return true;
-    size_t room = r->room ? r->room * 2 : 2048;
     char *in = room <= PMI_LINE_MAX ? realloc(r->in, room) : NULL;
     if (!in)
         return false;
@@ -364,38 +377,42 @@ static void take_lines(struct job *job, struct rank *r)
 {
     size_t at = 0;
     char *end;
-    while (r->pmi.fd >= 0 &&
+    while (r->pmi_open &&
            (end = memchr(r->in + at, '\n', r->have - at)) != NULL) {
         *end = 0;
         size_t next = (size_t)(end - r->in) + 1;
         on_line(job, r, r->in + at);
         at = next;
     }
-    if (r->pmi.fd >= 0) {
+    if (r->pmi_open) {
         memmove(r->in, r->in + at, r->have - at);
         r->have -= at;
     }
+}
+
+void wf_pmi_take(struct job *job, struct rank *r, const char *data, size_t n)
+{
+    if (!r->pmi_open)
+        return;
+    if (n == 0 || !make_room(r, n)) {
+        drop(job, r);
+        return;
+    }
+    memcpy(r->in + r->have, data, n);
+    r->have += n;
+    take_lines(job, r);
 }
 
 /* Everything that has arrived; the loop matters when the rank has just died. */
 void wf_pmi_ready(struct job *job, struct source *s)
 {
     struct rank *r = (struct rank *)s;
+    char data[2048];
     while (r->pmi.fd >= 0) {
-        if (!make_room(r)) {
-            drop(job, r);
-            return;
-        }
-        ssize_t n = recv(r->pmi.fd, r->in + r->have, r->room - r->have - 1,
-                         MSG_DONTWAIT);
+        ssize_t n = recv(r->pmi.fd, data, sizeof(data), MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        if (n <= 0) {
-            drop(job, r);
-            return;
-        }
-        r->have += (size_t)n;
-        take_lines(job, r);
+        wf_pmi_take(job, r, data, n > 0 ? (size_t)n : 0);
     }
 }
 
@@ -418,10 +435,10 @@ static void mapping(const struct job *job, char *text, size_t size)
             const struct rank *e = &job->ranks[end];
             if (e->local_count != r->local_count)
                 break;
-            nodes = e->node - r->node + 1;
+            nodes = e->host->node - r->host->node + 1;
         }
-        n += (size_t)snprintf(text + n, size - n, ",(%d,%d,%d)", r->node, nodes,
-                              r->local_count);
+        n += (size_t)snprintf(text + n, size - n, ",(%d,%d,%d)",
+                              r->host->node, nodes, r->local_count);
     }
     if (n < size)
         snprintf(text + n, size - n, ")");
@@ -453,7 +470,7 @@ int wf_pmi_serve(struct job *job)
     job->kvs = wf_kvs_create();
     if (!job->kvs)
         return -1;
-    bool apart = job->set.launcher || job->set.hosts.elsewhere;
+    bool apart = wf_host_elsewhere(&job->hosts);
     if (make_key(job) < 0 ||
         put(job, "weft.hosts", apart ? "0,await" : "1,await") < 0)
         return -1;

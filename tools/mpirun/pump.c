@@ -1,7 +1,9 @@
-/* --stdin all: every rank reads a copy of our input.
+/* Our input, where it cannot be given away as a descriptor: for --stdin all a copy
+ * for every rank, and for a rank on another host.
  *
  * One buffer. The next read waits until every rank has taken all of it, so the
- * slowest reader sets the pace and nothing is lost or kept in memory.
+ * slowest reader sets the pace and nothing is lost or kept in memory. A rank on
+ * another host takes as much as its agent has room for.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -12,13 +14,16 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "remote.h"
 
 enum { PUMP_BUFFER = 1 << 16 };
 
 struct outlet {
     struct source source; /* our end of the rank's pipe */
+    struct rank *rank;    /* on another host; then there is no pipe */
+    size_t room;          /* and this is what its agent has room for */
     size_t at;            /* bytes of the buffer already written */
-    bool armed;
+    bool armed, open;
 };
 
 struct stdin_pump {
@@ -54,9 +59,17 @@ int wf_pump_add(struct job *job)
     if (pipe2(pair, O_CLOEXEC) < 0)
         return -1;
     (void)fcntl(pair[1], F_SETFL, O_NONBLOCK);
-    p->outlets[p->count].source.fd = pair[1];
-    p->outlets[p->count++].source.ready = on_input;
+    p->outlets[p->count++] = (struct outlet){
+        .source = {pair[1], on_input}, .open = true};
     return pair[0];
+}
+
+void wf_pump_add_remote(struct job *job, struct rank *r)
+{
+    struct stdin_pump *p = job->pump;
+
+    p->outlets[p->count++] = (struct outlet){
+        .source.fd = -1, .rank = r, .open = true};
 }
 
 static void arm(struct job *job, struct outlet *o, bool on)
@@ -68,22 +81,44 @@ static void arm(struct job *job, struct outlet *o, bool on)
     o->armed = on;
 }
 
-/* True when this rank has everything, or wants no more. */
+/* The rank sees the end of its input. */
+static void close_outlet(struct job *job, struct outlet *o)
+{
+    if (o->open && o->rank)
+        wf_remote_input(job, o->rank, NULL, 0);
+    o->open = false;
+    wf_job_unwatch(job, &o->source);
+}
+
+static bool push_remote(struct job *job, struct stdin_pump *p, struct outlet *o)
+{
+    while (o->open && o->room && o->at < p->have) {
+        size_t n = p->have - o->at < o->room ? p->have - o->at : o->room;
+        n = n < FRAME_DATA ? n : FRAME_DATA;
+        wf_remote_input(job, o->rank, p->data + o->at, n);
+        o->at += n;
+        o->room -= n;
+    }
+    return !o->open || (o->room && o->at == p->have);
+}
+
+/* True when this rank has everything and would take more, or wants none. */
 static bool push(struct job *job, struct stdin_pump *p, struct outlet *o)
 {
-    while (o->source.fd >= 0 && o->at < p->have) {
+    if (o->rank)
+        return push_remote(job, p, o);
+    while (o->open && o->at < p->have) {
         ssize_t n = write(o->source.fd, p->data + o->at, p->have - o->at);
         if (n < 0 && errno == EAGAIN) {
             arm(job, o, true);
             return false;
         }
-        if (n < 0) {
-            wf_job_unwatch(job, &o->source);
-            return true;
-        }
-        o->at += (size_t)n;
+        if (n < 0)
+            close_outlet(job, o);
+        else
+            o->at += (size_t)n;
     }
-    if (o->source.fd >= 0)
+    if (o->open)
         arm(job, o, false);
     return true;
 }
@@ -93,7 +128,7 @@ static bool push_all(struct job *job, struct stdin_pump *p)
     bool done = true, reader = false;
     for (int i = 0; i < p->count; i++) {
         done &= push(job, p, &p->outlets[i]);
-        reader |= p->outlets[i].source.fd >= 0;
+        reader |= p->outlets[i].open;
     }
     p->ended |= !reader;
     return done;
@@ -113,8 +148,39 @@ static void end(struct job *job, struct stdin_pump *p)
     p->ended = true;
     watch(job, p, false);
     for (int i = 0; i < p->count; i++)
-        if (p->outlets[i].source.fd >= 0)
-            wf_job_unwatch(job, &p->outlets[i].source);
+        close_outlet(job, &p->outlets[i]);
+}
+
+static struct outlet *outlet_of(const struct job *job, const struct rank *r)
+{
+    struct stdin_pump *p = job->pump;
+
+    for (int i = 0; i < p->count; i++)
+        if (p->outlets[i].rank == r)
+            return &p->outlets[i];
+    return NULL;
+}
+
+void wf_pump_more(struct job *job, const struct rank *r, size_t n)
+{
+    struct outlet *o = outlet_of(job, r);
+
+    if (!o)
+        return;
+    o->room += n;
+    if (job->pump->ended) /* before the rank was there */
+        wf_remote_input(job, r, NULL, 0);
+    run(job);
+}
+
+void wf_pump_drop(struct job *job, const struct rank *r)
+{
+    struct outlet *o = outlet_of(job, r);
+
+    if (!o)
+        return;
+    o->open = false;
+    run(job);
 }
 
 /* One read, when the buffer is free. False: no input now, or its end. */
@@ -158,5 +224,8 @@ void wf_pump_start(struct job *job)
     if (!p || p->count == 0)
         return;
     p->input.ready = on_input;
-    run(job);
+    if (wf_io_input_is_ours())
+        run(job);
+    else
+        end(job, p);
 }

@@ -30,9 +30,8 @@ static char *join(const char *dir, size_t n, const char *name)
     return path;
 }
 
-static int search_path(const char *name, char **found)
+static int search_path(const char *path, const char *name, char **found)
 {
-    const char *path = getenv("PATH");
     int status = STATUS_NOT_FOUND;
     for (path = path ? path : "/usr/bin:/bin";; path++) {
         size_t n = strcspn(path, ":");
@@ -50,37 +49,62 @@ static int search_path(const char *name, char **found)
     }
 }
 
+/* PATH as the ranks will have it. */
+static const char *path_of(const struct app *app)
+{
+    const char *path = app->own_env ? getenv("PATH") : NULL;
+
+    for (char **e = app->travels; e && *e; e++)
+        if (strncmp(*e, "PATH=", 5) == 0)
+            path = *e + 5;
+    return app->travels ? path : getenv("PATH");
+}
+
 /* A relative path is relative to the directory where the rank starts. */
-static int resolve(const struct job *job, struct app *app)
+static int find(struct app *app)
+{
+    const char *name = app->argv[0];
+
+    if (!strchr(name, '/'))
+        return search_path(path_of(app), name, &app->program);
+    const char *dir = name[0] == '/' || !app->wdir ? "" : app->wdir;
+    app->program = join(dir, strlen(dir), name);
+    return app->program ? access_status(app->program) : 1;
+}
+
+static int resolve(struct job *job, struct app *app)
 {
     const char *name = app->argv[0];
     struct stat st;
     if (app->wdir && (stat(app->wdir, &st) < 0 || !S_ISDIR(st.st_mode))) {
-        wf_job_say(job, "--wdir %s: %s", app->wdir,
-                   errno == ENOENT ? "no such directory" : "not a directory");
+        wf_job_fail(job, 1, "--wdir %s: %s", app->wdir,
+                    errno == ENOENT ? "no such directory" : "not a directory");
         return 1;
     }
-    int status;
-    if (!strchr(name, '/')) {
-        status = search_path(name, &app->program);
-    } else {
-        const char *dir = name[0] == '/' || !app->wdir ? "" : app->wdir;
-        app->program = join(dir, strlen(dir), name);
-        status = app->program ? access_status(app->program) : 1;
-    }
+    int status = find(app);
     if (status == STATUS_NOT_EXECUTABLE)
-        wf_job_say(job, "%s is not an executable file", name);
+        wf_job_fail(job, status, "%s is not an executable file", name);
     else if (status && !strchr(name, '/') && access_status(name) == 0)
-        wf_job_say(job, "%s is not in PATH; did you mean ./%s?", name, name);
+        wf_job_fail(job, status, "%s is not in PATH; did you mean ./%s?", name,
+                    name);
     else if (status)
-        wf_job_say(job, "%s: no such program", name);
+        wf_job_fail(job, status, "%s: no such program", name);
     return status;
+}
+
+static bool is_started_here(const struct job *job, const struct app *app)
+{
+    for (int i = 0; i < job->count; i++)
+        if (job->ranks[i].app == app && job->ranks[i].host->here)
+            return true;
+    return false;
 }
 
 int wf_resolve_all(struct job *job)
 {
     int status = 0;
     for (int a = 0; a < job->app_count && status == 0; a++)
-        status = resolve(job, &job->apps[a]);
+        if (is_started_here(job, &job->apps[a]))
+            status = resolve(job, &job->apps[a]);
     return status;
 }

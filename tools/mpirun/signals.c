@@ -18,7 +18,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "agent.h"
 #include "job.h"
+#include "link.h"
 
 static const int forwarded[] = {SIGHUP,  SIGQUIT, SIGUSR1,
                                 SIGUSR2, SIGALRM, SIGWINCH};
@@ -36,11 +38,15 @@ static void signal_rank(const struct rank *r, int sig)
 /* from_terminal: our own group has it already. */
 static void forward(struct job *job, int sig, bool from_terminal)
 {
+    char number = (char)sig;
     for (int i = 0; i < job->count; i++) {
         const struct rank *r = &job->ranks[i];
-        if (r->pid && !(from_terminal && !r->own_group))
+        if (r->pid && r->host->here && !(from_terminal && !r->own_group))
             signal_rank(r, sig);
     }
+    wf_links_send(job, FRAME_SIGNAL, &number, 1);
+    if (sig == SIGINT || sig == SIGTERM || sig == SIGKILL)
+        wf_links_cancel(job);
 }
 
 void wf_signal_all(struct job *job, int sig)
@@ -69,23 +75,34 @@ static void on_stop(struct job *job, bool from_terminal)
     kill(getpid(), SIGSTOP);
 }
 
-/* A process that does not handle a user's signal would end by it. A launcher such as
- * weft-remote takes it for the processes on the other host, and looks itself. */
+/* A process that does not handle a user's signal would end by it. */
 static void notify(struct job *job, int sig)
 {
+    char number = (char)sig;
     for (int i = 0; i < job->count; i++) {
         const struct rank *r = &job->ranks[i];
-        if (r->pid && r->answers)
-            kill(r->pid, sig);
-        else if (r->pid)
+        if (r->pid && r->host->here)
             wf_descendants_notify(r->pid, sig);
     }
+    wf_links_send(job, FRAME_SIGNAL, &number, 1);
+}
+
+void wf_signal_pass(struct job *job, int sig)
+{
+    if (sig == SIGUSR1 || sig == SIGUSR2)
+        notify(job, sig);
+    else
+        forward(job, sig, false);
 }
 
 static void on_signal(struct job *job, const struct signalfd_siginfo *info)
 {
     int sig = (int)info->ssi_signo;
     bool from_terminal = info->ssi_code == SI_KERNEL;
+    if (sig != SIGCHLD && job->up) {
+        wf_agent_signal(job, sig);
+        return;
+    }
     switch (sig) {
     case SIGCHLD:
         wf_end_reap(job);

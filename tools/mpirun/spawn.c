@@ -15,7 +15,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "agent.h"
 #include "job.h"
+#include "link.h"
 
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 
@@ -24,9 +26,8 @@ enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 struct launch {
     const struct job *job;
     const struct rank *rank;
-    int fds[3], pmi, ask;
+    int fds[3], pmi;
     char **env, **sh; /* sh: arguments for a script without "#!" */
-    char **launcher;  /* all words, or NULL */
     pid_t parent;
     cpu_set_t cpus;
     volatile int error;
@@ -60,15 +61,9 @@ static void child(struct launch *l)
         child_fail(l, "its PMI descriptor");
     if (l->rank->state_page >= 0)
         (void)fcntl(l->rank->state_page, F_SETFD, 0);
-    if (l->ask >= 0)
-        (void)fcntl(l->ask, F_SETFD, 0);
     if (app->wdir && chdir(app->wdir) < 0)
         child_fail(l, app->wdir);
     (void)sigprocmask(SIG_SETMASK, &l->job->old_mask, NULL);
-    if (l->launcher) {
-        execvpe(l->launcher[0], l->launcher, l->env);
-        child_fail(l, l->launcher[0]);
-    }
     execve(app->program, app->argv, l->env);
     if (errno == ENOEXEC)
         execve("/bin/sh", l->sh, l->env);
@@ -98,8 +93,6 @@ static void close_child_ends(struct launch *l)
             close(l->fds[i]);
     if (l->pmi >= 0)
         close(l->pmi);
-    if (l->ask >= 0)
-        close(l->ask);
 }
 
 static int open_pmi(struct job *job, struct rank *r, int *child_fd)
@@ -108,7 +101,9 @@ static int open_pmi(struct job *job, struct rank *r, int *child_fd)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
     *child_fd = pair[1];
-    return wf_job_watch(job, &r->pmi, pair[0], EPOLLIN, wf_pmi_ready);
+    r->pmi_open = true;
+    return wf_job_watch(job, &r->pmi, pair[0], EPOLLIN,
+                        job->up ? wf_agent_pmi_ready : wf_pmi_ready);
 }
 
 /* Alone in its function: what vfork may clobber is then nobody's. */
@@ -123,33 +118,27 @@ static __attribute__((noinline)) pid_t launch(struct launch *l)
 static void say_failure(struct job *job, const struct launch *l, pid_t pid)
 {
     int error = pid < 0 ? errno : l->error;
-    wf_job_say(job, "cannot start rank %d: %s: %s", l->rank->id,
-               pid < 0 ? "fork" : l->what, strerror(error));
-    job->exit_code = pid < 0             ? 1
-                     : error == ENOENT   ? STATUS_NOT_FOUND
-                                         : STATUS_NOT_EXECUTABLE;
+    int status = pid < 0             ? 1
+                 : error == ENOENT   ? STATUS_NOT_FOUND
+                                     : STATUS_NOT_EXECUTABLE;
+    wf_job_fail(job, status, "cannot start rank %d: %s: %s", l->rank->id,
+                pid < 0 ? "fork" : l->what, strerror(error));
 }
 
 static int start(struct job *job, struct rank *r, char **app_env, char **sh)
 {
     struct launch l = {.job = job, .rank = r, .sh = sh, .parent = getpid(),
-                       .pmi = -1, .ask = -1};
+                       .pmi = -1};
     int rc = -1;
     l.cpus = r->cpus;
     if (wf_io_rank(job, r, l.fds) < 0 || open_pmi(job, r, &l.pmi) < 0) {
-        wf_job_say(job, "cannot start rank %d: %s%s", r->id, strerror(errno),
-                   errno == EMFILE ? "; mpirun needs more of them for each "
-                                     "rank: raise ulimit -Hn" : "");
+        wf_job_fail(job, 1, "cannot start rank %d: %s%s", r->id, strerror(errno),
+                    errno == EMFILE ? "; mpirun needs more of them for each "
+                                      "rank: raise ulimit -Hn" : "");
         goto out;
     }
     wf_where_open(r);
-    if (wf_launcher_of(job, r))
-        l.ask = wf_where_ask(job, r);
-    l.env = wf_env_of_rank(app_env, job, r, l.pmi, l.ask);
-    if (wf_launcher_of(job, r) && !(l.launcher = wf_launcher_words(job, r))) {
-        wf_job_say(job, "cannot start rank %d: out of memory", r->id);
-        goto out;
-    }
+    l.env = wf_env_of_rank(app_env, job, r, l.pmi, l.fds[2]);
     pid_t pid = launch(&l);
     if (pid < 0 || l.error) {
         say_failure(job, &l, pid);
@@ -157,13 +146,11 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
     }
     r->pid = pid;
     job->alive++;
-    wf_guard_note(job, r->index, r->own_group ? -pid : pid);
-    if (job->set.verbose)
+    wf_guard_note(job, r, r->own_group ? -pid : pid);
+    if (job->set.verbose && !job->up)
         wf_job_say(job, "rank %d is %s, pid %d", r->id, r->app->argv[0], pid);
     rc = 0;
 out:
-    if (l.launcher)
-        wf_launcher_free(wf_launcher_of(job, r), l.launcher);
     wf_env_free(l.env);
     close_child_ends(&l);
     return rc;
@@ -171,9 +158,11 @@ out:
 
 /* ---- all -------------------------------------------------------------- */
 
-static void bind_rank(struct job *job, struct rank *r, const cpu_set_t *all)
+/* To the first processors behind those of ranks before it. */
+static void bind_rank(struct job *job, struct rank *r, const cpu_set_t *all,
+                      int skip)
 {
-    int skip = r->id, left = r->held;
+    int left = r->held;
     CPU_ZERO(&r->cpus);
     for (int cpu = 0; left > 0; cpu++) {
         if (!CPU_ISSET((size_t)cpu, all) || skip-- > 0)
@@ -187,32 +176,69 @@ static void bind_rank(struct job *job, struct rank *r, const cpu_set_t *all)
     }
 }
 
+/* Ranks that are started here. */
+static int count_here(const struct job *job)
+{
+    int n = 0;
+    for (int i = 0; i < job->count; i++)
+        n += job->ranks[i].host->here ? job->ranks[i].held : 0;
+    return n;
+}
+
 static void bind_all(struct job *job)
 {
     cpu_set_t all;
+    int bound = 0;
     bool known = sched_getaffinity(0, sizeof(all), &all) == 0;
     /* more ranks than processors: binding would only tie two to one */
-    if (job->set.bind_core && known && job->size <= CPU_COUNT(&all)) {
-        for (int i = 0; i < job->count; i++)
-            bind_rank(job, &job->ranks[i], &all);
-    } else if (job->set.report_bindings) {
+    if (job->set.bind_core && known && count_here(job) <= CPU_COUNT(&all)) {
+        for (int i = 0; i < job->count; i++) {
+            struct rank *r = &job->ranks[i];
+            if (!r->host->here)
+                continue;
+            bind_rank(job, r, &all, bound);
+            bound += r->held;
+        }
+    } else if (job->set.report_bindings && count_here(job)) {
         wf_job_say(job, "ranks are not bound");
+    }
+}
+
+static int start_app(struct job *job, struct app *app)
+{
+    char **env = wf_env_of_app(job, app), **sh = shell_words(app);
+    int rc = sh ? 0 : -1;
+
+    for (int i = 0; i < job->count && rc == 0; i++)
+        if (job->ranks[i].app == app && job->ranks[i].host->here)
+            rc = start(job, &job->ranks[i], env, sh);
+    free(sh);
+    wf_env_free(env);
+    return rc;
+}
+
+/* An agent counts its own ranks only. */
+static void expect_remote(struct job *job)
+{
+    for (int i = 0; i < job->count; i++) {
+        struct rank *r = &job->ranks[i];
+        if (r->host->here)
+            continue;
+        r->pmi_open = true;
+        job->alive++;
+        wf_io_attach(job, r);
+        if (r->reads_input)
+            wf_pump_add_remote(job, r);
     }
 }
 
 int wf_spawn_all(struct job *job)
 {
-    int rc = 0;
+    int rc = wf_links_start(job);
     bind_all(job);
-    for (int a = 0; a < job->app_count && rc == 0; a++) {
-        struct app *app = &job->apps[a];
-        char **env = wf_env_of_app(job, app);
-        char **sh = shell_words(app);
-        for (int i = 0; i < app->processes && rc == 0; i++)
-            rc = sh ? start(job, &job->ranks[app->first_process + i], env, sh)
-                    : -1;
-        free(sh);
-        wf_env_free(env);
-    }
+    if (!job->up)
+        expect_remote(job);
+    for (int a = 0; a < job->app_count && rc == 0; a++)
+        rc = start_app(job, &job->apps[a]);
     return rc;
 }

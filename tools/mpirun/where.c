@@ -8,13 +8,11 @@
  */
 #include "where.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "link.h"
 
 enum {
     ANSWER_NS = 1000000000, /* for a host that may be gone */
@@ -39,56 +37,29 @@ static int still_asked(const struct job *job)
 
 static void report(struct job *job);
 
-static struct rank *rank_that_answers(struct source *s)
+void wf_where_take(struct job *job, struct rank *r, const char *page, size_t n)
 {
-    return (struct rank *)((char *)s - offsetof(struct rank, ask));
-}
-
-static void on_answer(struct job *job, struct source *s)
-{
-    struct rank *r = rank_that_answers(s);
-    char bytes[16];
-    ssize_t n = read(s->fd, bytes, sizeof bytes);
-
-    if (n <= 0) {
-        wf_job_unwatch(job, s);
-        r->asked = false;
+    if (n == wf_state_bytes((uint64_t)r->held)) {
+        free(r->brought);
+        r->brought = malloc(n);
+        if (r->brought)
+            memcpy(r->brought, page, n);
     }
-    for (ssize_t i = 0; i < n; i++) {
-        r->answers |= bytes[i] == WF_STATE_READY;
-        r->asked &= bytes[i] != WF_STATE_ASK;
-    }
+    r->asked = false;
     if (job->where && still_asked(job) == 0)
         report(job);
 }
 
-int wf_where_ask(struct job *job, struct rank *r)
-{
-    int pair[2];
-
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-                   pair) < 0)
-        return -1;
-    if (wf_job_watch(job, &r->ask, pair[0], EPOLLIN, on_answer) == 0)
-        return pair[1];
-    close(pair[0]);
-    close(pair[1]);
-    r->ask.fd = -1;
-    return -1;
-}
-
 void wf_where_begin(struct job *job, bool then_end)
 {
-    static const char ask = WF_STATE_ASK;
-
     job->where_ends |= then_end;
     if (job->where)
         return; /* it was asked for already */
     for (int i = 0; i < job->count; i++) {
         struct rank *r = &job->ranks[i];
-        if (!r->ended && r->answers && r->ask.fd >= 0)
-            r->asked = send(r->ask.fd, &ask, 1, MSG_NOSIGNAL) == 1;
+        r->asked = !r->ended && wf_link_is_up(r->host);
     }
+    wf_links_send(job, FRAME_ASK, NULL, 0);
     job->where = wf_job_now() + ANSWER_NS;
     if (still_asked(job) == 0)
         report(job);
@@ -142,11 +113,10 @@ static void name_one(const struct job *job, const struct where_line *line,
     const struct rank *r = wf_job_holder((struct job *)job, line->rank);
     char host[80] = "", thread[40] = "";
 
-    if (job->set.hosts.elsewhere)
-        snprintf(host, sizeof host, "host %.64s, ",
-                 job->set.hosts.all[r->node].name);
-    else if (job->set.nodes)
-        snprintf(host, sizeof host, "node%d, ", r->node);
+    if (job->set.nodes)
+        snprintf(host, sizeof host, "node%d, ", r->host->node);
+    else if (wf_host_elsewhere(&job->hosts))
+        snprintf(host, sizeof host, "host %.64s, ", r->host->name);
     if (line->where.thread)
         snprintf(thread, sizeof thread, ", thread %llu",
                  (unsigned long long)line->where.thread);

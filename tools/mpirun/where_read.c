@@ -141,7 +141,7 @@ static struct where_line *add_line(struct where_lines *lines)
 /* Of a process here the system knows more than its page. */
 static void look_at_process(const struct rank *r, struct where *w)
 {
-    if (r->answers)
+    if (r->brought)
         return;
     w->pid = w->pid ? w->pid : r->pid;
     w->process = r->pid ? wf_page_process_state(w->pid) : 0;
@@ -166,9 +166,11 @@ bool wf_where_read(struct job *job, const struct rank *r,
                    struct where_lines *lines)
 {
     struct where all[THREADS_MOST], nothing = {0};
-    struct wf_state_head *page = r->state_page >= 0 && !r->ended
-                                     ? wf_page_read(r->state_page, r->held)
-                                     : NULL;
+    struct wf_state_head *page = r->ended        ? NULL
+                                 : r->brought    ? r->brought
+                                 : r->state_page < 0
+                                     ? NULL
+                                     : wf_page_read(r->state_page, r->held);
     bool good = true;
     uint64_t now = page && page->now ? wf_state_le(page->now) : wf_job_now();
 
@@ -180,6 +182,7 @@ bool wf_where_read(struct job *job, const struct rank *r,
         for (int k = 0; good && k < n; k++)
             good = add(job, r, r->id + i, &all[k], lines);
     }
-    free(page);
+    if (page != r->brought)
+        free(page);
     return good;
 }

@@ -152,7 +152,7 @@ static void put_idle(struct text *t, const struct rank *r, const struct where *w
 {
     if (r->ended)
         put(t, "has ended with status %d", r->status);
-    else if (!w->entered && (r->pmi_init || r->state_page < 0))
+    else if (!w->entered && (r->pmi_init || (r->state_page < 0 && !r->brought)))
         put(t, "says nothing (another version of Weft, or another MPI?)");
     else if (!w->entered || w->phase == WF_STATE_BEFORE)
         put(t, "has not called MPI_Init");

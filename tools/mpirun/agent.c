@@ -1,0 +1,441 @@
+/* The life of an agent: see agent.h.
+ *
+ *   greeting -> order -> agents below, ranks -> loop -> clean up
+ *
+ * It is over when whoever started it has closed the channel, says nothing any more,
+ * or when the agent gets a signal that ends processes. Then nothing that its ranks
+ * have started stays here.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "agent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "inlet.h"
+#include "job.h"
+#include "link.h"
+#include "order.h"
+#include "page.h"
+
+enum {
+    SILENT_MOST = 300, /* ticks without a word from above */
+    SETTLE_MS = 20,    /* for the system to tell of a process that has ended */
+    STATUS_LOST = 255
+};
+
+struct agent {
+    struct channel up; /* first */
+    bool over;
+    bool paused;      /* mpirun has said that it stops */
+    int silent;       /* ticks */
+    uint64_t tick, settle; /* ns */
+    char *order;      /* the job points into it */
+    const struct host *host;
+};
+
+static struct agent *agent_of(const struct job *job)
+{
+    return (struct agent *)job->up;
+}
+
+static void send_up(struct job *job, enum frame_type type, int rank,
+                    const void *data, size_t n)
+{
+    const struct host *h = agent_of(job)->host;
+
+    wf_channel_send(job, job->up, type, h ? h->node : 0, rank, data, n);
+}
+
+static void send_number(struct job *job, enum frame_type type, int rank,
+                        uint32_t number)
+{
+    char data[4];
+
+    wf_number_write(data, number);
+    send_up(job, type, rank, data, sizeof data);
+}
+
+/* ---- news of its ranks ------------------------------------------------------- */
+
+void wf_agent_fail(struct job *job, int status, const char *text)
+{
+    size_t n = strlen(text);
+    char *data = malloc(4 + n);
+
+    if (!data)
+        return;
+    wf_number_write(data, (uint32_t)status);
+    memcpy(data + 4, text, n);
+    send_up(job, FRAME_FAILED, 0, data, 4 + n);
+    free(data);
+}
+
+void wf_agent_more(struct job *job, const struct rank *r, size_t n)
+{
+    send_number(job, FRAME_MORE, r->index, (uint32_t)n);
+}
+
+static void close_pmi(struct job *job, struct rank *r)
+{
+    if (r->pmi_open)
+        send_up(job, FRAME_PMI, r->index, NULL, 0);
+    r->pmi_open = false;
+    wf_job_unwatch(job, &r->pmi);
+}
+
+void wf_agent_pmi_ready(struct job *job, struct source *s)
+{
+    struct rank *r = (struct rank *)s;
+    char data[FRAME_DATA];
+
+    while (r->pmi.fd >= 0) {
+        ssize_t n = recv(r->pmi.fd, data, sizeof data, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n > 0)
+            send_up(job, FRAME_PMI, r->index, data, (size_t)n);
+        else
+            close_pmi(job, r);
+    }
+}
+
+/* One read of what the window lets through. False: nothing more now. */
+static bool pass_output(struct job *job, struct stream *s)
+{
+    size_t room = STREAM_WINDOW - s->window;
+    char data[FRAME_DATA];
+    ssize_t n;
+
+    if (s->source.fd < 0)
+        return false;
+    wf_io_pause(job, s, room == 0);
+    if (room == 0)
+        return false;
+    n = read(s->source.fd, data, room < sizeof data ? room : sizeof data);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        wf_job_unwatch(job, &s->source);
+        return false;
+    }
+    s->window += (size_t)n;
+    send_up(job, s == &s->rank->out ? FRAME_OUT : FRAME_ERR, s->rank->index,
+            data, (size_t)n);
+    return true;
+}
+
+static bool is_blocked(const struct stream *s)
+{
+    return s->source.fd >= 0 && s->window >= STREAM_WINDOW;
+}
+
+/* Its end is told after everything that it has written. */
+static void tell_end(struct job *job, struct rank *r)
+{
+    if (!r->ended || r->told)
+        return;
+    while (pass_output(job, &r->out))
+        ;
+    while (pass_output(job, &r->err))
+        ;
+    if (is_blocked(&r->out) || is_blocked(&r->err))
+        return;
+    r->told = true;
+    send_number(job, FRAME_ENDED, r->index, (uint32_t)r->how);
+}
+
+void wf_agent_output(struct job *job, struct source *source)
+{
+    struct stream *s = (struct stream *)source;
+
+    (void)pass_output(job, s);
+    tell_end(job, s->rank);
+}
+
+void wf_agent_ended(struct job *job, struct rank *r, int status)
+{
+    wf_agent_pmi_ready(job, &r->pmi); /* what it said before it died */
+    wf_guard_note(job, r, 0);
+    r->pid = 0;
+    r->ended = true;
+    r->how = status;
+    job->alive--;
+    tell_end(job, r);
+}
+
+/* ---- orders ------------------------------------------------------------------- */
+
+static void tell_started(struct job *job)
+{
+    char *pairs = malloc(8 * (size_t)job->count + 1);
+    size_t n = 0;
+
+    for (int i = 0; pairs && i < job->count; i++) {
+        const struct rank *r = &job->ranks[i];
+        if (!r->pid)
+            continue;
+        wf_number_write(pairs + n, (uint32_t)r->index);
+        wf_number_write(pairs + n + 4, (uint32_t)r->pid);
+        n += 8;
+    }
+    send_up(job, FRAME_STARTED, 0, pairs, n);
+    free(pairs);
+}
+
+/* Ranks that never ran have ended, too. */
+static void give_up(struct job *job)
+{
+    for (int i = 0; i < job->count; i++) {
+        struct rank *r = &job->ranks[i];
+        if (!r->host->here || r->pid || r->ended)
+            continue;
+        r->ended = r->told = true;
+        r->how = (job->exit_code & 0xff) << 8;
+        send_number(job, FRAME_ENDED, r->index, (uint32_t)r->how);
+    }
+}
+
+static void start_all(struct job *job)
+{
+    struct agent *a = agent_of(job);
+
+    a->host = &job->hosts.all[0];
+    (void)umask((mode_t)job->set.umask);
+    if (wf_job_prepare(job) < 0) {
+        wf_job_fail(job, 1, "cannot start: %s", strerror(errno));
+        give_up(job);
+        return;
+    }
+    if (wf_resolve_all(job) != 0 || wf_spawn_all(job) < 0)
+        give_up(job);
+    tell_started(job);
+    for (int i = 0; i < job->count; i++)
+        wf_inlet_start(job, &job->ranks[i]);
+}
+
+static void take_order(struct job *job, const struct frame *f)
+{
+    struct agent *a = agent_of(job);
+
+    a->order = a->order ? NULL : malloc(f->len);
+    if (a->order)
+        memcpy(a->order, f->data, f->len);
+    if (a->order && wf_order_read(job, a->order, f->len)) {
+        start_all(job);
+        return;
+    }
+    fprintf(stderr, "mpirun: an agent does not understand its order\n");
+    a->over = true;
+}
+
+/* ---- what is for its ranks -------------------------------------------------- */
+
+static void ask_all(struct job *job)
+{
+    for (int i = 0; i < job->count; i++) {
+        struct rank *r = &job->ranks[i];
+        struct wf_state_head *page =
+            r->pid && r->state_page >= 0 ? wf_page_read(r->state_page, r->held)
+                                         : NULL;
+        if (page) {
+            uint64_t pid = wf_state_le(page->pid);
+            pid_t p = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : r->pid;
+            page->now = wf_state_le(wf_job_now());
+            page->process = wf_state_le((uint64_t)wf_page_process_state(p));
+        }
+        if (r->host->here && !r->ended)
+            send_up(job, FRAME_STATE, r->index, page,
+                    page ? wf_state_bytes((uint64_t)r->held) : 0);
+        free(page);
+    }
+}
+
+static struct stream *stream_of(struct rank *r, const struct frame *f)
+{
+    return f->len >= 1 && f->data[0] == 1 ? &r->out : &r->err;
+}
+
+static void give_pmi(struct job *job, struct rank *r, const struct frame *f)
+{
+    if (!r->pmi_open)
+        return;
+    if (f->len == 0 || send(r->pmi.fd, f->data, f->len,
+                            MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)f->len)
+        close_pmi(job, r);
+}
+
+static void give_window(struct job *job, struct rank *r, const struct frame *f)
+{
+    struct stream *s = stream_of(r, f);
+    size_t n = f->len == 5 ? wf_number_read(f->data + 1) : 0;
+
+    s->window -= n < s->window ? n : s->window;
+    wf_io_pause(job, s, false);
+    tell_end(job, r);
+}
+
+static void take_of_rank(struct job *job, struct rank *r, const struct frame *f)
+{
+    switch (f->type) {
+    case FRAME_PMI:
+        give_pmi(job, r, f);
+        break;
+    case FRAME_IN:
+        wf_inlet_take(job, r, f->data, f->len);
+        break;
+    case FRAME_MORE:
+        give_window(job, r, f);
+        break;
+    case FRAME_SHUT:
+        wf_job_unwatch(job, &stream_of(r, f)->source);
+        tell_end(job, r);
+        break;
+    default:
+        break;
+    }
+}
+
+static void take_signal(struct job *job, const struct frame *f)
+{
+    int sig = f->len == 1 ? f->data[0] : 0;
+
+    if (sig <= 0 || sig >= NSIG)
+        return;
+    agent_of(job)->paused = sig == SIGTSTP;
+    wf_signal_pass(job, sig); /* also to the agents below */
+}
+
+/* For all hosts of the subtree. */
+static void take_common(struct job *job, const struct frame *f)
+{
+    switch (f->type) {
+    case FRAME_SIGNAL:
+        take_signal(job, f);
+        break;
+    case FRAME_ASK:
+        wf_links_send(job, FRAME_ASK, NULL, 0);
+        ask_all(job);
+        break;
+    case FRAME_SETTLE:
+        wf_links_send(job, FRAME_SETTLE, NULL, 0);
+        agent_of(job)->settle = wf_job_now() + SETTLE_MS * 1000000ull;
+        break;
+    case FRAME_PING:
+        send_up(job, FRAME_PONG, 0, NULL, 0);
+        break;
+    default:
+        break;
+    }
+}
+
+static void take(struct job *job, struct channel *c, struct frame *f)
+{
+    struct agent *a = agent_of(job);
+    struct host *h;
+    struct rank *r;
+
+    a->silent = 0;
+    if (f->type != FRAME_PING)
+        a->paused = false;
+    if (!a->host) {
+        if (f->type == FRAME_ORDER)
+            take_order(job, f);
+        return;
+    }
+    if (f->node == WF_NODE_ALL) {
+        take_common(job, f);
+        return;
+    }
+    h = wf_host_of_node(&job->hosts, f->node);
+    r = h && h->here ? wf_map_rank(job, f->rank) : NULL;
+    if (r && r->host == h)
+        take_of_rank(job, r, f);
+    else if (h && h->link)
+        wf_link_send(job, h, f->type, f->rank, f->data, f->len);
+}
+
+/* ---- life --------------------------------------------------------------------- */
+
+static void on_end(struct job *job, struct channel *c, const char *why)
+{
+    if (why)
+        fprintf(stderr, "mpirun: an agent's channel %s\n", why);
+    agent_of(job)->over = true;
+}
+
+void wf_agent_signal(struct job *job, int sig)
+{
+    if (sig == SIGTERM || sig == SIGHUP || sig == SIGINT || sig == SIGQUIT)
+        agent_of(job)->over = true;
+}
+
+static void look_at_clock(struct job *job)
+{
+    struct agent *a = agent_of(job);
+    uint64_t now = wf_job_now();
+
+    if (a->settle && now >= a->settle) {
+        a->settle = 0;
+        wf_end_reap(job);
+        send_up(job, FRAME_SETTLED, 0, NULL, 0);
+    }
+    if (now >= a->tick) {
+        a->tick = now + 1000000000u;
+        if (!a->paused && ++a->silent > SILENT_MOST)
+            a->over = true;
+    }
+    job->wake = a->settle && a->settle < a->tick ? a->settle : a->tick;
+}
+
+static void clean_up(struct job *job)
+{
+    for (int i = 0; i < job->count; i++)
+        if (job->ranks[i].pid && job->ranks[i].host->here)
+            (void)kill(-job->ranks[i].pid, SIGKILL);
+    wf_links_close(job);
+    while (wf_links_open(job))
+        wf_job_once(job);
+    wf_links_free(job);
+    wf_guard_stop(job);
+    wf_descendants_end();
+}
+
+static int open_up(struct job *job, struct agent *a)
+{
+    static const char greeting[] = AGENT_GREETING;
+
+    job->up = &a->up;
+    a->up.take = take;
+    a->up.ended = on_end;
+    job->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (job->epoll < 0 || wf_signal_open(job) < 0 ||
+        write(1, greeting, sizeof greeting - 1) != sizeof greeting - 1)
+        return -1;
+    return wf_channel_open(job, &a->up, 0, 1);
+}
+
+int wf_agent_run(struct job *job)
+{
+    static struct agent a;
+
+    if (open_up(job, &a) < 0) {
+        fprintf(stderr, "mpirun: an agent is started by mpirun, with pipes for "
+                "its input and output: %s\n", strerror(errno));
+        return STATUS_LOST;
+    }
+    while (!a.over) {
+        look_at_clock(job);
+        wf_job_once(job);
+    }
+    job->wake = 0;
+    clean_up(job);
+    return 0;
+}

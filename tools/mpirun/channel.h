@@ -1,0 +1,95 @@
+/* The channel between an agent and whoever started it: frames over two
+ * descriptors, which never block.
+ *
+ *   type 1 | 3 zero bytes | node 4 | rank 4 | length 4 | payload    (little-endian)
+ *
+ * node is the host that the frame is for or from, WF_NODE_ALL all of a subtree;
+ * rank is the index of a process in the job. docs/internals/launching.md has the
+ * meaning of each type.
+ *
+ * INVARIANTS  A frame is foreign bytes: its length is bounded here, and the rest
+ * checked by who takes it. Buffers are wiped when their bytes have gone, for the
+ * job key passes through them.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_MPIRUN_CHANNEL_H
+#define WF_MPIRUN_CHANNEL_H
+
+#include "source.h"
+
+enum frame_type {
+    FRAME_ORDER = 1,
+    FRAME_STARTED,
+    FRAME_FAILED,
+    FRAME_PMI,
+    FRAME_OUT,
+    FRAME_ERR,
+    FRAME_IN,
+    FRAME_MORE,
+    FRAME_SHUT,
+    FRAME_SIGNAL,
+    FRAME_ASK,
+    FRAME_STATE,
+    FRAME_ENDED,
+    FRAME_SETTLE,
+    FRAME_SETTLED,
+    FRAME_PING,
+    FRAME_PONG,
+    FRAME_LOST,
+    FRAME_LAST = FRAME_LOST
+};
+
+enum {
+    WF_NODE_ALL = -1,
+    FRAME_HEAD = 16,
+    FRAME_DATA = 16 << 10, /* most bytes of a stream in one frame */
+    FRAME_MOST = 64 << 20, /* of any frame */
+    /* Bytes of a stream that may be on their way before MORE is said. */
+    STREAM_WINDOW = 256 << 10
+};
+
+struct frame {
+    enum frame_type type;
+    int node, rank;
+    size_t len;
+    char *data;
+};
+
+struct bytes {
+    char *data;
+    size_t at, end, room; /* data[at..end) is there */
+};
+
+struct channel {
+    struct source in, out;
+    /* Bytes before the first frame: true when it has taken the greeting out of
+     * them. NULL: frames from now on. */
+    bool (*greet)(struct job *, struct channel *, struct bytes *);
+    void (*take)(struct job *, struct channel *, struct frame *);
+    /* why: NULL at the end of the input, else what is wrong with it */
+    void (*ended)(struct job *, struct channel *, const char *why);
+    struct bytes got, left;
+    bool armed;
+};
+
+/* Both descriptors become the channel's. 0, or -1 and errno. */
+int wf_channel_open(struct job *, struct channel *, int in, int out);
+void wf_channel_send(struct job *, struct channel *, enum frame_type, int node,
+                     int rank, const void *data, size_t n);
+/* Say no more; what was said arrives. */
+void wf_channel_finish(struct job *, struct channel *);
+/* Everything that can be read now. */
+void wf_channel_drain(struct job *, struct channel *);
+void wf_channel_close(struct job *, struct channel *);
+
+/* Take n bytes out, wiping them. */
+void wf_bytes_take(struct bytes *, size_t n);
+/* Room for n bytes more; false: no memory. */
+bool wf_bytes_grow(struct bytes *, size_t n);
+void wf_bytes_free(struct bytes *);
+
+uint32_t wf_number_read(const char *);
+void wf_number_write(char *, uint32_t);
+
+#endif

@@ -1,0 +1,62 @@
+/* Links: agents that this process has started, each with the hosts behind it.
+ *
+ *   PAUSED --> STARTING --greeting--> UP --> CLOSING --> GONE
+ *      ^----------'  no answer, within --wait-hosts
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_MPIRUN_LINK_H
+#define WF_MPIRUN_LINK_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "channel.h"
+#include "hosts.h"
+
+enum link_state {
+    LINK_PAUSED,   /* until its next attempt, at `deadline` */
+    LINK_STARTING, /* must say its greeting until `deadline` */
+    LINK_UP,
+    LINK_CLOSING, /* its end, which was asked for or not, is awaited */
+    LINK_GONE
+};
+
+struct link {
+    struct channel channel;
+    enum link_state state;
+    struct host *host; /* its own; those behind it have host->link = this */
+    pid_t pid;         /* of the command that started it; 0: not there */
+    int status;        /* of that command, when it has ended */
+    uint64_t deadline, retry_until; /* ns */
+    int silent;        /* ticks without a frame */
+    bool ending;       /* its output has ended; its command has until `deadline` */
+    bool lost;         /* and that was told */
+    char command[256]; /* for messages */
+};
+
+/* Start agents for all hosts that are not here, as many as --tree-width; they
+ * start the others. 0, or -1 and it was said. */
+int wf_links_start(struct job *);
+/* The commands that would do it. */
+int wf_links_print(struct job *, FILE *);
+/* A frame to every agent. */
+void wf_links_send(struct job *, enum frame_type, const void *data, size_t n);
+/* Does an agent of ours answer for this host? */
+bool wf_link_is_up(const struct host *);
+/* A frame to the host of this node. */
+void wf_link_send(struct job *, const struct host *, enum frame_type, int rank,
+                  const void *data, size_t n);
+/* Was it the command of a link? */
+bool wf_link_reaped(struct job *, pid_t, int status);
+/* What time brings: limits of starts, attempts, silence. */
+void wf_links_deadline(struct job *);
+uint64_t wf_links_next(const struct job *); /* ns; 0: none */
+/* Those that are not up yet never will be. */
+void wf_links_cancel(struct job *);
+/* The job is over: let the agents end. Has one not yet? */
+void wf_links_close(struct job *);
+bool wf_links_open(const struct job *);
+void wf_links_free(struct job *);
+
+#endif

@@ -1,0 +1,18 @@
+/* A descriptor in mpirun's loop. It is the first member of whoever owns it, or
+ * found from it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_MPIRUN_SOURCE_H
+#define WF_MPIRUN_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct job;
+struct source {
+    int fd; /* -1: closed */
+    void (*ready)(struct job *, struct source *);
+};
+
+#endif
