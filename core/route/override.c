@@ -169,7 +169,7 @@ static void warn_unknown(struct wf_config *c, const char *name)
         "WEFT_INI",  "WEFT_SET",         "WEFT_ROUTE",
         "WEFT_LOG",  "WEFT_PLUGIN_PATH", "WEFT_LAUNCHER_PLUGINS",
         "WEFT_BOUND_CPUS",               "WEFT_LAUNCHER_INI",
-        "WEFT_BOUND_CPUS", WF_STATE_VARIABLE,
+        WF_STATE_VARIABLE,
         "WEFT_RANK", "WEFT_SIZE",        "WEFT_NODE",
         "WEFT_JOB",  "WEFT_LOCAL_RANK",  "WEFT_PROCESS_RANKS",
         "WEFT_INITIAL_ERRHANDLER",

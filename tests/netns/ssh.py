@@ -208,6 +208,16 @@ class Ssh(unittest.TestCase):
         self.assertRegex(r.stderr, "mpirun: host nowhere.invalid: no agent could "
                          "be started: 'ssh .*' exited with status 255")
 
+    def test_many_ranks_on_each_host_start_at_once(self):
+        """More than sshd would take connections (MaxStartups)."""
+        for words in (["true"], [ELSEWHERE, "name"]):
+            load, begin = os.getloadavg()[0], time.monotonic()
+            r = self.run_job(*words, hosts="alpha:64,beta:64")
+            took = time.monotonic() - begin
+            self.assertEqual((r.returncode, r.stderr), (0, ""))
+            print(f"64 ranks on each of two hosts, {words[-1]}: {took:.2f} s "
+                  f"(load {load:.1f})", file=sys.stderr)
+
     def test_a_host_that_drops_packets_is_named_in_time(self):
         silent = "10.90.0.77"
         # frames to a card that is not there: nobody answers, ever

@@ -427,6 +427,8 @@ int wf_agent_run(struct job *job)
     static struct agent a;
 
     if (open_up(job, &a) < 0) {
+        if (errno == EPIPE) /* whoever wanted an agent is gone */
+            return STATUS_LOST;
         fprintf(stderr, "mpirun: an agent is started by mpirun, with pipes for "
                 "its input and output: %s\n", strerror(errno));
         return STATUS_LOST;

@@ -328,7 +328,8 @@ void wf_end_report(const struct job *job)
 {
     int others = 0, last = -1, status = 0;
     for (int i = 0; i < job->count; i++)
-        if (job->ranks[i].failed && i != job->cause) {
+        if (job->ranks[i].failed && i != job->cause &&
+            !job->ranks[i].host->lost) {
             others++;
             last = job->ranks[i].id;
             status = job->ranks[i].status;
