@@ -8,6 +8,9 @@ import unittest
 
 import launch
 
+END_AFTER = os.path.join(os.environ.get("BUILD_OF_WEFT", "build"), "tests",
+                         "jobs", "job_end_after")
+
 
 class Status(unittest.TestCase):
     def check(self, status, *args):
@@ -39,6 +42,26 @@ class Status(unittest.TestCase):
                           "[ $PMI_RANK = 2 ] && exit 7; exec sleep 1000")
         self.assertIn("rank 2", done.stderr)
         self.assertLessEqual(len(done.stderr.splitlines()), 3)
+
+    def test_after_finalize_a_rank_ends_alone(self):
+        for how, status in ((["exit", 3], 3), (["signal", 11], 139)):
+            done = self.check(status, "-n", 3, END_AFTER, *how)
+            self.assertEqual(sorted(done.stdout.splitlines()),
+                             ["rank 0 says this at its end",
+                              "rank 2 says this at its end"])
+            self.assertIn("rank 1", done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_before_finalize_it_ends_the_others(self):
+        done = self.check(3, "-n", 3, END_AFTER, "early", 3)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("rank 1", done.stderr)
+
+    def test_of_all_that_fail_after_finalize_one_is_said(self):
+        done = self.check(4, "-n", 1, END_AFTER, ":", "-n", 3, "sh", "-c",
+                          f"{END_AFTER} && exit 4")
+        self.assertLessEqual(len(done.stderr.splitlines()), 2, done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), 4, done.stdout)
 
     def test_quiet_says_nothing(self):
         self.assertEqual(self.check(1, "-q", "-n", 2, "false").stderr, "")

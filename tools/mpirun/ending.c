@@ -10,6 +10,9 @@
  *   LOST    a process does not even die of SIGKILL (stuck in the kernel): say
  *           so and leave
  *
+ * Nobody waits for a rank that MPI_Finalize has let go: a status or a signal that
+ * ends it later is said and returned, and the others run on.
+ *
  * The status is that of the lowest rank that failed by itself.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -90,7 +93,7 @@ static int weigh(const struct rank *r)
 {
     if (r->aborts)
         return r->abort_code == MPI_ERR_PROC_ABORTED ? 1 : 3;
-    if (!r->failed)
+    if (!r->failed || r->pmi_finalized)
         return 0;
     return WIFSIGNALED(r->how) ? 4 : 2;
 }
@@ -240,19 +243,26 @@ static struct rank *rank_of(struct job *job, pid_t pid)
     return NULL;
 }
 
-static bool any_failed(const struct job *job)
+/* The first of those that failed before or after MPI_Finalize let them go. */
+static struct rank *find_failed(const struct job *job, bool let_go)
 {
     for (int i = 0; i < job->count; i++)
-        if (job->ranks[i].failed)
-            return true;
-    return false;
+        if (job->ranks[i].failed && job->ranks[i].pmi_finalized == let_go)
+            return &job->ranks[i];
+    return NULL;
 }
 
 /* Only when all who have ended are known it is decided what follows. */
 static void follow(struct job *job)
 {
-    if (any_failed(job))
+    struct rank *last = find_failed(job, true);
+
+    if (find_failed(job, false))
         consider(job);
+    else if (last && job->cause < 0 && job->late < 0) {
+        job->late = last->index;
+        say_how(job, last);
+    }
     wf_pmi_check_waiting(job);
 }
 
@@ -328,7 +338,7 @@ void wf_end_report(const struct job *job)
 {
     int others = 0, last = -1, status = 0;
     for (int i = 0; i < job->count; i++)
-        if (job->ranks[i].failed && i != job->cause &&
+        if (job->ranks[i].failed && i != job->cause && i != job->late &&
             !job->ranks[i].host->lost) {
             others++;
             last = job->ranks[i].id;

@@ -180,6 +180,7 @@ struct job {
     bool where_ends;   /* and then the job ends */
     int exit_code;     /* -1: from the ranks */
     int cause;         /* process that failed first, or -1 */
+    int late;          /* process whose end after MPI_Finalize was said, or -1 */
     uint64_t settle;   /* ns until which agents may tell what has happened */
     int unsettled;     /* hosts that have not */
 

@@ -87,6 +87,7 @@ static void on_init(struct job *job, struct rank *r, const char *line)
     int version = 0;
     wf_pmi_field_int(line, "pmi_version", &version);
     r->pmi_init = version == 1;
+    r->pmi_finalized = false;
     answer(job, r,
            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d\n",
            version == 1 ? 0 : -1);
