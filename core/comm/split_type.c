@@ -62,7 +62,7 @@ static uint64_t part_of(const struct wf_instance *wf, int resource)
 
     if (resource == NODE)
         return wf->node | !wf->node;
-    if (!wf_hardware_affinity(&mine))
+    if (!wf_hardware_affinity(0, &mine))
         return 0;
     instance = wf_hardware_instance(WF_SYSFS, &mine, resource - HARDWARE);
     if (instance < 0)

@@ -25,7 +25,7 @@ int wf_mpi_get_hw_resource_info(struct wf_instance *wf, MPI_Info *hw_info)
     struct wf_info *info = wf_info_create();
     struct wf_cpus mine;
     int rc = info ? put(info, WF_RESOURCE_NODE, true) : MPI_ERR_NO_MEM;
-    bool known = wf_hardware_affinity(&mine);
+    bool known = wf_hardware_affinity(0, &mine);
 
     for (int i = 0; !rc && known && i < WF_HARDWARE_TYPES; i++)
         rc = put(info, wf_hardware_name(i),

@@ -25,10 +25,10 @@ const char *wf_hardware_name(enum wf_hardware type)
     return names[type];
 }
 
-bool wf_hardware_affinity(struct wf_cpus *s)
+bool wf_hardware_affinity(pid_t process, struct wf_cpus *s)
 {
     memset(s, 0, sizeof *s);
-    return sched_getaffinity(0, sizeof *s, (cpu_set_t *)s) == 0;
+    return sched_getaffinity(process, sizeof *s, (cpu_set_t *)s) == 0;
 }
 
 /* ---- files --------------------------------------------------------------- */
@@ -43,14 +43,11 @@ static bool read_line(const char *path, char *line, int n)
     return good;
 }
 
-/* "0-3,8": false where the file is absent or says something else. */
-static bool read_cpus(const char *path, struct wf_cpus *s)
+bool wf_cpus_read(const char *text, struct wf_cpus *s)
 {
-    char line[4096], *at = line;
+    char *at = (char *)(uintptr_t)text;
 
     memset(s, 0, sizeof *s);
-    if (!read_line(path, line, sizeof line))
-        return false;
     while (*at >= '0' && *at <= '9') {
         long low = strtol(at, &at, 10), high = low;
         if (*at == '-')
@@ -58,10 +55,18 @@ static bool read_cpus(const char *path, struct wf_cpus *s)
         if (high < low || high >= WF_CPUS_MAX)
             return false;
         for (long c = low; c <= high; c++)
-            s->word[c / 64] |= UINT64_C(1) << c % 64;
+            wf_cpu_add(s, (int)c);
         at += *at == ',';
     }
     return *at == '\n' || *at == '\0';
+}
+
+/* False where the file is absent or is no list. */
+static bool read_cpus(const char *path, struct wf_cpus *s)
+{
+    char line[4096];
+
+    return read_line(path, line, sizeof line) && wf_cpus_read(line, s);
 }
 
 static bool topology(const char *sysfs, int cpu, const char *name,
@@ -107,8 +112,8 @@ static bool numa(const char *sysfs, int cpu, struct wf_cpus *s)
     return false;
 }
 
-static bool part_of(const char *sysfs, int cpu, enum wf_hardware type,
-                    struct wf_cpus *s)
+bool wf_hardware_part(const char *sysfs, int cpu, enum wf_hardware type,
+                      struct wf_cpus *s)
 {
     switch (type) {
     case WF_HARDWARE_PACKAGE:
@@ -125,7 +130,7 @@ static bool part_of(const char *sysfs, int cpu, enum wf_hardware type,
                         s);
     case WF_HARDWARE_THREAD:
         memset(s, 0, sizeof *s);
-        s->word[cpu / 64] |= UINT64_C(1) << cpu % 64;
+        wf_cpu_add(s, cpu);
         return true;
     case WF_HARDWARE_TYPES:
         break;
@@ -135,7 +140,7 @@ static bool part_of(const char *sysfs, int cpu, enum wf_hardware type,
 
 /* ---- instances ----------------------------------------------------------- */
 
-static int lowest(const struct wf_cpus *s)
+int wf_cpus_lowest(const struct wf_cpus *s)
 {
     for (int i = 0; i < WF_CPUS_MAX / 64; i++)
         if (s->word[i])
@@ -143,7 +148,7 @@ static int lowest(const struct wf_cpus *s)
     return -1;
 }
 
-static bool inside(const struct wf_cpus *s, const struct wf_cpus *whole)
+bool wf_cpus_inside(const struct wf_cpus *s, const struct wf_cpus *whole)
 {
     for (int i = 0; i < WF_CPUS_MAX / 64; i++)
         if (s->word[i] & ~whole->word[i])
@@ -155,9 +160,10 @@ int wf_hardware_instance(const char *sysfs, const struct wf_cpus *mine,
                          enum wf_hardware type)
 {
     struct wf_cpus part;
-    int cpu = lowest(mine);
+    int cpu = wf_cpus_lowest(mine);
 
-    if (cpu < 0 || !part_of(sysfs, cpu, type, &part) || !inside(mine, &part))
+    if (cpu < 0 || !wf_hardware_part(sysfs, cpu, type, &part) ||
+        !wf_cpus_inside(mine, &part))
         return -1;
-    return lowest(&part);
+    return wf_cpus_lowest(&part);
 }

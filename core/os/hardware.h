@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* From the largest to the smallest. */
 enum wf_hardware {
@@ -36,10 +37,25 @@ static inline bool wf_cpu_in(const struct wf_cpus *s, int cpu)
     return s->word[cpu / 64] >> cpu % 64 & 1;
 }
 
+static inline void wf_cpu_add(struct wf_cpus *s, int cpu)
+{
+    s->word[cpu / 64] |= UINT64_C(1) << cpu % 64;
+}
+
+/* "0-3,8"; false: it is no list of CPUs. */
+bool wf_cpus_read(const char *text, struct wf_cpus *);
+int wf_cpus_lowest(const struct wf_cpus *); /* -1: there is none */
+bool wf_cpus_inside(const struct wf_cpus *, const struct wf_cpus *whole);
+
 /* "NUMANode" */
 const char *wf_hardware_name(enum wf_hardware);
-/* The CPUs this process may run on; false: the system does not say. */
-bool wf_hardware_affinity(struct wf_cpus *);
+/* The CPUs a process may run on, 0 being this one; false: the system does not
+ * say. */
+bool wf_hardware_affinity(pid_t process, struct wf_cpus *);
+/* The CPUs of the instance that holds this one; false: nothing is known about
+ * this type. */
+bool wf_hardware_part(const char *sysfs, int cpu, enum wf_hardware,
+                      struct wf_cpus *);
 /* The lowest CPU of the one instance that holds all of these CPUs; -1: there
  * is none, or nothing is known about this type. sysfs: WF_SYSFS but in
  * tests. */

@@ -114,7 +114,7 @@ class Options(unittest.TestCase):
                      ["-n", 2], ["--timeout", "-1", "true"],
                      ["--set", "eager=1", "true"], ["--stdin", 5, "-n", 2, "cat"],
                      ["--ini", "/nonexistent.ini", "true"],
-                     ["--bind-to", "socket", "true"],
+                     ["--bind-to", "board", "true"],
                      ["--hostfile", "/nonexistent", "true"],
                      ["--nodes", 2, "-H", "nodea:2", "true"],
                      ["--host-timeout", "x", "true"],

@@ -135,6 +135,21 @@ for request in sys.argv[1].split("|"):
             "cmd=barrier_out", "cmd=nonsense_result rc=-1 msg=not_supported",
             "cmd=finalize_ack"])
 
+    def test_the_mapping_says_on_which_node_each_rank_is(self):
+        ask = ("cmd=init pmi_version=1 pmi_subversion=1|"
+               "cmd=get kvsname=k key=PMI_process_mapping|cmd=finalize")
+        for options, want in (
+                (["-n", 5], "(vector,(0,1,3),(1,1,2))"),
+                (["-n", 4], "(vector,(0,2,2))"),
+                (["-n", 5, "--map-by", "node"], "(vector,(0,2,1))"),
+                (["-n", 7, "-ppn", 2], "(vector,(0,2,2))"),
+                (["-n", 4, "--ranks-per-process", 2], "(vector,(0,2,2))")):
+            done = launch.run("-q", "--nodes", 2, *options, sys.executable,
+                              "-c", self.SCRIPT, ask)
+            said = [line.split("value=")[1] for line in done.stdout.splitlines()
+                    if "value=" in line]
+            self.assertEqual(set(said), {want}, options)
+
     def test_too_long_names_and_values_are_refused(self):
         answers = self.say(f"cmd=put kvsname=k key={'k' * 65} value=1|"
                            f"cmd=put kvsname=k key=k value={'v' * 1025}|"

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "binding.h"
 #include "inlet.h"
 #include "job.h"
 #include "link.h"
@@ -214,7 +215,8 @@ static void start_all(struct job *job)
         give_up(job);
         return;
     }
-    if (wf_resolve_all(job) != 0 || wf_spawn_all(job) < 0)
+    if (wf_resolve_all(job) != 0 || !wf_binding_all(job) ||
+        wf_spawn_all(job) < 0)
         give_up(job);
     tell_started(job);
     for (int i = 0; i < job->count; i++)

@@ -293,8 +293,8 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
     set_int(env, "MPI_LOCALRANKID", r->local);
     set_int(env, "MPI_LOCALNRANKS", r->local_count);
     set_int(env, "WEFT_LOCAL_RANK", r->local);
-    if (r->bound_cpu >= 0) /* to one of its own: nobody shares it */
-        set_int(env, "WEFT_BOUND_CPUS", r->local_count);
+    if (r->cpus)
+        set_int(env, "WEFT_BOUND_CPUS", job->bound_cpus);
     if (job->set.nodes) {
         snprintf(node, sizeof(node), "node%d", r->host->node);
         set(env, "WEFT_NODE", node);

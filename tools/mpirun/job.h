@@ -29,6 +29,7 @@
 #include "allocation.h"
 #include "descendants.h"
 #include "hosts.h"
+#include "placement.h"
 #include "source.h"
 
 /* One change to the environment: name=value, or name copied if value NULL. */
@@ -102,8 +103,7 @@ struct rank {
     bool asked;                    /* its agent, for that */
     struct stream out, err;
     struct inlet *inlet; /* in an agent: input on its way to it */
-    int bound_cpu; /* the first; -1: not bound */
-    cpu_set_t cpus;
+    const struct wf_cpus *cpus; /* that it is bound to; NULL: not bound */
 };
 
 /* Our stdout or stderr with what could not be written yet. */
@@ -127,8 +127,8 @@ struct settings {
     int nodes; /* of --nodes; 0: none are pretended */
     enum allocation allocation; /* that job.hosts is of */
     int stdin_rank;
-    bool tag, quiet, verbose, bind_core, report_bindings, no_oversubscribe,
-        all_exit_codes, keep_going;
+    struct placement place;
+    bool tag, quiet, verbose, report_bindings, all_exit_codes, keep_going;
     double timeout; /* s; 0: none */
     int universe;   /* 0: number of ranks */
     struct env_changes env;
@@ -140,7 +140,6 @@ struct settings {
     const char *prefix, *agent;
     double host_timeout, wait_hosts; /* s */
     int tree_width, umask;
-    bool show_map, dry_run;
     const char *report_pid;
 };
 
@@ -159,6 +158,8 @@ struct job {
     struct rank *ranks;
     int size;         /* ranks */
     int count, alive; /* processes */
+    struct machine *machine; /* of this host; NULL: nobody asked */
+    int bound_cpus; /* processors that our bound processes have together */
     char name[64]; /* of the key-value space, and PMI_JOBID */
     char mark[80]; /* of what this process starts: guard.c */
     int epoll;
@@ -208,11 +209,14 @@ uint64_t wf_job_now(void);
 /* map.c: the processes of the job, each on its host. 0, or -1: no memory */
 int wf_map_make(struct job *);
 void wf_map_clear(struct rank *); /* as it is before anything is known of it */
-void wf_map_print(const struct job *, FILE *); /* --display-map, --dry-run */
+/* The first host with more processes than slots, or NULL. */
+const struct host *wf_map_overfull(const struct job *);
 /* the process of this index, or NULL */
 struct rank *wf_map_rank(const struct job *, int index);
 /* the process that holds this rank */
 struct rank *wf_job_holder(struct job *, int rank);
+/* show.c: --display-map, --dry-run */
+void wf_map_show(const struct job *, FILE *);
 
 /* options.c: fills the job from the command line. Returns -1 to go on, or the
  * exit status. */
@@ -239,6 +243,8 @@ void wf_env_hint(const struct job *);
 int wf_resolve_all(struct job *);
 /* spawn.c */
 int wf_spawn_all(struct job *);
+/* node_map.c: false where the text is too long */
+bool wf_node_map_text(const struct job *, char *text, size_t size);
 /* pmi_server.c */
 int wf_pmi_serve(struct job *);
 void wf_pmi_ready(struct job *, struct source *);

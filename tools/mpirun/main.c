@@ -19,8 +19,10 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "binding.h"
 #include "job.h"
 #include "link.h"
+#include "options.h"
 
 uint64_t wf_job_now(void)
 {
@@ -203,12 +205,14 @@ static int prepare_files(struct job *job)
 
     if (status)
         return status;
-    if (job->set.dry_run) {
-        wf_map_print(job, stdout);
+    if (!wf_binding_all(job))
+        return OPTION_USAGE;
+    if (job->set.place.dry_run) {
+        wf_map_show(job, stdout);
         return wf_links_print(job, stdout) < 0 ? 1 : 0;
     }
-    if (job->set.show_map)
-        wf_map_print(job, stderr);
+    if (job->set.place.show_map)
+        wf_map_show(job, stderr);
     return job->set.report_pid && report_pid(job) < 0 ? 1 : -1;
 }
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "mpi.h"
@@ -225,39 +224,9 @@ static int take_exit_codes(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
-/* ---- processors ------------------------------------------------------- */
-
-static int take_bind(struct parse *p, char **args)
-{
-    if (strcmp(args[0], "core") != 0 && strcmp(args[0], "none") != 0)
-        return wf_option_error("%s %s: none or core", p->option, args[0]);
-    p->job->set.bind_core = args[0][0] == 'c';
-    return OPTION_DONE;
-}
-
-static int take_report_bindings(struct parse *p, char **args)
-{
-    p->job->set.report_bindings = true;
-    return OPTION_DONE;
-}
-
-static int take_no_oversubscribe(struct parse *p, char **args)
-{
-    p->job->set.no_oversubscribe = true;
-    return OPTION_DONE;
-}
-
 /* Asks for what is always so. */
 static int take_nothing(struct parse *p, char **args)
 {
-    return OPTION_DONE;
-}
-
-/* One host: every slot is equal; only the refusal means something. */
-static int take_map(struct parse *p, char **args)
-{
-    if (strcasestr(args[0], "NOOVERSUBSCRIBE"))
-        p->job->set.no_oversubscribe = true;
     return OPTION_DONE;
 }
 
@@ -388,18 +357,6 @@ static int take_tree_width(struct parse *p, char **args)
 
 /* ---- showing ---------------------------------------------------------- */
 
-static int take_show_map(struct parse *p, char **args)
-{
-    p->job->set.show_map = true;
-    return OPTION_DONE;
-}
-
-static int take_dry_run(struct parse *p, char **args)
-{
-    p->job->set.dry_run = true;
-    return OPTION_DONE;
-}
-
 static int take_report_pid(struct parse *p, char **args)
 {
     p->job->set.report_pid = args[0];
@@ -477,12 +434,32 @@ const struct option_row wf_option_table[] = {
      0, "", "a rank that fails does not end the others", take_keep_going},
     {{"print-all-exitcodes"}, 0, "", "at the end, the status of each rank",
      take_exit_codes},
-    {{"bind-to"}, 1, "none|core", "bind each rank to a processor (none)",
-     take_bind},
+    {{"N", "npernode", "n-per-node"}, 1, "N", "N ranks on each host",
+     wf_take_per_node},
+    {{"ppn", "perhost", "grr", "ranks-per-node"}, 1, "N",
+     "N ranks on each host; more begin at the first again", wf_take_per_host},
+    {{"npersocket"}, 1, "N", "N ranks on each socket", wf_take_per_socket},
+    {{"map-by"}, 1, "PLACE[:PE=N]",
+     "give ranks slots, nodes, sockets, ... in turn; ppr:N:PLACE: N in each",
+     wf_take_map},
+    {{"rank-by"}, 1, "PLACE", "number the ranks over these places",
+     wf_take_rank_by},
+    {{"bind-to"}, 1, "none|PLACE|share|list:CPUS",
+     "bind each rank there: core, l3cache, numa, socket, ...", wf_take_bind},
+    {{"cpu-set", "cpu-list"}, 1, "CPUS", "use only these processors of a host",
+     wf_take_cpus},
+    {{"cpus-per-rank", "cpus-per-proc"}, 1, "N", "as --map-by :PE=N",
+     wf_take_width},
+    {{"use-hwthread-cpus"}, 0, "", "a hardware thread is a processor",
+     wf_take_threads},
     {{"report-bindings"}, 0, "", "say which rank is bound where",
-     take_report_bindings},
-    {{"nooversubscribe"}, 0, "", "refuse more ranks than processors",
-     take_no_oversubscribe},
+     wf_take_report_bindings},
+    {{"display-map", "show-map"}, 0, "", "say which rank is where",
+     wf_take_show_map},
+    {{"dry-run", "do-not-launch"}, 0, "", "say it, and start nothing",
+     wf_take_dry_run},
+    {{"nooversubscribe"}, 0, "", "refuse more ranks than slots or processors",
+     wf_take_no_oversubscribe},
     {{"usize"}, 1, "N", "value of MPI_UNIVERSE_SIZE", take_universe},
     {{"configfile", "app"}, 1, "FILE", "one line for each part between \":\"",
      take_file},
@@ -500,10 +477,6 @@ const struct option_row wf_option_table[] = {
     {{"wait-hosts"}, 1, "SECONDS", "try those again that do not", take_wait_hosts},
     {{"tree-width"}, 1, "N", "with more hosts, agents start agents (32)",
      take_tree_width},
-    {{"display-map", "show-map"}, 0, "", "say which rank is on which host",
-     take_show_map},
-    {{"dry-run", "do-not-launch"}, 0, "", "say it, and start nothing",
-     take_dry_run},
     {{"report-pid"}, 1, "-|+|FILE", "write the pid of mpirun: stdout, stderr",
      take_report_pid},
     {{"q", "quiet"}, 0, "", "say nothing when a rank fails", take_quiet},
@@ -511,11 +484,12 @@ const struct option_row wf_option_table[] = {
     {{"V", "version"}, 0, "", "print the version", take_version},
     {{"h", "help"}, 0, "", "print this", take_help},
     /* accepted for the scripts that have them */
-    {{"oversubscribe", "allow-run-as-root", "localonly", "use-hwthread-cpus"},
-     0, "", NULL, take_nothing},
-    {{"map-by", "rank-by"}, 1, "POLICY", NULL, take_map},
-    {{"ppn", "npernode", "N", "perhost", "grr", "rr"}, 1, "N", NULL,
-     take_nothing},
+    {{"allow-run-as-root", "localonly"}, 0, "", NULL, take_nothing},
+    {{"oversubscribe"}, 0, "", NULL, wf_take_oversubscribe},
+    {{"rr"}, 0, "", NULL, wf_take_in_turn},
+    {{"bynode"}, 0, "", NULL, wf_take_by_node},
+    {{"byslot"}, 0, "", NULL, wf_take_by_slot},
+    {{"display"}, 1, "map,bind", NULL, wf_take_display},
     {{"rmk"}, 1, "NAME", NULL, take_nothing},
     {{"mca", "gmca", "prtemca", "pmixmca"}, 2, "KEY VALUE", NULL, take_mca},
     {{NULL}, 0, NULL, NULL, NULL},

@@ -9,6 +9,8 @@
  */
 #include "options.h"
 
+#include "binding.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,14 +223,33 @@ static int available_cpus(void)
     return n > 0 ? n : 1;
 }
 
+/* Ranks of a part that does not say how many; 0: refused, and said. */
+static int usual_count(const struct job *job)
+{
+    const struct placement *p = &job->set.place;
+    int hosts = job->set.nodes ? job->set.nodes : job->hosts.count;
+
+    if (job->app_count > 1)
+        return 1;
+    if (p->per_node)
+        return p->per_node * (hosts ? hosts : 1);
+    if (p->per && wf_host_elsewhere(&job->hosts)) {
+        wf_option_error("--map-by %s needs -n: only the other hosts know how many "
+                        "such places they have", p->map_text);
+        return 0;
+    }
+    if (job->hosts.count && !p->per)
+        return wf_host_slots(&job->hosts);
+    return p->per || p->width || p->cpus ? wf_binding_count(p)
+                                         : available_cpus();
+}
+
 /* The ranks of one part of the command line, and the processes that hold them;
  * only the last of these may hold fewer. */
 static long count_part(struct job *job, struct app *app, long before)
 {
     if (app->count == 0)
-        app->count = job->app_count > 1 ? 1
-                     : job->hosts.count ? wf_host_slots(&job->hosts)
-                                        : available_cpus();
+        app->count = usual_count(job);
     if (app->each == 0)
         app->each = 1;
     app->first = (int)before;
@@ -248,7 +269,9 @@ static int count_ranks(struct job *job)
         return wf_option_error("%ld ranks are more than a job can have",
                                total);
     job->size = (int)total;
-    if (job->set.no_oversubscribe && job->size > cpus)
+    if (total == 0)
+        return OPTION_USAGE;
+    if (job->set.place.refuse_more && !job->hosts.count && job->size > cpus)
         return wf_option_error("%d ranks on %d processors refused by "
                                "--nooversubscribe",
                                job->size, cpus);
@@ -323,6 +346,26 @@ static int set_defaults(struct job *job)
     return job->set.agent ? OPTION_DONE : wf_option_error("out of memory");
 }
 
+/* What --npernode and --nooversubscribe do not allow. */
+static int check_places(const struct job *job)
+{
+    const struct placement *p = &job->set.place;
+    const struct host *full;
+
+    if (p->per_node && !p->cyclic &&
+        job->count > (long)p->per_node * job->hosts.count)
+        return wf_option_error("%d processes are more than %d on each of %d "
+                               "host%s; -ppn %d begins at the first again",
+                               job->count, p->per_node, job->hosts.count,
+                               job->hosts.count == 1 ? "" : "s", p->per_node);
+    full = p->refuse_more && !job->set.nodes ? wf_map_overfull(job) : NULL;
+    if (full)
+        return wf_option_error("more processes than the %d slots of host %s "
+                               "refused by --nooversubscribe", full->slots,
+                               full->name);
+    return OPTION_DONE;
+}
+
 /* What the options say together. */
 static int conclude(struct job *job)
 {
@@ -336,7 +379,7 @@ static int conclude(struct job *job)
         rc = set_defaults(job);
     if (rc == OPTION_DONE && wf_map_make(job) < 0)
         rc = wf_option_error("out of memory");
-    return rc;
+    return rc == OPTION_DONE ? check_places(job) : rc;
 }
 
 int wf_option_parse(struct job *job, int argc, char **argv)

@@ -27,6 +27,14 @@ struct option_row {
 
 extern const struct option_row wf_option_table[];
 
+/* option_place.c */
+typedef int option_take(struct parse *, char **args);
+option_take wf_take_map, wf_take_rank_by, wf_take_bind, wf_take_cpus,
+    wf_take_by_node, wf_take_by_slot, wf_take_per_node, wf_take_per_host,
+    wf_take_in_turn, wf_take_per_socket, wf_take_width, wf_take_threads,
+    wf_take_oversubscribe, wf_take_no_oversubscribe, wf_take_report_bindings,
+    wf_take_show_map, wf_take_dry_run, wf_take_display;
+
 void wf_option_help(void);
 /* "mpirun: text" on stderr; returns OPTION_USAGE. */
 int wf_option_error(const char *fmt, ...)

@@ -19,7 +19,6 @@
 enum order_flag {
     ORDER_TAG = 1,
     ORDER_VERBOSE = 2,
-    ORDER_BIND = 4,
     ORDER_REPORT_BINDINGS = 8,
     ORDER_PRETENDED = 16, /* nodes of --nodes */
     ORDER_PREFIX = 32
@@ -56,10 +55,24 @@ static uint32_t flags_of(const struct job *job)
 {
     return (job->set.tag ? ORDER_TAG : 0) |
            (job->set.verbose ? ORDER_VERBOSE : 0) |
-           (job->set.bind_core ? ORDER_BIND : 0) |
            (job->set.report_bindings ? ORDER_REPORT_BINDINGS : 0) |
            (job->set.nodes ? ORDER_PRETENDED : 0) |
            (job->set.prefix ? ORDER_PREFIX : 0);
+}
+
+/* Of the policy, what is decided on a host. */
+static void put_placement(FILE *f, const struct placement *p)
+{
+    const uint32_t numbers[] = {p->map, (uint32_t)p->per, (uint32_t)p->width,
+                                p->by_thread, p->rank, p->binding, p->bind,
+                                p->overload, p->if_supported};
+    const char *const texts[] = {p->map_text, p->rank_text, p->bind_text, p->cpus,
+                                 p->list};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        put_number(f, numbers[i]);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        put_text(f, texts[i] ? texts[i] : "");
 }
 
 static void put_settings(FILE *f, const struct job *job)
@@ -73,6 +86,7 @@ static void put_settings(FILE *f, const struct job *job)
     put_number(f, (uint32_t)(job->set.wait_hosts * 1000));
     put_text(f, job->set.starter);
     put_text(f, job->set.agent);
+    put_placement(f, &job->set.place);
 }
 
 static void put_app(FILE *f, struct job *job, struct app *app)
@@ -217,6 +231,37 @@ static char **get_list(struct reader *r)
     return list;
 }
 
+static const char *get_option(struct reader *r)
+{
+    const char *text = get_text(r);
+
+    return *text ? text : NULL;
+}
+
+static void get_placement(struct reader *r, struct placement *p)
+{
+    struct wf_cpus s;
+
+    p->map = get_count(r, PLACE_THREAD);
+    p->per = get_count(r, PLACEMENT_MOST);
+    p->width = get_count(r, PLACEMENT_MOST);
+    p->by_thread = get_count(r, 1);
+    p->rank = get_count(r, PLACE_THREAD);
+    p->binding = get_count(r, BIND_LIST);
+    p->bind = get_count(r, PLACE_THREAD);
+    p->overload = get_count(r, 1);
+    p->if_supported = get_count(r, 1);
+    p->map_text = get_option(r);
+    p->rank_text = get_option(r);
+    p->bind_text = get_option(r);
+    p->cpus = get_option(r);
+    p->list = get_option(r);
+    r->bad = r->bad || (p->cpus && !wf_cpus_read(p->cpus, &s)) ||
+             (p->binding == BIND_PART && p->bind < PLACE_NODE) ||
+             (p->binding == BIND_LIST && (!p->list || !p->bind_text)) ||
+             (p->per && !wf_place_is_part(p->map));
+}
+
 static void get_settings(struct reader *r, struct job *job)
 {
     uint32_t flags;
@@ -226,7 +271,6 @@ static void get_settings(struct reader *r, struct job *job)
     flags = get_number(r);
     job->set.tag = flags & ORDER_TAG;
     job->set.verbose = flags & ORDER_VERBOSE;
-    job->set.bind_core = flags & ORDER_BIND;
     job->set.report_bindings = flags & ORDER_REPORT_BINDINGS;
     job->set.nodes = flags & ORDER_PRETENDED ? 1 : 0;
     job->set.prefix = flags & ORDER_PREFIX ? "" : NULL;
@@ -236,6 +280,7 @@ static void get_settings(struct reader *r, struct job *job)
     job->set.wait_hosts = get_number(r) / 1000.0;
     job->set.starter = get_text(r);
     job->set.agent = get_text(r);
+    get_placement(r, &job->set.place);
     r->bad = r->bad || job->set.tree_width < 1 || !job->set.starter[0];
 }
 

@@ -424,27 +424,6 @@ static int put(struct job *job, const char *key, const char *value)
     return wf_kvs_put(job->kvs, key, value, strlen(value));
 }
 
-/* Ranks in blocks, in the order of the nodes: "(0,2,4),(2,1,3)" is four on each
- * of nodes 0 and 1, and three on node 2. */
-static void mapping(const struct job *job, char *text, size_t size)
-{
-    size_t n = (size_t)snprintf(text, size, "(vector");
-    for (int i = 0, end; i < job->count && n < size; i = end) {
-        const struct rank *r = &job->ranks[i];
-        int nodes = 0;
-        for (end = i; end < job->count; end++) {
-            const struct rank *e = &job->ranks[end];
-            if (e->local_count != r->local_count)
-                break;
-            nodes = e->host->node - r->host->node + 1;
-        }
-        n += (size_t)snprintf(text + n, size - n, ",(%d,%d,%d)",
-                              r->host->node, nodes, r->local_count);
-    }
-    if (n < size)
-        snprintf(text + n, size - n, ")");
-}
-
 static int make_key(struct job *job)
 {
     static const char head[] = "cmd=get_result rc=0 msg=success value=";
@@ -475,8 +454,10 @@ int wf_pmi_serve(struct job *job)
     if (make_key(job) < 0 ||
         put(job, "weft.hosts", apart ? "0,await" : "1,await") < 0)
         return -1;
-    mapping(job, text, sizeof(text));
-    return put(job, "PMI_process_mapping", text);
+    /* a hint, which may be too long */
+    return wf_node_map_text(job, text, sizeof(text))
+               ? put(job, "PMI_process_mapping", text)
+               : 0;
 }
 
 void wf_pmi_close(struct job *job)

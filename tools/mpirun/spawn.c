@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "binding.h"
 #include "job.h"
 #include "link.h"
 
@@ -29,7 +30,6 @@ struct launch {
     int fds[3], pmi;
     char **env, **sh; /* sh: arguments for a script without "#!" */
     pid_t parent;
-    cpu_set_t cpus;
     volatile int error;
     const char *volatile what;
 };
@@ -52,8 +52,9 @@ static void child(struct launch *l)
     if (getppid() != l->parent)
         _exit(STATUS_NOT_FOUND);
     (void)setrlimit(RLIMIT_NOFILE, &l->job->old_files);
-    if (l->rank->bound_cpu >= 0)
-        (void)sched_setaffinity(0, sizeof(l->cpus), &l->cpus);
+    if (l->rank->cpus && sched_setaffinity(0, sizeof(*l->rank->cpus),
+                                           (const cpu_set_t *)l->rank->cpus) < 0)
+        child_fail(l, "its processors");
     for (int i = 0; i < 3; i++)
         if (l->fds[i] != i && dup2(l->fds[i], i) < 0)
             child_fail(l, "its standard descriptors");
@@ -130,7 +131,6 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
     struct launch l = {.job = job, .rank = r, .sh = sh, .parent = getpid(),
                        .pmi = -1};
     int rc = -1;
-    l.cpus = r->cpus;
     if (wf_io_rank(job, r, l.fds) < 0 || open_pmi(job, r, &l.pmi) < 0) {
         wf_job_fail(job, 1, "cannot start rank %d: %s%s", r->id, strerror(errno),
                     errno == EMFILE ? "; mpirun needs more of them for each "
@@ -149,6 +149,8 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
     wf_guard_note(job, r, r->own_group ? -pid : pid);
     if (job->set.verbose && !job->up)
         wf_job_say(job, "rank %d is %s, pid %d", r->id, r->app->argv[0], pid);
+    if (job->set.report_bindings)
+        wf_binding_report(job, r);
     rc = 0;
 out:
     wf_env_free(l.env);
@@ -157,52 +159,6 @@ out:
 }
 
 /* ---- all -------------------------------------------------------------- */
-
-/* To the first processors behind those of ranks before it. */
-static void bind_rank(struct job *job, struct rank *r, const cpu_set_t *all,
-                      int skip)
-{
-    int left = r->held;
-    CPU_ZERO(&r->cpus);
-    for (int cpu = 0; left > 0; cpu++) {
-        if (!CPU_ISSET((size_t)cpu, all) || skip-- > 0)
-            continue;
-        CPU_SET((size_t)cpu, &r->cpus);
-        r->bound_cpu = r->bound_cpu < 0 ? cpu : r->bound_cpu;
-        left--;
-        if (job->set.report_bindings)
-            wf_job_say(job, "rank %d is bound to processor %d",
-                       r->id + r->held - left - 1, cpu);
-    }
-}
-
-/* Ranks that are started here. */
-static int count_here(const struct job *job)
-{
-    int n = 0;
-    for (int i = 0; i < job->count; i++)
-        n += job->ranks[i].host->here ? job->ranks[i].held : 0;
-    return n;
-}
-
-static void bind_all(struct job *job)
-{
-    cpu_set_t all;
-    int bound = 0;
-    bool known = sched_getaffinity(0, sizeof(all), &all) == 0;
-    /* more ranks than processors: binding would only tie two to one */
-    if (job->set.bind_core && known && count_here(job) <= CPU_COUNT(&all)) {
-        for (int i = 0; i < job->count; i++) {
-            struct rank *r = &job->ranks[i];
-            if (!r->host->here)
-                continue;
-            bind_rank(job, r, &all, bound);
-            bound += r->held;
-        }
-    } else if (job->set.report_bindings && count_here(job)) {
-        wf_job_say(job, "ranks are not bound");
-    }
-}
 
 static int start_app(struct job *job, struct app *app)
 {
@@ -235,7 +191,6 @@ static void expect_remote(struct job *job)
 int wf_spawn_all(struct job *job)
 {
     int rc = wf_links_start(job);
-    bind_all(job);
     if (!job->up)
         expect_remote(job);
     for (int a = 0; a < job->app_count && rc == 0; a++)
