@@ -20,9 +20,10 @@
  * fails in the same way; so nobody hangs, and a failure reaches all that it
  * concerns. Counts that differ between processes are found like this too.
  *
- * Not so when a member of the communicator is gone: every member is told
- * (protocol/death.c), and ends by itself. Then messages that wait are ended, and
- * none begin, so that nobody takes one without its bytes for another mistake.
+ * Not so when a member of the communicator, or the way to it, is gone: every
+ * member is told (protocol/death.c), and ends by itself. Then messages that wait
+ * are ended, and none begin, so that nobody takes one without its bytes for
+ * another mistake.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -131,6 +132,7 @@ static int outcome(const struct wf_vertex *v, struct wf_req *r)
 {
     int error = r->error;
 
+    v->sched->cut |= r->flags & WF_REQ_CUT;
     if (error)
         wf_req_error(r);
     else if (v->kind == WF_VERTEX_RECV && v->dst)
@@ -197,8 +199,8 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
         v->src = (void *)(uintptr_t)what->buf;
         v->count = what->bytes;
     }
-    if (wf_unlikely(s->error == MPI_ERR_PROC_ABORTED))
-        rc = MPI_ERR_PROC_ABORTED;
+    if (wf_unlikely(s->cut || s->error == MPI_ERR_PROC_ABORTED))
+        rc = s->error;
     else if (wf_unlikely(wf_comm_dead(s->comm)))
         rc = wf_comm_dead_error(s->comm);
     else if (v->kind == WF_VERTEX_SEND)
@@ -391,6 +393,7 @@ static int start_again(struct wf_req *r)
     struct wf_sched *s = r->context;
 
     r->error = 0;
+    s->cut = false;
     s->error = wf_sched_first_error(s);
     wf_store_relaxed(&r->done, 0);
     s->req = r;

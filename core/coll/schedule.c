@@ -37,6 +37,7 @@ static void reset(struct wf_sched *s)
     s->scratch_used = 0;
     s->head = s->tail = -1;
     s->left = s->error = 0;
+    s->cut = false;
     s->mask = 0;
     s->runnable = false;
     s->waiter = NULL;

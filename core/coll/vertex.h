@@ -96,6 +96,7 @@ struct wf_sched {
     int32_t head, tail;    /* ready queue */
     int left;              /* not complete */
     int error;             /* first one */
+    bool cut;              /* the way to a member is lost */
     uint32_t mask;         /* endpoints of what is in flight */
     bool runnable;         /* what a blocking run waits for */
     const void *waiter;    /* identity of the thread of a blocking run */

@@ -21,6 +21,14 @@ static void fail(struct wf_agree *a, int error)
         a->error = error;
 }
 
+/* A message has ended. Where the way to a member is lost this agreement is at its
+ * end, whatever this process lacks: derive.c says what. */
+static void take_outcome(struct wf_agree *a, const struct wf_req *r)
+{
+    if (r->error)
+        fail(a, r->flags & WF_REQ_CUT ? MPI_ERR_PROC_ABORTED : r->error);
+}
+
 /* Both messages of a step are over: take in what came. */
 static void absorb(struct wf_agree *a)
 {
@@ -59,8 +67,7 @@ static void message_done(struct wf_req *r)
 {
     struct wf_agree *a = r->context;
     struct wf_instance *here = r->wf;
-    if (r->error)
-        fail(a, r->error);
+    take_outcome(a, r);
     wf_req_release(r);
     if (--a->pending == 0)
         both_done(a, here);
@@ -109,8 +116,7 @@ static void watch(struct wf_agree *a, int rc, struct wf_req *r)
     if (rc != MPI_SUCCESS) {
         fail(a, rc);
     } else if (wf_req_done(r)) {
-        if (r->error)
-            fail(a, r->error);
+        take_outcome(a, r);
         wf_req_release(r);
     } else {
         r->flags |= WF_REQ_INTERNAL;
@@ -208,7 +214,7 @@ static bool run(struct wf_agree *a)
 {
     while (a->phase != ENDED)
         if (a->error == MPI_ERR_PROC_ABORTED || wf_agree_dead(a->scope)) {
-            fail(a, MPI_ERR_PROC_ABORTED);
+            a->error = MPI_ERR_PROC_ABORTED; /* whatever failed for that */
             a->phase = ENDED;
         } else if (!(a->phase == BRIDGE ? bridge_step(a) : group_step(a)))
             return false;

@@ -66,10 +66,10 @@ void wf_comm_put(struct wf_comm *comm)
     if (--comm->object.refs > 0)
         return;
     struct wf_env *env = comm->wf->env; /* NULL at the instance's end */
-    if (env && comm->context != WF_CONTEXT_NONE)
+    /* Collectives that have ended for a lost member leave messages behind, which
+     * must not meet another communicator: its id does not come again. */
+    if (env && comm->context != WF_CONTEXT_NONE && !wf_comm_dead(comm))
         wf_context_release(comm->wf, comm->context);
-    if (env && wf_unlikely(comm->wf->losses))
-        wf_unmade_forget(comm->wf, comm->context);
     if (comm->local_comm)
         wf_comm_put(comm->local_comm);
     wf_group_put(comm->local);

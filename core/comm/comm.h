@@ -72,7 +72,7 @@ struct wf_comm {
     bool team_usable; /* there is a team, and this rank has not left it */
     bool dead;        /* a member is gone, as was found ... */
     uint32_t dead_at; /* ... with so many of wf->losses: protocol/death.h */
-    uint64_t origin;  /* the agreement that it comes from; 0: it needed none */
+    uint64_t origin;  /* protocol/death.h: how it was made; 0: at the start */
 };
 
 /* Of a communicator whose members have not agreed on an id yet. */

@@ -324,6 +324,7 @@ void wf_context_start(struct wf_context_alloc *c)
         finish(c, MPI_ERR_PROC_ABORTED);
         return;
     }
+    c->began = true;
     c->agree = (struct wf_agree){.scope = &c->scope, .value = c->value,
                                  .input = c->input, .resume = resume,
                                  .arg = c};

@@ -58,6 +58,7 @@ struct wf_context_alloc {
     void *arg;
     uint32_t id[2];
     unsigned engine; /* that the communicator is on: engines.h */
+    bool began;      /* this member took part: others may come to the end */
     bool exhausted;  /* MPI_ERR_NO_MEM because no id is left */
     /* private */
     struct wf_agree agree;

@@ -44,7 +44,6 @@ static void use_ids(struct wf_comm *comm, const struct wf_context_alloc *c)
 {
     comm->wf = wf_engine(comm->wf, c->engine);
     comm->dead_at = 0; /* what the other engine knows */
-    comm->origin = wf_origin(c->key);
     wf_comm_set_context(comm, c->id[0], c->id[0]);
     if (!comm->inter)
         return;
@@ -63,8 +62,8 @@ static void drop_ids(struct wf_context_alloc *c)
 static void agreed(struct wf_context_alloc *c, int error)
 {
     struct derivation *d = c->arg;
-    if (error == MPI_ERR_PROC_ABORTED && d->result)
-        wf_unmade_tell(d->result, wf_origin(c->key));
+    if (error == MPI_ERR_PROC_ABORTED && d->result && c->began)
+        wf_unmade_tell(d->result);
     if (!error && d->result)
         use_ids(d->result, c);
     else if (!error)
@@ -98,6 +97,8 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
     r->destroy = destroy;
     d->req = r;
     d->result = p->result;
+    if (p->result)
+        p->result->origin = wf_origin(p->result, parent, p->key);
     d->own_hint = wf_context_hint((uint32_t)(p->key ^ p->key >> 32));
     d->alloc.scope = p->scope;
     d->alloc.key = p->key;

@@ -38,7 +38,7 @@
 
 enum {
     ENDED_MOST = 32,   /* receives taken from the queue at a time */
-    UNMADE_MOST = 4096 /* remembered: more are noise */
+    UNMADE_MOST = 1024 /* remembered: the last ones */
 };
 
 /* ---- who is known to be lost ------------------------------------------------- */
@@ -90,12 +90,25 @@ static int first_of(const struct wf_comm *c)
     return -1;
 }
 
-static bool is_unmade(const struct wf_engine *e, uint64_t origin)
+static bool find_unmade(const struct wf_engine *home, uint64_t origin)
 {
-    for (uint32_t i = 0; i < e->unmade; i++)
-        if (e->origins[i] == origin)
+    for (uint32_t i = 0; i < home->unmade && i < UNMADE_MOST; i++)
+        if (home->origins[i] == origin)
             return true;
     return false;
+}
+
+static bool is_unmade(struct wf_instance *wf, uint64_t origin)
+{
+    const struct wf_engine *home = wf_home(wf)->engine;
+    struct wf_engines *all = wf_engines(wf);
+    bool found = false;
+
+    if (!all)
+        return find_unmade(home, origin);
+    WF_SECTION(errands, all)
+        found = find_unmade(home, origin);
+    return found;
 }
 
 bool wf_comm_has_dead(struct wf_comm *c)
@@ -103,7 +116,7 @@ bool wf_comm_has_dead(struct wf_comm *c)
     uint32_t losses = c->wf->losses;
 
     if (c->dead_at != losses)
-        c->dead = first_of(c) >= 0 || is_unmade(c->wf->engine, c->origin);
+        c->dead = first_of(c) >= 0 || is_unmade(c->wf, c->origin);
     c->dead_at = losses;
     return c->dead;
 }
@@ -266,9 +279,39 @@ static void gone_arrived(struct weft_loc *from, const struct wf_wire *w)
 /* ---- communicators that not all members have made ---------------------------- */
 
 /* A communicator without the lost process, out of one that had it: some members
- * may have come to the end of the agreement (comm/agree.h) before the news. */
+ * may have come to the end of the agreement (comm/agree.h) before the news.
+ *
+ * The news come through the engine of the parent, and concern the engine of the
+ * communicator, which the teller does not know. They are passed on, for a member
+ * may be one that the teller has lost. */
 
-static void tell_member(struct wf_instance *wf, uint32_t id, uint64_t origin)
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static uint64_t mix_group(const struct wf_group *g)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < g->size; i++)
+        sum += mix(wf_group_proc(g, i) + 1);
+    return sum;
+}
+
+uint64_t wf_origin(const struct wf_comm *result, const struct wf_comm *parent,
+                   uint64_t key)
+{
+    bool bridged = result->inter && !parent->inter; /* of two parents */
+    uint64_t origin = mix(mix_group(result->local) +
+                          (result->inter ? mix_group(result->peers) : 0));
+
+    return mix(origin ^ mix(key) ^ (bridged ? 0 : parent->origin));
+}
+
+static void tell_unmade(struct wf_instance *wf, uint32_t id, uint64_t origin)
 {
     struct weft_loc *loc = id == wf->rank ? NULL : wf->locs[id];
     struct wf_wire w;
@@ -280,50 +323,84 @@ static void tell_member(struct wf_instance *wf, uint32_t id, uint64_t origin)
     wf_message_control(loc, &w, true);
 }
 
-void wf_unmade_tell(struct wf_comm *c, uint64_t origin)
+void wf_unmade_tell(struct wf_comm *c)
 {
-    if (wf_comm_dead(c))
+    if (wf_comm_dead(c) && !wf_engines(c->wf))
         return; /* all members know by that */
     for (int i = 0; i < c->local->size; i++)
-        tell_member(c->wf, wf_group_proc(c->local, i), origin);
+        tell_unmade(c->wf, wf_group_proc(c->local, i), c->origin);
     for (int i = 0; c->inter && i < c->peers->size; i++)
-        tell_member(c->wf, wf_group_proc(c->peers, i), origin);
+        tell_unmade(c->wf, wf_group_proc(c->peers, i), c->origin);
+}
+
+static void pass_unmade_on(struct wf_instance *wf, uint64_t origin)
+{
+    for (uint32_t i = 0; i < wf->nprocs; i++)
+        if (wf->locs[i] && wf->locs[i]->host)
+            tell_unmade(wf, i, origin);
+}
+
+/* The last ones are kept: whoever makes a communicator hears soon. */
+static bool add_unmade(struct wf_engine *home, uint64_t origin)
+{
+    if (find_unmade(home, origin))
+        return false;
+    if (!home->origins)
+        home->origins = malloc(UNMADE_MOST * sizeof *home->origins);
+    if (!home->origins) {
+        wf_log(home->wf, WF_LOG_ERROR, "out of memory for the news that a "
+               "communicator is incomplete; collectives may wait for a member");
+        return false;
+    }
+    home->origins[home->unmade++ % UNMADE_MOST] = origin;
+    return true;
+}
+
+static void end_unmade(struct wf_instance *wf)
+{
+    wf->losses++;
+    end_collectives(wf);
+}
+
+static void run_unmade_news(struct wf_errand *e)
+{
+    end_unmade(wf_container(e, struct wf_engine, unmade_news)->wf);
+}
+
+void wf_death_init(struct wf_engine *e)
+{
+    e->unmade_news.run = run_unmade_news;
+}
+
+static void tell_engines(const struct wf_instance *wf,
+                         const struct wf_engines *all)
+{
+    for (unsigned i = 0; i < all->count; i++)
+        if (all->all[i] != wf)
+            wf_errand_post(all->all[i], &all->all[i]->engine->unmade_news);
 }
 
 static void unmade_arrived(struct weft_loc *from, const struct wf_wire *w)
 {
     struct wf_instance *wf = from->wf;
-    struct wf_engine *e = wf->engine;
-    uint64_t *origins;
+    struct wf_engine *home = wf_home(wf)->engine;
+    struct wf_engines *all = wf_engines(wf);
+    bool added = false;
 
-    if (is_unmade(e, wf_le64(w->a)) || e->unmade >= UNMADE_MOST)
+    if (!all)
+        added = add_unmade(home, wf_le64(w->a));
+    else
+        WF_SECTION(errands, all)
+            added = add_unmade(home, wf_le64(w->a));
+    if (!added)
         return;
-    origins = realloc(e->origins, (e->unmade + 1) * sizeof *origins);
-    if (!origins)
-        return;
-    e->origins = origins;
-    e->origins[e->unmade++] = wf_le64(w->a);
-    wf->losses++;
-    end_collectives(wf);
+    if (all)
+        tell_engines(wf, all);
+    end_unmade(wf);
+    pass_unmade_on(wf, wf_le64(w->a));
 }
 
 void wf_death_arrived(struct weft_loc *from, const struct wf_wire *w)
 {
     (w->type == WF_GONE ? gone_arrived : unmade_arrived)(from, w);
-}
-
-static uint32_t parent_of(uint64_t origin)
-{
-    return (uint32_t)((origin - wf_origin(0)) >> 32);
-}
-
-void wf_unmade_forget(struct wf_instance *wf, uint32_t context)
-{
-    struct wf_engine *e = wf->engine;
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < e->unmade; i++)
-        if (parent_of(e->origins[i]) != context)
-            e->origins[kept++] = e->origins[i];
-    e->unmade = kept;
 }

@@ -8,6 +8,8 @@
 #include "instance.h"
 #include "protocol/wire.h"
 
+struct wf_engine;
+void wf_death_init(struct wf_engine *);
 /* True: that is new. Nothing has been done about it yet. */
 bool wf_death_note(struct wf_instance *, uint32_t id);
 /* End what waits for what has been noted since the last time, and tell the
@@ -26,15 +28,12 @@ static inline bool wf_comm_dead(struct wf_comm *c)
 }
 /* This process was to make the communicator and could not, because a process
  * was lost: the other members, which perhaps have made it, are told. */
-void wf_unmade_tell(struct wf_comm *, uint64_t origin);
-/* This context id is free: what was told of children of its communicator is of
- * the past. */
-void wf_unmade_forget(struct wf_instance *, uint32_t context);
-/* The origin of a child: the key of its agreement (comm/context.h), not 0. */
-static inline uint64_t wf_origin(uint64_t key)
-{
-    return key + 1;
-}
+void wf_unmade_tell(struct wf_comm *);
+/* What its members call a communicator whose ids are not agreed on: of its groups,
+ * its parent's origin and the key of the agreement (comm/context.h), so that ids
+ * that come again are not taken for it. */
+uint64_t wf_origin(const struct wf_comm *result, const struct wf_comm *parent,
+                   uint64_t key);
 
 bool wf_group_has_dead(struct wf_instance *, const struct wf_group *);
 bool wf_proc_dead(const struct wf_instance *, uint32_t id);

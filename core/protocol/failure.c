@@ -15,7 +15,7 @@ static void fail(struct wf_p2p *p, struct weft_loc *loc)
 {
     if (!p->loc && wf_location_starved(loc))
         p->loc = loc; /* its failure explains the error */
-    wf_req_complete(&p->req, wf_location_error(loc));
+    wf_req_complete(&p->req, wf_req_cut(&p->req, loc->down_status));
 }
 
 /* A wildcard receive may still be matched by the living, but may as well wait

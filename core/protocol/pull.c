@@ -137,5 +137,5 @@ void wf_pull_done(weft_rma *rma, int status)
     wf_pull_release(p);
     if (status >= 0)
         wf_message_control(p->loc, &w, true);
-    wf_receive_finish(p, status < 0 ? wf_link_error(status) : 0);
+    wf_receive_finish(p, status < 0 ? wf_req_cut(&p->req, status) : 0);
 }

@@ -19,7 +19,7 @@
 #ifndef WF_QUEUES_H
 #define WF_QUEUES_H
 
-#include "instance.h"
+#include "engines.h"
 #include "protocol/cells.h"
 #include "protocol/match.h"
 #include "protocol/p2p.h"
@@ -165,6 +165,7 @@ struct wf_other {
 };
 
 struct wf_engine {
+    struct wf_instance *wf;
     struct wf_match match;
     struct wf_expected expected;
     struct wf_slots pending, matched;
@@ -186,8 +187,12 @@ struct wf_engine {
     uint32_t *dead;    /* which, in the order of the news; */
     uint32_t spread;   /* so many were passed on */
     bool spreading;
-    uint32_t unmade;   /* communicators that a member could not make; */
-    uint64_t *origins; /* their origins */
+    /* Communicators that a member could not make, by origin: how many there were,
+     * and the last of them. The home engine's are those of all engines of the
+     * rank. LOCK section errands, once there are several. */
+    uint32_t unmade;
+    uint64_t *origins;
+    struct wf_errand unmade_news; /* end what waits for them */
 };
 
 int wf_engine_init(struct wf_instance *);
@@ -196,6 +201,15 @@ void wf_engine_fini(struct wf_instance *);
 _Static_assert(offsetof(struct wf_p2p, req) == WF_CACHE_LINE &&
                    offsetof(struct wf_req, on_complete) <= WF_CACHE_LINE,
                "a light receive is in two lines");
+
+/* The error of a request whose way to the peer is lost. The class may be that of
+ * what this process lacks, and the Location's end need not be announced yet: the
+ * flag is what tells. */
+static inline int wf_req_cut(struct wf_req *r, int status)
+{
+    r->flags |= WF_REQ_CUT;
+    return wf_link_error(status);
+}
 
 static inline struct wf_p2p *wf_p2p_of(struct wf_req *r)
 {

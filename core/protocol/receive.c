@@ -52,6 +52,8 @@ static void finish_stored(struct wf_p2p *p, struct wf_message *m)
         w.d = wf_le64(m->send_id);
         wf_message_control(loc, &w, true);
     }
+    if (error) /* it did not all come */
+        p->req.flags |= WF_REQ_CUT;
     wf_unexpected_free(m);
     wf_credit_consumed(loc, charge);
     wf_receive_finish(p, error);

@@ -81,7 +81,7 @@ static void chunk_done(struct wf_tx *t, int status)
 
     p->waits &= (uint8_t)~WF_WAITS_TX;
     if (status < 0) {
-        p->req.error = wf_link_error(status);
+        p->req.error = wf_req_cut(&p->req, status);
         p->moved = p->expected;
     } else
         p->moved += p->tx.tx.len;
@@ -164,7 +164,7 @@ void wf_rendezvous_accept(struct wf_p2p *p, struct weft_loc *from,
                           const uint8_t *key, size_t n)
 {
     if (from->failed)
-        wf_receive_finish(p, wf_location_error(from));
+        wf_receive_finish(p, wf_req_cut(&p->req, from->down_status));
     else if (!n || !wf_pull_start(p, from, core, send_id, key, n))
         approve(p, from, send_id);
 }
@@ -175,7 +175,7 @@ static void chunk_moved(struct wf_p2p *p, uint64_t n, int status)
     if (status >= 0 && p->moved < p->expected)
         return;
     wf_slot_release(p->req.wf->engine, p);
-    wf_receive_finish(p, status < 0 ? wf_link_error(status) : 0);
+    wf_receive_finish(p, status < 0 ? wf_req_cut(&p->req, status) : 0);
 }
 
 static void chunk_landed(struct wf_sink *sink, int status)

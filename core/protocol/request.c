@@ -450,6 +450,8 @@ WF_COLD int wf_engine_init(struct wf_instance *wf)
     init_shared(&e->held, wf);
     init_shared(&e->nobody, wf);
     e->nobody.source = MPI_PROC_NULL;
+    e->wf = wf;
+    wf_death_init(e);
     wf->engine = e;
     if (WF_SUBMITS && wf->api.threads) {
         wf->api.run = wf_submitted_run;

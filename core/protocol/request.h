@@ -45,7 +45,9 @@ enum wf_req_flags {
     WF_REQ_SETTLED = 1u << 7,
     /* A submission that somebody else starts, and looks at afterwards: it does
      * not settle meanwhile. */
-    WF_REQ_STARTING = 1u << 8
+    WF_REQ_STARTING = 1u << 8,
+    /* It failed because the way to its peer is lost: wf_req_cut. */
+    WF_REQ_CUT = 1u << 10
 };
 
 /* The head of every request; protocol/queues.h has what the engine appends. */

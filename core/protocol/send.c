@@ -80,7 +80,7 @@ static void eager_done(struct wf_tx *t, int status)
 
     p->waits &= (uint8_t)~WF_WAITS_TX;
     if (status < 0) {
-        p->req.error = wf_link_error(status);
+        p->req.error = wf_req_cut(&p->req, status);
         p->waits = 0;
     }
     wf_send_check(p);

@@ -172,6 +172,26 @@ static void after_an_error_others_get_messages_without_bytes(void **state)
     wf_req_release(rt);
 }
 
+/* The way to a member is lost for want of memory here, and its death is not
+ * announced yet. A message without its bytes would be taken for a mistake. */
+static void when_the_way_is_lost_no_message_begins(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    uint32_t out[2] = {0}, in[2];
+    struct wf_req *r, *message;
+
+    wf_sched_recv(s, in, 1, &pair_type, 1);
+    wf_sched_fence(s);
+    wf_sched_send(s, out, 1, &pair_type, 2);
+    wf_sched_start(s, &r);
+    message = &fifo_take(&channel(comms[0].context, 1, 0)->recvs)->req;
+    wf_req_complete(message, wf_req_cut(message, WEFT_ENOMEM));
+    assert_true(wf_req_done(r));
+    assert_int_equal(r->error, MPI_ERR_NO_MEM);
+    assert_int_equal(channel(comms[0].context, 0, 2)->sends.n, 0);
+    wf_req_release(r);
+}
+
 static void a_shorter_message_than_expected_is_an_error(void **state)
 {
     struct wf_sched *s = wf_sched_create(&comms[0]);
@@ -332,6 +352,7 @@ int main(void)
         RULE(a_long_chain_needs_no_deep_stack),
         RULE(after_an_error_nothing_is_computed),
         RULE(after_an_error_others_get_messages_without_bytes),
+        RULE(when_the_way_is_lost_no_message_begins),
         RULE(a_shorter_message_than_expected_is_an_error),
         RULE(a_send_that_fails_at_once_is_the_error_of_the_run),
         RULE(truncation_is_the_error_of_the_receiver),
