@@ -112,6 +112,10 @@ uint16_t wf_ip_own_port(const weft_open *, int64_t option);
 #define IP_SHORT_AGAIN_NS 20000000u /* between two tries */
 /* The system lacks what it may have again soon. */
 bool wf_ip_short(int error);
+/* The status of a link that is lost for it. */
+int wf_ip_short_status(int error);
+/* A descriptor to be closed when another is needed most, or -1. */
+int wf_ip_reserve(void);
 /* Is it worth another try? `since` is 0 before the first failure in a row. */
 bool wf_ip_short_again(uint64_t *since, uint64_t now);
 

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
+#include <sys/eventfd.h>
 
 #include "ip.h"
 
@@ -12,6 +13,16 @@ bool wf_ip_short(int error)
 {
     return error == ENOBUFS || error == ENOMEM || error == EMFILE ||
            error == ENFILE;
+}
+
+int wf_ip_short_status(int error)
+{
+    return error == ENOMEM || error == ENOBUFS ? WEFT_ENOMEM : WEFT_ESYS;
+}
+
+int wf_ip_reserve(void)
+{
+    return eventfd(0, EFD_CLOEXEC);
 }
 
 bool wf_ip_short_again(uint64_t *since, uint64_t now)

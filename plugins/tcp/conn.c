@@ -193,7 +193,9 @@ static void give_up(struct wf_tcp_conn *c, int status, int error,
  * busy listener makes room by turning slow callers away. */
 static void hung_up(struct wf_tcp_conn *c, const char *what)
 {
-    if (c->dialled)
+    if (c->dialled && c->in_n == TCP_FRAME && c->in[0] == TCP_LACK)
+        wf_tcp_dial_lack(c, c->in[1]);
+    else if (c->dialled)
         wf_tcp_dial_retry(c, what);
     else
         wf_tcp_conn_close(c);
@@ -228,6 +230,8 @@ static void refused(struct wf_tcp_conn *c, int rc)
     /* best effort: tell the other side why */
     if (c->out_n)
         (void)!send(c->fd, c->out, c->out_n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (rc == WEFT_ENOMEM && !c->dialled)
+        wf_tcp_tell_lack(c->fd, TCP_NO_MEMORY);
     ep->count.refused++;
     wf_ip_name(&c->remote, who, sizeof who);
     ep->host->log(
@@ -288,6 +292,10 @@ static void on_verdict(struct wf_tcp_conn *c)
 {
     uint8_t type = c->in[0];
     weft_peer *p = c->peer;
+    if (type == TCP_LACK) {
+        wf_tcp_dial_lack(c, c->in[1]);
+        return;
+    }
     if (type != TCP_ACCEPT) {
         give_up(c, WEFT_EPROTO, 0, "not a Weft process");
         return;

@@ -74,6 +74,17 @@ static void describe(const weft_ep *ep, const struct wf_tcp_candidate *c,
              c->error ? wf_ip_error(c->error) : c->what);
 }
 
+/* What the link is lost for, as far as this candidate can tell. A lack of this
+ * process or of the peer is worth more than silence elsewhere. */
+static int cause(const struct wf_tcp_candidate *c)
+{
+    int lack = wf_ip_short(c->error) ? c->error : c->lack;
+
+    return c->status == WEFT_EAUTH ? WEFT_EAUTH
+           : lack                  ? wf_ip_short_status(lack)
+                                   : WEFT_ELINK;
+}
+
 /* Every candidate has failed. */
 static void all_failed(weft_peer *p)
 {
@@ -94,8 +105,8 @@ static void all_failed(weft_peer *p)
         at += (size_t)snprintf(table + at, sizeof table - at, "%s%s",
                                i ? "; " : "", one);
         refused += p->dial->cand[i].error == ECONNREFUSED;
-        if (p->dial->cand[i].status == WEFT_EAUTH)
-            status = WEFT_EAUTH;
+        if (status != WEFT_EAUTH && cause(&p->dial->cand[i]) != WEFT_ELINK)
+            status = cause(&p->dial->cand[i]);
     }
     if (refused && refused == p->dial->n)
         status = WEFT_EPEER; /* the host is there, nobody listens */
@@ -150,12 +161,15 @@ static void tell(const weft_peer *p, const struct wf_tcp_candidate *c,
                      (unsigned long long)((p->dial->until - now) / 1000000000));
 }
 
-/* No descriptor, or no memory, for a call: maybe soon. */
+/* No descriptor, or no memory, for a call: maybe soon. A listener has waited for
+ * descriptors itself. */
 static bool try_soon(weft_peer *p, struct wf_tcp_candidate *c)
 {
     uint64_t now = wf_tcp_now(p->ep);
+    int lack = c->error ? c->error : c->lack;
 
-    if (!wf_ip_short(c->error) || !wf_ip_short_again(&c->short_since, now))
+    if (!wf_ip_short(lack) || c->lack == EMFILE ||
+        !wf_ip_short_again(&c->short_since, now))
         return false;
     c->tries = 1;
     c->start_at = now + IP_SHORT_AGAIN_NS;
@@ -178,9 +192,9 @@ static bool try_later(weft_peer *p, struct wf_tcp_candidate *c)
     return true;
 }
 
-/* This candidate will not work, or not yet. */
-void wf_tcp_dial_failed(struct wf_tcp_conn *conn, int status, int error,
-                        const char *what)
+/* This candidate will not work, or not yet. lack: of the peer. */
+static void give_up(struct wf_tcp_conn *conn, int status, int error, int lack,
+                    const char *what)
 {
     struct wf_tcp_candidate *c = conn->cand;
     weft_peer *p = conn->peer;
@@ -188,8 +202,15 @@ void wf_tcp_dial_failed(struct wf_tcp_conn *conn, int status, int error,
     c->status = status;
     c->error = error;
     c->what = what;
+    c->lack = lack;
     c->failed = !try_soon(p, c) && !try_later(p, c);
     next_candidate(p);
+}
+
+void wf_tcp_dial_failed(struct wf_tcp_conn *conn, int status, int error,
+                        const char *what)
+{
+    give_up(conn, status, error, 0, what);
 }
 
 void wf_tcp_dial_retry(struct wf_tcp_conn *conn, const char *what)
@@ -202,6 +223,17 @@ void wf_tcp_dial_retry(struct wf_tcp_conn *conn, const char *what)
     }
     wf_tcp_conn_close(conn);
     c->start_at = wf_tcp_now(ep) + ((uint64_t)BACKOFF << 2 * (c->tries - 1));
+}
+
+/* The listener cannot take the call, and has said why. */
+void wf_tcp_dial_lack(struct wf_tcp_conn *conn, unsigned lack)
+{
+    bool memory = lack == TCP_NO_MEMORY;
+
+    give_up(conn, WEFT_ELINK, 0, memory ? ENOMEM : EMFILE,
+            memory ? "the process there has no memory for the call"
+                   : "the process there has no descriptor for the call "
+                     "(RLIMIT_NOFILE; raise ulimit -n there)");
 }
 
 static void bind_source(weft_ep *ep, int fd, const struct wf_tcp_candidate *c)

@@ -205,17 +205,21 @@ static void take_call(weft_peer *p, struct wf_tcp_conn *c)
 void wf_tcp_met(struct wf_tcp_conn *c, uint32_t id)
 {
     weft_ep *ep = c->ep;
+    int rc = WEFT_OK;
 
     if (id >= ep->peers || !ep->peer[id])
-        ep->host->locate(ep->core, id);
+        rc = ep->host->locate(ep->core, id);
     if (id < ep->peers && ep->peer[id]) {
         take_call(ep->peer[id], c);
         return;
     }
     ep->host->log(ep->core, 2,
-                  "process %u calls, but no route uses this "
-                  "transport for it",
+                  rc == WEFT_ENOMEM ? "no memory for the call of process %u"
+                                    : "process %u calls, but no route uses this "
+                                      "transport for it",
                   id);
+    if (rc == WEFT_ENOMEM)
+        wf_tcp_tell_lack(c->fd, TCP_NO_MEMORY);
     wf_tcp_conn_close(c);
 }
 

@@ -52,6 +52,7 @@ int wf_tcp_listen(weft_ep *ep)
     for (int i = 0; i < ep->ip.n; i++)
         ep->listener[i] =
             (struct wf_tcp_listener){.kind = TCP_IS_LISTENER, .fd = fd[i]};
+    ep->reserve = wf_ip_reserve();
     ep->deaf = true;
     wf_tcp_listen_pause(ep, false);
     open_lobby(ep);
@@ -88,8 +89,8 @@ static bool make_room(weft_ep *ep)
     return true;
 }
 
-/* Open the listening socket again after it was ended from outside (ss -K): peers
- * still know its address. False: it cannot be had now. */
+/* Open the listening socket again: peers still know its address. False: it cannot
+ * be had now. */
 static bool listen_again(weft_ep *ep, struct wf_tcp_listener *l)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
@@ -98,24 +99,73 @@ static bool listen_again(weft_ep *ep, struct wf_tcp_listener *l)
 
     if (fd < 0)
         return false;
-    close(l->fd); /* and out of the lobby */
+    if (l->fd >= 0)
+        close(l->fd); /* and out of the lobby */
     l->fd = fd;
-    epoll_ctl(ep->lobby, EPOLL_CTL_ADD, fd, &e);
-    ep->host->log(ep->core, 1, "a listening socket was ended from outside, and "
-                               "is open again");
+    if (!ep->deaf)
+        epoll_ctl(ep->lobby, EPOLL_CTL_ADD, fd, &e);
     return true;
+}
+
+/* ---- callers who cannot be taken ------------------------------------------- */
+
+/* What the caller has said is taken first: closing a socket with unread bytes is a
+ * reset, which could overtake our words. */
+void wf_tcp_tell_lack(int fd, enum wf_tcp_lack lack)
+{
+    uint8_t unread[WEFT_AUTH_MSG], frame[TCP_FRAME] = {TCP_LACK, (uint8_t)lack};
+
+    while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0)
+        ;
+    (void)!send(fd, frame, sizeof frame, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(fd, SHUT_WR);
+}
+
+/* All who wait at this socket are hung up on, for nothing can be said to them. */
+static void drop_callers(weft_ep *ep, struct wf_tcp_listener *l)
+{
+    close(l->fd);
+    l->fd = -1;
+    listen_again(ep, l);
+}
+
+/* For want of descriptors, or of memory, nobody was taken for IP_SHORT_NS: those
+ * who call hear why, each on the descriptor in reserve. */
+static void turn_away(weft_ep *ep, struct wf_tcp_listener *l, int error)
+{
+    int fd;
+
+    if (ep->reserve >= 0)
+        close(ep->reserve);
+    fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        wf_tcp_tell_lack(fd, wf_ip_short_status(error) == WEFT_ENOMEM
+                                 ? TCP_NO_MEMORY
+                                 : TCP_NO_FILES);
+        close(fd);
+    }
+    ep->reserve = wf_ip_reserve();
+    if (fd < 0 && wf_ip_short(errno))
+        drop_callers(ep, l);
 }
 
 /* EMFILE and the like: do not spin. */
 static void take_none(weft_ep *ep, struct wf_tcp_listener *l, int error)
 {
-    if (error == EINVAL && listen_again(ep, l))
+    if (error == EINVAL && listen_again(ep, l)) {
+        ep->host->log(ep->core, 1, "a listening socket was ended from outside, "
+                                   "and is open again");
         return;
+    }
     if (!ep->said_full)
         ep->host->log(ep->core, 1, "callers have to wait: %s",
                       wf_ip_error(error));
     ep->said_full = true;
-    wf_tcp_listen_pause(ep, true);
+    if (wf_ip_short(error) &&
+        !wf_ip_short_again(&ep->full_since, wf_tcp_now(ep)))
+        turn_away(ep, l, error);
+    else
+        wf_tcp_listen_pause(ep, true);
 }
 
 /* At most so many callers; returns how many there were. */
@@ -138,11 +188,15 @@ static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
                 continue;
             if (errno != EAGAIN && errno != EWOULDBLOCK)
                 take_none(ep, l, errno);
+            else
+                ep->full_since = 0;
             return n;
         }
+        ep->full_since = 0;
         wf_ip_from_sockaddr((struct sockaddr *)&sa, &from);
         c = wf_tcp_conn_new(ep, fd, TCP_HELLO, &from);
         if (!c) {
+            wf_tcp_tell_lack(fd, TCP_NO_MEMORY);
             close(fd);
             return n;
         }
@@ -174,8 +228,12 @@ int wf_tcp_lobby(weft_ep *ep)
 
 void wf_tcp_lobby_timers(weft_ep *ep, uint64_t now)
 {
-    if (ep->deaf && ep->deaf_until <= now)
+    if (ep->deaf && ep->deaf_until <= now) {
+        for (int i = 0; i < ep->ip.n; i++)
+            if (ep->listener[i].fd < 0)
+                listen_again(ep, &ep->listener[i]);
         wf_tcp_listen_pause(ep, false); /* accept_some() decides again */
+    }
     if (ep->strangers.pause && ep->strangers.pause <= now)
         open_lobby(ep);
 }

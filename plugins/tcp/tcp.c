@@ -62,6 +62,8 @@ static void close_(weft_ep *ep)
     for (int i = 0; i < ep->ip.n; i++)
         if (ep->listener[i].fd >= 0)
             close(ep->listener[i].fd);
+    if (ep->reserve >= 0)
+        close(ep->reserve);
     if (ep->lobby >= 0)
         close(ep->lobby);
     if (ep->epfd >= 0)
@@ -89,7 +91,7 @@ static weft_ep *make(const weft_open *o)
     ep->port = wf_ip_own_port(o, ep->cfg.port);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->listener[i].fd = -1;
-    ep->epfd = ep->lobby = -1;
+    ep->epfd = ep->lobby = ep->reserve = -1;
     wf_ip_attention_init(&ep->attention);
     return ep;
 }

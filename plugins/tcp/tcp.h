@@ -43,8 +43,12 @@ enum {
 /* Our own frames: first bytes of a header that the core never sends. */
 enum wf_tcp_frame {
     TCP_ACCEPT = 0xf1, /* listener to dialler: this connection is the one */
-    TCP_GOODBYE = 0xf2 /* nothing follows; the end of the stream is no error */
+    TCP_GOODBYE = 0xf2, /* nothing follows; the end of the stream is no error */
+    TCP_LACK = 0xf3 /* listener to caller: no call can be taken; the second byte,
+                       an enum wf_tcp_lack, says why */
 };
+
+enum wf_tcp_lack { TCP_NO_FILES = 1, TCP_NO_MEMORY = 2 };
 
 struct wf_tcp_cfg {
     const char *interface; /* auto, or a list of names, addresses, subnets */
@@ -97,6 +101,7 @@ struct wf_tcp_candidate {
     int tries;
     bool failed;
     uint64_t short_since; /* no descriptor, no memory; 0: nothing lacks */
+    int lack;         /* errno of what the peer lacks, or 0 */
     int status;       /* WEFT_* of the failure */
     int error;        /* errno, or 0 */
     const char *what; /* what happened, when there is no errno */
@@ -192,6 +197,8 @@ struct weft_ep {
     uint64_t watch_at;
     bool said_auth; /* the warning about wrong keys was given */
     bool said_full; /* that no descriptor is left for callers */
+    int reserve;    /* a descriptor for telling them so, or -1 */
+    uint64_t full_since; /* nobody could be taken from then on; 0: they can */
     bool woken;     /* arm() was called: look at epoll next */
     bool draining;
     uint32_t turn;     /* polls so far */
@@ -206,6 +213,8 @@ struct weft_ep {
 /* listen.c */
 int wf_tcp_listen(weft_ep *);
 void wf_tcp_listen_pause(weft_ep *, bool pause);
+/* The last words to a caller on this socket. */
+void wf_tcp_tell_lack(int fd, enum wf_tcp_lack);
 int wf_tcp_lobby(weft_ep *);
 void wf_tcp_lobby_timers(weft_ep *, uint64_t now);
 uint64_t wf_tcp_lobby_deadline(const weft_ep *);
@@ -230,6 +239,7 @@ void wf_tcp_dial_forget(weft_peer *);
 void wf_tcp_dial_failed(struct wf_tcp_conn *, int status, int error,
                         const char *what);
 void wf_tcp_dial_retry(struct wf_tcp_conn *, const char *what);
+void wf_tcp_dial_lack(struct wf_tcp_conn *, unsigned lack);
 void wf_tcp_dial_end(weft_peer *, struct wf_tcp_conn *keep);
 
 /* link.c */

@@ -74,7 +74,7 @@ struct rig_side {
     bool segments, take_only_whole;
     uint64_t truncate; /* want at most this many bytes; 0: all */
     uint64_t skip_every, refuse;
-    bool refusing;
+    bool refusing, no_memory; /* the second: for handshakes */
     /* what happened */
     int sinks_open, sinks_failed, txs_failed, txs_done, located, warnings;
     char warning[1200]; /* the first */
@@ -225,6 +225,8 @@ static inline int rig_auth(weft_core *core, weft_auth **auth, const void *in,
                            uint32_t *id)
 {
     struct rig_side *me = (struct rig_side *)core;
+    if (me->no_memory)
+        return WEFT_ENOMEM;
     return wf_auth_advance(me->key, me->rank, auth, in, in_len, out, out_len,
                            id);
 }

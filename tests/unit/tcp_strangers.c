@@ -144,6 +144,121 @@ static void a_stranger_that_dials_us_is_not_mistaken_for_a_peer(void **state)
     close(l);
 }
 
+/* ---- what a listener or a caller lacks ------------------------------------- */
+
+/* Side 0 calls side 1 until the link is given up; how long that took, in skewed
+ * time. */
+static struct rig_peer *call_in_vain(void)
+{
+    struct rig_peer *p = &all[0].peer[1];
+
+    for (uint64_t end = rig_seconds() + 100; !p->downs;) {
+        rig_turn(all, 2);
+        all[0].skew += 10000000;
+        all[1].skew += 10000000;
+        if (rig_seconds() > end)
+            fail_msg("still calling");
+    }
+    return p;
+}
+
+/* No descriptor beyond those that are open. */
+static void forbid_descriptors(struct rlimit *before)
+{
+    struct rlimit none;
+    int next = dup(0);
+
+    close(next);
+    getrlimit(RLIMIT_NOFILE, before);
+    none = *before;
+    none.rlim_cur = (rlim_t)next;
+    setrlimit(RLIMIT_NOFILE, &none);
+}
+
+/* Whoever calls a process without descriptors hears so, however long that lasts,
+ * and the next one as well. */
+static void a_listener_without_descriptors_tells_its_callers(void **state)
+{
+    struct rlimit before;
+    struct rig_peer *p;
+    uint64_t since;
+
+    rig_know(&all[0], 1);
+    ops->connect(all[0].peer[1].peer); /* it has its socket */
+    forbid_descriptors(&before);
+    since = all[1].skew;
+    p = call_in_vain();
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_in_range(all[1].skew - since, 9000000000u, 20000000000u);
+    assert_int_equal(p->down_status, WEFT_ESYS);
+    assert_non_null(strstr(p->why, "has no descriptor for the call"));
+    assert_true(all[1].ep->reserve >= 0);
+}
+
+/* Where even the descriptor in reserve is of no use they are hung up on, and the
+ * process can be called again when there are some. */
+static void without_a_reserve_callers_are_hung_up_on(void **state)
+{
+    struct rlimit before;
+    struct rig_peer *p;
+    int place;
+
+    rig_open(all, 2, "key");
+    close(all[1].ep->reserve);
+    all[1].ep->reserve = -1;
+    rig_know(&all[0], 1);
+    rig_know(&all[2], 1);
+    ops->connect(all[0].peer[1].peer);
+    place = dup(0); /* where the reserve was */
+    forbid_descriptors(&before);
+    p = call_in_vain();
+    setrlimit(RLIMIT_NOFILE, &before);
+    close(place);
+    assert_int_equal(p->down_status, WEFT_ELINK);
+    ops->connect(all[2].peer[1].peer);
+    RIG_UNTIL(all + 1, 2, all[2].peer[1].ups == 1);
+}
+
+static void a_caller_without_descriptors_says_so(void **state)
+{
+    struct rlimit before;
+    struct rig_peer *p;
+
+    rig_know(&all[0], 1);
+    forbid_descriptors(&before);
+    ops->connect(all[0].peer[1].peer);
+    p = call_in_vain();
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_int_equal(p->down_status, WEFT_ESYS);
+    assert_non_null(strstr(p->why, strerror(EMFILE)));
+}
+
+static void a_listener_without_memory_tells_its_callers(void **state)
+{
+    struct rig_peer *p;
+    uint64_t since;
+
+    rig_know(&all[0], 1);
+    all[1].no_memory = true;
+    ops->connect(all[0].peer[1].peer);
+    since = all[0].skew;
+    p = call_in_vain();
+    assert_in_range(all[0].skew - since, 9000000000u, 20000000000u);
+    assert_int_equal(p->down_status, WEFT_ENOMEM);
+    assert_non_null(strstr(p->why, "has no memory for the call"));
+}
+
+static void a_listener_that_has_memory_again_is_reached(void **state)
+{
+    rig_know(&all[0], 1);
+    all[1].no_memory = true;
+    ops->connect(all[0].peer[1].peer);
+    RIG_UNTIL(all, 2, all[1].ep->count.refused > 2);
+    all[1].no_memory = false;
+    RIG_UNTIL(all, 2, all[0].peer[1].ups == 1);
+    assert_int_equal(all[0].peer[1].downs, 0);
+}
+
 /* Accepts, and hangs up every time: bounded retries, then an error. */
 static void a_listener_that_hangs_up_is_called_a_few_times_only(void **state)
 {
@@ -336,6 +451,11 @@ int main(void)
         T(the_wrong_process_is_recognised),
         T(nobody_listening_is_a_table_of_what_was_tried),
         T(a_stranger_that_dials_us_is_not_mistaken_for_a_peer),
+        T(a_listener_without_descriptors_tells_its_callers),
+        T(without_a_reserve_callers_are_hung_up_on),
+        T(a_caller_without_descriptors_says_so),
+        T(a_listener_without_memory_tells_its_callers),
+        T(a_listener_that_has_memory_again_is_reached),
         T(a_listener_that_hangs_up_is_called_a_few_times_only),
         T(noise_on_the_port_does_not_disturb_the_job),
         T(silent_callers_hold_neither_places_nor_the_job),
