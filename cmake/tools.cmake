@@ -13,8 +13,14 @@ set_target_properties(mpi mpi_abi PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR})
 execute_process(COMMAND ${CMAKE_COMMAND} -E create_symlink
   ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
+# -lmpi is the shared library, and with -static the archive.
+set(MPI_SO ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/libmpi.so)
 if(WEFT_STATIC)
   set_target_properties(mpi_abi PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  file(REMOVE ${MPI_SO})
+else()
+  add_custom_command(TARGET mpi_abi POST_BUILD COMMAND ${CMAKE_COMMAND} -E
+    create_symlink libmpi_abi.so ${MPI_SO})
 endif()
 
 # A program of ours that uses the library, in DIR/bin or elsewhere.
@@ -121,7 +127,7 @@ endfunction()
 foreach(name mpicc mpicc_abi)
   weft_wrapper(${name} C)
 endforeach()
-foreach(name mpicxx mpic++ mpiCC)
+foreach(name mpicxx mpicxx_abi mpic++ mpiCC)
   weft_wrapper(${name} CXX)
 endforeach()
 
@@ -133,16 +139,19 @@ foreach(path PC CMAKE)
     "${WEFT_PREFIX_FROM_${path}}")
 endforeach()
 set(PC_DIR ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/pkgconfig)
-set(PC_LOADER "-Wl,-u,weft_dl_loader,-u,weft_cipher ")
+set(PC_LIBS "-L\${libdir} -Wl,-rpath,\${libdir} -lmpi")
+if(WEFT_STATIC)
+  set(PC_LIBS "-Wl,-u,weft_dl_loader,-u,weft_cipher \${libdir}/libmpi.a")
+endif()
 foreach(name mpi mpi-c mpi-cxx)
   set(PC_NAME ${name})
-  set(PC_DESCRIPTION "MPI 5.0 (Weft), with transports from files")
+  set(PC_DESCRIPTION "MPI 5.0 (Weft)")
   configure_file(cmake/mpi.pc.in ${PC_DIR}/${name}.pc @ONLY)
 endforeach()
 set(PC_NAME weft)
-set(PC_LOADER "")
+set(PC_LIBS "\${libdir}/libmpi.a")
 set(PC_DESCRIPTION
-  "MPI 5.0 (Weft) for static programs, with the built-in transports only")
+  "MPI 5.0 (Weft) inside the program, with the built-in transports only")
 configure_file(cmake/mpi.pc.in ${PC_DIR}/weft.pc @ONLY)
 set(CONFIG_DIR ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/cmake/weft)
 configure_file(cmake/WeftConfig.cmake.in ${CONFIG_DIR}/WeftConfig.cmake @ONLY)
@@ -152,13 +161,14 @@ write_basic_package_version_file(${CONFIG_DIR}/WeftConfigVersion.cmake
 # ---- install --------------------------------------------------------------
 install(TARGETS ${WEFT_PROGRAMS} RUNTIME DESTINATION bin)
 install(PROGRAMS ${CMAKE_BINARY_DIR}/bin/mpicc ${CMAKE_BINARY_DIR}/bin/mpicc_abi
-  ${CMAKE_BINARY_DIR}/bin/mpicxx ${CMAKE_BINARY_DIR}/bin/mpic++
-  ${CMAKE_BINARY_DIR}/bin/mpiCC DESTINATION bin)
+  ${CMAKE_BINARY_DIR}/bin/mpicxx ${CMAKE_BINARY_DIR}/bin/mpicxx_abi
+  ${CMAKE_BINARY_DIR}/bin/mpic++ ${CMAKE_BINARY_DIR}/bin/mpiCC DESTINATION bin)
 install(FILES ${CMAKE_BINARY_DIR}/bin/mpiexec ${CMAKE_BINARY_DIR}/bin/weftrun
   DESTINATION bin)
 install(TARGETS mpi ARCHIVE DESTINATION ${WEFT_LIBDIR})
 if(NOT WEFT_STATIC)
   install(TARGETS mpi_abi LIBRARY DESTINATION ${WEFT_LIBDIR})
+  install(FILES ${MPI_SO} DESTINATION ${WEFT_LIBDIR})
   foreach(name IN LISTS WEFT_PLUGINS)
     install(TARGETS weft_${name} LIBRARY DESTINATION ${WEFT_LIBDIR}/weft)
   endforeach()

@@ -216,18 +216,26 @@ static const weft_plugin *load(int fd, const char *file, const char *symbol,
     return handle ? own_symbol(handle, file, symbol, err, err_len) : NULL;
 }
 
+/* The object that this function is in; false: it is the main program. */
+static bool find_library(Dl_info *own)
+{
+    Dl_info program;
+
+    return dladdr((void *)(uintptr_t)&find_library, own) &&
+           dladdr((void *)getauxval(AT_PHDR), &program) &&
+           own->dli_fbase != program.dli_fbase;
+}
+
 /* NULL in the main program, which belongs to no installation. */
 static const char *library_dir(void)
 {
     static char dir[PATH_MAX];
-    Dl_info own, program;
+    Dl_info own;
     char *slash;
 
     if (dir[0])
         return dir;
-    if (!dladdr((void *)(uintptr_t)&library_dir, &own) ||
-        !dladdr((void *)getauxval(AT_PHDR), &program) ||
-        own.dli_fbase == program.dli_fbase || !realpath(own.dli_fname, dir))
+    if (!find_library(&own) || !realpath(own.dli_fname, dir))
         return NULL;
     slash = strrchr(dir, '/');
     if (slash)
@@ -235,6 +243,18 @@ static const char *library_dir(void)
     return dir;
 }
 
+static const char *unused_tool(void)
+{
+    void *init = dlsym(RTLD_DEFAULT, "MPI_Init");
+    Dl_info own = {0}, other;
+
+    if (find_library(&own) || !init || !dladdr(init, &other) ||
+        other.dli_fbase == own.dli_fbase)
+        return NULL;
+    return other.dli_fname;
+}
+
 #define DL_PUBLIC __attribute__((visibility("default")))
 extern DL_PUBLIC const struct weft_dl weft_dl_loader;
-DL_PUBLIC const struct weft_dl weft_dl_loader = {load, library_dir};
+DL_PUBLIC const struct weft_dl weft_dl_loader = {load, library_dir,
+                                                  unused_tool};

@@ -87,6 +87,9 @@ struct weft_dl {
                                char *err, size_t err_len);
     /* The directory of libmpi_abi.so; NULL in a program that contains it. */
     const char *(*library_dir)(void);
+    /* In such a program, the file of a library that defines MPI_Init, which
+     * nobody calls; or NULL. */
+    const char *(*unused_tool)(void);
 };
 extern const struct weft_dl weft_dl_loader __attribute__((weak));
 

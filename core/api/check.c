@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "os/copies.h"
 #include "protocol/queues.h"
 
 /* ---- the API section, where a call more does not count ------------------- */
@@ -152,6 +153,7 @@ int wf_bad_committed(struct wf_instance *wf, void *on,
 
 int wf_bad_phase(const char *fn)
 {
+    char copies[600];
     int rc = wf_api_phase() == WF_PHASE_AFTER
                  ? wf_error(MPI_ERR_OTHER, "called after MPI_Finalize")
              : !wf_thread_process && wf_process_state.ranks
@@ -159,6 +161,8 @@ int wf_bad_phase(const char *fn)
                             "called by a thread that is no rank, in a process "
                             "whose ranks are threads: call MPI from those, or "
                             "let one ask for MPIX_THREAD_FILTERED")
+             : wf_copies_find(copies, sizeof copies)
+                 ? wf_error(MPI_ERR_OTHER, "called before MPI_Init: %s", copies)
                  : wf_error(MPI_ERR_OTHER,
                             "called before MPI_Init or MPI_Init_thread");
     return wf_raise(NULL, NULL, fn, rc);

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "boot/say.h"
+#include "adi/endpoint.h"
 #include "env/env.h"
+#include "os/copies.h"
 #include "progress/progress.h"
 #include "protocol/short.h"
 #include "route/config.h"
@@ -45,6 +47,28 @@ int wf_start_config(struct wf_config **out)
     return bad == 0 ? MPI_SUCCESS : wf_error_last()->mpi_class;
 }
 
+/* Calls of one program must reach one library. */
+static int check_copies(void)
+{
+    char text[600];
+
+    return wf_copies_find(text, sizeof text)
+               ? wf_error(MPI_ERR_OTHER, "%s", text)
+               : MPI_SUCCESS;
+}
+
+/* A profiling tool that was loaded beside a program which has MPI inside. */
+static void warn_of_tool(struct wf_instance *wf)
+{
+    const char *tool = &weft_dl_loader ? weft_dl_loader.unused_tool() : NULL;
+
+    if (tool)
+        wf_log(wf, WF_LOG_WARN, "%s defines MPI_Init, and this program, which "
+               "has MPI inside, calls nothing of it: link the program with "
+               "mpicc -shared-mpi, or the tool into it (mpicc -profile=NAME)",
+               tool);
+}
+
 /* Settings that do nothing are worth one line, from one rank. */
 static void warn(struct wf_instance *wf)
 {
@@ -52,6 +76,8 @@ static void warn(struct wf_instance *wf)
     int n = wf->rank == 0 ? wf_config_warnings(wf->config, &lines) : 0;
     for (int i = 0; i < n; i++)
         wf_log(wf, WF_LOG_WARN, "%s", lines[i]);
+    if (wf->rank == 0)
+        warn_of_tool(wf);
 }
 
 /* The cause was recorded where it is known; lack of memory need not be. */
@@ -105,7 +131,10 @@ static int start(struct wf_process *p, enum wf_use use,
                  struct wf_instance **out)
 {
     struct wf_instance_params params = {.threads = use == WF_USE_THREADS};
-    int rc = p->ranks ? wf_ranks_params(p, &params) : alone(p, &params);
+    int rc = check_copies();
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = p->ranks ? wf_ranks_params(p, &params) : alone(p, &params);
     if (rc != MPI_SUCCESS)
         return rc;
     wf_error_forget();

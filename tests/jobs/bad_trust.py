@@ -363,7 +363,7 @@ class Trust(unittest.TestCase):
         self.addCleanup(self.write, ini, before)
         self.write(ini, "[core]\njbo = x\n")
         shared = os.path.join(self.cwd, "shared")
-        must(os.path.join(self.bin, "mpicc"), "-shared-mpi", "-rpath",
+        must(os.path.join(self.bin, "mpicc"), "-shared-mpi",
              os.path.join(self.dir, "program.c"), "-o", shared)
         done = sh(shared, cwd=self.cwd)
         self.assertEqual(done.returncode, REFUSED, done.stderr)

@@ -54,6 +54,7 @@ class Wrappers(unittest.TestCase):
         os.rename(first, cls.plain)
         shutil.copytree(cls.plain, cls.blank, symlinks=True)
         cls.mpicc = os.path.join(cls.plain, "bin", "mpicc")
+        cls.has_shared = os.path.exists(cls.plain + "/lib/libmpi_abi.so")
         cls.sanitized = "-fsanitize" in sh(cls.mpicc, "-show").stdout
         for name in ("hello.c", "hello.cc"):
             with open(os.path.join(cls.temp.name, name), "w") as f:
@@ -97,7 +98,8 @@ class Wrappers(unittest.TestCase):
         compile_ = self.says("--showme:compile")
         self.assertTrue(compile_.startswith(f"-I{inc} -pthread"), compile_)
         self.assertIn(f"-L{lib} ", self.says("-showme:link"))
-        self.assertTrue(self.says("-showme:link").endswith("-lmpi"))
+        self.assertTrue(self.says("-showme:link").endswith(
+            "-lmpi" if self.has_shared else self.plain + "/lib/libmpi.a"))
         self.assertEqual(self.says("-showme:incdirs"), inc)
         self.assertEqual(self.says("--showme:libdirs"), lib)
         self.assertEqual(self.says("--showme:libs"), "mpi")
@@ -108,10 +110,13 @@ class Wrappers(unittest.TestCase):
 
     def test_queries_of_mpich(self):
         self.assertIn(self.plain + "/include", self.says("-compile-info"))
-        self.assertIn("-lmpi", self.says("-link-info"))
+        self.assertIn("mpi", self.says("-link-info").split(self.plain)[-1])
         self.assertEqual(self.says("-link_info"), self.says("-showme:link"))
-        self.assertIn("-lmpi", self.says("-show"))
-        self.assertNotIn("-lmpi", self.says("-show", "-c", "x.c"))
+        # without a file that is the answer for all; else what would be done
+        self.assertTrue(self.says("-show").endswith(self.says("-link-info")))
+        self.assertTrue(self.says("-show", "x.c").endswith("/lib/libmpi.a"))
+        self.assertNotIn("lib", self.says("-show", "-c", "x.c").replace(
+            self.plain, ""))
 
     def test_an_unknown_query_fails_and_prints_nothing(self):
         for query in ("-showme:nonsense", "--cray-print-opts=all",
@@ -131,7 +136,8 @@ class Wrappers(unittest.TestCase):
             ENV, MPICH_CC=self.mpicc)))
 
     def test_programs_are_built_and_run(self):
-        for compiler in ("mpicc", "mpicc_abi", "mpicxx", "mpic++", "mpiCC"):
+        for compiler in ("mpicc", "mpicxx", "mpic++", "mpiCC",
+                         *["mpicc_abi", "mpicxx_abi"] * self.has_shared):
             self.builds(os.path.join(self.plain, "bin", compiler), "hello.c",
                         "-o", "p-" + compiler)
             self.runs(self.path("p-" + compiler))
@@ -147,8 +153,8 @@ class Wrappers(unittest.TestCase):
                 f.write("no library at all\n")
         self.builds(self.mpicc, f"-L{other}", "hello.c", "-o", "beside")
         self.runs(self.path("beside"))
-        if os.path.exists(self.plain + "/lib/libmpi_abi.so"):
-            self.builds(self.mpicc, "-shared-mpi", "-rpath", f"-L{other}",
+        if self.has_shared:
+            self.builds(self.mpicc, "-shared-mpi", f"-L{other}",
                         "hello.c", "-o", "beside")
             self.runs(self.path("beside"))
 
@@ -169,14 +175,21 @@ class Wrappers(unittest.TestCase):
         self.runs(self.path("static"))
 
     def test_the_shared_library_is_there_on_request(self):
-        if not os.path.exists(self.plain + "/lib/libmpi_abi.so"):
+        if not self.has_shared:
+            done = sh(self.mpicc, "-shared-mpi", "hello.c")
+            self.assertIn("this build has no libmpi_abi.so", done.stderr)
             self.skipTest("a static build has none")
-        self.builds(self.mpicc, "-shared-mpi", "-rpath", "hello.c", "-o",
-                    "shared")
+        self.builds(self.mpicc, "-shared-mpi", "hello.c", "-o", "shared")
         self.runs(self.path("shared"))
+        self.builds(self.blank + "/bin/mpicc", "-shared-mpi", "hello.c", "-o",
+                    "shared-blank")
+        self.runs(self.path("shared-blank"))
 
     def test_a_tool_library_stands_before_mpi(self):
-        self.assertIn("-ltool -lmpi", self.says("-profile=tool", "-show"))
+        words = self.says("-profile=tool", "-show", "x.c").split()
+        self.assertEqual(words[-2:], ["-ltool", self.plain + "/lib/libmpi.a"])
+        words = self.says("-profile=tool", "-link-info").split()
+        self.assertEqual(words[-2], "-ltool")
 
     def test_it_works_through_links_and_from_path(self):
         os.symlink(self.mpicc, self.path("link-cc"))
@@ -204,7 +217,7 @@ class Wrappers(unittest.TestCase):
     def cmake(self, package, *args, **env):
         with open(self.path("CMakeLists.txt"), "w") as f:
             f.write(CMAKE % package)
-        build = self.path("cmake-" + package + str(len(args)))
+        build = tempfile.mkdtemp(dir=self.temp.name)
         for command in (["cmake", "-S", ".", "-B", build, *args],
                         ["cmake", "--build", build]):
             done = sh(*command, cwd=self.temp.name, env=dict(ENV, **env))
@@ -219,14 +232,21 @@ class Wrappers(unittest.TestCase):
             self.skipTest("FindMPI drops the sanitizer's flags")
         path = self.plain + "/bin:" + ENV["PATH"]
         cache = self.cmake("MPI", PATH=path)
-        self.assertIn(self.plain + "/lib/libmpi.a", cache)
-        if not self.sanitized:
-            self.cmake("MPI", "-DCMAKE_PREFIX_PATH=" + self.plain)
+        name = "libmpi.so" if self.has_shared else "libmpi.a"
+        self.assertIn(f"{self.plain}/lib/{name}", cache)
+        self.cmake("MPI", "-DCMAKE_PREFIX_PATH=" + self.plain)
+        cache = self.cmake("MPI", "-DCMAKE_EXE_LINKER_FLAGS=-static",
+                           "-DCMAKE_FIND_LIBRARY_SUFFIXES=.a", PATH=path)
+        self.assertIn(f"{self.plain}/lib/libmpi.a", cache)
+        cache = self.cmake("MPI", PATH=path, WEFT_LINK="static")
+        self.assertIn(f"{self.plain}/lib/libmpi.a", cache)
 
     def test_cmake_find_package_weft(self):
         if self.sanitized:
             self.skipTest("the package describes plain builds")
         self.cmake("Weft", "-DCMAKE_PREFIX_PATH=" + self.plain)
+        self.cmake("Weft", "-DCMAKE_PREFIX_PATH=" + self.plain,
+                   "-DWeft_USE_STATIC_LIBS=ON")
 
 
 unittest.main(verbosity=2)
