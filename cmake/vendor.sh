@@ -7,9 +7,9 @@
 #
 #   vendor.sh OUTDIR LD NM OBJCOPY AR INIH_LIB SODIUM_ARCHIVE
 #
-# Only the members named below are taken, never what they in turn would pull:
-# libsodium's utils.o drags in the whole library. The few small functions that
-# they need from it are defined in core/boot/vendor.c and core/boot/cipher.c.
+# Members are found by the symbols they define, and followed by those that they
+# need, so that any libsodium from 1.0.18 on will do. What would pull in the whole
+# library is defined by Weft: core/boot/vendor.c and core/boot/cipher.c.
 # SPDX-License-Identifier: BSD-3-Clause
 set -eu
 
@@ -29,31 +29,67 @@ done
 
 work=$out/work
 
-# The archive member that defines a symbol goes to $work; false: none does.
-take() {
-    member=$("$nm" -A -g --defined-only "$1" 2>/dev/null |
-        sed -n "s/^.*:\([^:]*\):[0-9a-f]* [TDR] $2\$/\1/p" | head -n 1)
-    [ -n "$member" ] || { echo "vendor.sh: $1 has no $2" >&2; return 1; }
-    [ -f "$work/$member" ] ||
-        (cd "$work" && "$ar" x "$1" "$member")
+# Functions of libsodium that Weft defines.
+ours="sodium_memzero sodium_memcmp sodium_misuse randombytes_buf"
+for feature in aesni armcrypto avx avx2 avx512f neon pclmul rdrand sse2 sse3 sse41 \
+    ssse3; do
+    ours="$ours sodium_runtime_has_$feature"
+done
+
+# "symbol archive member" of everything that the archives define.
+list_symbols()
+{
+    for archive; do
+        "$nm" -A -g --defined-only "$archive" 2>/dev/null |
+            sed -n "s|^.*:\([^:]*\):[0-9a-f]* [TDRBVW] \(.*\)\$|\2 $archive \1|p"
+    done
 }
 
-# What is in $work becomes the object $1: everything that is defined there, and
-# what Weft defines for it, is renamed; then everything is made local but the
-# functions named after it. Those are declared hidden in vendor.h and cipher.c,
-# so a shared library does not export them either.
-join() {
+# The member that defines the symbol goes to $work; false: none does.
+take()
+{
+    line=$(grep "^$1 " "$out/symbols" | head -n 1)
+    [ -n "$line" ] || return 1
+    rest=${line#* }
+    archive=${rest% *} member=${rest##* }
+    [ -f "$work/$member" ] || (cd "$work" && "$ar" x "$archive" "$member")
+}
+
+# What lies in $work becomes $work/all.tmp, with what that needs in turn.
+close()
+{
+    while :; do
+        "$ld" -r $alias -o "$work/all.tmp" "$work"/*.o
+        more=no
+        for symbol in $("$nm" -g -u "$work/all.tmp" | sed 's/.* //'); do
+            case " $ours " in *" $symbol "*) continue ;; esac
+            ! take "$symbol" || more=yes
+        done
+        [ "$more" = yes ] || break
+    done
+}
+
+# The object $1 is made of the members that define the other arguments. Everything
+# in it, and what Weft defines for it, is renamed; then everything is made local
+# but those symbols, and what has to be called before them where libsodium's own
+# look at the processor came along. They are declared hidden in vendor.h and cipher.c, so a
+# shared library does not export them either.
+join()
+{
     object=$1
     shift
-    "$ld" -r $alias -o "$work/all.tmp" "$work"/*.o
+    mkdir -p "$work" # it may hold a member already
+    for symbol; do
+        take "$symbol" && continue
+        echo "vendor.sh: neither $inih nor $sodium has $symbol" >&2
+        exit 1
+    done
+    close
     {
         "$nm" -g --defined-only "$work/all.tmp" | sed 's/.* //'
-        printf '%s\n' sodium_memzero sodium_memcmp sodium_misuse \
-            randombytes_buf sodium_runtime_has_aesni sodium_runtime_has_avx2 \
-            sodium_runtime_has_pclmul sodium_runtime_has_sse2 \
-            sodium_runtime_has_ssse3
+        printf '%s\n' $ours
     } | sort -u | sed 's/.*/& wf_vendor_&/' > "$work/rename"
-    printf 'wf_vendor_%s\n' "$@" > "$work/keep"
+    printf 'wf_vendor_%s\n' "$@" _sodium_runtime_get_cpu_features > "$work/keep"
     "$objcopy" --redefine-syms="$work/rename" -g "$work/all.tmp" \
         "$work/named.tmp"
     "$objcopy" --keep-global-symbols="$work/keep" "$work/named.tmp" "$object"
@@ -61,31 +97,22 @@ join() {
 }
 
 rm -rf "$work"
-mkdir -p "$work"
+mkdir -p "$out"
+list_symbols "$inih" "$sodium" > "$out/symbols"
 alias=
-take "$inih" ini_parse_stream
-take "$sodium" crypto_auth_hmacsha256
-take "$sodium" crypto_hash_sha256_init
-take "$sodium" crypto_verify_32
 join "$out/vendor.o" ini_parse_stream crypto_auth_hmacsha256 crypto_verify_32
 
-mkdir -p "$work"
-take "$sodium" crypto_verify_16
-take "$sodium" crypto_aead_chacha20poly1305_ietf_encrypt
-take "$sodium" crypto_stream_chacha20
-take "$sodium" crypto_onetimeauth_poly1305
-# These are of the machine; the two files above name those that there are.
-for part in crypto_stream_chacha20_ref crypto_stream_chacha20_dolbeau_ssse3 \
-    crypto_onetimeauth_poly1305_donna crypto_onetimeauth_poly1305_sse2; do
-    take "$sodium" "${part}_implementation" 2>/dev/null || true
-done
 # ChaCha20 is for pairs of which one side has no AES instructions. Processors
 # with AVX2 have them, and the other side is no faster than with SSSE3.
 dolbeau=crypto_stream_chacha20_dolbeau
-if [ -n "$(find "$work" -name '*ssse3*')" ]; then
-    alias="--defsym=${dolbeau}_avx2_implementation=${dolbeau}_ssse3_implementation"
+if grep -q "^${dolbeau}_ssse3_implementation " "$out/symbols"; then
+    for wide in avx2 avx512; do
+        alias="$alias --defsym=${dolbeau}_${wide}_implementation="
+        alias=$alias${dolbeau}_ssse3_implementation
+    done
+    mkdir -p "$work"
+    take "${dolbeau}_ssse3_implementation"
 fi
-take "$sodium" crypto_aead_aes256gcm_beforenm
 join "$out/vendor_cipher.o" \
     _crypto_stream_chacha20_pick_best_implementation \
     _crypto_onetimeauth_poly1305_pick_best_implementation \

@@ -8,7 +8,6 @@
 #include "boot/cipher.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "boot/vendor.h"
@@ -40,13 +39,8 @@ int wf_vendor_crypto_aead_aes256gcm_decrypt_detached_afternm(
     const unsigned char *tag, const void *ad, unsigned long long ad_n,
     const unsigned char *nonce, const void *state);
 
-/* Called by the members. */
-void wf_vendor_sodium_misuse(void);
-int wf_vendor_sodium_runtime_has_aesni(void);
-int wf_vendor_sodium_runtime_has_pclmul(void);
-int wf_vendor_sodium_runtime_has_sse2(void);
-int wf_vendor_sodium_runtime_has_ssse3(void);
-int wf_vendor_sodium_runtime_has_avx2(void);
+/* Where vendor.sh had to take libsodium's own look at the processor. */
+int wf_vendor__sodium_runtime_get_cpu_features(void) __attribute__((weak));
 #pragma GCC visibility pop
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -54,37 +48,34 @@ int wf_vendor_sodium_runtime_has_avx2(void);
 #else
 #define HAS(what) 0
 #endif
+#ifdef __ARM_NEON
+#define HAS_NEON 1
+#else
+#define HAS_NEON 0
+#endif
 
-int wf_vendor_sodium_runtime_has_aesni(void)
-{
-    return HAS("aes");
-}
+/* The members call these. */
+#define WF_HAS(feature, answer)                                                \
+    int wf_vendor_sodium_runtime_has_##feature(void);                          \
+    int wf_vendor_sodium_runtime_has_##feature(void)                           \
+    {                                                                          \
+        return answer;                                                         \
+    }
 
-int wf_vendor_sodium_runtime_has_pclmul(void)
-{
-    return HAS("pclmul");
-}
-
-int wf_vendor_sodium_runtime_has_sse2(void)
-{
-    return HAS("sse2");
-}
-
-int wf_vendor_sodium_runtime_has_ssse3(void)
-{
-    return HAS("ssse3");
-}
-
-int wf_vendor_sodium_runtime_has_avx2(void)
-{
-    return HAS("avx2");
-}
-
-/* A text longer than the cipher allows: containers are far shorter. */
-void wf_vendor_sodium_misuse(void)
-{
-    abort();
-}
+#pragma GCC visibility push(hidden)
+WF_HAS(aesni, HAS("aes"))
+WF_HAS(armcrypto, 0)
+WF_HAS(avx, HAS("avx"))
+WF_HAS(avx2, HAS("avx2"))
+WF_HAS(avx512f, 0) /* vendor.sh takes nothing that is for it */
+WF_HAS(neon, HAS_NEON)
+WF_HAS(pclmul, HAS("pclmul"))
+WF_HAS(rdrand, 0)
+WF_HAS(sse2, HAS("sse2"))
+WF_HAS(sse3, HAS("sse3"))
+WF_HAS(sse41, HAS("sse4.1"))
+WF_HAS(ssse3, HAS("ssse3"))
+#pragma GCC visibility pop
 
 struct wf_cipher_key {
     enum wf_cipher_kind kind;
@@ -93,12 +84,22 @@ struct wf_cipher_key {
 
 static void choose(void)
 {
+    if (wf_vendor__sodium_runtime_get_cpu_features)
+        wf_vendor__sodium_runtime_get_cpu_features();
     wf_vendor__crypto_stream_chacha20_pick_best_implementation();
     wf_vendor__crypto_onetimeauth_poly1305_pick_best_implementation();
 }
 
+static void prepare(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, choose);
+}
+
 static bool has_aes(void)
 {
+    prepare();
     return wf_vendor_crypto_aead_aes256gcm_is_available();
 }
 
@@ -115,12 +116,11 @@ static size_t key_size(enum wf_cipher_kind kind)
 static struct wf_cipher_key *key(enum wf_cipher_kind kind,
                                  const unsigned char bytes[WF_CIPHER_KEY])
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct wf_cipher_key *k = wf_secret_alloc(key_size(kind));
 
     if (!k)
         return NULL;
-    pthread_once(&once, choose);
+    prepare();
     k->kind = kind;
     if (kind == WF_CIPHER_AES256)
         wf_vendor_crypto_aead_aes256gcm_beforenm(k->state, bytes);

@@ -41,6 +41,7 @@ int wf_vendor_crypto_verify_32(const unsigned char x[32],
 /* What the libsodium members need from the rest of it (vendor.c). */
 void wf_vendor_sodium_memzero(void *p, size_t n);
 int wf_vendor_sodium_memcmp(const void *x, const void *y, size_t n);
+void wf_vendor_sodium_misuse(void);
 void wf_vendor_randombytes_buf(void *buf, size_t n);
 
 #pragma GCC visibility pop
