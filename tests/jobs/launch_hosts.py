@@ -378,7 +378,7 @@ class Strangers(Hosts):
         _, up = self.recorded()
         greeting = up[:up.index(b"\n") + 1]
         news = os.path.join(self.dir, "news")
-        frames = b"".join(HEAD.pack(kind, node, rank, len(data)) + data
+        frames = b"".join(HEAD.pack(kind, node, rank, len(data)) + data + b"\n"
                           for node, rank in ((1, 1), (0, 1), (7, 0), (-1, 0))
                           for kind, data in ((OUT, b"forged\n"),
                                              (ENDED, struct.pack("<I", 0))))

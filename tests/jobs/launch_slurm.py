@@ -104,5 +104,62 @@ class Srun(Slurm):
         self.assertIn("use srun --mpi=pmi2", job.stderr)
 
 
+class Mpirun(Slurm):
+    """mpirun inside an allocation starts an agent on each node by srun."""
+
+    def salloc(self, *args, n=4):
+        return cluster.run("salloc", "--quiet", "-N2", "-n", n,
+                           launch.MPIRUN, *args)
+
+    def test_the_allocation_says_where_and_how_many(self):
+        nodes = self.check(self.salloc(program), 4)
+        self.assertEqual(nodes, ["weft1", "weft2"])
+
+    def test_fewer_ranks_and_all_output_of_many_lines(self):
+        job = self.salloc("-n", 2, "--map-by", "node", "sh", "-c",
+                          "echo $SLURMD_NODENAME; seq 3000; printf end >&2")
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertEqual(len(job.stdout.split()), 2 * 3001)
+        self.assertIn("weft1", job.stdout)
+        self.assertIn("weft2", job.stdout)
+        self.assertEqual(job.stderr, "endend")
+
+    def test_input_and_the_status_pass_through(self):
+        job = cluster.run("salloc", "--quiet", "-N2", "-n2", launch.MPIRUN,
+                          "sh", "-c", '[ "$PMI_RANK" = 0 ] && cat; '
+                          'exit $((PMI_RANK * 7))', input="a line\n")
+        self.assertEqual((job.returncode, job.stdout), (7, "a line\n"),
+                         job.stderr)
+
+    def test_a_batch_script(self):
+        script = cluster.path("script")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(f"#!/bin/sh\n{launch.MPIRUN} {program}\n")
+        job = cluster.run("sbatch", "--wait", "-N2", "-n4",
+                          f"--output={cluster.path('output')}", script)
+        with open(cluster.path("output"), encoding="utf-8") as f:
+            job.stdout = f.read()
+        self.check(job, 4)
+
+    def test_the_death_of_a_rank_ends_the_job_and_is_named(self):
+        job = self.salloc(program, "kill")
+        self.assertEqual(job.returncode, 128 + 9, job.stderr)
+        self.assertRegex(job.stderr, r"rank 1 .*signal 9")
+
+    def test_the_end_of_the_allocation_ends_all(self):
+        mark = f"WEFT_TEST_MARK={os.getpid()}"
+        job = subprocess.Popen(
+            ["salloc", "-N2", "-n2", launch.MPIRUN, "sleep", "1000"],
+            env=dict(cluster.env, WEFT_TEST_MARK=str(os.getpid())),
+            stderr=subprocess.PIPE, text=True)
+        number = job.stderr.readline().split()[-1]
+        self.assertTrue(launch.wait_until(lambda: len(
+            launch.processes_with(mark)) > 6))
+        subprocess.run(["scancel", number], env=cluster.env, check=True)
+        job.communicate(timeout=launch.LIMIT)
+        self.assertTrue(launch.wait_until(
+            lambda: not launch.processes_with(mark)))
+
+
 if __name__ == "__main__":
     launch.main()

@@ -5,9 +5,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "options.h"
 #include "route/select.h"
@@ -228,10 +230,29 @@ int wf_allocation_read(enum allocation a, struct host_list *list)
     return 0;
 }
 
-const char *wf_allocation_name(enum allocation a)
+static bool is_in_path(const char *command)
 {
-    static const char *const names[] = {"none", "Slurm", "PBS", "LSF",
-                                        "SGE"};
+    const char *at = getenv("PATH");
+    char path[PATH_MAX];
 
-    return names[a];
+    while (at && *at) {
+        size_t n = strcspn(at, ":");
+        if (snprintf(path, sizeof path, "%.*s/%s", (int)n, at, command) <
+                (int)sizeof path &&
+            access(path, X_OK) == 0)
+            return true;
+        at += n + (at[n] == ':');
+    }
+    return false;
+}
+
+const char *wf_allocation_starter(enum allocation a)
+{
+    static const char *const own[] = {[ALLOCATION_NONE] = "ssh",
+                                      [ALLOCATION_SLURM] = "srun",
+                                      [ALLOCATION_PBS] = "pbs_tmrsh",
+                                      [ALLOCATION_LSF] = "blaunch",
+                                      [ALLOCATION_SGE] = "qrsh"};
+
+    return is_in_path(own[a]) ? own[a] : "ssh";
 }

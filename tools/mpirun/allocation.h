@@ -25,7 +25,8 @@ enum allocation wf_allocation_of(void);
 /* Add its hosts, with a slot for each rank that it has room for. 0; or -1, and
  * it has said what is wrong. */
 int wf_allocation_read(enum allocation, struct host_list *);
-/* "Slurm" and the like, for messages. */
-const char *wf_allocation_name(enum allocation);
+/* The batch system's own way to start an agent on one of its hosts, a name of
+ * starter.h, if that command is here; else ssh. */
+const char *wf_allocation_starter(enum allocation);
 
 #endif

@@ -88,8 +88,12 @@ static bool take_frame(struct job *job, struct channel *c)
         fail(job, c, "says what is no frame");
         return false;
     }
-    if (have < FRAME_HEAD + len)
+    if (have < FRAME_HEAD + len + FRAME_TAIL)
         return false;
+    if (head[FRAME_HEAD + len] != '\n') {
+        fail(job, c, "says what is no frame");
+        return false;
+    }
     f.node = (int)wf_number_read(head + 4);
     f.rank = (int)wf_number_read(head + 8);
     f.len = len;
@@ -97,7 +101,7 @@ static bool take_frame(struct job *job, struct channel *c)
     c->take(job, c, &f);
     if (c->in.fd < 0) /* it was closed */
         return false;
-    wf_bytes_take(&c->got, FRAME_HEAD + len);
+    wf_bytes_take(&c->got, FRAME_HEAD + len + FRAME_TAIL);
     return true;
 }
 
@@ -116,7 +120,7 @@ static size_t wanted(const struct channel *c)
 
     if (c->greet || have < FRAME_HEAD)
         return READ_SIZE;
-    len = FRAME_HEAD + wf_number_read(c->got.data + c->got.at + 12);
+    len = FRAME_HEAD + FRAME_TAIL + wf_number_read(c->got.data + c->got.at + 12);
     return len > have + READ_SIZE ? len - have : READ_SIZE;
 }
 
@@ -202,10 +206,11 @@ void wf_channel_send(struct job *job, struct channel *c, enum frame_type type,
                      int node, int rank, const void *data, size_t n)
 {
     char head[FRAME_HEAD] = {(char)type};
+    size_t whole = FRAME_HEAD + n + FRAME_TAIL;
 
     if (c->out.fd < 0)
         return;
-    if (n > FRAME_MOST || !wf_bytes_grow(&c->left, FRAME_HEAD + n)) {
+    if (n > FRAME_MOST || !wf_bytes_grow(&c->left, whole)) {
         close_out(job, c); /* a channel with a gap is none */
         return;
     }
@@ -215,7 +220,8 @@ void wf_channel_send(struct job *job, struct channel *c, enum frame_type type,
     memcpy(c->left.data + c->left.end, head, FRAME_HEAD);
     if (n)
         memcpy(c->left.data + c->left.end + FRAME_HEAD, data, n);
-    c->left.end += FRAME_HEAD + n;
+    c->left.data[c->left.end + whole - 1] = '\n';
+    c->left.end += whole;
     flush(job, c);
 }
 

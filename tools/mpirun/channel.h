@@ -1,8 +1,10 @@
 /* The channel between an agent and whoever started it: frames over two
  * descriptors, which never block.
  *
- *   type 1 | 3 zero bytes | node 4 | rank 4 | length 4 | payload    (little-endian)
+ *   type 1 | 3 zero bytes | node 4 | rank 4 | length 4 | payload | newline
  *
+ * Numbers are little-endian. The newline makes a frame whole lines, because some
+ * commands that start agents pass output on by lines (srun).
  * node is the host that the frame is for or from, WF_NODE_ALL all of a subtree;
  * rank is the index of a process in the job. docs/internals/launching.md has the
  * meaning of each type.
@@ -43,6 +45,7 @@ enum frame_type {
 enum {
     WF_NODE_ALL = -1,
     FRAME_HEAD = 16,
+    FRAME_TAIL = 1,
     FRAME_DATA = 16 << 10, /* most bytes of a stream in one frame */
     FRAME_MOST = 64 << 20, /* of any frame */
     /* Bytes of a stream that may be on their way before MORE is said. */

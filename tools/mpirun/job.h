@@ -125,7 +125,7 @@ enum { STDIN_NONE = -1, STDIN_ALL = -2 };
 
 struct settings {
     int nodes; /* of --nodes; 0: none are pretended */
-    enum allocation allocation; /* that job.hosts is of */
+    enum allocation allocation; /* in which mpirun runs */
     int stdin_rank;
     struct placement place;
     bool tag, quiet, verbose, report_bindings, all_exit_codes, keep_going;

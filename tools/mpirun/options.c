@@ -284,12 +284,13 @@ static int count_ranks(struct job *job)
     return OPTION_DONE;
 }
 
-/* The hosts that a batch system gave, unless the command line says others. */
+/* The hosts that a batch system gave, unless the command line says others; and
+ * how agents are started there. */
 static int take_allocation(struct job *job)
 {
+    job->set.allocation = wf_allocation_of();
     if (job->hosts.count || job->set.nodes)
         return OPTION_DONE;
-    job->set.allocation = wf_allocation_of();
     return wf_allocation_read(job->set.allocation, &job->hosts) < 0
                ? OPTION_USAGE
                : OPTION_DONE;
@@ -337,7 +338,8 @@ static int set_defaults(struct job *job)
     (void)umask(mask);
     job->set.umask = (int)mask;
     if (!job->set.starter)
-        job->set.starter = wf_starter_command("ssh");
+        job->set.starter = wf_starter_command(
+            wf_allocation_starter(job->set.allocation));
     if (job->set.host_timeout == 0)
         job->set.host_timeout = HOST_TIMEOUT_S;
     if (job->set.tree_width == 0)

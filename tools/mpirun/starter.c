@@ -14,7 +14,16 @@
 
 static const struct {
     const char *name, *command;
-} starters[] = {{"ssh", "ssh %h"}, {"rsh", "rsh %h"}};
+} starters[] = {
+    {"ssh", "ssh %h"},
+    {"rsh", "rsh %h"},
+    /* A step of one task beside others, with all CPUs and memory of its node;
+     * its input and output are the channel. */
+    {"srun", "srun --quiet --nodes=1 --ntasks=1 --nodelist=%h --overlap "
+             "--mem=0 --mpi=none --cpu-bind=none --export=ALL"},
+    {"blaunch", "blaunch %h"},
+    {"qrsh", "qrsh -inherit %h"},
+    {"pbs_tmrsh", "pbs_tmrsh %h"}};
 
 enum { STARTERS = sizeof starters / sizeof *starters };
 
