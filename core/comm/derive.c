@@ -170,6 +170,9 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
     struct wf_req *r;
     int agreement = rc;
     plan.exhausted = &exhausted;
+    if (rc == MPI_ERR_NO_MEM) /* before another process ends the job for it */
+        wf_log(p->parent->wf, WF_LOG_WARN, "no communicator: %s",
+               cause.text[0] ? cause.text : "out of memory");
     /* where a process is gone each ends by itself, and waits for nobody */
     if (rc != MPI_ERR_PROC_ABORTED)
         agreement = wf_derive_start(&plan, &r);

@@ -179,6 +179,17 @@ void wf_ip_call_agree(struct wf_ip_calls *all, struct wf_ip_call *c,
 
 /* ---- up and failed ------------------------------------------------------- */
 
+/* It is said at once: the peer may learn of the end before it is reported. */
+static void cannot_open(struct wf_ip_calls *all, struct wf_ip_party *p, int rc)
+{
+    const char *why = rc == WEFT_ENOMEM ? "no memory to open the link"
+                                        : "the link could not be opened";
+
+    all->host->log(all->core, 1, "process %u: %s", p->id, why);
+    wf_ip_hang_up(all, p);
+    all->ops->failed(p, rc, why);
+}
+
 static void link_up(struct wf_ip_calls *all, struct wf_ip_party *p,
                     struct wf_ip_call *c)
 {
@@ -192,9 +203,7 @@ static void link_up(struct wf_ip_calls *all, struct wf_ip_party *p,
     rc = all->ops->up(all->ep, p, c);
     s = wf_ip_id_find(all, c->id);
     if (rc < 0 || !s) {
-        wf_ip_hang_up(all, p);
-        all->ops->failed(p, rc < 0 ? rc : WEFT_ENOMEM,
-                         "the link could not be opened");
+        cannot_open(all, p, rc < 0 ? rc : WEFT_ENOMEM);
         return;
     }
     if (p->parked == c)
@@ -347,6 +356,17 @@ static void note_caller(struct wf_ip_calls *all, const struct wf_ip_path *path)
             wf_ip_alive_runs(all->watch, &c->alive, now_ns(all));
 }
 
+/* There is no memory for a caller. He repeats himself as long as that may pass,
+ * and then is turned away, for he cannot know. */
+static void starve(struct wf_ip_calls *all, const struct wf_ip_path *path,
+                   const struct wf_ip_word *w)
+{
+    if (!all->short_since)
+        all->host->log(all->core, 1, "callers have to wait: out of memory");
+    if (!wf_ip_short_again(&all->short_since, now_ns(all)))
+        wf_ip_reset(all, path, w->from, 0);
+}
+
 static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
                      const struct wf_ip_word *w, const void *body)
 {
@@ -361,8 +381,13 @@ static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
             wf_ip_call_repeat(all, c);
         return;
     }
-    if (!make_room(all) || !(c = wf_ip_call_new(all, path)))
+    if (!make_room(all))
         return;
+    c = wf_ip_call_new(all, path);
+    if (!c) {
+        starve(all, path, w);
+        return;
+    }
     c->remote_id = w->from;
     c->room = w->room;
     c->offer = w->offer;
@@ -372,10 +397,14 @@ static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
     if (WEFT_HAS(all->host, weft_host, mac64))
         c->coded = c->coded || w->coded; /* the answer says so */
     rc = wf_ip_call_step(all, c, body, WEFT_AUTH_MSG, &whom);
-    if (rc != WEFT_EAGAIN)
-        wf_ip_call_free(all, c);
-    else
+    if (rc == WEFT_EAGAIN)
         wf_ip_call_agree(all, c, w, body, c->body);
+    else
+        wf_ip_call_free(all, c);
+    if (rc == WEFT_ENOMEM)
+        starve(all, path, w);
+    else
+        all->short_since = 0;
 }
 
 /* Or keep it for the end of the pause. */

@@ -147,6 +147,7 @@ struct wf_ip_calls { /* of an endpoint; the first part is set by it */
     struct wf_ip_stranger waiting[IP_BUNDLE];
     unsigned waits;
     bool said_auth; /* the warning about wrong keys was given */
+    uint64_t short_since; /* there is no memory for callers; 0: there is */
     uint64_t refused, strange;
     struct wf_ip_id *ids;
     uint32_t ids_n, ids_hint;

@@ -108,15 +108,15 @@ void wf_ip_on_answer(struct wf_ip_calls *all, struct wf_ip_call *c,
 }
 
 /* Whom we called does not know of the call: it was turned away for somebody
- * else, or is not wanted. */
+ * else, is not wanted, or finds no memory there; then hello is repeated. */
 void wf_ip_turned_away(struct wf_ip_calls *all, struct wf_ip_call *c)
 {
-    if (c->state != CALL_PROOF)
-        return;
     if (++c->refusals > RETRIES) {
         wf_ip_call_failed(all, c, WEFT_ELINK, "turned away");
         return;
     }
+    if (c->state != CALL_PROOF)
+        return;
     if (!wf_ip_call_renew(all, c)) {
         wf_ip_call_failed(all, c, WEFT_ENOMEM, "out of memory");
         return;

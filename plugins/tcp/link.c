@@ -66,38 +66,55 @@ static void end_broken(struct wf_tcp_conn *c)
     setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
-/* Close everything that belongs to the link and hand back what was lent. */
-static void tear_down(weft_peer *p, int status)
+/* Everything that belongs to the link ends, and what was lent goes back; but for
+ * the connection, which is to be closed by the caller, if there is one. */
+static struct wf_tcp_conn *dismantle(weft_peer *p, int status)
 {
     weft_ep *ep = p->ep;
+    struct wf_tcp_conn *c = p->conn;
 
     if (p->conn)
         wf_tcp_alive_end(p);
     wf_tcp_dial_forget(p);
     if (p->parked)
         wf_tcp_conn_close(p->parked);
-    if (p->conn && p->state == TCP_BROKEN)
-        end_broken(p->conn);
-    if (p->conn)
-        wf_tcp_conn_close(p->conn);
+    if (c && p->state == TCP_BROKEN)
+        end_broken(c);
+    if (c)
+        c->peer = NULL;
     p->conn = NULL;
     p->polled = false;
     if (ep->hot == p)
         ep->hot = NULL;
     wf_tcp_rx_cancel(p, status);
     wf_tcp_tx_cancel(p, status);
+    return c;
 }
 
+static void tear_down(weft_peer *p, int status)
+{
+    struct wf_tcp_conn *c = dismantle(p, status);
+
+    if (c)
+        wf_tcp_conn_close(c);
+}
+
+/* The connection is closed last: the peer learns of the end after the core, which
+ * may have a cause to tell that the peer has not. */
 static void report(weft_peer *p)
 {
     weft_ep *ep = p->ep;
+    struct wf_tcp_conn *c;
+
     if (p->reported)
         return;
-    tear_down(p, p->why_status);
+    c = dismantle(p, p->why_status);
     p->reported = true;
     p->want_ready = false;
     ep->host->peer_down(ep->core, p->loc, p->why_status,
                         p->why ? p->why : "out of memory");
+    if (c)
+        wf_tcp_conn_close(c);
 }
 
 /* Do what was put off because callbacks were not allowed at the time. */
