@@ -32,10 +32,10 @@ enum { FRAMES = 24 };
 
 static struct inject plan;
 static atomic_int armed, fired;
-static atomic_long calls;
+static atomic_long calls, room; /* room: descriptors closed since they ran out */
 static void *frames[FRAMES];
 static int frame_count;
-static _Thread_local int spared;
+static _Thread_local int spared, took_room;
 
 /* The next definition of the function whose wrapper this is. */
 #define NEXT(name)                                                             \
@@ -79,6 +79,27 @@ static int find_foreign(struct dl_phdr_info *info, size_t size, void *caller)
     return 0;
 }
 
+/* Where one descriptor was closed there is room for another. */
+static int take_room(void)
+{
+    long n = atomic_load(&room);
+    while (n > 0)
+        if (atomic_compare_exchange_weak(&room, &n, n - 1))
+            return took_room = 1;
+    return 0;
+}
+
+/* The descriptor that was got, or -1: then the room is there still. */
+static int got(int fd)
+{
+    int before = errno;
+    if (fd < 0 && took_room)
+        atomic_fetch_add(&room, 1);
+    took_room = 0;
+    errno = before;
+    return fd;
+}
+
 static int fails_for(enum inject_kind kind, void *caller)
 {
     if (!atomic_load(&armed) || kind != plan.kind || spared ||
@@ -86,6 +107,8 @@ static int fails_for(enum inject_kind kind, void *caller)
         return 0;
     long n = atomic_fetch_add(&calls, 1) + 1;
     if (!plan.nth || n < plan.nth || (n > plan.nth && !plan.forever))
+        return 0;
+    if (n > plan.nth && kind == INJECT_FILES && take_room())
         return 0;
     if (!atomic_exchange(&fired, 1))
         remember();
@@ -197,49 +220,58 @@ int pthread_create(pthread_t *t, const pthread_attr_t *attr,
 int socket(int domain, int type, int protocol)
 {
     NEXT(socket);
-    return fails(INJECT_FILES) ? -1 : next(domain, type, protocol);
+    return fails(INJECT_FILES) ? -1 : got(next(domain, type, protocol));
 }
 
 int accept4(int fd, struct sockaddr *a, socklen_t *n, int flags)
 {
     NEXT(accept4);
-    return fails(INJECT_FILES) ? -1 : next(fd, a, n, flags);
+    return fails(INJECT_FILES) ? -1 : got(next(fd, a, n, flags));
 }
 
 int epoll_create1(int flags)
 {
     NEXT(epoll_create1);
-    return fails(INJECT_FILES) ? -1 : next(flags);
+    return fails(INJECT_FILES) ? -1 : got(next(flags));
 }
 
 int eventfd(unsigned start, int flags)
 {
     NEXT(eventfd);
-    return fails(INJECT_FILES) ? -1 : next(start, flags);
+    return fails(INJECT_FILES) ? -1 : got(next(start, flags));
 }
 
 int timerfd_create(int clock, int flags)
 {
     NEXT(timerfd_create);
-    return fails(INJECT_FILES) ? -1 : next(clock, flags);
+    return fails(INJECT_FILES) ? -1 : got(next(clock, flags));
 }
 
 int memfd_create(const char *name, unsigned flags)
 {
     NEXT(memfd_create);
-    return fails(INJECT_FILES) ? -1 : next(name, flags);
+    return fails(INJECT_FILES) ? -1 : got(next(name, flags));
 }
 
 int dup(int fd)
 {
     NEXT(dup);
-    return fails(INJECT_FILES) ? -1 : next(fd);
+    return fails(INJECT_FILES) ? -1 : got(next(fd));
 }
 
 int pipe2(int fd[2], int flags)
 {
     NEXT(pipe2);
-    return fails(INJECT_FILES) ? -1 : next(fd, flags);
+    return fails(INJECT_FILES) ? -1 : got(next(fd, flags));
+}
+
+int close(int fd)
+{
+    NEXT(close);
+    int rc = next(fd);
+    if (rc == 0 && atomic_load(&fired) && plan.kind == INJECT_FILES)
+        atomic_fetch_add(&room, 1);
+    return rc;
 }
 
 FILE *fopen(const char *path, const char *mode)
@@ -255,7 +287,7 @@ int open(const char *path, int flags, ...)
     va_start(args, flags);
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
     va_end(args);
-    return fails(INJECT_FILES) ? -1 : next(path, flags, mode);
+    return fails(INJECT_FILES) ? -1 : got(next(path, flags, mode));
 }
 
 /* Up to six words, as the kernel takes them. pidfd_open has no wrapper in every

@@ -19,7 +19,8 @@ enum inject_kind {
 struct inject {
     enum inject_kind kind;
     long nth;    /* which call fails, from 1; 0: count only */
-    int forever; /* so do all calls after it */
+    int forever; /* so do all calls after it; but a descriptor that is closed
+                    makes room for another */
 };
 
 /* From now on, count and fail. Threads that are ranks may arm and disarm at the

@@ -109,18 +109,38 @@ static void nonblocking_large(void)
     nonblocking(LARGE);
 }
 
+/* Starts r three times, and leaves it to be freed. */
+static void run(MPI_Request *r)
+{
+    for (int i = 0; i < 3; i++) {
+        ONCE(MPI_Start(r));
+        ONCE(MPI_Wait(r, MPI_STATUS_IGNORE));
+    }
+    ONCE(MPI_Request_free(r));
+}
+
 static void persistent(void)
 {
     struct data d = begin(SMALL);
+    MPI_Comm w = MPI_COMM_WORLD;
+    MPI_Info no = MPI_INFO_NULL;
     MPI_Request r;
-    ONCE(MPI_Allreduce_init(d.out, d.in, SMALL, MPI_INT, MPI_SUM,
-                            MPI_COMM_WORLD, MPI_INFO_NULL, &r));
-    for (int i = 0; i < 3; i++) {
-        ONCE(MPI_Start(&r));
-        ONCE(MPI_Wait(&r, MPI_STATUS_IGNORE));
-        RIGHT(d.in[SMALL - 1] == 2 * SMALL - 1);
-    }
-    ONCE(MPI_Request_free(&r));
+    ONCE(MPI_Allreduce_init(d.out, d.in, SMALL, MPI_INT, MPI_SUM, w, no, &r));
+    run(&r);
+    RIGHT(d.in[SMALL - 1] == 2 * SMALL - 1);
+    ONCE(MPI_Barrier_init(w, no, &r));
+    run(&r);
+    ONCE(MPI_Alltoall_init(d.out, SMALL, MPI_INT, d.in, SMALL, MPI_INT, w, no,
+                           &r));
+    run(&r);
+    RIGHT(d.in[SMALL] == sweep_rank * SMALL + 1);
+    ONCE(MPI_Gather_init(d.out, SMALL, MPI_INT, d.in, SMALL, MPI_INT, 0, w, no,
+                         &r));
+    run(&r);
+    RIGHT(sweep_rank || d.in[2 * SMALL - 1] == SMALL);
+    ONCE(MPI_Bcast_init(d.out, SMALL, MPI_INT, 0, w, no, &r));
+    run(&r);
+    RIGHT(d.out[SMALL - 1] == SMALL - 1);
     end(&d);
 }
 
@@ -148,6 +168,93 @@ static void vectors(void)
     end(&d);
 }
 
+static void add(void *in, void *inout, int *n, MPI_Datatype *t)
+{
+    (void)t;
+    for (int i = 0; i < 2 * *n; i += 2)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+
+/* An operation and a datatype of the program's, in place. */
+static void operations(void)
+{
+    struct data d = begin(LARGE);
+    MPI_Datatype every_other;
+    MPI_Op op;
+    MPI_Comm w = MPI_COMM_WORLD;
+    int first = 0;
+    ONCE(MPI_Type_create_resized(MPI_INT, 0, 8, &every_other));
+    ONCE(MPI_Type_commit(&every_other));
+    ONCE(MPI_Op_create(add, 1, &op));
+    ONCE(MPI_Allreduce(MPI_IN_PLACE, d.out, LARGE, every_other, op, w));
+    RIGHT(d.out[2] == 5 && d.out[3] == 3 + sweep_rank);
+    ONCE(MPI_Bcast(d.out, LARGE, every_other, 1, w));
+    RIGHT(d.out[2] == 5 && d.out[3] == 3 + sweep_rank);
+    ONCE(MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, d.out, LARGE / 2, every_other,
+                       w));
+    ONCE(MPI_Reduce(&sweep_rank, &first, 1, MPI_INT, MPI_SUM, 1, w));
+    RIGHT(!sweep_rank || first == 1);
+    ONCE(MPI_Op_free(&op));
+    ONCE(MPI_Type_free(&every_other));
+    end(&d);
+}
+
+/* Between two groups of one rank. */
+static void inter(void)
+{
+    struct data d = begin(SMALL);
+    MPI_Comm mine, both;
+    int peer = 1 - sweep_rank, to = sweep_rank ? 0 : MPI_ROOT;
+    ONCE(MPI_Comm_split(MPI_COMM_WORLD, sweep_rank, 0, &mine));
+    ONCE(MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, peer, 3, &both));
+    ONCE(MPI_Barrier(both));
+    ONCE(MPI_Allreduce(d.out, d.in, SMALL, MPI_INT, MPI_SUM, both));
+    RIGHT(d.in[1] == 1 + peer);
+    ONCE(MPI_Allgather(d.out, SMALL, MPI_INT, d.in, SMALL, MPI_INT, both));
+    RIGHT(d.in[1] == 1 + peer);
+    ONCE(MPI_Alltoall(d.out, SMALL, MPI_INT, d.in, SMALL, MPI_INT, both));
+    RIGHT(d.in[1] == 1 + peer);
+    ONCE(MPI_Bcast(d.out, SMALL, MPI_INT, to, both));
+    RIGHT(d.out[1] == 1);
+    ONCE(MPI_Comm_free(&both));
+    ONCE(MPI_Comm_free(&mine));
+    end(&d);
+}
+
+/* Each has the other as its neighbour, on both sides. */
+static void neighbours(void)
+{
+    struct data d = begin(SMALL);
+    int dims[] = {2}, periods[] = {1}, one[] = {1, 1}, at[] = {0, 1};
+    int peer = 1 - sweep_rank;
+    MPI_Aint bytes[] = {0, 4};
+    MPI_Datatype types[] = {MPI_INT, MPI_INT};
+    MPI_Comm c;
+    MPI_Request r;
+    ONCE(MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &c));
+    ONCE(MPI_Neighbor_allgather(d.out, 1, MPI_INT, d.in, 1, MPI_INT, c));
+    RIGHT(d.in[0] == peer && d.in[1] == peer);
+    ONCE(MPI_Neighbor_allgatherv(d.out, 1, MPI_INT, d.in, one, at, MPI_INT, c));
+    RIGHT(d.in[0] == peer && d.in[1] == peer);
+    ONCE(MPI_Neighbor_alltoall(d.out, 1, MPI_INT, d.in, 1, MPI_INT, c));
+    RIGHT(d.in[0] == peer + 1 && d.in[1] == peer);
+    ONCE(MPI_Neighbor_alltoallv(d.out, one, at, MPI_INT, d.in, one, at, MPI_INT,
+                                c));
+    RIGHT(d.in[0] == peer + 1 && d.in[1] == peer);
+    ONCE(MPI_Neighbor_alltoallw(d.out, one, bytes, types, d.in, one, bytes,
+                                types, c));
+    RIGHT(d.in[0] == peer + 1 && d.in[1] == peer);
+    ONCE(MPI_Ineighbor_alltoall(d.out, 1, MPI_INT, d.in, 1, MPI_INT, c, &r));
+    ONCE(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    RIGHT(d.in[0] == peer + 1 && d.in[1] == peer);
+    ONCE(MPI_Neighbor_allgather_init(d.out, 1, MPI_INT, d.in, 1, MPI_INT, c,
+                                     MPI_INFO_NULL, &r));
+    run(&r);
+    RIGHT(d.in[0] == peer && d.in[1] == peer);
+    ONCE(MPI_Comm_free(&c));
+    end(&d);
+}
+
 const struct sweep_phase sweep_coll[] = {
     {"coll_first", small, 1},
     {"coll_small", small, 0},
@@ -156,4 +263,7 @@ const struct sweep_phase sweep_coll[] = {
     {"coll_nonblocking_large", nonblocking_large, 0},
     {"coll_persistent", persistent, 0},
     {"coll_vectors", vectors, 0},
+    {"coll_operations", operations, 0},
+    {"coll_inter", inter, 0},
+    {"neighbours", neighbours, 0},
     {NULL, NULL, 0}};

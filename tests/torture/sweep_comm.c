@@ -1,4 +1,4 @@
-/* The phases of sweep_job that make communicators and other objects.
+/* The phases of sweep_job that make communicators.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -16,15 +16,18 @@ static void talk(MPI_Comm c)
 
 static void duplicate(void)
 {
-    MPI_Comm a, b;
+    MPI_Comm a, b, c;
     MPI_Request r;
     ONCE(MPI_Comm_dup(WORLD, &a));
     ONCE(MPI_Comm_idup(WORLD, &b, &r));
     ONCE(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    ONCE(MPI_Comm_dup_with_info(a, MPI_INFO_NULL, &c));
     talk(a);
     talk(b);
+    talk(c);
     ONCE(MPI_Comm_free(&a));
     ONCE(MPI_Comm_free(&b));
+    ONCE(MPI_Comm_free(&c));
 }
 
 static void split(void)
@@ -75,14 +78,18 @@ static void intercomm(void)
 
 static void topologies(void)
 {
-    MPI_Comm cart, graph, dist;
+    MPI_Comm cart, graph, dist, line, any;
     int dims[] = {2}, periods[] = {1}, index[] = {1, 2}, edges[] = {1, 0};
-    int peer = 1 - sweep_rank, in[2] = {-1, -1};
+    int keep[] = {1};
+    int peer = 1 - sweep_rank, in[2] = {-1, -1}, one = 1;
     ONCE(MPI_Cart_create(WORLD, 1, dims, periods, 0, &cart));
     ONCE(MPI_Graph_create(WORLD, 2, index, edges, 0, &graph));
     ONCE(MPI_Dist_graph_create_adjacent(WORLD, 1, &peer, MPI_UNWEIGHTED, 1,
                                         &peer, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                         &dist));
+    ONCE(MPI_Cart_sub(cart, keep, &line));
+    ONCE(MPI_Dist_graph_create(WORLD, 1, &sweep_rank, &one, &peer,
+                               MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &any));
     ONCE(MPI_Neighbor_allgather(&sweep_rank, 1, MPI_INT, in, 1, MPI_INT, cart));
     RIGHT(in[0] == peer && in[1] == peer);
     ONCE(MPI_Neighbor_allgather(&sweep_rank, 1, MPI_INT, in, 1, MPI_INT, dist));
@@ -90,6 +97,8 @@ static void topologies(void)
     ONCE(MPI_Comm_free(&cart));
     ONCE(MPI_Comm_free(&graph));
     ONCE(MPI_Comm_free(&dist));
+    ONCE(MPI_Comm_free(&line));
+    ONCE(MPI_Comm_free(&any));
 }
 
 static void session(void)
@@ -107,54 +116,6 @@ static void session(void)
     ONCE(MPI_Session_finalize(&s));
 }
 
-static void on_error(MPI_Comm *c, int *rc, ...)
-{
-    (void)c;
-    (void)rc;
-}
-
-static void sum(void *in, void *inout, int *n, MPI_Datatype *t)
-{
-    (void)t;
-    for (int i = 0; i < *n; i++)
-        ((int *)inout)[i] += ((int *)in)[i];
-}
-
-/* What one rank makes by itself. */
-static void objects(void)
-{
-    char value[8];
-    int there, key, *seen, one[] = {0}, n, len = sizeof value;
-    MPI_Info info;
-    MPI_Errhandler h;
-    MPI_Op op;
-    MPI_Group g, part;
-    RETRY(MPI_Info_create(&info));
-    RETRY(MPI_Info_set(info, "color", "red"));
-    RETRY(MPI_Info_get_string(info, "color", &len, value, &there));
-    RIGHT(there && !strcmp(value, "red"));
-    RETRY(MPI_Info_free(&info));
-    RETRY(MPI_Comm_create_errhandler(on_error, &h));
-    RETRY(MPI_Errhandler_free(&h));
-    RETRY(MPI_Op_create(sum, 1, &op));
-    RETRY(MPI_Op_free(&op));
-    RETRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN,
-                                 &key, NULL));
-    RETRY(MPI_Comm_set_attr(WORLD, key, &n));
-    RETRY(MPI_Comm_get_attr(WORLD, key, &seen, &there));
-    RIGHT(there && seen == &n);
-    RETRY(MPI_Comm_delete_attr(WORLD, key));
-    RETRY(MPI_Comm_free_keyval(&key));
-    RETRY(MPI_Comm_group(WORLD, &g));
-    RETRY(MPI_Group_incl(g, 1, one, &part));
-    RETRY(MPI_Comm_set_name(WORLD, "everybody"));
-    RETRY(MPI_Group_free(&g));
-    RETRY(MPI_Group_free(&part));
-    RETRY(MPI_Add_error_class(&n));
-    RETRY(MPI_Add_error_code(n, &there));
-    RETRY(MPI_Add_error_string(there, "too much"));
-}
-
 const struct sweep_phase sweep_comm[] = {
     {"dup", duplicate, 0},
     {"split", split, 0},
@@ -162,5 +123,4 @@ const struct sweep_phase sweep_comm[] = {
     {"intercomm", intercomm, 0},
     {"topologies", topologies, 0},
     {"sessions", session, 0},
-    {"objects", objects, 0},
     {NULL, NULL, 0}};

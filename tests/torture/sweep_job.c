@@ -1,11 +1,13 @@
 /* A job of two ranks in which one allocation or descriptor of a rank fails.
  *
- *   sweep_job PHASE RANK memory|files N once|forever fatal|return
+ *   sweep_job PHASE RANK memory|files N once|forever fatal|return [alone]
  *
- * PHASE is init, finalize, session, or one of sweep_p2p.c, sweep_coll.c and
- * sweep_comm.c; the failure happens in it. N 0 counts the calls instead: the
+ * PHASE is init, finalize, session, or one of sweep_p2p.c, sweep_coll.c,
+ * sweep_comm.c and sweep_objects.c; the failure happens in it. N 0 counts the calls instead: the
  * rank prints "sweep: K calls" on standard output. With "return" errors are
- * returned, also those of MPI_Init, and what can be tried again is.
+ * returned, also those of MPI_Init, and what can be tried again is. A rank that
+ * got an error leaves it to the one that lacked something to end the job by
+ * MPI_Abort; with "alone" each ends for itself, and the other must notice.
  *
  * Status: 0 all went well, SWEEP_ENDED an error was returned, SWEEP_WRONG.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -17,7 +19,8 @@
 
 struct inject sweep_plan;
 _Thread_local int sweep_rank, sweep_victim, sweep_cut_off;
-static int returns;
+static int returns, alone;
+static _Thread_local int secondary; /* the error told that another has failed */
 static _Thread_local int inside; /* between MPI_Init and MPI_Finalize */
 
 _Noreturn void sweep_end(int status)
@@ -25,9 +28,11 @@ _Noreturn void sweep_end(int status)
     inject_spare(1);
     if (status == SWEEP_WRONG && inject_fired())
         inject_trace();
-    while (status == SWEEP_ENDED && !sweep_victim && !sweep_cut_off)
-        pause(); /* the one that lacked something ends the job, and says why */
-    if (inside)
+    /* the one that lacked something ends the job, and says why */
+    while (status == SWEEP_ENDED && (!sweep_victim || secondary) &&
+           !sweep_cut_off && !alone)
+        pause();
+    if (inside && !alone)
         MPI_Abort(MPI_COMM_WORLD, status);
     exit(status);
 }
@@ -48,6 +53,7 @@ static const char *class_name(int class)
         {MPI_ERR_OTHER, "MPI_ERR_OTHER"},
         {MPI_ERR_PROC_ABORTED, "MPI_ERR_PROC_ABORTED"},
         {MPI_ERR_INTERN, "MPI_ERR_INTERN"},
+        {MPI_ERR_COUNT, "MPI_ERR_COUNT"},
         {MPI_ERR_NOT_SAME, "MPI_ERR_NOT_SAME"},
         {MPI_ERR_IN_STATUS, "MPI_ERR_IN_STATUS"},
     };
@@ -69,7 +75,9 @@ int sweep_failed(const char *call, int rc, int attempt)
             class, text);
     inject_spare(0);
     sweep_cut_off = strstr(text, "cannot be reached") != NULL ||
-                    strstr(text, "refused the call") != NULL;
+                    strstr(text, "refused the call") != NULL ||
+                    strstr(text, "turned away") != NULL;
+    secondary = class == MPI_ERR_NOT_SAME || class == MPI_ERR_COUNT;
     return attempt == 1 && sweep_victim && inject_fired() &&
            !sweep_plan.forever;
 }
@@ -176,8 +184,9 @@ static void session_only(void)
 
 static const struct sweep_phase *find(const char *name)
 {
-    const struct sweep_phase *const all[] = {sweep_p2p, sweep_coll, sweep_comm};
-    for (int i = 0; i < 3; i++)
+    const struct sweep_phase *const all[] = {sweep_p2p, sweep_coll, sweep_comm,
+                                             sweep_objects};
+    for (int i = 0; i < 4; i++)
         for (const struct sweep_phase *p = all[i]; p->name; p++)
             if (!strcmp(p->name, name))
                 return p;
@@ -204,11 +213,13 @@ static void world(const char *name)
 int main(int argc, char **argv)
 {
     const char *rank = getenv("PMI_RANK");
-    if (argc != 7) {
+    if (argc < 7 || argc > 8) {
         fprintf(stderr, "usage: sweep_job PHASE RANK memory|files N "
-                        "once|forever fatal|return\n");
+                        "once|forever fatal|return [alone]\n");
         return 2;
     }
+    if (!rank)
+        rank = getenv("WEFT_RANK");
     sweep_rank = rank ? atoi(rank) : 0;
     sweep_victim = sweep_rank == atoi(argv[2]);
     sweep_plan = (struct inject){
@@ -216,6 +227,7 @@ int main(int argc, char **argv)
         .nth = atol(argv[4]),
         .forever = !strcmp(argv[5], "forever")};
     returns = !strcmp(argv[6], "return");
+    alone = argc == 8;
     if (returns)
         setenv("WEFT_INITIAL_ERRHANDLER", "mpi_errors_return", 1);
     if (!strcmp(argv[1], "session"))

@@ -65,7 +65,8 @@ struct sweep_phase {
     int cold;           /* without a message before it */
 };
 
-extern const struct sweep_phase sweep_p2p[], sweep_coll[], sweep_comm[];
+extern const struct sweep_phase sweep_p2p[], sweep_coll[], sweep_comm[],
+    sweep_objects[];
 
 /* Bytes that depend on the sender, the tag and the place. */
 void sweep_fill(char *buf, int n, int rank, int tag);

@@ -158,6 +158,58 @@ static void probe(void)
     free(in);
 }
 
+/* Receives that nothing matches, and sends that nobody has received. */
+static void cancel(void)
+{
+    char *out = sweep_memory(9000), *in = sweep_memory(9000);
+    static const int sizes[] = {8, 9000};
+    for (int i = 0; i < 2; i++) {
+        MPI_Request r;
+        MPI_Status s;
+        int gone = 0;
+        RETRY(MPI_Irecv(in, sizes[i], MPI_CHAR, PEER, 70 + i, WORLD, &r));
+        RETRY(MPI_Cancel(&r));
+        ONCE(MPI_Wait(&r, &s));
+        RETRY(MPI_Test_cancelled(&s, &gone));
+        RIGHT(gone);
+        RETRY(MPI_Issend(out, sizes[i], MPI_CHAR, PEER, 80 + i, WORLD, &r));
+        RETRY(MPI_Cancel(&r));
+        ONCE(MPI_Wait(&r, &s));
+        RETRY(MPI_Test_cancelled(&s, &gone));
+        RIGHT(gone);
+    }
+    free(out);
+    free(in);
+    exchange(9000, 9);
+}
+
+/* The ways to ask what is done. */
+static void completion(void)
+{
+    enum { N = 6 };
+    MPI_Request r[2 * N];
+    char *out = sweep_memory(N * 9000), *in = sweep_memory(N * 9000);
+    int done[2 * N], n, which, all = 0;
+    for (int i = 0; i < N; i++)
+        RETRY(MPI_Irecv(in + i * 9000, 9000, MPI_CHAR, MPI_ANY_SOURCE, i, WORLD,
+                        &r[i]));
+    for (int i = 0; i < N; i++) {
+        sweep_fill(out + i * 9000, 9000, sweep_rank, i);
+        RETRY(MPI_Isend(out + i * 9000, 9000, MPI_CHAR, PEER, i, WORLD,
+                        &r[N + i]));
+    }
+    ONCE(MPI_Waitany(2 * N, r, &which, MPI_STATUS_IGNORE));
+    ONCE(MPI_Waitsome(2 * N, r, &n, done, MPI_STATUSES_IGNORE));
+    ONCE(MPI_Testany(2 * N, r, &which, &all, MPI_STATUS_IGNORE));
+    ONCE(MPI_Testsome(2 * N, r, &n, done, MPI_STATUSES_IGNORE));
+    for (all = 0; !all;)
+        ONCE(MPI_Testall(2 * N, r, &all, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < N; i++)
+        sweep_check(in + i * 9000, 9000, PEER, i);
+    free(out);
+    free(in);
+}
+
 static void modes(void)
 {
     int room = 20000 + MPI_BSEND_OVERHEAD;
@@ -253,5 +305,6 @@ const struct sweep_phase sweep_p2p[] = {
     {"rendezvous", rendezvous, 0}, {"unexpected", unexpected, 0},
     {"nonblocking", nonblocking, 0}, {"persistent", persistent, 0},
     {"partitioned", partitioned, 0}, {"probe", probe, 0},
+    {"cancel", cancel, 0},       {"completion", completion, 0},
     {"modes", modes, 0},         {"datatypes", datatypes, 0},
     {NULL, NULL, 0}};
