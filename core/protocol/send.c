@@ -28,6 +28,9 @@ static bool connect(struct weft_loc *loc, int *rc)
     if (r == 0)
         return true;
     *rc = wf_error_last()->mpi_class;
+    if (!*rc && r == WEFT_ENOMEM)
+        *rc = wf_error(MPI_ERR_NO_MEM, "no memory to connect to process %u",
+                       loc->id);
     if (!*rc)
         *rc = wf_error(MPI_ERR_OTHER, "process %u cannot be reached (error %d)",
                        loc->id, r);
