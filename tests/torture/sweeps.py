@@ -305,4 +305,5 @@ if __name__ == "__main__":
     finally:
         for (fabric, kind), n in sorted(ran.items()):
             print(f"{n} jobs: {fabric}, {kind}")
-        print(f"{sum(ran.values())} jobs")
+        if ran:
+            print(f"{sum(ran.values())} jobs")
