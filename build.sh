@@ -8,14 +8,16 @@ cd "$(dirname "$0")"
 usage()
 {
     cat <<'END'
-./build.sh                 build into build/
-./build.sh run             build, then run the demonstration
-./build.sh test            build, then run all tests
+./build.sh                 build the library, the programs, the plugins and the
+                           examples into build/
+./build.sh run             build what the demonstration needs, and run it
+./build.sh test            build everything and the tests, then run them
 ./build.sh test --matrix   the tests in the other configurations: address and
                            undefined sanitizers, thread sanitizer, static, and
                            those with threads in the other granularities under
                            the thread sanitizer; the demonstration with musl,
-                           where musl-gcc is installed
+                           where musl-gcc is installed, and for AArch64, where
+                           a cross compiler and qemu-user are
 ./build.sh test --torture  instead of the tests all cells of the torture floor:
                            deaths, network faults, failing calls; half an hour
 ./build.sh install --prefix DIR
@@ -33,7 +35,8 @@ options
                      so by mpicc -static in any build           (build-static/)
   --musl             the same with musl-gcc, without the tests  (build-musl/)
   --sanitize=LIST    address,undefined or thread                (build-LIST/)
-  --target=TRIPLE    cross compile with TRIPLE-gcc              (build-TRIPLE/)
+  --target=TRIPLE    cross compile with TRIPLE-gcc; run uses qemu-user where
+                     the processor is another                   (build-TRIPLE/)
   --tiny             small rather than fast, and without unwind tables: no
                      backtrace sees beyond MPI          (build-tiny/)
   --plugins=LIST     transports built as weft_NAME.so
@@ -119,10 +122,22 @@ done
     fail "--musl needs musl-gcc (Debian package musl-tools)"
 
 # ---- what the build needs ---------------------------------------------------
-# package:how to see that it is there (a command, a C header, or a file)
-needs='gcc:gcc g++:g++ cmake:cmake ninja-build:ninja python3:python3
- pkg-config:pkg-config binutils:ar libc6-dev:<stdio.h> libinih-dev:<ini.h>
- libsodium-dev:<sodium.h> libcmocka-dev:cmocka.h'
+# package:how to see that it is there (a command, a C header, a static library,
+# or a file)
+foreign= # the target's architecture, as Debian's packages are named with it
+if [ -z "$target" ]; then
+    needs='gcc:gcc g++:g++ binutils:ar libc6-dev:<stdio.h>'
+else
+    foreign=$(dpkg-architecture -t "$target" -qDEB_TARGET_ARCH 2>/dev/null ||
+        true)
+    needs=$(echo "$target" | tr _ -)
+    needs="gcc-$needs:$target-gcc g++-$needs:$target-g++"
+fi
+needs="$needs cmake:cmake ninja-build:ninja python3:python3
+ libinih-dev${foreign:+:$foreign}:libinih.a
+ libsodium-dev${foreign:+:$foreign}:libsodium.a"
+[ "$command" != test ] ||
+    needs="$needs pkg-config:pkg-config libcmocka-dev:cmocka.h"
 # Without it the sctp transport is built, and says at load what it lacks.
 extras='libusrsctp-dev:<usrsctp.h>'
 # Some tests count instructions or system calls, filter packets, or go through
@@ -134,6 +149,12 @@ wishes='valgrind:valgrind strace:strace spin:spin musl-tools:musl-gcc
 present()
 {
     case $1 in
+    lib*.a) # the compiler knows a whole path for a library that it finds
+        case $("${target:+$target-}gcc" -print-file-name="$1" 2>/dev/null) in
+        /*) return 0 ;;
+        *) return 1 ;;
+        esac
+        ;;
     '<'*) echo "#include $1" | gcc -E - >/dev/null 2>&1 ;;
     cmocka.h)
         printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>
@@ -147,7 +168,7 @@ present()
 missing()
 {
     for need in ${1:-$needs}; do
-        present "${need#*:}" || printf '%s ' "${need%%:*}"
+        present "${need##*:}" || printf '%s ' "${need%:*}"
     done
 }
 
@@ -171,7 +192,8 @@ install_packages()
 {
     [ "$command" != test ] ||
         install_wishes "$wishes" "tests that need it are skipped"
-    install_wishes "$extras" "what it would bring is left out"
+    [ "$command" = run ] || [ -n "$target" ] ||
+        install_wishes "$extras" "what it would bring is left out"
     lacking=$(missing)
     [ -n "$lacking" ] || return 0
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -179,11 +201,13 @@ install_packages()
         export DEBIAN_FRONTEND=noninteractive
         # shellcheck disable=SC2086
         { apt-get update -q && apt-get install -qy --no-install-recommends \
-            $lacking; } >&2 || fail "could not install: $lacking"
+            $lacking; } >&2 || [ -n "$foreign" ] ||
+            fail "could not install: $lacking"
         lacking=$(missing)
     fi
     [ -z "$lacking" ] || fail "these packages are missing (Debian names):
-    apt-get install $lacking"
+    ${foreign:+dpkg --add-architecture $foreign && apt-get update
+    }apt-get install $lacking"
 }
 
 # ---- one configuration ------------------------------------------------------
@@ -229,14 +253,22 @@ kernel_headers()
 # What is not asked for is as by default, whatever was built there before.
 configure()
 {
-    set -- -DWEFT_SANITIZE="$sanitize" \
+    # Tests that are there stay: ninja would delete programs it no longer knows.
+    tests=OFF
+    if [ "$command" = test ] ||
+        grep -qs '^WEFT_TESTS:BOOL=ON' "$dir/CMakeCache.txt"; then
+        tests=ON
+    fi
+    [ "$musl" = no ] || tests=OFF # cmocka is the other C library's
+    set -- -DWEFT_TESTS=$tests -DWEFT_SANITIZE="$sanitize" \
+        -DCMAKE_INSTALL_PREFIX="${prefix:-/usr/local}" \
         -DWEFT_GRANULARITY="${granularity:-$default_granularity}"
     if [ "$static" = yes ]; then
         set -- "$@" -DWEFT_STATIC=ON -DWEFT_PLUGINS=
     fi
-    if [ "$musl" = yes ]; then # cmocka is the other C library's
+    if [ "$musl" = yes ]; then
         kernel_headers
-        set -- "$@" -DCMAKE_C_COMPILER=musl-gcc -DWEFT_TESTS=OFF \
+        set -- "$@" -DCMAKE_C_COMPILER=musl-gcc \
             -DCMAKE_C_FLAGS="-idirafter $PWD/$dir/kernel"
     fi
     [ "$tiny" = no ] || set -- "$@" -DCMAKE_BUILD_TYPE=MinSizeRel \
@@ -253,7 +285,8 @@ configure()
     fi
     [ -z "$target" ] || set -- "$@" -DCMAKE_SYSTEM_NAME=Linux \
         -DCMAKE_SYSTEM_PROCESSOR="${target%%-*}" \
-        -DCMAKE_C_COMPILER="$target-gcc" -DCMAKE_CXX_COMPILER="$target-g++"
+        -DCMAKE_C_COMPILER="$target-gcc" -DCMAKE_CXX_COMPILER="$target-g++" \
+        -DCMAKE_CROSSCOMPILING_EMULATOR="$(emulator | tr ' ' ';')"
     cmake -S . -B "$dir" -G Ninja "$@" >"$dir.log" 2>&1 || {
         cat "$dir.log" >&2
         fail "CMake could not configure $dir"
@@ -261,11 +294,17 @@ configure()
     mv "$dir.log" "$dir/configure.log"
 }
 
+# Builds what the command is for.
 build()
 {
     dir=$(directory)
     configure
-    cmake --build "$dir"
+    case $command in
+    test) set -- all ;;
+    run) set -- mpi thread_ranks_object mpirun weft-info example_heat ;;
+    *) set -- weft ;;
+    esac
+    cmake --build "$dir" --target "$@"
 }
 
 # For run_tests with a granularity: not the programs of the other tests.
@@ -348,21 +387,56 @@ run_matrix()
             echo "==== $name failed" >&2
         }
     done
-    command -v musl-gcc >/dev/null || return $result
-    echo "==== musl"
-    static=yes musl=yes sanitize='' granularity=''
-    { build && (demonstration); } || {
-        result=1
-        echo "==== musl failed" >&2
+    command=run static=yes sanitize='' granularity=''
+    ! command -v musl-gcc >/dev/null || {
+        musl=yes
+        demonstrate musl || result=1
     }
+    static=no musl=no target=aarch64-linux-gnu
+    if present "$target-gcc" && present libsodium.a && present libinih.a &&
+        [ -n "$(emulator)" ]; then
+        demonstrate "$target" || result=1
+    else
+        echo "Left out: the demonstration for $target, which needs its" \
+            "compiler, its libinih.a and libsodium.a, and qemu-user"
+    fi
     return $result
+}
+
+# $1: the name of the configuration
+demonstrate()
+{
+    echo "==== $1"
+    { build && (demonstration); } || {
+        echo "==== $1 failed" >&2
+        return 1
+    }
+}
+
+# Prints what runs a program of the target here, where the processor is another.
+emulator()
+{
+    cpu=${target%%-*}
+    case $cpu in
+    i?86) cpu=i386 ;;
+    powerpc64le) cpu=ppc64le ;;
+    esac
+    [ -n "$target" ] && [ "$cpu" != "$(uname -m)" ] || return 0
+    for name in "qemu-$cpu" "qemu-$cpu-static"; do
+        ! command -v "$name" >/dev/null || {
+            echo "$name -L /usr/$target"
+            return 0
+        }
+    done
 }
 
 demonstration()
 {
     [ -x "$dir/examples/heat" ] || fail "examples/heat.c is missing"
+    by=$(emulator)
     cd "$dir"
-    exec bin/mpirun -n 4 --nodes 2 --set core.stats=yes examples/heat
+    # shellcheck disable=SC2086
+    exec $by bin/mpirun -n 4 --nodes 2 --set core.stats=yes $by examples/heat
 }
 
 measure()

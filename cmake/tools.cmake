@@ -89,6 +89,7 @@ endif()
 
 # ---- examples -------------------------------------------------------------
 file(GLOB EXAMPLES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.c)
+set(EXAMPLE_TARGETS "")
 foreach(source IN LISTS EXAMPLES)
   get_filename_component(name ${source} NAME_WE)
   add_executable(example_${name} ${source})
@@ -97,6 +98,7 @@ foreach(source IN LISTS EXAMPLES)
   target_compile_options(example_${name} PRIVATE -Wall -Wextra)
   target_link_libraries(example_${name} PRIVATE m)
   weft_link_program(example_${name})
+  list(APPEND EXAMPLE_TARGETS example_${name})
 endforeach()
 
 # ---- compiler wrappers ----------------------------------------------------
@@ -157,6 +159,16 @@ set(CONFIG_DIR ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/cmake/weft)
 configure_file(cmake/WeftConfig.cmake.in ${CONFIG_DIR}/WeftConfig.cmake @ONLY)
 write_basic_package_version_file(${CONFIG_DIR}/WeftConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
+
+# All but the tests: what is installed, and the examples.
+add_custom_target(weft DEPENDS mpi ${WEFT_PROGRAMS} thread_ranks_object
+  ${EXAMPLE_TARGETS})
+if(NOT WEFT_STATIC)
+  add_dependencies(weft mpi_abi)
+  foreach(name IN LISTS WEFT_PLUGINS)
+    add_dependencies(weft weft_${name})
+  endforeach()
+endif()
 
 # ---- install --------------------------------------------------------------
 install(TARGETS ${WEFT_PROGRAMS} RUNTIME DESTINATION bin)

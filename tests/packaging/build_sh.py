@@ -1,0 +1,113 @@
+"""build.sh asks for, configures and builds what a command is for, and no more.
+
+It runs beside programs that are not there to build: each notes how it was
+called.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+# A compiler that finds the libraries named in $LIBRARIES, and no header.
+COMPILER = """#!/bin/sh
+for arg; do
+    case $arg in
+    -print-file-name=*)
+        name=${arg#*=}
+        case " $LIBRARIES " in
+        *" $name "*) echo "/lib/$name" ;;
+        *) echo "$name" ;;
+        esac
+        exit 0 ;;
+    -E) case $(cat) in *stdio.h*) exit 0 ;; *) exit 1 ;; esac ;;
+    esac
+done
+"""
+CMAKE = """#!/bin/sh
+echo "cmake $*" >> "$CALLS"
+[ "$1" != -S ] || mkdir -p "$4"
+"""
+IDLE = "#!/bin/sh\n"
+TARGET = "aarch64-linux-gnu"
+
+
+class BuildScript(unittest.TestCase):
+    def setUp(self):
+        temp = tempfile.TemporaryDirectory()
+        self.addCleanup(temp.cleanup)
+        self.dir = temp.name
+        self.bin = os.path.join(self.dir, "tools")
+        os.mkdir(self.bin)
+        shutil.copy(os.path.join(SOURCE, "build.sh"), self.dir)
+        for name in ("gcc", TARGET + "-gcc"):
+            self.stub(name, COMPILER)
+        self.stub("cmake", CMAKE)
+        self.stub("id", "#!/bin/sh\necho 1000\n")  # installs nothing
+        for name in ("g++", TARGET + "-g++", "ar", "ninja", "python3",
+                     "pkg-config", "ctest"):
+            self.stub(name, IDLE)
+
+    def stub(self, name, text):
+        path = os.path.join(self.bin, name)
+        with open(path, "w") as f:
+            f.write(text)
+        os.chmod(path, 0o755)
+
+    def build(self, *args, libraries="libinih.a libsodium.a"):
+        calls = os.path.join(self.dir, "calls")
+        open(calls, "w").close()
+        env = dict(os.environ, CALLS=calls, LIBRARIES=libraries,
+                   PATH=self.bin + ":" + os.environ["PATH"])
+        done = subprocess.run(["./build.sh", *args], cwd=self.dir, env=env,
+                              text=True, capture_output=True, timeout=60)
+        with open(calls) as f:
+            return done, f.read().splitlines()
+
+    def test_a_build_has_no_tests_and_needs_no_cmocka(self):
+        done, (configure, build) = self.build()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("-DWEFT_TESTS=OFF", configure)
+        self.assertEqual(build, "cmake --build build --target weft")
+
+    def test_the_demonstration_builds_what_it_runs(self):
+        done, (configure, build) = self.build("run")
+        self.assertIn("-DWEFT_TESTS=OFF", configure)
+        self.assertEqual(build.split(" --target ")[1].split(),
+                         ["mpi", "thread_ranks_object", "mpirun", "weft-info",
+                          "example_heat"])
+
+    def test_tests_need_cmocka(self):
+        done, calls = self.build("test")
+        self.assertEqual((done.returncode, calls), (2, []))
+        self.assertIn("apt-get install libcmocka-dev", done.stderr)
+
+    def test_tests_that_are_there_stay(self):
+        os.mkdir(os.path.join(self.dir, "build"))
+        with open(os.path.join(self.dir, "build", "CMakeCache.txt"), "w") as f:
+            f.write("WEFT_TESTS:BOOL=ON\n")
+        done, (configure, build) = self.build()
+        self.assertIn("-DWEFT_TESTS=ON", configure)
+        self.assertEqual(build, "cmake --build build --target weft")
+
+    def test_a_cross_build_needs_no_cmocka(self):
+        done, (configure, build) = self.build("--target=" + TARGET)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("-DWEFT_TESTS=OFF", configure)
+        self.assertIn(f"-DCMAKE_C_COMPILER={TARGET}-gcc", configure)
+
+    def test_a_cross_build_says_which_library_is_missing(self):
+        done, calls = self.build("--target=" + TARGET, libraries="libinih.a")
+        self.assertEqual((done.returncode, calls), (2, []))
+        self.assertIn("apt-get install libsodium-dev", done.stderr)
+        self.assertNotIn("libinih-dev", done.stderr)
+
+    def test_a_prefix_is_known_when_the_layout_is_made(self):
+        done, (configure, *_) = self.build("install", "--prefix", "/usr")
+        self.assertIn("-DCMAKE_INSTALL_PREFIX=/usr ", configure)
+
+
+unittest.main(verbosity=2)
