@@ -6,15 +6,17 @@ include(CMakePackageConfigHelpers)
 include(CheckFunctionExists)
 
 option(WEFT_STATIC "link the programs statically; no plugins from files" OFF)
-set(WEFT_LIBDIR "lib" CACHE STRING "library directory below the prefix")
+option(WEFT_STATIC_LAUNCHER
+  "link mpirun statically: it starts faster" ON)
+if(WEFT_SANITIZE) # sanitizers need a dynamic linker
+  set(WEFT_STATIC_LAUNCHER OFF)
+endif()
 
 set_target_properties(mpi mpi_abi PROPERTIES
-  ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}
-  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR})
-execute_process(COMMAND ${CMAKE_COMMAND} -E create_symlink
-  ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
+  ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 # -lmpi is the shared library, and with -static the archive.
-set(MPI_SO ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/libmpi.so)
+set(MPI_SO ${CMAKE_BINARY_DIR}/lib/libmpi.so)
 if(WEFT_STATIC)
   set_target_properties(mpi_abi PROPERTIES EXCLUDE_FROM_ALL TRUE)
   file(REMOVE ${MPI_SO})
@@ -41,13 +43,12 @@ add_executable(mpirun ${MPIRUN_SOURCES} ${CMAKE_SOURCE_DIR}/core/boot/base64.c
   ${CMAKE_SOURCE_DIR}/core/os/secret.c ${CMAKE_SOURCE_DIR}/core/os/hosts.c
   ${CMAKE_SOURCE_DIR}/core/os/hardware.c ${CMAKE_SOURCE_DIR}/core/route/pattern.c)
 target_include_directories(mpirun PRIVATE ${CMAKE_SOURCE_DIR}/core
-  ${CMAKE_SOURCE_DIR}/include)
+  ${CMAKE_SOURCE_DIR}/include ${GENERATED})
 target_compile_definitions(mpirun PRIVATE _GNU_SOURCE)
 target_compile_options(mpirun PRIVATE ${WEFT_CFLAGS})
 set_target_properties(mpirun PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-# It starts fastest without a dynamic linker; sanitizers need one.
-if(NOT WEFT_SANITIZE)
+if(WEFT_STATIC_LAUNCHER)
   target_link_options(mpirun PRIVATE -static)
 endif()
 foreach(name mpiexec weftrun)
@@ -56,7 +57,7 @@ foreach(name mpiexec weftrun)
 endforeach()
 
 # ---- main in each rank thread: mpicc -fthread-ranks -------------------------
-set(THREAD_RANKS ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/weft/thread_ranks.o)
+set(THREAD_RANKS ${CMAKE_BINARY_DIR}/lib/weft/thread_ranks.o)
 add_library(thread_ranks OBJECT ${CMAKE_SOURCE_DIR}/tools/thread-ranks/main.c)
 target_include_directories(thread_ranks PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(thread_ranks PRIVATE -Wall -Wextra)
@@ -74,18 +75,14 @@ endfunction()
 
 # ---- weft-info ------------------------------------------------------------
 file(GLOB INFO_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/weft-info/*.c)
-set(WEFT_PROGRAMS mpirun)
-if(INFO_SOURCES)
-  add_executable(weft-info ${INFO_SOURCES})
-  target_include_directories(weft-info PRIVATE ${CMAKE_SOURCE_DIR}/core
-    ${CMAKE_SOURCE_DIR}/include ${GENERATED})
-  target_compile_options(weft-info PRIVATE ${WEFT_CFLAGS})
-  target_link_libraries(weft-info PRIVATE m)
-  set_target_properties(weft-info PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-  weft_link_program(weft-info)
-  list(APPEND WEFT_PROGRAMS weft-info)
-endif()
+add_executable(weft-info ${INFO_SOURCES})
+target_include_directories(weft-info PRIVATE ${CMAKE_SOURCE_DIR}/core
+  ${CMAKE_SOURCE_DIR}/include ${GENERATED})
+target_compile_options(weft-info PRIVATE ${WEFT_CFLAGS})
+target_link_libraries(weft-info PRIVATE m)
+set_target_properties(weft-info PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+weft_link_program(weft-info)
 
 # ---- examples -------------------------------------------------------------
 file(GLOB EXAMPLES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.c)
@@ -112,6 +109,10 @@ if(WEFT_SANITIZE) # a program must be linked as its library was compiled
   set(WRAPPER_FLAGS "-fsanitize=${WEFT_SANITIZE}")
 endif()
 
+weft_way(PREFIX_FROM_BIN ${WEFT_BINDIR} .)
+weft_way_below(WRAPPER_INCLUDEDIR "$prefix" . ${WEFT_INCLUDEDIR})
+weft_way_below(WRAPPER_LIBDIR "$prefix" . ${WEFT_LIBDIR})
+
 # The name by which a user calls the compiler we were built with.
 function(weft_wrapper name lang)
   set(WRAPPER_NAME ${name})
@@ -132,20 +133,18 @@ endforeach()
 foreach(name mpicxx mpicxx_abi mpic++ mpiCC)
   weft_wrapper(${name} CXX)
 endforeach()
+set(WEFT_WRAPPERS mpicc mpicc_abi mpicxx mpicxx_abi mpic++ mpiCC)
 
 # ---- pkg-config and CMake -------------------------------------------------
-file(RELATIVE_PATH WEFT_PREFIX_FROM_PC /p/${WEFT_LIBDIR}/pkgconfig /p)
-file(RELATIVE_PATH WEFT_PREFIX_FROM_CMAKE /p/${WEFT_LIBDIR}/cmake/weft /p)
-foreach(path PC CMAKE)
-  string(REGEX REPLACE "/$" "" WEFT_PREFIX_FROM_${path}
-    "${WEFT_PREFIX_FROM_${path}}")
-endforeach()
-set(PC_DIR ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/pkgconfig)
+weft_way_below(PC_PREFIX "\${pcfiledir}" ${WEFT_PKGCONFIGDIR} .)
+weft_way_below(PC_INCLUDEDIR "\${prefix}" . ${WEFT_INCLUDEDIR})
+weft_way_below(PC_LIBDIR "\${prefix}" . ${WEFT_LIBDIR})
+set(PC_DIR ${CMAKE_BINARY_DIR}/lib/pkgconfig)
 set(PC_LIBS "-L\${libdir} -Wl,-rpath,\${libdir} -lmpi")
 if(WEFT_STATIC)
   set(PC_LIBS "-Wl,-u,weft_dl_loader,-u,weft_cipher \${libdir}/libmpi.a")
 endif()
-foreach(name mpi mpi-c mpi-cxx)
+foreach(name mpi mpi-c mpi-cxx weft-c weft-cxx) # the last two are of no other MPI
   set(PC_NAME ${name})
   set(PC_DESCRIPTION "MPI 5.0 (Weft)")
   configure_file(cmake/mpi.pc.in ${PC_DIR}/${name}.pc @ONLY)
@@ -155,14 +154,45 @@ set(PC_LIBS "\${libdir}/libmpi.a")
 set(PC_DESCRIPTION
   "MPI 5.0 (Weft) inside the program, with the built-in transports only")
 configure_file(cmake/mpi.pc.in ${PC_DIR}/weft.pc @ONLY)
-set(CONFIG_DIR ${CMAKE_BINARY_DIR}/${WEFT_LIBDIR}/cmake/weft)
+foreach(kind INCLUDE LIB PLUGIN BIN)
+  weft_way_below(CONFIG_${kind}DIR "\${WEFT_HERE}" ${WEFT_CMAKEDIR}
+    ${WEFT_${kind}DIR})
+endforeach()
+set(CONFIG_DIR ${CMAKE_BINARY_DIR}/lib/cmake/weft)
 configure_file(cmake/WeftConfig.cmake.in ${CONFIG_DIR}/WeftConfig.cmake @ONLY)
 write_basic_package_version_file(${CONFIG_DIR}/WeftConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
 
+# ---- manual pages ---------------------------------------------------------
+# They repeat what the programs say of themselves, so the programs are run.
+set(MAN_DIR ${CMAKE_BINARY_DIR}/man)
+if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+  set(WEFT_MANUAL FALSE)
+  message(STATUS "No manual pages: they need CMAKE_CROSSCOMPILING_EMULATOR")
+else()
+  set(WEFT_MANUAL TRUE)
+  add_custom_command(OUTPUT ${MAN_DIR}/made
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${MAN_DIR}
+    COMMAND mpirun --help > ${MAN_DIR}/mpirun.help
+    COMMAND weft-info --help > ${MAN_DIR}/weft-info.help
+    COMMAND ${CMAKE_BINARY_DIR}/bin/mpicc -help > ${MAN_DIR}/mpicc.help
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/manual.py
+      ${MAN_DIR} ${PROJECT_VERSION} "${WEFT_PROGRAM_SUFFIX}" mpirun=${MAN_DIR}/mpirun.help
+      mpicc=${MAN_DIR}/mpicc.help weft-info=${MAN_DIR}/weft-info.help
+    COMMAND ${CMAKE_COMMAND} -E touch ${MAN_DIR}/made
+    DEPENDS mpirun weft-info ${CMAKE_BINARY_DIR}/bin/mpicc
+      ${CMAKE_SOURCE_DIR}/tools/manual.py ${CMAKE_SOURCE_DIR}/README.md
+      ${CMAKE_SOURCE_DIR}/tools/README.md ${CMAKE_SOURCE_DIR}/docs/mpi-ini.md
+    COMMENT "Writing the manual pages" VERBATIM)
+  add_custom_target(manual ALL DEPENDS ${MAN_DIR}/made)
+endif()
+
 # All but the tests: what is installed, and the examples.
-add_custom_target(weft DEPENDS mpi ${WEFT_PROGRAMS} thread_ranks_object
+add_custom_target(weft DEPENDS mpi mpirun weft-info thread_ranks_object
   ${EXAMPLE_TARGETS})
+if(WEFT_MANUAL)
+  add_dependencies(weft manual)
+endif()
 if(NOT WEFT_STATIC)
   add_dependencies(weft mpi_abi)
   foreach(name IN LISTS WEFT_PLUGINS)
@@ -171,27 +201,35 @@ if(NOT WEFT_STATIC)
 endif()
 
 # ---- install --------------------------------------------------------------
-install(TARGETS ${WEFT_PROGRAMS} RUNTIME DESTINATION bin)
-install(PROGRAMS ${CMAKE_BINARY_DIR}/bin/mpicc ${CMAKE_BINARY_DIR}/bin/mpicc_abi
-  ${CMAKE_BINARY_DIR}/bin/mpicxx ${CMAKE_BINARY_DIR}/bin/mpicxx_abi
-  ${CMAKE_BINARY_DIR}/bin/mpic++ ${CMAKE_BINARY_DIR}/bin/mpiCC DESTINATION bin)
-install(FILES ${CMAKE_BINARY_DIR}/bin/mpiexec ${CMAKE_BINARY_DIR}/bin/weftrun
-  DESTINATION bin)
+install(PROGRAMS $<TARGET_FILE:mpirun> DESTINATION ${WEFT_BINDIR}
+  RENAME mpirun${WEFT_PROGRAM_SUFFIX})
+install(TARGETS weft-info RUNTIME DESTINATION ${WEFT_BINDIR})
+foreach(name ${WEFT_WRAPPERS})
+  install(PROGRAMS ${CMAKE_BINARY_DIR}/bin/${name} DESTINATION ${WEFT_BINDIR}
+    RENAME ${name}${WEFT_PROGRAM_SUFFIX})
+endforeach()
+set(links ${CMAKE_BINARY_DIR}/links)
+file(MAKE_DIRECTORY ${links})
+foreach(name mpiexec${WEFT_PROGRAM_SUFFIX} weftrun)
+  file(CREATE_LINK mpirun${WEFT_PROGRAM_SUFFIX} ${links}/${name} SYMBOLIC)
+  install(FILES ${links}/${name} DESTINATION ${WEFT_BINDIR})
+endforeach()
 install(TARGETS mpi ARCHIVE DESTINATION ${WEFT_LIBDIR})
 if(NOT WEFT_STATIC)
   install(TARGETS mpi_abi LIBRARY DESTINATION ${WEFT_LIBDIR})
   install(FILES ${MPI_SO} DESTINATION ${WEFT_LIBDIR})
   foreach(name IN LISTS WEFT_PLUGINS)
-    install(TARGETS weft_${name} LIBRARY DESTINATION ${WEFT_LIBDIR}/weft)
+    install(TARGETS weft_${name} LIBRARY DESTINATION ${WEFT_PLUGINDIR})
   endforeach()
 endif()
-install(FILES include/mpi.h include/mpix.h include/weft_transport.h DESTINATION include)
-install(FILES ${THREAD_RANKS} DESTINATION ${WEFT_LIBDIR}/weft)
-install(DIRECTORY ${PC_DIR} DESTINATION ${WEFT_LIBDIR})
-install(DIRECTORY ${CONFIG_DIR} DESTINATION ${WEFT_LIBDIR}/cmake)
-install(FILES LICENSE DESTINATION share/doc/weft)
-install(DIRECTORY examples/ DESTINATION share/weft/examples
-  FILES_MATCHING PATTERN "*.c")
-if(EXISTS ${CMAKE_SOURCE_DIR}/mpi.ini)
-  install(FILES mpi.ini DESTINATION etc)
+install(FILES ${HEADERS} DESTINATION ${WEFT_INCLUDEDIR})
+install(FILES ${THREAD_RANKS} DESTINATION ${WEFT_PLUGINDIR})
+install(DIRECTORY ${PC_DIR}/ DESTINATION ${WEFT_PKGCONFIGDIR})
+install(DIRECTORY ${CONFIG_DIR}/ DESTINATION ${WEFT_CMAKEDIR})
+if(WEFT_MANUAL)
+  install(DIRECTORY ${MAN_DIR}/man1 ${MAN_DIR}/man5 DESTINATION ${WEFT_MANDIR})
 endif()
+install(FILES LICENSE DESTINATION ${WEFT_DOCDIR})
+install(DIRECTORY examples/ DESTINATION ${WEFT_DATADIR}/weft/examples
+  FILES_MATCHING PATTERN "*.c")
+install(FILES mpi.ini DESTINATION ${WEFT_SYSCONFDIR}/weft)

@@ -11,10 +11,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "adi/endpoint.h"
+#include "layout.h"
+#include "os/prefix.h"
 #include "os/trust.h"
 #include "route/model.h"
 
@@ -164,10 +167,13 @@ static bool file_try_in(struct wf_config *c, const char *directory,
  * libmpi.a belongs to none, wherever it lies. */
 static bool prefix_try(struct wf_config *c)
 {
+    char path[PATH_MAX];
     const char *launcher = wf_trust_getenv("WEFT_LAUNCHER_INI");
     const char *lib = &weft_dl_loader != NULL ? weft_dl_loader.library_dir()
                                               : NULL;
-    return file_try_in(c, lib, "../etc/mpi.ini") ||
+    return (lib != NULL &&
+            wf_prefix_follow(lib, WF_INI_FROM_LIB, path, sizeof path) &&
+            file_try(c, path)) ||
            (launcher != NULL && launcher[0] == '/' && file_try(c, launcher));
 }
 

@@ -324,8 +324,8 @@ class Trust(unittest.TestCase):
     def test_nothing_is_relative_to_the_program(self):
         for folder in ("x", "bin", "lib"):
             os.mkdir(os.path.join(self.cwd, folder))
-        os.mkdir(os.path.join(self.cwd, "etc"))
-        self.here(self.marking(), "etc/mpi.ini")
+        os.makedirs(os.path.join(self.cwd, "etc", "weft"))
+        self.here(self.marking(), "etc/weft/mpi.ini")
         os.mkdir(os.path.join(self.cwd, "lib", "weft"))
         shutil.copy(self.plugin, os.path.join(self.cwd, "lib", "weft"))
         for folder in ("x", "bin", "lib"):
@@ -338,7 +338,7 @@ class Trust(unittest.TestCase):
         self.assert_not_executed()
 
     def test_an_installation_has_a_configuration(self):
-        ini = os.path.join(self.prefix, "etc", "mpi.ini")
+        ini = os.path.join(self.prefix, "etc", "weft", "mpi.ini")
         with open(ini) as f:
             before = f.read()
         self.addCleanup(self.write, ini, before)
@@ -357,7 +357,7 @@ class Trust(unittest.TestCase):
     def test_the_shared_library_belongs_to_an_installation(self):
         if not os.path.exists(self.prefix + "/lib/libmpi_abi.so"):
             self.skipTest("a static build has none")
-        ini = os.path.join(self.prefix, "etc", "mpi.ini")
+        ini = os.path.join(self.prefix, "etc", "weft", "mpi.ini")
         with open(ini) as f:
             before = f.read()
         self.addCleanup(self.write, ini, before)
@@ -367,7 +367,7 @@ class Trust(unittest.TestCase):
              os.path.join(self.dir, "program.c"), "-o", shared)
         done = sh(shared, cwd=self.cwd)
         self.assertEqual(done.returncode, REFUSED, done.stderr)
-        self.assertIn("etc/mpi.ini:2:1: unknown key 'jbo'", done.stderr)
+        self.assertIn("etc/weft/mpi.ini:2:1: unknown key 'jbo'", done.stderr)
 
     # ---- setuid -------------------------------------------------------------
     def setuid(self, mode=0o4755, group=0):

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "layout.h"
 #include "os/prefix.h"
 #include "page.h"
 
@@ -135,9 +136,9 @@ static void set_installation(char **env)
 {
     char path[PATH_MAX];
 
-    if (wf_prefix_path("lib/weft", path, sizeof(path)))
+    if (wf_prefix_path(WF_PLUGINS_FROM_BIN, path, sizeof(path)))
         set(env, "WEFT_LAUNCHER_PLUGINS", path);
-    if (wf_prefix_path("etc/mpi.ini", path, sizeof(path)))
+    if (wf_prefix_path(WF_INI_FROM_BIN, path, sizeof(path)))
         set(env, "WEFT_LAUNCHER_INI", path);
 }
 
@@ -205,9 +206,9 @@ static void prepend(char **env, const char *name, const char *dir)
 static void set_prefix(char **env)
 {
     char path[PATH_MAX];
-    if (wf_prefix_path("bin", path, sizeof(path)))
+    if (wf_prefix_path("../" WF_BIN_NAME, path, sizeof(path)))
         prepend(env, "PATH", path);
-    if (wf_prefix_path("lib", path, sizeof(path)))
+    if (wf_prefix_path(WF_LIB_FROM_BIN, path, sizeof(path)))
         prepend(env, "LD_LIBRARY_PATH", path);
 }
 

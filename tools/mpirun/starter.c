@@ -12,6 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "layout.h"
+#include "os/prefix.h"
+
 static const struct {
     const char *name, *command;
 } starters[] = {
@@ -176,11 +179,14 @@ void wf_starter_text(char **words, char *text, size_t size)
 
 char *wf_starter_agent(const char *prefix)
 {
-    char self[PATH_MAX], *path;
+    char self[PATH_MAX];
     ssize_t n;
 
     if (prefix)
-        return asprintf(&path, "%s/bin/mpirun", prefix) < 0 ? NULL : path;
+        return wf_prefix_follow(prefix, WF_MPIRUN_FROM_PREFIX, self,
+                                sizeof self)
+                   ? strdup(self)
+                   : NULL;
     n = readlink("/proc/self/exe", self, sizeof self - 1);
     return strndup(n > 0 ? self : "mpirun", n > 0 ? (size_t)n : 6);
 }

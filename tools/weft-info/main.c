@@ -10,6 +10,7 @@
 #include <sysexits.h>
 
 #include "draw.h"
+#include "layout.h"
 #include "os/prefix.h"
 #include "tune.h"
 #include "tune_coll.h"
@@ -157,9 +158,9 @@ static int run(const struct arguments *a)
 static void set_installation(void)
 {
     char path[PATH_MAX];
-    if (wf_prefix_path("lib/weft", path, sizeof path))
+    if (wf_prefix_path(WF_PLUGINS_FROM_BIN, path, sizeof path))
         setenv("WEFT_LAUNCHER_PLUGINS", path, 1);
-    if (wf_prefix_path("etc/mpi.ini", path, sizeof path))
+    if (wf_prefix_path(WF_INI_FROM_BIN, path, sizeof path))
         setenv("WEFT_LAUNCHER_INI", path, 1);
 }
 

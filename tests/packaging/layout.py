@@ -1,0 +1,202 @@
+"""The standard directories of an installation are honoured, its parts find each
+other there, and the manual pages say what the programs say.
+
+BUILD_OF_WEFT is a build whose products are installed as another one's: only
+mpirun, which is small, is built for each layout.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(os.environ["BUILD_OF_WEFT"])
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    printf("rank %d\\n", rank);
+    return MPI_Finalize();
+}
+"""
+PACKAGE = """
+cmake_minimum_required(VERSION 3.16)
+project(p C)
+find_package(Weft REQUIRED)
+add_executable(p p.c)
+target_link_libraries(p MPI::MPI_C)
+execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version COMMAND_ERROR_IS_FATAL ANY)
+"""
+
+
+def must(*command, **kw):
+    done = subprocess.run(command, capture_output=True, text=True,
+                          timeout=600, **kw)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def cached(name):
+    with open(os.path.join(BUILD, "CMakeCache.txt")) as f:
+        found = re.search(rf"^{name}:\w+=(.*)$", f.read(), re.M)
+    return found.group(1) if found else ""
+
+
+class Layout(unittest.TestCase):
+    def setUp(self):
+        temp = tempfile.TemporaryDirectory()
+        self.addCleanup(temp.cleanup)
+        self.dir = temp.name
+        self.build = os.path.join(self.dir, "build")
+        self.stage = os.path.join(self.dir, "stage")
+
+    def configure(self, prefix, **dirs):
+        keep = [f"-D{name}={cached(name)}" for name in
+                ("CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER", "WEFT_PLUGINS",
+                 "WEFT_BUILTIN", "CMAKE_C_COMPILER_LAUNCHER")]
+        must("cmake", "-S", SOURCE, "-B", self.build, "-G",
+             cached("CMAKE_GENERATOR"), "-DWEFT_TESTS=OFF",
+             f"-DCMAKE_INSTALL_PREFIX={prefix}", *keep,
+             *(f"-D{name}={value}" for name, value in dirs.items()))
+
+    def install(self):
+        """With DESTDIR, as packages are made."""
+        for name in ("lib", "man"):
+            shutil.copytree(os.path.join(BUILD, name),
+                            os.path.join(self.build, name), symlinks=True,
+                            dirs_exist_ok=True,
+                            ignore=shutil.ignore_patterns("*.pc", "*.cmake"))
+        shutil.copy(os.path.join(BUILD, "bin", "weft-info"),
+                    os.path.join(self.build, "bin"))
+        must("cmake", "--build", self.build, "--target", "mpirun")
+        must("cmake", "--install", self.build,
+             env=dict(os.environ, DESTDIR=self.stage))
+
+    def assert_there(self, root, *names):
+        for name in names:
+            self.assertTrue(os.path.exists(os.path.join(root, name)), name)
+
+    def installation(self, mpirun):
+        """What mpirun tells its ranks of the installation."""
+        told = must(mpirun, "-n", "1", "env")
+        return dict(s.split("=", 1) for s in told.splitlines()
+                    if s.startswith("WEFT_LAUNCHER_"))
+
+    def assert_builds(self, bindir, pkgconfigdir, cmakedir):
+        source = os.path.join(self.dir, "p.c")
+        with open(source, "w") as f:
+            f.write(PROGRAM)
+        with open(os.path.join(self.dir, "CMakeLists.txt"), "w") as f:
+            f.write(PACKAGE)
+        program = os.path.join(self.dir, "p")
+        mpirun = os.path.join(bindir, "mpirun")
+        must(os.path.join(bindir, "mpicc"), source, "-o", program)
+        self.assertEqual(sorted(must(mpirun, "-n", "2", program).split("\n")),
+                         ["", "rank 0", "rank 1"])
+        flags = must("pkg-config", "--cflags", "--libs", "mpi-c", env=dict(
+            os.environ, PKG_CONFIG_LIBDIR=pkgconfigdir)).split()
+        must("cc", source, "-o", program, *flags)
+        self.assertEqual(must(program), "rank 0\n")
+        used = os.path.join(self.dir, "used")
+        must("cmake", "-S", self.dir, "-B", used,
+             "-DWeft_DIR=" + cmakedir)
+        must("cmake", "--build", used)
+        self.assertEqual(must(os.path.join(used, "p")), "rank 0\n")
+
+    def test_every_directory_can_be_named(self):
+        self.configure("/opt/own", CMAKE_INSTALL_BINDIR="tools",
+                       CMAKE_INSTALL_LIBDIR="lib64",
+                       CMAKE_INSTALL_INCLUDEDIR="include/weft",
+                       CMAKE_INSTALL_SYSCONFDIR="/etc/own",
+                       CMAKE_INSTALL_MANDIR="man", CMAKE_INSTALL_DOCDIR="doc")
+        self.install()
+        self.assert_there(
+            self.stage, "etc/own/weft/mpi.ini", *(f"opt/own/{name}" for name in (
+                "tools/mpirun", "tools/mpiexec", "tools/mpicc",
+                "lib64/libmpi.a", "lib64/libmpi_abi.so.1",
+                "lib64/weft/weft_tcp.so", "lib64/pkgconfig/weft.pc",
+                "lib64/cmake/weft/WeftConfig.cmake", "include/weft/mpi.h",
+                "man/man1/mpirun.1", "man/man5/mpi.ini.5", "doc/LICENSE")))
+        prefix = os.path.join(self.dir, "moved here")
+        os.rename(os.path.join(self.stage, "opt", "own"), prefix)
+        told = self.installation(prefix + "/tools/mpirun")
+        self.assertEqual(told["WEFT_LAUNCHER_PLUGINS"], prefix + "/lib64/weft")
+        self.assertNotIn("WEFT_LAUNCHER_INI", told)  # no /etc/own here
+        plain = os.path.join(self.dir, "moved")  # pkg-config splits at blanks
+        os.rename(prefix, plain)
+        self.assert_builds(plain + "/tools", plain + "/lib64/pkgconfig",
+                           plain + "/lib64/cmake/weft")
+
+    def test_below_usr_the_configuration_is_in_etc(self):
+        self.configure("/usr", CMAKE_INSTALL_LIBDIR="lib/any-linux-gnu",
+                       WEFT_INSTALL_PKGCONFIGDIR="share/pkgconfig")
+        self.install()
+        usr = os.path.join(self.stage, "usr")
+        self.assertEqual(self.installation(usr + "/bin/mpirun"), {
+            "WEFT_LAUNCHER_PLUGINS": usr + "/lib/any-linux-gnu/weft",
+            "WEFT_LAUNCHER_INI": self.stage + "/etc/weft/mpi.ini"})
+        self.assert_builds(usr + "/bin", usr + "/share/pkgconfig",
+                           usr + "/lib/any-linux-gnu/cmake/weft")
+        self.assert_there(usr, "share/man/man1/mpicc.1")
+
+    def test_a_directory_outside_the_prefix_keeps_its_name(self):
+        self.configure("/opt/own", CMAKE_INSTALL_LIBDIR="/srv/own/lib",
+                       CMAKE_INSTALL_INCLUDEDIR="/opt/own/include/5.0")
+        with open(os.path.join(self.build, "generated", "layout.h")) as f:
+            self.assertIn('WF_PLUGINS_FROM_BIN "/srv/own/lib/weft"', f.read())
+        with open(os.path.join(self.build, "lib/pkgconfig/mpi.pc")) as f:
+            text = f.read()
+        self.assertIn("libdir=/srv/own/lib\n", text)
+        self.assertIn("includedir=${prefix}/include/5.0\n", text)
+
+    def test_a_build_has_its_directories_before_it_is_installed(self):
+        before = os.listdir(os.path.join(SOURCE, "include"))
+        self.configure("/usr", CMAKE_INSTALL_LIBDIR="lib/any-linux-gnu",
+                       CMAKE_INSTALL_INCLUDEDIR="include/any-linux-gnu/weft")
+        self.assert_there(self.build, "include/any-linux-gnu/weft/mpi.h",
+                          "lib/any-linux-gnu/pkgconfig/mpi.pc")
+        self.assertEqual(os.listdir(os.path.join(SOURCE, "include")), before)
+
+
+class Manual(unittest.TestCase):
+    def page(self, name):
+        with open(os.path.join(BUILD, "man", name)) as f:
+            return f.read().replace("\\-", "-").replace("\\e", "\\")
+
+    def test_each_option_of_mpirun_is_in_its_page(self):
+        help_ = must(os.path.join(BUILD, "bin", "mpirun"), "--help")
+        options = re.findall(r"^  (-\S*?),? ", help_, re.M)
+        self.assertGreater(len(options), 20)
+        for option in options:
+            self.assertRegex(self.page("man1/mpirun.1"),
+                             rf"\n\.TP\n\\fB{re.escape(option)}\b")
+
+    def test_each_key_of_the_core_is_in_the_page_of_mpi_ini(self):
+        said = must(os.path.join(BUILD, "bin", "weft-info"), "--json")
+        keys = [option["key"] for option in json.loads(said)["core"]]
+        self.assertGreater(len(keys), 5)
+        for key in keys:
+            self.assertIn(f"\n.TP\n\\fB{key}\\fR\n",
+                          self.page("man5/mpi.ini.5"))
+
+    @unittest.skipUnless(shutil.which("groff"), "no groff to read the pages")
+    def test_groff_reads_the_pages_without_a_warning(self):
+        for folder in ("man1", "man5"):
+            for name in os.listdir(os.path.join(BUILD, "man", folder)):
+                done = subprocess.run(
+                    ["groff", "-man", "-ww", "-Tutf8", f"{folder}/{name}"],
+                    cwd=os.path.join(BUILD, "man"), capture_output=True,
+                    text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), name)
+
+
+unittest.main(verbosity=2)
