@@ -144,6 +144,7 @@ extras='libusrsctp-dev:<usrsctp.h>'
 # models of protocols and of memory, with these and are skipped without; so is the
 # matrix's build with another C library.
 wishes='valgrind:valgrind strace:strace spin:spin musl-tools:musl-gcc
+ meson:meson groff-base:groff
  nftables:nft relacy-dev:/usr/include/relacy/relacy.hpp'
 
 present()

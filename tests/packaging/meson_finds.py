@@ -1,0 +1,92 @@
+"""Meson finds MPI by the wrapper that is first in PATH, and by pkg-config.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(os.environ["BUILD_OF_WEFT"])
+SKIP = 77
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    printf("%d.%d\\n", MPI_VERSION, MPI_SUBVERSION);
+    return MPI_Finalize();
+}
+"""
+PROJECT = """
+project('p', 'c', 'cpp')
+executable('c', 'p.c', dependencies: dependency('mpi', language: 'c'%s))
+executable('cxx', 'p.cc', dependencies: dependency('mpi', language: 'cpp'%s))
+executable('described', 'p.c', dependencies: dependency('mpi-c'))
+"""
+# As another MPI library would leave it behind.
+OTHER = """
+Name: %s
+Description: another MPI
+Version: 4.1.4
+Cflags: -I/nowhere
+Libs: -lnowhere
+"""
+
+
+def must(*command, **kw):
+    done = subprocess.run(command, capture_output=True, text=True,
+                          timeout=600, **kw)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+class Meson(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        temp = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temp.cleanup)
+        cls.dir = temp.name
+        cls.prefix = os.path.join(cls.dir, "prefix")
+        must("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        cls.env = {k: v for k, v in os.environ.items() if k not in
+                   ("CC", "CXX", "MPICC", "MPICXX", "PKG_CONFIG_PATH")}
+        cls.env["PATH"] = cls.prefix + "/bin:" + cls.env["PATH"]
+
+    def build(self, name, pkgconfig, more=""):
+        folder = os.path.join(self.dir, name)
+        os.mkdir(folder)
+        for file, text in (("p.c", PROGRAM), ("p.cc", PROGRAM),
+                           ("meson.build", PROJECT % (more, more))):
+            with open(os.path.join(folder, file), "w") as f:
+                f.write(text)
+        env = dict(self.env, PKG_CONFIG_LIBDIR=":".join(pkgconfig))
+        said = must("meson", "setup", "out", cwd=folder, env=env)
+        must("ninja", "-C", "out", cwd=folder, env=env)
+        for program in ("c", "cxx", "described"):
+            self.assertEqual(must(os.path.join(folder, "out", program)),
+                             "5.0\n")
+        return said
+
+    def test_by_the_wrapper(self):
+        said = self.build("alone", [self.prefix + "/lib/pkgconfig"])
+        self.assertIn(self.prefix + "/bin/mpicc", said)
+
+    def test_beside_another_library_when_the_wrapper_is_asked_for(self):
+        other = os.path.join(self.dir, "other")
+        os.mkdir(other)
+        for name in ("ompi-c", "ompi-cxx"):
+            with open(os.path.join(other, name + ".pc"), "w") as f:
+                f.write(OTHER % name)
+        said = self.build("beside", [self.prefix + "/lib/pkgconfig", other],
+                          ", method: 'config-tool'")
+        self.assertIn(self.prefix + "/bin/mpicc", said)
+
+
+if not shutil.which("meson"):
+    print("skipped: no meson (Debian package meson)")
+    sys.exit(SKIP)
+unittest.main(verbosity=2)
