@@ -140,11 +140,11 @@ needs="$needs cmake:cmake ninja-build:ninja python3:python3
     needs="$needs pkg-config:pkg-config libcmocka-dev:cmocka.h"
 # Without it the sctp transport is built, and says at load what it lacks.
 extras='libusrsctp-dev:<usrsctp.h>'
-# Some tests count instructions or system calls, filter packets, or go through
-# models of protocols and of memory, with these and are skipped without; so is the
-# matrix's build with another C library.
+# Some tests count instructions or system calls, filter packets, go through models
+# of protocols and of memory, or make packages, with these and are skipped without;
+# so is the matrix's build with another C library.
 wishes='valgrind:valgrind strace:strace spin:spin musl-tools:musl-gcc
- meson:meson groff-base:groff
+ debhelper:dh lintian:lintian meson:meson groff-base:groff
  nftables:nft relacy-dev:/usr/include/relacy/relacy.hpp'
 
 present()
