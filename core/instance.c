@@ -346,6 +346,16 @@ static void log_lone_end(struct wf_instance *wf)
            wf_error_last()->text);
 }
 
+/* The launcher may say something else before. */
+static void await_all(struct wf_instance *wf, int fd)
+{
+    struct wf_boot *boot = wf->boot;
+
+    do
+        wf_progress_serve(wf, fd, all_here, wf, 0);
+    while (boot->ops->hear && boot->ops->hear(boot) == 0 && !all_here(wf));
+}
+
 /* MPI_Finalize is collective (MPI-5.0 s11.2.2): serve the others until all are
  * here; then nothing new is on its way, and channels can be drained. */
 static void part(struct wf_instance *wf)
@@ -366,7 +376,7 @@ static void part(struct wf_instance *wf)
         return;
     }
     if (fd >= 0 || boot->ops->fence_passed)
-        wf_progress_serve(wf, fd, all_here, wf, 0);
+        await_all(wf, fd);
     each_engine(wf, wf_leftovers_say);
     each_engine(wf, orders_part);
     if (boot->ops->fence_end(boot) < 0)

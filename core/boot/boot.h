@@ -48,6 +48,12 @@ struct wf_boot_ops {
     int (*finalize)(struct wf_boot *);
     void (*close)(struct wf_boot *);
     bool (*fence_passed)(struct wf_boot *); /* NULL: struct wf_boot knows */
+    /* NULL: there is no such thing. Tell a process by way of the launcher that
+     * this one has given it up: it may hear nothing from here. */
+    void (*give_up)(struct wf_boot *, uint32_t rank);
+    /* NULL: nothing is ever said. Read what the launcher says unasked, without
+     * waiting: who has given this process up, the end of the fence. */
+    int (*hear)(struct wf_boot *);
 };
 
 struct wf_boot {
@@ -66,8 +72,11 @@ struct wf_boot {
     /* The launcher answers a get of a card when the card is there (our mpirun):
      * nobody has to meet the others at start. */
     int awaits;
-    /* The end of the fence came while a get() was answered. */
+    /* The end of the fence came while a get() was answered, or in hear(). */
     int fence_passed;
+    /* Who has given this process up, in no order; may grow with each call. */
+    uint32_t *losers;
+    uint32_t losers_n;
     /* Set before fence_start: may be called by any thread until fence_end has
      * returned. */
     void (*wake)(void *arg);

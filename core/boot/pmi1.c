@@ -7,6 +7,7 @@
  * INVARIANTS  Whatever the launcher answers, at worst the call fails.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,19 +15,47 @@
 #include "boot/pmi1.h"
 #include "boot/pmi_line.h"
 
+/* A rank says through the launcher that it has given this process up. It cannot
+ * be remembered: then this process finds out by itself, or waits. */
+static void note_loser(struct wf_boot *b, const char *line)
+{
+    int rank = -1;
+    uint32_t *more;
+
+    wf_pmi_field_int(line, "rank", &rank);
+    if (rank < 0 || (uint32_t)rank >= b->size || b->losers_n >= b->size)
+        return;
+    more = realloc(b->losers, (b->losers_n + 1) * sizeof *more);
+    if (!more)
+        return;
+    more[b->losers_n++] = (uint32_t)rank;
+    b->losers = more;
+}
+
+/* A line that answers nothing. */
+static bool unasked(struct wf_pmi1 *p, const char *line)
+{
+    if (wf_pmi_field_is(line, "cmd", "weft_lost_by")) {
+        note_loser(&p->base, line);
+        return true;
+    }
+    if (!p->in_fence || !wf_pmi_field_is(line, "cmd", "barrier_out"))
+        return false;
+    p->in_fence = false;
+    p->base.fence_passed = true;
+    return true;
+}
+
 /* Read the answer, which must be "cmd=answer". A fence may be under way: its
- * end comes when it likes. */
+ * end comes when it likes, and so do other things. */
 static int await(struct wf_pmi1 *p, char **reply, const char *answer)
 {
-    int rc = wf_pmi_channel_line(&p->channel, reply);
-    if (rc == 0 && p->in_fence &&
-        wf_pmi_field_is(*reply, "cmd", "barrier_out")) {
-        p->in_fence = false;
-        p->base.fence_passed = true;
-        if (strcmp(answer, "barrier_out") == 0)
-            return 0;
+    bool fence = p->in_fence && strcmp(answer, "barrier_out") == 0;
+    int rc;
+
+    do
         rc = wf_pmi_channel_line(&p->channel, reply);
-    }
+    while (rc == 0 && unasked(p, *reply) && (!fence || p->in_fence));
     if (rc == 0 && !wf_pmi_field_is(*reply, "cmd", answer))
         rc = WEFT_EPROTO;
     if (p->in_fence && wf_pmi_channel_pending(&p->channel))
@@ -106,10 +135,39 @@ static int pmi1_finalize(struct wf_boot *boot)
     return rc < 0 ? wf_pmi1_fail(p, rc, "finalize") : 0;
 }
 
+/* Only our mpirun passes it on. */
+static void pmi1_give_up(struct wf_boot *boot, uint32_t rank)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "cmd=weft_lost rank=%u\n", rank);
+    if (boot->awaits)
+        (void)wf_pmi_channel_send(&wf_pmi1_of(boot)->channel, text, (size_t)n);
+}
+
+static bool readable(const struct wf_pmi1 *p)
+{
+    struct pollfd in = {.fd = p->channel.fd, .events = POLLIN};
+    return wf_pmi_channel_pending(&p->channel) || poll(&in, 1, 0) > 0;
+}
+
+static int pmi1_hear(struct wf_boot *boot)
+{
+    struct wf_pmi1 *p = wf_pmi1_of(boot);
+    char *line;
+    int rc = 0;
+    while (rc == 0 && readable(p)) {
+        rc = wf_pmi_channel_line(&p->channel, &line);
+        if (rc == 0 && !unasked(p, line))
+            rc = WEFT_EPROTO;
+    }
+    return rc;
+}
+
 static void pmi1_close(struct wf_boot *boot)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     wf_pmi_channel_close(&p->channel);
+    free(boot->losers);
     free(boot->node_of);
     free(p);
 }
@@ -123,6 +181,8 @@ static const struct wf_boot_ops pmi1_ops = {
     .abort = pmi1_abort,
     .finalize = pmi1_finalize,
     .close = pmi1_close,
+    .give_up = pmi1_give_up,
+    .hear = pmi1_hear,
 };
 
 /* ---- opening ---------------------------------------------------------- */
@@ -311,6 +371,7 @@ err_close:
     wf_pmi_channel_close(&p->channel);
 err_free:
     free(p->base.node_of);
+    free(p->base.losers);
     free(p);
     return rc;
 }

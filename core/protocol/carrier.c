@@ -318,6 +318,12 @@ static void dead(struct wf_ordered *o, const char *what)
     wf_location_down(o->loc, WEFT_EPEER, why);
 }
 
+void wf_carrier_end(struct wf_ordered *o, const char *why)
+{
+    snprintf(o->why, sizeof o->why, "%s", why);
+    dead(o, "");
+}
+
 /* Nothing works: call all, the best first, and judge. */
 static void search(struct wf_ordered *o, uint64_t now)
 {

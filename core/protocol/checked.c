@@ -198,37 +198,6 @@ bool wf_checks_nonsense(struct weft_loc *loc, struct weft_core *core)
     return true;
 }
 
-/* In the place of a plugin that is not there any more. */
-static int send_not(weft_peer *peer, weft_tx *tx)
-{
-    return WEFT_EAGAIN;
-}
-
-/* Containers sent from now on wait in the queue of the lane. */
-static void close_lane(struct wf_lane *l)
-{
-    l->send = send_not;
-    l->send_short = l->send_more = NULL;
-    l->send_words = NULL;
-    l->recv_words = NULL;
-}
-
-/* Everything that the plugins hold comes back before the peer counts as gone. */
-static void end_links(struct weft_loc *loc)
-{
-    struct weft_core *eps = loc->wf->eps;
-
-    for (unsigned i = 0; i < loc->lanes; i++)
-        close_lane(&loc->lane[i]);
-    wf_location_gate(loc);
-    for (int k = 0; k < loc->wf->ep_count; k++) {
-        weft_peer *peer = loc->peers[k];
-        loc->peers[k] = NULL;
-        if (peer)
-            eps[k].ops->peer_del(peer, 1);
-    }
-}
-
 void wf_checks_turn(struct weft_loc *loc)
 {
     const struct wf_checks *c = loc->checks;
@@ -247,8 +216,7 @@ void wf_checks_turn(struct weft_loc *loc)
                  "it sends without checksums by transport '%s', and this "
                  "process asks for them; give both the same crc in [route]",
                  c->by->config->name);
-    end_links(loc);
-    wf_location_down(loc, WEFT_ELINK, why);
+    wf_location_end(loc, WEFT_ELINK, why);
 }
 
 /* ---- receiving ------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "boot/boot.h"
 #include "progress/wait.h"
 #include "protocol/death.h"
 #include "protocol/order.h"
@@ -65,6 +66,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
         return;
     loc->failed = true;
     wf_death_note(wf, loc->id);
+    if (wf->boot && wf->boot->ops->give_up && !wf->parting)
+        wf->boot->ops->give_up(wf->boot, loc->id);
     wf_location_gate(loc);
     e->failures++;
     loc->down_status = status;
@@ -92,6 +95,38 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
 }
 
 /* ---- noticing -------------------------------------------------------------- */
+
+/* In the place of a plugin that is not there any more. */
+static int send_not(weft_peer *peer, weft_tx *tx)
+{
+    return WEFT_EAGAIN;
+}
+
+/* Containers sent from now on wait in the queue of the lane. */
+static void close_lane(struct wf_lane *l)
+{
+    l->send = send_not;
+    l->send_short = l->send_more = NULL;
+    l->send_words = NULL;
+    l->recv_words = NULL;
+}
+
+/* Everything that the plugins hold comes back before the peer counts as gone. */
+void wf_location_end(struct weft_loc *loc, int status, const char *why)
+{
+    struct weft_core *eps = loc->wf->eps;
+
+    for (unsigned i = 0; i < loc->lanes; i++)
+        close_lane(&loc->lane[i]);
+    wf_location_gate(loc);
+    for (int k = 0; k < loc->wf->ep_count; k++) {
+        weft_peer *peer = loc->peers[k];
+        loc->peers[k] = NULL;
+        if (peer)
+            eps[k].ops->peer_del(peer, 1);
+    }
+    wf_location_down(loc, status, why);
+}
 
 enum { CALL_MAX = 64 /* members called for one wildcard receive */ };
 
@@ -162,8 +197,30 @@ static void watch_posted(struct wf_posted *r, void *arg)
     }
 }
 
+static const char given_up[] =
+    "it has given this process up: what one of them sends does not reach the "
+    "other";
+
+/* A process that has given us up says nothing to us any more, and may live on:
+ * where ours reaches it and nothing comes back, only the launcher tells. */
+static void hear_losers(struct wf_instance *wf)
+{
+    struct wf_boot *b = wf->boot;
+
+    if (b && b->ops->hear)
+        b->ops->hear(b);
+    while (b && b->losers_n) {
+        struct weft_loc *loc = wf->locs[b->losers[--b->losers_n]];
+        if (loc && !loc->failed && loc->order)
+            wf_carrier_end(loc->order, given_up);
+        else if (loc && !loc->failed)
+            wf_location_end(loc, WEFT_ELINK, given_up);
+    }
+}
+
 void wf_failure_watch(struct wf_instance *wf)
 {
+    hear_losers(wf);
     wf_match_each_posted(&wf->engine->match, watch_posted, wf);
     for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
         wf_location_watch(w->loc);

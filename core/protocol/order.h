@@ -294,6 +294,8 @@ void wf_carrier_landed(struct wf_ordered *, int carrier, uint32_t seq);
 /* Ask whether it works. */
 void wf_carrier_probe(struct wf_ordered *, int carrier);
 void wf_carrier_watch(struct wf_ordered *);
+/* The peer counts as gone; not from a callback. */
+void wf_carrier_end(struct wf_ordered *, const char *why);
 /* Timers and everything that callbacks may not do. Runs now and then, and at the
  * end of a poll when rx_stalled asks for it. */
 void wf_orders_turn(struct wf_instance *);

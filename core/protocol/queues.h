@@ -415,6 +415,8 @@ void wf_unexpected_fini(struct wf_engine *);
 
 /* failure.c: the peer or the last way to it is gone. */
 void wf_location_down(struct weft_loc *, int status, const char *why);
+/* The same, and what the plugins hold comes back first. Not from a callback. */
+void wf_location_end(struct weft_loc *, int status, const char *why);
 /* The lowest process of the communicator that has failed, or NULL. */
 const struct weft_loc *wf_any_failed(const struct wf_comm *);
 /* May a receive wait for any source? Not once a member has failed: the message

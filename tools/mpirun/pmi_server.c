@@ -259,6 +259,20 @@ static void on_say(struct job *job, struct rank *r, const char *line)
         wf_said(job, r, text, n);
 }
 
+/* No answer. Rank r has given another one up, which may hear nothing from it. Who
+ * is in a barrier waits for nobody else. */
+static void on_lost(struct job *job, struct rank *r, const char *line)
+{
+    int id = -1;
+    struct rank *other;
+    wf_pmi_field_int(line, "rank", &id);
+    if (id < 0 || id >= job->size)
+        return;
+    other = wf_job_holder(job, id);
+    if (other != r && !other->in_barrier && !other->ended)
+        answer(job, other, "cmd=weft_lost_by rank=%d\n", r->id);
+}
+
 static const struct {
     const char *cmd;
     void (*handle)(struct job *, struct rank *, const char *line);
@@ -274,6 +288,7 @@ static const struct {
     {"finalize", on_finalize},
     {"abort", on_abort},
     {"weft_say", on_say},
+    {"weft_lost", on_lost},
 };
 
 static void on_line(struct job *job, struct rank *r, const char *line)
