@@ -28,6 +28,8 @@ struct launcher {
     int fd, value_max;
     const char *broken; /* answer everything with this line instead */
     int fence_behind_get; /* its end goes with the next answer, in one write */
+    int news;             /* before each answer, that a rank has given us up */
+    int given_up;         /* who was given up, by us */
     int held;
     int aborted, finalized, longest;
     char keys[64][64], values[64][1100];
@@ -54,6 +56,8 @@ static void answer(struct launcher *l, const char *line)
 {
     char key[64] = "", value[1100] = "";
     wf_pmi_field_copy(line, "key", key, sizeof(key));
+    if (l->news)
+        dprintf(l->fd, "cmd=weft_lost_by rank=%d\n", l->news);
     if (l->broken)
         dprintf(l->fd, "%s", l->broken);
     else if (wf_pmi_field_is(line, "cmd", "init"))
@@ -84,6 +88,8 @@ static void answer(struct launcher *l, const char *line)
         if (!l->held)
             dprintf(l->fd, "cmd=barrier_out\n");
     }
+    else if (wf_pmi_field_is(line, "cmd", "weft_lost"))
+        wf_pmi_field_int(line, "rank", &l->given_up);
     else if (wf_pmi_field_is(line, "cmd", "abort"))
         wf_pmi_field_int(line, "exitcode", &l->aborted);
     else if (wf_pmi_field_is(line, "cmd", "finalize")) {
@@ -241,6 +247,56 @@ static void a_get_during_the_fence_does_not_lose_its_end(void **state)
         assert_int_equal(b->ops->put(b, "weft.y", "d", 1), 0);
         finish(&l, b);
     }
+}
+
+/* Whatever is read meanwhile: an answer, the end of a fence, or nothing. */
+static void who_has_given_this_process_up_is_heard(void **state)
+{
+    struct launcher l = {0};
+    struct wf_boot *b;
+    char err[256];
+    void *out;
+    size_t n;
+
+    launch(&l, 0, 4);
+    store(&l, "weft.hosts", "1,await");
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    assert_int_equal(b->ops->hear(b), 0);
+    assert_int_equal(b->losers_n, 0);
+    l.news = 3;
+    assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
+    assert_int_equal(b->losers_n, 1);
+    assert_int_equal(b->losers[0], 3);
+    l.news = 2;
+    assert_int_equal(wf_boot_fence(b), 0);
+    assert_int_equal(b->losers_n, 2);
+    assert_int_equal(b->losers[1], 2);
+    dprintf(l.fd, "cmd=weft_lost_by rank=4\ncmd=weft_lost_by rank=-1\n"
+                  "cmd=weft_lost_by rank=1\n");
+    while (b->losers_n < 3)
+        assert_int_equal(b->ops->hear(b), 0);
+    assert_int_equal(b->losers[2], 1);
+    l.news = 0;
+    b->ops->give_up(b, 3);
+    assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
+    assert_int_equal(l.given_up, 3);
+    finish(&l, b);
+}
+
+static void the_end_of_a_fence_is_heard(void **state)
+{
+    struct launcher l = {.news = 1};
+    struct wf_boot *b;
+    char err[256];
+    int fd;
+
+    launch(&l, 0, 2);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    assert_int_equal(b->ops->fence_start(b, &fd), 0);
+    while (!b->fence_passed)
+        assert_int_equal(b->ops->hear(b), 0);
+    assert_int_equal(b->ops->fence_end(b), 0);
+    finish(&l, b);
 }
 
 static void a_missing_key_is_unreachable_and_garbage_is_refused(void **state)
@@ -484,6 +540,8 @@ int main(void)
         boot_test(a_broken_mapping_is_only_a_missing_hint),
         boot_test(values_of_any_length_come_back),
         boot_test(a_get_during_the_fence_does_not_lose_its_end),
+        boot_test(who_has_given_this_process_up_is_heard),
+        boot_test(the_end_of_a_fence_is_heard),
         boot_test(a_missing_key_is_unreachable_and_garbage_is_refused),
         boot_test(a_launcher_that_speaks_something_else_is_named),
         boot_test(over_tcp_the_launcher_is_told_and_says_who_we_are),
