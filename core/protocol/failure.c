@@ -55,6 +55,13 @@ static int fail_table(struct wf_slots *table, struct weft_loc *loc)
     return n;
 }
 
+/* It may live on, where what is sent from here does not arrive. */
+static void tell_the_lost(struct wf_instance *wf, uint32_t id)
+{
+    if (wf->boot && wf->boot->ops->give_up && !wf->parting)
+        wf->boot->ops->give_up(wf->boot, id);
+}
+
 void wf_location_down(struct weft_loc *loc, int status, const char *why)
 {
     struct wf_instance *wf = loc->wf;
@@ -66,8 +73,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
         return;
     loc->failed = true;
     wf_death_note(wf, loc->id);
-    if (wf->boot && wf->boot->ops->give_up && !wf->parting)
-        wf->boot->ops->give_up(wf->boot, loc->id);
+    if (status == WEFT_EPEER || status == WEFT_ELINK)
+        tell_the_lost(wf, loc->id);
     wf_location_gate(loc);
     e->failures++;
     loc->down_status = status;
@@ -215,6 +222,8 @@ static void hear_losers(struct wf_instance *wf)
             wf_carrier_end(loc->order, given_up);
         else if (loc && !loc->failed)
             wf_location_end(loc, WEFT_ELINK, given_up);
+        wf_death_note(wf, wf->rank); /* others hear so, and count on it */
+        wf_deaths_spread(wf);
     }
 }
 

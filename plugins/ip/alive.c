@@ -15,7 +15,7 @@ enum {
     OPEN_MAX = 256,  /* calls of hosts, per endpoint */
     EARLY = 4,       /* of these parts of the limit one passes before the first */
     OFTEN = 20,      /* question, of these one between the others */
-    FEW = 3,         /* the same, of a peer that runs, or of an unknown host */
+    FEW = 3,         /* the same, of an unknown host */
     TENTHS = 3       /* of the limit are proven when it is seen */
 };
 #define DEAF_LEAST_NS 1000000000u /* what was lost is sent again in less */
@@ -84,7 +84,8 @@ uint64_t wf_ip_alive_deadline(const struct wf_ip_watch *w,
         return 0;
     if (!a->asked) /* whether the host answers at all must be known early */
         return a->sign;
-    if (a->unanswered && a->known)
+    if ((a->unanswered && a->known) ||
+        (a->seen && a->asked < a->seen + limit_of(w, a)))
         return a->asked + next_wait(w, a);
     if (!a->known && !a->looked)
         return a->asked + FIRST_LOOK_NS;
@@ -228,7 +229,7 @@ static uint64_t deaf(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
 {
     uint64_t ns, most = limit_of(w, a) / 2;
 
-    if (!a->seen || a->ignored < FEW || now < a->answer)
+    if (!a->seen || a->ignored < ENOUGH || now < a->answer)
         return 0;
     ns = now - a->answer - a->excused - excuse(w, a, now);
     return ns >= DEAF_LEAST_NS || ns < most ? ns : most;

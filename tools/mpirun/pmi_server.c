@@ -12,6 +12,9 @@
  *                       and is wiped when each rank has asked for it or ended
  *   PMI_process_mapping what --nodes wants the ranks to believe
  *
+ *   weft_lost rank=N    from a rank that has given up N, which is told
+ *   weft_lost_by rank=M who has; no answer, neither of them
+ *
  * INVARIANTS  A rank that talks nonsense loses its connection, nobody else
  * notices. Answers never block: the socket buffer holds more answers than a
  * client that waits for each can leave unread.
