@@ -255,6 +255,11 @@ static int hosted_fence_start(struct wf_boot *boot, int *fd)
     pthread_mutex_unlock(&s->lock);
     if (h->closes && s->up)
         r = s->up->ops->fence_start(s->up, fd);
+    if (r < 0) { /* the launcher will not say it, and the others wait */
+        pthread_mutex_lock(&s->lock);
+        pass(s);
+        pthread_mutex_unlock(&s->lock);
+    }
     pthread_mutex_unlock(&s->up_lock);
     return r;
 }

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,17 @@ static socklen_t parse_address(const char *text, union address *a)
     return 0;
 }
 
+/* A host that fails sends nothing, and its launcher is waited for all the same. */
+static void keep_alive(int fd)
+{
+    const int on = 1, idle = 30, every = 10, tries = 6;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof tries);
+}
+
 static int open_port(struct wf_pmi_channel *c, char *err, size_t err_len)
 {
     union address a;
@@ -99,6 +111,7 @@ static int open_port(struct wf_pmi_channel *c, char *err, size_t err_len)
         wf_pmi_channel_close(c);
         return WEFT_EUNREACH;
     }
+    keep_alive(c->fd);
     return 0;
 }
 

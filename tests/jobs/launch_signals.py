@@ -150,6 +150,32 @@ class Orphans(unittest.TestCase):
         self.assertEqual(job.returncode, 9)
         self.assertTrue(self.gone())
 
+    def guard_of(self, job):
+        """The process that cleans up after mpirun, or None."""
+        try:
+            with open(f"/proc/{job.pid}/task/{job.pid}/children",
+                      encoding="ascii") as f:
+                for pid in f.read().split():
+                    with open(f"/proc/{pid}/comm", encoding="ascii") as name:
+                        if name.read().strip() == "mpirun-guard":
+                            return int(pid)
+        except OSError:
+            pass
+        return None
+
+    def test_after_kill_9_of_mpirun_and_of_its_guard_before(self):
+        job = launch.start("-n", 2, "sh", "-c", self.TREE + "wait",
+                           env=self.env)
+        read_lines(job, "ready", 2)
+        first = self.guard_of(job)
+        os.kill(first, signal.SIGKILL)
+        self.assertTrue(launch.wait_until(
+            lambda: self.guard_of(job) not in (None, first)))
+        job.kill()
+        job.wait()
+        self.assertTrue(self.gone(), self.left())
+        job.communicate()
+
     def kill_mpirun(self, *opts):
         job = launch.start(*opts, "-n", 2, "sh", "-c", self.TREE + "wait",
                            env=self.env)

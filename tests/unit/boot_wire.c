@@ -9,7 +9,13 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "boot/base64.h"
+#include "boot/pmi_channel.h"
 #include "boot/pmi_line.h"
 
 static void base64_returns_every_length_unchanged(void **state)
@@ -114,6 +120,30 @@ static void a_malformed_mapping_is_refused(void **state)
         assert_int_equal(map(bad[i], 4, node, &count), -1);
 }
 
+/* A launcher on a host that fails says nothing any more. */
+static void a_launcher_by_tcp_is_watched(void **state)
+{
+    struct sockaddr_in sa = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof sa;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 0;
+    struct wf_pmi_channel c;
+    char text[32], why[256];
+    assert_int_equal(bind(listener, (struct sockaddr *)&sa, sizeof sa), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&sa, &n), 0);
+    snprintf(text, sizeof text, "127.0.0.1:%u", ntohs(sa.sin_port));
+    unsetenv("PMI_FD");
+    setenv("PMI_PORT", text, 1);
+    assert_int_equal(wf_pmi_channel_open(&c, why, sizeof why), 0);
+    n = sizeof on;
+    assert_int_equal(getsockopt(c.fd, SOL_SOCKET, SO_KEEPALIVE, &on, &n), 0);
+    assert_int_equal(on, 1);
+    wf_pmi_channel_close(&c);
+    close(listener);
+    unsetenv("PMI_PORT");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_mapping_names_the_node_of_each_rank),
         cmocka_unit_test(a_short_mapping_is_repeated),
         cmocka_unit_test(a_malformed_mapping_is_refused),
+        cmocka_unit_test(a_launcher_by_tcp_is_watched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,8 +284,8 @@ void wf_end_reap(struct job *job)
             wf_agent_ended(job, r, status);
         else if (r)
             ended(job, r, status);
-        else
-            (void)wf_link_reaped(job, pid, status);
+        else if (!wf_link_reaped(job, pid, status))
+            wf_guard_reaped(job, pid);
     }
     if (job->alive < before && !job->up)
         follow(job);

@@ -119,29 +119,51 @@ static void guard_main(struct job *job, const struct guard *g, int in)
     _exit(0);
 }
 
-int wf_guard_start(struct job *job)
+static int fork_guard(struct job *job, struct guard *g)
 {
     int pair[2];
-    struct guard *g = calloc(1, sizeof(*g));
-    if (!g)
+    if (pipe2(pair, O_CLOEXEC) < 0)
         return -1;
-    g->size = (size_t)(job->count + 1) * sizeof(*g->dead);
-    void *shared = mmap(NULL, g->size, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED || pipe2(pair, O_CLOEXEC) < 0) {
-        free(g);
-        return -1;
-    }
-    g->dead = shared;
     g->pid = fork();
     if (g->pid == 0)
         guard_main(job, g, pair[0]);
     close(pair[0]);
     g->fd = pair[1];
+    return g->pid < 0 ? -1 : 0;
+}
+
+int wf_guard_start(struct job *job)
+{
+    struct guard *g = calloc(1, sizeof(*g));
+    if (!g)
+        return -1;
+    g->size = (size_t)(job->count + 1) * sizeof(*g->dead);
+    g->fd = -1;
+    void *shared = mmap(NULL, g->size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+        free(g);
+        return -1;
+    }
+    g->dead = shared;
     job->guard = g;
     /* what the ranks leave behind becomes our child, see descendants.c */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    return g->pid < 0 ? -1 : 0;
+    return fork_guard(job, g);
+}
+
+/* Somebody has killed it. Its number may be another process's from now on. */
+void wf_guard_reaped(struct job *job, pid_t pid)
+{
+    struct guard *g = job->guard;
+    if (!g || g->pid != pid)
+        return;
+    close(g->fd);
+    g->pid = 0;
+    g->fd = -1;
+    if (fork_guard(job, g) < 0)
+        wf_job_say(job, "the guard has died, and another cannot be started: if "
+                   "mpirun is killed now, processes may be left");
 }
 
 void wf_guard_note(struct job *job, const struct rank *r, pid_t target)
@@ -158,7 +180,8 @@ void wf_guard_stop(struct job *job)
         kill(g->pid, SIGKILL);
         waitpid(g->pid, NULL, 0);
     }
-    close(g->fd);
+    if (g->fd >= 0)
+        close(g->fd);
     munmap((void *)g->dead, g->size);
     free(g);
     job->guard = NULL;

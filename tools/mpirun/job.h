@@ -306,6 +306,8 @@ void wf_end_report(const struct job *);
 /* guard.c */
 int wf_guard_start(struct job *);
 void wf_guard_note(struct job *, const struct rank *, pid_t group);
+/* A process that is neither a rank nor a link has ended. */
+void wf_guard_reaped(struct job *, pid_t);
 void wf_guard_stop(struct job *);
 /* where.c: what every rank waits for (where.h). The page of a new rank: */
 void wf_where_open(struct rank *);
