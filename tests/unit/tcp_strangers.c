@@ -183,6 +183,8 @@ static void a_listener_without_descriptors_tells_its_callers(void **state)
     struct rig_peer *p;
     uint64_t since;
 
+    rig_stop_clock(&all[0]);
+    rig_stop_clock(&all[1]);
     rig_know(&all[0], 1);
     ops->connect(all[0].peer[1].peer); /* it has its socket */
     forbid_descriptors(&before);
@@ -206,6 +208,8 @@ static void without_a_reserve_callers_are_hung_up_on(void **state)
     rig_open(all, 2, "key");
     close(all[1].ep->reserve);
     all[1].ep->reserve = -1;
+    rig_stop_clock(&all[0]);
+    rig_stop_clock(&all[1]);
     rig_know(&all[0], 1);
     rig_know(&all[2], 1);
     ops->connect(all[0].peer[1].peer);
@@ -224,6 +228,8 @@ static void a_caller_without_descriptors_says_so(void **state)
     struct rlimit before;
     struct rig_peer *p;
 
+    rig_stop_clock(&all[0]);
+    rig_stop_clock(&all[1]);
     rig_know(&all[0], 1);
     forbid_descriptors(&before);
     ops->connect(all[0].peer[1].peer);
@@ -238,6 +244,8 @@ static void a_listener_without_memory_tells_its_callers(void **state)
     struct rig_peer *p;
     uint64_t since;
 
+    rig_stop_clock(&all[0]);
+    rig_stop_clock(&all[1]);
     rig_know(&all[0], 1);
     all[1].no_memory = true;
     ops->connect(all[0].peer[1].peer);
