@@ -41,6 +41,11 @@ void wf_shm_refuse(struct shm_conn *c, uint32_t code, const char *why)
     wf_shm_hang_up(c);
 }
 
+static bool lacks(uint32_t code)
+{
+    return code == SHM_NO_FILES || code == SHM_NO_MEMORY;
+}
+
 bool wf_shm_on_refuse(struct shm_conn *c, const struct shm_message *m)
 {
     weft_peer *p = c->peer;
@@ -52,8 +57,11 @@ bool wf_shm_on_refuse(struct shm_conn *c, const struct shm_message *m)
         wf_shm_retry(p, CROSSED_PATIENCE_MS * MS);
     else if (code == SHM_LATER)
         wf_shm_retry(p, 0);
-    else if (code != SHM_LACK || !wf_shm_try_again(p))
-        wf_shm_fault(p, WEFT_ELINK,
+    else if (!lacks(code) || !wf_shm_try_again(p))
+        wf_shm_fault(p,
+                     code == SHM_NO_FILES    ? WEFT_ESYS
+                     : code == SHM_NO_MEMORY ? WEFT_ENOMEM
+                                             : WEFT_ELINK,
                      "process %u (pid %u) refused the call: %.*s", p->loc_id,
                      p->address.pid, m->len > 4 ? m->len - 4 : 0,
                      (const char *)m->body + 4);
@@ -209,13 +217,14 @@ bool wf_shm_on_ready(struct shm_conn *c, const struct shm_message *m, int *fds)
 
 /* ---- the listener chooses ---------------------------------------------- */
 
-static weft_peer *caller(struct shm_conn *c)
+/* NULL: there is none; *rc is WEFT_ENOMEM if memory lacks for it. */
+static weft_peer *caller(struct shm_conn *c, int *rc)
 {
     weft_ep *ep = c->ep;
     weft_peer *p = wf_shm_peer_find(ep, c->loc_id);
     if (p || c->loc_id == ep->loc_id || !ep->host->locate)
         return p;
-    ep->host->locate(ep->core, c->loc_id);
+    *rc = ep->host->locate(ep->core, c->loc_id);
     return wf_shm_peer_find(ep, c->loc_id);
 }
 
@@ -254,7 +263,12 @@ static void offer(struct shm_conn *c, weft_peer *p)
 /* The key handshake says who calls. */
 void wf_shm_proved(struct shm_conn *c)
 {
-    weft_peer *p = caller(c);
+    int rc = WEFT_OK;
+    weft_peer *p = caller(c, &rc);
+    if (!p && rc == WEFT_ENOMEM) {
+        wf_shm_refuse(c, SHM_NO_MEMORY, strerror(ENOMEM));
+        return;
+    }
     if (!p) {
         wf_shm_refuse(c, SHM_NEVER, "it has no route by shared memory to me");
         return;

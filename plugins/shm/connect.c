@@ -266,7 +266,7 @@ static void auth_starved(struct shm_conn *c)
 {
     weft_peer *p = c->peer;
     if (!c->dialled) {
-        wf_shm_refuse(c, SHM_LACK, strerror(ENOMEM));
+        wf_shm_refuse(c, SHM_NO_MEMORY, strerror(ENOMEM));
         return;
     }
     wf_shm_hang_up(c);

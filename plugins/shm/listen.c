@@ -2,7 +2,8 @@
  *
  * Who lacks memory or descriptors stops listening for a moment instead of spinning.
  * Callers hear what is lacking, and call again as long as they may; for them there
- * is a spare descriptor, which is given up for the one of a caller.
+ * is a spare descriptor, which is given up for the one of a caller. Where that is
+ * of no use for HOPE_MS, they are hung up on.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -18,6 +19,7 @@
 
 enum {
     ACCEPT_PAUSE_MS = 50,
+    HOPE_MS = 10000,
     CONNS_MOST = 1024 /* in the making; further callers stay in the backlog */
 };
 
@@ -61,10 +63,23 @@ void wf_shm_pause_accept(weft_ep *ep, const char *why)
     ep->accept_at = ep->host->now_ns(ep->core) + ACCEPT_PAUSE_MS * MS;
 }
 
+/* Is the listener there again, and watched? */
+static bool listens(weft_ep *ep)
+{
+    if (ep->listener.fd >= 0)
+        return wf_shm_watch(ep, &ep->listener, EPOLLIN) == 0;
+    if (wf_shm_listen(ep) == 0)
+        return true;
+    if (ep->listener.fd >= 0)
+        close(ep->listener.fd);
+    ep->listener.fd = -1;
+    return false;
+}
+
 void wf_shm_resume_accept(weft_ep *ep)
 {
     if (ep->accept_at && ep->host->now_ns(ep->core) >= ep->accept_at &&
-        wf_shm_watch(ep, &ep->listener, EPOLLIN) == 0) {
+        listens(ep)) {
         ep->accept_at = 0;
         wf_shm_ask_again(ep);
     }
@@ -75,21 +90,43 @@ static int accept_one(weft_ep *ep)
     return accept4(ep->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
+/* All who wait are hung up on, for nothing can be said to them; others can call
+ * when the socket is there again. */
+static void drop_callers(weft_ep *ep)
+{
+    close(ep->listener.fd);
+    ep->listener.fd = -1;
+}
+
+/* Nobody could be let in, not even to hear why. */
+static bool hopeless(weft_ep *ep)
+{
+    uint64_t now = ep->host->now_ns(ep->core);
+
+    if (!ep->full_since)
+        ep->full_since = now;
+    return now - ep->full_since >= HOPE_MS * MS;
+}
+
 /* Let nobody in, and say why to those who wait. */
 static void turn_away(weft_ep *ep, int err)
 {
     char why[128];
-    int fd;
+    int fd, n = 0;
 
     snprintf(why, sizeof why, "%s%s", strerror(err), wf_shm_remedy(err));
     if (ep->spare >= 0)
         close(ep->spare);
     ep->spare = -1;
-    while ((fd = accept_one(ep)) >= 0) {
+    for (; (fd = accept_one(ep)) >= 0; n++) {
         if (wf_shm_same_user(fd))
-            wf_shm_refuse_on(fd, SHM_LACK, why);
+            wf_shm_refuse_on(fd, wf_shm_lack_code(err), why);
         close(fd);
     }
+    if (n > 0)
+        ep->full_since = 0;
+    else if (errno != EAGAIN && hopeless(ep))
+        drop_callers(ep);
     take_spare(ep);
     wf_shm_pause_accept(ep, strerror(err));
 }
@@ -116,12 +153,13 @@ int wf_shm_accept(weft_ep *ep)
                           "shm: refused a caller that runs as another user");
             close(fd);
         } else if (!wf_shm_conn_new(ep, fd, false)) {
-            wf_shm_refuse_on(fd, SHM_LACK, strerror(ENOMEM));
+            wf_shm_refuse_on(fd, SHM_NO_MEMORY, strerror(ENOMEM));
             close(fd);
             wf_shm_pause_accept(ep, strerror(ENOMEM));
             return n;
         } else {
             ep->said_lack = false;
+            ep->full_since = 0;
         }
     }
 }

@@ -103,7 +103,8 @@ enum shm_refusal {
     SHM_CROSSED, /* my call to you stands; wait for it */
     SHM_LATER,   /* dial again */
     SHM_NEVER,   /* and the reason */
-    SHM_LACK     /* dial again for a while; and what is lacking here */
+    SHM_NO_FILES, /* dial again for a while; and what is lacking here: */
+    SHM_NO_MEMORY /* descriptors, or memory */
 };
 
 /* A connection that is not yet a peer's. */
@@ -351,6 +352,7 @@ struct weft_ep {
     uint32_t conns_made; /* connections in the making */
     uint64_t accept_at;  /* something is lacking: listen again then; 0 no */
     bool said_lack;      /* callers had to wait, and nobody got in since */
+    uint64_t full_since; /* not even that let anybody in since; 0: it does */
     int spare; /* descriptor by which callers hear that there is none; or -1 */
 
     weft_peer **table; /* by loc_id */
@@ -576,6 +578,11 @@ bool wf_shm_on_refuse(struct shm_conn *, const struct shm_message *);
 void wf_shm_refuse(struct shm_conn *, uint32_t code, const char *why);
 /* The same on a socket without a connection, which stays open. */
 void wf_shm_refuse_on(int fd, uint32_t code, const char *why);
+/* The code that says so of this lack. */
+static inline enum shm_refusal wf_shm_lack_code(int err)
+{
+    return wf_shm_lack(err) == WEFT_ENOMEM ? SHM_NO_MEMORY : SHM_NO_FILES;
+}
 
 /* message.c: what travels on the socket */
 int wf_shm_message_send(int fd, unsigned type, const void *body, size_t len,

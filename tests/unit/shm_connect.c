@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "plugins/shm/shm.h"
 #include "shm_fake.h"
 
 #include <errno.h>
@@ -248,6 +249,86 @@ static void out_of_descriptors_is_a_clear_failure(void **state)
     stop_both();
 }
 
+/* No descriptor beyond those that are open. */
+static void forbid_descriptors(struct rlimit *was)
+{
+    int next = dup(0);
+    close(next);
+    getrlimit(RLIMIT_NOFILE, was);
+    struct rlimit none = {(rlim_t)next, was->rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+}
+
+/* Until a's call is given up; every turn takes 50 ms of the clock. */
+static void call_in_vain(void)
+{
+    for (int i = 0; i < 2000 && !a.loc[1].down; i++, fake_later += 50000000)
+        turn(1);
+    assert_int_equal(a.loc[1].down, 1);
+}
+
+static void a_listener_without_descriptors_tells_its_callers(void **state)
+{
+    struct rlimit was;
+    (void)state;
+    fake_pair(&a, &b, NULL);
+    fake_send(&a, 1, 8, 6); /* a has its socket */
+    forbid_descriptors(&was);
+    call_in_vain();
+    setrlimit(RLIMIT_NOFILE, &was);
+    assert_int_equal(a.loc[1].status, WEFT_ESYS);
+    assert_non_null(strstr(a.loc[1].why, "refused the call: "));
+    assert_non_null(strstr(a.loc[1].why, strerror(EMFILE)));
+    assert_true(b.ep->spare >= 0);
+    stop_both();
+}
+
+/* Where even the spare descriptor is of no use they are hung up on. */
+static void without_a_spare_descriptor_callers_are_hung_up_on(void **state)
+{
+    struct rlimit was;
+    (void)state;
+    fake_pair(&a, &b, NULL);
+    close(b.ep->spare);
+    b.ep->spare = -1;
+    fake_send(&a, 1, 8, 6);
+    int place = dup(0);
+    forbid_descriptors(&was);
+    call_in_vain();
+    setrlimit(RLIMIT_NOFILE, &was);
+    close(place);
+    assert_int_equal(a.loc[1].status, WEFT_ELINK);
+    stop_both();
+}
+
+static void a_listener_without_memory_tells_its_callers(void **state)
+{
+    (void)state;
+    fake_pair(&a, &b, NULL);
+    b.no_memory = true;
+    fake_send(&a, 1, 8, 6);
+    turn(100);
+    assert_int_equal(a.loc[1].down, 0); /* there may be some again */
+    call_in_vain();
+    assert_int_equal(a.loc[1].status, WEFT_ENOMEM);
+    assert_non_null(strstr(a.loc[1].why, strerror(ENOMEM)));
+    stop_both();
+}
+
+static void a_listener_that_has_memory_again_is_reached(void **state)
+{
+    (void)state;
+    fake_pair(&a, &b, NULL);
+    b.no_memory = true;
+    fake_send(&a, 1, 8, 6);
+    turn(100);
+    b.no_memory = false;
+    for (int i = 0; i < 2000 && !a.loc[1].up; i++, fake_later += 1000000)
+        turn(1);
+    assert_int_equal(a.loc[1].up, 1);
+    stop_both();
+}
+
 static void a_limit_of_file_sizes_ends_the_link_and_not_the_process(
     void **state)
 {
@@ -355,6 +436,10 @@ int main(void)
         cmocka_unit_test(close_without_goodbye_is_a_dead_peer),
         cmocka_unit_test(a_peer_may_come_back_after_goodbye),
         cmocka_unit_test(out_of_descriptors_is_a_clear_failure),
+        cmocka_unit_test(a_listener_without_descriptors_tells_its_callers),
+        cmocka_unit_test(without_a_spare_descriptor_callers_are_hung_up_on),
+        cmocka_unit_test(a_listener_without_memory_tells_its_callers),
+        cmocka_unit_test(a_listener_that_has_memory_again_is_reached),
         cmocka_unit_test(
             a_limit_of_file_sizes_ends_the_link_and_not_the_process),
         cmocka_unit_test(a_silent_peer_is_heard_beside_a_busy_one),

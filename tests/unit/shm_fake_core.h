@@ -61,6 +61,7 @@ struct fake_node {
     size_t address_len;
     int key;
     bool answer_random, stranger;
+    bool no_memory; /* for handshakes */
     int stands_in; /* for a program that computes: weft_host.helping */
     enum fake_answer answer;
     unsigned seed;
@@ -365,6 +366,8 @@ static inline int fake_auth(weft_core *core, weft_auth **auth, const void *in,
     if (!out)
         return fake_auth_end(auth, WEFT_OK);
     *n = 0;
+    if (me->no_memory)
+        return fake_auth_end(auth, WEFT_ENOMEM);
     if (!*auth && !in) {
         *auth = calloc(1, sizeof **auth);
         (*auth)->other = *id;
