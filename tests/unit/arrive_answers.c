@@ -1,4 +1,5 @@
-/* Answers to a large send, and what is no message (core/protocol/arrive.c).
+/* Answers between sender and receiver, and what is no message
+ * (core/protocol/arrive.c, receive.c).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -6,8 +7,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
+#include "datatype/type.h"
 #include "protocol/queues.h"
 
 static struct wf_instance wf;
@@ -16,6 +19,7 @@ static struct weft_core core;
 static struct weft_loc loc;
 static struct wf_p2p send;
 static int completed;
+static struct wf_wire sent; /* the last that the transport took */
 
 static int open_engine(void **state)
 {
@@ -24,6 +28,7 @@ static int open_engine(void **state)
     core = (struct weft_core){.attr.caps = WEFT_CAP_GET};
     loc = (struct weft_loc){.wf = &wf, .plain = true};
     completed = 0;
+    sent.type = 0;
     return wf_engine_init(&wf);
 }
 
@@ -78,6 +83,37 @@ static void a_receiver_is_judged_by_its_last_answer(void **state)
     assert_false(loc.approves);
 }
 
+static int take(weft_peer *peer, weft_tx *tx)
+{
+    memcpy(&sent, tx->hdr, sizeof sent);
+    return WEFT_DONE;
+}
+
+/* Its sender waits for that alone: what is held back on the way does not hold up
+ * the answer. */
+static void a_message_that_waited_is_answered_at_once(void **state)
+{
+    struct wf_wire w = {.type = WF_EAGER, .flags = wf_le16(WF_FLAG_SYNC),
+                        .d = wf_le64(77)};
+    struct wf_message *m;
+    struct wf_p2p receive = {.req = {.wf = &wf, .type = WF_REQ_RECV,
+                                     .on_complete = count_completed},
+                             .type = wf_type_of(MPI_BYTE)};
+
+    loc.lanes = 1;
+    loc.lane[0] = (struct wf_lane){.core = &core, .send = take,
+                                   .blocked = true};
+    loc.lane[0].fifo_tail = &loc.lane[0].fifo_head;
+    m = wf_unexpected_create(&loc, &w, 0, 0, 0);
+    assert_non_null(m);
+    m->state = WF_MSG_COMPLETE;
+    m->send_id = 77;
+    wf_receive_message(&receive, m);
+    assert_int_equal(completed, 1);
+    assert_int_equal(sent.type, WF_SYNC);
+    assert_int_equal(wf_le64(sent.d), 77);
+}
+
 static void a_short_header_of_another_type_is_skipped(void **state)
 {
     struct wf_wire w = {.type = WF_FIN, .flags = wf_le16(WEFT_HDR_SHORT)};
@@ -96,6 +132,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_receiver_is_judged_by_its_last_answer,
                                         open_engine, close_engine),
+        cmocka_unit_test_setup_teardown(
+            a_message_that_waited_is_answered_at_once, open_engine,
+            close_engine),
         cmocka_unit_test_setup_teardown(
             a_short_header_of_another_type_is_skipped, open_engine,
             close_engine),

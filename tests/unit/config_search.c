@@ -5,6 +5,7 @@
 
 #include "openat_fails.h"
 #include "route/route.h"
+#include "route/words.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -284,6 +285,23 @@ static void lack_of_memory_is_no_mistake_of_the_file(void **state)
         }
 }
 
+static void two_swapped_letters_are_one_mistake(void **state)
+{
+    static const struct {
+        const char *word, *nearest;
+    } of[] = {{"tpc", "tcp"}, {"cohse", "chose"},
+              {"txp", "tap"} /* the first of two */};
+    struct wf_words words = {.count = 0};
+
+    wf_words_add(&words, "tap");
+    wf_words_add(&words, "tcp");
+    wf_words_add(&words, "close");
+    wf_words_add(&words, "chose");
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        assert_string_equal(wf_words_nearest(&words, of[i].word),
+                            of[i].nearest);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
@@ -302,6 +320,7 @@ int main(void)
         CASE(settings_of_other_mpis_are_hinted_at_when_asked),
         CASE(a_directory_called_mpi_ini_is_no_configuration),
         CASE(lack_of_memory_is_no_mistake_of_the_file),
+        cmocka_unit_test(two_swapped_letters_are_one_mistake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,6 +110,32 @@ static void an_error_reaches_the_handler_of_its_communicator(void **state)
     MPI_Comm_free(&comm);
 }
 
+static void none(MPI_Session *session, int *code, ...) {}
+
+/* The sentence names the function that makes the right ones. */
+static void a_handler_for_other_objects_is_refused(void **state)
+{
+    MPI_Errhandler of_comm, of_session;
+    MPI_Session session;
+    char text[MPI_MAX_ERROR_STRING];
+    int n;
+
+    MPI_Comm_create_errhandler(note, &of_comm);
+    MPI_Session_create_errhandler(none, &of_session);
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    assert_int_equal(MPI_Comm_set_errhandler(MPI_COMM_SELF, of_session),
+                     MPI_ERR_ERRHANDLER);
+    MPI_Error_string(MPI_ERR_ERRHANDLER, text, &n);
+    assert_non_null(strstr(text, "MPI_Comm_create_errhandler"));
+    assert_int_equal(MPI_Session_set_errhandler(session, of_comm),
+                     MPI_ERR_ERRHANDLER);
+    MPI_Error_string(MPI_ERR_ERRHANDLER, text, &n);
+    assert_non_null(strstr(text, "MPI_Session_create_errhandler"));
+    MPI_Session_finalize(&session);
+    MPI_Errhandler_free(&of_session);
+    MPI_Errhandler_free(&of_comm);
+}
+
 static void predefined_attributes_are_pointers_to_int(void **state)
 {
     int *value, flag;
@@ -157,6 +183,7 @@ int main(void)
         cmocka_unit_test(codes_of_the_user_come_and_go),
         cmocka_unit_test(a_class_goes_when_its_codes_are_gone),
         cmocka_unit_test(an_error_reaches_the_handler_of_its_communicator),
+        cmocka_unit_test(a_handler_for_other_objects_is_refused),
         cmocka_unit_test(predefined_attributes_are_pointers_to_int),
         cmocka_unit_test(communicators_that_stay_are_not_freed),
     };

@@ -194,6 +194,36 @@ static void logical_operations_use_the_values_of_the_compiler(void **state)
     assert_memory_equal(&d, "\1", 1);
 }
 
+/* Whatever each kind has for true. */
+static void each_size_has_its_own_values(void **state)
+{
+    static const MPI_Datatype types[] = {MPI_LOGICAL1, MPI_LOGICAL2,
+                                         MPI_LOGICAL4};
+
+    for (int i = 0; i < 3; i++) {
+        int size = 1 << i;
+        uint8_t yes[4], no[4], x[4], y[4];
+        memset(yes, 0x11 * (i + 1), 4);
+        memset(no, 0x77, 4);
+        if (i > 0) /* the test before has set those of size 1 */
+            assert_int_equal(
+                wf_mpi_abi_set_fortran_booleans(&wf, size, yes, no),
+                MPI_SUCCESS);
+        else
+            memset(yes, 255, 4), memset(no, 0, 4);
+        memcpy(x, yes, 4);
+        memcpy(y, no, 4);
+        wf_op_apply(NULL, wf_op_of(MPI_LAND), x, y, 1, wf_type_of(types[i]));
+        assert_memory_equal(y, no, size);
+        wf_op_apply(NULL, wf_op_of(MPI_LOR), x, y, 1, wf_type_of(types[i]));
+        assert_memory_equal(y, yes, size);
+        wf_op_apply(NULL, wf_op_of(MPI_LAND), x, y, 1, wf_type_of(types[i]));
+        assert_memory_equal(y, yes, size);
+        wf_op_apply(NULL, wf_op_of(MPI_LXOR), x, y, 1, wf_type_of(types[i]));
+        assert_memory_equal(y, no, size);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +234,7 @@ int main(void)
         cmocka_unit_test(a_type_that_the_compiler_lacks_is_no_type),
         cmocka_unit_test(only_the_first_call_counts_and_can_be_asked_for),
         cmocka_unit_test(logical_operations_use_the_values_of_the_compiler),
+        cmocka_unit_test(each_size_has_its_own_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
