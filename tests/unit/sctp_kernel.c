@@ -350,6 +350,30 @@ static void pieces_of_several_streams_do_not_mix(void **state)
     assert_int_equal(m.n, 0);
 }
 
+/* Also over TCP: nothing that is under way is waited for, the other side hears
+ * it at once, and not as an end that was meant. */
+static void what_is_broken_off_is_reset(void **state)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    int caller = socket(AF_INET, SOCK_STREAM, 0), called;
+    socklen_t n = sizeof at;
+    char byte;
+
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, n), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    getsockname(listener, (struct sockaddr *)&at, &n);
+    assert_int_equal(connect(caller, (struct sockaddr *)&at, n), 0);
+    called = accept(listener, NULL, NULL);
+    assert_true(called >= 0);
+    wf_sctp_kernel_abort(called);
+    assert_int_equal(recv(caller, &byte, 1, 0), -1);
+    assert_int_equal(errno, ECONNRESET);
+    close(caller);
+    close(listener);
+}
+
 int main(void)
 {
 #define PAIR(test) cmocka_unit_test_setup_teardown(test, open_pair, close_pair)
@@ -367,7 +391,8 @@ int main(void)
         PAIR(a_note_that_is_too_short_is_the_end),
         PAIR(notes_of_no_interest_are_passed_over),
         PAIR(a_message_that_nothing_is_said_about_is_the_end),
-        PAIR(pieces_of_several_streams_do_not_mix)};
+        PAIR(pieces_of_several_streams_do_not_mix),
+        cmocka_unit_test(what_is_broken_off_is_reset)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

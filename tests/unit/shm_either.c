@@ -424,6 +424,27 @@ static void less_than_was_offered_is_moved(void **state)
 }
 
 /* What is not offered, or no more, is not pushed; the reader does it, or fails. */
+/* Nothing refers to its memory any more, and the next one is moved. */
+static void an_offer_that_ends_leaves_the_others(void **state)
+{
+    (void)state;
+    const struct shm_pushes *asked = &a.loc[1].peer->pushes;
+    struct transfer t[2];
+    begin(&t[0], 0, BYTES / 2 - 64);
+    begin(&t[1], BYTES / 2, BYTES / 2);
+    while (asked->n < 2)
+        fake_progress(&a);
+    OPS->mr_dereg(a.ep, t[0].mr);
+    assert_null(asked->at[asked->first % SHM_FETCHES].mr);
+    assert_ptr_equal(asked->at[(asked->first + 1) % SHM_FETCHES].mr, t[1].mr);
+    run(&t[0], &b, &a);
+    run(&t[1], &b, &a);
+    check(&t[0]);
+    check(&t[1]);
+    OPS->rkey_close(b.loc[0].peer, t[0].key);
+    end(&t[1]);
+}
+
 static void what_is_not_offered_is_not_pushed(void **state)
 {
     struct transfer t;
@@ -605,6 +626,7 @@ int main(void)
         CASE(without_a_cpu_the_sender_that_comes_moves),
         CASE(without_a_cpu_what_was_begun_is_finished),
         CASE(less_than_was_offered_is_moved),
+        CASE(an_offer_that_ends_leaves_the_others),
         CASE(what_is_not_offered_is_not_pushed),
         CASE(memory_that_cannot_be_read_is_an_error),
         CASE(a_lost_peer_ends_its_transfers),
