@@ -32,7 +32,8 @@ static void keys_keep_their_order_and_last_value(void **state)
     wf_mpi_info_dup(NULL, of(i), &copy);
     assert_int_equal(wf_mpi_info_delete(NULL, of(i), "b"), MPI_SUCCESS);
     assert_int_equal(wf_mpi_info_delete(NULL, of(i), "b"), MPI_ERR_INFO_NOKEY);
-    wf_mpi_info_get(NULL, of(copy), "b", 3, value, &flag);
+    assert_int_equal(wf_mpi_info_get(NULL, of(copy), "b", 3, value, &flag),
+                     MPI_SUCCESS);
     assert_true(flag);
     assert_string_equal(value, "thr"); /* three characters and a null */
     wf_mpi_info_free(NULL, &i);

@@ -164,6 +164,30 @@ static void an_address_that_both_hosts_have_is_useless(void **state)
     assert_int_equal(c[0].local, 0);
 }
 
+/* The interface in its subnet, whichever comes first; none where there is none. */
+static void an_address_goes_by_the_interface_of_its_subnet(void **state)
+{
+    struct wf_ip_place *here = &all[0].ep->ip;
+    struct wf_ip_book book = {.n = 1};
+    struct wf_ip_candidate c[IP_ADDRS_MAX];
+    for (uint8_t i = 0; i < 3; i++)
+        here->use[i].addr = (struct wf_ip_addr){
+            .family = 4, .prefix = 24, .ip = {10, 0, i, 1}};
+    here->n = 3;
+    for (uint8_t i = 0; i < 3; i++) {
+        book.addr[0] = (struct wf_ip_addr){
+            .family = 4, .port = 7, .ip = {10, 0, i, 2}};
+        assert_int_equal(wf_ip_candidates(here, &book, c), 1);
+        assert_int_equal(c[0].local, i);
+        assert_int_equal(c[0].rank, IP_SUBNET);
+    }
+    book.addr[0] = (struct wf_ip_addr){
+        .family = 4, .prefix = 8, .port = 7, .ip = {127, 0, 0, 1}};
+    assert_int_equal(wf_ip_candidates(here, &book, c), 1);
+    assert_int_equal(c[0].local, -1);
+    here->n = 1;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +202,7 @@ int main(void)
         T(a_port_that_is_taken_is_said_so),
         T(subnets_compare_by_their_prefix),
         T(an_address_that_both_hosts_have_is_useless),
+        T(an_address_goes_by_the_interface_of_its_subnet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,12 +191,39 @@ static void who_has_left_is_read_to_the_end(void **state)
     rig_close(&all[1]);
 }
 
+/* What was left behind by an address that could not be had counts for nothing. */
+static void an_address_of_a_family_that_we_lack_is_not_called(void **state)
+{
+    struct wf_ip_book book = {.n = 1};
+    struct rig_peer *p = &all[0].peer[1];
+    uint8_t blob[IP_BLOB_MAX];
+    size_t n = sizeof blob;
+    struct wf_ip_place *here;
+
+    rig_open(all, 0, "secret");
+    here = &all[0].ep->ip;
+    assert_in_range(here->n, 1, IP_ADDRS_MAX - 1);
+    for (int i = 0; i < here->n; i++)
+        here->use[i].addr.family = 4;
+    here->use[here->n].addr.family = 6;
+    book.addr[0] = (struct wf_ip_addr){.family = 6, .port = 7, .ip[15] = 1};
+    assert_int_equal(wf_ip_pack(&book, blob, &n), WEFT_OK);
+    p->me = &all[0];
+    assert_int_equal(RIG_PLUGIN.ops->peer_add(all[0].ep, (weft_loc *)p, 1, blob,
+                                              n, &p->peer),
+                     WEFT_OK);
+    RIG_PLUGIN.ops->connect(p->peer);
+    assert_int_equal(p->peer->party.calls, 0);
+    rig_close(&all[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_meet_through_a_third),
         cmocka_unit_test(an_answer_to_what_was_said_before_is_nothing),
-        cmocka_unit_test(who_has_left_is_read_to_the_end)};
+        cmocka_unit_test(who_has_left_is_read_to_the_end),
+        cmocka_unit_test(an_address_of_a_family_that_we_lack_is_not_called)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
