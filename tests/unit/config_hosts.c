@@ -156,6 +156,8 @@ static void patterns_match_names(void **state)
     assert_true(wf_pattern_match("n?de[1-20]x*", "node12xyz"));
     assert_true(wf_pattern_match("n[01-16]", "n07"));
     assert_false(wf_pattern_match("n[01-16]", "n7"));
+    assert_true(wf_pattern_match("n[0000000001-0000000016]", "n0000000007"));
+    assert_false(wf_pattern_match("n[0000000001-0000000016]", "n000000007"));
     assert_false(wf_pattern_match("n[1-16]", "n07"));
     assert_false(wf_pattern_match("n[1-16]", "n17"));
     assert_true(wf_pattern_match("n[1-2]5", "n25"));

@@ -3,6 +3,9 @@
  */
 #include "tcp_rig.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 static const weft_ops *ops;
 static struct rig_side all[RIG_SIDES];
 
@@ -130,6 +133,29 @@ static void a_port_that_is_taken_is_said_so(void **state)
     ops->close(all[1].ep);
 }
 
+/* An interface is not to blame for that, and none is left out. */
+static void without_descriptors_there_is_no_endpoint(void **state)
+{
+    struct rlimit was, few;
+    int lowest, n, rc = WEFT_ESYS;
+
+    ops->close(all[0].ep);
+    lowest = dup(0); /* the next that it gets */
+    close(lowest);
+    getrlimit(RLIMIT_NOFILE, &was);
+    for (n = 0; n < 20 && rc != WEFT_OK; n++) {
+        few = was;
+        few.rlim_cur = (rlim_t)(lowest + n);
+        all[0].ep = NULL;
+        setrlimit(RLIMIT_NOFILE, &few);
+        rc = ops->open(&all[0].open, &all[0].ep);
+        setrlimit(RLIMIT_NOFILE, &was);
+        if (rc != WEFT_OK)
+            assert_int_equal(rc, WEFT_ESYS);
+    }
+    assert_in_range(n, 3, 19);
+}
+
 static void subnets_compare_by_their_prefix(void **state)
 {
     struct wf_ip_addr net = {.family = 4, .prefix = 20, .ip = {10, 1, 16, 1}};
@@ -200,6 +226,7 @@ int main(void)
         T(interfaces_are_chosen_by_name_address_or_subnet),
         T(a_missing_interface_is_named_with_what_there_is),
         T(a_port_that_is_taken_is_said_so),
+        T(without_descriptors_there_is_no_endpoint),
         T(subnets_compare_by_their_prefix),
         T(an_address_that_both_hosts_have_is_useless),
         T(an_address_goes_by_the_interface_of_its_subnet),

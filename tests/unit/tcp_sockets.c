@@ -78,12 +78,28 @@ static void the_first_descriptor_is_as_good_as_others(void **state)
     }
 }
 
+/* Who waits looks again. */
+static void the_end_of_a_link_is_an_event(void **state)
+{
+    int events = 0;
+
+    open_two(0);
+    rig_progress(&all[0]);
+    RIG_PLUGIN.ops->peer_del(all[1].peer[0].peer, 1);
+    all[1].peer[0].peer = NULL;
+    RIG_UNTIL(all, 0, (events = rig_progress(&all[0]),
+                       all[0].peer[1].downs == 1));
+    assert_true(events > 0);
+    close_two();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keepalive_asks_more_than_once_within_the_time),
         cmocka_unit_test(without_a_time_nobody_asks),
         cmocka_unit_test(the_first_descriptor_is_as_good_as_others),
+        cmocka_unit_test(the_end_of_a_link_is_an_event),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

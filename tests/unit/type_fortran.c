@@ -63,6 +63,8 @@ static void what_no_type_can_be_changes_nothing(void **state)
                      MPI_ERR_ABI);
     assert_non_null(strstr(wf_error_last()->text, "mpi_real_size is \"3\""));
     assert_int_equal(set("mpi_integer_size", "eight", NULL), MPI_ERR_ABI);
+    assert_int_equal(set("mpi_logical_size", "3", NULL), MPI_ERR_ABI);
+    assert_int_equal(set("mpi_double_precision_size", "5", NULL), MPI_ERR_ABI);
     assert_int_equal(set("mpi_real2_supported", "perhaps", NULL),
                      MPI_ERR_INFO_VALUE);
     assert_int_equal(size_of(MPI_INTEGER), 4);
