@@ -27,7 +27,7 @@ enum { CARRIERS = ORDER_CARRIERS, MOST = 256 };
 /* What a fake took and has not landed, oldest first. */
 struct fake {
     uint32_t seq[MOST];
-    int n, taken, pings;
+    int n, taken, pings, pongs;
     uint64_t traffic; /* as its plugin counts it */
     uint64_t silent;  /* what it says of that */
 };
@@ -57,6 +57,8 @@ static void took(struct fake *f, const weft_hdr *hdr)
 
     if (w->type == (WF_PING | WF_SEQUENCED)) {
         f->pings++;
+    } else if (w->type == (WF_PONG | WF_SEQUENCED)) {
+        f->pongs++;
     } else if (wf_le32(w->seq)) {
         assert_in_range(f->n, 0, MOST - 1);
         f->seq[f->n++] = wf_le32(w->seq);
@@ -144,6 +146,14 @@ static void teardown(void)
 {
     wf_order_free(order);
     free(loc);
+}
+
+/* The peer probes this carrier. */
+static inline void ping(int k)
+{
+    struct wf_wire w = {.type = WF_PING | WF_SEQUENCED};
+
+    wf_carrier_control(order, &wf.eps[k], &w);
 }
 
 /* The peer answers a probe on this carrier. */

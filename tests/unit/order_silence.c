@@ -78,6 +78,19 @@ static void one_that_stood_still_is_not_left(void **state)
     teardown();
 }
 
+/* By the carrier that it came by, and once. */
+static void a_question_is_answered(void **state)
+{
+    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    for (int n = 1; n <= 3; n++) {
+        ping(1);
+        assert_int_equal(run(3, 1), 3);
+        assert_int_equal(fakes[0].pongs, 0);
+        assert_int_equal(fakes[1].pongs, n);
+    }
+    teardown();
+}
+
 /* A peer that sends by the other one knows why. */
 static void the_peers_choice_counts_more(void **state)
 {
@@ -194,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_slow_one_is_not_left),
         cmocka_unit_test(a_slow_one_that_dies_is_left_soon),
         cmocka_unit_test(one_that_stood_still_is_not_left),
+        cmocka_unit_test(a_question_is_answered),
         cmocka_unit_test(the_peers_choice_counts_more),
         cmocka_unit_test(a_peer_without_a_sign_is_gone_in_time),
         cmocka_unit_test(a_host_that_answers_by_any_carrier_is_a_sign),
