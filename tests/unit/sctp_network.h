@@ -33,6 +33,7 @@ struct end {
     struct wf_sctp_assoc assoc;
     struct end *other;
     uint32_t mtu, too_long, missed;
+    uint32_t newest, again;   /* data of this end: packets that went again */
     bool old;                 /* its stack knows no I-DATA */
     bool plain;               /* the other side hears of no I-DATA from here */
     unsigned data, idata;     /* packets to this end that begin with one */
@@ -113,9 +114,29 @@ static void travel(struct end *to, const void *bytes, size_t n)
     }
 }
 
+/* Behind what it acknowledges, a packet may carry data. */
+static void count_again(struct end *from, const uint8_t *packet, size_t n)
+{
+    for (size_t at = HEAD; at + 8 <= n;) {
+        uint32_t len = (uint32_t)packet[at + 2] << 8 | packet[at + 3];
+        uint32_t number = (uint32_t)packet[at + 4] << 24 |
+                          (uint32_t)packet[at + 5] << 16 |
+                          (uint32_t)packet[at + 6] << 8 | packet[at + 7];
+        if (packet[at] == DATA || packet[at] == I_DATA) {
+            if (from->newest && (int32_t)(number - from->newest) <= 0)
+                from->again++;
+            else
+                from->newest = number;
+            return;
+        }
+        at += len < 4 ? 4 : (len + 3) & ~3u;
+    }
+}
+
 static void output(void *ctx, const void *bytes, size_t n)
 {
     pthread_mutex_lock(&wires);
+    count_again(ctx, bytes, n);
     travel(((struct end *)ctx)->other, bytes, n);
     pthread_mutex_unlock(&wires);
 }

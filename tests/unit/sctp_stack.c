@@ -165,6 +165,9 @@ static void talk(const struct network *net)
     assert_int_equal(a->got, MESSAGES);
     assert_int_equal(b->got, MESSAGES);
     assert_int_equal(wf_sctp_assoc_unacked(&a->assoc), 0);
+    assert_int_equal(wf_sctp_assoc_repeated(&a->assoc), a->again);
+    assert_int_equal(wf_sctp_assoc_repeated(&b->assoc), b->again);
+    assert_true(!net->trouble || (a->again && b->again));
     part(a, b);
 }
 
