@@ -74,6 +74,24 @@ static void two_holders_of_the_key_recognise_each_other(void **state)
     side_close(&b);
 }
 
+static void ranks_may_have_any_number(void **state)
+{
+    static const uint32_t numbers[] = {0x01020304, 0xf1f2f3f4, 0x80000000};
+
+    for (int i = 0; i < 3; i++) {
+        struct side a, b;
+        side_open(&a, numbers[i], "secret", "job");
+        side_open(&b, ~numbers[i], "secret", "job");
+        assert_int_equal(dials(&a, ~numbers[i]), WEFT_EAGAIN);
+        assert_int_equal(hears(&b, &a), WEFT_EAGAIN);
+        assert_int_equal(hears(&a, &b), WEFT_OK);
+        assert_int_equal(hears(&b, &a), WEFT_OK);
+        assert_int_equal(b.met, numbers[i]);
+        side_close(&a);
+        side_close(&b);
+    }
+}
+
 static void no_two_handshakes_look_alike(void **state)
 {
     struct side a, b;
@@ -281,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_holders_of_the_key_recognise_each_other),
+        cmocka_unit_test(ranks_may_have_any_number),
         cmocka_unit_test(no_two_handshakes_look_alike),
         cmocka_unit_test(a_wrong_key_or_job_is_refused_and_both_sides_know),
         cmocka_unit_test(a_caller_who_wants_someone_else_is_told),

@@ -226,6 +226,22 @@ static void values_of_any_length_come_back(void **state)
 
 /* Two writes or one: the end of the fence may come before the answer to a get,
  * or behind it in the same bytes. */
+static void what_the_launcher_has_no_room_for_is_refused(void **state)
+{
+    struct launcher l = {.value_max = 128}; /* and keys of 63 characters */
+    static char key[64], value[1 << 20];
+    struct wf_boot *b;
+    char err[256];
+    launch(&l, 0, 1);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    memset(key, 'k', 40);
+    assert_int_equal(b->ops->put(b, key, "value", 5), 0);
+    assert_int_equal(b->ops->put(b, key, value, sizeof value), WEFT_EINVAL);
+    memset(key, 'k', 60);
+    assert_int_equal(b->ops->put(b, key, "value", 5), WEFT_EINVAL);
+    finish(&l, b);
+}
+
 static void a_get_during_the_fence_does_not_lose_its_end(void **state)
 {
     for (int behind = 0; behind < 2; behind++) {
@@ -539,6 +555,7 @@ int main(void)
         boot_test(two_nodes_without_our_key_are_not_one_host),
         boot_test(a_broken_mapping_is_only_a_missing_hint),
         boot_test(values_of_any_length_come_back),
+        boot_test(what_the_launcher_has_no_room_for_is_refused),
         boot_test(a_get_during_the_fence_does_not_lose_its_end),
         boot_test(who_has_given_this_process_up_is_heard),
         boot_test(the_end_of_a_fence_is_heard),

@@ -156,6 +156,14 @@ static void patterns_match_names(void **state)
     assert_true(wf_pattern_match("n?de[1-20]x*", "node12xyz"));
     assert_true(wf_pattern_match("n[01-16]", "n07"));
     assert_false(wf_pattern_match("n[01-16]", "n7"));
+    char text[20];
+    for (size_t n = 1; n < 16; n++) { /* nothing is written behind n bytes */
+        memset(text, '#', sizeof text);
+        assert_int_equal(wf_pattern_expand("ab[100001-100010]", 3, text, n),
+                         n > strlen("ab100004"));
+        for (size_t i = n; i < sizeof text; i++)
+            assert_int_equal(text[i], '#');
+    }
     assert_true(wf_pattern_match("n[0000000001-0000000016]", "n0000000007"));
     assert_false(wf_pattern_match("n[0000000001-0000000016]", "n000000007"));
     assert_false(wf_pattern_match("n[1-16]", "n07"));

@@ -167,6 +167,23 @@ static void an_answer_to_what_was_said_before_is_nothing(void **state)
     end();
 }
 
+/* The answer was lost. */
+static void who_calls_again_is_answered_again(void **state)
+{
+    struct datagram hello, answer;
+
+    begin();
+    for (int i = 0; i < 3; i++) {
+        hello = hear(0, UDP_HELLO);
+        tell(1, &hello);
+        answer = hear(1, UDP_ANSWER);
+    }
+    tell(0, &answer);
+    pass_on();
+    assert_int_equal(all[1].peer[0].ups, 1);
+    end();
+}
+
 /* The core has no memory for it; meanwhile he has left. */
 static void who_has_left_is_read_to_the_end(void **state)
 {
@@ -222,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_meet_through_a_third),
         cmocka_unit_test(an_answer_to_what_was_said_before_is_nothing),
+        cmocka_unit_test(who_calls_again_is_answered_again),
         cmocka_unit_test(who_has_left_is_read_to_the_end),
         cmocka_unit_test(an_address_of_a_family_that_we_lack_is_not_called)};
 

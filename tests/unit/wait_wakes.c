@@ -236,6 +236,24 @@ static void who_polls_calls_the_leader_for_an_earlier_time(void **state)
     nothing_was_missed();
 }
 
+/* A leader that would get up for nothing each time stays up. */
+static void who_polls_much_keeps_the_leader_awake(void **state)
+{
+    fabrics[0].deadline_in = 40000000000u;
+    doze(1);
+    wf_store_relaxed(&lost, 1000000); /* between two readings of the clock */
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(wf_progress_poll(&wf, 1), 0);
+    assert_false(bell_rings());
+    wf_store_relaxed(&lost, 0);
+    for (int i = 0; i < 100000 && !bell_rings(); i++)
+        assert_int_equal(wf_progress_poll(&wf, 1), 0);
+    assert_true(bell_rings());
+    announce(&fabrics[0], flag, &sleepers[0].done);
+    until_woken(0);
+    nothing_was_missed();
+}
+
 /* ---- other things that are waited for ------------------------------------ */
 
 static void down(struct weft_loc *loc)
@@ -592,6 +610,7 @@ int main(void)
         RULE(who_polls_completes_for_those_who_sleep),
         RULE(who_polls_last_makes_the_leader_arm_again),
         RULE(who_polls_calls_the_leader_for_an_earlier_time),
+        RULE(who_polls_much_keeps_the_leader_awake),
         RULE(the_death_of_a_peer_wakes_who_waits_for_it),
         RULE(a_word_that_is_waited_for_is_announced_from_the_sleep_on),
         RULE(who_serves_peers_is_called_by_the_launchers_descriptor),
