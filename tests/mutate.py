@@ -48,7 +48,8 @@ from mutate_tokens import mutants_of
 
 ROOT = Path(__file__).resolve().parent.parent
 QUICK = (r"^(unit|conform|abi|sim|fuzz|jobs_bad)_|^core_match$|"
-         r"^job_.*_n4_(shm|tcp|udp|sctp)$|"
+         r"^job_.*_n4_(shm|tcp|udp|sctp)$|^job_coll_.*_plain$|"
+         r"^torture_(sweeps|calls|deaths)$|"
          r"^job_((engines|helper|hinted|pinned|team)_|topo_.*_mixed$)")
 FILES = ["core/*.c", "plugins/*.c"]  # fnmatch: * crosses folders
 MARK = "MUTANT_TEST"
@@ -263,7 +264,7 @@ class Floors:
 # ---- mutants ------------------------------------------------------------------
 
 def equivalents():
-    """(file, before, after) -> why, of mutate_equivalent.txt."""
+    """(place, before, after) -> why, of mutate_equivalent.txt."""
     found = {}
     for block in (ROOT / "tests/mutate_equivalent.txt").read_text().split(
             "\n\n"):
@@ -286,7 +287,7 @@ def choose(args, built):
 
 
 def key_of(m):
-    return m.file, m.before, m.after
+    return m.place, m.before, m.after
 
 
 class Sample:

@@ -63,11 +63,16 @@ class Mutant:
     new: str
     line: int
     outer: tuple  # start and end of the expression that it is in, or ()
+    function: str  # or the empty string
     before: str  # its line, and what becomes of that
     after: str
 
     def applied(self, text):
         return text[:self.start] + self.new + text[self.end:]
+
+    @property
+    def place(self):
+        return self.file + (f": {self.function}" if self.function else "")
 
     @property
     def is_return(self):
@@ -247,6 +252,18 @@ def lines_of(text, tokens):
     return lines
 
 
+def functions_of(text):
+    """Yields start, end and name: a body begins with { in the first column."""
+    for m in re.finditer(r"^\{\n", text, re.M):
+        head = text[text.rfind("\n\n", 0, m.start()) + 2:m.start()]
+        head = head[head.rfind("*/") + 1:]
+        names = [n for n in re.findall(r"(\w+)\(", head)
+                 if n not in NOT_MUTATED]
+        end = text.find("\n}", m.end())
+        if names:
+            yield m.start(), end if end >= 0 else len(text), names[0]
+
+
 def line_at(text, start, end):
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", end)
@@ -256,11 +273,14 @@ def line_at(text, start, end):
 def mutants_of(file, text):
     tokens = list(tokens_of(text))
     lines = lines_of(text, tokens)
+    functions = list(functions_of(text))
     for i, start, end, new in changes(text, tokens):
         first, last = line_at(text, start, end)
         changed = text[first:start] + new + text[end:last]
         outer = (start, end) if new.startswith("!(") else \
             expression(tokens, i)
-        yield Mutant(file, start, end, new, lines[i], outer,
+        function = next((name for first, last, name in functions
+                         if first <= start < last), "")
+        yield Mutant(file, start, end, new, lines[i], outer, function,
                      " ".join(text[first:last].split()),
                      " ".join(changed.split()))
