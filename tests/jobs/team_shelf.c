@@ -56,6 +56,30 @@ static void a_root_sends_notes_and_waits_for_nobody(char *buf)
     CHECK(is(buf, MOST, 1));
 }
 
+/* Four at once, of which it holds two. */
+static void what_finds_no_room_goes_as_messages(char *buf)
+{
+    unsigned long long before = bytes_sent("shm");
+    int rank = rank_in(WORLD), go = 0;
+    MPI_Request r[4];
+
+    if (rank != 2)
+        MPI_Recv(&go, 1, MPI_INT, 2, 0, WORLD, MPI_STATUS_IGNORE);
+    for (int k = 0; k < 4; k++) {
+        if (rank == 2)
+            fill(buf + (size_t)k * MOST, MOST, k);
+        MPI_Ibcast(buf + (size_t)k * MOST, MOST, MPI_CHAR, 2, WORLD, &r[k]);
+    }
+    for (int i = 0; rank == 2 && i < size_of(WORLD); i++)
+        if (i != rank)
+            MPI_Send(&go, 1, MPI_INT, i, 0, WORLD);
+    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < 4; k++)
+        CHECK(is(buf + (size_t)k * MOST, MOST, k));
+    if (rank == 2)
+        CHECK(bytes_sent("shm") - before != 4 * (sizeof go + 4 * NOTE));
+}
+
 /* More than there is room for at once; in any order of waiting. */
 static void calls_of_any_roots_may_be_under_way(char *buf)
 {
@@ -191,6 +215,7 @@ int main(int argc, char **argv)
     CHECK(buf && other);
     if (buf && other) {
         a_root_sends_notes_and_waits_for_nobody(buf);
+    what_finds_no_room_goes_as_messages(buf);
         calls_of_any_roots_may_be_under_way(buf);
         a_persistent_one_brings_what_is_there_when_it_starts(buf);
         types_may_differ_where_their_elements_do_not((short *)(void *)buf);

@@ -194,6 +194,23 @@ static void an_address_that_both_hosts_have_is_useless(void **state)
     assert_int_equal(c[0].local, 0);
 }
 
+static void what_cannot_be_reached_is_said_to_be_so(void **state)
+{
+    struct wf_ip_book book = {.machine = all[0].ep->ip.machine + 1, .n = 1};
+    unsigned char blob[IP_BLOB_MAX];
+    size_t n = sizeof blob;
+    weft_cost cost;
+
+    book.addr[0] = (struct wf_ip_addr){
+        .family = 4, .prefix = 8, .port = 7, .ip = {127, 0, 0, 1}};
+    assert_int_equal(wf_ip_pack(&book, blob, &n), WEFT_OK);
+    assert_int_equal(ops->reach(all[0].ep, blob, n, &cost), WEFT_EUNREACH);
+    book.machine = all[0].ep->ip.machine;
+    n = sizeof blob;
+    assert_int_equal(wf_ip_pack(&book, blob, &n), WEFT_OK);
+    assert_int_equal(ops->reach(all[0].ep, blob, n, &cost), WEFT_OK);
+}
+
 /* The interface in its subnet, whichever comes first; none where there is none. */
 static void an_address_goes_by_the_interface_of_its_subnet(void **state)
 {
@@ -233,6 +250,7 @@ int main(void)
         T(without_descriptors_there_is_no_endpoint),
         T(subnets_compare_by_their_prefix),
         T(an_address_that_both_hosts_have_is_useless),
+        T(what_cannot_be_reached_is_said_to_be_so),
         T(an_address_goes_by_the_interface_of_its_subnet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
