@@ -193,10 +193,26 @@ static void dimensions_that_do_not_divide(void)
     MPI_Dims_create(7, 2, dims);
 }
 
+static void of_the_program(void)
+{
+    int code;
+
+    MPI_Add_error_code(MPI_ERR_OTHER, &code);
+    MPI_Add_error_string(code, "the rows are not sorted");
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+}
+
+static void of_a_class(void)
+{
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_TAG);
+}
+
 static const struct {
     const char *name;
     void (*make)(void);
 } mistakes[] = {
+    {"of_the_program", of_the_program},
+    {"of_a_class", of_a_class},
     {"to_a_rank_that_is_not", to_a_rank_that_is_not},
     {"into_too_small_a_buffer", into_too_small_a_buffer},
     {"with_a_freed_communicator", with_a_freed_communicator},

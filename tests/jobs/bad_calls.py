@@ -120,6 +120,13 @@ class Calls(unittest.TestCase):
         self.says("a_request_that_is_not_persistent", "MPI_Start failed",
                   "not persistent", "MPI_Send_init, MPI_Recv_init")
 
+    def test_a_mistake_that_the_program_names(self):
+        self.says("of_the_program", "MPI_COMM_WORLD failed",
+                  "the rows are not sorted")
+        self.says("of_a_class", "MPI_COMM_WORLD failed: MPI_ERR_TAG: ")
+        self.assertNotIn("no detail is known",
+                         launch.run("-n", 2, CALL, "of_a_class").stderr)
+
     def test_a_grid_larger_than_its_communicator(self):
         self.says("a_grid_that_is_too_large", "MPI_Cart_create on",
                   "the grid has 5 cells or more", "only 2 processes")

@@ -125,7 +125,9 @@ static void judge(struct job *job)
         r->failed = true;
     }
     if (r && r->aborts) {
-        job->exit_code = r->abort_code & 0xff;
+        /* a status has eight bits, and 0 of them would say that all is well */
+        job->exit_code = r->abort_code & 0xff ? r->abort_code & 0xff
+                                              : r->abort_code != 0;
         wf_end_begin(job, SIGTERM);
     } else {
         end_others(job);
