@@ -208,6 +208,25 @@ class Ssh(unittest.TestCase):
         self.assertRegex(r.stderr, "mpirun: host nowhere.invalid: no agent could "
                          "be started: 'ssh .*' exited with status 255")
 
+    def test_hosts_that_cannot_talk_are_shown_before_anything_runs(self):
+        r = self.run_job(options=("--check-net",))
+        self.assertEqual((r.returncode, r.stdout), (
+            0, "2 hosts: all 2 pairs reach each other\n"), r.stderr)
+        nft = ["ip", "netns", "exec", self.net.hosts[1], "nft"]
+        if not shutil.which("nft"):
+            self.skipTest("no nft here (nftables)")
+        faultnet.run(*nft, "add table inet t; add chain inet t c { type filter "
+                     "hook input priority 0; }; add rule inet t c tcp dport "
+                     "6001 drop; add rule inet t c tcp dport 6002 reject with "
+                     "tcp reset")
+        self.addCleanup(faultnet.run, *nft, "flush ruleset")
+        r = self.run_job(options=("--check-ports", "6000-6002"))
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stdout, r" beta +10\.90\.0\.2 +6001  no answer: .*\n.* "
+                         r"beta +10\.90\.0\.2 +6002  refused: ")
+        self.assertNotIn("6000", r.stdout.replace("6000-", ""))
+        self.assertIn("1 of 2 pairs of hosts are blocked", r.stdout)
+
     def test_many_ranks_on_each_host_start_at_once(self):
         """More than sshd would take connections (MaxStartups)."""
         for words in (["true"], [ELSEWHERE, "name"]):

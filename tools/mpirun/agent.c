@@ -101,10 +101,13 @@ void wf_agent_pmi_ready(struct job *job, struct source *s)
         ssize_t n = recv(r->pmi.fd, data, sizeof data, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        if (n > 0)
-            send_up(job, FRAME_PMI, r->index, data, (size_t)n);
-        else
+        if (n <= 0) {
             close_pmi(job, r);
+            return;
+        }
+        r->pmi_init = true; /* or whatever it says */
+        send_up(job, FRAME_PMI, r->index, data, (size_t)n);
+        explicit_bzero(data, (size_t)n);
     }
 }
 
@@ -164,6 +167,7 @@ void wf_agent_output(struct job *job, struct source *source)
 void wf_agent_ended(struct job *job, struct rank *r, int status)
 {
     wf_agent_pmi_ready(job, &r->pmi); /* what it said before it died */
+    wf_foreign_ended(job, r);
     wf_guard_note(job, r, 0);
     r->pid = 0;
     r->ended = true;

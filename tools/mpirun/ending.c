@@ -221,6 +221,7 @@ static void ended(struct job *job, struct rank *r, int status)
     /* what it said before it died comes first: finalize, or abort */
     if (r->host->here) {
         wf_pmi_ready(job, &r->pmi);
+        wf_foreign_ended(job, r);
         wf_guard_note(job, r, 0);
     }
     leave(job, r);

@@ -140,6 +140,7 @@ struct settings {
     const char *prefix, *agent;
     double host_timeout, wait_hosts; /* s */
     int tree_width, umask;
+    const char *check_net; /* ports; NULL: a program is started */
     const char *report_pid;
 };
 
@@ -179,6 +180,8 @@ struct job {
     uint64_t timeout;  /* ns at which --timeout strikes; 0: none */
     uint64_t where;    /* ns until which answers are waited for; 0: nobody asks */
     bool where_ends;   /* and then the job ends */
+    uint64_t foreign_at; /* ns of the next look at another MPI; 0: none */
+    int foreign_round;
     int exit_code;     /* -1: from the ranks */
     int cause;         /* process that failed first, or -1 */
     int late;          /* process whose end after MPI_Finalize was said, or -1 */
@@ -302,6 +305,11 @@ void wf_end_reap(struct job *);
 void wf_end_deadline(struct job *);
 int wf_end_status(const struct job *);
 void wf_end_report(const struct job *);
+
+/* foreign.c: programs of other MPIs that do not join the job */
+void wf_foreign_start(struct job *);
+void wf_foreign_deadline(struct job *);
+void wf_foreign_ended(struct job *, const struct rank *);
 
 /* guard.c */
 int wf_guard_start(struct job *);

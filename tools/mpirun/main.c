@@ -23,6 +23,7 @@
 #include "job.h"
 #include "link.h"
 #include "options.h"
+#include "probe.h"
 
 uint64_t wf_job_now(void)
 {
@@ -89,6 +90,8 @@ static int milliseconds_left(const struct job *job)
         next = job->where;
     if (job->settle && (!next || job->settle < next))
         next = job->settle;
+    if (job->foreign_at && (!next || job->foreign_at < next))
+        next = job->foreign_at;
     if (job->wake && (!next || job->wake < next))
         next = job->wake;
     if (wf_links_next(job) && (!next || wf_links_next(job) < next))
@@ -111,6 +114,7 @@ void wf_job_once(struct job *job)
             s->ready(job, s);
     }
     wf_links_deadline(job);
+    wf_foreign_deadline(job);
     wf_where_deadline(job);
     wf_end_deadline(job);
 }
@@ -266,5 +270,7 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "--agent") == 0)
         exit(wf_agent_run(&job));
+    if (argc == 3 && strcmp(argv[1], "--net-probe") == 0)
+        exit(wf_probe_run(argv[2]));
     exit(check_output(&job, launch(&job, argc, argv)));
 }

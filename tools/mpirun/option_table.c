@@ -11,6 +11,7 @@
 
 #include "mpi.h"
 #include "options.h"
+#include "probe.h"
 #include "starter.h"
 
 static bool whole(const char *text, long low, long high, int *out)
@@ -355,6 +356,36 @@ static int take_tree_width(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
+static int take_check_net(struct parse *p, char **args)
+{
+    if (!p->job->set.check_net)
+        p->job->set.check_net = "0";
+    return OPTION_DONE;
+}
+
+/* "5000-5010,6000" */
+static int take_check_ports(struct parse *p, char **args)
+{
+    int count = 0;
+    for (const char *at = args[0]; *at;) {
+        char *end;
+        long first = strtol(at, &end, 10), last = first;
+        if (end > at && *end == '-')
+            last = strtol(end + 1, &end, 10);
+        count += last < first || last - first >= PROBE_PORTS
+                     ? PROBE_PORTS + 1 : (int)(last - first) + 1;
+        if (end == at || first < 1 || last > 65535 || count > PROBE_PORTS ||
+            (*end && (*end != ',' || !end[1])))
+            return wf_option_error("%s %s: at most %d ports, as 5000-5010,6000",
+                                   p->option, args[0], PROBE_PORTS);
+        at = *end ? end + 1 : end;
+    }
+    if (!count)
+        return wf_option_error("%s: name ports, as 5000-5010", p->option);
+    p->job->set.check_net = args[0];
+    return OPTION_DONE;
+}
+
 /* ---- showing ---------------------------------------------------------- */
 
 static int take_report_pid(struct parse *p, char **args)
@@ -478,6 +509,10 @@ const struct option_row wf_option_table[] = {
     {{"wait-hosts"}, 1, "SECONDS", "try those again that do not", take_wait_hosts},
     {{"tree-width"}, 1, "N", "with more hosts, agents start agents (32)",
      take_tree_width},
+    {{"check-net"}, 0, "", "start no program, say which hosts cannot talk",
+     take_check_net},
+    {{"check-ports"}, 1, "A-B,C", "the same on these ports (any)",
+     take_check_ports},
     {{"report-pid"}, 1, "-|+|FILE", "write the pid of mpirun: stdout, stderr",
      take_report_pid},
     {{"q", "quiet"}, 0, "", "say nothing when a rank fails", take_quiet},

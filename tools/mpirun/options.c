@@ -157,6 +157,8 @@ static int read_part(struct parse *p, int argc, char **argv)
     }
     if (i == argc && p->job->app_count > before)
         return OPTION_DONE; /* -configfile brought the programs */
+    if (i == argc && p->job->set.check_net)
+        return OPTION_DONE;
     if (i == argc)
         return wf_option_error("no program given; 'mpirun --help' shows how");
     char **words = must(calloc((size_t)(argc - i) + 1, sizeof(*words)));
@@ -368,10 +370,33 @@ static int check_places(const struct job *job)
     return OPTION_DONE;
 }
 
+/* The job of --check-net: one process on each host. */
+static int check_net(struct job *job)
+{
+    char **words = must(calloc(4, sizeof *words));
+    struct app app = {.count = job->set.nodes ? job->set.nodes
+                                              : job->hosts.count,
+                      .argv = words};
+
+    if (job->app_count || app.count < 2)
+        return wf_option_error("--check-net starts no program, and needs two "
+                               "hosts at least");
+    words[0] = must(strdup("mpirun"));
+    words[1] = must(strdup("--net-probe"));
+    words[2] = must(strdup(job->set.check_net));
+    for (int i = 0; i < job->hosts.count; i++)
+        job->hosts.all[i].slots = 1;
+    add_app(job, &app);
+    return OPTION_DONE;
+}
+
 /* What the options say together. */
 static int conclude(struct job *job)
 {
     int rc = take_allocation(job);
+
+    if (rc == OPTION_DONE && job->set.check_net)
+        rc = check_net(job);
 
     if (rc == OPTION_DONE)
         rc = count_ranks(job);

@@ -21,7 +21,8 @@ enum order_flag {
     ORDER_VERBOSE = 2,
     ORDER_REPORT_BINDINGS = 8,
     ORDER_PRETENDED = 16, /* nodes of --nodes */
-    ORDER_PREFIX = 32
+    ORDER_PREFIX = 32,
+    ORDER_CHECK_NET = 64
 };
 
 /* ---- writing ------------------------------------------------------------- */
@@ -57,7 +58,8 @@ static uint32_t flags_of(const struct job *job)
            (job->set.verbose ? ORDER_VERBOSE : 0) |
            (job->set.report_bindings ? ORDER_REPORT_BINDINGS : 0) |
            (job->set.nodes ? ORDER_PRETENDED : 0) |
-           (job->set.prefix ? ORDER_PREFIX : 0);
+           (job->set.prefix ? ORDER_PREFIX : 0) |
+           (job->set.check_net ? ORDER_CHECK_NET : 0);
 }
 
 /* Of the policy, what is decided on a host. */
@@ -274,6 +276,7 @@ static void get_settings(struct reader *r, struct job *job)
     job->set.report_bindings = flags & ORDER_REPORT_BINDINGS;
     job->set.nodes = flags & ORDER_PRETENDED ? 1 : 0;
     job->set.prefix = flags & ORDER_PREFIX ? "" : NULL;
+    job->set.check_net = flags & ORDER_CHECK_NET ? "" : NULL;
     job->set.umask = get_count(r, 0777);
     job->set.tree_width = get_count(r, INT32_MAX);
     job->set.host_timeout = get_number(r) / 1000.0;

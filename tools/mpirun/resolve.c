@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "starter.h"
 
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 
@@ -76,6 +77,10 @@ static int resolve(struct job *job, struct app *app)
 {
     const char *name = app->argv[0];
     struct stat st;
+    if (job->set.check_net) { /* this program, wherever it is */
+        app->program = wf_starter_agent(NULL);
+        return app->program ? 0 : 1;
+    }
     if (app->wdir && (stat(app->wdir, &st) < 0 || !S_ISDIR(st.st_mode))) {
         wf_job_fail(job, 1, "--wdir %s: %s", app->wdir,
                     errno == ENOENT ? "no such directory" : "not a directory");

@@ -195,5 +195,6 @@ int wf_spawn_all(struct job *job)
         expect_remote(job);
     for (int a = 0; a < job->app_count && rc == 0; a++)
         rc = start_app(job, &job->apps[a]);
+    wf_foreign_start(job);
     return rc;
 }
