@@ -284,7 +284,7 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
     for (size_t i = 0; i < n; i++)
         env[i] = must(strdup(app_env[i]));
     set_int(env, "PMI_FD", pmi_fd);
-    if (!job->set.tag)
+    if (!job->set.output.captured && !job->set.output.merge)
         set_say(env, pmi_fd, err_fd);
     set_descriptor(env, WF_STATE_VARIABLE, r->state_page);
     set_int(env, "PMI_RANK", r->id);

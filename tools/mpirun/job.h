@@ -29,6 +29,7 @@
 #include "allocation.h"
 #include "descendants.h"
 #include "hosts.h"
+#include "output.h"
 #include "placement.h"
 #include "source.h"
 
@@ -64,8 +65,8 @@ struct app {
 struct stream {
     struct source source;
     struct rank *rank;
-    struct sink *sink;
-    char *line; /* the unfinished line, tagged */
+    struct sink *sink, *copy; /* both get what is written; copy may be NULL */
+    char *line; /* the unfinished line, where lines have a prefix */
     size_t have, room;
     /* Of a rank on another host: bytes taken for which MORE was not said. In an
      * agent: bytes sent for which it was not heard. */
@@ -106,9 +107,10 @@ struct rank {
     const struct wf_cpus *cpus; /* that it is bound to; NULL: not bound */
 };
 
-/* Our stdout or stderr with what could not be written yet. */
+/* Our stdout or stderr, or a file, with what could not be written yet. */
 struct sink {
     struct source source;
+    const char *name; /* for messages */
     char *data;
     size_t have, room;
     bool pollable, armed, broken;
@@ -128,7 +130,8 @@ struct settings {
     enum allocation allocation; /* in which mpirun runs */
     int stdin_rank;
     struct placement place;
-    bool tag, quiet, verbose, report_bindings, all_exit_codes, keep_going;
+    struct output output;
+    bool quiet, verbose, report_bindings, all_exit_codes, keep_going;
     double timeout; /* s; 0: none */
     int universe;   /* 0: number of ranks */
     struct env_changes env;
@@ -189,6 +192,7 @@ struct job {
     int unsettled;     /* hosts that have not */
 
     struct sink sink_out, sink_err;
+    struct output_file *files;
     bool output_lost; /* some of the ranks' could not be written */
     struct said *said; /* said.c */
     struct stdin_pump *pump;
@@ -273,8 +277,11 @@ void wf_io_pause(struct job *, struct stream *, bool pause);
 bool wf_io_input_is_ours(void); /* may a rank with our input read from it? */
 void wf_io_drain(struct job *);
 bool wf_io_pending(const struct job *);
-/* sink.c: what is written to our own stdout and stderr, never blocking */
-void wf_sink_open(struct sink *, int fd);
+/* sink.c: what is written to our own stdout and stderr and to files, never
+ * blocking */
+void wf_sink_open(struct sink *, int fd, const char *name);
+/* Nothing more can be written there: say it once. */
+void wf_sink_fail(struct job *, struct sink *, const char *why);
 void wf_sink_write(struct job *, struct sink *, const char *data, size_t n);
 bool wf_sink_full(const struct sink *);
 /* pump.c: --stdin all, or a rank on another host */

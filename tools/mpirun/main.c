@@ -236,7 +236,7 @@ static int launch(struct job *job, int argc, char **argv)
         return 1;
     }
     read_timeout(job);
-    if (wf_spawn_all(job) < 0) {
+    if (wf_output_open(job) < 0 || wf_spawn_all(job) < 0) {
         if (job->exit_code < 0)
             job->exit_code = 1;
         wf_end_begin(job, SIGTERM);
@@ -245,6 +245,7 @@ static int launch(struct job *job, int argc, char **argv)
     run(job);
     wf_said_report(job);
     wf_end_report(job);
+    wf_output_close(job);
     wf_pmi_close(job);
     return wf_end_status(job);
 }

@@ -182,12 +182,6 @@ static int take_stdin(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
-static int take_tag(struct parse *p, char **args)
-{
-    p->job->set.tag = true;
-    return OPTION_DONE;
-}
-
 static int take_quiet(struct parse *p, char **args)
 {
     p->job->set.quiet = true;
@@ -457,7 +451,19 @@ const struct option_row wf_option_table[] = {
     {{"nodes"}, 1, "N", "make this host look like N hosts", take_nodes},
     {{"stdin", "s"}, 1, "RANK|all|none", "who reads our input (0)", take_stdin},
     {{"l", "tag-output", "prepend-rank"}, 0, "", "write [rank] before each line",
-     take_tag},
+     wf_take_tag},
+    {{"prepend-pattern"}, 1, "TEXT",
+     "write this there: %r is the rank, %h the host", wf_take_prefix},
+    {{"timestamp-output"}, 0, "", "write the time before each line",
+     wf_take_time},
+    {{"merge-stderr-to-stdout"}, 0, "", "both go to standard output",
+     wf_take_merge},
+    {{"output-filename", "output-directory"}, 1, "DIR[:nocopy]",
+     "also into DIR/1/rank.N/stdout and stderr", wf_take_folder},
+    {{"outfile-pattern"}, 1, "FILE", "standard output into FILE, with %r, %h",
+     wf_take_out_pattern},
+    {{"errfile-pattern"}, 1, "FILE", "standard error into FILE, with %r, %h",
+     wf_take_err_pattern},
     {{"timeout"}, 1, "SECONDS", "end the job then, with status 124",
      take_timeout},
     {{"continuous", "no-abort-on-error", "disable-auto-cleanup",
@@ -526,6 +532,8 @@ const struct option_row wf_option_table[] = {
     {{"bynode"}, 0, "", NULL, wf_take_by_node},
     {{"byslot"}, 0, "", NULL, wf_take_by_slot},
     {{"display"}, 1, "map,bind", NULL, wf_take_display},
+    {{"output"}, 1, "tag,timestamp,merge,dir=DIR", NULL, wf_take_output},
+    {{"xml"}, 0, "", NULL, wf_take_xml},
     {{"rmk"}, 1, "NAME", NULL, take_nothing},
     {{"mca", "gmca", "prtemca", "pmixmca"}, 2, "KEY VALUE", NULL, take_mca},
     {{NULL}, 0, NULL, NULL, NULL},

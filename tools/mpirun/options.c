@@ -398,6 +398,7 @@ static int conclude(struct job *job)
     if (rc == OPTION_DONE && job->set.check_net)
         rc = check_net(job);
 
+    wf_output_conclude(&job->set.output);
     if (rc == OPTION_DONE)
         rc = count_ranks(job);
     if (rc == OPTION_DONE)

@@ -34,6 +34,10 @@ option_take wf_take_map, wf_take_rank_by, wf_take_bind, wf_take_cpus,
     wf_take_in_turn, wf_take_per_socket, wf_take_width, wf_take_threads,
     wf_take_oversubscribe, wf_take_no_oversubscribe, wf_take_report_bindings,
     wf_take_show_map, wf_take_dry_run, wf_take_display;
+/* option_output.c */
+option_take wf_take_tag, wf_take_prefix, wf_take_time, wf_take_merge,
+    wf_take_folder, wf_take_out_pattern, wf_take_err_pattern, wf_take_output,
+    wf_take_xml;
 
 void wf_option_help(void);
 /* "mpirun: text" on stderr; returns OPTION_USAGE. */

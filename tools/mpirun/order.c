@@ -17,8 +17,9 @@
 #include "job.h"
 
 enum order_flag {
-    ORDER_TAG = 1,
+    ORDER_CAPTURED = 1,
     ORDER_VERBOSE = 2,
+    ORDER_MERGE = 4,
     ORDER_REPORT_BINDINGS = 8,
     ORDER_PRETENDED = 16, /* nodes of --nodes */
     ORDER_PREFIX = 32,
@@ -54,7 +55,8 @@ static void put_list(FILE *f, char **list)
 
 static uint32_t flags_of(const struct job *job)
 {
-    return (job->set.tag ? ORDER_TAG : 0) |
+    return (job->set.output.captured ? ORDER_CAPTURED : 0) |
+           (job->set.output.merge ? ORDER_MERGE : 0) |
            (job->set.verbose ? ORDER_VERBOSE : 0) |
            (job->set.report_bindings ? ORDER_REPORT_BINDINGS : 0) |
            (job->set.nodes ? ORDER_PRETENDED : 0) |
@@ -271,7 +273,8 @@ static void get_settings(struct reader *r, struct job *job)
     snprintf(job->name, sizeof job->name, "%s", get_text(r));
     job->size = get_count(r, INT32_MAX);
     flags = get_number(r);
-    job->set.tag = flags & ORDER_TAG;
+    job->set.output.captured = flags & ORDER_CAPTURED;
+    job->set.output.merge = flags & ORDER_MERGE;
     job->set.verbose = flags & ORDER_VERBOSE;
     job->set.report_bindings = flags & ORDER_REPORT_BINDINGS;
     job->set.nodes = flags & ORDER_PRETENDED ? 1 : 0;

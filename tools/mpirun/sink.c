@@ -18,11 +18,12 @@
 
 enum { SINK_FULL = 1 << 20 };
 
-void wf_sink_open(struct sink *s, int fd)
+void wf_sink_open(struct sink *s, int fd, const char *name)
 {
     struct stat st;
     memset(s, 0, sizeof(*s));
     s->source.fd = fd;
+    s->name = name;
     s->pollable = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode);
 }
 
@@ -41,12 +42,11 @@ static void on_writable(struct job *job, struct source *source);
 
 /* Once: the job's output is incomplete, and its status says so, too. The ranks
  * learn it as we did, by a pipe that nobody reads (stdio.c). */
-static void fail(struct job *job, struct sink *s, const char *why)
+void wf_sink_fail(struct job *job, struct sink *s, const char *why)
 {
     if (!s->broken)
-        wf_job_say(job, "cannot write to standard %s: %s; what the ranks still "
-                   "write there is lost", s == &job->sink_out ? "output" : "error",
-                   why);
+        wf_job_say(job, "cannot write to %s: %s; what the ranks still write there "
+                   "is lost", s->name, why);
     s->broken = job->output_lost = true;
 }
 
@@ -59,7 +59,7 @@ static void flush(struct job *job, struct sink *s)
         if (done < 0 && (errno == EINTR || errno == EAGAIN))
             break;
         if (done < 0) {
-            fail(job, s, strerror(errno));
+            wf_sink_fail(job, s, strerror(errno));
             at = s->have;
             break;
         }
@@ -91,7 +91,7 @@ void wf_sink_write(struct job *job, struct sink *s, const char *data, size_t n)
         size_t room = (s->have + n) * 2;
         char *grown = realloc(s->data, room);
         if (!grown) {
-            fail(job, s, "out of memory"); /* output is lost, not the job */
+            wf_sink_fail(job, s, "out of memory"); /* output is lost, not the job */
             return;
         }
         s->data = grown;

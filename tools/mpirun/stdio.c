@@ -1,9 +1,9 @@
 /* stdin, stdout and stderr of the ranks.
  *
- * Without tags a rank of this host simply has our own descriptors: no copy, no
- * delay, and input that was typed ahead stays where it is. With tags each rank
- * writes to pipes, and whole lines leave here with the rank in front. Ranks of an
- * agent have pipes, too, and what they write comes here in frames.
+ * A rank of this host simply has our own descriptors: no copy, no
+ * delay, and input that was typed ahead stays where it is. When its output is
+ * captured (output.h) it writes to pipes. Ranks of an agent have pipes, too, and
+ * what they write comes here in frames.
  *
  * Input goes to one rank, as the descriptor itself; the others have /dev/null.
  * A rank that reads the terminal stays in our process group, or the kernel
@@ -24,8 +24,7 @@
 #include "remote.h"
 
 enum {
-    STREAM_READ = 1 << 16,
-    STREAM_LINE_MAX = 1 << 24 /* a longer line is cut */
+    STREAM_READ = 1 << 16
 };
 
 bool wf_io_input_is_ours(void)
@@ -43,88 +42,42 @@ int wf_io_open(struct job *job)
     if (fd < 0)
         return -1;
     close(fd);
-    wf_sink_open(&job->sink_out, 1);
-    wf_sink_open(&job->sink_err, 2);
+    wf_sink_open(&job->sink_out, 1, "standard output");
+    wf_sink_open(&job->sink_err, 2, "standard error");
     return wf_pump_open(job);
 }
 
-/* ---- tagged output ---------------------------------------------------- */
-
-static void emit(struct job *job, struct stream *s, const char *line, size_t n)
-{
-    char tag[24];
-    int t = snprintf(tag, sizeof(tag), "[%d] ", s->rank->id);
-    wf_sink_write(job, s->sink, tag, (size_t)t);
-    wf_sink_write(job, s->sink, line, n);
-    if (n == 0 || line[n - 1] != '\n')
-        wf_sink_write(job, s->sink, "\n", 1);
-}
+/* ---- captured output --------------------------------------------------- */
 
 static void end_stream(struct job *job, struct stream *s)
 {
-    if (s->have)
-        emit(job, s, s->line, s->have);
+    wf_output_end(job, s);
     wf_job_unwatch(job, &s->source);
-    free(s->line);
-    s->line = NULL;
-    s->have = s->room = 0;
-}
-
-/* Whole lines out, the rest to the front. */
-static void emit_lines(struct job *job, struct stream *s)
-{
-    size_t at = 0;
-    char *end;
-    while ((end = memchr(s->line + at, '\n', s->have - at)) != NULL) {
-        size_t n = (size_t)(end - s->line) + 1 - at;
-        emit(job, s, s->line + at, n);
-        at += n;
-    }
-    if (at == 0 && s->have >= STREAM_LINE_MAX) {
-        emit(job, s, s->line, s->have);
-        at = s->have;
-    }
-    s->have -= at;
-    memmove(s->line, s->line + at, s->have);
-}
-
-static bool make_room(struct stream *s, size_t n)
-{
-    if (s->room - s->have < n) {
-        char *line = realloc(s->line, s->room + n + STREAM_READ);
-        if (!line)
-            return false;
-        s->line = line;
-        s->room += n + STREAM_READ;
-    }
-    return true;
 }
 
 /* One read; false: nothing more now. */
 static bool read_stream(struct job *job, struct stream *s)
 {
-    if (s->sink->broken) {
+    char data[STREAM_READ];
+    if (wf_output_broken(s)) {
         end_stream(job, s); /* the rank learns it as we did */
         return false;
     }
-    if (!make_room(s, STREAM_READ))
-        return false;
-    ssize_t n = read(s->source.fd, s->line + s->have, STREAM_READ);
+    ssize_t n = read(s->source.fd, data, sizeof(data));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n <= 0) {
         end_stream(job, s);
         return false;
     }
-    s->have += (size_t)n;
-    emit_lines(job, s);
+    wf_output_write(job, s, data, (size_t)n);
     return true;
 }
 
 static void on_stream(struct job *job, struct source *source)
 {
     struct stream *s = (struct stream *)source;
-    if (!wf_sink_full(s->sink))
+    if (!wf_output_full(s))
         read_stream(job, s);
     else
         wf_io_pause(job, s, true); /* let the rank feel our slow reader */
@@ -152,7 +105,7 @@ static int number_of(const struct stream *s)
 /* What was taken may be followed by as much, if that can be written. */
 static void ask_more(struct job *job, struct stream *s)
 {
-    if (s->window < MORE_LEAST || wf_sink_full(s->sink))
+    if (s->window < MORE_LEAST || wf_output_full(s))
         return;
     wf_remote_more(job, s->rank, number_of(s), s->window);
     s->window = 0;
@@ -160,17 +113,11 @@ static void ask_more(struct job *job, struct stream *s)
 
 void wf_io_take(struct job *job, struct stream *s, const char *data, size_t n)
 {
-    if (s->sink->broken) {
+    if (wf_output_broken(s)) {
         wf_remote_shut(job, s->rank, number_of(s));
         return;
     }
-    if (!job->set.tag) {
-        wf_sink_write(job, s->sink, data, n);
-    } else if (make_room(s, n)) {
-        memcpy(s->line + s->have, data, n);
-        s->have += n;
-        emit_lines(job, s);
-    }
+    wf_output_write(job, s, data, n);
     s->window += n;
     ask_more(job, s);
 }
@@ -189,9 +136,9 @@ static void drain(struct job *job, struct stream *s)
         ask_more(job, s);
         return;
     }
-    if (!wf_sink_full(s->sink))
+    if (!wf_output_full(s))
         wf_io_pause(job, s, false);
-    while (job->alive == 0 && s->source.fd >= 0 && !wf_sink_full(s->sink) &&
+    while (job->alive == 0 && s->source.fd >= 0 && !wf_output_full(s) &&
            read_stream(job, s))
         ;
 }
@@ -210,7 +157,7 @@ void wf_io_drain(struct job *job)
 
 bool wf_io_pending(const struct job *job)
 {
-    if (job->sink_out.have || job->sink_err.have)
+    if (wf_output_pending(job))
         return true;
     for (int i = 0; i < job->count; i++) {
         const struct rank *r = &job->ranks[i];
@@ -254,8 +201,8 @@ static int rank_input(struct job *job, struct rank *r)
 /* Where its output is written, however it comes here. */
 void wf_io_attach(struct job *job, struct rank *r)
 {
-    r->out.sink = &job->sink_out;
-    r->err.sink = &job->sink_err;
+    wf_output_attach(job, &r->out, false);
+    wf_output_attach(job, &r->err, true);
 }
 
 /* The descriptors for a new rank; those above 2 are the caller's to close. */
@@ -264,10 +211,12 @@ int wf_io_rank(struct job *job, struct rank *r, int child[3])
     child[1] = 1;
     child[2] = 2;
     child[0] = rank_input(job, r);
-    if (job->set.tag || job->up) {
+    if (job->set.output.captured || job->up) {
         wf_io_attach(job, r);
         child[1] = piped(job, &r->out);
-        child[2] = piped(job, &r->err);
+        child[2] = job->set.output.merge ? child[1] : piped(job, &r->err);
+    } else if (job->set.output.merge) {
+        child[2] = child[1];
     }
     return child[0] < 0 || child[1] < 0 || child[2] < 0 ? -1 : 0;
 }

@@ -1,0 +1,50 @@
+/* Where what ranks write goes: our own stdout and stderr, with or without a prefix
+ * on each line, and files.
+ *
+ * A rank of this host writes to our descriptors itself unless its output is
+ * *captured*: then it writes to a pipe, and mpirun passes it on.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_MPIRUN_OUTPUT_H
+#define WF_MPIRUN_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct job;
+struct rank;
+struct stream;
+
+struct output {
+    const char *prefix; /* pattern in front of each line, or NULL */
+    bool time;          /* and the time */
+    bool merge;         /* standard error goes where standard output goes */
+    bool file_only;     /* what is written to files is not written here, too */
+    bool no_job_folder; /* in the folder, ranks without the job's number */
+    char *folder;       /* of --output-filename, or NULL */
+    const char *out_pattern, *err_pattern; /* of files, or NULL */
+    bool captured;      /* decided when all options are read */
+};
+
+/* Patterns: %r rank, %h host, %p its number, %g the number of the job (0),
+ * %% a percent sign. False: another letter, which *bad gets. */
+bool wf_output_pattern_valid(const char *pattern, char *bad);
+
+/* When all options have been read. */
+void wf_output_conclude(struct output *);
+/* Create the files. -1: a message has said which cannot be created. */
+int wf_output_open(struct job *);
+/* Give a stream what it is written to. error: of standard error */
+void wf_output_attach(struct job *, struct stream *, bool error);
+/* Pass on what a rank has written. */
+void wf_output_write(struct job *, struct stream *, const char *data, size_t n);
+/* The end of the stream: what is left of its last line. */
+void wf_output_end(struct job *, struct stream *);
+bool wf_output_full(const struct stream *);   /* wait before reading more */
+bool wf_output_broken(const struct stream *); /* nobody takes it any more */
+bool wf_output_pending(const struct job *);
+/* Close the files; what could not be written is said. */
+void wf_output_close(struct job *);
+
+#endif
