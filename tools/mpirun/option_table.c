@@ -46,86 +46,6 @@ static int take_wdir(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
-/* ---- environment ------------------------------------------------------ */
-
-/* "NAME=VALUE", or NAME and a value (NULL: pass ours on). */
-static void change(struct env_changes *c, const char *text, const char *value)
-{
-    const char *equals = strchr(text, '=');
-    char *name = strndup(text, strcspn(text, "="));
-    if (name)
-        wf_env_change(c, name, equals ? equals + 1 : value);
-    free(name);
-}
-
-static void change_list(struct env_changes *c, const char *list)
-{
-    while (*list) {
-        size_t n = strcspn(list, ",");
-        char *name = strndup(list, n);
-        if (name && *name)
-            wf_env_change(c, name, NULL);
-        free(name);
-        list += n + (list[n] == ',');
-    }
-    if (c->base == ENV_DEFAULT)
-        c->base = ENV_LISTED;
-}
-
-static int take_x(struct parse *p, char **args)
-{
-    change(&p->job->set.env, args[0], NULL);
-    return OPTION_DONE;
-}
-
-static int take_genv(struct parse *p, char **args)
-{
-    change(&p->job->set.env, args[0], args[1]);
-    return OPTION_DONE;
-}
-
-static int take_env(struct parse *p, char **args)
-{
-    change(&p->app->env, args[0], args[1]);
-    return OPTION_DONE;
-}
-
-static int take_genvlist(struct parse *p, char **args)
-{
-    change_list(&p->job->set.env, args[0]);
-    return OPTION_DONE;
-}
-
-static int take_envlist(struct parse *p, char **args)
-{
-    change_list(&p->app->env, args[0]);
-    return OPTION_DONE;
-}
-
-static int take_genvall(struct parse *p, char **args)
-{
-    p->job->set.env.base = ENV_ALL;
-    return OPTION_DONE;
-}
-
-static int take_genvnone(struct parse *p, char **args)
-{
-    p->job->set.env.base = ENV_NONE;
-    return OPTION_DONE;
-}
-
-static int take_envall(struct parse *p, char **args)
-{
-    p->app->env.base = ENV_ALL;
-    return OPTION_DONE;
-}
-
-static int take_envnone(struct parse *p, char **args)
-{
-    p->app->env.base = ENV_NONE;
-    return OPTION_DONE;
-}
-
 /* ---- configuration of Weft -------------------------------------------- */
 
 static int take_route(struct parse *p, char **args)
@@ -433,15 +353,15 @@ const struct option_row wf_option_table[] = {
     {{"n", "np", "c"}, 1, "N", "ranks; without it one per processor",
      take_count},
     {{"wdir", "wd", "cwd"}, 1, "DIR", "start the ranks there", take_wdir},
-    {{"x"}, 1, "VAR[=VALUE]", "pass or set a variable for all ranks", take_x},
-    {{"genv"}, 2, "VAR VALUE", "set a variable for all ranks", take_genv},
-    {{"env"}, 2, "VAR VALUE", "set a variable for this program", take_env},
-    {{"genvlist"}, 1, "VAR,VAR", "pass only these variables", take_genvlist},
-    {{"envlist"}, 1, "VAR,VAR", "the same for this program", take_envlist},
-    {{"genvall"}, 0, "", "pass the whole environment (default)", take_genvall},
-    {{"genvnone"}, 0, "", "pass none of the environment", take_genvnone},
-    {{"envall"}, 0, "", "the same for this program", take_envall},
-    {{"envnone"}, 0, "", "the same for this program", take_envnone},
+    {{"x"}, 1, "VAR[=VALUE]", "pass or set a variable for all ranks", wf_take_x},
+    {{"genv"}, 2, "VAR VALUE", "set a variable for all ranks", wf_take_genv},
+    {{"env"}, 2, "VAR VALUE", "set a variable for this program", wf_take_env},
+    {{"genvlist"}, 1, "VAR,VAR", "pass only these variables", wf_take_genvlist},
+    {{"envlist"}, 1, "VAR,VAR", "the same for this program", wf_take_envlist},
+    {{"genvall"}, 0, "", "pass the whole environment (default)", wf_take_genvall},
+    {{"genvnone"}, 0, "", "pass none of the environment", wf_take_genvnone},
+    {{"envall"}, 0, "", "the same for this program", wf_take_envall},
+    {{"envnone"}, 0, "", "the same for this program", wf_take_envnone},
     {{"route"}, 1, "\"T T\"", "use these transports for every pair", take_route},
     {{"set"}, 1, "SECTION.KEY=VALUE", "override one setting of mpi.ini",
      take_set},

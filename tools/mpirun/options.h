@@ -27,8 +27,12 @@ struct option_row {
 
 extern const struct option_row wf_option_table[];
 
-/* option_place.c */
 typedef int option_take(struct parse *, char **args);
+/* option_environ.c */
+option_take wf_take_x, wf_take_genv, wf_take_env, wf_take_genvlist,
+    wf_take_envlist, wf_take_genvall, wf_take_genvnone, wf_take_envall,
+    wf_take_envnone;
+/* option_place.c */
 option_take wf_take_map, wf_take_rank_by, wf_take_bind, wf_take_cpus,
     wf_take_by_node, wf_take_by_slot, wf_take_per_node, wf_take_per_host,
     wf_take_in_turn, wf_take_per_socket, wf_take_width, wf_take_threads,
