@@ -133,6 +133,7 @@ class TwoSockets(Placed):
                       self.refused("-n", 5, "--bind-to", "core"))
         self.assertIn("core:overload-allowed",
                       self.refused("-n", 3, "--map-by", "slot:PE=2"))
+        self.assertIn("need 9 processors", self.refused("--map-by", ":PE=9"))
         self.assertEqual(self.cpus("-n", 5, "--bind-to",
                                    "core:overload-allowed"),
                          ["0,4", "1,5", "2,6", "3,7", "0,4"])
@@ -327,6 +328,20 @@ class Elsewhere(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("host nodea: ", done.stderr)
             self.assertIn(why, done.stderr)
+
+    def test_agents_on_one_machine_share_its_processors(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        chosen = [cpus[0], cpus[-1]]
+        far = ["--launcher-exec", self.far[1] + " x%n"]
+        done = launch.run("-n", 2, "--nodes", 2, *far, "--bind-to",
+                          "list:%d,%d" % tuple(chosen), "--report-bindings", "sh",
+                          "-c", "grep Cpus_allowed_list /proc/self/status")
+        self.assertEqual(sorted(line.split()[1] for line in
+                                done.stdout.splitlines()),
+                         sorted(map(str, chosen)), done.stderr)
+        for rank, cpu in enumerate(chosen):
+            self.assertIn(f"rank {rank} is bound to processor {cpu} (",
+                          done.stderr)
 
     def test_mpirun_does_not_guess_them(self):
         done = launch.run("-H", "nodea:2,localhost:1", *self.far, "--bind-to",

@@ -1,6 +1,7 @@
 /* Binding the processes that this mpirun starts: see binding.h.
  *
- * Nodes that --nodes pretends share the processors of this host.
+ * Nodes that --nodes pretends share the processors of this host. Where agents
+ * start their processes, they are told which processors these get.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "binding.h"
@@ -78,14 +79,24 @@ static int count_cpus(const struct wf_cpus *s)
     return n;
 }
 
-/* Each of our processes gets its set; they stay as long as the job. */
+/* Is it on this machine, and ours to bind? */
+static bool is_bound_here(const struct job *job, const struct rank *r)
+{
+    return r->host->here || (job->set.nodes && !job->up);
+}
+
+/* Each of these processes gets its set; they stay as long as the job. */
 static void hand_out(struct job *job, struct wf_cpus *sets)
+{
+    for (int i = 0, at = 0; i < job->count; i++)
+        if (is_bound_here(job, &job->ranks[i]))
+            job->ranks[i].cpus = &sets[at++];
+}
+
+static void count_bound(struct job *job)
 {
     struct wf_cpus all = {{0}};
 
-    for (int i = 0, at = 0; i < job->count; i++)
-        if (job->ranks[i].host->here)
-            job->ranks[i].cpus = &sets[at++];
     for (int i = 0; i < job->count; i++)
         for (int w = 0; job->ranks[i].cpus && w < WF_CPUS_MAX / 64; w++)
             all.word[w] |= job->ranks[i].cpus->word[w];
@@ -101,7 +112,7 @@ static enum binding_result make_sets(struct job *job, char *error)
     enum binding_result result = BINDING_REFUSED;
 
     for (int i = 0; held && i < job->count; i++)
-        if (job->ranks[i].host->here)
+        if (is_bound_here(job, &job->ranks[i]))
             held[who.count++] = job->ranks[i].held;
     if (held && sets)
         result = wf_binding_make(job->machine, &job->set.place, &who, sets,
@@ -114,15 +125,27 @@ static enum binding_result make_sets(struct job *job, char *error)
     return result;
 }
 
+static bool binds_any(const struct job *job)
+{
+    for (int i = 0; i < job->count; i++)
+        if (is_bound_here(job, &job->ranks[i]))
+            return true;
+    return false;
+}
+
 bool wf_binding_all(struct job *job)
 {
     char error[PLACEMENT_ERROR_MAX] = "out of memory";
 
-    if (!wf_binding_asked(&job->set.place) && !job->set.report_bindings)
+    if ((!wf_binding_asked(&job->set.place) && !job->set.report_bindings) ||
+        !binds_any(job))
         return true; /* nobody looks at the machine */
+    bool told = job->up && job->set.nodes;
     job->machine = read_machine(&job->set.place, error);
-    if (job->machine && make_sets(job, error) != BINDING_REFUSED)
+    if (job->machine && (told || make_sets(job, error) != BINDING_REFUSED)) {
+        count_bound(job);
         return true;
+    }
     wf_job_fail(job, STATUS_USAGE, "%s", error);
     return false;
 }
@@ -136,7 +159,7 @@ int wf_binding_count(const struct placement *p)
     if (first && p->per)
         n = p->per * wf_machine_instances(m, wf_place_type(p->map), first);
     else if (first)
-        n = m->count / (p->width ? p->width : 1);
+        n = p->width > m->count ? 1 : m->count / (p->width ? p->width : 1);
     if (!m)
         fprintf(stderr, "mpirun: %s\n", error);
     else

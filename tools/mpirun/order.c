@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "machine.h"
 
 enum order_flag {
     ORDER_CAPTURED = 1,
@@ -107,6 +108,16 @@ static void put_app(FILE *f, struct job *job, struct app *app)
     free(dir);
 }
 
+/* Of a pretended host: what its agent binds the process to. */
+static void put_cpus(FILE *f, const struct wf_cpus *s)
+{
+    static char text[5 * WF_CPUS_MAX];
+
+    if (s)
+        wf_cpus_text(s, text, sizeof text);
+    put_text(f, s ? text : "");
+}
+
 static void put_rank(FILE *f, const struct job *job, const struct rank *r)
 {
     put_number(f, (uint32_t)r->index);
@@ -117,6 +128,7 @@ static void put_rank(FILE *f, const struct job *job, const struct rank *r)
     put_number(f, (uint32_t)r->local);
     put_number(f, (uint32_t)r->local_count);
     put_number(f, r->reads_input);
+    put_cpus(f, r->cpus);
 }
 
 static void put_hosts(FILE *f, const struct job *job, const struct link *l)
@@ -310,6 +322,18 @@ static void get_host(struct reader *r, struct job *job, int i)
     r->bad = r->bad || (i > 0 && h->node <= h[-1].node);
 }
 
+static const struct wf_cpus *get_cpus(struct reader *r)
+{
+    const char *text = get_text(r);
+    struct wf_cpus *s;
+
+    if (!*text)
+        return NULL;
+    s = calloc(1, sizeof *s);
+    r->bad = r->bad || !s || !wf_cpus_read(text, s);
+    return s;
+}
+
 static void get_rank(struct reader *r, struct job *job, int i)
 {
     struct rank *rank = &job->ranks[i];
@@ -324,6 +348,7 @@ static void get_rank(struct reader *r, struct job *job, int i)
     rank->local = get_count(r, INT32_MAX);
     rank->local_count = get_count(r, INT32_MAX);
     rank->reads_input = get_count(r, 1);
+    rank->cpus = get_cpus(r);
     r->bad = r->bad || app >= job->app_count || !rank->host ||
              (i > 0 && rank->index <= rank[-1].index);
     if (!r->bad)
