@@ -235,9 +235,6 @@ class Wrappers(unittest.TestCase):
         name = "libmpi.so" if self.has_shared else "libmpi.a"
         self.assertIn(f"{self.plain}/lib/{name}", cache)
         self.cmake("MPI", "-DCMAKE_PREFIX_PATH=" + self.plain)
-        cache = self.cmake("MPI", "-DCMAKE_EXE_LINKER_FLAGS=-static",
-                           "-DCMAKE_FIND_LIBRARY_SUFFIXES=.a", PATH=path)
-        self.assertIn(f"{self.plain}/lib/libmpi.a", cache)
         cache = self.cmake("MPI", PATH=path, WEFT_LINK="static")
         self.assertIn(f"{self.plain}/lib/libmpi.a", cache)
 
