@@ -71,8 +71,7 @@ close()
 
 # The object $1 is made of the members that define the other arguments. Everything
 # in it, and what Weft defines for it, is renamed; then everything is made local
-# but those symbols, and what has to be called before them where libsodium's own
-# look at the processor came along. They are declared hidden in vendor.h and cipher.c, so a
+# but those symbols, and $start if it came along. They are declared hidden in vendor.h and cipher.c, so a
 # shared library does not export them either.
 join()
 {
@@ -89,7 +88,7 @@ join()
         "$nm" -g --defined-only "$work/all.tmp" | sed 's/.* //'
         printf '%s\n' $ours
     } | sort -u | sed 's/.*/& wf_vendor_&/' > "$work/rename"
-    printf 'wf_vendor_%s\n' "$@" _sodium_runtime_get_cpu_features > "$work/keep"
+    printf 'wf_vendor_%s\n' "$@" ${start:-none} > "$work/keep"
     "$objcopy" --redefine-syms="$work/rename" -g "$work/all.tmp" \
         "$work/named.tmp"
     "$objcopy" --keep-global-symbols="$work/keep" "$work/named.tmp" "$object"
@@ -99,11 +98,13 @@ join()
 rm -rf "$work"
 mkdir -p "$out"
 list_symbols "$inih" "$sodium" > "$out/symbols"
-alias=
+alias= start=
 join "$out/vendor.o" ini_parse_stream crypto_auth_hmacsha256 crypto_verify_32
 
 # ChaCha20 is for pairs of which one side has no AES instructions. Processors
 # with AVX2 have them, and the other side is no faster than with SSSE3.
+# Libsodium's own look at the processor has to be asked for, where a member had it.
+start=_sodium_runtime_get_cpu_features
 dolbeau=crypto_stream_chacha20_dolbeau
 if grep -q "^${dolbeau}_ssse3_implementation " "$out/symbols"; then
     for wide in avx2 avx512; do

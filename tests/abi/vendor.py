@@ -81,8 +81,11 @@ class Vendor(unittest.TestCase):
                 os.remove(member)
             os.rename(os.path.join(self.dir, "all.o"),
                       os.path.join(folder, "all.o"))
-        defined = [d for d, _ in self.vendor(self.archive(join), "joined")]
-        self.assertEqual(defined, [d for d, _ in self.plain])
+        plain, cipher = [d for d, _ in self.vendor(self.archive(join),
+                                                   "joined")]
+        # and its own look at the processor, which has to be asked for
+        cipher.remove("wf_vendor__sodium_runtime_get_cpu_features")
+        self.assertEqual([plain, cipher], [d for d, _ in self.plain])
 
     def test_what_is_missing_is_named(self):
         def drop(folder):
