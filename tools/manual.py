@@ -19,7 +19,8 @@ SUMMARY = {
     "mpi.ini": "configuration of the MPI library Weft",
 }
 SAME_PAGE = {"mpirun": ["mpiexec", "weftrun"],
-             "mpicc": ["mpicc_abi", "mpicxx", "mpic++", "mpiCC"]}
+             "mpicc": ["mpicc_abi", "mpicxx", "mpicxx_abi", "mpic++",
+                       "mpiCC"]}
 
 
 def escape(text):
