@@ -296,6 +296,25 @@ static void arm_refuses_while_something_waits(void **state)
     fake_close(&b, NULL);
 }
 
+/* The core has no memory for it: to look again would not help. */
+static void what_the_core_refused_keeps_nobody_awake(void **state)
+{
+    (void)state;
+    fake_pair(&a, &b, NULL);
+    connect_both();
+    b.answer = PAUSE;
+    fake_send(&a, 1, 8, 6);
+    OPS->progress(b.ep, 16);
+    assert_true(b.loc[0].paused);
+    weft_event e = {.size = sizeof e};
+    uint64_t deadline = UINT64_MAX;
+    assert_int_equal(OPS->arm(b.ep, &e, &deadline), WEFT_OK);
+    b.answer = 0;
+    fake_receive_all(&b, &a); /* takes it again */
+    fake_close(&a, &b);
+    fake_close(&b, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +322,7 @@ int main(void)
         cmocka_unit_test(no_wake_up_is_lost_with_large_messages),
         cmocka_unit_test(a_blocked_sender_is_woken_by_room),
         cmocka_unit_test(a_bell_is_rung_once_per_sleep),
-        cmocka_unit_test(arm_refuses_while_something_waits)};
+        cmocka_unit_test(arm_refuses_while_something_waits),
+        cmocka_unit_test(what_the_core_refused_keeps_nobody_awake)};
     return cmocka_run_group_tests_name("shm sleep", tests, NULL, NULL);
 }

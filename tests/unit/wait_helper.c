@@ -1,0 +1,317 @@
+/* Every way by which the helper thread is woken, and what it leaves alone: the
+ * list is that of docs/design.md, "Waiting".
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "wait_rig.h"
+
+#include <dirent.h>
+
+#include "adi/endpoint.h"
+#include "progress/helper.h"
+
+static struct wf_p2p left; /* something that is left to itself */
+
+static void complete_request(void *unused)
+{
+    wf_req_complete(&left.req, 0);
+}
+
+/* Somebody left a request to itself, with the section held. */
+static void leave_to_itself(void)
+{
+    if (!wf.may_help)
+        wf_progress_allow_helper(&wf);
+    left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_SCHEDULE}};
+    wf_attend(&left.req);
+    assert_true(left.req.flags & WF_REQ_ATTENDED);
+}
+
+static void pause_section(void)
+{
+    wf_cs_leave(&wf.api);
+    sched_yield();
+    wf_cs_enter(&wf.api);
+}
+
+static void until_the_helper_has_armed(void)
+{
+    while (!fabrics[0].armed || !fabrics[1].armed)
+        pause_section();
+}
+
+static void until_the_request_is_done(void)
+{
+    while (!wf_req_done(&left.req))
+        pause_section();
+}
+
+static void the_helper_is_woken_by_an_endpoint(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    until_the_helper_has_armed();
+    announce(&fabrics[1], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+static void a_poll_that_disarms_it_wakes_the_helper(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    until_the_helper_has_armed();
+    wf_progress_poll(&wf, UINT32_MAX);
+    announce(&fabrics[0], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+static void until_parked(void)
+{
+    while (!wf.progress->parked)
+        pause_section();
+}
+
+static void a_call_that_leaves_something_wakes_a_parked_helper(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    complete_request(NULL);
+    until_parked();
+    leave_to_itself();
+    until_the_helper_has_armed();
+    announce(&fabrics[0], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+/* While somebody waits, that one does what the helper would. */
+static void the_last_who_waits_calls_a_parked_helper(void **state)
+{
+    doze(1);
+    leave_to_itself();
+    until_parked();
+    flag(&sleepers[0].done);
+    wf_progress_notify(&wf);
+    until_woken(0);
+    until_the_helper_has_armed();
+    announce(&fabrics[0], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+static struct weft_core fetched_from;
+static struct weft_loc there;
+
+static void its_end(struct wf_req *r)
+{
+}
+
+/* A large message that its receiver may fetch. */
+static void leave_an_offer(uint32_t caps, bool approves)
+{
+    if (!wf.may_help)
+        wf_progress_allow_helper(&wf);
+    fetched_from.attr.caps = caps;
+    there.approves = approves;
+    left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_SEND,
+                                   .on_complete = its_end},
+                           .loc = &there,
+                           .waits = WF_WAITS_ANSWER,
+                           .bytes = 16 << 20,
+                           .pull = {.core = &fetched_from}};
+    wf_attend(&left.req);
+    assert_true(left.req.flags & WF_REQ_ATTENDED);
+}
+
+static void what_the_other_side_does_alone_is_calm(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_an_offer(0, false);
+    assert_int_equal(wf.api.calm, 0);
+    complete_request(NULL);
+    leave_an_offer(WEFT_CAP_GET_ALONE, true); /* it did not, the last time */
+    assert_int_equal(wf.api.calm, 0);
+    complete_request(NULL);
+    leave_an_offer(WEFT_CAP_GET_ALONE, false);
+    assert_int_equal(wf.api.calm, 1);
+    wf_req_stir(&left.req);
+    assert_int_equal(wf.api.calm, 0);
+    complete_request(NULL);
+    leave_an_offer(WEFT_CAP_GET_ALONE, false);
+    complete_request(NULL);
+    assert_int_equal(wf.api.calm, 0);
+    assert_int_equal(wf.api.owed, 0);
+    nothing_was_missed();
+}
+
+/* Perhaps it does not: the helper looks at it, too, though later. */
+static void a_calm_one_is_not_forgotten(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    complete_request(NULL);
+    until_parked();
+    leave_an_offer(WEFT_CAP_GET_ALONE, false);
+    until_the_helper_has_armed();
+    announce(&fabrics[0], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+/* Who waits polls, so the helper may sleep on. It is called by the next who leaves
+ * something, or by the last who waits. */
+static void a_waiter_that_disarms_it_does_not_wake_the_helper(void **state)
+{
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    until_the_helper_has_armed();
+    wf.progress->waiting++;
+    wf_progress_poll(&wf, UINT32_MAX);
+    assert_true(wf.progress->parked);
+    wf.progress->waiting--;
+    complete_request(NULL);
+    leave_to_itself();
+    until_the_helper_has_armed();
+    announce(&fabrics[0], complete_request, NULL);
+    until_the_request_is_done();
+    nothing_was_missed();
+}
+
+static void it_says_whether_there_is_a_cpu_to_spare(void **state)
+{
+    static const struct {
+        uint32_t processes, cpus, own;
+        int helping; /* 2: none to spare */
+    } cases[] = {{1, 2, 2, 1}, {2, 2, 2, 2}, {1, 2, 1, 2}};
+
+    for (int i = 0; i < 3; i++) {
+        wf.local_count = cases[i].processes;
+        wf.cpus = cases[i].cpus;
+        wf.own_cpus = cases[i].own; /* where the helper has to run, too */
+        wf_cs_enter(&wf.api);
+        leave_to_itself();
+        until_the_helper_has_armed();
+        assert_int_equal(fabrics[0].helping, cases[i].helping);
+        complete_request(NULL);
+        wf_cs_leave(&wf.api);
+        wf_progress_alone(&wf); /* asks again when it is started again */
+        fabrics[0].armed = fabrics[1].armed = false;
+    }
+}
+
+/* Of all threads but this one. */
+static int cpus_of_the_others(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    cpu_set_t cpus;
+    int most = 0;
+
+    assert_non_null(tasks);
+    for (struct dirent *d; (d = readdir(tasks)) != NULL;) {
+        pid_t id = (pid_t)atoi(d->d_name);
+        if (id && id != getpid() &&
+            sched_getaffinity(id, sizeof cpus, &cpus) == 0 &&
+            CPU_COUNT(&cpus) > most)
+            most = CPU_COUNT(&cpus);
+    }
+    closedir(tasks);
+    return most;
+}
+
+/* The program has bound the thread that calls first to one CPU. */
+static void it_may_run_wherever_the_program_may(void **state)
+{
+    cpu_set_t all, one;
+    int first = 0;
+
+    sched_getaffinity(0, sizeof all, &all);
+    if (CPU_COUNT(&all) < 2) {
+        print_message("skipped: there is one CPU\n");
+        skip();
+    }
+    while (!CPU_ISSET(first, &all))
+        first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    wf_progress_allow_helper(&wf);
+    sched_setaffinity(0, sizeof one, &one);
+    wf_cs_enter(&wf.api);
+    leave_to_itself();
+    until_the_helper_has_armed();
+    assert_int_equal(cpus_of_the_others(), CPU_COUNT(&all));
+    complete_request(NULL);
+    sched_setaffinity(0, sizeof all, &all);
+    nothing_was_missed();
+}
+
+static void post_a_large_receive(uint64_t bytes)
+{
+    if (!wf.may_help)
+        wf_progress_allow_helper(&wf);
+    fetched_from.attr.caps = WEFT_CAP_GET_ALONE;
+    left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_RECV,
+                                   .on_complete = its_end},
+                           .bytes = bytes, .expected = bytes};
+}
+
+static void match(void *unused)
+{
+    left.pull.core = &fetched_from;
+}
+
+/* No CPU to spare, and the sender moves it: to look before that can be over
+ * would only cost the program time. */
+static void the_helper_does_not_look_at_what_is_under_way(void **state)
+{
+    uint64_t start = wf_now(&wf);
+
+    wf.local_count = wf.cpus = wf.own_cpus = 1;
+    wf_cs_enter(&wf.api);
+    post_a_large_receive(600 << 20);
+    match(NULL);
+    wf_attend(&left.req);
+    until_the_helper_has_armed();
+    assert_true(wf_now(&wf) - start > 5000000);
+    complete_request(NULL);
+    nothing_was_missed();
+}
+
+static void a_large_receive_meets_its_sender(void **state)
+{
+    wf_cs_enter(&wf.api);
+    post_a_large_receive(16 << 20);
+    announce(&fabrics[1], match, NULL);
+    wf_store_relaxed(&lost, 1000000); /* it looks once, however late it is */
+    wf_helper_meet(&left.req);
+    wf_store_relaxed(&lost, 0);
+    assert_ptr_equal(left.pull.core, &fetched_from);
+    post_a_large_receive(1 << 20); /* this one does not wait for it */
+    announce(&fabrics[1], match, NULL);
+    wf_helper_meet(&left.req);
+    assert_null(left.pull.core);
+    nothing_was_missed();
+}
+
+#define RULE(name) cmocka_unit_test_setup_teardown(name, rig, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE(the_helper_is_woken_by_an_endpoint),
+        RULE(a_poll_that_disarms_it_wakes_the_helper),
+        RULE(a_call_that_leaves_something_wakes_a_parked_helper),
+        RULE(the_last_who_waits_calls_a_parked_helper),
+        RULE(a_waiter_that_disarms_it_does_not_wake_the_helper),
+        RULE(it_says_whether_there_is_a_cpu_to_spare),
+        RULE(it_may_run_wherever_the_program_may),
+        RULE(the_helper_does_not_look_at_what_is_under_way),
+        RULE(a_large_receive_meets_its_sender),
+        RULE(what_the_other_side_does_alone_is_calm),
+        RULE(a_calm_one_is_not_forgotten),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
