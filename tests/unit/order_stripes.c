@@ -236,11 +236,15 @@ static void a_path_that_gets_longer_is_learned(void **state)
     assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
     for (int i = 0; i < 3; i++) {
         for (int n = 0; n < 60; n++) {
+            uint64_t before = order->carrier[0].flight.base;
             struct wf_p2p *p = message(1);
             assert_true(next_piece(p));
             now += takes[i] * MS;
             lands(0);
             free(p);
+            if (before && before < takes[i] * MS) /* step by step */
+                assert_in_range(order->carrier[0].flight.base, before,
+                                takes[i] * MS);
         }
         assert_in_range(order->carrier[0].flight.base,
                         takes[i] * MS * 95 / 100, takes[i] * MS);

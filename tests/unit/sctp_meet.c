@@ -344,6 +344,31 @@ static void who_paused_does_not_give_up(void **state)
     assert_int_equal(a->ups, 1);
 }
 
+/* Whose kernel has not met ours yet is asked whether it is there. */
+static void until_they_meet_the_path_is_probed(void **state)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    socklen_t n = sizeof at;
+    uint8_t bytes[100];
+    int probes = 0;
+
+    setenv("FAKE_SCTP_MUTE", "1", 1);
+    open_two(1, 1);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, n), 0);
+    getsockname(fd, (struct sockaddr *)&at, &n);
+    a->f.ep.fd[0] = fd;
+    memcpy(&a->f.peer->path[0].to.to, &at, n);
+    for (int i = 0; i < 100; i++, now += 100u * MS) {
+        wf_sctp_watch(a->f.peer, now);
+        probes += recv(fd, bytes, sizeof bytes, 0) > 0 &&
+                  bytes[0] == TYPE_PROBE;
+    }
+    assert_in_range(probes, 4, 5); /* each two seconds */
+    close(fd);
+}
+
 /* Nobody answers, and there is no other way. */
 static void without_an_answer_the_link_breaks(void **state)
 {
@@ -406,6 +431,7 @@ int main(void)
         TWO(welcome_is_not_yet_met),
         TWO(a_pass_without_memory_goes_again),
         TWO(who_paused_does_not_give_up),
+        TWO(until_they_meet_the_path_is_probed),
         TWO(without_an_answer_the_link_breaks),
         cmocka_unit_test(both_draw_the_same_conclusion)};
 

@@ -2,12 +2,15 @@
  * the order of their headers; what is not ends the link and nothing else.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -75,6 +78,38 @@ static void heads_come_back_as_they_were(void **state)
     }
 }
 
+/* Also those that carry nothing at the time. */
+static void every_path_is_probed(void **state)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    socklen_t n = sizeof at;
+    uint8_t bytes[100];
+    struct fake f;
+
+    fake_open(&f);
+    f.ep.fd[0] = fd;
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, n), 0);
+    getsockname(fd, (struct sockaddr *)&at, &n);
+    f.peer->paths = 2;
+    for (int i = 0; i < 2; i++) {
+        memcpy(&f.peer->path[i].to.to, &at, n);
+        f.peer->path[i].to.to_len = n;
+    }
+    wf_sctp_probe(f.peer, 5);
+    for (int i = 0; i < 2; i++) {
+        assert_true(recv(fd, bytes, sizeof bytes, 0) > 0);
+        assert_int_equal(bytes[0], TYPE_PROBE);
+        assert_int_equal(f.peer->path[i].asked, 5);
+    }
+    assert_int_equal(recv(fd, bytes, sizeof bytes, 0), -1);
+    wf_sctp_probe(f.peer, 7);
+    assert_int_equal(f.peer->path[0].asked, 5); /* since then */
+    close(fd);
+    fake_close(&f);
+}
+
 static void strange_datagrams_are_refused(void **state)
 {
     struct wf_sctp_datagram d = {.type = TYPE_PROBE}, got;
@@ -112,6 +147,8 @@ static void payload_lands_while_others_pass(void **state)
     assert_int_equal(f.finished, 2);
     assert_int_equal(f.failed, 0);
     assert_int_equal(f.shown, 4);
+    assert_int_equal(f.ep.count.rx_containers, 4);
+    assert_int_equal(f.ep.count.rx_bytes, LONG + 10 + 5 + 5);
     for (uint64_t i = 0; i < 4; i++)
         assert_int_equal(f.first[i], i + 1);
     assert_memory_equal(f.sink[0].memory, pattern, LONG);
@@ -290,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heads_come_back_as_they_were),
+        cmocka_unit_test(every_path_is_probed),
         cmocka_unit_test(strange_datagrams_are_refused),
         cmocka_unit_test(payload_lands_while_others_pass),
         cmocka_unit_test(payload_waits_for_its_announcement),

@@ -167,6 +167,27 @@ static void an_answer_to_what_was_said_before_is_nothing(void **state)
     end();
 }
 
+/* Who has forgotten us says so, as soon as we speak. */
+static void a_link_that_the_other_side_forgot_ends_at_once(void **state)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        rig_open(all, i, "secret");
+    rig_send(all, 2, 0, 1, 10);
+    RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
+    for (int i = 0; i < 2; i++) { /* nothing is found out by waiting */
+        all[i].skew = rig_now((weft_core *)&all[i]);
+        all[i].host.now_ns = rig_skew_only;
+    }
+    RIG_PLUGIN.ops->peer_del(all[1].peer[0].peer, 1);
+    all[1].peer[0].peer = NULL;
+    rig_send(all, 0, 0, 1, 10);
+    for (int i = 0; i < 10000 && !all[0].peer[1].downs; i++)
+        rig_turn(all, 2);
+    assert_int_equal(all[0].peer[1].downs, 1);
+    for (int i = 0; i < 2; i++)
+        rig_close(&all[i]);
+}
+
 /* The answer was lost. */
 static void who_calls_again_is_answered_again(void **state)
 {
@@ -240,6 +261,7 @@ int main(void)
         cmocka_unit_test(two_meet_through_a_third),
         cmocka_unit_test(an_answer_to_what_was_said_before_is_nothing),
         cmocka_unit_test(who_calls_again_is_answered_again),
+        cmocka_unit_test(a_link_that_the_other_side_forgot_ends_at_once),
         cmocka_unit_test(who_has_left_is_read_to_the_end),
         cmocka_unit_test(an_address_of_a_family_that_we_lack_is_not_called)};
 
