@@ -126,10 +126,12 @@ static bool name_descriptor(int fd, const struct stat *st, char name[NAME_LEN])
 static int unused_name(int fd, const struct stat *st, char name[NAME_LEN])
 {
     while (name_descriptor(fd, st, name) && dl_iterate_phdr(has_name, name)) {
-        int next = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1);
+        int next = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1), error = errno;
         close(fd);
-        if (next < 0)
+        if (next < 0) {
+            errno = error == EINVAL ? EMFILE : error; /* there is no such one */
             return -1;
+        }
         fd = next;
     }
     return fd;

@@ -9,10 +9,12 @@
 #endif
 #include "config_rig.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -197,6 +199,33 @@ static void descriptors_that_come_again_confuse_nothing(void **state)
     assert_string_equal(find("a.so", "good")->name, "good");
 }
 
+/* The descriptor that it gets has the name of one that was loaded, and there is no
+ * other. */
+static void without_another_descriptor_it_is_said(void **state)
+{
+    struct rlimit was, few;
+    int next;
+
+    copy(GOOD, "a.so", -1, 0644);
+    copy(OTHER, "b.so", -1, 0644);
+    next = open("/dev/null", O_RDONLY);
+    close(next); /* the one that is loaded keeps it */
+    assert_non_null(find("a.so", "good"));
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &was);
+    for (rlim_t n = 1; n < 8; n++) { /* while the file is looked for, and then */
+        few = was;
+        few.rlim_cur = (rlim_t)next + n;
+        setrlimit(RLIMIT_NOFILE, &few);
+        const weft_plugin *b = find("b.so", "other");
+        setrlimit(RLIMIT_NOFILE, &was);
+        if (b)
+            break;
+        assert_non_null(strstr(err, strerror(EMFILE)));
+    }
+    assert_non_null(find("b.so", "other"));
+}
+
 /* The directories of the environment and of the configuration. */
 static void the_first_file_found_counts_even_if_it_is_refused(void **state)
 {
@@ -315,6 +344,7 @@ int main(void)
         CASE(another_machine_or_kind_of_file_is_refused),
         CASE(a_plugin_of_another_name_has_no_symbol),
         CASE(descriptors_that_come_again_confuse_nothing),
+        CASE(without_another_descriptor_it_is_said),
         CASE(the_first_file_found_counts_even_if_it_is_refused),
         CASE(a_plugin_that_is_only_looked_at_is_named_and_not_executed),
         CASE(an_exchanged_plugin_is_never_executed),
