@@ -421,6 +421,34 @@ static void a_hello_in_single_bytes_is_cut_off_in_time(void **state)
     the_job_goes_on();
 }
 
+/* Its end comes with its first word: the answer finds nobody, and is no signal
+ * either. */
+static void a_caller_that_has_gone_ends_nobody(void **state)
+{
+    struct linger abrupt = {.l_onoff = 1};
+    struct rig_side caller = {.rank = 2, .key = all[0].key};
+
+    for (int i = 0; i < 20; i++) {
+        unsigned char hello[WEFT_AUTH_MSG];
+        size_t n = sizeof hello;
+        uint32_t whom = 1;
+        weft_auth *auth = NULL;
+        int fd = call(0);
+        assert_true(fd >= 0);
+        assert_int_equal(rig_auth((weft_core *)&caller, &auth, NULL, 0, hello,
+                                  &n, &whom),
+                         WEFT_EAGAIN);
+        assert_int_equal(send(fd, hello, n, 0), n);
+        shutdown(fd, SHUT_WR);
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &abrupt, sizeof abrupt);
+        close(fd);
+        rig_auth((weft_core *)&caller, &auth, NULL, 0, NULL, NULL, NULL);
+        RIG_UNTIL(all, 2, all[1].ep->pending <= 0);
+        rig_turn(all, 2);
+    }
+    the_job_goes_on();
+}
+
 /* A caller whose connect was accepted by the kernel waits as long as the
  * process computes. */
 static void a_peer_that_computes_for_long_is_waited_for(void **state)
@@ -469,6 +497,7 @@ int main(void)
         T(silent_callers_hold_neither_places_nor_the_job),
         T(strangers_have_so_much_time_and_no_more),
         T(a_hello_in_single_bytes_is_cut_off_in_time),
+        T(a_caller_that_has_gone_ends_nobody),
         T(a_peer_that_computes_for_long_is_waited_for),
         T(a_frame_of_unknown_type_breaks_the_link_only),
     };
