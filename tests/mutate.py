@@ -49,7 +49,7 @@ from mutate_tokens import mutants_of
 ROOT = Path(__file__).resolve().parent.parent
 QUICK = (r"^(unit|conform|abi|sim|fuzz|jobs_bad)_|^core_match$|"
          r"^job_.*_n4_(shm|tcp|udp|sctp)$|^job_coll_.*_plain$|"
-         r"^torture_(sweeps|calls|deaths)$|"
+         r"^torture_(sweeps|calls|deaths)_sample$|"
          r"^job_((engines|helper|hinted|pinned|team)_|topo_.*_mixed$)")
 FILES = ["core/*.c", "plugins/*.c"]  # fnmatch: * crosses folders
 MARK = "MUTANT_TEST"

@@ -73,7 +73,7 @@ static void what_finds_no_room_goes_as_messages(char *buf)
     for (int i = 0; rank == 2 && i < size_of(WORLD); i++)
         if (i != rank)
             MPI_Send(&go, 1, MPI_INT, i, 0, WORLD);
-    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+    CHECK(MPI_Waitall(4, r, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
     for (int k = 0; k < 4; k++)
         CHECK(is(buf + (size_t)k * MOST, MOST, k));
     if (rank == 2)
@@ -97,7 +97,8 @@ static void calls_of_any_roots_may_be_under_way(char *buf)
             MPI_Ibcast(at, n[k], MPI_CHAR, root[k], WORLD, &r[k]);
         }
         for (int k = 0; k < CALLS; k++) {
-            MPI_Waitany(CALLS, r, &which, MPI_STATUS_IGNORE);
+            CHECK(MPI_Waitany(CALLS, r, &which, MPI_STATUS_IGNORE) ==
+                  MPI_SUCCESS);
             CHECK(is(buf + (size_t)which * MOST, n[which], round + which));
         }
     }
