@@ -242,6 +242,35 @@ static void come_up(struct end *a, struct end *b,
     }
 }
 
+/* Each packet acknowledges the one before it, and carries data behind that. */
+static void who_talk_in_turns_count_what_goes_again(void **state)
+{
+    struct wf_sctp_setup setup = {.mtu = 1400, .window = 256 << 10,
+                                  .room = 4 << 20};
+    struct end *both[] = {calloc(1, sizeof **both), calloc(1, sizeof **both)};
+
+    come_up(both[0], both[1], &setup);
+    both[0]->lost = both[1]->lost = 300;
+    for (int turn = 0; turn < 60; turn++) {
+        struct end *speaker = both[turn % 2], *listener = both[1 - turn % 2];
+        int got = 0;
+        say(speaker, 0, 100);
+        for (int i = 0; i < STEPS && !got; i++, pass()) {
+            arrive(listener);
+            got = heard(listener);
+            arrive(speaker);
+        }
+        assert_int_equal(got, 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_in_range(both[i]->again, 1, 1000);
+        assert_int_equal(wf_sctp_assoc_repeated(&both[i]->assoc),
+                         both[i]->again);
+    }
+    part(both[0], both[1]);
+    wf_sctp_leave();
+}
+
 /* What goes again goes together where it fits; a header before a payload
  * that just does not fit is no packet that is too long. */
 static void packets_fit_also_when_they_go_again(void **state)
@@ -464,6 +493,7 @@ int main(void)
         cmocka_unit_test(messages_arrive_in_order_on_a_good_network),
         cmocka_unit_test(messages_arrive_in_order_on_a_bad_network),
         cmocka_unit_test(what_is_waited_for_finds_room),
+        cmocka_unit_test(who_talk_in_turns_count_what_goes_again),
         cmocka_unit_test(packets_fit_also_when_they_go_again),
         cmocka_unit_test(interleaving_is_agreed_upon),
         cmocka_unit_test(one_side_with_interleaving_is_none),

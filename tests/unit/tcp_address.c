@@ -137,7 +137,7 @@ static void a_port_that_is_taken_is_said_so(void **state)
 static void without_descriptors_there_is_no_endpoint(void **state)
 {
     struct rlimit was, few;
-    int lowest, n, rc = WEFT_ESYS;
+    int lowest, n, rc = WEFT_ESYS, addresses = all[0].ep->ip.n;
 
     ops->close(all[0].ep);
     lowest = dup(0); /* the next that it gets */
@@ -158,6 +158,7 @@ static void without_descriptors_there_is_no_endpoint(void **state)
         assert_null(strstr(all[0].warning, "no address"));
     }
     assert_in_range(n, 3, 19);
+    assert_int_equal(all[0].ep->ip.n, addresses);
 }
 
 static void subnets_compare_by_their_prefix(void **state)

@@ -81,15 +81,16 @@ static void the_first_descriptor_is_as_good_as_others(void **state)
 /* Who waits looks again. */
 static void the_end_of_a_link_is_an_event(void **state)
 {
-    int events = 0;
+    weft_peer *p;
 
     open_two(0);
-    rig_progress(&all[0]);
+    p = all[0].peer[1].peer;
     RIG_PLUGIN.ops->peer_del(all[1].peer[0].peer, 1);
     all[1].peer[0].peer = NULL;
-    RIG_UNTIL(all, 0, (events = rig_progress(&all[0]),
-                       all[0].peer[1].downs == 1));
-    assert_true(events > 0);
+    while (wf_tcp_recv(p) == 0)
+        assert_int_equal(p->state, TCP_OPEN);
+    assert_int_not_equal(p->state, TCP_OPEN);
+    RIG_UNTIL(all, 1, all[0].peer[1].downs == 1);
     close_two();
 }
 
