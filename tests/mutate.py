@@ -450,7 +450,8 @@ def arguments():
                    help="processor time of tests for a mutant (default 180)")
     p.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     p.add_argument("--again", action="store_true", help="judge survivors again")
-    p.add_argument("--tests", metavar="REGEX", help="only these, all of them")
+    p.add_argument("--tests", metavar="REGEX",
+                   help="only these, also if they have changed or passed")
     p.add_argument("--list", action="store_true", help="only name the mutants")
     return p.parse_args()
 
@@ -479,8 +480,8 @@ def main():
     floors = Floors(dest, home / f"seen-{sample.digest()}.jsonl",
                     args.tests or QUICK)
     with ThreadPoolExecutor(args.jobs) as pool:
-        list(pool.map(floors.look, [t for t in floors.tests
-                                    if t.name not in floors.found]))
+        list(pool.map(floors.look, [t for t in floors.tests if args.tests
+                                    or t.name not in floors.found]))
     results = Results(home / "results.jsonl")
     judge_all(sample, floors, results, args)
     counts = Counter(results.of(m)["result"] for m in sample.mutants)

@@ -12,9 +12,12 @@ functions of their file say that they run.
 SPDX-License-Identifier: BSD-3-Clause
 """
 
-# Every file has its own: it may end in a plugin, a library or a program. The
-# names for the linker are those that no test replaces.
+# Every file has its own: it may end in a plugin, a library or a program; some
+# builds make one of several files. The names for the linker are those that no
+# test replaces.
 SWITCH = """\
+#ifndef WEFT_MUTANT
+#define WEFT_MUTANT
 extern char *weft_mutant_env(const char *) __asm__("getenv");
 extern int weft_mutant_int(const char *) __asm__("atoi");
 extern int weft_mutant_file(const char *, int, ...) __asm__("open64");
@@ -43,6 +46,7 @@ __attribute__((unused)) static inline int weft_mutant(int k)
         weft_mutant_seen[k] = 1;
     return weft_mutant_on == k;
 }
+#endif
 #line 1
 """
 ROOM = 1 << 16  # mutants at most
