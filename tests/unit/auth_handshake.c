@@ -74,6 +74,21 @@ static void two_holders_of_the_key_recognise_each_other(void **state)
     side_close(&b);
 }
 
+/* What other versions read: magic, version, step, order of bytes, and the size of
+ * a word beside the highest bit, which says that there is hardware for AES. */
+static void a_hello_begins_as_it_always_does(void **state)
+{
+    static const uint16_t one = 1;
+    struct side a;
+
+    side_open(&a, 3, "secret", "job");
+    assert_int_equal(dials(&a, 7), WEFT_EAGAIN);
+    assert_int_equal(a.out[5], 1);
+    assert_int_equal(a.out[6], *(const uint8_t *)&one ? 1 : 2);
+    assert_int_equal(a.out[7] & 0x7f, sizeof(void *));
+    side_close(&a);
+}
+
 static void ranks_may_have_any_number(void **state)
 {
     static const uint32_t numbers[] = {0x01020304, 0xf1f2f3f4, 0x80000000};
@@ -299,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_holders_of_the_key_recognise_each_other),
+        cmocka_unit_test(a_hello_begins_as_it_always_does),
         cmocka_unit_test(ranks_may_have_any_number),
         cmocka_unit_test(no_two_handshakes_look_alike),
         cmocka_unit_test(a_wrong_key_or_job_is_refused_and_both_sides_know),

@@ -5,6 +5,8 @@
  */
 #include "boot_launcher.h"
 
+#include <malloc.h>
+
 #include "route/config.h"
 
 static void under_pmi_the_launcher_says_who_we_are(void **state)
@@ -327,6 +329,26 @@ static void boots_in_memory_share_what_they_put(void **state)
     b[2]->ops->close(b[2]);
 }
 
+/* The last one takes everything along. */
+static void nothing_of_boots_in_memory_stays(void **state)
+{
+    static char value[1000];
+    struct wf_boot *b[3];
+#ifdef __GLIBC__
+    struct mallinfo2 before = mallinfo2(), after;
+#endif
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(wf_boot_memory_create(3, b), 0);
+        assert_int_equal(b[1]->ops->put(b[1], "key", value, sizeof value), 0);
+        for (int k = 0; k < 3; k++)
+            b[k]->ops->close(b[k]);
+    }
+#ifdef __GLIBC__
+    after = mallinfo2();
+    assert_true(after.uordblks < before.uordblks + 100 * sizeof value);
+#endif
+}
+
 #define boot_test(f) cmocka_unit_test_setup_teardown(f, clear_environment, clear_environment)
 
 int main(void)
@@ -348,6 +370,7 @@ int main(void)
         boot_test(static_ranks_come_from_the_file),
         boot_test(a_static_rank_out_of_range_or_unknown_is_refused),
         boot_test(boots_in_memory_share_what_they_put),
+        boot_test(nothing_of_boots_in_memory_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
