@@ -3,25 +3,9 @@
  * order; the stack is shared, ends with its last user, and starts again.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "sctp_pair.h"
 
-#include <cmocka.h>
-
-#if __has_include(<usrsctp.h>)
-#include "../../plugins/sctp/library.h"
-#endif
-#include "sctp_clock.h"
-#include "sctp_network.h"
-#include "weft_transport.h"
-
-enum { MESSAGES = 1500, LONGEST = 20000, STEPS = 400000,
+enum { MESSAGES = 1500, LONGEST = 20000,
        PATIENCE = 20000 /* steps of a millisecond */ };
 
 /* Message i of a stream: its length and bytes follow from both. */
@@ -103,51 +87,6 @@ static void step(struct end *a, struct end *b)
     wf_sctp_tick(clock_forward_ms());
 }
 
-static void finish(struct end *e)
-{
-    wf_sctp_close(&e->assoc);
-    while (e->packets)
-        free(e->wire[--e->packets].bytes);
-}
-
-static void join(void)
-{
-    char why[300];
-
-    if (wf_sctp_enter(why, sizeof why) < 0) {
-        print_message("left out: %s\n", why);
-        skip();
-    }
-}
-
-static void meet(struct end *a, struct end *b, const struct wf_sctp_setup *s,
-                 const struct network *net)
-{
-    struct end *both[] = {a, b};
-    struct wf_sctp_setup setup = *s;
-
-    a->other = b;
-    b->other = a;
-    a->mtu = b->mtu = s->mtu;
-    for (int i = 0; i < 2; i++) {
-        both[i]->random = net->seed + 17 + (uint32_t)i + net->trouble;
-        both[i]->lost = both[i]->doubled = both[i]->swapped = net->trouble;
-        both[i]->assoc.ctx = both[i];
-        both[i]->assoc.output = output;
-        setup.old = both[i]->old;
-        assert_int_equal(wf_sctp_open(&both[i]->assoc, &setup), WEFT_OK);
-    }
-}
-
-static void part(struct end *a, struct end *b)
-{
-    assert_int_equal(a->too_long + b->too_long, 0);
-    finish(a);
-    finish(b);
-    free(a);
-    free(b);
-}
-
 static bool busy(struct end *e)
 {
     return e->got < MESSAGES || wf_sctp_assoc_unacked(&e->assoc) > 0;
@@ -196,78 +135,6 @@ static void what_is_waited_for_finds_room(void **state)
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
         talk(&(struct network){
             .mtu = 60000, .trouble = 30, .seed = seeds[i]});
-    wf_sctp_leave();
-}
-
-static void say(struct end *e, uint16_t stream, size_t n)
-{
-    static const uint8_t zeros[1 << 16];
-    struct wf_sctp_message m = {.stream = stream, .kind = 5, .n = n};
-
-    assert_int_equal(wf_sctp_send(&e->assoc, &m, zeros, false), WEFT_OK);
-}
-
-static int heard(struct end *e)
-{
-    static uint8_t bytes[1 << 16];
-    struct wf_sctp_message m;
-    enum wf_sctp_event what;
-    int n = 0;
-
-    while ((what = wf_sctp_receive(&e->assoc, bytes, sizeof bytes, &m)) !=
-           SCTP_NOTHING) {
-        assert_int_not_equal(what, SCTP_DOWN);
-        e->up = e->up || what == SCTP_UP;
-        n += what == SCTP_MESSAGE && m.n;
-    }
-    return n;
-}
-
-static void pass(void)
-{
-    wf_sctp_tick(clock_forward_ms());
-}
-
-/* Two ends that have only met, over a good network. */
-static void come_up(struct end *a, struct end *b,
-                    const struct wf_sctp_setup *setup)
-{
-    join();
-    meet(a, b, setup, &(struct network){.mtu = setup->mtu});
-    for (int i = 0; i < STEPS && !(a->up && b->up); i++, pass()) {
-        arrive(a);
-        arrive(b);
-        heard(a);
-        heard(b);
-    }
-}
-
-/* Each packet acknowledges the one before it, and carries data behind that. */
-static void who_talk_in_turns_count_what_goes_again(void **state)
-{
-    struct wf_sctp_setup setup = {.mtu = 1400, .window = 256 << 10,
-                                  .room = 4 << 20};
-    struct end *both[] = {calloc(1, sizeof **both), calloc(1, sizeof **both)};
-
-    come_up(both[0], both[1], &setup);
-    both[0]->lost = both[1]->lost = 300;
-    for (int turn = 0; turn < 60; turn++) {
-        struct end *speaker = both[turn % 2], *listener = both[1 - turn % 2];
-        int got = 0;
-        say(speaker, 0, 100);
-        for (int i = 0; i < STEPS && !got; i++, pass()) {
-            arrive(listener);
-            got = heard(listener);
-            arrive(speaker);
-        }
-        assert_int_equal(got, 1);
-    }
-    for (int i = 0; i < 2; i++) {
-        assert_in_range(both[i]->again, 1, 1000);
-        assert_int_equal(wf_sctp_assoc_repeated(&both[i]->assoc),
-                         both[i]->again);
-    }
-    part(both[0], both[1]);
     wf_sctp_leave();
 }
 
@@ -493,7 +360,6 @@ int main(void)
         cmocka_unit_test(messages_arrive_in_order_on_a_good_network),
         cmocka_unit_test(messages_arrive_in_order_on_a_bad_network),
         cmocka_unit_test(what_is_waited_for_finds_room),
-        cmocka_unit_test(who_talk_in_turns_count_what_goes_again),
         cmocka_unit_test(packets_fit_also_when_they_go_again),
         cmocka_unit_test(interleaving_is_agreed_upon),
         cmocka_unit_test(one_side_with_interleaving_is_none),
