@@ -149,6 +149,11 @@ def name_of(pid):
         return f.read().strip()
 
 
+def words_of(pid):
+    with open(f"/proc/{pid}/cmdline", encoding="ascii") as f:
+        return f.read().split("\0")
+
+
 class Secrets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -200,12 +205,21 @@ class Secrets(unittest.TestCase):
         self.assert_not_dumped(guards[0], windows(secrets), "guard")
         # all have asked for it: it is nowhere, in no page of its own either
         self.assertEqual(found_in(job.pid, windows(secrets)), [], "mpirun")
+        agents = [p for p in children_of(job.pid) if "--agent" in words_of(p)]
+        self.assertEqual(len(agents), 1 if "--host" in options else 0)
+        for pid in agents:
+            self.assertEqual(found_in(pid, windows(secrets)), [], "agent")
         for pid in ranks:
             self.assertEqual(found_in(pid, windows(secrets)), [], "rank")
             made = found_in(pid, windows(made_of(key)))
             self.assertEqual([d for _, d in made], [False],
                              "in one mapping, which is not dumped")
         self.stop(job)
+
+    def test_nor_do_mpirun_and_an_agent_through_which_it_went(self):
+        with tempfile.TemporaryDirectory() as d:
+            self.under_mpirun("--host", "localhost,a:2", "--launcher-exec",
+                              launch.remote_shell(d))
 
     def test_under_mpirun_nobody_shows_the_key(self):
         for route in os.environ.get("FABRICS", "shm tcp udp-reliable").split():
