@@ -152,8 +152,9 @@ class Ssh(unittest.TestCase):
         r = self.run_job("pwd", hosts="beta", options=("-wdir", "/usr"))
         self.assertEqual(r.stdout, "/usr\n", r.stderr)
         r = self.run_job("pwd", hosts="beta", options=("-wdir", "/nowhere"))
-        self.assertEqual((r.returncode, r.stderr), (1, "mpirun: host beta: --wdir "
-                         "/nowhere: no such directory\n"))
+        self.assertEqual((r.returncode, r.stderr), (
+            1, "mpirun: host beta: /nowhere: no such directory there; --wdir names "
+            "another\n"))
 
     def test_hosts_have_their_own_names(self):
         r = self.run_job(ELSEWHERE, "name")
@@ -263,16 +264,15 @@ class Ssh(unittest.TestCase):
                     found.append(int(pid))
         return found
 
-    def wait_for(self, mark, count):
-        end = time.monotonic() + LIMIT
+    def wait_for(self, mark, count, limit=LIMIT):
+        end = time.monotonic() + limit
         while len(self.far(mark)) != count:
             self.assertLess(time.monotonic(), end)
             time.sleep(0.02)
 
-    def sleepers(self, mark):
+    def sleepers(self, mark, stderr=subprocess.DEVNULL):
         job = subprocess.Popen(self.command("sleep", mark),
-                               stdin=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
+                               stdin=subprocess.DEVNULL, stderr=stderr)
         self.addCleanup(job.wait)
         self.addCleanup(job.kill)
         self.wait_for(mark, 2)
@@ -288,6 +288,21 @@ class Ssh(unittest.TestCase):
         job = self.sleepers("7772")
         job.kill()
         self.wait_for("7772", 0)
+
+    def test_a_network_that_breaks_ends_the_job_on_both_sides(self):
+        """Silently: no end of a connection tells of it."""
+        begin = time.monotonic()
+        job = self.sleepers("7774", stderr=subprocess.PIPE)
+        self.net.fault("all:cut")
+        self.addCleanup(self.net.fault, "all:heal")
+        err = job.communicate(timeout=2 * LIMIT)[1].decode()
+        print(f"a network that breaks: {time.monotonic() - begin:.0f} s",
+              file=sys.stderr)
+        self.assertEqual((job.returncode, err), (255, "mpirun: host beta is lost: "
+                         "its agent has not answered for 15 s\n"))
+        # the kernels learn of it when packets go through again
+        self.net.fault("all:heal")
+        self.wait_for("7774", 0, 4 * LIMIT)
 
     def test_processes_between_show_neither_words_nor_variables(self):
         self.sleepers("7773")

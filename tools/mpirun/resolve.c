@@ -82,8 +82,9 @@ static int resolve(struct job *job, struct app *app)
         return app->program ? 0 : 1;
     }
     if (app->wdir && (stat(app->wdir, &st) < 0 || !S_ISDIR(st.st_mode))) {
-        wf_job_fail(job, 1, "--wdir %s: %s", app->wdir,
-                    errno == ENOENT ? "no such directory" : "not a directory");
+        wf_job_fail(job, 1, "%s%s: %s%s", job->up ? "" : "--wdir ", app->wdir,
+                    errno == ENOENT ? "no such directory" : "not a directory",
+                    job->up ? " there; --wdir names another" : "");
         return 1;
     }
     int status = find(app);
