@@ -142,7 +142,7 @@ static bool is_blocked(const struct stream *s)
 }
 
 /* Its end is told after everything that it has written. */
-static void tell_end(struct job *job, struct rank *r)
+static void report_end(struct job *job, struct rank *r)
 {
     if (!r->ended || r->told)
         return;
@@ -161,7 +161,7 @@ void wf_agent_output(struct job *job, struct source *source)
     struct stream *s = (struct stream *)source;
 
     (void)pass_output(job, s);
-    tell_end(job, s->rank);
+    report_end(job, s->rank);
 }
 
 void wf_agent_ended(struct job *job, struct rank *r, int status)
@@ -173,7 +173,7 @@ void wf_agent_ended(struct job *job, struct rank *r, int status)
     r->ended = true;
     r->how = status;
     job->alive--;
-    tell_end(job, r);
+    report_end(job, r);
 }
 
 /* ---- orders ------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ static void tell_started(struct job *job)
 }
 
 /* Ranks that never ran have ended, too. */
-static void give_up(struct job *job)
+static void give_up_ranks(struct job *job)
 {
     for (int i = 0; i < job->count; i++) {
         struct rank *r = &job->ranks[i];
@@ -216,12 +216,12 @@ static void start_all(struct job *job)
     (void)umask((mode_t)job->set.umask);
     if (wf_job_prepare(job) < 0) {
         wf_job_fail(job, 1, "cannot start: %s", strerror(errno));
-        give_up(job);
+        give_up_ranks(job);
         return;
     }
     if (wf_resolve_all(job) != 0 || !wf_binding_all(job) ||
         wf_spawn_all(job) < 0)
-        give_up(job);
+        give_up_ranks(job);
     tell_started(job);
     for (int i = 0; i < job->count; i++)
         wf_inlet_start(job, &job->ranks[i]);
@@ -244,7 +244,7 @@ static void take_order(struct job *job, const struct frame *f)
 
 /* ---- what is for its ranks -------------------------------------------------- */
 
-static void ask_all(struct job *job)
+static void send_pages(struct job *job)
 {
     for (int i = 0; i < job->count; i++) {
         struct rank *r = &job->ranks[i];
@@ -269,7 +269,7 @@ static struct stream *stream_of(struct rank *r, const struct frame *f)
     return f->len >= 1 && f->data[0] == 1 ? &r->out : &r->err;
 }
 
-static void give_pmi(struct job *job, struct rank *r, const struct frame *f)
+static void pass_pmi(struct job *job, struct rank *r, const struct frame *f)
 {
     if (!r->pmi_open)
         return;
@@ -278,31 +278,31 @@ static void give_pmi(struct job *job, struct rank *r, const struct frame *f)
         close_pmi(job, r);
 }
 
-static void give_window(struct job *job, struct rank *r, const struct frame *f)
+static void widen_window(struct job *job, struct rank *r, const struct frame *f)
 {
     struct stream *s = stream_of(r, f);
     size_t n = f->len == 5 ? wf_number_read(f->data + 1) : 0;
 
     s->window -= n < s->window ? n : s->window;
     wf_io_pause(job, s, false);
-    tell_end(job, r);
+    report_end(job, r);
 }
 
 static void take_of_rank(struct job *job, struct rank *r, const struct frame *f)
 {
     switch (f->type) {
     case FRAME_PMI:
-        give_pmi(job, r, f);
+        pass_pmi(job, r, f);
         break;
     case FRAME_IN:
         wf_inlet_take(job, r, f->data, f->len);
         break;
     case FRAME_MORE:
-        give_window(job, r, f);
+        widen_window(job, r, f);
         break;
     case FRAME_SHUT:
         wf_job_unwatch(job, &stream_of(r, f)->source);
-        tell_end(job, r);
+        report_end(job, r);
         break;
     default:
         break;
@@ -320,7 +320,7 @@ static void take_signal(struct job *job, const struct frame *f)
 }
 
 /* For all hosts of the subtree. */
-static void take_common(struct job *job, const struct frame *f)
+static void take_for_all(struct job *job, const struct frame *f)
 {
     switch (f->type) {
     case FRAME_SIGNAL:
@@ -328,7 +328,7 @@ static void take_common(struct job *job, const struct frame *f)
         break;
     case FRAME_ASK:
         wf_links_send(job, FRAME_ASK, NULL, 0);
-        ask_all(job);
+        send_pages(job);
         break;
     case FRAME_SETTLE:
         wf_links_send(job, FRAME_SETTLE, NULL, 0);
@@ -342,7 +342,7 @@ static void take_common(struct job *job, const struct frame *f)
     }
 }
 
-static void take(struct job *job, struct channel *c, struct frame *f)
+static void take_from_above(struct job *job, struct channel *c, struct frame *f)
 {
     struct agent *a = agent_of(job);
     struct host *h;
@@ -357,7 +357,7 @@ static void take(struct job *job, struct channel *c, struct frame *f)
         return;
     }
     if (f->node == WF_NODE_ALL) {
-        take_common(job, f);
+        take_for_all(job, f);
         return;
     }
     h = wf_host_of_node(&job->hosts, f->node);
@@ -370,7 +370,7 @@ static void take(struct job *job, struct channel *c, struct frame *f)
 
 /* ---- life --------------------------------------------------------------------- */
 
-static void on_end(struct job *job, struct channel *c, const char *why)
+static void on_channel_end(struct job *job, struct channel *c, const char *why)
 {
     if (why)
         fprintf(stderr, "mpirun: an agent's channel %s\n", why);
@@ -401,7 +401,7 @@ static void look_at_clock(struct job *job)
     job->wake = a->settle && a->settle < a->tick ? a->settle : a->tick;
 }
 
-static void clean_up(struct job *job)
+static void clean_up_host(struct job *job)
 {
     for (int i = 0; i < job->count; i++)
         if (job->ranks[i].pid && job->ranks[i].host->here)
@@ -414,13 +414,13 @@ static void clean_up(struct job *job)
     wf_descendants_end();
 }
 
-static int open_up(struct job *job, struct agent *a)
+static int open_channel(struct job *job, struct agent *a)
 {
     static const char greeting[] = AGENT_GREETING;
 
     job->up = &a->up;
-    a->up.take = take;
-    a->up.ended = on_end;
+    a->up.take = take_from_above;
+    a->up.ended = on_channel_end;
     job->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (job->epoll < 0 || wf_signal_open(job) < 0 ||
         write(1, greeting, sizeof greeting - 1) != sizeof greeting - 1)
@@ -432,7 +432,7 @@ int wf_agent_run(struct job *job)
 {
     static struct agent a;
 
-    if (open_up(job, &a) < 0) {
+    if (open_channel(job, &a) < 0) {
         if (errno == EPIPE) /* whoever wanted an agent is gone */
             return STATUS_LOST;
         fprintf(stderr, "mpirun: an agent is started by mpirun, with pipes for "
@@ -444,6 +444,6 @@ int wf_agent_run(struct job *job)
         wf_job_once(job);
     }
     job->wake = 0;
-    clean_up(job);
+    clean_up_host(job);
     return 0;
 }

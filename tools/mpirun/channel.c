@@ -67,7 +67,7 @@ void wf_bytes_free(struct bytes *b)
 
 /* ---- in ---------------------------------------------------------------- */
 
-static void fail(struct job *job, struct channel *c, const char *why)
+static void fail_channel(struct job *job, struct channel *c, const char *why)
 {
     wf_job_unwatch(job, &c->in);
     c->ended(job, c, why);
@@ -85,13 +85,13 @@ static bool take_frame(struct job *job, struct channel *c)
     len = wf_number_read(head + 12);
     f.type = (enum frame_type)(unsigned char)head[0];
     if (f.type < FRAME_ORDER || f.type > FRAME_LAST || len > FRAME_MOST) {
-        fail(job, c, "says what is no frame");
+        fail_channel(job, c, "says what is no frame");
         return false;
     }
     if (have < FRAME_HEAD + len + FRAME_TAIL)
         return false;
     if (head[FRAME_HEAD + len] != '\n') {
-        fail(job, c, "says what is no frame");
+        fail_channel(job, c, "says what is no frame");
         return false;
     }
     f.node = (int)wf_number_read(head + 4);
@@ -105,7 +105,7 @@ static bool take_frame(struct job *job, struct channel *c)
     return true;
 }
 
-static void take_all(struct job *job, struct channel *c)
+static void take_frames(struct job *job, struct channel *c)
 {
     if (c->greet && c->greet(job, c, &c->got))
         c->greet = NULL;
@@ -114,51 +114,52 @@ static void take_all(struct job *job, struct channel *c)
 }
 
 /* How many bytes the frame that has begun still needs; READ_SIZE at least. */
-static size_t wanted(const struct channel *c)
+static size_t count_wanted(const struct channel *c)
 {
     size_t have = c->got.end - c->got.at, len;
 
     if (c->greet || have < FRAME_HEAD)
         return READ_SIZE;
-    len = FRAME_HEAD + FRAME_TAIL + wf_number_read(c->got.data + c->got.at + 12);
+    len = wf_number_read(c->got.data + c->got.at + 12);
+    len += FRAME_HEAD + FRAME_TAIL;
     return len > have + READ_SIZE ? len - have : READ_SIZE;
 }
 
 /* One read. False: nothing more now. */
-static bool read_some(struct job *job, struct channel *c)
+static bool read_channel(struct job *job, struct channel *c)
 {
     ssize_t n;
 
-    if (!wf_bytes_grow(&c->got, wanted(c))) {
-        fail(job, c, "needs more memory than there is");
+    if (!wf_bytes_grow(&c->got, count_wanted(c))) {
+        fail_channel(job, c, "needs more memory than there is");
         return false;
     }
     n = read(c->in.fd, c->got.data + c->got.end, c->got.room - c->got.end);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n <= 0) {
-        fail(job, c, NULL);
+        fail_channel(job, c, NULL);
         return false;
     }
     c->got.end += (size_t)n;
-    take_all(job, c);
+    take_frames(job, c);
     return c->in.fd >= 0;
 }
 
 static void on_readable(struct job *job, struct source *s)
 {
-    (void)read_some(job, (struct channel *)s);
+    (void)read_channel(job, (struct channel *)s);
 }
 
 void wf_channel_drain(struct job *job, struct channel *c)
 {
-    while (c->in.fd >= 0 && read_some(job, c))
+    while (c->in.fd >= 0 && read_channel(job, c))
         ;
 }
 
 /* ---- out --------------------------------------------------------------- */
 
-static void arm(struct job *job, struct channel *c, bool on)
+static void arm_output(struct job *job, struct channel *c, bool on)
 {
     struct epoll_event e = {EPOLLOUT, {.ptr = &c->out}};
 
@@ -168,17 +169,17 @@ static void arm(struct job *job, struct channel *c, bool on)
     c->armed = on;
 }
 
-static void close_out(struct job *job, struct channel *c)
+static void close_output(struct job *job, struct channel *c)
 {
     if (c->out.fd < 0)
         return;
-    arm(job, c, false);
+    arm_output(job, c, false);
     close(c->out.fd);
     c->out.fd = -1;
     wf_bytes_free(&c->left);
 }
 
-static void flush(struct job *job, struct channel *c)
+static void flush_output(struct job *job, struct channel *c)
 {
     while (c->out.fd >= 0 && c->left.at < c->left.end) {
         ssize_t n = write(c->out.fd, c->left.data + c->left.at,
@@ -186,12 +187,12 @@ static void flush(struct job *job, struct channel *c)
         if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0 && errno != EINTR)
-            close_out(job, c); /* the end of the input says it, too */
+            close_output(job, c); /* the end of the input says it, too */
         if (n > 0)
             wf_bytes_take(&c->left, (size_t)n);
     }
     if (c->out.fd >= 0)
-        arm(job, c, c->left.at < c->left.end);
+        arm_output(job, c, c->left.at < c->left.end);
 }
 
 static void on_writable(struct job *job, struct source *s)
@@ -199,7 +200,7 @@ static void on_writable(struct job *job, struct source *s)
     struct channel *c =
         (struct channel *)((char *)s - offsetof(struct channel, out));
 
-    flush(job, c);
+    flush_output(job, c);
 }
 
 void wf_channel_send(struct job *job, struct channel *c, enum frame_type type,
@@ -211,7 +212,7 @@ void wf_channel_send(struct job *job, struct channel *c, enum frame_type type,
     if (c->out.fd < 0)
         return;
     if (n > FRAME_MOST || !wf_bytes_grow(&c->left, whole)) {
-        close_out(job, c); /* a channel with a gap is none */
+        close_output(job, c); /* a channel with a gap is none */
         return;
     }
     wf_number_write(head + 4, (uint32_t)node);
@@ -222,7 +223,7 @@ void wf_channel_send(struct job *job, struct channel *c, enum frame_type type,
         memcpy(c->left.data + c->left.end + FRAME_HEAD, data, n);
     c->left.data[c->left.end + whole - 1] = '\n';
     c->left.end += whole;
-    flush(job, c);
+    flush_output(job, c);
 }
 
 /* ---- life -------------------------------------------------------------- */
@@ -239,13 +240,13 @@ int wf_channel_open(struct job *job, struct channel *c, int in, int out)
 
 void wf_channel_finish(struct job *job, struct channel *c)
 {
-    flush(job, c);
-    close_out(job, c);
+    flush_output(job, c);
+    close_output(job, c);
 }
 
 void wf_channel_close(struct job *job, struct channel *c)
 {
-    close_out(job, c);
+    close_output(job, c);
     wf_job_unwatch(job, &c->in);
     wf_bytes_free(&c->got);
 }

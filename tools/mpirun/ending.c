@@ -58,8 +58,8 @@ static void end_others(struct job *job)
 
 /* ---- whose fault it is ----------------------------------------------------- */
 
-static void name_process(const struct job *job, const struct rank *r, char *text,
-                         size_t size)
+static void name_process(const struct job *job, const struct rank *r,
+                         char *text, size_t size)
 {
     bool elsewhere = wf_host_elsewhere(&job->hosts) && !job->set.nodes;
 
@@ -89,7 +89,7 @@ static void say_how(const struct job *job, const struct rank *r)
 
 /* How good a cause this rank is: 0 is none. One that aborts because it has lost
  * another is the worst. */
-static int weigh(const struct rank *r)
+static int weigh_cause(const struct rank *r)
 {
     if (r->aborts)
         return r->abort_code == MPI_ERR_PROC_ABORTED ? 1 : 3;
@@ -107,14 +107,14 @@ static struct rank *find_cause(struct job *job)
         struct rank *r = &job->ranks[i];
         if (job->cause >= 0 && !r->aborts)
             continue;
-        if (weigh(r) > (best ? weigh(best) : 0))
+        if (weigh_cause(r) > (best ? weigh_cause(best) : 0))
             best = r;
     }
     return best;
 }
 
 /* The first failure of the job: say it, and end the others. */
-static void judge(struct job *job)
+static void judge_failure(struct job *job)
 {
     struct rank *r = find_cause(job);
 
@@ -135,7 +135,7 @@ static void judge(struct job *job)
 }
 
 /* Something failed. Agents may know of what has happened before. */
-static void consider(struct job *job)
+static void consider_failure(struct job *job)
 {
     if (job->settle || job->phase != PHASE_RUN)
         return;
@@ -143,7 +143,7 @@ static void consider(struct job *job)
     for (int i = 0; job->cause < 0 && i < job->hosts.count; i++)
         job->unsettled += wf_link_is_up(&job->hosts.all[i]);
     if (!job->unsettled) {
-        judge(job);
+        judge_failure(job);
         return;
     }
     job->settle = in_seconds(SETTLE_S);
@@ -153,7 +153,7 @@ static void consider(struct job *job)
 void wf_end_settled(struct job *job)
 {
     if (job->settle && --job->unsettled <= 0)
-        judge(job);
+        judge_failure(job);
 }
 
 void wf_end_fail(struct job *job, struct rank *r, const char *why)
@@ -175,10 +175,10 @@ void wf_end_abort(struct job *job, struct rank *r, int code)
     r->aborts = true;
     r->abort_code = code;
     r->last_pid = r->pid;
-    consider(job);
+    consider_failure(job);
 }
 
-static void leave(struct job *job, struct rank *r)
+static void leave_job(struct job *job, struct rank *r)
 {
     r->last_pid = r->pid ? r->pid : r->last_pid;
     r->pid = 0;
@@ -202,7 +202,7 @@ void wf_end_lost(struct job *job, const char *why)
         first = first < 0 ? r->index : first;
         r->failed = job->phase == PHASE_RUN;
         r->status = STATUS_LOST;
-        leave(job, r);
+        leave_job(job, r);
     }
     if (first < 0 || job->phase != PHASE_RUN)
         return;
@@ -216,7 +216,7 @@ void wf_end_lost(struct job *job, const char *why)
 
 /* ---- processes that end ------------------------------------------------------ */
 
-static void ended(struct job *job, struct rank *r, int status)
+static void note_end(struct job *job, struct rank *r, int status)
 {
     /* what it said before it died comes first: finalize, or abort */
     if (r->host->here) {
@@ -224,7 +224,7 @@ static void ended(struct job *job, struct rank *r, int status)
         wf_foreign_ended(job, r);
         wf_guard_note(job, r, 0);
     }
-    leave(job, r);
+    leave_job(job, r);
     r->how = status;
     r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                     : WEXITSTATUS(status);
@@ -256,12 +256,12 @@ static struct rank *find_failed(const struct job *job, bool let_go)
 }
 
 /* Only when all who have ended are known it is decided what follows. */
-static void follow(struct job *job)
+static void follow_end(struct job *job)
 {
     struct rank *last = find_failed(job, true);
 
     if (find_failed(job, false))
-        consider(job);
+        consider_failure(job);
     else if (last && job->cause < 0 && job->late < 0) {
         job->late = last->index;
         say_how(job, last);
@@ -273,8 +273,8 @@ void wf_end_of(struct job *job, struct rank *r, int status)
 {
     if (r->ended)
         return;
-    ended(job, r, status);
-    follow(job);
+    note_end(job, r, status);
+    follow_end(job);
 }
 
 void wf_end_reap(struct job *job)
@@ -286,19 +286,19 @@ void wf_end_reap(struct job *job)
         if (r && job->up)
             wf_agent_ended(job, r, status);
         else if (r)
-            ended(job, r, status);
+            note_end(job, r, status);
         else if (!wf_link_reaped(job, pid, status))
             wf_guard_reaped(job, pid);
     }
     if (job->alive < before && !job->up)
-        follow(job);
+        follow_end(job);
 }
 
 void wf_end_deadline(struct job *job)
 {
     uint64_t now = wf_job_now();
     if (job->settle && now >= job->settle)
-        judge(job);
+        judge_failure(job);
     if (job->timeout && now >= job->timeout && job->phase == PHASE_RUN) {
         job->timeout = 0;
         job->exit_code = 124;

@@ -37,18 +37,20 @@ static const struct {
 } libraries[] = {{"libmpi.so.40", "Open MPI"},     {"libmpi.so.20", "Open MPI"},
                  {"libopen-pal.so", "Open MPI"},   {"libmpich.so", "MPICH"},
                  {"libmpi.so.12", "MPICH or Intel MPI"},
-                 {"libmpi_cray.so", "Cray MPICH"}, {"libmpi_mt.so", "Intel MPI"}};
+                 {"libmpi_cray.so", "Cray MPICH"},
+                 {"libmpi_mt.so", "Intel MPI"}};
 
 enum { LIBRARIES = sizeof libraries / sizeof *libraries };
 
-static void say(struct job *job, const struct rank *r, int library)
+static void say_foreign(struct job *job, const struct rank *r, int library)
 {
     job->foreign_at = 0;
     job->foreign_round = ROUNDS;
-    wf_job_say(job, "%s uses %s of %s and has not joined this job, so each of its "
-               "%d ranks finds itself rank 0 of 1: start it by that library's "
-               "mpirun, or compile it by Weft's mpicc", r->app->argv[0],
-               libraries[library].file, libraries[library].name, job->size);
+    wf_job_say(job, "%s uses %s of %s and has not joined this job, so each of "
+               "its %d ranks finds itself rank 0 of 1: start it by that "
+               "library's mpirun, or compile it by Weft's mpicc",
+               r->app->argv[0], libraries[library].file,
+               libraries[library].name, job->size);
 }
 
 /* ---- what is mapped -------------------------------------------------------- */
@@ -88,26 +90,28 @@ struct file {
 };
 
 /* So many members at this offset, or NULL. */
-static const void *part(const struct file *f, size_t at, size_t n, size_t size)
+static const void *find_part(const struct file *f, size_t at, size_t n,
+                             size_t size)
 {
     if (at > f->size || n > (f->size - at) / size || at % sizeof(long))
         return NULL;
     return f->data + at;
 }
 
-static const elf_segment *headers(const struct file *f, size_t *n)
+static const elf_segment *find_segments(const struct file *f, size_t *n)
 {
-    const elf_header *e = part(f, 0, 1, sizeof *e);
+    const elf_header *e = find_part(f, 0, 1, sizeof *e);
 
     if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
-        e->e_ident[EI_CLASS] != ELF_CLASS || e->e_phentsize != sizeof(elf_segment))
+        e->e_ident[EI_CLASS] != ELF_CLASS ||
+        e->e_phentsize != sizeof(elf_segment))
         return NULL;
     *n = e->e_phnum;
-    return part(f, e->e_phoff, *n, sizeof(elf_segment));
+    return find_part(f, e->e_phoff, *n, sizeof(elf_segment));
 }
 
 /* The offset in the file of an address; 0: none. */
-static size_t offset_of(const elf_segment *h, size_t n, size_t address)
+static size_t find_offset(const elf_segment *h, size_t n, size_t address)
 {
     for (size_t i = 0; i < n; i++)
         if (h[i].p_type == PT_LOAD && address >= h[i].p_vaddr &&
@@ -116,8 +120,8 @@ static size_t offset_of(const elf_segment *h, size_t n, size_t address)
     return 0;
 }
 
-static int library_in_table(const struct file *f, const elf_dynamic *d, size_t n,
-                            size_t strings)
+static int library_in_table(const struct file *f, const elf_dynamic *d,
+                            size_t n, size_t strings)
 {
     for (size_t i = 0; strings && i < n && d[i].d_tag != DT_NULL; i++) {
         size_t at = strings + d[i].d_un.d_val;
@@ -134,17 +138,17 @@ static int library_in_table(const struct file *f, const elf_dynamic *d, size_t n
 static int library_in_elf(const struct file *f)
 {
     size_t n = 0, count, strings = 0;
-    const elf_segment *h = headers(f, &n);
+    const elf_segment *h = find_segments(f, &n);
     const elf_dynamic *d;
 
     for (size_t i = 0; h && i < n; i++) {
         if (h[i].p_type != PT_DYNAMIC)
             continue;
         count = h[i].p_filesz / sizeof *d;
-        d = part(f, h[i].p_offset, count, sizeof *d);
+        d = find_part(f, h[i].p_offset, count, sizeof *d);
         for (size_t k = 0; d && k < count; k++)
             if (d[k].d_tag == DT_STRTAB)
-                strings = offset_of(h, n, d[k].d_un.d_ptr);
+                strings = find_offset(h, n, d[k].d_un.d_ptr);
         return d ? library_in_table(f, d, count, strings) : -1;
     }
     return -1;
@@ -157,9 +161,10 @@ static int library_needed(const char *program)
     struct stat st;
 
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-        void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        size_t size = (size_t)st.st_size;
+        void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data != MAP_FAILED) {
-            f = (struct file){data, (size_t)st.st_size};
+            f = (struct file){data, size};
             found = library_in_elf(&f);
             munmap(data, f.size);
         }
@@ -196,7 +201,7 @@ void wf_foreign_deadline(struct job *job)
         return;
     found = library_mapped(r->pid);
     if (found >= 0) {
-        say(job, r, found);
+        say_foreign(job, r, found);
         return;
     }
     for (int i = 0; i <= job->foreign_round; i++)
@@ -210,5 +215,5 @@ void wf_foreign_ended(struct job *job, const struct rank *r)
     int found = is_suspect(job, r) ? library_needed(r->app->program) : -1;
 
     if (found >= 0)
-        say(job, r, found);
+        say_foreign(job, r, found);
 }

@@ -28,7 +28,7 @@ static void close_inlet(struct job *job, struct inlet *in)
     in->have = 0;
 }
 
-static void arm(struct job *job, struct inlet *in, bool on)
+static void arm_inlet(struct job *job, struct inlet *in, bool on)
 {
     struct epoll_event e = {EPOLLOUT, {.ptr = in}};
 
@@ -38,7 +38,7 @@ static void arm(struct job *job, struct inlet *in, bool on)
     in->armed = on;
 }
 
-static void flush(struct job *job, struct inlet *in)
+static void flush_inlet(struct job *job, struct inlet *in)
 {
     size_t at = 0;
 
@@ -60,12 +60,12 @@ static void flush(struct job *job, struct inlet *in)
     if (in->ended && !in->have)
         close_inlet(job, in);
     else
-        arm(job, in, in->have > 0);
+        arm_inlet(job, in, in->have > 0);
 }
 
 static void on_writable(struct job *job, struct source *s)
 {
-    flush(job, (struct inlet *)s);
+    flush_inlet(job, (struct inlet *)s);
 }
 
 int wf_inlet_open(struct job *job, struct rank *r)
@@ -101,5 +101,5 @@ void wf_inlet_take(struct job *job, struct rank *r, const char *data, size_t n)
     memcpy(in->data + in->have, data, n);
     in->have += n;
     in->ended |= n == 0;
-    flush(job, in);
+    flush_inlet(job, in);
 }

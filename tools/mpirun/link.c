@@ -33,7 +33,7 @@ static struct link *link_of(struct channel *c)
 
 /* ---- the end of one ------------------------------------------------------ */
 
-static const char *how_it_ended(const struct link *l, char *text, size_t size)
+static const char *describe_end(const struct link *l, char *text, size_t size)
 {
     if (l->pid)
         snprintf(text, size, "has closed its output");
@@ -60,7 +60,7 @@ static void close_link(struct job *job, struct link *l)
 }
 
 /* The hosts behind it can be reached no more. */
-static void lose(struct job *job, struct link *l, const char *why)
+static void lose_link(struct job *job, struct link *l, const char *why)
 {
     enum link_state state = l->state;
 
@@ -71,10 +71,10 @@ static void lose(struct job *job, struct link *l, const char *why)
     wf_remote_lost(job, l, why);
 }
 
-static void fail_to_start(struct job *job, struct link *l, const char *why)
+static void fail_start(struct job *job, struct link *l, const char *why)
 {
     if (wf_job_now() >= l->retry_until) {
-        lose(job, l, why);
+        lose_link(job, l, why);
         return;
     }
     wf_channel_close(job, &l->channel);
@@ -86,15 +86,15 @@ static void fail_to_start(struct job *job, struct link *l, const char *why)
 }
 
 /* Its command has ended, or its output. */
-static void ended(struct job *job, struct link *l)
+static void note_command_end(struct job *job, struct link *l)
 {
     char how[96], why[600];
 
-    how_it_ended(l, how, sizeof how);
+    describe_end(l, how, sizeof how);
     if (l->state == LINK_UP) {
         snprintf(why, sizeof why, "host %s is lost: '%s' %s", l->host->name,
                  l->command, how);
-        lose(job, l, why);
+        lose_link(job, l, why);
     } else if (l->state == LINK_STARTING) {
         bool found = l->pid || !WIFEXITED(l->status) ||
                      WEXITSTATUS(l->status) != STATUS_NOT_FOUND;
@@ -102,14 +102,15 @@ static void ended(struct job *job, struct link *l)
                  "%s%s", l->host->name, l->command, how,
                  found ? "" : "; is Weft there under the same path? --prefix "
                               "names another");
-        fail_to_start(job, l, why);
+        fail_start(job, l, why);
     } else {
-        lose(job, l, NULL);
+        lose_link(job, l, NULL);
     }
 }
 
 /* How its command has ended says more, and will soon be known. */
-static void on_end(struct job *job, struct channel *c, const char *nonsense)
+static void on_channel_end(struct job *job, struct channel *c,
+                           const char *nonsense)
 {
     struct link *l = link_of(c);
     char why[400];
@@ -118,12 +119,12 @@ static void on_end(struct job *job, struct channel *c, const char *nonsense)
         l->ending = true;
         l->deadline = wf_job_now() + second / 2;
         if (!l->pid || l->state >= LINK_CLOSING)
-            ended(job, l);
+            note_command_end(job, l);
         return;
     }
     snprintf(why, sizeof why, "host %s is lost: its agent %s", l->host->name,
              nonsense);
-    lose(job, l, why);
+    lose_link(job, l, why);
 }
 
 bool wf_link_reaped(struct job *job, pid_t pid, int status)
@@ -135,7 +136,7 @@ bool wf_link_reaped(struct job *job, pid_t pid, int status)
         wf_channel_drain(job, &l->channel);
         l->pid = 0;
         l->status = status;
-        ended(job, l);
+        note_command_end(job, l);
         return true;
     }
     return false;
@@ -152,17 +153,17 @@ static void refuse_version(struct job *job, struct link *l, const char *line,
              "('%.*s' instead of '%.*s')", l->host->name, l->command, (int)n,
              line, (int)strlen(AGENT_GREETING) - 1, AGENT_GREETING);
     l->retry_until = 0;
-    lose(job, l, why);
+    lose_link(job, l, why);
 }
 
 /* Whatever a login script has printed goes to standard error. */
-static void pass_on(struct bytes *got, size_t n)
+static void pass_banner(struct bytes *got, size_t n)
 {
     (void)!write(2, got->data + got->at, n);
     wf_bytes_take(got, n);
 }
 
-static bool greet(struct job *job, struct channel *c, struct bytes *got)
+static bool take_greeting(struct job *job, struct channel *c, struct bytes *got)
 {
     struct link *l = link_of(c);
     size_t n = got->end - got->at, mark = strlen(AGENT_WORD);
@@ -170,11 +171,11 @@ static bool greet(struct job *job, struct channel *c, struct bytes *got)
 
     if (!line) {
         if (n > mark)
-            pass_on(got, n - mark);
+            pass_banner(got, n - mark);
         return false;
     }
     if (line > got->data + got->at)
-        pass_on(got, (size_t)(line - got->data) - got->at);
+        pass_banner(got, (size_t)(line - got->data) - got->at);
     n = got->end - got->at;
     end = memchr(line, '\n', n);
     if (end)
@@ -192,7 +193,7 @@ static bool greet(struct job *job, struct channel *c, struct bytes *got)
     return true;
 }
 
-static void take(struct job *job, struct channel *c, struct frame *f)
+static void take_link_frame(struct job *job, struct channel *c, struct frame *f)
 {
     struct link *l = link_of(c);
 
@@ -248,9 +249,9 @@ static int start_command(struct job *job, struct link *l, char **words)
         run_command(job, words, in[0], out[1], quiet);
     close(in[0]);
     close(out[1]);
-    l->channel.greet = greet;
-    l->channel.take = take;
-    l->channel.ended = on_end;
+    l->channel.greet = take_greeting;
+    l->channel.take = take_link_frame;
+    l->channel.ended = on_channel_end;
     if (l->pid > 0 && wf_channel_open(job, &l->channel, out[0], in[1]) == 0)
         return 0;
     l->pid = l->pid < 0 ? 0 : l->pid;
@@ -259,7 +260,7 @@ static int start_command(struct job *job, struct link *l, char **words)
     return -1;
 }
 
-static int start(struct job *job, struct link *l)
+static int start_link(struct job *job, struct link *l)
 {
     char **words = wf_starter_words(job->set.starter, l->host, job->set.agent);
     int rc = -1;
@@ -278,17 +279,17 @@ static int start(struct job *job, struct link *l)
     return rc;
 }
 
-/* The i-th of so many parts gets hosts[first..) of n. */
-static int part(int n, int parts, int i)
+/* Where the i-th of so many parts of n hosts begins. */
+static int begin_part(int n, int parts, int i)
 {
     return (int)((long)n * i / parts);
 }
 
 /* Which hosts are behind which link. */
-static int plan(struct job *job)
+static int plan_links(struct job *job)
 {
     struct host **away = calloc((size_t)job->hosts.count + 1, sizeof *away);
-    int n = 0, parts;
+    int n = 0, first = 0, parts;
 
     for (int i = 0; away && i < job->hosts.count; i++)
         if (!job->hosts.all[i].here)
@@ -303,9 +304,9 @@ static int plan(struct job *job)
     for (int i = 0; i < parts; i++) {
         struct link *l = &job->links[job->link_count++];
         l->channel.in.fd = l->channel.out.fd = -1;
-        l->host = away[part(n, parts, i)];
-        for (int k = part(n, parts, i); k < part(n, parts, i + 1); k++)
-            away[k]->link = l;
+        l->host = away[first];
+        for (int end = begin_part(n, parts, i + 1); first < end; first++)
+            away[first]->link = l;
     }
     free(away);
     return 0;
@@ -314,13 +315,13 @@ static int plan(struct job *job)
 int wf_links_start(struct job *job)
 {
     uint64_t now = wf_job_now();
-    int rc = plan(job);
+    int rc = plan_links(job);
 
     for (int i = 0; i < job->link_count && rc == 0; i++) {
         struct link *l = &job->links[i];
         if (job->set.wait_hosts > 0)
             l->retry_until = now + (uint64_t)(job->set.wait_hosts * 1e9);
-        rc = start(job, l);
+        rc = start_link(job, l);
     }
     if (job->link_count)
         job->tick = now + second;
@@ -329,7 +330,7 @@ int wf_links_start(struct job *job)
 
 int wf_links_print(struct job *job, FILE *f)
 {
-    if (plan(job) < 0)
+    if (plan_links(job) < 0)
         return -1;
     for (int i = 0; i < job->link_count; i++) {
         const struct host *h = job->links[i].host;
@@ -370,7 +371,7 @@ void wf_link_send(struct job *job, const struct host *h, enum frame_type type,
 
 /* ---- time ---------------------------------------------------------------- */
 
-static void tick(struct job *job, struct link *l)
+static void tick_link(struct job *job, struct link *l)
 {
     char why[400];
 
@@ -379,7 +380,7 @@ static void tick(struct job *job, struct link *l)
     if (++l->silent > SILENT_MOST) {
         snprintf(why, sizeof why, "host %s is lost: its agent has not answered "
                  "for %d s", l->host->name, SILENT_MOST);
-        lose(job, l, why);
+        lose_link(job, l, why);
         return;
     }
     wf_channel_send(job, &l->channel, FRAME_PING, WF_NODE_ALL, 0, NULL, 0);
@@ -391,7 +392,7 @@ static bool has_limit(const struct link *l)
            l->state == LINK_CLOSING || (l->state == LINK_UP && l->ending);
 }
 
-static void strike(struct job *job, struct link *l)
+static void strike_limit(struct job *job, struct link *l)
 {
     char why[600];
 
@@ -399,18 +400,18 @@ static void strike(struct job *job, struct link *l)
         if (l->pid)
             (void)kill(-l->pid, SIGKILL);
         l->pid = 0;
-        lose(job, l, NULL);
+        lose_link(job, l, NULL);
     } else if (l->ending) {
-        ended(job, l);
+        note_command_end(job, l);
     } else if (l->state == LINK_PAUSED) {
-        if (start(job, l) < 0)
-            lose(job, l, "an agent could not be started again");
+        if (start_link(job, l) < 0)
+            lose_link(job, l, "an agent could not be started again");
     } else {
         snprintf(why, sizeof why, "host %s: no answer within %g s from '%s'; "
                  "is it up, and does nothing drop its packets? "
                  "(--host-timeout, --wait-hosts)", l->host->name,
                  job->set.host_timeout, l->command);
-        fail_to_start(job, l, why);
+        fail_start(job, l, why);
     }
 }
 
@@ -426,9 +427,9 @@ void wf_links_deadline(struct job *job)
     for (int i = 0; i < job->link_count; i++) {
         struct link *l = &job->links[i];
         if (has_limit(l) && now >= l->deadline)
-            strike(job, l);
+            strike_limit(job, l);
         if (ticks)
-            tick(job, l);
+            tick_link(job, l);
     }
 }
 
@@ -451,7 +452,7 @@ void wf_links_cancel(struct job *job)
     for (int i = 0; i < job->link_count; i++) {
         struct link *l = &job->links[i];
         if (l->state == LINK_STARTING || l->state == LINK_PAUSED)
-            lose(job, l, "it was given up");
+            lose_link(job, l, "it was given up");
     }
 }
 

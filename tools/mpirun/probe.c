@@ -18,7 +18,8 @@
 /* ---- PMI-1 --------------------------------------------------------------- */
 
 /* Send a line, and read the one that answers it; others may dial meanwhile. */
-static bool ask(struct probe *p, const char *line, char *reply, size_t size)
+static bool ask_launcher(struct probe *p, const char *line, char *reply,
+                         size_t size)
 {
     size_t n = strlen(line), have = 0;
 
@@ -33,39 +34,39 @@ static bool ask(struct probe *p, const char *line, char *reply, size_t size)
     return false;
 }
 
-static bool put(struct probe *p, const char *key, const char *value)
+static bool put_value(struct probe *p, const char *key, const char *value)
 {
     char line[PROBE_TEXT + 200], reply[256];
 
     snprintf(line, sizeof line, "cmd=put kvsname=%s key=%s value=%s\n", p->job,
              key, value);
-    return ask(p, line, reply, sizeof reply);
+    return ask_launcher(p, line, reply, sizeof reply);
 }
 
-static char *get(struct probe *p, const char *key)
+static char *get_value(struct probe *p, const char *key)
 {
     char line[200], reply[PROBE_TEXT + 200];
     const char *value;
     size_t n;
 
     snprintf(line, sizeof line, "cmd=get kvsname=%s key=%s\n", p->job, key);
-    if (!ask(p, line, reply, sizeof reply) ||
+    if (!ask_launcher(p, line, reply, sizeof reply) ||
         !wf_pmi_field_is(reply, "rc", "0") ||
         !wf_pmi_field(reply, "value", &value, &n))
         return NULL;
     return strndup(value, n);
 }
 
-static bool fence(struct probe *p)
+static bool pass_fence(struct probe *p)
 {
     char reply[256];
 
-    return ask(p, "cmd=barrier_in\n", reply, sizeof reply);
+    return ask_launcher(p, "cmd=barrier_in\n", reply, sizeof reply);
 }
 
 /* ---- what hosts say of themselves ------------------------------------------ */
 
-static bool announce(struct probe *p)
+static bool announce_host(struct probe *p)
 {
     const struct probe_host *h = &p->own;
     char text[PROBE_TEXT + 1], key[32];
@@ -80,10 +81,10 @@ static bool announce(struct probe *p)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? "," : "",
                               h->addresses[i]);
     snprintf(key, sizeof key, "net.%d", p->rank);
-    return n < sizeof text && put(p, key, text);
+    return n < sizeof text && put_value(p, key, text);
 }
 
-static bool parse(struct probe_host *h, char *text)
+static bool parse_host(struct probe_host *h, char *text)
 {
     char *ports = strchr(text, ';'), *addresses, *save = NULL;
 
@@ -98,19 +99,20 @@ static bool parse(struct probe_host *h, char *text)
     for (char *t = strtok_r(addresses, ",", &save);
          t && h->address_count < PROBE_ADDRESSES;
          t = strtok_r(NULL, ",", &save))
-        snprintf(h->addresses[h->address_count++], INET6_ADDRSTRLEN, "%.45s", t);
+        snprintf(h->addresses[h->address_count++], INET6_ADDRSTRLEN, "%.45s",
+                 t);
     return true;
 }
 
-static bool hear_all(struct probe *p)
+static bool hear_hosts(struct probe *p)
 {
     char key[32];
 
     p->hosts = calloc((size_t)p->size, sizeof *p->hosts);
     for (int i = 0; p->hosts && i < p->size; i++) {
         snprintf(key, sizeof key, "net.%d", i);
-        char *text = get(p, key);
-        bool good = text && parse(&p->hosts[i], text);
+        char *text = get_value(p, key);
+        bool good = text && parse_host(&p->hosts[i], text);
         free(text);
         if (!good)
             return false;
@@ -140,7 +142,7 @@ static void dial_port(struct probe *p, int to, int port, char *text, size_t *n)
 }
 
 /* Each begins with the host after its own, so that not all dial the same. */
-static bool dial_all(struct probe *p)
+static bool dial_hosts(struct probe *p)
 {
     for (int k = 1; k < p->size; k++) {
         int to = (p->rank + k) % p->size;
@@ -149,26 +151,26 @@ static bool dial_all(struct probe *p)
         for (int i = 0; i < p->hosts[to].port_count; i++)
             dial_port(p, to, p->hosts[to].ports[i], text, &n);
         snprintf(key, sizeof key, "net.%d.%d", p->rank, to);
-        if (!put(p, key, n ? text : "-"))
+        if (!put_value(p, key, n ? text : "-"))
             return false;
     }
     return true;
 }
 
-static int print(struct probe *p)
+static int print_results(struct probe *p)
 {
     char **results = calloc((size_t)p->size * (size_t)p->size, sizeof *results);
     char key[48];
 
     for (int i = 0; results && i < p->size * p->size; i++) {
         snprintf(key, sizeof key, "net.%d.%d", i / p->size, i % p->size);
-        if (i / p->size != i % p->size && !(results[i] = get(p, key)))
+        if (i / p->size != i % p->size && !(results[i] = get_value(p, key)))
             return 1;
     }
     return results ? wf_probe_print(p, results) : 1;
 }
 
-static int number(const char *variable)
+static int read_number(const char *variable)
 {
     const char *text = getenv(variable);
 
@@ -177,13 +179,15 @@ static int number(const char *variable)
 
 int wf_probe_run(const char *ports)
 {
-    struct probe p = {.rank = number("PMI_RANK"), .size = number("PMI_SIZE"),
-                      .pmi = number("PMI_FD"), .job = getenv("PMI_JOBID")};
+    struct probe p = {.rank = read_number("PMI_RANK"),
+                      .size = read_number("PMI_SIZE"),
+                      .pmi = read_number("PMI_FD"),
+                      .job = getenv("PMI_JOBID")};
 
     if (p.pmi < 0 || !p.job || wf_probe_listen(&p, ports) < 0)
         return 1;
-    if (!announce(&p) || !fence(&p) || !hear_all(&p) || !dial_all(&p) ||
-        !fence(&p))
+    if (!announce_host(&p) || !pass_fence(&p) || !hear_hosts(&p) ||
+        !dial_hosts(&p) || !pass_fence(&p))
         return 1;
-    return p.rank == 0 ? print(&p) : 0;
+    return p.rank == 0 ? print_results(&p) : 0;
 }

@@ -54,8 +54,8 @@ static int listen_on(struct probe *p, int port)
     if (fd < 0 && errno != EADDRINUSE && errno != EACCES)
         fd = bind_port(AF_INET, port);
     if (fd < 0 || getsockname(fd, (struct sockaddr *)&at, &size) < 0) {
-        fprintf(stderr, "mpirun: --check-net: host %s cannot listen on port %d: "
-                "%s\n", p->own.name, port, strerror(errno));
+        fprintf(stderr, "mpirun: --check-net: host %s cannot listen on port "
+                "%d: %s\n", p->own.name, port, strerror(errno));
         return -1;
     }
     p->listening[p->own.port_count] = (struct pollfd){fd, POLLIN, 0};
@@ -111,15 +111,15 @@ int wf_probe_listen(struct probe *p, const char *ports)
 
 /* ---- answering --------------------------------------------------------- */
 
-static int token(const struct probe *p, int rank, char *text, size_t size)
+static int write_token(const struct probe *p, int rank, char *text, size_t size)
 {
     return snprintf(text, size, "weft-net %s %d\n", p->job, rank);
 }
 
-static void answer(struct probe *p, int listener)
+static void answer_caller(struct probe *p, int listener)
 {
     char text[128];
-    int n = token(p, p->rank, text, sizeof text);
+    int n = write_token(p, p->rank, text, sizeof text);
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0)
@@ -141,7 +141,7 @@ static short wait_and_answer(struct probe *p, int fd, short events, int ms)
         return 0;
     for (int i = 0; i < n; i++)
         if (all[i].revents)
-            answer(p, all[i].fd);
+            answer_caller(p, all[i].fd);
     return all[n].revents;
 }
 
@@ -196,7 +196,7 @@ static enum probe_result result_of(int error)
 static enum probe_result listen_to(struct probe *p, int fd, int rank)
 {
     char want[128], got[128];
-    size_t n = (size_t)token(p, rank, want, sizeof want), have = 0;
+    size_t n = (size_t)write_token(p, rank, want, sizeof want), have = 0;
     int64_t end = now_ms() + DIAL_MS;
     int error = 0;
     socklen_t size = sizeof error;

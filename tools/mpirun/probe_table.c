@@ -20,14 +20,14 @@ static const char *next_row(const char *text, struct row *row)
     char result;
     int n = 0;
 
-    if (sscanf(text, "%c/%d/%45[^,]%n", &result, &row->port, row->address, &n) !=
-            3 || n == 0)
+    if (sscanf(text, "%c/%d/%45[^,]%n", &result, &row->port, row->address,
+               &n) != 3 || n == 0)
         return NULL;
     row->result = (enum probe_result)result;
     return text + n + (text[n] == ',');
 }
 
-static bool works(const char *results, int port)
+static bool port_works(const char *results, int port)
 {
     struct row row;
 
@@ -37,7 +37,7 @@ static bool works(const char *results, int port)
     return false;
 }
 
-static const char *in_words(enum probe_result r)
+static const char *describe_result(enum probe_result r)
 {
     switch (r) {
     case PROBE_OPEN:
@@ -53,15 +53,16 @@ static const char *in_words(enum probe_result r)
     }
 }
 
-static void print_rows(const struct probe *p, int from, int to, const char *text,
-                       int port)
+static void print_rows(const struct probe *p, int from, int to,
+                       const char *text, int port)
 {
     struct row row;
 
     for (const char *at = text; (at = next_row(at, &row)) != NULL;)
         if (row.port == port)
             printf("  %-16s %-16s %-24s %5d  %s\n", p->hosts[from].name,
-                   p->hosts[to].name, row.address, port, in_words(row.result));
+                   p->hosts[to].name, row.address, port,
+                   describe_result(row.result));
 }
 
 /* Print what is blocked between two hosts; how many ports. */
@@ -72,7 +73,7 @@ static int print_pair(const struct probe *p, int from, int to, const char *text,
     int blocked = 0;
 
     for (int i = 0; i < h->port_count; i++) {
-        if (works(text, h->ports[i]))
+        if (port_works(text, h->ports[i]))
             continue;
         if (first && !blocked)
             printf("  %-16s %-16s %-24s %5s  %s\n", "from", "to", "address",

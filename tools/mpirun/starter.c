@@ -58,7 +58,7 @@ static bool names_a_host(const char *command)
 }
 
 /* One word with %h and %n replaced. */
-static char *expand(const char *word, size_t n, const struct host *h)
+static char *expand_word(const char *word, size_t n, const struct host *h)
 {
     char *text = NULL;
     size_t size;
@@ -117,7 +117,7 @@ struct words {
 };
 
 /* Takes the word over. */
-static void add(struct words *w, char *word)
+static void add_word(struct words *w, char *word)
 {
     char **more = realloc(w->list, (w->n + 2) * sizeof *more);
 
@@ -144,16 +144,16 @@ char **wf_starter_words(const char *command, const struct host *h,
     for (command += strspn(command, " "); *command;
          command += strspn(command, " ")) {
         size_t n = strcspn(command, " ");
-        add(&w, expand(command, n, h));
+        add_word(&w, expand_word(command, n, h));
         command += n;
     }
     if (!named)
-        add(&w, strdup(h->name));
+        add_word(&w, strdup(h->name));
     if (!w.failed && is_remote_shell(w.list[0])) {
-        add(&w, shell_line(agent));
+        add_word(&w, shell_line(agent));
     } else {
-        add(&w, strdup(agent));
-        add(&w, strdup("--agent"));
+        add_word(&w, strdup(agent));
+        add_word(&w, strdup("--agent"));
     }
     if (!w.failed)
         return w.list;
