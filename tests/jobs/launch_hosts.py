@@ -76,6 +76,17 @@ class Work(Hosts):
                          r"was killed by signal 9 \(Killed\)\n$")
         self.nothing_is_left()
 
+    def test_a_rank_that_is_killed_while_others_wait_for_it_is_named(self):
+        ring = os.path.join(BUILD, "examples", "ring")
+        for killed in (0, 1):
+            parts = [[ring], ["sh", "-c", "sleep 0.5; kill -9 $$"]]
+            done = self.run_on("a,b", "-n", 1, *parts[1 - killed], ":", "-n", 1,
+                               *parts[killed])
+            self.assertEqual(done.returncode, 128 + signal.SIGKILL)
+            self.assertRegex(done.stderr, rf"^mpirun: rank {killed} \(sh, pid \d+, "
+                             rf"host {'ab'[killed]}\) was killed by signal 9 "
+                             r"\(Killed\)\n$")
+
     def test_a_program_that_is_not_there_is_one_message(self):
         done = self.run_on("a:4,b:4", "no-such-program")
         self.assertEqual(done.returncode, 127)

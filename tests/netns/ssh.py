@@ -203,6 +203,14 @@ class Ssh(unittest.TestCase):
                 r"killed by signal 9 \(Killed\)")
             self.assertNotIn("aborted the job", r.stderr)
 
+    def test_the_code_of_an_abort_elsewhere_is_the_status(self):
+        """And not that of those who lose the rank by it."""
+        for _ in range(5):
+            r = self.run_job(ELSEWHERE, "abort", options=("--route", "tcp"))
+            self.assertEqual(r.returncode, 7, r.stderr)
+            self.assertRegex(r.stderr, r"mpirun: rank 1 \(\S+, pid \d+, host beta\) "
+                             "aborted the job with code 7")
+
     def test_a_name_that_nobody_knows_ends_the_job(self):
         r = self.run_job("true", hosts="alpha,nowhere.invalid")
         self.assertEqual(r.returncode, 255)

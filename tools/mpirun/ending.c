@@ -131,6 +131,7 @@ static void judge_failure(struct job *job)
         wf_end_begin(job, SIGTERM);
     } else {
         end_others(job);
+        wf_pmi_check_waiting(job); /* of a job that goes on */
     }
 }
 

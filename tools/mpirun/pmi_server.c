@@ -371,6 +371,8 @@ static void check_barrier(struct job *job)
 void wf_pmi_check_waiting(struct job *job)
 {
     check_key(job);
+    if (job->settle)
+        return; /* why a rank has ended will be known soon */
     check_cards(job);
     check_barrier(job);
 }
