@@ -44,7 +44,7 @@ class Status(unittest.TestCase):
         self.assertLessEqual(len(done.stderr.splitlines()), 3)
 
     def test_after_finalize_a_rank_ends_alone(self):
-        for how, status in ((["exit", 3], 3), (["signal", 11], 139)):
+        for how, status in ((["exit", 3], 3), (["signal", 9], 137)):
             done = self.check(status, "-n", 3, END_AFTER, *how)
             self.assertEqual(sorted(done.stdout.splitlines()),
                              ["rank 0 says this at its end",

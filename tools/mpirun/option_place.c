@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "options.h"
@@ -51,17 +50,13 @@ int wf_take_by_slot(struct parse *p, char **args)
 /* A number that stands in the value of --map-by. */
 static int map_number(struct parse *p, const char *format, const char *number)
 {
-    char *text;
-    int rc;
+    char *text = p->job->set.place.made_text;
+    size_t n = strlen(number);
 
-    if (!*number || number[strspn(number, "0123456789")])
+    if (n == 0 || n > 9 || number[strspn(number, "0123456789")])
         return wf_option_error("%s %s: a number above 0", p->option, number);
-    if (asprintf(&text, format, number) < 0)
-        return wf_option_error("out of memory");
-    rc = read_with(p, wf_placement_map, text);
-    if (rc != OPTION_DONE)
-        free(text); /* else it stays in use */
-    return rc;
+    snprintf(text, PLACEMENT_MADE_MAX, format, number);
+    return read_with(p, wf_placement_map, text);
 }
 
 int wf_take_per_node(struct parse *p, char **args)
@@ -113,7 +108,7 @@ int wf_take_no_oversubscribe(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
-/* ---- showing it ------------------------------------------------------------ */
+/* ---- showing it ---------------------------------------------------------- */
 
 int wf_take_report_bindings(struct parse *p, char **args)
 {

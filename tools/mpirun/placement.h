@@ -39,6 +39,12 @@ enum binding {
     BIND_LIST
 };
 
+enum {
+    PLACEMENT_ERROR_MAX = 320,
+    PLACEMENT_MADE_MAX = 32,
+    PLACEMENT_MOST = WF_CPUS_MAX /* in each place, or of each rank */
+};
+
 struct placement {
     enum place map;
     int per;          /* ppr: processes in each; 0: not given */
@@ -53,6 +59,7 @@ struct placement {
      * NULL: not given. */
     const char *map_text, *rank_text, *bind_text, *cpus;
     const char *list; /* in bind_text: what follows "list:" */
+    char made_text[PLACEMENT_MADE_MAX]; /* of --npersocket and the like */
     /* Of hosts: */
     int per_node;     /* processes on each; 0: not given */
     bool cyclic;      /* more of them begin at the first host again */
@@ -61,7 +68,6 @@ struct placement {
     bool show_map, dry_run;
 };
 
-enum { PLACEMENT_ERROR_MAX = 320, PLACEMENT_MOST = WF_CPUS_MAX };
 
 /* Each takes the value of an option, which must stay. False: it is refused, and
  * the error says what works. */

@@ -45,6 +45,7 @@ static void child_fail(struct launch *l, const char *what)
 static void child(struct launch *l)
 {
     const struct app *app = l->rank->app;
+    const struct wf_cpus *cpus = l->rank->cpus;
     if (l->rank->own_group)
         (void)setpgid(0, 0);
     /* Die with mpirun; and if it died before this line, die now. */
@@ -52,8 +53,7 @@ static void child(struct launch *l)
     if (getppid() != l->parent)
         _exit(STATUS_NOT_FOUND);
     (void)setrlimit(RLIMIT_NOFILE, &l->job->old_files);
-    if (l->rank->cpus && sched_setaffinity(0, sizeof(*l->rank->cpus),
-                                           (const cpu_set_t *)l->rank->cpus) < 0)
+    if (cpus && sched_setaffinity(0, sizeof(*cpus), (const cpu_set_t *)cpus) < 0)
         child_fail(l, "its processors");
     for (int i = 0; i < 3; i++)
         if (l->fds[i] != i && dup2(l->fds[i], i) < 0)
@@ -90,7 +90,7 @@ static char **shell_words(const struct app *app)
 static void close_child_ends(struct launch *l)
 {
     for (int i = 0; i < 3; i++)
-        if (l->fds[i] > 2)
+        if (l->fds[i] > 2 && (i != 2 || l->fds[2] != l->fds[1]))
             close(l->fds[i]);
     if (l->pmi >= 0)
         close(l->pmi);
