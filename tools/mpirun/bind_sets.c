@@ -49,7 +49,7 @@ static void bind_to_all(const struct deal *d, struct wf_cpus *sets)
         sets[i] = d->m->usable;
 }
 
-/* ---- list: ----------------------------------------------------------------- */
+/* ---- list: --------------------------------------------------------------- */
 
 static bool read_set(const char *text, size_t n, struct wf_cpus *s)
 {
@@ -68,10 +68,9 @@ static bool refuse_set(const struct deal *d, const char *text, size_t n)
     char usable[128];
 
     wf_cpus_text(&d->m->usable, usable, sizeof usable);
-    snprintf(d->error, PLACEMENT_ERROR_MAX, "--bind-to %s: '%.*s' is no set such "
-             "as 0-3+8 of the processors %s, which this job may use",
-             d->p->bind_text, (int)n, text, usable);
-    return false;
+    return wf_deal_refuse(d, "--bind-to %s: '%.*s' is no set such as 0-3+8 of the "
+                          "processors %s, which this job may use",
+                          d->p->bind_text, (int)n, text, usable);
 }
 
 /* More processes than sets begin at the first set again. */
@@ -90,7 +89,7 @@ static bool bind_to_list(const struct deal *d, struct wf_cpus *sets)
     return true;
 }
 
-/* ---- what a policy may ask for ----------------------------------------------- */
+/* ---- what a policy may ask for ------------------------------------------- */
 
 /* What the user left open. */
 static struct placement complete(const struct placement *given)
@@ -119,39 +118,39 @@ static bool agree(const struct deal *d)
     if ((p->binding != BIND_SHARE && p->binding != BIND_LIST) ||
         (!ranked && !wf_place_is_part(p->map) && !p->width))
         return true;
-    snprintf(d->error, PLACEMENT_ERROR_MAX, "--bind-to %s says by itself who gets "
-             "which processors; leave out %s %s, or use --bind-to core",
-             p->bind_text, ranked ? "--rank-by" : "--map-by",
-             ranked ? p->rank_text : p->map_text ? p->map_text : "PE=");
-    return false;
+    return wf_deal_refuse(d, "--bind-to %s says by itself who gets which "
+                          "processors; leave out %s %s, or use --bind-to core",
+                          p->bind_text, ranked ? "--rank-by" : "--map-by",
+                          ranked ? p->rank_text
+                          : p->map_text ? p->map_text : "PE=");
 }
 
 static bool is_known(const struct deal *d, enum place place, const char *option)
 {
-    bool l2 = place == PLACE_PART + WF_HARDWARE_L2;
+    const struct machine *m = d->m;
+    bool cached = place == PLACE_PART + WF_HARDWARE_L2 &&
+                  wf_machine_knows(m, WF_HARDWARE_L3);
 
-    if (!wf_place_is_part(place) || wf_machine_knows(d->m, wf_place_type(place)))
+    if (!wf_place_is_part(place) || wf_machine_knows(m, wf_place_type(place)))
         return true;
-    l2 = l2 && wf_machine_knows(d->m, WF_HARDWARE_L3);
-    snprintf(d->error, PLACEMENT_ERROR_MAX, "%s %s: this host does not say which "
-             "processors share one; the nearest is %s", option,
-             wf_place_name(place), l2 ? "l3cache" : "socket");
-    return false;
+    return wf_deal_refuse(d, "%s %s: this host does not say which processors share "
+                          "one; the nearest is %s", option, wf_place_name(place),
+                          cached ? "l3cache" : "socket");
 }
 
-/* Ranks that are bound to the same processor wait for each other; who wants that
- * says so. */
+/* Ranks that are bound to the same processor wait for each other; who wants
+ * that says so. */
 static enum binding_result refuse_overload(const struct deal *d,
                                            const struct placement *given)
 {
     bool mapped = given->binding == BIND_DEFAULT;
     const char *value = mapped ? given->map_text : given->bind_text;
 
-    snprintf(d->error, PLACEMENT_ERROR_MAX, "%s %s: the ranks need %d processors, "
-             "and this job may use %d here; use --bind-to none, or --bind-to "
-             "%s:overload-allowed", mapped ? "--map-by" : "--bind-to",
-             value ? value : "PE=", d->start[d->who->count], d->m->count,
-             mapped ? wf_place_name(d->p->bind) : value);
+    (void)wf_deal_refuse(d, "%s %s: the ranks need %d processors, and this job may "
+                         "use %d here; use --bind-to none, or --bind-to "
+                         "%s:overload-allowed", mapped ? "--map-by" : "--bind-to",
+                         value ? value : "PE=", d->start[d->who->count],
+                         d->m->count, mapped ? wf_place_name(d->p->bind) : value);
     return BINDING_REFUSED;
 }
 
@@ -161,7 +160,7 @@ static bool binds_to_single(const struct placement *p)
            (p->binding == BIND_PART && p->bind >= PLACE_CORE);
 }
 
-/* ---- sets ---------------------------------------------------------------------- */
+/* ---- sets ---------------------------------------------------------------- */
 
 static enum binding_result bind_all(struct deal *d, struct wf_cpus *sets)
 {

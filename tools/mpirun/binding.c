@@ -27,10 +27,11 @@ bool wf_binding_asked(const struct placement *p)
            wf_place_is_part(p->rank) || p->cpus;
 }
 
-/* ---- the machine ----------------------------------------------------------- */
+/* ---- the machine --------------------------------------------------------- */
 
 /* What --cpu-set leaves. */
-static bool usable_cpus(const struct placement *p, struct wf_cpus *s, char *error)
+static bool usable_cpus(const struct placement *p, struct wf_cpus *s,
+                        char *error)
 {
     struct wf_cpus wanted;
     char text[160];
@@ -68,7 +69,7 @@ static struct machine *read_machine(const struct placement *p, char *error)
     return NULL;
 }
 
-/* ---- sets -------------------------------------------------------------------- */
+/* ---- sets ---------------------------------------------------------------- */
 
 static int count_cpus(const struct wf_cpus *s)
 {
@@ -169,7 +170,7 @@ int wf_binding_count(const struct placement *p)
     return n;
 }
 
-/* ---- reports ------------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------- */
 
 void wf_binding_text(const struct job *job, const struct wf_cpus *s, char *text,
                      size_t size)
@@ -190,7 +191,8 @@ void wf_binding_report(const struct job *job, const struct rank *r)
     if (!wf_hardware_affinity(r->pid, &s))
         return; /* it has ended */
     if (r->held > 1)
-        snprintf(ranks, sizeof ranks, "ranks %d-%d", r->id, r->id + r->held - 1);
+        snprintf(ranks, sizeof ranks, "ranks %d-%d", r->id,
+                 r->id + r->held - 1);
     else
         snprintf(ranks, sizeof ranks, "rank %d", r->id);
     wf_binding_text(job, &s, text, sizeof text);

@@ -30,7 +30,7 @@ enum binding_result wf_binding_make(const struct machine *,
 
 /* Does the policy speak of processors? */
 bool wf_binding_asked(const struct placement *);
-/* For the processes that this mpirun starts itself. False: refused, and said. */
+/* For the processes that this mpirun starts. False: refused, and said. */
 bool wf_binding_all(struct job *);
 /* Processes without -n, where the processors tell; 0: refused, and said. */
 int wf_binding_count(const struct placement *);

@@ -3,8 +3,19 @@
  */
 #include "deal.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+bool wf_deal_refuse(const struct deal *d, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(d->error, PLACEMENT_ERROR_MAX, fmt, args);
+    va_end(args);
+    return false;
+}
 
 /* ---- places -------------------------------------------------------------- */
 
@@ -71,18 +82,16 @@ static bool place_all(struct deal *d)
     const struct placement *p = d->p;
     bool in_parts = p->per || (wf_place_is_part(p->map) && p->map < PLACE_CORE);
 
-    if (p->per && d->who->count > d->instances * p->per) {
-        snprintf(d->error, PLACEMENT_ERROR_MAX, "--map-by %s places %d processes "
-                 "on this host, not %d", p->map_text, d->instances * p->per,
-                 d->who->count);
-        return false;
-    }
+    if (p->per && d->who->count > d->instances * p->per)
+        return wf_deal_refuse(d, "--map-by %s places %d processes on this host, "
+                              "not %d", p->map_text, d->instances * p->per,
+                              d->who->count);
     for (int i = 0; i < d->who->count; i++)
         take(d, i, p->per ? i / p->per : in_parts ? next_in_turn(d, i) : -1);
     return true;
 }
 
-/* ---- ranks ----------------------------------------------------------------- */
+/* ---- ranks --------------------------------------------------------------- */
 
 /* Insertion keeps equal ones in their order. key: of each place */
 static void sort_by(struct deal *d, const int *key)
@@ -115,17 +124,15 @@ static void count_before(const struct deal *d, int *key)
 static bool all_alike(struct deal *d)
 {
     for (int i = 1; i < d->who->count; i++)
-        if (need(d, i) != need(d, 0)) {
-            snprintf(d->error, PLACEMENT_ERROR_MAX, "--rank-by %s cannot number "
-                     "processes that hold %d and %d ranks", d->p->rank_text,
-                     d->who->held[0], d->who->held[i]);
-            return false;
-        }
+        if (need(d, i) != need(d, 0))
+            return wf_deal_refuse(d, "--rank-by %s cannot number processes that "
+                                  "hold %d and %d ranks", d->p->rank_text,
+                                  d->who->held[0], d->who->held[i]);
     return true;
 }
 
-/* --rank-by: in the order of the machine; by a part, the first place of every part,
- * then the second of every part, and so on. */
+/* --rank-by: in the order of the machine; by a part, the first place of every
+ * part, then the second of every part, and so on. */
 static bool number_ranks(struct deal *d)
 {
     int count = d->who->count, *key;
@@ -150,7 +157,7 @@ static bool number_ranks(struct deal *d)
     return true;
 }
 
-/* ---- all --------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------- */
 
 enum { PICKS_MOST = 1 << 24 };
 
@@ -160,10 +167,9 @@ static bool too_many(const struct deal *d)
 
     for (int i = 0; i < d->who->count && all <= PICKS_MOST; i++)
         all += (long)d->who->held[i] * (d->p->width ? d->p->width : 1);
-    if (all > PICKS_MOST)
-        snprintf(d->error, PLACEMENT_ERROR_MAX, "the ranks of this host need more "
-                 "than %d processors", PICKS_MOST);
-    return all > PICKS_MOST;
+    return all > PICKS_MOST &&
+           !wf_deal_refuse(d, "the ranks of this host need more than %d processors",
+                           PICKS_MOST);
 }
 
 static bool allocate(struct deal *d)
@@ -184,7 +190,7 @@ static bool allocate(struct deal *d)
 
 bool wf_deal_make(struct deal *d)
 {
-    snprintf(d->error, PLACEMENT_ERROR_MAX, "out of memory");
+    (void)wf_deal_refuse(d, "out of memory");
     if (too_many(d) || !allocate(d))
         return false;
     if (wf_place_is_part(d->p->map))

@@ -26,6 +26,9 @@ struct deal {
     char *error;
 };
 
+/* Set the error; returns false. */
+bool wf_deal_refuse(const struct deal *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* False: refused, and the error says why, or no memory. */
 bool wf_deal_make(struct deal *);
 void wf_deal_free(struct deal *);

@@ -40,7 +40,7 @@ bool wf_machine_usable(struct wf_cpus *s)
     return good;
 }
 
-/* ---- parts ------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------- */
 
 /* A kernel that is silent about one CPU's NUMA node has none at all. */
 static void remember_silence(int *first, int cpu, enum wf_hardware type)
@@ -130,7 +130,8 @@ bool wf_machine_read(struct machine *m, const struct wf_cpus *usable,
     int n = count_cpus(usable), at = 0;
     struct reader *r = malloc(sizeof *r);
 
-    *m = (struct machine){.usable = *usable, .by_thread = by_thread, .count = n};
+    *m = (struct machine){
+        .usable = *usable, .by_thread = by_thread, .count = n};
     m->processors = calloc((size_t)n + 1, sizeof *m->processors);
     m->cpus = calloc((size_t)n + 1, sizeof *m->cpus);
     if (!r || !m->processors || !m->cpus) {
@@ -197,7 +198,7 @@ void wf_machine_add(const struct machine *m, enum wf_hardware type, int first,
                 wf_cpu_add(s, m->processors[i].cpus[c]);
 }
 
-/* ---- texts ----------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------- */
 
 void wf_cpus_text(const struct wf_cpus *s, char *text, size_t size)
 {

@@ -26,8 +26,8 @@ struct machine {
     int *cpus;        /* where they point */
 };
 
-/* The CPUs that this process may use; with WEFT_TEST_SYSFS, those of the machine
- * that is described there. False: the system does not say. */
+/* The CPUs that this process may use; with WEFT_TEST_SYSFS, those of the
+ * machine that is described there. False: the system does not say. */
 bool wf_machine_usable(struct wf_cpus *);
 /* False: no memory. */
 bool wf_machine_read(struct machine *, const struct wf_cpus *usable,
@@ -36,8 +36,8 @@ void wf_machine_free(struct machine *);
 
 /* Is every processor known to be in an instance of this type? */
 bool wf_machine_knows(const struct machine *, enum wf_hardware);
-/* The instances of a type, each by its lowest CPU, in the order of the machine; at
- * most machine.count of them. */
+/* The instances of a type, each by its lowest CPU, in the order of the machine;
+ * at most machine.count of them. */
 int wf_machine_instances(const struct machine *, enum wf_hardware, int *first);
 /* The usable CPUs of one of them. */
 void wf_machine_add(const struct machine *, enum wf_hardware, int first,

@@ -267,7 +267,7 @@ static int check_output(const struct job *job, int status)
 /* The job lives as long as the process: exit, not return, keeps it in scope. */
 int main(int argc, char **argv)
 {
-    struct job job = {.cause = -1, .late = -1, .exit_code = -1, .set.stdin_rank = 0};
+    struct job job = {.cause = -1, .late = -1, .exit_code = -1};
 
     if (argc == 2 && strcmp(argv[1], "--agent") == 0)
         exit(wf_agent_run(&job));

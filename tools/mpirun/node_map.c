@@ -1,8 +1,8 @@
-/* PMI_process_mapping: on which node each rank is, in the form that PMI-1 knows.
+/* PMI_process_mapping: on which node each rank is, as PMI-1 says it.
  *
  *   (vector,(0,2,4),(2,1,3))   four ranks on each of nodes 0 and 1, three on
- *                              node 2; and from the first again while ranks are
- *                              left, so that (vector,(0,2,1)) deals them in turn
+ *                              node 2; and from the first again while ranks
+ *                              are left: (vector,(0,2,1)) deals them in turn
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -60,8 +60,8 @@ bool wf_node_map_text(const struct job *job, char *text, size_t size)
         for (end = i + 1; end < n && runs[end].ranks == runs[i].ranks &&
                           runs[end].node == runs[i].node + end - i;)
             end++;
-        at += (size_t)snprintf(text + at, size - at, ",(%d,%d,%d)", runs[i].node,
-                               end - i, runs[i].ranks);
+        at += (size_t)snprintf(text + at, size - at, ",(%d,%d,%d)",
+                               runs[i].node, end - i, runs[i].ranks);
     }
     free(runs);
     if (at < size)

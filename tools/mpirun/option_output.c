@@ -74,8 +74,9 @@ static int folder_modifier(struct parse *p, const char *word, size_t n)
     else if (is(word, n, "jobid"))
         output_of(p)->no_job_folder = false;
     else
-        return wf_option_error("%s: there is no modifier '%.*s'; there are nocopy, "
-                               "copy, nojobid and jobid", p->option, (int)n, word);
+        return wf_option_error("%s: there is no modifier '%.*s'; there are "
+                               "nocopy, copy, nojobid and jobid", p->option,
+                               (int)n, word);
     return OPTION_DONE;
 }
 
@@ -117,9 +118,9 @@ static int take_word(struct parse *p, char *word, size_t n)
         free(folder[0]);
         return rc;
     }
-    return wf_option_error("%s %.*s: there are tag, timestamp, merge, dir=FOLDER, "
-                           "nocopy and nojobid; --outfile-pattern names files",
-                           p->option, (int)n, word);
+    return wf_option_error("%s %.*s: there are tag, timestamp, merge, "
+                           "dir=FOLDER, nocopy and nojobid; --outfile-pattern "
+                           "names files", p->option, (int)n, word);
 }
 
 /* --output of Open MPI 5 */

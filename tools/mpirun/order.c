@@ -71,8 +71,8 @@ static void put_placement(FILE *f, const struct placement *p)
     const uint32_t numbers[] = {p->map, (uint32_t)p->per, (uint32_t)p->width,
                                 p->by_thread, p->rank, p->binding, p->bind,
                                 p->overload, p->if_supported};
-    const char *const texts[] = {p->map_text, p->rank_text, p->bind_text, p->cpus,
-                                 p->list};
+    const char *const texts[] = {p->map_text, p->rank_text, p->bind_text,
+                                 p->cpus, p->list};
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         put_number(f, numbers[i]);

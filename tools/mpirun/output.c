@@ -59,7 +59,7 @@ static void put(struct job *job, struct stream *s, const char *data, size_t n)
         wf_sink_write(job, s->copy, data, n);
 }
 
-/* ---- lines ------------------------------------------------------------------ */
+/* ---- lines --------------------------------------------------------------- */
 
 static void put_time(struct job *job, struct stream *s)
 {

@@ -1,5 +1,5 @@
-/* Where what ranks write goes: our own stdout and stderr, with or without a prefix
- * on each line, and files.
+/* The way of what ranks write: to our own stdout and stderr, with or without a
+ * prefix on each line, and to files.
  *
  * A rank of this host writes to our descriptors itself unless its output is
  * *captured*: then it writes to a pipe, and mpirun passes it on.

@@ -82,10 +82,11 @@ static char *path_of(const struct job *job, const struct rank *r, bool error)
     const struct output *o = &job->set.output;
     const char *pattern = error ? o->err_pattern : o->out_pattern;
 
-    return pattern ? wf_output_expand(pattern, r) : path_in_folder(job, r, error);
+    return pattern ? wf_output_expand(pattern, r)
+                   : path_in_folder(job, r, error);
 }
 
-/* ---- files ------------------------------------------------------------------ */
+/* ---- files --------------------------------------------------------------- */
 
 static struct output_file *find(const struct job *job, const char *path)
 {

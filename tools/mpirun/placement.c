@@ -195,7 +195,7 @@ bool wf_placement_map(struct placement *p, const char *text, char *error)
     return good;
 }
 
-/* ---- --rank-by ------------------------------------------------------------- */
+/* ---- --rank-by ----------------------------------------------------------- */
 
 bool wf_placement_rank(struct placement *p, const char *text, char *error)
 {
@@ -218,7 +218,7 @@ bool wf_placement_rank(struct placement *p, const char *text, char *error)
     return good;
 }
 
-/* ---- --bind-to --------------------------------------------------------------- */
+/* ---- --bind-to ----------------------------------------------------------- */
 
 static bool bind_modifier(struct placement *p, struct word w, char *error)
 {
@@ -235,8 +235,8 @@ static bool bind_modifier(struct placement *p, struct word w, char *error)
         p->width = n;
     else
         return refuse(error, w, "modifier",
-                      "one of overload-allowed, no-overload, if-supported; core:N "
-                      "and hwthread:N bind to N of them");
+                      "one of overload-allowed, no-overload, if-supported; "
+                      "core:N and hwthread:N bind to N of them");
     return true;
 }
 
