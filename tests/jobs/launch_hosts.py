@@ -180,6 +180,21 @@ class Work(Hosts):
                          (0, "x\n", "welcome\nto a: "))
 
 
+    def test_a_prefix_is_where_weft_is_on_other_hosts(self):
+        prefix = os.path.join(self.dir, "weft")
+        os.symlink(BUILD, prefix)
+        words = ["sh", "-c", "echo $PATH; echo $LD_LIBRARY_PATH"]
+        done = self.run_on("a", "--prefix", prefix, *words,
+                           env=dict(self.env, LD_LIBRARY_PATH="/other"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path, libraries = done.stdout.splitlines()
+        self.assertRegex(path, "^/.*/bin:" + re.escape(os.environ["PATH"]) + "$")
+        self.assertRegex(libraries, "^/.*/lib.*:/other$")
+        shell = self.script('echo "$*" >&2; exec sh -c "$*"\n')
+        done = self.run_on("a", "--prefix", prefix, "true", shell=shell)
+        self.assertIn(f"{prefix}/bin/mpirun", done.stderr)
+
+
 class Tree(Hosts):
     HOSTS = ",".join(f"h{i}" for i in range(40))
 

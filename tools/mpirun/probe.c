@@ -157,17 +157,30 @@ static bool dial_hosts(struct probe *p)
     return true;
 }
 
+static void free_results(const struct probe *p, char **results)
+{
+    for (int i = 0; results && i < p->size * p->size; i++)
+        free(results[i]);
+    free(results);
+}
+
 static int print_results(struct probe *p)
 {
     char **results = calloc((size_t)p->size * (size_t)p->size, sizeof *results);
+    bool good = results != NULL;
     char key[48];
+    int status;
 
-    for (int i = 0; results && i < p->size * p->size; i++) {
+    for (int i = 0; good && i < p->size * p->size; i++) {
+        if (i / p->size == i % p->size)
+            continue;
         snprintf(key, sizeof key, "net.%d.%d", i / p->size, i % p->size);
-        if (i / p->size != i % p->size && !(results[i] = get_value(p, key)))
-            return 1;
+        results[i] = get_value(p, key);
+        good = results[i] != NULL;
     }
-    return results ? wf_probe_print(p, results) : 1;
+    status = good ? wf_probe_print(p, results) : 1;
+    free_results(p, results);
+    return status;
 }
 
 static int read_number(const char *variable)
@@ -184,10 +197,15 @@ int wf_probe_run(const char *ports)
                       .pmi = read_number("PMI_FD"),
                       .job = getenv("PMI_JOBID")};
 
+    bool good;
+    int status = 1;
+
     if (p.pmi < 0 || !p.job || wf_probe_listen(&p, ports) < 0)
         return 1;
-    if (!announce_host(&p) || !pass_fence(&p) || !hear_hosts(&p) ||
-        !dial_hosts(&p) || !pass_fence(&p))
-        return 1;
-    return p.rank == 0 ? print_results(&p) : 0;
+    good = announce_host(&p) && pass_fence(&p) && hear_hosts(&p) &&
+           dial_hosts(&p) && pass_fence(&p);
+    if (good)
+        status = p.rank == 0 ? print_results(&p) : 0;
+    free(p.hosts);
+    return status;
 }
