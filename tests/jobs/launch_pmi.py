@@ -144,7 +144,7 @@ for request in sys.argv[1].split("|"):
                 (["-n", 5, "--map-by", "node"], "(vector,(0,2,1))"),
                 (["-n", 7, "-ppn", 2], "(vector,(0,2,2))"),
                 (["-n", 4, "--ranks-per-process", 2], "(vector,(0,2,2))")):
-            done = launch.run("-q", "--nodes", 2, *options, sys.executable,
+            done = launch.run("-q", "-l", "--nodes", 2, *options, sys.executable,
                               "-c", self.SCRIPT, ask)
             said = [line.split("value=")[1] for line in done.stdout.splitlines()
                     if "value=" in line]

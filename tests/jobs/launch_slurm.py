@@ -126,8 +126,8 @@ class Mpirun(Slurm):
 
     def test_input_and_the_status_pass_through(self):
         job = cluster.run("salloc", "--quiet", "-N2", "-n2", launch.MPIRUN,
-                          "sh", "-c", '[ "$PMI_RANK" = 0 ] && cat; '
-                          'exit $((PMI_RANK * 7))', input="a line\n")
+                          "sh", "-c", '[ "$PMI_RANK" = 1 ] || { cat; exit 7; }',
+                          input="a line\n")
         self.assertEqual((job.returncode, job.stdout), (7, "a line\n"),
                          job.stderr)
 
