@@ -486,6 +486,8 @@ void wf_links_free(struct job *job)
             (void)kill(-l->pid, SIGKILL);
         wf_channel_close(job, &l->channel);
     }
+    for (int i = 0; i < job->hosts.count; i++)
+        job->hosts.all[i].link = NULL;
     free(job->links);
     job->links = NULL;
     job->link_count = 0;
