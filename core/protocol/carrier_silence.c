@@ -13,10 +13,13 @@
  * Its host then tells it from a dead one: transports ask the host
  * (weft_ops.silent). There is one clock for all carriers, from the last sign by
  * any of them, whatever happens to carriers in the meantime; when it has run for
- * the route's timeout the process counts as gone. A carrier that cannot tell
- * stops the clock while it is the current one. While none works the clock goes
- * on, though hosts may answer: a process that was not reached by any way for so
- * long is of no use. Time in which this process made no turn does not count.
+ * the route's timeout the process counts as gone. A carrier that nothing has
+ * used yet hears nothing: when half of that time is over all are probed, which
+ * also connects them, and each has a part of the timeout to answer. A carrier
+ * that cannot tell stops the clock while it is the current one. While none works
+ * the clock goes on, though hosts may answer: a process that was not reached by
+ * any way for so long is of no use. Time in which this process made no turn does
+ * not count.
  *
  * BACKOFF  Where processors are short of time every carrier is silent for that
  * long now and then, and a move, which sends everything again, makes it worse. So
@@ -30,7 +33,10 @@
 #define SILENT_NS 50000000u /* without an acknowledgement of what was sent */
 #define STILL_NS 20000000u  /* from here on nothing may have passed */
 #define LIFE_LEAST_NS 10000000u
-enum { LIFE_LOOKS = 20 }; /* per timeout */
+enum {
+    LIFE_LOOKS = 20,  /* per timeout */
+    LIFE_ANSWER = 4   /* of these parts of the timeout one is for answers */
+};
 #define FORGET_NS 2000000000u
 enum { BACKOFF_MOST = 4 };
 
@@ -135,24 +141,49 @@ static uint64_t look_every(const struct wf_ordered *o)
                                                    : LIFE_LEAST_NS;
 }
 
+/* The same; and an answer to a probe is a sign as well. Not by the current one:
+ * probes are small, and its plugin knows whether data passes. */
+static uint64_t silence_beside(const struct wf_ordered *o, int k, uint64_t now)
+{
+    uint64_t quiet = silence_on(o, k), answer = o->carrier[k].answered_at;
+
+    return answer && since(answer, now) < quiet ? since(answer, now) : quiet;
+}
+
+/* All are probed while the silence lasts. Did they have time to answer? */
+static bool asked_all(struct wf_ordered *o, uint64_t silent, uint64_t now)
+{
+    if (silent <= o->timeout / 2) {
+        o->asked_at = 0;
+        return false;
+    }
+    if (!o->asked_at)
+        o->asked_at = now;
+    for (int k = 0; k < o->carriers; k++)
+        wf_carrier_probe(o, k);
+    return since(o->asked_at, now) >= o->timeout / LIFE_ANSWER;
+}
+
 bool wf_carrier_lifeless(struct wf_ordered *o, uint64_t now)
 {
     uint64_t current, least = UINT64_MAX, left = look_every(o);
+    bool asked;
 
     if (now < o->life_due)
         return false;
     current = silence_on(o, o->at);
     for (int k = 0; k < o->carriers; k++) {
-        uint64_t other = k == o->at ? current : silence_on(o, k);
+        uint64_t other = k == o->at ? current : silence_beside(o, k, now);
         least = other < least ? other : least;
     }
     if (current == UINT64_MAX)
         least = 0;
+    asked = asked_all(o, least, now);
     o->life_at = now - least;
     if (least < o->timeout && o->timeout - least < left)
         left = o->timeout - least;
     o->life_due = now + (left > LIFE_LEAST_NS ? left : LIFE_LEAST_NS);
-    return least >= o->timeout;
+    return asked && least >= o->timeout;
 }
 
 void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)
@@ -163,6 +194,8 @@ void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)
     if (away <= usual)
         return;
     o->life_at += away - usual;
+    if (o->asked_at)
+        o->asked_at += away - usual;
     if (o->lost_at)
         o->lost_at += away - usual;
 }

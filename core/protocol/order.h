@@ -207,6 +207,7 @@ struct wf_ordered {
     uint64_t sign_since; /* the silence of which a sign was looked for */
     uint64_t life_at;    /* the last sign of life of the peer, by any carrier */
     uint64_t life_due;   /* when to look for the next */
+    uint64_t asked_at;   /* of this silence, by all carriers; 0: not yet */
     uint64_t turned_at;  /* the last turn */
     uint64_t moved_at;    /* the last move */
     unsigned backoff;    /* doublings of what counts as silence, then */
@@ -320,7 +321,8 @@ bool wf_carrier_silent(struct wf_ordered *, uint64_t now);
 void wf_carrier_stir(struct wf_ordered *, uint64_t now);
 /* What was sent waits for longer than it should. */
 bool wf_carrier_waited(const struct wf_ordered *, uint64_t now);
-/* No carrier has had a sign of life of the peer for the route's timeout. */
+/* No carrier has had a sign of life of the peer for the route's timeout, though
+ * all were probed. */
 bool wf_carrier_lifeless(struct wf_ordered *, uint64_t now);
 /* There was no turn since the last one: that is no silence of the peer. */
 void wf_carrier_excuse(struct wf_ordered *, uint64_t now);

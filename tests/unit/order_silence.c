@@ -130,8 +130,9 @@ static void end_brief(void)
 }
 
 /* From now on the carriers that can tell hear nothing of the peer, for so many
- * ms or until it counts as gone: how many that were. */
-static int fall_silent(int most, int carriers)
+ * ms or until it counts as gone: how many that were. It answers questions on the
+ * carriers from `answers` on. */
+static int fall_silent_but(int most, int carriers, int answers)
 {
     uint64_t begun = now;
 
@@ -141,8 +142,18 @@ static int fall_silent(int most, int carriers)
         wf_orders_turn(&wf);
         if (order->failed)
             return ms;
+        for (int k = answers; k < CARRIERS; k++)
+            if (fakes[k].pings) {
+                fakes[k].pings = 0;
+                pong(k);
+            }
     }
     return most;
+}
+
+static int fall_silent(int most, int carriers)
+{
+    return fall_silent_but(most, carriers, CARRIERS);
 }
 
 static void a_peer_without_a_sign_is_gone_in_time(void **state)
@@ -164,6 +175,72 @@ static void a_host_that_answers_by_any_carrier_is_a_sign(void **state)
     wf_carrier_probe(order, 1);
     fakes[1].silent = 0;
     assert_int_equal(fall_silent(9000, 1), 9000);
+    end_brief();
+}
+
+/* The pair only waits, so nothing has called the second carrier yet; and it has
+ * nothing that a move would send. */
+static void a_peer_that_answers_another_carrier_lives(void **state)
+{
+    setup_brief();
+    assert_int_equal(fall_silent_but(9000, 1, 1), 9000);
+    assert_int_equal(order->counts[WF_ORDER_MOVES], 0);
+    /* until it does not any more */
+    assert_in_range(fall_silent(9000, 1), 1800, 2110);
+    end_brief();
+}
+
+/* A host that answers by the second carrier, once that is called. */
+static void a_carrier_that_was_never_used_is_asked_before(void **state)
+{
+    setup_brief();
+    fakes[1].silent = 0;
+    assert_int_equal(fall_silent(9000, 1), 9000);
+    assert_in_range(fakes[1].pings, 1, 1);
+    end_brief();
+}
+
+/* The first carrier has been silent for long, and nothing answers. Returns the ms
+ * after which the peer counts as gone; `most`: it does not. */
+static int stay_silent(int most)
+{
+    fakes[0].silent = 5000 * MS;
+    for (int ms = 0; ms < most; ms++, now += MS) {
+        wf_orders_turn(&wf);
+        if (order->failed)
+            return ms;
+    }
+    return most;
+}
+
+/* The first look at a silence finds that it is over: the others get their time. */
+static void no_verdict_before_others_had_time(void **state)
+{
+    setup_brief();
+    assert_in_range(stay_silent(9000), 500, 620);
+    assert_int_equal(fakes[1].pings, 1);
+    end_brief();
+}
+
+/* Time in which this process was elsewhere gave them none. */
+static void others_need_time_that_was_watched(void **state)
+{
+    setup_brief();
+    assert_int_equal(stay_silent(100), 100);
+    now += 60000 * MS;
+    assert_in_range(stay_silent(9000), 150, 420);
+    end_brief();
+}
+
+/* A peer that lives costs no second connection. */
+static void others_are_not_asked_early(void **state)
+{
+    setup_brief();
+    assert_int_equal(fall_silent(1000, 1), 1000);
+    assert_int_equal(fakes[1].pings, 0);
+    fakes[0].silent = 0;
+    assert_int_equal(fall_silent(1000, 1), 1000);
+    assert_int_equal(fakes[1].pings, 0);
     end_brief();
 }
 
@@ -211,6 +288,11 @@ int main(void)
         cmocka_unit_test(the_peers_choice_counts_more),
         cmocka_unit_test(a_peer_without_a_sign_is_gone_in_time),
         cmocka_unit_test(a_host_that_answers_by_any_carrier_is_a_sign),
+        cmocka_unit_test(a_peer_that_answers_another_carrier_lives),
+        cmocka_unit_test(a_carrier_that_was_never_used_is_asked_before),
+        cmocka_unit_test(no_verdict_before_others_had_time),
+        cmocka_unit_test(others_need_time_that_was_watched),
+        cmocka_unit_test(others_are_not_asked_early),
         cmocka_unit_test(a_carrier_that_cannot_tell_is_believed),
         cmocka_unit_test(a_break_does_not_start_the_clock_again),
         cmocka_unit_test(what_was_not_seen_is_no_silence),
