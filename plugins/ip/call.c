@@ -256,9 +256,10 @@ void wf_ip_dial_failed(struct wf_ip_calls *all, struct wf_ip_party *p,
         return;
     }
     snprintf(text, sizeof text, "cannot reach process %u: %.1000s", p->id,
-             p->why ? p->why
-                    : "none of its addresses can be reached from the chosen "
-                      "interfaces");
+             p->why                  ? p->why
+             : status == WEFT_ENOMEM ? "no memory for the call"
+                                     : "none of its addresses can be reached "
+                                       "from the chosen interfaces");
     all->ops->failed(p, status, text);
 }
 

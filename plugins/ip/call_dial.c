@@ -41,8 +41,10 @@ static void say_hello(struct wf_ip_calls *all, struct wf_ip_call *c)
     all->ops->failed(p, rc, text);
 }
 
-static void try_address(struct wf_ip_calls *all, struct wf_ip_party *p,
-                        const struct wf_ip_candidate *at, uint64_t when)
+/* WEFT_ENOMEM: there is no memory for an attempt; WEFT_ELINK: no socket of ours
+ * goes there. */
+static int try_address(struct wf_ip_calls *all, struct wf_ip_party *p,
+                       const struct wf_ip_candidate *at, uint64_t when)
 {
     struct wf_ip_path path = {.socket = at->local};
     struct wf_ip_call *c;
@@ -51,11 +53,11 @@ static void try_address(struct wf_ip_calls *all, struct wf_ip_party *p,
         if (all->ip->use[i].addr.family == at->to.family)
             path.socket = i;
     if (path.socket < 0)
-        return;
+        return WEFT_ELINK;
     path.to_len = wf_ip_to_sockaddr(&at->to, &path.to);
     c = wf_ip_call_new(all, &path);
     if (!c)
-        return;
+        return WEFT_ENOMEM;
     c->party = p;
     c->dialled = true;
     c->local = at->local;
@@ -64,22 +66,25 @@ static void try_address(struct wf_ip_calls *all, struct wf_ip_party *p,
     c->alive.within = all->connect_timeout;
     p->calls++;
     all->dialling++;
+    return WEFT_OK;
 }
 
 void wf_ip_dial(struct wf_ip_calls *all, struct wf_ip_party *p)
 {
     struct wf_ip_candidate at[IP_ADDRS_MAX];
     uint64_t now = now_ns(all);
-    int n = wf_ip_candidates(all->ip, p->book, at);
+    int n = wf_ip_candidates(all->ip, p->book, at), status = WEFT_ELINK;
 
     p->state = PARTY_DIALLING;
     p->until = all->start ? now + all->start : 0;
     free(p->why);
     p->why = NULL;
     for (int i = 0; i < n; i++)
-        try_address(all, p, &at[i], now + (uint64_t)i * STAGGER_NS);
+        if (try_address(all, p, &at[i], now + (uint64_t)i * STAGGER_NS) ==
+            WEFT_ENOMEM)
+            status = WEFT_ENOMEM;
     if (p->calls == 0)
-        wf_ip_dial_failed(all, p, WEFT_ELINK);
+        wf_ip_dial_failed(all, p, status);
     else
         wf_ip_call_timers(all, now);
 }
@@ -102,8 +107,9 @@ void wf_ip_on_answer(struct wf_ip_calls *all, struct wf_ip_call *c,
         c->say_at = now_ns(all) + REPEAT_NS;
         wf_ip_dial_end(all, c->party, c); /* this one it is */
     } else if (rc != WEFT_EAGAIN) {
-        wf_ip_call_failed(all, c, rc == WEFT_EAUTH ? WEFT_EAUTH : WEFT_ELINK,
-                    wf_ip_refusal(rc));
+        wf_ip_call_failed(
+            all, c, rc == WEFT_EAUTH || rc == WEFT_ENOMEM ? rc : WEFT_ELINK,
+            wf_ip_refusal(rc));
     }
 }
 

@@ -266,5 +266,6 @@ const char *wf_ip_refusal(int rc)
                                  "the same on both sides?"
            : rc == WEFT_EUNREACH ? "another process of this job"
            : rc == WEFT_EPROTO   ? "not a Weft process"
+           : rc == WEFT_ENOMEM   ? "out of memory"
                                  : "handshake failed";
 }
