@@ -129,18 +129,23 @@ static int find_rank(const struct wf_config *config, long size, long *rank,
     return WEFT_EINVAL;
 }
 
-/* Ranks with the same host share a node; unknown unless all have one. */
-static void find_nodes(const struct wf_config *config, struct wf_boot *b)
+static bool all_have_hosts(const struct wf_config *config, uint32_t size)
 {
-    uint32_t *first = malloc(b->size * sizeof(*first)); /* rank of each node */
-    b->node_of = malloc(b->size * sizeof(*b->node_of));
-    b->node_count = 0;
-    for (uint32_t r = 0; first && b->node_of && r < b->size; r++) {
+    uint32_t r = 0;
+
+    while (r < size && host_of(config, r))
+        r++;
+    return r == size;
+}
+
+/* first: of each node, its first rank; neighbours usually share a node, so the
+ * search begins at the newest one. */
+static void number_nodes(const struct wf_config *config, struct wf_boot *b,
+                         uint32_t *first)
+{
+    for (uint32_t r = 0; r < b->size; r++) {
         const char *host = host_of(config, r);
         uint32_t node = b->node_count;
-        if (!host)
-            goto unknown;
-        /* neighbours usually share a node, so look from the newest one */
         while (node > 0 && strcmp(host_of(config, first[node - 1]), host) != 0)
             node--;
         if (node == 0) {
@@ -149,16 +154,23 @@ static void find_nodes(const struct wf_config *config, struct wf_boot *b)
         }
         b->node_of[r] = node - 1;
     }
-    if (first && b->node_of) {
-        free(first);
-        b->one_host = b->node_count == 1;
-        return;
-    }
-unknown:
+    b->one_host = b->node_count == 1;
+}
+
+/* Ranks with the same host share a node; unknown unless all have one. The
+ * processes of a job must agree on it, so lack of memory is an error. */
+static int find_nodes(const struct wf_config *config, struct wf_boot *b)
+{
+    uint32_t *first;
+
+    if (!all_have_hosts(config, b->size))
+        return 0;
+    first = malloc(b->size * sizeof(*first));
+    b->node_of = malloc(b->size * sizeof(*b->node_of));
+    if (first && b->node_of)
+        number_nodes(config, b, first);
     free(first);
-    free(b->node_of);
-    b->node_of = NULL;
-    b->node_count = 0;
+    return b->node_count ? 0 : WEFT_ENOMEM;
 }
 
 int wf_boot_static_open(const struct wf_config *config, struct wf_boot **out,
@@ -180,8 +192,13 @@ int wf_boot_static_open(const struct wf_config *config, struct wf_boot **out,
     b->rank = (uint32_t)rank;
     b->size = (uint32_t)size;
     b->appnum = -1;
-    find_nodes(config, b);
     snprintf(b->job, sizeof(b->job), "%.63s", job && *job ? job : "weft");
+    rc = find_nodes(config, b);
+    if (rc < 0) {
+        snprintf(err, err_len, "out of memory for the nodes of the job");
+        static_close(b);
+        return rc;
+    }
     *out = b;
     return 0;
 }
