@@ -39,9 +39,10 @@ struct wf_topo *wf_cart_topo(const struct wf_grid *g, int rank)
 
     if (!t)
         return NULL;
-    memcpy(t->data, g->dims, n * sizeof *t->data);
-    for (size_t d = 0; d < n; d++)
+    for (size_t d = 0; d < n; d++) {
+        t->data[d] = g->dims[d];
         t->data[n + d] = g->periods[d] != 0;
+    }
     t->grid = (struct wf_grid){g->ndims, t->data, t->data + n};
     t->coords = t->data + 2 * n;
     wf_grid_coords(&t->grid, rank, t->coords);
