@@ -199,7 +199,8 @@ def secondary(told):
     with empty messages where it has failed: MPI_ERR_COUNT."""
     return (told["ca"] or told["cb"]) in ("MPI_ERR_PROC_ABORTED",
                                           "MPI_ERR_NOT_SAME", "MPI_ERR_COUNT") \
-        or re.search(r" is gone\b", told["text"]) is not None
+        or re.search(r" is gone\b|\bthe process there has no ",
+                     told["text"]) is not None
 
 
 def misleading(job, errors):
