@@ -15,7 +15,7 @@ What must hold for each job:
     others), and others say nothing but that a process has failed;
   - a rank that lacks something while another one calls it may not know that it
     was meant. Then the other one fails, and one of the two says the cause: in
-    its error, or in a warning;
+    its error, or in a warning; where neither ends the other, both may;
   - where a call was made again after a failure that passed, it succeeds.
 
     SWEEP_EVERY=K     only every K-th n (default 1)
@@ -188,6 +188,7 @@ TOLD = re.compile(r"^(sweep: rank (?P<a>\d+): attempt \d+: \w+: (?P<ca>.*?) "
                   r"(?: on [^:]*)? failed: (?P<cb>\w+)): (?P<text>.*)$", re.M)
 WARNED = re.compile(r"^weft\[\d+\]: (.*)$", re.M)
 FAILED_THERE = "or it has failed there" # of a collective's message
+LACKING_THERE = "the process there has no " # memory, or descriptor
 CAUSE = {"memory": re.compile("memory|thread"),
          "files": re.compile("RLIMIT_NOFILE|Too many open files")}
 CLASS = {"memory": ("MPI_ERR_NO_MEM", "MPI_ERR_IN_STATUS"),
@@ -219,7 +220,9 @@ def misleading(job, errors):
         return "the class is not " + " or ".join(CLASS[job.kind])
     if job.fabric == "threads":
         return None # both ranks are the victim
-    if len(own) > 1 + len(re.findall("attempt 2", errors)):
+    mine = [t for t in own if job.fabric not in ALONE or
+            LACKING_THERE not in t["text"]]
+    if len(mine) > 1 + len(re.findall("attempt 2", errors)):
         return "the cause is said more than once"
     if job.phase == "init" and told[0] is not own[0]:
         return "the cause is not the first message"
