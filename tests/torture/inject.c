@@ -280,14 +280,39 @@ FILE *fopen(const char *path, const char *mode)
     return fails(INJECT_FILES) ? NULL : next(path, mode);
 }
 
+/* An open takes a descriptor, and memory of the kernel. */
+static int opening_fails(void *caller)
+{
+    return fails_for(INJECT_FILES, caller) || fails_for(INJECT_MEMORY, caller);
+}
+
+static int has_mode(int flags)
+{
+    return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
 int open(const char *path, int flags, ...)
 {
     NEXT(open);
     va_list args;
     va_start(args, flags);
-    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
+    mode_t mode = has_mode(flags) ? va_arg(args, mode_t) : 0;
     va_end(args);
-    return fails(INJECT_FILES) ? -1 : got(next(path, flags, mode));
+    return opening_fails(__builtin_return_address(0))
+               ? -1
+               : got(next(path, flags, mode));
+}
+
+int openat(int directory, const char *path, int flags, ...)
+{
+    NEXT(openat);
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = has_mode(flags) ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return opening_fails(__builtin_return_address(0))
+               ? -1
+               : got(next(directory, path, flags, mode));
 }
 
 /* Up to six words, as the kernel takes them. pidfd_open has no wrapper in every

@@ -35,8 +35,9 @@ import threading
 
 import torture
 
-MPIRUN = os.environ.get("MPIRUN", "build/bin/mpirun")
-PROGRAM = os.environ.get("SWEEP", "build/tests/torture/torture_sweep")
+MPIRUN = os.path.abspath(os.environ.get("MPIRUN", "build/bin/mpirun"))
+PROGRAM = os.path.abspath(
+    os.environ.get("SWEEP", "build/tests/torture/torture_sweep"))
 PLUGINS = os.path.join(os.environ.get("BUILD_OF_WEFT", "build"), "lib", "weft")
 EVERY = int(os.environ.get("SWEEP_EVERY", "1"))
 AT_ONCE = int(os.environ.get("SWEEP_AT_ONCE", "12"))
@@ -54,12 +55,15 @@ FABRICS = {
     "helper": ["--set", "core.progress=thread"],
     "threads": ["--ranks-per-process", "2"],
     "continuous": ["--continuous"],
+    "configured": [],
 }
 STATIC = {
     "static-tcp": "tcp",
     "static-udp-reliable": "udp-reliable",
     "static-sctp": "sctp",
 }
+# Started where an mpi.ini is found, which only MPI_Init reads.
+CONFIGURED = "[core]\nlog = warn\n"
 # The two ranks are two programs of which neither ends the other.
 ALONE = ("continuous", *STATIC)
 
@@ -95,10 +99,18 @@ def command(job):
             *program(job)]
 
 
-def launch(job):
+def launch(job, where=None):
     done = subprocess.run(command(job), capture_output=True, timeout=3 * LIMIT,
-                          text=True, errors="replace", stdin=subprocess.DEVNULL)
+                          text=True, errors="replace", cwd=where,
+                          stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout, done.stderr
+
+
+def launch_configured(job):
+    with tempfile.TemporaryDirectory(prefix="weft-") as place:
+        with open(os.path.join(place, "mpi.ini"), "w", encoding="ascii") as f:
+            f.write(CONFIGURED)
+        return launch(job, place)
 
 
 next_port = itertools.count(os.getpid() % 6000)
@@ -177,7 +189,11 @@ def perform(job):
     """(status, stdout, stderr)"""
     with ran_lock:
         ran[job.fabric, job.kind] += 1
-    return start_statically(job) if job.fabric in STATIC else launch(job)
+    if job.fabric in STATIC:
+        return start_statically(job)
+    if job.fabric == "configured":
+        return launch_configured(job)
+    return launch(job)
 
 
 # ---- what is said ------------------------------------------------------------
@@ -294,7 +310,7 @@ def cells():
     for fabric in (*FABRICS, *STATIC):
         if needed(fabric) - there:
             continue
-        for phase in PHASES:
+        for phase in ("init",) if fabric == "configured" else PHASES:
             for kind in KINDS:
                 # threads are one process, which knows no ranks before MPI_Init
                 for rank in (0,) if fabric == "threads" else (0, 1):
