@@ -358,7 +358,9 @@ class Sample:
             return floors.run(t, {"MUTANT_ON": str(k)} if changed else {})
         text = self.texts[m.file]
         self.write(m.file, m.applied(text) if changed else text)
-        if ninja(self.dest, *targets_of([t], self.dest)).returncode:
+        done = ninja(self.dest, *targets_of([t], self.dest))
+        if done.returncode:
+            print(done.stdout[-2000:], file=sys.stderr)
             return None, 0
         return floors.run(t, {})
 
