@@ -366,7 +366,7 @@ class Sample:
 
 
 class Results:
-    """What became of each mutant, in a file that grows."""
+    """The outcome for each mutant, in a file that grows."""
 
     def __init__(self, path):
         self.path, self.found = path, {}

@@ -228,7 +228,8 @@ static void one_that_stays_slow_is_seldom_asked_again(void **state)
     teardown();
 }
 
-/* What a piece takes that has the carrier to itself: soon less, later more. */
+/* The time of a piece that has the carrier to itself: a shorter one counts at
+ * once, a longer one step by step. */
 static void a_path_that_gets_longer_is_learned(void **state)
 {
     static const int takes[] = {10, 20, 5};
@@ -242,7 +243,7 @@ static void a_path_that_gets_longer_is_learned(void **state)
             now += takes[i] * MS;
             lands(0);
             free(p);
-            if (before && before < takes[i] * MS) /* step by step */
+            if (before && before < takes[i] * MS)
                 assert_in_range(order->carrier[0].flight.base, before,
                                 takes[i] * MS);
         }

@@ -4,7 +4,7 @@
  */
 #include "sctp_pair.h"
 
-/* What the stack refuses is no association. */
+/* A refusal of the stack leaves no association. */
 static void an_address_that_is_taken_is_refused(void **state)
 {
     struct wf_sctp_setup setup = {.mtu = 1400, .window = 256 << 10,

@@ -78,7 +78,7 @@ static void the_first_descriptor_is_as_good_as_others(void **state)
     }
 }
 
-/* Who waits looks again. */
+/* It makes waiters look again. */
 static void the_end_of_a_link_is_an_event(void **state)
 {
     weft_peer *p;

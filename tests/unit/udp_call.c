@@ -167,7 +167,7 @@ static void an_answer_to_what_was_said_before_is_nothing(void **state)
     end();
 }
 
-/* Who has forgotten us says so, as soon as we speak. */
+/* A peer that has forgotten the link says so when it is spoken to. */
 static void a_link_that_the_other_side_forgot_ends_at_once(void **state)
 {
     for (uint32_t i = 0; i < 2; i++)
@@ -229,7 +229,7 @@ static void who_has_left_is_read_to_the_end(void **state)
     rig_close(&all[1]);
 }
 
-/* What was left behind by an address that could not be had counts for nothing. */
+/* Behind the addresses that are in use may stand one that could not be had. */
 static void an_address_of_a_family_that_we_lack_is_not_called(void **state)
 {
     struct wf_ip_book book = {.n = 1};
