@@ -158,6 +158,18 @@ for request in sys.argv[1].split("|"):
         self.assertEqual([a.split("rc=")[1][:2].strip() for a in answers],
                          ["-1", "-1", "0", "-1"])
 
+    def test_last_words_count_where_no_answer_can_be_given(self):
+        script = (
+            "import os, socket\n"
+            "s = socket.socket(fileno=int(os.environ['PMI_FD']))\n"
+            "s.shutdown(socket.SHUT_RD)\n"
+            "s.sendall(b'cmd=get_maxes\\ncmd=abort exitcode=42\\n')\n"
+            "os._exit(3)\n")
+        for options in ([], ["--nodes", 2, "--launcher-exec", "env X=%n"]):
+            done = launch.run("-n", 2, *options, sys.executable, "-c", script)
+            self.assertEqual(done.returncode, 42, done.stderr)
+            self.assertIn("aborted the job with code 42", done.stderr)
+
     def test_nonsense_ends_only_the_connection(self):
         done = launch.run("-n", 1, "sh", "-c",
                           "printf 'GET / HTTP/1.1\\n' >&$PMI_FD; "

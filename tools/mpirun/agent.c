@@ -273,9 +273,11 @@ static void pass_pmi(struct job *job, struct rank *r, const struct frame *f)
 {
     if (!r->pmi_open)
         return;
-    if (f->len == 0 || send(r->pmi.fd, f->data, f->len,
-                            MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)f->len)
+    if (f->len == 0)
         close_pmi(job, r);
+    else if (send(r->pmi.fd, f->data, f->len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+             (ssize_t)f->len)
+        (void)shutdown(r->pmi.fd, SHUT_RDWR); /* its last words are there */
 }
 
 static void widen_window(struct job *job, struct rank *r, const struct frame *f)

@@ -56,13 +56,14 @@ static void drop(struct job *job, struct rank *r)
     r->have = r->room = 0;
 }
 
-/* One line, to a rank here or by its agent. */
+/* One line, to a rank here or by its agent. One that takes no line has perhaps
+ * ended: its last words are still there to be read, and then the end. */
 static void send_line(struct job *job, struct rank *r, const char *line, size_t n)
 {
     if (r->host->link)
         wf_link_send(job, r->host, FRAME_PMI, r->index, line, n);
     else if (send(r->pmi.fd, line, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n)
-        drop(job, r);
+        (void)shutdown(r->pmi.fd, SHUT_RDWR);
 }
 
 static void answer(struct job *job, struct rank *r, const char *fmt, ...)
