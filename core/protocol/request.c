@@ -262,6 +262,18 @@ static int wrong_length(struct wf_req *r)
                            : "");
 }
 
+/* It says why an operation of several parts failed. */
+static const char *say_part(const struct wf_req *r)
+{
+    if (r->error == MPI_ERR_NO_MEM)
+        return "no memory for a part of the operation";
+    if (r->type == WF_REQ_SCHEDULE && is_length_error(r->error))
+        return "a process sent another number of bytes than is expected: the "
+               "processes have called different collectives, or one with "
+               "different counts or datatypes, or it has failed there";
+    return "an operation inside failed";
+}
+
 int wf_req_error(struct wf_req *r)
 {
     struct weft_loc *loc;
@@ -275,9 +287,7 @@ int wf_req_error(struct wf_req *r)
         is_length_error(r->error))
         return r->explain(r);
     if (r->type > WF_REQ_RECV)
-        return wf_error_on(r->comm, r->error, r->error == MPI_ERR_NO_MEM
-                           ? "no memory for a part of the operation"
-                           : "an operation inside failed");
+        return wf_error_on(r->comm, r->error, "%s", say_part(r));
     if (r->type == WF_REQ_RECV && is_length_error(r->error))
         return wrong_length(r);
     loc = wf_p2p_of(r)->loc;

@@ -213,9 +213,11 @@ CLASS = {"memory": ("MPI_ERR_NO_MEM", "MPI_ERR_IN_STATUS"),
 
 def secondary(told):
     """Whether a rank only says that another one has failed. A collective goes on
-    with empty messages where it has failed: MPI_ERR_COUNT."""
+    with empty messages where it has failed: MPI_ERR_COUNT, or in the status of
+    one that is nonblocking."""
     return (told["ca"] or told["cb"]) in ("MPI_ERR_PROC_ABORTED",
                                           "MPI_ERR_NOT_SAME", "MPI_ERR_COUNT") \
+        or FAILED_THERE in told["text"] \
         or re.search(r" is gone\b|\bthe process there has no ",
                      told["text"]) is not None
 
