@@ -127,17 +127,20 @@ int wf_sched_bad_length(int source, uint64_t got, uint64_t expected)
                     (unsigned long long)expected);
 }
 
-/* The outcome of a message, its cause recorded for the user's communicator. */
+/* The outcome of a message, its cause recorded for the user's communicator. The
+ * first cause of a collective stays recorded. */
 static int outcome(const struct wf_vertex *v, struct wf_req *r)
 {
     int error = r->error;
 
     v->sched->cut |= r->flags & WF_REQ_CUT;
+    if (!error && v->kind == WF_VERTEX_RECV && v->dst)
+        *(uint64_t *)v->dst = r->bytes;
+    if (wf_unlikely(v->sched->error))
+        return v->sched->error;
     if (error)
         wf_req_error(r);
-    else if (v->kind == WF_VERTEX_RECV && v->dst)
-        *(uint64_t *)v->dst = r->bytes;
-    else if (v->kind == WF_VERTEX_RECV)
+    else if (v->kind == WF_VERTEX_RECV && !v->dst)
         error = wf_sched_check_length(v->peer, r->bytes,
                                       v->count * (uint64_t)v->type->size);
     if (wf_unlikely(error))
@@ -202,7 +205,7 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
     if (wf_unlikely(s->cut || s->error == MPI_ERR_PROC_ABORTED))
         rc = s->error;
     else if (wf_unlikely(wf_comm_dead(s->comm)))
-        rc = wf_comm_dead_error(s->comm);
+        rc = s->error ? s->error : wf_comm_dead_error(s->comm);
     else if (v->kind == WF_VERTEX_SEND)
         rc = wf_isend(comm, v->src, s->error ? 0 : v->count, v->type, v->peer, tag,
                       WF_SPACE_COLL, WF_SEND_STANDARD, &r);
