@@ -204,7 +204,6 @@ TOLD = re.compile(r"^(sweep: rank (?P<a>\d+): attempt \d+: \w+: (?P<ca>.*?) "
                   r"(?: on [^:]*)? failed: (?P<cb>\w+)): (?P<text>.*)$", re.M)
 WARNED = re.compile(r"^weft\[\d+\]: (.*)$", re.M)
 FAILED_THERE = "or it has failed there" # of a collective's message
-LACKING_THERE = "the process there has no " # memory, or descriptor
 CAUSE = {"memory": re.compile("memory|thread"),
          "files": re.compile("RLIMIT_NOFILE|Too many open files")}
 CLASS = {"memory": ("MPI_ERR_NO_MEM", "MPI_ERR_IN_STATUS"),
@@ -238,9 +237,7 @@ def misleading(job, errors):
         return "the class is not " + " or ".join(CLASS[job.kind])
     if job.fabric == "threads":
         return None # both ranks are the victim
-    mine = [t for t in own if job.fabric not in ALONE or
-            LACKING_THERE not in t["text"]]
-    if len(mine) > 1 + len(re.findall("attempt 2", errors)):
+    if len(own) > 1 + len(re.findall("attempt 2", errors)):
         return "the cause is said more than once"
     if job.phase == "init" and told[0] is not own[0]:
         return "the cause is not the first message"
