@@ -46,25 +46,37 @@ static bool lacks(uint32_t code)
     return code == SHM_NO_FILES || code == SHM_NO_MEMORY;
 }
 
-bool wf_shm_on_refuse(struct shm_conn *c, const struct shm_message *m)
+static uint32_t code_of(const struct shm_message *m)
 {
-    weft_peer *p = c->peer;
     uint32_t code = SHM_NEVER;
     if (m->len >= 4)
         memcpy(&code, m->body, 4);
+    return code;
+}
+
+void wf_shm_refused(weft_peer *p, const struct shm_message *m)
+{
+    uint32_t code = code_of(m);
+    wf_shm_fault(p,
+                 code == SHM_NO_FILES    ? WEFT_ESYS
+                 : code == SHM_NO_MEMORY ? WEFT_ENOMEM
+                                         : WEFT_ELINK,
+                 "process %u (pid %u) refused the call: %.*s", p->loc_id,
+                 p->address.pid, m->len > 4 ? m->len - 4 : 0,
+                 (const char *)m->body + 4);
+}
+
+bool wf_shm_on_refuse(struct shm_conn *c, const struct shm_message *m)
+{
+    weft_peer *p = c->peer;
+    uint32_t code = code_of(m);
     wf_shm_hang_up(c);
     if (code == SHM_CROSSED)
         wf_shm_retry(p, CROSSED_PATIENCE_MS * MS);
     else if (code == SHM_LATER)
         wf_shm_retry(p, 0);
     else if (!lacks(code) || !wf_shm_try_again(p))
-        wf_shm_fault(p,
-                     code == SHM_NO_FILES    ? WEFT_ESYS
-                     : code == SHM_NO_MEMORY ? WEFT_ENOMEM
-                                             : WEFT_ELINK,
-                     "process %u (pid %u) refused the call: %.*s", p->loc_id,
-                     p->address.pid, m->len > 4 ? m->len - 4 : 0,
-                     (const char *)m->body + 4);
+        wf_shm_refused(p, m);
     return false;
 }
 

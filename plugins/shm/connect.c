@@ -413,6 +413,23 @@ static int on_conn(struct shm_conn *c)
     }
 }
 
+/* One message on the socket of a pair. 1; or why it was the last. */
+static int on_peer_message(weft_peer *p, const struct shm_message *m, int fd)
+{
+    switch (m->type) {
+    case SHM_REPEAT:
+        wf_shm_ready_again(p);
+        return 1;
+    case SHM_REFUSE:
+        /* The listener lacked something for SHM_READY. Messages are perhaps in
+         * the ring already, so there is no second call. */
+        wf_shm_refused(p, m);
+        return -EPIPE;
+    default:
+        return wf_shm_on_memory(p, m, fd) ? 1 : -EPROTO;
+    }
+}
+
 /* The socket of a pair: talk about memory, else silence until the other side
  * closes it. */
 static void on_peer(weft_peer *p)
@@ -424,10 +441,8 @@ static void on_peer(weft_peer *p)
         return;
     do {
         rc = wf_shm_message_receive(p->watch.fd, &m, fds);
-        if (rc == 1 && m.type == SHM_REPEAT)
-            wf_shm_ready_again(p);
-        else if (rc == 1 && !wf_shm_on_memory(p, &m, fds[0]))
-            rc = -EPROTO;
+        if (rc == 1)
+            rc = on_peer_message(p, &m, fds[0]);
         close_left(fds);
     } while (rc == 1);
     if (rc == 0 || rc == -EMFILE) /* without that memory it goes on */

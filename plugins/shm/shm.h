@@ -575,6 +575,8 @@ void wf_shm_proved(struct shm_conn *);
 bool wf_shm_on_setup(struct shm_conn *, const struct shm_message *, int *fds);
 bool wf_shm_on_ready(struct shm_conn *, const struct shm_message *, int *fds);
 bool wf_shm_on_refuse(struct shm_conn *, const struct shm_message *);
+/* The pair has ended with this SHM_REFUSE, whose reason the core is told. */
+void wf_shm_refused(weft_peer *, const struct shm_message *);
 void wf_shm_refuse(struct shm_conn *, uint32_t code, const char *why);
 /* The same on a socket without a connection, which stays open. */
 void wf_shm_refuse_on(int fd, uint32_t code, const char *why);
