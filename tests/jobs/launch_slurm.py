@@ -29,6 +29,7 @@ int main(int argc, char **argv)
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
                         &node);
     MPI_Comm_size(node, &local);
+    MPI_Comm_free(&node);
     if (rank == 1 && !strcmp(what, "abort"))
         MPI_Abort(MPI_COMM_WORLD, 42);
     if (rank == 1 && !strcmp(what, "kill"))

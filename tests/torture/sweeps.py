@@ -217,7 +217,8 @@ def secondary(told):
     return (told["ca"] or told["cb"]) in ("MPI_ERR_PROC_ABORTED",
                                           "MPI_ERR_NOT_SAME", "MPI_ERR_COUNT") \
         or FAILED_THERE in told["text"] \
-        or re.search(r" is gone\b|\bthe process there has no ",
+        or re.search(r" is gone\b|\bthe process there has no |"
+                     r"\brefused the call: (Cannot allocate|Too many open)",
                      told["text"]) is not None
 
 
