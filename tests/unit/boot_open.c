@@ -133,8 +133,8 @@ static void who_has_given_this_process_up_is_heard(void **state)
     void *out;
     size_t n;
 
-    launch(&l, 0, 4);
     store(&l, "weft.hosts", "1,await");
+    launch(&l, 0, 4);
     assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
     assert_int_equal(b->ops->hear(b), 0);
     assert_int_equal(b->losers_n, 0);
