@@ -27,8 +27,8 @@ struct launcher {
     int fd, value_max;
     const char *broken; /* answer everything with this line instead */
     int fence_behind_get; /* its end goes with the next answer, in one write */
-    int news;             /* before each answer, that a rank has given us up */
-    int given_up;         /* who was given up, by us */
+    _Atomic int news;     /* before each answer, that a rank has given us up */
+    _Atomic int given_up; /* who was given up, by us */
     int held;
     int aborted, finalized, longest;
     char keys[64][64], values[64][1100];
@@ -55,8 +55,9 @@ static void answer(struct launcher *l, const char *line)
 {
     char key[64] = "", value[1100] = "";
     wf_pmi_field_copy(line, "key", key, sizeof(key));
-    if (l->news)
-        dprintf(l->fd, "cmd=weft_lost_by rank=%d\n", l->news);
+    int news = l->news;
+    if (news)
+        dprintf(l->fd, "cmd=weft_lost_by rank=%d\n", news);
     if (l->broken)
         dprintf(l->fd, "%s", l->broken);
     else if (wf_pmi_field_is(line, "cmd", "init"))
@@ -87,8 +88,9 @@ static void answer(struct launcher *l, const char *line)
         if (!l->held)
             dprintf(l->fd, "cmd=barrier_out\n");
     }
-    else if (wf_pmi_field_is(line, "cmd", "weft_lost"))
-        wf_pmi_field_int(line, "rank", &l->given_up);
+    else if (wf_pmi_field_is(line, "cmd", "weft_lost") &&
+             wf_pmi_field_int(line, "rank", &news))
+        l->given_up = news;
     else if (wf_pmi_field_is(line, "cmd", "abort"))
         wf_pmi_field_int(line, "exitcode", &l->aborted);
     else if (wf_pmi_field_is(line, "cmd", "finalize")) {
