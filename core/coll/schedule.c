@@ -63,12 +63,6 @@ static struct wf_sched *take_or_allocate(struct wf_instance *wf)
     return s;
 }
 
-static int draw_tag(struct wf_comm *comm)
-{
-    wf_comm_catch_up(comm);
-    return (int)(comm->coll_tag++ & INT32_MAX);
-}
-
 struct wf_sched *wf_sched_create(struct wf_comm *comm)
 {
     struct wf_sched *s = take_or_allocate(comm->wf);
@@ -78,9 +72,9 @@ struct wf_sched *wf_sched_create(struct wf_comm *comm)
     reset(s);
     s->comm = comm;
     s->local = comm->inter ? comm->local_comm : comm;
-    s->tag = s->local_tag = draw_tag(comm);
+    s->tag = s->local_tag = wf_comm_draw_tag(comm);
     if (comm->inter)
-        s->local_tag = draw_tag(comm->local_comm);
+        s->local_tag = wf_comm_draw_tag(comm->local_comm);
     wf_comm_get(comm);
     s->error = wf_sched_first_error(s);
     return s;

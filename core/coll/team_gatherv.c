@@ -115,7 +115,7 @@ int wf_team_gatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
 
     if ((rc = wf_team_check_quick(builder, a, usual(a))))
         return rc;
-    tag = (int)(a->comm->coll_tag++ & INT32_MAX); /* as a schedule draws it */
+    tag = wf_comm_draw_tag(a->comm);
     if (wf_team_at_root(a))
         return collect(t, a, tag);
     bytes = a->scount * (uint64_t)a->stype->size;

@@ -230,25 +230,19 @@ bool wf_agree_start(struct wf_agree *a)
     return run(a);
 }
 
-static int draw_tag(struct wf_comm *comm)
-{
-    wf_comm_catch_up(comm);
-    return (int)(comm->coll_tag++ & 0x7fffffff);
-}
-
 void wf_agree_all(struct wf_agree_scope *s, struct wf_comm *comm)
 {
     struct wf_comm *group = comm->inter ? comm->local_comm : comm;
     *s = (struct wf_agree_scope){.comm = group,
                                  .size = group->size,
                                  .me = group->rank,
-                                 .tag = draw_tag(group),
+                                 .tag = wf_comm_draw_tag(group),
                                  .space = WF_SPACE_NBC};
     if (!comm->inter)
         return;
     s->bridged = true;
     s->bridge = comm;
-    s->bridge_tag = draw_tag(comm);
+    s->bridge_tag = wf_comm_draw_tag(comm);
     s->bridge_space = WF_SPACE_NBC;
     s->result = comm;
 }

@@ -93,11 +93,17 @@ uint32_t wf_comm_need(struct wf_comm *);
 
 /* coll/keep.c */
 void wf_team_free(struct wf_comm *);
-/* Whatever begins a collective calls this first. */
+/* Do the step that was put off, if there is one. */
 static inline void wf_comm_catch_up(struct wf_comm *c)
 {
     if (wf_unlikely(c->catch_up != NULL))
         c->catch_up(c);
+}
+/* The tag of the next collective: every message of one goes under it. */
+static inline int wf_comm_draw_tag(struct wf_comm *c)
+{
+    wf_comm_catch_up(c);
+    return (int)(c->coll_tag++ & INT32_MAX);
 }
 
 void wf_comm_get(struct wf_comm *);

@@ -16,6 +16,7 @@
 #include "env/errhandler.h"
 #include "env/info.h"
 #include "instance.h"
+#include "os/hash.h"
 
 /* Where the members of a group meet. */
 struct meeting {
@@ -32,26 +33,18 @@ struct wish {
     bool failed; /* this process cannot go on: let all members know */
 };
 
-/* Multiply by the golden ratio, twice, and bring high bits down. */
-static uint64_t mixed(uint64_t h)
-{
-    h *= UINT64_C(0x9e3779b97f4a7c15);
-    h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ h >> 29;
-}
-
 static uint64_t add_text(uint64_t h, const char *text)
 {
     for (; *text; text++)
-        h = mixed(h + (unsigned char)*text + 1);
-    return mixed(h);
+        h = wf_hash_mix(h + (unsigned char)*text + 1);
+    return wf_hash_mix(h);
 }
 
 static uint64_t name_of(const struct wf_group *g, const struct wish *w)
 {
     uint64_t h = add_text(add_text(1, w->purpose), w->stringtag);
     for (int i = 0; i < g->size; i++)
-        h = mixed(h + wf_group_proc(g, i) + 1);
+        h = wf_hash_mix(h + wf_group_proc(g, i) + 1);
     return h;
 }
 

@@ -32,6 +32,7 @@
  */
 #include <stdlib.h>
 
+#include "os/hash.h"
 #include "progress/wait.h"
 #include "protocol/death.h"
 #include "protocol/queues.h"
@@ -285,19 +286,12 @@ static void gone_arrived(struct weft_loc *from, const struct wf_wire *w)
  * communicator, which the teller does not know. They are passed on, for a member
  * may be one that the teller has lost. */
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
 static uint64_t mix_group(const struct wf_group *g)
 {
     uint64_t sum = 0;
 
     for (int i = 0; i < g->size; i++)
-        sum += mix(wf_group_proc(g, i) + 1);
+        sum += wf_hash_mix(wf_group_proc(g, i) + 1);
     return sum;
 }
 
@@ -305,10 +299,11 @@ uint64_t wf_origin(const struct wf_comm *result, const struct wf_comm *parent,
                    uint64_t key)
 {
     bool bridged = result->inter && !parent->inter; /* of two parents */
-    uint64_t origin = mix(mix_group(result->local) +
-                          (result->inter ? mix_group(result->peers) : 0));
+    uint64_t remote = result->inter ? mix_group(result->peers) : 0;
+    uint64_t origin = wf_hash_mix(mix_group(result->local) + remote);
 
-    return mix(origin ^ mix(key) ^ (bridged ? 0 : parent->origin));
+    return wf_hash_mix(origin ^ wf_hash_mix(key) ^
+                       (bridged ? 0 : parent->origin));
 }
 
 static void tell_unmade(struct wf_instance *wf, uint32_t id, uint64_t origin)

@@ -11,7 +11,7 @@
 /* Traffic classes that never match one another (8 bits of env0). */
 enum wf_space {
     WF_SPACE_P2P = 0,
-    WF_SPACE_COLL = 1,     /* collectives: tag = comm->coll_tag++ */
+    WF_SPACE_COLL = 1,     /* collectives: wf_comm_draw_tag */
     WF_SPACE_NBC = 2,      /* spare */
     WF_SPACE_SETUP = 3,    /* partitioned operations: part/part.h */
     WF_SPACE_PART = 4,     /* their parts */

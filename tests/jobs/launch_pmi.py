@@ -45,7 +45,9 @@ def build(compiler, directory):
     return program
 
 
-class Pmi(unittest.TestCase):
+class Program(unittest.TestCase):
+    """Tests of a program of Weft: cls.weft."""
+
     @classmethod
     def setUpClass(cls):
         cls.dir = tempfile.TemporaryDirectory()
@@ -55,6 +57,8 @@ class Pmi(unittest.TestCase):
     def tearDownClass(cls):
         cls.dir.cleanup()
 
+
+class Pmi(Program):
     def check(self, command, n):
         done = subprocess.run(list(map(str, command)), capture_output=True,
                               text=True, timeout=launch.LIMIT)
@@ -177,7 +181,7 @@ for request in sys.argv[1].split("|"):
         self.assertEqual(done.stdout, "alive\n")
 
 
-class Deserted(unittest.TestCase):
+class Deserted(Program):
     """A launcher that fails in the middle of the start: the program says once
     why it cannot go on."""
 
@@ -189,15 +193,6 @@ class Deserted(unittest.TestCase):
                "get_universe_size": "universe_size size=2 rc=0",
                "get": "get_result rc=-1", "put": "put_result rc=0",
                "barrier_in": "barrier_out"}
-
-    @classmethod
-    def setUpClass(cls):
-        cls.dir = tempfile.TemporaryDirectory()
-        cls.weft = build(MPICC, cls.dir.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.dir.cleanup()
 
     def serve(self, launcher, failing, answer):
         """Answer each request; the one that contains `failing` with `answer`, or

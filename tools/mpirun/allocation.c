@@ -5,11 +5,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "options.h"
 #include "route/select.h"
@@ -230,22 +228,6 @@ int wf_allocation_read(enum allocation a, struct host_list *list)
     return 0;
 }
 
-static bool is_in_path(const char *command)
-{
-    const char *at = getenv("PATH");
-    char path[PATH_MAX];
-
-    while (at && *at) {
-        size_t n = strcspn(at, ":");
-        if (snprintf(path, sizeof path, "%.*s/%s", (int)n, at, command) <
-                (int)sizeof path &&
-            access(path, X_OK) == 0)
-            return true;
-        at += n + (at[n] == ':');
-    }
-    return false;
-}
-
 const char *wf_allocation_starter(enum allocation a)
 {
     static const char *const own[] = {[ALLOCATION_NONE] = "ssh",
@@ -254,5 +236,9 @@ const char *wf_allocation_starter(enum allocation a)
                                       [ALLOCATION_LSF] = "blaunch",
                                       [ALLOCATION_SGE] = "qrsh"};
 
-    return is_in_path(own[a]) ? own[a] : "ssh";
+    char *found = NULL;
+    bool here = wf_resolve_search(getenv("PATH"), own[a], &found) == 0;
+
+    free(found);
+    return here ? own[a] : "ssh";
 }

@@ -67,19 +67,10 @@ static bool belongs_to_machine(const char *entry)
     return false;
 }
 
-static void *must(void *p)
-{
-    if (!p) {
-        fprintf(stderr, "mpirun: out of memory\n");
-        exit(1);
-    }
-    return p;
-}
-
 void wf_env_change(struct env_changes *c, const char *name, const char *value)
 {
-    c->list = must(realloc(c->list, (c->n + 1) * sizeof(*c->list)));
-    c->list[c->n].name = must(strdup(name));
+    c->list = wf_job_must(realloc(c->list, (c->n + 1) * sizeof(*c->list)));
+    c->list[c->n].name = wf_job_must(strdup(name));
     c->list[c->n++].value = value;
 }
 
@@ -95,7 +86,7 @@ static size_t length(char **env)
 static void set(char **env, const char *name, const char *value)
 {
     size_t n = strlen(name) + strlen(value) + 2;
-    char *entry = must(malloc(n));
+    char *entry = wf_job_must(malloc(n));
     snprintf(entry, n, "%s=%s", name, value);
     size_t i = 0;
     while (env[i] && !is_name(env[i], name))
@@ -158,12 +149,12 @@ bool wf_env_has_base(const struct job *job, const struct app *app)
 /* Our own environment, without what names a rank, and room for so many more. */
 static char **copy_own(bool here, bool all, size_t more)
 {
-    char **env = must(calloc(length(environ) + more + ENV_OWN + 1,
-                             sizeof(*env)));
+    char **env = wf_job_must(calloc(length(environ) + more + ENV_OWN + 1,
+                                    sizeof(*env)));
     size_t n = 0;
     for (char **e = environ; all && *e; e++)
         if (!names_a_rank(*e) && (here || !belongs_to_machine(*e)))
-            env[n++] = must(strdup(*e));
+            env[n++] = wf_job_must(strdup(*e));
     return env;
 }
 
@@ -198,7 +189,7 @@ static void prepend(char **env, const char *name, const char *dir)
         i++;
     const char *old = env[i] ? env[i] + strlen(name) + 1 : "";
     if (asprintf(&text, "%s%s%s", dir, *old ? ":" : "", old) < 0)
-        must(NULL);
+        wf_job_must(NULL);
     set(env, name, text);
     free(text);
 }
@@ -217,7 +208,7 @@ static char **env_of_order(const struct job *job, const struct app *app)
 {
     char **env = copy_own(true, app->own_env, length(app->travels));
     for (char **e = app->travels; *e; e++) {
-        char *name = must(strndup(*e, strcspn(*e, "=")));
+        char *name = wf_job_must(strndup(*e, strcspn(*e, "=")));
         if (strchr(*e, '='))
             set(env, name, strchr(*e, '=') + 1);
         free(name);
@@ -280,9 +271,9 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
 {
     size_t n = length(app_env);
     char node[24];
-    char **env = must(calloc(n + ENV_OWN + 1, sizeof(*env)));
+    char **env = wf_job_must(calloc(n + ENV_OWN + 1, sizeof(*env)));
     for (size_t i = 0; i < n; i++)
-        env[i] = must(strdup(app_env[i]));
+        env[i] = wf_job_must(strdup(app_env[i]));
     set_int(env, "PMI_FD", pmi_fd);
     if (!job->set.output.captured && !job->set.output.merge)
         set_say(env, pmi_fd, err_fd);

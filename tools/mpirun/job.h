@@ -212,6 +212,8 @@ void wf_job_fail(struct job *, int status, const char *fmt, ...)
 int wf_job_prepare(struct job *);
 void wf_job_once(struct job *); /* one round of the loop */
 uint64_t wf_job_now(void);
+/* p; without memory (NULL) it ends mpirun. */
+void *wf_job_must(void *p);
 
 /* map.c: the processes of the job, each on its host. 0, or -1: no memory */
 int wf_map_make(struct job *);
@@ -248,6 +250,9 @@ void wf_env_hint(const struct job *);
 
 /* resolve.c: what each program is and where it starts. 0, or the status */
 int wf_resolve_all(struct job *);
+/* Look for a program in the directories of path (NULL: the usual ones). 0, with
+ * its full name, which is the caller's; or the status of a job without it. */
+int wf_resolve_search(const char *path, const char *name, char **found);
 /* spawn.c */
 int wf_spawn_all(struct job *);
 /* node_map.c: false where the text is too long */

@@ -32,6 +32,15 @@ uint64_t wf_job_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+void *wf_job_must(void *p)
+{
+    if (!p) {
+        fputs("mpirun: out of memory\n", stderr);
+        exit(1);
+    }
+    return p;
+}
+
 void wf_job_say(const struct job *job, const char *fmt, ...)
 {
     char text[1024];

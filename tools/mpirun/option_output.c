@@ -58,20 +58,15 @@ int wf_take_err_pattern(struct parse *p, char **args)
     return take_pattern(p, &output_of(p)->err_pattern, args[0]);
 }
 
-static bool is(const char *word, size_t n, const char *name)
-{
-    return strlen(name) == n && strncmp(word, name, n) == 0;
-}
-
 static int folder_modifier(struct parse *p, const char *word, size_t n)
 {
-    if (is(word, n, "nocopy"))
+    if (wf_option_is(word, n, "nocopy"))
         output_of(p)->file_only = true;
-    else if (is(word, n, "copy"))
+    else if (wf_option_is(word, n, "copy"))
         output_of(p)->file_only = false;
-    else if (is(word, n, "nojobid"))
+    else if (wf_option_is(word, n, "nojobid"))
         output_of(p)->no_job_folder = true;
-    else if (is(word, n, "jobid"))
+    else if (wf_option_is(word, n, "jobid"))
         output_of(p)->no_job_folder = false;
     else
         return wf_option_error("%s: there is no modifier '%.*s'; there are "
@@ -103,13 +98,14 @@ int wf_take_folder(struct parse *p, char **args)
 
 static int take_word(struct parse *p, char *word, size_t n)
 {
-    if (is(word, n, "tag") || is(word, n, "rank"))
+    if (wf_option_is(word, n, "tag") || wf_option_is(word, n, "rank"))
         return wf_take_tag(p, NULL);
-    if (is(word, n, "timestamp"))
+    if (wf_option_is(word, n, "timestamp"))
         return wf_take_time(p, NULL);
-    if (is(word, n, "merge") || is(word, n, "merge-stderr-to-stdout"))
+    if (wf_option_is(word, n, "merge") ||
+        wf_option_is(word, n, "merge-stderr-to-stdout"))
         return wf_take_merge(p, NULL);
-    if (is(word, n, "nocopy") || is(word, n, "nojobid"))
+    if (wf_option_is(word, n, "nocopy") || wf_option_is(word, n, "nojobid"))
         return folder_modifier(p, word, n);
     if (n > 4 && strncmp(word, "dir=", 4) == 0) {
         char *folder[] = {strndup(word + 4, n - 4)};

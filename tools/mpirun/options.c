@@ -33,18 +33,9 @@ int wf_option_error(const char *fmt, ...)
     return OPTION_USAGE;
 }
 
-static void *must(void *p)
-{
-    if (!p) {
-        wf_option_error("out of memory");
-        exit(1);
-    }
-    return p;
-}
-
 /* ---- which row -------------------------------------------------------- */
 
-static bool same(const char *name, const char *word, size_t n)
+bool wf_option_is(const char *word, size_t n, const char *name)
 {
     return strlen(name) == n && memcmp(name, word, n) == 0;
 }
@@ -53,7 +44,7 @@ static const struct option_row *find_row(const char *word, size_t n)
 {
     for (const struct option_row *row = wf_option_table; row->take; row++)
         for (size_t i = 0; i < 6 && row->names[i]; i++)
-            if (same(row->names[i], word, n))
+            if (wf_option_is(word, n, row->names[i]))
                 return row;
     return NULL;
 }
@@ -135,7 +126,7 @@ static int read_option(struct parse *p, int argc, char **argv, int *i)
 
 static void add_app(struct job *job, const struct app *app)
 {
-    job->apps = must(
+    job->apps = wf_job_must(
         realloc(job->apps, (size_t)(job->app_count + 1) * sizeof(*job->apps)));
     job->apps[job->app_count++] = *app;
 }
@@ -161,7 +152,7 @@ static int read_part(struct parse *p, int argc, char **argv)
         return OPTION_DONE;
     if (i == argc)
         return wf_option_error("no program given; 'mpirun --help' shows how");
-    char **words = must(calloc((size_t)(argc - i) + 1, sizeof(*words)));
+    char **words = wf_job_must(calloc((size_t)(argc - i) + 1, sizeof(*words)));
     memcpy(words, argv + i, (size_t)(argc - i) * sizeof(*words));
     p->part.argv = words;
     add_app(p->job, &p->part);
@@ -373,7 +364,7 @@ static int check_places(const struct job *job)
 /* The job of --check-net: one process on each host. */
 static int check_net(struct job *job)
 {
-    char **words = must(calloc(4, sizeof *words));
+    char **words = wf_job_must(calloc(4, sizeof *words));
     struct app app = {.count = job->set.nodes ? job->set.nodes
                                               : job->hosts.count,
                       .argv = words};
@@ -381,9 +372,9 @@ static int check_net(struct job *job)
     if (job->app_count || app.count < 2)
         return wf_option_error("--check-net starts no program, and needs two "
                                "hosts at least");
-    words[0] = must(strdup("mpirun"));
-    words[1] = must(strdup("--net-probe"));
-    words[2] = must(strdup(job->set.check_net));
+    words[0] = wf_job_must(strdup("mpirun"));
+    words[1] = wf_job_must(strdup("--net-probe"));
+    words[2] = wf_job_must(strdup(job->set.check_net));
     for (int i = 0; i < job->hosts.count; i++)
         job->hosts.all[i].slots = 1;
     add_app(job, &app);

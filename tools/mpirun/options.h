@@ -44,6 +44,8 @@ option_take wf_take_tag, wf_take_prefix, wf_take_time, wf_take_merge,
     wf_take_xml;
 
 void wf_option_help(void);
+/* Are the n bytes at word this name? */
+bool wf_option_is(const char *word, size_t n, const char *name);
 /* "mpirun: text" on stderr; returns OPTION_USAGE. */
 int wf_option_error(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));

@@ -31,7 +31,7 @@ static char *join(const char *dir, size_t n, const char *name)
     return path;
 }
 
-static int search_path(const char *path, const char *name, char **found)
+int wf_resolve_search(const char *path, const char *name, char **found)
 {
     int status = STATUS_NOT_FOUND;
     for (path = path ? path : "/usr/bin:/bin";; path++) {
@@ -67,7 +67,7 @@ static int find(struct app *app)
     const char *name = app->argv[0];
 
     if (!strchr(name, '/'))
-        return search_path(path_of(app), name, &app->program);
+        return wf_resolve_search(path_of(app), name, &app->program);
     const char *dir = name[0] == '/' || !app->wdir ? "" : app->wdir;
     app->program = join(dir, strlen(dir), name);
     return app->program ? access_status(app->program) : 1;
