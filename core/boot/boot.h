@@ -74,7 +74,8 @@ struct wf_boot {
     int awaits;
     /* The end of the fence came while a get() was answered, or in hear(). */
     int fence_passed;
-    /* Who has given this process up, in no order; may grow with each call. */
+    /* The processes that have given this one up, in no order; each call may add
+     * some. */
     uint32_t *losers;
     uint32_t losers_n;
     /* Set before fence_start: may be called by any thread until fence_end has

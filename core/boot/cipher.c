@@ -39,7 +39,7 @@ int wf_vendor_crypto_aead_aes256gcm_decrypt_detached_afternm(
     const unsigned char *tag, const void *ad, unsigned long long ad_n,
     const unsigned char *nonce, const void *state);
 
-/* Where vendor.sh had to take libsodium's own look at the processor. */
+/* libsodium's own look at the processor, if vendor.sh had to take it along. */
 int wf_vendor__sodium_runtime_get_cpu_features(void) __attribute__((weak));
 #pragma GCC visibility pop
 
@@ -90,7 +90,7 @@ static void choose(void)
     wf_vendor__crypto_onetimeauth_poly1305_pick_best_implementation();
 }
 
-static void prepare(void)
+static void prepare_ciphers(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -99,7 +99,7 @@ static void prepare(void)
 
 static bool has_aes(void)
 {
-    prepare();
+    prepare_ciphers();
     return wf_vendor_crypto_aead_aes256gcm_is_available();
 }
 
@@ -120,7 +120,7 @@ static struct wf_cipher_key *key(enum wf_cipher_kind kind,
 
     if (!k)
         return NULL;
-    prepare();
+    prepare_ciphers();
     k->kind = kind;
     if (kind == WF_CIPHER_AES256)
         wf_vendor_crypto_aead_aes256gcm_beforenm(k->state, bytes);

@@ -39,8 +39,8 @@ static int bad_file(struct wf_instance *wf, const char *file, const char *why)
     return WEFT_EINVAL;
 }
 
-/* That is no mistake of the configuration. */
-static int starved(const char *file, int error)
+/* The file cannot be read for a lack: no mistake of the configuration. */
+static int fail_for_lack(const char *file, int error)
 {
     int r = error == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
 
@@ -58,7 +58,7 @@ static int from_file(struct wf_instance *wf, const char *file)
     ssize_t n;
 
     if (fd == WF_TRUST_STARVED)
-        return starved(file, errno);
+        return fail_for_lack(file, errno);
     if (fd < 0)
         return bad_file(wf, file, why);
     r = fstat(fd, &st);

@@ -33,7 +33,7 @@ static void note_loser(struct wf_boot *b, const char *line)
 }
 
 /* A line that answers nothing. */
-static bool unasked(struct wf_pmi1 *p, const char *line)
+static bool take_unasked(struct wf_pmi1 *p, const char *line)
 {
     if (wf_pmi_field_is(line, "cmd", "weft_lost_by")) {
         note_loser(&p->base, line);
@@ -48,14 +48,14 @@ static bool unasked(struct wf_pmi1 *p, const char *line)
 
 /* Read the answer, which must be "cmd=answer". A fence may be under way: its
  * end comes when it likes, and so do other things. */
-static int await(struct wf_pmi1 *p, char **reply, const char *answer)
+static int await_answer(struct wf_pmi1 *p, char **reply, const char *answer)
 {
     bool fence = p->in_fence && strcmp(answer, "barrier_out") == 0;
     int rc;
 
     do
         rc = wf_pmi_channel_line(&p->channel, reply);
-    while (rc == 0 && unasked(p, *reply) && (!fence || p->in_fence));
+    while (rc == 0 && take_unasked(p, *reply) && (!fence || p->in_fence));
     if (rc == 0 && !wf_pmi_field_is(*reply, "cmd", answer))
         rc = WEFT_EPROTO;
     if (p->in_fence && wf_pmi_channel_pending(&p->channel))
@@ -74,7 +74,7 @@ int wf_pmi1_ask(struct wf_pmi1 *p, char **reply, const char *answer,
     if (n < 0 || (size_t)n >= sizeof(text))
         return WEFT_EINVAL;
     int rc = wf_pmi_channel_send(&p->channel, text, (size_t)n);
-    return rc < 0 ? rc : await(p, reply, answer);
+    return rc < 0 ? rc : await_answer(p, reply, answer);
 }
 
 /* rc=0, or no rc at all, is success on this wire. */
@@ -116,7 +116,7 @@ static int pmi1_fence_end(struct wf_boot *boot)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     char *reply;
-    int rc = p->in_fence ? await(p, &reply, "barrier_out") : 0;
+    int rc = p->in_fence ? await_answer(p, &reply, "barrier_out") : 0;
     return rc < 0 ? wf_pmi1_fail(p, rc, "barrier") : 0;
 }
 
@@ -144,7 +144,7 @@ static void pmi1_give_up(struct wf_boot *boot, uint32_t rank)
         (void)wf_pmi_channel_send(&wf_pmi1_of(boot)->channel, text, (size_t)n);
 }
 
-static bool readable(const struct wf_pmi1 *p)
+static bool is_readable(const struct wf_pmi1 *p)
 {
     struct pollfd in = {.fd = p->channel.fd, .events = POLLIN};
     return wf_pmi_channel_pending(&p->channel) || poll(&in, 1, 0) > 0;
@@ -155,9 +155,9 @@ static int pmi1_hear(struct wf_boot *boot)
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     char *line;
     int rc = 0;
-    while (rc == 0 && readable(p)) {
+    while (rc == 0 && is_readable(p)) {
         rc = wf_pmi_channel_line(&p->channel, &line);
-        if (rc == 0 && !unasked(p, line))
+        if (rc == 0 && !take_unasked(p, line))
             rc = WEFT_EPROTO;
     }
     return rc;
@@ -188,7 +188,7 @@ static const struct wf_boot_ops pmi1_ops = {
 /* ---- opening ---------------------------------------------------------- */
 
 /* A TCP connection says who it is, and is told its rank and the size. */
-static int identify(struct wf_pmi1 *p)
+static int identify_process(struct wf_pmi1 *p)
 {
     char text[64], *line;
     long id = wf_boot_env_number("PMI_ID");
@@ -227,7 +227,7 @@ static int read_environment(struct wf_pmi1 *p)
     return 0;
 }
 
-static int greet(struct wf_pmi1 *p)
+static int greet_launcher(struct wf_pmi1 *p)
 {
     char *reply;
     int key_max = 0, value_max = 0;
@@ -306,7 +306,7 @@ static int make_room_for_nodes(struct wf_pmi1 *p)
 /* Everything that needs memory, as far as it is known, before the launcher is
  * spoken to on a descriptor that is there once: a failure leaves it untouched,
  * and the program may try again. */
-static struct wf_pmi1 *prepare(char *err, size_t err_len, int *rc)
+static struct wf_pmi1 *prepare_client(char *err, size_t err_len, int *rc)
 {
     struct wf_pmi1 *p = calloc(1, sizeof(*p));
     *rc = p ? 0 : WEFT_ENOMEM;
@@ -326,15 +326,15 @@ static struct wf_pmi1 *prepare(char *err, size_t err_len, int *rc)
     return NULL;
 }
 
-static int converse(struct wf_pmi1 *p)
+static int open_conversation(struct wf_pmi1 *p)
 {
     int rc = 0;
     if (!getenv("PMI_FD"))
-        rc = identify(p);
+        rc = identify_process(p);
     if (rc == 0 && !p->base.node_of)
         rc = make_room_for_nodes(p);
     if (rc == 0)
-        rc = greet(p);
+        rc = greet_launcher(p);
     if (rc == 0)
         rc = read_numbers(p);
     return rc == 0 ? read_nodes(p) : rc;
@@ -343,7 +343,7 @@ static int converse(struct wf_pmi1 *p)
 int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len)
 {
     int rc;
-    struct wf_pmi1 *p = prepare(err, err_len, &rc);
+    struct wf_pmi1 *p = prepare_client(err, err_len, &rc);
     if (!p)
         return rc;
     p->base.ops = &pmi1_ops;
@@ -351,7 +351,7 @@ int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len)
     if (rc < 0)
         goto err_free;
     p->base.launcher = wf_pmi_channel_peer(&p->channel);
-    rc = converse(p);
+    rc = open_conversation(p);
     if (rc == WEFT_ENOMEM) {
         snprintf(err, err_len, "no memory for what the launcher says");
         goto err_close;

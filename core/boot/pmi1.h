@@ -1,4 +1,4 @@
-/* What the files of the PMI-1 client share.
+/* The PMI-1 client, as its files share it.
  *
  *   pmi1.c         the conversation: requests, the fence, opening
  *   pmi1_values.c  put and get: base64, cut where the launcher's limit demands

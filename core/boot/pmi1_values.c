@@ -1,6 +1,6 @@
-/* What the launcher keeps under keys: values are base64, cut where its limit
- * demands. The key itself holds the text, or "*n" when the text is in key.0 ...
- * key.(n-1).
+/* Values that the launcher keeps under keys. They are base64, and cut where its
+ * limit demands. The key itself holds the text, or "*n" when the text is in
+ * key.0 ... key.(n-1).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -136,7 +136,7 @@ static int get_cut(struct wf_pmi1 *p, const char *key, const char *count,
 }
 
 /* value->bytes holds FIRST_ROOM bytes. */
-static int decode(const char *text, size_t len, struct value *value)
+static int decode_value(const char *text, size_t len, struct value *value)
 {
     size_t room = len / 4 * 3 + 3;
     if (room > FIRST_ROOM) {
@@ -162,7 +162,7 @@ static int take_text(struct wf_pmi1 *p, const char *key, char *text, size_t len,
     char *all = NULL, count[16] = "";
     int rc;
     if (len == 0 || text[0] != '*') {
-        rc = decode(text, len, out);
+        rc = decode_value(text, len, out);
         explicit_bzero(text, len);
         return rc;
     }
@@ -172,7 +172,7 @@ static int take_text(struct wf_pmi1 *p, const char *key, char *text, size_t len,
     len = 0;
     rc = get_cut(p, key, count, &all, &len);
     if (rc == 0)
-        rc = decode(all, len, out);
+        rc = decode_value(all, len, out);
     wipe_text(all, len);
     return rc;
 }

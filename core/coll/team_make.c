@@ -424,7 +424,7 @@ static bool rules_given(const struct wf_instance *wf)
 }
 
 /* This process lacked something, and may not have sent what others wait for. */
-static bool starved(int rc)
+static bool is_starved(int rc)
 {
     return rc == MPI_ERR_NO_MEM || rc == MPI_ERR_OTHER;
 }
@@ -436,7 +436,7 @@ static void make_late(struct wf_comm *comm)
 
 void wf_team_count(struct wf_comm *comm, int rc)
 {
-    bool late = comm->team_in == 1 && starved(rc);
+    bool late = comm->team_in == 1 && is_starved(rc);
 
     comm->catch_up = late ? make_late : NULL;
     if (comm->team_in && !late && --comm->team_in == 0 && !rules_given(comm->wf))

@@ -45,9 +45,10 @@ struct raised {
 
 enum { OBJECT_LEN = MPI_MAX_OBJECT_NAME + 40 };
 
-/* What is to be done about an error, said inside the API section and done outside
- * it. It refers to no object of the library: a handler of the user may free what
- * the error is about, and may not return (a C++ exception, longjmp). */
+/* A verdict says what to do about an error. It is found inside the API section
+ * and carried out outside. It refers to no object of the library: a handler of
+ * the user may free what the error is about, and may not return (a C++
+ * exception, longjmp). */
 struct verdict {
     MPI_Errhandler predefined; /* or MPI_ERRHANDLER_NULL: fn */
     void (*fn)(void);
@@ -78,8 +79,8 @@ static void describe(const struct raised *on, char *out, size_t n)
 }
 
 /* W-11: product and version, host, rank, function, object, cause. */
-static void fatal(struct wf_instance *wf, const char *object,
-                  const char *function, int rc, const char *detail)
+static void end_process(struct wf_instance *wf, const char *object,
+                        const char *function, int rc, const char *detail)
 {
     char where[sizeof wf->host + 40] = "";
     char text[MPI_MAX_ERROR_STRING];
@@ -107,8 +108,8 @@ static void call_user(const struct verdict *v, int *rc)
 }
 
 /* target: whose handler is called. object: on what the function was called. */
-static void decide(struct verdict *v, const struct raised *target,
-                   const struct raised *object)
+static void decide_verdict(struct verdict *v, const struct raised *target,
+                           const struct raised *object)
 {
     const struct wf_errhandler *e = target->handler;
 
@@ -130,7 +131,7 @@ static int carry_out(struct wf_instance *wf, const struct verdict *v,
     if (v->predefined == MPI_ERRHANDLER_NULL)
         call_user(v, &rc);
     else if (v->predefined != MPI_ERRORS_RETURN)
-        fatal(wf, v->object, function, rc, r->text);
+        end_process(wf, v->object, function, rc, r->text);
     return rc;
 }
 
@@ -185,13 +186,13 @@ int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
     if (!wf) {
         if (!target.handler)
             target.handler = wf_errhandler_initial();
-        decide(&v, &target, &object);
+        decide_verdict(&v, &target, &object);
         return carry_out(NULL, &v, function, rc);
     }
     wf = target.comm ? target.comm->wf : wf_home(wf);
     bool held = wf_cs_hold(&wf->api);
     choose(wf, &target);
-    decide(&v, &target, &object);
+    decide_verdict(&v, &target, &object);
     wf_cs_drop(&wf->api, held);
     return carry_out(wf, &v, function, rc);
 }
@@ -207,7 +208,7 @@ int wf_errhandler_call(struct wf_instance *wf, void *on, const char *function,
     if (rc != MPI_SUCCESS)
         return rc;
     choose(wf, &target);
-    decide(&v, &target, &target);
+    decide_verdict(&v, &target, &target);
     wf_cs_leave(&wf->api);
     carry_out(wf, &v, function, errorcode);
     wf_cs_enter(&wf->api);

@@ -67,7 +67,7 @@ static void read_notes(struct found *f, const char *name, const char *at,
     }
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *user)
+static int visit_object(struct dl_phdr_info *info, size_t size, void *user)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -85,7 +85,7 @@ bool wf_copies_find(char *text, size_t n)
 
     if (!dl_iterate_phdr)
         return false;
-    dl_iterate_phdr(visit, &f);
+    dl_iterate_phdr(visit_object, &f);
     if (f.other)
         snprintf(text, n,
                  "this process has two copies of Weft, one in %.120s and one "

@@ -36,6 +36,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/lack.h"
+
 enum { LINKS_MAX = 40, OTHERS_WRITE = S_IWGRP | S_IWOTH };
 
 struct walk {
@@ -154,12 +156,6 @@ static int take_name(struct walk *w, char name[NAME_MAX + 1])
     return 0;
 }
 
-/* The system is short of what it may have again soon. */
-static bool lacks(int error)
-{
-    return error == ENOMEM || error == EMFILE || error == ENFILE;
-}
-
 /* Open the file at the end of the path, and judge what was opened. */
 static int open_file(struct walk *w, const char *name, int *file)
 {
@@ -167,7 +163,7 @@ static int open_file(struct walk *w, const char *name, int *file)
 
     *file = openat(w->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
                                      O_CLOEXEC);
-    if (*file < 0 && lacks(errno))
+    if (*file < 0 && wf_is_lack(errno))
         return errno;
     if (*file < 0 && w->why[0] == '\0')
         snprintf(w->why, w->n, "file %s/%s cannot be read: %s", w->name, name,
@@ -234,7 +230,7 @@ static int judge_failure(const struct walk *w, int error, const char *path,
 {
     if (error == 0)
         return WF_TRUST_REFUSED;
-    if (lacks(error)) {
+    if (wf_is_lack(error)) {
         snprintf(w->why, w->n, "%s", strerror(error));
         errno = error;
         return WF_TRUST_STARVED;

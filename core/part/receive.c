@@ -51,7 +51,7 @@ static uint64_t sent_bytes(const struct receive *v)
     return v->piece_bytes * (uint64_t)v->piece_count;
 }
 
-static int explain(struct wf_req *r)
+static int explain_sizes(struct wf_req *r)
 {
     const struct wf_part *p = r->context;
     const struct receive *v = wf_container(p, struct receive, part);
@@ -239,7 +239,7 @@ int wf_mpi_precv_init(struct wf_instance *wf, void *buf, int partitions,
     struct receive *v = wf_part_create(sizeof *v, &a, start, destroy);
     if (!v)
         return MPI_ERR_NO_MEM;
-    v->part.req->explain = explain;
+    v->part.req->explain = explain_sizes;
     *request = (MPI_Request)v->part.req;
     if (dest == MPI_PROC_NULL)
         v->part.setup_over = true;

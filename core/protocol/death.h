@@ -29,9 +29,10 @@ static inline bool wf_comm_dead(struct wf_comm *c)
 /* This process was to make the communicator and could not, because a process
  * was lost: the other members, which perhaps have made it, are told. */
 void wf_unmade_tell(struct wf_comm *);
-/* What its members call a communicator whose ids are not agreed on: of its groups,
- * its parent's origin and the key of the agreement (comm/context.h), so that ids
- * that come again are not taken for it. */
+/* The origin names a communicator whose ids are not agreed on, the same at all
+ * its members. It follows from the groups, the origin of the parent and the key
+ * of the agreement (comm/context.h), so ids that come again are not taken for
+ * it. */
 uint64_t wf_origin(const struct wf_comm *result, const struct wf_comm *parent,
                    uint64_t key);
 

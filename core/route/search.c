@@ -17,6 +17,7 @@
 
 #include "adi/endpoint.h"
 #include "layout.h"
+#include "os/lack.h"
 #include "os/prefix.h"
 #include "os/trust.h"
 #include "route/model.h"
@@ -104,7 +105,7 @@ char *wf_search_text(const struct wf_config *c, const char *path, size_t *n,
 bool wf_search_starved(struct wf_config *c, const char *path, int error,
                        const char *why)
 {
-    if (error != ENOMEM && error != EMFILE && error != ENFILE)
+    if (!wf_is_lack(error))
         return false;
     c->starved = error == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
     wf_error(wf_error_class(c->starved), "cannot read %s: %s", path, why);

@@ -203,7 +203,8 @@ static int no_memory(void)
                     "no memory for the edges of a distributed graph");
 }
 
-static int exchange(struct wf_comm *comm, struct mail *out, struct mail *in)
+static int exchange_edges(struct wf_comm *comm, struct mail *out,
+                          struct mail *in)
 {
     struct wf_type *type = wf_type_of(MPI_INT), *count_type;
     int rc;
@@ -245,8 +246,8 @@ static struct wf_topo *read_mail(const struct mail *m, bool weighted)
 
 /* Collective, also with the error of an argument. *topo: NULL when memory is
  * lacking at the end, recorded. */
-static int collect(struct wf_comm *comm, const struct named *e, int wrong,
-                   struct wf_topo **topo)
+static int collect_edges(struct wf_comm *comm, const struct named *e, int wrong,
+                         struct wf_topo **topo)
 {
     size_t n = (size_t)comm->size;
     int64_t *room = calloc(4 * n, sizeof *room);
@@ -258,7 +259,7 @@ static int collect(struct wf_comm *comm, const struct named *e, int wrong,
         rc = no_memory();
     rc = wf_dist_agree(comm, rc);
     if (!rc)
-        rc = exchange(comm, &out, &in);
+        rc = exchange_edges(comm, &out, &in);
     *topo = rc ? NULL : read_mail(&in, e->weights != MPI_UNWEIGHTED);
     free(out.edges);
     free(in.edges);
@@ -279,7 +280,7 @@ int wf_mpi_dist_graph_create(struct wf_instance *wf, struct wf_comm *comm_old,
     *comm_dist_graph = MPI_COMM_NULL;
     if (rc)
         return rc;
-    rc = collect(comm_old, &e, check_named(comm_old, &e), &topo);
+    rc = collect_edges(comm_old, &e, check_named(comm_old, &e), &topo);
     if (rc)
         return rc;
     return wf_dist_finish(comm_old, topo, reorder,

@@ -204,8 +204,8 @@ void wf_ip_alive_ask(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
 /* ---- a peer that runs ---------------------------------------------------- */
 
 /* Of the time since it was seen, how much it may have computed. */
-static uint64_t excuse(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
-                       uint64_t now)
+static uint64_t excused_time(const struct wf_ip_watch *w,
+                             const struct wf_ip_alive *a, uint64_t now)
 {
     uint64_t then = a->seen ? a->seen : a->answer;
     uint64_t gap = now > then ? now - then : 0;
@@ -219,19 +219,19 @@ void wf_ip_alive_runs(const struct wf_ip_watch *w, struct wf_ip_alive *a,
 {
     if (!a->ignored)
         return;
-    a->excused += excuse(w, a, now);
+    a->excused += excused_time(w, a, now);
     a->seen = now;
 }
 
 /* How long it has run without an answer; 0: that is not known. */
-static uint64_t deaf(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
-                     uint64_t now)
+static uint64_t deaf_time(const struct wf_ip_watch *w,
+                          const struct wf_ip_alive *a, uint64_t now)
 {
     uint64_t ns, most = limit_of(w, a) / 2;
 
     if (!a->seen || a->ignored < ENOUGH || now < a->answer)
         return 0;
-    ns = now - a->answer - a->excused - excuse(w, a, now);
+    ns = now - a->answer - a->excused - excused_time(w, a, now);
     return ns >= DEAF_LEAST_NS || ns < most ? ns : most;
 }
 
@@ -250,7 +250,7 @@ uint64_t wf_ip_alive_quiet(const struct wf_ip_watch *w,
 uint64_t wf_ip_alive_silent(const struct wf_ip_watch *w,
                             const struct wf_ip_alive *a, uint64_t now)
 {
-    uint64_t ignored = deaf(w, a, now), quiet;
+    uint64_t ignored = deaf_time(w, a, now), quiet;
 
     if (!a->known)
         return ignored ? ignored : UINT64_MAX;
@@ -274,15 +274,16 @@ uint64_t wf_ip_alive_unknown(const struct wf_ip_watch *w,
                : now - a->sign;
 }
 
-static bool vanished(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
-                     uint64_t now, char why[IP_WHY])
+static bool has_vanished(const struct wf_ip_watch *w,
+                         const struct wf_ip_alive *a, uint64_t now,
+                         char why[IP_WHY])
 {
     uint64_t silent = wf_ip_alive_silent(w, a, now);
     unsigned long long ms = 1000000;
 
     if (!w->vanished || silent == UINT64_MAX || silent < w->vanished)
         return false;
-    if (deaf(w, a, now) >= w->vanished)
+    if (deaf_time(w, a, now) >= w->vanished)
         snprintf(why, IP_WHY,
                  "sends packets, but for %llu ms has confirmed none of ours: "
                  "they, or the large ones (MTU), are dropped on the way",
@@ -302,7 +303,7 @@ bool wf_ip_alive_turn(struct wf_ip_watch *w, struct wf_ip_alive *a,
     if (!is_due(w, a, now))
         return true;
     wf_ip_alive_hear(w, a, true);
-    if (vanished(w, a, now, why))
+    if (has_vanished(w, a, now, why))
         return false;
     if (is_due(w, a, now))
         ask(ctx, now);

@@ -12,7 +12,7 @@
  *
  * DEAF  A process that is seen to run, for it asks by itself or sends something
  * again, and yet answers nothing, is not computing: ours does not reach it, or
- * nothing large does. What its host answers is no excuse then. It may have run
+ * nothing large does. Answers of its host are no excuse then. It may have run
  * for a moment between two computations, and answers may be lost; so it must be
  * seen several times, and each time proves only that much of the silence:
  *

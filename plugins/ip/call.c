@@ -349,7 +349,8 @@ static struct wf_ip_call *known_caller(struct wf_ip_calls *all,
     return c;
 }
 
-/* Whoever calls us runs: does it answer our own call? */
+/* A process that calls us runs; so if it does not answer our own call, that
+ * call is lost on the way. */
 static void note_caller(struct wf_ip_calls *all, const struct wf_ip_path *path)
 {
     for (struct wf_ip_call *c = all->first; c && all->dialling; c = c->next)
@@ -357,10 +358,11 @@ static void note_caller(struct wf_ip_calls *all, const struct wf_ip_path *path)
             wf_ip_alive_runs(all->watch, &c->alive, now_ns(all));
 }
 
-/* There is no memory for a caller. He repeats himself as long as that may pass,
- * and then is turned away, for he cannot know. */
-static void starve(struct wf_ip_calls *all, const struct wf_ip_path *path,
-                   const struct wf_ip_word *w)
+/* There is no memory for a caller. It repeats itself for as long as that may
+ * pass, and then it is turned away, for it cannot know the reason. */
+static void put_off_caller(struct wf_ip_calls *all,
+                           const struct wf_ip_path *path,
+                           const struct wf_ip_word *w)
 {
     if (!all->short_since)
         all->host->log(all->core, 1, "callers have to wait: out of memory");
@@ -386,7 +388,7 @@ static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
         return;
     c = wf_ip_call_new(all, path);
     if (!c) {
-        starve(all, path, w);
+        put_off_caller(all, path, w);
         return;
     }
     c->remote_id = w->from;
@@ -403,7 +405,7 @@ static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
     else
         wf_ip_call_free(all, c);
     if (rc == WEFT_ENOMEM)
-        starve(all, path, w);
+        put_off_caller(all, path, w);
     else
         all->short_since = 0;
 }

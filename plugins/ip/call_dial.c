@@ -141,7 +141,7 @@ struct dialled {
 };
 
 /* The host; the peer itself is called again and again. */
-static void ask(void *ctx, uint64_t now)
+static void ask_peer(void *ctx, uint64_t now)
 {
     const struct dialled *d = ctx;
     struct wf_ip_call *c = d->call;
@@ -151,13 +151,14 @@ static void ask(void *ctx, uint64_t now)
 }
 
 /* False: the call has failed, and is gone; others may be, too. */
-static bool watch(struct wf_ip_calls *all, struct wf_ip_call *c, uint64_t now)
+static bool watch_call(struct wf_ip_calls *all, struct wf_ip_call *c,
+                       uint64_t now)
 {
     struct dialled d = {all, c};
     uint64_t unknown;
     char why[IP_WHY];
 
-    if (wf_ip_alive_turn(all->watch, &c->alive, now, ask, &d, why)) {
+    if (wf_ip_alive_turn(all->watch, &c->alive, now, ask_peer, &d, why)) {
         unknown = wf_ip_alive_unknown(all->watch, &c->alive, now);
         if (unknown < all->connect_timeout || now < c->party->until)
             return true;
@@ -209,7 +210,7 @@ void wf_ip_call_timers(struct wf_ip_calls *all, uint64_t now)
     for (struct wf_ip_call *c = all->first, *next; c; c = next) {
         next = c->next;
         if (is_due(c, now)) {
-            if (watch(all, c, now))
+            if (watch_call(all, c, now))
                 say_again(all, c, now);
             else
                 next = all->first;

@@ -9,7 +9,7 @@
  */
 #include "sctp.h"
 
-static void ask(void *peer, uint64_t now)
+static void ask_peer(void *peer, uint64_t now)
 {
     weft_peer *p = peer;
     weft_ep *ep = p->ep;
@@ -27,7 +27,7 @@ uint64_t wf_sctp_alive_turn(weft_peer *p, uint64_t now)
     struct wf_ip_watch *w = &p->ep->watch;
     char why[IP_WHY];
 
-    if (wf_ip_alive_turn(w, &p->alive, now, ask, p, why))
+    if (wf_ip_alive_turn(w, &p->alive, now, ask_peer, p, why))
         return wf_ip_alive_deadline(w, &p->alive);
     wf_sctp_link_break(p, WEFT_ELINK, "process %u %s", p->party.id, why);
     return 0;

@@ -68,7 +68,7 @@ void wf_sctp_unlock(void)
 
 /* ---- the stack ----------------------------------------------------------- */
 
-/* Where the first chunk of one of two types begins; n: there is none. */
+/* The offset of the first chunk of one of two types; n: there is none. */
 static size_t find_chunk(const uint8_t *packet, size_t n, uint8_t a, uint8_t b)
 {
     size_t at = HEAD, length;

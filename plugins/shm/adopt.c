@@ -41,7 +41,7 @@ void wf_shm_refuse(struct shm_conn *c, uint32_t code, const char *why)
     wf_shm_hang_up(c);
 }
 
-static bool lacks(uint32_t code)
+static bool is_lack(uint32_t code)
 {
     return code == SHM_NO_FILES || code == SHM_NO_MEMORY;
 }
@@ -75,7 +75,7 @@ bool wf_shm_on_refuse(struct shm_conn *c, const struct shm_message *m)
         wf_shm_retry(p, CROSSED_PATIENCE_MS * MS);
     else if (code == SHM_LATER)
         wf_shm_retry(p, 0);
-    else if (!lacks(code) || !wf_shm_try_again(p))
+    else if (!is_lack(code) || !wf_shm_try_again(p))
         wf_shm_refused(p, m);
     return false;
 }
@@ -230,7 +230,7 @@ bool wf_shm_on_ready(struct shm_conn *c, const struct shm_message *m, int *fds)
 /* ---- the listener chooses ---------------------------------------------- */
 
 /* NULL: there is none; *rc is WEFT_ENOMEM if memory lacks for it. */
-static weft_peer *caller(struct shm_conn *c, int *rc)
+static weft_peer *find_caller(struct shm_conn *c, int *rc)
 {
     weft_ep *ep = c->ep;
     weft_peer *p = wf_shm_peer_find(ep, c->loc_id);
@@ -276,7 +276,7 @@ static void offer(struct shm_conn *c, weft_peer *p)
 void wf_shm_proved(struct shm_conn *c)
 {
     int rc = WEFT_OK;
-    weft_peer *p = caller(c, &rc);
+    weft_peer *p = find_caller(c, &rc);
     if (!p && rc == WEFT_ENOMEM) {
         wf_shm_refuse(c, SHM_NO_MEMORY, strerror(ENOMEM));
         return;

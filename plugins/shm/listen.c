@@ -1,6 +1,7 @@
 /* Accepting callers: see connect.c for the call.
  *
- * Who lacks memory or descriptors stops listening for a moment instead of spinning.
+ * A process that lacks memory or descriptors stops listening for a moment,
+ * instead of spinning.
  * Callers hear what is lacking, and call again as long as they may; for them there
  * is a spare descriptor, which is given up for the one of a caller. Where that is
  * of no use for HOPE_MS, they are hung up on.
@@ -64,7 +65,7 @@ void wf_shm_pause_accept(weft_ep *ep, const char *why)
 }
 
 /* Is the listener there again, and watched? */
-static bool listens(weft_ep *ep)
+static bool is_listening(weft_ep *ep)
 {
     if (ep->listener.fd >= 0)
         return wf_shm_watch(ep, &ep->listener, EPOLLIN) == 0;
@@ -79,7 +80,7 @@ static bool listens(weft_ep *ep)
 void wf_shm_resume_accept(weft_ep *ep)
 {
     if (ep->accept_at && ep->host->now_ns(ep->core) >= ep->accept_at &&
-        listens(ep)) {
+        is_listening(ep)) {
         ep->accept_at = 0;
         wf_shm_ask_again(ep);
     }
@@ -99,7 +100,7 @@ static void drop_callers(weft_ep *ep)
 }
 
 /* Nobody could be let in, not even to hear why. */
-static bool hopeless(weft_ep *ep)
+static bool is_hopeless(weft_ep *ep)
 {
     uint64_t now = ep->host->now_ns(ep->core);
 
@@ -125,7 +126,7 @@ static void turn_away(weft_ep *ep, int err)
     }
     if (n > 0)
         ep->full_since = 0;
-    else if (errno != EAGAIN && hopeless(ep))
+    else if (errno != EAGAIN && is_hopeless(ep))
         drop_callers(ep);
     take_spare(ep);
     wf_shm_pause_accept(ep, strerror(err));

@@ -74,9 +74,9 @@ static void describe(const weft_ep *ep, const struct wf_tcp_candidate *c,
              c->error ? wf_ip_error(c->error) : c->what);
 }
 
-/* What the link is lost for, as far as this candidate can tell. A lack of this
- * process or of the peer is worth more than silence elsewhere. */
-static int cause(const struct wf_tcp_candidate *c)
+/* The status with which the link is lost, by this candidate alone. A lack of
+ * this process or of the peer is worth more than silence elsewhere. */
+static int cause_of(const struct wf_tcp_candidate *c)
 {
     int lack = wf_ip_short(c->error) ? c->error : c->lack;
 
@@ -105,8 +105,8 @@ static void all_failed(weft_peer *p)
         at += (size_t)snprintf(table + at, sizeof table - at, "%s%s",
                                i ? "; " : "", one);
         refused += p->dial->cand[i].error == ECONNREFUSED;
-        if (status != WEFT_EAUTH && cause(&p->dial->cand[i]) != WEFT_ELINK)
-            status = cause(&p->dial->cand[i]);
+        if (status != WEFT_EAUTH && cause_of(&p->dial->cand[i]) != WEFT_ELINK)
+            status = cause_of(&p->dial->cand[i]);
     }
     if (refused && refused == p->dial->n)
         status = WEFT_EPEER; /* the host is there, nobody listens */

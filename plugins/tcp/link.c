@@ -68,7 +68,7 @@ static void end_broken(struct wf_tcp_conn *c)
 
 /* Everything that belongs to the link ends, and what was lent goes back; but for
  * the connection, which is to be closed by the caller, if there is one. */
-static struct wf_tcp_conn *dismantle(weft_peer *p, int status)
+static struct wf_tcp_conn *dismantle_link(weft_peer *p, int status)
 {
     weft_ep *ep = p->ep;
     struct wf_tcp_conn *c = p->conn;
@@ -93,7 +93,7 @@ static struct wf_tcp_conn *dismantle(weft_peer *p, int status)
 
 static void tear_down(weft_peer *p, int status)
 {
-    struct wf_tcp_conn *c = dismantle(p, status);
+    struct wf_tcp_conn *c = dismantle_link(p, status);
 
     if (c)
         wf_tcp_conn_close(c);
@@ -108,7 +108,7 @@ static void report(weft_peer *p)
 
     if (p->reported)
         return;
-    c = dismantle(p, p->why_status);
+    c = dismantle_link(p, p->why_status);
     p->reported = true;
     p->want_ready = false;
     ep->host->peer_down(ep->core, p->loc, p->why_status,

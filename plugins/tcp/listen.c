@@ -109,7 +109,7 @@ static bool listen_again(weft_ep *ep, struct wf_tcp_listener *l)
 
 /* ---- callers who cannot be taken ------------------------------------------- */
 
-/* What the caller has said is taken first: closing a socket with unread bytes is a
+/* Read what the caller has said first: closing a socket with unread bytes is a
  * reset, which could overtake our words. */
 void wf_tcp_tell_lack(int fd, enum wf_tcp_lack lack)
 {

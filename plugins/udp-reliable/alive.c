@@ -26,7 +26,7 @@ uint64_t wf_udp_alive_deadline(const weft_peer *p)
     return wf_ip_alive_deadline(&p->ep->watch, &p->alive);
 }
 
-static void ask(void *peer, uint64_t now)
+static void ask_peer(void *peer, uint64_t now)
 {
     weft_peer *p = peer;
     const struct wf_ip_path *way = &p->path.way;
@@ -44,7 +44,7 @@ void wf_udp_alive_turn(weft_peer *p, uint64_t now)
     char why[IP_WHY];
 
     if (p->party.state == PARTY_OPEN &&
-        !wf_ip_alive_turn(&p->ep->watch, &p->alive, now, ask, p, why))
+        !wf_ip_alive_turn(&p->ep->watch, &p->alive, now, ask_peer, p, why))
         wf_udp_link_break(p, WEFT_ELINK, "process %u %s", p->party.id, why);
 }
 

@@ -79,7 +79,7 @@ static int find_foreign(struct dl_phdr_info *info, size_t size, void *caller)
     return 0;
 }
 
-/* Where one descriptor was closed there is room for another. */
+/* A descriptor that was closed makes room for another. */
 static int take_room(void)
 {
     long n = atomic_load(&room);

@@ -123,7 +123,7 @@ static void attributes(void)
     RETRY(MPI_Info_free(&info));
 }
 
-/* What t was made of: made, read, and freed. */
+/* The types that t was made of are made, read and freed. */
 static void contents(MPI_Datatype *t)
 {
     int ints, addresses, types, inner, how, i[64];

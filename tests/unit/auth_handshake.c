@@ -74,8 +74,9 @@ static void two_holders_of_the_key_recognise_each_other(void **state)
     side_close(&b);
 }
 
-/* What other versions read: magic, version, step, order of bytes, and the size of
- * a word beside the highest bit, which says that there is hardware for AES. */
+/* Other versions read this much: magic, version, step, order of bytes, and the
+ * size of a word beside the highest bit, which says that there is hardware for
+ * AES. */
 static void a_hello_begins_as_it_always_does(void **state)
 {
     static const uint16_t one = 1;

@@ -124,7 +124,7 @@ static void a_get_during_the_fence_does_not_lose_its_end(void **state)
     }
 }
 
-/* Whatever is read meanwhile: an answer, the end of a fence, or nothing. */
+/* The news are heard beside an answer, the end of a fence, or nothing. */
 static void who_has_given_this_process_up_is_heard(void **state)
 {
     struct launcher l = {0};

@@ -278,8 +278,8 @@ static void *talk_aside(void *none)
     return NULL;
 }
 
-/* What was lost is owed, until it has gone again; what finds no room is not, for
- * who reads nothing acknowledges no more. */
+/* Lost data is owed until it has gone again. Data for which the peer has no
+ * room is not: a peer that reads nothing acknowledges nothing more. */
 static void what_is_not_acknowledged_is_owed_while_there_is_room(void **state)
 {
     struct wf_sctp_setup setup = {

@@ -283,7 +283,7 @@ static void a_listener_without_descriptors_tells_its_callers(void **state)
     stop_both();
 }
 
-/* Where even the spare descriptor is of no use they are hung up on. */
+/* Callers are hung up on when even the spare descriptor is of no use. */
 static void without_a_spare_descriptor_callers_are_hung_up_on(void **state)
 {
     struct rlimit was;

@@ -175,7 +175,7 @@ static void forbid_descriptors(struct rlimit *before)
     setrlimit(RLIMIT_NOFILE, &none);
 }
 
-/* Whoever calls a process without descriptors hears so, however long that lasts,
+/* Callers of a process without descriptors hear so, however long that lasts,
  * and the next one as well. */
 static void a_listener_without_descriptors_tells_its_callers(void **state)
 {
@@ -197,7 +197,7 @@ static void a_listener_without_descriptors_tells_its_callers(void **state)
     assert_true(all[1].ep->reserve >= 0);
 }
 
-/* Where even the descriptor in reserve is of no use they are hung up on, and the
+/* Callers are hung up on when even the reserve is of no use, and the
  * process can be called again when there are some. */
 static void without_a_reserve_callers_are_hung_up_on(void **state)
 {

@@ -196,7 +196,7 @@ static void logical_operations_use_the_values_of_the_compiler(void **state)
     assert_memory_equal(&d, "\1", 1);
 }
 
-/* Whatever each kind has for true. */
+/* Each kind may have another value for true. */
 static void each_size_has_its_own_values(void **state)
 {
     static const MPI_Datatype types[] = {MPI_LOGICAL1, MPI_LOGICAL2,

@@ -161,8 +161,8 @@ static void a_calm_one_is_not_forgotten(void **state)
     nothing_was_missed();
 }
 
-/* Who waits polls, so the helper may sleep on. It is called by the next who leaves
- * something, or by the last who waits. */
+/* A waiter polls, so the helper may sleep on. It is called by the next who
+ * leaves something, or by the last who waits. */
 static void a_waiter_that_disarms_it_does_not_wake_the_helper(void **state)
 {
     wf_cs_enter(&wf.api);

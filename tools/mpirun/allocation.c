@@ -1,4 +1,4 @@
-/* Hosts of an allocation, as each batch system describes them. See allocation.h.
+/* Hosts of an allocation, as each batch system describes them: allocation.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "allocation.h"
@@ -21,7 +21,7 @@ static const char *value_of(const char *variable)
     return value && *value ? value : NULL;
 }
 
-static int refuse(const char *variable, const char *why)
+static int refuse_variable(const char *variable, const char *why)
 {
     wf_option_error("%s is '%s': %s; --host or --hostfile says where ranks run",
                     variable, value_of(variable), why);
@@ -129,10 +129,10 @@ static int read_slurm(struct host_list *list)
         at += n + (at[n] == ',');
     }
     if (rc == -2)
-        return refuse(nodes, "this is no list of hosts");
+        return refuse_variable(nodes, "this is no list of hosts");
     if (rc == -3)
-        return refuse(tasks, "there should be a number for each host of "
-                             "SLURM_JOB_NODELIST");
+        return refuse_variable(tasks, "there should be a number for each host "
+                                      "of SLURM_JOB_NODELIST");
     return rc;
 }
 
@@ -159,15 +159,16 @@ static int read_file(struct host_list *list, const char *variable, bool counted)
     int rc = 0;
 
     if (!file)
-        return refuse(variable, strerror(errno));
+        return refuse_variable(variable, strerror(errno));
     while (rc == 0 && fgets(line, sizeof line, file))
         rc = add_line(list, line, counted);
     if (rc == 0 && ferror(file))
-        rc = refuse(variable, "the file cannot be read");
+        rc = refuse_variable(variable, "the file cannot be read");
     fclose(file);
-    return rc == -2 ? refuse(variable, "a line of this file has no number of "
-                                       "slots")
-                    : rc;
+    if (rc == -2)
+        rc = refuse_variable(variable, "a line of this file has no number of "
+                                       "slots");
+    return rc;
 }
 
 /* "host 4 host 2", or without numbers "host host host". */
@@ -185,7 +186,9 @@ static int read_words(struct host_list *list, const char *variable,
             at += strcspn(at, " ");
         }
     }
-    return rc == -2 ? refuse(variable, "a host has no number of slots") : rc;
+    if (rc == -2)
+        rc = refuse_variable(variable, "a host has no number of slots");
+    return rc;
 }
 
 static int read_lsf(struct host_list *list)

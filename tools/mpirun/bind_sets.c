@@ -91,8 +91,8 @@ static bool bind_to_list(const struct deal *d, struct wf_cpus *sets)
 
 /* ---- what a policy may ask for ------------------------------------------- */
 
-/* What the user left open. */
-static struct placement complete(const struct placement *given)
+/* The placement with the defaults for all that the user left open. */
+static struct placement complete_placement(const struct placement *given)
 {
     struct placement p = *given;
 
@@ -110,7 +110,7 @@ static struct placement complete(const struct placement *given)
 }
 
 /* Two options that both say who gets which processors. */
-static bool agree(const struct deal *d)
+static bool options_agree(const struct deal *d)
 {
     const struct placement *p = d->p;
     bool ranked = wf_place_is_part(p->rank);
@@ -179,12 +179,13 @@ static enum binding_result bind_all(struct deal *d, struct wf_cpus *sets)
     return BINDING_MADE;
 }
 
-static enum binding_result make(struct deal *d, const struct placement *given,
-                                struct placement *p, struct wf_cpus *sets)
+static enum binding_result make_sets(struct deal *d,
+                                     const struct placement *given,
+                                     struct placement *p, struct wf_cpus *sets)
 {
     bool open = given->binding == BIND_DEFAULT && !p->width;
 
-    if (!agree(d) || !is_known(d, p->map, "--map-by") ||
+    if (!options_agree(d) || !is_known(d, p->map, "--map-by") ||
         !is_known(d, p->rank, "--rank-by"))
         return BINDING_REFUSED;
     if (p->binding == BIND_PART && !is_known(d, p->bind, "--bind-to")) {
@@ -207,7 +208,7 @@ enum binding_result wf_binding_make(const struct machine *m,
                                     const struct local_processes *who,
                                     struct wf_cpus *sets, char *error)
 {
-    struct placement p = complete(given);
+    struct placement p = complete_placement(given);
     struct deal d = {.m = m, .p = &p, .who = who, .error = error};
     enum binding_result result;
 
@@ -216,7 +217,7 @@ enum binding_result wf_binding_make(const struct machine *m,
         return BINDING_REFUSED;
     }
     memset(sets, 0, (size_t)who->count * sizeof *sets);
-    result = make(&d, given, &p, sets);
+    result = make_sets(&d, given, &p, sets);
     wf_deal_free(&d);
     return result;
 }

@@ -29,7 +29,7 @@ bool wf_binding_asked(const struct placement *p)
 
 /* ---- the machine --------------------------------------------------------- */
 
-/* What --cpu-set leaves. */
+/* The CPUs that --cpu-set leaves. */
 static bool usable_cpus(const struct placement *p, struct wf_cpus *s,
                         char *error)
 {

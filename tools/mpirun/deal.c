@@ -19,7 +19,7 @@ bool wf_deal_refuse(const struct deal *d, const char *fmt, ...)
 
 /* ---- places -------------------------------------------------------------- */
 
-static int need(const struct deal *d, int process)
+static int processors_of(const struct deal *d, int process)
 {
     return d->start[process + 1] - d->start[process];
 }
@@ -56,7 +56,7 @@ static int least_used(const struct deal *d, int instance)
     return best;
 }
 
-static void take(struct deal *d, int process, int instance)
+static void take_processors(struct deal *d, int process, int instance)
 {
     for (int k = d->start[process]; k < d->start[process + 1]; k++) {
         int i = least_used(d, instance);
@@ -71,7 +71,7 @@ static int next_in_turn(const struct deal *d, int process)
 {
     for (int k = 0; k < d->instances; k++) {
         int instance = (process + k) % d->instances;
-        if (count_free(d, instance) >= need(d, process))
+        if (count_free(d, instance) >= processors_of(d, process))
             return instance;
     }
     return process % d->instances;
@@ -87,7 +87,9 @@ static bool place_all(struct deal *d)
                               "not %d", p->map_text, d->instances * p->per,
                               d->who->count);
     for (int i = 0; i < d->who->count; i++)
-        take(d, i, p->per ? i / p->per : in_parts ? next_in_turn(d, i) : -1);
+        take_processors(d, i, p->per     ? i / p->per
+                              : in_parts ? next_in_turn(d, i)
+                                         : -1);
     return true;
 }
 
@@ -124,7 +126,7 @@ static void count_before(const struct deal *d, int *key)
 static bool all_alike(struct deal *d)
 {
     for (int i = 1; i < d->who->count; i++)
-        if (need(d, i) != need(d, 0))
+        if (processors_of(d, i) != processors_of(d, 0))
             return wf_deal_refuse(d, "--rank-by %s cannot number processes that "
                                   "hold %d and %d ranks", d->p->rank_text,
                                   d->who->held[0], d->who->held[i]);
@@ -172,7 +174,7 @@ static bool too_many(const struct deal *d)
                            PICKS_MOST);
 }
 
-static bool allocate(struct deal *d)
+static bool allocate_tables(struct deal *d)
 {
     size_t processes = (size_t)d->who->count, n = (size_t)d->m->count;
     int width = d->p->width ? d->p->width : 1;
@@ -191,7 +193,7 @@ static bool allocate(struct deal *d)
 bool wf_deal_make(struct deal *d)
 {
     (void)wf_deal_refuse(d, "out of memory");
-    if (too_many(d) || !allocate(d))
+    if (too_many(d) || !allocate_tables(d))
         return false;
     if (wf_place_is_part(d->p->map))
         d->instances =

@@ -30,8 +30,8 @@ static const char *const per_rank[] = {
 static const char *const foreign[] = {"OMPI_COMM_WORLD_", "PMIX_", "HYDI_",
                                       "PRTE_"};
 
-/* What belongs to a machine or a login stays there, unless somebody names it; the
- * last are beginnings. */
+/* Variables of a machine or a login stay there, unless somebody names them.
+ * Those of a login are known by their beginnings. */
 static const char *const of_machine[] = {
     "HOME",    "USER",    "LOGNAME",    "SHELL",  "MAIL",   "HOSTNAME", "HOST",
     "DISPLAY", "TMPDIR",  "XAUTHORITY", "PWD",    "OLDPWD", "SHLVL",    "_",
@@ -74,7 +74,7 @@ void wf_env_change(struct env_changes *c, const char *name, const char *value)
     c->list[c->n++].value = value;
 }
 
-static size_t length(char **env)
+static size_t count_entries(char **env)
 {
     size_t n = 0;
     while (env[n])
@@ -83,7 +83,7 @@ static size_t length(char **env)
 }
 
 /* env has room; the last setting of a name wins. */
-static void set(char **env, const char *name, const char *value)
+static void set_variable(char **env, const char *name, const char *value)
 {
     size_t n = strlen(name) + strlen(value) + 2;
     char *entry = wf_job_must(malloc(n));
@@ -95,18 +95,18 @@ static void set(char **env, const char *name, const char *value)
     env[i] = entry;
 }
 
-static void apply(char **env, const struct env_changes *c)
+static void apply_changes(char **env, const struct env_changes *c)
 {
     for (size_t i = 0; i < c->n; i++) {
         const char *value = c->list[i].value;
         if (!value)
             value = getenv(c->list[i].name);
         if (value)
-            set(env, c->list[i].name, value);
+            set_variable(env, c->list[i].name, value);
     }
 }
 
-static void check(const struct job *job, const struct env_changes *c)
+static void check_changes(const struct job *job, const struct env_changes *c)
 {
     for (size_t i = 0; i < c->n; i++)
         if (!c->list[i].value && !getenv(c->list[i].name))
@@ -116,9 +116,9 @@ static void check(const struct job *job, const struct env_changes *c)
 
 void wf_env_check(const struct job *job)
 {
-    check(job, &job->set.env);
+    check_changes(job, &job->set.env);
     for (int a = 0; a < job->app_count; a++)
-        check(job, &job->apps[a].env);
+        check_changes(job, &job->apps[a].env);
 }
 
 /* Programs are linked with libmpi.a and lie anywhere; what belongs to Weft's
@@ -128,9 +128,9 @@ static void set_installation(char **env)
     char path[PATH_MAX];
 
     if (wf_prefix_path(WF_PLUGINS_FROM_BIN, path, sizeof(path)))
-        set(env, "WEFT_LAUNCHER_PLUGINS", path);
+        set_variable(env, "WEFT_LAUNCHER_PLUGINS", path);
     if (wf_prefix_path(WF_INI_FROM_BIN, path, sizeof(path)))
-        set(env, "WEFT_LAUNCHER_INI", path);
+        set_variable(env, "WEFT_LAUNCHER_INI", path);
 }
 
 enum { ENV_OWN = 24 }; /* variables added by mpirun itself */
@@ -149,7 +149,7 @@ bool wf_env_has_base(const struct job *job, const struct app *app)
 /* Our own environment, without what names a rank, and room for so many more. */
 static char **copy_own(bool here, bool all, size_t more)
 {
-    char **env = wf_job_must(calloc(length(environ) + more + ENV_OWN + 1,
+    char **env = wf_job_must(calloc(count_entries(environ) + more + ENV_OWN + 1,
                                     sizeof(*env)));
     size_t n = 0;
     for (char **e = environ; all && *e; e++)
@@ -158,17 +158,17 @@ static char **copy_own(bool here, bool all, size_t more)
     return env;
 }
 
-/* What the command line says. */
+/* Make the changes that the command line says. */
 static void change_all(char **env, const struct job *job, const struct app *app)
 {
-    apply(env, &job->set.env);
-    apply(env, &app->env);
+    apply_changes(env, &job->set.env);
+    apply_changes(env, &app->env);
     if (job->set.route)
-        set(env, "WEFT_ROUTE", job->set.route);
+        set_variable(env, "WEFT_ROUTE", job->set.route);
     if (job->set.ini)
-        set(env, "WEFT_INI", job->set.ini);
+        set_variable(env, "WEFT_INI", job->set.ini);
     if (job->set.set)
-        set(env, "WEFT_SET", job->set.set);
+        set_variable(env, "WEFT_SET", job->set.set);
 }
 
 char **wf_env_that_travels(const struct job *job, const struct app *app)
@@ -181,7 +181,7 @@ char **wf_env_that_travels(const struct job *job, const struct app *app)
 }
 
 /* DIR of --prefix, in front of what a list of directories names. */
-static void prepend(char **env, const char *name, const char *dir)
+static void prepend_directory(char **env, const char *name, const char *dir)
 {
     size_t i = 0;
     char *text;
@@ -190,7 +190,7 @@ static void prepend(char **env, const char *name, const char *dir)
     const char *old = env[i] ? env[i] + strlen(name) + 1 : "";
     if (asprintf(&text, "%s%s%s", dir, *old ? ":" : "", old) < 0)
         wf_job_must(NULL);
-    set(env, name, text);
+    set_variable(env, name, text);
     free(text);
 }
 
@@ -198,19 +198,19 @@ static void set_prefix(char **env)
 {
     char path[PATH_MAX];
     if (wf_prefix_path("../" WF_BIN_NAME, path, sizeof(path)))
-        prepend(env, "PATH", path);
+        prepend_directory(env, "PATH", path);
     if (wf_prefix_path(WF_LIB_FROM_BIN, path, sizeof(path)))
-        prepend(env, "LD_LIBRARY_PATH", path);
+        prepend_directory(env, "LD_LIBRARY_PATH", path);
 }
 
 /* In an agent: what came with the order, over what is here. */
 static char **env_of_order(const struct job *job, const struct app *app)
 {
-    char **env = copy_own(true, app->own_env, length(app->travels));
+    char **env = copy_own(true, app->own_env, count_entries(app->travels));
     for (char **e = app->travels; *e; e++) {
         char *name = wf_job_must(strndup(*e, strcspn(*e, "=")));
         if (strchr(*e, '='))
-            set(env, name, strchr(*e, '=') + 1);
+            set_variable(env, name, strchr(*e, '=') + 1);
         free(name);
     }
     if (job->set.prefix)
@@ -231,9 +231,9 @@ char **wf_env_of_app(const struct job *job, const struct app *app)
     char **env = app->travels ? env_of_order(job, app)
                               : env_of_options(job, app);
     if (app->wdir)
-        set(env, "PWD", app->wdir);
-    set(env, "PMI_JOBID", job->name);
-    set(env, "PMI_GUARD", job->mark);
+        set_variable(env, "PWD", app->wdir);
+    set_variable(env, "PMI_JOBID", job->name);
+    set_variable(env, "PMI_GUARD", job->mark);
     set_installation(env);
     return env;
 }
@@ -242,11 +242,11 @@ static void set_int(char **env, const char *name, int value)
 {
     char text[16];
     snprintf(text, sizeof(text), "%d", value);
-    set(env, name, text);
+    set_variable(env, name, text);
 }
 
-/* Where last words may be said instead of written to standard error, if that is
- * still what the rank was given: core/boot/say.c. */
+/* Name the line for last words, which go there instead of standard error if
+ * that is still what the rank was given: core/boot/say.c. */
 static void set_say(char **env, int pmi_fd, int err_fd)
 {
     struct stat pmi, err;
@@ -256,20 +256,20 @@ static void set_say(char **env, int pmi_fd, int err_fd)
     snprintf(text, sizeof(text), "%d:%llu:%llu:%llu", pmi_fd,
              (unsigned long long)pmi.st_ino, (unsigned long long)err.st_dev,
              (unsigned long long)err.st_ino);
-    set(env, "PMI_SAY", text);
+    set_variable(env, "PMI_SAY", text);
 }
 
 static void set_descriptor(char **env, const char *name, int fd)
 {
     char text[48];
     if (wf_page_name(fd, text, sizeof(text)))
-        set(env, name, text);
+        set_variable(env, name, text);
 }
 
 char **wf_env_of_rank(char **app_env, const struct job *job,
                       const struct rank *r, int pmi_fd, int err_fd)
 {
-    size_t n = length(app_env);
+    size_t n = count_entries(app_env);
     char node[24];
     char **env = wf_job_must(calloc(n + ENV_OWN + 1, sizeof(*env)));
     for (size_t i = 0; i < n; i++)
@@ -289,7 +289,7 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
         set_int(env, "WEFT_BOUND_CPUS", job->bound_cpus);
     if (job->set.nodes) {
         snprintf(node, sizeof(node), "node%d", r->host->node);
-        set(env, "WEFT_NODE", node);
+        set_variable(env, "WEFT_NODE", node);
     }
     return env;
 }

@@ -60,8 +60,8 @@ struct app {
     bool own_env;
 };
 
-/* What a rank writes, on its way to our own stdout or stderr, or from an agent to
- * whoever started it. */
+/* The output of a rank, on its way to our own stdout or stderr, or from an
+ * agent to whoever started it. */
 struct stream {
     struct source source;
     struct rank *rank;
@@ -237,8 +237,8 @@ char **wf_argfile_line(void *file, bool *bad);
 /* environ.c */
 void wf_env_change(struct env_changes *, const char *name, const char *value);
 char **wf_env_of_app(const struct job *, const struct app *);
-/* What of our environment goes to other hosts, and whether it is put over that
- * of the agent. */
+/* The part of our environment that goes to other hosts, and whether it is put
+ * over that of the agent. */
 char **wf_env_that_travels(const struct job *, const struct app *);
 bool wf_env_has_base(const struct job *, const struct app *);
 /* err_fd: its standard error */

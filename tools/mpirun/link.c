@@ -156,7 +156,7 @@ static void refuse_version(struct job *job, struct link *l, const char *line,
     lose_link(job, l, why);
 }
 
-/* Whatever a login script has printed goes to standard error. */
+/* Pass to standard error the lines that a login script has printed. */
 static void pass_banner(struct bytes *got, size_t n)
 {
     (void)!write(2, got->data + got->at, n);
@@ -279,7 +279,7 @@ static int start_link(struct job *job, struct link *l)
     return rc;
 }
 
-/* Where the i-th of so many parts of n hosts begins. */
+/* The first host of the i-th of so many parts of n hosts. */
 static int begin_part(int n, int parts, int i)
 {
     return (int)((long)n * i / parts);

@@ -49,7 +49,7 @@ void wf_link_send(struct job *, const struct host *, enum frame_type, int rank,
                   const void *data, size_t n);
 /* Was it the command of a link? */
 bool wf_link_reaped(struct job *, pid_t, int status);
-/* What time brings: limits of starts, attempts, silence. */
+/* Do all that is due: limits of starts, attempts, silence. */
 void wf_links_deadline(struct job *);
 uint64_t wf_links_next(const struct job *); /* ns; 0: none */
 /* Those that are not up yet never will be. */

@@ -69,8 +69,8 @@ static int first_of(struct reader *r, int cpu, enum wf_hardware type)
     return first[cpu];
 }
 
-/* Where the system says nothing of cores each CPU is one, and where it says
- * nothing of packages or NUMA nodes there is one. */
+/* Each CPU is a core if the system says nothing of cores; and there is one
+ * package or NUMA node if it says nothing of these. */
 static int known_or_usual(int first, int cpu, enum wf_hardware type)
 {
     if (first != NOT_KNOWN)
@@ -86,7 +86,7 @@ static void read_processor(struct reader *r, int cpu, struct processor *p)
         p->first[t] = known_or_usual(first_of(r, cpu, t), cpu, t);
 }
 
-static int compare(const void *left, const void *right)
+static int compare_processors(const void *left, const void *right)
 {
     const struct processor *a = left, *b = right;
 
@@ -147,7 +147,7 @@ bool wf_machine_read(struct machine *m, const struct wf_cpus *usable,
         if (wf_cpu_in(usable, cpu))
             read_processor(r, cpu, &m->processors[at++]);
     free(r);
-    qsort(m->processors, (size_t)n, sizeof *m->processors, compare);
+    qsort(m->processors, (size_t)n, sizeof *m->processors, compare_processors);
     for (int i = 0; i < n; i++) {
         m->cpus[i] = m->processors[i].first[WF_HARDWARE_THREAD];
         m->processors[i].cpus = &m->cpus[i];

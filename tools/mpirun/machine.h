@@ -9,8 +9,8 @@
 
 #include "os/hardware.h"
 
-/* What binding deals in: a core with the threads of it that may be used, or one
- * hardware thread. */
+/* A processor is the unit of binding: a core with the threads of it that may be
+ * used, or one hardware thread. */
 struct processor {
     int first[WF_HARDWARE_TYPES]; /* the lowest CPU of the instance that holds
                                      it; -1: not known */

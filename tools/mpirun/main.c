@@ -210,7 +210,7 @@ static int report_pid(const struct job *job)
     return -1;
 }
 
-/* What is looked up and shown before anything starts. -1 to go on, or the
+/* Look up and show everything that precedes the start. -1 to go on, or the
  * status. */
 static int prepare_files(struct job *job)
 {

@@ -28,7 +28,7 @@ static void put_on_hosts(struct job *job, const int *host, int *there)
         job->ranks[i].local_count = there[host[i]];
 }
 
-static bool place(struct job *job)
+static bool place_ranks(struct job *job)
 {
     int *host = calloc((size_t)job->count, sizeof *host);
     int *there = calloc((size_t)job->hosts.count, sizeof *there);
@@ -50,7 +50,7 @@ void wf_map_clear(struct rank *r)
     r->out.rank = r->err.rank = r;
 }
 
-static void describe(struct rank *r, struct app *app, int i)
+static void describe_rank(struct rank *r, struct app *app, int i)
 {
     int left = app->count - i * app->each;
     wf_map_clear(r);
@@ -68,9 +68,9 @@ int wf_map_make(struct job *job)
     for (int a = 0; a < job->app_count; a++) {
         struct app *app = &job->apps[a];
         for (int i = 0; i < app->processes; i++)
-            describe(&job->ranks[app->first_process + i], app, i);
+            describe_rank(&job->ranks[app->first_process + i], app, i);
     }
-    return place(job) ? 0 : -1;
+    return place_ranks(job) ? 0 : -1;
 }
 
 /* ---- asking it ----------------------------------------------------------- */

@@ -29,7 +29,7 @@ static int find_runs(const struct job *job, struct run *runs)
     return n;
 }
 
-static bool repeats(const struct run *runs, int n, int period)
+static bool is_periodic(const struct run *runs, int n, int period)
 {
     for (int i = period; i < n; i++) {
         const struct run *a = &runs[i], *b = &runs[i % period];
@@ -45,7 +45,7 @@ static int find_period(const struct run *runs, int n)
 {
     int period = 1;
 
-    while (!repeats(runs, n, period))
+    while (!is_periodic(runs, n, period))
         period++;
     return period;
 }

@@ -7,7 +7,8 @@
 #include "options.h"
 
 /* "NAME=VALUE", or NAME and a value (NULL: pass ours on). */
-static void change(struct env_changes *c, const char *text, const char *value)
+static void change_variable(struct env_changes *c, const char *text,
+                            const char *value)
 {
     const char *equals = strchr(text, '=');
     char *name = strndup(text, strcspn(text, "="));
@@ -32,19 +33,19 @@ static void change_list(struct env_changes *c, const char *list)
 
 int wf_take_x(struct parse *p, char **args)
 {
-    change(&p->job->set.env, args[0], NULL);
+    change_variable(&p->job->set.env, args[0], NULL);
     return OPTION_DONE;
 }
 
 int wf_take_genv(struct parse *p, char **args)
 {
-    change(&p->job->set.env, args[0], args[1]);
+    change_variable(&p->job->set.env, args[0], args[1]);
     return OPTION_DONE;
 }
 
 int wf_take_env(struct parse *p, char **args)
 {
-    change(&p->app->env, args[0], args[1]);
+    change_variable(&p->app->env, args[0], args[1]);
     return OPTION_DONE;
 }
 

@@ -341,7 +341,7 @@ static int set_defaults(struct job *job)
     return job->set.agent ? OPTION_DONE : wf_option_error("out of memory");
 }
 
-/* What --npernode and --nooversubscribe do not allow. */
+/* Refuse what --npernode and --nooversubscribe do not allow. */
 static int check_places(const struct job *job)
 {
     const struct placement *p = &job->set.place;
@@ -381,8 +381,8 @@ static int check_net(struct job *job)
     return OPTION_DONE;
 }
 
-/* What the options say together. */
-static int conclude(struct job *job)
+/* Draw the conclusions from all options together. */
+static int conclude_options(struct job *job)
 {
     int rc = take_allocation(job);
 
@@ -409,7 +409,7 @@ int wf_option_parse(struct job *job, int argc, char **argv)
         return OPTION_USAGE;
     }
     int rc = read_parts(&p, argc - 1, argv + 1);
-    return rc == OPTION_DONE ? conclude(job) : rc;
+    return rc == OPTION_DONE ? conclude_options(job) : rc;
 }
 
 /* ---- help ------------------------------------------------------------- */

@@ -52,7 +52,8 @@ bool wf_output_broken(const struct stream *s)
     return s->sink->broken && (!s->copy || s->copy->broken);
 }
 
-static void put(struct job *job, struct stream *s, const char *data, size_t n)
+static void put_bytes(struct job *job, struct stream *s, const char *data,
+                      size_t n)
 {
     wf_sink_write(job, s->sink, data, n);
     if (s->copy)
@@ -70,8 +71,8 @@ static void put_time(struct job *job, struct stream *s)
     clock_gettime(CLOCK_REALTIME, &now);
     localtime_r(&now.tv_sec, &tm);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-    put(job, s, all, (size_t)snprintf(all, sizeof all, "%s.%03ld ", text,
-                                      now.tv_nsec / 1000000));
+    put_bytes(job, s, all, (size_t)snprintf(all, sizeof all, "%s.%03ld ", text,
+                                            now.tv_nsec / 1000000));
 }
 
 static void put_line(struct job *job, struct stream *s, const char *line,
@@ -82,14 +83,14 @@ static void put_line(struct job *job, struct stream *s, const char *line,
     if (o->prefix) {
         char *text = wf_output_expand(o->prefix, s->rank);
         if (text)
-            put(job, s, text, strlen(text));
+            put_bytes(job, s, text, strlen(text));
         free(text);
     }
     if (o->time)
         put_time(job, s);
-    put(job, s, line, n);
+    put_bytes(job, s, line, n);
     if (n == 0 || line[n - 1] != '\n')
-        put(job, s, "\n", 1);
+        put_bytes(job, s, "\n", 1);
 }
 
 /* Whole lines out, the rest to the front. */
@@ -127,7 +128,7 @@ void wf_output_write(struct job *job, struct stream *s, const char *data,
                      size_t n)
 {
     if (!by_line(job)) {
-        put(job, s, data, n);
+        put_bytes(job, s, data, n);
     } else if (make_room(s, n)) {
         memcpy(s->line + s->have, data, n);
         s->have += n;

@@ -88,7 +88,7 @@ static char *path_of(const struct job *job, const struct rank *r, bool error)
 
 /* ---- files --------------------------------------------------------------- */
 
-static struct output_file *find(const struct job *job, const char *path)
+static struct output_file *find_file(const struct job *job, const char *path)
 {
     for (struct output_file *f = job->files; f; f = f->next)
         if (strcmp(f->path, path) == 0)
@@ -107,7 +107,7 @@ static void make_folders(char *path)
 }
 
 /* Takes the path over. */
-static int create(struct job *job, char *path)
+static int create_file(struct job *job, char *path)
 {
     struct output_file *f = calloc(1, sizeof *f);
     int fd = -1;
@@ -136,11 +136,11 @@ static int open_one(struct job *job, const struct rank *r, bool error)
 {
     char *path = path_of(job, r, error);
 
-    if (path && find(job, path)) {
+    if (path && find_file(job, path)) {
         free(path);
         return 0;
     }
-    return create(job, path);
+    return create_file(job, path);
 }
 
 int wf_output_open(struct job *job)
@@ -159,7 +159,7 @@ struct sink *wf_output_file_of(const struct job *job, const struct rank *r,
 {
     char *path = has_file(&job->set.output, error) ? path_of(job, r, error)
                                                    : NULL;
-    struct output_file *f = path ? find(job, path) : NULL;
+    struct output_file *f = path ? find_file(job, path) : NULL;
 
     free(path);
     return f ? &f->sink : NULL;

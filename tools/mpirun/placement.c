@@ -64,7 +64,7 @@ static struct word next_word(const char **at, const char *stops)
     return w;
 }
 
-static bool is(struct word w, const char *name)
+static bool is_word(struct word w, const char *name)
 {
     return strlen(name) == w.n && strncasecmp(w.text, name, w.n) == 0;
 }
@@ -80,8 +80,8 @@ static bool number_of(struct word w, int *out)
     return true;
 }
 
-static bool refuse(char *error, struct word w, const char *what,
-                   const char *nearest)
+static bool refuse_word(char *error, struct word w, const char *what,
+                        const char *nearest)
 {
     snprintf(error, PLACEMENT_ERROR_MAX, "there is no %s '%.*s'; %s%s", what,
              (int)w.n, w.text, nearest ? "the nearest is " : "",
@@ -105,19 +105,19 @@ static bool place_of(struct word w, enum place *out, char *error)
     struct word name = {w.text, equals ? (size_t)(equals - w.text) : w.n};
 
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (is(w, places[i].name)) {
+        if (is_word(w, places[i].name)) {
             *out = places[i].place;
             return true;
         }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (is(name, others[i].name))
+        if (is_word(name, others[i].name))
             nearest = others[i].nearest;
-    return refuse(error, w, "place", nearest);
+    return refuse_word(error, w, "place", nearest);
 }
 
 /* ---- --map-by ------------------------------------------------------------ */
 
-static bool width(struct placement *p, struct word w, char *error)
+static bool take_width(struct placement *p, struct word w, char *error)
 {
     struct word value = {w.text + 3, w.n - 3};
 
@@ -133,26 +133,28 @@ static bool map_modifier(struct placement *p, struct word w, char *error)
 {
     int n;
 
-    if (is(w, "oversubscribe") || is(w, "nooversubscribe"))
+    if (is_word(w, "oversubscribe") || is_word(w, "nooversubscribe"))
         p->refuse_more = (w.text[0] | 0x20) == 'n';
-    else if (is(w, "hwtcpus") || is(w, "hwthreadcpus"))
+    else if (is_word(w, "hwtcpus") || is_word(w, "hwthreadcpus"))
         p->by_thread = true;
-    else if (is(w, "corecpus"))
+    else if (is_word(w, "corecpus"))
         p->by_thread = false;
-    else if (is(w, "display"))
+    else if (is_word(w, "display"))
         p->show_map = true;
-    else if (is(w, "donotlaunch"))
+    else if (is_word(w, "donotlaunch"))
         p->dry_run = true;
     else if (w.n >= 3 && strncasecmp(w.text, "pe=", 3) == 0)
-        return width(p, w, error);
-    else if (is(w, "span"))
-        return refuse(error, w, "modifier", "--map-by node");
+        return take_width(p, w, error);
+    else if (is_word(w, "span"))
+        return refuse_word(error, w, "modifier", "--map-by node");
     else if (number_of(w, &n))
-        return refuse(error, w, "modifier", "PE=N, N processors for each rank");
+        return refuse_word(error, w, "modifier",
+                           "PE=N, N processors for each rank");
     else
-        return refuse(error, w, "modifier",
-                      "one of PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE, HWTCPUS, "
-                      "CORECPUS, DISPLAY, DONOTLAUNCH");
+        return refuse_word(error, w, "modifier",
+                           "one of PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE, "
+                           "HWTCPUS, "
+                           "CORECPUS, DISPLAY, DONOTLAUNCH");
     return true;
 }
 
@@ -173,7 +175,7 @@ static bool per_place(struct placement *p, const char **at, char *error)
         p->per = 0;
         p->cyclic = false;
         if (p->map == PLACE_SLOT)
-            return refuse(error, unit, "place for ppr", "ppr:N:node");
+            return refuse_word(error, unit, "place for ppr", "ppr:N:node");
         p->map = PLACE_SLOT;
     }
     return true;
@@ -186,7 +188,7 @@ bool wf_placement_map(struct placement *p, const char *text, char *error)
     bool good = true;
 
     p->map_text = text;
-    if (is(first, "ppr"))
+    if (is_word(first, "ppr"))
         good = per_place(p, &at, error);
     else if (first.n)
         good = place_of(first, &p->map, error);
@@ -204,16 +206,16 @@ bool wf_placement_rank(struct placement *p, const char *text, char *error)
     bool good = true;
 
     p->rank_text = text;
-    if (is(first, "fill"))
+    if (is_word(first, "fill"))
         p->rank = PLACE_SLOT;
     else
         good = place_of(first, &p->rank, error);
     while (good && *at) {
         struct word w = next_word(&at, ":,");
-        if (is(w, "fill"))
+        if (is_word(w, "fill"))
             p->rank = PLACE_SLOT;
         else
-            good = refuse(error, w, "modifier", "--rank-by node, or fill");
+            good = refuse_word(error, w, "modifier", "--rank-by node, or fill");
     }
     return good;
 }
@@ -225,18 +227,19 @@ static bool bind_modifier(struct placement *p, struct word w, char *error)
     bool counted = p->bind == PLACE_CORE || p->bind == PLACE_THREAD;
     int n;
 
-    if (is(w, "overload-allowed"))
+    if (is_word(w, "overload-allowed"))
         p->overload = true;
-    else if (is(w, "no-overload"))
+    else if (is_word(w, "no-overload"))
         p->overload = false;
-    else if (is(w, "if-supported"))
+    else if (is_word(w, "if-supported"))
         p->if_supported = true;
     else if (p->binding == BIND_PART && counted && number_of(w, &n))
         p->width = n;
     else
-        return refuse(error, w, "modifier",
-                      "one of overload-allowed, no-overload, if-supported; "
-                      "core:N and hwthread:N bind to N of them");
+        return refuse_word(error, w, "modifier",
+                           "one of overload-allowed, no-overload, "
+                           "if-supported; "
+                           "core:N and hwthread:N bind to N of them");
     return true;
 }
 
@@ -249,11 +252,11 @@ bool wf_placement_bind(struct placement *p, const char *text, char *error)
     p->bind_text = text;
     p->binding = BIND_PART;
     p->bind = PLACE_UNSET;
-    if (is(first, "none")) {
+    if (is_word(first, "none")) {
         p->binding = BIND_NONE;
-    } else if (is(first, "share")) {
+    } else if (is_word(first, "share")) {
         p->binding = BIND_SHARE;
-    } else if (is(first, "list") || is(first, "user")) {
+    } else if (is_word(first, "list") || is_word(first, "user")) {
         p->binding = BIND_LIST;
         p->list = at;
         if (!*at)
@@ -261,8 +264,8 @@ bool wf_placement_bind(struct placement *p, const char *text, char *error)
                      "list:CPUS,CPUS... names the processors of each rank, for "
                      "example list:0-3+8,4-7");
         return *at != '\0';
-    } else if (is(first, "slot")) {
-        good = refuse(error, first, "place", "core");
+    } else if (is_word(first, "slot")) {
+        good = refuse_word(error, first, "place", "core");
     } else {
         good = place_of(first, &p->bind, error);
     }

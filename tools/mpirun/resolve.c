@@ -23,7 +23,7 @@ static int access_status(const char *path)
                : STATUS_NOT_EXECUTABLE;
 }
 
-static char *join(const char *dir, size_t n, const char *name)
+static char *join_path(const char *dir, size_t n, const char *name)
 {
     char *path;
     if (asprintf(&path, "%.*s%s%s", (int)n, dir, n ? "/" : "", name) < 0)
@@ -36,7 +36,7 @@ int wf_resolve_search(const char *path, const char *name, char **found)
     int status = STATUS_NOT_FOUND;
     for (path = path ? path : "/usr/bin:/bin";; path++) {
         size_t n = strcspn(path, ":");
-        char *full = join(n ? path : ".", n ? n : 1, name);
+        char *full = join_path(n ? path : ".", n ? n : 1, name);
         int s = full ? access_status(full) : STATUS_NOT_FOUND;
         if (s == 0) {
             *found = full;
@@ -62,18 +62,18 @@ static const char *path_of(const struct app *app)
 }
 
 /* A relative path is relative to the directory where the rank starts. */
-static int find(struct app *app)
+static int find_program(struct app *app)
 {
     const char *name = app->argv[0];
 
     if (!strchr(name, '/'))
         return wf_resolve_search(path_of(app), name, &app->program);
     const char *dir = name[0] == '/' || !app->wdir ? "" : app->wdir;
-    app->program = join(dir, strlen(dir), name);
+    app->program = join_path(dir, strlen(dir), name);
     return app->program ? access_status(app->program) : 1;
 }
 
-static int resolve(struct job *job, struct app *app)
+static int resolve_app(struct job *job, struct app *app)
 {
     const char *name = app->argv[0];
     struct stat st;
@@ -87,7 +87,7 @@ static int resolve(struct job *job, struct app *app)
                     job->up ? " there; --wdir names another" : "");
         return 1;
     }
-    int status = find(app);
+    int status = find_program(app);
     if (status == STATUS_NOT_EXECUTABLE)
         wf_job_fail(job, status, "%s is not an executable file", name);
     else if (status && !strchr(name, '/') && access_status(name) == 0)
@@ -111,6 +111,6 @@ int wf_resolve_all(struct job *job)
     int status = 0;
     for (int a = 0; a < job->app_count && status == 0; a++)
         if (is_started_here(job, &job->apps[a]))
-            status = resolve(job, &job->apps[a]);
+            status = resolve_app(job, &job->apps[a]);
     return status;
 }

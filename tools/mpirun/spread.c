@@ -36,7 +36,7 @@ static void by_number(int each, int hosts, int processes, int *host)
 
 /* --rank-by: as many on each host, the ranks over the hosts in turn or in
  * blocks. */
-static bool renumber(bool in_turn, int hosts, int processes, int *host)
+static bool renumber_ranks(bool in_turn, int hosts, int processes, int *host)
 {
     int *left = calloc((size_t)hosts, sizeof *left), at = 0;
 
@@ -65,5 +65,5 @@ bool wf_spread_make(const struct placement *p, const struct host_list *list,
     else
         by_slot(list, processes, host);
     return p->rank == PLACE_UNSET ||
-           renumber(p->rank == PLACE_NODE, list->count, processes, host);
+           renumber_ranks(p->rank == PLACE_NODE, list->count, processes, host);
 }

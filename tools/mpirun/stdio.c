@@ -102,7 +102,7 @@ static int number_of(const struct stream *s)
     return s == &s->rank->out ? 1 : 2;
 }
 
-/* What was taken may be followed by as much, if that can be written. */
+/* Let as many bytes follow as were taken, if they can be written. */
 static void ask_more(struct job *job, struct stream *s)
 {
     if (s->window < MORE_LEAST || wf_output_full(s))
@@ -130,7 +130,7 @@ void wf_io_end(struct job *job, struct rank *r)
 
 /* ---- all --------------------------------------------------------------- */
 
-static void drain(struct job *job, struct stream *s)
+static void drain_stream(struct job *job, struct stream *s)
 {
     if (s->rank->host->link) {
         ask_more(job, s);
@@ -149,9 +149,9 @@ void wf_io_drain(struct job *job)
     for (int i = 0; !job->up && i < job->count; i++) {
         struct rank *r = &job->ranks[i];
         if (r->out.sink)
-            drain(job, &r->out);
+            drain_stream(job, &r->out);
         if (r->err.sink)
-            drain(job, &r->err);
+            drain_stream(job, &r->err);
     }
 }
 
@@ -169,7 +169,7 @@ bool wf_io_pending(const struct job *job)
 
 /* ---- descriptors of one rank ------------------------------------------ */
 
-static int piped(struct job *job, struct stream *s)
+static int open_pipe(struct job *job, struct stream *s)
 {
     int pair[2];
     if (pipe2(pair, O_CLOEXEC) < 0)
@@ -198,7 +198,7 @@ static int rank_input(struct job *job, struct rank *r)
     return 0;
 }
 
-/* Where its output is written, however it comes here. */
+/* Attach the rank to the sinks that its output is written to. */
 void wf_io_attach(struct job *job, struct rank *r)
 {
     wf_output_attach(job, &r->out, false);
@@ -213,8 +213,8 @@ int wf_io_rank(struct job *job, struct rank *r, int child[3])
     child[0] = rank_input(job, r);
     if (job->set.output.captured || job->up) {
         wf_io_attach(job, r);
-        child[1] = piped(job, &r->out);
-        child[2] = job->set.output.merge ? child[1] : piped(job, &r->err);
+        child[1] = open_pipe(job, &r->out);
+        child[2] = job->set.output.merge ? child[1] : open_pipe(job, &r->err);
     } else if (job->set.output.merge) {
         child[2] = child[1];
     }

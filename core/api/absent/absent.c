@@ -7,7 +7,7 @@
  */
 #include "api/absent/absent.h"
 
-static int absent(void *on, const char *fn, const char *chapter)
+static int raise_absent(void *on, const char *fn, const char *chapter)
 {
     return wf_raise(wf_current(), on, fn,
                     wf_error(MPI_ERR_UNSUPPORTED_OPERATION,
@@ -19,17 +19,17 @@ static int absent(void *on, const char *fn, const char *chapter)
 
 int wf_absent(const char *fn, const char *chapter)
 {
-    return absent(NULL, fn, chapter);
+    return raise_absent(NULL, fn, chapter);
 }
 
 int wf_absent_comm(MPI_Comm comm, const char *fn, const char *chapter)
 {
     struct wf_instance *wf = wf_current();
 
-    return absent(wf ? wf_api_comm(wf, comm) : NULL, fn, chapter);
+    return raise_absent(wf ? wf_api_comm(wf, comm) : NULL, fn, chapter);
 }
 
 int wf_absent_file(const char *fn, const char *chapter)
 {
-    return absent(wf_errhandler_of(MPI_ERRORS_RETURN), fn, chapter);
+    return raise_absent(wf_errhandler_of(MPI_ERRORS_RETURN), fn, chapter);
 }
