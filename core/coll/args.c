@@ -135,11 +135,6 @@ int wf_coll_check_in_place(const struct wf_coll_args *a, bool allowed)
     return MPI_SUCCESS;
 }
 
-static const char *first_byte(const void *buf, const struct wf_type *type)
-{
-    return (const char *)((uintptr_t)buf + (uintptr_t)type->true_lb);
-}
-
 /* MPI-5.0 s6.2.2: buffers of one collective call must not overlap. The case
  * that users write by mistake is the same address; with displacements only
  * the place of the own block says something. One address with two types may be
@@ -151,9 +146,9 @@ int wf_coll_check_alias(const struct wf_coll_args *a, const void *own)
     if (!a->sbuf || a->sbuf == MPI_IN_PLACE || !a->scount || !a->stype ||
         !a->stype->size || !a->rtype)
         return MPI_SUCCESS;
-    from = first_byte(a->sbuf, a->stype);
-    if ((own && from == first_byte(own, a->rtype)) ||
-        (!a->rdispls.base && from == first_byte(a->rbuf, a->rtype)))
+    from = wf_type_data(a->stype, a->sbuf);
+    if ((own && from == wf_type_data(a->rtype, own)) ||
+        (!a->rdispls.base && from == wf_type_data(a->rtype, a->rbuf)))
         return wf_error(MPI_ERR_BUFFER,
                         "send and receive buffer are the same memory (%p); "
                         "use MPI_IN_PLACE", a->sbuf);

@@ -36,7 +36,7 @@ char *wf_coll_packed(struct wf_sched *s, const struct wf_coll_args *a,
     char *packed;
 
     if (wf_type_contiguous(a->rtype))
-        return (char *)((uintptr_t)a->rbuf + (uintptr_t)a->rtype->true_lb);
+        return wf_type_data(a->rtype, a->rbuf);
     packed = wf_sched_temp(s, bytes);
     if (packed && a->comm->rank == a->root) {
         wf_sched_copy(s, a->rbuf, a->rcount, a->rtype, packed, bytes,

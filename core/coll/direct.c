@@ -39,7 +39,7 @@ bool wf_direct_send(struct wf_sched *s, const void *buf, uint64_t count,
                     const struct wf_type *type, int dest)
 {
     if (wf_unlikely(!wf_type_contiguous(type)) ||
-        !wf_now_send(s->comm, (const char *)buf + type->true_lb,
+        !wf_now_send(s->comm, wf_type_data(type, buf),
                      count * (uint64_t)type->size, dest, s->tag,
                      WF_SPACE_COLL))
         return stop(s);
@@ -53,7 +53,7 @@ bool wf_direct_recv(struct wf_sched *s, void *buf, uint64_t count,
     struct wf_now got;
 
     if (wf_unlikely(!wf_type_contiguous(type)) ||
-        !wf_now_recv(s->comm, (char *)buf + type->true_lb, bytes, source,
+        !wf_now_recv(s->comm, wf_type_data(type, buf), bytes, source,
                      s->tag, WF_SPACE_COLL, &got))
         return stop(s);
     if (wf_likely(!got.error))

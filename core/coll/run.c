@@ -233,8 +233,8 @@ int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to)
     if (wf_likely(wf_type_contiguous(from.type) &&
                   wf_type_contiguous(to.type))) {
         if (have)
-            memcpy((char *)to.buf + to.type->true_lb,
-                   (const char *)from.buf + from.type->true_lb, have);
+            memcpy(wf_type_data(to.type, to.buf),
+                   wf_type_data(from.type, from.buf), have);
         return MPI_SUCCESS;
     }
     return wf_type_copy(from.type, from.buf, from.count, to.type, to.buf,

@@ -123,7 +123,7 @@ static int take_reduced(struct wf_team *t, const struct wf_coll_args *a)
     struct wf_team_fold f = {.a = a,
                              .count = a->rcount,
                              .from = from,
-                             .out = (char *)a->rbuf + a->rtype->true_lb,
+                             .out = wf_type_data(a->rtype, a->rbuf),
                              .pairs = paired(t->size)};
     int rc = all_said(t, bytes);
 
@@ -202,7 +202,7 @@ static int take_own_block(struct wf_team *t, const struct wf_coll_args *a)
                              .at = (uint64_t)before(a, t->rank) * size,
                              .count = wf_coll_rcount(a, t->rank),
                              .from = from,
-                             .out = (char *)a->rbuf + a->rtype->true_lb,
+                             .out = wf_type_data(a->rtype, a->rbuf),
                              .order = WF_TEAM_BY_BLOCKS,
                              .owner = t->rank,
                              .own_first =

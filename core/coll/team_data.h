@@ -24,7 +24,7 @@ static inline int wf_team_put(void *to, const void *buf, uint64_t count,
 
     if (wf_unlikely(!wf_type_contiguous(type)))
         return wf_type_copy(type, buf, count, wf_coll_byte(), to, n);
-    wf_team_bytes_copy(to, (const char *)buf + type->true_lb, n);
+    wf_team_bytes_copy(to, wf_type_data(type, buf), n);
     return MPI_SUCCESS;
 }
 
@@ -35,7 +35,7 @@ static inline int wf_team_get(const void *from, void *buf, uint64_t count,
 
     if (wf_unlikely(!wf_type_contiguous(type)))
         return wf_type_copy(wf_coll_byte(), from, n, type, buf, count);
-    wf_team_bytes_copy((char *)buf + type->true_lb, from, n);
+    wf_team_bytes_copy(wf_type_data(type, buf), from, n);
     return MPI_SUCCESS;
 }
 

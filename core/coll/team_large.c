@@ -10,7 +10,7 @@ static void pack(struct wf_team *t, struct wf_coll_block b, uint64_t first,
                  void *to, uint64_t n)
 {
     if (wf_likely(wf_type_contiguous(b.type)))
-        wf_team_copy_in(t, to, (const char *)b.buf + b.type->true_lb + first,
+        wf_team_copy_in(t, to, wf_type_data(b.type, b.buf) + first,
                         n);
     else
         wf_type_pack(b.type, b.buf, b.count, first, to, n);
@@ -20,7 +20,7 @@ static void unpack(struct wf_coll_block b, uint64_t first, const void *from,
                    uint64_t n)
 {
     if (wf_likely(wf_type_contiguous(b.type)))
-        memcpy((char *)b.buf + b.type->true_lb + first, from, n);
+        memcpy(wf_type_data(b.type, b.buf) + first, from, n);
     else
         wf_type_unpack(b.type, b.buf, b.count, first, from, n);
 }
@@ -118,7 +118,7 @@ static const void *packed(const struct wf_staging *g, struct wf_coll_block b,
                           uint32_t step, const void *copy)
 {
     return wf_type_contiguous(b.type)
-               ? (const char *)b.buf + b.type->true_lb + step * g->piece
+               ? wf_type_data(b.type, b.buf) + step * g->piece
                : copy;
 }
 

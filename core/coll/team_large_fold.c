@@ -96,7 +96,7 @@ static char *piece_of(const struct reducing *x, const void *vector, int block,
 {
     const struct wf_type *type = x->g.a->rtype;
 
-    return (char *)(uintptr_t)vector + type->true_lb +
+    return wf_type_data(type, vector) +
            (x->first[block] + step * x->most) * (uint64_t)type->size;
 }
 
@@ -142,7 +142,7 @@ static int fold_own(struct reducing *x, uint32_t step)
         from[r] = wf_team_chunk(t, r);
     f.out = result_of(x, t->rank);
     if (x->reader == OWN)
-        f.out = (char *)a->rbuf + a->rtype->true_lb +
+        f.out = wf_type_data(a->rtype, a->rbuf) +
                 step * x->most * (uint64_t)a->rtype->size;
     return wf_team_fold(t, &f);
 }

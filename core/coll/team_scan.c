@@ -123,13 +123,13 @@ static int apply(const struct scanning *s, const void *in, void *inout)
 
 static char *result(const struct scanning *s)
 {
-    return (char *)s->a->rbuf + s->a->rtype->true_lb;
+    return wf_type_data(s->a->rtype, s->a->rbuf);
 }
 
 /* The own operand: to where it is to be added to. */
 static void put_own(const struct scanning *s, void *to)
 {
-    const char *own = (const char *)operand(s->a) + s->a->rtype->true_lb;
+    const char *own = wf_type_data(s->a->rtype, operand(s->a));
 
     if (own != to)
         wf_team_bytes_copy(to, own, s->bytes);

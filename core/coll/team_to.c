@@ -121,7 +121,7 @@ static bool usual_reduce(const struct wf_coll_args *a)
 static int own_operand(struct wf_team *t, const struct wf_coll_args *a,
                        uint64_t bytes, const void **own)
 {
-    *own = (const char *)a->sbuf + a->rtype->true_lb;
+    *own = wf_type_data(a->rtype, a->sbuf);
     if (a->sbuf != MPI_IN_PLACE)
         return MPI_SUCCESS;
     *own = wf_team_data(t, t->rank, bytes);
@@ -136,7 +136,7 @@ static int take_reduced(struct wf_team *t, const struct wf_coll_args *a,
     struct wf_team_fold f = {.a = a,
                              .count = a->rcount,
                              .from = from,
-                             .out = (char *)a->rbuf + a->rtype->true_lb,
+                             .out = wf_type_data(a->rtype, a->rbuf),
                              .first = a->root};
     int rc = own_operand(t, a, bytes, &own);
 

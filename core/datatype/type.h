@@ -43,6 +43,13 @@ static inline bool wf_type_contiguous(const struct wf_type *t)
     return t->flags & WF_TYPE_CONTIG;
 }
 
+/* The first byte of data of the elements at `buf`. Integers are added: no
+ * elements may be at NULL. */
+static inline char *wf_type_data(const struct wf_type *t, const void *buf)
+{
+    return (char *)((uintptr_t)buf + (uintptr_t)t->true_lb);
+}
+
 struct wf_attr;
 
 /* The attribute list of a type (env/attr.h); predefined types have one per

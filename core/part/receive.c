@@ -107,7 +107,7 @@ static int place(struct piece *piece, char **buf, uint64_t *count,
     uint64_t n = room_for(v, (int)(piece - v->pieces), &offset);
     *type = wf_type_of(MPI_BYTE);
     *count = n;
-    *buf = p->buf + p->type->true_lb + (MPI_Aint)offset;
+    *buf = wf_type_data(p->type, p->buf) + offset;
     if (wf_type_contiguous(p->type) || n == 0)
         return MPI_SUCCESS;
     if (offset % size == 0 && n % size == 0) {

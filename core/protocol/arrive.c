@@ -51,7 +51,7 @@ static int eager_expected(struct wf_p2p *p, struct weft_loc *from,
     if (n > p->expected)
         n = p->expected;
     if (n && wf_likely(wf_type_contiguous(p->type)))
-        memcpy((char *)p->buf + p->type->true_lb, data, n);
+        memcpy(wf_type_data(p->type, p->buf), data, n);
     else if (n)
         wf_type_unpack(p->type, p->buf, p->count, 0, data, n);
     if (n == p->expected) {

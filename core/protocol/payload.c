@@ -60,7 +60,7 @@ static void receive_fill(weft_sink *s, uint64_t off, const void *from,
 
 static struct iovec contiguous(const struct wf_p2p *p, uint64_t off, uint64_t n)
 {
-    return (struct iovec){(char *)p->buf + p->type->true_lb + off, n};
+    return (struct iovec){wf_type_data(p->type, p->buf) + off, n};
 }
 
 void wf_send_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)

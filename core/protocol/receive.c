@@ -332,7 +332,7 @@ static bool try_short(struct wf_comm *comm, void *buf, uint64_t count,
             .env0 = wf_env0(space, comm->context, (uint32_t)comm->rank),
             .env1 = wf_env1((uint32_t)source, (uint32_t)tag) & mask,
             .mask = mask,
-            .buf = (char *)buf + type->true_lb,
+            .buf = wf_type_data(type, buf),
             .bytes = count * (uint64_t)type->size,
             .comm = comm},
         status, rc);

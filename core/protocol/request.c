@@ -97,7 +97,7 @@ void wf_p2p_set_buffer(struct wf_p2p *p, void *buf, uint64_t count,
     p->count = count;
     p->type = type;
     p->bytes = count * (uint64_t)type->size;
-    p->block = (char *)buf + type->true_lb;
+    p->block = wf_type_data(type, buf);
     p->posted.room = !wf_type_contiguous(type) ? 0
                      : p->bytes < UINT32_MAX   ? (uint32_t)p->bytes
                                                : UINT32_MAX;

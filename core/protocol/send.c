@@ -248,7 +248,7 @@ static int send_now(struct wf_comm *comm, const void *buf, uint64_t count,
     if (bytes > loc->lane[WF_LANE_ORDER].max_short)
         return 0;
     if (wf_likely(wf_type_contiguous(type)))
-        data = (const char *)buf + type->true_lb;
+        data = wf_type_data(type, buf);
     else if (bytes <= PACK_SHORT)
         wf_type_pack(type, buf, count, 0, packed, bytes);
     else

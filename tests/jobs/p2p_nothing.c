@@ -69,6 +69,29 @@ static void pass_many(void)
     CHECK(MPI_Waitall(MANY, r, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
 }
 
+/* A type whose data lie before the buffer: there is nothing before NULL. */
+static void pass_nothing_below(void)
+{
+    MPI_Aint below = -8;
+    MPI_Datatype type;
+    MPI_Request r[2];
+    int one = 1;
+
+    MPI_Type_create_hindexed(1, &one, &below, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < 2; i++) {
+        MPI_Irecv(NULL, 0, type, from, TAG, MPI_COMM_WORLD, &r[0]);
+        if (i == 0)
+            MPI_Isend(NULL, 0, type, to, TAG, MPI_COMM_WORLD, &r[1]);
+        else
+            MPI_Issend(NULL, 0, type, to, TAG, MPI_COMM_WORLD, &r[1]);
+        CHECK(MPI_Waitall(2, r, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+        MPI_Sendrecv(NULL, 0, type, to, TAG, NULL, 0, type, from, TAG,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Type_free(&type);
+}
+
 int main(int argc, char **argv)
 {
     char *data = calloc(1, (size_t)sizes[SIZES - 1]);
@@ -86,6 +109,7 @@ int main(int argc, char **argv)
             MPI_Barrier(MPI_COMM_WORLD);
         }
     pass_many();
+    pass_nothing_below();
     MPI_Finalize();
     free(data);
     return 0;
