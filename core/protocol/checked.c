@@ -178,16 +178,39 @@ void wf_checks_wrap(struct weft_loc *loc, struct wf_lane *l)
 
 /* ---- faults ------------------------------------------------------------------- */
 
+static char *reason_of(enum wf_check_fault what, const char *transport)
+{
+    char why[320];
+
+    if (what == WF_CHECK_DAMAGED)
+        snprintf(why, sizeof why,
+                 "a message from it arrived damaged by transport '%s': its "
+                 "checksum is wrong, so something between the two processes "
+                 "changes bytes (failover = yes in the [route] of the pair has "
+                 "such messages sent again)", transport);
+    else
+        snprintf(why, sizeof why,
+                 "it sends without checksums by transport '%s', and this "
+                 "process asks for them; give both the same crc in [route]",
+                 transport);
+    return strdup(why);
+}
+
+/* The reason is recorded at once: the operation that met the fault fails before
+ * the turn ends the link. */
 static void fault(struct wf_checks *c, const struct weft_core *core,
                   enum wf_check_fault what)
 {
+    struct weft_loc *loc = c->loc;
+
     if (c->fault)
         return;
     c->fault = what;
-    c->by = core;
+    if (!loc->down_reason)
+        loc->down_reason = reason_of(what, core->config->name);
     if (what == WF_CHECK_DAMAGED)
-        c->loc->wf->damaged++;
-    c->loc->wf->rx_stalled = true; /* for wf_checks_turn */
+        loc->wf->damaged++;
+    loc->wf->rx_stalled = true; /* for wf_checks_turn */
 }
 
 bool wf_checks_nonsense(struct weft_loc *loc, struct weft_core *core)
@@ -200,23 +223,8 @@ bool wf_checks_nonsense(struct weft_loc *loc, struct weft_core *core)
 
 void wf_checks_turn(struct weft_loc *loc)
 {
-    const struct wf_checks *c = loc->checks;
-    char why[320];
-
-    if (!c || !c->fault || loc->failed)
-        return;
-    if (c->fault == WF_CHECK_DAMAGED)
-        snprintf(why, sizeof why,
-                 "a message from it arrived damaged by transport '%s': its "
-                 "checksum is wrong, so something between the two processes "
-                 "changes bytes (failover = yes in the [route] of the pair has "
-                 "such messages sent again)", c->by->config->name);
-    else
-        snprintf(why, sizeof why,
-                 "it sends without checksums by transport '%s', and this "
-                 "process asks for them; give both the same crc in [route]",
-                 c->by->config->name);
-    wf_location_end(loc, WEFT_ELINK, why);
+    if (loc->checks && loc->checks->fault && !loc->failed)
+        wf_location_end(loc, WEFT_ELINK, NULL);
 }
 
 /* ---- receiving ------------------------------------------------------------------ */

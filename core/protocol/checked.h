@@ -45,8 +45,7 @@ struct wf_checks {
     struct weft_loc *loc;
     uint64_t ends;  /* word 6 of the headers that this process sends */
     uint32_t asked; /* endpoints whose containers must have a checksum */
-    enum wf_check_fault fault; /* the link is to be ended, */
-    const struct weft_core *by; /* because of what this endpoint brought */
+    enum wf_check_fault fault; /* the link is to be ended */
     wf_crc32c_fn *sum;
     wf_crc32c_message_fn *sums; /* of header and payload */
     struct wf_checked_lane lane[WF_LANES];

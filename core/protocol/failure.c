@@ -78,7 +78,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     wf_location_gate(loc);
     e->failures++;
     loc->down_status = status;
-    loc->down_reason = why ? strdup(why) : NULL;
+    if (why && !loc->down_reason)
+        loc->down_reason = strdup(why);
     posted = wf_match_posted_count(&e->match);
     wf_message_drop_fifo(loc, status);
     wf_order_drop(loc, status);

@@ -291,7 +291,7 @@ int wf_req_error(struct wf_req *r)
     if (r->type == WF_REQ_RECV && is_length_error(r->error))
         return wrong_length(r);
     loc = wf_p2p_of(r)->loc;
-    if (!loc || !loc->failed)
+    if (!loc || !(loc->failed || loc->down_reason))
         return wf_error_on(r->comm, r->error, r->error == MPI_ERR_NO_MEM
                            ? "no memory for a part of the operation"
                            : "a process of the communicator is gone");

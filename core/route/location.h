@@ -74,7 +74,8 @@ struct weft_loc {
     struct wf_ordered *order; /* a route with failover, or NULL */
     struct wf_checks *checks; /* of what comes (checked.h), or NULL */
     uint32_t stalled; /* endpoints told to stop reading: out of memory */
-    char *down_reason; /* NULL: wf_location_why knows */
+    /* Why it failed, or is about to; NULL: wf_location_why knows. */
+    char *down_reason;
     int down_status;   /* WEFT_E* */
     uint64_t starved_since; /* ns: no memory for its messages; 0: there is */
 };

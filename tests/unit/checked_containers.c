@@ -72,6 +72,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     wf_checks_free(&loc);
+    free(loc.down_reason);
     return 0;
 }
 
@@ -163,6 +164,18 @@ static void a_peer_that_makes_no_sums_is_told_from_damage(void **state)
     assert_int_equal(wf.damaged, 1);
 }
 
+/* The operation that the fault ends fails before the link is ended. */
+static void the_reason_is_there_with_the_fault(void **state)
+{
+    _Alignas(WEFT_HDR) struct wf_wire w = {.type = WF_EAGER | WF_CHECKED,
+                                           .ver = WF_WIRE_VERSION};
+
+    assert_int_equal(fault_of((const uint8_t *)&w, sizeof w), WF_CHECK_DAMAGED);
+    assert_false(loc.failed);
+    assert_non_null(strstr(wf_location_why(&loc),
+                           "arrived damaged by transport 'net'"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,7 +184,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(so_is_one_of_a_large_message, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(
-            a_peer_that_makes_no_sums_is_told_from_damage, setup, teardown)};
+            a_peer_that_makes_no_sums_is_told_from_damage, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_reason_is_there_with_the_fault,
+                                        setup, teardown)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
