@@ -36,7 +36,7 @@ static void answer_sync(struct weft_loc *from, uint64_t send_id)
     wf_message_control(from, &w, true);
 }
 
-static int eager_expected(struct wf_p2p *p, struct weft_loc *from,
+static int receive_eager(struct wf_p2p *p, struct weft_loc *from,
                           const struct wf_wire *w, const void *data,
                           size_t have, weft_sink **sink)
 {
@@ -86,7 +86,7 @@ static void unexpected_landed(struct wf_sink *sink, int status)
         wf_receive_message(p, m);
 }
 
-static weft_sink *message_sink(struct wf_message *m, uint32_t n,
+static weft_sink *prepare_sink(struct wf_message *m, uint32_t n,
                                void (*done)(struct wf_sink *, int))
 {
     struct wf_sink *s = &m->landing->sink;
@@ -99,7 +99,7 @@ static weft_sink *message_sink(struct wf_message *m, uint32_t n,
     return &s->sink;
 }
 
-static int eager_unexpected(struct weft_loc *from, const struct wf_wire *w,
+static int store_eager(struct weft_loc *from, const struct wf_wire *w,
                             const void *data, size_t have, weft_sink **sink)
 {
     uint32_t plen = wf_le32(w->plen);
@@ -113,7 +113,7 @@ static int eager_unexpected(struct weft_loc *from, const struct wf_wire *w,
         memcpy(m->data, data, have);
     if (have == plen)
         return WEFT_DONE;
-    *sink = message_sink(m, plen, unexpected_landed);
+    *sink = prepare_sink(m, plen, unexpected_landed);
     return WEFT_OK;
 }
 
@@ -132,7 +132,7 @@ static struct wf_p2p *take_posted(struct weft_loc *from,
 }
 
 /* A whole message has been consumed. */
-static inline void landed(struct weft_core *core, struct weft_loc *from,
+static inline void count_landed(struct weft_core *core, struct weft_loc *from,
                           uint64_t n)
 {
     core->rx_count++;
@@ -154,12 +154,12 @@ static inline bool land_expected(struct weft_core *core, struct weft_loc *from,
     x->env1 = env1;
     x->bytes = n;
     wf_store_relaxed(&x->state, WF_EXPECTED_HERE);
-    landed(core, from, n);
+    count_landed(core, from, n);
     return true;
 }
 
 /* A whole message for a receive that has left the queue, and has room. */
-static inline void land(struct weft_core *core, struct weft_loc *from,
+static inline void land_in_receive(struct weft_core *core, struct weft_loc *from,
                         struct wf_p2p *p, uint64_t n, uint64_t env1,
                         const void *data)
 {
@@ -168,7 +168,7 @@ static inline void land(struct weft_core *core, struct weft_loc *from,
     p->req.source = wf_env_source(env1);
     p->req.tag = wf_env_tag(env1);
     p->req.bytes = n;
-    landed(core, from, n);
+    count_landed(core, from, n);
     if (wf_likely(p->req.flags == WF_REQ_LIGHT &&
                   !(WF_BRIEF && from->wf->api.on))) {
         wf_store_release(&p->req.done, 1); /* pairs with wf_req_done */
@@ -193,7 +193,7 @@ static inline bool land_posted(struct weft_core *core, struct weft_loc *from,
     if (wf_unlikely(!next || n > next->room))
         return false;
     wf_match_take_next(m, next);
-    land(core, from, wf_container(next, struct wf_p2p, posted), n, env1, data);
+    land_in_receive(core, from, wf_container(next, struct wf_p2p, posted), n, env1, data);
     return true;
 }
 
@@ -203,8 +203,8 @@ static int arrive_eager(struct weft_loc *from, const struct wf_wire *w,
     struct wf_p2p *p = take_posted(from, w);
 
     if (wf_likely(p != NULL))
-        return eager_expected(p, from, w, data, have, sink);
-    return eager_unexpected(from, w, data, have, sink);
+        return receive_eager(p, from, w, data, have, sink);
+    return store_eager(from, w, data, have, sink);
 }
 
 /* What came with a header: the payload's length, the part that is here, and
@@ -232,7 +232,7 @@ static void key_landed(struct wf_sink *sink, int status)
 
 /* A notification that is stored, or whose key is still arriving. No receive is
  * taken for it before there is memory: it would be forgotten with it. */
-static int notify_stored(struct weft_core *core, struct weft_loc *from,
+static int store_notification(struct weft_core *core, struct weft_loc *from,
                          const struct wf_wire *w, const struct arrival *a)
 {
     struct wf_p2p *p;
@@ -248,7 +248,7 @@ static int notify_stored(struct weft_core *core, struct weft_loc *from,
         memcpy(m->data, a->data, a->have);
     m->state = a->have == a->plen ? WF_MSG_NOTIFIED : WF_MSG_ARRIVING;
     if (m->state == WF_MSG_ARRIVING)
-        *a->sink = message_sink(m, a->plen, key_landed);
+        *a->sink = prepare_sink(m, a->plen, key_landed);
     p = m->state == WF_MSG_ARRIVING ? take_posted(from, w) : NULL;
     if (p)
         wf_receive_message(p, m);
@@ -268,7 +268,7 @@ static int arrive_notify(struct weft_core *core, struct weft_loc *from,
     }
     p = a->have == a->plen ? take_posted(from, w) : NULL;
     if (!p)
-        return notify_stored(core, from, w, a);
+        return store_notification(core, from, w, a);
     p->loc = from;
     wf_receive_match(p, wf_le64(w->b), wf_le64(w->c));
     wf_rendezvous_accept(p, from, core, wf_le64(w->d), a->data, a->plen);
@@ -276,7 +276,7 @@ static int arrive_notify(struct weft_core *core, struct weft_loc *from,
 }
 
 /* The pending send that an answer names, if it is really one to this peer. */
-static struct wf_p2p *pending_send(struct weft_loc *from, uint64_t id)
+static struct wf_p2p *find_pending_send(struct weft_loc *from, uint64_t id)
 {
     struct wf_p2p *p = wf_slots_get(&from->wf->engine->pending, id);
 
@@ -289,7 +289,7 @@ static struct wf_p2p *pending_send(struct weft_loc *from, uint64_t id)
 
 static int arrive_sync(struct weft_loc *from, const struct wf_wire *w)
 {
-    struct wf_p2p *p = pending_send(from, wf_le64(w->d));
+    struct wf_p2p *p = find_pending_send(from, wf_le64(w->d));
 
     if (p)
         wf_answered(p, 0);
@@ -337,7 +337,7 @@ static int arrive_cancel(struct weft_loc *from, const struct wf_wire *w)
 
 static int arrive_cancelled(struct weft_loc *from, const struct wf_wire *w)
 {
-    struct wf_p2p *p = pending_send(from, wf_le64(w->d));
+    struct wf_p2p *p = find_pending_send(from, wf_le64(w->d));
 
     if (!p || !wf_le64(w->a))
         return WEFT_DONE; /* too late: the send completes as usual */
@@ -376,14 +376,14 @@ static int arrive_control(struct weft_loc *from, const struct wf_wire *w)
 }
 
 /* A short header has no place for the id that a synchronous send needs. */
-static bool well_formed(const struct wf_wire *w)
+static bool is_well_formed(const struct wf_wire *w)
 {
     enum { BOTH = WEFT_HDR_SHORT | WF_FLAG_SYNC };
 
     return (wf_le16(w->flags) & BOTH) != BOTH;
 }
 
-static int deliver(struct weft_core *core, struct weft_loc *from,
+static int deliver_container(struct weft_core *core, struct weft_loc *from,
                    const weft_hdr *hdr, const void *data, size_t have,
                    weft_sink **sink)
 {
@@ -393,7 +393,7 @@ static int deliver(struct weft_core *core, struct weft_loc *from,
 
     core->rx_count++;
     core->rx_bytes += plen;
-    if (wf_likely(w->type == WF_EAGER && well_formed(w)))
+    if (wf_likely(w->type == WF_EAGER && is_well_formed(w)))
         return arrive_eager(from, w, data, have, sink);
     if (wf_unlikely(weft_hdr_len(hdr) != WEFT_HDR)) {
         wf_log(from->wf, WF_LOG_WARN,
@@ -438,10 +438,10 @@ int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,
     int r;
 
     if (w->type == WF_EAGER && weft_hdr_len(hdr) == WEFT_HDR_MIN &&
-        have == wf_le32(w->plen) && well_formed(w) &&
+        have == wf_le32(w->plen) && is_well_formed(w) &&
         land_expected(core, from, have, wf_le64(w->a), wf_le64(w->b), data))
         return WEFT_DONE;
-    r = deliver(core, from, hdr, data, have, sink);
+    r = deliver_container(core, from, hdr, data, have, sink);
     return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from) : r;
 }
 
@@ -456,15 +456,15 @@ static int arrive_whole(struct weft_core *core, struct weft_loc *from,
     core->rx_count++;
     core->rx_bytes += n;
     if (p)
-        eager_expected(p, from, w, data, n, &sink);
-    else if (eager_unexpected(from, w, data, n, &sink) == WEFT_EAGAIN)
+        receive_eager(p, from, w, data, n, &sink);
+    else if (store_eager(from, w, data, n, &sink) == WEFT_EAGAIN)
         return wf_arrive_stalled(core, from);
     return WEFT_DONE;
 }
 
 /* Not for the receive that is expected next, but perhaps for another one. */
 static __attribute__((noinline)) int
-arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
+arrive_words_slow(struct weft_core *core, struct weft_loc *from, uint64_t h0,
              uint64_t h1, uint64_t h2, const void *data)
 {
     uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
@@ -480,7 +480,7 @@ arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
     r = wf_match_none_posted(&e->match) ? NULL
                                         : wf_match_take_any(&e->match, h1, h2);
     if (r && h0 >> 32 <= r->room) {
-        land(core, from, wf_container(r, struct wf_p2p, posted), h0 >> 32, h2,
+        land_in_receive(core, from, wf_container(r, struct wf_p2p, posted), h0 >> 32, h2,
              data);
         return WEFT_DONE;
     }
@@ -500,5 +500,5 @@ int wf_arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
                   (land_expected(core, from, h0 >> 32, h1, h2, data) ||
                    land_posted(core, from, h0 >> 32, h1, h2, data))))
         return WEFT_DONE;
-    return arrive_words(core, from, h0, h1, h2, data);
+    return arrive_words_slow(core, from, h0, h1, h2, data);
 }

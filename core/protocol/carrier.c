@@ -19,11 +19,11 @@
 #include "protocol/order.h"
 
 #define ACK_NS 1000000u
-#define HEIR_NS 20000000u    /* the current one may still answer */
+#define CANDIDATE_NS 20000000u    /* the current one may still answer */
 #define STAGGER_NS 5000000u  /* between calls of the carriers when all are lost */
 #define AGAIN_NS 10000000u   /* after a failed call; doubled each time */
 #define GONE_NS 1000000000u  /* for the others to contradict */
-#define LOST_TURN_NS 2000000u
+#define LOST_ROUND_NS 2000000u
 #define SEARCH_NS 500000000u /* at least, for another way */
 /* REFUSED: calls, 0.3 s of them; a listener that was ended is opened again sooner */
 enum { DOUBLINGS = 6, GOOD_PROBES = 3, PROBES = 4, REFUSED = 5 };
@@ -42,17 +42,17 @@ static const char *name_of(const struct wf_ordered *o, int k)
 }
 
 /* A callback may have looked at the clock after the turn did. */
-static uint64_t since(uint64_t then, uint64_t now)
+static uint64_t ns_since(uint64_t then, uint64_t now)
 {
     return now > then ? now - then : 0;
 }
 
-static void hurry(struct wf_ordered *o)
+static void request_round(struct wf_ordered *o)
 {
     o->loc->wf->rx_stalled = true;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t min_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -70,7 +70,7 @@ static bool is_stuck(const struct wf_ordered *o)
     return o->stuck && o->first && o->una == o->stuck_una;
 }
 
-static void adopt(struct wf_ordered *o, int k)
+static void adopt_carrier(struct wf_ordered *o, int k)
 {
     struct wf_instance *wf = o->loc->wf;
 
@@ -82,35 +82,35 @@ static void adopt(struct wf_ordered *o, int k)
     o->loc->lane[WF_LANE_ORDER].core = o->carrier[k].core;
     o->epoch++;
     o->counts[WF_ORDER_MOVES]++;
-    o->heir = o->back = -1;
+    o->heir = o->failback_to = -1;
     o->lost_at = o->gone_at = o->silent_since = 0;
     o->life_at = wf_now(wf); /* it has answered */
     o->failback_at = wf_now(wf) + o->failback / PROBES;
     wf_carrier_note_move(o, wf_now(wf));
     for (int i = 0; i < o->carriers; i++)
-        o->carrier[i].good = 0;
+        o->carrier[i].good_probes = 0;
     wf_order_push(o);
     wf_order_room(o); /* all may be acknowledged: no other event would */
 }
 
-static void lose(struct wf_ordered *o, const char *why)
+static void lose_carrier(struct wf_ordered *o, const char *why)
 {
     wf_log(o->loc->wf, WF_LOG_INFO, "process %u: '%s' failed: %s", o->loc->id,
            name_of(o, o->at), why);
-    o->at = o->heir = o->back = -1;
+    o->at = o->heir = o->failback_to = -1;
     wf_carrier_excuse(o, wf_now(o->loc->wf));
-    o->lost_at = o->turned_at;
+    o->lost_at = o->last_round_at;
     for (int k = 0; k < o->carriers; k++)
         o->carrier[k].probed_at = 0; /* an answer must be new */
 }
 
 /* Note that a carrier is used up. */
-static void broken(struct wf_ordered *o, int k, const char *why)
+static void mark_broken(struct wf_ordered *o, int k, const char *why)
 {
     struct wf_carrier *c = &o->carrier[k];
-    unsigned n = c->fails < DOUBLINGS ? c->fails : DOUBLINGS;
+    unsigned n = c->failed_tries < DOUBLINGS ? c->failed_tries : DOUBLINGS;
 
-    c->again_at = wf_now(o->loc->wf) + (c->fails ? AGAIN_NS << n : 0);
+    c->again_at = wf_now(o->loc->wf) + (c->failed_tries ? AGAIN_NS << n : 0);
     if (why != o->why)
         snprintf(o->why, sizeof o->why, "%s", why);
     c->state = WF_CARRIER_BROKEN;
@@ -118,16 +118,16 @@ static void broken(struct wf_ordered *o, int k, const char *why)
     c->flight = (struct wf_flight){0};
     wf_order_rewind(o, k);
     c->probed_at = 0;
-    c->good = 0;
-    if (c->fails < UINT8_MAX)
-        c->fails++;
+    c->good_probes = 0;
+    if (c->failed_tries < UINT8_MAX)
+        c->failed_tries++;
     if (k == o->heir)
         o->heir = -1;
-    if (k == o->back)
-        o->back = -1;
+    if (k == o->failback_to)
+        o->failback_to = -1;
     if (k == o->at)
-        lose(o, why);
-    hurry(o);
+        lose_carrier(o, why);
+    request_round(o);
 }
 
 void wf_carrier_fault(struct wf_ordered *o, int k, const char *why)
@@ -140,7 +140,7 @@ void wf_carrier_fault(struct wf_ordered *o, int k, const char *why)
            o->loc->id, name_of(o, k), why);
     wf_order_unusual(o);
     c->give_up = true; /* its peer goes when it is not on the stack */
-    hurry(o);
+    request_round(o);
 }
 
 bool wf_carrier_down(struct weft_loc *loc, struct weft_core *core, int status,
@@ -158,7 +158,7 @@ bool wf_carrier_down(struct weft_loc *loc, struct weft_core *core, int status,
         o->gone_at = wf_now(loc->wf);
     o->carrier[k].gone = status == WEFT_EPEER;
     snprintf(o->why, sizeof o->why, "%s", why ? why : "connection lost");
-    broken(o, k, o->why);
+    mark_broken(o, k, o->why);
     return true;
 }
 
@@ -179,21 +179,21 @@ void wf_carrier_ready(struct weft_loc *loc, struct weft_core *core)
 
 /* ---- hearing ------------------------------------------------------------------------ */
 
-static void doubt(struct wf_ordered *o, int heir, bool its_choice)
+static void doubt_current(struct wf_ordered *o, int heir, bool its_choice)
 {
     o->heir = heir;
-    o->moved = its_choice;
+    o->peer_moved = its_choice;
     o->heir_at = wf_now(o->loc->wf);
-    hurry(o);
+    request_round(o);
 }
 
 /* The peer sends by another carrier than before. */
-static void moved(struct wf_ordered *o, int k)
+static void follow_peer(struct wf_ordered *o, int k)
 {
     if (k == o->at || o->at < 0 || o->heir >= 0)
         return;
     o->carrier[o->at].probed_at = 0; /* an answer must be new */
-    doubt(o, k, true);
+    doubt_current(o, k, true);
 }
 
 void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core, uint8_t epoch)
@@ -205,19 +205,19 @@ void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core, uint8_t epoc
         k = wf_carrier_of(o, core);
     if (wf_unlikely((int8_t)(epoch - o->peer_epoch) > 0)) {
         o->peer_epoch = epoch;
-        moved(o, k);
+        follow_peer(o, k);
     }
     c = &o->carrier[k];
     c->up = true;
     c->heard++;
-    if (wf_unlikely(c->fails || c->gone)) {
-        c->fails = 0;
+    if (wf_unlikely(c->failed_tries || c->gone)) {
+        c->failed_tries = 0;
         c->gone = false;
         o->gone_at = 0;
     }
 }
 
-static void answered(struct wf_ordered *o, int k)
+static void note_answer(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
     uint64_t now = wf_now(o->loc->wf);
@@ -225,23 +225,23 @@ static void answered(struct wf_ordered *o, int k)
     c->probed_at = 0;
     c->answered_at = c->flight.stirred_at = now;
     c->flight.doubt_at = 0;
-    if (c->good < UINT8_MAX)
-        c->good++;
+    if (c->good_probes < UINT8_MAX)
+        c->good_probes++;
     if (o->at < 0) {
-        adopt(o, k);
+        adopt_carrier(o, k);
     } else if (k == o->at) { /* late, but there */
         o->silent_since = 0;
         o->heir = -1;
     } else if (k < o->at) {
-        if (o->failback && c->good >= GOOD_PROBES && o->back < 0) {
+        if (o->failback && c->good_probes >= GOOD_PROBES && o->failback_to < 0) {
             wf_order_unusual(o);
-            o->back = k;
+            o->failback_to = k;
         }
-        hurry(o);
+        request_round(o);
     }
     if (k != o->at && o->silent_since && o->heir < 0 &&
         wf_carrier_waited(o, now))
-        doubt(o, k, false);
+        doubt_current(o, k, false);
 }
 
 void wf_carrier_control(struct wf_ordered *o, struct weft_core *core,
@@ -258,7 +258,7 @@ void wf_carrier_control(struct wf_ordered *o, struct weft_core *core,
         break;
     case WF_PONG:
         if (o->carrier[k].probed_at)
-            answered(o, k);
+            note_answer(o, k);
         break;
     default: /* an ACK has said it all in its header */
         break;
@@ -277,7 +277,7 @@ void wf_carrier_watch(struct wf_ordered *o)
 /* ---- the turn -------------------------------------------------------------------------- */
 
 /* A used-up peer is replaced: what it had of ours and we of its comes back. */
-static void renew(struct wf_ordered *o, int k)
+static void renew_peer(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
     struct weft_core *core = c->core;
@@ -292,13 +292,13 @@ static void renew(struct wf_ordered *o, int k)
         return;
     }
     c->again_at = wf_now(o->loc->wf) + (AGAIN_NS << DOUBLINGS);
-    if (c->fails < UINT8_MAX)
-        c->fails++;
+    if (c->failed_tries < UINT8_MAX)
+        c->failed_tries++;
 }
 
 /* The other process may live and be cut off one way only: it hears the ends of
  * connections, and calls in vain, instead of waiting for what will not come. */
-static void let_go(struct wf_ordered *o)
+static void delete_peers(struct wf_ordered *o)
 {
     for (int k = 0; k < o->carriers; k++) {
         struct weft_core *core = o->carrier[k].core;
@@ -309,48 +309,48 @@ static void let_go(struct wf_ordered *o)
     }
 }
 
-static void dead(struct wf_ordered *o, const char *what)
+static void declare_dead(struct wf_ordered *o, const char *what)
 {
     char why[sizeof o->why + 100];
 
     snprintf(why, sizeof why, "%s%s", o->why, what);
-    let_go(o);
+    delete_peers(o);
     wf_location_down(o->loc, WEFT_EPEER, why);
 }
 
 void wf_carrier_end(struct wf_ordered *o, const char *why)
 {
     snprintf(o->why, sizeof o->why, "%s", why);
-    dead(o, "");
+    declare_dead(o, "");
 }
 
 /* Nothing works: call all, the best first, and judge. */
-static void search(struct wf_ordered *o, uint64_t now)
+static void search_carriers(struct wf_ordered *o, uint64_t now)
 {
     bool tried = true;
 
     for (int k = 0; k < o->carriers; k++) {
         struct wf_carrier *c = &o->carrier[k];
-        if (since(o->lost_at, now) >= (uint64_t)k * STAGGER_NS)
+        if (ns_since(o->lost_at, now) >= (uint64_t)k * STAGGER_NS)
             wf_carrier_probe(o, k);
-        tried = tried && c->fails >= REFUSED &&
+        tried = tried && c->failed_tries >= REFUSED &&
                 (c->gone || c->state == WF_CARRIER_BROKEN);
     }
-    if (o->gone_at && (tried || since(o->gone_at, now) >= GONE_NS))
-        dead(o, "");
-    else if (since(o->life_at, now) >= o->timeout &&
-             since(o->lost_at, now) >= least(SEARCH_NS, o->timeout))
-        dead(o, "; no other way for the time that the route allows");
+    if (o->gone_at && (tried || ns_since(o->gone_at, now) >= GONE_NS))
+        declare_dead(o, "");
+    else if (ns_since(o->life_at, now) >= o->timeout &&
+             ns_since(o->lost_at, now) >= min_u64(SEARCH_NS, o->timeout))
+        declare_dead(o, "; no other way for the time that the route allows");
 }
 
-static void suspect(struct wf_ordered *o, uint64_t now)
+static void check_silence(struct wf_ordered *o, uint64_t now)
 {
     if (wf_carrier_lifeless(o, now)) {
         snprintf(o->why, sizeof o->why,
                  "neither it nor its host has answered by any transport of "
                  "its route for %llu ms (timeout of the route)",
                  (unsigned long long)(o->timeout / 1000000));
-        dead(o, "");
+        declare_dead(o, "");
         return;
     }
     if (o->heir < 0 && !wf_carrier_silent(o, now))
@@ -358,26 +358,26 @@ static void suspect(struct wf_ordered *o, uint64_t now)
     for (int k = 0; k < o->carriers; k++)
         wf_carrier_probe(o, k);
     if (o->heir < 0 ||
-        since(o->heir_at, now) < wf_carrier_backed_off(o, HEIR_NS, now))
+        ns_since(o->heir_at, now) < wf_carrier_backed_off(o, CANDIDATE_NS, now))
         return;
-    if (!o->moved && wf_carrier_lives(o, o->at)) {
+    if (!o->peer_moved && wf_carrier_lives(o, o->at)) {
         o->heir = -1;
         wf_carrier_stir(o, now);
     } else {
         int heir = o->heir, old = o->at;
-        broken(o, old, "it is silent");
-        renew(o, old);
-        adopt(o, heir);
+        mark_broken(o, old, "it is silent");
+        renew_peer(o, old);
+        adopt_carrier(o, heir);
     }
 }
 
-static void look_back(struct wf_ordered *o, uint64_t now)
+static void consider_failback(struct wf_ordered *o, uint64_t now)
 {
     if (o->at <= 0 || !o->failback)
         return;
-    if (o->back >= 0 && o->first == o->unsent) { /* none is on its way */
+    if (o->failback_to >= 0 && o->first == o->unsent) { /* none is on its way */
         o->counts[WF_ORDER_FAILBACKS]++;
-        adopt(o, o->back);
+        adopt_carrier(o, o->failback_to);
         return;
     }
     if (now < o->failback_at)
@@ -385,41 +385,41 @@ static void look_back(struct wf_ordered *o, uint64_t now)
     o->failback_at = now + o->failback / PROBES;
     for (int k = 0; k < o->at; k++) {
         if (o->carrier[k].probed_at)
-            o->carrier[k].good = 0; /* it did not answer in time */
+            o->carrier[k].good_probes = 0; /* it did not answer in time */
         wf_carrier_probe(o, k);
     }
 }
 
-static void turn(struct wf_ordered *o, uint64_t now)
+static void maintain_order(struct wf_ordered *o, uint64_t now)
 {
     wf_carrier_excuse(o, now);
     for (int k = 0; k < o->carriers; k++) {
         struct wf_carrier *c = &o->carrier[k];
         if (c->give_up) {
-            broken(o, k, "it was given up");
+            mark_broken(o, k, "it was given up");
             c->again_at = now; /* what it was lent must come back */
         }
         if (c->state == WF_CARRIER_BROKEN && c->again_at <= now)
-            renew(o, k);
+            renew_peer(o, k);
     }
     wf_order_redeliver(o);
     if (is_stuck(o))
-        dead(o, "; it answers, but nothing that is sent to it is acknowledged: "
+        declare_dead(o, "; it answers, but nothing that is sent to it is acknowledged: "
                 "large packets may be dropped on the way (MTU)");
     else if (o->at < 0)
-        search(o, now);
+        search_carriers(o, now);
     else
-        suspect(o, now);
+        check_silence(o, now);
     if (o->failed)
         return;
-    look_back(o, now);
+    consider_failback(o, now);
     if (o->stripe)
         wf_stripe_turn(o, now);
     for (int k = 0; k < o->carriers; k++)
         wf_carrier_say_due(o, k);
     if (o->owed && !o->owed_since)
         o->owed_since = now;
-    else if (o->owed && since(o->owed_since, now) >= ACK_NS && o->at >= 0)
+    else if (o->owed && ns_since(o->owed_since, now) >= ACK_NS && o->at >= 0)
         wf_carrier_ack(o, NULL);
     wf_order_push(o);
     wf_order_room(o);
@@ -434,10 +434,10 @@ void wf_orders_turn(struct wf_instance *wf)
     now = wf_now(wf);
     for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
         if (!o->failed)
-            turn(o, now);
+            maintain_order(o, now);
 }
 
-static uint64_t due(const struct wf_ordered *o, uint64_t now)
+static uint64_t next_due(const struct wf_ordered *o, uint64_t now)
 {
     uint64_t at = UINT64_MAX;
 
@@ -446,16 +446,16 @@ static uint64_t due(const struct wf_ordered *o, uint64_t now)
     if (o->owed)
         at = (o->owed_since ? o->owed_since : now) + ACK_NS;
     if (o->at < 0 || o->heir >= 0 || wf_stripe_doubts(o))
-        at = least(at, now + LOST_TURN_NS);
+        at = min_u64(at, now + LOST_ROUND_NS);
     else if (o->first)
-        at = least(at, wf_carrier_next_look(o, now));
+        at = min_u64(at, wf_carrier_next_look(o, now));
     if (o->at >= 0)
-        at = least(at, o->life_due);
+        at = min_u64(at, o->life_check_at);
     if (o->at > 0 && o->failback)
-        at = least(at, o->failback_at);
+        at = min_u64(at, o->failback_at);
     for (int k = 0; k < o->carriers; k++)
         if (o->carrier[k].state == WF_CARRIER_BROKEN)
-            at = least(at, o->carrier[k].again_at);
+            at = min_u64(at, o->carrier[k].again_at);
     return at;
 }
 
@@ -469,7 +469,7 @@ uint64_t wf_orders_deadline(struct wf_instance *wf)
     for (struct wf_ordered *o = wf->orders; o; o = o->next_order) {
         if (o->first && !o->silent_since)
             o->silent_since = now; /* not from the end of this sleep on */
-        first = least(first, due(o, now));
+        first = min_u64(first, next_due(o, now));
     }
     if (wf->rx_stalled)
         first = now;

@@ -6,7 +6,7 @@
 #include "protocol/order.h"
 
 /* DONE, EAGAIN, or broken. */
-static int say(struct wf_ordered *o, int k, enum wf_wire_type type)
+static int send_control(struct wf_ordered *o, int k, enum wf_wire_type type)
 {
     struct wf_carrier *c = &o->carrier[k];
     struct wf_wire w;
@@ -38,7 +38,7 @@ void wf_carrier_ack(struct wf_ordered *o, struct weft_core *core)
 
     if (o->heir >= 0)
         k = o->heir; /* where the peer is heard */
-    if (k >= 0 && say(o, k, WF_ACK) < 0 && !o->owed)
+    if (k >= 0 && send_control(o, k, WF_ACK) < 0 && !o->owed)
         o->owed = 1; /* the turn tries again */
 }
 
@@ -63,10 +63,10 @@ void wf_carrier_say_due(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
 
-    if (c->pong && say(o, k, WF_PONG) >= 0)
+    if (c->pong && send_control(o, k, WF_PONG) >= 0)
         c->pong = false;
-    if (c->probe && say(o, k, WF_PING) >= 0)
+    if (c->probe && send_control(o, k, WF_PING) >= 0)
         c->probe = false;
     if (c->landed)
-        say(o, k, WF_ACK);
+        send_control(o, k, WF_ACK);
 }

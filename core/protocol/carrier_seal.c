@@ -24,7 +24,7 @@ int wf_carrier_seal(struct wf_ordered *o)
     return 0;
 }
 
-static struct wf_carrier *sealed_carrier(struct weft_loc *loc,
+static struct wf_carrier *find_sealed_carrier(struct weft_loc *loc,
                                          const struct weft_core *core)
 {
     struct wf_ordered *o = loc->order;
@@ -46,7 +46,7 @@ void wf_carrier_met(struct weft_core *core, uint32_t id,
         wf_location_down(loc, WEFT_EUNREACH, wf_error_last()->text);
         return;
     }
-    c = sealed_carrier(loc, core);
+    c = find_sealed_carrier(loc, core);
     if (c && wf_seal_session(c->seal, session) < 0)
         wf_log(wf, WF_LOG_WARN,
                "process %u: no memory for the keys of '%s'", id,
@@ -55,7 +55,7 @@ void wf_carrier_met(struct weft_core *core, uint32_t id,
 
 void wf_carrier_up(struct weft_loc *loc, struct weft_core *core)
 {
-    struct wf_carrier *c = sealed_carrier(loc, core);
+    struct wf_carrier *c = find_sealed_carrier(loc, core);
 
     if (!c)
         return;

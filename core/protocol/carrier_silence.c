@@ -2,7 +2,7 @@
  *
  * SILENCE  A peer that computes answers nowhere, so silence alone proves
  * nothing. After SILENT_NS without an acknowledgement all are probed: when
- * another one answers (the heir) and the current one does not within HEIR_NS, it
+ * another one answers (the heir) and the current one does not within CANDIDATE_NS, it
  * is given up. But on a path that is full an answer stands in a queue behind
  * megabytes, or behind a gap that is being repaired: as long as anything passes,
  * as the plugin knows (weft_ops.traffic), there is no silence. A peer that has
@@ -40,14 +40,14 @@ enum {
 #define FORGET_NS 2000000000u
 enum { BACKOFF_MOST = 4 };
 
-static uint64_t since(uint64_t then, uint64_t now)
+static uint64_t ns_since(uint64_t then, uint64_t now)
 {
     return now > then ? now - then : 0;
 }
 
 static unsigned backoff_now(const struct wf_ordered *o, uint64_t now)
 {
-    uint64_t forgotten = since(o->moved_at, now) / FORGET_NS;
+    uint64_t forgotten = ns_since(o->moved_at, now) / FORGET_NS;
 
     return forgotten < o->backoff ? o->backoff - (unsigned)forgotten : 0;
 }
@@ -70,7 +70,7 @@ void wf_carrier_note_move(struct wf_ordered *o, uint64_t now)
         o->stuck_una = o->una;
         o->stuck = false;
     } else {
-        o->stuck = since(o->stuck_since, now) >= o->timeout;
+        o->stuck = ns_since(o->stuck_since, now) >= o->timeout;
         backoff += backoff < BACKOFF_MOST;
     }
     o->backoff = backoff;
@@ -79,27 +79,27 @@ void wf_carrier_note_move(struct wf_ordered *o, uint64_t now)
 
 bool wf_carrier_waited(const struct wf_ordered *o, uint64_t now)
 {
-    return since(o->silent_since, now) >=
+    return ns_since(o->silent_since, now) >=
            wf_carrier_backed_off(o, SILENT_NS, now);
 }
 
 bool wf_carrier_lives(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
-    uint64_t sign = c->heard + (k == o->at && !o->parted ? o->expect : 0);
-    uint64_t before = c->sign;
+    uint64_t sign = c->heard + (k == o->at && !o->peer_stripes ? o->expect : 0);
+    uint64_t before = c->traffic_seen;
 
     if (c->state == WF_CARRIER_CALLED && !c->give_up &&
         WEFT_HAS(c->core->ops, weft_ops, traffic))
         sign += c->core->ops->traffic(o->loc->peers[c->core->index]);
-    c->sign = sign;
+    c->traffic_seen = sign;
     return sign != before;
 }
 
 /* There was a sign: look again when STILL_NS have become SILENT_NS. */
 void wf_carrier_stir(struct wf_ordered *o, uint64_t now)
 {
-    o->silent_since = o->sign_since =
+    o->silent_since = o->baseline_since =
         now - wf_carrier_backed_off(o, STILL_NS, now);
 }
 
@@ -111,10 +111,10 @@ bool wf_carrier_silent(struct wf_ordered *o, uint64_t now)
     else if (!o->silent_since)
         o->silent_since = now;
     if (!o->silent_since ||
-        since(o->silent_since, now) < wf_carrier_backed_off(o, STILL_NS, now))
+        ns_since(o->silent_since, now) < wf_carrier_backed_off(o, STILL_NS, now))
         return false;
-    if (o->sign_since != o->silent_since) {
-        o->sign_since = o->silent_since;
+    if (o->baseline_since != o->silent_since) {
+        o->baseline_since = o->silent_since;
         wf_carrier_lives(o, o->at);
     }
     if (!wf_carrier_waited(o, now))
@@ -125,7 +125,7 @@ bool wf_carrier_silent(struct wf_ordered *o, uint64_t now)
     return false;
 }
 
-static uint64_t silence_on(const struct wf_ordered *o, int k)
+static uint64_t silence_of(const struct wf_ordered *o, int k)
 {
     const struct wf_carrier *c = &o->carrier[k];
 
@@ -135,7 +135,7 @@ static uint64_t silence_on(const struct wf_ordered *o, int k)
     return c->core->ops->silent(o->loc->peers[c->core->index], o->timeout);
 }
 
-static uint64_t look_every(const struct wf_ordered *o)
+static uint64_t life_check_interval(const struct wf_ordered *o)
 {
     return o->timeout / LIFE_LOOKS > LIFE_LEAST_NS ? o->timeout / LIFE_LOOKS
                                                    : LIFE_LEAST_NS;
@@ -143,59 +143,59 @@ static uint64_t look_every(const struct wf_ordered *o)
 
 /* The same; and an answer to a probe is a sign as well. Not by the current one:
  * probes are small, and its plugin knows whether data passes. */
-static uint64_t silence_beside(const struct wf_ordered *o, int k, uint64_t now)
+static uint64_t silence_with_answers(const struct wf_ordered *o, int k, uint64_t now)
 {
-    uint64_t quiet = silence_on(o, k), answer = o->carrier[k].answered_at;
+    uint64_t quiet = silence_of(o, k), answer = o->carrier[k].answered_at;
 
-    return answer && since(answer, now) < quiet ? since(answer, now) : quiet;
+    return answer && ns_since(answer, now) < quiet ? ns_since(answer, now) : quiet;
 }
 
 /* All are probed while the silence lasts. Did they have time to answer? */
-static bool asked_all(struct wf_ordered *o, uint64_t silent, uint64_t now)
+static bool probe_all_carriers(struct wf_ordered *o, uint64_t silent, uint64_t now)
 {
     if (silent <= o->timeout / 2) {
-        o->asked_at = 0;
+        o->all_probed_at = 0;
         return false;
     }
-    if (!o->asked_at)
-        o->asked_at = now;
+    if (!o->all_probed_at)
+        o->all_probed_at = now;
     for (int k = 0; k < o->carriers; k++)
         wf_carrier_probe(o, k);
-    return since(o->asked_at, now) >= o->timeout / LIFE_ANSWER;
+    return ns_since(o->all_probed_at, now) >= o->timeout / LIFE_ANSWER;
 }
 
 bool wf_carrier_lifeless(struct wf_ordered *o, uint64_t now)
 {
-    uint64_t current, least = UINT64_MAX, left = look_every(o);
+    uint64_t current, least = UINT64_MAX, left = life_check_interval(o);
     bool asked;
 
-    if (now < o->life_due)
+    if (now < o->life_check_at)
         return false;
-    current = silence_on(o, o->at);
+    current = silence_of(o, o->at);
     for (int k = 0; k < o->carriers; k++) {
-        uint64_t other = k == o->at ? current : silence_beside(o, k, now);
+        uint64_t other = k == o->at ? current : silence_with_answers(o, k, now);
         least = other < least ? other : least;
     }
     if (current == UINT64_MAX)
         least = 0;
-    asked = asked_all(o, least, now);
+    asked = probe_all_carriers(o, least, now);
     o->life_at = now - least;
     if (least < o->timeout && o->timeout - least < left)
         left = o->timeout - least;
-    o->life_due = now + (left > LIFE_LEAST_NS ? left : LIFE_LEAST_NS);
+    o->life_check_at = now + (left > LIFE_LEAST_NS ? left : LIFE_LEAST_NS);
     return asked && least >= o->timeout;
 }
 
 void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)
 {
-    uint64_t away = since(o->turned_at, now), usual = 2 * look_every(o);
+    uint64_t away = ns_since(o->last_round_at, now), usual = 2 * life_check_interval(o);
 
-    o->turned_at = now;
+    o->last_round_at = now;
     if (away <= usual)
         return;
     o->life_at += away - usual;
-    if (o->asked_at)
-        o->asked_at += away - usual;
+    if (o->all_probed_at)
+        o->all_probed_at += away - usual;
     if (o->lost_at)
         o->lost_at += away - usual;
 }
@@ -203,13 +203,13 @@ void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)
 /* When to look for a sign of what was sent. */
 uint64_t wf_carrier_next_look(const struct wf_ordered *o, uint64_t now)
 {
-    uint64_t quiet = o->silent_since ? since(o->silent_since, now) : 0;
+    uint64_t quiet = o->silent_since ? ns_since(o->silent_since, now) : 0;
     uint64_t silent = wf_carrier_backed_off(o, SILENT_NS, now);
 
     if (quiet >= silent)
         return now + silent;
     return now - quiet +
-           (o->silent_since && o->sign_since == o->silent_since
+           (o->silent_since && o->baseline_since == o->silent_since
                 ? silent
                 : wf_carrier_backed_off(o, STILL_NS, now));
 }

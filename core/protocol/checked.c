@@ -26,14 +26,14 @@ struct landing {
     bool whole; /* the rest goes to memory completely */
 };
 
-static struct wf_checks *checks_of(struct weft_loc *loc)
+static struct wf_checks *ensure_checks(struct weft_loc *loc)
 {
     struct wf_checks *c = loc->checks;
 
     if (c || !(c = calloc(1, sizeof *c)))
         return c;
     c->loc = loc;
-    c->ends = loc->wf->rank | (uint64_t)loc->id << 32;
+    c->src_dst = loc->wf->rank | (uint64_t)loc->id << 32;
     c->sum = wf_crc32c_choose();
     c->sums = wf_crc32c_message_choose();
     return loc->checks = c;
@@ -43,9 +43,9 @@ int wf_checks_ask(struct weft_loc *loc, uint32_t endpoints)
 {
     if (!endpoints)
         return 0;
-    if (!checks_of(loc))
+    if (!ensure_checks(loc))
         return WEFT_ENOMEM;
-    loc->checks->asked |= endpoints;
+    loc->checks->required |= endpoints;
     return 0;
 }
 
@@ -67,7 +67,7 @@ static uint64_t sums_of(const struct wf_checks *c, const struct wf_wire *w,
 
 /* Make a header of 24 or 64 bytes a checked one, whose payload begins with n
  * bytes of data. */
-static void seal(const struct wf_checks *c, struct wf_wire *w, const void *hdr,
+static void write_checked_header(const struct wf_checks *c, struct wf_wire *w, const void *hdr,
                  const void *data, size_t n)
 {
     uint64_t first = wf_wire_word(hdr, 0), sums;
@@ -79,7 +79,7 @@ static void seal(const struct wf_checks *c, struct wf_wire *w, const void *hdr,
     wf_wire_put(w, 3, 0);
     wf_wire_put(w, 4, brief ? 0 : wf_wire_word(hdr, 4));
     wf_wire_put(w, 5, brief ? 0 : wf_wire_word(hdr, 5));
-    wf_wire_put(w, 6, c->ends);
+    wf_wire_put(w, 6, c->src_dst);
     wf_wire_put(w, 7, 0);
     sums = sums_of(c, w, data, n);
     wf_wire_put(w, 3, sums >> 32);
@@ -92,7 +92,7 @@ static int send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
     struct wf_checked_lane *l = (struct wf_checked_lane *)peer;
     _Alignas(WEFT_HDR) struct wf_wire w;
 
-    seal(l->checks, &w, hdr, data, n);
+    write_checked_header(l->checks, &w, hdr, data, n);
     return l->send_short(l->peer, (const weft_hdr *)&w, data, n);
 }
 
@@ -102,7 +102,7 @@ static int send_more(weft_peer *peer, const weft_hdr *hdr, const void *data,
     struct wf_checked_lane *l = (struct wf_checked_lane *)peer;
     _Alignas(WEFT_HDR) struct wf_wire w;
 
-    seal(l->checks, &w, hdr, data, n);
+    write_checked_header(l->checks, &w, hdr, data, n);
     return l->send_more(l->peer, (const weft_hdr *)&w, data, n);
 }
 
@@ -144,7 +144,7 @@ static int send_large(weft_peer *peer, weft_tx *tx)
     struct wf_wire *w = (struct wf_wire *)tx->hdr;
 
     if (!(w->type & WF_CHECKED)) {
-        seal(l->checks, w, w, NULL, 0);
+        write_checked_header(l->checks, w, w, NULL, 0);
         w->crc = wf_le32(sum_payload(l->checks, wf_le32(w->crc), tx));
     }
     return l->send(l->peer, tx);
@@ -198,7 +198,7 @@ static char *reason_of(enum wf_check_fault what, const char *transport)
 
 /* The reason is recorded at once: the operation that met the fault fails before
  * the turn ends the link. */
-static void fault(struct wf_checks *c, const struct weft_core *core,
+static void note_fault(struct wf_checks *c, const struct weft_core *core,
                   enum wf_check_fault what)
 {
     struct weft_loc *loc = c->loc;
@@ -230,7 +230,7 @@ void wf_checks_turn(struct weft_loc *loc)
 /* ---- receiving ------------------------------------------------------------------ */
 
 /* Does the header fit its sum? *w: as it was when the sum was made. */
-static bool header_right(const struct wf_checks *c, const struct wf_wire *in,
+static bool is_header_right(const struct wf_checks *c, const struct wf_wire *in,
                          struct wf_wire *w)
 {
     memcpy(w, in, sizeof *w);
@@ -279,13 +279,13 @@ static uint32_t sum_landed(const struct landing *l)
     return sum;
 }
 
-static void landed(struct wf_sink *sink, int status)
+static void landing_done(struct wf_sink *sink, int status)
 {
     struct landing *l = wf_container(sink, struct landing, sink);
     struct wf_sink *real = wf_container(l->real, struct wf_sink, sink);
 
-    if (status >= 0 && l->whole && sum_landed(l) != l->right) {
-        fault(l->checks, l->core, WF_CHECK_DAMAGED);
+    if (status >= 0 && l->whole && sum_landed(l) != l->expected) {
+        note_fault(l->checks, l->core, WF_CHECK_DAMAGED);
         status = WEFT_ELINK;
     }
     free(l);
@@ -318,9 +318,9 @@ static int arrive_part(struct wf_checks *c, const struct part *a,
     l->core = a->core;
     l->have = a->have;
     l->sum = a->sum;
-    l->right = wf_le32(w->crc);
+    l->expected = wf_le32(w->crc);
     l->whole = l->real->len == wf_le32(w->plen);
-    l->sink.done = landed;
+    l->sink.done = landing_done;
     l->sink.sink = (weft_sink){.len = l->real->len,
                                .one = l->real->one,
                                .seg = landing_seg,
@@ -349,7 +349,7 @@ int wf_checked_arrive(struct weft_core *core, struct weft_loc *from,
                       weft_sink **sink)
 {
     const struct wf_wire *in = (const struct wf_wire *)hdr;
-    struct wf_checks *c = checks_of(from);
+    struct wf_checks *c = ensure_checks(from);
     uint32_t plen = wf_le32(in->plen);
     int drop = have == plen ? WEFT_DONE : WEFT_SKIP;
     struct part part = {core, data, have, 0};
@@ -360,8 +360,8 @@ int wf_checked_arrive(struct weft_core *core, struct weft_loc *from,
         return WEFT_EAGAIN;
     if (c->fault || from->failed)
         return drop;
-    if (brief || !(in->type & WF_CHECKED) || !header_right(c, in, &w)) {
-        fault(c, core, !(in->type & WF_CHECKED) && is_unchecked(in)
+    if (brief || !(in->type & WF_CHECKED) || !is_header_right(c, in, &w)) {
+        note_fault(c, core, !(in->type & WF_CHECKED) && is_unchecked(in)
                            ? WF_CHECK_ABSENT : WF_CHECK_DAMAGED);
         return drop;
     }
@@ -370,7 +370,7 @@ int wf_checked_arrive(struct weft_core *core, struct weft_loc *from,
     if (have < plen)
         return arrive_part(c, &part, &w, sink);
     if (part.sum != wf_le32(in->crc)) {
-        fault(c, core, WF_CHECK_DAMAGED);
+        note_fault(c, core, WF_CHECK_DAMAGED);
         return drop;
     }
     return deliver_whole(core, from, &w, data);

@@ -60,7 +60,7 @@ void wf_checks_free(struct weft_loc *);
 static inline bool wf_checks_asked(const struct weft_loc *loc,
                                    const struct weft_core *core)
 {
-    return loc->checks && loc->checks->asked & 1u << core->index;
+    return loc->checks && loc->checks->required & 1u << core->index;
 }
 /* As wf_arrive, of a container that has a checksum or must have one. */
 int wf_checked_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,

@@ -73,7 +73,7 @@ bool wf_death_note(struct wf_instance *wf, uint32_t id)
 }
 
 /* Communicators of one process go on whatever the others think of it. */
-static bool concerns(const struct wf_comm *c, uint32_t id)
+static bool is_affected_by(const struct wf_comm *c, uint32_t id)
 {
     if (id == c->wf->rank && c->size == 1 && !c->inter)
         return false;
@@ -81,12 +81,12 @@ static bool concerns(const struct wf_comm *c, uint32_t id)
            (c->inter && wf_group_rank_of(c->peers, id) != MPI_UNDEFINED);
 }
 
-static int first_of(const struct wf_comm *c)
+static int find_lost_member(const struct wf_comm *c)
 {
     const struct wf_engine *e = c->wf->engine;
 
     for (uint32_t i = 0; i < e->deaths; i++)
-        if (concerns(c, e->dead[i]))
+        if (is_affected_by(c, e->dead[i]))
             return (int)e->dead[i];
     return -1;
 }
@@ -117,7 +117,7 @@ bool wf_comm_has_dead(struct wf_comm *c)
     uint32_t losses = c->wf->losses;
 
     if (c->dead_at != losses)
-        c->dead = first_of(c) >= 0 || is_unmade(c->wf, c->origin);
+        c->dead = find_lost_member(c) >= 0 || is_unmade(c->wf, c->origin);
     c->dead_at = losses;
     return c->dead;
 }
@@ -134,7 +134,7 @@ bool wf_group_has_dead(struct wf_instance *wf, const struct wf_group *g)
 
 int wf_comm_dead_error(struct wf_comm *c)
 {
-    int id = first_of(c);
+    int id = find_lost_member(c);
     const struct weft_loc *loc = id < 0 ? NULL : c->wf->locs[id];
 
     if (id < 0)
@@ -154,7 +154,7 @@ int wf_comm_dead_error(struct wf_comm *c)
 
 /* ---- what ends ------------------------------------------------------------------ */
 
-static bool ends(const struct wf_req *r)
+static bool is_ended_by_loss(const struct wf_req *r)
 {
     return r->lost && r->lost(r);
 }
@@ -165,12 +165,12 @@ struct ended {
     int n;
 };
 
-static void take_posted(struct wf_posted *r, void *arg)
+static void collect_ended(struct wf_posted *r, void *arg)
 {
     struct wf_p2p *p = wf_container(r, struct wf_p2p, posted);
     struct ended *ended = arg;
 
-    if (ended->n == ENDED_MOST || !ends(&p->req))
+    if (ended->n == ENDED_MOST || !is_ended_by_loss(&p->req))
         return;
     wf_match_unpost(&ended->wf->engine->match, r);
     ended->list[ended->n++] = p;
@@ -183,7 +183,7 @@ static void end_receives(struct wf_instance *wf)
 
     do {
         ended.n = 0;
-        wf_match_each_posted(&wf->engine->match, take_posted, &ended);
+        wf_match_each_posted(&wf->engine->match, collect_ended, &ended);
         for (int i = 0; i < ended.n; i++)
             wf_req_complete(&ended.list[i]->req, MPI_ERR_PROC_ABORTED);
     } while (ended.n);
@@ -191,14 +191,14 @@ static void end_receives(struct wf_instance *wf)
 
 /* Only the receiver knows whether the message was matched, and may be reading it:
  * it is asked. */
-static void take_back_sends(struct wf_instance *wf)
+static void cancel_sends(struct wf_instance *wf)
 {
     struct wf_slots *pending = &wf->engine->pending;
 
     for (uint32_t i = 0; i < pending->size; i++) {
         struct wf_p2p *p = pending->slots[i].object;
 
-        if (!p || !ends(&p->req) || p->req.error ||
+        if (!p || !is_ended_by_loss(&p->req) || p->req.error ||
             p->waits != WF_WAITS_ANSWER)
             continue;
         p->req.error = MPI_ERR_PROC_ABORTED;
@@ -209,14 +209,14 @@ static void take_back_sends(struct wf_instance *wf)
 static void end_collectives(struct wf_instance *wf)
 {
     end_receives(wf);
-    take_back_sends(wf);
+    cancel_sends(wf);
     if (wf->api.on)
         wf_progress_notify(wf); /* who waits for a word waits for no request */
 }
 
 /* ---- telling -------------------------------------------------------------------- */
 
-static void tell(struct weft_loc *loc, uint32_t id)
+static void tell_gone(struct weft_loc *loc, uint32_t id)
 {
     struct wf_wire w;
 
@@ -228,11 +228,11 @@ static void tell(struct weft_loc *loc, uint32_t id)
     wf_message_control(loc, &w, true);
 }
 
-static void tell_all(struct wf_instance *wf, uint32_t id)
+static void tell_gone_to_all(struct wf_instance *wf, uint32_t id)
 {
     for (uint32_t i = 0; i < wf->nprocs; i++)
         if (wf->locs[i] && wf->locs[i]->host)
-            tell(wf->locs[i], id);
+            tell_gone(wf->locs[i], id);
 }
 
 void wf_deaths_tell(struct weft_loc *loc)
@@ -240,7 +240,7 @@ void wf_deaths_tell(struct weft_loc *loc)
     struct wf_engine *e = loc->wf->engine;
 
     for (uint32_t i = 0; i < e->deaths; i++)
-        tell(loc, e->dead[i]);
+        tell_gone(loc, e->dead[i]);
 }
 
 /* To tell somebody may show that it is gone, too. */
@@ -255,12 +255,12 @@ void wf_deaths_spread(struct wf_instance *wf)
         uint32_t id = e->dead[e->spread++];
         end_collectives(wf);
         if (!wf->parting) /* or else nobody is in a collective any more */
-            tell_all(wf, id);
+            tell_gone_to_all(wf, id);
     }
     e->spreading = false;
 }
 
-static void gone_arrived(struct weft_loc *from, const struct wf_wire *w)
+static void arrive_gone(struct weft_loc *from, const struct wf_wire *w)
 {
     struct wf_instance *wf = from->wf;
     uint64_t id = wf_le64(w->a);
@@ -286,7 +286,7 @@ static void gone_arrived(struct weft_loc *from, const struct wf_wire *w)
  * communicator, which the teller does not know. They are passed on, for a member
  * may be one that the teller has lost. */
 
-static uint64_t mix_group(const struct wf_group *g)
+static uint64_t hash_group(const struct wf_group *g)
 {
     uint64_t sum = 0;
 
@@ -299,8 +299,8 @@ uint64_t wf_origin(const struct wf_comm *result, const struct wf_comm *parent,
                    uint64_t key)
 {
     bool bridged = result->inter && !parent->inter; /* of two parents */
-    uint64_t remote = result->inter ? mix_group(result->peers) : 0;
-    uint64_t origin = wf_hash_mix(mix_group(result->local) + remote);
+    uint64_t remote = result->inter ? hash_group(result->peers) : 0;
+    uint64_t origin = wf_hash_mix(hash_group(result->local) + remote);
 
     return wf_hash_mix(origin ^ wf_hash_mix(key) ^
                        (bridged ? 0 : parent->origin));
@@ -375,7 +375,7 @@ static void tell_engines(const struct wf_instance *wf,
             wf_errand_post(all->all[i], &all->all[i]->engine->unmade_news);
 }
 
-static void unmade_arrived(struct weft_loc *from, const struct wf_wire *w)
+static void arrive_unmade(struct weft_loc *from, const struct wf_wire *w)
 {
     struct wf_instance *wf = from->wf;
     struct wf_engine *home = wf_home(wf)->engine;
@@ -397,5 +397,5 @@ static void unmade_arrived(struct weft_loc *from, const struct wf_wire *w)
 
 void wf_death_arrived(struct weft_loc *from, const struct wf_wire *w)
 {
-    (w->type == WF_GONE ? gone_arrived : unmade_arrived)(from, w);
+    (w->type == WF_GONE ? arrive_gone : arrive_unmade)(from, w);
 }

@@ -12,7 +12,7 @@
 #include "protocol/death.h"
 #include "protocol/order.h"
 
-static void fail(struct wf_p2p *p, struct weft_loc *loc)
+static void fail_request(struct wf_p2p *p, struct weft_loc *loc)
 {
     if (!p->loc && wf_location_starved(loc))
         p->loc = loc; /* its failure explains the error */
@@ -21,7 +21,7 @@ static void fail(struct wf_p2p *p, struct weft_loc *loc)
 
 /* A wildcard receive may still be matched by the living, but may as well wait
  * for the dead: it fails when the peer belongs to its communicator. */
-static bool waits_for(const struct wf_p2p *p, const struct weft_loc *loc)
+static bool is_waiting_for(const struct wf_p2p *p, const struct weft_loc *loc)
 {
     if (p->loc)
         return p->loc == loc;
@@ -33,10 +33,10 @@ static void fail_posted(struct wf_posted *r, void *arg)
     struct wf_p2p *p = wf_container(r, struct wf_p2p, posted);
     struct weft_loc *loc = arg;
 
-    if (!waits_for(p, loc))
+    if (!is_waiting_for(p, loc))
         return;
     wf_match_unpost(&loc->wf->engine->match, r);
-    fail(p, loc);
+    fail_request(p, loc);
 }
 
 static int fail_table(struct wf_slots *table, struct weft_loc *loc)
@@ -49,14 +49,14 @@ static int fail_table(struct wf_slots *table, struct weft_loc *loc)
             continue;
         p->waits = 0;
         wf_slot_release(loc->wf->engine, p);
-        fail(p, loc);
+        fail_request(p, loc);
         n++;
     }
     return n;
 }
 
 /* It may live on, where what is sent from here does not arrive. */
-static void tell_the_lost(struct wf_instance *wf, uint32_t id)
+static void report_given_up(struct wf_instance *wf, uint32_t id)
 {
     if (wf->boot && wf->boot->ops->give_up && !wf->parting)
         wf->boot->ops->give_up(wf->boot, id);
@@ -74,7 +74,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     loc->failed = true;
     wf_death_note(wf, loc->id);
     if (status == WEFT_EPEER || status == WEFT_ELINK)
-        tell_the_lost(wf, loc->id);
+        report_given_up(wf, loc->id);
     wf_location_gate(loc);
     e->failures++;
     loc->down_status = status;
@@ -105,7 +105,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
 /* ---- noticing -------------------------------------------------------------- */
 
 /* In the place of a plugin that is not there any more. */
-static int send_not(weft_peer *peer, weft_tx *tx)
+static int refuse_send(weft_peer *peer, weft_tx *tx)
 {
     return WEFT_EAGAIN;
 }
@@ -113,7 +113,7 @@ static int send_not(weft_peer *peer, weft_tx *tx)
 /* Containers sent from now on wait in the queue of the lane. */
 static void close_lane(struct wf_lane *l)
 {
-    l->send = send_not;
+    l->send = refuse_send;
     l->send_short = l->send_more = NULL;
     l->send_words = NULL;
     l->recv_words = NULL;
@@ -166,7 +166,7 @@ int wf_any_source(struct wf_comm *comm)
 }
 
 /* One that has ended before it could be called is gone. */
-static bool connect(struct weft_loc *loc)
+static bool connect_location(struct weft_loc *loc)
 {
     wf_error_last()->mpi_class = MPI_SUCCESS;
     if (wf_location_connect(loc) == 0)
@@ -180,7 +180,7 @@ void wf_location_watch(struct weft_loc *loc)
 {
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
 
-    if (!loc->failed && !loc->lanes && !connect(loc))
+    if (!loc->failed && !loc->lanes && !connect_location(loc))
         return;
     if (loc->failed)
         return;
@@ -211,7 +211,7 @@ static const char given_up[] =
 
 /* A process that has given us up says nothing to us any more, and may live on:
  * where ours reaches it and nothing comes back, only the launcher tells. */
-static void hear_losers(struct wf_instance *wf)
+static void handle_given_up_reports(struct wf_instance *wf)
 {
     struct wf_boot *b = wf->boot;
 
@@ -230,7 +230,7 @@ static void hear_losers(struct wf_instance *wf)
 
 void wf_failure_watch(struct wf_instance *wf)
 {
-    hear_losers(wf);
+    handle_given_up_reports(wf);
     wf_match_each_posted(&wf->engine->match, watch_posted, wf);
     for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
         wf_location_watch(w->loc);

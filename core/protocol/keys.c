@@ -18,7 +18,7 @@ void wf_keys_free(struct wf_keys *t)
     wf_keys_init(t, t->mask, t->envelope);
 }
 
-static void lead(struct wf_keys *t, struct wf_link *l)
+static void insert_leader(struct wf_keys *t, struct wf_link *l)
 {
     const struct wf_envelope *e = wf_keys_of(t, l);
     struct wf_link **bin = wf_keys_bin(t, e->env0, e->env1);
@@ -27,7 +27,7 @@ static void lead(struct wf_keys *t, struct wf_link *l)
     *bin = l;
 }
 
-static int grow(struct wf_keys *t)
+static int grow_table(struct wf_keys *t)
 {
     struct wf_link **old = t->bin;
     uint32_t size = t->size;
@@ -41,7 +41,7 @@ static int grow(struct wf_keys *t)
     for (uint32_t i = 0; old && i < size; i++)
         for (struct wf_link *rest, *l = old[i]; l; l = rest) {
             rest = l->chain;
-            lead(t, l);
+            insert_leader(t, l);
         }
     free(old);
     return 0;
@@ -52,7 +52,7 @@ int wf_keys_append(struct wf_keys *t, struct wf_link *l)
     const struct wf_envelope *e = wf_keys_of(t, l);
     struct wf_link *leader;
 
-    if (wf_unlikely(2 * t->used >= t->size) && grow(t) != 0)
+    if (wf_unlikely(2 * t->used >= t->size) && grow_table(t) != 0)
         return WEFT_ENOMEM;
     leader = wf_keys_oldest(t, e->env0, e->env1);
     l->next = NULL;
@@ -63,7 +63,7 @@ int wf_keys_append(struct wf_keys *t, struct wf_link *l)
         return 0;
     }
     l->prev = l;
-    lead(t, l);
+    insert_leader(t, l);
     t->used++;
     return 0;
 }

@@ -25,14 +25,14 @@ struct envelope {
     const char *comm; /* its name, where it has one and is known */
 };
 
-static void line(struct tally *t, const char *what, const char *comm)
+static void log_line(struct tally *t, const char *what, const char *comm)
 {
     if (t->found++ < LINES_MAX)
         wf_log(t->wf, WF_LOG_INFO, "unfinished at the end: a %s%s%s", what,
                *comm ? " on " : "", comm);
 }
 
-static void say(struct tally *t, const struct envelope *e)
+static void log_envelope(struct tally *t, const struct envelope *e)
 {
     char rank[32] = "any rank", tag[32] = "any tag", text[128];
 
@@ -42,51 +42,51 @@ static void say(struct tally *t, const struct envelope *e)
         sprintf(tag, "tag %d", e->tag);
     sprintf(text, "%s %s with %s, %llu bytes", e->what, rank, tag,
             (unsigned long long)e->bytes);
-    line(t, text, e->comm);
+    log_line(t, text, e->comm);
 }
 
-static void say_request(struct tally *t, const char *what, struct wf_p2p *p)
+static void log_request(struct tally *t, const char *what, struct wf_p2p *p)
 {
     if (p->space == WF_SPACE_P2P)
-        say(t, &(struct envelope){what, p->peer, p->tag, p->bytes,
+        log_envelope(t, &(struct envelope){what, p->peer, p->tag, p->bytes,
                                   p->req.comm->name});
 }
 
-static void posted(struct wf_posted *r, void *arg)
+static void log_posted(struct wf_posted *r, void *arg)
 {
     struct wf_p2p *p = wf_container(r, struct wf_p2p, posted);
 
     wf_p2p_whole(p);
-    say_request(arg, "receive from", p);
+    log_request(arg, "receive from", p);
 }
 
-static bool stored(struct wf_arrived *a, void *arg)
+static bool log_stored(struct wf_arrived *a, void *arg)
 {
     const struct wf_message *m = wf_container(a, struct wf_message, arrived);
 
     if (a->env0 >> 56 == WF_SPACE_P2P)
-        say(arg, &(struct envelope){"message from",
+        log_envelope(arg, &(struct envelope){"message from",
                                     wf_env_source(a->env1),
                                     wf_env_tag(a->env1), m->length, ""});
     return true;
 }
 
-static void sends(struct tally *t, const struct wf_slots *pending)
+static void log_sends(struct tally *t, const struct wf_slots *pending)
 {
     for (uint32_t i = 0; i < pending->size; i++) {
         struct wf_p2p *p = pending->slots[i].object;
         if (p)
-            say_request(t, "send to", p);
+            log_request(t, "send to", p);
     }
 }
 
 /* A persistent one that is not started counts as complete. */
-static void others(struct tally *t, struct wf_list *all)
+static void log_others(struct tally *t, struct wf_list *all)
 {
     for (struct wf_list *l = all->next; l != all; l = l->next) {
         struct wf_other *o = wf_container(l, struct wf_other, link);
         if (!wf_req_done(&o->req))
-            line(t, o->what, o->req.comm ? o->req.comm->name : "");
+            log_line(t, o->what, o->req.comm ? o->req.comm->name : "");
     }
 }
 
@@ -101,9 +101,9 @@ bool wf_leftovers_say(void *engine)
      * accepts their connection. */
     for (int i = 0; i < POLLS; i++)
         wf_progress_poll(t.wf, UINT32_MAX);
-    wf_match_each_posted(&e->match, posted, &t);
-    wf_match_each_arrived(&e->match, stored, &t);
-    sends(&t, &e->pending);
-    others(&t, &e->others);
+    wf_match_each_posted(&e->match, log_posted, &t);
+    wf_match_each_arrived(&e->match, log_stored, &t);
+    log_sends(&t, &e->pending);
+    log_others(&t, &e->others);
     return true;
 }

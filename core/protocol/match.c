@@ -85,7 +85,7 @@ void wf_match_make_room(struct wf_match *m)
         close_gaps(m);
 }
 
-static void unlist(struct wf_match *m, struct wf_posted *p)
+static void unlist_receive(struct wf_match *m, struct wf_posted *p)
 {
     struct wf_order *prev = p->order.prev, *next = p->order.next;
 
@@ -94,8 +94,8 @@ static void unlist(struct wf_match *m, struct wf_posted *p)
         wf_cells_give(&m->entries, p->entry);
     }
     p->where = WF_UNPOSTED;
-    if (m->known == &p->order)
-        m->known = prev;
+    if (m->last_tabled == &p->order)
+        m->last_tabled = prev;
     *(prev ? &prev->next : &m->first) = next;
     *(next ? &next->prev : &m->last) = prev;
     m->listed--;
@@ -104,7 +104,7 @@ static void unlist(struct wf_match *m, struct wf_posted *p)
 void wf_match_unpost(struct wf_match *m, struct wf_posted *p)
 {
     if (p->where != WF_POSTED_RECENT) {
-        unlist(m, p);
+        unlist_receive(m, p);
         return;
     }
     p->where = WF_UNPOSTED;
@@ -114,7 +114,7 @@ void wf_match_unpost(struct wf_match *m, struct wf_posted *p)
 }
 
 /* Enter the table of its class. false: out of memory. */
-static bool know(struct wf_match *m, struct wf_posted *p)
+static bool table_receive(struct wf_match *m, struct wf_posted *p)
 {
     struct wf_entry *e = wf_cells_take(&m->entries);
 
@@ -128,22 +128,22 @@ static bool know(struct wf_match *m, struct wf_posted *p)
     }
     p->entry = e;
     p->where = WF_TABLED;
-    m->known = &p->order;
+    m->last_tabled = &p->order;
     return true;
 }
 
 /* Let the tables know the whole list. false: out of memory. */
-static bool know_all(struct wf_match *m)
+static bool table_all(struct wf_match *m)
 {
-    struct wf_order *l = m->known ? m->known->next : m->first;
+    struct wf_order *l = m->last_tabled ? m->last_tabled->next : m->first;
 
     for (; l; l = l->next)
-        if (!know(m, wf_match_of(l)))
+        if (!table_receive(m, wf_match_of(l)))
             return false;
     return true;
 }
 
-static struct wf_posted *find_known(const struct wf_match *m, uint64_t env0,
+static struct wf_posted *find_tabled(const struct wf_match *m, uint64_t env0,
                                     uint64_t env1)
 {
     struct wf_entry *best = NULL;
@@ -171,11 +171,11 @@ static struct wf_posted *walk_posted(struct wf_match *m, uint64_t env0,
 static struct wf_posted *take_listed(struct wf_match *m, uint64_t env0,
                                      uint64_t env1)
 {
-    struct wf_posted *p = know_all(m) ? find_known(m, env0, env1)
+    struct wf_posted *p = table_all(m) ? find_tabled(m, env0, env1)
                                       : walk_posted(m, env0, env1);
 
     if (p)
-        unlist(m, p);
+        unlist_receive(m, p);
     return p;
 }
 
@@ -211,11 +211,11 @@ bool wf_match_may_take(const struct wf_match *m, uint64_t env0, uint64_t env1,
     bool fits = false;
 
     if (mask != wf_class_mask(0) ||
-        __builtin_popcountll(m->live) > WF_SCANNED || m->known != m->last)
+        __builtin_popcountll(m->live) > WF_SCANNED || m->last_tabled != m->last)
         return true;
     for (uint64_t rest = m->live; rest; rest &= rest - 1)
         fits |= wf_match_fits(&m->recent[__builtin_ctzll(rest)], env0, env1);
-    return fits || find_known(m, env0, env1);
+    return fits || find_tabled(m, env0, env1);
 }
 
 /* visit may take away what it is given: what follows is noted before. */
@@ -249,7 +249,7 @@ void wf_match_store(struct wf_match *m, struct wf_arrived *a)
     m->stored++;
 }
 
-static void unindex(struct wf_match *m, struct wf_arrived *a)
+static void unindex_message(struct wf_match *m, struct wf_arrived *a)
 {
     struct wf_index *x = a->index;
 
@@ -268,7 +268,7 @@ void wf_match_unstore(struct wf_match *m, struct wf_arrived *a)
     struct wf_order *prev = a->order.prev, *next = a->order.next;
 
     if (a->index)
-        unindex(m, a);
+        unindex_message(m, a);
     if (next)
         __builtin_prefetch(next->next); /* the one to come after it */
     *(prev ? &prev->next : &m->oldest) = next;
@@ -277,7 +277,7 @@ void wf_match_unstore(struct wf_match *m, struct wf_arrived *a)
 }
 
 /* NULL: out of memory. */
-static struct wf_index *index_of(struct wf_match *m, struct wf_arrived *a)
+static struct wf_index *ensure_index(struct wf_match *m, struct wf_arrived *a)
 {
     struct wf_index *x = a->index ? a->index : wf_cells_take(&m->indices);
 
@@ -291,12 +291,12 @@ static struct wf_index *index_of(struct wf_match *m, struct wf_arrived *a)
 }
 
 /* Let class c know all messages. false: out of memory. */
-static bool catch_up(struct wf_match *m, unsigned c)
+static bool index_class(struct wf_match *m, unsigned c)
 {
     struct wf_order *l = m->indexed[c] ? m->indexed[c]->next : m->oldest;
 
     for (; l; l = l->next) {
-        struct wf_index *x = index_of(m, arrived_of(l));
+        struct wf_index *x = ensure_index(m, arrived_of(l));
         if (!x || wf_keys_append(&m->arrived[c], &x->link[c]) != 0)
             return false;
         x->classes |= 1u << c;
@@ -305,7 +305,7 @@ static bool catch_up(struct wf_match *m, unsigned c)
     return true;
 }
 
-static bool fits(struct wf_order *l, uint64_t env0, uint64_t env1,
+static bool arrived_fits(struct wf_order *l, uint64_t env0, uint64_t env1,
                  uint64_t mask)
 {
     const struct wf_arrived *a = arrived_of(l);
@@ -313,12 +313,12 @@ static bool fits(struct wf_order *l, uint64_t env0, uint64_t env1,
     return wf_match_equal(env0, env1 & mask, mask, a->env0, a->env1);
 }
 
-static struct wf_arrived *walk(struct wf_match *m, uint64_t env0, uint64_t env1,
+static struct wf_arrived *walk_arrived(struct wf_match *m, uint64_t env0, uint64_t env1,
                                uint64_t mask)
 {
     struct wf_order *l = m->oldest;
 
-    while (l && !fits(l, env0, env1, mask))
+    while (l && !arrived_fits(l, env0, env1, mask))
         l = l->next;
     return arrived_of(l);
 }
@@ -329,10 +329,10 @@ struct wf_arrived *wf_match_search(struct wf_match *m, uint64_t env0,
     unsigned c = class_of(mask);
     struct wf_link *l;
 
-    if (fits(m->oldest, env0, env1, mask)) /* received as they were sent */
+    if (arrived_fits(m->oldest, env0, env1, mask)) /* received as they were sent */
         return arrived_of(m->oldest);
-    if (m->stored <= WF_SCANNED || !catch_up(m, c))
-        return walk(m, env0, env1, mask);
+    if (m->stored <= WF_SCANNED || !index_class(m, c))
+        return walk_arrived(m, env0, env1, mask);
     l = wf_keys_oldest(&m->arrived[c], env0, env1);
     return l ? wf_container(l, struct wf_index, link[c])->arrived : NULL;
 }

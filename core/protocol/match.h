@@ -235,7 +235,7 @@ static inline void wf_match_take_next(struct wf_match *m, struct wf_posted *p)
         p->where = WF_UNPOSTED;
         return;
     }
-    if (m->known) {
+    if (m->last_tabled) {
         wf_match_unpost(m, p);
         return;
     }

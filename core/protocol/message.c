@@ -26,7 +26,7 @@ static void number_next(struct wf_lane *l)
 }
 
 /* Hand one container to the plugin. False: not taken, keep it. */
-static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
+static bool offer_to_plugin(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
 {
     int r;
 
@@ -49,7 +49,7 @@ static bool offer(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
     return true;
 }
 
-static void enqueue(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
+static void enqueue_container(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
 {
     t->next = NULL;
     *l->fifo_tail = t;
@@ -75,8 +75,8 @@ void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
         t->hdr.dst = wf_le32(loc->id);
     }
     may_go = wf_lane_clear(l) || t->tx.flags & WEFT_TX_URGENT;
-    if (!may_go || !offer(loc, l, t))
-        enqueue(loc, l, t);
+    if (!may_go || !offer_to_plugin(loc, l, t))
+        enqueue_container(loc, l, t);
 }
 
 static void resume_lane(struct weft_loc *loc, struct wf_lane *l)
@@ -89,7 +89,7 @@ static void resume_lane(struct weft_loc *loc, struct wf_lane *l)
         l->fifo_head = t->next;
         if (!l->fifo_head)
             l->fifo_tail = &l->fifo_head;
-        if (offer(loc, l, t))
+        if (offer_to_plugin(loc, l, t))
             continue;
         t->next = l->fifo_head;
         l->fifo_head = t;
@@ -185,7 +185,7 @@ void wf_message_gather(weft_tx *tx, void *to)
 /* ---- control messages ---- */
 
 /* One that can wait in a FIFO or with a plugin. */
-static struct wf_tx *control_tx(const struct wf_wire *w, const void *payload,
+static struct wf_tx *make_control(const struct wf_wire *w, const void *payload,
                                 size_t n)
 {
     struct wf_tx *t = wf_message_owned(n);
@@ -199,7 +199,7 @@ static struct wf_tx *control_tx(const struct wf_wire *w, const void *payload,
 }
 
 /* Copied by the plugin at once: no memory, no completion. */
-static bool control_short(struct weft_loc *loc, struct wf_wire *w,
+static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
                           const void *payload, size_t n)
 {
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
@@ -224,7 +224,7 @@ static bool control_short(struct weft_loc *loc, struct wf_wire *w,
 }
 
 /* A peer that called first may not have been answered on a lane yet. */
-static bool connected(struct weft_loc *loc)
+static bool ensure_connected(struct weft_loc *loc)
 {
     if (loc->lanes || wf_location_connect(loc) == 0)
         return true;
@@ -236,9 +236,9 @@ void wf_message_control(struct weft_loc *loc, struct wf_wire *w, bool urgent)
 {
     struct wf_tx *t;
 
-    if (loc->failed || !connected(loc) || control_short(loc, w, NULL, 0))
+    if (loc->failed || !ensure_connected(loc) || try_control_short(loc, w, NULL, 0))
         return;
-    t = control_tx(w, NULL, 0);
+    t = make_control(w, NULL, 0);
     if (!t) {
         wf_location_down(loc, WEFT_ENOMEM, "no memory for an answer to it");
         return;
@@ -252,9 +252,9 @@ void wf_message_control_with(struct weft_loc *loc, struct wf_wire *w,
 {
     struct wf_tx *t;
 
-    if (loc->failed || control_short(loc, w, payload, n))
+    if (loc->failed || try_control_short(loc, w, payload, n))
         return;
-    t = control_tx(w, payload, n);
+    t = make_control(w, payload, n);
     if (t)
         wf_message_send(loc, WF_LANE_ORDER, t);
     else

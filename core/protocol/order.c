@@ -9,23 +9,23 @@
 
 #include "protocol/short.h"
 
-static struct wf_ordered *order_new(struct weft_loc *loc)
+static struct wf_ordered *create_order(struct weft_loc *loc)
 {
     struct wf_ordered *o = calloc(1, sizeof *o);
 
     if (!o)
         return NULL;
     o->loc = loc;
-    o->ends = loc->wf->rank | (uint64_t)loc->id << 32;
+    o->src_dst = loc->wf->rank | (uint64_t)loc->id << 32;
     o->next = o->una = o->expect = 1;
     o->last = &o->first;
     o->sum = wf_crc32c_choose();
     o->sums = wf_crc32c_message_choose();
-    o->heir = o->back = -1;
+    o->heir = o->failback_to = -1;
     return o;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t min_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -43,23 +43,23 @@ static void set_lane(struct wf_ordered *o)
     l->max_payload = o->stripe ? WF_STRIPE_PIECE : WF_ORDER_CHUNK;
     for (int k = 0; k < o->carriers; k++) {
         const weft_attr *a = &o->carrier[k].core->attr;
-        l->max_payload = least(l->max_payload, a->max_payload);
+        l->max_payload = min_u64(l->max_payload, a->max_payload);
         if (o->carrier[k].seal)
             l->max_payload =
-                least(l->max_payload,
-                      least(WF_SEAL_CHUNK, a->max_payload) - WEFT_HDR);
+                min_u64(l->max_payload,
+                      min_u64(WF_SEAL_CHUNK, a->max_payload) - WEFT_HDR);
         if (o->loc->wf->options->eager == WF_AUTO)
-            l->max_eager = (uint32_t)least(l->max_eager, a->max_eager);
+            l->max_eager = (uint32_t)min_u64(l->max_eager, a->max_eager);
     }
-    l->max_eager = (uint32_t)least(l->max_eager, l->max_payload);
-    l->max_short = (uint32_t)least(l->max_eager, WF_ORDER_SHORT);
+    l->max_eager = (uint32_t)min_u64(l->max_eager, l->max_payload);
+    l->max_short = (uint32_t)min_u64(l->max_eager, WF_ORDER_SHORT);
 }
 
 int wf_order_open(struct weft_loc *loc, const int *eps, int n,
                   const struct wf_route_failover *f)
 {
     struct wf_instance *wf = loc->wf;
-    struct wf_ordered *o = order_new(loc);
+    struct wf_ordered *o = create_order(loc);
 
     if (!o)
         return WEFT_ENOMEM;
@@ -73,7 +73,7 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
     o->crc = f->crc && !f->encrypt; /* the seal covers more */
     o->failback = f->failback;
     o->timeout = f->timeout;
-    o->life_at = o->life_due = o->turned_at = wf_now(wf);
+    o->life_at = o->life_check_at = o->last_round_at = wf_now(wf);
     o->stripe = f->stripe && o->carriers > 1;
     if (f->encrypt && wf_carrier_seal(o) < 0) {
         wf_order_free(o);
@@ -89,11 +89,11 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
 
 /* ---- retention ------------------------------------------------------------ */
 
-static void returned(struct wf_tx *t, int status)
+static void retained_done(struct wf_tx *t, int status)
 {
     struct wf_retained *r = wf_container(t, struct wf_retained, tx);
 
-    r->lent = false;
+    r->with_plugin = false;
     if (r->acked)
         wf_order_recycle(r);
 }
@@ -112,7 +112,7 @@ static int retained_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
     return 1;
 }
 
-static struct wf_retained *fresh(struct wf_ordered *o)
+static struct wf_retained *alloc_retained(struct wf_ordered *o)
 {
     struct wf_retained *r = o->spare;
 
@@ -128,13 +128,13 @@ static struct wf_retained *fresh(struct wf_ordered *o)
     memset(r, 0, sizeof *r);
     r->order = o;
     r->data = r->small;
-    r->tx.done = returned;
+    r->tx.done = retained_done;
     r->tx.tx.seg = retained_seg;
     r->tx.tx.hdr = (weft_hdr *)&r->tx.hdr;
     return r;
 }
 
-static void write_head(const struct wf_ordered *o, void *to, const void *hdr,
+static void write_header(const struct wf_ordered *o, void *to, const void *hdr,
                        uint64_t len)
 {
     uint64_t first = wf_wire_word(hdr, 0) | WF_SEQUENCED |
@@ -150,10 +150,10 @@ static void write_head(const struct wf_ordered *o, void *to, const void *hdr,
 } /* the other words are sealed */
 
 /* Room for a container with `copied` bytes of payload; NULL: no memory. */
-static struct wf_retained *retain(struct wf_ordered *o, const void *hdr,
+static struct wf_retained *retain_container(struct wf_ordered *o, const void *hdr,
                                   uint64_t len, bool copied)
 {
-    struct wf_retained *r = fresh(o);
+    struct wf_retained *r = alloc_retained(o);
 
     if (!r)
         return NULL;
@@ -162,22 +162,22 @@ static struct wf_retained *retain(struct wf_ordered *o, const void *hdr,
         wf_order_recycle(r);
         return NULL;
     }
-    write_head(o, &r->tx.hdr, hdr, len);
+    write_header(o, &r->tx.hdr, hdr, len);
     r->tx.tx.len = len;
     r->next = NULL;
     r->via = -1;
-    r->lent = r->acked = r->flying = false;
+    r->with_plugin = r->acked = r->flying = false;
     return r;
 }
 
 /* A program may leave MPI once its sends are done, so nothing is accepted that
  * the carrier would not take at once. */
-static bool closed(const struct wf_ordered *o)
+static bool is_window_closed(const struct wf_ordered *o)
 {
     return o->unsent || o->count >= WF_WINDOW || o->bytes >= WF_RETAIN_MAX;
 }
 
-static void append(struct wf_ordered *o, struct wf_retained *r)
+static void append_retained(struct wf_ordered *o, struct wf_retained *r)
 {
     r->seq = o->next++;
     *o->last = r;
@@ -191,11 +191,11 @@ static void append(struct wf_ordered *o, struct wf_retained *r)
 }
 
 /* The only container in line, if the carrier takes it. False: it is not ours. */
-static bool append_now(struct wf_ordered *o, struct wf_retained *r)
+static bool try_append(struct wf_ordered *o, struct wf_retained *r)
 {
     struct wf_retained **before = o->last;
 
-    append(o, r);
+    append_retained(o, r);
     if (wf_likely(o->unsent != r))
         return true;
     o->unsent = NULL;
@@ -210,17 +210,17 @@ static bool append_now(struct wf_ordered *o, struct wf_retained *r)
 
 void wf_order_room(struct wf_ordered *o)
 {
-    if (!o->wanted || closed(o) || o->at < 0 || o->back >= 0 ||
+    if (!o->sender_waits || is_window_closed(o) || o->at < 0 || o->failback_to >= 0 ||
         (o->carrier[o->at].blocked && !o->stripe))
         return;
-    o->wanted = false;
+    o->sender_waits = false;
     wf_message_unblock(o->loc);
 }
 
 /* ---- sending ----------------------------------------------------------------- */
 
 /* Continue the header's sum over a payload in user memory. */
-static void seal_payload(const struct wf_ordered *o, struct wf_retained *r)
+static void add_payload_sum(const struct wf_ordered *o, struct wf_retained *r)
 {
     uint32_t sum = wf_le32(r->tx.hdr.crc);
     struct iovec v[8];
@@ -237,7 +237,7 @@ static void seal_payload(const struct wf_ordered *o, struct wf_retained *r)
 }
 
 /* False: not taken, it stays `unsent`. */
-static bool transmit(struct wf_ordered *o, int k, struct wf_retained *r)
+static bool send_on_carrier(struct wf_ordered *o, int k, struct wf_retained *r)
 {
     struct wf_carrier *c = &o->carrier[k];
     weft_peer *peer = o->loc->peers[c->core->index];
@@ -246,16 +246,16 @@ static bool transmit(struct wf_ordered *o, int k, struct wf_retained *r)
 
     wf_order_seal(o, &r->tx.hdr, r->seq, r->data, r->p ? 0 : tx->len);
     if (o->crc && r->p)
-        seal_payload(o, r);
+        add_payload_sum(o, r);
     if (c->seal) {
         rc = wf_seal_send(c->seal, c->core, peer, &r->tx.hdr, tx);
     } else if (!r->p && (!tx->len || tx->len <= c->core->attr.max_short)) {
         rc = c->core->ops->send_short(peer, tx->hdr, r->data, tx->len);
     } else {
-        r->lent = true;
+        r->with_plugin = true;
         rc = c->core->ops->send(peer, tx);
         if (rc != WEFT_OK)
-            r->lent = false;
+            r->with_plugin = false;
     }
     if (wf_likely(rc >= 0))
         return true;
@@ -266,14 +266,14 @@ static bool transmit(struct wf_ordered *o, int k, struct wf_retained *r)
     return false;
 }
 
-static bool hand_over(struct wf_ordered *o, struct wf_retained *r)
+static bool hand_to_carrier(struct wf_ordered *o, struct wf_retained *r)
 {
     bool piece = o->stripe && r->p;
     int k = wf_unlikely(piece) ? wf_stripe_choose(o, r) : o->at;
     struct wf_carrier *c = &o->carrier[k < 0 ? 0 : k];
 
     if (k < 0 || c->blocked || c->give_up || c->state == WF_CARRIER_BROKEN ||
-        r->lent || !transmit(o, k, r))
+        r->with_plugin || !send_on_carrier(o, k, r))
         return false;
     r->via = (int8_t)k;
     c->sent++;
@@ -287,8 +287,8 @@ void wf_order_push(struct wf_ordered *o)
 {
     struct wf_retained *r;
 
-    while ((r = o->unsent) && o->at >= 0 && o->back < 0) {
-        if (r->via < 0 && !hand_over(o, r))
+    while ((r = o->unsent) && o->at >= 0 && o->failback_to < 0) {
+        if (r->via < 0 && !hand_to_carrier(o, r))
             return;
         o->unsent = r->next;
     }
@@ -314,15 +314,15 @@ int wf_order_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
                    size_t len)
 {
     struct wf_ordered *o = (struct wf_ordered *)peer;
-    struct wf_retained *r = closed(o) ? NULL : retain(o, hdr, len, true);
+    struct wf_retained *r = is_window_closed(o) ? NULL : retain_container(o, hdr, len, true);
 
     if (r && len)
         wf_copy_short(r->data, data, len);
-    if (wf_likely(r && append_now(o, r))) {
+    if (wf_likely(r && try_append(o, r))) {
         wf_order_usual(o);
         return WEFT_DONE;
     }
-    o->wanted = true;
+    o->sender_waits = true;
     return WEFT_EAGAIN;
 }
 
@@ -350,10 +350,10 @@ int wf_order_send(weft_peer *peer, weft_tx *tx)
     bool urgent = t->tx.flags & WEFT_TX_URGENT;
     struct wf_retained *r = NULL;
 
-    if (!closed(o) || urgent)
-        r = retain(o, &t->hdr, t->tx.len, !refer);
+    if (!is_window_closed(o) || urgent)
+        r = retain_container(o, &t->hdr, t->tx.len, !refer);
     if (!r) {
-        o->wanted = true;
+        o->sender_waits = true;
         return WEFT_EAGAIN;
     }
     if (refer) {
@@ -369,9 +369,9 @@ int wf_order_send(weft_peer *peer, weft_tx *tx)
         wf_message_gather(&t->tx, r->data);
     }
     if (urgent) {
-        append(o, r);
-    } else if (!append_now(o, r)) {
-        o->wanted = true;
+        append_retained(o, r);
+    } else if (!try_append(o, r)) {
+        o->sender_waits = true;
         return WEFT_EAGAIN;
     }
     return last ? WEFT_OK : WEFT_DONE;

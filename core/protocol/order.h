@@ -1,57 +1,72 @@
-/* Order: exactly once, in order and intact over channels that break.
+/* Ordered pairs: each message arrives exactly once, in order and intact, over
+ * channels that break.
  *
- * A pair whose route has failover sends through here instead of straight to a
- * plugin. Every container of the pair gets a sequence number and is retained
- * until the peer has acknowledged it; a channel (struct wf_carrier: one
- * transport to the peer) only carries. When a carrier breaks, what was not
- * acknowledged goes again by the next one that works.
+ * A pair of processes whose route has failover sends through here instead of
+ * straight to a plugin. Every container of the pair gets a sequence number and
+ * is retained until the peer has acknowledged it. A carrier (struct wf_carrier:
+ * one transport to the peer) only carries. When a carrier breaks, the
+ * containers that were not acknowledged go again by the next one that works.
  *
- *   order.c     numbers, window, what is retained       no I/O, no time
- *   order_arrive.c  duplicates, checks, pieces          the same
- *   order_take.c    what is complete, in its turn       the same
- *   order_usual.c   both, for most: a short message that leaves at once, or is
- *                   the next one; sums; acknowledgement
- *   carrier.c   which transport; probes; time           the only part with both
- *   carrier_say.c  acknowledgements and probes
- *   carrier_silence.c  when it counts as silent
- *   stripe.c    which carrier takes the next piece; who is slow or silent
- *   order_counts.c  what happened, for reports
+ *   order.c            sequence numbers, window, retained  no I/O, no time
+ *                      containers
+ *   order_arrive.c     duplicates, checksums, containers   the same
+ *                      that come in several parts
+ *   order_take.c       delivers a complete container when  the same
+ *                      its sequence number is next
+ *   order_usual.c      the fast path for both: a short message that leaves at
+ *                      once, or is the next one; checksums; acknowledgement
+ *   carrier.c          chooses the transport; probes;      the only file with
+ *                      timers                              both
+ *   carrier_say.c      sends acknowledgements and probes
+ *   carrier_silence.c  decides when a carrier counts as silent
+ *   stripe.c           chooses the carrier of the next piece of a large
+ *                      message; which carriers are slow or silent
+ *   order_counts.c     counts what happened, for reports
  *
- *   RUN    current carrier works        LOST   none does: all are probed
+ *   RUN    the current carrier works       LOST   none does: all are probed
  *
- *   RUN  -> LOST   the current carrier broke, or is silent while another
- *                  one answers                                   [lose]
- *   LOST -> RUN    the first that answers: epoch + 1, resend     [adopt]
- *   RUN  -> RUN    failback: what was sent is acknowledged        [adopt]
- *   LOST -> dead   one says that the process is gone and nobody answers
- *   any  -> dead   no sign of life by any carrier for the route's timeout:
+ *   RUN  -> LOST   the current carrier broke, or is silent while another one
+ *                  answers                                 [lose_carrier]
+ *   LOST -> RUN    the first carrier that answers: epoch + 1, resend
+ *                                                          [adopt_carrier]
+ *   RUN  -> RUN    failback, once all that was sent is acknowledged
+ *                                                          [adopt_carrier]
+ *   LOST -> dead   a carrier reports that the process has ended, and no other
+ *                  carrier is answered
+ *   any  -> dead   no carrier had a sign of life for the route's timeout:
  *                  wf_location_down
- *   any  -> dead   for that time the pair has moved and nothing was acknowledged
+ *   any  -> dead   for that time the pair has moved from carrier to carrier and
+ *                  nothing was acknowledged
  *
- * SENDER    una <= next. retained: una .. next-1, oldest first; `unsent` is the
- *           first that the current carrier has not taken, NULL if it has all.
- *           Eager and control containers are copied. TRANSFER is read from
- *           user memory until it is acknowledged; the last one of a message
- *           completes it.
- * RECEIVER  takes seq == expect; what is older is a duplicate; what is newer
- *           is a leftover of a broken carrier, or, in the newest epoch, a loss,
- *           and then the carrier is given up. A container that comes in pieces
- *           is put together here, checked, and only then shown to the core: so
- *           a broken delivery leaves no trace. Where payload takes a way of its
- *           own (sctp) the headers behind it come first: their containers are
- *           staged, too, and shown in their turn.
- * STRIPES   policy = stripe: the pieces of large messages go by whichever carrier
- *           will have them there first, all else by the current one. Every
- *           container of such a sender has WF_FLAG_PARTED: one that is ahead of
- *           its turn is no gap then, and waits among the stages of its carrier,
- *           which are kept by seq.
- * SEALED    carriers of a route that encrypts: what goes and comes is wrapped
- *           (seal.h), and nothing else is let in. What is not complete waits
- *           closed, in the order of its carrier, apart from the stages.
- * WIRE      the 64-byte header with WF_SEQUENCED in its type: seq, ack, epoch,
+ * SENDER    una <= next. The containers una .. next-1 are retained, oldest
+ *           first; `unsent` is the first that the current carrier has not
+ *           taken, NULL if it has all. Eager and control containers are copied.
+ *           TRANSFER is read from user memory until it is acknowledged; the
+ *           last one of a message completes it.
+ * RECEIVER  A container with seq == expect is taken. An older one is a
+ *           duplicate. A newer one is a remainder of a broken carrier or, in
+ *           the newest epoch, shows a loss, and then the carrier is given up. A
+ *           container that comes in parts is assembled here, checked, and only
+ *           then delivered to the core: so a broken delivery leaves no trace.
+ *           Where payload travels apart from headers (sctp) the headers behind
+ *           it come first: their containers are staged, too, and delivered when
+ *           their number is next.
+ * STRIPES   policy = stripe: each piece of a large message goes by the carrier
+ *           that will deliver it first, all other containers by the current
+ *           one. Every container of such a sender has WF_FLAG_PARTED: one that
+ *           is ahead of its turn is no gap then, and waits among the staged
+ *           containers of its carrier, which are sorted by seq.
+ * SEALED    Carriers of a route that encrypts wrap every container (seal.h),
+ *           and accept nothing else. Containers that are not complete wait
+ *           unopened, in the order of their carrier, apart from the staged
+ *           ones.
+ * WIRE      The 64-byte header with WF_SEQUENCED in its type: seq, ack, epoch,
  *           crc (CRC-32C of header and payload, both with crc and check 0) and
- *           check (16 bits of the sum at the end of the header, so that a
- *           wrong length is seen at once).
+ *           check (16 bits of the checksum at the end of the header, so that a
+ *           wrong length is detected at once).
+ *
+ * Timers, and everything that a plugin's callback may not do, run in the
+ * maintenance round (wf_orders_turn).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -64,295 +79,319 @@
 
 enum {
     WF_WINDOW = 4096,         /* containers that may be unacknowledged */
-    WF_RETAIN_MAX = 16 << 20, /* bytes of them */
-    WF_STAGED_MAX = 2 * WF_RETAIN_MAX, /* what a peer cannot exceed */
-    WF_RETAIN_INLINE = 64,
-    WF_ORDER_SHORT = 8 << 10, /* payload copied without a request */
-    WF_ORDER_CHUNK = 256 << 10,
-    WF_STRIPE_PIECE = 64 << 10,
-    WF_ACK_EVERY = 32,
-    WF_ACK_BYTES = 64 << 10
+    WF_RETAIN_MAX = 16 << 20, /* bytes of their payload */
+    WF_STAGED_MAX = 2 * WF_RETAIN_MAX, /* more than an honest peer can use */
+    WF_RETAIN_INLINE = 64,    /* payload bytes stored in wf_retained itself */
+    WF_ORDER_SHORT = 8 << 10, /* payload that is copied without a request */
+    WF_ORDER_CHUNK = 256 << 10,   /* most payload of a container, */
+    WF_STRIPE_PIECE = 64 << 10,   /* and of one that may be striped */
+    WF_ACK_EVERY = 32,            /* containers without an acknowledgement, */
+    WF_ACK_BYTES = 64 << 10       /* or bytes, make one due at once */
 };
 
+/* A container that was sent, or waits to be, and is not acknowledged. */
 struct wf_retained {
-    struct wf_tx tx; /* what a plugin sees; first for its alignment */
+    struct wf_tx tx; /* handed to plugins; first for its alignment */
     struct wf_retained *next;
-    struct wf_p2p *p;    /* TRANSFER: whose payload, or NULL: data */
-    struct wf_tx *whole; /* its last TRANSFER: to be completed, or NULL */
-    uint64_t offset;     /* of it in p's stream */
+    struct wf_p2p *p;    /* TRANSFER: owner of the payload; NULL: see `data` */
+    struct wf_tx *whole; /* the last TRANSFER of a message: completes this */
+    uint64_t offset;     /* of the payload in p's stream */
     uint32_t seq;
-    int8_t via; /* the working carrier that has taken it; -1: none */
-    bool lent;  /* a plugin has tx */
-    bool acked; /* gone from the window; freed when it comes back */
-    bool flying; /* counted in the flight of its carrier */
+    int8_t via;       /* index of the working carrier that took it; -1: none */
+    bool with_plugin; /* a plugin still reads tx */
+    bool acked;       /* outside of the window; freed once the plugin is done */
+    bool flying;      /* counted in the flight of its carrier */
     struct wf_ordered *order;
     uint8_t *data;
     uint8_t small[WF_RETAIN_INLINE];
-    uint64_t sent_at; /* flying: when, */
-    uint64_t behind;  /* and how many bytes flew then, with its own */
+    uint64_t sent_at; /* valid while flying */
+    uint64_t behind;  /* bytes in flight when it was sent, with its own */
 };
 
-/* Of the pieces that a carrier has and that have not landed: stripe.c. */
+/* The pieces that a carrier took and that have not landed at the peer, and how
+ * fast they land: stripe.c. */
 struct wf_flight {
     uint64_t bytes;
-    uint64_t stirred_at; /* when the last one landed, or the first began */
-    uint64_t doubt_at;   /* when another carrier answered, and this had not */
+    uint64_t stirred_at; /* last landing, or start of the first piece */
+    uint64_t doubt_at;   /* another carrier has answered since, this one not */
     uint64_t base;       /* ns that a piece takes alone */
-    double slope;        /* ns more for each byte that flies */
-    double idle;         /* ns for which others had pieces since this had any */
-    uint64_t most;       /* bytes that flew before one that landed */
-    bool known;          /* base and slope are */
+    double slope;        /* ns more for each byte in flight */
+    double idle;         /* ns of work that others got while this had none */
+    uint64_t most;       /* most bytes in flight of which all landed */
+    bool known;          /* base and slope are measured */
 };
 
-/* A container that is put together, or is complete behind one that is. */
+/* A container that is being assembled, or that is complete and waits behind one
+ * that is not. */
 struct wf_stage {
-    struct wf_sink sink; /* first: what a plugin fills */
+    struct wf_sink sink; /* the plugin fills it; must be first */
     struct wf_stage *next;
     struct wf_ordered *order;
     struct weft_core *core;
     struct wf_wire hdr;
-    bool busy; /* a plugin has the sink */
-    bool dead; /* its carrier broke, or it came damaged */
-    uint8_t *payload; /* in data: after its header if it was sealed */
+    bool busy;        /* the plugin still fills the sink */
+    bool dead;        /* its carrier broke, or it came damaged */
+    uint8_t *payload; /* in data; after the inner header if it was sealed */
     uint8_t data[];
 };
 
 enum wf_carrier_state {
     WF_CARRIER_FRESH,  /* nothing was sent on it yet */
-    WF_CARRIER_BROKEN, /* the plugin has reported it; its peer is used up */
+    WF_CARRIER_BROKEN, /* reported or given up; the plugin's peer is used up */
     WF_CARRIER_CALLED, /* probed, or in use */
 };
 
 struct wf_carrier {
     struct weft_core *core;
     enum wf_carrier_state state;
-    bool probe;    /* a PING is due */
-    bool blocked;  /* WEFT_EAGAIN: until tx_ready */
-    bool pong;     /* an answer to a PING is due */
-    bool gone;     /* it says that the process has ended */
-    bool give_up;  /* break it at the next turn */
-    bool up;       /* the peer was heard on it */
-    bool landed;   /* a piece has, and the peer was not told */
+    bool probe;           /* a PING is due */
+    bool blocked;         /* WEFT_EAGAIN was answered: wait for tx_ready */
+    bool pong;            /* an answer to a PING is due */
+    bool gone;            /* the transport says that the process has ended */
+    bool give_up;         /* the next maintenance round breaks it */
+    bool up;              /* the peer was heard on it */
+    bool landed;          /* piece landed_seq has arrived: an ACK is due */
     uint32_t landed_seq;
-    uint8_t good;  /* probes in a row that were answered */
-    uint8_t fails; /* attempts in a row that were not */
-    uint64_t again_at;    /* BROKEN: not before */
+    uint8_t good_probes;  /* probes in a row that were answered */
+    uint8_t failed_tries; /* attempts in a row that failed */
+    uint64_t again_at;    /* BROKEN: it is not replaced before */
     uint64_t probed_at;   /* 0: no PING is unanswered */
-    uint64_t answered_at; /* when the last one was */
-    uint64_t heard;       /* containers, as far as they took the long way */
-    uint64_t sign;        /* wf_carrier_lives: what it last saw */
+    uint64_t answered_at; /* time of the last answer */
+    uint64_t heard;       /* containers received by the slow path */
+    uint64_t traffic_seen;     /* value at the last wf_carrier_lives */
     uint64_t sent, sent_bytes; /* containers that it took, and their payload */
     struct wf_flight flight;
     struct wf_stage *stage, *last_stage;   /* oldest first, by seq */
-    struct wf_stage *sealed, *last_sealed; /* not opened yet, as they came */
-    uint64_t staged;                       /* bytes that all of them take */
+    struct wf_stage *sealed, *last_sealed; /* not opened; in arrival order */
+    uint64_t staged;      /* bytes that both lists take */
     struct wf_seal *seal; /* NULL: what it carries is not encrypted */
 };
 
-/* What a pair went through. */
+/* Events in the life of a pair, counted for reports. */
 enum wf_order_count {
     WF_ORDER_MOVES,      /* to another transport, or to a new connection */
-    WF_ORDER_FAILBACKS,  /* those of them to a better one that works again */
+    WF_ORDER_FAILBACKS,  /* moves to a better transport that works again */
     WF_ORDER_RECONNECTS, /* used-up connections that were replaced */
-    WF_ORDER_RESENT,     /* containers that went again */
-    WF_ORDER_DUPLICATES, /* that had come already */
-    WF_ORDER_DAMAGED,    /* whose sum was wrong */
-    WF_ORDER_STRIPED,    /* pieces that went by another than the current one */
+    WF_ORDER_RESENT,     /* containers that were sent again */
+    WF_ORDER_DUPLICATES, /* containers that had arrived before */
+    WF_ORDER_DAMAGED,    /* containers with a wrong checksum */
+    WF_ORDER_STRIPED,    /* pieces sent by another carrier than the current */
     WF_ORDER_COUNTS
 };
 
-/* As far as everything is usual, and NULL from when something is not until the
- * long way finds that it is again: what order_usual.c goes by. */
+/* The state of the fast path (order_usual.c). A member is NULL from an event
+ * that closes the fast path until the slow path finds it open again. */
 struct wf_usual {
-    /* one carrier, open, nothing before: how to send there */
+    /* One open carrier, and nothing waits before it: how to send there. */
     int (*send)(weft_peer *, const weft_hdr *, const void *, size_t);
     weft_peer *peer;
-    /* what comes from there is whole, and the peer sends nowhere else */
+    /* The peer sends only by this endpoint, and nothing of it is staged. */
     const struct weft_core *from;
 };
 
 struct wf_ordered {
     struct weft_loc *loc;
     struct wf_ordered *next_order; /* list of the instance */
-    struct wf_usual usual;
-    uint64_t ends; /* who sends and who is to receive, as in a header */
+    struct wf_usual fast;
+    uint64_t src_dst; /* word 6 of a header: sender and receiver */
     /* sender */
     uint32_t next, una;
     struct wf_retained *first, **last, *unsent, *spare;
     uint64_t bytes;
     uint32_t count, spares;
     uint8_t epoch;
-    bool wanted; /* somebody was told WEFT_EAGAIN */
-    bool failed; /* the process is gone */
-    bool stripe; /* carriers share pieces */
-    bool bulk;   /* there was one */
+    bool sender_waits; /* a sender was answered WEFT_EAGAIN */
+    bool failed;       /* the process is gone */
+    bool stripe;       /* large messages are striped over the carriers */
+    bool bulk;         /* a piece of one was sent */
     /* receiver */
-    bool parted; /* the peer's carriers do */
+    bool peer_stripes; /* the peer's containers come by several carriers */
     uint32_t expect;
     uint8_t peer_epoch;
     uint32_t owed, owed_bytes; /* containers not acknowledged yet */
-    uint64_t owed_since;       /* 0: not seen by a turn yet */
+    uint64_t owed_since;       /* 0: no maintenance round has seen them */
     /* carriers, best first */
     struct wf_carrier carrier[WF_EPS_MAX];
     int carriers;
-    int at;   /* index of the current one, -1: LOST */
-    int heir; /* the peer is heard there, and `at` is doubted; or -1 */
-    bool moved; /* because the peer sends there */
-    int back; /* failback to it as soon as all is acknowledged, or -1 */
-    bool crc; /* wanted */
+    int at;          /* index of the current one, -1: LOST */
+    int heir;        /* candidate: heard while `at` is in doubt; or -1 */
+    bool peer_moved; /* the candidate is where the peer sends now */
+    int failback_to; /* adopted as soon as all is acknowledged, or -1 */
+    bool crc;        /* checksums are wanted */
     wf_crc32c_fn *sum;
     wf_crc32c_message_fn *sums; /* of header and payload */
     uint64_t failback, timeout;
     uint64_t lost_at, gone_at, silent_since, heir_at, failback_at;
-    uint64_t sign_since; /* the silence of which a sign was looked for */
-    uint64_t life_at;    /* the last sign of life of the peer, by any carrier */
-    uint64_t life_due;   /* when to look for the next */
-    uint64_t asked_at;   /* of this silence, by all carriers; 0: not yet */
-    uint64_t turned_at;  /* the last turn */
-    uint64_t moved_at;    /* the last move */
-    unsigned backoff;    /* doublings of what counts as silence, then */
-    uint64_t stuck_since; /* moves, and nothing acknowledged beyond stuck_una */
+    uint64_t baseline_since; /* value of silent_since when traffic_seen was set */
+    uint64_t life_at;        /* last sign of life of the peer, by any carrier */
+    uint64_t life_check_at;  /* time of the next check for one */
+    uint64_t all_probed_at;  /* in this silence, by all carriers; 0: not yet */
+    uint64_t last_round_at;  /* the last maintenance round */
+    uint64_t moved_at;       /* the last move */
+    unsigned backoff;     /* doublings of the limits on silence at that time */
+    uint64_t stuck_since; /* moves since then; una stays at stuck_una */
     uint32_t stuck_una;
-    bool stuck; /* for as long as the route allows */
-    char why[400]; /* what the last broken carrier said */
+    bool stuck; /* so for the route's timeout */
+    char why[400]; /* reason that the last broken carrier gave */
     uint64_t counts[WF_ORDER_COUNTS]; /* for reports */
 };
 
 /* ---- order*.c: no I/O of their own ------------------------------------- */
-/* Give the pair's order lane these endpoints, best first. */
+/* Make the pair's order lane use these endpoints, best first. 0, WEFT_ENOMEM,
+ * or WEFT_ENOTSUP if the best one has no send_short. */
 int wf_order_open(struct weft_loc *, const int *eps, int n,
                   const struct wf_route_failover *);
 void wf_order_free(struct wf_ordered *);
-/* As a plugin's send_short, send_words and send, with the order in the place
- * of the peer: wf_lane has these. */
+/* These four stand in wf_lane for a plugin's send_short, send_words and send;
+ * the peer is the struct wf_ordered. */
 int wf_order_short(weft_peer *, const weft_hdr *, const void *, size_t);
 int wf_order_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                    uint64_t h2);
+/* wf_order_words by the slow path. */
 int wf_order_words_long(struct wf_ordered *, const void *, uint64_t h0,
                         uint64_t h1, uint64_t h2);
 int wf_order_send(weft_peer *, weft_tx *);
-/* A container with WF_SEQUENCED in its type: as wf_arrive. */
+/* Process a container with WF_SEQUENCED in its type; results as wf_arrive. */
 int wf_order_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
                     const void *data, size_t have, weft_sink **);
-/* The same for a message that is whole, the next one, and usual; false: nothing
- * has happened. */
+/* Deliver by the fast path: a whole short message that is the next one. false:
+ * nothing has happened, wf_order_arrive is for it. */
 bool wf_order_arrive_usual(struct wf_ordered *, struct weft_core *,
                            const weft_hdr *, const void *data, size_t have);
-/* Is everything usual? */
+/* Open the fast path as far as the state of the pair allows. */
 void wf_order_usual(struct wf_ordered *);
+/* Close the fast path. */
 static inline void wf_order_unusual(struct wf_ordered *o)
 {
-    o->usual.send = NULL;
-    o->usual.from = NULL;
+    o->fast.send = NULL;
+    o->fast.from = NULL;
 }
-/* A container's sums are right, as far as its bytes are here. */
+/* Whether the checksums of a container are right; whole: its payload is at
+ * `data`, or else only the header is checked. */
 bool wf_order_right(const struct wf_ordered *, const struct wf_wire *,
                     const void *data, bool whole);
-/* A number of it was delivered: acknowledge, now or later. */
+/* Count a delivered container with plen bytes of payload as not acknowledged,
+ * and acknowledge at once if enough of them are. */
 void wf_order_owe(struct wf_ordered *, struct weft_core *,
                   const struct wf_wire *, uint32_t plen);
-/* Hand what waits to the current carrier. */
+/* Hand waiting containers to the carriers, as far as these take them. */
 void wf_order_push(struct wf_ordered *);
-/* Tell who was told WEFT_EAGAIN, if there is room now. */
+/* Resume the lane if a sender was answered WEFT_EAGAIN and there is room now. */
 void wf_order_room(struct wf_ordered *);
-/* Of no use any more: to the spares. */
+/* Put a retained container that is of no more use to the spare ones. */
 void wf_order_recycle(struct wf_retained *);
-/* What this carrier took and is unacknowledged goes again. */
+/* Mark all unacknowledged containers that this carrier took to go again. */
 void wf_order_rewind(struct wf_ordered *, int carrier);
-/* Heard through a carrier; is it the current one? */
+/* Process an acknowledgement; current: it came by the current carrier. */
 void wf_order_acked(struct wf_ordered *, uint32_t ack, bool current);
-/* Fill in and seal a header, all but type, length and envelope, over n bytes of
- * payload. */
+/* Fill in all of a header but type, length and envelope. The checksums cover it
+ * and the n bytes at `data`. */
 void wf_order_seal(struct wf_ordered *, struct wf_wire *, uint32_t seq,
                    const void *data, size_t n);
-/* Containers that could not be delivered for lack of memory: true if there are
- * none left. */
+/* Deliver staged containers whose number is next. false: memory for one is
+ * lacking, call again. */
 bool wf_order_redeliver(struct wf_ordered *);
-/* Free what is staged; no plugin has it any more. */
+/* Free the staged containers of a carrier; no plugin may use them any more. */
 void wf_order_unstage(struct wf_carrier *);
-/* The process is gone: nothing of it is retained any more. */
+/* Release all retained containers with this status: the process is gone. */
 void wf_order_drop(struct weft_loc *, int status);
 
 /* ---- carrier.c ----------------------------------------------------------- */
+/* The index of the carrier through this endpoint, or -1. */
 int wf_carrier_of(const struct wf_ordered *, const struct weft_core *);
-/* It said WEFT_EAGAIN. */
+/* Note that the carrier answered WEFT_EAGAIN. */
 void wf_carrier_blocked(struct wf_ordered *, int carrier);
-/* A carrier failed or delivered nonsense. */
+/* Give up a carrier that failed or delivered nonsense. The maintenance round
+ * replaces its peer, which may be on the stack now. */
 void wf_carrier_fault(struct wf_ordered *, int carrier, const char *why);
-/* Events of plugins. True: it was about this order. */
+/* The plugin reports that a connection is down. true: the location is ordered
+ * and the report is dealt with. */
 bool wf_carrier_down(struct weft_loc *, struct weft_core *, int status,
                      const char *why);
+/* The plugin takes containers again. */
 void wf_carrier_ready(struct weft_loc *, struct weft_core *);
+/* Process an ACK, PING or PONG. */
 void wf_carrier_control(struct wf_ordered *, struct weft_core *,
                         const struct wf_wire *);
-/* Something valid came in. */
+/* Note that a valid container of this epoch came in. */
 void wf_carrier_heard(struct wf_ordered *, struct weft_core *, uint8_t epoch);
+/* Send an acknowledgement, or leave it to the maintenance round. core: where the
+ * acknowledged container came from, or NULL. */
 void wf_carrier_ack(struct wf_ordered *, struct weft_core *);
-/* Send what is due on a carrier. */
+/* Send the control messages that are due on a carrier. */
 void wf_carrier_say_due(struct wf_ordered *, int carrier);
-/* A piece is here: its sender wants to know, by the same carrier. */
+/* Note that a piece is here: the peer learns so by the same carrier. */
 void wf_carrier_landed(struct wf_ordered *, int carrier, uint32_t seq);
-/* Ask whether it works. */
+/* Make a PING due, unless one is unanswered. */
 void wf_carrier_probe(struct wf_ordered *, int carrier);
+/* Connect the current carrier, so that the peer's death is noticed. */
 void wf_carrier_watch(struct wf_ordered *);
-/* The peer counts as gone; not from a callback. */
+/* Declare the peer dead. Not from a callback. */
 void wf_carrier_end(struct wf_ordered *, const char *why);
-/* Timers and everything that callbacks may not do. Runs now and then, and at the
- * end of a poll when rx_stalled asks for it. */
+/* The maintenance round of all pairs: timers, and everything that callbacks may
+ * not do. It runs now and then, and at the end of a poll when rx_stalled is
+ * set. */
 void wf_orders_turn(struct wf_instance *);
+/* When the next round is due; 0: never. */
 uint64_t wf_orders_deadline(struct wf_instance *);
-/* Of all pairs. */
+/* The sum of a count over all pairs. */
 uint64_t wf_orders_count(const struct wf_instance *, enum wf_order_count);
-/* What the pair has sent by a transport is added. */
 struct wf_traffic;
+/* Add what the pair has sent through an endpoint. */
 void wf_order_traffic(const struct wf_ordered *, const struct weft_core *,
                       struct wf_traffic *);
-/* With core.stats: one line to stderr. */
+/* Print a line of counts to stderr if core.stats is set. */
 void wf_orders_report(const struct wf_instance *);
-/* All is acknowledged on both sides: from now on broken carriers are no news. */
+/* Acknowledge what is owed and end the maintenance: both sides have finished,
+ * and from now on broken carriers do not matter. */
 void wf_orders_part(struct wf_instance *);
 
 /* ---- carrier_silence.c ---------------------------------------------------- */
-/* Did anything pass since this was asked last? */
+/* Whether anything has passed on the carrier since the last call. */
 bool wf_carrier_lives(struct wf_ordered *, int carrier);
-/* By the current one nothing is acknowledged, and nothing passes. */
+/* Whether the current carrier is silent: nothing is acknowledged by it, and
+ * nothing passes, for longer than the limit. */
 bool wf_carrier_silent(struct wf_ordered *, uint64_t now);
-/* It gave a sign: the silence begins anew. */
+/* Restart the measurement of silence: the current carrier gave a sign. */
 void wf_carrier_stir(struct wf_ordered *, uint64_t now);
-/* What was sent waits for longer than it should. */
+/* Whether an acknowledgement is overdue. */
 bool wf_carrier_waited(const struct wf_ordered *, uint64_t now);
-/* No carrier has had a sign of life of the peer for the route's timeout, though
- * all were probed. */
+/* Whether no carrier has had a sign of life of the peer for the route's timeout,
+ * though all were probed. */
 bool wf_carrier_lifeless(struct wf_ordered *, uint64_t now);
-/* There was no turn since the last one: that is no silence of the peer. */
+/* Subtract a time without maintenance rounds from the silence of the peer. */
 void wf_carrier_excuse(struct wf_ordered *, uint64_t now);
-/* The limit `ns` on silence, doubled for a pair that has moved in vain. */
+/* The limit `ns` on silence, doubled for each recent move without progress. */
 uint64_t wf_carrier_backed_off(const struct wf_ordered *, uint64_t ns,
-                             uint64_t now);
-/* The pair moves to another carrier, or a renewed one. */
+                               uint64_t now);
+/* Note that the pair moves to another carrier, or to a renewed one. */
 void wf_carrier_note_move(struct wf_ordered *, uint64_t now);
-/* When to look for a sign of what was sent. */
+/* When to check again for a sign that sent containers arrive. */
 uint64_t wf_carrier_next_look(const struct wf_ordered *, uint64_t now);
 
 /* ---- stripe.c ------------------------------------------------------------- */
-/* Where a piece goes now; -1: nowhere yet. */
+/* The carrier that a piece goes by now; -1: it has to wait. */
 int wf_stripe_choose(const struct wf_ordered *, const struct wf_retained *);
+/* Note that a carrier has taken a piece. */
 void wf_stripe_sent(struct wf_ordered *, int carrier, struct wf_retained *);
-/* The peer has what this carrier took, up to seq. */
+/* Note that the peer has what this carrier took, up to seq. */
 void wf_stripe_landed(struct wf_ordered *, int carrier, uint32_t seq);
-/* A piece does not fly any more. */
+/* Take a piece out of the flight of its carrier. */
 void wf_stripe_end(struct wf_ordered *, struct wf_retained *);
+/* The part of the maintenance round for carriers beside the current one. */
 void wf_stripe_turn(struct wf_ordered *, uint64_t now);
-/* Is a turn due soon? */
+/* Whether a carrier beside the current one has pieces in flight, so that a round
+ * is due soon. */
 bool wf_stripe_doubts(const struct wf_ordered *);
 
 /* ---- carrier_seal.c ------------------------------------------------------ */
-/* Carriers over networks are sealed from now on, before they carry anything. */
+/* Give each carrier over a network a seal, before it carries anything. 0 or
+ * WEFT_ENOMEM. */
 int wf_carrier_seal(struct wf_ordered *);
-/* wf_instance.met */
+/* A handshake with process `id` is done (wf_instance.met). */
 void wf_carrier_met(struct weft_core *, uint32_t id,
                     const struct wf_auth_session *);
-/* A carrier has connected: what waited for its session goes. */
+/* A carrier has connected: send what waited for its session. */
 void wf_carrier_up(struct weft_loc *, struct weft_core *);
 
 #endif

@@ -20,7 +20,7 @@ static bool is_early(const struct wf_ordered *o, const struct wf_wire *w)
 
 /* What comes next on a carrier: behind everything that is staged. Older stages
  * are leftovers, of which another carrier has brought the copies. */
-static uint32_t next_on(const struct wf_ordered *o, const struct wf_carrier *c)
+static uint32_t next_seq_on(const struct wf_ordered *o, const struct wf_carrier *c)
 {
     uint32_t seq = c->stage ? wf_le32(c->last_stage->hdr.seq) + 1 : o->expect;
 
@@ -29,7 +29,7 @@ static uint32_t next_on(const struct wf_ordered *o, const struct wf_carrier *c)
 
 /* ---- sealed containers ---- */
 
-static int arrive_parted(struct wf_ordered *, int k, const struct wf_wire *,
+static int arrive_striped(struct wf_ordered *, int k, const struct wf_wire *,
                          const void *data, size_t have, weft_sink **);
 
 static int take_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
@@ -43,7 +43,7 @@ static int take_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
     if (!wf_order_unwrap(o, k, outer, data, text, &by))
         return WEFT_DONE;
     r = wf_order_parted(w)
-            ? arrive_parted(o, k, w, text + WEFT_HDR, wf_le32(w->plen), &none)
+            ? arrive_striped(o, k, w, text + WEFT_HDR, wf_le32(w->plen), &none)
             : wf_order_take(o, o->carrier[k].core, k, w, text + WEFT_HDR);
     if (r != WEFT_EAGAIN)
         wf_seal_taken(by, outer);
@@ -77,27 +77,27 @@ static int stage_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return 1;
 }
 
-static uint64_t room_of(uint64_t plen)
+static uint64_t stage_bytes(uint64_t plen)
 {
     return sizeof(struct wf_stage) + plen;
 }
 
 /* The first of a list of the carrier's. */
-static void forget_stage(struct wf_carrier *c, struct wf_stage **list)
+static void free_first_stage(struct wf_carrier *c, struct wf_stage **list)
 {
     struct wf_stage *g = *list;
 
     *list = g->next;
-    c->staged -= room_of(g->sink.sink.len);
+    c->staged -= stage_bytes(g->sink.sink.len);
     free(g);
 }
 
 void wf_order_unstage(struct wf_carrier *c)
 {
     while (c->stage)
-        forget_stage(c, &c->stage);
+        free_first_stage(c, &c->stage);
     while (c->sealed)
-        forget_stage(c, &c->sealed);
+        free_first_stage(c, &c->sealed);
 }
 
 static bool is_open(const struct wf_stage *g)
@@ -120,7 +120,7 @@ static bool open_staged(struct wf_ordered *o, int k, struct wf_stage *g)
 }
 
 /* DONE, or EAGAIN: it is shown again. */
-static int show(struct wf_ordered *o, struct wf_stage *g)
+static int deliver_stage(struct wf_ordered *o, struct wf_stage *g)
 {
     int r = wf_order_take(o, g->core, wf_carrier_of(o, g->core), &g->hdr, g->payload);
 
@@ -129,48 +129,48 @@ static int show(struct wf_ordered *o, struct wf_stage *g)
     return r;
 }
 
-static bool wanted(const struct wf_ordered *o, const struct wf_stage *g)
+static bool is_wanted(const struct wf_ordered *o, const struct wf_stage *g)
 {
     return !g->dead && !o->failed;
 }
 
-static void part(struct wf_ordered *o, int k);
+static void stage_opened(struct wf_ordered *o, int k);
 
 /* Open what is complete, as it came; where carriers share it goes on to wait
- * for its turn. False as settle(). */
-static bool settle_sealed(struct wf_ordered *o, int k)
+ * for its turn. False as deliver_staged(). */
+static bool deliver_sealed(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
     struct wf_stage *g;
 
     while ((g = c->sealed) && !g->busy) {
-        if (wanted(o, g) && (is_open(g) || open_staged(o, k, g))) {
+        if (is_wanted(o, g) && (is_open(g) || open_staged(o, k, g))) {
             if (wf_order_parted(&g->hdr)) {
-                part(o, k);
+                stage_opened(o, k);
                 continue;
             }
-            if (show(o, g) == WEFT_EAGAIN)
+            if (deliver_stage(o, g) == WEFT_EAGAIN)
                 return false;
         }
-        forget_stage(c, &c->sealed);
+        free_first_stage(c, &c->sealed);
     }
     return true;
 }
 
 /* Show what is complete, in order. False: the core has no memory for it. */
-static bool settle(struct wf_ordered *o, int k)
+static bool deliver_staged(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
     struct wf_stage *g;
 
-    if (!settle_sealed(o, k))
+    if (!deliver_sealed(o, k))
         return false;
     while ((g = c->stage) && !g->busy) {
-        if (wanted(o, g) && is_early(o, &g->hdr))
+        if (is_wanted(o, g) && is_early(o, &g->hdr))
             return true; /* another carrier has what comes before */
-        if (wanted(o, g) && show(o, g) == WEFT_EAGAIN)
+        if (is_wanted(o, g) && deliver_stage(o, g) == WEFT_EAGAIN)
             return false;
-        forget_stage(c, &c->stage);
+        free_first_stage(c, &c->stage);
     }
     return true;
 }
@@ -184,19 +184,19 @@ bool wf_order_redeliver(struct wf_ordered *o)
         before = o->expect;
         all = true;
         for (int k = 0; k < o->carriers; k++)
-            all = settle(o, k) && all;
-    } while (o->parted && o->expect != before);
+            all = deliver_staged(o, k) && all;
+    } while (o->peer_stripes && o->expect != before);
     return all;
 }
 
 /* Tell the sender of a piece, unless an acknowledgement has. */
-static void announce(struct wf_ordered *o, int k)
+static void announce_landing(struct wf_ordered *o, int k)
 {
     if (o->carrier[k].landed)
         wf_carrier_say_due(o, k);
 }
 
-static void piece_landed(struct wf_ordered *o, int k, const struct wf_stage *g)
+static void note_complete(struct wf_ordered *o, int k, const struct wf_stage *g)
 {
     if (g->dead || o->failed)
         return;
@@ -219,14 +219,14 @@ static void stage_landed(struct wf_sink *sink, int status)
         wf_order_damaged(o, k);
     }
     if (wf_order_parted(&g->hdr))
-        piece_landed(o, k, g);
+        note_complete(o, k, g);
     else if (g->dead) /* nothing behind a gap is of use */
         for (struct wf_stage *later = g->next; later; later = later->next)
             later->dead = true;
-    settle(o, k);
-    if (o->parted)
+    deliver_staged(o, k);
+    if (o->peer_stripes)
         wf_order_redeliver(o);
-    announce(o, k);
+    announce_landing(o, k);
 }
 
 /* As it came: only what it holds says its number. */
@@ -237,7 +237,7 @@ static void insert_sealed(struct wf_carrier *c, struct wf_stage *g)
 }
 
 /* By seq. */
-static void insert(struct wf_carrier *c, struct wf_stage *g)
+static void insert_by_seq(struct wf_carrier *c, struct wf_stage *g)
 {
     struct wf_stage **at = &c->stage, *next;
     bool last = !c->stage ||
@@ -264,11 +264,11 @@ static bool is_staged(const struct wf_carrier *c, const struct wf_wire *w)
 }
 
 /* Has it come already, or is it too far ahead of what may fly? */
-static bool is_double(struct wf_ordered *o, int k, const struct wf_wire *w)
+static bool count_if_duplicate(struct wf_ordered *o, int k, const struct wf_wire *w)
 {
     int32_t ahead = (int32_t)(wf_le32(w->seq) - o->expect);
 
-    o->parted = true;
+    o->peer_stripes = true;
     if (ahead >= 0 && ahead < WF_WINDOW && !is_staged(&o->carrier[k], w))
         return false;
     o->counts[WF_ORDER_DUPLICATES]++;
@@ -277,29 +277,29 @@ static bool is_double(struct wf_ordered *o, int k, const struct wf_wire *w)
 }
 
 /* The first sealed one is open: to the stage, by its number. */
-static void part(struct wf_ordered *o, int k)
+static void stage_opened(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
     struct wf_stage *g = c->sealed;
 
-    if (is_double(o, k, &g->hdr)) {
-        forget_stage(c, &c->sealed);
+    if (count_if_duplicate(o, k, &g->hdr)) {
+        free_first_stage(c, &c->sealed);
         return;
     }
     c->sealed = g->next;
-    insert(c, g);
-    piece_landed(o, k, g);
+    insert_by_seq(c, g);
+    note_complete(o, k, g);
 }
 
 /* Keep a container whose payload, or turn, is to come. */
-static int stage(struct wf_ordered *o, int carrier, const struct wf_wire *w,
+static int stage_container(struct wf_ordered *o, int carrier, const struct wf_wire *w,
                  const void *data, size_t have, weft_sink **sink)
 {
     struct wf_carrier *c = &o->carrier[carrier];
     uint32_t plen = wf_le32(w->plen);
     struct wf_stage *g = NULL;
 
-    if (c->staged + room_of(plen) <= WF_STAGED_MAX)
+    if (c->staged + stage_bytes(plen) <= WF_STAGED_MAX)
         g = malloc(sizeof *g + plen);
     if (!g)
         return WEFT_EAGAIN;
@@ -315,15 +315,15 @@ static int stage(struct wf_ordered *o, int carrier, const struct wf_wire *w,
     g->sink.sink.seg = stage_seg;
     if (have)
         memcpy(g->data, data, have);
-    (w->type == (WF_SEALED | WF_SEQUENCED) ? insert_sealed : insert)(c, g);
+    (w->type == (WF_SEALED | WF_SEQUENCED) ? insert_sealed : insert_by_seq)(c, g);
     wf_order_unusual(o);
-    c->staged += room_of(plen);
+    c->staged += stage_bytes(plen);
     if (g->busy)
         *sink = &g->sink.sink;
     return g->busy ? WEFT_OK : WEFT_DONE;
 }
 
-static struct wf_ordered *order_of(struct weft_loc *from)
+static struct wf_ordered *find_order(struct weft_loc *from)
 {
     if (!from->order && !from->lanes)
         wf_location_connect(from);
@@ -331,7 +331,7 @@ static struct wf_ordered *order_of(struct weft_loc *from)
 }
 
 /* A sealed carrier brings nothing else, and no other brings that. */
-static bool container_taken(const struct wf_ordered *o, int k,
+static bool is_acceptable(const struct wf_ordered *o, int k,
                             const struct wf_wire *w, const void *data,
                             bool whole)
 {
@@ -346,13 +346,13 @@ static bool container_taken(const struct wf_ordered *o, int k,
 }
 
 /* From a sender whose carriers share. */
-static int arrive_parted(struct wf_ordered *o, int k, const struct wf_wire *w,
+static int arrive_striped(struct wf_ordered *o, int k, const struct wf_wire *w,
                          const void *data, size_t have, weft_sink **sink)
 {
     bool whole = have == wf_le32(w->plen);
     int r;
 
-    if (is_double(o, k, w))
+    if (count_if_duplicate(o, k, w))
         return whole ? WEFT_DONE : WEFT_SKIP;
     if (whole && wf_order_piece(w))
         wf_carrier_landed(o, k, wf_le32(w->seq));
@@ -361,13 +361,13 @@ static int arrive_parted(struct wf_ordered *o, int k, const struct wf_wire *w,
         if (r != WEFT_EAGAIN)
             wf_order_redeliver(o);
     } else {
-        r = stage(o, k, w, data, have, sink);
+        r = stage_container(o, k, w, data, have, sink);
         if (whole && r == WEFT_DONE)
             wf_order_hear(o, o->carrier[k].core, k, w);
     }
     if (r == WEFT_EAGAIN)
         o->carrier[k].landed = false; /* it comes again */
-    announce(o, k);
+    announce_landing(o, k);
     return r;
 }
 
@@ -376,7 +376,7 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
                     weft_sink **sink)
 {
     const struct wf_wire *w = (const struct wf_wire *)hdr;
-    struct wf_ordered *o = order_of(from);
+    struct wf_ordered *o = find_order(from);
     int k = o ? wf_carrier_of(o, core) : -1;
     uint32_t plen = wf_le32(w->plen);
     bool whole = have == plen;
@@ -392,7 +392,7 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
     }
     if (o->carrier[k].give_up)
         return drop;
-    if (plen > PAYLOAD_MAX || !container_taken(o, k, w, data, whole)) {
+    if (plen > PAYLOAD_MAX || !is_acceptable(o, k, w, data, whole)) {
         wf_order_damaged(o, k);
         return drop;
     }
@@ -401,18 +401,18 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
     if (o->carrier[k].seal)
         return whole && !o->carrier[k].sealed
                    ? open_sealed(o, k, w, data)
-                   : stage(o, k, w, data, have, sink);
+                   : stage_container(o, k, w, data, have, sink);
     if (wf_unlikely(wf_order_parted(w)))
-        return arrive_parted(o, k, w, data, have, sink);
+        return arrive_striped(o, k, w, data, have, sink);
     if (whole && (!o->carrier[k].stage || wf_order_control(w)))
         return wf_order_take(o, core, k, w, data);
     if (wf_order_control(w)) {
         wf_order_damaged(o, k); /* it has no payload */
         return drop;
     }
-    if (wf_order_off_turn(o, k, w, next_on(o, &o->carrier[k])))
+    if (wf_order_off_turn(o, k, w, next_seq_on(o, &o->carrier[k])))
         return drop;
     if (whole && wf_le32(w->seq) == o->expect)
         return wf_order_take(o, core, k, w, data);
-    return stage(o, k, w, data, have, sink);
+    return stage_container(o, k, w, data, have, sink);
 }

@@ -21,7 +21,7 @@ bool wf_order_off_turn(struct wf_ordered *o, int carrier,
 }
 
 /* A checked container whose turn it is: DONE, or EAGAIN for want of memory. */
-static int deliver(struct wf_ordered *o, struct weft_core *core,
+static int deliver_container(struct wf_ordered *o, struct weft_core *core,
                    const struct wf_wire *w, const void *data)
 {
     uint64_t first = wf_wire_word(w, 0) &
@@ -71,7 +71,7 @@ int wf_order_take(struct wf_ordered *o, struct weft_core *core, int carrier,
     if (wf_unlikely(wf_order_off_turn(o, carrier, w, o->expect)))
         return WEFT_DONE;
     wf_order_usual(o);
-    return deliver(o, core, w, data);
+    return deliver_container(o, core, w, data);
 }
 
 int wf_order_damaged(struct wf_ordered *o, int carrier)
@@ -84,7 +84,7 @@ int wf_order_damaged(struct wf_ordered *o, int carrier)
 /* ---- sealed containers ---- */
 
 /* Is this header one that may come out of a sealed container of n bytes? */
-static bool inner_right(const struct wf_wire *w, uint32_t n)
+static bool is_valid_inner(const struct wf_wire *w, uint32_t n)
 {
     return w->type & WF_SEQUENCED && w->type != (WF_SEALED | WF_SEQUENCED) &&
            weft_hdr_len((const weft_hdr *)w) == WEFT_HDR &&
@@ -97,7 +97,7 @@ bool wf_order_unwrap(struct wf_ordered *o, int k, const struct wf_wire *outer,
     enum wf_opened r = wf_seal_open(o->carrier[k].seal, outer, data, text, by);
 
     if (r == WF_OPENED &&
-        inner_right((const struct wf_wire *)text, wf_le32(outer->plen)))
+        is_valid_inner((const struct wf_wire *)text, wf_le32(outer->plen)))
         return true;
     if (r == WF_STALE)
         o->counts[WF_ORDER_DUPLICATES]++;

@@ -2,7 +2,7 @@
  * once by the current carrier, or is the next one that comes by it. Sums and
  * acknowledgement, which both need. See order.h.
  *
- * DESIGN  Whether everything is as usual is not asked per message: o->usual says
+ * DESIGN  Whether everything is as usual is not asked per message: o->fast says
  * so until something happens to a carrier, and the long way says it again. The
  * cost of a short message is code that is not in the first cache after the
  * system call before it, so these functions are few, short, and in a row.
@@ -22,13 +22,13 @@ enum {
 
 /* ---- sums ------------------------------------------------------------------- */
 
-static inline void seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
+static inline void finish_header(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
                         const void *data, size_t n)
 {
     uint64_t last = (uint64_t)o->epoch << 24, sums;
 
     wf_wire_put(w, 3, seq | (uint64_t)o->expect << 32);
-    wf_wire_put(w, 6, o->ends);
+    wf_wire_put(w, 6, o->src_dst);
     o->owed = o->owed_bytes = 0;
     o->owed_since = 0;
     if (o->crc) {
@@ -41,10 +41,10 @@ static inline void seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
 void wf_order_seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
                    const void *data, size_t n)
 {
-    seal(o, w, seq, data, n);
+    finish_header(o, w, seq, data, n);
 }
 
-static inline bool right(const struct wf_ordered *o, const struct wf_wire *w,
+static inline bool has_right_sums(const struct wf_ordered *o, const struct wf_wire *w,
                          const void *data, size_t n, bool whole)
 {
     uint64_t last = wf_wire_word(w, 7), sums;
@@ -61,21 +61,21 @@ static inline bool right(const struct wf_ordered *o, const struct wf_wire *w,
 bool wf_order_right(const struct wf_ordered *o, const struct wf_wire *w,
                     const void *data, bool whole)
 {
-    return right(o, w, data, whole ? wf_le32(w->plen) : 0, whole);
+    return has_right_sums(o, w, data, whole ? wf_le32(w->plen) : 0, whole);
 }
 
 /* ---- is everything usual? ------------------------------------------------------ */
 
-static bool sends_at_once(const struct wf_ordered *o, const struct wf_carrier *c)
+static bool can_send_at_once(const struct wf_ordered *o, const struct wf_carrier *c)
 {
-    return !o->unsent && o->back < 0 && !o->stripe && !c->blocked &&
+    return !o->unsent && o->failback_to < 0 && !o->stripe && !c->blocked &&
            c->core->attr.max_short >= WF_RETAIN_INLINE;
 }
 
 /* Nothing was noted about it that its next word would take back. */
-static bool brings_the_next(const struct wf_carrier *c)
+static bool can_bring_next(const struct wf_carrier *c)
 {
-    return c->up && !c->stage && !c->fails && !c->gone;
+    return c->up && !c->stage && !c->failed_tries && !c->gone;
 }
 
 void wf_order_usual(struct wf_ordered *o)
@@ -86,18 +86,18 @@ void wf_order_usual(struct wf_ordered *o)
     if (!c || o->failed || c->seal || c->give_up ||
         c->state == WF_CARRIER_BROKEN)
         return;
-    if (sends_at_once(o, c)) {
-        o->usual.peer = o->loc->peers[c->core->index];
-        o->usual.send = c->core->ops->send_short;
+    if (can_send_at_once(o, c)) {
+        o->fast.peer = o->loc->peers[c->core->index];
+        o->fast.send = c->core->ops->send_short;
     }
-    if (brings_the_next(c))
-        o->usual.from = c->core;
+    if (can_bring_next(c))
+        o->fast.from = c->core;
 }
 
 /* ---- sending -------------------------------------------------------------------- */
 
 /* It was not taken: as if it had never been. */
-WF_COLD static void take_back(struct wf_ordered *o, struct wf_retained *r,
+WF_COLD static void undo_send(struct wf_ordered *o, struct wf_retained *r,
                               struct wf_retained **before, int rc)
 {
     *before = NULL;
@@ -113,7 +113,7 @@ WF_COLD static void take_back(struct wf_ordered *o, struct wf_retained *r,
 }
 
 /* Retained, sealed and sent. False: nothing has happened. */
-static inline bool leave(struct wf_ordered *o, struct wf_retained *r,
+static inline bool retain_and_send(struct wf_ordered *o, struct wf_retained *r,
                          const void *data, uint64_t n, uint64_t h0, uint64_t h1,
                          uint64_t h2)
 {
@@ -133,16 +133,16 @@ static inline bool leave(struct wf_ordered *o, struct wf_retained *r,
     r->tx.tx.len = n;
     r->next = NULL;
     r->via = (int8_t)o->at;
-    r->lent = r->acked = r->flying = false;
+    r->with_plugin = r->acked = r->flying = false;
     *before = r;
     o->last = &r->next;
     o->count++;
     o->bytes += n;
     r->seq = o->next++;
-    seal(o, w, r->seq, r->small, n);
-    rc = o->usual.send(o->usual.peer, (const weft_hdr *)w, r->small, n);
+    finish_header(o, w, r->seq, r->small, n);
+    rc = o->fast.send(o->fast.peer, (const weft_hdr *)w, r->small, n);
     if (wf_unlikely(rc < 0)) {
-        take_back(o, r, before, rc);
+        undo_send(o, r, before, rc);
         return false;
     }
     c->sent++;
@@ -157,9 +157,9 @@ int wf_order_words(const void *data, uint64_t h0, weft_peer *peer, uint64_t h1,
     struct wf_retained *r = o->spare;
     uint64_t n = h0 >> 32;
 
-    if (wf_likely(o->usual.send && r && n <= WF_RETAIN_INLINE &&
+    if (wf_likely(o->fast.send && r && n <= WF_RETAIN_INLINE &&
                   o->count < WF_WINDOW && o->bytes < WF_RETAIN_MAX) &&
-        wf_likely(leave(o, r, data, n, h0, h1, h2)))
+        wf_likely(retain_and_send(o, r, data, n, h0, h1, h2)))
         return WEFT_OK;
     return wf_order_words_long(o, data, h0, h1, h2);
 }
@@ -189,7 +189,7 @@ void wf_order_recycle(struct wf_retained *r)
     o->spares++;
 }
 
-static inline void forget_first(struct wf_ordered *o, int status)
+static inline void release_first(struct wf_ordered *o, int status)
 {
     struct wf_retained *r = o->first;
     struct wf_tx *whole = r->whole;
@@ -205,13 +205,13 @@ static inline void forget_first(struct wf_ordered *o, int status)
         wf_stripe_end(o, r);
     r->acked = true;
     r->p = NULL;
-    if (wf_likely(!r->lent))
+    if (wf_likely(!r->with_plugin))
         wf_order_recycle(r);
     if (wf_unlikely(whole != NULL))
         whole->done(whole, status);
 }
 
-static inline void acked(struct wf_ordered *o, uint32_t ack, bool current)
+static inline void process_ack(struct wf_ordered *o, uint32_t ack, bool current)
 {
     if (ack - o->una > o->next - o->una)
         return; /* of what was never sent */
@@ -220,14 +220,14 @@ static inline void acked(struct wf_ordered *o, uint32_t ack, bool current)
         o->heir = -1;
     }
     for (o->una = ack; o->first && (int32_t)(o->first->seq - ack) < 0;)
-        forget_first(o, WEFT_OK);
-    if (wf_unlikely(o->wanted))
+        release_first(o, WEFT_OK);
+    if (wf_unlikely(o->sender_waits))
         wf_order_room(o);
 }
 
 void wf_order_acked(struct wf_ordered *o, uint32_t ack, bool current)
 {
-    acked(o, ack, current);
+    process_ack(o, ack, current);
 }
 
 void wf_order_drop(struct weft_loc *loc, int status)
@@ -239,10 +239,10 @@ void wf_order_drop(struct weft_loc *loc, int status)
     o->failed = true;
     wf_order_unusual(o);
     while (o->first)
-        forget_first(o, status);
+        release_first(o, status);
 }
 
-static inline void owe(struct wf_ordered *o, struct weft_core *core, bool now,
+static inline void count_owed(struct wf_ordered *o, struct weft_core *core, bool now,
                        uint32_t plen)
 {
     o->owed++;
@@ -255,7 +255,7 @@ static inline void owe(struct wf_ordered *o, struct weft_core *core, bool now,
 void wf_order_owe(struct wf_ordered *o, struct weft_core *core,
                   const struct wf_wire *w, uint32_t plen)
 {
-    owe(o, core,
+    count_owed(o, core,
         w->type == (WF_TRANSFER | WF_SEQUENCED) &&
             wf_le16(w->flags) & WF_FLAG_LAST,
         plen);
@@ -269,13 +269,13 @@ bool wf_order_arrive_usual(struct wf_ordered *o, struct weft_core *core,
     const struct wf_wire *w = (const struct wf_wire *)hdr;
     uint64_t first = wf_wire_word(w, 0), order = wf_wire_word(w, 3);
 
-    if (wf_unlikely(o->usual.from != core ||
+    if (wf_unlikely(o->fast.from != core ||
                     first != (EAGER | (uint64_t)have << 32) ||
                     (uint32_t)order != o->expect ||
                     w->epoch != o->peer_epoch) ||
-        wf_unlikely(!right(o, w, data, have, true)))
+        wf_unlikely(!has_right_sums(o, w, data, have, true)))
         return false;
-    acked(o, (uint32_t)(order >> 32), true);
+    process_ack(o, (uint32_t)(order >> 32), true);
     if (wf_unlikely(wf_arrive_words(core, o->loc,
                                     first ^ (WF_SEQUENCED |
                                              (uint64_t)WEFT_HDR_SHORT << 16),
@@ -283,7 +283,7 @@ bool wf_order_arrive_usual(struct wf_ordered *o, struct weft_core *core,
                                     data) != WEFT_DONE))
         return false;
     o->expect++;
-    owe(o, core, false, (uint32_t)have);
+    count_owed(o, core, false, (uint32_t)have);
     return true;
 }
 
