@@ -1,5 +1,4 @@
-/* The arrival unit: a container has come in; match it and say where its
- * payload goes.
+/* The arrival unit matches a container and decides where its payload goes.
  *
  *   EAGER     posted receive found -> straight into user memory
  *             none                 -> stored in the unexpected queue, in state
@@ -8,7 +7,7 @@
  *   APPROVE, TRANSFER              -> rendezvous.c, by id
  *   SYNC, FIN, CANCELLED           -> the pending send, by id
  *
- * Remote bytes never abort: what makes no sense is logged and skipped.
+ * Remote bytes never abort: nonsense is logged and skipped.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,8 +36,8 @@ static void answer_sync(struct weft_loc *from, uint64_t send_id)
 }
 
 static int receive_eager(struct wf_p2p *p, struct weft_loc *from,
-                          const struct wf_wire *w, const void *data,
-                          size_t have, weft_sink **sink)
+                         const struct wf_wire *w, const void *data, size_t have,
+                         weft_sink **sink)
 {
     uint32_t plen = wf_le32(w->plen);
     uint64_t n = have;
@@ -68,8 +67,7 @@ static int data_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
 {
     if (off >= s->len || max < 1)
         return 0;
-    v->iov_base = (char *)s->one.iov_base + off;
-    v->iov_len = s->len - off;
+    *v = (struct iovec){(char *)s->one.iov_base + off, s->len - off};
     return 1;
 }
 
@@ -100,7 +98,7 @@ static weft_sink *prepare_sink(struct wf_message *m, uint32_t n,
 }
 
 static int store_eager(struct weft_loc *from, const struct wf_wire *w,
-                            const void *data, size_t have, weft_sink **sink)
+                       const void *data, size_t have, weft_sink **sink)
 {
     uint32_t plen = wf_le32(w->plen);
     struct wf_message *m = wf_unexpected_create(from, w, plen, plen, have);
@@ -131,16 +129,15 @@ static struct wf_p2p *take_posted(struct weft_loc *from,
                : NULL;
 }
 
-/* A whole message has been consumed. */
 static inline void count_landed(struct weft_core *core, struct weft_loc *from,
-                          uint64_t n)
+                                uint64_t n)
 {
     core->rx_count++;
     core->rx_bytes += n;
     wf_credit_consumed(from, n + WF_MESSAGE_OVERHEAD);
 }
 
-/* A whole message for the receive that polls for it. */
+/* Deliver a whole message if a receive polls for it. */
 static inline bool land_expected(struct weft_core *core, struct weft_loc *from,
                                  uint64_t n, uint64_t env0, uint64_t env1,
                                  const void *data)
@@ -158,10 +155,10 @@ static inline bool land_expected(struct weft_core *core, struct weft_loc *from,
     return true;
 }
 
-/* A whole message for a receive that has left the queue, and has room. */
-static inline void land_in_receive(struct weft_core *core, struct weft_loc *from,
-                        struct wf_p2p *p, uint64_t n, uint64_t env1,
-                        const void *data)
+/* Deliver a whole message to a receive that has room and is off the queue. */
+static inline void land_in_receive(struct weft_core *core,
+                                   struct weft_loc *from, struct wf_p2p *p,
+                                   uint64_t n, uint64_t env1, const void *data)
 {
     wf_copy_short(p->block, data, n);
     p->loc = from;
@@ -176,13 +173,13 @@ static inline void land_in_receive(struct weft_core *core, struct weft_loc *from
             wf_progress_notify(from->wf);
     } else if (p->req.flags & WF_REQ_LIGHT)
         wf_req_complete(&p->req, 0);
-    else { /* it may want a certain length */
+    else { /* the receive may require a certain length */
         p->length = p->expected = n;
         wf_receive_finish(p, 0);
     }
 }
 
-/* A whole message for the posted receive that is expected next. */
+/* Deliver a whole message if it is for the posted receive expected next. */
 static inline bool land_posted(struct weft_core *core, struct weft_loc *from,
                                uint64_t n, uint64_t env0, uint64_t env1,
                                const void *data)
@@ -193,7 +190,8 @@ static inline bool land_posted(struct weft_core *core, struct weft_loc *from,
     if (wf_unlikely(!next || n > next->room))
         return false;
     wf_match_take_next(m, next);
-    land_in_receive(core, from, wf_container(next, struct wf_p2p, posted), n, env1, data);
+    land_in_receive(core, from, wf_container(next, struct wf_p2p, posted), n,
+                    env1, data);
     return true;
 }
 
@@ -207,8 +205,7 @@ static int arrive_eager(struct weft_loc *from, const struct wf_wire *w,
     return store_eager(from, w, data, have, sink);
 }
 
-/* What came with a header: the payload's length, the part that is here, and
- * where to ask for the rest. */
+/* The payload of a container: the first `have` of plen bytes are here. */
 struct arrival {
     const void *data;
     size_t have;
@@ -230,10 +227,10 @@ static void key_landed(struct wf_sink *sink, int status)
         wf_receive_message(l->claimed, m);
 }
 
-/* A notification that is stored, or whose key is still arriving. No receive is
- * taken for it before there is memory: it would be forgotten with it. */
+/* Store a notification that no receive waits for, or whose key is incomplete. A
+ * receive is taken for it only once there is memory, or it would be lost. */
 static int store_notification(struct weft_core *core, struct weft_loc *from,
-                         const struct wf_wire *w, const struct arrival *a)
+                              const struct wf_wire *w, const struct arrival *a)
 {
     struct wf_p2p *p;
     struct wf_message *m =
@@ -275,7 +272,7 @@ static int arrive_notify(struct weft_core *core, struct weft_loc *from,
     return WEFT_DONE;
 }
 
-/* The pending send that an answer names, if it is really one to this peer. */
+/* The pending send that an answer names; NULL: it names none to this peer. */
 static struct wf_p2p *find_pending_send(struct weft_loc *from, uint64_t id)
 {
     struct wf_p2p *p = wf_slots_get(&from->wf->engine->pending, id);
@@ -384,8 +381,8 @@ static bool is_well_formed(const struct wf_wire *w)
 }
 
 static int deliver_container(struct weft_core *core, struct weft_loc *from,
-                   const weft_hdr *hdr, const void *data, size_t have,
-                   weft_sink **sink)
+                             const weft_hdr *hdr, const void *data, size_t have,
+                             weft_sink **sink)
 {
     const struct wf_wire *w = (const struct wf_wire *)hdr;
     uint32_t plen = wf_le32(w->plen);
@@ -422,10 +419,9 @@ int wf_arrive(struct weft_core *core, struct weft_loc *from,
               const weft_hdr *hdr, const void *data, size_t have,
               weft_sink **sink)
 {
-    enum { MARKS = WF_SEQUENCED | WF_CHECKED };
     const struct wf_wire *w = (const struct wf_wire *)hdr;
 
-    if (wf_likely(from->plain && !(w->type & MARKS)))
+    if (wf_likely(from->plain && !(w->type & (WF_SEQUENCED | WF_CHECKED))))
         return wf_arrive_plain(core, from, hdr, data, have, sink);
     return wf_arrive_marked(core, from, hdr, data, have, sink);
 }
@@ -445,7 +441,7 @@ int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,
     return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from) : r;
 }
 
-/* A whole message, its header in memory, for p or for nobody yet. */
+/* Deliver a whole message to p, or store it if p is NULL. */
 static int arrive_whole(struct weft_core *core, struct weft_loc *from,
                         struct wf_p2p *p, const struct wf_wire *w,
                         const void *data)
@@ -462,10 +458,10 @@ static int arrive_whole(struct weft_core *core, struct weft_loc *from,
     return WEFT_DONE;
 }
 
-/* Not for the receive that is expected next, but perhaps for another one. */
+/* The slow path: the message is not for the receive that is expected next. */
 static __attribute__((noinline)) int
 arrive_words_slow(struct weft_core *core, struct weft_loc *from, uint64_t h0,
-             uint64_t h1, uint64_t h2, const void *data)
+                  uint64_t h1, uint64_t h2, const void *data)
 {
     uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
     struct wf_engine *e = from->wf->engine;
@@ -480,8 +476,8 @@ arrive_words_slow(struct weft_core *core, struct weft_loc *from, uint64_t h0,
     r = wf_match_none_posted(&e->match) ? NULL
                                         : wf_match_take_any(&e->match, h1, h2);
     if (r && h0 >> 32 <= r->room) {
-        land_in_receive(core, from, wf_container(r, struct wf_p2p, posted), h0 >> 32, h2,
-             data);
+        land_in_receive(core, from, wf_container(r, struct wf_p2p, posted),
+                        h0 >> 32, h2, data);
         return WEFT_DONE;
     }
     return arrive_whole(core, from,
@@ -492,7 +488,7 @@ arrive_words_slow(struct weft_core *core, struct weft_loc *from, uint64_t h0,
                         (const struct wf_wire *)w, data);
 }
 
-/* The header in registers, the payload complete: DONE or EAGAIN. */
+/* The header is in registers, the payload complete: WEFT_DONE or EAGAIN. */
 int wf_arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
                     uint64_t h1, uint64_t h2, const void *data)
 {

@@ -1,15 +1,13 @@
-/* Which transport carries an ordered pair: see order.h.
+/* The choice of the transport that carries an ordered pair: see order.h.
  *
- *   FRESH --called, or in use--> CALLED --reported, or given up--> BROKEN
+ *   FRESH --probed, or in use--> CALLED --reported, or given up--> BROKEN
  *     ^                                                              |
- *     +------------- a new peer of the plugin, at the next turn -----+
+ *     +--------- new peer of the plugin, at the next round ----------+
  *
- * Callbacks only take notes (again_at, give_up, probe); the turn, which runs
- * when no plugin is on the stack, does what they ask for. Every PING is
- * answered on the carrier that it came by, so an answer proves this carrier.
- *
- * What carriers say to each other: carrier_say.c. When one counts as silent:
- * carrier_silence.c.
+ * Callbacks only take notes (again_at, give_up, probe). The maintenance round
+ * (wf_orders_turn) runs when no plugin is on the stack, and acts on them. Every
+ * PING is answered on the carrier that it came by, so an answer proves that it
+ * works.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -18,15 +16,19 @@
 
 #include "protocol/order.h"
 
-#define ACK_NS 1000000u
-#define CANDIDATE_NS 20000000u    /* the current one may still answer */
-#define STAGGER_NS 5000000u  /* between calls of the carriers when all are lost */
-#define AGAIN_NS 10000000u   /* after a failed call; doubled each time */
-#define GONE_NS 1000000000u  /* for the others to contradict */
-#define LOST_ROUND_NS 2000000u
-#define SEARCH_NS 500000000u /* at least, for another way */
-/* REFUSED: calls, 0.3 s of them; a listener that was ended is opened again sooner */
-enum { DOUBLINGS = 6, GOOD_PROBES = 3, PROBES = 4, REFUSED = 5 };
+#define ACK_NS        1000000u  /* an acknowledgement is owed at most so long */
+#define CANDIDATE_NS  20000000u /* the current carrier may answer as late */
+#define STAGGER_NS    5000000u  /* LOST: from the probe of one to the next */
+#define AGAIN_NS      10000000u /* after a failed try; doubled each time */
+#define GONE_NS       1000000000u /* for others to disprove that it has ended */
+#define LOST_ROUND_NS 2000000u    /* LOST, or in doubt: between two rounds */
+#define SEARCH_NS     500000000u  /* LOST: at least, before the pair is dead */
+enum {
+    DOUBLINGS = 6,   /* of AGAIN_NS, at most */
+    GOOD_PROBES = 3, /* in a row, before failback */
+    PROBES = 4,      /* in the route's failback time */
+    REFUSED = 5      /* failed tries, 0.3 s: a closed listener would be back */
+};
 
 int wf_carrier_of(const struct wf_ordered *o, const struct weft_core *core)
 {
@@ -41,12 +43,13 @@ static const char *name_of(const struct wf_ordered *o, int k)
     return o->carrier[k].core->config->name;
 }
 
-/* A callback may have looked at the clock after the turn did. */
+/* 0 if `then` is later: a callback may read the clock after the round did. */
 static uint64_t ns_since(uint64_t then, uint64_t now)
 {
     return now > then ? now - then : 0;
 }
 
+/* Have a maintenance round run at the end of this poll. */
 static void request_round(struct wf_ordered *o)
 {
     o->loc->wf->rx_stalled = true;
@@ -63,7 +66,7 @@ void wf_carrier_blocked(struct wf_ordered *o, int k)
     wf_order_unusual(o);
 }
 
-/* ---- losing and adopting -------------------------------------------------------- */
+/* ---- losing and adopting ------------------------------------------------- */
 
 static bool is_stuck(const struct wf_ordered *o)
 {
@@ -84,13 +87,13 @@ static void adopt_carrier(struct wf_ordered *o, int k)
     o->counts[WF_ORDER_MOVES]++;
     o->heir = o->failback_to = -1;
     o->lost_at = o->gone_at = o->silent_since = 0;
-    o->life_at = wf_now(wf); /* it has answered */
+    o->life_at = wf_now(wf); /* the peer has answered */
     o->failback_at = wf_now(wf) + o->failback / PROBES;
     wf_carrier_note_move(o, wf_now(wf));
     for (int i = 0; i < o->carriers; i++)
-        o->carrier[i].good_probes = 0;
+        o->carrier[i].probes_ok = 0;
     wf_order_push(o);
-    wf_order_room(o); /* all may be acknowledged: no other event would */
+    wf_order_room(o); /* if all is acknowledged no other event would do so */
 }
 
 static void lose_carrier(struct wf_ordered *o, const char *why)
@@ -104,7 +107,7 @@ static void lose_carrier(struct wf_ordered *o, const char *why)
         o->carrier[k].probed_at = 0; /* an answer must be new */
 }
 
-/* Note that a carrier is used up. */
+/* Set a carrier to BROKEN and mark what it took to go again. */
 static void mark_broken(struct wf_ordered *o, int k, const char *why)
 {
     struct wf_carrier *c = &o->carrier[k];
@@ -118,7 +121,7 @@ static void mark_broken(struct wf_ordered *o, int k, const char *why)
     c->flight = (struct wf_flight){0};
     wf_order_rewind(o, k);
     c->probed_at = 0;
-    c->good_probes = 0;
+    c->probes_ok = 0;
     if (c->failed_tries < UINT8_MAX)
         c->failed_tries++;
     if (k == o->heir)
@@ -139,7 +142,7 @@ void wf_carrier_fault(struct wf_ordered *o, int k, const char *why)
     wf_log(o->loc->wf, WF_LOG_INFO, "process %u: '%s' is given up: %s",
            o->loc->id, name_of(o, k), why);
     wf_order_unusual(o);
-    c->give_up = true; /* its peer goes when it is not on the stack */
+    c->give_up = true; /* its peer may be on the stack now */
     request_round(o);
 }
 
@@ -177,17 +180,18 @@ void wf_carrier_ready(struct weft_loc *loc, struct weft_core *core)
     }
 }
 
-/* ---- hearing ------------------------------------------------------------------------ */
+/* ---- hearing ------------------------------------------------------------- */
 
-static void doubt_current(struct wf_ordered *o, int heir, bool its_choice)
+/* Doubt the current carrier; its_choice: the peer sends by another one now. */
+static void doubt_current(struct wf_ordered *o, int candidate, bool its_choice)
 {
-    o->heir = heir;
+    o->heir = candidate;
     o->peer_moved = its_choice;
     o->heir_at = wf_now(o->loc->wf);
     request_round(o);
 }
 
-/* The peer sends by another carrier than before. */
+/* Doubt the current carrier if the peer has moved to carrier k. */
 static void follow_peer(struct wf_ordered *o, int k)
 {
     if (k == o->at || o->at < 0 || o->heir >= 0)
@@ -196,7 +200,8 @@ static void follow_peer(struct wf_ordered *o, int k)
     doubt_current(o, k, true);
 }
 
-void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core, uint8_t epoch)
+void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core,
+                      uint8_t epoch)
 {
     struct wf_carrier *c;
     int k = o->at;
@@ -217,6 +222,7 @@ void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core, uint8_t epoc
     }
 }
 
+/* Process the answer to a probe of carrier k. */
 static void note_answer(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
@@ -225,15 +231,15 @@ static void note_answer(struct wf_ordered *o, int k)
     c->probed_at = 0;
     c->answered_at = c->flight.stirred_at = now;
     c->flight.doubt_at = 0;
-    if (c->good_probes < UINT8_MAX)
-        c->good_probes++;
+    if (c->probes_ok < UINT8_MAX)
+        c->probes_ok++;
     if (o->at < 0) {
         adopt_carrier(o, k);
-    } else if (k == o->at) { /* late, but there */
+    } else if (k == o->at) {
         o->silent_since = 0;
         o->heir = -1;
     } else if (k < o->at) {
-        if (o->failback && c->good_probes >= GOOD_PROBES && o->failback_to < 0) {
+        if (o->failback && c->probes_ok >= GOOD_PROBES && o->failback_to < 0) {
             wf_order_unusual(o);
             o->failback_to = k;
         }
@@ -260,7 +266,7 @@ void wf_carrier_control(struct wf_ordered *o, struct weft_core *core,
         if (o->carrier[k].probed_at)
             note_answer(o, k);
         break;
-    default: /* an ACK has said it all in its header */
+    default: /* the header of an ACK is all of it: wf_order_hear */
         break;
     }
 }
@@ -274,9 +280,10 @@ void wf_carrier_watch(struct wf_ordered *o)
         c->core->ops->connect(o->loc->peers[c->core->index]);
 }
 
-/* ---- the turn -------------------------------------------------------------------------- */
+/* ---- the maintenance round ----------------------------------------------- */
 
-/* A used-up peer is replaced: what it had of ours and we of its comes back. */
+/* Replace the used-up peer of a plugin. Deleting it returns the containers and
+ * sinks that the plugin holds. */
 static void renew_peer(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
@@ -296,8 +303,8 @@ static void renew_peer(struct wf_ordered *o, int k)
         c->failed_tries++;
 }
 
-/* The other process may live and be cut off one way only: it hears the ends of
- * connections, and calls in vain, instead of waiting for what will not come. */
+/* Delete the plugins' peers. The other process may live and be cut off in one
+ * direction only: so it sees its connections end instead of waiting. */
 static void delete_peers(struct wf_ordered *o)
 {
     for (int k = 0; k < o->carriers; k++) {
@@ -309,6 +316,7 @@ static void delete_peers(struct wf_ordered *o)
     }
 }
 
+/* Let the location fail; the reason is o->why with `what` behind it. */
 static void declare_dead(struct wf_ordered *o, const char *what)
 {
     char why[sizeof o->why + 100];
@@ -324,7 +332,7 @@ void wf_carrier_end(struct wf_ordered *o, const char *why)
     declare_dead(o, "");
 }
 
-/* Nothing works: call all, the best first, and judge. */
+/* LOST: probe all carriers, best first, and decide whether the peer is dead. */
 static void search_carriers(struct wf_ordered *o, uint64_t now)
 {
     bool tried = true;
@@ -343,6 +351,7 @@ static void search_carriers(struct wf_ordered *o, uint64_t now)
         declare_dead(o, "; no other way for the time that the route allows");
 }
 
+/* RUN: leave the current carrier if it is silent, or the peer if all are. */
 static void check_silence(struct wf_ordered *o, uint64_t now)
 {
     if (wf_carrier_lifeless(o, now)) {
@@ -364,18 +373,19 @@ static void check_silence(struct wf_ordered *o, uint64_t now)
         o->heir = -1;
         wf_carrier_stir(o, now);
     } else {
-        int heir = o->heir, old = o->at;
+        int candidate = o->heir, old = o->at;
         mark_broken(o, old, "it is silent");
         renew_peer(o, old);
-        adopt_carrier(o, heir);
+        adopt_carrier(o, candidate);
     }
 }
 
+/* Probe better carriers than the current one, and move to one that works. */
 static void consider_failback(struct wf_ordered *o, uint64_t now)
 {
     if (o->at <= 0 || !o->failback)
         return;
-    if (o->failback_to >= 0 && o->first == o->unsent) { /* none is on its way */
+    if (o->failback_to >= 0 && o->first == o->unsent) { /* all acknowledged */
         o->counts[WF_ORDER_FAILBACKS]++;
         adopt_carrier(o, o->failback_to);
         return;
@@ -385,7 +395,7 @@ static void consider_failback(struct wf_ordered *o, uint64_t now)
     o->failback_at = now + o->failback / PROBES;
     for (int k = 0; k < o->at; k++) {
         if (o->carrier[k].probed_at)
-            o->carrier[k].good_probes = 0; /* it did not answer in time */
+            o->carrier[k].probes_ok = 0; /* it did not answer in time */
         wf_carrier_probe(o, k);
     }
 }
@@ -397,15 +407,16 @@ static void maintain_order(struct wf_ordered *o, uint64_t now)
         struct wf_carrier *c = &o->carrier[k];
         if (c->give_up) {
             mark_broken(o, k, "it was given up");
-            c->again_at = now; /* what it was lent must come back */
+            c->again_at = now; /* the plugin must return what it holds */
         }
         if (c->state == WF_CARRIER_BROKEN && c->again_at <= now)
             renew_peer(o, k);
     }
     wf_order_redeliver(o);
     if (is_stuck(o))
-        declare_dead(o, "; it answers, but nothing that is sent to it is acknowledged: "
-                "large packets may be dropped on the way (MTU)");
+        declare_dead(o, "; it answers, but nothing that is sent to it is "
+                        "acknowledged: large packets may be dropped on the way "
+                        "(MTU)");
     else if (o->at < 0)
         search_carriers(o, now);
     else
@@ -437,6 +448,7 @@ void wf_orders_turn(struct wf_instance *wf)
             maintain_order(o, now);
 }
 
+/* When the pair needs the next maintenance round. */
 static uint64_t next_due(const struct wf_ordered *o, uint64_t now)
 {
     uint64_t at = UINT64_MAX;
@@ -468,12 +480,12 @@ uint64_t wf_orders_deadline(struct wf_instance *wf)
     now = wf_now(wf);
     for (struct wf_ordered *o = wf->orders; o; o = o->next_order) {
         if (o->first && !o->silent_since)
-            o->silent_since = now; /* not from the end of this sleep on */
+            o->silent_since = now; /* silence begins before the sleep */
         first = min_u64(first, next_due(o, now));
     }
     if (wf->rx_stalled)
         first = now;
-    wf->rx_stalled = true; /* the turn after the sleep looks at the clock */
+    wf->rx_stalled = true; /* the round runs right after the sleep */
     return first == UINT64_MAX ? 0 : first;
 }
 

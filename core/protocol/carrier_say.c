@@ -1,11 +1,12 @@
-/* What carriers say besides messages: acknowledgements, probes and their answers.
- * See order.h.
+/* Control messages of carriers: acknowledgements, probes and their answers. See
+ * order.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/order.h"
 
-/* DONE, EAGAIN, or broken. */
+/* Send an ACK, PING or PONG. WEFT_DONE; WEFT_EAGAIN, also on a broken carrier;
+ * or an error, and the carrier is given up. */
 static int send_control(struct wf_ordered *o, int k, enum wf_wire_type type)
 {
     struct wf_carrier *c = &o->carrier[k];
@@ -19,8 +20,8 @@ static int send_control(struct wf_ordered *o, int k, enum wf_wire_type type)
     if (type == WF_ACK && c->landed)
         w.a = wf_le64((uint64_t)1 << 32 | c->landed_seq);
     wf_order_seal(o, &w, 0, NULL, 0);
-    r = c->seal ? wf_seal_send(c->seal, c->core,
-                               o->loc->peers[c->core->index], &w, NULL)
+    r = c->seal ? wf_seal_send(c->seal, c->core, o->loc->peers[c->core->index],
+                               &w, NULL)
                 : c->core->ops->send_short(o->loc->peers[c->core->index],
                                            (const weft_hdr *)&w, NULL, 0);
     if (r == WEFT_EAGAIN)
@@ -37,9 +38,9 @@ void wf_carrier_ack(struct wf_ordered *o, struct weft_core *core)
     int k = o->at >= 0 ? o->at : wf_carrier_of(o, core);
 
     if (o->heir >= 0)
-        k = o->heir; /* where the peer is heard */
+        k = o->heir; /* the peer is heard there */
     if (k >= 0 && send_control(o, k, WF_ACK) < 0 && !o->owed)
-        o->owed = 1; /* the turn tries again */
+        o->owed = 1; /* the maintenance round tries again */
 }
 
 void wf_carrier_landed(struct wf_ordered *o, int k, uint32_t seq)

@@ -1,11 +1,11 @@
-/* Carriers that are sealed: where their keys come from.
+/* Sealed carriers: handshakes give them their keys.
  *
  *   handshake --wf_instance.met--> session of the carrier
- *   connected --wf_carrier_up-->   what waited for a session goes
+ *   connected --wf_carrier_up-->   containers that waited for a session go
  *
- * Memory of one machine is not sealed. A pair whose route encrypts is connected
- * as soon as a handshake with the peer is done, so that it never takes anything
- * in the open.
+ * Shared memory is not sealed. A pair whose route encrypts is connected as soon
+ * as a handshake with the peer is done, so that it never accepts anything
+ * unencrypted.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -25,7 +25,7 @@ int wf_carrier_seal(struct wf_ordered *o)
 }
 
 static struct wf_carrier *find_sealed_carrier(struct weft_loc *loc,
-                                         const struct weft_core *core)
+                                              const struct weft_core *core)
 {
     struct wf_ordered *o = loc->order;
     int k = o ? wf_carrier_of(o, core) : -1;
@@ -48,9 +48,8 @@ void wf_carrier_met(struct weft_core *core, uint32_t id,
     }
     c = find_sealed_carrier(loc, core);
     if (c && wf_seal_session(c->seal, session) < 0)
-        wf_log(wf, WF_LOG_WARN,
-               "process %u: no memory for the keys of '%s'", id,
-               core->config->name);
+        wf_log(wf, WF_LOG_WARN, "process %u: no memory for the keys of '%s'",
+               id, core->config->name);
 }
 
 void wf_carrier_up(struct weft_loc *loc, struct weft_core *core)
@@ -62,6 +61,7 @@ void wf_carrier_up(struct weft_loc *loc, struct weft_core *core)
     if (c->seal->sessions)
         wf_carrier_ready(loc, core);
     else
-        wf_carrier_fault(loc->order, wf_carrier_of(loc->order, core),
-                         "it made no handshake, which security = encrypt needs");
+        wf_carrier_fault(
+            loc->order, wf_carrier_of(loc->order, core),
+            "it made no handshake, which security = encrypt needs");
 }

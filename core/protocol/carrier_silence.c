@@ -1,50 +1,51 @@
-/* Is the current carrier of a pair silent, and is the peer? See carrier.c.
+/* Silence of the current carrier of a pair, and of the peer. See carrier.c.
  *
- * SILENCE  A peer that computes answers nowhere, so silence alone proves
- * nothing. After SILENT_NS without an acknowledgement all are probed: when
- * another one answers (the heir) and the current one does not within CANDIDATE_NS, it
- * is given up. But on a path that is full an answer stands in a queue behind
- * megabytes, or behind a gap that is being repaired: as long as anything passes,
- * as the plugin knows (weft_ops.traffic), there is no silence. A peer that has
- * moved to another carrier had a reason: that carrier is the heir at once, and
- * takes our acknowledgements.
+ * SILENCE  A peer that computes answers on no carrier, so silence alone proves
+ * nothing. After SILENT_NS without an acknowledgement all carriers are probed:
+ * when another one answers (the candidate) and the current one does not within
+ * CANDIDATE_NS, the current one is given up. But on a congested path an answer
+ * is queued behind megabytes, or behind a gap that is being repaired: as long
+ * as anything passes, as the plugin knows (weft_ops.traffic), there is no
+ * silence. A peer that has moved to another carrier had a reason: that carrier
+ * is the candidate at once, and takes our acknowledgements.
  *
- * LIFE  When all are silent nobody answers for another, and the peer may compute.
- * Its host then tells it from a dead one: transports ask the host
- * (weft_ops.silent). There is one clock for all carriers, from the last sign by
- * any of them, whatever happens to carriers in the meantime; when it has run for
- * the route's timeout the process counts as gone. A carrier that nothing has
- * used yet hears nothing: when half of that time is over all are probed, which
- * also connects them, and each has a part of the timeout to answer. A carrier
- * that cannot tell stops the clock while it is the current one. While none works
- * the clock goes on, though hosts may answer: a process that was not reached by
- * any way for so long is of no use. Time in which this process made no turn does
- * not count.
+ * LIFE  When all carriers are silent, none proves that another is broken, and
+ * the peer may be computing. Its host then tells whether it is dead: transports
+ * ask the host (weft_ops.silent). There is one clock for all carriers, from the
+ * last sign of life by any of them, whatever happens to carriers in the
+ * meantime; when it has run for the route's timeout the process counts as gone.
+ * A carrier that has not been used yet receives nothing: when half of that time
+ * is over all are probed, which also connects them, and each has a part of the
+ * timeout to answer. The clock stops while the current carrier is one that
+ * cannot ask. While no carrier works the clock goes on, though hosts may
+ * answer: a process that was not reached by any transport for so long is of no
+ * use. Time in which this process made no maintenance round does not count.
  *
- * BACKOFF  Where processors are short of time every carrier is silent for that
- * long now and then, and a move, which sends everything again, makes it worse. So
- * a move that follows another one without anything acknowledged in between
- * doubles these times for the pair, and every other second halves them.
+ * BACKOFF  Where CPUs are oversubscribed every carrier is silent for that long
+ * now and then, and a move, which sends everything again, makes it worse. So a
+ * move that follows another one without anything acknowledged in between
+ * doubles these times for the pair, and every FORGET_NS halve them.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/order.h"
 
-#define SILENT_NS 50000000u /* without an acknowledgement of what was sent */
-#define STILL_NS 20000000u  /* from here on nothing may have passed */
-#define LIFE_LEAST_NS 10000000u
+#define SILENT_NS     50000000u /* limit on the time without an ACK */
+#define STILL_NS      20000000u /* after so long traffic_seen is taken */
+#define LIFE_LEAST_NS 10000000u /* between two checks for signs of life */
 enum {
-    LIFE_LOOKS = 20,  /* per timeout */
-    LIFE_ANSWER = 4   /* of these parts of the timeout one is for answers */
+    LIFE_LOOKS = 20, /* checks in the route's timeout */
+    LIFE_ANSWER = 4  /* 1 / LIFE_ANSWER of the timeout is for answers */
 };
-#define FORGET_NS 2000000000u
-enum { BACKOFF_MOST = 4 };
+#define FORGET_NS 2000000000u /* a doubling is taken back after so long */
+enum { BACKOFF_MOST = 4 };    /* doublings */
 
 static uint64_t ns_since(uint64_t then, uint64_t now)
 {
     return now > then ? now - then : 0;
 }
 
+/* The doublings that are left of o->backoff. */
 static unsigned backoff_now(const struct wf_ordered *o, uint64_t now)
 {
     uint64_t forgotten = ns_since(o->moved_at, now) / FORGET_NS;
@@ -53,14 +54,14 @@ static unsigned backoff_now(const struct wf_ordered *o, uint64_t now)
 }
 
 uint64_t wf_carrier_backed_off(const struct wf_ordered *o, uint64_t ns,
-                             uint64_t now)
+                               uint64_t now)
 {
     return o->backoff ? ns << backoff_now(o, now) : ns;
 }
 
-/* The pair moves. A peer that answers is in MPI and takes what was sent to it, so that
- * something is acknowledged soon; a path that drops large packets lets the
- * answers through, and nothing else, move after move: the pair is stuck. */
+/* A peer that answers is in MPI and takes what was sent to it, so that
+ * something is acknowledged soon. But a path that drops large packets lets only
+ * the answers through, move after move: then the pair is stuck. */
 void wf_carrier_note_move(struct wf_ordered *o, uint64_t now)
 {
     unsigned backoff = backoff_now(o, now);
@@ -96,22 +97,22 @@ bool wf_carrier_lives(struct wf_ordered *o, int k)
     return sign != before;
 }
 
-/* There was a sign: look again when STILL_NS have become SILENT_NS. */
+/* As if STILL_NS had passed: the next check is when they have become
+ * SILENT_NS. */
 void wf_carrier_stir(struct wf_ordered *o, uint64_t now)
 {
     o->silent_since = o->baseline_since =
         now - wf_carrier_backed_off(o, STILL_NS, now);
 }
 
-/* Nothing is acknowledged, and nothing passes. */
 bool wf_carrier_silent(struct wf_ordered *o, uint64_t now)
 {
     if (!o->first)
         o->silent_since = 0;
     else if (!o->silent_since)
         o->silent_since = now;
-    if (!o->silent_since ||
-        ns_since(o->silent_since, now) < wf_carrier_backed_off(o, STILL_NS, now))
+    if (!o->silent_since || ns_since(o->silent_since, now) <
+                                wf_carrier_backed_off(o, STILL_NS, now))
         return false;
     if (o->baseline_since != o->silent_since) {
         o->baseline_since = o->silent_since;
@@ -125,6 +126,8 @@ bool wf_carrier_silent(struct wf_ordered *o, uint64_t now)
     return false;
 }
 
+/* For how long the peer's host has not answered on carrier k, as the plugin
+ * knows; UINT64_MAX: it cannot tell. */
 static uint64_t silence_of(const struct wf_ordered *o, int k)
 {
     const struct wf_carrier *c = &o->carrier[k];
@@ -141,17 +144,22 @@ static uint64_t life_check_interval(const struct wf_ordered *o)
                                                    : LIFE_LEAST_NS;
 }
 
-/* The same; and an answer to a probe is a sign as well. Not by the current one:
- * probes are small, and its plugin knows whether data passes. */
-static uint64_t silence_with_answers(const struct wf_ordered *o, int k, uint64_t now)
+/* silence_of() where an answer to a probe is a sign of life as well. Not for
+ * the current carrier: probes are small, and its plugin knows whether data
+ * passes. */
+static uint64_t silence_with_answers(const struct wf_ordered *o, int k,
+                                     uint64_t now)
 {
     uint64_t quiet = silence_of(o, k), answer = o->carrier[k].answered_at;
 
-    return answer && ns_since(answer, now) < quiet ? ns_since(answer, now) : quiet;
+    return answer && ns_since(answer, now) < quiet ? ns_since(answer, now)
+                                                   : quiet;
 }
 
-/* All are probed while the silence lasts. Did they have time to answer? */
-static bool probe_all_carriers(struct wf_ordered *o, uint64_t silent, uint64_t now)
+/* Probe all carriers once the silence has lasted for half of the timeout. true:
+ * they have had time to answer. */
+static bool probe_all_carriers(struct wf_ordered *o, uint64_t silent,
+                               uint64_t now)
 {
     if (silent <= o->timeout / 2) {
         o->all_probed_at = 0;
@@ -188,19 +196,19 @@ bool wf_carrier_lifeless(struct wf_ordered *o, uint64_t now)
 
 void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)
 {
-    uint64_t away = ns_since(o->last_round_at, now), usual = 2 * life_check_interval(o);
+    uint64_t away = ns_since(o->last_round_at, now),
+             excused = 2 * life_check_interval(o);
 
     o->last_round_at = now;
-    if (away <= usual)
+    if (away <= excused)
         return;
-    o->life_at += away - usual;
+    o->life_at += away - excused;
     if (o->all_probed_at)
-        o->all_probed_at += away - usual;
+        o->all_probed_at += away - excused;
     if (o->lost_at)
-        o->lost_at += away - usual;
+        o->lost_at += away - excused;
 }
 
-/* When to look for a sign of what was sent. */
 uint64_t wf_carrier_next_look(const struct wf_ordered *o, uint64_t now)
 {
     uint64_t quiet = o->silent_since ? ns_since(o->silent_since, now) : 0;

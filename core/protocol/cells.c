@@ -1,4 +1,4 @@
-/* Cells: see cells.h.
+/* A slab allocator: see cells.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/cells.h"
@@ -8,7 +8,7 @@
 void wf_cells_init(struct wf_cells *c, size_t size)
 {
     size_t lines = (size + WF_CACHE_LINE - 1) / WF_CACHE_LINE;
-    size_t two = (1 + 2 * lines) * WF_CACHE_LINE; /* and the link */
+    size_t two = (1 + 2 * lines) * WF_CACHE_LINE; /* the link and two cells */
 
     *c = (struct wf_cells){.size = lines * WF_CACHE_LINE,
                            .slab = two < WF_CELLS_SLAB ? WF_CELLS_SLAB : two};
@@ -45,7 +45,7 @@ int wf_cells_grow(struct wf_cells *c)
 
     if ((size_t)(c->end - c->fresh) < c->size && add_slab(c) != 0)
         return WEFT_ENOMEM;
-    /* in the order of their addresses */
+    /* the list is in the order of addresses */
     do {
         *last = (struct wf_cell *)(void *)c->fresh;
         last = &(*last)->next;

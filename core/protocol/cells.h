@@ -1,10 +1,11 @@
-/* Cells: memory of one size, taken and given back in any order.
+/* A slab allocator: cells, memory of one size, allocated and freed in any
+ * order.
  *
- * Cells come from slabs and go back to a list; the most recent one is taken
- * first, while the caches still have it. When all are back, there are many slabs,
- * and less than half of them were needed since the last time, they are
- * freed: bursts that come again find their memory, and one that does not come
- * again does not hold it for ever.
+ * Cells are cut from slabs and go back to a list; the one that was freed last
+ * is taken first, while the caches still have it. When all are free, there are
+ * many slabs, and less than half of them were needed since that was so before,
+ * the slabs are freed: bursts that come again find their memory, and one that
+ * does not come again does not hold it for ever.
  *
  * LOCK  the owner's.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -20,28 +21,29 @@ struct wf_cell {
 
 struct wf_cells {
     struct wf_cell *free;
-    struct wf_cell *slabs; /* each begins with a cell that links them */
-    char *fresh, *end;     /* of the last slab: not yet cells */
+    struct wf_cell *slabs; /* each begins with the link to the next */
+    char *fresh, *end;     /* the uncut part of the newest slab */
     size_t size;           /* bytes of a cell: whole cache lines */
     size_t slab;           /* bytes of a slab */
     uint32_t used, slab_count;
-    uint32_t most; /* used at a time since all were back */
+    uint32_t most; /* highest value of `used` since all were free */
 };
 
 enum {
-    WF_CELLS_SLAB = 64 << 10, /* bytes, and room for two cells at least */
-    WF_CELLS_KEEP = 4 << 20   /* bytes that stay when none is used */
+    WF_CELLS_SLAB = 64 << 10, /* least bytes of a slab; two cells fit always */
+    WF_CELLS_KEEP = 4 << 20   /* bytes that are kept when no cell is used */
 };
 
 void wf_cells_init(struct wf_cells *, size_t size);
 void wf_cells_fini(struct wf_cells *);
-/* More free cells, of a new slab if the last one is used up: about a page of
- * them, for memory that is not touched costs nothing. 0 or WEFT_ENOMEM. */
+/* Cut more free cells, from a new slab if the newest is used up: about a page
+ * of them, because memory that is not touched costs nothing. 0 or
+ * WEFT_ENOMEM. */
 int wf_cells_grow(struct wf_cells *);
-/* All cells are back, and there are many. */
+/* Free the slabs if few were needed. Called when all cells are free. */
 void wf_cells_shrink(struct wf_cells *);
 
-/* NULL: out of memory. */
+/* Allocate a cell. NULL: out of memory. */
 static inline void *wf_cells_take(struct wf_cells *c)
 {
     struct wf_cell *cell = c->free;
@@ -57,6 +59,7 @@ static inline void *wf_cells_take(struct wf_cells *c)
     return cell;
 }
 
+/* Free a cell. */
 static inline void wf_cells_give(struct wf_cells *c, void *cell)
 {
     ((struct wf_cell *)cell)->next = c->free;

@@ -10,20 +10,22 @@
 enum {
     SEGMENTS = 32,
     PACKED = 16 << 10,
-    /* One piece is summed while the other side takes the one before, and is still
-     * in the cache when it has come. */
+    /* Largest payload of a container. So a message is a row of containers: one
+     * is summed while the other side takes the one before, and is still in the
+     * cache when it has come. */
     PIECE = 256 << 10
 };
 
-/* A payload that a plugin is to put where `real` says. */
+/* A sink that puts the payload where `real` says, and checks it at the end. */
 struct landing {
-    struct wf_sink sink; /* what the plugin sees */
+    struct wf_sink sink; /* given to the plugin */
     weft_sink *real;
     struct wf_checks *checks;
     struct weft_core *core;
-    uint64_t have; /* bytes that came with the header */
-    uint32_t sum, right; /* over those and the header; over everything */
-    bool whole; /* the rest goes to memory completely */
+    uint64_t have;     /* payload bytes that came with the header */
+    uint32_t sum;      /* checksum of the header and these bytes */
+    uint32_t expected; /* checksum of everything, from the header */
+    bool whole;        /* the receive has room for all of the payload */
 };
 
 static struct wf_checks *ensure_checks(struct weft_loc *loc)
@@ -55,20 +57,20 @@ void wf_checks_free(struct weft_loc *loc)
     loc->checks = NULL;
 }
 
-/* ---- sending ----------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
-/* All of the header is covered but the sums themselves, which count as 0: the
- * caller clears `seq`. */
+/* The checksums of a header and n bytes of payload. The fields that hold
+ * checksums count as 0: the caller clears `seq`. */
 static uint64_t sums_of(const struct wf_checks *c, const struct wf_wire *w,
                         const void *data, size_t n)
 {
     return c->sums(w, wf_wire_word(w, 7) & UINT32_MAX, data, n);
 }
 
-/* Make a header of 24 or 64 bytes a checked one, whose payload begins with n
- * bytes of data. */
-static void write_checked_header(const struct wf_checks *c, struct wf_wire *w, const void *hdr,
-                 const void *data, size_t n)
+/* Make a checked header out of one of 24 or 64 bytes, for n bytes of payload at
+ * `data`. */
+static void write_checked_header(const struct wf_checks *c, struct wf_wire *w,
+                                 const void *hdr, const void *data, size_t n)
 {
     uint64_t first = wf_wire_word(hdr, 0), sums;
     bool brief = first & (uint64_t)WEFT_HDR_SHORT << 16;
@@ -106,8 +108,8 @@ static int send_more(weft_peer *peer, const weft_hdr *hdr, const void *data,
     return l->send_more(l->peer, (const weft_hdr *)&w, data, n);
 }
 
-/* A payload of many small segments is packed for its sum: walking them takes
- * longer. */
+/* Continue a checksum over a payload of many small segments: packing them first
+ * is faster than walking them. */
 static uint32_t sum_packed(const struct wf_checks *c, uint32_t sum, weft_tx *tx)
 {
     uint8_t room[PACKED];
@@ -121,7 +123,8 @@ static uint32_t sum_packed(const struct wf_checks *c, uint32_t sum, weft_tx *tx)
     return sum;
 }
 
-static uint32_t sum_payload(const struct wf_checks *c, uint32_t sum, weft_tx *tx)
+static uint32_t sum_payload(const struct wf_checks *c, uint32_t sum,
+                            weft_tx *tx)
 {
     struct iovec v[SEGMENTS];
     uint64_t off = 0;
@@ -137,7 +140,7 @@ static uint32_t sum_payload(const struct wf_checks *c, uint32_t sum, weft_tx *tx
     return sum;
 }
 
-/* One that the plugin did not take before has its sums. */
+/* A container that the plugin has refused before has its checksums already. */
 static int send_large(weft_peer *peer, weft_tx *tx)
 {
     struct wf_checked_lane *l = (struct wf_checked_lane *)peer;
@@ -172,11 +175,11 @@ void wf_checks_wrap(struct weft_loc *loc, struct wf_lane *l)
         l->send_short = send_short;
     if (l->send_more)
         l->send_more = send_more;
-    l->send_words = NULL; /* short headers have no place for a sum, */
-    l->recv_words = NULL; /* and nobody compares headers with one */
+    l->send_words = NULL; /* a short header has no place for a checksum */
+    l->recv_words = NULL; /* it compares headers without a checksum */
 }
 
-/* ---- faults ------------------------------------------------------------------- */
+/* ---- faults -------------------------------------------------------------- */
 
 static char *reason_of(enum wf_check_fault what, const char *transport)
 {
@@ -187,7 +190,8 @@ static char *reason_of(enum wf_check_fault what, const char *transport)
                  "a message from it arrived damaged by transport '%s': its "
                  "checksum is wrong, so something between the two processes "
                  "changes bytes (failover = yes in the [route] of the pair has "
-                 "such messages sent again)", transport);
+                 "such messages sent again)",
+                 transport);
     else
         snprintf(why, sizeof why,
                  "it sends without checksums by transport '%s', and this "
@@ -196,10 +200,10 @@ static char *reason_of(enum wf_check_fault what, const char *transport)
     return strdup(why);
 }
 
-/* The reason is recorded at once: the operation that met the fault fails before
- * the turn ends the link. */
+/* Note a fault, for wf_checks_turn to end the link. The reason is recorded at
+ * once: the operation that met the fault fails before that. */
 static void note_fault(struct wf_checks *c, const struct weft_core *core,
-                  enum wf_check_fault what)
+                       enum wf_check_fault what)
 {
     struct weft_loc *loc = c->loc;
 
@@ -227,18 +231,19 @@ void wf_checks_turn(struct weft_loc *loc)
         wf_location_end(loc, WEFT_ELINK, NULL);
 }
 
-/* ---- receiving ------------------------------------------------------------------ */
+/* ---- receiving ----------------------------------------------------------- */
 
-/* Does the header fit its sum? *w: as it was when the sum was made. */
+/* Whether the header fits its checksum. *w becomes the header as it was when
+ * the checksum was made. */
 static bool is_header_right(const struct wf_checks *c, const struct wf_wire *in,
-                         struct wf_wire *w)
+                            struct wf_wire *w)
 {
     memcpy(w, in, sizeof *w);
     wf_wire_put(w, 3, 0);
     return wf_wire_word(in, 3) == sums_of(c, w, NULL, 0) >> 32;
 }
 
-/* A header as it was before it left, if the sender made no sums at all. */
+/* Whether this is a valid header of a sender that makes no checksums. */
 static bool is_unchecked(const struct wf_wire *w)
 {
     return w->ver == WF_WIRE_VERSION && w->type >= WF_EAGER &&
@@ -262,7 +267,7 @@ static void landing_fill(weft_sink *s, uint64_t off, const void *from,
     l->real->fill(l->real, off, from, n);
 }
 
-/* The sum of what has landed. */
+/* The checksum of the header and all of the payload, which has landed. */
 static uint32_t sum_landed(const struct landing *l)
 {
     struct iovec v[SEGMENTS];
@@ -292,7 +297,8 @@ static void landing_done(struct wf_sink *sink, int status)
     real->done(real, status);
 }
 
-/* A container of which `have` bytes of payload are here, with the sum so far. */
+/* A container with the first `have` bytes of its payload, and the checksum of
+ * the header and these bytes. */
 struct part {
     struct weft_core *core;
     const void *data;
@@ -340,8 +346,8 @@ static int deliver_whole(struct weft_core *core, struct weft_loc *from,
         return wf_arrive_words(core, from,
                                first | (uint64_t)WEFT_HDR_SHORT << 16,
                                wf_wire_word(w, 1), wf_wire_word(w, 2), data);
-    return wf_arrive_plain(core, from, (const weft_hdr *)w, data,
-                           first >> 32, &none);
+    return wf_arrive_plain(core, from, (const weft_hdr *)w, data, first >> 32,
+                           &none);
 }
 
 int wf_checked_arrive(struct weft_core *core, struct weft_loc *from,
@@ -361,8 +367,10 @@ int wf_checked_arrive(struct weft_core *core, struct weft_loc *from,
     if (c->fault || from->failed)
         return drop;
     if (brief || !(in->type & WF_CHECKED) || !is_header_right(c, in, &w)) {
-        note_fault(c, core, !(in->type & WF_CHECKED) && is_unchecked(in)
-                           ? WF_CHECK_ABSENT : WF_CHECK_DAMAGED);
+        note_fault(c, core,
+                   !(in->type & WF_CHECKED) && is_unchecked(in)
+                       ? WF_CHECK_ABSENT
+                       : WF_CHECK_DAMAGED);
         return drop;
     }
     w.type &= (uint8_t)~WF_CHECKED;

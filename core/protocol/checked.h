@@ -1,25 +1,26 @@
-/* Checked containers: what goes between hosts without failover has a checksum.
+/* Checked containers: checksums between hosts, for pairs without failover.
  *
  * A network may change bytes behind the checksums of its own layers. Where the
  * transport does not check end to end itself (WEFT_CAP_INTACT) and the pair is
- * not ordered (order.h has sums of its own), both sides wrap its lanes here:
+ * not ordered (order.h has checksums of its own), both sides wrap its lanes
+ * here:
  *
- *   out  a container gets a whole header, the bit WF_CHECKED in its type, in
+ *   out  a container gets a full header, the bit WF_CHECKED in its type, in
  *        `seq` the CRC-32C of the header (seq and crc are 0 in it), and in
- *        `crc` that sum continued over the payload
+ *        `crc` that checksum continued over the payload
  *   in   the header is checked before it is believed; payload that is here is
  *        checked before it is delivered; payload that still comes goes straight
- *        to its place, and the receive completes with an error if it was not
- *        right
+ *        to its place, and the receive completes with an error if it was wrong
  *
  * DESIGN  A stream that delivers wrong bytes cannot be trusted any further: the
  * first damage ends the link, at the end of the poll, since a plugin's callback
- * may not delete its peer. Everything that waits for the peer then fails, with a
- * text that names transport and remedy. Not checked is the payload of a
- * message that is longer than its receive and comes in pieces, because the core
+ * may not delete its peer. Everything that waits for the peer then fails, with
+ * a text that names transport and remedy. The payload of a message that is
+ * longer than its receive and comes in parts is not checked, because the core
  * never sees its end; the receive fails by MPI_ERR_TRUNCATE in any case.
  *
- * INVARIANT  Of an endpoint in `asked` nothing is delivered without a checksum.
+ * INVARIANT  Nothing that comes through an endpoint in `required` is delivered
+ * without a checksum.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,7 +30,7 @@
 #include "os/crc32c.h"
 #include "protocol/queues.h"
 
-/* The peer of a lane, in the place of the plugin's. */
+/* Stands in a wrapped lane for the plugin's peer. */
 struct wf_checked_lane {
     struct wf_checks *checks;
     weft_peer *peer;
@@ -40,35 +41,38 @@ struct wf_checked_lane {
 
 enum wf_check_fault { WF_CHECK_FINE, WF_CHECK_DAMAGED, WF_CHECK_ABSENT };
 
-/* Of one peer. */
+/* The checksums of one pair of processes. */
 struct wf_checks {
     struct weft_loc *loc;
-    uint64_t ends;  /* word 6 of the headers that this process sends */
-    uint32_t asked; /* endpoints whose containers must have a checksum */
-    enum wf_check_fault fault; /* the link is to be ended */
+    uint64_t src_dst;  /* word 6 of the headers that this process sends */
+    uint32_t required; /* endpoints whose containers must have a checksum */
+    enum wf_check_fault fault; /* if set, wf_checks_turn ends the link */
     wf_crc32c_fn *sum;
     wf_crc32c_message_fn *sums; /* of header and payload */
     struct wf_checked_lane lane[WF_LANES];
 };
 
-/* Ask for checksums of what these endpoints bring from the peer. 0 or
- * WEFT_ENOMEM. */
+/* Require checksums in containers that come from the peer through these
+ * endpoints. 0 or WEFT_ENOMEM. */
 int wf_checks_ask(struct weft_loc *, uint32_t endpoints);
-/* Give what leaves by this lane checksums, if its endpoint is asked for them. */
+/* Make this lane send checksums, if its endpoint requires them. */
 void wf_checks_wrap(struct weft_loc *, struct wf_lane *);
 void wf_checks_free(struct weft_loc *);
+/* Whether containers through this endpoint must have a checksum. */
 static inline bool wf_checks_asked(const struct weft_loc *loc,
                                    const struct weft_core *core)
 {
     return loc->checks && loc->checks->required & 1u << core->index;
 }
-/* As wf_arrive, of a container that has a checksum or must have one. */
+/* Process a container that has a checksum or must have one; results as
+ * wf_arrive. */
 int wf_checked_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
                       const void *data, size_t have, weft_sink **);
-/* The plugin found nonsense in the stream: count it if checksums are asked for.
- * True: it was counted. */
+/* Count nonsense that the plugin found in the stream, if checksums are
+ * required. true: it was counted. */
 bool wf_checks_nonsense(struct weft_loc *, struct weft_core *);
-/* At the end of a poll: end links that brought damage. */
+/* End the link to this location if it brought damage. Runs at the end of a
+ * poll. */
 void wf_checks_turn(struct weft_loc *);
 
 #endif

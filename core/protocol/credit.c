@@ -1,4 +1,5 @@
-/* Flow control of eager data: what a sender may leave unread at a receiver.
+/* Flow control of eager data: it limits what a sender leaves unread at a
+ * receiver.
  *
  * Each process grants every other one `credits` bytes. An eager message costs
  * its payload plus WF_MESSAGE_OVERHEAD; the cost comes back when the receiver
@@ -24,6 +25,6 @@ void wf_credit_received(struct weft_loc *loc, uint64_t bytes)
 {
     uint64_t limit = loc->wf->engine->credits - (uint64_t)loc->credit;
 
-    /* never more than the grant */
+    /* the credit never exceeds the grant */
     wf_credit_change(loc, (int64_t)(bytes < limit ? bytes : limit));
 }

@@ -1,31 +1,34 @@
-/* Deaths: a process that one member of the job has lost is lost to all
+/* Lost processes: a process that one member of the job has lost is lost to all
  * collective operations.
  *
- *   a Location fails -----+
+ *   a location fails -----+
  *                         +--> known --> collectives with it end
  *   GONE from a process --+        |
- *                                  +---> GONE to every process whose card is here
+ *                                  +---> GONE to every process whose business
+ *                                        card is here
  *
  * DESIGN  A member of a collective need not talk to the one that has died: it
- * waits for a survivor, which has returned with an error and never comes. So each
- * process tells the others whom it has lost, and each ends what it has under way
- * on communicators that the lost one belongs to. No process acts for
+ * waits for a survivor, which has returned with an error and never comes. So
+ * each process tells the others which one it has lost, and each ends its
+ * operations on communicators that the lost one belongs to. No process acts for
  * another, so further deaths meanwhile change nothing, and no message of the
  * collective carries the news. Point-to-point traffic is untouched: a receive
  * from the lost process ends when this process loses it as well.
  *
  * Each process passes on what is new to it, once, to those it has talked to and
- * to its neighbours by rank, whose cards it has. One that connects later is told
- * then: whoever waits for long calls the one it waits for (failure.c).
+ * to its neighbours by rank, whose business cards it has. One that connects
+ * later is told then: a process that waits for long connects to the one that it
+ * waits for (failure.c).
  *
  * INVARIANTS
  *   1 a collective on a communicator with a member that is known to be lost
  *     neither sends nor waits (coll/run.c, comm/agree.c, coll/team_wait.c)
- *   2 a receive that is matched and a send that is taken go on to their end: both
- *     sides are alive, and memory that the other side reads or writes stays
+ *   2 a receive that is matched and a send that is accepted go on to their end:
+ *     both sides are alive, and memory that the other side reads or writes
+ *     stays valid
  *
  * A process that is told of its own death is cut off from part of the job: its
- * collectives end, too, but for those with itself alone.
+ * collectives end, too, except those with itself alone.
  *
  * LOCK  the API section.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -39,10 +42,10 @@
 
 enum {
     ENDED_MOST = 32,   /* receives taken from the queue at a time */
-    UNMADE_MOST = 1024 /* remembered: the last ones */
+    UNMADE_MOST = 1024 /* communicators remembered: the last ones */
 };
 
-/* ---- who is known to be lost ------------------------------------------------- */
+/* ---- lost processes ------------------------------------------------------ */
 
 bool wf_proc_dead(const struct wf_instance *wf, uint32_t id)
 {
@@ -63,8 +66,10 @@ bool wf_death_note(struct wf_instance *wf, uint32_t id)
     if (!e->dead)
         e->dead = malloc(wf->nprocs * sizeof *e->dead);
     if (!e->dead) {
-        wf_log(wf, WF_LOG_ERROR, "out of memory for the news that process %u "
-               "is gone; collectives may wait for it", id);
+        wf_log(wf, WF_LOG_ERROR,
+               "out of memory for the news that process %u "
+               "is gone; collectives may wait for it",
+               id);
         return false;
     }
     e->dead[e->deaths++] = id;
@@ -72,7 +77,8 @@ bool wf_death_note(struct wf_instance *wf, uint32_t id)
     return true;
 }
 
-/* Communicators of one process go on whatever the others think of it. */
+/* Whether the loss of process `id` ends the communicator's collectives. Those
+ * of this process alone go on, even if others have lost it. */
 static bool is_affected_by(const struct wf_comm *c, uint32_t id)
 {
     if (id == c->wf->rank && c->size == 1 && !c->inter)
@@ -138,21 +144,24 @@ int wf_comm_dead_error(struct wf_comm *c)
     const struct weft_loc *loc = id < 0 ? NULL : c->wf->locs[id];
 
     if (id < 0)
-        return wf_error_on(c, MPI_ERR_PROC_ABORTED, "a member could not make "
+        return wf_error_on(c, MPI_ERR_PROC_ABORTED,
+                           "a member could not make "
                            "the communicator, because a process was lost "
                            "meanwhile");
     if (id == (int)c->wf->rank)
-        return wf_error_on(c, MPI_ERR_PROC_ABORTED, "another process of the "
+        return wf_error_on(c, MPI_ERR_PROC_ABORTED,
+                           "another process of the "
                            "communicator has lost this one");
-    return wf_error_on(c, MPI_ERR_PROC_ABORTED, "process %d%s%s, a member of "
-                       "the communicator, is gone: %s", id,
-                       loc && loc->host ? " on " : "",
+    return wf_error_on(c, MPI_ERR_PROC_ABORTED,
+                       "process %d%s%s, a member of "
+                       "the communicator, is gone: %s",
+                       id, loc && loc->host ? " on " : "",
                        loc && loc->host ? loc->host : "",
                        loc && loc->down_reason ? loc->down_reason
                                                : "another process has lost it");
 }
 
-/* ---- what ends ------------------------------------------------------------------ */
+/* ---- ending operations --------------------------------------------------- */
 
 static bool is_ended_by_loss(const struct wf_req *r)
 {
@@ -176,7 +185,8 @@ static void collect_ended(struct wf_posted *r, void *arg)
     ended->list[ended->n++] = p;
 }
 
-/* First all are taken out, then completed: that may post others. */
+/* The receives are taken out before the first is completed, because completion
+ * may post others. */
 static void end_receives(struct wf_instance *wf)
 {
     struct ended ended = {.wf = wf};
@@ -189,8 +199,8 @@ static void end_receives(struct wf_instance *wf)
     } while (ended.n);
 }
 
-/* Only the receiver knows whether the message was matched, and may be reading it:
- * it is asked. */
+/* Ask the receivers to forget sends that wait for their answer: only a receiver
+ * knows whether it has matched the message and may be reading it. */
 static void cancel_sends(struct wf_instance *wf)
 {
     struct wf_slots *pending = &wf->engine->pending;
@@ -211,10 +221,10 @@ static void end_collectives(struct wf_instance *wf)
     end_receives(wf);
     cancel_sends(wf);
     if (wf->api.on)
-        wf_progress_notify(wf); /* who waits for a word waits for no request */
+        wf_progress_notify(wf); /* a thread may wait for a flag, no request */
 }
 
-/* ---- telling -------------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------- */
 
 static void tell_gone(struct weft_loc *loc, uint32_t id)
 {
@@ -243,7 +253,8 @@ void wf_deaths_tell(struct weft_loc *loc)
         tell_gone(loc, e->dead[i]);
 }
 
-/* To tell somebody may show that it is gone, too. */
+/* Telling a process may show that it is gone, too: so this may be called from
+ * itself, and then does nothing. */
 void wf_deaths_spread(struct wf_instance *wf)
 {
     struct wf_engine *e = wf->engine;
@@ -254,7 +265,7 @@ void wf_deaths_spread(struct wf_instance *wf)
     while (e->spread < e->deaths) {
         uint32_t id = e->dead[e->spread++];
         end_collectives(wf);
-        if (!wf->parting) /* or else nobody is in a collective any more */
+        if (!wf->parting) /* else no process is in a collective any more */
             tell_gone_to_all(wf, id);
     }
     e->spreading = false;
@@ -266,25 +277,30 @@ static void arrive_gone(struct weft_loc *from, const struct wf_wire *w)
     uint64_t id = wf_le64(w->a);
 
     if (id >= wf->nprocs) {
-        wf_log(wf, WF_LOG_WARN, "process %u says that process %llu of %u is "
-               "gone; skipped", from->id, (unsigned long long)id, wf->nprocs);
+        wf_log(wf, WF_LOG_WARN,
+               "process %u says that process %llu of %u is "
+               "gone; skipped",
+               from->id, (unsigned long long)id, wf->nprocs);
         return;
     }
     if (!wf_death_note(wf, (uint32_t)id))
         return;
-    wf_log(wf, WF_LOG_INFO, "process %u has lost process %llu: collectives "
-           "with it end", from->id, (unsigned long long)id);
+    wf_log(wf, WF_LOG_INFO,
+           "process %u has lost process %llu: collectives "
+           "with it end",
+           from->id, (unsigned long long)id);
     wf_deaths_spread(wf);
 }
 
-/* ---- communicators that not all members have made ---------------------------- */
+/* ---- communicators that not all members have made ------------------------ */
 
-/* A communicator without the lost process, out of one that had it: some members
- * may have come to the end of the agreement (comm/agree.h) before the news.
+/* When a communicator without the lost process is made out of one that had it,
+ * some members may finish the agreement (comm/agree.h) before they learn of the
+ * loss.
  *
- * The news come through the engine of the parent, and concern the engine of the
- * communicator, which the teller does not know. They are passed on, for a member
- * may be one that the teller has lost. */
+ * The message comes through the engine of the parent, and concerns the engine
+ * of the communicator, which its sender does not know. It is passed on, because
+ * its sender may have lost one of the members. */
 
 static uint64_t hash_group(const struct wf_group *g)
 {
@@ -321,7 +337,7 @@ static void tell_unmade(struct wf_instance *wf, uint32_t id, uint64_t origin)
 void wf_unmade_tell(struct wf_comm *c)
 {
     if (wf_comm_dead(c) && !wf_engines(c->wf))
-        return; /* all members know by that */
+        return; /* all members learn it from GONE */
     for (int i = 0; i < c->local->size; i++)
         tell_unmade(c->wf, wf_group_proc(c->local, i), c->origin);
     for (int i = 0; c->inter && i < c->peers->size; i++)
@@ -335,7 +351,8 @@ static void pass_unmade_on(struct wf_instance *wf, uint64_t origin)
             tell_unmade(wf, i, origin);
 }
 
-/* The last ones are kept: whoever makes a communicator hears soon. */
+/* Remember an origin; the oldest one is forgotten, because a process that makes
+ * a communicator learns this soon. false: it was known, or no memory. */
 static bool add_unmade(struct wf_engine *home, uint64_t origin)
 {
     if (find_unmade(home, origin))
@@ -343,7 +360,8 @@ static bool add_unmade(struct wf_engine *home, uint64_t origin)
     if (!home->origins)
         home->origins = malloc(UNMADE_MOST * sizeof *home->origins);
     if (!home->origins) {
-        wf_log(home->wf, WF_LOG_ERROR, "out of memory for the news that a "
+        wf_log(home->wf, WF_LOG_ERROR,
+               "out of memory for the news that a "
                "communicator is incomplete; collectives may wait for a member");
         return false;
     }

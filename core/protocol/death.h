@@ -1,4 +1,6 @@
-/* Processes that are gone, and what becomes of collective operations with them.
+/* Processes that are known to be lost, and the end of collective operations
+ * with them: death.c has the picture.
+ *
  * LOCK  the API section.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,35 +12,38 @@
 
 struct wf_engine;
 void wf_death_init(struct wf_engine *);
-/* True: that is new. Nothing has been done about it yet. */
+/* Note that process `id` is lost. true: that is new; nothing has been done
+ * about it yet. */
 bool wf_death_note(struct wf_instance *, uint32_t id);
-/* End what waits for what has been noted since the last time, and tell the
- * others. */
+/* End the operations that wait for processes noted since the last call, and
+ * tell the other processes. */
 void wf_deaths_spread(struct wf_instance *);
-/* GONE or UNMADE. */
+/* Process a message of type GONE or UNMADE. */
 void wf_death_arrived(struct weft_loc *from, const struct wf_wire *);
-/* All that is known, to a process that has just connected. */
+/* Tell a process that has just connected which ones are lost. */
 void wf_deaths_tell(struct weft_loc *);
-/* Has a member been lost, of either group, or does one lack the communicator?
- * Then collective operations end. */
+/* Whether collective operations on the communicator end, because a member of
+ * either group is lost, or one could not make the communicator. */
 bool wf_comm_has_dead(struct wf_comm *);
+/* wf_comm_has_dead with a fast path for a job without losses. */
 static inline bool wf_comm_dead(struct wf_comm *c)
 {
     return wf_unlikely(c->wf->losses) && wf_comm_has_dead(c);
 }
-/* This process was to make the communicator and could not, because a process
- * was lost: the other members, which perhaps have made it, are told. */
+/* Tell the other members, which perhaps have made the communicator, that this
+ * process could not make it because a process was lost. */
 void wf_unmade_tell(struct wf_comm *);
-/* The origin names a communicator whose ids are not agreed on, the same at all
- * its members. It follows from the groups, the origin of the parent and the key
- * of the agreement (comm/context.h), so ids that come again are not taken for
- * it. */
+/* The origin of a communicator: a number that is the same at all its members,
+ * even where they do not agree on its id. It follows from the groups, the
+ * origin of the parent and the key of the agreement (comm/context.h), so that a
+ * communicator which has the same id later is not taken for it. */
 uint64_t wf_origin(const struct wf_comm *result, const struct wf_comm *parent,
                    uint64_t key);
 
 bool wf_group_has_dead(struct wf_instance *, const struct wf_group *);
 bool wf_proc_dead(const struct wf_instance *, uint32_t id);
-/* Of a communicator that has: MPI_ERR_PROC_ABORTED, recorded. */
+/* Record MPI_ERR_PROC_ABORTED for a communicator that wf_comm_dead is true of,
+ * and return it. */
 WF_COLD int wf_comm_dead_error(struct wf_comm *);
 
 #endif

@@ -1,7 +1,8 @@
-/* A peer, or the last way to it, is gone: everything that waits for it ends
- * with MPI_ERR_PROC_ABORTED, or with the class of what this process lacks.
- * Nothing waits for ever on a dead process: one that died before it ever spoke is
- * noticed because long waits call it.
+/* Failure of a location: when a peer, or the last connection to it, is gone,
+ * everything that waits for it ends with MPI_ERR_PROC_ABORTED, or with the
+ * error class of what this process lacks. No operation waits for ever for a
+ * dead process: one that died before it ever connected is noticed because long
+ * waits connect to it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,8 +20,9 @@ static void fail_request(struct wf_p2p *p, struct weft_loc *loc)
     wf_req_complete(&p->req, wf_req_cut(&p->req, loc->down_status));
 }
 
-/* A wildcard receive may still be matched by the living, but may as well wait
- * for the dead: it fails when the peer belongs to its communicator. */
+/* Whether a receive ends with this location. A wildcard receive may still be
+ * matched by a living process, but may as well wait for the dead one: it ends
+ * when the peer belongs to its communicator. */
 static bool is_waiting_for(const struct wf_p2p *p, const struct weft_loc *loc)
 {
     if (p->loc)
@@ -39,6 +41,7 @@ static void fail_posted(struct wf_posted *r, void *arg)
     fail_request(p, loc);
 }
 
+/* Fail the requests of a table that wait for the location; their number. */
 static int fail_table(struct wf_slots *table, struct weft_loc *loc)
 {
     int n = 0;
@@ -55,7 +58,8 @@ static int fail_table(struct wf_slots *table, struct weft_loc *loc)
     return n;
 }
 
-/* It may live on, where what is sent from here does not arrive. */
+/* Tell the launcher that this process has given up `id`, which may live on
+ * where our messages do not arrive. */
 static void report_given_up(struct wf_instance *wf, uint32_t id)
 {
     if (wf->boot && wf->boot->ops->give_up && !wf->parting)
@@ -96,21 +100,23 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
         wf_progress_notify(wf); /* probes wait for no request */
     wf_deaths_spread(wf);
     if (wf->options->on_failure == WF_FAIL_ABORT && (posted || failed))
-        wf_abort(wf, 1, "weft " WEFT_VERSION ": rank %u on %s: process %u on "
-                 "%s %s: %s (core.on_failure = abort)", wf->rank, wf->host,
-                 loc->id, loc->host ? loc->host : "unknown host",
-                 wf_location_how(loc), wf_location_why(loc));
+        wf_abort(wf, 1,
+                 "weft " WEFT_VERSION ": rank %u on %s: process %u on "
+                 "%s %s: %s (core.on_failure = abort)",
+                 wf->rank, wf->host, loc->id,
+                 loc->host ? loc->host : "unknown host", wf_location_how(loc),
+                 wf_location_why(loc));
 }
 
-/* ---- noticing -------------------------------------------------------------- */
+/* ---- noticing ------------------------------------------------------------ */
 
-/* In the place of a plugin that is not there any more. */
+/* The `send` of a lane whose plugin is not used any more. */
 static int refuse_send(weft_peer *peer, weft_tx *tx)
 {
     return WEFT_EAGAIN;
 }
 
-/* Containers sent from now on wait in the queue of the lane. */
+/* Make containers that are sent from now on wait in the FIFO of the lane. */
 static void close_lane(struct wf_lane *l)
 {
     l->send = refuse_send;
@@ -119,7 +125,8 @@ static void close_lane(struct wf_lane *l)
     l->recv_words = NULL;
 }
 
-/* Everything that the plugins hold comes back before the peer counts as gone. */
+/* The plugins return everything that they hold before the peer counts as
+ * gone. */
 void wf_location_end(struct weft_loc *loc, int status, const char *why)
 {
     struct weft_core *eps = loc->wf->eps;
@@ -136,7 +143,7 @@ void wf_location_end(struct weft_loc *loc, int status, const char *why)
     wf_location_down(loc, status, why);
 }
 
-enum { CALL_MAX = 64 /* members called for one wildcard receive */ };
+enum { CALL_MAX = 64 /* members connected to for one wildcard receive */ };
 
 const struct weft_loc *wf_any_failed(const struct wf_comm *comm)
 {
@@ -165,7 +172,8 @@ int wf_any_source(struct wf_comm *comm)
                     wf_location_how(loc), wf_location_why(loc));
 }
 
-/* One that has ended before it could be called is gone. */
+/* Connect to a location, which counts as gone if its process has ended before.
+ * true: it is connected. */
 static bool connect_location(struct weft_loc *loc)
 {
     wf_error_last()->mpi_class = MPI_SUCCESS;
@@ -209,8 +217,9 @@ static const char given_up[] =
     "it has given this process up: what one of them sends does not reach the "
     "other";
 
-/* A process that has given us up says nothing to us any more, and may live on:
- * where ours reaches it and nothing comes back, only the launcher tells. */
+/* End the locations of processes that have given this one up. Such a process
+ * sends nothing to us any more, and may live on: where our messages reach it
+ * and nothing comes back, we learn so only from the launcher. */
 static void handle_given_up_reports(struct wf_instance *wf)
 {
     struct wf_boot *b = wf->boot;
@@ -223,7 +232,7 @@ static void handle_given_up_reports(struct wf_instance *wf)
             wf_carrier_end(loc->order, given_up);
         else if (loc && !loc->failed)
             wf_location_end(loc, WEFT_ELINK, given_up);
-        wf_death_note(wf, wf->rank); /* others hear so, and count on it */
+        wf_death_note(wf, wf->rank); /* others are told so, and rely on it */
         wf_deaths_spread(wf);
     }
 }

@@ -1,4 +1,4 @@
-/* Key tables: see keys.h for the picture.
+/* Key tables: keys.h has the picture.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/keys.h"
@@ -18,6 +18,7 @@ void wf_keys_free(struct wf_keys *t)
     wf_keys_init(t, t->mask, t->envelope);
 }
 
+/* Make an entry the first leader of its bin. */
 static void insert_leader(struct wf_keys *t, struct wf_link *l)
 {
     const struct wf_envelope *e = wf_keys_of(t, l);
@@ -27,6 +28,8 @@ static void insert_leader(struct wf_keys *t, struct wf_link *l)
     *bin = l;
 }
 
+/* Multiply the bins by four, or allocate the first. WEFT_ENOMEM: there are
+ * none. */
 static int grow_table(struct wf_keys *t)
 {
     struct wf_link **old = t->bin;
@@ -68,7 +71,7 @@ int wf_keys_append(struct wf_keys *t, struct wf_link *l)
     return 0;
 }
 
-/* The next one leads, or the envelope is gone. */
+/* Remove a leader: the next entry of its envelope, if any, becomes leader. */
 static void remove_leader(struct wf_keys *t, struct wf_link *l)
 {
     const struct wf_envelope *e = wf_keys_of(t, l);
@@ -97,7 +100,7 @@ void wf_keys_remove(struct wf_keys *t, struct wf_link *l)
         l->next->prev = l->prev;
         return;
     }
-    /* The last: its leader has to know, wherever that is. */
+    /* It was the last of its envelope, and the leader points to the last. */
     const struct wf_envelope *e = wf_keys_of(t, l);
     wf_keys_oldest(t, e->env0, e->env1)->prev = l->prev;
 }

@@ -1,4 +1,5 @@
-/* Key tables: the entries of a matching queue by envelope.
+/* Key tables: hash tables that find the entries of a matching queue by
+ * envelope.
  *
  *   bin[] -> leader -chain-> leader     one leader per different envelope,
  *              | next                   in no order
@@ -7,8 +8,8 @@
  *                                       first; the leader's prev is the last
  *
  * The leader is the oldest of its envelope. Thousands of entries with one
- * envelope cost a search for another envelope one comparison. Entries bring
- * their links with them, so that only the bins are allocated.
+ * envelope cost a search for another envelope one comparison. The links are in
+ * the entries, so that only the bins are allocated.
  *
  * INVARIANTS
  *   1. prev of a leader is the last with its envelope, whose next is NULL;
@@ -28,23 +29,26 @@ struct wf_link {
 
 struct wf_keys {
     struct wf_link **bin; /* NULL until first used */
-    uint32_t size, used;  /* a power of two of them; leaders */
+    uint32_t size;        /* bins, a power of two */
+    uint32_t used;        /* leaders */
     uint64_t mask;        /* the part of env1 that counts */
-    ptrdiff_t envelope;   /* of an entry, from its link on */
+    ptrdiff_t envelope;   /* offset of an entry's envelope from its link */
 };
 
 void wf_keys_init(struct wf_keys *, uint64_t mask, ptrdiff_t envelope);
 void wf_keys_free(struct wf_keys *);
-/* Append to the entries of its envelope. 0 or WEFT_ENOMEM. */
+/* Append an entry to those of its envelope. 0 or WEFT_ENOMEM. */
 int wf_keys_append(struct wf_keys *, struct wf_link *);
 void wf_keys_remove(struct wf_keys *, struct wf_link *);
 
+/* The envelope of an entry. */
 static inline const struct wf_envelope *wf_keys_of(const struct wf_keys *t,
                                                    const struct wf_link *l)
 {
     return (const struct wf_envelope *)((const char *)l + t->envelope);
 }
 
+/* The bin of an envelope. */
 static inline struct wf_link **wf_keys_bin(const struct wf_keys *t,
                                            uint64_t env0, uint64_t env1)
 {
@@ -52,8 +56,9 @@ static inline struct wf_link **wf_keys_bin(const struct wf_keys *t,
     uint64_t key = env1 & t->mask;
     uint64_t h = env0 * 0xc2b2ae3d27d4eb4fu ^ key / LINE;
 
-    /* Twice, or tags and ranks at regular distances would share bins. Tags in a
-     * row share a line of bins: many programs count them up. */
+    /* The hash multiplies twice, or tags and ranks at regular distances would
+     * share bins. Consecutive tags share a cache line of bins: many programs
+     * count tags up. */
     h *= 0x9e3779b97f4a7c15u;
     h = (h ^ h >> 32) * 0x9e3779b97f4a7c15u;
     return &t->bin[(h >> 32 ^ key % LINE) & (t->size - 1)];

@@ -1,17 +1,17 @@
-/* What a program leaves unfinished when it ends: receives that no message came
- * for, messages that nobody received, sends that nobody accepted, operations of
- * other chapters. Each is a line for core.log = info. It is a mistake where the
- * program could have completed the operation (MPI-5.0 s11.2.2), and is none
- * where nobody wants the message, so that it is no error. What an operation of
- * another chapter holds is not given back: a tool that looks for leaks shall find
- * it.
+/* The report of unfinished operations when a program ends: receives that no
+ * message came for, messages that were not received, sends that were not
+ * accepted, operations of other chapters. Each is a line for core.log = info.
+ * An unfinished operation is a mistake where the program could have completed
+ * it (MPI-5.0 s11.2.2), and none where no process wants the message, so that it
+ * is no error. Memory that an operation of another chapter holds is not freed,
+ * so that a tool that looks for leaks finds it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "progress/progress.h"
 #include "protocol/queues.h"
 
-enum { LINES_MAX = 8 /* of an engine */, POLLS = 64 };
+enum { LINES_MAX = 8 /* lines of an engine */, POLLS = 64 };
 
 struct tally {
     struct wf_instance *wf;
@@ -22,7 +22,7 @@ struct envelope {
     const char *what;
     int rank, tag;
     uint64_t bytes;
-    const char *comm; /* its name, where it has one and is known */
+    const char *comm; /* name of the communicator, or "" */
 };
 
 static void log_line(struct tally *t, const char *what, const char *comm)
@@ -49,7 +49,7 @@ static void log_request(struct tally *t, const char *what, struct wf_p2p *p)
 {
     if (p->space == WF_SPACE_P2P)
         log_envelope(t, &(struct envelope){what, p->peer, p->tag, p->bytes,
-                                  p->req.comm->name});
+                                           p->req.comm->name});
 }
 
 static void log_posted(struct wf_posted *r, void *arg)
@@ -65,9 +65,9 @@ static bool log_stored(struct wf_arrived *a, void *arg)
     const struct wf_message *m = wf_container(a, struct wf_message, arrived);
 
     if (a->env0 >> 56 == WF_SPACE_P2P)
-        log_envelope(arg, &(struct envelope){"message from",
-                                    wf_env_source(a->env1),
-                                    wf_env_tag(a->env1), m->length, ""});
+        log_envelope(arg,
+                     &(struct envelope){"message from", wf_env_source(a->env1),
+                                        wf_env_tag(a->env1), m->length, ""});
     return true;
 }
 
@@ -80,7 +80,7 @@ static void log_sends(struct tally *t, const struct wf_slots *pending)
     }
 }
 
-/* A persistent one that is not started counts as complete. */
+/* A persistent operation that is not started counts as complete. */
 static void log_others(struct tally *t, struct wf_list *all)
 {
     for (struct wf_list *l = all->next; l != all; l = l->next) {
@@ -97,8 +97,8 @@ bool wf_leftovers_say(void *engine)
 
     if (t.wf->options->log < WF_LOG_INFO)
         return true;
-    /* What the others sent before they came here may take several: the first
-     * accepts their connection. */
+    /* Messages that others sent before they finished may take several polls:
+     * the first accepts their connection. */
     for (int i = 0; i < POLLS; i++)
         wf_progress_poll(t.wf, UINT32_MAX);
     wf_match_each_posted(&e->match, log_posted, &t);

@@ -1,12 +1,11 @@
-/* Matching queues: see match.h for the picture.
+/* Matching queues: match.h has the picture.
  *
  * INVARIANTS
- *   1. Whatever is in the list of receives was posted before whatever is in
- *      `recent`, and entries of one key stay in order: MPI-5.0 s3.5,
- *      "non-overtaking".
+ *   1. All receives in the list were posted before all in `recent`, and entries
+ *      of one key stay in order: MPI-5.0 s3.5, "non-overtaking".
  *   2. A receive is in the table of its class if and only if it is in the list
- *      and not younger than `known`; a message is in the table of class c if and
- *      only if it is not younger than indexed[c].
+ *      and not younger than `last_tabled`; a message is in the table of class c
+ *      if and only if it is not younger than indexed[c].
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -17,7 +16,7 @@ static unsigned class_of(uint64_t mask)
     return (mask & WF_MASK_TAG ? 0u : 1u) | (mask & WF_MASK_SOURCE ? 0u : 2u);
 }
 
-/* struct wf_envelope, as key tables read it */
+/* The offset at which key tables find a struct wf_envelope, from the link. */
 #define ENVELOPE(type, link)                                                   \
     ((ptrdiff_t)offsetof(type, env0) - (ptrdiff_t)offsetof(type, link))
 _Static_assert(offsetof(struct wf_entry, env1) ==
@@ -52,7 +51,7 @@ WF_COLD void wf_match_fini(struct wf_match *m)
 
 /* ---- posted -------------------------------------------------------------- */
 
-/* Move the entries that are left together, in order. */
+/* Move the live entries of recent[] to its beginning, in order. */
 static void close_gaps(struct wf_match *m)
 {
     uint32_t n = 0;
@@ -62,6 +61,7 @@ static void close_gaps(struct wf_match *m)
     m->live = (UINT64_C(1) << n) - 1;
 }
 
+/* Move all of recent[] to the end of the list. */
 static void list_recent(struct wf_match *m)
 {
     for (uint64_t rest = m->live; rest; rest &= rest - 1) {
@@ -75,8 +75,8 @@ static void list_recent(struct wf_match *m)
     m->live = 0;
 }
 
-/* Half of it must be free afterwards, or closing gaps would cost more than it
- * saves. */
+/* Half of recent[] must be free afterwards, or closing gaps would cost more
+ * than it saves. */
 void wf_match_make_room(struct wf_match *m)
 {
     if (__builtin_popcountll(m->live) > WF_RECENT / 2)
@@ -113,7 +113,7 @@ void wf_match_unpost(struct wf_match *m, struct wf_posted *p)
             m->live &= ~(rest & -rest);
 }
 
-/* Enter the table of its class. false: out of memory. */
+/* Enter a receive into the table of its class. false: out of memory. */
 static bool table_receive(struct wf_match *m, struct wf_posted *p)
 {
     struct wf_entry *e = wf_cells_take(&m->entries);
@@ -132,7 +132,7 @@ static bool table_receive(struct wf_match *m, struct wf_posted *p)
     return true;
 }
 
-/* Let the tables know the whole list. false: out of memory. */
+/* Enter the whole list into the tables. false: out of memory. */
 static bool table_all(struct wf_match *m)
 {
     struct wf_order *l = m->last_tabled ? m->last_tabled->next : m->first;
@@ -143,8 +143,9 @@ static bool table_all(struct wf_match *m)
     return true;
 }
 
+/* The oldest receive in the tables that matches; NULL: none. */
 static struct wf_posted *find_tabled(const struct wf_match *m, uint64_t env0,
-                                    uint64_t env1)
+                                     uint64_t env1)
 {
     struct wf_entry *best = NULL;
 
@@ -171,15 +172,15 @@ static struct wf_posted *walk_posted(struct wf_match *m, uint64_t env0,
 static struct wf_posted *take_listed(struct wf_match *m, uint64_t env0,
                                      uint64_t env1)
 {
-    struct wf_posted *p = table_all(m) ? find_tabled(m, env0, env1)
-                                      : walk_posted(m, env0, env1);
+    struct wf_posted *p =
+        table_all(m) ? find_tabled(m, env0, env1) : walk_posted(m, env0, env1);
 
     if (p)
         unlist_receive(m, p);
     return p;
 }
 
-/* No branch per entry: which one fits cannot be predicted. */
+/* There is no branch per entry, because none could be predicted. */
 static struct wf_posted *take_recent(struct wf_match *m, uint64_t env0,
                                      uint64_t env1)
 {
@@ -218,12 +219,11 @@ bool wf_match_may_take(const struct wf_match *m, uint64_t env0, uint64_t env1,
     return fits || find_tabled(m, env0, env1);
 }
 
-/* visit may take away what it is given: what follows is noted before. */
 void wf_match_each_posted(struct wf_match *m,
                           void (*visit)(struct wf_posted *, void *), void *arg)
 {
     for (struct wf_order *next, *l = m->first; l; l = next) {
-        next = l->next;
+        next = l->next; /* visit may remove this one */
         visit(wf_match_of(l), arg);
     }
     for (uint64_t rest = m->live; rest; rest &= rest - 1)
@@ -270,13 +270,13 @@ void wf_match_unstore(struct wf_match *m, struct wf_arrived *a)
     if (a->index)
         unindex_message(m, a);
     if (next)
-        __builtin_prefetch(next->next); /* the one to come after it */
+        __builtin_prefetch(next->next);
     *(prev ? &prev->next : &m->oldest) = next;
     *(next ? &next->prev : &m->newest) = prev;
     m->stored--;
 }
 
-/* NULL: out of memory. */
+/* The index of a message, made on first use; NULL: out of memory. */
 static struct wf_index *ensure_index(struct wf_match *m, struct wf_arrived *a)
 {
     struct wf_index *x = a->index ? a->index : wf_cells_take(&m->indices);
@@ -290,7 +290,7 @@ static struct wf_index *ensure_index(struct wf_match *m, struct wf_arrived *a)
     return a->index = x;
 }
 
-/* Let class c know all messages. false: out of memory. */
+/* Enter all new arrivals into the table of class c. false: out of memory. */
 static bool index_class(struct wf_match *m, unsigned c)
 {
     struct wf_order *l = m->indexed[c] ? m->indexed[c]->next : m->oldest;
@@ -306,15 +306,15 @@ static bool index_class(struct wf_match *m, unsigned c)
 }
 
 static bool arrived_fits(struct wf_order *l, uint64_t env0, uint64_t env1,
-                 uint64_t mask)
+                         uint64_t mask)
 {
     const struct wf_arrived *a = arrived_of(l);
 
     return wf_match_equal(env0, env1 & mask, mask, a->env0, a->env1);
 }
 
-static struct wf_arrived *walk_arrived(struct wf_match *m, uint64_t env0, uint64_t env1,
-                               uint64_t mask)
+static struct wf_arrived *walk_arrived(struct wf_match *m, uint64_t env0,
+                                       uint64_t env1, uint64_t mask)
 {
     struct wf_order *l = m->oldest;
 
@@ -329,7 +329,8 @@ struct wf_arrived *wf_match_search(struct wf_match *m, uint64_t env0,
     unsigned c = class_of(mask);
     struct wf_link *l;
 
-    if (arrived_fits(m->oldest, env0, env1, mask)) /* received as they were sent */
+    /* most messages are received in the order of arrival */
+    if (arrived_fits(m->oldest, env0, env1, mask))
         return arrived_of(m->oldest);
     if (m->stored <= WF_SCANNED || !index_class(m, c))
         return walk_arrived(m, env0, env1, mask);

@@ -1,12 +1,13 @@
-/* Matching: the request (posted) queue and the unexpected queue, in exact
- * order whatever the wildcards, at a cost that does not depend on depth.
+/* Matching: the queue of posted receives and the queue of unexpected messages,
+ * in exact order whatever the wildcards, at a cost that does not depend on
+ * depth.
  *
  *   posted      first <-> ... <-> ... <-> last      recent[]
  *               oldest <------------------------------------> newest
- *               ~~~~ known ~~~~>|                   at most 64, as they were
- *               each is in the table of its class   posted
+ *               ~~ last_tabled ~~>|                 at most 64, in the order
+ *               each is in the table of its class   of posting
  *   unexpected  oldest <-> ... <-> ... <-> newest   in order of arrival
- *               ~~~~~~ indexed[c] ~~~~~>|           each class's table knows
+ *               ~~~~~~ indexed[c] ~~~~~>|           the table of class c has
  *                                                   the first part of it
  *
  * Classes: 0 source and tag, 1 any tag, 2 any source, 3 any of both.
@@ -16,16 +17,17 @@
  * the order of the receives, as most do, one comparison of two words under a
  * mask finds it, however many there are. Otherwise up to 8 recent ones are
  * compared; more than that join the list, and all of the list enters the tables
- * of their classes, once each. An arriving message then looks at one bin of each
- * class in use, takes the oldest of these candidates (a stamp decides), and else
- * looks at recent[], all of which is younger. Posting needs no memory, and
- * without memory for tables the list is walked.
+ * of their classes, once each. An arriving message then searches one bin of
+ * each class in use, takes the oldest of these candidates (a stamp decides),
+ * and else searches recent[], all of which is younger. Posting needs no memory,
+ * and without memory for tables the list is walked.
  *
- * A message that nobody has posted a receive for is only appended. A receive
- * compares the oldest one, then, while few wait, all. Else it first lets the
- * table of its own class catch up with the arrivals: a class that nobody asks for is never indexed,
- * and each message is indexed at most once per class. The order of the queue is
- * what is touched; the place in the tables (wf_index) is memory of its own.
+ * A message that no receive was posted for is only appended. A receive compares
+ * the oldest one, then, while few wait, all. Otherwise it first enters the new
+ * arrivals into the table of its own class: a class that no receive asks for is
+ * never indexed, and each message is indexed at most once per class. Walking
+ * the queue touches only its links; the place in the tables (wf_index) is in
+ * memory of its own.
  *
  * LOCK  the API section for every call.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -38,10 +40,11 @@
 
 enum {
     WF_CLASSES = 4,
-    WF_RECENT = 64, /* a bit each in `live` */
+    WF_RECENT = 64, /* entries of recent[]: one bit each in `live` */
     WF_SCANNED = 8  /* entries of either queue compared without a table */
 };
 
+/* Links of a queue whose order counts. */
 struct wf_order {
     struct wf_order *prev, *next;
 };
@@ -53,18 +56,18 @@ enum wf_posted_where {
     WF_TABLED /* in the list, and in the table of its class */
 };
 
-/* A receive waiting for its message. env1 is stored masked. */
+/* A receive that waits for its message. env1 is stored masked. */
 struct wf_posted {
     uint64_t env0, env1;
     struct wf_order order;  /* in the list */
     struct wf_entry *entry; /* WF_TABLED */
-    uint32_t room;          /* the owner's: it would fill a hole here */
+    uint32_t room;          /* for the owner: fills a hole in the layout */
     uint8_t class;
     uint8_t where; /* enum wf_posted_where */
 };
 
-/* A receive in the table of its class: memory of its own, one line, so that a
- * search follows one pointer and posted receives stay small. */
+/* A receive in the table of its class. It is memory of its own, one cache line,
+ * so that a search follows one pointer and posted receives stay small. */
 struct wf_entry {
     uint64_t env0, env1;
     struct wf_posted *posted;
@@ -72,20 +75,21 @@ struct wf_entry {
     struct wf_link link;
 };
 
+/* An entry of recent[]: a receive with a copy of its envelope. */
 struct wf_recent {
     uint64_t env0, env1, mask;
     struct wf_posted *posted;
 };
 
-/* A message waiting for its receive. */
+/* A message that waits for its receive. */
 struct wf_arrived {
     uint64_t env0, env1;
     struct wf_order order;
     struct wf_index *index; /* NULL: in no table */
 };
 
-/* Its place in the tables, made when the first class wants to know it, so that
- * messages which are received in order stay small. */
+/* The place of a message in the tables. It is made when the first class indexes
+ * the message, so that messages which are received in order stay small. */
 struct wf_index {
     uint64_t env0, env1;
     struct wf_arrived *arrived;
@@ -94,11 +98,11 @@ struct wf_index {
 };
 
 struct wf_match {
-    uint64_t live;   /* bit i: recent[i] holds a receive */
-    uint32_t listed; /* receives in the list */
-    uint32_t stored; /* unexpected messages */
+    uint64_t live;                 /* bit i: recent[i] holds a receive */
+    uint32_t listed;               /* receives in the list */
+    uint32_t stored;               /* unexpected messages */
     struct wf_order *first, *last; /* the list of receives */
-    struct wf_order *known;        /* the last one in a table */
+    struct wf_order *last_tabled;  /* the last one in a table */
     struct wf_recent recent[WF_RECENT];
     struct wf_keys posted[WF_CLASSES];
     uint64_t stamp;
@@ -108,13 +112,13 @@ struct wf_match {
     struct wf_cells entries, indices;
 };
 
-/* The class of a receive or probe with these arguments, and the part of env1
- * that counts in it. */
+/* The class of a receive or probe with these arguments. */
 static inline uint8_t wf_match_class(int source, int tag)
 {
     return (uint8_t)((tag == MPI_ANY_TAG) | (source == MPI_ANY_SOURCE) << 1);
 }
 
+/* The part of env1 that counts in a class. */
 static inline uint64_t wf_class_mask(unsigned class)
 {
     return (class & 2 ? 0 : WF_MASK_SOURCE) | (class & 1 ? 0 : WF_MASK_TAG);
@@ -125,7 +129,7 @@ static inline uint64_t wf_match_mask(int source, int tag)
     return wf_class_mask(wf_match_class(source, tag));
 }
 
-/* Does a receive's envelope, masked, fit a message's? */
+/* Whether a receive's envelope, masked, matches a message's. */
 static inline bool wf_match_equal(uint64_t env0, uint64_t env1, uint64_t mask,
                                   uint64_t message_env0, uint64_t message_env1)
 {
@@ -143,7 +147,8 @@ void wf_match_fini(struct wf_match *);
 
 /* ---- posted -------------------------------------------------------------- */
 
-/* Behind the last live entry of recent[]: entries age from left to right. */
+/* The index behind the last live entry of recent[]: older entries come
+ * first. */
 static inline unsigned wf_match_recent_end(const struct wf_match *m)
 {
     return m->live ? 64 - (unsigned)__builtin_clzll(m->live) : 0;
@@ -151,7 +156,8 @@ static inline unsigned wf_match_recent_end(const struct wf_match *m)
 
 /* Make room at the end of recent[]. */
 void wf_match_make_room(struct wf_match *);
-/* wf_match_take_posted when it is not the receive expected next. */
+/* wf_match_take_posted for a message that is not for the receive expected
+ * next. */
 struct wf_posted *wf_match_take_any(struct wf_match *, uint64_t env0,
                                     uint64_t env1);
 
@@ -181,10 +187,10 @@ static inline void wf_match_post(struct wf_match *m, struct wf_posted *p)
     m->recent[i] = (struct wf_recent){p->env0, p->env1, mask, p};
 }
 
-/* Take a receive back. */
+/* Remove a receive from the queue. */
 void wf_match_unpost(struct wf_match *, struct wf_posted *);
 
-/* Entry i of recent[] leaves the queue. */
+/* Take entry i of recent[] off the queue. */
 static inline struct wf_posted *wf_match_take_recent(struct wf_match *m,
                                                      unsigned i)
 {
@@ -224,8 +230,8 @@ wf_match_next_posted(const struct wf_match *m, uint64_t env0, uint64_t env1)
     return wf_likely(wf_match_fits(r, env0, env1)) ? r->posted : NULL;
 }
 
-/* It, p, leaves the queue. The one that is to be touched two messages from
- * now is fetched. */
+/* Take p, the receive expected next, off the queue, and prefetch the one that
+ * the message after the next will touch. */
 static inline void wf_match_take_next(struct wf_match *m, struct wf_posted *p)
 {
     struct wf_order *next;
@@ -253,9 +259,8 @@ static inline void wf_match_take_next(struct wf_match *m, struct wf_posted *p)
 }
 
 /* The oldest posted receive that matches, taken off the queue, or NULL. */
-static inline struct wf_posted *wf_match_take_posted(struct wf_match *m,
-                                                     uint64_t env0,
-                                                     uint64_t env1)
+static inline struct wf_posted *
+wf_match_take_posted(struct wf_match *m, uint64_t env0, uint64_t env1)
 {
     struct wf_posted *p = wf_match_next_posted(m, env0, env1);
 
@@ -266,9 +271,9 @@ static inline struct wf_posted *wf_match_take_posted(struct wf_match *m,
     return wf_match_none_posted(m) ? NULL : wf_match_take_any(m, env0, env1);
 }
 
-/* Could a receive that is posted take a message which one with this envelope
- * waits for? No, or perhaps: where that is not known in a few steps, and where
- * the envelope has a wildcard. */
+/* false: no posted receive takes a message that a receive with this envelope
+ * waits for. true: one may; so it is, too, where the envelope has a wildcard,
+ * or where the answer needs more than a few steps. */
 bool wf_match_may_take(const struct wf_match *, uint64_t env0, uint64_t env1,
                        uint64_t mask);
 
@@ -278,8 +283,10 @@ void wf_match_each_posted(struct wf_match *,
 
 /* ---- unexpected ---------------------------------------------------------- */
 
+/* Append a message; it needs no memory. */
 void wf_match_store(struct wf_match *, struct wf_arrived *);
 void wf_match_unstore(struct wf_match *, struct wf_arrived *);
+/* wf_match_find_arrived where messages are stored. */
 struct wf_arrived *wf_match_search(struct wf_match *, uint64_t env0,
                                    uint64_t env1, uint64_t mask);
 

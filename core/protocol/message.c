@@ -25,8 +25,9 @@ static void number_next(struct wf_lane *l)
     l->cost += WF_MESSAGE_OVERHEAD;
 }
 
-/* Hand one container to the plugin. False: not taken, keep it. */
-static bool offer_to_plugin(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
+/* Hand one container to the plugin. false: it was not taken, keep it. */
+static bool offer_to_plugin(struct weft_loc *loc, struct wf_lane *l,
+                            struct wf_tx *t)
 {
     int r;
 
@@ -42,14 +43,15 @@ static bool offer_to_plugin(struct weft_loc *loc, struct wf_lane *l, struct wf_t
         t->done(t, WEFT_OK);
     else if (r < 0) {
         t->done(t, r);
-        wf_location_down(loc, r, r == WEFT_ENOMEM
-                                     ? "no memory for a message"
-                                     : "the transport refused a message");
+        wf_location_down(loc, r,
+                         r == WEFT_ENOMEM ? "no memory for a message"
+                                          : "the transport refused a message");
     }
     return true;
 }
 
-static void enqueue_container(struct weft_loc *loc, struct wf_lane *l, struct wf_tx *t)
+static void enqueue_container(struct weft_loc *loc, struct wf_lane *l,
+                              struct wf_tx *t)
 {
     t->next = NULL;
     *l->fifo_tail = t;
@@ -130,7 +132,7 @@ void wf_message_drop_fifo(struct weft_loc *loc, int status)
     }
 }
 
-/* ---- containers that own their payload ---- */
+/* ---- containers that own their payload ----------------------------------- */
 
 struct owned {
     struct wf_tx tx;
@@ -182,11 +184,12 @@ void wf_message_gather(weft_tx *tx, void *to)
         }
 }
 
-/* ---- control messages ---- */
+/* ---- control messages ---------------------------------------------------- */
 
-/* One that can wait in a FIFO or with a plugin. */
+/* Make a container that can wait in a FIFO or with a plugin. NULL: no
+ * memory. */
 static struct wf_tx *make_control(const struct wf_wire *w, const void *payload,
-                                size_t n)
+                                  size_t n)
 {
     struct wf_tx *t = wf_message_owned(n);
 
@@ -198,9 +201,10 @@ static struct wf_tx *make_control(const struct wf_wire *w, const void *payload,
     return t;
 }
 
-/* Copied by the plugin at once: no memory, no completion. */
+/* Let the plugin copy the message at once, which needs no memory and no
+ * completion. false: it was not sent. */
 static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
-                          const void *payload, size_t n)
+                              const void *payload, size_t n)
 {
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
     int r;
@@ -223,7 +227,8 @@ static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
     return false;
 }
 
-/* A peer that called first may not have been answered on a lane yet. */
+/* Connect to a peer that connected first, if no lane to it exists yet. false:
+ * the location has failed. */
 static bool ensure_connected(struct weft_loc *loc)
 {
     if (loc->lanes || wf_location_connect(loc) == 0)
@@ -236,7 +241,8 @@ void wf_message_control(struct weft_loc *loc, struct wf_wire *w, bool urgent)
 {
     struct wf_tx *t;
 
-    if (loc->failed || !ensure_connected(loc) || try_control_short(loc, w, NULL, 0))
+    if (loc->failed || !ensure_connected(loc) ||
+        try_control_short(loc, w, NULL, 0))
         return;
     t = make_control(w, NULL, 0);
     if (!t) {

@@ -1,9 +1,10 @@
-/* Messages of the library that move at once or not at all: no request, no
- * completion. The caller has another way for everything else.
+/* Messages of the library that are tried without a request: they move at once
+ * or not at all. The caller falls back to a request where a try fails.
  *
  * The envelopes are ones that no other receive can have, wildcards included:
  * a space of the library's own and a tag of this operation. So it does not
- * matter which receives the program has posted, or what is stored for it.
+ * matter which receives the program has posted, or which messages are stored
+ * for it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -44,7 +45,11 @@ bool wf_now_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
     struct wf_expected what = {
         .env0 = wf_env0(space, comm->context, (uint32_t)comm->rank),
         .env1 = wf_env1((uint32_t)source, (uint32_t)tag),
-        .mask = mask, .buf = buf, .bytes = bytes, .comm = comm};
+        .mask = mask,
+        .buf = buf,
+        .bytes = bytes,
+        .comm = comm,
+    };
     struct wf_arrived *a =
         wf_match_find_arrived(&e->match, what.env0, what.env1, mask);
     MPI_Status status;

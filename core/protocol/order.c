@@ -1,5 +1,5 @@
-/* The sending half of an ordered pair: numbers and what is retained; and its
- * life. See order.h.
+/* The sending half of an ordered pair: sequence numbers and retained
+ * containers; and creating and freeing a pair. See order.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -39,7 +39,7 @@ static void set_lane(struct wf_ordered *o)
     l->send_short = l->send_more = wf_order_short;
     l->send = wf_order_send;
     l->send_words = wf_order_words;
-    l->recv_words = NULL; /* what comes is to be put in order first */
+    l->recv_words = NULL; /* containers must be put in order first */
     l->max_payload = o->stripe ? WF_STRIPE_PIECE : WF_ORDER_CHUNK;
     for (int k = 0; k < o->carriers; k++) {
         const weft_attr *a = &o->carrier[k].core->attr;
@@ -47,7 +47,7 @@ static void set_lane(struct wf_ordered *o)
         if (o->carrier[k].seal)
             l->max_payload =
                 min_u64(l->max_payload,
-                      min_u64(WF_SEAL_CHUNK, a->max_payload) - WEFT_HDR);
+                        min_u64(WF_SEAL_CHUNK, a->max_payload) - WEFT_HDR);
         if (o->loc->wf->options->eager == WF_AUTO)
             l->max_eager = (uint32_t)min_u64(l->max_eager, a->max_eager);
     }
@@ -87,7 +87,7 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
     return 0;
 }
 
-/* ---- retention ------------------------------------------------------------ */
+/* ---- retention ----------------------------------------------------------- */
 
 static void retained_done(struct wf_tx *t, int status)
 {
@@ -135,7 +135,7 @@ static struct wf_retained *alloc_retained(struct wf_ordered *o)
 }
 
 static void write_header(const struct wf_ordered *o, void *to, const void *hdr,
-                       uint64_t len)
+                         uint64_t len)
 {
     uint64_t first = wf_wire_word(hdr, 0) | WF_SEQUENCED |
                      (o->stripe ? (uint64_t)WF_FLAG_PARTED << 16 : 0);
@@ -147,11 +147,13 @@ static void write_header(const struct wf_ordered *o, void *to, const void *hdr,
     wf_wire_put(to, 2, wf_wire_word(hdr, 2));
     wf_wire_put(to, 4, brief ? 0 : wf_wire_word(hdr, 4));
     wf_wire_put(to, 5, brief ? 0 : wf_wire_word(hdr, 5));
-} /* the other words are sealed */
+} /* wf_order_seal writes the other words */
 
-/* Room for a container with `copied` bytes of payload; NULL: no memory. */
-static struct wf_retained *retain_container(struct wf_ordered *o, const void *hdr,
-                                  uint64_t len, bool copied)
+/* Make a retained container with a copy of the header and, if `copied`, room
+ * for a copy of the payload. NULL: no memory. */
+static struct wf_retained *retain_container(struct wf_ordered *o,
+                                            const void *hdr, uint64_t len,
+                                            bool copied)
 {
     struct wf_retained *r = alloc_retained(o);
 
@@ -170,8 +172,8 @@ static struct wf_retained *retain_container(struct wf_ordered *o, const void *hd
     return r;
 }
 
-/* A program may leave MPI once its sends are done, so nothing is accepted that
- * the carrier would not take at once. */
+/* Whether a new container could not leave at once. Then none is accepted: a
+ * program may leave MPI once its sends are done. */
 static bool is_window_closed(const struct wf_ordered *o)
 {
     return o->unsent || o->count >= WF_WINDOW || o->bytes >= WF_RETAIN_MAX;
@@ -190,7 +192,8 @@ static void append_retained(struct wf_ordered *o, struct wf_retained *r)
     }
 }
 
-/* The only container in line, if the carrier takes it. False: it is not ours. */
+/* Append a container if the carrier takes it at once. false: it was recycled,
+ * and nothing else has happened. */
 static bool try_append(struct wf_ordered *o, struct wf_retained *r)
 {
     struct wf_retained **before = o->last;
@@ -210,16 +213,16 @@ static bool try_append(struct wf_ordered *o, struct wf_retained *r)
 
 void wf_order_room(struct wf_ordered *o)
 {
-    if (!o->sender_waits || is_window_closed(o) || o->at < 0 || o->failback_to >= 0 ||
-        (o->carrier[o->at].blocked && !o->stripe))
+    if (!o->sender_waits || is_window_closed(o) || o->at < 0 ||
+        o->failback_to >= 0 || (o->carrier[o->at].blocked && !o->stripe))
         return;
     o->sender_waits = false;
     wf_message_unblock(o->loc);
 }
 
-/* ---- sending ----------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
-/* Continue the header's sum over a payload in user memory. */
+/* Continue the header's checksum over a payload in user memory. */
 static void add_payload_sum(const struct wf_ordered *o, struct wf_retained *r)
 {
     uint32_t sum = wf_le32(r->tx.hdr.crc);
@@ -236,7 +239,7 @@ static void add_payload_sum(const struct wf_ordered *o, struct wf_retained *r)
     r->tx.hdr.crc = wf_le32(sum);
 }
 
-/* False: not taken, it stays `unsent`. */
+/* Send a container by carrier k. false: it was not taken and stays unsent. */
 static bool send_on_carrier(struct wf_ordered *o, int k, struct wf_retained *r)
 {
     struct wf_carrier *c = &o->carrier[k];
@@ -266,6 +269,7 @@ static bool send_on_carrier(struct wf_ordered *o, int k, struct wf_retained *r)
     return false;
 }
 
+/* Choose a carrier for the container and send it. false: it has to wait. */
 static bool hand_to_carrier(struct wf_ordered *o, struct wf_retained *r)
 {
     bool piece = o->stripe && r->p;
@@ -307,14 +311,15 @@ void wf_order_rewind(struct wf_ordered *o, int carrier)
     }
     wf_order_unusual(o);
     if (o->counts[WF_ORDER_RESENT] != before)
-        o->unsent = o->first; /* those that another one has are passed over */
+        o->unsent = o->first; /* push skips those that another carrier has */
 }
 
 int wf_order_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
                    size_t len)
 {
     struct wf_ordered *o = (struct wf_ordered *)peer;
-    struct wf_retained *r = is_window_closed(o) ? NULL : retain_container(o, hdr, len, true);
+    struct wf_retained *r =
+        is_window_closed(o) ? NULL : retain_container(o, hdr, len, true);
 
     if (r && len)
         wf_copy_short(r->data, data, len);
@@ -340,7 +345,8 @@ int wf_order_words_long(struct wf_ordered *o, const void *data, uint64_t h0,
     return wf_short_late(l->core, o->loc, h0, h1, h2, data);
 }
 
-/* Answers pass a full window: the peer may need them to empty it. */
+/* Urgent containers pass a full window: they are answers that the peer may need
+ * to empty it. */
 int wf_order_send(weft_peer *peer, weft_tx *tx)
 {
     struct wf_ordered *o = (struct wf_ordered *)peer;

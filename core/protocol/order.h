@@ -81,12 +81,12 @@ enum {
     WF_WINDOW = 4096,         /* containers that may be unacknowledged */
     WF_RETAIN_MAX = 16 << 20, /* bytes of their payload */
     WF_STAGED_MAX = 2 * WF_RETAIN_MAX, /* more than an honest peer can use */
-    WF_RETAIN_INLINE = 64,    /* payload bytes stored in wf_retained itself */
-    WF_ORDER_SHORT = 8 << 10, /* payload that is copied without a request */
-    WF_ORDER_CHUNK = 256 << 10,   /* most payload of a container, */
-    WF_STRIPE_PIECE = 64 << 10,   /* and of one that may be striped */
-    WF_ACK_EVERY = 32,            /* containers without an acknowledgement, */
-    WF_ACK_BYTES = 64 << 10       /* or bytes, make one due at once */
+    WF_RETAIN_INLINE = 64,      /* payload bytes stored in wf_retained itself */
+    WF_ORDER_SHORT = 8 << 10,   /* payload that is copied without a request */
+    WF_ORDER_CHUNK = 256 << 10, /* most payload of a container, */
+    WF_STRIPE_PIECE = 64 << 10, /* and of one that may be striped */
+    WF_ACK_EVERY = 32,          /* containers without an acknowledgement, */
+    WF_ACK_BYTES = 64 << 10     /* or bytes, make one due at once */
 };
 
 /* A container that was sent, or waits to be, and is not acknowledged. */
@@ -144,26 +144,26 @@ enum wf_carrier_state {
 struct wf_carrier {
     struct weft_core *core;
     enum wf_carrier_state state;
-    bool probe;           /* a PING is due */
-    bool blocked;         /* WEFT_EAGAIN was answered: wait for tx_ready */
-    bool pong;            /* an answer to a PING is due */
-    bool gone;            /* the transport says that the process has ended */
-    bool give_up;         /* the next maintenance round breaks it */
-    bool up;              /* the peer was heard on it */
-    bool landed;          /* piece landed_seq has arrived: an ACK is due */
+    bool probe;   /* a PING is due */
+    bool blocked; /* WEFT_EAGAIN was answered: wait for tx_ready */
+    bool pong;    /* an answer to a PING is due */
+    bool gone;    /* the transport says that the process has ended */
+    bool give_up; /* the next maintenance round breaks it */
+    bool up;      /* the peer was heard on it */
+    bool landed;  /* piece landed_seq has arrived: an ACK is due */
     uint32_t landed_seq;
-    uint8_t good_probes;  /* probes in a row that were answered */
-    uint8_t failed_tries; /* attempts in a row that failed */
-    uint64_t again_at;    /* BROKEN: it is not replaced before */
-    uint64_t probed_at;   /* 0: no PING is unanswered */
-    uint64_t answered_at; /* time of the last answer */
-    uint64_t heard;       /* containers received by the slow path */
+    uint8_t probes_ok;         /* probes in a row that were answered */
+    uint8_t failed_tries;      /* attempts in a row that failed */
+    uint64_t again_at;         /* BROKEN: it is not replaced before */
+    uint64_t probed_at;        /* 0: no PING is unanswered */
+    uint64_t answered_at;      /* time of the last answer */
+    uint64_t heard;            /* containers received by the slow path */
     uint64_t traffic_seen;     /* value at the last wf_carrier_lives */
     uint64_t sent, sent_bytes; /* containers that it took, and their payload */
     struct wf_flight flight;
     struct wf_stage *stage, *last_stage;   /* oldest first, by seq */
     struct wf_stage *sealed, *last_sealed; /* not opened; in arrival order */
-    uint64_t staged;      /* bytes that both lists take */
+    uint64_t staged;                       /* bytes that both lists take */
     struct wf_seal *seal; /* NULL: what it carries is not encrypted */
 };
 
@@ -222,7 +222,7 @@ struct wf_ordered {
     wf_crc32c_message_fn *sums; /* of header and payload */
     uint64_t failback, timeout;
     uint64_t lost_at, gone_at, silent_since, heir_at, failback_at;
-    uint64_t baseline_since; /* value of silent_since when traffic_seen was set */
+    uint64_t baseline_since; /* silent_since when traffic_seen was set */
     uint64_t life_at;        /* last sign of life of the peer, by any carrier */
     uint64_t life_check_at;  /* time of the next check for one */
     uint64_t all_probed_at;  /* in this silence, by all carriers; 0: not yet */
@@ -231,26 +231,26 @@ struct wf_ordered {
     unsigned backoff;     /* doublings of the limits on silence at that time */
     uint64_t stuck_since; /* moves since then; una stays at stuck_una */
     uint32_t stuck_una;
-    bool stuck; /* so for the route's timeout */
+    bool stuck;    /* so for the route's timeout */
     char why[400]; /* reason that the last broken carrier gave */
     uint64_t counts[WF_ORDER_COUNTS]; /* for reports */
 };
 
-/* ---- order*.c: no I/O of their own ------------------------------------- */
+/* ---- order*.c: no I/O of their own --------------------------------------- */
 /* Make the pair's order lane use these endpoints, best first. 0, WEFT_ENOMEM,
  * or WEFT_ENOTSUP if the best one has no send_short. */
 int wf_order_open(struct weft_loc *, const int *eps, int n,
                   const struct wf_route_failover *);
 void wf_order_free(struct wf_ordered *);
-/* These four stand in wf_lane for a plugin's send_short, send_words and send;
+/* These three stand in wf_lane for a plugin's send_short, send_words and send;
  * the peer is the struct wf_ordered. */
 int wf_order_short(weft_peer *, const weft_hdr *, const void *, size_t);
 int wf_order_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                    uint64_t h2);
-/* wf_order_words by the slow path. */
+int wf_order_send(weft_peer *, weft_tx *);
+/* The slow path of wf_order_words. */
 int wf_order_words_long(struct wf_ordered *, const void *, uint64_t h0,
                         uint64_t h1, uint64_t h2);
-int wf_order_send(weft_peer *, weft_tx *);
 /* Process a container with WF_SEQUENCED in its type; results as wf_arrive. */
 int wf_order_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
                     const void *data, size_t have, weft_sink **);
@@ -276,7 +276,8 @@ void wf_order_owe(struct wf_ordered *, struct weft_core *,
                   const struct wf_wire *, uint32_t plen);
 /* Hand waiting containers to the carriers, as far as these take them. */
 void wf_order_push(struct wf_ordered *);
-/* Resume the lane if a sender was answered WEFT_EAGAIN and there is room now. */
+/* Resume the lane if a sender was answered WEFT_EAGAIN and there is room
+ * now. */
 void wf_order_room(struct wf_ordered *);
 /* Put a retained container that is of no more use to the spare ones. */
 void wf_order_recycle(struct wf_retained *);
@@ -315,8 +316,8 @@ void wf_carrier_control(struct wf_ordered *, struct weft_core *,
                         const struct wf_wire *);
 /* Note that a valid container of this epoch came in. */
 void wf_carrier_heard(struct wf_ordered *, struct weft_core *, uint8_t epoch);
-/* Send an acknowledgement, or leave it to the maintenance round. core: where the
- * acknowledged container came from, or NULL. */
+/* Send an acknowledgement, or leave it to the maintenance round. core: where
+ * the acknowledged container came from, or NULL. */
 void wf_carrier_ack(struct wf_ordered *, struct weft_core *);
 /* Send the control messages that are due on a carrier. */
 void wf_carrier_say_due(struct wf_ordered *, int carrier);
@@ -346,7 +347,7 @@ void wf_orders_report(const struct wf_instance *);
  * and from now on broken carriers do not matter. */
 void wf_orders_part(struct wf_instance *);
 
-/* ---- carrier_silence.c ---------------------------------------------------- */
+/* ---- carrier_silence.c --------------------------------------------------- */
 /* Whether anything has passed on the carrier since the last call. */
 bool wf_carrier_lives(struct wf_ordered *, int carrier);
 /* Whether the current carrier is silent: nothing is acknowledged by it, and
@@ -356,8 +357,8 @@ bool wf_carrier_silent(struct wf_ordered *, uint64_t now);
 void wf_carrier_stir(struct wf_ordered *, uint64_t now);
 /* Whether an acknowledgement is overdue. */
 bool wf_carrier_waited(const struct wf_ordered *, uint64_t now);
-/* Whether no carrier has had a sign of life of the peer for the route's timeout,
- * though all were probed. */
+/* Whether no carrier has had a sign of life of the peer for the route's
+ * timeout, though all were probed. */
 bool wf_carrier_lifeless(struct wf_ordered *, uint64_t now);
 /* Subtract a time without maintenance rounds from the silence of the peer. */
 void wf_carrier_excuse(struct wf_ordered *, uint64_t now);
@@ -369,7 +370,7 @@ void wf_carrier_note_move(struct wf_ordered *, uint64_t now);
 /* When to check again for a sign that sent containers arrive. */
 uint64_t wf_carrier_next_look(const struct wf_ordered *, uint64_t now);
 
-/* ---- stripe.c ------------------------------------------------------------- */
+/* ---- stripe.c ------------------------------------------------------------ */
 /* The carrier that a piece goes by now; -1: it has to wait. */
 int wf_stripe_choose(const struct wf_ordered *, const struct wf_retained *);
 /* Note that a carrier has taken a piece. */
@@ -380,8 +381,8 @@ void wf_stripe_landed(struct wf_ordered *, int carrier, uint32_t seq);
 void wf_stripe_end(struct wf_ordered *, struct wf_retained *);
 /* The part of the maintenance round for carriers beside the current one. */
 void wf_stripe_turn(struct wf_ordered *, uint64_t now);
-/* Whether a carrier beside the current one has pieces in flight, so that a round
- * is due soon. */
+/* Whether a carrier beside the current one has pieces in flight, so that a
+ * round is due soon. */
 bool wf_stripe_doubts(const struct wf_ordered *);
 
 /* ---- carrier_seal.c ------------------------------------------------------ */

@@ -1,6 +1,6 @@
-/* The receiving half of an ordered pair: checks, doubles, messages in pieces, and
- * sealed ones, until they are complete and their turn has come (order_take.c). See
- * order.h.
+/* The receiving half of an ordered pair: checks containers, drops duplicates,
+ * assembles those that come in parts, opens sealed ones, and keeps each until
+ * its sequence number is next (order_take.c). See order.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,27 +10,30 @@
 
 enum { PAYLOAD_MAX = 16 << 20, SEALED_SMALL = 4096 };
 
-/* ---- what goes before what ---------------------------------------------------- */
+/* ---- sequence ------------------------------------------------------------ */
 
-/* Of the same sender: others that come by other carriers go before it. */
+/* Whether the sender stripes and containers before this one are still to come,
+ * by other carriers. */
 static bool is_early(const struct wf_ordered *o, const struct wf_wire *w)
 {
     return wf_order_parted(w) && (int32_t)(wf_le32(w->seq) - o->expect) > 0;
 }
 
-/* What comes next on a carrier: behind everything that is staged. Older stages
- * are leftovers, of which another carrier has brought the copies. */
-static uint32_t next_seq_on(const struct wf_ordered *o, const struct wf_carrier *c)
+/* The next sequence number on a carrier: behind everything that is staged.
+ * Staged containers older than `expect` do not count: another carrier has
+ * brought copies of them. */
+static uint32_t next_seq_on(const struct wf_ordered *o,
+                            const struct wf_carrier *c)
 {
     uint32_t seq = c->stage ? wf_le32(c->last_stage->hdr.seq) + 1 : o->expect;
 
     return (int32_t)(seq - o->expect) > 0 ? seq : o->expect;
 }
 
-/* ---- sealed containers ---- */
+/* ---- sealed containers --------------------------------------------------- */
 
 static int arrive_striped(struct wf_ordered *, int k, const struct wf_wire *,
-                         const void *data, size_t have, weft_sink **);
+                          const void *data, size_t have, weft_sink **);
 
 static int take_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
                        const void *data, uint8_t *text)
@@ -50,7 +53,8 @@ static int take_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
     return r;
 }
 
-/* The whole of it is here, in a plugin's memory. */
+/* Open and deliver a sealed container that is complete, in a plugin's
+ * memory. */
 static int open_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
                        const void *data)
 {
@@ -64,7 +68,7 @@ static int open_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
     return r;
 }
 
-/* ---- containers that come in pieces ---- */
+/* ---- containers that come in parts --------------------------------------- */
 
 static int stage_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
 {
@@ -82,7 +86,7 @@ static uint64_t stage_bytes(uint64_t plen)
     return sizeof(struct wf_stage) + plen;
 }
 
-/* The first of a list of the carrier's. */
+/* Free the first container of one of the carrier's lists. */
 static void free_first_stage(struct wf_carrier *c, struct wf_stage **list)
 {
     struct wf_stage *g = *list;
@@ -105,7 +109,8 @@ static bool is_open(const struct wf_stage *g)
     return g->payload != g->data;
 }
 
-/* Open one where it is. False: nothing that the peer has sealed, or old. */
+/* Decrypt a staged container in place. false: it is old, or the peer has not
+ * sealed it. */
 static bool open_staged(struct wf_ordered *o, int k, struct wf_stage *g)
 {
     struct wf_wire outer = g->hdr;
@@ -119,10 +124,12 @@ static bool open_staged(struct wf_ordered *o, int k, struct wf_stage *g)
     return true;
 }
 
-/* DONE, or EAGAIN: it is shown again. */
+/* Deliver a staged container. WEFT_DONE; WEFT_EAGAIN: no memory, the next
+ * maintenance round tries again. */
 static int deliver_stage(struct wf_ordered *o, struct wf_stage *g)
 {
-    int r = wf_order_take(o, g->core, wf_carrier_of(o, g->core), &g->hdr, g->payload);
+    int r = wf_order_take(o, g->core, wf_carrier_of(o, g->core), &g->hdr,
+                          g->payload);
 
     if (r == WEFT_EAGAIN)
         o->loc->wf->rx_stalled = true;
@@ -136,8 +143,8 @@ static bool is_wanted(const struct wf_ordered *o, const struct wf_stage *g)
 
 static void stage_opened(struct wf_ordered *o, int k);
 
-/* Open what is complete, as it came; where carriers share it goes on to wait
- * for its turn. False as deliver_staged(). */
+/* Open complete containers in arrival order, and deliver them; those of a
+ * sender that stripes are staged by number instead. false: no memory. */
 static bool deliver_sealed(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
@@ -157,7 +164,8 @@ static bool deliver_sealed(struct wf_ordered *o, int k)
     return true;
 }
 
-/* Show what is complete, in order. False: the core has no memory for it. */
+/* Deliver complete containers of a carrier in order. false: no memory for
+ * one. */
 static bool deliver_staged(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
@@ -189,13 +197,15 @@ bool wf_order_redeliver(struct wf_ordered *o)
     return all;
 }
 
-/* Tell the sender of a piece, unless an acknowledgement has. */
+/* Tell the sender that a piece has landed, unless an acknowledgement has. */
 static void announce_landing(struct wf_ordered *o, int k)
 {
     if (o->carrier[k].landed)
         wf_carrier_say_due(o, k);
 }
 
+/* A container of a sender that stripes is complete, but perhaps not the next:
+ * process what its arrival and its header say. */
 static void note_complete(struct wf_ordered *o, int k, const struct wf_stage *g)
 {
     if (g->dead || o->failed)
@@ -220,7 +230,7 @@ static void stage_landed(struct wf_sink *sink, int status)
     }
     if (wf_order_parted(&g->hdr))
         note_complete(o, k, g);
-    else if (g->dead) /* nothing behind a gap is of use */
+    else if (g->dead) /* containers behind a gap are of no use */
         for (struct wf_stage *later = g->next; later; later = later->next)
             later->dead = true;
     deliver_staged(o, k);
@@ -229,20 +239,19 @@ static void stage_landed(struct wf_sink *sink, int status)
     announce_landing(o, k);
 }
 
-/* As it came: only what it holds says its number. */
+/* Append in arrival order: the sequence number is encrypted. */
 static void insert_sealed(struct wf_carrier *c, struct wf_stage *g)
 {
     *(c->sealed ? &c->last_sealed->next : &c->sealed) = g;
     c->last_sealed = g;
 }
 
-/* By seq. */
+/* Insert into the staged containers, which are sorted by seq. */
 static void insert_by_seq(struct wf_carrier *c, struct wf_stage *g)
 {
     struct wf_stage **at = &c->stage, *next;
-    bool last = !c->stage ||
-                (int32_t)(wf_le32(g->hdr.seq) -
-                          wf_le32(c->last_stage->hdr.seq)) > 0;
+    bool last = !c->stage || (int32_t)(wf_le32(g->hdr.seq) -
+                                       wf_le32(c->last_stage->hdr.seq)) > 0;
 
     if (last && c->stage)
         at = &c->last_stage->next;
@@ -263,8 +272,10 @@ static bool is_staged(const struct wf_carrier *c, const struct wf_wire *w)
     return false;
 }
 
-/* Has it come already, or is it too far ahead of what may fly? */
-static bool count_if_duplicate(struct wf_ordered *o, int k, const struct wf_wire *w)
+/* Whether a container of a sender that stripes has come before, or is outside
+ * of the window; then it is counted, and an ACK becomes due. */
+static bool count_if_duplicate(struct wf_ordered *o, int k,
+                               const struct wf_wire *w)
 {
     int32_t ahead = (int32_t)(wf_le32(w->seq) - o->expect);
 
@@ -276,7 +287,7 @@ static bool count_if_duplicate(struct wf_ordered *o, int k, const struct wf_wire
     return true;
 }
 
-/* The first sealed one is open: to the stage, by its number. */
+/* Move the first sealed container, which is open now, to the staged ones. */
 static void stage_opened(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
@@ -291,9 +302,11 @@ static void stage_opened(struct wf_ordered *o, int k)
     note_complete(o, k, g);
 }
 
-/* Keep a container whose payload, or turn, is to come. */
-static int stage_container(struct wf_ordered *o, int carrier, const struct wf_wire *w,
-                 const void *data, size_t have, weft_sink **sink)
+/* Keep a container whose payload is to come, or whose number is not next.
+ * WEFT_OK: the payload goes to *sink; WEFT_DONE: it is here; WEFT_EAGAIN. */
+static int stage_container(struct wf_ordered *o, int carrier,
+                           const struct wf_wire *w, const void *data,
+                           size_t have, weft_sink **sink)
 {
     struct wf_carrier *c = &o->carrier[carrier];
     uint32_t plen = wf_le32(w->plen);
@@ -315,7 +328,10 @@ static int stage_container(struct wf_ordered *o, int carrier, const struct wf_wi
     g->sink.sink.seg = stage_seg;
     if (have)
         memcpy(g->data, data, have);
-    (w->type == (WF_SEALED | WF_SEQUENCED) ? insert_sealed : insert_by_seq)(c, g);
+    if (w->type == (WF_SEALED | WF_SEQUENCED))
+        insert_sealed(c, g);
+    else
+        insert_by_seq(c, g);
     wf_order_unusual(o);
     c->staged += stage_bytes(plen);
     if (g->busy)
@@ -323,6 +339,8 @@ static int stage_container(struct wf_ordered *o, int carrier, const struct wf_wi
     return g->busy ? WEFT_OK : WEFT_DONE;
 }
 
+/* The order of a location, which is connected for that; NULL: it has none, or
+ * has failed. */
 static struct wf_ordered *find_order(struct weft_loc *from)
 {
     if (!from->order && !from->lanes)
@@ -330,10 +348,10 @@ static struct wf_ordered *find_order(struct weft_loc *from)
     return from->failed ? NULL : from->order;
 }
 
-/* A sealed carrier brings nothing else, and no other brings that. */
+/* Whether the container is valid on this carrier. A sealed carrier accepts
+ * sealed containers only, any other carrier everything else. */
 static bool is_acceptable(const struct wf_ordered *o, int k,
-                            const struct wf_wire *w, const void *data,
-                            bool whole)
+                          const struct wf_wire *w, const void *data, bool whole)
 {
     const struct wf_seal *seal = o->carrier[k].seal;
 
@@ -342,12 +360,13 @@ static bool is_acceptable(const struct wf_ordered *o, int k,
         return false;
     if (seal)
         return wf_seal_header(seal, w);
-    return w->type != (WF_SEALED | WF_SEQUENCED) && wf_order_right(o, w, data, whole);
+    return w->type != (WF_SEALED | WF_SEQUENCED) &&
+           wf_order_right(o, w, data, whole);
 }
 
-/* From a sender whose carriers share. */
+/* Process a container of a sender that stripes. */
 static int arrive_striped(struct wf_ordered *o, int k, const struct wf_wire *w,
-                         const void *data, size_t have, weft_sink **sink)
+                          const void *data, size_t have, weft_sink **sink)
 {
     bool whole = have == wf_le32(w->plen);
     int r;
@@ -366,7 +385,7 @@ static int arrive_striped(struct wf_ordered *o, int k, const struct wf_wire *w,
             wf_order_hear(o, o->carrier[k].core, k, w);
     }
     if (r == WEFT_EAGAIN)
-        o->carrier[k].landed = false; /* it comes again */
+        o->carrier[k].landed = false; /* the plugin offers it again */
     announce_landing(o, k);
     return r;
 }

@@ -1,4 +1,4 @@
-/* What the ordered pairs of a process went through: see order.h.
+/* Counts of what happened to the ordered pairs of a process: see order.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <inttypes.h>
@@ -7,7 +7,8 @@
 #include "adi/endpoint.h"
 #include "protocol/order.h"
 
-uint64_t wf_orders_count(const struct wf_instance *wf, enum wf_order_count which)
+uint64_t wf_orders_count(const struct wf_instance *wf,
+                         enum wf_order_count which)
 {
     uint64_t sum = 0;
 

@@ -1,4 +1,4 @@
-/* A container of an ordered pair that is complete: order_take.h.
+/* Delivery of complete containers of an ordered pair: see order_take.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,19 +13,20 @@ bool wf_order_off_turn(struct wf_ordered *o, int carrier,
 
     if (ahead < 0) {
         o->counts[WF_ORDER_DUPLICATES]++;
-        o->owed = WF_ACK_EVERY; /* he does not know that it is here */
+        o->owed = WF_ACK_EVERY; /* the sender has missed the last ACK */
     } else if (ahead > 0 && w->epoch == o->peer_epoch) {
         wf_carrier_fault(o, carrier, "a message is missing");
     }
     return ahead != 0;
 }
 
-/* A checked container whose turn it is: DONE, or EAGAIN for want of memory. */
+/* Hand the next container to the core, with a plain header. WEFT_DONE, or
+ * WEFT_EAGAIN: no memory. */
 static int deliver_container(struct wf_ordered *o, struct weft_core *core,
-                   const struct wf_wire *w, const void *data)
+                             const struct wf_wire *w, const void *data)
 {
-    uint64_t first = wf_wire_word(w, 0) &
-                     ~((uint64_t)WF_FLAG_PARTED << 16 | WF_SEQUENCED);
+    uint64_t first =
+        wf_wire_word(w, 0) & ~((uint64_t)WF_FLAG_PARTED << 16 | WF_SEQUENCED);
     uint32_t plen = (uint32_t)(first >> 32);
     struct wf_wire plain;
     weft_sink *sink = NULL;
@@ -48,9 +49,9 @@ static int deliver_container(struct wf_ordered *o, struct weft_core *core,
     return WEFT_DONE;
 }
 
-/* Pieces go by any carrier, so they do not tell where the peer is. An ACK that names
- * one says how long it took, of which nothing is known any more once it counts as
- * acknowledged. */
+/* A piece may come by any carrier, so its epoch does not tell by which one the
+ * peer sends. An ACK that names a piece tells how long the piece took: that is
+ * evaluated first, because the acknowledgement ends its retention. */
 void wf_order_hear(struct wf_ordered *o, struct weft_core *core, int carrier,
                    const struct wf_wire *w)
 {
@@ -81,9 +82,9 @@ int wf_order_damaged(struct wf_ordered *o, int carrier)
     return WEFT_DONE;
 }
 
-/* ---- sealed containers ---- */
+/* ---- sealed containers --------------------------------------------------- */
 
-/* Is this header one that may come out of a sealed container of n bytes? */
+/* Whether a sealed container of n bytes may contain this header. */
 static bool is_valid_inner(const struct wf_wire *w, uint32_t n)
 {
     return w->type & WF_SEQUENCED && w->type != (WF_SEALED | WF_SEQUENCED) &&

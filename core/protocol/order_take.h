@@ -1,5 +1,5 @@
-/* What a container of an ordered pair is, and what it does once it is complete.
- * Only the receiving half (order_arrive.c) asks.
+/* Delivery of complete containers of an ordered pair, and predicates on their
+ * headers. Only the receiving half (order_arrive.c) uses it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,13 +8,13 @@
 
 #include "protocol/order.h"
 
-/* Of a sender whose carriers share. */
+/* Whether the sender stripes: its containers come by several carriers. */
 static inline bool wf_order_parted(const struct wf_wire *w)
 {
     return wf_le16(w->flags) & WF_FLAG_PARTED;
 }
 
-/* Of the same: a piece of a large message. */
+/* Whether it is a piece of a striped message. */
 static inline bool wf_order_piece(const struct wf_wire *w)
 {
     return w->type == (WF_TRANSFER | WF_SEQUENCED) && wf_order_parted(w);
@@ -27,18 +27,21 @@ static inline bool wf_order_control(const struct wf_wire *w)
     return type == WF_ACK || type == WF_PING || type == WF_PONG;
 }
 
-/* Not the one that is next: a double, or one behind a gap of its carrier. */
+/* Whether the container is not the next one. A duplicate is counted; after a
+ * gap the carrier is given up. */
 bool wf_order_off_turn(struct wf_ordered *, int carrier, const struct wf_wire *,
                        uint32_t next);
-/* What a header says besides its container. */
+/* Process what every valid header says: the epoch and the acknowledgement. */
 void wf_order_hear(struct wf_ordered *, struct weft_core *, int carrier,
                    const struct wf_wire *);
-/* One that is complete and right: DONE, or EAGAIN for want of memory. */
+/* Deliver a complete container with right checksums. WEFT_DONE, also for one
+ * that is dropped because it is not the next; WEFT_EAGAIN: no memory. */
 int wf_order_take(struct wf_ordered *, struct weft_core *, int carrier,
                   const struct wf_wire *, const void *data);
-/* Its carrier is given up; DONE. */
+/* Count a damaged container and give up its carrier. WEFT_DONE. */
 int wf_order_damaged(struct wf_ordered *, int carrier);
-/* Open a sealed one. False: it is old, or nothing that the peer has sealed. */
+/* Decrypt a sealed container to `text`; *by is the session that sealed it.
+ * false: it is old, or the peer has not sealed it; that is dealt with. */
 bool wf_order_unwrap(struct wf_ordered *, int carrier,
                      const struct wf_wire *outer, const void *data,
                      uint8_t *text, struct wf_session **by);

@@ -1,11 +1,11 @@
-/* What happens to most containers of an ordered pair: a short message leaves at
- * once by the current carrier, or is the next one that comes by it. Sums and
- * acknowledgement, which both need. See order.h.
+/* The fast path of an ordered pair: a short message that leaves at once by the
+ * current carrier, or that comes by it and is the next one. Also checksums and
+ * acknowledgement, which both directions need. See order.h.
  *
- * DESIGN  Whether everything is as usual is not asked per message: o->fast says
- * so until something happens to a carrier, and the long way says it again. The
- * cost of a short message is code that is not in the first cache after the
- * system call before it, so these functions are few, short, and in a row.
+ * DESIGN  The conditions are not checked per message: o->fast holds the result
+ * until something happens to a carrier, and the slow path sets it again. The
+ * cost of a short message is code that the system call before it has displaced
+ * from the first-level cache, so these functions are few, short, and adjacent.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,10 +20,10 @@ enum {
     EAGER = WF_EAGER | WF_SEQUENCED | WF_WIRE_VERSION << 8 /* and no flag */
 };
 
-/* ---- sums ------------------------------------------------------------------- */
+/* ---- checksums ----------------------------------------------------------- */
 
-static inline void finish_header(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
-                        const void *data, size_t n)
+static inline void finish_header(struct wf_ordered *o, struct wf_wire *w,
+                                 uint32_t seq, const void *data, size_t n)
 {
     uint64_t last = (uint64_t)o->epoch << 24, sums;
 
@@ -44,14 +44,15 @@ void wf_order_seal(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
     finish_header(o, w, seq, data, n);
 }
 
-static inline bool has_right_sums(const struct wf_ordered *o, const struct wf_wire *w,
-                         const void *data, size_t n, bool whole)
+static inline bool has_right_sums(const struct wf_ordered *o,
+                                  const struct wf_wire *w, const void *data,
+                                  size_t n, bool whole)
 {
     uint64_t last = wf_wire_word(w, 7), sums;
     uint32_t head;
 
     if (!(last & ~WF_WIRE_LAST) && !o->crc)
-        return true; /* the sender makes no sums */
+        return true; /* the sender makes no checksums */
     sums = o->sums(w, last & WF_WIRE_LAST, data, n);
     head = (uint32_t)(sums >> 32);
     return (uint16_t)last == (uint16_t)(head ^ head >> 16) &&
@@ -64,15 +65,17 @@ bool wf_order_right(const struct wf_ordered *o, const struct wf_wire *w,
     return has_right_sums(o, w, data, whole ? wf_le32(w->plen) : 0, whole);
 }
 
-/* ---- is everything usual? ------------------------------------------------------ */
+/* ---- opening the fast path ----------------------------------------------- */
 
-static bool can_send_at_once(const struct wf_ordered *o, const struct wf_carrier *c)
+static bool can_send_at_once(const struct wf_ordered *o,
+                             const struct wf_carrier *c)
 {
     return !o->unsent && o->failback_to < 0 && !o->stripe && !c->blocked &&
            c->core->attr.max_short >= WF_RETAIN_INLINE;
 }
 
-/* Nothing was noted about it that its next word would take back. */
+/* Whether a container of it may skip wf_carrier_heard: that would change
+ * nothing. */
 static bool can_bring_next(const struct wf_carrier *c)
 {
     return c->up && !c->stage && !c->failed_tries && !c->gone;
@@ -94,9 +97,9 @@ void wf_order_usual(struct wf_ordered *o)
         o->fast.from = c->core;
 }
 
-/* ---- sending -------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
-/* It was not taken: as if it had never been. */
+/* Remove the container that was appended last: the carrier did not take it. */
 WF_COLD static void undo_send(struct wf_ordered *o, struct wf_retained *r,
                               struct wf_retained **before, int rc)
 {
@@ -112,10 +115,11 @@ WF_COLD static void undo_send(struct wf_ordered *o, struct wf_retained *r,
         wf_carrier_fault(o, o->at, "it refused a message");
 }
 
-/* Retained, sealed and sent. False: nothing has happened. */
+/* Append the spare container r and send it. false: the carrier did not take it,
+ * and nothing else has happened. */
 static inline bool retain_and_send(struct wf_ordered *o, struct wf_retained *r,
-                         const void *data, uint64_t n, uint64_t h0, uint64_t h1,
-                         uint64_t h2)
+                                   const void *data, uint64_t n, uint64_t h0,
+                                   uint64_t h1, uint64_t h2)
 {
     struct wf_retained **before = o->last;
     struct wf_carrier *c = &o->carrier[o->at];
@@ -164,7 +168,7 @@ int wf_order_words(const void *data, uint64_t h0, weft_peer *peer, uint64_t h1,
     return wf_order_words_long(o, data, h0, h1, h2);
 }
 
-/* ---- acknowledgement --------------------------------------------------------------- */
+/* ---- acknowledgement ----------------------------------------------------- */
 
 void wf_order_recycle(struct wf_retained *r)
 {
@@ -189,6 +193,7 @@ void wf_order_recycle(struct wf_retained *r)
     o->spares++;
 }
 
+/* End the retention of the oldest container; status: for its request. */
 static inline void release_first(struct wf_ordered *o, int status)
 {
     struct wf_retained *r = o->first;
@@ -214,7 +219,7 @@ static inline void release_first(struct wf_ordered *o, int status)
 static inline void process_ack(struct wf_ordered *o, uint32_t ack, bool current)
 {
     if (ack - o->una > o->next - o->una)
-        return; /* of what was never sent */
+        return; /* for containers that were never sent */
     if (ack != o->una && current) {
         o->silent_since = 0;
         o->heir = -1;
@@ -242,8 +247,8 @@ void wf_order_drop(struct weft_loc *loc, int status)
         release_first(o, status);
 }
 
-static inline void count_owed(struct wf_ordered *o, struct weft_core *core, bool now,
-                       uint32_t plen)
+static inline void count_owed(struct wf_ordered *o, struct weft_core *core,
+                              bool now, uint32_t plen)
 {
     o->owed++;
     o->owed_bytes += plen;
@@ -256,12 +261,12 @@ void wf_order_owe(struct wf_ordered *o, struct weft_core *core,
                   const struct wf_wire *w, uint32_t plen)
 {
     count_owed(o, core,
-        w->type == (WF_TRANSFER | WF_SEQUENCED) &&
-            wf_le16(w->flags) & WF_FLAG_LAST,
-        plen);
+               w->type == (WF_TRANSFER | WF_SEQUENCED) &&
+                   wf_le16(w->flags) & WF_FLAG_LAST,
+               plen);
 }
 
-/* ---- receiving ----------------------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------- */
 
 bool wf_order_arrive_usual(struct wf_ordered *o, struct weft_core *core,
                            const weft_hdr *hdr, const void *data, size_t have)
@@ -269,26 +274,25 @@ bool wf_order_arrive_usual(struct wf_ordered *o, struct weft_core *core,
     const struct wf_wire *w = (const struct wf_wire *)hdr;
     uint64_t first = wf_wire_word(w, 0), order = wf_wire_word(w, 3);
 
-    if (wf_unlikely(o->fast.from != core ||
-                    first != (EAGER | (uint64_t)have << 32) ||
-                    (uint32_t)order != o->expect ||
-                    w->epoch != o->peer_epoch) ||
+    if (wf_unlikely(
+            o->fast.from != core || first != (EAGER | (uint64_t)have << 32) ||
+            (uint32_t)order != o->expect || w->epoch != o->peer_epoch) ||
         wf_unlikely(!has_right_sums(o, w, data, have, true)))
         return false;
     process_ack(o, (uint32_t)(order >> 32), true);
-    if (wf_unlikely(wf_arrive_words(core, o->loc,
-                                    first ^ (WF_SEQUENCED |
-                                             (uint64_t)WEFT_HDR_SHORT << 16),
-                                    wf_wire_word(w, 1), wf_wire_word(w, 2),
-                                    data) != WEFT_DONE))
+    if (wf_unlikely(wf_arrive_words(
+                        core, o->loc,
+                        first ^ (WF_SEQUENCED | (uint64_t)WEFT_HDR_SHORT << 16),
+                        wf_wire_word(w, 1), wf_wire_word(w, 2),
+                        data) != WEFT_DONE))
         return false;
     o->expect++;
     count_owed(o, core, false, (uint32_t)have);
     return true;
 }
 
-/* A pair that is ordered, or asks for checksums, takes nothing else: what lacks
- * the mark is damaged. */
+/* A pair that is ordered, or requires checksums, accepts only such containers:
+ * one without the mark is damaged. */
 int wf_arrive_marked(struct weft_core *core, struct weft_loc *from,
                      const weft_hdr *hdr, const void *data, size_t have,
                      weft_sink **sink)
@@ -296,12 +300,13 @@ int wf_arrive_marked(struct weft_core *core, struct weft_loc *from,
     const struct wf_wire *w = (const struct wf_wire *)hdr;
     int r;
 
-    /* the bit that says so may itself be what was damaged: ask the route */
+    /* the mark itself may be damaged, so the route decides what is expected */
     if (wf_unlikely(!from->order && !from->lanes))
         wf_location_connect(from);
     if (!from->order && (wf_checks_asked(from, core) || w->type & WF_CHECKED)) {
         r = wf_checked_arrive(core, from, hdr, data, have, sink);
-        return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from) : r;
+        return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from)
+                                             : r;
     }
     if (!from->order && !(w->type & WF_SEQUENCED))
         return wf_arrive_plain(core, from, hdr, data, have, sink);
