@@ -97,8 +97,8 @@ bool wf_carrier_lives(struct wf_ordered *o, int k)
     return sign != before;
 }
 
-/* As if STILL_NS had passed: the next check is when they have become
- * SILENT_NS. */
+/* Silence counts as begun STILL_NS ago: the next check is when it has lasted
+ * for SILENT_NS. */
 void wf_carrier_stir(struct wf_ordered *o, uint64_t now)
 {
     o->silent_since = o->baseline_since =

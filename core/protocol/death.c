@@ -253,8 +253,8 @@ void wf_deaths_tell(struct weft_loc *loc)
         tell_gone(loc, e->dead[i]);
 }
 
-/* Telling a process may show that it is gone, too: so this may be called from
- * itself, and then does nothing. */
+/* Telling a process may show that it is gone, too, which calls this again: the
+ * inner call leaves the work to the outer one. */
 void wf_deaths_spread(struct wf_instance *wf)
 {
     struct wf_engine *e = wf->engine;

@@ -83,10 +83,10 @@ enum {
     WF_STAGED_MAX = 2 * WF_RETAIN_MAX, /* more than an honest peer can use */
     WF_RETAIN_INLINE = 64,      /* payload bytes stored in wf_retained itself */
     WF_ORDER_SHORT = 8 << 10,   /* payload that is copied without a request */
-    WF_ORDER_CHUNK = 256 << 10, /* most payload of a container, */
-    WF_STRIPE_PIECE = 64 << 10, /* and of one that may be striped */
-    WF_ACK_EVERY = 32,          /* containers without an acknowledgement, */
-    WF_ACK_BYTES = 64 << 10     /* or bytes, make one due at once */
+    WF_ORDER_CHUNK = 256 << 10, /* most payload of a container */
+    WF_STRIPE_PIECE = 64 << 10, /* the same for a sender that stripes */
+    WF_ACK_EVERY = 32,          /* so many containers make an ACK due at once */
+    WF_ACK_BYTES = 64 << 10     /* so many bytes of payload do so, too */
 };
 
 /* A container that was sent, or waits to be, and is not acknowledged. */
@@ -164,7 +164,7 @@ struct wf_carrier {
     struct wf_stage *stage, *last_stage;   /* oldest first, by seq */
     struct wf_stage *sealed, *last_sealed; /* not opened; in arrival order */
     uint64_t staged;                       /* bytes that both lists take */
-    struct wf_seal *seal; /* NULL: what it carries is not encrypted */
+    struct wf_seal *seal; /* NULL: its containers are not encrypted */
 };
 
 /* Events in the life of a pair, counted for reports. */
@@ -214,7 +214,7 @@ struct wf_ordered {
     struct wf_carrier carrier[WF_EPS_MAX];
     int carriers;
     int at;          /* index of the current one, -1: LOST */
-    int heir;        /* candidate: heard while `at` is in doubt; or -1 */
+    int heir;        /* another one, heard while `at` is in doubt; or -1 */
     bool peer_moved; /* the candidate is where the peer sends now */
     int failback_to; /* adopted as soon as all is acknowledged, or -1 */
     bool crc;        /* checksums are wanted */

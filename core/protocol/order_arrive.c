@@ -240,7 +240,7 @@ static void stage_landed(struct wf_sink *sink, int status)
 }
 
 /* Append in arrival order: the sequence number is encrypted. */
-static void insert_sealed(struct wf_carrier *c, struct wf_stage *g)
+static void add_sealed(struct wf_carrier *c, struct wf_stage *g)
 {
     *(c->sealed ? &c->last_sealed->next : &c->sealed) = g;
     c->last_sealed = g;
@@ -328,10 +328,7 @@ static int stage_container(struct wf_ordered *o, int carrier,
     g->sink.sink.seg = stage_seg;
     if (have)
         memcpy(g->data, data, have);
-    if (w->type == (WF_SEALED | WF_SEQUENCED))
-        insert_sealed(c, g);
-    else
-        insert_by_seq(c, g);
+    (w->type == (WF_SEALED | WF_SEQUENCED) ? add_sealed : insert_by_seq)(c, g);
     wf_order_unusual(o);
     c->staged += stage_bytes(plen);
     if (g->busy)
