@@ -28,13 +28,13 @@ static void failback_goes_to_the_first_that_is_good(void **state)
                                     "x", 1),
                      WEFT_DONE);
     answers(0, 2);
-    assert_int_equal(order->back, -1);
+    assert_int_equal(order->failback_to, -1);
     answers(0, 1);
-    assert_int_equal(order->back, 0);
+    assert_int_equal(order->failback_to, 0);
     answers(1, 3); /* too late */
-    assert_int_equal(order->back, 0);
+    assert_int_equal(order->failback_to, 0);
     answers(2, 4); /* it is there already */
-    assert_int_equal(order->back, 0);
+    assert_int_equal(order->failback_to, 0);
     teardown();
 }
 
