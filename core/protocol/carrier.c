@@ -4,10 +4,9 @@
  *     ^                                                              |
  *     +--------- new peer of the plugin, at the next round ----------+
  *
- * Callbacks only take notes (again_at, give_up, probe). The maintenance round
- * (wf_orders_turn) runs when no plugin is on the stack, and acts on them. Every
- * PING is answered on the carrier that it came by, so an answer proves that it
- * works.
+ * Callbacks only take notes (again_at, give_up, probe). The maintenance round,
+ * wf_orders_turn, runs when no plugin is on the stack, and acts on them. A PING
+ * is answered on its own carrier, so an answer proves that it works.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -282,8 +281,7 @@ void wf_carrier_watch(struct wf_ordered *o)
 
 /* ---- the maintenance round ----------------------------------------------- */
 
-/* Replace the used-up peer of a plugin. Deleting it returns the containers and
- * sinks that the plugin holds. */
+/* Replace a used-up peer. Deleting it returns what the plugin holds. */
 static void renew_peer(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];

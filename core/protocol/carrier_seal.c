@@ -1,7 +1,7 @@
 /* Sealed carriers: handshakes give them their keys.
  *
- *   handshake --wf_instance.met--> session of the carrier
- *   connected --wf_carrier_up-->   containers that waited for a session go
+ *   handshake --wf_instance.met--> the carrier has a session
+ *   connected --wf_carrier_up--> waiting containers go
  *
  * Shared memory is not sealed. A pair whose route encrypts is connected as soon
  * as a handshake with the peer is done, so that it never accepts anything
