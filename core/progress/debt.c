@@ -1,5 +1,4 @@
-/* What a thread still owes that has tried to enter a section without calling a
- * function: see wf_cs_take_again.
+/* The deferred unlock of the fast path: see wf_cs_take_again in critical.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "progress/critical.h"

@@ -193,7 +193,7 @@ int wf_irecv_aside(struct wf_comm *comm, const struct wf_receive_args *a,
     return start_new(comm, a, WF_SPACE_P2P, true, out);
 }
 
-/* ---- blocking, without a request ------------------------------------------ */
+/* ---- blocking, without a request ----------------------------------------- */
 
 struct wf_p2p *wf_expected_claim(struct wf_expected *x)
 {

@@ -19,7 +19,7 @@
  */
 #include "protocol/queues.h"
 
-/* ---- the sender ----------------------------------------------------------- */
+/* ---- the sender ---------------------------------------------------------- */
 
 int wf_slot_pending(struct wf_p2p *p)
 {
@@ -134,7 +134,7 @@ void wf_rendezvous_approved(struct weft_loc *from, const struct wf_wire *w)
         wf_answered(p, 0);
 }
 
-/* ---- the receiver ---------------------------------------------------------- */
+/* ---- the receiver -------------------------------------------------------- */
 
 static void approve(struct wf_p2p *p, struct weft_loc *from, uint64_t send_id)
 {

@@ -73,7 +73,7 @@ int wf_seal_session(struct wf_seal *s, const struct wf_auth_session *made)
     return WEFT_OK;
 }
 
-/* ---- sealing --------------------------------------------------------------- */
+/* ---- sealing ------------------------------------------------------------- */
 
 static struct wf_session *for_sending(struct wf_seal *s)
 {
@@ -169,7 +169,7 @@ int wf_seal_send(struct wf_seal *s, const struct weft_core *core,
     return core->ops->send_short(peer, (const weft_hdr *)&o, text, n);
 }
 
-/* ---- opening --------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 bool wf_seal_header(const struct wf_seal *s, const struct wf_wire *w)
 {

@@ -93,7 +93,7 @@ static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
                                          : &wf_comm_nobody;
 }
 
-/* ---- inside the section, by who was there last --------------------------------- */
+/* ---- inside the section, by who was there last --------------------------- */
 
 /* Enter the engine (engines.h) of this communicator: the communicator. NULL: take
  * the long way. */

@@ -30,7 +30,7 @@ enum {
     FORGET = 4 /* times of a piece, of others' work */
 };
 
-/* ---- choosing ----------------------------------------------------------------- */
+/* ---- choosing ------------------------------------------------------------ */
 
 static double arrival(const struct wf_flight *f, uint64_t more)
 {
@@ -86,7 +86,7 @@ int wf_stripe_choose(const struct wf_ordered *o, const struct wf_retained *r)
     return best;
 }
 
-/* ---- flying and landing -------------------------------------------------------- */
+/* ---- flying and landing -------------------------------------------------- */
 
 /* Carrier k has taken n bytes, and these none. */
 static void pass_over(struct wf_ordered *o, int k, uint64_t n)
@@ -169,7 +169,7 @@ void wf_stripe_landed(struct wf_ordered *o, int k, uint32_t seq)
     wf_order_room(o);
 }
 
-/* ---- silence --------------------------------------------------------------------- */
+/* ---- silence ------------------------------------------------------------- */
 
 static uint64_t patience(const struct wf_flight *f)
 {

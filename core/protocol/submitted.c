@@ -7,7 +7,7 @@
 
 enum { LOOKS = 200 /* as long as one spins for a ticket */ };
 
-/* ---- the submitter ---------------------------------------------------------- */
+/* ---- the submitter ------------------------------------------------------- */
 
 static bool submit(struct wf_p2p *p, struct wf_comm *comm, struct wf_req **out)
 {
@@ -76,7 +76,7 @@ bool wf_submitted_await(struct wf_instance *wf, MPI_Request *request,
     return false;
 }
 
-/* ---- inside ------------------------------------------------------------------ */
+/* ---- inside -------------------------------------------------------------- */
 
 static void start(struct wf_p2p *p)
 {
