@@ -138,7 +138,8 @@ WF_COLD void wf_progress_allow_helper(struct wf_instance *wf)
     _Static_assert(sizeof *cpus == sizeof wf->progress->cpus, "cpu_set_t");
     wf->may_help = wf->options->progress != WF_PROGRESS_CALLER;
     if (wf->may_help && sched_getaffinity(0, sizeof *cpus, cpus) != 0)
-        CPU_ZERO(cpus); /* a machine with more: as the program's thread */
+        /* more CPUs than a cpu_set_t has: the thread inherits the mask */
+        CPU_ZERO(cpus);
 }
 
 void wf_progress_alone(struct wf_instance *wf)
@@ -241,14 +242,15 @@ void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
 }
 
 bool wf_progress_spin_on(struct wf_instance *wf, struct weft_core *core,
-                         const wf_atomic_u32 *state, int *looks)
+                         const wf_atomic_u32 *state, int *polls)
 {
-    bool crowded = !wf->progress->spin_max;
+    bool oversubscribed = !wf->progress->spin_max;
 
     return poll_while_spinning(wf, core, 1) && wf_load_acquire(state) == 0 &&
-           ++*looks < (crowded ? WORDS_POLLS_OVERSUBSCRIBED : WORDS_POLLS) &&
+           ++*polls <
+               (oversubscribed ? WORDS_POLLS_OVERSUBSCRIBED : WORDS_POLLS) &&
            !must_stop_spinning(wf) &&
-           (wf_likely(!crowded) || wf_progress_give_way(wf));
+           (wf_likely(!oversubscribed) || wf_progress_give_way(wf));
 }
 
 /* Arm the endpoints for the leader while it sleeps. False: an event is there,
@@ -263,7 +265,7 @@ WF_COLD static bool arm_again(struct wf_instance *wf)
 }
 
 /* Count a rearming of the endpoints; true if they are rearmed often. Not for a
- * leader that looks after several engines, which has pauses of its own:
+ * leader that polls after several engines, which has pauses of its own:
  * others.c. */
 WF_COLD static bool is_rearmed_often(struct wf_instance *wf)
 {

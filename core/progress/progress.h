@@ -71,10 +71,10 @@ static inline bool wf_progress_may_spin(struct wf_instance *wf)
 void wf_progress_spin(struct wf_instance *, struct weft_core *, int budget,
                       const wf_atomic_u32 *state);
 /* Poll the endpoint once, after one poll by recv_words that found no message.
- * False: *state is not 0, or the caller should stop polling and wait. *looks
+ * False: *state is not 0, or the caller should stop polling and wait. *polls
  * counts the calls; it starts at 0. */
 bool wf_progress_spin_on(struct wf_instance *, struct weft_core *,
-                         const wf_atomic_u32 *state, int *looks);
+                         const wf_atomic_u32 *state, int *polls);
 /* Let the other threads on this CPU run once, where ranks outnumber CPUs and no
  * thread shares the section. False: that is not so, or it took too long to be
  * worth another try. */

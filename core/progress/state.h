@@ -13,6 +13,7 @@
  *
  * THREADS  Any thread may call these functions; a slot belongs to one thread.
  * Without a page (another launcher, or none) they do nothing.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_STATE_H
 #define WF_STATE_H

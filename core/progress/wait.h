@@ -74,7 +74,7 @@ struct wf_progress {
     unsigned yields, yields_max;
     unsigned no_yield_waits; /* so many of the next waits do not yield */
     unsigned no_yield_next;  /* the next value of no_yield_waits */
-    bool cpu_shared; /* another rank runs on this CPU: polling longer is vain */
+    bool cpu_shared; /* another rank is on this CPU: more polls do not help */
     unsigned shared_waits, shared_waits_max; /* waits in a row that found so */
     bool only_cpu_shared; /* oversubscribed because the only CPU is shared */
     unsigned lone_yields; /* yields in a row that found this no longer so */
