@@ -92,9 +92,7 @@ static int refuse_without_sleeper(const struct weft_core *c)
 {
     if (c->refusal)
         snprintf(c->refusal, WF_REFUSAL_MAX,
-                 "nothing to sleep on (epoll, "
-                 "eventfd): %s",
-                 strerror(errno));
+                 "nothing to sleep on (epoll, eventfd): %s", strerror(errno));
     return WEFT_ESYS;
 }
 

@@ -1,6 +1,6 @@
 /* The pool of requests where several threads take and return them: each thread
- * has a share of its own, and a request that another thread returns goes back to
- * the share that it came from.
+ * has a share of its own, and a request that another thread returns goes back
+ * to the share that it came from.
  *
  *   thread A   take <--+-- free list          (A only)
  *              give -->+     ^ when that is empty: all of it at once
@@ -8,7 +8,8 @@
  *
  *   share   OWNED --its thread ends, or uses another instance--> ABANDONED
  *             ^------------- a thread without a share comes -------------'
- *           either --the pool ends--> GONE; the last of pool and thread frees it
+ *           either --the pool ends--> GONE; the second of pool and thread that
+ *                                     ends frees the share
  *
  * DESIGN  Taking and returning need no lock and, where one thread does both, no
  * atomic read-modify-write; so they are done outside the section. A program

@@ -120,9 +120,8 @@ static inline bool wf_req_done(struct wf_req *r)
     return wf_load_acquire(&r->done) != 0;
 }
 
-/* True if a request that is done has no error, no flags but WF_REQ_LIGHT, and
- * holds nothing, as is usual. Its outcome goes into the status and the request
- * to the pool. */
+/* True if a done request is light and has no other flag and no error, as most
+ * are. Its outcome goes into the status and the request to the pool. */
 static inline bool wf_req_simple(const struct wf_req *r)
 {
     return ((r->flags ^ WF_REQ_LIGHT) | (uint32_t)r->error) == 0;

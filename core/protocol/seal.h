@@ -1,8 +1,8 @@
 /* Sealed containers: the only ones that a route with security = encrypt sends
  * over a network.
  *
- *   off  0    1    2     4     8        16        24       32     48     56    60
- *       type ver flags plen  counter  session   zero     tag    zero  check  crc
+ *   off  0    1    2     4     8        16       24     32    48    56     60
+ *       type ver flags plen  counter  session  zero   tag   zero  check  crc
  *   and as payload, encrypted: the container itself, 64 bytes of header and all
  *
  * type is WF_SEALED with WF_SEQUENCED. The first 24 bytes are authenticated
