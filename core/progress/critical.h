@@ -182,7 +182,7 @@ static inline bool wf_cs_try(struct wf_cs *cs)
 struct wf_cs_debt {
     struct wf_cs *inside; /* this section is still held */
     /* The bias slot of a failed wf_mutex_lock_again: wf_mutex_left is due. */
-    wf_atomic_u32 *vain;
+    wf_atomic_u32 *failed_bias_slot;
 };
 extern _Thread_local struct wf_cs_debt wf_cs_debt WF_TLS_NEAR;
 void wf_cs_pay(void);
@@ -191,7 +191,7 @@ void wf_cs_pay(void);
  * anything that may last. */
 static inline void wf_cs_pay_debt(void)
 {
-    if (__builtin_expect(wf_cs_debt.inside || wf_cs_debt.vain, 0))
+    if (__builtin_expect(wf_cs_debt.inside || wf_cs_debt.failed_bias_slot, 0))
         wf_cs_pay();
 }
 
@@ -199,7 +199,7 @@ static inline void wf_cs_pay_debt(void)
  * deferred. */
 static inline bool wf_cs_take_again(struct wf_cs *cs)
 {
-    if (!wf_mutex_lock_again(&cs->mutex, &wf_cs_debt.vain))
+    if (!wf_mutex_lock_again(&cs->mutex, &wf_cs_debt.failed_bias_slot))
         return false;
     wf_section_entering(WF_RANK_API, cs);
     if (!wf_cs_owes(cs))

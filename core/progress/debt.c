@@ -10,8 +10,8 @@ void wf_cs_pay(void) WF_UNANALYSED
     struct wf_cs_debt debt = wf_cs_debt;
 
     wf_cs_debt = (struct wf_cs_debt){NULL, NULL};
-    if (debt.vain)
-        wf_mutex_left(debt.vain);
+    if (debt.failed_bias_slot)
+        wf_mutex_left(debt.failed_bias_slot);
     if (debt.inside)
         wf_cs_give(debt.inside);
 }

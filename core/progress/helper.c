@@ -165,7 +165,7 @@ static void poll_and_leave(struct wf_helper *h)
         if (n > 0)
             wf_store_relaxed(&h->pause_ns, PAUSE_MIN);
     } while (n > 0 && wf->api.owed && !wf_mutex_contended(&wf->api.mutex));
-    h->seen_round = wf_load_relaxed(&p->turn);
+    h->seen_round = wf_load_relaxed(&p->rounds);
     armed = n == 0 && wf->api.owed && wf_progress_arm(wf, &timeout);
     p->helping = 0;
     if (armed)
@@ -178,9 +178,9 @@ static void poll_and_leave(struct wf_helper *h)
 static bool is_program_polling(struct wf_helper *h)
 {
     struct wf_progress *p = h->wf->progress;
-    bool busy = p->waiting || wf_load_relaxed(&p->turn) != h->seen_round;
+    bool busy = p->waiting || wf_load_relaxed(&p->rounds) != h->seen_round;
 
-    h->seen_round = wf_load_relaxed(&p->turn);
+    h->seen_round = wf_load_relaxed(&p->rounds);
     return busy;
 }
 
@@ -220,7 +220,7 @@ static void set_wake_time(struct wf_helper *h, long ns)
     struct itimerspec t = {.it_value = {.tv_nsec = ns}};
 
     h->wf->progress->parked = false;
-    h->seen_round = wf_load_relaxed(&h->wf->progress->turn);
+    h->seen_round = wf_load_relaxed(&h->wf->progress->rounds);
     h->pausing_ns = ns;
     if (timerfd_settime(h->timer, 0, &t, NULL) < 0)
         wf_log(h->wf, WF_LOG_WARN, "the helper's timer cannot be set");
@@ -307,7 +307,7 @@ static bool ensure_helper(struct wf_instance *wf)
     h->has_spare_cpu = wf->own_cpus > 1 && wf->local_count < wf->cpus &&
                        wf->local_count < wf_quota_cpus();
     wf_store_relaxed(&h->pause_ns, PAUSE_MIN);
-    h->seen_round = wf_load_relaxed(&p->turn);
+    h->seen_round = wf_load_relaxed(&p->rounds);
     if (!start_thread(h))
         goto err;
     wf->may_help = true;

@@ -31,10 +31,10 @@ static bool is_in_use(struct wf_instance *wf, struct wf_instance *other)
 {
     struct wf_engines *all = wf_engines(wf);
     wf_atomic_u32 *seen = &all->seen[wf->number][other->number];
-    uint32_t turn = wf_load_relaxed(&other->progress->turn);
-    bool moved = turn != wf_load_relaxed(seen);
+    uint32_t rounds = wf_load_relaxed(&other->progress->rounds);
+    bool moved = rounds != wf_load_relaxed(seen);
 
-    wf_store_relaxed(seen, turn);
+    wf_store_relaxed(seen, rounds);
     return moved && !wf_load_relaxed(&all->errands[other->number].due);
 }
 
@@ -42,7 +42,7 @@ static bool is_in_use(struct wf_instance *wf, struct wf_instance *other)
 static void note_own_poll(struct wf_instance *wf, struct wf_instance *other)
 {
     wf_store_relaxed(&wf_engines(wf)->seen[wf->number][other->number],
-                     wf_load_relaxed(&other->progress->turn));
+                     wf_load_relaxed(&other->progress->rounds));
 }
 
 static void poll_if_unused(struct wf_instance *wf, struct wf_instance *other)

@@ -53,7 +53,7 @@ WF_COLD int wf_progress_init(struct wf_instance *wf)
     p->epoll = -1;
     p->bell = -1;
     p->watch_ms = WATCH_MS;
-    p->look_ms = LOOK_MS;
+    p->look_ms = HELPER_SLEEP_MS;
     p->nap_ms = NAP_MS;
     wf_list_init(&p->waiters);
     wf->progress = p;
@@ -285,7 +285,7 @@ void wf_progress_leave(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
-    if (!p->led || !p->disarmed || p->naps)
+    if (!p->led || !p->disarmed || p->leader_on_bell)
         return;
     p->disarmed = false;
     if (wf_load_relaxed(&p->foreign_poller))

@@ -268,7 +268,7 @@ void wf_state_end(struct wf_state_slot *s)
 
 /* Each rank keeps one slot for calls that poll. */
 void wf_state_polled(struct wf_instance *wf, const struct wf_wait_cause *cause,
-                     uint32_t vain)
+                     uint32_t failed_polls)
 {
     struct wf_state *state = wf->state;
     struct wf_state_slot *s = wf->progress->polled;
@@ -284,14 +284,14 @@ void wf_state_polled(struct wf_instance *wf, const struct wf_wait_cause *cause,
     w = describe_wait(cause);
     now = wf_now(wf);
     begin_write(s);
-    if (wf_state_le(s->word[WF_STATE_VAIN]) >= vain ||
+    if (wf_state_le(s->word[WF_STATE_VAIN]) >= failed_polls ||
         s->word[WF_STATE_KIND] == WF_STATE_FREE)
         set_word(s, WF_STATE_SINCE, now);
     set_word(s, WF_STATE_KIND, WF_STATE_POLLS);
     set_word(s, WF_STATE_PLACE, state->place);
     set_word(s, WF_STATE_THREAD, thread_id());
     set_word(s, WF_STATE_LAST, now);
-    set_word(s, WF_STATE_VAIN, vain);
+    set_word(s, WF_STATE_VAIN, failed_polls);
     write_wait(s, &w);
     end_write(s);
 }

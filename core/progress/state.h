@@ -73,9 +73,10 @@ struct wf_state_slot *wf_state_begin_outside(struct wf_process *,
                                              enum wf_state_operation);
 void wf_state_end(struct wf_state_slot *);
 
-/* Record that the program has polled `vain` times in a row without an event. */
+/* Record that the program has polled `failed_polls` times in a row without an
+ * event. */
 void wf_state_polled(struct wf_instance *, const struct wf_wait_cause *,
-                     uint32_t vain);
+                     uint32_t failed_polls);
 
 /* Describe the wait for one request. */
 void wf_state_describe_request(const struct wf_req *, struct wf_wait *);

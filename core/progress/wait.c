@@ -152,7 +152,7 @@ static void poll_others(struct wf_instance *wf)
     struct wf_engines *engines = wf_engines(wf);
     struct wf_progress *p = wf->progress;
 
-    p->others_round = wf_load_relaxed(&p->turn);
+    p->others_round = wf_load_relaxed(&p->rounds);
     if (wf_unlikely(engines != NULL))
         engines->ops->poll(wf);
 }
@@ -161,7 +161,8 @@ void wf_progress_others(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
-    if (wf_unlikely(wf_load_relaxed(&p->turn) - p->others_round > OTHERS_EVERY))
+    if (wf_unlikely(wf_load_relaxed(&p->rounds) - p->others_round >
+                    OTHERS_EVERY))
         poll_others(wf);
 }
 
@@ -205,18 +206,19 @@ static WF_COLD void sleep_on_bell(struct wf_instance *wf,
 {
     struct wf_progress *p = wf->progress;
     struct pollfd bell = {.fd = p->bell, .events = POLLIN};
-    uint32_t turn;
+    uint32_t rounds;
 
-    p->led = self->leads = p->naps = true;
+    p->led = self->leads = p->leader_on_bell = true;
     /* it is woken by the bell, not by its futex word */
     wf_store_relaxed(&self->awake, 1);
     p->sleeps++;
     wf_cs_go(&wf->api);
     do
-        turn = wf_load_relaxed(&p->turn);
-    while (poll(&bell, 1, p->nap_ms) == 0 && wf_load_relaxed(&p->turn) != turn);
+        rounds = wf_load_relaxed(&p->rounds);
+    while (poll(&bell, 1, p->nap_ms) == 0 &&
+           wf_load_relaxed(&p->rounds) != rounds);
     wf_cs_enter(&wf->api);
-    p->led = self->leads = p->naps = p->prefers_bell = false;
+    p->led = self->leads = p->leader_on_bell = p->prefers_bell = false;
     drain_bell(p);
     wf_progress_turn(wf, UINT32_MAX);
 }
@@ -278,7 +280,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
 static WF_COLD void sleep_as_follower(struct wf_instance *wf,
                                       struct wf_waiter *self)
 {
-    if (wf->progress->naps)
+    if (wf->progress->leader_on_bell)
         /* this thread polls no more: the leader must arm the endpoints */
         wf_progress_kick(wf);
     wf_progress_leave(wf);
@@ -646,7 +648,8 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
     if (wf_unlikely(!p->limits_known))
         choose_limits(wf);
     p->waiting++;
-    if (wf_unlikely(wf_load_relaxed(&p->turn) - p->others_round > OTHERS_LONG))
+    if (wf_unlikely(wf_load_relaxed(&p->rounds) - p->others_round >
+                    OTHERS_LONG))
         poll_others(wf);
     while (!done(arg) && !stay_awake(wf, mask, done, arg)) {
         if (!record)

@@ -22,10 +22,11 @@ enum {
     OTHERS_EVERY = 256, /* rounds between two polls of all endpoints: 2^n */
     OTHERS_APART_MOST = 100000 /* ns; the longest time between two of them */
 };
+/* The longest sleeps, ms. */
 enum {
-    WATCH_MS = 1000, /* of a leader, which then checks for silent peers */
-    LOOK_MS = 100,   /* of the progress thread: a lost wake-up costs no more */
-    NAP_MS = 1       /* of a leader beside a thread that polls often */
+    WATCH_MS = 1000,       /* of a leader, which then checks for silent peers */
+    HELPER_SLEEP_MS = 100, /* of the progress thread */
+    NAP_MS = 1             /* of a leader beside a thread that polls often */
 };
 
 struct wf_helper; /* helper.c */
@@ -65,7 +66,7 @@ struct wf_progress {
     uint32_t all, remote;                    /* endpoint masks */
     /* The number of poll rounds. Changed inside the section; others.c reads it
      * from outside to see whether the engine is in use. */
-    wf_atomic_u32 turn;
+    wf_atomic_u32 rounds;
 
     /* How a waiter stays awake. */
     bool limits_known;   /* oversubscribed and the limits below are set */
@@ -88,7 +89,7 @@ struct wf_progress {
     struct wf_list waiters; /* threads that sleep, or are about to */
     bool led;               /* a leader sleeps */
     bool disarmed; /* a thread polled since the endpoints were armed for it */
-    bool naps;     /* the leader sleeps on the bell alone */
+    bool leader_on_bell; /* the leader sleeps on the bell alone */
     /* The leader should sleep on the bell alone, because the endpoints were
      * armed again for it often: rearms times since rearms_since. */
     bool prefers_bell;
@@ -118,10 +119,10 @@ struct wf_progress {
 /* Count a poll round. Returns its number. */
 static inline uint32_t wf_progress_count(struct wf_progress *p)
 {
-    uint32_t turn = wf_load_relaxed(&p->turn) + 1;
+    uint32_t round = wf_load_relaxed(&p->rounds) + 1;
 
-    wf_store_relaxed(&p->turn, turn);
-    return turn;
+    wf_store_relaxed(&p->rounds, round);
+    return round;
 }
 
 /* Poll the endpoints in the mask once, by a thread that goes on polling: it

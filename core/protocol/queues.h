@@ -82,7 +82,7 @@ struct wf_p2p {
     bool has_id;   /* it is in the pending or matched table */
     /* Set while the call that posts the receive runs: a large stored message is
      * left to the caller, which copies it outside the section. */
-    bool aside;
+    bool defers_copy;
     void *buf;
     uint64_t count;
     struct wf_type *type;
@@ -143,8 +143,9 @@ struct wf_landing {
 /* The message that a blocking receive polls for. It needs no request and no
  * place in a queue, as long as no posted receive could take the message and no
  * stored message matches. A message that cannot just be copied makes it a
- * request (wf_expected_claim). INVARIANT  No message is expected: env0 is
- * WF_ENV0_NONE and bytes is 0. */
+ * request (wf_expected_claim).
+ * INVARIANT  While no message is expected, env0 is WF_ENV0_NONE and bytes is
+ * 0. */
 enum wf_expected_state {
     WF_EXPECTED_NOT,    /* the message has not come yet */
     WF_EXPECTED_HERE,   /* the message was copied */

@@ -6,7 +6,7 @@
 
 /* From this size on, copying a stored message takes longer than entering the
  * section once more. */
-enum { ASIDE_MIN = 4096 };
+enum { DEFER_COPY_MIN = 4096 };
 
 void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
 {
@@ -81,7 +81,7 @@ void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
         wf_unexpected_free(m);
         break;
     default:
-        if (WF_BRIEF && p->aside && m->length >= ASIDE_MIN) {
+        if (WF_BRIEF && p->defers_copy && m->length >= DEFER_COPY_MIN) {
             p->stored = m;
             break;
         }
@@ -95,7 +95,7 @@ void wf_receive_aside(struct wf_req *r)
     struct wf_p2p *p = wf_p2p_of(r);
     struct wf_message *m;
 
-    if (wf_req_done(r) || !p->aside)
+    if (wf_req_done(r) || !p->defers_copy)
         return;
     /* the engine does not touch `stored`: it belongs to the caller */
     m = p->stored;
@@ -154,7 +154,7 @@ bool wf_receive_withdraw(struct wf_p2p *p)
 
 static inline __attribute__((always_inline)) int
 post_new_receive(struct wf_comm *comm, const struct wf_receive_args *a,
-                 enum wf_space space, bool aside, struct wf_req **out)
+                 enum wf_space space, bool defers_copy, struct wf_req **out)
 {
     struct wf_p2p *p = wf_p2p_alloc(comm, WF_REQ_RECV);
     int rc;
@@ -166,13 +166,13 @@ post_new_receive(struct wf_comm *comm, const struct wf_receive_args *a,
     p->tag = a->tag;
     p->space = (uint8_t)space;
     if (WF_BRIEF)
-        p->aside = aside;
+        p->defers_copy = defers_copy;
     wf_p2p_set_buffer(p, a->buf, a->count, a->type);
     *out = &p->req;
     rc = wf_receive_start(p);
     if (WF_BRIEF && !p->stored)
         /* a message that comes later is copied by the engine */
-        p->aside = false;
+        p->defers_copy = false;
     if (rc) {
         wf_store_relaxed(&p->req.done, 1);
         wf_req_release(&p->req);

@@ -68,7 +68,7 @@ void wf_p2p_blank(struct wf_p2p *p, struct wf_instance *wf,
     p->has_id = false;
     p->type = NULL;
     if (WF_BRIEF) {
-        p->aside = false;
+        p->defers_copy = false;
         p->stored = NULL;
     }
 }

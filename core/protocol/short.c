@@ -51,7 +51,7 @@ static inline struct wf_p2p *take_light(struct wf_comm *comm,
     if (wf_unlikely(!p))
         return NULL;
     if (shared)
-        p->aside = false;
+        p->defers_copy = false;
     else
         e->free_p2p = p->next_free;
     __builtin_prefetch(p->next_free, 1);
