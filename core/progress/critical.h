@@ -11,9 +11,9 @@
  *
  * Both are the API section, which all other calls enter as a whole; so the same
  * code with both of them in it is right in each build. per-object gives a rank
- * several engines (engines.h), each with a section of its own, unless core.engines
- * says otherwise. lock-free is per-object, and a send or a receive that finds its
- * engine busy does not wait: it is submitted.
+ * several engines (engines.h), each with a section of its own, unless
+ * core.engines says otherwise. lock-free is per-object, but a send or a receive
+ * that finds its engine busy does not wait: it is submitted.
  *
  * Section api: one per instance, around every MPI call that touches the engine;
  * os/section.h has its place among the others. A waiter leaves it while it
@@ -22,43 +22,46 @@
  * other thread can be inside, a call pays one test of a flag:
  *
  *   below MPI_THREAD_MULTIPLE
- *      off --wf_cs_lend, in a call that leaves something to the helper--> on
- *      on --a leave that finds nothing owed--> off
+ *      off --wf_cs_lend, in a call that leaves an operation to the progress
+ *            thread--> on
+ *      on --a leave that finds no such operation--> off
  *
  *   MPI_THREAD_MULTIPLE
- *      alone --who enters finds that the process has a second thread--> on
- *      alone --wf_cs_lend--> on --a leave that finds nothing owed, and no second
- *                                 thread--> alone
+ *      alone --an enter that finds a second thread in the process--> on
+ *      alone --wf_cs_lend--> on --a leave that finds no such operation and no
+ *                                 second thread--> alone
  *
- * DESIGN  While it is off, no other thread of the library looks at the engine.
- * Only the thread that is in an MPI call switches, and it holds the mutex when
- * it does, so the helper (helper.c) sees either state and never a change. A
- * call may therefore find the section off when it enters and on when it
- * leaves, or the other way round; both are right.
+ * DESIGN  While the section is off, no other thread of the library accesses the
+ * engine. Only the thread that is in an MPI call switches it on or off, and it
+ * holds the mutex when it does, so the progress thread (helper.c) sees either
+ * state and never a change. A call may therefore find the section off when it
+ * enters and on when it leaves, or the other way round; both are right.
  *
- * Alone is off as long as the process has one thread, which whoever enters asks
- * anew (os/single.h). The second one is started by the first: by the program, outside;
- * in a callback, for which the section has been left, and is on when it is entered
- * again; or for the helper, which lends first. So the first is not inside when the
- * second enters. Below `global` calls share more than the section protects, and
- * there is no such state.
+ * In the state `alone` the section is off as long as the process has one
+ * thread; every enter checks that anew (os/single.h). The second thread is
+ * started by the first: by the program, outside of MPI; in a callback, for
+ * which the section has been left, and is on when it is entered again; or as
+ * the progress thread, for which the section is switched on first. So the first
+ * thread is not inside when the second enters. Below `global` calls share more
+ * than the section protects, and there is no such state.
  *
- * SUBMISSIONS  What is put on cs->submitted is run, in the order of submission, by
- * whoever enters next, before he does anything else, or by who is inside, when
- * he yields or has left:
+ * SUBMISSIONS  Operations that are pushed onto cs->submitted are run, in the
+ * order of submission, by the next thread that enters, before it does anything
+ * else, or by the thread that is inside, when it yields or has left:
  *
- *   submitter                        who leaves
+ *   submitter                        leaving thread
  *   push                             pass the ticket on
  *   full fence                       full fence
- *   enter if nobody has a ticket,    something submitted? then enter if nobody
- *   else go                          has a ticket, else go
+ *   enter if no thread has a         something submitted? then enter if no
+ *   ticket, else return              thread has a ticket, else return
  *
- * One of the two sees the other: a submitter that goes has seen a ticket that
- * was not passed on, and whose holder so looks after the push. Nobody goes because
- * of a bias; its owner's exit is waited for. tests/model/submit.pml.
+ * One of the two sees the other: a submitter that returns has seen a ticket
+ * that was not passed on, and whose holder therefore checks the stack after the
+ * push. A bias is no reason to return; the exit of its owner is waited for.
+ * tests/model/submit.pml.
  *
- * What is run may not leave the section, or what was submitted behind it, by the
- * same thread, could overtake it.
+ * A submitted operation may not leave the section while it is started, or an
+ * operation that the same thread submitted behind it could overtake it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -76,35 +79,38 @@ enum wf_granularity { WF_GLOBAL, WF_BRIEF_GLOBAL, WF_PER_OBJECT, WF_LOCK_FREE };
 #ifndef WF_GRANULARITY
 #define WF_GRANULARITY WF_GLOBAL
 #endif
-/* Each is also what those before it are. */
+/* Each granularity has the properties of those before it. */
 enum {
     WF_BRIEF = WF_GRANULARITY >= WF_BRIEF_GLOBAL,
     WF_OBJECTS = WF_GRANULARITY >= WF_PER_OBJECT,
     WF_SUBMITS = WF_GRANULARITY >= WF_LOCK_FREE
 };
 
-/* What a section is called that is a lock in one build and nothing in another:
- * without size, for the analysis. */
+/* A section that is a lock in one build and nothing in another: an empty type
+ * for the thread-safety analysis. */
 struct WF_CAPABILITY("border") wf_border {
 };
 
-/* For whose sake it is on. */
+/* The reason why `on` is set. */
 enum wf_cs_mode {
-    WF_CS_SHARED,
-    WF_CS_LENT, /* for the helper's */
-    WF_CS_ALONE /* for that of threads which are not there yet: it is off */
+    WF_CS_SHARED, /* other threads of the program may be inside */
+    WF_CS_LENT,   /* the progress thread may be inside */
+    WF_CS_ALONE   /* threads may come, but there is one: no lock is taken */
 };
 
 struct WF_CAPABILITY("API section") wf_cs {
-    bool on;            /* others may be inside, or come: mode */
-    bool threads;       /* MPI_THREAD_MULTIPLE: on for good */
+    bool on;            /* other threads may be inside, or come: see mode */
+    bool threads;       /* MPI_THREAD_MULTIPLE: `on` is never cleared */
     wf_atomic_u32 mode; /* changed inside, or while there is no other thread */
-    unsigned owed; /* operations that the helper may move on; LOCK mutex */
-    unsigned calm; /* of them those that it need not: WF_REQ_CALM */
-    void (*changed)(struct wf_cs *); /* on or mode has; inside. May be NULL */
+    /* The number of operations that the progress thread may drive forward, and
+     * of those among them that proceed without it (WF_REQ_CALM). LOCK mutex */
+    unsigned owed;
+    unsigned calm;
+    /* Called inside after `on` or `mode` was changed. May be NULL. */
+    void (*changed)(struct wf_cs *);
     struct wf_mutex mutex;
     struct wf_stack submitted;
-    void (*run)(struct wf_cs *); /* all of it; inside */
+    void (*run)(struct wf_cs *); /* runs all that is submitted; inside */
 };
 
 static inline bool wf_cs_alone(struct wf_cs *cs)
@@ -112,23 +118,26 @@ static inline bool wf_cs_alone(struct wf_cs *cs)
     return !WF_BRIEF && wf_load_relaxed(&cs->mode) == WF_CS_ALONE;
 }
 
-/* No longer. true. By any thread, outside: crowd.c. */
+/* Switch the lock on because a second thread exists: ends WF_CS_ALONE. Always
+ * returns true. Callable by any thread that is not inside. crowd.c */
 bool wf_cs_crowd(struct wf_cs *);
 
-/* Who comes from outside asks whether there is something to enter, */
+/* True if a thread that is not inside must take the lock to enter. Switches the
+ * lock on if a second thread has appeared. */
 static inline bool wf_cs_to_enter(struct wf_cs *cs)
 {
-    return cs->on && (!wf_cs_alone(cs) ||
-                      (!wf_single_thread() && wf_cs_crowd(cs)));
+    return cs->on &&
+           (!wf_cs_alone(cs) || (!wf_single_thread() && wf_cs_crowd(cs)));
 }
 
-/* who is inside, whether there is something to leave. */
+/* True if a thread that is inside holds the lock, and must release it to
+ * leave. */
 static inline bool wf_cs_entered(struct wf_cs *cs)
 {
     return cs->on && !wf_cs_alone(cs);
 }
 
-/* Run what is submitted, if nobody is inside: submit.c. */
+/* Run what is submitted, unless another thread is inside: submit.c. */
 void wf_cs_return(struct wf_cs *);
 
 static inline bool wf_cs_owes(struct wf_cs *cs)
@@ -136,21 +145,22 @@ static inline bool wf_cs_owes(struct wf_cs *cs)
     return WF_SUBMITS && __builtin_expect(wf_stack_some(&cs->submitted), 0);
 }
 
-/* Inside. */
+/* Run what is submitted. The caller is inside. */
 static inline void wf_cs_serve(struct wf_cs *cs)
 {
     if (wf_cs_owes(cs))
         cs->run(cs);
 }
 
-/* By any thread that is not inside, where threads may be. */
+/* Submit an operation. Callable by any thread that is not inside, at
+ * MPI_THREAD_MULTIPLE. */
 static inline void wf_cs_submit(struct wf_cs *cs, struct wf_stack_link *l)
 {
     wf_stack_push(&cs->submitted, l);
     wf_cs_return(cs);
 }
 
-/* Whether it is on or not: who comes from outside. */
+/* Take the lock whether it is on or not. The caller is not inside. */
 static inline void wf_cs_take(struct wf_cs *cs)
 {
     wf_section_entering(WF_RANK_API, cs);
@@ -167,26 +177,29 @@ static inline bool wf_cs_try(struct wf_cs *cs)
     return true;
 }
 
-/* What a thread owes that has tried to enter without calling a function; both NULL:
- * nothing. */
+/* The unlock that an attempt of the fast path has left to the slow path,
+ * because it calls no function itself; both NULL: none. */
 struct wf_cs_debt {
-    struct wf_cs *inside; /* it is inside, and has to leave */
-    wf_atomic_u32 *vain;  /* wf_mutex_lock_again's */
+    struct wf_cs *inside; /* this section is still held */
+    /* The bias slot of a failed wf_mutex_lock_again: wf_mutex_left is due. */
+    wf_atomic_u32 *failed_bias_slot;
 };
 extern _Thread_local struct wf_cs_debt wf_cs_debt WF_TLS_NEAR;
 void wf_cs_pay(void);
 
-/* Before the thread does anything that may last. */
+/* Run the deferred unlock, if there is one. To be called before the thread does
+ * anything that may last. */
 static inline void wf_cs_pay_debt(void)
 {
-    if (__builtin_expect(wf_cs_debt.inside || wf_cs_debt.vain, 0))
+    if (__builtin_expect(wf_cs_debt.inside || wf_cs_debt.failed_bias_slot, 0))
         wf_cs_pay();
 }
 
-/* Enter if this thread was the last one inside. false: there may be a debt. */
+/* Enter if this thread was the last one inside. False: an unlock may have been
+ * deferred. */
 static inline bool wf_cs_take_again(struct wf_cs *cs)
 {
-    if (!wf_mutex_lock_again(&cs->mutex, &wf_cs_debt.vain))
+    if (!wf_mutex_lock_again(&cs->mutex, &wf_cs_debt.failed_bias_slot))
         return false;
     wf_section_entering(WF_RANK_API, cs);
     if (!wf_cs_owes(cs))
@@ -216,7 +229,8 @@ static inline void wf_cs_become(struct wf_cs *cs, enum wf_cs_mode mode)
         cs->changed(cs);
 }
 
-/* Not lent. Alone, if there are to be other threads and are none yet. */
+/* Choose the mode for when no operation is left to the progress thread: `alone`
+ * if threads may come but there is only one. */
 static inline void wf_cs_settle(struct wf_cs *cs)
 {
     bool alone = !WF_BRIEF && cs->threads && wf_single_thread();
@@ -224,28 +238,31 @@ static inline void wf_cs_settle(struct wf_cs *cs)
     wf_cs_become(cs, alone ? WF_CS_ALONE : WF_CS_SHARED);
 }
 
-/* Several threads may be inside from now on. Nobody is. */
+/* Let several threads be inside from now on. No thread may be inside now. */
 static inline void wf_cs_share(struct wf_cs *cs)
 {
     cs->on = cs->threads = true;
     wf_cs_become(cs, WF_CS_SHARED);
 }
 
-/* The same, but there may be no other thread yet. */
+/* Let several threads be inside once there are several. No thread may be inside
+ * now. */
 static inline void wf_cs_share_later(struct wf_cs *cs)
 {
     cs->on = cs->threads = true;
     wf_cs_settle(cs);
 }
 
-/* At MPI_THREAD_MULTIPLE it stays on, and others read it. */
+/* Set `on`, except at MPI_THREAD_MULTIPLE, where it stays set and other threads
+ * read it. */
 static inline void wf_cs_switch(struct wf_cs *cs, bool on)
 {
     if (!cs->threads)
         cs->on = on;
 }
 
-/* Switch on for the helper, if it is not; then the caller has entered. */
+/* Switch the section on for the progress thread, if it is off; the caller then
+ * holds the lock. */
 static inline void wf_cs_lend(struct wf_cs *cs)
 {
     if (wf_cs_entered(cs))
@@ -255,7 +272,8 @@ static inline void wf_cs_lend(struct wf_cs *cs)
     wf_cs_become(cs, WF_CS_LENT);
 }
 
-/* A leave of one that is not simply shared. false: there is nothing to leave. */
+/* Prepare to leave a section whose mode is not WF_CS_SHARED; switches it off if
+ * no operation needs it on. False: no lock is held. */
 static inline bool wf_cs_leave_specially(struct wf_cs *cs)
 {
     if (wf_cs_alone(cs))
@@ -287,14 +305,15 @@ static inline void wf_cs_leave(struct wf_cs *cs)
     wf_cs_leave_by(cs, wf_mutex_step_out);
 }
 
-/* For as long as one sleeps or gives its CPU away: others enter at once. */
+/* Leave for a sleep or to give the CPU away: the lock is not kept open for this
+ * thread, so others enter at once. */
 static inline void wf_cs_go(struct wf_cs *cs)
 {
     wf_cs_leave_by(cs, wf_mutex_unlock);
 }
 
-/* For what any thread may call at any level: the section as it is now, and
- * left as it was entered. */
+/* Enter in a function that any thread may call at any thread level. The result
+ * tells wf_cs_drop whether the lock was taken. */
 static inline bool wf_cs_hold(struct wf_cs *cs)
 {
     bool on = wf_cs_to_enter(cs);
@@ -310,13 +329,13 @@ static inline void wf_cs_drop(struct wf_cs *cs, bool held)
         wf_cs_give(cs);
 }
 
-/* Who is inside asks whether another thread waits to enter. */
+/* True if another thread waits to enter. The caller is inside. */
 static inline bool wf_cs_wanted(struct wf_cs *cs)
 {
     return wf_mutex_contended(&cs->mutex);
 }
 
-/* Leave and re-enter when another thread waits to enter. */
+/* Let a waiting thread enter, if there is one, and run what is submitted. */
 static inline void wf_cs_yield(struct wf_cs *cs)
 {
     if (wf_cs_entered(cs) && wf_cs_wanted(cs)) {

@@ -1,4 +1,5 @@
-/* A section that one thread had to itself: see critical.h.
+/* Switching on the lock of a section that one thread had to itself: see
+ * critical.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "progress/critical.h"

@@ -1,35 +1,39 @@
-/* The helper: a thread that makes progress while the program computes.
+/* The progress thread: it drives operations forward while the program computes.
+ * In names it is the helper.
  *
- *                 attend: an operation is left to itself
- *     parked ---------------> napping ---------------------> serving
- *       ^                      |   ^                          |  ^   |
- *       |  nothing owed, or    |   |  the program polls       |  |   v
- *       |  the program waits   |   +--------------------------+  asleep in
- *       +----------------------+                                 the kernel,
- *                                                                endpoints armed
+ *                an operation is left to it
+ *     parked ---------------> pausing -------------------> polling
+ *       ^                      |   ^                        |  ^   |
+ *       |  no operations left  |   |  the program polls     |  |   v
+ *       |  to it, or the       |   +------------------------+  asleep in
+ *       |  program waits       |                               the kernel,
+ *       +----------------------+                               endpoints armed
  *
- * DESIGN  Nonblocking calls that leave an operation unfinished (a rendezvous, a
- * receive of many bytes, a collective) attend it: it counts as owed until it
- * completes. The first one starts the thread. While something is owed the API
- * section is on, also below MPI_THREAD_MULTIPLE; the call that finds nothing
- * owed any more switches it off (critical.h). So a program that leaves nothing
- * to itself has neither thread nor lock.
+ * DESIGN  A nonblocking call that returns before its operation is complete (a
+ * rendezvous, a receive of many bytes, a collective) leaves it to the progress
+ * thread: it counts in api.owed until it completes. The first such operation
+ * starts the thread. While there are any the API section is on, also below
+ * MPI_THREAD_MULTIPLE; the call that finds none any more switches it off
+ * (critical.h). So a program without such operations has neither thread nor
+ * lock.
  *
- * The helper enters only by wf_cs_try, never while a caller is inside or
- * waits to be, and leaves as soon as one comes. A program that polls or waits
- * needs no help: then the helper takes a nap, twice as long each time. It
- * sleeps armed only when nobody has polled since it last looked.
+ * The thread enters only by wf_cs_try, never while a caller is inside or waits
+ * to be, and leaves as soon as one comes. A program that polls or waits needs
+ * no help: then the thread pauses, twice as long each time. It sleeps on the
+ * endpoints only if the program has not polled since its own last poll.
  *
- * Each time that it wakes on the CPU where the program computes costs that one
- * tens of microseconds. So whoever wants it sets its timer: it wakes once, when
- * the nap is over that it would take first, and not at all for an operation
- * after which others follow before that. A program that waits does what it would;
- * it is called when the last of those who wait goes.
+ * Each time that the thread wakes on the CPU where the program computes costs
+ * the program tens of microseconds. So callers set its timer instead of waking
+ * it: it wakes once, after the first pause that it would take, and an operation
+ * that is followed by others before that causes no wake-up of its own. While
+ * the program waits it does the polling; the last waiter that leaves sets the
+ * timer.
  *
  * User operations never run here: schedules with one stay deferred until the
  * program calls.
  *
- * LOCK  everything here: the API section, but nap, which the helper writes.
+ * LOCK  everything here: the API section, but pause_ns, which the thread
+ *       writes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
@@ -48,33 +52,39 @@
 #include "protocol/short.h"
 
 enum {
-    NAP_MIN = 100000, /* ns: calls that wait at once are mostly over */
-    NAP_MAX = 1600000,
-    NAP_CALM = 10000000, /* where nobody depends on it */
-    NAP_TOO_LONG = 300000, /* ns: more than that longer than what is wanted */
-    URGENT = 1 << 20,  /* bytes of a message that has to be matched soon */
-    MEETING = 4 << 20, /* bytes of one whose announcement is worth ... */
-    MEETING_NS = 2000, /* ... this, which is 1 or 2 % of it */
-    ALONE = 6          /* bytes per ns: one side copies, by the kernel */
+    /* Pauses, ns. After the shortest one most calls that wait at once have
+     * ended; the quiescent one is for operations that do not depend on it. */
+    PAUSE_MIN = 100000,
+    PAUSE_MAX = 1600000,
+    PAUSE_QUIESCENT = 10000000,
+    /* A pause is cut short if it is longer than wanted by more than this. */
+    PAUSE_EXCESS = 300000,
+    URGENT_BYTES = 1 << 20, /* a message of this size must be matched soon */
+    /* From this size on a message is worth that time of polling for its
+     * announcement, 1 or 2 % of its transfer. */
+    ANNOUNCED_BYTES = 4 << 20,
+    ANNOUNCED_NS = 2000,
+    /* The rate at which one side alone copies through the kernel. */
+    ONE_SIDE_BYTES_PER_NS = 6
 };
 
 struct wf_helper {
     struct wf_instance *wf;
     pthread_t thread;
     bool stop;
-    bool armed;         /* asleep on the endpoints, or about to be */
-    bool expired;       /* nothing ended its last sleep */
-    bool spare;         /* there are more CPUs than processes */
-    uint32_t turn;      /* of the last look */
-    wf_atomic_u32 nap;  /* ns, how long the next one is */
-    long napping;       /* ns, the nap that it takes; 0: none, or it is over */
-    int timer;          /* of the callers: ends any sleep */
+    bool armed;             /* asleep on the endpoints, or about to be */
+    bool timed_out;         /* no event ended its last sleep */
+    bool has_spare_cpu;     /* there are more CPUs than processes */
+    uint32_t seen_round;    /* the poll round of its last check */
+    wf_atomic_u32 pause_ns; /* the length of the next pause */
+    long pausing_ns;        /* of the present pause; 0: none, or it is over */
+    int timer;              /* set by callers: ends any sleep */
 };
 
-/* ---- the thread ----------------------------------------------------------- */
+/* ---- the thread ---------------------------------------------------------- */
 
-/* On the timer, which is the first, and on others. What ended it: the number of
- * descriptors. */
+/* Sleep on descriptors, of which the first is the timer. Returns the number of
+ * those that ended the sleep. */
 static int sleep_on(struct pollfd *fds, nfds_t n, const struct timespec *most)
 {
     uint64_t count;
@@ -82,12 +92,13 @@ static int sleep_on(struct pollfd *fds, nfds_t n, const struct timespec *most)
 
     if (found > 0 && fds[0].revents &&
         read(fds[0].fd, &count, sizeof count) < 0)
-        return found; /* set again meanwhile */
+        return found; /* the timer was set again meanwhile */
     return found;
 }
 
-/* ns < 0: until somebody calls. The section is left. */
-static void nap(struct wf_helper *h, long ns)
+/* Sleep until the timer ends, or for ns >= 0 at the longest. The section is
+ * left. */
+static void sleep_until_called(struct wf_helper *h, long ns)
 {
     struct pollfd fd = {.fd = h->timer, .events = POLLIN};
     struct timespec t = {.tv_nsec = ns};
@@ -95,29 +106,29 @@ static void nap(struct wf_helper *h, long ns)
     sleep_on(&fd, 1, ns < 0 ? NULL : &t);
 }
 
-static void longer(struct wf_helper *h)
+static void double_pause(struct wf_helper *h)
 {
-    uint32_t twice = 2 * wf_load_relaxed(&h->nap);
+    uint32_t twice = 2 * wf_load_relaxed(&h->pause_ns);
 
-    wf_store_relaxed(&h->nap, twice < NAP_MAX ? twice : NAP_MAX);
+    wf_store_relaxed(&h->pause_ns, twice < PAUSE_MAX ? twice : PAUSE_MAX);
 }
 
-/* Leave the section for a while, or until there is something to do again. */
-static void rest(struct wf_helper *h)
+/* Leave the section for a pause, or until the thread is needed again. */
+static void pause_until_needed(struct wf_helper *h)
 {
     struct wf_progress *p = h->wf->progress;
-    bool calm = h->wf->api.owed == h->wf->api.calm;
-    long ns = calm ? NAP_CALM : wf_load_relaxed(&h->nap);
+    bool quiescent = h->wf->api.owed == h->wf->api.calm;
+    long ns = quiescent ? PAUSE_QUIESCENT : wf_load_relaxed(&h->pause_ns);
 
-    longer(h);
-    h->napping = ns;
-    h->expired = false;
+    double_pause(h);
+    h->pausing_ns = ns;
+    h->timed_out = false;
     if (!h->wf->api.owed || p->waiting) {
         p->parked = true;
         ns = -1;
     }
     wf_cs_give(&h->wf->api);
-    nap(h, ns);
+    sleep_until_called(h, ns);
 }
 
 static void sleep_armed(struct wf_helper *h, int timeout)
@@ -129,31 +140,32 @@ static void sleep_armed(struct wf_helper *h, int timeout)
 
     h->armed = true;
     wf_cs_give(&h->wf->api);
-    h->expired = timeout < 0 || timeout > look_ms;
-    if (h->expired)
+    h->timed_out = timeout < 0 || timeout > look_ms;
+    if (h->timed_out)
         timeout = look_ms;
     t = (struct timespec){timeout / 1000, timeout % 1000 * 1000000L};
     if (sleep_on(fds, 2, &t) > 0)
-        h->expired = false;
+        h->timed_out = false;
 }
 
-/* One round with the section held; leaves it. */
-static void serve(struct wf_helper *h)
+/* Poll with the section held as long as there are events, then leave it, and
+ * sleep on the endpoints if the program has operations left. */
+static void poll_and_leave(struct wf_helper *h)
 {
     struct wf_instance *wf = h->wf;
     struct wf_progress *p = wf->progress;
     int timeout, n;
     bool armed;
 
-    p->helping = h->spare ? 1 : 2;
+    p->helping = h->has_spare_cpu ? 1 : 2;
     do {
         n = wf_progress_turn(wf, UINT32_MAX);
-        p->missed += h->expired && n > 0;
-        h->expired = false;
+        p->missed += h->timed_out && n > 0;
+        h->timed_out = false;
         if (n > 0)
-            wf_store_relaxed(&h->nap, NAP_MIN);
+            wf_store_relaxed(&h->pause_ns, PAUSE_MIN);
     } while (n > 0 && wf->api.owed && !wf_mutex_contended(&wf->api.mutex));
-    h->turn = wf_load_relaxed(&p->turn);
+    h->seen_round = wf_load_relaxed(&p->rounds);
     armed = n == 0 && wf->api.owed && wf_progress_arm(wf, &timeout);
     p->helping = 0;
     if (armed)
@@ -162,60 +174,62 @@ static void serve(struct wf_helper *h)
         wf_cs_give(&wf->api);
 }
 
-/* Has the program polled since, or is it waiting in a call? */
-static bool busy_caller(struct wf_helper *h)
+/* True if the program has polled since the last check, or waits in a call. */
+static bool is_program_polling(struct wf_helper *h)
 {
     struct wf_progress *p = h->wf->progress;
-    bool busy = p->waiting || wf_load_relaxed(&p->turn) != h->turn;
+    bool busy = p->waiting || wf_load_relaxed(&p->rounds) != h->seen_round;
 
-    h->turn = wf_load_relaxed(&p->turn);
+    h->seen_round = wf_load_relaxed(&p->rounds);
     return busy;
 }
 
-static void *run(void *arg)
+static void *run_helper(void *arg)
 {
     struct wf_helper *h = arg;
     struct wf_instance *wf = h->wf;
 
     wf_thread_instance = wf_home(wf);
-    nap(h, -1);
+    sleep_until_called(h, -1);
     for (;;) {
         if (!wf_cs_try(&wf->api)) {
-            nap(h, wf_load_relaxed(&h->nap)); /* a caller is inside */
-            longer(h);
+            /* a caller is inside */
+            sleep_until_called(h, wf_load_relaxed(&h->pause_ns));
+            double_pause(h);
             continue;
         }
         h->armed = false;
-        h->napping = 0;
+        h->pausing_ns = 0;
         wf->progress->parked = false;
         if (h->stop)
             break;
-        if (!wf->api.owed || busy_caller(h))
-            rest(h);
+        if (!wf->api.owed || is_program_polling(h))
+            pause_until_needed(h);
         else
-            serve(h);
+            poll_and_leave(h);
     }
     wf_cs_give(&wf->api);
     return NULL;
 }
 
-/* ---- the callers ---------------------------------------------------------- */
+/* ---- the callers --------------------------------------------------------- */
 
-/* Let it look in ns, unless the program polls before that. */
-static void call(struct wf_helper *h, long ns)
+/* Let the thread poll in ns, unless the program polls before that. */
+static void set_wake_time(struct wf_helper *h, long ns)
 {
     struct itimerspec t = {.it_value = {.tv_nsec = ns}};
 
     h->wf->progress->parked = false;
-    h->turn = wf_load_relaxed(&h->wf->progress->turn);
-    h->napping = ns;
+    h->seen_round = wf_load_relaxed(&h->wf->progress->rounds);
+    h->pausing_ns = ns;
     if (timerfd_settime(h->timer, 0, &t, NULL) < 0)
         wf_log(h->wf, WF_LOG_WARN, "the helper's timer cannot be set");
 }
 
-/* The program's signal handlers run in its own threads. Where the program has
- * bound the thread that calls, the helper may use the other CPUs. */
-static bool start(struct wf_helper *h)
+/* Start the thread. It blocks all signals, for the program's handlers run in
+ * the program's threads. Where the program has bound the calling thread to a
+ * CPU, the progress thread may use the other ones. */
+static bool start_thread(struct wf_helper *h)
 {
     const cpu_set_t *cpus = (const cpu_set_t *)h->wf->progress->cpus;
     sigset_t all, old;
@@ -227,7 +241,7 @@ static bool start(struct wf_helper *h)
     wf_mutex_prepare();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    r = pthread_create(&h->thread, NULL, run, h);
+    r = pthread_create(&h->thread, NULL, run_helper, h);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (r == 0 && CPU_COUNT(cpus))
         pthread_setaffinity_np(h->thread, sizeof *cpus, cpus);
@@ -237,15 +251,15 @@ static bool start(struct wf_helper *h)
     return false;
 }
 
-static void recall(struct wf_instance *wf)
+static void resume_helper(struct wf_instance *wf)
 {
     struct wf_helper *h = wf->progress->helper;
 
     if (wf->progress->parked)
-        call(h, wf_load_relaxed(&h->nap));
+        set_wake_time(h, wf_load_relaxed(&h->pause_ns));
 }
 
-static void disturb(struct wf_instance *wf)
+static void disarm_helper(struct wf_instance *wf)
 {
     struct wf_helper *h = wf->progress->helper;
 
@@ -253,18 +267,18 @@ static void disturb(struct wf_instance *wf)
         return;
     h->armed = false;
     if (wf->progress->waiting)
-        wf->progress->parked = true; /* who waits will recall it */
+        wf->progress->parked = true; /* the waiting thread will resume it */
     else
-        call(h, wf_load_relaxed(&h->nap));
+        set_wake_time(h, wf_load_relaxed(&h->pause_ns));
 }
 
-static void stop(struct wf_instance *wf)
+static void stop_helper(struct wf_instance *wf)
 {
     struct wf_helper *h = wf->progress->helper;
 
     wf_cs_take(&wf->api);
     h->stop = true;
-    call(h, 1);
+    set_wake_time(h, 1);
     wf_cs_give(&wf->api);
     pthread_join(h->thread, NULL);
     close(h->timer);
@@ -272,28 +286,29 @@ static void stop(struct wf_instance *wf)
     wf->progress->helper = NULL;
 }
 
-static const struct wf_helper_ops ops = {stop, recall, disturb};
+static const struct wf_helper_ops ops = {stop_helper, resume_helper,
+                                         disarm_helper};
 
-/* The thread exists, or there will never be one. */
-static bool ready(struct wf_instance *wf)
+/* Start the thread if there is none. False: there will never be one. */
+static bool ensure_helper(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
     struct wf_helper *h = p->helper;
 
     if (h)
         return true;
-    wf->may_help = false; /* asked once */
+    wf->may_help = false; /* this is tried once */
     if (wf->options->progress == WF_PROGRESS_AUTO && wf_progress_crowded(wf))
         return false;
     h = calloc(1, sizeof *h);
     if (!h || wf_progress_open_sleeper(p) < 0)
         goto err;
     h->wf = wf;
-    h->spare = wf->own_cpus > 1 && wf->local_count < wf->cpus &&
-               wf->local_count < wf_quota_cpus();
-    wf_store_relaxed(&h->nap, NAP_MIN);
-    h->turn = wf_load_relaxed(&p->turn);
-    if (!start(h))
+    h->has_spare_cpu = wf->own_cpus > 1 && wf->local_count < wf->cpus &&
+                       wf->local_count < wf_quota_cpus();
+    wf_store_relaxed(&h->pause_ns, PAUSE_MIN);
+    h->seen_round = wf_load_relaxed(&p->rounds);
+    if (!start_thread(h))
         goto err;
     wf->may_help = true;
     p->helper = h;
@@ -301,15 +316,16 @@ static bool ready(struct wf_instance *wf)
     p->parked = true;
     return true;
 err:
-    wf_log(wf, WF_LOG_WARN, "no helper thread: messages move only while the "
+    wf_log(wf, WF_LOG_WARN,
+           "no helper thread: messages move only while the "
            "program is in an MPI call");
     free(h);
     return false;
 }
 
-/* Sends that wait for their peer, much to receive, and whatever consists of
- * several messages. */
-static bool worth(struct wf_req *r)
+/* True for sends that wait for their peer, receives of many bytes, and
+ * operations of several messages. */
+static bool is_worth_helping(struct wf_req *r)
 {
     struct wf_p2p *p = wf_p2p_of(r);
 
@@ -326,17 +342,16 @@ static bool worth(struct wf_req *r)
     }
 }
 
-/* The other side of a large message may depend on a look of the helper, and
- * wait for it. Which comes after a short nap, since the program may wait at
- * once. */
-static bool urgent(struct wf_req *r)
+/* True if the sender of a large message may wait for this thread's poll. The
+ * poll still comes after a short pause, since the program may wait at once. */
+static bool is_urgent(struct wf_req *r)
 {
-    return r->type <= WF_REQ_RECV && wf_p2p_of(r)->bytes >= URGENT;
+    return r->type <= WF_REQ_RECV && wf_p2p_of(r)->bytes >= URGENT_BYTES;
 }
 
-/* Has the receive r been matched, and is its message where either side moves it
- * alone? */
-static bool under_way(struct wf_req *r)
+/* True if r is a receive that was matched, and one side moves its payload
+ * alone. */
+static bool is_moved_by_one_side(struct wf_req *r)
 {
     struct wf_p2p *p = wf_p2p_of(r);
 
@@ -344,8 +359,9 @@ static bool under_way(struct wf_req *r)
            p->pull.core && p->pull.core->attr.caps & WEFT_CAP_GET_ALONE;
 }
 
-/* A message that its receiver fetches alone, unless it cannot. */
-static bool calm(struct wf_req *r)
+/* True if r is a send whose receiver fetches the payload alone, as long as it
+ * can. */
+static bool is_quiescent(struct wf_req *r)
 {
     struct wf_p2p *p = wf_p2p_of(r);
 
@@ -354,42 +370,43 @@ static bool calm(struct wf_req *r)
            !p->loc->approves;
 }
 
-/* When it is to look. Without a CPU to spare a message that is under way is left
- * to the sender, and all that remains is to say that it is over. */
-static long look_at(struct wf_helper *h, struct wf_req *r)
+/* The pause until the next poll for r. Without a spare CPU a message that one
+ * side moves alone is left to the sender, and this side only has to complete
+ * it. */
+static long pause_before_poll(struct wf_helper *h, struct wf_req *r)
 {
     uint64_t alone;
 
     if (r->flags & WF_REQ_CALM)
-        return NAP_CALM;
-    if (h->spare || !under_way(r))
-        return urgent(r) ? NAP_MIN : (long)wf_load_relaxed(&h->nap);
-    alone = wf_p2p_of(r)->expected / ALONE;
-    return alone < NAP_CALM ? (long)alone : NAP_CALM;
+        return PAUSE_QUIESCENT;
+    if (h->has_spare_cpu || !is_moved_by_one_side(r))
+        return is_urgent(r) ? PAUSE_MIN : (long)wf_load_relaxed(&h->pause_ns);
+    alone = wf_p2p_of(r)->expected / ONE_SIDE_BYTES_PER_NS;
+    return alone < PAUSE_QUIESCENT ? (long)alone : PAUSE_QUIESCENT;
 }
 
-/* It is to look before long. */
-static void want(struct wf_helper *h, struct wf_req *r)
+/* Let the thread poll for r in time, but no sooner than needed. */
+static void schedule_poll(struct wf_helper *h, struct wf_req *r)
 {
-    long ns = look_at(h, r);
+    long ns = pause_before_poll(h, r);
 
-    if (h->wf->progress->parked || h->napping > ns + NAP_TOO_LONG)
-        call(h, ns);
+    if (h->wf->progress->parked || h->pausing_ns > ns + PAUSE_EXCESS)
+        set_wake_time(h, ns);
 }
 
-/* The sender of a large message that is expected calls at about the same time,
- * in most programs. What it says is worth a moment: the answer lets it move the
- * message while this side computes, without the helper. */
+/* In most programs the sender of a large message calls at about the same time
+ * as the receiver. Polling a moment for its announcement pays: the answer lets
+ * the sender move the payload while this side computes, without this thread. */
 void wf_helper_meet(struct wf_req *r)
 {
     struct wf_instance *wf = r->wf;
     uint64_t until;
 
-    if (!wf->may_help || wf_p2p_of(r)->bytes < MEETING)
+    if (!wf->may_help || wf_p2p_of(r)->bytes < ANNOUNCED_BYTES)
         return;
-    until = wf_now(wf) + MEETING_NS;
-    while (!wf_req_done(r) && !under_way(r)) {
-        wf_progress_poll(wf, UINT32_MAX); /* once, however late */
+    until = wf_now(wf) + ANNOUNCED_NS;
+    while (!wf_req_done(r) && !is_moved_by_one_side(r)) {
+        wf_progress_poll(wf, UINT32_MAX); /* at least once */
         if (wf_now(wf) >= until)
             break;
     }
@@ -399,16 +416,16 @@ void wf_helper_attend(struct wf_req *r)
 {
     struct wf_instance *wf = r->wf;
 
-    if (r->flags & WF_REQ_ATTENDED || !worth(r))
+    if (r->flags & WF_REQ_ATTENDED || !is_worth_helping(r))
         return;
     wf_cs_lend(&wf->api);
-    if (!ready(wf))
-        return; /* the section goes off with this call */
+    if (!ensure_helper(wf))
+        return; /* the section is switched off at the end of this call */
     r->flags |= WF_REQ_ATTENDED;
     wf->api.owed++;
-    if (calm(r)) {
+    if (is_quiescent(r)) {
         r->flags |= WF_REQ_CALM;
         wf->api.calm++;
     }
-    want(wf->progress->helper, r);
+    schedule_poll(wf->progress->helper, r);
 }

@@ -1,4 +1,4 @@
-/* The helper thread, as the rest of progress sees it: see helper.c.
+/* The progress thread, called the helper in names: see helper.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,13 +8,16 @@
 #include "progress/wait.h"
 #include "protocol/queues.h"
 
-/* In a nonblocking call, section held or off: r is not done and left to
- * itself. */
+/* Leave r to the progress thread unless r is done or not worth it. Called in a
+ * nonblocking call, with the section held or off; starts the thread if there is
+ * none. */
 void wf_helper_attend(struct wf_req *r);
-/* In one, section held or off: r is a receive of at least the following, just
- * posted. */
+/* Poll a moment for the announcement of the message of r, a receive that was
+ * just posted, if it is large. Called in a nonblocking call, with the section
+ * held or off. */
 void wf_helper_meet(struct wf_req *r);
-enum { WF_HELP_LARGE = 64 << 10 }; /* bytes to receive that are worth it */
+/* the smallest receive that is worth it, in bytes */
+enum { WF_HELP_LARGE = 64 << 10 };
 
 static inline void wf_attend(struct wf_req *r)
 {

@@ -1,10 +1,11 @@
-/* Polling: which endpoints, how often.
+/* Polling: which endpoints are polled, and how often.
  *
- * A waiter polls the endpoints that can complete its request at every turn,
- * and all others once in OTHERS_EVERY turns, so that an idle fabric costs a
- * busy one next to nothing (no latency averaging). Those turns last a microsecond
- * or two, and to ask the kernel whether a socket is idle takes half as long: each
- * time that nothing was there the next time is twice as far away.
+ * A waiter polls the endpoints that can complete its request in every round,
+ * and all others once in OTHERS_EVERY rounds, so that an idle fabric costs a
+ * busy one next to nothing (no latency averaging). So many rounds last a
+ * microsecond or two, and to ask the kernel whether a socket is idle takes half
+ * as long: after each poll of the others without an event the time until the
+ * next one doubles.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -25,14 +26,22 @@
 #include "protocol/order.h"
 
 enum {
-    SHORT_TURNS = 200,       /* a few microseconds */
-    SHORT_TURNS_CROWDED = 2, /* somebody else needs this CPU */
-    LONG_TURNS = 50, /* the same, each with a look by recv_words, which lasts */
-    LONG_TURNS_CROWDED = 4, /* each with the CPU given away once */
-    BUDGET = 64,             /* events of one endpoint per poll; */
-    BUDGET_CROWDED = 1024,   /* who gives its CPU away leaves nothing behind */
-    BRISK_TIMES = 16, /* armed again for a leader, within ... */
-    BRISK_NS = 500000 /* ... this, each perhaps with a wake-up in vain */
+    /* Polls of wf_progress_spin: a few microseconds; few where ranks that need
+     * this CPU outnumber the CPUs. */
+    SPIN_POLLS = 200,
+    SPIN_POLLS_OVERSUBSCRIBED = 2,
+    /* Polls of wf_progress_spin_on, each with a call of recv_words, which takes
+     * time; where ranks outnumber CPUs each gives the CPU away once. */
+    WORDS_POLLS = 50,
+    WORDS_POLLS_OVERSUBSCRIBED = 4,
+    /* Events of one endpoint per poll. A rank that gives its CPU away after the
+     * poll should leave no event behind. */
+    BUDGET = 64,
+    BUDGET_OVERSUBSCRIBED = 1024,
+    /* Endpoints that are armed again so often within that time, each perhaps
+     * with a fruitless wake-up, make the leader sleep on the bell. */
+    REARMS_MAX = 16,
+    REARMS_NS = 500000
 };
 
 WF_COLD int wf_progress_init(struct wf_instance *wf)
@@ -44,7 +53,7 @@ WF_COLD int wf_progress_init(struct wf_instance *wf)
     p->epoll = -1;
     p->bell = -1;
     p->watch_ms = WATCH_MS;
-    p->look_ms = LOOK_MS;
+    p->look_ms = HELPER_SLEEP_MS;
     p->nap_ms = NAP_MS;
     wf_list_init(&p->waiters);
     wf->progress = p;
@@ -60,8 +69,8 @@ static void close_sleeper(struct wf_progress *p)
     p->epoll = p->bell = -1;
 }
 
-/* The sleeper's descriptors are made when there is something to sleep on. Both
- * or none; errno says why. */
+/* Make the descriptors when there is something to sleep on. Afterwards both
+ * exist, or none; errno says why. */
 WF_COLD int wf_progress_open_sleeper(struct wf_progress *p)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.u32 = WF_EPS_MAX};
@@ -79,29 +88,28 @@ WF_COLD int wf_progress_open_sleeper(struct wf_progress *p)
     return WEFT_ESYS;
 }
 
-static int cannot_sleep(const struct weft_core *c)
+static int refuse_without_sleeper(const struct weft_core *c)
 {
     if (c->refusal)
-        snprintf(c->refusal, WF_REFUSAL_MAX, "nothing to sleep on (epoll, "
-                 "eventfd): %s", strerror(errno));
+        snprintf(c->refusal, WF_REFUSAL_MAX,
+                 "nothing to sleep on (epoll, eventfd): %s", strerror(errno));
     return WEFT_ESYS;
 }
 
 WF_COLD int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
 {
     struct wf_progress *p = wf->progress;
-    struct epoll_event ev = {.events = EPOLLIN,
-                             .data.u32 = (uint32_t)c->index};
+    struct epoll_event ev = {.events = EPOLLIN, .data.u32 = (uint32_t)c->index};
 
     c->event = (weft_event){.size = sizeof c->event, .fd = -1};
     if (WEFT_HAS(c->ops, weft_ops, event) && WEFT_HAS(c->ops, weft_ops, arm) &&
         c->ops->event(c->ep, &c->event) >= 0 && c->event.fd >= 0) {
         if (wf_progress_open_sleeper(p) < 0 ||
             epoll_ctl(p->epoll, EPOLL_CTL_ADD, c->event.fd, &ev) != 0)
-            return cannot_sleep(c);
+            return refuse_without_sleeper(c);
         c->fd_event = true;
     }
-    /* not before: nobody polls what is left out */
+    /* not before: an endpoint that is left out is not polled */
     p->all |= 1u << c->index;
     if (c->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE))
         p->remote |= 1u << c->index;
@@ -128,7 +136,8 @@ WF_COLD void wf_progress_allow_helper(struct wf_instance *wf)
     _Static_assert(sizeof *cpus == sizeof wf->progress->cpus, "cpu_set_t");
     wf->may_help = wf->options->progress != WF_PROGRESS_CALLER;
     if (wf->may_help && sched_getaffinity(0, sizeof *cpus, cpus) != 0)
-        CPU_ZERO(cpus); /* a machine with more: as the program's thread */
+        /* more CPUs than a cpu_set_t has: the thread inherits the mask */
+        CPU_ZERO(cpus);
 }
 
 void wf_progress_alone(struct wf_instance *wf)
@@ -140,21 +149,23 @@ void wf_progress_alone(struct wf_instance *wf)
         p->help->stop(wf);
 }
 
-/* The others' turn, unless nothing was there lately. */
-static WF_COLD void turn_of_others(struct wf_instance *wf, uint32_t asked)
+/* Poll the endpoints that are not in `asked`, unless they had no event
+ * lately. */
+static WF_COLD void poll_unasked_endpoints(struct wf_instance *wf,
+                                           uint32_t asked)
 {
     struct wf_progress *p = wf->progress;
     uint64_t now = wf_now(wf);
 
-    if (now - p->looked < p->apart)
+    if (now - p->all_polled_at < p->all_polls_apart)
         return;
-    wf->rx_stalled |= wf->orders != NULL; /* they look at the clock */
-    p->looked = now;
-    p->apart = 2 * p->apart + 1000;
-    if (p->apart > OTHERS_APART_MOST)
-        p->apart = OTHERS_APART_MOST;
+    wf->rx_stalled |= wf->orders != NULL; /* ordered pairs check their timers */
+    p->all_polled_at = now;
+    p->all_polls_apart = 2 * p->all_polls_apart + 1000;
+    if (p->all_polls_apart > OTHERS_APART_MOST)
+        p->all_polls_apart = OTHERS_APART_MOST;
     if (wf_progress_turn(wf, ~asked) > 0)
-        p->apart = 0;
+        p->all_polls_apart = 0;
 }
 
 int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
@@ -163,7 +174,7 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
     int n = 0;
 
     if (wf_unlikely((wf_progress_count(p) & (OTHERS_EVERY - 1)) == 0))
-        turn_of_others(wf, mask);
+        poll_unasked_endpoints(wf, mask);
     if (wf_unlikely(wf->held))
         mask |= wf_req_let_go(wf);
     mask &= p->all;
@@ -171,42 +182,43 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
         struct weft_core *c = &wf->eps[__builtin_ctz(mask)];
         mask &= mask - 1;
         if (wf_likely(!c->down))
-            n += c->ops->progress(c->ep, p->crowded ? BUDGET_CROWDED : BUDGET);
+            n += c->ops->progress(
+                c->ep, p->oversubscribed ? BUDGET_OVERSUBSCRIBED : BUDGET);
     }
     if (wf_unlikely(wf->rx_stalled))
-        wf_arrive_resume(wf); /* perhaps there is memory by now; orders */
+        wf_arrive_resume(wf); /* there may be memory now; timers of pairs */
     if (wf_unlikely(wf->deferred) && !p->helping)
         n += wf->run_deferred(wf);
     if (p->led)
         p->disarmed = true;
     if (wf_unlikely(wf->api.owed) && p->helper && !p->helping)
-        p->help->disturb(wf);
+        p->help->note_poll(wf);
     if (n && !wf_list_empty(&p->waiters))
         wf_waiters_notify(wf);
     return n;
 }
 
-/* One look of one that spins. false: it is to stop that. */
-static inline bool spin_once(struct wf_instance *wf, struct weft_core *core,
-                             int budget)
+/* Poll once for a thread that spins. False: it must stop spinning. */
+static inline bool poll_while_spinning(struct wf_instance *wf,
+                                       struct weft_core *core, int budget)
 {
     if (wf_likely((wf_progress_count(wf->progress) & (OTHERS_EVERY - 1)) &&
-                  !core->down && !wf->rx_stalled && !wf->deferred &&
-                  !wf->held))
+                  !core->down && !wf->rx_stalled && !wf->deferred && !wf->held))
         core->ops->progress(core->ep, budget);
     else if (wf_cs_entered(&wf->api))
-        return false; /* what may leave the section is for those who can wait */
+        /* the calls below may leave the section, which only a waiter can */
+        return false;
     else {
         uint32_t asked = 1u << core->index;
 
-        turn_of_others(wf, asked);
+        poll_unasked_endpoints(wf, asked);
         wf_progress_turn(wf, asked);
     }
     return true;
 }
 
-/* The section is to be left to another thread. */
-static inline bool spin_wanted(struct wf_instance *wf)
+/* True if another thread waits for the section. */
+static inline bool must_stop_spinning(struct wf_instance *wf)
 {
     return wf_cs_entered(&wf->api) && wf_cs_wanted(&wf->api);
 }
@@ -219,26 +231,28 @@ bool wf_progress_sole(struct wf_instance *wf)
 void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
                       int budget, const wf_atomic_u32 *state)
 {
-    int turns = wf->progress->spin_max ? SHORT_TURNS : SHORT_TURNS_CROWDED;
+    int polls = wf->progress->spin_max ? SPIN_POLLS : SPIN_POLLS_OVERSUBSCRIBED;
 
-    while (spin_once(wf, core, budget) && wf_load_acquire(state) == 0 &&
-           --turns > 0 && !spin_wanted(wf))
+    while (poll_while_spinning(wf, core, budget) &&
+           wf_load_acquire(state) == 0 && --polls > 0 &&
+           !must_stop_spinning(wf))
         ;
 }
 
 bool wf_progress_spin_on(struct wf_instance *wf, struct weft_core *core,
-                         const wf_atomic_u32 *state, int *looks)
+                         const wf_atomic_u32 *state, int *polls)
 {
-    bool crowded = !wf->progress->spin_max;
+    bool oversubscribed = !wf->progress->spin_max;
 
-    return spin_once(wf, core, 1) && wf_load_acquire(state) == 0 &&
-           ++*looks < (crowded ? LONG_TURNS_CROWDED : LONG_TURNS) &&
-           !spin_wanted(wf) &&
-           (wf_likely(!crowded) || wf_progress_give_way(wf));
+    return poll_while_spinning(wf, core, 1) && wf_load_acquire(state) == 0 &&
+           ++*polls <
+               (oversubscribed ? WORDS_POLLS_OVERSUBSCRIBED : WORDS_POLLS) &&
+           !must_stop_spinning(wf) &&
+           (wf_likely(!oversubscribed) || wf_progress_give_way(wf));
 }
 
-/* Arm in the place of the leader, who sleeps on. False: there is something, or
- * it would sleep too long. */
+/* Arm the endpoints for the leader while it sleeps. False: an event is there,
+ * or the leader would sleep too long. */
 WF_COLD static bool arm_again(struct wf_instance *wf)
 {
     int timeout;
@@ -248,34 +262,35 @@ WF_COLD static bool arm_again(struct wf_instance *wf)
             wf_now(wf) + (uint64_t)timeout * 1000000 >= wf->progress->until);
 }
 
-/* Is this one of many times in a row that the endpoints were armed again? A
- * leader that looks after several engines has naps of its own: others.c. */
-WF_COLD static bool brisk(struct wf_instance *wf)
+/* Count a rearming of the endpoints; true if they are rearmed often. Not for a
+ * leader that polls after several engines, which has pauses of its own:
+ * others.c. */
+WF_COLD static bool is_rearmed_often(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
     uint64_t now = wf_now(wf);
 
     if (wf_engines(wf))
         return false;
-    if (p->rearmed++ == 0)
-        p->since = now;
-    if (p->rearmed < BRISK_TIMES)
+    if (p->rearms++ == 0)
+        p->rearms_since = now;
+    if (p->rearms < REARMS_MAX)
         return false;
-    p->rearmed = 0;
-    p->brisk = now - p->since < BRISK_NS;
-    return p->brisk;
+    p->rearms = 0;
+    p->prefers_bell = now - p->rearms_since < REARMS_NS;
+    return p->prefers_bell;
 }
 
 void wf_progress_leave(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
-    if (!p->led || !p->disarmed || p->naps)
+    if (!p->led || !p->disarmed || p->leader_on_bell)
         return;
     p->disarmed = false;
-    if (wf_load_relaxed(&p->guest))
+    if (wf_load_relaxed(&p->foreign_poller))
         wf_progress_evict(wf);
-    else if (arm_again(wf) && !brisk(wf))
+    else if (arm_again(wf) && !is_rearmed_often(wf))
         return;
     wf_progress_kick(wf);
 }
@@ -284,7 +299,7 @@ void wf_progress_evict(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
-    wf_store_relaxed(&p->guest, NULL);
+    wf_store_relaxed(&p->foreign_poller, NULL);
     p->led = false;
 }
 

@@ -1,4 +1,4 @@
-/* Progress and waiting.
+/* Progress and waiting: the functions that drive operations forward.
  *
  * A waiter polls the endpoints that can complete its request, spins for a
  * while that adapts to what paid off, then sleeps in the kernel until an
@@ -12,73 +12,77 @@
 #include "instance.h"
 #include "progress/state.h"
 
-/* A thread waits for a word in memory that is shared with other processes, which
- * no endpoint announces; for as long as it stands in wf->flag_waits. */
+/* A wait for a word in memory shared with other processes, whose change no
+ * endpoint announces. It is in the list wf->flag_waits while the thread
+ * waits. */
 struct wf_flag_wait {
     struct wf_flag_wait *next;
-    struct weft_loc *loc; /* who is to write it */
-    void (*arm)(struct wf_flag_wait *); /* before a sleep: the writer is to send
-                                           a message from now on */
+    struct weft_loc *loc; /* the process that will write the word */
+    /* Called before a sleep: asks the writer to send a message as well. */
+    void (*arm)(struct wf_flag_wait *);
 };
 
 int wf_progress_init(struct wf_instance *);
 void wf_progress_fini(struct wf_instance *);
-/* Register an endpoint's event descriptor with the sleeper. */
+/* Register an endpoint with the progress engine, and its event descriptor with
+ * what waiters sleep on. 0 or WEFT_ESYS. */
 int wf_progress_add(struct wf_instance *, struct weft_core *);
 
-/* Nonblocking calls may start a helper thread (helper.c). */
+/* Allow nonblocking calls to start the progress thread (helper.c). */
 void wf_progress_allow_helper(struct wf_instance *);
-/* There is no helper any more, and never will be one. Section not held. */
+/* Stop the progress thread, for good. Section not held. */
 void wf_progress_alone(struct wf_instance *);
 
-/* More ranks on this host than CPUs, be it by the affinity mask or by the quota
- * of a container? */
+/* True if there are more ranks on this host than CPUs, be it by the affinity
+ * mask or by the quota of a cgroup. */
 bool wf_progress_crowded(struct wf_instance *);
 
-/* What can complete something that anybody may send. An endpoint that nobody is
- * reached through yet can only announce a caller: polled rarely, as one of the
- * others. */
+/* The endpoints that can complete an operation which any process may complete.
+ * An endpoint by which no process is reached yet can only announce an unknown
+ * caller; it is polled rarely, like those outside of a mask. */
 static inline uint32_t wf_progress_need(const struct wf_instance *wf)
 {
     return wf->used ? wf->used : UINT32_MAX;
 }
 
-/* Poll endpoints in the mask once (API section held). Returns events handled. */
+/* Poll the endpoints in the mask once (API section held). Returns the number of
+ * events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
-/* The same on behalf of a call that asks without waiting. Polls other engines,
- * too, and where there are more ranks than CPUs gives the CPU away if the
- * program asks time and again; leaves the section meanwhile. cause: what the
- * program asks for, for the state page (state.h). */
+/* Poll on behalf of a call that does not wait (MPI_Test, MPI_Iprobe). Also
+ * polls other engines and, where there are more ranks than CPUs, gives the CPU
+ * away if the program calls time and again; leaves the section meanwhile.
+ * cause: what the program asks for, for the state page (state.h). */
 int wf_progress_test(struct wf_instance *, uint32_t mask,
                      const struct wf_wait_cause *cause);
-/* Poll other engines, now and then; leaves the section meanwhile. For calls that
- * poll once. */
+/* Poll other engines, now and then; leaves the section meanwhile. For calls
+ * that poll once. */
 void wf_progress_others(struct wf_instance *);
-/* This thread is the only one in MPI: nobody waits, and nothing is owed. Asked
- * where threads may be inside. */
+/* True if this thread is the only one in MPI: no thread waits, and no operation
+ * is left to the progress thread. Valid where several threads may be inside. */
 bool wf_progress_sole(struct wf_instance *);
 static inline bool wf_progress_may_spin(struct wf_instance *wf)
 {
     return wf_likely(!wf_cs_entered(&wf->api)) || wf_progress_sole(wf);
 }
-/* Poll this endpoint, at most `budget` messages at a time, until *state is not 0
- * or it is time to wait in earnest. Nobody is woken, so only where
- * wf_progress_may_spin(); the section is not left, and no longer kept when
- * another thread wants it. */
+/* Poll this endpoint, at most `budget` messages at a time, until *state is not
+ * 0 or the poll budget is used up. Wakes no waiter, so it may be called only
+ * where wf_progress_may_spin(). The section is not left, and not kept any
+ * longer once another thread waits for it. */
 void wf_progress_spin(struct wf_instance *, struct weft_core *, int budget,
                       const wf_atomic_u32 *state);
-/* What is to be done after a look at one message by recv_words, which has not
- * come: poll the endpoint once. false: *state is not 0, or it is time to wait in
- * earnest. *looks counts from 0. */
+/* Poll the endpoint once, after one poll by recv_words that found no message.
+ * False: *state is not 0, or the caller should stop polling and wait. *polls
+ * counts the calls; it starts at 0. */
 bool wf_progress_spin_on(struct wf_instance *, struct weft_core *,
-                         const wf_atomic_u32 *state, int *looks);
-/* Where ranks outnumber CPUs and no thread shares the section: let the others on
- * this CPU run once. false: not so, or it took too long to be worth another. */
+                         const wf_atomic_u32 *state, int *polls);
+/* Let the other threads on this CPU run once, where ranks outnumber CPUs and no
+ * thread shares the section. False: that is not so, or it took too long to be
+ * worth another try. */
 bool wf_progress_give_way(struct wf_instance *);
-/* Poll, spin, sleep until done(arg) is true. mask: endpoints that can make it
- * true. Enters with the API section held and returns with it held; leaves it
- * while asleep. cause: what the caller waits for, said to the launcher before
- * the sleep (state.h); NULL: the name of the call alone. */
+/* Poll, spin and sleep until done(arg) is true. mask: the endpoints that can
+ * make it true. Enters and returns with the API section held; leaves it while
+ * it sleeps. cause: what the caller waits for, reported to the launcher before
+ * the sleep (state.h); NULL: only the name of the call is reported. */
 void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
                       void *arg, const struct wf_wait_cause *cause);
 /* Serve peers until fd (if >= 0) becomes readable, or else until done(arg), or
@@ -86,9 +90,11 @@ void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
  * are short. True unless the deadline passed. API section held throughout. */
 bool wf_progress_serve(struct wf_instance *, int fd, bool (*done)(void *),
                        void *arg, uint64_t deadline);
-/* What a sleeper does about once a second: protocol/failure.c. */
+/* Check for dead peers. Called by a sleeper about once a second:
+ * protocol/failure.c. */
 void wf_failure_watch(struct wf_instance *);
-/* Wake every sleeping thread of the instance (any thread). */
+/* Wake the leader among the sleeping threads of the instance. Callable by any
+ * thread. */
 void wf_progress_kick(struct wf_instance *);
 
 #endif

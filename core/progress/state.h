@@ -1,6 +1,7 @@
-/* The state that a rank reports to its launcher: its waits (state_page.h).
+/* The state that a rank reports to its launcher: what it waits for, in records
+ * of the state page (state_page.h).
  *
- *   binding   wf_call_name = "MPI_Recv"       calls that may wait
+ *   binding   wf_call_name = "MPI_Recv"       in calls that may wait
  *   waiter    spins, yields; before it sleeps:
  *             wf_state_begin -> describe -> a slot of the page
  *             ... sleeps ...
@@ -10,8 +11,8 @@
  * soon costs nothing. A waiter passes a function that describes the wait; it is
  * called on the way to sleep only, inside the API section.
  *
- * THREADS  any; a slot belongs to one thread. Without a page (another launcher,
- * or none) everything does nothing.
+ * THREADS  Any thread may call these functions; a slot belongs to one thread.
+ * Without a page (another launcher, or none) they do nothing.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_STATE_H
@@ -24,23 +25,24 @@ struct wf_instance;
 struct wf_process;
 struct wf_req;
 
-/* Name of the MPI function that this thread has called last of those that may
+/* The name of the MPI function that this thread called last, of those that may
  * wait (core/api/rules.py, NAMED), as a constant string. */
 extern _Thread_local const char *wf_call_name
     __attribute__((tls_model("initial-exec")));
-/* The large-count form of it was called: where the core function leaves the name,
- * so that a call that moves nothing does without (core/api/forms.py). */
+/* True if it was the large-count form. The core function leaves the name in
+ * that case, so that a call that moves nothing need not set it
+ * (core/api/forms.py). */
 extern _Thread_local bool wf_call_large
     __attribute__((tls_model("initial-exec")));
 
-/* A wait as its owner describes it; all unknown at first. */
+/* A description of a wait. All fields are unknown at first. */
 struct wf_wait {
-    const char *call; /* instead of wf_call_name */
+    const char *call; /* used instead of wf_call_name if not NULL */
     enum wf_state_operation operation;
     const struct wf_comm *comm;
-    bool local; /* peer is a rank of the local group */
+    bool local;        /* peer is a rank of the local group */
     int64_t peer, tag; /* WF_STATE_ANY: a wildcard; INT64_MAX: unknown */
-    uint32_t process;  /* of the job, where there is no communicator */
+    uint32_t process;  /* the peer's rank in the job, where comm is NULL */
     uint64_t bytes, number, active, count;
 };
 
@@ -49,10 +51,10 @@ struct wf_wait_cause {
     const void *arg;
 };
 
-/* The page of a rank, mapped. */
+/* The mapped state page of a rank. */
 struct wf_state {
-    struct wf_state_head *head; /* NULL: there is none */
-    uint32_t place;             /* of this rank in its process */
+    struct wf_state_head *head; /* NULL: there is no page */
+    uint32_t place;             /* the index of this rank in its process */
 };
 
 /* Map the page that the launcher made, if there is one and it is not mapped
@@ -61,18 +63,20 @@ void wf_state_open(struct wf_process *);
 void wf_state_close(struct wf_process *);
 void wf_state_phase(struct wf_process *, enum wf_state_phase);
 
-/* This thread is about to sleep; cause NULL: nothing is known but the call. The
- * slot to be ended; NULL: there is none. */
+/* Record that this thread is about to sleep; cause NULL: only the call is
+ * known. Returns the slot for wf_state_end; NULL: there is no free one. */
 struct wf_state_slot *wf_state_begin(struct wf_instance *,
                                      const struct wf_wait_cause *);
-/* The same before there is an instance, or after. */
+/* Record a sleep before there is an instance, or after. Returns as
+ * wf_state_begin. */
 struct wf_state_slot *wf_state_begin_outside(struct wf_process *,
                                              enum wf_state_operation);
 void wf_state_end(struct wf_state_slot *);
 
-/* The program has asked `vain` times in a row for what has not happened. */
+/* Record that the program has polled `failed_polls` times in a row without an
+ * event. */
 void wf_state_polled(struct wf_instance *, const struct wf_wait_cause *,
-                     uint32_t vain);
+                     uint32_t failed_polls);
 
 /* Describe the wait for one request. */
 void wf_state_describe_request(const struct wf_req *, struct wf_wait *);

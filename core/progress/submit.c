@@ -1,4 +1,4 @@
-/* Who has submitted something, or leaves and finds something submitted: see
+/* Running what was submitted, by the submitter or by a thread that leaves: see
  * critical.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,7 +9,8 @@ void wf_cs_return(struct wf_cs *cs) WF_UNANALYSED
     do {
         wf_fence_full(); /* pairs with the fence in wf_mutex_pass */
         if (!wf_mutex_claim(&cs->mutex))
-            return; /* who has the ticket looks when he has passed it on */
+            /* the holder of the ticket checks after it has passed it on */
+            return;
         wf_section_entering(WF_RANK_API, cs);
         cs->run(cs);
         wf_mutex_unlock(&cs->mutex);

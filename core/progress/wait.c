@@ -6,11 +6,11 @@
  *
  * The spin budget adapts like an adaptive mutex: it doubles when spinning was
  * enough and halves when the wait ended in sleep anyway, between SPIN_MIN and
- * the limit. A sleep that was hardly longer than a wake-up is no such end, it
- * doubles the budget, too: two ranks that both sleep wait for nothing but each
- * other's wake-up, and if both spun for less, for ever. With more ranks than CPUs nobody spins: a rank that waits yields
- * its CPU a bounded number of times, adapted in the same way, and sleeps
- * (Plachetka: no active polling while blocked).
+ * the limit. A sleep that was hardly longer than a wake-up doubles the budget,
+ * too: two ranks that both sleep wait only for each other's wake-up, and would
+ * do so for ever if both spun for less. With more ranks than CPUs no rank
+ * spins: a rank that waits yields its CPU a bounded number of times, adapted in
+ * the same way, and sleeps (Plachetka: no active polling while blocked).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -30,35 +30,44 @@
 #include "protocol/order.h"
 
 enum {
-    SPIN_MIN = 2000,      /* ns */
-    SPIN_DEFAULT = 50000, /* ns: about what a wake-up costs, */
-    SPIN_MOST = 200000,   /* and where it costs more */
-    SLEEP_BRIEF = 200000, /* ns: two wake-ups */
+    /* The spin budget, ns. The default is about what a wake-up costs; it grows
+     * up to SPIN_MOST where that costs more. */
+    SPIN_MIN = 2000,
+    SPIN_DEFAULT = 50000,
+    SPIN_MOST = 200000,
+    SLEEP_BRIEF = 200000, /* ns; about two wake-ups */
+    /* The number of yields before a sleep. 64 take 25 us on an idle CPU. */
     YIELDS_MIN = 2,
-    YIELDS_MAX = 64,    /* on an idle CPU about 25 us */
-    YIELD_LONG = 200000, /* ns: longer than a CPU full of waiters needs, if none spins */
-    YIELD_ALONE = 1500, /* ns: what a yield takes when nobody else wants the CPU,
-                           at most */
-    REFRAIN_MIN = 64, /* waits without a yield, after one that was bad */
-    REFRAIN_MAX = 1 << 16,
-    SHARED_MIN = 32, /* waits beside another rank before going elsewhere */
-    ALONE_MAX = 1000, /* yields without one, where there is nowhere to go */
-    CLOCK_EVERY = 32,   /* polls per look at the clock */
-    OTHERS_YIELDS = 8,
-    THREAD_LOOKS = 256, /* polls before a thread gives way to another: 5 us */
-    TESTS_MAX = 3,       /* in vain and in a row, before one gives way */
-    TESTS_APART = 20000, /* ns: who comes back later had something to do */
-    TESTS_TOLD = 64, /* in vain and in a row, between two records of them */
-    EVENTS_LONG = 4096, /* turns with events for others, before it is a long wait */
-    OTHERS_LONG = 4096, /* polls before engines beside this one get one */
-    BLIND_SLEEP_MS = 1, /* when an endpoint cannot wake us */
+    YIELDS_MAX = 64,
+    /* A yield that takes longer than this and the spin budget finds a thread
+     * that computes: a CPU full of waiters needs less. ns */
+    YIELD_LONG = 200000,
+    /* A yield that takes longer than this finds another thread on the CPU. */
+    YIELD_ALONE = 1500, /* ns */
+    /* The number of waits without a yield after a yield that was too long. */
+    NO_YIELD_MIN = 64,
+    NO_YIELD_MAX = 1 << 16,
+    SHARED_MIN = 32, /* waits beside another rank before leaving the CPU */
+    LONE_YIELDS_MAX = 1000, /* yields until the only CPU counts as not shared */
+    CLOCK_EVERY = 32,       /* polls between two reads of the clock */
+    OTHERS_YIELDS = 8,      /* yields between two polls of other engines */
+    POLLS_PER_YIELD = 256,  /* where threads share CPUs; 5 us */
+    /* The program's polls without an event: a rank yields after so many in a
+     * row, unless it does something else for TESTS_APART ns in between, and
+     * records every 64th. */
+    TESTS_MAX = 3,
+    TESTS_APART = 20000,
+    TESTS_PER_RECORD = 64,
+    EVENTS_LONG = 4096, /* rounds with other events that make a wait long */
+    OTHERS_LONG = 4096, /* rounds after which a wait polls other engines */
+    BLIND_SLEEP_MS = 1, /* the longest sleep if an endpoint has no descriptor */
     SERVE_SLEEP_MS = 10,
     EVENTS = 8
 };
 
 #define FROM_LINK(l) wf_container(l, struct wf_waiter, link)
 
-static void waiter_wake(struct wf_instance *wf, struct wf_waiter *w)
+static void wake_waiter(struct wf_instance *wf, struct wf_waiter *w)
 {
     if (w->call) {
         w->call(w);
@@ -70,7 +79,7 @@ static void waiter_wake(struct wf_instance *wf, struct wf_waiter *w)
     }
     if (wf_load_relaxed(&w->awake))
         return;
-    /* pairs with the acquire load in follow() */
+    /* pairs with the acquire load in sleep_as_follower() */
     wf_store_release(&w->awake, 1);
     wf_futex_wake(&w->awake);
 }
@@ -82,12 +91,12 @@ void wf_waiters_notify(struct wf_instance *wf)
     for (struct wf_list *l = head->next; l != head; l = l->next) {
         struct wf_waiter *w = wf_container(l, struct wf_waiter, link);
         if (w->done(w->arg))
-            waiter_wake(wf, w);
+            wake_waiter(wf, w);
     }
 }
 
-/* Sleep no longer than until the deadline; 0: none. */
-static void sooner(int *timeout, uint64_t deadline, uint64_t now)
+/* Shorten the timeout so that it ends at the deadline; 0: no deadline. */
+static void shorten_timeout(int *timeout, uint64_t deadline, uint64_t now)
 {
     int ms;
 
@@ -116,10 +125,10 @@ bool wf_progress_arm(struct wf_instance *wf, int *timeout)
             return false;
         if (deadline && !now)
             now = wf_now(wf);
-        sooner(timeout, deadline, now);
+        shorten_timeout(timeout, deadline, now);
     }
     if (wf->orders)
-        sooner(timeout, wf_orders_deadline(wf), wf_now(wf));
+        shorten_timeout(timeout, wf_orders_deadline(wf), wf_now(wf));
     return true;
 }
 
@@ -131,19 +140,19 @@ static void drain_bell(struct wf_progress *p)
         return; /* it was not the bell that woke us */
 }
 
-/* Idle turns sleep for longer and longer, up to SERVE_SLEEP_MS. */
+/* Idle rounds sleep for longer and longer, up to SERVE_SLEEP_MS. */
 static int idle_sleep_ms(unsigned idle)
 {
     return idle < 16 ? 0 : idle < 64 ? 1 : SERVE_SLEEP_MS;
 }
 
-/* Engines that nobody looks after. Leaves the section meanwhile. */
+/* Poll the other engines that no thread polls. Leaves the section meanwhile. */
 static void poll_others(struct wf_instance *wf)
 {
     struct wf_engines *engines = wf_engines(wf);
     struct wf_progress *p = wf->progress;
 
-    p->others = wf_load_relaxed(&p->turn);
+    p->others_round = wf_load_relaxed(&p->rounds);
     if (wf_unlikely(engines != NULL))
         engines->ops->poll(wf);
 }
@@ -152,12 +161,14 @@ void wf_progress_others(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
-    if (wf_unlikely(wf_load_relaxed(&p->turn) - p->others > OTHERS_EVERY))
+    if (wf_unlikely(wf_load_relaxed(&p->rounds) - p->others_round >
+                    OTHERS_EVERY))
         poll_others(wf);
 }
 
-WF_COLD bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void *),
-                       void *arg, uint64_t deadline)
+WF_COLD bool wf_progress_serve(struct wf_instance *wf, int fd,
+                               bool (*done)(void *), void *arg,
+                               uint64_t deadline)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
                             {.fd = wf->progress->epoll, .events = POLLIN}};
@@ -177,9 +188,10 @@ WF_COLD bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void
     }
 }
 
-/* Timers wake a leader sooner, and one that looks after several engines sleeps
- * in naps: it is the sum that counts. */
-static bool long_asleep(struct wf_progress *p, int ms)
+/* Count a sleep without an event; true if the check for silent peers is due.
+ * The sum counts: timers wake a leader sooner, and one that leads several
+ * engines sleeps for short times. */
+static bool is_watch_due(struct wf_progress *p, int ms)
 {
     p->slept += ms;
     if (p->slept < p->watch_ms)
@@ -188,28 +200,32 @@ static bool long_asleep(struct wf_progress *p, int ms)
     return true;
 }
 
-/* Sleep on the bell alone for as long as somebody polls. */
-static WF_COLD void nap(struct wf_instance *wf, struct wf_waiter *self)
+/* Sleep on the bell alone for as long as some thread polls. */
+static WF_COLD void sleep_on_bell(struct wf_instance *wf,
+                                  struct wf_waiter *self)
 {
     struct wf_progress *p = wf->progress;
     struct pollfd bell = {.fd = p->bell, .events = POLLIN};
-    uint32_t turn;
+    uint32_t rounds;
 
-    p->led = self->leads = p->naps = true;
-    wf_store_relaxed(&self->awake, 1); /* by the bell, not by its futex word */
+    p->led = self->leads = p->leader_on_bell = true;
+    /* it is woken by the bell, not by its futex word */
+    wf_store_relaxed(&self->awake, 1);
     p->sleeps++;
     wf_cs_go(&wf->api);
     do
-        turn = wf_load_relaxed(&p->turn);
-    while (poll(&bell, 1, p->nap_ms) == 0 && wf_load_relaxed(&p->turn) != turn);
+        rounds = wf_load_relaxed(&p->rounds);
+    while (poll(&bell, 1, p->nap_ms) == 0 &&
+           wf_load_relaxed(&p->rounds) != rounds);
     wf_cs_enter(&wf->api);
-    p->led = self->leads = p->naps = p->brisk = false;
+    p->led = self->leads = p->leader_on_bell = p->prefers_bell = false;
     drain_bell(p);
     wf_progress_turn(wf, UINT32_MAX);
 }
 
 /* Sleep in epoll with the section left. */
-static WF_COLD void lead(struct wf_instance *wf, struct wf_waiter *self)
+static WF_COLD void sleep_as_leader(struct wf_instance *wf,
+                                    struct wf_waiter *self)
 {
     struct wf_progress *p = wf->progress;
     struct epoll_event events[EVENTS];
@@ -221,12 +237,12 @@ static WF_COLD void lead(struct wf_instance *wf, struct wf_waiter *self)
         return; /* without descriptors left it can only poll */
     if (engines && engines->ops->errands(wf))
         return;
-    if (p->brisk) {
-        nap(wf, self);
+    if (p->prefers_bell) {
+        sleep_on_bell(wf, self);
         return;
     }
     if (!wf_progress_arm(wf, &timeout)) {
-        /* whoever has something need not be in the waiter's mask */
+        /* the endpoint with an event may not be in the waiter's mask */
         wf_progress_turn(wf, UINT32_MAX);
         return;
     }
@@ -234,7 +250,8 @@ static WF_COLD void lead(struct wf_instance *wf, struct wf_waiter *self)
     if (watch)
         timeout = p->watch_ms;
     p->led = self->leads = true;
-    wf_store_relaxed(&self->awake, 1); /* by epoll, never by its futex word */
+    /* it is woken by epoll, never by its futex word */
+    wf_store_relaxed(&self->awake, 1);
     p->disarmed = false;
     p->until = wf_now(wf) + (uint64_t)timeout * 1000000;
     p->sleeps++;
@@ -249,21 +266,23 @@ static WF_COLD void lead(struct wf_instance *wf, struct wf_waiter *self)
     if (engines)
         engines->ops->errands(wf);
     found = wf_progress_turn(wf, UINT32_MAX);
-    rested = n == 0 && long_asleep(p, slept);
+    rested = n == 0 && is_watch_due(p, slept);
     if (rested && watch)
         p->missed += found > 0 || self->done(self->arg);
     if (rested)
         wf_failure_watch(wf);
-    if (p->brisk && !self->done(self->arg))
-        nap(wf, self); /* it was called for that */
+    if (p->prefers_bell && !self->done(self->arg))
+        sleep_on_bell(wf, self); /* it was woken for that */
 }
 
-/* Sleep on a word of our own until somebody completes our request or hands us
- * the lead. */
-static WF_COLD void follow(struct wf_instance *wf, struct wf_waiter *self)
+/* Sleep on the waiter's own futex word until a thread completes its request or
+ * passes the lead on to it. */
+static WF_COLD void sleep_as_follower(struct wf_instance *wf,
+                                      struct wf_waiter *self)
 {
-    if (wf->progress->naps)
-        wf_progress_kick(wf); /* nobody polls any more */
+    if (wf->progress->leader_on_bell)
+        /* this thread polls no more: the leader must arm the endpoints */
+        wf_progress_kick(wf);
     wf_progress_leave(wf);
     wf->progress->sleeps++;
     wf_cs_go(&wf->api);
@@ -281,64 +300,69 @@ void wf_progress_pass_lead(struct wf_instance *wf)
     while (l != &p->waiters && FROM_LINK(l)->call)
         l = l->next; /* it waits elsewhere */
     if (!p->led && l != &p->waiters)
-        waiter_wake(wf, FROM_LINK(l));
+        wake_waiter(wf, FROM_LINK(l));
 }
 
-static WF_COLD void sleep_once(struct wf_instance *wf, bool (*done)(void *), void *arg)
+static WF_COLD void sleep_once(struct wf_instance *wf, bool (*done)(void *),
+                               void *arg)
 {
     struct wf_progress *p = wf->progress;
     struct wf_waiter self = {.done = done, .arg = arg};
 
     wf_list_append(&p->waiters, &self.link);
     p->asleep++;
-    if (wf_unlikely(wf_load_relaxed(&p->guest) != NULL))
-        wf_progress_evict(wf); /* who waits here looks after this engine */
+    if (wf_unlikely(wf_load_relaxed(&p->foreign_poller) != NULL))
+        /* a thread that waits here leads this engine itself */
+        wf_progress_evict(wf);
     for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
         w->arm(w);
     if (done(arg))
-        ; /* while the spin yielded the section, nobody knew to wake us */
+        /* an event came while the section was left, when this was no waiter
+         * yet */
+        ;
     else if (p->led)
-        follow(wf, &self);
+        sleep_as_follower(wf, &self);
     else
-        lead(wf, &self);
+        sleep_as_leader(wf, &self);
     p->asleep--;
     wf_list_remove(&self.link);
     wf_progress_pass_lead(wf);
 }
 
-static void set_crowded(struct wf_progress *p, bool crowded)
+static void set_oversubscribed(struct wf_progress *p, bool oversubscribed)
 {
-    p->crowded = crowded;
-    p->yields_max = crowded ? YIELDS_MAX : 0;
-    p->spin = p->spin_max = crowded ? 0 : SPIN_DEFAULT;
+    p->oversubscribed = oversubscribed;
+    p->yields_max = oversubscribed ? YIELDS_MAX : 0;
+    p->spin = p->spin_max = oversubscribed ? 0 : SPIN_DEFAULT;
 }
 
-/* Before the first wait rather than at start: short programs never ask. */
-static WF_COLD void tune(struct wf_instance *wf)
+/* Set the limits of spinning and yielding. Done before the first wait rather
+ * than at start: short programs never wait. */
+static WF_COLD void choose_limits(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
-    p->tuned = true;
-    set_crowded(p, wf->local_count > 1 &&
-                       (wf->local_count > wf->cpus ||
-                        wf->local_count > wf_quota_cpus()));
+    p->limits_known = true;
+    set_oversubscribed(p, wf->local_count > 1 &&
+                              (wf->local_count > wf->cpus ||
+                               wf->local_count > wf_quota_cpus()));
     if (wf->options->spin != WF_AUTO) {
         p->spin = p->spin_max = wf->options->spin;
         p->yields_max = 0;
     }
-    p->refrains = REFRAIN_MIN;
-    p->shared_max = SHARED_MIN;
+    p->no_yield_next = NO_YIELD_MIN;
+    p->shared_waits_max = SHARED_MIN;
     p->yields = YIELDS_MAX;
 }
 
 bool wf_progress_crowded(struct wf_instance *wf)
 {
-    if (!wf->progress->tuned)
-        tune(wf);
-    return wf->progress->crowded;
+    if (!wf->progress->limits_known)
+        choose_limits(wf);
+    return wf->progress->oversubscribed;
 }
 
-/* Let the others on this CPU run once. Returns how long that took. */
+/* Let the other threads on this CPU run once. Returns how long that took. */
 static uint64_t yield_cpu(struct wf_instance *wf)
 {
     uint64_t start = wf_now(wf);
@@ -349,91 +373,98 @@ static uint64_t yield_cpu(struct wf_instance *wf)
     return wf_now(wf) - start;
 }
 
-/* Who was found on our only CPU has gone when many yields in a row found nobody. */
-static WF_COLD void look_whether_alone(struct wf_progress *p, uint64_t took)
+/* Count yields that found no other thread on the only CPU, where one was found
+ * before; after many in a row it counts as gone. */
+static WF_COLD void count_lone_yield(struct wf_progress *p, uint64_t took)
 {
     if (took > YIELD_ALONE)
-        p->alone = 0;
-    else if (++p->alone > ALONE_MAX) {
-        p->alone = 0;
-        p->joined = false;
-        set_crowded(p, false);
+        p->lone_yields = 0;
+    else if (++p->lone_yields > LONE_YIELDS_MAX) {
+        p->lone_yields = 0;
+        p->only_cpu_shared = false;
+        set_oversubscribed(p, false);
     }
 }
 
-/* One of them kept it beyond the spin budget that the others have, too: it
- * computes, and a wake-up gets the CPU back sooner than a place in the queue. */
-static bool computes(struct wf_progress *p, uint64_t took)
+/* True if a thread on this CPU computes: it kept the CPU beyond the spin budget
+ * that the other ranks have, too. Then a wake-up gets the CPU back sooner than
+ * a place in the scheduler's queue. */
+static bool is_computing(struct wf_progress *p, uint64_t took)
 {
     return took >= YIELD_LONG + p->spin_max;
 }
 
-/* False: there is one that computes. */
-static bool give_way(struct wf_instance *wf)
+/* Yield once. False: a thread on this CPU computes. */
+static bool yield_to_others(struct wf_instance *wf)
 {
     uint64_t took = yield_cpu(wf);
 
-    if (wf_unlikely(wf->progress->joined))
-        look_whether_alone(wf->progress, took);
-    return !computes(wf->progress, took);
+    if (wf_unlikely(wf->progress->only_cpu_shared))
+        count_lone_yield(wf->progress, took);
+    return !is_computing(wf->progress, took);
 }
 
 bool wf_progress_give_way(struct wf_instance *wf)
 {
-    return wf->progress->yields_max && !wf_cs_entered(&wf->api) && give_way(wf);
+    return wf->progress->yields_max && !wf_cs_entered(&wf->api) &&
+           yield_to_others(wf);
 }
 
-/* The scheduler may leave two ranks on one CPU for good though another is free:
- * it looks for work to move in ticks, and at each tick only one of them wants
- * to run. So whoever finds the other there time and again goes; each time it
- * helped for short only, it waits twice as long with the next. Who is bound to
- * that CPU cannot go: then it is as where ranks outnumber CPUs. */
-static WF_COLD void move_apart(struct wf_instance *wf)
+/* Leave this CPU if another rank is found on it time and again. The scheduler
+ * may leave two ranks on one CPU for good though another is free: it looks for
+ * work to move in ticks, and at each tick only one of them wants to run. Each
+ * time that leaving helped for a short time only, the number of waits until the
+ * next time doubles. A rank that is bound to one CPU cannot leave: then it is
+ * treated as where ranks outnumber CPUs. */
+static WF_COLD void leave_shared_cpu(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
-    if (!p->yielded) {
-        p->shared = 0;
-    } else if (++p->shared > p->shared_max) {
-        p->shared = 0;
-        p->joined = wf->own_cpus == 1 && wf->options->spin == WF_AUTO;
-        if (p->joined) {
-            set_crowded(p, true);
+    if (!p->cpu_shared) {
+        p->shared_waits = 0;
+    } else if (++p->shared_waits > p->shared_waits_max) {
+        p->shared_waits = 0;
+        p->only_cpu_shared = wf->own_cpus == 1 && wf->options->spin == WF_AUTO;
+        if (p->only_cpu_shared) {
+            set_oversubscribed(p, true);
             return;
         }
-        p->shared_max *= 2;
+        p->shared_waits_max *= 2;
         p->spin = p->spin_max;
         wf_cpu_leave();
     }
 }
 
-/* CPUs suffice, yet the one that we wait for may stand behind us in the queue
- * of ours. If both slept in turn they would stay there, each wait a wake-up. */
+/* True if a yield finds another rank on this CPU. There are enough CPUs, but
+ * the rank that we wait for may be queued behind us on ours. If both slept in
+ * turn they would stay there, and each wait would take a wake-up. */
 static bool shares_cpu(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
     uint64_t took;
 
-    if (p->refrain) {
-        p->refrain--;
+    if (p->no_yield_waits) {
+        p->no_yield_waits--;
         return false;
     }
     took = yield_cpu(wf);
-    p->yielded = took > YIELD_ALONE && !computes(p, took);
-    move_apart(wf);
-    if (!computes(p, took))
-        p->refrains = REFRAIN_MIN;
-    else { /* somebody computes here: what woke us would have had to wait */
-        p->refrain = p->refrains;
-        p->refrains = p->refrains < REFRAIN_MAX ? 2 * p->refrains : REFRAIN_MAX;
+    p->cpu_shared = took > YIELD_ALONE && !is_computing(p, took);
+    leave_shared_cpu(wf);
+    if (!is_computing(p, took))
+        p->no_yield_next = NO_YIELD_MIN;
+    else { /* a thread computes here: an event would have had to wait for it */
+        p->no_yield_waits = p->no_yield_next;
+        p->no_yield_next = p->no_yield_next < NO_YIELD_MAX
+                               ? 2 * p->no_yield_next
+                               : NO_YIELD_MAX;
     }
-    return p->yielded;
+    return p->cpu_shared;
 }
 
-/* More threads poll than have a CPU. Whose message comes next may be one that
- * does not run: spinning keeps it from that, and sleeping takes a wake-up for each
- * message, of a processor that has gone idle meanwhile. */
-static bool threads_crowd(struct wf_instance *wf)
+/* True if more threads poll than there are CPUs. The next message may come from
+ * one that does not run: spinning keeps it from that, and sleeping takes a
+ * wake-up for each message, of a processor that has gone idle meanwhile. */
+static bool threads_exceed_cpus(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
     unsigned awake = p->waiting - p->asleep;
@@ -442,16 +473,16 @@ static bool threads_crowd(struct wf_instance *wf)
            (awake > wf->own_cpus || awake * wf->local_count > wf->cpus);
 }
 
-/* Poll until done, giving way between polls, or until that does not help. Among
- * threads a few microseconds of polls: an answer may be on its way from another
- * CPU. */
-static bool yield(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
-                  void *arg)
+/* Poll until done, yielding between polls, or until that does not help. Among
+ * threads a few microseconds of polls precede each yield: an answer may be on
+ * its way from another CPU. */
+static bool yield_until_done(struct wf_instance *wf, uint32_t mask,
+                             bool (*done)(void *), void *arg)
 {
-    unsigned looks = wf->progress->yields_max ? 1 : THREAD_LOOKS;
+    unsigned polls_per_yield = wf->progress->yields_max ? 1 : POLLS_PER_YIELD;
     unsigned left = wf->progress->yields, events = 0;
 
-    for (unsigned turns = 1;; turns++) {
+    for (unsigned rounds = 1;; rounds++) {
         bool event = wf_progress_turn(wf, mask) > 0;
         if (event)
             left = wf->progress->yields;
@@ -459,40 +490,41 @@ static bool yield(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
             return true;
         if (event && ++events == EVENTS_LONG)
             return false;
-        if (turns % looks != 0 && !wf_cs_wanted(&wf->api))
+        if (rounds % polls_per_yield != 0 && !wf_cs_wanted(&wf->api))
             continue;
         if (left % OTHERS_YIELDS == 0)
             poll_others(wf);
-        if (left == 0 || !give_way(wf))
+        if (left == 0 || !yield_to_others(wf))
             return false;
         left--;
     }
 }
 
-/* A program that does nothing else between two tests waits. It cannot sleep, but
- * whom it waits for may stand behind it in the queue of its CPU. */
-static void give_way_to_tested(struct wf_instance *wf)
+/* Yield if the program did nothing else since its last test. It cannot sleep,
+ * but the rank it waits for may be queued behind it on its CPU. */
+static void yield_between_tests(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
-    uint64_t last = p->tested;
+    uint64_t last = p->tested_at;
 
-    p->tested = wf_now(wf);
-    if (p->tested - last > TESTS_APART)
+    p->tested_at = wf_now(wf);
+    if (p->tested_at - last > TESTS_APART)
         return;
     yield_cpu(wf);
-    p->tested = wf_now(wf);
+    p->tested_at = wf_now(wf);
 }
 
-/* The fourth call in vain and each further one. */
-static WF_COLD void test_in_vain(struct wf_instance *wf,
-                                 const struct wf_wait_cause *cause)
+/* Record a test after TESTS_MAX without an event, and yield where ranks
+ * outnumber CPUs. */
+static WF_COLD void note_failed_test(struct wf_instance *wf,
+                                     const struct wf_wait_cause *cause)
 {
     struct wf_progress *p = wf->progress;
 
-    if (p->tests % TESTS_TOLD == 0)
-        wf_state_polled(wf, cause, p->tests);
+    if (p->failed_tests % TESTS_PER_RECORD == 0)
+        wf_state_polled(wf, cause, p->failed_tests);
     if (wf_progress_crowded(wf))
-        give_way_to_tested(wf);
+        yield_between_tests(wf);
 }
 
 int wf_progress_test(struct wf_instance *wf, uint32_t mask,
@@ -503,15 +535,15 @@ int wf_progress_test(struct wf_instance *wf, uint32_t mask,
 
     wf_progress_others(wf);
     if (n > 0)
-        p->tests = 0;
-    else if (wf_unlikely(++p->tests > TESTS_MAX))
-        test_in_vain(wf, cause);
+        p->failed_tests = 0;
+    else if (wf_unlikely(++p->failed_tests > TESTS_MAX))
+        note_failed_test(wf, cause);
     return n;
 }
 
 /* Poll until done or until the spin budget is used up. */
-static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
-                 void *arg)
+static bool spin_until_done(struct wf_instance *wf, uint32_t mask,
+                            bool (*done)(void *), void *arg)
 {
     struct wf_progress *p = wf->progress;
     uint64_t start = 0, now;
@@ -525,11 +557,11 @@ static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
             return true;
         if (event && ++events == EVENTS_LONG)
             return false;
-        if (threads_crowd(wf))
+        if (threads_exceed_cpus(wf))
             return false;
         wf_cs_yield(&wf->api);
         if (idle++ && !p->spin_max)
-            return false; /* somebody else needs this CPU */
+            return false; /* another rank needs this CPU */
         if (idle % CLOCK_EVERY != 0)
             continue;
         if (idle % OTHERS_EVERY == 0)
@@ -544,7 +576,9 @@ static bool spin(struct wf_instance *wf, uint32_t mask, bool (*done)(void *),
     }
 }
 
-static uint64_t adapted(uint64_t budget, bool paid, uint64_t min, uint64_t max)
+/* The budget for the next wait: doubled if it was enough, else halved. */
+static uint64_t adapt_budget(uint64_t budget, bool paid, uint64_t min,
+                             uint64_t max)
 {
     budget = paid ? 2 * budget : budget / 2;
     if (budget < min)
@@ -552,54 +586,56 @@ static uint64_t adapted(uint64_t budget, bool paid, uint64_t min, uint64_t max)
     return budget > max ? max : budget;
 }
 
-static bool stay_by_yields(struct wf_instance *wf, uint32_t mask,
-                           bool (*done)(void *), void *arg)
+static bool stay_awake_by_yields(struct wf_instance *wf, uint32_t mask,
+                                 bool (*done)(void *), void *arg)
 {
     struct wf_progress *p = wf->progress;
-    bool paid = yield(wf, mask, done, arg);
+    bool paid = yield_until_done(wf, mask, done, arg);
 
     if (p->yields != YIELDS_MAX || !paid)
-        p->yields = (unsigned)adapted(p->yields, paid, YIELDS_MIN, YIELDS_MAX);
+        p->yields =
+            (unsigned)adapt_budget(p->yields, paid, YIELDS_MIN, YIELDS_MAX);
     return paid;
 }
 
-/* Stay awake for a while. True: that was enough. */
+/* Stay awake for a while. True: done(arg) is. */
 static bool stay_awake(struct wf_instance *wf, uint32_t mask,
                        bool (*done)(void *), void *arg)
 {
     struct wf_progress *p = wf->progress;
     bool paid;
 
-    if (p->yields_max || threads_crowd(wf))
-        return stay_by_yields(wf, mask, done, arg);
-    p->yielded = false;
-    paid = spin(wf, mask, done, arg);
-    if (!paid && threads_crowd(wf))
-        return stay_by_yields(wf, mask, done, arg);
-    if (p->yielded)
-        p->spin = adapted(p->spin, false, SPIN_MIN, p->spin_max);
+    if (p->yields_max || threads_exceed_cpus(wf))
+        return stay_awake_by_yields(wf, mask, done, arg);
+    p->cpu_shared = false;
+    paid = spin_until_done(wf, mask, done, arg);
+    if (!paid && threads_exceed_cpus(wf))
+        return stay_awake_by_yields(wf, mask, done, arg);
+    if (p->cpu_shared)
+        p->spin = adapt_budget(p->spin, false, SPIN_MIN, p->spin_max);
     else if (paid && p->spin != p->spin_max)
-        p->spin = adapted(p->spin, true, SPIN_MIN, p->spin_max);
+        p->spin = adapt_budget(p->spin, true, SPIN_MIN, p->spin_max);
     return paid;
 }
 
-/* To spin was not enough. Had it been for longer? Where somebody computes on this
- * CPU nobody can tell: the one that we wait for may stand behind. */
-static WF_COLD void sleep_and_learn(struct wf_instance *wf, bool (*done)(void *),
-                                    void *arg)
+/* Sleep, and adapt the spin budget: spinning was not enough, but would have
+ * been for longer if the sleep was brief. Where a thread computes on this CPU
+ * that is not known: the rank we wait for may be queued behind it. */
+static WF_COLD void sleep_and_adapt(struct wf_instance *wf,
+                                    bool (*done)(void *), void *arg)
 {
     struct wf_progress *p = wf->progress;
     uint64_t start = wf_now(wf);
     bool brief;
 
     sleep_once(wf, done, arg);
-    if (!p->spin_max || p->yielded)
+    if (!p->spin_max || p->cpu_shared)
         return;
-    brief = !p->refrain && wf_now(wf) - start < SLEEP_BRIEF;
+    brief = !p->no_yield_waits && wf_now(wf) - start < SLEEP_BRIEF;
     if (brief && p->spin == p->spin_max && wf->options->spin == WF_AUTO &&
         p->spin_max < SPIN_MOST)
         p->spin_max *= 2;
-    p->spin = adapted(p->spin, brief, SPIN_MIN, p->spin_max);
+    p->spin = adapt_budget(p->spin, brief, SPIN_MIN, p->spin_max);
 }
 
 void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
@@ -607,21 +643,22 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
                       const struct wf_wait_cause *cause)
 {
     struct wf_progress *p = wf->progress;
-    struct wf_state_slot *told = NULL;
+    struct wf_state_slot *record = NULL;
 
-    if (wf_unlikely(!p->tuned))
-        tune(wf);
+    if (wf_unlikely(!p->limits_known))
+        choose_limits(wf);
     p->waiting++;
-    if (wf_unlikely(wf_load_relaxed(&p->turn) - p->others > OTHERS_LONG))
+    if (wf_unlikely(wf_load_relaxed(&p->rounds) - p->others_round >
+                    OTHERS_LONG))
         poll_others(wf);
     while (!done(arg) && !stay_awake(wf, mask, done, arg)) {
-        if (!told)
-            told = wf_state_begin(wf, cause);
-        sleep_and_learn(wf, done, arg);
+        if (!record)
+            record = wf_state_begin(wf, cause);
+        sleep_and_adapt(wf, done, arg);
     }
-    if (wf_unlikely(told != NULL))
-        wf_state_end(told);
+    if (wf_unlikely(record != NULL))
+        wf_state_end(record);
     wf_progress_leave(wf);
     if (--p->waiting == 0 && wf_unlikely(wf->api.owed) && p->helper)
-        p->help->recall(wf);
+        p->help->resume(wf);
 }

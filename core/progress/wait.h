@@ -1,44 +1,47 @@
-/* Waiting: what sleepers share, and how who completes something wakes them.
+/* Waiting: the state that sleeping threads share, and how they are woken.
  *
  * Threads that wait stand in a list. One of them, the leader, sleeps in epoll
  * on all endpoints; the others, the followers, sleep on a futex word of their
- * own. Whoever polls wakes exactly those whose condition came true. A leader
- * that leaves passes the role to one follower.
+ * own. A thread that polls wakes exactly those whose condition came true. A
+ * leader that leaves passes the role to one follower.
  *
- * Beside a thread that comes and goes every few microseconds the leader naps: it
- * neither has the endpoints armed for it each time, nor is it woken for messages
- * of that thread, which is back soon. It only looks now and then whether that
- * one still polls, and sleeps on the endpoints again once nobody does.
+ * Beside a thread that comes and goes every few microseconds the leader sleeps
+ * on the bell alone: the endpoints are not armed for it each time, nor is it
+ * woken for messages of that thread, which is back soon. It only checks now and
+ * then whether that thread still polls, and sleeps on the endpoints again once
+ * no thread does.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_WAIT_H
 #define WF_WAIT_H
 
-
 #include "progress/progress.h"
 
 enum {
-    OTHERS_EVERY = 256,        /* turns; a power of two */
-    OTHERS_APART_MOST = 100000 /* ns */
+    OTHERS_EVERY = 256, /* rounds between two polls of all endpoints: 2^n */
+    OTHERS_APART_MOST = 100000 /* ns; the longest time between two of them */
 };
+/* The longest sleeps, ms. */
 enum {
-    WATCH_MS = 1000, /* longest sleep, after which silent peers are called */
-    LOOK_MS = 100,   /* of the helper: lost announcements cost no more */
-    NAP_MS = 1       /* of a leader beside a thread that polls often */
+    WATCH_MS = 1000,       /* of a leader, which then checks for silent peers */
+    HELPER_SLEEP_MS = 100, /* of the progress thread */
+    NAP_MS = 1             /* of a leader beside a thread that polls often */
 };
 
 struct wf_helper; /* helper.c */
 
-/* The helper as the rest of progress sees it. Reached through pointers so that
- * a static program without nonblocking calls has neither it nor what libc needs
- * for threads. */
+/* The progress thread (helper) as the rest of progress calls it. Reached
+ * through pointers so that a static program without nonblocking calls has
+ * neither it nor what libc needs for threads. */
 struct wf_helper_ops {
     void (*stop)(struct wf_instance *);
-    /* Something is owed and no caller waits any more. */
-    void (*recall)(struct wf_instance *);
-    /* A caller has polled, and so disarmed what an armed helper sleeps on. */
-    void (*disturb)(struct wf_instance *);
+    /* Called when an operation is left to the progress thread and no caller
+     * waits any more. */
+    void (*resume)(struct wf_instance *);
+    /* Called when a caller has polled, and so disarmed the endpoints that an
+     * armed progress thread sleeps on. */
+    void (*note_poll)(struct wf_instance *);
 };
 
 struct wf_waiter {
@@ -47,82 +50,102 @@ struct wf_waiter {
     void *arg;
     wf_atomic_u32 awake; /* futex word of a follower */
     bool leads;
-    void (*call)(struct wf_waiter *); /* of another engine: how to wake it */
+    /* Wakes a thread that waits in another engine; else NULL. */
+    void (*call)(struct wf_waiter *);
 };
 
-/* LOCK  all fields: the API section. */
+/* The state of polling and waiting in one engine.
+ * LOCK  all fields: the API section. */
 struct wf_progress {
-    int epoll, bell;
-    int slept;            /* ms, in naps, since the last watch */
-    uint32_t others;      /* turn when the other engines were polled */
-    uint64_t looked, apart; /* ns; when all endpoints were, and how long to wait now */
-    uint32_t all, remote; /* endpoint masks */
-    wf_atomic_u32 turn; /* changed inside the section; others look whether it
-                           does: others.c */
-    bool tuned, crowded;     /* crowded and the limits are known */
+    int epoll;             /* holds the endpoints' descriptors and the bell */
+    int bell;              /* eventfd that wakes the leader */
+    int slept;             /* ms since the last check for silent peers */
+    uint32_t others_round; /* the round in which other engines were polled */
+    /* When all endpoints were polled last, and the time until that is due. */
+    uint64_t all_polled_at, all_polls_apart; /* ns */
+    uint32_t all, remote;                    /* endpoint masks */
+    /* The number of poll rounds. Changed inside the section; others.c reads it
+     * from outside to see whether the engine is in use. */
+    wf_atomic_u32 rounds;
+
+    /* How a waiter stays awake. */
+    bool limits_known;   /* oversubscribed and the limits below are set */
+    bool oversubscribed; /* more ranks than CPUs, or the only CPU is shared */
     uint64_t spin, spin_max; /* ns */
     unsigned yields, yields_max;
-    unsigned refrain, refrains; /* waits that are not to yield, next time */
-    bool yielded; /* this CPU is shared: to poll longer does not help */
-    unsigned shared, shared_max; /* waits in a row that found it so; limit */
-    bool joined;    /* crowded because the only CPU is shared ... */
-    unsigned alone; /* ... and yields in a row that found it is not */
-    unsigned tests;          /* in vain and in a row */
-    struct wf_state_slot *polled; /* the record of these, or NULL: state.h */
-    uint64_t tested;         /* when the last of them was done, if crowded */
-    struct wf_list waiters;  /* asleep, or about to be */
-    bool led;                /* a leader sleeps */
-    bool disarmed;           /* somebody polled since they were armed for it */
-    bool naps;               /* it does not sleep on them */
-    bool brisk;              /* it had better nap: they were armed again ... */
-    unsigned rearmed;        /* ... so often since ... */
-    uint64_t since;          /* ... then */
-    /* The leader is of this other engine, until somebody polls here. */
-    struct wf_instance *_Atomic guest;
-    uint64_t until;          /* it sleeps at most */
-    unsigned waiting;        /* threads in wf_progress_wait */
-    unsigned asleep;         /* of them */
-    uint8_t helping; /* the helper polls or arms: as weft_host.helping */
-    bool parked;             /* the helper sleeps until it is called */
-    uint16_t watch_ms, look_ms, nap_ms; /* longest sleep: leader, helper, leader
-                                           that naps */
-    uint64_t sleeps;         /* in the kernel, by those who wait in a call */
-    uint64_t missed; /* sleeps that only the longest sleep ended, though there
-                        was something: a wake-up was lost */
-    struct wf_helper *helper; /* once started, with its operations */
+    unsigned no_yield_waits; /* so many of the next waits do not yield */
+    unsigned no_yield_next;  /* the next value of no_yield_waits */
+    bool cpu_shared; /* another rank is on this CPU: more polls do not help */
+    unsigned shared_waits, shared_waits_max; /* waits in a row that found so */
+    bool only_cpu_shared; /* oversubscribed because the only CPU is shared */
+    unsigned lone_yields; /* yields in a row that found this no longer so */
+
+    /* Polls by the program (MPI_Test). */
+    unsigned failed_tests;        /* in a row */
+    struct wf_state_slot *polled; /* their record, or NULL: state.h */
+    uint64_t tested_at; /* when the last was done, if oversubscribed */
+
+    /* Sleeping. */
+    struct wf_list waiters; /* threads that sleep, or are about to */
+    bool led;               /* a leader sleeps */
+    bool disarmed; /* a thread polled since the endpoints were armed for it */
+    bool leader_on_bell; /* the leader sleeps on the bell alone */
+    /* The leader should sleep on the bell alone, because the endpoints were
+     * armed again for it often: rearms times since rearms_since. */
+    bool prefers_bell;
+    unsigned rearms;
+    uint64_t rearms_since;
+    /* The engine whose leader also leads here, until a thread polls here. */
+    struct wf_instance *_Atomic foreign_poller;
+    uint64_t until;   /* when the leader's sleep ends at the latest */
+    unsigned waiting; /* threads in wf_progress_wait */
+    unsigned asleep;  /* those of them that sleep */
+    uint8_t helping;  /* the progress thread polls or arms: weft_host.helping */
+    bool parked;      /* the progress thread sleeps until it is called */
+    /* The longest sleep of the leader, of the progress thread, and of a leader
+     * on the bell alone. */
+    uint16_t watch_ms, look_ms, nap_ms;
+    uint64_t sleeps; /* sleeps in the kernel of threads that wait in a call */
+    /* Sleeps, also of the progress thread, that timed out though an event was
+     * there: a wake-up was lost. */
+    uint64_t missed;
+    struct wf_helper *helper; /* the progress thread, once started */
     const struct wf_helper_ops *help;
-    /* It may use these, those of MPI_Init: a cpu_set_t, which some C libraries
-     * show to files with _GNU_SOURCE only. */
+    /* The CPUs that the progress thread may use, those of MPI_Init: a
+     * cpu_set_t, which some C libraries show only with _GNU_SOURCE. */
     unsigned long cpus[1024 / 8 / sizeof(long)];
 };
 
+/* Count a poll round. Returns its number. */
 static inline uint32_t wf_progress_count(struct wf_progress *p)
 {
-    uint32_t turn = wf_load_relaxed(&p->turn) + 1;
+    uint32_t round = wf_load_relaxed(&p->rounds) + 1;
 
-    wf_store_relaxed(&p->turn, turn);
-    return turn;
+    wf_store_relaxed(&p->rounds, round);
+    return round;
 }
 
-/* Poll endpoints once, as wf_progress_poll, by a thread that goes on polling:
- * it must call leave before it stops. */
+/* Poll the endpoints in the mask once, by a thread that goes on polling: it
+ * must call wf_progress_leave before it stops. Returns the number of events. */
 int wf_progress_turn(struct wf_instance *, uint32_t mask);
-/* Polling disarms endpoints. Whoever has polled while a leader sleeps arms them
- * again before it goes, or nothing would ever wake that one. */
+/* Arm the endpoints again if a leader sleeps on them. Polling disarms
+ * endpoints, so a thread that has polled must call this before it goes, or
+ * nothing would ever wake the leader. */
 void wf_progress_leave(struct wf_instance *);
-/* Ready every endpoint to wake us. False: something is there already.
- * timeout: milliseconds until a plugin wants progress(), -1 for never. */
+/* Arm every endpoint to wake a sleeper. False: an event is there already.
+ * *timeout: milliseconds until a plugin wants progress(), -1 for never. */
 bool wf_progress_arm(struct wf_instance *, int *timeout);
-/* What sleepers sleep on exists afterwards, or WEFT_ESYS. */
+/* Make the descriptors to sleep on, unless they exist. 0 or WEFT_ESYS. */
 int wf_progress_open_sleeper(struct wf_progress *);
-/* A guest leads no more. */
+/* Take the lead from the foreign poller (others.c). */
 void wf_progress_evict(struct wf_instance *);
-/* Wake a waiter, so that it leads, if nobody does. */
+/* Wake a waiter to lead, if none leads. */
 void wf_progress_pass_lead(struct wf_instance *);
 /* Wake the waiters whose condition holds. */
 void wf_waiters_notify(struct wf_instance *);
-/* Something may have happened outside progress (a message to oneself). Only
- * threads can be asleep meanwhile, so callers ask wf->api.on first. */
+/* Wake waiters after an event outside of polling (a message to oneself). Only
+ * where several threads may be inside can one be asleep meanwhile, so callers
+ * check wf->api.on first. */
 static inline void wf_progress_notify(struct wf_instance *wf)
 {
     if (wf->progress && wf_unlikely(!wf_list_empty(&wf->progress->waiters)))

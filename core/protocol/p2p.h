@@ -1,6 +1,6 @@
-/* Point-to-point inside the library: what collectives and communicator
- * management are built on. All functions run inside the API section, return an
- * MPI error class, and take ranks of comm's peer group.
+/* Point-to-point inside the library: the operations that collectives and
+ * communicator management are built on. All functions run inside the API
+ * section, return an MPI error class, and take ranks of comm's peer group.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_P2P_H
@@ -10,34 +10,37 @@
 
 /* Traffic classes that never match one another (8 bits of env0). */
 enum wf_space {
-    WF_SPACE_P2P = 0,
+    WF_SPACE_P2P = 0,      /* messages of the program */
     WF_SPACE_COLL = 1,     /* collectives: wf_comm_draw_tag */
-    WF_SPACE_NBC = 2,      /* spare */
-    WF_SPACE_SETUP = 3,    /* partitioned operations: part/part.h */
-    WF_SPACE_PART = 4,     /* their parts */
+    WF_SPACE_NBC = 2,      /* not used */
+    WF_SPACE_SETUP = 3,    /* start of partitioned operations: part/part.h */
+    WF_SPACE_PART = 4,     /* parts of partitioned operations */
     WF_SPACE_INTERNAL = 6, /* communicator management */
-    WF_SPACE_GROUP = 7     /* the same, before there is a communicator */
+    WF_SPACE_GROUP = 7     /* groups that have no communicator yet */
 };
 
 enum wf_send_mode {
     WF_SEND_STANDARD,
-    WF_SEND_WINDOW, /* standard, and may wait for others until it is waited for;
-                       a held request is shared and takes no on_complete */
+    /* A standard send that a plugin may hold back, to send it with later ones,
+     * until the program waits. A held request is shared: no on_complete. */
+    WF_SEND_WINDOW,
     WF_SEND_SYNC,
     WF_SEND_READY
 };
 
+/* Start a send. *out may be a shared request that is complete already. */
 int wf_isend(struct wf_comm *, const void *buf, uint64_t count,
              struct wf_type *, int dest, int tag, enum wf_space,
              enum wf_send_mode, struct wf_req **out);
-/* Without a try to send at once: a request for certain. */
+/* Start a send without trying to send at once: *out is a request of its own. */
 int wf_isend_queued(struct wf_comm *, const void *buf, uint64_t count,
                     struct wf_type *, int dest, int tag, enum wf_space,
                     enum wf_send_mode, struct wf_req **out);
+/* Start a receive. */
 int wf_irecv(struct wf_comm *, void *buf, uint64_t count, struct wf_type *,
              int source, int tag, enum wf_space, struct wf_req **out);
 
-/* A receive of the program. */
+/* The arguments of a receive. */
 struct wf_receive_args {
     void *buf;
     uint64_t count;
@@ -45,12 +48,12 @@ struct wf_receive_args {
     int source, tag;
 };
 
-/* Bytes of the program in one block, which may be gone afterwards: at once, or
- * false and nothing has happened. */
+/* Start a send of contiguous bytes only if they can be copied at once; the
+ * buffer is free afterwards. False: nothing has happened. */
 bool wf_isend_bytes(struct wf_comm *, const void *data, uint64_t bytes,
                     int dest, int tag, struct wf_req **out);
 
-/* Blocking forms. */
+/* Send or receive, and wait until that is complete. */
 int wf_send(struct wf_comm *, const void *buf, uint64_t count, struct wf_type *,
             int dest, int tag, enum wf_space);
 int wf_recv(struct wf_comm *, void *buf, uint64_t count, struct wf_type *,
@@ -59,11 +62,11 @@ int wf_sendrecv(struct wf_comm *, const void *sbuf, uint64_t scount,
                 struct wf_type *stype, int dest, void *rbuf, uint64_t rcount,
                 struct wf_type *rtype, int source, int tag, enum wf_space);
 
-/* At once, or false and nothing has happened: now.c. Not at
- * MPI_THREAD_MULTIPLE. wf_now_recv polls for a short while; what is under way
- * by then it waits for. */
+/* Send or receive only if that is possible at once (now.c); false: nothing has
+ * happened. Not at MPI_THREAD_MULTIPLE. wf_now_recv polls for a short while;
+ * for an operation that is under way by then it waits. */
 struct wf_now {
-    int error;      /* MPI_SUCCESS, or the recorded error */
+    int error;      /* MPI_SUCCESS, or an error class that was recorded */
     uint64_t bytes; /* received */
 };
 bool wf_now_send(struct wf_comm *, const void *data, uint64_t bytes, int dest,
@@ -71,8 +74,9 @@ bool wf_now_send(struct wf_comm *, const void *data, uint64_t bytes, int dest,
 bool wf_now_recv(struct wf_comm *, void *buf, uint64_t bytes, int source,
                  int tag, enum wf_space, struct wf_now *);
 
-/* Wait for one or all, progressing; the requests are released and *req set to
- * NULL. wf_wait_all returns the first error. status may be MPI_STATUS_IGNORE. */
+/* Wait for one request, or for all; makes progress meanwhile. The requests are
+ * released and *req set to NULL. wf_wait_all returns the first error. status
+ * may be MPI_STATUS_IGNORE. */
 int wf_wait(struct wf_req **req, MPI_Status *status);
 int wf_wait_all(int n, struct wf_req **reqs);
 

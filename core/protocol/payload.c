@@ -1,10 +1,9 @@
 /* User memory as plugins see it: outgoing payloads and incoming sinks that
- * cover a range of a request's packed stream, contiguous or not.
+ * cover a range of a request's packed stream, contiguous in memory or not.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/queues.h"
 
-/* Segments of [off, end) of the message's stream: a chunk ends inside it. */
 int wf_payload_segments(const struct wf_p2p *p, uint64_t off, uint64_t end,
                         struct iovec *v, int max)
 {
@@ -24,7 +23,7 @@ int wf_payload_segments(const struct wf_p2p *p, uint64_t off, uint64_t end,
     return n;
 }
 
-static int send_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+static int send_segments(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 {
     struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
     struct wf_p2p *p = wf_container(t, struct wf_p2p, tx);
@@ -32,7 +31,8 @@ static int send_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
     return wf_payload_segments(p, p->offset + off, p->offset + tx->len, v, max);
 }
 
-static int receive_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
+static int receive_segments(weft_sink *s, uint64_t off, struct iovec *v,
+                            int max)
 {
     struct wf_sink *sink = wf_container(s, struct wf_sink, sink);
     struct wf_p2p *p = wf_container(sink, struct wf_p2p, sink);
@@ -40,8 +40,9 @@ static int receive_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return wf_payload_segments(p, p->offset + off, p->offset + s->len, v, max);
 }
 
-/* The same for transports that copy: one walk instead of a list of segments. */
-static void send_copy(weft_tx *tx, uint64_t off, void *to, uint64_t n)
+/* Pack or unpack for transports that copy: one walk over the datatype instead
+ * of a list of segments. */
+static void pack_payload(weft_tx *tx, uint64_t off, void *to, uint64_t n)
 {
     struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
     struct wf_p2p *p = wf_container(t, struct wf_p2p, tx);
@@ -49,8 +50,8 @@ static void send_copy(weft_tx *tx, uint64_t off, void *to, uint64_t n)
     wf_type_pack(p->type, p->buf, p->count, p->offset + off, to, n);
 }
 
-static void receive_fill(weft_sink *s, uint64_t off, const void *from,
-                         uint64_t n)
+static void unpack_payload(weft_sink *s, uint64_t off, const void *from,
+                           uint64_t n)
 {
     struct wf_sink *sink = wf_container(s, struct wf_sink, sink);
     struct wf_p2p *p = wf_container(sink, struct wf_p2p, sink);
@@ -58,7 +59,8 @@ static void receive_fill(weft_sink *s, uint64_t off, const void *from,
     wf_type_unpack(p->type, p->buf, p->count, p->offset + off, from, n);
 }
 
-static struct iovec contiguous(const struct wf_p2p *p, uint64_t off, uint64_t n)
+static struct iovec contiguous_range(const struct wf_p2p *p, uint64_t off,
+                                     uint64_t n)
 {
     return (struct iovec){wf_type_data(p->type, p->buf) + off, n};
 }
@@ -70,11 +72,11 @@ void wf_send_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)
     memset(tx, 0, sizeof *tx);
     p->offset = offset;
     tx->len = n;
-    tx->seg = send_seg;
+    tx->seg = send_segments;
     if (p->type->flags & WF_TYPE_FINE)
-        tx->copy = send_copy;
+        tx->copy = pack_payload;
     if (n && wf_type_contiguous(p->type)) {
-        p->tx.one = contiguous(p, offset, n);
+        p->tx.one = contiguous_range(p, offset, n);
         tx->iov = &p->tx.one;
         tx->iov_n = 1;
     }
@@ -89,10 +91,10 @@ weft_sink *wf_receive_sink(struct wf_p2p *p, uint64_t offset, uint64_t n,
     p->offset = offset;
     p->sink.done = done;
     s->len = n;
-    s->seg = receive_seg;
+    s->seg = receive_segments;
     if (p->type->flags & WF_TYPE_FINE)
-        s->fill = receive_fill;
+        s->fill = unpack_payload;
     if (wf_type_contiguous(p->type))
-        s->one = contiguous(p, offset, n);
+        s->one = contiguous_range(p, offset, n);
     return s;
 }

@@ -18,19 +18,21 @@ struct slab {
 
 struct wf_share {
     struct wf_pool *pool;
-    struct wf_share *next; /* in the pool */
-    struct wf_p2p *free;   /* the owner's */
+    struct wf_share *next; /* in the pool's list */
+    struct wf_p2p *free;   /* free requests; only the owner uses the list */
     struct slab *slabs;
     wf_atomic_u32 state; /* enum state */
     _Alignas(WF_CACHE_LINE) struct wf_stack returned;
 };
 
+/* The share of this thread, or NULL. */
 static _Thread_local struct wf_share *mine WF_TLS_NEAR;
 static pthread_key_t key; /* its value is `mine`, for the end of the thread */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Whoever is second, the thread or the pool, frees it. */
-static void leave(void *share)
+/* Abandon a share at the end of its thread. The second of thread and pool frees
+ * it. */
+static void abandon_share(void *share)
 {
     struct wf_share *s = share;
 
@@ -40,22 +42,22 @@ static void leave(void *share)
 
 static void make_key(void)
 {
-    if (pthread_key_create(&key, leave) != 0)
+    if (pthread_key_create(&key, abandon_share) != 0)
         abort(); /* as if there were no thread-local memory at all */
 }
 
-static struct wf_share *adopt(struct wf_pool *pool)
+static struct wf_share *adopt_share(struct wf_pool *pool)
 {
     for (struct wf_share *s = pool->shares; s; s = s->next) {
         uint32_t state = ABANDONED;
-        /* pairs with the exchange in leave */
+        /* pairs with the exchange in abandon_share */
         if (wf_cas_acq_rel(&s->state, &state, OWNED))
             return s;
     }
     return NULL;
 }
 
-static struct wf_share *make(struct wf_pool *pool)
+static struct wf_share *make_share(struct wf_pool *pool)
 {
     struct wf_share *s = aligned_alloc(WF_CACHE_LINE, sizeof *s);
 
@@ -68,31 +70,32 @@ static struct wf_share *make(struct wf_pool *pool)
     return s;
 }
 
-/* This thread's first request, or its first of this instance. */
-static struct wf_share *join(struct wf_pool *pool)
+/* Give this thread a share of the pool: for its first request in this
+ * instance. */
+static struct wf_share *join_pool(struct wf_pool *pool)
 {
     struct wf_share *s = NULL;
 
     pthread_once(&once, make_key);
     if (mine)
-        leave(mine);
+        abandon_share(mine);
     WF_SECTION(pool, pool) {
-        s = adopt(pool);
+        s = adopt_share(pool);
         if (!s)
-            s = make(pool);
+            s = make_share(pool);
     }
     mine = s;
     pthread_setspecific(key, s);
     return s;
 }
 
-static inline struct wf_share *share(struct wf_pool *pool)
+static inline struct wf_share *share_of_thread(struct wf_pool *pool)
 {
     /* another instance may have the address of one that has ended */
     if (wf_likely(mine && mine->pool == pool &&
                   wf_load_relaxed(&mine->state) == OWNED))
         return mine;
-    return join(pool);
+    return join_pool(pool);
 }
 
 static void add_slab(struct wf_share *s)
@@ -123,7 +126,7 @@ static void fetch_returned(struct wf_share *s)
     }
 }
 
-static void refill(struct wf_share *s)
+static void refill_share(struct wf_share *s)
 {
     fetch_returned(s);
     if (!s->free)
@@ -132,19 +135,19 @@ static void refill(struct wf_share *s)
 
 void wf_pool_prepare(struct wf_pool *pool)
 {
-    struct wf_share *s = share(pool);
+    struct wf_share *s = share_of_thread(pool);
 
     if (wf_unlikely(s && !s->free))
-        refill(s);
+        refill_share(s);
 }
 
 struct wf_p2p *wf_pool_take(struct wf_pool *pool)
 {
-    struct wf_share *s = share(pool);
+    struct wf_share *s = share_of_thread(pool);
     struct wf_p2p *p;
 
     if (wf_unlikely(s && !s->free))
-        refill(s);
+        refill_share(s);
     p = s ? s->free : NULL;
     if (wf_likely(p != NULL))
         s->free = p->next_free;
@@ -177,7 +180,7 @@ WF_COLD void wf_pool_fini(struct wf_pool *pool)
         next = s->next;
         free_slabs(s);
         if (wf_exchange_acq_rel(&s->state, GONE) == ABANDONED)
-            free(s); /* pairs with the exchange in leave */
+            free(s); /* pairs with the exchange in abandon_share */
     }
     pool->shares = NULL;
 }

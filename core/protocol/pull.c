@@ -6,15 +6,16 @@
  *                                                 the sender's memory
  *                                <-- FIN send_id  when get() is done
  *
- * One trip less than push, and the sender's CPU stays out of it. The sender
- * only offers; a receiver that cannot pull (layout with holes, no room in the
- * transport) approves as for push, and the sender pushes.
+ * A pull takes one message less than a push, and needs no work of the sender's
+ * CPU. The sender only offers it; a receiver that cannot pull (layout with
+ * holes, no room in the transport) approves as for a push, and the sender
+ * pushes.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/queues.h"
 
-static bool offers_get(const struct weft_core *core)
+static bool can_get(const struct weft_core *core)
 {
     return core->attr.caps & WEFT_CAP_GET && WEFT_HAS(core->ops, weft_ops, get);
 }
@@ -24,7 +25,8 @@ static bool needs_key(const struct weft_core *core)
     return !(core->attr.caps & WEFT_CAP_NO_MR);
 }
 
-/* The packed rkey of the buffer after the address; 0 on failure. */
+/* Register the buffer and pack its rkey. Returns the bytes of the key; 0:
+ * failure. */
 static size_t pack_key(struct wf_p2p *p, struct weft_core *core, uint8_t *key)
 {
     size_t n = WF_CONTROL_MAX - sizeof(uint64_t);
@@ -39,8 +41,9 @@ static size_t pack_key(struct wf_p2p *p, struct weft_core *core, uint8_t *key)
     return 0;
 }
 
-/* The rest of it is set before it is looked at. */
-static void forget(struct wf_pull *pull)
+/* Clear the fields that tell what has to be released; the others are set before
+ * they are used. */
+static void clear_pull(struct wf_pull *pull)
 {
     pull->core = NULL;
     pull->mr = NULL;
@@ -53,8 +56,8 @@ size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
     uint64_t address = wf_le64((uintptr_t)wf_type_data(p->type, p->buf));
     size_t n = 0;
 
-    forget(&p->pull);
-    if (p->req.wf->options->rndv == WF_RNDV_PUSH || !offers_get(core) ||
+    clear_pull(&p->pull);
+    if (p->req.wf->options->rndv == WF_RNDV_PUSH || !can_get(core) ||
         p->loc->order || !p->bytes || p->bytes < core->attr.min_rma ||
         !wf_type_contiguous(p->type))
         return 0;
@@ -65,7 +68,7 @@ size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
     return sizeof address + n;
 }
 
-static int rma_seg(weft_rma *r, uint64_t off, struct iovec *v, int max)
+static int rma_segments(weft_rma *r, uint64_t off, struct iovec *v, int max)
 {
     if (off >= r->len || max < 1)
         return 0;
@@ -94,7 +97,7 @@ bool wf_pull_start(struct wf_p2p *p, struct weft_loc *from,
     int r;
 
     p->pull = (struct wf_pull){.core = core, .send_id = send_id};
-    if (n < sizeof address || !p->expected || !offers_get(core) ||
+    if (n < sizeof address || !p->expected || !can_get(core) ||
         !wf_type_contiguous(p->type) || !from->peers[core->index] ||
         !open_key(p, from->peers[core->index], key + sizeof address,
                   n - sizeof address))
@@ -104,7 +107,7 @@ bool wf_pull_start(struct wf_p2p *p, struct weft_loc *from,
     rma->one.iov_len = rma->len = p->expected;
     rma->raddr = wf_le64(address);
     rma->rkey = p->pull.rkey;
-    rma->seg = rma_seg;
+    rma->seg = rma_segments;
     r = core->ops->get(from->peers[core->index], rma);
     if (r == WEFT_DONE)
         wf_pull_done(rma, WEFT_OK);
@@ -122,7 +125,7 @@ void wf_pull_release(struct wf_p2p *p)
     if (pull->rkey)
         pull->core->ops->rkey_close(p->loc->peers[pull->core->index],
                                     pull->rkey);
-    forget(pull);
+    clear_pull(pull);
 }
 
 void wf_pull_done(weft_rma *rma, int status)

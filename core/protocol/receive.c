@@ -1,11 +1,12 @@
-/* The receive unit: posting receives, and messages flowing into them.
+/* The receive unit: posting of receives, and receiving of stored messages.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "progress/progress.h"
 #include "protocol/queues.h"
 
-/* Bytes whose copy takes longer than to enter the section once more. */
-enum { ASIDE_MIN = 4096 };
+/* From this size on, copying a stored message takes longer than entering the
+ * section once more. */
+enum { DEFER_COPY_MIN = 4096 };
 
 void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
 {
@@ -39,7 +40,8 @@ static void copy_stored(struct wf_p2p *p, struct wf_message *m)
     wf_type_unpack(p->type, p->buf, p->count, 0, m->data, p->expected);
 }
 
-/* It was copied. */
+/* Complete a receive whose stored message was copied: answer, credit,
+ * status. */
 static void finish_stored(struct wf_p2p *p, struct wf_message *m)
 {
     struct weft_loc *loc = m->loc;
@@ -52,7 +54,7 @@ static void finish_stored(struct wf_p2p *p, struct wf_message *m)
         w.d = wf_le64(m->send_id);
         wf_message_control(loc, &w, true);
     }
-    if (error) /* it did not all come */
+    if (error) /* its payload is not complete */
         p->req.flags |= WF_REQ_CUT;
     wf_unexpected_free(m);
     wf_credit_consumed(loc, charge);
@@ -71,7 +73,7 @@ void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
     wf_receive_match(p, m->arrived.env1, m->length);
     switch (m->state) {
     case WF_MSG_ARRIVING:
-        m->landing->claimed = p; /* its sink finishes both */
+        m->landing->claimed = p; /* the sink's end completes both */
         break;
     case WF_MSG_NOTIFIED:
         wf_rendezvous_accept(p, loc, &loc->wf->eps[m->endpoint], m->send_id,
@@ -79,7 +81,7 @@ void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
         wf_unexpected_free(m);
         break;
     default:
-        if (WF_BRIEF && p->aside && m->length >= ASIDE_MIN) {
+        if (WF_BRIEF && p->defers_copy && m->length >= DEFER_COPY_MIN) {
             p->stored = m;
             break;
         }
@@ -93,9 +95,9 @@ void wf_receive_aside(struct wf_req *r)
     struct wf_p2p *p = wf_p2p_of(r);
     struct wf_message *m;
 
-    if (wf_req_done(r) || !p->aside)
+    if (wf_req_done(r) || !p->defers_copy)
         return;
-    /* of all that the engine knows of a receive, this is the caller's */
+    /* the engine does not touch `stored`: it belongs to the caller */
     m = p->stored;
     if (!m)
         return;
@@ -151,8 +153,8 @@ bool wf_receive_withdraw(struct wf_p2p *p)
 }
 
 static inline __attribute__((always_inline)) int
-start_new(struct wf_comm *comm, const struct wf_receive_args *a,
-          enum wf_space space, bool aside, struct wf_req **out)
+post_new_receive(struct wf_comm *comm, const struct wf_receive_args *a,
+                 enum wf_space space, bool defers_copy, struct wf_req **out)
 {
     struct wf_p2p *p = wf_p2p_alloc(comm, WF_REQ_RECV);
     int rc;
@@ -164,12 +166,13 @@ start_new(struct wf_comm *comm, const struct wf_receive_args *a,
     p->tag = a->tag;
     p->space = (uint8_t)space;
     if (WF_BRIEF)
-        p->aside = aside;
+        p->defers_copy = defers_copy;
     wf_p2p_set_buffer(p, a->buf, a->count, a->type);
     *out = &p->req;
     rc = wf_receive_start(p);
     if (WF_BRIEF && !p->stored)
-        p->aside = false; /* what comes later finds no caller any more */
+        /* a message that comes later is copied by the engine */
+        p->defers_copy = false;
     if (rc) {
         wf_store_relaxed(&p->req.done, 1);
         wf_req_release(&p->req);
@@ -184,23 +187,23 @@ int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
 {
     struct wf_receive_args a = {buf, count, type, source, tag};
 
-    return start_new(comm, &a, space, false, out);
+    return post_new_receive(comm, &a, space, false, out);
 }
 
 int wf_irecv_aside(struct wf_comm *comm, const struct wf_receive_args *a,
                    struct wf_req **out)
 {
-    return start_new(comm, a, WF_SPACE_P2P, true, out);
+    return post_new_receive(comm, a, WF_SPACE_P2P, true, out);
 }
 
-/* ---- blocking, without a request ------------------------------------------ */
+/* ---- blocking, without a request ----------------------------------------- */
 
 struct wf_p2p *wf_expected_claim(struct wf_expected *x)
 {
     struct wf_p2p *p = wf_p2p_alloc(x->comm, WF_REQ_RECV);
 
     if (!p)
-        return NULL; /* stored as unexpected: the long way finds it */
+        return NULL; /* it is stored as unexpected: the slow path finds it */
     p->peer = wf_env_source(x->env1);
     p->tag = x->mask & WF_MASK_TAG ? wf_env_tag(x->env1) : MPI_ANY_TAG;
     p->space = (uint8_t)(x->env0 >> 56);
@@ -214,12 +217,12 @@ struct wf_p2p *wf_expected_claim(struct wf_expected *x)
     return p;
 }
 
-static int take_expected(struct wf_expected *x, MPI_Status *status)
+static int finish_expected(struct wf_expected *x, MPI_Status *status)
 {
     struct wf_req *req = x->req;
 
     if (wf_load_relaxed(&x->state) == WF_EXPECTED_CLAIMED) {
-        wf_call_name = "MPI_Recv"; /* the binding has not said so yet */
+        wf_call_name = "MPI_Recv"; /* the binding has not set it yet */
         return wf_wait(&req, status);
     }
     if (status != MPI_STATUS_IGNORE)
@@ -243,9 +246,9 @@ static bool receive_stored(struct wf_arrived *a, const struct wf_expected *what,
     return true;
 }
 
-/* The plugin has put the message where it belongs. */
-static inline void take_words(struct wf_expected *x, struct weft_loc *loc,
-                              struct weft_core *core, MPI_Status *status)
+/* Do the bookkeeping for a message that the plugin has copied to its place. */
+static inline void finish_words(struct wf_expected *x, struct weft_loc *loc,
+                                struct weft_core *core, MPI_Status *status)
 {
     uint64_t n = x->bytes;
 
@@ -266,7 +269,7 @@ receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     struct wf_instance *wf = comm->wf;
     struct wf_expected *x = &wf->engine->expected;
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
-    int looks = 0;
+    int polls = 0;
 
     *x = *what;
     x->first = WF_SHORT_EAGER;
@@ -276,16 +279,16 @@ receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     else
         do {
             if (wf_likely(l->recv_words(l->peer, &x->want) == WEFT_DONE)) {
-                take_words(x, loc, l->core, status);
+                finish_words(x, loc, l->core, status);
                 return true;
             }
-        } while (wf_progress_spin_on(wf, l->core, &x->state, &looks));
+        } while (wf_progress_spin_on(wf, l->core, &x->state, &polls));
     if (wf_unlikely(wf_load_relaxed(&x->state) == WF_EXPECTED_NOT)) {
         x->env0 = WF_ENV0_NONE;
         x->bytes = 0;
         return false;
     }
-    *rc = take_expected(x, status);
+    *rc = finish_expected(x, status);
     return true;
 }
 
@@ -295,14 +298,14 @@ bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
 {
     struct wf_engine *e = comm->wf->engine;
 
-    if (wf_unlikely(!wf_match_none_posted(&e->match) &&
-                    wf_match_may_take(&e->match, what->env0, what->env1,
-                                      what->mask)) ||
+    if (wf_unlikely(
+            !wf_match_none_posted(&e->match) &&
+            wf_match_may_take(&e->match, what->env0, what->env1, what->mask)) ||
         loc->failed || e->expected.env0 != WF_ENV0_NONE)
         return false;
     if (wf_unlikely(e->match.stored)) {
-        struct wf_arrived *a = wf_match_search(&e->match, what->env0,
-                                               what->env1, what->mask);
+        struct wf_arrived *a =
+            wf_match_search(&e->match, what->env0, what->env1, what->mask);
         if (a)
             return receive_stored(a, what, status, rc);
     }
@@ -316,10 +319,10 @@ bool wf_receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     return receive_expected(comm, loc, what, status, rc);
 }
 
-/* The same for a caller that knows no contact. */
-static bool try_short(struct wf_comm *comm, void *buf, uint64_t count,
-                      struct wf_type *type, int source, int tag,
-                      enum wf_space space, MPI_Status *status, int *rc)
+/* Receive as wf_receive_short does, by rank instead of contact. */
+static bool try_fast_path(struct wf_comm *comm, void *buf, uint64_t count,
+                          struct wf_type *type, int source, int tag,
+                          enum wf_space space, MPI_Status *status, int *rc)
 {
     struct weft_loc *loc = wf_contact(comm, source);
     uint64_t mask = wf_match_mask(source, tag);
@@ -345,7 +348,7 @@ int wf_recv(struct wf_comm *comm, void *buf, uint64_t count,
     struct wf_req *req;
     int rc;
 
-    if (try_short(comm, buf, count, type, source, tag, space, status, &rc))
+    if (try_fast_path(comm, buf, count, type, source, tag, space, status, &rc))
         return rc;
     rc = wf_irecv(comm, buf, count, type, source, tag, space, &req);
     return rc ? rc : wf_wait(&req, status);
@@ -360,8 +363,8 @@ int wf_sendrecv(struct wf_comm *comm, const void *sbuf, uint64_t scount,
 
     if (rc)
         return rc;
-    rc = wf_isend(comm, sbuf, scount, stype, dest, tag, space,
-                  WF_SEND_STANDARD, &reqs[1]);
+    rc = wf_isend(comm, sbuf, scount, stype, dest, tag, space, WF_SEND_STANDARD,
+                  &reqs[1]);
     if (rc) {
         wf_req_withdraw(reqs[0]);
         return rc;

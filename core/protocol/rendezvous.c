@@ -8,18 +8,18 @@
  *                   ... one chunk at a time     RECEIVED after the last byte
  *      DONE after the last tx_done
  *
- *   PENDING   in the pending table; nothing is with a plugin
+ *   PENDING   in the pending table; no payload is with a plugin
  *   SENDING   0 <= moved < expected; one chunk is with a plugin or its lane
  *   MATCHED   in the matched table; 0 <= moved < expected
  *
- * The receiver grants only what fits its buffer: a truncated message moves no
- * byte too much. A grant of 0 completes the send at once.
+ * The receiver grants only the bytes that fit its buffer, so no more move if
+ * the message is truncated. A grant of 0 completes the send at once.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/queues.h"
 
-/* ---- the sender ----------------------------------------------------------- */
+/* ---- the sender ---------------------------------------------------------- */
 
 int wf_slot_pending(struct wf_p2p *p)
 {
@@ -62,7 +62,7 @@ int wf_rendezvous_notify(struct wf_p2p *p)
     return MPI_SUCCESS;
 }
 
-/* The last whose size range has begun. */
+/* The last lane whose size range has begun. */
 unsigned wf_bulk_lane(const struct weft_loc *loc, uint64_t bytes)
 {
     unsigned lane = 0;
@@ -75,7 +75,7 @@ unsigned wf_bulk_lane(const struct weft_loc *loc, uint64_t bytes)
 
 static void send_chunk(struct wf_p2p *p);
 
-static void chunk_done(struct wf_tx *t, int status)
+static void on_chunk_sent(struct wf_tx *t, int status)
 {
     struct wf_p2p *p = wf_container(t, struct wf_p2p, tx);
 
@@ -102,17 +102,16 @@ static void send_chunk(struct wf_p2p *p)
         n = max;
     wf_wire_init(&p->tx.hdr, WF_TRANSFER, last ? WF_FLAG_LAST : 0);
     p->tx.hdr.a = wf_le64(p->moved);
-    p->tx.hdr.b = wf_le64(p->length); /* recv_id, kept there meanwhile */
+    p->tx.hdr.b = wf_le64(p->length); /* the recv_id, which is kept there */
     wf_send_payload(p, p->moved, n);
-    p->tx.done = chunk_done;
+    p->tx.done = on_chunk_sent;
     p->waits |= WF_WAITS_TX;
     wf_message_send(p->loc, lane, &p->tx);
 }
 
 void wf_rendezvous_approved(struct weft_loc *from, const struct wf_wire *w)
 {
-    struct wf_p2p *p =
-        wf_slots_get(&from->wf->engine->pending, wf_le64(w->d));
+    struct wf_p2p *p = wf_slots_get(&from->wf->engine->pending, wf_le64(w->d));
     uint64_t granted = wf_le64(w->c);
 
     if (!p || p->loc != from || p->waits != WF_WAITS_ANSWER ||
@@ -134,9 +133,11 @@ void wf_rendezvous_approved(struct weft_loc *from, const struct wf_wire *w)
         wf_answered(p, 0);
 }
 
-/* ---- the receiver ---------------------------------------------------------- */
+/* ---- the receiver -------------------------------------------------------- */
 
-static void approve(struct wf_p2p *p, struct weft_loc *from, uint64_t send_id)
+/* Approve a rendezvous: let the sender push the payload. */
+static void send_approve(struct wf_p2p *p, struct weft_loc *from,
+                         uint64_t send_id)
 {
     struct wf_wire w;
     bool empty = p->expected == 0;
@@ -166,10 +167,11 @@ void wf_rendezvous_accept(struct wf_p2p *p, struct weft_loc *from,
     if (from->failed)
         wf_receive_finish(p, wf_req_cut(&p->req, from->down_status));
     else if (!n || !wf_pull_start(p, from, core, send_id, key, n))
-        approve(p, from, send_id);
+        send_approve(p, from, send_id);
 }
 
-static void chunk_moved(struct wf_p2p *p, uint64_t n, int status)
+/* Count received bytes; complete the receive after the last or a failure. */
+static void count_moved(struct wf_p2p *p, uint64_t n, int status)
 {
     p->moved += n;
     if (status >= 0 && p->moved < p->expected)
@@ -178,18 +180,17 @@ static void chunk_moved(struct wf_p2p *p, uint64_t n, int status)
     wf_receive_finish(p, status < 0 ? wf_req_cut(&p->req, status) : 0);
 }
 
-static void chunk_landed(struct wf_sink *sink, int status)
+static void on_chunk_received(struct wf_sink *sink, int status)
 {
     struct wf_p2p *p = wf_container(sink, struct wf_p2p, sink);
 
-    chunk_moved(p, sink->sink.len, status);
+    count_moved(p, sink->sink.len, status);
 }
 
 int wf_rendezvous_transfer(struct weft_loc *from, const struct wf_wire *w,
                            const void *data, size_t have, weft_sink **sink)
 {
-    struct wf_p2p *p =
-        wf_slots_get(&from->wf->engine->matched, wf_le64(w->b));
+    struct wf_p2p *p = wf_slots_get(&from->wf->engine->matched, wf_le64(w->b));
     uint64_t offset = wf_le64(w->a), plen = wf_le32(w->plen);
 
     if (!p || p->loc != from || offset != p->moved ||
@@ -202,9 +203,9 @@ int wf_rendezvous_transfer(struct weft_loc *from, const struct wf_wire *w,
     if (have)
         wf_type_unpack(p->type, p->buf, p->count, offset, data, have);
     if (have == plen) {
-        chunk_moved(p, plen, 0);
+        count_moved(p, plen, 0);
         return WEFT_DONE;
     }
-    *sink = wf_receive_sink(p, offset, plen, chunk_landed);
+    *sink = wf_receive_sink(p, offset, plen, on_chunk_received);
     return WEFT_OK;
 }

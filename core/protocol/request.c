@@ -1,4 +1,4 @@
-/* Requests: the pool of the engine's, creation and completion of all.
+/* Requests: the pool of the engine's requests; creation and completion of all.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/request.h"
@@ -10,7 +10,7 @@
 #include "protocol/queues.h"
 #include "protocol/submitted.h"
 
-/* Requests allocated together: about a page, then more. */
+/* Numbers of requests that are allocated together: a page, then more. */
 enum { SLAB_FIRST = 5, SLAB = 32 };
 
 static int add_slab(struct wf_engine *e)
@@ -23,8 +23,8 @@ static int add_slab(struct wf_engine *e)
     if (!slabs)
         return WEFT_ENOMEM;
     e->slabs = slabs;
-    slab = aligned_alloc(_Alignof(struct wf_p2p),
-                         (size_t)requests * sizeof *slab);
+    slab =
+        aligned_alloc(_Alignof(struct wf_p2p), (size_t)requests * sizeof *slab);
     if (!slab)
         return WEFT_ENOMEM;
     memset(slab, 0, (size_t)requests * sizeof *slab);
@@ -68,18 +68,17 @@ void wf_p2p_blank(struct wf_p2p *p, struct wf_instance *wf,
     p->has_id = false;
     p->type = NULL;
     if (WF_BRIEF) {
-        p->aside = false;
+        p->defers_copy = false;
         p->stored = NULL;
     }
 }
 
 struct wf_p2p *wf_p2p_alloc(struct wf_comm *comm, enum wf_req_type type)
 {
-    struct wf_engine *e = comm->wf->engine;
-    struct wf_p2p *p;
+    struct wf_p2p *p = WF_BRIEF && comm->wf->api.threads
+                           ? wf_pool_take(wf_request_pool(comm->wf))
+                           : take_free(comm->wf->engine);
 
-    p = WF_BRIEF && comm->wf->api.threads ? wf_pool_take(wf_request_pool(comm->wf))
-                                          : take_free(e);
     if (!p) {
         wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
         return NULL;
@@ -134,14 +133,14 @@ struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
     return &o->req;
 }
 
-static void free_other(struct wf_other *o)
+static void free_created(struct wf_other *o)
 {
     wf_list_remove(&o->link);
     free(o);
 }
 
-/* What it holds beside its memory and its communicator. */
-static void let_go_of_buffer(struct wf_p2p *p)
+/* Release what the request holds beside its memory and its communicator. */
+static void release_buffer(struct wf_p2p *p)
 {
     if (p->type && !(p->req.flags & WF_REQ_LIGHT))
         wf_type_put(p->type);
@@ -151,11 +150,11 @@ static void let_go_of_buffer(struct wf_p2p *p)
     p->pull.core = NULL;
 }
 
-static void free_p2p(struct wf_p2p *p)
+static void return_p2p(struct wf_p2p *p)
 {
     struct wf_engine *e = p->req.wf->engine;
 
-    let_go_of_buffer(p);
+    release_buffer(p);
     memset(&p->req.on_complete, 0,
            sizeof p->req - offsetof(struct wf_req, on_complete));
     if (WF_BRIEF && p->home) {
@@ -166,15 +165,15 @@ static void free_p2p(struct wf_p2p *p)
     e->free_p2p = p;
 }
 
-/* The waiter shall need no section: what counts references does so now. */
-static void settle(struct wf_req *r)
+/* Release what the request holds, so that its waiter needs no section. */
+static void settle_request(struct wf_req *r)
 {
     struct wf_comm *comm = r->comm;
 
     if (r->type > WF_REQ_RECV || !wf_p2p_of(r)->home ||
         (r->flags & ~(uint32_t)WF_REQ_LIGHT) || r->error)
         return;
-    let_go_of_buffer(wf_p2p_of(r));
+    release_buffer(wf_p2p_of(r));
     r->flags = WF_REQ_SETTLED;
     r->comm = NULL;
     wf_comm_put(comm);
@@ -196,7 +195,7 @@ bool wf_req_take_settled(MPI_Request *request, MPI_Status *status)
     return true;
 }
 
-static int destroy(struct wf_req *r)
+static int destroy_request(struct wf_req *r)
 {
     struct wf_comm *comm = r->comm;
     bool p2p = r->type <= WF_REQ_RECV;
@@ -206,9 +205,9 @@ static int destroy(struct wf_req *r)
     if (r->destroy)
         rc = r->destroy(r);
     if (p2p)
-        free_p2p(wf_p2p_of(r));
+        return_p2p(wf_p2p_of(r));
     else
-        free_other(wf_container(r, struct wf_other, req));
+        free_created(wf_container(r, struct wf_other, req));
     if (comm)
         wf_comm_put(comm);
     return rc;
@@ -219,14 +218,14 @@ int wf_req_release(struct wf_req *r)
     if (r->type == WF_REQ_NOOP)
         return MPI_SUCCESS; /* shared */
     if (wf_req_done(r))
-        return destroy(r);
+        return destroy_request(r);
     r->flags |= WF_REQ_DETACHED;
     return MPI_SUCCESS;
 }
 
 void wf_req_abandon(struct wf_req *r)
 {
-    destroy(r);
+    destroy_request(r);
 }
 
 void wf_req_withdraw(struct wf_req *r)
@@ -241,7 +240,7 @@ static bool is_length_error(int error)
     return error == MPI_ERR_TRUNCATE || error == MPI_ERR_COUNT;
 }
 
-static int wrong_length(struct wf_req *r)
+static int report_wrong_length(struct wf_req *r)
 {
     struct wf_p2p *p = wf_p2p_of(r);
 
@@ -262,8 +261,8 @@ static int wrong_length(struct wf_req *r)
                            : "");
 }
 
-/* It says why an operation of several parts failed. */
-static const char *say_part(const struct wf_req *r)
+/* The reason why an operation of several parts failed. */
+static const char *explain_part_failure(const struct wf_req *r)
 {
     if (r->error == MPI_ERR_NO_MEM)
         return "no memory for a part of the operation";
@@ -287,16 +286,17 @@ int wf_req_error(struct wf_req *r)
         is_length_error(r->error))
         return r->explain(r);
     if (r->type > WF_REQ_RECV)
-        return wf_error_on(r->comm, r->error, "%s", say_part(r));
+        return wf_error_on(r->comm, r->error, "%s", explain_part_failure(r));
     if (r->type == WF_REQ_RECV && is_length_error(r->error))
-        return wrong_length(r);
+        return report_wrong_length(r);
     loc = wf_p2p_of(r)->loc;
     if (!loc || !(loc->failed || loc->down_reason))
-        return wf_error_on(r->comm, r->error, r->error == MPI_ERR_NO_MEM
-                           ? "no memory for a part of the operation"
-                           : "a process of the communicator is gone");
-    return wf_error_on(r->comm, r->error, "process %u on %s %s: %s",
-                       loc->id, loc->host ? loc->host : "unknown host",
+        return wf_error_on(r->comm, r->error,
+                           r->error == MPI_ERR_NO_MEM
+                               ? "no memory for a part of the operation"
+                               : "a process of the communicator is gone");
+    return wf_error_on(r->comm, r->error, "process %u on %s %s: %s", loc->id,
+                       loc->host ? loc->host : "unknown host",
                        wf_location_how(loc), wf_location_why(loc));
 }
 
@@ -322,13 +322,13 @@ void wf_req_complete(struct wf_req *r, int error)
         wf->api.owed--;
     }
     if (WF_BRIEF && !on_complete)
-        settle(r);
+        settle_request(r);
     wf_store_release(&r->done, 1); /* pairs with wf_req_done */
     if (on_complete)
         on_complete(r);
     else if (detached)
-        destroy(r);
-    if (wf->api.on) /* r may be gone; on_complete may have served others too */
+        destroy_request(r);
+    if (wf->api.on) /* r may be freed; on_complete may have completed others */
         wf_progress_notify(wf);
 }
 
@@ -338,9 +338,9 @@ uint32_t wf_req_endpoints(struct wf_req *r)
     uint32_t mask = 0;
 
     if (r->type == WF_REQ_NOOP)
-        return 0; /* the endpoints that hold it are polled in any case */
+        return 0; /* the endpoints that hold it back are polled in any case */
     if (r->type == WF_REQ_GENERALIZED)
-        return UINT32_MAX; /* only the program knows */
+        return UINT32_MAX; /* only the program knows what completes it */
     loc = r->type > WF_REQ_RECV ? NULL : wf_p2p_of(r)->loc;
     if (!loc || !loc->lanes)
         return r->comm ? wf_comm_need(r->comm) : wf_progress_need(r->wf);
@@ -358,13 +358,13 @@ uint32_t wf_req_let_go(struct wf_instance *wf)
     return mask;
 }
 
-static bool req_done(void *arg)
+static bool is_done(void *arg)
 {
     return wf_req_done(arg);
 }
 
-/* No more messages at a time than there are receives for: others had better
- * stay with the transport than be stored. */
+/* The number of messages to poll for: no more than there are receives, for
+ * others had better stay with the transport than be stored. */
 static int spin_budget(const struct wf_engine *e)
 {
     enum { MOST = 64 };
@@ -385,7 +385,7 @@ void wf_req_spin(struct wf_req *r)
                          spin_budget(r->wf->engine), &r->done);
 }
 
-static void describe(const void *r, struct wf_wait *w)
+static void describe_request(const void *r, struct wf_wait *w)
 {
     wf_state_describe_request(r, w);
 }
@@ -395,12 +395,12 @@ void wf_req_await_as(struct wf_req *r, const struct wf_wait_cause *cause)
     if (wf_progress_may_spin(r->wf))
         wf_req_spin(r);
     if (!wf_req_done(r))
-        wf_progress_wait(r->wf, wf_req_endpoints(r), req_done, r, cause);
+        wf_progress_wait(r->wf, wf_req_endpoints(r), is_done, r, cause);
 }
 
 void wf_req_await(struct wf_req *r)
 {
-    struct wf_wait_cause cause = {describe, r};
+    struct wf_wait_cause cause = {describe_request, r};
 
     wf_req_await_as(r, &cause);
 }
@@ -432,7 +432,7 @@ int wf_wait_all(int n, struct wf_req **reqs)
     return first;
 }
 
-/* One request for many sends: nothing is to be known about each of them. */
+/* Initialise a request that stands for many operations. */
 static void init_shared(struct wf_req *r, struct wf_instance *wf)
 {
     init_head(r, wf, WF_REQ_NOOP, NULL);

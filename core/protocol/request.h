@@ -1,4 +1,4 @@
-/* Requests: what a nonblocking operation is until it completes.
+/* Requests: the objects of nonblocking operations until they complete.
  *
  *   post ---> (queues of the engine) ---> complete ---> wait/test ---> pool
  *
@@ -8,8 +8,8 @@
  * callback on an engine request with on_complete.
  *
  * LOCK  all fields: the API section, except done, which waiters read with
- * acquire order. Once a request without on_complete is done, it is the
- * waiter's: whoever completes it looks at it no more.
+ * acquire order. Once a request without on_complete is done, it belongs to its
+ * waiter: wf_req_complete does not access it any more.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_REQUEST_H
@@ -32,21 +32,23 @@ enum wf_req_type {
 enum wf_req_flags {
     WF_REQ_PERSISTENT = 1u << 0,
     WF_REQ_ACTIVE = 1u << 1,    /* persistent: started and not yet waited for */
-    WF_REQ_DETACHED = 1u << 2,  /* MPI_Request_free: goes back when complete */
-    WF_REQ_CANCELLED = 1u << 3, /* status says so */
+    WF_REQ_DETACHED = 1u << 2,  /* MPI_Request_free: freed when complete */
+    WF_REQ_CANCELLED = 1u << 3, /* it was cancelled */
     WF_REQ_INTERNAL = 1u << 4,  /* of the library: on_complete owns it */
-    WF_REQ_ATTENDED = 1u << 5,  /* the helper is about it: progress/helper.c */
-    WF_REQ_CALM = 1u << 9,      /* but the other side does it alone, as a rule */
-    /* A receive of bytes that nothing but its memory, its communicator and
-     * perhaps a queue belongs to. Not once a message has to take its time. */
+    WF_REQ_ATTENDED = 1u << 5,  /* left to the progress thread: helper.c */
+    /* ATTENDED, but the peer completes it alone, as a rule. */
+    WF_REQ_CALM = 1u << 9,
+    /* A receive of contiguous bytes that holds nothing but its memory, its
+     * communicator and perhaps a place in a queue. The flag is cleared when its
+     * message cannot be copied at once. */
     WF_REQ_LIGHT = 1u << 6,
-    /* Complete, and nothing belongs to it any more but its memory: whoever
-     * waits takes the outcome without the section (brief-global). */
+    /* It is complete and holds nothing any more but its memory: the waiter may
+     * take the outcome without the section (brief-global). */
     WF_REQ_SETTLED = 1u << 7,
-    /* A submission that somebody else starts, and looks at afterwards: it does
-     * not settle meanwhile. */
+    /* A submission that another thread is starting: it must not be settled
+     * before that is over. */
     WF_REQ_STARTING = 1u << 8,
-    /* It failed because the way to its peer is lost: wf_req_cut. */
+    /* It failed because the connection to its peer is lost: wf_req_cut. */
     WF_REQ_CUT = 1u << 10
 };
 
@@ -58,55 +60,59 @@ struct wf_req {
     uint8_t type;         /* enum wf_req_type */
     uint32_t flags;
     wf_atomic_u32 done;
-    /* outcome, valid once done */
+    /* The outcome, valid once done. */
     int error; /* MPI error class */
     int source, tag;
     uint64_t bytes; /* received */
     /* Called once, inside the API section, when the request completes, instead
      * of waking a waiter. May post operations; must not wait. */
     void (*on_complete)(struct wf_req *);
-    void *context; /* of on_complete's owner */
-    /* Persistent requests of other chapters: start and free. NULL: engine's. */
+    void *context; /* for on_complete */
+    /* Starts a persistent request of another chapter. NULL: the engine's. */
     int (*start)(struct wf_req *);
-    /* Releases what the chapter attached; an error is for whom it was called. */
+    /* Releases what the chapter attached. The error goes to the caller of
+     * wf_req_release, if that frees the request. */
     int (*destroy)(struct wf_req *);
     union {
-        int (*cancel)(struct wf_req *); /* of other chapters */
-        /* A message of a collective operation: has that one lost a member? Then
-         * it ends (death.c). */
+        int (*cancel)(struct wf_req *); /* requests of other chapters */
+        /* Messages of a collective: true if the collective has lost a member;
+         * then the message ends as well (death.c). */
         bool (*lost)(const struct wf_req *);
     };
     union {
         /* Generalized requests: fills the status at wait or test time, called
          * outside the API section by the completion functions. */
         int (*query)(struct wf_req *, MPI_Status *);
-        /* Partitioned ones: records why the two sides do not fit, and raises
-         * it on the communicator. NULL: they always do. */
+        /* Partitioned requests: records why the two sides do not fit, and
+         * raises that on the communicator. NULL: they always fit. */
         int (*explain)(struct wf_req *);
     };
 };
 
-/* A request of another chapter: zeroed but for what is given. what: its name,
- * if it is never complete. NULL: memory. */
+/* Create a request of another chapter; all other fields are 0. what: the name
+ * of the operation, for reports if it never completes. NULL: out of memory. */
 struct wf_req *wf_req_create(struct wf_instance *, enum wf_req_type,
                              struct wf_comm *, const char *what);
-/* A calm one is not calm any more. */
+/* The peer did not fetch this payload alone: the progress thread must drive the
+ * request again. Clears WF_REQ_CALM. */
 void wf_req_stir(struct wf_req *);
+/* Complete a request: wakes its waiter, or calls on_complete. */
 void wf_req_complete(struct wf_req *, int error);
-/* Drop the user's or owner's hold: back to the pool, now or when complete. What
- * its `destroy` says if it is called now. */
+/* Drop the hold of the user or owner: the request is freed now, or when it is
+ * complete. Returns the result of its `destroy` if that is called now. */
 int wf_req_release(struct wf_req *);
 
-/* Sends that a plugin holds back complete now, because the endpoints in the
- * mask that is returned are about to be polled. */
+/* Complete the sends that plugins hold back. Returns the mask of their
+ * endpoints, which must be polled next. */
 uint32_t wf_req_let_go(struct wf_instance *);
 
-/* Take back a receive that was just posted, or let it run to its end, after a
- * failure of its other half. */
+/* Take back a receive that was just posted, after its other half has failed. If
+ * it is matched already it runs to its end. */
 void wf_req_withdraw(struct wf_req *);
-/* Destroy a request that was never handed out. */
+/* Destroy a request that was never given to the program. */
 void wf_req_abandon(struct wf_req *);
-/* The record of why a request failed, raised on its communicator. */
+/* Record why a request failed and raise that on its communicator. Returns its
+ * error class, or MPI_SUCCESS. */
 int wf_req_error(struct wf_req *);
 
 static inline bool wf_req_done(struct wf_req *r)
@@ -114,27 +120,27 @@ static inline bool wf_req_done(struct wf_req *r)
     return wf_load_acquire(&r->done) != 0;
 }
 
-/* The outcome of done requests, as most are: nothing went wrong, and nothing
- * hangs on them. It goes into the status and the request to the pool. */
+/* True if a done request is light and has no other flag and no error, as most
+ * are. Its outcome goes into the status and the request to the pool. */
 static inline bool wf_req_simple(const struct wf_req *r)
 {
     return ((r->flags ^ WF_REQ_LIGHT) | (uint32_t)r->error) == 0;
 }
 
-/* Take the outcome of a settled request, outside the section. false: nothing has
- * happened. Always so where the section is around the whole call. */
+/* Take the outcome of a settled request, outside the section. False: nothing
+ * has happened. Always false where the section is around the whole call. */
 bool wf_req_take_settled(MPI_Request *, MPI_Status *);
 static inline bool wf_req_take(MPI_Request *request, MPI_Status *status)
 {
     return WF_BRIEF && wf_req_take_settled(request, status);
 }
 
-/* Status fields (MPI_Status.MPI_internal layout known only to status.c). */
-/* MPI_ERROR is left alone: only functions that return MPI_ERR_IN_STATUS set it
- * (MPI-5.0 s3.2.5). */
+/* Set and read the fields of a status; only status.c knows the layout of
+ * MPI_Status.MPI_internal. wf_status_set leaves MPI_ERROR alone: only functions
+ * that return MPI_ERR_IN_STATUS set it (MPI-5.0 s3.2.5). */
 void wf_status_set(MPI_Status *, int source, int tag, uint64_t bytes,
                    bool cancelled);
-/* Of an empty status it is MPI_SUCCESS (s3.7.3). */
+/* Make the empty status; its MPI_ERROR is MPI_SUCCESS (s3.7.3). */
 void wf_status_empty(MPI_Status *);
 uint64_t wf_status_bytes(const MPI_Status *);
 void wf_status_set_bytes(MPI_Status *, uint64_t bytes);

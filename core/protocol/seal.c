@@ -9,9 +9,12 @@
 #include "instance.h"
 #include "protocol/queues.h"
 
-enum { AD = 24, SMALL = 1024 };
+enum {
+    AUTHENTICATED = 24, /* bytes of the header */
+    ON_STACK_MAX = 1024 /* a container up to this size is sealed on the stack */
+};
 
-/* The header of a sealed container, by its own names. */
+/* The header of a sealed container; struct wf_wire with its own names. */
 struct outer {
     uint8_t type, ver;
     uint16_t flags;
@@ -23,8 +26,10 @@ struct outer {
     uint32_t crc;
 };
 _Static_assert(sizeof(struct outer) == WEFT_HDR, "header is 64 bytes");
-_Static_assert(offsetof(struct outer, zero) == AD, "what is authenticated");
-_Static_assert(offsetof(struct outer, check) == 56, "check where wire.h has it");
+_Static_assert(offsetof(struct outer, zero) == AUTHENTICATED,
+               "the first 24 bytes are authenticated");
+_Static_assert(offsetof(struct outer, check) == 56,
+               "check where wire.h has it");
 
 struct wf_seal *wf_seal_new(void)
 {
@@ -35,7 +40,7 @@ struct wf_seal *wf_seal_new(void)
     return s;
 }
 
-static void forget(struct wf_session *e)
+static void free_keys(struct wf_session *e)
 {
     weft_cipher.free(e->mine);
     weft_cipher.free(e->theirs);
@@ -46,14 +51,14 @@ void wf_seal_free(struct wf_seal *s)
     if (!s)
         return;
     for (int i = 0; i < s->sessions; i++)
-        forget(&s->session[i]);
+        free_keys(&s->session[i]);
     free(s);
 }
 
 int wf_seal_session(struct wf_seal *s, const struct wf_auth_session *made)
 {
-    enum wf_cipher_kind kind = made->aes ? WF_CIPHER_AES256
-                                         : WF_CIPHER_CHACHA20;
+    enum wf_cipher_kind kind =
+        made->aes ? WF_CIPHER_AES256 : WF_CIPHER_CHACHA20;
     struct wf_session e = {
         .id = made->id,
         .mine = weft_cipher.key(kind, made->key[!made->dialled]),
@@ -62,20 +67,22 @@ int wf_seal_session(struct wf_seal *s, const struct wf_auth_session *made)
     };
 
     if (!e.mine || !e.theirs) {
-        forget(&e);
+        free_keys(&e);
         return WEFT_ENOMEM;
     }
     if (s->sessions == WF_SESSIONS)
-        forget(&s->session[--s->sessions]);
+        free_keys(&s->session[--s->sessions]);
     memmove(s->session + 1, s->session,
             (size_t)s->sessions++ * sizeof *s->session);
     s->session[0] = e;
     return WEFT_OK;
 }
 
-/* ---- sealing --------------------------------------------------------------- */
+/* ---- sealing ------------------------------------------------------------- */
 
-static struct wf_session *for_sending(struct wf_seal *s)
+/* The newest session that the peer certainly has, else the newest that is not
+ * used up; NULL: none. */
+static struct wf_session *find_sending_session(struct wf_seal *s)
 {
     struct wf_session *newest = NULL;
 
@@ -100,12 +107,13 @@ static uint32_t sum_of(const struct wf_seal *s, const struct outer *o)
     return s->sum(0, &bare, sizeof bare);
 }
 
-/* text holds the container, and its sealed form afterwards. */
-static void seal(struct wf_seal *s, struct wf_session *e, struct outer *o,
-                 uint8_t *text, uint32_t n)
+/* Seal a container: text holds it, and its sealed form afterwards. Fills in
+ * o. */
+static void seal_text(struct wf_seal *s, struct wf_session *e, struct outer *o,
+                      uint8_t *text, uint32_t n)
 {
-    struct wf_cipher_text t = {.ad = o, .ad_n = AD, .in = text, .out = text,
-                               .n = n};
+    struct wf_cipher_text t = {
+        .ad = o, .ad_n = AUTHENTICATED, .in = text, .out = text, .n = n};
     uint32_t sum;
 
     *o = (struct outer){.type = WF_SEALED | WF_SEQUENCED,
@@ -119,7 +127,9 @@ static void seal(struct wf_seal *s, struct wf_session *e, struct outer *o,
     o->crc = wf_le32(sum);
 }
 
-static void gather(uint8_t *to, const struct wf_wire *hdr, weft_tx *tx)
+/* Copy a container into one piece: its header and its payload. */
+static void gather_container(uint8_t *to, const struct wf_wire *hdr,
+                             weft_tx *tx)
 {
     memcpy(to, hdr, WEFT_HDR);
     if (tx)
@@ -139,8 +149,8 @@ static int send_large(struct wf_seal *s, struct wf_session *e,
     t->tx.iov = &t->one;
     t->tx.iov_n = 1;
     t->tx.flags = payload->flags;
-    gather(t->one.iov_base, hdr, payload);
-    seal(s, e, (struct outer *)&t->hdr, t->one.iov_base, n);
+    gather_container(t->one.iov_base, hdr, payload);
+    seal_text(s, e, (struct outer *)&t->hdr, t->one.iov_base, n);
     rc = core->ops->send(peer, &t->tx);
     if (rc != WEFT_OK)
         t->done(t, WEFT_OK);
@@ -151,9 +161,9 @@ int wf_seal_send(struct wf_seal *s, const struct weft_core *core,
                  weft_peer *peer, const struct wf_wire *hdr, weft_tx *payload)
 {
     uint32_t n = WEFT_HDR + (payload ? (uint32_t)payload->len : 0);
-    struct wf_session *e = for_sending(s);
+    struct wf_session *e = find_sending_session(s);
     struct outer o;
-    uint8_t text[SMALL];
+    uint8_t text[ON_STACK_MAX];
 
     if (!e && s->sessions)
         return WEFT_ELINK;
@@ -162,14 +172,14 @@ int wf_seal_send(struct wf_seal *s, const struct weft_core *core,
                        core->ops->connect(peer) >= 0
                    ? WEFT_EAGAIN
                    : WEFT_ELINK;
-    if (n > SMALL || n > core->attr.max_short)
+    if (n > ON_STACK_MAX || n > core->attr.max_short)
         return send_large(s, e, core, peer, hdr, payload);
-    gather(text, hdr, payload);
-    seal(s, e, &o, text, n);
+    gather_container(text, hdr, payload);
+    seal_text(s, e, &o, text, n);
     return core->ops->send_short(peer, (const weft_hdr *)&o, text, n);
 }
 
-/* ---- opening --------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 bool wf_seal_header(const struct wf_seal *s, const struct wf_wire *w)
 {
@@ -188,7 +198,10 @@ enum wf_opened wf_seal_open(struct wf_seal *s, const struct wf_wire *outer,
                             const void *in, void *out, struct wf_session **by)
 {
     const struct outer *o = (const struct outer *)outer;
-    struct wf_cipher_text t = {.ad = o, .ad_n = AD, .in = in, .out = out,
+    struct wf_cipher_text t = {.ad = o,
+                               .ad_n = AUTHENTICATED,
+                               .in = in,
+                               .out = out,
                                .n = wf_le32(o->plen)};
     struct wf_session *e = s->session, *end = e + s->sessions;
 

@@ -1,4 +1,4 @@
-/* The send unit: what happens between MPI_Send and the lane.
+/* The send unit: it takes a message from MPI_Send to its lane.
  *
  *   size, mode, credit                           message          completes
  *   <= max_short, contiguous or packed small     EAGER, copied    at once
@@ -16,10 +16,13 @@
 #include "progress/progress.h"
 #include "protocol/short.h"
 
-enum { PACK_SHORT = 1024 /* non-contiguous data packed on the stack */ };
-enum { SENT = 1, HELD }; /* outcomes of the path of short messages */
+enum {
+    PACK_SHORT =
+        1024 /* bytes of non-contiguous data that are packed on the stack */
+};
+enum { SENT = 1, HELD }; /* results of try_send_by_copy */
 
-static bool connect(struct weft_loc *loc, int *rc)
+static bool connect_location(struct weft_loc *loc, int *rc)
 {
     int r;
 
@@ -37,7 +40,7 @@ static bool connect(struct weft_loc *loc, int *rc)
     return false;
 }
 
-/* The rare cases of wf_peer_location: a first contact, a failed peer. */
+/* The slow path of wf_peer_location: a first contact, a failed peer. */
 struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
 {
     struct wf_instance *wf = comm->wf;
@@ -48,14 +51,15 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
         *rc = wf_error(MPI_ERR_NO_MEM, "out of memory for process %u", id);
         return NULL;
     }
-    if (!loc->failed && !loc->lanes && !connect(loc, rc)) {
+    if (!loc->failed && !loc->lanes && !connect_location(loc, rc)) {
         if (*rc != MPI_ERR_PROC_ABORTED)
             return NULL;
         wf_location_down(loc, WEFT_EPEER, wf_error_last()->text);
     }
     if (loc->failed) {
-        *rc = wf_error(wf_location_error(loc), "rank %d (process %u on %s)%s: "
-                       "%s", rank, id, loc->host ? loc->host : "unknown host",
+        *rc = wf_error(wf_location_error(loc),
+                       "rank %d (process %u on %s)%s: %s", rank, id,
+                       loc->host ? loc->host : "unknown host",
                        wf_location_starved(loc) ? " cannot be reached" : "",
                        wf_location_why(loc));
         return NULL;
@@ -77,7 +81,7 @@ void wf_send_check(struct wf_p2p *p)
     wf_req_complete(&p->req, 0);
 }
 
-static void eager_done(struct wf_tx *t, int status)
+static void on_eager_sent(struct wf_tx *t, int status)
 {
     struct wf_p2p *p = wf_container(t, struct wf_p2p, tx);
 
@@ -97,8 +101,8 @@ void wf_answered(struct wf_p2p *p, int error)
     wf_send_check(p);
 }
 
-/* The receiver alone knows whether the message was matched. Not urgent: it must
- * not overtake the message it is about. */
+/* Only the receiver knows whether the message was matched. The CANCEL is not
+ * urgent, for it must not overtake the message that it is about. */
 void wf_send_cancel(struct wf_p2p *p)
 {
     struct wf_wire w;
@@ -120,7 +124,8 @@ static void set_envelope(struct wf_wire *w, const struct wf_p2p *p)
     w->b = wf_le64(wf_env1((uint32_t)c->rank, (uint32_t)p->tag));
 }
 
-/* Ordered pairs (protocol/order.h) have one numbered lane. */
+/* The lane of an eager message. Ordered pairs (protocol/order.h) have one
+ * numbered lane. */
 static unsigned eager_lane(const struct wf_p2p *p)
 {
     bool any = p->req.comm->asserts & WF_ASSERT_OVERTAKING && !p->loc->order;
@@ -147,7 +152,7 @@ static int start_eager(struct wf_p2p *p, unsigned lane)
         p->waits |= WF_WAITS_ANSWER;
     }
     wf_send_payload(p, 0, p->bytes);
-    p->tx.done = eager_done;
+    p->tx.done = on_eager_sent;
     wf_credit_change(p->loc, -(int64_t)(p->bytes + WF_MESSAGE_OVERHEAD));
     wf_message_send(p->loc, lane, &p->tx);
     return MPI_SUCCESS;
@@ -161,7 +166,6 @@ static bool eager_fits(const struct weft_loc *loc, unsigned lane,
             loc->credit >= (int64_t)(bytes + WF_MESSAGE_OVERHEAD));
 }
 
-/* Start a prepared send: a new request, or a persistent one again. */
 int wf_send_start(struct wf_p2p *p)
 {
     int rc = MPI_SUCCESS;
@@ -185,9 +189,9 @@ int wf_send_start(struct wf_p2p *p)
     return wf_rendezvous_notify(p);
 }
 
-/* A plugin lets the message wait for others of its kind: such sends are done
- * when the endpoint has been polled. */
-static int held(struct weft_loc *loc)
+/* Note that a plugin holds back a message, to send it with others: such sends
+ * are complete when the endpoint has been polled. */
+static int note_held(struct weft_loc *loc)
 {
     struct wf_instance *wf = loc->wf;
 
@@ -196,9 +200,11 @@ static int held(struct weft_loc *loc)
     return HELD;
 }
 
-/* A plugin that takes short headers from memory only. */
-static int put_short(struct weft_loc *loc, const void *data, uint64_t n,
-                     uint64_t env0, uint64_t env1, bool more)
+/* Send a short message by a plugin that takes short headers from memory
+ * only. */
+static int send_header_in_memory(struct weft_loc *loc, const void *data,
+                                 uint64_t n, uint64_t env0, uint64_t env1,
+                                 bool more)
 {
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
     uint64_t w[WEFT_HDR_MIN / 8] = {wf_le64(WF_SHORT_EAGER | n << 32),
@@ -211,32 +217,32 @@ static int put_short(struct weft_loc *loc, const void *data, uint64_t n,
     r = more ? l->send_more(l->peer, (const weft_hdr *)w, data, n)
              : l->send_short(l->peer, (const weft_hdr *)w, data, n);
     if (wf_unlikely(r < 0))
-        return 0; /* room will come: the long way waits for it */
+        return 0; /* room will come: the slow path waits for it */
     loc->credit -= (int64_t)(n + WF_MESSAGE_OVERHEAD);
     l->seq++;
-    return wf_likely(r == WEFT_DONE) ? SENT : held(loc);
+    return wf_likely(r == WEFT_DONE) ? SENT : note_held(loc);
 }
 
-/* A short message: no request, no completion. 0: take the long way. */
-static int try_short(struct weft_loc *loc, const void *data, uint64_t n,
-                     uint64_t env0, uint64_t env1, bool more)
+/* Send a short message, which needs no request and no completion. 0: take the
+ * slow path. */
+static int try_send_short(struct weft_loc *loc, const void *data, uint64_t n,
+                          uint64_t env0, uint64_t env1, bool more)
 {
     int64_t left = wf_short_left(loc, n);
 
     if (!loc->lane[WF_LANE_ORDER].send_words)
-        return put_short(loc, data, n, env0, env1, more);
+        return send_header_in_memory(loc, data, n, env0, env1, more);
     wf_short_behalf(loc, 0);
-    return left >= 0 &&
-                   wf_short_put(loc, left, data, n, env0, env1) == WEFT_OK
+    return left >= 0 && wf_short_put(loc, left, data, n, env0, env1) == WEFT_OK
                ? SENT
                : 0;
 }
 
-/* Send at once by copy if size, layout, room and credit allow. SENT, HELD, 0
- * for the long way, negative for a failure. */
-static int send_now(struct wf_comm *comm, const void *buf, uint64_t count,
-                    struct wf_type *type, int dest, int tag, unsigned space,
-                    bool more, int *rc)
+/* Send at once by copy if size, layout, room and credit allow. SENT, HELD, 0:
+ * take the slow path, negative: failure. */
+static int try_send_by_copy(struct wf_comm *comm, const void *buf,
+                            uint64_t count, struct wf_type *type, int dest,
+                            int tag, unsigned space, bool more, int *rc)
 {
     uint8_t packed[PACK_SHORT];
     uint64_t bytes = count * (uint64_t)type->size;
@@ -253,16 +259,17 @@ static int send_now(struct wf_comm *comm, const void *buf, uint64_t count,
         wf_type_pack(type, buf, count, 0, packed, bytes);
     else
         return 0;
-    return try_short(loc, data, bytes,
-                     wf_env0(space, comm->send_context, (uint32_t)dest),
-                     wf_env1((uint32_t)comm->rank, (uint32_t)tag), more);
+    return try_send_short(loc, data, bytes,
+                          wf_env0(space, comm->send_context, (uint32_t)dest),
+                          wf_env1((uint32_t)comm->rank, (uint32_t)tag), more);
 }
 
-/* A message that finds no room costs a request and a place in the FIFO, one
- * that finds no credit a rendezvous. A receiver that is at work makes room in no
- * time, so it is waited for, but only as long as that pays: one that
- * computes makes the next sends look once. */
-static bool way_is_free(const struct weft_loc *loc, uint64_t bytes)
+/* True if a message to this Location needs not wait for room or credit, or
+ * waiting would not help. A message without room needs a request and a place in
+ * the FIFO, one without credit a rendezvous. A receiver that is in MPI makes
+ * room in no time, so the sender waits for it, but only as long as that pays:
+ * after a receiver that computes the next sends poll once. */
+static bool has_room(const struct weft_loc *loc, uint64_t bytes)
 {
     const struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
 
@@ -271,24 +278,25 @@ static bool way_is_free(const struct weft_loc *loc, uint64_t bytes)
             loc->credit >= (int64_t)(bytes + WF_MESSAGE_OVERHEAD));
 }
 
-/* Messages to dest are stuck: has the peer made room or returned credit? Only
- * for sends of the program: others may come from inside progress. */
-static bool make_way(struct wf_comm *comm, int dest, uint64_t bytes)
+/* Poll until there is room and credit for a message to dest. False: there is
+ * none, or nothing had to be waited for. Only for sends of the program: other
+ * sends may come from inside progress. */
+static bool poll_for_room(struct wf_comm *comm, int dest, uint64_t bytes)
 {
-    enum { LOOKS = 256 }; /* some microseconds */
+    enum { POLLS = 256 }; /* some microseconds */
     struct weft_loc *loc = wf_contact(comm, dest);
     int left;
 
-    if (!loc || !loc->lanes || way_is_free(loc, bytes))
+    if (!loc || !loc->lanes || has_room(loc, bytes))
         return false;
-    for (left = loc->patience; left >= 0 && !way_is_free(loc, bytes); left--)
-        wf_progress_poll(comm->wf,
-                         1u << loc->lane[WF_LANE_ORDER].core->index);
-    loc->patience = left < 0 ? 0 : LOOKS;
+    for (left = loc->patience; left >= 0 && !has_room(loc, bytes); left--)
+        wf_progress_poll(comm->wf, 1u << loc->lane[WF_LANE_ORDER].core->index);
+    loc->patience = left < 0 ? 0 : POLLS;
     return left >= 0;
 }
 
-/* The long way: a request that completes when user memory is free again. */
+/* Send on the slow path: with a request that completes when user memory is free
+ * again. */
 int wf_isend_queued(struct wf_comm *comm, const void *buf, uint64_t count,
                     struct wf_type *type, int dest, int tag,
                     enum wf_space space, enum wf_send_mode mode,
@@ -319,11 +327,11 @@ bool wf_isend_bytes(struct wf_comm *comm, const void *data, uint64_t bytes,
                     int dest, int tag, struct wf_req **out)
 {
     struct wf_engine *e = comm->wf->engine;
-    int rc, now = send_now(comm, data, bytes, e->bytes_type, dest, tag,
-                           WF_SPACE_P2P, true, &rc);
+    int rc, now = try_send_by_copy(comm, data, bytes, e->bytes_type, dest, tag,
+                                   WF_SPACE_P2P, true, &rc);
 
     if (now <= 0)
-        return false; /* the long way says why */
+        return false; /* the slow path says why */
     *out = now == HELD ? &e->held : &e->sent;
     return true;
 }
@@ -339,12 +347,12 @@ int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,
     if (dest == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (mode != WF_SEND_SYNC)
-        now = send_now(comm, buf, count, type, dest, tag, space,
-                       mode == WF_SEND_WINDOW, &rc);
+        now = try_send_by_copy(comm, buf, count, type, dest, tag, space,
+                               mode == WF_SEND_WINDOW, &rc);
     if (wf_unlikely(!now) && space == WF_SPACE_P2P && mode != WF_SEND_SYNC &&
-        make_way(comm, dest, count * (uint64_t)type->size))
-        now = send_now(comm, buf, count, type, dest, tag, space,
-                       mode == WF_SEND_WINDOW, &rc);
+        poll_for_room(comm, dest, count * (uint64_t)type->size))
+        now = try_send_by_copy(comm, buf, count, type, dest, tag, space,
+                               mode == WF_SEND_WINDOW, &rc);
     if (!now)
         return wf_isend_queued(comm, buf, count, type, dest, tag, space, mode,
                                out);
@@ -360,8 +368,8 @@ int wf_send(struct wf_comm *comm, const void *buf, uint64_t count,
     int rc = MPI_SUCCESS;
 
     if (wf_unlikely(dest == MPI_PROC_NULL) ||
-        wf_likely(
-            send_now(comm, buf, count, type, dest, tag, space, false, &rc)))
+        wf_likely(try_send_by_copy(comm, buf, count, type, dest, tag, space,
+                                   false, &rc)))
         return rc;
     rc = wf_isend_queued(comm, buf, count, type, dest, tag, space,
                          WF_SEND_STANDARD, &req);

@@ -1,4 +1,4 @@
-/* The short path's rare cases: see short.h.
+/* The parts of the fast path that are not inline: see short.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/short.h"
@@ -6,17 +6,17 @@
 #include "env/errhandler.h"
 #include "progress/helper.h"
 
-static const char open = 1, shut = 0;
+static const char path_open = 1, path_shut = 0;
 
 const struct wf_comm *wf_short_world = &wf_comm_nobody;
-const char *_Atomic wf_short_gate = &shut;
+const char *_Atomic wf_short_gate = &path_shut;
 const struct wf_comm *wf_short_shared;
 
-static const char *gate_of(struct wf_instance *wf)
+static const char *flag_of(struct wf_instance *wf)
 {
     if (!wf || wf_cs_entered(&wf->api))
-        return &shut;
-    return wf->api.threads ? wf_single_flag() : &open;
+        return &path_shut;
+    return wf->api.threads ? wf_single_flag() : &path_open;
 }
 
 void wf_short_update(struct wf_instance *wf)
@@ -25,31 +25,33 @@ void wf_short_update(struct wf_instance *wf)
     const struct wf_comm *shared = wf && wf->api.threads ? world : NULL;
 
     if (wf != wf_load_relaxed(&wf_process_instance) || (wf && wf->ranks))
-        return; /* one of many: of a simulation, or ranks that are threads, of
-                   which one stands in for the process for a while */
-    /* others may read them: written only when they change, which is while no
-     * other thread may be inside */
+        /* This instance is one of several, of a simulation or of ranks that are
+         * threads; one of those acts as the process for a while. */
+        return;
+    /* Other threads may read these: they are written only when they change,
+     * which is while no other thread may be inside. */
     if (wf_short_world != world)
         wf_short_world = world;
     if (wf_short_shared != shared)
         wf_short_shared = shared;
-    /* relaxed: who sees the one of before finds that it is shut, too */
-    wf_store_relaxed(&wf_short_gate, gate_of(wf));
+    /* relaxed: a thread that sees the old value finds the path shut, too */
+    wf_store_relaxed(&wf_short_gate, flag_of(wf));
 }
 
-/* A request for a receive of bytes; NULL: none at hand. */
+/* Take a light request from the pool; NULL: none is at hand. */
 static inline struct wf_p2p *take_light(struct wf_comm *comm,
                                         struct weft_loc *from, void *buf,
                                         uint64_t bytes)
 {
     struct wf_engine *e = comm->wf->engine;
     bool shared = WF_BRIEF && comm->wf->api.threads;
-    struct wf_p2p *p = shared ? wf_pool_take(wf_request_pool(comm->wf)) : e->free_p2p;
+    struct wf_p2p *p =
+        shared ? wf_pool_take(wf_request_pool(comm->wf)) : e->free_p2p;
 
     if (wf_unlikely(!p))
         return NULL;
     if (shared)
-        p->aside = false;
+        p->defers_copy = false;
     else
         e->free_p2p = p->next_free;
     __builtin_prefetch(p->next_free, 1);
@@ -111,13 +113,13 @@ bool wf_short_post(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
     return true;
 }
 
-static void undo(struct weft_loc *loc, uint64_t n)
+static void undo_bookkeeping(struct weft_loc *loc, uint64_t n)
 {
     loc->credit += (int64_t)(n + WF_MESSAGE_OVERHEAD);
     loc->lane[WF_LANE_ORDER].seq--;
 }
 
-static const char *name_of(bool large, bool request)
+static const char *function_name(bool large, bool request)
 {
     if (request)
         return large ? "MPI_Isend_c" : "MPI_Isend";
@@ -137,7 +139,7 @@ static int raise_outside(struct wf_comm *comm, const char *function, int rc,
     return rc;
 }
 
-/* The type was contiguous: the same message as bytes. */
+/* The datatype was contiguous, so the message is sent again as bytes. */
 int wf_short_late(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
                   uint64_t h1, uint64_t h2, const void *data)
 {
@@ -148,7 +150,7 @@ int wf_short_late(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
     struct wf_req *req;
     int rc;
 
-    undo(loc, h0 >> 32);
+    undo_bookkeeping(loc, h0 >> 32);
     if (!comm)
         return WEFT_EAGAIN;
     rc = wf_isend_queued(comm, data, h0 >> 32, wf_type_of(MPI_BYTE),
@@ -159,9 +161,9 @@ int wf_short_late(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
         return WF_LATE_QUEUED;
     }
     if (!rc) {
-        wf_call_name = name_of(large, request);
+        wf_call_name = function_name(large, request);
         rc = wf_wait(&req, MPI_STATUS_IGNORE);
     }
-    return rc ? raise_outside(comm, name_of(large, request), rc, inside)
+    return rc ? raise_outside(comm, function_name(large, request), rc, inside)
               : MPI_SUCCESS;
 }

@@ -1,29 +1,31 @@
-/* The short path: a small message from the binding to the plugin.
+/* The fast path: it takes a small message from the binding to the plugin.
  *
  *   MPI_Send --> wf_short_send --> weft_ops.send_words         all inline
  *                  | a test fails
- *                  +--> the rest of the binding: checks, errors, every case
+ *                  +--> the slow path: checks, errors, every case
  *
- * DESIGN  The tests do not ask what is wrong, only whether everything is as
- * usual: a predefined contiguous type, a peer that this communicator has talked
- * to, an open lane, credit left. Any other call, a wrong one included, begins
- * again on the long way, which knows all cases and names all mistakes. So this
- * path has no message to print and nothing to clean up.
+ * DESIGN  The tests do not find out what is wrong, only whether the call is a
+ * usual one: a predefined contiguous type, a peer to which this communicator
+ * has sent before, an open lane, credit left. Any other call, a wrong one
+ * included, begins again on the slow path, the rest of the binding, which knows
+ * all cases and names all mistakes. So the fast path has no message to print
+ * and nothing to clean up.
  *
  * At MPI_THREAD_MULTIPLE it is open as long as the process has one thread. Then
- * it is closed, and there is another attempt between it and the long way: a thread
- * towards which the section is biased (os/mutex.h) enters by two stores, does the
- * same, and leaves by one; so does one that left it open. Any other thread takes
- * the long way and waits for its turn. An attempt that fails inside leaves that to
- * the long way, too (wf_cs_debt): no function is called for whose sake the
- * arguments would have to be kept.
+ * it is closed, and there is another attempt before the slow path: a thread
+ * towards which the section is biased (os/mutex.h) enters by two stores, takes
+ * the fast path inside, and leaves by one store; so does a thread for which the
+ * lock was left open. Any other thread takes the slow path and waits for the
+ * lock. An attempt that fails inside leaves the unlock to the slow path as well
+ * (wf_cs_debt): it calls no function across which the arguments would have to
+ * be kept.
  *
- * Why it is so short: one table per communicator (comm/contact.c) replaces
- * group, Location table and range check; one number per Location (short_end)
- * stands for everything that can be in the way; the header travels in
- * registers; and the call of the plugin is the last thing, so nothing is kept
- * for afterwards. A plugin without room hands the message back (wf_short_late),
- * and the Location says on whose behalf it was.
+ * Why it is fast: one table per communicator (comm/contact.c) replaces group,
+ * Location table and range check; one number per Location (short_end) stands
+ * for everything that can be in the way; the header travels in registers; and
+ * the call of the plugin is the last one, so no values are kept across it. A
+ * plugin without room returns the message by wf_short_late, and loc->late says
+ * for which call of the program it was.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,41 +39,47 @@
 #include "progress/progress.h"
 #include "protocol/queues.h"
 
-/* MPI_COMM_WORLD for this path; without an instance one that has no contacts. */
+/* MPI_COMM_WORLD for this path; without an instance a communicator without
+ * contacts. */
 extern const struct wf_comm *wf_short_world WF_HIDDEN;
-/* Not 0: there is such a path, which is an instance, and no lock to take. At
- * MPI_THREAD_MULTIPLE this is what says that there is one thread (os/single.h). */
+/* Points to a value that is not 0 while the path is open: there is an instance,
+ * and no lock to take. At MPI_THREAD_MULTIPLE that value tells that there is
+ * one thread (os/single.h). */
 extern const char *_Atomic wf_short_gate WF_HIDDEN;
-/* The world where there is something to enter, now or when a second thread comes;
- * NULL: there is no such instance. */
+/* MPI_COMM_WORLD at MPI_THREAD_MULTIPLE, where the section may have to be
+ * entered; else NULL. */
 extern const struct wf_comm *wf_short_shared WF_HIDDEN;
-/* After the instance of the process, its world or its threads have changed. */
+/* Update the three above after the instance of the process, its world or its
+ * threads have changed. */
 void wf_short_update(struct wf_instance *);
 
-/* A message that the plugin hands back goes the long way, on behalf of
- * loc->late: nobody, who asks again himself, or a communicator, with these added
- * if the function is a large-count one or has a request. Returns what that function
- * does, or WF_LATE_QUEUED: the request is in loc->late_request. */
+/* Handle a message for which the plugin had no room: queue it for the call in
+ * loc->late. That is 0 if the caller tries again itself; else the communicator,
+ * with these flags added if the function is a large-count one, has a request or
+ * holds the section. Returns the result of that function, or WF_LATE_QUEUED:
+ * the request is in loc->late_request. */
 int wf_short_late(struct weft_core *, struct weft_loc *, uint64_t h0,
                   uint64_t h1, uint64_t h2, const void *data);
 enum {
     WF_LATE_LARGE = 1,
     WF_LATE_REQUEST = 2,
-    WF_LATE_INSIDE = 4, /* it has entered the section */
+    WF_LATE_INSIDE = 4, /* the call holds the section */
     WF_LATE_QUEUED = INT_MIN
 };
 
-/* Post a receive of bytes from a contact, or from anybody (NULL). false: take the
- * long way. */
+/* Post a receive of bytes from a contact, or from any source (NULL). False:
+ * take the slow path. */
 bool wf_short_post(struct wf_comm *, struct weft_loc *from, uint64_t env1,
                    void *buf, uint64_t bytes, MPI_Request *);
 
+/* True if the path is open: no section has to be entered. */
 static inline bool wf_short_open(void)
 {
     return *wf_load_relaxed(&wf_short_gate) != 0;
 }
 
-/* Where it is open. */
+/* The communicator of a handle where the path is open. One without contacts if
+ * the handle is wrong. */
 static inline const struct wf_comm *wf_short_comm(MPI_Comm h)
 {
     if (wf_likely(h == MPI_COMM_WORLD))
@@ -80,7 +88,8 @@ static inline const struct wf_comm *wf_short_comm(MPI_Comm h)
                                          : &wf_comm_nobody;
 }
 
-/* The same in a thread that is a rank. */
+/* The communicator of a handle in a thread that is a rank. One without contacts
+ * if the path is not open there, or the handle is wrong. */
 static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
 {
     struct wf_instance *wf = wf_thread_instance;
@@ -93,10 +102,10 @@ static inline const struct wf_comm *wf_short_thread_comm(MPI_Comm h)
                                          : &wf_comm_nobody;
 }
 
-/* ---- inside the section, by who was there last --------------------------------- */
+/* ---- inside the section, by the thread that was there last --------------- */
 
-/* Enter the engine (engines.h) of this communicator: the communicator. NULL: take
- * the long way. */
+/* Enter the engine (engines.h) of this communicator, if this thread was the
+ * last one inside. Returns the communicator. NULL: take the slow path. */
 static inline const struct wf_comm *wf_short_enter(MPI_Comm h) WF_UNANALYSED
 {
     const struct wf_comm *c = wf_short_shared;
@@ -111,7 +120,8 @@ static inline const struct wf_comm *wf_short_enter(MPI_Comm h) WF_UNANALYSED
     return wf_likely(c->wf && wf_cs_take_again(&c->wf->api)) ? c : NULL;
 }
 
-/* The same of a request: its engine. */
+/* Enter the engine of a request, if this thread was the last one inside.
+ * Returns the engine. NULL: take the slow path. */
 static inline struct wf_instance *
 wf_short_enter_request(MPI_Request *request) WF_UNANALYSED
 {
@@ -128,29 +138,30 @@ static inline void wf_short_leave(struct wf_instance *wf) WF_UNANALYSED
     wf_cs_give(&wf->api);
 }
 
-/* The long way begins by leaving. */
+/* Defer leaving: the slow path begins with it. */
 static inline void wf_short_owe(struct wf_instance *wf) WF_UNANALYSED
 {
     wf_cs_debt.inside = &wf->api;
 }
 
-/* The credit that is left when n bytes leave now, by copy; negative: they may
- * not. */
+/* The credit that is left when n bytes are sent now, by copy; negative: they
+ * may not be. */
 static inline int64_t wf_short_left(const struct weft_loc *loc, uint64_t n)
 {
-    return n < loc->short_end
-               ? loc->credit - (int64_t)n - WF_MESSAGE_OVERHEAD
-               : -1;
+    return n < loc->short_end ? loc->credit - (int64_t)n - WF_MESSAGE_OVERHEAD
+                              : -1;
 }
 
-/* On whose behalf the next message goes: that of the last one, mostly. */
+/* Set the call for which the next message is sent. It mostly is that of the
+ * last one, and then nothing is stored. */
 static inline void wf_short_behalf(struct weft_loc *loc, uintptr_t who)
 {
     if (wf_unlikely(loc->late != who))
         loc->late = who;
 }
 
-/* The bookkeeping and the call: WEFT_OK, or the result of wf_short_late. */
+/* Do the bookkeeping and call the plugin. WEFT_OK, or the result of
+ * wf_short_late. */
 static inline int wf_short_put(struct weft_loc *loc, int64_t left,
                                const void *data, uint64_t n, uint64_t env0,
                                uint64_t env1)
@@ -162,13 +173,13 @@ static inline int wf_short_put(struct weft_loc *loc, int64_t left,
     return l->send_words(data, WF_SHORT_EAGER | n << 32, l->peer, env0, env1);
 }
 
-/* MPI_BOTTOM and the like; but nothing is as well sent from NULL. */
+/* True for MPI_BOTTOM and the like; but NULL is right for 0 elements. */
 static inline bool wf_short_no_buffer(const void *buf, MPI_Count count)
 {
     return wf_unlikely((uintptr_t)buf <= 2) && (buf || count);
 }
 
-/* What a call asks for, when it asks for the usual. */
+/* A send of the usual kind: what its call asks for. */
 struct wf_short {
     const struct wf_comm *comm;
     struct weft_loc *loc;
@@ -176,7 +187,7 @@ struct wf_short {
     int64_t left;
 };
 
-/* false: take the long way. */
+/* Check that a send may take the fast path. False: take the slow path. */
 static inline __attribute__((always_inline)) bool
 wf_short_may(struct wf_short *s, const struct wf_comm *comm, const void *buf,
              MPI_Count count, MPI_Datatype datatype, int dest, int tag)
@@ -197,7 +208,7 @@ wf_short_may(struct wf_short *s, const struct wf_comm *comm, const void *buf,
     return wf_likely(s->left >= 0);
 }
 
-/* MPI_SUCCESS, or what the long way returned when there was no room. */
+/* Send. MPI_SUCCESS, or the result of the slow path when there was no room. */
 static inline __attribute__((always_inline)) int
 wf_short_send(const struct wf_short *s, const void *buf, int dest, int tag,
               int flags)
@@ -208,8 +219,8 @@ wf_short_send(const struct wf_short *s, const void *buf, int dest, int tag,
                         s->comm->send_env1 | (uint32_t)tag);
 }
 
-/* A send to MPI_PROC_NULL in which nothing is wrong: its communicator. NULL: take
- * the long way. Nothing of the engine is looked at, so in no section. */
+/* Check a send to MPI_PROC_NULL. Returns its communicator; NULL: take the slow
+ * path. Nothing of the engine is accessed, so no section is needed. */
 static inline const struct wf_comm *
 wf_short_nowhere(MPI_Comm h, const void *buf, MPI_Count count,
                  MPI_Datatype datatype, int tag)
@@ -228,7 +239,8 @@ wf_short_nowhere(MPI_Comm h, const void *buf, MPI_Count count,
     return wf_likely(c && c->wf) ? c : NULL; /* not wf_comm_nobody */
 }
 
-/* false: take the long way. *rc: the result, not raised yet. */
+/* Receive and wait. False: take the slow path. *rc: the result, not raised
+ * yet. */
 static inline __attribute__((always_inline)) bool
 wf_short_recv(const struct wf_comm *c, void *buf, MPI_Count count,
               MPI_Datatype datatype, int source, int tag, MPI_Status *status,
@@ -247,21 +259,21 @@ wf_short_recv(const struct wf_comm *c, void *buf, MPI_Count count,
         return false;
     return wf_receive_short(
         (struct wf_comm *)c, from,
-        &(struct wf_expected){
-            .env0 = c->recv_env0,
-            .env1 = wf_env1((uint32_t)source, (uint32_t)tag) & mask,
-            .mask = mask,
-            .buf = buf,
-            .bytes = (uint64_t)count * size,
-            .comm = (struct wf_comm *)c},
+        &(struct wf_expected){.env0 = c->recv_env0,
+                              .env1 = wf_env1((uint32_t)source, (uint32_t)tag) &
+                                      mask,
+                              .mask = mask,
+                              .buf = buf,
+                              .bytes = (uint64_t)count * size,
+                              .comm = (struct wf_comm *)c},
         status, rc);
 }
 
-/* false: take the long way. */
+/* Start a receive. False: take the slow path. */
 static inline __attribute__((always_inline)) bool
 wf_short_irecv(const struct wf_comm *c, void *buf, MPI_Count count,
-               MPI_Datatype datatype, int source, int tag,
-               MPI_Request *request, int *rc)
+               MPI_Datatype datatype, int source, int tag, MPI_Request *request,
+               int *rc)
 {
     struct weft_loc *from = wf_contact(c, source);
     uint64_t size = wf_type_short_size(datatype);
@@ -279,8 +291,8 @@ wf_short_irecv(const struct wf_comm *c, void *buf, MPI_Count count,
                          (uint64_t)count * size, request);
 }
 
-/* Take the outcome of a request that is done and has nothing special about it.
- * false: nothing has happened. */
+/* Take the outcome of a request that is done and needs no more work. False:
+ * nothing has happened. */
 static inline bool wf_short_finish_done(struct wf_req *r, MPI_Request *request,
                                         MPI_Status *status)
 {
@@ -294,6 +306,7 @@ static inline bool wf_short_finish_done(struct wf_req *r, MPI_Request *request,
     return true;
 }
 
+/* Take the outcome of a request if it is done and needs no more work. */
 static inline bool wf_short_finish(MPI_Request *request, MPI_Status *status)
 {
     struct wf_req *r = wf_req_of(*request);
@@ -302,7 +315,7 @@ static inline bool wf_short_finish(MPI_Request *request, MPI_Status *status)
            wf_short_finish_done(r, request, status);
 }
 
-/* false: take the long way. */
+/* Wait for a request. False: take the slow path. */
 static inline bool wf_short_wait(MPI_Request *request, MPI_Status *status,
                                  int *rc)
 {
@@ -319,7 +332,7 @@ static inline bool wf_short_wait(MPI_Request *request, MPI_Status *status,
     return wf_short_finish(request, status);
 }
 
-/* The same inside the section. */
+/* Wait for a request inside the section. False: take the slow path. */
 static inline bool wf_short_wait_inside(struct wf_instance *wf,
                                         MPI_Request *request,
                                         MPI_Status *status, int *rc)
@@ -337,7 +350,7 @@ static inline bool wf_short_wait_inside(struct wf_instance *wf,
            wf_short_finish_done(r, request, status);
 }
 
-/* The same; *request is complete, or the one of the long way. */
+/* Start a send. *request is complete, or that of the slow path. */
 static inline __attribute__((always_inline)) int
 wf_short_isend(const struct wf_short *s, const void *buf, int dest, int tag,
                int large, MPI_Request *request)

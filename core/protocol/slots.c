@@ -7,7 +7,7 @@
 
 enum { FIRST_SIZE = 32, NONE = UINT32_MAX };
 
-static int grow(struct wf_slots *t)
+static int grow_table(struct wf_slots *t)
 {
     uint32_t size = t->size ? 2 * t->size : FIRST_SIZE;
     struct wf_slot *slots = realloc(t->slots, size * sizeof *slots);
@@ -26,7 +26,7 @@ int wf_slots_put(struct wf_slots *t, void *object, uint64_t *id)
 {
     struct wf_slot *s;
 
-    if (t->used == t->size && grow(t) != 0)
+    if (t->used == t->size && grow_table(t) != 0)
         return WEFT_ENOMEM;
     s = &t->slots[t->first_free];
     *id = (uint64_t)s->generation << 32 | t->first_free;

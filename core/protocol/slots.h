@@ -1,8 +1,8 @@
-/* Slot tables: the pending and the matched queue.
+/* Slot tables: the pending and the matched queue, with access by id.
  *
- * An id that travels in headers is generation << 32 | slot: finding the
- * request is one array access, and an id of an earlier life of the slot (a
- * late or forged answer) is recognised.
+ * An id that travels in headers is generation << 32 | slot: finding the request
+ * is one array access, and an id of an earlier use of the slot (a late or
+ * forged answer) is recognised.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,7 +21,7 @@ struct wf_slots {
     uint32_t size, first_free, used;
 };
 
-/* 0 and *id, or WEFT_ENOMEM. */
+/* Add an object. 0 and *id, or WEFT_ENOMEM. */
 int wf_slots_put(struct wf_slots *, void *object, uint64_t *id);
 /* The object of an id, or NULL for an id that is not in use. */
 void *wf_slots_get(const struct wf_slots *, uint64_t id);

@@ -1,43 +1,49 @@
-/* Stripes: the pieces of large messages go by several carriers at once. See
- * order.h.
+/* Stripes: the chunks of large messages are sent by several carriers at once.
+ * See order.h.
  *
- * WHICH    A carrier is a queue of unknown length behind an unknown time. Its
- *          flight is what it has taken and the peer has not told us to be there
- *          (an ACK that names the piece, by the same carrier). From the time that
- *          each piece took we know what a piece takes alone (base) and what each
- *          byte before it adds (slope). A piece goes where it will arrive first;
- *          not at all as long as every carrier has QUEUE_NS of work, for by then
- *          we know better; and not by one that needs longer than another would
- *          for all that is left of the message. What flies at most doubles with
- *          each landing, as long as little is known. One that gets nothing cannot
- *          show that it has become faster: what it took counts half after some
- *          times that long, so that it is asked again.
- * SILENCE  A carrier that has pieces and lands none for long is probed, and the
- *          current one too. When that answers and the silent one does not, the
- *          silent one is given up, and what it had goes by the others.
+ * CHOICE   A carrier is modelled as a queue with an unknown delay and rate. The
+ *          chunks in flight are those that it has taken and the peer has not
+ *          acknowledged (by an ACK that names the chunk, on the same carrier).
+ *          The times that earlier chunks took tell how long a chunk takes alone
+ *          (base) and what each byte in flight adds (slope). A chunk goes by
+ *          the carrier that will deliver it first. It is not sent yet if every
+ *          carrier has QUEUE_NS of work, for by then the estimates are better;
+ *          nor by a carrier that needs longer for it than another would for the
+ *          whole rest of the message. The bytes in flight at most double with
+ *          each acknowledgement while little is known of a carrier. A carrier
+ *          that gets no chunk cannot show that it has become faster: so its
+ *          estimates are halved after some time, and it is tried again.
+ * SILENCE  A carrier that has chunks in flight, of which none is acknowledged
+ *          for long, is probed, as well as the current carrier. If that answers
+ *          and the silent one does not, the silent one is given up, and its
+ *          chunks go by the others.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/order.h"
 
-#define QUEUE_NS 20000000.0    /* of pieces that one carrier may have */
-#define SILENT_NS 50000000u    /* at least, without a landing */
-#define UNKNOWN_NS 250000000u  /* the same before the first one */
-#define ANSWER_NS 20000000u    /* after the other one's */
+#define QUEUE_NS 20000000.0 /* the most work that is queued on a carrier */
+/* The shortest silence after which a carrier is probed, and the one before its
+ * first acknowledgement. */
+#define SILENT_NS  50000000u
+#define UNKNOWN_NS 250000000u
+/* The time that a probed carrier has to answer after the current one did. */
+#define ANSWER_NS 20000000u
 enum {
-    FIRST_BYTES = 4 * WF_STRIPE_PIECE,
-    LEARN = 4,
-    FORGET = 4 /* times of a piece, of others' work */
+    FIRST_BYTES = 4 * WF_STRIPE_PIECE, /* in flight while little is known */
+    LEARN = 4, /* a new time moves an estimate by 1/LEARN of the difference */
+    FORGET = 4 /* idle times of so many chunks halve the estimates */
 };
 
-/* ---- choosing ----------------------------------------------------------------- */
+/* ---- choosing ------------------------------------------------------------ */
 
-static double arrival(const struct wf_flight *f, uint64_t more)
+/* The time until a carrier has delivered `more` bytes, and those in flight. */
+static double predict_arrival(const struct wf_flight *f, uint64_t more)
 {
     return (double)f->base + f->slope * (double)(f->bytes + more);
 }
 
-static bool usable(const struct wf_ordered *o, int k)
+static bool is_usable(const struct wf_ordered *o, int k)
 {
     const struct wf_carrier *c = &o->carrier[k];
 
@@ -45,6 +51,7 @@ static bool usable(const struct wf_ordered *o, int k)
            !c->blocked && !c->give_up;
 }
 
+/* True if n more bytes may be in flight on the carrier. */
 static bool has_room(const struct wf_flight *f, uint64_t n)
 {
     if (!f->bytes)
@@ -53,15 +60,17 @@ static bool has_room(const struct wf_flight *f, uint64_t n)
            f->bytes + n <= (f->most ? 2 * f->most : FIRST_BYTES);
 }
 
-/* When the first carrier would have landed all that is left, alone. */
-static double alone(const struct wf_ordered *o, const struct wf_retained *r)
+/* The time after which one carrier alone would have delivered all that is left,
+ * by the fastest one; 0: unknown. */
+static double predict_alone(const struct wf_ordered *o,
+                            const struct wf_retained *r)
 {
     uint64_t left = r->p->expected - r->offset;
     double best = 0;
 
     for (int k = 0; k < o->carriers; k++) {
         const struct wf_carrier *c = &o->carrier[k];
-        double at = arrival(&c->flight, left);
+        double at = predict_arrival(&c->flight, left);
         if ((k == o->at || c->up) && c->flight.known && (!best || at < best))
             best = at;
     }
@@ -70,14 +79,14 @@ static double alone(const struct wf_ordered *o, const struct wf_retained *r)
 
 int wf_stripe_choose(const struct wf_ordered *o, const struct wf_retained *r)
 {
-    double limit = alone(o, r), soonest = 0, at;
+    double limit = predict_alone(o, r), soonest = 0, at;
     int best = -1;
 
     for (int k = 0; k < o->carriers; k++) {
         const struct wf_flight *f = &o->carrier[k].flight;
-        if (!usable(o, k) || !has_room(f, r->tx.tx.len))
+        if (!is_usable(o, k) || !has_room(f, r->tx.tx.len))
             continue;
-        at = arrival(f, r->tx.tx.len);
+        at = predict_arrival(f, r->tx.tx.len);
         if ((limit && at > limit) || (best >= 0 && at >= soonest))
             continue;
         best = k;
@@ -86,17 +95,18 @@ int wf_stripe_choose(const struct wf_ordered *o, const struct wf_retained *r)
     return best;
 }
 
-/* ---- flying and landing -------------------------------------------------------- */
+/* ---- sending and acknowledgement ----------------------------------------- */
 
-/* Carrier k has taken n bytes, and these none. */
-static void pass_over(struct wf_ordered *o, int k, uint64_t n)
+/* Count the time for which carriers without chunks were idle, now that carrier
+ * k has taken n bytes; halve the estimates of those idle for long. */
+static void count_idle(struct wf_ordered *o, int k, uint64_t n)
 {
     for (int i = 0; i < o->carriers; i++) {
         struct wf_flight *f = &o->carrier[i].flight;
         if (!f->known || f->bytes)
             continue;
         f->idle += o->carrier[k].flight.slope * (double)n;
-        if (f->idle < FORGET * arrival(f, WF_STRIPE_PIECE))
+        if (f->idle < FORGET * predict_arrival(f, WF_STRIPE_PIECE))
             continue;
         f->idle = 0;
         f->base /= 2;
@@ -113,7 +123,7 @@ void wf_stripe_sent(struct wf_ordered *o, int k, struct wf_retained *r)
         f->stirred_at = r->sent_at;
     f->bytes += r->tx.tx.len;
     f->idle = 0;
-    pass_over(o, k, r->tx.tx.len);
+    count_idle(o, k, r->tx.tx.len);
     r->behind = f->bytes;
     r->flying = true;
     o->bulk = true;
@@ -130,14 +140,16 @@ void wf_stripe_end(struct wf_ordered *o, struct wf_retained *r)
     f->bytes -= f->bytes < r->tx.tx.len ? f->bytes : r->tx.tx.len;
 }
 
-static void learn(struct wf_flight *f, const struct wf_retained *r, uint64_t now)
+/* Update the estimates of a carrier by a chunk that was acknowledged. */
+static void learn_speed(struct wf_flight *f, const struct wf_retained *r,
+                        uint64_t now)
 {
     uint64_t took = now > r->sent_at ? now - r->sent_at : 0;
     double more;
 
     if (!f->known || took < f->base)
         f->base = took;
-    else if (r->behind == r->tx.tx.len) /* it was alone: paths change */
+    else if (r->behind == r->tx.tx.len) /* alone: the delay has changed */
         f->base += (took - f->base) / LEARN;
     more = (double)(took - f->base) / (double)r->behind;
     f->slope += (more - f->slope) / LEARN;
@@ -156,7 +168,7 @@ void wf_stripe_landed(struct wf_ordered *o, int k, uint32_t seq)
             break;
         if (!r->flying || r->via != k)
             continue;
-        learn(&c->flight, r, now);
+        learn_speed(&c->flight, r, now);
         wf_stripe_end(o, r);
     }
     c->flight.stirred_at = c->answered_at = now;
@@ -169,22 +181,25 @@ void wf_stripe_landed(struct wf_ordered *o, int k, uint32_t seq)
     wf_order_room(o);
 }
 
-/* ---- silence --------------------------------------------------------------------- */
+/* ---- silence ------------------------------------------------------------- */
 
-static uint64_t patience(const struct wf_flight *f)
+/* The time without an acknowledgement after which a carrier is silent. */
+static uint64_t silence_limit(const struct wf_flight *f)
 {
-    double expected = 2 * arrival(f, 0);
+    double expected = 2 * predict_arrival(f, 0);
 
     if (!f->known)
         return UNKNOWN_NS;
     return expected > SILENT_NS ? (uint64_t)expected : SILENT_NS;
 }
 
-static void doubt(struct wf_ordered *o, int k, uint64_t now)
+/* Probe carrier k if it is silent, and give it up if it does not answer. */
+static void check_silence(struct wf_ordered *o, int k, uint64_t now)
 {
     struct wf_carrier *c = &o->carrier[k], *at = &o->carrier[o->at];
 
-    if (!c->flight.bytes || now < c->flight.stirred_at + patience(&c->flight))
+    if (!c->flight.bytes ||
+        now < c->flight.stirred_at + silence_limit(&c->flight))
         return;
     wf_carrier_probe(o, k);
     wf_carrier_probe(o, o->at);
@@ -209,7 +224,7 @@ void wf_stripe_turn(struct wf_ordered *o, uint64_t now)
             continue;
         if (o->bulk && !o->carrier[k].up)
             wf_carrier_probe(o, k);
-        doubt(o, k, now);
+        check_silence(o, k, now);
     }
 }
 

@@ -5,20 +5,22 @@
 
 #include "progress/helper.h"
 
-enum { LOOKS = 200 /* as long as one spins for a ticket */ };
+enum { POLLS = 200 /* lasts as long as spinning for a ticket */ };
 
-/* ---- the submitter ---------------------------------------------------------- */
+/* ---- the submitter ------------------------------------------------------- */
 
-static bool submit(struct wf_p2p *p, struct wf_comm *comm, struct wf_req **out)
+static bool submit_request(struct wf_p2p *p, struct wf_comm *comm,
+                           struct wf_req **out)
 {
     *out = &p->req;
     wf_type_get(p->type); /* MPI_Type_free may enter another engine */
-    p->req.comm = comm;   /* this reference is counted inside, as it is freed */
+    /* This reference is counted inside, as it is released there. */
+    p->req.comm = comm;
     wf_cs_submit(&comm->wf->api, &p->link);
     return true;
 }
 
-static struct wf_p2p *blank(struct wf_comm *comm, enum wf_req_type type)
+static struct wf_p2p *take_blank(struct wf_comm *comm, enum wf_req_type type)
 {
     struct wf_p2p *p = wf_pool_take(wf_request_pool(comm->wf));
 
@@ -30,7 +32,7 @@ static struct wf_p2p *blank(struct wf_comm *comm, enum wf_req_type type)
 bool wf_submit_send(struct wf_comm *comm, const struct wf_send_args *a,
                     struct wf_req **out)
 {
-    struct wf_p2p *p = blank(comm, WF_REQ_SEND);
+    struct wf_p2p *p = take_blank(comm, WF_REQ_SEND);
 
     if (!p)
         return false;
@@ -41,13 +43,13 @@ bool wf_submit_send(struct wf_comm *comm, const struct wf_send_args *a,
     p->buf = (void *)(uintptr_t)a->buf;
     p->count = a->count;
     p->type = a->type;
-    return submit(p, comm, out);
+    return submit_request(p, comm, out);
 }
 
 bool wf_submit_receive(struct wf_comm *comm, const struct wf_receive_args *a,
                        struct wf_req **out)
 {
-    struct wf_p2p *p = blank(comm, WF_REQ_RECV);
+    struct wf_p2p *p = take_blank(comm, WF_REQ_RECV);
 
     if (!p)
         return false;
@@ -57,10 +59,10 @@ bool wf_submit_receive(struct wf_comm *comm, const struct wf_receive_args *a,
     p->buf = a->buf;
     p->count = a->count;
     p->type = a->type;
-    return submit(p, comm, out);
+    return submit_request(p, comm, out);
 }
 
-static bool busy(struct wf_mutex *m)
+static bool is_busy(struct wf_mutex *m)
 {
     return wf_load_relaxed(&m->next) != wf_load_relaxed(&m->serving);
 }
@@ -68,7 +70,7 @@ static bool busy(struct wf_mutex *m)
 bool wf_submitted_await(struct wf_instance *wf, MPI_Request *request,
                         MPI_Status *status)
 {
-    for (int i = 0; i < LOOKS && busy(&wf->api.mutex); i++) {
+    for (int i = 0; i < POLLS && is_busy(&wf->api.mutex); i++) {
         if (wf_req_take(request, status))
             return true;
         wf_cpu_relax();
@@ -76,20 +78,20 @@ bool wf_submitted_await(struct wf_instance *wf, MPI_Request *request,
     return false;
 }
 
-/* ---- inside ------------------------------------------------------------------ */
+/* ---- inside -------------------------------------------------------------- */
 
-static void start(struct wf_p2p *p)
+static void start_submitted(struct wf_p2p *p)
 {
     struct wf_type *type = p->type;
     int rc;
 
     wf_comm_get(p->req.comm);
     wf_p2p_set_buffer(p, p->buf, p->count, type);
-    wf_type_put(type); /* the submitter's */
+    wf_type_put(type); /* the submitter's reference */
     p->req.flags |= WF_REQ_STARTING;
     rc = p->req.type == WF_REQ_RECV ? wf_receive_start(p) : wf_send_start(p);
     if (wf_req_done(&p->req))
-        return; /* as it is: its owner may be reading it */
+        return; /* it is left alone: its owner may be reading it */
     p->req.flags &= ~(uint32_t)WF_REQ_STARTING;
     if (rc == MPI_SUCCESS) {
         wf_attend(&p->req);
@@ -105,7 +107,7 @@ void wf_submitted_run(struct wf_cs *cs)
 
     while ((l = wf_stack_take_all(&cs->submitted)) != NULL)
         for (l = wf_stack_reversed(l); l; l = next) {
-            next = l->next; /* the request may be gone when it is done */
-            start(wf_container(l, struct wf_p2p, link));
+            next = l->next; /* the request may be freed when it is done */
+            start_submitted(wf_container(l, struct wf_p2p, link));
         }
 }

@@ -1,14 +1,16 @@
-/* Unexpected messages: storage of about the size that arrived.
+/* Unexpected messages: they are stored in memory of about their size.
  *
- * Up to 920 bytes lie in cells of 128, 256, 512 or 1024, up to 64 KB in cells for
- * payloads of 2 KB, 4 KB and so on, larger ones in memory of their own: at most twice
- * what the sender's credit was charged. How much there can be is bounded by that
- * credit (credit.c). Cells are used again: malloc gives what a burst has left to the
- * kernel, and each page of the next one is a fault, which may take longer than the
- * message.
+ * A payload of up to 920 bytes is stored in an object of 128, 256, 512 or 1024
+ * bytes from a slab, one of up to 64 KB in an object with room for 2 KB, 4 KB
+ * and so on, a larger one in memory of its own: at most twice the bytes that
+ * the sender's credit was charged, which bounds how much there can be
+ * (credit.c). Slabs are kept: malloc would return the memory of a burst to the
+ * kernel, and each page of the next burst would be a fault, which may take
+ * longer than the message.
  *
  * Without memory a message stays in its transport and is offered again; after
- * STARVED_NS the peer is given up, with MPI_ERR_NO_MEM for what waits for it.
+ * STARVED_NS the peer is given up, with MPI_ERR_NO_MEM for the operations that
+ * wait for it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,8 +23,13 @@
 #include "protocol/queues.h"
 
 #define STARVED_NS 2000000000u /* without memory; then the peer is given up */
-enum { HEAD = offsetof(struct wf_message, data), SMALLEST = 128, WITH_HEAD = 4 };
-_Static_assert(HEAD + 24 <= SMALLEST, "24 bytes need no more than a rendezvous");
+enum {
+    HEAD = offsetof(struct wf_message, data),
+    SMALLEST = 128, /* bytes of the smallest objects */
+    WITH_HEAD = 4   /* so many sizes include HEAD, the others come on top */
+};
+_Static_assert(HEAD + 24 <= SMALLEST,
+               "24 bytes need no more than a rendezvous");
 
 WF_COLD void wf_unexpected_init(struct wf_engine *e)
 {
@@ -37,7 +44,8 @@ WF_COLD void wf_unexpected_fini(struct wf_engine *e)
         wf_cells_fini(&e->messages[i]);
 }
 
-/* The smallest cells with room for this much payload; NULL: none. */
+/* The slab of the smallest objects with room for this much payload; NULL: none
+ * is large enough. */
 static struct wf_cells *cells_for(struct wf_engine *e, size_t room)
 {
     struct wf_cells *c = e->messages;
@@ -49,7 +57,7 @@ static struct wf_cells *cells_for(struct wf_engine *e, size_t room)
     return c < e->messages + WF_MESSAGE_SIZES ? c : NULL;
 }
 
-static void release(struct wf_engine *e, struct wf_message *m)
+static void release_message(struct wf_engine *e, struct wf_message *m)
 {
     struct wf_cells *cells = cells_for(e, m->room);
 
@@ -59,8 +67,8 @@ static void release(struct wf_engine *e, struct wf_message *m)
         free(m);
 }
 
-static struct wf_message *allocate(struct wf_engine *e, size_t room,
-                                   bool arriving)
+static struct wf_message *allocate_message(struct wf_engine *e, size_t room,
+                                           bool arriving)
 {
     struct wf_cells *cells = cells_for(e, room);
     struct wf_message *m = cells ? wf_cells_take(cells) : malloc(HEAD + room);
@@ -73,7 +81,7 @@ static struct wf_message *allocate(struct wf_engine *e, size_t room,
         return m;
     m->landing = malloc(sizeof *m->landing);
     if (!m->landing) {
-        release(e, m);
+        release_message(e, m);
         return NULL;
     }
     m->landing->message = m;
@@ -81,17 +89,18 @@ static struct wf_message *allocate(struct wf_engine *e, size_t room,
     return m;
 }
 
-static void account(struct wf_engine *e, uint64_t charge)
+static void count_stored(struct wf_engine *e, uint64_t charge)
 {
     e->unexpected_bytes += charge;
     if (e->unexpected_bytes > e->unexpected_high)
         e->unexpected_high = e->unexpected_bytes;
 }
 
-/* There is no memory for a message from this peer. It waits in its transport, in
- * the hope that some comes free; but not for ever, for a receive that would take
- * it may be behind a message that never gets in. */
-WF_COLD static void starve(struct weft_loc *loc, size_t room)
+/* Note that there is no memory for a message from this peer, and give the peer
+ * up if that lasts. The message waits in its transport, in the hope that some
+ * memory is freed; but not for ever, for the program may post the receive only
+ * after another message, which cannot be stored either. */
+WF_COLD static void note_starvation(struct weft_loc *loc, size_t room)
 {
     uint64_t now = wf_now(loc->wf);
     char why[120];
@@ -100,8 +109,10 @@ WF_COLD static void starve(struct weft_loc *loc, size_t room)
         loc->starved_since = now;
     if (now - loc->starved_since < STARVED_NS || loc->failed)
         return;
-    snprintf(why, sizeof why, "no memory to keep a message of %zu bytes from it "
-             "for which no receive was ready", room);
+    snprintf(why, sizeof why,
+             "no memory to keep a message of %zu bytes from it for which no "
+             "receive was ready",
+             room);
     wf_location_down(loc, WEFT_ENOMEM, why);
 }
 
@@ -111,10 +122,10 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
                                         size_t have)
 {
     struct wf_engine *e = loc->wf->engine;
-    struct wf_message *m = allocate(e, room, have < room);
+    struct wf_message *m = allocate_message(e, room, have < room);
 
     if (wf_unlikely(!m)) {
-        starve(loc, room);
+        note_starvation(loc, room);
         return NULL;
     }
     if (wf_unlikely(loc->starved_since))
@@ -131,9 +142,9 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
     m->length = length;
     wf_match_store(&e->match, &m->arrived);
     m->queued = true;
-    account(e, wf_message_charge(m));
+    count_stored(e, wf_message_charge(m));
     if (loc->wf->api.on)
-        wf_progress_notify(loc->wf); /* probes wait for it */
+        wf_progress_notify(loc->wf); /* probes may wait for it */
     return m;
 }
 
@@ -149,7 +160,7 @@ void wf_unexpected_free(struct wf_message *m)
     m->object.kind = WF_KIND_DEAD;
     if (wf_unlikely(m->landing != NULL))
         free(m->landing);
-    release(e, m);
+    release_message(e, m);
 }
 
 bool wf_unexpected_take(struct wf_arrived *a, void *buf, uint64_t room,

@@ -1,4 +1,4 @@
-/* The 64-byte protocol header: layout, types, envelopes. Only files of
+/* The 64-byte protocol header: layout, types and envelopes. Only files of
  * core/protocol know these offsets; plugins move the bytes.
  *
  *   off  0    1    2      4      8        16        24
@@ -43,13 +43,13 @@ enum wf_wire_type {
     WF_CANCEL = 0x08,
     WF_CANCELLED = 0x09,
     WF_CREDIT = 0x0a,
-    WF_GONE = 0x0b,   /* the sender has lost that process: death.c */
-    WF_UNMADE = 0x0c, /* it could not make that communicator: the same */
-    WF_PING = 0x23, /* of an ordered pair (order.h), as ACK */
-    WF_PONG = 0x24,
-    WF_SEALED = 0x25, /* another container, encrypted: seal.h */
+    WF_GONE = 0x0b,      /* the sender has lost that process: death.c */
+    WF_UNMADE = 0x0c,    /* the sender failed to make that communicator */
+    WF_PING = 0x23,      /* probe of an ordered pair (order.h) */
+    WF_PONG = 0x24,      /* answer to a PING */
+    WF_SEALED = 0x25,    /* the payload is an encrypted container: seal.h */
     WF_SEQUENCED = 0x40, /* a bit: seq, ack, check, epoch and crc are set */
-    WF_CHECKED = 0x80 /* a bit: seq and crc are sums (checked.h) */
+    WF_CHECKED = 0x80    /* a bit: seq and crc are checksums (checked.h) */
     /* 0xf0 and above belong to plugins' own framing */
 };
 
@@ -57,14 +57,14 @@ enum wf_wire_flags {
     WF_FLAG_SYNC = 1u << 0,  /* answer SYNC when matched */
     WF_FLAG_READY = 1u << 1, /* sent in ready mode */
     WF_FLAG_RKEY = 1u << 2,  /* payload says where the receiver may pull */
-    WF_FLAG_LAST = 1u << 3,
-    WF_FLAG_PARTED = 1u << 4 /* others of this pair come by other carriers */
+    WF_FLAG_LAST = 1u << 3,  /* the last TRANSFER of its message */
+    WF_FLAG_PARTED = 1u << 4 /* the pair sends by several carriers at once */
 };
 
 enum { WF_WIRE_VERSION = 1 };
 
-/* The first word of a plain eager message with a short header; the payload's
- * length belongs into its upper half. */
+/* The first word of a plain eager message with a short header, without the
+ * payload's length, which belongs into its upper half. */
 #define WF_SHORT_EAGER                                                         \
     ((uint64_t)WF_EAGER | WF_WIRE_VERSION << 8 | WEFT_HDR_SHORT << 16)
 
@@ -98,8 +98,8 @@ _Static_assert(offsetof(struct wf_wire, crc) == 60, "crc at 60");
 #define wf_le64(x) __builtin_bswap64(x)
 #endif
 
-/* A header by words: whoever writes it in smaller pieces and reads it in larger
- * ones waits for the store buffer of the processor. */
+/* Read a word of a header. Headers are written and read by words: a processor
+ * that reads a larger piece than was written must wait for its store buffer. */
 static inline uint64_t wf_wire_word(const void *hdr, int i)
 {
     uint64_t word;
@@ -108,13 +108,14 @@ static inline uint64_t wf_wire_word(const void *hdr, int i)
     return wf_le64(word);
 }
 
+/* Write a word of a header. */
 static inline void wf_wire_put(void *hdr, int i, uint64_t word)
 {
     word = wf_le64(word);
     memcpy((char *)hdr + 8 * i, &word, 8);
 }
 
-/* What of the last word the sums cover: not themselves. */
+/* The part of the last header word that is checksummed: not the checksums. */
 #define WF_WIRE_LAST UINT64_C(0xffff0000)
 
 /* Envelope (McMPI 3.2.8, widened): two words and a mask.
@@ -137,9 +138,10 @@ static inline uint64_t wf_env1(uint32_t source, uint32_t tag)
     return (uint64_t)source << 32 | tag;
 }
 
-#define WF_ENV0_NONE UINT64_MAX /* of no message: no space has this number */
+/* matches no message: no space has this number */
+#define WF_ENV0_NONE   UINT64_MAX
 #define WF_MASK_SOURCE 0xffffffff00000000u
-#define WF_MASK_TAG 0x00000000ffffffffu
+#define WF_MASK_TAG    0x00000000ffffffffu
 
 static inline int wf_env_source(uint64_t env1)
 {

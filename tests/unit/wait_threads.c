@@ -152,7 +152,7 @@ static struct wf_progress *until_it_naps(void)
 
     for (;;) {
         wf_cs_enter(&wf->api);
-        if (wf->progress->naps)
+        if (wf->progress->leader_on_bell)
             return wf->progress;
         wf_progress_poll(wf, UINT32_MAX);
         wf_cs_leave(&wf->api);
@@ -168,7 +168,7 @@ static void until_it_sleeps(void)
     do {
         sched_yield();
         wf_cs_enter(&wf->api);
-        sleeps = wf->progress->led && !wf->progress->naps;
+        sleeps = wf->progress->led && !wf->progress->leader_on_bell;
         wf_cs_leave(&wf->api);
     } while (!sleeps);
 }

@@ -16,7 +16,7 @@ struct wf_cs {
 };
 struct wf_progress {
     unsigned sleeps;
-    bool naps;
+    bool leader_on_bell;
 };
 struct wf_instance {
     atom<struct wf_engines *> engines;
@@ -45,8 +45,8 @@ struct wf_req {
     void (*on_complete)(struct wf_req *);
     struct wf_instance *wf;
 };
-static void settle(struct wf_req *) {}
-static void destroy(struct wf_req *) {}
+static void settle_request(struct wf_req *) {}
+static void destroy_request(struct wf_req *) {}
 static void wf_progress_notify(struct wf_instance *) {}
 //@ core/protocol/request.h: wf_req_done
 //@ core/protocol/request.c: wf_req_stir wf_req_complete
@@ -63,7 +63,7 @@ static void wf_progress_kick(struct wf_instance *) {}
 static void wf_progress_leave(struct wf_instance *) {}
 static void wf_cs_enter(struct wf_cs *) {}
 static void wf_cs_go(struct wf_cs *) {}
-//@ core/progress/wait.c: waiter_wake follow
+//@ core/progress/wait.c: wake_waiter sleep_as_follower
 #define uint32_t counted
 //@ core/handle.h: wf_refs_get wf_refs_put
 #undef uint32_t
@@ -90,7 +90,7 @@ struct seen_once : rl::test_suite<seen_once, 3> {
         home.api.on = false;
         follower.leads = false;
         follower.call = NULL;
-        progress.naps = false;
+        progress.leader_on_bell = false;
         shared.store(1, rl::mo_relaxed, $);
         refs.store(3, rl::mo_relaxed, $);
     }
@@ -114,14 +114,14 @@ struct seen_once : rl::test_suite<seen_once, 3> {
             engines.count = 2;
             publish(&home, &engines);
             wf_req_complete(&request, 7);
-            waiter_wake(&home, &follower);
+            wake_waiter(&home, &follower);
         } else if (me == 1) {
             struct wf_engines *all = wf_engines(&home);
             RL_ASSERT(!all || all->count == 2);
             if (wf_req_done(&request))
                 RL_ASSERT(request.error == 7);
         } else {
-            follow(&home, &follower);
+            sleep_as_follower(&home, &follower);
             RL_ASSERT(request.error == 7);
         }
         let_go(me);

@@ -44,7 +44,7 @@ static void free_share(struct wf_share *s)
 }
 static void free_slabs(struct wf_share *s) { s->slabs = NULL; }
 #define free(s) free_share(s)
-//@ core/protocol/pool.c: leave adopt fetch_returned wf_pool_give wf_pool_fini
+//@ core/protocol/pool.c: abandon_share adopt_share fetch_returned wf_pool_give wf_pool_fini
 #undef free
 
 /* Threads 0 and 1: the first takes the share, ends, and the second may adopt it;
@@ -72,16 +72,16 @@ struct shares_hold : rl::test_suite<shares_hold, THREADS> {
         if (me == 0) {
             mine = &share.share;
             wf_pool_give(&requests[0]);
-            leave(mine);
+            abandon_share(mine);
         } else if (me == 1) {
             wf_pool_give(&requests[1]);
-            mine = adopt(&pool);
+            mine = adopt_share(&pool);
             if (mine) {
                 fetch_returned(mine);
                 if (mine->free)
                     mine->free = mine->free->next_free;
                 used.fetch_add(1, rl::mo_release, $);
-                leave(mine);
+                abandon_share(mine);
             } else {
                 used.fetch_add(1, rl::mo_release, $);
             }

@@ -59,10 +59,10 @@ struct order {
 void wf_cs_pay()
 {
     struct wf_cs *inside = wf_cs_debt.inside;
-    wf_atomic_u32 *vain = wf_cs_debt.vain;
+    wf_atomic_u32 *vain = wf_cs_debt.failed_bias_slot;
 
     wf_cs_debt.inside = NULL;
-    wf_cs_debt.vain = NULL;
+    wf_cs_debt.failed_bias_slot = NULL;
     if (vain)
         wf_mutex_left(vain);
     if (inside)
@@ -98,7 +98,7 @@ struct submissions_run : rl::test_suite<submissions_run<BARRIER>, THREADS> {
     void before()
     {
         for (int i = 0; i < THREADS; i++)
-            self[i] = WF_MUTEX_STRANGER, debts[i].inside = NULL, debts[i].vain = NULL;
+            self[i] = WF_MUTEX_STRANGER, debts[i].inside = NULL, debts[i].failed_bias_slot = NULL;
         barrier = BARRIER;
         cs.on = cs.threads = true;
         cs.run = run_all;
