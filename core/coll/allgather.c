@@ -2,9 +2,9 @@
  *
  *   Bruck   ceil(log2 p) rounds; packed blocks in a scratch vector that starts
  *           with the own block: position j is rank + j (Bruck et al. 1997)
- *   ring    p - 1 steps straight between the users' buffers
+ *   ring    p - 1 steps straight between the program's buffers
  *   recursive doubling  log2 p rounds there, for powers of two and equal blocks
- *   linear  everybody straight to everybody
+ *   linear  every rank straight to every other
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -30,14 +30,14 @@ void wf_coll_allgather_ring(struct wf_sched *s, const struct wf_comm *g,
                                      wf_coll_rcount(a, out), a->rtype, right);
             wf_sched_after(s, send, arrived);
         }
-        arrived = -1; /* what is empty is not sent on */
+        arrived = -1; /* an empty block is not sent on */
         if (wf_coll_rbytes(a, in))
             arrived = wf_sched_recv(s, wf_coll_rblock(a, in),
                                     wf_coll_rcount(a, in), a->rtype, left);
     }
 }
 
-/* The own block to its place. */
+/* Copies the own block to its place. */
 static void copy_own(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rank = a->comm->rank;
@@ -92,7 +92,7 @@ static void linear(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- Bruck --------------------------------------------------------------- */
 
-/* Start of position j in the packed vector: j = 0..p. */
+/* Returns the start of each position j = 0..p of the packed vector. */
 static uint64_t *positions(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int p = a->comm->size;
@@ -106,7 +106,7 @@ static uint64_t *positions(struct wf_sched *s, const struct wf_coll_args *a)
     return at;
 }
 
-/* Returns the vertex. */
+/* Packs the own block; returns the vertex. */
 static int bruck_pack(struct wf_sched *s, const struct wf_coll_args *a,
                       char *packed, uint64_t bytes)
 {
@@ -120,7 +120,7 @@ static int bruck_pack(struct wf_sched *s, const struct wf_coll_args *a,
                          wf_coll_byte());
 }
 
-/* ready: the vertex after which the own block is in place. */
+/* Adds the rounds; the own block is in place after vertex `ready`. */
 static void bruck_rounds(struct wf_sched *s, const struct wf_comm *g,
                          char *packed, const uint64_t *at, int ready)
 {
@@ -140,7 +140,8 @@ static void bruck_rounds(struct wf_sched *s, const struct wf_comm *g,
     wf_sched_fence(s);
 }
 
-/* Rank order wraps once around the packed vector: two copies if uniform. */
+/* Unpacks all blocks. Rank order wraps once around the packed vector: two
+ * copies if blocks are uniform. */
 static void bruck_unpack(struct wf_sched *s, const struct wf_coll_args *a,
                          const char *packed, const uint64_t *at)
 {

@@ -1,5 +1,5 @@
 /* Allreduce: recursive doubling, or for long vectors by blocks, each of which
- * one rank reduces and sends to all, piece by piece; and others in files of
+ * one rank reduces and sends to all, segment by segment; and others in files of
  * their own. Every element is computed either once or by the same expression
  * everywhere, so that all ranks get the same bits.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -20,16 +20,17 @@ static int copy_vector(struct wf_sched *s, const struct wf_coll_args *a,
 
 /* ---- recursive doubling -------------------------------------------------- */
 
-/* With p not a power of two, the first 2 * extra ranks work in pairs: the
- * even one hands its vector to the odd one and gets the result back. Members
- * of the doubling then stand for consecutive ranges of ranks, in order. */
+/* State of recursive doubling. With p not a power of two, the first 2 * extra
+ * ranks work in pairs: the even one gives its vector to the odd one and gets
+ * the result back. The members of the doubling then stand for consecutive
+ * ranges of ranks, in order. */
 struct doubling {
     struct wf_sched *s;
     const struct wf_coll_args *a;
     int members, extra;
     void *mine; /* accumulated vector */
-    bool borrowed; /* it is the program's send buffer */
-    int ready;  /* the vertex after which it is whole, or -1: it is */
+    bool borrowed; /* `mine` is the program's send buffer */
+    int ready;  /* the vertex after which `mine` is complete, or -1: it is */
 };
 
 static int member_rank(const struct doubling *d, int member)
@@ -37,8 +38,8 @@ static int member_rank(const struct doubling *d, int member)
     return member < d->extra ? 2 * member + 1 : member + d->extra;
 }
 
-/* Operands are ordered by rank; the result lands in the higher one's place
- * in memory, so that `mine` may become the buffer just received. */
+/* Reduces `mine` and `theirs`, ordered by rank. The result is stored in the
+ * higher operand, so that `mine` may become the buffer just received. */
 static void combine(struct doubling *d, void *theirs, bool they_are_lower,
                     int received, int sent)
 {
@@ -60,8 +61,9 @@ static void combine(struct doubling *d, void *theirs, bool they_are_lower,
     d->ready = reduced;
 }
 
-/* The send buffer is only read. Where the result lands in theirs, theirs is the
- * receive buffer and nothing is copied. */
+/* Returns the buffer for the partner's vector. The send buffer is only read:
+ * where the result is stored in that buffer, it is the receive buffer and
+ * nothing is copied. */
 static void *place_for_theirs(struct doubling *d, bool they_are_lower)
 {
     const struct wf_coll_args *a = d->a;
@@ -88,7 +90,8 @@ static void exchange(struct doubling *d, int partner, bool they_are_lower)
     combine(d, theirs, they_are_lower, received, sent);
 }
 
-/* The even rank of a pair: give, and get the result. */
+/* Adds the part of the even rank of a pair: it gives its vector and gets the
+ * result. */
 static void outsider(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int partner = a->comm->rank + 1;
@@ -135,7 +138,7 @@ static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* A piece of the own block goes to everybody. */
+/* Sends a segment of the own block to every other rank. */
 static void spread(struct wf_coll_blocks *b, uint64_t first, uint64_t count,
                    int vertex)
 {

@@ -25,8 +25,8 @@ static void copy_block(struct wf_sched *s, struct wf_coll_block from,
                   to.type);
 }
 
-/* In place, what is to be sent is first packed away, for its memory is where
- * messages will arrive. packed[i] is the block for rank i. */
+/* Packs the blocks to be sent in place, because messages arrive in their
+ * memory. packed[i] is the block for rank i. */
 static struct wf_coll_block *pack_all(struct wf_sched *s,
                                       const struct wf_coll_args *a)
 {
@@ -45,9 +45,9 @@ static struct wf_coll_block *pack_all(struct wf_sched *s,
     return packed;
 }
 
-/* The newest vertices of the steps under way (-1: none). The step WINDOW earlier
- * must be complete: all processes take the steps in the same order, so that
- * waiting for earlier steps cannot go round in a circle. */
+/* The newest vertices of the steps under way (-1: none). The step WINDOW
+ * earlier must be complete: all processes take the steps in the same order, so
+ * that waiting for earlier steps cannot form a cycle. */
 struct window {
     int sent[WINDOW], received[WINDOW];
 };
@@ -55,7 +55,7 @@ struct window {
 struct pairs {
     struct wf_sched *s;
     const struct wf_coll_args *a;
-    const struct wf_coll_block *packed; /* what to send, in place */
+    const struct wf_coll_block *packed; /* blocks to send, in place */
     int n;                              /* steps in all */
 };
 
@@ -92,8 +92,8 @@ static int recv_step(const struct pairs *x, int step)
                : -1;
 }
 
-/* Steps [first, end), all sends before all receives. before: the window of
- * steps before these, or NULL. */
+/* Adds steps [first, end), all sends before all receives. `before` is the
+ * window of steps before these, or NULL. */
 static void window_of_steps(const struct pairs *x, int first, int end,
                             struct window *w, const struct window *before)
 {
@@ -130,8 +130,8 @@ static void pairwise(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- Bruck --------------------------------------------------------------- */
 
-/* Move the blocks whose number has `bit` between the vector and a dense
- * buffer. */
+/* The blocks of a vector whose number has `bit`, and a dense buffer between
+ * which they move. */
 struct sift {
     char *vector, *dense;
     uint64_t block;
@@ -221,7 +221,7 @@ static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
         f[1] = (struct sift){vector, dense[1], block, p, bit};
         bruck_round(s, a->comm, &f[0], &f[1]);
     }
-    for (int j = 0; j < p; j++) /* now from rank - j */
+    for (int j = 0; j < p; j++) /* block j is now from rank - j */
         wf_sched_copy(s, vector + (uint64_t)j * block, block, wf_coll_byte(),
                       wf_coll_rblock(a, (rank - j + p) % p), a->rcount,
                       a->rtype);
@@ -229,7 +229,8 @@ static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- building ------------------------------------------------------------ */
 
-/* With displacements, the own blocks tell whether the buffers are the same. */
+/* Compares the buffers; with displacements, the own blocks tell whether they
+ * are the same. */
 static int check_alias(const struct wf_coll_args *a)
 {
     struct wf_coll_args own = *a;

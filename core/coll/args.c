@@ -1,5 +1,5 @@
-/* Arguments of collectives: what only a collective can check, and the three
- * ways to run a builder.
+/* Arguments of collectives: the checks that only a collective can make, and the
+ * three ways to run a builder.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -42,7 +42,7 @@ int wf_coll_nonblocking(wf_coll_builder *builder, const struct wf_coll_args *a,
 {
     struct wf_sched *s;
     struct wf_req *r;
-    /* Where CPUs are shared a look at what is awaited is for nothing. */
+    /* Where ranks outnumber CPUs a poll for an awaited message is useless. */
     bool direct = !wf_progress_crowded(a->comm->wf);
     int rc = wf_coll_build(builder, a, direct, &s);
 
@@ -136,9 +136,9 @@ int wf_coll_check_in_place(const struct wf_coll_args *a, bool allowed)
 }
 
 /* MPI-5.0 s6.2.2: buffers of one collective call must not overlap. The case
- * that users write by mistake is the same address; with displacements only
- * the place of the own block says something. One address with two types may be
- * memory apart: every other element, or MPI_BOTTOM. */
+ * that users write by mistake is the same address; with displacements only the
+ * place of the own block says something. One address with two types may be
+ * disjoint memory: every other element, or MPI_BOTTOM. */
 int wf_coll_check_alias(const struct wf_coll_args *a, const void *own)
 {
     const char *from;

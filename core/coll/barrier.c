@@ -1,21 +1,24 @@
-/* Barrier: dissemination, or everybody to one where CPUs are shared.
+/* Barrier: through shared memory, by dissemination, or by signals to and from
+ * rank 0 where ranks outnumber CPUs.
  *
- * Dissemination (Hensgen, Finkel, Manber 1988): in round k rank r tells
- * r + 2^k and hears from r - 2^k; after ceil(log2 p) rounds everyone has heard,
- * directly or not, from everyone. Each round may cost a process its CPU. Where
- * ranks outnumber CPUs it is better that each waits twice, whatever their
- * number: all tell rank 0, which tells all.
+ * Dissemination (Hensgen, Finkel, Manber 1988): in round k rank r signals r +
+ * 2^k and receives from r - 2^k; after ceil(log2 p) rounds every rank has
+ * heard, directly or not, from every other. Each round may cost a process its
+ * CPU. Where ranks outnumber CPUs it is better that each waits twice, whatever
+ * their number: all signal rank 0, which signals all.
  *
  * Members may see different numbers of CPUs and must choose alike. So the first
  * blocking barrier of a communicator is a dissemination which carries a byte,
  * the OR of what each one sees; calls after it, in the order that is the same
- * everywhere, use the outcome (meet.c).
+ * everywhere, use the outcome.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/coll.h"
+#include "coll/team.h"
+#include "core_api.h"
+#include "progress/progress.h"
 
-/* Take over what has been heard so far. */
+/* Merges the bytes received so far. */
 static int take_over(void *arg)
 {
     struct wf_crowd *c = arg;
@@ -25,7 +28,7 @@ static int take_over(void *arg)
     return MPI_SUCCESS;
 }
 
-/* crowd NULL: a plain barrier. */
+/* Adds the vertices of a dissemination. `crowd` NULL: it carries no byte. */
 static void disseminate(struct wf_sched *s, const struct wf_comm *g,
                         struct wf_crowd *crowd)
 {
@@ -78,7 +81,7 @@ void wf_coll_signal_down(struct wf_sched *s, const struct wf_comm *g)
         wf_sched_send(s, NULL, 0, byte, r);
 }
 
-/* All tell rank 0, which then tells all. */
+/* All ranks signal rank 0, which then signals all. */
 static void linear(struct wf_sched *s, const struct wf_comm *g)
 {
     wf_coll_signal_up(s, g);
@@ -86,7 +89,7 @@ static void linear(struct wf_sched *s, const struct wf_comm *g)
     wf_coll_signal_down(s, g);
 }
 
-/* The last one of each subtree tells its parent, and the news goes down. */
+/* The last rank of each subtree signals its parent; rank 0 then broadcasts. */
 static void by_tree(struct wf_sched *s, const struct wf_comm *g)
 {
     struct wf_type *byte = wf_coll_byte();
@@ -154,4 +157,40 @@ int wf_barrier_first(struct wf_sched *s, const struct wf_coll_args *a)
 {
     disseminate(s, a->comm, a->rbuf);
     return MPI_SUCCESS;
+}
+
+/* ---- running --------------------------------------------------------------- */
+
+int wf_barrier_agree(struct wf_comm *comm, uint8_t *said)
+{
+    struct wf_crowd crowd = {.any = *said};
+    struct wf_coll_args a = {.comm = comm, .rbuf = &crowd};
+    int rc = wf_coll_blocking(wf_barrier_first, &a);
+
+    *said = crowd.any;
+    return rc;
+}
+
+static int by_schedule(struct wf_instance *wf, struct wf_comm *comm)
+{
+    struct wf_coll_args a = {.comm = comm, .rbuf = &comm->crowd};
+    int rc;
+
+    if (comm->crowd.known || comm->inter)
+        return wf_coll_blocking(wf_build_barrier, &a);
+    comm->crowd.any = wf_progress_crowded(wf);
+    rc = wf_coll_blocking(wf_barrier_first, &a);
+    comm->crowd.known = rc == MPI_SUCCESS;
+    return rc;
+}
+
+int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
+{
+    int rc;
+
+    if (wf_likely(wf_team_usable(comm)) || wf_team_caught_up(comm))
+        return wf_team_barrier(comm->team);
+    rc = by_schedule(wf, comm);
+    wf_team_count(comm, rc);
+    return rc;
 }

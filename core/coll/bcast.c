@@ -1,5 +1,5 @@
 /* Broadcast: the choice, a binomial tree, a pipelined chain for large messages,
- * and the root alone.
+ * and sends from the root to every rank.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_shelf.h"

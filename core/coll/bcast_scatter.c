@@ -1,6 +1,6 @@
 /* Broadcast as scatter and allgather (van de Geijn; Barnett et al. 1994): the
- * root hands out one block per rank by a binomial tree, then the blocks go
- * round a ring. Every rank sends and receives about two times the vector,
+ * root sends one block to each rank by a binomial tree, then the blocks travel
+ * around a ring. Every rank sends and receives about two times the vector,
  * however many ranks there are.
  *
  * Ranks count from the root: position 0 is the root.
@@ -21,7 +21,7 @@ static int rank_at(const struct spread *x, int position)
     return (position % x->p + x->p + x->root) % x->p;
 }
 
-/* First byte of the block of a position. */
+/* Returns the first byte of the block of a position. */
 static uint64_t cut(const struct spread *x, int position)
 {
     uint64_t p = (uint64_t)x->p, i = (uint64_t)position;
@@ -84,7 +84,7 @@ void wf_coll_bcast_scatter(struct wf_sched *s, const struct wf_coll_args *a)
     if (!x.data)
         return; /* remembered by the schedule */
     scatter(&x);
-    wf_sched_fence(s); /* blocks come round again to where they lie */
+    wf_sched_fence(s); /* the ring delivers blocks to where they already are */
     go_round(&x);
     wf_coll_unpack(s, a, x.data, x.bytes);
 }

@@ -6,14 +6,15 @@
  *   at rank j:  receive from all, reduce in rank order --> out, reduced()
  *
  * DESIGN  Each byte moves once and each element is computed once, so that all
- * who get it get the same bits. A segment is reduced while it is in the cache
+ * that get it get the same bits. A segment is reduced while it is in the cache
  * and while the next ones are on their way, and the user of this file sends it
- * on as soon as it is reduced. What arrives lands in `out` if that is free, and
- * else in a few slots that are used in turn: scratch memory does not grow with
- * the vector, so it is not new memory from the system in every call.
+ * on as soon as it is reduced. A segment that arrives goes to `out` if that is
+ * free, and else to one of a few slots that are used in turn: scratch memory
+ * does not grow with the vector, so it is not new memory from the system in
+ * every call.
  *
- * The order of operands is that of ranks. Commutative operations let the own
- * operand come in where it costs no copy.
+ * The order of operands is that of ranks. With a commutative operation the own
+ * operand comes in where it costs no copy.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -25,7 +26,8 @@ enum {
     MAX_SLOTS = 16
 };
 
-/* Elements of a segment of a block of so many; alike on all ranks. */
+/* Returns the elements of a segment of a block of `count` elements; the same on
+ * all ranks. */
 static uint64_t segment_of(const struct wf_coll_blocks *b, uint64_t count)
 {
     uint64_t bytes = count * (uint64_t)b->a->rtype->size;
@@ -44,7 +46,8 @@ static bool empty(const struct wf_coll_blocks *b, int rank)
 
 /* ---- sending -------------------------------------------------------------- */
 
-/* Segment `at` of the contribution to peer's block; false: there is none. */
+/* Sends segment `number` of the contribution to peer's block; false: there is
+ * none. */
 static bool send_segment(struct wf_coll_blocks *b, int peer, uint64_t number)
 {
     struct wf_coll_args from = *b->a;
@@ -62,7 +65,8 @@ static bool send_segment(struct wf_coll_blocks *b, int peer, uint64_t number)
     return true;
 }
 
-/* First segments to everyone first: nobody is to wait for a whole block. */
+/* Sends all segments, first those of all blocks that come first: no rank is to
+ * wait for a whole block of another. */
 static void send_all(struct wf_coll_blocks *b)
 {
     int p = b->g->size;
@@ -88,9 +92,9 @@ struct slots {
 struct segment {
     uint64_t count;
     void *own, *out; /* own operand, place of the result: may be equal */
-    void *sum;       /* where it is being computed, or NULL: nothing yet */
-    int last;        /* the vertex that sum is ready after */
-    int sum_slot;    /* where sum is, or -1: in out */
+    void *sum;       /* where the sum is computed, or NULL: nothing yet */
+    int last;        /* the vertex after which the sum is ready */
+    int sum_slot;    /* the slot of the sum, or -1: it is in out */
 };
 
 static int receive(struct wf_coll_blocks *b, int peer, void *into,
@@ -138,7 +142,7 @@ static void take_peer(struct wf_coll_blocks *b, struct segment *x, int peer,
     wf_sched_after(b->s, received, slots->busy[slot]);
     if (x->sum) {
         reduce(b, x, slots->memory[slot], received);
-    } else { /* out is needed as operand: the slot is where it is computed */
+    } else { /* out holds an operand: the slot is where the sum is computed */
         x->sum = slots->memory[slot];
         x->sum_slot = slot;
         x->last = received;
@@ -146,9 +150,9 @@ static void take_peer(struct wf_coll_blocks *b, struct segment *x, int peer,
     slots->busy[slot] = x->last;
 }
 
-/* In the order of ranks, from the highest down. The own operand of an operation
- * that commutes comes first where it is in place, and second where it would
- * have to be copied. */
+/* Reduces in the order of ranks, from the highest down. The own operand of a
+ * commutative operation comes first where it is in place, and second where it
+ * would have to be copied. */
 static void reduce_segment(struct wf_coll_blocks *b, struct segment *x,
                            struct slots *slots)
 {
@@ -183,7 +187,7 @@ static bool slots_init(struct wf_coll_blocks *b, struct slots *slots,
         slots->n = MAX_SLOTS;
     slots->next = 0;
     if (p == 2 && b->a->op->commutes && !b->in_place)
-        slots->n = 0; /* everything lands in its place */
+        slots->n = 0; /* everything arrives in its place */
     for (int i = 0; i < slots->n; i++) {
         slots->busy[i] = -1;
         slots->memory[i] = wf_coll_temp(b->s, segment, b->a->rtype);
@@ -193,7 +197,7 @@ static bool slots_init(struct wf_coll_blocks *b, struct slots *slots,
     return true;
 }
 
-/* Segment `number` of rank's reduced block; false: there is none. */
+/* Receives segment `number` of rank's reduced block; false: there is none. */
 static bool recv_segment(struct wf_coll_blocks *b, int rank, uint64_t number)
 {
     struct wf_type *type = b->a->rtype;

@@ -2,7 +2,7 @@
  * reduced here, the next one is on its way. Each byte is moved once per rank,
  * but the last rank waits for as many hops as there are ranks.
  *
- *   reduce   p-1 --> ... --> 1 --> 0       towards the root, where order matters
+ *   reduce   p-1 --> ... --> 1 --> 0       towards the root; where order matters
  *                                          towards rank 0, and then to the root
  *   scan     0 --> 1 --> ... --> p-1
  *
@@ -72,9 +72,10 @@ static bool next_hop(const struct wf_coll_args *a, struct hop *x)
 
 /* ---- reduce --------------------------------------------------------------- */
 
-/* The higher ranks' sum arrives, and with the own operand goes on. The sum is
- * the higher operand, where the result lands. Returns the vertex after which the
- * own operand is not needed any more. */
+/* Adds the hop of one segment: the higher ranks' sum arrives, is reduced with
+ * the own operand, and is sent on. The sum is the higher operand, where the
+ * result is stored. Returns the vertex after which the own operand is not
+ * needed any more. */
 static int reduce_hop(struct wf_sched *s, const struct wf_coll_args *a,
                        struct slots *t, const struct hop *x, int from, int to)
 {
@@ -104,8 +105,8 @@ static int reduce_hop(struct wf_sched *s, const struct wf_coll_args *a,
     return reduced;
 }
 
-/* What rank 0 has is wanted at another root, segment by segment: rank 0 goes on
- * when the root has taken one. The own operand may be in rbuf. */
+/* Receives a segment at a root other than rank 0: rank 0 goes on when the root
+ * has received one. The own operand may be in rbuf. */
 static void take_result(struct wf_sched *s, const struct wf_coll_args *a,
                         const struct hop *x, int operand_used)
 {
@@ -146,8 +147,8 @@ void wf_coll_reduce_chain(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- scan ----------------------------------------------------------------- */
 
-/* The sum of the lower ranks arrives in `lower`, what goes on is computed in
- * `sum`, where the own operand is. */
+/* Adds the hop of one segment: the sum of the lower ranks arrives in `lower`;
+ * the sum that is sent on is computed in `sum`, where the own operand is. */
 static void scan_hop(struct wf_sched *s, const struct wf_coll_args *a,
                      void *lower, void *sum, const struct hop *x)
 {

@@ -1,4 +1,4 @@
-/* The decision table of decision.def, and how rules are read.
+/* The decision table of decision.def, and how rules are evaluated.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <limits.h>
@@ -22,8 +22,8 @@ static const struct wf_coll_rule rules[] = {
 #undef RULE
 #undef CROWDED
 
-/* Where the rules of each collective begin: FIRST takes a number and gives it
- * back, a rule takes one. */
+/* The index of the first rule of each collective: FIRST takes a number and
+ * gives it back, a rule takes one. */
 #define JOIN(a, b) a##b
 #define ROW(line) JOIN(row_, line)
 #define FIRST(kind) START_##kind, BEFORE_##kind = START_##kind - 1,
@@ -50,7 +50,7 @@ int wf_coll_built_in(enum wf_coll_kind kind, const struct wf_coll_rule **first)
     return start[kind + 1] - start[kind];
 }
 
-/* What a rule asks for. */
+/* The call that rules are compared with. */
 struct call {
     struct wf_comm *g;
     uint64_t bytes;
@@ -58,8 +58,8 @@ struct call {
     bool no_memory;
 };
 
-/* The rule asks for so many nodes. Two levels need two of them, and ranks that
- * share one. */
+/* Returns true if there are as many nodes as the rule asks for. The algorithm
+ * of two levels also needs two nodes, and ranks that share one. */
 static bool nodes_hold(const struct wf_coll_rule *r, struct call *c)
 {
     bool levels = r->algorithm == WF_ALG_NODES;
@@ -77,7 +77,7 @@ static bool nodes_hold(const struct wf_coll_rule *r, struct call *c)
             (l->consecutive || !(c->able & WF_ALG_NODES_CONSECUTIVE)));
 }
 
-/* What the ranks of a node have agreed on. */
+/* Returns what the ranks of a node have agreed on. */
 static bool crowded(const struct wf_comm *g)
 {
     return g->team && g->team->crowded;
@@ -119,7 +119,8 @@ enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
     const struct wf_coll_rule *r =
         wf_coll_rule_of(g, kind, bytes, able, &s->no_memory);
 
-    if (s->algorithm == WF_ALGORITHMS) /* not a part of another one */
+    /* it is not part of another collective */
+    if (s->algorithm == WF_ALGORITHMS)
         s->algorithm = r->algorithm;
     return (enum wf_coll_algorithm)r->algorithm;
 }

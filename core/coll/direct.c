@@ -5,15 +5,15 @@
  *                          +--not at once--> from here on vertices are recorded
  *
  * DESIGN  In a small collective nearly everything can be done at once: a short
- * message leaves by copy, the message that is awaited is here after a few
- * polls. Then a graph, requests, queues and completions cost more than the
- * work. So a run begins direct, also of a nonblocking call: each vertex is
- * performed when it is made. The first one that cannot be ends this; it and all
- * later ones become a graph as in any other run, whose dependencies on earlier
- * ones are fulfilled. One builder serves both, and no order of calls can
- * deadlock: nothing waits here for longer than a few polls. Builders make sends
- * before receives where neither depends on the other, so that a poll is not in a
- * message's way.
+ * message leaves by copy, and an awaited message is here after a few polls.
+ * Then a graph, requests, queues and completions cost more than the work. So a
+ * run begins direct, also of a nonblocking call: each vertex is performed when
+ * it is made. The first one that cannot be ends this; it and all later ones
+ * become a graph as in any other run, whose dependencies on earlier ones are
+ * fulfilled. One builder serves both, and no order of calls can deadlock:
+ * nothing waits here for longer than a few polls. Builders make sends before
+ * receives where neither depends on the other, so that a poll does not delay a
+ * message.
  *
  * An error ends the direct part as well: what follows is recorded and run as
  * after the failure of any vertex (run.c).

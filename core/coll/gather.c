@@ -1,5 +1,5 @@
-/* Gather and gatherv: a binomial tree of packed blocks when they are small,
- * else everyone straight to the root.
+/* Gather and gatherv: a binomial tree of packed blocks when they are small, or
+ * else every rank straight to the root.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
@@ -23,7 +23,7 @@ static void linear(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int n = a->comm->peers->size;
 
-    if (!at_root(a)) { /* of nothing, not even a message */
+    if (!at_root(a)) { /* no bytes: no message */
         if (a->scount * (uint64_t)a->stype->size > 0)
             wf_sched_send(s, a->sbuf, a->scount, a->stype, a->root);
         return;
@@ -66,7 +66,8 @@ static void tree(struct wf_sched *s, const struct wf_coll_args *a,
 
     while (bit < p && !(relative & bit))
         bit *= 2;
-    mine = bit < p - relative ? bit : p - relative; /* ranks I stand for */
+    /* ranks whose blocks pass through this one */
+    mine = bit < p - relative ? bit : p - relative;
     if (mine == 1 && relative != 0) {
         wf_sched_send(s, a->sbuf, a->scount, a->stype, (relative - bit +
                       a->root) % p);
@@ -158,6 +159,6 @@ int wf_build_gatherv(struct wf_sched *s, const struct wf_coll_args *a)
         return rc;
     if ((rc = check(a)))
         return rc;
-    linear(s, a); /* nobody but the root knows the other counts */
+    linear(s, a); /* only the root knows the other counts */
     return MPI_SUCCESS;
 }

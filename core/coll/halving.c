@@ -1,12 +1,12 @@
 /* Reductions by recursive halving (Rabenseifner 2004; Thakur, Rabenseifner,
- * Gropp 2005): in each step half of what a rank is responsible for is given
- * away and the other half is reduced.
+ * Gropp 2005): in each step a rank gives half of the elements that it is
+ * responsible for to a partner, and reduces the other half.
  *
- *   allreduce        partners at distance 1, 2, 4, ...: what is joined always
- *                    comes from neighbouring ranges of ranks, so that every
- *                    operation keeps its order; then the way back
- *   reduce_scatter   distance p/2, p/4, ..., 1: everybody ends up with the
- *                    block of its rank; the operation must commute
+ *   allreduce        partners at distance 1, 2, 4, ...: the operands joined
+ *                    always come from neighbouring ranges of ranks, so that
+ *                    every operation keeps its order; then the way back
+ *   reduce_scatter   distance p/2, p/4, ..., 1: every rank ends up with its
+ *                    own block; the operation must commute
  *
  * With p not a power of two the first 2 * extra ranks work in pairs: the even
  * one gives its vector to the odd one and gets its result from it.
@@ -20,7 +20,8 @@ struct halving {
     const struct wf_coll_args *a;
     int members, extra, me; /* me: -1 for the even rank of a pair */
     const void *src;        /* the own contribution */
-    void *sum;              /* vector of all elements: where sums are */
+    /* vector of all elements, in which sums are computed */
+    void *sum;
     bool fresh;             /* nothing is in sum yet */
 };
 
@@ -55,11 +56,11 @@ static void copy(const struct halving *h, const void *from, void *to,
     wf_sched_fence(h->s);
 }
 
-/* Elements [first, first + count) of a partner join those of this rank, while
- * [give, give + given) go to it. */
+/* One step: elements [first, first + count) of a partner are reduced with those
+ * of this rank, while [give, give + given) go to the partner. */
 struct step {
     int partner;
-    bool lower; /* the partner's operand is */
+    bool lower; /* the partner's operand is the lower one */
     uint64_t first, count, give, given;
 };
 
@@ -70,7 +71,8 @@ static void send_part(const struct halving *h, const struct step *x)
                       x->given, h->a->rtype, x->partner);
 }
 
-/* The operands may change sides, or stand where the result is wanted. */
+/* Reduces the first operand received straight into sum: the operands may be
+ * swapped, or already stand where the result is wanted. */
 static void join_fresh(const struct halving *h, const struct step *x)
 {
     wf_sched_recv(h->s, at(h, h->sum, x->first), x->count, h->a->rtype,
@@ -110,7 +112,7 @@ static void exchange(struct halving *h, const struct step *x)
     h->fresh = false;
 }
 
-/* The odd rank of a pair takes in the whole vector of the even one. */
+/* Reduces the whole vector of the even rank of a pair, in the odd one. */
 static void take_pair(struct halving *h, uint64_t count)
 {
     struct step x = {.partner = h->a->comm->rank - 1, .lower = true,
@@ -122,7 +124,7 @@ static void take_pair(struct halving *h, uint64_t count)
 
 /* ---- allreduce ------------------------------------------------------------ */
 
-/* Elements [lo, hi) of which this rank keeps a half in each step. */
+/* Elements [lo, hi), of which this rank keeps a half in each step. */
 struct range {
     uint64_t lo, hi;
 };
@@ -190,7 +192,7 @@ void wf_coll_allreduce_halving(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- reduce_scatter ------------------------------------------------------- */
 
-/* The first element for members from this one on. */
+/* Returns the first element of the blocks of members from this one on. */
 static uint64_t offset(const struct halving *h, int member)
 {
     int rank = member < h->extra ? 2 * member : member + h->extra;

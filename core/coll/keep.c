@@ -1,6 +1,6 @@
-/* The end of what collectives keep: schedules, and the team of a communicator.
- * Apart from the rest, so that it can be freed in a program that uses no
- * collective.
+/* Frees what collectives keep: schedules, and the shared memory of a
+ * communicator. It is apart from the rest, so that a program that uses no
+ * collective can free it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>

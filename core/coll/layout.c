@@ -1,4 +1,4 @@
-/* Which members share a node: see layout.h.
+/* The nodes of the members of a communicator: see layout.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/layout.h"
@@ -8,10 +8,10 @@
 #include "boot/boot.h"
 #include "instance.h"
 
-/* Of a communicator that is on one node, or nobody knows. */
+/* The layout of a communicator on one node, or whose nodes are not known. */
 static struct wf_layout one_node = {.nodes = 1};
 
-/* The launcher's table, where it speaks of all members. */
+/* Returns the launcher's table of nodes, if it covers all members. */
 static const uint32_t *table_of(const struct wf_comm *comm)
 {
     const struct wf_boot *boot = comm->wf->boot;
@@ -24,8 +24,8 @@ static const uint32_t *table_of(const struct wf_comm *comm)
     return boot->node_of;
 }
 
-/* l->members and l->first from the node of each member; at: [nodes of the job],
- * all 0. */
+/* Sets l->members and l->first from the node of each member. `at` has an entry
+ * for each node of the job, all 0. */
 static void sort_members(struct wf_layout *l, const struct wf_comm *comm,
                          const uint32_t *node_of, int *at)
 {

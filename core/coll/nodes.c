@@ -1,13 +1,13 @@
 /* Collectives in two levels: inside every node, and between one rank of each,
- * its leader. What goes between nodes goes once per node.
+ * its leader. Data goes between nodes once per node.
  *
  *   nodes      0 1 2 3 | 4 5 6 7 | 8 9         leaders 0, 4 and 8
  *   allreduce  reduce to 0, to 4, to 8; allreduce of 0 4 8; bcast from each
  *
  * DESIGN  Each level is the collective itself over fewer ranks, chosen by the
  * same rules: builders see a communicator of that size, and the schedule
- * translates the ranks they name (wf_sched_map). Where there is a root it leads
- * its node. Ranks keep their order in both levels; where the members of nodes
+ * translates the ranks they name (wf_sched_map). A root is the leader of its
+ * node. Ranks keep their order in both levels; where the members of nodes
  * follow each other, so do the operands of a reduction.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -18,7 +18,7 @@
 /* The ranks of one level, as a communicator for builders. */
 struct level {
     struct wf_comm g; /* rank -1: this process is not in it */
-    struct wf_group group; /* of g: only its size is looked at */
+    struct wf_group group; /* of g: only its size is used */
     const int *ranks; /* in the whole communicator */
 };
 
@@ -79,8 +79,8 @@ static bool leads(const struct levels *v)
     return v->leaders.g.rank >= 0;
 }
 
-/* What is built until the next call is among the ranks of this level, after
- * everything before. */
+/* Makes the vertices built until the next call be among the ranks of this
+ * level, after everything before. */
 static struct wf_comm *enter(struct levels *v, struct level *level)
 {
     wf_sched_fence(v->s);
@@ -135,7 +135,7 @@ void wf_coll_bcast_nodes(struct wf_sched *s, const struct wf_coll_args *given)
 
 /* ---- reductions ----------------------------------------------------------- */
 
-/* The sum of this node into `sum` of its leader. */
+/* Reduces the operands of this node into `sum` of its leader. */
 static void reduce_here(struct levels *v, struct wf_coll_args a, void *sum)
 {
     if (leads(v))

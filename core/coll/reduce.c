@@ -4,7 +4,8 @@
  */
 #include "coll/coll.h"
 
-enum { EAGER_TEMPS = 4096 /* up to here every child has its own buffer */ };
+/* up to so many bytes every child has its own buffer */
+enum { EAGER_TEMPS = 4096 };
 
 static const void *contribution(const struct wf_coll_args *a)
 {
@@ -13,9 +14,9 @@ static const void *contribution(const struct wf_coll_args *a)
 
 /* ---- binomial tree ------------------------------------------------------- */
 
-/* One process of the tree. Process `relative` covers [relative, relative +
- * bit) before it hears from child relative + bit, which covers the next bit
- * ranks: the accumulated value is always the lower operand. */
+/* One process of the tree. Process `relative` covers [relative, relative + bit)
+ * before it hears from child relative + bit, which covers the next bit ranks:
+ * the accumulated value is always the lower operand. */
 struct node {
     struct wf_sched *s;
     const struct wf_coll_args *a;
@@ -23,7 +24,8 @@ struct node {
     int children;
     void **temps;
     int temp_count;
-    void *last; /* where the last reduction must land, or NULL: anywhere */
+    /* where the last reduction must store its result, or NULL: anywhere */
+    void *last;
 };
 
 static bool node_init(struct node *n, struct wf_sched *s,
@@ -40,14 +42,14 @@ static bool node_init(struct node *n, struct wf_sched *s,
     n->temp_count = n->children;
     if (n->temp_count > 2 &&
         a->rcount * (uint64_t)a->rtype->size > EAGER_TEMPS)
-        n->temp_count = 2; /* they take turns */
+        n->temp_count = 2; /* they are used in turn */
     n->temps = wf_sched_temp(s, (size_t)(n->temp_count + 1) * sizeof(void *));
     for (int i = 0; n->temps && i < n->temp_count; i++)
         n->temps[i] = wf_coll_temp(s, a->rcount, a->rtype);
     return n->temps != NULL;
 }
 
-/* Receive from the children and reduce; returns the accumulated vector.
+/* Receives from the children and reduces; returns the accumulated vector.
  * Reduction k reads what reduction k-1 wrote and writes buffer k; a buffer is
  * free again when the reduction after the one that wrote it is done. */
 static const void *node_collect(struct node *n)

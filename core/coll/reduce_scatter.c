@@ -21,7 +21,7 @@ static uint64_t total(const struct wf_coll_args *a, int p)
     return n;
 }
 
-/* Displacements of consecutive blocks, for a->rdispls. */
+/* Sets a->rdispls to the displacements of consecutive blocks. */
 static bool consecutive(struct wf_sched *s, struct wf_coll_args *a, int p)
 {
     int64_t *displs = wf_sched_temp(s, (size_t)p * sizeof *displs);
@@ -37,7 +37,7 @@ static bool consecutive(struct wf_sched *s, struct wf_coll_args *a, int p)
     return true;
 }
 
-/* sbuf of all of g, reduced into `whole` of rank 0. */
+/* Reduces sbuf of all of g into `whole` of rank 0. */
 static void reduce_whole(struct wf_sched *s, const struct wf_comm *g,
                          const struct wf_coll_args *a, void *whole, uint64_t n)
 {
@@ -50,7 +50,7 @@ static void reduce_whole(struct wf_sched *s, const struct wf_comm *g,
     wf_sched_fence(s);
 }
 
-/* `whole` of rank 0 to rbuf of all of g, by a's receive counts. */
+/* Scatters `whole` of rank 0 to rbuf of all of g, by a's receive counts. */
 static void scatter_whole(struct wf_sched *s, const struct wf_comm *g,
                           const struct wf_coll_args *a, const void *whole)
 {
@@ -77,7 +77,8 @@ static void build_tree(struct wf_sched *s, const struct wf_coll_args *a)
     scatter_whole(s, g, a, whole);
 }
 
-/* In place, the result goes where a source is: when all have been sent. */
+/* Builds the reduction by blocks. In place, the result is copied over a source
+ * when all have been sent. */
 static void build_blocks(struct wf_sched *s, const struct wf_coll_args *a)
 {
     struct wf_coll_blocks b = {.s = s, .g = a->comm, .a = a, .src = a->sbuf,
@@ -95,8 +96,9 @@ static void build_blocks(struct wf_sched *s, const struct wf_coll_args *a)
                                             own, a->rtype));
 }
 
-/* Commutative operations only: halving and ring read the whole source before
- * `out` of halving is written; the ring gets one of its own. */
+/* Builds recursive halving, for commutative operations only. Halving and ring
+ * read the whole source before `out` of halving is written; the ring gets an
+ * `out` of its own. */
 static void build_halving(struct wf_sched *s, const struct wf_coll_args *a)
 {
     wf_coll_scatter_halving(s, a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf,

@@ -18,11 +18,12 @@ struct ring {
     struct wf_sched *s;
     const struct wf_comm *g;
     struct wf_coll_args from, to; /* blocks of the source and of rbuf */
-    void *out;         /* where the own block goes, or NULL: in its place */
-    bool in_place;     /* the source is rbuf, whose blocks are reduced in place */
+    void *out;         /* where the own block goes, or NULL: to its place */
+    /* the source is rbuf, whose blocks are reduced in place */
+    bool in_place;
     void *slot[SLOTS];
     int busy[SLOTS];   /* the vertex after which the slot is free, or -1 */
-    const void *block; /* what is sent next, ready after the vertex */
+    const void *block; /* the block sent next, ready after the vertex `ready` */
     int ready;
 };
 
@@ -42,7 +43,8 @@ static bool ring_init(struct ring *r)
     return r->slot[0] || !(r->in_place || r->out);
 }
 
-/* Where block `b`, which arrives in this step, is to be when it is reduced. */
+/* Returns where block `b`, which arrives in this step, is to be when it is
+ * reduced. */
 static void *place_of(const struct ring *r, int step, int b)
 {
     if (r->in_place || !r->out)

@@ -1,29 +1,30 @@
 /* Running schedules.
  *
- *   start -> ready queue -> begin(vertex) -> complete at once ----+
- *                              |                                  v
- *                              +-> in flight -> on_complete -> finish(vertex)
+ *   start -> ready queue -> begin_vertex -> complete at once -----+
+ *                                |                                v
+ *                                +-> in flight -> complete -> finish_vertex
  *                                                                 |
  *            ready queue <------ releases of followers and edges -+
  *
  * A blocking run drains the ready queue in the waiting thread, outside every
- * progress call: user operations, which run without the API section, then
- * never have a plugin's frame below them. Nonblocking runs drain it where the
+ * progress call: user operations, which run without the API section, then never
+ * have a plugin's frame below them. Nonblocking runs drain it where the
  * completion happens; with user operations and threads, at the end of the poll.
  *
- * A user operation leaves the API section while `running` is set: whoever
+ * A user operation leaves the API section while `running` is set: a thread that
  * completes a vertex meanwhile only queues what became ready.
  *
- * ERRORS  After the first failure nothing is computed any more, but the messages
- * go on, for others wait for them: receives are received, sends go without
- * their bytes. Who gets less than it expects knows that something is wrong, and
- * fails in the same way; so nobody hangs, and a failure reaches all that it
- * concerns. Counts that differ between processes are found like this too.
+ * ERRORS  After the first failure nothing is computed any more, but the
+ * messages go on, because other ranks wait for them: receives are received,
+ * sends go without their bytes. A rank that gets less than it expects knows
+ * that something is wrong, and fails in the same way; so no rank hangs, and a
+ * failure reaches all that it concerns. Counts that differ between processes
+ * are found like this too.
  *
- * Not so when a member of the communicator, or the way to it, is gone: every
- * member is told (protocol/death.c), and ends by itself. Then messages that wait
- * are ended, and none begin, so that nobody takes one without its bytes for
- * another mistake.
+ * It is different when a member of the communicator, or the way to it, is gone:
+ * every member is told (protocol/death.c), and ends by itself. Then messages
+ * that wait are ended, and none begin, so that no rank takes one without its
+ * bytes for another mistake.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -77,14 +78,15 @@ static void finish(struct wf_vertex *v, int error)
         release(s, s->e[e].to);
 }
 
-/* An address that no other thread has. */
+/* Returns an address that no other thread has. */
 static const void *this_thread(void)
 {
     static _Thread_local char here;
     return &here;
 }
 
-/* The thread of a blocking run need not be the one that made progress. */
+/* Wakes the thread of a blocking run, which need not be the one that made
+ * progress. */
 static void wake(struct wf_sched *s)
 {
     s->runnable = true;
@@ -104,9 +106,9 @@ static int run_deferred(struct wf_instance *wf)
     return n;
 }
 
-/* A user operation would leave the API section with a plugin's progress below
- * it, and another thread would enter that plugin again: drive the schedule on
- * when the poll is over. */
+/* Defers a schedule with a user operation to the end of the poll. The operation
+ * would leave the API section with a plugin's progress below it, and another
+ * thread would enter that plugin again. */
 static void defer(struct wf_sched *s)
 {
     if (s->deferred || !s->req)
@@ -127,8 +129,8 @@ int wf_sched_bad_length(int source, uint64_t got, uint64_t expected)
                     (unsigned long long)expected);
 }
 
-/* The outcome of a message, its cause recorded for the user's communicator. The
- * first cause of a collective stays recorded. */
+/* Returns the outcome of a message, with its cause recorded for the program's
+ * communicator. The first cause of a collective stays recorded. */
 static int outcome(const struct wf_vertex *v, struct wf_req *r)
 {
     int error = r->error;
@@ -295,7 +297,8 @@ static void advance(struct wf_sched *s)
     }
 }
 
-/* Vertices without dependencies become ready in the order of creation. */
+/* Prepares a run. Vertices without dependencies become ready in the order of
+ * creation. */
 static void prepare(struct wf_sched *s)
 {
     s->left = s->vertices;
@@ -321,7 +324,8 @@ static bool runnable(void *arg)
     return s->runnable;
 }
 
-/* A message that has started and has not completed, a receive if there is one. */
+/* Finds a message that has started and has not completed: a receive if there is
+ * one. */
 static const struct wf_vertex *message_under_way(const struct wf_sched *s)
 {
     const struct wf_vertex *found = NULL;
@@ -420,7 +424,7 @@ static struct wf_req *make_request(struct wf_sched *s)
     return r;
 }
 
-/* All of it was done while it was built. */
+/* Completes the request of a schedule that was performed while it was built. */
 static void end_at_once(struct wf_sched *s, struct wf_req *r)
 {
     int error = s->error;

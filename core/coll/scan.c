@@ -14,16 +14,16 @@ static int copy_vector(struct wf_sched *s, const struct wf_coll_args *a,
                          a->rtype);
 }
 
-/* lower op *upper into upper */
+/* Computes upper = lower op upper. */
 static int reduce(struct wf_sched *s, const struct wf_coll_args *a,
                   const void *lower, void *upper)
 {
     return wf_sched_reduce(s, a->op, lower, upper, a->rcount, a->rtype);
 }
 
-/* total: this rank's own vector at first, whole after vertex `ready`.
- * below: where all lower ranks together go, or NULL; then total is for sending
- * only, and ends with the last send. */
+/* Adds the rounds. `total` is at first this rank's own vector, complete after
+ * vertex `ready`. `below` is where all lower ranks together go, or NULL; if not
+ * NULL, `total` is for sending only, and ends with the last send. */
 static void rounds(struct wf_sched *s, const struct wf_coll_args *a,
                    void *total, void *below, int ready)
 {
@@ -53,7 +53,7 @@ static void rounds(struct wf_sched *s, const struct wf_coll_args *a,
             int v = reduce(s, a, theirs, below);
             wf_sched_after(s, v, arrived);
             wf_sched_after(s, v, below_ready);
-            wf_sched_after(s, v, ready); /* which has read it */
+            wf_sched_after(s, v, ready); /* the vertex that has read it */
             below_ready = v;
         } else {
             below_ready = arrived;

@@ -1,5 +1,5 @@
 /* Scatter and scatterv: a binomial tree of packed blocks when they are small,
- * else the root straight to everyone.
+ * or else the root straight to every rank.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
@@ -21,7 +21,7 @@ static void copy_own(struct wf_sched *s, const struct wf_coll_args *a)
 void wf_coll_scatter_linear(struct wf_sched *s, const struct wf_comm *g,
                             const struct wf_coll_args *a)
 {
-    if (g->rank != a->root) { /* of nothing, not even a message */
+    if (g->rank != a->root) { /* no bytes: no message */
         if (a->rcount * (uint64_t)a->rtype->size > 0)
             wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, a->root);
         return;
@@ -75,7 +75,8 @@ static void tree(struct wf_sched *s, const struct wf_coll_args *a,
 
     while (bit < p && !(relative & bit))
         bit *= 2;
-    mine = bit < p - relative ? bit : p - relative; /* ranks I stand for */
+    /* ranks whose blocks pass through this one */
+    mine = bit < p - relative ? bit : p - relative;
     if (mine == 1 && relative != 0) {
         wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, (relative - bit +
                       a->root) % p);

@@ -16,9 +16,10 @@
 
 enum {
     KEEP_SCHEDULES = 4,  /* per instance, for reuse */
-    KEEP_VERTICES = 4096, /* larger ones give their memory back */
-    KEEP_TEMP = 16 * 1024,         /* bytes of scratch worth keeping */
-    KEEP_TEMPS = 4 * 1024 * 1024   /* that are kept in all */
+    KEEP_VERTICES = 4096, /* larger schedules are freed */
+    /* least bytes of scratch memory that is kept */
+    KEEP_TEMP = 16 * 1024,
+    KEEP_TEMPS = 4 * 1024 * 1024   /* most bytes of it that are kept */
 };
 
 /* ---- life ---------------------------------------------------------------- */
@@ -80,8 +81,8 @@ struct wf_sched *wf_sched_create(struct wf_comm *comm)
     return s;
 }
 
-/* The tags go back: to the other members this call never happened, and the
- * next one of this process is to meet theirs. */
+/* The tags go back: for the other members this call never happened, and the
+ * next call of this process is to match theirs. */
 void wf_sched_abandon(struct wf_sched *s)
 {
     s->comm->coll_tag--;
@@ -104,8 +105,8 @@ static void release_types(struct wf_sched *s)
     }
 }
 
-/* Large memory that goes back to the system comes again as pages to be cleared,
- * which takes longer than to fill them. */
+/* Keeps large scratch memory: what is given back to the system comes again as
+ * pages to be cleared, which takes longer than filling them. */
 static void keep_or_free_temp(struct wf_instance *wf, struct wf_temp *t)
 {
     if (t->bytes < KEEP_TEMP || wf->temp_bytes + t->bytes > KEEP_TEMPS) {
@@ -147,7 +148,8 @@ void wf_sched_destroy(struct wf_sched *s)
 
 /* ---- vertices and edges -------------------------------------------------- */
 
-/* Twice the room for `size`-byte elements; the first ones may be inline. */
+/* Doubles the room for elements of `size` bytes; the first ones may be
+ * inline. */
 static void *grow(void *old, const void *inline_old, int *room, size_t size)
 {
     size_t bytes = (size_t)*room * size;
@@ -209,7 +211,8 @@ void wf_sched_edge(struct wf_sched *s, int vertex, int dependency)
     s->v[vertex].need++;
 }
 
-/* NULL: out of memory, remembered. The number is s->vertices - 1. */
+/* Adds a vertex, whose number is s->vertices - 1. NULL: out of memory, which
+ * the schedule remembers. */
 static struct wf_vertex *add(struct wf_sched *s, enum wf_vertex_kind kind)
 {
     struct wf_vertex *v;
@@ -235,13 +238,14 @@ static struct wf_type *hold_type(struct wf_type *t)
     return t;
 }
 
-/* Number of the vertex just added; 0 if that failed, which start reports. */
+/* Returns the number of the vertex just added; 0 if that failed, which start
+ * reports. */
 static int last(const struct wf_sched *s)
 {
     return s && s->vertices ? s->vertices - 1 : 0;
 }
 
-/* Enter a message into the chain of its peer; the previous one of the same
+/* Enters a message into the chain of its peer; the previous one of the same
  * direction, if any, must start first. */
 static void keep_order(struct wf_sched *s, struct wf_vertex *v)
 {
@@ -276,7 +280,7 @@ static int message(struct wf_sched *s, enum wf_vertex_kind kind, void *buf,
     return last(s);
 }
 
-/* Are vertices performed instead of recorded? */
+/* Returns true if vertices are performed instead of recorded. */
 static bool direct(const struct wf_sched *s)
 {
     return s && s->direct && !s->no_memory;
@@ -306,7 +310,8 @@ int wf_sched_recv(struct wf_sched *s, void *buf, uint64_t count,
     return message(s, WF_VERTEX_RECV, buf, count, type, source);
 }
 
-/* The vertex just added has what is found there. */
+/* Sets where the vertex just added finds what to send, or stores the received
+ * length. */
 static int found(struct wf_sched *s, int number, void *there)
 {
     if (s && !s->no_memory)
@@ -429,7 +434,7 @@ void wf_sched_map(struct wf_sched *s, const int *ranks)
 
 /* ---- scratch memory ------------------------------------------------------ */
 
-/* A kept one of that size, and not much larger. */
+/* Takes kept memory of that size or not much larger. */
 static struct wf_temp *take_temp(struct wf_instance *wf, size_t bytes)
 {
     for (struct wf_temp **p = &wf->temps, *t; (t = *p); p = &t->next)

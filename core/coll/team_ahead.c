@@ -1,20 +1,21 @@
-/* From a root through the stage, without meeting: the root writes when the
- * chunks it takes are free, and goes on; a member reads when the root has
- * written, and goes on. So several calls are under way, each in chunks of its
- * own, and where ranks outnumber CPUs a turn of the run queue carries as many.
+/* Calls from a root through the staging ring, without synchronization: the root
+ * writes when the chunks it takes are free, and goes on; a member reads when
+ * the root has written, and goes on. So several calls are under way, each in
+ * chunks of its own, and where ranks outnumber CPUs a turn of the run queue
+ * carries as many.
  *
  *   root's line   bytes | 1 + the first chunk, of those of all members in a row
  *
  * Every member remembers which call was the last in a chunk: the root of the
- * next one there waits until all have done that call.
+ * next call in that chunk waits until all have completed it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_stage.h"
 
 enum {
-    AHEAD = 4,      /* calls under way, of one chunk each; */
-    AHEAD_LONG = 2, /* of several */
+    AHEAD = 4,      /* calls under way, of one chunk each */
+    AHEAD_LONG = 2, /* calls under way, of several chunks */
     LONG_AGO = 1 << 16
 };
 
@@ -28,7 +29,7 @@ static unsigned char *chunk_at(struct wf_team *t, uint32_t i)
     return t->stage + (size_t)i * t->chunk;
 }
 
-/* Where the root's line says what of the call. */
+/* Returns the place in the root's line that names the first chunk. */
 static unsigned char *place_of_first(struct wf_team *t, int root)
 {
     return wf_team_line(t, root)->data + sizeof(uint64_t);
@@ -57,7 +58,8 @@ static uint32_t choose(const struct wf_staging *g)
     return g->t->next + g->steps <= end ? g->t->next : 0;
 }
 
-/* All have done that call, unless it is so long ago that they have anyway. */
+/* Waits until all have completed that call, unless it is so long ago that they
+ * have in any case. */
 static void await_done(struct wf_team *t, uint32_t call)
 {
     if (t->call - call < LONG_AGO && (int32_t)(call - t->freed) > 0)
@@ -74,7 +76,7 @@ static int write_ahead(struct wf_staging *g, uint32_t first)
         wf_team_say_put(t, k + 1, rc);
     }
     remember(t, first, g->steps);
-    if (wf_unlikely(rc)) { /* nobody is to miss what put says */
+    if (wf_unlikely(rc)) { /* every member is to see the failure */
         t->spoiled = true;
         wf_team_room(t, t->call);
     }
@@ -133,7 +135,7 @@ static bool follows(struct wf_staging *g, int *rc)
     if (!*rc)
         *rc = read_ahead(g, first - 1);
     else
-        remember(t, 0, chunks_of(t)); /* any of them */
+        remember(t, 0, chunks_of(t)); /* it may be any of them */
     return true;
 }
 

@@ -1,10 +1,11 @@
-/* Collectives of a team in which everybody hears from everybody: barrier,
- * allreduce, allgather, alltoall.
+/* Shared-memory collectives in which every member reads every line: barrier,
+ * allreduce, reduce_scatter, allgather, alltoall.
  *
  *   write own line -- wait for all lines --> one says "schedule": a schedule
- *                                            else: take what is there
+ *                                            else: read the contributions
  *
- * Who wants a schedule itself only writes its line: nobody goes without it.
+ * A member that wants a schedule only writes its line: no other goes on without
+ * having read it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,7 +13,8 @@
 
 enum { BY_SCHEDULE = WF_TEAM_BY_SCHEDULE, MIXED = WF_TEAM_MIXED };
 
-/* Wait for the lines of all others: what any and what all of them say. */
+/* Waits for the lines of all others. *any becomes the OR of their flag words,
+ * *all the AND. */
 static int hear_all(struct wf_team *t, uint64_t *any, uint64_t *all)
 {
     uint64_t word;
@@ -29,11 +31,13 @@ static int hear_all(struct wf_team *t, uint64_t *any, uint64_t *all)
         *any |= word;
         *all &= word;
     }
-    t->freed = t->call - 1; /* whoever is in this call has done the last */
+    /* a member of this call has completed the last one */
+    t->freed = t->call - 1;
     return MPI_SUCCESS;
 }
 
-/* BY_SCHEDULE: all say so; MIXED: some do; an error, or 0. */
+/* Waits for all lines. Returns BY_SCHEDULE if all want a schedule, MIXED if
+ * only some do, an error, or 0. */
 static int meet_all(struct wf_team *t, uint64_t own)
 {
     uint64_t any = own, all = own;
@@ -46,7 +50,7 @@ static int meet_all(struct wf_team *t, uint64_t own)
     return wf_team_schedules(all) ? BY_SCHEDULE : MIXED;
 }
 
-/* One that says "schedule" is enough. */
+/* Waits for all lines, of which one that wants a schedule is sufficient. */
 static int meet(struct wf_team *t)
 {
     int met = meet_all(t, 0);
@@ -54,8 +58,8 @@ static int meet(struct wf_team *t)
     return wf_unlikely(met == MIXED) ? BY_SCHEDULE : met;
 }
 
-/* How many bytes that member has contributed; more than any where it goes
- * through the stage. */
+/* Returns how many bytes that member has contributed; more than any member can
+ * if it goes through the staging ring. */
 static uint64_t said(struct wf_team *t, int rank)
 {
     uint64_t word = wf_load_relaxed(&wf_team_line(t, rank)->word);
@@ -76,8 +80,9 @@ int wf_team_barrier(struct wf_team *t)
     return MPI_SUCCESS;
 }
 
-/* The own line is written; so far there was `rc`. builder: of the schedule that
- * any member may ask for; or NULL, `take` finds that wrong. */
+/* Finishes a call whose line is written, with the result `rc` so far. `builder`
+ * is that of the schedule that any member may ask for; if NULL, `take` finds
+ * that wrong. */
 static int finish(wf_coll_builder *builder, const struct wf_coll_args *a,
                   int rc,
                   int (*take)(struct wf_team *, const struct wf_coll_args *))
@@ -97,7 +102,8 @@ static int finish(wf_coll_builder *builder, const struct wf_coll_args *a,
 
 /* ---- allreduce ------------------------------------------------------------- */
 
-/* The ranks that recursive doubling takes in pairs first. */
+/* Returns the number of ranks that recursive doubling first combines in
+ * pairs. */
 static int paired(int size)
 {
     int members = 1;
@@ -107,7 +113,7 @@ static int paired(int size)
     return 2 * (size - members);
 }
 
-/* All have contributed so much. */
+/* Checks that all members have contributed so many bytes. */
 static int all_said(struct wf_team *t, uint64_t bytes)
 {
     for (int r = 0; r < t->size; r++)
@@ -133,7 +139,8 @@ static int take_reduced(struct wf_team *t, const struct wf_coll_args *a)
     return wf_team_fold(t, &f);
 }
 
-/* The whole operand of a member is `count` elements: into its ring. */
+/* Contributes the whole operand of this member, `count` elements, and finishes
+ * the call. */
 static int reduce_all(wf_coll_builder *builder, const struct wf_coll_args *a,
                       uint64_t count,
                       int (*take)(struct wf_team *,
@@ -170,8 +177,8 @@ int wf_team_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 
 /* ---- reduce_scatter --------------------------------------------------------- */
 
-/* Elements before the block of `rank`, each count cut at INT32_MAX; negative:
- * one of them is. */
+/* Returns the number of elements before the block of `rank`, each count limited
+ * to INT32_MAX; a negative number if one of them is negative. */
 static int64_t before(const struct wf_coll_args *a, int rank)
 {
     int64_t sum = 0, sign = 0;
@@ -185,7 +192,7 @@ static int64_t before(const struct wf_coll_args *a, int rank)
     return sign < 0 ? -1 : sum;
 }
 
-/* As the schedule that would run. */
+/* Returns true if the schedule that would run uses a tree. */
 static bool tree_order(const struct wf_coll_args *a, uint64_t bytes)
 {
     return wf_coll_rule_of(a->comm, WF_COLL_REDUCE_SCATTER, bytes, WF_ALG_ANY,
@@ -237,7 +244,8 @@ int wf_team_all_schedule(wf_coll_builder *builder,
                                          "different counts or types");
 }
 
-/* The receiver of nothing does not wait. */
+/* Contributes the operand of a member that receives nothing, and does not
+ * wait. */
 static int reduce_for_others(const struct wf_coll_args *a, uint64_t count)
 {
     return wf_team_give(a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf, count,
@@ -295,7 +303,7 @@ static int take_blocks(struct wf_team *t, const struct wf_coll_args *a)
     return rc;
 }
 
-/* most: elements of the largest block */
+/* `most` is the number of elements of the largest block. */
 static int allgather(wf_coll_builder *builder, const struct wf_coll_args *a,
                      struct wf_coll_block own, uint64_t most)
 {
@@ -306,7 +314,8 @@ static int allgather(wf_coll_builder *builder, const struct wf_coll_args *a,
     if (most * (uint64_t)a->rtype->size > t->block &&
         !(t->one_copy && t->size == 2))
         return wf_team_large_allgather(builder, a);
-    if (wf_unlikely(bytes > t->block)) /* or not what the others expect */
+    /* or its length is not the one that the others expect */
+    if (wf_unlikely(bytes > t->block))
         return wf_team_want_schedule(builder, a, bytes);
     wf_team_begin(t, bytes);
     rc = wf_team_put(wf_team_data(t, t->rank, bytes), own.buf, own.count,
@@ -362,7 +371,7 @@ int wf_team_allgatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
 
 /* ---- alltoall -------------------------------------------------------------- */
 
-/* All of one size. */
+/* Unpacks the parts of all other members, which have one size. */
 static int take_pieces(struct wf_team *t, const struct wf_coll_args *a)
 {
     uint64_t others = (uint64_t)(t->size - 1);
@@ -450,7 +459,8 @@ static int take_varied(struct wf_team *t, const struct wf_coll_args *a)
     return rc;
 }
 
-/* `sum` elements for others, all in the block. */
+/* Contributes parts of different lengths, `total` bytes with their table, which
+ * fit the block. */
 static int put_varied(struct wf_team *t, const struct wf_coll_args *a,
                       uint64_t total)
 {
@@ -465,9 +475,10 @@ static int put_varied(struct wf_team *t, const struct wf_coll_args *a,
     return rc;
 }
 
-/* This member has `sum` elements for others, who have `got` bytes for it. Who has
- * more than a block holds says how long each piece is, and they go through the
- * stage, whatever the others have; of two, both know. */
+/* Exchanges parts: `sum` elements for others, which have `got` bytes for this
+ * member. A member with more than a block holds publishes the length of each
+ * part, and then all parts go through the staging ring, whatever the others
+ * have; of two members, both know this. */
 static int exchange_varied(wf_coll_builder *builder,
                            const struct wf_coll_args *a, uint64_t sum,
                            uint64_t got)
@@ -498,7 +509,8 @@ static int exchange_varied(wf_coll_builder *builder,
     return rc;
 }
 
-/* With nobody: whatever the others do after the line is without this member. */
+/* Copies the own block and contributes nothing: this member exchanges nothing
+ * with any other, and takes no part in what they do after reading its line. */
 static WF_COLD int exchange_nothing(const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
@@ -526,6 +538,6 @@ int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
     rc = got || (out && a->stype->size)
              ? exchange_varied(builder, a, (uint64_t)out, got)
              : exchange_nothing(a);
-    a->comm->coll_tag = tag + 1; /* whether this member had a schedule or not */
+    a->comm->coll_tag = tag + 1; /* whether or not this member ran a schedule */
     return rc;
 }

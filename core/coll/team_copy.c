@@ -1,11 +1,12 @@
-/* Copying large pieces into the stage: by memcpy, or by stores around the
- * caches.
+/* Copying large pieces into the staging ring: by memcpy, or by non-temporal
+ * stores.
  *
  * DESIGN  As for the ring of plugins/shm (way.c): where two processors are far
  * from each other, taking a line back from the one that has read it costs many
- * times as much as storing around the caches; where they are near, the reader
- * of such stores takes twice as long. So now and then one piece goes each way,
- * and the second is used until the next time if it was that much faster.
+ * times as much as a non-temporal store; where they are near, the reader of
+ * such stores takes twice as long. So now and then one piece is copied each
+ * way, and the second way is used until the next trial if it was that much
+ * faster.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,9 +16,9 @@
 #include "os/copy.h"
 
 enum {
-    TIMED = 8 << 10, /* bytes of a piece that is worth it */
+    TIMED = 8 << 10, /* least bytes of a piece that is timed */
     ROUND = 64,      /* such pieces from one trial to the next */
-    FASTER = 3       /* times: what its reader loses is less than that */
+    FASTER = 3       /* times faster: more than its reader loses */
 };
 
 void wf_team_copy_in(struct wf_team *t, void *to, const void *from, uint64_t n)

@@ -1,15 +1,16 @@
-/* Reducing the contributions of a team, in the order and with the brackets of
- * the schedules: the same bits, whichever way a call goes.
+/* Reducing the contributions of all members, in the order and with the brackets
+ * of the schedules: the same bits, whichever way a call goes.
  *
  * Of a tree, values stand on a stack, the oldest with the highest level; two of
  * one level become one of the next, as in a binary counter. That is what a
- * binomial tree and recursive doubling compute. Of the latter, some ranks go in
- * pairs first (allreduce.c): they begin one level lower. The other orders take
- * one rank after the other.
+ * binomial tree and recursive doubling compute. In recursive doubling some
+ * ranks are combined in pairs first (allreduce.c): they begin one level lower.
+ * The other orders combine one rank after the other.
  *
  * A value that is only read stays where its writer put it. One that is written
- * is copied first, the last one to the receive buffer, where the result must be:
- * a merge lands in its higher operand.
+ * is copied first, the last one to the receive buffer, where the result must
+ * be: a merge stores its result in its higher operand.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "coll/team_data.h"
 
 enum {
-    LEVELS = 10 /* that so many members can have, and one more */,
+    LEVELS = 10 /* levels for the largest number of members, and one more */,
     SMALL = 256
 };
 
@@ -47,7 +48,7 @@ static uint64_t length(const struct wf_team_fold *f)
     return f->count * (uint64_t)f->a->rtype->size;
 }
 
-/* ---- one after the other ---------------------------------------------------- */
+/* ---- sequential orders ----- */
 
 static int rank_at(const struct wf_team_fold *f, int size, int i)
 {
@@ -86,10 +87,13 @@ struct stack {
     struct value v[LEVELS];
     int n;
     char *
-        room; /* one place for each level: no two that are kept have the same */
+        /* scratch: one place for each level; no two values kept have the
+         * same */
+        room;
 };
 
-/* The level that the newest value has when it is merged with all it can be. */
+/* Returns the level that the newest value has when it is merged with all that
+ * it can be merged with. */
 static int level_to_be(const struct stack *s)
 {
     int level = s->v[s->n - 1].level;
@@ -99,7 +103,7 @@ static int level_to_be(const struct stack *s)
     return level;
 }
 
-/* The newest value, where it may be overwritten. */
+/* Copies the newest value to where it may be overwritten. */
 static char *writable(struct stack *s, bool last)
 {
     struct value *v = &s->v[s->n - 1];
@@ -116,7 +120,8 @@ static bool equal_levels(const struct stack *s)
     return s->n > 1 && s->v[s->n - 2].level == s->v[s->n - 1].level;
 }
 
-/* The two newest become one of a higher level. to: the newest */
+/* Merges the two newest values into one of a higher level. `to` is the
+ * newest. */
 static int merge(struct stack *s, char *to)
 {
     int rc = apply(s->f, s->v[s->n - 2].at, to);

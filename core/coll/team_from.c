@@ -1,16 +1,17 @@
-/* Collectives of a team that go from a root: bcast and scatter.
+/* Shared-memory collectives from a root: bcast and scatter.
  *
- * The root's line decides, which the others wait for anyway.
+ * The root's line decides on the way; the others wait for it in any case.
  *
- * Of nothing there is nothing to wait for: who is to get 0 bytes of a scatterv
- * counts the call, and goes on.
+ * A rank that is to receive 0 bytes of a scatterv does not wait; it only counts
+ * the call.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_stage.h"
 
-/* Where more than four members share each CPU, a reader's one copy of a message
- * costs less than the two of the stage from so many bytes for all of them on. */
+/* Where more than four members share each CPU, one copy of a message by each
+ * reader costs less than the two copies of the staging ring from so many bytes
+ * for all of them on. */
 enum { ALONE_FROM = 8 << 20 };
 enum { BY_SCHEDULE = WF_TEAM_BY_SCHEDULE, BY_STAGE = WF_TEAM_BY_STAGE };
 
@@ -22,7 +23,8 @@ static WF_COLD int give_schedule(struct wf_team *t, wf_coll_builder *builder,
     return wf_team_schedule(t, builder, a);
 }
 
-/* Two ranks have nothing to share: a message is as good. So is one copy. */
+/* Begins a large call at the root: through the ring, unless a message is as
+ * good, between two ranks or because it is one copy. */
 static WF_COLD int give_large(struct wf_team *t, wf_coll_builder *builder,
                       const struct wf_coll_args *a, wf_coll_team *large)
 {
@@ -32,7 +34,8 @@ static WF_COLD int give_large(struct wf_team *t, wf_coll_builder *builder,
     return large(builder, a);
 }
 
-/* Another member: the root's line. BY_SCHEDULE, BY_STAGE, an error or 0. */
+/* Waits for the root's line, in another member. Returns BY_SCHEDULE, BY_STAGE,
+ * an error or 0. */
 
 static int hear_root(struct wf_team *t, int root, uint64_t *bytes)
 {
@@ -166,7 +169,7 @@ static int take_scatterv(struct wf_team *t, wf_coll_builder *builder,
 
     if (rc == BY_SCHEDULE)
         return wf_team_schedule(t, builder, a);
-    if (rc == BY_STAGE) /* nobody writes that */
+    if (rc == BY_STAGE) /* no root writes that */
         rc = wf_team_length(a->root, total, bytes);
     if (wf_likely(!rc)) {
         from = wf_team_find_piece(t, a->root, total, bytes, &got);
@@ -177,7 +180,7 @@ static int take_scatterv(struct wf_team *t, wf_coll_builder *builder,
     return rc;
 }
 
-/* At the root: nothing that the builder would find wrong. */
+/* Returns true if the builder would accept the root's arguments. */
 static bool usual_counts(const struct wf_coll_args *a, int64_t sum)
 {
     return sum >= 0 && a->sdispls.base && a->stype && a->sbuf &&
@@ -186,7 +189,7 @@ static bool usual_counts(const struct wf_coll_args *a, int64_t sum)
             (a->rtype && a->rbuf != wf_coll_sblock(a, a->root)));
 }
 
-/* The root: `sum` elements for others. */
+/* Contributes the parts of the root, `sum` elements for others. */
 static int give_varied(wf_coll_builder *builder, const struct wf_coll_args *a,
                        int64_t sum)
 {
@@ -223,6 +226,6 @@ int wf_team_scatterv(wf_coll_builder *builder, const struct wf_coll_args *a)
         rc = wf_team_skip(t, MPI_SUCCESS);
     else
         rc = take_scatterv(t, builder, a);
-    a->comm->coll_tag = tag + 1; /* whether this member had a schedule or not */
+    a->comm->coll_tag = tag + 1; /* whether or not this member ran a schedule */
     return rc;
 }

@@ -1,6 +1,7 @@
-/* Gatherv of a team: only the root knows all counts, so each contribution goes
- * its own way. A short one stands in its writer's line; of a long one the line
- * says that it comes as a message. Of nothing there is no line either.
+/* Gatherv through shared memory: only the root knows all counts, so each
+ * contribution takes its own way. A short one is written to its member's line
+ * or block; the line of a long one states that it comes as a message. A
+ * contribution of no bytes has no line either.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,7 +11,7 @@ struct gathering {
     struct wf_team *t;
     const struct wf_coll_args *a;
     int tag;
-    int messages; /* under way: */
+    int messages; /* messages under way */
     struct wf_req *message[WF_TEAM_MOST];
     int from[WF_TEAM_MOST];
 };
@@ -37,7 +38,7 @@ static int begin_message(struct gathering *g, int r)
     return rc;
 }
 
-/* Its line, or the beginning of its message. */
+/* Reads the contribution of a rank, or begins to receive its message. */
 static int begin_one(struct gathering *g, int r)
 {
     uint64_t word;
@@ -65,7 +66,7 @@ static int end_one(struct gathering *g, int i)
 
 static int collect(struct wf_team *t, const struct wf_coll_args *a, int tag)
 {
-    struct gathering g; /* the arrays are as they are */
+    struct gathering g; /* the arrays are not initialized */
     int rc = MPI_SUCCESS;
 
     g.t = t;
@@ -94,7 +95,7 @@ static int send_message(struct wf_team *t, const struct wf_coll_args *a,
                    WF_SPACE_COLL);
 }
 
-/* Nothing that the builder would find wrong. */
+/* Returns true if the builder would accept these arguments. */
 static bool usual(const struct wf_coll_args *a)
 {
     if (!wf_team_root_ok(a))

@@ -1,5 +1,5 @@
-/* Large collectives of a team that move data: pieces of the packed blocks go
- * through the stage (team_stage.h), whatever the types.
+/* Large shared-memory collectives that move data: pieces of the packed blocks
+ * go through the staging ring (staging.h), whatever the types.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_stage.h"
@@ -50,9 +50,10 @@ static struct wf_coll_block vector(const struct wf_coll_args *a)
 
 /* ---- blocks for each other member ---------------------------------------------- */
 
-/* A chunk holds the blocks for as many members as fit, or a piece of the block
- * for one: copies are as long as they can be, and a reader waits once for what
- * it takes at once. Chunks for all members are a round. */
+/* Plans the steps of a call with a block for each other member. A chunk holds
+ * the blocks for as many members as fit, or a piece of the block for one:
+ * copies are as long as they can be, and a reader waits once for what it takes
+ * at once. The chunks for all members are a round. */
 static void deal(struct wf_staging *g)
 {
     uint64_t lines = g->bytes ? (g->bytes - 1) / WF_CACHE_LINE + 1 : 1;
@@ -85,7 +86,7 @@ static int put_dealt(struct wf_staging *g, uint32_t step, unsigned char *to)
     return MPI_SUCCESS;
 }
 
-/* Is something for `to` in that member's chunk of this step? */
+/* Returns true if that member's chunk of this step has a piece for `to`. */
 static bool has_for(const struct wf_staging *g, uint32_t step, int from, int to)
 {
     return wf_team_place_of(g->t, from, to) / g->together == step % g->round;
@@ -112,8 +113,9 @@ static struct wf_coll_block gathered_block(const struct wf_staging *g, int rank)
                                   wf_coll_rcount(g->a, rank), g->a->rtype};
 }
 
-/* The packed bytes of what is sent: where they have just been read, if they are
- * packed there. The copy of them may have gone around the caches. */
+/* Returns the packed bytes of a piece that is sent: in the program's memory,
+ * where they have just been read, if they are packed there. Their copy may have
+ * been made by non-temporal stores. */
 static const void *packed(const struct wf_staging *g, struct wf_coll_block b,
                           uint32_t step, const void *copy)
 {
@@ -132,7 +134,7 @@ static int put_own(struct wf_staging *g, uint32_t step, unsigned char *to)
         return MPI_SUCCESS;
     }
     if (step == 0 && wf_coll_block_bytes(sent) != wf_coll_block_bytes(own))
-        return wf_team_own(sent, own); /* its error */
+        return wf_team_own(sent, own); /* this returns its error */
     pack_step(g, sent, step, to);
     unpack_step(g, own, step, packed(g, sent, step, to));
     return MPI_SUCCESS;
@@ -153,7 +155,8 @@ static struct wf_staging staging(const struct wf_coll_args *a, uint64_t bytes)
         .t = t, .a = a, .bytes = bytes, .piece = t->chunk};
 }
 
-/* A step is one block of `most` bytes, or as much of it as a chunk holds. */
+/* Plans steps of one block of `most` bytes, or as much of it as a chunk
+ * holds. */
 static void take_steps(struct wf_staging *g, uint64_t most)
 {
     uint64_t lines = most ? (most - 1) / WF_CACHE_LINE + 1 : 1;
@@ -213,8 +216,8 @@ int wf_team_large_alltoall(wf_coll_builder *builder,
 
 /* ---- alltoallv ---------------------------------------------------------------- */
 
-/* Of the members, in their blocks: how long the longest piece is, and all
- * of them in the order of places. */
+/* Returns the bytes of a member's table of lengths, in its block: the length of
+ * the longest part, and the lengths of all parts in their order. */
 static uint64_t lengths_bytes(const struct wf_team *t)
 {
     return (uint64_t)t->size * sizeof(uint64_t);
@@ -235,7 +238,8 @@ void wf_team_say_lengths(struct wf_team *t, const struct wf_coll_args *a)
     wf_team_publish(t, bytes, WF_TEAM_STAGED);
 }
 
-/* The lengths that this member has said, or NULL: its block holds all. */
+/* Returns the table of lengths that a member has published. NULL: its block
+ * holds all its parts. */
 static const uint64_t *lengths(struct wf_team *t, int r, uint64_t *total)
 {
     uint64_t word = wf_load_relaxed(&wf_team_line(t, r)->word);
@@ -246,8 +250,9 @@ static const uint64_t *lengths(struct wf_team *t, int r, uint64_t *total)
                : NULL;
 }
 
-/* What all send to each other, and the longest piece of it, or what is longer; 0
- * if a member has gone, since nobody has anything for it (exchange_nothing). */
+/* Returns the bytes that all members send to each other; *longest becomes the
+ * longest part, or a longer one. Returns 0 if a member has gone on, since no
+ * other has anything for it (exchange_nothing). */
 static uint64_t survey(struct wf_team *t, uint64_t *longest)
 {
     uint64_t sum = 0, total;
@@ -269,7 +274,7 @@ static uint64_t survey(struct wf_team *t, uint64_t *longest)
     return sum;
 }
 
-/* Do all send what this member expects? */
+/* Checks that all members send as much as this one expects. */
 static int check_lengths(const struct wf_staging *g)
 {
     struct wf_team *t = g->t;
@@ -301,9 +306,10 @@ static int put_varied(struct wf_staging *g, uint32_t step, unsigned char *to)
     return rc;
 }
 
-/* Is a meeting of all for each step worth it? Each piece has the room of the
- * longest, so there should not be many that are far shorter: messages take only
- * what they need. And three or four members have not many to wait for. */
+/* Returns true if it is worth synchronizing all members in each step. Each part
+ * takes the room of the longest, so there should not be many that are far
+ * shorter: messages take only what they need. And three or four members have
+ * few others to wait for. */
 static bool pays(struct wf_team *t, uint64_t *longest)
 {
     enum { EMPTY = 4, FEW = 4, LEAST = 48 << 10 };

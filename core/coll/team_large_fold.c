@@ -1,33 +1,34 @@
-/* Large reductions of a team. The vector is cut into one block for each member,
- * as the schedules cut it, and every step takes a piece of each block:
+/* Large shared-memory reductions. The vector is cut into one block for each
+ * member, as the schedules cut it, and every step takes a piece of each block:
  *
  *   chunk of a member   piece of block 0 | of block 1 | ... | result
  *
- *   put   the operands of this step, for all blocks
- *   fold  the own block, over the chunks of all, into `result`
- *   put   again: the result is there, for whoever wants it
+ *   publish   the operands of this step, for all blocks
+ *   fold      the own block, over the chunks of all, into `result`
+ *   publish   again: the result is there, for all that want it
  *
- * A scan leaves the sum up to each rank where that rank's operand was.
+ * A scan leaves the sum up to each rank in place of that rank's operand.
  *
  * Each element is computed by one member, in the order and with the brackets of
  * the schedule that would run: the same bits everywhere, whichever way a call
- * goes. What a step has put was taken when all have put the next one.
+ * goes. The chunks of a step have been read when all have published the next
+ * one.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_stage.h"
 
 struct reducing {
-    struct wf_staging g; /* first: what callbacks see; pieces of one block */
+    /* first member: callbacks are given it; its pieces are of one block */
+    struct wf_staging g;
     uint64_t count[WF_TEAM_MOST], first[WF_TEAM_MOST]; /* elements, by block */
-    uint64_t most;                                     /* count of a piece */
-    int reader; /* rank that gets the whole; -1: all; -2: its own block each;
-                   of a scan, what: up to the own operand, or below it */
+    uint64_t most;                                     /* elements of a piece */
+    int reader; /* rank that gets the whole result, or one of the following */
 };
 
 enum { ALL = -1, OWN = -2, UP_TO = -3, BELOW = -4 };
 enum {
-    FEW = 8,       /* ranks, of which a schedule */
+    FEW = 8,       /* with fewer ranks a schedule */
     LONG = 1 << 20 /* is faster from so many bytes on: measured */
 };
 
@@ -41,7 +42,8 @@ static uint32_t able(const struct wf_coll_args *a, enum wf_coll_kind kind)
     return WF_ALG_ANY;
 }
 
-/* False: a schedule in another order, or not one for each element. */
+/* Finds the order in which the schedule that would run evaluates. False: it has
+ * another order, or not one order for each element. */
 static bool order_of(const struct wf_coll_args *a, enum wf_coll_kind kind,
                      uint64_t bytes, enum wf_team_order *order)
 {
@@ -79,7 +81,7 @@ bool wf_team_large_reduces(const struct wf_coll_args *a, enum wf_coll_kind kind,
 
 /* ---- pieces -------------------------------------------------------------------- */
 
-/* Elements of a block in a step. */
+/* Returns the number of elements of a block in a step. */
 static uint64_t elements(const struct reducing *x, int block, uint32_t step)
 {
     uint64_t before = step * x->most;
@@ -90,7 +92,7 @@ static uint64_t elements(const struct reducing *x, int block, uint32_t step)
                                               : x->most;
 }
 
-/* Where that is in a vector of the program's. */
+/* Returns where a step's piece of a block is in a vector of the program's. */
 static char *piece_of(const struct reducing *x, const void *vector, int block,
                       uint32_t step)
 {
@@ -121,7 +123,7 @@ static int put_operands(struct wf_staging *g, uint32_t step, unsigned char *to)
     return MPI_SUCCESS;
 }
 
-/* All have put their operands. */
+/* Reduces the own block; all have published their operands. */
 static int fold_own(struct reducing *x, uint32_t step)
 {
     struct wf_team *t = x->g.t;
@@ -185,7 +187,8 @@ static void put_step(struct reducing *x, uint32_t step)
     wf_team_say_put(t, 2 * step + 1, MPI_SUCCESS);
 }
 
-/* The first ones may be there already. */
+/* Publishes the operands of a step and waits for those of all. Those of the
+ * first step may have been published already. */
 static int exchange_operands(struct reducing *x, uint32_t step)
 {
     if (step > 0 || !x->g.ready)
@@ -217,7 +220,8 @@ static char *place(const struct reducing *x, int rank)
            (uint64_t)x->g.t->rank * x->g.piece;
 }
 
-/* Of the own block: what each rank has put becomes the sum up to that rank. */
+/* Computes the sums of the own block: what each rank has published becomes the
+ * sum up to that rank. */
 static int fold_prefixes(struct reducing *x, uint32_t step)
 {
     struct wf_team *t = x->g.t;
@@ -232,7 +236,7 @@ static int fold_prefixes(struct reducing *x, uint32_t step)
     return rc;
 }
 
-/* The sum up to that rank, out of its chunk. */
+/* Copies the sum up to that rank out of its chunk. */
 static int take_prefix(struct reducing *x, int rank, uint32_t step)
 {
     struct wf_team *t = x->g.t;

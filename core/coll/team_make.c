@@ -1,24 +1,28 @@
-/* Making a team: one segment that all members of a communicator have mapped.
+/* Setting up shared-memory collectives: one segment that all members of a
+ * communicator map.
  *
  *   rank 0: memory of a transport that peers may map (mem_alloc, mr_pack)
  *   bcast: its key, one for each transport that joins rank 0 to members
  *   others: rkey_open, rkey_map over the transport that reaches rank 0
- *   all: agree that everybody has it, over messages
+ *   all: agree that every member has it, over messages
  *
- * DESIGN  It is made after the first few blocking collectives, because many
+ * DESIGN  It is done after the first few blocking collectives, because many
  * communicators never see as many, and it takes two more. The mapping is
- * duplicated, and the transport's memory freed when all have it: the team then
- * depends neither on the connection nor on rank 0, and has no descriptor.
+ * duplicated, and the transport's memory freed when all have it: from then on
+ * the segment depends neither on the connection nor on rank 0, and has no
+ * descriptor.
  *
  * Members may reach rank 0 by two transports, as threads of its process and
- * processes of its node do. Then the memory is of the one whose peers can map
- * nothing else, and the other, which takes any (WEFT_CAP_NO_MR), makes a key too.
+ * processes of its node do. Then the memory belongs to the one whose peers can
+ * map nothing else, and the other, which takes any (WEFT_CAP_NO_MR), makes a
+ * key too.
  *
- * Whoever cannot, or may not, says so in the agreement, and nobody has a team.
- * If the agreement itself fails, because a member ended, some may think that
- * there is one: so a process that is not sure marks its place, `out`, for them.
+ * A member that cannot map it, or may not, says so in the agreement, and no
+ * member uses shared memory. If the agreement itself fails, because a member
+ * ended, some may find that all agreed: so a process that is not sure marks its
+ * part of the segment, `no_shm`, for them.
  *
- * The memory for large pieces is made in the same way, after as many large calls.
+ * The staging ring is set up in the same way, after as many large calls.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -35,37 +39,40 @@ enum {
     KEY_MAX = 64,
     KEYS = 2, /* transports that join members to rank 0 */
     NAME_MAX = 24,
-    OPEN_NS = 2000000000, /* patience with a transport that maps */
+    OPEN_NS = 2000000000, /* longest wait for a transport that maps */
     ALL_BLOCKS = 2 << 20,
     BLOCK_MAX = 16 << 10, /* bytes */
     TEAMS_MAX = 64,       /* of one process at a time */
-    ALL_CHUNKS = 12 << 20, /* bytes of a stage, three chunks of each */
-    ALL_LAPS = 4 << 20,    /* of those that pieces go through */
+    /* bytes of a staging ring with three chunks for each member */
+    ALL_CHUNKS = 12 << 20,
+    ALL_LAPS = 4 << 20,    /* bytes of a ring that chunks wrap around */
     CHUNK_MAX = 256 << 10,
-    PAGE = 4096, /* segments are whole ones */
-    TAKEN_MOST = 256 << 20, /* of their pages at once, by all members together */
-    STAGE_TEAMS = 8, /* a stage counts as so many */
-    /* what members say of themselves */
+    PAGE = 4096, /* segments are whole pages */
+    /* bytes of pages taken at once, by all members together */
+    TAKEN_MOST = 256 << 20,
+    STAGE_TEAMS = 8, /* a staging ring counts as so many segments */
+    /* what members publish about themselves */
     CANNOT = 1,
     MUST_FENCE = 2,
     CROWDED = 4
 };
 
 struct key {
-    char transport[NAME_MAX]; /* "": there is none */
+    char transport[NAME_MAX]; /* "": there is no key */
     uint64_t len;
     unsigned char bytes[KEY_MAX];
 };
 
-/* What rank 0 sends. */
+/* The message of rank 0. */
 struct offer {
-    uint64_t address, bytes; /* bytes 0: there is nothing */
+    uint64_t address, bytes; /* bytes 0: there is no memory */
     struct key key[KEYS];
 };
 
 struct making {
     struct wf_comm *comm;
-    size_t bytes, later; /* in all; at the end, whose pages come when they are used */
+    /* bytes in all; bytes at the end whose pages are taken when used */
+    size_t bytes, later;
     struct offer offer;
     void *base; /* the segment, or NULL */
     struct weft_core *core;
@@ -93,7 +100,7 @@ static uint32_t chunk_of(int size)
     return chunk;
 }
 
-/* Of each member. */
+/* Returns the bytes of each member's chunks before the ring wraps. */
 static uint32_t lap_of(int size)
 {
     uint32_t lap = ALL_LAPS / (uint32_t)size, chunk = chunk_of(size);
@@ -114,9 +121,9 @@ static size_t head_bytes(int size)
            (size_t)size * sizeof(struct wf_team_rank);
 }
 
-/* Without the shelf. Whole pages: of a part of one that is unmapped, the thread
- * sanitizer keeps who wrote there, and says so of the next mapping at that
- * address. */
+/* Returns the bytes of the segment without the broadcast pool, in whole pages:
+ * of a page that is unmapped in part, the thread sanitizer remembers its
+ * writers, and reports them for the next mapping at that address. */
 static size_t segment_bytes(int size)
 {
     size_t bytes = head_bytes(size) + (size_t)size * WF_TEAM_BLOCKS_MOST *
@@ -125,7 +132,7 @@ static size_t segment_bytes(int size)
     return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-/* The transport to that rank, which others take the offer's key through. */
+/* Finds the transport to that rank, which others use the offer's key with. */
 static bool find_peer(struct making *m, int rank)
 {
     struct wf_comm *comm = m->comm;
@@ -169,7 +176,7 @@ static bool pack(struct key *key, const struct weft_core *c,
     return true;
 }
 
-/* One more transport; that whose memory it is to be comes first. */
+/* Adds a transport; the one whose memory it is to be comes first. */
 static bool add_core(struct weft_core *cores[KEYS], struct weft_core *c)
 {
     if (c == cores[0] || c == cores[1])
@@ -185,7 +192,7 @@ static bool add_core(struct weft_core *cores[KEYS], struct weft_core *c)
     return !cores[1] || cores[1]->attr.caps & WEFT_CAP_NO_MR;
 }
 
-/* The transports to all members. */
+/* Finds the transports to all members. */
 static bool find_cores(struct making *m, struct weft_core *cores[KEYS])
 {
     bool fine = true;
@@ -218,7 +225,7 @@ static void make_offer(struct making *m)
 
 /* ---- the others ------------------------------------------------------------ */
 
-/* A key is for the transport by which rank 0 is reached. */
+/* Finds the key for the transport by which this member reaches rank 0. */
 static bool find_giver(struct making *m)
 {
     if (!find_peer(m, 0) || !WEFT_HAS(m->core->ops, weft_ops, rkey_open) ||
@@ -255,7 +262,7 @@ static void take_offer(struct making *m)
 
 /* ---- together -------------------------------------------------------------- */
 
-/* A mapping of our own, which stays when the transport's goes. */
+/* Duplicates the mapping; the copy stays when the transport's is removed. */
 static void keep_mapping(struct making *m)
 {
     size_t now = m->bytes - m->later;
@@ -268,7 +275,7 @@ static void keep_mapping(struct making *m)
         (void)wf_pages_take(m->base, now);
 }
 
-/* The endpoints by which members reach each other. */
+/* Returns the endpoints by which members reach each other. */
 static uint32_t endpoints(const struct making *m)
 {
     const struct wf_instance *wf = m->comm->wf;
@@ -281,8 +288,8 @@ static uint32_t endpoints(const struct making *m)
     return mask;
 }
 
-/* Between all members a message is one copy: there is one transport, and it
- * reaches any memory. */
+/* Returns true if a message between any two members is one copy: there is one
+ * transport, and it reaches any memory. */
 static bool one_copy(const struct making *m)
 {
     return !m->offer.key[1].transport[0] && m->core->attr.caps & WEFT_CAP_NO_MR;
@@ -333,7 +340,8 @@ static int send_offer(struct making *m)
     return wf_sched_run(s);
 }
 
-/* m->base: mapped here, or NULL. Whether all have it, they are to agree on. */
+/* Maps the memory here: m->base, or NULL. Whether all members have it they are
+ * to agree on. */
 static void share(struct making *m, bool may)
 {
     if (m->comm->rank == 0 && may)
@@ -343,8 +351,9 @@ static void share(struct making *m, bool may)
     keep_mapping(m);
 }
 
-/* *said becomes what any member says. An error: members may know different
- * outcomes, and t, if there is one, tells those who go on. */
+/* Replaces *said by the OR of what all members say. On an error members may
+ * know different outcomes: then t, if not NULL, tells it to those that go
+ * on. */
 static int agree(struct making *m, struct wf_team *t, uint8_t *said)
 {
     int rc = wf_barrier_agree(m->comm, said);
@@ -385,7 +394,7 @@ static void make(struct wf_comm *comm)
         wf_team_free(comm);
 }
 
-/* ---- the stage -------------------------------------------------------------- */
+/* ---- the staging ring ------ */
 
 static void make_stage(struct wf_team *t)
 {
@@ -414,7 +423,7 @@ bool wf_team_stage(struct wf_team *t)
     return t->stage != NULL;
 }
 
-/* Somebody who says which algorithm it is to be wants that one. */
+/* Returns true if mpi.ini names algorithms, which are then to be used. */
 static bool rules_given(const struct wf_instance *wf)
 {
     for (int k = 0; wf->coll_rules && k < WF_COLL_KINDS; k++)
@@ -423,7 +432,8 @@ static bool rules_given(const struct wf_instance *wf)
     return false;
 }
 
-/* This process lacked something, and may not have sent what others wait for. */
+/* Returns true if this process lacked a resource, and so may not have sent the
+ * messages that others wait for. */
 static bool is_starved(int rc)
 {
     return rc == MPI_ERR_NO_MEM || rc == MPI_ERR_OTHER;

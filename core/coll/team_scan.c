@@ -1,21 +1,23 @@
-/* Scan and exscan of a team.
+/* Scan and exscan through shared memory.
  *
  *   rank 0 --line--> rank 1 --line--> rank 2 ...
  *
- * What a member writes is the sum up to its own operand: who reads it adds one
- * vector, whatever its rank. It goes from rank to rank as in the schedule, so
- * brackets are the same. Long vectors go through the stage (team_large_fold.c).
+ * A member writes the sum up to its own operand: its reader adds one vector,
+ * whatever its rank. The sum goes from rank to rank as in the schedule, so
+ * brackets are the same. Long vectors go through the staging ring
+ * (large_fold.c).
  *
- * Nobody waits for a higher rank but to use a line again, and then only for the
- * one that reads it, as long as one scan follows the other: or else all would
- * wait for the last rank's first call, and only one window of calls would be
- * under way at a time. Who must wait does so until half of the window is free. All
- * ways of a scan use more lines than other collectives, where those have few.
- * Short vectors lie in parts of blocks, so that they are as many as lines.
+ * A rank waits for a higher one only to use a line again, and, as long as one
+ * scan follows the other, only for the next rank, which reads it: otherwise all
+ * would wait for the last rank's first call, and only one window of calls would
+ * be under way at a time. A rank that must wait does so until half of the
+ * window is free. All ways of a scan use more lines than other collectives,
+ * where those have few. Short vectors lie in sub-blocks, so that there are as
+ * many of them as lines.
  *
- * A member hears the one below it and nobody else. So one that wants a schedule
- * waits for all; and one that finds the line below wrong writes a line of no
- * bytes, at which the next one fails as well.
+ * A member reads only the line of the rank below it. So one that wants a
+ * schedule waits for all; and one that finds the line below wrong writes a line
+ * of no bytes, at which the next one fails as well.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -35,7 +37,8 @@ struct scanning {
 
 /* ---- lines and blocks ---------------------------------------------------------- */
 
-/* Parts of a block: with all blocks as many as lines. */
+/* Returns the number of sub-blocks of a block: all blocks together have as many
+ * as there are lines. */
 static uint32_t parts(const struct wf_team *t)
 {
     return t->lines / WF_TEAM_BLOCKS_MOST;
@@ -46,7 +49,7 @@ static bool parted(const struct wf_team *t, uint64_t bytes)
     return bytes <= t->block / parts(t);
 }
 
-/* Calls under way between two members. */
+/* Returns the number of calls that may be under way between two members. */
 static uint32_t window(const struct wf_team *t, uint64_t bytes)
 {
     return parted(t, bytes) ? t->lines : WF_TEAM_BLOCKS_MOST;
@@ -66,7 +69,8 @@ static unsigned char *data_of(const struct scanning *s, int rank)
            (parted(t, s->bytes) ? (size_t)turn * (t->block / parts(t)) : 0);
 }
 
-/* The next rank has read what stood there. */
+/* Waits until the next rank has read the lines of calls up to `again`, and then
+ * of `more` calls after it. */
 static void await_reader(struct wf_team *t, uint32_t again, uint32_t more)
 {
     int reader = t->rank + 1;
@@ -76,12 +80,13 @@ static void await_reader(struct wf_team *t, uint32_t again, uint32_t more)
         return;
     if (wf_team_await(t, reader, &t->shared->ranks[reader].done,
                       (uint64_t)(again + more) << 32, &seen))
-        return; /* who is gone reads nothing any more */
+        return; /* a member that is gone reads nothing any more */
     t->scans_read = (uint32_t)(seen >> 32);
 }
 
-/* As wf_team_begin. Another collective, with `usual` lines or blocks, has written
- * here so many calls ago at the latest, and before all scans. */
+/* Begins a scan, as wf_team_begin. Another collective, with `usual` lines or
+ * blocks, has written here so many calls ago at the latest, and before all
+ * scans. */
 static void begin(const struct scanning *s, uint32_t usual)
 {
     struct wf_team *t = s->t;
@@ -112,7 +117,8 @@ static const void *operand(const struct wf_coll_args *a)
     return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
 }
 
-/* in: the lower operand; inout: the higher one; both packed. */
+/* Computes inout = in op inout. `in` is the lower operand, `inout` the higher
+ * one; both are packed. */
 static int apply(const struct scanning *s, const void *in, void *inout)
 {
     int64_t lb = s->a->rtype->true_lb;
@@ -126,7 +132,7 @@ static char *result(const struct scanning *s)
     return wf_type_data(s->a->rtype, s->a->rbuf);
 }
 
-/* The own operand: to where it is to be added to. */
+/* Copies the own operand to where the lower sum is to be added. */
 static void put_own(const struct scanning *s, void *to)
 {
     const char *own = wf_type_data(s->a->rtype, operand(s->a));
@@ -135,7 +141,7 @@ static void put_own(const struct scanning *s, void *to)
         wf_team_bytes_copy(to, own, s->bytes);
 }
 
-/* The sum of the lower ranks, once it is here. */
+/* Waits for the sum of the lower ranks. */
 static int hear_lower(const struct scanning *s, const void **lower)
 {
     int from = s->t->rank - 1, rc;
@@ -152,7 +158,7 @@ static int hear_lower(const struct scanning *s, const void **lower)
     return wf_team_length(from, wf_team_bytes(word), s->bytes);
 }
 
-/* The highest rank: nobody reads its line but who fails. */
+/* Scans in the highest rank, whose line only a rank that fails reads. */
 static int end_chain(const struct scanning *s)
 {
     const void *lower;
@@ -169,7 +175,8 @@ static int end_chain(const struct scanning *s)
     return rc;
 }
 
-/* The sum goes on before it is copied out; who sleeps for it is woken after. */
+/* Scans in the other ranks. The sum is published before it is copied out; a
+ * rank that sleeps for it is woken afterwards. */
 static int pass_on(const struct scanning *s)
 {
     struct wf_team *t = s->t;
@@ -202,7 +209,7 @@ static bool by_chain(const struct wf_coll_args *a, uint64_t bytes)
 
 static WF_COLD int by_schedule(wf_coll_builder *builder, const struct scanning *s)
 {
-    if (by_chain(s->a, 1)) /* others may be on their lines */
+    if (by_chain(s->a, 1)) /* others may be using lines */
         return wf_team_all_schedule(builder, s->a, s->bytes);
     return wf_team_want_schedule(builder, s->a, s->bytes);
 }
@@ -218,7 +225,8 @@ static int on_lines(const struct scanning *s, uint32_t usual)
     return rc;
 }
 
-/* One copy of all of it does not go through the cache. */
+/* Returns true if one message, whose copy does not go through the cache, is
+ * faster between two ranks. */
 static bool long_pair(const struct scanning *s)
 {
     return s->t->size == 2 &&

@@ -1,25 +1,31 @@
-/* A message to many: the root puts it once where all members of a team can read
- * it, and tells them where; each copies it out and says so.
+/* The broadcast pool: a message to many. The root writes it once where all
+ * members can read it, and sends them a descriptor; each member copies it out
+ * and gives up its claim.
  *
- *   root       free granules of the shelf? taken; the bytes; a note to each
+ *   root       free pool blocks? reserved; the bytes; a descriptor to each
  *              none: the bytes themselves to each, as ordinary messages
- *   member     a note: copies, one reader less; the last one frees the granules
+ *   member     a descriptor: copies, one reader less; the last reader frees
+ *              the blocks
  *
- * DESIGN  For schedules, which must not wait for a word of shared memory: what
- * wakes a member is a message, as ever, and whether it is a note or the bytes its
- * length says. So the root alone decides, when the vertex starts, and nothing is
- * owed if there is no room: calls may be under way in any number, and of any
- * roots. A root is done when its bytes are there, whoever comes late.
+ * DESIGN  The pool is for schedules, which must not wait for a flag in shared
+ * memory: a member is woken by a message, as ever, whose length says whether it
+ * is a descriptor or the bytes. So the root alone decides, when the vertex
+ * starts, and nothing is owed if there is no room: calls may be under way in
+ * any number, and of any roots. A root has finished when its bytes are in the
+ * pool, however late a member comes.
  *
- *   taken   one bit for each granule of the shelf; who sets bits writes there
- *   readers of the run that begins with this granule: those still to come
+ *   pool_blocks_taken   one bit for each block; the member that sets a bit writes
+ *                       to that block
+ *   pool_readers        of the run that begins with this block: the members that
+ *                       have not read it
  *
  * Where ranks outnumber CPUs messages cost two copies for each member, one of
- * them by the root; this costs one by each, and one more. Where they do not, a
- * tree or a chain is shared work, and this is not used.
+ * them by the root; this costs one by each, and one more. Elsewhere a tree or a
+ * chain shares the work, and the pool is not used.
  *
- * ERRORS  Lengths that differ are found as with messages. A member whose schedule
- * has failed before leaves its run taken: there is less room from then on.
+ * ERRORS  Lengths that differ are found as with messages. A member whose
+ * schedule has failed before leaves its run taken: there is less room from then
+ * on.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,24 +34,27 @@
 
 enum {
     RANKS_LEAST = 3,
-    BYTES_LEAST = 8 << 10 /* below, a copy for each costs no more than a note */
+    /* below, a copy for each costs no more than a descriptor */
+    BYTES_LEAST = 8 << 10
 };
 
-/* What the members get. They check it: `other` is its complement. */
+/* The message that says where the bytes are. Members check it: `complement` is
+ * that of `bytes`. */
 struct note {
     uint64_t bytes, other;
-    uint64_t first; /* granule */
+    uint64_t first; /* the first block of the run */
 };
 
-/* On this side; it lives as long as the schedule. */
+/* One broadcast on this side; it lives as long as the schedule. */
 struct publication {
     struct wf_team *t;
     void *data;
     uint64_t bytes;
     int root;
-    struct note note;           /* the root's; */
-    struct wf_sched_found what; /* and what it sends: this or the bytes */
-    uint64_t got;               /* by a member, into data */
+    struct note note;           /* at the root */
+    /* at the root: what it sends, the descriptor or the bytes */
+    struct wf_sched_found what;
+    uint64_t got;               /* at a member: bytes received into data */
 };
 
 static uint32_t granules(uint64_t bytes)
@@ -63,7 +72,7 @@ static unsigned char *place(struct wf_team *t, uint64_t first)
     return t->shelf + first * WF_TEAM_GRANULE;
 }
 
-/* The first run of n free ones; -1: there is none. */
+/* Returns the first run of n free blocks, or -1 if there is none. */
 static int find_run(uint64_t taken, uint32_t n)
 {
     uint64_t begins = ~taken;
@@ -93,7 +102,8 @@ static void free_run(struct wf_team_shared *shared, uint64_t bytes,
     wf_add_acq_rel(&shared->taken, -run_bits(bytes, first));
 }
 
-/* Before their first use here. False: there is no memory. */
+/* Takes the pages of a run, before its first use here. False: there is no
+ * memory. */
 static bool take_pages(struct wf_team *t, uint64_t bytes, uint64_t first)
 {
     uint64_t run = run_bits(bytes, first);
@@ -107,7 +117,8 @@ static bool take_pages(struct wf_team *t, uint64_t bytes, uint64_t first)
     return true;
 }
 
-/* Nobody waits for a member that has no team. */
+/* Returns true if all members use the segment: a member that does not would
+ * never free its claim. */
 static bool all_have_it(const struct wf_team *t)
 {
     uint32_t out = 0;
@@ -144,7 +155,8 @@ static int publish(void *arg)
     return MPI_SUCCESS;
 }
 
-/* Is that a note, of bytes that fit the shelf? */
+/* Returns true if a received message is a descriptor, of bytes that fit the
+ * pool. */
 static bool is_note(const struct publication *p, const struct note *note)
 {
     return p->got == sizeof *note && note->other == ~note->bytes &&
@@ -156,7 +168,7 @@ static void leave(struct wf_team *t, const struct note *note)
 {
     wf_atomic_u32 *readers = &t->shared->readers[note->first];
 
-    /* pairs with take_run: who writes there next comes after all readers */
+    /* pairs with take_run: the next writer comes after all readers */
     if (wf_add_acq_rel(readers, UINT32_MAX) == 1)
         free_run(t->shared, note->bytes, note->first);
 }

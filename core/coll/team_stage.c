@@ -1,11 +1,11 @@
-/* Driving the pieces of a large collective through the stage: team_stage.h.
+/* Driving the chunks of a large collective through the staging ring: staging.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_stage.h"
 
-#define FAILED UINT32_MAX /* in the place of a number of pieces */
+#define FAILED UINT32_MAX /* in place of a number of chunks */
 
-/* ---- words -------------------------------------------------------------------- */
+/* ---- counters */
 
 static uint64_t word_of(const struct wf_team *t, uint32_t count)
 {
@@ -29,7 +29,7 @@ uint64_t wf_team_long_bytes(struct wf_team *t, int rank, uint64_t word)
 
 void wf_team_say_put(struct wf_team *t, uint32_t count, int rc)
 {
-    /* pairs with hear() */
+    /* pairs with wait_count() */
     wf_store_release(&t->shared->ranks[t->rank].put,
                      word_of(t, rc ? FAILED : count));
     wf_team_ring(t);
@@ -64,7 +64,7 @@ int wf_team_hear_put(struct wf_team *t, int rank, uint32_t count)
     return hear(t, rank, &t->shared->ranks[rank].put, count);
 }
 
-/* ---- meeting ------------------------------------------------------------------ */
+/* ---- synchronization */
 
 static uint64_t expected(const struct wf_staging *g, int rank)
 {
@@ -87,7 +87,8 @@ static int check_line(const struct wf_staging *g, int r, uint64_t word)
     return rc;
 }
 
-/* Some want a schedule. Who may go without hearing that has gone. */
+/* Some members want a schedule: so all must run it. A member that may go on
+ * without reading all lines has done so. */
 static int schedule_of_all(const struct wf_staging *g, const uint64_t *word)
 {
     for (int r = 0; g->unheard && r < g->t->size; r++)
@@ -96,7 +97,8 @@ static int schedule_of_all(const struct wf_staging *g, const uint64_t *word)
     return WF_TEAM_BY_SCHEDULE;
 }
 
-/* The own line is written. WF_TEAM_BY_SCHEDULE, an error, or 0: all are here. */
+/* Waits for the lines of all; the own line is written. Returns
+ * WF_TEAM_BY_SCHEDULE, an error, or 0: all go through the ring. */
 static int meet(const struct wf_staging *g)
 {
     struct wf_team *t = g->t;
@@ -120,7 +122,7 @@ static int meet(const struct wf_staging *g)
 static int leave(struct wf_team *t, int rc)
 {
     t->staged = t->call;
-    if (rc) { /* nobody is to wait for this member */
+    if (rc) { /* no other is to wait for this member */
         t->spoiled = true;
         wf_team_say_put(t, 0, rc);
         say_got(t, FAILED - 1);
@@ -131,7 +133,8 @@ static int leave(struct wf_team *t, int rc)
 
 /* ---- all to all --------------------------------------------------------------- */
 
-/* The first step has its place when the call begins. */
+/* Moves the ring position for a step; that of the first step is set when the
+ * call begins. */
 static void place(struct wf_staging *g, uint32_t step)
 {
     if (step > 0)
@@ -198,7 +201,7 @@ int wf_team_stage_all(struct wf_staging *g, wf_coll_builder *builder)
     wf_team_say_long(t, expected(g, t->rank), wf_team_large_way(t));
     met = meet(g);
     if (met == WF_TEAM_BY_SCHEDULE || (!met && !wf_team_stage(t))) {
-        t->at = at; /* who wanted it has gone on from no place */
+        t->at = at; /* a member that wanted it has not moved its position */
         t->end = end;
         return wf_team_schedule(t, builder, g->a);
     }
@@ -211,7 +214,7 @@ int wf_team_stage_all(struct wf_staging *g, wf_coll_builder *builder)
 
 /* ---- from the root ------------------------------------------------------------ */
 
-/* Its chunk for a step, of all there are. */
+/* Returns the root's chunk for a step, out of the chunks of all members. */
 static unsigned char *wide_chunk(struct wf_team *t, uint32_t step)
 {
     uint32_t chunks = (uint32_t)t->size * t->chunks;
@@ -224,7 +227,7 @@ static bool reads(const struct wf_staging *g, uint32_t step, int rank)
     return !g->reads || g->reads(g, step, rank);
 }
 
-/* Who reads that step has done so. */
+/* Waits until all readers of that step have read it. */
 static int await_readers(const struct wf_staging *g, uint32_t step)
 {
     struct wf_team *t = g->t;
@@ -296,7 +299,7 @@ static int write_own(struct wf_staging *g)
 
     for (uint32_t k = 0; k < g->steps && !rc; k++) {
         place(g, k);
-        if (k > 1) /* what is not read yet is the newest at most */
+        if (k > 1) /* at most the newest chunk is not read yet */
             rc = hear(t, g->a->root, got, k - 1);
         rc = rc ? rc : put_piece(g, k);
     }

@@ -1,11 +1,12 @@
-/* Collectives of a team that go to a root: reduce and gather.
+/* Shared-memory collectives to a root: reduce and gather.
  *
- * A short contribution is written, and its writer goes on. Who wants a schedule
- * says so and waits for the root's line. The root waits for all lines:
+ * A short contribution is written, and its member goes on. A member that wants
+ * a schedule says so and waits for the root's line. The root waits for all
+ * lines:
  *
- *     none wants one     it takes what is there
+ *     none wants one     it reads the contributions
  *     all do, as it does its line says so, too
- *     else               its line does not; they fail
+ *     else               its line does not; these members fail
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -17,8 +18,8 @@ enum {
     BY_STAGE = WF_TEAM_BY_STAGE
 };
 
-/* What comes of the ways of all: MIXED if one wants none, or if pieces would not
- * fit; a schedule if one wants that. */
+/* Returns what the ways of all members lead to: MIXED if one wants none, or if
+ * chunks would not fit; a schedule if one wants that. */
 static WF_COLD int outcome(struct wf_team *t, uint32_t way, uint64_t bytes)
 {
     uint64_t all = WF_TEAM_STAGED & way;
@@ -40,8 +41,9 @@ static WF_COLD int outcome(struct wf_team *t, uint32_t way, uint64_t bytes)
     return fit ? BY_STAGE : MIXED;
 }
 
-/* The root, which wants this way itself: the lines of all. 0: nobody wants any.
- * BY_SCHEDULE, BY_STAGE: all do. MIXED, or an error. */
+/* Waits for the lines of all, at the root, which wants this way itself. Returns
+ * 0 if no member wants a way, BY_SCHEDULE or BY_STAGE if all do, MIXED, or an
+ * error. */
 static int hear_all(struct wf_team *t, uint32_t way, uint64_t bytes)
 {
     uint64_t any = way, word;
@@ -71,7 +73,7 @@ static uint64_t said(struct wf_team *t, int rank)
                               wf_load_relaxed(&wf_team_line(t, rank)->word));
 }
 
-/* Some want another way than others. */
+/* Returns the error of members that want different ways. */
 static WF_COLD int bad_mix(struct wf_team *t, uint64_t bytes)
 {
     int rc = MPI_SUCCESS;
@@ -84,7 +86,7 @@ static WF_COLD int bad_mix(struct wf_team *t, uint64_t bytes)
                                         "different counts or types");
 }
 
-/* Another member, which wants this way: do all? */
+/* Asks the root, in another member that wants this way, whether all do. */
 static WF_COLD int ask(wf_coll_builder *builder, const struct wf_coll_args *a,
                uint64_t bytes, uint32_t way, wf_coll_team *large)
 {
@@ -117,7 +119,8 @@ static bool usual_reduce(const struct wf_coll_args *a)
                                : a->sbuf != MPI_IN_PLACE);
 }
 
-/* The own operand; in place, a copy: the result comes where it is. */
+/* Finds the root's operand. In place it is a copy, because the result goes to
+ * its place. */
 static int own_operand(struct wf_team *t, const struct wf_coll_args *a,
                        uint64_t bytes, const void **own)
 {
@@ -211,7 +214,7 @@ static bool usual_gather(const struct wf_coll_args *a)
                                         a->sbuf != wf_coll_rblock(a, a->root)));
 }
 
-/* What that member has written to its block of the receive buffer. */
+/* Unpacks that member's contribution to its block of the receive buffer. */
 static int take_from(struct wf_team *t, const struct wf_coll_args *a, int r)
 {
     uint64_t bytes = wf_coll_rbytes(a, r);

@@ -1,26 +1,28 @@
-/* Waiting for a word of another member, and waking who does.
+/* Waiting for a flag of another member, and waking the members that do.
  *
  *   waiter                               writer (wf_team_ring)
- *   a few looks at the word              word, or done
+ *   polls the flag a few times           flag, or last_completed_call
  *   poll, spin or yield (progress)       fence, unless waiters use membarrier
- *   waits = writer + 1, sleepers + 1     sleepers not 0: whose `waits` is mine?
- *   full barrier, look once more           reset it, and send him a message
- *   sleep in epoll                         that says nothing
+ *   wake_request_rank = writer + 1,      sleepers not 0: which members have
+ *   sleepers + 1                           this rank as wake_request_rank?
+ *   full barrier, poll once more           reset it, and send that member a
+ *   sleep in epoll                         message without content
  *
  * DESIGN  A process may be waited for by peers that are outside the collective,
  * for instance for a rendezvous. So the wait is that of any other call
- * (progress/wait.c), which drives the engine and sleeps in epoll; what wakes it
- * there is a message. Only one writer rings for a sleeper, whatever the number
- * of members that arrive meanwhile.
+ * (progress/wait.c), which drives the engine and sleeps in epoll; there a
+ * message wakes it. Only one writer wakes a sleeper, whatever the number of
+ * members that arrive meanwhile.
  *
- * Where ranks outnumber CPUs a waiter does not poll, it gives way at once: who
- * is on the same CPU runs, arrives, and gives way as well. Then a round of the
+ * Where ranks outnumber CPUs a waiter does not poll, it yields at once: another
+ * rank on the same CPU runs, arrives, and yields as well. Then a round of the
  * run queue is a round of the collective, without a wake-up.
  *
- * ERRORS  a member is gone, or has no team: MPI_ERR_PROC_ABORTED. A rank that
- * finds this leaves the team: it says so, and its mapping of the segments becomes
- * private memory. Later calls of it wait for no other rank, and their writes
- * cannot change what a member still reads.
+ * ERRORS  A member is gone, or does not use the segment: MPI_ERR_PROC_ABORTED.
+ * A rank that finds this leaves: it says so, and its mapping of the segments
+ * becomes private memory. Its later calls wait for no other rank, and their
+ * writes cannot change what a member still reads.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
@@ -32,20 +34,20 @@
 #include "protocol/death.h"
 #include "protocol/queues.h"
 
-enum { LOOKS = 64 /* at a word, before the engine is driven */ };
+enum { LOOKS = 64 /* of a flag, before the engine is driven */ };
 
 struct await {
-    struct wf_flag_wait wait; /* first: what progress sees */
+    struct wf_flag_wait wait; /* first member: progress is given it */
     struct wf_team *t;
     int rank;
-    bool armed; /* stands in sleepers */
-    const wf_atomic_u64 *word; /* of that rank */
-    uint64_t least;            /* what it is to be, or later */
+    bool armed; /* is counted in sleepers */
+    const wf_atomic_u64 *word; /* the flag, of that rank */
+    uint64_t least;            /* the value to wait for, or a later one */
 };
 
 static bool here(const struct await *w)
 {
-    /* pairs with wf_team_done, wf_team_say and those of team_stage.c */
+    /* pairs with wf_team_done, wf_team_say and those of staging.c */
     return wf_team_reached(wf_load_acquire(w->word), w->least);
 }
 
@@ -60,7 +62,7 @@ static bool over(void *arg)
     return here(arg) || lost(arg);
 }
 
-/* From here on the member rings when it writes. */
+/* Makes the awaited member wake this one when it writes. */
 static void arm(struct wf_flag_wait *wait)
 {
     struct await *w = wf_container(wait, struct await, wait);
@@ -72,7 +74,7 @@ static void arm(struct wf_flag_wait *wait)
     wf_store_relaxed(&t->shared->ranks[t->rank].waits, (uint32_t)w->rank + 1);
     wf_fence_full(); /* pairs with wf_team_ring */
     if (!t->fence)
-        (void)wf_membarrier(); /* registered when the team was made */
+        (void)wf_membarrier(); /* registered at set-up */
 }
 
 static void disarm(struct await *w)
@@ -80,7 +82,7 @@ static void disarm(struct await *w)
     if (!w->armed)
         return;
     wf_store_relaxed(&w->t->shared->ranks[w->t->rank].waits, 0);
-    wf_add_acq_rel(&w->t->shared->sleepers, UINT32_MAX); /* one less */
+    wf_add_acq_rel(&w->t->shared->sleepers, UINT32_MAX); /* minus one */
 }
 
 static void unlink_wait(struct wf_instance *wf, struct wf_flag_wait *wait)
@@ -118,7 +120,7 @@ static void describe(const void *arg, struct wf_wait *to)
     to->number = w->t->call;
 }
 
-/* Drive the engine until it is there. */
+/* Drives the engine until the flag is reached. */
 static int wait_in_earnest(struct await *w)
 {
     struct wf_wait_cause cause = {describe, w};
@@ -147,7 +149,7 @@ static int await(struct await *w)
     return here(w) ? MPI_SUCCESS : wait_in_earnest(w);
 }
 
-/* Memory of our own where members shared some: the addresses stay valid. */
+/* Replaces shared memory by private memory at the same address. */
 static void make_private(void *at, size_t bytes)
 {
     (void)mmap(at, bytes, PROT_READ | PROT_WRITE,
@@ -189,7 +191,7 @@ void wf_team_room(struct wf_team *t, uint32_t call)
         if (r == t->rank ||
             wf_team_await(t, r, &t->shared->ranks[r].done,
                           (uint64_t)call << 32, &seen))
-            continue; /* who is gone reads nothing any more */
+            continue; /* a member that is gone reads nothing any more */
         done = (uint32_t)(seen >> 32);
         if ((int32_t)(done - least) < 0)
             least = done;
@@ -210,6 +212,6 @@ void wf_team_wake(struct wf_team *t)
         wf_store_relaxed(waits, 0);
         loc = wf_location(comm->wf, wf_group_proc(comm->peers, r));
         if (loc)
-            wf_credit_return(loc); /* perhaps of nothing: it wakes */
+            wf_credit_return(loc); /* perhaps no credit: the message wakes it */
     }
 }
