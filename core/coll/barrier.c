@@ -19,7 +19,7 @@
 #include "progress/progress.h"
 
 /* Merges the bytes received so far. */
-static int take_over(void *arg)
+static int merge_heard_bytes(void *arg)
 {
     struct wf_crowd *c = arg;
 
@@ -29,8 +29,8 @@ static int take_over(void *arg)
 }
 
 /* Adds the vertices of a dissemination. `crowd` NULL: it carries no byte. */
-static void disseminate(struct wf_sched *s, const struct wf_comm *g,
-                        struct wf_crowd *crowd)
+static void add_dissemination(struct wf_sched *s, const struct wf_comm *g,
+                              struct wf_crowd *crowd)
 {
     struct wf_type *byte = wf_coll_byte();
     uint64_t n = crowd ? 1 : 0;
@@ -39,8 +39,7 @@ static void disseminate(struct wf_sched *s, const struct wf_comm *g,
     for (int d = 1, round = 0; d < g->size; d *= 2, round++) {
         int to = (g->rank + d) % g->size;
         int from = (g->rank - d + g->size) % g->size;
-        int send =
-            wf_sched_send(s, crowd ? &crowd->any : NULL, n, byte, to);
+        int send = wf_sched_send(s, crowd ? &crowd->any : NULL, n, byte, to);
         int recv = wf_sched_recv(s, crowd ? &crowd->heard[round] : NULL, n,
                                  byte, from);
 
@@ -49,7 +48,7 @@ static void disseminate(struct wf_sched *s, const struct wf_comm *g,
         before = recv;
         told = send;
         if (crowd) {
-            before = wf_sched_call(s, take_over, crowd);
+            before = wf_sched_call(s, merge_heard_bytes, crowd);
             wf_sched_after(s, before, recv);
             wf_sched_after(s, before, told);
         }
@@ -58,7 +57,7 @@ static void disseminate(struct wf_sched *s, const struct wf_comm *g,
 
 void wf_coll_disseminate(struct wf_sched *s, const struct wf_comm *g)
 {
-    disseminate(s, g, NULL);
+    add_dissemination(s, g, NULL);
 }
 
 void wf_coll_signal_up(struct wf_sched *s, const struct wf_comm *g)
@@ -82,7 +81,7 @@ void wf_coll_signal_down(struct wf_sched *s, const struct wf_comm *g)
 }
 
 /* All ranks signal rank 0, which then signals all. */
-static void linear(struct wf_sched *s, const struct wf_comm *g)
+static void build_linear(struct wf_sched *s, const struct wf_comm *g)
 {
     wf_coll_signal_up(s, g);
     wf_sched_fence(s);
@@ -90,7 +89,7 @@ static void linear(struct wf_sched *s, const struct wf_comm *g)
 }
 
 /* The last rank of each subtree signals its parent; rank 0 then broadcasts. */
-static void by_tree(struct wf_sched *s, const struct wf_comm *g)
+static void build_tree(struct wf_sched *s, const struct wf_comm *g)
 {
     struct wf_type *byte = wf_coll_byte();
     int bit = 1;
@@ -105,21 +104,21 @@ static void by_tree(struct wf_sched *s, const struct wf_comm *g)
     wf_coll_bcast_tree(s, g, NULL, 0, byte, 0);
 }
 
-static void choose(struct wf_sched *s, struct wf_comm *comm)
+static void choose_and_build(struct wf_sched *s, struct wf_comm *comm)
 {
-    switch (wf_coll_choose(s, comm, WF_COLL_BARRIER, comm->crowd.any,
-                           WF_ALG_ANY)) {
+    switch (
+        wf_coll_choose(s, comm, WF_COLL_BARRIER, comm->crowd.any, WF_ALG_ANY)) {
     case WF_ALG_LINEAR:
-        linear(s, comm);
+        build_linear(s, comm);
         break;
     case WF_ALG_BINOMIAL:
-        by_tree(s, comm);
+        build_tree(s, comm);
         break;
     case WF_ALG_NODES:
         wf_coll_barrier_nodes(s, comm);
         break;
     default:
-        disseminate(s, comm, NULL);
+        add_dissemination(s, comm, NULL);
     }
 }
 
@@ -130,7 +129,7 @@ static void build_inter(struct wf_sched *s, const struct wf_comm *comm)
     struct wf_type *byte = wf_coll_byte();
 
     wf_sched_local(s, true);
-    disseminate(s, comm->local_comm, NULL);
+    add_dissemination(s, comm->local_comm, NULL);
     wf_sched_fence(s);
     wf_sched_local(s, false);
     if (comm->rank == 0) {
@@ -147,31 +146,31 @@ int wf_build_barrier(struct wf_sched *s, const struct wf_coll_args *a)
     if (a->comm->inter)
         build_inter(s, a->comm);
     else if (a->comm->crowd.known)
-        choose(s, a->comm);
+        choose_and_build(s, a->comm);
     else
-        disseminate(s, a->comm, NULL);
+        add_dissemination(s, a->comm, NULL);
     return MPI_SUCCESS;
 }
 
 int wf_barrier_first(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    disseminate(s, a->comm, a->rbuf);
+    add_dissemination(s, a->comm, a->rbuf);
     return MPI_SUCCESS;
 }
 
-/* ---- running --------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
-int wf_barrier_agree(struct wf_comm *comm, uint8_t *said)
+int wf_barrier_agree(struct wf_comm *comm, uint8_t *flags)
 {
-    struct wf_crowd crowd = {.any = *said};
+    struct wf_crowd crowd = {.any = *flags};
     struct wf_coll_args a = {.comm = comm, .rbuf = &crowd};
     int rc = wf_coll_blocking(wf_barrier_first, &a);
 
-    *said = crowd.any;
+    *flags = crowd.any;
     return rc;
 }
 
-static int by_schedule(struct wf_instance *wf, struct wf_comm *comm)
+static int run_barrier_schedule(struct wf_instance *wf, struct wf_comm *comm)
 {
     struct wf_coll_args a = {.comm = comm, .rbuf = &comm->crowd};
     int rc;
@@ -190,7 +189,7 @@ int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
 
     if (wf_likely(wf_team_usable(comm)) || wf_team_caught_up(comm))
         return wf_team_barrier(comm->team);
-    rc = by_schedule(wf, comm);
+    rc = run_barrier_schedule(wf, comm);
     wf_team_count(comm, rc);
     return rc;
 }

@@ -28,7 +28,7 @@ enum {
 
 /* Returns the elements of a segment of a block of `count` elements; the same on
  * all ranks. */
-static uint64_t segment_of(const struct wf_coll_blocks *b, uint64_t count)
+static uint64_t segment_elements(const struct wf_coll_blocks *b, uint64_t count)
 {
     uint64_t bytes = count * (uint64_t)b->a->rtype->size;
     uint64_t most = MAX_SEGMENTS / (uint64_t)b->g->size;
@@ -39,12 +39,12 @@ static uint64_t segment_of(const struct wf_coll_blocks *b, uint64_t count)
     return n ? count / n + (count % n != 0) : 1;
 }
 
-static bool empty(const struct wf_coll_blocks *b, int rank)
+static bool is_block_empty(const struct wf_coll_blocks *b, int rank)
 {
     return wf_coll_rbytes(b->a, rank) == 0;
 }
 
-/* ---- sending -------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
 /* Sends segment `number` of the contribution to peer's block; false: there is
  * none. */
@@ -52,22 +52,21 @@ static bool send_segment(struct wf_coll_blocks *b, int peer, uint64_t number)
 {
     struct wf_coll_args from = *b->a;
     uint64_t count = wf_coll_rcount(b->a, peer);
-    uint64_t segment = segment_of(b, count), first = number * segment;
+    uint64_t segment = segment_elements(b, count), first = number * segment;
 
-    if (empty(b, peer) || first >= count)
+    if (is_block_empty(b, peer) || first >= count)
         return false;
     from.rbuf = (void *)(uintptr_t)b->src;
-    wf_sched_send(b->s,
-                  wf_coll_at(wf_coll_rblock(&from, peer), (int64_t)first,
-                             b->a->rtype),
-                  count - first < segment ? count - first : segment,
-                  b->a->rtype, peer);
+    wf_sched_send(
+        b->s,
+        wf_coll_at(wf_coll_rblock(&from, peer), (int64_t)first, b->a->rtype),
+        count - first < segment ? count - first : segment, b->a->rtype, peer);
     return true;
 }
 
 /* Sends all segments, first those of all blocks that come first: no rank is to
  * wait for a whole block of another. */
-static void send_all(struct wf_coll_blocks *b)
+static void send_all_segments(struct wf_coll_blocks *b)
 {
     int p = b->g->size;
     bool any = p > 1;
@@ -79,7 +78,7 @@ static void send_all(struct wf_coll_blocks *b)
     }
 }
 
-/* ---- receiving and reducing ----------------------------------------------- */
+/* ---- receiving and reducing ---------------------------------------------- */
 
 /* Memory for operands that arrive, used in turn. */
 struct slots {
@@ -97,14 +96,14 @@ struct segment {
     int sum_slot;    /* the slot of the sum, or -1: it is in out */
 };
 
-static int receive(struct wf_coll_blocks *b, int peer, void *into,
-                   uint64_t count)
+static int recv_operand(struct wf_coll_blocks *b, int peer, void *into,
+                        uint64_t count)
 {
     return wf_sched_recv(b->s, into, count, b->a->rtype, peer);
 }
 
-static void reduce(struct wf_coll_blocks *b, struct segment *x, const void *in,
-                   int ready)
+static void reduce_operand(struct wf_coll_blocks *b, struct segment *x,
+                           const void *in, int ready)
 {
     int v = wf_sched_reduce(b->s, b->a->op, in, x->sum, x->count, b->a->rtype);
 
@@ -113,10 +112,10 @@ static void reduce(struct wf_coll_blocks *b, struct segment *x, const void *in,
     x->last = v;
 }
 
-static void take_own(struct wf_coll_blocks *b, struct segment *x)
+static void fold_own_operand(struct wf_coll_blocks *b, struct segment *x)
 {
     if (x->sum) {
-        reduce(b, x, x->own, -1);
+        reduce_operand(b, x, x->own, -1);
         return;
     }
     x->sum = x->out;
@@ -125,23 +124,23 @@ static void take_own(struct wf_coll_blocks *b, struct segment *x)
                                 x->count, b->a->rtype);
 }
 
-static void take_peer(struct wf_coll_blocks *b, struct segment *x, int peer,
-                      struct slots *slots)
+static void fold_peer_operand(struct wf_coll_blocks *b, struct segment *x,
+                              int peer, struct slots *slots)
 {
     int slot, received;
 
     if (!x->sum && x->own != x->out) {
         x->sum = x->out;
-        x->last = receive(b, peer, x->sum, x->count);
+        x->last = recv_operand(b, peer, x->sum, x->count);
         return;
     }
-    slot = slots->next != x->sum_slot ? slots->next
-                                      : (slots->next + 1) % slots->n;
+    slot =
+        slots->next != x->sum_slot ? slots->next : (slots->next + 1) % slots->n;
     slots->next = (slot + 1) % slots->n;
-    received = receive(b, peer, slots->memory[slot], x->count);
+    received = recv_operand(b, peer, slots->memory[slot], x->count);
     wf_sched_after(b->s, received, slots->busy[slot]);
     if (x->sum) {
-        reduce(b, x, slots->memory[slot], received);
+        reduce_operand(b, x, slots->memory[slot], received);
     } else { /* out holds an operand: the slot is where the sum is computed */
         x->sum = slots->memory[slot];
         x->sum_slot = slot;
@@ -162,12 +161,12 @@ static void reduce_segment(struct wf_coll_blocks *b, struct segment *x,
         when = x->own == x->out || p == 1 ? p - 1 : p - 2;
     for (int turn = p - 1, peer = p - 1; turn >= 0; turn--) {
         if (turn == when) {
-            take_own(b, x);
+            fold_own_operand(b, x);
             continue;
         }
         if (peer == me)
             peer--;
-        take_peer(b, x, peer--, slots);
+        fold_peer_operand(b, x, peer--, slots);
     }
     if (x->sum == x->out)
         return;
@@ -177,7 +176,7 @@ static void reduce_segment(struct wf_coll_blocks *b, struct segment *x,
     slots->busy[x->sum_slot] = x->last = copied;
 }
 
-static bool slots_init(struct wf_coll_blocks *b, struct slots *slots,
+static bool init_slots(struct wf_coll_blocks *b, struct slots *slots,
                        uint64_t segment, bool several)
 {
     int p = b->g->size;
@@ -202,17 +201,17 @@ static bool recv_segment(struct wf_coll_blocks *b, int rank, uint64_t number)
 {
     struct wf_type *type = b->a->rtype;
     uint64_t count = wf_coll_rcount(b->a, rank);
-    uint64_t segment = segment_of(b, count), first = number * segment;
+    uint64_t segment = segment_elements(b, count), first = number * segment;
     uint64_t n = count - first < segment ? count - first : segment;
     void *into;
 
-    if (empty(b, rank) || first >= count)
+    if (is_block_empty(b, rank) || first >= count)
         return false;
     into = wf_coll_at(wf_coll_rblock(b->a, rank), (int64_t)first, type);
     if (b->to_all && wf_shelf_fits_elements(b->g, type, n))
         wf_shelf_take(b->s, b->g, into, n * (uint64_t)type->size, rank);
     else
-        receive(b, rank, into, n);
+        recv_operand(b, rank, into, n);
     return true;
 }
 
@@ -233,13 +232,14 @@ void wf_coll_reduce_blocks(struct wf_coll_blocks *b)
     struct wf_coll_args from = *b->a;
     int me = b->g->rank;
     uint64_t count = wf_coll_rcount(b->a, me);
-    uint64_t segment = segment_of(b, count);
+    uint64_t segment = segment_elements(b, count);
     struct slots slots;
 
     from.rbuf = (void *)(uintptr_t)b->src;
     b->in_place = wf_coll_rblock(&from, me) == b->out;
-    send_all(b);
-    if (empty(b, me) || !slots_init(b, &slots, segment, segment < count))
+    send_all_segments(b);
+    if (is_block_empty(b, me) ||
+        !init_slots(b, &slots, segment, segment < count))
         return;
     for (uint64_t first = 0; first < count; first += segment) {
         struct segment x = {

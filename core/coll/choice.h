@@ -29,7 +29,7 @@ enum wf_coll_kind {
 
 /* A set of algorithms has bit 1 << WF_ALG_x for each. */
 #define WF_ALG(symbol) (1u << WF_ALG_##symbol)
-#define WF_ALG_ANY (UINT32_MAX >> 1)
+#define WF_ALG_ANY     (UINT32_MAX >> 1)
 /* A flag in such a set: `nodes` is possible only if ranks follow each other
  * node by node. */
 #define WF_ALG_NODES_CONSECUTIVE (UINT32_C(1) << 31)
@@ -38,7 +38,7 @@ struct wf_coll_rule {
     uint8_t algorithm; /* enum wf_coll_algorithm */
     /* holds only where the ranks outnumber the CPUs of their node */
     bool crowded;
-    int nodes;         /* least number of nodes that the ranks are on */
+    int nodes; /* least number of nodes that the ranks are on */
     int ranks, ranks_most;
     uint64_t bytes, bytes_most;
 };

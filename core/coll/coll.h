@@ -11,8 +11,8 @@
  *   `g` is the intracommunicator whose ranks an algorithm runs over: the
  *   communicator itself, or local_comm of an intercommunicator, for which the
  *   caller has switched the schedule with wf_sched_local.
- *   `in` is the lower rank's operand wherever wf_sched_reduce is called, so that
- *   every algorithm evaluates in rank order (MPI-5.0 s6.9.1).
+ *   `in` is the lower rank's operand wherever wf_sched_reduce is called, so
+ *   that every algorithm evaluates in rank order (MPI-5.0 s6.9.1).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -53,6 +53,7 @@ static inline bool wf_coll_none(MPI_Count count, const struct wf_type *type)
     return count * type->size == 0;
 }
 
+/* Returns true if the blocks of all ranks together have no bytes. */
 static inline bool wf_coll_none_of(struct wf_ints counts,
                                    const struct wf_type *type,
                                    const struct wf_comm *comm)
@@ -79,6 +80,7 @@ wf_coll_builder wf_build_barrier, wf_build_bcast, wf_build_gather,
  * performed at once are performed while the schedule is built. */
 int wf_coll_build(wf_coll_builder *, const struct wf_coll_args *, bool direct,
                   struct wf_sched **);
+/* Run a builder as a blocking, nonblocking or persistent operation. */
 int wf_coll_blocking(wf_coll_builder *, const struct wf_coll_args *);
 int wf_coll_nonblocking(wf_coll_builder *, const struct wf_coll_args *,
                         MPI_Request *);
@@ -105,6 +107,8 @@ wf_coll_team wf_team_before, wf_team_bcast, wf_team_gather, wf_team_gatherv,
     wf_team_alltoall, wf_team_alltoallv, wf_team_reduce, wf_team_allreduce,
     wf_team_reduce_scatter, wf_team_reduce_scatter_block, wf_team_scan,
     wf_team_exscan;
+/* Runs a blocking collective through shared memory if there is some, or else by
+ * its schedule. */
 static inline int wf_coll_shared(wf_coll_builder *builder,
                                  const struct wf_coll_args *a,
                                  wf_coll_team *team)
@@ -116,8 +120,8 @@ static inline int wf_coll_shared(wf_coll_builder *builder,
 /* Builds a barrier that also computes the OR of one byte of each rank; rbuf is
  * a struct wf_crowd. */
 wf_coll_builder wf_barrier_first;
-/* Replaces *said by the OR of the bytes of all ranks, or returns an error. */
-int wf_barrier_agree(struct wf_comm *, uint8_t *said);
+/* Replaces *flags by the OR of the bytes of all ranks, or returns an error. */
+int wf_barrier_agree(struct wf_comm *, uint8_t *flags);
 
 /* ---- arguments: args.c --------------------------------------------------- */
 
@@ -206,9 +210,9 @@ enum wf_coll_algorithm wf_coll_choose(struct wf_sched *, struct wf_comm *g,
                                       uint32_t able);
 /* Returns the rule that decides. *no_memory (if not NULL) is set if a rule was
  * left out because memory for the layout of nodes was lacking. */
-const struct wf_coll_rule *wf_coll_rule_of(struct wf_comm *g,
-                                           enum wf_coll_kind, uint64_t bytes,
-                                           uint32_t able, bool *no_memory);
+const struct wf_coll_rule *wf_coll_rule_of(struct wf_comm *g, enum wf_coll_kind,
+                                           uint64_t bytes, uint32_t able,
+                                           bool *no_memory);
 
 /* ---- collectives on an intracommunicator --------------------------------- */
 

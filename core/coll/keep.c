@@ -41,10 +41,10 @@ void wf_team_free(struct wf_comm *comm)
     comm->team_usable = false;
     if (!t)
         return;
-    comm->wf->teams -= t->teams;
-    munmap(t->shared, t->bytes);
-    if (t->stage)
-        munmap(t->stage, t->stage_bytes);
+    comm->wf->teams -= t->quota_units;
+    munmap(t->shared, t->segment_bytes);
+    if (t->staging)
+        munmap(t->staging, t->staging_bytes);
     free(t->scratch);
     free(t);
 }

@@ -54,24 +54,26 @@
 enum {
     /* lines of a member, used in turn: a power of two */
     WF_TEAM_LINES = 8,
-    WF_TEAM_LINES_SCAN = 32,   /* least number in a scan */
-    WF_TEAM_LINES_MOST = 128,  /* where ranks outnumber CPUs */
-    WF_TEAM_BLOCKS = 2,        /* blocks of a member, used in turn */
-    WF_TEAM_BLOCKS_MOST = 8,   /* where ranks outnumber CPUs */
+    WF_TEAM_LINES_SCAN = 32,  /* least number in a scan */
+    WF_TEAM_LINES_MOST = 128, /* where ranks outnumber CPUs */
+    WF_TEAM_BLOCKS = 2,       /* blocks of a member, used in turn */
+    WF_TEAM_BLOCKS_MOST = 8,  /* where ranks outnumber CPUs */
     /* least number of a member's chunks in the staging ring */
     WF_TEAM_CHUNKS = 3,
     /* calls without a line that a member may be ahead; see wf_team_reached */
     WF_TEAM_AHEAD = 1 << 14,
-    WF_TEAM_INLINE = 48,       /* bytes of data in a line */
-    WF_TEAM_GRANULES = 64,     /* blocks of the broadcast pool: bcast_pool.c */
+    WF_TEAM_INLINE = 48,   /* bytes of data in a line */
+    WF_TEAM_GRANULES = 64, /* blocks of the broadcast pool: bcast_pool.c */
     WF_TEAM_GRANULE = 128 << 10,
     WF_TEAM_SHELF = WF_TEAM_GRANULES * WF_TEAM_GRANULE
 };
-#define WF_TEAM_SCHEDULE (1u << 31) /* in the word of a line */
+/* The way of its writer, in a flag word: a schedule, or the staging ring. */
+#define WF_TEAM_SCHEDULE (1u << 31)
 #define WF_TEAM_STAGED   (1u << 30)
 
+/* A flag line. */
 struct wf_team_line {
-    _Alignas(WF_CACHE_LINE) wf_atomic_u64 word;
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 flag;
     _Alignas(16) unsigned char data[WF_TEAM_INLINE];
 };
 
@@ -79,81 +81,83 @@ struct wf_team_line {
  * reset by the member that wakes it. */
 struct wf_team_rank {
     /* the newest call that the member has completed, << 32 */
-    _Alignas(WF_CACHE_LINE) wf_atomic_u64 done;
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 last_completed_call;
     /* the member sleeps; 1 + rank of the one that is to wake it */
-    wf_atomic_u32 waits;
+    wf_atomic_u32 wake_request_rank;
     /* the member does not use the segment: set-up failed, or it left */
-    wf_atomic_u32 out;
+    wf_atomic_u32 no_shm;
     /* Call number << 32 | chunks of the staging ring that this member has
      * published, and chunks of others that it has consumed. */
-    _Alignas(WF_CACHE_LINE) wf_atomic_u64 put;
-    _Alignas(WF_CACHE_LINE) wf_atomic_u64 got;
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 chunks_published;
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 chunks_consumed;
     struct wf_team_line line[WF_TEAM_LINES_MOST];
 };
 
+/* The beginning of the segment that all members map. */
 struct wf_team_shared {
     _Alignas(WF_CACHE_LINE) wf_atomic_u32 sleepers;
     /* one bit for each block of the pool */
-    _Alignas(WF_CACHE_LINE) wf_atomic_u64 taken;
-    wf_atomic_u32 readers[WF_TEAM_GRANULES];
-    struct wf_team_rank ranks[];
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 pool_blocks_taken;
+    wf_atomic_u32 pool_readers[WF_TEAM_GRANULES];
+    struct wf_team_rank members[];
 };
 
+/* The state of a communicator's shared-memory collectives in one member. */
 struct wf_team {
     struct wf_comm *comm;
     struct wf_team_shared *shared;
     unsigned char *blocks;
-    size_t bytes;   /* bytes of the mapping */
-    uint32_t block; /* bytes of a block */
-    uint32_t lines; /* lines of a member that are in use */
-    uint32_t turns; /* blocks of a member that are in use */
-    uint32_t call;  /* number of the newest call of this member */
-    uint32_t freed; /* all members have completed the calls up to this one */
-    uint32_t mask;  /* endpoints through which members reach each other */
+    size_t segment_bytes;
+    uint32_t block_bytes;
+    uint32_t lines_used, blocks_used; /* of each member */
+    uint32_t call; /* number of the newest call of this member */
+    /* all members have completed the calls up to this one */
+    uint32_t all_completed_call;
+    /* endpoints through which members reach each other */
+    uint32_t endpoint_mask;
     /* writers execute a fence; otherwise sleepers use membarrier */
-    bool fence;
+    bool writers_fence;
     /* a message between members is one copy; the staging ring needs two */
     bool one_copy;
     /* ranks outnumber CPUs: polling takes the CPU from the awaited rank */
-    bool crowded;
-    bool queued;    /* more than four members for each CPU */
+    bool oversubscribed;
+    bool heavily_oversubscribed; /* more than four members for each CPU */
     int size, rank;
     /* The current run of consecutive scans: its first and its newest call; the
      * newest call whose line the next rank has read; how many calls may be
      * under way. */
-    uint32_t scans_from, scan, scans_read, scan_calls;
-    unsigned char *shelf; /* broadcast pool: bcast_pool.c */
-    uint64_t shelved;     /* blocks whose pages have been taken */
+    uint32_t scan_first_call, scan_last_call, scan_read_call, scan_window;
+    unsigned char *pool;       /* broadcast pool: bcast_pool.c */
+    uint64_t pool_pages_taken; /* blocks whose pages have been taken */
     void *scratch; /* scratch memory of reductions, allocated at first use */
     size_t scratch_bytes;
-    unsigned char *stage; /* staging ring, or NULL: staging.h */
-    size_t stage_bytes;
-    uint32_t chunk;    /* bytes of a chunk */
-    uint32_t chunks;   /* chunks of each member */
-    uint32_t teams;    /* share of the process's limit that this one takes */
+    unsigned char *staging; /* staging ring, or NULL: staging.h */
+    size_t staging_bytes;
+    uint32_t chunk_bytes, chunk_count; /* count: of each member */
+    uint32_t quota_units; /* share of the process's limit that this one takes */
     /* Positions in bytes, the same in the ring of every member: the newest
      * chunk, its end, and where the ring wraps if it can. */
-    uint32_t at, end, lap;
-    uint32_t stage_in; /* large calls until the ring is made; 0: it never is */
+    uint32_t ring_pos, ring_end, ring_bytes;
+    /* large calls until the ring is made; 0: it never is */
+    uint32_t staging_countdown;
     /* newest call through the ring, other than those of staging_ahead.c */
-    uint32_t staged;
+    uint32_t last_staged_call;
     /* of calls of staging_ahead.c: the chunk after those of the newest */
-    uint32_t next;
+    uint32_t next_chunk;
     /* of each chunk, the newest call that used it */
-    uint32_t written[WF_TEAM_CHUNKS * WF_TEAM_MOST];
+    uint32_t chunk_last_call[WF_TEAM_CHUNKS * WF_TEAM_MOST];
     /* staging_copy.c: number of large pieces copied so far, and ns per MiB of
      * the newest one that was timed. */
-    uint32_t copies;
-    uint64_t pace;
-    bool around;       /* copy into the ring by non-temporal stores */
+    uint32_t copy_count;
+    uint64_t ns_per_mib;
+    bool nontemporal; /* copy into the ring by non-temporal stores */
     /* the next chunk may be written before all are in the call */
-    bool early;
+    bool can_start_early;
     /* a large call has failed here: only schedules from then on */
-    bool spoiled;
+    bool staging_failed;
 };
 
-/* ---- set-up: setup.c
- * ------------------------------------------------------- */
+/* ---- set-up: setup.c ----------------------------------------------------- */
 
 /* Counts a blocking collective of this communicator that has been run with this
  * result, and sets up the shared memory after enough of them. A process that
@@ -169,8 +173,7 @@ bool wf_team_stage(struct wf_team *);
 
 int wf_team_barrier(struct wf_team *);
 
-/* ---- waiting: wait.c
- * ------------------------------------------------------- */
+/* ---- waiting: wait.c ----------------------------------------------------- */
 
 /* Waits until a word of that member has reached `least`. Sets *seen to the
  * word; returns MPI_SUCCESS or an error. */
@@ -181,12 +184,11 @@ void wf_team_room(struct wf_team *, uint32_t call);
 /* Wakes the members that sleep and wait for this process. */
 void wf_team_wake(struct wf_team *);
 
-/* ---- flag lines
- * ------------------------------------------------------------ */
+/* ---- flag lines ---------------------------------------------------------- */
 
 static inline struct wf_team_line *wf_team_line(struct wf_team *t, int rank)
 {
-    return &t->shared->ranks[rank].line[t->call & (t->lines - 1)];
+    return &t->shared->members[rank].line[t->call & (t->lines_used - 1)];
 }
 
 /* Returns the distance between blocks, padded so that their first lines map to
@@ -203,13 +205,13 @@ static inline unsigned char *wf_team_data(struct wf_team *t, int rank,
     if (wf_likely(bytes <= WF_TEAM_INLINE))
         return wf_team_line(t, rank)->data;
     return t->blocks +
-           ((size_t)rank * WF_TEAM_BLOCKS_MOST + t->call % t->turns) *
-               wf_team_stride(t->block);
+           ((size_t)rank * WF_TEAM_BLOCKS_MOST + t->call % t->blocks_used) *
+               wf_team_stride(t->block_bytes);
 }
 
 static inline void wf_team_ring(struct wf_team *t)
 {
-    if (t->fence)
+    if (t->writers_fence)
         wf_fence_full(); /* pairs with arm_wakeup() of wait.c */
     else
         atomic_signal_fence(memory_order_seq_cst);
@@ -221,9 +223,10 @@ static inline void wf_team_ring(struct wf_team *t)
  * bytes: waits until the line or block can be used again. */
 static inline void wf_team_begin(struct wf_team *t, uint64_t bytes)
 {
-    uint32_t again = ++t->call - (bytes > WF_TEAM_INLINE ? t->turns : t->lines);
+    uint32_t again =
+        ++t->call - (bytes > WF_TEAM_INLINE ? t->blocks_used : t->lines_used);
 
-    if (wf_unlikely((int32_t)(again - t->freed) > 0))
+    if (wf_unlikely((int32_t)(again - t->all_completed_call) > 0))
         wf_team_room(t, again);
 }
 
@@ -234,7 +237,7 @@ static inline void wf_team_next(struct wf_team *t)
 {
     uint32_t behind = ++t->call - WF_TEAM_AHEAD;
 
-    if (wf_unlikely((int32_t)(behind - t->freed) > 0))
+    if (wf_unlikely((int32_t)(behind - t->all_completed_call) > 0))
         wf_team_room(t, behind + WF_TEAM_AHEAD / 2);
 }
 
@@ -245,7 +248,7 @@ static inline void wf_team_say(struct wf_team *t, uint64_t bytes, uint32_t way)
     uint64_t n = bytes < WF_TEAM_STAGED ? bytes : WF_TEAM_STAGED - 1;
 
     /* pairs with wf_team_hear */
-    wf_store_release(&wf_team_line(t, t->rank)->word,
+    wf_store_release(&wf_team_line(t, t->rank)->flag,
                      (uint64_t)t->call << 32 | way | n);
 }
 
@@ -260,7 +263,8 @@ static inline void wf_team_publish(struct wf_team *t, uint64_t bytes,
  * call any more, and nothing more is expected of it. */
 static inline void wf_team_done(struct wf_team *t)
 {
-    wf_store_release(&t->shared->ranks[t->rank].done, (uint64_t)t->call << 32);
+    wf_store_release(&t->shared->members[t->rank].last_completed_call,
+                     (uint64_t)t->call << 32);
     wf_team_ring(t);
 }
 
@@ -277,10 +281,10 @@ static inline int wf_team_hear(struct wf_team *t, int rank, uint64_t *word)
 {
     struct wf_team_line *line = wf_team_line(t, rank);
 
-    *word = wf_load_acquire(&line->word);
+    *word = wf_load_acquire(&line->flag);
     if (wf_likely(*word >> 32 == t->call))
         return MPI_SUCCESS;
-    return wf_team_await(t, rank, &line->word, (uint64_t)t->call << 32, word);
+    return wf_team_await(t, rank, &line->flag, (uint64_t)t->call << 32, word);
 }
 
 static inline bool wf_team_schedules(uint64_t word)

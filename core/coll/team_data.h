@@ -80,26 +80,25 @@ WF_COLD int wf_team_check(wf_coll_builder *, const struct wf_coll_args *);
 /* Checks arguments by the builder, unless the call is plain: then they are
  * known to be in order. */
 static inline int wf_team_check_quick(wf_coll_builder *builder,
-                                      const struct wf_coll_args *a, bool usual)
+                                      const struct wf_coll_args *a, bool plain)
 {
-    return wf_likely(usual) ? MPI_SUCCESS : wf_team_check(builder, a);
+    return wf_likely(plain) ? MPI_SUCCESS : wf_team_check(builder, a);
 }
 
 /* Runs the call as a schedule; this member reads no more lines of it. */
 WF_COLD int wf_team_schedule(struct wf_team *, wf_coll_builder *,
                              const struct wf_coll_args *);
 
-/* ---- all to all: all_to_all.c
- * ---------------------------------------------- */
+/* ---- all to all: all_to_all.c -------------------------------------------- */
 
 /* Publishes that this member wants a schedule, and runs it: the others read its
  * line. */
-WF_COLD int wf_team_want_schedule(wf_coll_builder *, const struct wf_coll_args *,
-                          uint64_t bytes);
+WF_COLD int wf_team_want_schedule(wf_coll_builder *,
+                                  const struct wf_coll_args *, uint64_t bytes);
 /* The same for a collective in which some member may not read all lines: it
  * runs as a schedule if all members want one, and fails if some do not. */
 WF_COLD int wf_team_all_schedule(wf_coll_builder *, const struct wf_coll_args *,
-                         uint64_t bytes);
+                                 uint64_t bytes);
 
 /* Returns true if the builder of a reduction would accept these arguments. */
 static inline bool wf_team_usual_reduction(const struct wf_coll_args *a)
@@ -109,8 +108,7 @@ static inline bool wf_team_usual_reduction(const struct wf_coll_args *a)
            !wf_op_check(a->op, a->rtype);
 }
 
-/* ---- with a root
- * ----------------------------------------------------------- */
+/* ---- with a root --------------------------------------------------------- */
 
 static inline bool wf_team_at_root(const struct wf_coll_args *a)
 {
@@ -153,8 +151,7 @@ static inline int wf_team_give(const struct wf_coll_args *a, const void *buf,
     return wf_team_given(t, bytes, rc);
 }
 
-/* ---- parts for each other member: parts.c
- * ---------------------------------- */
+/* ---- parts for each other member: parts.c -------------------------------- */
 
 static inline uint64_t wf_team_place_of(const struct wf_team *t, int from,
                                         int to)
@@ -187,29 +184,28 @@ const unsigned char *wf_team_find_piece(struct wf_team *, int r, uint64_t total,
  * INT32_MAX; a negative number if one of them is negative. */
 int64_t wf_team_sum(struct wf_ints counts, int n, int own);
 
-/* ---- reductions: fold.c
- * ---------------------------------------------------- */
+/* ---- reductions: fold.c -------------------------------------------------- */
 
 /* The orders in which the schedules bracket operands. */
 enum wf_team_order {
-    WF_TEAM_BY_TREE,   /* binomial tree, recursive doubling */
+    WF_TEAM_BY_TREE, /* binomial tree, recursive doubling */
     /* blocks.c: descending; the own operand first or second */
     WF_TEAM_BY_BLOCKS,
-    WF_TEAM_BY_RING,   /* ring.c: ascending, the own operand last */
-    WF_TEAM_BY_CHAIN   /* chain.c: descending, that of first_rank last */
+    WF_TEAM_BY_RING, /* ring.c: ascending, the own operand last */
+    WF_TEAM_BY_CHAIN /* chain.c: descending, that of first_rank last */
 };
 
 /* A reduction of some elements of the contributions of all members. */
 struct wf_team_fold {
     const struct wf_coll_args *a; /* operation and type */
-    uint64_t at, count;           /* offset in bytes; number of elements */
-    const void *const *from;      /* contributions, by rank */
+    uint64_t offset, count;       /* offset in bytes; number of elements */
+    const void *const *operands;  /* contributions, by rank */
     /* address of the first byte, without true_lb */
     void *out;
     enum wf_team_order order;
-    int first; /* of a tree: the rank at which it begins; ranks wrap around */
+    int first_rank; /* of a tree: its first rank; ranks wrap around */
     /* so many of the first ranks are combined in pairs before the others */
-    int pairs;
+    int paired_ranks;
     int owner; /* of blocks and rings: the rank whose block it is */
     bool own_first;
 };

@@ -99,7 +99,7 @@ const unsigned char *wf_team_find_piece(struct wf_team *t, int r,
              place = wf_team_place_of(t, r, t->rank);
 
     *got = total;
-    if (total > t->block || total < at)
+    if (total > t->block_bytes || total < at)
         return NULL;
     if (at) {
         for (uint64_t i = 0; i < place; i++)

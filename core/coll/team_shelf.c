@@ -14,10 +14,10 @@
  * any number, and of any roots. A root has finished when its bytes are in the
  * pool, however late a member comes.
  *
- *   pool_blocks_taken   one bit for each block; the member that sets a bit writes
- *                       to that block
- *   pool_readers        of the run that begins with this block: the members that
- *                       have not read it
+ *   pool_blocks_taken   one bit for each block; the member that sets a bit
+ *                       writes to that block
+ *   pool_readers        of the run that begins with this block: the members
+ *                       that have not read it
  *
  * Where ranks outnumber CPUs messages cost two copies for each member, one of
  * them by the root; this costs one by each, and one more. Elsewhere a tree or a
@@ -33,16 +33,16 @@
 #include "os/pages.h"
 
 enum {
-    RANKS_LEAST = 3,
+    RANKS_MIN = 3,
     /* below, a copy for each costs no more than a descriptor */
-    BYTES_LEAST = 8 << 10
+    BYTES_MIN = 8 << 10
 };
 
 /* The message that says where the bytes are. Members check it: `complement` is
  * that of `bytes`. */
-struct note {
-    uint64_t bytes, other;
-    uint64_t first; /* the first block of the run */
+struct descriptor {
+    uint64_t bytes, complement;
+    uint64_t first_block; /* the first block of the run */
 };
 
 /* One broadcast on this side; it lives as long as the schedule. */
@@ -51,25 +51,25 @@ struct publication {
     void *data;
     uint64_t bytes;
     int root;
-    struct note note;           /* at the root */
+    struct descriptor descriptor; /* at the root */
     /* at the root: what it sends, the descriptor or the bytes */
     struct wf_sched_found what;
-    uint64_t got;               /* at a member: bytes received into data */
+    uint64_t got; /* at a member: bytes received into data */
 };
 
-static uint32_t granules(uint64_t bytes)
+static uint32_t count_blocks(uint64_t bytes)
 {
     return (uint32_t)((bytes + WF_TEAM_GRANULE - 1) / WF_TEAM_GRANULE);
 }
 
 static uint64_t run_bits(uint64_t bytes, uint64_t first)
 {
-    return UINT64_MAX >> (WF_TEAM_GRANULES - granules(bytes)) << first;
+    return UINT64_MAX >> (WF_TEAM_GRANULES - count_blocks(bytes)) << first;
 }
 
-static unsigned char *place(struct wf_team *t, uint64_t first)
+static unsigned char *block_address(struct wf_team *t, uint64_t first)
 {
-    return t->shelf + first * WF_TEAM_GRANULE;
+    return t->pool + first * WF_TEAM_GRANULE;
 }
 
 /* Returns the first run of n free blocks, or -1 if there is none. */
@@ -84,14 +84,14 @@ static int find_run(uint64_t taken, uint32_t n)
 
 static int take_run(struct wf_team_shared *shared, uint64_t bytes)
 {
-    uint64_t taken = wf_load_relaxed(&shared->taken);
+    uint64_t taken = wf_load_relaxed(&shared->pool_blocks_taken);
     int first;
 
     do {
-        first = find_run(taken, granules(bytes));
+        first = find_run(taken, count_blocks(bytes));
         if (first < 0)
             return -1;
-    } while (!wf_cas_acq_rel(&shared->taken, &taken,
+    } while (!wf_cas_acq_rel(&shared->pool_blocks_taken, &taken,
                              taken | run_bits(bytes, (uint64_t)first)));
     return first;
 }
@@ -99,7 +99,7 @@ static int take_run(struct wf_team_shared *shared, uint64_t bytes)
 static void free_run(struct wf_team_shared *shared, uint64_t bytes,
                      uint64_t first)
 {
-    wf_add_acq_rel(&shared->taken, -run_bits(bytes, first));
+    wf_add_acq_rel(&shared->pool_blocks_taken, -run_bits(bytes, first));
 }
 
 /* Takes the pages of a run, before its first use here. False: there is no
@@ -108,29 +108,29 @@ static bool take_pages(struct wf_team *t, uint64_t bytes, uint64_t first)
 {
     uint64_t run = run_bits(bytes, first);
 
-    if (!(run & ~t->shelved))
+    if (!(run & ~t->pool_pages_taken))
         return true;
-    if (!wf_pages_take(place(t, first),
-                       granules(bytes) * (size_t)WF_TEAM_GRANULE))
+    if (!wf_pages_take(block_address(t, first),
+                       count_blocks(bytes) * (size_t)WF_TEAM_GRANULE))
         return false;
-    t->shelved |= run;
+    t->pool_pages_taken |= run;
     return true;
 }
 
 /* Returns true if all members use the segment: a member that does not would
  * never free its claim. */
-static bool all_have_it(const struct wf_team *t)
+static bool all_have_segment(const struct wf_team *t)
 {
     uint32_t out = 0;
 
     for (int r = 0; r < t->size; r++)
-        out |= wf_load_relaxed(&t->shared->ranks[r].out);
+        out |= wf_load_relaxed(&t->shared->members[r].no_shm);
     return out == 0;
 }
 
-static int take_room(struct wf_team *t, uint64_t bytes)
+static int reserve_blocks(struct wf_team *t, uint64_t bytes)
 {
-    int first = all_have_it(t) ? take_run(t->shared, bytes) : -1;
+    int first = all_have_segment(t) ? take_run(t->shared, bytes) : -1;
 
     if (first < 0 || take_pages(t, bytes, (uint64_t)first))
         return first;
@@ -138,54 +138,56 @@ static int take_room(struct wf_team *t, uint64_t bytes)
     return -1;
 }
 
-static int publish(void *arg)
+static int publish_bytes(void *arg)
 {
     struct publication *p = arg;
     struct wf_team *t = p->t;
-    int first = take_room(t, p->bytes);
+    int first = reserve_blocks(t, p->bytes);
 
     if (first < 0) {
         p->what = (struct wf_sched_found){p->data, p->bytes};
         return MPI_SUCCESS;
     }
-    memcpy(place(t, (uint64_t)first), p->data, p->bytes);
-    wf_store_relaxed(&t->shared->readers[first], (uint32_t)t->size - 1);
-    p->note = (struct note){p->bytes, ~p->bytes, (uint64_t)first};
-    p->what = (struct wf_sched_found){&p->note, sizeof p->note};
+    memcpy(block_address(t, (uint64_t)first), p->data, p->bytes);
+    wf_store_relaxed(&t->shared->pool_readers[first], (uint32_t)t->size - 1);
+    p->descriptor = (struct descriptor){p->bytes, ~p->bytes, (uint64_t)first};
+    p->what = (struct wf_sched_found){&p->descriptor, sizeof p->descriptor};
     return MPI_SUCCESS;
 }
 
 /* Returns true if a received message is a descriptor, of bytes that fit the
  * pool. */
-static bool is_note(const struct publication *p, const struct note *note)
+static bool is_descriptor(const struct publication *p,
+                          const struct descriptor *note)
 {
-    return p->got == sizeof *note && note->other == ~note->bytes &&
-           note->bytes - 1 < WF_TEAM_SHELF && note->first < WF_TEAM_GRANULES &&
-           granules(note->bytes) <= WF_TEAM_GRANULES - note->first;
+    return p->got == sizeof *note && note->complement == ~note->bytes &&
+           note->bytes - 1 < WF_TEAM_SHELF &&
+           note->first_block < WF_TEAM_GRANULES &&
+           count_blocks(note->bytes) <= WF_TEAM_GRANULES - note->first_block;
 }
 
-static void leave(struct wf_team *t, const struct note *note)
+static void release_reader(struct wf_team *t, const struct descriptor *note)
 {
-    wf_atomic_u32 *readers = &t->shared->readers[note->first];
+    wf_atomic_u32 *readers = &t->shared->pool_readers[note->first_block];
 
     /* pairs with take_run: the next writer comes after all readers */
     if (wf_add_acq_rel(readers, UINT32_MAX) == 1)
-        free_run(t->shared, note->bytes, note->first);
+        free_run(t->shared, note->bytes, note->first_block);
 }
 
-static int take(void *arg)
+static int copy_out(void *arg)
 {
     struct publication *p = arg;
-    struct note note;
+    struct descriptor note;
 
     memcpy(&note, p->data, sizeof note);
-    if (!is_note(p, &note))
+    if (!is_descriptor(p, &note))
         return wf_sched_check_length(p->root, p->got, p->bytes);
     if (note.bytes == p->bytes) {
-        (void)take_pages(p->t, p->bytes, note.first);
-        memcpy(p->data, place(p->t, note.first), p->bytes);
+        (void)take_pages(p->t, p->bytes, note.first_block);
+        memcpy(p->data, block_address(p->t, note.first_block), p->bytes);
     }
-    leave(p->t, &note);
+    release_reader(p->t, &note);
     return wf_sched_check_length(p->root, note.bytes, p->bytes);
 }
 
@@ -193,29 +195,31 @@ bool wf_shelf_fits(const struct wf_comm *comm, uint64_t bytes)
 {
     const struct wf_team *t = comm->team;
 
-    return t && t->crowded && !t->one_copy && t->size >= RANKS_LEAST &&
-           bytes >= BYTES_LEAST && bytes <= WF_TEAM_SHELF;
+    return t && t->oversubscribed && !t->one_copy && t->size >= RANKS_MIN &&
+           bytes >= BYTES_MIN && bytes <= WF_TEAM_SHELF;
 }
 
-static struct publication *make(struct wf_sched *s, const struct wf_comm *comm,
-                                void *data, uint64_t bytes)
+static struct publication *make_publication(struct wf_sched *s,
+                                            const struct wf_comm *comm,
+                                            void *data, uint64_t bytes)
 {
     struct publication *p = wf_sched_temp(s, sizeof *p);
 
     if (p)
-        *p = (struct publication){.t = comm->team, .data = data, .bytes = bytes};
+        *p =
+            (struct publication){.t = comm->team, .data = data, .bytes = bytes};
     return p;
 }
 
 void wf_shelf_give(struct wf_sched *s, const struct wf_comm *comm, void *data,
                    uint64_t bytes, int ready)
 {
-    struct publication *p = make(s, comm, data, bytes);
+    struct publication *p = make_publication(s, comm, data, bytes);
     int published;
 
     if (!p)
         return; /* remembered by the schedule */
-    published = wf_sched_call(s, publish, p);
+    published = wf_sched_call(s, publish_bytes, p);
     wf_sched_after(s, published, ready);
     for (int r = wf_team_after(p->t, comm->rank); r != comm->rank;
          r = wf_team_after(p->t, r))
@@ -225,14 +229,14 @@ void wf_shelf_give(struct wf_sched *s, const struct wf_comm *comm, void *data,
 void wf_shelf_take(struct wf_sched *s, const struct wf_comm *comm, void *data,
                    uint64_t bytes, int root)
 {
-    struct publication *p = make(s, comm, data, bytes);
+    struct publication *p = make_publication(s, comm, data, bytes);
     int received;
 
     if (!p)
         return;
     p->root = root;
     received = wf_sched_recv_found(s, data, bytes, &p->got, root);
-    wf_sched_after(s, wf_sched_call(s, take, p), received);
+    wf_sched_after(s, wf_sched_call(s, copy_out, p), received);
 }
 
 void wf_shelf_bcast(struct wf_sched *s, const struct wf_coll_args *a)

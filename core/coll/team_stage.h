@@ -47,30 +47,31 @@ enum { WF_TEAM_BY_SCHEDULE = -1, WF_TEAM_MIXED = -2, WF_TEAM_BY_STAGE = -3 };
 struct wf_staging {
     struct wf_team *t;
     const struct wf_coll_args *a;
-    uint64_t bytes; /* length that every member's line states */
-    uint64_t piece; /* bytes of one block in one step */
-    uint32_t room;  /* bytes of a member's chunk in one step */
+    uint64_t bytes;       /* length that every member's line states */
+    uint64_t piece_bytes; /* bytes of one block in one step */
+    uint32_t step_bytes;  /* bytes of a member's chunk in one step */
     uint32_t steps;
     /* Returns the length that a rank's line states, where they differ; or
      * NULL. */
-    uint64_t (*length)(const struct wf_staging *, int rank);
+    uint64_t (*length_of)(const struct wf_staging *, int rank);
     /* Fills this member's chunk of a step; reads the chunk of another
      * member. */
-    int (*put)(struct wf_staging *, uint32_t step, unsigned char *to);
-    int (*take)(struct wf_staging *, uint32_t step, int from,
-                const unsigned char *piece);
+    int (*fill_chunk)(struct wf_staging *, uint32_t step, unsigned char *to);
+    int (*read_chunk)(struct wf_staging *, uint32_t step, int from,
+                      const unsigned char *piece);
     /* Returns true if that rank reads this step, of a call from a root. NULL:
      * all ranks read all steps. */
-    bool (*reads)(const struct wf_staging *, uint32_t step, int rank);
+    bool (*is_reader)(const struct wf_staging *, uint32_t step, int rank);
     /* Of calls with a block for each other member: pieces in a chunk, and steps
      * in which each member has got a piece. */
-    uint32_t together, round;
+    uint32_t pieces_per_chunk, steps_per_round;
     /* Of reductions: runs a whole step; the order of operands. */
-    int (*run)(struct wf_staging *, uint32_t step);
+    int (*run_step)(struct wf_staging *, uint32_t step);
     enum wf_team_order order;
     /* a member that finds its part short does not read all lines: a scan */
-    bool unheard;
-    bool ready; /* the chunk of step 0 was published before all members met */
+    bool some_do_not_wait;
+    /* the chunk of step 0 was published before all members met */
+    bool first_chunk_filled;
 };
 
 /* Runs a whole call in which all members write and read. The builder is that of
@@ -86,8 +87,7 @@ int wf_team_stage_to(struct wf_staging *, wf_coll_builder *);
 /* Runs a call in which all members write and read, and have read all lines. */
 int wf_team_stage_met(struct wf_staging *, wf_coll_builder *);
 
-/* ---- the collectives: large.c, large_fold.c
- * -------------------------------- */
+/* ---- the collectives: large.c, large_fold.c ------------------------------ */
 
 int wf_team_large_allgather(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_alltoall(wf_coll_builder *, const struct wf_coll_args *);
@@ -109,13 +109,11 @@ int wf_team_large_scan(wf_coll_builder *, const struct wf_coll_args *,
 bool wf_team_large_reduces(const struct wf_coll_args *, enum wf_coll_kind,
                            uint64_t bytes);
 
-/* ---- copying into the ring: staging_copy.c
- * --------------------------------- */
+/* ---- copying into the ring: staging_copy.c ------------------------------- */
 
 void wf_team_copy_in(struct wf_team *, void *to, const void *from, uint64_t n);
 
-/* ---- chunks
- * ---------------------------------------------------------------- */
+/* ---- chunks -------------------------------------------------------------- */
 
 /* Records and returns the error that a member calls with other counts. */
 WF_COLD int wf_team_other_counts(int rank);
@@ -131,7 +129,7 @@ void wf_team_say_put(struct wf_team *, uint32_t count, int rc);
 /* Returns the way in which this member wants a large call. */
 static inline uint32_t wf_team_large_way(const struct wf_team *t)
 {
-    return t->spoiled ? WF_TEAM_SCHEDULE : WF_TEAM_STAGED;
+    return t->staging_failed ? WF_TEAM_SCHEDULE : WF_TEAM_STAGED;
 }
 
 /* Moves the ring position to the next step, whose chunk lies beside that of
@@ -139,34 +137,35 @@ static inline uint32_t wf_team_large_way(const struct wf_team *t)
  * that cannot wrap begins in the first one. */
 static inline void wf_team_place(struct wf_team *t, uint32_t room)
 {
-    uint32_t at = t->end;
+    uint32_t at = t->ring_end;
 
-    if (at + room > t->lap && room <= t->at)
+    if (at + room > t->ring_bytes && room <= t->ring_pos)
         at = 0;
-    t->at = at;
-    t->end = at + room;
+    t->ring_pos = at;
+    t->ring_end = at + room;
 }
 
 /* Returns the address of a member's chunk of this step. */
 static inline unsigned char *wf_team_chunk(struct wf_team *t, int rank)
 {
-    return t->stage + (size_t)rank * t->chunks * t->chunk + t->at;
+    return t->staging + (size_t)rank * t->chunk_count * t->chunk_bytes +
+           t->ring_pos;
 }
 
 /* Returns the bytes of a block of `all` bytes that belong to step `step`. */
 static inline uint64_t wf_team_piece(const struct wf_staging *g, uint32_t step,
                                      uint64_t all)
 {
-    uint64_t first = step * g->piece;
+    uint64_t first = step * g->piece_bytes;
 
     if (first >= all)
         return 0;
-    return all - first < g->piece ? all - first : g->piece;
+    return all - first < g->piece_bytes ? all - first : g->piece_bytes;
 }
 
 static inline uint32_t wf_team_steps(const struct wf_staging *g, uint64_t all)
 {
-    return (uint32_t)((all + g->piece - 1) / g->piece);
+    return (uint32_t)((all + g->piece_bytes - 1) / g->piece_bytes);
 }
 
 #endif

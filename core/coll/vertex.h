@@ -1,9 +1,9 @@
 /* The vertices and edges of a schedule; private to schedule.c (building) and
  * run.c (running).
  *
- *   vertex --out--> edge -> edge -> ...      completion releases each edge's `to`
- *   vertex --follower--> vertex              start releases it: the next
- *                                            message of this direction and peer
+ *   vertex --out--> edge -> edge -> ...   completion releases each edge's `to`
+ *   vertex --follower--> vertex           start releases it: the next message
+ *                                         of this direction and peer
  *
  * A vertex is ready when `wait`, the number of releases still missing, is 0.
  * Ready vertices stand in a queue, so that a chain of operations which all
@@ -47,13 +47,13 @@ struct wf_vertex {
         int (*fn)(void *);
     };
     int32_t peer;
-    int32_t need, wait; /* releases: in all, still missing */
+    int32_t need, wait;    /* releases: in all, still missing */
     int32_t out, out_last; /* edges, in the order they were made */
     int32_t follower;
     /* while built: chain of a bucket; while running: ready queue */
     int32_t next;
     uint8_t kind;
-    bool local; /* peer is a rank of the local group */
+    bool local;     /* peer is a rank of the local group */
     bool under_way; /* a message that has started and is not complete */
 };
 
@@ -87,10 +87,10 @@ struct wf_sched {
     bool user_op;
     /* is in the instance's list of deferred schedules, by next */
     bool deferred;
-    bool direct;    /* vertices are performed when they are made: direct.c */
+    bool direct;       /* vertices are performed when they are made: direct.c */
     uint8_t algorithm; /* enum wf_coll_algorithm of the whole, once chosen */
-    int fence;      /* newest fence, or -1 */
-    const int *map; /* translates the ranks that builders name, or NULL */
+    int fence;         /* newest fence, or -1 */
+    const int *map;    /* translates the ranks that builders name, or NULL */
 
     struct wf_vertex *v;
     struct wf_edge *e;
@@ -99,15 +99,15 @@ struct wf_sched {
     struct wf_temp *temps;
     size_t scratch_used;
 
-    int32_t head, tail;    /* ready queue */
-    int left;              /* vertices that are not complete */
-    int error;             /* the first error */
+    int32_t head, tail; /* ready queue */
+    int left;           /* vertices that are not complete */
+    int error;          /* the first error */
     /* a message failed because the way to a member is lost */
     bool cut;
-    uint32_t mask;         /* endpoints of the messages in flight */
-    bool runnable;         /* a blocking run waits for this */
-    const void *waiter;    /* identifies the thread of a blocking run */
-    struct wf_req *req;    /* request of a nonblocking or persistent run */
+    uint32_t endpoint_mask; /* endpoints of the messages in flight */
+    bool runnable;          /* a blocking run waits for this */
+    const void *waiter;     /* identifies the thread of a blocking run */
+    struct wf_req *req;     /* request of a nonblocking or persistent run */
     /* in the list of those kept for reuse, or deferred */
     struct wf_sched *next;
 
@@ -116,7 +116,7 @@ struct wf_sched {
     _Alignas(16) char scratch[WF_SCHED_SCRATCH];
 };
 
-/* ---- performing at once: direct.c ----------------------------------------- */
+/* ---- performing at once: direct.c ---------------------------------------- */
 
 struct wf_sched_block {
     void *buf;
