@@ -52,6 +52,7 @@ struct window {
     int sent[WINDOW], received[WINDOW];
 };
 
+/* The steps of a pairwise exchange. */
 struct pairs {
     struct wf_sched *s;
     const struct wf_coll_args *a;

@@ -9,6 +9,7 @@
  */
 #include "coll/coll.h"
 
+/* A broadcast under construction. */
 struct scatter_ring {
     struct wf_sched *s;
     int p, position, root;

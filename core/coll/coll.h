@@ -65,6 +65,7 @@ static inline bool wf_coll_none_of(struct wf_ints counts,
     return i == comm->size || (counts.base && type->size == 0);
 }
 
+/* A builder: puts the vertices of a collective into the schedule. */
 typedef int wf_coll_builder(struct wf_sched *, const struct wf_coll_args *);
 wf_coll_builder wf_build_barrier, wf_build_bcast, wf_build_gather,
     wf_build_gatherv, wf_build_scatter, wf_build_scatterv, wf_build_allgather,

@@ -15,6 +15,7 @@
  */
 #include "coll/coll.h"
 
+/* A reduction under construction. */
 struct halving {
     struct wf_sched *s;
     const struct wf_coll_args *a;

@@ -22,6 +22,7 @@ struct level {
     const int *ranks;      /* in the whole communicator */
 };
 
+/* Both levels, seen from this process. */
 struct levels {
     struct wf_sched *s;
     const struct wf_layout *l;

@@ -14,6 +14,7 @@
 
 enum { SLOTS = 3 /* one arrives, one is reduced, one leaves */ };
 
+/* A reduction under construction. */
 struct ring {
     struct wf_sched *s;
     const struct wf_comm *g;

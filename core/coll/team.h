@@ -186,6 +186,7 @@ void wf_team_wake(struct wf_team *);
 
 /* ---- flag lines ---------------------------------------------------------- */
 
+/* Returns the line of that member for this call. */
 static inline struct wf_team_line *wf_team_line(struct wf_team *t, int rank)
 {
     return &t->shared->members[rank].line[t->call & (t->lines_used - 1)];
@@ -209,6 +210,7 @@ static inline unsigned char *wf_team_data(struct wf_team *t, int rank,
                wf_team_stride(t->block_bytes);
 }
 
+/* Wakes the members that sleep until this one has stored a flag. */
 static inline void wf_team_ring(struct wf_team *t)
 {
     if (t->writers_fence)
@@ -252,6 +254,7 @@ static inline void wf_team_say(struct wf_team *t, uint64_t bytes, uint32_t way)
                      (uint64_t)t->call << 32 | way | n);
 }
 
+/* Stores the flag word and wakes the members that sleep for it. */
 static inline void wf_team_publish(struct wf_team *t, uint64_t bytes,
                                    uint32_t way)
 {
@@ -287,11 +290,13 @@ static inline int wf_team_hear(struct wf_team *t, int rank, uint64_t *word)
     return wf_team_await(t, rank, &line->flag, (uint64_t)t->call << 32, word);
 }
 
+/* Returns true if the writer of a flag word wants a schedule. */
 static inline bool wf_team_schedules(uint64_t word)
 {
     return word & WF_TEAM_SCHEDULE;
 }
 
+/* Returns the bytes that a flag word states. */
 static inline uint64_t wf_team_bytes(uint64_t word)
 {
     return word & (WF_TEAM_STAGED - 1);

@@ -133,7 +133,8 @@ static bool follow_root(struct wf_staging *g, int *rc)
     *rc = wf_team_length(root, wf_team_long_bytes(t, root, word), g->bytes);
     if (!*rc &&
         (!t->staging || first - 1 + (uint64_t)g->steps > count_chunks(t)))
-        *rc = wf_error(MPI_ERR_OTHER, "rank %d writes where nothing is", root);
+        *rc = wf_error(MPI_ERR_OTHER,
+                       "rank %d writes to chunks that do not exist", root);
     if (!*rc)
         *rc = read_ahead(g, first - 1);
     else

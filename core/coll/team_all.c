@@ -378,15 +378,15 @@ int wf_team_allgatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
 static int unpack_equal_parts(struct wf_team *t, const struct wf_coll_args *a)
 {
     uint64_t others = (uint64_t)(t->size - 1);
-    uint64_t piece = a->rcount * (uint64_t)a->rtype->size;
+    uint64_t part = a->rcount * (uint64_t)a->rtype->size;
     int rc = MPI_SUCCESS, error;
 
     for (int r = wf_team_after(t, t->rank); r != t->rank;
          r = wf_team_after(t, r)) {
-        error = wf_team_length(r, contributed_bytes(t, r) / others, piece);
+        error = wf_team_length(r, contributed_bytes(t, r) / others, part);
         if (!error)
-            error = wf_team_get(wf_team_data(t, r, piece * others) +
-                                    wf_team_place_of(t, r, t->rank) * piece,
+            error = wf_team_get(wf_team_data(t, r, part * others) +
+                                    wf_team_place_of(t, r, t->rank) * part,
                                 wf_coll_rblock(a, r), a->rcount, a->rtype);
         wf_team_first(&rc, error);
     }
@@ -420,15 +420,15 @@ static WF_COLD int check_and_schedule(wf_coll_builder *builder,
 int wf_team_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
-    uint64_t piece, total;
+    uint64_t part, total;
     int rc;
 
     if (wf_unlikely(!is_plain_alltoall(a)))
         return check_and_schedule(builder, a);
-    piece = a->scount * (uint64_t)a->stype->size;
-    total = piece * (uint64_t)(t->size - 1);
-    if (piece > t->block_bytes || total > t->block_bytes)
-        return t->one_copy && piece > t->block_bytes
+    part = a->scount * (uint64_t)a->stype->size;
+    total = part * (uint64_t)(t->size - 1);
+    if (part > t->block_bytes || total > t->block_bytes)
+        return t->one_copy && part > t->block_bytes
                    ? wf_team_want_schedule(builder, a, total)
                    : wf_team_large_alltoall(builder, a);
     wf_team_begin(t, total);

@@ -30,6 +30,7 @@ static inline int wf_team_put(void *to, const void *buf, uint64_t count,
     return MPI_SUCCESS;
 }
 
+/* Unpacks `count` elements into the program's buffer. */
 static inline int wf_team_get(const void *from, void *buf, uint64_t count,
                               const struct wf_type *type)
 {
@@ -50,6 +51,7 @@ static inline int wf_team_own(struct wf_coll_block from,
         (struct wf_sched_block){to.buf, to.count, to.type});
 }
 
+/* Returns the send buffer as a block. */
 static inline struct wf_coll_block wf_team_sent(const struct wf_coll_args *a)
 {
     return (struct wf_coll_block){(void *)(uintptr_t)a->sbuf, a->scount,
@@ -153,12 +155,14 @@ static inline int wf_team_give(const struct wf_coll_args *a, const void *buf,
 
 /* ---- parts for each other member: parts.c -------------------------------- */
 
+/* Returns the index of the part for `to` among the parts of `from`. */
 static inline uint64_t wf_team_place_of(const struct wf_team *t, int from,
                                         int to)
 {
     return (uint64_t)(to > from ? to - from - 1 : to - from - 1 + t->size);
 }
 
+/* Returns the next rank; after the last one comes rank 0. */
 static inline int wf_team_after(const struct wf_team *t, int rank)
 {
     return rank + 1 < t->size ? rank + 1 : 0;
@@ -200,8 +204,7 @@ struct wf_team_fold {
     const struct wf_coll_args *a; /* operation and type */
     uint64_t offset, count;       /* offset in bytes; number of elements */
     const void *const *operands;  /* contributions, by rank */
-    /* address of the first byte, without true_lb */
-    void *out;
+    void *out; /* of the first byte: true_lb is not before it */
     enum wf_team_order order;
     int first_rank; /* of a tree: its first rank; ranks wrap around */
     /* so many of the first ranks are combined in pairs before the others */

@@ -18,8 +18,8 @@
 #include "coll/team_data.h"
 
 enum {
-    MAX_LEVELS =
-        10 /* levels for the largest number of members, and one more */,
+    /* levels for the largest number of members, and one more */
+    MAX_LEVELS = 10,
     STACK_SCRATCH = 256
 };
 
@@ -78,11 +78,13 @@ static int fold_sequentially(const struct wf_team_fold *f, int size)
 
 /* ---- a tree -------------------------------------------------------------- */
 
+/* A value on the stack. */
 struct value {
     const char *at;
     int level;
 };
 
+/* The values that are not merged yet. */
 struct stack {
     const struct wf_team_fold *f;
     struct value v[MAX_LEVELS];

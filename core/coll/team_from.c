@@ -115,7 +115,7 @@ static int receive_part(struct wf_team *t, wf_coll_builder *builder,
                         const struct wf_coll_args *a)
 {
     uint64_t others = (uint64_t)(t->size - 1), got;
-    uint64_t piece = a->rcount * (uint64_t)a->rtype->size;
+    uint64_t part = a->rcount * (uint64_t)a->rtype->size;
     int rc = wait_root_line(t, a->root, &got);
 
     if (rc == BY_SCHEDULE)
@@ -123,10 +123,10 @@ static int receive_part(struct wf_team *t, wf_coll_builder *builder,
     if (rc == BY_STAGE)
         return wf_team_large_scatter(builder, a);
     if (wf_likely(!rc))
-        rc = wf_team_length(a->root, got / others, piece);
+        rc = wf_team_length(a->root, got / others, part);
     if (wf_likely(!rc))
-        rc = wf_team_get(wf_team_data(t, a->root, piece * others) +
-                             wf_team_place_of(t, a->root, t->rank) * piece,
+        rc = wf_team_get(wf_team_data(t, a->root, part * others) +
+                             wf_team_place_of(t, a->root, t->rank) * part,
                          a->rbuf, a->rcount, a->rtype);
     wf_team_done(t);
     return rc;
@@ -146,17 +146,17 @@ static bool is_plain_scatter(const struct wf_coll_args *a)
 int wf_team_scatter(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
-    uint64_t piece, total;
+    uint64_t part, total;
     int rc;
 
     if (wf_unlikely(!is_plain_scatter(a)) && (rc = wf_team_check(builder, a)))
         return rc;
-    piece = wf_team_at_root(a) ? a->scount * (uint64_t)a->stype->size
-                               : a->rcount * (uint64_t)a->rtype->size;
+    part = wf_team_at_root(a) ? a->scount * (uint64_t)a->stype->size
+                              : a->rcount * (uint64_t)a->rtype->size;
     if (!wf_team_at_root(a))
         return receive_part(t, builder, a);
-    total = piece * (uint64_t)(t->size - 1);
-    if (piece > t->block_bytes || total > t->block_bytes)
+    total = part * (uint64_t)(t->size - 1);
+    if (part > t->block_bytes || total > t->block_bytes)
         return t->heavily_oversubscribed && total >= SCHEDULE_MIN_BYTES
                    ? announce_schedule(t, builder, a)
                    : announce_large(t, builder, a, wf_team_large_scatter);

@@ -7,6 +7,7 @@
  */
 #include "coll/team_data.h"
 
+/* A gatherv at the root. */
 struct gathering {
     struct wf_team *t;
     const struct wf_coll_args *a;

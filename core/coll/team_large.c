@@ -150,9 +150,9 @@ static int fill_own_chunk(struct wf_staging *g, uint32_t step,
 }
 
 static int read_block_piece(struct wf_staging *g, uint32_t step, int from,
-                            const unsigned char *piece)
+                            const unsigned char *chunk)
 {
-    unpack_step(g, gathered_block(g, from), step, piece);
+    unpack_step(g, gathered_block(g, from), step, chunk);
     return MPI_SUCCESS;
 }
 
@@ -207,10 +207,10 @@ static int fill_chunk_for_all(struct wf_staging *g, uint32_t step,
 }
 
 static int read_own_piece(struct wf_staging *g, uint32_t step, int from,
-                          const unsigned char *piece)
+                          const unsigned char *chunk)
 {
     if (has_piece_for(g, step, from, g->t->rank))
-        read_dealt_piece(g, step, from, wf_coll_recv_block(g->a, from), piece);
+        read_dealt_piece(g, step, from, wf_coll_recv_block(g->a, from), chunk);
     return MPI_SUCCESS;
 }
 
@@ -356,10 +356,10 @@ static int fill_vector_chunk(struct wf_staging *g, uint32_t step,
 }
 
 static int read_vector_piece(struct wf_staging *g, uint32_t step, int from,
-                             const unsigned char *piece)
+                             const unsigned char *chunk)
 {
     (void)from;
-    unpack_step(g, vector_block(g->a), step, piece);
+    unpack_step(g, vector_block(g->a), step, chunk);
     return MPI_SUCCESS;
 }
 
@@ -385,7 +385,7 @@ static int fill_scattered_chunk(struct wf_staging *g, uint32_t step,
 }
 
 static int read_scattered_piece(struct wf_staging *g, uint32_t step, int from,
-                                const unsigned char *piece)
+                                const unsigned char *chunk)
 {
     read_dealt_piece(g, step, from, vector_block(g->a), piece);
     return MPI_SUCCESS;

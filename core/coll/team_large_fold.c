@@ -18,6 +18,7 @@
  */
 #include "coll/team_stage.h"
 
+/* A reduction or scan through the staging ring. */
 struct staged_reduction {
     /* first member: callbacks are given it; its pieces are of one block */
     struct wf_staging g;

@@ -57,6 +57,7 @@ enum {
     OVERSUBSCRIBED = 4
 };
 
+/* The key by which peers of one transport map the memory. */
 struct key {
     char transport[NAME_MAX]; /* "": there is no key */
     uint64_t len;
@@ -69,6 +70,7 @@ struct offer {
     struct key key[KEYS];
 };
 
+/* A set-up under way, of the segment or of the staging ring. */
 struct setup {
     struct wf_comm *comm;
     /* bytes in all; bytes at the end whose pages are taken when used */
@@ -103,10 +105,10 @@ static uint32_t chunk_bytes_for(int size)
 /* Returns the bytes of each member's chunks before the ring wraps. */
 static uint32_t ring_bytes_for(int size)
 {
-    uint32_t lap = ALL_RINGS_BYTES / (uint32_t)size,
+    uint32_t ring = ALL_RINGS_BYTES / (uint32_t)size,
              chunk = chunk_bytes_for(size);
 
-    return lap > chunk ? lap / chunk * chunk : chunk;
+    return ring > chunk ? ring / chunk * chunk : chunk;
 }
 
 static uint32_t chunk_count_for(int size)
@@ -392,10 +394,8 @@ static void set_up(struct wf_comm *comm)
     t->oversubscribed = flags & OVERSUBSCRIBED;
     t->lines_used = t->oversubscribed ? WF_TEAM_LINES_MOST : WF_TEAM_LINES;
     t->blocks_used = t->oversubscribed ? WF_TEAM_BLOCKS_MOST : WF_TEAM_BLOCKS;
-    t->ring_bytes =
-        t->oversubscribed
-            ? 0
-            : ring_bytes_for(t->size); /* few lines stay in the cache */
+    /* where ranks outnumber CPUs few lines stay in the cache */
+    t->ring_bytes = t->oversubscribed ? 0 : ring_bytes_for(t->size);
     if (rc || flags & CANNOT)
         wf_team_free(comm);
 }

@@ -23,12 +23,11 @@
  */
 #include "coll/team_stage.h"
 
-enum { /* bytes; measured */
-       PAIR_LONG_BYTES = 2 << 20,
-       PAIR_LONG_EXCLUSIVE_BYTES =
-           64 << 10 /* one message, and nothing to compute */
-};
+/* Between two ranks, from so many bytes on a message is faster: measured. Of an
+ * exclusive scan it is one message, and there is nothing to compute. */
+enum { PAIR_LONG_BYTES = 2 << 20, PAIR_LONG_EXCLUSIVE_BYTES = 64 << 10 };
 
+/* One scan, in this member. */
 struct scanning {
     struct wf_team *t;
     const struct wf_coll_args *a;

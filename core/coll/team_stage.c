@@ -204,8 +204,8 @@ int wf_team_stage_all(struct wf_staging *g, wf_coll_builder *builder)
     wf_team_say_long(t, expected_bytes(g, t->rank), wf_team_large_way(t));
     met = synchronize(g);
     if (met == WF_TEAM_BY_SCHEDULE || (!met && !wf_team_stage(t))) {
-        t->ring_pos =
-            at; /* a member that wanted it has not moved its position */
+        /* a member that wanted the schedule has not moved its position */
+        t->ring_pos = at;
         t->ring_end = end;
         return wf_team_schedule(t, builder, g->a);
     }

@@ -40,10 +40,11 @@
 
 #include "coll/team_data.h"
 
-/* The ways in which a whole call may go, as results beside errors, which are
+/* What members agree on for a whole call. These results are negative, errors are
  * positive. */
 enum { WF_TEAM_BY_SCHEDULE = -1, WF_TEAM_MIXED = -2, WF_TEAM_BY_STAGE = -3 };
 
+/* One call through the staging ring, in this member. */
 struct wf_staging {
     struct wf_team *t;
     const struct wf_coll_args *a;
@@ -58,7 +59,7 @@ struct wf_staging {
      * member. */
     int (*fill_chunk)(struct wf_staging *, uint32_t step, unsigned char *to);
     int (*read_chunk)(struct wf_staging *, uint32_t step, int from,
-                      const unsigned char *piece);
+                      const unsigned char *chunk);
     /* Returns true if that rank reads this step, of a call from a root. NULL:
      * all ranks read all steps. */
     bool (*is_reader)(const struct wf_staging *, uint32_t step, int rank);

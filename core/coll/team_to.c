@@ -106,7 +106,7 @@ static WF_COLD int ask_root(wf_coll_builder *builder,
     return rc ? rc
               : wf_error(MPI_ERR_TRUNCATE,
                          "this rank contributes %llu bytes, "
-                         "and some rank other than so many",
+                         "another rank a different number",
                          (unsigned long long)bytes);
 }
 

@@ -36,6 +36,7 @@
 
 enum { POLLS = 64 /* of a flag, before the engine is driven */ };
 
+/* A wait for a flag of one member. */
 struct member_wait {
     struct wf_flag_wait wait; /* first member: progress is given it */
     struct wf_team *t;
