@@ -387,7 +387,7 @@ static int fill_scattered_chunk(struct wf_staging *g, uint32_t step,
 static int read_scattered_piece(struct wf_staging *g, uint32_t step, int from,
                                 const unsigned char *chunk)
 {
-    read_dealt_piece(g, step, from, vector_block(g->a), piece);
+    read_dealt_piece(g, step, from, vector_block(g->a), chunk);
     return MPI_SUCCESS;
 }
 
