@@ -13,10 +13,10 @@
  * A barrier or an allreduce of 8 bytes is one line from each to each; there is
  * no message, no matching and no schedule.
  *
- * DESIGN  Larger contributions lie in a block beside the lines. What does not
- * fit there either goes chunk by chunk through the staging ring (staging.h), or
- * runs as a schedule, as without shared memory. Whether it fits may look
- * different from member to member, by mistake or because only some know all
+ * DESIGN  Larger contributions lie in a block beside the lines. A call whose
+ * contributions do not fit there either goes chunk by chunk through the staging
+ * ring (staging.h), or runs as a schedule, as without shared memory. Members
+ * may disagree on whether it fits, by mistake or because only some know all
  * counts; so the flag word names the way that its writer takes:
  *
  *   all to all    one line that says "schedule" makes a schedule of the call

@@ -28,8 +28,8 @@ struct staged_reduction {
     int reader; /* rank that gets the whole result, or one of the following */
 };
 
-/* What each rank gets: the whole result; the block of its rank; of a scan, the
- * sum up to its own operand, or below it. */
+/* The part that each rank gets: all of the result; the block of its rank; of a
+ * scan, the sum up to its own operand, or below it. */
 enum { TO_ALL = -1, TO_OWNER = -2, SCAN_INCLUSIVE = -3, SCAN_EXCLUSIVE = -4 };
 /* With fewer than FEW_RANKS ranks, a schedule is faster from LONG_BYTES on:
  * measured. */

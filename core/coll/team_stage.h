@@ -40,8 +40,8 @@
 
 #include "coll/team_data.h"
 
-/* What members agree on for a whole call. These results are negative; errors
- * are positive. */
+/* The outcomes on which members agree for a whole call. They are negative;
+ * errors are positive. */
 enum { WF_TEAM_BY_SCHEDULE = -1, WF_TEAM_MIXED = -2, WF_TEAM_BY_STAGE = -3 };
 
 /* One call through the staging ring, in this member. */
