@@ -2,15 +2,15 @@
  *
  *   Bruck   ceil(log2 p) rounds; packed blocks in a scratch vector that starts
  *           with the own block: position j is rank + j (Bruck et al. 1997)
- *   ring    p - 1 steps straight between the users' buffers
+ *   ring    p - 1 steps straight between the program's buffers
  *   recursive doubling  log2 p rounds there, for powers of two and equal blocks
- *   linear  everybody straight to everybody
+ *   linear  every rank straight to every other
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
 
-static bool in_place(const struct wf_coll_args *a)
+static bool is_in_place(const struct wf_coll_args *a)
 {
     return a->sbuf == MPI_IN_PLACE;
 }
@@ -30,37 +30,37 @@ void wf_coll_allgather_ring(struct wf_sched *s, const struct wf_comm *g,
                                      wf_coll_rcount(a, out), a->rtype, right);
             wf_sched_after(s, send, arrived);
         }
-        arrived = -1; /* what is empty is not sent on */
+        arrived = -1; /* an empty block is not sent on */
         if (wf_coll_rbytes(a, in))
             arrived = wf_sched_recv(s, wf_coll_rblock(a, in),
                                     wf_coll_rcount(a, in), a->rtype, left);
     }
 }
 
-/* The own block to its place. */
-static void copy_own(struct wf_sched *s, const struct wf_coll_args *a)
+/* Copies the own block to its place. */
+static void copy_own_block(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rank = a->comm->rank;
 
-    if (!in_place(a))
+    if (!is_in_place(a))
         wf_sched_copy(s, a->sbuf, a->scount, a->stype, wf_coll_rblock(a, rank),
                       wf_coll_rcount(a, rank), a->rtype);
 }
 
-static void ring(struct wf_sched *s, const struct wf_coll_args *a)
+static void build_ring(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    copy_own(s, a);
+    copy_own_block(s, a);
     wf_sched_fence(s);
     wf_coll_allgather_ring(s, a->comm, a);
 }
 
 /* ---- recursive doubling -------------------------------------------------- */
 
-static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
+static void build_doubling(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rank = a->comm->rank;
 
-    copy_own(s, a);
+    copy_own_block(s, a);
     for (int bit = 1; bit < a->comm->size; bit *= 2) {
         uint64_t n = (uint64_t)bit * a->rcount;
         int have = rank & ~(bit - 1), partner = rank ^ bit;
@@ -72,12 +72,12 @@ static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- linear -------------------------------------------------------------- */
 
-static void linear(struct wf_sched *s, const struct wf_coll_args *a)
+static void build_linear(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int p = a->comm->size, rank = a->comm->rank;
-    const void *own = in_place(a) ? wf_coll_rblock(a, rank) : a->sbuf;
-    uint64_t count = in_place(a) ? wf_coll_rcount(a, rank) : a->scount;
-    struct wf_type *type = in_place(a) ? a->rtype : a->stype;
+    const void *own = is_in_place(a) ? wf_coll_rblock(a, rank) : a->sbuf;
+    uint64_t count = is_in_place(a) ? wf_coll_rcount(a, rank) : a->scount;
+    struct wf_type *type = is_in_place(a) ? a->rtype : a->stype;
 
     for (int i = 1; count > 0 && type->size > 0 && i < p; i++)
         wf_sched_send(s, own, count, type, (rank + i) % p);
@@ -87,13 +87,14 @@ static void linear(struct wf_sched *s, const struct wf_coll_args *a)
             wf_sched_recv(s, wf_coll_rblock(a, from), wf_coll_rcount(a, from),
                           a->rtype, from);
     }
-    copy_own(s, a);
+    copy_own_block(s, a);
 }
 
 /* ---- Bruck --------------------------------------------------------------- */
 
-/* Start of position j in the packed vector: j = 0..p. */
-static uint64_t *positions(struct wf_sched *s, const struct wf_coll_args *a)
+/* Returns the start of each position j = 0..p of the packed vector. */
+static uint64_t *find_positions(struct wf_sched *s,
+                                const struct wf_coll_args *a)
 {
     int p = a->comm->size;
     uint64_t *at = wf_sched_temp(s, ((size_t)p + 1) * sizeof *at);
@@ -106,13 +107,13 @@ static uint64_t *positions(struct wf_sched *s, const struct wf_coll_args *a)
     return at;
 }
 
-/* Returns the vertex. */
-static int bruck_pack(struct wf_sched *s, const struct wf_coll_args *a,
-                      char *packed, uint64_t bytes)
+/* Packs the own block; returns the vertex. */
+static int pack_own_block(struct wf_sched *s, const struct wf_coll_args *a,
+                          char *packed, uint64_t bytes)
 {
     int rank = a->comm->rank;
 
-    if (in_place(a))
+    if (is_in_place(a))
         return wf_sched_copy(s, wf_coll_rblock(a, rank),
                              wf_coll_rcount(a, rank), a->rtype, packed, bytes,
                              wf_coll_byte());
@@ -120,9 +121,9 @@ static int bruck_pack(struct wf_sched *s, const struct wf_coll_args *a,
                          wf_coll_byte());
 }
 
-/* ready: the vertex after which the own block is in place. */
-static void bruck_rounds(struct wf_sched *s, const struct wf_comm *g,
-                         char *packed, const uint64_t *at, int ready)
+/* Adds the rounds; the own block is in place after vertex `ready`. */
+static void add_bruck_rounds(struct wf_sched *s, const struct wf_comm *g,
+                             char *packed, const uint64_t *at, int ready)
 {
     struct wf_type *byte = wf_coll_byte();
     int p = g->size, sent = -1;
@@ -140,8 +141,9 @@ static void bruck_rounds(struct wf_sched *s, const struct wf_comm *g,
     wf_sched_fence(s);
 }
 
-/* Rank order wraps once around the packed vector: two copies if uniform. */
-static void bruck_unpack(struct wf_sched *s, const struct wf_coll_args *a,
+/* Unpacks all blocks. Rank order wraps once around the packed vector: two
+ * copies if blocks are uniform. */
+static void unpack_bruck(struct wf_sched *s, const struct wf_coll_args *a,
                          const char *packed, const uint64_t *at)
 {
     struct wf_type *byte = wf_coll_byte();
@@ -151,33 +153,33 @@ static void bruck_unpack(struct wf_sched *s, const struct wf_coll_args *a,
         wf_sched_copy(s, packed, at[wrap], byte, wf_coll_rblock(a, rank),
                       (uint64_t)wrap * a->rcount, a->rtype);
         if (rank > 0)
-            wf_sched_copy(s, packed + at[wrap], at[p] - at[wrap], byte,
-                          a->rbuf, (uint64_t)rank * a->rcount, a->rtype);
+            wf_sched_copy(s, packed + at[wrap], at[p] - at[wrap], byte, a->rbuf,
+                          (uint64_t)rank * a->rcount, a->rtype);
         return;
     }
     for (int j = 0; j < p; j++) {
         int i = (rank + j) % p;
         if (at[j + 1] > at[j])
             wf_sched_copy(s, packed + at[j], at[j + 1] - at[j], byte,
-                          wf_coll_rblock(a, i), wf_coll_rcount(a, i),
-                          a->rtype);
+                          wf_coll_rblock(a, i), wf_coll_rcount(a, i), a->rtype);
     }
 }
 
-static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
+static void build_bruck(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    uint64_t *at = positions(s, a);
+    uint64_t *at = find_positions(s, a);
     char *packed = at ? wf_sched_temp(s, at[a->comm->size]) : NULL;
 
     if (!packed)
         return;
-    bruck_rounds(s, a->comm, packed, at, bruck_pack(s, a, packed, at[1]));
-    bruck_unpack(s, a, packed, at);
+    add_bruck_rounds(s, a->comm, packed, at,
+                     pack_own_block(s, a, packed, at[1]));
+    unpack_bruck(s, a, packed, at);
 }
 
 /* ---- the choice ---------------------------------------------------------- */
 
-static uint64_t all_bytes(const struct wf_coll_args *a)
+static uint64_t sum_bytes(const struct wf_coll_args *a)
 {
     uint64_t bytes = 0;
 
@@ -186,8 +188,8 @@ static uint64_t all_bytes(const struct wf_coll_args *a)
     return bytes;
 }
 
-static void choose(struct wf_sched *s, const struct wf_coll_args *a,
-                   uint64_t bytes)
+static void choose_and_build(struct wf_sched *s, const struct wf_coll_args *a,
+                             uint64_t bytes)
 {
     uint32_t able = WF_ALG_ANY | WF_ALG_NODES_CONSECUTIVE;
 
@@ -197,25 +199,25 @@ static void choose(struct wf_sched *s, const struct wf_coll_args *a,
         able &= ~WF_ALG(RECURSIVE_DOUBLING);
     switch (wf_coll_choose(s, a->comm, WF_COLL_ALLGATHER, bytes, able)) {
     case WF_ALG_BRUCK:
-        bruck(s, a);
+        build_bruck(s, a);
         break;
     case WF_ALG_RECURSIVE_DOUBLING:
-        doubling(s, a);
+        build_doubling(s, a);
         break;
     case WF_ALG_LINEAR:
-        linear(s, a);
+        build_linear(s, a);
         break;
     case WF_ALG_NODES:
         wf_coll_allgather_nodes(s, a);
         break;
     default:
-        ring(s, a);
+        build_ring(s, a);
     }
 }
 
 void wf_coll_allgather(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    choose(s, a, all_bytes(a));
+    choose_and_build(s, a, sum_bytes(a));
 }
 
 /* ---- building ------------------------------------------------------------ */
@@ -233,13 +235,13 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
     }
 }
 
-static int check(const struct wf_coll_args *a)
+static int check_args(const struct wf_coll_args *a)
 {
     int rc;
 
     if ((rc = wf_coll_check_in_place(a, true)))
         return rc;
-    if (!in_place(a) && (rc = wf_coll_check_send(a)))
+    if (!is_in_place(a) && (rc = wf_coll_check_send(a)))
         return rc;
     if ((rc = wf_coll_check_recv(a)))
         return rc;
@@ -251,7 +253,7 @@ static int check(const struct wf_coll_args *a)
 int wf_build_allgather(struct wf_sched *s, const struct wf_coll_args *a)
 {
     uint64_t bytes;
-    int rc = check(a);
+    int rc = check_args(a);
 
     if (rc)
         return rc;
@@ -259,10 +261,10 @@ int wf_build_allgather(struct wf_sched *s, const struct wf_coll_args *a)
         build_inter(s, a);
         return MPI_SUCCESS;
     }
-    bytes = all_bytes(a);
+    bytes = sum_bytes(a);
     if (bytes == 0)
         return MPI_SUCCESS;
-    choose(s, a, bytes);
+    choose_and_build(s, a, bytes);
     return MPI_SUCCESS;
 }
 

@@ -1,12 +1,12 @@
 /* Allreduce: recursive doubling, or for long vectors by blocks, each of which
- * one rank reduces and sends to all, piece by piece; and others in files of
+ * one rank reduces and sends to all, segment by segment; and others in files of
  * their own. Every element is computed either once or by the same expression
  * everywhere, so that all ranks get the same bits.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_shelf.h"
 
-static const void *contribution(const struct wf_coll_args *a)
+static const void *own_operand(const struct wf_coll_args *a)
 {
     return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
 }
@@ -14,44 +14,44 @@ static const void *contribution(const struct wf_coll_args *a)
 static int copy_vector(struct wf_sched *s, const struct wf_coll_args *a,
                        const void *from, void *to)
 {
-    return wf_sched_copy(s, from, a->rcount, a->rtype, to, a->rcount,
-                         a->rtype);
+    return wf_sched_copy(s, from, a->rcount, a->rtype, to, a->rcount, a->rtype);
 }
 
 /* ---- recursive doubling -------------------------------------------------- */
 
-/* With p not a power of two, the first 2 * extra ranks work in pairs: the
- * even one hands its vector to the odd one and gets the result back. Members
- * of the doubling then stand for consecutive ranges of ranks, in order. */
+/* State of recursive doubling. With p not a power of two, the first 2 * extra
+ * ranks work in pairs: the even one gives its vector to the odd one and gets
+ * the result back. The members of the doubling then stand for consecutive
+ * ranges of ranks, in order. */
 struct doubling {
     struct wf_sched *s;
     const struct wf_coll_args *a;
     int members, extra;
-    void *mine; /* accumulated vector */
-    bool borrowed; /* it is the program's send buffer */
-    int ready;  /* the vertex after which it is whole, or -1: it is */
+    void *mine;    /* accumulated vector */
+    bool borrowed; /* `mine` is the program's send buffer */
+    int ready;     /* the vertex after which `mine` is complete, or -1: it is */
 };
 
-static int member_rank(const struct doubling *d, int member)
+static int rank_of_member(const struct doubling *d, int member)
 {
     return member < d->extra ? 2 * member + 1 : member + d->extra;
 }
 
-/* Operands are ordered by rank; the result lands in the higher one's place
- * in memory, so that `mine` may become the buffer just received. */
-static void combine(struct doubling *d, void *theirs, bool they_are_lower,
-                    int received, int sent)
+/* Reduces `mine` and `theirs`, ordered by rank. The result is stored in the
+ * higher operand, so that `mine` may become the buffer just received. */
+static void combine_operands(struct doubling *d, void *theirs,
+                             bool they_are_lower, int received, int sent)
 {
     const struct wf_coll_args *a = d->a;
     int reduced;
 
     d->borrowed = false;
     if (they_are_lower)
-        reduced = wf_sched_reduce(d->s, a->op, theirs, d->mine, a->rcount,
-                                  a->rtype);
+        reduced =
+            wf_sched_reduce(d->s, a->op, theirs, d->mine, a->rcount, a->rtype);
     else
-        reduced = wf_sched_reduce(d->s, a->op, d->mine, theirs, a->rcount,
-                                  a->rtype);
+        reduced =
+            wf_sched_reduce(d->s, a->op, d->mine, theirs, a->rcount, a->rtype);
     wf_sched_after(d->s, reduced, d->ready);
     wf_sched_after(d->s, reduced, received);
     wf_sched_after(d->s, reduced, sent);
@@ -60,8 +60,9 @@ static void combine(struct doubling *d, void *theirs, bool they_are_lower,
     d->ready = reduced;
 }
 
-/* The send buffer is only read. Where the result lands in theirs, theirs is the
- * receive buffer and nothing is copied. */
+/* Returns the buffer for the partner's vector. The send buffer is only read:
+ * where the result is stored in that buffer, it is the receive buffer and
+ * nothing is copied. */
 static void *place_for_theirs(struct doubling *d, bool they_are_lower)
 {
     const struct wf_coll_args *a = d->a;
@@ -75,7 +76,8 @@ static void *place_for_theirs(struct doubling *d, bool they_are_lower)
     return wf_coll_temp(d->s, a->rcount, a->rtype);
 }
 
-static void exchange(struct doubling *d, int partner, bool they_are_lower)
+static void exchange_vectors(struct doubling *d, int partner,
+                             bool they_are_lower)
 {
     const struct wf_coll_args *a = d->a;
     int sent = wf_sched_send(d->s, d->mine, a->rcount, a->rtype, partner);
@@ -85,32 +87,36 @@ static void exchange(struct doubling *d, int partner, bool they_are_lower)
     wf_sched_after(d->s, sent, d->ready);
     theirs = place_for_theirs(d, they_are_lower);
     received = wf_sched_recv(d->s, theirs, a->rcount, a->rtype, partner);
-    combine(d, theirs, they_are_lower, received, sent);
+    combine_operands(d, theirs, they_are_lower, received, sent);
 }
 
-/* The even rank of a pair: give, and get the result. */
-static void outsider(struct wf_sched *s, const struct wf_coll_args *a)
+/* Adds the part of the even rank of a pair: it gives its vector and gets the
+ * result. */
+static void build_outsider(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int partner = a->comm->rank + 1;
 
-    wf_sched_send(s, contribution(a), a->rcount, a->rtype, partner);
+    wf_sched_send(s, own_operand(a), a->rcount, a->rtype, partner);
     wf_sched_fence(s); /* in place, both are the same memory */
     wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, partner);
 }
 
-static void take_in_outsider(struct doubling *d, int rank)
+static void join_outsider(struct doubling *d, int rank)
 {
     const struct wf_coll_args *a = d->a;
     void *theirs = place_for_theirs(d, true);
     int received = wf_sched_recv(d->s, theirs, a->rcount, a->rtype, rank - 1);
 
-    combine(d, theirs, true, received, -1);
+    combine_operands(d, theirs, true, received, -1);
 }
 
-static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
+static void build_doubling(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    struct doubling d = {.s = s, .a = a, .members = 1, .ready = -1,
-                         .mine = (void *)(uintptr_t)contribution(a),
+    struct doubling d = {.s = s,
+                         .a = a,
+                         .members = 1,
+                         .ready = -1,
+                         .mine = (void *)(uintptr_t)own_operand(a),
                          .borrowed = a->sbuf != MPI_IN_PLACE};
     int p = a->comm->size, rank = a->comm->rank, me;
 
@@ -118,26 +124,27 @@ static void doubling(struct wf_sched *s, const struct wf_coll_args *a)
         d.members *= 2;
     d.extra = p - d.members;
     if (rank < 2 * d.extra && rank % 2 == 0) {
-        outsider(s, a);
+        build_outsider(s, a);
         return;
     }
     if (rank < 2 * d.extra)
-        take_in_outsider(&d, rank);
+        join_outsider(&d, rank);
     me = rank < 2 * d.extra ? rank / 2 : rank - d.extra;
     for (int bit = 1; bit < d.members; bit *= 2)
-        exchange(&d, member_rank(&d, me ^ bit), me & bit);
+        exchange_vectors(&d, rank_of_member(&d, me ^ bit), me & bit);
     if (rank < 2 * d.extra)
-        wf_sched_after(s, wf_sched_send(s, d.mine, a->rcount, a->rtype, rank - 1),
-              d.ready);
+        wf_sched_after(s,
+                       wf_sched_send(s, d.mine, a->rcount, a->rtype, rank - 1),
+                       d.ready);
     if (d.mine != a->rbuf)
         wf_sched_after(s, copy_vector(s, a, d.mine, a->rbuf), d.ready);
 }
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* A piece of the own block goes to everybody. */
-static void spread(struct wf_coll_blocks *b, uint64_t first, uint64_t count,
-                   int vertex)
+/* Sends a segment of the own block to every other rank. */
+static void send_piece_to_all(struct wf_coll_blocks *b, uint64_t first,
+                              uint64_t count, int vertex)
 {
     void *piece = wf_coll_at(b->out, (int64_t)first, b->a->rtype);
     int p = b->g->size;
@@ -154,11 +161,14 @@ static void spread(struct wf_coll_blocks *b, uint64_t first, uint64_t count,
                        vertex);
 }
 
-static void blocks(struct wf_sched *s, const struct wf_coll_args *given)
+static void build_blocks(struct wf_sched *s, const struct wf_coll_args *given)
 {
     struct wf_coll_args a = *given;
-    struct wf_coll_blocks b = {.s = s, .g = a.comm, .a = &a,
-                               .src = contribution(given), .reduced = spread,
+    struct wf_coll_blocks b = {.s = s,
+                               .g = a.comm,
+                               .a = &a,
+                               .src = own_operand(given),
+                               .reduced = send_piece_to_all,
                                .to_all = true};
 
     if (!wf_coll_split(s, b.g, &a))
@@ -170,7 +180,7 @@ static void blocks(struct wf_sched *s, const struct wf_coll_args *given)
 
 /* ---- ring ---------------------------------------------------------------- */
 
-static void ring(struct wf_sched *s, const struct wf_coll_args *given)
+static void build_ring(struct wf_sched *s, const struct wf_coll_args *given)
 {
     struct wf_coll_args a = *given;
 
@@ -178,14 +188,14 @@ static void ring(struct wf_sched *s, const struct wf_coll_args *given)
         return;
     if (a.comm->size == 1 && a.sbuf != MPI_IN_PLACE)
         copy_vector(s, &a, a.sbuf, a.rbuf);
-    wf_coll_reduce_ring(s, a.comm, &a, contribution(&a), NULL);
+    wf_coll_reduce_ring(s, a.comm, &a, own_operand(&a), NULL);
     wf_sched_fence(s);
     wf_coll_allgather_ring(s, a.comm, &a);
 }
 
 /* ---- reduce and broadcast ------------------------------------------------ */
 
-static void by_tree(struct wf_sched *s, const struct wf_coll_args *given)
+static void build_tree(struct wf_sched *s, const struct wf_coll_args *given)
 {
     struct wf_coll_args a = *given;
 
@@ -197,7 +207,7 @@ static void by_tree(struct wf_sched *s, const struct wf_coll_args *given)
 
 /* ---- the choice ---------------------------------------------------------- */
 
-static uint32_t able(const struct wf_coll_args *a)
+static uint32_t able_algorithms(const struct wf_coll_args *a)
 {
     uint32_t set = WF_ALG_ANY;
 
@@ -212,24 +222,25 @@ void wf_coll_allreduce(struct wf_sched *s, const struct wf_coll_args *a)
 {
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
 
-    switch (wf_coll_choose(s, a->comm, WF_COLL_ALLREDUCE, bytes, able(a))) {
+    switch (wf_coll_choose(s, a->comm, WF_COLL_ALLREDUCE, bytes,
+                           able_algorithms(a))) {
     case WF_ALG_BLOCKS:
-        blocks(s, a);
+        build_blocks(s, a);
         break;
     case WF_ALG_RABENSEIFNER:
         wf_coll_allreduce_halving(s, a);
         break;
     case WF_ALG_RING:
-        ring(s, a);
+        build_ring(s, a);
         break;
     case WF_ALG_BINOMIAL:
-        by_tree(s, a);
+        build_tree(s, a);
         break;
     case WF_ALG_NODES:
         wf_coll_allreduce_nodes(s, a);
         break;
     default:
-        doubling(s, a);
+        build_doubling(s, a);
     }
 }
 

@@ -11,7 +11,7 @@
 
 enum { WINDOW = 32 /* pairwise steps under way */ };
 
-static bool in_place(const struct wf_coll_args *a)
+static bool is_in_place(const struct wf_coll_args *a)
 {
     return a->sbuf == MPI_IN_PLACE;
 }
@@ -25,10 +25,10 @@ static void copy_block(struct wf_sched *s, struct wf_coll_block from,
                   to.type);
 }
 
-/* In place, what is to be sent is first packed away, for its memory is where
- * messages will arrive. packed[i] is the block for rank i. */
-static struct wf_coll_block *pack_all(struct wf_sched *s,
-                                      const struct wf_coll_args *a)
+/* Packs the blocks to be sent in place, because messages arrive in their
+ * memory. packed[i] is the block for rank i. */
+static struct wf_coll_block *pack_send_blocks(struct wf_sched *s,
+                                              const struct wf_coll_args *a)
 {
     int p = a->comm->size;
     struct wf_coll_block *packed = wf_sched_temp(s, (size_t)p * sizeof *packed);
@@ -45,22 +45,23 @@ static struct wf_coll_block *pack_all(struct wf_sched *s,
     return packed;
 }
 
-/* The newest vertices of the steps under way (-1: none). The step WINDOW earlier
- * must be complete: all processes take the steps in the same order, so that
- * waiting for earlier steps cannot go round in a circle. */
+/* The newest vertices of the steps under way (-1: none). The step WINDOW
+ * earlier must be complete: all processes take the steps in the same order, so
+ * that waiting for earlier steps cannot form a cycle. */
 struct window {
     int sent[WINDOW], received[WINDOW];
 };
 
+/* The steps of a pairwise exchange. */
 struct pairs {
     struct wf_sched *s;
     const struct wf_coll_args *a;
-    const struct wf_coll_block *packed; /* what to send, in place */
+    const struct wf_coll_block *packed; /* blocks to send, in place */
     int n;                              /* steps in all */
 };
 
-static void step_after(struct wf_sched *s, int vertex, const struct window *w,
-                       int slot)
+static void order_after_window(struct wf_sched *s, int vertex,
+                               const struct window *w, int slot)
 {
     wf_sched_after(s, vertex, w->sent[slot]);
     wf_sched_after(s, vertex, w->received[slot]);
@@ -92,53 +93,52 @@ static int recv_step(const struct pairs *x, int step)
                : -1;
 }
 
-/* Steps [first, end), all sends before all receives. before: the window of
- * steps before these, or NULL. */
-static void window_of_steps(const struct pairs *x, int first, int end,
-                            struct window *w, const struct window *before)
+/* Adds steps [first, end), all sends before all receives. `before` is the
+ * window of steps before these, or NULL. */
+static void add_window(const struct pairs *x, int first, int end,
+                       struct window *w, const struct window *before)
 {
     for (int i = 0; first + i < end; i++) {
         w->sent[i] = send_step(x, first + i);
         if (before)
-            step_after(x->s, w->sent[i], before, i);
+            order_after_window(x->s, w->sent[i], before, i);
     }
     for (int i = 0; first + i < end; i++) {
         w->received[i] = recv_step(x, first + i);
         if (before)
-            step_after(x->s, w->received[i], before, i);
+            order_after_window(x->s, w->received[i], before, i);
     }
 }
 
-static void pairwise(struct wf_sched *s, const struct wf_coll_args *a)
+static void build_pairwise(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int rank = a->comm->rank, peers = a->comm->peers->size, turn = 0;
-    struct pairs x = {s, a, in_place(a) ? pack_all(s, a) : NULL,
+    struct pairs x = {s, a, is_in_place(a) ? pack_send_blocks(s, a) : NULL,
                       peers > a->comm->size ? peers : a->comm->size};
     struct window w[2], *before = NULL;
 
-    if (in_place(a) && !x.packed)
+    if (is_in_place(a) && !x.packed)
         return;
     for (int i = a->comm->inter ? 0 : 1; i < x.n; i += WINDOW, turn ^= 1) {
-        window_of_steps(&x, i, i + WINDOW < x.n ? i + WINDOW : x.n, &w[turn],
-                        before);
+        add_window(&x, i, i + WINDOW < x.n ? i + WINDOW : x.n, &w[turn],
+                   before);
         before = &w[turn];
     }
-    if (!a->comm->inter && !in_place(a))
-        copy_block(s, wf_coll_send_block(a, rank),
-                   wf_coll_recv_block(a, rank));
+    if (!a->comm->inter && !is_in_place(a))
+        copy_block(s, wf_coll_send_block(a, rank), wf_coll_recv_block(a, rank));
 }
 
 /* ---- Bruck --------------------------------------------------------------- */
 
-/* Move the blocks whose number has `bit` between the vector and a dense
- * buffer. */
+/* The blocks of a vector whose number has `bit`, and a dense buffer between
+ * which they move. */
 struct sift {
     char *vector, *dense;
     uint64_t block;
     int p, bit;
 };
 
-static int sift_out(void *arg)
+static int pick_blocks(void *arg)
 {
     struct sift *f = arg;
     char *dense = f->dense;
@@ -151,7 +151,7 @@ static int sift_out(void *arg)
     return MPI_SUCCESS;
 }
 
-static int sift_in(void *arg)
+static int put_blocks_back(void *arg)
 {
     struct sift *f = arg;
     char *dense = f->dense;
@@ -165,14 +165,14 @@ static int sift_in(void *arg)
 }
 
 /* Block j of the vector is the one for rank + j. */
-static void bruck_pack(struct wf_sched *s, const struct wf_coll_args *a,
+static void pack_bruck(struct wf_sched *s, const struct wf_coll_args *a,
                        char *vector, uint64_t block)
 {
     struct wf_coll_args from = *a;
     int p = a->comm->size, rank = a->comm->rank;
     uint64_t first = (uint64_t)(p - rank);
 
-    if (in_place(a)) {
+    if (is_in_place(a)) {
         from.sbuf = a->rbuf;
         from.scount = a->rcount;
         from.stype = a->rtype;
@@ -185,8 +185,8 @@ static void bruck_pack(struct wf_sched *s, const struct wf_coll_args *a,
     wf_sched_fence(s);
 }
 
-static void bruck_round(struct wf_sched *s, const struct wf_comm *g,
-                        struct sift *out, struct sift *in)
+static void add_bruck_round(struct wf_sched *s, const struct wf_comm *g,
+                            struct sift *out, struct sift *in)
 {
     struct wf_type *byte = wf_coll_byte();
     int p = g->size;
@@ -195,16 +195,16 @@ static void bruck_round(struct wf_sched *s, const struct wf_comm *g,
 
     for (int j = 0; j < p; j++)
         n += j & out->bit ? out->block : 0;
-    sifted = wf_sched_call(s, sift_out, out);
+    sifted = wf_sched_call(s, pick_blocks, out);
     sent = wf_sched_send(s, out->dense, n, byte, (g->rank + out->bit) % p);
     wf_sched_after(s, sent, sifted);
     wf_sched_recv(s, in->dense, n, byte, (g->rank - in->bit + p) % p);
     wf_sched_fence(s);
-    wf_sched_call(s, sift_in, in);
+    wf_sched_call(s, put_blocks_back, in);
     wf_sched_fence(s);
 }
 
-static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
+static void build_bruck(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int p = a->comm->size, rank = a->comm->rank;
     uint64_t block = a->rcount * (uint64_t)a->rtype->size;
@@ -215,13 +215,13 @@ static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
 
     if (!vector || !dense[0] || !dense[1] || !f)
         return;
-    bruck_pack(s, a, vector, block);
+    pack_bruck(s, a, vector, block);
     for (int bit = 1; bit < p; bit *= 2, f += 2) {
         f[0] = (struct sift){vector, dense[0], block, p, bit};
         f[1] = (struct sift){vector, dense[1], block, p, bit};
-        bruck_round(s, a->comm, &f[0], &f[1]);
+        add_bruck_round(s, a->comm, &f[0], &f[1]);
     }
-    for (int j = 0; j < p; j++) /* now from rank - j */
+    for (int j = 0; j < p; j++) /* block j is now from rank - j */
         wf_sched_copy(s, vector + (uint64_t)j * block, block, wf_coll_byte(),
                       wf_coll_rblock(a, (rank - j + p) % p), a->rcount,
                       a->rtype);
@@ -229,13 +229,14 @@ static void bruck(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- building ------------------------------------------------------------ */
 
-/* With displacements, the own blocks tell whether the buffers are the same. */
+/* Compares the buffers; with displacements, the own blocks tell whether they
+ * are the same. */
 static int check_alias(const struct wf_coll_args *a)
 {
     struct wf_coll_args own = *a;
     struct wf_coll_block from, to;
 
-    if (!a->rcounts.base || a->comm->inter || in_place(a))
+    if (!a->rcounts.base || a->comm->inter || is_in_place(a))
         return wf_coll_check_alias(a, a->rbuf);
     from = wf_coll_send_block(a, a->comm->rank);
     to = wf_coll_recv_block(a, a->comm->rank);
@@ -246,7 +247,7 @@ static int check_alias(const struct wf_coll_args *a)
     return wf_coll_check_alias(&own, to.buf);
 }
 
-static int check(const struct wf_coll_args *a)
+static int check_args(const struct wf_coll_args *a)
 {
     int rc;
 
@@ -254,7 +255,7 @@ static int check(const struct wf_coll_args *a)
         return rc;
     if (!a->rtypes && (rc = wf_coll_check_recv(a)))
         return rc;
-    if (!a->stypes && !in_place(a) && (rc = wf_coll_check_send(a)))
+    if (!a->stypes && !is_in_place(a) && (rc = wf_coll_check_send(a)))
         return rc;
     return check_alias(a);
 }
@@ -262,17 +263,16 @@ static int check(const struct wf_coll_args *a)
 int wf_build_alltoall(struct wf_sched *s, const struct wf_coll_args *a)
 {
     uint64_t block;
-    int rc = check(a);
+    int rc = check_args(a);
 
     if (rc)
         return rc;
     block = a->rcount * (uint64_t)a->rtype->size;
-    if (!a->comm->inter &&
-        wf_coll_choose(s, a->comm, WF_COLL_ALLTOALL, block, WF_ALG_ANY) ==
-            WF_ALG_BRUCK)
-        bruck(s, a);
+    if (!a->comm->inter && wf_coll_choose(s, a->comm, WF_COLL_ALLTOALL, block,
+                                          WF_ALG_ANY) == WF_ALG_BRUCK)
+        build_bruck(s, a);
     else
-        pairwise(s, a);
+        build_pairwise(s, a);
     return MPI_SUCCESS;
 }
 
@@ -280,13 +280,13 @@ int wf_build_alltoallv(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int n = a->comm->peers->size, rc;
 
-    if (!in_place(a) && (rc = wf_coll_check_counts(a->scounts, n, "send")))
+    if (!is_in_place(a) && (rc = wf_coll_check_counts(a->scounts, n, "send")))
         return rc;
     if ((rc = wf_coll_check_counts(a->rcounts, n, "receive")))
         return rc;
-    if ((rc = check(a)))
+    if ((rc = check_args(a)))
         return rc;
-    pairwise(s, a);
+    build_pairwise(s, a);
     return MPI_SUCCESS;
 }
 
@@ -294,8 +294,10 @@ static int check_types(const MPI_Datatype *types, int n, const char *what)
 {
     for (int i = 0; i < n; i++)
         if (!wf_type_of(types[i]))
-            return wf_error(MPI_ERR_TYPE, "%s type of rank %d is not a "
-                            "datatype", what, i);
+            return wf_error(MPI_ERR_TYPE,
+                            "%s type of rank %d is not a "
+                            "datatype",
+                            what, i);
     return MPI_SUCCESS;
 }
 
@@ -303,7 +305,7 @@ int wf_build_alltoallw(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int n = a->comm->peers->size, rc;
 
-    if (!in_place(a) && (rc = check_types(a->stypes, n, "send")))
+    if (!is_in_place(a) && (rc = check_types(a->stypes, n, "send")))
         return rc;
     if ((rc = check_types(a->rtypes, n, "receive")))
         return rc;

@@ -1,5 +1,5 @@
-/* Arguments of collectives: what only a collective can check, and the three
- * ways to run a builder.
+/* Arguments of collectives: the checks that only a collective can make, and the
+ * three ways to run a builder.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -42,7 +42,7 @@ int wf_coll_nonblocking(wf_coll_builder *builder, const struct wf_coll_args *a,
 {
     struct wf_sched *s;
     struct wf_req *r;
-    /* Where CPUs are shared a look at what is awaited is for nothing. */
+    /* Where ranks outnumber CPUs a poll for an awaited message is useless. */
     bool direct = !wf_progress_crowded(a->comm->wf);
     int rc = wf_coll_build(builder, a, direct, &s);
 
@@ -86,8 +86,8 @@ int wf_coll_check_root(const struct wf_coll_args *a)
                     n - 1);
 }
 
-static int check_side(uint64_t count, const struct wf_type *type,
-                      const char *what)
+static int check_count_and_type(uint64_t count, const struct wf_type *type,
+                                const char *what)
 {
     if (!type)
         return wf_error(MPI_ERR_TYPE, "the %s type is not a datatype", what);
@@ -99,12 +99,12 @@ static int check_side(uint64_t count, const struct wf_type *type,
 
 int wf_coll_check_send(const struct wf_coll_args *a)
 {
-    return check_side(a->scount, a->stype, "send");
+    return check_count_and_type(a->scount, a->stype, "send");
 }
 
 int wf_coll_check_recv(const struct wf_coll_args *a)
 {
-    return check_side(a->rcount, a->rtype, "receive");
+    return check_count_and_type(a->rcount, a->rtype, "receive");
 }
 
 int wf_coll_check_counts(struct wf_ints counts, int n, const char *what)
@@ -113,9 +113,10 @@ int wf_coll_check_counts(struct wf_ints counts, int n, const char *what)
         return wf_error(MPI_ERR_ARG, "the array of %s counts is NULL", what);
     for (int i = 0; i < n; i++)
         if (wf_at(counts, (size_t)i) < 0)
-            return wf_error(MPI_ERR_COUNT, "%s count %lld of rank %d is "
-                            "negative", what,
-                            (long long)wf_at(counts, (size_t)i), i);
+            return wf_error(MPI_ERR_COUNT,
+                            "%s count %lld of rank %d is "
+                            "negative",
+                            what, (long long)wf_at(counts, (size_t)i), i);
     return MPI_SUCCESS;
 }
 
@@ -136,9 +137,9 @@ int wf_coll_check_in_place(const struct wf_coll_args *a, bool allowed)
 }
 
 /* MPI-5.0 s6.2.2: buffers of one collective call must not overlap. The case
- * that users write by mistake is the same address; with displacements only
- * the place of the own block says something. One address with two types may be
- * memory apart: every other element, or MPI_BOTTOM. */
+ * that users write by mistake is the same address; with displacements only the
+ * place of the own block says something. One address with two types may be
+ * disjoint memory: every other element, or MPI_BOTTOM. */
 int wf_coll_check_alias(const struct wf_coll_args *a, const void *own)
 {
     const char *from;
@@ -151,7 +152,8 @@ int wf_coll_check_alias(const struct wf_coll_args *a, const void *own)
         (!a->rdispls.base && from == wf_type_data(a->rtype, a->rbuf)))
         return wf_error(MPI_ERR_BUFFER,
                         "send and receive buffer are the same memory (%p); "
-                        "use MPI_IN_PLACE", a->sbuf);
+                        "use MPI_IN_PLACE",
+                        a->sbuf);
     return MPI_SUCCESS;
 }
 
@@ -173,7 +175,7 @@ int wf_coll_check_reduce(const struct wf_coll_args *a, bool in_place_allowed)
 
 /* ---- blocks -------------------------------------------------------------- */
 
-static void *byte_at(const void *buf, struct wf_ints displs, int i)
+static void *address_at(const void *buf, struct wf_ints displs, int i)
 {
     return (void *)((uintptr_t)buf + (uintptr_t)wf_at(displs, (size_t)i));
 }
@@ -183,7 +185,7 @@ struct wf_coll_block wf_coll_recv_block(const struct wf_coll_args *a, int i)
     if (!a->rtypes)
         return (struct wf_coll_block){wf_coll_rblock(a, i),
                                       wf_coll_rcount(a, i), a->rtype};
-    return (struct wf_coll_block){byte_at(a->rbuf, a->rdispls, i),
+    return (struct wf_coll_block){address_at(a->rbuf, a->rdispls, i),
                                   wf_coll_rcount(a, i),
                                   wf_type_of(a->rtypes[i])};
 }
@@ -193,7 +195,7 @@ struct wf_coll_block wf_coll_send_block(const struct wf_coll_args *a, int i)
     if (!a->stypes)
         return (struct wf_coll_block){wf_coll_sblock(a, i),
                                       wf_coll_scount(a, i), a->stype};
-    return (struct wf_coll_block){byte_at(a->sbuf, a->sdispls, i),
+    return (struct wf_coll_block){address_at(a->sbuf, a->sdispls, i),
                                   wf_coll_scount(a, i),
                                   wf_type_of(a->stypes[i])};
 }

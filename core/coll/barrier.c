@@ -1,22 +1,25 @@
-/* Barrier: dissemination, or everybody to one where CPUs are shared.
+/* Barrier: through shared memory, by dissemination, or by signals to and from
+ * rank 0 where ranks outnumber CPUs.
  *
- * Dissemination (Hensgen, Finkel, Manber 1988): in round k rank r tells
- * r + 2^k and hears from r - 2^k; after ceil(log2 p) rounds everyone has heard,
- * directly or not, from everyone. Each round may cost a process its CPU. Where
- * ranks outnumber CPUs it is better that each waits twice, whatever their
- * number: all tell rank 0, which tells all.
+ * Dissemination (Hensgen, Finkel, Manber 1988): in round k rank r signals r +
+ * 2^k and receives from r - 2^k; after ceil(log2 p) rounds every rank has
+ * heard, directly or not, from every other. Each round may cost a process its
+ * CPU. Where ranks outnumber CPUs it is better that each waits twice, whatever
+ * their number: all signal rank 0, which signals all.
  *
  * Members may see different numbers of CPUs and must choose alike. So the first
  * blocking barrier of a communicator is a dissemination which carries a byte,
  * the OR of what each one sees; calls after it, in the order that is the same
- * everywhere, use the outcome (meet.c).
+ * everywhere, use the outcome.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/coll.h"
+#include "coll/team.h"
+#include "core_api.h"
+#include "progress/progress.h"
 
-/* Take over what has been heard so far. */
-static int take_over(void *arg)
+/* Merges the bytes received so far. */
+static int merge_heard_bytes(void *arg)
 {
     struct wf_crowd *c = arg;
 
@@ -25,9 +28,9 @@ static int take_over(void *arg)
     return MPI_SUCCESS;
 }
 
-/* crowd NULL: a plain barrier. */
-static void disseminate(struct wf_sched *s, const struct wf_comm *g,
-                        struct wf_crowd *crowd)
+/* Adds the vertices of a dissemination. `crowd` NULL: it carries no byte. */
+static void add_dissemination(struct wf_sched *s, const struct wf_comm *g,
+                              struct wf_crowd *crowd)
 {
     struct wf_type *byte = wf_coll_byte();
     uint64_t n = crowd ? 1 : 0;
@@ -36,8 +39,7 @@ static void disseminate(struct wf_sched *s, const struct wf_comm *g,
     for (int d = 1, round = 0; d < g->size; d *= 2, round++) {
         int to = (g->rank + d) % g->size;
         int from = (g->rank - d + g->size) % g->size;
-        int send =
-            wf_sched_send(s, crowd ? &crowd->any : NULL, n, byte, to);
+        int send = wf_sched_send(s, crowd ? &crowd->any : NULL, n, byte, to);
         int recv = wf_sched_recv(s, crowd ? &crowd->heard[round] : NULL, n,
                                  byte, from);
 
@@ -46,7 +48,7 @@ static void disseminate(struct wf_sched *s, const struct wf_comm *g,
         before = recv;
         told = send;
         if (crowd) {
-            before = wf_sched_call(s, take_over, crowd);
+            before = wf_sched_call(s, merge_heard_bytes, crowd);
             wf_sched_after(s, before, recv);
             wf_sched_after(s, before, told);
         }
@@ -55,7 +57,7 @@ static void disseminate(struct wf_sched *s, const struct wf_comm *g,
 
 void wf_coll_disseminate(struct wf_sched *s, const struct wf_comm *g)
 {
-    disseminate(s, g, NULL);
+    add_dissemination(s, g, NULL);
 }
 
 void wf_coll_signal_up(struct wf_sched *s, const struct wf_comm *g)
@@ -78,16 +80,16 @@ void wf_coll_signal_down(struct wf_sched *s, const struct wf_comm *g)
         wf_sched_send(s, NULL, 0, byte, r);
 }
 
-/* All tell rank 0, which then tells all. */
-static void linear(struct wf_sched *s, const struct wf_comm *g)
+/* All ranks signal rank 0, which then signals all. */
+static void build_linear(struct wf_sched *s, const struct wf_comm *g)
 {
     wf_coll_signal_up(s, g);
     wf_sched_fence(s);
     wf_coll_signal_down(s, g);
 }
 
-/* The last one of each subtree tells its parent, and the news goes down. */
-static void by_tree(struct wf_sched *s, const struct wf_comm *g)
+/* The last rank of each subtree signals its parent; rank 0 then broadcasts. */
+static void build_tree(struct wf_sched *s, const struct wf_comm *g)
 {
     struct wf_type *byte = wf_coll_byte();
     int bit = 1;
@@ -102,21 +104,21 @@ static void by_tree(struct wf_sched *s, const struct wf_comm *g)
     wf_coll_bcast_tree(s, g, NULL, 0, byte, 0);
 }
 
-static void choose(struct wf_sched *s, struct wf_comm *comm)
+static void choose_and_build(struct wf_sched *s, struct wf_comm *comm)
 {
-    switch (wf_coll_choose(s, comm, WF_COLL_BARRIER, comm->crowd.any,
-                           WF_ALG_ANY)) {
+    switch (
+        wf_coll_choose(s, comm, WF_COLL_BARRIER, comm->crowd.any, WF_ALG_ANY)) {
     case WF_ALG_LINEAR:
-        linear(s, comm);
+        build_linear(s, comm);
         break;
     case WF_ALG_BINOMIAL:
-        by_tree(s, comm);
+        build_tree(s, comm);
         break;
     case WF_ALG_NODES:
         wf_coll_barrier_nodes(s, comm);
         break;
     default:
-        disseminate(s, comm, NULL);
+        add_dissemination(s, comm, NULL);
     }
 }
 
@@ -127,7 +129,7 @@ static void build_inter(struct wf_sched *s, const struct wf_comm *comm)
     struct wf_type *byte = wf_coll_byte();
 
     wf_sched_local(s, true);
-    disseminate(s, comm->local_comm, NULL);
+    add_dissemination(s, comm->local_comm, NULL);
     wf_sched_fence(s);
     wf_sched_local(s, false);
     if (comm->rank == 0) {
@@ -144,14 +146,50 @@ int wf_build_barrier(struct wf_sched *s, const struct wf_coll_args *a)
     if (a->comm->inter)
         build_inter(s, a->comm);
     else if (a->comm->crowd.known)
-        choose(s, a->comm);
+        choose_and_build(s, a->comm);
     else
-        disseminate(s, a->comm, NULL);
+        add_dissemination(s, a->comm, NULL);
     return MPI_SUCCESS;
 }
 
 int wf_barrier_first(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    disseminate(s, a->comm, a->rbuf);
+    add_dissemination(s, a->comm, a->rbuf);
     return MPI_SUCCESS;
+}
+
+/* ---- running ------------------------------------------------------------- */
+
+int wf_barrier_agree(struct wf_comm *comm, uint8_t *flags)
+{
+    struct wf_crowd crowd = {.any = *flags};
+    struct wf_coll_args a = {.comm = comm, .rbuf = &crowd};
+    int rc = wf_coll_blocking(wf_barrier_first, &a);
+
+    *flags = crowd.any;
+    return rc;
+}
+
+static int run_barrier_schedule(struct wf_instance *wf, struct wf_comm *comm)
+{
+    struct wf_coll_args a = {.comm = comm, .rbuf = &comm->crowd};
+    int rc;
+
+    if (comm->crowd.known || comm->inter)
+        return wf_coll_blocking(wf_build_barrier, &a);
+    comm->crowd.any = wf_progress_crowded(wf);
+    rc = wf_coll_blocking(wf_barrier_first, &a);
+    comm->crowd.known = rc == MPI_SUCCESS;
+    return rc;
+}
+
+int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
+{
+    int rc;
+
+    if (wf_likely(wf_team_usable(comm)) || wf_team_caught_up(comm))
+        return wf_team_barrier(comm->team);
+    rc = run_barrier_schedule(wf, comm);
+    wf_team_count(comm, rc);
+    return rc;
 }

@@ -1,5 +1,5 @@
 /* Broadcast: the choice, a binomial tree, a pipelined chain for large messages,
- * and the root alone.
+ * and sends from the root to every rank.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_shelf.h"
@@ -18,8 +18,7 @@ void wf_coll_bcast_tree(struct wf_sched *s, const struct wf_comm *g, void *buf,
     while (bit < p && !(relative & bit))
         bit *= 2;
     if (bit < p)
-        received = wf_sched_recv(s, buf, count, t,
-                                 (relative - bit + root) % p);
+        received = wf_sched_recv(s, buf, count, t, (relative - bit + root) % p);
     /* the largest subtree first: it has the longest way to go */
     for (bit /= 2; bit > 0; bit /= 2) {
         int send;
@@ -56,7 +55,7 @@ void wf_coll_unpack(struct wf_sched *s, const struct wf_coll_args *a,
                   a->rtype);
 }
 
-static void chain(struct wf_sched *s, const struct wf_coll_args *a)
+static void build_chain(struct wf_sched *s, const struct wf_coll_args *a)
 {
     struct wf_type *byte = wf_coll_byte();
     int p = a->comm->size, rank = a->comm->rank;
@@ -82,7 +81,7 @@ static void chain(struct wf_sched *s, const struct wf_coll_args *a)
     wf_coll_unpack(s, a, data, bytes);
 }
 
-static void linear(struct wf_sched *s, const struct wf_coll_args *a)
+static void build_linear(struct wf_sched *s, const struct wf_coll_args *a)
 {
     if (a->comm->rank != a->root) {
         wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, a->root);
@@ -99,10 +98,10 @@ void wf_coll_bcast(struct wf_sched *s, const struct wf_coll_args *a)
 
     switch (wf_coll_choose(s, a->comm, WF_COLL_BCAST, bytes, WF_ALG_ANY)) {
     case WF_ALG_CHAIN:
-        chain(s, a);
+        build_chain(s, a);
         break;
     case WF_ALG_LINEAR:
-        linear(s, a);
+        build_linear(s, a);
         break;
     case WF_ALG_SCATTER_ALLGATHER:
         wf_coll_bcast_scatter(s, a);
@@ -115,7 +114,7 @@ void wf_coll_bcast(struct wf_sched *s, const struct wf_coll_args *a)
     }
 }
 
-/* MPI-5.0 s6.4: from the root to the other group, not to its own. */
+/* MPI-5.0 s6.4: data goes from the root to the other group, not to its own. */
 static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
 {
     if (a->root == MPI_PROC_NULL)

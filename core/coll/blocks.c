@@ -6,14 +6,15 @@
  *   at rank j:  receive from all, reduce in rank order --> out, reduced()
  *
  * DESIGN  Each byte moves once and each element is computed once, so that all
- * who get it get the same bits. A segment is reduced while it is in the cache
+ * that get it get the same bits. A segment is reduced while it is in the cache
  * and while the next ones are on their way, and the user of this file sends it
- * on as soon as it is reduced. What arrives lands in `out` if that is free, and
- * else in a few slots that are used in turn: scratch memory does not grow with
- * the vector, so it is not new memory from the system in every call.
+ * on as soon as it is reduced. A segment that arrives goes to `out` if that is
+ * free, and else to one of a few slots that are used in turn: scratch memory
+ * does not grow with the vector, so it is not new memory from the system in
+ * every call.
  *
- * The order of operands is that of ranks. Commutative operations let the own
- * operand come in where it costs no copy.
+ * The order of operands is that of ranks. With a commutative operation the own
+ * operand comes in where it costs no copy.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -25,8 +26,9 @@ enum {
     MAX_SLOTS = 16
 };
 
-/* Elements of a segment of a block of so many; alike on all ranks. */
-static uint64_t segment_of(const struct wf_coll_blocks *b, uint64_t count)
+/* Returns the elements of a segment of a block of `count` elements; the same on
+ * all ranks. */
+static uint64_t segment_elements(const struct wf_coll_blocks *b, uint64_t count)
 {
     uint64_t bytes = count * (uint64_t)b->a->rtype->size;
     uint64_t most = MAX_SEGMENTS / (uint64_t)b->g->size;
@@ -37,33 +39,34 @@ static uint64_t segment_of(const struct wf_coll_blocks *b, uint64_t count)
     return n ? count / n + (count % n != 0) : 1;
 }
 
-static bool empty(const struct wf_coll_blocks *b, int rank)
+static bool is_block_empty(const struct wf_coll_blocks *b, int rank)
 {
     return wf_coll_rbytes(b->a, rank) == 0;
 }
 
-/* ---- sending -------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
-/* Segment `at` of the contribution to peer's block; false: there is none. */
+/* Sends segment `number` of the contribution to peer's block; false: there is
+ * none. */
 static bool send_segment(struct wf_coll_blocks *b, int peer, uint64_t number)
 {
     struct wf_coll_args from = *b->a;
     uint64_t count = wf_coll_rcount(b->a, peer);
-    uint64_t segment = segment_of(b, count), first = number * segment;
+    uint64_t segment = segment_elements(b, count), first = number * segment;
 
-    if (empty(b, peer) || first >= count)
+    if (is_block_empty(b, peer) || first >= count)
         return false;
     from.rbuf = (void *)(uintptr_t)b->src;
-    wf_sched_send(b->s,
-                  wf_coll_at(wf_coll_rblock(&from, peer), (int64_t)first,
-                             b->a->rtype),
-                  count - first < segment ? count - first : segment,
-                  b->a->rtype, peer);
+    wf_sched_send(
+        b->s,
+        wf_coll_at(wf_coll_rblock(&from, peer), (int64_t)first, b->a->rtype),
+        count - first < segment ? count - first : segment, b->a->rtype, peer);
     return true;
 }
 
-/* First segments to everyone first: nobody is to wait for a whole block. */
-static void send_all(struct wf_coll_blocks *b)
+/* Sends all segments, first those of all blocks that come first: no rank is to
+ * wait for a whole block of another. */
+static void send_all_segments(struct wf_coll_blocks *b)
 {
     int p = b->g->size;
     bool any = p > 1;
@@ -75,7 +78,7 @@ static void send_all(struct wf_coll_blocks *b)
     }
 }
 
-/* ---- receiving and reducing ----------------------------------------------- */
+/* ---- receiving and reducing ---------------------------------------------- */
 
 /* Memory for operands that arrive, used in turn. */
 struct slots {
@@ -88,19 +91,19 @@ struct slots {
 struct segment {
     uint64_t count;
     void *own, *out; /* own operand, place of the result: may be equal */
-    void *sum;       /* where it is being computed, or NULL: nothing yet */
-    int last;        /* the vertex that sum is ready after */
-    int sum_slot;    /* where sum is, or -1: in out */
+    void *sum;       /* where the sum is computed, or NULL: nothing yet */
+    int last;        /* the vertex after which the sum is ready */
+    int sum_slot;    /* the slot of the sum, or -1: it is in out */
 };
 
-static int receive(struct wf_coll_blocks *b, int peer, void *into,
-                   uint64_t count)
+static int recv_operand(struct wf_coll_blocks *b, int peer, void *into,
+                        uint64_t count)
 {
     return wf_sched_recv(b->s, into, count, b->a->rtype, peer);
 }
 
-static void reduce(struct wf_coll_blocks *b, struct segment *x, const void *in,
-                   int ready)
+static void reduce_operand(struct wf_coll_blocks *b, struct segment *x,
+                           const void *in, int ready)
 {
     int v = wf_sched_reduce(b->s, b->a->op, in, x->sum, x->count, b->a->rtype);
 
@@ -109,10 +112,10 @@ static void reduce(struct wf_coll_blocks *b, struct segment *x, const void *in,
     x->last = v;
 }
 
-static void take_own(struct wf_coll_blocks *b, struct segment *x)
+static void fold_own_operand(struct wf_coll_blocks *b, struct segment *x)
 {
     if (x->sum) {
-        reduce(b, x, x->own, -1);
+        reduce_operand(b, x, x->own, -1);
         return;
     }
     x->sum = x->out;
@@ -121,24 +124,24 @@ static void take_own(struct wf_coll_blocks *b, struct segment *x)
                                 x->count, b->a->rtype);
 }
 
-static void take_peer(struct wf_coll_blocks *b, struct segment *x, int peer,
-                      struct slots *slots)
+static void fold_peer_operand(struct wf_coll_blocks *b, struct segment *x,
+                              int peer, struct slots *slots)
 {
     int slot, received;
 
     if (!x->sum && x->own != x->out) {
         x->sum = x->out;
-        x->last = receive(b, peer, x->sum, x->count);
+        x->last = recv_operand(b, peer, x->sum, x->count);
         return;
     }
-    slot = slots->next != x->sum_slot ? slots->next
-                                      : (slots->next + 1) % slots->n;
+    slot =
+        slots->next != x->sum_slot ? slots->next : (slots->next + 1) % slots->n;
     slots->next = (slot + 1) % slots->n;
-    received = receive(b, peer, slots->memory[slot], x->count);
+    received = recv_operand(b, peer, slots->memory[slot], x->count);
     wf_sched_after(b->s, received, slots->busy[slot]);
     if (x->sum) {
-        reduce(b, x, slots->memory[slot], received);
-    } else { /* out is needed as operand: the slot is where it is computed */
+        reduce_operand(b, x, slots->memory[slot], received);
+    } else { /* out holds an operand: the slot is where the sum is computed */
         x->sum = slots->memory[slot];
         x->sum_slot = slot;
         x->last = received;
@@ -146,9 +149,9 @@ static void take_peer(struct wf_coll_blocks *b, struct segment *x, int peer,
     slots->busy[slot] = x->last;
 }
 
-/* In the order of ranks, from the highest down. The own operand of an operation
- * that commutes comes first where it is in place, and second where it would
- * have to be copied. */
+/* Reduces in the order of ranks, from the highest down. The own operand of a
+ * commutative operation comes first where it is in place, and second where it
+ * would have to be copied. */
 static void reduce_segment(struct wf_coll_blocks *b, struct segment *x,
                            struct slots *slots)
 {
@@ -158,12 +161,12 @@ static void reduce_segment(struct wf_coll_blocks *b, struct segment *x,
         when = x->own == x->out || p == 1 ? p - 1 : p - 2;
     for (int turn = p - 1, peer = p - 1; turn >= 0; turn--) {
         if (turn == when) {
-            take_own(b, x);
+            fold_own_operand(b, x);
             continue;
         }
         if (peer == me)
             peer--;
-        take_peer(b, x, peer--, slots);
+        fold_peer_operand(b, x, peer--, slots);
     }
     if (x->sum == x->out)
         return;
@@ -173,7 +176,7 @@ static void reduce_segment(struct wf_coll_blocks *b, struct segment *x,
     slots->busy[x->sum_slot] = x->last = copied;
 }
 
-static bool slots_init(struct wf_coll_blocks *b, struct slots *slots,
+static bool init_slots(struct wf_coll_blocks *b, struct slots *slots,
                        uint64_t segment, bool several)
 {
     int p = b->g->size;
@@ -183,7 +186,7 @@ static bool slots_init(struct wf_coll_blocks *b, struct slots *slots,
         slots->n = MAX_SLOTS;
     slots->next = 0;
     if (p == 2 && b->a->op->commutes && !b->in_place)
-        slots->n = 0; /* everything lands in its place */
+        slots->n = 0; /* everything arrives in its place */
     for (int i = 0; i < slots->n; i++) {
         slots->busy[i] = -1;
         slots->memory[i] = wf_coll_temp(b->s, segment, b->a->rtype);
@@ -193,22 +196,22 @@ static bool slots_init(struct wf_coll_blocks *b, struct slots *slots,
     return true;
 }
 
-/* Segment `number` of rank's reduced block; false: there is none. */
+/* Receives segment `number` of rank's reduced block; false: there is none. */
 static bool recv_segment(struct wf_coll_blocks *b, int rank, uint64_t number)
 {
     struct wf_type *type = b->a->rtype;
     uint64_t count = wf_coll_rcount(b->a, rank);
-    uint64_t segment = segment_of(b, count), first = number * segment;
+    uint64_t segment = segment_elements(b, count), first = number * segment;
     uint64_t n = count - first < segment ? count - first : segment;
     void *into;
 
-    if (empty(b, rank) || first >= count)
+    if (is_block_empty(b, rank) || first >= count)
         return false;
     into = wf_coll_at(wf_coll_rblock(b->a, rank), (int64_t)first, type);
     if (b->to_all && wf_shelf_fits_elements(b->g, type, n))
         wf_shelf_take(b->s, b->g, into, n * (uint64_t)type->size, rank);
     else
-        receive(b, rank, into, n);
+        recv_operand(b, rank, into, n);
     return true;
 }
 
@@ -229,13 +232,14 @@ void wf_coll_reduce_blocks(struct wf_coll_blocks *b)
     struct wf_coll_args from = *b->a;
     int me = b->g->rank;
     uint64_t count = wf_coll_rcount(b->a, me);
-    uint64_t segment = segment_of(b, count);
+    uint64_t segment = segment_elements(b, count);
     struct slots slots;
 
     from.rbuf = (void *)(uintptr_t)b->src;
     b->in_place = wf_coll_rblock(&from, me) == b->out;
-    send_all(b);
-    if (empty(b, me) || !slots_init(b, &slots, segment, segment < count))
+    send_all_segments(b);
+    if (is_block_empty(b, me) ||
+        !init_slots(b, &slots, segment, segment < count))
         return;
     for (uint64_t first = 0; first < count; first += segment) {
         struct segment x = {

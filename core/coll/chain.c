@@ -2,8 +2,8 @@
  * reduced here, the next one is on its way. Each byte is moved once per rank,
  * but the last rank waits for as many hops as there are ranks.
  *
- *   reduce   p-1 --> ... --> 1 --> 0       towards the root, where order matters
- *                                          towards rank 0, and then to the root
+ *   reduce   p-1 --> ... --> 1 --> 0     towards the root; where order matters
+ *                                        towards rank 0, then to the root
  *   scan     0 --> 1 --> ... --> p-1
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -16,7 +16,7 @@ enum {
     SLOTS = 4
 };
 
-static uint64_t segment_of(const struct wf_coll_args *a)
+static uint64_t segment_elements(const struct wf_coll_args *a)
 {
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
     uint64_t n = bytes / SEGMENT + 1;
@@ -32,11 +32,11 @@ struct slots {
     int busy[SLOTS]; /* the vertex after which it is free, or -1 */
 };
 
-static bool slots_init(struct wf_sched *s, struct slots *t,
+static bool init_slots(struct wf_sched *s, struct slots *t,
                        const struct wf_coll_args *a)
 {
     for (int i = 0; i < SLOTS; i++) {
-        t->memory[i] = wf_coll_temp(s, segment_of(a), a->rtype);
+        t->memory[i] = wf_coll_temp(s, segment_elements(a), a->rtype);
         t->busy[i] = -1;
         if (!t->memory[i])
             return false;
@@ -44,12 +44,13 @@ static bool slots_init(struct wf_sched *s, struct slots *t,
     return true;
 }
 
-static void *element(const struct wf_coll_args *a, const void *buf, uint64_t i)
+static void *element_at(const struct wf_coll_args *a, const void *buf,
+                        uint64_t i)
 {
     return wf_coll_at(buf, (int64_t)i, a->rtype);
 }
 
-static const void *contribution(const struct wf_coll_args *a)
+static const void *own_operand(const struct wf_coll_args *a)
 {
     return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
 }
@@ -62,7 +63,7 @@ struct hop {
 
 static bool next_hop(const struct wf_coll_args *a, struct hop *x)
 {
-    uint64_t segment = segment_of(a);
+    uint64_t segment = segment_elements(a);
 
     x->first += x->count;
     x->slot = (x->slot + 1) % SLOTS;
@@ -70,17 +71,19 @@ static bool next_hop(const struct wf_coll_args *a, struct hop *x)
     return x->count > 0;
 }
 
-/* ---- reduce --------------------------------------------------------------- */
+/* ---- reduce -------------------------------------------------------------- */
 
-/* The higher ranks' sum arrives, and with the own operand goes on. The sum is
- * the higher operand, where the result lands. Returns the vertex after which the
- * own operand is not needed any more. */
-static int reduce_hop(struct wf_sched *s, const struct wf_coll_args *a,
-                       struct slots *t, const struct hop *x, int from, int to)
+/* Adds the hop of one segment: the higher ranks' sum arrives, is reduced with
+ * the own operand, and is sent on. The sum is the higher operand, where the
+ * result is stored. Returns the vertex after which the own operand is not
+ * needed any more. */
+static int add_reduce_hop(struct wf_sched *s, const struct wf_coll_args *a,
+                          struct slots *t, const struct hop *x, int from,
+                          int to)
 {
-    const void *own = element(a, contribution(a), x->first);
+    const void *own = element_at(a, own_operand(a), x->first);
     bool final = to < 0, direct = final && a->sbuf != MPI_IN_PLACE;
-    void *into = direct ? element(a, a->rbuf, x->first) : t->memory[x->slot];
+    void *into = direct ? element_at(a, a->rbuf, x->first) : t->memory[x->slot];
     int received, v, reduced;
 
     received = wf_sched_recv(s, into, x->count, a->rtype, from);
@@ -94,9 +97,9 @@ static int reduce_hop(struct wf_sched *s, const struct wf_coll_args *a,
         wf_sched_after(s, sent, v);
         v = sent;
     } else if (!direct) {
-        int copied = wf_sched_copy(s, into, x->count, a->rtype,
-                                   element(a, a->rbuf, x->first), x->count,
-                                   a->rtype);
+        int copied =
+            wf_sched_copy(s, into, x->count, a->rtype,
+                          element_at(a, a->rbuf, x->first), x->count, a->rtype);
         wf_sched_after(s, copied, v);
         v = copied;
     }
@@ -104,12 +107,12 @@ static int reduce_hop(struct wf_sched *s, const struct wf_coll_args *a,
     return reduced;
 }
 
-/* What rank 0 has is wanted at another root, segment by segment: rank 0 goes on
- * when the root has taken one. The own operand may be in rbuf. */
-static void take_result(struct wf_sched *s, const struct wf_coll_args *a,
+/* Receives a segment at a root other than rank 0: rank 0 goes on when the root
+ * has received one. The own operand may be in rbuf. */
+static void recv_result(struct wf_sched *s, const struct wf_coll_args *a,
                         const struct hop *x, int operand_used)
 {
-    int received = wf_sched_recv(s, element(a, a->rbuf, x->first), x->count,
+    int received = wf_sched_recv(s, element_at(a, a->rbuf, x->first), x->count,
                                  a->rtype, 0);
 
     wf_sched_after(s, received, operand_used);
@@ -124,32 +127,32 @@ void wf_coll_reduce_chain(struct wf_sched *s, const struct wf_coll_args *a)
     struct hop x = {0};
     struct slots t;
 
-    if (!slots_init(s, &t, a))
+    if (!init_slots(s, &t, a))
         return;
     while (next_hop(a, &x)) {
-        const void *own = element(a, contribution(a), x.first);
+        const void *own = element_at(a, own_operand(a), x.first);
         int used;
         if (from >= 0)
-            used = reduce_hop(s, a, &t, &x, from, to);
+            used = add_reduce_hop(s, a, &t, &x, from, to);
         else if (to >= 0)
             used = wf_sched_send(s, own, x.count, a->rtype, to);
         else /* alone */
             used = a->sbuf == MPI_IN_PLACE
                        ? -1
                        : wf_sched_copy(s, own, x.count, a->rtype,
-                                       element(a, a->rbuf, x.first), x.count,
+                                       element_at(a, a->rbuf, x.first), x.count,
                                        a->rtype);
         if (rank == a->root && end != a->root)
-            take_result(s, a, &x, used);
+            recv_result(s, a, &x, used);
     }
 }
 
-/* ---- scan ----------------------------------------------------------------- */
+/* ---- scan ---------------------------------------------------------------- */
 
-/* The sum of the lower ranks arrives in `lower`, what goes on is computed in
- * `sum`, where the own operand is. */
-static void scan_hop(struct wf_sched *s, const struct wf_coll_args *a,
-                     void *lower, void *sum, const struct hop *x)
+/* Adds the hop of one segment: the sum of the lower ranks arrives in `lower`;
+ * the sum that is sent on is computed in `sum`, where the own operand is. */
+static void add_scan_hop(struct wf_sched *s, const struct wf_coll_args *a,
+                         void *lower, void *sum, const struct hop *x)
 {
     int rank = a->comm->rank, arrived = -1, sent;
 
@@ -170,6 +173,6 @@ void wf_coll_scan_chain(struct wf_sched *s, const struct wf_coll_args *a,
     struct hop x = {0};
 
     while (next_hop(a, &x))
-        scan_hop(s, a, element(a, lower, x.first), element(a, sum, x.first),
-                 &x);
+        add_scan_hop(s, a, element_at(a, lower, x.first),
+                     element_at(a, sum, x.first), &x);
 }

@@ -27,21 +27,23 @@ enum wf_coll_kind {
     WF_COLL_KINDS
 };
 
-/* Sets of algorithms: bit 1 << WF_ALG_x. */
+/* A set of algorithms has bit 1 << WF_ALG_x for each. */
 #define WF_ALG(symbol) (1u << WF_ALG_##symbol)
-#define WF_ALG_ANY (UINT32_MAX >> 1)
-/* In such a set: `nodes` only where ranks follow each other node by node. */
+#define WF_ALG_ANY     (UINT32_MAX >> 1)
+/* A flag in such a set: `nodes` is possible only if ranks follow each other
+ * node by node. */
 #define WF_ALG_NODES_CONSECUTIVE (UINT32_C(1) << 31)
 
 struct wf_coll_rule {
     uint8_t algorithm; /* enum wf_coll_algorithm */
-    bool crowded;      /* of one node with fewer CPUs, as far as they know */
-    int nodes;         /* that the ranks are on, at least */
+    /* holds only where the ranks outnumber the CPUs of their node */
+    bool crowded;
+    int nodes; /* least number of nodes that the ranks are on */
     int ranks, ranks_most;
     uint64_t bytes, bytes_most;
 };
 
-/* It holds always. */
+/* Returns the rule that always holds. */
 static inline struct wf_coll_rule wf_coll_rule_always(int algorithm)
 {
     return (struct wf_coll_rule){.algorithm = (uint8_t)algorithm,
@@ -51,7 +53,8 @@ static inline struct wf_coll_rule wf_coll_rule_always(int algorithm)
                                  .bytes_most = UINT64_MAX};
 }
 
-/* What mpi.ini says; no rules: the built-in ones. */
+/* The rules of mpi.ini. For a collective without rules the built-in ones
+ * decide. */
 struct wf_coll_rules {
     const struct wf_coll_rule *of[WF_COLL_KINDS];
     int count[WF_COLL_KINDS];
@@ -60,12 +63,13 @@ struct wf_coll_rules {
 /* names.c */
 struct wf_coll_name {
     const char *name, *about;
-    uint32_t algorithms; /* of a collective */
+    uint32_t algorithms; /* the set that a collective has */
 };
 extern const struct wf_coll_name wf_coll_algorithms[WF_ALGORITHMS];
 extern const struct wf_coll_name wf_coll_kinds[WF_COLL_KINDS];
 
-/* decision.c: the built-in rules of a collective; returns how many. */
+/* Sets *rules to the built-in rules of a collective and returns their number
+ * (decision.c). */
 int wf_coll_built_in(enum wf_coll_kind, const struct wf_coll_rule **);
 
 #endif

@@ -1,4 +1,5 @@
-/* Collectives: arguments, decisions and the pieces algorithms share.
+/* Collectives: their arguments, the choice of an algorithm, and the parts that
+ * algorithms share.
  *
  * Every MPI collective is one builder, wf_build_<name>, which puts its vertices
  * into a schedule. The three functions of MPI that run this schedule blocking,
@@ -10,8 +11,8 @@
  *   `g` is the intracommunicator whose ranks an algorithm runs over: the
  *   communicator itself, or local_comm of an intercommunicator, for which the
  *   caller has switched the schedule with wf_sched_local.
- *   in is the lower rank's operand wherever wf_sched_reduce is called, so that
- *   every algorithm evaluates in rank order (MPI-5.0 s6.9.1).
+ *   `in` is the lower rank's operand wherever wf_sched_reduce is called, so
+ *   that every algorithm evaluates in rank order (MPI-5.0 s6.9.1).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,7 +22,7 @@
 #include "coll/choice.h"
 #include "coll/schedule.h"
 
-/* The union of all collectives' arguments. Reductions use rcount and rtype;
+/* The arguments of all collectives together. Reductions use rcount and rtype;
  * bcast uses rbuf, rcount, rtype. */
 struct wf_coll_args {
     struct wf_comm *comm;
@@ -35,8 +36,9 @@ struct wf_coll_args {
     int root;
 };
 
-/* As one block of this size gcc clears it by `rep stos`, which takes longer to
- * begin than a small collective needs for the rest. */
+/* The structure is cleared in two halves: gcc clears one block of this size by
+ * `rep stos`, which takes longer to begin than a small collective needs for the
+ * rest. */
 static inline void wf_coll_clear(struct wf_coll_args *a)
 {
     enum { HALF = offsetof(struct wf_coll_args, rcounts) };
@@ -45,12 +47,13 @@ static inline void wf_coll_clear(struct wf_coll_args *a)
     memset((char *)a + HALF, 0, sizeof *a - HALF);
 }
 
-/* No bytes: of a block, of all blocks together. */
+/* Returns true if a block has no bytes. */
 static inline bool wf_coll_none(MPI_Count count, const struct wf_type *type)
 {
     return count * type->size == 0;
 }
 
+/* Returns true if the blocks of all ranks together have no bytes. */
 static inline bool wf_coll_none_of(struct wf_ints counts,
                                    const struct wf_type *type,
                                    const struct wf_comm *comm)
@@ -62,6 +65,7 @@ static inline bool wf_coll_none_of(struct wf_ints counts,
     return i == comm->size || (counts.base && type->size == 0);
 }
 
+/* A builder: puts the vertices of a collective into the schedule. */
 typedef int wf_coll_builder(struct wf_sched *, const struct wf_coll_args *);
 wf_coll_builder wf_build_barrier, wf_build_bcast, wf_build_gather,
     wf_build_gatherv, wf_build_scatter, wf_build_scatterv, wf_build_allgather,
@@ -72,24 +76,28 @@ wf_coll_builder wf_build_barrier, wf_build_bcast, wf_build_gather,
     wf_build_neighbor_alltoall, wf_build_neighbor_alltoallv,
     wf_build_neighbor_alltoallw;
 
-/* A schedule that is to run; or the error of an argument, and then nothing has
- * happened. direct: what can be done at once is. */
+/* Builds a schedule that is to run. On an error of an argument that error is
+ * returned, and nothing has happened. With `direct`, vertices that can be
+ * performed at once are performed while the schedule is built. */
 int wf_coll_build(wf_coll_builder *, const struct wf_coll_args *, bool direct,
                   struct wf_sched **);
+/* Run a builder as a blocking, nonblocking or persistent operation. */
 int wf_coll_blocking(wf_coll_builder *, const struct wf_coll_args *);
 int wf_coll_nonblocking(wf_coll_builder *, const struct wf_coll_args *,
                         MPI_Request *);
 int wf_coll_persistent(wf_coll_builder *, const struct wf_coll_args *,
                        MPI_Request *);
 
-/* Blocking, where members of one node may share a segment (team.h): `team` is
- * how they do it. */
+/* A blocking collective through shared memory (shm/shmcoll.h), for members of
+ * one node that share a segment. The builder is that of the schedule to fall
+ * back to. */
 typedef int wf_coll_team(wf_coll_builder *, const struct wf_coll_args *);
 static inline bool wf_team_usable(const struct wf_comm *comm)
 {
     return comm->team_usable;
 }
-/* The same, of a communicator without one that may get it now. */
+/* Sets up the shared memory if a set-up is overdue; returns true if there is
+ * one then. */
 static inline bool wf_team_caught_up(struct wf_comm *comm)
 {
     wf_comm_catch_up(comm);
@@ -100,6 +108,8 @@ wf_coll_team wf_team_before, wf_team_bcast, wf_team_gather, wf_team_gatherv,
     wf_team_alltoall, wf_team_alltoallv, wf_team_reduce, wf_team_allreduce,
     wf_team_reduce_scatter, wf_team_reduce_scatter_block, wf_team_scan,
     wf_team_exscan;
+/* Runs a blocking collective through shared memory if there is some, or else by
+ * its schedule. */
 static inline int wf_coll_shared(wf_coll_builder *builder,
                                  const struct wf_coll_args *a,
                                  wf_coll_team *team)
@@ -108,29 +118,31 @@ static inline int wf_coll_shared(wf_coll_builder *builder,
         return team(builder, a);
     return wf_team_before(builder, a);
 }
-/* A barrier that ORs a byte, of a struct wf_crowd in rbuf. */
+/* Builds a barrier that also computes the OR of one byte of each rank; rbuf is
+ * a struct wf_crowd. */
 wf_coll_builder wf_barrier_first;
-/* The OR of what all say; or an error: meet.c. */
-int wf_barrier_agree(struct wf_comm *, uint8_t *said);
+/* Replaces *flags by the OR of the bytes of all ranks, or returns an error. */
+int wf_barrier_agree(struct wf_comm *, uint8_t *flags);
 
 /* ---- arguments: args.c --------------------------------------------------- */
 
-/* MPI_SUCCESS, or the recorded error. Only what the bindings cannot know:
- * significance, MPI_IN_PLACE, aliasing, operation against type. */
+/* Checks return MPI_SUCCESS or the recorded error. They check only what the
+ * bindings cannot know: significance, MPI_IN_PLACE, aliasing, operation against
+ * type. */
 int wf_coll_check_root(const struct wf_coll_args *);
 int wf_coll_check_send(const struct wf_coll_args *);
 int wf_coll_check_recv(const struct wf_coll_args *);
 int wf_coll_check_counts(struct wf_ints, int n, const char *what);
-/* sbuf may be MPI_IN_PLACE if `allowed`; rbuf never. */
+/* sbuf may be MPI_IN_PLACE if `allowed`; rbuf may never be. */
 int wf_coll_check_in_place(const struct wf_coll_args *, bool allowed);
-/* own: where in rbuf this process's contribution would go. */
+/* `own` is the place in rbuf of this process's contribution. */
 int wf_coll_check_alias(const struct wf_coll_args *, const void *own);
-/* Everything about the operation and buffers of a reduction. */
+/* Checks everything about the operation and the buffers of a reduction. */
 int wf_coll_check_reduce(const struct wf_coll_args *, bool in_place_allowed);
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* Address of element i; also right for MPI_BOTTOM. */
+/* Returns the address of element i; also right for MPI_BOTTOM. */
 static inline char *wf_coll_at(const void *buf, int64_t i,
                                const struct wf_type *t)
 {
@@ -166,7 +178,7 @@ static inline char *wf_coll_sblock(const struct wf_coll_args *a, int i)
     return wf_coll_at(a->sbuf, d, a->stype);
 }
 
-/* What goes to, or comes from, one peer. */
+/* One peer's block of a send or receive buffer. */
 struct wf_coll_block {
     void *buf;
     uint64_t count;
@@ -178,33 +190,36 @@ static inline uint64_t wf_coll_block_bytes(struct wf_coll_block b)
     return b.count * (uint64_t)b.type->size;
 }
 
-/* For peer i. alltoallw counts displacements in bytes and has a type for every
- * peer. */
+/* Return the block of peer i. alltoallw counts displacements in bytes and has a
+ * type for every peer. */
 struct wf_coll_block wf_coll_recv_block(const struct wf_coll_args *, int i);
 struct wf_coll_block wf_coll_send_block(const struct wf_coll_args *, int i);
 
-/* The type of packed data. */
+/* Returns the type of packed data. */
 struct wf_type *wf_coll_byte(void);
-/* Scratch for count elements: the address to use as their buffer, whatever
- * the type's lower bound. Writes past extent gaps stay inside. */
+/* Allocates scratch memory for `count` elements. Returns the address to use as
+ * their buffer, whatever the type's lower bound; writes past extent gaps stay
+ * inside. */
 void *wf_coll_temp(struct wf_sched *, uint64_t count, const struct wf_type *);
 
 /* ---- decisions: decision.c, decision.def --------------------------------- */
 
-/* Over the ranks of g; able: the algorithms that can do this call, the same set
- * on all ranks. */
+/* Chooses the algorithm of a collective over the ranks of g. `able` is the set
+ * of algorithms that can do this call, the same on all ranks. */
 enum wf_coll_algorithm wf_coll_choose(struct wf_sched *, struct wf_comm *g,
                                       enum wf_coll_kind, uint64_t bytes,
                                       uint32_t able);
-/* The rule that decides. no_memory: set if one was left out for that; or NULL */
-const struct wf_coll_rule *wf_coll_rule_of(struct wf_comm *g,
-                                           enum wf_coll_kind, uint64_t bytes,
-                                           uint32_t able, bool *no_memory);
+/* Returns the rule that decides. *no_memory (if not NULL) is set if a rule was
+ * left out because memory for the layout of nodes was lacking. */
+const struct wf_coll_rule *wf_coll_rule_of(struct wf_comm *g, enum wf_coll_kind,
+                                           uint64_t bytes, uint32_t able,
+                                           bool *no_memory);
 
 /* ---- collectives on an intracommunicator --------------------------------- */
 
-/* The choice and the algorithm; arguments are checked. For allgather block by
- * block counts and displacements, for gather the bytes of a block. */
+/* Each chooses the algorithm and builds it; arguments are checked. For an
+ * allgather of differing blocks `a` has counts and displacements; a gather is
+ * given the bytes of a block. */
 void wf_coll_bcast(struct wf_sched *, const struct wf_coll_args *);
 void wf_coll_reduce(struct wf_sched *, const struct wf_coll_args *);
 void wf_coll_allreduce(struct wf_sched *, const struct wf_coll_args *);
@@ -220,69 +235,76 @@ void wf_coll_bcast_nodes(struct wf_sched *, const struct wf_coll_args *);
 void wf_coll_reduce_nodes(struct wf_sched *, const struct wf_coll_args *);
 void wf_coll_allreduce_nodes(struct wf_sched *, const struct wf_coll_args *);
 void wf_coll_allgather_nodes(struct wf_sched *, const struct wf_coll_args *);
-/* halving.c. scatter: src, of `total` elements in consecutive blocks of a's
- * receive counts; the own block goes to out. */
+/* halving.c. The scatter reduces src, which has `total` elements in consecutive
+ * blocks of a's receive counts; the own block goes to out. */
 void wf_coll_allreduce_halving(struct wf_sched *, const struct wf_coll_args *);
 void wf_coll_scatter_halving(struct wf_sched *, const struct wf_coll_args *,
                              const void *src, uint64_t total, void *out);
-/* ring.c: src, reduced; the own block goes to out, or where out is NULL into
- * its place in a's rbuf, whose other blocks are scratch then. */
+/* ring.c reduces src; the own block goes to out, or if out is NULL into its
+ * place in a's rbuf, whose other blocks then serve as scratch memory. */
 void wf_coll_reduce_ring(struct wf_sched *, const struct wf_comm *g,
                          const struct wf_coll_args *a, const void *src,
                          void *out);
-/* chain.c. scan: the own operand is in sum, where it becomes that of all ranks
- * up to this one; that of the lower ones goes to lower. */
+/* chain.c. For the scan the own operand is in sum, which becomes the sum of all
+ * ranks up to this one; the sum of the lower ranks goes to lower. */
 void wf_coll_reduce_chain(struct wf_sched *, const struct wf_coll_args *);
 void wf_coll_scan_chain(struct wf_sched *, const struct wf_coll_args *,
                         void *lower, void *sum);
 /* bcast_scatter.c */
 void wf_coll_bcast_scatter(struct wf_sched *, const struct wf_coll_args *);
 
-/* ---- shared pieces ------------------------------------------------------- */
+/* ---- parts that algorithms share ----------------------------------------- */
 
-/* Each adds vertices that depend only on the newest fence and one another. */
+/* Each function here adds vertices that depend only on the newest fence and one
+ * another. */
 void wf_coll_bcast_tree(struct wf_sched *, const struct wf_comm *g, void *buf,
                         uint64_t count, struct wf_type *, int root);
-/* The bytes of a broadcast: the user's memory, or a packed copy, which is
- * whole at the root; and back. NULL: out of memory, remembered. */
+/* Returns the bytes of a broadcast: the program's memory if it is contiguous,
+ * or else a packed copy, which is filled at the root. NULL: out of memory,
+ * which the schedule remembers. wf_coll_unpack copies received bytes back to
+ * the program's memory. */
 char *wf_coll_packed(struct wf_sched *, const struct wf_coll_args *,
                      uint64_t bytes);
 void wf_coll_unpack(struct wf_sched *, const struct wf_coll_args *,
                     const char *packed, uint64_t bytes);
-/* barrier.c: everybody tells everybody; all tell rank 0; rank 0 tells all. */
+/* barrier.c: a dissemination; signals from all to rank 0; signals from rank 0
+ * to all. */
 void wf_coll_disseminate(struct wf_sched *, const struct wf_comm *g);
 void wf_coll_signal_up(struct wf_sched *, const struct wf_comm *g);
 void wf_coll_signal_down(struct wf_sched *, const struct wf_comm *g);
-/* sbuf (rbuf if MPI_IN_PLACE) of all to rbuf of root, in rank order. */
+/* Reduces sbuf (rbuf if MPI_IN_PLACE) of all ranks to rbuf of the root, in rank
+ * order. */
 void wf_coll_reduce_tree(struct wf_sched *, const struct wf_comm *g,
                          const struct wf_coll_args *);
-/* Block i of src, by a's receive counts, reduced into `out` of rank i, piece by
- * piece: blocks.c. */
+/* A reduction by blocks (blocks.c): block i of src, by a's receive counts, is
+ * reduced into `out` of rank i, segment by segment. */
 struct wf_coll_blocks {
     struct wf_sched *s;
     const struct wf_comm *g;
     const struct wf_coll_args *a;
     const void *src;
     void *out; /* the own block of src, or memory that overlaps no source */
-    /* Elements [first, first + count) of the own block are ready after the
-     * vertex (-1: now). NULL: nothing to do then. */
+    /* Called when the vertices for elements [first, first + count) of the own
+     * block are made: they are ready after `vertex` (-1: now). NULL: nothing
+     * follows. */
     void (*reduced)(struct wf_coll_blocks *, uint64_t first, uint64_t count,
                     int vertex);
-    bool to_all;   /* what is reduced goes to every rank */
-    bool in_place; /* private */
+    bool to_all;   /* the reduced block goes to every rank */
+    bool in_place; /* set by blocks.c: `out` is where the own source is */
 };
 void wf_coll_reduce_blocks(struct wf_coll_blocks *);
-/* Receive what the others' `reduced` send: into their blocks of a's rbuf. These
- * may be what src is: a rank sends a piece when it has got this one's. */
+/* Receives the segments that the `reduced` callbacks of the other ranks send,
+ * into their blocks of a's rbuf. These blocks may overlap src, because a rank
+ * sends a segment only after it has received this rank's contribution to it. */
 void wf_coll_recv_reduced(struct wf_coll_blocks *);
-/* Every rank's block of rbuf to all; own block is in place. */
+/* Sends every rank's block of rbuf to all; the own block is in its place. */
 void wf_coll_allgather_ring(struct wf_sched *, const struct wf_comm *g,
                             const struct wf_coll_args *);
-/* Blocks of root's sbuf to rbuf of all. */
+/* Sends the blocks of the root's sbuf to rbuf of all. */
 void wf_coll_scatter_linear(struct wf_sched *, const struct wf_comm *g,
                             const struct wf_coll_args *);
-/* Cut rcount elements into one block per rank of g: counts and displacements
- * of the copy in *a. False: out of memory, remembered by the schedule. */
+/* Cuts rcount elements into one block per rank of g: sets counts and
+ * displacements of *a. False: out of memory, which the schedule remembers. */
 bool wf_coll_split(struct wf_sched *, const struct wf_comm *g,
                    struct wf_coll_args *a);
 

@@ -1,4 +1,4 @@
-/* The decision table of decision.def, and how rules are read.
+/* The decision table of decision.def, and how rules are evaluated.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include "coll/team.h"
 #include "coll/vertex.h"
 
-#define ANY UINT64_MAX
+#define ANY  UINT64_MAX
 #define MANY INT_MAX
 #define FIRST(kind)
 #define RULE(nodes, ranks, ranks_most, bytes_most, algorithm)                  \
@@ -22,13 +22,15 @@ static const struct wf_coll_rule rules[] = {
 #undef RULE
 #undef CROWDED
 
-/* Where the rules of each collective begin: FIRST takes a number and gives it
- * back, a rule takes one. */
+/* The index of the first rule of each collective: FIRST takes a number and
+ * gives it back, a rule takes one. */
+/* clang-format off */
 #define JOIN(a, b) a##b
 #define ROW(line) JOIN(row_, line)
 #define FIRST(kind) START_##kind, BEFORE_##kind = START_##kind - 1,
 #define RULE(nodes, ranks, ranks_most, bytes_most, algorithm) ROW(__LINE__),
 #define CROWDED(ranks, ranks_most, bytes_most, algorithm) ROW(__LINE__),
+/* clang-format on */
 enum {
 #include "coll/decision.def"
     END
@@ -37,7 +39,7 @@ enum {
 #undef RULE
 #undef CROWDED
 
-static const uint8_t start[WF_COLL_KINDS + 1] = {
+static const uint8_t first_rule[WF_COLL_KINDS + 1] = {
 #define FIRST(kind) [WF_COLL_##kind] = START_##kind,
 #define RULE(nodes, ranks, ranks_most, bytes_most, algorithm)
 #define CROWDED(ranks, ranks_most, bytes_most, algorithm)
@@ -46,11 +48,11 @@ static const uint8_t start[WF_COLL_KINDS + 1] = {
 
 int wf_coll_built_in(enum wf_coll_kind kind, const struct wf_coll_rule **first)
 {
-    *first = &rules[start[kind]];
-    return start[kind + 1] - start[kind];
+    *first = &rules[first_rule[kind]];
+    return first_rule[kind + 1] - first_rule[kind];
 }
 
-/* What a rule asks for. */
+/* The call that rules are compared with. */
 struct call {
     struct wf_comm *g;
     uint64_t bytes;
@@ -58,9 +60,9 @@ struct call {
     bool no_memory;
 };
 
-/* The rule asks for so many nodes. Two levels need two of them, and ranks that
- * share one. */
-static bool nodes_hold(const struct wf_coll_rule *r, struct call *c)
+/* Returns true if there are as many nodes as the rule asks for. The algorithm
+ * of two levels also needs two nodes, and ranks that share one. */
+static bool are_nodes_enough(const struct wf_coll_rule *r, struct call *c)
 {
     bool levels = r->algorithm == WF_ALG_NODES;
     const struct wf_layout *l;
@@ -77,19 +79,18 @@ static bool nodes_hold(const struct wf_coll_rule *r, struct call *c)
             (l->consecutive || !(c->able & WF_ALG_NODES_CONSECUTIVE)));
 }
 
-/* What the ranks of a node have agreed on. */
-static bool crowded(const struct wf_comm *g)
+/* Returns what the ranks of a node have agreed on. */
+static bool is_oversubscribed(const struct wf_comm *g)
 {
-    return g->team && g->team->crowded;
+    return g->team && g->team->oversubscribed;
 }
 
-static bool holds(const struct wf_coll_rule *r, struct call *c)
+static bool rule_holds(const struct wf_coll_rule *r, struct call *c)
 {
     return c->bytes <= r->bytes_most && c->bytes >= r->bytes &&
            c->g->size >= r->ranks && c->g->size <= r->ranks_most &&
-           (!r->crowded || crowded(c->g)) &&
-           (c->able >> r->algorithm & 1) &&
-           nodes_hold(r, c);
+           (!r->crowded || is_oversubscribed(c->g)) &&
+           (c->able >> r->algorithm & 1) && are_nodes_enough(r, c);
 }
 
 const struct wf_coll_rule *wf_coll_rule_of(struct wf_comm *g,
@@ -102,9 +103,9 @@ const struct wf_coll_rule *wf_coll_rule_of(struct wf_comm *g,
     struct call c = {g, bytes, able, false};
 
     for (int i = given ? given->count[kind] : 0; i > 0; i--, r++)
-        if (holds(r, &c))
+        if (rule_holds(r, &c))
             goto chosen;
-    for (r = &rules[start[kind]]; !holds(r, &c);)
+    for (r = &rules[first_rule[kind]]; !rule_holds(r, &c);)
         r++;
 chosen:
     if (c.no_memory && no_memory)
@@ -119,7 +120,8 @@ enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
     const struct wf_coll_rule *r =
         wf_coll_rule_of(g, kind, bytes, able, &s->no_memory);
 
-    if (s->algorithm == WF_ALGORITHMS) /* not a part of another one */
+    /* it is not part of another collective */
+    if (s->algorithm == WF_ALGORITHMS)
         s->algorithm = r->algorithm;
     return (enum wf_coll_algorithm)r->algorithm;
 }

@@ -5,15 +5,15 @@
  *                          +--not at once--> from here on vertices are recorded
  *
  * DESIGN  In a small collective nearly everything can be done at once: a short
- * message leaves by copy, the message that is awaited is here after a few
- * polls. Then a graph, requests, queues and completions cost more than the
- * work. So a run begins direct, also of a nonblocking call: each vertex is
- * performed when it is made. The first one that cannot be ends this; it and all
- * later ones become a graph as in any other run, whose dependencies on earlier
- * ones are fulfilled. One builder serves both, and no order of calls can
- * deadlock: nothing waits here for longer than a few polls. Builders make sends
- * before receives where neither depends on the other, so that a poll is not in a
- * message's way.
+ * message leaves by copy, and an awaited message is here after a few polls.
+ * Then a graph, requests, queues and completions cost more than the work. So a
+ * run begins direct, also of a nonblocking call: each vertex is performed when
+ * it is made. The first one that cannot be ends this; it and all later ones
+ * become a graph as in any other run, whose dependencies on earlier ones are
+ * fulfilled. One builder serves both, and no order of calls can deadlock:
+ * nothing waits here for longer than a few polls. Builders make sends before
+ * receives where neither depends on the other, so that a poll does not delay a
+ * message.
  *
  * An error ends the direct part as well: what follows is recorded and run as
  * after the failure of any vertex (run.c).
@@ -22,13 +22,13 @@
  */
 #include "coll/vertex.h"
 
-static bool stop(struct wf_sched *s)
+static bool stop_direct(struct wf_sched *s)
 {
     s->direct = false;
     return false;
 }
 
-static bool ended(struct wf_sched *s, int error)
+static bool finish_vertex(struct wf_sched *s, int error)
 {
     s->error = error;
     s->direct = !error;
@@ -40,9 +40,8 @@ bool wf_direct_send(struct wf_sched *s, const void *buf, uint64_t count,
 {
     if (wf_unlikely(!wf_type_contiguous(type)) ||
         !wf_now_send(s->comm, wf_type_data(type, buf),
-                     count * (uint64_t)type->size, dest, s->tag,
-                     WF_SPACE_COLL))
-        return stop(s);
+                     count * (uint64_t)type->size, dest, s->tag, WF_SPACE_COLL))
+        return stop_direct(s);
     return true;
 }
 
@@ -53,27 +52,27 @@ bool wf_direct_recv(struct wf_sched *s, void *buf, uint64_t count,
     struct wf_now got;
 
     if (wf_unlikely(!wf_type_contiguous(type)) ||
-        !wf_now_recv(s->comm, wf_type_data(type, buf), bytes, source,
-                     s->tag, WF_SPACE_COLL, &got))
-        return stop(s);
+        !wf_now_recv(s->comm, wf_type_data(type, buf), bytes, source, s->tag,
+                     WF_SPACE_COLL, &got))
+        return stop_direct(s);
     if (wf_likely(!got.error))
         got.error = wf_sched_check_length(source, got.bytes, bytes);
-    return ended(s, got.error);
+    return finish_vertex(s, got.error);
 }
 
 bool wf_direct_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
                       void *inout, uint64_t count, struct wf_type *type)
 {
-    return ended(s, wf_op_apply(s->wf, op, in, inout, count, type));
+    return finish_vertex(s, wf_op_apply(s->wf, op, in, inout, count, type));
 }
 
 bool wf_direct_copy(struct wf_sched *s, struct wf_sched_block from,
                     struct wf_sched_block to)
 {
-    return ended(s, wf_sched_copy_now(from, to));
+    return finish_vertex(s, wf_sched_copy_now(from, to));
 }
 
 bool wf_direct_call(struct wf_sched *s, int (*fn)(void *), void *arg)
 {
-    return ended(s, fn(arg));
+    return finish_vertex(s, fn(arg));
 }

@@ -1,17 +1,17 @@
-/* Gather and gatherv: a binomial tree of packed blocks when they are small,
- * else everyone straight to the root.
+/* Gather and gatherv: a binomial tree of packed blocks when they are small, or
+ * else every rank straight to the root.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
 
-static bool at_root(const struct wf_coll_args *a)
+static bool is_root(const struct wf_coll_args *a)
 {
     return a->comm->inter ? a->root == MPI_ROOT : a->root == a->comm->rank;
 }
 
 /* ---- linear -------------------------------------------------------------- */
 
-static void copy_own(struct wf_sched *s, const struct wf_coll_args *a)
+static void copy_own_block(struct wf_sched *s, const struct wf_coll_args *a)
 {
     if (a->sbuf != MPI_IN_PLACE)
         wf_sched_copy(s, a->sbuf, a->scount, a->stype,
@@ -19,11 +19,11 @@ static void copy_own(struct wf_sched *s, const struct wf_coll_args *a)
                       a->rtype);
 }
 
-static void linear(struct wf_sched *s, const struct wf_coll_args *a)
+static void build_linear(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int n = a->comm->peers->size;
 
-    if (!at_root(a)) { /* of nothing, not even a message */
+    if (!is_root(a)) { /* no bytes: no message */
         if (a->scount * (uint64_t)a->stype->size > 0)
             wf_sched_send(s, a->sbuf, a->scount, a->stype, a->root);
         return;
@@ -33,7 +33,7 @@ static void linear(struct wf_sched *s, const struct wf_coll_args *a)
             wf_sched_recv(s, wf_coll_rblock(a, i), wf_coll_rcount(a, i),
                           a->rtype, i);
     if (!a->comm->inter)
-        copy_own(s, a);
+        copy_own_block(s, a);
 }
 
 /* ---- tree ---------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static void unpack_at_root(struct wf_sched *s, const struct wf_coll_args *a,
     struct wf_type *byte = wf_coll_byte();
     int p = a->comm->size, after = p - 1 - a->root;
 
-    copy_own(s, a);
+    copy_own_block(s, a);
     if (after > 0)
         wf_sched_copy(s, packed + block, (uint64_t)after * block, byte,
                       wf_coll_rblock(a, a->root + 1),
@@ -56,8 +56,8 @@ static void unpack_at_root(struct wf_sched *s, const struct wf_coll_args *a,
                       (uint64_t)a->root * a->rcount, a->rtype);
 }
 
-static void tree(struct wf_sched *s, const struct wf_coll_args *a,
-                 uint64_t block)
+static void build_tree(struct wf_sched *s, const struct wf_coll_args *a,
+                       uint64_t block)
 {
     struct wf_type *byte = wf_coll_byte();
     int p = a->comm->size, relative = (a->comm->rank - a->root + p) % p;
@@ -66,10 +66,11 @@ static void tree(struct wf_sched *s, const struct wf_coll_args *a,
 
     while (bit < p && !(relative & bit))
         bit *= 2;
-    mine = bit < p - relative ? bit : p - relative; /* ranks I stand for */
+    /* ranks whose blocks pass through this one */
+    mine = bit < p - relative ? bit : p - relative;
     if (mine == 1 && relative != 0) {
-        wf_sched_send(s, a->sbuf, a->scount, a->stype, (relative - bit +
-                      a->root) % p);
+        wf_sched_send(s, a->sbuf, a->scount, a->stype,
+                      (relative - bit + a->root) % p);
         return;
     }
     packed = wf_sched_temp(s, (size_t)mine * block);
@@ -95,17 +96,17 @@ void wf_coll_gather(struct wf_sched *s, const struct wf_coll_args *a,
 {
     if (wf_coll_choose(s, a->comm, WF_COLL_GATHER, block, WF_ALG_ANY) ==
         WF_ALG_BINOMIAL)
-        tree(s, a, block);
+        build_tree(s, a, block);
     else
-        linear(s, a);
+        build_linear(s, a);
 }
 
 /* ---- building ------------------------------------------------------------ */
 
-static int check(const struct wf_coll_args *a)
+static int check_args(const struct wf_coll_args *a)
 {
     struct wf_coll_args b = *a;
-    bool root = at_root(a);
+    bool root = is_root(a);
     int rc;
 
     if (!root)
@@ -133,12 +134,12 @@ int wf_build_gather(struct wf_sched *s, const struct wf_coll_args *a)
         return rc;
     if (a->root == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if ((rc = check(a)))
+    if ((rc = check_args(a)))
         return rc;
-    block = at_root(a) ? a->rcount * (uint64_t)a->rtype->size
+    block = is_root(a) ? a->rcount * (uint64_t)a->rtype->size
                        : a->scount * (uint64_t)a->stype->size;
     if (a->comm->inter)
-        linear(s, a);
+        build_linear(s, a);
     else
         wf_coll_gather(s, a, block);
     return MPI_SUCCESS;
@@ -152,12 +153,11 @@ int wf_build_gatherv(struct wf_sched *s, const struct wf_coll_args *a)
         return rc;
     if (a->root == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if (at_root(a) &&
-        (rc = wf_coll_check_counts(a->rcounts, a->comm->peers->size,
-                                   "receive")))
+    if (is_root(a) && (rc = wf_coll_check_counts(
+                           a->rcounts, a->comm->peers->size, "receive")))
         return rc;
-    if ((rc = check(a)))
+    if ((rc = check_args(a)))
         return rc;
-    linear(s, a); /* nobody but the root knows the other counts */
+    build_linear(s, a); /* only the root knows the other counts */
     return MPI_SUCCESS;
 }

@@ -1,6 +1,6 @@
-/* The end of what collectives keep: schedules, and the team of a communicator.
- * Apart from the rest, so that it can be freed in a program that uses no
- * collective.
+/* Frees what collectives keep: schedules, and the shared memory of a
+ * communicator. It is apart from the rest, so that a program that uses no
+ * collective can free it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -41,10 +41,10 @@ void wf_team_free(struct wf_comm *comm)
     comm->team_usable = false;
     if (!t)
         return;
-    comm->wf->teams -= t->teams;
-    munmap(t->shared, t->bytes);
-    if (t->stage)
-        munmap(t->stage, t->stage_bytes);
+    comm->wf->teams -= t->quota_units;
+    munmap(t->shared, t->segment_bytes);
+    if (t->staging)
+        munmap(t->staging, t->staging_bytes);
     free(t->scratch);
     free(t);
 }

@@ -1,4 +1,4 @@
-/* Which members share a node: see layout.h.
+/* The nodes of the members of a communicator: see layout.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/layout.h"
@@ -8,11 +8,11 @@
 #include "boot/boot.h"
 #include "instance.h"
 
-/* Of a communicator that is on one node, or nobody knows. */
+/* The layout of a communicator on one node, or whose nodes are not known. */
 static struct wf_layout one_node = {.nodes = 1};
 
-/* The launcher's table, where it speaks of all members. */
-static const uint32_t *table_of(const struct wf_comm *comm)
+/* Returns the launcher's table of nodes, if it covers all members. */
+static const uint32_t *find_node_table(const struct wf_comm *comm)
 {
     const struct wf_boot *boot = comm->wf->boot;
 
@@ -24,8 +24,8 @@ static const uint32_t *table_of(const struct wf_comm *comm)
     return boot->node_of;
 }
 
-/* l->members and l->first from the node of each member; at: [nodes of the job],
- * all 0. */
+/* Sets l->members and l->first from the node of each member. `at` has an entry
+ * for each node of the job, all 0. */
 static void sort_members(struct wf_layout *l, const struct wf_comm *comm,
                          const uint32_t *node_of, int *at)
 {
@@ -51,8 +51,8 @@ static void sort_members(struct wf_layout *l, const struct wf_comm *comm,
         l->consecutive &= l->members[i] == i;
 }
 
-static struct wf_layout *make(const struct wf_comm *comm,
-                              const uint32_t *node_of)
+static struct wf_layout *make_layout(const struct wf_comm *comm,
+                                     const uint32_t *node_of)
 {
     size_t n = (size_t)comm->size, nodes = comm->wf->boot->node_count;
     struct wf_layout *l = malloc(sizeof *l + (2 * n + 1) * sizeof(int));
@@ -76,8 +76,8 @@ const struct wf_layout *wf_layout_of(struct wf_comm *comm)
 
     if (comm->layout)
         return comm->layout;
-    node_of = table_of(comm);
-    comm->layout = node_of ? make(comm, node_of) : &one_node;
+    node_of = find_node_table(comm);
+    comm->layout = node_of ? make_layout(comm, node_of) : &one_node;
     return comm->layout;
 }
 

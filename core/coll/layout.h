@@ -1,5 +1,5 @@
-/* On which nodes the members of a communicator are, as far as the launcher
- * says: the same on every member.
+/* The nodes of the members of a communicator, as far as the launcher says: the
+ * same on every member.
  *
  *   members  0 1 2 3 | 4 5 | 6 7 8     ranks, node by node, ascending
  *   first    ^         ^     ^     ^   of each node, and the end
@@ -12,16 +12,17 @@
 #include "comm/comm.h"
 
 struct wf_layout {
-    int nodes, mine;  /* mine: the node of this process */
+    int nodes, mine;  /* mine: index of this process's node */
     bool consecutive; /* members[i] == i */
     int *first;       /* [nodes + 1] */
     int *members;     /* [size] */
 };
 
-/* Of the local group; kept by the communicator. NULL: out of memory. */
+/* Returns the layout of the local group, which the communicator keeps. NULL:
+ * out of memory. */
 const struct wf_layout *wf_layout_of(struct wf_comm *);
 void wf_layout_drop(struct wf_comm *);
-/* This one is on one node, whatever the launcher says. */
+/* Sets the layout to one node, whatever the launcher says. */
 void wf_layout_single(struct wf_comm *);
 
 #endif

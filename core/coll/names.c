@@ -1,5 +1,5 @@
-/* Names of collectives and algorithms, for mpi.ini and weft-info; apart from
- * the algorithms, which only programs that use them have.
+/* The names of collectives and algorithms, for mpi.ini and weft-info. They are
+ * apart from the algorithms, which only programs that use them contain.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/choice.h"

@@ -1,13 +1,13 @@
 /* Collectives in two levels: inside every node, and between one rank of each,
- * its leader. What goes between nodes goes once per node.
+ * its leader. Data goes between nodes once per node.
  *
  *   nodes      0 1 2 3 | 4 5 6 7 | 8 9         leaders 0, 4 and 8
  *   allreduce  reduce to 0, to 4, to 8; allreduce of 0 4 8; bcast from each
  *
  * DESIGN  Each level is the collective itself over fewer ranks, chosen by the
  * same rules: builders see a communicator of that size, and the schedule
- * translates the ranks they name (wf_sched_map). Where there is a root it leads
- * its node. Ranks keep their order in both levels; where the members of nodes
+ * translates the ranks they name (wf_sched_map). A root is the leader of its
+ * node. Ranks keep their order in both levels; where the members of nodes
  * follow each other, so do the operands of a reduction.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -17,11 +17,12 @@
 
 /* The ranks of one level, as a communicator for builders. */
 struct level {
-    struct wf_comm g; /* rank -1: this process is not in it */
-    struct wf_group group; /* of g: only its size is looked at */
-    const int *ranks; /* in the whole communicator */
+    struct wf_comm g;      /* rank -1: this process is not in it */
+    struct wf_group group; /* of g: only its size is used */
+    const int *ranks;      /* in the whole communicator */
 };
 
+/* Both levels, seen from this process. */
 struct levels {
     struct wf_sched *s;
     const struct wf_layout *l;
@@ -30,12 +31,15 @@ struct levels {
     int top;    /* the node of the root, as a rank of `leaders` */
 };
 
-static void level_init(struct level *v, const struct wf_comm *comm,
+static void init_level(struct level *v, const struct wf_comm *comm,
                        const int *ranks, int n)
 {
     v->group = (struct wf_group){.size = n, .stride = 1};
-    v->g = (struct wf_comm){.wf = comm->wf, .size = n, .rank = -1,
-                            .local = &v->group, .peers = &v->group};
+    v->g = (struct wf_comm){.wf = comm->wf,
+                            .size = n,
+                            .rank = -1,
+                            .local = &v->group,
+                            .peers = &v->group};
     wf_layout_single(&v->g);
     v->ranks = ranks;
     for (int i = 0; i < n; i++)
@@ -43,13 +47,13 @@ static void level_init(struct level *v, const struct wf_comm *comm,
             v->g.rank = i;
 }
 
-/* root -1: there is none. */
-static bool levels_init(struct levels *v, struct wf_sched *s,
+/* `root` -1: there is no root. */
+static bool init_levels(struct levels *v, struct wf_sched *s,
                         struct wf_comm *comm, int root)
 {
     const struct wf_layout *l = wf_layout_of(comm);
-    int *leaders = l ? wf_sched_temp(s, (size_t)l->nodes * sizeof *leaders)
-                     : NULL;
+    int *leaders =
+        l ? wf_sched_temp(s, (size_t)l->nodes * sizeof *leaders) : NULL;
     int first, n;
 
     if (!leaders)
@@ -67,52 +71,52 @@ static bool levels_init(struct levels *v, struct wf_sched *s,
     }
     first = l->first[l->mine];
     n = l->first[l->mine + 1] - first;
-    level_init(&v->leaders, comm, leaders, l->nodes);
-    level_init(&v->here, comm, l->members + first, n);
+    init_level(&v->leaders, comm, leaders, l->nodes);
+    init_level(&v->here, comm, l->members + first, n);
     while (v->here.ranks[v->leader] != leaders[l->mine])
         v->leader++;
     return true;
 }
 
-static bool leads(const struct levels *v)
+static bool is_leader(const struct levels *v)
 {
     return v->leaders.g.rank >= 0;
 }
 
-/* What is built until the next call is among the ranks of this level, after
- * everything before. */
-static struct wf_comm *enter(struct levels *v, struct level *level)
+/* Makes the vertices built until the next call be among the ranks of this
+ * level, after everything before. */
+static struct wf_comm *enter_level(struct levels *v, struct level *level)
 {
     wf_sched_fence(v->s);
     wf_sched_map(v->s, level->ranks);
     return &level->g;
 }
 
-static void leave(struct levels *v)
+static void leave_levels(struct levels *v)
 {
     wf_sched_map(v->s, NULL);
 }
 
-/* ---- barrier, bcast ------------------------------------------------------- */
+/* ---- barrier, bcast ------------------------------------------------------ */
 
 void wf_coll_barrier_nodes(struct wf_sched *s, struct wf_comm *comm)
 {
     struct levels v;
 
-    if (!levels_init(&v, s, comm, -1))
+    if (!init_levels(&v, s, comm, -1))
         return;
-    enter(&v, &v.here);
+    enter_level(&v, &v.here);
     wf_coll_signal_up(s, &v.here.g);
-    if (leads(&v))
-        wf_coll_disseminate(s, enter(&v, &v.leaders));
-    enter(&v, &v.here);
+    if (is_leader(&v))
+        wf_coll_disseminate(s, enter_level(&v, &v.leaders));
+    enter_level(&v, &v.here);
     wf_coll_signal_down(s, &v.here.g);
-    leave(&v);
+    leave_levels(&v);
 }
 
-static void bcast_here(struct levels *v, struct wf_coll_args a)
+static void bcast_in_node(struct levels *v, struct wf_coll_args a)
 {
-    a.comm = enter(v, &v->here);
+    a.comm = enter_level(v, &v->here);
     a.root = v->leader;
     wf_coll_bcast(v->s, &a);
 }
@@ -122,25 +126,25 @@ void wf_coll_bcast_nodes(struct wf_sched *s, const struct wf_coll_args *given)
     struct wf_coll_args a = *given;
     struct levels v;
 
-    if (!levels_init(&v, s, given->comm, given->root))
+    if (!init_levels(&v, s, given->comm, given->root))
         return;
-    if (leads(&v)) {
-        a.comm = enter(&v, &v.leaders);
+    if (is_leader(&v)) {
+        a.comm = enter_level(&v, &v.leaders);
         a.root = v.top;
         wf_coll_bcast(s, &a);
     }
-    bcast_here(&v, *given);
-    leave(&v);
+    bcast_in_node(&v, *given);
+    leave_levels(&v);
 }
 
-/* ---- reductions ----------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------- */
 
-/* The sum of this node into `sum` of its leader. */
-static void reduce_here(struct levels *v, struct wf_coll_args a, void *sum)
+/* Reduces the operands of this node into `sum` of its leader. */
+static void reduce_in_node(struct levels *v, struct wf_coll_args a, void *sum)
 {
-    if (leads(v))
+    if (is_leader(v))
         a.rbuf = sum;
-    a.comm = enter(v, &v->here);
+    a.comm = enter_level(v, &v->here);
     a.root = v->leader;
     wf_coll_reduce(v->s, &a);
 }
@@ -151,19 +155,19 @@ void wf_coll_reduce_nodes(struct wf_sched *s, const struct wf_coll_args *given)
     struct levels v;
     void *sum = given->rbuf;
 
-    if (!levels_init(&v, s, given->comm, given->root))
+    if (!init_levels(&v, s, given->comm, given->root))
         return;
-    if (leads(&v) && given->comm->rank != given->root)
+    if (is_leader(&v) && given->comm->rank != given->root)
         sum = wf_coll_temp(s, a.rcount, a.rtype);
-    reduce_here(&v, a, sum);
-    if (leads(&v)) {
-        a.comm = enter(&v, &v.leaders);
+    reduce_in_node(&v, a, sum);
+    if (is_leader(&v)) {
+        a.comm = enter_level(&v, &v.leaders);
         a.root = v.top;
         a.sbuf = given->comm->rank == given->root ? MPI_IN_PLACE : sum;
         a.rbuf = given->comm->rank == given->root ? sum : NULL;
         wf_coll_reduce(s, &a);
     }
-    leave(&v);
+    leave_levels(&v);
 }
 
 void wf_coll_allreduce_nodes(struct wf_sched *s,
@@ -172,36 +176,36 @@ void wf_coll_allreduce_nodes(struct wf_sched *s,
     struct wf_coll_args a = *given;
     struct levels v;
 
-    if (!levels_init(&v, s, given->comm, -1))
+    if (!init_levels(&v, s, given->comm, -1))
         return;
-    reduce_here(&v, a, a.rbuf);
-    if (leads(&v)) {
-        a.comm = enter(&v, &v.leaders);
+    reduce_in_node(&v, a, a.rbuf);
+    if (is_leader(&v)) {
+        a.comm = enter_level(&v, &v.leaders);
         a.sbuf = MPI_IN_PLACE;
         wf_coll_allreduce(s, &a);
     }
-    bcast_here(&v, *given);
-    leave(&v);
+    bcast_in_node(&v, *given);
+    leave_levels(&v);
 }
 
-/* ---- allgather: equal blocks, and nodes one after the other --------------- */
+/* ---- allgather: equal blocks, and nodes one after the other -------------- */
 
-static void gather_here(struct levels *v, struct wf_coll_args a)
+static void gather_in_node(struct levels *v, struct wf_coll_args a)
 {
     int own = a.comm->rank;
 
-    if (a.sbuf == MPI_IN_PLACE && !leads(v)) {
+    if (a.sbuf == MPI_IN_PLACE && !is_leader(v)) {
         a.sbuf = wf_coll_rblock(&a, own);
         a.scount = a.rcount;
         a.stype = a.rtype;
     }
     a.rbuf = wf_coll_rblock(&a, v->here.ranks[0]);
-    a.comm = enter(v, &v->here);
+    a.comm = enter_level(v, &v->here);
     a.root = v->leader;
     wf_coll_gather(v->s, &a, a.rcount * (uint64_t)a.rtype->size);
 }
 
-static void exchange_nodes(struct levels *v, struct wf_coll_args a)
+static void allgather_leaders(struct levels *v, struct wf_coll_args a)
 {
     int n = v->l->nodes;
     int64_t *counts = wf_sched_temp(v->s, 2 * sizeof *counts * (size_t)n);
@@ -217,7 +221,7 @@ static void exchange_nodes(struct levels *v, struct wf_coll_args a)
     a.sbuf = MPI_IN_PLACE;
     a.rcounts = (struct wf_ints){counts, sizeof *counts};
     a.rdispls = (struct wf_ints){displs, sizeof *displs};
-    a.comm = enter(v, &v->leaders);
+    a.comm = enter_level(v, &v->leaders);
     wf_coll_allgather(v->s, &a);
 }
 
@@ -227,12 +231,12 @@ void wf_coll_allgather_nodes(struct wf_sched *s,
     struct wf_coll_args a = *given;
     struct levels v;
 
-    if (!levels_init(&v, s, given->comm, -1))
+    if (!init_levels(&v, s, given->comm, -1))
         return;
-    gather_here(&v, a);
-    if (leads(&v))
-        exchange_nodes(&v, a);
+    gather_in_node(&v, a);
+    if (is_leader(&v))
+        allgather_leaders(&v, a);
     a.rcount *= (uint64_t)given->comm->size;
-    bcast_here(&v, a);
-    leave(&v);
+    bcast_in_node(&v, a);
+    leave_levels(&v);
 }

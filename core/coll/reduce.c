@@ -4,18 +4,19 @@
  */
 #include "coll/coll.h"
 
-enum { EAGER_TEMPS = 4096 /* up to here every child has its own buffer */ };
+/* up to so many bytes every child has its own buffer */
+enum { EAGER_TEMPS = 4096 };
 
-static const void *contribution(const struct wf_coll_args *a)
+static const void *own_operand(const struct wf_coll_args *a)
 {
     return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
 }
 
 /* ---- binomial tree ------------------------------------------------------- */
 
-/* One process of the tree. Process `relative` covers [relative, relative +
- * bit) before it hears from child relative + bit, which covers the next bit
- * ranks: the accumulated value is always the lower operand. */
+/* One process of the tree. Process `relative` covers [relative, relative + bit)
+ * before it hears from child relative + bit, which covers the next bit ranks:
+ * the accumulated value is always the lower operand. */
 struct node {
     struct wf_sched *s;
     const struct wf_coll_args *a;
@@ -23,10 +24,11 @@ struct node {
     int children;
     void **temps;
     int temp_count;
-    void *last; /* where the last reduction must land, or NULL: anywhere */
+    /* where the last reduction must store its result, or NULL: anywhere */
+    void *last;
 };
 
-static bool node_init(struct node *n, struct wf_sched *s,
+static bool init_node(struct node *n, struct wf_sched *s,
                       const struct wf_comm *g, const struct wf_coll_args *a,
                       int root)
 {
@@ -38,22 +40,21 @@ static bool node_init(struct node *n, struct wf_sched *s,
         n->children += n->relative + bit < n->p;
     n->parent = bit < n->p ? (n->relative - bit + root) % n->p : -1;
     n->temp_count = n->children;
-    if (n->temp_count > 2 &&
-        a->rcount * (uint64_t)a->rtype->size > EAGER_TEMPS)
-        n->temp_count = 2; /* they take turns */
+    if (n->temp_count > 2 && a->rcount * (uint64_t)a->rtype->size > EAGER_TEMPS)
+        n->temp_count = 2; /* they are used in turn */
     n->temps = wf_sched_temp(s, (size_t)(n->temp_count + 1) * sizeof(void *));
     for (int i = 0; n->temps && i < n->temp_count; i++)
         n->temps[i] = wf_coll_temp(s, a->rcount, a->rtype);
     return n->temps != NULL;
 }
 
-/* Receive from the children and reduce; returns the accumulated vector.
+/* Receives from the children and reduces; returns the accumulated vector.
  * Reduction k reads what reduction k-1 wrote and writes buffer k; a buffer is
  * free again when the reduction after the one that wrote it is done. */
-static const void *node_collect(struct node *n)
+static const void *collect_children(struct node *n)
 {
     const struct wf_coll_args *a = n->a;
-    const void *acc = contribution(a);
+    const void *acc = own_operand(a);
     int reduced[32];
 
     for (int k = 0, bit = 1; k < n->children; bit *= 2) {
@@ -64,8 +65,8 @@ static const void *node_collect(struct node *n)
                                  (n->relative + bit + n->root) % n->p);
         if (k >= n->temp_count && into != n->last)
             wf_sched_after(n->s, recv, reduced[k - n->temp_count + 1]);
-        reduced[k] = wf_sched_reduce(n->s, a->op, acc, into, a->rcount,
-                                     a->rtype);
+        reduced[k] =
+            wf_sched_reduce(n->s, a->op, acc, into, a->rcount, a->rtype);
         wf_sched_after(n->s, reduced[k], recv);
         if (k > 0)
             wf_sched_after(n->s, reduced[k], reduced[k - 1]);
@@ -84,11 +85,11 @@ void wf_coll_reduce_tree(struct wf_sched *s, const struct wf_comm *g,
     const void *result;
     struct node n;
 
-    if (!node_init(&n, s, g, a, top))
+    if (!init_node(&n, s, g, a, top))
         return;
     if (at_end && n.parent < 0 && a->sbuf != MPI_IN_PLACE)
         n.last = a->rbuf;
-    result = node_collect(&n);
+    result = collect_children(&n);
     wf_sched_fence(s);
     if (n.parent >= 0)
         wf_sched_send(s, result, a->rcount, a->rtype, n.parent);
@@ -105,28 +106,28 @@ void wf_coll_reduce_tree(struct wf_sched *s, const struct wf_comm *g,
 
 /* ---- blocks -------------------------------------------------------------- */
 
-static void to_root(struct wf_coll_blocks *b, uint64_t first, uint64_t count,
-                    int vertex)
+static void send_piece_to_root(struct wf_coll_blocks *b, uint64_t first,
+                               uint64_t count, int vertex)
 {
-    int send = wf_sched_send(
-        b->s, wf_coll_at(b->out, (int64_t)first, b->a->rtype), count,
-        b->a->rtype, b->a->root);
+    int send =
+        wf_sched_send(b->s, wf_coll_at(b->out, (int64_t)first, b->a->rtype),
+                      count, b->a->rtype, b->a->root);
 
     wf_sched_after(b->s, send, vertex);
 }
 
-static void reduce_blocks(struct wf_sched *s, const struct wf_coll_args *given)
+static void build_blocks(struct wf_sched *s, const struct wf_coll_args *given)
 {
     struct wf_coll_args a = *given;
-    struct wf_coll_blocks b = {.s = s, .g = a.comm, .a = &a,
-                               .src = contribution(given)};
+    struct wf_coll_blocks b = {
+        .s = s, .g = a.comm, .a = &a, .src = own_operand(given)};
     bool at_root = a.comm->rank == a.root;
 
     if (!wf_coll_split(s, b.g, &a))
         return;
     b.out = at_root ? wf_coll_rblock(&a, b.g->rank)
                     : wf_coll_temp(s, wf_coll_rcount(&a, b.g->rank), a.rtype);
-    b.reduced = at_root ? NULL : to_root;
+    b.reduced = at_root ? NULL : send_piece_to_root;
     wf_coll_reduce_blocks(&b);
     if (at_root)
         wf_coll_recv_reduced(&b);
@@ -143,7 +144,7 @@ void wf_coll_reduce(struct wf_sched *s, const struct wf_coll_args *a)
         able |= WF_ALG_NODES_CONSECUTIVE;
     switch (wf_coll_choose(s, a->comm, WF_COLL_REDUCE, bytes, able)) {
     case WF_ALG_BLOCKS:
-        reduce_blocks(s, a);
+        build_blocks(s, a);
         break;
     case WF_ALG_CHAIN:
         wf_coll_reduce_chain(s, a);
@@ -177,7 +178,7 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *given)
 }
 
 /* MPI_IN_PLACE is for the root; elsewhere rbuf means nothing (s6.9.1). */
-static int check(const struct wf_coll_args *a, bool at_root)
+static int check_args(const struct wf_coll_args *a, bool at_root)
 {
     struct wf_coll_args b = *a;
 
@@ -196,7 +197,7 @@ int wf_build_reduce(struct wf_sched *s, const struct wf_coll_args *a)
         return rc;
     if (inter && a->root == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if ((rc = check(a, at_root)))
+    if ((rc = check_args(a, at_root)))
         return rc;
     if (a->rcount == 0 || a->rtype->size == 0)
         return MPI_SUCCESS;

@@ -12,7 +12,7 @@
 
 /* ---- whole vectors ------------------------------------------------------- */
 
-static uint64_t total(const struct wf_coll_args *a, int p)
+static uint64_t sum_counts(const struct wf_coll_args *a, int p)
 {
     uint64_t n = 0;
 
@@ -21,8 +21,9 @@ static uint64_t total(const struct wf_coll_args *a, int p)
     return n;
 }
 
-/* Displacements of consecutive blocks, for a->rdispls. */
-static bool consecutive(struct wf_sched *s, struct wf_coll_args *a, int p)
+/* Sets a->rdispls to the displacements of consecutive blocks. */
+static bool set_consecutive_displs(struct wf_sched *s, struct wf_coll_args *a,
+                                   int p)
 {
     int64_t *displs = wf_sched_temp(s, (size_t)p * sizeof *displs);
     int64_t at = 0;
@@ -37,12 +38,16 @@ static bool consecutive(struct wf_sched *s, struct wf_coll_args *a, int p)
     return true;
 }
 
-/* sbuf of all of g, reduced into `whole` of rank 0. */
+/* Reduces sbuf of all of g into `whole` of rank 0. */
 static void reduce_whole(struct wf_sched *s, const struct wf_comm *g,
                          const struct wf_coll_args *a, void *whole, uint64_t n)
 {
-    struct wf_coll_args r = {.sbuf = a->sbuf, .rbuf = whole, .rcount = n,
-                             .rtype = a->rtype, .op = a->op, .root = 0};
+    struct wf_coll_args r = {.sbuf = a->sbuf,
+                             .rbuf = whole,
+                             .rcount = n,
+                             .rtype = a->rtype,
+                             .op = a->op,
+                             .root = 0};
 
     if (a->sbuf == MPI_IN_PLACE)
         r.sbuf = a->rbuf;
@@ -50,7 +55,7 @@ static void reduce_whole(struct wf_sched *s, const struct wf_comm *g,
     wf_sched_fence(s);
 }
 
-/* `whole` of rank 0 to rbuf of all of g, by a's receive counts. */
+/* Scatters `whole` of rank 0 to rbuf of all of g, by a's receive counts. */
 static void scatter_whole(struct wf_sched *s, const struct wf_comm *g,
                           const struct wf_coll_args *a, const void *whole)
 {
@@ -70,18 +75,19 @@ static void scatter_whole(struct wf_sched *s, const struct wf_comm *g,
 static void build_tree(struct wf_sched *s, const struct wf_coll_args *a)
 {
     const struct wf_comm *g = a->comm;
-    uint64_t n = total(a, g->size);
+    uint64_t n = sum_counts(a, g->size);
     void *whole = wf_coll_temp(s, n, a->rtype);
 
     reduce_whole(s, g, a, whole, n);
     scatter_whole(s, g, a, whole);
 }
 
-/* In place, the result goes where a source is: when all have been sent. */
+/* Builds the reduction by blocks. In place, the result is copied over a source
+ * when all have been sent. */
 static void build_blocks(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    struct wf_coll_blocks b = {.s = s, .g = a->comm, .a = a, .src = a->sbuf,
-                               .out = a->rbuf};
+    struct wf_coll_blocks b = {
+        .s = s, .g = a->comm, .a = a, .src = a->sbuf, .out = a->rbuf};
     uint64_t own = wf_coll_rcount(a, b.g->rank);
     bool aside = a->sbuf == MPI_IN_PLACE && b.g->rank > 0;
 
@@ -91,16 +97,17 @@ static void build_blocks(struct wf_sched *s, const struct wf_coll_args *a)
         b.out = wf_coll_temp(s, own, a->rtype);
     wf_coll_reduce_blocks(&b);
     if (aside && own)
-        wf_sched_after_all(s, wf_sched_copy(s, b.out, own, a->rtype, a->rbuf,
-                                            own, a->rtype));
+        wf_sched_after_all(
+            s, wf_sched_copy(s, b.out, own, a->rtype, a->rbuf, own, a->rtype));
 }
 
-/* Commutative operations only: halving and ring read the whole source before
- * `out` of halving is written; the ring gets one of its own. */
+/* Builds recursive halving, for commutative operations only. Halving and ring
+ * read the whole source before `out` of halving is written; the ring gets an
+ * `out` of its own. */
 static void build_halving(struct wf_sched *s, const struct wf_coll_args *a)
 {
     wf_coll_scatter_halving(s, a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf,
-                            total(a, a->comm->size), a->rbuf);
+                            sum_counts(a, a->comm->size), a->rbuf);
 }
 
 static void build_ring(struct wf_sched *s, const struct wf_coll_args *a)
@@ -150,7 +157,7 @@ static void build_intra(struct wf_sched *s, const struct wf_coll_args *a,
 static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
 {
     const struct wf_comm *g = a->comm->local_comm;
-    uint64_t n = total(a, g->size);
+    uint64_t n = sum_counts(a, g->size);
     void *ours = wf_coll_temp(s, n, a->rtype);
     void *theirs = wf_coll_temp(s, n, a->rtype);
 
@@ -175,11 +182,11 @@ int wf_build_reduce_scatter_block(struct wf_sched *s,
     int p = a.comm->size, rc;
     uint64_t bytes;
 
-    whole.rcount = total(&a, p);
+    whole.rcount = sum_counts(&a, p);
     if ((rc = wf_coll_check_reduce(&whole, true)))
         return rc;
     bytes = whole.rcount * (uint64_t)a.rtype->size;
-    if (bytes == 0 || !consecutive(s, &a, p))
+    if (bytes == 0 || !set_consecutive_displs(s, &a, p))
         return MPI_SUCCESS;
     if (a.comm->inter)
         build_inter(s, &a);

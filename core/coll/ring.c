@@ -14,19 +14,21 @@
 
 enum { SLOTS = 3 /* one arrives, one is reduced, one leaves */ };
 
+/* A reduction under construction. */
 struct ring {
     struct wf_sched *s;
     const struct wf_comm *g;
     struct wf_coll_args from, to; /* blocks of the source and of rbuf */
-    void *out;         /* where the own block goes, or NULL: in its place */
-    bool in_place;     /* the source is rbuf, whose blocks are reduced in place */
+    void *out; /* where the own block goes, or NULL: to its place */
+    /* the source is rbuf, whose blocks are reduced in place */
+    bool in_place;
     void *slot[SLOTS];
     int busy[SLOTS];   /* the vertex after which the slot is free, or -1 */
-    const void *block; /* what is sent next, ready after the vertex */
+    const void *block; /* the block sent next, ready after the vertex `ready` */
     int ready;
 };
 
-static bool ring_init(struct ring *r)
+static bool init_ring(struct ring *r)
 {
     uint64_t most = 0;
 
@@ -42,7 +44,8 @@ static bool ring_init(struct ring *r)
     return r->slot[0] || !(r->in_place || r->out);
 }
 
-/* Where block `b`, which arrives in this step, is to be when it is reduced. */
+/* Returns where block `b`, which arrives in this step, is to be when it is
+ * reduced. */
 static void *place_of(const struct ring *r, int step, int b)
 {
     if (r->in_place || !r->out)
@@ -50,7 +53,7 @@ static void *place_of(const struct ring *r, int step, int b)
     return b == r->g->rank ? r->out : r->slot[step % SLOTS];
 }
 
-static void take_in(struct ring *r, int step, int b, int left)
+static void recv_and_reduce(struct ring *r, int step, int b, int left)
 {
     uint64_t count = wf_coll_rcount(&r->to, b);
     void *place = place_of(r, step, b), *own = wf_coll_rblock(&r->from, b);
@@ -63,8 +66,8 @@ static void take_in(struct ring *r, int step, int b, int left)
         return;
     received = wf_sched_recv(r->s, into, count, r->to.rtype, left);
     wf_sched_after(r->s, received, r->busy[step % SLOTS]);
-    reduced = wf_sched_reduce(r->s, r->to.op, r->in_place ? into : own,
-                              place, count, r->to.rtype);
+    reduced = wf_sched_reduce(r->s, r->to.op, r->in_place ? into : own, place,
+                              count, r->to.rtype);
     wf_sched_after(r->s, reduced, received);
     r->ready = reduced;
     if (r->in_place)
@@ -76,11 +79,16 @@ void wf_coll_reduce_ring(struct wf_sched *s, const struct wf_comm *g,
                          void *out)
 {
     int p = g->size, left = (g->rank - 1 + p) % p, right = (g->rank + 1) % p;
-    struct ring r = {.s = s, .g = g, .from = *a, .to = *a, .out = out,
-                     .in_place = !out && src == a->rbuf, .ready = -1};
+    struct ring r = {.s = s,
+                     .g = g,
+                     .from = *a,
+                     .to = *a,
+                     .out = out,
+                     .in_place = !out && src == a->rbuf,
+                     .ready = -1};
 
     r.from.rbuf = (void *)(uintptr_t)src;
-    if (!ring_init(&r))
+    if (!init_ring(&r))
         return;
     r.block = wf_coll_rblock(&r.from, left);
     for (int step = 0; step < p - 1; step++) {
@@ -92,6 +100,6 @@ void wf_coll_reduce_ring(struct wf_sched *s, const struct wf_comm *g,
         }
         if (!r.in_place && step > 0 && sent >= 0)
             r.busy[(step - 1) % SLOTS] = sent; /* else an older one holds */
-        take_in(&r, step, (b - 1 + p) % p, left);
+        recv_and_reduce(&r, step, (b - 1 + p) % p, left);
     }
 }

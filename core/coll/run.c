@@ -1,29 +1,30 @@
 /* Running schedules.
  *
- *   start -> ready queue -> begin(vertex) -> complete at once ----+
- *                              |                                  v
- *                              +-> in flight -> on_complete -> finish(vertex)
+ *   start -> ready queue -> begin_vertex -> complete at once -----+
+ *                                |                                v
+ *                                +-> in flight -> complete -> finish_vertex
  *                                                                 |
  *            ready queue <------ releases of followers and edges -+
  *
  * A blocking run drains the ready queue in the waiting thread, outside every
- * progress call: user operations, which run without the API section, then
- * never have a plugin's frame below them. Nonblocking runs drain it where the
+ * progress call: user operations, which run without the API section, then never
+ * have a plugin's frame below them. Nonblocking runs drain it where the
  * completion happens; with user operations and threads, at the end of the poll.
  *
- * A user operation leaves the API section while `running` is set: whoever
+ * A user operation leaves the API section while `running` is set: a thread that
  * completes a vertex meanwhile only queues what became ready.
  *
- * ERRORS  After the first failure nothing is computed any more, but the messages
- * go on, for others wait for them: receives are received, sends go without
- * their bytes. Who gets less than it expects knows that something is wrong, and
- * fails in the same way; so nobody hangs, and a failure reaches all that it
- * concerns. Counts that differ between processes are found like this too.
+ * ERRORS  After the first failure nothing is computed any more, but the
+ * messages go on, because other ranks wait for them: receives are received,
+ * sends go without their bytes. A rank that gets less than it expects knows
+ * that something is wrong, and fails in the same way; so no rank hangs, and a
+ * failure reaches all that it concerns. Counts that differ between processes
+ * are found like this too.
  *
- * Not so when a member of the communicator, or the way to it, is gone: every
- * member is told (protocol/death.c), and ends by itself. Then messages that wait
- * are ended, and none begin, so that nobody takes one without its bytes for
- * another mistake.
+ * It is different when a member of the communicator, or the way to it, is gone:
+ * every member is told (protocol/death.c), and ends by itself. Then messages
+ * that wait are ended, and none begin, so that no rank takes one without its
+ * bytes for another mistake.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,11 +32,11 @@
 #include "progress/progress.h"
 #include "protocol/queues.h"
 
-static void advance(struct wf_sched *);
+static void advance_schedule(struct wf_sched *);
 
 /* ---- the ready queue ----------------------------------------------------- */
 
-static void push(struct wf_sched *s, int32_t number)
+static void push_ready(struct wf_sched *s, int32_t number)
 {
     s->v[number].next = -1;
     if (s->head < 0)
@@ -45,7 +46,7 @@ static void push(struct wf_sched *s, int32_t number)
     s->tail = number;
 }
 
-static struct wf_vertex *pop(struct wf_sched *s)
+static struct wf_vertex *pop_ready(struct wf_sched *s)
 {
     struct wf_vertex *v = &s->v[s->head];
 
@@ -53,20 +54,20 @@ static struct wf_vertex *pop(struct wf_sched *s)
     return v;
 }
 
-static void release(struct wf_sched *s, int32_t number)
+static void release_vertex(struct wf_sched *s, int32_t number)
 {
     if (--s->v[number].wait == 0)
-        push(s, number);
+        push_ready(s, number);
 }
 
 /* ---- one vertex ---------------------------------------------------------- */
 
-static bool finished(const struct wf_sched *s)
+static bool is_finished(const struct wf_sched *s)
 {
     return s->left == 0;
 }
 
-static void finish(struct wf_vertex *v, int error)
+static void finish_vertex(struct wf_vertex *v, int error)
 {
     struct wf_sched *s = v->sched;
 
@@ -74,47 +75,48 @@ static void finish(struct wf_vertex *v, int error)
         s->error = error;
     s->left--;
     for (int32_t e = v->out; e >= 0; e = s->e[e].next)
-        release(s, s->e[e].to);
+        release_vertex(s, s->e[e].to);
 }
 
-/* An address that no other thread has. */
-static const void *this_thread(void)
+/* Returns an address that no other thread has. */
+static const void *thread_address(void)
 {
     static _Thread_local char here;
     return &here;
 }
 
-/* The thread of a blocking run need not be the one that made progress. */
-static void wake(struct wf_sched *s)
+/* Wakes the thread of a blocking run, which need not be the one that made
+ * progress. */
+static void wake_waiter(struct wf_sched *s)
 {
     s->runnable = true;
-    if (wf_cs_entered(&s->wf->api) && s->waiter != this_thread())
+    if (wf_cs_entered(&s->wf->api) && s->waiter != thread_address())
         wf_progress_kick(s->wf);
 }
 
-static int run_deferred(struct wf_instance *wf)
+static int run_deferred_schedules(struct wf_instance *wf)
 {
     int n = 0;
 
     for (struct wf_sched *s; (s = wf->deferred); n++) {
         wf->deferred = s->next;
         s->deferred = false;
-        advance(s);
+        advance_schedule(s);
     }
     return n;
 }
 
-/* A user operation would leave the API section with a plugin's progress below
- * it, and another thread would enter that plugin again: drive the schedule on
- * when the poll is over. */
-static void defer(struct wf_sched *s)
+/* Defers a schedule with a user operation to the end of the poll. The operation
+ * would leave the API section with a plugin's progress below it, and another
+ * thread would enter that plugin again. */
+static void defer_schedule(struct wf_sched *s)
 {
     if (s->deferred || !s->req)
         return;
     s->deferred = true;
     s->next = s->wf->deferred;
     s->wf->deferred = s;
-    s->wf->run_deferred = run_deferred;
+    s->wf->run_deferred = run_deferred_schedules;
 }
 
 int wf_sched_bad_length(int source, uint64_t got, uint64_t expected)
@@ -127,9 +129,9 @@ int wf_sched_bad_length(int source, uint64_t got, uint64_t expected)
                     (unsigned long long)expected);
 }
 
-/* The outcome of a message, its cause recorded for the user's communicator. The
- * first cause of a collective stays recorded. */
-static int outcome(const struct wf_vertex *v, struct wf_req *r)
+/* Returns the outcome of a message, with its cause recorded for the program's
+ * communicator. The first cause of a collective stays recorded. */
+static int message_outcome(const struct wf_vertex *v, struct wf_req *r)
 {
     int error = r->error;
 
@@ -148,45 +150,45 @@ static int outcome(const struct wf_vertex *v, struct wf_req *r)
     return error;
 }
 
-static void vertex_completed(struct wf_req *r)
+static void complete_vertex(struct wf_req *r)
 {
     struct wf_vertex *v = r->context;
     struct wf_sched *s = v->sched;
-    int error = outcome(v, r);
+    int error = message_outcome(v, r);
 
     v->under_way = false;
     wf_req_release(r);
-    finish(v, error);
+    finish_vertex(v, error);
     if (!s->blocking && s->user_op && s->wf->api.on)
-        defer(s);
+        defer_schedule(s);
     else if (!s->blocking)
-        advance(s);
-    else if (s->head >= 0 || finished(s))
-        wake(s);
+        advance_schedule(s);
+    else if (s->head >= 0 || is_finished(s))
+        wake_waiter(s);
 }
 
-static bool vertex_lost(const struct wf_req *r)
+static bool is_vertex_lost(const struct wf_req *r)
 {
     const struct wf_vertex *v = r->context;
     return wf_comm_dead(v->sched->comm);
 }
 
-static void track(struct wf_vertex *v, struct wf_req *r)
+static void track_request(struct wf_vertex *v, struct wf_req *r)
 {
     int error;
 
     if (wf_req_done(r)) {
-        error = outcome(v, r);
+        error = message_outcome(v, r);
         wf_req_release(r);
-        finish(v, error);
+        finish_vertex(v, error);
         return;
     }
     r->flags |= WF_REQ_INTERNAL;
     r->context = v;
-    r->on_complete = vertex_completed;
+    r->on_complete = complete_vertex;
     v->under_way = true;
-    r->lost = vertex_lost;
-    v->sched->mask |= wf_req_endpoints(r);
+    r->lost = is_vertex_lost;
+    v->sched->endpoint_mask |= wf_req_endpoints(r);
 }
 
 static void begin_message(struct wf_sched *s, struct wf_vertex *v)
@@ -207,17 +209,17 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
     else if (wf_unlikely(wf_comm_dead(s->comm)))
         rc = s->error ? s->error : wf_comm_dead_error(s->comm);
     else if (v->kind == WF_VERTEX_SEND)
-        rc = wf_isend(comm, v->src, s->error ? 0 : v->count, v->type, v->peer, tag,
-                      WF_SPACE_COLL, WF_SEND_STANDARD, &r);
+        rc = wf_isend(comm, v->src, s->error ? 0 : v->count, v->type, v->peer,
+                      tag, WF_SPACE_COLL, WF_SEND_STANDARD, &r);
     else
         rc = wf_irecv(comm, v->src, v->count, v->type, v->peer, tag,
                       WF_SPACE_COLL, &r);
     if (rc)
-        finish(v, rc);
+        finish_vertex(v, rc);
     else
-        track(v, r);
+        track_request(v, r);
     if (follower >= 0)
-        release(s, follower);
+        release_vertex(s, follower);
 }
 
 int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to)
@@ -241,21 +243,21 @@ int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to)
                         to.count);
 }
 
-static int copy(const struct wf_vertex *v)
+static int copy_vertex(const struct wf_vertex *v)
 {
     return wf_sched_copy_now(
         (struct wf_sched_block){v->src, v->count, v->type},
         (struct wf_sched_block){v->dst, v->dcount, v->dtype});
 }
 
-static int compute(const struct wf_vertex *v)
+static int compute_vertex(const struct wf_vertex *v)
 {
     switch ((enum wf_vertex_kind)v->kind) {
     case WF_VERTEX_REDUCE:
         return wf_op_apply(v->sched->wf, v->op, v->src, v->dst, v->count,
                            v->type);
     case WF_VERTEX_COPY:
-        return copy(v);
+        return copy_vertex(v);
     case WF_VERTEX_CALL:
         return v->fn(v->dst);
     default:
@@ -263,40 +265,41 @@ static int compute(const struct wf_vertex *v)
     }
 }
 
-static void begin(struct wf_sched *s, struct wf_vertex *v)
+static void begin_vertex(struct wf_sched *s, struct wf_vertex *v)
 {
     if (v->kind == WF_VERTEX_SEND || v->kind == WF_VERTEX_RECV)
         begin_message(s, v);
     else
-        finish(v, s->error ? MPI_SUCCESS : compute(v));
+        finish_vertex(v, s->error ? MPI_SUCCESS : compute_vertex(v));
 }
 
 /* ---- the whole ----------------------------------------------------------- */
 
-static void drain(struct wf_sched *s)
+static void drain_ready_queue(struct wf_sched *s)
 {
     s->running = true;
     while (s->head >= 0)
-        begin(s, pop(s));
+        begin_vertex(s, pop_ready(s));
     s->running = false;
 }
 
-static void advance(struct wf_sched *s)
+static void advance_schedule(struct wf_sched *s)
 {
     struct wf_req *r;
 
     if (s->running)
         return;
-    drain(s);
-    if (finished(s) && s->req) {
+    drain_ready_queue(s);
+    if (is_finished(s) && s->req) {
         r = s->req;
         s->req = NULL;
         wf_req_complete(r, s->error);
     }
 }
 
-/* Vertices without dependencies become ready in the order of creation. */
-static void prepare(struct wf_sched *s)
+/* Prepares a run. Vertices without dependencies become ready in the order of
+ * creation. */
+static void prepare_run(struct wf_sched *s)
 {
     s->left = s->vertices;
     s->head = s->tail = -1;
@@ -305,24 +308,25 @@ static void prepare(struct wf_sched *s)
         s->v[i].wait = s->v[i].need;
         s->v[i].under_way = false;
         if (s->v[i].need == 0)
-            push(s, i);
+            push_ready(s, i);
     }
 }
 
-static int no_memory(struct wf_sched *s)
+static int report_no_memory(struct wf_sched *s)
 {
     wf_sched_destroy(s);
     return wf_error(MPI_ERR_NO_MEM, "out of memory for a collective operation");
 }
 
-static bool runnable(void *arg)
+static bool is_runnable(void *arg)
 {
     struct wf_sched *s = arg;
     return s->runnable;
 }
 
-/* A message that has started and has not completed, a receive if there is one. */
-static const struct wf_vertex *message_under_way(const struct wf_sched *s)
+/* Finds a message that has started and has not completed: a receive if there is
+ * one. */
+static const struct wf_vertex *find_message_under_way(const struct wf_sched *s)
 {
     const struct wf_vertex *found = NULL;
 
@@ -334,10 +338,10 @@ static const struct wf_vertex *message_under_way(const struct wf_sched *s)
     return found;
 }
 
-static void describe(const void *arg, struct wf_wait *w)
+static void describe_wait(const void *arg, struct wf_wait *w)
 {
     const struct wf_sched *s = arg;
-    const struct wf_vertex *v = message_under_way(s);
+    const struct wf_vertex *v = find_message_under_way(s);
 
     w->operation = WF_STATE_COLLECTIVE;
     w->comm = s->comm;
@@ -350,17 +354,17 @@ static void describe(const void *arg, struct wf_wait *w)
 
 static void run_recorded(struct wf_sched *s)
 {
-    struct wf_wait_cause cause = {describe, s};
+    struct wf_wait_cause cause = {describe_wait, s};
 
     s->blocking = true;
-    s->waiter = this_thread();
-    prepare(s);
-    drain(s);
-    while (!finished(s)) {
+    s->waiter = thread_address();
+    prepare_run(s);
+    drain_ready_queue(s);
+    while (!is_finished(s)) {
         if (s->head < 0)
-            wf_progress_wait(s->wf, s->mask, runnable, s, &cause);
+            wf_progress_wait(s->wf, s->endpoint_mask, is_runnable, s, &cause);
         s->runnable = false;
-        drain(s);
+        drain_ready_queue(s);
     }
 }
 
@@ -374,7 +378,7 @@ int wf_sched_run(struct wf_sched *s)
     int error;
 
     if (!s || s->no_memory)
-        return no_memory(s);
+        return report_no_memory(s);
     if (wf_unlikely(s->vertices))
         run_recorded(s);
     error = s->error;
@@ -391,7 +395,7 @@ static int destroy_with_request(struct wf_req *r)
     return MPI_SUCCESS;
 }
 
-static int start_again(struct wf_req *r)
+static int restart_request(struct wf_req *r)
 {
     struct wf_sched *s = r->context;
 
@@ -400,16 +404,16 @@ static int start_again(struct wf_req *r)
     s->error = wf_sched_first_error(s);
     wf_store_relaxed(&r->done, 0);
     s->req = r;
-    s->mask = 0;
-    prepare(s);
-    advance(s);
+    s->endpoint_mask = 0;
+    prepare_run(s);
+    advance_schedule(s);
     return MPI_SUCCESS;
 }
 
 static struct wf_req *make_request(struct wf_sched *s)
 {
-    struct wf_req *r = wf_req_create(s->wf, WF_REQ_SCHEDULE, s->comm,
-                                     "collective operation");
+    struct wf_req *r =
+        wf_req_create(s->wf, WF_REQ_SCHEDULE, s->comm, "collective operation");
 
     if (!r)
         return NULL;
@@ -420,8 +424,8 @@ static struct wf_req *make_request(struct wf_sched *s)
     return r;
 }
 
-/* All of it was done while it was built. */
-static void end_at_once(struct wf_sched *s, struct wf_req *r)
+/* Completes the request of a schedule that was performed while it was built. */
+static void complete_at_once(struct wf_sched *s, struct wf_req *r)
 {
     int error = s->error;
 
@@ -434,8 +438,8 @@ static void end_at_once(struct wf_sched *s, struct wf_req *r)
 static void start_recorded(struct wf_sched *s, struct wf_req *r)
 {
     s->req = r;
-    prepare(s);
-    advance(s);
+    prepare_run(s);
+    advance_schedule(s);
 }
 
 int wf_sched_start(struct wf_sched *s, struct wf_req **out)
@@ -443,10 +447,10 @@ int wf_sched_start(struct wf_sched *s, struct wf_req **out)
     struct wf_req *r = s && !s->no_memory ? make_request(s) : NULL;
 
     if (!r)
-        return no_memory(s);
+        return report_no_memory(s);
     *out = r;
     if (s->vertices == 0)
-        end_at_once(s, r);
+        complete_at_once(s, r);
     else
         start_recorded(s, r);
     return MPI_SUCCESS;
@@ -457,9 +461,9 @@ int wf_sched_persistent(struct wf_sched *s, struct wf_req **out)
     struct wf_req *r = s && !s->no_memory ? make_request(s) : NULL;
 
     if (!r)
-        return no_memory(s);
+        return report_no_memory(s);
     r->flags |= WF_REQ_PERSISTENT;
-    r->start = start_again;
+    r->start = restart_request;
     wf_store_relaxed(&r->done, 1); /* inactive */
     *out = r;
     return MPI_SUCCESS;

@@ -10,22 +10,21 @@
 static int copy_vector(struct wf_sched *s, const struct wf_coll_args *a,
                        const void *from, void *to)
 {
-    return wf_sched_copy(s, from, a->rcount, a->rtype, to, a->rcount,
-                         a->rtype);
+    return wf_sched_copy(s, from, a->rcount, a->rtype, to, a->rcount, a->rtype);
 }
 
-/* lower op *upper into upper */
-static int reduce(struct wf_sched *s, const struct wf_coll_args *a,
-                  const void *lower, void *upper)
+/* Computes upper = lower op upper. */
+static int add_reduction(struct wf_sched *s, const struct wf_coll_args *a,
+                         const void *lower, void *upper)
 {
     return wf_sched_reduce(s, a->op, lower, upper, a->rcount, a->rtype);
 }
 
-/* total: this rank's own vector at first, whole after vertex `ready`.
- * below: where all lower ranks together go, or NULL; then total is for sending
- * only, and ends with the last send. */
-static void rounds(struct wf_sched *s, const struct wf_coll_args *a,
-                   void *total, void *below, int ready)
+/* Adds the rounds. `total` is at first this rank's own vector, complete after
+ * vertex `ready`. `below` is where all lower ranks together go, or NULL; if not
+ * NULL, `total` is for sending only, and ends with the last send. */
+static void add_rounds(struct wf_sched *s, const struct wf_coll_args *a,
+                       void *total, void *below, int ready)
 {
     int rank = a->comm->rank, p = a->comm->size, below_ready = -1;
 
@@ -44,16 +43,16 @@ static void rounds(struct wf_sched *s, const struct wf_coll_args *a,
         if (theirs == below) /* in place, it is also the source of total */
             wf_sched_after(s, arrived, ready);
         if (!below || rank + 2 * d < p) {
-            reduced = reduce(s, a, theirs, total);
+            reduced = add_reduction(s, a, theirs, total);
             wf_sched_after(s, reduced, ready);
             wf_sched_after(s, reduced, arrived);
             wf_sched_after(s, reduced, sent);
         }
         if (below && d > 1) {
-            int v = reduce(s, a, theirs, below);
+            int v = add_reduction(s, a, theirs, below);
             wf_sched_after(s, v, arrived);
             wf_sched_after(s, v, below_ready);
-            wf_sched_after(s, v, ready); /* which has read it */
+            wf_sched_after(s, v, ready); /* the vertex that has read it */
             below_ready = v;
         } else {
             below_ready = arrived;
@@ -62,15 +61,15 @@ static void rounds(struct wf_sched *s, const struct wf_coll_args *a,
     }
 }
 
-static int check(const struct wf_coll_args *a)
+static int check_args(const struct wf_coll_args *a)
 {
     if (a->comm->inter)
         return wf_error(MPI_ERR_COMM, "a scan over an intercommunicator is "
-                        "not defined");
+                                      "not defined");
     return wf_coll_check_reduce(a, true);
 }
 
-static bool chain_is_chosen(struct wf_sched *s, const struct wf_coll_args *a)
+static bool is_chain_chosen(struct wf_sched *s, const struct wf_coll_args *a)
 {
     return wf_coll_choose(s, a->comm, WF_COLL_SCAN,
                           a->rcount * (uint64_t)a->rtype->size,
@@ -79,15 +78,15 @@ static bool chain_is_chosen(struct wf_sched *s, const struct wf_coll_args *a)
 
 int wf_build_scan(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    int ready = -1, rc = check(a);
+    int ready = -1, rc = check_args(a);
     void *lower;
 
     if (rc || a->rcount == 0)
         return rc;
     if (a->sbuf != MPI_IN_PLACE)
         ready = copy_vector(s, a, a->sbuf, a->rbuf);
-    if (!chain_is_chosen(s, a)) {
-        rounds(s, a, a->rbuf, NULL, ready);
+    if (!is_chain_chosen(s, a)) {
+        add_rounds(s, a, a->rbuf, NULL, ready);
         return MPI_SUCCESS;
     }
     lower = wf_coll_temp(s, a->rcount, a->rtype);
@@ -99,21 +98,21 @@ int wf_build_scan(struct wf_sched *s, const struct wf_coll_args *a)
 
 int wf_build_exscan(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    int rc = check(a), ready = -1, rank = a->comm->rank;
+    int rc = check_args(a), ready = -1, rank = a->comm->rank;
     void *total =
         (void *)(uintptr_t)(a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf);
     bool chain;
 
     if (rc || a->rcount == 0)
         return rc;
-    chain = chain_is_chosen(s, a);
+    chain = is_chain_chosen(s, a);
     if (chain || (rank > 0 && rank + 1 < a->comm->size)) {
         const void *own = total;
         total = wf_coll_temp(s, a->rcount, a->rtype);
         ready = copy_vector(s, a, own, total);
     }
     if (!chain) {
-        rounds(s, a, total, a->rbuf, ready);
+        add_rounds(s, a, total, a->rbuf, ready);
         return MPI_SUCCESS;
     }
     wf_sched_fence(s);

@@ -1,17 +1,17 @@
 /* Scatter and scatterv: a binomial tree of packed blocks when they are small,
- * else the root straight to everyone.
+ * or else the root straight to every rank.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
 
-static bool at_root(const struct wf_coll_args *a)
+static bool is_root(const struct wf_coll_args *a)
 {
     return a->comm->inter ? a->root == MPI_ROOT : a->root == a->comm->rank;
 }
 
 /* ---- linear -------------------------------------------------------------- */
 
-static void copy_own(struct wf_sched *s, const struct wf_coll_args *a)
+static void copy_own_block(struct wf_sched *s, const struct wf_coll_args *a)
 {
     if (a->rbuf != MPI_IN_PLACE)
         wf_sched_copy(s, wf_coll_sblock(a, a->root), wf_coll_scount(a, a->root),
@@ -21,22 +21,21 @@ static void copy_own(struct wf_sched *s, const struct wf_coll_args *a)
 void wf_coll_scatter_linear(struct wf_sched *s, const struct wf_comm *g,
                             const struct wf_coll_args *a)
 {
-    if (g->rank != a->root) { /* of nothing, not even a message */
+    if (g->rank != a->root) { /* no bytes: no message */
         if (a->rcount * (uint64_t)a->rtype->size > 0)
             wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, a->root);
         return;
     }
     for (int i = 0; i < g->size; i++)
-        if (i != a->root &&
-            wf_coll_scount(a, i) * (uint64_t)a->stype->size > 0)
+        if (i != a->root && wf_coll_scount(a, i) * (uint64_t)a->stype->size > 0)
             wf_sched_send(s, wf_coll_sblock(a, i), wf_coll_scount(a, i),
                           a->stype, i);
-    copy_own(s, a);
+    copy_own_block(s, a);
 }
 
 static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    if (!at_root(a)) {
+    if (!is_root(a)) {
         wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, a->root);
         return;
     }
@@ -62,11 +61,11 @@ static void pack_at_root(struct wf_sched *s, const struct wf_coll_args *a,
         wf_sched_copy(s, a->sbuf, (uint64_t)a->root * a->scount, a->stype,
                       packed + (uint64_t)(after + 1) * block,
                       (uint64_t)a->root * block, byte);
-    copy_own(s, a);
+    copy_own_block(s, a);
 }
 
-static void tree(struct wf_sched *s, const struct wf_coll_args *a,
-                 uint64_t block)
+static void build_tree(struct wf_sched *s, const struct wf_coll_args *a,
+                       uint64_t block)
 {
     struct wf_type *byte = wf_coll_byte();
     int p = a->comm->size, relative = (a->comm->rank - a->root + p) % p;
@@ -75,10 +74,11 @@ static void tree(struct wf_sched *s, const struct wf_coll_args *a,
 
     while (bit < p && !(relative & bit))
         bit *= 2;
-    mine = bit < p - relative ? bit : p - relative; /* ranks I stand for */
+    /* ranks whose blocks pass through this one */
+    mine = bit < p - relative ? bit : p - relative;
     if (mine == 1 && relative != 0) {
-        wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, (relative - bit +
-                      a->root) % p);
+        wf_sched_recv(s, a->rbuf, a->rcount, a->rtype,
+                      (relative - bit + a->root) % p);
         return;
     }
     packed = wf_sched_temp(s, (size_t)mine * block);
@@ -109,13 +109,13 @@ static int check_in_place(const struct wf_coll_args *a, bool root)
                         "MPI_IN_PLACE cannot be the send buffer here");
     if (a->rbuf == MPI_IN_PLACE && !(root && !a->comm->inter))
         return wf_error(MPI_ERR_BUFFER, "MPI_IN_PLACE can be the receive "
-                        "buffer only at the root");
+                                        "buffer only at the root");
     return MPI_SUCCESS;
 }
 
-static int check(const struct wf_coll_args *a)
+static int check_args(const struct wf_coll_args *a)
 {
-    bool root = at_root(a), inter = a->comm->inter;
+    bool root = is_root(a), inter = a->comm->inter;
     struct wf_coll_args own;
     int rc;
 
@@ -145,15 +145,15 @@ int wf_build_scatter(struct wf_sched *s, const struct wf_coll_args *a)
         return rc;
     if (a->root == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if ((rc = check(a)))
+    if ((rc = check_args(a)))
         return rc;
-    block = at_root(a) ? a->scount * (uint64_t)a->stype->size
+    block = is_root(a) ? a->scount * (uint64_t)a->stype->size
                        : a->rcount * (uint64_t)a->rtype->size;
     if (a->comm->inter)
         build_inter(s, a);
     else if (wf_coll_choose(s, a->comm, WF_COLL_SCATTER, block, WF_ALG_ANY) ==
              WF_ALG_BINOMIAL)
-        tree(s, a, block);
+        build_tree(s, a, block);
     else
         wf_coll_scatter_linear(s, a->comm, a);
     return MPI_SUCCESS;
@@ -167,10 +167,10 @@ int wf_build_scatterv(struct wf_sched *s, const struct wf_coll_args *a)
         return rc;
     if (a->root == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if (at_root(a) && (rc = wf_coll_check_counts(
-                           a->scounts, a->comm->peers->size, "send")))
+    if (is_root(a) &&
+        (rc = wf_coll_check_counts(a->scounts, a->comm->peers->size, "send")))
         return rc;
-    if ((rc = check(a)))
+    if ((rc = check_args(a)))
         return rc;
     if (a->comm->inter)
         build_inter(s, a);

@@ -15,15 +15,16 @@
 #include "coll/vertex.h"
 
 enum {
-    KEEP_SCHEDULES = 4,  /* per instance, for reuse */
-    KEEP_VERTICES = 4096, /* larger ones give their memory back */
-    KEEP_TEMP = 16 * 1024,         /* bytes of scratch worth keeping */
-    KEEP_TEMPS = 4 * 1024 * 1024   /* that are kept in all */
+    KEEP_SCHEDULES = 4,   /* per instance, for reuse */
+    KEEP_VERTICES = 4096, /* larger schedules are freed */
+    /* least bytes of scratch memory that is kept */
+    KEEP_TEMP = 16 * 1024,
+    KEEP_TEMPS = 4 * 1024 * 1024 /* most bytes of it that are kept */
 };
 
 /* ---- life ---------------------------------------------------------------- */
 
-static void reset(struct wf_sched *s)
+static void reset_schedule(struct wf_sched *s)
 {
     s->on_local = s->no_memory = s->running = false;
     s->blocking = s->user_op = s->deferred = false;
@@ -38,13 +39,13 @@ static void reset(struct wf_sched *s)
     s->head = s->tail = -1;
     s->left = s->error = 0;
     s->cut = false;
-    s->mask = 0;
+    s->endpoint_mask = 0;
     s->runnable = false;
     s->waiter = NULL;
     s->req = NULL;
 }
 
-static struct wf_sched *take_or_allocate(struct wf_instance *wf)
+static struct wf_sched *take_or_allocate_schedule(struct wf_instance *wf)
 {
     struct wf_sched *s = wf->scheds;
 
@@ -65,11 +66,11 @@ static struct wf_sched *take_or_allocate(struct wf_instance *wf)
 
 struct wf_sched *wf_sched_create(struct wf_comm *comm)
 {
-    struct wf_sched *s = take_or_allocate(comm->wf);
+    struct wf_sched *s = take_or_allocate_schedule(comm->wf);
 
     if (!s)
         return NULL;
-    reset(s);
+    reset_schedule(s);
     s->comm = comm;
     s->local = comm->inter ? comm->local_comm : comm;
     s->tag = s->local_tag = wf_comm_draw_tag(comm);
@@ -80,8 +81,8 @@ struct wf_sched *wf_sched_create(struct wf_comm *comm)
     return s;
 }
 
-/* The tags go back: to the other members this call never happened, and the
- * next one of this process is to meet theirs. */
+/* The tags go back: for the other members this call never happened, and the
+ * next call of this process is to match theirs. */
 void wf_sched_abandon(struct wf_sched *s)
 {
     s->comm->coll_tag--;
@@ -104,8 +105,8 @@ static void release_types(struct wf_sched *s)
     }
 }
 
-/* Large memory that goes back to the system comes again as pages to be cleared,
- * which takes longer than to fill them. */
+/* Keeps large scratch memory: what is given back to the system comes again as
+ * pages to be cleared, which takes longer than filling them. */
 static void keep_or_free_temp(struct wf_instance *wf, struct wf_temp *t)
 {
     if (t->bytes < KEEP_TEMP || wf->temp_bytes + t->bytes > KEEP_TEMPS) {
@@ -117,7 +118,7 @@ static void keep_or_free_temp(struct wf_instance *wf, struct wf_temp *t)
     wf->temps = t;
 }
 
-static void keep_or_free(struct wf_sched *s)
+static void keep_or_free_schedule(struct wf_sched *s)
 {
     int kept = 0;
 
@@ -142,13 +143,15 @@ void wf_sched_destroy(struct wf_sched *s)
         keep_or_free_temp(s->wf, t);
     }
     wf_comm_put(s->comm);
-    keep_or_free(s);
+    keep_or_free_schedule(s);
 }
 
 /* ---- vertices and edges -------------------------------------------------- */
 
-/* Twice the room for `size`-byte elements; the first ones may be inline. */
-static void *grow(void *old, const void *inline_old, int *room, size_t size)
+/* Doubles the room for elements of `size` bytes; the first ones may be
+ * inline. */
+static void *grow_array(void *old, const void *inline_old, int *room,
+                        size_t size)
 {
     size_t bytes = (size_t)*room * size;
     void *new = old == inline_old ? malloc(2 * bytes) : realloc(old, 2 * bytes);
@@ -161,26 +164,26 @@ static void *grow(void *old, const void *inline_old, int *room, size_t size)
     return new;
 }
 
-static bool vertex_room(struct wf_sched *s)
+static bool ensure_vertex_room(struct wf_sched *s)
 {
     void *new;
 
     if (s->vertices < s->vertex_room)
         return true;
-    new = grow(s->v, s->inline_v, &s->vertex_room, sizeof *s->v);
+    new = grow_array(s->v, s->inline_v, &s->vertex_room, sizeof *s->v);
     if (!new)
         return false;
     s->v = new;
     return true;
 }
 
-static bool edge_room(struct wf_sched *s)
+static bool ensure_edge_room(struct wf_sched *s)
 {
     void *new;
 
     if (s->edges < s->edge_room)
         return true;
-    new = grow(s->e, s->inline_e, &s->edge_room, sizeof *s->e);
+    new = grow_array(s->e, s->inline_e, &s->edge_room, sizeof *s->e);
     if (!new)
         return false;
     s->e = new;
@@ -194,7 +197,7 @@ void wf_sched_edge(struct wf_sched *s, int vertex, int dependency)
     if (!s || s->no_memory)
         return;
     assert(dependency < vertex && vertex < s->vertices);
-    if (!edge_room(s)) {
+    if (!ensure_edge_room(s)) {
         s->no_memory = true;
         return;
     }
@@ -209,12 +212,14 @@ void wf_sched_edge(struct wf_sched *s, int vertex, int dependency)
     s->v[vertex].need++;
 }
 
-/* NULL: out of memory, remembered. The number is s->vertices - 1. */
-static struct wf_vertex *add(struct wf_sched *s, enum wf_vertex_kind kind)
+/* Adds a vertex, whose number is s->vertices - 1. NULL: out of memory, which
+ * the schedule remembers. */
+static struct wf_vertex *add_vertex(struct wf_sched *s,
+                                    enum wf_vertex_kind kind)
 {
     struct wf_vertex *v;
 
-    if (!s || s->no_memory || !vertex_room(s)) {
+    if (!s || s->no_memory || !ensure_vertex_room(s)) {
         if (s)
             s->no_memory = true;
         return NULL;
@@ -235,15 +240,16 @@ static struct wf_type *hold_type(struct wf_type *t)
     return t;
 }
 
-/* Number of the vertex just added; 0 if that failed, which start reports. */
-static int last(const struct wf_sched *s)
+/* Returns the number of the vertex just added; 0 if that failed, which start
+ * reports. */
+static int last_vertex(const struct wf_sched *s)
 {
     return s && s->vertices ? s->vertices - 1 : 0;
 }
 
-/* Enter a message into the chain of its peer; the previous one of the same
+/* Enters a message into the chain of its peer; the previous one of the same
  * direction, if any, must start first. */
-static void keep_order(struct wf_sched *s, struct wf_vertex *v)
+static void keep_message_order(struct wf_sched *s, struct wf_vertex *v)
 {
     int32_t *head = &s->bucket[(uint32_t)v->peer % WF_SCHED_BUCKETS];
     int32_t number = s->vertices - 1;
@@ -260,29 +266,29 @@ static void keep_order(struct wf_sched *s, struct wf_vertex *v)
     *head = number;
 }
 
-static int message(struct wf_sched *s, enum wf_vertex_kind kind, void *buf,
-                   uint64_t count, struct wf_type *type, int peer)
+static int add_message(struct wf_sched *s, enum wf_vertex_kind kind, void *buf,
+                       uint64_t count, struct wf_type *type, int peer)
 {
-    struct wf_vertex *v = add(s, kind);
+    struct wf_vertex *v = add_vertex(s, kind);
 
     if (!v)
-        return last(s);
+        return last_vertex(s);
     v->src = buf;
     v->count = count;
     v->type = hold_type(type);
     v->peer = peer;
     v->local = s->on_local;
-    keep_order(s, v);
-    return last(s);
+    keep_message_order(s, v);
+    return last_vertex(s);
 }
 
-/* Are vertices performed instead of recorded? */
-static bool direct(const struct wf_sched *s)
+/* Returns true if vertices are performed instead of recorded. */
+static bool is_direct(const struct wf_sched *s)
 {
     return s && s->direct && !s->no_memory;
 }
 
-static int named(const struct wf_sched *s, int rank)
+static int mapped_rank(const struct wf_sched *s, int rank)
 {
     return s && wf_unlikely(s->map != NULL) ? s->map[rank] : rank;
 }
@@ -290,24 +296,25 @@ static int named(const struct wf_sched *s, int rank)
 int wf_sched_send(struct wf_sched *s, const void *buf, uint64_t count,
                   struct wf_type *type, int dest)
 {
-    dest = named(s, dest);
-    if (direct(s) && wf_direct_send(s, buf, count, type, dest))
+    dest = mapped_rank(s, dest);
+    if (is_direct(s) && wf_direct_send(s, buf, count, type, dest))
         return -1;
-    return message(s, WF_VERTEX_SEND, (void *)(uintptr_t)buf, count, type,
-                   dest);
+    return add_message(s, WF_VERTEX_SEND, (void *)(uintptr_t)buf, count, type,
+                       dest);
 }
 
 int wf_sched_recv(struct wf_sched *s, void *buf, uint64_t count,
                   struct wf_type *type, int source)
 {
-    source = named(s, source);
-    if (direct(s) && wf_direct_recv(s, buf, count, type, source))
+    source = mapped_rank(s, source);
+    if (is_direct(s) && wf_direct_recv(s, buf, count, type, source))
         return -1;
-    return message(s, WF_VERTEX_RECV, buf, count, type, source);
+    return add_message(s, WF_VERTEX_RECV, buf, count, type, source);
 }
 
-/* The vertex just added has what is found there. */
-static int found(struct wf_sched *s, int number, void *there)
+/* Sets where the vertex just added finds what to send, or stores the received
+ * length. */
+static int set_deferred_buf(struct wf_sched *s, int number, void *there)
 {
     if (s && !s->no_memory)
         s->v[number].dst = there;
@@ -317,12 +324,13 @@ static int found(struct wf_sched *s, int number, void *there)
 int wf_sched_send_found(struct wf_sched *s, const struct wf_sched_found *what,
                         int dest)
 {
-    dest = named(s, dest);
-    if (direct(s) &&
+    dest = mapped_rank(s, dest);
+    if (is_direct(s) &&
         wf_direct_send(s, what->buf, what->bytes, wf_coll_byte(), dest))
         return -1;
-    return found(s, message(s, WF_VERTEX_SEND, NULL, 0, wf_coll_byte(), dest),
-                 (void *)(uintptr_t)what);
+    return set_deferred_buf(
+        s, add_message(s, WF_VERTEX_SEND, NULL, 0, wf_coll_byte(), dest),
+        (void *)(uintptr_t)what);
 }
 
 int wf_sched_recv_found(struct wf_sched *s, void *buf, uint64_t room,
@@ -330,10 +338,10 @@ int wf_sched_recv_found(struct wf_sched *s, void *buf, uint64_t room,
 {
     if (s)
         s->direct = false;
-    return found(s,
-                 message(s, WF_VERTEX_RECV, buf, room, wf_coll_byte(),
-                         named(s, source)),
-                 got);
+    return set_deferred_buf(s,
+                            add_message(s, WF_VERTEX_RECV, buf, room,
+                                        wf_coll_byte(), mapped_rank(s, source)),
+                            got);
 }
 
 int wf_sched_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
@@ -341,11 +349,11 @@ int wf_sched_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
 {
     struct wf_vertex *v;
 
-    if (direct(s) && wf_direct_reduce(s, op, in, inout, count, type))
+    if (is_direct(s) && wf_direct_reduce(s, op, in, inout, count, type))
         return -1;
-    v = add(s, WF_VERTEX_REDUCE);
+    v = add_vertex(s, WF_VERTEX_REDUCE);
     if (!v)
-        return last(s);
+        return last_vertex(s);
     v->op = op;
     if (!op->predefined) {
         wf_op_get(op);
@@ -355,7 +363,7 @@ int wf_sched_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
     v->dst = inout;
     v->count = count;
     v->type = hold_type(type);
-    return last(s);
+    return last_vertex(s);
 }
 
 int wf_sched_copy(struct wf_sched *s, const void *src, uint64_t scount,
@@ -365,34 +373,34 @@ int wf_sched_copy(struct wf_sched *s, const void *src, uint64_t scount,
     void *from = (void *)(uintptr_t)src;
     struct wf_vertex *v;
 
-    if (direct(s) &&
+    if (is_direct(s) &&
         wf_direct_copy(s, (struct wf_sched_block){from, scount, stype},
                        (struct wf_sched_block){dst, dcount, dtype}))
         return -1;
-    v = add(s, WF_VERTEX_COPY);
+    v = add_vertex(s, WF_VERTEX_COPY);
     if (!v)
-        return last(s);
+        return last_vertex(s);
     v->src = from;
     v->count = scount;
     v->type = hold_type(stype);
     v->dst = dst;
     v->dcount = dcount;
     v->dtype = hold_type(dtype);
-    return last(s);
+    return last_vertex(s);
 }
 
 int wf_sched_call(struct wf_sched *s, int (*fn)(void *), void *arg)
 {
     struct wf_vertex *v;
 
-    if (direct(s) && wf_direct_call(s, fn, arg))
+    if (is_direct(s) && wf_direct_call(s, fn, arg))
         return -1;
-    v = add(s, WF_VERTEX_CALL);
+    v = add_vertex(s, WF_VERTEX_CALL);
     if (!v)
-        return last(s);
+        return last_vertex(s);
     v->fn = fn;
     v->dst = arg;
-    return last(s);
+    return last_vertex(s);
 }
 
 void wf_sched_after_all(struct wf_sched *s, int vertex)
@@ -408,9 +416,9 @@ void wf_sched_fence(struct wf_sched *s)
 
     if (!s || s->fence == s->vertices - 1)
         return; /* nothing since the last one, or nothing at all */
-    if (!add(s, WF_VERTEX_FENCE))
+    if (!add_vertex(s, WF_VERTEX_FENCE))
         return;
-    number = last(s);
+    number = last_vertex(s);
     wf_sched_after_all(s, number);
     s->fence = number;
 }
@@ -429,7 +437,7 @@ void wf_sched_map(struct wf_sched *s, const int *ranks)
 
 /* ---- scratch memory ------------------------------------------------------ */
 
-/* A kept one of that size, and not much larger. */
+/* Takes kept memory of that size or not much larger. */
 static struct wf_temp *take_temp(struct wf_instance *wf, size_t bytes)
 {
     for (struct wf_temp **p = &wf->temps, *t; (t = *p); p = &t->next)

@@ -1,20 +1,20 @@
 /* Schedules: a collective as a directed acyclic graph of sends, receives,
  * reductions, copies and calls, run by the progress engine.
  *
- * A vertex starts when every vertex it was put `after` is complete. Vertices
- * without dependencies start in wf_sched_start. Blocking, nonblocking,
+ * A vertex starts when every vertex that it was put `after` is complete.
+ * Vertices without dependencies start in wf_sched_start. Blocking, nonblocking,
  * persistent and simulated runs share the same builders. Messages of one
  * schedule use one tag drawn from comm->coll_tag at creation; between a pair
- * they match in the order of vertex creation: a message never starts before
- * an earlier one of the same direction and peer has started.
+ * they match in the order of vertex creation: a message never starts before an
+ * earlier one of the same direction and peer has started.
  *
  * On an intercommunicator messages go to the remote group, or after
  * wf_sched_local to the local one.
  *
- * ERRORS  builders never fail half-way: a failed allocation is remembered and
- * reported by wf_sched_start/run as MPI_ERR_NO_MEM. After a vertex
- * has failed nothing is computed, but messages go on, sends without bytes; the
- * first error is that of the request.
+ * ERRORS  Builders never fail half-way: a failed allocation is remembered and
+ * reported by wf_sched_start/run as MPI_ERR_NO_MEM. After a vertex has failed
+ * nothing is computed, but messages go on, sends without bytes; the request
+ * gets the first error.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,14 +27,15 @@
 struct wf_sched;
 
 struct wf_sched *wf_sched_create(struct wf_comm *);
-/* Each returns the vertex number (>= 0), or -1 if the vertex is complete and
- * nobody has to wait for it. */
+/* Each returns the vertex number (>= 0), or -1 if the vertex is complete
+ * already and nothing has to wait for it. */
 int wf_sched_send(struct wf_sched *, const void *buf, uint64_t count,
                   struct wf_type *, int dest);
 int wf_sched_recv(struct wf_sched *, void *buf, uint64_t count,
                   struct wf_type *, int source);
-/* A message of which only its sender knows what it is: bytes that stand in *what
- * when the vertex starts; of at most `room` bytes, whose number is put into *got. */
+/* A message whose content only its sender knows: wf_sched_send_found sends the
+ * bytes that *what names when the vertex starts, not when it is built. The
+ * receiver gets at most `room` bytes, and their number in *got. */
 struct wf_sched_found {
     const void *buf;
     uint64_t bytes;
@@ -51,8 +52,8 @@ int wf_sched_copy(struct wf_sched *, const void *src, uint64_t scount,
                   struct wf_type *dtype);
 /* fn runs inside the API section and must not wait. */
 int wf_sched_call(struct wf_sched *, int (*fn)(void *arg), void *arg);
-/* vertex starts only after dependency, an earlier one, is complete. Either may
- * be -1: there is nothing to wait for. */
+/* `vertex` starts only after `dependency`, an earlier vertex, is complete. In
+ * wf_sched_after either may be -1: then there is nothing to wait for. */
 void wf_sched_edge(struct wf_sched *, int vertex, int dependency);
 static inline void wf_sched_after(struct wf_sched *s, int vertex,
                                   int dependency)
@@ -60,34 +61,40 @@ static inline void wf_sched_after(struct wf_sched *s, int vertex,
     if (vertex >= 0 && dependency >= 0)
         wf_sched_edge(s, vertex, dependency);
 }
-/* vertex starts only after every vertex created before it is complete. */
+/* `vertex` starts only after every vertex created before it is complete. */
 void wf_sched_after_all(struct wf_sched *, int vertex);
-/* Every vertex created from here on starts after all earlier ones. */
+/* Every vertex created from here on starts after all earlier ones are
+ * complete. */
 void wf_sched_fence(struct wf_sched *);
-/* Messages created from here on address ranks of the local group (on) or of
- * the peer group (off, as at creation). The same on an intracommunicator. */
+/* Messages created from here on address ranks of the local group (on) or of the
+ * peer group (off, as at creation). On an intracommunicator both are the
+ * same. */
 void wf_sched_local(struct wf_sched *, bool on);
-/* Messages created from here on name ranks[0], ranks[1], ... by 0, 1, ...; NULL:
- * themselves. The array is read while messages are created. */
+/* In messages created from here on rank i means ranks[i]; NULL ends the
+ * translation. The array is read while messages are created. */
 void wf_sched_map(struct wf_sched *, const int *ranks);
-/* Scratch memory that lives as long as the schedule. NULL on failure, which
- * start reports. */
+/* Allocates scratch memory that lives as long as the schedule. Returns NULL on
+ * failure, which start reports. */
 void *wf_sched_temp(struct wf_sched *, size_t bytes);
 
-/* Before the first vertex of a schedule that runs once: perform vertices as
- * they are made, as long as that takes no waiting (direct.c). */
+/* Makes vertices be performed when they are made, as long as that takes no
+ * waiting (direct.c). To be called before the first vertex of a schedule that
+ * runs once. */
 void wf_sched_begin_direct(struct wf_sched *);
-/* Run to completion and destroy; NULL: the schedule could not be created. */
+/* Runs the schedule to completion and destroys it; NULL: it could not be
+ * created. */
 int wf_sched_run(struct wf_sched *);
-/* Start as a request (WF_REQ_SCHEDULE), which owns the schedule. */
+/* Starts the schedule as a request (WF_REQ_SCHEDULE), which owns it. */
 int wf_sched_start(struct wf_sched *, struct wf_req **out);
-/* An inactive persistent request that owns the schedule. */
+/* Makes an inactive persistent request that owns the schedule. */
 int wf_sched_persistent(struct wf_sched *, struct wf_req **out);
 void wf_sched_destroy(struct wf_sched *);
-/* Destroy what was never started because of an error of this process. */
+/* Destroys a schedule that was never started because of an error of this
+ * process, and gives its tags back. */
 void wf_sched_abandon(struct wf_sched *);
 
-/* Give back the schedules an instance keeps for reuse (at its end). */
+/* Frees the schedules and scratch memory that an instance keeps for reuse, at
+ * its end. */
 void wf_sched_fini(struct wf_instance *);
 
 #endif

@@ -1,66 +1,69 @@
-/* From a root through the stage, without meeting: the root writes when the
- * chunks it takes are free, and goes on; a member reads when the root has
- * written, and goes on. So several calls are under way, each in chunks of its
- * own, and where ranks outnumber CPUs a turn of the run queue carries as many.
+/* Calls from a root through the staging ring, without synchronization: the root
+ * writes when the chunks it takes are free, and goes on; a member reads when
+ * the root has written, and goes on. So several calls are under way, each in
+ * chunks of its own, and where ranks outnumber CPUs a turn of the run queue
+ * carries as many.
  *
  *   root's line   bytes | 1 + the first chunk, of those of all members in a row
  *
  * Every member remembers which call was the last in a chunk: the root of the
- * next one there waits until all have done that call.
+ * next call in that chunk waits until all have completed it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_stage.h"
 
 enum {
-    AHEAD = 4,      /* calls under way, of one chunk each; */
-    AHEAD_LONG = 2, /* of several */
+    CALLS_AHEAD = 4,      /* calls under way, of one chunk each */
+    LONG_CALLS_AHEAD = 2, /* calls under way, of several chunks */
     LONG_AGO = 1 << 16
 };
 
-static uint32_t chunks_of(const struct wf_team *t)
+static uint32_t count_chunks(const struct wf_team *t)
 {
-    return (uint32_t)t->size * t->chunks;
+    return (uint32_t)t->size * t->chunk_count;
 }
 
 static unsigned char *chunk_at(struct wf_team *t, uint32_t i)
 {
-    return t->stage + (size_t)i * t->chunk;
+    return t->staging + (size_t)i * t->chunk_bytes;
 }
 
-/* Where the root's line says what of the call. */
-static unsigned char *place_of_first(struct wf_team *t, int root)
+/* Returns the place in the root's line that names the first chunk. */
+static unsigned char *first_chunk_field(struct wf_team *t, int root)
 {
     return wf_team_line(t, root)->data + sizeof(uint64_t);
 }
 
-static void say_first(struct wf_team *t, uint32_t first)
+static void write_first_chunk(struct wf_team *t, uint32_t first)
 {
-    memcpy(place_of_first(t, t->rank), &first, sizeof first);
+    memcpy(first_chunk_field(t, t->rank), &first, sizeof first);
 }
 
-static void remember(struct wf_team *t, uint32_t first, uint32_t n)
+static void remember_chunks(struct wf_team *t, uint32_t first, uint32_t n)
 {
     for (uint32_t i = first; i < first + n; i++)
-        t->written[i] = t->call;
-    t->next = first + n;
+        t->chunk_last_call[i] = t->call;
+    t->next_chunk = first + n;
 }
 
-/* ---- the root ------------------------------------------------------------------- */
+/* ---- the root ------------------------------------------------------------ */
 
-static uint32_t choose(const struct wf_staging *g)
+static uint32_t choose_first_chunk(const struct wf_staging *g)
 {
-    uint32_t ahead = g->steps > 1 ? AHEAD_LONG : AHEAD;
-    uint32_t end = ahead * g->steps, all = chunks_of(g->t);
+    uint32_t ahead = g->steps > 1 ? LONG_CALLS_AHEAD : CALLS_AHEAD;
+    uint32_t end = ahead * g->steps, all = count_chunks(g->t);
 
     end = end < all ? end : all;
-    return g->t->next + g->steps <= end ? g->t->next : 0;
+    return g->t->next_chunk + g->steps <= end ? g->t->next_chunk : 0;
 }
 
-/* All have done that call, unless it is so long ago that they have anyway. */
-static void await_done(struct wf_team *t, uint32_t call)
+/* Waits until all have completed that call, unless it is so long ago that they
+ * have in any case. */
+static void wait_call_completed(struct wf_team *t, uint32_t call)
 {
-    if (t->call - call < LONG_AGO && (int32_t)(call - t->freed) > 0)
+    if (t->call - call < LONG_AGO &&
+        (int32_t)(call - t->all_completed_call) > 0)
         wf_team_room(t, call);
 }
 
@@ -70,37 +73,37 @@ static int write_ahead(struct wf_staging *g, uint32_t first)
     int rc = MPI_SUCCESS;
 
     for (uint32_t k = 0; k < g->steps && !rc; k++) {
-        rc = g->put(g, k, chunk_at(t, first + k));
+        rc = g->fill_chunk(g, k, chunk_at(t, first + k));
         wf_team_say_put(t, k + 1, rc);
     }
-    remember(t, first, g->steps);
-    if (wf_unlikely(rc)) { /* nobody is to miss what put says */
-        t->spoiled = true;
+    remember_chunks(t, first, g->steps);
+    if (wf_unlikely(rc)) { /* every member is to see the failure */
+        t->staging_failed = true;
         wf_team_room(t, t->call);
     }
     return rc;
 }
 
-static bool root_runs_ahead(struct wf_staging *g, int *rc)
+static bool run_root_ahead(struct wf_staging *g, int *rc)
 {
     struct wf_team *t = g->t;
     uint32_t first;
 
-    if (!t->stage || t->spoiled || g->steps > chunks_of(t)) {
-        say_first(t, 0);
+    if (!t->staging || t->staging_failed || g->steps > count_chunks(t)) {
+        write_first_chunk(t, 0);
         return false;
     }
-    first = choose(g);
-    await_done(t, t->staged);
+    first = choose_first_chunk(g);
+    wait_call_completed(t, t->last_staged_call);
     for (uint32_t k = 0; k < g->steps; k++)
-        await_done(t, t->written[first + k]);
-    say_first(t, first + 1);
+        wait_call_completed(t, t->chunk_last_call[first + k]);
+    write_first_chunk(t, first + 1);
     wf_team_say_long(t, g->bytes, WF_TEAM_STAGED);
     *rc = write_ahead(g, first);
     return true;
 }
 
-/* ---- another member --------------------------------------------------------------- */
+/* ---- another member ------------------------------------------------------ */
 
 static int read_ahead(struct wf_staging *g, uint32_t first)
 {
@@ -108,32 +111,34 @@ static int read_ahead(struct wf_staging *g, uint32_t first)
     int rc = MPI_SUCCESS;
 
     for (uint32_t k = 0; k < g->steps && !rc; k++) {
-        if (g->reads && !g->reads(g, k, t->rank))
+        if (g->is_reader && !g->is_reader(g, k, t->rank))
             continue;
         rc = wf_team_hear_put(t, g->a->root, k + 1);
-        rc = rc ? rc : g->take(g, k, g->a->root, chunk_at(t, first + k));
+        rc = rc ? rc : g->read_chunk(g, k, g->a->root, chunk_at(t, first + k));
     }
-    remember(t, first, g->steps);
+    remember_chunks(t, first, g->steps);
     return rc;
 }
 
-static bool follows(struct wf_staging *g, int *rc)
+static bool follow_root(struct wf_staging *g, int *rc)
 {
     struct wf_team *t = g->t;
     int root = g->a->root;
-    uint64_t word = wf_load_acquire(&wf_team_line(t, root)->word);
+    uint64_t word = wf_load_acquire(&wf_team_line(t, root)->flag);
     uint32_t first;
 
-    memcpy(&first, place_of_first(t, root), sizeof first);
+    memcpy(&first, first_chunk_field(t, root), sizeof first);
     if (!first)
         return false;
     *rc = wf_team_length(root, wf_team_long_bytes(t, root, word), g->bytes);
-    if (!*rc && (!t->stage || first - 1 + (uint64_t)g->steps > chunks_of(t)))
-        *rc = wf_error(MPI_ERR_OTHER, "rank %d writes where nothing is", root);
+    if (!*rc &&
+        (!t->staging || first - 1 + (uint64_t)g->steps > count_chunks(t)))
+        *rc = wf_error(MPI_ERR_OTHER,
+                       "rank %d writes to chunks that do not exist", root);
     if (!*rc)
         *rc = read_ahead(g, first - 1);
     else
-        remember(t, 0, chunks_of(t)); /* any of them */
+        remember_chunks(t, 0, count_chunks(t)); /* it may be any of them */
     return true;
 }
 
@@ -141,9 +146,9 @@ bool wf_team_from_ahead(struct wf_staging *g, int *rc)
 {
     struct wf_team *t = g->t;
 
-    if (!(wf_team_at_root(g->a) ? root_runs_ahead(g, rc) : follows(g, rc)))
+    if (!(wf_team_at_root(g->a) ? run_root_ahead(g, rc) : follow_root(g, rc)))
         return false;
-    t->early = false;
+    t->can_start_early = false;
     wf_team_done(t);
     return true;
 }

@@ -1,10 +1,11 @@
-/* Collectives of a team in which everybody hears from everybody: barrier,
- * allreduce, allgather, alltoall.
+/* Shared-memory collectives in which every member reads every line: barrier,
+ * allreduce, reduce_scatter, allgather, alltoall.
  *
  *   write own line -- wait for all lines --> one says "schedule": a schedule
- *                                            else: take what is there
+ *                                            else: read the contributions
  *
- * Who wants a schedule itself only writes its line: nobody goes without it.
+ * A member that wants a schedule only writes its line: no other goes on without
+ * having read it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,8 +13,9 @@
 
 enum { BY_SCHEDULE = WF_TEAM_BY_SCHEDULE, MIXED = WF_TEAM_MIXED };
 
-/* Wait for the lines of all others: what any and what all of them say. */
-static int hear_all(struct wf_team *t, uint64_t *any, uint64_t *all)
+/* Waits for the lines of all others. *any becomes the OR of their flag words,
+ * *all the AND. */
+static int wait_all_lines(struct wf_team *t, uint64_t *any, uint64_t *all)
 {
     uint64_t word;
     int rc;
@@ -29,15 +31,17 @@ static int hear_all(struct wf_team *t, uint64_t *any, uint64_t *all)
         *any |= word;
         *all &= word;
     }
-    t->freed = t->call - 1; /* whoever is in this call has done the last */
+    /* a member of this call has completed the last one */
+    t->all_completed_call = t->call - 1;
     return MPI_SUCCESS;
 }
 
-/* BY_SCHEDULE: all say so; MIXED: some do; an error, or 0. */
-static int meet_all(struct wf_team *t, uint64_t own)
+/* Waits for all lines. Returns BY_SCHEDULE if all want a schedule, MIXED if
+ * only some do, an error, or 0. */
+static int collect_ways(struct wf_team *t, uint64_t own)
 {
     uint64_t any = own, all = own;
-    int rc = hear_all(t, &any, &all);
+    int rc = wait_all_lines(t, &any, &all);
 
     if (wf_unlikely(rc))
         return rc;
@@ -46,19 +50,19 @@ static int meet_all(struct wf_team *t, uint64_t own)
     return wf_team_schedules(all) ? BY_SCHEDULE : MIXED;
 }
 
-/* One that says "schedule" is enough. */
-static int meet(struct wf_team *t)
+/* Waits for all lines, of which one that wants a schedule is sufficient. */
+static int wait_for_all(struct wf_team *t)
 {
-    int met = meet_all(t, 0);
+    int met = collect_ways(t, 0);
 
     return wf_unlikely(met == MIXED) ? BY_SCHEDULE : met;
 }
 
-/* How many bytes that member has contributed; more than any where it goes
- * through the stage. */
-static uint64_t said(struct wf_team *t, int rank)
+/* Returns how many bytes that member has contributed; more than any member can
+ * if it goes through the staging ring. */
+static uint64_t contributed_bytes(struct wf_team *t, int rank)
 {
-    uint64_t word = wf_load_relaxed(&wf_team_line(t, rank)->word);
+    uint64_t word = wf_load_relaxed(&wf_team_line(t, rank)->flag);
 
     return (uint32_t)word & ~WF_TEAM_SCHEDULE;
 }
@@ -69,21 +73,22 @@ int wf_team_barrier(struct wf_team *t)
 
     wf_team_begin(t, 0);
     wf_team_publish(t, 0, 0);
-    rc = meet(t);
+    rc = wait_for_all(t);
     if (wf_unlikely(rc))
         return rc;
     wf_team_done(t);
     return MPI_SUCCESS;
 }
 
-/* The own line is written; so far there was `rc`. builder: of the schedule that
- * any member may ask for; or NULL, `take` finds that wrong. */
-static int finish(wf_coll_builder *builder, const struct wf_coll_args *a,
-                  int rc,
-                  int (*take)(struct wf_team *, const struct wf_coll_args *))
+/* Finishes a call whose line is written, with the result `rc` so far. `builder`
+ * is that of the schedule that any member may ask for; if NULL, `take` finds
+ * that wrong. */
+static int
+finish_call(wf_coll_builder *builder, const struct wf_coll_args *a, int rc,
+            int (*take)(struct wf_team *, const struct wf_coll_args *))
 {
     struct wf_team *t = a->comm->team;
-    int met = meet(t);
+    int met = wait_for_all(t);
 
     if (wf_unlikely(met == BY_SCHEDULE) && builder)
         return wf_team_schedule(t, builder, a);
@@ -95,10 +100,11 @@ static int finish(wf_coll_builder *builder, const struct wf_coll_args *a,
     return rc;
 }
 
-/* ---- allreduce ------------------------------------------------------------- */
+/* ---- allreduce ----------------------------------------------------------- */
 
-/* The ranks that recursive doubling takes in pairs first. */
-static int paired(int size)
+/* Returns the number of ranks that recursive doubling first combines in
+ * pairs. */
+static int count_paired_ranks(int size)
 {
     int members = 1;
 
@@ -107,25 +113,25 @@ static int paired(int size)
     return 2 * (size - members);
 }
 
-/* All have contributed so much. */
-static int all_said(struct wf_team *t, uint64_t bytes)
+/* Checks that all members have contributed so many bytes. */
+static int check_all_lengths(struct wf_team *t, uint64_t bytes)
 {
     for (int r = 0; r < t->size; r++)
-        if (wf_unlikely(said(t, r) != bytes))
-            return wf_team_length(r, said(t, r), bytes);
+        if (wf_unlikely(contributed_bytes(t, r) != bytes))
+            return wf_team_length(r, contributed_bytes(t, r), bytes);
     return MPI_SUCCESS;
 }
 
-static int take_reduced(struct wf_team *t, const struct wf_coll_args *a)
+static int fold_all_operands(struct wf_team *t, const struct wf_coll_args *a)
 {
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
     const void *from[WF_TEAM_MOST];
     struct wf_team_fold f = {.a = a,
                              .count = a->rcount,
-                             .from = from,
+                             .operands = from,
                              .out = wf_type_data(a->rtype, a->rbuf),
-                             .pairs = paired(t->size)};
-    int rc = all_said(t, bytes);
+                             .paired_ranks = count_paired_ranks(t->size)};
+    int rc = check_all_lengths(t, bytes);
 
     if (wf_unlikely(rc))
         return rc;
@@ -133,11 +139,12 @@ static int take_reduced(struct wf_team *t, const struct wf_coll_args *a)
     return wf_team_fold(t, &f);
 }
 
-/* The whole operand of a member is `count` elements: into its ring. */
-static int reduce_all(wf_coll_builder *builder, const struct wf_coll_args *a,
-                      uint64_t count,
-                      int (*take)(struct wf_team *,
-                                  const struct wf_coll_args *))
+/* Contributes the whole operand of this member, `count` elements, and finishes
+ * the call. */
+static int contribute_operand(wf_coll_builder *builder,
+                              const struct wf_coll_args *a, uint64_t count,
+                              int (*take)(struct wf_team *,
+                                          const struct wf_coll_args *))
 {
     struct wf_team *t = a->comm->team;
     uint64_t bytes = count * (uint64_t)a->rtype->size;
@@ -148,31 +155,31 @@ static int reduce_all(wf_coll_builder *builder, const struct wf_coll_args *a,
                      a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf, count,
                      a->rtype);
     wf_team_publish(t, bytes, 0);
-    return finish(builder, a, rc, take);
+    return finish_call(builder, a, rc, take);
 }
 
 int wf_team_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    bool usual = wf_team_usual_reduction(a);
+    bool plain = wf_team_usual_reduction(a);
     int rc;
 
-    if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
+    if (wf_unlikely(!plain) && (rc = wf_team_check(builder, a)))
         return rc;
-    if (usual && bytes > t->block && t->size > 2 &&
+    if (plain && bytes > t->block_bytes && t->size > 2 &&
         wf_team_large_reduces(a, WF_COLL_ALLREDUCE, bytes))
         return wf_team_large_allreduce(builder, a);
-    if (!usual || bytes > t->block)
+    if (!plain || bytes > t->block_bytes)
         return wf_team_want_schedule(builder, a, bytes);
-    return reduce_all(builder, a, a->rcount, take_reduced);
+    return contribute_operand(builder, a, a->rcount, fold_all_operands);
 }
 
-/* ---- reduce_scatter --------------------------------------------------------- */
+/* ---- reduce_scatter ------------------------------------------------------ */
 
-/* Elements before the block of `rank`, each count cut at INT32_MAX; negative:
- * one of them is. */
-static int64_t before(const struct wf_coll_args *a, int rank)
+/* Returns the number of elements before the block of `rank`, each count limited
+ * to INT32_MAX; a negative number if one of them is negative. */
+static int64_t count_before(const struct wf_coll_args *a, int rank)
 {
     int64_t sum = 0, sign = 0;
 
@@ -185,51 +192,51 @@ static int64_t before(const struct wf_coll_args *a, int rank)
     return sign < 0 ? -1 : sum;
 }
 
-/* As the schedule that would run. */
-static bool tree_order(const struct wf_coll_args *a, uint64_t bytes)
+/* Returns true if the schedule that would run uses a tree. */
+static bool schedule_uses_tree(const struct wf_coll_args *a, uint64_t bytes)
 {
     return wf_coll_rule_of(a->comm, WF_COLL_REDUCE_SCATTER, bytes, WF_ALG_ANY,
                            NULL)
                ->algorithm == WF_ALG_BINOMIAL;
 }
 
-static int take_own_block(struct wf_team *t, const struct wf_coll_args *a)
+static int fold_own_block(struct wf_team *t, const struct wf_coll_args *a)
 {
     uint64_t size = (uint64_t)a->rtype->size;
-    uint64_t bytes = (uint64_t)before(a, t->size) * size;
+    uint64_t bytes = (uint64_t)count_before(a, t->size) * size;
     const void *from[WF_TEAM_MOST];
-    struct wf_team_fold f = {.a = a,
-                             .at = (uint64_t)before(a, t->rank) * size,
-                             .count = wf_coll_rcount(a, t->rank),
-                             .from = from,
-                             .out = wf_type_data(a->rtype, a->rbuf),
-                             .order = WF_TEAM_BY_BLOCKS,
-                             .owner = t->rank,
-                             .own_first =
-                                 a->sbuf == MPI_IN_PLACE && t->rank == 0};
-    int rc = all_said(t, bytes);
+    struct wf_team_fold f = {
+        .a = a,
+        .offset = (uint64_t)count_before(a, t->rank) * size,
+        .count = wf_coll_rcount(a, t->rank),
+        .operands = from,
+        .out = wf_type_data(a->rtype, a->rbuf),
+        .order = WF_TEAM_BY_BLOCKS,
+        .owner = t->rank,
+        .own_first = a->sbuf == MPI_IN_PLACE && t->rank == 0};
+    int rc = check_all_lengths(t, bytes);
 
     if (wf_unlikely(rc) || f.count == 0)
         return rc;
-    if (t->size > 2 && tree_order(a, bytes))
+    if (t->size > 2 && schedule_uses_tree(a, bytes))
         f.order = WF_TEAM_BY_TREE;
     wf_team_sources(t, bytes, wf_team_data(t, t->rank, bytes), from);
     return wf_team_fold(t, &f);
 }
 
-int wf_team_all_schedule(wf_coll_builder *builder,
-                         const struct wf_coll_args *a, uint64_t bytes)
+int wf_team_all_schedule(wf_coll_builder *builder, const struct wf_coll_args *a,
+                         uint64_t bytes)
 {
     struct wf_team *t = a->comm->team;
     int met;
 
     wf_team_begin(t, 0);
     wf_team_publish(t, bytes, WF_TEAM_SCHEDULE);
-    met = meet_all(t, WF_TEAM_SCHEDULE);
+    met = collect_ways(t, WF_TEAM_SCHEDULE);
     if (wf_likely(met == BY_SCHEDULE))
         return wf_team_schedule(t, builder, a);
     if (met == MIXED) {
-        met = all_said(t, bytes);
+        met = check_all_lengths(t, bytes);
         wf_team_done(t);
     }
     return met ? met
@@ -237,8 +244,9 @@ int wf_team_all_schedule(wf_coll_builder *builder,
                                          "different counts or types");
 }
 
-/* The receiver of nothing does not wait. */
-static int reduce_for_others(const struct wf_coll_args *a, uint64_t count)
+/* Contributes the operand of a member that receives nothing, and does not
+ * wait. */
+static int contribute_only(const struct wf_coll_args *a, uint64_t count)
 {
     return wf_team_give(a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf, count,
                         a->rtype);
@@ -248,21 +256,23 @@ int wf_team_reduce_scatter_block(wf_coll_builder *builder,
                                  const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
-    int64_t total = before(a, t->size);
+    int64_t total = count_before(a, t->size);
     uint64_t bytes = (uint64_t)total * (uint64_t)a->rtype->size;
-    bool usual = total >= 0 && wf_team_usual_reduction(a);
+    bool plain = total >= 0 && wf_team_usual_reduction(a);
     int rc;
 
-    if (wf_unlikely(!usual) && (rc = wf_team_check(builder, a)))
+    if (wf_unlikely(!plain) && (rc = wf_team_check(builder, a)))
         return rc;
-    if (usual && bytes > t->block && t->size > 2 && a->sbuf != MPI_IN_PLACE &&
+    if (plain && bytes > t->block_bytes && t->size > 2 &&
+        a->sbuf != MPI_IN_PLACE &&
         wf_team_large_reduces(a, WF_COLL_REDUCE_SCATTER, bytes))
         return wf_team_large_reduce_scatter(builder, a);
-    if (!a->op->predefined || !wf_type_contiguous(a->rtype) || bytes > t->block)
+    if (!a->op->predefined || !wf_type_contiguous(a->rtype) ||
+        bytes > t->block_bytes)
         return wf_team_all_schedule(builder, a, bytes);
     if (wf_coll_rcount(a, t->rank) == 0)
-        return reduce_for_others(a, (uint64_t)total);
-    return reduce_all(NULL, a, (uint64_t)total, take_own_block);
+        return contribute_only(a, (uint64_t)total);
+    return contribute_operand(NULL, a, (uint64_t)total, fold_own_block);
 }
 
 int wf_team_reduce_scatter(wf_coll_builder *builder,
@@ -275,9 +285,9 @@ int wf_team_reduce_scatter(wf_coll_builder *builder,
     return wf_team_reduce_scatter_block(builder, a);
 }
 
-/* ---- allgather ------------------------------------------------------------- */
+/* ---- allgather ----------------------------------------------------------- */
 
-static int take_blocks(struct wf_team *t, const struct wf_coll_args *a)
+static int unpack_blocks(struct wf_team *t, const struct wf_coll_args *a)
 {
     int rc = MPI_SUCCESS, error;
 
@@ -286,7 +296,7 @@ static int take_blocks(struct wf_team *t, const struct wf_coll_args *a)
 
         if (r == t->rank && a->sbuf == MPI_IN_PLACE)
             continue;
-        error = wf_team_length(r, said(t, r), bytes);
+        error = wf_team_length(r, contributed_bytes(t, r), bytes);
         if (!error)
             error = wf_team_get(wf_team_data(t, r, bytes), wf_coll_rblock(a, r),
                                 wf_coll_rcount(a, r), a->rtype);
@@ -295,27 +305,29 @@ static int take_blocks(struct wf_team *t, const struct wf_coll_args *a)
     return rc;
 }
 
-/* most: elements of the largest block */
-static int allgather(wf_coll_builder *builder, const struct wf_coll_args *a,
-                     struct wf_coll_block own, uint64_t most)
+/* `most` is the number of elements of the largest block. */
+static int allgather_blocks(wf_coll_builder *builder,
+                            const struct wf_coll_args *a,
+                            struct wf_coll_block own, uint64_t most)
 {
     struct wf_team *t = a->comm->team;
     uint64_t bytes = wf_coll_block_bytes(own);
     int rc;
 
-    if (most * (uint64_t)a->rtype->size > t->block &&
+    if (most * (uint64_t)a->rtype->size > t->block_bytes &&
         !(t->one_copy && t->size == 2))
         return wf_team_large_allgather(builder, a);
-    if (wf_unlikely(bytes > t->block)) /* or not what the others expect */
+    /* or its length is not the one that the others expect */
+    if (wf_unlikely(bytes > t->block_bytes))
         return wf_team_want_schedule(builder, a, bytes);
     wf_team_begin(t, bytes);
     rc = wf_team_put(wf_team_data(t, t->rank, bytes), own.buf, own.count,
                      own.type);
     wf_team_publish(t, bytes, 0);
-    return finish(builder, a, rc, take_blocks);
+    return finish_call(builder, a, rc, unpack_blocks);
 }
 
-static struct wf_coll_block own_block(const struct wf_coll_args *a)
+static struct wf_coll_block own_send_block(const struct wf_coll_args *a)
 {
     int me = a->comm->rank;
 
@@ -325,7 +337,7 @@ static struct wf_coll_block own_block(const struct wf_coll_args *a)
                                   a->rtype};
 }
 
-static bool usual_gather(const struct wf_coll_args *a)
+static bool is_plain_allgather(const struct wf_coll_args *a)
 {
     return a->rtype && a->rbuf != MPI_IN_PLACE &&
            (a->sbuf == MPI_IN_PLACE ||
@@ -337,9 +349,9 @@ int wf_team_allgather(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     int rc;
 
-    if (wf_unlikely(!usual_gather(a)) && (rc = wf_team_check(builder, a)))
+    if (wf_unlikely(!is_plain_allgather(a)) && (rc = wf_team_check(builder, a)))
         return rc;
-    return allgather(builder, a, own_block(a), a->rcount);
+    return allgather_blocks(builder, a, own_send_block(a), a->rcount);
 }
 
 int wf_team_allgatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
@@ -354,35 +366,35 @@ int wf_team_allgatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
         any |= count;
         most = count > most ? count : most;
     }
-    if ((wf_unlikely(!a->rcounts.base || any < 0 || !usual_gather(a))) &&
+    if ((wf_unlikely(!a->rcounts.base || any < 0 || !is_plain_allgather(a))) &&
         (rc = wf_team_check(builder, a)))
         return rc;
-    return allgather(builder, a, own_block(a), (uint64_t)most);
+    return allgather_blocks(builder, a, own_send_block(a), (uint64_t)most);
 }
 
-/* ---- alltoall -------------------------------------------------------------- */
+/* ---- alltoall ------------------------------------------------------------ */
 
-/* All of one size. */
-static int take_pieces(struct wf_team *t, const struct wf_coll_args *a)
+/* Unpacks the parts of all other members, which have one size. */
+static int unpack_equal_parts(struct wf_team *t, const struct wf_coll_args *a)
 {
     uint64_t others = (uint64_t)(t->size - 1);
-    uint64_t piece = a->rcount * (uint64_t)a->rtype->size;
+    uint64_t part = a->rcount * (uint64_t)a->rtype->size;
     int rc = MPI_SUCCESS, error;
 
     for (int r = wf_team_after(t, t->rank); r != t->rank;
          r = wf_team_after(t, r)) {
-        error = wf_team_length(r, said(t, r) / others, piece);
+        error = wf_team_length(r, contributed_bytes(t, r) / others, part);
         if (!error)
-            error = wf_team_get(wf_team_data(t, r, piece * others) +
-                                    wf_team_place_of(t, r, t->rank) * piece,
+            error = wf_team_get(wf_team_data(t, r, part * others) +
+                                    wf_team_place_of(t, r, t->rank) * part,
                                 wf_coll_rblock(a, r), a->rcount, a->rtype);
         wf_team_first(&rc, error);
     }
     return rc;
 }
 
-static int put_all(struct wf_team *t, const struct wf_coll_args *a,
-                   unsigned char *to)
+static int pack_all_parts(struct wf_team *t, const struct wf_coll_args *a,
+                          unsigned char *to)
 {
     int rc = wf_team_put_pieces(t, a, to);
 
@@ -391,14 +403,14 @@ static int put_all(struct wf_team *t, const struct wf_coll_args *a,
     return rc;
 }
 
-static bool usual_exchange(const struct wf_coll_args *a)
+static bool is_plain_alltoall(const struct wf_coll_args *a)
 {
     return a->rtype && a->stype && a->sbuf != MPI_IN_PLACE &&
            a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf;
 }
 
-static WF_COLD int unusual_exchange(wf_coll_builder *builder,
-                            const struct wf_coll_args *a)
+static WF_COLD int check_and_schedule(wf_coll_builder *builder,
+                                      const struct wf_coll_args *a)
 {
     int rc = wf_team_check(builder, a);
 
@@ -408,26 +420,26 @@ static WF_COLD int unusual_exchange(wf_coll_builder *builder,
 int wf_team_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
-    uint64_t piece, total;
+    uint64_t part, total;
     int rc;
 
-    if (wf_unlikely(!usual_exchange(a)))
-        return unusual_exchange(builder, a);
-    piece = a->scount * (uint64_t)a->stype->size;
-    total = piece * (uint64_t)(t->size - 1);
-    if (piece > t->block || total > t->block)
-        return t->one_copy && piece > t->block
+    if (wf_unlikely(!is_plain_alltoall(a)))
+        return check_and_schedule(builder, a);
+    part = a->scount * (uint64_t)a->stype->size;
+    total = part * (uint64_t)(t->size - 1);
+    if (part > t->block_bytes || total > t->block_bytes)
+        return t->one_copy && part > t->block_bytes
                    ? wf_team_want_schedule(builder, a, total)
                    : wf_team_large_alltoall(builder, a);
     wf_team_begin(t, total);
-    rc = put_all(t, a, wf_team_data(t, t->rank, total));
+    rc = pack_all_parts(t, a, wf_team_data(t, t->rank, total));
     wf_team_publish(t, total, 0);
-    return finish(builder, a, rc, take_pieces);
+    return finish_call(builder, a, rc, unpack_equal_parts);
 }
 
-/* ---- alltoallv ------------------------------------------------------------- */
+/* ---- alltoallv ----------------------------------------------------------- */
 
-static int take_varied(struct wf_team *t, const struct wf_coll_args *a)
+static int unpack_varied_parts(struct wf_team *t, const struct wf_coll_args *a)
 {
     int rc = MPI_SUCCESS, error;
     uint64_t got;
@@ -438,9 +450,9 @@ static int take_varied(struct wf_team *t, const struct wf_coll_args *a)
         uint64_t bytes = wf_coll_block_bytes(b);
         const unsigned char *from;
 
-        if (bytes == 0 && said(t, r) == 0)
+        if (bytes == 0 && contributed_bytes(t, r) == 0)
             continue;
-        from = wf_team_find_piece(t, r, said(t, r), bytes, &got);
+        from = wf_team_find_piece(t, r, contributed_bytes(t, r), bytes, &got);
         if (wf_likely(from != NULL))
             error = wf_team_get(from, b.buf, b.count, b.type);
         else
@@ -450,9 +462,10 @@ static int take_varied(struct wf_team *t, const struct wf_coll_args *a)
     return rc;
 }
 
-/* `sum` elements for others, all in the block. */
-static int put_varied(struct wf_team *t, const struct wf_coll_args *a,
-                      uint64_t total)
+/* Contributes parts of different lengths, `total` bytes with their table, which
+ * fit the block. */
+static int pack_varied_parts(struct wf_team *t, const struct wf_coll_args *a,
+                             uint64_t total)
 {
     unsigned char *to;
     int rc;
@@ -460,32 +473,33 @@ static int put_varied(struct wf_team *t, const struct wf_coll_args *a,
     wf_team_begin(t, total);
     to = wf_team_data(t, t->rank, total);
     wf_team_put_table(t, a, to);
-    rc = put_all(t, a, to + wf_team_table_bytes(t));
+    rc = pack_all_parts(t, a, to + wf_team_table_bytes(t));
     wf_team_publish(t, total, 0);
     return rc;
 }
 
-/* This member has `sum` elements for others, who have `got` bytes for it. Who has
- * more than a block holds says how long each piece is, and they go through the
- * stage, whatever the others have; of two, both know. */
-static int exchange_varied(wf_coll_builder *builder,
-                           const struct wf_coll_args *a, uint64_t sum,
-                           uint64_t got)
+/* Exchanges parts: `sum` elements for others, which have `got` bytes for this
+ * member. A member with more than a block holds publishes the length of each
+ * part, and then all parts go through the staging ring, whatever the others
+ * have; of two members, both know this. */
+static int exchange_varied_parts(wf_coll_builder *builder,
+                                 const struct wf_coll_args *a, uint64_t sum,
+                                 uint64_t got)
 {
     struct wf_team *t = a->comm->team;
     uint64_t total = sum * (uint64_t)a->stype->size + wf_team_table_bytes(t);
-    bool fits = sum <= t->block && total <= t->block &&
-                (t->size > 2 || got <= t->block);
+    bool fits = sum <= t->block_bytes && total <= t->block_bytes &&
+                (t->size > 2 || got <= t->block_bytes);
     uint64_t any = fits ? 0 : WF_TEAM_STAGED, all = any;
     int rc = MPI_SUCCESS, error;
 
-    if (t->spoiled || (!fits && t->one_copy))
+    if (t->staging_failed || (!fits && t->one_copy))
         return wf_team_want_schedule(builder, a, total);
     if (fits)
-        rc = put_varied(t, a, total);
+        rc = pack_varied_parts(t, a, total);
     else
         wf_team_say_lengths(t, a);
-    error = hear_all(t, &any, &all);
+    error = wait_all_lines(t, &any, &all);
     if (wf_unlikely(error))
         return error;
     if (wf_unlikely(wf_team_schedules(any)))
@@ -493,12 +507,13 @@ static int exchange_varied(wf_coll_builder *builder,
     if (wf_unlikely(any & WF_TEAM_STAGED))
         return wf_team_large_alltoallv(builder, a);
     if (wf_likely(!rc))
-        rc = take_varied(t, a);
+        rc = unpack_varied_parts(t, a);
     wf_team_done(t);
     return rc;
 }
 
-/* With nobody: whatever the others do after the line is without this member. */
+/* Copies the own block and contributes nothing: this member exchanges nothing
+ * with any other, and takes no part in what they do after reading its line. */
 static WF_COLD int exchange_nothing(const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
@@ -517,15 +532,15 @@ int wf_team_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
     int64_t out, in;
     int rc;
 
-    if (wf_unlikely(!usual_exchange(a) || !a->scounts.base ||
+    if (wf_unlikely(!is_plain_alltoall(a) || !a->scounts.base ||
                     !a->rcounts.base ||
                     (out = wf_team_sum(a->scounts, t->size, t->rank)) < 0 ||
                     (in = wf_team_sum(a->rcounts, t->size, t->rank)) < 0))
-        return unusual_exchange(builder, a);
+        return check_and_schedule(builder, a);
     got = (uint64_t)in * (uint64_t)a->rtype->size;
     rc = got || (out && a->stype->size)
-             ? exchange_varied(builder, a, (uint64_t)out, got)
+             ? exchange_varied_parts(builder, a, (uint64_t)out, got)
              : exchange_nothing(a);
-    a->comm->coll_tag = tag + 1; /* whether this member had a schedule or not */
+    a->comm->coll_tag = tag + 1; /* whether or not this member ran a schedule */
     return rc;
 }

@@ -1,11 +1,12 @@
-/* Copying large pieces into the stage: by memcpy, or by stores around the
- * caches.
+/* Copying large pieces into the staging ring: by memcpy, or by non-temporal
+ * stores.
  *
  * DESIGN  As for the ring of plugins/shm (way.c): where two processors are far
  * from each other, taking a line back from the one that has read it costs many
- * times as much as storing around the caches; where they are near, the reader
- * of such stores takes twice as long. So now and then one piece goes each way,
- * and the second is used until the next time if it was that much faster.
+ * times as much as a non-temporal store; where they are near, the reader of
+ * such stores takes twice as long. So now and then one piece is copied each
+ * way, and the second way is used until the next trial if it was that much
+ * faster.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,30 +16,30 @@
 #include "os/copy.h"
 
 enum {
-    TIMED = 8 << 10, /* bytes of a piece that is worth it */
-    ROUND = 64,      /* such pieces from one trial to the next */
-    FASTER = 3       /* times: what its reader loses is less than that */
+    TIMED_BYTES = 8 << 10, /* least bytes of a piece that is timed */
+    TRIAL_PERIOD = 64,     /* such pieces from one trial to the next */
+    TIMES_FASTER = 3       /* times faster: more than its reader loses */
 };
 
 void wf_team_copy_in(struct wf_team *t, void *to, const void *from, uint64_t n)
 {
     struct wf_instance *wf = t->comm->wf;
-    uint32_t turn = t->copies % ROUND;
+    uint32_t turn = t->copy_count % TRIAL_PERIOD;
     uint64_t start, pace;
 
-    if (n < TIMED) {
+    if (n < TIMED_BYTES) {
         memcpy(to, from, n);
         return;
     }
-    t->copies++;
+    t->copy_count++;
     start = turn < 2 ? wf_now(wf) : 0;
-    if (turn == 1 || (turn > 1 && t->around))
+    if (turn == 1 || (turn > 1 && t->nontemporal))
         wf_copy_around(to, from, n);
     else
         memcpy(to, from, n);
     if (turn > 1)
         return;
     pace = ((wf_now(wf) - start) << 20) / n;
-    t->around = turn == 1 && t->pace > FASTER * pace;
-    t->pace = pace;
+    t->nontemporal = turn == 1 && t->ns_per_mib > TIMES_FASTER * pace;
+    t->ns_per_mib = pace;
 }

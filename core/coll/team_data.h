@@ -1,4 +1,5 @@
-/* Contributions to and from the lines and blocks of a team.
+/* Copying contributions to and from the lines and blocks of a shared-memory
+ * collective, and what its collectives have in common.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_TEAM_DATA_H
@@ -7,7 +8,8 @@
 #include "coll/team.h"
 #include "coll/vertex.h"
 
-/* Not a call into libc for what most small collectives move. */
+/* Copies n bytes; without a call into libc for the 8 bytes that most small
+ * collectives move. */
 static inline void wf_team_bytes_copy(void *to, const void *from, uint64_t n)
 {
     if (n == 8)
@@ -16,7 +18,7 @@ static inline void wf_team_bytes_copy(void *to, const void *from, uint64_t n)
         memcpy(to, from, n);
 }
 
-/* count elements of the program's into packed bytes. */
+/* Packs `count` elements of the program's buffer. */
 static inline int wf_team_put(void *to, const void *buf, uint64_t count,
                               const struct wf_type *type)
 {
@@ -28,6 +30,7 @@ static inline int wf_team_put(void *to, const void *buf, uint64_t count,
     return MPI_SUCCESS;
 }
 
+/* Unpacks `count` elements into the program's buffer. */
 static inline int wf_team_get(const void *from, void *buf, uint64_t count,
                               const struct wf_type *type)
 {
@@ -39,7 +42,7 @@ static inline int wf_team_get(const void *from, void *buf, uint64_t count,
     return MPI_SUCCESS;
 }
 
-/* What goes to oneself. */
+/* Copies this member's block to itself. */
 static inline int wf_team_own(struct wf_coll_block from,
                               struct wf_coll_block to)
 {
@@ -48,13 +51,15 @@ static inline int wf_team_own(struct wf_coll_block from,
         (struct wf_sched_block){to.buf, to.count, to.type});
 }
 
+/* Returns the send buffer as a block. */
 static inline struct wf_coll_block wf_team_sent(const struct wf_coll_args *a)
 {
     return (struct wf_coll_block){(void *)(uintptr_t)a->sbuf, a->scount,
                                   a->stype};
 }
 
-/* As for messages: what is too long does not fit, what is too short is wrong. */
+/* Checks the length of a contribution. As for messages, one that is too long is
+ * truncated, one that is too short is an error. */
 WF_COLD int wf_team_bad_length(int source, uint64_t got, uint64_t expected);
 static inline int wf_team_length(int source, uint64_t got, uint64_t expected)
 {
@@ -63,38 +68,41 @@ static inline int wf_team_length(int source, uint64_t got, uint64_t expected)
                : wf_team_bad_length(source, got, expected);
 }
 
-/* The first error of several. */
+/* Keeps the first error of several in *rc. */
 static inline void wf_team_first(int *rc, int error)
 {
     if (wf_unlikely(error) && !*rc)
         *rc = error;
 }
 
-/* What a builder finds wrong with the arguments of an unusual call, of which
- * nothing happens. */
+/* Returns the error that a builder finds in the arguments of a call that is not
+ * plain. No vertex runs. */
 WF_COLD int wf_team_check(wf_coll_builder *, const struct wf_coll_args *);
 
-/* Only if the call is not one of which all is known to be in order. */
+/* Checks arguments by the builder, unless the call is plain: then they are
+ * known to be in order. */
 static inline int wf_team_check_quick(wf_coll_builder *builder,
-                                      const struct wf_coll_args *a, bool usual)
+                                      const struct wf_coll_args *a, bool plain)
 {
-    return wf_likely(usual) ? MPI_SUCCESS : wf_team_check(builder, a);
+    return wf_likely(plain) ? MPI_SUCCESS : wf_team_check(builder, a);
 }
 
-/* Run the call as a schedule, of which this member reads no more lines. */
+/* Runs the call as a schedule; this member reads no more lines of it. */
 WF_COLD int wf_team_schedule(struct wf_team *, wf_coll_builder *,
                              const struct wf_coll_args *);
 
-/* ---- all to all: team_all.c -------------------------------------------------- */
+/* ---- all to all: all_to_all.c -------------------------------------------- */
 
-/* This member wants a schedule, and says so: the others wait for its line. */
-WF_COLD int wf_team_want_schedule(wf_coll_builder *, const struct wf_coll_args *,
-                          uint64_t bytes);
-/* Somebody may go without hearing all, so all must want one; or it fails. */
+/* Publishes that this member wants a schedule, and runs it: the others read its
+ * line. */
+WF_COLD int wf_team_want_schedule(wf_coll_builder *,
+                                  const struct wf_coll_args *, uint64_t bytes);
+/* The same for a collective in which some member may not read all lines: it
+ * runs as a schedule if all members want one, and fails if some do not. */
 WF_COLD int wf_team_all_schedule(wf_coll_builder *, const struct wf_coll_args *,
-                         uint64_t bytes);
+                                 uint64_t bytes);
 
-/* Nothing that the builder of a reduction would find wrong. */
+/* Returns true if the builder of a reduction would accept these arguments. */
 static inline bool wf_team_usual_reduction(const struct wf_coll_args *a)
 {
     return a->op->predefined && wf_type_contiguous(a->rtype) &&
@@ -102,7 +110,7 @@ static inline bool wf_team_usual_reduction(const struct wf_coll_args *a)
            !wf_op_check(a->op, a->rtype);
 }
 
-/* ---- with a root -------------------------------------------------------------- */
+/* ---- with a root --------------------------------------------------------- */
 
 static inline bool wf_team_at_root(const struct wf_coll_args *a)
 {
@@ -114,7 +122,8 @@ static inline bool wf_team_root_ok(const struct wf_coll_args *a)
     return (unsigned)a->root < (unsigned)a->comm->size;
 }
 
-/* This member has written its data, with `rc`, and needs nothing from others. */
+/* Completes a call to which this member has contributed its data, with the
+ * result `rc`, and in which it needs nothing from others. */
 static inline int wf_team_given(struct wf_team *t, uint64_t bytes, int rc)
 {
     wf_team_say(t, bytes, 0);
@@ -122,7 +131,7 @@ static inline int wf_team_given(struct wf_team *t, uint64_t bytes, int rc)
     return rc;
 }
 
-/* This member neither writes nor reads anything: the call is counted. */
+/* Counts a call in which this member neither writes nor reads. */
 static inline int wf_team_skip(struct wf_team *t, int rc)
 {
     wf_team_next(t);
@@ -130,7 +139,8 @@ static inline int wf_team_skip(struct wf_team *t, int rc)
     return rc;
 }
 
-/* Another member: its contribution is short, and written. */
+/* Contributes `count` elements of a member that is not the root; they fit its
+ * block. */
 static inline int wf_team_give(const struct wf_coll_args *a, const void *buf,
                                uint64_t count, const struct wf_type *type)
 {
@@ -143,61 +153,67 @@ static inline int wf_team_give(const struct wf_coll_args *a, const void *buf,
     return wf_team_given(t, bytes, rc);
 }
 
-/* ---- pieces for each other member: team_pieces.c --------------------------- */
+/* ---- parts for each other member: parts.c -------------------------------- */
 
+/* Returns the index of the part for `to` among the parts of `from`. */
 static inline uint64_t wf_team_place_of(const struct wf_team *t, int from,
                                         int to)
 {
     return (uint64_t)(to > from ? to - from - 1 : to - from - 1 + t->size);
 }
 
+/* Returns the next rank; after the last one comes rank 0. */
 static inline int wf_team_after(const struct wf_team *t, int rank)
 {
     return rank + 1 < t->size ? rank + 1 : 0;
 }
 
-/* Of the table of lengths. */
+/* Returns the bytes of the table of lengths. */
 static inline uint64_t wf_team_table_bytes(const struct wf_team *t)
 {
     return t->size > 2 ? (uint64_t)(t->size - 1) * sizeof(uint32_t) : 0;
 }
 
-/* Every piece. */
+/* Packs the parts for all other members. */
 int wf_team_put_pieces(struct wf_team *, const struct wf_coll_args *,
                        unsigned char *to);
 void wf_team_put_table(struct wf_team *, const struct wf_coll_args *,
                        unsigned char *at);
-/* The piece for this member among those of rank r, which said that it has
- * written `total` bytes. NULL: it is not that long, but *got. */
+/* Returns the part for this member among those of rank r, which has published
+ * that it wrote `total` bytes. NULL: it has not the length `bytes`, but
+ * *got. */
 const unsigned char *wf_team_find_piece(struct wf_team *, int r, uint64_t total,
                                         uint64_t bytes, uint64_t *got);
-/* The sum of all counts but that of rank `own`, each cut at INT32_MAX; negative:
- * one of them is. */
+/* Returns the sum of all counts but that of rank `own`, each limited to
+ * INT32_MAX; a negative number if one of them is negative. */
 int64_t wf_team_sum(struct wf_ints counts, int n, int own);
 
-/* ---- reductions: team_fold.c ------------------------------------------------ */
+/* ---- reductions: fold.c -------------------------------------------------- */
 
-/* Brackets of the schedules. */
+/* The orders in which the schedules bracket operands. */
 enum wf_team_order {
-    WF_TEAM_BY_TREE,   /* binomial tree, recursive doubling */
-    WF_TEAM_BY_BLOCKS, /* blocks.c: downwards, the own operand first or second */
-    WF_TEAM_BY_RING,   /* ring.c: upwards, the own operand last */
-    WF_TEAM_BY_CHAIN   /* chain.c: downwards, that of `first` last */
+    WF_TEAM_BY_TREE, /* binomial tree, recursive doubling */
+    /* blocks.c: descending; the own operand first or second */
+    WF_TEAM_BY_BLOCKS,
+    WF_TEAM_BY_RING, /* ring.c: ascending, the own operand last */
+    WF_TEAM_BY_CHAIN /* chain.c: descending, that of first_rank last */
 };
 
-/* Reduce some elements of what all have contributed. */
+/* A reduction of some elements of the contributions of all members. */
 struct wf_team_fold {
     const struct wf_coll_args *a; /* operation and type */
-    uint64_t at, count;           /* bytes before them; elements */
-    const void *const *from;      /* contributions, by rank */
-    void *out;                    /* true_lb is not before it */
+    uint64_t offset, count;       /* offset in bytes; number of elements */
+    const void *const *operands;  /* contributions, by rank */
+    void *out; /* of the first byte: true_lb is not before it */
     enum wf_team_order order;
-    int first; /* a tree: rank that comes first; they go round */
-    int pairs; /* so many of the first ranks go two by two before others */
-    int owner; /* blocks, ring: whose block it is */
+    int first_rank; /* of a tree: its first rank; ranks wrap around */
+    /* so many of the first ranks are combined in pairs before the others */
+    int paired_ranks;
+    int owner; /* of blocks and rings: the rank whose block it is */
     bool own_first;
 };
-/* Where the contribution of each stands: this member's at `own`. */
+/* Sets from[r] to the contribution of each rank r; this member's is at
+ * `own`. */
 void wf_team_sources(struct wf_team *, uint64_t bytes, const void *own,
                      const void **from);
 int wf_team_fold(struct wf_team *, const struct wf_team_fold *);

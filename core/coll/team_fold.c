@@ -1,15 +1,16 @@
-/* Reducing the contributions of a team, in the order and with the brackets of
- * the schedules: the same bits, whichever way a call goes.
+/* Reducing the contributions of all members, in the order and with the brackets
+ * of the schedules: the same bits, whichever way a call goes.
  *
  * Of a tree, values stand on a stack, the oldest with the highest level; two of
  * one level become one of the next, as in a binary counter. That is what a
- * binomial tree and recursive doubling compute. Of the latter, some ranks go in
- * pairs first (allreduce.c): they begin one level lower. The other orders take
- * one rank after the other.
+ * binomial tree and recursive doubling compute. In recursive doubling some
+ * ranks are combined in pairs first (allreduce.c): they begin one level lower.
+ * The other orders combine one rank after the other.
  *
  * A value that is only read stays where its writer put it. One that is written
- * is copied first, the last one to the receive buffer, where the result must be:
- * a merge lands in its higher operand.
+ * is copied first, the last one to the receive buffer, where the result must
+ * be: a merge stores its result in its higher operand.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -17,8 +18,9 @@
 #include "coll/team_data.h"
 
 enum {
-    LEVELS = 10 /* that so many members can have, and one more */,
-    SMALL = 256
+    /* levels for the largest number of members, and one more */
+    MAX_LEVELS = 10,
+    STACK_SCRATCH = 256
 };
 
 void wf_team_sources(struct wf_team *t, uint64_t bytes, const void *own,
@@ -28,13 +30,13 @@ void wf_team_sources(struct wf_team *t, uint64_t bytes, const void *own,
         from[r] = r == t->rank ? own : wf_team_data(t, r, bytes);
 }
 
-static const char *contribution(const struct wf_team_fold *f, int rank)
+static const char *operand_of(const struct wf_team_fold *f, int rank)
 {
-    return (const char *)f->from[rank] + f->at;
+    return (const char *)f->operands[rank] + f->offset;
 }
 
 /* out = in op out */
-static int apply(const struct wf_team_fold *f, const char *in, char *out)
+static int apply_op(const struct wf_team_fold *f, const char *in, char *out)
 {
     int64_t lb = f->a->rtype->true_lb;
 
@@ -42,12 +44,12 @@ static int apply(const struct wf_team_fold *f, const char *in, char *out)
                        f->a->rtype);
 }
 
-static uint64_t length(const struct wf_team_fold *f)
+static uint64_t operand_bytes(const struct wf_team_fold *f)
 {
     return f->count * (uint64_t)f->a->rtype->size;
 }
 
-/* ---- one after the other ---------------------------------------------------- */
+/* ---- sequential orders --------------------------------------------------- */
 
 static int rank_at(const struct wf_team_fold *f, int size, int i)
 {
@@ -56,41 +58,46 @@ static int rank_at(const struct wf_team_fold *f, int size, int i)
     if (f->order == WF_TEAM_BY_RING)
         return (f->owner + 1 + i) % size;
     if (f->order == WF_TEAM_BY_CHAIN)
-        return (f->first + size - 1 - i) % size;
+        return (f->first_rank + size - 1 - i) % size;
     if (i == (f->own_first ? 0 : 1))
         return f->owner;
     r = size - 1 - (i ? i - 1 : 0);
     return r > f->owner ? r : r - 1;
 }
 
-static int fold_row(const struct wf_team_fold *f, int size)
+static int fold_sequentially(const struct wf_team_fold *f, int size)
 {
     int rc = MPI_SUCCESS;
 
-    wf_team_bytes_copy(f->out, contribution(f, rank_at(f, size, 0)),
-                       length(f));
+    wf_team_bytes_copy(f->out, operand_of(f, rank_at(f, size, 0)),
+                       operand_bytes(f));
     for (int i = 1; i < size && !rc; i++)
-        rc = apply(f, contribution(f, rank_at(f, size, i)), f->out);
+        rc = apply_op(f, operand_of(f, rank_at(f, size, i)), f->out);
     return rc;
 }
 
-/* ---- a tree ----------------------------------------------------------------- */
+/* ---- a tree -------------------------------------------------------------- */
 
+/* A value on the stack. */
 struct value {
     const char *at;
     int level;
 };
 
+/* The values that are not merged yet. */
 struct stack {
     const struct wf_team_fold *f;
-    struct value v[LEVELS];
+    struct value v[MAX_LEVELS];
     int n;
     char *
-        room; /* one place for each level: no two that are kept have the same */
+        /* scratch: one place for each level; no two values kept have the
+         * same */
+        scratch;
 };
 
-/* The level that the newest value has when it is merged with all it can be. */
-static int level_to_be(const struct stack *s)
+/* Returns the level that the newest value has when it is merged with all that
+ * it can be merged with. */
+static int merged_level(const struct stack *s)
 {
     int level = s->v[s->n - 1].level;
 
@@ -99,27 +106,29 @@ static int level_to_be(const struct stack *s)
     return level;
 }
 
-/* The newest value, where it may be overwritten. */
-static char *writable(struct stack *s, bool last)
+/* Copies the newest value to where it may be overwritten. */
+static char *make_writable(struct stack *s, bool last)
 {
     struct value *v = &s->v[s->n - 1];
-    char *to = last ? s->f->out
-                    : s->room + (uint64_t)level_to_be(s) * length(s->f);
+    char *to =
+        last ? s->f->out
+             : s->scratch + (uint64_t)merged_level(s) * operand_bytes(s->f);
 
-    wf_team_bytes_copy(to, v->at, length(s->f));
+    wf_team_bytes_copy(to, v->at, operand_bytes(s->f));
     v->at = to;
     return to;
 }
 
-static bool equal_levels(const struct stack *s)
+static bool is_top_mergeable(const struct stack *s)
 {
     return s->n > 1 && s->v[s->n - 2].level == s->v[s->n - 1].level;
 }
 
-/* The two newest become one of a higher level. to: the newest */
-static int merge(struct stack *s, char *to)
+/* Merges the two newest values into one of a higher level. `to` is the
+ * newest. */
+static int merge_top(struct stack *s, char *to)
 {
-    int rc = apply(s->f, s->v[s->n - 2].at, to);
+    int rc = apply_op(s->f, s->v[s->n - 2].at, to);
 
     s->n--;
     s->v[s->n - 1].at = to;
@@ -127,50 +136,51 @@ static int merge(struct stack *s, char *to)
     return rc;
 }
 
-static int push(struct stack *s, int rank, int level, bool last)
+static int push_operand(struct stack *s, int rank, int level, bool last)
 {
     char *to = NULL;
     int rc = MPI_SUCCESS;
 
-    s->v[s->n++] = (struct value){contribution(s->f, rank), level};
-    if (last || equal_levels(s))
-        to = writable(s, last);
-    while (!rc && s->n > 1 && (last || equal_levels(s)))
-        rc = merge(s, to);
+    s->v[s->n++] = (struct value){operand_of(s->f, rank), level};
+    if (last || is_top_mergeable(s))
+        to = make_writable(s, last);
+    while (!rc && s->n > 1 && (last || is_top_mergeable(s)))
+        rc = merge_top(s, to);
     return rc;
 }
 
-static bool find_room(struct stack *s, struct wf_team *t, char *small)
+static bool find_scratch(struct stack *s, struct wf_team *t, char *small)
 {
-    size_t bytes = LEVELS * length(s->f);
+    size_t bytes = MAX_LEVELS * operand_bytes(s->f);
 
-    s->room = small;
-    if (bytes <= SMALL)
+    s->scratch = small;
+    if (bytes <= STACK_SCRATCH)
         return true;
     if (bytes > t->scratch_bytes) {
         free(t->scratch);
         t->scratch = malloc(bytes);
         t->scratch_bytes = t->scratch ? bytes : 0;
     }
-    s->room = t->scratch;
+    s->scratch = t->scratch;
     return t->scratch != NULL;
 }
 
 int wf_team_fold(struct wf_team *t, const struct wf_team_fold *f)
 {
     int rc = MPI_SUCCESS;
-    _Alignas(16) char small[SMALL];
+    _Alignas(16) char small[STACK_SCRATCH];
     struct stack s = {.f = f};
 
     if (f->order != WF_TEAM_BY_TREE)
-        return fold_row(f, t->size);
-    if (!find_room(&s, t, small))
+        return fold_sequentially(f, t->size);
+    if (!find_scratch(&s, t, small))
         return wf_error(MPI_ERR_NO_MEM, "out of memory for a reduction");
     for (int i = 0; i < t->size && !rc; i++) {
-        int rank = f->first + i < t->size ? f->first + i
-                                          : f->first + i - t->size;
+        int rank = f->first_rank + i < t->size ? f->first_rank + i
+                                               : f->first_rank + i - t->size;
 
-        rc = push(&s, rank, i < f->pairs ? 0 : 1, i == t->size - 1);
+        rc = push_operand(&s, rank, i < f->paired_ranks ? 0 : 1,
+                          i == t->size - 1);
     }
     return rc;
 }

@@ -1,40 +1,45 @@
-/* Collectives of a team that go from a root: bcast and scatter.
+/* Shared-memory collectives from a root: bcast and scatter.
  *
- * The root's line decides, which the others wait for anyway.
+ * The root's line decides on the way; the others wait for it in any case.
  *
- * Of nothing there is nothing to wait for: who is to get 0 bytes of a scatterv
- * counts the call, and goes on.
+ * A rank that is to receive 0 bytes of a scatterv does not wait; it only counts
+ * the call.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_stage.h"
 
-/* Where more than four members share each CPU, a reader's one copy of a message
- * costs less than the two of the stage from so many bytes for all of them on. */
-enum { ALONE_FROM = 8 << 20 };
+/* Where more than four members share each CPU, one copy of a message by each
+ * reader costs less than the two copies of the staging ring from so many bytes
+ * for all of them on. */
+enum { SCHEDULE_MIN_BYTES = 8 << 20 };
 enum { BY_SCHEDULE = WF_TEAM_BY_SCHEDULE, BY_STAGE = WF_TEAM_BY_STAGE };
 
-static WF_COLD int give_schedule(struct wf_team *t, wf_coll_builder *builder,
-                         const struct wf_coll_args *a)
+static WF_COLD int announce_schedule(struct wf_team *t,
+                                     wf_coll_builder *builder,
+                                     const struct wf_coll_args *a)
 {
     wf_team_begin(t, 0);
     wf_team_say(t, 0, WF_TEAM_SCHEDULE);
     return wf_team_schedule(t, builder, a);
 }
 
-/* Two ranks have nothing to share: a message is as good. So is one copy. */
-static WF_COLD int give_large(struct wf_team *t, wf_coll_builder *builder,
-                      const struct wf_coll_args *a, wf_coll_team *large)
+/* Begins a large call at the root: through the ring, unless a message is as
+ * good, between two ranks or because it is one copy. */
+static WF_COLD int announce_large(struct wf_team *t, wf_coll_builder *builder,
+                                  const struct wf_coll_args *a,
+                                  wf_coll_team *large)
 {
-    if (t->size == 2 || t->one_copy || t->spoiled)
-        return give_schedule(t, builder, a);
+    if (t->size == 2 || t->one_copy || t->staging_failed)
+        return announce_schedule(t, builder, a);
     wf_team_begin(t, 0);
     return large(builder, a);
 }
 
-/* Another member: the root's line. BY_SCHEDULE, BY_STAGE, an error or 0. */
+/* Waits for the root's line, in another member. Returns BY_SCHEDULE, BY_STAGE,
+ * an error or 0. */
 
-static int hear_root(struct wf_team *t, int root, uint64_t *bytes)
+static int wait_root_line(struct wf_team *t, int root, uint64_t *bytes)
 {
     uint64_t word;
     int rc;
@@ -59,7 +64,7 @@ int wf_team_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
         (rc = wf_team_check(builder, a)))
         return rc;
     if (!wf_team_at_root(a)) {
-        rc = hear_root(t, a->root, &got);
+        rc = wait_root_line(t, a->root, &got);
         if (rc == BY_SCHEDULE)
             return wf_team_schedule(t, builder, a);
         if (rc == BY_STAGE)
@@ -72,22 +77,23 @@ int wf_team_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
         wf_team_done(t);
         return rc;
     }
-    if (bytes > t->block)
-        return give_large(t, builder, a, wf_team_large_bcast);
+    if (bytes > t->block_bytes)
+        return announce_large(t, builder, a, wf_team_large_bcast);
     wf_team_begin(t, bytes);
     rc = wf_team_put(wf_team_data(t, t->rank, bytes), a->rbuf, a->rcount,
                      a->rtype);
     return wf_team_given(t, bytes, rc);
 }
 
-/* ---- scatter ---------------------------------------------------------------- */
+/* ---- scatter ------------------------------------------------------------- */
 
-static struct wf_coll_block received(const struct wf_coll_args *a)
+static struct wf_coll_block receive_block(const struct wf_coll_args *a)
 {
     return (struct wf_coll_block){a->rbuf, a->rcount, a->rtype};
 }
 
-static int give_pieces(const struct wf_coll_args *a, uint64_t total, bool table)
+static int contribute_parts(const struct wf_coll_args *a, uint64_t total,
+                            bool table)
 {
     struct wf_team *t = a->comm->team;
     unsigned char *to;
@@ -100,33 +106,33 @@ static int give_pieces(const struct wf_coll_args *a, uint64_t total, bool table)
     rc = wf_team_put_pieces(t, a, to + (table ? wf_team_table_bytes(t) : 0));
     rc = wf_team_given(t, total, rc);
     if (a->rbuf != MPI_IN_PLACE)
-        wf_team_first(&rc,
-                      wf_team_own(wf_coll_send_block(a, a->root), received(a)));
+        wf_team_first(
+            &rc, wf_team_own(wf_coll_send_block(a, a->root), receive_block(a)));
     return rc;
 }
 
-static int take_scattered(struct wf_team *t, wf_coll_builder *builder,
-                          const struct wf_coll_args *a)
+static int receive_part(struct wf_team *t, wf_coll_builder *builder,
+                        const struct wf_coll_args *a)
 {
     uint64_t others = (uint64_t)(t->size - 1), got;
-    uint64_t piece = a->rcount * (uint64_t)a->rtype->size;
-    int rc = hear_root(t, a->root, &got);
+    uint64_t part = a->rcount * (uint64_t)a->rtype->size;
+    int rc = wait_root_line(t, a->root, &got);
 
     if (rc == BY_SCHEDULE)
         return wf_team_schedule(t, builder, a);
     if (rc == BY_STAGE)
         return wf_team_large_scatter(builder, a);
     if (wf_likely(!rc))
-        rc = wf_team_length(a->root, got / others, piece);
+        rc = wf_team_length(a->root, got / others, part);
     if (wf_likely(!rc))
-        rc = wf_team_get(wf_team_data(t, a->root, piece * others) +
-                             wf_team_place_of(t, a->root, t->rank) * piece,
+        rc = wf_team_get(wf_team_data(t, a->root, part * others) +
+                             wf_team_place_of(t, a->root, t->rank) * part,
                          a->rbuf, a->rcount, a->rtype);
     wf_team_done(t);
     return rc;
 }
 
-static bool usual_scatter(const struct wf_coll_args *a)
+static bool is_plain_scatter(const struct wf_coll_args *a)
 {
     if (!wf_team_root_ok(a))
         return false;
@@ -140,33 +146,33 @@ static bool usual_scatter(const struct wf_coll_args *a)
 int wf_team_scatter(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_team *t = a->comm->team;
-    uint64_t piece, total;
+    uint64_t part, total;
     int rc;
 
-    if (wf_unlikely(!usual_scatter(a)) && (rc = wf_team_check(builder, a)))
+    if (wf_unlikely(!is_plain_scatter(a)) && (rc = wf_team_check(builder, a)))
         return rc;
-    piece = wf_team_at_root(a) ? a->scount * (uint64_t)a->stype->size
-                               : a->rcount * (uint64_t)a->rtype->size;
+    part = wf_team_at_root(a) ? a->scount * (uint64_t)a->stype->size
+                              : a->rcount * (uint64_t)a->rtype->size;
     if (!wf_team_at_root(a))
-        return take_scattered(t, builder, a);
-    total = piece * (uint64_t)(t->size - 1);
-    if (piece > t->block || total > t->block)
-        return t->queued && total >= ALONE_FROM
-                   ? give_schedule(t, builder, a)
-                   : give_large(t, builder, a, wf_team_large_scatter);
-    return give_pieces(a, total, false);
+        return receive_part(t, builder, a);
+    total = part * (uint64_t)(t->size - 1);
+    if (part > t->block_bytes || total > t->block_bytes)
+        return t->heavily_oversubscribed && total >= SCHEDULE_MIN_BYTES
+                   ? announce_schedule(t, builder, a)
+                   : announce_large(t, builder, a, wf_team_large_scatter);
+    return contribute_parts(a, total, false);
 }
 
-static int take_scatterv(struct wf_team *t, wf_coll_builder *builder,
-                         const struct wf_coll_args *a)
+static int receive_varied_part(struct wf_team *t, wf_coll_builder *builder,
+                               const struct wf_coll_args *a)
 {
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size, total, got;
     const unsigned char *from;
-    int rc = hear_root(t, a->root, &total);
+    int rc = wait_root_line(t, a->root, &total);
 
     if (rc == BY_SCHEDULE)
         return wf_team_schedule(t, builder, a);
-    if (rc == BY_STAGE) /* nobody writes that */
+    if (rc == BY_STAGE) /* no root writes that */
         rc = wf_team_length(a->root, total, bytes);
     if (wf_likely(!rc)) {
         from = wf_team_find_piece(t, a->root, total, bytes, &got);
@@ -177,8 +183,8 @@ static int take_scatterv(struct wf_team *t, wf_coll_builder *builder,
     return rc;
 }
 
-/* At the root: nothing that the builder would find wrong. */
-static bool usual_counts(const struct wf_coll_args *a, int64_t sum)
+/* Returns true if the builder would accept the root's arguments. */
+static bool has_plain_counts(const struct wf_coll_args *a, int64_t sum)
 {
     return sum >= 0 && a->sdispls.base && a->stype && a->sbuf &&
            a->sbuf != MPI_IN_PLACE &&
@@ -186,22 +192,22 @@ static bool usual_counts(const struct wf_coll_args *a, int64_t sum)
             (a->rtype && a->rbuf != wf_coll_sblock(a, a->root)));
 }
 
-/* The root: `sum` elements for others. */
-static int give_varied(wf_coll_builder *builder, const struct wf_coll_args *a,
-                       int64_t sum)
+/* Contributes the parts of the root, `sum` elements for others. */
+static int contribute_varied_parts(wf_coll_builder *builder,
+                                   const struct wf_coll_args *a, int64_t sum)
 {
     struct wf_team *t = a->comm->team;
     uint64_t total = (uint64_t)sum * (uint64_t)a->stype->size;
 
     if (total == 0)
-        return wf_team_skip(
-            t, a->rbuf == MPI_IN_PLACE
-                   ? MPI_SUCCESS
-                   : wf_team_own(wf_coll_send_block(a, a->root), received(a)));
+        return wf_team_skip(t, a->rbuf == MPI_IN_PLACE
+                                   ? MPI_SUCCESS
+                                   : wf_team_own(wf_coll_send_block(a, a->root),
+                                                 receive_block(a)));
     total += wf_team_table_bytes(t);
-    if ((uint64_t)sum > t->block || total > t->block)
-        return give_schedule(t, builder, a);
-    return give_pieces(a, total, true);
+    if ((uint64_t)sum > t->block_bytes || total > t->block_bytes)
+        return announce_schedule(t, builder, a);
+    return contribute_parts(a, total, true);
 }
 
 int wf_team_scatterv(wf_coll_builder *builder, const struct wf_coll_args *a)
@@ -214,15 +220,16 @@ int wf_team_scatterv(wf_coll_builder *builder, const struct wf_coll_args *a)
 
     if (root)
         sum = a->scounts.base ? wf_team_sum(a->scounts, t->size, t->rank) : -1;
-    if ((rc = wf_team_check_quick(
-             builder, a, root ? usual_counts(a, sum) : usual_scatter(a))))
+    if ((rc = wf_team_check_quick(builder, a,
+                                  root ? has_plain_counts(a, sum)
+                                       : is_plain_scatter(a))))
         return rc;
     if (root)
-        rc = give_varied(builder, a, sum);
+        rc = contribute_varied_parts(builder, a, sum);
     else if (a->rcount * (uint64_t)a->rtype->size == 0)
         rc = wf_team_skip(t, MPI_SUCCESS);
     else
-        rc = take_scatterv(t, builder, a);
-    a->comm->coll_tag = tag + 1; /* whether this member had a schedule or not */
+        rc = receive_varied_part(t, builder, a);
+    a->comm->coll_tag = tag + 1; /* whether or not this member ran a schedule */
     return rc;
 }

@@ -1,21 +1,23 @@
-/* Gatherv of a team: only the root knows all counts, so each contribution goes
- * its own way. A short one stands in its writer's line; of a long one the line
- * says that it comes as a message. Of nothing there is no line either.
+/* Gatherv through shared memory: only the root knows all counts, so each
+ * contribution takes its own way. A short one is written to its member's line
+ * or block; the line of a long one states that it comes as a message. A
+ * contribution of no bytes has no line either.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_data.h"
 
+/* A gatherv at the root. */
 struct gathering {
     struct wf_team *t;
     const struct wf_coll_args *a;
     int tag;
-    int messages; /* under way: */
+    int messages; /* messages under way */
     struct wf_req *message[WF_TEAM_MOST];
     int from[WF_TEAM_MOST];
 };
 
-static int take_line(const struct gathering *g, int r, uint64_t got)
+static int unpack_line(const struct gathering *g, int r, uint64_t got)
 {
     uint64_t bytes = wf_coll_rbytes(g->a, r);
     int rc = wf_team_length(r, got, bytes);
@@ -37,8 +39,8 @@ static int begin_message(struct gathering *g, int r)
     return rc;
 }
 
-/* Its line, or the beginning of its message. */
-static int begin_one(struct gathering *g, int r)
+/* Reads the contribution of a rank, or begins to receive its message. */
+static int begin_contribution(struct gathering *g, int r)
 {
     uint64_t word;
     int rc;
@@ -49,11 +51,11 @@ static int begin_one(struct gathering *g, int r)
     if (wf_unlikely(rc))
         return rc;
     if (wf_likely(!wf_team_schedules(word)))
-        return take_line(g, r, wf_team_bytes(word));
+        return unpack_line(g, r, wf_team_bytes(word));
     return begin_message(g, r);
 }
 
-static int end_one(struct gathering *g, int i)
+static int finish_message(struct gathering *g, int i)
 {
     MPI_Status status;
     int r = g->from[i], rc = wf_wait(&g->message[i], &status);
@@ -63,9 +65,10 @@ static int end_one(struct gathering *g, int i)
                                wf_coll_rbytes(g->a, r));
 }
 
-static int collect(struct wf_team *t, const struct wf_coll_args *a, int tag)
+static int collect_at_root(struct wf_team *t, const struct wf_coll_args *a,
+                           int tag)
 {
-    struct gathering g; /* the arrays are as they are */
+    struct gathering g; /* the arrays are not initialized */
     int rc = MPI_SUCCESS;
 
     g.t = t;
@@ -77,10 +80,10 @@ static int collect(struct wf_team *t, const struct wf_coll_args *a, int tag)
         rc = wf_team_own(wf_team_sent(a), wf_coll_recv_block(a, t->rank));
     for (int r = wf_team_after(t, t->rank); r != t->rank;
          r = wf_team_after(t, r))
-        wf_team_first(&rc, begin_one(&g, r));
+        wf_team_first(&rc, begin_contribution(&g, r));
     wf_team_done(t);
     for (int i = 0; i < g.messages; i++)
-        wf_team_first(&rc, end_one(&g, i));
+        wf_team_first(&rc, finish_message(&g, i));
     return rc;
 }
 
@@ -94,8 +97,8 @@ static int send_message(struct wf_team *t, const struct wf_coll_args *a,
                    WF_SPACE_COLL);
 }
 
-/* Nothing that the builder would find wrong. */
-static bool usual(const struct wf_coll_args *a)
+/* Returns true if the builder would accept these arguments. */
+static bool is_plain_gatherv(const struct wf_coll_args *a)
 {
     if (!wf_team_root_ok(a))
         return false;
@@ -113,15 +116,15 @@ int wf_team_gatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
     uint64_t bytes;
     int rc, tag;
 
-    if ((rc = wf_team_check_quick(builder, a, usual(a))))
+    if ((rc = wf_team_check_quick(builder, a, is_plain_gatherv(a))))
         return rc;
     tag = wf_comm_draw_tag(a->comm);
     if (wf_team_at_root(a))
-        return collect(t, a, tag);
+        return collect_at_root(t, a, tag);
     bytes = a->scount * (uint64_t)a->stype->size;
     if (bytes == 0)
         return wf_team_skip(t, MPI_SUCCESS);
-    if (bytes > t->block)
+    if (bytes > t->block_bytes)
         return send_message(t, a, tag);
     return wf_team_give(a, a->sbuf, a->scount, a->stype);
 }

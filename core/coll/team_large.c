@@ -1,23 +1,22 @@
-/* Large collectives of a team that move data: pieces of the packed blocks go
- * through the stage (team_stage.h), whatever the types.
+/* Large shared-memory collectives that move data: pieces of the packed blocks
+ * go through the staging ring (staging.h), whatever the types.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_stage.h"
 
-/* ---- pieces of blocks --------------------------------------------------------- */
+/* ---- pieces of blocks ---------------------------------------------------- */
 
-static void pack(struct wf_team *t, struct wf_coll_block b, uint64_t first,
-                 void *to, uint64_t n)
+static void pack_bytes(struct wf_team *t, struct wf_coll_block b,
+                       uint64_t first, void *to, uint64_t n)
 {
     if (wf_likely(wf_type_contiguous(b.type)))
-        wf_team_copy_in(t, to, wf_type_data(b.type, b.buf) + first,
-                        n);
+        wf_team_copy_in(t, to, wf_type_data(b.type, b.buf) + first, n);
     else
         wf_type_pack(b.type, b.buf, b.count, first, to, n);
 }
 
-static void unpack(struct wf_coll_block b, uint64_t first, const void *from,
-                   uint64_t n)
+static void unpack_bytes(struct wf_coll_block b, uint64_t first,
+                         const void *from, uint64_t n)
 {
     if (wf_likely(wf_type_contiguous(b.type)))
         memcpy(wf_type_data(b.type, b.buf) + first, from, n);
@@ -31,7 +30,7 @@ static void pack_step(const struct wf_staging *g, struct wf_coll_block b,
     uint64_t n = wf_team_piece(g, step, wf_coll_block_bytes(b));
 
     if (n)
-        pack(g->t, b, step * g->piece, to, n);
+        pack_bytes(g->t, b, step * g->piece_bytes, to, n);
 }
 
 static void unpack_step(const struct wf_staging *g, struct wf_coll_block b,
@@ -40,68 +39,77 @@ static void unpack_step(const struct wf_staging *g, struct wf_coll_block b,
     uint64_t n = wf_team_piece(g, step, wf_coll_block_bytes(b));
 
     if (n)
-        unpack(b, step * g->piece, from, n);
+        unpack_bytes(b, step * g->piece_bytes, from, n);
 }
 
-static struct wf_coll_block vector(const struct wf_coll_args *a)
+static struct wf_coll_block vector_block(const struct wf_coll_args *a)
 {
     return (struct wf_coll_block){a->rbuf, a->rcount, a->rtype};
 }
 
-/* ---- blocks for each other member ---------------------------------------------- */
+/* ---- blocks for each other member ---------------------------------------- */
 
-/* A chunk holds the blocks for as many members as fit, or a piece of the block
- * for one: copies are as long as they can be, and a reader waits once for what
- * it takes at once. Chunks for all members are a round. */
-static void deal(struct wf_staging *g)
+/* Plans the steps of a call with a block for each other member. A chunk holds
+ * the blocks for as many members as fit, or a piece of the block for one:
+ * copies are as long as they can be, and a reader waits once for what it takes
+ * at once. The chunks for all members are a round. */
+static void plan_dealt_steps(struct wf_staging *g)
 {
     uint64_t lines = g->bytes ? (g->bytes - 1) / WF_CACHE_LINE + 1 : 1;
     uint32_t others = (uint32_t)g->t->size - 1;
 
-    g->piece = lines < g->t->chunk / WF_CACHE_LINE ? lines * WF_CACHE_LINE
-                                                   : g->t->chunk;
-    g->together = (uint32_t)(g->t->chunk / g->piece);
-    if (g->together > others)
-        g->together = others;
-    g->round = (others + g->together - 1) / g->together;
-    g->room = g->together * (uint32_t)g->piece;
-    g->steps = wf_team_steps(g, g->bytes) * g->round;
+    g->piece_bytes = lines < g->t->chunk_bytes / WF_CACHE_LINE
+                         ? lines * WF_CACHE_LINE
+                         : g->t->chunk_bytes;
+    g->pieces_per_chunk = (uint32_t)(g->t->chunk_bytes / g->piece_bytes);
+    if (g->pieces_per_chunk > others)
+        g->pieces_per_chunk = others;
+    g->steps_per_round =
+        (others + g->pieces_per_chunk - 1) / g->pieces_per_chunk;
+    g->step_bytes = g->pieces_per_chunk * (uint32_t)g->piece_bytes;
+    g->steps = wf_team_steps(g, g->bytes) * g->steps_per_round;
 }
 
-static int put_dealt(struct wf_staging *g, uint32_t step, unsigned char *to)
+static int fill_dealt_chunk(struct wf_staging *g, uint32_t step,
+                            unsigned char *to)
 {
     struct wf_team *t = g->t;
-    uint32_t first = step % g->round * g->together;
+    uint32_t first = step % g->steps_per_round * g->pieces_per_chunk;
 
-    for (uint32_t i = first; i < first + g->together; i++) {
+    for (uint32_t i = first; i < first + g->pieces_per_chunk; i++) {
         uint32_t r = (uint32_t)t->rank + 1 + i;
 
         if (i + 1 >= (uint32_t)t->size)
             break;
         r = r < (uint32_t)t->size ? r : r - (uint32_t)t->size;
-        pack_step(g, wf_coll_send_block(g->a, (int)r), step / g->round, to);
-        to += g->piece;
+        pack_step(g, wf_coll_send_block(g->a, (int)r),
+                  step / g->steps_per_round, to);
+        to += g->piece_bytes;
     }
     return MPI_SUCCESS;
 }
 
-/* Is something for `to` in that member's chunk of this step? */
-static bool has_for(const struct wf_staging *g, uint32_t step, int from, int to)
+/* Returns true if that member's chunk of this step has a piece for `to`. */
+static bool has_piece_for(const struct wf_staging *g, uint32_t step, int from,
+                          int to)
 {
-    return wf_team_place_of(g->t, from, to) / g->together == step % g->round;
+    return wf_team_place_of(g->t, from, to) / g->pieces_per_chunk ==
+           step % g->steps_per_round;
 }
 
-static void take_dealt(struct wf_staging *g, uint32_t step, int from,
-                       struct wf_coll_block to, const unsigned char *chunk)
+static void read_dealt_piece(struct wf_staging *g, uint32_t step, int from,
+                             struct wf_coll_block to,
+                             const unsigned char *chunk)
 {
-    uint64_t at = wf_team_place_of(g->t, from, g->t->rank) % g->together;
+    uint64_t at =
+        wf_team_place_of(g->t, from, g->t->rank) % g->pieces_per_chunk;
 
-    unpack_step(g, to, step / g->round, chunk + at * g->piece);
+    unpack_step(g, to, step / g->steps_per_round, chunk + at * g->piece_bytes);
 }
 
-/* ---- allgather ---------------------------------------------------------------- */
+/* ---- allgather ----------------------------------------------------------- */
 
-static uint64_t gathered(const struct wf_staging *g, int rank)
+static uint64_t gathered_bytes(const struct wf_staging *g, int rank)
 {
     return wf_coll_rbytes(g->a, rank);
 }
@@ -112,17 +120,20 @@ static struct wf_coll_block gathered_block(const struct wf_staging *g, int rank)
                                   wf_coll_rcount(g->a, rank), g->a->rtype};
 }
 
-/* The packed bytes of what is sent: where they have just been read, if they are
- * packed there. The copy of them may have gone around the caches. */
-static const void *packed(const struct wf_staging *g, struct wf_coll_block b,
-                          uint32_t step, const void *copy)
+/* Returns the packed bytes of a piece that is sent: in the program's memory,
+ * where they have just been read, if they are packed there. Their copy may have
+ * been made by non-temporal stores. */
+static const void *packed_source(const struct wf_staging *g,
+                                 struct wf_coll_block b, uint32_t step,
+                                 const void *copy)
 {
     return wf_type_contiguous(b.type)
-               ? wf_type_data(b.type, b.buf) + step * g->piece
+               ? wf_type_data(b.type, b.buf) + step * g->piece_bytes
                : copy;
 }
 
-static int put_own(struct wf_staging *g, uint32_t step, unsigned char *to)
+static int fill_own_chunk(struct wf_staging *g, uint32_t step,
+                          unsigned char *to)
 {
     struct wf_coll_block own = gathered_block(g, g->t->rank);
     struct wf_coll_block sent = wf_team_sent(g->a);
@@ -132,59 +143,62 @@ static int put_own(struct wf_staging *g, uint32_t step, unsigned char *to)
         return MPI_SUCCESS;
     }
     if (step == 0 && wf_coll_block_bytes(sent) != wf_coll_block_bytes(own))
-        return wf_team_own(sent, own); /* its error */
+        return wf_team_own(sent, own); /* this returns its error */
     pack_step(g, sent, step, to);
-    unpack_step(g, own, step, packed(g, sent, step, to));
+    unpack_step(g, own, step, packed_source(g, sent, step, to));
     return MPI_SUCCESS;
 }
 
-static int take_block(struct wf_staging *g, uint32_t step, int from,
-                      const unsigned char *piece)
+static int read_block_piece(struct wf_staging *g, uint32_t step, int from,
+                            const unsigned char *chunk)
 {
-    unpack_step(g, gathered_block(g, from), step, piece);
+    unpack_step(g, gathered_block(g, from), step, chunk);
     return MPI_SUCCESS;
 }
 
-static struct wf_staging staging(const struct wf_coll_args *a, uint64_t bytes)
+static struct wf_staging init_staging(const struct wf_coll_args *a,
+                                      uint64_t bytes)
 {
     struct wf_team *t = a->comm->team;
 
     return (struct wf_staging){
-        .t = t, .a = a, .bytes = bytes, .piece = t->chunk};
+        .t = t, .a = a, .bytes = bytes, .piece_bytes = t->chunk_bytes};
 }
 
-/* A step is one block of `most` bytes, or as much of it as a chunk holds. */
-static void take_steps(struct wf_staging *g, uint64_t most)
+/* Plans steps of one block of `most` bytes, or as much of it as a chunk
+ * holds. */
+static void plan_equal_steps(struct wf_staging *g, uint64_t most)
 {
     uint64_t lines = most ? (most - 1) / WF_CACHE_LINE + 1 : 1;
 
-    if (lines < g->piece / WF_CACHE_LINE)
-        g->piece = lines * WF_CACHE_LINE;
-    g->room = (uint32_t)g->piece;
+    if (lines < g->piece_bytes / WF_CACHE_LINE)
+        g->piece_bytes = lines * WF_CACHE_LINE;
+    g->step_bytes = (uint32_t)g->piece_bytes;
     g->steps = wf_team_steps(g, most);
 }
 
 int wf_team_large_allgather(wf_coll_builder *builder,
                             const struct wf_coll_args *a)
 {
-    struct wf_staging g = staging(a, 0);
+    struct wf_staging g = init_staging(a, 0);
     uint64_t most = 0;
 
     for (int r = 0; r < a->comm->size; r++)
-        if (gathered(&g, r) > most)
-            most = gathered(&g, r);
-    g.length = gathered;
-    take_steps(&g, most);
-    g.put = put_own;
-    g.take = take_block;
+        if (gathered_bytes(&g, r) > most)
+            most = gathered_bytes(&g, r);
+    g.length_of = gathered_bytes;
+    plan_equal_steps(&g, most);
+    g.fill_chunk = fill_own_chunk;
+    g.read_chunk = read_block_piece;
     return wf_team_stage_all(&g, builder);
 }
 
-/* ---- alltoall ----------------------------------------------------------------- */
+/* ---- alltoall ------------------------------------------------------------ */
 
-static int put_for_all(struct wf_staging *g, uint32_t step, unsigned char *to)
+static int fill_chunk_for_all(struct wf_staging *g, uint32_t step,
+                              unsigned char *to)
 {
-    int me = g->t->rank, rc = put_dealt(g, step, to);
+    int me = g->t->rank, rc = fill_dealt_chunk(g, step, to);
 
     if (step == 0)
         rc = wf_team_own(wf_coll_send_block(g->a, me),
@@ -192,37 +206,37 @@ static int put_for_all(struct wf_staging *g, uint32_t step, unsigned char *to)
     return rc;
 }
 
-static int take_mine(struct wf_staging *g, uint32_t step, int from,
-                     const unsigned char *piece)
+static int read_own_piece(struct wf_staging *g, uint32_t step, int from,
+                          const unsigned char *chunk)
 {
-    if (has_for(g, step, from, g->t->rank))
-        take_dealt(g, step, from, wf_coll_recv_block(g->a, from), piece);
+    if (has_piece_for(g, step, from, g->t->rank))
+        read_dealt_piece(g, step, from, wf_coll_recv_block(g->a, from), chunk);
     return MPI_SUCCESS;
 }
 
 int wf_team_large_alltoall(wf_coll_builder *builder,
                            const struct wf_coll_args *a)
 {
-    struct wf_staging g = staging(a, a->rcount * (uint64_t)a->rtype->size);
+    struct wf_staging g = init_staging(a, a->rcount * (uint64_t)a->rtype->size);
 
-    deal(&g);
-    g.put = put_for_all;
-    g.take = take_mine;
+    plan_dealt_steps(&g);
+    g.fill_chunk = fill_chunk_for_all;
+    g.read_chunk = read_own_piece;
     return wf_team_stage_all(&g, builder);
 }
 
-/* ---- alltoallv ---------------------------------------------------------------- */
+/* ---- alltoallv ----------------------------------------------------------- */
 
-/* Of the members, in their blocks: how long the longest piece is, and all
- * of them in the order of places. */
-static uint64_t lengths_bytes(const struct wf_team *t)
+/* Returns the bytes of a member's table of lengths, in its block: the length of
+ * the longest part, and the lengths of all parts in their order. */
+static uint64_t length_table_bytes(const struct wf_team *t)
 {
     return (uint64_t)t->size * sizeof(uint64_t);
 }
 
 void wf_team_say_lengths(struct wf_team *t, const struct wf_coll_args *a)
 {
-    uint64_t bytes = lengths_bytes(t), n, *longest, *to;
+    uint64_t bytes = length_table_bytes(t), n, *longest, *to;
 
     wf_team_begin(t, bytes);
     to = longest = (void *)wf_team_data(t, t->rank, bytes);
@@ -235,26 +249,29 @@ void wf_team_say_lengths(struct wf_team *t, const struct wf_coll_args *a)
     wf_team_publish(t, bytes, WF_TEAM_STAGED);
 }
 
-/* The lengths that this member has said, or NULL: its block holds all. */
-static const uint64_t *lengths(struct wf_team *t, int r, uint64_t *total)
+/* Returns the table of lengths that a member has published. NULL: its block
+ * holds all its parts. */
+static const uint64_t *length_table_of(struct wf_team *t, int r,
+                                       uint64_t *total)
 {
-    uint64_t word = wf_load_relaxed(&wf_team_line(t, r)->word);
+    uint64_t word = wf_load_relaxed(&wf_team_line(t, r)->flag);
 
     *total = wf_team_bytes(word);
     return word & WF_TEAM_STAGED
-               ? (const void *)wf_team_data(t, r, lengths_bytes(t))
+               ? (const void *)wf_team_data(t, r, length_table_bytes(t))
                : NULL;
 }
 
-/* What all send to each other, and the longest piece of it, or what is longer; 0
- * if a member has gone, since nobody has anything for it (exchange_nothing). */
-static uint64_t survey(struct wf_team *t, uint64_t *longest)
+/* Returns the bytes that all members send to each other; *longest becomes the
+ * longest part, or a longer one. Returns 0 if a member has gone on, since no
+ * other has anything for it (exchange_nothing). */
+static uint64_t sum_lengths(struct wf_team *t, uint64_t *longest)
 {
     uint64_t sum = 0, total;
 
     *longest = 0;
     for (int r = 0; r < t->size; r++) {
-        const uint64_t *n = lengths(t, r, &total);
+        const uint64_t *n = length_table_of(t, r, &total);
 
         if (!total && t->size > 2)
             return 0;
@@ -269,7 +286,7 @@ static uint64_t survey(struct wf_team *t, uint64_t *longest)
     return sum;
 }
 
-/* Do all send what this member expects? */
+/* Checks that all members send as much as this one expects. */
 static int check_lengths(const struct wf_staging *g)
 {
     struct wf_team *t = g->t;
@@ -279,7 +296,7 @@ static int check_lengths(const struct wf_staging *g)
     for (int r = wf_team_after(t, t->rank); r != t->rank;
          r = wf_team_after(t, r)) {
         uint64_t bytes = wf_coll_block_bytes(wf_coll_recv_block(g->a, r));
-        const uint64_t *n = lengths(t, r, &got);
+        const uint64_t *n = length_table_of(t, r, &got);
 
         if (n)
             got = n[1 + wf_team_place_of(t, r, t->rank)];
@@ -292,23 +309,25 @@ static int check_lengths(const struct wf_staging *g)
     return rc;
 }
 
-static int put_varied(struct wf_staging *g, uint32_t step, unsigned char *to)
+static int fill_varied_chunk(struct wf_staging *g, uint32_t step,
+                             unsigned char *to)
 {
-    int rc = put_for_all(g, step, to);
+    int rc = fill_chunk_for_all(g, step, to);
 
     if (step == 0)
         wf_team_first(&rc, check_lengths(g));
     return rc;
 }
 
-/* Is a meeting of all for each step worth it? Each piece has the room of the
- * longest, so there should not be many that are far shorter: messages take only
- * what they need. And three or four members have not many to wait for. */
-static bool pays(struct wf_team *t, uint64_t *longest)
+/* Returns true if it is worth synchronizing all members in each step. Each part
+ * takes the room of the longest, so there should not be many that are far
+ * shorter: messages take only what they need. And three or four members have
+ * few others to wait for. */
+static bool is_staging_worthwhile(struct wf_team *t, uint64_t *longest)
 {
     enum { EMPTY = 4, FEW = 4, LEAST = 48 << 10 };
     uint64_t pairs = (uint64_t)t->size * (uint64_t)(t->size - 1),
-             sum = survey(t, longest);
+             sum = sum_lengths(t, longest);
 
     return sum && sum >= *longest / EMPTY * pairs &&
            (*longest >= LEAST || t->size > FEW || t->size == 2);
@@ -317,61 +336,64 @@ static bool pays(struct wf_team *t, uint64_t *longest)
 int wf_team_large_alltoallv(wf_coll_builder *builder,
                             const struct wf_coll_args *a)
 {
-    struct wf_staging g = staging(a, 0);
+    struct wf_staging g = init_staging(a, 0);
 
-    if (!pays(g.t, &g.bytes))
+    if (!is_staging_worthwhile(g.t, &g.bytes))
         return wf_team_schedule(g.t, builder, a);
-    deal(&g);
-    g.put = put_varied;
-    g.take = take_mine;
+    plan_dealt_steps(&g);
+    g.fill_chunk = fill_varied_chunk;
+    g.read_chunk = read_own_piece;
     return wf_team_stage_met(&g, builder);
 }
 
-/* ---- bcast and scatter -------------------------------------------------------- */
+/* ---- bcast and scatter --------------------------------------------------- */
 
-static int put_vector(struct wf_staging *g, uint32_t step, unsigned char *to)
+static int fill_vector_chunk(struct wf_staging *g, uint32_t step,
+                             unsigned char *to)
 {
-    pack_step(g, vector(g->a), step, to);
+    pack_step(g, vector_block(g->a), step, to);
     return MPI_SUCCESS;
 }
 
-static int take_vector(struct wf_staging *g, uint32_t step, int from,
-                       const unsigned char *piece)
+static int read_vector_piece(struct wf_staging *g, uint32_t step, int from,
+                             const unsigned char *chunk)
 {
     (void)from;
-    unpack_step(g, vector(g->a), step, piece);
+    unpack_step(g, vector_block(g->a), step, chunk);
     return MPI_SUCCESS;
 }
 
 int wf_team_large_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
-    struct wf_staging g = staging(a, a->rcount * (uint64_t)a->rtype->size);
+    struct wf_staging g = init_staging(a, a->rcount * (uint64_t)a->rtype->size);
 
     g.steps = wf_team_steps(&g, g.bytes);
-    g.put = put_vector;
-    g.take = take_vector;
+    g.fill_chunk = fill_vector_chunk;
+    g.read_chunk = read_vector_piece;
     return wf_team_stage_from(&g, builder);
 }
 
-static int put_scattered(struct wf_staging *g, uint32_t step, unsigned char *to)
+static int fill_scattered_chunk(struct wf_staging *g, uint32_t step,
+                                unsigned char *to)
 {
-    int rc = put_dealt(g, step, to);
+    int rc = fill_dealt_chunk(g, step, to);
 
     if (step > 0 || g->a->rbuf == MPI_IN_PLACE)
         return rc;
-    return wf_team_own(wf_coll_send_block(g->a, g->t->rank), vector(g->a));
+    return wf_team_own(wf_coll_send_block(g->a, g->t->rank),
+                       vector_block(g->a));
 }
 
-static int take_scattered(struct wf_staging *g, uint32_t step, int from,
-                          const unsigned char *piece)
+static int read_scattered_piece(struct wf_staging *g, uint32_t step, int from,
+                                const unsigned char *chunk)
 {
-    take_dealt(g, step, from, vector(g->a), piece);
+    read_dealt_piece(g, step, from, vector_block(g->a), chunk);
     return MPI_SUCCESS;
 }
 
-static bool scattered_to(const struct wf_staging *g, uint32_t step, int rank)
+static bool is_scattered_to(const struct wf_staging *g, uint32_t step, int rank)
 {
-    return has_for(g, step, g->a->root, rank);
+    return has_piece_for(g, step, g->a->root, rank);
 }
 
 int wf_team_large_scatter(wf_coll_builder *builder,
@@ -379,19 +401,20 @@ int wf_team_large_scatter(wf_coll_builder *builder,
 {
     bool root = wf_team_at_root(a);
     struct wf_staging g =
-        staging(a, root ? a->scount * (uint64_t)a->stype->size
-                        : a->rcount * (uint64_t)a->rtype->size);
+        init_staging(a, root ? a->scount * (uint64_t)a->stype->size
+                             : a->rcount * (uint64_t)a->rtype->size);
 
-    deal(&g);
-    g.put = put_scattered;
-    g.take = take_scattered;
-    g.reads = scattered_to;
+    plan_dealt_steps(&g);
+    g.fill_chunk = fill_scattered_chunk;
+    g.read_chunk = read_scattered_piece;
+    g.is_reader = is_scattered_to;
     return wf_team_stage_from(&g, builder);
 }
 
-/* ---- gather ------------------------------------------------------------------- */
+/* ---- gather -------------------------------------------------------------- */
 
-static int put_sent(struct wf_staging *g, uint32_t step, unsigned char *to)
+static int fill_sent_chunk(struct wf_staging *g, uint32_t step,
+                           unsigned char *to)
 {
     pack_step(g, wf_team_sent(g->a), step, to);
     return MPI_SUCCESS;
@@ -401,11 +424,11 @@ int wf_team_large_gather(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     bool root = wf_team_at_root(a);
     struct wf_staging g =
-        staging(a, root ? a->rcount * (uint64_t)a->rtype->size
-                        : a->scount * (uint64_t)a->stype->size);
+        init_staging(a, root ? a->rcount * (uint64_t)a->rtype->size
+                             : a->scount * (uint64_t)a->stype->size);
 
-    take_steps(&g, g.bytes);
-    g.put = put_sent;
-    g.take = take_block;
+    plan_equal_steps(&g, g.bytes);
+    g.fill_chunk = fill_sent_chunk;
+    g.read_chunk = read_block_piece;
     return wf_team_stage_to(&g, builder);
 }

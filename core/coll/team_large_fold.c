@@ -1,54 +1,60 @@
-/* Large reductions of a team. The vector is cut into one block for each member,
- * as the schedules cut it, and every step takes a piece of each block:
+/* Large shared-memory reductions. The vector is cut into one block for each
+ * member, as the schedules cut it, and every step takes a piece of each block:
  *
  *   chunk of a member   piece of block 0 | of block 1 | ... | result
  *
- *   put   the operands of this step, for all blocks
- *   fold  the own block, over the chunks of all, into `result`
- *   put   again: the result is there, for whoever wants it
+ *   publish   the operands of this step, for all blocks
+ *   fold      the own block, over the chunks of all, into `result`
+ *   publish   again: the result is there, for all that want it
  *
- * A scan leaves the sum up to each rank where that rank's operand was.
+ * A scan leaves the sum up to each rank in place of that rank's operand.
  *
  * Each element is computed by one member, in the order and with the brackets of
  * the schedule that would run: the same bits everywhere, whichever way a call
- * goes. What a step has put was taken when all have put the next one.
+ * goes. The chunks of a step have been read when all have published the next
+ * one.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_stage.h"
 
-struct reducing {
-    struct wf_staging g; /* first: what callbacks see; pieces of one block */
-    uint64_t count[WF_TEAM_MOST], first[WF_TEAM_MOST]; /* elements, by block */
-    uint64_t most;                                     /* count of a piece */
-    int reader; /* rank that gets the whole; -1: all; -2: its own block each;
-                   of a scan, what: up to the own operand, or below it */
+/* A reduction or scan through the staging ring. */
+struct staged_reduction {
+    /* first member: callbacks are given it; its pieces are of one block */
+    struct wf_staging g;
+    uint64_t block_count[WF_TEAM_MOST],
+        block_first[WF_TEAM_MOST]; /* elements, by block */
+    uint64_t piece_count;          /* elements of a piece */
+    int reader; /* rank that gets the whole result, or one of the following */
 };
 
-enum { ALL = -1, OWN = -2, UP_TO = -3, BELOW = -4 };
-enum {
-    FEW = 8,       /* ranks, of which a schedule */
-    LONG = 1 << 20 /* is faster from so many bytes on: measured */
-};
+/* The part that each rank gets: all of the result; the block of its rank; of a
+ * scan, the sum up to its own operand, or below it. */
+enum { TO_ALL = -1, TO_OWNER = -2, SCAN_INCLUSIVE = -3, SCAN_EXCLUSIVE = -4 };
+/* With fewer than FEW_RANKS ranks, a schedule is faster from LONG_BYTES on:
+ * measured. */
+enum { FEW_RANKS = 8, LONG_BYTES = 1 << 20 };
 
-/* ---- the order ---------------------------------------------------------------- */
+/* ---- the order ----------------------------------------------------------- */
 
-static uint32_t able(const struct wf_coll_args *a, enum wf_coll_kind kind)
+static uint32_t able_algorithms(const struct wf_coll_args *a,
+                                enum wf_coll_kind kind)
 {
-    if (kind != WF_COLL_REDUCE_SCATTER &&
-        a->rcount < (uint64_t)a->comm->size)
+    if (kind != WF_COLL_REDUCE_SCATTER && a->rcount < (uint64_t)a->comm->size)
         return WF_ALG_ANY & ~WF_ALG(BLOCKS);
     return WF_ALG_ANY;
 }
 
-/* False: a schedule in another order, or not one for each element. */
-static bool order_of(const struct wf_coll_args *a, enum wf_coll_kind kind,
-                     uint64_t bytes, enum wf_team_order *order)
+/* Finds the order in which the schedule that would run evaluates. False: it has
+ * another order, or not one order for each element. */
+static bool find_order(const struct wf_coll_args *a, enum wf_coll_kind kind,
+                       uint64_t bytes, enum wf_team_order *order)
 {
     bool reduce = kind == WF_COLL_REDUCE;
 
-    switch (wf_coll_rule_of(a->comm, kind, bytes, able(a, kind), NULL)
-                ->algorithm) {
+    switch (
+        wf_coll_rule_of(a->comm, kind, bytes, able_algorithms(a, kind), NULL)
+            ->algorithm) {
     case WF_ALG_BLOCKS:
         *order = WF_TEAM_BY_BLOCKS;
         return !reduce || a->comm->size == 2; /* one order for all blocks */
@@ -71,68 +77,71 @@ bool wf_team_large_reduces(const struct wf_coll_args *a, enum wf_coll_kind kind,
 {
     enum wf_team_order order;
 
-    if (kind != WF_COLL_REDUCE_SCATTER && a->comm->size < FEW &&
-        bytes >= LONG)
+    if (kind != WF_COLL_REDUCE_SCATTER && a->comm->size < FEW_RANKS &&
+        bytes >= LONG_BYTES)
         return false;
-    return order_of(a, kind, bytes, &order);
+    return find_order(a, kind, bytes, &order);
 }
 
-/* ---- pieces -------------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------- */
 
-/* Elements of a block in a step. */
-static uint64_t elements(const struct reducing *x, int block, uint32_t step)
+/* Returns the number of elements of a block in a step. */
+static uint64_t count_elements(const struct staged_reduction *x, int block,
+                               uint32_t step)
 {
-    uint64_t before = step * x->most;
+    uint64_t before = step * x->piece_count;
 
-    if (before >= x->count[block])
+    if (before >= x->block_count[block])
         return 0;
-    return x->count[block] - before < x->most ? x->count[block] - before
-                                              : x->most;
+    return x->block_count[block] - before < x->piece_count
+               ? x->block_count[block] - before
+               : x->piece_count;
 }
 
-/* Where that is in a vector of the program's. */
-static char *piece_of(const struct reducing *x, const void *vector, int block,
-                      uint32_t step)
+/* Returns where a step's piece of a block is in a vector of the program's. */
+static char *piece_of(const struct staged_reduction *x, const void *vector,
+                      int block, uint32_t step)
 {
     const struct wf_type *type = x->g.a->rtype;
 
     return wf_type_data(type, vector) +
-           (x->first[block] + step * x->most) * (uint64_t)type->size;
+           (x->block_first[block] + step * x->piece_count) *
+               (uint64_t)type->size;
 }
 
-static unsigned char *result_of(struct reducing *x, int rank)
+static unsigned char *result_of(struct staged_reduction *x, int rank)
 {
     return wf_team_chunk(x->g.t, rank) +
-           (uint64_t)x->g.t->size * x->g.piece;
+           (uint64_t)x->g.t->size * x->g.piece_bytes;
 }
 
-static int put_operands(struct wf_staging *g, uint32_t step, unsigned char *to)
+static int fill_operands(struct wf_staging *g, uint32_t step, unsigned char *to)
 {
-    struct reducing *x = wf_container(g, struct reducing, g);
+    struct staged_reduction *x = wf_container(g, struct staged_reduction, g);
     const void *from = g->a->sbuf == MPI_IN_PLACE ? g->a->rbuf : g->a->sbuf;
 
     for (int b = 0; b < g->t->size; b++) {
-        uint64_t n = elements(x, b, step) * (uint64_t)g->a->rtype->size;
+        uint64_t n = count_elements(x, b, step) * (uint64_t)g->a->rtype->size;
 
         if (n)
             wf_team_copy_in(g->t, to, piece_of(x, from, b, step), n);
-        to += g->piece;
+        to += g->piece_bytes;
     }
     return MPI_SUCCESS;
 }
 
-/* All have put their operands. */
-static int fold_own(struct reducing *x, uint32_t step)
+/* Reduces the own block; all have published their operands. */
+static int fold_own_block(struct staged_reduction *x, uint32_t step)
 {
     struct wf_team *t = x->g.t;
     const struct wf_coll_args *a = x->g.a;
     const void *from[WF_TEAM_MOST];
     struct wf_team_fold f = {.a = a,
-                             .at = (uint64_t)t->rank * x->g.piece,
-                             .count = elements(x, t->rank, step),
-                             .from = from,
+                             .offset = (uint64_t)t->rank * x->g.piece_bytes,
+                             .count = count_elements(x, t->rank, step),
+                             .operands = from,
                              .order = x->g.order,
-                             .first = x->reader >= 0 ? x->reader : 0,
+                             .first_rank = x->reader >= 0 ? x->reader : 0,
                              .owner = t->rank,
                              .own_first = a->sbuf == MPI_IN_PLACE};
 
@@ -141,13 +150,13 @@ static int fold_own(struct reducing *x, uint32_t step)
     for (int r = 0; r < t->size; r++)
         from[r] = wf_team_chunk(t, r);
     f.out = result_of(x, t->rank);
-    if (x->reader == OWN)
+    if (x->reader == TO_OWNER)
         f.out = wf_type_data(a->rtype, a->rbuf) +
-                step * x->most * (uint64_t)a->rtype->size;
+                step * x->piece_count * (uint64_t)a->rtype->size;
     return wf_team_fold(t, &f);
 }
 
-static int await_all(struct wf_team *t, uint32_t count)
+static int wait_all_chunks(struct wf_team *t, uint32_t count)
 {
     int rc = MPI_SUCCESS;
 
@@ -157,100 +166,101 @@ static int await_all(struct wf_team *t, uint32_t count)
     return rc;
 }
 
-static int take_results(struct reducing *x, uint32_t step)
+static int read_results(struct staged_reduction *x, uint32_t step)
 {
     struct wf_team *t = x->g.t;
     int r = t->rank, rc = MPI_SUCCESS;
 
     do {
-        uint64_t n = elements(x, r, step) * (uint64_t)x->g.a->rtype->size;
+        uint64_t n = count_elements(x, r, step) * (uint64_t)x->g.a->rtype->size;
 
         if (n && r != t->rank)
             rc = wf_team_hear_put(t, r, 2 * step + 2);
         if (n && !rc)
-            memcpy(piece_of(x, x->g.a->rbuf, r, step), result_of(x, r),
-                   n);
+            memcpy(piece_of(x, x->g.a->rbuf, r, step), result_of(x, r), n);
         r = wf_team_after(t, r);
     } while (r != t->rank && !rc);
     return rc;
 }
 
-/* ---- steps --------------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
-static void put_step(struct reducing *x, uint32_t step)
+static void publish_operands(struct staged_reduction *x, uint32_t step)
 {
     struct wf_team *t = x->g.t;
 
-    put_operands(&x->g, step, wf_team_chunk(t, t->rank));
+    fill_operands(&x->g, step, wf_team_chunk(t, t->rank));
     wf_team_say_put(t, 2 * step + 1, MPI_SUCCESS);
 }
 
-/* The first ones may be there already. */
-static int exchange_operands(struct reducing *x, uint32_t step)
+/* Publishes the operands of a step and waits for those of all. Those of the
+ * first step may have been published already. */
+static int exchange_operands(struct staged_reduction *x, uint32_t step)
 {
-    if (step > 0 || !x->g.ready)
-        put_step(x, step);
-    return await_all(x->g.t, 2 * step + 1);
+    if (step > 0 || !x->g.first_chunk_filled)
+        publish_operands(x, step);
+    return wait_all_chunks(x->g.t, 2 * step + 1);
 }
 
-static int run(struct wf_staging *g, uint32_t step)
+static int run_reduce_step(struct wf_staging *g, uint32_t step)
 {
-    struct reducing *x = wf_container(g, struct reducing, g);
+    struct staged_reduction *x = wf_container(g, struct staged_reduction, g);
     struct wf_team *t = g->t;
     int rc = exchange_operands(x, step);
 
     if (!rc)
-        rc = fold_own(x, step);
-    if (x->reader == OWN)
+        rc = fold_own_block(x, step);
+    if (x->reader == TO_OWNER)
         return rc;
     wf_team_say_put(t, 2 * step + 2, rc);
-    if (!rc && (x->reader == ALL || x->reader == t->rank))
-        rc = take_results(x, step);
+    if (!rc && (x->reader == TO_ALL || x->reader == t->rank))
+        rc = read_results(x, step);
     return rc;
 }
 
-/* ---- scan ----------------------------------------------------------------------- */
+/* ---- scan ---------------------------------------------------------------- */
 
-static char *place(const struct reducing *x, int rank)
+static char *operand_at(const struct staged_reduction *x, int rank)
 {
     return (char *)wf_team_chunk(x->g.t, rank) +
-           (uint64_t)x->g.t->rank * x->g.piece;
+           (uint64_t)x->g.t->rank * x->g.piece_bytes;
 }
 
-/* Of the own block: what each rank has put becomes the sum up to that rank. */
-static int fold_prefixes(struct reducing *x, uint32_t step)
+/* Computes the sums of the own block: what each rank has published becomes the
+ * sum up to that rank. */
+static int fold_prefixes(struct staged_reduction *x, uint32_t step)
 {
     struct wf_team *t = x->g.t;
     const struct wf_coll_args *a = x->g.a;
     int64_t lb = a->rtype->true_lb;
-    uint64_t n = elements(x, t->rank, step);
+    uint64_t n = count_elements(x, t->rank, step);
     int rc = MPI_SUCCESS;
 
     for (int r = 1; r < t->size && n && !rc; r++)
-        rc = wf_op_apply(a->comm->wf, a->op, place(x, r - 1) - lb,
-                         place(x, r) - lb, n, a->rtype);
+        rc = wf_op_apply(a->comm->wf, a->op, operand_at(x, r - 1) - lb,
+                         operand_at(x, r) - lb, n, a->rtype);
     return rc;
 }
 
-/* The sum up to that rank, out of its chunk. */
-static int take_prefix(struct reducing *x, int rank, uint32_t step)
+/* Copies the sum up to that rank out of its chunk. */
+static int read_prefix(struct staged_reduction *x, int rank, uint32_t step)
 {
     struct wf_team *t = x->g.t;
-    int rc = rank < 0 ? MPI_SUCCESS : await_all(t, 2 * step + 2);
+    int rc = rank < 0 ? MPI_SUCCESS : wait_all_chunks(t, 2 * step + 2);
 
     for (int b = 0; b < t->size && rank >= 0 && !rc; b++) {
-        uint64_t n = elements(x, b, step) * (uint64_t)x->g.a->rtype->size;
+        uint64_t n = count_elements(x, b, step) * (uint64_t)x->g.a->rtype->size;
 
         if (n)
             memcpy(piece_of(x, x->g.a->rbuf, b, step),
-                   wf_team_chunk(t, rank) + (uint64_t)b * x->g.piece, n);
+                   wf_team_chunk(t, rank) + (uint64_t)b * x->g.piece_bytes, n);
     }
     return rc;
 }
 
-static int run_scan(struct wf_staging *g, uint32_t step)
+static int run_scan_step(struct wf_staging *g, uint32_t step)
 {
-    struct reducing *x = wf_container(g, struct reducing, g);
+    struct staged_reduction *x = wf_container(g, struct staged_reduction, g);
     struct wf_team *t = g->t;
     int rc = exchange_operands(x, step);
 
@@ -258,80 +268,85 @@ static int run_scan(struct wf_staging *g, uint32_t step)
         rc = fold_prefixes(x, step);
     wf_team_say_put(t, 2 * step + 2, rc);
     return rc ? rc
-              : take_prefix(x, x->reader == BELOW ? t->rank - 1 : t->rank,
+              : read_prefix(x,
+                            x->reader == SCAN_EXCLUSIVE ? t->rank - 1 : t->rank,
                             step);
 }
 
-/* ---- calls --------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
-static void cut(struct reducing *x)
+static void cut_vector(struct staged_reduction *x)
 {
     const struct wf_coll_args *a = x->g.a;
     uint64_t p = (uint64_t)a->comm->size, at = 0;
     uint64_t size = (uint64_t)a->rtype->size, longest = 0;
 
     for (uint64_t b = 0; b < p; b++) {
-        x->count[b] = x->reader == OWN ? wf_coll_rcount(a, (int)b)
-                                       : a->rcount / p + (b < a->rcount % p);
-        x->first[b] = at;
-        at += x->count[b];
-        longest = x->count[b] > longest ? x->count[b] : longest;
+        x->block_count[b] = x->reader == TO_OWNER
+                                ? wf_coll_rcount(a, (int)b)
+                                : a->rcount / p + (b < a->rcount % p);
+        x->block_first[b] = at;
+        at += x->block_count[b];
+        longest = x->block_count[b] > longest ? x->block_count[b] : longest;
     }
-    x->g.piece = x->g.t->chunk / (p + 1) / WF_CACHE_LINE * WF_CACHE_LINE;
-    if (longest * size < x->g.piece)
-        x->g.piece = (longest * size + WF_CACHE_LINE) / WF_CACHE_LINE *
-                     WF_CACHE_LINE;
-    x->g.room = (uint32_t)(x->g.piece * (p + 1));
-    x->most = x->g.piece / size;
-    x->g.steps = (uint32_t)((longest + x->most - 1) / x->most);
+    x->g.piece_bytes =
+        x->g.t->chunk_bytes / (p + 1) / WF_CACHE_LINE * WF_CACHE_LINE;
+    if (longest * size < x->g.piece_bytes)
+        x->g.piece_bytes =
+            (longest * size + WF_CACHE_LINE) / WF_CACHE_LINE * WF_CACHE_LINE;
+    x->g.step_bytes = (uint32_t)(x->g.piece_bytes * (p + 1));
+    x->piece_count = x->g.piece_bytes / size;
+    x->g.steps = (uint32_t)((longest + x->piece_count - 1) / x->piece_count);
     x->g.bytes = at * size;
-    x->g.put = put_operands;
-    x->g.run = run;
+    x->g.fill_chunk = fill_operands;
+    x->g.run_step = run_reduce_step;
 }
 
-static void begin(struct reducing *x, const struct wf_coll_args *a,
-                  enum wf_coll_kind kind, int reader)
+static void init_reduction(struct staged_reduction *x,
+                           const struct wf_coll_args *a, enum wf_coll_kind kind,
+                           int reader)
 {
-    *x = (struct reducing){.g = {.t = a->comm->team, .a = a},
-                           .reader = reader};
-    cut(x);
-    (void)order_of(a, kind, x->g.bytes, &x->g.order);
+    *x = (struct staged_reduction){.g = {.t = a->comm->team, .a = a},
+                                   .reader = reader};
+    cut_vector(x);
+    (void)find_order(a, kind, x->g.bytes, &x->g.order);
 }
 
 int wf_team_large_allreduce(wf_coll_builder *builder,
                             const struct wf_coll_args *a)
 {
-    struct reducing x;
+    struct staged_reduction x;
 
-    begin(&x, a, WF_COLL_ALLREDUCE, ALL);
+    init_reduction(&x, a, WF_COLL_ALLREDUCE, TO_ALL);
     return wf_team_stage_all(&x.g, builder);
 }
 
 int wf_team_large_reduce_scatter(wf_coll_builder *builder,
                                  const struct wf_coll_args *a)
 {
-    struct reducing x;
+    struct staged_reduction x;
 
-    begin(&x, a, WF_COLL_REDUCE_SCATTER, OWN);
+    init_reduction(&x, a, WF_COLL_REDUCE_SCATTER, TO_OWNER);
     return wf_team_stage_all(&x.g, builder);
 }
 
 int wf_team_large_reduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
-    struct reducing x;
+    struct staged_reduction x;
 
-    begin(&x, a, WF_COLL_REDUCE, a->root);
+    init_reduction(&x, a, WF_COLL_REDUCE, a->root);
     return wf_team_stage_met(&x.g, builder);
 }
 
 int wf_team_large_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
                        bool exclusive)
 {
-    struct reducing x = {.g = {.t = a->comm->team, .a = a},
-                         .reader = exclusive ? BELOW : UP_TO};
+    struct staged_reduction x = {.g = {.t = a->comm->team, .a = a},
+                                 .reader = exclusive ? SCAN_EXCLUSIVE
+                                                     : SCAN_INCLUSIVE};
 
-    cut(&x);
-    x.g.run = run_scan;
-    x.g.unheard = true;
+    cut_vector(&x);
+    x.g.run_step = run_scan_step;
+    x.g.some_do_not_wait = true;
     return wf_team_stage_all(&x.g, builder);
 }

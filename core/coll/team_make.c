@@ -1,24 +1,28 @@
-/* Making a team: one segment that all members of a communicator have mapped.
+/* Setting up shared-memory collectives: one segment that all members of a
+ * communicator map.
  *
  *   rank 0: memory of a transport that peers may map (mem_alloc, mr_pack)
  *   bcast: its key, one for each transport that joins rank 0 to members
  *   others: rkey_open, rkey_map over the transport that reaches rank 0
- *   all: agree that everybody has it, over messages
+ *   all: agree that every member has it, over messages
  *
- * DESIGN  It is made after the first few blocking collectives, because many
+ * DESIGN  It is done after the first few blocking collectives, because many
  * communicators never see as many, and it takes two more. The mapping is
- * duplicated, and the transport's memory freed when all have it: the team then
- * depends neither on the connection nor on rank 0, and has no descriptor.
+ * duplicated, and the transport's memory freed when all have it: from then on
+ * the segment depends neither on the connection nor on rank 0, and has no
+ * descriptor.
  *
  * Members may reach rank 0 by two transports, as threads of its process and
- * processes of its node do. Then the memory is of the one whose peers can map
- * nothing else, and the other, which takes any (WEFT_CAP_NO_MR), makes a key too.
+ * processes of its node do. Then the memory belongs to the one whose peers can
+ * map nothing else, and the other, which takes any (WEFT_CAP_NO_MR), makes a
+ * key too.
  *
- * Whoever cannot, or may not, says so in the agreement, and nobody has a team.
- * If the agreement itself fails, because a member ended, some may think that
- * there is one: so a process that is not sure marks its place, `out`, for them.
+ * A member that cannot map it, or may not, says so in the agreement, and no
+ * member uses shared memory. If the agreement itself fails, because a member
+ * ended, some may find that all agreed: so a process that is not sure marks its
+ * part of the segment, `no_shm`, for them.
  *
- * The memory for large pieces is made in the same way, after as many large calls.
+ * The staging ring is set up in the same way, after as many large calls.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -35,37 +39,42 @@ enum {
     KEY_MAX = 64,
     KEYS = 2, /* transports that join members to rank 0 */
     NAME_MAX = 24,
-    OPEN_NS = 2000000000, /* patience with a transport that maps */
-    ALL_BLOCKS = 2 << 20,
+    OPEN_TIMEOUT_NS = 2000000000, /* longest wait for a transport that maps */
+    ALL_BLOCKS_BYTES = 2 << 20,
     BLOCK_MAX = 16 << 10, /* bytes */
-    TEAMS_MAX = 64,       /* of one process at a time */
-    ALL_CHUNKS = 12 << 20, /* bytes of a stage, three chunks of each */
-    ALL_LAPS = 4 << 20,    /* of those that pieces go through */
+    SEGMENTS_MAX = 64,    /* of one process at a time */
+    /* bytes of a staging ring with three chunks for each member */
+    ALL_CHUNKS_BYTES = 12 << 20,
+    ALL_RINGS_BYTES = 4 << 20, /* bytes of a ring that chunks wrap around */
     CHUNK_MAX = 256 << 10,
-    PAGE = 4096, /* segments are whole ones */
-    TAKEN_MOST = 256 << 20, /* of their pages at once, by all members together */
-    STAGE_TEAMS = 8, /* a stage counts as so many */
-    /* what members say of themselves */
+    PAGE = 4096, /* segments are whole pages */
+    /* bytes of pages taken at once, by all members together */
+    PAGES_TAKEN_MAX = 256 << 20,
+    STAGING_UNITS = 8, /* a staging ring counts as so many segments */
+    /* what members publish about themselves */
     CANNOT = 1,
     MUST_FENCE = 2,
-    CROWDED = 4
+    OVERSUBSCRIBED = 4
 };
 
+/* The key by which peers of one transport map the memory. */
 struct key {
-    char transport[NAME_MAX]; /* "": there is none */
+    char transport[NAME_MAX]; /* "": there is no key */
     uint64_t len;
     unsigned char bytes[KEY_MAX];
 };
 
-/* What rank 0 sends. */
+/* The message of rank 0. */
 struct offer {
-    uint64_t address, bytes; /* bytes 0: there is nothing */
+    uint64_t address, bytes; /* bytes 0: there is no memory */
     struct key key[KEYS];
 };
 
-struct making {
+/* A set-up under way, of the segment or of the staging ring. */
+struct setup {
     struct wf_comm *comm;
-    size_t bytes, later; /* in all; at the end, whose pages come when they are used */
+    /* bytes in all; bytes at the end whose pages are taken when used */
+    size_t bytes, lazy_bytes;
     struct offer offer;
     void *base; /* the segment, or NULL */
     struct weft_core *core;
@@ -75,35 +84,36 @@ struct making {
     weft_rkey *rkey;
 };
 
-static uint32_t block_of(int size)
+static uint32_t block_bytes_for(int size)
 {
     uint32_t block = BLOCK_MAX;
 
-    while (block * (uint32_t)size * WF_TEAM_BLOCKS_MOST > ALL_BLOCKS)
+    while (block * (uint32_t)size * WF_TEAM_BLOCKS_MOST > ALL_BLOCKS_BYTES)
         block /= 2;
     return block;
 }
 
-static uint32_t chunk_of(int size)
+static uint32_t chunk_bytes_for(int size)
 {
     uint32_t chunk = CHUNK_MAX;
 
-    while (chunk * (uint32_t)size * WF_TEAM_CHUNKS > ALL_CHUNKS)
+    while (chunk * (uint32_t)size * WF_TEAM_CHUNKS > ALL_CHUNKS_BYTES)
         chunk /= 2;
     return chunk;
 }
 
-/* Of each member. */
-static uint32_t lap_of(int size)
+/* Returns the bytes of each member's chunks before the ring wraps. */
+static uint32_t ring_bytes_for(int size)
 {
-    uint32_t lap = ALL_LAPS / (uint32_t)size, chunk = chunk_of(size);
+    uint32_t ring = ALL_RINGS_BYTES / (uint32_t)size,
+             chunk = chunk_bytes_for(size);
 
-    return lap > chunk ? lap / chunk * chunk : chunk;
+    return ring > chunk ? ring / chunk * chunk : chunk;
 }
 
-static uint32_t chunks_of(int size)
+static uint32_t chunk_count_for(int size)
 {
-    uint32_t chunks = lap_of(size) / chunk_of(size);
+    uint32_t chunks = ring_bytes_for(size) / chunk_bytes_for(size);
 
     return chunks > WF_TEAM_CHUNKS ? chunks : WF_TEAM_CHUNKS;
 }
@@ -114,19 +124,19 @@ static size_t head_bytes(int size)
            (size_t)size * sizeof(struct wf_team_rank);
 }
 
-/* Without the shelf. Whole pages: of a part of one that is unmapped, the thread
- * sanitizer keeps who wrote there, and says so of the next mapping at that
- * address. */
+/* Returns the bytes of the segment without the broadcast pool, in whole pages:
+ * of a page that is unmapped in part, the thread sanitizer remembers its
+ * writers, and reports them for the next mapping at that address. */
 static size_t segment_bytes(int size)
 {
     size_t bytes = head_bytes(size) + (size_t)size * WF_TEAM_BLOCKS_MOST *
-                                          wf_team_stride(block_of(size));
+                                          wf_team_stride(block_bytes_for(size));
 
     return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-/* The transport to that rank, which others take the offer's key through. */
-static bool find_peer(struct making *m, int rank)
+/* Finds the transport to that rank, which others use the offer's key with. */
+static bool find_peer(struct setup *m, int rank)
 {
     struct wf_comm *comm = m->comm;
     struct weft_loc *loc =
@@ -140,9 +150,9 @@ static bool find_peer(struct making *m, int rank)
     return true;
 }
 
-/* ---- rank 0 ---------------------------------------------------------------- */
+/* ---- rank 0 -------------------------------------------------------------- */
 
-static bool gives_memory(const struct weft_core *c)
+static bool can_share_memory(const struct weft_core *c)
 {
     return !c->down && c->attr.caps & WEFT_CAP_MAP &&
            WEFT_HAS(c->ops, weft_ops, mem_alloc) &&
@@ -150,13 +160,13 @@ static bool gives_memory(const struct weft_core *c)
            WEFT_HAS(c->ops, weft_ops, mr_pack);
 }
 
-static bool is_of(const struct key *key, const struct weft_core *c)
+static bool is_key_of(const struct key *key, const struct weft_core *c)
 {
     return strncmp(key->transport, c->plugin->name, NAME_MAX - 1) == 0;
 }
 
-static bool pack(struct key *key, const struct weft_core *c,
-                 const weft_mem *mem)
+static bool pack_key(struct key *key, const struct weft_core *c,
+                     const weft_mem *mem)
 {
     size_t n = KEY_MAX;
     weft_mr *mr;
@@ -169,7 +179,7 @@ static bool pack(struct key *key, const struct weft_core *c,
     return true;
 }
 
-/* One more transport; that whose memory it is to be comes first. */
+/* Adds a transport; the one whose memory it is to be comes first. */
 static bool add_core(struct weft_core *cores[KEYS], struct weft_core *c)
 {
     if (c == cores[0] || c == cores[1])
@@ -185,67 +195,68 @@ static bool add_core(struct weft_core *cores[KEYS], struct weft_core *c)
     return !cores[1] || cores[1]->attr.caps & WEFT_CAP_NO_MR;
 }
 
-/* The transports to all members. */
-static bool find_cores(struct making *m, struct weft_core *cores[KEYS])
+/* Finds the transports to all members. */
+static bool find_cores(struct setup *m, struct weft_core *cores[KEYS])
 {
     bool fine = true;
 
     for (int r = 1; fine && r < m->comm->size; r++)
-        fine = find_peer(m, r) && gives_memory(m->core) &&
+        fine = find_peer(m, r) && can_share_memory(m->core) &&
                add_core(cores, m->core);
     m->core = NULL;
     return fine;
 }
 
-static void make_offer(struct making *m)
+static void make_offer(struct setup *m)
 {
     struct weft_core *cores[KEYS] = {NULL};
     struct offer *offer = &m->offer;
 
     m->mem.len = m->bytes;
-    m->mem.later = m->later;
+    m->mem.later = m->lazy_bytes;
     if (!find_cores(m, cores) ||
         cores[0]->ops->mem_alloc(cores[0]->ep, &m->mem) < 0)
         return;
     m->core = cores[0];
-    if (!pack(&offer->key[0], cores[0], &m->mem) ||
-        (cores[1] && !pack(&offer->key[1], cores[1], &m->mem)))
+    if (!pack_key(&offer->key[0], cores[0], &m->mem) ||
+        (cores[1] && !pack_key(&offer->key[1], cores[1], &m->mem)))
         return;
     offer->address = (uintptr_t)m->mem.base;
     offer->bytes = m->mem.len;
     m->base = m->mem.base;
 }
 
-/* ---- the others ------------------------------------------------------------ */
+/* ---- the others ---------------------------------------------------------- */
 
-/* A key is for the transport by which rank 0 is reached. */
-static bool find_giver(struct making *m)
+/* Finds the key for the transport by which this member reaches rank 0. */
+static bool find_key(struct setup *m)
 {
     if (!find_peer(m, 0) || !WEFT_HAS(m->core->ops, weft_ops, rkey_open) ||
         !WEFT_HAS(m->core->ops, weft_ops, rkey_map))
         return false;
     for (int i = 0; i < KEYS && !m->key; i++)
-        if (is_of(&m->offer.key[i], m->core))
+        if (is_key_of(&m->offer.key[i], m->core))
             m->key = &m->offer.key[i];
     if (m->key && WEFT_HAS(m->core->ops, weft_ops, connect))
         m->core->ops->connect(m->peer);
     return m->key && m->key->len <= KEY_MAX;
 }
 
-static bool opened(void *arg)
+static bool is_key_open(void *arg)
 {
-    struct making *m = arg;
+    struct setup *m = arg;
 
     return m->core->ops->rkey_open(m->peer, m->key->bytes, (size_t)m->key->len,
                                    &m->rkey) >= 0;
 }
 
-static void take_offer(struct making *m)
+static void map_offer(struct setup *m)
 {
     struct wf_instance *wf = m->comm->wf;
 
-    if (m->offer.bytes != m->bytes || !find_giver(m) ||
-        !wf_progress_serve(wf, -1, opened, m, wf_now(wf) + OPEN_NS))
+    if (m->offer.bytes != m->bytes || !find_key(m) ||
+        !wf_progress_serve(wf, -1, is_key_open, m,
+                           wf_now(wf) + OPEN_TIMEOUT_NS))
         return;
     m->base = m->core->ops->rkey_map(m->rkey, m->offer.address,
                                      (size_t)m->offer.bytes);
@@ -253,77 +264,78 @@ static void take_offer(struct making *m)
         m->core->ops->rkey_close(m->peer, m->rkey);
 }
 
-/* ---- together -------------------------------------------------------------- */
+/* ---- together ------------------------------------------------------------ */
 
-/* A mapping of our own, which stays when the transport's goes. */
-static void keep_mapping(struct making *m)
+/* Duplicates the mapping; the copy stays when the transport's is removed. */
+static void duplicate_mapping(struct setup *m)
 {
-    size_t now = m->bytes - m->later;
+    size_t now = m->bytes - m->lazy_bytes;
 
     if (m->base)
         m->base = mremap(m->base, 0, (size_t)m->offer.bytes, MREMAP_MAYMOVE);
     if (m->base == MAP_FAILED)
         m->base = NULL;
-    if (m->base && now * (uint64_t)m->comm->size <= TAKEN_MOST)
+    if (m->base && now * (uint64_t)m->comm->size <= PAGES_TAKEN_MAX)
         (void)wf_pages_take(m->base, now);
 }
 
-/* The endpoints by which members reach each other. */
-static uint32_t endpoints(const struct making *m)
+/* Returns the endpoints by which members reach each other. */
+static uint32_t find_endpoints(const struct setup *m)
 {
     const struct wf_instance *wf = m->comm->wf;
     uint32_t mask = 0;
 
     for (int i = 0; i < wf->ep_count; i++)
         for (int k = 0; k < KEYS; k++)
-            if (is_of(&m->offer.key[k], &wf->eps[i]))
+            if (is_key_of(&m->offer.key[k], &wf->eps[i]))
                 mask |= 1u << i;
     return mask;
 }
 
-/* Between all members a message is one copy: there is one transport, and it
- * reaches any memory. */
-static bool one_copy(const struct making *m)
+/* Returns true if a message between any two members is one copy: there is one
+ * transport, and it reaches any memory. */
+static bool is_one_copy(const struct setup *m)
 {
     return !m->offer.key[1].transport[0] && m->core->attr.caps & WEFT_CAP_NO_MR;
 }
 
-static struct wf_team *new_team(struct making *m)
+static struct wf_team *create_state(struct setup *m)
 {
     struct wf_comm *comm = m->comm;
     struct wf_team *t = m->base ? calloc(1, sizeof *t) : NULL;
 
     if (!t)
         return NULL;
-    *t = (struct wf_team){.comm = comm,
-                          .shared = m->base,
-                          .bytes = (size_t)m->offer.bytes,
-                          .block = block_of(comm->size),
-                          .chunk = chunk_of(comm->size),
-                          .chunks = chunks_of(comm->size),
-                          .teams = 1,
-                          .size = comm->size,
-                          .rank = comm->rank,
-                          .mask = endpoints(m),
-                          .one_copy = one_copy(m),
-                          .queued = (uint32_t)comm->size > 4 * comm->wf->cpus,
-                          .stage_in = (uint32_t)comm->wf->options->share_after};
+    *t = (struct wf_team){
+        .comm = comm,
+        .shared = m->base,
+        .segment_bytes = (size_t)m->offer.bytes,
+        .block_bytes = block_bytes_for(comm->size),
+        .chunk_bytes = chunk_bytes_for(comm->size),
+        .chunk_count = chunk_count_for(comm->size),
+        .quota_units = 1,
+        .size = comm->size,
+        .rank = comm->rank,
+        .endpoint_mask = find_endpoints(m),
+        .one_copy = is_one_copy(m),
+        .heavily_oversubscribed = (uint32_t)comm->size > 4 * comm->wf->cpus,
+        .staging_countdown = (uint32_t)comm->wf->options->share_after};
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
-    t->shelf = (unsigned char *)m->base + m->bytes - m->later;
+    t->pool = (unsigned char *)m->base + m->bytes - m->lazy_bytes;
     return t;
 }
 
-static uint8_t say(struct wf_comm *comm, const struct wf_team *t)
+static uint8_t describe_self(struct wf_comm *comm, const struct wf_team *t)
 {
-    bool crowded = wf_progress_crowded(comm->wf);
-    uint8_t said = t ? 0 : CANNOT;
+    bool oversubscribed = wf_progress_crowded(comm->wf);
+    uint8_t flags = t ? 0 : CANNOT;
 
-    if (crowded)
-        return said | MUST_FENCE | CROWDED;
-    return wf_membarrier_register() ? said : said | MUST_FENCE;
+    if (oversubscribed)
+        return flags | MUST_FENCE | OVERSUBSCRIBED;
+    return wf_membarrier_register() ? flags : flags | MUST_FENCE;
 }
 
-static int send_offer(struct making *m)
+static int broadcast_offer(struct setup *m)
 {
     struct wf_sched *s = wf_sched_create(m->comm);
 
@@ -333,89 +345,93 @@ static int send_offer(struct making *m)
     return wf_sched_run(s);
 }
 
-/* m->base: mapped here, or NULL. Whether all have it, they are to agree on. */
-static void share(struct making *m, bool may)
+/* Maps the memory here: m->base, or NULL. Whether all members have it they are
+ * to agree on. */
+static void share_memory(struct setup *m, bool may)
 {
     if (m->comm->rank == 0 && may)
         make_offer(m);
-    if (send_offer(m) == MPI_SUCCESS && m->comm->rank != 0 && may)
-        take_offer(m);
-    keep_mapping(m);
+    if (broadcast_offer(m) == MPI_SUCCESS && m->comm->rank != 0 && may)
+        map_offer(m);
+    duplicate_mapping(m);
 }
 
-/* *said becomes what any member says. An error: members may know different
- * outcomes, and t, if there is one, tells those who go on. */
-static int agree(struct making *m, struct wf_team *t, uint8_t *said)
+/* Replaces *flags by the OR of what all members say. On an error members may
+ * know different outcomes: then t, if not NULL, tells it to those that go
+ * on. */
+static int agree_on_outcome(struct setup *m, struct wf_team *t, uint8_t *flags)
 {
-    int rc = wf_barrier_agree(m->comm, said);
+    int rc = wf_barrier_agree(m->comm, flags);
 
     if (m->comm->rank == 0 && m->core)
         m->core->ops->mem_free(m->core->ep, &m->mem);
     if (t && rc)
-        wf_store_release(&t->shared->ranks[t->rank].out, 1);
+        wf_store_release(&t->shared->members[t->rank].no_shm, 1);
     return rc;
 }
 
-static void make(struct wf_comm *comm)
+static void set_up(struct wf_comm *comm)
 {
-    struct making m = {.comm = comm,
-                       .bytes = segment_bytes(comm->size) + WF_TEAM_SHELF,
-                       .later = WF_TEAM_SHELF};
+    struct setup m = {.comm = comm,
+                      .bytes = segment_bytes(comm->size) + WF_TEAM_SHELF,
+                      .lazy_bytes = WF_TEAM_SHELF};
     struct wf_team *t;
-    uint8_t said;
+    uint8_t flags;
     int rc;
 
-    share(&m, comm->wf->teams < TEAMS_MAX);
-    t = new_team(&m);
+    share_memory(&m, comm->wf->teams < SEGMENTS_MAX);
+    t = create_state(&m);
     if (!t && m.base)
         munmap(m.base, (size_t)m.offer.bytes);
-    said = say(comm, t);
-    rc = agree(&m, t, &said);
+    flags = describe_self(comm, t);
+    rc = agree_on_outcome(&m, t, &flags);
     comm->team = t;
     comm->team_usable = t != NULL;
     if (!t)
         return;
     comm->wf->teams++;
-    t->fence = said & MUST_FENCE;
-    t->crowded = said & CROWDED;
-    t->lines = t->crowded ? WF_TEAM_LINES_MOST : WF_TEAM_LINES;
-    t->turns = t->crowded ? WF_TEAM_BLOCKS_MOST : WF_TEAM_BLOCKS;
-    t->lap = t->crowded ? 0 : lap_of(t->size); /* few lines stay in the cache */
-    if (rc || said & CANNOT)
+    t->writers_fence = flags & MUST_FENCE;
+    t->oversubscribed = flags & OVERSUBSCRIBED;
+    t->lines_used = t->oversubscribed ? WF_TEAM_LINES_MOST : WF_TEAM_LINES;
+    t->blocks_used = t->oversubscribed ? WF_TEAM_BLOCKS_MOST : WF_TEAM_BLOCKS;
+    /* where ranks outnumber CPUs few lines stay in the cache */
+    t->ring_bytes = t->oversubscribed ? 0 : ring_bytes_for(t->size);
+    if (rc || flags & CANNOT)
         wf_team_free(comm);
 }
 
-/* ---- the stage -------------------------------------------------------------- */
+/* ---- the staging ring ---------------------------------------------------- */
 
-static void make_stage(struct wf_team *t)
+static void set_up_staging(struct wf_team *t)
 {
     struct wf_comm *comm = t->comm;
-    struct making m = {.comm = comm,
-                       .bytes = (size_t)t->size * t->chunks * t->chunk};
-    uint8_t said;
+    struct setup m = {.comm = comm,
+                      .bytes =
+                          (size_t)t->size * t->chunk_count * t->chunk_bytes};
+    uint8_t flags;
 
-    share(&m, comm->wf->teams + STAGE_TEAMS <= TEAMS_MAX);
-    said = m.base ? 0 : CANNOT;
-    if (agree(&m, t, &said) || said & CANNOT) {
+    share_memory(&m, comm->wf->teams + STAGING_UNITS <= SEGMENTS_MAX);
+    flags = m.base ? 0 : CANNOT;
+    if (agree_on_outcome(&m, t, &flags) || flags & CANNOT) {
         if (m.base)
             munmap(m.base, m.bytes);
         return;
     }
-    t->stage = m.base;
-    t->stage_bytes = m.bytes;
-    t->teams = 1 + STAGE_TEAMS;
-    comm->wf->teams += STAGE_TEAMS;
+    t->staging = m.base;
+    t->staging_bytes = m.bytes;
+    t->quota_units = 1 + STAGING_UNITS;
+    comm->wf->teams += STAGING_UNITS;
 }
 
 bool wf_team_stage(struct wf_team *t)
 {
-    if (wf_unlikely(t->stage_in) && --t->stage_in == 0)
-        make_stage(t);
-    return t->stage != NULL;
+    if (wf_unlikely(t->staging_countdown) && --t->staging_countdown == 0)
+        set_up_staging(t);
+    return t->staging != NULL;
 }
 
-/* Somebody who says which algorithm it is to be wants that one. */
-static bool rules_given(const struct wf_instance *wf)
+/* Returns true if mpi.ini names algorithms, which are then to be used. */
+static bool has_user_rules(const struct wf_instance *wf)
 {
     for (int k = 0; wf->coll_rules && k < WF_COLL_KINDS; k++)
         if (wf->coll_rules->count[k])
@@ -423,24 +439,26 @@ static bool rules_given(const struct wf_instance *wf)
     return false;
 }
 
-/* This process lacked something, and may not have sent what others wait for. */
-static bool is_starved(int rc)
+/* Returns true if this process lacked a resource, and so may not have sent the
+ * messages that others wait for. */
+static bool lacked_resources(int rc)
 {
     return rc == MPI_ERR_NO_MEM || rc == MPI_ERR_OTHER;
 }
 
-static void make_late(struct wf_comm *comm)
+static void set_up_late(struct wf_comm *comm)
 {
     wf_team_count(comm, MPI_SUCCESS);
 }
 
 void wf_team_count(struct wf_comm *comm, int rc)
 {
-    bool late = comm->team_in == 1 && is_starved(rc);
+    bool late = comm->team_in == 1 && lacked_resources(rc);
 
-    comm->catch_up = late ? make_late : NULL;
-    if (comm->team_in && !late && --comm->team_in == 0 && !rules_given(comm->wf))
-        make(comm);
+    comm->catch_up = late ? set_up_late : NULL;
+    if (comm->team_in && !late && --comm->team_in == 0 &&
+        !has_user_rules(comm->wf))
+        set_up(comm);
 }
 
 int wf_team_before(wf_coll_builder *builder, const struct wf_coll_args *a)
@@ -449,7 +467,7 @@ int wf_team_before(wf_coll_builder *builder, const struct wf_coll_args *a)
     int rc = wf_coll_build(builder, a, true, &s);
 
     if (rc)
-        return rc; /* to the others this call never happened */
+        return rc; /* for the other members this call never happened */
     rc = wf_sched_run(s);
     wf_team_count(a->comm, rc);
     return rc;

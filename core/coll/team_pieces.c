@@ -1,9 +1,11 @@
-/* What is done in few calls of a team; and pieces for the others in the block of
- * one member: one after the other, in the
- * order of ranks, beginning with the next one. Where their lengths differ, and
- * they are several, a table of lengths comes first.
+/* Rare cases that several collectives share; and parts for the other members in
+ * the block of one member. The parts lie one after the other in the order of
+ * ranks, beginning with the next rank. Where their lengths differ, and there
+ * are several, a table of lengths comes first.
  *
- * What a table says is not believed: it is compared, and a position checked.
+ * The contents of a table are not trusted: lengths are compared, and positions
+ * checked.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/team_data.h"
@@ -97,7 +99,7 @@ const unsigned char *wf_team_find_piece(struct wf_team *t, int r,
              place = wf_team_place_of(t, r, t->rank);
 
     *got = total;
-    if (total > t->block || total < at)
+    if (total > t->block_bytes || total < at)
         return NULL;
     if (at) {
         for (uint64_t i = 0; i < place; i++)

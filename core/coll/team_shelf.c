@@ -1,25 +1,31 @@
-/* A message to many: the root puts it once where all members of a team can read
- * it, and tells them where; each copies it out and says so.
+/* The broadcast pool: a message to many. The root writes it once where all
+ * members can read it, and sends them a descriptor; each member copies it out
+ * and gives up its claim.
  *
- *   root       free granules of the shelf? taken; the bytes; a note to each
+ *   root       free pool blocks? reserved; the bytes; a descriptor to each
  *              none: the bytes themselves to each, as ordinary messages
- *   member     a note: copies, one reader less; the last one frees the granules
+ *   member     a descriptor: copies, one reader less; the last reader frees
+ *              the blocks
  *
- * DESIGN  For schedules, which must not wait for a word of shared memory: what
- * wakes a member is a message, as ever, and whether it is a note or the bytes its
- * length says. So the root alone decides, when the vertex starts, and nothing is
- * owed if there is no room: calls may be under way in any number, and of any
- * roots. A root is done when its bytes are there, whoever comes late.
+ * DESIGN  The pool is for schedules, which must not wait for a flag in shared
+ * memory: a member is woken by a message, as ever, whose length says whether it
+ * is a descriptor or the bytes. So the root alone decides, when the vertex
+ * starts, and nothing is owed if there is no room: calls may be under way in
+ * any number, and of any roots. A root has finished when its bytes are in the
+ * pool, however late a member comes.
  *
- *   taken   one bit for each granule of the shelf; who sets bits writes there
- *   readers of the run that begins with this granule: those still to come
+ *   pool_blocks_taken   one bit for each block; the member that sets a bit
+ *                       writes to that block
+ *   pool_readers        of the run that begins with this block: the members
+ *                       that have not read it
  *
  * Where ranks outnumber CPUs messages cost two copies for each member, one of
- * them by the root; this costs one by each, and one more. Where they do not, a
- * tree or a chain is shared work, and this is not used.
+ * them by the root; this costs one by each, and one more. Elsewhere a tree or a
+ * chain shares the work, and the pool is not used.
  *
- * ERRORS  Lengths that differ are found as with messages. A member whose schedule
- * has failed before leaves its run taken: there is less room from then on.
+ * ERRORS  Lengths that differ are found as with messages. A member whose
+ * schedule has failed before leaves its run taken: there is less room from then
+ * on.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,43 +33,46 @@
 #include "os/pages.h"
 
 enum {
-    RANKS_LEAST = 3,
-    BYTES_LEAST = 8 << 10 /* below, a copy for each costs no more than a note */
+    RANKS_MIN = 3,
+    /* below, a copy for each costs no more than a descriptor */
+    BYTES_MIN = 8 << 10
 };
 
-/* What the members get. They check it: `other` is its complement. */
-struct note {
-    uint64_t bytes, other;
-    uint64_t first; /* granule */
+/* The message that says where the bytes are. Members check it: `complement` is
+ * that of `bytes`. */
+struct descriptor {
+    uint64_t bytes, complement;
+    uint64_t first_block; /* the first block of the run */
 };
 
-/* On this side; it lives as long as the schedule. */
+/* One broadcast on this side; it lives as long as the schedule. */
 struct publication {
     struct wf_team *t;
     void *data;
     uint64_t bytes;
     int root;
-    struct note note;           /* the root's; */
-    struct wf_sched_found what; /* and what it sends: this or the bytes */
-    uint64_t got;               /* by a member, into data */
+    struct descriptor descriptor; /* at the root */
+    /* at the root: what it sends, the descriptor or the bytes */
+    struct wf_sched_found what;
+    uint64_t got; /* at a member: bytes received into data */
 };
 
-static uint32_t granules(uint64_t bytes)
+static uint32_t count_blocks(uint64_t bytes)
 {
     return (uint32_t)((bytes + WF_TEAM_GRANULE - 1) / WF_TEAM_GRANULE);
 }
 
 static uint64_t run_bits(uint64_t bytes, uint64_t first)
 {
-    return UINT64_MAX >> (WF_TEAM_GRANULES - granules(bytes)) << first;
+    return UINT64_MAX >> (WF_TEAM_GRANULES - count_blocks(bytes)) << first;
 }
 
-static unsigned char *place(struct wf_team *t, uint64_t first)
+static unsigned char *block_address(struct wf_team *t, uint64_t first)
 {
-    return t->shelf + first * WF_TEAM_GRANULE;
+    return t->pool + first * WF_TEAM_GRANULE;
 }
 
-/* The first run of n free ones; -1: there is none. */
+/* Returns the first run of n free blocks, or -1 if there is none. */
 static int find_run(uint64_t taken, uint32_t n)
 {
     uint64_t begins = ~taken;
@@ -75,14 +84,14 @@ static int find_run(uint64_t taken, uint32_t n)
 
 static int take_run(struct wf_team_shared *shared, uint64_t bytes)
 {
-    uint64_t taken = wf_load_relaxed(&shared->taken);
+    uint64_t taken = wf_load_relaxed(&shared->pool_blocks_taken);
     int first;
 
     do {
-        first = find_run(taken, granules(bytes));
+        first = find_run(taken, count_blocks(bytes));
         if (first < 0)
             return -1;
-    } while (!wf_cas_acq_rel(&shared->taken, &taken,
+    } while (!wf_cas_acq_rel(&shared->pool_blocks_taken, &taken,
                              taken | run_bits(bytes, (uint64_t)first)));
     return first;
 }
@@ -90,36 +99,38 @@ static int take_run(struct wf_team_shared *shared, uint64_t bytes)
 static void free_run(struct wf_team_shared *shared, uint64_t bytes,
                      uint64_t first)
 {
-    wf_add_acq_rel(&shared->taken, -run_bits(bytes, first));
+    wf_add_acq_rel(&shared->pool_blocks_taken, -run_bits(bytes, first));
 }
 
-/* Before their first use here. False: there is no memory. */
+/* Takes the pages of a run, before its first use here. False: there is no
+ * memory. */
 static bool take_pages(struct wf_team *t, uint64_t bytes, uint64_t first)
 {
     uint64_t run = run_bits(bytes, first);
 
-    if (!(run & ~t->shelved))
+    if (!(run & ~t->pool_pages_taken))
         return true;
-    if (!wf_pages_take(place(t, first),
-                       granules(bytes) * (size_t)WF_TEAM_GRANULE))
+    if (!wf_pages_take(block_address(t, first),
+                       count_blocks(bytes) * (size_t)WF_TEAM_GRANULE))
         return false;
-    t->shelved |= run;
+    t->pool_pages_taken |= run;
     return true;
 }
 
-/* Nobody waits for a member that has no team. */
-static bool all_have_it(const struct wf_team *t)
+/* Returns true if all members use the segment: a member that does not would
+ * never free its claim. */
+static bool all_have_segment(const struct wf_team *t)
 {
     uint32_t out = 0;
 
     for (int r = 0; r < t->size; r++)
-        out |= wf_load_relaxed(&t->shared->ranks[r].out);
+        out |= wf_load_relaxed(&t->shared->members[r].no_shm);
     return out == 0;
 }
 
-static int take_room(struct wf_team *t, uint64_t bytes)
+static int reserve_blocks(struct wf_team *t, uint64_t bytes)
 {
-    int first = all_have_it(t) ? take_run(t->shared, bytes) : -1;
+    int first = all_have_segment(t) ? take_run(t->shared, bytes) : -1;
 
     if (first < 0 || take_pages(t, bytes, (uint64_t)first))
         return first;
@@ -127,53 +138,56 @@ static int take_room(struct wf_team *t, uint64_t bytes)
     return -1;
 }
 
-static int publish(void *arg)
+static int publish_bytes(void *arg)
 {
     struct publication *p = arg;
     struct wf_team *t = p->t;
-    int first = take_room(t, p->bytes);
+    int first = reserve_blocks(t, p->bytes);
 
     if (first < 0) {
         p->what = (struct wf_sched_found){p->data, p->bytes};
         return MPI_SUCCESS;
     }
-    memcpy(place(t, (uint64_t)first), p->data, p->bytes);
-    wf_store_relaxed(&t->shared->readers[first], (uint32_t)t->size - 1);
-    p->note = (struct note){p->bytes, ~p->bytes, (uint64_t)first};
-    p->what = (struct wf_sched_found){&p->note, sizeof p->note};
+    memcpy(block_address(t, (uint64_t)first), p->data, p->bytes);
+    wf_store_relaxed(&t->shared->pool_readers[first], (uint32_t)t->size - 1);
+    p->descriptor = (struct descriptor){p->bytes, ~p->bytes, (uint64_t)first};
+    p->what = (struct wf_sched_found){&p->descriptor, sizeof p->descriptor};
     return MPI_SUCCESS;
 }
 
-/* Is that a note, of bytes that fit the shelf? */
-static bool is_note(const struct publication *p, const struct note *note)
+/* Returns true if a received message is a descriptor, of bytes that fit the
+ * pool. */
+static bool is_descriptor(const struct publication *p,
+                          const struct descriptor *note)
 {
-    return p->got == sizeof *note && note->other == ~note->bytes &&
-           note->bytes - 1 < WF_TEAM_SHELF && note->first < WF_TEAM_GRANULES &&
-           granules(note->bytes) <= WF_TEAM_GRANULES - note->first;
+    return p->got == sizeof *note && note->complement == ~note->bytes &&
+           note->bytes - 1 < WF_TEAM_SHELF &&
+           note->first_block < WF_TEAM_GRANULES &&
+           count_blocks(note->bytes) <= WF_TEAM_GRANULES - note->first_block;
 }
 
-static void leave(struct wf_team *t, const struct note *note)
+static void release_reader(struct wf_team *t, const struct descriptor *note)
 {
-    wf_atomic_u32 *readers = &t->shared->readers[note->first];
+    wf_atomic_u32 *readers = &t->shared->pool_readers[note->first_block];
 
-    /* pairs with take_run: who writes there next comes after all readers */
+    /* pairs with take_run: the next writer comes after all readers */
     if (wf_add_acq_rel(readers, UINT32_MAX) == 1)
-        free_run(t->shared, note->bytes, note->first);
+        free_run(t->shared, note->bytes, note->first_block);
 }
 
-static int take(void *arg)
+static int copy_out(void *arg)
 {
     struct publication *p = arg;
-    struct note note;
+    struct descriptor note;
 
     memcpy(&note, p->data, sizeof note);
-    if (!is_note(p, &note))
+    if (!is_descriptor(p, &note))
         return wf_sched_check_length(p->root, p->got, p->bytes);
     if (note.bytes == p->bytes) {
-        (void)take_pages(p->t, p->bytes, note.first);
-        memcpy(p->data, place(p->t, note.first), p->bytes);
+        (void)take_pages(p->t, p->bytes, note.first_block);
+        memcpy(p->data, block_address(p->t, note.first_block), p->bytes);
     }
-    leave(p->t, &note);
+    release_reader(p->t, &note);
     return wf_sched_check_length(p->root, note.bytes, p->bytes);
 }
 
@@ -181,29 +195,31 @@ bool wf_shelf_fits(const struct wf_comm *comm, uint64_t bytes)
 {
     const struct wf_team *t = comm->team;
 
-    return t && t->crowded && !t->one_copy && t->size >= RANKS_LEAST &&
-           bytes >= BYTES_LEAST && bytes <= WF_TEAM_SHELF;
+    return t && t->oversubscribed && !t->one_copy && t->size >= RANKS_MIN &&
+           bytes >= BYTES_MIN && bytes <= WF_TEAM_SHELF;
 }
 
-static struct publication *make(struct wf_sched *s, const struct wf_comm *comm,
-                                void *data, uint64_t bytes)
+static struct publication *make_publication(struct wf_sched *s,
+                                            const struct wf_comm *comm,
+                                            void *data, uint64_t bytes)
 {
     struct publication *p = wf_sched_temp(s, sizeof *p);
 
     if (p)
-        *p = (struct publication){.t = comm->team, .data = data, .bytes = bytes};
+        *p =
+            (struct publication){.t = comm->team, .data = data, .bytes = bytes};
     return p;
 }
 
 void wf_shelf_give(struct wf_sched *s, const struct wf_comm *comm, void *data,
                    uint64_t bytes, int ready)
 {
-    struct publication *p = make(s, comm, data, bytes);
+    struct publication *p = make_publication(s, comm, data, bytes);
     int published;
 
     if (!p)
         return; /* remembered by the schedule */
-    published = wf_sched_call(s, publish, p);
+    published = wf_sched_call(s, publish_bytes, p);
     wf_sched_after(s, published, ready);
     for (int r = wf_team_after(p->t, comm->rank); r != comm->rank;
          r = wf_team_after(p->t, r))
@@ -213,14 +229,14 @@ void wf_shelf_give(struct wf_sched *s, const struct wf_comm *comm, void *data,
 void wf_shelf_take(struct wf_sched *s, const struct wf_comm *comm, void *data,
                    uint64_t bytes, int root)
 {
-    struct publication *p = make(s, comm, data, bytes);
+    struct publication *p = make_publication(s, comm, data, bytes);
     int received;
 
     if (!p)
         return;
     p->root = root;
     received = wf_sched_recv_found(s, data, bytes, &p->got, root);
-    wf_sched_after(s, wf_sched_call(s, take, p), received);
+    wf_sched_after(s, wf_sched_call(s, copy_out, p), received);
 }
 
 void wf_shelf_bcast(struct wf_sched *s, const struct wf_coll_args *a)

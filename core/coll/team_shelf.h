@@ -1,4 +1,5 @@
-/* A message to many members of a team, through memory that all have mapped.
+/* The broadcast pool: a message to many members through shared buffers that all
+ * have mapped.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_TEAM_SHELF_H
@@ -6,17 +7,18 @@
 
 #include "coll/team_data.h"
 
-/* So many bytes go that way: the same on all members. */
+/* Returns true if a message of so many bytes goes through the pool: the same on
+ * all members. */
 bool wf_shelf_fits(const struct wf_comm *, uint64_t bytes);
-/* Vertices: of who has the bytes, after `ready` (or -1); of each other member, which
- * gets them. */
+/* Add the vertices of the root, which has the bytes after vertex `ready` (or
+ * -1), and of each other member, which gets them. */
 void wf_shelf_give(struct wf_sched *, const struct wf_comm *, void *data,
                    uint64_t bytes, int ready);
 void wf_shelf_take(struct wf_sched *, const struct wf_comm *, void *data,
                    uint64_t bytes, int root);
-/* Arguments are checked. */
+/* Adds the vertices of a broadcast, whose arguments have been checked. */
 void wf_shelf_bcast(struct wf_sched *, const struct wf_coll_args *);
-/* Elements as they lie in memory. */
+/* Returns true if elements, as they lie in memory, go through the pool. */
 static inline bool wf_shelf_fits_elements(const struct wf_comm *comm,
                                           const struct wf_type *type,
                                           uint64_t count)

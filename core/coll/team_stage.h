@@ -1,31 +1,37 @@
-/* Large collectives of a team, piece by piece through the stage: memory that all
- * members have mapped, in which each has some chunks.
+/* Large shared-memory collectives, chunk by chunk through the staging ring:
+ * memory that all members have mapped, in which each member has some chunks.
  *
- *   step k   every writer: its piece behind that of step k - 1, put = k + 1
- *            every reader: waits for put of the others, takes their pieces
+ *   step k   every writer: fills its chunk behind that of step k - 1, then
+ *                          chunks_published = k + 1
+ *            every reader: waits for chunks_published of the others, and
+ *                          reads their chunks
  *
- * DESIGN  All ranks copy at the same time, and nobody waits for one peer at a
- * time: a step is one copy in, one copy out, and one meeting. Where ranks
- * outnumber CPUs that is one turn of the run queue for a piece of everybody,
- * where messages take one for each pair. Who meets everybody in step k knows
- * that all have taken the pieces of step k - 2, so that pieces need no
- * acknowledgement; only from one writer, or to one reader, is there one (`got`).
- * One writer has the chunks of all, and nobody meets anybody where it needs no
- * more than these (team_ahead.c).
+ * DESIGN  All ranks copy at the same time, and no rank waits for one peer at a
+ * time: a step is one copy in, one copy out, and one synchronization. Where
+ * ranks outnumber CPUs that is one turn of the run queue for a chunk of every
+ * rank, where messages take one for each pair. Once a rank has seen every
+ * peer's chunk of step k, all chunks of step k - 2 have been consumed, so that
+ * chunks need no acknowledgement; only with one writer, or with one reader,
+ * there is one (`chunks_consumed`). A single writer uses the chunks of all
+ * members, and needs no synchronization as long as the call fits into them
+ * (staging_ahead.c).
  *
- * All members must be in the call, with counts that fit: every one writes a line
- * with its length, and waits for those of the others, before it takes anything.
- * Pieces stand behind each other, whatever their length, and go round after `lap`
- * bytes: to write lines that another processor's second-level cache still holds,
- * because it has read them lately, takes four times as long. Where ranks outnumber
- * CPUs there are enough others between, and two places are all.
+ * All members must be in the call, with counts that fit: every member writes a
+ * line with its length, and waits for those of the others, before it reads a
+ * chunk. Chunks lie behind each other, whatever their length, and wrap after
+ * `ring_bytes` bytes: writing lines that another processor's second-level cache
+ * still holds, because it has read them lately, takes four times as long. Where
+ * ranks outnumber CPUs the chunks of enough other members are between, and two
+ * places are sufficient.
  *
- * A member that fails says so in the place of its next piece, and wants schedules
- * from then on: it may not know how many pieces the others have put.
+ * A member that fails publishes so in place of the number of its next chunk,
+ * and wants schedules from then on, because it may not know how many chunks the
+ * others have published.
  *
- * INVARIANT  before a call of one writer or one reader begins to write, everybody
- * has left the call before. So may be the first piece of another call only if
- * `early` is not set: then it goes where nobody reads any more.
+ * INVARIANT  Before a call with one writer or one reader begins to write, every
+ * member has left the call before. The same holds for the first chunk of
+ * another call, unless `can_start_early` is set: then it goes to a place that
+ * no member still reads.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -34,51 +40,60 @@
 
 #include "coll/team_data.h"
 
-/* How members answer for the whole of a call; errors are positive. */
+/* The outcomes on which members agree for a whole call. They are negative;
+ * errors are positive. */
 enum { WF_TEAM_BY_SCHEDULE = -1, WF_TEAM_MIXED = -2, WF_TEAM_BY_STAGE = -3 };
 
+/* One call through the staging ring, in this member. */
 struct wf_staging {
     struct wf_team *t;
     const struct wf_coll_args *a;
-    uint64_t bytes; /* what every member's line says */
-    uint64_t piece; /* bytes of one block in one step */
-    uint32_t room;  /* of all that a member puts in one */
+    uint64_t bytes;       /* length that every member's line states */
+    uint64_t piece_bytes; /* bytes of one block in one step */
+    uint32_t step_bytes;  /* bytes of a member's chunk in one step */
     uint32_t steps;
-    /* Every length where they differ, by rank; or NULL. */
-    uint64_t (*length)(const struct wf_staging *, int rank);
-    /* This member's piece of a step; that of another one. */
-    int (*put)(struct wf_staging *, uint32_t step, unsigned char *to);
-    int (*take)(struct wf_staging *, uint32_t step, int from,
-                const unsigned char *piece);
-    /* From the root: does that rank read this step? NULL: all do. */
-    bool (*reads)(const struct wf_staging *, uint32_t step, int rank);
-    /* Blocks for each other member: so many in a step; steps of a round. */
-    uint32_t together, round;
-    /* Of reductions: a whole step, and in which order. */
-    int (*run)(struct wf_staging *, uint32_t step);
+    /* Returns the length that a rank's line states, where they differ; or
+     * NULL. */
+    uint64_t (*length_of)(const struct wf_staging *, int rank);
+    /* Fills this member's chunk of a step; reads the chunk of another
+     * member. */
+    int (*fill_chunk)(struct wf_staging *, uint32_t step, unsigned char *to);
+    int (*read_chunk)(struct wf_staging *, uint32_t step, int from,
+                      const unsigned char *chunk);
+    /* Returns true if that rank reads this step, of a call from a root. NULL:
+     * all ranks read all steps. */
+    bool (*is_reader)(const struct wf_staging *, uint32_t step, int rank);
+    /* Of calls with a block for each other member: pieces in a chunk, and steps
+     * in which each member has got a piece. */
+    uint32_t pieces_per_chunk, steps_per_round;
+    /* Of reductions: runs a whole step; the order of operands. */
+    int (*run_step)(struct wf_staging *, uint32_t step);
     enum wf_team_order order;
-    bool unheard; /* who finds its part short does not hear all: a scan */
-    bool ready; /* the piece of step 0 was put before all met */
+    /* a member that finds its part short does not read all lines: a scan */
+    bool some_do_not_wait;
+    /* the chunk of step 0 was published before all members met */
+    bool first_chunk_filled;
 };
 
-/* A call in which all write and all read: all of it. The builder: of the
- * schedule that runs if a member wants one or there is no stage. */
+/* Runs a whole call in which all members write and read. The builder is that of
+ * the schedule that runs if a member wants one or if there is no ring. */
 int wf_team_stage_all(struct wf_staging *, wf_coll_builder *);
-/* From the root: its line said so, or is to. */
+/* Runs a call from the root, whose line has stated the way, or is going to. */
 int wf_team_stage_from(struct wf_staging *, wf_coll_builder *);
-/* The same without meeting, once there is a stage. False: nothing has happened. */
+/* Does the same without synchronization, once there is a ring. False: nothing
+ * has happened. */
 bool wf_team_from_ahead(struct wf_staging *, int *rc);
-/* To the root: its line has said so. */
+/* Runs a call to the root, whose line has stated the way. */
 int wf_team_stage_to(struct wf_staging *, wf_coll_builder *);
-/* All have met, and all write and read. */
+/* Runs a call in which all members write and read, and have read all lines. */
 int wf_team_stage_met(struct wf_staging *, wf_coll_builder *);
 
-/* ---- team_large.c, team_large_fold.c: these calls --------------------------- */
+/* ---- the collectives: large.c, large_fold.c ------------------------------ */
 
 int wf_team_large_allgather(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_alltoall(wf_coll_builder *, const struct wf_coll_args *);
-/* All have met; those whose pieces are more than a block holds have said how long
- * they are. */
+/* Members with more than a block of parts have published their lengths, and all
+ * members have read all lines. */
 int wf_team_large_alltoallv(wf_coll_builder *, const struct wf_coll_args *);
 void wf_team_say_lengths(struct wf_team *, const struct wf_coll_args *);
 int wf_team_large_bcast(wf_coll_builder *, const struct wf_coll_args *);
@@ -90,64 +105,68 @@ int wf_team_large_reduce_scatter(wf_coll_builder *,
 int wf_team_large_reduce(wf_coll_builder *, const struct wf_coll_args *);
 int wf_team_large_scan(wf_coll_builder *, const struct wf_coll_args *,
                        bool exclusive);
-/* Its order is one that can be computed so. */
+/* Returns true if a reduction runs through the ring: then it has an order that
+ * can be computed there. */
 bool wf_team_large_reduces(const struct wf_coll_args *, enum wf_coll_kind,
                            uint64_t bytes);
 
-/* ---- copying into it: team_copy.c ---------------------------------------------- */
+/* ---- copying into the ring: staging_copy.c ------------------------------- */
 
 void wf_team_copy_in(struct wf_team *, void *to, const void *from, uint64_t n);
 
-/* ---- pieces ------------------------------------------------------------------ */
+/* ---- chunks -------------------------------------------------------------- */
 
-/* The error of a member that calls with other counts. */
+/* Records and returns the error that a member calls with other counts. */
 WF_COLD int wf_team_other_counts(int rank);
-/* The line of this call says `bytes`, and this way. */
+/* Publishes the line of a large call: `bytes`, which may not fit the flag word,
+ * and the way. */
 void wf_team_say_long(struct wf_team *, uint64_t bytes, uint32_t way);
-/* What a line says in whose word that is. */
+/* Returns the bytes that a member's line states; `word` is its flag word. */
 uint64_t wf_team_long_bytes(struct wf_team *, int rank, uint64_t word);
-/* That member has put `count` pieces. */
+/* Waits until that member has published `count` chunks. */
 int wf_team_hear_put(struct wf_team *, int rank, uint32_t count);
 void wf_team_say_put(struct wf_team *, uint32_t count, int rc);
 
-/* How this member wants a large call. */
+/* Returns the way in which this member wants a large call. */
 static inline uint32_t wf_team_large_way(const struct wf_team *t)
 {
-    return t->spoiled ? WF_TEAM_SCHEDULE : WF_TEAM_STAGED;
+    return t->staging_failed ? WF_TEAM_SCHEDULE : WF_TEAM_STAGED;
 }
 
-/* The next step begins: a place for its pieces, beside those of this one. A
- * part of three chunks has it: who cannot go round is in the first one. */
+/* Moves the ring position to the next step, whose chunk lies beside that of
+ * this one. With three chunks for each member there is always room: a chunk
+ * that cannot wrap begins in the first one. */
 static inline void wf_team_place(struct wf_team *t, uint32_t room)
 {
-    uint32_t at = t->end;
+    uint32_t at = t->ring_end;
 
-    if (at + room > t->lap && room <= t->at)
+    if (at + room > t->ring_bytes && room <= t->ring_pos)
         at = 0;
-    t->at = at;
-    t->end = at + room;
+    t->ring_pos = at;
+    t->ring_end = at + room;
 }
 
-/* A member's pieces of this step. */
+/* Returns the address of a member's chunk of this step. */
 static inline unsigned char *wf_team_chunk(struct wf_team *t, int rank)
 {
-    return t->stage + (size_t)rank * t->chunks * t->chunk + t->at;
+    return t->staging + (size_t)rank * t->chunk_count * t->chunk_bytes +
+           t->ring_pos;
 }
 
-/* Bytes of step `step` in a block of `all`. */
+/* Returns the bytes of a block of `all` bytes that belong to step `step`. */
 static inline uint64_t wf_team_piece(const struct wf_staging *g, uint32_t step,
                                      uint64_t all)
 {
-    uint64_t first = step * g->piece;
+    uint64_t first = step * g->piece_bytes;
 
     if (first >= all)
         return 0;
-    return all - first < g->piece ? all - first : g->piece;
+    return all - first < g->piece_bytes ? all - first : g->piece_bytes;
 }
 
 static inline uint32_t wf_team_steps(const struct wf_staging *g, uint64_t all)
 {
-    return (uint32_t)((all + g->piece - 1) / g->piece);
+    return (uint32_t)((all + g->piece_bytes - 1) / g->piece_bytes);
 }
 
 #endif

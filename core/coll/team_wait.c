@@ -1,26 +1,28 @@
-/* Waiting for a word of another member, and waking who does.
+/* Waiting for a flag of another member, and waking the members that do.
  *
  *   waiter                               writer (wf_team_ring)
- *   a few looks at the word              word, or done
+ *   polls the flag a few times           flag, or last_completed_call
  *   poll, spin or yield (progress)       fence, unless waiters use membarrier
- *   waits = writer + 1, sleepers + 1     sleepers not 0: whose `waits` is mine?
- *   full barrier, look once more           reset it, and send him a message
- *   sleep in epoll                         that says nothing
+ *   wake_request_rank = writer + 1,      sleepers not 0: which members have
+ *   sleepers + 1                           this rank as wake_request_rank?
+ *   full barrier, poll once more           reset it, and send that member a
+ *   sleep in epoll                         message without content
  *
  * DESIGN  A process may be waited for by peers that are outside the collective,
  * for instance for a rendezvous. So the wait is that of any other call
- * (progress/wait.c), which drives the engine and sleeps in epoll; what wakes it
- * there is a message. Only one writer rings for a sleeper, whatever the number
- * of members that arrive meanwhile.
+ * (progress/wait.c), which drives the engine and sleeps in epoll; there a
+ * message wakes it. Only one writer wakes a sleeper, whatever the number of
+ * members that arrive meanwhile.
  *
- * Where ranks outnumber CPUs a waiter does not poll, it gives way at once: who
- * is on the same CPU runs, arrives, and gives way as well. Then a round of the
+ * Where ranks outnumber CPUs a waiter does not poll, it yields at once: another
+ * rank on the same CPU runs, arrives, and yields as well. Then a round of the
  * run queue is a round of the collective, without a wake-up.
  *
- * ERRORS  a member is gone, or has no team: MPI_ERR_PROC_ABORTED. A rank that
- * finds this leaves the team: it says so, and its mapping of the segments becomes
- * private memory. Later calls of it wait for no other rank, and their writes
- * cannot change what a member still reads.
+ * ERRORS  A member is gone, or does not use the segment: MPI_ERR_PROC_ABORTED.
+ * A rank that finds this leaves: it says so, and its mapping of the segments
+ * becomes private memory. Its later calls wait for no other rank, and their
+ * writes cannot change what a member still reads.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
@@ -32,55 +34,57 @@
 #include "protocol/death.h"
 #include "protocol/queues.h"
 
-enum { LOOKS = 64 /* at a word, before the engine is driven */ };
+enum { POLLS = 64 /* of a flag, before the engine is driven */ };
 
-struct await {
-    struct wf_flag_wait wait; /* first: what progress sees */
+/* A wait for a flag of one member. */
+struct member_wait {
+    struct wf_flag_wait wait; /* first member: progress is given it */
     struct wf_team *t;
     int rank;
-    bool armed; /* stands in sleepers */
-    const wf_atomic_u64 *word; /* of that rank */
-    uint64_t least;            /* what it is to be, or later */
+    bool armed;                /* is counted in sleepers */
+    const wf_atomic_u64 *word; /* the flag, of that rank */
+    uint64_t least;            /* the value to wait for, or a later one */
 };
 
-static bool here(const struct await *w)
+static bool is_reached(const struct member_wait *w)
 {
-    /* pairs with wf_team_done, wf_team_say and those of team_stage.c */
+    /* pairs with wf_team_done, wf_team_say and those of staging.c */
     return wf_team_reached(wf_load_acquire(w->word), w->least);
 }
 
-static bool lost(const struct await *w)
+static bool is_member_lost(const struct member_wait *w)
 {
     return w->wait.loc->failed || wf_comm_dead(w->t->comm) ||
-           wf_load_relaxed(&w->t->shared->ranks[w->rank].out);
+           wf_load_relaxed(&w->t->shared->members[w->rank].no_shm);
 }
 
-static bool over(void *arg)
+static bool is_wait_over(void *arg)
 {
-    return here(arg) || lost(arg);
+    return is_reached(arg) || is_member_lost(arg);
 }
 
-/* From here on the member rings when it writes. */
-static void arm(struct wf_flag_wait *wait)
+/* Makes the awaited member wake this one when it writes. */
+static void arm_wakeup(struct wf_flag_wait *wait)
 {
-    struct await *w = wf_container(wait, struct await, wait);
+    struct member_wait *w = wf_container(wait, struct member_wait, wait);
     struct wf_team *t = w->t;
 
     if (!w->armed)
         wf_add_acq_rel(&t->shared->sleepers, 1);
     w->armed = true;
-    wf_store_relaxed(&t->shared->ranks[t->rank].waits, (uint32_t)w->rank + 1);
+    wf_store_relaxed(&t->shared->members[t->rank].wake_request_rank,
+                     (uint32_t)w->rank + 1);
     wf_fence_full(); /* pairs with wf_team_ring */
-    if (!t->fence)
-        (void)wf_membarrier(); /* registered when the team was made */
+    if (!t->writers_fence)
+        (void)wf_membarrier(); /* registered at set-up */
 }
 
-static void disarm(struct await *w)
+static void disarm_wakeup(struct member_wait *w)
 {
     if (!w->armed)
         return;
-    wf_store_relaxed(&w->t->shared->ranks[w->t->rank].waits, 0);
-    wf_add_acq_rel(&w->t->shared->sleepers, UINT32_MAX); /* one less */
+    wf_store_relaxed(&w->t->shared->members[w->t->rank].wake_request_rank, 0);
+    wf_add_acq_rel(&w->t->shared->sleepers, UINT32_MAX); /* minus one */
 }
 
 static void unlink_wait(struct wf_instance *wf, struct wf_flag_wait *wait)
@@ -92,7 +96,7 @@ static void unlink_wait(struct wf_instance *wf, struct wf_flag_wait *wait)
     *at = wait->next;
 }
 
-static int gone(const struct await *w)
+static int report_lost_member(const struct member_wait *w)
 {
     const struct weft_loc *loc = w->wait.loc;
 
@@ -102,15 +106,15 @@ static int gone(const struct await *w)
         return wf_error(MPI_ERR_PROC_ABORTED, "a member of the communicator "
                                               "is gone");
     return wf_error(loc->failed ? wf_location_error(loc) : MPI_ERR_PROC_ABORTED,
-                    "rank %d (process %u on %s): %s",
-                    w->rank, loc->id, loc->host ? loc->host : "unknown host",
+                    "rank %d (process %u on %s): %s", w->rank, loc->id,
+                    loc->host ? loc->host : "unknown host",
                     loc->failed ? wf_location_why(loc)
                                 : "it lost a member of the communicator");
 }
 
-static void describe(const void *arg, struct wf_wait *to)
+static void describe_wait(const void *arg, struct wf_wait *to)
 {
-    const struct await *w = arg;
+    const struct member_wait *w = arg;
 
     to->operation = WF_STATE_COLLECTIVE;
     to->comm = w->t->comm;
@@ -118,64 +122,64 @@ static void describe(const void *arg, struct wf_wait *to)
     to->number = w->t->call;
 }
 
-/* Drive the engine until it is there. */
-static int wait_in_earnest(struct await *w)
+/* Drives the engine until the flag is reached. */
+static int wait_with_progress(struct member_wait *w)
 {
-    struct wf_wait_cause cause = {describe, w};
+    struct wf_wait_cause cause = {describe_wait, w};
     struct wf_comm *comm = w->t->comm;
     struct wf_instance *wf = comm->wf;
 
-    w->wait.arm = arm;
+    w->wait.arm = arm_wakeup;
     w->wait.loc = wf_location(wf, wf_group_proc(comm->peers, w->rank));
     if (!w->wait.loc)
         return wf_error(MPI_ERR_NO_MEM, "out of memory for rank %d", w->rank);
     w->wait.next = wf->flag_waits;
     wf->flag_waits = &w->wait;
-    wf_progress_wait(wf, w->t->mask, over, w, &cause);
+    wf_progress_wait(wf, w->t->endpoint_mask, is_wait_over, w, &cause);
     unlink_wait(wf, &w->wait);
-    disarm(w);
-    return here(w) ? MPI_SUCCESS : gone(w);
+    disarm_wakeup(w);
+    return is_reached(w) ? MPI_SUCCESS : report_lost_member(w);
 }
 
-static int await(struct await *w)
+static int wait_for_word(struct member_wait *w)
 {
-    for (int i = w->t->crowded ? 0 : LOOKS; i > 0; i--) {
-        if (here(w))
+    for (int i = w->t->oversubscribed ? 0 : POLLS; i > 0; i--) {
+        if (is_reached(w))
             return MPI_SUCCESS;
         wf_cpu_relax();
     }
-    return here(w) ? MPI_SUCCESS : wait_in_earnest(w);
+    return is_reached(w) ? MPI_SUCCESS : wait_with_progress(w);
 }
 
-/* Memory of our own where members shared some: the addresses stay valid. */
-static void make_private(void *at, size_t bytes)
+/* Replaces shared memory by private memory at the same address. */
+static void replace_by_private(void *at, size_t bytes)
 {
     (void)mmap(at, bytes, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
-static void leave(struct wf_team *t)
+static void leave_segments(struct wf_team *t)
 {
     if (!t->comm->team_usable)
         return;
     t->comm->team_usable = false;
-    wf_store_release(&t->shared->ranks[t->rank].out, 1);
+    wf_store_release(&t->shared->members[t->rank].no_shm, 1);
     wf_fence_full(); /* as in wf_team_ring */
     if (wf_load_relaxed(&t->shared->sleepers))
         wf_team_wake(t);
-    make_private(t->shared, t->bytes);
-    if (t->stage)
-        make_private(t->stage, t->stage_bytes);
+    replace_by_private(t->shared, t->segment_bytes);
+    if (t->staging)
+        replace_by_private(t->staging, t->staging_bytes);
 }
 
 int wf_team_await(struct wf_team *t, int rank, const wf_atomic_u64 *word,
                   uint64_t least, uint64_t *seen)
 {
-    struct await w = {.t = t, .rank = rank, .word = word, .least = least};
-    int rc = t->comm->team_usable ? await(&w) : gone(&w);
+    struct member_wait w = {.t = t, .rank = rank, .word = word, .least = least};
+    int rc = t->comm->team_usable ? wait_for_word(&w) : report_lost_member(&w);
 
     if (wf_unlikely(rc))
-        leave(t);
+        leave_segments(t);
     *seen = wf_load_acquire(word);
     return rc;
 }
@@ -187,14 +191,14 @@ void wf_team_room(struct wf_team *t, uint32_t call)
 
     for (int r = 0; r < t->size; r++) {
         if (r == t->rank ||
-            wf_team_await(t, r, &t->shared->ranks[r].done,
+            wf_team_await(t, r, &t->shared->members[r].last_completed_call,
                           (uint64_t)call << 32, &seen))
-            continue; /* who is gone reads nothing any more */
+            continue; /* a member that is gone reads nothing any more */
         done = (uint32_t)(seen >> 32);
         if ((int32_t)(done - least) < 0)
             least = done;
     }
-    t->freed = least;
+    t->all_completed_call = least;
 }
 
 void wf_team_wake(struct wf_team *t)
@@ -202,7 +206,7 @@ void wf_team_wake(struct wf_team *t)
     struct wf_comm *comm = t->comm;
 
     for (int r = 0; r < t->size; r++) {
-        wf_atomic_u32 *waits = &t->shared->ranks[r].waits;
+        wf_atomic_u32 *waits = &t->shared->members[r].wake_request_rank;
         struct weft_loc *loc;
 
         if (wf_load_relaxed(waits) != (uint32_t)t->rank + 1)
@@ -210,6 +214,6 @@ void wf_team_wake(struct wf_team *t)
         wf_store_relaxed(waits, 0);
         loc = wf_location(comm->wf, wf_group_proc(comm->peers, r));
         if (loc)
-            wf_credit_return(loc); /* perhaps of nothing: it wakes */
+            wf_credit_return(loc); /* perhaps no credit: the message wakes it */
     }
 }

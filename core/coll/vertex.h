@@ -1,8 +1,9 @@
-/* What a schedule is made of; private to schedule.c (building) and run.c.
+/* The vertices and edges of a schedule; private to schedule.c (building) and
+ * run.c (running).
  *
- *   vertex --out--> edge -> edge -> ...      complete releases each edge's `to`
- *   vertex --follower--> vertex              start releases it: the next
- *                                            message of this direction and peer
+ *   vertex --out--> edge -> edge -> ...   completion releases each edge's `to`
+ *   vertex --follower--> vertex           start releases it: the next message
+ *                                         of this direction and peer
  *
  * A vertex is ready when `wait`, the number of releases still missing, is 0.
  * Ready vertices stand in a queue, so that a chain of operations which all
@@ -32,9 +33,10 @@ enum wf_vertex_kind {
     WF_VERTEX_FENCE
 };
 
-/* One layout for all kinds keeps vertices compact: src/count/type are the
+/* A vertex. One layout for all kinds keeps it compact: src/count/type are the
  * message of a send or receive, the operand of a reduction, the source of a
- * copy; arg of a call is dst, and that of a message what it finds, or NULL. */
+ * copy. dst is the argument of a call; of a send, the wf_sched_found that says
+ * what to send; of a receive, where the received length goes; or NULL. */
 struct wf_vertex {
     struct wf_sched *sched;
     void *src, *dst;
@@ -45,12 +47,13 @@ struct wf_vertex {
         int (*fn)(void *);
     };
     int32_t peer;
-    int32_t need, wait; /* releases: in all, still missing */
+    int32_t need, wait;    /* releases: in all, still missing */
     int32_t out, out_last; /* edges, in the order they were made */
     int32_t follower;
-    int32_t next; /* building: chain of a bucket; running: ready queue */
+    /* while built: chain of a bucket; while running: ready queue */
+    int32_t next;
     uint8_t kind;
-    bool local; /* peer is a rank of the local group */
+    bool local;     /* peer is a rank of the local group */
     bool under_way; /* a message that has started and is not complete */
 };
 
@@ -77,38 +80,43 @@ struct wf_sched {
     int tag, local_tag;
     bool on_local;
     bool no_memory; /* a builder call failed; start reports it */
-    bool running;   /* somebody drains the ready queue */
-    bool blocking;  /* the waiter drains it, not the completion */
-    bool user_op;   /* has a reduction that leaves the API section */
-    bool deferred;  /* stands in the instance's list, linked by next */
-    bool direct;    /* vertices are performed when they are made: direct.c */
+    bool running;   /* the ready queue is being drained */
+    /* the waiting thread drains the queue, not the completion */
+    bool blocking;
+    /* has a user operation, which runs outside the API section */
+    bool user_op;
+    /* is in the instance's list of deferred schedules, by next */
+    bool deferred;
+    bool direct;       /* vertices are performed when they are made: direct.c */
     uint8_t algorithm; /* enum wf_coll_algorithm of the whole, once chosen */
-    int fence;      /* newest fence, or -1 */
-    const int *map; /* of the ranks that builders name, or NULL */
+    int fence;         /* newest fence, or -1 */
+    const int *map;    /* translates the ranks that builders name, or NULL */
 
     struct wf_vertex *v;
     struct wf_edge *e;
     int vertices, vertex_room, edges, edge_room;
-    int32_t bucket[WF_SCHED_BUCKETS]; /* newest message by peer, while built */
+    int32_t bucket[WF_SCHED_BUCKETS]; /* newest message, by peer, while built */
     struct wf_temp *temps;
     size_t scratch_used;
 
-    int32_t head, tail;    /* ready queue */
-    int left;              /* not complete */
-    int error;             /* first one */
-    bool cut;              /* the way to a member is lost */
-    uint32_t mask;         /* endpoints of what is in flight */
-    bool runnable;         /* what a blocking run waits for */
-    const void *waiter;    /* identity of the thread of a blocking run */
-    struct wf_req *req;    /* of a nonblocking or persistent run */
-    struct wf_sched *next; /* among those kept for reuse, or deferred */
+    int32_t head, tail; /* ready queue */
+    int left;           /* vertices that are not complete */
+    int error;          /* the first error */
+    /* a message failed because the way to a member is lost */
+    bool cut;
+    uint32_t endpoint_mask; /* endpoints of the messages in flight */
+    bool runnable;          /* a blocking run waits for this */
+    const void *waiter;     /* identifies the thread of a blocking run */
+    struct wf_req *req;     /* request of a nonblocking or persistent run */
+    /* in the list of those kept for reuse, or deferred */
+    struct wf_sched *next;
 
     struct wf_vertex inline_v[WF_SCHED_INLINE_VERTICES];
     struct wf_edge inline_e[WF_SCHED_INLINE_EDGES];
     _Alignas(16) char scratch[WF_SCHED_SCRATCH];
 };
 
-/* ---- performing at once: direct.c ----------------------------------------- */
+/* ---- performing at once: direct.c ---------------------------------------- */
 
 struct wf_sched_block {
     void *buf;
@@ -116,7 +124,8 @@ struct wf_sched_block {
     struct wf_type *type;
 };
 
-/* True: performed, s->error says how. False: record it. */
+/* Each returns true if the vertex was performed: s->error is its outcome.
+ * False: it is to be recorded. */
 bool wf_direct_send(struct wf_sched *, const void *buf, uint64_t count,
                     const struct wf_type *, int dest);
 bool wf_direct_recv(struct wf_sched *, void *buf, uint64_t count,
@@ -126,7 +135,8 @@ bool wf_direct_reduce(struct wf_sched *, struct wf_op *, const void *in,
 bool wf_direct_copy(struct wf_sched *, struct wf_sched_block from,
                     struct wf_sched_block to);
 bool wf_direct_call(struct wf_sched *, int (*fn)(void *), void *arg);
-/* A message of a collective has the length that its receiver expects. */
+/* Compares the length of a message of a collective with the one that its
+ * receiver expects. */
 WF_COLD int wf_sched_bad_length(int source, uint64_t got, uint64_t expected);
 static inline int wf_sched_check_length(int source, uint64_t got,
                                         uint64_t expected)
@@ -135,17 +145,19 @@ static inline int wf_sched_check_length(int source, uint64_t got,
         return MPI_SUCCESS;
     return wf_sched_bad_length(source, got, expected);
 }
-/* A copy to oneself obeys the rule of a message to oneself. */
+/* Copies between two blocks of this process. As for a message to itself,
+ * different lengths are an error. */
 int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to);
 
-/* Of a schedule that has not begun: a member is gone, or MPI_SUCCESS. */
+/* Returns the error with which a schedule begins: a member is gone, or
+ * MPI_SUCCESS. */
 static inline int wf_sched_first_error(const struct wf_sched *s)
 {
     return wf_unlikely(wf_comm_dead(s->comm)) ? wf_comm_dead_error(s->comm)
                                               : MPI_SUCCESS;
 }
 
-/* The object and its arrays; keep.c. */
+/* Frees the object and its arrays (cleanup.c). */
 void wf_sched_free(struct wf_sched *);
 
 #endif

@@ -57,11 +57,11 @@ static void a_much_faster_way_is_used_until_the_next_trial(void **state)
     (void)state;
     begin();
     copy_pieces(TRIAL, 8000, 900);
-    assert_true(team.around);
+    assert_true(team.nontemporal);
     copy_pieces(ROUND - TRIAL, 8000, 900);
-    assert_true(team.around);
+    assert_true(team.nontemporal);
     copy_pieces(TRIAL, 700, 690);
-    assert_false(team.around);
+    assert_false(team.nontemporal);
     assert_int_equal(ticks.asked, 2 * 2 * TRIAL);
 }
 
@@ -70,7 +70,7 @@ static void a_little_faster_is_not_enough(void **state)
     (void)state;
     begin();
     copy_pieces(ROUND, 1800, 700);
-    assert_false(team.around);
+    assert_false(team.nontemporal);
 }
 
 static void small_pieces_are_not_timed(void **state)
@@ -102,7 +102,7 @@ static void the_bytes_arrive_and_no_others(void **state)
         for (size_t i = shift + n; i < sizeof to; i++)
             assert_int_equal(to[i], 0xee);
     }
-    assert_true(team.around);
+    assert_true(team.nontemporal);
 }
 
 int main(void)

@@ -19,9 +19,9 @@ static void begin(uint32_t lap)
     uint32_t chunks = lap / CHUNK;
 
     team = (struct wf_team){
-        .chunk = CHUNK,
-        .chunks = chunks > WF_TEAM_CHUNKS ? chunks : WF_TEAM_CHUNKS,
-        .lap = lap};
+        .chunk_bytes = CHUNK,
+        .chunk_count = chunks > WF_TEAM_CHUNKS ? chunks : WF_TEAM_CHUNKS,
+        .ring_bytes = lap};
 }
 
 /* The piece before may still be read, and behind the part is another's. */
@@ -32,11 +32,11 @@ static void a_piece_stands_beside_the_newest_one(void **state)
         begin(lap);
         srand(1);
         for (int i = 0; i < PIECES; i++) {
-            uint32_t at = team.at, end = team.end;
+            uint32_t at = team.ring_pos, end = team.ring_end;
 
             wf_team_place(&team, 1 + (uint32_t)rand() % CHUNK);
-            assert_true(team.at >= end || team.end <= at);
-            assert_true(team.end <= team.chunks * CHUNK);
+            assert_true(team.ring_pos >= end || team.ring_end <= at);
+            assert_true(team.ring_end <= team.chunk_count * CHUNK);
         }
     }
 }
@@ -47,7 +47,7 @@ static void short_pieces_go_through_all_lines_of_a_lap(void **state)
     begin(8 * CHUNK);
     for (uint32_t i = 0; i < 3 * 8 * CHUNK; i++) {
         wf_team_place(&team, 1);
-        assert_int_equal(team.at, i % (8 * CHUNK));
+        assert_int_equal(team.ring_pos, i % (8 * CHUNK));
     }
 }
 
@@ -58,7 +58,7 @@ static void two_places_take_turns_where_there_is_no_lap(void **state)
         begin(0);
         for (uint32_t i = 0; i < 6; i++) {
             wf_team_place(&team, room);
-            assert_int_equal(team.at, i % 2 * room);
+            assert_int_equal(team.ring_pos, i % 2 * room);
         }
     }
 }

@@ -1,8 +1,9 @@
-/* The words of a team (core/coll/team.h, team_wait.c): lines that are used again,
- * and sleepers; writers fence, or sleepers use membarrier. The pieces of a large
- * call (team_stage.c): chunks that are used again, by one writer or by all.
- * CLAIM  What a member hears is what was said in this call, nobody overwrites what
- * another still reads, and who sleeps is woken.
+/* The flags of a shared-memory collective (core/coll/team.h, team_wait.c): lines
+ * that are used again, and sleepers; writers fence, or sleepers use membarrier.
+ * The chunks of a large call (team_stage.c), which are used again, by one writer
+ * or by all.
+ * CLAIM  A member reads what was published in this call, no member overwrites
+ * what another still reads, and a member that sleeps is woken.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "machine.h"
@@ -28,7 +29,7 @@ struct wf_flag_wait {
 //@ core/coll/team.h: wf_team_line{data} wf_team_rank
 struct wf_team_shared {
     wf_atomic_u32 sleepers;
-    struct wf_team_rank ranks[MEMBERS];
+    struct wf_team_rank members[MEMBERS];
 };
 //@ core/coll/team.h: wf_team
 
@@ -50,29 +51,30 @@ static int wf_team_await(struct wf_team *, int, const wf_atomic_u64 *, uint64_t,
 //@ core/coll/team.h: wf_team_line() wf_team_ring wf_team_begin wf_team_say
 //@ core/coll/team.h: wf_team_publish wf_team_done wf_team_reached wf_team_hear
 static bool wf_comm_dead(const struct wf_comm *) { return false; }
-//@ core/coll/team_wait.c: await here lost over arm disarm
+//@ core/coll/team_wait.c: member_wait is_reached is_member_lost
+//@ core/coll/team_wait.c: is_wait_over arm_wakeup disarm_wakeup
 
 /* As a wait of progress does it: flags are armed, a last look, sleep. */
-static int wait_in_earnest(struct await *w)
+static int wait_with_progress(struct member_wait *w)
 {
     futex_word *bell = &bells[w->t->rank];
 
     w->wait.loc = wf_location(NULL, w->rank);
-    while (!over(w)) {
-        arm(&w->wait);
-        if (over(w))
+    while (!is_wait_over(w)) {
+        arm_wakeup(&w->wait);
+        if (is_wait_over(w))
             break;
         wf_futex_wait(bell, 0, NULL);
         bell->store(0, rl::mo_relaxed, $);
     }
-    disarm(w);
+    disarm_wakeup(w);
     return MPI_SUCCESS;
 }
-enum { LOOKS = 1 };
+enum { POLLS = 1 };
 /* Nobody dies here, so no wait ends early. */
-static int gone(const struct await *) { return 1; }
-static void leave(struct wf_team *) {}
-//@ core/coll/team_wait.c: await() wf_team_await wf_team_room wf_team_wake
+static int report_lost_member(const struct member_wait *) { return 1; }
+static void leave_segments(struct wf_team *) {}
+//@ core/coll/team_wait.c: wait_for_word wf_team_await wf_team_room wf_team_wake
 
 template <bool FENCE> struct team_meets : rl::test_suite<team_meets<FENCE>, MEMBERS> {
     struct wf_team_shared shared;
@@ -88,10 +90,10 @@ template <bool FENCE> struct team_meets : rl::test_suite<team_meets<FENCE>, MEMB
             memset(&teams[i], 0, sizeof teams[i]);
             teams[i].comm = &comm;
             teams[i].shared = &shared;
-            teams[i].lines = WF_TEAM_LINES_MOST;
+            teams[i].lines_used = WF_TEAM_LINES_MOST;
             teams[i].size = MEMBERS;
             teams[i].rank = i;
-            teams[i].fence = FENCE;
+            teams[i].writers_fence = FENCE;
         }
     }
 
@@ -128,13 +130,16 @@ struct wf_coll_args {
 };
 enum wf_team_order { WF_TEAM_ANY_ORDER };
 enum { STEPS = 5, CHUNKS = MEMBERS * WF_TEAM_CHUNKS };
-static int gave_up(int) { return 1; }
+static int report_failed_member(int) { return 1; }
 //@ core/coll/team_data.h: wf_team_after
 //@ core/coll/team_stage.h: wf_staging wf_team_place wf_team_chunk
-//@ core/coll/team_stage.c: FAILED word_of wf_team_say_put say_got hear
-//@ core/coll/team_stage.c: wf_team_hear_put put_piece take_pieces run_step place
+//@ core/coll/team_stage.c: FAILED flag_of wf_team_say_put publish_consumed
+//@ core/coll/team_stage.c: wait_count
+//@ core/coll/team_stage.c: wf_team_hear_put publish_chunk read_chunks
+//@ core/coll/team_stage.c: run_one_step advance_ring
 //@ core/coll/team_stage.c: run_steps
-//@ core/coll/team_stage.c: wide_chunk reads await_readers write_wide read_wide
+//@ core/coll/team_stage.c: root_chunk reads_step wait_for_readers
+//@ core/coll/team_stage.c: write_from_root read_from_root
 
 static unsigned char stage[CHUNKS]; /* their addresses */
 static plain<int> *chunks;
@@ -168,14 +173,14 @@ template <bool ALL> struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBER
             memset(&teams[i], 0, sizeof teams[i]);
             teams[i].comm = &comm;
             teams[i].shared = &shared;
-            teams[i].stage = stage;
-            teams[i].chunk = 1;
-            teams[i].chunks = WF_TEAM_CHUNKS;
-            teams[i].lap = 1;
+            teams[i].staging = stage;
+            teams[i].chunk_bytes = 1;
+            teams[i].chunk_count = WF_TEAM_CHUNKS;
+            teams[i].ring_bytes = 1;
             teams[i].size = MEMBERS;
             teams[i].rank = i;
             teams[i].call = 1;
-            teams[i].fence = true;
+            teams[i].writers_fence = true;
         }
     }
 
@@ -187,11 +192,11 @@ template <bool ALL> struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBER
         g.t = &teams[me];
         g.a = &args;
         g.steps = ALL ? STEPS : CHUNKS + 2;
-        g.room = 1;
-        g.put = put;
-        g.take = take;
-        wf_team_place(g.t, g.room);
-        RL_ASSERT((ALL ? run_steps : me == 0 ? write_wide : read_wide)(&g) ==
+        g.step_bytes = 1;
+        g.fill_chunk = put;
+        g.read_chunk = take;
+        wf_team_place(g.t, g.step_bytes);
+        RL_ASSERT((ALL ? run_steps : me == 0 ? write_from_root : read_from_root)(&g) ==
                   MPI_SUCCESS);
     }
 };
