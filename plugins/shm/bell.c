@@ -1,6 +1,6 @@
 /* The bell: sleeping without missing anything, waking without waste.
  *
- *   sleeper (wf_shm_arm)                sender (shm_publish, give_back)
+ *   sleeper (wf_shm_arm)                sender (shm_publish_slot, give_back)
  *   mode = ASLEEP | nap                 slot word, or room count
  *   full barrier                        fence
  *   look at every ring and room wait    load mode
@@ -15,7 +15,7 @@
  *
  * The eventfd is edge triggered and never read: one epoll_wait consumes it.
  *
- * Beyond SHM_FEW peers the sleeper does not look at every ring in every
+ * Beyond SHM_FEW_PEERS peers the sleeper does not look at every ring in every
  * progress call: SHM_MANY asks senders to set their byte of the page as well.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -42,10 +42,10 @@ static long membarrier(int command)
 }
 
 /* Once per endpoint. crowded: more ranks than CPUs. */
-void wf_shm_bell_register(weft_ep *ep, bool crowded)
+void wf_shm_bell_register(weft_ep *ep, bool oversubscribed)
 {
     ep->registered = membarrier(BARRIER_REGISTER) == 0;
-    ep->barrier = ep->registered && !crowded;
+    ep->barrier = ep->registered && !oversubscribed;
 }
 
 static void full_barrier(weft_ep *ep)
@@ -98,7 +98,7 @@ bool wf_shm_pending(const weft_peer *p)
         return false;
     uint64_t word =
         atomic_load_explicit(&in->next->word, memory_order_acquire);
-    return (word >> 61) == in->lap;
+    return (word >> 61) == in->wrap;
 }
 
 int wf_shm_event(weft_ep *ep, weft_event *event)
@@ -109,14 +109,14 @@ int wf_shm_event(weft_ep *ep, weft_event *event)
 }
 
 /* Tell receivers that their room counts matter to me now. */
-static void be_hungry(weft_ep *ep)
+static void announce_waiting(weft_ep *ep)
 {
     for (uint32_t i = 0; i < ep->busy_n; i++) {
         struct shm_out *out = &ep->busy[i]->out;
-        if (ep->busy[i]->state != SHM_UP || out->hungry)
+        if (ep->busy[i]->state != SHM_UP || out->waiting_for_space)
             continue;
-        out->hungry = true;
-        atomic_store_explicit(&out->line->hungry, 1, memory_order_relaxed);
+        out->waiting_for_space = true;
+        atomic_store_explicit(&out->line->waiting_for_space, 1, memory_order_relaxed);
     }
 }
 
@@ -131,10 +131,10 @@ static bool busy_can_move(weft_peer *p)
         return !p->in.paused;
     if (wf_shm_direct_can_move(p))
         return true;
-    return p->out.tx ? wf_shm_can_push(p) : p->out.want && wf_shm_roomy(p);
+    return p->out.tx ? wf_shm_can_push(p) : p->out.want && wf_shm_has_room(p);
 }
 
-static bool anything(weft_ep *ep)
+static bool has_work(weft_ep *ep)
 {
     if (ep->sweep)
         return true;
@@ -147,19 +147,19 @@ static bool anything(weft_ep *ep)
     return false;
 }
 
-static void until(uint64_t *deadline, uint64_t at)
+static void lower_deadline(uint64_t *deadline, uint64_t at)
 {
     if (deadline && (*deadline == 0 || at < *deadline))
         *deadline = at;
 }
 
-static void deadlines(weft_ep *ep, uint64_t *deadline)
+static void collect_deadlines(weft_ep *ep, uint64_t *deadline)
 {
     if (ep->accept_at)
-        until(deadline, ep->accept_at);
+        lower_deadline(deadline, ep->accept_at);
     for (uint32_t i = 0; i < ep->busy_n; i++)
         if (ep->busy[i]->state == SHM_WAITING)
-            until(deadline, ep->busy[i]->retry_at);
+            lower_deadline(deadline, ep->busy[i]->retry_at);
 }
 
 /* OK: whatever happens from here on makes the epoll descriptor readable. */
@@ -168,20 +168,20 @@ int wf_shm_arm(weft_ep *ep, weft_event *event, uint64_t *deadline_ns)
     if (event)
         wf_shm_event(ep, event);
     if (!ep->armed) {
-        be_hungry(ep);
+        announce_waiting(ep);
         uint32_t who = shm_helping(ep) ? SHM_ASLEEP | SHM_STANDIN : SHM_ASLEEP;
         set_mode(ep, (ep->mode | who) + SHM_NAP);
         full_barrier(ep);
         ep->armed = true;
     }
-    if (anything(ep)) {
+    if (has_work(ep)) {
         ep->armed = false;
         ep->sweep = true; /* find it in the next call, whoever it is from */
         set_mode(ep, ep->mode & ~(SHM_ASLEEP | SHM_STANDIN));
         return WEFT_EAGAIN;
     }
-    deadlines(ep, deadline_ns);
-    ep->stats.naps++;
+    collect_deadlines(ep, deadline_ns);
+    ep->stats.sleeps++;
     return WEFT_OK;
 }
 

@@ -31,13 +31,13 @@ enum {
     LOOP_FROM = 1024, /* shorter copies are memcpy's business */
     AHEAD = 1024,     /* bytes between prefetch and use */
     L2_UNKNOWN = 512 << 10,
-    RING_LEAST = 128 << 10,
-    RING_MOST = 4 << 20,
-    RING_CROWDED = 256 << 10,
+    RING_MIN = 128 << 10,
+    RING_MAX = 4 << 20,
+    RING_OVERSUBSCRIBED = 256 << 10,
     RING_SHARE = 64 << 20
 };
 
-typedef uint64_t block __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint64_t vec16 __attribute__((vector_size(16), aligned(1), may_alias));
 
 void wf_shm_copy(void *to, const void *from, size_t n)
 {
@@ -47,12 +47,12 @@ void wf_shm_copy(void *to, const void *from, size_t n)
         for (; n >= 64; n -= 64, t += 64, f += 64) {
             __builtin_prefetch(f + AHEAD);
             __builtin_prefetch(t + AHEAD, 1);
-            block a = *(const block *)f, b = *(const block *)(f + 16),
-                  c = *(const block *)(f + 32), d = *(const block *)(f + 48);
-            *(block *)t = a;
-            *(block *)(t + 16) = b;
-            *(block *)(t + 32) = c;
-            *(block *)(t + 48) = d;
+            vec16 a = *(const vec16 *)f, b = *(const vec16 *)(f + 16),
+                  c = *(const vec16 *)(f + 32), d = *(const vec16 *)(f + 48);
+            *(vec16 *)t = a;
+            *(vec16 *)(t + 16) = b;
+            *(vec16 *)(t + 32) = c;
+            *(vec16 *)(t + 48) = d;
         }
     memcpy(t, f, n);
 }
@@ -64,12 +64,12 @@ void wf_shm_copy_plain(void *to, const void *from, size_t n)
     const unsigned char *f = from;
     if (n >= LOOP_FROM)
         for (; n >= 64; n -= 64, t += 64, f += 64) {
-            block a = *(const block *)f, b = *(const block *)(f + 16),
-                  c = *(const block *)(f + 32), d = *(const block *)(f + 48);
-            *(block *)t = a;
-            *(block *)(t + 16) = b;
-            *(block *)(t + 32) = c;
-            *(block *)(t + 48) = d;
+            vec16 a = *(const vec16 *)f, b = *(const vec16 *)(f + 16),
+                  c = *(const vec16 *)(f + 32), d = *(const vec16 *)(f + 48);
+            *(vec16 *)t = a;
+            *(vec16 *)(t + 16) = b;
+            *(vec16 *)(t + 32) = c;
+            *(vec16 *)(t + 48) = d;
             __asm__ volatile("");
         }
     memcpy(t, f, n);
@@ -99,7 +99,7 @@ void wf_shm_copy_around(void *to, const void *from, size_t n)
 #endif
 
 /* Bytes of the second-level cache, as Linux describes the first CPU. */
-static uint64_t level2(void)
+static uint64_t read_l2_size(void)
 {
     char text[32] = "";
     char *unit;
@@ -116,13 +116,13 @@ static uint64_t level2(void)
 }
 
 /* Bytes of a ring for large payloads where the configuration names none. */
-uint64_t wf_shm_ring_bytes(uint32_t local_count, bool crowded)
+uint64_t wf_shm_ring_bytes(uint32_t local_count, bool oversubscribed)
 {
-    uint64_t n = crowded ? RING_CROWDED : 2 * level2();
+    uint64_t n = oversubscribed ? RING_OVERSUBSCRIBED : 2 * read_l2_size();
     uint64_t share = RING_SHARE / (local_count ? local_count : 1);
-    if (n > RING_MOST)
-        n = RING_MOST;
+    if (n > RING_MAX)
+        n = RING_MAX;
     if (n > share)
         n = share;
-    return n < RING_LEAST ? RING_LEAST : n;
+    return n < RING_MIN ? RING_MIN : n;
 }

@@ -25,7 +25,7 @@
 
 enum {
     PIECE = 16 << 10,  /* what is claimed at a time */
-    TURN = 64,         /* pieces before progress looks at others */
+    PIECES_PER_CALL = 64,         /* pieces before progress looks at others */
     HELP_FROM = 64 << 10
 };
 
@@ -37,13 +37,13 @@ struct help {
 _Static_assert(sizeof(struct help) <= sizeof((struct shm_slot *)0)->body,
                "one slot");
 
-static uint32_t pieces(uint64_t len)
+static uint32_t count_pieces(uint64_t len)
 {
     return (uint32_t)((len + PIECE - 1) / PIECE);
 }
 
 /* Claim the next piece of operation op, or say no. */
-static bool claim(_Atomic uint64_t *word, uint32_t op, uint32_t all,
+static bool claim_piece(_Atomic uint64_t *word, uint32_t op, uint32_t all,
                   uint32_t *index)
 {
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
@@ -82,10 +82,10 @@ static void ask_for_help(weft_peer *p, const weft_rma *rma)
     atomic_store_explicit(&p->out.share->claim, (uint64_t)g->op << 32,
                           memory_order_relaxed);
     memcpy(shm_slot_next(&p->out)->body, &help, sizeof help);
-    shm_publish(p, g->op, 0, SHM_HELP);
+    shm_publish_slot(p, g->op, 0, SHM_HELP);
 }
 
-static void begin(weft_peer *p)
+static void begin_get(weft_peer *p)
 {
     struct shm_get *g = &p->get;
     g->done = 0;
@@ -95,7 +95,7 @@ static void begin(weft_peer *p)
 }
 
 /* Pieces of the operation that the helper has copied. */
-static uint32_t helped(weft_peer *p)
+static uint32_t count_helped(weft_peer *p)
 {
     uint64_t word = atomic_load_explicit(&p->out.share->done,
                                          memory_order_acquire);
@@ -103,7 +103,7 @@ static uint32_t helped(weft_peer *p)
 }
 
 /* Copy for a while. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
-static int step(weft_peer *p)
+static int copy_some(weft_peer *p)
 {
     struct shm_get *g = &p->get;
     weft_rma *rma = g->head;
@@ -112,26 +112,26 @@ static int step(weft_peer *p)
         return wf_shm_cma_step(p, rma, &g->done);
     const unsigned char *from =
         rma->rkey->base + (rma->raddr - rma->rkey->at);
-    uint32_t all = pieces(rma->len), index;
-    for (int i = 0; i < TURN && g->done < all; i++) {
+    uint32_t all = count_pieces(rma->len), index;
+    for (int i = 0; i < PIECES_PER_CALL && g->done < all; i++) {
         index = (uint32_t)g->done;
-        if (g->shared && !claim(&p->out.share->claim, g->op, all, &index))
+        if (g->shared && !claim_piece(&p->out.share->claim, g->op, all, &index))
             break;
         copy_piece(to, from, rma->len, index);
         g->done++;
     }
-    uint64_t have = g->done + (g->shared ? helped(p) : 0);
+    uint64_t have = g->done + (g->shared ? count_helped(p) : 0);
     return have >= all ? WEFT_DONE : WEFT_EAGAIN;
 }
 
-static weft_rma **next_of(weft_rma *rma)
+static weft_rma **next_field_of(weft_rma *rma)
 {
     return (weft_rma **)(void *)&rma->priv[0];
 }
 
-static void pop(struct shm_get *g)
+static void pop_get(struct shm_get *g)
 {
-    g->head = *next_of(g->head);
+    g->head = *next_field_of(g->head);
     if (!g->head)
         g->last = NULL;
 }
@@ -145,24 +145,24 @@ int wf_shm_get(weft_peer *p, weft_rma *rma)
         (k->base && (rma->raddr < k->at || at > k->bytes ||
                      rma->len > k->bytes - at)))
         return WEFT_EINVAL;
-    *next_of(rma) = NULL;
+    *next_field_of(rma) = NULL;
     if (!k->base && !wf_shm_cma_probe(p, rma->raddr))
         return WEFT_ENOTSUP;
-    if (!k->base && !wf_shm_cma_alone(p->ep))
+    if (!k->base && !wf_shm_cma_reads_alone(p->ep))
         return wf_shm_fetch(p, rma);
     if (g->head) {
-        *next_of(g->last) = rma;
+        *next_field_of(g->last) = rma;
         g->last = rma;
         return WEFT_OK;
     }
     g->head = g->last = rma;
-    begin(p);
-    int rc = step(p);
+    begin_get(p);
+    int rc = copy_some(p);
     if (rc != WEFT_EAGAIN) {
-        pop(g);
+        pop_get(g);
         return rc;
     }
-    wf_shm_busy(p);
+    wf_shm_mark_busy(p);
     return WEFT_OK;
 }
 
@@ -174,7 +174,7 @@ void wf_shm_take_help(weft_peer *p, const struct shm_slot *s, uint32_t op)
     struct help ask;
     memcpy(&ask, s->body, sizeof ask);
     void *from = (void *)(uintptr_t)ask.from;
-    weft_rkey *into = wf_shm_theirs(p, ask.id);
+    weft_rkey *into = wf_shm_mapped_area(p, ask.id);
     if (!into || ask.at > into->bytes || ask.len > into->bytes - ask.at ||
         !wf_shm_area_of(p->ep, from, ask.len))
         return; /* it copies alone */
@@ -182,33 +182,33 @@ void wf_shm_take_help(weft_peer *p, const struct shm_slot *s, uint32_t op)
                                 .from = from,
                                 .len = ask.len,
                                 .op = op};
-    wf_shm_busy(p);
+    wf_shm_mark_busy(p);
 }
 
 static int help_some(weft_peer *p)
 {
     struct shm_help *h = &p->help;
     struct shm_share *share = p->in.share;
-    uint32_t index, all = pieces(h->len);
+    uint32_t index, all = count_pieces(h->len);
     int n = 0;
-    while (n < TURN && claim(&share->claim, h->op, all, &index)) {
+    while (n < PIECES_PER_CALL && claim_piece(&share->claim, h->op, all, &index)) {
         copy_piece(h->to, h->from, h->len, index);
         h->done++;
         n++;
         atomic_store_explicit(&share->done, (uint64_t)h->op << 32 | h->done,
                               memory_order_release);
     }
-    if (n < TURN)
+    if (n < PIECES_PER_CALL)
         h->to = NULL;
     return n;
 }
 
 /* ---- progress ---------------------------------------------------------- */
 
-bool wf_shm_direct_busy(const weft_peer *p)
+bool wf_shm_has_direct(const weft_peer *p)
 {
     return p->get.head || p->help.to || p->pushes.n > 0 ||
-           wf_shm_fetch_busy(p);
+           wf_shm_has_fetches(p);
 }
 
 /* May whoever is about to sleep do something for them? */
@@ -219,23 +219,23 @@ bool wf_shm_direct_can_move(weft_peer *p)
 }
 
 /* Move what is under way; the number of pieces of news. */
-int wf_shm_direct(weft_peer *p)
+int wf_shm_direct_move(weft_peer *p)
 {
     int n = p->help.to ? help_some(p) : 0;
     if (p->pushes.n > 0)
-        n += wf_shm_offer_some(p);
-    if (wf_shm_fetch_busy(p))
-        n += wf_shm_fetch_some(p);
+        n += wf_shm_move_pushes(p);
+    if (wf_shm_has_fetches(p))
+        n += wf_shm_move_fetches(p);
     if (!p->get.head)
         return n;
     uint64_t before = p->get.done;
-    int rc = step(p);
+    int rc = copy_some(p);
     if (rc == WEFT_EAGAIN)
         return n + (p->get.done != before);
     weft_rma *rma = p->get.head;
-    pop(&p->get);
+    pop_get(&p->get);
     if (p->get.head)
-        begin(p);
+        begin_get(p);
     p->ep->host->rma_done(p->ep->core, rma, rc == WEFT_DONE ? WEFT_OK : rc);
     return n + 1;
 }
@@ -247,10 +247,10 @@ void wf_shm_direct_end(weft_peer *p, int status)
     uint32_t op = p->get.op;
     p->get = (struct shm_get){.op = op};
     p->help = (struct shm_help){0};
-    wf_shm_asks_end(p);
+    wf_shm_end_asks(p);
     wf_shm_fetch_end(p, status);
     while (rma) {
-        weft_rma *next = *next_of(rma);
+        weft_rma *next = *next_field_of(rma);
         p->ep->host->rma_done(p->ep->core, rma, status);
         rma = next;
     }

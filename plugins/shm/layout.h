@@ -86,7 +86,7 @@ struct shm_line {
     _Atomic uint32_t cells, bulk;
     _Atomic uint32_t way; /* enum shm_way, SHM_TIMED: how both are to copy */
     /* Written by the sender before it sleeps: it waits for room. */
-    alignas(SHM_LINE) _Atomic uint32_t hungry;
+    alignas(SHM_LINE) _Atomic uint32_t waiting_for_space;
     /* Written by the sender: SHM_LARGE and the position of the first slot in
      * the large ring. Before the slot before that one is published. */
     _Atomic uint64_t large;
@@ -204,10 +204,10 @@ static inline uint32_t shm_segment_bytes(const struct shm_geometry *g)
 }
 
 static inline uint64_t shm_word(uint32_t first, uint32_t len, unsigned kind,
-                                uint32_t lap)
+                                uint32_t wrap)
 {
     return first | (uint64_t)len << 32 | (uint64_t)kind << 58 |
-           (uint64_t)lap << 61;
+           (uint64_t)wrap << 61;
 }
 
 static inline uint32_t shm_word_first(uint64_t w)
@@ -251,7 +251,7 @@ static inline uint32_t shm_place(uint32_t at, uint32_t n, uint32_t size)
     return in + n > size ? at + (size - in) : at;
 }
 
-static inline uint32_t shm_round(uint32_t n)
+static inline uint32_t shm_round_to_lines(uint32_t n)
 {
     return (n + 63) & ~63u;
 }

@@ -68,13 +68,13 @@ static void take_descriptors(struct msghdr *msg, int *fds)
     }
 }
 
-static bool well_formed(const struct shm_message *m, size_t n)
+static bool is_well_formed(const struct shm_message *m, size_t n)
 {
     return n >= HEAD_BYTES && m->magic == SHM_MESSAGE_MAGIC &&
            m->len <= SHM_BODY && n == HEAD_BYTES + m->len;
 }
 
-static ssize_t receive(int fd, struct msghdr *msg)
+static ssize_t receive_message(int fd, struct msghdr *msg)
 {
     /* ECONNRESET is reported once when the other side closed with unread
      * messages; what it sent before is still there. */
@@ -98,7 +98,7 @@ int wf_shm_message_receive(int fd, struct shm_message *m, int *fds)
                          .msg_iovlen = 1,
                          .msg_control = &control,
                          .msg_controllen = sizeof control};
-    ssize_t n = receive(fd, &msg);
+    ssize_t n = receive_message(fd, &msg);
     if (n < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOMEM ||
                        errno == ENOBUFS
@@ -109,5 +109,5 @@ int wf_shm_message_receive(int fd, struct shm_message *m, int *fds)
         return -EPIPE;
     if (msg.msg_flags & MSG_CTRUNC)
         return -EMFILE;
-    return well_formed(m, (size_t)n) ? 1 : -EPROTO;
+    return is_well_formed(m, (size_t)n) ? 1 : -EPROTO;
 }

@@ -31,7 +31,7 @@ static inline void shm_fence(void)
 }
 
 /* Get a line for writing, ahead of time. The address need not be valid. */
-static inline void shm_own(const void *line)
+static inline void shm_prefetch_for_write(const void *line)
 {
 #if defined(__x86_64__)
     /* older processors, for which compilers leave it out, take it as a no-op */
@@ -95,16 +95,16 @@ static inline bool shm_copy_inline(unsigned char *to, const void *data,
 }
 
 /* Now, where that is wanted. */
-static inline uint64_t shm_clock(const weft_peer *p, bool wanted)
+static inline uint64_t shm_clock_if(const weft_peer *p, bool wanted)
 {
     return shm_unlikely(wanted) ? p->ep->host->now_ns(p->ep->core) : 0;
 }
 
 /* What the slot of a chunk says of its copy, which began at `start`. */
-static inline uint32_t shm_how(const weft_peer *p, enum shm_way way,
+static inline uint32_t shm_describe_copy(const weft_peer *p, enum shm_way way,
                                uint64_t start)
 {
-    return shm_unlikely(start) ? wf_shm_way_told(way, shm_clock(p, true) - start)
+    return shm_unlikely(start) ? wf_shm_way_told(way, shm_clock_if(p, true) - start)
                                : way;
 }
 
@@ -149,7 +149,7 @@ static inline void shm_advance(weft_peer *p, uint32_t first, uint32_t len,
         wf_shm_turn_out(p);
 }
 
-static inline void shm_publish(weft_peer *p, uint32_t first, uint32_t len,
+static inline void shm_publish_slot(weft_peer *p, uint32_t first, uint32_t len,
                                unsigned kind)
 {
     shm_advance(p, first, len, kind);
@@ -159,7 +159,7 @@ static inline void shm_publish(weft_peer *p, uint32_t first, uint32_t len,
 /* Room for n contiguous bytes, given what is known to be consumed? */
 static inline bool shm_bytes_fit(const struct shm_bytes *b, uint32_t n)
 {
-    uint32_t end = shm_place(b->at, n, b->size) + shm_round(n);
+    uint32_t end = shm_place(b->at, n, b->size) + shm_round_to_lines(n);
     return end - b->tail <= b->size;
 }
 
@@ -167,7 +167,7 @@ static inline bool shm_bytes_fit(const struct shm_bytes *b, uint32_t n)
 static inline unsigned char *shm_bytes_take(struct shm_bytes *b, uint32_t n)
 {
     uint32_t at = shm_place(b->at, n, b->size);
-    b->at = at + shm_round(n);
+    b->at = at + shm_round_to_lines(n);
     return b->base + (at & (b->size - 1));
 }
 
@@ -180,7 +180,7 @@ static inline void shm_put_head(struct shm_slot *s, const weft_hdr *hdr)
         memcpy(s->body + 16, from + 16, 40);
 }
 
-static inline uint32_t shm_first(const weft_hdr *hdr)
+static inline uint32_t shm_first_bytes(const weft_hdr *hdr)
 {
     uint32_t first;
     memcpy(&first, hdr, 4);

@@ -35,7 +35,7 @@ static int reserve_pages(int fd, size_t at, size_t bytes)
 }
 
 /* A file above the limit of file sizes would end the process with SIGXFSZ. */
-static bool below_limit(size_t bytes)
+static bool is_below_file_limit(size_t bytes)
 {
     struct rlimit most;
     return getrlimit(RLIMIT_FSIZE, &most) != 0 || bytes <= most.rlim_cur;
@@ -43,9 +43,9 @@ static bool below_limit(size_t bytes)
 
 /* A sealed memory file of `bytes`, the first `reserve` of them backed by
  * pages. The descriptor, or -errno. */
-int wf_shm_memory(const char *name, size_t bytes, size_t reserve)
+int wf_shm_make_memory(const char *name, size_t bytes, size_t reserve)
 {
-    if (!below_limit(bytes))
+    if (!is_below_file_limit(bytes))
         return -EFBIG;
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
@@ -66,7 +66,7 @@ int wf_shm_memory(const char *name, size_t bytes, size_t reserve)
 }
 
 /* NULL with errno set. */
-void *wf_shm_map(int fd, size_t bytes)
+void *wf_shm_map_memory(int fd, size_t bytes)
 {
     void *base =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -75,13 +75,13 @@ void *wf_shm_map(int fd, size_t bytes)
 
 /* Pages that will be used are taken by one call, which costs less than a fault for
  * each. Old kernels say EINVAL, which is no matter. */
-static void take_pages(void *base, size_t bytes)
+static void populate_pages(void *base, size_t bytes)
 {
     (void)madvise(base, bytes, MADV_POPULATE_WRITE);
 }
 
 /* Is a descriptor that a peer passed really memory that stays this large? */
-bool wf_shm_memory_ok(int fd, size_t bytes)
+bool wf_shm_is_memory_ok(int fd, size_t bytes)
 {
     struct stat st;
     int seals = fcntl(fd, F_GET_SEALS);
@@ -89,7 +89,7 @@ bool wf_shm_memory_ok(int fd, size_t bytes)
            st.st_size >= 0 && (uint64_t)st.st_size >= bytes;
 }
 
-static uint32_t power_of_two(uint64_t n, uint32_t low, uint32_t high)
+static uint32_t round_to_power_of_two(uint64_t n, uint32_t low, uint32_t high)
 {
     uint32_t p = low;
     while (p < n && p < high)
@@ -99,20 +99,20 @@ static uint32_t power_of_two(uint64_t n, uint32_t low, uint32_t high)
 
 /* The sizes that options ask for, rounded up to what the layout can do. */
 struct shm_geometry wf_shm_geometry(const struct shm_config *c,
-                                    uint32_t local_count, bool crowded)
+                                    uint32_t local_count, bool oversubscribed)
 {
     struct shm_geometry g = {
-        .slots = power_of_two((uint64_t)c->ring, 16, 4096),
-        .cells = power_of_two(c->cell, 4096, 1u << 20),
-        .chunk = power_of_two(c->chunk, 4096, 1u << 20)};
+        .slots = round_to_power_of_two((uint64_t)c->ring, 16, 4096),
+        .cells = round_to_power_of_two(c->cell, 4096, 1u << 20),
+        .chunk = round_to_power_of_two(c->chunk, 4096, 1u << 20)};
     uint64_t chunks = c->chunks ? (uint64_t)c->chunks
-                                : wf_shm_ring_bytes(local_count, crowded) /
+                                : wf_shm_ring_bytes(local_count, oversubscribed) /
                                       g.chunk;
-    g.chunks = power_of_two(chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
+    g.chunks = round_to_power_of_two(chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
     return g;
 }
 
-static bool is_power(uint32_t n, uint32_t low, uint32_t high)
+static bool is_power_of_two_within(uint32_t n, uint32_t low, uint32_t high)
 {
     return n >= low && n <= high && (n & (n - 1)) == 0;
 }
@@ -120,9 +120,9 @@ static bool is_power(uint32_t n, uint32_t low, uint32_t high)
 /* Of a peer's: would my arithmetic hold? */
 bool wf_shm_geometry_ok(const struct shm_geometry *g)
 {
-    return is_power(g->slots, 16, 4096) && is_power(g->cells, 4096, 1u << 20) &&
-           is_power(g->chunk, 4096, 1u << 20) &&
-           is_power(g->chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
+    return is_power_of_two_within(g->slots, 16, 4096) && is_power_of_two_within(g->cells, 4096, 1u << 20) &&
+           is_power_of_two_within(g->chunk, 4096, 1u << 20) &&
+           is_power_of_two_within(g->chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
 }
 
 static struct shm_slot *slots_at(weft_peer *p, uint32_t at)
@@ -155,7 +155,7 @@ static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
         .end = slots + SHM_FIRST,
         .next = slots,
         .mask = SHM_FIRST - 1,
-        .lap = 1,
+        .wrap = 1,
         .line = (struct shm_line *)(void *)p->base + dir,
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
         .bulk = {.base = p->base + shm_first_bulk_at(g, dir),
@@ -163,21 +163,21 @@ static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
     wf_shm_way_start(&p->in);
 }
 
-static int direction(const weft_peer *p, const struct shm_line *line)
+static int direction_of(const weft_peer *p, const struct shm_line *line)
 {
     return line == (const struct shm_line *)(const void *)p->base ? 0 : 1;
 }
 
-static struct shm_slot *large_ring(weft_peer *p, const struct shm_line *line)
+static struct shm_slot *large_ring_of(weft_peer *p, const struct shm_line *line)
 {
-    return slots_at(p, shm_slots_at(&p->geometry, direction(p, line)));
+    return slots_at(p, shm_slots_at(&p->geometry, direction_of(p, line)));
 }
 
 /* From here on the large ring is used. */
 static struct shm_slot *begin_large(weft_peer *p, const struct shm_line *line)
 {
-    struct shm_slot *slots = large_ring(p, line);
-    take_pages(slots, p->geometry.slots * sizeof *slots);
+    struct shm_slot *slots = large_ring_of(p, line);
+    populate_pages(slots, p->geometry.slots * sizeof *slots);
     return slots;
 }
 
@@ -199,9 +199,9 @@ void wf_shm_turn_out(weft_peer *p)
     struct shm_out *out = &p->out;
     out->start = shm_head(out);
     out->next = out->slots;
-    out->quick = NULL;
+    out->fast_end = NULL;
     out->word += shm_word(0, 0, 0, 1);
-    if (out->start == MUCH && !p->ep->crowded) /* counts are read less often then */
+    if (out->start == MUCH && !p->ep->oversubscribed) /* counts are read less often then */
         wf_shm_enlarge(p);
     if (out->large != (SHM_LARGE | out->start))
         return;
@@ -216,8 +216,8 @@ void wf_shm_turn_in(weft_peer *p)
 {
     struct shm_in *in = &p->in;
     in->next = in->slots;
-    in->lap = (in->lap + 1) & 7;
-    if (in->mask + 1 != SHM_FIRST || in->slots == large_ring(p, in->line) ||
+    in->wrap = (in->wrap + 1) & 7;
+    if (in->mask + 1 != SHM_FIRST || in->slots == large_ring_of(p, in->line) ||
         /* relaxed: ordered by the slot that was read before */
         atomic_load_explicit(&in->line->large, memory_order_relaxed) !=
             (SHM_LARGE | in->head))
@@ -225,16 +225,16 @@ void wf_shm_turn_in(weft_peer *p)
     in->slots = in->next = begin_large(p, in->line);
     in->mask = p->geometry.slots - 1;
     in->end = in->slots + p->geometry.slots;
-    in->lap = 1;
+    in->wrap = 1;
 }
 
 /* ---- bulk rings ---------------------------------------------------------- */
 
 /* Positions go on as before; only where they lie is another place. */
-static void change_bulk(weft_peer *p, struct shm_bytes *b,
+static void switch_bulk(weft_peer *p, struct shm_bytes *b,
                         const struct shm_line *line)
 {
-    b->base = p->base + shm_bulk_at(&p->geometry, direction(p, line));
+    b->base = p->base + shm_bulk_at(&p->geometry, direction_of(p, line));
     b->size = shm_bulk_bytes(&p->geometry);
 }
 
@@ -244,25 +244,25 @@ static int reserve_bulk(weft_peer *p)
     const struct shm_bytes *b = &p->out.bulk;
     int err = reserve_pages(p->memory, (size_t)(b->base - p->base), b->size);
     if (!err)
-        take_pages(b->base, b->size);
+        populate_pages(b->base, b->size);
     return err;
 }
 
-static void no_more_to_reserve(weft_peer *p)
+static void close_segment_fd(weft_peer *p)
 {
     close(p->memory);
     p->memory = -1;
 }
 
 /* Before the first use of the bulk ring; else the link goes down. */
-bool wf_shm_bulk_begin(weft_peer *p)
+bool wf_shm_reserve_bulk(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     if (out->reserved)
         return true;
     int err = reserve_bulk(p);
     if (err) {
-        wf_shm_fault(p, wf_shm_lack(err),
+        wf_shm_fault(p, wf_shm_shortage_status(err),
                      "cannot reserve %u bytes of shared memory (memfd) for "
                      "large messages to process %u: %s; lower chunk in "
                      "[transport %s]",
@@ -272,19 +272,19 @@ bool wf_shm_bulk_begin(weft_peer *p)
     }
     out->reserved = true;
     if (!shm_bulk_follows(&p->geometry))
-        no_more_to_reserve(p);
+        close_segment_fd(p);
     return true;
 }
 
 /* The large bulk ring follows here, if there is memory for it: what the first one
  * holds the receiver takes from there. */
-bool wf_shm_bulk_enlarge(weft_peer *p)
+bool wf_shm_enlarge_bulk(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     struct shm_bytes first = out->bulk;
     if (p->memory < 0 || !shm_bulk_follows(&p->geometry))
         return false;
-    change_bulk(p, &out->bulk, out->line);
+    switch_bulk(p, &out->bulk, out->line);
     bool done = reserve_bulk(p) == 0;
     if (done) {
         out->reserved = true;
@@ -293,9 +293,9 @@ bool wf_shm_bulk_enlarge(weft_peer *p)
                               memory_order_relaxed);
     } else {
         out->bulk = first;
-        wf_shm_bulk_begin(p);
+        wf_shm_reserve_bulk(p);
     }
-    no_more_to_reserve(p);
+    close_segment_fd(p);
     return done;
 }
 
@@ -308,8 +308,8 @@ unsigned char *wf_shm_bulk_next(weft_peer *p, uint32_t n)
         /* relaxed: ordered by the slot that was read before */
         atomic_load_explicit(&in->line->bulk_large, memory_order_relaxed) ==
             (SHM_LARGE | in->bulk.at)) {
-        change_bulk(p, &in->bulk, in->line);
-        take_pages(in->bulk.base, in->bulk.size);
+        switch_bulk(p, &in->bulk, in->line);
+        populate_pages(in->bulk.base, in->bulk.size);
     }
     return shm_bytes_take(&in->bulk, n);
 }
@@ -317,7 +317,7 @@ unsigned char *wf_shm_bulk_next(weft_peer *p, uint32_t n)
 /* ---- a pair -------------------------------------------------------------- */
 
 /* Copies that direction dir asks for. */
-static struct shm_share *share(weft_peer *p, int dir)
+static struct shm_share *share_of(weft_peer *p, int dir)
 {
     struct shm_line *lines = (struct shm_line *)(void *)p->base;
     return (struct shm_share *)(void *)(lines + 2) + dir;
@@ -327,15 +327,15 @@ static struct shm_share *share(weft_peer *p, int dir)
  * the descriptor on success. 0 or an errno. */
 int wf_shm_attach(weft_peer *p, int fd, const struct shm_geometry *g, int side)
 {
-    p->base = wf_shm_map(fd, shm_segment_bytes(g));
+    p->base = wf_shm_map_memory(fd, shm_segment_bytes(g));
     if (!p->base)
         return errno;
     p->geometry = *g;
     p->memory = fd;
     attach_out(p, g, side);
     attach_in(p, g, 1 - side);
-    p->out.share = share(p, side);
-    p->in.share = share(p, 1 - side);
+    p->out.share = share_of(p, side);
+    p->in.share = share_of(p, 1 - side);
     return 0;
 }
 
@@ -346,7 +346,7 @@ void wf_shm_detach(weft_peer *p)
         munmap(p->base, shm_segment_bytes(&p->geometry));
     if (p->page)
         munmap(p->page, SHM_PAGE);
-    wf_shm_theirs_free(p);
+    wf_shm_unmap_areas(p);
     if (p->memory >= 0)
         close(p->memory);
     if (p->bell >= 0)

@@ -28,8 +28,8 @@
 #endif
 
 enum {
-    SHM_SLICE = 8,       /* rings that one progress call looks at in turn */
-    SHM_FEW = 32,        /* beyond, callers set a byte: no turns */
+    SHM_RINGS_PER_POLL = 8,       /* rings that one progress call looks at in turn */
+    SHM_FEW_PEERS = 32,        /* beyond, callers set a byte: no turns */
     SHM_AHEAD = 2,       /* slots fetched before a receiver needs them, */
     SHM_AHEAD_OUT = 4,   /* and a sender: docs/performance.md */
     SHM_RECENT = 4,      /* these are looked at in every call */
@@ -38,9 +38,9 @@ enum {
     SHM_SOCKETS_APART = 100000, /* ... at most so many ns apart */
     SHM_SOCKETS_BUSY = 7,   /* every 8th while connections are being made */
     SHM_EVENTS = 16,
-    SHM_CMA_FROM = 1 << 20, /* bytes from which CMA is considered, */
-    SHM_EITHER_FROM = 4 << 20, /* and a transfer is left to either side */
-    SHM_WHY = 256
+    SHM_CMA_MIN = 1 << 20, /* bytes from which CMA is considered, */
+    SHM_EITHER_SIDE_MIN = 4 << 20, /* and a transfer is left to either side */
+    SHM_REASON_BYTES = 256
 };
 
 enum shm_cma { SHM_CMA_AUTO, SHM_CMA_NO, SHM_CMA_YES };
@@ -206,7 +206,7 @@ struct shm_pushes {
     uint32_t first, n;
     uint32_t tail;  /* of the bulk ring, at the last look */
     uint32_t run;   /* pieces written since the last push */
-    bool heard;     /* it has moved: the receiver is at work */
+    bool ring_moves;     /* it has moved: the receiver is at work */
     uint64_t since; /* ns: it does not move; 0: it does */
 };
 
@@ -219,7 +219,7 @@ struct shm_pace {
 /* Which way of copying the receiver has chosen: way.c. */
 struct shm_choice {
     enum shm_way way;        /* in use */
-    unsigned turn;           /* of the trial, or its end */
+    unsigned round;          /* of the trial, or its end */
     int64_t left, rest;      /* bytes until the next trial; between two */
     uint64_t bytes, ns;      /* counted in this turn */
     uint64_t best[SHM_WAYS]; /* ns per MB */
@@ -235,7 +235,7 @@ struct shm_out {
     uint64_t large;        /* what line->large holds */
     /* wf_shm_send_words may use the slots before this one without looking at
      * anything else; at it, and where it is NULL, it looks at everything. */
-    struct shm_slot *quick;
+    struct shm_slot *fast_end;
     struct shm_line *line;
     struct shm_share *share;
     struct shm_page *page; /* the peer's */
@@ -248,7 +248,7 @@ struct shm_out {
     uint64_t off;   /* bytes of it already in the ring */
     bool begun;     /* its head is in the ring */
     bool want;      /* the core waits for tx_ready */
-    bool hungry;    /* line->hungry is set */
+    bool waiting_for_space;    /* line->hungry is set */
     bool reserved;  /* the bulk ring has its pages */
     bool bye;       /* said */
     bool fence;     /* a store-load fence must follow every message */
@@ -264,7 +264,7 @@ struct shm_in {
     struct shm_slot *slots, *end;
     struct shm_slot *next; /* of slots: the one for position head */
     uint32_t mask, head, returned;
-    uint32_t lap; /* of the slot at head */
+    uint32_t wrap; /* of the slot at head */
     struct shm_line *line;
     struct shm_share *share;
     struct shm_bytes cells, bulk;
@@ -273,13 +273,13 @@ struct shm_in {
     weft_sink *sink;   /* of the container under way; NULL: discard it */
     uint64_t off, len; /* bytes seen, bytes in all; equal: none under way */
     /* Short messages in a row, while this side sends none: its out.next has been */
-    uint32_t row;
+    uint32_t short_run;
     const struct shm_slot *silent_at;
     /* out.next when the last answer was looked for; pauses before the first look
      * for the next, and answers in a row that it has found: receive.c */
     const struct shm_slot *asked_at;
-    uint8_t patience, prompt;
-    bool looking;      /* the slot at head is being taken */
+    uint8_t pre_poll_pauses, prompt_answers;
+    bool taking_slot;      /* the slot at head is being taken */
     bool paused;       /* the core answered EAGAIN */
     bool bye;          /* heard */
     bool eof;          /* the socket has closed */
@@ -295,12 +295,12 @@ struct weft_peer {
     bool busy;            /* on ep->busy */
     int fault;            /* status to go down with; found where it could
                              not be reported */
-    char why[SHM_WHY];
+    char why[SHM_REASON_BYTES];
     struct shm_watch watch; /* the socket of the pair */
     struct shm_conn *conn;  /* while DIALLED or CALLED */
     struct shm_address address;
     uint64_t retry_at, retry_after; /* ns */
-    uint64_t lack_since;    /* calls have failed since then; 0: they have not */
+    uint64_t shortage_since;    /* calls have failed since then; 0: they have not */
     unsigned char *base;    /* the segment */
     struct shm_geometry geometry;
     int memory;             /* its descriptor, until my large bulk ring is reserved */
@@ -309,9 +309,9 @@ struct weft_peer {
     uint32_t rung;          /* the value of its mode for which I rang */
     uint32_t my_byte;       /* in the peer's page */
     uint32_t its_byte;      /* in mine; SHM_RANG: none left */
-    weft_rkey *theirs;      /* areas of the peer that I have mapped */
-    uint64_t wanted;        /* the last that I asked for */
-    bool told;              /* it has mapped some of mine */
+    weft_rkey *mapped_areas;      /* areas of the peer that I have mapped */
+    uint64_t requested_area;        /* the last that I asked for */
+    bool maps_my_areas;              /* it has mapped some of mine */
     bool cma_works, cma_refused, write_refused;
     pid_t pid;              /* of the peer, in my namespace; for CMA */
     struct shm_get get;
@@ -323,7 +323,7 @@ struct weft_peer {
 /* Messages are counted by the core: to count them here, too, was a sixth of what
  * a short one stored. */
 struct shm_stats {
-    uint64_t tx_again, rings, naps, connects;
+    uint64_t tx_again, rings, sleeps, connects;
     uint64_t read_bytes, written_bytes; /* of the peers' memory */
 };
 
@@ -348,17 +348,17 @@ struct weft_ep {
     bool barrier;       /* I sleep with membarrier: no fence for callers */
     bool registered;    /* my threads take part in others' membarrier */
     uint32_t ticks;
-    uint64_t looked, apart; /* at sockets, ns; and how long not to do so again */
+    uint64_t sockets_polled_at, sockets_pause; /* at sockets, ns; and how long not to do so again */
     uint32_t conns_made; /* connections in the making */
     uint64_t accept_at;  /* something is lacking: listen again then; 0 no */
-    bool said_lack;      /* callers had to wait, and nobody got in since */
+    bool shortage_logged;      /* callers had to wait, and nobody got in since */
     uint64_t full_since; /* not even that let anybody in since; 0: it does */
     int spare; /* descriptor by which callers hear that there is none; or -1 */
 
     weft_peer **table; /* by loc_id */
     uint32_t table_n;
     weft_peer **live; /* those with rings; capacity peers_cap */
-    uint32_t live_n, turn;
+    uint32_t live_n, next_live;
     weft_peer **busy; /* those that progress has something to do for */
     uint32_t busy_n;
     uint32_t peers_n, peers_cap;
@@ -376,8 +376,8 @@ struct weft_ep {
     uint64_t area_id;
     struct shm_pace ring_pace, cma_pace;
     bool alone;  /* no other process here: nobody to share memory with */
-    bool crowded, queued; /* more ranks than CPUs; than four for each */
-    bool let_in; /* the peers may read and write, as far as that depends on us */
+    bool oversubscribed, heavily_oversubscribed; /* more ranks than CPUs; than four for each */
+    bool peers_admitted; /* the peers may read and write, as far as that depends on us */
     uint32_t launcher; /* process that started us and the peers; 0: unknown */
     struct shm_stats stats;
     char instance[32];
@@ -390,7 +390,7 @@ static inline bool shm_helping(const weft_ep *ep)
 }
 
 /* And would it take the CPU from a program? */
-static inline bool shm_stays_out(const weft_ep *ep)
+static inline bool shm_helper_must_not_copy(const weft_ep *ep)
 {
     return ep->helping && ep->helping(ep->core) == 2;
 }
@@ -398,14 +398,14 @@ static inline bool shm_stays_out(const weft_ep *ep)
 /* ring.h is the short path; these are the rest, by file. */
 
 /* segment.c: memory that cannot fault under us */
-int wf_shm_memory(const char *name, size_t bytes, size_t reserve);
+int wf_shm_make_memory(const char *name, size_t bytes, size_t reserve);
 /* The status of a link that cannot be because of this errno of our own. */
-static inline int wf_shm_lack(int err)
+static inline int wf_shm_shortage_status(int err)
 {
     return err == ENOMEM || err == ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
 }
-void *wf_shm_map(int fd, size_t bytes);
-bool wf_shm_memory_ok(int fd, size_t bytes);
+void *wf_shm_map_memory(int fd, size_t bytes);
+bool wf_shm_is_memory_ok(int fd, size_t bytes);
 bool wf_shm_geometry_ok(const struct shm_geometry *);
 /* many: more than two ranks for each CPU. */
 struct shm_geometry wf_shm_geometry(const struct shm_config *,
@@ -417,8 +417,8 @@ void wf_shm_enlarge(weft_peer *);
 /* The end of a turn: the large ring follows, or the same again. */
 void wf_shm_turn_out(weft_peer *);
 void wf_shm_turn_in(weft_peer *);
-bool wf_shm_bulk_begin(weft_peer *);
-bool wf_shm_bulk_enlarge(weft_peer *);
+bool wf_shm_reserve_bulk(weft_peer *);
+bool wf_shm_enlarge_bulk(weft_peer *);
 unsigned char *wf_shm_bulk_next(weft_peer *, uint32_t n);
 
 /* copy.c: large payloads */
@@ -437,7 +437,7 @@ static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
     else
         memcpy(to, from, n);
 }
-uint64_t wf_shm_ring_bytes(uint32_t local_count, bool crowded);
+uint64_t wf_shm_ring_bytes(uint32_t local_count, bool oversubscribed);
 
 /* way.c: how both sides copy them */
 void wf_shm_way_start(struct shm_in *);
@@ -456,24 +456,24 @@ int wf_shm_mem_alloc(weft_ep *, weft_mem *);
 void wf_shm_mem_free(weft_ep *, weft_mem *);
 void wf_shm_areas_free(weft_ep *);
 weft_mr *wf_shm_area_of(weft_ep *, const void *base, uint64_t len);
-weft_rkey *wf_shm_theirs(weft_peer *, uint64_t id);
-void wf_shm_theirs_free(weft_peer *);
-bool wf_shm_on_memory(weft_peer *, const struct shm_message *, int fd);
+weft_rkey *wf_shm_mapped_area(weft_peer *, uint64_t id);
+void wf_shm_unmap_areas(weft_peer *);
+bool wf_shm_handle_memory(weft_peer *, const struct shm_message *, int fd);
 
 /* direct.c: one copy, made by one side or by both */
 int wf_shm_get(weft_peer *, weft_rma *);
 void wf_shm_take_help(weft_peer *, const struct shm_slot *, uint32_t op);
-bool wf_shm_direct_busy(const weft_peer *);
+bool wf_shm_has_direct(const weft_peer *);
 bool wf_shm_direct_can_move(weft_peer *);
-int wf_shm_direct(weft_peer *);
+int wf_shm_direct_move(weft_peer *);
 void wf_shm_direct_end(weft_peer *, int status);
 
 /* fetch.c: from any memory, by whichever side is there; the receiver */
 int wf_shm_fetch(weft_peer *, weft_rma *);
 int wf_shm_take_piece(weft_peer *, const struct shm_slot *, uint64_t word);
-bool wf_shm_fetch_busy(const weft_peer *);
+bool wf_shm_has_fetches(const weft_peer *);
 bool wf_shm_fetch_can_move(weft_peer *);
-int wf_shm_fetch_some(weft_peer *);
+int wf_shm_move_fetches(weft_peer *);
 void wf_shm_fetch_close(weft_peer *);
 void wf_shm_fetch_end(weft_peer *, int status);
 
@@ -483,25 +483,25 @@ void wf_shm_offer_end(weft_ep *, weft_mr *);
 void wf_shm_offers_free(weft_ep *);
 void wf_shm_take_ask(weft_peer *, const struct shm_slot *, uint32_t op);
 bool wf_shm_offer_can_move(weft_peer *);
-int wf_shm_offer_some(weft_peer *);
-void wf_shm_asks_end(weft_peer *);
+int wf_shm_move_pushes(weft_peer *);
+void wf_shm_end_asks(weft_peer *);
 
 /* cma.c: any memory of a peer */
 bool wf_shm_cma_offers(const weft_ep *, uint64_t len);
-weft_rkey *wf_shm_cma_key(weft_peer *, uint64_t id);
-void wf_shm_cma_let_in(weft_ep *);
-void wf_shm_cma_remark(const weft_open *, const struct shm_config *);
-bool wf_shm_cma_alone(const weft_ep *);
+weft_rkey *wf_shm_cma_open_key(weft_peer *, uint64_t id);
+void wf_shm_cma_admit_peers(weft_ep *);
+void wf_shm_cma_log_use(const weft_open *, const struct shm_config *);
+bool wf_shm_cma_reads_alone(const weft_ep *);
 bool wf_shm_cma_probe(weft_peer *, uint64_t at);
 bool wf_shm_cma_read(weft_peer *, void *to, uint64_t at, uint64_t n);
 uint64_t wf_shm_cma_write(weft_peer *, const void *from, uint64_t at,
                           uint64_t n);
 int wf_shm_cma_step(weft_peer *, const weft_rma *, uint64_t *done);
-bool wf_shm_ring_races(const weft_peer *, uint64_t len);
-void wf_shm_ring_paced(weft_peer *, uint64_t len, uint64_t ns);
+bool wf_shm_is_ring_race(const weft_peer *, uint64_t len);
+void wf_shm_record_ring_race(weft_peer *, uint64_t len, uint64_t ns);
 
 /* bell.c: sleeping and waking */
-void wf_shm_bell_register(weft_ep *, bool crowded);
+void wf_shm_bell_register(weft_ep *, bool oversubscribed);
 void wf_shm_ring(weft_peer *, uint32_t mode);
 void wf_shm_many(weft_ep *);
 bool wf_shm_pending(const weft_peer *);
@@ -514,8 +514,8 @@ int wf_shm_send(weft_peer *, weft_tx *);
 int wf_shm_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
 int wf_shm_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                       uint64_t h2);
-void wf_shm_hold(weft_peer *);
-uint32_t wf_shm_chunks_free(weft_peer *, uint32_t limit, uint32_t most);
+void wf_shm_leave_fast_path(weft_peer *);
+uint32_t wf_shm_count_free_chunks(weft_peer *, uint32_t limit, uint32_t most);
 uint32_t wf_shm_push_pieces(weft_peer *, const unsigned char *, uint64_t n,
                             uint32_t op, uint32_t index);
 bool wf_shm_push(weft_peer *);
@@ -523,7 +523,7 @@ bool wf_shm_can_push(weft_peer *);
 bool wf_shm_say_bye(weft_peer *);
 bool wf_shm_refresh(weft_peer *);
 bool wf_shm_slot_wanted(weft_peer *);
-bool wf_shm_roomy(weft_peer *);
+bool wf_shm_has_room(weft_peer *);
 
 /* receive.c */
 int wf_shm_receive_slots(weft_peer *, int budget);
@@ -533,57 +533,57 @@ static inline int wf_shm_receive(weft_peer *p, int budget)
     /* acquire: pairs with the release in shm_store */
     uint64_t word =
         atomic_load_explicit(&p->in.next->word, memory_order_acquire);
-    return (word >> 61) != p->in.lap ? 0 : wf_shm_receive_slots(p, budget);
+    return (word >> 61) != p->in.wrap ? 0 : wf_shm_receive_slots(p, budget);
 }
 int wf_shm_recv_words(weft_peer *, weft_want *);
 void wf_shm_rx_resume(weft_peer *);
 
 /* progress.c */
 int wf_shm_progress(weft_ep *, int budget);
-void wf_shm_busy(weft_peer *);
+void wf_shm_mark_busy(weft_peer *);
 int wf_shm_drain(weft_ep *);
 
 /* connect.c: calls, both ways, up to the proof of identity */
-socklen_t wf_shm_name(const struct shm_address *, struct sockaddr_un *);
+socklen_t wf_shm_socket_name(const struct shm_address *, struct sockaddr_un *);
 bool wf_shm_same_user(int fd);
-int wf_shm_watch(weft_ep *, struct shm_watch *, uint32_t events);
+int wf_shm_watch_socket(weft_ep *, struct shm_watch *, uint32_t events);
 /* NULL: no memory. The descriptor stays the caller's then. */
 struct shm_conn *wf_shm_conn_new(weft_ep *, int fd, bool dialled);
 /* The limit of what is lacking, if it is that of descriptors. */
-const char *wf_shm_remedy(int err);
+const char *wf_shm_remedy_of(int err);
 void wf_shm_dial(weft_peer *);
-void wf_shm_retry(weft_peer *, uint64_t after_ns);
+void wf_shm_dial_later(weft_peer *, uint64_t after_ns);
 /* Dial again, unless that has failed for long. */
-bool wf_shm_try_again(weft_peer *);
+bool wf_shm_dial_again(weft_peer *);
 /* The other side has lost what came with my READY. */
-void wf_shm_ready_again(weft_peer *);
+void wf_shm_resend_ready(weft_peer *);
 /* Ask those for their READY whose descriptors found no place here. */
-void wf_shm_ask_again(weft_ep *);
-int wf_shm_sockets(weft_ep *);
+void wf_shm_request_ready(weft_ep *);
+int wf_shm_poll_sockets(weft_ep *);
 void wf_shm_hang_up(struct shm_conn *);
-void wf_shm_bury(weft_ep *);
+void wf_shm_free_dead_conns(weft_ep *);
 
 /* listen.c */
 int wf_shm_listen(weft_ep *); /* 0 or an errno */
 int wf_shm_accept(weft_ep *);
 void wf_shm_pause_accept(weft_ep *, const char *why);
 void wf_shm_resume_accept(weft_ep *);
-void wf_shm_deafen(weft_ep *); /* the end */
+void wf_shm_stop_listening(weft_ep *); /* the end */
 
 /* adopt.c: from the proof to the rings */
-void wf_shm_proved(struct shm_conn *);
-bool wf_shm_on_setup(struct shm_conn *, const struct shm_message *, int *fds);
-bool wf_shm_on_ready(struct shm_conn *, const struct shm_message *, int *fds);
-bool wf_shm_on_refuse(struct shm_conn *, const struct shm_message *);
+void wf_shm_handle_proof(struct shm_conn *);
+bool wf_shm_handle_setup(struct shm_conn *, const struct shm_message *, int *fds);
+bool wf_shm_handle_ready(struct shm_conn *, const struct shm_message *, int *fds);
+bool wf_shm_handle_refusal(struct shm_conn *, const struct shm_message *);
 /* The pair has ended with this SHM_REFUSE, whose reason the core is told. */
-void wf_shm_refused(weft_peer *, const struct shm_message *);
+void wf_shm_report_refusal(weft_peer *, const struct shm_message *);
 void wf_shm_refuse(struct shm_conn *, uint32_t code, const char *why);
 /* The same on a socket without a connection, which stays open. */
 void wf_shm_refuse_on(int fd, uint32_t code, const char *why);
 /* The code that says so of this lack. */
-static inline enum shm_refusal wf_shm_lack_code(int err)
+static inline enum shm_refusal wf_shm_shortage_code(int err)
 {
-    return wf_shm_lack(err) == WEFT_ENOMEM ? SHM_NO_MEMORY : SHM_NO_FILES;
+    return wf_shm_shortage_status(err) == WEFT_ENOMEM ? SHM_NO_MEMORY : SHM_NO_FILES;
 }
 
 /* message.c: what travels on the socket */
@@ -597,11 +597,11 @@ int wf_shm_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
 int wf_shm_peer_del(weft_peer *, int abrupt);
 void wf_shm_peer_free(weft_peer *);
 weft_peer *wf_shm_peer_find(weft_ep *, uint32_t loc_id);
-void wf_shm_up(weft_peer *, int fd);
+void wf_shm_link_up(weft_peer *, int fd);
 void wf_shm_fault(weft_peer *, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void wf_shm_down(weft_peer *);
-void wf_shm_gone(weft_peer *);
-void wf_shm_quiet(weft_peer *, int status);
+void wf_shm_report_down(weft_peer *);
+void wf_shm_peer_gone(weft_peer *);
+void wf_shm_end_connection(weft_peer *, int status);
 
 #endif

@@ -33,41 +33,41 @@
 #include "ring.h"
 
 enum {
-    TURNS = 2 * SHM_WAYS,
-    TURN_MB = 4,           /* that are counted in a turn */
+    ROUNDS = 2 * SHM_WAYS,
+    ROUND_MB = 4,           /* that are counted in a turn */
     WARM = 4 << 20,        /* bytes before the first trial: pages are new */
     REST = 256 << 20,      /* bytes between two trials, */
     REST_HOPELESS = 1 << 30 /* and more and more, up to this */
 };
 
-static void go(struct shm_in *in, enum shm_way way)
+static void use_way(struct shm_in *in, enum shm_way way)
 {
     struct shm_choice *c = &in->choice;
     c->way = way;
     c->ns = c->bytes = 0;
     atomic_store_explicit(&in->line->way,
-                          way | (c->turn < TURNS ? SHM_TIMED : 0),
+                          way | (c->round < ROUNDS ? SHM_TIMED : 0),
                           memory_order_relaxed);
 }
 
 void wf_shm_way_start(struct shm_in *in)
 {
-    in->choice = (struct shm_choice){.turn = TURNS, .left = WARM,
+    in->choice = (struct shm_choice){.round = ROUNDS, .left = WARM,
                                      .rest = REST};
-    go(in, SHM_BY_MEMCPY);
+    use_way(in, SHM_BY_MEMCPY);
 }
 
 /* A message of len bytes begins, and perhaps a trial with it. */
 void wf_shm_way_begins(struct shm_in *in, uint64_t len)
 {
     struct shm_choice *c = &in->choice;
-    if (c->turn < TURNS)
+    if (c->round < ROUNDS)
         return;
     c->left -= (int64_t)len;
     if (c->left > 0)
         return;
-    c->turn = 0;
-    go(in, SHM_BY_MEMCPY);
+    c->round = 0;
+    use_way(in, SHM_BY_MEMCPY);
 }
 
 /* For the slot of a chunk that took its sender some time. */
@@ -78,40 +78,40 @@ uint32_t wf_shm_way_told(enum shm_way way, uint64_t ns)
 }
 
 /* The second way has taken half as much time again as memcpy for a whole turn. */
-static bool hopeless(const struct shm_choice *c)
+static bool is_hopeless(const struct shm_choice *c)
 {
     return c->way == SHM_AROUND &&
-           c->ns > c->best[SHM_BY_MEMCPY] * TURN_MB * 3 / 2;
+           c->ns > c->best[SHM_BY_MEMCPY] * ROUND_MB * 3 / 2;
 }
 
-static void end_turn(struct shm_in *in, bool last)
+static void end_round(struct shm_in *in, bool last)
 {
     struct shm_choice *c = &in->choice;
     uint64_t pace = (c->ns << 20) / c->bytes;
-    if (c->turn < SHM_WAYS || pace < c->best[c->way])
+    if (c->round < SHM_WAYS || pace < c->best[c->way])
         c->best[c->way] = pace;
-    if (++c->turn < TURNS && !last) {
-        go(in, c->turn % SHM_WAYS);
+    if (++c->round < ROUNDS && !last) {
+        use_way(in, c->round % SHM_WAYS);
         return;
     }
     uint64_t memcpys = c->best[SHM_BY_MEMCPY];
     bool clearly = c->best[SHM_AROUND] < memcpys - memcpys / 10;
     c->rest = !last ? REST : c->rest < REST_HOPELESS ? 2 * c->rest : c->rest;
     c->left = c->rest;
-    c->turn = TURNS;
-    go(in, clearly ? SHM_AROUND : SHM_BY_MEMCPY);
+    c->round = ROUNDS;
+    use_way(in, clearly ? SHM_AROUND : SHM_BY_MEMCPY);
 }
 
 /* n bytes have come out of the ring in ns, of which the sender has told that. */
 void wf_shm_way_timed(struct shm_in *in, uint32_t told, uint64_t n, uint64_t ns)
 {
     struct shm_choice *c = &in->choice;
-    if (c->turn >= TURNS || told % SHM_WAYS != c->way)
+    if (c->round >= ROUNDS || told % SHM_WAYS != c->way)
         return;
     c->ns += told / SHM_WAYS + ns;
     c->bytes += n;
-    if (hopeless(c))
-        end_turn(in, true);
-    else if (c->bytes >= TURN_MB << 20)
-        end_turn(in, false);
+    if (is_hopeless(c))
+        end_round(in, true);
+    else if (c->bytes >= ROUND_MB << 20)
+        end_round(in, false);
 }

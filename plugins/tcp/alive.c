@@ -35,7 +35,7 @@ struct view {
     uint64_t ack, data;   /* when the last came */
 };
 
-static bool look(const weft_peer *p, uint64_t now, struct view *v)
+static bool read_view(const weft_peer *p, uint64_t now, struct view *v)
 {
     socklen_t n = sizeof v->info;
     int unacked = 0;
@@ -57,7 +57,7 @@ uint64_t wf_tcp_traffic(weft_peer *p)
 {
     struct view v;
 
-    if (p->state != TCP_OPEN || !look(p, 0, &v))
+    if (p->state != TCP_OPEN || !read_view(p, 0, &v))
         return 0;
     return v.info.tcpi_delivered + v.info.tcpi_bytes_acked +
            v.info.tcpi_bytes_received;
@@ -65,12 +65,12 @@ uint64_t wf_tcp_traffic(weft_peer *p)
 
 /* ---- who is watched ------------------------------------------------------ */
 
-static bool is_brief(const weft_ep *ep)
+static bool is_below_keepalive(const weft_ep *ep)
 {
     return ep->cfg.detect && ep->cfg.detect < KERNEL_NS;
 }
 
-static void unwatch(weft_peer *p)
+static void stop_watching(weft_peer *p)
 {
     if (p->watched)
         p->ep->watching--;
@@ -79,11 +79,11 @@ static void unwatch(weft_peer *p)
 
 void wf_tcp_alive_end(weft_peer *p)
 {
-    unwatch(p);
+    stop_watching(p);
     wf_ip_alive_end(&p->ep->watch, &p->alive);
 }
 
-static void watch(weft_peer *p)
+static void start_watching(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     bool first = ep->watching++ == 0;
@@ -98,34 +98,34 @@ void wf_tcp_alive_begin(weft_peer *p)
 {
     wf_ip_alive_begin(&p->alive, wf_tcp_now(p->ep));
     p->confirmed = 0;
-    p->owes = false;
-    if (is_brief(p->ep))
-        wf_tcp_watch(p);
+    p->answer_owed = false;
+    if (is_below_keepalive(p->ep))
+        wf_tcp_watch_sent(p);
 }
 
 /* Data went out: look later whether it was acknowledged. */
-void wf_tcp_watch(weft_peer *p)
+void wf_tcp_watch_sent(weft_peer *p)
 {
     if (!p->watched && p->ep->cfg.detect)
-        watch(p);
+        start_watching(p);
 }
 
 /* ---- looking ------------------------------------------------------------- */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t earlier_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
 /* The kernel's times are coarse: that of one event seems to move. */
-static void sign(struct wf_ip_alive *a, uint64_t when)
+static void record_sign(struct wf_ip_alive *a, uint64_t when)
 {
     if (when > a->sign + COARSE_NS)
         wf_ip_alive_sign(a, when);
 }
 
 /* There is room for segments, also if an older kernel does not say so. */
-static bool is_open(const struct view *v)
+static bool is_window_open(const struct view *v)
 {
     return v->info.tcpi_snd_wnd >= 2 * v->info.tcpi_snd_mss &&
            v->info.tcpi_snd_wnd;
@@ -133,10 +133,10 @@ static bool is_open(const struct view *v)
 
 /* The other kernel leaves unanswered what it has to answer; or ours cannot even
  * send it. */
-static bool owes(const struct view *v)
+static bool owes_answer(const struct view *v)
 {
     return (v->flying && v->info.tcpi_retransmits >= CERTAIN) ||
-           (v->waiting && (v->info.tcpi_probes >= CERTAIN || is_open(v)));
+           (v->waiting && (v->info.tcpi_probes >= CERTAIN || is_window_open(v)));
 }
 
 static void read_signs(weft_peer *p, const struct view *v)
@@ -146,33 +146,33 @@ static void read_signs(weft_peer *p, const struct view *v)
 
     wf_ip_alive_hear(&p->ep->watch, a, false);
     if (confirmed != p->confirmed)
-        sign(a, v->ack);
+        record_sign(a, v->ack);
     p->confirmed = confirmed;
-    if (v->flying || (v->waiting && is_open(v))) {
+    if (v->flying || (v->waiting && is_window_open(v))) {
         if (a->known)
-            sign(a, earlier(a->host, v->ack));
-        else if (!is_open(v) || !owes(v))
-            sign(a, v->ack);
+            record_sign(a, earlier_of(a->host, v->ack));
+        else if (!is_window_open(v) || !owes_answer(v))
+            record_sign(a, v->ack);
         return;
     }
     wf_ip_alive_sign(a, a->host);
     if (!v->waiting)
-        sign(a, v->data);
+        record_sign(a, v->data);
     if (!v->waiting || v->info.tcpi_probes < CERTAIN)
-        sign(a, v->ack);
+        record_sign(a, v->ack);
 }
 
 /* As weft_ops.silent. */
-static uint64_t silence(const weft_peer *p, uint64_t now)
+static uint64_t silence_of(const weft_peer *p, uint64_t now)
 {
     const struct wf_ip_watch *w = &p->ep->watch;
 
-    return !p->alive.known && p->owes
+    return !p->alive.known && p->answer_owed
                ? wf_ip_alive_quiet(w, &p->alive, now, true)
                : wf_ip_alive_silent(w, &p->alive, now);
 }
 
-static void ask(weft_peer *p, uint64_t now)
+static void call_host(weft_peer *p, uint64_t now)
 {
     weft_ep *ep = p->ep;
     struct sockaddr_storage sa;
@@ -185,22 +185,22 @@ static void ask(weft_peer *p, uint64_t now)
     wf_ip_alive_ask(&ep->watch, &p->alive, now, &p->conn->remote, &from);
 }
 
-static void turn(weft_peer *p, uint64_t now)
+static void check_peer(weft_peer *p, uint64_t now)
 {
     weft_ep *ep = p->ep;
     struct view v;
     uint64_t silent;
     char who[64];
 
-    if (!look(p, now, &v)) {
-        unwatch(p);
+    if (!read_view(p, now, &v)) {
+        stop_watching(p);
         return;
     }
     read_signs(p, &v);
-    p->owes = owes(&v);
-    silent = silence(p, now);
-    if (!v.flying && !v.waiting && !p->alive.within && !is_brief(ep)) {
-        unwatch(p);
+    p->answer_owed = owes_answer(&v);
+    silent = silence_of(p, now);
+    if (!v.flying && !v.waiting && !p->alive.within && !is_below_keepalive(ep)) {
+        stop_watching(p);
         return;
     }
     if (ep->cfg.detect && silent != UINT64_MAX && silent >= ep->cfg.detect) {
@@ -213,7 +213,7 @@ static void turn(weft_peer *p, uint64_t now)
         return;
     }
     if (wf_ip_alive_deadline(&ep->watch, &p->alive) <= now)
-        ask(p, now);
+        call_host(p, now);
 }
 
 void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
@@ -229,7 +229,7 @@ void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
             continue;
         at = wf_ip_alive_deadline(&ep->watch, &p->alive);
         if (at && at <= now)
-            turn(p, now);
+            check_peer(p, now);
         if (p->watched)
             wf_ip_sooner(&next, wf_ip_alive_deadline(&ep->watch, &p->alive));
     }
@@ -247,8 +247,8 @@ uint64_t wf_tcp_alive_silent(weft_peer *p, uint64_t within)
     if (p->alive.within != within) {
         p->alive.within = within;
         if (!p->watched)
-            watch(p);
+            start_watching(p);
         ep->watch_at = now;
     }
-    return silence(p, now);
+    return silence_of(p, now);
 }

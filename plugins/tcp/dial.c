@@ -27,7 +27,7 @@
 #define BACKOFF 5000000u
 #define AGAIN 100000000u
 
-static void leave_list(weft_peer *p)
+static void leave_dial_list(weft_peer *p)
 {
     weft_peer **at = &p->ep->dialling;
     while (*at && *at != p)
@@ -43,7 +43,7 @@ void wf_tcp_dial_forget(weft_peer *p)
     if (!p->dial)
         return;
     wf_tcp_dial_end(p, NULL);
-    leave_list(p);
+    leave_dial_list(p);
     free(p->dial);
     p->dial = NULL;
 }
@@ -58,7 +58,7 @@ void wf_tcp_dial_end(weft_peer *p, struct wf_tcp_conn *keep)
     }
 }
 
-static void describe(const weft_ep *ep, const struct wf_tcp_candidate *c,
+static void describe_candidate(const weft_ep *ep, const struct wf_tcp_candidate *c,
                      char *text, size_t n)
 {
     char to[64], from[64] = "any address";
@@ -76,7 +76,7 @@ static void describe(const weft_ep *ep, const struct wf_tcp_candidate *c,
 
 /* The status with which the link is lost, by this candidate alone. A lack of
  * this process or of the peer is worth more than silence elsewhere. */
-static int cause_of(const struct wf_tcp_candidate *c)
+static int status_of(const struct wf_tcp_candidate *c)
 {
     int lack = wf_ip_short(c->error) ? c->error : c->lack;
 
@@ -86,7 +86,7 @@ static int cause_of(const struct wf_tcp_candidate *c)
 }
 
 /* Every candidate has failed. */
-static void all_failed(weft_peer *p)
+static void fail_dial(weft_peer *p)
 {
     struct wf_tcp_conn *waiting = p->parked;
     char table[1024] = "";
@@ -101,12 +101,12 @@ static void all_failed(weft_peer *p)
     }
     for (int i = 0; i < p->dial->n && at < sizeof table; i++) {
         char one[256];
-        describe(p->ep, &p->dial->cand[i], one, sizeof one);
+        describe_candidate(p->ep, &p->dial->cand[i], one, sizeof one);
         at += (size_t)snprintf(table + at, sizeof table - at, "%s%s",
                                i ? "; " : "", one);
         refused += p->dial->cand[i].error == ECONNREFUSED;
-        if (status != WEFT_EAUTH && cause_of(&p->dial->cand[i]) != WEFT_ELINK)
-            status = cause_of(&p->dial->cand[i]);
+        if (status != WEFT_EAUTH && status_of(&p->dial->cand[i]) != WEFT_ELINK)
+            status = status_of(&p->dial->cand[i]);
     }
     if (refused && refused == p->dial->n)
         status = WEFT_EPEER; /* the host is there, nobody listens */
@@ -116,7 +116,7 @@ static void all_failed(weft_peer *p)
                                    "from the chosen interfaces");
 }
 
-static bool decided(const struct wf_tcp_dial *d)
+static bool is_decided(const struct wf_tcp_dial *d)
 {
     for (int i = 0; i < d->n; i++)
         if (d->cand[i].conn && d->cand[i].conn->state == TCP_VERDICT)
@@ -124,7 +124,7 @@ static bool decided(const struct wf_tcp_dial *d)
     return false;
 }
 
-static void next_candidate(weft_peer *p)
+static void hurry_next_candidate(weft_peer *p)
 {
     uint64_t now = wf_tcp_now(p->ep);
     int failed = 0;
@@ -137,23 +137,23 @@ static void next_candidate(weft_peer *p)
         }
     }
     if (failed == p->dial->n)
-        all_failed(p);
+        fail_dial(p);
 }
 
 /* Errors of a host, or of a process on it, that is not up yet. */
-static bool absent(int error)
+static bool is_absence(int error)
 {
     return error == ECONNREFUSED || error == ETIMEDOUT ||
            error == EHOSTUNREACH || error == ENETUNREACH ||
            error == EHOSTDOWN || error == ENETDOWN;
 }
 
-static void tell(const weft_peer *p, const struct wf_tcp_candidate *c,
+static void log_waiting(const weft_peer *p, const struct wf_tcp_candidate *c,
                  uint64_t now)
 {
     char text[256];
 
-    describe(p->ep, c, text, sizeof text);
+    describe_candidate(p->ep, c, text, sizeof text);
     p->ep->host->log(p->ep->core, 1,
                      "process %u is not there yet: %s; waiting up to %llu s "
                      "more",
@@ -169,7 +169,7 @@ static bool try_soon(weft_peer *p, struct wf_tcp_candidate *c)
     int lack = c->error ? c->error : c->lack;
 
     if (!wf_ip_short(lack) || c->lack == EMFILE ||
-        !wf_ip_short_again(&c->short_since, now))
+        !wf_ip_short_again(&c->shortage_since, now))
         return false;
     c->tries = 1;
     c->start_at = now + IP_SHORT_AGAIN_NS;
@@ -181,11 +181,11 @@ static bool try_later(weft_peer *p, struct wf_tcp_candidate *c)
 {
     uint64_t now = wf_tcp_now(p->ep);
 
-    if (!absent(c->error) || now >= p->dial->until || p->parked)
+    if (!is_absence(c->error) || now >= p->dial->until || p->parked)
         return false;
     if (p->dial->tell_at && now >= p->dial->tell_at) {
         p->dial->tell_at = 0;
-        tell(p, c, now);
+        log_waiting(p, c, now);
     }
     c->tries = 1;
     c->start_at = now + AGAIN;
@@ -193,7 +193,7 @@ static bool try_later(weft_peer *p, struct wf_tcp_candidate *c)
 }
 
 /* This candidate will not work, or not yet. lack: of the peer. */
-static void give_up(struct wf_tcp_conn *conn, int status, int error, int lack,
+static void drop_candidate(struct wf_tcp_conn *conn, int status, int error, int lack,
                     const char *what)
 {
     struct wf_tcp_candidate *c = conn->cand;
@@ -204,13 +204,13 @@ static void give_up(struct wf_tcp_conn *conn, int status, int error, int lack,
     c->what = what;
     c->lack = lack;
     c->failed = !try_soon(p, c) && !try_later(p, c);
-    next_candidate(p);
+    hurry_next_candidate(p);
 }
 
 void wf_tcp_dial_failed(struct wf_tcp_conn *conn, int status, int error,
                         const char *what)
 {
-    give_up(conn, status, error, 0, what);
+    drop_candidate(conn, status, error, 0, what);
 }
 
 void wf_tcp_dial_retry(struct wf_tcp_conn *conn, const char *what)
@@ -226,11 +226,11 @@ void wf_tcp_dial_retry(struct wf_tcp_conn *conn, const char *what)
 }
 
 /* The listener cannot take the call, and has said why. */
-void wf_tcp_dial_lack(struct wf_tcp_conn *conn, unsigned lack)
+void wf_tcp_dial_shortage(struct wf_tcp_conn *conn, unsigned lack)
 {
     bool memory = lack == TCP_NO_MEMORY;
 
-    give_up(conn, WEFT_ELINK, 0, memory ? ENOMEM : EMFILE,
+    drop_candidate(conn, WEFT_ELINK, 0, memory ? ENOMEM : EMFILE,
             memory ? "the process there has no memory for the call"
                    : "the process there has no descriptor for the call "
                      "(RLIMIT_NOFILE; raise ulimit -n there)");
@@ -268,7 +268,7 @@ static void set_buffers(weft_ep *ep, int fd)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n, sizeof n);
 }
 
-static void start(weft_peer *p, struct wf_tcp_candidate *c)
+static void start_candidate(weft_peer *p, struct wf_tcp_candidate *c)
 {
     weft_ep *ep = p->ep;
     struct sockaddr_storage sa;
@@ -287,7 +287,7 @@ static void start(weft_peer *p, struct wf_tcp_candidate *c)
         if (fd >= 0)
             close(fd);
         c->failed = !try_soon(p, c);
-        next_candidate(p);
+        hurry_next_candidate(p);
         return;
     }
     conn->dialled = true;
@@ -301,17 +301,17 @@ static void start(weft_peer *p, struct wf_tcp_candidate *c)
     if (rc == 0)
         wf_tcp_conn_event(conn, EPOLLOUT);
     else if (errno == EINPROGRESS || errno == EINTR)
-        wf_tcp_conn_interest(conn, EPOLLOUT);
+        wf_tcp_conn_set_interest(conn, EPOLLOUT);
     else
         wf_tcp_dial_failed(conn, WEFT_ELINK, errno, NULL);
 }
 
-static void step(weft_peer *p, uint64_t now)
+static void start_due_candidates(weft_peer *p, uint64_t now)
 {
-    for (int i = 0; p->dial && i < p->dial->n && !decided(p->dial); i++) {
+    for (int i = 0; p->dial && i < p->dial->n && !is_decided(p->dial); i++) {
         struct wf_tcp_candidate *c = &p->dial->cand[i];
         if (!c->failed && !c->conn && c->start_at <= now)
-            start(p, c);
+            start_candidate(p, c);
     }
 }
 
@@ -330,7 +330,7 @@ void wf_tcp_dial(weft_peer *p)
     p->state = TCP_DIALLING;
     p->dial_next = ep->dialling;
     ep->dialling = p;
-    if (ep->start && !p->met) {
+    if (ep->start && !p->was_connected) {
         p->dial->until = now + ep->start;
         p->dial->tell_at = now + ep->cfg.connect_timeout;
     }
@@ -340,16 +340,16 @@ void wf_tcp_dial(weft_peer *p)
         p->dial->cand[i].start_at = now + (uint64_t)i * STAGGER;
     }
     if (p->dial->n == 0)
-        all_failed(p);
+        fail_dial(p);
     else
-        step(p, now);
+        start_due_candidates(p, now);
 }
 
 void wf_tcp_dial_timers(weft_ep *ep, uint64_t now)
 {
     for (weft_peer *p = ep->dialling, *next; p; p = next) {
         next = p->dial_next;
-        step(p, now);
+        start_due_candidates(p, now);
     }
 }
 

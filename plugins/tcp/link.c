@@ -59,7 +59,7 @@ void wf_tcp_link_break(weft_peer *p, int status, const char *fmt, ...)
 /* A broken connection ends with a reset. Otherwise the kernel goes on with what is
  * unsent and answers keepalives for a quarter of an hour, and the peer, if it
  * hears that much of us, waits for messages which no longer come. */
-static void end_broken(struct wf_tcp_conn *c)
+static void reset_on_close(struct wf_tcp_conn *c)
 {
     struct linger now = {.l_onoff = 1, .l_linger = 0};
 
@@ -79,7 +79,7 @@ static struct wf_tcp_conn *dismantle_link(weft_peer *p, int status)
     if (p->parked)
         wf_tcp_conn_close(p->parked);
     if (c && p->state == TCP_BROKEN)
-        end_broken(c);
+        reset_on_close(c);
     if (c)
         c->peer = NULL;
     p->conn = NULL;
@@ -91,7 +91,7 @@ static struct wf_tcp_conn *dismantle_link(weft_peer *p, int status)
     return c;
 }
 
-static void tear_down(weft_peer *p, int status)
+static void tear_down_link(weft_peer *p, int status)
 {
     struct wf_tcp_conn *c = dismantle_link(p, status);
 
@@ -101,7 +101,7 @@ static void tear_down(weft_peer *p, int status)
 
 /* The connection is closed last: the peer learns of the end after the core, which
  * may have a cause to tell that the peer has not. */
-static void report(weft_peer *p)
+static void report_down(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     struct wf_tcp_conn *c;
@@ -131,7 +131,7 @@ int wf_tcp_attention(weft_ep *ep)
         if (p->state == TCP_OPEN && !p->blocked)
             wf_tcp_flush(p);
         if (p->state == TCP_BROKEN)
-            report(p);
+            report_down(p);
     }
     return n;
 }
@@ -144,7 +144,7 @@ void wf_tcp_link_eof(weft_peer *p, int error)
     if (p->heard_goodbye && !p->tx && !p->want_ready) {
         struct wf_tcp_conn *again = p->parked;
         p->parked = NULL;
-        tear_down(p, WEFT_ELINK);
+        tear_down_link(p, WEFT_ELINK);
         p->state = TCP_LEFT;
         if (again) /* left, and came back */
             wf_tcp_link_up(p, again);
@@ -170,21 +170,21 @@ void wf_tcp_link_up(weft_peer *p, struct wf_tcp_conn *c)
 {
     weft_ep *ep = p->ep;
 
-    wf_tcp_conn_settled(c, p);
+    wf_tcp_conn_settle(c, p);
     wf_tcp_dial_forget(p);
     if (p->parked && p->parked != c)
         wf_tcp_conn_close(p->parked);
     p->parked = NULL;
     p->conn = c;
-    p->met = true;
+    p->was_connected = true;
     p->state = TCP_OPEN;
     p->said_goodbye = p->heard_goodbye = false;
     wf_tcp_alive_begin(p);
     ep->count.connections++;
-    wf_tcp_interest(p);
+    wf_tcp_update_interest(p);
     if (!c->dialled) {
         wf_tcp_conn_tune(c);
-        if (wf_tcp_frame(p, TCP_ACCEPT) < 0) {
+        if (wf_tcp_send_frame(p, TCP_ACCEPT) < 0) {
             wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
             return;
         }
@@ -196,7 +196,7 @@ void wf_tcp_link_up(weft_peer *p, struct wf_tcp_conn *c)
 }
 
 /* Keep the caller waiting; he says nothing until we answer. */
-static void park(weft_peer *p, struct wf_tcp_conn *c)
+static void park_call(weft_peer *p, struct wf_tcp_conn *c)
 {
     if (p->parked)
         wf_tcp_conn_close(p->parked);
@@ -207,11 +207,11 @@ static void park(weft_peer *p, struct wf_tcp_conn *c)
 static void take_call(weft_peer *p, struct wf_tcp_conn *c)
 {
     if (p->state == TCP_DIALLING && p->ep->me < p->id)
-        park(p, c);
+        park_call(p, c);
     else if (p->state == TCP_OPEN)
         /* Either he had called before he took our call, and has hung up
          * already; or the old connection is dead and we do not know yet. */
-        park(p, c);
+        park_call(p, c);
     else if (p->state == TCP_BROKEN)
         wf_tcp_conn_close(c); /* he will retry, when the core is ready */
     else
@@ -219,7 +219,7 @@ static void take_call(weft_peer *p, struct wf_tcp_conn *c)
 }
 
 /* An authenticated caller. */
-void wf_tcp_met(struct wf_tcp_conn *c, uint32_t id)
+void wf_tcp_take_caller(struct wf_tcp_conn *c, uint32_t id)
 {
     weft_ep *ep = c->ep;
     int rc = WEFT_OK;
@@ -236,7 +236,7 @@ void wf_tcp_met(struct wf_tcp_conn *c, uint32_t id)
                                       "transport for it",
                   id);
     if (rc == WEFT_ENOMEM)
-        wf_tcp_tell_lack(c->fd, TCP_NO_MEMORY);
+        wf_tcp_send_shortage(c->fd, TCP_NO_MEMORY);
     wf_tcp_conn_close(c);
 }
 
@@ -268,7 +268,7 @@ int wf_tcp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
 
 void wf_tcp_peer_free(weft_peer *p)
 {
-    tear_down(p, WEFT_ECANCEL);
+    tear_down_link(p, WEFT_ECANCEL);
     wf_ip_unattend(&p->ep->attention, &p->due);
     p->ep->peer[p->id] = NULL;
     free(p->book);
@@ -279,13 +279,13 @@ void wf_tcp_peer_free(weft_peer *p)
 
 /* Everything that was handed over, and the goodbye, is in the peer's kernel:
  * then closing loses nothing, even if it is answered by a reset. */
-static bool parted(weft_peer *p)
+static bool has_parted(weft_peer *p)
 {
     int unacked = 0;
 
     if (p->state != TCP_OPEN)
         return true;
-    if (p->tx || (!p->said_goodbye && wf_tcp_frame(p, TCP_GOODBYE) < 0))
+    if (p->tx || (!p->said_goodbye && wf_tcp_send_frame(p, TCP_GOODBYE) < 0))
         return false;
     p->said_goodbye = true;
     if (!wf_tcp_tx_idle(p))
@@ -296,12 +296,12 @@ static bool parted(weft_peer *p)
 int wf_tcp_peer_del(weft_peer *p, int abrupt)
 {
     weft_ep *ep = p->ep;
-    if (!abrupt && !parted(p))
+    if (!abrupt && !has_parted(p))
         return WEFT_EAGAIN;
     if (abrupt && p->conn && !ep->draining)
-        end_broken(p->conn);
+        reset_on_close(p->conn);
     wf_tcp_peer_free(p);
-    wf_tcp_conn_bury(ep);
+    wf_tcp_conn_free_dead(ep);
     return WEFT_OK;
 }
 
@@ -309,7 +309,7 @@ int wf_tcp_drain(weft_ep *ep)
 {
     int rc = WEFT_OK;
     for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i] && !parted(ep->peer[i]))
+        if (ep->peer[i] && !has_parted(ep->peer[i]))
             rc = WEFT_EAGAIN;
     return rc;
 }

@@ -34,7 +34,7 @@ static void finish_sink(weft_peer *p, int status)
 }
 
 /* Keep bytes for later. False: out of memory. */
-static bool carry(weft_peer *p, const uint8_t *data, uint32_t n)
+static bool carry_over(weft_peer *p, const uint8_t *data, uint32_t n)
 {
     uint8_t *at = p->carry_small;
     if (n > sizeof p->carry_small && !(at = malloc(n))) {
@@ -55,7 +55,7 @@ static void drop_carry(weft_peer *p)
     p->carry_n = 0;
 }
 
-static bool own_frame(weft_peer *p, const uint8_t *frame)
+static bool handle_own_frame(weft_peer *p, const uint8_t *frame)
 {
     if (frame[0] == TCP_GOODBYE && weft_hdr_len(frame) == TCP_FRAME &&
         weft_hdr_plen(frame) == 0) {
@@ -70,7 +70,7 @@ static bool own_frame(weft_peer *p, const uint8_t *frame)
 
 /* Show one container to the core. Returns payload bytes used, or -1 when it
  * must wait. */
-static int64_t deliver(weft_peer *p, const uint8_t *at, uint32_t hl,
+static int64_t deliver_container(weft_peer *p, const uint8_t *at, uint32_t hl,
                        uint32_t avail)
 {
     weft_ep *ep = p->ep;
@@ -101,7 +101,7 @@ static int64_t deliver(weft_peer *p, const uint8_t *at, uint32_t hl,
 }
 
 /* Use up the buffer; returns containers delivered. */
-static int parse(weft_peer *p, const uint8_t *buf, uint32_t n)
+static int parse_buffer(weft_peer *p, const uint8_t *buf, uint32_t n)
 {
     uint32_t pos = 0;
     int frames = 0;
@@ -134,28 +134,28 @@ static int parse(weft_peer *p, const uint8_t *buf, uint32_t n)
         if (n - pos < hl)
             break;
         if (buf[pos] >= 0xf0) {
-            if (!own_frame(p, buf + pos))
+            if (!handle_own_frame(p, buf + pos))
                 break;
             pos += hl;
             continue;
         }
-        used = deliver(p, buf + pos, hl, n - pos - hl);
+        used = deliver_container(p, buf + pos, hl, n - pos - hl);
         if (used < 0) {
             p->paused = true;
-            wf_tcp_interest(p);
+            wf_tcp_update_interest(p);
             break;
         }
         pos += hl + (uint32_t)used;
         frames++;
     }
     if (pos < n && p->state == TCP_OPEN)
-        carry(p, buf + pos, n - pos);
+        carry_over(p, buf + pos, n - pos);
     return frames;
 }
 
 /* Where the next read goes: the sink, then the window. Returns its size;
  * *direct is the part that goes to the sink. */
-static size_t aim(weft_peer *p, struct msghdr *m, size_t *direct)
+static size_t aim_read(weft_peer *p, struct msghdr *m, size_t *direct)
 {
     weft_ep *ep = p->ep;
     struct iovec *v = m->msg_iov;
@@ -188,7 +188,7 @@ static size_t aim(weft_peer *p, struct msghdr *m, size_t *direct)
 }
 
 /* Bytes have arrived: the first of them belong to the sink. */
-static int arrived(weft_peer *p, size_t got, size_t direct, uint32_t kept)
+static int consume_arrived(weft_peer *p, size_t got, size_t direct, uint32_t kept)
 {
     int frames = 0;
     if (p->sink) {
@@ -201,7 +201,7 @@ static int arrived(weft_peer *p, size_t got, size_t direct, uint32_t kept)
         }
     }
     if (kept + got > 0)
-        frames += parse(p, p->ep->rbuf, kept + (uint32_t)got);
+        frames += parse_buffer(p, p->ep->rbuf, kept + (uint32_t)got);
     return frames;
 }
 
@@ -211,7 +211,7 @@ static ssize_t read_aimed(weft_peer *p, size_t *want, size_t *direct)
     struct iovec v[TCP_IOV];
     struct msghdr m = {.msg_iov = v};
 
-    *want = aim(p, &m, direct);
+    *want = aim_read(p, &m, direct);
     if (m.msg_iovlen == 1)
         return recv(p->conn->fd, v[0].iov_base, v[0].iov_len, MSG_DONTWAIT);
     return recvmsg(p->conn->fd, &m, MSG_DONTWAIT);
@@ -238,7 +238,7 @@ int wf_tcp_recv(weft_peer *p)
         n = fresh ? read_fresh(p, &want) : read_aimed(p, &want, &direct);
         if (n <= 0) {
             int error = n < 0 ? errno : 0;
-            if (kept && !carry(p, p->ep->rbuf, kept))
+            if (kept && !carry_over(p, p->ep->rbuf, kept))
                 return events;
             if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR)
                 return events;
@@ -250,7 +250,7 @@ int wf_tcp_recv(weft_peer *p)
         }
         p->unread_since = 0;
         events++;
-        events += arrived(p, (size_t)n, direct, kept);
+        events += consume_arrived(p, (size_t)n, direct, kept);
         if ((size_t)n < want)
             break; /* drained */
         if (p->window < TCP_RBUF && !p->sink && p->rx_off == p->rx_len)
@@ -280,11 +280,11 @@ int wf_tcp_unpause(weft_peer *p)
     p->carry_n = 0;
     if (data == p->carry_small)
         memcpy(small, data, n);
-    frames = n ? parse(p, data == p->carry_small ? small : data, n) : 0;
+    frames = n ? parse_buffer(p, data == p->carry_small ? small : data, n) : 0;
     if (data != p->carry_small)
         free(data);
     if (p->state == TCP_OPEN)
-        wf_tcp_interest(p);
+        wf_tcp_update_interest(p);
     return frames;
 }
 

@@ -44,11 +44,11 @@ enum {
 enum wf_tcp_frame {
     TCP_ACCEPT = 0xf1, /* listener to dialler: this connection is the one */
     TCP_GOODBYE = 0xf2, /* nothing follows; the end of the stream is no error */
-    TCP_LACK = 0xf3 /* listener to caller: no call can be taken; the second byte,
-                       an enum wf_tcp_lack, says why */
+    TCP_SHORTAGE = 0xf3 /* listener to caller: no call can be taken; the second byte,
+                       an enum wf_tcp_shortage, says why */
 };
 
-enum wf_tcp_lack { TCP_NO_FILES = 1, TCP_NO_MEMORY = 2 };
+enum wf_tcp_shortage { TCP_NO_FILES = 1, TCP_NO_MEMORY = 2 };
 
 struct wf_tcp_cfg {
     const char *interface; /* auto, or a list of names, addresses, subnets */
@@ -100,7 +100,7 @@ struct wf_tcp_candidate {
     uint64_t start_at; /* not before */
     int tries;
     bool failed;
-    uint64_t short_since; /* no descriptor, no memory; 0: nothing lacks */
+    uint64_t shortage_since; /* no descriptor, no memory; 0: nothing lacks */
     int lack;         /* errno of what the peer lacks, or 0 */
     int status;       /* WEFT_* of the failure */
     int error;        /* errno, or 0 */
@@ -133,22 +133,22 @@ struct weft_peer {
     weft_peer *dial_next;
     struct wf_ip_due due; /* for progress() to look at */
     bool want_ready, paused, resumed;
-    bool met;    /* was connected once */
+    bool was_connected;    /* was connected once */
     bool polled; /* read by every progress(): out of epoll until arm() */
     bool said_goodbye, heard_goodbye, reported;
     bool watched; /* for signs of life */
     struct wf_ip_alive alive;
     uint64_t confirmed; /* alive.c: what was seen at the last look */
-    bool owes;
+    bool answer_owed;
 
     /* sending: the stage goes first, then tx */
     uint8_t *stage;
     uint32_t stage_off, stage_end;
-    uint32_t burst, burst_turn; /* messages of a window since that poll */
+    uint32_t burst, burst_round; /* messages of a window since that poll */
     weft_tx *tx;
     uint64_t tx_off; /* over header and payload */
     bool blocked;    /* waiting for EPOLLOUT, or for the system's memory */
-    uint64_t short_since; /* the system has had no memory; 0: it has */
+    uint64_t shortage_since; /* the system has had no memory; 0: it has */
 
     /* receiving */
     weft_sink *sink;
@@ -183,27 +183,27 @@ struct weft_ep {
     struct wf_tcp_conn *conns, *dead;
     int lobby;   /* epoll of listeners and strangers, itself in epfd */
     enum wf_tcp_kind lobby_kind;
-    struct wf_ip_budget strangers; /* pause: the lobby is out of epfd */
+    struct wf_ip_budget caller_budget; /* pause: the lobby is out of epfd */
     int pending; /* accepted and not authenticated */
     int calling; /* all others in conns */
-    bool deaf;   /* listeners are out of the lobby: pool full */
-    uint64_t deaf_until;
+    bool accept_paused;   /* listeners are out of the lobby: pool full */
+    uint64_t accept_paused_until;
     weft_peer *dialling;
     int waiting;  /* blocked senders: epoll at every poll */
-    int shorts;   /* peers with short_since */
-    uint64_t short_at; /* when they try again */
+    int memory_waiters;   /* peers with short_since */
+    uint64_t memory_retry_at; /* when they try again */
     struct wf_ip_watch watch;
     int watching; /* peers that are watched for signs of life */
     uint64_t watch_at;
-    bool said_auth; /* the warning about wrong keys was given */
-    bool said_full; /* that no descriptor is left for callers */
+    bool auth_warned; /* the warning about wrong keys was given */
+    bool full_warned; /* that no descriptor is left for callers */
     int reserve;    /* a descriptor for telling them so, or -1 */
     uint64_t full_since; /* nobody could be taken from then on; 0: they can */
     bool woken;     /* arm() was called: look at epoll next */
     bool draining;
-    uint32_t turn;     /* polls so far */
+    uint32_t poll_round;     /* polls so far */
     unsigned polls;    /* since epoll was looked at */
-    unsigned patience; /* polls of the hot socket before the next look */
+    unsigned polls_between_epoll; /* polls of the hot socket before the next look */
     weft_peer *hot;    /* the last that had something for us */
     struct wf_ip_attention attention;
     uint8_t *rbuf;
@@ -214,8 +214,8 @@ struct weft_ep {
 int wf_tcp_listen(weft_ep *);
 void wf_tcp_listen_pause(weft_ep *, bool pause);
 /* The last words to a caller on this socket. */
-void wf_tcp_tell_lack(int fd, enum wf_tcp_lack);
-int wf_tcp_lobby(weft_ep *);
+void wf_tcp_send_shortage(int fd, enum wf_tcp_shortage);
+int wf_tcp_poll_lobby(weft_ep *);
 void wf_tcp_lobby_timers(weft_ep *, uint64_t now);
 uint64_t wf_tcp_lobby_deadline(const weft_ep *);
 
@@ -223,11 +223,11 @@ uint64_t wf_tcp_lobby_deadline(const weft_ep *);
 struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *, int fd, enum wf_tcp_state,
                                     const struct wf_ip_addr *remote);
 void wf_tcp_conn_close(struct wf_tcp_conn *);
-void wf_tcp_conn_interest(struct wf_tcp_conn *, uint32_t events);
+void wf_tcp_conn_set_interest(struct wf_tcp_conn *, uint32_t events);
 void wf_tcp_conn_event(struct wf_tcp_conn *, uint32_t events);
 void wf_tcp_conn_tune(struct wf_tcp_conn *);
-void wf_tcp_conn_bury(weft_ep *);
-void wf_tcp_conn_settled(struct wf_tcp_conn *, weft_peer *);
+void wf_tcp_conn_free_dead(weft_ep *);
+void wf_tcp_conn_settle(struct wf_tcp_conn *, weft_peer *);
 void wf_tcp_conn_timers(weft_ep *, uint64_t now);
 uint64_t wf_tcp_conn_deadline(const weft_ep *);
 
@@ -239,11 +239,11 @@ void wf_tcp_dial_forget(weft_peer *);
 void wf_tcp_dial_failed(struct wf_tcp_conn *, int status, int error,
                         const char *what);
 void wf_tcp_dial_retry(struct wf_tcp_conn *, const char *what);
-void wf_tcp_dial_lack(struct wf_tcp_conn *, unsigned lack);
+void wf_tcp_dial_shortage(struct wf_tcp_conn *, unsigned lack);
 void wf_tcp_dial_end(weft_peer *, struct wf_tcp_conn *keep);
 
 /* link.c */
-void wf_tcp_met(struct wf_tcp_conn *, uint32_t loc_id);
+void wf_tcp_take_caller(struct wf_tcp_conn *, uint32_t loc_id);
 void wf_tcp_link_up(weft_peer *, struct wf_tcp_conn *);
 void wf_tcp_link_break(weft_peer *, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -260,7 +260,7 @@ void wf_tcp_peer_free(weft_peer *);
 uint64_t wf_tcp_traffic(weft_peer *);
 void wf_tcp_alive_begin(weft_peer *);
 void wf_tcp_alive_end(weft_peer *);
-void wf_tcp_watch(weft_peer *);
+void wf_tcp_watch_sent(weft_peer *);
 void wf_tcp_watch_tick(weft_ep *, uint64_t now);
 uint64_t wf_tcp_alive_silent(weft_peer *, uint64_t within);
 
@@ -271,10 +271,10 @@ int wf_tcp_send_short(weft_peer *, const weft_hdr *, const void *data,
 int wf_tcp_send_more(weft_peer *, const weft_hdr *, const void *data,
                      size_t len);
 void wf_tcp_flush(weft_peer *); /* from progress only: may call back */
-void wf_tcp_interest(weft_peer *);
+void wf_tcp_update_interest(weft_peer *);
 /* Those for which the system had no memory: once more. */
-void wf_tcp_short_tick(weft_ep *, uint64_t now);
-int wf_tcp_frame(weft_peer *, enum wf_tcp_frame);
+void wf_tcp_memory_tick(weft_ep *, uint64_t now);
+int wf_tcp_send_frame(weft_peer *, enum wf_tcp_frame);
 bool wf_tcp_tx_idle(weft_peer *);
 void wf_tcp_tx_cancel(weft_peer *, int status);
 

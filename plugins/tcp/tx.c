@@ -26,13 +26,13 @@ enum {
     TINY = 512 /* copying so little is cheaper than gathering it */
 };
 
-void wf_tcp_interest(weft_peer *p)
+void wf_tcp_update_interest(weft_peer *p)
 {
     bool in = !p->paused && !p->polled;
 
-    bool out = p->blocked && !p->short_since;
+    bool out = p->blocked && !p->shortage_since;
 
-    wf_tcp_conn_interest(p->conn, (in ? (uint32_t)EPOLLIN : 0) |
+    wf_tcp_conn_set_interest(p->conn, (in ? (uint32_t)EPOLLIN : 0) |
                                       (out ? (uint32_t)EPOLLOUT : 0));
 }
 
@@ -43,7 +43,7 @@ static void set_blocked(weft_peer *p, bool blocked)
     p->blocked = blocked;
     p->ep->waiting += blocked ? 1 : -1;
     if (p->conn)
-        wf_tcp_interest(p);
+        wf_tcp_update_interest(p);
 }
 
 /* A socket that has room, and the system no memory to fill it: epoll would say
@@ -52,40 +52,40 @@ static bool wait_for_memory(weft_peer *p)
 {
     uint64_t now = wf_tcp_now(p->ep);
 
-    p->ep->shorts += !p->short_since;
-    p->ep->short_at = now + IP_SHORT_AGAIN_NS;
-    return wf_ip_short_again(&p->short_since, now);
+    p->ep->memory_waiters += !p->shortage_since;
+    p->ep->memory_retry_at = now + IP_SHORT_AGAIN_NS;
+    return wf_ip_short_again(&p->shortage_since, now);
 }
 
-static void has_memory(weft_peer *p)
+static void end_memory_wait(weft_peer *p)
 {
-    if (!p->short_since)
+    if (!p->shortage_since)
         return;
-    p->ep->shorts--;
-    p->short_since = 0;
+    p->ep->memory_waiters--;
+    p->shortage_since = 0;
     if (p->conn)
-        wf_tcp_interest(p);
+        wf_tcp_update_interest(p);
 }
 
-void wf_tcp_short_tick(weft_ep *ep, uint64_t now)
+void wf_tcp_memory_tick(weft_ep *ep, uint64_t now)
 {
-    if (!ep->shorts || ep->short_at > now)
+    if (!ep->memory_waiters || ep->memory_retry_at > now)
         return;
-    ep->short_at = now + IP_SHORT_AGAIN_NS;
+    ep->memory_retry_at = now + IP_SHORT_AGAIN_NS;
     for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i] && ep->peer[i]->short_since &&
+        if (ep->peer[i] && ep->peer[i]->shortage_since &&
             ep->peer[i]->state == TCP_OPEN)
             wf_tcp_flush(ep->peer[i]);
 }
 
-static uint32_t staged(const weft_peer *p)
+static uint32_t staged_bytes(const weft_peer *p)
 {
     return p->stage_end - p->stage_off;
 }
 
-static void advance(weft_peer *p, uint64_t n)
+static void consume_sent(weft_peer *p, uint64_t n)
 {
-    uint32_t first = staged(p) < n ? staged(p) : (uint32_t)n;
+    uint32_t first = staged_bytes(p) < n ? staged_bytes(p) : (uint32_t)n;
     p->stage_off += first;
     if (p->stage_off == p->stage_end)
         p->stage_off = p->stage_end = 0;
@@ -93,7 +93,7 @@ static void advance(weft_peer *p, uint64_t n)
 }
 
 /* Room for n more bytes in the stage? */
-static bool stage_room(weft_peer *p, uint64_t n)
+static bool has_stage_room(weft_peer *p, uint64_t n)
 {
     if (!p->stage) {
         p->stage = malloc(TCP_PACKED + TCP_FRAME);
@@ -102,20 +102,20 @@ static bool stage_room(weft_peer *p, uint64_t n)
     }
     if (p->stage_end + n <= TCP_STAGE)
         return true;
-    if (staged(p) + n > TCP_STAGE)
+    if (staged_bytes(p) + n > TCP_STAGE)
         return false;
-    memmove(p->stage, p->stage + p->stage_off, staged(p));
-    p->stage_end = staged(p);
+    memmove(p->stage, p->stage + p->stage_off, staged_bytes(p));
+    p->stage_end = staged_bytes(p);
     p->stage_off = 0;
     return true;
 }
 
 /* As much as fits of a container that the core copies. */
-static void stage_part(weft_peer *p)
+static void stage_packed(weft_peer *p)
 {
     uint64_t left = wf_ip_tx_bytes(p->tx) - p->tx_off;
 
-    if (left == 0 || !stage_room(p, TCP_STAGE))
+    if (left == 0 || !has_stage_room(p, TCP_STAGE))
         return;
     if (left > TCP_PACKED - p->stage_end)
         left = TCP_PACKED - p->stage_end;
@@ -131,16 +131,16 @@ static void stage_fine(weft_peer *p)
     size_t sum = 0;
     int n;
 
-    if (!p->tx || p->tx->iov || staged(p))
+    if (!p->tx || p->tx->iov || staged_bytes(p))
         return;
     if (WEFT_COPY(p->ep->host, p->tx)) {
-        stage_part(p);
+        stage_packed(p);
         return;
     }
     n = wf_ip_tx_pieces(p->tx, p->tx_off, v, TCP_IOV);
     for (int i = 0; i < n; i++)
         sum += v[i].iov_len;
-    if (n < TCP_IOV || sum >= TCP_IOV * TINY || !stage_room(p, TCP_STAGE))
+    if (n < TCP_IOV || sum >= TCP_IOV * TINY || !has_stage_room(p, TCP_STAGE))
         return;
     while (n > 0) {
         for (int i = 0; i < n; i++) {
@@ -156,11 +156,11 @@ static void stage_fine(weft_peer *p)
     }
 }
 
-static void cannot_send(weft_peer *p, int error)
+static void handle_send_error(weft_peer *p, int error)
 {
     if (wf_ip_short(error) && wait_for_memory(p)) {
         set_blocked(p, true);
-        wf_tcp_interest(p);
+        wf_tcp_update_interest(p);
         return;
     }
     if (wf_ip_short(error))
@@ -175,7 +175,7 @@ static void cannot_send(weft_peer *p, int error)
 }
 
 /* Write until all is out or the socket is full. False: the link broke. */
-static bool push(weft_peer *p)
+static bool write_socket(weft_peer *p)
 {
     struct iovec v[TCP_IOV];
     for (;;) {
@@ -183,9 +183,9 @@ static bool push(weft_peer *p)
         size_t want = 0;
         ssize_t n;
         stage_fine(p);
-        if (staged(p)) {
+        if (staged_bytes(p)) {
             v[0].iov_base = p->stage + p->stage_off;
-            v[0].iov_len = staged(p);
+            v[0].iov_len = staged_bytes(p);
             m.msg_iovlen = 1;
         }
         if (p->tx)
@@ -204,30 +204,30 @@ static bool push(weft_peer *p)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-            cannot_send(p, errno);
-            return p->state == TCP_OPEN && p->short_since;
+            handle_send_error(p, errno);
+            return p->state == TCP_OPEN && p->shortage_since;
         }
         if (n > 0)
-            advance(p, (uint64_t)n);
-        has_memory(p);
+            consume_sent(p, (uint64_t)n);
+        end_memory_wait(p);
         if (n < 0 || (size_t)n < want) {
             set_blocked(p, true);
-            wf_tcp_watch(p);
+            wf_tcp_watch_sent(p);
             return true;
         }
     }
     set_blocked(p, false);
-    wf_tcp_watch(p);
+    wf_tcp_watch_sent(p);
     return true;
 }
 
-static bool finished(const weft_peer *p)
+static bool is_finished(const weft_peer *p)
 {
     return p->tx && p->tx_off == wf_ip_tx_bytes(p->tx);
 }
 
 /* Copy the container from byte off on into the stage. */
-static void stage(weft_peer *p, weft_tx *tx, uint64_t off)
+static void stage_rest(weft_peer *p, weft_tx *tx, uint64_t off)
 {
     uint64_t n = wf_ip_tx_bytes(tx) - off;
     wf_ip_tx_copy(p->ep->host, tx, off, p->stage + p->stage_end, n);
@@ -235,7 +235,7 @@ static void stage(weft_peer *p, weft_tx *tx, uint64_t off)
     p->ep->count.stage_copies++;
 }
 
-static int again(weft_peer *p)
+static int wait_for_ready(weft_peer *p)
 {
     p->want_ready = true;
     if (p->state == TCP_OPEN && !p->stage && !p->tx)
@@ -243,7 +243,7 @@ static int again(weft_peer *p)
     return WEFT_EAGAIN;
 }
 
-static int not_open(weft_peer *p)
+static int dial_or_refuse(weft_peer *p)
 {
     if (p->state == TCP_IDLE)
         wf_tcp_dial(p);
@@ -251,22 +251,22 @@ static int not_open(weft_peer *p)
         wf_tcp_link_break(p, WEFT_ELINK, "process %u has left", p->id);
     if (p->state == TCP_BROKEN && p->reported)
         return WEFT_ELINK;
-    return again(p);
+    return wait_for_ready(p);
 }
 
-static int send_now(weft_peer *p, weft_tx *tx, bool small)
+static int send_directly(weft_peer *p, weft_tx *tx, bool small)
 {
     p->tx = tx;
     p->tx_off = 0;
-    if (!p->blocked && !push(p) && p->state != TCP_OPEN)
+    if (!p->blocked && !write_socket(p) && p->state != TCP_OPEN)
         return WEFT_OK; /* comes back through tx_done */
-    if (finished(p)) {
+    if (is_finished(p)) {
         p->tx = NULL;
         return WEFT_DONE;
     }
-    if (small && stage_room(p, wf_ip_tx_bytes(tx) - p->tx_off)) {
+    if (small && has_stage_room(p, wf_ip_tx_bytes(tx) - p->tx_off)) {
         p->tx = NULL;
-        stage(p, tx, p->tx_off);
+        stage_rest(p, tx, p->tx_off);
         return WEFT_DONE;
     }
     return WEFT_OK;
@@ -277,45 +277,45 @@ static int send_now(weft_peer *p, weft_tx *tx, bool small)
 static int send_unstaged(weft_peer *p, weft_tx *tx)
 {
     if (tx->iov || !WEFT_COPY(p->ep->host, tx))
-        return send_now(p, tx, false);
+        return send_directly(p, tx, false);
     wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
-    return again(p);
+    return wait_for_ready(p);
 }
 
 /* A small container behind others, or one that waits for more to come. */
-static int join(weft_peer *p, weft_tx *tx)
+static int join_stage(weft_peer *p, weft_tx *tx)
 {
     bool wait = tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE);
 
-    if (!stage_room(p, wf_ip_tx_bytes(tx))) {
+    if (!has_stage_room(p, wf_ip_tx_bytes(tx))) {
         if (!p->blocked)
-            push(p);
-        if (p->state != TCP_OPEN || !stage_room(p, wf_ip_tx_bytes(tx)))
-            return p->stage ? again(p) : send_unstaged(p, tx);
+            write_socket(p);
+        if (p->state != TCP_OPEN || !has_stage_room(p, wf_ip_tx_bytes(tx)))
+            return p->stage ? wait_for_ready(p) : send_unstaged(p, tx);
     }
-    stage(p, tx, 0);
+    stage_rest(p, tx, 0);
     if (!p->blocked && wait)
         wf_tcp_attend(p); /* flushed by progress() at the latest */
     else if (!p->blocked)
-        push(p);
+        write_socket(p);
     return WEFT_DONE;
 }
 
-static int submit(weft_peer *p, weft_tx *tx)
+static int submit_container(weft_peer *p, weft_tx *tx)
 {
     weft_ep *ep = p->ep;
     bool small = wf_ip_tx_bytes(tx) <= TCP_SHORT_MAX + WEFT_HDR;
     int rc;
 
     if (p->state != TCP_OPEN)
-        return not_open(p);
+        return dial_or_refuse(p);
     if (p->tx)
-        return again(p);
+        return wait_for_ready(p);
     if (small &&
-        (staged(p) || wf_ip_tx_bytes(tx) <= TINY || tx->flags & WEFT_TX_MORE))
-        rc = join(p, tx);
+        (staged_bytes(p) || wf_ip_tx_bytes(tx) <= TINY || tx->flags & WEFT_TX_MORE))
+        rc = join_stage(p, tx);
     else
-        rc = send_now(p, tx, small);
+        rc = send_directly(p, tx, small);
     if (rc >= 0) {
         ep->count.tx_frames++;
         ep->count.tx_bytes += tx->len;
@@ -325,13 +325,13 @@ static int submit(weft_peer *p, weft_tx *tx)
 
 int wf_tcp_send(weft_peer *p, weft_tx *tx)
 {
-    return submit(p, tx);
+    return submit_container(p, tx);
 }
 
 /* Keep the end of a frame that the socket took only in part. */
 static void keep_rest(weft_peer *p, const uint8_t *rest, size_t n)
 {
-    if (!stage_room(p, n)) {
+    if (!has_stage_room(p, n)) {
         wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
         return;
     }
@@ -357,7 +357,7 @@ static bool send_tiny(weft_peer *p, const weft_hdr *hdr, const void *data,
         return false;
     if ((size_t)n < total)
         keep_rest(p, frame + n, total - (size_t)n);
-    wf_tcp_watch(p);
+    wf_tcp_watch_sent(p);
     p->ep->count.tx_frames++;
     p->ep->count.tx_bytes += len;
     return true;
@@ -371,14 +371,14 @@ int wf_tcp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
         .hdr = (weft_hdr *)(uintptr_t)hdr, .iov = &v, .iov_n = 1, .len = len};
     int rc;
 
-    if (len <= TINY && p->state == TCP_OPEN && !p->tx && !staged(p) &&
+    if (len <= TINY && p->state == TCP_OPEN && !p->tx && !staged_bytes(p) &&
         !p->blocked && send_tiny(p, hdr, data, len))
         return WEFT_DONE;
     if (len > TCP_SHORT_MAX)
         return WEFT_EINVAL;
-    if (p->state == TCP_OPEN && !stage_room(p, wf_ip_tx_bytes(&tx)))
-        return again(p); /* so that send_now never keeps our tx */
-    rc = submit(p, &tx);
+    if (p->state == TCP_OPEN && !has_stage_room(p, wf_ip_tx_bytes(&tx)))
+        return wait_for_ready(p); /* so that send_now never keeps our tx */
+    rc = submit_container(p, &tx);
     if (p->tx == &tx)
         p->tx = NULL; /* the link broke meanwhile */
     return rc == WEFT_OK ? WEFT_DONE : rc;
@@ -389,8 +389,8 @@ static bool goes_alone(weft_peer *p, size_t len)
 {
     weft_ep *ep = p->ep;
 
-    if (p->burst_turn != ep->turn) {
-        p->burst_turn = ep->turn;
+    if (p->burst_round != ep->poll_round) {
+        p->burst_round = ep->poll_round;
         p->burst = 0;
     }
     return ++p->burst == 1 || len > ep->cfg.coalesce || p->state != TCP_OPEN ||
@@ -405,7 +405,7 @@ int wf_tcp_send_more(weft_peer *p, const weft_hdr *hdr, const void *data,
     size_t hl = weft_hdr_len(hdr);
     uint8_t *at;
 
-    if (goes_alone(p, len) || !stage_room(p, hl + len))
+    if (goes_alone(p, len) || !has_stage_room(p, hl + len))
         return wf_tcp_send_short(p, hdr, data, len);
     at = p->stage + p->stage_end;
     memcpy(at, hdr, hl);
@@ -415,8 +415,8 @@ int wf_tcp_send_more(weft_peer *p, const weft_hdr *hdr, const void *data,
     p->ep->count.tx_frames++;
     p->ep->count.tx_bytes += len;
     p->ep->count.stage_copies++;
-    if ((p->burst & (p->burst - 1)) == 0 || staged(p) > TCP_STAGE / 2) {
-        push(p);
+    if ((p->burst & (p->burst - 1)) == 0 || staged_bytes(p) > TCP_STAGE / 2) {
+        write_socket(p);
         return WEFT_DONE;
     }
     wf_tcp_attend(p); /* flushed by progress() at the latest */
@@ -424,13 +424,13 @@ int wf_tcp_send_more(weft_peer *p, const weft_hdr *hdr, const void *data,
 }
 
 /* A frame of our own; WEFT_EAGAIN while a container is half sent. */
-int wf_tcp_frame(weft_peer *p, enum wf_tcp_frame type)
+int wf_tcp_send_frame(weft_peer *p, enum wf_tcp_frame type)
 {
     uint8_t frame[TCP_FRAME] = {
         [0] = (uint8_t)type, [1] = 1, [3] = WEFT_HDR_SHORT >> 8};
     if (p->tx)
         return WEFT_EAGAIN;
-    if (!stage_room(p, sizeof frame))
+    if (!has_stage_room(p, sizeof frame))
         return WEFT_ENOMEM;
     memcpy(p->stage + p->stage_end, frame, sizeof frame);
     p->stage_end += sizeof frame;
@@ -442,26 +442,26 @@ bool wf_tcp_tx_idle(weft_peer *p)
 {
     if (p->tx)
         return false;
-    if (staged(p) && !p->blocked)
-        push(p);
-    return !staged(p);
+    if (staged_bytes(p) && !p->blocked)
+        write_socket(p);
+    return !staged_bytes(p);
 }
 
 /* Continue, and tell the core what has changed. */
 void wf_tcp_flush(weft_peer *p)
 {
     weft_ep *ep = p->ep;
-    if (staged(p) || p->tx)
-        push(p);
+    if (staged_bytes(p) || p->tx)
+        write_socket(p);
     else
         set_blocked(p, false);
-    if (finished(p)) {
+    if (is_finished(p)) {
         weft_tx *tx = p->tx;
         p->tx = NULL;
         ep->host->tx_done(ep->core, tx, WEFT_OK);
     }
     if (p->state == TCP_OPEN && p->want_ready && !p->tx &&
-        staged(p) <= TCP_STAGE / 2) {
+        staged_bytes(p) <= TCP_STAGE / 2) {
         p->want_ready = false;
         ep->host->tx_ready(ep->core, p->loc);
     }
@@ -471,7 +471,7 @@ void wf_tcp_tx_cancel(weft_peer *p, int status)
 {
     weft_tx *tx = p->tx;
     set_blocked(p, false);
-    has_memory(p);
+    end_memory_wait(p);
     p->stage_off = p->stage_end = 0;
     p->tx = NULL;
     if (tx)
