@@ -91,7 +91,7 @@ void wf_shm_mem_free(weft_ep *ep, weft_mem *mem)
     struct area_message message = {.id = m->id};
     /* A peer whose socket is full keeps its mapping until the pair ends. */
     for (uint32_t i = 0; i < ep->live_n; i++)
-        if (ep->live[i]->message)
+        if (ep->live[i]->maps_my_areas)
             (void)wf_shm_message_send(ep->live[i]->watch.fd, SHM_FORGET, &message,
                                       sizeof message, NULL, 0);
     free_area(m);
@@ -116,7 +116,7 @@ static void handle_want(weft_peer *p, uint64_t id)
     struct area_message message = {m->id, (uintptr_t)m->base, m->bytes};
     if (wf_shm_message_send(p->watch.fd, SHM_MEMORY, &message, sizeof message,
                             &m->fd, 1) == 0)
-        p->message = true;
+        p->maps_my_areas = true;
 }
 
 /* ---- the peer ---------------------------------------------------------- */
@@ -215,5 +215,5 @@ void wf_shm_unmap_areas(weft_peer *p)
         unmap_area(k);
     }
     p->requested_area = 0;
-    p->message = false;
+    p->maps_my_areas = false;
 }

@@ -133,7 +133,7 @@ template <bool CLOSED> struct pieces_move : rl::test_suite<pieces_move<CLOSED>, 
         if (CLOSED) {
             receiver::wf_shm_fetch_close(&to);
         } else {
-            while (!receiver::complete(&to, 0))
+            while (!receiver::is_complete(&to, 0))
                 rl::yield(1, $);
             for (int i = 0; i < PIECES; i++)
                 RL_ASSERT(bytes[i] == 1);
