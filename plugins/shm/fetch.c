@@ -1,15 +1,15 @@
-/* A transfer from any memory, moved by whichever side is there: the receiver.
+/* Transfers from any memory, moved by whichever side is in MPI: the receiver.
  *
  * Through the ring both sides copy, two to three times as fast as the kernel
  * copies from one process to another. But the program on one side may compute
- * meanwhile, and then the other one moves all of it, by itself (cma.c):
+ * meanwhile, and then the other side moves the whole transfer alone (cma.c):
  *
  *   sender            receiver          who moves, and how
  *   in MPI            in MPI            both, piece by piece through the ring
  *   computes          in MPI            the receiver reads
  *   in MPI            computes          the sender writes
- *   computes          computes          a thread that stands in: it reads,
- *                                       if there is a CPU to spare
+ *   computes          computes          the receiver's helper thread reads, if
+ *                                       there is a CPU to spare
  *
  *   receiver                                sender
  *   get: claims = op                        offered the memory (NOTIFY)
@@ -19,18 +19,19 @@
  *   STALL_NS
  *   complete: read + landed + written = all
  *
- * Nobody knows whether the other side is there. It shows: pieces are claimed, or
- * they are not. To be wrong is harmless, since every piece is claimed once
- * (claims.h), and what was a bad guess ends with the piece under way.
+ * Neither side knows whether the other one is in MPI. It infers that from the
+ * claims: they advance, or they do not. A wrong guess is harmless, since every
+ * piece is claimed once (claims.h), and it ends with the piece under way.
  *
- * A thread that stands in for the program (host->helping) says so: it sets
- * `away`, upon which the sender writes rather than leave the ring to it, and
- * sleeps as soon as the sender is at work. A sender that sleeps like that is not
- * woken (SHM_STANDIN). Where both compute the reader is the one of the two that
- * works, unless the programs have all CPUs: it would take from one of them what
- * it spares the other, three times as slowly as both once they have come.
+ * The core's helper thread (host->helping), which runs while the program
+ * computes, sets `away`: the sender then writes instead of pushing into a ring
+ * that only the helper thread would empty. It sleeps as soon as the sender is at
+ * work. A sender whose helper thread sleeps is not woken (SHM_STANDIN). Where
+ * both programs compute, the receiver's helper thread does the work, unless the
+ * programs have all CPUs: then it would take from one program what it spares the
+ * other, three times as slowly as both sides do once they are in MPI.
  *
- * Up to SHM_FETCHES transfers are asked for at a time, so that the sender goes
+ * Up to SHM_FETCHES transfers are asked for at a time, so that the sender can go
  * from one to the next.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -39,15 +40,15 @@
 #include "ring.h"
 
 enum {
-    STALL_NS = 15000,     /* ns; a sender that polls answers in one or two us */
-    HELPER_STALL_NS = 60000,      /* ns; if somebody stands in for the receiver */
-    WAKE_STALL_NS = 1000000,    /* ns; one that has to be woken, perhaps */
-    POLLS_BEFORE_CLAIMS = 32,           /* in vain, before the claims are looked at */
-    CLOSE_WAIT_NS = 10000000    /* ns, for a write that is under way at the end */
+    STALL_NS = 15000, /* a sender that polls answers in one or two us */
+    HELPER_STALL_NS = 60000,   /* the same, for the receiver's helper thread */
+    WAKE_STALL_NS = 1000000,   /* the same, if the sender's program sleeps */
+    POLLS_BEFORE_CLAIMS = 32,  /* polls of the ring for each of the claims */
+    CLOSE_WAIT_NS = 10000000   /* for a write that is under way at the end */
 };
 
 /* The body of an ASK slot. */
-struct ask {
+struct ask_body {
     uint64_t from, len, id, to;
 };
 
@@ -78,7 +79,8 @@ bool wf_shm_has_fetches(const weft_peer *p)
 
 /* ---- asking --------------------------------------------------------------- */
 
-/* Who stands in for the sender's program cannot help: let it sleep. */
+/* Publishes an ASK slot. A helper thread of the sender that sleeps is not woken,
+ * because it could not help. */
 static void publish_ask(weft_peer *p, uint32_t op)
 {
     shm_advance(p, op, 0, SHM_ASK);
@@ -93,7 +95,7 @@ static void send_ask(weft_peer *p, weft_rma *rma)
 {
     struct shm_fetches *fs = &p->fetches;
     uint32_t op = fs->next++, chunk = p->geometry.chunk;
-    struct ask ask = {rma->raddr, rma->len, rma->rkey->id,
+    struct ask_body ask = {rma->raddr, rma->len, rma->rkey->id,
                       (uintptr_t)rma->one.iov_base};
     *fetch_of(p, op) = (struct shm_fetch){
         .rma = rma, .all = (uint32_t)((rma->len + chunk - 1) / chunk)};
@@ -102,7 +104,7 @@ static void send_ask(weft_peer *p, weft_rma *rma)
     publish_ask(p, op);
 }
 
-/* Is a program there, or somebody in its place? The sender wants to know. */
+/* Tells the sender whether the program here computes. */
 static void set_away(weft_peer *p, bool away)
 {
     struct shm_fetches *fs = &p->fetches;
@@ -134,7 +136,7 @@ static int ask_some(weft_peer *p)
     return n;
 }
 
-/* The range of rma was checked. */
+/* Queues a get from an offer. The caller has checked its range. */
 int wf_shm_fetch(weft_peer *p, weft_rma *rma)
 {
     struct shm_fetches *fs = &p->fetches;
@@ -151,7 +153,7 @@ int wf_shm_fetch(weft_peer *p, weft_rma *rma)
     return WEFT_OK;
 }
 
-/* ---- what comes through the ring ------------------------------------------ */
+/* ---- pieces from the ring ------------------------------------------------- */
 
 static void begin_ring_timing(weft_peer *p, struct shm_fetch *f)
 {
@@ -185,7 +187,7 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
     const unsigned char *from = wf_shm_bulk_next(p, n);
     struct shm_fetch *f = fetch_of(p, what[0]);
     if (what[0] - fs->first >= fs->next - fs->first || !f->rma)
-        return 0; /* it has been given up */
+        return 0; /* the transfer has ended */
     uint64_t at = (uint64_t)what[1] * chunk;
     if (what[1] >= f->all || f->landed >= f->all || n > f->rma->len - at)
         return report_broken_ring(p, "a piece beyond the end");
@@ -239,7 +241,7 @@ static int finish_some(weft_peer *p)
 
 /* ---- reading -------------------------------------------------------------- */
 
-/* The first of which something is left. */
+/* Finds the first transfer that has unclaimed pieces. */
 static bool find_unclaimed(weft_peer *p, uint32_t *op)
 {
     struct shm_fetches *fs = &p->fetches;
@@ -250,8 +252,8 @@ static bool find_unclaimed(weft_peer *p, uint32_t *op)
     return false;
 }
 
-/* Who stands in for a program would disturb it. It leaves the work to a sender
- * that is in MPI, though asleep. */
+/* Says whether the sender's program sleeps in MPI. A helper thread leaves the
+ * work to it, because copying here would disturb the program. */
 static bool is_sender_asleep(weft_peer *p)
 {
     uint32_t mode =
@@ -266,7 +268,7 @@ static uint64_t stall_timeout_ns(weft_peer *p)
     return is_sender_asleep(p) ? WAKE_STALL_NS : HELPER_STALL_NS;
 }
 
-/* Has the sender done nothing for this one for a while? */
+/* Says whether the sender has claimed nothing of this transfer for a while. */
 static bool is_sender_stalled(weft_peer *p, uint32_t op)
 {
     struct shm_fetches *fs = &p->fetches;
@@ -279,7 +281,8 @@ static bool is_sender_stalled(weft_peer *p, uint32_t op)
     return now - fs->seen_at >= stall_timeout_ns(p);
 }
 
-/* It cannot be read: what the sender has not taken will not come. */
+/* Ends a transfer that cannot be read: the pieces that the sender has not claimed
+ * will not come. */
 static void give_up_rest(weft_peer *p, uint32_t op)
 {
     struct shm_fetch *f = fetch_of(p, op);
@@ -311,8 +314,8 @@ static void read_block(weft_peer *p, uint32_t op)
 
 static bool is_sender_working(weft_peer *p, uint32_t op);
 
-/* Is it too soon to tell whether the sender will? Who stands in for a program
- * does not sleep before it knows. */
+/* Says whether it cannot be told yet if the sender will work on the transfer.
+ * Until then the helper thread must not sleep. */
 static bool is_undecided(weft_peer *p, uint32_t op)
 {
     return shm_helping(p->ep) && !shm_helper_must_not_copy(p->ep) && !is_sender_asleep(p) &&
@@ -351,7 +354,7 @@ int wf_shm_move_fetches(weft_peer *p)
     return n || !has_fetches(&p->fetches) || p->fault ? n : read_some(p);
 }
 
-/* Or it may be about to. */
+/* Says whether the sender works on the transfer, or may be about to. */
 static bool is_sender_working(weft_peer *p, uint32_t op)
 {
     return atomic_load_explicit(&p->out.share->writing,
@@ -359,8 +362,9 @@ static bool is_sender_working(weft_peer *p, uint32_t op)
            !is_sender_stalled(p, op);
 }
 
-/* A program that waits moves whatever the sender leaves. Who stands in for one
- * leaves it to a sender that is at work, or to whoever comes first. */
+/* Says whether this side could move something now. A program that waits moves
+ * what the sender leaves. A helper thread leaves all of it to a sender that is at
+ * work, and, if it must not copy, to the first program that enters MPI. */
 bool wf_shm_fetch_can_move(weft_peer *p)
 {
     struct shm_fetches *fs = &p->fetches;
@@ -374,7 +378,8 @@ bool wf_shm_fetch_can_move(weft_peer *p)
            (!shm_helping(p->ep) || is_undecided(p, op) || !is_sender_working(p, op));
 }
 
-/* The pair ends. Nobody writes into the buffers after this. */
+/* Closes the claims of all transfers, because the pair ends. The sender does not
+ * write into the buffers after this. */
 void wf_shm_fetch_close(weft_peer *p)
 {
     struct shm_fetches *fs = &p->fetches;

@@ -21,9 +21,9 @@
 
 enum {
     STALL_NS = 20000,  /* ns */
-    START_BYTES = 128 << 10, /* bytes in the ring */
-    PIECES_PER_PUSH = 8,           /* pieces that are claimed for it at a time */
-    PIECES_PER_CALL = 32          /* pieces before progress looks at others */
+    START_BYTES = 128 << 10, /* in the ring */
+    PIECES_PER_PUSH = 8,     /* pieces that are claimed for the ring at a time */
+    PIECES_PER_CALL = 32     /* pieces that one progress call moves, about */
 };
 
 /* ---- offers --------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static bool grow_offers(struct shm_offers *o)
     return true;
 }
 
-/* A place for one more: those that ended left theirs. */
+/* Finds a place for one more offer, preferably that of one that has ended. */
 static bool find_free_place(struct shm_offers *o, uint32_t *place)
 {
     for (uint32_t i = 0; i < 8 && i < o->n; i++) {
@@ -99,12 +99,12 @@ static weft_mr *find_offer(const weft_ep *ep, uint64_t id)
     return m && m->id == id ? m : NULL;
 }
 
-/* ---- what was asked for --------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------- */
 
-struct ask {
+struct ask_body {
     uint64_t from, len, id, to;
 };
-_Static_assert(sizeof(struct ask) <= sizeof((struct shm_slot *)0)->body,
+_Static_assert(sizeof(struct ask_body) <= sizeof((struct shm_slot *)0)->body,
                "one slot");
 
 static struct shm_push *first_push(weft_peer *p)
@@ -124,7 +124,7 @@ static uint32_t count_unclaimed(weft_peer *p, const struct shm_push *h)
         h->all);
 }
 
-/* Nothing is left to do. */
+/* Says whether this side has nothing left to do for a request. */
 static bool is_push_done(weft_peer *p, const struct shm_push *h)
 {
     return !h->mr || (h->at == h->end && count_unclaimed(p, h) == 0);
@@ -140,17 +140,18 @@ static void pop_push(weft_peer *p)
     p->pushes.n--;
 }
 
-/* An ASK slot. A peer that is not believed reads for itself. */
+/* Takes the request of an ASK slot. If it is not valid, the receiver has to read
+ * the memory itself. */
 void wf_shm_take_ask(weft_peer *p, const struct shm_slot *s, uint32_t op)
 {
     struct shm_pushes *q = &p->pushes;
-    struct ask ask;
+    struct ask_body ask;
     memcpy(&ask, s->body, sizeof ask);
     weft_mr *m = find_offer(p->ep, ask.id);
     uint64_t at = m ? ask.from - (uintptr_t)m->base : 0;
     uint64_t chunk = p->geometry.chunk;
     while (q->n > 0 && is_push_done(p, first_push(p)))
-        pop_push(p); /* the receiver knows that before we do */
+        pop_push(p); /* the receiver has seen its end before this side */
     if (!m || m->asked || q->n == SHM_FETCHES || at > m->bytes ||
         ask.len > m->bytes - at || ask.len / chunk >= SHM_PIECES_MOST)
         return;
@@ -172,14 +173,14 @@ void wf_shm_take_ask(weft_peer *p, const struct shm_slot *s, uint32_t op)
     wf_shm_mark_busy(p);
 }
 
-/* The pair ends. */
+/* Drops all requests because the pair ends. */
 void wf_shm_end_asks(weft_peer *p)
 {
     while (p->pushes.n > 0)
         pop_push(p);
 }
 
-/* Bytes of the n pieces from the next one on. */
+/* The number of bytes in the n pieces from the next one on. */
 static uint64_t bytes_of_pieces(weft_peer *p, const struct shm_push *h, uint32_t n)
 {
     uint64_t at = (uint64_t)h->at * p->geometry.chunk;
@@ -198,7 +199,7 @@ static bool claim_pieces(weft_peer *p, struct shm_push *h, uint32_t most)
 
 /* ---- pushing -------------------------------------------------------------- */
 
-/* Pieces for which there is room now. */
+/* The number of pieces, up to `most`, for which the ring has room now. */
 static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
 {
     struct shm_pushes *q = &p->pushes;
@@ -219,7 +220,7 @@ static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
     return wf_shm_count_free_chunks(p, q->ring_moves ? b->size : limit, most);
 }
 
-/* How many pieces it was. */
+/* Pushes some pieces through the ring. Returns their number. */
 static uint32_t push_pieces(weft_peer *p, struct shm_push *h)
 {
     uint32_t n = count_free_pieces(p, PIECES_PER_PUSH), now, before;
@@ -241,7 +242,8 @@ static uint32_t push_pieces(weft_peer *p, struct shm_push *h)
 
 /* ---- writing -------------------------------------------------------------- */
 
-/* While this is set the receiver does not let go of its buffer. */
+/* Says in the segment that this side writes. While that is set the receiver does
+ * not release its buffer. */
 static void set_writing(weft_peer *p, bool on)
 {
     atomic_store_explicit(&p->in.share->writing, on, memory_order_release);
@@ -268,7 +270,7 @@ static uint32_t record_written(weft_peer *p, struct shm_push *h, uint64_t n)
     return done;
 }
 
-/* How many pieces it was. */
+/* Writes some pieces into the receiver's memory. Returns their number. */
 static uint32_t write_block(weft_peer *p, struct shm_push *h)
 {
     struct shm_pushes *q = &p->pushes;
@@ -284,13 +286,13 @@ static uint32_t write_block(weft_peer *p, struct shm_push *h)
     q->run += done;
     set_writing(p, false);
     if (h->at == h->end && count_unclaimed(p, h) == 0)
-        shm_wake(p); /* that was all */
+        shm_wake(p); /* the transfer is complete */
     return done;
 }
 
 /* ---- progress ------------------------------------------------------------- */
 
-/* Is nobody at work over there but one who stands in? */
+/* Says whether only the receiver's helper thread is active, if anything is. */
 static bool is_receiver_away(weft_peer *p)
 {
     return atomic_load_explicit(&p->in.share->away, memory_order_relaxed) ||
@@ -304,7 +306,7 @@ static bool is_receiver_asleep(weft_peer *p)
            SHM_ASLEEP;
 }
 
-/* The ring has not moved for a while. */
+/* Says whether the ring has not moved for STALL_NS. */
 static bool is_ring_stalled(weft_peer *p)
 {
     struct shm_pushes *q = &p->pushes;
@@ -314,7 +316,8 @@ static bool is_ring_stalled(weft_peer *p)
     return now - q->since >= STALL_NS;
 }
 
-/* What it began is to be finished, by whoever is there. */
+/* Says whether a helper thread leaves the next pieces to the receiver. Pieces
+ * that are claimed already must be moved by this side. */
 static bool defers_to_peer(weft_peer *p, const struct shm_push *h)
 {
     return h->at == h->end && shm_helping(p->ep) &&
@@ -330,7 +333,7 @@ static uint32_t move_pieces(weft_peer *p, struct shm_push *h)
     return n == 0 && (away || is_ring_stalled(p)) ? write_block(p, h) : n;
 }
 
-/* Push or write some of what was asked for; the number of pieces of news. */
+/* Pushes or writes some of the pieces asked for. Returns the number of events. */
 int wf_shm_move_pushes(weft_peer *p)
 {
     uint32_t n = 0;
@@ -347,7 +350,7 @@ int wf_shm_move_pushes(weft_peer *p)
     return (int)n;
 }
 
-/* Could whoever is about to sleep do that? */
+/* Says whether a thread that is about to sleep could move pieces instead. */
 bool wf_shm_offer_can_move(weft_peer *p)
 {
     struct shm_push *h = first_push(p);

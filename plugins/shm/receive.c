@@ -1,14 +1,14 @@
-/* Receiving: slots become containers, chunks go where the core says.
+/* Receiving: slots become containers, and chunks go where the core says.
  *
- * Everything read from shared memory is read once and checked before use; a
- * peer that writes nonsense takes its own link down and nothing else.
+ * Every word of shared memory is read once and checked before use. A peer that
+ * writes nonsense takes its own link down and nothing else.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "ring.h"
 
-/* Copy n bytes at offset `off` of a container to where its sink says; what
- * lies beyond sink->len is dropped. false: the sink ended early. */
+/* Copies n bytes at offset `off` of a container to where its sink says. Bytes
+ * beyond sink->len are dropped. Returns false if the sink ended early. */
 static bool scatter_payload(const weft_peer *p, weft_sink *sink, uint64_t off,
                     const unsigned char *from, uint64_t n)
 {
@@ -41,7 +41,8 @@ static bool scatter_payload(const weft_peer *p, weft_sink *sink, uint64_t off,
     return true;
 }
 
-/* Give room back in quarters of a ring: the sender seldom reads this line. */
+/* Returns room to the sender, in quarters of a ring (bulk: in chunks), so that
+ * the line with the counts seldom moves. */
 static void return_room(weft_peer *p)
 {
     struct shm_in *in = &p->in;
@@ -81,7 +82,7 @@ static int report_broken_ring(weft_peer *p, const char *what)
     return WEFT_EPROTO;
 }
 
-/* The sink has all it wanted, or all there was. */
+/* Gives the sink back to the core, with all its bytes or with an error. */
 static void finish_sink(weft_peer *p, int status)
 {
     weft_sink *sink = p->in.sink;
@@ -90,7 +91,7 @@ static void finish_sink(weft_peer *p, int status)
         p->ep->host->rx_done(p->ep->core, sink, status);
 }
 
-/* Rebuild the header and find the first piece of the payload. */
+/* Rebuilds the header and finds the first chunk of the payload. */
 static const unsigned char *unpack_head(weft_peer *p, struct shm_slot *s,
                                    uint64_t word, weft_hdr *hdr, uint32_t *have)
 {
@@ -112,12 +113,13 @@ static const unsigned char *unpack_head(weft_peer *p, struct shm_slot *s,
     return wf_shm_bulk_next(p, *have);
 }
 
-/* The core has taken `shown` bytes; the rest of the container follows. */
+/* Notes the sink for a container of which the core has taken `shown` bytes; the
+ * rest follows. */
 static void accept_sink(weft_peer *p, weft_sink *sink, uint32_t shown,
                      uint32_t len)
 {
     struct shm_in *in = &p->in;
-    if (in->off < in->len) { /* beside a container under way: complete */
+    if (in->off < in->len) { /* another one is under way: this is complete */
         if (sink)
             p->ep->host->rx_done(p->ep->core, sink, WEFT_OK);
         return;
@@ -135,8 +137,8 @@ static SHM_COLD void record_ring_time(weft_peer *p)
     wf_shm_record_ring_race(p, p->in.len, now - p->in.since);
 }
 
-/* The next n bytes of the container under way. told: what the sender says of
- * their copy. */
+/* Delivers the next n bytes of the container under way. told: the way and the
+ * time of the sender's copy (way.c). */
 static void deliver_bytes(weft_peer *p, const unsigned char *data, uint32_t n,
                  uint32_t told)
 {
@@ -153,7 +155,7 @@ static void deliver_bytes(weft_peer *p, const unsigned char *data, uint32_t n,
         finish_sink(p, WEFT_OK);
 }
 
-/* Not what the short path expects: the core took less than there is. */
+/* Handles an answer of the core other than that it took the whole message. */
 static int handle_answer(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
                     uint32_t len)
 {
@@ -173,7 +175,7 @@ static int handle_answer(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
     return 0;
 }
 
-/* Most messages: short header and payload in the slot. */
+/* Takes a message with short header and payload in the slot, as most are. */
 static inline int take_short(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
     weft_ep *ep = p->ep;
@@ -185,8 +187,9 @@ static inline int take_short(weft_peer *p, struct shm_slot *s, uint64_t word)
     return 0;
 }
 
-/* The core sees a payload of one piece. Of a longer one it sees the header,
- * and the first piece lands like the others: by wf_shm_copy_plain. */
+/* Takes the head of a container. The core is shown a payload of one chunk. Of a
+ * longer one it is shown the header only, and the first chunk is delivered like
+ * the others: by wf_shm_copy_plain. */
 static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
     struct shm_in *in = &p->in;
@@ -262,8 +265,8 @@ static inline void advance_slot(weft_peer *p)
         wf_shm_turn_in(p);
 }
 
-/* Does the peer send one short message after the other, without waiting for any? Then
- * its lines are not to be fetched before it has written them. */
+/* Says whether the peer sends one short message after the other, without waiting
+ * for any. Then its lines must not be fetched before it has written them. */
 static inline bool is_stream(const struct shm_in *in)
 {
     enum { STREAM_LENGTH = 3 };
@@ -288,7 +291,7 @@ static inline void own_slot_line(struct shm_slot *s)
     *(volatile unsigned char *)&s->body[sizeof s->body - 1] = 0;
 }
 
-/* Let the sender get ahead: otherwise each of its lines is asked for while it
+/* Lets the sender get ahead. Otherwise each of its lines is requested while it
  * writes it. */
 static void pause_polling(void)
 {
@@ -297,7 +300,7 @@ static void pause_polling(void)
         shm_relax();
 }
 
-/* A slot has arrived, and maybe others behind it. */
+/* Takes the slot that has arrived, and others behind it. Returns their number. */
 int wf_shm_receive_slots(weft_peer *p, int budget)
 {
     struct shm_in *in = &p->in;
@@ -331,8 +334,8 @@ int wf_shm_receive_slots(weft_peer *p, int budget)
     return n;
 }
 
-/* A slot has arrived: is it the wanted message? differs: its word, from that of
- * a wanted one. */
+/* Says whether a slot that has arrived holds the wanted message. differs: the
+ * bits in which its word differs from that of a wanted one. */
 static inline bool is_wanted(const struct shm_slot *s, uint64_t differs,
                           const weft_want *w)
 {
@@ -389,8 +392,8 @@ static inline uint64_t poll_for_answer(weft_peer *p)
     return word;
 }
 
-/* Somebody polls for one message of this peer: look at its slot and at nothing
- * else. Between two looks the line is left to the sender, who has to write it:
+/* Polls for one message of this peer: its slot and nothing else. Between two
+ * polls the line is left to the sender, which has to write it:
  * docs/performance.md. */
 int wf_shm_recv_words(weft_peer *p, weft_want *w)
 {
@@ -413,7 +416,7 @@ int wf_shm_recv_words(weft_peer *p, weft_want *w)
     return take_wanted(p, s, shm_word_len(word), w);
 }
 
-/* The core takes messages of this peer again. */
+/* Goes on with a peer whose messages the core takes again. */
 void wf_shm_rx_resume(weft_peer *p)
 {
     p->in.paused = false;

@@ -14,7 +14,7 @@
  */
 #include "ring.h"
 
-/* Believe a count of the receiver only if it can be true. */
+/* Takes over a count of the receiver if it can be true. */
 static bool accept_count(uint32_t *tail, uint32_t at, uint32_t told)
 {
     if (told - *tail > at - *tail)
@@ -23,7 +23,7 @@ static bool accept_count(uint32_t *tail, uint32_t at, uint32_t told)
     return true;
 }
 
-/* Read how far the receiver is. false: its memory is corrupt. */
+/* Reads how far the receiver is. Returns false if its counts are impossible. */
 bool wf_shm_refresh(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -43,7 +43,8 @@ bool wf_shm_refresh(weft_peer *p)
     return false;
 }
 
-/* No slot is known to be free: look, and enlarge a ring that is too small. */
+/* Reads the counts because no slot is known to be free. If none is, announces the
+ * large ring. Returns whether a slot is free. */
 bool wf_shm_slot_wanted(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -55,16 +56,17 @@ bool wf_shm_slot_wanted(weft_peer *p)
     return false;
 }
 
-/* Has so much come through the first bulk ring that the large one is worth its
- * pages? */
+/* Says whether the first bulk ring has carried so much that the large one is
+ * worth its pages. */
 static bool has_sent_much(const weft_peer *p)
 {
     return p->out.bulk.at >= shm_bulk_bytes(&p->geometry);
 }
 
-/* The first bulk ring is full. Where ranks share processors the large one is but room:
- * whoever has filled the first one waits for its reader in any case. A wait that
- * it would spare takes about as long as a few of its pages. */
+/* Counts a full first bulk ring, and says whether it has been full often. Where
+ * ranks share processors, a sender that has filled the first ring waits for the
+ * receiver in any case; the large one only gives more room. A wait that it would
+ * spare takes about as long as getting a few of its pages. */
 static bool is_often_full(weft_peer *p)
 {
     enum { PAGES = 4 };
@@ -85,15 +87,15 @@ static bool has_room(weft_peer *p, struct shm_bytes *b, uint32_t n)
            wf_shm_enlarge_bulk(p) && shm_bytes_fit(b, n);
 }
 
-/* Before a container that needs the bulk ring. */
+/* Enlarges the bulk ring, if that pays, before a container that needs it. */
 static void choose_bulk(weft_peer *p, uint64_t len)
 {
     if (len > p->out.bulk.size || (!p->ep->oversubscribed && has_sent_much(p)))
         wf_shm_enlarge_bulk(p);
 }
 
-/* Copy payload bytes [off, off + n) to memory; false: the core's segments
- * ended early. */
+/* Copies payload bytes [off, off + n) to memory. Returns false if the core's
+ * segments ended early. */
 static bool gather_payload(const weft_peer *p, weft_tx *tx, uint64_t off,
                    unsigned char *to, uint64_t n, enum shm_way way)
 {
@@ -139,7 +141,7 @@ static bool is_small(const weft_peer *p, uint64_t len)
     return len <= shm_cell_max(&p->geometry);
 }
 
-/* The ring and the bytes of the next step of the container under way. */
+/* The ring for the next step of the container under way, and its bytes in *n. */
 static struct shm_bytes *next_step(weft_peer *p, uint32_t *n)
 {
     struct shm_out *out = &p->out;
@@ -152,8 +154,8 @@ static struct shm_bytes *next_step(weft_peer *p, uint32_t *n)
     return &out->bulk;
 }
 
-/* Does the peer send, too? Then it has something here that I have not looked at:
- * what I am looking at, if so, does not count. */
+/* Says whether the peer sends, too: a slot has arrived that is not taken yet. A
+ * slot that is being taken does not count. */
 static bool is_peer_sending(const weft_peer *p)
 {
     const struct shm_in *in = &p->in;
@@ -170,10 +172,10 @@ static uint32_t smaller_of(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* How many chunks of what is left to copy in one piece; there is room for one. A
- * receiver that waits wants the first one soon. One that is sending, too, does
- * not look, and one long copy takes less time than several: memcpy ends with a
- * wait until the other processor has given up all lines that were written. */
+/* The number of chunks of the rest to copy in one piece; there is room for one. A
+ * receiver that waits wants the first one soon. A receiver that is sending, too,
+ * does not poll, and one long copy takes less time than several: memcpy ends with
+ * a wait until the other processor has given up all lines that were written. */
 static uint32_t count_chunks_to_copy(const weft_peer *p, uint64_t left)
 {
     enum { TOGETHER_MAX = 128 << 10 };
@@ -190,7 +192,7 @@ static uint32_t count_chunks_to_copy(const weft_peer *p, uint64_t left)
     return n ? n : 1;
 }
 
-/* Could the container under way move now? */
+/* Says whether the container under way could move now. */
 bool wf_shm_can_push(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -213,7 +215,7 @@ static void push_inline(weft_peer *p)
     shm_publish_slot(p, shm_first_bytes(tx->hdr), (uint32_t)tx->len, SHM_HEAD);
 }
 
-/* The slots of a payload of n bytes that lies in the bulk ring. */
+/* Publishes the slots of a payload of n bytes that lies in the bulk ring. */
 static void publish_chunks(weft_peer *p, uint32_t n, uint32_t how)
 {
     uint32_t chunk = p->geometry.chunk;
@@ -255,8 +257,8 @@ static bool push_step(weft_peer *p)
     return true;
 }
 
-/* How many chunks, up to `most`, may go into the bulk ring at once, so that it
- * holds no more than `limit` bytes? */
+/* The number of chunks, up to `most`, that may go into the bulk ring at once, so
+ * that it holds no more than `limit` bytes. */
 uint32_t wf_shm_count_free_chunks(weft_peer *p, uint32_t limit, uint32_t most)
 {
     struct shm_out *out = &p->out;
@@ -270,8 +272,8 @@ uint32_t wf_shm_count_free_chunks(weft_peer *p, uint32_t limit, uint32_t most)
     return n;
 }
 
-/* Some of the n bytes that the peer has asked for, from piece `index` on: how many
- * pieces. There is room for one. */
+/* Pushes some of the n bytes that the peer has asked for, from piece `index` on.
+ * There is room for one piece. Returns the number of pieces. */
 uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
                             uint32_t op, uint32_t index)
 {
@@ -292,8 +294,8 @@ uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
     return i;
 }
 
-/* Move as much of the container under way as there is room for. true: all of
- * it is in the ring. */
+/* Moves as much of the container under way as there is room for. Returns true
+ * when all of it is in the ring. */
 bool wf_shm_push(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -317,10 +319,10 @@ static int wait_for_ready(weft_peer *p)
         wf_shm_mark_busy(p);
     else if (p->state == SHM_IDLE && !p->fault)
         wf_shm_dial(p);
-    return WEFT_EAGAIN; /* or peer_down, which says why */
+    return WEFT_EAGAIN; /* tx_ready follows, or peer_down, which says why */
 }
 
-/* Not up, or after a fault: what to tell the core. */
+/* The answer to a send while the peer is not up, or after a fault. */
 static int refuse_or_wait(weft_peer *p)
 {
     return p->state == SHM_DOWN ? WEFT_ELINK : wait_for_ready(p);
@@ -360,14 +362,15 @@ int wf_shm_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
     return copy_short(p, hdr, data, len);
 }
 
-/* wf_shm_send_words is to look at everything again. */
+/* Makes the next wf_shm_send_words check everything. */
 void wf_shm_leave_fast_path(weft_peer *p)
 {
     p->out.fast_end = NULL;
 }
 
-/* A receiver that is at work makes room in no time: a message that stays behind
- * costs more than a short wait. Once; the next ones do not come here. */
+/* Waits a short time for a free slot. A receiver that is at work soon makes room,
+ * and to queue a message costs more than the wait. While a message is queued the
+ * following ones do not wait. */
 static void wait_for_room(weft_peer *p)
 {
     enum { POLLS = 100 }; /* some microseconds */
@@ -377,7 +380,7 @@ static void wait_for_room(weft_peer *p)
         shm_relax();
 }
 
-/* Not the usual case, or the end of the slots that were known to be free. */
+/* The slow path of wf_shm_send_words, for all cases that `fast_end` excludes. */
 static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
                                     weft_peer *p, uint64_t h1, uint64_t h2)
 {
@@ -405,8 +408,8 @@ static SHM_COLD int wrap_and_wake(weft_peer *p)
     return WEFT_OK;
 }
 
-/* The shortest way: the state of the peer is in `quick`, the header in
- * registers, the payload in the slot. */
+/* The fast path: the state of the peer is in `fast_end`, the header in registers,
+ * and the payload in the slot. */
 int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
                       uint64_t h2)
 {
@@ -429,7 +432,8 @@ int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
     return WEFT_OK;
 }
 
-/* While a container is under way only control messages pass it. */
+/* Sends a control message while a container is under way. No other kind of
+ * container may overtake it. */
 static int send_urgent(weft_peer *p, weft_tx *tx)
 {
     struct shm_out *out = &p->out;
@@ -465,7 +469,7 @@ int wf_shm_send(weft_peer *p, weft_tx *tx)
     return WEFT_OK;
 }
 
-/* The last slot of this direction. false: no room yet. */
+/* Sends the last slot of this direction. Returns false if it has no room yet. */
 bool wf_shm_say_bye(weft_peer *p)
 {
     if (!shm_slot_free(p))
@@ -473,13 +477,13 @@ bool wf_shm_say_bye(weft_peer *p)
     p->out.bye = true;
     wf_shm_leave_fast_path(p);
     shm_advance(p, 0, 0, SHM_BYE);
-    if (p->out.page) /* else the caller has not answered yet: found later */
+    if (p->out.page) /* else the dialler has not answered: it polls later */
         shm_wake(p);
     return true;
 }
 
-/* Is there enough room to tell the core? A quarter of the ring, and a whole
- * small payload: not one tx_ready per slot. */
+/* Says whether there is enough room to tell the core: a quarter of the ring, and
+ * a whole small payload. So tx_ready is not called for every slot. */
 bool wf_shm_has_room(weft_peer *p)
 {
     struct shm_out *out = &p->out;

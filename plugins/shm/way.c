@@ -1,9 +1,9 @@
-/* Two ways of copying large payloads into the ring, and which one is in use.
- * Out of it they are copied by vectors of 16 bytes.
+/* The choice between two ways of copying large payloads into the ring. Out of
+ * it they are copied by vectors of 16 bytes.
  *
- *   memcpy   that of the C library
- *   around   stores around the caches (x86-64; elsewhere vectors, with hints to
- *            prefetch)
+ *   memcpy       that of the C library
+ *   nontemporal  non-temporal stores, which bypass the caches (x86-64; elsewhere
+ *                vectors, with hints to prefetch)
  *
  * DESIGN  memcpy may be one instruction for a whole chunk, which takes the
  * lines of the ring without first asking for what they hold. The same
@@ -12,21 +12,21 @@
  * Hints to prefetch in that loop were of no use for messages that stay in the
  * caches and slowed larger ones down by a tenth.
  *
- * Mostly this way is the faster one. But where the two processors are far from
+ * memcpy is mostly the faster way. But where the two processors are far from
  * each other, taking the lines back from the one that has read them costs five
- * times as much as storing around the caches, by any instruction; and a virtual
+ * times as much as non-temporal stores, by any instruction; and a virtual
  * machine's processors come to be far from each other and near again.
- * docs/performance.md has the figures. So it is tried: now and then each way
- * carries some messages, twice in turn, and the one that moved its bytes in the
- * least time stays until the next trial. The second has to be clearly faster;
- * where it is hopeless, the trial ends at once.
+ * docs/performance.md has the figures. So there are trials: now and then each way
+ * carries some messages, in two alternating rounds each, and the one that moved
+ * its bytes in the least time stays until the next trial. Non-temporal stores
+ * have to be clearly faster; if they are hopeless, the trial ends at once.
  *
- * PROTOCOL  What counts is the time of both copies together, and nothing between
+ * PROTOCOL  The measure is the time of both copies together, and nothing between
  * them: a side that waits, for the other or for its program, does not copy. So
- * while it tries, the receiver asks for the sender's times (line->way, at which
- * the sender looks when he looks for room), and the slot of each chunk but a
- * message's first says how it was copied and how long that took. Chunks that
- * went the former way are not counted.
+ * during a trial the receiver asks for the sender's times (line->way, which the
+ * sender reads with the counts), and the slot of each chunk but a message's first
+ * says how it was copied and how long that took. Chunks that were copied in the
+ * previous round's way are not counted.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -34,10 +34,10 @@
 
 enum {
     ROUNDS = 2 * SHM_WAYS,
-    ROUND_MB = 4,           /* that are counted in a turn */
-    WARM = 4 << 20,        /* bytes before the first trial: pages are new */
-    REST = 256 << 20,      /* bytes between two trials, */
-    REST_HOPELESS = 1 << 30 /* and more and more, up to this */
+    ROUND_MB = 4,           /* MB that are counted in a round */
+    WARM = 4 << 20,         /* bytes before the first trial: pages are new */
+    REST = 256 << 20,       /* bytes between two trials */
+    REST_HOPELESS = 1 << 30 /* the most, to which hopeless trials raise it */
 };
 
 static void use_way(struct shm_in *in, enum shm_way way)
@@ -57,7 +57,7 @@ void wf_shm_way_start(struct shm_in *in)
     use_way(in, SHM_BY_MEMCPY);
 }
 
-/* A message of len bytes begins, and perhaps a trial with it. */
+/* Counts a message of len bytes that begins, and may begin a trial with it. */
 void wf_shm_way_begins(struct shm_in *in, uint64_t len)
 {
     struct shm_choice *c = &in->choice;
@@ -70,14 +70,15 @@ void wf_shm_way_begins(struct shm_in *in, uint64_t len)
     use_way(in, SHM_BY_MEMCPY);
 }
 
-/* For the slot of a chunk that took its sender some time. */
+/* Packs a way and the time of its copy into the word for a chunk's slot. */
 uint32_t wf_shm_way_told(enum shm_way way, uint64_t ns)
 {
     uint32_t most = UINT32_MAX / SHM_WAYS;
     return (uint32_t)way + SHM_WAYS * (ns < most ? (uint32_t)ns + 1 : most);
 }
 
-/* The second way has taken half as much time again as memcpy for a whole turn. */
+/* Says whether non-temporal stores have already taken half as much time again as
+ * memcpy took for a whole round. */
 static bool is_hopeless(const struct shm_choice *c)
 {
     return c->way == SHM_AROUND &&
@@ -102,7 +103,7 @@ static void end_round(struct shm_in *in, bool last)
     use_way(in, clearly ? SHM_AROUND : SHM_BY_MEMCPY);
 }
 
-/* n bytes have come out of the ring in ns, of which the sender has told that. */
+/* Counts n bytes that took ns to copy out of the ring. told: the sender's word. */
 void wf_shm_way_timed(struct shm_in *in, uint32_t told, uint64_t n, uint64_t ns)
 {
     struct shm_choice *c = &in->choice;
