@@ -8,9 +8,9 @@
  *             bits 48-63  operation
  *
  * INVARIANT  Each piece is taken once, by one side, and only the side that has
- * taken it moves it. The word is in shared memory, so the pieces that are handed
- * out exist whatever it contains; a peer that writes nonsense there harms its
- * own message only.
+ * taken it moves it. The word is in shared memory, so the pieces that are
+ * handed out exist whatever it contains; a peer that writes nonsense there
+ * harms its own message only.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -48,8 +48,8 @@ static inline uint32_t shm_unclaimed(uint64_t word, uint32_t op, uint32_t all)
     return word >> 48 == (op & 0xffff) && taken < all ? all - taken : 0;
 }
 
-/* Takes up to `most` pieces from one end. Returns their number, and the index of
- * the first. */
+/* Takes up to `most` pieces from one end. Returns their number, and the index
+ * of the first. */
 static inline uint32_t shm_claim(_Atomic uint64_t *word, uint32_t op,
                                  uint32_t all, uint32_t most, enum shm_end end,
                                  uint32_t *first)
@@ -69,9 +69,10 @@ static inline uint32_t shm_claim(_Atomic uint64_t *word, uint32_t op,
     return n;
 }
 
-/* The number of pieces that one side moves by the kernel at a time. A call costs
- * as much as copying ten KB, so the number grows while the other side is away
- * (`run` pieces so far), and shrinks towards the end, where it may be back. */
+/* The number of pieces that one side moves by the kernel at a time. A call
+ * costs as much as copying ten KB, so the number grows while the other side is
+ * away (`run` pieces so far), and shrinks towards the end, where it may be
+ * back. */
 static inline uint32_t shm_block(uint32_t chunk, uint32_t run, uint32_t left)
 {
     uint32_t most = SHM_BLOCK_MOST / chunk;

@@ -25,14 +25,15 @@
  *
  * The core's helper thread (host->helping), which runs while the program
  * computes, sets `away`: the sender then writes instead of pushing into a ring
- * that only the helper thread would empty. It sleeps as soon as the sender is at
- * work. A sender whose helper thread sleeps is not woken (SHM_STANDIN). Where
- * both programs compute, the receiver's helper thread does the work, unless the
- * programs have all CPUs: then it would take from one program what it spares the
- * other, three times as slowly as both sides do once they are in MPI.
+ * that only the helper thread would empty. It sleeps as soon as the sender is
+ * at work. A sender whose helper thread sleeps is not woken (SHM_STANDIN).
+ * Where both programs compute, the receiver's helper thread does the work,
+ * unless the programs have all CPUs: then it would take from one program what
+ * it spares the other, three times as slowly as both sides do once they are in
+ * MPI.
  *
- * Up to SHM_FETCHES transfers are asked for at a time, so that the sender can go
- * from one to the next.
+ * Up to SHM_FETCHES transfers are asked for at a time, so that the sender can
+ * go from one to the next.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -77,10 +78,10 @@ bool wf_shm_has_fetches(const weft_peer *p)
     return has_fetches(&p->fetches) || p->fetches.head;
 }
 
-/* ---- asking --------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------- */
 
-/* Publishes an ASK slot. A helper thread of the sender that sleeps is not woken,
- * because it could not help. */
+/* Publishes an ASK slot. A helper thread of the sender that sleeps is not
+ * woken, because it could not help. */
 static void publish_ask(weft_peer *p, uint32_t op)
 {
     shm_advance(p, op, 0, SHM_ASK);
@@ -153,7 +154,7 @@ int wf_shm_fetch(weft_peer *p, weft_rma *rma)
     return WEFT_OK;
 }
 
-/* ---- pieces from the ring ------------------------------------------------- */
+/* ---- pieces from the ring ----------------------------------------------- */
 
 static void begin_ring_timing(weft_peer *p, struct shm_fetch *f)
 {
@@ -199,7 +200,7 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
     return 0;
 }
 
-/* ---- the end -------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------ */
 
 static bool is_complete(weft_peer *p, uint32_t op)
 {
@@ -239,7 +240,7 @@ static int finish_some(weft_peer *p)
     return n;
 }
 
-/* ---- reading -------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 /* Finds the first transfer that has unclaimed pieces. */
 static bool find_unclaimed(weft_peer *p, uint32_t *op)
@@ -281,8 +282,8 @@ static bool is_sender_stalled(weft_peer *p, uint32_t op)
     return now - fs->seen_at >= stall_timeout_ns(p);
 }
 
-/* Ends a transfer that cannot be read: the pieces that the sender has not claimed
- * will not come. */
+/* Ends a transfer that cannot be read: the pieces that the sender has not
+ * claimed will not come. */
 static void give_up_rest(weft_peer *p, uint32_t op)
 {
     struct shm_fetch *f = fetch_of(p, op);
@@ -345,7 +346,7 @@ static int read_some(weft_peer *p)
     return fs->reading || (find_unclaimed(p, &op) && is_undecided(p, op));
 }
 
-/* ---- progress ------------------------------------------------------------- */
+/* ---- progress ----------------------------------------------------------- */
 
 int wf_shm_move_fetches(weft_peer *p)
 {
@@ -363,8 +364,8 @@ static bool is_sender_working(weft_peer *p, uint32_t op)
 }
 
 /* Says whether this side could move something now. A program that waits moves
- * what the sender leaves. A helper thread leaves all of it to a sender that is at
- * work, and, if it must not copy, to the first program that enters MPI. */
+ * what the sender leaves. A helper thread leaves all of it to a sender that is
+ * at work, and, if it must not copy, to the first program that enters MPI. */
 bool wf_shm_fetch_can_move(weft_peer *p)
 {
     struct shm_fetches *fs = &p->fetches;
@@ -378,8 +379,8 @@ bool wf_shm_fetch_can_move(weft_peer *p)
            (!shm_helping(p->ep) || is_undecided(p, op) || !is_sender_working(p, op));
 }
 
-/* Closes the claims of all transfers, because the pair ends. The sender does not
- * write into the buffers after this. */
+/* Closes the claims of all transfers, because the pair ends. The sender does
+ * not write into the buffers after this. */
 void wf_shm_fetch_close(weft_peer *p)
 {
     struct shm_fetches *fs = &p->fetches;

@@ -27,9 +27,9 @@
  *
  * A direction begins with a ring of few slots in page 0, which is all that most
  * pairs ever need. A sender that has filled it, or used it much, announces the
- * position (the start of a later pass) from which on it uses the large ring, and
- * both sides change there, once. In the same way it begins with a bulk ring of
- * few chunks, for which the large one follows at the position announced.
+ * position (the start of a later pass) from which on it uses the large ring,
+ * and both sides change there, once. In the same way it begins with a bulk ring
+ * of few chunks, for which the large one follows at the position announced.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -94,7 +94,8 @@ struct shm_line {
      * large ring, before it publishes the slot in front of that position. */
     _Atomic uint64_t large;
     /* The sender writes SHM_LARGE and the position of the first byte in the
-     * large bulk ring, before it publishes the slot that this byte belongs to. */
+     * large bulk ring, before it publishes the slot that this byte belongs
+     * to. */
     _Atomic uint64_t bulk_large;
 };
 #define SHM_LARGE (UINT64_C(1) << 32)
@@ -110,9 +111,11 @@ struct shm_share {
     /* The receiver sets this while its program computes: the sender should
      * write rather than push. */
     _Atomic uint32_t away;
-    /* The helper writes the operation and the number of pieces it has copied. */
+    /* The helper writes the operation and the number of pieces it has
+     * copied. */
     alignas(SHM_LINE) _Atomic uint64_t done;
-    /* The sender writes the operation and the number of pieces it has written. */
+    /* The sender writes the operation and the number of pieces it has
+     * written. */
     _Atomic uint64_t dones[SHM_FETCHES];
     _Atomic uint32_t writing; /* set while it writes the receiver's memory */
 };

@@ -1,16 +1,16 @@
-/* A transfer from any memory, moved by whichever side is there: the sender.
+/* Transfers from any memory, moved by whichever side is in MPI: the sender.
  *
  * The memory of a large message is offered: it has an id, which the receiver
- * shows when it asks for the bytes. Nothing else of this process is ever read on
- * a peer's word.
+ * shows when it asks for the bytes. No other memory of this process is ever
+ * read because a peer asks for it.
  *
- * What was asked for is claimed piece by piece from the front (claims.h) and
- * pushed through the ring, as long as the receiver takes pieces out of it. It
- * gets only START_BYTES bytes ahead before the receiver has been seen doing that. When
- * the ring does not move for STALL_NS, or the receiver says that it is away, the
- * pieces are written into its memory. A thread that stands in for the program
- * does so only where nobody else does: when the receiver sleeps, and the machine
- * has a CPU to spare.
+ * The sender claims the pieces of what was asked for from the front (claims.h)
+ * and pushes them through the ring, as long as the receiver takes pieces out of
+ * it. It gets at most START_BYTES ahead before the receiver has been seen doing
+ * that. When the ring does not move for STALL_NS, or the receiver has set
+ * `away`, the sender writes the pieces into the receiver's memory. The core's
+ * helper thread begins pieces only if the receiver sleeps and the machine has a
+ * CPU to spare.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -26,7 +26,7 @@ enum {
     PIECES_PER_CALL = 32     /* pieces that one progress call moves, about */
 };
 
-/* ---- offers --------------------------------------------------------------- */
+/* ---- offers ------------------------------------------------------------- */
 
 static bool grow_offers(struct shm_offers *o)
 {
@@ -99,7 +99,7 @@ static weft_mr *find_offer(const weft_ep *ep, uint64_t id)
     return m && m->id == id ? m : NULL;
 }
 
-/* ---- requests ------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------- */
 
 struct ask_body {
     uint64_t from, len, id, to;
@@ -140,8 +140,8 @@ static void pop_push(weft_peer *p)
     p->pushes.n--;
 }
 
-/* Takes the request of an ASK slot. If it is not valid, the receiver has to read
- * the memory itself. */
+/* Takes the request of an ASK slot. If it is not valid, the receiver has to
+ * read the memory itself. */
 void wf_shm_take_ask(weft_peer *p, const struct shm_slot *s, uint32_t op)
 {
     struct shm_pushes *q = &p->pushes;
@@ -197,7 +197,7 @@ static bool claim_pieces(weft_peer *p, struct shm_push *h, uint32_t most)
     return n > 0;
 }
 
-/* ---- pushing -------------------------------------------------------------- */
+/* ---- pushing ------------------------------------------------------------ */
 
 /* The number of pieces, up to `most`, for which the ring has room now. */
 static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
@@ -240,10 +240,10 @@ static uint32_t push_pieces(weft_peer *p, struct shm_push *h)
     return h->at - before;
 }
 
-/* ---- writing -------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------ */
 
-/* Says in the segment that this side writes. While that is set the receiver does
- * not release its buffer. */
+/* Says in the segment that this side writes. While that is set the receiver
+ * does not release its buffer. */
 static void set_writing(weft_peer *p, bool on)
 {
     atomic_store_explicit(&p->in.share->writing, on, memory_order_release);
@@ -290,7 +290,7 @@ static uint32_t write_block(weft_peer *p, struct shm_push *h)
     return done;
 }
 
-/* ---- progress ------------------------------------------------------------- */
+/* ---- progress ----------------------------------------------------------- */
 
 /* Says whether only the receiver's helper thread is active, if anything is. */
 static bool is_receiver_away(weft_peer *p)
@@ -333,7 +333,8 @@ static uint32_t move_pieces(weft_peer *p, struct shm_push *h)
     return n == 0 && (away || is_ring_stalled(p)) ? write_block(p, h) : n;
 }
 
-/* Pushes or writes some of the pieces asked for. Returns the number of events. */
+/* Pushes or writes some of the pieces asked for. Returns the number of
+ * events. */
 int wf_shm_move_pushes(weft_peer *p)
 {
     uint32_t n = 0;

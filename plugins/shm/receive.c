@@ -265,8 +265,9 @@ static inline void advance_slot(weft_peer *p)
         wf_shm_turn_in(p);
 }
 
-/* Says whether the peer sends one short message after the other, without waiting
- * for any. Then its lines must not be fetched before it has written them. */
+/* Says whether the peer sends one short message after the other, without
+ * waiting for any. Then its lines must not be fetched before it has written
+ * them. */
 static inline bool is_stream(const struct shm_in *in)
 {
     enum { STREAM_LENGTH = 3 };
@@ -282,10 +283,12 @@ static inline void end_row_if_sent(weft_peer *p)
     in->short_run = 0;
 }
 
-/* The slot has been taken, and is the receiver's to write until it is given back. The
- * sender will want its line as its own, and gets it in advance (shm_prefetch_for_write) only from
- * one who owns it: a line that both have read it gets when its store is due, and all
- * its other stores wait behind that one. docs/performance.md */
+/* Writes to a slot that has been taken, so that this processor owns its line.
+ * The slot is the receiver's to write until it is returned. The sender
+ * prefetches the line for writing (shm_prefetch_for_write), which gets it in
+ * advance only from a processor that owns it. A line that both have read it
+ * gets only when its store is due, and all its other stores wait behind that
+ * one. docs/performance.md */
 static inline void own_slot_line(struct shm_slot *s)
 {
     *(volatile unsigned char *)&s->body[sizeof s->body - 1] = 0;
@@ -300,7 +303,8 @@ static void pause_polling(void)
         shm_relax();
 }
 
-/* Takes the slot that has arrived, and others behind it. Returns their number. */
+/* Takes the slot that has arrived, and others behind it. Returns their
+ * number. */
 int wf_shm_receive_slots(weft_peer *p, int budget)
 {
     struct shm_in *in = &p->in;
@@ -369,10 +373,11 @@ static inline bool is_new_slot(uint64_t word, const weft_peer *p)
     return word >> 61 == p->in.wrap;
 }
 
-/* Whoever has asked gives the answer time before the first look, which would take the
- * slot's line from the sender, who has it in advance (shm_prefetch_for_write): not more than it
- * finds answers at, and now and then less, to see whether that is enough.
- * docs/performance.md */
+/* Polls for the first time after this side has sent. It pauses before that,
+ * because polling too early takes the slot's line from the sender, which has
+ * prefetched it (shm_prefetch_for_write). A poll that finds nothing makes the
+ * next pause longer; PROMPT_MAX in a row that find the answer make it shorter,
+ * to test whether that is enough. docs/performance.md */
 static inline uint64_t poll_for_answer(weft_peer *p)
 {
     enum { PAUSES_MAX = 2, PROMPT_MAX = 32 };

@@ -71,8 +71,8 @@ static inline void shm_wake(weft_peer *p)
         wf_shm_ring(p, mode);
 }
 
-/* Copies up to SHM_INLINE bytes without a call, in overlapping parts of constant
- * size. Returns false if they are more. */
+/* Copies up to SHM_INLINE bytes without a call, in overlapping parts of
+ * constant size. Returns false if they are more. */
 static inline bool shm_copy_inline(unsigned char *to, const void *data,
                                    uint32_t n)
 {
@@ -104,8 +104,8 @@ static inline uint64_t shm_clock_if(const weft_peer *p, bool wanted)
     return shm_unlikely(wanted) ? p->ep->host->now_ns(p->ep->core) : 0;
 }
 
-/* The way of a chunk's copy, and its time if it was timed, for the chunk's slot.
- * The copy began at `start`; 0: it was not timed. */
+/* The way of a chunk's copy, and its time if it was timed, for the chunk's
+ * slot. The copy began at `start`; 0: it was not timed. */
 static inline uint32_t shm_describe_copy(const weft_peer *p, enum shm_way way,
                                uint64_t start)
 {
@@ -113,7 +113,8 @@ static inline uint32_t shm_describe_copy(const weft_peer *p, enum shm_way way,
                                : way;
 }
 
-/* The number of slots that may be in use, by the receiver's counts last read. */
+/* The number of slots that may be in use, by the receiver's counts last
+ * read. */
 static inline uint32_t shm_used(const struct shm_out *out)
 {
     return shm_head(out) - out->tail;

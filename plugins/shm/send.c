@@ -43,8 +43,8 @@ bool wf_shm_refresh(weft_peer *p)
     return false;
 }
 
-/* Reads the counts because no slot is known to be free. If none is, announces the
- * large ring. Returns whether a slot is free. */
+/* Reads the counts because no slot is known to be free. If none is, announces
+ * the large ring. Returns whether a slot is free. */
 bool wf_shm_slot_wanted(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -65,8 +65,8 @@ static bool has_sent_much(const weft_peer *p)
 
 /* Counts a full first bulk ring, and says whether it has been full often. Where
  * ranks share processors, a sender that has filled the first ring waits for the
- * receiver in any case; the large one only gives more room. A wait that it would
- * spare takes about as long as getting a few of its pages. */
+ * receiver in any case; the large one only gives more room. A wait that it
+ * would spare takes about as long as getting a few of its pages. */
 static bool is_often_full(weft_peer *p)
 {
     enum { PAGES = 4 };
@@ -141,7 +141,8 @@ static bool is_small(const weft_peer *p, uint64_t len)
     return len <= shm_cell_max(&p->geometry);
 }
 
-/* The ring for the next step of the container under way, and its bytes in *n. */
+/* The ring for the next step of the container under way, and its bytes in
+ * *n. */
 static struct shm_bytes *next_step(weft_peer *p, uint32_t *n)
 {
     struct shm_out *out = &p->out;
@@ -172,10 +173,11 @@ static uint32_t smaller_of(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* The number of chunks of the rest to copy in one piece; there is room for one. A
- * receiver that waits wants the first one soon. A receiver that is sending, too,
- * does not poll, and one long copy takes less time than several: memcpy ends with
- * a wait until the other processor has given up all lines that were written. */
+/* The number of chunks of the rest to copy in one piece; there is room for one.
+ * A receiver that waits wants the first one soon. A receiver that is sending,
+ * too, does not poll, and one long copy takes less time than several: memcpy
+ * ends with a wait until the other processor has given up all lines that were
+ * written. */
 static uint32_t count_chunks_to_copy(const weft_peer *p, uint64_t left)
 {
     enum { TOGETHER_MAX = 128 << 10 };
@@ -257,8 +259,8 @@ static bool push_step(weft_peer *p)
     return true;
 }
 
-/* The number of chunks, up to `most`, that may go into the bulk ring at once, so
- * that it holds no more than `limit` bytes. */
+/* The number of chunks, up to `most`, that may go into the bulk ring at once,
+ * so that it holds no more than `limit` bytes. */
 uint32_t wf_shm_count_free_chunks(weft_peer *p, uint32_t limit, uint32_t most)
 {
     struct shm_out *out = &p->out;
@@ -272,8 +274,8 @@ uint32_t wf_shm_count_free_chunks(weft_peer *p, uint32_t limit, uint32_t most)
     return n;
 }
 
-/* Pushes some of the n bytes that the peer has asked for, from piece `index` on.
- * There is room for one piece. Returns the number of pieces. */
+/* Pushes some of the n bytes that the peer has asked for, from piece `index`
+ * on. There is room for one piece. Returns the number of pieces. */
 uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
                             uint32_t op, uint32_t index)
 {
@@ -368,9 +370,9 @@ void wf_shm_leave_fast_path(weft_peer *p)
     p->out.fast_end = NULL;
 }
 
-/* Waits a short time for a free slot. A receiver that is at work soon makes room,
- * and to queue a message costs more than the wait. While a message is queued the
- * following ones do not wait. */
+/* Waits a short time for a free slot. A receiver that is at work soon makes
+ * room, and to queue a message costs more than the wait. While a message is
+ * queued the following ones do not wait. */
 static void wait_for_room(weft_peer *p)
 {
     enum { POLLS = 100 }; /* some microseconds */
@@ -380,7 +382,8 @@ static void wait_for_room(weft_peer *p)
         shm_relax();
 }
 
-/* The slow path of wf_shm_send_words, for all cases that `fast_end` excludes. */
+/* The slow path of wf_shm_send_words, for all cases that `fast_end`
+ * excludes. */
 static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
                                     weft_peer *p, uint64_t h1, uint64_t h2)
 {
@@ -408,8 +411,8 @@ static SHM_COLD int wrap_and_wake(weft_peer *p)
     return WEFT_OK;
 }
 
-/* The fast path: the state of the peer is in `fast_end`, the header in registers,
- * and the payload in the slot. */
+/* The fast path: the state of the peer is in `fast_end`, the header in
+ * registers, and the payload in the slot. */
 int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
                       uint64_t h2)
 {
@@ -469,7 +472,8 @@ int wf_shm_send(weft_peer *p, weft_tx *tx)
     return WEFT_OK;
 }
 
-/* Sends the last slot of this direction. Returns false if it has no room yet. */
+/* Sends the last slot of this direction. Returns false if it has no room
+ * yet. */
 bool wf_shm_say_bye(weft_peer *p)
 {
     if (!shm_slot_free(p))
@@ -482,8 +486,8 @@ bool wf_shm_say_bye(weft_peer *p)
     return true;
 }
 
-/* Says whether there is enough room to tell the core: a quarter of the ring, and
- * a whole small payload. So tx_ready is not called for every slot. */
+/* Says whether there is enough room to tell the core: a quarter of the ring,
+ * and a whole small payload. So tx_ready is not called for every slot. */
 bool wf_shm_has_room(weft_peer *p)
 {
     struct shm_out *out = &p->out;

@@ -402,7 +402,8 @@ struct weft_ep {
     char instance[32];
 };
 
-/* Says whether the caller is the core's helper thread, whose program computes. */
+/* Says whether the caller is the core's helper thread, whose program
+ * computes. */
 static inline bool shm_helping(const weft_ep *ep)
 {
     return ep->helping && ep->helping(ep->core);

@@ -16,17 +16,18 @@
  * each other, taking the lines back from the one that has read them costs five
  * times as much as non-temporal stores, by any instruction; and a virtual
  * machine's processors come to be far from each other and near again.
- * docs/performance.md has the figures. So there are trials: now and then each way
- * carries some messages, in two alternating rounds each, and the one that moved
- * its bytes in the least time stays until the next trial. Non-temporal stores
- * have to be clearly faster; if they are hopeless, the trial ends at once.
+ * docs/performance.md has the figures. So there are trials: now and then each
+ * way carries some messages, in two alternating rounds each, and the one that
+ * moved its bytes in the least time stays until the next trial. Non-temporal
+ * stores have to be clearly faster; if they are hopeless, the trial ends at
+ * once.
  *
- * PROTOCOL  The measure is the time of both copies together, and nothing between
- * them: a side that waits, for the other or for its program, does not copy. So
- * during a trial the receiver asks for the sender's times (line->way, which the
- * sender reads with the counts), and the slot of each chunk but a message's first
- * says how it was copied and how long that took. Chunks that were copied in the
- * previous round's way are not counted.
+ * PROTOCOL  The measure is the time of both copies together, and nothing
+ * between them: a side that waits, for the other or for its program, does not
+ * copy. So during a trial the receiver asks for the sender's times (line->way,
+ * which the sender reads with the counts), and the slot of each chunk but a
+ * message's first says how it was copied and how long that took. Chunks that
+ * were copied in the previous round's way are not counted.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -77,8 +78,8 @@ uint32_t wf_shm_way_told(enum shm_way way, uint64_t ns)
     return (uint32_t)way + SHM_WAYS * (ns < most ? (uint32_t)ns + 1 : most);
 }
 
-/* Says whether non-temporal stores have already taken half as much time again as
- * memcpy took for a whole round. */
+/* Says whether non-temporal stores have already taken half as much time again
+ * as memcpy took for a whole round. */
 static bool is_hopeless(const struct shm_choice *c)
 {
     return c->way == SHM_AROUND &&
@@ -103,7 +104,8 @@ static void end_round(struct shm_in *in, bool last)
     use_way(in, clearly ? SHM_AROUND : SHM_BY_MEMCPY);
 }
 
-/* Counts n bytes that took ns to copy out of the ring. told: the sender's word. */
+/* Counts n bytes that took ns to copy out of the ring. told: the sender's
+ * word. */
 void wf_shm_way_timed(struct shm_in *in, uint32_t told, uint64_t n, uint64_t ns)
 {
     struct shm_choice *c = &in->choice;
