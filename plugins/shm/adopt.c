@@ -1,12 +1,13 @@
 /* From the proof of identity to the rings.
  *
- *   listener: who is it?  unknown      host->locate makes the peer
- *             my own call is out       the lower loc_id's call survives
- *             connected already        it must notice the old end first: LATER
- *             then                     make the segment, SETUP, wait for READY
+ *   the listener finds the caller
+ *     unknown                   host->locate makes the peer
+ *     called by me meanwhile    the lower loc_id's call survives
+ *     connected already         it must notice the old end first: LATER
+ *     else                      makes the segment, sends SETUP, awaits READY
  *
- * A descriptor that arrives is believed only when it is sealed memory of the
- * right size, so that nothing a peer does later can fault us.
+ * A descriptor that arrives is accepted only if it is sealed memory of the
+ * right size, so that nothing that a peer does later can fault this process.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -34,7 +35,7 @@ void wf_shm_refuse_on(int fd, uint32_t code, const char *why)
     wf_shm_message_send(fd, SHM_REFUSE, body, 4 + n, NULL, 0);
 }
 
-/* Tell a caller why not; the connection ends. */
+/* Tells a caller why it is refused, and ends the connection. */
 void wf_shm_refuse(struct shm_conn *c, uint32_t code, const char *why)
 {
     wf_shm_refuse_on(c->watch.fd, code, why);
@@ -107,10 +108,9 @@ static int send_setup(weft_peer *p, int fd, unsigned type)
                                type == SHM_SETUP ? 3 : 2);
 }
 
-/* Page and bell of the other side; takes the descriptors over. 0, EPROTO, or why
- * the page cannot be mapped. */
-static int take_bell(weft_peer *p, const struct shm_setup *setup,
-                             int *fds)
+/* Takes over page and bell of the other side. Returns 0, EPROTO, or the errno
+ * of a page that cannot be mapped. */
+static int take_bell(weft_peer *p, const struct shm_setup *setup, int *fds)
 {
     if (fds[0] < 0 || fds[1] < 0 || !wf_shm_is_memory_ok(fds[0], SHM_PAGE))
         return EPROTO;
@@ -122,7 +122,8 @@ static int take_bell(weft_peer *p, const struct shm_setup *setup,
     p->out.page = p->page;
     p->my_byte = setup->byte;
     p->rung = 0;
-    /* Both must take part: it sleeps with membarrier, I am in its reach. */
+    /* No fence is needed if it sleeps with membarrier and reaches my
+     * threads. */
     p->out.fence = !((setup->flags & SHM_BARRIER) && p->ep->registered);
     return 0;
 }
@@ -135,7 +136,7 @@ static bool parse_setup(const struct shm_message *m, struct shm_setup *setup)
     return true;
 }
 
-/* The connection becomes the peer's. */
+/* Makes the connection that of its peer. */
 static void become_peer_socket(struct shm_conn *c)
 {
     weft_peer *p = c->peer;
@@ -161,15 +162,16 @@ static bool fail_handshake(struct shm_conn *c, const char *what)
     return false;
 }
 
-/* The fault is ours: memory of the other side cannot be mapped here. It hears why
- * the connection ends. */
+/* Ends the handshake because memory of the other side cannot be mapped here.
+ * The other side is told so. */
 static bool fail_mapping(struct shm_conn *c, const char *what, int err)
 {
     weft_peer *p = c->peer;
     char why[128];
     snprintf(why, sizeof why, "cannot map %s: %s", what, strerror(err));
     wf_shm_refuse(c, SHM_NEVER, why);
-    wf_shm_fault(p, wf_shm_shortage_status(err), "process %u: %s", p->loc_id, why);
+    wf_shm_fault(p, wf_shm_shortage_status(err), "process %u: %s", p->loc_id,
+                 why);
     return false;
 }
 
@@ -179,8 +181,9 @@ static bool fail_bell(struct shm_conn *c, int err)
                          : fail_mapping(c, "its bell page", err);
 }
 
-/* Dialler: map what the listener made, answer, and go. */
-bool wf_shm_handle_setup(struct shm_conn *c, const struct shm_message *m, int *fds)
+/* Dialler: maps what the listener has made, and answers. */
+bool wf_shm_handle_setup(struct shm_conn *c, const struct shm_message *m,
+                         int *fds)
 {
     weft_peer *p = c->peer;
     struct shm_setup setup;
@@ -197,10 +200,12 @@ bool wf_shm_handle_setup(struct shm_conn *c, const struct shm_message *m, int *f
     p->its_byte = assign_bell_byte(p);
     if (send_setup(p, c->watch.fd, SHM_READY) != 0) {
         p->state = SHM_IDLE;
-        wf_shm_end_connection(p, WEFT_ELINK); /* hangs up, too */
+        wf_shm_end_connection(p, WEFT_ELINK); /* closes the socket, too */
         if (!wf_shm_dial_again(p))
-            wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) cannot be sent my "
-                         "page and bell", p->loc_id, p->address.pid);
+            wf_shm_fault(p, WEFT_ELINK,
+                         "process %u (pid %u) cannot be sent my "
+                         "page and bell",
+                         p->loc_id, p->address.pid);
         return false;
     }
     become_peer_socket(c);
@@ -210,12 +215,15 @@ bool wf_shm_handle_setup(struct shm_conn *c, const struct shm_message *m, int *f
 void wf_shm_resend_ready(weft_peer *p)
 {
     if (send_setup(p, p->watch.fd, SHM_READY) != 0)
-        wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) cannot be sent my page "
-                     "and bell", p->loc_id, p->address.pid);
+        wf_shm_fault(p, WEFT_ELINK,
+                     "process %u (pid %u) cannot be sent my page "
+                     "and bell",
+                     p->loc_id, p->address.pid);
 }
 
-/* Listener: the dialler has mapped everything. */
-bool wf_shm_handle_ready(struct shm_conn *c, const struct shm_message *m, int *fds)
+/* Listener: finishes the handshake, since the dialler has mapped everything. */
+bool wf_shm_handle_ready(struct shm_conn *c, const struct shm_message *m,
+                         int *fds)
 {
     struct shm_setup setup;
     if (!parse_setup(m, &setup))
@@ -227,9 +235,10 @@ bool wf_shm_handle_ready(struct shm_conn *c, const struct shm_message *m, int *f
     return false;
 }
 
-/* ---- the listener chooses ---------------------------------------------- */
+/* ---- the listener's decision ------------------------------------------- */
 
-/* NULL: there is none; *rc is WEFT_ENOMEM if memory lacks for it. */
+/* Finds the peer that calls, or NULL. *rc is WEFT_ENOMEM if there is no memory
+ * for it. */
 static weft_peer *find_caller(struct shm_conn *c, int *rc)
 {
     weft_ep *ep = c->ep;
@@ -240,23 +249,25 @@ static weft_peer *find_caller(struct shm_conn *c, int *rc)
     return wf_shm_peer_find(ep, c->loc_id);
 }
 
-/* Make the segment and offer it. */
+/* Makes the segment of the pair and sends it to the dialler. */
 static void offer_segment(struct shm_conn *c, weft_peer *p)
 {
     weft_ep *ep = p->ep;
     const struct shm_geometry *g = &ep->geometry;
     char why[128];
     int fd = wf_shm_make_memory("weft-shm", shm_segment_bytes(g),
-                           shm_reserved_bytes(g));
+                                shm_reserved_bytes(g));
     int err = fd < 0 ? -fd : wf_shm_attach(p, fd, g, 1);
     if (err) {
         if (fd >= 0)
             close(fd);
-        snprintf(why, sizeof why, "cannot reserve %u bytes of shared memory "
-                                  "(memfd) for the pair: %s",
+        snprintf(why, sizeof why,
+                 "cannot reserve %u bytes of shared memory "
+                 "(memfd) for the pair: %s",
                  shm_reserved_bytes(g), strerror(err));
         wf_shm_refuse(c, SHM_NEVER, why);
-        wf_shm_fault(p, wf_shm_shortage_status(err), "process %u: %s", p->loc_id, why);
+        wf_shm_fault(p, wf_shm_shortage_status(err), "process %u: %s",
+                     p->loc_id, why);
         return;
     }
     p->its_byte = assign_bell_byte(p);
@@ -272,7 +283,7 @@ static void offer_segment(struct shm_conn *c, weft_peer *p)
     }
 }
 
-/* The key handshake says who calls. */
+/* Decides about a caller that the key handshake has identified. */
 void wf_shm_handle_proof(struct shm_conn *c)
 {
     int rc = WEFT_OK;

@@ -25,7 +25,7 @@ enum {
     SHM_BLOCK = 256 << 10,      /* bytes that one side moves alone at a time */
     SHM_BLOCK_MOST = 1024 << 10 /* and the maximum, reached after a while */
 };
-#define SHM_PIECES_MOST ((1u << 24) - 1)
+#define SHM_PIECES_MOST   ((1u << 24) - 1)
 #define SHM_CLAIMS_CLOSED UINT64_MAX /* no operation has pieces left */
 
 enum shm_end { SHM_FRONT = 0, SHM_BACK = 24 };

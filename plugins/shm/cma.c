@@ -1,17 +1,18 @@
-/* Another process' memory, with process_vm_readv and _writev (CMA), and when.
+/* Access to another process' memory with process_vm_readv and _writev (CMA),
+ * and the decision when to use it.
  *
- * One copy by the kernel against two through the ring: where two cores share a
- * cache the ring wins by two to three times, elsewhere it may not. So the
- * first large messages are a race: RACES of them go each way, the best time of
- * each counts, and the receiver reads all by itself only where that was clearly
- * faster. Elsewhere it is for the side that is there alone: fetch.c.
+ * DESIGN  The kernel copies once, the ring twice. Where two cores share a cache
+ * the ring wins by two to three times, elsewhere it may not. So the first large
+ * messages are a race: RACES of them go each way, the best time of each counts,
+ * and the receiver reads all alone only where that was clearly faster.
+ * Elsewhere CMA is for transfers of which only one side is in MPI: fetch.c.
  *
- * Where more than four ranks share a CPU the two sides are seldom there together,
- * and each filling of the ring is a turn of the run queue. There the receiver
- * reads all that is announced.
+ * Where more than four ranks share a CPU the two sides seldom run at the same
+ * time, and each filling of the ring waits for the other side to be scheduled.
+ * There the receiver reads all messages that are announced.
  *
- * Where the kernel forbids it (ptrace rules, seccomp) the ring carries on. Of
- * Yama's rules the usual one can be met: wf_shm_cma_admit_peers.
+ * Where the kernel forbids CMA (ptrace rules, seccomp) the ring carries all.
+ * The usual rule of Yama can be satisfied: wf_shm_cma_admit_peers.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,10 +29,10 @@
 
 enum {
     RACES = 4,
-    READ_MAX = 4 << 20 /* bytes before progress looks at others */
+    READ_MAX = 4 << 20 /* bytes that one progress call reads */
 };
 
-/* What a race over `bytes` has shown. */
+/* Records the time of one message of a race. */
 static void record_pace(struct shm_pace *pace, uint64_t bytes, uint64_t ns)
 {
     uint64_t mbs = bytes * 1000 / (ns ? ns : 1);
@@ -55,7 +56,7 @@ static bool is_always_read_by_receiver(const weft_ep *ep)
     return ep->config.cma == SHM_CMA_AUTO && ep->heavily_oversubscribed;
 }
 
-/* Should a message be offered? */
+/* Says whether a message should be offered. */
 bool wf_shm_cma_offers(const weft_ep *ep, uint64_t len)
 {
     if (is_always_read_by_receiver(ep))
@@ -66,17 +67,19 @@ bool wf_shm_cma_offers(const weft_ep *ep, uint64_t len)
            !is_race_decided(ep) || has_cma_won(ep);
 }
 
-/* Is the receiver to read this one alone? The two ways take turns until it is
- * decided. */
+/* Says whether the receiver is to read this message alone. The two ways
+ * alternate until the race is decided. */
 bool wf_shm_cma_reads_alone(const weft_ep *ep)
 {
     if (ep->config.cma != SHM_CMA_AUTO || ep->heavily_oversubscribed)
         return ep->config.cma != SHM_CMA_NO;
-    return is_race_decided(ep) ? has_cma_won(ep) : ep->cma_pace.races < ep->ring_pace.races;
+    return is_race_decided(ep) ? has_cma_won(ep)
+                               : ep->cma_pace.races < ep->ring_pace.races;
 }
 
-/* Yama's: 0 any process of the user may reach another; 1 its ancestors only, and
- * one that it names, with all that this one has started; 2, 3 none. */
+/* Reads Yama's rule. 0: any process of the user may access another; 1: only its
+ * ancestors, and one process that it names, with all that this one has started;
+ * 2, 3: none. */
 static char read_yama_scope(void)
 {
     char c = '0';
@@ -88,9 +91,9 @@ static char read_yama_scope(void)
     return c;
 }
 
-/* Before a peer hears of memory that it may reach. The launcher is the one
- * ancestor that all processes of the job have here: to name it lets them in,
- * and no stranger. */
+/* Lets the peers access this process' memory under Yama's rule 1, before one is
+ * told of such memory. The launcher is the one ancestor that all processes of
+ * the job have on this node: naming it admits them, and no foreign process. */
 void wf_shm_cma_admit_peers(weft_ep *ep)
 {
     unsigned long who = ep->config.ptracer == SHM_PTRACER_ANY
@@ -103,7 +106,7 @@ void wf_shm_cma_admit_peers(weft_ep *ep)
         (void)prctl(PR_SET_PTRACER, who, 0, 0, 0);
 }
 
-/* For weft-info: what comes of it here. */
+/* Logs, for weft-info, which processes can use CMA here. */
 void wf_shm_cma_log_use(const weft_open *o, const struct shm_config *c)
 {
     static const char *const who[] = {"processes of one launcher",
@@ -119,7 +122,7 @@ void wf_shm_cma_log_use(const weft_open *o, const struct shm_config *c)
                      works ? " (kernel.yama.ptrace_scope)" : "");
 }
 
-/* Its number in my namespace, from the kernel. */
+/* Asks the kernel for the peer's number in this namespace. */
 static bool find_pid(weft_peer *p)
 {
     struct ucred peer;
@@ -130,7 +133,7 @@ static bool find_pid(weft_peer *p)
     return p->pid > 0;
 }
 
-/* The key of an offer, or NULL: push. */
+/* Makes the key of an offer. NULL: the sender has to push. */
 weft_rkey *wf_shm_cma_open_key(weft_peer *p, uint64_t id)
 {
     if (p->cma_refused || p->state != SHM_UP)
@@ -141,7 +144,7 @@ weft_rkey *wf_shm_cma_open_key(weft_peer *p, uint64_t id)
     return k;
 }
 
-/* May I read the peer's memory? */
+/* Says whether this process may read the peer's memory. */
 bool wf_shm_cma_probe(weft_peer *p, uint64_t at)
 {
     char byte;
@@ -149,13 +152,14 @@ bool wf_shm_cma_probe(weft_peer *p, uint64_t at)
     if (p->cma_works || p->cma_refused)
         return p->cma_works;
     wf_shm_cma_admit_peers(p->ep); /* it may write */
-    p->cma_works = find_pid(p) &&
-                   process_vm_readv(p->pid, &to, 1, &from, 1, 0) == 1;
+    p->cma_works =
+        find_pid(p) && process_vm_readv(p->pid, &to, 1, &from, 1, 0) == 1;
     p->cma_refused = !p->cma_works;
     return p->cma_works;
 }
 
-/* All n bytes, or false. */
+/* Reads n bytes of the peer's memory. Returns false if it could not read
+ * all. */
 bool wf_shm_cma_read(weft_peer *p, void *to, uint64_t at, uint64_t n)
 {
     p->ep->stats.read_bytes += n;
@@ -171,15 +175,17 @@ bool wf_shm_cma_read(weft_peer *p, void *to, uint64_t at, uint64_t n)
     return true;
 }
 
-/* The number of a process that has ended may be another's: to write there would
- * be worse than to read. It closes the socket before its number is free. */
+/* Says whether the peer still has its process number. The number of a process
+ * that has ended may be another's, and writing there would be worse than
+ * reading. A process closes its socket before its number is free. */
 static bool is_peer_alive(const weft_peer *p)
 {
     char byte;
     return recv(p->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
 }
 
-/* How many bytes were written; after less than n it is not tried again. */
+/* Writes into the peer's memory. Returns the number of bytes; after less than n
+ * it is not tried again. */
 uint64_t wf_shm_cma_write(weft_peer *p, const void *from, uint64_t at,
                           uint64_t n)
 {
@@ -193,7 +199,7 @@ uint64_t wf_shm_cma_write(weft_peer *p, const void *from, uint64_t at,
     return put > 0 ? (uint64_t)put : 0;
 }
 
-/* Is a message of len bytes that comes through the ring a race? */
+/* Says whether a message of len bytes that comes through the ring is a race. */
 bool wf_shm_is_ring_race(const weft_peer *p, uint64_t len)
 {
     const weft_ep *ep = p->ep;
@@ -201,14 +207,14 @@ bool wf_shm_is_ring_race(const weft_peer *p, uint64_t len)
            !p->cma_refused && ep->ring_pace.races < RACES;
 }
 
-/* It has come, in ns. */
+/* Records that a message of len bytes has come through the ring, in ns. */
 void wf_shm_record_ring_race(weft_peer *p, uint64_t len, uint64_t ns)
 {
     if (wf_shm_is_ring_race(p, len))
         record_pace(&p->ep->ring_pace, len, ns);
 }
 
-/* Read some of the message. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
+/* Reads some of the message. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
 int wf_shm_cma_step(weft_peer *p, const weft_rma *rma, uint64_t *done)
 {
     weft_ep *ep = p->ep;
@@ -224,7 +230,7 @@ int wf_shm_cma_step(weft_peer *p, const weft_rma *rma, uint64_t *done)
     }
     if (start && *done == 0)
         record_pace(&ep->cma_pace, (uint64_t)n,
-             ep->host->now_ns(ep->core) - start);
+                    ep->host->now_ns(ep->core) - start);
     ep->stats.read_bytes += (uint64_t)n;
     *done += (uint64_t)n;
     return *done == rma->len ? WEFT_DONE : WEFT_EAGAIN;

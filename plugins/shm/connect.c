@@ -1,19 +1,20 @@
 /* Calls, in both directions, up to the proof of identity.
  *
  *   dialler                          listener
- *   connect, HELLO secret + step 1 -> accept: same user? secret mine?
+ *   connect, HELLO secret + step 1 -> accept: checks user and secret
  *                                 <- AUTH step 2
  *   AUTH step 3                   -> proved: adopt.c goes on
  *                                 <- SETUP segment, page, bell   or REFUSE
  *   READY page, bell              ->
  *
- *   - Nothing waits: a full backlog is dialled again after a while.
- *   - A listener that died refuses the call, and the link goes down.
+ *   - Nothing waits: after a full backlog the call is made again later.
+ *   - A listener that has died refuses the call, and the link goes down.
  *   - There is no time limit: a process that computes answers when it next
  *     enters MPI; one that dies closes its sockets.
- *   - A call that fails before the rings are there, for want of a descriptor or
- *     of memory on either side, is made again for SHORTAGE_MAX_MS. If the other side
- *     has ended, the next call is refused; if it lacks something, it says what.
+ *   - A call that fails before the rings exist, for want of a descriptor or of
+ *     memory on either side, is made again for SHORTAGE_MAX_MS. If the other
+ *     side has ended, the next call is refused; if it lacks something, its
+ *     refusal names it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,23 +28,21 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum {
-    RETRY_FIRST_MS = 1,
-    RETRY_MAX_MS = 64,
-    SHORTAGE_MAX_MS = 10000
-};
+enum { RETRY_FIRST_MS = 1, RETRY_MAX_MS = 64, SHORTAGE_MAX_MS = 10000 };
 
 #define MS 1000000ull
 
-/* The abstract name: no file, gone with the last descriptor. */
-socklen_t wf_shm_socket_name(const struct shm_address *a, struct sockaddr_un *sa)
+/* Makes the abstract name of an endpoint's socket. It needs no file and is gone
+ * with the last descriptor. */
+socklen_t wf_shm_socket_name(const struct shm_address *a,
+                             struct sockaddr_un *sa)
 {
     memset(sa, 0, sizeof *sa);
     sa->sun_family = AF_UNIX;
     int n = snprintf(sa->sun_path + 1, sizeof sa->sun_path - 1, "weft-shm-");
     for (size_t i = 0; i < sizeof a->name; i++)
-        n += snprintf(sa->sun_path + 1 + n,
-                      sizeof sa->sun_path - 1 - (size_t)n, "%02x", a->name[i]);
+        n += snprintf(sa->sun_path + 1 + n, sizeof sa->sun_path - 1 - (size_t)n,
+                      "%02x", a->name[i]);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
@@ -81,8 +80,9 @@ struct shm_conn *wf_shm_conn_new(weft_ep *ep, int fd, bool dialled)
     return c;
 }
 
-/* End a connection attempt; the memory goes when no event can point to it. A
- * connection that became a peer's has given its descriptor away (-1). */
+/* Ends a connection attempt. Its memory is freed when no event can point to it
+ * any more. A connection that became a peer's has given its descriptor away
+ * (-1). */
 void wf_shm_hang_up(struct shm_conn *c)
 {
     weft_ep *ep = c->ep;
@@ -103,7 +103,7 @@ void wf_shm_hang_up(struct shm_conn *c)
     ep->conns_made--;
 }
 
-/* Free the connections that have ended. */
+/* Frees the connections that have ended. */
 void wf_shm_free_dead_conns(weft_ep *ep)
 {
     while (ep->dead_conns) {
@@ -113,7 +113,8 @@ void wf_shm_free_dead_conns(weft_ep *ep)
     }
 }
 
-/* The socket closed, or spoke nonsense, before the rings were there. */
+/* Ends a connection whose socket has closed, or has sent nonsense, before the
+ * rings existed. A dialler calls again for a while. */
 static void drop_conn(struct shm_conn *c, const char *what)
 {
     weft_peer *p = c->peer;
@@ -126,23 +127,23 @@ static void drop_conn(struct shm_conn *c, const char *what)
                          p->address.pid, what);
         return;
     }
-    p->state = SHM_IDLE; /* its call; mine may still be wanted */
+    p->state = SHM_IDLE; /* it was its call; mine may still be needed */
     wf_shm_end_connection(p, WEFT_ELINK);
     if (p->out.want)
         wf_shm_dial_later(p, RETRY_FIRST_MS * MS);
 }
 
-/* The caller is no rank of this job, so there is no point in calling again. */
+/* Ends a connection with a process that is no rank of this job, for good. */
 static void drop_foreign_conn(struct shm_conn *c, const char *what)
 {
     if (c->peer && c->dialled)
-        c->peer->shortage_since = 1; /* long ago */
+        c->peer->shortage_since = 1; /* so long ago that the limit is over */
     drop_conn(c, what);
 }
 
 /* ---- dialling ---------------------------------------------------------- */
 
-/* Dial again later; after_ns 0: twice as long as the last time. */
+/* Dials again after a pause; after_ns 0: twice as long as the last one. */
 void wf_shm_dial_later(weft_peer *p, uint64_t after_ns)
 {
     if (after_ns == 0) {
@@ -167,7 +168,7 @@ bool wf_shm_dial_again(weft_peer *p)
     return true;
 }
 
-/* The system lacks what it may have again soon. */
+/* Says whether an errno is a shortage that may soon be over. */
 static bool is_passing_shortage(int err)
 {
     return err == EMFILE || err == ENFILE || err == ENOMEM || err == ENOBUFS ||
@@ -199,34 +200,36 @@ static void start_handshake(weft_peer *p, int fd)
 {
     if (!wf_shm_same_user(fd)) {
         close(fd);
-        wf_shm_fault(p, WEFT_ELINK, "cannot call process %u: its socket belongs "
-                     "to another user", p->loc_id);
+        wf_shm_fault(p, WEFT_ELINK,
+                     "cannot call process %u: its socket belongs "
+                     "to another user",
+                     p->loc_id);
         return;
     }
     struct shm_conn *c = wf_shm_conn_new(p->ep, fd, true);
     if (!c) {
         close(fd);
         if (!wf_shm_dial_again(p))
-            wf_shm_fault(p, WEFT_ENOMEM, "cannot call process %u: out of memory",
-                         p->loc_id);
+            wf_shm_fault(p, WEFT_ENOMEM,
+                         "cannot call process %u: out of memory", p->loc_id);
         return;
     }
     c->peer = p;
     int err = send_hello(c);
-    if (err && err != EPIPE) { /* EPIPE: it has closed, and may have said why */
+    if (err && err != EPIPE) { /* EPIPE: a refusal may be there to be read */
         wf_shm_hang_up(c);
         if (is_passing_shortage(err) && wf_shm_dial_again(p))
             return;
         wf_shm_fault(p, err == ENOMEM ? WEFT_ENOMEM : WEFT_ELINK,
-                     "cannot greet process %u (pid %u): %s",
-                     p->loc_id, p->address.pid, strerror(err));
+                     "cannot greet process %u (pid %u): %s", p->loc_id,
+                     p->address.pid, strerror(err));
         return;
     }
     p->conn = c;
     p->state = SHM_DIALLED;
 }
 
-/* Start a call. What goes wrong is reported by progress. */
+/* Starts a call. Progress reports its errors. */
 void wf_shm_dial(weft_peer *p)
 {
     struct sockaddr_un sa;
@@ -261,7 +264,7 @@ void wf_shm_dial(weft_peer *p)
 
 /* ---- the handshake ----------------------------------------------------- */
 
-/* This process cannot go on with the handshake now. */
+/* Ends a handshake for which this process has no memory now. */
 static void fail_for_memory(struct shm_conn *c)
 {
     weft_peer *p = c->peer;
@@ -295,14 +298,15 @@ static void fail_authentication(struct shm_conn *c, int rc)
                      p->loc_id, p->address.pid, why);
 }
 
-/* One step of the key handshake. false: the connection has ended. */
-static bool step_handshake(struct shm_conn *c, const unsigned char *in, size_t len)
+/* Takes one step of the key handshake. Returns false if the call has ended. */
+static bool step_handshake(struct shm_conn *c, const unsigned char *in,
+                           size_t len)
 {
     weft_ep *ep = c->ep;
     unsigned char out[WEFT_AUTH_MSG];
     size_t n = 0;
-    int rc = ep->host->auth_step(ep->core, &c->auth, in, len, out, &n,
-                                 &c->loc_id);
+    int rc =
+        ep->host->auth_step(ep->core, &c->auth, in, len, out, &n, &c->loc_id);
     int err = 0;
     if (n > 0 && n <= sizeof out)
         err = wf_shm_message_send(c->watch.fd, SHM_AUTH, out, n, NULL, 0);
@@ -334,9 +338,10 @@ static bool handle_hello(struct shm_conn *c, const struct shm_message *m)
     return step_handshake(c, m->body + 16, m->len - 16u);
 }
 
-/* One message; false: the connection has ended or is a peer's now. */
+/* Handles one message. Returns false if the connection has ended or is a peer's
+ * now. */
 static bool handle_message(struct shm_conn *c, const struct shm_message *m,
-                       int *fds)
+                           int *fds)
 {
     if (!c->proved && !c->dialled && !c->auth && m->type == SHM_HELLO)
         return handle_hello(c, m);
@@ -359,8 +364,9 @@ static void close_unused(int *fds)
             close(fds[i]);
 }
 
-/* The dialler has answered, and counts the pair as connected; but of its
- * descriptors none came. It is asked for them once more when there may be some. */
+/* Handles a READY whose descriptors could not be received. The dialler counts
+ * the pair as connected already, so it is asked for them again, once
+ * descriptors may be free here. */
 static void wait_to_ask_again(struct shm_conn *c)
 {
     weft_peer *p = c->peer;
@@ -370,8 +376,10 @@ static void wait_to_ask_again(struct shm_conn *c)
     if (!p || now - p->shortage_since >= SHORTAGE_MAX_MS * MS) {
         wf_shm_hang_up(c);
         if (p)
-            wf_shm_fault(p, WEFT_ELINK, "no descriptor is free for the page and "
-                         "the bell of process %u%s", p->loc_id, wf_shm_remedy_of(EMFILE));
+            wf_shm_fault(p, WEFT_ELINK,
+                         "no descriptor is free for the page and "
+                         "the bell of process %u%s",
+                         p->loc_id, wf_shm_remedy_of(EMFILE));
         return;
     }
     c->ask_again = true;
@@ -404,7 +412,7 @@ static int handle_conn_event(struct shm_conn *c)
             drop_conn(c, "closed the connection during the handshake");
         else if (rc == -EMFILE && !(c->proved && !c->dialled))
             drop_conn(c, "sent memory for which no descriptor is free here "
-                    "(RLIMIT_NOFILE; raise ulimit -n)");
+                         "(RLIMIT_NOFILE; raise ulimit -n)");
         else if (rc == -EMFILE)
             wait_to_ask_again(c);
         else if (rc < 0)
@@ -413,16 +421,18 @@ static int handle_conn_event(struct shm_conn *c)
     }
 }
 
-/* One message on the socket of a pair. 1; or why it was the last. */
-static int handle_peer_message(weft_peer *p, const struct shm_message *m, int fd)
+/* Handles one message on the socket of a pair. Returns 1, or a negative errno
+ * if no more are read. */
+static int handle_peer_message(weft_peer *p, const struct shm_message *m,
+                               int fd)
 {
     switch (m->type) {
     case SHM_REPEAT:
         wf_shm_resend_ready(p);
         return 1;
     case SHM_REFUSE:
-        /* The listener lacked something for SHM_READY. Messages are perhaps in
-         * the ring already, so there is no second call. */
+        /* The listener could not receive SHM_READY. Messages may be in the ring
+         * already, so there is no second call. */
         wf_shm_report_refusal(p, m);
         return -EPIPE;
     default:
@@ -430,8 +440,8 @@ static int handle_peer_message(weft_peer *p, const struct shm_message *m, int fd
     }
 }
 
-/* The socket of a pair: talk about memory, else silence until the other side
- * closes it. */
+/* Reads the socket of a pair. It carries messages about memory, and nothing
+ * else until the other side closes it. */
 static void handle_peer_event(weft_peer *p)
 {
     struct shm_message m;
@@ -445,7 +455,7 @@ static void handle_peer_event(weft_peer *p)
             rc = handle_peer_message(p, &m, fds[0]);
         close_unused(fds);
     } while (rc == 1);
-    if (rc == 0 || rc == -EMFILE) /* without that memory it goes on */
+    if (rc == 0 || rc == -EMFILE) /* the pair works without that memory */
         return;
     if (rc != -EPIPE)
         wf_shm_fault(p, WEFT_ELINK, "process %u wrote nonsense to its socket",
@@ -463,15 +473,16 @@ static int handle_event(weft_ep *ep, struct shm_watch *w)
     case SHM_CONN:
         return handle_conn_event((struct shm_conn *)(void *)w);
     case SHM_PEER:
-        handle_peer_event((weft_peer *)(void *)((char *)w -
-                                      offsetof(struct weft_peer, watch)));
+        handle_peer_event(
+            (weft_peer *)(void *)((char *)w -
+                                  offsetof(struct weft_peer, watch)));
         return 1;
     default:
         return 0;
     }
 }
 
-/* Look at the sockets without waiting. */
+/* Polls the sockets. Returns the number of events. */
 int wf_shm_poll_sockets(weft_ep *ep)
 {
     struct epoll_event e[SHM_EVENTS];

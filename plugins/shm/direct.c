@@ -1,40 +1,40 @@
-/* One copy: the receiver of a large message fetches it from the sender's
- * memory.
+/* Transfers with one copy: the receiver of a large message fetches it from the
+ * sender's memory.
  *
  *   the sender's memory is    it is read by
  *   an area of mem_alloc      a copy through this process' own mapping
  *   anything else             process_vm_readv, where that is faster (cma.c);
- *                             else by whichever side is there (fetch.c)
+ *                             else by whichever side is in MPI (fetch.c)
  *
- * When the destination lies in an area too, the owner of the source helps:
- * both claim chunks from a word in the segment of the pair and copy them.
+ * When the destination lies in an area too, the owner of the source helps: both
+ * claim pieces from a word in the segment of the pair and copy them.
  *
  *   receiver                               sender
  *   claim = op | 0;  HELP slot         --> maps the destination, if it has not
- *   claims chunks from claim               claims chunks from claim
- *   until none is left                     done = op | its chunks
+ *   claims pieces from claim               claims pieces from claim
+ *   until none is left                     done = op | its pieces
  *   complete: mine + done == all
  *
- * INVARIANT  A claimed index is compared with the private number of chunks
- * before it is a position; the operation's number in each word keeps the
- * latecomer of one operation out of the next.
+ * INVARIANT  A claimed index is compared with the private number of pieces
+ * before it is used as a position. The operation's number in each word keeps a
+ * late helper of one operation out of the next.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "ring.h"
 
 enum {
-    PIECE = 16 << 10,  /* what is claimed at a time */
-    PIECES_PER_CALL = 64,         /* pieces before progress looks at others */
-    HELP_FROM = 64 << 10
+    PIECE = 16 << 10,     /* bytes that are claimed at a time */
+    PIECES_PER_CALL = 64, /* pieces that one progress call copies */
+    HELP_FROM = 64 << 10  /* bytes from which help is asked for */
 };
 
 /* The body of a HELP slot. */
-struct help {
+struct help_body {
     uint64_t from, len; /* in the helper's memory */
     uint64_t id, at;    /* area of the asker, offset in it */
 };
-_Static_assert(sizeof(struct help) <= sizeof((struct shm_slot *)0)->body,
+_Static_assert(sizeof(struct help_body) <= sizeof((struct shm_slot *)0)->body,
                "one slot");
 
 static uint32_t count_pieces(uint64_t len)
@@ -42,9 +42,9 @@ static uint32_t count_pieces(uint64_t len)
     return (uint32_t)((len + PIECE - 1) / PIECE);
 }
 
-/* Claim the next piece of operation op, or say no. */
+/* Claims the next piece of operation op. Returns false if none is left. */
 static bool claim_piece(_Atomic uint64_t *word, uint32_t op, uint32_t all,
-                  uint32_t *index)
+                        uint32_t *index)
 {
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
     for (;;) {
@@ -67,16 +67,16 @@ static void copy_piece(unsigned char *to, const unsigned char *from,
 
 /* ---- fetching ---------------------------------------------------------- */
 
-/* Ask the owner of the source to help, if it can and there is room. */
+/* Asks the owner of the source to help, if it can and there is room. */
 static void ask_for_help(weft_peer *p, const weft_rma *rma)
 {
     struct shm_get *g = &p->get;
     weft_mr *into = wf_shm_area_of(p->ep, rma->one.iov_base, rma->len);
     if (!into || rma->len < HELP_FROM || !shm_slot_free(p))
         return;
-    struct help help = {rma->raddr, rma->len, into->id,
-                        (uint64_t)((unsigned char *)rma->one.iov_base -
-                                   into->base)};
+    struct help_body help = {
+        rma->raddr, rma->len, into->id,
+        (uint64_t)((unsigned char *)rma->one.iov_base - into->base)};
     g->shared = true;
     g->op++;
     atomic_store_explicit(&p->out.share->claim, (uint64_t)g->op << 32,
@@ -94,15 +94,15 @@ static void begin_get(weft_peer *p)
         ask_for_help(p, g->head);
 }
 
-/* Pieces of the operation that the helper has copied. */
+/* The number of pieces of the operation that the helper has copied. */
 static uint32_t count_helped(weft_peer *p)
 {
-    uint64_t word = atomic_load_explicit(&p->out.share->done,
-                                         memory_order_acquire);
+    uint64_t word =
+        atomic_load_explicit(&p->out.share->done, memory_order_acquire);
     return (uint32_t)(word >> 32) == p->get.op ? (uint32_t)word : 0;
 }
 
-/* Copy for a while. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
+/* Copies some pieces. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
 static int copy_some(weft_peer *p)
 {
     struct shm_get *g = &p->get;
@@ -110,8 +110,7 @@ static int copy_some(weft_peer *p)
     unsigned char *to = rma->one.iov_base;
     if (!rma->rkey->base)
         return wf_shm_cma_step(p, rma, &g->done);
-    const unsigned char *from =
-        rma->rkey->base + (rma->raddr - rma->rkey->at);
+    const unsigned char *from = rma->rkey->base + (rma->raddr - rma->rkey->at);
     uint32_t all = count_pieces(rma->len), index;
     for (int i = 0; i < PIECES_PER_CALL && g->done < all; i++) {
         index = (uint32_t)g->done;
@@ -142,8 +141,8 @@ int wf_shm_get(weft_peer *p, weft_rma *rma)
     weft_rkey *k = rma->rkey;
     uint64_t at = rma->raddr - k->at;
     if (p->state != SHM_UP || p->fault || rma->one.iov_len < rma->len ||
-        (k->base && (rma->raddr < k->at || at > k->bytes ||
-                     rma->len > k->bytes - at)))
+        (k->base &&
+         (rma->raddr < k->at || at > k->bytes || rma->len > k->bytes - at)))
         return WEFT_EINVAL;
     *next_field_of(rma) = NULL;
     if (!k->base && !wf_shm_cma_probe(p, rma->raddr))
@@ -168,20 +167,19 @@ int wf_shm_get(weft_peer *p, weft_rma *rma)
 
 /* ---- helping ----------------------------------------------------------- */
 
-/* A HELP slot: from here on progress copies pieces, until none is left. */
+/* Takes a HELP slot. From here on progress copies pieces, until none is
+ * left. */
 void wf_shm_take_help(weft_peer *p, const struct shm_slot *s, uint32_t op)
 {
-    struct help ask;
+    struct help_body ask;
     memcpy(&ask, s->body, sizeof ask);
     void *from = (void *)(uintptr_t)ask.from;
     weft_rkey *into = wf_shm_mapped_area(p, ask.id);
     if (!into || ask.at > into->bytes || ask.len > into->bytes - ask.at ||
         !wf_shm_area_of(p->ep, from, ask.len))
-        return; /* it copies alone */
-    p->help = (struct shm_help){.to = into->base + ask.at,
-                                .from = from,
-                                .len = ask.len,
-                                .op = op};
+        return; /* the receiver copies alone */
+    p->help = (struct shm_help){
+        .to = into->base + ask.at, .from = from, .len = ask.len, .op = op};
     wf_shm_mark_busy(p);
 }
 
@@ -191,7 +189,8 @@ static int help_some(weft_peer *p)
     struct shm_share *share = p->in.share;
     uint32_t index, all = count_pieces(h->len);
     int n = 0;
-    while (n < PIECES_PER_CALL && claim_piece(&share->claim, h->op, all, &index)) {
+    while (n < PIECES_PER_CALL &&
+           claim_piece(&share->claim, h->op, all, &index)) {
         copy_piece(h->to, h->from, h->len, index);
         h->done++;
         n++;
@@ -211,14 +210,15 @@ bool wf_shm_has_direct(const weft_peer *p)
            wf_shm_has_fetches(p);
 }
 
-/* May whoever is about to sleep do something for them? */
+/* Says whether a thread that is about to sleep could move a transfer
+ * instead. */
 bool wf_shm_direct_can_move(weft_peer *p)
 {
     return p->get.head || p->help.to || wf_shm_offer_can_move(p) ||
            wf_shm_fetch_can_move(p);
 }
 
-/* Move what is under way; the number of pieces of news. */
+/* Moves the transfers under way. Returns the number of events. */
 int wf_shm_direct_move(weft_peer *p)
 {
     int n = p->help.to ? help_some(p) : 0;
@@ -240,7 +240,7 @@ int wf_shm_direct_move(weft_peer *p)
     return n + 1;
 }
 
-/* The pair has ended: what the core waits for will not come. */
+/* Ends all transfers with `status` because the pair has ended. */
 void wf_shm_direct_end(weft_peer *p, int status)
 {
     weft_rma *rma = p->get.head;

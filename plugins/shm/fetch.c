@@ -41,11 +41,11 @@
 #include "ring.h"
 
 enum {
-    STALL_NS = 15000, /* a sender that polls answers in one or two us */
-    HELPER_STALL_NS = 60000,   /* the same, for the receiver's helper thread */
-    WAKE_STALL_NS = 1000000,   /* the same, if the sender's program sleeps */
-    POLLS_BEFORE_CLAIMS = 32,  /* polls of the ring for each of the claims */
-    CLOSE_WAIT_NS = 10000000   /* for a write that is under way at the end */
+    STALL_NS = 15000,         /* a sender that polls answers in one or two us */
+    HELPER_STALL_NS = 60000,  /* the same, for the receiver's helper thread */
+    WAKE_STALL_NS = 1000000,  /* the same, if the sender's program sleeps */
+    POLLS_BEFORE_CLAIMS = 32, /* polls of the ring for each of the claims */
+    CLOSE_WAIT_NS = 10000000  /* for a write that is under way at the end */
 };
 
 /* The body of an ASK slot. */
@@ -97,10 +97,11 @@ static void send_ask(weft_peer *p, weft_rma *rma)
     struct shm_fetches *fs = &p->fetches;
     uint32_t op = fs->next++, chunk = p->geometry.chunk;
     struct ask_body ask = {rma->raddr, rma->len, rma->rkey->id,
-                      (uintptr_t)rma->one.iov_base};
+                           (uintptr_t)rma->one.iov_base};
     *fetch_of(p, op) = (struct shm_fetch){
         .rma = rma, .all = (uint32_t)((rma->len + chunk - 1) / chunk)};
-    atomic_store_explicit(claims_of(p, op), shm_claims(op), memory_order_relaxed);
+    atomic_store_explicit(claims_of(p, op), shm_claims(op),
+                          memory_order_relaxed);
     memcpy(shm_slot_next(&p->out)->body, &ask, sizeof ask);
     publish_ask(p, op);
 }
@@ -163,7 +164,7 @@ static void begin_ring_timing(weft_peer *p, struct shm_fetch *f)
 }
 
 static void copy_out(weft_peer *p, unsigned char *to, const unsigned char *from,
-                 uint32_t n, uint32_t told)
+                     uint32_t n, uint32_t told)
 {
     uint64_t start = shm_clock_if(p, shm_way_timed(told));
     wf_shm_copy_plain(to, from, n);
@@ -173,8 +174,8 @@ static void copy_out(weft_peer *p, unsigned char *to, const unsigned char *from,
 
 static int report_broken_ring(weft_peer *p, const char *what)
 {
-    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s",
-                 p->loc_id, what);
+    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s", p->loc_id,
+                 what);
     return WEFT_EPROTO;
 }
 
@@ -196,7 +197,7 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
         begin_ring_timing(p, f);
     fs->landed++;
     copy_out(p, (unsigned char *)f->rma->one.iov_base + at, from, n,
-         shm_word_first(word));
+             shm_word_first(word));
     return 0;
 }
 
@@ -206,8 +207,8 @@ static bool is_complete(weft_peer *p, uint32_t op)
 {
     const struct shm_fetch *f = fetch_of(p, op);
     /* acquire: pairs with the release in offer.c */
-    uint64_t word = atomic_load_explicit(
-        &p->out.share->dones[op % SHM_FETCHES], memory_order_acquire);
+    uint64_t word = atomic_load_explicit(&p->out.share->dones[op % SHM_FETCHES],
+                                         memory_order_acquire);
     uint32_t written =
         word >> 48 == (op & 0xffff) ? (uint32_t)word & SHM_PIECES_MOST : 0;
     return f->mine + f->landed + written >= f->all;
@@ -289,7 +290,8 @@ static void give_up_rest(weft_peer *p, uint32_t op)
     struct shm_fetch *f = fetch_of(p, op);
     uint32_t first;
     f->status = WEFT_EPEER;
-    f->mine += shm_claim(claims_of(p, op), op, f->all, f->all, SHM_BACK, &first);
+    f->mine +=
+        shm_claim(claims_of(p, op), op, f->all, f->all, SHM_BACK, &first);
 }
 
 static void read_block(weft_peer *p, uint32_t op)
@@ -319,8 +321,10 @@ static bool is_sender_working(weft_peer *p, uint32_t op);
  * Until then the helper thread must not sleep. */
 static bool is_undecided(weft_peer *p, uint32_t op)
 {
-    return shm_helping(p->ep) && !shm_helper_must_not_copy(p->ep) && !is_sender_asleep(p) &&
-           shm_claimed(load_claims(p, op), SHM_FRONT) == 0 && is_sender_working(p, op);
+    return shm_helping(p->ep) && !shm_helper_must_not_copy(p->ep) &&
+           !is_sender_asleep(p) &&
+           shm_claimed(load_claims(p, op), SHM_FRONT) == 0 &&
+           is_sender_working(p, op);
 }
 
 static int read_some(weft_peer *p)
@@ -336,7 +340,8 @@ static int read_some(weft_peer *p)
     }
     if (shm_helper_must_not_copy(p->ep))
         return fs->reading = false;
-    if (!fs->reading && ++fs->idle % POLLS_BEFORE_CLAIMS != 0 && !shm_helping(p->ep))
+    if (!fs->reading && ++fs->idle % POLLS_BEFORE_CLAIMS != 0 &&
+        !shm_helping(p->ep))
         return 0;
     fs->reading = find_unclaimed(p, &op) && is_sender_stalled(p, op);
     if (fs->reading)
@@ -358,8 +363,7 @@ int wf_shm_move_fetches(weft_peer *p)
 /* Says whether the sender works on the transfer, or may be about to. */
 static bool is_sender_working(weft_peer *p, uint32_t op)
 {
-    return atomic_load_explicit(&p->out.share->writing,
-                                memory_order_relaxed) ||
+    return atomic_load_explicit(&p->out.share->writing, memory_order_relaxed) ||
            !is_sender_stalled(p, op);
 }
 
@@ -376,7 +380,8 @@ bool wf_shm_fetch_can_move(weft_peer *p)
     if (fs->head && fs->next - fs->first < SHM_FETCHES)
         return shm_slot_free(p);
     return !shm_helper_must_not_copy(p->ep) && find_unclaimed(p, &op) &&
-           (!shm_helping(p->ep) || is_undecided(p, op) || !is_sender_working(p, op));
+           (!shm_helping(p->ep) || is_undecided(p, op) ||
+            !is_sender_working(p, op));
 }
 
 /* Closes the claims of all transfers, because the pair ends. The sender does
@@ -392,8 +397,7 @@ void wf_shm_fetch_close(weft_peer *p)
                               memory_order_relaxed);
     shm_fence(); /* pairs with the one in offer.c */
     uint64_t start = ep->host->now_ns(ep->core);
-    while (atomic_load_explicit(&p->out.share->writing,
-                                memory_order_acquire) &&
+    while (atomic_load_explicit(&p->out.share->writing, memory_order_acquire) &&
            !p->in.eof && ep->host->now_ns(ep->core) - start < CLOSE_WAIT_NS)
         shm_relax();
 }

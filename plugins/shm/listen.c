@@ -1,10 +1,10 @@
-/* Accepting callers: see connect.c for the call.
+/* Accepting callers. connect.c describes the call.
  *
  * A process that lacks memory or descriptors stops listening for a moment,
- * instead of spinning.
- * Callers hear what is lacking, and call again as long as they may; for them there
- * is a spare descriptor, which is given up for the one of a caller. Where that is
- * of no use for SHORTAGE_MAX_MS, they are hung up on.
+ * instead of spinning. Callers are told what is lacking, and call again while
+ * their limit allows it. For that there is a spare descriptor, which is closed
+ * so that a caller can be accepted. If even that fails for SHORTAGE_MAX_MS, all
+ * callers are disconnected.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -43,7 +43,8 @@ int wf_shm_listen(weft_ep *ep)
     if (bind(fd, (struct sockaddr *)&sa, len) != 0 || listen(fd, 4096) != 0)
         return errno;
     open_spare(ep);
-    return ep->spare < 0 ? errno : wf_shm_watch_socket(ep, &ep->listener, EPOLLIN);
+    return ep->spare < 0 ? errno
+                         : wf_shm_watch_socket(ep, &ep->listener, EPOLLIN);
 }
 
 void wf_shm_stop_listening(weft_ep *ep)
@@ -64,7 +65,8 @@ void wf_shm_pause_accept(weft_ep *ep, const char *why)
     ep->accept_at = ep->host->now_ns(ep->core) + ACCEPT_PAUSE_MS * MS;
 }
 
-/* Is the listener there again, and watched? */
+/* Watches the listening socket again, or opens a new one. Returns false if that
+ * fails. */
 static bool restart_listening(weft_ep *ep)
 {
     if (ep->listener.fd >= 0)
@@ -91,15 +93,16 @@ static int accept_caller(weft_ep *ep)
     return accept4(ep->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/* All who wait are hung up on, for nothing can be said to them; others can call
- * when the socket is there again. */
+/* Disconnects all waiting callers by closing the listening socket, because no
+ * refusal can be sent to them. Later callers find a new socket. */
 static void drop_callers(weft_ep *ep)
 {
     close(ep->listener.fd);
     ep->listener.fd = -1;
 }
 
-/* Nobody could be let in, not even to hear why. */
+/* Says whether no caller could be accepted for SHORTAGE_MAX_MS, not even to be
+ * told why. */
 static bool is_hopeless(weft_ep *ep)
 {
     uint64_t now = ep->host->now_ns(ep->core);
@@ -109,7 +112,7 @@ static bool is_hopeless(weft_ep *ep)
     return now - ep->full_since >= SHORTAGE_MAX_MS * MS;
 }
 
-/* Let nobody in, and say why to those who wait. */
+/* Refuses all waiting callers, with the reason. */
 static void turn_callers_away(weft_ep *ep, int err)
 {
     char why[128];

@@ -1,14 +1,14 @@
-/* Memory that peers may map: what mem_alloc hands out, so that a large message
+/* Memory that peers may map. mem_alloc gives it out, so that a large message
  * from it needs one copy only.
  *
  *   receiver                               owner
  *   rkey_open of an area it has not
- *   mapped: refused, the core lets the
- *   sender push; and WANT id           --> MEMORY id, address, size, descriptor
+ *   mapped is refused, so the core lets
+ *   the sender push; sends WANT id     --> MEMORY id, address, size, descriptor
  *   maps it for the next message       <--
  *                                      <-- FORGET id, when it is freed
  *
- * The messages travel on the socket of the pair. Nobody waits for them.
+ * The messages travel on the socket of the pair. Neither side waits for them.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -64,7 +64,7 @@ int wf_shm_mem_alloc(weft_ep *ep, weft_mem *mem)
     }
     m->bytes = bytes;
     m->fd = wf_shm_make_memory("weft-shm-alloc", bytes,
-                          mem->later < bytes ? bytes - mem->later : bytes);
+                               mem->later < bytes ? bytes - mem->later : bytes);
     m->base = m->fd < 0 ? NULL : wf_shm_map_memory(m->fd, bytes);
     if (!m->base) {
         free_area(m);
@@ -92,8 +92,8 @@ void wf_shm_mem_free(weft_ep *ep, weft_mem *mem)
     /* A peer whose socket is full keeps its mapping until the pair ends. */
     for (uint32_t i = 0; i < ep->live_n; i++)
         if (ep->live[i]->maps_my_areas)
-            (void)wf_shm_message_send(ep->live[i]->watch.fd, SHM_FORGET, &message,
-                                      sizeof message, NULL, 0);
+            (void)wf_shm_message_send(ep->live[i]->watch.fd, SHM_FORGET,
+                                      &message, sizeof message, NULL, 0);
     free_area(m);
 }
 
@@ -129,7 +129,8 @@ static weft_rkey *find_mapped(weft_peer *p, uint64_t id)
     return k;
 }
 
-/* The area that the peer calls id, or NULL: then it is asked for it. */
+/* Finds the area with this id of the peer. NULL: it is not mapped here, and the
+ * peer is asked for it. */
 weft_rkey *wf_shm_mapped_area(weft_peer *p, uint64_t id)
 {
     weft_rkey *k = id ? find_mapped(p, id) : NULL;
@@ -169,7 +170,8 @@ static void unmap_area(weft_rkey *k)
     free(k);
 }
 
-/* One that a copy under way still uses stays until the pair ends. */
+/* Unmaps an area that its owner has freed. If a copy is under way it stays
+ * mapped until the pair ends. */
 static void handle_forget(weft_peer *p, uint64_t id)
 {
     weft_rkey **at = &p->mapped_areas;
@@ -185,7 +187,8 @@ static void handle_forget(weft_peer *p, uint64_t id)
     unmap_area(k);
 }
 
-/* A message on the silent socket; false: nonsense. */
+/* Handles a message about memory on the socket of a pair. Returns false if it
+ * is nonsense. */
 bool wf_shm_handle_memory(weft_peer *p, const struct shm_message *m, int fd)
 {
     struct area_message message;
@@ -206,7 +209,7 @@ bool wf_shm_handle_memory(weft_peer *p, const struct shm_message *m, int fd)
     }
 }
 
-/* The pair has ended. */
+/* Unmaps all areas of a peer because the pair has ended. */
 void wf_shm_unmap_areas(weft_peer *p)
 {
     while (p->mapped_areas) {

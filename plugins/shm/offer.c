@@ -20,10 +20,10 @@
 #include <stdlib.h>
 
 enum {
-    STALL_NS = 20000,  /* ns */
+    STALL_NS = 20000,        /* ns */
     START_BYTES = 128 << 10, /* in the ring */
-    PIECES_PER_PUSH = 8,     /* pieces that are claimed for the ring at a time */
-    PIECES_PER_CALL = 32     /* pieces that one progress call moves, about */
+    PIECES_PER_PUSH = 8, /* pieces that are claimed for the ring at a time */
+    PIECES_PER_CALL = 32 /* pieces that one progress call moves, about */
 };
 
 /* ---- offers ------------------------------------------------------------- */
@@ -181,7 +181,8 @@ void wf_shm_end_asks(weft_peer *p)
 }
 
 /* The number of bytes in the n pieces from the next one on. */
-static uint64_t bytes_of_pieces(weft_peer *p, const struct shm_push *h, uint32_t n)
+static uint64_t bytes_of_pieces(weft_peer *p, const struct shm_push *h,
+                                uint32_t n)
 {
     uint64_t at = (uint64_t)h->at * p->geometry.chunk;
     uint64_t all = (uint64_t)n * p->geometry.chunk;
@@ -190,8 +191,8 @@ static uint64_t bytes_of_pieces(weft_peer *p, const struct shm_push *h, uint32_t
 
 static bool claim_pieces(weft_peer *p, struct shm_push *h, uint32_t most)
 {
-    uint32_t n = shm_claim(claims_of(p, h), h->op, h->all, most, SHM_FRONT,
-                           &h->at);
+    uint32_t n =
+        shm_claim(claims_of(p, h), h->op, h->all, most, SHM_FRONT, &h->at);
     if (n > 0)
         h->end = h->at + n;
     return n > 0;
@@ -205,7 +206,7 @@ static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
     struct shm_pushes *q = &p->pushes;
     struct shm_bytes *b = &p->out.bulk;
     uint32_t start = 2 * p->geometry.chunk > START_BYTES ? 2 * p->geometry.chunk
-                                                   : START_BYTES;
+                                                         : START_BYTES;
     uint32_t limit = q->ring_moves || start > b->size ? b->size : start;
     uint32_t n = wf_shm_count_free_chunks(p, limit, most);
     if (n > 0)
@@ -231,7 +232,8 @@ static uint32_t push_pieces(weft_peer *p, struct shm_push *h)
         const unsigned char *from =
             h->from + (uint64_t)h->at * p->geometry.chunk;
         uint32_t some = h->end - h->at < n ? h->end - h->at : n;
-        now = wf_shm_push_pieces(p, from, bytes_of_pieces(p, h, some), h->op, h->at);
+        now = wf_shm_push_pieces(p, from, bytes_of_pieces(p, h, some), h->op,
+                                 h->at);
         if (now == 0)
             break;
     }
@@ -265,8 +267,7 @@ static uint32_t record_written(weft_peer *p, struct shm_push *h, uint64_t n)
     h->at += done;
     h->written += done;
     atomic_store_explicit(&p->in.share->dones[h->op % SHM_FETCHES],
-                          shm_claims(h->op) | h->written,
-                          memory_order_release);
+                          shm_claims(h->op) | h->written, memory_order_release);
     return done;
 }
 

@@ -1,4 +1,4 @@
-/* Peers: one remote process each, from peer_add to peer_del.
+/* Peers: each is one remote process, from peer_add to peer_del.
  *
  *          first send                    rings exist
  *   IDLE ------------> DIALLED ---------------------------> UP
@@ -12,7 +12,8 @@
  *          any ---------- fault, found anywhere -----------> DOWN
  *
  * A fault is only noted where it is found (wf_shm_fault); progress reports it
- * (wf_shm_report_down): first everything lent goes back, then host->peer_down.
+ * (wf_shm_report_down): all that the core has lent is returned first, then
+ * host->peer_down is called.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,7 +38,8 @@ static bool grow_array(void *array, uint32_t n, size_t element)
     return more != NULL;
 }
 
-/* Space for one more peer in every list, so that no list ever fails later. */
+/* Makes space for one more peer in every list, so that adding to a list never
+ * fails. */
 static bool grow_lists(weft_ep *ep)
 {
     if (ep->peers_n < ep->peers_cap)
@@ -98,7 +100,7 @@ static void remove_from_list(weft_peer **list, uint32_t *n, const weft_peer *p)
         }
 }
 
-/* The rings are there. */
+/* Brings the link up: the rings exist on both sides. */
 void wf_shm_link_up(weft_peer *p, int fd)
 {
     weft_ep *ep = p->ep;
@@ -117,7 +119,7 @@ void wf_shm_link_up(weft_peer *p, int fd)
     ep->host->peer_up(ep->core, p->loc);
 }
 
-/* Take the peer off the lists of those with rings. */
+/* Takes the peer off the lists of peers with rings. */
 static void leave_lists(weft_peer *p)
 {
     weft_ep *ep = p->ep;
@@ -133,7 +135,7 @@ static void leave_lists(weft_peer *p)
             ep->recent[i] = NULL;
 }
 
-/* End the connection and return what the core has lent. The caller has set
+/* Ends the connection and returns what the core has lent. The caller has set
  * the new state, so that calls from these callbacks find it. */
 void wf_shm_end_connection(weft_peer *p, int status)
 {
@@ -157,7 +159,7 @@ void wf_shm_end_connection(weft_peer *p, int status)
         ep->host->tx_done(ep->core, tx, status);
 }
 
-/* Note why the link must go down; the first reason counts. */
+/* Notes why the link must go down. The first reason counts. */
 void wf_shm_fault(weft_peer *p, int status, const char *fmt, ...)
 {
     if (p->fault || p->state == SHM_DOWN)
@@ -172,7 +174,7 @@ void wf_shm_fault(weft_peer *p, int status, const char *fmt, ...)
     wf_shm_mark_busy(p);
 }
 
-/* Report the fault. */
+/* Reports the fault to the core. */
 void wf_shm_report_down(weft_peer *p)
 {
     int status = p->fault;
@@ -183,7 +185,7 @@ void wf_shm_report_down(weft_peer *p)
     p->ep->host->peer_down(p->ep->core, p->loc, status, p->why);
 }
 
-/* The socket has closed and the ring is empty. */
+/* Handles the end of a peer whose socket has closed and whose ring is empty. */
 void wf_shm_peer_gone(weft_peer *p)
 {
     if (!p->in.bye) {

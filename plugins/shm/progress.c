@@ -1,10 +1,10 @@
-/* Progress: arrivals first, then what could not be finished, then sockets.
+/* Progress: arrivals first, then unfinished transfers, then sockets.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "ring.h"
 
-/* Put a peer on the list of those that need attention. */
+/* Puts a peer on the list of those that progress has something to do for. */
 void wf_shm_mark_busy(weft_peer *p)
 {
     if (p->busy)
@@ -29,7 +29,7 @@ static void remember_recent(weft_ep *ep, weft_peer *p)
     ep->recent[0] = p;
 }
 
-/* Look at the next slot of `rings` peers, starting after the last turn. */
+/* Polls the rings of `rings` peers, starting after those polled last. */
 static int receive_some(weft_ep *ep, uint32_t rings, int budget)
 {
     int n = 0;
@@ -61,19 +61,21 @@ static int receive_recent(weft_ep *ep)
     return n;
 }
 
-/* Few peers: those that spoke last, and some of the others in turn. So what
- * one call costs does not grow with their number; unless all is wanted that there
- * is. */
+/* Polls the peers that sent last, and some of the others in round-robin order,
+ * so that the cost of a call does not grow with the number of peers. All are
+ * polled if the caller wants more than one peer's budget. */
 static int receive_polled(weft_ep *ep, int budget)
 {
-    if (shm_likely(ep->live_n <= SHM_RINGS_PER_POLL) || ep->sweep || budget > SHM_TURN) {
+    if (shm_likely(ep->live_n <= SHM_RINGS_PER_POLL) || ep->sweep ||
+        budget > SHM_TURN) {
         ep->sweep = false;
         return receive_all(ep, budget);
     }
     return receive_recent(ep) + receive_some(ep, SHM_RINGS_PER_POLL, budget);
 }
 
-/* One caller's byte was set: take it back before looking at the ring. */
+/* Receives from a caller whose byte is set. The byte is cleared before the ring
+ * is polled. */
 static int receive_byte(weft_ep *ep, uint32_t i)
 {
     /* acquire: pairs with the release in wf_shm_ring */
@@ -82,7 +84,7 @@ static int receive_byte(weft_ep *ep, uint32_t i)
     if (!p || p->state != SHM_UP)
         return 0;
     int n = wf_shm_receive(p, SHM_TURN);
-    if (n == SHM_TURN) /* there may be more: come back without a bell */
+    if (n == SHM_TURN) /* there may be more: poll again without a bell */
         atomic_store_explicit(&ep->page->rang[i], 1, memory_order_relaxed);
     if (n > 0)
         remember_recent(ep, p);
@@ -97,7 +99,7 @@ static bool is_any_byte_set(const _Atomic uint8_t *bytes, uint32_t n)
     return false;
 }
 
-/* Many peers: the recent ones directly, the others by their bytes. */
+/* Polls the recent peers directly, and the others by their bytes. */
 static int receive_by_bytes(weft_ep *ep, int budget)
 {
     int n = receive_recent(ep);
@@ -107,8 +109,7 @@ static int receive_by_bytes(weft_ep *ep, int budget)
         if (!is_any_byte_set(&ep->page->rang[i], some))
             continue;
         for (uint32_t k = i; k < i + some; k++)
-            if (atomic_load_explicit(&ep->page->rang[k],
-                                     memory_order_relaxed))
+            if (atomic_load_explicit(&ep->page->rang[k], memory_order_relaxed))
                 n += receive_byte(ep, k);
     }
     return n;
@@ -120,7 +121,7 @@ static int receive_arrivals(weft_ep *ep, int budget)
         return receive_polled(ep, budget);
     if (shm_unlikely(ep->sweep)) {
         int n = receive_all(ep, 1 << 30);
-        ep->sweep = n >= SHM_TURN; /* a ring may hold more than a turn */
+        ep->sweep = n >= SHM_TURN; /* a ring may hold more */
         return n;
     }
     return receive_by_bytes(ep, budget);
@@ -131,10 +132,12 @@ static void clear_waiting(weft_peer *p)
     if (!p->out.waiting_for_space)
         return;
     p->out.waiting_for_space = false;
-    atomic_store_explicit(&p->out.line->waiting_for_space, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->out.line->waiting_for_space, 0,
+                          memory_order_relaxed);
 }
 
-/* Move what is under way; tell the core when there is room again. */
+/* Moves the transfers of a peer, and tells the core when there is room
+ * again. */
 static int attend_up(weft_ep *ep, weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -187,8 +190,8 @@ static bool needs_attention(const weft_peer *p)
 {
     if (p->fault || p->state == SHM_WAITING)
         return true;
-    return p->state == SHM_UP && (p->out.tx || p->out.want || p->in.eof ||
-                                   wf_shm_has_direct(p));
+    return p->state == SHM_UP &&
+           (p->out.tx || p->out.want || p->in.eof || wf_shm_has_direct(p));
 }
 
 static int attend_busy(weft_ep *ep)
@@ -208,8 +211,9 @@ static int attend_busy(weft_ep *ep)
     return n;
 }
 
-/* To ask the kernel takes as long as a hundred looks into rings: each time that
- * nothing was there the next time is twice as far away. */
+/* Says whether the sockets should be polled again, by the clock. A call of the
+ * kernel takes as long as polling a hundred rings, so the pause doubles each
+ * time that there was nothing. */
 static bool is_socket_pause_over(weft_ep *ep)
 {
     uint64_t now = ep->host->now_ns(ep->core);
@@ -250,7 +254,8 @@ static int progress_fully(weft_ep *ep, int budget)
     return n;
 }
 
-/* Most calls of most programs look at the ring of one peer and no more. */
+/* Makes progress. The fast path is for a single peer with nothing else to
+ * do. */
 int wf_shm_progress(weft_ep *ep, int budget)
 {
     bool more = ep->armed | ep->sweep | ep->attend;
@@ -269,7 +274,8 @@ static bool is_drained(weft_peer *p)
     return !p->out.tx && wf_shm_say_bye(p);
 }
 
-/* Everything accepted is in the rings and goodbye is said. */
+/* Returns WEFT_OK once everything accepted is in the rings and SHM_BYE was sent
+ * to all peers. */
 int wf_shm_drain(weft_ep *ep)
 {
     int rc = WEFT_OK;

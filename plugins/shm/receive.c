@@ -10,7 +10,7 @@
 /* Copies n bytes at offset `off` of a container to where its sink says. Bytes
  * beyond sink->len are dropped. Returns false if the sink ended early. */
 static bool scatter_payload(const weft_peer *p, weft_sink *sink, uint64_t off,
-                    const unsigned char *from, uint64_t n)
+                            const unsigned char *from, uint64_t n)
 {
     if (off >= sink->len)
         return true;
@@ -61,8 +61,7 @@ static void return_room(weft_peer *p)
     }
     if (in->head - in->returned > in->mask / 4) {
         in->returned = in->head;
-        atomic_store_explicit(&in->line->slots, in->head,
-                              memory_order_release);
+        atomic_store_explicit(&in->line->slots, in->head, memory_order_release);
         given = true;
     }
     if (!given)
@@ -71,14 +70,15 @@ static void return_room(weft_peer *p)
         shm_fence();
     else
         atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&in->line->waiting_for_space, memory_order_relaxed))
+    if (atomic_load_explicit(&in->line->waiting_for_space,
+                             memory_order_relaxed))
         shm_wake(p);
 }
 
 static int report_broken_ring(weft_peer *p, const char *what)
 {
-    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s",
-                 p->loc_id, what);
+    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s", p->loc_id,
+                 what);
     return WEFT_EPROTO;
 }
 
@@ -93,7 +93,8 @@ static void finish_sink(weft_peer *p, int status)
 
 /* Rebuilds the header and finds the first chunk of the payload. */
 static const unsigned char *unpack_head(weft_peer *p, struct shm_slot *s,
-                                   uint64_t word, weft_hdr *hdr, uint32_t *have)
+                                        uint64_t word, weft_hdr *hdr,
+                                        uint32_t *have)
 {
     uint32_t first = shm_word_first(word), len = shm_word_len(word);
     unsigned char *h = (unsigned char *)hdr;
@@ -116,7 +117,7 @@ static const unsigned char *unpack_head(weft_peer *p, struct shm_slot *s,
 /* Notes the sink for a container of which the core has taken `shown` bytes; the
  * rest follows. */
 static void accept_sink(weft_peer *p, weft_sink *sink, uint32_t shown,
-                     uint32_t len)
+                        uint32_t len)
 {
     struct shm_in *in = &p->in;
     if (in->off < in->len) { /* another one is under way: this is complete */
@@ -140,7 +141,7 @@ static SHM_COLD void record_ring_time(weft_peer *p)
 /* Delivers the next n bytes of the container under way. told: the way and the
  * time of the sender's copy (way.c). */
 static void deliver_bytes(weft_peer *p, const unsigned char *data, uint32_t n,
-                 uint32_t told)
+                          uint32_t told)
 {
     struct shm_in *in = &p->in;
     uint64_t start = shm_clock_if(p, shm_way_timed(told));
@@ -157,7 +158,7 @@ static void deliver_bytes(weft_peer *p, const unsigned char *data, uint32_t n,
 
 /* Handles an answer of the core other than that it took the whole message. */
 static int handle_answer(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
-                    uint32_t len)
+                         uint32_t len)
 {
     if (rc == WEFT_EAGAIN) {
         p->in.paused = true;
@@ -323,16 +324,15 @@ int wf_shm_receive_slots(weft_peer *p, int budget)
         if (shm_unlikely(in->paused || p->fault))
             break;
         bool is_short = shm_word_is_short(word) && p->ep->rx_words;
-        if (shm_unlikely(
-                (is_short ? take_short(p, s, word) : take_slot(p, s, word)) != 0))
+        if (shm_unlikely((is_short ? take_short(p, s, word)
+                                   : take_slot(p, s, word)) != 0))
             break;
         if (is_short && is_stream(in))
             own_slot_line(s);
         in->short_run = is_short ? in->short_run + 1 : 0;
         advance_slot(p);
         n++;
-        if (shm_unlikely(!is_short ||
-                         in->head - in->returned > in->mask / 4))
+        if (shm_unlikely(!is_short || in->head - in->returned > in->mask / 4))
             return_room(p);
     }
     return n;
@@ -341,7 +341,7 @@ int wf_shm_receive_slots(weft_peer *p, int budget)
 /* Says whether a slot that has arrived holds the wanted message. differs: the
  * bits in which its word differs from that of a wanted one. */
 static inline bool is_wanted(const struct shm_slot *s, uint64_t differs,
-                          const weft_want *w)
+                             const weft_want *w)
 {
     return ((differs & ~SHM_WORD_LEN) | (s->env[0] ^ w->h1) |
             ((s->env[1] ^ w->h2) & w->mask)) == 0;
@@ -409,7 +409,8 @@ int wf_shm_recv_words(weft_peer *p, weft_want *w)
     if (shm_unlikely(p->state != SHM_UP || p->fault || p->in.paused ||
                      ep->armed || ep->busy_n > 0 || !shm_little()))
         return WEFT_EAGAIN;
-    word = p->in.asked_at != p->out.next ? poll_for_answer(p) : load_slot_word(p);
+    word =
+        p->in.asked_at != p->out.next ? poll_for_answer(p) : load_slot_word(p);
     for (int i = 1; !is_new_slot(word, p) && i < POLLS; i++) {
         shm_relax();
         word = load_slot_word(p);

@@ -107,10 +107,11 @@ static inline uint64_t shm_clock_if(const weft_peer *p, bool wanted)
 /* The way of a chunk's copy, and its time if it was timed, for the chunk's
  * slot. The copy began at `start`; 0: it was not timed. */
 static inline uint32_t shm_describe_copy(const weft_peer *p, enum shm_way way,
-                               uint64_t start)
+                                         uint64_t start)
 {
-    return shm_unlikely(start) ? wf_shm_way_told(way, shm_clock_if(p, true) - start)
-                               : way;
+    return shm_unlikely(start)
+               ? wf_shm_way_told(way, shm_clock_if(p, true) - start)
+               : way;
 }
 
 /* The number of slots that may be in use, by the receiver's counts last
@@ -157,7 +158,7 @@ static inline void shm_advance(weft_peer *p, uint32_t first, uint32_t len,
 }
 
 static inline void shm_publish_slot(weft_peer *p, uint32_t first, uint32_t len,
-                               unsigned kind)
+                                    unsigned kind)
 {
     shm_advance(p, first, len, kind);
     shm_wake(p);
@@ -197,8 +198,7 @@ static inline uint32_t shm_first_bytes(const weft_hdr *hdr)
 /* Says whether the payload fits in the slot. A short header leaves 40 bytes. */
 static inline bool shm_is_inline(const weft_hdr *hdr, uint64_t len)
 {
-    return len == 0 ||
-           (len <= SHM_INLINE && weft_hdr_len(hdr) == WEFT_HDR_MIN);
+    return len == 0 || (len <= SHM_INLINE && weft_hdr_len(hdr) == WEFT_HDR_MIN);
 }
 
 #endif

@@ -38,13 +38,13 @@ bool wf_shm_refresh(weft_peer *p)
         accept_count(&out->cells.tail, out->cells.at, cells) &&
         accept_count(&out->bulk.tail, out->bulk.at, bulk))
         return true;
-    wf_shm_fault(p, WEFT_ELINK,
-                 "process %u returned room that it never had", p->loc_id);
+    wf_shm_fault(p, WEFT_ELINK, "process %u returned room that it never had",
+                 p->loc_id);
     return false;
 }
 
-/* Reads the counts because no slot is known to be free. If none is, announces
- * the large ring. Returns whether a slot is free. */
+/* Looks for a free slot in the counts; if there is none, announces the large
+ * ring. Returns whether a slot is free. */
 bool wf_shm_slot_wanted(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -83,7 +83,8 @@ static bool has_room(weft_peer *p, struct shm_bytes *b, uint32_t n)
         return false;
     if (shm_bytes_fit(b, n) || (wf_shm_refresh(p) && shm_bytes_fit(b, n)))
         return true;
-    return b == &p->out.bulk && !p->fault && (!p->ep->oversubscribed || is_often_full(p)) &&
+    return b == &p->out.bulk && !p->fault &&
+           (!p->ep->oversubscribed || is_often_full(p)) &&
            wf_shm_enlarge_bulk(p) && shm_bytes_fit(b, n);
 }
 
@@ -97,7 +98,7 @@ static void choose_bulk(weft_peer *p, uint64_t len)
 /* Copies payload bytes [off, off + n) to memory. Returns false if the core's
  * segments ended early. */
 static bool gather_payload(const weft_peer *p, weft_tx *tx, uint64_t off,
-                   unsigned char *to, uint64_t n, enum shm_way way)
+                           unsigned char *to, uint64_t n, enum shm_way way)
 {
     if (tx->iov) {
         for (uint32_t i = 0; n > 0 && i < tx->iov_n; i++) {
@@ -107,8 +108,7 @@ static bool gather_payload(const weft_peer *p, weft_tx *tx, uint64_t off,
                 continue;
             }
             uint64_t now = have - off < n ? have - off : n;
-            shm_copy_in(way, to,
-                        (const char *)tx->iov[i].iov_base + off, now);
+            shm_copy_in(way, to, (const char *)tx->iov[i].iov_base + off, now);
             to += now;
             n -= now;
             off = 0;
@@ -178,7 +178,7 @@ static uint32_t smaller_of(uint32_t a, uint32_t b)
  * too, does not poll, and one long copy takes less time than several: memcpy
  * ends with a wait until the other processor has given up all lines that were
  * written. */
-static uint32_t count_chunks_to_copy(const weft_peer *p, uint64_t left)
+static uint32_t chunks_to_copy(const weft_peer *p, uint64_t left)
 {
     enum { TOGETHER_MAX = 128 << 10 };
     const struct shm_out *out = &p->out;
@@ -188,7 +188,7 @@ static uint32_t count_chunks_to_copy(const weft_peer *p, uint64_t left)
         return 1;
     uint32_t at = shm_place(b->at, chunk, b->size);
     uint32_t n = smaller_of(left < TOGETHER_MAX ? (uint32_t)left : TOGETHER_MAX,
-                       b->size - (at & (b->size - 1)));
+                            b->size - (at & (b->size - 1)));
     n = smaller_of(n, b->tail + b->size - at) / chunk;
     n = smaller_of(n, out->mask + 1 - shm_used(out));
     return n ? n : 1;
@@ -210,7 +210,8 @@ static void push_inline(weft_peer *p)
     weft_tx *tx = p->out.tx;
     struct shm_slot *s = shm_slot_next(&p->out);
     shm_put_head(s, tx->hdr);
-    if (tx->len > 0 && !gather_payload(p, tx, 0, s->body + 16, tx->len, SHM_BY_LOOP))
+    if (tx->len > 0 &&
+        !gather_payload(p, tx, 0, s->body + 16, tx->len, SHM_BY_LOOP))
         memset(s->body + 16, 0, tx->len);
     p->out.off = tx->len;
     p->out.begun = true;
@@ -240,7 +241,7 @@ static bool push_step(weft_peer *p)
     struct shm_slot *s = shm_slot_next(out);
     bool first = !out->begun;
     if (!first)
-        n *= n == p->geometry.chunk ? count_chunks_to_copy(p, tx->len - out->off) : 1;
+        n *= n == p->geometry.chunk ? chunks_to_copy(p, tx->len - out->off) : 1;
     enum shm_way way = b == &out->bulk ? out->way : SHM_BY_LOOP;
     uint64_t start = shm_clock_if(p, out->timed && !first);
     if (!gather_payload(p, tx, out->off, shm_bytes_take(b, n), n, way)) {
@@ -253,14 +254,14 @@ static bool push_step(weft_peer *p)
     out->off += n;
     out->begun = true;
     if (first)
-        shm_publish_slot(p, shm_first_bytes(tx->hdr), (uint32_t)tx->len, SHM_HEAD);
+        shm_publish_slot(p, shm_first_bytes(tx->hdr), (uint32_t)tx->len,
+                         SHM_HEAD);
     else
         publish_chunks(p, n, shm_describe_copy(p, way, start));
     return true;
 }
 
-/* The number of chunks, up to `most`, that may go into the bulk ring at once,
- * so that it holds no more than `limit` bytes. */
+/* The chunks, up to `most`, that fit now into `limit` bytes of the bulk ring. */
 uint32_t wf_shm_count_free_chunks(weft_peer *p, uint32_t limit, uint32_t most)
 {
     struct shm_out *out = &p->out;
@@ -281,7 +282,7 @@ uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
 {
     struct shm_out *out = &p->out;
     uint32_t chunk = p->geometry.chunk, now, i = 0;
-    uint32_t all = n < chunk ? (uint32_t)n : chunk * count_chunks_to_copy(p, n);
+    uint32_t all = n < chunk ? (uint32_t)n : chunk * chunks_to_copy(p, n);
     if (!wf_shm_reserve_bulk(p))
         return 0;
     uint64_t start = shm_clock_if(p, out->timed);
@@ -385,7 +386,7 @@ static void wait_for_room(weft_peer *p)
 /* The slow path of wf_shm_send_words, for all cases that `fast_end`
  * excludes. */
 static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
-                                    weft_peer *p, uint64_t h1, uint64_t h2)
+                                      weft_peer *p, uint64_t h1, uint64_t h2)
 {
     struct shm_out *out = &p->out;
     weft_hdr hdr = {{shm_le64(h0), shm_le64(h1), shm_le64(h2)}};
@@ -394,7 +395,7 @@ static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
     if (rc != WEFT_DONE)
         return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
     out->fast_end = out->next + smaller_of((uint32_t)(out->end - out->next),
-                                   out->mask + 1 - shm_used(out));
+                                           out->mask + 1 - shm_used(out));
     return WEFT_OK;
 }
 

@@ -1,4 +1,4 @@
-/* The shared-memory transport: its factory, its endpoints.
+/* The shared-memory transport: its options, endpoints and keys.
  *
  * README.md has the picture and the reasons.
  *
@@ -23,13 +23,13 @@ enum { ADDRESS_VERSION = 5, MAX_IOV = 64 };
 
 static const weft_option options[] = {
     {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "256", "16..4096",
-     "slots of 64 bytes per peer and direction, a power of two, once 16 are full"},
+     "slots of 64 bytes per peer and direction, a power of two, once 16 are "
+     "full"},
     {"cell", WEFT_OPT_SIZE, offsetof(struct shm_config, cell), "16K", "4K..1M",
      "bytes per peer and direction for payloads up to a quarter of it"},
     {"chunk", WEFT_OPT_SIZE, offsetof(struct shm_config, chunk), "16K",
      "4K..1M", "bytes in which large payloads move"},
-    {"chunks", WEFT_OPT_INT, offsetof(struct shm_config, chunks), "0",
-     "0..256",
+    {"chunks", WEFT_OPT_INT, offsetof(struct shm_config, chunks), "0", "0..256",
      "chunks per peer and direction at most, of which four come first; 0: "
      "twice the second-level cache, less where ranks are many"},
     {"cma", WEFT_OPT_ENUM, offsetof(struct shm_config, cma), "auto",
@@ -42,12 +42,13 @@ static const weft_option options[] = {
     {"ptracer", WEFT_OPT_ENUM, offsetof(struct shm_config, ptracer), "job",
      "job|any|no",
      "for cma where kernel.yama.ptrace_scope is 1: who may reach this process' "
-     "memory: job: what its launcher has started; any: any process of the user"},
+     "memory: job: what its launcher has started; any: any process of the "
+     "user"},
     {"eager", WEFT_OPT_SIZE, offsetof(struct shm_config, eager), "64K",
      "0..16M", "messages up to this size are sent without asking first"},
     {0}};
 
-/* ---- who can share memory with whom ------------------------------------ */
+/* ---- the processes that can share memory -------------------------------- */
 
 static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
 {
@@ -57,8 +58,10 @@ static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
     return h;
 }
 
-/* The kernel that runs us, the namespace of our socket names, our user, and
- * the node that the core believes in (mpirun --nodes makes several of one). */
+/* Hashes what processes that can share memory have in common: the kernel, the
+ * namespace of socket names, the user, and the node number of the core (mpirun
+ * --nodes makes several of one). Returns false if the boot id cannot be read
+ * for a shortage of this process. */
 static bool hash_machine(uint32_t node_id, uint64_t *id)
 {
     char boot[64] = "";
@@ -66,7 +69,7 @@ static bool hash_machine(uint32_t node_id, uint64_t *id)
     memset(&net, 0, sizeof net);
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        return false; /* others can open it: the name would differ from theirs */
+        return false; /* others can open it: their hash would differ */
     if (fd < 0 || read(fd, boot, sizeof boot - 1) <= 0)
         gethostname(boot, sizeof boot - 1);
     if (fd >= 0)
@@ -87,7 +90,7 @@ static bool fill_random(void *to, size_t n)
     return got == (ssize_t)n;
 }
 
-/* 0 or an errno. */
+/* Makes the address of an endpoint. Returns 0 or an errno. */
 static int make_address(weft_ep *ep, uint32_t node_id)
 {
     struct shm_address *a = &ep->address;
@@ -128,16 +131,18 @@ static void set_cost(weft_cost *cost)
     cost->poll_ns = 5;
 }
 
-static int check_reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
+static int check_reach(weft_ep *ep, const void *addr, size_t len,
+                       weft_cost *cost)
 {
     struct shm_address a;
     if (len != sizeof a)
         return WEFT_EUNREACH;
     memcpy(&a, addr, sizeof a);
     if (a.version != ADDRESS_VERSION || a.machine != ep->address.machine) {
-        ep->host->log(ep->core, 3, a.version != ADDRESS_VERSION
-                                       ? "another version of shared memory"
-                                       : "another machine or container");
+        ep->host->log(ep->core, 3,
+                      a.version != ADDRESS_VERSION
+                          ? "another version of shared memory"
+                          : "another machine or container");
         return WEFT_EUNREACH;
     }
     if (memcmp(a.name, ep->address.name, sizeof a.name) == 0)
@@ -178,8 +183,8 @@ static int make_bell(weft_ep *ep)
     struct epoll_event e = {.events = EPOLLIN | EPOLLET,
                             .data = {.ptr = &ep->bell}};
     ep->epoll = epoll_create1(EPOLL_CLOEXEC);
-    ep->bell = (struct shm_watch){SHM_BELL,
-                                  eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    ep->bell =
+        (struct shm_watch){SHM_BELL, eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
     if (ep->epoll < 0 || ep->bell.fd < 0 ||
         epoll_ctl(ep->epoll, EPOLL_CTL_ADD, ep->bell.fd, &e) != 0)
         return errno;
@@ -190,20 +195,21 @@ static int make_bell(weft_ep *ep)
     return ep->page ? 0 : errno;
 }
 
-/* More ranks here than so many for each CPU? */
-static bool has_ranks_per_cpu(const weft_open *o, uint32_t each)
+/* Says whether there are more than `each` ranks per CPU here. */
+static bool has_more_ranks_per_cpu(const weft_open *o, uint32_t each)
 {
     return WEFT_HAS(o, weft_open, cpus) && o->local_count > each * o->cpus;
 }
 
 static bool is_heavily_oversubscribed(const weft_open *o)
 {
-    return has_ranks_per_cpu(o, 4);
+    return has_more_ranks_per_cpu(o, 4);
 }
 
 static struct shm_geometry choose_geometry(const weft_open *o)
 {
-    return wf_shm_geometry(o->cfg, o->local_count, has_ranks_per_cpu(o, 1));
+    return wf_shm_geometry(o->cfg, o->local_count,
+                           has_more_ranks_per_cpu(o, 1));
 }
 
 static weft_ep *new_ep(const weft_open *o)
@@ -221,7 +227,7 @@ static weft_ep *new_ep(const weft_open *o)
     ep->config = *(const struct shm_config *)o->cfg;
     ep->geometry = choose_geometry(o);
     ep->alone = o->local_count <= 1;
-    ep->oversubscribed = has_ranks_per_cpu(o, 1);
+    ep->oversubscribed = has_more_ranks_per_cpu(o, 1);
     ep->heavily_oversubscribed = is_heavily_oversubscribed(o);
     ep->launcher = o->launcher;
     ep->listener.fd = ep->spare = ep->bell.fd = ep->epoll = -1;
@@ -293,7 +299,7 @@ static int probe_system(const weft_open *o, weft_attr *a)
 {
     struct shm_geometry g = choose_geometry(o);
     int fd = wf_shm_make_memory("weft-shm-probe", shm_segment_bytes(&g),
-                           shm_reserved_bytes(&g));
+                                shm_reserved_bytes(&g));
     if (fd < 0)
         return fd == -ENOMEM || fd == -ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
     close(fd);
@@ -302,7 +308,8 @@ static int probe_system(const weft_open *o, weft_attr *a)
     return WEFT_OK;
 }
 
-static int read_statistic(weft_ep *ep, int i, const char **name, uint64_t *value)
+static int read_statistic(weft_ep *ep, int i, const char **name,
+                          uint64_t *value)
 {
     const struct {
         const char *name;
@@ -330,7 +337,7 @@ static int connect_peer(weft_peer *p)
 /* ---- keys: the id of an area, or of an offer ---------------------------- */
 
 static int register_memory(weft_ep *ep, void *base, size_t len, unsigned access,
-                  weft_mr **mr)
+                           weft_mr **mr)
 {
     (void)access;
     *mr = wf_shm_area_of(ep, base, len);
@@ -355,14 +362,14 @@ static int pack_key(weft_ep *ep, weft_mr *mr, void *rkey, size_t *len)
     return WEFT_OK;
 }
 
-static int open_key(weft_peer *p, const void *rkey, size_t len,
-                     weft_rkey **out)
+static int open_key(weft_peer *p, const void *rkey, size_t len, weft_rkey **out)
 {
     uint64_t id;
     if (len != sizeof id)
         return WEFT_EINVAL;
     memcpy(&id, rkey, sizeof id);
-    *out = id & SHM_OFFERED ? wf_shm_cma_open_key(p, id) : wf_shm_mapped_area(p, id);
+    *out = id & SHM_OFFERED ? wf_shm_cma_open_key(p, id)
+                            : wf_shm_mapped_area(p, id);
     return *out ? WEFT_OK : WEFT_ENOTSUP;
 }
 
@@ -373,8 +380,8 @@ static void close_key(weft_peer *p, weft_rkey *k)
         free(k);
 }
 
-/* Memory of an area stays mapped until the owner frees it or the pair ends; who
- * needs it longer maps it again. */
+/* The address of a range of an area. It stays mapped until the owner frees it
+ * or the pair ends; a caller that needs it longer maps it again. */
 static void *map_key(weft_rkey *k, uint64_t at, size_t len)
 {
     uint64_t from = at - k->at;
@@ -383,8 +390,8 @@ static void *map_key(weft_rkey *k, uint64_t at, size_t len)
     return (char *)k->base + from;
 }
 
-/* A forked child must not hold the sockets, or peers would not notice the end
- * of this process. It has no use for the endpoint. */
+/* Closes the sockets in a forked child, which has no use for the endpoint:
+ * peers would not notice the end of this process while the child holds them. */
 static int close_in_child(weft_ep *ep, int child)
 {
     if (!child)

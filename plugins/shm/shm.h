@@ -35,13 +35,14 @@ enum {
     SHM_AHEAD_OUT = 4,      /* and a sender: docs/performance.md */
     SHM_RECENT = 4,         /* recent peers that every progress call polls */
     SHM_TURN = 64,          /* slots of one peer before others are polled */
-    SHM_SOCKETS_IDLE = 255, /* sockets are polled in every 256th progress call */
+    SHM_SOCKETS_IDLE = 255, /* every 256th progress call polls sockets */
     SHM_SOCKETS_APART = 100000, /* unless the last poll was so many ns ago, at
                                    most: progress.c */
-    SHM_SOCKETS_BUSY = 7, /* every 8th call while connections are being made */
-    SHM_EVENTS = 16,      /* epoll events taken at a time */
-    SHM_CMA_MIN = 1 << 20,         /* bytes from which CMA is considered */
-    SHM_EITHER_SIDE_MIN = 4 << 20, /* bytes from which either side may move it */
+    SHM_SOCKETS_BUSY = 7,  /* every 8th call while connections are being made */
+    SHM_EVENTS = 16,       /* epoll events taken at a time */
+    SHM_CMA_MIN = 1 << 20, /* bytes from which CMA is considered */
+    /* bytes from which either side may move a transfer */
+    SHM_EITHER_SIDE_MIN = 4 << 20,
     SHM_REASON_BYTES = 256
 };
 
@@ -179,12 +180,12 @@ struct shm_help {
 /* A transfer from an offer, at the receiver: fetch.c. Its pieces are moved by
  * either side. */
 struct shm_fetch {
-    weft_rma *rma;  /* NULL: none */
-    uint32_t all;   /* number of pieces */
-    uint32_t mine;  /* pieces that this side has read */
+    weft_rma *rma;   /* NULL: none */
+    uint32_t all;    /* number of pieces */
+    uint32_t mine;   /* pieces that this side has read */
     uint32_t landed; /* pieces that have come through the ring */
-    int status;     /* what to report */
-    uint64_t since; /* ns, when the first one came; 0: do not time it */
+    int status;      /* what to report */
+    uint64_t since;  /* ns, when the first one came; 0: do not time it */
     bool timed;
 };
 
@@ -192,12 +193,12 @@ struct shm_fetches {
     weft_rma *head, *last;            /* those not yet asked for */
     struct shm_fetch at[SHM_FETCHES]; /* by operation: first to next - 1 */
     uint32_t first, next;
-    uint32_t landed; /* pieces that have come through the ring in all, */
-    uint32_t before; /* and how many they were at the last poll */
-    uint32_t idle;   /* polls since one landed */
-    bool reading;    /* the sender is away: this side reads */
-    uint32_t run;    /* pieces read without interruption */
-    bool away;       /* the value of share->away */
+    uint32_t landed;        /* pieces that have come through the ring in all, */
+    uint32_t before;        /* and how many they were at the last poll */
+    uint32_t idle;          /* polls since one landed */
+    bool reading;           /* the sender is away: this side reads */
+    uint32_t run;           /* pieces read without interruption */
+    bool away;              /* the value of share->away */
     uint64_t seen, seen_at; /* the sender's claims, and since when (ns) */
 };
 
@@ -241,9 +242,9 @@ struct shm_out {
     struct shm_slot *next; /* of slots: the one for position shm_head */
     uint64_t word;         /* of a HEAD in next: its kind and wrap */
     uint32_t mask;         /* slots of the ring, less 1 */
-    uint32_t start; /* position of slots[0]; positions only ever grow */
-    uint32_t tail;  /* position of the first slot that may be in use */
-    uint64_t large; /* the value of line->large */
+    uint32_t start;        /* position of slots[0]; positions only ever grow */
+    uint32_t tail;         /* position of the first slot that may be in use */
+    uint64_t large;        /* the value of line->large */
     /* The slots before this one are free for wf_shm_send_words, without any
      * other check. At this one, and where it is NULL, it checks everything. */
     struct shm_slot *fast_end;
@@ -251,18 +252,18 @@ struct shm_out {
     struct shm_share *share;
     struct shm_page *page; /* the peer's */
     struct shm_bytes cells, bulk;
-    uint32_t full_at; /* the newest position at which bulk had no room */
-    uint32_t waits;   /* the number of such positions */
-    enum shm_way way; /* of copying into bulk */
-    bool timed;       /* the receiver wants to know how long that takes */
-    weft_tx *tx;      /* the container under way, if any */
-    uint64_t off;     /* bytes of it already in the ring */
-    bool begun;       /* its head is in the ring */
-    bool want;        /* the core waits for tx_ready */
+    uint32_t full_at;       /* the newest position at which bulk had no room */
+    uint32_t waits;         /* the number of such positions */
+    enum shm_way way;       /* of copying into bulk */
+    bool timed;             /* the receiver wants to know how long that takes */
+    weft_tx *tx;            /* the container under way, if any */
+    uint64_t off;           /* bytes of it already in the ring */
+    bool begun;             /* its head is in the ring */
+    bool want;              /* the core waits for tx_ready */
     bool waiting_for_space; /* line->waiting_for_space is set */
     bool reserved;          /* the bulk ring has its pages */
     bool bye;               /* SHM_BYE was sent */
-    bool fence; /* a store-load fence must follow every message */
+    bool fence;             /* a store-load fence must follow every message */
 };
 
 /* The position of the next slot. */
@@ -318,7 +319,7 @@ struct weft_peer {
     struct shm_geometry geometry;
     int memory; /* the segment's descriptor, until my large bulk ring is
                    reserved */
-    int bell;                /* the peer's eventfd */
+    int bell;   /* the peer's eventfd */
     struct shm_page *page;   /* the peer's page */
     uint32_t rung;           /* the value of its mode for which I rang */
     uint32_t my_byte;        /* in the peer's page */
@@ -392,8 +393,8 @@ struct weft_ep {
     uint32_t areas_n;
     uint64_t area_id;
     struct shm_pace ring_pace, cma_pace;
-    bool alone;                 /* no other process of the job is here */
-    bool oversubscribed;        /* more ranks than CPUs */
+    bool alone;                  /* no other process of the job is here */
+    bool oversubscribed;         /* more ranks than CPUs */
     bool heavily_oversubscribed; /* more than four ranks per CPU */
     bool peers_admitted; /* the peers may read and write my memory, as far as
                             that depends on this process */
@@ -606,8 +607,10 @@ void wf_shm_stop_listening(weft_ep *);
 /* ---- adopt.c: from the proof to the rings ---- */
 
 void wf_shm_handle_proof(struct shm_conn *);
-bool wf_shm_handle_setup(struct shm_conn *, const struct shm_message *, int *fds);
-bool wf_shm_handle_ready(struct shm_conn *, const struct shm_message *, int *fds);
+bool wf_shm_handle_setup(struct shm_conn *, const struct shm_message *,
+                         int *fds);
+bool wf_shm_handle_ready(struct shm_conn *, const struct shm_message *,
+                         int *fds);
 bool wf_shm_handle_refusal(struct shm_conn *, const struct shm_message *);
 /* Ends the pair with the reason in this SHM_REFUSE, which the core is told. */
 void wf_shm_report_refusal(weft_peer *, const struct shm_message *);
@@ -617,7 +620,8 @@ void wf_shm_refuse_on(int fd, uint32_t code, const char *why);
 /* The SHM_REFUSE code of a shortage of this process. */
 static inline enum shm_refusal wf_shm_shortage_code(int err)
 {
-    return wf_shm_shortage_status(err) == WEFT_ENOMEM ? SHM_NO_MEMORY : SHM_NO_FILES;
+    return wf_shm_shortage_status(err) == WEFT_ENOMEM ? SHM_NO_MEMORY
+                                                      : SHM_NO_FILES;
 }
 
 /* ---- message.c: messages on the socket ---- */

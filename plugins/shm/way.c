@@ -2,8 +2,8 @@
  * it they are copied by vectors of 16 bytes.
  *
  *   memcpy       that of the C library
- *   nontemporal  non-temporal stores, which bypass the caches (x86-64; elsewhere
- *                vectors, with hints to prefetch)
+ *   nontemporal  non-temporal stores, which bypass the caches (x86-64 only;
+ *                elsewhere vectors, with hints to prefetch)
  *
  * DESIGN  memcpy may be one instruction for a whole chunk, which takes the
  * lines of the ring without first asking for what they hold. The same
@@ -53,8 +53,8 @@ static void use_way(struct shm_in *in, enum shm_way way)
 
 void wf_shm_way_start(struct shm_in *in)
 {
-    in->choice = (struct shm_choice){.round = ROUNDS, .left = WARM,
-                                     .rest = REST};
+    in->choice =
+        (struct shm_choice){.round = ROUNDS, .left = WARM, .rest = REST};
     use_way(in, SHM_BY_MEMCPY);
 }
 
