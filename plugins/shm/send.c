@@ -261,7 +261,7 @@ static bool push_step(weft_peer *p)
     return true;
 }
 
-/* The chunks, up to `most`, that fit now into `limit` bytes of the bulk ring. */
+/* The chunks, up to `most`, that fit in `limit` bytes of the bulk ring now. */
 uint32_t wf_shm_count_free_chunks(weft_peer *p, uint32_t limit, uint32_t most)
 {
     struct shm_out *out = &p->out;
