@@ -1,18 +1,19 @@
-/* Is the peer of a connection still there? ../ip/alive.h says how that is told.
+/* Noticing that the peer of a connection is gone, by its signs of life:
+ * ../ip/alive.h.
  *
- * IDLE     The kernel asks (keepalive), so that nobody has to watch; unless that
- *          is too coarse for `detect`, or the core wants to know sooner
- *          (wf_tcp_alive_silent).
+ * IDLE     The kernel sends keepalives, so that progress() has nothing to
+ *          watch; unless they are too coarse for `detect`, or the core wants to
+ *          know sooner (wf_tcp_alive_silent).
  * SENDING  While segments are unacknowledged the other kernel owes an answer,
- *          whatever the process does. Signs are acknowledgements of what was not
- *          acknowledged before. An acknowledgement that repeats another counts
- *          only as far as the host answers our calls as well: a full receiver
- *          that drops what it has promised room for sends such, and so does one
- *          that cannot hear us any more. Where hosts do not answer calls it
- *          counts as long as the receiver is full.
- * CLOSED   With its window closed the kernel asks up to two minutes apart, so the
- *          host is called. TCP_USER_TIMEOUT is not used: it would cut a receiver
- *          that computes for long.
+ *          whatever the process does. Signs of life are acknowledgements of
+ *          what was not acknowledged before. An acknowledgement that repeats
+ *          another counts only if the host answers this host's calls as well: a
+ *          full receiver that drops what it has promised room for sends such,
+ *          and so does one that this host does not reach any more. If a host
+ *          does not answer calls it counts as long as the receiver is full.
+ * CLOSED   While the peer's window is closed the kernel probes up to two
+ *          minutes apart, so the host is called. TCP_USER_TIMEOUT is not used:
+ *          it would cut a receiver that computes for long.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,16 +24,20 @@
 
 #include "tcp.h"
 
-enum { CERTAIN = 2, /* repetitions in a row that nobody answered */ MS = 1000000 };
+enum {
+    CERTAIN = 2, /* unanswered repetitions in a row that count as silence */
+    MS = 1000000
+};
 #define TICK_LEAST_NS 20000000u
-#define COARSE_NS 15000000u
-#define KERNEL_NS 6000000000u /* what its keepalive can do, in whole seconds */
+#define COARSE_NS     15000000u
+#define KERNEL_NS     6000000000u /* the least `detect` that keepalive serves */
 
 /* The kernel's view of a connection. */
 struct view {
     struct tcp_info info; /* an older kernel fills less of it */
-    bool flying, waiting; /* segments; bytes that may not be sent yet */
-    uint64_t ack, data;   /* when the last came */
+    bool flying;          /* segments are unacknowledged */
+    bool waiting;         /* there are bytes that may not be sent yet */
+    uint64_t ack, data;   /* ns, when the last one came */
 };
 
 static bool read_view(const weft_peer *p, uint64_t now, struct view *v)
@@ -51,8 +56,9 @@ static bool read_view(const weft_peer *p, uint64_t now, struct view *v)
     return true;
 }
 
-/* Packets that the other host has, also behind a gap, and bytes that came without
- * one: a cable that is full stops neither, a dead one both. */
+/* Counts the packets that the other host has received, also behind a gap, and
+ * the bytes that came from it without one. A full cable stops neither, a dead
+ * one both. */
 uint64_t wf_tcp_traffic(weft_peer *p)
 {
     struct view v;
@@ -63,7 +69,7 @@ uint64_t wf_tcp_traffic(weft_peer *p)
            v.info.tcpi_bytes_received;
 }
 
-/* ---- who is watched ------------------------------------------------------ */
+/* ---- the peers that are watched ------------------------------------------ */
 
 static bool is_below_keepalive(const weft_ep *ep)
 {
@@ -89,9 +95,8 @@ static void start_watching(weft_peer *p)
     bool first = ep->watching++ == 0;
 
     p->watched = true;
-    if (first || !p->alive.asked) /* does its host answer? */
-        ep->watch_at =
-            wf_tcp_now(ep) + (p->alive.asked ? ep->watch.every : 0);
+    if (first || !p->alive.asked) /* the first call is made at once */
+        ep->watch_at = wf_tcp_now(ep) + (p->alive.asked ? ep->watch.every : 0);
 }
 
 void wf_tcp_alive_begin(weft_peer *p)
@@ -103,40 +108,43 @@ void wf_tcp_alive_begin(weft_peer *p)
         wf_tcp_watch_sent(p);
 }
 
-/* Data went out: look later whether it was acknowledged. */
+/* Watches a peer to which data went out, until that is acknowledged. */
 void wf_tcp_watch_sent(weft_peer *p)
 {
     if (!p->watched && p->ep->cfg.detect)
         start_watching(p);
 }
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------ */
 
 static uint64_t earlier_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-/* The kernel's times are coarse: that of one event seems to move. */
+/* Records a sign of life. The kernel's times are coarse, so the time of one
+ * event seems to move. */
 static void record_sign(struct wf_ip_alive *a, uint64_t when)
 {
     if (when > a->sign + COARSE_NS)
         wf_ip_alive_sign(a, when);
 }
 
-/* There is room for segments, also if an older kernel does not say so. */
+/* Says whether the peer's window has room for segments. An older kernel does
+ * not report the window, which then counts as closed. */
 static bool is_window_open(const struct view *v)
 {
     return v->info.tcpi_snd_wnd >= 2 * v->info.tcpi_snd_mss &&
            v->info.tcpi_snd_wnd;
 }
 
-/* The other kernel leaves unanswered what it has to answer; or ours cannot even
- * send it. */
+/* Says whether the other kernel has not answered what it must answer, or this
+ * kernel cannot even send it. */
 static bool owes_answer(const struct view *v)
 {
     return (v->flying && v->info.tcpi_retransmits >= CERTAIN) ||
-           (v->waiting && (v->info.tcpi_probes >= CERTAIN || is_window_open(v)));
+           (v->waiting &&
+            (v->info.tcpi_probes >= CERTAIN || is_window_open(v)));
 }
 
 static void read_signs(weft_peer *p, const struct view *v)
@@ -162,7 +170,7 @@ static void read_signs(weft_peer *p, const struct view *v)
         record_sign(a, v->ack);
 }
 
-/* As weft_ops.silent. */
+/* The peer's silence, as weft_ops.silent defines it. */
 static uint64_t silence_of(const weft_peer *p, uint64_t now)
 {
     const struct wf_ip_watch *w = &p->ep->watch;
@@ -199,7 +207,8 @@ static void check_peer(weft_peer *p, uint64_t now)
     read_signs(p, &v);
     p->answer_owed = owes_answer(&v);
     silent = silence_of(p, now);
-    if (!v.flying && !v.waiting && !p->alive.within && !is_below_keepalive(ep)) {
+    if (!v.flying && !v.waiting && !p->alive.within &&
+        !is_below_keepalive(ep)) {
         stop_watching(p);
         return;
     }
@@ -208,8 +217,7 @@ static void check_peer(weft_peer *p, uint64_t now)
         wf_tcp_link_break(p, WEFT_ELINK,
                           "process %u at %s has acknowledged nothing for %llu "
                           "ms, and its host does not answer",
-                          p->id, who,
-                          (unsigned long long)(silent / MS));
+                          p->id, who, (unsigned long long)(silent / MS));
         return;
     }
     if (wf_ip_alive_deadline(&ep->watch, &p->alive) <= now)
@@ -236,7 +244,7 @@ void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
     ep->watch_at = next > now + TICK_LEAST_NS ? next : now + TICK_LEAST_NS;
 }
 
-/* weft_ops.silent */
+/* Implements weft_ops.silent. */
 uint64_t wf_tcp_alive_silent(weft_peer *p, uint64_t within)
 {
     weft_ep *ep = p->ep;

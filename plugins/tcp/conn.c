@@ -1,20 +1,24 @@
-/* One socket from its first byte until it carries containers.
+/* Connections, from the first byte until they carry containers.
  *
  *   dialler    CONNECTING ---> ANSWER ---> VERDICT ----------------> UP
  *                   hello sent    proof sent     ACCEPT received
- *   listener   HELLO ---> PROOF ---> (who is it?) ---ACCEPT sent---> UP
+ *   listener   HELLO ---> PROOF ---> authenticated ---ACCEPT sent--> UP
  *                 answer sent            |                           ^
  *                                        +--> PARKED: ours goes first
- *   any failure, and a stranger who is too slow: DEAD
+ *   any failure, and an unknown caller that is too slow: DEAD
  *
- *   CONNECTING -> ANSWER   [on_connected]   ANSWER  -> VERDICT  [handshake]
- *   HELLO      -> PROOF    [handshake]      PROOF   -> PARKED   [handshake]
- *   PARKED     -> UP       [wf_tcp_link_up] VERDICT -> UP       [on_verdict]
+ *   CONNECTING -> ANSWER   [handle_connected]
+ *   ANSWER     -> VERDICT  [step_handshake]
+ *   HELLO      -> PROOF    [step_handshake]
+ *   PROOF      -> PARKED   [step_handshake]
+ *   PARKED     -> UP       [wf_tcp_link_up]
+ *   VERDICT    -> UP       [handle_verdict]
  *   any        -> DEAD     [wf_tcp_conn_close]
  *
  *   CONNECTING, ANSWER, VERDICT  belong to a candidate of peer->dial.
  *   HELLO, PROOF   count in ep->pending; 64 bytes each way; peer is NULL.
- *   PARKED         authentic; peer->parked; silent until my attempt is decided.
+ *   PARKED         authenticated; peer->parked; silent until my attempt is
+ *                  decided.
  *   UP             peer->conn; not in ep->conns.
  *   DEAD           socket closed; freed when progress ends.
  *
@@ -70,7 +74,8 @@ static void unlink_conn(struct wf_tcp_conn *c)
     c->next = NULL;
 }
 
-/* No longer a stranger: leave the pool, and let others in. */
+/* Takes a caller out of the pool of unknown callers, which makes room for
+ * another. */
 static void leave_pool(struct wf_tcp_conn *c)
 {
     if (!is_unknown_caller(c))
@@ -88,7 +93,7 @@ void wf_tcp_conn_close(struct wf_tcp_conn *c)
         ep->host->auth_step(ep->core, &c->auth, NULL, 0, NULL, NULL, NULL);
     leave_pool(c);
     unlink_conn(c);
-    close(c->fd); /* leaves epoll by itself: the descriptor is ours alone */
+    close(c->fd); /* leaves epoll by itself: there is no copy */
     c->fd = -1;
     c->state = TCP_DEAD;
     if (c->peer && c->peer->parked == c)
@@ -99,7 +104,8 @@ void wf_tcp_conn_close(struct wf_tcp_conn *c)
     ep->dead = c;
 }
 
-/* Free what was closed; events of the same epoll call may still name it. */
+/* Frees the closed connections. That is not done at once, because events of the
+ * same epoll call may still point at them. */
 void wf_tcp_conn_free_dead(weft_ep *ep)
 {
     while (ep->dead) {
@@ -109,7 +115,7 @@ void wf_tcp_conn_free_dead(weft_ep *ep)
     }
 }
 
-/* The handshake is over: the connection belongs to its peer. */
+/* Gives a connection to its peer when the handshake is over. */
 void wf_tcp_conn_settle(struct wf_tcp_conn *c, weft_peer *p)
 {
     unlink_conn(c);
@@ -130,8 +136,9 @@ void wf_tcp_conn_set_interest(struct wf_tcp_conn *c, uint32_t events)
     epoll_ctl(is_unknown_caller(c) ? c->ep->lobby : c->ep->epfd, op, c->fd, &e);
 }
 
-/* BBR paces; between close neighbours that halves the bandwidth. Reno does the
- * least work per segment, which a single byte notices. */
+/* Chooses the congestion control. BBR paces, which halves the bandwidth between
+ * close neighbours. Reno does the least work per segment, which shows in the
+ * latency of a single byte. */
 static void choose_congestion(struct wf_tcp_conn *c)
 {
     const struct wf_tcp_cfg *cfg = &c->ep->cfg;
@@ -181,7 +188,7 @@ void wf_tcp_conn_tune(struct wf_tcp_conn *c)
 /* ---- the handshake --------------------------------------------------- */
 
 static void fail_conn(struct wf_tcp_conn *c, int status, int error,
-                    const char *what)
+                      const char *what)
 {
     if (c->dialled)
         wf_tcp_dial_failed(c, status, error, what);
@@ -189,8 +196,9 @@ static void fail_conn(struct wf_tcp_conn *c, int status, int error,
         wf_tcp_conn_close(c);
 }
 
-/* The other side closed before it was done with us. A dialler tries again: a
- * busy listener makes room by turning slow callers away. */
+/* Handles a connection that the other side has closed during the handshake. A
+ * dialler tries again, because a busy listener makes room by refusing slow
+ * callers. */
 static void handle_hang_up(struct wf_tcp_conn *c, const char *what)
 {
     if (c->dialled && c->in_n == TCP_FRAME && c->in[0] == TCP_SHORTAGE)
@@ -201,7 +209,7 @@ static void handle_hang_up(struct wf_tcp_conn *c, const char *what)
         wf_tcp_conn_close(c);
 }
 
-/* Write what is left of c->out. False: the connection is gone. */
+/* Writes the rest of c->out. Returns false if the connection is gone. */
 static bool write_out(struct wf_tcp_conn *c)
 {
     while (c->out_off < c->out_n) {
@@ -217,8 +225,8 @@ static bool write_out(struct wf_tcp_conn *c)
         }
         c->out_off += (uint32_t)n;
     }
-    wf_tcp_conn_set_interest(c,
-                         c->out_off < c->out_n ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    wf_tcp_conn_set_interest(c, c->out_off < c->out_n ? EPOLLIN | EPOLLOUT
+                                                      : EPOLLIN);
     return true;
 }
 
@@ -242,7 +250,7 @@ static void refuse_conn(struct wf_tcp_conn *c, int rc)
     fail_conn(c, rc, rc == WEFT_ENOMEM ? ENOMEM : 0, what);
 }
 
-/* Run one step of the job key handshake over the message in c->in. */
+/* Takes one step of the key handshake, with the message in c->in. */
 static void step_handshake(struct wf_tcp_conn *c, const void *in, uint32_t whom)
 {
     weft_ep *ep = c->ep;
@@ -305,7 +313,7 @@ static void handle_verdict(struct wf_tcp_conn *c)
     wf_tcp_link_up(p, c);
 }
 
-/* Read towards one complete message; true when it is there. */
+/* Reads until c->in has one complete message. Returns whether it has. */
 static bool read_in(struct wf_tcp_conn *c, uint32_t want)
 {
     while (c->in_n < want) {
@@ -335,7 +343,7 @@ void wf_tcp_conn_event(struct wf_tcp_conn *c, uint32_t events)
     if (!(events & (EPOLLIN | EPOLLERR | EPOLLHUP)))
         return;
     if (c->state == TCP_PARKED) {
-        wf_tcp_conn_close(c); /* may neither speak nor hang up */
+        wf_tcp_conn_close(c); /* it may neither send nor close */
         return;
     }
     if (!read_in(c, c->state == TCP_VERDICT ? TCP_FRAME : WEFT_AUTH_MSG))
@@ -348,7 +356,7 @@ void wf_tcp_conn_event(struct wf_tcp_conn *c, uint32_t events)
 
 /* ---- time ------------------------------------------------------------- */
 
-/* When this connection wants to be looked at; 0: never. */
+/* The time at which this connection expires; 0: never. */
 static uint64_t deadline_of(const struct wf_tcp_conn *c)
 {
     const struct wf_tcp_cfg *cfg = &c->ep->cfg;
@@ -372,7 +380,7 @@ static void expire_conn(struct wf_tcp_conn *c)
     if (c->state == TCP_CONNECTING) {
         wf_tcp_dial_failed(c, WEFT_ELINK, ETIMEDOUT, NULL);
     } else if (c->dialled) {
-        /* A process that computes answers late: that is no failure. */
+        /* A process that computes answers late, which is no failure. */
         c->warned = true;
         wf_ip_name(&c->remote, who, sizeof who);
         c->ep->host->log(c->ep->core, 2,

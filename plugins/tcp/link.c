@@ -1,24 +1,25 @@
-/* The link to one peer: made, met, broken, said goodbye to.
+/* The link to one peer, from the first call to its end.
  *
  *            send             first candidate accepted
  *   IDLE ---------> DIALLING -------------------------> OPEN ----> LEFT
  *     |                |  \                              | goodbye heard,
- *     |   caller met   |   \ all candidates failed       | then end of stream
+ *     | caller proven  |   \ all candidates failed       | then end of stream
  *     +----------------+    +----> BROKEN <--------------+
  *        (OPEN at once)            error, end of stream without goodbye
  *
  *   IDLE -> DIALLING [wf_tcp_dial]        any -> OPEN   [wf_tcp_link_up]
  *   any  -> BROKEN   [wf_tcp_link_break]  OPEN -> LEFT  [wf_tcp_link_eof]
  *
- *   BROKEN  decided anywhere, told to the core by progress() alone: every
- *           lent container comes back first, then peer_down.
+ *   BROKEN  is decided anywhere, but told to the core by progress() alone:
+ *           every lent container is returned first, then peer_down is called.
  *
- * SIMULTANEOUS CONNECT  A caller who is met while we dial it: the side with
- * the lower loc_id parks the call until its own attempt is decided; the other
- * takes it and drops its own. The dialler sends nothing before TCP_ACCEPT, so
- * no container ever travels on the connection that loses. A call that is met
- * when the link is already open is parked as well: it is either the loser, and
- * ends by itself, or waits until the old connection is found dead.
+ * SIMULTANEOUS CONNECT  If a process calls while this one dials it, the side
+ * with the lower loc_id parks the call until its own attempt is decided; the
+ * other side takes it and drops its own. The dialler sends nothing before
+ * TCP_ACCEPT, so no container ever travels on the connection that loses. A call
+ * that comes when the link is already open is parked as well: either it is the
+ * loser, and ends by itself, or it waits until the old connection is found
+ * dead.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -33,7 +34,8 @@
 
 #include "tcp.h"
 
-/* Have progress() look at this peer. */
+/* Puts the peer on the list of those that progress() has something to do
+ * for. */
 void wf_tcp_attend(weft_peer *p)
 {
     wf_ip_attend(&p->ep->attention, &p->due);
@@ -56,9 +58,9 @@ void wf_tcp_link_break(weft_peer *p, int status, const char *fmt, ...)
     wf_tcp_attend(p);
 }
 
-/* A broken connection ends with a reset. Otherwise the kernel goes on with what is
- * unsent and answers keepalives for a quarter of an hour, and the peer, if it
- * hears that much of us, waits for messages which no longer come. */
+/* Makes a broken connection end with a reset. Otherwise the kernel goes on with
+ * the unsent data and answers keepalives for a quarter of an hour, and a peer
+ * that receives these waits for messages that will not come. */
 static void reset_on_close(struct wf_tcp_conn *c)
 {
     struct linger now = {.l_onoff = 1, .l_linger = 0};
@@ -66,8 +68,8 @@ static void reset_on_close(struct wf_tcp_conn *c)
     setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
-/* Everything that belongs to the link ends, and what was lent goes back; but for
- * the connection, which is to be closed by the caller, if there is one. */
+/* Ends everything that belongs to the link, and returns what the core has lent.
+ * Returns the connection, which the caller has to close, or NULL. */
 static struct wf_tcp_conn *dismantle_link(weft_peer *p, int status)
 {
     weft_ep *ep = p->ep;
@@ -99,8 +101,9 @@ static void tear_down_link(weft_peer *p, int status)
         wf_tcp_conn_close(c);
 }
 
-/* The connection is closed last: the peer learns of the end after the core, which
- * may have a cause to tell that the peer has not. */
+/* Reports a broken link to the core. The connection is closed last: so the peer
+ * learns of the end after the core, which may know a cause to report that the
+ * peer does not know. */
 static void report_down(weft_peer *p)
 {
     weft_ep *ep = p->ep;
@@ -117,7 +120,7 @@ static void report_down(weft_peer *p)
         wf_tcp_conn_close(c);
 }
 
-/* Do what was put off because callbacks were not allowed at the time. */
+/* Does what was deferred because callbacks were not allowed at the time. */
 int wf_tcp_attention(weft_ep *ep)
 {
     struct wf_ip_due *list = wf_ip_attention_take(&ep->attention), *due;
@@ -136,7 +139,7 @@ int wf_tcp_attention(weft_ep *ep)
     return n;
 }
 
-/* The stream ended, or failed with an errno. */
+/* Handles the end of the stream, or its failure with an errno. */
 void wf_tcp_link_eof(weft_peer *p, int error)
 {
     char who[64];
@@ -146,7 +149,7 @@ void wf_tcp_link_eof(weft_peer *p, int error)
         p->parked = NULL;
         tear_down_link(p, WEFT_ELINK);
         p->state = TCP_LEFT;
-        if (again) /* left, and came back */
+        if (again) /* the peer has left, and called again */
             wf_tcp_link_up(p, again);
         return;
     }
@@ -165,7 +168,7 @@ void wf_tcp_link_eof(weft_peer *p, int error)
                           p->id, who, error ? " (reset)" : "");
 }
 
-/* From now on containers travel on c. */
+/* Makes c the connection that carries the containers. */
 void wf_tcp_link_up(weft_peer *p, struct wf_tcp_conn *c)
 {
     weft_ep *ep = p->ep;
@@ -192,10 +195,10 @@ void wf_tcp_link_up(weft_peer *p, struct wf_tcp_conn *c)
     }
     if (WEFT_HAS(ep->host, weft_host, peer_up))
         ep->host->peer_up(ep->core, p->loc);
-    wf_tcp_attend(p); /* tells a sender that waits */
+    wf_tcp_attend(p); /* progress() tells a sender that waits */
 }
 
-/* Keep the caller waiting; he says nothing until we answer. */
+/* Keeps a call waiting. The caller sends nothing until it is answered. */
 static void park_call(weft_peer *p, struct wf_tcp_conn *c)
 {
     if (p->parked)
@@ -209,16 +212,17 @@ static void take_call(weft_peer *p, struct wf_tcp_conn *c)
     if (p->state == TCP_DIALLING && p->ep->me < p->id)
         park_call(p, c);
     else if (p->state == TCP_OPEN)
-        /* Either he had called before he took our call, and has hung up
-         * already; or the old connection is dead and we do not know yet. */
+        /* Either the peer had called before it took this side's call, and has
+         * closed its own already; or the old connection is dead, which was not
+         * noticed here yet. */
         park_call(p, c);
     else if (p->state == TCP_BROKEN)
-        wf_tcp_conn_close(c); /* he will retry, when the core is ready */
+        wf_tcp_conn_close(c); /* it calls again, when the core is ready */
     else
         wf_tcp_link_up(p, c);
 }
 
-/* An authenticated caller. */
+/* Takes the call of an authenticated process. */
 void wf_tcp_take_caller(struct wf_tcp_conn *c, uint32_t id)
 {
     weft_ep *ep = c->ep;
@@ -231,9 +235,10 @@ void wf_tcp_take_caller(struct wf_tcp_conn *c, uint32_t id)
         return;
     }
     ep->host->log(ep->core, 2,
-                  rc == WEFT_ENOMEM ? "no memory for the call of process %u"
-                                    : "process %u calls, but no route uses this "
-                                      "transport for it",
+                  rc == WEFT_ENOMEM
+                      ? "no memory for the call of process %u"
+                      : "process %u calls, but no route uses this "
+                        "transport for it",
                   id);
     if (rc == WEFT_ENOMEM)
         wf_tcp_send_shortage(c->fd, TCP_NO_MEMORY);
@@ -277,8 +282,8 @@ void wf_tcp_peer_free(weft_peer *p)
     free(p);
 }
 
-/* Everything that was handed over, and the goodbye, is in the peer's kernel:
- * then closing loses nothing, even if it is answered by a reset. */
+/* Says goodbye, and says whether that and all containers are in the peer's
+ * kernel. Then closing loses nothing, even if it is answered by a reset. */
 static bool has_parted(weft_peer *p)
 {
     int unacked = 0;

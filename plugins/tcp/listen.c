@@ -1,12 +1,13 @@
 /* Accepting callers on the chosen interfaces.
  *
- * Callers are cheap to refuse: at most TCP_PENDING_MAX of them may be
- * unauthenticated; beyond that the oldest makes room once it had a fair
- * chance, and until then new ones wait in the kernel's backlog.
+ * At most TCP_PENDING_MAX callers may be unauthenticated. Beyond that the
+ * oldest makes room once it had a fair chance, and until then new ones wait in
+ * the kernel's backlog.
  *
- * LOBBY  Listeners and strangers have an epoll set of their own, which stands in
- * that of the endpoint. So a look finds all of them or none; when they have had
- * what they may cost (budget.h) the set is taken out for a pause.
+ * LOBBY  Listeners and unknown callers have an epoll set of their own, which is
+ * a member of that of the endpoint. So a poll of the endpoint finds all of them
+ * or none. When they have used up their budget (budget.h) the set is taken out
+ * for a pause.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -73,7 +74,8 @@ void wf_tcp_listen_pause(weft_ep *ep, bool pause)
     }
 }
 
-/* Room for one more stranger? May send the oldest away. */
+/* Makes room for one more unknown caller, if need be by closing the oldest.
+ * Returns whether there is room. */
 static bool make_room(weft_ep *ep)
 {
     struct wf_tcp_conn *oldest = NULL;
@@ -89,8 +91,8 @@ static bool make_room(weft_ep *ep)
     return true;
 }
 
-/* Open the listening socket again: peers still know its address. False: it cannot
- * be had now. */
+/* Opens a listening socket again, at the address that peers know. Returns false
+ * if that fails now. */
 static bool listen_again(weft_ep *ep, struct wf_tcp_listener *l)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
@@ -100,20 +102,22 @@ static bool listen_again(weft_ep *ep, struct wf_tcp_listener *l)
     if (fd < 0)
         return false;
     if (l->fd >= 0)
-        close(l->fd); /* and out of the lobby */
+        close(l->fd); /* that takes it out of the lobby, too */
     l->fd = fd;
     if (!ep->accept_paused)
         epoll_ctl(ep->lobby, EPOLL_CTL_ADD, fd, &e);
     return true;
 }
 
-/* ---- callers who cannot be taken ------------------------------------------- */
+/* ---- callers that cannot be accepted ------------------------------------ */
 
-/* Read what the caller has said first: closing a socket with unread bytes is a
- * reset, which could overtake our words. */
-void wf_tcp_send_shortage(int fd, enum wf_tcp_shortage lack)
+/* Tells a caller why it is refused. The bytes that it has sent are read first:
+ * closing a socket with unread bytes is a reset, which could overtake the
+ * frame. */
+void wf_tcp_send_shortage(int fd, enum wf_tcp_shortage shortage)
 {
-    uint8_t unread[WEFT_AUTH_MSG], frame[TCP_FRAME] = {TCP_SHORTAGE, (uint8_t)lack};
+    uint8_t unread[WEFT_AUTH_MSG],
+        frame[TCP_FRAME] = {TCP_SHORTAGE, (uint8_t)shortage};
 
     while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0)
         ;
@@ -121,7 +125,8 @@ void wf_tcp_send_shortage(int fd, enum wf_tcp_shortage lack)
     shutdown(fd, SHUT_WR);
 }
 
-/* All who wait at this socket are hung up on, for nothing can be said to them. */
+/* Disconnects all callers that wait at this socket, because they cannot be told
+ * why. */
 static void drop_callers(weft_ep *ep, struct wf_tcp_listener *l)
 {
     close(l->fd);
@@ -129,8 +134,8 @@ static void drop_callers(weft_ep *ep, struct wf_tcp_listener *l)
     listen_again(ep, l);
 }
 
-/* For want of descriptors, or of memory, nobody was taken for IP_SHORT_NS: those
- * who call hear why, each on the descriptor in reserve. */
+/* Refuses one caller, using the descriptor in reserve, because no caller could
+ * be accepted for IP_SHORT_NS for want of descriptors or memory. */
 static void turn_caller_away(weft_ep *ep, struct wf_tcp_listener *l, int error)
 {
     int fd;
@@ -140,8 +145,8 @@ static void turn_caller_away(weft_ep *ep, struct wf_tcp_listener *l, int error)
     fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
         wf_tcp_send_shortage(fd, wf_ip_short_status(error) == WEFT_ENOMEM
-                                 ? TCP_NO_MEMORY
-                                 : TCP_NO_FILES);
+                                     ? TCP_NO_MEMORY
+                                     : TCP_NO_FILES);
         close(fd);
     }
     ep->reserve = wf_ip_reserve();
@@ -149,12 +154,15 @@ static void turn_caller_away(weft_ep *ep, struct wf_tcp_listener *l, int error)
         drop_callers(ep, l);
 }
 
-/* EMFILE and the like: do not spin. */
-static void handle_accept_error(weft_ep *ep, struct wf_tcp_listener *l, int error)
+/* Handles an error of accept(). After EMFILE and the like accepting pauses, so
+ * that progress() does not spin. */
+static void handle_accept_error(weft_ep *ep, struct wf_tcp_listener *l,
+                                int error)
 {
     if (error == EINVAL && listen_again(ep, l)) {
-        ep->host->log(ep->core, 1, "a listening socket was ended from outside, "
-                                   "and is open again");
+        ep->host->log(ep->core, 1,
+                      "a listening socket was ended from outside, "
+                      "and is open again");
         return;
     }
     if (!ep->full_warned)
@@ -168,7 +176,7 @@ static void handle_accept_error(weft_ep *ep, struct wf_tcp_listener *l, int erro
         wf_tcp_listen_pause(ep, true);
 }
 
-/* At most so many callers; returns how many there were. */
+/* Accepts up to `most` callers. Returns their number. */
 static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
 {
     for (int n = 0; n < most; n++) {
@@ -178,7 +186,7 @@ static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
         struct wf_tcp_conn *c;
         int fd;
         if (!make_room(ep)) {
-            wf_tcp_listen_pause(ep, true); /* until a timer or a slot */
+            wf_tcp_listen_pause(ep, true); /* until a timer ends it, or room */
             return n;
         }
         fd = accept4(l->fd, (struct sockaddr *)&sa, &len,
@@ -232,7 +240,7 @@ void wf_tcp_lobby_timers(weft_ep *ep, uint64_t now)
         for (int i = 0; i < ep->ip.n; i++)
             if (ep->listener[i].fd < 0)
                 listen_again(ep, &ep->listener[i]);
-        wf_tcp_listen_pause(ep, false); /* accept_some() decides again */
+        wf_tcp_listen_pause(ep, false); /* accept_some() may pause again */
     }
     if (ep->caller_budget.pause && ep->caller_budget.pause <= now)
         open_lobby(ep);

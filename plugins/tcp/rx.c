@@ -1,11 +1,11 @@
-/* Receiving: headers through a buffer, large payloads straight to where the
+/* Receiving: headers go through a buffer, large payloads straight to where the
  * core wants them.
  *
- * DESIGN  One read buffer for the whole endpoint. A read takes what is missing
- * of the payload in progress (into the sink's memory) and a window of bytes
- * after it (into the buffer), which is parsed at once; the few bytes of a
- * header that is not complete are carried over. After a large payload the
- * window shrinks, so that little of the next one lands in the buffer.
+ * DESIGN  There is one read buffer for the whole endpoint. A read takes the
+ * rest of the payload in progress (into the sink's memory) and a window of
+ * bytes after it (into the buffer), which is parsed at once; the few bytes of
+ * an incomplete header are carried over. After a large payload the window
+ * shrinks, so that little of the next one lands in the buffer.
  *
  * A sink of many small segments is filled from the buffer: reading straight
  * into 31 of them would cost a call for every few hundred bytes.
@@ -21,9 +21,9 @@
 #include "tcp.h"
 
 enum {
-    BULK = 8 << 10,
-    READS = 16,
-    FINE = 512 /* smaller segments are filled by copying, not by reading */
+    BULK = 8 << 10, /* payload bytes that shrink the window */
+    READS = 16,     /* the most reads of one call */
+    FINE = 512      /* smaller segments are filled by copying, not by reading */
 };
 
 static void finish_sink(weft_peer *p, int status)
@@ -33,7 +33,7 @@ static void finish_sink(weft_peer *p, int status)
     p->ep->host->rx_done(p->ep->core, s, status);
 }
 
-/* Keep bytes for later. False: out of memory. */
+/* Keeps bytes for the next read. Returns false without memory. */
 static bool carry_over(weft_peer *p, const uint8_t *data, uint32_t n)
 {
     uint8_t *at = p->carry_small;
@@ -68,10 +68,10 @@ static bool handle_own_frame(weft_peer *p, const uint8_t *frame)
     return false;
 }
 
-/* Show one container to the core. Returns payload bytes used, or -1 when it
- * must wait. */
+/* Shows one container to the core. Returns the payload bytes used, or -1 when
+ * it must wait. */
 static int64_t deliver_container(weft_peer *p, const uint8_t *at, uint32_t hl,
-                       uint32_t avail)
+                                 uint32_t avail)
 {
     weft_ep *ep = p->ep;
     weft_hdr aligned;
@@ -100,7 +100,8 @@ static int64_t deliver_container(weft_peer *p, const uint8_t *at, uint32_t hl,
     return have;
 }
 
-/* Use up the buffer; returns containers delivered. */
+/* Parses the bytes in the buffer. Returns the number of containers
+ * delivered. */
 static int parse_buffer(weft_peer *p, const uint8_t *buf, uint32_t n)
 {
     uint32_t pos = 0;
@@ -153,7 +154,7 @@ static int parse_buffer(weft_peer *p, const uint8_t *buf, uint32_t n)
     return frames;
 }
 
-/* Where the next read goes: the sink, then the window. Returns its size;
+/* Sets up the next read: into the sink, then into the window. Returns its size;
  * *direct is the part that goes to the sink. */
 static size_t aim_read(weft_peer *p, struct msghdr *m, size_t *direct)
 {
@@ -173,7 +174,8 @@ static size_t aim_read(weft_peer *p, struct msghdr *m, size_t *direct)
         n = 0;
         *direct = 0;
     }
-    /* not the window yet if more segments, or a tail to skip, come first */
+    /* The window is not read yet if more segments, or a tail to skip, come
+     * first. */
     if (kept) {
         memcpy(ep->rbuf, p->carry, kept);
         drop_carry(p);
@@ -187,8 +189,9 @@ static size_t aim_read(weft_peer *p, struct msghdr *m, size_t *direct)
     return *direct + v[n].iov_len;
 }
 
-/* Bytes have arrived: the first of them belong to the sink. */
-static int consume_arrived(weft_peer *p, size_t got, size_t direct, uint32_t kept)
+/* Handles bytes that have arrived. The first of them belong to the sink. */
+static int consume_arrived(weft_peer *p, size_t got, size_t direct,
+                           uint32_t kept)
 {
     int frames = 0;
     if (p->sink) {
@@ -205,7 +208,8 @@ static int consume_arrived(weft_peer *p, size_t got, size_t direct, uint32_t kep
     return frames;
 }
 
-/* Into the sink and behind it, or into the buffer behind what was kept. */
+/* Reads into the sink and the window, or into the buffer after the bytes
+ * carried over. */
 static ssize_t read_aimed(weft_peer *p, size_t *want, size_t *direct)
 {
     struct iovec v[TCP_IOV];
@@ -217,14 +221,14 @@ static ssize_t read_aimed(weft_peer *p, size_t *want, size_t *direct)
     return recvmsg(p->conn->fd, &m, MSG_DONTWAIT);
 }
 
-/* Between containers there is nothing to aim at. */
+/* Reads between two containers, into the buffer only. */
 static ssize_t read_fresh(weft_peer *p, size_t *want)
 {
     *want = p->window;
     return recv(p->conn->fd, p->ep->rbuf, *want, MSG_DONTWAIT);
 }
 
-/* Read what there is, within reason. Returns events handled. */
+/* Reads what there is, by at most READS calls. Returns the events handled. */
 int wf_tcp_recv(weft_peer *p)
 {
     int events = 0;
@@ -244,7 +248,7 @@ int wf_tcp_recv(weft_peer *p)
                 return events;
             if (wf_ip_short(error) &&
                 wf_ip_short_again(&p->unread_since, wf_tcp_now(p->ep)))
-                return events; /* epoll tells again */
+                return events; /* epoll reports it again */
             wf_tcp_link_eof(p, error);
             return events + 1;
         }
@@ -265,7 +269,8 @@ void wf_tcp_rx_resume(weft_peer *p)
     wf_tcp_attend(p);
 }
 
-/* The core has room again: first what was read already. */
+/* Goes on with a peer for which the core has room again, first with the bytes
+ * that were read already. */
 int wf_tcp_unpause(weft_peer *p)
 {
     uint8_t *data = p->carry, small[WEFT_HDR];

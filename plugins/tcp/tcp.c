@@ -1,9 +1,9 @@
-/* tcp - a Weft transport over TCP/IP, version 4 and 6.
+/* tcp: a Weft transport over TCP/IP, version 4 and 6.
  *
- * One nonblocking connection per pair of processes, made at the first send,
- * authenticated in both directions before it carries anything. Containers
- * follow each other on the stream without further framing: the header tells
- * its own length and that of the payload. README.md has the picture.
+ * A pair of processes has one nonblocking connection. It is made at the first
+ * send, and authenticated in both directions before it carries containers. They
+ * follow each other on the stream without further framing, because the header
+ * has its own length and that of the payload. README.md has a picture.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -177,7 +177,8 @@ static int get_address(weft_ep *ep, void *buf, size_t *len)
     return wf_ip_address(&ep->ip, buf, len);
 }
 
-static int check_reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
+static int check_reach(weft_ep *ep, const void *addr, size_t len,
+                       weft_cost *cost)
 {
     return wf_ip_reach(&ep->ip, &costs, addr, len, cost);
 }
@@ -196,8 +197,9 @@ static int connect_peer(weft_peer *p)
 
 /* ---- progress --------------------------------------------------------- */
 
-/* A socket that pays off at every poll leaves epoll: being told of each
- * arrival costs the sender of a local message more than all of our code. */
+/* Takes the hot socket out of epoll while every poll of it finds something.
+ * Notifying epoll of each arrival costs the sender of a local message more than
+ * all code of this transport. */
 static void set_polled(weft_ep *ep, bool polled)
 {
     weft_peer *p = ep->hot;
@@ -208,8 +210,8 @@ static void set_polled(weft_ep *ep, bool polled)
     wf_tcp_update_interest(p);
 }
 
-/* The hot socket is read at each poll; the more often that pays off, the less
- * often epoll is asked about the others. */
+/* Makes a peer's socket the hot one, which is read at each poll. The more often
+ * that finds something, the less often epoll is asked about the others. */
 static void set_hot(weft_ep *ep, weft_peer *p)
 {
     if (ep->hot == p)
@@ -276,8 +278,8 @@ static int poll_epoll(weft_ep *ep, int budget)
 static void run_timers(weft_ep *ep)
 {
     uint64_t now;
-    if (!ep->conns && !ep->dialling && !ep->accept_paused && !ep->caller_budget.pause &&
-        !ep->watching && !ep->memory_waiters)
+    if (!ep->conns && !ep->dialling && !ep->accept_paused &&
+        !ep->caller_budget.pause && !ep->watching && !ep->memory_waiters)
         return;
     now = wf_tcp_now(ep);
     wf_tcp_lobby_timers(ep, now);
@@ -319,8 +321,8 @@ static int get_event(weft_ep *ep, weft_event *e)
     return WEFT_OK;
 }
 
-/* Everything unread is in the kernel, and epoll is level-triggered: only what
- * was put off by ourselves keeps us from sleeping. */
+/* Prepares for sleep. All unread data is in the kernel, and epoll is level
+ * triggered, so only work that was deferred here prevents sleeping. */
 static int arm_endpoint(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
 {
     uint64_t first = 0;
@@ -340,7 +342,8 @@ static int arm_endpoint(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
     return WEFT_OK;
 }
 
-static int read_statistic(weft_ep *ep, int i, const char **name, uint64_t *value)
+static int read_statistic(weft_ep *ep, int i, const char **name,
+                          uint64_t *value)
 {
     const struct wf_tcp_counts *c = &ep->count;
     const struct {

@@ -1,13 +1,14 @@
-/* Sending: straight from the user's memory, or through a small stage.
+/* Sending: straight from the user's memory, or through a small staging buffer,
+ * the stage.
  *
- * DESIGN  The stream of a peer is: the stage, then one container that does not
- * fit into it. A container goes out at once when nothing is before it; if it
- * is small, what the socket does not take is copied to the stage and the
- * container is done. Small containers that come while the stage is not empty,
- * or with WEFT_TX_MORE, join it and leave in one call. Only one container is
- * ever lent to us: the core queues.
+ * DESIGN  The stream of a peer consists of the stage, then one container that
+ * does not fit into it. A container is sent at once when nothing is before it;
+ * if it is small, the bytes that the socket does not take are copied to the
+ * stage and the container is done. Small containers that come while the stage
+ * is not empty, or with WEFT_TX_MORE, are copied to it and leave in one call.
+ * At most one container is lent to the transport: the core queues the others.
  *
- * A container of many small segments passes through the stage piece by piece:
+ * A container of many small segments passes through the stage part by part:
  * gathering 32 of them for a call costs more than copying as much for one.
  *
  * INVARIANT  While a container is half sent, the stage holds only bytes of that
@@ -23,7 +24,7 @@
 
 enum {
     FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL,
-    TINY = 512 /* copying so little is cheaper than gathering it */
+    TINY = 512 /* bytes; copying so little is cheaper than gathering it */
 };
 
 void wf_tcp_update_interest(weft_peer *p)
@@ -33,7 +34,7 @@ void wf_tcp_update_interest(weft_peer *p)
     bool out = p->blocked && !p->shortage_since;
 
     wf_tcp_conn_set_interest(p->conn, (in ? (uint32_t)EPOLLIN : 0) |
-                                      (out ? (uint32_t)EPOLLOUT : 0));
+                                          (out ? (uint32_t)EPOLLOUT : 0));
 }
 
 static void set_blocked(weft_peer *p, bool blocked)
@@ -46,8 +47,8 @@ static void set_blocked(weft_peer *p, bool blocked)
         wf_tcp_update_interest(p);
 }
 
-/* A socket that has room, and the system no memory to fill it: epoll would say
- * so at once. False: for too long. */
+/* Waits for memory of the system, by a timer: the socket has room, so epoll
+ * would report it at once. Returns false when that has lasted too long. */
 static bool wait_for_memory(weft_peer *p)
 {
     uint64_t now = wf_tcp_now(p->ep);
@@ -92,7 +93,7 @@ static void consume_sent(weft_peer *p, uint64_t n)
     p->tx_off += n - first;
 }
 
-/* Room for n more bytes in the stage? */
+/* Makes room for n more bytes in the stage. Returns whether there is room. */
 static bool has_stage_room(weft_peer *p, uint64_t n)
 {
     if (!p->stage) {
@@ -110,7 +111,7 @@ static bool has_stage_room(weft_peer *p, uint64_t n)
     return true;
 }
 
-/* As much as fits of a container that the core copies. */
+/* Copies as much as fits of a container that only the core can read. */
 static void stage_packed(weft_peer *p)
 {
     uint64_t left = wf_ip_tx_bytes(p->tx) - p->tx_off;
@@ -124,7 +125,8 @@ static void stage_packed(weft_peer *p)
     p->tx_off += left;
 }
 
-/* As much as fits of the container, if its segments are small. */
+/* Copies as much as fits of the container into the stage, if its segments are
+ * small. */
 static void stage_fine(weft_peer *p)
 {
     struct iovec v[TCP_IOV];
@@ -167,14 +169,15 @@ static void handle_send_error(weft_peer *p, int error)
         p->ep->host->log(p->ep->core, 1,
                          "sendmsg() to process %u has failed for 10 s: %s",
                          p->id, wf_ip_error(error));
-    /* leave data that has arrived readable: recv() will tell */
+    /* these two do not break the link: arrived data is read first, by recv() */
     if (error != EPIPE && error != ECONNRESET)
         wf_tcp_link_break(p, WEFT_ELINK, "connection to process %u: %s", p->id,
                           wf_ip_error(error));
     set_blocked(p, true);
 }
 
-/* Write until all is out or the socket is full. False: the link broke. */
+/* Writes until all is sent or the socket is full. Returns false if the link
+ * broke. */
 static bool write_socket(weft_peer *p)
 {
     struct iovec v[TCP_IOV];
@@ -191,12 +194,12 @@ static bool write_socket(weft_peer *p)
         if (p->tx)
             m.msg_iovlen +=
                 (size_t)wf_ip_tx_pieces(p->tx, p->tx_off, v + m.msg_iovlen,
-                                     TCP_IOV - (int)m.msg_iovlen);
+                                        TCP_IOV - (int)m.msg_iovlen);
         if (m.msg_iovlen == 0)
             break;
         for (size_t i = 0; i < (size_t)m.msg_iovlen; i++)
             want += v[i].iov_len;
-        /* one piece is the common case, and send() is cheaper */
+        /* one segment is the common case, and send() is cheaper */
         if (m.msg_iovlen == 1)
             n = send(p->conn->fd, v[0].iov_base, v[0].iov_len, FLAGS);
         else
@@ -226,7 +229,7 @@ static bool is_finished(const weft_peer *p)
     return p->tx && p->tx_off == wf_ip_tx_bytes(p->tx);
 }
 
-/* Copy the container from byte off on into the stage. */
+/* Copies the container from byte off on into the stage. */
 static void stage_rest(weft_peer *p, weft_tx *tx, uint64_t off)
 {
     uint64_t n = wf_ip_tx_bytes(tx) - off;
@@ -239,7 +242,7 @@ static int wait_for_ready(weft_peer *p)
 {
     p->want_ready = true;
     if (p->state == TCP_OPEN && !p->stage && !p->tx)
-        wf_tcp_attend(p); /* no memory for the stage: nothing else will wake */
+        wf_tcp_attend(p); /* no memory for the stage: only progress() retries */
     return WEFT_EAGAIN;
 }
 
@@ -259,7 +262,7 @@ static int send_directly(weft_peer *p, weft_tx *tx, bool small)
     p->tx = tx;
     p->tx_off = 0;
     if (!p->blocked && !write_socket(p) && p->state != TCP_OPEN)
-        return WEFT_OK; /* comes back through tx_done */
+        return WEFT_OK; /* tx_done returns it */
     if (is_finished(p)) {
         p->tx = NULL;
         return WEFT_DONE;
@@ -272,8 +275,8 @@ static int send_directly(weft_peer *p, weft_tx *tx, bool small)
     return WEFT_OK;
 }
 
-/* There is no memory for the stage: nothing will make room in it. A container is
- * sent from where it is, unless only the core can read it. */
+/* Sends a container without the stage, for which there is no memory: from where
+ * it is, unless only the core can read it. */
 static int send_unstaged(weft_peer *p, weft_tx *tx)
 {
     if (tx->iov || !WEFT_COPY(p->ep->host, tx))
@@ -282,7 +285,7 @@ static int send_unstaged(weft_peer *p, weft_tx *tx)
     return wait_for_ready(p);
 }
 
-/* A small container behind others, or one that waits for more to come. */
+/* Copies a small container to the stage, behind others or to wait for more. */
 static int join_stage(weft_peer *p, weft_tx *tx)
 {
     bool wait = tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE);
@@ -311,8 +314,8 @@ static int submit_container(weft_peer *p, weft_tx *tx)
         return dial_or_refuse(p);
     if (p->tx)
         return wait_for_ready(p);
-    if (small &&
-        (staged_bytes(p) || wf_ip_tx_bytes(tx) <= TINY || tx->flags & WEFT_TX_MORE))
+    if (small && (staged_bytes(p) || wf_ip_tx_bytes(tx) <= TINY ||
+                  tx->flags & WEFT_TX_MORE))
         rc = join_stage(p, tx);
     else
         rc = send_directly(p, tx, small);
@@ -328,7 +331,7 @@ int wf_tcp_send(weft_peer *p, weft_tx *tx)
     return submit_container(p, tx);
 }
 
-/* Keep the end of a frame that the socket took only in part. */
+/* Keeps the end of a frame that the socket took only in part. */
 static void keep_rest(weft_peer *p, const uint8_t *rest, size_t n)
 {
     if (!has_stage_room(p, n)) {
@@ -340,8 +343,9 @@ static void keep_rest(weft_peer *p, const uint8_t *rest, size_t n)
     set_blocked(p, true);
 }
 
-/* The path of most messages: nothing is before it, so header and payload leave
- * in one write. False: nothing was written; the long way knows why. */
+/* The fast path, for a small message with nothing before it: header and payload
+ * leave in one write. Returns false if nothing was written; the slow path
+ * handles the cause. */
 static bool send_tiny(weft_peer *p, const weft_hdr *hdr, const void *data,
                       size_t len)
 {
@@ -377,14 +381,15 @@ int wf_tcp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
     if (len > TCP_SHORT_MAX)
         return WEFT_EINVAL;
     if (p->state == TCP_OPEN && !has_stage_room(p, wf_ip_tx_bytes(&tx)))
-        return wait_for_ready(p); /* so that send_now never keeps our tx */
+        return wait_for_ready(p); /* so that send_directly never keeps tx */
     rc = submit_container(p, &tx);
     if (p->tx == &tx)
         p->tx = NULL; /* the link broke meanwhile */
     return rc == WEFT_OK ? WEFT_DONE : rc;
 }
 
-/* Nothing holds a window back: it is no window yet, or the socket decides. */
+/* Says whether a message is not coalesced: it is the first since the last poll,
+ * is too large, or the link or the socket is not ready. */
 static bool goes_alone(weft_peer *p, size_t len)
 {
     weft_ep *ep = p->ep;
@@ -397,8 +402,9 @@ static bool goes_alone(weft_peer *p, size_t len)
            p->tx || p->blocked;
 }
 
-/* A window of small messages leaves after the 1st, 2nd, 4th, 8th, ...: few
- * calls if there are many, no delay if there are only one or two. */
+/* Sends one of a window of small messages. The stage leaves after the 1st, 2nd,
+ * 4th, 8th, ... of them: that is few calls if there are many, and no delay if
+ * there are only one or two. */
 int wf_tcp_send_more(weft_peer *p, const weft_hdr *hdr, const void *data,
                      size_t len)
 {
@@ -423,7 +429,8 @@ int wf_tcp_send_more(weft_peer *p, const weft_hdr *hdr, const void *data,
     return WEFT_OK;
 }
 
-/* A frame of our own; WEFT_EAGAIN while a container is half sent. */
+/* Puts one of the transport's own frames into the stage. WEFT_EAGAIN while a
+ * container is half sent. */
 int wf_tcp_send_frame(weft_peer *p, enum wf_tcp_frame type)
 {
     uint8_t frame[TCP_FRAME] = {
@@ -437,7 +444,8 @@ int wf_tcp_send_frame(weft_peer *p, enum wf_tcp_frame type)
     return WEFT_OK;
 }
 
-/* Is nothing left to write? Tries once; never calls back. */
+/* Says whether nothing is left to write, after one try to write it. It never
+ * calls back. */
 bool wf_tcp_tx_idle(weft_peer *p)
 {
     if (p->tx)
@@ -447,7 +455,7 @@ bool wf_tcp_tx_idle(weft_peer *p)
     return !staged_bytes(p);
 }
 
-/* Continue, and tell the core what has changed. */
+/* Continues to send, and tells the core what has changed. */
 void wf_tcp_flush(weft_peer *p)
 {
     weft_ep *ep = p->ep;
