@@ -1,7 +1,7 @@
 /* Dialling a peer at its candidate addresses, the best first.
  *
  * The next candidate starts when the one before it has failed or has been
- * silent for STAGGER; the first that passes the handshake wins. When all have
+ * silent for STAGGER_NS; the first that passes the handshake wins. When all have
  * failed the link is broken with a table of what happened to each.
  *
  * A late answer is no failure, because the process may compute for minutes. A
@@ -23,9 +23,9 @@
 
 #include "tcp.h"
 
-#define STAGGER 150000000u /* ns */
-#define BACKOFF 5000000u
-#define AGAIN   100000000u
+#define STAGGER_NS      150000000u
+#define BACKOFF_NS      5000000u
+#define RETRY_ABSENT_NS 100000000u
 
 static void leave_dial_list(weft_peer *p)
 {
@@ -194,7 +194,7 @@ static bool try_later(weft_peer *p, struct wf_tcp_candidate *c)
         log_waiting(p, c, now);
     }
     c->tries = 1;
-    c->start_at = now + AGAIN;
+    c->start_at = now + RETRY_ABSENT_NS;
     return true;
 }
 
@@ -229,7 +229,7 @@ void wf_tcp_dial_retry(struct wf_tcp_conn *conn, const char *what)
         return;
     }
     wf_tcp_conn_close(conn);
-    c->start_at = wf_tcp_now(ep) + ((uint64_t)BACKOFF << 2 * (c->tries - 1));
+    c->start_at = wf_tcp_now(ep) + ((uint64_t)BACKOFF_NS << 2 * (c->tries - 1));
 }
 
 /* Handles a call that the listener has refused because of its own shortage. */
@@ -344,7 +344,7 @@ void wf_tcp_dial(weft_peer *p)
     p->dial->n = wf_ip_candidates(&ep->ip, p->book, at);
     for (int i = 0; i < p->dial->n; i++) {
         p->dial->cand[i].at = at[i];
-        p->dial->cand[i].start_at = now + (uint64_t)i * STAGGER;
+        p->dial->cand[i].start_at = now + (uint64_t)i * STAGGER_NS;
     }
     if (p->dial->n == 0)
         fail_dial(p);
