@@ -164,12 +164,12 @@ static void begin_ring_timing(weft_peer *p, struct shm_fetch *f)
 }
 
 static void copy_out(weft_peer *p, unsigned char *to, const unsigned char *from,
-                     uint32_t n, uint32_t told)
+                     uint32_t n, uint32_t copy_info)
 {
-    uint64_t start = shm_clock_if(p, shm_way_timed(told));
+    uint64_t start = shm_clock_if(p, shm_way_timed(copy_info));
     wf_shm_copy_plain(to, from, n);
     if (start)
-        wf_shm_way_timed(&p->in, told, n, shm_clock_if(p, true) - start);
+        wf_shm_way_timed(&p->in, copy_info, n, shm_clock_if(p, true) - start);
 }
 
 static int report_broken_ring(weft_peer *p, const char *what)

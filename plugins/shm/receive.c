@@ -138,17 +138,17 @@ static SHM_COLD void record_ring_time(weft_peer *p)
     wf_shm_record_ring_race(p, p->in.len, now - p->in.since);
 }
 
-/* Delivers the next n bytes of the container under way. told: the way and the
- * time of the sender's copy (way.c). */
+/* Delivers the next n bytes of the container under way. copy_info: the way and
+ * the time of the sender's copy (way.c). */
 static void deliver_bytes(weft_peer *p, const unsigned char *data, uint32_t n,
-                          uint32_t told)
+                          uint32_t copy_info)
 {
     struct shm_in *in = &p->in;
-    uint64_t start = shm_clock_if(p, shm_way_timed(told));
+    uint64_t start = shm_clock_if(p, shm_way_timed(copy_info));
     if (in->sink && !scatter_payload(p, in->sink, in->off, data, n))
         finish_sink(p, WEFT_EINVAL);
     if (start)
-        wf_shm_way_timed(in, told, n, shm_clock_if(p, true) - start);
+        wf_shm_way_timed(in, copy_info, n, shm_clock_if(p, true) - start);
     in->off += n;
     if (shm_unlikely(in->since && in->off == in->len))
         record_ring_time(p);

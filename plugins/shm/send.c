@@ -15,11 +15,11 @@
 #include "ring.h"
 
 /* Takes over a count of the receiver if it can be true. */
-static bool accept_count(uint32_t *tail, uint32_t at, uint32_t told)
+static bool accept_count(uint32_t *tail, uint32_t at, uint32_t count)
 {
-    if (told - *tail > at - *tail)
+    if (count - *tail > at - *tail)
         return false;
-    *tail = told;
+    *tail = count;
     return true;
 }
 

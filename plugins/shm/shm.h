@@ -466,12 +466,13 @@ uint64_t wf_shm_ring_bytes(uint32_t local_count, bool oversubscribed);
 void wf_shm_way_start(struct shm_in *);
 void wf_shm_way_begins(struct shm_in *, uint64_t len);
 uint32_t wf_shm_way_told(enum shm_way, uint64_t ns);
-void wf_shm_way_timed(struct shm_in *, uint32_t told, uint64_t n, uint64_t ns);
+void wf_shm_way_timed(struct shm_in *, uint32_t copy_info, uint64_t n,
+                      uint64_t ns);
 
 /* Says whether a slot carries the time that the sender's copy took. */
-static inline bool shm_way_timed(uint32_t told)
+static inline bool shm_way_timed(uint32_t copy_info)
 {
-    return shm_unlikely(told >= SHM_WAYS);
+    return shm_unlikely(copy_info >= SHM_WAYS);
 }
 
 /* ---- memory.c: areas that peers may map ---- */

@@ -104,14 +104,15 @@ static void end_round(struct shm_in *in, bool last)
     use_way(in, clearly ? SHM_AROUND : SHM_BY_MEMCPY);
 }
 
-/* Counts n bytes that took ns to copy out of the ring. told: the sender's
+/* Counts n bytes that took ns to copy out of the ring. copy_info: the sender's
  * word. */
-void wf_shm_way_timed(struct shm_in *in, uint32_t told, uint64_t n, uint64_t ns)
+void wf_shm_way_timed(struct shm_in *in, uint32_t copy_info, uint64_t n,
+                      uint64_t ns)
 {
     struct shm_choice *c = &in->choice;
-    if (c->round >= ROUNDS || told % SHM_WAYS != c->way)
+    if (c->round >= ROUNDS || copy_info % SHM_WAYS != c->way)
         return;
-    c->ns += told / SHM_WAYS + ns;
+    c->ns += copy_info / SHM_WAYS + ns;
     c->bytes += n;
     if (is_hopeless(c))
         end_round(in, true);

@@ -1,8 +1,8 @@
 /* Dialling a peer at its candidate addresses, the best first.
  *
  * The next candidate starts when the one before it has failed or has been
- * silent for STAGGER_NS; the first that passes the handshake wins. When all have
- * failed the link is broken with a table of what happened to each.
+ * silent for STAGGER_NS; the first that passes the handshake wins. When all
+ * have failed the link is broken with a table of what happened to each.
  *
  * A late answer is no failure, because the process may compute for minutes. A
  * process that closes the connection during the handshake is called again a few
