@@ -35,9 +35,8 @@ enum {
     SHM_AHEAD_OUT = 4,      /* and a sender: docs/performance.md */
     SHM_RECENT = 4,         /* recent peers that every progress call polls */
     SHM_TURN = 64,          /* slots of one peer before others are polled */
-    SHM_SOCKETS_IDLE = 255, /* every 256th progress call polls sockets */
-    SHM_SOCKETS_APART = 100000, /* unless the last poll was so many ns ago, at
-                                   most: progress.c */
+    SHM_SOCKETS_IDLE = 255, /* every 256th call may poll the sockets */
+    SHM_SOCKETS_APART = 100000, /* ns, the longest pause between such polls */
     SHM_SOCKETS_BUSY = 7,  /* every 8th call while connections are being made */
     SHM_EVENTS = 16,       /* epoll events taken at a time */
     SHM_CMA_MIN = 1 << 20, /* bytes from which CMA is considered */
