@@ -1,12 +1,13 @@
 /* From the proof of identity to the rings.
  *
- *   listener: who is it?  unknown      host->locate makes the peer
- *             my own call is out       the lower loc_id's call survives
- *             connected already        it must notice the old end first: LATER
- *             then                     make the segment, SETUP, wait for READY
+ *   the listener finds the caller
+ *     unknown                   host->locate makes the peer
+ *     called by me meanwhile    the lower loc_id's call survives
+ *     connected already         it must notice the old end first: LATER
+ *     else                      makes the segment, sends SETUP, awaits READY
  *
- * A descriptor that arrives is believed only when it is sealed memory of the
- * right size, so that nothing a peer does later can fault us.
+ * A descriptor that arrives is accepted only if it is sealed memory of the
+ * right size, so that nothing that a peer does later can fault this process.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,7 +20,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { CROSSED_PATIENCE_MS = 1000 };
+enum { CROSSED_RETRY_MS = 1000 };
 
 #define MS 1000000ull
 
@@ -34,19 +35,19 @@ void wf_shm_refuse_on(int fd, uint32_t code, const char *why)
     wf_shm_message_send(fd, SHM_REFUSE, body, 4 + n, NULL, 0);
 }
 
-/* Tell a caller why not; the connection ends. */
+/* Tells a caller why it is refused, and ends the connection. */
 void wf_shm_refuse(struct shm_conn *c, uint32_t code, const char *why)
 {
     wf_shm_refuse_on(c->watch.fd, code, why);
     wf_shm_hang_up(c);
 }
 
-static bool is_lack(uint32_t code)
+static bool is_shortage(uint32_t code)
 {
     return code == SHM_NO_FILES || code == SHM_NO_MEMORY;
 }
 
-static uint32_t code_of(const struct shm_message *m)
+static uint32_t refusal_code_of(const struct shm_message *m)
 {
     uint32_t code = SHM_NEVER;
     if (m->len >= 4)
@@ -54,9 +55,9 @@ static uint32_t code_of(const struct shm_message *m)
     return code;
 }
 
-void wf_shm_refused(weft_peer *p, const struct shm_message *m)
+void wf_shm_report_refusal(weft_peer *p, const struct shm_message *m)
 {
-    uint32_t code = code_of(m);
+    uint32_t code = refusal_code_of(m);
     wf_shm_fault(p,
                  code == SHM_NO_FILES    ? WEFT_ESYS
                  : code == SHM_NO_MEMORY ? WEFT_ENOMEM
@@ -66,23 +67,23 @@ void wf_shm_refused(weft_peer *p, const struct shm_message *m)
                  (const char *)m->body + 4);
 }
 
-bool wf_shm_on_refuse(struct shm_conn *c, const struct shm_message *m)
+bool wf_shm_handle_refusal(struct shm_conn *c, const struct shm_message *m)
 {
     weft_peer *p = c->peer;
-    uint32_t code = code_of(m);
+    uint32_t code = refusal_code_of(m);
     wf_shm_hang_up(c);
     if (code == SHM_CROSSED)
-        wf_shm_retry(p, CROSSED_PATIENCE_MS * MS);
+        wf_shm_dial_later(p, CROSSED_RETRY_MS * MS);
     else if (code == SHM_LATER)
-        wf_shm_retry(p, 0);
-    else if (!is_lack(code) || !wf_shm_try_again(p))
-        wf_shm_refused(p, m);
+        wf_shm_dial_later(p, 0);
+    else if (!is_shortage(code) || !wf_shm_dial_again(p))
+        wf_shm_report_refusal(p, m);
     return false;
 }
 
 /* ---- bells ------------------------------------------------------------- */
 
-static uint32_t byte_for(weft_peer *p)
+static uint32_t assign_bell_byte(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     for (uint32_t i = 0; i < SHM_RANG; i++) {
@@ -107,14 +108,13 @@ static int send_setup(weft_peer *p, int fd, unsigned type)
                                type == SHM_SETUP ? 3 : 2);
 }
 
-/* Page and bell of the other side; takes the descriptors over. 0, EPROTO, or why
- * the page cannot be mapped. */
-static int take_bell(weft_peer *p, const struct shm_setup *setup,
-                             int *fds)
+/* Takes over page and bell of the other side. Returns 0, EPROTO, or the errno
+ * of a page that cannot be mapped. */
+static int take_bell(weft_peer *p, const struct shm_setup *setup, int *fds)
 {
-    if (fds[0] < 0 || fds[1] < 0 || !wf_shm_memory_ok(fds[0], SHM_PAGE))
+    if (fds[0] < 0 || fds[1] < 0 || !wf_shm_is_memory_ok(fds[0], SHM_PAGE))
         return EPROTO;
-    p->page = wf_shm_map(fds[0], SHM_PAGE);
+    p->page = wf_shm_map_memory(fds[0], SHM_PAGE);
     if (!p->page)
         return errno;
     p->bell = fds[1];
@@ -122,12 +122,13 @@ static int take_bell(weft_peer *p, const struct shm_setup *setup,
     p->out.page = p->page;
     p->my_byte = setup->byte;
     p->rung = 0;
-    /* Both must take part: it sleeps with membarrier, I am in its reach. */
+    /* No fence is needed if it sleeps with membarrier and reaches my
+     * threads. */
     p->out.fence = !((setup->flags & SHM_BARRIER) && p->ep->registered);
     return 0;
 }
 
-static bool read_setup(const struct shm_message *m, struct shm_setup *setup)
+static bool parse_setup(const struct shm_message *m, struct shm_setup *setup)
 {
     if (m->len != sizeof *setup)
         return false;
@@ -135,8 +136,8 @@ static bool read_setup(const struct shm_message *m, struct shm_setup *setup)
     return true;
 }
 
-/* The connection becomes the peer's. */
-static void up(struct shm_conn *c)
+/* Makes the connection that of its peer. */
+static void become_peer_socket(struct shm_conn *c)
 {
     weft_peer *p = c->peer;
     int fd = c->watch.fd;
@@ -146,13 +147,13 @@ static void up(struct shm_conn *c)
     c->watch.fd = -1;
     p->conn = NULL;
     wf_shm_hang_up(c);
-    wf_shm_up(p, fd);
+    wf_shm_link_up(p, fd);
     if (err)
         wf_shm_fault(p, WEFT_ELINK, "cannot watch process %u: %s", p->loc_id,
                      strerror(err));
 }
 
-static bool broken(struct shm_conn *c, const char *what)
+static bool fail_handshake(struct shm_conn *c, const char *what)
 {
     weft_peer *p = c->peer;
     wf_shm_hang_up(c);
@@ -161,75 +162,83 @@ static bool broken(struct shm_conn *c, const char *what)
     return false;
 }
 
-/* The fault is ours: memory of the other side cannot be mapped here. It hears why
- * the connection ends. */
-static bool cannot_map(struct shm_conn *c, const char *what, int err)
+/* Ends the handshake because memory of the other side cannot be mapped here.
+ * The other side is told so. */
+static bool fail_mapping(struct shm_conn *c, const char *what, int err)
 {
     weft_peer *p = c->peer;
     char why[128];
     snprintf(why, sizeof why, "cannot map %s: %s", what, strerror(err));
     wf_shm_refuse(c, SHM_NEVER, why);
-    wf_shm_fault(p, wf_shm_lack(err), "process %u: %s", p->loc_id, why);
+    wf_shm_fault(p, wf_shm_shortage_status(err), "process %u: %s", p->loc_id,
+                 why);
     return false;
 }
 
-static bool no_bell(struct shm_conn *c, int err)
+static bool fail_bell(struct shm_conn *c, int err)
 {
-    return err == EPROTO ? broken(c, "sent no usable bell page")
-                         : cannot_map(c, "its bell page", err);
+    return err == EPROTO ? fail_handshake(c, "sent no usable bell page")
+                         : fail_mapping(c, "its bell page", err);
 }
 
-/* Dialler: map what the listener made, answer, and go. */
-bool wf_shm_on_setup(struct shm_conn *c, const struct shm_message *m, int *fds)
+/* Dialler: maps what the listener has made, and answers. */
+bool wf_shm_handle_setup(struct shm_conn *c, const struct shm_message *m,
+                         int *fds)
 {
     weft_peer *p = c->peer;
     struct shm_setup setup;
-    if (!read_setup(m, &setup) || !wf_shm_geometry_ok(&setup.geometry) ||
-        !wf_shm_memory_ok(fds[2], shm_segment_bytes(&setup.geometry)))
-        return broken(c, "sent no usable segment");
+    if (!parse_setup(m, &setup) || !wf_shm_geometry_ok(&setup.geometry) ||
+        !wf_shm_is_memory_ok(fds[2], shm_segment_bytes(&setup.geometry)))
+        return fail_handshake(c, "sent no usable segment");
     int err = wf_shm_attach(p, fds[2], &setup.geometry, 0);
     if (err)
-        return cannot_map(c, "its segment", err);
+        return fail_mapping(c, "its segment", err);
     fds[2] = -1;
     err = take_bell(p, &setup, fds);
     if (err)
-        return no_bell(c, err);
-    p->its_byte = byte_for(p);
+        return fail_bell(c, err);
+    p->its_byte = assign_bell_byte(p);
     if (send_setup(p, c->watch.fd, SHM_READY) != 0) {
         p->state = SHM_IDLE;
-        wf_shm_quiet(p, WEFT_ELINK); /* hangs up, too */
-        if (!wf_shm_try_again(p))
-            wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) cannot be sent my "
-                         "page and bell", p->loc_id, p->address.pid);
+        wf_shm_end_connection(p, WEFT_ELINK); /* closes the socket, too */
+        if (!wf_shm_dial_again(p))
+            wf_shm_fault(p, WEFT_ELINK,
+                         "process %u (pid %u) cannot be sent my "
+                         "page and bell",
+                         p->loc_id, p->address.pid);
         return false;
     }
-    up(c);
+    become_peer_socket(c);
     return false;
 }
 
-void wf_shm_ready_again(weft_peer *p)
+void wf_shm_resend_ready(weft_peer *p)
 {
     if (send_setup(p, p->watch.fd, SHM_READY) != 0)
-        wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) cannot be sent my page "
-                     "and bell", p->loc_id, p->address.pid);
+        wf_shm_fault(p, WEFT_ELINK,
+                     "process %u (pid %u) cannot be sent my page "
+                     "and bell",
+                     p->loc_id, p->address.pid);
 }
 
-/* Listener: the dialler has mapped everything. */
-bool wf_shm_on_ready(struct shm_conn *c, const struct shm_message *m, int *fds)
+/* Listener: finishes the handshake, since the dialler has mapped everything. */
+bool wf_shm_handle_ready(struct shm_conn *c, const struct shm_message *m,
+                         int *fds)
 {
     struct shm_setup setup;
-    if (!read_setup(m, &setup))
-        return broken(c, "sent a malformed answer");
+    if (!parse_setup(m, &setup))
+        return fail_handshake(c, "sent a malformed answer");
     int err = take_bell(c->peer, &setup, fds);
     if (err)
-        return no_bell(c, err);
-    up(c);
+        return fail_bell(c, err);
+    become_peer_socket(c);
     return false;
 }
 
-/* ---- the listener chooses ---------------------------------------------- */
+/* ---- the listener's decision ------------------------------------------- */
 
-/* NULL: there is none; *rc is WEFT_ENOMEM if memory lacks for it. */
+/* Finds the peer that calls, or NULL. *rc is WEFT_ENOMEM if there is no memory
+ * for it. */
 static weft_peer *find_caller(struct shm_conn *c, int *rc)
 {
     weft_ep *ep = c->ep;
@@ -240,40 +249,42 @@ static weft_peer *find_caller(struct shm_conn *c, int *rc)
     return wf_shm_peer_find(ep, c->loc_id);
 }
 
-/* Make the segment and offer it. */
-static void offer(struct shm_conn *c, weft_peer *p)
+/* Makes the segment of the pair and sends it to the dialler. */
+static void offer_segment(struct shm_conn *c, weft_peer *p)
 {
     weft_ep *ep = p->ep;
     const struct shm_geometry *g = &ep->geometry;
     char why[128];
-    int fd = wf_shm_memory("weft-shm", shm_segment_bytes(g),
-                           shm_reserved_bytes(g));
+    int fd = wf_shm_make_memory("weft-shm", shm_segment_bytes(g),
+                                shm_reserved_bytes(g));
     int err = fd < 0 ? -fd : wf_shm_attach(p, fd, g, 1);
     if (err) {
         if (fd >= 0)
             close(fd);
-        snprintf(why, sizeof why, "cannot reserve %u bytes of shared memory "
-                                  "(memfd) for the pair: %s",
+        snprintf(why, sizeof why,
+                 "cannot reserve %u bytes of shared memory "
+                 "(memfd) for the pair: %s",
                  shm_reserved_bytes(g), strerror(err));
         wf_shm_refuse(c, SHM_NEVER, why);
-        wf_shm_fault(p, wf_shm_lack(err), "process %u: %s", p->loc_id, why);
+        wf_shm_fault(p, wf_shm_shortage_status(err), "process %u: %s",
+                     p->loc_id, why);
         return;
     }
-    p->its_byte = byte_for(p);
+    p->its_byte = assign_bell_byte(p);
     c->peer = p;
     p->conn = c;
     p->state = SHM_CALLED;
     if (send_setup(p, c->watch.fd, SHM_SETUP) != 0) {
         wf_shm_hang_up(c);
         p->state = SHM_IDLE;
-        wf_shm_quiet(p, WEFT_ELINK);
+        wf_shm_end_connection(p, WEFT_ELINK);
         if (p->out.want)
-            wf_shm_retry(p, MS);
+            wf_shm_dial_later(p, MS);
     }
 }
 
-/* The key handshake says who calls. */
-void wf_shm_proved(struct shm_conn *c)
+/* Decides about a caller that the key handshake has identified. */
+void wf_shm_handle_proof(struct shm_conn *c)
 {
     int rc = WEFT_OK;
     weft_peer *p = find_caller(c, &rc);
@@ -296,11 +307,11 @@ void wf_shm_proved(struct shm_conn *c)
             return;
         }
         wf_shm_hang_up(p->conn);
-        offer(c, p);
+        offer_segment(c, p);
         return;
     case SHM_IDLE:
     case SHM_WAITING:
-        offer(c, p);
+        offer_segment(c, p);
         return;
     case SHM_CALLED:
     case SHM_UP:

@@ -1,22 +1,23 @@
-/* The bell: sleeping without missing anything, waking without waste.
+/* The bell: sleeping without missing an event, and waking without waste.
  *
- *   sleeper (wf_shm_arm)                sender (shm_publish, give_back)
- *   mode = ASLEEP | nap                 slot word, or room count
+ *   sleeper (wf_shm_arm)                sender (shm_publish_slot, return_room)
+ *   mode = ASLEEP | count of sleeps     slot word, or room count
  *   full barrier                        fence
- *   look at every ring and room wait    load mode
- *   nothing: sleep on the epoll fd      ASLEEP: write the eventfd, once a nap
+ *   poll every ring and awaited room    load mode
+ *   nothing: sleep on the epoll fd      ASLEEP: write the eventfd, once a sleep
  *
  * DESIGN  The sender's fence would cost a cache miss per message, because it
- * waits until the slot has left the store buffer. So the sleeper pays for
- * both with membarrier(2), which makes every running thread of the job pass a
- * full barrier; senders then only hold the compiler. Where membarrier is
+ * waits until the slot has left the store buffer. So the sleeper pays for both
+ * with membarrier(2), which makes every running thread of the job pass a full
+ * barrier; senders then need a compiler barrier only. Where membarrier is
  * missing, or where ranks outnumber the CPUs so that sleeping must be cheap,
  * callers are told to fence (SETUP and READY carry the choice).
  *
  * The eventfd is edge triggered and never read: one epoll_wait consumes it.
  *
- * Beyond SHM_FEW peers the sleeper does not look at every ring in every
- * progress call: SHM_MANY asks senders to set their byte of the page as well.
+ * With more than SHM_FEW_PEERS peers the endpoint does not poll every ring in
+ * every progress call: SHM_MANY asks senders to set their byte of the page as
+ * well.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,8 +28,8 @@
 #include <unistd.h>
 
 enum { /* linux/membarrier.h, which old systems lack */
-    BARRIER_EXPEDITED = 1 << 1,
-    BARRIER_REGISTER = 1 << 2
+       BARRIER_EXPEDITED = 1 << 1,
+       BARRIER_REGISTER = 1 << 2
 };
 
 static long membarrier(int command)
@@ -41,11 +42,12 @@ static long membarrier(int command)
 #endif
 }
 
-/* Once per endpoint. crowded: more ranks than CPUs. */
-void wf_shm_bell_register(weft_ep *ep, bool crowded)
+/* Registers for membarrier, once per endpoint. oversubscribed: more ranks than
+ * CPUs. */
+void wf_shm_bell_register(weft_ep *ep, bool oversubscribed)
 {
     ep->registered = membarrier(BARRIER_REGISTER) == 0;
-    ep->barrier = ep->registered && !crowded;
+    ep->barrier = ep->registered && !oversubscribed;
 }
 
 static void full_barrier(weft_ep *ep)
@@ -64,7 +66,7 @@ static void set_mode(weft_ep *ep, uint32_t mode)
     atomic_store_explicit(&ep->page->mode, mode, memory_order_release);
 }
 
-/* The slow part of shm_wake: the peer sleeps, or has too many peers. */
+/* The slow part of shm_wake, for a peer that sleeps or has many peers. */
 void wf_shm_ring(weft_peer *p, uint32_t mode)
 {
     if (mode & SHM_MANY && p->my_byte < SHM_RANG)
@@ -80,7 +82,8 @@ void wf_shm_ring(weft_peer *p, uint32_t mode)
     p->ep->stats.rings++;
 }
 
-/* From now on callers set their byte; what came before is swept up. */
+/* Asks callers to set their byte from now on. Messages that came before are
+ * found by polling every ring once. */
 void wf_shm_many(weft_ep *ep)
 {
     if (ep->mode & SHM_MANY)
@@ -90,15 +93,14 @@ void wf_shm_many(weft_ep *ep)
     ep->sweep = true;
 }
 
-/* Has the peer published something that I may take? */
+/* Says whether the peer has published a slot that may be taken now. */
 bool wf_shm_pending(const weft_peer *p)
 {
     const struct shm_in *in = &p->in;
     if (in->paused || p->fault)
         return false;
-    uint64_t word =
-        atomic_load_explicit(&in->next->word, memory_order_acquire);
-    return (word >> 61) == in->lap;
+    uint64_t word = atomic_load_explicit(&in->next->word, memory_order_acquire);
+    return (word >> 61) == in->wrap;
 }
 
 int wf_shm_event(weft_ep *ep, weft_event *event)
@@ -108,19 +110,20 @@ int wf_shm_event(weft_ep *ep, weft_event *event)
     return WEFT_OK;
 }
 
-/* Tell receivers that their room counts matter to me now. */
-static void be_hungry(weft_ep *ep)
+/* Tells receivers that this side waits for space. */
+static void announce_waiting(weft_ep *ep)
 {
     for (uint32_t i = 0; i < ep->busy_n; i++) {
         struct shm_out *out = &ep->busy[i]->out;
-        if (ep->busy[i]->state != SHM_UP || out->hungry)
+        if (ep->busy[i]->state != SHM_UP || out->waiting_for_space)
             continue;
-        out->hungry = true;
-        atomic_store_explicit(&out->line->hungry, 1, memory_order_relaxed);
+        out->waiting_for_space = true;
+        atomic_store_explicit(&out->line->waiting_for_space, 1,
+                              memory_order_relaxed);
     }
 }
 
-/* Is there something for progress to do about a busy peer? */
+/* Says whether progress can do something for a busy peer. */
 static bool busy_can_move(weft_peer *p)
 {
     if (p->fault)
@@ -131,10 +134,10 @@ static bool busy_can_move(weft_peer *p)
         return !p->in.paused;
     if (wf_shm_direct_can_move(p))
         return true;
-    return p->out.tx ? wf_shm_can_push(p) : p->out.want && wf_shm_roomy(p);
+    return p->out.tx ? wf_shm_can_push(p) : p->out.want && wf_shm_has_room(p);
 }
 
-static bool anything(weft_ep *ep)
+static bool has_work(weft_ep *ep)
 {
     if (ep->sweep)
         return true;
@@ -147,46 +150,47 @@ static bool anything(weft_ep *ep)
     return false;
 }
 
-static void until(uint64_t *deadline, uint64_t at)
+static void lower_deadline(uint64_t *deadline, uint64_t at)
 {
     if (deadline && (*deadline == 0 || at < *deadline))
         *deadline = at;
 }
 
-static void deadlines(weft_ep *ep, uint64_t *deadline)
+static void collect_deadlines(weft_ep *ep, uint64_t *deadline)
 {
     if (ep->accept_at)
-        until(deadline, ep->accept_at);
+        lower_deadline(deadline, ep->accept_at);
     for (uint32_t i = 0; i < ep->busy_n; i++)
         if (ep->busy[i]->state == SHM_WAITING)
-            until(deadline, ep->busy[i]->retry_at);
+            lower_deadline(deadline, ep->busy[i]->retry_at);
 }
 
-/* OK: whatever happens from here on makes the epoll descriptor readable. */
+/* Prepares for sleep. After WEFT_OK every event makes the epoll descriptor
+ * readable. WEFT_EAGAIN: there is something to do. */
 int wf_shm_arm(weft_ep *ep, weft_event *event, uint64_t *deadline_ns)
 {
     if (event)
         wf_shm_event(ep, event);
     if (!ep->armed) {
-        be_hungry(ep);
+        announce_waiting(ep);
         uint32_t who = shm_helping(ep) ? SHM_ASLEEP | SHM_STANDIN : SHM_ASLEEP;
         set_mode(ep, (ep->mode | who) + SHM_NAP);
         full_barrier(ep);
         ep->armed = true;
     }
-    if (anything(ep)) {
+    if (has_work(ep)) {
         ep->armed = false;
-        ep->sweep = true; /* find it in the next call, whoever it is from */
+        ep->sweep = true; /* the next call finds it, whichever peer it is of */
         set_mode(ep, ep->mode & ~(SHM_ASLEEP | SHM_STANDIN));
         return WEFT_EAGAIN;
     }
-    deadlines(ep, deadline_ns);
-    ep->stats.naps++;
+    collect_deadlines(ep, deadline_ns);
+    ep->stats.sleeps++;
     return WEFT_OK;
 }
 
-/* The first progress after a sleep: no more bells, and look at the sockets,
- * which also takes back the bell that rang. */
+/* Ends a sleep: the bell is not rung any more, and the sockets are polled next,
+ * which also consumes the bell. */
 void wf_shm_disarm(weft_ep *ep)
 {
     ep->armed = false;

@@ -1,4 +1,4 @@
-/* Who moves which piece of a transfer that both sides work on.
+/* The claims that divide the pieces of a transfer between both sides.
  *
  *   pieces    0 1 2 3 4 5 . . . . . . n-3 n-2 n-1
  *             sender -->                 <-- receiver
@@ -7,10 +7,10 @@
  *             bits 24-47  pieces taken from the back
  *             bits 48-63  operation
  *
- * INVARIANT  Each piece is taken once, by one of them. Who takes some moves
- * them: nobody else can. The word is in shared memory, so whatever it says the
- * pieces that are handed out exist; a peer that writes nonsense there harms
- * its own message only.
+ * INVARIANT  Each piece is taken once, by one side, and only the side that has
+ * taken it moves it. The word is in shared memory, so the pieces that are
+ * handed out exist whatever it contains; a peer that writes nonsense there
+ * harms its own message only.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -22,14 +22,15 @@
 #include <stdint.h>
 
 enum {
-    SHM_BLOCK = 256 << 10,      /* bytes that one side moves alone at a time, */
-    SHM_BLOCK_MOST = 1024 << 10 /* and after a while */
+    SHM_BLOCK = 256 << 10,      /* bytes that one side moves alone at a time */
+    SHM_BLOCK_MOST = 1024 << 10 /* and the maximum, reached after a while */
 };
-#define SHM_PIECES_MOST ((1u << 24) - 1)
-#define SHM_CLAIMS_CLOSED UINT64_MAX /* nothing is left, of any operation */
+#define SHM_PIECES_MOST   ((1u << 24) - 1)
+#define SHM_CLAIMS_CLOSED UINT64_MAX /* no operation has pieces left */
 
 enum shm_end { SHM_FRONT = 0, SHM_BACK = 24 };
 
+/* The word of operation op before anything is taken. */
 static inline uint64_t shm_claims(uint32_t op)
 {
     return (uint64_t)op << 48;
@@ -40,14 +41,15 @@ static inline uint32_t shm_claimed(uint64_t word, enum shm_end end)
     return (uint32_t)(word >> end) & SHM_PIECES_MOST;
 }
 
-/* Pieces of operation op that nobody has taken. */
+/* The number of pieces of operation op that neither side has taken. */
 static inline uint32_t shm_unclaimed(uint64_t word, uint32_t op, uint32_t all)
 {
     uint32_t taken = shm_claimed(word, SHM_FRONT) + shm_claimed(word, SHM_BACK);
     return word >> 48 == (op & 0xffff) && taken < all ? all - taken : 0;
 }
 
-/* Take up to `most` from one end: how many, and the first of them. */
+/* Takes up to `most` pieces from one end. Returns their number, and the index
+ * of the first. */
 static inline uint32_t shm_claim(_Atomic uint64_t *word, uint32_t op,
                                  uint32_t all, uint32_t most, enum shm_end end,
                                  uint32_t *first)
@@ -67,9 +69,10 @@ static inline uint32_t shm_claim(_Atomic uint64_t *word, uint32_t op,
     return n;
 }
 
-/* How many pieces one side moves by the kernel at a time. A call costs it as much
- * as ten KB, so the longer the other one has been away the more, and less towards
- * the end, where it may have come back. */
+/* The number of pieces that one side moves by the kernel at a time. A call
+ * costs as much as copying ten KB, so the number grows while the other side is
+ * away (`run` pieces so far), and shrinks towards the end, where it may be
+ * back. */
 static inline uint32_t shm_block(uint32_t chunk, uint32_t run, uint32_t left)
 {
     uint32_t most = SHM_BLOCK_MOST / chunk;

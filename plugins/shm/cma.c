@@ -1,17 +1,18 @@
-/* Another process' memory, with process_vm_readv and _writev (CMA), and when.
+/* Access to another process' memory with process_vm_readv and _writev (CMA),
+ * and the decision when to use it.
  *
- * One copy by the kernel against two through the ring: where two cores share a
- * cache the ring wins by two to three times, elsewhere it may not. So the
- * first large messages are a race: RACES of them go each way, the best time of
- * each counts, and the receiver reads all by itself only where that was clearly
- * faster. Elsewhere it is for the side that is there alone: fetch.c.
+ * DESIGN  The kernel copies once, the ring twice. Where two cores share a cache
+ * the ring wins by two to three times, elsewhere it may not. So the first large
+ * messages are a race: RACES of them go each way, the best time of each counts,
+ * and the receiver reads all alone only where that was clearly faster.
+ * Elsewhere CMA is for transfers of which only one side is in MPI: fetch.c.
  *
- * Where more than four ranks share a CPU the two sides are seldom there together,
- * and each filling of the ring is a turn of the run queue. There the receiver
- * reads all that is announced.
+ * Where more than four ranks share a CPU the two sides seldom run at the same
+ * time, and each filling of the ring waits for the other side to be scheduled.
+ * There the receiver reads all messages that are announced.
  *
- * Where the kernel forbids it (ptrace rules, seccomp) the ring carries on. Of
- * Yama's rules the usual one can be met: wf_shm_cma_let_in.
+ * Where the kernel forbids CMA (ptrace rules, seccomp) the ring carries all.
+ * The usual rule of Yama can be satisfied: wf_shm_cma_admit_peers.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,11 +29,11 @@
 
 enum {
     RACES = 4,
-    READ_MOST = 4 << 20 /* bytes before progress looks at others */
+    READ_MAX = 4 << 20 /* bytes that one progress call reads */
 };
 
-/* What a race over `bytes` has shown. */
-static void note(struct shm_pace *pace, uint64_t bytes, uint64_t ns)
+/* Records the time of one message of a race. */
+static void record_pace(struct shm_pace *pace, uint64_t bytes, uint64_t ns)
 {
     uint64_t mbs = bytes * 1000 / (ns ? ns : 1);
     pace->races++;
@@ -40,44 +41,46 @@ static void note(struct shm_pace *pace, uint64_t bytes, uint64_t ns)
         pace->mbs = mbs;
 }
 
-static bool decided(const weft_ep *ep)
+static bool is_race_decided(const weft_ep *ep)
 {
     return ep->ring_pace.races >= RACES && ep->cma_pace.races >= RACES;
 }
 
-static bool won(const weft_ep *ep)
+static bool has_cma_won(const weft_ep *ep)
 {
     return ep->cma_pace.mbs > ep->ring_pace.mbs + ep->ring_pace.mbs / 8;
 }
 
-static bool receivers_read(const weft_ep *ep)
+static bool is_always_read_by_receiver(const weft_ep *ep)
 {
-    return ep->config.cma == SHM_CMA_AUTO && ep->queued;
+    return ep->config.cma == SHM_CMA_AUTO && ep->heavily_oversubscribed;
 }
 
-/* Should a message be offered? */
+/* Says whether a message should be offered. */
 bool wf_shm_cma_offers(const weft_ep *ep, uint64_t len)
 {
-    if (receivers_read(ep))
+    if (is_always_read_by_receiver(ep))
         return true;
-    if (len < SHM_CMA_FROM || ep->config.cma == SHM_CMA_NO)
+    if (len < SHM_CMA_MIN || ep->config.cma == SHM_CMA_NO)
         return false;
-    return len >= SHM_EITHER_FROM || ep->config.cma == SHM_CMA_YES ||
-           !decided(ep) || won(ep);
+    return len >= SHM_EITHER_SIDE_MIN || ep->config.cma == SHM_CMA_YES ||
+           !is_race_decided(ep) || has_cma_won(ep);
 }
 
-/* Is the receiver to read this one alone? The two ways take turns until it is
- * decided. */
-bool wf_shm_cma_alone(const weft_ep *ep)
+/* Says whether the receiver is to read this message alone. The two ways
+ * alternate until the race is decided. */
+bool wf_shm_cma_reads_alone(const weft_ep *ep)
 {
-    if (ep->config.cma != SHM_CMA_AUTO || ep->queued)
+    if (ep->config.cma != SHM_CMA_AUTO || ep->heavily_oversubscribed)
         return ep->config.cma != SHM_CMA_NO;
-    return decided(ep) ? won(ep) : ep->cma_pace.races < ep->ring_pace.races;
+    return is_race_decided(ep) ? has_cma_won(ep)
+                               : ep->cma_pace.races < ep->ring_pace.races;
 }
 
-/* Yama's: 0 any process of the user may reach another; 1 its ancestors only, and
- * one that it names, with all that this one has started; 2, 3 none. */
-static char scope(void)
+/* Reads Yama's rule. 0: any process of the user may access another; 1: only its
+ * ancestors, and one process that it names, with all that this one has started;
+ * 2, 3: none. */
+static char read_yama_scope(void)
 {
     char c = '0';
     int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
@@ -88,27 +91,27 @@ static char scope(void)
     return c;
 }
 
-/* Before a peer hears of memory that it may reach. The launcher is the one
- * ancestor that all processes of the job have here: to name it lets them in,
- * and no stranger. */
-void wf_shm_cma_let_in(weft_ep *ep)
+/* Lets the peers access this process' memory under Yama's rule 1, before one is
+ * told of such memory. The launcher is the one ancestor that all processes of
+ * the job have on this node: naming it admits them, and no foreign process. */
+void wf_shm_cma_admit_peers(weft_ep *ep)
 {
     unsigned long who = ep->config.ptracer == SHM_PTRACER_ANY
                             ? PR_SET_PTRACER_ANY
                             : ep->launcher;
-    if (ep->let_in)
+    if (ep->peers_admitted)
         return;
-    ep->let_in = true;
-    if (who && ep->config.ptracer != SHM_PTRACER_NO && scope() == '1')
+    ep->peers_admitted = true;
+    if (who && ep->config.ptracer != SHM_PTRACER_NO && read_yama_scope() == '1')
         (void)prctl(PR_SET_PTRACER, who, 0, 0, 0);
 }
 
-/* For weft-info: what comes of it here. */
-void wf_shm_cma_remark(const weft_open *o, const struct shm_config *c)
+/* Logs, for weft-info, which processes can use CMA here. */
+void wf_shm_cma_log_use(const weft_open *o, const struct shm_config *c)
 {
     static const char *const who[] = {"processes of one launcher",
                                       "processes of the user", "nobody"};
-    char byte = 0, s = scope();
+    char byte = 0, s = read_yama_scope();
     struct iovec one = {&byte, 1};
     bool works = process_vm_readv(getpid(), &one, 1, &one, 1, 0) == 1;
     if (works && s <= '1')
@@ -119,7 +122,7 @@ void wf_shm_cma_remark(const weft_open *o, const struct shm_config *c)
                      works ? " (kernel.yama.ptrace_scope)" : "");
 }
 
-/* Its number in my namespace, from the kernel. */
+/* Asks the kernel for the peer's number in this namespace. */
 static bool find_pid(weft_peer *p)
 {
     struct ucred peer;
@@ -130,8 +133,8 @@ static bool find_pid(weft_peer *p)
     return p->pid > 0;
 }
 
-/* The key of an offer, or NULL: push. */
-weft_rkey *wf_shm_cma_key(weft_peer *p, uint64_t id)
+/* Makes the key of an offer. NULL: the sender has to push. */
+weft_rkey *wf_shm_cma_open_key(weft_peer *p, uint64_t id)
 {
     if (p->cma_refused || p->state != SHM_UP)
         return NULL;
@@ -141,21 +144,22 @@ weft_rkey *wf_shm_cma_key(weft_peer *p, uint64_t id)
     return k;
 }
 
-/* May I read the peer's memory? */
+/* Says whether this process may read the peer's memory. */
 bool wf_shm_cma_probe(weft_peer *p, uint64_t at)
 {
     char byte;
     struct iovec to = {&byte, 1}, from = {(void *)(uintptr_t)at, 1};
     if (p->cma_works || p->cma_refused)
         return p->cma_works;
-    wf_shm_cma_let_in(p->ep); /* it may write */
-    p->cma_works = find_pid(p) &&
-                   process_vm_readv(p->pid, &to, 1, &from, 1, 0) == 1;
+    wf_shm_cma_admit_peers(p->ep); /* it may write */
+    p->cma_works =
+        find_pid(p) && process_vm_readv(p->pid, &to, 1, &from, 1, 0) == 1;
     p->cma_refused = !p->cma_works;
     return p->cma_works;
 }
 
-/* All n bytes, or false. */
+/* Reads n bytes of the peer's memory. Returns false if it could not read
+ * all. */
 bool wf_shm_cma_read(weft_peer *p, void *to, uint64_t at, uint64_t n)
 {
     p->ep->stats.read_bytes += n;
@@ -171,60 +175,62 @@ bool wf_shm_cma_read(weft_peer *p, void *to, uint64_t at, uint64_t n)
     return true;
 }
 
-/* The number of a process that has ended may be another's: to write there would
- * be worse than to read. It closes the socket before its number is free. */
-static bool alive(const weft_peer *p)
+/* Says whether the peer still has its process number. The number of a process
+ * that has ended may be another's, and writing there would be worse than
+ * reading. A process closes its socket before its number is free. */
+static bool is_peer_alive(const weft_peer *p)
 {
     char byte;
     return recv(p->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
 }
 
-/* How many bytes were written; after less than n it is not tried again. */
+/* Writes into the peer's memory. Returns the number of bytes; after less than n
+ * it is not tried again. */
 uint64_t wf_shm_cma_write(weft_peer *p, const void *from, uint64_t at,
                           uint64_t n)
 {
     struct iovec mine = {(void *)(uintptr_t)from, n},
                  its = {(void *)(uintptr_t)at, n};
     ssize_t put = -1;
-    if (find_pid(p) && alive(p))
+    if (find_pid(p) && is_peer_alive(p))
         put = process_vm_writev(p->pid, &mine, 1, &its, 1, 0);
     p->write_refused = put != (ssize_t)n;
     p->ep->stats.written_bytes += put > 0 ? (uint64_t)put : 0;
     return put > 0 ? (uint64_t)put : 0;
 }
 
-/* Is a message of len bytes that comes through the ring a race? */
-bool wf_shm_ring_races(const weft_peer *p, uint64_t len)
+/* Says whether a message of len bytes that comes through the ring is a race. */
+bool wf_shm_is_ring_race(const weft_peer *p, uint64_t len)
 {
     const weft_ep *ep = p->ep;
-    return len >= SHM_CMA_FROM && ep->config.cma == SHM_CMA_AUTO &&
+    return len >= SHM_CMA_MIN && ep->config.cma == SHM_CMA_AUTO &&
            !p->cma_refused && ep->ring_pace.races < RACES;
 }
 
-/* It has come, in ns. */
-void wf_shm_ring_paced(weft_peer *p, uint64_t len, uint64_t ns)
+/* Records that a message of len bytes has come through the ring, in ns. */
+void wf_shm_record_ring_race(weft_peer *p, uint64_t len, uint64_t ns)
 {
-    if (wf_shm_ring_races(p, len))
-        note(&p->ep->ring_pace, len, ns);
+    if (wf_shm_is_ring_race(p, len))
+        record_pace(&p->ep->ring_pace, len, ns);
 }
 
-/* Read some of the message. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
+/* Reads some of the message. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
 int wf_shm_cma_step(weft_peer *p, const weft_rma *rma, uint64_t *done)
 {
     weft_ep *ep = p->ep;
     uint64_t left = rma->len - *done;
-    uint64_t now = left < READ_MOST ? left : READ_MOST;
+    uint64_t now = left < READ_MAX ? left : READ_MAX;
     struct iovec to = {(char *)rma->one.iov_base + *done, now};
     struct iovec from = {(void *)(uintptr_t)(rma->raddr + *done), now};
-    uint64_t start = decided(ep) ? 0 : ep->host->now_ns(ep->core);
+    uint64_t start = is_race_decided(ep) ? 0 : ep->host->now_ns(ep->core);
     ssize_t n = process_vm_readv(p->pid, &to, 1, &from, 1, 0);
     if (n <= 0) {
         p->cma_refused = true;
         return errno == ESRCH ? WEFT_EPEER : WEFT_ENOTSUP;
     }
     if (start && *done == 0)
-        note(&ep->cma_pace, (uint64_t)n,
-             ep->host->now_ns(ep->core) - start);
+        record_pace(&ep->cma_pace, (uint64_t)n,
+                    ep->host->now_ns(ep->core) - start);
     ep->stats.read_bytes += (uint64_t)n;
     *done += (uint64_t)n;
     return *done == rma->len ? WEFT_DONE : WEFT_EAGAIN;

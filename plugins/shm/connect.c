@@ -1,19 +1,20 @@
 /* Calls, in both directions, up to the proof of identity.
  *
  *   dialler                          listener
- *   connect, HELLO secret + step 1 -> accept: same user? secret mine?
+ *   connect, HELLO secret + step 1 -> accept: checks user and secret
  *                                 <- AUTH step 2
  *   AUTH step 3                   -> proved: adopt.c goes on
  *                                 <- SETUP segment, page, bell   or REFUSE
  *   READY page, bell              ->
  *
- *   - Nothing waits: a full backlog is dialled again after a while.
- *   - A listener that died refuses the call, and the link goes down.
+ *   - Nothing waits: after a full backlog the call is made again later.
+ *   - A listener that has died refuses the call, and the link goes down.
  *   - There is no time limit: a process that computes answers when it next
  *     enters MPI; one that dies closes its sockets.
- *   - A call that fails before the rings are there, for want of a descriptor or
- *     of memory on either side, is made again for LACK_MOST_MS. If the other side
- *     has ended, the next call is refused; if it lacks something, it says what.
+ *   - A call that fails before the rings exist, for want of a descriptor or of
+ *     memory on either side, is made again for SHORTAGE_MAX_MS. If the other
+ *     side has ended, the next call is refused; if it lacks something, its
+ *     refusal names it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,27 +28,25 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum {
-    RETRY_FIRST_MS = 1,
-    RETRY_MOST_MS = 64,
-    LACK_MOST_MS = 10000
-};
+enum { RETRY_FIRST_MS = 1, RETRY_MAX_MS = 64, SHORTAGE_MAX_MS = 10000 };
 
 #define MS 1000000ull
 
-/* The abstract name: no file, gone with the last descriptor. */
-socklen_t wf_shm_name(const struct shm_address *a, struct sockaddr_un *sa)
+/* Makes the abstract name of an endpoint's socket. It needs no file and is gone
+ * with the last descriptor. */
+socklen_t wf_shm_socket_name(const struct shm_address *a,
+                             struct sockaddr_un *sa)
 {
     memset(sa, 0, sizeof *sa);
     sa->sun_family = AF_UNIX;
     int n = snprintf(sa->sun_path + 1, sizeof sa->sun_path - 1, "weft-shm-");
     for (size_t i = 0; i < sizeof a->name; i++)
-        n += snprintf(sa->sun_path + 1 + n,
-                      sizeof sa->sun_path - 1 - (size_t)n, "%02x", a->name[i]);
+        n += snprintf(sa->sun_path + 1 + n, sizeof sa->sun_path - 1 - (size_t)n,
+                      "%02x", a->name[i]);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-int wf_shm_watch(weft_ep *ep, struct shm_watch *w, uint32_t events)
+int wf_shm_watch_socket(weft_ep *ep, struct shm_watch *w, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data = {.ptr = w}};
     return epoll_ctl(ep->epoll, EPOLL_CTL_ADD, w->fd, &e) == 0 ? 0 : errno;
@@ -71,7 +70,7 @@ struct shm_conn *wf_shm_conn_new(weft_ep *ep, int fd, bool dialled)
     c->watch = (struct shm_watch){SHM_CONN, fd};
     c->ep = ep;
     c->dialled = dialled;
-    if (wf_shm_watch(ep, &c->watch, EPOLLIN | EPOLLRDHUP) != 0) {
+    if (wf_shm_watch_socket(ep, &c->watch, EPOLLIN | EPOLLRDHUP) != 0) {
         free(c);
         return NULL;
     }
@@ -81,8 +80,9 @@ struct shm_conn *wf_shm_conn_new(weft_ep *ep, int fd, bool dialled)
     return c;
 }
 
-/* End a connection attempt; the memory goes when no event can point to it. A
- * connection that became a peer's has given its descriptor away (-1). */
+/* Ends a connection attempt. Its memory is freed when no event can point to it
+ * any more. A connection that became a peer's has given its descriptor away
+ * (-1). */
 void wf_shm_hang_up(struct shm_conn *c)
 {
     weft_ep *ep = c->ep;
@@ -103,8 +103,8 @@ void wf_shm_hang_up(struct shm_conn *c)
     ep->conns_made--;
 }
 
-/* Free the connections that have ended. */
-void wf_shm_bury(weft_ep *ep)
+/* Frees the connections that have ended. */
+void wf_shm_free_dead_conns(weft_ep *ep)
 {
     while (ep->dead_conns) {
         struct shm_conn *c = ep->dead_conns;
@@ -113,75 +113,76 @@ void wf_shm_bury(weft_ep *ep)
     }
 }
 
-/* The socket closed, or spoke nonsense, before the rings were there. */
-static void lost(struct shm_conn *c, const char *what)
+/* Ends a connection whose socket has closed, or has sent nonsense, before the
+ * rings existed. A dialler calls again for a while. */
+static void drop_conn(struct shm_conn *c, const char *what)
 {
     weft_peer *p = c->peer;
     wf_shm_hang_up(c);
     if (!p)
         return;
     if (c->dialled) {
-        if (!wf_shm_try_again(p))
+        if (!wf_shm_dial_again(p))
             wf_shm_fault(p, WEFT_ELINK, "process %u (pid %u) %s", p->loc_id,
                          p->address.pid, what);
         return;
     }
-    p->state = SHM_IDLE; /* its call; mine may still be wanted */
-    wf_shm_quiet(p, WEFT_ELINK);
+    p->state = SHM_IDLE; /* it was its call; mine may still be needed */
+    wf_shm_end_connection(p, WEFT_ELINK);
     if (p->out.want)
-        wf_shm_retry(p, RETRY_FIRST_MS * MS);
+        wf_shm_dial_later(p, RETRY_FIRST_MS * MS);
 }
 
-/* The caller is no rank of this job, so there is no point in calling again. */
-static void nonsense(struct shm_conn *c, const char *what)
+/* Ends a connection with a process that is no rank of this job, for good. */
+static void drop_foreign_conn(struct shm_conn *c, const char *what)
 {
     if (c->peer && c->dialled)
-        c->peer->lack_since = 1; /* long ago */
-    lost(c, what);
+        c->peer->shortage_since = 1; /* so long ago that the limit is over */
+    drop_conn(c, what);
 }
 
 /* ---- dialling ---------------------------------------------------------- */
 
-/* Dial again later; after_ns 0: twice as long as the last time. */
-void wf_shm_retry(weft_peer *p, uint64_t after_ns)
+/* Dials again after a pause; after_ns 0: twice as long as the last one. */
+void wf_shm_dial_later(weft_peer *p, uint64_t after_ns)
 {
     if (after_ns == 0) {
         after_ns = p->retry_after ? 2 * p->retry_after : RETRY_FIRST_MS * MS;
-        if (after_ns > RETRY_MOST_MS * MS)
-            after_ns = RETRY_MOST_MS * MS;
+        if (after_ns > RETRY_MAX_MS * MS)
+            after_ns = RETRY_MAX_MS * MS;
         p->retry_after = after_ns;
     }
     p->state = SHM_WAITING;
     p->retry_at = p->ep->host->now_ns(p->ep->core) + after_ns;
-    wf_shm_busy(p);
+    wf_shm_mark_busy(p);
 }
 
-bool wf_shm_try_again(weft_peer *p)
+bool wf_shm_dial_again(weft_peer *p)
 {
     uint64_t now = p->ep->host->now_ns(p->ep->core);
-    if (!p->lack_since)
-        p->lack_since = now;
-    if (now - p->lack_since >= LACK_MOST_MS * MS)
+    if (!p->shortage_since)
+        p->shortage_since = now;
+    if (now - p->shortage_since >= SHORTAGE_MAX_MS * MS)
         return false;
-    wf_shm_retry(p, 0);
+    wf_shm_dial_later(p, 0);
     return true;
 }
 
-/* The system lacks what it may have again soon. */
-static bool lacks(int err)
+/* Says whether an errno is a shortage that may soon be over. */
+static bool is_passing_shortage(int err)
 {
     return err == EMFILE || err == ENFILE || err == ENOMEM || err == ENOBUFS ||
            err == EAGAIN;
 }
 
-const char *wf_shm_remedy(int err)
+const char *wf_shm_remedy_of(int err)
 {
     return err == EMFILE   ? " (RLIMIT_NOFILE; raise ulimit -n)"
            : err == ENFILE ? " (raise fs.file-max)"
                            : "";
 }
 
-static int say_hello(struct shm_conn *c)
+static int send_hello(struct shm_conn *c)
 {
     weft_ep *ep = c->ep;
     unsigned char body[16 + WEFT_AUTH_MSG];
@@ -195,49 +196,51 @@ static int say_hello(struct shm_conn *c)
     return wf_shm_message_send(c->watch.fd, SHM_HELLO, body, 16 + n, NULL, 0);
 }
 
-static void dialled(weft_peer *p, int fd)
+static void start_handshake(weft_peer *p, int fd)
 {
     if (!wf_shm_same_user(fd)) {
         close(fd);
-        wf_shm_fault(p, WEFT_ELINK, "cannot call process %u: its socket belongs "
-                     "to another user", p->loc_id);
+        wf_shm_fault(p, WEFT_ELINK,
+                     "cannot call process %u: its socket belongs "
+                     "to another user",
+                     p->loc_id);
         return;
     }
     struct shm_conn *c = wf_shm_conn_new(p->ep, fd, true);
     if (!c) {
         close(fd);
-        if (!wf_shm_try_again(p))
-            wf_shm_fault(p, WEFT_ENOMEM, "cannot call process %u: out of memory",
-                         p->loc_id);
+        if (!wf_shm_dial_again(p))
+            wf_shm_fault(p, WEFT_ENOMEM,
+                         "cannot call process %u: out of memory", p->loc_id);
         return;
     }
     c->peer = p;
-    int err = say_hello(c);
-    if (err && err != EPIPE) { /* EPIPE: it has closed, and may have said why */
+    int err = send_hello(c);
+    if (err && err != EPIPE) { /* EPIPE: a refusal may be there to be read */
         wf_shm_hang_up(c);
-        if (lacks(err) && wf_shm_try_again(p))
+        if (is_passing_shortage(err) && wf_shm_dial_again(p))
             return;
         wf_shm_fault(p, err == ENOMEM ? WEFT_ENOMEM : WEFT_ELINK,
-                     "cannot greet process %u (pid %u): %s",
-                     p->loc_id, p->address.pid, strerror(err));
+                     "cannot greet process %u (pid %u): %s", p->loc_id,
+                     p->address.pid, strerror(err));
         return;
     }
     p->conn = c;
     p->state = SHM_DIALLED;
 }
 
-/* Start a call. What goes wrong is reported by progress. */
+/* Starts a call. Progress reports its errors. */
 void wf_shm_dial(weft_peer *p)
 {
     struct sockaddr_un sa;
-    socklen_t len = wf_shm_name(&p->address, &sa);
+    socklen_t len = wf_shm_socket_name(&p->address, &sa);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         int lack = errno;
-        if (lacks(lack) && wf_shm_try_again(p))
+        if (is_passing_shortage(lack) && wf_shm_dial_again(p))
             return;
         wf_shm_fault(p, WEFT_ESYS, "no socket to call process %u: %s%s",
-                     p->loc_id, strerror(lack), wf_shm_remedy(lack));
+                     p->loc_id, strerror(lack), wf_shm_remedy_of(lack));
         return;
     }
     int rc;
@@ -245,14 +248,14 @@ void wf_shm_dial(weft_peer *p)
         rc = connect(fd, (struct sockaddr *)&sa, len);
     } while (rc != 0 && errno == EINTR);
     if (rc == 0) {
-        dialled(p, fd);
+        start_handshake(p, fd);
         return;
     }
     int err = errno;
     close(fd);
     if (err == EAGAIN)
-        wf_shm_retry(p, 0);
-    else if (!lacks(err) || !wf_shm_try_again(p))
+        wf_shm_dial_later(p, 0);
+    else if (!is_passing_shortage(err) || !wf_shm_dial_again(p))
         wf_shm_fault(p, WEFT_ELINK,
                      "process %u (pid %u) does not answer: %s; it has ended "
                      "or closed its endpoint",
@@ -261,8 +264,8 @@ void wf_shm_dial(weft_peer *p)
 
 /* ---- the handshake ----------------------------------------------------- */
 
-/* This process cannot go on with the handshake now. */
-static void auth_starved(struct shm_conn *c)
+/* Ends a handshake for which this process has no memory now. */
+static void fail_for_memory(struct shm_conn *c)
 {
     weft_peer *p = c->peer;
     if (!c->dialled) {
@@ -270,12 +273,12 @@ static void auth_starved(struct shm_conn *c)
         return;
     }
     wf_shm_hang_up(c);
-    if (!wf_shm_try_again(p))
+    if (!wf_shm_dial_again(p))
         wf_shm_fault(p, WEFT_ENOMEM, "cannot call process %u: out of memory",
                      p->loc_id);
 }
 
-static void auth_failed(struct shm_conn *c, int rc)
+static void fail_authentication(struct shm_conn *c, int rc)
 {
     const char *why = rc == WEFT_EAUTH      ? "the job keys differ"
                       : rc == WEFT_EPROTO   ? "it speaks another protocol"
@@ -285,7 +288,7 @@ static void auth_failed(struct shm_conn *c, int rc)
     if (!c->dialled)
         c->ep->host->log(c->ep->core, 1, "shm: refused a caller: %s", why);
     if (rc == WEFT_ENOMEM) {
-        auth_starved(c);
+        fail_for_memory(c);
         return;
     }
     weft_peer *p = c->peer;
@@ -295,34 +298,35 @@ static void auth_failed(struct shm_conn *c, int rc)
                      p->loc_id, p->address.pid, why);
 }
 
-/* One step of the key handshake. false: the connection has ended. */
-static bool auth_step(struct shm_conn *c, const unsigned char *in, size_t len)
+/* Takes one step of the key handshake. Returns false if the call has ended. */
+static bool step_handshake(struct shm_conn *c, const unsigned char *in,
+                           size_t len)
 {
     weft_ep *ep = c->ep;
     unsigned char out[WEFT_AUTH_MSG];
     size_t n = 0;
-    int rc = ep->host->auth_step(ep->core, &c->auth, in, len, out, &n,
-                                 &c->loc_id);
+    int rc =
+        ep->host->auth_step(ep->core, &c->auth, in, len, out, &n, &c->loc_id);
     int err = 0;
     if (n > 0 && n <= sizeof out)
         err = wf_shm_message_send(c->watch.fd, SHM_AUTH, out, n, NULL, 0);
     if (rc != WEFT_OK && rc != WEFT_EAGAIN) {
-        auth_failed(c, rc);
+        fail_authentication(c, rc);
         return false;
     }
     if (err) {
-        lost(c, "cannot be sent a proof of the job key");
+        drop_conn(c, "cannot be sent a proof of the job key");
         return false;
     }
     if (rc == WEFT_EAGAIN)
         return true;
     c->proved = true;
     if (!c->dialled)
-        wf_shm_proved(c);
+        wf_shm_handle_proof(c);
     return c->watch.kind == SHM_CONN;
 }
 
-static bool on_hello(struct shm_conn *c, const struct shm_message *m)
+static bool handle_hello(struct shm_conn *c, const struct shm_message *m)
 {
     if (m->len < 16 || memcmp(m->body, c->ep->address.secret, 16) != 0) {
         c->ep->host->log(c->ep->core, 1,
@@ -331,54 +335,58 @@ static bool on_hello(struct shm_conn *c, const struct shm_message *m)
         wf_shm_hang_up(c);
         return false;
     }
-    return auth_step(c, m->body + 16, m->len - 16u);
+    return step_handshake(c, m->body + 16, m->len - 16u);
 }
 
-/* One message; false: the connection has ended or is a peer's now. */
-static bool on_message(struct shm_conn *c, const struct shm_message *m,
-                       int *fds)
+/* Handles one message. Returns false if the connection has ended or is a peer's
+ * now. */
+static bool handle_message(struct shm_conn *c, const struct shm_message *m,
+                           int *fds)
 {
     if (!c->proved && !c->dialled && !c->auth && m->type == SHM_HELLO)
-        return on_hello(c, m);
+        return handle_hello(c, m);
     if (!c->proved && c->auth && m->type == SHM_AUTH)
-        return auth_step(c, m->body, m->len);
+        return step_handshake(c, m->body, m->len);
     if ((c->dialled || c->peer) && m->type == SHM_REFUSE)
-        return wf_shm_on_refuse(c, m);
+        return wf_shm_handle_refusal(c, m);
     if (c->proved && c->dialled && m->type == SHM_SETUP)
-        return wf_shm_on_setup(c, m, fds);
+        return wf_shm_handle_setup(c, m, fds);
     if (c->proved && !c->dialled && c->peer && m->type == SHM_READY)
-        return wf_shm_on_ready(c, m, fds);
-    nonsense(c, "sent a message out of turn");
+        return wf_shm_handle_ready(c, m, fds);
+    drop_foreign_conn(c, "sent a message out of turn");
     return false;
 }
 
-static void close_left(int *fds)
+static void close_unused(int *fds)
 {
     for (int i = 0; i < SHM_FDS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
 }
 
-/* The dialler has answered, and counts the pair as connected; but of its
- * descriptors none came. It is asked for them once more when there may be some. */
-static void answer_lost(struct shm_conn *c)
+/* Handles a READY whose descriptors could not be received. The dialler counts
+ * the pair as connected already, so it is asked for them again, once
+ * descriptors may be free here. */
+static void wait_to_ask_again(struct shm_conn *c)
 {
     weft_peer *p = c->peer;
     uint64_t now = c->ep->host->now_ns(c->ep->core);
-    if (p && !p->lack_since)
-        p->lack_since = now;
-    if (!p || now - p->lack_since >= LACK_MOST_MS * MS) {
+    if (p && !p->shortage_since)
+        p->shortage_since = now;
+    if (!p || now - p->shortage_since >= SHORTAGE_MAX_MS * MS) {
         wf_shm_hang_up(c);
         if (p)
-            wf_shm_fault(p, WEFT_ELINK, "no descriptor is free for the page and "
-                         "the bell of process %u%s", p->loc_id, wf_shm_remedy(EMFILE));
+            wf_shm_fault(p, WEFT_ELINK,
+                         "no descriptor is free for the page and "
+                         "the bell of process %u%s",
+                         p->loc_id, wf_shm_remedy_of(EMFILE));
         return;
     }
     c->ask_again = true;
     wf_shm_pause_accept(c->ep, strerror(EMFILE));
 }
 
-void wf_shm_ask_again(weft_ep *ep)
+void wf_shm_request_ready(weft_ep *ep)
 {
     for (struct shm_conn *c = ep->conns, *next; c; c = next) {
         next = c->next;
@@ -386,53 +394,55 @@ void wf_shm_ask_again(weft_ep *ep)
             continue;
         c->ask_again = false;
         if (wf_shm_message_send(c->watch.fd, SHM_REPEAT, NULL, 0, NULL, 0))
-            answer_lost(c);
+            wait_to_ask_again(c);
     }
 }
 
-static int on_conn(struct shm_conn *c)
+static int handle_conn_event(struct shm_conn *c)
 {
     for (int n = 0;; n++) {
         struct shm_message m;
         int fds[SHM_FDS];
         int rc = wf_shm_message_receive(c->watch.fd, &m, fds);
-        bool goes_on = rc == 1 && on_message(c, &m, fds);
-        close_left(fds);
+        bool goes_on = rc == 1 && handle_message(c, &m, fds);
+        close_unused(fds);
         if (goes_on)
             continue;
         if (rc == -EPIPE)
-            lost(c, "closed the connection during the handshake");
+            drop_conn(c, "closed the connection during the handshake");
         else if (rc == -EMFILE && !(c->proved && !c->dialled))
-            lost(c, "sent memory for which no descriptor is free here "
-                    "(RLIMIT_NOFILE; raise ulimit -n)");
+            drop_conn(c, "sent memory for which no descriptor is free here "
+                         "(RLIMIT_NOFILE; raise ulimit -n)");
         else if (rc == -EMFILE)
-            answer_lost(c);
+            wait_to_ask_again(c);
         else if (rc < 0)
-            nonsense(c, "sent garbage during the handshake");
+            drop_foreign_conn(c, "sent garbage during the handshake");
         return n + 1;
     }
 }
 
-/* One message on the socket of a pair. 1; or why it was the last. */
-static int on_peer_message(weft_peer *p, const struct shm_message *m, int fd)
+/* Handles one message on the socket of a pair. Returns 1, or a negative errno
+ * if no more are read. */
+static int handle_peer_message(weft_peer *p, const struct shm_message *m,
+                               int fd)
 {
     switch (m->type) {
     case SHM_REPEAT:
-        wf_shm_ready_again(p);
+        wf_shm_resend_ready(p);
         return 1;
     case SHM_REFUSE:
-        /* The listener lacked something for SHM_READY. Messages are perhaps in
-         * the ring already, so there is no second call. */
-        wf_shm_refused(p, m);
+        /* The listener could not receive SHM_READY. Messages may be in the ring
+         * already, so there is no second call. */
+        wf_shm_report_refusal(p, m);
         return -EPIPE;
     default:
-        return wf_shm_on_memory(p, m, fd) ? 1 : -EPROTO;
+        return wf_shm_handle_memory(p, m, fd) ? 1 : -EPROTO;
     }
 }
 
-/* The socket of a pair: talk about memory, else silence until the other side
- * closes it. */
-static void on_peer(weft_peer *p)
+/* Reads the socket of a pair. It carries messages about memory, and nothing
+ * else until the other side closes it. */
+static void handle_peer_event(weft_peer *p)
 {
     struct shm_message m;
     int fds[SHM_FDS];
@@ -442,37 +452,38 @@ static void on_peer(weft_peer *p)
     do {
         rc = wf_shm_message_receive(p->watch.fd, &m, fds);
         if (rc == 1)
-            rc = on_peer_message(p, &m, fds[0]);
-        close_left(fds);
+            rc = handle_peer_message(p, &m, fds[0]);
+        close_unused(fds);
     } while (rc == 1);
-    if (rc == 0 || rc == -EMFILE) /* without that memory it goes on */
+    if (rc == 0 || rc == -EMFILE) /* the pair works without that memory */
         return;
     if (rc != -EPIPE)
         wf_shm_fault(p, WEFT_ELINK, "process %u wrote nonsense to its socket",
                      p->loc_id);
     epoll_ctl(p->ep->epoll, EPOLL_CTL_DEL, p->watch.fd, NULL);
     p->in.eof = true;
-    wf_shm_busy(p);
+    wf_shm_mark_busy(p);
 }
 
-static int on_event(weft_ep *ep, struct shm_watch *w)
+static int handle_event(weft_ep *ep, struct shm_watch *w)
 {
     switch (w->kind) {
     case SHM_LISTENER:
         return wf_shm_accept(ep);
     case SHM_CONN:
-        return on_conn((struct shm_conn *)(void *)w);
+        return handle_conn_event((struct shm_conn *)(void *)w);
     case SHM_PEER:
-        on_peer((weft_peer *)(void *)((char *)w -
-                                      offsetof(struct weft_peer, watch)));
+        handle_peer_event(
+            (weft_peer *)(void *)((char *)w -
+                                  offsetof(struct weft_peer, watch)));
         return 1;
     default:
         return 0;
     }
 }
 
-/* Look at the sockets without waiting. */
-int wf_shm_sockets(weft_ep *ep)
+/* Polls the sockets. Returns the number of events. */
+int wf_shm_poll_sockets(weft_ep *ep)
 {
     struct epoll_event e[SHM_EVENTS];
     int n = 0, got;
@@ -482,8 +493,8 @@ int wf_shm_sockets(weft_ep *ep)
     do {
         got = epoll_wait(ep->epoll, e, SHM_EVENTS, 0);
         for (int i = 0; i < got; i++)
-            n += on_event(ep, e[i].data.ptr);
+            n += handle_event(ep, e[i].data.ptr);
     } while (got == SHM_EVENTS);
-    wf_shm_bury(ep);
+    wf_shm_free_dead_conns(ep);
     return n;
 }

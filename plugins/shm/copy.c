@@ -1,18 +1,18 @@
-/* Copying large payloads: the loops, and the size of the ring they go through.
+/* The loops that copy large payloads, and the size of the ring they go through.
  *
  * DESIGN  A ring that stays in the second-level cache of the sender makes the
  * receiver fetch every line from that cache, and the sender fetch it back for
- * the next turn; both wait for the other core. A ring twice that size has
- * left for the shared cache when the receiver comes to it. Measured on a Zen 3
- * (512 KB second level): 20-23 GB/s through 256 KB, 30 GB/s through 1 MB.
- * Processes of a large machine get smaller ones: RING_SHARE for all peers
- * together. Where ranks share CPUs the ends of a pair seldom run at the same
- * time: a ring is then what one leaves for the other, and the lines of a larger
- * one cost more than it brings.
+ * the next pass; both wait for the other core. The lines of a ring twice that
+ * size have left for the shared cache when the receiver comes to them. Measured
+ * on a Zen 3 (512 KB second level): 20-23 GB/s through 256 KB, 30 GB/s through
+ * 1 MB. On nodes with many processes the rings are smaller: RING_SHARE for all
+ * peers together. Where ranks share CPUs the ends of a pair seldom run at the
+ * same time: one fills the ring, then the other empties it, and the lines of a
+ * larger ring cost more than they gain.
  *
  * The loops use vectors of 16 bytes, which every 64-bit machine has, so there
  * is nothing to choose at run time. Wider registers are no faster, since the
- * caches are the limit. When the stores go around the caches, and memcpy: way.c.
+ * caches are the limit. way.c decides between memcpy and non-temporal stores.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,16 +28,16 @@
 #endif
 
 enum {
-    LOOP_FROM = 1024, /* shorter copies are memcpy's business */
+    LOOP_FROM = 1024, /* bytes; shorter copies are left to memcpy */
     AHEAD = 1024,     /* bytes between prefetch and use */
     L2_UNKNOWN = 512 << 10,
-    RING_LEAST = 128 << 10,
-    RING_MOST = 4 << 20,
-    RING_CROWDED = 256 << 10,
+    RING_MIN = 128 << 10,
+    RING_MAX = 4 << 20,
+    RING_OVERSUBSCRIBED = 256 << 10,
     RING_SHARE = 64 << 20
 };
 
-typedef uint64_t block __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint64_t vec16 __attribute__((vector_size(16), aligned(1), may_alias));
 
 void wf_shm_copy(void *to, const void *from, size_t n)
 {
@@ -47,37 +47,39 @@ void wf_shm_copy(void *to, const void *from, size_t n)
         for (; n >= 64; n -= 64, t += 64, f += 64) {
             __builtin_prefetch(f + AHEAD);
             __builtin_prefetch(t + AHEAD, 1);
-            block a = *(const block *)f, b = *(const block *)(f + 16),
-                  c = *(const block *)(f + 32), d = *(const block *)(f + 48);
-            *(block *)t = a;
-            *(block *)(t + 16) = b;
-            *(block *)(t + 32) = c;
-            *(block *)(t + 48) = d;
+            vec16 a = *(const vec16 *)f, b = *(const vec16 *)(f + 16),
+                  c = *(const vec16 *)(f + 32), d = *(const vec16 *)(f + 48);
+            *(vec16 *)t = a;
+            *(vec16 *)(t + 16) = b;
+            *(vec16 *)(t + 32) = c;
+            *(vec16 *)(t + 48) = d;
         }
     memcpy(t, f, n);
 }
 
-/* Without hints. The empty statement keeps compilers from calling memcpy. */
+/* Copies without hints to prefetch. The empty statement keeps compilers from
+ * calling memcpy. */
 void wf_shm_copy_plain(void *to, const void *from, size_t n)
 {
     unsigned char *t = to;
     const unsigned char *f = from;
     if (n >= LOOP_FROM)
         for (; n >= 64; n -= 64, t += 64, f += 64) {
-            block a = *(const block *)f, b = *(const block *)(f + 16),
-                  c = *(const block *)(f + 32), d = *(const block *)(f + 48);
-            *(block *)t = a;
-            *(block *)(t + 16) = b;
-            *(block *)(t + 32) = c;
-            *(block *)(t + 48) = d;
+            vec16 a = *(const vec16 *)f, b = *(const vec16 *)(f + 16),
+                  c = *(const vec16 *)(f + 32), d = *(const vec16 *)(f + 48);
+            *(vec16 *)t = a;
+            *(vec16 *)(t + 16) = b;
+            *(vec16 *)(t + 32) = c;
+            *(vec16 *)(t + 48) = d;
             __asm__ volatile("");
         }
     memcpy(t, f, n);
 }
 
 #if defined __x86_64__
-/* Around the caches: lines that another processor holds are not asked for. The
- * fence is for whoever says next that they are there. */
+/* Copies with non-temporal stores: lines that another processor holds are not
+ * requested. The fence orders the stores before the slot that announces
+ * them. */
 void wf_shm_copy_around(void *to, const void *from, size_t n)
 {
     size_t before = n < LOOP_FROM ? n : -(uintptr_t)to % 64;
@@ -98,8 +100,9 @@ void wf_shm_copy_around(void *to, const void *from, size_t n)
 }
 #endif
 
-/* Bytes of the second-level cache, as Linux describes the first CPU. */
-static uint64_t level2(void)
+/* Reads the bytes of the second-level cache, as Linux describes the first
+ * CPU. */
+static uint64_t read_l2_size(void)
 {
     char text[32] = "";
     char *unit;
@@ -115,14 +118,14 @@ static uint64_t level2(void)
     return n ? n : L2_UNKNOWN;
 }
 
-/* Bytes of a ring for large payloads where the configuration names none. */
-uint64_t wf_shm_ring_bytes(uint32_t local_count, bool crowded)
+/* The bytes of a ring for large payloads where the configuration names none. */
+uint64_t wf_shm_ring_bytes(uint32_t local_count, bool oversubscribed)
 {
-    uint64_t n = crowded ? RING_CROWDED : 2 * level2();
+    uint64_t n = oversubscribed ? RING_OVERSUBSCRIBED : 2 * read_l2_size();
     uint64_t share = RING_SHARE / (local_count ? local_count : 1);
-    if (n > RING_MOST)
-        n = RING_MOST;
+    if (n > RING_MAX)
+        n = RING_MAX;
     if (n > share)
         n = share;
-    return n < RING_LEAST ? RING_LEAST : n;
+    return n < RING_MIN ? RING_MIN : n;
 }

@@ -1,50 +1,50 @@
-/* One copy: the receiver of a large message fetches it from the sender's
- * memory.
+/* Transfers with one copy: the receiver of a large message fetches it from the
+ * sender's memory.
  *
  *   the sender's memory is    it is read by
  *   an area of mem_alloc      a copy through this process' own mapping
  *   anything else             process_vm_readv, where that is faster (cma.c);
- *                             else by whichever side is there (fetch.c)
+ *                             else by whichever side is in MPI (fetch.c)
  *
- * When the destination lies in an area too, the owner of the source helps:
- * both claim chunks from a word in the segment of the pair and copy them.
+ * When the destination lies in an area too, the owner of the source helps: both
+ * claim pieces from a word in the segment of the pair and copy them.
  *
  *   receiver                               sender
  *   claim = op | 0;  HELP slot         --> maps the destination, if it has not
- *   claims chunks from claim               claims chunks from claim
- *   until none is left                     done = op | its chunks
+ *   claims pieces from claim               claims pieces from claim
+ *   until none is left                     done = op | its pieces
  *   complete: mine + done == all
  *
- * INVARIANT  A claimed index is compared with the private number of chunks
- * before it is a position; the operation's number in each word keeps the
- * latecomer of one operation out of the next.
+ * INVARIANT  A claimed index is compared with the private number of pieces
+ * before it is used as a position. The operation's number in each word keeps a
+ * late helper of one operation out of the next.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "ring.h"
 
 enum {
-    PIECE = 16 << 10,  /* what is claimed at a time */
-    TURN = 64,         /* pieces before progress looks at others */
-    HELP_FROM = 64 << 10
+    PIECE = 16 << 10,     /* bytes that are claimed at a time */
+    PIECES_PER_CALL = 64, /* pieces that one progress call copies */
+    HELP_FROM = 64 << 10  /* bytes from which help is asked for */
 };
 
 /* The body of a HELP slot. */
-struct help {
+struct help_body {
     uint64_t from, len; /* in the helper's memory */
     uint64_t id, at;    /* area of the asker, offset in it */
 };
-_Static_assert(sizeof(struct help) <= sizeof((struct shm_slot *)0)->body,
+_Static_assert(sizeof(struct help_body) <= sizeof((struct shm_slot *)0)->body,
                "one slot");
 
-static uint32_t pieces(uint64_t len)
+static uint32_t count_pieces(uint64_t len)
 {
     return (uint32_t)((len + PIECE - 1) / PIECE);
 }
 
-/* Claim the next piece of operation op, or say no. */
-static bool claim(_Atomic uint64_t *word, uint32_t op, uint32_t all,
-                  uint32_t *index)
+/* Claims the next piece of operation op. Returns false if none is left. */
+static bool claim_piece(_Atomic uint64_t *word, uint32_t op, uint32_t all,
+                        uint32_t *index)
 {
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
     for (;;) {
@@ -67,25 +67,25 @@ static void copy_piece(unsigned char *to, const unsigned char *from,
 
 /* ---- fetching ---------------------------------------------------------- */
 
-/* Ask the owner of the source to help, if it can and there is room. */
+/* Asks the owner of the source to help, if it can and there is room. */
 static void ask_for_help(weft_peer *p, const weft_rma *rma)
 {
     struct shm_get *g = &p->get;
     weft_mr *into = wf_shm_area_of(p->ep, rma->one.iov_base, rma->len);
     if (!into || rma->len < HELP_FROM || !shm_slot_free(p))
         return;
-    struct help help = {rma->raddr, rma->len, into->id,
-                        (uint64_t)((unsigned char *)rma->one.iov_base -
-                                   into->base)};
+    struct help_body help = {
+        rma->raddr, rma->len, into->id,
+        (uint64_t)((unsigned char *)rma->one.iov_base - into->base)};
     g->shared = true;
     g->op++;
     atomic_store_explicit(&p->out.share->claim, (uint64_t)g->op << 32,
                           memory_order_relaxed);
     memcpy(shm_slot_next(&p->out)->body, &help, sizeof help);
-    shm_publish(p, g->op, 0, SHM_HELP);
+    shm_publish_slot(p, g->op, 0, SHM_HELP);
 }
 
-static void begin(weft_peer *p)
+static void begin_get(weft_peer *p)
 {
     struct shm_get *g = &p->get;
     g->done = 0;
@@ -94,44 +94,43 @@ static void begin(weft_peer *p)
         ask_for_help(p, g->head);
 }
 
-/* Pieces of the operation that the helper has copied. */
-static uint32_t helped(weft_peer *p)
+/* The number of pieces of the operation that the helper has copied. */
+static uint32_t count_helped(weft_peer *p)
 {
-    uint64_t word = atomic_load_explicit(&p->out.share->done,
-                                         memory_order_acquire);
+    uint64_t word =
+        atomic_load_explicit(&p->out.share->done, memory_order_acquire);
     return (uint32_t)(word >> 32) == p->get.op ? (uint32_t)word : 0;
 }
 
-/* Copy for a while. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
-static int step(weft_peer *p)
+/* Copies some pieces. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
+static int copy_some(weft_peer *p)
 {
     struct shm_get *g = &p->get;
     weft_rma *rma = g->head;
     unsigned char *to = rma->one.iov_base;
     if (!rma->rkey->base)
         return wf_shm_cma_step(p, rma, &g->done);
-    const unsigned char *from =
-        rma->rkey->base + (rma->raddr - rma->rkey->at);
-    uint32_t all = pieces(rma->len), index;
-    for (int i = 0; i < TURN && g->done < all; i++) {
+    const unsigned char *from = rma->rkey->base + (rma->raddr - rma->rkey->at);
+    uint32_t all = count_pieces(rma->len), index;
+    for (int i = 0; i < PIECES_PER_CALL && g->done < all; i++) {
         index = (uint32_t)g->done;
-        if (g->shared && !claim(&p->out.share->claim, g->op, all, &index))
+        if (g->shared && !claim_piece(&p->out.share->claim, g->op, all, &index))
             break;
         copy_piece(to, from, rma->len, index);
         g->done++;
     }
-    uint64_t have = g->done + (g->shared ? helped(p) : 0);
+    uint64_t have = g->done + (g->shared ? count_helped(p) : 0);
     return have >= all ? WEFT_DONE : WEFT_EAGAIN;
 }
 
-static weft_rma **next_of(weft_rma *rma)
+static weft_rma **next_field_of(weft_rma *rma)
 {
     return (weft_rma **)(void *)&rma->priv[0];
 }
 
-static void pop(struct shm_get *g)
+static void pop_get(struct shm_get *g)
 {
-    g->head = *next_of(g->head);
+    g->head = *next_field_of(g->head);
     if (!g->head)
         g->last = NULL;
 }
@@ -142,115 +141,116 @@ int wf_shm_get(weft_peer *p, weft_rma *rma)
     weft_rkey *k = rma->rkey;
     uint64_t at = rma->raddr - k->at;
     if (p->state != SHM_UP || p->fault || rma->one.iov_len < rma->len ||
-        (k->base && (rma->raddr < k->at || at > k->bytes ||
-                     rma->len > k->bytes - at)))
+        (k->base &&
+         (rma->raddr < k->at || at > k->bytes || rma->len > k->bytes - at)))
         return WEFT_EINVAL;
-    *next_of(rma) = NULL;
+    *next_field_of(rma) = NULL;
     if (!k->base && !wf_shm_cma_probe(p, rma->raddr))
         return WEFT_ENOTSUP;
-    if (!k->base && !wf_shm_cma_alone(p->ep))
+    if (!k->base && !wf_shm_cma_reads_alone(p->ep))
         return wf_shm_fetch(p, rma);
     if (g->head) {
-        *next_of(g->last) = rma;
+        *next_field_of(g->last) = rma;
         g->last = rma;
         return WEFT_OK;
     }
     g->head = g->last = rma;
-    begin(p);
-    int rc = step(p);
+    begin_get(p);
+    int rc = copy_some(p);
     if (rc != WEFT_EAGAIN) {
-        pop(g);
+        pop_get(g);
         return rc;
     }
-    wf_shm_busy(p);
+    wf_shm_mark_busy(p);
     return WEFT_OK;
 }
 
 /* ---- helping ----------------------------------------------------------- */
 
-/* A HELP slot: from here on progress copies pieces, until none is left. */
+/* Takes a HELP slot. From here on progress copies pieces, until none is
+ * left. */
 void wf_shm_take_help(weft_peer *p, const struct shm_slot *s, uint32_t op)
 {
-    struct help ask;
+    struct help_body ask;
     memcpy(&ask, s->body, sizeof ask);
     void *from = (void *)(uintptr_t)ask.from;
-    weft_rkey *into = wf_shm_theirs(p, ask.id);
+    weft_rkey *into = wf_shm_mapped_area(p, ask.id);
     if (!into || ask.at > into->bytes || ask.len > into->bytes - ask.at ||
         !wf_shm_area_of(p->ep, from, ask.len))
-        return; /* it copies alone */
-    p->help = (struct shm_help){.to = into->base + ask.at,
-                                .from = from,
-                                .len = ask.len,
-                                .op = op};
-    wf_shm_busy(p);
+        return; /* the receiver copies alone */
+    p->help = (struct shm_help){
+        .to = into->base + ask.at, .from = from, .len = ask.len, .op = op};
+    wf_shm_mark_busy(p);
 }
 
 static int help_some(weft_peer *p)
 {
     struct shm_help *h = &p->help;
     struct shm_share *share = p->in.share;
-    uint32_t index, all = pieces(h->len);
+    uint32_t index, all = count_pieces(h->len);
     int n = 0;
-    while (n < TURN && claim(&share->claim, h->op, all, &index)) {
+    while (n < PIECES_PER_CALL &&
+           claim_piece(&share->claim, h->op, all, &index)) {
         copy_piece(h->to, h->from, h->len, index);
         h->done++;
         n++;
         atomic_store_explicit(&share->done, (uint64_t)h->op << 32 | h->done,
                               memory_order_release);
     }
-    if (n < TURN)
+    if (n < PIECES_PER_CALL)
         h->to = NULL;
     return n;
 }
 
 /* ---- progress ---------------------------------------------------------- */
 
-bool wf_shm_direct_busy(const weft_peer *p)
+bool wf_shm_has_direct(const weft_peer *p)
 {
     return p->get.head || p->help.to || p->pushes.n > 0 ||
-           wf_shm_fetch_busy(p);
+           wf_shm_has_fetches(p);
 }
 
-/* May whoever is about to sleep do something for them? */
+/* Says whether a thread that is about to sleep could move a transfer
+ * instead. */
 bool wf_shm_direct_can_move(weft_peer *p)
 {
     return p->get.head || p->help.to || wf_shm_offer_can_move(p) ||
            wf_shm_fetch_can_move(p);
 }
 
-/* Move what is under way; the number of pieces of news. */
-int wf_shm_direct(weft_peer *p)
+/* Moves the transfers under way. Returns the number of events. */
+int wf_shm_direct_move(weft_peer *p)
 {
     int n = p->help.to ? help_some(p) : 0;
     if (p->pushes.n > 0)
-        n += wf_shm_offer_some(p);
-    if (wf_shm_fetch_busy(p))
-        n += wf_shm_fetch_some(p);
+        n += wf_shm_move_pushes(p);
+    if (wf_shm_has_fetches(p))
+        n += wf_shm_move_fetches(p);
     if (!p->get.head)
         return n;
     uint64_t before = p->get.done;
-    int rc = step(p);
+    int rc = copy_some(p);
     if (rc == WEFT_EAGAIN)
         return n + (p->get.done != before);
     weft_rma *rma = p->get.head;
-    pop(&p->get);
+    pop_get(&p->get);
     if (p->get.head)
-        begin(p);
+        begin_get(p);
     p->ep->host->rma_done(p->ep->core, rma, rc == WEFT_DONE ? WEFT_OK : rc);
     return n + 1;
 }
 
-/* The pair has ended: what the core waits for will not come. */
+/* Ends all transfers with `status` because the pair has ended. */
 void wf_shm_direct_end(weft_peer *p, int status)
 {
     weft_rma *rma = p->get.head;
     uint32_t op = p->get.op;
     p->get = (struct shm_get){.op = op};
     p->help = (struct shm_help){0};
-    wf_shm_asks_end(p);
+    wf_shm_end_asks(p);
     wf_shm_fetch_end(p, status);
     while (rma) {
-        weft_rma *next = *next_of(rma);
+        weft_rma *next = *next_field_of(rma);
         p->ep->host->rma_done(p->ep->core, rma, status);
         rma = next;
     }

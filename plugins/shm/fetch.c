@@ -1,37 +1,39 @@
-/* A transfer from any memory, moved by whichever side is there: the receiver.
+/* Transfers from any memory, moved by whichever side is in MPI: the receiver.
  *
  * Through the ring both sides copy, two to three times as fast as the kernel
  * copies from one process to another. But the program on one side may compute
- * meanwhile, and then the other one moves all of it, by itself (cma.c):
+ * meanwhile, and then the other side moves the whole transfer alone (cma.c):
  *
  *   sender            receiver          who moves, and how
  *   in MPI            in MPI            both, piece by piece through the ring
  *   computes          in MPI            the receiver reads
  *   in MPI            computes          the sender writes
- *   computes          computes          a thread that stands in: it reads,
- *                                       if there is a CPU to spare
+ *   computes          computes          the receiver's helper thread reads, if
+ *                                       there is a CPU to spare
  *
  *   receiver                                sender
  *   get: claims = op                        offered the memory (NOTIFY)
  *        ASK op, address, length, into  --> pushes or writes pieces from the
  *   reads pieces from the back when     <-- front: PIECE op, index (offer.c),
  *   the sender has done nothing for         or dones = op, written
- *   PATIENCE
+ *   STALL_NS
  *   complete: read + landed + written = all
  *
- * Nobody knows whether the other side is there. It shows: pieces are claimed, or
- * they are not. To be wrong is harmless, since every piece is claimed once
- * (claims.h), and what was a bad guess ends with the piece under way.
+ * Neither side knows whether the other one is in MPI. It infers that from the
+ * claims: they advance, or they do not. A wrong guess is harmless, since every
+ * piece is claimed once (claims.h), and it ends with the piece under way.
  *
- * A thread that stands in for the program (host->helping) says so: it sets
- * `away`, upon which the sender writes rather than leave the ring to it, and
- * sleeps as soon as the sender is at work. A sender that sleeps like that is not
- * woken (SHM_STANDIN). Where both compute the reader is the one of the two that
- * works, unless the programs have all CPUs: it would take from one of them what
- * it spares the other, three times as slowly as both once they have come.
+ * The core's helper thread (host->helping), which runs while the program
+ * computes, sets `away`: the sender then writes instead of pushing into a ring
+ * that only the helper thread would empty. It sleeps as soon as the sender is
+ * at work. A sender whose helper thread sleeps is not woken (SHM_STANDIN).
+ * Where both programs compute, the receiver's helper thread does the work,
+ * unless the programs have all CPUs: then it would take from one program what
+ * it spares the other, three times as slowly as both sides do once they are in
+ * MPI.
  *
- * Up to SHM_FETCHES transfers are asked for at a time, so that the sender goes
- * from one to the next.
+ * Up to SHM_FETCHES transfers are asked for at a time, so that the sender can
+ * go from one to the next.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -39,47 +41,48 @@
 #include "ring.h"
 
 enum {
-    PATIENCE = 15000,     /* ns; a sender that polls answers in one or two us */
-    TO_COME = 60000,      /* ns; if somebody stands in for the receiver */
-    TO_WAKE = 1000000,    /* ns; one that has to be woken, perhaps */
-    LOOKS = 32,           /* in vain, before the claims are looked at */
-    CLOSING = 10000000    /* ns, for a write that is under way at the end */
+    STALL_NS = 15000,         /* a sender that polls answers in one or two us */
+    HELPER_STALL_NS = 60000,  /* the same, for the receiver's helper thread */
+    WAKE_STALL_NS = 1000000,  /* the same, if the sender's program sleeps */
+    POLLS_BEFORE_CLAIMS = 32, /* polls of the ring for each of the claims */
+    CLOSE_WAIT_NS = 10000000  /* for a write that is under way at the end */
 };
 
 /* The body of an ASK slot. */
-struct ask {
+struct ask_body {
     uint64_t from, len, id, to;
 };
 
-static struct shm_fetch *place(weft_peer *p, uint32_t op)
+static struct shm_fetch *fetch_of(weft_peer *p, uint32_t op)
 {
     return &p->fetches.at[op % SHM_FETCHES];
 }
 
-static _Atomic uint64_t *claims(weft_peer *p, uint32_t op)
+static _Atomic uint64_t *claims_of(weft_peer *p, uint32_t op)
 {
     return &p->out.share->claims[op % SHM_FETCHES];
 }
 
-static uint64_t look(weft_peer *p, uint32_t op)
+static uint64_t load_claims(weft_peer *p, uint32_t op)
 {
-    return atomic_load_explicit(claims(p, op), memory_order_relaxed);
+    return atomic_load_explicit(claims_of(p, op), memory_order_relaxed);
 }
 
-static bool any(const struct shm_fetches *fs)
+static bool has_fetches(const struct shm_fetches *fs)
 {
     return fs->first != fs->next;
 }
 
-bool wf_shm_fetch_busy(const weft_peer *p)
+bool wf_shm_has_fetches(const weft_peer *p)
 {
-    return any(&p->fetches) || p->fetches.head;
+    return has_fetches(&p->fetches) || p->fetches.head;
 }
 
-/* ---- asking --------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------- */
 
-/* Who stands in for the sender's program cannot help: let it sleep. */
-static void publish(weft_peer *p, uint32_t op)
+/* Publishes an ASK slot. A helper thread of the sender that sleeps is not
+ * woken, because it could not help. */
+static void publish_ask(weft_peer *p, uint32_t op)
 {
     shm_advance(p, op, 0, SHM_ASK);
     uint32_t mode = shm_peer_mode(p);
@@ -89,21 +92,22 @@ static void publish(weft_peer *p, uint32_t op)
         wf_shm_ring(p, mode);
 }
 
-static void ask(weft_peer *p, weft_rma *rma)
+static void send_ask(weft_peer *p, weft_rma *rma)
 {
     struct shm_fetches *fs = &p->fetches;
     uint32_t op = fs->next++, chunk = p->geometry.chunk;
-    struct ask ask = {rma->raddr, rma->len, rma->rkey->id,
-                      (uintptr_t)rma->one.iov_base};
-    *place(p, op) = (struct shm_fetch){
+    struct ask_body ask = {rma->raddr, rma->len, rma->rkey->id,
+                           (uintptr_t)rma->one.iov_base};
+    *fetch_of(p, op) = (struct shm_fetch){
         .rma = rma, .all = (uint32_t)((rma->len + chunk - 1) / chunk)};
-    atomic_store_explicit(claims(p, op), shm_claims(op), memory_order_relaxed);
+    atomic_store_explicit(claims_of(p, op), shm_claims(op),
+                          memory_order_relaxed);
     memcpy(shm_slot_next(&p->out)->body, &ask, sizeof ask);
-    publish(p, op);
+    publish_ask(p, op);
 }
 
-/* Is a program there, or somebody in its place? The sender wants to know. */
-static void present(weft_peer *p, bool away)
+/* Tells the sender whether the program here computes. */
+static void set_away(weft_peer *p, bool away)
 {
     struct shm_fetches *fs = &p->fetches;
     if (fs->away == away)
@@ -113,7 +117,7 @@ static void present(weft_peer *p, bool away)
     atomic_store_explicit(&p->out.share->away, away, memory_order_relaxed);
 }
 
-static weft_rma **next_of(weft_rma *rma)
+static weft_rma **next_field_of(weft_rma *rma)
 {
     return (weft_rma **)(void *)&rma->priv[0];
 }
@@ -125,53 +129,53 @@ static int ask_some(weft_peer *p)
     while (fs->head && fs->next - fs->first < SHM_FETCHES && !p->fault &&
            shm_slot_free(p)) {
         weft_rma *rma = fs->head;
-        fs->head = *next_of(rma);
-        if (!any(fs))
+        fs->head = *next_field_of(rma);
+        if (!has_fetches(fs))
             fs->seen_at = 0;
-        ask(p, rma);
+        send_ask(p, rma);
         n++;
     }
     return n;
 }
 
-/* The range of rma was checked. */
+/* Queues a get from an offer. The caller has checked its range. */
 int wf_shm_fetch(weft_peer *p, weft_rma *rma)
 {
     struct shm_fetches *fs = &p->fetches;
     if (rma->len / p->geometry.chunk >= SHM_PIECES_MOST)
         return WEFT_ENOTSUP;
     if (fs->head)
-        *next_of(fs->last) = rma;
+        *next_field_of(fs->last) = rma;
     else
         fs->head = rma;
     fs->last = rma;
-    present(p, shm_helping(p->ep));
+    set_away(p, shm_helping(p->ep));
     ask_some(p);
-    wf_shm_busy(p);
+    wf_shm_mark_busy(p);
     return WEFT_OK;
 }
 
-/* ---- what comes through the ring ------------------------------------------ */
+/* ---- pieces from the ring ----------------------------------------------- */
 
-static void begins(weft_peer *p, struct shm_fetch *f)
+static void begin_ring_timing(weft_peer *p, struct shm_fetch *f)
 {
     wf_shm_way_begins(&p->in, f->rma->len);
-    f->since = shm_clock(p, wf_shm_ring_races(p, f->rma->len));
+    f->since = shm_clock_if(p, wf_shm_is_ring_race(p, f->rma->len));
 }
 
-static void land(weft_peer *p, unsigned char *to, const unsigned char *from,
-                 uint32_t n, uint32_t told)
+static void copy_out(weft_peer *p, unsigned char *to, const unsigned char *from,
+                     uint32_t n, uint32_t copy_info)
 {
-    uint64_t start = shm_clock(p, shm_way_timed(told));
+    uint64_t start = shm_clock_if(p, shm_way_timed(copy_info));
     wf_shm_copy_plain(to, from, n);
     if (start)
-        wf_shm_way_timed(&p->in, told, n, shm_clock(p, true) - start);
+        wf_shm_way_timed(&p->in, copy_info, n, shm_clock_if(p, true) - start);
 }
 
-static int nonsense(weft_peer *p, const char *what)
+static int report_broken_ring(weft_peer *p, const char *what)
 {
-    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s",
-                 p->loc_id, what);
+    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s", p->loc_id,
+                 what);
     return WEFT_EPROTO;
 }
 
@@ -181,46 +185,46 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
     uint32_t what[2], chunk = p->geometry.chunk, n = shm_word_len(word);
     memcpy(what, s->body, sizeof what);
     if (n == 0 || n > chunk)
-        return nonsense(p, "a piece of a wrong size");
+        return report_broken_ring(p, "a piece of a wrong size");
     const unsigned char *from = wf_shm_bulk_next(p, n);
-    struct shm_fetch *f = place(p, what[0]);
+    struct shm_fetch *f = fetch_of(p, what[0]);
     if (what[0] - fs->first >= fs->next - fs->first || !f->rma)
-        return 0; /* it has been given up */
+        return 0; /* the transfer has ended */
     uint64_t at = (uint64_t)what[1] * chunk;
     if (what[1] >= f->all || f->landed >= f->all || n > f->rma->len - at)
-        return nonsense(p, "a piece beyond the end");
+        return report_broken_ring(p, "a piece beyond the end");
     if (f->landed++ == 0)
-        begins(p, f);
+        begin_ring_timing(p, f);
     fs->landed++;
-    land(p, (unsigned char *)f->rma->one.iov_base + at, from, n,
-         shm_word_first(word));
+    copy_out(p, (unsigned char *)f->rma->one.iov_base + at, from, n,
+             shm_word_first(word));
     return 0;
 }
 
-/* ---- the end -------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------ */
 
-static bool complete(weft_peer *p, uint32_t op)
+static bool is_complete(weft_peer *p, uint32_t op)
 {
-    const struct shm_fetch *f = place(p, op);
+    const struct shm_fetch *f = fetch_of(p, op);
     /* acquire: pairs with the release in offer.c */
-    uint64_t word = atomic_load_explicit(
-        &p->out.share->dones[op % SHM_FETCHES], memory_order_acquire);
+    uint64_t word = atomic_load_explicit(&p->out.share->dones[op % SHM_FETCHES],
+                                         memory_order_acquire);
     uint32_t written =
         word >> 48 == (op & 0xffff) ? (uint32_t)word & SHM_PIECES_MOST : 0;
     return f->mine + f->landed + written >= f->all;
 }
 
-static void finish(weft_peer *p, struct shm_fetch *f)
+static void finish_fetch(weft_peer *p, struct shm_fetch *f)
 {
     struct shm_fetches *fs = &p->fetches;
     weft_ep *ep = p->ep;
     weft_rma *rma = f->rma;
     if (f->since && f->landed == f->all) {
         uint64_t now = ep->host->now_ns(ep->core);
-        wf_shm_ring_paced(p, rma->len, now - f->since);
+        wf_shm_record_ring_race(p, rma->len, now - f->since);
     }
     f->rma = NULL;
-    while (any(fs) && !place(p, fs->first)->rma)
+    while (has_fetches(fs) && !fetch_of(p, fs->first)->rma)
         fs->first++;
     ep->host->rma_done(ep->core, rma, f->status);
 }
@@ -230,72 +234,74 @@ static int finish_some(weft_peer *p)
     struct shm_fetches *fs = &p->fetches;
     int n = 0;
     for (uint32_t op = fs->first; op != fs->next; op++)
-        if (place(p, op)->rma && complete(p, op)) {
-            finish(p, place(p, op));
+        if (fetch_of(p, op)->rma && is_complete(p, op)) {
+            finish_fetch(p, fetch_of(p, op));
             n++;
         }
     return n;
 }
 
-/* ---- reading -------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
-/* The first of which something is left. */
-static bool unclaimed(weft_peer *p, uint32_t *op)
+/* Finds the first transfer that has unclaimed pieces. */
+static bool find_unclaimed(weft_peer *p, uint32_t *op)
 {
     struct shm_fetches *fs = &p->fetches;
     for (*op = fs->first; *op != fs->next; ++*op)
-        if (place(p, *op)->rma &&
-            shm_unclaimed(look(p, *op), *op, place(p, *op)->all) > 0)
+        if (fetch_of(p, *op)->rma &&
+            shm_unclaimed(load_claims(p, *op), *op, fetch_of(p, *op)->all) > 0)
             return true;
     return false;
 }
 
-/* Who stands in for a program would disturb it. It leaves the work to a sender
- * that is in MPI, though asleep. */
-static bool asleep(weft_peer *p)
+/* Says whether the sender's program sleeps in MPI. A helper thread leaves the
+ * work to it, because copying here would disturb the program. */
+static bool is_sender_asleep(weft_peer *p)
 {
     uint32_t mode =
         atomic_load_explicit(&p->out.page->mode, memory_order_relaxed);
     return (mode & (SHM_ASLEEP | SHM_STANDIN)) == SHM_ASLEEP;
 }
 
-static uint64_t patience(weft_peer *p)
+static uint64_t stall_timeout_ns(weft_peer *p)
 {
     if (!shm_helping(p->ep))
-        return PATIENCE;
-    return asleep(p) ? TO_WAKE : TO_COME;
+        return STALL_NS;
+    return is_sender_asleep(p) ? WAKE_STALL_NS : HELPER_STALL_NS;
 }
 
-/* Has the sender done nothing for this one for a while? */
-static bool idle(weft_peer *p, uint32_t op)
+/* Says whether the sender has claimed nothing of this transfer for a while. */
+static bool is_sender_stalled(weft_peer *p, uint32_t op)
 {
     struct shm_fetches *fs = &p->fetches;
-    uint32_t front = shm_claimed(look(p, op), SHM_FRONT);
+    uint32_t front = shm_claimed(load_claims(p, op), SHM_FRONT);
     uint64_t seen = (uint64_t)op << 32 | front;
     uint64_t now = p->ep->host->now_ns(p->ep->core);
     if ((seen != fs->seen && (front || !fs->reading)) || !fs->seen_at)
         fs->seen_at = now;
     fs->seen = seen;
-    return now - fs->seen_at >= patience(p);
+    return now - fs->seen_at >= stall_timeout_ns(p);
 }
 
-/* It cannot be read: what the sender has not taken will not come. */
-static void give_up(weft_peer *p, uint32_t op)
+/* Ends a transfer that cannot be read: the pieces that the sender has not
+ * claimed will not come. */
+static void give_up_rest(weft_peer *p, uint32_t op)
 {
-    struct shm_fetch *f = place(p, op);
+    struct shm_fetch *f = fetch_of(p, op);
     uint32_t first;
     f->status = WEFT_EPEER;
-    f->mine += shm_claim(claims(p, op), op, f->all, f->all, SHM_BACK, &first);
+    f->mine +=
+        shm_claim(claims_of(p, op), op, f->all, f->all, SHM_BACK, &first);
 }
 
 static void read_block(weft_peer *p, uint32_t op)
 {
-    struct shm_fetch *f = place(p, op);
+    struct shm_fetch *f = fetch_of(p, op);
     const weft_rma *rma = f->rma;
     struct shm_fetches *fs = &p->fetches;
-    uint32_t first, left = shm_unclaimed(look(p, op), op, f->all);
+    uint32_t first, left = shm_unclaimed(load_claims(p, op), op, f->all);
     uint32_t n = shm_block(p->geometry.chunk, fs->run, left);
-    n = shm_claim(claims(p, op), op, f->all, n, SHM_BACK, &first);
+    n = shm_claim(claims_of(p, op), op, f->all, n, SHM_BACK, &first);
     if (n == 0)
         return;
     uint64_t at = (uint64_t)first * p->geometry.chunk;
@@ -306,17 +312,19 @@ static void read_block(weft_peer *p, uint32_t op)
     fs->run += n;
     if (!wf_shm_cma_read(p, (char *)rma->one.iov_base + at, rma->raddr + at,
                          bytes))
-        give_up(p, op);
+        give_up_rest(p, op);
 }
 
-static bool sender_works(weft_peer *p, uint32_t op);
+static bool is_sender_working(weft_peer *p, uint32_t op);
 
-/* Is it too soon to tell whether the sender will? Who stands in for a program
- * does not sleep before it knows. */
-static bool wonders(weft_peer *p, uint32_t op)
+/* Says whether it cannot be told yet if the sender will work on the transfer.
+ * Until then the helper thread must not sleep. */
+static bool is_undecided(weft_peer *p, uint32_t op)
 {
-    return shm_helping(p->ep) && !shm_stays_out(p->ep) && !asleep(p) &&
-           shm_claimed(look(p, op), SHM_FRONT) == 0 && sender_works(p, op);
+    return shm_helping(p->ep) && !shm_helper_must_not_copy(p->ep) &&
+           !is_sender_asleep(p) &&
+           shm_claimed(load_claims(p, op), SHM_FRONT) == 0 &&
+           is_sender_working(p, op);
 }
 
 static int read_some(weft_peer *p)
@@ -330,65 +338,67 @@ static int read_some(weft_peer *p)
         fs->run = 0;
         return 0;
     }
-    if (shm_stays_out(p->ep))
+    if (shm_helper_must_not_copy(p->ep))
         return fs->reading = false;
-    if (!fs->reading && ++fs->idle % LOOKS != 0 && !shm_helping(p->ep))
+    if (!fs->reading && ++fs->idle % POLLS_BEFORE_CLAIMS != 0 &&
+        !shm_helping(p->ep))
         return 0;
-    fs->reading = unclaimed(p, &op) && idle(p, op);
+    fs->reading = find_unclaimed(p, &op) && is_sender_stalled(p, op);
     if (fs->reading)
         read_block(p, op);
     else
         fs->run = 0;
-    return fs->reading || (unclaimed(p, &op) && wonders(p, op));
+    return fs->reading || (find_unclaimed(p, &op) && is_undecided(p, op));
 }
 
-/* ---- progress ------------------------------------------------------------- */
+/* ---- progress ----------------------------------------------------------- */
 
-int wf_shm_fetch_some(weft_peer *p)
+int wf_shm_move_fetches(weft_peer *p)
 {
-    present(p, shm_helping(p->ep));
+    set_away(p, shm_helping(p->ep));
     int n = finish_some(p) + ask_some(p);
-    return n || !any(&p->fetches) || p->fault ? n : read_some(p);
+    return n || !has_fetches(&p->fetches) || p->fault ? n : read_some(p);
 }
 
-/* Or it may be about to. */
-static bool sender_works(weft_peer *p, uint32_t op)
+/* Says whether the sender works on the transfer, or may be about to. */
+static bool is_sender_working(weft_peer *p, uint32_t op)
 {
-    return atomic_load_explicit(&p->out.share->writing,
-                                memory_order_relaxed) ||
-           !idle(p, op);
+    return atomic_load_explicit(&p->out.share->writing, memory_order_relaxed) ||
+           !is_sender_stalled(p, op);
 }
 
-/* A program that waits moves whatever the sender leaves. Who stands in for one
- * leaves it to a sender that is at work, or to whoever comes first. */
+/* Says whether this side could move something now. A program that waits moves
+ * what the sender leaves. A helper thread leaves all of it to a sender that is
+ * at work, and, if it must not copy, to the first program that enters MPI. */
 bool wf_shm_fetch_can_move(weft_peer *p)
 {
     struct shm_fetches *fs = &p->fetches;
     uint32_t op;
     for (op = fs->first; op != fs->next; op++)
-        if (place(p, op)->rma && complete(p, op))
+        if (fetch_of(p, op)->rma && is_complete(p, op))
             return true;
     if (fs->head && fs->next - fs->first < SHM_FETCHES)
         return shm_slot_free(p);
-    return !shm_stays_out(p->ep) && unclaimed(p, &op) &&
-           (!shm_helping(p->ep) || wonders(p, op) || !sender_works(p, op));
+    return !shm_helper_must_not_copy(p->ep) && find_unclaimed(p, &op) &&
+           (!shm_helping(p->ep) || is_undecided(p, op) ||
+            !is_sender_working(p, op));
 }
 
-/* The pair ends. Nobody writes into the buffers after this. */
+/* Closes the claims of all transfers, because the pair ends. The sender does
+ * not write into the buffers after this. */
 void wf_shm_fetch_close(weft_peer *p)
 {
     struct shm_fetches *fs = &p->fetches;
     weft_ep *ep = p->ep;
-    if (!any(fs))
+    if (!has_fetches(fs))
         return;
     for (uint32_t op = fs->first; op != fs->next; op++)
-        atomic_store_explicit(claims(p, op), SHM_CLAIMS_CLOSED,
+        atomic_store_explicit(claims_of(p, op), SHM_CLAIMS_CLOSED,
                               memory_order_relaxed);
     shm_fence(); /* pairs with the one in offer.c */
     uint64_t start = ep->host->now_ns(ep->core);
-    while (atomic_load_explicit(&p->out.share->writing,
-                                memory_order_acquire) &&
-           !p->in.eof && ep->host->now_ns(ep->core) - start < CLOSING)
+    while (atomic_load_explicit(&p->out.share->writing, memory_order_acquire) &&
+           !p->in.eof && ep->host->now_ns(ep->core) - start < CLOSE_WAIT_NS)
         shm_relax();
 }
 
@@ -403,7 +413,7 @@ void wf_shm_fetch_end(weft_peer *p, int status)
                                   status);
     while (old.head) {
         weft_rma *rma = old.head;
-        old.head = *next_of(rma);
+        old.head = *next_field_of(rma);
         p->ep->host->rma_done(p->ep->core, rma, status);
     }
 }

@@ -1,11 +1,11 @@
-/* What two processes share: slots, credits, byte rings, and the bell page.
+/* The memory that two processes share: slots, credits, byte rings, bell pages.
  *
  *   segment of a pair (one memfd, made by the side that accepted)
  *     page 0    line of direction 0, line of direction 1, shares of both,
  *               first slots of both
- *     then      slots 0, slots 1, cells 0, cells 1        reserved at once
- *     then      first bulk 0, first bulk 1                reserved at first use
- *     then      bulk 0, bulk 1                            reserved when they follow
+ *     then      slots 0, slots 1, cells 0, cells 1    reserved at once
+ *     then      first bulk 0, first bulk 1            reserved at first use
+ *     then      bulk 0, bulk 1                        reserved when they follow
  *   Direction 0 carries what the dialler sends, direction 1 the answer.
  *
  *   slot, 64 bytes        word   8   stored last, with release
@@ -14,21 +14,22 @@
  *   word      bits  0-31  first four bytes of the protocol header, unchanged
  *             bits 32-57  payload bytes (of the container, or of this chunk)
  *             bits 58-60  kind
- *             bits 61-63  lap: which turn of the ring this slot belongs to;
- *                         the first is 1, so that fresh memory has no message
+ *             bits 61-63  wrap: the number, modulo 8, of the pass over the ring
+ *                         that this slot belongs to; the first is 1, so that
+ *                         fresh memory holds no message
  *
- * DESIGN  The lap tag in the slot says "new" by itself, so a short message
+ * DESIGN  The wrap number in the slot says "new" by itself, so a short message
  * moves one cache line and neither side ever reads the other's index
  * (FastForward, Giacomoni et al. 2008). Version and length of a short header
  * are in the word, so that header and 40 bytes of payload fit in the line.
- * Payload above 40 bytes lies in a byte ring; where, both sides compute from
+ * Payload above 40 bytes lies in a byte ring. Both sides compute its place from
  * the lengths alone, so no position is ever read from shared memory.
  *
  * A direction begins with a ring of few slots in page 0, which is all that most
  * pairs ever need. A sender that has filled it, or used it much, announces the
- * position, a later turn of that ring, from which on it uses the large ring, and
- * both sides change there, once. In the same way it begins with a bulk ring of few
- * chunks, for which the large one follows at the position announced.
+ * position (the start of a later pass) from which on it uses the large ring,
+ * and both sides change there, once. In the same way it begins with a bulk ring
+ * of few chunks, for which the large one follows at the position announced.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -43,26 +44,28 @@
 #include "weft_transport.h"
 
 enum {
-    SHM_LINE = 128, /* two cache lines: the neighbour is prefetched with it */
-    SHM_INLINE = 40,
-    SHM_PAGE = 4096,
-    SHM_FIRST = 16, /* slots of the ring to begin with */
-    SHM_CHUNKS = 256, /* at most, per direction, */
-    SHM_FIRST_CHUNKS = 4, /* to begin with, and at least: room may be withheld up to one, skipped
-                             at the end of a turn up to one, and the next must fit */
-    SHM_FETCHES = 8,  /* transfers that both sides work on at a time */
-    SHM_RANG = 2048   /* callers a bell page can tell apart */
+    SHM_LINE = 128,       /* two cache lines: they are prefetched in pairs */
+    SHM_INLINE = 40,      /* bytes of payload that fit in a slot */
+    SHM_PAGE = 4096,      /* bytes of a page of memory */
+    SHM_FIRST = 16,       /* slots of the first ring of a direction */
+    SHM_CHUNKS = 256,     /* chunks of a bulk ring, at most */
+    SHM_FIRST_CHUNKS = 4, /* chunks of the first bulk ring, and the minimum: one
+                             may be consumed but not yet returned, one skipped
+                             at the end of the ring, and the next must fit */
+    SHM_FETCHES = 8,      /* transfers that both sides work on at a time */
+    SHM_RANG = 2048       /* bytes of a bell page, one for each caller */
 };
 
 #define SHM_LEN_MAX ((1u << 26) - 1)
 
+/* The kind of a slot. */
 enum shm_kind {
     SHM_HEAD = 1, /* a container; its first chunk is inline or in a ring */
     SHM_DATA = 2, /* the next chunk of the container that is under way */
-    SHM_BYE = 3,  /* the last thing that this side sends */
-    SHM_HELP = 4, /* copy with me: direct.c */
-    SHM_ASK = 5,  /* push or write what you have offered: fetch.c */
-    SHM_PIECE = 6 /* some of it: offer.c */
+    SHM_BYE = 3,  /* the last slot that this side sends */
+    SHM_HELP = 4, /* a request to copy a part of a transfer: direct.c */
+    SHM_ASK = 5,  /* a request to push or write an offer: fetch.c */
+    SHM_PIECE = 6 /* a piece of such a transfer: offer.c */
 };
 
 struct shm_slot {
@@ -74,41 +77,47 @@ struct shm_slot {
 };
 _Static_assert(sizeof(struct shm_slot) == 64, "a slot is one cache line");
 
-/* How a chunk of a large payload is copied into the ring: way.c. Into cells: by a
- * loop. */
+/* The way of copying a chunk of a large payload into the ring: way.c. Cells are
+ * always filled by a loop. */
 enum shm_way { SHM_BY_MEMCPY, SHM_AROUND, SHM_WAYS, SHM_BY_LOOP = SHM_WAYS };
-#define SHM_TIMED (1u << 8) /* beside one: and say how long each chunk takes */
+#define SHM_TIMED (1u << 8) /* added to a way: report the time of each chunk */
 
-/* One per direction. */
+/* The counts of one direction. */
 struct shm_line {
-    /* Written by the receiver, lazily: how much it has consumed so far. */
+    /* The receiver writes, lazily, how much it has consumed. */
     alignas(SHM_LINE) _Atomic uint32_t slots;
     _Atomic uint32_t cells, bulk;
-    _Atomic uint32_t way; /* enum shm_way, SHM_TIMED: how both are to copy */
-    /* Written by the sender before it sleeps: it waits for room. */
-    alignas(SHM_LINE) _Atomic uint32_t hungry;
-    /* Written by the sender: SHM_LARGE and the position of the first slot in
-     * the large ring. Before the slot before that one is published. */
+    _Atomic uint32_t way; /* how both are to copy: enum shm_way, SHM_TIMED */
+    /* The sender sets this before it sleeps waiting for space. */
+    alignas(SHM_LINE) _Atomic uint32_t waiting_for_space;
+    /* The sender writes SHM_LARGE and the position of the first slot in the
+     * large ring, before it publishes the slot in front of that position. */
     _Atomic uint64_t large;
-    /* The same of the large bulk ring: SHM_LARGE and the position of the first byte
-     * in it. Before the slot that this byte belongs to. */
+    /* The sender writes SHM_LARGE and the position of the first byte in the
+     * large bulk ring, before it publishes the slot that this byte belongs
+     * to. */
     _Atomic uint64_t bulk_large;
 };
 #define SHM_LARGE (UINT64_C(1) << 32)
 
-/* One per direction, after both lines: copies that both sides make. The
- * direction is that of the receiver, who asks. */
+/* The counters of copies that both sides make. There is one such structure for
+ * each direction, after both lines; its direction is that in which the asking
+ * side, the receiver of the data, sends. */
 struct shm_share {
-    /* Operation and next piece; written by whoever takes one. */
+    /* Operation and next piece of a transfer between areas: direct.c. */
     alignas(SHM_LINE) _Atomic uint64_t claim;
-    /* The same for memory that is not mapped: claims.h. By operation. */
+    /* The claims on transfers from an offer, by operation: claims.h. */
     _Atomic uint64_t claims[SHM_FETCHES];
-    _Atomic uint32_t away; /* receiver: I compute, write rather than push */
-    /* Operation and pieces that the helper has copied; it writes. */
+    /* The receiver sets this while its program computes: the sender should
+     * write rather than push. */
+    _Atomic uint32_t away;
+    /* The helper writes the operation and the number of pieces it has
+     * copied. */
     alignas(SHM_LINE) _Atomic uint64_t done;
-    /* Operation and pieces that the sender has written; it writes. */
+    /* The sender writes the operation and the number of pieces it has
+     * written. */
     _Atomic uint64_t dones[SHM_FETCHES];
-    _Atomic uint32_t writing; /* sender: I am in the receiver's memory */
+    _Atomic uint32_t writing; /* set while it writes the receiver's memory */
 };
 enum {
     SHM_FIRST_AT = 2 * sizeof(struct shm_line) + 2 * sizeof(struct shm_share)
@@ -117,22 +126,23 @@ _Static_assert(SHM_FIRST_AT + 2 * SHM_FIRST * sizeof(struct shm_slot) <=
                    SHM_PAGE,
                "all fit in page 0");
 
-/* One per endpoint, mapped by all its peers. */
+/* The bell page: one per endpoint, mapped by all its peers. */
 struct shm_page {
-    alignas(SHM_LINE) _Atomic uint32_t mode; /* SHM_ASLEEP | SHM_MANY | nap */
+    /* SHM_ASLEEP, SHM_MANY, SHM_STANDIN and the count of sleeps */
+    alignas(SHM_LINE) _Atomic uint32_t mode;
     alignas(SHM_LINE) _Atomic uint8_t rang[SHM_RANG];
 };
 _Static_assert(sizeof(struct shm_page) <= SHM_PAGE, "one page");
 
 enum {
-    SHM_ASLEEP = 1u, /* write my eventfd, once per value of mode */
-    SHM_MANY = 2u,   /* I do not look at every ring: set your byte too */
-    SHM_STANDIN = 4u, /* who sleeps is no program that waits, but a thread
-                         that stands in for one that computes */
-    SHM_NAP = 8u     /* the count of sleeps starts at this bit */
+    SHM_ASLEEP = 1u,  /* write my eventfd, once per value of mode */
+    SHM_MANY = 2u,    /* I do not poll every ring: set your byte, too */
+    SHM_STANDIN = 4u, /* the sleeper is a helper thread, whose program computes;
+                         it is no program that waits */
+    SHM_NAP = 8u      /* the count of sleeps starts at this bit */
 };
 
-/* Sizes of a segment; all are powers of two. */
+/* The sizes of a segment; all are powers of two. */
 struct shm_geometry {
     uint32_t slots; /* per direction, of the large ring */
     uint32_t cells; /* bytes per direction for payloads up to a quarter */
@@ -150,7 +160,7 @@ static inline uint32_t shm_first_bulk_bytes(const struct shm_geometry *g)
     return g->chunk * SHM_FIRST_CHUNKS;
 }
 
-/* Does a large bulk ring follow the first one? */
+/* Says whether a large bulk ring may follow the first one. */
 static inline bool shm_bulk_follows(const struct shm_geometry *g)
 {
     return g->chunks > SHM_FIRST_CHUNKS;
@@ -178,10 +188,10 @@ static inline uint32_t shm_cells_at(const struct shm_geometry *g, int dir)
 
 static inline uint32_t shm_whole_pages(uint32_t bytes)
 {
-    return (bytes + 65535) & ~65535u; /* of any size there is */
+    return (bytes + 65535) & ~65535u; /* pages are 64 KB at most */
 }
 
-/* What lies behind is reserved only when it is needed. */
+/* The part of a segment that is reserved when it is made. */
 static inline uint32_t shm_reserved_bytes(const struct shm_geometry *g)
 {
     return shm_whole_pages(shm_cells_at(g, 2));
@@ -204,10 +214,10 @@ static inline uint32_t shm_segment_bytes(const struct shm_geometry *g)
 }
 
 static inline uint64_t shm_word(uint32_t first, uint32_t len, unsigned kind,
-                                uint32_t lap)
+                                uint32_t wrap)
 {
     return first | (uint64_t)len << 32 | (uint64_t)kind << 58 |
-           (uint64_t)lap << 61;
+           (uint64_t)wrap << 61;
 }
 
 static inline uint32_t shm_word_first(uint64_t w)
@@ -236,22 +246,22 @@ static inline bool shm_little(void)
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 }
 
-/* A whole message in the slot: short header, payload behind it. */
+/* Says whether the slot holds a whole message: short header and payload. */
 static inline bool shm_word_is_short(uint64_t w)
 {
     return shm_little() && shm_word_kind(w) == SHM_HEAD &&
            (w >> 16 & WEFT_HDR_SHORT) && shm_word_len(w) <= SHM_INLINE;
 }
 
-/* Where n bytes go in a byte ring whose next free position is `at`: payloads
- * are contiguous, the rest of a turn is skipped when it is too short. */
+/* The position of n bytes in a byte ring whose next free position is `at`.
+ * Payloads are contiguous: an end of the ring that is too short is skipped. */
 static inline uint32_t shm_place(uint32_t at, uint32_t n, uint32_t size)
 {
     uint32_t in = at & (size - 1);
     return in + n > size ? at + (size - in) : at;
 }
 
-static inline uint32_t shm_round(uint32_t n)
+static inline uint32_t shm_round_to_lines(uint32_t n)
 {
     return (n + 63) & ~63u;
 }

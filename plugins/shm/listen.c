@@ -1,10 +1,10 @@
-/* Accepting callers: see connect.c for the call.
+/* Accepting callers. connect.c describes the call.
  *
  * A process that lacks memory or descriptors stops listening for a moment,
- * instead of spinning.
- * Callers hear what is lacking, and call again as long as they may; for them there
- * is a spare descriptor, which is given up for the one of a caller. Where that is
- * of no use for HOPE_MS, they are hung up on.
+ * instead of spinning. Callers are told what is lacking, and call again while
+ * their limit allows it. For that there is a spare descriptor, which is closed
+ * so that a caller can be accepted. If even that fails for SHORTAGE_MAX_MS, all
+ * callers are disconnected.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,13 +20,13 @@
 
 enum {
     ACCEPT_PAUSE_MS = 50,
-    HOPE_MS = 10000,
-    CONNS_MOST = 1024 /* in the making; further callers stay in the backlog */
+    SHORTAGE_MAX_MS = 10000,
+    CONNS_MAX = 1024 /* in the making; further callers stay in the backlog */
 };
 
 #define MS 1000000ull
 
-static void take_spare(weft_ep *ep)
+static void open_spare(weft_ep *ep)
 {
     if (ep->spare < 0)
         ep->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -35,18 +35,19 @@ static void take_spare(weft_ep *ep)
 int wf_shm_listen(weft_ep *ep)
 {
     struct sockaddr_un sa;
-    socklen_t len = wf_shm_name(&ep->address, &sa);
+    socklen_t len = wf_shm_socket_name(&ep->address, &sa);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return errno;
     ep->listener = (struct shm_watch){SHM_LISTENER, fd};
     if (bind(fd, (struct sockaddr *)&sa, len) != 0 || listen(fd, 4096) != 0)
         return errno;
-    take_spare(ep);
-    return ep->spare < 0 ? errno : wf_shm_watch(ep, &ep->listener, EPOLLIN);
+    open_spare(ep);
+    return ep->spare < 0 ? errno
+                         : wf_shm_watch_socket(ep, &ep->listener, EPOLLIN);
 }
 
-void wf_shm_deafen(weft_ep *ep)
+void wf_shm_stop_listening(weft_ep *ep)
 {
     if (ep->listener.fd >= 0)
         close(ep->listener.fd);
@@ -58,17 +59,18 @@ void wf_shm_deafen(weft_ep *ep)
 void wf_shm_pause_accept(weft_ep *ep, const char *why)
 {
     epoll_ctl(ep->epoll, EPOLL_CTL_DEL, ep->listener.fd, NULL);
-    if (!ep->said_lack)
+    if (!ep->shortage_logged)
         ep->host->log(ep->core, 1, "shm: callers must wait: %s", why);
-    ep->said_lack = true;
+    ep->shortage_logged = true;
     ep->accept_at = ep->host->now_ns(ep->core) + ACCEPT_PAUSE_MS * MS;
 }
 
-/* Is the listener there again, and watched? */
-static bool is_listening(weft_ep *ep)
+/* Watches the listening socket again, or opens a new one. Returns false if that
+ * fails. */
+static bool restart_listening(weft_ep *ep)
 {
     if (ep->listener.fd >= 0)
-        return wf_shm_watch(ep, &ep->listener, EPOLLIN) == 0;
+        return wf_shm_watch_socket(ep, &ep->listener, EPOLLIN) == 0;
     if (wf_shm_listen(ep) == 0)
         return true;
     if (ep->listener.fd >= 0)
@@ -80,68 +82,69 @@ static bool is_listening(weft_ep *ep)
 void wf_shm_resume_accept(weft_ep *ep)
 {
     if (ep->accept_at && ep->host->now_ns(ep->core) >= ep->accept_at &&
-        is_listening(ep)) {
+        restart_listening(ep)) {
         ep->accept_at = 0;
-        wf_shm_ask_again(ep);
+        wf_shm_request_ready(ep);
     }
 }
 
-static int accept_one(weft_ep *ep)
+static int accept_caller(weft_ep *ep)
 {
     return accept4(ep->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/* All who wait are hung up on, for nothing can be said to them; others can call
- * when the socket is there again. */
+/* Disconnects all waiting callers by closing the listening socket, because no
+ * refusal can be sent to them. Later callers find a new socket. */
 static void drop_callers(weft_ep *ep)
 {
     close(ep->listener.fd);
     ep->listener.fd = -1;
 }
 
-/* Nobody could be let in, not even to hear why. */
+/* Says whether no caller could be accepted for SHORTAGE_MAX_MS, not even to be
+ * told why. */
 static bool is_hopeless(weft_ep *ep)
 {
     uint64_t now = ep->host->now_ns(ep->core);
 
     if (!ep->full_since)
         ep->full_since = now;
-    return now - ep->full_since >= HOPE_MS * MS;
+    return now - ep->full_since >= SHORTAGE_MAX_MS * MS;
 }
 
-/* Let nobody in, and say why to those who wait. */
-static void turn_away(weft_ep *ep, int err)
+/* Refuses all waiting callers, with the reason. */
+static void turn_callers_away(weft_ep *ep, int err)
 {
     char why[128];
     int fd, n = 0;
 
-    snprintf(why, sizeof why, "%s%s", strerror(err), wf_shm_remedy(err));
+    snprintf(why, sizeof why, "%s%s", strerror(err), wf_shm_remedy_of(err));
     if (ep->spare >= 0)
         close(ep->spare);
     ep->spare = -1;
-    for (; (fd = accept_one(ep)) >= 0; n++) {
+    for (; (fd = accept_caller(ep)) >= 0; n++) {
         if (wf_shm_same_user(fd))
-            wf_shm_refuse_on(fd, wf_shm_lack_code(err), why);
+            wf_shm_refuse_on(fd, wf_shm_shortage_code(err), why);
         close(fd);
     }
     if (n > 0)
         ep->full_since = 0;
     else if (errno != EAGAIN && is_hopeless(ep))
         drop_callers(ep);
-    take_spare(ep);
+    open_spare(ep);
     wf_shm_pause_accept(ep, strerror(err));
 }
 
 int wf_shm_accept(weft_ep *ep)
 {
     for (int n = 0;; n++) {
-        if (ep->conns_made >= CONNS_MOST) {
+        if (ep->conns_made >= CONNS_MAX) {
             wf_shm_pause_accept(ep, "too many connections in the making");
             return n;
         }
-        int fd = accept_one(ep);
+        int fd = accept_caller(ep);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
-            turn_away(ep, errno);
+            turn_callers_away(ep, errno);
             return n;
         }
         if (fd < 0) {
@@ -159,7 +162,7 @@ int wf_shm_accept(weft_ep *ep)
             wf_shm_pause_accept(ep, strerror(ENOMEM));
             return n;
         } else {
-            ep->said_lack = false;
+            ep->shortage_logged = false;
             ep->full_since = 0;
         }
     }

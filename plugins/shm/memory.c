@@ -1,14 +1,14 @@
-/* Memory that peers may map: what mem_alloc hands out, so that a large message
+/* Memory that peers may map. mem_alloc gives it out, so that a large message
  * from it needs one copy only.
  *
  *   receiver                               owner
  *   rkey_open of an area it has not
- *   mapped: refused, the core lets the
- *   sender push; and WANT id           --> MEMORY id, address, size, descriptor
+ *   mapped is refused, so the core lets
+ *   the sender push; sends WANT id     --> MEMORY id, address, size, descriptor
  *   maps it for the next message       <--
  *                                      <-- FORGET id, when it is freed
  *
- * The messages travel on the socket of the pair. Nobody waits for them.
+ * The messages travel on the socket of the pair. Neither side waits for them.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,11 +21,11 @@
 #include <unistd.h>
 
 enum {
-    SHARE_FROM = 64 << 10, /* smaller allocations stay on the heap */
-    AREAS_MOST = 256       /* each costs a descriptor */
+    SHARE_MIN = 64 << 10, /* smaller allocations stay on the heap */
+    AREAS_MAX = 256       /* each costs a descriptor */
 };
 
-struct told {
+struct area_message {
     uint64_t id, at, bytes;
 };
 
@@ -43,7 +43,7 @@ weft_mr *wf_shm_area_of(weft_ep *ep, const void *base, uint64_t len)
     return NULL;
 }
 
-static void area_free(weft_mr *m)
+static void free_area(weft_mr *m)
 {
     if (m->base)
         munmap(m->base, m->bytes);
@@ -54,7 +54,7 @@ static void area_free(weft_mr *m)
 
 int wf_shm_mem_alloc(weft_ep *ep, weft_mem *mem)
 {
-    if (mem->len < SHARE_FROM || ep->alone || ep->areas_n >= AREAS_MOST)
+    if (mem->len < SHARE_MIN || ep->alone || ep->areas_n >= AREAS_MAX)
         return WEFT_ENOTSUP;
     size_t bytes = (mem->len + SHM_PAGE - 1) & ~(size_t)(SHM_PAGE - 1);
     weft_mr *m = calloc(1, sizeof *m);
@@ -63,11 +63,11 @@ int wf_shm_mem_alloc(weft_ep *ep, weft_mem *mem)
         return WEFT_ENOMEM;
     }
     m->bytes = bytes;
-    m->fd = wf_shm_memory("weft-shm-alloc", bytes,
-                          mem->later < bytes ? bytes - mem->later : bytes);
-    m->base = m->fd < 0 ? NULL : wf_shm_map(m->fd, bytes);
+    m->fd = wf_shm_make_memory("weft-shm-alloc", bytes,
+                               mem->later < bytes ? bytes - mem->later : bytes);
+    m->base = m->fd < 0 ? NULL : wf_shm_map_memory(m->fd, bytes);
     if (!m->base) {
-        area_free(m);
+        free_area(m);
         return WEFT_ENOMEM;
     }
     m->id = ++ep->area_id;
@@ -88,13 +88,13 @@ void wf_shm_mem_free(weft_ep *ep, weft_mem *mem)
         return;
     *at = m->next;
     ep->areas_n--;
-    struct told told = {.id = m->id};
+    struct area_message message = {.id = m->id};
     /* A peer whose socket is full keeps its mapping until the pair ends. */
     for (uint32_t i = 0; i < ep->live_n; i++)
-        if (ep->live[i]->told)
-            (void)wf_shm_message_send(ep->live[i]->watch.fd, SHM_FORGET, &told,
-                                      sizeof told, NULL, 0);
-    area_free(m);
+        if (ep->live[i]->maps_my_areas)
+            (void)wf_shm_message_send(ep->live[i]->watch.fd, SHM_FORGET,
+                                      &message, sizeof message, NULL, 0);
+    free_area(m);
 }
 
 void wf_shm_areas_free(weft_ep *ep)
@@ -102,118 +102,121 @@ void wf_shm_areas_free(weft_ep *ep)
     while (ep->areas) {
         weft_mr *m = ep->areas;
         ep->areas = m->next;
-        area_free(m);
+        free_area(m);
     }
 }
 
-static void on_want(weft_peer *p, uint64_t id)
+static void handle_want(weft_peer *p, uint64_t id)
 {
     weft_mr *m = p->ep->areas;
     while (m && m->id != id)
         m = m->next;
     if (!m)
         return; /* freed meanwhile */
-    struct told told = {m->id, (uintptr_t)m->base, m->bytes};
-    if (wf_shm_message_send(p->watch.fd, SHM_MEMORY, &told, sizeof told,
+    struct area_message message = {m->id, (uintptr_t)m->base, m->bytes};
+    if (wf_shm_message_send(p->watch.fd, SHM_MEMORY, &message, sizeof message,
                             &m->fd, 1) == 0)
-        p->told = true;
+        p->maps_my_areas = true;
 }
 
 /* ---- the peer ---------------------------------------------------------- */
 
-static weft_rkey *find_theirs(weft_peer *p, uint64_t id)
+static weft_rkey *find_mapped(weft_peer *p, uint64_t id)
 {
-    weft_rkey *k = p->theirs;
+    weft_rkey *k = p->mapped_areas;
     while (k && k->id != id)
         k = k->next;
     return k;
 }
 
-/* The area that the peer calls id, or NULL: then it is asked for it. */
-weft_rkey *wf_shm_theirs(weft_peer *p, uint64_t id)
+/* Finds the area with this id of the peer. NULL: it is not mapped here, and the
+ * peer is asked for it. */
+weft_rkey *wf_shm_mapped_area(weft_peer *p, uint64_t id)
 {
-    weft_rkey *k = id ? find_theirs(p, id) : NULL;
-    if (!k && id && p->wanted != id && p->state == SHM_UP) {
-        struct told told = {.id = id};
-        if (wf_shm_message_send(p->watch.fd, SHM_WANT, &told, sizeof told,
+    weft_rkey *k = id ? find_mapped(p, id) : NULL;
+    if (!k && id && p->requested_area != id && p->state == SHM_UP) {
+        struct area_message message = {.id = id};
+        if (wf_shm_message_send(p->watch.fd, SHM_WANT, &message, sizeof message,
                                 NULL, 0) == 0)
-            p->wanted = id;
+            p->requested_area = id;
     }
     return k;
 }
 
-static bool on_memory(weft_peer *p, const struct told *told, int fd)
+static bool map_area(weft_peer *p, const struct area_message *message, int fd)
 {
-    if (told->bytes == 0 || told->bytes > SIZE_MAX / 2 ||
-        !wf_shm_memory_ok(fd, told->bytes))
+    if (message->bytes == 0 || message->bytes > SIZE_MAX / 2 ||
+        !wf_shm_is_memory_ok(fd, message->bytes))
         return false;
-    weft_rkey *k = find_theirs(p, told->id) ? NULL : calloc(1, sizeof *k);
+    weft_rkey *k = find_mapped(p, message->id) ? NULL : calloc(1, sizeof *k);
     if (!k)
         return true; /* messages go through the ring as before */
-    *k = (weft_rkey){.base = wf_shm_map(fd, told->bytes),
-                     .bytes = told->bytes,
-                     .at = told->at,
-                     .id = told->id};
+    *k = (weft_rkey){.base = wf_shm_map_memory(fd, message->bytes),
+                     .bytes = message->bytes,
+                     .at = message->at,
+                     .id = message->id};
     if (!k->base) {
         free(k);
         return true;
     }
-    k->next = p->theirs;
-    p->theirs = k;
+    k->next = p->mapped_areas;
+    p->mapped_areas = k;
     return true;
 }
 
-static void unmap(weft_rkey *k)
+static void unmap_area(weft_rkey *k)
 {
     munmap(k->base, k->bytes);
     free(k);
 }
 
-/* One that a copy under way still uses stays until the pair ends. */
-static void on_forget(weft_peer *p, uint64_t id)
+/* Unmaps an area that its owner has freed. If a copy is under way it stays
+ * mapped until the pair ends. */
+static void handle_forget(weft_peer *p, uint64_t id)
 {
-    weft_rkey **at = &p->theirs;
+    weft_rkey **at = &p->mapped_areas;
     while (*at && (*at)->id != id)
         at = &(*at)->next;
     weft_rkey *k = *at;
     if (!k)
         return;
     k->id = 0;
-    if (wf_shm_direct_busy(p))
+    if (wf_shm_has_direct(p))
         return;
     *at = k->next;
-    unmap(k);
+    unmap_area(k);
 }
 
-/* A message on the silent socket; false: nonsense. */
-bool wf_shm_on_memory(weft_peer *p, const struct shm_message *m, int fd)
+/* Handles a message about memory on the socket of a pair. Returns false if it
+ * is nonsense. */
+bool wf_shm_handle_memory(weft_peer *p, const struct shm_message *m, int fd)
 {
-    struct told told;
-    if (m->len != sizeof told)
+    struct area_message message;
+    if (m->len != sizeof message)
         return false;
-    memcpy(&told, m->body, sizeof told);
+    memcpy(&message, m->body, sizeof message);
     switch (m->type) {
     case SHM_WANT:
-        on_want(p, told.id);
+        handle_want(p, message.id);
         return true;
     case SHM_MEMORY:
-        return on_memory(p, &told, fd);
+        return map_area(p, &message, fd);
     case SHM_FORGET:
-        on_forget(p, told.id);
+        handle_forget(p, message.id);
         return true;
     default:
         return false;
     }
 }
 
-/* The pair has ended. */
-void wf_shm_theirs_free(weft_peer *p)
+/* Unmaps all areas of a peer because the pair has ended. */
+void wf_shm_unmap_areas(weft_peer *p)
 {
-    while (p->theirs) {
-        weft_rkey *k = p->theirs;
-        p->theirs = k->next;
-        unmap(k);
+    while (p->mapped_areas) {
+        weft_rkey *k = p->mapped_areas;
+        p->mapped_areas = k->next;
+        unmap_area(k);
     }
-    p->wanted = 0;
-    p->told = false;
+    p->requested_area = 0;
+    p->maps_my_areas = false;
 }

@@ -1,7 +1,7 @@
 /* Messages on the socket of a pair: small, whole, with descriptors.
  *
  * The socket is SOCK_SEQPACKET, so a message is read in one piece or not at
- * all. Everything read is checked here for form; meaning is the caller's.
+ * all. The form of every message is checked here, its meaning by the caller.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,7 +20,7 @@ union control {
 
 #define HEAD_BYTES offsetof(struct shm_message, body)
 
-/* 0 or an errno. */
+/* Sends a message. Returns 0 or an errno. */
 int wf_shm_message_send(int fd, unsigned type, const void *body, size_t len,
                         const int *fds, int fds_n)
 {
@@ -49,7 +49,7 @@ int wf_shm_message_send(int fd, unsigned type, const void *body, size_t len,
     return n < 0 ? errno : 0;
 }
 
-/* Descriptors that came along; -1 where there are none. */
+/* Takes the descriptors that came with a message; the rest of fds stays -1. */
 static void take_descriptors(struct msghdr *msg, int *fds)
 {
     int n = 0;
@@ -68,13 +68,13 @@ static void take_descriptors(struct msghdr *msg, int *fds)
     }
 }
 
-static bool well_formed(const struct shm_message *m, size_t n)
+static bool is_well_formed(const struct shm_message *m, size_t n)
 {
     return n >= HEAD_BYTES && m->magic == SHM_MESSAGE_MAGIC &&
            m->len <= SHM_BODY && n == HEAD_BYTES + m->len;
 }
 
-static ssize_t receive(int fd, struct msghdr *msg)
+static ssize_t receive_message(int fd, struct msghdr *msg)
 {
     /* ECONNRESET is reported once when the other side closed with unread
      * messages; what it sent before is still there. */
@@ -85,8 +85,9 @@ static ssize_t receive(int fd, struct msghdr *msg)
     }
 }
 
-/* 1: a message, its descriptors (or -1) in fds[SHM_FDS]. 0: nothing now.
- * Else -errno: -EPIPE the end, -EPROTO garbage, -EMFILE lost descriptors. */
+/* Receives a message. Returns 1 for a message, with its descriptors (or -1) in
+ * fds[SHM_FDS]; 0 if there is none now; -EPIPE at the end of the socket,
+ * -EPROTO for garbage, -EMFILE for lost descriptors. */
 int wf_shm_message_receive(int fd, struct shm_message *m, int *fds)
 {
     for (int i = 0; i < SHM_FDS; i++)
@@ -98,16 +99,16 @@ int wf_shm_message_receive(int fd, struct shm_message *m, int *fds)
                          .msg_iovlen = 1,
                          .msg_control = &control,
                          .msg_controllen = sizeof control};
-    ssize_t n = receive(fd, &msg);
+    ssize_t n = receive_message(fd, &msg);
     if (n < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOMEM ||
                        errno == ENOBUFS
-                   ? 0 /* epoll tells again */
+                   ? 0 /* epoll reports it again */
                    : -EPIPE;
     take_descriptors(&msg, fds);
     if (n == 0)
         return -EPIPE;
     if (msg.msg_flags & MSG_CTRUNC)
         return -EMFILE;
-    return well_formed(m, (size_t)n) ? 1 : -EPROTO;
+    return is_well_formed(m, (size_t)n) ? 1 : -EPROTO;
 }

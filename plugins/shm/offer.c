@@ -1,16 +1,16 @@
-/* A transfer from any memory, moved by whichever side is there: the sender.
+/* Transfers from any memory, moved by whichever side is in MPI: the sender.
  *
  * The memory of a large message is offered: it has an id, which the receiver
- * shows when it asks for the bytes. Nothing else of this process is ever read on
- * a peer's word.
+ * shows when it asks for the bytes. No other memory of this process is ever
+ * read because a peer asks for it.
  *
- * What was asked for is claimed piece by piece from the front (claims.h) and
- * pushed through the ring, as long as the receiver takes pieces out of it. It
- * gets only START bytes ahead before the receiver has been seen doing that. When
- * the ring does not move for PATIENCE, or the receiver says that it is away, the
- * pieces are written into its memory. A thread that stands in for the program
- * does so only where nobody else does: when the receiver sleeps, and the machine
- * has a CPU to spare.
+ * The sender claims the pieces of what was asked for from the front (claims.h)
+ * and pushes them through the ring, as long as the receiver takes pieces out of
+ * it. It gets at most START_BYTES ahead before the receiver has been seen doing
+ * that. When the ring does not move for STALL_NS, or the receiver has set
+ * `away`, the sender writes the pieces into the receiver's memory. The core's
+ * helper thread begins pieces only if the receiver sleeps and the machine has a
+ * CPU to spare.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,15 +20,15 @@
 #include <stdlib.h>
 
 enum {
-    PATIENCE = 20000,  /* ns */
-    START = 128 << 10, /* bytes in the ring */
-    PUSH = 8,           /* pieces that are claimed for it at a time */
-    TURN = 32          /* pieces before progress looks at others */
+    STALL_NS = 20000,        /* ns */
+    START_BYTES = 128 << 10, /* in the ring */
+    PIECES_PER_PUSH = 8, /* pieces that are claimed for the ring at a time */
+    PIECES_PER_CALL = 32 /* pieces that one progress call moves, about */
 };
 
-/* ---- offers --------------------------------------------------------------- */
+/* ---- offers ------------------------------------------------------------- */
 
-static bool grow(struct shm_offers *o)
+static bool grow_offers(struct shm_offers *o)
 {
     uint32_t cap = o->cap ? 2 * o->cap : 16;
     weft_mr **at = realloc(o->at, cap * sizeof *at);
@@ -39,15 +39,15 @@ static bool grow(struct shm_offers *o)
     return true;
 }
 
-/* A place for one more: those that ended left theirs. */
-static bool find_place(struct shm_offers *o, uint32_t *place)
+/* Finds a place for one more offer, preferably that of one that has ended. */
+static bool find_free_place(struct shm_offers *o, uint32_t *place)
 {
     for (uint32_t i = 0; i < 8 && i < o->n; i++) {
         *place = (o->serial + i) % o->n;
         if (!o->at[*place])
             return true;
     }
-    if (o->n == o->cap && !grow(o))
+    if (o->n == o->cap && !grow_offers(o))
         return false;
     *place = o->n++;
     return true;
@@ -58,8 +58,8 @@ weft_mr *wf_shm_offer(weft_ep *ep, void *base, uint64_t len)
     struct shm_offers *o = &ep->offers;
     uint32_t place;
     weft_mr *m = calloc(1, sizeof *m);
-    wf_shm_cma_let_in(ep);
-    if (!m || !find_place(o, &place)) {
+    wf_shm_cma_admit_peers(ep);
+    if (!m || !find_free_place(o, &place)) {
         free(m);
         return NULL;
     }
@@ -92,47 +92,47 @@ void wf_shm_offers_free(weft_ep *ep)
     free(ep->offers.at);
 }
 
-static weft_mr *find(const weft_ep *ep, uint64_t id)
+static weft_mr *find_offer(const weft_ep *ep, uint64_t id)
 {
     const struct shm_offers *o = &ep->offers;
     weft_mr *m = (uint32_t)id < o->n ? o->at[(uint32_t)id] : NULL;
     return m && m->id == id ? m : NULL;
 }
 
-/* ---- what was asked for --------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------- */
 
-struct ask {
+struct ask_body {
     uint64_t from, len, id, to;
 };
-_Static_assert(sizeof(struct ask) <= sizeof((struct shm_slot *)0)->body,
+_Static_assert(sizeof(struct ask_body) <= sizeof((struct shm_slot *)0)->body,
                "one slot");
 
-static struct shm_push *head(weft_peer *p)
+static struct shm_push *first_push(weft_peer *p)
 {
     return &p->pushes.at[p->pushes.first % SHM_FETCHES];
 }
 
-static _Atomic uint64_t *claims(weft_peer *p, const struct shm_push *h)
+static _Atomic uint64_t *claims_of(weft_peer *p, const struct shm_push *h)
 {
     return &p->in.share->claims[h->op % SHM_FETCHES];
 }
 
-static uint32_t left(weft_peer *p, const struct shm_push *h)
+static uint32_t count_unclaimed(weft_peer *p, const struct shm_push *h)
 {
     return shm_unclaimed(
-        atomic_load_explicit(claims(p, h), memory_order_relaxed), h->op,
+        atomic_load_explicit(claims_of(p, h), memory_order_relaxed), h->op,
         h->all);
 }
 
-/* Nothing is left to do. */
-static bool moved(weft_peer *p, const struct shm_push *h)
+/* Says whether this side has nothing left to do for a request. */
+static bool is_push_done(weft_peer *p, const struct shm_push *h)
 {
-    return !h->mr || (h->at == h->end && left(p, h) == 0);
+    return !h->mr || (h->at == h->end && count_unclaimed(p, h) == 0);
 }
 
-static void pop(weft_peer *p)
+static void pop_push(weft_peer *p)
 {
-    struct shm_push *h = head(p);
+    struct shm_push *h = first_push(p);
     if (h->mr)
         h->mr->asked = NULL;
     h->mr = NULL;
@@ -140,23 +140,24 @@ static void pop(weft_peer *p)
     p->pushes.n--;
 }
 
-/* An ASK slot. A peer that is not believed reads for itself. */
+/* Takes the request of an ASK slot. If it is not valid, the receiver has to
+ * read the memory itself. */
 void wf_shm_take_ask(weft_peer *p, const struct shm_slot *s, uint32_t op)
 {
     struct shm_pushes *q = &p->pushes;
-    struct ask ask;
+    struct ask_body ask;
     memcpy(&ask, s->body, sizeof ask);
-    weft_mr *m = find(p->ep, ask.id);
+    weft_mr *m = find_offer(p->ep, ask.id);
     uint64_t at = m ? ask.from - (uintptr_t)m->base : 0;
     uint64_t chunk = p->geometry.chunk;
-    while (q->n > 0 && moved(p, head(p)))
-        pop(p); /* the receiver knows that before we do */
+    while (q->n > 0 && is_push_done(p, first_push(p)))
+        pop_push(p); /* the receiver has seen its end before this side */
     if (!m || m->asked || q->n == SHM_FETCHES || at > m->bytes ||
         ask.len > m->bytes - at || ask.len / chunk >= SHM_PIECES_MOST)
         return;
     if (q->n == 0) {
-        wf_shm_bulk_enlarge(p);
-        q->heard = false;
+        wf_shm_enlarge_bulk(p);
+        q->ring_moves = false;
         q->run = 0;
         q->tail = p->out.bulk.tail;
         q->since = 0;
@@ -169,68 +170,70 @@ void wf_shm_take_ask(weft_peer *p, const struct shm_slot *s, uint32_t op)
                           .to = ask.to,
                           .op = op,
                           .all = (uint32_t)((ask.len + chunk - 1) / chunk)};
-    wf_shm_busy(p);
+    wf_shm_mark_busy(p);
 }
 
-/* The pair ends. */
-void wf_shm_asks_end(weft_peer *p)
+/* Drops all requests because the pair ends. */
+void wf_shm_end_asks(weft_peer *p)
 {
     while (p->pushes.n > 0)
-        pop(p);
+        pop_push(p);
 }
 
-/* Bytes of the n pieces from the next one on. */
-static uint64_t bytes(weft_peer *p, const struct shm_push *h, uint32_t n)
+/* The number of bytes in the n pieces from the next one on. */
+static uint64_t bytes_of_pieces(weft_peer *p, const struct shm_push *h,
+                                uint32_t n)
 {
     uint64_t at = (uint64_t)h->at * p->geometry.chunk;
     uint64_t all = (uint64_t)n * p->geometry.chunk;
     return all < h->len - at ? all : h->len - at;
 }
 
-static bool claim(weft_peer *p, struct shm_push *h, uint32_t most)
+static bool claim_pieces(weft_peer *p, struct shm_push *h, uint32_t most)
 {
-    uint32_t n = shm_claim(claims(p, h), h->op, h->all, most, SHM_FRONT,
-                           &h->at);
+    uint32_t n =
+        shm_claim(claims_of(p, h), h->op, h->all, most, SHM_FRONT, &h->at);
     if (n > 0)
         h->end = h->at + n;
     return n > 0;
 }
 
-/* ---- pushing -------------------------------------------------------------- */
+/* ---- pushing ------------------------------------------------------------ */
 
-/* Pieces for which there is room now. */
-static uint32_t room(weft_peer *p, uint32_t most)
+/* The number of pieces, up to `most`, for which the ring has room now. */
+static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
 {
     struct shm_pushes *q = &p->pushes;
     struct shm_bytes *b = &p->out.bulk;
-    uint32_t start = 2 * p->geometry.chunk > START ? 2 * p->geometry.chunk
-                                                   : START;
-    uint32_t limit = q->heard || start > b->size ? b->size : start;
-    uint32_t n = wf_shm_chunks_free(p, limit, most);
+    uint32_t start = 2 * p->geometry.chunk > START_BYTES ? 2 * p->geometry.chunk
+                                                         : START_BYTES;
+    uint32_t limit = q->ring_moves || start > b->size ? b->size : start;
+    uint32_t n = wf_shm_count_free_chunks(p, limit, most);
     if (n > 0)
         return n;
     if (!shm_slot_free(p) || !wf_shm_refresh(p))
         return 0;
     if (b->tail != q->tail) {
         q->tail = b->tail;
-        q->heard = true;
+        q->ring_moves = true;
         q->since = 0;
     }
-    return wf_shm_chunks_free(p, q->heard ? b->size : limit, most);
+    return wf_shm_count_free_chunks(p, q->ring_moves ? b->size : limit, most);
 }
 
-/* How many pieces it was. */
-static uint32_t push(weft_peer *p, struct shm_push *h)
+/* Pushes some pieces through the ring. Returns their number. */
+static uint32_t push_pieces(weft_peer *p, struct shm_push *h)
 {
-    uint32_t n = room(p, PUSH), now, before;
-    if (n == 0 || (h->at == h->end && !claim(p, h, n)))
+    uint32_t n = count_free_pieces(p, PIECES_PER_PUSH), now, before;
+    if (n == 0 || (h->at == h->end && !claim_pieces(p, h, n)))
         return 0;
     before = h->at;
     for (; n > 0 && h->at < h->end; n -= now, h->at += now) {
         const unsigned char *from =
             h->from + (uint64_t)h->at * p->geometry.chunk;
         uint32_t some = h->end - h->at < n ? h->end - h->at : n;
-        now = wf_shm_push_pieces(p, from, bytes(p, h, some), h->op, h->at);
+        now = wf_shm_push_pieces(p, from, bytes_of_pieces(p, h, some), h->op,
+                                 h->at);
         if (now == 0)
             break;
     }
@@ -239,107 +242,109 @@ static uint32_t push(weft_peer *p, struct shm_push *h)
     return h->at - before;
 }
 
-/* ---- writing -------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------ */
 
-/* While this is set the receiver does not let go of its buffer. */
-static void writing(weft_peer *p, bool on)
+/* Says in the segment that this side writes. While that is set the receiver
+ * does not release its buffer. */
+static void set_writing(weft_peer *p, bool on)
 {
     atomic_store_explicit(&p->in.share->writing, on, memory_order_release);
     if (on)
         shm_fence(); /* pairs with the one in wf_shm_fetch_close */
 }
 
-static bool closed(weft_peer *p, const struct shm_push *h)
+static bool is_closed(weft_peer *p, const struct shm_push *h)
 {
-    return atomic_load_explicit(claims(p, h), memory_order_relaxed) ==
+    return atomic_load_explicit(claims_of(p, h), memory_order_relaxed) ==
            SHM_CLAIMS_CLOSED;
 }
 
-static uint32_t written(weft_peer *p, struct shm_push *h, uint64_t n)
+static uint32_t record_written(weft_peer *p, struct shm_push *h, uint64_t n)
 {
     uint32_t done = (uint32_t)(n / p->geometry.chunk);
-    if (n == bytes(p, h, h->end - h->at))
+    if (n == bytes_of_pieces(p, h, h->end - h->at))
         done = h->end - h->at;
     h->at += done;
     h->written += done;
     atomic_store_explicit(&p->in.share->dones[h->op % SHM_FETCHES],
-                          shm_claims(h->op) | h->written,
-                          memory_order_release);
+                          shm_claims(h->op) | h->written, memory_order_release);
     return done;
 }
 
-/* How many pieces it was. */
+/* Writes some pieces into the receiver's memory. Returns their number. */
 static uint32_t write_block(weft_peer *p, struct shm_push *h)
 {
     struct shm_pushes *q = &p->pushes;
-    uint32_t most = shm_block(p->geometry.chunk, q->run, left(p, h));
-    if (p->write_refused || (h->at == h->end && !claim(p, h, most)))
+    uint32_t most = shm_block(p->geometry.chunk, q->run, count_unclaimed(p, h));
+    if (p->write_refused || (h->at == h->end && !claim_pieces(p, h, most)))
         return 0;
     uint64_t at = (uint64_t)h->at * p->geometry.chunk, n = 0;
-    writing(p, true);
-    if (!closed(p, h))
+    set_writing(p, true);
+    if (!is_closed(p, h))
         n = wf_shm_cma_write(p, h->from + at, h->to + at,
-                             bytes(p, h, h->end - h->at));
-    uint32_t done = written(p, h, n);
+                             bytes_of_pieces(p, h, h->end - h->at));
+    uint32_t done = record_written(p, h, n);
     q->run += done;
-    writing(p, false);
-    if (h->at == h->end && left(p, h) == 0)
-        shm_wake(p); /* that was all */
+    set_writing(p, false);
+    if (h->at == h->end && count_unclaimed(p, h) == 0)
+        shm_wake(p); /* the transfer is complete */
     return done;
 }
 
-/* ---- progress ------------------------------------------------------------- */
+/* ---- progress ----------------------------------------------------------- */
 
-/* Is nobody at work over there but one who stands in? */
-static bool receiver_away(weft_peer *p)
+/* Says whether only the receiver's helper thread is active, if anything is. */
+static bool is_receiver_away(weft_peer *p)
 {
     return atomic_load_explicit(&p->in.share->away, memory_order_relaxed) ||
            atomic_load_explicit(&p->out.page->mode, memory_order_relaxed) &
                SHM_STANDIN;
 }
 
-static bool receiver_sleeps(weft_peer *p)
+static bool is_receiver_asleep(weft_peer *p)
 {
     return atomic_load_explicit(&p->out.page->mode, memory_order_relaxed) &
            SHM_ASLEEP;
 }
 
-/* The ring has not moved for a while. */
-static bool stuck(weft_peer *p)
+/* Says whether the ring has not moved for STALL_NS. */
+static bool is_ring_stalled(weft_peer *p)
 {
     struct shm_pushes *q = &p->pushes;
     uint64_t now = p->ep->host->now_ns(p->ep->core);
     if (!q->since)
         q->since = now;
-    return now - q->since >= PATIENCE;
+    return now - q->since >= STALL_NS;
 }
 
-/* What it began is to be finished, by whoever is there. */
-static bool leaves_it(weft_peer *p, const struct shm_push *h)
+/* Says whether a helper thread leaves the next pieces to the receiver. Pieces
+ * that are claimed already must be moved by this side. */
+static bool defers_to_peer(weft_peer *p, const struct shm_push *h)
 {
     return h->at == h->end && shm_helping(p->ep) &&
-           (!receiver_sleeps(p) || shm_stays_out(p->ep));
+           (!is_receiver_asleep(p) || shm_helper_must_not_copy(p->ep));
 }
 
-static uint32_t move(weft_peer *p, struct shm_push *h)
+static uint32_t move_pieces(weft_peer *p, struct shm_push *h)
 {
-    if (leaves_it(p, h))
+    if (defers_to_peer(p, h))
         return 0;
-    bool away = !p->write_refused && receiver_away(p);
-    uint32_t n = away ? 0 : push(p, h);
-    return n == 0 && (away || stuck(p)) ? write_block(p, h) : n;
+    bool away = !p->write_refused && is_receiver_away(p);
+    uint32_t n = away ? 0 : push_pieces(p, h);
+    return n == 0 && (away || is_ring_stalled(p)) ? write_block(p, h) : n;
 }
 
-/* Push or write some of what was asked for; the number of pieces of news. */
-int wf_shm_offer_some(weft_peer *p)
+/* Pushes or writes some of the pieces asked for. Returns the number of
+ * events. */
+int wf_shm_move_pushes(weft_peer *p)
 {
     uint32_t n = 0;
-    while (p->pushes.n > 0 && n < TURN && !p->fault) {
+    while (p->pushes.n > 0 && n < PIECES_PER_CALL && !p->fault) {
         uint32_t now = 1;
-        if (moved(p, head(p)))
-            pop(p);
+        if (is_push_done(p, first_push(p)))
+            pop_push(p);
         else
-            now = move(p, head(p));
+            now = move_pieces(p, first_push(p));
         if (now == 0)
             break;
         n += now;
@@ -347,13 +352,13 @@ int wf_shm_offer_some(weft_peer *p)
     return (int)n;
 }
 
-/* Could whoever is about to sleep do that? */
+/* Says whether a thread that is about to sleep could move pieces instead. */
 bool wf_shm_offer_can_move(weft_peer *p)
 {
-    struct shm_push *h = head(p);
+    struct shm_push *h = first_push(p);
     if (p->pushes.n == 0)
         return false;
-    if (h->mr && leaves_it(p, h))
+    if (h->mr && defers_to_peer(p, h))
         return false;
-    return !h->mr || !p->write_refused || room(p, 1) > 0;
+    return !h->mr || !p->write_refused || count_free_pieces(p, 1) > 0;
 }

@@ -1,4 +1,4 @@
-/* Peers: one remote process each, from peer_add to peer_del.
+/* Peers: each is one remote process, from peer_add to peer_del.
  *
  *          first send                    rings exist
  *   IDLE ------------> DIALLED ---------------------------> UP
@@ -12,7 +12,8 @@
  *          any ---------- fault, found anywhere -----------> DOWN
  *
  * A fault is only noted where it is found (wf_shm_fault); progress reports it
- * (wf_shm_down): first everything lent goes back, then host->peer_down.
+ * (wf_shm_report_down): all that the core has lent is returned first, then
+ * host->peer_down is called.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,7 +29,7 @@ weft_peer *wf_shm_peer_find(weft_ep *ep, uint32_t loc_id)
     return loc_id < ep->table_n ? ep->table[loc_id] : NULL;
 }
 
-static bool grow(void *array, uint32_t n, size_t element)
+static bool grow_array(void *array, uint32_t n, size_t element)
 {
     void **at = array;
     void *more = realloc(*at, n * element);
@@ -37,14 +38,15 @@ static bool grow(void *array, uint32_t n, size_t element)
     return more != NULL;
 }
 
-/* Space for one more peer in every list, so that no list ever fails later. */
+/* Makes space for one more peer in every list, so that adding to a list never
+ * fails. */
 static bool grow_lists(weft_ep *ep)
 {
     if (ep->peers_n < ep->peers_cap)
         return true;
     uint32_t cap = ep->peers_cap ? 2 * ep->peers_cap : 16;
-    if (!grow(&ep->live, cap, sizeof *ep->live) ||
-        !grow(&ep->busy, cap, sizeof *ep->busy))
+    if (!grow_array(&ep->live, cap, sizeof *ep->live) ||
+        !grow_array(&ep->busy, cap, sizeof *ep->busy))
         return false;
     ep->peers_cap = cap;
     return true;
@@ -57,7 +59,7 @@ static bool grow_table(weft_ep *ep, uint32_t loc_id)
     uint32_t n = ep->table_n ? ep->table_n : 16;
     while (n <= loc_id)
         n = n > UINT32_MAX / 2 ? UINT32_MAX : 2 * n;
-    if (!grow(&ep->table, n, sizeof *ep->table))
+    if (!grow_array(&ep->table, n, sizeof *ep->table))
         return false;
     memset(ep->table + ep->table_n, 0, (n - ep->table_n) * sizeof *ep->table);
     ep->table_n = n;
@@ -89,7 +91,7 @@ int wf_shm_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
     return WEFT_OK;
 }
 
-static void remove_from(weft_peer **list, uint32_t *n, const weft_peer *p)
+static void remove_from_list(weft_peer **list, uint32_t *n, const weft_peer *p)
 {
     for (uint32_t i = 0; i < *n; i++)
         if (list[i] == p) {
@@ -98,31 +100,31 @@ static void remove_from(weft_peer **list, uint32_t *n, const weft_peer *p)
         }
 }
 
-/* The rings are there. */
-void wf_shm_up(weft_peer *p, int fd)
+/* Brings the link up: the rings exist on both sides. */
+void wf_shm_link_up(weft_peer *p, int fd)
 {
     weft_ep *ep = p->ep;
     p->watch.fd = fd;
     p->state = SHM_UP;
-    p->retry_after = p->lack_since = 0;
+    p->retry_after = p->shortage_since = 0;
     ep->live[ep->live_n++] = p;
     if (p->its_byte == SHM_RANG)
         ep->byteless++;
     ep->stats.connects++;
-    if (ep->live_n > SHM_FEW)
+    if (ep->live_n > SHM_FEW_PEERS)
         wf_shm_many(ep);
     ep->sweep = true; /* it may have sent before its byte counted */
     if (p->out.want)
-        wf_shm_busy(p);
+        wf_shm_mark_busy(p);
     ep->host->peer_up(ep->core, p->loc);
 }
 
-/* Take the peer off the lists of those with rings. */
-static void unlist(weft_peer *p)
+/* Takes the peer off the lists of peers with rings. */
+static void leave_lists(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     uint32_t before = ep->live_n;
-    remove_from(ep->live, &ep->live_n, p);
+    remove_from_list(ep->live, &ep->live_n, p);
     if (ep->live_n != before && p->its_byte == SHM_RANG)
         ep->byteless--;
     if (p->its_byte < SHM_RANG)
@@ -133,9 +135,9 @@ static void unlist(weft_peer *p)
             ep->recent[i] = NULL;
 }
 
-/* End the connection and return what the core has lent. The caller has set
+/* Ends the connection and returns what the core has lent. The caller has set
  * the new state, so that calls from these callbacks find it. */
-void wf_shm_quiet(weft_peer *p, int status)
+void wf_shm_end_connection(weft_peer *p, int status)
 {
     weft_ep *ep = p->ep;
     weft_tx *tx = p->out.tx;
@@ -145,10 +147,10 @@ void wf_shm_quiet(weft_peer *p, int status)
     wf_shm_fetch_close(p);
     if (p->conn)
         wf_shm_hang_up(p->conn);
-    unlist(p);
+    leave_lists(p);
     wf_shm_detach(p);
-    wf_shm_hold(p);
-    p->out.bye = p->out.hungry = false;
+    wf_shm_leave_fast_path(p);
+    p->out.bye = p->out.waiting_for_space = false;
     p->in = (struct shm_in){0};
     wf_shm_direct_end(p, status);
     if (sink)
@@ -157,34 +159,34 @@ void wf_shm_quiet(weft_peer *p, int status)
         ep->host->tx_done(ep->core, tx, status);
 }
 
-/* Note why the link must go down; the first reason counts. */
+/* Notes why the link must go down. The first reason counts. */
 void wf_shm_fault(weft_peer *p, int status, const char *fmt, ...)
 {
     if (p->fault || p->state == SHM_DOWN)
         return;
     p->fault = status;
-    wf_shm_hold(p);
+    wf_shm_leave_fast_path(p);
     int n = snprintf(p->why, sizeof p->why, "%s: ", p->ep->instance);
     va_list args;
     va_start(args, fmt);
     vsnprintf(p->why + n, sizeof p->why - (size_t)n, fmt, args);
     va_end(args);
-    wf_shm_busy(p);
+    wf_shm_mark_busy(p);
 }
 
-/* Report the fault. */
-void wf_shm_down(weft_peer *p)
+/* Reports the fault to the core. */
+void wf_shm_report_down(weft_peer *p)
 {
     int status = p->fault;
     p->fault = 0;
     p->state = SHM_DOWN;
     p->out.want = false;
-    wf_shm_quiet(p, status);
+    wf_shm_end_connection(p, status);
     p->ep->host->peer_down(p->ep->core, p->loc, status, p->why);
 }
 
-/* The socket has closed and the ring is empty. */
-void wf_shm_gone(weft_peer *p)
+/* Handles the end of a peer whose socket has closed and whose ring is empty. */
+void wf_shm_peer_gone(weft_peer *p)
 {
     if (!p->in.bye) {
         wf_shm_fault(p, WEFT_EPEER,
@@ -193,7 +195,7 @@ void wf_shm_gone(weft_peer *p)
         return;
     }
     if (p->out.tx || p->out.want || p->in.sink || p->get.head ||
-        wf_shm_fetch_busy(p)) {
+        wf_shm_has_fetches(p)) {
         wf_shm_fault(p, WEFT_ELINK,
                      "process %u (pid %u) closed its endpoint while messages "
                      "to it were waiting",
@@ -201,18 +203,18 @@ void wf_shm_gone(weft_peer *p)
         return;
     }
     p->state = SHM_IDLE;
-    wf_shm_quiet(p, WEFT_ELINK);
+    wf_shm_end_connection(p, WEFT_ELINK);
 }
 
 void wf_shm_peer_free(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     p->state = SHM_DOWN;
-    wf_shm_quiet(p, WEFT_ECANCEL);
-    remove_from(ep->busy, &ep->busy_n, p);
+    wf_shm_end_connection(p, WEFT_ECANCEL);
+    remove_from_list(ep->busy, &ep->busy_n, p);
     ep->table[p->loc_id] = NULL;
     ep->peers_n--;
-    wf_shm_bury(ep);
+    wf_shm_free_dead_conns(ep);
     free(p);
 }
 

@@ -1,11 +1,11 @@
-/* Progress: arrivals first, then what could not be finished, then sockets.
+/* Progress: arrivals first, then unfinished transfers, then sockets.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "ring.h"
 
-/* Put a peer on the list of those that need attention. */
-void wf_shm_busy(weft_peer *p)
+/* Puts a peer on the list of those that progress has something to do for. */
+void wf_shm_mark_busy(weft_peer *p)
 {
     if (p->busy)
         return;
@@ -13,13 +13,13 @@ void wf_shm_busy(weft_peer *p)
     p->ep->busy[p->ep->busy_n++] = p;
 }
 
-static void not_busy(weft_ep *ep, uint32_t i)
+static void clear_busy(weft_ep *ep, uint32_t i)
 {
     ep->busy[i]->busy = false;
     ep->busy[i] = ep->busy[--ep->busy_n];
 }
 
-static void remember(weft_ep *ep, weft_peer *p)
+static void remember_recent(weft_ep *ep, weft_peer *p)
 {
     for (int i = 0; i < SHM_RECENT; i++)
         if (ep->recent[i] == p)
@@ -29,21 +29,21 @@ static void remember(weft_ep *ep, weft_peer *p)
     ep->recent[0] = p;
 }
 
-/* Look at the next slot of `rings` peers, starting after the last turn. */
+/* Polls the rings of `rings` peers, starting after those polled last. */
 static int receive_some(weft_ep *ep, uint32_t rings, int budget)
 {
     int n = 0;
-    uint32_t i = ep->turn < ep->live_n ? ep->turn : 0;
+    uint32_t i = ep->next_live < ep->live_n ? ep->next_live : 0;
     for (uint32_t k = 0; k < rings && n < budget; k++) {
         int most = budget - n < SHM_TURN ? budget - n : SHM_TURN;
         int got = wf_shm_receive(ep->live[i], most);
         if (got > 0 && rings < ep->live_n)
-            remember(ep, ep->live[i]);
+            remember_recent(ep, ep->live[i]);
         n += got;
         if (++i >= ep->live_n)
             i = 0;
     }
-    ep->turn = i;
+    ep->next_live = i;
     return n;
 }
 
@@ -61,19 +61,21 @@ static int receive_recent(weft_ep *ep)
     return n;
 }
 
-/* Few peers: those that spoke last, and some of the others in turn. So what
- * one call costs does not grow with their number; unless all is wanted that there
- * is. */
-static int receive_few(weft_ep *ep, int budget)
+/* Polls the peers that sent last, and some of the others in round-robin order,
+ * so that the cost of a call does not grow with the number of peers. All are
+ * polled if the caller wants more than one peer's budget. */
+static int receive_polled(weft_ep *ep, int budget)
 {
-    if (shm_likely(ep->live_n <= SHM_SLICE) || ep->sweep || budget > SHM_TURN) {
+    if (shm_likely(ep->live_n <= SHM_RINGS_PER_POLL) || ep->sweep ||
+        budget > SHM_TURN) {
         ep->sweep = false;
         return receive_all(ep, budget);
     }
-    return receive_recent(ep) + receive_some(ep, SHM_SLICE, budget);
+    return receive_recent(ep) + receive_some(ep, SHM_RINGS_PER_POLL, budget);
 }
 
-/* One caller's byte was set: take it back before looking at the ring. */
+/* Receives from a caller whose byte is set. The byte is cleared before the ring
+ * is polled. */
 static int receive_byte(weft_ep *ep, uint32_t i)
 {
     /* acquire: pairs with the release in wf_shm_ring */
@@ -82,14 +84,14 @@ static int receive_byte(weft_ep *ep, uint32_t i)
     if (!p || p->state != SHM_UP)
         return 0;
     int n = wf_shm_receive(p, SHM_TURN);
-    if (n == SHM_TURN) /* there may be more: come back without a bell */
+    if (n == SHM_TURN) /* there may be more: poll again without a bell */
         atomic_store_explicit(&ep->page->rang[i], 1, memory_order_relaxed);
     if (n > 0)
-        remember(ep, p);
+        remember_recent(ep, p);
     return n;
 }
 
-static bool any_byte(const _Atomic uint8_t *bytes, uint32_t n)
+static bool is_any_byte_set(const _Atomic uint8_t *bytes, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (atomic_load_explicit(&bytes[i], memory_order_relaxed))
@@ -97,44 +99,45 @@ static bool any_byte(const _Atomic uint8_t *bytes, uint32_t n)
     return false;
 }
 
-/* Many peers: the recent ones directly, the others by their bytes. */
-static int receive_rang(weft_ep *ep, int budget)
+/* Polls the recent peers directly, and the others by their bytes. */
+static int receive_by_bytes(weft_ep *ep, int budget)
 {
     int n = receive_recent(ep);
     uint32_t top = ep->byte_top;
     for (uint32_t i = 0; i < top && n < budget; i += 64) {
         uint32_t some = top - i < 64 ? top - i : 64;
-        if (!any_byte(&ep->page->rang[i], some))
+        if (!is_any_byte_set(&ep->page->rang[i], some))
             continue;
         for (uint32_t k = i; k < i + some; k++)
-            if (atomic_load_explicit(&ep->page->rang[k],
-                                     memory_order_relaxed))
+            if (atomic_load_explicit(&ep->page->rang[k], memory_order_relaxed))
                 n += receive_byte(ep, k);
     }
     return n;
 }
 
-static int receive(weft_ep *ep, int budget)
+static int receive_arrivals(weft_ep *ep, int budget)
 {
     if (shm_likely(!(ep->mode & SHM_MANY) || ep->byteless > 0))
-        return receive_few(ep, budget);
+        return receive_polled(ep, budget);
     if (shm_unlikely(ep->sweep)) {
         int n = receive_all(ep, 1 << 30);
-        ep->sweep = n >= SHM_TURN; /* a ring may hold more than a turn */
+        ep->sweep = n >= SHM_TURN; /* a ring may hold more */
         return n;
     }
-    return receive_rang(ep, budget);
+    return receive_by_bytes(ep, budget);
 }
 
-static void fed(weft_peer *p)
+static void clear_waiting(weft_peer *p)
 {
-    if (!p->out.hungry)
+    if (!p->out.waiting_for_space)
         return;
-    p->out.hungry = false;
-    atomic_store_explicit(&p->out.line->hungry, 0, memory_order_relaxed);
+    p->out.waiting_for_space = false;
+    atomic_store_explicit(&p->out.line->waiting_for_space, 0,
+                          memory_order_relaxed);
 }
 
-/* Move what is under way; tell the core when there is room again. */
+/* Moves the transfers of a peer, and tells the core when there is room
+ * again. */
 static int attend_up(weft_ep *ep, weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -150,9 +153,9 @@ static int attend_up(weft_ep *ep, weft_peer *p)
             n++;
         }
     }
-    if (wf_shm_direct_busy(p))
-        n += wf_shm_direct(p);
-    if (!out->tx && out->want && !p->fault && wf_shm_roomy(p)) {
+    if (wf_shm_has_direct(p))
+        n += wf_shm_direct_move(p);
+    if (!out->tx && out->want && !p->fault && wf_shm_has_room(p)) {
         out->want = false;
         n++;
         ep->host->tx_ready(ep->core, p->loc);
@@ -160,10 +163,10 @@ static int attend_up(weft_ep *ep, weft_peer *p)
     return n;
 }
 
-static int attend(weft_ep *ep, weft_peer *p)
+static int attend_peer(weft_ep *ep, weft_peer *p)
 {
     if (p->fault) {
-        wf_shm_down(p);
+        wf_shm_report_down(p);
         return 1;
     }
     if (p->state == SHM_WAITING) {
@@ -177,7 +180,7 @@ static int attend(weft_ep *ep, weft_peer *p)
         int n = wf_shm_receive(p, SHM_TURN);
         if (n > 0 || p->in.paused || p->fault)
             return n;
-        wf_shm_gone(p);
+        wf_shm_peer_gone(p);
         return 1;
     }
     return attend_up(ep, p);
@@ -187,8 +190,8 @@ static bool needs_attention(const weft_peer *p)
 {
     if (p->fault || p->state == SHM_WAITING)
         return true;
-    return p->state == SHM_UP && (p->out.tx || p->out.want || p->in.eof ||
-                                   wf_shm_direct_busy(p));
+    return p->state == SHM_UP &&
+           (p->out.tx || p->out.want || p->in.eof || wf_shm_has_direct(p));
 }
 
 static int attend_busy(weft_ep *ep)
@@ -196,80 +199,83 @@ static int attend_busy(weft_ep *ep)
     int n = 0;
     for (uint32_t i = 0; i < ep->busy_n;) {
         weft_peer *p = ep->busy[i];
-        n += attend(ep, p);
+        n += attend_peer(ep, p);
         if (needs_attention(p)) {
             i++;
             continue;
         }
         if (p->state == SHM_UP)
-            fed(p);
-        not_busy(ep, i);
+            clear_waiting(p);
+        clear_busy(ep, i);
     }
     return n;
 }
 
-/* To ask the kernel takes as long as a hundred looks into rings: each time that
- * nothing was there the next time is twice as far away. */
-static bool sockets_waited(weft_ep *ep)
+/* Says whether the sockets should be polled again, by the clock. A call of the
+ * kernel takes as long as polling a hundred rings, so the pause doubles each
+ * time that there was nothing. */
+static bool is_socket_pause_over(weft_ep *ep)
 {
     uint64_t now = ep->host->now_ns(ep->core);
-    if (now - ep->looked < ep->apart)
+    if (now - ep->sockets_polled_at < ep->sockets_pause)
         return false;
-    ep->looked = now;
-    ep->apart = 2 * ep->apart + 1000;
-    if (ep->apart > SHM_SOCKETS_APART)
-        ep->apart = SHM_SOCKETS_APART;
+    ep->sockets_polled_at = now;
+    ep->sockets_pause = 2 * ep->sockets_pause + 1000;
+    if (ep->sockets_pause > SHM_SOCKETS_APART)
+        ep->sockets_pause = SHM_SOCKETS_APART;
     return true;
 }
 
-static bool sockets_due(weft_ep *ep)
+static bool is_socket_poll_due(weft_ep *ep)
 {
     ep->ticks++;
     if (ep->attend || (ep->conns_made && (ep->ticks & SHM_SOCKETS_BUSY) == 0))
         return true;
-    return (ep->ticks & SHM_SOCKETS_IDLE) == 0 && sockets_waited(ep);
+    return (ep->ticks & SHM_SOCKETS_IDLE) == 0 && is_socket_pause_over(ep);
 }
 
-static int look_at_sockets(weft_ep *ep)
+static int poll_sockets(weft_ep *ep)
 {
-    int n = wf_shm_sockets(ep);
+    int n = wf_shm_poll_sockets(ep);
     if (n > 0)
-        ep->apart = 0;
+        ep->sockets_pause = 0;
     return n;
 }
 
-static int progress(weft_ep *ep, int budget)
+static int progress_fully(weft_ep *ep, int budget)
 {
     if (ep->armed)
         wf_shm_disarm(ep);
-    int n = receive(ep, budget);
+    int n = receive_arrivals(ep, budget);
     if (ep->busy_n > 0)
         n += attend_busy(ep);
-    if (sockets_due(ep))
-        n += look_at_sockets(ep);
+    if (is_socket_poll_due(ep))
+        n += poll_sockets(ep);
     return n;
 }
 
-/* Most calls of most programs look at the ring of one peer and no more. */
+/* Makes progress. The fast path is for a single peer with nothing else to
+ * do. */
 int wf_shm_progress(weft_ep *ep, int budget)
 {
     bool more = ep->armed | ep->sweep | ep->attend;
     if (shm_unlikely(more || ep->live_n != 1 || ep->busy_n | ep->conns_made ||
                      budget > SHM_TURN ||
                      (ep->ticks & SHM_SOCKETS_IDLE) == SHM_SOCKETS_IDLE))
-        return progress(ep, budget);
+        return progress_fully(ep, budget);
     ep->ticks++;
     return wf_shm_receive(ep->live[0], budget);
 }
 
-static bool drained(weft_peer *p)
+static bool is_drained(weft_peer *p)
 {
     if (p->state != SHM_UP || p->fault || p->in.eof || p->out.bye)
         return true;
     return !p->out.tx && wf_shm_say_bye(p);
 }
 
-/* Everything accepted is in the rings and goodbye is said. */
+/* Returns WEFT_OK once everything accepted is in the rings and SHM_BYE was sent
+ * to all peers. */
 int wf_shm_drain(weft_ep *ep)
 {
     int rc = WEFT_OK;
@@ -278,7 +284,7 @@ int wf_shm_drain(weft_ep *ep)
         weft_peer *p = ep->table[i];
         if (p && p->state == SHM_CALLED && !p->out.bye)
             wf_shm_say_bye(p);
-        else if (p && !drained(p))
+        else if (p && !is_drained(p))
             rc = WEFT_EAGAIN;
     }
     return rc;

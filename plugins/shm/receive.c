@@ -1,16 +1,16 @@
-/* Receiving: slots become containers, chunks go where the core says.
+/* Receiving: slots become containers, and chunks go where the core says.
  *
- * Everything read from shared memory is read once and checked before use; a
- * peer that writes nonsense takes its own link down and nothing else.
+ * Every word of shared memory is read once and checked before use. A peer that
+ * writes nonsense takes its own link down and nothing else.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "ring.h"
 
-/* Copy n bytes at offset `off` of a container to where its sink says; what
- * lies beyond sink->len is dropped. false: the sink ended early. */
-static bool scatter(const weft_peer *p, weft_sink *sink, uint64_t off,
-                    const unsigned char *from, uint64_t n)
+/* Copies n bytes at offset `off` of a container to where its sink says. Bytes
+ * beyond sink->len are dropped. Returns false if the sink ended early. */
+static bool scatter_payload(const weft_peer *p, weft_sink *sink, uint64_t off,
+                            const unsigned char *from, uint64_t n)
 {
     if (off >= sink->len)
         return true;
@@ -41,8 +41,9 @@ static bool scatter(const weft_peer *p, weft_sink *sink, uint64_t off,
     return true;
 }
 
-/* Give room back in quarters of a ring: the sender seldom reads this line. */
-static void give_back(weft_peer *p)
+/* Returns room to the sender, in quarters of a ring (bulk: in chunks), so that
+ * the line with the counts seldom moves. */
+static void return_room(weft_peer *p)
 {
     struct shm_in *in = &p->in;
     bool given = false;
@@ -60,8 +61,7 @@ static void give_back(weft_peer *p)
     }
     if (in->head - in->returned > in->mask / 4) {
         in->returned = in->head;
-        atomic_store_explicit(&in->line->slots, in->head,
-                              memory_order_release);
+        atomic_store_explicit(&in->line->slots, in->head, memory_order_release);
         given = true;
     }
     if (!given)
@@ -70,19 +70,20 @@ static void give_back(weft_peer *p)
         shm_fence();
     else
         atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&in->line->hungry, memory_order_relaxed))
+    if (atomic_load_explicit(&in->line->waiting_for_space,
+                             memory_order_relaxed))
         shm_wake(p);
 }
 
-static int corrupt(weft_peer *p, const char *what)
+static int report_broken_ring(weft_peer *p, const char *what)
 {
-    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s",
-                 p->loc_id, what);
+    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s", p->loc_id,
+                 what);
     return WEFT_EPROTO;
 }
 
-/* The sink has all it wanted, or all there was. */
-static void finish(weft_peer *p, int status)
+/* Gives the sink back to the core, with all its bytes or with an error. */
+static void finish_sink(weft_peer *p, int status)
 {
     weft_sink *sink = p->in.sink;
     p->in.sink = NULL;
@@ -90,9 +91,10 @@ static void finish(weft_peer *p, int status)
         p->ep->host->rx_done(p->ep->core, sink, status);
 }
 
-/* Rebuild the header and find the first piece of the payload. */
-static const unsigned char *unpack(weft_peer *p, struct shm_slot *s,
-                                   uint64_t word, weft_hdr *hdr, uint32_t *have)
+/* Rebuilds the header and finds the first chunk of the payload. */
+static const unsigned char *unpack_head(weft_peer *p, struct shm_slot *s,
+                                        uint64_t word, weft_hdr *hdr,
+                                        uint32_t *have)
 {
     uint32_t first = shm_word_first(word), len = shm_word_len(word);
     unsigned char *h = (unsigned char *)hdr;
@@ -112,12 +114,13 @@ static const unsigned char *unpack(weft_peer *p, struct shm_slot *s,
     return wf_shm_bulk_next(p, *have);
 }
 
-/* The core has taken `shown` bytes; the rest of the container follows. */
-static void accepted(weft_peer *p, weft_sink *sink, uint32_t shown,
-                     uint32_t len)
+/* Notes the sink for a container of which the core has taken `shown` bytes; the
+ * rest follows. */
+static void accept_sink(weft_peer *p, weft_sink *sink, uint32_t shown,
+                        uint32_t len)
 {
     struct shm_in *in = &p->in;
-    if (in->off < in->len) { /* beside a container under way: complete */
+    if (in->off < in->len) { /* another one is under way: this is complete */
         if (sink)
             p->ep->host->rx_done(p->ep->core, sink, WEFT_OK);
         return;
@@ -126,36 +129,36 @@ static void accepted(weft_peer *p, weft_sink *sink, uint32_t shown,
     in->off = shown;
     in->len = len;
     if (sink && (shown == len || shown >= sink->len))
-        finish(p, WEFT_OK);
+        finish_sink(p, WEFT_OK);
 }
 
-static SHM_COLD void timed(weft_peer *p)
+static SHM_COLD void record_ring_time(weft_peer *p)
 {
     uint64_t now = p->ep->host->now_ns(p->ep->core);
-    wf_shm_ring_paced(p, p->in.len, now - p->in.since);
+    wf_shm_record_ring_race(p, p->in.len, now - p->in.since);
 }
 
-/* The next n bytes of the container under way. told: what the sender says of
- * their copy. */
-static void land(weft_peer *p, const unsigned char *data, uint32_t n,
-                 uint32_t told)
+/* Delivers the next n bytes of the container under way. copy_info: the way and
+ * the time of the sender's copy (way.c). */
+static void deliver_bytes(weft_peer *p, const unsigned char *data, uint32_t n,
+                          uint32_t copy_info)
 {
     struct shm_in *in = &p->in;
-    uint64_t start = shm_clock(p, shm_way_timed(told));
-    if (in->sink && !scatter(p, in->sink, in->off, data, n))
-        finish(p, WEFT_EINVAL);
+    uint64_t start = shm_clock_if(p, shm_way_timed(copy_info));
+    if (in->sink && !scatter_payload(p, in->sink, in->off, data, n))
+        finish_sink(p, WEFT_EINVAL);
     if (start)
-        wf_shm_way_timed(in, told, n, shm_clock(p, true) - start);
+        wf_shm_way_timed(in, copy_info, n, shm_clock_if(p, true) - start);
     in->off += n;
     if (shm_unlikely(in->since && in->off == in->len))
-        timed(p);
+        record_ring_time(p);
     if (in->sink && (in->off == in->len || in->off >= in->sink->len))
-        finish(p, WEFT_OK);
+        finish_sink(p, WEFT_OK);
 }
 
-/* Not what the short path expects: the core took less than there is. */
-static int answered(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
-                    uint32_t len)
+/* Handles an answer of the core other than that it took the whole message. */
+static int handle_answer(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
+                         uint32_t len)
 {
     if (rc == WEFT_EAGAIN) {
         p->in.paused = true;
@@ -169,11 +172,11 @@ static int answered(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
                      rc);
         return WEFT_EPROTO;
     }
-    accepted(p, rc == WEFT_OK ? sink : NULL, shown, len);
+    accept_sink(p, rc == WEFT_OK ? sink : NULL, shown, len);
     return 0;
 }
 
-/* Most messages: short header and payload in the slot. */
+/* Takes a message with short header and payload in the slot, as most are. */
 static inline int take_short(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
     weft_ep *ep = p->ep;
@@ -181,34 +184,35 @@ static inline int take_short(weft_peer *p, struct shm_slot *s, uint64_t word)
     int rc = ep->rx_words(ep->core, p->loc, word & SHM_WORD_HEADER, s->env[0],
                           s->env[1], s->body + 16);
     if (shm_unlikely(rc != WEFT_DONE))
-        return answered(p, rc, NULL, len, len);
+        return handle_answer(p, rc, NULL, len, len);
     return 0;
 }
 
-/* The core sees a payload of one piece. Of a longer one it sees the header,
- * and the first piece lands like the others: by wf_shm_copy_plain. */
+/* Takes the head of a container. The core is shown a payload of one chunk. Of a
+ * longer one it is shown the header only, and the first chunk is delivered like
+ * the others: by wf_shm_copy_plain. */
 static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
     struct shm_in *in = &p->in;
     alignas(64) weft_hdr hdr;
     uint32_t cells = in->cells.at, bulk = in->bulk.at;
     uint32_t have, len = shm_word_len(word);
-    const unsigned char *data = unpack(p, s, word, &hdr, &have);
+    const unsigned char *data = unpack_head(p, s, word, &hdr, &have);
     uint32_t shown = have == len ? len : 0;
     if (shm_unlikely(in->off < in->len && have != len))
-        return corrupt(p, "a large message inside another");
+        return report_broken_ring(p, "a large message inside another");
     weft_sink *sink = NULL;
     int rc = p->ep->host->rx(p->ep->core, p->loc, &hdr, shown ? data : NULL,
                              shown, &sink);
-    rc = answered(p, rc, sink, shown, len);
+    rc = handle_answer(p, rc, sink, shown, len);
     if (rc == WEFT_EAGAIN) {
         in->cells.at = cells;
         in->bulk.at = bulk;
     }
     if (rc == 0 && shown < have) {
         wf_shm_way_begins(in, len);
-        in->since = shm_clock(p, wf_shm_ring_races(p, len));
-        land(p, data, have, SHM_BY_MEMCPY);
+        in->since = shm_clock_if(p, wf_shm_is_ring_race(p, len));
+        deliver_bytes(p, data, have, SHM_BY_MEMCPY);
     }
     return rc;
 }
@@ -218,8 +222,8 @@ static int take_data(weft_peer *p, uint64_t word)
     struct shm_in *in = &p->in;
     uint32_t n = shm_word_len(word);
     if (n == 0 || n > p->geometry.chunk || n > in->len - in->off)
-        return corrupt(p, "a chunk that belongs to no message");
-    land(p, wf_shm_bulk_next(p, n), n, shm_word_first(word));
+        return report_broken_ring(p, "a chunk that belongs to no message");
+    deliver_bytes(p, wf_shm_bulk_next(p, n), n, shm_word_first(word));
     return 0;
 }
 
@@ -242,19 +246,19 @@ static int take_kind(weft_peer *p, struct shm_slot *s, uint64_t word)
     case SHM_PIECE:
         return wf_shm_take_piece(p, s, word);
     default:
-        return corrupt(p, "a slot of unknown kind");
+        return report_broken_ring(p, "a slot of unknown kind");
     }
 }
 
-static int take(weft_peer *p, struct shm_slot *s, uint64_t word)
+static int take_slot(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
-    p->in.looking = true;
+    p->in.taking_slot = true;
     int rc = take_kind(p, s, word);
-    p->in.looking = false;
+    p->in.taking_slot = false;
     return rc;
 }
 
-static inline void next_slot(weft_peer *p)
+static inline void advance_slot(weft_peer *p)
 {
     struct shm_in *in = &p->in;
     in->head++;
@@ -262,12 +266,13 @@ static inline void next_slot(weft_peer *p)
         wf_shm_turn_in(p);
 }
 
-/* Does the peer send one short message after the other, without waiting for any? Then
- * its lines are not to be fetched before it has written them. */
+/* Says whether the peer sends one short message after the other, without
+ * waiting for any. Then its lines must not be fetched before it has written
+ * them. */
 static inline bool is_stream(const struct shm_in *in)
 {
-    enum { ROW = 3 };
-    return in->row >= ROW;
+    enum { STREAM_LENGTH = 3 };
+    return in->short_run >= STREAM_LENGTH;
 }
 
 static inline void end_row_if_sent(weft_peer *p)
@@ -276,28 +281,31 @@ static inline void end_row_if_sent(weft_peer *p)
     if (in->silent_at == p->out.next)
         return;
     in->silent_at = p->out.next;
-    in->row = 0;
+    in->short_run = 0;
 }
 
-/* The slot has been taken, and is the receiver's to write until it is given back. The
- * sender will want its line as its own, and gets it in advance (shm_own) only from
- * one who owns it: a line that both have read it gets when its store is due, and all
- * its other stores wait behind that one. docs/performance.md */
-static inline void hand_over(struct shm_slot *s)
+/* Writes to a slot that has been taken, so that this processor owns its line.
+ * The slot is the receiver's to write until it is returned. The sender
+ * prefetches the line for writing (shm_prefetch_for_write), which gets it in
+ * advance only from a processor that owns it. A line that both have read it
+ * gets only when its store is due, and all its other stores wait behind that
+ * one. docs/performance.md */
+static inline void own_slot_line(struct shm_slot *s)
 {
     *(volatile unsigned char *)&s->body[sizeof s->body - 1] = 0;
 }
 
-/* Let the sender get ahead: otherwise each of its lines is asked for while it
+/* Lets the sender get ahead. Otherwise each of its lines is requested while it
  * writes it. */
-static void rest(void)
+static void pause_polling(void)
 {
-    enum { LOOKS = 12 }; /* some 200 ns */
-    for (int i = 0; i < LOOKS; i++)
+    enum { POLLS = 12 }; /* some 200 ns */
+    for (int i = 0; i < POLLS; i++)
         shm_relax();
 }
 
-/* A slot has arrived, and maybe others behind it. */
+/* Takes the slot that has arrived, and others behind it. Returns their
+ * number. */
 int wf_shm_receive_slots(weft_peer *p, int budget)
 {
     struct shm_in *in = &p->in;
@@ -308,33 +316,32 @@ int wf_shm_receive_slots(weft_peer *p, int budget)
         if (budget > 1 && !is_stream(in)) /* others are expected, too */
             __builtin_prefetch(s + SHM_AHEAD);
         uint64_t word = atomic_load_explicit(&s->word, memory_order_acquire);
-        if ((word >> 61) != in->lap) {
+        if ((word >> 61) != in->wrap) {
             if (is_stream(in))
-                rest();
+                pause_polling();
             break;
         }
         if (shm_unlikely(in->paused || p->fault))
             break;
         bool is_short = shm_word_is_short(word) && p->ep->rx_words;
-        if (shm_unlikely(
-                (is_short ? take_short(p, s, word) : take(p, s, word)) != 0))
+        if (shm_unlikely((is_short ? take_short(p, s, word)
+                                   : take_slot(p, s, word)) != 0))
             break;
         if (is_short && is_stream(in))
-            hand_over(s);
-        in->row = is_short ? in->row + 1 : 0;
-        next_slot(p);
+            own_slot_line(s);
+        in->short_run = is_short ? in->short_run + 1 : 0;
+        advance_slot(p);
         n++;
-        if (shm_unlikely(!is_short ||
-                         in->head - in->returned > in->mask / 4))
-            give_back(p);
+        if (shm_unlikely(!is_short || in->head - in->returned > in->mask / 4))
+            return_room(p);
     }
     return n;
 }
 
-/* A slot has arrived: is it the wanted message? differs: its word, from that of
- * a wanted one. */
-static inline bool wanted(const struct shm_slot *s, uint64_t differs,
-                          const weft_want *w)
+/* Says whether a slot that has arrived holds the wanted message. differs: the
+ * bits in which its word differs from that of a wanted one. */
+static inline bool is_wanted(const struct shm_slot *s, uint64_t differs,
+                             const weft_want *w)
 {
     return ((differs & ~SHM_WORD_LEN) | (s->env[0] ^ w->h1) |
             ((s->env[1] ^ w->h2) & w->mask)) == 0;
@@ -349,71 +356,73 @@ static inline int take_wanted(weft_peer *p, const struct shm_slot *s,
         return WEFT_EAGAIN;
     w->h2 = s->env[1];
     w->room = len;
-    next_slot(p);
+    advance_slot(p);
     if (shm_unlikely(in->head - in->returned > in->mask / 4))
-        give_back(p);
+        return_room(p);
     return WEFT_DONE;
 }
 
-static inline uint64_t look(const weft_peer *p)
+static inline uint64_t load_slot_word(const weft_peer *p)
 {
     /* acquire: pairs with the release in shm_store */
     return atomic_load_explicit(&p->in.next->word, memory_order_acquire);
 }
 
-static inline bool is_news(uint64_t word, const weft_peer *p)
+static inline bool is_new_slot(uint64_t word, const weft_peer *p)
 {
-    return word >> 61 == p->in.lap;
+    return word >> 61 == p->in.wrap;
 }
 
-/* Whoever has asked gives the answer time before the first look, which would take the
- * slot's line from the sender, who has it in advance (shm_own): not more than it
- * finds answers at, and now and then less, to see whether that is enough.
- * docs/performance.md */
-static inline uint64_t look_for_answer(weft_peer *p)
+/* Polls for the first time after this side has sent. It pauses before that,
+ * because polling too early takes the slot's line from the sender, which has
+ * prefetched it (shm_prefetch_for_write). A poll that finds nothing makes the
+ * next pause longer; PROMPT_MAX in a row that find the answer make it shorter,
+ * to test whether that is enough. docs/performance.md */
+static inline uint64_t poll_for_answer(weft_peer *p)
 {
-    enum { PATIENCE_MOST = 2, PROMPT = 32 };
+    enum { PAUSES_MAX = 2, PROMPT_MAX = 32 };
     struct shm_in *in = &p->in;
     uint64_t word;
     in->asked_at = p->out.next;
-    for (unsigned i = in->patience; i > 0; i--)
+    for (unsigned i = in->pre_poll_pauses; i > 0; i--)
         shm_relax();
-    word = look(p);
-    if (!is_news(word, p)) {
-        in->prompt = 0;
-        in->patience += in->patience < PATIENCE_MOST;
-    } else if (++in->prompt == PROMPT) {
-        in->prompt = 0;
-        in->patience -= in->patience > 0;
+    word = load_slot_word(p);
+    if (!is_new_slot(word, p)) {
+        in->prompt_answers = 0;
+        in->pre_poll_pauses += in->pre_poll_pauses < PAUSES_MAX;
+    } else if (++in->prompt_answers == PROMPT_MAX) {
+        in->prompt_answers = 0;
+        in->pre_poll_pauses -= in->pre_poll_pauses > 0;
     }
     return word;
 }
 
-/* Somebody polls for one message of this peer: look at its slot and at nothing
- * else. Between two looks the line is left to the sender, who has to write it:
+/* Polls for one message of this peer: its slot and nothing else. Between two
+ * polls the line is left to the sender, which has to write it:
  * docs/performance.md. */
 int wf_shm_recv_words(weft_peer *p, weft_want *w)
 {
-    enum { LOOKS = 3 }; /* 0.096 us half round trip, with 8 or 5 0.103 */
+    enum { POLLS = 3 }; /* 0.096 us half round trip, with 8 or 5 0.103 */
     const weft_ep *ep = p->ep;
     const struct shm_slot *s = p->in.next;
-    uint64_t key = shm_word((uint32_t)w->h0, 0, SHM_HEAD, p->in.lap), word;
+    uint64_t key = shm_word((uint32_t)w->h0, 0, SHM_HEAD, p->in.wrap), word;
     if (shm_unlikely(p->state != SHM_UP || p->fault || p->in.paused ||
                      ep->armed || ep->busy_n > 0 || !shm_little()))
         return WEFT_EAGAIN;
-    word = p->in.asked_at != p->out.next ? look_for_answer(p) : look(p);
-    for (int i = 1; !is_news(word, p) && i < LOOKS; i++) {
+    word =
+        p->in.asked_at != p->out.next ? poll_for_answer(p) : load_slot_word(p);
+    for (int i = 1; !is_new_slot(word, p) && i < POLLS; i++) {
         shm_relax();
-        word = look(p);
+        word = load_slot_word(p);
     }
-    if (!is_news(word, p))
+    if (!is_new_slot(word, p))
         return WEFT_OK;
-    if (shm_unlikely(!wanted(s, word ^ key, w)))
+    if (shm_unlikely(!is_wanted(s, word ^ key, w)))
         return WEFT_EAGAIN;
     return take_wanted(p, s, shm_word_len(word), w);
 }
 
-/* The core takes messages of this peer again. */
+/* Goes on with a peer whose messages the core takes again. */
 void wf_shm_rx_resume(weft_peer *p)
 {
     p->in.paused = false;

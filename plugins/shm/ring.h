@@ -1,12 +1,13 @@
-/* The short path: publish a slot, and wake the other side if it sleeps.
+/* The fast path: it publishes a slot, and wakes the other side if it sleeps.
  *
  * No read-modify-write, lock, system call, allocation or clock here.
  *
  * ORDERS  publish: release, pairs with the acquire in wf_shm_receive.
  *         room:    acquire of the receiver's counts, pairs with the release
- *                  in give_back (receive.c): what it read, it has read.
+ *                  in return_room (receive.c): the receiver has read these
+ *                  slots before they are written again.
  *         wake:    publish, fence, load mode; the sleeper stores mode, fence,
- *                  looks at the slots (bell.c). One of the two sees the other.
+ *                  polls the slots (bell.c). One of the two sees the other.
  *                  Where the sleeper uses membarrier, its fence is also the
  *                  sender's, and the sender only stops the compiler.
  *
@@ -19,7 +20,8 @@
 
 #include <string.h>
 
-/* TSan knows no fences; a read-modify-write orders as much on real machines. */
+/* A full fence. TSan knows no fences; on real machines a read-modify-write
+ * orders as much. */
 static inline void shm_fence(void)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -30,8 +32,9 @@ static inline void shm_fence(void)
 #endif
 }
 
-/* Get a line for writing, ahead of time. The address need not be valid. */
-static inline void shm_own(const void *line)
+/* Fetches a cache line for writing ahead of time. The address need not be
+ * valid. */
+static inline void shm_prefetch_for_write(const void *line)
 {
 #if defined(__x86_64__)
     /* older processors, for which compilers leave it out, take it as a no-op */
@@ -41,7 +44,7 @@ static inline void shm_own(const void *line)
 #endif
 }
 
-/* A hint inside loops that wait. */
+/* Tells the processor that this is a loop that waits. */
 static inline void shm_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -51,7 +54,7 @@ static inline void shm_relax(void)
 #endif
 }
 
-/* After publishing or giving back room: what the peer is doing. */
+/* Reads the mode of the peer's page, after publishing or returning room. */
 static inline uint32_t shm_peer_mode(weft_peer *p)
 {
     if (p->out.fence)
@@ -68,7 +71,8 @@ static inline void shm_wake(weft_peer *p)
         wf_shm_ring(p, mode);
 }
 
-/* Without a call, in parts of constant size that overlap. false: too many. */
+/* Copies up to SHM_INLINE bytes without a call, in overlapping parts of
+ * constant size. Returns false if they are more. */
 static inline bool shm_copy_inline(unsigned char *to, const void *data,
                                    uint32_t n)
 {
@@ -94,21 +98,24 @@ static inline bool shm_copy_inline(unsigned char *to, const void *data,
     return true;
 }
 
-/* Now, where that is wanted. */
-static inline uint64_t shm_clock(const weft_peer *p, bool wanted)
+/* The time in ns if it is wanted, else 0. */
+static inline uint64_t shm_clock_if(const weft_peer *p, bool wanted)
 {
     return shm_unlikely(wanted) ? p->ep->host->now_ns(p->ep->core) : 0;
 }
 
-/* What the slot of a chunk says of its copy, which began at `start`. */
-static inline uint32_t shm_how(const weft_peer *p, enum shm_way way,
-                               uint64_t start)
+/* The way of a chunk's copy, and its time if it was timed, for the chunk's
+ * slot. The copy began at `start`; 0: it was not timed. */
+static inline uint32_t shm_describe_copy(const weft_peer *p, enum shm_way way,
+                                         uint64_t start)
 {
-    return shm_unlikely(start) ? wf_shm_way_told(way, shm_clock(p, true) - start)
-                               : way;
+    return shm_unlikely(start)
+               ? wf_shm_way_told(way, shm_clock_if(p, true) - start)
+               : way;
 }
 
-/* How many slots may be in use, as far as the receiver's counts are known. */
+/* The number of slots that may be in use, by the receiver's counts last
+ * read. */
 static inline uint32_t shm_used(const struct shm_out *out)
 {
     return shm_head(out) - out->tail;
@@ -122,14 +129,15 @@ static inline bool shm_slot_free(weft_peer *p)
     return wf_shm_slot_wanted(p);
 }
 
-/* The next slot, free for writing its body; not yet visible. */
+/* The next slot. Its body may be written; it is not yet visible. */
 static inline struct shm_slot *shm_slot_next(struct shm_out *out)
 {
     return out->next;
 }
 
-/* The caller looks whether that was the end of the slots: wf_shm_turn_out.
- * what: the first four bytes of the header and, above them, the length. */
+/* Makes a slot visible. The caller checks whether it was the last of the ring,
+ * and then calls wf_shm_turn_out. `what` has the first four bytes of the header
+ * and, above them, the length. */
 static inline void shm_store(struct shm_out *out, struct shm_slot *s,
                              uint64_t what, unsigned kind)
 {
@@ -139,7 +147,7 @@ static inline void shm_store(struct shm_out *out, struct shm_slot *s,
     out->next = s + 1;
 }
 
-/* What is in the next slot is visible, and the receiver not told. */
+/* Makes the next slot visible, without waking the receiver. */
 static inline void shm_advance(weft_peer *p, uint32_t first, uint32_t len,
                                unsigned kind)
 {
@@ -149,29 +157,29 @@ static inline void shm_advance(weft_peer *p, uint32_t first, uint32_t len,
         wf_shm_turn_out(p);
 }
 
-static inline void shm_publish(weft_peer *p, uint32_t first, uint32_t len,
-                               unsigned kind)
+static inline void shm_publish_slot(weft_peer *p, uint32_t first, uint32_t len,
+                                    unsigned kind)
 {
     shm_advance(p, first, len, kind);
     shm_wake(p);
 }
 
-/* Room for n contiguous bytes, given what is known to be consumed? */
+/* Says whether n contiguous bytes fit, by the consumed bytes last read. */
 static inline bool shm_bytes_fit(const struct shm_bytes *b, uint32_t n)
 {
-    uint32_t end = shm_place(b->at, n, b->size) + shm_round(n);
+    uint32_t end = shm_place(b->at, n, b->size) + shm_round_to_lines(n);
     return end - b->tail <= b->size;
 }
 
-/* Take n bytes; the sender checked the room, the receiver follows. */
+/* Takes n bytes. The sender has checked the room; the receiver follows. */
 static inline unsigned char *shm_bytes_take(struct shm_bytes *b, uint32_t n)
 {
     uint32_t at = shm_place(b->at, n, b->size);
-    b->at = at + shm_round(n);
+    b->at = at + shm_round_to_lines(n);
     return b->base + (at & (b->size - 1));
 }
 
-/* The header's own bytes in and out of a slot. */
+/* Copies the header into the body of a slot, but for its first eight bytes. */
 static inline void shm_put_head(struct shm_slot *s, const weft_hdr *hdr)
 {
     const unsigned char *from = (const unsigned char *)hdr + 8;
@@ -180,18 +188,17 @@ static inline void shm_put_head(struct shm_slot *s, const weft_hdr *hdr)
         memcpy(s->body + 16, from + 16, 40);
 }
 
-static inline uint32_t shm_first(const weft_hdr *hdr)
+static inline uint32_t shm_first_bytes(const weft_hdr *hdr)
 {
     uint32_t first;
     memcpy(&first, hdr, 4);
     return first;
 }
 
-/* A short header leaves 40 bytes of its slot to the payload. */
+/* Says whether the payload fits in the slot. A short header leaves 40 bytes. */
 static inline bool shm_is_inline(const weft_hdr *hdr, uint64_t len)
 {
-    return len == 0 ||
-           (len <= SHM_INLINE && weft_hdr_len(hdr) == WEFT_HDR_MIN);
+    return len == 0 || (len <= SHM_INLINE && weft_hdr_len(hdr) == WEFT_HDR_MIN);
 }
 
 #endif

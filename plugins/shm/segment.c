@@ -25,7 +25,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* Reserve pages; 0 or an errno. */
+/* Reserves pages. Returns 0 or an errno. */
 static int reserve_pages(int fd, size_t at, size_t bytes)
 {
     while (fallocate(fd, 0, (off_t)at, (off_t)bytes) != 0)
@@ -34,18 +34,19 @@ static int reserve_pages(int fd, size_t at, size_t bytes)
     return 0;
 }
 
-/* A file above the limit of file sizes would end the process with SIGXFSZ. */
-static bool below_limit(size_t bytes)
+/* Says whether a file of this size is allowed. One above the limit of file
+ * sizes would end the process with SIGXFSZ. */
+static bool is_below_file_limit(size_t bytes)
 {
     struct rlimit most;
     return getrlimit(RLIMIT_FSIZE, &most) != 0 || bytes <= most.rlim_cur;
 }
 
-/* A sealed memory file of `bytes`, the first `reserve` of them backed by
- * pages. The descriptor, or -errno. */
-int wf_shm_memory(const char *name, size_t bytes, size_t reserve)
+/* Makes a sealed memory file of `bytes`, the first `reserve` of them backed by
+ * pages. Returns its descriptor, or -errno. */
+int wf_shm_make_memory(const char *name, size_t bytes, size_t reserve)
 {
-    if (!below_limit(bytes))
+    if (!is_below_file_limit(bytes))
         return -EFBIG;
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
@@ -65,23 +66,23 @@ int wf_shm_memory(const char *name, size_t bytes, size_t reserve)
     return -err;
 }
 
-/* NULL with errno set. */
-void *wf_shm_map(int fd, size_t bytes)
+/* Maps a memory file. Returns NULL with errno set if that fails. */
+void *wf_shm_map_memory(int fd, size_t bytes)
 {
-    void *base =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return base == MAP_FAILED ? NULL : base;
 }
 
-/* Pages that will be used are taken by one call, which costs less than a fault for
- * each. Old kernels say EINVAL, which is no matter. */
-static void take_pages(void *base, size_t bytes)
+/* Populates pages that will be used, by one call, which costs less than a fault
+ * for each. On old kernels it fails with EINVAL, which does no harm. */
+static void populate_pages(void *base, size_t bytes)
 {
     (void)madvise(base, bytes, MADV_POPULATE_WRITE);
 }
 
-/* Is a descriptor that a peer passed really memory that stays this large? */
-bool wf_shm_memory_ok(int fd, size_t bytes)
+/* Says whether a descriptor that a peer passed is memory that stays this
+ * large. */
+bool wf_shm_is_memory_ok(int fd, size_t bytes)
 {
     struct stat st;
     int seals = fcntl(fd, F_GET_SEALS);
@@ -89,7 +90,7 @@ bool wf_shm_memory_ok(int fd, size_t bytes)
            st.st_size >= 0 && (uint64_t)st.st_size >= bytes;
 }
 
-static uint32_t power_of_two(uint64_t n, uint32_t low, uint32_t high)
+static uint32_t round_to_power_of_two(uint64_t n, uint32_t low, uint32_t high)
 {
     uint32_t p = low;
     while (p < n && p < high)
@@ -97,32 +98,34 @@ static uint32_t power_of_two(uint64_t n, uint32_t low, uint32_t high)
     return p;
 }
 
-/* The sizes that options ask for, rounded up to what the layout can do. */
+/* The sizes that the options ask for, rounded up to those that the layout
+ * allows. */
 struct shm_geometry wf_shm_geometry(const struct shm_config *c,
-                                    uint32_t local_count, bool crowded)
+                                    uint32_t local_count, bool oversubscribed)
 {
     struct shm_geometry g = {
-        .slots = power_of_two((uint64_t)c->ring, 16, 4096),
-        .cells = power_of_two(c->cell, 4096, 1u << 20),
-        .chunk = power_of_two(c->chunk, 4096, 1u << 20)};
-    uint64_t chunks = c->chunks ? (uint64_t)c->chunks
-                                : wf_shm_ring_bytes(local_count, crowded) /
-                                      g.chunk;
-    g.chunks = power_of_two(chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
+        .slots = round_to_power_of_two((uint64_t)c->ring, 16, 4096),
+        .cells = round_to_power_of_two(c->cell, 4096, 1u << 20),
+        .chunk = round_to_power_of_two(c->chunk, 4096, 1u << 20)};
+    uint64_t chunks =
+        c->chunks ? (uint64_t)c->chunks
+                  : wf_shm_ring_bytes(local_count, oversubscribed) / g.chunk;
+    g.chunks = round_to_power_of_two(chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
     return g;
 }
 
-static bool is_power(uint32_t n, uint32_t low, uint32_t high)
+static bool is_power_of_two_within(uint32_t n, uint32_t low, uint32_t high)
 {
     return n >= low && n <= high && (n & (n - 1)) == 0;
 }
 
-/* Of a peer's: would my arithmetic hold? */
+/* Says whether a peer's sizes are valid, so that positions can be computed. */
 bool wf_shm_geometry_ok(const struct shm_geometry *g)
 {
-    return is_power(g->slots, 16, 4096) && is_power(g->cells, 4096, 1u << 20) &&
-           is_power(g->chunk, 4096, 1u << 20) &&
-           is_power(g->chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
+    return is_power_of_two_within(g->slots, 16, 4096) &&
+           is_power_of_two_within(g->cells, 4096, 1u << 20) &&
+           is_power_of_two_within(g->chunk, 4096, 1u << 20) &&
+           is_power_of_two_within(g->chunks, SHM_FIRST_CHUNKS, SHM_CHUNKS);
 }
 
 static struct shm_slot *slots_at(weft_peer *p, uint32_t at)
@@ -155,7 +158,7 @@ static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
         .end = slots + SHM_FIRST,
         .next = slots,
         .mask = SHM_FIRST - 1,
-        .lap = 1,
+        .wrap = 1,
         .line = (struct shm_line *)(void *)p->base + dir,
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
         .bulk = {.base = p->base + shm_first_bulk_at(g, dir),
@@ -163,27 +166,27 @@ static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
     wf_shm_way_start(&p->in);
 }
 
-static int direction(const weft_peer *p, const struct shm_line *line)
+static int direction_of(const weft_peer *p, const struct shm_line *line)
 {
     return line == (const struct shm_line *)(const void *)p->base ? 0 : 1;
 }
 
-static struct shm_slot *large_ring(weft_peer *p, const struct shm_line *line)
+static struct shm_slot *large_ring_of(weft_peer *p, const struct shm_line *line)
 {
-    return slots_at(p, shm_slots_at(&p->geometry, direction(p, line)));
+    return slots_at(p, shm_slots_at(&p->geometry, direction_of(p, line)));
 }
 
-/* From here on the large ring is used. */
+/* Populates the large ring, which is used from here on. */
 static struct shm_slot *begin_large(weft_peer *p, const struct shm_line *line)
 {
-    struct shm_slot *slots = large_ring(p, line);
-    take_pages(slots, p->geometry.slots * sizeof *slots);
+    struct shm_slot *slots = large_ring_of(p, line);
+    populate_pages(slots, p->geometry.slots * sizeof *slots);
     return slots;
 }
 
-/* The ring has been full, or is used much. The large one is to follow at the end
- * of the turn, whose last slot is not published yet: the receiver looks for the
- * announcement behind that slot. */
+/* Announces the large ring, because this one has been full or is used much. The
+ * large one follows at the end of this pass, whose last slot is not published
+ * yet: the receiver reads the announcement after that slot. */
 void wf_shm_enlarge(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -195,13 +198,14 @@ void wf_shm_enlarge(weft_peer *p)
 
 void wf_shm_turn_out(weft_peer *p)
 {
-    enum { MUCH = 256 }; /* messages, of a sender that has a processor to itself */
+    enum { MUCH = 256 }; /* messages, sent on a processor of its own */
     struct shm_out *out = &p->out;
     out->start = shm_head(out);
     out->next = out->slots;
-    out->quick = NULL;
+    out->fast_end = NULL;
     out->word += shm_word(0, 0, 0, 1);
-    if (out->start == MUCH && !p->ep->crowded) /* counts are read less often then */
+    /* with the large ring counts are read less often */
+    if (out->start == MUCH && !p->ep->oversubscribed)
         wf_shm_enlarge(p);
     if (out->large != (SHM_LARGE | out->start))
         return;
@@ -211,13 +215,15 @@ void wf_shm_turn_out(weft_peer *p)
     out->word = shm_word(0, 0, SHM_HEAD, 1);
 }
 
-/* Whatever the sender wrote, the slots are ours, and there is one change. */
+/* Goes on at the start of the ring, or of the large one if the sender has
+ * announced it. Whatever the sender wrote, the slots are those of the segment,
+ * and the ring changes once. */
 void wf_shm_turn_in(weft_peer *p)
 {
     struct shm_in *in = &p->in;
     in->next = in->slots;
-    in->lap = (in->lap + 1) & 7;
-    if (in->mask + 1 != SHM_FIRST || in->slots == large_ring(p, in->line) ||
+    in->wrap = (in->wrap + 1) & 7;
+    if (in->mask + 1 != SHM_FIRST || in->slots == large_ring_of(p, in->line) ||
         /* relaxed: ordered by the slot that was read before */
         atomic_load_explicit(&in->line->large, memory_order_relaxed) !=
             (SHM_LARGE | in->head))
@@ -225,67 +231,68 @@ void wf_shm_turn_in(weft_peer *p)
     in->slots = in->next = begin_large(p, in->line);
     in->mask = p->geometry.slots - 1;
     in->end = in->slots + p->geometry.slots;
-    in->lap = 1;
+    in->wrap = 1;
 }
 
 /* ---- bulk rings ---------------------------------------------------------- */
 
-/* Positions go on as before; only where they lie is another place. */
-static void change_bulk(weft_peer *p, struct shm_bytes *b,
+/* Switches to the large bulk ring. Positions go on as before; only the memory
+ * for them is another. */
+static void switch_bulk(weft_peer *p, struct shm_bytes *b,
                         const struct shm_line *line)
 {
-    b->base = p->base + shm_bulk_at(&p->geometry, direction(p, line));
+    b->base = p->base + shm_bulk_at(&p->geometry, direction_of(p, line));
     b->size = shm_bulk_bytes(&p->geometry);
 }
 
-/* Pages for my direction's bulk ring; 0 or an errno. */
-static int reserve_bulk(weft_peer *p)
+/* Reserves the pages of my direction's bulk ring. Returns 0 or an errno. */
+static int reserve_bulk_pages(weft_peer *p)
 {
     const struct shm_bytes *b = &p->out.bulk;
     int err = reserve_pages(p->memory, (size_t)(b->base - p->base), b->size);
     if (!err)
-        take_pages(b->base, b->size);
+        populate_pages(b->base, b->size);
     return err;
 }
 
-static void no_more_to_reserve(weft_peer *p)
+static void close_segment_fd(weft_peer *p)
 {
     close(p->memory);
     p->memory = -1;
 }
 
-/* Before the first use of the bulk ring; else the link goes down. */
-bool wf_shm_bulk_begin(weft_peer *p)
+/* Reserves the bulk ring before its first use. If that fails the link goes
+ * down. */
+bool wf_shm_reserve_bulk(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     if (out->reserved)
         return true;
-    int err = reserve_bulk(p);
+    int err = reserve_bulk_pages(p);
     if (err) {
-        wf_shm_fault(p, wf_shm_lack(err),
+        wf_shm_fault(p, wf_shm_shortage_status(err),
                      "cannot reserve %u bytes of shared memory (memfd) for "
                      "large messages to process %u: %s; lower chunk in "
                      "[transport %s]",
-                     out->bulk.size, p->loc_id, strerror(err),
-                     p->ep->instance);
+                     out->bulk.size, p->loc_id, strerror(err), p->ep->instance);
         return false;
     }
     out->reserved = true;
     if (!shm_bulk_follows(&p->geometry))
-        no_more_to_reserve(p);
+        close_segment_fd(p);
     return true;
 }
 
-/* The large bulk ring follows here, if there is memory for it: what the first one
- * holds the receiver takes from there. */
-bool wf_shm_bulk_enlarge(weft_peer *p)
+/* Switches to the large bulk ring, if there is memory for it. The receiver
+ * still takes from the first one what that holds. */
+bool wf_shm_enlarge_bulk(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     struct shm_bytes first = out->bulk;
     if (p->memory < 0 || !shm_bulk_follows(&p->geometry))
         return false;
-    change_bulk(p, &out->bulk, out->line);
-    bool done = reserve_bulk(p) == 0;
+    switch_bulk(p, &out->bulk, out->line);
+    bool done = reserve_bulk_pages(p) == 0;
     if (done) {
         out->reserved = true;
         /* relaxed: ordered by the slot that is published next */
@@ -293,14 +300,14 @@ bool wf_shm_bulk_enlarge(weft_peer *p)
                               memory_order_relaxed);
     } else {
         out->bulk = first;
-        wf_shm_bulk_begin(p);
+        wf_shm_reserve_bulk(p);
     }
-    no_more_to_reserve(p);
+    close_segment_fd(p);
     return done;
 }
 
-/* The next n bytes of the bulk ring. Whatever the sender wrote, the memory is ours,
- * and there is one change. */
+/* Takes the next n bytes of the bulk ring. Whatever the sender wrote, the
+ * memory is that of the segment, and the ring changes once. */
 unsigned char *wf_shm_bulk_next(weft_peer *p, uint32_t n)
 {
     struct shm_in *in = &p->in;
@@ -308,45 +315,45 @@ unsigned char *wf_shm_bulk_next(weft_peer *p, uint32_t n)
         /* relaxed: ordered by the slot that was read before */
         atomic_load_explicit(&in->line->bulk_large, memory_order_relaxed) ==
             (SHM_LARGE | in->bulk.at)) {
-        change_bulk(p, &in->bulk, in->line);
-        take_pages(in->bulk.base, in->bulk.size);
+        switch_bulk(p, &in->bulk, in->line);
+        populate_pages(in->bulk.base, in->bulk.size);
     }
     return shm_bytes_take(&in->bulk, n);
 }
 
 /* ---- a pair -------------------------------------------------------------- */
 
-/* Copies that direction dir asks for. */
-static struct shm_share *share(weft_peer *p, int dir)
+/* The counters of the copies that direction dir asks for. */
+static struct shm_share *share_of(weft_peer *p, int dir)
 {
     struct shm_line *lines = (struct shm_line *)(void *)p->base;
     return (struct shm_share *)(void *)(lines + 2) + dir;
 }
 
-/* Map the segment of a pair and set up both directions; side 0 dialled. Keeps
- * the descriptor on success. 0 or an errno. */
+/* Maps the segment of a pair and sets up both directions. Side 0 has dialled.
+ * Returns 0, and keeps the descriptor, or an errno. */
 int wf_shm_attach(weft_peer *p, int fd, const struct shm_geometry *g, int side)
 {
-    p->base = wf_shm_map(fd, shm_segment_bytes(g));
+    p->base = wf_shm_map_memory(fd, shm_segment_bytes(g));
     if (!p->base)
         return errno;
     p->geometry = *g;
     p->memory = fd;
     attach_out(p, g, side);
     attach_in(p, g, 1 - side);
-    p->out.share = share(p, side);
-    p->in.share = share(p, 1 - side);
+    p->out.share = share_of(p, side);
+    p->in.share = share_of(p, 1 - side);
     return 0;
 }
 
-/* Give back everything that belongs to the connection. */
+/* Releases everything that belongs to the connection. */
 void wf_shm_detach(weft_peer *p)
 {
     if (p->base)
         munmap(p->base, shm_segment_bytes(&p->geometry));
     if (p->page)
         munmap(p->page, SHM_PAGE);
-    wf_shm_theirs_free(p);
+    wf_shm_unmap_areas(p);
     if (p->memory >= 0)
         close(p->memory);
     if (p->bell >= 0)

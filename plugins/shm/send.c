@@ -14,16 +14,16 @@
  */
 #include "ring.h"
 
-/* Believe a count of the receiver only if it can be true. */
-static bool believe(uint32_t *tail, uint32_t at, uint32_t told)
+/* Takes over a count of the receiver if it can be true. */
+static bool accept_count(uint32_t *tail, uint32_t at, uint32_t count)
 {
-    if (told - *tail > at - *tail)
+    if (count - *tail > at - *tail)
         return false;
-    *tail = told;
+    *tail = count;
     return true;
 }
 
-/* Read how far the receiver is. false: its memory is corrupt. */
+/* Reads how far the receiver is. Returns false if its counts are impossible. */
 bool wf_shm_refresh(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -34,16 +34,17 @@ bool wf_shm_refresh(weft_peer *p)
     uint32_t way = atomic_load_explicit(&l->way, memory_order_relaxed);
     out->way = way % SHM_WAYS;
     out->timed = way & SHM_TIMED;
-    if (believe(&out->tail, shm_head(out), slots) &&
-        believe(&out->cells.tail, out->cells.at, cells) &&
-        believe(&out->bulk.tail, out->bulk.at, bulk))
+    if (accept_count(&out->tail, shm_head(out), slots) &&
+        accept_count(&out->cells.tail, out->cells.at, cells) &&
+        accept_count(&out->bulk.tail, out->bulk.at, bulk))
         return true;
-    wf_shm_fault(p, WEFT_ELINK,
-                 "process %u returned room that it never had", p->loc_id);
+    wf_shm_fault(p, WEFT_ELINK, "process %u returned room that it never had",
+                 p->loc_id);
     return false;
 }
 
-/* No slot is known to be free: look, and enlarge a ring that is too small. */
+/* Looks for a free slot in the counts; if there is none, announces the large
+ * ring. Returns whether a slot is free. */
 bool wf_shm_slot_wanted(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -55,17 +56,18 @@ bool wf_shm_slot_wanted(weft_peer *p)
     return false;
 }
 
-/* Has so much come through the first bulk ring that the large one is worth its
- * pages? */
-static bool much_sent(const weft_peer *p)
+/* Says whether the first bulk ring has carried so much that the large one is
+ * worth its pages. */
+static bool has_sent_much(const weft_peer *p)
 {
     return p->out.bulk.at >= shm_bulk_bytes(&p->geometry);
 }
 
-/* The first bulk ring is full. Where ranks share processors the large one is but room:
- * whoever has filled the first one waits for its reader in any case. A wait that
- * it would spare takes about as long as a few of its pages. */
-static bool often_full(weft_peer *p)
+/* Counts a full first bulk ring, and says whether it has been full often. Where
+ * ranks share processors, a sender that has filled the first ring waits for the
+ * receiver in any case; the large one only gives more room. A wait that it
+ * would spare takes about as long as getting a few of its pages. */
+static bool is_often_full(weft_peer *p)
 {
     enum { PAGES = 4 };
     struct shm_out *out = &p->out;
@@ -75,27 +77,28 @@ static bool often_full(weft_peer *p)
     return out->waits > PAGES * shm_bulk_bytes(&p->geometry) / SHM_PAGE;
 }
 
-static bool room(weft_peer *p, struct shm_bytes *b, uint32_t n)
+static bool has_room(weft_peer *p, struct shm_bytes *b, uint32_t n)
 {
     if (!shm_slot_free(p))
         return false;
     if (shm_bytes_fit(b, n) || (wf_shm_refresh(p) && shm_bytes_fit(b, n)))
         return true;
-    return b == &p->out.bulk && !p->fault && (!p->ep->crowded || often_full(p)) &&
-           wf_shm_bulk_enlarge(p) && shm_bytes_fit(b, n);
+    return b == &p->out.bulk && !p->fault &&
+           (!p->ep->oversubscribed || is_often_full(p)) &&
+           wf_shm_enlarge_bulk(p) && shm_bytes_fit(b, n);
 }
 
-/* Before a container that needs the bulk ring. */
+/* Enlarges the bulk ring, if that pays, before a container that needs it. */
 static void choose_bulk(weft_peer *p, uint64_t len)
 {
-    if (len > p->out.bulk.size || (!p->ep->crowded && much_sent(p)))
-        wf_shm_bulk_enlarge(p);
+    if (len > p->out.bulk.size || (!p->ep->oversubscribed && has_sent_much(p)))
+        wf_shm_enlarge_bulk(p);
 }
 
-/* Copy payload bytes [off, off + n) to memory; false: the core's segments
- * ended early. */
-static bool gather(const weft_peer *p, weft_tx *tx, uint64_t off,
-                   unsigned char *to, uint64_t n, enum shm_way way)
+/* Copies payload bytes [off, off + n) to memory. Returns false if the core's
+ * segments ended early. */
+static bool gather_payload(const weft_peer *p, weft_tx *tx, uint64_t off,
+                           unsigned char *to, uint64_t n, enum shm_way way)
 {
     if (tx->iov) {
         for (uint32_t i = 0; n > 0 && i < tx->iov_n; i++) {
@@ -105,8 +108,7 @@ static bool gather(const weft_peer *p, weft_tx *tx, uint64_t off,
                 continue;
             }
             uint64_t now = have - off < n ? have - off : n;
-            shm_copy_in(way, to,
-                        (const char *)tx->iov[i].iov_base + off, now);
+            shm_copy_in(way, to, (const char *)tx->iov[i].iov_base + off, now);
             to += now;
             n -= now;
             off = 0;
@@ -134,71 +136,73 @@ static bool gather(const weft_peer *p, weft_tx *tx, uint64_t off,
     return true;
 }
 
-static bool small(const weft_peer *p, uint64_t len)
+static bool is_small(const weft_peer *p, uint64_t len)
 {
     return len <= shm_cell_max(&p->geometry);
 }
 
-/* The ring and the bytes of the next step of the container under way. */
-static struct shm_bytes *step(weft_peer *p, uint32_t *n)
+/* The ring for the next step of the container under way, and its bytes in
+ * *n. */
+static struct shm_bytes *next_step(weft_peer *p, uint32_t *n)
 {
     struct shm_out *out = &p->out;
     uint64_t left = out->tx->len - out->off;
     *n = (uint32_t)left;
-    if (!out->begun && small(p, out->tx->len))
+    if (!out->begun && is_small(p, out->tx->len))
         return &out->cells;
     if (left > p->geometry.chunk)
         *n = p->geometry.chunk;
     return &out->bulk;
 }
 
-/* Does the peer send, too? Then it has something here that I have not looked at:
- * what I am looking at, if so, does not count. */
-static bool sends_too(const weft_peer *p)
+/* Says whether the peer sends, too: a slot has arrived that is not taken yet. A
+ * slot that is being taken does not count. */
+static bool is_peer_sending(const weft_peer *p)
 {
     const struct shm_in *in = &p->in;
     const struct shm_slot *s = in->next;
-    if (in->looking && ++s == in->end)
+    if (in->taking_slot && ++s == in->end)
         return false;
     /* relaxed: nothing of it is read */
     return atomic_load_explicit(&s->word, memory_order_relaxed) >> 61 ==
-           in->lap;
+           in->wrap;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t smaller_of(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
 
-/* How many chunks of what is left to copy in one piece; there is room for one. A
- * receiver that waits wants the first one soon. One that is sending, too, does
- * not look, and one long copy takes less time than several: memcpy ends with a
- * wait until the other processor has given up all lines that were written. */
-static uint32_t together(const weft_peer *p, uint64_t left)
+/* The number of chunks of the rest to copy in one piece; there is room for one.
+ * A receiver that waits wants the first one soon. A receiver that is sending,
+ * too, does not poll, and one long copy takes less time than several: memcpy
+ * ends with a wait until the other processor has given up all lines that were
+ * written. */
+static uint32_t chunks_to_copy(const weft_peer *p, uint64_t left)
 {
-    enum { MOST = 128 << 10 };
+    enum { TOGETHER_MAX = 128 << 10 };
     const struct shm_out *out = &p->out;
     const struct shm_bytes *b = &out->bulk;
     uint32_t chunk = p->geometry.chunk;
-    if (left < 2 * chunk || out->timed || !sends_too(p))
+    if (left < 2 * chunk || out->timed || !is_peer_sending(p))
         return 1;
     uint32_t at = shm_place(b->at, chunk, b->size);
-    uint32_t n = least(left < MOST ? (uint32_t)left : MOST,
-                       b->size - (at & (b->size - 1)));
-    n = least(n, b->tail + b->size - at) / chunk;
-    n = least(n, out->mask + 1 - shm_used(out));
+    uint32_t n = smaller_of(left < TOGETHER_MAX ? (uint32_t)left : TOGETHER_MAX,
+                            b->size - (at & (b->size - 1)));
+    n = smaller_of(n, b->tail + b->size - at) / chunk;
+    n = smaller_of(n, out->mask + 1 - shm_used(out));
     return n ? n : 1;
 }
 
-/* Could the container under way move now? */
+/* Says whether the container under way could move now. */
 bool wf_shm_can_push(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     if (!out->begun && shm_is_inline(out->tx->hdr, out->tx->len))
         return shm_slot_free(p);
     uint32_t n;
-    struct shm_bytes *b = step(p, &n);
-    return room(p, b, n);
+    struct shm_bytes *b = next_step(p, &n);
+    return has_room(p, b, n);
 }
 
 static void push_inline(weft_peer *p)
@@ -206,20 +210,21 @@ static void push_inline(weft_peer *p)
     weft_tx *tx = p->out.tx;
     struct shm_slot *s = shm_slot_next(&p->out);
     shm_put_head(s, tx->hdr);
-    if (tx->len > 0 && !gather(p, tx, 0, s->body + 16, tx->len, SHM_BY_LOOP))
+    if (tx->len > 0 &&
+        !gather_payload(p, tx, 0, s->body + 16, tx->len, SHM_BY_LOOP))
         memset(s->body + 16, 0, tx->len);
     p->out.off = tx->len;
     p->out.begun = true;
-    shm_publish(p, shm_first(tx->hdr), (uint32_t)tx->len, SHM_HEAD);
+    shm_publish_slot(p, shm_first_bytes(tx->hdr), (uint32_t)tx->len, SHM_HEAD);
 }
 
-/* The slots of a payload of n bytes that lies in the bulk ring. */
+/* Publishes the slots of a payload of n bytes that lies in the bulk ring. */
 static void publish_chunks(weft_peer *p, uint32_t n, uint32_t how)
 {
     uint32_t chunk = p->geometry.chunk;
     for (uint32_t now; n > 0; n -= now) {
         now = n < chunk ? n : chunk;
-        shm_publish(p, how, now, SHM_DATA);
+        shm_publish_slot(p, how, now, SHM_DATA);
     }
 }
 
@@ -228,18 +233,18 @@ static bool push_step(weft_peer *p)
     struct shm_out *out = &p->out;
     weft_tx *tx = out->tx;
     uint32_t n;
-    struct shm_bytes *b = step(p, &n);
-    if (!room(p, b, n))
+    struct shm_bytes *b = next_step(p, &n);
+    if (!has_room(p, b, n))
         return false;
-    if (b == &out->bulk && !wf_shm_bulk_begin(p))
+    if (b == &out->bulk && !wf_shm_reserve_bulk(p))
         return false;
     struct shm_slot *s = shm_slot_next(out);
     bool first = !out->begun;
     if (!first)
-        n *= n == p->geometry.chunk ? together(p, tx->len - out->off) : 1;
+        n *= n == p->geometry.chunk ? chunks_to_copy(p, tx->len - out->off) : 1;
     enum shm_way way = b == &out->bulk ? out->way : SHM_BY_LOOP;
-    uint64_t start = shm_clock(p, out->timed && !first);
-    if (!gather(p, tx, out->off, shm_bytes_take(b, n), n, way)) {
+    uint64_t start = shm_clock_if(p, out->timed && !first);
+    if (!gather_payload(p, tx, out->off, shm_bytes_take(b, n), n, way)) {
         wf_shm_fault(p, WEFT_ELINK, "payload of %llu bytes ended early",
                      (unsigned long long)tx->len);
         return false;
@@ -249,15 +254,15 @@ static bool push_step(weft_peer *p)
     out->off += n;
     out->begun = true;
     if (first)
-        shm_publish(p, shm_first(tx->hdr), (uint32_t)tx->len, SHM_HEAD);
+        shm_publish_slot(p, shm_first_bytes(tx->hdr), (uint32_t)tx->len,
+                         SHM_HEAD);
     else
-        publish_chunks(p, n, shm_how(p, way, start));
+        publish_chunks(p, n, shm_describe_copy(p, way, start));
     return true;
 }
 
-/* How many chunks, up to `most`, may go into the bulk ring at once, so that it
- * holds no more than `limit` bytes? */
-uint32_t wf_shm_chunks_free(weft_peer *p, uint32_t limit, uint32_t most)
+/* The chunks, up to `most`, that fit in `limit` bytes of the bulk ring now. */
+uint32_t wf_shm_count_free_chunks(weft_peer *p, uint32_t limit, uint32_t most)
 {
     struct shm_out *out = &p->out;
     uint32_t chunk = p->geometry.chunk, n = 0;
@@ -270,30 +275,30 @@ uint32_t wf_shm_chunks_free(weft_peer *p, uint32_t limit, uint32_t most)
     return n;
 }
 
-/* Some of the n bytes that the peer has asked for, from piece `index` on: how many
- * pieces. There is room for one. */
+/* Pushes some of the n bytes that the peer has asked for, from piece `index`
+ * on. There is room for one piece. Returns the number of pieces. */
 uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
                             uint32_t op, uint32_t index)
 {
     struct shm_out *out = &p->out;
     uint32_t chunk = p->geometry.chunk, now, i = 0;
-    uint32_t all = n < chunk ? (uint32_t)n : chunk * together(p, n);
-    if (!wf_shm_bulk_begin(p))
+    uint32_t all = n < chunk ? (uint32_t)n : chunk * chunks_to_copy(p, n);
+    if (!wf_shm_reserve_bulk(p))
         return 0;
-    uint64_t start = shm_clock(p, out->timed);
+    uint64_t start = shm_clock_if(p, out->timed);
     shm_copy_in(out->way, shm_bytes_take(&out->bulk, all), from, all);
-    uint32_t how = shm_how(p, out->way, start);
+    uint32_t how = shm_describe_copy(p, out->way, start);
     for (; all > 0; all -= now, i++) {
         uint32_t what[2] = {op, index + i};
         now = all < chunk ? all : chunk;
         memcpy(shm_slot_next(out)->body, what, sizeof what);
-        shm_publish(p, how, now, SHM_PIECE);
+        shm_publish_slot(p, how, now, SHM_PIECE);
     }
     return i;
 }
 
-/* Move as much of the container under way as there is room for. true: all of
- * it is in the ring. */
+/* Moves as much of the container under way as there is room for. Returns true
+ * when all of it is in the ring. */
 bool wf_shm_push(weft_peer *p)
 {
     struct shm_out *out = &p->out;
@@ -309,21 +314,21 @@ bool wf_shm_push(weft_peer *p)
     return true;
 }
 
-static int again(weft_peer *p)
+static int wait_for_ready(weft_peer *p)
 {
     p->out.want = true;
     p->ep->stats.tx_again++;
     if (p->state == SHM_UP)
-        wf_shm_busy(p);
+        wf_shm_mark_busy(p);
     else if (p->state == SHM_IDLE && !p->fault)
         wf_shm_dial(p);
-    return WEFT_EAGAIN; /* or peer_down, which says why */
+    return WEFT_EAGAIN; /* tx_ready follows, or peer_down, which says why */
 }
 
-/* Not up, or after a fault: what to tell the core. */
-static int unavailable(weft_peer *p)
+/* The answer to a send while the peer is not up, or after a fault. */
+static int refuse_or_wait(weft_peer *p)
 {
-    return p->state == SHM_DOWN ? WEFT_ELINK : again(p);
+    return p->state == SHM_DOWN ? WEFT_ELINK : wait_for_ready(p);
 }
 
 static int copy_short(weft_peer *p, const weft_hdr *hdr, const void *data,
@@ -333,20 +338,20 @@ static int copy_short(weft_peer *p, const weft_hdr *hdr, const void *data,
     struct shm_slot *s;
     if (shm_is_inline(hdr, len)) {
         if (!shm_slot_free(p))
-            return again(p);
+            return wait_for_ready(p);
         s = shm_slot_next(out);
         if (len > 0)
             memcpy(s->body + 16, data, len);
     } else {
-        if (!small(p, len))
+        if (!is_small(p, len))
             return WEFT_EINVAL;
-        if (!room(p, &out->cells, (uint32_t)len))
-            return again(p);
+        if (!has_room(p, &out->cells, (uint32_t)len))
+            return wait_for_ready(p);
         s = shm_slot_next(out);
         memcpy(shm_bytes_take(&out->cells, (uint32_t)len), data, len);
     }
     shm_put_head(s, hdr);
-    shm_publish(p, shm_first(hdr), (uint32_t)len, SHM_HEAD);
+    shm_publish_slot(p, shm_first_bytes(hdr), (uint32_t)len, SHM_HEAD);
     return WEFT_DONE;
 }
 
@@ -354,32 +359,34 @@ int wf_shm_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
                       size_t len)
 {
     if (shm_unlikely(p->state != SHM_UP || p->fault || p->out.bye))
-        return p->out.bye ? WEFT_ELINK : unavailable(p);
+        return p->out.bye ? WEFT_ELINK : refuse_or_wait(p);
     if (shm_unlikely(p->out.tx != NULL))
-        return again(p);
+        return wait_for_ready(p);
     return copy_short(p, hdr, data, len);
 }
 
-/* wf_shm_send_words is to look at everything again. */
-void wf_shm_hold(weft_peer *p)
+/* Makes the next wf_shm_send_words check everything. */
+void wf_shm_leave_fast_path(weft_peer *p)
 {
-    p->out.quick = NULL;
+    p->out.fast_end = NULL;
 }
 
-/* A receiver that is at work makes room in no time: a message that stays behind
- * costs more than a short wait. Once; the next ones do not come here. */
+/* Waits a short time for a free slot. A receiver that is at work soon makes
+ * room, and to queue a message costs more than the wait. While a message is
+ * queued the following ones do not wait. */
 static void wait_for_room(weft_peer *p)
 {
-    enum { LOOKS = 100 }; /* some microseconds */
+    enum { POLLS = 100 }; /* some microseconds */
     if (p->state != SHM_UP || p->fault || p->out.tx || p->out.want)
         return;
-    for (int i = 0; i < LOOKS && !shm_slot_free(p); i++)
+    for (int i = 0; i < POLLS && !shm_slot_free(p); i++)
         shm_relax();
 }
 
-/* Not the usual case, or the end of the slots that were known to be free. */
-static SHM_COLD int words_carefully(const void *data, uint64_t h0,
-                                    weft_peer *p, uint64_t h1, uint64_t h2)
+/* The slow path of wf_shm_send_words, for all cases that `fast_end`
+ * excludes. */
+static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
+                                      weft_peer *p, uint64_t h1, uint64_t h2)
 {
     struct shm_out *out = &p->out;
     weft_hdr hdr = {{shm_le64(h0), shm_le64(h1), shm_le64(h2)}};
@@ -387,57 +394,58 @@ static SHM_COLD int words_carefully(const void *data, uint64_t h0,
     int rc = wf_shm_send_short(p, &hdr, data, (size_t)(h0 >> 32));
     if (rc != WEFT_DONE)
         return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
-    out->quick = out->next + least((uint32_t)(out->end - out->next),
-                                   out->mask + 1 - shm_used(out));
+    out->fast_end = out->next + smaller_of((uint32_t)(out->end - out->next),
+                                           out->mask + 1 - shm_used(out));
     return WEFT_OK;
 }
 
-static SHM_COLD int ring_after(weft_peer *p, uint32_t mode)
+static SHM_COLD int ring_and_return(weft_peer *p, uint32_t mode)
 {
     wf_shm_ring(p, mode);
     return WEFT_OK;
 }
 
-static SHM_COLD int turned(weft_peer *p)
+static SHM_COLD int wrap_and_wake(weft_peer *p)
 {
     wf_shm_turn_out(p);
     shm_wake(p);
     return WEFT_OK;
 }
 
-/* The shortest way: the state of the peer is in `quick`, the header in
- * registers, the payload in the slot. */
+/* The fast path: the state of the peer is in `fast_end`, the header in
+ * registers, and the payload in the slot. */
 int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
                       uint64_t h2)
 {
     struct shm_out *out = &p->out;
     uint32_t n = (uint32_t)(h0 >> 32);
-    if (shm_unlikely(out->next >= out->quick || !shm_little()))
-        return words_carefully(data, h0, p, h1, h2);
+    if (shm_unlikely(out->next >= out->fast_end || !shm_little()))
+        return send_words_slowly(data, h0, p, h1, h2);
     struct shm_slot *s = shm_slot_next(out);
     if (shm_unlikely(!shm_copy_inline(s->body + 16, data, n)))
-        return words_carefully(data, h0, p, h1, h2);
+        return send_words_slowly(data, h0, p, h1, h2);
     s->env[0] = shm_le64(h1);
     s->env[1] = shm_le64(h2);
-    shm_own(s + SHM_AHEAD_OUT);
+    shm_prefetch_for_write(s + SHM_AHEAD_OUT);
     shm_store(out, s, h0, SHM_HEAD);
     if (shm_unlikely(out->next == out->end))
-        return turned(p);
+        return wrap_and_wake(p);
     uint32_t mode = shm_peer_mode(p);
     if (shm_unlikely(mode & (SHM_ASLEEP | SHM_MANY)))
-        return ring_after(p, mode);
+        return ring_and_return(p, mode);
     return WEFT_OK;
 }
 
-/* While a container is under way only control messages pass it. */
-static int send_beside(weft_peer *p, weft_tx *tx)
+/* Sends a control message while a container is under way. No other kind of
+ * container may overtake it. */
+static int send_urgent(weft_peer *p, weft_tx *tx)
 {
     struct shm_out *out = &p->out;
     if (!(tx->flags & WEFT_TX_URGENT) || !out->begun ||
         !shm_is_inline(tx->hdr, tx->len) || !shm_slot_free(p))
-        return again(p);
+        return wait_for_ready(p);
     unsigned char data[SHM_INLINE];
-    if (tx->len > 0 && !gather(p, tx, 0, data, tx->len, SHM_BY_LOOP))
+    if (tx->len > 0 && !gather_payload(p, tx, 0, data, tx->len, SHM_BY_LOOP))
         return WEFT_EINVAL;
     return copy_short(p, tx->hdr, data, tx->len);
 }
@@ -446,45 +454,46 @@ int wf_shm_send(weft_peer *p, weft_tx *tx)
 {
     struct shm_out *out = &p->out;
     if (p->state != SHM_UP || p->fault || out->bye)
-        return out->bye ? WEFT_ELINK : unavailable(p);
+        return out->bye ? WEFT_ELINK : refuse_or_wait(p);
     if (tx->len > SHM_LEN_MAX)
         return WEFT_EINVAL;
     if (out->tx)
-        return send_beside(p, tx);
+        return send_urgent(p, tx);
     out->tx = tx;
     out->off = 0;
     out->begun = false;
-    if (!small(p, tx->len))
+    if (!is_small(p, tx->len))
         choose_bulk(p, tx->len);
-    wf_shm_hold(p);
+    wf_shm_leave_fast_path(p);
     if (wf_shm_push(p)) {
         out->tx = NULL;
         return WEFT_DONE;
     }
-    wf_shm_busy(p);
+    wf_shm_mark_busy(p);
     return WEFT_OK;
 }
 
-/* The last slot of this direction. false: no room yet. */
+/* Sends the last slot of this direction. Returns false if it has no room
+ * yet. */
 bool wf_shm_say_bye(weft_peer *p)
 {
     if (!shm_slot_free(p))
         return false;
     p->out.bye = true;
-    wf_shm_hold(p);
+    wf_shm_leave_fast_path(p);
     shm_advance(p, 0, 0, SHM_BYE);
-    if (p->out.page) /* else the caller has not answered yet: found later */
+    if (p->out.page) /* else the dialler has not answered: it polls later */
         shm_wake(p);
     return true;
 }
 
-/* Is there enough room to tell the core? A quarter of the ring, and a whole
- * small payload: not one tx_ready per slot. */
-bool wf_shm_roomy(weft_peer *p)
+/* Says whether there is enough room to tell the core: a quarter of the ring,
+ * and a whole small payload. So tx_ready is not called for every slot. */
+bool wf_shm_has_room(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     uint32_t most = out->mask - out->mask / 4;
     if (shm_used(out) > most && (!wf_shm_refresh(p) || shm_used(out) > most))
         return false;
-    return room(p, &out->cells, shm_cell_max(&p->geometry));
+    return has_room(p, &out->cells, shm_cell_max(&p->geometry));
 }

@@ -1,4 +1,4 @@
-/* The shared-memory transport: its factory, its endpoints.
+/* The shared-memory transport: its options, endpoints and keys.
  *
  * README.md has the picture and the reasons.
  *
@@ -23,13 +23,13 @@ enum { ADDRESS_VERSION = 5, MAX_IOV = 64 };
 
 static const weft_option options[] = {
     {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "256", "16..4096",
-     "slots of 64 bytes per peer and direction, a power of two, once 16 are full"},
+     "slots of 64 bytes per peer and direction, a power of two, once 16 are "
+     "full"},
     {"cell", WEFT_OPT_SIZE, offsetof(struct shm_config, cell), "16K", "4K..1M",
      "bytes per peer and direction for payloads up to a quarter of it"},
     {"chunk", WEFT_OPT_SIZE, offsetof(struct shm_config, chunk), "16K",
      "4K..1M", "bytes in which large payloads move"},
-    {"chunks", WEFT_OPT_INT, offsetof(struct shm_config, chunks), "0",
-     "0..256",
+    {"chunks", WEFT_OPT_INT, offsetof(struct shm_config, chunks), "0", "0..256",
      "chunks per peer and direction at most, of which four come first; 0: "
      "twice the second-level cache, less where ranks are many"},
     {"cma", WEFT_OPT_ENUM, offsetof(struct shm_config, cma), "auto",
@@ -42,14 +42,15 @@ static const weft_option options[] = {
     {"ptracer", WEFT_OPT_ENUM, offsetof(struct shm_config, ptracer), "job",
      "job|any|no",
      "for cma where kernel.yama.ptrace_scope is 1: who may reach this process' "
-     "memory: job: what its launcher has started; any: any process of the user"},
+     "memory: job: what its launcher has started; any: any process of the "
+     "user"},
     {"eager", WEFT_OPT_SIZE, offsetof(struct shm_config, eager), "64K",
      "0..16M", "messages up to this size are sent without asking first"},
     {0}};
 
-/* ---- who can share memory with whom ------------------------------------ */
+/* ---- the processes that can share memory -------------------------------- */
 
-static uint64_t mix(uint64_t h, const void *data, size_t n)
+static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
 {
     const unsigned char *b = data;
     for (size_t i = 0; i < n; i++)
@@ -57,28 +58,30 @@ static uint64_t mix(uint64_t h, const void *data, size_t n)
     return h;
 }
 
-/* The kernel that runs us, the namespace of our socket names, our user, and
- * the node that the core believes in (mpirun --nodes makes several of one). */
-static bool machine(uint32_t node_id, uint64_t *id)
+/* Hashes what processes that can share memory have in common: the kernel, the
+ * namespace of socket names, the user, and the node number of the core (mpirun
+ * --nodes makes several of one). Returns false if the boot id cannot be read
+ * for a shortage of this process. */
+static bool hash_machine(uint32_t node_id, uint64_t *id)
 {
     char boot[64] = "";
     struct stat net;
     memset(&net, 0, sizeof net);
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        return false; /* others can open it: the name would differ from theirs */
+        return false; /* others can open it: their hash would differ */
     if (fd < 0 || read(fd, boot, sizeof boot - 1) <= 0)
         gethostname(boot, sizeof boot - 1);
     if (fd >= 0)
         close(fd);
     (void)!stat("/proc/self/ns/net", &net);
     uint64_t parts[4] = {net.st_dev, net.st_ino, geteuid(), node_id};
-    uint64_t h = mix(0xcbf29ce484222325u, boot, strlen(boot));
-    *id = mix(h, parts, sizeof parts);
+    uint64_t h = hash_bytes(0xcbf29ce484222325u, boot, strlen(boot));
+    *id = hash_bytes(h, parts, sizeof parts);
     return true;
 }
 
-static bool random_bytes(void *to, size_t n)
+static bool fill_random(void *to, size_t n)
 {
     ssize_t got;
     do {
@@ -87,20 +90,20 @@ static bool random_bytes(void *to, size_t n)
     return got == (ssize_t)n;
 }
 
-/* 0 or an errno. */
+/* Makes the address of an endpoint. Returns 0 or an errno. */
 static int make_address(weft_ep *ep, uint32_t node_id)
 {
     struct shm_address *a = &ep->address;
     a->version = ADDRESS_VERSION;
     a->pid = (uint32_t)getpid();
-    return machine(node_id, &a->machine) &&
-                   random_bytes(a->name, sizeof a->name) &&
-                   random_bytes(a->secret, sizeof a->secret)
+    return hash_machine(node_id, &a->machine) &&
+                   fill_random(a->name, sizeof a->name) &&
+                   fill_random(a->secret, sizeof a->secret)
                ? 0
                : errno;
 }
 
-static int address(weft_ep *ep, void *buf, size_t *len)
+static int get_address(weft_ep *ep, void *buf, size_t *len)
 {
     if (*len < sizeof ep->address)
         return WEFT_EINVAL;
@@ -109,7 +112,7 @@ static int address(weft_ep *ep, void *buf, size_t *len)
     return WEFT_OK;
 }
 
-static int addr_print(const void *addr, size_t len, char *text, size_t n)
+static int print_address(const void *addr, size_t len, char *text, size_t n)
 {
     struct shm_address a;
     if (len != sizeof a)
@@ -128,16 +131,18 @@ static void set_cost(weft_cost *cost)
     cost->poll_ns = 5;
 }
 
-static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
+static int check_reach(weft_ep *ep, const void *addr, size_t len,
+                       weft_cost *cost)
 {
     struct shm_address a;
     if (len != sizeof a)
         return WEFT_EUNREACH;
     memcpy(&a, addr, sizeof a);
     if (a.version != ADDRESS_VERSION || a.machine != ep->address.machine) {
-        ep->host->log(ep->core, 3, a.version != ADDRESS_VERSION
-                                       ? "another version of shared memory"
-                                       : "another machine or container");
+        ep->host->log(ep->core, 3,
+                      a.version != ADDRESS_VERSION
+                          ? "another version of shared memory"
+                          : "another machine or container");
         return WEFT_EUNREACH;
     }
     if (memcmp(a.name, ep->address.name, sizeof a.name) == 0)
@@ -156,12 +161,12 @@ static void free_ep(weft_ep *ep)
             wf_shm_peer_free(ep->table[i]);
     while (ep->conns)
         wf_shm_hang_up(ep->conns);
-    wf_shm_bury(ep);
+    wf_shm_free_dead_conns(ep);
     wf_shm_areas_free(ep);
     wf_shm_offers_free(ep);
     if (ep->page)
         munmap(ep->page, SHM_PAGE);
-    wf_shm_deafen(ep);
+    wf_shm_stop_listening(ep);
     int fds[] = {ep->bell.fd, ep->page_memory, ep->epoll};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
@@ -178,32 +183,33 @@ static int make_bell(weft_ep *ep)
     struct epoll_event e = {.events = EPOLLIN | EPOLLET,
                             .data = {.ptr = &ep->bell}};
     ep->epoll = epoll_create1(EPOLL_CLOEXEC);
-    ep->bell = (struct shm_watch){SHM_BELL,
-                                  eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    ep->bell =
+        (struct shm_watch){SHM_BELL, eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
     if (ep->epoll < 0 || ep->bell.fd < 0 ||
         epoll_ctl(ep->epoll, EPOLL_CTL_ADD, ep->bell.fd, &e) != 0)
         return errno;
-    ep->page_memory = wf_shm_memory("weft-shm-bell", SHM_PAGE, SHM_PAGE);
+    ep->page_memory = wf_shm_make_memory("weft-shm-bell", SHM_PAGE, SHM_PAGE);
     if (ep->page_memory < 0)
         return -ep->page_memory;
-    ep->page = wf_shm_map(ep->page_memory, SHM_PAGE);
+    ep->page = wf_shm_map_memory(ep->page_memory, SHM_PAGE);
     return ep->page ? 0 : errno;
 }
 
-/* More ranks here than so many for each CPU? */
-static bool crowded(const weft_open *o, uint32_t each)
+/* Says whether there are more than `each` ranks per CPU here. */
+static bool has_more_ranks_per_cpu(const weft_open *o, uint32_t each)
 {
     return WEFT_HAS(o, weft_open, cpus) && o->local_count > each * o->cpus;
 }
 
-static bool queued(const weft_open *o)
+static bool is_heavily_oversubscribed(const weft_open *o)
 {
-    return crowded(o, 4);
+    return has_more_ranks_per_cpu(o, 4);
 }
 
-static struct shm_geometry geometry(const weft_open *o)
+static struct shm_geometry choose_geometry(const weft_open *o)
 {
-    return wf_shm_geometry(o->cfg, o->local_count, crowded(o, 1));
+    return wf_shm_geometry(o->cfg, o->local_count,
+                           has_more_ranks_per_cpu(o, 1));
 }
 
 static weft_ep *new_ep(const weft_open *o)
@@ -219,10 +225,10 @@ static weft_ep *new_ep(const weft_open *o)
     ep->core = o->core;
     ep->loc_id = o->loc_id;
     ep->config = *(const struct shm_config *)o->cfg;
-    ep->geometry = geometry(o);
+    ep->geometry = choose_geometry(o);
     ep->alone = o->local_count <= 1;
-    ep->crowded = crowded(o, 1);
-    ep->queued = queued(o);
+    ep->oversubscribed = has_more_ranks_per_cpu(o, 1);
+    ep->heavily_oversubscribed = is_heavily_oversubscribed(o);
     ep->launcher = o->launcher;
     ep->listener.fd = ep->spare = ep->bell.fd = ep->epoll = -1;
     ep->page_memory = -1;
@@ -254,9 +260,9 @@ static int open_ep(const weft_open *o, weft_ep **out)
         o->host->log(o->core, 0, "%s: cannot open: needs %s: %s", ep->instance,
                      what, strerror(err));
         free_ep(ep);
-        return wf_shm_lack(err);
+        return wf_shm_shortage_status(err);
     }
-    wf_shm_bell_register(ep, ep->crowded);
+    wf_shm_bell_register(ep, ep->oversubscribed);
     *out = ep;
     return WEFT_OK;
 }
@@ -283,33 +289,34 @@ static void fill_attr(const struct shm_geometry *g, const struct shm_config *c,
     set_cost(&a->cost);
 }
 
-static int attr(weft_ep *ep, weft_attr *a)
+static int get_attr(weft_ep *ep, weft_attr *a)
 {
     fill_attr(&ep->geometry, &ep->config, a);
     return WEFT_OK;
 }
 
-static int probe(const weft_open *o, weft_attr *a)
+static int probe_system(const weft_open *o, weft_attr *a)
 {
-    struct shm_geometry g = geometry(o);
-    int fd = wf_shm_memory("weft-shm-probe", shm_segment_bytes(&g),
-                           shm_reserved_bytes(&g));
+    struct shm_geometry g = choose_geometry(o);
+    int fd = wf_shm_make_memory("weft-shm-probe", shm_segment_bytes(&g),
+                                shm_reserved_bytes(&g));
     if (fd < 0)
         return fd == -ENOMEM || fd == -ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
     close(fd);
-    wf_shm_cma_remark(o, o->cfg);
+    wf_shm_cma_log_use(o, o->cfg);
     fill_attr(&g, o->cfg, a);
     return WEFT_OK;
 }
 
-static int stat_ep(weft_ep *ep, int i, const char **name, uint64_t *value)
+static int read_statistic(weft_ep *ep, int i, const char **name,
+                          uint64_t *value)
 {
     const struct {
         const char *name;
         uint64_t value;
     } all[] = {{"sent_again", ep->stats.tx_again},
                {"bells_rung", ep->stats.rings},
-               {"sleeps", ep->stats.naps},
+               {"sleeps", ep->stats.sleeps},
                {"connections", ep->stats.connects},
                {"read_bytes", ep->stats.read_bytes},
                {"written_bytes", ep->stats.written_bytes}};
@@ -329,8 +336,8 @@ static int connect_peer(weft_peer *p)
 
 /* ---- keys: the id of an area, or of an offer ---------------------------- */
 
-static int mr_reg(weft_ep *ep, void *base, size_t len, unsigned access,
-                  weft_mr **mr)
+static int register_memory(weft_ep *ep, void *base, size_t len, unsigned access,
+                           weft_mr **mr)
 {
     (void)access;
     *mr = wf_shm_area_of(ep, base, len);
@@ -339,13 +346,13 @@ static int mr_reg(weft_ep *ep, void *base, size_t len, unsigned access,
     return *mr ? WEFT_OK : WEFT_ENOTSUP;
 }
 
-static void mr_dereg(weft_ep *ep, weft_mr *mr)
+static void deregister_memory(weft_ep *ep, weft_mr *mr)
 {
     if (mr->id & SHM_OFFERED)
         wf_shm_offer_end(ep, mr);
 }
 
-static int mr_pack(weft_ep *ep, weft_mr *mr, void *rkey, size_t *len)
+static int pack_key(weft_ep *ep, weft_mr *mr, void *rkey, size_t *len)
 {
     (void)ep;
     if (*len < sizeof mr->id)
@@ -355,27 +362,27 @@ static int mr_pack(weft_ep *ep, weft_mr *mr, void *rkey, size_t *len)
     return WEFT_OK;
 }
 
-static int rkey_open(weft_peer *p, const void *rkey, size_t len,
-                     weft_rkey **out)
+static int open_key(weft_peer *p, const void *rkey, size_t len, weft_rkey **out)
 {
     uint64_t id;
     if (len != sizeof id)
         return WEFT_EINVAL;
     memcpy(&id, rkey, sizeof id);
-    *out = id & SHM_OFFERED ? wf_shm_cma_key(p, id) : wf_shm_theirs(p, id);
+    *out = id & SHM_OFFERED ? wf_shm_cma_open_key(p, id)
+                            : wf_shm_mapped_area(p, id);
     return *out ? WEFT_OK : WEFT_ENOTSUP;
 }
 
-static void rkey_close(weft_peer *p, weft_rkey *k)
+static void close_key(weft_peer *p, weft_rkey *k)
 {
     (void)p;
     if (!k->base)
         free(k);
 }
 
-/* Memory of an area stays mapped until the owner frees it or the pair ends; who
- * needs it longer maps it again. */
-static void *rkey_map(weft_rkey *k, uint64_t at, size_t len)
+/* The address of a range of an area. It stays mapped until the owner frees it
+ * or the pair ends; a caller that needs it longer maps it again. */
+static void *map_key(weft_rkey *k, uint64_t at, size_t len)
 {
     uint64_t from = at - k->at;
     if (!k->base || at < k->at || from > k->bytes || len > k->bytes - from)
@@ -383,9 +390,9 @@ static void *rkey_map(weft_rkey *k, uint64_t at, size_t len)
     return (char *)k->base + from;
 }
 
-/* A forked child must not hold the sockets, or peers would not notice the end
- * of this process. It has no use for the endpoint. */
-static int atfork(weft_ep *ep, int child)
+/* Closes the sockets in a forked child, which has no use for the endpoint:
+ * peers would not notice the end of this process while the child holds them. */
+static int close_in_child(weft_ep *ep, int child)
 {
     if (!child)
         return WEFT_OK;
@@ -398,16 +405,16 @@ static int atfork(weft_ep *ep, int child)
         close(c->watch.fd);
         c->watch.fd = -1;
     }
-    wf_shm_deafen(ep);
+    wf_shm_stop_listening(ep);
     return WEFT_OK;
 }
 
 static const weft_ops ops = {.size = sizeof ops,
                              .open = open_ep,
                              .close = free_ep,
-                             .attr = attr,
-                             .address = address,
-                             .reach = reach,
+                             .attr = get_attr,
+                             .address = get_address,
+                             .reach = check_reach,
                              .peer_add = wf_shm_peer_add,
                              .peer_del = wf_shm_peer_del,
                              .send = wf_shm_send,
@@ -417,20 +424,20 @@ static const weft_ops ops = {.size = sizeof ops,
                              .event = wf_shm_event,
                              .arm = wf_shm_arm,
                              .rx_resume = wf_shm_rx_resume,
-                             .addr_print = addr_print,
+                             .addr_print = print_address,
                              .connect = connect_peer,
-                             .mr_reg = mr_reg,
-                             .mr_dereg = mr_dereg,
-                             .mr_pack = mr_pack,
-                             .rkey_open = rkey_open,
-                             .rkey_close = rkey_close,
-                             .rkey_map = rkey_map,
+                             .mr_reg = register_memory,
+                             .mr_dereg = deregister_memory,
+                             .mr_pack = pack_key,
+                             .rkey_open = open_key,
+                             .rkey_close = close_key,
+                             .rkey_map = map_key,
                              .get = wf_shm_get,
                              .mem_alloc = wf_shm_mem_alloc,
                              .mem_free = wf_shm_mem_free,
-                             .probe = probe,
-                             .stat = stat_ep,
-                             .atfork = atfork,
+                             .probe = probe_system,
+                             .stat = read_statistic,
+                             .atfork = close_in_child,
                              .send_words = wf_shm_send_words,
                              .recv_words = wf_shm_recv_words};
 

@@ -1,6 +1,7 @@
-/* Inside the shared-memory transport: endpoint, peer, connection.
+/* The insides of the shared-memory transport: endpoint, peer, connection.
  *
- * Who may call whom: README.md. Nothing here is visible outside the plugin.
+ * README.md says which file calls which. Nothing here is visible outside the
+ * plugin.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,19 +29,20 @@
 #endif
 
 enum {
-    SHM_SLICE = 8,       /* rings that one progress call looks at in turn */
-    SHM_FEW = 32,        /* beyond, callers set a byte: no turns */
-    SHM_AHEAD = 2,       /* slots fetched before a receiver needs them, */
-    SHM_AHEAD_OUT = 4,   /* and a sender: docs/performance.md */
-    SHM_RECENT = 4,      /* these are looked at in every call */
-    SHM_TURN = 64,       /* events of one peer before the next has its turn */
-    SHM_SOCKETS_IDLE = 255, /* look at sockets every 256th progress call, ... */
-    SHM_SOCKETS_APART = 100000, /* ... at most so many ns apart */
-    SHM_SOCKETS_BUSY = 7,   /* every 8th while connections are being made */
-    SHM_EVENTS = 16,
-    SHM_CMA_FROM = 1 << 20, /* bytes from which CMA is considered, */
-    SHM_EITHER_FROM = 4 << 20, /* and a transfer is left to either side */
-    SHM_WHY = 256
+    SHM_RINGS_PER_POLL = 8, /* rings of a round-robin poll per progress call */
+    SHM_FEW_PEERS = 32,     /* with more, callers set a byte (SHM_MANY) */
+    SHM_AHEAD = 2,          /* slots that a receiver prefetches ahead */
+    SHM_AHEAD_OUT = 4,      /* and a sender: docs/performance.md */
+    SHM_RECENT = 4,         /* recent peers that every progress call polls */
+    SHM_TURN = 64,          /* slots of one peer before others are polled */
+    SHM_SOCKETS_IDLE = 255, /* every 256th call may poll the sockets */
+    SHM_SOCKETS_APART = 100000, /* ns, the longest pause between such polls */
+    SHM_SOCKETS_BUSY = 7,  /* every 8th call while connections are being made */
+    SHM_EVENTS = 16,       /* epoll events taken at a time */
+    SHM_CMA_MIN = 1 << 20, /* bytes from which CMA is considered */
+    /* bytes from which either side may move a transfer */
+    SHM_EITHER_SIDE_MIN = 4 << 20,
+    SHM_REASON_BYTES = 256
 };
 
 enum shm_cma { SHM_CMA_AUTO, SHM_CMA_NO, SHM_CMA_YES };
@@ -52,27 +54,30 @@ struct shm_config {
     int64_t ring;
     uint64_t cell, chunk;
     int64_t chunks;
-    int cma; /* enum shm_cma */
+    int cma;     /* enum shm_cma */
     int ptracer; /* enum shm_ptracer */
     uint64_t eager;
 };
 
-/* What epoll points at. Never freed while a batch of events is handled. */
+/* The object that an epoll event points at. It is never freed while a batch of
+ * events is handled. */
 enum shm_watch_kind { SHM_LISTENER, SHM_BELL, SHM_CONN, SHM_PEER, SHM_DEAD };
 struct shm_watch {
     enum shm_watch_kind kind;
     int fd;
 };
 
-/* How a process is found; travels as the opaque address. */
+/* The address of an endpoint, which travels as the opaque address. */
 struct shm_address {
     uint32_t version, pid;
-    uint64_t machine;         /* who can share memory with whom */
+    uint64_t machine;         /* equal in processes that can share memory */
     unsigned char name[16];   /* of the abstract socket */
-    unsigned char secret[16]; /* a caller shows it: stale names are noticed */
+    unsigned char secret[16]; /* shown by callers, so that a stale name of a
+                                 process that has ended is noticed */
 };
 
-/* On the socket of a pair, before the rings exist. */
+/* The types of the messages on the socket of a pair. The first ones come before
+ * the rings exist. */
 enum shm_message_type {
     SHM_HELLO = 1, /* secret of the called, first step of the key handshake */
     SHM_AUTH,      /* further steps */
@@ -82,10 +87,10 @@ enum shm_message_type {
     SHM_WANT,      /* once the rings exist: memory.c */
     SHM_MEMORY,
     SHM_FORGET,
-    SHM_REPEAT     /* listener: READY came without its descriptors */
+    SHM_REPEAT /* listener: READY came without its descriptors */
 };
 enum { SHM_MESSAGE_MAGIC = 0x316d6873, SHM_BODY = 256, SHM_FDS = 3 };
-enum { SHM_BARRIER = 1 }; /* shm_setup.flags: I sleep with membarrier */
+enum { SHM_BARRIER = 1 }; /* bit of shm_setup.flags: I sleep with membarrier */
 
 struct shm_message {
     uint32_t magic;
@@ -99,22 +104,23 @@ struct shm_setup {
     uint32_t flags;
 };
 
+/* The codes of SHM_REFUSE: what the caller should do, or why it was refused. */
 enum shm_refusal {
-    SHM_CROSSED, /* my call to you stands; wait for it */
-    SHM_LATER,   /* dial again */
-    SHM_NEVER,   /* and the reason */
-    SHM_NO_FILES, /* dial again for a while; and what is lacking here: */
-    SHM_NO_MEMORY /* descriptors, or memory */
+    SHM_CROSSED,  /* wait: my own call to you stands */
+    SHM_LATER,    /* dial again */
+    SHM_NEVER,    /* give up; a reason follows */
+    SHM_NO_FILES, /* dial again for a while: I have no descriptor */
+    SHM_NO_MEMORY /* dial again for a while: I have no memory */
 };
 
-/* A connection that is not yet a peer's. */
+/* A connection that does not yet belong to a peer. */
 struct shm_conn {
     struct shm_watch watch;
     struct shm_conn *next;
     weft_ep *ep;
     weft_peer *peer; /* dialler: from the start; listener: after the proof */
     weft_auth *auth;
-    uint32_t loc_id; /* whom the key handshake wants or has proved */
+    uint32_t loc_id; /* the process that the handshake expects or has proved */
     bool dialled, proved;
     bool ask_again; /* READY came without its descriptors */
 };
@@ -128,7 +134,7 @@ enum shm_state {
     SHM_DOWN
 };
 
-/* One byte ring as one side sees it: positions only ever grow. */
+/* One byte ring as one side sees it. Positions only ever grow. */
 struct shm_bytes {
     unsigned char *base;
     uint32_t size;
@@ -136,25 +142,25 @@ struct shm_bytes {
     uint32_t tail; /* sender: consumed as far as known; receiver: returned */
 };
 
-/* An area of mem_alloc, as its owner sees it, or memory that the receiver of a
- * message may read: an offer. */
+/* An area of mem_alloc, as its owner sees it; or an offer, which is memory that
+ * the receiver of a message may read. */
 struct weft_mr {
     struct weft_mr *next;
     unsigned char *base;
     uint64_t bytes, id;
     int fd;
-    weft_peer *asked; /* offer: it was asked for by this peer */
+    weft_peer *asked; /* offer: the peer that has asked for it */
 };
 
-/* The same as a peer has mapped it. */
+/* An area or an offer, as a peer of its owner sees it. */
 struct weft_rkey {
     struct weft_rkey *next;
     unsigned char *base; /* NULL: an offer */
     uint64_t bytes, at;  /* at: its address in the owner */
-    uint64_t id;         /* 0: forgotten */
+    uint64_t id;         /* 0: freed by the owner */
 };
 
-/* Fetching from a peer: the first of the queue is under way. */
+/* The queue of gets from a peer. The first one is under way. */
 struct shm_get {
     weft_rma *head, *last;
     uint64_t done; /* pieces that I have copied; offer: bytes */
@@ -162,6 +168,7 @@ struct shm_get {
     bool shared; /* the peer was asked to help */
 };
 
+/* A get of the peer that this side helps with. */
 struct shm_help {
     unsigned char *to; /* NULL: nothing to help with */
     const unsigned char *from;
@@ -169,29 +176,32 @@ struct shm_help {
     uint32_t op, done;
 };
 
-/* A transfer from an offer: fetch.c. */
+/* A transfer from an offer, at the receiver: fetch.c. Its pieces are moved by
+ * either side. */
 struct shm_fetch {
-    weft_rma *rma; /* NULL: none */
-    uint32_t all;  /* pieces: that there are, */
-    uint32_t mine, landed; /* that I have read, that came through the ring */
-    int status;            /* what to report */
-    uint64_t since;        /* ns, when the first one came; 0: do not time it */
+    weft_rma *rma;   /* NULL: none */
+    uint32_t all;    /* number of pieces */
+    uint32_t mine;   /* pieces that this side has read */
+    uint32_t landed; /* pieces that have come through the ring */
+    int status;      /* what to report */
+    uint64_t since;  /* ns, when the first one came; 0: do not time it */
     bool timed;
 };
 
 struct shm_fetches {
-    weft_rma *head, *last; /* those that have no place in `at` yet */
+    weft_rma *head, *last;            /* those not yet asked for */
     struct shm_fetch at[SHM_FETCHES]; /* by operation: first to next - 1 */
     uint32_t first, next;
-    uint32_t landed, before; /* pieces in all; at the last look */
-    uint32_t idle;           /* looks since one landed */
-    bool reading;            /* the sender is away, */
-    uint32_t run;            /* and pieces that I have read since it is */
-    bool away;               /* what share->away holds */
-    uint64_t seen, seen_at;  /* what the sender had claimed, and since when */
+    uint32_t landed;        /* pieces that have come through the ring in all, */
+    uint32_t before;        /* and how many they were at the last poll */
+    uint32_t idle;          /* polls since one landed */
+    bool reading;           /* the sender is away: this side reads */
+    uint32_t run;           /* pieces read without interruption */
+    bool away;              /* the value of share->away */
+    uint64_t seen, seen_at; /* the sender's claims, and since when (ns) */
 };
 
-/* What a peer has asked for: offer.c. */
+/* A transfer from an offer, at the sender: offer.c. */
 struct shm_push {
     weft_mr *mr; /* NULL: no longer offered */
     const unsigned char *from;
@@ -204,54 +214,55 @@ struct shm_push {
 struct shm_pushes {
     struct shm_push at[SHM_FETCHES];
     uint32_t first, n;
-    uint32_t tail;  /* of the bulk ring, at the last look */
-    uint32_t run;   /* pieces written since the last push */
-    bool heard;     /* it has moved: the receiver is at work */
-    uint64_t since; /* ns: it does not move; 0: it does */
+    uint32_t tail;   /* of the bulk ring, at the last poll */
+    uint32_t run;    /* pieces written since the last push */
+    bool ring_moves; /* the tail has moved: the receiver is at work */
+    uint64_t since;  /* ns, since when it has not moved; 0: it moves */
 };
 
-/* How fast a way of moving large messages has been. */
+/* The measured speed of a way of moving large messages. */
 struct shm_pace {
     uint32_t races;
     uint64_t mbs; /* MB/s, the best */
 };
 
-/* Which way of copying the receiver has chosen: way.c. */
+/* The way of copying that the receiver has chosen, and its trials: way.c. */
 struct shm_choice {
     enum shm_way way;        /* in use */
-    unsigned turn;           /* of the trial, or its end */
+    unsigned round;          /* of the trial; ROUNDS: no trial */
     int64_t left, rest;      /* bytes until the next trial; between two */
-    uint64_t bytes, ns;      /* counted in this turn */
+    uint64_t bytes, ns;      /* counted in this round */
     uint64_t best[SHM_WAYS]; /* ns per MB */
 };
 
+/* The sending direction of a pair. */
 struct shm_out {
     struct shm_slot *slots, *end;
     struct shm_slot *next; /* of slots: the one for position shm_head */
-    uint64_t word;         /* of a HEAD in next: its kind and lap */
+    uint64_t word;         /* of a HEAD in next: its kind and wrap */
     uint32_t mask;         /* slots of the ring, less 1 */
-    uint32_t start, tail;  /* positions, which only ever grow: of slots[0], and of
-                              the first that may be in use */
-    uint64_t large;        /* what line->large holds */
-    /* wf_shm_send_words may use the slots before this one without looking at
-     * anything else; at it, and where it is NULL, it looks at everything. */
-    struct shm_slot *quick;
+    uint32_t start;        /* position of slots[0]; positions only ever grow */
+    uint32_t tail;         /* position of the first slot that may be in use */
+    uint64_t large;        /* the value of line->large */
+    /* The slots before this one are free for wf_shm_send_words, without any
+     * other check. At this one, and where it is NULL, it checks everything. */
+    struct shm_slot *fast_end;
     struct shm_line *line;
     struct shm_share *share;
     struct shm_page *page; /* the peer's */
     struct shm_bytes cells, bulk;
-    uint32_t full_at, waits; /* the newest position, and how many, at which bulk had
-                                no room */
-    enum shm_way way; /* of copying into bulk */
-    bool timed;     /* the receiver wants to know how long that takes */
-    weft_tx *tx;    /* the container under way, if any */
-    uint64_t off;   /* bytes of it already in the ring */
-    bool begun;     /* its head is in the ring */
-    bool want;      /* the core waits for tx_ready */
-    bool hungry;    /* line->hungry is set */
-    bool reserved;  /* the bulk ring has its pages */
-    bool bye;       /* said */
-    bool fence;     /* a store-load fence must follow every message */
+    uint32_t full_at;       /* the newest position at which bulk had no room */
+    uint32_t waits;         /* the number of such positions */
+    enum shm_way way;       /* of copying into bulk */
+    bool timed;             /* the receiver wants to know how long that takes */
+    weft_tx *tx;            /* the container under way, if any */
+    uint64_t off;           /* bytes of it already in the ring */
+    bool begun;             /* its head is in the ring */
+    bool want;              /* the core waits for tx_ready */
+    bool waiting_for_space; /* line->waiting_for_space is set */
+    bool reserved;          /* the bulk ring has its pages */
+    bool bye;               /* SHM_BYE was sent */
+    bool fence;             /* a store-load fence must follow every message */
 };
 
 /* The position of the next slot. */
@@ -260,11 +271,12 @@ static inline uint32_t shm_head(const struct shm_out *out)
     return out->start + (uint32_t)(out->next - out->slots);
 }
 
+/* The receiving direction of a pair. */
 struct shm_in {
     struct shm_slot *slots, *end;
     struct shm_slot *next; /* of slots: the one for position head */
     uint32_t mask, head, returned;
-    uint32_t lap; /* of the slot at head */
+    uint32_t wrap; /* of the slot at head */
     struct shm_line *line;
     struct shm_share *share;
     struct shm_bytes cells, bulk;
@@ -272,17 +284,19 @@ struct shm_in {
     uint64_t since;    /* ns, when the container is timed; else 0 */
     weft_sink *sink;   /* of the container under way; NULL: discard it */
     uint64_t off, len; /* bytes seen, bytes in all; equal: none under way */
-    /* Short messages in a row, while this side sends none: its out.next has been */
-    uint32_t row;
+    /* The number of short messages received in a row while this side sent
+     * nothing, and the value of out.next meanwhile. */
+    uint32_t short_run;
     const struct shm_slot *silent_at;
-    /* out.next when the last answer was looked for; pauses before the first look
-     * for the next, and answers in a row that it has found: receive.c */
+    /* The value of out.next when the last answer was polled for; the pauses
+     * before the first poll for the next one; and the answers in a row that
+     * this first poll has found: receive.c. */
     const struct shm_slot *asked_at;
-    uint8_t patience, prompt;
-    bool looking;      /* the slot at head is being taken */
-    bool paused;       /* the core answered EAGAIN */
-    bool bye;          /* heard */
-    bool eof;          /* the socket has closed */
+    uint8_t pre_poll_pauses, prompt_answers;
+    bool taking_slot; /* the slot at head is being taken */
+    bool paused;      /* the core answered EAGAIN */
+    bool bye;         /* SHM_BYE was received */
+    bool eof;         /* the socket has closed */
 };
 
 struct weft_peer {
@@ -292,38 +306,38 @@ struct weft_peer {
     weft_loc *loc;
     uint32_t loc_id;
     enum shm_state state;
-    bool busy;            /* on ep->busy */
-    int fault;            /* status to go down with; found where it could
-                             not be reported */
-    char why[SHM_WHY];
+    bool busy; /* on ep->busy */
+    int fault; /* status to go down with; progress reports it */
+    char why[SHM_REASON_BYTES];
     struct shm_watch watch; /* the socket of the pair */
     struct shm_conn *conn;  /* while DIALLED or CALLED */
     struct shm_address address;
     uint64_t retry_at, retry_after; /* ns */
-    uint64_t lack_since;    /* calls have failed since then; 0: they have not */
-    unsigned char *base;    /* the segment */
+    uint64_t shortage_since; /* ns, since when calls have failed; 0: none has */
+    unsigned char *base;     /* the segment */
     struct shm_geometry geometry;
-    int memory;             /* its descriptor, until my large bulk ring is reserved */
-    int bell;               /* the peer's eventfd */
-    struct shm_page *page;  /* the peer's page */
-    uint32_t rung;          /* the value of its mode for which I rang */
-    uint32_t my_byte;       /* in the peer's page */
-    uint32_t its_byte;      /* in mine; SHM_RANG: none left */
-    weft_rkey *theirs;      /* areas of the peer that I have mapped */
-    uint64_t wanted;        /* the last that I asked for */
-    bool told;              /* it has mapped some of mine */
+    int memory; /* the segment's descriptor, until my large bulk ring is
+                   reserved */
+    int bell;   /* the peer's eventfd */
+    struct shm_page *page;   /* the peer's page */
+    uint32_t rung;           /* the value of its mode for which I rang */
+    uint32_t my_byte;        /* in the peer's page */
+    uint32_t its_byte;       /* in mine; SHM_RANG: none left */
+    weft_rkey *mapped_areas; /* areas of the peer that I have mapped */
+    uint64_t requested_area; /* the id of the last that I asked for */
+    bool maps_my_areas;      /* it has asked for some of mine */
     bool cma_works, cma_refused, write_refused;
-    pid_t pid;              /* of the peer, in my namespace; for CMA */
+    pid_t pid; /* of the peer, in my namespace; for CMA */
     struct shm_get get;
     struct shm_help help;
     struct shm_fetches fetches;
     struct shm_pushes pushes;
 };
 
-/* Messages are counted by the core: to count them here, too, was a sixth of what
- * a short one stored. */
+/* The counters of an endpoint. Messages are counted by the core: counting them
+ * here, too, was a sixth of what a short one stored. */
 struct shm_stats {
-    uint64_t tx_again, rings, naps, connects;
+    uint64_t tx_again, rings, sleeps, connects;
     uint64_t read_bytes, written_bytes; /* of the peers' memory */
 };
 
@@ -341,25 +355,28 @@ struct weft_ep {
     struct shm_watch listener, bell;
     int epoll, page_memory;
     struct shm_page *page;
-    uint32_t mode;      /* what page->mode holds */
+    uint32_t mode; /* the value of page->mode */
     bool armed;
-    bool sweep;         /* look at every ring once */
-    bool attend;        /* look at the sockets now */
-    bool barrier;       /* I sleep with membarrier: no fence for callers */
-    bool registered;    /* my threads take part in others' membarrier */
+    bool sweep;      /* the next progress call polls every ring */
+    bool attend;     /* the next progress call polls the sockets */
+    bool barrier;    /* I sleep with membarrier: no fence for callers */
+    bool registered; /* my threads take part in others' membarrier */
     uint32_t ticks;
-    uint64_t looked, apart; /* at sockets, ns; and how long not to do so again */
-    uint32_t conns_made; /* connections in the making */
-    uint64_t accept_at;  /* something is lacking: listen again then; 0 no */
-    bool said_lack;      /* callers had to wait, and nobody got in since */
-    uint64_t full_since; /* not even that let anybody in since; 0: it does */
-    int spare; /* descriptor by which callers hear that there is none; or -1 */
+    uint64_t sockets_polled_at; /* ns */
+    uint64_t sockets_pause;     /* ns until they are polled again */
+    uint32_t conns_made;        /* connections in the making */
+    uint64_t accept_at;   /* ns, when to listen again after a shortage; or 0 */
+    bool shortage_logged; /* and no caller was accepted since */
+    uint64_t full_since;  /* ns, since when the spare descriptor has let no
+                             caller in, either; 0: it does */
+    int spare; /* descriptor for telling callers that there is none; or -1 */
 
     weft_peer **table; /* by loc_id */
     uint32_t table_n;
-    weft_peer **live; /* those with rings; capacity peers_cap */
-    uint32_t live_n, turn;
-    weft_peer **busy; /* those that progress has something to do for */
+    weft_peer **live; /* peers with rings; capacity peers_cap */
+    uint32_t live_n;
+    uint32_t next_live; /* of live: where the round-robin poll goes on */
+    weft_peer **busy;   /* peers that progress has something to do for */
     uint32_t busy_n;
     uint32_t peers_n, peers_cap;
     weft_peer *recent[SHM_RECENT];
@@ -367,7 +384,7 @@ struct weft_ep {
     uint32_t byte_top;      /* no byte at or above this was given out */
     uint32_t byteless;      /* live peers for which none was left */
     struct shm_conn *conns, *dead_conns;
-    weft_mr *areas;      /* what mem_alloc gave out */
+    weft_mr *areas; /* those that mem_alloc gave out */
     struct shm_offers {
         weft_mr **at; /* by the low half of the id */
         uint32_t n, cap, serial;
@@ -375,58 +392,62 @@ struct weft_ep {
     uint32_t areas_n;
     uint64_t area_id;
     struct shm_pace ring_pace, cma_pace;
-    bool alone;  /* no other process here: nobody to share memory with */
-    bool crowded, queued; /* more ranks than CPUs; than four for each */
-    bool let_in; /* the peers may read and write, as far as that depends on us */
-    uint32_t launcher; /* process that started us and the peers; 0: unknown */
+    bool alone;                  /* no other process of the job is here */
+    bool oversubscribed;         /* more ranks than CPUs */
+    bool heavily_oversubscribed; /* more than four ranks per CPU */
+    bool peers_admitted; /* the peers may read and write my memory, as far as
+                            that depends on this process */
+    uint32_t launcher;   /* process that started us and the peers; 0: unknown */
     struct shm_stats stats;
     char instance[32];
 };
 
-/* Does a thread call that stands in for a program that computes? */
+/* Says whether the caller is the core's helper thread, whose program
+ * computes. */
 static inline bool shm_helping(const weft_ep *ep)
 {
     return ep->helping && ep->helping(ep->core);
 }
 
-/* And would it take the CPU from a program? */
-static inline bool shm_stays_out(const weft_ep *ep)
+/* Says whether it is, and copying would take the CPU from a program. */
+static inline bool shm_helper_must_not_copy(const weft_ep *ep)
 {
     return ep->helping && ep->helping(ep->core) == 2;
 }
 
-/* ring.h is the short path; these are the rest, by file. */
+/* ring.h has the fast path. These are the other functions, by file. */
 
-/* segment.c: memory that cannot fault under us */
-int wf_shm_memory(const char *name, size_t bytes, size_t reserve);
-/* The status of a link that cannot be because of this errno of our own. */
-static inline int wf_shm_lack(int err)
+/* ---- segment.c: memory that cannot fault under its users ---- */
+
+int wf_shm_make_memory(const char *name, size_t bytes, size_t reserve);
+/* The WEFT_* status of a link that a shortage of this process prevents. */
+static inline int wf_shm_shortage_status(int err)
 {
     return err == ENOMEM || err == ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
 }
-void *wf_shm_map(int fd, size_t bytes);
-bool wf_shm_memory_ok(int fd, size_t bytes);
+void *wf_shm_map_memory(int fd, size_t bytes);
+bool wf_shm_is_memory_ok(int fd, size_t bytes);
 bool wf_shm_geometry_ok(const struct shm_geometry *);
-/* many: more than two ranks for each CPU. */
 struct shm_geometry wf_shm_geometry(const struct shm_config *,
-                                    uint32_t local_count, bool many);
+                                    uint32_t local_count, bool oversubscribed);
 int wf_shm_attach(weft_peer *, int fd, const struct shm_geometry *, int side);
 void wf_shm_detach(weft_peer *);
-/* Let the large ring follow the first one. */
+/* Announces that the large ring will follow the first one. */
 void wf_shm_enlarge(weft_peer *);
-/* The end of a turn: the large ring follows, or the same again. */
+/* Goes on at the start of the ring, or of the large ring if it follows. */
 void wf_shm_turn_out(weft_peer *);
 void wf_shm_turn_in(weft_peer *);
-bool wf_shm_bulk_begin(weft_peer *);
-bool wf_shm_bulk_enlarge(weft_peer *);
+bool wf_shm_reserve_bulk(weft_peer *);
+bool wf_shm_enlarge_bulk(weft_peer *);
 unsigned char *wf_shm_bulk_next(weft_peer *, uint32_t n);
 
-/* copy.c: large payloads */
+/* ---- copy.c: large payloads ---- */
+
 void wf_shm_copy(void *to, const void *from, size_t n);
 void wf_shm_copy_plain(void *to, const void *from, size_t n);
 void wf_shm_copy_around(void *to, const void *from, size_t n);
 
-/* Into the ring, and out of it. */
+/* Copies a payload into the bulk ring in the given way. */
 static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
                                size_t n)
 {
@@ -437,71 +458,79 @@ static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
     else
         memcpy(to, from, n);
 }
-uint64_t wf_shm_ring_bytes(uint32_t local_count, bool crowded);
+uint64_t wf_shm_ring_bytes(uint32_t local_count, bool oversubscribed);
 
-/* way.c: how both sides copy them */
+/* ---- way.c: the way in which both sides copy them ---- */
+
 void wf_shm_way_start(struct shm_in *);
 void wf_shm_way_begins(struct shm_in *, uint64_t len);
 uint32_t wf_shm_way_told(enum shm_way, uint64_t ns);
-void wf_shm_way_timed(struct shm_in *, uint32_t told, uint64_t n, uint64_t ns);
+void wf_shm_way_timed(struct shm_in *, uint32_t copy_info, uint64_t n,
+                      uint64_t ns);
 
-/* Did the sender of a chunk time it? */
-static inline bool shm_way_timed(uint32_t told)
+/* Says whether a slot carries the time that the sender's copy took. */
+static inline bool shm_way_timed(uint32_t copy_info)
 {
-    return shm_unlikely(told >= SHM_WAYS);
+    return shm_unlikely(copy_info >= SHM_WAYS);
 }
 
-/* memory.c: areas that peers may map */
+/* ---- memory.c: areas that peers may map ---- */
+
 int wf_shm_mem_alloc(weft_ep *, weft_mem *);
 void wf_shm_mem_free(weft_ep *, weft_mem *);
 void wf_shm_areas_free(weft_ep *);
 weft_mr *wf_shm_area_of(weft_ep *, const void *base, uint64_t len);
-weft_rkey *wf_shm_theirs(weft_peer *, uint64_t id);
-void wf_shm_theirs_free(weft_peer *);
-bool wf_shm_on_memory(weft_peer *, const struct shm_message *, int fd);
+weft_rkey *wf_shm_mapped_area(weft_peer *, uint64_t id);
+void wf_shm_unmap_areas(weft_peer *);
+bool wf_shm_handle_memory(weft_peer *, const struct shm_message *, int fd);
 
-/* direct.c: one copy, made by one side or by both */
+/* ---- direct.c: one copy, made by one side or by both ---- */
+
 int wf_shm_get(weft_peer *, weft_rma *);
 void wf_shm_take_help(weft_peer *, const struct shm_slot *, uint32_t op);
-bool wf_shm_direct_busy(const weft_peer *);
+bool wf_shm_has_direct(const weft_peer *);
 bool wf_shm_direct_can_move(weft_peer *);
-int wf_shm_direct(weft_peer *);
+int wf_shm_direct_move(weft_peer *);
 void wf_shm_direct_end(weft_peer *, int status);
 
-/* fetch.c: from any memory, by whichever side is there; the receiver */
+/* ---- fetch.c: transfers from any memory by either side: the receiver ---- */
+
 int wf_shm_fetch(weft_peer *, weft_rma *);
 int wf_shm_take_piece(weft_peer *, const struct shm_slot *, uint64_t word);
-bool wf_shm_fetch_busy(const weft_peer *);
+bool wf_shm_has_fetches(const weft_peer *);
 bool wf_shm_fetch_can_move(weft_peer *);
-int wf_shm_fetch_some(weft_peer *);
+int wf_shm_move_fetches(weft_peer *);
 void wf_shm_fetch_close(weft_peer *);
 void wf_shm_fetch_end(weft_peer *, int status);
 
-/* offer.c: the sender */
+/* ---- offer.c: the same, the sender ---- */
+
 weft_mr *wf_shm_offer(weft_ep *, void *base, uint64_t len);
 void wf_shm_offer_end(weft_ep *, weft_mr *);
 void wf_shm_offers_free(weft_ep *);
 void wf_shm_take_ask(weft_peer *, const struct shm_slot *, uint32_t op);
 bool wf_shm_offer_can_move(weft_peer *);
-int wf_shm_offer_some(weft_peer *);
-void wf_shm_asks_end(weft_peer *);
+int wf_shm_move_pushes(weft_peer *);
+void wf_shm_end_asks(weft_peer *);
 
-/* cma.c: any memory of a peer */
+/* ---- cma.c: any memory of a peer ---- */
+
 bool wf_shm_cma_offers(const weft_ep *, uint64_t len);
-weft_rkey *wf_shm_cma_key(weft_peer *, uint64_t id);
-void wf_shm_cma_let_in(weft_ep *);
-void wf_shm_cma_remark(const weft_open *, const struct shm_config *);
-bool wf_shm_cma_alone(const weft_ep *);
+weft_rkey *wf_shm_cma_open_key(weft_peer *, uint64_t id);
+void wf_shm_cma_admit_peers(weft_ep *);
+void wf_shm_cma_log_use(const weft_open *, const struct shm_config *);
+bool wf_shm_cma_reads_alone(const weft_ep *);
 bool wf_shm_cma_probe(weft_peer *, uint64_t at);
 bool wf_shm_cma_read(weft_peer *, void *to, uint64_t at, uint64_t n);
 uint64_t wf_shm_cma_write(weft_peer *, const void *from, uint64_t at,
                           uint64_t n);
 int wf_shm_cma_step(weft_peer *, const weft_rma *, uint64_t *done);
-bool wf_shm_ring_races(const weft_peer *, uint64_t len);
-void wf_shm_ring_paced(weft_peer *, uint64_t len, uint64_t ns);
+bool wf_shm_is_ring_race(const weft_peer *, uint64_t len);
+void wf_shm_record_ring_race(weft_peer *, uint64_t len, uint64_t ns);
 
-/* bell.c: sleeping and waking */
-void wf_shm_bell_register(weft_ep *, bool crowded);
+/* ---- bell.c: sleeping and waking ---- */
+
+void wf_shm_bell_register(weft_ep *, bool oversubscribed);
 void wf_shm_ring(weft_peer *, uint32_t mode);
 void wf_shm_many(weft_ep *);
 bool wf_shm_pending(const weft_peer *);
@@ -509,13 +538,14 @@ int wf_shm_event(weft_ep *, weft_event *);
 int wf_shm_arm(weft_ep *, weft_event *, uint64_t *deadline_ns);
 void wf_shm_disarm(weft_ep *);
 
-/* send.c */
+/* ---- send.c ---- */
+
 int wf_shm_send(weft_peer *, weft_tx *);
 int wf_shm_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
 int wf_shm_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                       uint64_t h2);
-void wf_shm_hold(weft_peer *);
-uint32_t wf_shm_chunks_free(weft_peer *, uint32_t limit, uint32_t most);
+void wf_shm_leave_fast_path(weft_peer *);
+uint32_t wf_shm_count_free_chunks(weft_peer *, uint32_t limit, uint32_t most);
 uint32_t wf_shm_push_pieces(weft_peer *, const unsigned char *, uint64_t n,
                             uint32_t op, uint32_t index);
 bool wf_shm_push(weft_peer *);
@@ -523,85 +553,95 @@ bool wf_shm_can_push(weft_peer *);
 bool wf_shm_say_bye(weft_peer *);
 bool wf_shm_refresh(weft_peer *);
 bool wf_shm_slot_wanted(weft_peer *);
-bool wf_shm_roomy(weft_peer *);
+bool wf_shm_has_room(weft_peer *);
 
-/* receive.c */
+/* ---- receive.c ---- */
+
 int wf_shm_receive_slots(weft_peer *, int budget);
-/* Deliver what has arrived from one peer. Returns slots handled. */
+/* Delivers what has arrived from one peer. Returns the slots handled. */
 static inline int wf_shm_receive(weft_peer *p, int budget)
 {
     /* acquire: pairs with the release in shm_store */
     uint64_t word =
         atomic_load_explicit(&p->in.next->word, memory_order_acquire);
-    return (word >> 61) != p->in.lap ? 0 : wf_shm_receive_slots(p, budget);
+    return (word >> 61) != p->in.wrap ? 0 : wf_shm_receive_slots(p, budget);
 }
 int wf_shm_recv_words(weft_peer *, weft_want *);
 void wf_shm_rx_resume(weft_peer *);
 
-/* progress.c */
+/* ---- progress.c ---- */
+
 int wf_shm_progress(weft_ep *, int budget);
-void wf_shm_busy(weft_peer *);
+void wf_shm_mark_busy(weft_peer *);
 int wf_shm_drain(weft_ep *);
 
-/* connect.c: calls, both ways, up to the proof of identity */
-socklen_t wf_shm_name(const struct shm_address *, struct sockaddr_un *);
-bool wf_shm_same_user(int fd);
-int wf_shm_watch(weft_ep *, struct shm_watch *, uint32_t events);
-/* NULL: no memory. The descriptor stays the caller's then. */
-struct shm_conn *wf_shm_conn_new(weft_ep *, int fd, bool dialled);
-/* The limit of what is lacking, if it is that of descriptors. */
-const char *wf_shm_remedy(int err);
-void wf_shm_dial(weft_peer *);
-void wf_shm_retry(weft_peer *, uint64_t after_ns);
-/* Dial again, unless that has failed for long. */
-bool wf_shm_try_again(weft_peer *);
-/* The other side has lost what came with my READY. */
-void wf_shm_ready_again(weft_peer *);
-/* Ask those for their READY whose descriptors found no place here. */
-void wf_shm_ask_again(weft_ep *);
-int wf_shm_sockets(weft_ep *);
-void wf_shm_hang_up(struct shm_conn *);
-void wf_shm_bury(weft_ep *);
+/* ---- connect.c: calls, both ways, up to the proof of identity ---- */
 
-/* listen.c */
+socklen_t wf_shm_socket_name(const struct shm_address *, struct sockaddr_un *);
+bool wf_shm_same_user(int fd);
+int wf_shm_watch_socket(weft_ep *, struct shm_watch *, uint32_t events);
+/* Returns NULL without memory. The descriptor then stays the caller's. */
+struct shm_conn *wf_shm_conn_new(weft_ep *, int fd, bool dialled);
+/* Names the limit to raise, if this errno is a shortage of descriptors. */
+const char *wf_shm_remedy_of(int err);
+void wf_shm_dial(weft_peer *);
+void wf_shm_dial_later(weft_peer *, uint64_t after_ns);
+/* Dials again later. Returns false when calls have failed for too long. */
+bool wf_shm_dial_again(weft_peer *);
+/* Sends READY again because its descriptors did not reach the other side. */
+void wf_shm_resend_ready(weft_peer *);
+/* Asks diallers to repeat a READY whose descriptors could not be received. */
+void wf_shm_request_ready(weft_ep *);
+int wf_shm_poll_sockets(weft_ep *);
+void wf_shm_hang_up(struct shm_conn *);
+void wf_shm_free_dead_conns(weft_ep *);
+
+/* ---- listen.c ---- */
+
 int wf_shm_listen(weft_ep *); /* 0 or an errno */
 int wf_shm_accept(weft_ep *);
 void wf_shm_pause_accept(weft_ep *, const char *why);
 void wf_shm_resume_accept(weft_ep *);
-void wf_shm_deafen(weft_ep *); /* the end */
+void wf_shm_stop_listening(weft_ep *);
 
-/* adopt.c: from the proof to the rings */
-void wf_shm_proved(struct shm_conn *);
-bool wf_shm_on_setup(struct shm_conn *, const struct shm_message *, int *fds);
-bool wf_shm_on_ready(struct shm_conn *, const struct shm_message *, int *fds);
-bool wf_shm_on_refuse(struct shm_conn *, const struct shm_message *);
-/* The pair has ended with this SHM_REFUSE, whose reason the core is told. */
-void wf_shm_refused(weft_peer *, const struct shm_message *);
+/* ---- adopt.c: from the proof to the rings ---- */
+
+void wf_shm_handle_proof(struct shm_conn *);
+bool wf_shm_handle_setup(struct shm_conn *, const struct shm_message *,
+                         int *fds);
+bool wf_shm_handle_ready(struct shm_conn *, const struct shm_message *,
+                         int *fds);
+bool wf_shm_handle_refusal(struct shm_conn *, const struct shm_message *);
+/* Ends the pair with the reason in this SHM_REFUSE, which the core is told. */
+void wf_shm_report_refusal(weft_peer *, const struct shm_message *);
 void wf_shm_refuse(struct shm_conn *, uint32_t code, const char *why);
-/* The same on a socket without a connection, which stays open. */
+/* Sends a refusal on a socket without a connection, which stays open. */
 void wf_shm_refuse_on(int fd, uint32_t code, const char *why);
-/* The code that says so of this lack. */
-static inline enum shm_refusal wf_shm_lack_code(int err)
+/* The SHM_REFUSE code of a shortage of this process. */
+static inline enum shm_refusal wf_shm_shortage_code(int err)
 {
-    return wf_shm_lack(err) == WEFT_ENOMEM ? SHM_NO_MEMORY : SHM_NO_FILES;
+    return wf_shm_shortage_status(err) == WEFT_ENOMEM ? SHM_NO_MEMORY
+                                                      : SHM_NO_FILES;
 }
 
-/* message.c: what travels on the socket */
+/* ---- message.c: messages on the socket ---- */
+
 int wf_shm_message_send(int fd, unsigned type, const void *body, size_t len,
                         const int *fds, int fds_n);
 int wf_shm_message_receive(int fd, struct shm_message *, int *fds);
 
-/* peer.c */
+/* ---- peer.c ---- */
+
 int wf_shm_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
                     size_t len, weft_peer **);
 int wf_shm_peer_del(weft_peer *, int abrupt);
 void wf_shm_peer_free(weft_peer *);
 weft_peer *wf_shm_peer_find(weft_ep *, uint32_t loc_id);
-void wf_shm_up(weft_peer *, int fd);
+void wf_shm_link_up(weft_peer *, int fd);
 void wf_shm_fault(weft_peer *, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void wf_shm_down(weft_peer *);
-void wf_shm_gone(weft_peer *);
-void wf_shm_quiet(weft_peer *, int status);
+void wf_shm_report_down(weft_peer *);
+void wf_shm_peer_gone(weft_peer *);
+void wf_shm_end_connection(weft_peer *, int status);
 
 #endif

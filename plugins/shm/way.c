@@ -1,9 +1,9 @@
-/* Two ways of copying large payloads into the ring, and which one is in use.
- * Out of it they are copied by vectors of 16 bytes.
+/* The choice between two ways of copying large payloads into the ring. Out of
+ * it they are copied by vectors of 16 bytes.
  *
- *   memcpy   that of the C library
- *   around   stores around the caches (x86-64; elsewhere vectors, with hints to
- *            prefetch)
+ *   memcpy       that of the C library
+ *   nontemporal  non-temporal stores, which bypass the caches (x86-64 only;
+ *                elsewhere vectors, with hints to prefetch)
  *
  * DESIGN  memcpy may be one instruction for a whole chunk, which takes the
  * lines of the ring without first asking for what they hold. The same
@@ -12,106 +12,110 @@
  * Hints to prefetch in that loop were of no use for messages that stay in the
  * caches and slowed larger ones down by a tenth.
  *
- * Mostly this way is the faster one. But where the two processors are far from
+ * memcpy is mostly the faster way. But where the two processors are far from
  * each other, taking the lines back from the one that has read them costs five
- * times as much as storing around the caches, by any instruction; and a virtual
+ * times as much as non-temporal stores, by any instruction; and a virtual
  * machine's processors come to be far from each other and near again.
- * docs/performance.md has the figures. So it is tried: now and then each way
- * carries some messages, twice in turn, and the one that moved its bytes in the
- * least time stays until the next trial. The second has to be clearly faster;
- * where it is hopeless, the trial ends at once.
+ * docs/performance.md has the figures. So there are trials: now and then each
+ * way carries some messages, in two alternating rounds each, and the one that
+ * moved its bytes in the least time stays until the next trial. Non-temporal
+ * stores have to be clearly faster; if they are hopeless, the trial ends at
+ * once.
  *
- * PROTOCOL  What counts is the time of both copies together, and nothing between
- * them: a side that waits, for the other or for its program, does not copy. So
- * while it tries, the receiver asks for the sender's times (line->way, at which
- * the sender looks when he looks for room), and the slot of each chunk but a
+ * PROTOCOL  The measure is the time of both copies together, and nothing
+ * between them: a side that waits, for the other or for its program, does not
+ * copy. So during a trial the receiver asks for the sender's times (line->way,
+ * which the sender reads with the counts), and the slot of each chunk but a
  * message's first says how it was copied and how long that took. Chunks that
- * went the former way are not counted.
+ * were copied in the previous round's way are not counted.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "ring.h"
 
 enum {
-    TURNS = 2 * SHM_WAYS,
-    TURN_MB = 4,           /* that are counted in a turn */
-    WARM = 4 << 20,        /* bytes before the first trial: pages are new */
-    REST = 256 << 20,      /* bytes between two trials, */
-    REST_HOPELESS = 1 << 30 /* and more and more, up to this */
+    ROUNDS = 2 * SHM_WAYS,
+    ROUND_MB = 4,           /* MB that are counted in a round */
+    WARM = 4 << 20,         /* bytes before the first trial: pages are new */
+    REST = 256 << 20,       /* bytes between two trials */
+    REST_HOPELESS = 1 << 30 /* the most, to which hopeless trials raise it */
 };
 
-static void go(struct shm_in *in, enum shm_way way)
+static void use_way(struct shm_in *in, enum shm_way way)
 {
     struct shm_choice *c = &in->choice;
     c->way = way;
     c->ns = c->bytes = 0;
     atomic_store_explicit(&in->line->way,
-                          way | (c->turn < TURNS ? SHM_TIMED : 0),
+                          way | (c->round < ROUNDS ? SHM_TIMED : 0),
                           memory_order_relaxed);
 }
 
 void wf_shm_way_start(struct shm_in *in)
 {
-    in->choice = (struct shm_choice){.turn = TURNS, .left = WARM,
-                                     .rest = REST};
-    go(in, SHM_BY_MEMCPY);
+    in->choice =
+        (struct shm_choice){.round = ROUNDS, .left = WARM, .rest = REST};
+    use_way(in, SHM_BY_MEMCPY);
 }
 
-/* A message of len bytes begins, and perhaps a trial with it. */
+/* Counts a message of len bytes that begins, and may begin a trial with it. */
 void wf_shm_way_begins(struct shm_in *in, uint64_t len)
 {
     struct shm_choice *c = &in->choice;
-    if (c->turn < TURNS)
+    if (c->round < ROUNDS)
         return;
     c->left -= (int64_t)len;
     if (c->left > 0)
         return;
-    c->turn = 0;
-    go(in, SHM_BY_MEMCPY);
+    c->round = 0;
+    use_way(in, SHM_BY_MEMCPY);
 }
 
-/* For the slot of a chunk that took its sender some time. */
+/* Packs a way and the time of its copy into the word for a chunk's slot. */
 uint32_t wf_shm_way_told(enum shm_way way, uint64_t ns)
 {
     uint32_t most = UINT32_MAX / SHM_WAYS;
     return (uint32_t)way + SHM_WAYS * (ns < most ? (uint32_t)ns + 1 : most);
 }
 
-/* The second way has taken half as much time again as memcpy for a whole turn. */
-static bool hopeless(const struct shm_choice *c)
+/* Says whether non-temporal stores have already taken half as much time again
+ * as memcpy took for a whole round. */
+static bool is_hopeless(const struct shm_choice *c)
 {
     return c->way == SHM_AROUND &&
-           c->ns > c->best[SHM_BY_MEMCPY] * TURN_MB * 3 / 2;
+           c->ns > c->best[SHM_BY_MEMCPY] * ROUND_MB * 3 / 2;
 }
 
-static void end_turn(struct shm_in *in, bool last)
+static void end_round(struct shm_in *in, bool last)
 {
     struct shm_choice *c = &in->choice;
     uint64_t pace = (c->ns << 20) / c->bytes;
-    if (c->turn < SHM_WAYS || pace < c->best[c->way])
+    if (c->round < SHM_WAYS || pace < c->best[c->way])
         c->best[c->way] = pace;
-    if (++c->turn < TURNS && !last) {
-        go(in, c->turn % SHM_WAYS);
+    if (++c->round < ROUNDS && !last) {
+        use_way(in, c->round % SHM_WAYS);
         return;
     }
     uint64_t memcpys = c->best[SHM_BY_MEMCPY];
     bool clearly = c->best[SHM_AROUND] < memcpys - memcpys / 10;
     c->rest = !last ? REST : c->rest < REST_HOPELESS ? 2 * c->rest : c->rest;
     c->left = c->rest;
-    c->turn = TURNS;
-    go(in, clearly ? SHM_AROUND : SHM_BY_MEMCPY);
+    c->round = ROUNDS;
+    use_way(in, clearly ? SHM_AROUND : SHM_BY_MEMCPY);
 }
 
-/* n bytes have come out of the ring in ns, of which the sender has told that. */
-void wf_shm_way_timed(struct shm_in *in, uint32_t told, uint64_t n, uint64_t ns)
+/* Counts n bytes that took ns to copy out of the ring. copy_info: the sender's
+ * word. */
+void wf_shm_way_timed(struct shm_in *in, uint32_t copy_info, uint64_t n,
+                      uint64_t ns)
 {
     struct shm_choice *c = &in->choice;
-    if (c->turn >= TURNS || told % SHM_WAYS != c->way)
+    if (c->round >= ROUNDS || copy_info % SHM_WAYS != c->way)
         return;
-    c->ns += told / SHM_WAYS + ns;
+    c->ns += copy_info / SHM_WAYS + ns;
     c->bytes += n;
-    if (hopeless(c))
-        end_turn(in, true);
-    else if (c->bytes >= TURN_MB << 20)
-        end_turn(in, false);
+    if (is_hopeless(c))
+        end_round(in, true);
+    else if (c->bytes >= ROUND_MB << 20)
+        end_round(in, false);
 }

@@ -1,18 +1,19 @@
-/* Is the peer of a connection still there? ../ip/alive.h says how that is told.
+/* Noticing that the peer of a connection is gone, by its signs of life:
+ * ../ip/alive.h.
  *
- * IDLE     The kernel asks (keepalive), so that nobody has to watch; unless that
- *          is too coarse for `detect`, or the core wants to know sooner
- *          (wf_tcp_alive_silent).
+ * IDLE     The kernel sends keepalives, so that progress() has nothing to
+ *          watch; unless they are too coarse for `detect`, or the core wants to
+ *          know sooner (wf_tcp_alive_silent).
  * SENDING  While segments are unacknowledged the other kernel owes an answer,
- *          whatever the process does. Signs are acknowledgements of what was not
- *          acknowledged before. An acknowledgement that repeats another counts
- *          only as far as the host answers our calls as well: a full receiver
- *          that drops what it has promised room for sends such, and so does one
- *          that cannot hear us any more. Where hosts do not answer calls it
- *          counts as long as the receiver is full.
- * CLOSED   With its window closed the kernel asks up to two minutes apart, so the
- *          host is called. TCP_USER_TIMEOUT is not used: it would cut a receiver
- *          that computes for long.
+ *          whatever the process does. Signs of life are acknowledgements of
+ *          what was not acknowledged before. An acknowledgement that repeats
+ *          another counts only if the host answers this host's calls as well: a
+ *          full receiver that drops what it has promised room for sends such,
+ *          and so does one that this host does not reach any more. If a host
+ *          does not answer calls it counts as long as the receiver is full.
+ * CLOSED   While the peer's window is closed the kernel probes up to two
+ *          minutes apart, so the host is called. TCP_USER_TIMEOUT is not used:
+ *          it would cut a receiver that computes for long.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,19 +24,23 @@
 
 #include "tcp.h"
 
-enum { CERTAIN = 2, /* repetitions in a row that nobody answered */ MS = 1000000 };
+enum {
+    CERTAIN = 2, /* unanswered repetitions in a row that count as silence */
+    MS = 1000000
+};
 #define TICK_LEAST_NS 20000000u
-#define COARSE_NS 15000000u
-#define KERNEL_NS 6000000000u /* what its keepalive can do, in whole seconds */
+#define COARSE_NS     15000000u
+#define KERNEL_NS     6000000000u /* the least `detect` that keepalive serves */
 
 /* The kernel's view of a connection. */
 struct view {
     struct tcp_info info; /* an older kernel fills less of it */
-    bool flying, waiting; /* segments; bytes that may not be sent yet */
-    uint64_t ack, data;   /* when the last came */
+    bool flying;          /* segments are unacknowledged */
+    bool waiting;         /* there are bytes that may not be sent yet */
+    uint64_t ack, data;   /* ns, when the last one came */
 };
 
-static bool look(const weft_peer *p, uint64_t now, struct view *v)
+static bool read_view(const weft_peer *p, uint64_t now, struct view *v)
 {
     socklen_t n = sizeof v->info;
     int unacked = 0;
@@ -51,26 +56,27 @@ static bool look(const weft_peer *p, uint64_t now, struct view *v)
     return true;
 }
 
-/* Packets that the other host has, also behind a gap, and bytes that came without
- * one: a cable that is full stops neither, a dead one both. */
+/* Counts the packets that the other host has received, also behind a gap, and
+ * the bytes that came from it without one. A full cable stops neither, a dead
+ * one both. */
 uint64_t wf_tcp_traffic(weft_peer *p)
 {
     struct view v;
 
-    if (p->state != TCP_OPEN || !look(p, 0, &v))
+    if (p->state != TCP_OPEN || !read_view(p, 0, &v))
         return 0;
     return v.info.tcpi_delivered + v.info.tcpi_bytes_acked +
            v.info.tcpi_bytes_received;
 }
 
-/* ---- who is watched ------------------------------------------------------ */
+/* ---- the peers that are watched ------------------------------------------ */
 
-static bool is_brief(const weft_ep *ep)
+static bool is_below_keepalive(const weft_ep *ep)
 {
     return ep->cfg.detect && ep->cfg.detect < KERNEL_NS;
 }
 
-static void unwatch(weft_peer *p)
+static void stop_watching(weft_peer *p)
 {
     if (p->watched)
         p->ep->watching--;
@@ -79,64 +85,66 @@ static void unwatch(weft_peer *p)
 
 void wf_tcp_alive_end(weft_peer *p)
 {
-    unwatch(p);
+    stop_watching(p);
     wf_ip_alive_end(&p->ep->watch, &p->alive);
 }
 
-static void watch(weft_peer *p)
+static void start_watching(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     bool first = ep->watching++ == 0;
 
     p->watched = true;
-    if (first || !p->alive.asked) /* does its host answer? */
-        ep->watch_at =
-            wf_tcp_now(ep) + (p->alive.asked ? ep->watch.every : 0);
+    if (first || !p->alive.asked) /* the first call is made at once */
+        ep->watch_at = wf_tcp_now(ep) + (p->alive.asked ? ep->watch.every : 0);
 }
 
 void wf_tcp_alive_begin(weft_peer *p)
 {
     wf_ip_alive_begin(&p->alive, wf_tcp_now(p->ep));
     p->confirmed = 0;
-    p->owes = false;
-    if (is_brief(p->ep))
-        wf_tcp_watch(p);
+    p->answer_owed = false;
+    if (is_below_keepalive(p->ep))
+        wf_tcp_watch_sent(p);
 }
 
-/* Data went out: look later whether it was acknowledged. */
-void wf_tcp_watch(weft_peer *p)
+/* Watches a peer to which data went out, until that is acknowledged. */
+void wf_tcp_watch_sent(weft_peer *p)
 {
     if (!p->watched && p->ep->cfg.detect)
-        watch(p);
+        start_watching(p);
 }
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------ */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t earlier_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-/* The kernel's times are coarse: that of one event seems to move. */
-static void sign(struct wf_ip_alive *a, uint64_t when)
+/* Records a sign of life. The kernel's times are coarse, so the time of one
+ * event seems to move. */
+static void record_sign(struct wf_ip_alive *a, uint64_t when)
 {
     if (when > a->sign + COARSE_NS)
         wf_ip_alive_sign(a, when);
 }
 
-/* There is room for segments, also if an older kernel does not say so. */
-static bool is_open(const struct view *v)
+/* Says whether the peer's window has room for segments. An older kernel does
+ * not report the window, which then counts as closed. */
+static bool is_window_open(const struct view *v)
 {
     return v->info.tcpi_snd_wnd >= 2 * v->info.tcpi_snd_mss &&
            v->info.tcpi_snd_wnd;
 }
 
-/* The other kernel leaves unanswered what it has to answer; or ours cannot even
- * send it. */
-static bool owes(const struct view *v)
+/* Says whether the other kernel has not answered what it must answer, or this
+ * kernel cannot even send it. */
+static bool owes_answer(const struct view *v)
 {
     return (v->flying && v->info.tcpi_retransmits >= CERTAIN) ||
-           (v->waiting && (v->info.tcpi_probes >= CERTAIN || is_open(v)));
+           (v->waiting &&
+            (v->info.tcpi_probes >= CERTAIN || is_window_open(v)));
 }
 
 static void read_signs(weft_peer *p, const struct view *v)
@@ -146,33 +154,33 @@ static void read_signs(weft_peer *p, const struct view *v)
 
     wf_ip_alive_hear(&p->ep->watch, a, false);
     if (confirmed != p->confirmed)
-        sign(a, v->ack);
+        record_sign(a, v->ack);
     p->confirmed = confirmed;
-    if (v->flying || (v->waiting && is_open(v))) {
+    if (v->flying || (v->waiting && is_window_open(v))) {
         if (a->known)
-            sign(a, earlier(a->host, v->ack));
-        else if (!is_open(v) || !owes(v))
-            sign(a, v->ack);
+            record_sign(a, earlier_of(a->host, v->ack));
+        else if (!is_window_open(v) || !owes_answer(v))
+            record_sign(a, v->ack);
         return;
     }
     wf_ip_alive_sign(a, a->host);
     if (!v->waiting)
-        sign(a, v->data);
+        record_sign(a, v->data);
     if (!v->waiting || v->info.tcpi_probes < CERTAIN)
-        sign(a, v->ack);
+        record_sign(a, v->ack);
 }
 
-/* As weft_ops.silent. */
-static uint64_t silence(const weft_peer *p, uint64_t now)
+/* The peer's silence, as weft_ops.silent defines it. */
+static uint64_t silence_of(const weft_peer *p, uint64_t now)
 {
     const struct wf_ip_watch *w = &p->ep->watch;
 
-    return !p->alive.known && p->owes
+    return !p->alive.known && p->answer_owed
                ? wf_ip_alive_quiet(w, &p->alive, now, true)
                : wf_ip_alive_silent(w, &p->alive, now);
 }
 
-static void ask(weft_peer *p, uint64_t now)
+static void call_host(weft_peer *p, uint64_t now)
 {
     weft_ep *ep = p->ep;
     struct sockaddr_storage sa;
@@ -185,22 +193,23 @@ static void ask(weft_peer *p, uint64_t now)
     wf_ip_alive_ask(&ep->watch, &p->alive, now, &p->conn->remote, &from);
 }
 
-static void turn(weft_peer *p, uint64_t now)
+static void check_peer(weft_peer *p, uint64_t now)
 {
     weft_ep *ep = p->ep;
     struct view v;
     uint64_t silent;
     char who[64];
 
-    if (!look(p, now, &v)) {
-        unwatch(p);
+    if (!read_view(p, now, &v)) {
+        stop_watching(p);
         return;
     }
     read_signs(p, &v);
-    p->owes = owes(&v);
-    silent = silence(p, now);
-    if (!v.flying && !v.waiting && !p->alive.within && !is_brief(ep)) {
-        unwatch(p);
+    p->answer_owed = owes_answer(&v);
+    silent = silence_of(p, now);
+    if (!v.flying && !v.waiting && !p->alive.within &&
+        !is_below_keepalive(ep)) {
+        stop_watching(p);
         return;
     }
     if (ep->cfg.detect && silent != UINT64_MAX && silent >= ep->cfg.detect) {
@@ -208,12 +217,11 @@ static void turn(weft_peer *p, uint64_t now)
         wf_tcp_link_break(p, WEFT_ELINK,
                           "process %u at %s has acknowledged nothing for %llu "
                           "ms, and its host does not answer",
-                          p->id, who,
-                          (unsigned long long)(silent / MS));
+                          p->id, who, (unsigned long long)(silent / MS));
         return;
     }
     if (wf_ip_alive_deadline(&ep->watch, &p->alive) <= now)
-        ask(p, now);
+        call_host(p, now);
 }
 
 void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
@@ -229,14 +237,14 @@ void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
             continue;
         at = wf_ip_alive_deadline(&ep->watch, &p->alive);
         if (at && at <= now)
-            turn(p, now);
+            check_peer(p, now);
         if (p->watched)
             wf_ip_sooner(&next, wf_ip_alive_deadline(&ep->watch, &p->alive));
     }
     ep->watch_at = next > now + TICK_LEAST_NS ? next : now + TICK_LEAST_NS;
 }
 
-/* weft_ops.silent */
+/* Implements weft_ops.silent. */
 uint64_t wf_tcp_alive_silent(weft_peer *p, uint64_t within)
 {
     weft_ep *ep = p->ep;
@@ -247,8 +255,8 @@ uint64_t wf_tcp_alive_silent(weft_peer *p, uint64_t within)
     if (p->alive.within != within) {
         p->alive.within = within;
         if (!p->watched)
-            watch(p);
+            start_watching(p);
         ep->watch_at = now;
     }
-    return silence(p, now);
+    return silence_of(p, now);
 }

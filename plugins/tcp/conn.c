@@ -1,20 +1,24 @@
-/* One socket from its first byte until it carries containers.
+/* Connections, from the first byte until they carry containers.
  *
  *   dialler    CONNECTING ---> ANSWER ---> VERDICT ----------------> UP
  *                   hello sent    proof sent     ACCEPT received
- *   listener   HELLO ---> PROOF ---> (who is it?) ---ACCEPT sent---> UP
+ *   listener   HELLO ---> PROOF ---> authenticated ---ACCEPT sent--> UP
  *                 answer sent            |                           ^
  *                                        +--> PARKED: ours goes first
- *   any failure, and a stranger who is too slow: DEAD
+ *   any failure, and an unknown caller that is too slow: DEAD
  *
- *   CONNECTING -> ANSWER   [on_connected]   ANSWER  -> VERDICT  [handshake]
- *   HELLO      -> PROOF    [handshake]      PROOF   -> PARKED   [handshake]
- *   PARKED     -> UP       [wf_tcp_link_up] VERDICT -> UP       [on_verdict]
+ *   CONNECTING -> ANSWER   [handle_connected]
+ *   ANSWER     -> VERDICT  [step_handshake]
+ *   HELLO      -> PROOF    [step_handshake]
+ *   PROOF      -> PARKED   [step_handshake]
+ *   PARKED     -> UP       [wf_tcp_link_up]
+ *   VERDICT    -> UP       [handle_verdict]
  *   any        -> DEAD     [wf_tcp_conn_close]
  *
  *   CONNECTING, ANSWER, VERDICT  belong to a candidate of peer->dial.
  *   HELLO, PROOF   count in ep->pending; 64 bytes each way; peer is NULL.
- *   PARKED         authentic; peer->parked; silent until my attempt is decided.
+ *   PARKED         authenticated; peer->parked; silent until my attempt is
+ *                  decided.
  *   UP             peer->conn; not in ep->conns.
  *   DEAD           socket closed; freed when progress ends.
  *
@@ -31,7 +35,7 @@
 
 #include "tcp.h"
 
-static bool stranger(const struct wf_tcp_conn *c)
+static bool is_unknown_caller(const struct wf_tcp_conn *c)
 {
     return c->state == TCP_HELLO || c->state == TCP_PROOF;
 }
@@ -54,7 +58,7 @@ struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *ep, int fd,
     if (c->next)
         c->next->link = &c->next;
     ep->conns = c;
-    ep->calling += !stranger(c);
+    ep->calling += !is_unknown_caller(c);
     return c;
 }
 
@@ -62,7 +66,7 @@ static void unlink_conn(struct wf_tcp_conn *c)
 {
     if (!c->link)
         return;
-    c->ep->calling -= !stranger(c);
+    c->ep->calling -= !is_unknown_caller(c);
     *c->link = c->next;
     if (c->next)
         c->next->link = c->link;
@@ -70,10 +74,11 @@ static void unlink_conn(struct wf_tcp_conn *c)
     c->next = NULL;
 }
 
-/* No longer a stranger: leave the pool, and let others in. */
+/* Takes a caller out of the pool of unknown callers, which makes room for
+ * another. */
 static void leave_pool(struct wf_tcp_conn *c)
 {
-    if (!stranger(c))
+    if (!is_unknown_caller(c))
         return;
     c->ep->pending--;
     wf_tcp_listen_pause(c->ep, false);
@@ -88,7 +93,7 @@ void wf_tcp_conn_close(struct wf_tcp_conn *c)
         ep->host->auth_step(ep->core, &c->auth, NULL, 0, NULL, NULL, NULL);
     leave_pool(c);
     unlink_conn(c);
-    close(c->fd); /* leaves epoll by itself: the descriptor is ours alone */
+    close(c->fd); /* leaves epoll by itself: there is no copy */
     c->fd = -1;
     c->state = TCP_DEAD;
     if (c->peer && c->peer->parked == c)
@@ -99,8 +104,9 @@ void wf_tcp_conn_close(struct wf_tcp_conn *c)
     ep->dead = c;
 }
 
-/* Free what was closed; events of the same epoll call may still name it. */
-void wf_tcp_conn_bury(weft_ep *ep)
+/* Frees the closed connections. That is not done at once, because events of the
+ * same epoll call may still point at them. */
+void wf_tcp_conn_free_dead(weft_ep *ep)
 {
     while (ep->dead) {
         struct wf_tcp_conn *c = ep->dead;
@@ -109,8 +115,8 @@ void wf_tcp_conn_bury(weft_ep *ep)
     }
 }
 
-/* The handshake is over: the connection belongs to its peer. */
-void wf_tcp_conn_settled(struct wf_tcp_conn *c, weft_peer *p)
+/* Gives a connection to its peer when the handshake is over. */
+void wf_tcp_conn_settle(struct wf_tcp_conn *c, weft_peer *p)
 {
     unlink_conn(c);
     c->state = TCP_UP;
@@ -120,18 +126,19 @@ void wf_tcp_conn_settled(struct wf_tcp_conn *c, weft_peer *p)
     c->cand = NULL;
 }
 
-void wf_tcp_conn_interest(struct wf_tcp_conn *c, uint32_t events)
+void wf_tcp_conn_set_interest(struct wf_tcp_conn *c, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data.ptr = c};
     int op = c->events ? events ? EPOLL_CTL_MOD : EPOLL_CTL_DEL : EPOLL_CTL_ADD;
     if (events == c->events)
         return;
     c->events = events;
-    epoll_ctl(stranger(c) ? c->ep->lobby : c->ep->epfd, op, c->fd, &e);
+    epoll_ctl(is_unknown_caller(c) ? c->ep->lobby : c->ep->epfd, op, c->fd, &e);
 }
 
-/* BBR paces; between close neighbours that halves the bandwidth. Reno does the
- * least work per segment, which a single byte notices. */
+/* Chooses the congestion control. BBR paces, which halves the bandwidth between
+ * close neighbours. Reno does the least work per segment, which shows in the
+ * latency of a single byte. */
 static void choose_congestion(struct wf_tcp_conn *c)
 {
     const struct wf_tcp_cfg *cfg = &c->ep->cfg;
@@ -156,7 +163,7 @@ static void choose_congestion(struct wf_tcp_conn *c)
             return;
 }
 
-static void keepalive(const struct wf_tcp_conn *c)
+static void set_keepalive(const struct wf_tcp_conn *c)
 {
     int on = 1, s = (int)(c->ep->cfg.detect / 1000000000u);
     int idle = s / 2 > 0 ? s / 2 : 1, every = s / 6 > 0 ? s / 6 : 1;
@@ -175,13 +182,13 @@ void wf_tcp_conn_tune(struct wf_tcp_conn *c)
     int on = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     choose_congestion(c);
-    keepalive(c);
+    set_keepalive(c);
 }
 
 /* ---- the handshake --------------------------------------------------- */
 
-static void give_up(struct wf_tcp_conn *c, int status, int error,
-                    const char *what)
+static void fail_conn(struct wf_tcp_conn *c, int status, int error,
+                      const char *what)
 {
     if (c->dialled)
         wf_tcp_dial_failed(c, status, error, what);
@@ -189,19 +196,20 @@ static void give_up(struct wf_tcp_conn *c, int status, int error,
         wf_tcp_conn_close(c);
 }
 
-/* The other side closed before it was done with us. A dialler tries again: a
- * busy listener makes room by turning slow callers away. */
-static void hung_up(struct wf_tcp_conn *c, const char *what)
+/* Handles a connection that the other side has closed during the handshake. A
+ * dialler tries again, because a busy listener makes room by refusing slow
+ * callers. */
+static void handle_hang_up(struct wf_tcp_conn *c, const char *what)
 {
-    if (c->dialled && c->in_n == TCP_FRAME && c->in[0] == TCP_LACK)
-        wf_tcp_dial_lack(c, c->in[1]);
+    if (c->dialled && c->in_n == TCP_FRAME && c->in[0] == TCP_SHORTAGE)
+        wf_tcp_dial_shortage(c, c->in[1]);
     else if (c->dialled)
         wf_tcp_dial_retry(c, what);
     else
         wf_tcp_conn_close(c);
 }
 
-/* Write what is left of c->out. False: the connection is gone. */
+/* Writes the rest of c->out. Returns false if the connection is gone. */
 static bool write_out(struct wf_tcp_conn *c)
 {
     while (c->out_off < c->out_n) {
@@ -212,17 +220,17 @@ static bool write_out(struct wf_tcp_conn *c)
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (n < 0) {
-            hung_up(c, "closed during the handshake");
+            handle_hang_up(c, "closed during the handshake");
             return false;
         }
         c->out_off += (uint32_t)n;
     }
-    wf_tcp_conn_interest(c,
-                         c->out_off < c->out_n ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    wf_tcp_conn_set_interest(c, c->out_off < c->out_n ? EPOLLIN | EPOLLOUT
+                                                      : EPOLLIN);
     return true;
 }
 
-static void refused(struct wf_tcp_conn *c, int rc)
+static void refuse_conn(struct wf_tcp_conn *c, int rc)
 {
     weft_ep *ep = c->ep;
     char who[64];
@@ -231,19 +239,19 @@ static void refused(struct wf_tcp_conn *c, int rc)
     if (c->out_n)
         (void)!send(c->fd, c->out, c->out_n, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (rc == WEFT_ENOMEM && !c->dialled)
-        wf_tcp_tell_lack(c->fd, TCP_NO_MEMORY);
+        wf_tcp_send_shortage(c->fd, TCP_NO_MEMORY);
     ep->count.refused++;
     wf_ip_name(&c->remote, who, sizeof who);
     ep->host->log(
-        ep->core, rc == WEFT_EAUTH && !ep->said_auth ? 1 : 3, "%s %s: %s",
+        ep->core, rc == WEFT_EAUTH && !ep->auth_warned ? 1 : 3, "%s %s: %s",
         c->dialled ? "connection to" : "refused a call from", who, what);
     if (rc == WEFT_EAUTH)
-        ep->said_auth = true;
-    give_up(c, rc, rc == WEFT_ENOMEM ? ENOMEM : 0, what);
+        ep->auth_warned = true;
+    fail_conn(c, rc, rc == WEFT_ENOMEM ? ENOMEM : 0, what);
 }
 
-/* Run one step of the job key handshake over the message in c->in. */
-static void handshake(struct wf_tcp_conn *c, const void *in, uint32_t whom)
+/* Takes one step of the key handshake, with the message in c->in. */
+static void step_handshake(struct wf_tcp_conn *c, const void *in, uint32_t whom)
 {
     weft_ep *ep = c->ep;
     size_t n = 0;
@@ -253,16 +261,16 @@ static void handshake(struct wf_tcp_conn *c, const void *in, uint32_t whom)
     c->out_off = 0;
     c->out_n = (uint32_t)n;
     if (rc != WEFT_OK && rc != WEFT_EAGAIN) {
-        refused(c, rc);
+        refuse_conn(c, rc);
         return;
     }
     if (rc == WEFT_OK && !c->dialled) {
         leave_pool(c);
-        wf_tcp_conn_interest(c, 0); /* in the lobby */
+        wf_tcp_conn_set_interest(c, 0); /* in the lobby */
         c->state = TCP_PARKED;
         ep->calling++;
-        wf_tcp_conn_interest(c, EPOLLIN);
-        wf_tcp_met(c, whom);
+        wf_tcp_conn_set_interest(c, EPOLLIN);
+        wf_tcp_take_caller(c, whom);
         return;
     }
     if (rc == WEFT_OK) {
@@ -274,7 +282,7 @@ static void handshake(struct wf_tcp_conn *c, const void *in, uint32_t whom)
     write_out(c);
 }
 
-static void on_connected(struct wf_tcp_conn *c)
+static void handle_connected(struct wf_tcp_conn *c)
 {
     int error = 0;
     socklen_t n = sizeof error;
@@ -285,19 +293,19 @@ static void on_connected(struct wf_tcp_conn *c)
         return;
     }
     c->since = wf_tcp_now(c->ep);
-    handshake(c, NULL, c->peer->id);
+    step_handshake(c, NULL, c->peer->id);
 }
 
-static void on_verdict(struct wf_tcp_conn *c)
+static void handle_verdict(struct wf_tcp_conn *c)
 {
     uint8_t type = c->in[0];
     weft_peer *p = c->peer;
-    if (type == TCP_LACK) {
-        wf_tcp_dial_lack(c, c->in[1]);
+    if (type == TCP_SHORTAGE) {
+        wf_tcp_dial_shortage(c, c->in[1]);
         return;
     }
     if (type != TCP_ACCEPT) {
-        give_up(c, WEFT_EPROTO, 0, "not a Weft process");
+        fail_conn(c, WEFT_EPROTO, 0, "not a Weft process");
         return;
     }
     c->in_n = 0;
@@ -305,7 +313,7 @@ static void on_verdict(struct wf_tcp_conn *c)
     wf_tcp_link_up(p, c);
 }
 
-/* Read towards one complete message; true when it is there. */
+/* Reads until c->in has one complete message. Returns whether it has. */
 static bool read_in(struct wf_tcp_conn *c, uint32_t want)
 {
     while (c->in_n < want) {
@@ -315,7 +323,7 @@ static bool read_in(struct wf_tcp_conn *c, uint32_t want)
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return false;
         if (n <= 0) {
-            hung_up(c, "closed during the handshake");
+            handle_hang_up(c, "closed during the handshake");
             return false;
         }
         c->in_n += (uint32_t)n;
@@ -327,7 +335,7 @@ void wf_tcp_conn_event(struct wf_tcp_conn *c, uint32_t events)
 {
     if (c->state == TCP_CONNECTING) {
         if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
-            on_connected(c);
+            handle_connected(c);
         return;
     }
     if (events & EPOLLOUT && !write_out(c))
@@ -335,21 +343,21 @@ void wf_tcp_conn_event(struct wf_tcp_conn *c, uint32_t events)
     if (!(events & (EPOLLIN | EPOLLERR | EPOLLHUP)))
         return;
     if (c->state == TCP_PARKED) {
-        wf_tcp_conn_close(c); /* may neither speak nor hang up */
+        wf_tcp_conn_close(c); /* it may neither send nor close */
         return;
     }
     if (!read_in(c, c->state == TCP_VERDICT ? TCP_FRAME : WEFT_AUTH_MSG))
         return;
     if (c->state == TCP_VERDICT)
-        on_verdict(c);
+        handle_verdict(c);
     else
-        handshake(c, c->in, 0);
+        step_handshake(c, c->in, 0);
 }
 
 /* ---- time ------------------------------------------------------------- */
 
-/* When this connection wants to be looked at; 0: never. */
-static uint64_t deadline(const struct wf_tcp_conn *c)
+/* The time at which this connection expires; 0: never. */
+static uint64_t deadline_of(const struct wf_tcp_conn *c)
 {
     const struct wf_tcp_cfg *cfg = &c->ep->cfg;
     switch (c->state) {
@@ -366,13 +374,13 @@ static uint64_t deadline(const struct wf_tcp_conn *c)
     }
 }
 
-static void expire(struct wf_tcp_conn *c)
+static void expire_conn(struct wf_tcp_conn *c)
 {
     char who[64];
     if (c->state == TCP_CONNECTING) {
         wf_tcp_dial_failed(c, WEFT_ELINK, ETIMEDOUT, NULL);
     } else if (c->dialled) {
-        /* A process that computes answers late: that is no failure. */
+        /* A process that computes answers late, which is no failure. */
         c->warned = true;
         wf_ip_name(&c->remote, who, sizeof who);
         c->ep->host->log(c->ep->core, 2,
@@ -390,9 +398,9 @@ void wf_tcp_conn_timers(weft_ep *ep, uint64_t now)
     struct wf_tcp_conn *c = ep->conns;
     while (c) {
         struct wf_tcp_conn *next = c->next;
-        uint64_t at = deadline(c);
+        uint64_t at = deadline_of(c);
         if (at && at <= now) {
-            expire(c);
+            expire_conn(c);
             next = ep->conns; /* closing one may close others */
         }
         c = next;
@@ -403,7 +411,7 @@ uint64_t wf_tcp_conn_deadline(const weft_ep *ep)
 {
     uint64_t first = wf_tcp_lobby_deadline(ep);
     for (const struct wf_tcp_conn *c = ep->conns; c; c = c->next) {
-        uint64_t at = deadline(c);
+        uint64_t at = deadline_of(c);
         if (at && (!first || at < first))
             first = at;
     }

@@ -1,15 +1,15 @@
-/* Dialling a peer: its candidate addresses, best first.
+/* Dialling a peer at its candidate addresses, the best first.
  *
  * The next candidate starts when the one before it has failed or has been
- * silent for STAGGER; the first that passes the handshake wins. When all have
- * failed the link is broken with a table of what happened to each.
+ * silent for STAGGER_NS; the first that passes the handshake wins. When all
+ * have failed the link is broken with a table of what happened to each.
  *
- * A process that answers late is not a failure (it may compute for minutes);
- * one that hangs up during the handshake is called again a few times, because
- * a busy listener makes room by turning slow callers away.
+ * A late answer is no failure, because the process may compute for minutes. A
+ * process that closes the connection during the handshake is called again a few
+ * times, because a busy listener makes room by refusing slow callers.
  *
- * Processes started by hand come up seconds apart: one that was never reached
- * and refuses is called again until the time that start-up may take is over.
+ * Processes started by hand start seconds apart: one that was never reached and
+ * refuses is called again until the time that start-up may take is over.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,11 +23,11 @@
 
 #include "tcp.h"
 
-#define STAGGER 150000000u /* ns */
-#define BACKOFF 5000000u
-#define AGAIN 100000000u
+#define STAGGER_NS      150000000u
+#define BACKOFF_NS      5000000u
+#define RETRY_ABSENT_NS 100000000u
 
-static void leave_list(weft_peer *p)
+static void leave_dial_list(weft_peer *p)
 {
     weft_peer **at = &p->ep->dialling;
     while (*at && *at != p)
@@ -37,18 +37,18 @@ static void leave_list(weft_peer *p)
     p->dial_next = NULL;
 }
 
-/* End all attempts and forget the candidates. */
+/* Ends all attempts and frees the candidates. */
 void wf_tcp_dial_forget(weft_peer *p)
 {
     if (!p->dial)
         return;
     wf_tcp_dial_end(p, NULL);
-    leave_list(p);
+    leave_dial_list(p);
     free(p->dial);
     p->dial = NULL;
 }
 
-/* Close all attempts but one. */
+/* Closes all attempts but one. */
 void wf_tcp_dial_end(weft_peer *p, struct wf_tcp_conn *keep)
 {
     for (int i = 0; p->dial && i < p->dial->n; i++) {
@@ -58,8 +58,9 @@ void wf_tcp_dial_end(weft_peer *p, struct wf_tcp_conn *keep)
     }
 }
 
-static void describe(const weft_ep *ep, const struct wf_tcp_candidate *c,
-                     char *text, size_t n)
+static void describe_candidate(const weft_ep *ep,
+                               const struct wf_tcp_candidate *c, char *text,
+                               size_t n)
 {
     char to[64], from[64] = "any address";
     wf_ip_name(&c->at.to, to, sizeof to);
@@ -74,26 +75,28 @@ static void describe(const weft_ep *ep, const struct wf_tcp_candidate *c,
              c->error ? wf_ip_error(c->error) : c->what);
 }
 
-/* The status with which the link is lost, by this candidate alone. A lack of
- * this process or of the peer is worth more than silence elsewhere. */
-static int cause_of(const struct wf_tcp_candidate *c)
+/* The status with which the link is lost, by this candidate alone. A shortage
+ * of this process or of the peer says more than the silence of other
+ * addresses. */
+static int status_of(const struct wf_tcp_candidate *c)
 {
-    int lack = wf_ip_short(c->error) ? c->error : c->lack;
+    int shortage = wf_ip_short(c->error) ? c->error : c->peer_shortage;
 
     return c->status == WEFT_EAUTH ? WEFT_EAUTH
-           : lack                  ? wf_ip_short_status(lack)
+           : shortage              ? wf_ip_short_status(shortage)
                                    : WEFT_ELINK;
 }
 
-/* Every candidate has failed. */
-static void all_failed(weft_peer *p)
+/* Breaks the link because every candidate has failed; unless the peer has
+ * called this process meanwhile. */
+static void fail_dial(weft_peer *p)
 {
     struct wf_tcp_conn *waiting = p->parked;
     char table[1024] = "";
     size_t at = 0;
     int status = WEFT_ELINK, refused = 0;
 
-    if (waiting) { /* the peer reached us though we could not reach it */
+    if (waiting) { /* the peer has reached this process */
         p->parked = NULL;
         wf_tcp_dial_forget(p);
         wf_tcp_link_up(p, waiting);
@@ -101,22 +104,22 @@ static void all_failed(weft_peer *p)
     }
     for (int i = 0; i < p->dial->n && at < sizeof table; i++) {
         char one[256];
-        describe(p->ep, &p->dial->cand[i], one, sizeof one);
+        describe_candidate(p->ep, &p->dial->cand[i], one, sizeof one);
         at += (size_t)snprintf(table + at, sizeof table - at, "%s%s",
                                i ? "; " : "", one);
         refused += p->dial->cand[i].error == ECONNREFUSED;
-        if (status != WEFT_EAUTH && cause_of(&p->dial->cand[i]) != WEFT_ELINK)
-            status = cause_of(&p->dial->cand[i]);
+        if (status != WEFT_EAUTH && status_of(&p->dial->cand[i]) != WEFT_ELINK)
+            status = status_of(&p->dial->cand[i]);
     }
     if (refused && refused == p->dial->n)
-        status = WEFT_EPEER; /* the host is there, nobody listens */
+        status = WEFT_EPEER; /* the host is there, but no process listens */
     wf_tcp_link_break(p, status, "cannot connect to process %u: %s", p->id,
                       p->dial->n ? table
                                  : "none of its addresses can be reached "
                                    "from the chosen interfaces");
 }
 
-static bool decided(const struct wf_tcp_dial *d)
+static bool is_decided(const struct wf_tcp_dial *d)
 {
     for (int i = 0; i < d->n; i++)
         if (d->cand[i].conn && d->cand[i].conn->state == TCP_VERDICT)
@@ -124,7 +127,7 @@ static bool decided(const struct wf_tcp_dial *d)
     return false;
 }
 
-static void next_candidate(weft_peer *p)
+static void hurry_next_candidate(weft_peer *p)
 {
     uint64_t now = wf_tcp_now(p->ep);
     int failed = 0;
@@ -132,28 +135,29 @@ static void next_candidate(weft_peer *p)
         struct wf_tcp_candidate *c = &p->dial->cand[i];
         failed += c->failed;
         if (!c->failed && !c->conn && c->tries == 0) {
-            c->start_at = now; /* by the timers, at the next progress() */
+            c->start_at = now; /* the next progress() starts it */
             return;
         }
     }
     if (failed == p->dial->n)
-        all_failed(p);
+        fail_dial(p);
 }
 
-/* Errors of a host, or of a process on it, that is not up yet. */
-static bool absent(int error)
+/* Says whether this is the error of a host or a process that may not be up
+ * yet. */
+static bool is_absence(int error)
 {
     return error == ECONNREFUSED || error == ETIMEDOUT ||
            error == EHOSTUNREACH || error == ENETUNREACH ||
            error == EHOSTDOWN || error == ENETDOWN;
 }
 
-static void tell(const weft_peer *p, const struct wf_tcp_candidate *c,
-                 uint64_t now)
+static void log_waiting(const weft_peer *p, const struct wf_tcp_candidate *c,
+                        uint64_t now)
 {
     char text[256];
 
-    describe(p->ep, c, text, sizeof text);
+    describe_candidate(p->ep, c, text, sizeof text);
     p->ep->host->log(p->ep->core, 1,
                      "process %u is not there yet: %s; waiting up to %llu s "
                      "more",
@@ -161,40 +165,43 @@ static void tell(const weft_peer *p, const struct wf_tcp_candidate *c,
                      (unsigned long long)((p->dial->until - now) / 1000000000));
 }
 
-/* No descriptor, or no memory, for a call: maybe soon. A listener has waited for
- * descriptors itself. */
+/* Calls again soon, if a shortage of descriptors or memory has failed the call
+ * and has not lasted too long. A shortage of descriptors of the listener has:
+ * it has waited for them itself. */
 static bool try_soon(weft_peer *p, struct wf_tcp_candidate *c)
 {
     uint64_t now = wf_tcp_now(p->ep);
-    int lack = c->error ? c->error : c->lack;
+    int shortage = c->error ? c->error : c->peer_shortage;
 
-    if (!wf_ip_short(lack) || c->lack == EMFILE ||
-        !wf_ip_short_again(&c->short_since, now))
+    if (!wf_ip_short(shortage) || c->peer_shortage == EMFILE ||
+        !wf_ip_short_again(&c->shortage_since, now))
         return false;
     c->tries = 1;
     c->start_at = now + IP_SHORT_AGAIN_NS;
     return true;
 }
 
-/* Call again later, unless the peer had its time, or has called us itself. */
+/* Calls again later, if the peer may not be up yet and has not called
+ * itself. */
 static bool try_later(weft_peer *p, struct wf_tcp_candidate *c)
 {
     uint64_t now = wf_tcp_now(p->ep);
 
-    if (!absent(c->error) || now >= p->dial->until || p->parked)
+    if (!is_absence(c->error) || now >= p->dial->until || p->parked)
         return false;
-    if (p->dial->tell_at && now >= p->dial->tell_at) {
-        p->dial->tell_at = 0;
-        tell(p, c, now);
+    if (p->dial->log_at && now >= p->dial->log_at) {
+        p->dial->log_at = 0;
+        log_waiting(p, c, now);
     }
     c->tries = 1;
-    c->start_at = now + AGAIN;
+    c->start_at = now + RETRY_ABSENT_NS;
     return true;
 }
 
-/* This candidate will not work, or not yet. lack: of the peer. */
-static void give_up(struct wf_tcp_conn *conn, int status, int error, int lack,
-                    const char *what)
+/* Notes that this candidate does not work, or not yet. peer_shortage: an
+ * errno. */
+static void drop_candidate(struct wf_tcp_conn *conn, int status, int error,
+                           int shortage, const char *what)
 {
     struct wf_tcp_candidate *c = conn->cand;
     weft_peer *p = conn->peer;
@@ -202,15 +209,15 @@ static void give_up(struct wf_tcp_conn *conn, int status, int error, int lack,
     c->status = status;
     c->error = error;
     c->what = what;
-    c->lack = lack;
+    c->peer_shortage = shortage;
     c->failed = !try_soon(p, c) && !try_later(p, c);
-    next_candidate(p);
+    hurry_next_candidate(p);
 }
 
 void wf_tcp_dial_failed(struct wf_tcp_conn *conn, int status, int error,
                         const char *what)
 {
-    give_up(conn, status, error, 0, what);
+    drop_candidate(conn, status, error, 0, what);
 }
 
 void wf_tcp_dial_retry(struct wf_tcp_conn *conn, const char *what)
@@ -222,18 +229,18 @@ void wf_tcp_dial_retry(struct wf_tcp_conn *conn, const char *what)
         return;
     }
     wf_tcp_conn_close(conn);
-    c->start_at = wf_tcp_now(ep) + ((uint64_t)BACKOFF << 2 * (c->tries - 1));
+    c->start_at = wf_tcp_now(ep) + ((uint64_t)BACKOFF_NS << 2 * (c->tries - 1));
 }
 
-/* The listener cannot take the call, and has said why. */
-void wf_tcp_dial_lack(struct wf_tcp_conn *conn, unsigned lack)
+/* Handles a call that the listener has refused because of its own shortage. */
+void wf_tcp_dial_shortage(struct wf_tcp_conn *conn, unsigned shortage)
 {
-    bool memory = lack == TCP_NO_MEMORY;
+    bool memory = shortage == TCP_NO_MEMORY;
 
-    give_up(conn, WEFT_ELINK, 0, memory ? ENOMEM : EMFILE,
-            memory ? "the process there has no memory for the call"
-                   : "the process there has no descriptor for the call "
-                     "(RLIMIT_NOFILE; raise ulimit -n there)");
+    drop_candidate(conn, WEFT_ELINK, 0, memory ? ENOMEM : EMFILE,
+                   memory ? "the process there has no memory for the call"
+                          : "the process there has no descriptor for the call "
+                            "(RLIMIT_NOFILE; raise ulimit -n there)");
 }
 
 static void bind_source(weft_ep *ep, int fd, const struct wf_tcp_candidate *c)
@@ -245,7 +252,7 @@ static void bind_source(weft_ep *ep, int fd, const struct wf_tcp_candidate *c)
 
     if (wf_ip_loopback(&c->at.to))
         return;
-    /* an interface that was named is used for the way out as well */
+    /* an interface that was named is used for outgoing calls as well */
     for (int i = 0; i < ep->ip.n && local < 0 && !ep->ip.automatic; i++)
         if (ep->ip.use[i].addr.family == c->at.to.family)
             local = i;
@@ -255,7 +262,7 @@ static void bind_source(weft_ep *ep, int fd, const struct wf_tcp_candidate *c)
     from.port = 0;
     n = wf_ip_to_sockaddr(&from, &sa);
     setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
-    (void)!bind(fd, (struct sockaddr *)&sa, n); /* connect() will tell */
+    (void)!bind(fd, (struct sockaddr *)&sa, n); /* connect() shows a failure */
 }
 
 static void set_buffers(weft_ep *ep, int fd)
@@ -268,7 +275,7 @@ static void set_buffers(weft_ep *ep, int fd)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n, sizeof n);
 }
 
-static void start(weft_peer *p, struct wf_tcp_candidate *c)
+static void start_candidate(weft_peer *p, struct wf_tcp_candidate *c)
 {
     weft_ep *ep = p->ep;
     struct sockaddr_storage sa;
@@ -287,7 +294,7 @@ static void start(weft_peer *p, struct wf_tcp_candidate *c)
         if (fd >= 0)
             close(fd);
         c->failed = !try_soon(p, c);
-        next_candidate(p);
+        hurry_next_candidate(p);
         return;
     }
     conn->dialled = true;
@@ -301,21 +308,21 @@ static void start(weft_peer *p, struct wf_tcp_candidate *c)
     if (rc == 0)
         wf_tcp_conn_event(conn, EPOLLOUT);
     else if (errno == EINPROGRESS || errno == EINTR)
-        wf_tcp_conn_interest(conn, EPOLLOUT);
+        wf_tcp_conn_set_interest(conn, EPOLLOUT);
     else
         wf_tcp_dial_failed(conn, WEFT_ELINK, errno, NULL);
 }
 
-static void step(weft_peer *p, uint64_t now)
+static void start_due_candidates(weft_peer *p, uint64_t now)
 {
-    for (int i = 0; p->dial && i < p->dial->n && !decided(p->dial); i++) {
+    for (int i = 0; p->dial && i < p->dial->n && !is_decided(p->dial); i++) {
         struct wf_tcp_candidate *c = &p->dial->cand[i];
         if (!c->failed && !c->conn && c->start_at <= now)
-            start(p, c);
+            start_candidate(p, c);
     }
 }
 
-/* Begin. Reports nothing by itself: the outcome comes from progress(). */
+/* Starts to dial a peer. progress() reports the outcome. */
 void wf_tcp_dial(weft_peer *p)
 {
     weft_ep *ep = p->ep;
@@ -330,26 +337,26 @@ void wf_tcp_dial(weft_peer *p)
     p->state = TCP_DIALLING;
     p->dial_next = ep->dialling;
     ep->dialling = p;
-    if (ep->start && !p->met) {
+    if (ep->start && !p->was_connected) {
         p->dial->until = now + ep->start;
-        p->dial->tell_at = now + ep->cfg.connect_timeout;
+        p->dial->log_at = now + ep->cfg.connect_timeout;
     }
     p->dial->n = wf_ip_candidates(&ep->ip, p->book, at);
     for (int i = 0; i < p->dial->n; i++) {
         p->dial->cand[i].at = at[i];
-        p->dial->cand[i].start_at = now + (uint64_t)i * STAGGER;
+        p->dial->cand[i].start_at = now + (uint64_t)i * STAGGER_NS;
     }
     if (p->dial->n == 0)
-        all_failed(p);
+        fail_dial(p);
     else
-        step(p, now);
+        start_due_candidates(p, now);
 }
 
 void wf_tcp_dial_timers(weft_ep *ep, uint64_t now)
 {
     for (weft_peer *p = ep->dialling, *next; p; p = next) {
         next = p->dial_next;
-        step(p, now);
+        start_due_candidates(p, now);
     }
 }
 

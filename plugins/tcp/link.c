@@ -1,24 +1,25 @@
-/* The link to one peer: made, met, broken, said goodbye to.
+/* The link to one peer, from the first call to its end.
  *
  *            send             first candidate accepted
  *   IDLE ---------> DIALLING -------------------------> OPEN ----> LEFT
  *     |                |  \                              | goodbye heard,
- *     |   caller met   |   \ all candidates failed       | then end of stream
+ *     | caller proven  |   \ all candidates failed       | then end of stream
  *     +----------------+    +----> BROKEN <--------------+
  *        (OPEN at once)            error, end of stream without goodbye
  *
  *   IDLE -> DIALLING [wf_tcp_dial]        any -> OPEN   [wf_tcp_link_up]
  *   any  -> BROKEN   [wf_tcp_link_break]  OPEN -> LEFT  [wf_tcp_link_eof]
  *
- *   BROKEN  decided anywhere, told to the core by progress() alone: every
- *           lent container comes back first, then peer_down.
+ *   BROKEN  is decided anywhere, but told to the core by progress() alone:
+ *           every lent container is returned first, then peer_down is called.
  *
- * SIMULTANEOUS CONNECT  A caller who is met while we dial it: the side with
- * the lower loc_id parks the call until its own attempt is decided; the other
- * takes it and drops its own. The dialler sends nothing before TCP_ACCEPT, so
- * no container ever travels on the connection that loses. A call that is met
- * when the link is already open is parked as well: it is either the loser, and
- * ends by itself, or waits until the old connection is found dead.
+ * SIMULTANEOUS CONNECT  If a process calls while this one dials it, the side
+ * with the lower loc_id parks the call until its own attempt is decided; the
+ * other side takes it and drops its own. The dialler sends nothing before
+ * TCP_ACCEPT, so no container ever travels on the connection that loses. A call
+ * that comes when the link is already open is parked as well: either it is the
+ * loser, and ends by itself, or it waits until the old connection is found
+ * dead.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -33,7 +34,8 @@
 
 #include "tcp.h"
 
-/* Have progress() look at this peer. */
+/* Puts the peer on the list of those that progress() has something to do
+ * for. */
 void wf_tcp_attend(weft_peer *p)
 {
     wf_ip_attend(&p->ep->attention, &p->due);
@@ -56,18 +58,18 @@ void wf_tcp_link_break(weft_peer *p, int status, const char *fmt, ...)
     wf_tcp_attend(p);
 }
 
-/* A broken connection ends with a reset. Otherwise the kernel goes on with what is
- * unsent and answers keepalives for a quarter of an hour, and the peer, if it
- * hears that much of us, waits for messages which no longer come. */
-static void end_broken(struct wf_tcp_conn *c)
+/* Makes a broken connection end with a reset. Otherwise the kernel goes on with
+ * the unsent data and answers keepalives for a quarter of an hour, and a peer
+ * that receives these waits for messages that will not come. */
+static void reset_on_close(struct wf_tcp_conn *c)
 {
     struct linger now = {.l_onoff = 1, .l_linger = 0};
 
     setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
-/* Everything that belongs to the link ends, and what was lent goes back; but for
- * the connection, which is to be closed by the caller, if there is one. */
+/* Ends everything that belongs to the link, and returns what the core has lent.
+ * Returns the connection, which the caller has to close, or NULL. */
 static struct wf_tcp_conn *dismantle_link(weft_peer *p, int status)
 {
     weft_ep *ep = p->ep;
@@ -79,7 +81,7 @@ static struct wf_tcp_conn *dismantle_link(weft_peer *p, int status)
     if (p->parked)
         wf_tcp_conn_close(p->parked);
     if (c && p->state == TCP_BROKEN)
-        end_broken(c);
+        reset_on_close(c);
     if (c)
         c->peer = NULL;
     p->conn = NULL;
@@ -91,7 +93,7 @@ static struct wf_tcp_conn *dismantle_link(weft_peer *p, int status)
     return c;
 }
 
-static void tear_down(weft_peer *p, int status)
+static void tear_down_link(weft_peer *p, int status)
 {
     struct wf_tcp_conn *c = dismantle_link(p, status);
 
@@ -99,9 +101,10 @@ static void tear_down(weft_peer *p, int status)
         wf_tcp_conn_close(c);
 }
 
-/* The connection is closed last: the peer learns of the end after the core, which
- * may have a cause to tell that the peer has not. */
-static void report(weft_peer *p)
+/* Reports a broken link to the core. The connection is closed last: so the peer
+ * learns of the end after the core, which may know a cause to report that the
+ * peer does not know. */
+static void report_down(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     struct wf_tcp_conn *c;
@@ -117,7 +120,7 @@ static void report(weft_peer *p)
         wf_tcp_conn_close(c);
 }
 
-/* Do what was put off because callbacks were not allowed at the time. */
+/* Does what was deferred because callbacks were not allowed at the time. */
 int wf_tcp_attention(weft_ep *ep)
 {
     struct wf_ip_due *list = wf_ip_attention_take(&ep->attention), *due;
@@ -131,12 +134,12 @@ int wf_tcp_attention(weft_ep *ep)
         if (p->state == TCP_OPEN && !p->blocked)
             wf_tcp_flush(p);
         if (p->state == TCP_BROKEN)
-            report(p);
+            report_down(p);
     }
     return n;
 }
 
-/* The stream ended, or failed with an errno. */
+/* Handles the end of the stream, or its failure with an errno. */
 void wf_tcp_link_eof(weft_peer *p, int error)
 {
     char who[64];
@@ -144,9 +147,9 @@ void wf_tcp_link_eof(weft_peer *p, int error)
     if (p->heard_goodbye && !p->tx && !p->want_ready) {
         struct wf_tcp_conn *again = p->parked;
         p->parked = NULL;
-        tear_down(p, WEFT_ELINK);
+        tear_down_link(p, WEFT_ELINK);
         p->state = TCP_LEFT;
-        if (again) /* left, and came back */
+        if (again) /* the peer has left, and called again */
             wf_tcp_link_up(p, again);
         return;
     }
@@ -165,26 +168,26 @@ void wf_tcp_link_eof(weft_peer *p, int error)
                           p->id, who, error ? " (reset)" : "");
 }
 
-/* From now on containers travel on c. */
+/* Makes c the connection that carries the containers. */
 void wf_tcp_link_up(weft_peer *p, struct wf_tcp_conn *c)
 {
     weft_ep *ep = p->ep;
 
-    wf_tcp_conn_settled(c, p);
+    wf_tcp_conn_settle(c, p);
     wf_tcp_dial_forget(p);
     if (p->parked && p->parked != c)
         wf_tcp_conn_close(p->parked);
     p->parked = NULL;
     p->conn = c;
-    p->met = true;
+    p->was_connected = true;
     p->state = TCP_OPEN;
     p->said_goodbye = p->heard_goodbye = false;
     wf_tcp_alive_begin(p);
     ep->count.connections++;
-    wf_tcp_interest(p);
+    wf_tcp_update_interest(p);
     if (!c->dialled) {
         wf_tcp_conn_tune(c);
-        if (wf_tcp_frame(p, TCP_ACCEPT) < 0) {
+        if (wf_tcp_send_frame(p, TCP_ACCEPT) < 0) {
             wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
             return;
         }
@@ -192,11 +195,11 @@ void wf_tcp_link_up(weft_peer *p, struct wf_tcp_conn *c)
     }
     if (WEFT_HAS(ep->host, weft_host, peer_up))
         ep->host->peer_up(ep->core, p->loc);
-    wf_tcp_attend(p); /* tells a sender that waits */
+    wf_tcp_attend(p); /* progress() tells a sender that waits */
 }
 
-/* Keep the caller waiting; he says nothing until we answer. */
-static void park(weft_peer *p, struct wf_tcp_conn *c)
+/* Keeps a call waiting. The caller sends nothing until it is answered. */
+static void park_call(weft_peer *p, struct wf_tcp_conn *c)
 {
     if (p->parked)
         wf_tcp_conn_close(p->parked);
@@ -207,19 +210,20 @@ static void park(weft_peer *p, struct wf_tcp_conn *c)
 static void take_call(weft_peer *p, struct wf_tcp_conn *c)
 {
     if (p->state == TCP_DIALLING && p->ep->me < p->id)
-        park(p, c);
+        park_call(p, c);
     else if (p->state == TCP_OPEN)
-        /* Either he had called before he took our call, and has hung up
-         * already; or the old connection is dead and we do not know yet. */
-        park(p, c);
+        /* Either the peer had called before it took this side's call, and has
+         * closed its own already; or the old connection is dead, which was not
+         * noticed here yet. */
+        park_call(p, c);
     else if (p->state == TCP_BROKEN)
-        wf_tcp_conn_close(c); /* he will retry, when the core is ready */
+        wf_tcp_conn_close(c); /* it calls again, when the core is ready */
     else
         wf_tcp_link_up(p, c);
 }
 
-/* An authenticated caller. */
-void wf_tcp_met(struct wf_tcp_conn *c, uint32_t id)
+/* Takes the call of an authenticated process. */
+void wf_tcp_take_caller(struct wf_tcp_conn *c, uint32_t id)
 {
     weft_ep *ep = c->ep;
     int rc = WEFT_OK;
@@ -231,12 +235,13 @@ void wf_tcp_met(struct wf_tcp_conn *c, uint32_t id)
         return;
     }
     ep->host->log(ep->core, 2,
-                  rc == WEFT_ENOMEM ? "no memory for the call of process %u"
-                                    : "process %u calls, but no route uses this "
-                                      "transport for it",
+                  rc == WEFT_ENOMEM
+                      ? "no memory for the call of process %u"
+                      : "process %u calls, but no route uses this "
+                        "transport for it",
                   id);
     if (rc == WEFT_ENOMEM)
-        wf_tcp_tell_lack(c->fd, TCP_NO_MEMORY);
+        wf_tcp_send_shortage(c->fd, TCP_NO_MEMORY);
     wf_tcp_conn_close(c);
 }
 
@@ -268,7 +273,7 @@ int wf_tcp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
 
 void wf_tcp_peer_free(weft_peer *p)
 {
-    tear_down(p, WEFT_ECANCEL);
+    tear_down_link(p, WEFT_ECANCEL);
     wf_ip_unattend(&p->ep->attention, &p->due);
     p->ep->peer[p->id] = NULL;
     free(p->book);
@@ -277,15 +282,15 @@ void wf_tcp_peer_free(weft_peer *p)
     free(p);
 }
 
-/* Everything that was handed over, and the goodbye, is in the peer's kernel:
- * then closing loses nothing, even if it is answered by a reset. */
-static bool parted(weft_peer *p)
+/* Says goodbye, and says whether that and all containers are in the peer's
+ * kernel. Then closing loses nothing, even if it is answered by a reset. */
+static bool has_parted(weft_peer *p)
 {
     int unacked = 0;
 
     if (p->state != TCP_OPEN)
         return true;
-    if (p->tx || (!p->said_goodbye && wf_tcp_frame(p, TCP_GOODBYE) < 0))
+    if (p->tx || (!p->said_goodbye && wf_tcp_send_frame(p, TCP_GOODBYE) < 0))
         return false;
     p->said_goodbye = true;
     if (!wf_tcp_tx_idle(p))
@@ -296,12 +301,12 @@ static bool parted(weft_peer *p)
 int wf_tcp_peer_del(weft_peer *p, int abrupt)
 {
     weft_ep *ep = p->ep;
-    if (!abrupt && !parted(p))
+    if (!abrupt && !has_parted(p))
         return WEFT_EAGAIN;
     if (abrupt && p->conn && !ep->draining)
-        end_broken(p->conn);
+        reset_on_close(p->conn);
     wf_tcp_peer_free(p);
-    wf_tcp_conn_bury(ep);
+    wf_tcp_conn_free_dead(ep);
     return WEFT_OK;
 }
 
@@ -309,7 +314,7 @@ int wf_tcp_drain(weft_ep *ep)
 {
     int rc = WEFT_OK;
     for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i] && !parted(ep->peer[i]))
+        if (ep->peer[i] && !has_parted(ep->peer[i]))
             rc = WEFT_EAGAIN;
     return rc;
 }

@@ -1,12 +1,13 @@
 /* Accepting callers on the chosen interfaces.
  *
- * Callers are cheap to refuse: at most TCP_PENDING_MAX of them may be
- * unauthenticated; beyond that the oldest makes room once it had a fair
- * chance, and until then new ones wait in the kernel's backlog.
+ * At most TCP_PENDING_MAX callers may be unauthenticated. Beyond that the
+ * oldest makes room once it had a fair chance, and until then new ones wait in
+ * the kernel's backlog.
  *
- * LOBBY  Listeners and strangers have an epoll set of their own, which stands in
- * that of the endpoint. So a look finds all of them or none; when they have had
- * what they may cost (budget.h) the set is taken out for a pause.
+ * LOBBY  Listeners and unknown callers have an epoll set of their own, which is
+ * a member of that of the endpoint. So a poll of the endpoint finds all of them
+ * or none. When they have used up their budget (budget.h) the set is taken out
+ * for a pause.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,7 +25,7 @@
 enum { BACKLOG = 4096 };
 #define FAIR_CHANCE_NS 50000000u
 
-static struct wf_ip_sockets listeners(const weft_ep *ep)
+static struct wf_ip_sockets listener_settings(const weft_ep *ep)
 {
     return (struct wf_ip_sockets){.verb = "listen on",
                                   .type = SOCK_STREAM,
@@ -36,14 +37,14 @@ static void open_lobby(weft_ep *ep)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = &ep->lobby_kind};
 
-    ep->strangers.pause = 0;
+    ep->caller_budget.pause = 0;
     ep->lobby_kind = TCP_IS_LOBBY;
     epoll_ctl(ep->epfd, EPOLL_CTL_ADD, ep->lobby, &e);
 }
 
 int wf_tcp_listen(weft_ep *ep)
 {
-    const struct wf_ip_sockets how = listeners(ep);
+    const struct wf_ip_sockets how = listener_settings(ep);
     int fd[IP_ADDRS_MAX];
     int rc = wf_ip_open(&ep->ip, &how, fd);
 
@@ -53,7 +54,7 @@ int wf_tcp_listen(weft_ep *ep)
         ep->listener[i] =
             (struct wf_tcp_listener){.kind = TCP_IS_LISTENER, .fd = fd[i]};
     ep->reserve = wf_ip_reserve();
-    ep->deaf = true;
+    ep->accept_paused = true;
     wf_tcp_listen_pause(ep, false);
     open_lobby(ep);
     return WEFT_OK;
@@ -61,11 +62,11 @@ int wf_tcp_listen(weft_ep *ep)
 
 void wf_tcp_listen_pause(weft_ep *ep, bool pause)
 {
-    if (ep->deaf == pause)
+    if (ep->accept_paused == pause)
         return;
-    ep->deaf = pause;
+    ep->accept_paused = pause;
     if (pause)
-        ep->deaf_until = wf_tcp_now(ep) + FAIR_CHANCE_NS;
+        ep->accept_paused_until = wf_tcp_now(ep) + FAIR_CHANCE_NS;
     for (int i = 0; i < ep->ip.n; i++) {
         struct wf_tcp_listener *l = &ep->listener[i];
         struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
@@ -73,7 +74,8 @@ void wf_tcp_listen_pause(weft_ep *ep, bool pause)
     }
 }
 
-/* Room for one more stranger? May send the oldest away. */
+/* Makes room for one more unknown caller, if need be by closing the oldest.
+ * Returns whether there is room. */
 static bool make_room(weft_ep *ep)
 {
     struct wf_tcp_conn *oldest = NULL;
@@ -89,31 +91,33 @@ static bool make_room(weft_ep *ep)
     return true;
 }
 
-/* Open the listening socket again: peers still know its address. False: it cannot
- * be had now. */
+/* Opens a listening socket again, at the address that peers know. Returns false
+ * if that fails now. */
 static bool listen_again(weft_ep *ep, struct wf_tcp_listener *l)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
-    struct wf_ip_sockets how = listeners(ep);
+    struct wf_ip_sockets how = listener_settings(ep);
     int fd = wf_ip_reopen(&ep->ip.use[l - ep->listener].addr, &how);
 
     if (fd < 0)
         return false;
     if (l->fd >= 0)
-        close(l->fd); /* and out of the lobby */
+        close(l->fd); /* that takes it out of the lobby, too */
     l->fd = fd;
-    if (!ep->deaf)
+    if (!ep->accept_paused)
         epoll_ctl(ep->lobby, EPOLL_CTL_ADD, fd, &e);
     return true;
 }
 
-/* ---- callers who cannot be taken ------------------------------------------- */
+/* ---- callers that cannot be accepted ------------------------------------ */
 
-/* Read what the caller has said first: closing a socket with unread bytes is a
- * reset, which could overtake our words. */
-void wf_tcp_tell_lack(int fd, enum wf_tcp_lack lack)
+/* Tells a caller why it is refused. The bytes that it has sent are read first:
+ * closing a socket with unread bytes is a reset, which could overtake the
+ * frame. */
+void wf_tcp_send_shortage(int fd, enum wf_tcp_shortage shortage)
 {
-    uint8_t unread[WEFT_AUTH_MSG], frame[TCP_FRAME] = {TCP_LACK, (uint8_t)lack};
+    uint8_t unread[WEFT_AUTH_MSG],
+        frame[TCP_FRAME] = {TCP_SHORTAGE, (uint8_t)shortage};
 
     while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0)
         ;
@@ -121,7 +125,8 @@ void wf_tcp_tell_lack(int fd, enum wf_tcp_lack lack)
     shutdown(fd, SHUT_WR);
 }
 
-/* All who wait at this socket are hung up on, for nothing can be said to them. */
+/* Disconnects all callers that wait at this socket, because they cannot be told
+ * why. */
 static void drop_callers(weft_ep *ep, struct wf_tcp_listener *l)
 {
     close(l->fd);
@@ -129,9 +134,9 @@ static void drop_callers(weft_ep *ep, struct wf_tcp_listener *l)
     listen_again(ep, l);
 }
 
-/* For want of descriptors, or of memory, nobody was taken for IP_SHORT_NS: those
- * who call hear why, each on the descriptor in reserve. */
-static void turn_away(weft_ep *ep, struct wf_tcp_listener *l, int error)
+/* Refuses one caller, using the descriptor in reserve, because no caller could
+ * be accepted for IP_SHORT_NS for want of descriptors or memory. */
+static void turn_caller_away(weft_ep *ep, struct wf_tcp_listener *l, int error)
 {
     int fd;
 
@@ -139,9 +144,9 @@ static void turn_away(weft_ep *ep, struct wf_tcp_listener *l, int error)
         close(ep->reserve);
     fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        wf_tcp_tell_lack(fd, wf_ip_short_status(error) == WEFT_ENOMEM
-                                 ? TCP_NO_MEMORY
-                                 : TCP_NO_FILES);
+        wf_tcp_send_shortage(fd, wf_ip_short_status(error) == WEFT_ENOMEM
+                                     ? TCP_NO_MEMORY
+                                     : TCP_NO_FILES);
         close(fd);
     }
     ep->reserve = wf_ip_reserve();
@@ -149,26 +154,29 @@ static void turn_away(weft_ep *ep, struct wf_tcp_listener *l, int error)
         drop_callers(ep, l);
 }
 
-/* EMFILE and the like: do not spin. */
-static void take_none(weft_ep *ep, struct wf_tcp_listener *l, int error)
+/* Handles an error of accept(). After EMFILE and the like accepting pauses, so
+ * that progress() does not spin. */
+static void handle_accept_error(weft_ep *ep, struct wf_tcp_listener *l,
+                                int error)
 {
     if (error == EINVAL && listen_again(ep, l)) {
-        ep->host->log(ep->core, 1, "a listening socket was ended from outside, "
-                                   "and is open again");
+        ep->host->log(ep->core, 1,
+                      "a listening socket was ended from outside, "
+                      "and is open again");
         return;
     }
-    if (!ep->said_full)
+    if (!ep->full_warned)
         ep->host->log(ep->core, 1, "callers have to wait: %s",
                       wf_ip_error(error));
-    ep->said_full = true;
+    ep->full_warned = true;
     if (wf_ip_short(error) &&
         !wf_ip_short_again(&ep->full_since, wf_tcp_now(ep)))
-        turn_away(ep, l, error);
+        turn_caller_away(ep, l, error);
     else
         wf_tcp_listen_pause(ep, true);
 }
 
-/* At most so many callers; returns how many there were. */
+/* Accepts up to `most` callers. Returns their number. */
 static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
 {
     for (int n = 0; n < most; n++) {
@@ -178,7 +186,7 @@ static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
         struct wf_tcp_conn *c;
         int fd;
         if (!make_room(ep)) {
-            wf_tcp_listen_pause(ep, true); /* until a timer or a slot */
+            wf_tcp_listen_pause(ep, true); /* until a timer ends it, or room */
             return n;
         }
         fd = accept4(l->fd, (struct sockaddr *)&sa, &len,
@@ -187,7 +195,7 @@ static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
             if (errno == EINTR || errno == ECONNABORTED)
                 continue;
             if (errno != EAGAIN && errno != EWOULDBLOCK)
-                take_none(ep, l, errno);
+                handle_accept_error(ep, l, errno);
             else
                 ep->full_since = 0;
             return n;
@@ -196,18 +204,18 @@ static int accept_some(weft_ep *ep, struct wf_tcp_listener *l, int most)
         wf_ip_from_sockaddr((struct sockaddr *)&sa, &from);
         c = wf_tcp_conn_new(ep, fd, TCP_HELLO, &from);
         if (!c) {
-            wf_tcp_tell_lack(fd, TCP_NO_MEMORY);
+            wf_tcp_send_shortage(fd, TCP_NO_MEMORY);
             close(fd);
             return n;
         }
         ep->pending++;
-        wf_tcp_conn_interest(c, EPOLLIN);
+        wf_tcp_conn_set_interest(c, EPOLLIN);
         wf_tcp_conn_event(c, EPOLLIN); /* the hello is often here already */
     }
     return most;
 }
 
-int wf_tcp_lobby(weft_ep *ep)
+int wf_tcp_poll_lobby(weft_ep *ep)
 {
     struct epoll_event e[IP_BUNDLE];
     int n = epoll_wait(ep->lobby, e, IP_BUNDLE, 0), heard = 0;
@@ -221,27 +229,27 @@ int wf_tcp_lobby(weft_ep *ep)
             heard++;
         }
     }
-    if (wf_ip_budget_spend(&ep->strangers, wf_tcp_now(ep), (unsigned)heard))
+    if (wf_ip_budget_spend(&ep->caller_budget, wf_tcp_now(ep), (unsigned)heard))
         epoll_ctl(ep->epfd, EPOLL_CTL_DEL, ep->lobby, NULL);
     return heard;
 }
 
 void wf_tcp_lobby_timers(weft_ep *ep, uint64_t now)
 {
-    if (ep->deaf && ep->deaf_until <= now) {
+    if (ep->accept_paused && ep->accept_paused_until <= now) {
         for (int i = 0; i < ep->ip.n; i++)
             if (ep->listener[i].fd < 0)
                 listen_again(ep, &ep->listener[i]);
-        wf_tcp_listen_pause(ep, false); /* accept_some() decides again */
+        wf_tcp_listen_pause(ep, false); /* accept_some() may pause again */
     }
-    if (ep->strangers.pause && ep->strangers.pause <= now)
+    if (ep->caller_budget.pause && ep->caller_budget.pause <= now)
         open_lobby(ep);
 }
 
 uint64_t wf_tcp_lobby_deadline(const weft_ep *ep)
 {
-    uint64_t first = ep->strangers.pause;
+    uint64_t first = ep->caller_budget.pause;
 
-    wf_ip_sooner(&first, ep->deaf ? ep->deaf_until : 0);
+    wf_ip_sooner(&first, ep->accept_paused ? ep->accept_paused_until : 0);
     return first;
 }

@@ -1,11 +1,11 @@
-/* Receiving: headers through a buffer, large payloads straight to where the
+/* Receiving: headers go through a buffer, large payloads straight to where the
  * core wants them.
  *
- * DESIGN  One read buffer for the whole endpoint. A read takes what is missing
- * of the payload in progress (into the sink's memory) and a window of bytes
- * after it (into the buffer), which is parsed at once; the few bytes of a
- * header that is not complete are carried over. After a large payload the
- * window shrinks, so that little of the next one lands in the buffer.
+ * DESIGN  There is one read buffer for the whole endpoint. A read takes the
+ * rest of the payload in progress (into the sink's memory) and a window of
+ * bytes after it (into the buffer), which is parsed at once; the few bytes of
+ * an incomplete header are carried over. After a large payload the window
+ * shrinks, so that little of the next one lands in the buffer.
  *
  * A sink of many small segments is filled from the buffer: reading straight
  * into 31 of them would cost a call for every few hundred bytes.
@@ -21,9 +21,9 @@
 #include "tcp.h"
 
 enum {
-    BULK = 8 << 10,
-    READS = 16,
-    FINE = 512 /* smaller segments are filled by copying, not by reading */
+    BULK = 8 << 10, /* payload bytes that shrink the window */
+    READS = 16,     /* the most reads of one call */
+    FINE = 512      /* smaller segments are filled by copying, not by reading */
 };
 
 static void finish_sink(weft_peer *p, int status)
@@ -33,8 +33,8 @@ static void finish_sink(weft_peer *p, int status)
     p->ep->host->rx_done(p->ep->core, s, status);
 }
 
-/* Keep bytes for later. False: out of memory. */
-static bool carry(weft_peer *p, const uint8_t *data, uint32_t n)
+/* Keeps bytes for the next read. Returns false without memory. */
+static bool carry_over(weft_peer *p, const uint8_t *data, uint32_t n)
 {
     uint8_t *at = p->carry_small;
     if (n > sizeof p->carry_small && !(at = malloc(n))) {
@@ -55,7 +55,7 @@ static void drop_carry(weft_peer *p)
     p->carry_n = 0;
 }
 
-static bool own_frame(weft_peer *p, const uint8_t *frame)
+static bool handle_own_frame(weft_peer *p, const uint8_t *frame)
 {
     if (frame[0] == TCP_GOODBYE && weft_hdr_len(frame) == TCP_FRAME &&
         weft_hdr_plen(frame) == 0) {
@@ -68,10 +68,10 @@ static bool own_frame(weft_peer *p, const uint8_t *frame)
     return false;
 }
 
-/* Show one container to the core. Returns payload bytes used, or -1 when it
- * must wait. */
-static int64_t deliver(weft_peer *p, const uint8_t *at, uint32_t hl,
-                       uint32_t avail)
+/* Shows one container to the core. Returns the payload bytes used, or -1 when
+ * it must wait. */
+static int64_t deliver_container(weft_peer *p, const uint8_t *at, uint32_t hl,
+                                 uint32_t avail)
 {
     weft_ep *ep = p->ep;
     weft_hdr aligned;
@@ -100,8 +100,9 @@ static int64_t deliver(weft_peer *p, const uint8_t *at, uint32_t hl,
     return have;
 }
 
-/* Use up the buffer; returns containers delivered. */
-static int parse(weft_peer *p, const uint8_t *buf, uint32_t n)
+/* Parses the bytes in the buffer. Returns the number of containers
+ * delivered. */
+static int parse_buffer(weft_peer *p, const uint8_t *buf, uint32_t n)
 {
     uint32_t pos = 0;
     int frames = 0;
@@ -134,28 +135,28 @@ static int parse(weft_peer *p, const uint8_t *buf, uint32_t n)
         if (n - pos < hl)
             break;
         if (buf[pos] >= 0xf0) {
-            if (!own_frame(p, buf + pos))
+            if (!handle_own_frame(p, buf + pos))
                 break;
             pos += hl;
             continue;
         }
-        used = deliver(p, buf + pos, hl, n - pos - hl);
+        used = deliver_container(p, buf + pos, hl, n - pos - hl);
         if (used < 0) {
             p->paused = true;
-            wf_tcp_interest(p);
+            wf_tcp_update_interest(p);
             break;
         }
         pos += hl + (uint32_t)used;
         frames++;
     }
     if (pos < n && p->state == TCP_OPEN)
-        carry(p, buf + pos, n - pos);
+        carry_over(p, buf + pos, n - pos);
     return frames;
 }
 
-/* Where the next read goes: the sink, then the window. Returns its size;
+/* Sets up the next read: into the sink, then into the window. Returns its size;
  * *direct is the part that goes to the sink. */
-static size_t aim(weft_peer *p, struct msghdr *m, size_t *direct)
+static size_t aim_read(weft_peer *p, struct msghdr *m, size_t *direct)
 {
     weft_ep *ep = p->ep;
     struct iovec *v = m->msg_iov;
@@ -173,7 +174,8 @@ static size_t aim(weft_peer *p, struct msghdr *m, size_t *direct)
         n = 0;
         *direct = 0;
     }
-    /* not the window yet if more segments, or a tail to skip, come first */
+    /* The window is not read yet if more segments, or a tail to skip, come
+     * first. */
     if (kept) {
         memcpy(ep->rbuf, p->carry, kept);
         drop_carry(p);
@@ -187,8 +189,9 @@ static size_t aim(weft_peer *p, struct msghdr *m, size_t *direct)
     return *direct + v[n].iov_len;
 }
 
-/* Bytes have arrived: the first of them belong to the sink. */
-static int arrived(weft_peer *p, size_t got, size_t direct, uint32_t kept)
+/* Handles bytes that have arrived. The first of them belong to the sink. */
+static int consume_arrived(weft_peer *p, size_t got, size_t direct,
+                           uint32_t kept)
 {
     int frames = 0;
     if (p->sink) {
@@ -201,30 +204,31 @@ static int arrived(weft_peer *p, size_t got, size_t direct, uint32_t kept)
         }
     }
     if (kept + got > 0)
-        frames += parse(p, p->ep->rbuf, kept + (uint32_t)got);
+        frames += parse_buffer(p, p->ep->rbuf, kept + (uint32_t)got);
     return frames;
 }
 
-/* Into the sink and behind it, or into the buffer behind what was kept. */
+/* Reads into the sink and the window, or into the buffer after the bytes
+ * carried over. */
 static ssize_t read_aimed(weft_peer *p, size_t *want, size_t *direct)
 {
     struct iovec v[TCP_IOV];
     struct msghdr m = {.msg_iov = v};
 
-    *want = aim(p, &m, direct);
+    *want = aim_read(p, &m, direct);
     if (m.msg_iovlen == 1)
         return recv(p->conn->fd, v[0].iov_base, v[0].iov_len, MSG_DONTWAIT);
     return recvmsg(p->conn->fd, &m, MSG_DONTWAIT);
 }
 
-/* Between containers there is nothing to aim at. */
+/* Reads between two containers, into the buffer only. */
 static ssize_t read_fresh(weft_peer *p, size_t *want)
 {
     *want = p->window;
     return recv(p->conn->fd, p->ep->rbuf, *want, MSG_DONTWAIT);
 }
 
-/* Read what there is, within reason. Returns events handled. */
+/* Reads what there is, by at most READS calls. Returns the events handled. */
 int wf_tcp_recv(weft_peer *p)
 {
     int events = 0;
@@ -238,19 +242,19 @@ int wf_tcp_recv(weft_peer *p)
         n = fresh ? read_fresh(p, &want) : read_aimed(p, &want, &direct);
         if (n <= 0) {
             int error = n < 0 ? errno : 0;
-            if (kept && !carry(p, p->ep->rbuf, kept))
+            if (kept && !carry_over(p, p->ep->rbuf, kept))
                 return events;
             if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR)
                 return events;
             if (wf_ip_short(error) &&
                 wf_ip_short_again(&p->unread_since, wf_tcp_now(p->ep)))
-                return events; /* epoll tells again */
+                return events; /* epoll reports it again */
             wf_tcp_link_eof(p, error);
             return events + 1;
         }
         p->unread_since = 0;
         events++;
-        events += arrived(p, (size_t)n, direct, kept);
+        events += consume_arrived(p, (size_t)n, direct, kept);
         if ((size_t)n < want)
             break; /* drained */
         if (p->window < TCP_RBUF && !p->sink && p->rx_off == p->rx_len)
@@ -265,7 +269,8 @@ void wf_tcp_rx_resume(weft_peer *p)
     wf_tcp_attend(p);
 }
 
-/* The core has room again: first what was read already. */
+/* Goes on with a peer for which the core has room again, first with the bytes
+ * that were read already. */
 int wf_tcp_unpause(weft_peer *p)
 {
     uint8_t *data = p->carry, small[WEFT_HDR];
@@ -280,11 +285,11 @@ int wf_tcp_unpause(weft_peer *p)
     p->carry_n = 0;
     if (data == p->carry_small)
         memcpy(small, data, n);
-    frames = n ? parse(p, data == p->carry_small ? small : data, n) : 0;
+    frames = n ? parse_buffer(p, data == p->carry_small ? small : data, n) : 0;
     if (data != p->carry_small)
         free(data);
     if (p->state == TCP_OPEN)
-        wf_tcp_interest(p);
+        wf_tcp_update_interest(p);
     return frames;
 }
 

@@ -1,9 +1,9 @@
-/* tcp - a Weft transport over TCP/IP, version 4 and 6.
+/* tcp: a Weft transport over TCP/IP, version 4 and 6.
  *
- * One nonblocking connection per pair of processes, made at the first send,
- * authenticated in both directions before it carries anything. Containers
- * follow each other on the stream without further framing: the header tells
- * its own length and that of the payload. README.md has the picture.
+ * A pair of processes has one nonblocking connection. It is made at the first
+ * send, and authenticated in both directions before it carries containers. They
+ * follow each other on the stream without further framing, because the header
+ * has its own length and that of the payload. README.md has a picture.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -51,14 +51,14 @@ static const weft_option options[] = {
            "neighbours"),
     {0}};
 
-static void close_(weft_ep *ep)
+static void close_endpoint(weft_ep *ep)
 {
     for (uint32_t i = 0; i < ep->peers; i++)
         if (ep->peer[i])
             wf_tcp_peer_free(ep->peer[i]);
     while (ep->conns)
         wf_tcp_conn_close(ep->conns);
-    wf_tcp_conn_bury(ep);
+    wf_tcp_conn_free_dead(ep);
     for (int i = 0; i < ep->ip.n; i++)
         if (ep->listener[i].fd >= 0)
             close(ep->listener[i].fd);
@@ -73,7 +73,7 @@ static void close_(weft_ep *ep)
     free(ep);
 }
 
-static weft_ep *make(const weft_open *o)
+static weft_ep *make_endpoint(const weft_open *o)
 {
     weft_ep *ep = calloc(1, sizeof *ep);
     if (!ep)
@@ -96,9 +96,9 @@ static weft_ep *make(const weft_open *o)
     return ep;
 }
 
-static int open_(const weft_open *o, weft_ep **out)
+static int open_endpoint(const weft_open *o, weft_ep **out)
 {
-    weft_ep *ep = make(o);
+    weft_ep *ep = make_endpoint(o);
     int rc;
 
     if (!ep)
@@ -121,7 +121,7 @@ static int open_(const weft_open *o, weft_ep **out)
     *out = ep;
     return WEFT_OK;
 err:
-    close_(ep);
+    close_endpoint(ep);
     return rc;
 }
 
@@ -135,7 +135,7 @@ static const struct wf_ip_costs costs = {
     .usual_mbs = 1000,
     .link_percent = 100};
 
-static void describe(const weft_ep *ep, weft_attr *a)
+static void describe_endpoint(const weft_ep *ep, weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE;
     if (!wf_ip_local(&ep->ip))
@@ -153,41 +153,42 @@ static void describe(const weft_ep *ep, weft_attr *a)
     a->cost = wf_ip_cost(&ep->ip, &costs);
 }
 
-static int attr(weft_ep *ep, weft_attr *a)
+static int get_attr(weft_ep *ep, weft_attr *a)
 {
-    describe(ep, a);
+    describe_endpoint(ep, a);
     return WEFT_OK;
 }
 
-static int probe(const weft_open *o, weft_attr *a)
+static int probe_system(const weft_open *o, weft_attr *a)
 {
-    weft_ep *ep = make(o);
+    weft_ep *ep = make_endpoint(o);
     int rc;
     if (!ep)
         return WEFT_ENOMEM;
     rc = wf_ip_choose(&ep->ip);
     if (rc == WEFT_OK)
-        describe(ep, a);
-    close_(ep);
+        describe_endpoint(ep, a);
+    close_endpoint(ep);
     return rc;
 }
 
-static int address(weft_ep *ep, void *buf, size_t *len)
+static int get_address(weft_ep *ep, void *buf, size_t *len)
 {
     return wf_ip_address(&ep->ip, buf, len);
 }
 
-static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
+static int check_reach(weft_ep *ep, const void *addr, size_t len,
+                       weft_cost *cost)
 {
     return wf_ip_reach(&ep->ip, &costs, addr, len, cost);
 }
 
-static int addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
+static int parse_address(weft_ep *ep, const char *text, void *buf, size_t *len)
 {
     return wf_ip_parse(&ep->ip, text, buf, len);
 }
 
-static int connect_(weft_peer *p)
+static int connect_peer(weft_peer *p)
 {
     if (p->state == TCP_IDLE)
         wf_tcp_dial(p);
@@ -196,8 +197,9 @@ static int connect_(weft_peer *p)
 
 /* ---- progress --------------------------------------------------------- */
 
-/* A socket that pays off at every poll leaves epoll: being told of each
- * arrival costs the sender of a local message more than all of our code. */
+/* Takes the hot socket out of epoll while every poll of it finds something.
+ * Notifying epoll of each arrival costs the sender of a local message more than
+ * all code of this transport. */
 static void set_polled(weft_ep *ep, bool polled)
 {
     weft_peer *p = ep->hot;
@@ -205,18 +207,18 @@ static void set_polled(weft_ep *ep, bool polled)
     if (!p || p->state != TCP_OPEN || p->polled == polled)
         return;
     p->polled = polled;
-    wf_tcp_interest(p);
+    wf_tcp_update_interest(p);
 }
 
-/* The hot socket is read at each poll; the more often that pays off, the less
- * often epoll is asked about the others. */
+/* Makes a peer's socket the hot one, which is read at each poll. The more often
+ * that finds something, the less often epoll is asked about the others. */
 static void set_hot(weft_ep *ep, weft_peer *p)
 {
     if (ep->hot == p)
         return;
     set_polled(ep, false);
     ep->hot = p;
-    ep->patience = 1;
+    ep->polls_between_epoll = 1;
 }
 
 static int poll_hot(weft_ep *ep)
@@ -228,14 +230,14 @@ static int poll_hot(weft_ep *ep)
     n = wf_tcp_recv(ep->hot);
     if (n == 0)
         return 0;
-    if (ep->patience < TCP_POLLS)
-        ep->patience *= 2;
+    if (ep->polls_between_epoll < TCP_POLLS)
+        ep->polls_between_epoll *= 2;
     else
         set_polled(ep, true);
     return n;
 }
 
-static int on_peer(weft_peer *p, uint32_t events)
+static int handle_peer_event(weft_peer *p, uint32_t events)
 {
     int n = 1;
     if (events & EPOLLOUT && p->state == TCP_OPEN)
@@ -249,7 +251,7 @@ static int on_peer(weft_peer *p, uint32_t events)
     return n;
 }
 
-static int look(weft_ep *ep, int budget)
+static int poll_epoll(weft_ep *ep, int budget)
 {
     struct epoll_event e[EVENTS];
     int n = epoll_wait(ep->epfd, e, budget < EVENTS ? budget : EVENTS, 0);
@@ -259,12 +261,12 @@ static int look(weft_ep *ep, int budget)
     for (int i = 0; i < n; i++) {
         enum wf_tcp_kind kind = *(enum wf_tcp_kind *)e[i].data.ptr;
         if (kind == TCP_IS_LOBBY) {
-            events += wf_tcp_lobby(ep);
+            events += wf_tcp_poll_lobby(ep);
             continue;
         }
         struct wf_tcp_conn *c = e[i].data.ptr;
         if (c->state == TCP_UP) {
-            events += on_peer(c->peer, e[i].events);
+            events += handle_peer_event(c->peer, e[i].events);
         } else if (c->state != TCP_DEAD) {
             wf_tcp_conn_event(c, e[i].events);
             events++;
@@ -273,74 +275,75 @@ static int look(weft_ep *ep, int budget)
     return events;
 }
 
-static void timers(weft_ep *ep)
+static void run_timers(weft_ep *ep)
 {
     uint64_t now;
-    if (!ep->conns && !ep->dialling && !ep->deaf && !ep->strangers.pause &&
-        !ep->watching && !ep->shorts)
+    if (!ep->conns && !ep->dialling && !ep->accept_paused &&
+        !ep->caller_budget.pause && !ep->watching && !ep->memory_waiters)
         return;
     now = wf_tcp_now(ep);
     wf_tcp_lobby_timers(ep, now);
     wf_tcp_conn_timers(ep, now);
     wf_tcp_dial_timers(ep, now);
     wf_tcp_watch_tick(ep, now);
-    wf_tcp_short_tick(ep, now);
+    wf_tcp_memory_tick(ep, now);
 }
 
-static int progress(weft_ep *ep, int budget)
+static int progress_endpoint(weft_ep *ep, int budget)
 {
     int events = 0;
     bool wide;
 
     if (budget < 1)
         budget = 1;
-    ep->turn++;
+    ep->poll_round++;
     if (ep->attention.first)
         events += wf_tcp_attention(ep);
     events += poll_hot(ep);
     wide = !ep->hot || ep->woken || ep->waiting || ep->calling ||
-           ++ep->polls >= ep->patience;
+           ++ep->polls >= ep->polls_between_epoll;
     if (wide) {
         ep->woken = false;
-        events += look(ep, budget);
-        timers(ep);
+        events += poll_epoll(ep, budget);
+        run_timers(ep);
     }
     if (ep->attention.first)
         events += wf_tcp_attention(ep);
     if (ep->dead)
-        wf_tcp_conn_bury(ep);
+        wf_tcp_conn_free_dead(ep);
     return events;
 }
 
-static int event(weft_ep *ep, weft_event *e)
+static int get_event(weft_ep *ep, weft_event *e)
 {
     e->fd = ep->epfd;
     e->word = NULL;
     return WEFT_OK;
 }
 
-/* Everything unread is in the kernel, and epoll is level-triggered: only what
- * was put off by ourselves keeps us from sleeping. */
-static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
+/* Prepares for sleep. All unread data is in the kernel, and epoll is level
+ * triggered, so only work that was deferred here prevents sleeping. */
+static int arm_endpoint(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
 {
     uint64_t first = 0;
     ep->woken = true;
     if (ep->attention.first)
         return WEFT_EAGAIN;
     set_polled(ep, false);
-    ep->patience = 1;
+    ep->polls_between_epoll = 1;
     wf_ip_sooner(&first, wf_tcp_conn_deadline(ep));
     wf_ip_sooner(&first, wf_tcp_dial_deadline(ep));
     if (ep->watching)
         wf_ip_sooner(&first, ep->watch_at);
-    if (ep->shorts)
-        wf_ip_sooner(&first, ep->short_at);
+    if (ep->memory_waiters)
+        wf_ip_sooner(&first, ep->memory_retry_at);
     if (deadline_ns)
         *deadline_ns = first;
     return WEFT_OK;
 }
 
-static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
+static int read_statistic(weft_ep *ep, int i, const char **name,
+                          uint64_t *value)
 {
     const struct wf_tcp_counts *c = &ep->count;
     const struct {
@@ -358,25 +361,25 @@ static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
 }
 
 static const weft_ops ops = {.size = sizeof ops,
-                             .open = open_,
-                             .close = close_,
-                             .attr = attr,
-                             .address = address,
-                             .reach = reach,
+                             .open = open_endpoint,
+                             .close = close_endpoint,
+                             .attr = get_attr,
+                             .address = get_address,
+                             .reach = check_reach,
                              .peer_add = wf_tcp_peer_add,
                              .peer_del = wf_tcp_peer_del,
                              .send = wf_tcp_send,
-                             .progress = progress,
+                             .progress = progress_endpoint,
                              .drain = wf_tcp_drain,
                              .send_short = wf_tcp_send_short,
-                             .event = event,
-                             .arm = arm,
+                             .event = get_event,
+                             .arm = arm_endpoint,
                              .rx_resume = wf_tcp_rx_resume,
-                             .addr_parse = addr_parse,
+                             .addr_parse = parse_address,
                              .addr_print = wf_ip_print,
-                             .connect = connect_,
-                             .probe = probe,
-                             .stat = stat_,
+                             .connect = connect_peer,
+                             .probe = probe_system,
+                             .stat = read_statistic,
                              .send_more = wf_tcp_send_more,
                              .traffic = wf_tcp_traffic,
                              .silent = wf_tcp_alive_silent};

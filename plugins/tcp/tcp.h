@@ -1,9 +1,9 @@
-/* What the files of the tcp transport share.
+/* The declarations that the files of the tcp transport share.
  *
  *   tcp.c    options, operations, progress   listen.c  accepting
  *   conn.c   one socket and its handshake    dial.c    calling a peer
  *   tx.c     sending                         rx.c      receiving
- *   link.c   a peer up and down              alive.c   is it still there?
+ *   link.c   a peer up and down              alive.c   noticing a dead host
  *
  * Addresses and the choice of interfaces are in plugins/ip.
  *
@@ -26,29 +26,31 @@
 #include "weft_transport.h"
 
 enum {
-    TCP_PENDING_MAX = 64,    /* callers not yet authenticated */
-    TCP_STAGE = 16 << 10,    /* small containers behind a busy socket */
-    /* The same memory for what the core packs: in pieces of 16 KB that takes
-     * twice as long. Pages that nothing was packed to are not there. */
+    TCP_PENDING_MAX = 64, /* callers not yet authenticated */
+    TCP_STAGE = 16 << 10, /* bytes of small containers behind a busy socket */
+    /* The bytes of the same memory that the core may pack data into: in parts
+     * of 16 KB packing takes twice as long. Pages that were never packed into
+     * are not allocated. */
     TCP_PACKED = 256 << 10,
-    TCP_SHORT_MAX = 8 << 10, /* payload that may be copied into the stage */
-    TCP_RBUF = 64 << 10,
+    TCP_SHORT_MAX = 8 << 10,   /* payload that may be copied into the stage */
+    TCP_RBUF = 64 << 10,       /* the read buffer of an endpoint */
     TCP_WINDOW_BULK = 4 << 10, /* read-ahead when payloads are large */
     TCP_IOV = 32,
-    TCP_FRAME = 24, /* bytes of our own frames */
+    TCP_FRAME = 24, /* bytes of the transport's own frames */
     TCP_RETRIES = 6,
-    TCP_POLLS = 16 /* most polls of the hot socket between epoll calls */
+    TCP_POLLS = 16 /* the most polls of the hot socket between epoll calls */
 };
 
-/* Our own frames: first bytes of a header that the core never sends. */
+/* The transport's own frames, by the first byte of a header. The core never
+ * sends these bytes. */
 enum wf_tcp_frame {
-    TCP_ACCEPT = 0xf1, /* listener to dialler: this connection is the one */
+    TCP_ACCEPT = 0xf1,  /* listener to dialler: this connection is the one */
     TCP_GOODBYE = 0xf2, /* nothing follows; the end of the stream is no error */
-    TCP_LACK = 0xf3 /* listener to caller: no call can be taken; the second byte,
-                       an enum wf_tcp_lack, says why */
+    TCP_SHORTAGE = 0xf3 /* listener to caller: no call can be taken; the second
+                           byte, an enum wf_tcp_shortage, says why */
 };
 
-enum wf_tcp_lack { TCP_NO_FILES = 1, TCP_NO_MEMORY = 2 };
+enum wf_tcp_shortage { TCP_NO_FILES = 1, TCP_NO_MEMORY = 2 };
 
 struct wf_tcp_cfg {
     const char *interface; /* auto, or a list of names, addresses, subnets */
@@ -60,8 +62,9 @@ struct wf_tcp_cfg {
 
 enum wf_tcp_kind { TCP_IS_LISTENER, TCP_IS_CONN, TCP_IS_LOBBY };
 
-struct wf_tcp_listener {   /* on the interface of the same index in ip.use */
-    enum wf_tcp_kind kind; /* first: what an epoll event points at */
+/* The listening socket on the interface of the same index in ip.use. */
+struct wf_tcp_listener {
+    enum wf_tcp_kind kind; /* first member: epoll events point at it */
     int fd;
 };
 
@@ -71,13 +74,14 @@ enum wf_tcp_state {
     TCP_VERDICT,    /* dialler: proof sent, waiting for TCP_ACCEPT */
     TCP_HELLO,      /* listener: waiting for the hello */
     TCP_PROOF,      /* listener: answer sent, waiting for the proof */
-    TCP_PARKED,     /* listener: authentic; my own attempt goes first */
+    TCP_PARKED,     /* listener: authenticated; my own attempt goes first */
     TCP_UP,
     TCP_DEAD /* closed; freed at the end of progress */
 };
 
+/* One connection. */
 struct wf_tcp_conn {
-    enum wf_tcp_kind kind;
+    enum wf_tcp_kind kind; /* first member: epoll events point at it */
     int fd;
     enum wf_tcp_state state;
     bool dialled, warned;
@@ -93,24 +97,25 @@ struct wf_tcp_conn {
     uint8_t in[WEFT_AUTH_MSG], out[WEFT_AUTH_MSG];
 };
 
-/* One address of the peer, while dialling. */
+/* One address of the peer that is dialled. */
 struct wf_tcp_candidate {
     struct wf_ip_candidate at;
     struct wf_tcp_conn *conn;
-    uint64_t start_at; /* not before */
+    uint64_t start_at; /* ns; the attempt does not start before */
     int tries;
     bool failed;
-    uint64_t short_since; /* no descriptor, no memory; 0: nothing lacks */
-    int lack;         /* errno of what the peer lacks, or 0 */
-    int status;       /* WEFT_* of the failure */
-    int error;        /* errno, or 0 */
-    const char *what; /* what happened, when there is no errno */
+    uint64_t shortage_since; /* ns, since when calls have failed for want of a
+                                descriptor or of memory; 0: they have not */
+    int peer_shortage;       /* errno of the peer's shortage, or 0 */
+    int status;              /* WEFT_* of the failure */
+    int error;               /* errno, or 0 */
+    const char *what;        /* the failure, when there is no errno */
 };
 
 struct wf_tcp_dial {
     int n;
-    uint64_t until;   /* an absent peer may appear before; 0: it is there */
-    uint64_t tell_at; /* when the wait for it is worth a line; 0: told */
+    uint64_t until;  /* ns, until when a peer may be absent; 0: it may not */
+    uint64_t log_at; /* ns, when waiting for it is logged; 0: it was */
     struct wf_tcp_candidate cand[IP_ADDRS_MAX];
 };
 
@@ -131,33 +136,36 @@ struct weft_peer {
     struct wf_tcp_dial *dial;
     struct wf_ip_book *book; /* copy of the blob, as it came */
     weft_peer *dial_next;
-    struct wf_ip_due due; /* for progress() to look at */
+    struct wf_ip_due due; /* entry in the list of peers for progress() */
     bool want_ready, paused, resumed;
-    bool met;    /* was connected once */
-    bool polled; /* read by every progress(): out of epoll until arm() */
+    bool was_connected;
+    bool polled; /* read by every progress(): not in epoll until arm() */
     bool said_goodbye, heard_goodbye, reported;
     bool watched; /* for signs of life */
     struct wf_ip_alive alive;
-    uint64_t confirmed; /* alive.c: what was seen at the last look */
-    bool owes;
+    uint64_t confirmed; /* alive.c: acknowledgements at the last check */
+    bool answer_owed;   /* alive.c: the other kernel owes an answer */
 
-    /* sending: the stage goes first, then tx */
+    /* Sending: the stage goes first, then tx. */
     uint8_t *stage;
     uint32_t stage_off, stage_end;
-    uint32_t burst, burst_turn; /* messages of a window since that poll */
+    uint32_t burst; /* messages of a window since the poll burst_round */
+    uint32_t burst_round;
     weft_tx *tx;
     uint64_t tx_off; /* over header and payload */
     bool blocked;    /* waiting for EPOLLOUT, or for the system's memory */
-    uint64_t short_since; /* the system has had no memory; 0: it has */
+    uint64_t shortage_since; /* ns, since when the system has no memory for
+                                sending; 0: it has */
 
-    /* receiving */
+    /* Receiving. */
     weft_sink *sink;
-    uint64_t rx_off, rx_len; /* of the payload that is coming in */
+    uint64_t rx_off, rx_len; /* of the payload that is arriving */
     uint32_t window;         /* read-ahead */
-    uint8_t *carry;          /* bytes read and not yet understood */
+    uint8_t *carry;          /* bytes that were read but not parsed */
     uint32_t carry_n;
     uint8_t carry_small[WEFT_HDR];
-    uint64_t unread_since; /* the system has had no memory to read; 0: it has */
+    uint64_t unread_since; /* ns, since when the system has no memory for
+                              reading; 0: it has */
 
     int why_status;
     char *why;
@@ -173,7 +181,7 @@ struct weft_ep {
     weft_core *core;
     struct wf_tcp_cfg cfg;
     uint32_t me;
-    uint64_t start; /* ns that a peer may take to appear */
+    uint64_t start; /* ns that a peer may take to start */
     uint16_t port;  /* to listen on; 0: any */
     int epfd;
     struct wf_ip_place ip;
@@ -181,30 +189,32 @@ struct weft_ep {
     weft_peer **peer; /* by loc_id */
     uint32_t peers;
     struct wf_tcp_conn *conns, *dead;
-    int lobby;   /* epoll of listeners and strangers, itself in epfd */
+    int lobby; /* epoll of listeners and unknown callers, itself in epfd */
     enum wf_tcp_kind lobby_kind;
-    struct wf_ip_budget strangers; /* pause: the lobby is out of epfd */
-    int pending; /* accepted and not authenticated */
-    int calling; /* all others in conns */
-    bool deaf;   /* listeners are out of the lobby: pool full */
-    uint64_t deaf_until;
+    struct wf_ip_budget caller_budget; /* pause: the lobby is out of epfd */
+    int pending;        /* connections accepted and not authenticated */
+    int calling;        /* all others in conns */
+    bool accept_paused; /* listeners are out of the lobby: pool full */
+    uint64_t accept_paused_until; /* ns */
     weft_peer *dialling;
-    int waiting;  /* blocked senders: epoll at every poll */
-    int shorts;   /* peers with short_since */
-    uint64_t short_at; /* when they try again */
+    int waiting;              /* blocked senders: epoll at every poll */
+    int memory_waiters;       /* peers with shortage_since */
+    uint64_t memory_retry_at; /* ns, when they try again */
     struct wf_ip_watch watch;
     int watching; /* peers that are watched for signs of life */
     uint64_t watch_at;
-    bool said_auth; /* the warning about wrong keys was given */
-    bool said_full; /* that no descriptor is left for callers */
-    int reserve;    /* a descriptor for telling them so, or -1 */
-    uint64_t full_since; /* nobody could be taken from then on; 0: they can */
-    bool woken;     /* arm() was called: look at epoll next */
+    bool auth_warned;    /* the warning about wrong keys was given */
+    bool full_warned;    /* the warning that callers must wait was given */
+    int reserve;         /* a descriptor for telling callers why, or -1 */
+    uint64_t full_since; /* ns, since when no caller can be accepted; 0: they
+                            can */
+    bool woken;          /* arm() was called: the next poll asks epoll */
     bool draining;
-    uint32_t turn;     /* polls so far */
-    unsigned polls;    /* since epoll was looked at */
-    unsigned patience; /* polls of the hot socket before the next look */
-    weft_peer *hot;    /* the last that had something for us */
+    uint32_t poll_round;          /* polls so far */
+    unsigned polls;               /* polls since epoll was asked */
+    unsigned polls_between_epoll; /* polls of the hot socket before epoll is
+                                     asked again */
+    weft_peer *hot;               /* the peer whose socket had something last */
     struct wf_ip_attention attention;
     uint8_t *rbuf;
     struct wf_tcp_counts count;
@@ -213,9 +223,9 @@ struct weft_ep {
 /* listen.c */
 int wf_tcp_listen(weft_ep *);
 void wf_tcp_listen_pause(weft_ep *, bool pause);
-/* The last words to a caller on this socket. */
-void wf_tcp_tell_lack(int fd, enum wf_tcp_lack);
-int wf_tcp_lobby(weft_ep *);
+/* Tells the caller on this socket which shortage refuses it. */
+void wf_tcp_send_shortage(int fd, enum wf_tcp_shortage);
+int wf_tcp_poll_lobby(weft_ep *);
 void wf_tcp_lobby_timers(weft_ep *, uint64_t now);
 uint64_t wf_tcp_lobby_deadline(const weft_ep *);
 
@@ -223,11 +233,11 @@ uint64_t wf_tcp_lobby_deadline(const weft_ep *);
 struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *, int fd, enum wf_tcp_state,
                                     const struct wf_ip_addr *remote);
 void wf_tcp_conn_close(struct wf_tcp_conn *);
-void wf_tcp_conn_interest(struct wf_tcp_conn *, uint32_t events);
+void wf_tcp_conn_set_interest(struct wf_tcp_conn *, uint32_t events);
 void wf_tcp_conn_event(struct wf_tcp_conn *, uint32_t events);
 void wf_tcp_conn_tune(struct wf_tcp_conn *);
-void wf_tcp_conn_bury(weft_ep *);
-void wf_tcp_conn_settled(struct wf_tcp_conn *, weft_peer *);
+void wf_tcp_conn_free_dead(weft_ep *);
+void wf_tcp_conn_settle(struct wf_tcp_conn *, weft_peer *);
 void wf_tcp_conn_timers(weft_ep *, uint64_t now);
 uint64_t wf_tcp_conn_deadline(const weft_ep *);
 
@@ -239,11 +249,11 @@ void wf_tcp_dial_forget(weft_peer *);
 void wf_tcp_dial_failed(struct wf_tcp_conn *, int status, int error,
                         const char *what);
 void wf_tcp_dial_retry(struct wf_tcp_conn *, const char *what);
-void wf_tcp_dial_lack(struct wf_tcp_conn *, unsigned lack);
+void wf_tcp_dial_shortage(struct wf_tcp_conn *, unsigned lack);
 void wf_tcp_dial_end(weft_peer *, struct wf_tcp_conn *keep);
 
 /* link.c */
-void wf_tcp_met(struct wf_tcp_conn *, uint32_t loc_id);
+void wf_tcp_take_caller(struct wf_tcp_conn *, uint32_t loc_id);
 void wf_tcp_link_up(weft_peer *, struct wf_tcp_conn *);
 void wf_tcp_link_break(weft_peer *, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -260,7 +270,7 @@ void wf_tcp_peer_free(weft_peer *);
 uint64_t wf_tcp_traffic(weft_peer *);
 void wf_tcp_alive_begin(weft_peer *);
 void wf_tcp_alive_end(weft_peer *);
-void wf_tcp_watch(weft_peer *);
+void wf_tcp_watch_sent(weft_peer *);
 void wf_tcp_watch_tick(weft_ep *, uint64_t now);
 uint64_t wf_tcp_alive_silent(weft_peer *, uint64_t within);
 
@@ -271,10 +281,10 @@ int wf_tcp_send_short(weft_peer *, const weft_hdr *, const void *data,
 int wf_tcp_send_more(weft_peer *, const weft_hdr *, const void *data,
                      size_t len);
 void wf_tcp_flush(weft_peer *); /* from progress only: may call back */
-void wf_tcp_interest(weft_peer *);
-/* Those for which the system had no memory: once more. */
-void wf_tcp_short_tick(weft_ep *, uint64_t now);
-int wf_tcp_frame(weft_peer *, enum wf_tcp_frame);
+void wf_tcp_update_interest(weft_peer *);
+/* Tries again to send to peers for which the system had no memory. */
+void wf_tcp_memory_tick(weft_ep *, uint64_t now);
+int wf_tcp_send_frame(weft_peer *, enum wf_tcp_frame);
 bool wf_tcp_tx_idle(weft_peer *);
 void wf_tcp_tx_cancel(weft_peer *, int status);
 

@@ -1,13 +1,14 @@
-/* Sending: straight from the user's memory, or through a small stage.
+/* Sending: straight from the user's memory, or through a small staging buffer,
+ * the stage.
  *
- * DESIGN  The stream of a peer is: the stage, then one container that does not
- * fit into it. A container goes out at once when nothing is before it; if it
- * is small, what the socket does not take is copied to the stage and the
- * container is done. Small containers that come while the stage is not empty,
- * or with WEFT_TX_MORE, join it and leave in one call. Only one container is
- * ever lent to us: the core queues.
+ * DESIGN  The stream of a peer consists of the stage, then one container that
+ * does not fit into it. A container is sent at once when nothing is before it;
+ * if it is small, the bytes that the socket does not take are copied to the
+ * stage and the container is done. Small containers that come while the stage
+ * is not empty, or with WEFT_TX_MORE, are copied to it and leave in one call.
+ * At most one container is lent to the transport: the core queues the others.
  *
- * A container of many small segments passes through the stage piece by piece:
+ * A container of many small segments passes through the stage part by part:
  * gathering 32 of them for a call costs more than copying as much for one.
  *
  * INVARIANT  While a container is half sent, the stage holds only bytes of that
@@ -23,17 +24,17 @@
 
 enum {
     FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL,
-    TINY = 512 /* copying so little is cheaper than gathering it */
+    TINY = 512 /* bytes; copying so little is cheaper than gathering it */
 };
 
-void wf_tcp_interest(weft_peer *p)
+void wf_tcp_update_interest(weft_peer *p)
 {
     bool in = !p->paused && !p->polled;
 
-    bool out = p->blocked && !p->short_since;
+    bool out = p->blocked && !p->shortage_since;
 
-    wf_tcp_conn_interest(p->conn, (in ? (uint32_t)EPOLLIN : 0) |
-                                      (out ? (uint32_t)EPOLLOUT : 0));
+    wf_tcp_conn_set_interest(p->conn, (in ? (uint32_t)EPOLLIN : 0) |
+                                          (out ? (uint32_t)EPOLLOUT : 0));
 }
 
 static void set_blocked(weft_peer *p, bool blocked)
@@ -43,57 +44,57 @@ static void set_blocked(weft_peer *p, bool blocked)
     p->blocked = blocked;
     p->ep->waiting += blocked ? 1 : -1;
     if (p->conn)
-        wf_tcp_interest(p);
+        wf_tcp_update_interest(p);
 }
 
-/* A socket that has room, and the system no memory to fill it: epoll would say
- * so at once. False: for too long. */
+/* Waits for memory of the system, by a timer: the socket has room, so epoll
+ * would report it at once. Returns false when that has lasted too long. */
 static bool wait_for_memory(weft_peer *p)
 {
     uint64_t now = wf_tcp_now(p->ep);
 
-    p->ep->shorts += !p->short_since;
-    p->ep->short_at = now + IP_SHORT_AGAIN_NS;
-    return wf_ip_short_again(&p->short_since, now);
+    p->ep->memory_waiters += !p->shortage_since;
+    p->ep->memory_retry_at = now + IP_SHORT_AGAIN_NS;
+    return wf_ip_short_again(&p->shortage_since, now);
 }
 
-static void has_memory(weft_peer *p)
+static void end_memory_wait(weft_peer *p)
 {
-    if (!p->short_since)
+    if (!p->shortage_since)
         return;
-    p->ep->shorts--;
-    p->short_since = 0;
+    p->ep->memory_waiters--;
+    p->shortage_since = 0;
     if (p->conn)
-        wf_tcp_interest(p);
+        wf_tcp_update_interest(p);
 }
 
-void wf_tcp_short_tick(weft_ep *ep, uint64_t now)
+void wf_tcp_memory_tick(weft_ep *ep, uint64_t now)
 {
-    if (!ep->shorts || ep->short_at > now)
+    if (!ep->memory_waiters || ep->memory_retry_at > now)
         return;
-    ep->short_at = now + IP_SHORT_AGAIN_NS;
+    ep->memory_retry_at = now + IP_SHORT_AGAIN_NS;
     for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i] && ep->peer[i]->short_since &&
+        if (ep->peer[i] && ep->peer[i]->shortage_since &&
             ep->peer[i]->state == TCP_OPEN)
             wf_tcp_flush(ep->peer[i]);
 }
 
-static uint32_t staged(const weft_peer *p)
+static uint32_t staged_bytes(const weft_peer *p)
 {
     return p->stage_end - p->stage_off;
 }
 
-static void advance(weft_peer *p, uint64_t n)
+static void consume_sent(weft_peer *p, uint64_t n)
 {
-    uint32_t first = staged(p) < n ? staged(p) : (uint32_t)n;
+    uint32_t first = staged_bytes(p) < n ? staged_bytes(p) : (uint32_t)n;
     p->stage_off += first;
     if (p->stage_off == p->stage_end)
         p->stage_off = p->stage_end = 0;
     p->tx_off += n - first;
 }
 
-/* Room for n more bytes in the stage? */
-static bool stage_room(weft_peer *p, uint64_t n)
+/* Makes room for n more bytes in the stage. Returns whether there is room. */
+static bool has_stage_room(weft_peer *p, uint64_t n)
 {
     if (!p->stage) {
         p->stage = malloc(TCP_PACKED + TCP_FRAME);
@@ -102,20 +103,20 @@ static bool stage_room(weft_peer *p, uint64_t n)
     }
     if (p->stage_end + n <= TCP_STAGE)
         return true;
-    if (staged(p) + n > TCP_STAGE)
+    if (staged_bytes(p) + n > TCP_STAGE)
         return false;
-    memmove(p->stage, p->stage + p->stage_off, staged(p));
-    p->stage_end = staged(p);
+    memmove(p->stage, p->stage + p->stage_off, staged_bytes(p));
+    p->stage_end = staged_bytes(p);
     p->stage_off = 0;
     return true;
 }
 
-/* As much as fits of a container that the core copies. */
-static void stage_part(weft_peer *p)
+/* Copies as much as fits of a container that only the core can read. */
+static void stage_packed(weft_peer *p)
 {
     uint64_t left = wf_ip_tx_bytes(p->tx) - p->tx_off;
 
-    if (left == 0 || !stage_room(p, TCP_STAGE))
+    if (left == 0 || !has_stage_room(p, TCP_STAGE))
         return;
     if (left > TCP_PACKED - p->stage_end)
         left = TCP_PACKED - p->stage_end;
@@ -124,23 +125,24 @@ static void stage_part(weft_peer *p)
     p->tx_off += left;
 }
 
-/* As much as fits of the container, if its segments are small. */
+/* Copies as much as fits of the container into the stage, if its segments are
+ * small. */
 static void stage_fine(weft_peer *p)
 {
     struct iovec v[TCP_IOV];
     size_t sum = 0;
     int n;
 
-    if (!p->tx || p->tx->iov || staged(p))
+    if (!p->tx || p->tx->iov || staged_bytes(p))
         return;
     if (WEFT_COPY(p->ep->host, p->tx)) {
-        stage_part(p);
+        stage_packed(p);
         return;
     }
     n = wf_ip_tx_pieces(p->tx, p->tx_off, v, TCP_IOV);
     for (int i = 0; i < n; i++)
         sum += v[i].iov_len;
-    if (n < TCP_IOV || sum >= TCP_IOV * TINY || !stage_room(p, TCP_STAGE))
+    if (n < TCP_IOV || sum >= TCP_IOV * TINY || !has_stage_room(p, TCP_STAGE))
         return;
     while (n > 0) {
         for (int i = 0; i < n; i++) {
@@ -156,26 +158,27 @@ static void stage_fine(weft_peer *p)
     }
 }
 
-static void cannot_send(weft_peer *p, int error)
+static void handle_send_error(weft_peer *p, int error)
 {
     if (wf_ip_short(error) && wait_for_memory(p)) {
         set_blocked(p, true);
-        wf_tcp_interest(p);
+        wf_tcp_update_interest(p);
         return;
     }
     if (wf_ip_short(error))
         p->ep->host->log(p->ep->core, 1,
                          "sendmsg() to process %u has failed for 10 s: %s",
                          p->id, wf_ip_error(error));
-    /* leave data that has arrived readable: recv() will tell */
+    /* these two do not break the link: arrived data is read first, by recv() */
     if (error != EPIPE && error != ECONNRESET)
         wf_tcp_link_break(p, WEFT_ELINK, "connection to process %u: %s", p->id,
                           wf_ip_error(error));
     set_blocked(p, true);
 }
 
-/* Write until all is out or the socket is full. False: the link broke. */
-static bool push(weft_peer *p)
+/* Writes until all is sent or the socket is full. Returns false if the link
+ * broke. */
+static bool write_socket(weft_peer *p)
 {
     struct iovec v[TCP_IOV];
     for (;;) {
@@ -183,20 +186,20 @@ static bool push(weft_peer *p)
         size_t want = 0;
         ssize_t n;
         stage_fine(p);
-        if (staged(p)) {
+        if (staged_bytes(p)) {
             v[0].iov_base = p->stage + p->stage_off;
-            v[0].iov_len = staged(p);
+            v[0].iov_len = staged_bytes(p);
             m.msg_iovlen = 1;
         }
         if (p->tx)
             m.msg_iovlen +=
                 (size_t)wf_ip_tx_pieces(p->tx, p->tx_off, v + m.msg_iovlen,
-                                     TCP_IOV - (int)m.msg_iovlen);
+                                        TCP_IOV - (int)m.msg_iovlen);
         if (m.msg_iovlen == 0)
             break;
         for (size_t i = 0; i < (size_t)m.msg_iovlen; i++)
             want += v[i].iov_len;
-        /* one piece is the common case, and send() is cheaper */
+        /* one segment is the common case, and send() is cheaper */
         if (m.msg_iovlen == 1)
             n = send(p->conn->fd, v[0].iov_base, v[0].iov_len, FLAGS);
         else
@@ -204,30 +207,30 @@ static bool push(weft_peer *p)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-            cannot_send(p, errno);
-            return p->state == TCP_OPEN && p->short_since;
+            handle_send_error(p, errno);
+            return p->state == TCP_OPEN && p->shortage_since;
         }
         if (n > 0)
-            advance(p, (uint64_t)n);
-        has_memory(p);
+            consume_sent(p, (uint64_t)n);
+        end_memory_wait(p);
         if (n < 0 || (size_t)n < want) {
             set_blocked(p, true);
-            wf_tcp_watch(p);
+            wf_tcp_watch_sent(p);
             return true;
         }
     }
     set_blocked(p, false);
-    wf_tcp_watch(p);
+    wf_tcp_watch_sent(p);
     return true;
 }
 
-static bool finished(const weft_peer *p)
+static bool is_finished(const weft_peer *p)
 {
     return p->tx && p->tx_off == wf_ip_tx_bytes(p->tx);
 }
 
-/* Copy the container from byte off on into the stage. */
-static void stage(weft_peer *p, weft_tx *tx, uint64_t off)
+/* Copies the container from byte off on into the stage. */
+static void stage_rest(weft_peer *p, weft_tx *tx, uint64_t off)
 {
     uint64_t n = wf_ip_tx_bytes(tx) - off;
     wf_ip_tx_copy(p->ep->host, tx, off, p->stage + p->stage_end, n);
@@ -235,15 +238,15 @@ static void stage(weft_peer *p, weft_tx *tx, uint64_t off)
     p->ep->count.stage_copies++;
 }
 
-static int again(weft_peer *p)
+static int wait_for_ready(weft_peer *p)
 {
     p->want_ready = true;
     if (p->state == TCP_OPEN && !p->stage && !p->tx)
-        wf_tcp_attend(p); /* no memory for the stage: nothing else will wake */
+        wf_tcp_attend(p); /* no memory for the stage: only progress() retries */
     return WEFT_EAGAIN;
 }
 
-static int not_open(weft_peer *p)
+static int dial_or_refuse(weft_peer *p)
 {
     if (p->state == TCP_IDLE)
         wf_tcp_dial(p);
@@ -251,71 +254,71 @@ static int not_open(weft_peer *p)
         wf_tcp_link_break(p, WEFT_ELINK, "process %u has left", p->id);
     if (p->state == TCP_BROKEN && p->reported)
         return WEFT_ELINK;
-    return again(p);
+    return wait_for_ready(p);
 }
 
-static int send_now(weft_peer *p, weft_tx *tx, bool small)
+static int send_directly(weft_peer *p, weft_tx *tx, bool small)
 {
     p->tx = tx;
     p->tx_off = 0;
-    if (!p->blocked && !push(p) && p->state != TCP_OPEN)
-        return WEFT_OK; /* comes back through tx_done */
-    if (finished(p)) {
+    if (!p->blocked && !write_socket(p) && p->state != TCP_OPEN)
+        return WEFT_OK; /* tx_done returns it */
+    if (is_finished(p)) {
         p->tx = NULL;
         return WEFT_DONE;
     }
-    if (small && stage_room(p, wf_ip_tx_bytes(tx) - p->tx_off)) {
+    if (small && has_stage_room(p, wf_ip_tx_bytes(tx) - p->tx_off)) {
         p->tx = NULL;
-        stage(p, tx, p->tx_off);
+        stage_rest(p, tx, p->tx_off);
         return WEFT_DONE;
     }
     return WEFT_OK;
 }
 
-/* There is no memory for the stage: nothing will make room in it. A container is
- * sent from where it is, unless only the core can read it. */
+/* Sends a container without the stage, for which there is no memory: from where
+ * it is, unless only the core can read it. */
 static int send_unstaged(weft_peer *p, weft_tx *tx)
 {
     if (tx->iov || !WEFT_COPY(p->ep->host, tx))
-        return send_now(p, tx, false);
+        return send_directly(p, tx, false);
     wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
-    return again(p);
+    return wait_for_ready(p);
 }
 
-/* A small container behind others, or one that waits for more to come. */
-static int join(weft_peer *p, weft_tx *tx)
+/* Copies a small container to the stage, behind others or to wait for more. */
+static int join_stage(weft_peer *p, weft_tx *tx)
 {
     bool wait = tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE);
 
-    if (!stage_room(p, wf_ip_tx_bytes(tx))) {
+    if (!has_stage_room(p, wf_ip_tx_bytes(tx))) {
         if (!p->blocked)
-            push(p);
-        if (p->state != TCP_OPEN || !stage_room(p, wf_ip_tx_bytes(tx)))
-            return p->stage ? again(p) : send_unstaged(p, tx);
+            write_socket(p);
+        if (p->state != TCP_OPEN || !has_stage_room(p, wf_ip_tx_bytes(tx)))
+            return p->stage ? wait_for_ready(p) : send_unstaged(p, tx);
     }
-    stage(p, tx, 0);
+    stage_rest(p, tx, 0);
     if (!p->blocked && wait)
         wf_tcp_attend(p); /* flushed by progress() at the latest */
     else if (!p->blocked)
-        push(p);
+        write_socket(p);
     return WEFT_DONE;
 }
 
-static int submit(weft_peer *p, weft_tx *tx)
+static int submit_container(weft_peer *p, weft_tx *tx)
 {
     weft_ep *ep = p->ep;
     bool small = wf_ip_tx_bytes(tx) <= TCP_SHORT_MAX + WEFT_HDR;
     int rc;
 
     if (p->state != TCP_OPEN)
-        return not_open(p);
+        return dial_or_refuse(p);
     if (p->tx)
-        return again(p);
-    if (small &&
-        (staged(p) || wf_ip_tx_bytes(tx) <= TINY || tx->flags & WEFT_TX_MORE))
-        rc = join(p, tx);
+        return wait_for_ready(p);
+    if (small && (staged_bytes(p) || wf_ip_tx_bytes(tx) <= TINY ||
+                  tx->flags & WEFT_TX_MORE))
+        rc = join_stage(p, tx);
     else
-        rc = send_now(p, tx, small);
+        rc = send_directly(p, tx, small);
     if (rc >= 0) {
         ep->count.tx_frames++;
         ep->count.tx_bytes += tx->len;
@@ -325,13 +328,13 @@ static int submit(weft_peer *p, weft_tx *tx)
 
 int wf_tcp_send(weft_peer *p, weft_tx *tx)
 {
-    return submit(p, tx);
+    return submit_container(p, tx);
 }
 
-/* Keep the end of a frame that the socket took only in part. */
+/* Keeps the end of a frame that the socket took only in part. */
 static void keep_rest(weft_peer *p, const uint8_t *rest, size_t n)
 {
-    if (!stage_room(p, n)) {
+    if (!has_stage_room(p, n)) {
         wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
         return;
     }
@@ -340,8 +343,9 @@ static void keep_rest(weft_peer *p, const uint8_t *rest, size_t n)
     set_blocked(p, true);
 }
 
-/* The path of most messages: nothing is before it, so header and payload leave
- * in one write. False: nothing was written; the long way knows why. */
+/* The fast path, for a small message with nothing before it: header and payload
+ * leave in one write. Returns false if nothing was written; the slow path
+ * handles the cause. */
 static bool send_tiny(weft_peer *p, const weft_hdr *hdr, const void *data,
                       size_t len)
 {
@@ -357,7 +361,7 @@ static bool send_tiny(weft_peer *p, const weft_hdr *hdr, const void *data,
         return false;
     if ((size_t)n < total)
         keep_rest(p, frame + n, total - (size_t)n);
-    wf_tcp_watch(p);
+    wf_tcp_watch_sent(p);
     p->ep->count.tx_frames++;
     p->ep->count.tx_bytes += len;
     return true;
@@ -371,41 +375,43 @@ int wf_tcp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
         .hdr = (weft_hdr *)(uintptr_t)hdr, .iov = &v, .iov_n = 1, .len = len};
     int rc;
 
-    if (len <= TINY && p->state == TCP_OPEN && !p->tx && !staged(p) &&
+    if (len <= TINY && p->state == TCP_OPEN && !p->tx && !staged_bytes(p) &&
         !p->blocked && send_tiny(p, hdr, data, len))
         return WEFT_DONE;
     if (len > TCP_SHORT_MAX)
         return WEFT_EINVAL;
-    if (p->state == TCP_OPEN && !stage_room(p, wf_ip_tx_bytes(&tx)))
-        return again(p); /* so that send_now never keeps our tx */
-    rc = submit(p, &tx);
+    if (p->state == TCP_OPEN && !has_stage_room(p, wf_ip_tx_bytes(&tx)))
+        return wait_for_ready(p); /* so that send_directly never keeps tx */
+    rc = submit_container(p, &tx);
     if (p->tx == &tx)
         p->tx = NULL; /* the link broke meanwhile */
     return rc == WEFT_OK ? WEFT_DONE : rc;
 }
 
-/* Nothing holds a window back: it is no window yet, or the socket decides. */
+/* Says whether a message is not coalesced: it is the first since the last poll,
+ * is too large, or the link or the socket is not ready. */
 static bool goes_alone(weft_peer *p, size_t len)
 {
     weft_ep *ep = p->ep;
 
-    if (p->burst_turn != ep->turn) {
-        p->burst_turn = ep->turn;
+    if (p->burst_round != ep->poll_round) {
+        p->burst_round = ep->poll_round;
         p->burst = 0;
     }
     return ++p->burst == 1 || len > ep->cfg.coalesce || p->state != TCP_OPEN ||
            p->tx || p->blocked;
 }
 
-/* A window of small messages leaves after the 1st, 2nd, 4th, 8th, ...: few
- * calls if there are many, no delay if there are only one or two. */
+/* Sends one of a window of small messages. The stage leaves after the 1st, 2nd,
+ * 4th, 8th, ... of them: that is few calls if there are many, and no delay if
+ * there are only one or two. */
 int wf_tcp_send_more(weft_peer *p, const weft_hdr *hdr, const void *data,
                      size_t len)
 {
     size_t hl = weft_hdr_len(hdr);
     uint8_t *at;
 
-    if (goes_alone(p, len) || !stage_room(p, hl + len))
+    if (goes_alone(p, len) || !has_stage_room(p, hl + len))
         return wf_tcp_send_short(p, hdr, data, len);
     at = p->stage + p->stage_end;
     memcpy(at, hdr, hl);
@@ -415,53 +421,55 @@ int wf_tcp_send_more(weft_peer *p, const weft_hdr *hdr, const void *data,
     p->ep->count.tx_frames++;
     p->ep->count.tx_bytes += len;
     p->ep->count.stage_copies++;
-    if ((p->burst & (p->burst - 1)) == 0 || staged(p) > TCP_STAGE / 2) {
-        push(p);
+    if ((p->burst & (p->burst - 1)) == 0 || staged_bytes(p) > TCP_STAGE / 2) {
+        write_socket(p);
         return WEFT_DONE;
     }
     wf_tcp_attend(p); /* flushed by progress() at the latest */
     return WEFT_OK;
 }
 
-/* A frame of our own; WEFT_EAGAIN while a container is half sent. */
-int wf_tcp_frame(weft_peer *p, enum wf_tcp_frame type)
+/* Puts one of the transport's own frames into the stage. WEFT_EAGAIN while a
+ * container is half sent. */
+int wf_tcp_send_frame(weft_peer *p, enum wf_tcp_frame type)
 {
     uint8_t frame[TCP_FRAME] = {
         [0] = (uint8_t)type, [1] = 1, [3] = WEFT_HDR_SHORT >> 8};
     if (p->tx)
         return WEFT_EAGAIN;
-    if (!stage_room(p, sizeof frame))
+    if (!has_stage_room(p, sizeof frame))
         return WEFT_ENOMEM;
     memcpy(p->stage + p->stage_end, frame, sizeof frame);
     p->stage_end += sizeof frame;
     return WEFT_OK;
 }
 
-/* Is nothing left to write? Tries once; never calls back. */
+/* Says whether nothing is left to write, after one try to write it. It never
+ * calls back. */
 bool wf_tcp_tx_idle(weft_peer *p)
 {
     if (p->tx)
         return false;
-    if (staged(p) && !p->blocked)
-        push(p);
-    return !staged(p);
+    if (staged_bytes(p) && !p->blocked)
+        write_socket(p);
+    return !staged_bytes(p);
 }
 
-/* Continue, and tell the core what has changed. */
+/* Continues to send, and tells the core what has changed. */
 void wf_tcp_flush(weft_peer *p)
 {
     weft_ep *ep = p->ep;
-    if (staged(p) || p->tx)
-        push(p);
+    if (staged_bytes(p) || p->tx)
+        write_socket(p);
     else
         set_blocked(p, false);
-    if (finished(p)) {
+    if (is_finished(p)) {
         weft_tx *tx = p->tx;
         p->tx = NULL;
         ep->host->tx_done(ep->core, tx, WEFT_OK);
     }
     if (p->state == TCP_OPEN && p->want_ready && !p->tx &&
-        staged(p) <= TCP_STAGE / 2) {
+        staged_bytes(p) <= TCP_STAGE / 2) {
         p->want_ready = false;
         ep->host->tx_ready(ep->core, p->loc);
     }
@@ -471,7 +479,7 @@ void wf_tcp_tx_cancel(weft_peer *p, int status)
 {
     weft_tx *tx = p->tx;
     set_blocked(p, false);
-    has_memory(p);
+    end_memory_wait(p);
     p->stage_off = p->stage_end = 0;
     p->tx = NULL;
     if (tx)

@@ -96,7 +96,7 @@ static void scribble(weft_peer *p, unsigned *seed)
             struct shm_in *in = &p->in;
             struct shm_slot *s = in->next + rand_r(seed) % 3;
             value = (value & ~(7ull << 61)) |
-                    (uint64_t)in->lap << 61;
+                    (uint64_t)in->wrap << 61;
             if (rand_r(seed) % 2)
                 value = (value & ~(7ull << 58)) |
                         (uint64_t)(1 + rand_r(seed) % 6) << 58;

@@ -62,7 +62,7 @@ static int start(void **state)
     send_to(&b, &a);
     fake_receive_all(&a, &b);
     look();
-    peer()->in.patience = peer()->in.prompt = 0;
+    peer()->in.pre_poll_pauses = peer()->in.prompt_answers = 0;
     return 0;
 }
 
@@ -78,11 +78,11 @@ static void who_looks_too_early_is_more_patient_the_next_time(void **state)
 {
     (void)state;
     ask_and_look_too_early();
-    assert_int_equal(peer()->in.patience, 1);
+    assert_int_equal(peer()->in.pre_poll_pauses, 1);
     ask_and_look_too_early();
-    assert_int_equal(peer()->in.patience, 2);
+    assert_int_equal(peer()->in.pre_poll_pauses, 2);
     ask_and_look_too_early();
-    assert_int_equal(peer()->in.patience, 2);
+    assert_int_equal(peer()->in.pre_poll_pauses, 2);
 }
 
 static void only_the_first_look_for_an_answer_counts(void **state)
@@ -91,7 +91,7 @@ static void only_the_first_look_for_an_answer_counts(void **state)
     ask();
     for (int i = 0; i < 10; i++)
         assert_int_equal(look(), WEFT_OK);
-    assert_int_equal(peer()->in.patience, 1);
+    assert_int_equal(peer()->in.pre_poll_pauses, 1);
 }
 
 static void what_nobody_asked_for_teaches_nothing(void **state)
@@ -102,7 +102,7 @@ static void what_nobody_asked_for_teaches_nothing(void **state)
         send_to(&b, &a);
         fake_receive_all(&a, &b);
     }
-    assert_int_equal(peer()->in.patience, 0);
+    assert_int_equal(peer()->in.pre_poll_pauses, 0);
 }
 
 static void prompt_answers_are_looked_for_sooner(void **state)
@@ -112,12 +112,12 @@ static void prompt_answers_are_looked_for_sooner(void **state)
     ask_and_look_too_early();
     for (int i = 0; i < PROMPT - 1; i++)
         ask_and_be_answered_at_once();
-    assert_int_equal(peer()->in.patience, 2);
+    assert_int_equal(peer()->in.pre_poll_pauses, 2);
     ask_and_be_answered_at_once();
-    assert_int_equal(peer()->in.patience, 1);
+    assert_int_equal(peer()->in.pre_poll_pauses, 1);
     for (int i = 0; i < 2 * PROMPT; i++)
         ask_and_be_answered_at_once();
-    assert_int_equal(peer()->in.patience, 0);
+    assert_int_equal(peer()->in.pre_poll_pauses, 0);
 }
 
 int main(void)

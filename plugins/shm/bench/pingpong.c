@@ -2,9 +2,9 @@
  *
  *   cc -O2 -Iinclude plugins/shm/bench/pingpong.c plugins/shm/[a-z]*.c
  *
- * A fake core that takes everything; the parent sits on CPU 0, the child on
- * CPU 1. Prints one line per size: the best of many short rounds, so that a
- * busy machine spoils some rounds and not the result.
+ * The core is a fake that takes every message. The parent runs on CPU 0, the
+ * child on CPU 1. It prints one line per size: the best of many short rounds,
+ * so that a busy machine spoils some rounds and not the result.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -42,8 +42,8 @@ struct weft_auth {
     int none;
 };
 
-static int rx(weft_core *c, weft_loc *l, const weft_hdr *h, const void *data,
-              size_t have, weft_sink **sink)
+static int take_message(weft_core *c, weft_loc *l, const weft_hdr *h,
+                        const void *data, size_t have, weft_sink **sink)
 {
     uint32_t len = weft_hdr_plen(h);
     (void)l;
@@ -58,38 +58,38 @@ static int rx(weft_core *c, weft_loc *l, const weft_hdr *h, const void *data,
     return WEFT_OK;
 }
 
-static void rx_done(weft_core *c, weft_sink *s, int status)
+static void finish_message(weft_core *c, weft_sink *s, int status)
 {
     (void)s, (void)status;
     c->got++;
 }
 
-static void tx_done(weft_core *c, weft_tx *t, int status)
+static void finish_send(weft_core *c, weft_tx *t, int status)
 {
     (void)t, (void)status;
     c->sent = 1;
 }
 
-static void note(weft_core *c, weft_loc *l)
+static void ignore_event(weft_core *c, weft_loc *l)
 {
     (void)c, (void)l;
 }
 
-static void down(weft_core *c, weft_loc *l, int status, const char *why)
+static void exit_on_down(weft_core *c, weft_loc *l, int status, const char *why)
 {
     (void)l;
     fprintf(stderr, "%u: down %d %s\n", c->id, status, why);
     exit(1);
 }
 
-static int locate(weft_core *c, uint32_t id)
+static int locate_peer(weft_core *c, uint32_t id)
 {
     (void)c, (void)id;
     return 0;
 }
 
-static int auth(weft_core *c, weft_auth **a, const void *in, size_t len,
-                void *out, size_t *n, uint32_t *id)
+static int authenticate(weft_core *c, weft_auth **a, const void *in, size_t len,
+                        void *out, size_t *n, uint32_t *id)
 {
     unsigned char step = in ? *(const unsigned char *)in : 0;
     (void)len;
@@ -106,7 +106,7 @@ static int auth(weft_core *c, weft_auth **a, const void *in, size_t len,
     return step < 2 ? WEFT_EAGAIN : WEFT_OK;
 }
 
-static uint64_t now(weft_core *c)
+static uint64_t now_ns(weft_core *c)
 {
     struct timespec t;
     (void)c;
@@ -114,16 +114,22 @@ static uint64_t now(weft_core *c)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void say(weft_core *c, int level, const char *fmt, ...)
+static void ignore_log(weft_core *c, int level, const char *fmt, ...)
 {
     (void)c, (void)level, (void)fmt;
 }
 
-static const weft_host host = {.size = sizeof host, .rx = rx,
-                               .rx_done = rx_done, .tx_done = tx_done,
-                               .tx_ready = note, .locate = locate,
-                               .auth_step = auth, .peer_up = note,
-                               .peer_down = down, .now_ns = now, .log = say};
+static const weft_host host = {.size = sizeof host,
+                               .rx = take_message,
+                               .rx_done = finish_message,
+                               .tx_done = finish_send,
+                               .tx_ready = ignore_event,
+                               .locate = locate_peer,
+                               .auth_step = authenticate,
+                               .peer_up = ignore_event,
+                               .peer_down = exit_on_down,
+                               .now_ns = now_ns,
+                               .log = ignore_log};
 
 static void send_one(weft_core *c, char *buf, uint32_t len)
 {
@@ -156,11 +162,11 @@ static void wait_for(weft_core *c, uint64_t got)
         OPS->progress(c->ep, 64);
 }
 
-static void pingpong(weft_core *c, char *buf, uint32_t len, int n)
+static void measure_pingpong(weft_core *c, char *buf, uint32_t len, int n)
 {
     uint64_t base = c->got, best = UINT64_MAX;
     for (int round = 0; round < ROUNDS; round++) {
-        uint64_t t = now(c);
+        uint64_t t = now_ns(c);
         for (int i = 0; i < n; i++) {
             if (c->id == 0)
                 send_one(c, buf, len);
@@ -168,7 +174,7 @@ static void pingpong(weft_core *c, char *buf, uint32_t len, int n)
             if (c->id == 1)
                 send_one(c, buf, len);
         }
-        t = now(c) - t;
+        t = now_ns(c) - t;
         if (t < best)
             best = t;
     }
@@ -178,11 +184,11 @@ static void pingpong(weft_core *c, char *buf, uint32_t len, int n)
                len / half);
 }
 
-static void stream(weft_core *c, char *buf, uint32_t len, int n)
+static void measure_stream(weft_core *c, char *buf, uint32_t len, int n)
 {
     uint64_t base = c->got, best = UINT64_MAX;
     for (int round = 0; round < ROUNDS; round++) {
-        uint64_t t = now(c);
+        uint64_t t = now_ns(c);
         if (c->id == 0) {
             for (int i = 0; i < n; i++)
                 send_one(c, buf, len);
@@ -191,7 +197,7 @@ static void stream(weft_core *c, char *buf, uint32_t len, int n)
             wait_for(c, base += (uint64_t)n);
             send_one(c, buf, 8);
         }
-        t = now(c) - t;
+        t = now_ns(c) - t;
         if (t < best)
             best = t;
     }
@@ -220,8 +226,13 @@ int main(void)
     CPU_ZERO(&set);
     CPU_SET(c.id, &set);
     sched_setaffinity(0, sizeof set, &set);
-    weft_open o = {.size = sizeof o, .loc_id = c.id, .host = &host, .core = &c,
-                   .cfg = &cfg, .nprocs = 2, .local_count = 1,
+    weft_open o = {.size = sizeof o,
+                   .loc_id = c.id,
+                   .host = &host,
+                   .core = &c,
+                   .cfg = &cfg,
+                   .nprocs = 2,
+                   .local_count = 1,
                    .instance = "shm"};
     unsigned char mine[256], theirs[256];
     size_t n = sizeof mine;
@@ -239,11 +250,12 @@ int main(void)
                                      512,   4096,   4097,    16384,  32768,
                                      65536, 262144, 1 << 20, 4 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        pingpong(&c, buf, sizes[i], sizes[i] < 5000 ? 1000
-                                : 20000000 / (int)(sizes[i] + 100000));
-    stream(&c, buf, 8, 10000);
-    stream(&c, buf, 1024, 5000);
-    stream(&c, buf, 1 << 20, 20);
+        measure_pingpong(&c, buf, sizes[i],
+                         sizes[i] < 5000 ? 1000
+                                         : 20000000 / (int)(sizes[i] + 100000));
+    measure_stream(&c, buf, 8, 10000);
+    measure_stream(&c, buf, 1024, 5000);
+    measure_stream(&c, buf, 1 << 20, 20);
     while (OPS->drain(c.ep) != WEFT_OK)
         OPS->progress(c.ep, 64);
     OPS->close(c.ep);

@@ -23,7 +23,7 @@ struct shm_slot {
 };
 struct shm_in {
     struct shm_slot *next;
-    uint32_t lap;
+    uint32_t wrap;
     bool paused;
 };
 struct weft_ep;
@@ -47,16 +47,16 @@ struct weft_ep {
     uint32_t live_n, busy_n, mode;
     bool registered, barrier, armed, sweep, attend;
     struct {
-        uint64_t rings, naps;
+        uint64_t rings, sleeps;
     } stats;
 };
 
-static void be_hungry(weft_ep *) {}
+static void announce_waiting(weft_ep *) {}
 static bool shm_helping(weft_ep *) { return false; }
 static bool busy_can_move(weft_peer *) { return false; }
-static void deadlines(weft_ep *, uint64_t *) {}
+static void collect_deadlines(weft_ep *, uint64_t *) {}
 static int wf_shm_event(weft_ep *, weft_event *) { return WEFT_OK; }
-static void remember(weft_ep *, weft_peer *) {}
+static void remember_recent(weft_ep *, weft_peer *) {}
 static void wf_shm_ring(weft_peer *, uint32_t);
 static bool wf_shm_pending(const weft_peer *p);
 static void ring(futex_word *bell)
@@ -68,7 +68,7 @@ static void ring(futex_word *bell)
 
 //@ plugins/shm/ring.h: shm_fence shm_peer_mode shm_wake
 //@ plugins/shm/bell.c: full_barrier set_mode wf_shm_ring wf_shm_many
-//@ plugins/shm/bell.c: wf_shm_pending anything wf_shm_arm wf_shm_disarm
+//@ plugins/shm/bell.c: wf_shm_pending has_work wf_shm_arm wf_shm_disarm
 
 /* What arrived from a peer. */
 static int wf_shm_receive(weft_peer *p, int budget)
@@ -102,7 +102,7 @@ template <how HOW> struct bell_rings : rl::test_suite<bell_rings<HOW>, SENDERS +
             memset(&there[i], 0, sizeof there[i]);
             ep.live[i] = ep.byte_owner[i] = &here[i];
             here[i].in.next = slots[i];
-            here[i].in.lap = 1;
+            here[i].in.wrap = 1;
             here[i].state = SHM_UP;
             there[i].out.fence = HOW == FENCE;
             there[i].out.page = there[i].page = &page;

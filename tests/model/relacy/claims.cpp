@@ -6,7 +6,7 @@
  */
 #include "machine.h"
 
-enum { PIECES = 3, SHM_FETCHES = 1, CLOSING = 1 };
+enum { PIECES = 3, SHM_FETCHES = 1, CLOSE_WAIT_NS = 1 };
 enum { SHM_BLOCK = 1, SHM_BLOCK_MOST = 1 };
 #define shm_relax() rl::yield(1, $)
 //@ plugins/shm/claims.h: SHM_PIECES_MOST SHM_CLAIMS_CLOSED shm_end shm_claims
@@ -66,16 +66,17 @@ static uint64_t wf_shm_cma_write(weft_peer *, const void *, uint64_t to,
 
 namespace sender {
 //@ plugins/shm/ring.h: shm_fence
-//@ plugins/shm/offer.c: claims left bytes claim writing closed written
+//@ plugins/shm/offer.c: claims_of count_unclaimed bytes_of_pieces claim_pieces
+//@ plugins/shm/offer.c: set_writing is_closed record_written
 //@ plugins/shm/offer.c: write_block
 }
 namespace receiver {
-static struct shm_fetch *place(weft_peer *p, uint32_t op)
+static struct shm_fetch *fetch_of(weft_peer *p, uint32_t op)
 {
     return &p->fetches.at[op % SHM_FETCHES];
 }
 //@ plugins/shm/ring.h: shm_fence
-//@ plugins/shm/fetch.c: any claims complete wf_shm_fetch_close
+//@ plugins/shm/fetch.c: has_fetches claims_of is_complete wf_shm_fetch_close
 }
 
 static uint64_t no_time(void *) { return 0; }
@@ -132,7 +133,7 @@ template <bool CLOSED> struct pieces_move : rl::test_suite<pieces_move<CLOSED>, 
         if (CLOSED) {
             receiver::wf_shm_fetch_close(&to);
         } else {
-            while (!receiver::complete(&to, 0))
+            while (!receiver::is_complete(&to, 0))
                 rl::yield(1, $);
             for (int i = 0; i < PIECES; i++)
                 RL_ASSERT(bytes[i] == 1);

@@ -6,7 +6,7 @@
  */
 #include "machine.h"
 
-enum { PIECE = 1, PIECES = 3, TURN = 2, JOBS = 2 };
+enum { PIECE = 1, PIECES = 3, PIECES_PER_CALL = 2, JOBS = 2 };
 enum { WEFT_DONE = 1, WEFT_EAGAIN = 2 };
 struct piece {
     plain<int> from, to;
@@ -47,7 +47,8 @@ struct weft_peer {
     struct shm_help help;
 };
 static int wf_shm_cma_step(weft_peer *, weft_rma *, uint64_t *) { return -1; }
-//@ plugins/shm/direct.c: pieces claim copy_piece helped step help_some
+//@ plugins/shm/direct.c: count_pieces claim_piece copy_piece count_helped copy_some
+//@ plugins/shm/direct.c: help_some
 
 struct areas_meet : rl::test_suite<areas_meet, 2> {
     struct shm_share share;
@@ -73,7 +74,7 @@ struct areas_meet : rl::test_suite<areas_meet, 2> {
         p->get.op++;
         share.claim.store((uint64_t)p->get.op << 32, rl::mo_relaxed, $);
         asked.store(p->get.op, rl::mo_release, $);
-        while (step(p) == WEFT_EAGAIN)
+        while (copy_some(p) == WEFT_EAGAIN)
             rl::yield(1, $);
         for (int i = 0; i < PIECES; i++)
             RL_ASSERT(pieces[job][i].to == 10 * job + i + 1);

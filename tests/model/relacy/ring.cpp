@@ -1,5 +1,5 @@
 /* The ring of a pair over shared memory (plugins/shm/ring.h, send.c, receive.c):
- * slots tagged with their lap, and the counts that come back.
+ * slots tagged with the number of the wrap, and the counts that come back.
  * CLAIM  Messages arrive whole and in order, through the change to the large ring,
  * too; a slot or a cell is written again only when it has been read, and by the
  * receiver only before.
@@ -31,7 +31,7 @@ struct shm_choice {
 };
 //@ plugins/shm/shm.h: shm_out shm_in
 struct weft_ep {
-    bool rx_words, crowded;
+    bool rx_words, oversubscribed;
 };
 struct weft_peer {
     struct shm_out out;
@@ -48,13 +48,13 @@ static void wf_shm_fault(weft_peer *, int, const char *, uint32_t)
 {
     RL_ASSERT(!"a count that cannot be");
 }
-static struct shm_slot *large_ring(weft_peer *p, const struct shm_line *)
+static struct shm_slot *large_ring_of(weft_peer *p, const struct shm_line *)
 {
     return p->large;
 }
 static struct shm_slot *begin_large(weft_peer *p, const struct shm_line *line)
 {
-    return large_ring(p, line); /* and its pages, which are memory anyway */
+    return large_ring_of(p, line); /* and its pages, which are memory anyway */
 }
 static void shm_wake(weft_peer *) {} /* bell.cpp */
 static void shm_fence() {}
@@ -67,20 +67,20 @@ static void wf_shm_enlarge(weft_peer *);
 //@ plugins/shm/layout.h: shm_word shm_word_len
 //@ plugins/shm/shm.h: shm_head
 //@ plugins/shm/ring.h: shm_used shm_slot_free shm_slot_next shm_store shm_advance
-//@ plugins/shm/send.c: believe wf_shm_refresh wf_shm_slot_wanted
+//@ plugins/shm/send.c: accept_count wf_shm_refresh wf_shm_slot_wanted
 //@ plugins/shm/segment.c: wf_shm_enlarge wf_shm_turn_out wf_shm_turn_in
 
 static int taken_in(weft_peer *, struct shm_slot *, uint64_t);
 #define take_short taken_in
-#define take taken_in
-static void hand_over(struct shm_slot *s)
+#define take_slot taken_in
+static void own_slot_line(struct shm_slot *s)
 {
     s->body = 0; /* a byte of it */
 }
-static void rest() {}
-//@ plugins/shm/receive.c: give_back next_slot is_stream end_row_if_sent
+static void pause_polling() {}
+//@ plugins/shm/receive.c: return_room advance_slot is_stream end_row_if_sent
 //@ plugins/shm/receive.c: wf_shm_receive_slots
-#undef take
+#undef take_slot
 
 static int expected;
 
@@ -117,7 +117,7 @@ struct slots_turn : rl::test_suite<slots_turn, 2> {
         from.out.end = to.in.end = first + SHM_FIRST;
         from.out.mask = to.in.mask = SHM_FIRST - 1;
         from.out.word = shm_word(0, 0, SHM_HEAD, 1);
-        to.in.lap = 1;
+        to.in.wrap = 1;
         from.out.line = to.in.line = &line;
         from.out.cells.base = to.in.cells.base = cells;
         from.out.bulk.base = to.in.bulk.base = bulk;
