@@ -28,8 +28,8 @@
  *                                      else sleep while woken == w
  *
  * At least one of the two sees what the other stored. A thread that passes its
- * ticket on executes a full fence instead of the compiler fence. Whoever
- * changes `open` back to 0 holds the lock.
+ * ticket on executes a full fence instead of the compiler fence. The thread
+ * that changes `open` back to 0 holds the lock.
  *
  * BIAS  The thread to which the lock is biased is its owner. It enters and
  * leaves by loads and stores, without a locked instruction or a fence. Any
@@ -180,10 +180,10 @@ static inline bool wf_mutex_lock_own(struct wf_mutex *m)
     return wf_mutex_is_mine(owner) && wf_mutex_enter_biased(m, owner);
 }
 
-/* Enters a lock that thread `who` has left open: changes `open` back to 0. */
-static inline bool wf_mutex_close_open(struct wf_mutex *m, uint32_t who)
+/* Enters a lock that `thread` has left open: changes `open` back to 0. */
+static inline bool wf_mutex_close_open(struct wf_mutex *m, uint32_t thread)
 {
-    return who && wf_cas_acq_rel(&m->open, &who, 0);
+    return thread && wf_cas_acq_rel(&m->open, &thread, 0);
 }
 
 /* Enters a lock that this thread has left open. */

@@ -9,11 +9,11 @@
  *
  * RULE  An object belongs to root or the effective user, and neither its group
  * nor others may write it (the group bits include the entries of an access
- * control list). A directory that others may write is passed through only if
- * it is sticky, as /tmp: there nobody can rename or remove an entry of root or
- * the effective user. But anybody may make a hard link to such a file there,
- * or mount a file system (FUSE) on an entry of theirs; so an entry of such a
- * directory must have one name and must not be a mount point.
+ * control list). A directory that others may write is passed through only if it
+ * is sticky, as /tmp: there no other user can rename or remove an entry of root
+ * or the effective user. But any user may make a hard link to such a file
+ * there, or mount a file system (FUSE) on an entry of theirs; so an entry of
+ * such a directory must have one name and must not be a mount point.
  *
  * INVARIANTS
  *   1. why[0] != 0 before a walk ends at a file if any object was refused.
