@@ -30,8 +30,8 @@ struct side {
     struct packet wire[WIRE]; /* on the way to this side */
     int packets;
     bool deaf; /* nothing arrives of the first association */
-    unsigned lost, delay,
-        queue; /* one packet of so many; ms, ms that it stands */
+    unsigned lost;         /* one packet of so many */
+    unsigned delay, queue; /* ms on the way, ms in a queue */
     uint32_t random;
     bool watched; /* the number of associations may change */
     uint64_t sent;
