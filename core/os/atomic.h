@@ -1,10 +1,12 @@
-/* Atomics with the order in the name; the only place that spells memory
- * orders. Written for weakly ordered machines: each use names its partner.
+/* Atomic operations with the memory order in the name. Only this file spells
+ * memory orders. The code is written for weakly ordered machines: the comment
+ * at each use names the operation that it pairs with.
  *
  *   release store / acquire load   everything before the store is visible
  *                                  after the load that sees it
- *   relaxed                        the value only
- *   fence_full                     store before, load after: the Dekker pairs
+ *   relaxed                        orders nothing else
+ *   fence_full                     a store before it precedes a load after it,
+ *                                  as both sides of a Dekker pair need
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -32,11 +34,11 @@ typedef _Atomic uint64_t wf_atomic_u64;
         (p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
 #define wf_fence_full() atomic_thread_fence(memory_order_seq_cst)
 
-/* Thread-local memory that is read in every call: found without the call that it
- * takes in a library otherwise. */
+/* For thread-local variables that every call reads: they are found without the
+ * function call that this otherwise takes in a shared library. */
 #define WF_TLS_NEAR __attribute__((tls_model("initial-exec")))
 
-/* A hint inside spin loops. */
+/* Tells the processor that this is a spin loop. */
 static inline void wf_cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -1,8 +1,8 @@
 /* Finds other copies of this library in the process: see copies.h.
  *
- * DESIGN  Each copy has an ELF note. It is loaded with the object that holds the
- * copy, survives strip, and is found without a name that one copy could take
- * from another.
+ * DESIGN  Each copy has an ELF note. It is loaded with the object that holds
+ * the copy, survives strip, and is found without a name that one copy could
+ * take from another.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -32,21 +32,20 @@ static const struct note own_note
 
 struct found {
     bool other;
-    char here[PATH_MAX], there[PATH_MAX]; /* "": the program */
+    char here[PATH_MAX], there[PATH_MAX]; /* "" is the program */
 };
 
 static bool is_ours(const struct note *note, size_t left)
 {
-    return left >= sizeof *note &&
-           memcmp(note, &own_note, sizeof *note) == 0;
+    return left >= sizeof *note && memcmp(note, &own_note, sizeof *note) == 0;
 }
 
-static void put_name(char *out, const char *name)
+static void copy_name(char *out, const char *name)
 {
     snprintf(out, PATH_MAX, "%s", name ? name : "");
 }
 
-/* The notes of one segment. */
+/* Looks for notes of this library in one segment. */
 static void read_notes(struct found *f, const char *name, const char *at,
                        size_t left, size_t align)
 {
@@ -57,7 +56,7 @@ static void read_notes(struct found *f, const char *name, const char *at,
         n = (n + note->size + align - 1) & ~(align - 1);
         if (is_ours(note, left)) {
             bool own = note == &own_note;
-            put_name(own ? f->here : f->there, name);
+            copy_name(own ? f->here : f->there, name);
             f->other |= !own;
         }
         if (n > left)
@@ -73,8 +72,8 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *user)
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         if (p->p_type == PT_NOTE)
             read_notes(user, info->dlpi_name,
-                       (const char *)(info->dlpi_addr + p->p_vaddr),
-                       p->p_memsz, p->p_align == 8 ? 8 : 4);
+                       (const char *)(info->dlpi_addr + p->p_vaddr), p->p_memsz,
+                       p->p_align == 8 ? 8 : 4);
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Copies around the caches: see copy.h.
+/* Copies by non-temporal stores: see copy.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "os/copy.h"
@@ -12,7 +12,7 @@
 enum { LINE = 64 };
 
 #if defined __x86_64__
-/* The fence is for whoever says next that the bytes are there. */
+/* The fence orders these stores before one that announces the bytes. */
 void wf_copy_around(void *to, const void *from, size_t n)
 {
     size_t before = -(uintptr_t)to % LINE;

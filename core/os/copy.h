@@ -1,4 +1,4 @@
-/* Copies that leave the caches as they are.
+/* Copies by non-temporal stores, which leave the caches as they are.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_COPY_H
@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* By stores around the caches, where the processor has them: the lines of `to`
- * are neither read nor kept. In order with later stores, as memcpy is. */
+/* Copies n bytes by non-temporal stores where the processor has them: the cache
+ * lines of `to` are neither read nor kept. The copy is ordered before later
+ * stores, as memcpy is. */
 void wf_copy_around(void *to, const void *from, size_t n);
 
 #endif

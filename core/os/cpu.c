@@ -1,4 +1,4 @@
-/* Moving to another processor: see cpu.h.
+/* Moves a thread to another processor: see cpu.h.
  *
  * The kernel moves a thread at once when its processor is taken away, and does
  * not move it back when it is given again.

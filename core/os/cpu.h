@@ -4,8 +4,8 @@
 #ifndef WF_CPU_H
 #define WF_CPU_H
 
-/* Continue on another processor of those that the calling thread may use, if
- * there is one. Which it may use stays the same. */
+/* Moves the calling thread to another of the processors that it may use, if
+ * there is one. Its affinity mask stays the same. */
 void wf_cpu_leave(void);
 
 #endif

@@ -1,12 +1,12 @@
 /* CRC-32C: see crc32c.h. Reflected polynomial 0x82f63b78, as in iSCSI.
  *
  * The instruction takes eight bytes in three cycles, and a new one can begin in
- * each: three parts of a block are summed side by side. Appending n bytes to a
- * part multiplies its sum by x^8n; the factor is a constant for each size of block,
- * and the product of 64 bits is reduced by the instruction itself, which
- * multiplies by x^32 (and the product of reflected numbers by x), so the factors
- * are x^(8n - 33). Whether the instructions are there is asked at run time, because
- * one library serves all processors.
+ * each cycle: three parts of a block are summed side by side. Appending n bytes
+ * to a part multiplies its sum by x^8n; the factor is a constant for each size
+ * of block, and the product of 64 bits is reduced by the instruction itself,
+ * which multiplies by x^32 (and the product of reflected numbers by x), so the
+ * factors are x^(8n - 33). The processor is asked for the instructions at run
+ * time, because one library serves all processors.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,7 +19,8 @@
 #include <immintrin.h>
 #endif
 
-/* Nibbles: 64 bytes of table, and nobody waits for this path. */
+/* The table has one entry per nibble: 64 bytes, for a path that need not be
+ * fast. */
 static const uint32_t nibble[16] = {
     0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
     0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
@@ -66,8 +67,8 @@ crc_instruction(uint32_t crc, const void *data, size_t n)
     return ~(uint32_t)c;
 }
 
-/* Three parts of n bytes each, and what one and two more parts behind it make of a
- * sum. */
+/* A block is three parts of n bytes each. The factors append one part, and two,
+ * to a sum. */
 struct block {
     size_t n;
     uint32_t one, two;
@@ -76,11 +77,10 @@ static const struct block large = {2048, 0xa51b6135, 0x82f89c77},
                           small = {256, 0xb9e02b86, 0xdd7e3b0c};
 
 static inline __attribute__((target("sse4.2,pclmul"))) uint64_t
-append(uint64_t c, uint32_t factor)
+append_part(uint64_t c, uint32_t factor)
 {
-    __m128i product =
-        _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)c),
-                             _mm_cvtsi64_si128((int64_t)factor), 0);
+    __m128i product = _mm_clmulepi64_si128(
+        _mm_cvtsi64_si128((int64_t)c), _mm_cvtsi64_si128((int64_t)factor), 0);
 
     return __builtin_ia32_crc32di(0, (uint64_t)_mm_cvtsi128_si64(product));
 }
@@ -98,7 +98,7 @@ add_block(uint64_t c, const uint8_t *p, const struct block *b)
         second = __builtin_ia32_crc32di(second, w[1]);
         third = __builtin_ia32_crc32di(third, w[2]);
     }
-    return append(c, b->two) ^ append(second, b->one) ^ third;
+    return append_part(c, b->two) ^ append_part(second, b->one) ^ third;
 }
 
 static __attribute__((target("sse4.2,pclmul"))) uint32_t
@@ -115,8 +115,8 @@ crc_parallel(uint32_t crc, const void *data, size_t n)
 }
 
 static __attribute__((target("sse4.2"))) uint64_t
-message_instruction(const void *words, uint64_t eighth, const void *data,
-                    size_t n)
+crc_message_instruction(const void *words, uint64_t eighth, const void *data,
+                        size_t n)
 {
     uint64_t w[WF_CRC32C_WORDS], c = 0xffffffffu;
     uint32_t head;
@@ -149,7 +149,8 @@ wf_crc32c_fn *wf_crc32c_choose(void)
 
 wf_crc32c_message_fn *wf_crc32c_message_choose(void)
 {
-    return has_instructions(bit_SSE4_2) ? message_instruction : wf_crc32c_message_table;
+    return has_instructions(bit_SSE4_2) ? crc_message_instruction
+                                        : wf_crc32c_message_table;
 }
 #else
 wf_crc32c_message_fn *wf_crc32c_message_choose(void)

@@ -7,17 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continue a sum: crc is the sum so far, 0 at the beginning. */
+/* Continues a sum over n bytes; crc is the sum so far, 0 at the beginning. */
 typedef uint32_t wf_crc32c_fn(uint32_t crc, const void *data, size_t n);
-/* The fastest way of this processor. To ask it takes microseconds in a virtual
- * machine, so keep the answer. */
+/* Returns the fastest function for this processor. The question takes
+ * microseconds in a virtual machine, so keep the answer. */
 wf_crc32c_fn *wf_crc32c_choose(void);
-/* Without the instruction; for tests and processors that lack it. */
+/* Works without the instruction; for tests and processors that lack it. */
 wf_crc32c_fn wf_crc32c_table;
 
-/* A message in one call: the sum of seven words in memory and an eighth that is
- * not (its bytes in little-endian order), in the upper half; that continued
- * over the data in the lower. */
+/* Sums a message in one call. The upper half of the result is the sum of seven
+ * words in memory and an eighth that is not (its bytes in little-endian order);
+ * the lower half is that sum continued over the data. */
 enum { WF_CRC32C_WORDS = 7 };
 typedef uint64_t wf_crc32c_message_fn(const void *words, uint64_t eighth,
                                       const void *data, size_t n);

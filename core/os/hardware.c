@@ -1,7 +1,7 @@
-/* Parts of the machine: see hardware.h.
+/* Reads the parts of the machine from sysfs: see hardware.h.
  *
- * Every part is a file with a list of CPUs, "0-3,8-11", found from one of the
- * CPUs that it holds.
+ * Every part has a file with a list of CPUs, "0-3,8-11". The file is found from
+ * one of the CPUs in the part.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -61,7 +61,7 @@ bool wf_cpus_read(const char *text, struct wf_cpus *s)
     return *at == '\n' || *at == '\0';
 }
 
-/* False where the file is absent or is no list. */
+/* Returns false if the file is absent or is no list. */
 static bool read_cpus(const char *path, struct wf_cpus *s)
 {
     char line[4096];
@@ -69,8 +69,8 @@ static bool read_cpus(const char *path, struct wf_cpus *s)
     return read_line(path, line, sizeof line) && wf_cpus_read(line, s);
 }
 
-static bool topology(const char *sysfs, int cpu, const char *name,
-                     const char *old_name, struct wf_cpus *s)
+static bool read_topology(const char *sysfs, int cpu, const char *name,
+                          const char *old_name, struct wf_cpus *s)
 {
     char path[512];
 
@@ -82,7 +82,8 @@ static bool topology(const char *sysfs, int cpu, const char *name,
     return read_cpus(path, s);
 }
 
-static bool cache(const char *sysfs, int cpu, char level, struct wf_cpus *s)
+static bool read_cache(const char *sysfs, int cpu, char level,
+                       struct wf_cpus *s)
 {
     char path[512], line[64];
 
@@ -100,7 +101,7 @@ static bool cache(const char *sysfs, int cpu, char level, struct wf_cpus *s)
     return false;
 }
 
-static bool numa(const char *sysfs, int cpu, struct wf_cpus *s)
+static bool read_numa_node(const char *sysfs, int cpu, struct wf_cpus *s)
 {
     char path[512];
 
@@ -117,17 +118,17 @@ bool wf_hardware_part(const char *sysfs, int cpu, enum wf_hardware type,
 {
     switch (type) {
     case WF_HARDWARE_PACKAGE:
-        return topology(sysfs, cpu, "package_cpus_list", "core_siblings_list",
-                        s);
+        return read_topology(sysfs, cpu, "package_cpus_list",
+                             "core_siblings_list", s);
     case WF_HARDWARE_NUMA:
-        return numa(sysfs, cpu, s);
+        return read_numa_node(sysfs, cpu, s);
     case WF_HARDWARE_L3:
-        return cache(sysfs, cpu, '3', s);
+        return read_cache(sysfs, cpu, '3', s);
     case WF_HARDWARE_L2:
-        return cache(sysfs, cpu, '2', s);
+        return read_cache(sysfs, cpu, '2', s);
     case WF_HARDWARE_CORE:
-        return topology(sysfs, cpu, "core_cpus_list", "thread_siblings_list",
-                        s);
+        return read_topology(sysfs, cpu, "core_cpus_list",
+                             "thread_siblings_list", s);
     case WF_HARDWARE_THREAD:
         memset(s, 0, sizeof *s);
         wf_cpu_add(s, cpu);

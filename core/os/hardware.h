@@ -1,8 +1,8 @@
-/* Which parts of the machine this process is bound to, as sysfs tells.
+/* Parts of the machine, and those to which this process is bound, from sysfs.
  *
  * An *instance* is one package, one NUMA node, one cache, one core or one
- * hardware thread; it is named by its lowest CPU. A process is restricted to
- * an instance when its affinity mask lies inside.
+ * hardware thread; its number is that of its lowest CPU. A process is
+ * restricted to an instance when its affinity mask lies inside.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -42,23 +42,24 @@ static inline void wf_cpu_add(struct wf_cpus *s, int cpu)
     s->word[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
 
-/* "0-3,8"; false: it is no list of CPUs. */
+/* Reads a list of CPUs such as "0-3,8". Returns false if the text is no such
+ * list. */
 bool wf_cpus_read(const char *text, struct wf_cpus *);
 int wf_cpus_lowest(const struct wf_cpus *); /* -1: there is none */
 bool wf_cpus_inside(const struct wf_cpus *, const struct wf_cpus *whole);
 
-/* "NUMANode" */
+/* Returns the name of a type, such as "NUMANode". */
 const char *wf_hardware_name(enum wf_hardware);
-/* The CPUs a process may run on, 0 being this one; false: the system does not
- * say. */
+/* Stores the CPUs on which a process may run; process 0 is this one. Returns
+ * false if the system does not say. */
 bool wf_hardware_affinity(pid_t process, struct wf_cpus *);
-/* The CPUs of the instance that holds this one; false: nothing is known about
- * this type. */
+/* Stores the CPUs of the instance that contains `cpu`. Returns false if nothing
+ * is known about this type. */
 bool wf_hardware_part(const char *sysfs, int cpu, enum wf_hardware,
                       struct wf_cpus *);
-/* The lowest CPU of the one instance that holds all of these CPUs; -1: there
- * is none, or nothing is known about this type. sysfs: WF_SYSFS but in
- * tests. */
+/* Returns the lowest CPU of the one instance that contains all of these CPUs,
+ * or -1 if there is none or nothing is known about this type. sysfs is WF_SYSFS
+ * except in tests. */
 int wf_hardware_instance(const char *sysfs, const struct wf_cpus *,
                          enum wf_hardware);
 

@@ -1,4 +1,4 @@
-/* Names from /etc/hosts: static programs have no resolver, jobs need none.
+/* Reads /etc/hosts: static programs have no resolver, and jobs need none.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "os/hosts.h"
@@ -10,7 +10,7 @@
 #include "os/text.h"
 #include "weft_transport.h"
 
-static int parse(const char *text, int family, void *out, size_t *len)
+static int parse_address(const char *text, int family, void *out, size_t *len)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
@@ -28,7 +28,7 @@ static int parse(const char *text, int family, void *out, size_t *len)
     return WEFT_EUNREACH;
 }
 
-static int line_names(char *names, const char *host)
+static int line_has_name(char *names, const char *host)
 {
     char *save = NULL;
 
@@ -43,14 +43,14 @@ int wf_hosts_lookup(const char *host, int family, void *sockaddr_out,
                     size_t *len)
 {
     char line[1024], *address, *save;
-    int r = parse(host, family, sockaddr_out, len);
+    int r = parse_address(host, family, sockaddr_out, len);
     FILE *f = r == WEFT_OK ? NULL : fopen("/etc/hosts", "re");
 
     while (f && r != WEFT_OK && fgets(line, sizeof line, f)) {
         line[strcspn(line, "#")] = 0;
         address = strtok_r(line, " \t\n", &save);
-        if (address && save && line_names(save, host))
-            r = parse(address, family, sockaddr_out, len);
+        if (address && save && line_has_name(save, host))
+            r = parse_address(address, family, sockaddr_out, len);
     }
     if (f)
         fclose(f);

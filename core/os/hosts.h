@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* The address of `host` in /etc/hosts as a sockaddr of the family (0: any).
- * WEFT_OK, or WEFT_EUNREACH. */
+/* Stores the address of `host`, a numeric address or a name in /etc/hosts, as a
+ * sockaddr of the family (0: any). Returns WEFT_OK, or WEFT_EUNREACH. */
 int wf_hosts_lookup(const char *host, int family, void *sockaddr_out,
                     size_t *len);
 

@@ -1,4 +1,4 @@
-/* Errors of the system that pass.
+/* Errors of the system that may pass: memory or descriptors are short.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_LACK_H
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* The system is short of what it may have again soon: memory or descriptors. */
+/* Tells whether an error means a shortage that may pass soon. */
 static inline bool wf_is_lack(int error)
 {
     return error == ENOMEM || error == EMFILE || error == ENFILE;

@@ -1,5 +1,5 @@
-/* The fair mutex by ticket: waiting, sleeping, and the beginning and end of a
- * bias. mutex.h says how and why.
+/* The slow paths of the fair mutex: tickets, sleeping, and the beginning and
+ * end of a bias. mutex.h says how and why.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
@@ -16,22 +16,22 @@
 #define RARE __attribute__((cold, noinline))
 
 enum {
-    SPINS = 400,      /* of a thread that waits for an owner to leave */
-    OPEN_NS = 2500,   /* looks at an open lock are so far apart */
-    LOOKS = 8,        /* so often before a thread sleeps */
-    CLOCK_EVERY = 16, /* spins */
-    PATIENCE = 64,    /* entries in a row before the first bias */
-    DOUBLINGS = 10    /* 65536 entries: some hundred revocations' worth */
+    SPINS_FOR_OWNER = 400,   /* before a revoker sleeps */
+    OPEN_NS = 2500,          /* time between two tries to enter an open lock */
+    TRIES_BEFORE_SLEEP = 8,  /* of a thread that waits for its turn */
+    SPINS_PER_CLOCK = 16,    /* spins between two readings of the clock */
+    BIAS_AFTER_ENTRIES = 64, /* entries in a row before the first bias */
+    DOUBLINGS_MAX = 10       /* 65536 entries cost some hundred revocations */
 };
 
 _Thread_local uint32_t wf_mutex_self WF_TLS_NEAR = WF_MUTEX_STRANGER;
 
-/* ---- what the kernel does --------------------------------------------------- */
+/* ---- membarrier ---------------------------------------------------------- */
 
-static bool have_barrier(void)
+static bool has_membarrier(void)
 {
     enum { UNKNOWN, THERE, MISSING };
-    static wf_atomic_u32 state; /* of the kernel, found out once */
+    static wf_atomic_u32 state; /* of the kernel; found out once */
     uint32_t s = wf_load_relaxed(&state);
 
     if (s == UNKNOWN) {
@@ -43,163 +43,172 @@ static bool have_barrier(void)
 
 void wf_mutex_prepare(void)
 {
-    (void)have_barrier();
+    (void)has_membarrier();
 }
 
-/* All threads pass a full barrier. It cannot fail after a registration, which
- * a process that was forked may have to repeat. */
-static RARE void all_pass_barrier(void)
+/* Makes all threads pass a full barrier. This cannot fail after a registration,
+ * which a process that was forked may have to repeat. */
+static RARE void fence_all_threads(void)
 {
     if (wf_membarrier_own())
         return;
     if (!wf_membarrier_register_own() || !wf_membarrier_own()) {
         fputs("weft: the kernel refuses membarrier, which it granted before; "
-              "a lock cannot be taken safely\n", stderr);
+              "a lock cannot be taken safely\n",
+              stderr);
         abort();
     }
 }
 
-/* ---- numbers ---------------------------------------------------------------- */
+/* ---- thread ids ---------------------------------------------------------- */
 
-/* A thread that starts has the least number that is free, and with it the slots and
- * the biases of one that has ended: it is in no lock, and all that it did comes
- * before, by the order of `taken`. So programs that start threads again and again need
- * no more slots than they have threads at a time, and revoke nothing. */
-enum { FIRST = WF_MUTEX_STRANGER + 1 };
+/* A thread that starts gets the least id that is free, and with it the slots
+ * and the biases of the thread that had it and has ended. That thread is in no
+ * lock, and everything it did comes before, by the order of `used_ids`. So
+ * programs that start threads again and again need no more slots than they have
+ * threads at a time, and revoke nothing. */
+enum { FIRST_ID = WF_MUTEX_STRANGER + 1 };
 
-static wf_atomic_u64 taken; /* bit i: the number FIRST + i */
-static pthread_key_t key;   /* its value is the number, for the end of the thread */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static wf_atomic_u64 used_ids; /* bit i: the id FIRST_ID + i is in use */
+static pthread_key_t key; /* its value is the id; tells when a thread ends */
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
-static RARE void give_number(void *number)
+static RARE void release_thread_id(void *id)
 {
-    uint64_t bit = UINT64_C(1) << ((uintptr_t)number - FIRST);
+    uint64_t bit = UINT64_C(1) << ((uintptr_t)id - FIRST_ID);
 
-    wf_mutex_self = WF_MUTEX_STRANGER; /* others' destructors may come yet */
-    /* pairs with take_number */
-    atomic_fetch_and_explicit(&taken, ~bit, memory_order_acq_rel);
+    wf_mutex_self = WF_MUTEX_STRANGER; /* other destructors may still lock */
+    /* pairs with allocate_thread_id */
+    atomic_fetch_and_explicit(&used_ids, ~bit, memory_order_acq_rel);
 }
 
-static RARE void make_key(void)
+static RARE void create_exit_key(void)
 {
-    if (pthread_key_create(&key, give_number) != 0)
-        abort(); /* as if there were no thread-local memory at all */
+    if (pthread_key_create(&key, release_thread_id) != 0)
+        abort(); /* nor could there be thread-local memory */
 }
 
-static RARE uint32_t take_number(void)
+static RARE uint32_t allocate_thread_id(void)
 {
-    uint64_t all = wf_load_relaxed(&taken), bit;
+    uint64_t all = wf_load_relaxed(&used_ids), bit;
 
     do {
-        bit = ~all & (all + 1); /* the least that is free */
+        bit = ~all & (all + 1); /* the least free id */
         if (!bit)
             return WF_MUTEX_NOBODY;
-    } while (!wf_cas_acq_rel(&taken, &all, all | bit)); /* give_number */
-    return FIRST + (uint32_t)__builtin_ctzll(bit);
+        /* pairs with release_thread_id */
+    } while (!wf_cas_acq_rel(&used_ids, &all, all | bit));
+    return FIRST_ID + (uint32_t)__builtin_ctzll(bit);
 }
 
-static RARE void number_self(void)
+static RARE void assign_thread_id(void)
 {
-    pthread_once(&once, make_key);
-    wf_mutex_self = take_number();
+    pthread_once(&key_once, create_exit_key);
+    wf_mutex_self = allocate_thread_id();
     if (wf_mutex_self != WF_MUTEX_NOBODY)
         pthread_setspecific(key, (void *)(uintptr_t)wf_mutex_self);
 }
 
-/* The first lock of a thread, which may be the owner's already. */
-static RARE bool come(struct wf_mutex *m)
+/* Gives the thread its id at its first lock, and enters if the lock is biased
+ * to that id. */
+static RARE bool lock_first_time(struct wf_mutex *m)
 {
-    number_self();
+    assign_thread_id();
     return wf_mutex_lock_own(m);
 }
 
-static inline bool inherits(struct wf_mutex *m)
+static inline bool lock_inherited(struct wf_mutex *m)
 {
-    return wf_mutex_self == WF_MUTEX_STRANGER && come(m);
+    return wf_mutex_self == WF_MUTEX_STRANGER && lock_first_time(m);
 }
 
-/* ---- the bias ---------------------------------------------------------------- */
+/* ---- the bias ------------------------------------------------------------ */
 
-/* This thread's slot, or a free one; -1: none. */
+/* Returns this thread's slot, or a free one, or -1. */
 static int find_slot(const struct wf_mutex *m)
 {
     int slot = -1;
 
     for (int i = 0; i < WF_MUTEX_SLOTS; i++)
-        if (m->tenant[i] == wf_mutex_self)
+        if (m->slot_owner[i] == wf_mutex_self)
             return i;
-        else if (!m->tenant[i] && slot < 0)
+        else if (!m->slot_owner[i] && slot < 0)
             slot = i;
     return slot;
 }
 
-/* We came by ticket, so we are not about to use our slot. */
-static RARE void give_slot_back(struct wf_mutex *m)
+/* Gives up this thread's slot. It has entered by ticket, so it is not about to
+ * use the slot. */
+static RARE void release_own_slot(struct wf_mutex *m)
 {
     for (int i = 0; i < WF_MUTEX_SLOTS; i++)
-        if (m->tenant[i] == wf_mutex_self) {
-            m->tenant[i] = 0;
-            m->crowded = false;
+        if (m->slot_owner[i] == wf_mutex_self) {
+            m->slot_owner[i] = 0;
+            m->no_slot_left = false;
         }
 }
 
-static RARE void bias(struct wf_mutex *m)
+static RARE void bias_to_self(struct wf_mutex *m)
 {
     int slot = -1;
 
-    m->run = 0;
-    if (wf_mutex_self != WF_MUTEX_NOBODY && have_barrier())
+    m->entries_in_row = 0;
+    if (wf_mutex_self != WF_MUTEX_NOBODY && has_membarrier())
         slot = find_slot(m);
-    m->crowded = slot < 0;
+    m->no_slot_left = slot < 0;
     if (slot < 0)
         return;
-    m->tenant[slot] = wf_mutex_self;
-    m->in = &m->inside[slot];
-    wf_store_relaxed(m->in, 1);
+    m->slot_owner[slot] = wf_mutex_self;
+    m->owner_word = &m->inside[slot];
+    wf_store_relaxed(m->owner_word, 1);
     wf_store_release(&m->owner,
                      wf_mutex_self << WF_MUTEX_SLOT_BITS | (uint32_t)slot);
-    /* the ticket goes on; who has the next one finds us inside */
+    /* the thread of the next ticket finds this one inside */
     wf_mutex_pass(m);
 }
 
-/* Entered by ticket: is it time for a bias? */
-static __attribute__((noinline)) void consider(struct wf_mutex *m)
+/* Counts an entry by ticket, and biases the lock to this thread if it has
+ * entered often enough. */
+static __attribute__((noinline)) void consider_bias(struct wf_mutex *m)
 {
-    if (m->last != wf_mutex_self) {
-        m->last = wf_mutex_self;
-        m->run = 0;
-        if (m->crowded)
-            give_slot_back(m);
-    } else if (++m->run >= (uint32_t)PATIENCE << m->revoked &&
-               !wf_mutex_contended(m))
-        bias(m);
+    if (m->last_thread != wf_mutex_self) {
+        m->last_thread = wf_mutex_self;
+        m->entries_in_row = 0;
+        if (m->no_slot_left)
+            release_own_slot(m);
+    } else if (++m->entries_in_row >= (uint32_t)BIAS_AFTER_ENTRIES
+                                          << m->revoked &&
+               !wf_mutex_contended(m)) {
+        bias_to_self(m);
+    }
 }
 
-static RARE void end_ownership(struct wf_mutex *m)
+static RARE void revoke_bias(struct wf_mutex *m)
 {
     if (!wf_load_relaxed(&m->owner))
-        return; /* one that tried has */
+        return; /* a thread that only tried to enter has done it */
     wf_store_relaxed(&m->owner, 0);
-    all_pass_barrier();
-    if (m->revoked < DOUBLINGS)
+    fence_all_threads();
+    if (m->revoked < DOUBLINGS_MAX)
         m->revoked++;
 }
 
-/* The owner of the bias that was revoked is in. */
-static bool owner_inside(struct wf_mutex *m)
+static bool is_owner_inside(struct wf_mutex *m)
 {
-    return wf_load_acquire(m->in) != 0; /* pairs with the release in unlock */
+    /* pairs with the release in wf_mutex_leave */
+    return wf_load_acquire(m->owner_word) != 0;
 }
 
-/* It is our turn: until the owner is out. */
-static RARE void end_bias(struct wf_mutex *m)
+/* Ends the bias and waits until the owner is out. The caller's ticket has its
+ * turn. */
+static RARE void revoke_and_await_exit(struct wf_mutex *m)
 {
-    end_ownership(m);
-    for (int i = 0; i < SPINS && owner_inside(m); i++)
+    revoke_bias(m);
+    for (int i = 0; i < SPINS_FOR_OWNER && is_owner_inside(m); i++)
         wf_cpu_relax();
-    while (owner_inside(m))
-        wf_futex_wait(m->in, 1, NULL);
-    m->in = NULL;
+    while (is_owner_inside(m))
+        wf_futex_wait(m->owner_word, 1, NULL);
+    m->owner_word = NULL;
 }
 
 void wf_mutex_left(wf_atomic_u32 *inside)
@@ -208,98 +217,106 @@ void wf_mutex_left(wf_atomic_u32 *inside)
     wf_futex_wake(inside);
 }
 
-/* ---- tickets ----------------------------------------------------------------- */
+/* ---- tickets ------------------------------------------------------------- */
 
-static uint32_t bed(uint32_t ticket)
+static uint32_t sleep_bit_of(uint32_t ticket)
 {
     return UINT32_C(1) << ticket % WF_MUTEX_BEDS;
 }
 
-/* Whoever sleeps with that bit, or is about to, looks again. */
-static void wake(struct wf_mutex *m, uint32_t ticket)
+/* Makes every thread that sleeps on the ticket's bit, or is about to, try
+ * again. */
+static void wake_ticket(struct wf_mutex *m, uint32_t ticket)
 {
-    atomic_fetch_and_explicit(&m->asleep, ~bed(ticket), memory_order_relaxed);
+    atomic_fetch_and_explicit(&m->asleep, ~sleep_bit_of(ticket),
+                              memory_order_relaxed);
     wf_add_acq_rel(&m->woken, 1);
-    wf_futex_wake_bits(&m->woken, bed(ticket));
+    wf_futex_wake_bits(&m->woken, sleep_bit_of(ticket));
 }
 
-static inline void wake_sleeper(struct wf_mutex *m, uint32_t ticket)
+static inline void wake_if_asleep(struct wf_mutex *m, uint32_t ticket)
 {
-    if (__builtin_expect(wf_load_relaxed(&m->asleep) & bed(ticket), 0))
-        wake(m, ticket);
+    if (__builtin_expect(wf_load_relaxed(&m->asleep) & sleep_bit_of(ticket), 0))
+        wake_ticket(m, ticket);
 }
 
-/* The next ticket enters a lock that was left open. */
-static bool enter_open(struct wf_mutex *m, uint32_t ticket, uint32_t serving)
+/* Enters a lock that was left open, if `ticket` is the next. */
+static bool enter_open_as_next(struct wf_mutex *m, uint32_t ticket,
+                               uint32_t serving)
 {
-    if (serving + 1 != ticket || !wf_mutex_close_open(m, wf_load_relaxed(&m->open)))
+    if (serving + 1 != ticket ||
+        !wf_mutex_close_open(m, wf_load_relaxed(&m->open)))
         return false;
     wf_store_relaxed(&m->serving, ticket);
     return true;
 }
 
-/* It is this ticket's turn, or it has made it so. */
-static bool look(struct wf_mutex *m, uint32_t ticket)
+/* Tells whether the ticket may enter; enters an open lock for it. */
+static bool try_turn(struct wf_mutex *m, uint32_t ticket)
 {
-    /* pairs with the release in pass */
+    /* pairs with the release in wf_mutex_pass */
     uint32_t serving = wf_load_acquire(&m->serving);
 
-    return serving == ticket || enter_open(m, ticket, serving);
+    return serving == ticket || enter_open_as_next(m, ticket, serving);
 }
 
-/* For OPEN_NS, or until the turn has come. */
-static void spin(struct wf_mutex *m, uint32_t ticket)
+/* Spins for OPEN_NS, or until the ticket's turn has come. */
+static void spin_for_turn(struct wf_mutex *m, uint32_t ticket)
 {
     uint64_t start = wf_clock_ns();
 
     for (uint32_t i = 1; wf_load_relaxed(&m->serving) != ticket; i++) {
-        if (i % CLOCK_EVERY == 0 && wf_clock_ns() - start >= OPEN_NS)
+        if (i % SPINS_PER_CLOCK == 0 && wf_clock_ns() - start >= OPEN_NS)
             return;
         wf_cpu_relax();
     }
 }
 
-/* Only the next ticket asks, and who asks runs. */
-static void ask(struct wf_mutex *m, uint32_t ticket)
+/* Asks for the turn if the ticket is the next; its thread must keep running. */
+static void ask_for_turn(struct wf_mutex *m, uint32_t ticket)
 {
     if (wf_load_relaxed(&m->serving) + 1 == ticket)
         wf_store_relaxed(&m->asked, ticket);
 }
 
-static void ask_no_more(struct wf_mutex *m, uint32_t ticket)
+static void withdraw_request(struct wf_mutex *m, uint32_t ticket)
 {
     if (wf_load_relaxed(&m->asked) == ticket)
         wf_store_relaxed(&m->asked, ticket - 1);
 }
 
-/* Until somebody wakes this one. true: it did not come to that, it has entered. */
-static bool lie_down(struct wf_mutex *m, uint32_t ticket)
+/* Sleeps until the ticket's bit is woken. Returns true if it has entered
+ * instead. */
+static bool sleep_until_woken(struct wf_mutex *m, uint32_t ticket)
 {
-    uint32_t woken = wf_load_acquire(&m->woken); /* before anybody sees the bit */
+    uint32_t woken = wf_load_acquire(&m->woken); /* before the bit is set */
     bool in;
 
-    atomic_fetch_or_explicit(&m->asleep, bed(ticket), memory_order_relaxed);
-    if (have_barrier())
-        all_pass_barrier(); /* also those who leave it open */
+    atomic_fetch_or_explicit(&m->asleep, sleep_bit_of(ticket),
+                             memory_order_relaxed);
+    if (has_membarrier())
+        fence_all_threads(); /* pairs with wf_mutex_linger, wf_mutex_pass */
     else
-        wf_fence_full(); /* pairs with the fence in pass */
-    in = look(m, ticket);
+        wf_fence_full(); /* pairs with the fence in wf_mutex_pass */
+    in = try_turn(m, ticket);
     if (in)
-        wake(m, ticket); /* another one may have the same bit */
+        wake_ticket(m, ticket); /* a thread with the same bit may sleep */
     else
-        wf_futex_wait_bits(&m->woken, woken, bed(ticket));
+        wf_futex_wait_bits(&m->woken, woken, sleep_bit_of(ticket));
     return in;
 }
 
-static bool await_awake(struct wf_mutex *m, uint32_t ticket)
+/* Spins, tries to enter, and asks for the turn, several times. Returns false
+ * when it is time to sleep. */
+static bool spin_and_try(struct wf_mutex *m, uint32_t ticket)
 {
-    for (int i = 0; i < LOOKS; i++) {
-        spin(m, ticket);
-        if (look(m, ticket))
+    for (int i = 0; i < TRIES_BEFORE_SLEEP; i++) {
+        spin_for_turn(m, ticket);
+        if (try_turn(m, ticket))
             return true;
-        ask(m, ticket);
+        ask_for_turn(m, ticket);
     }
-    ask_no_more(m, ticket);
+    withdraw_request(m, ticket);
     return false;
 }
 
@@ -307,30 +324,31 @@ void wf_mutex_take(struct wf_mutex *m)
 {
     uint32_t ticket;
 
-    if (inherits(m) || wf_mutex_return(m))
+    if (lock_inherited(m) || wf_mutex_return(m))
         return;
     ticket = wf_add_acq_rel(&m->next, 1);
-    /* pairs with the release in pass */
+    /* pairs with the release in wf_mutex_pass */
     if (wf_load_acquire(&m->serving) != ticket)
-        while (!await_awake(m, ticket) && !lie_down(m, ticket))
+        while (!spin_and_try(m, ticket) && !sleep_until_woken(m, ticket))
             ;
-    if (m->in)
-        end_bias(m);
-    consider(m);
+    if (m->owner_word)
+        revoke_and_await_exit(m);
+    consider_bias(m);
 }
 
 bool wf_mutex_claim(struct wf_mutex *m)
 {
     uint32_t ticket;
 
-    if (wf_mutex_lock_own(m) || inherits(m))
+    if (wf_mutex_lock_own(m) || lock_inherited(m))
         return true;
-    ticket = wf_load_acquire(&m->serving); /* pairs with the release in pass */
+    ticket = wf_load_acquire(
+        &m->serving); /* pairs with the release in wf_mutex_pass */
     if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
         return false;
-    if (m->in)
-        end_bias(m);
-    consider(m);
+    if (m->owner_word)
+        revoke_and_await_exit(m);
+    consider_bias(m);
     return true;
 }
 
@@ -339,9 +357,10 @@ void wf_mutex_pass(struct wf_mutex *m)
     uint32_t ticket = wf_load_relaxed(&m->serving) + 1;
 
     wf_store_release(&m->serving, ticket);
-    /* pairs with the barrier in lie_down, and that of submitters: progress/submit.c */
+    /* pairs with the barrier in sleep_until_woken, and with the fence of
+     * submitters (progress/submit.c) */
     wf_fence_full();
-    wake_sleeper(m, ticket);
+    wake_if_asleep(m, ticket);
 }
 
 void wf_mutex_linger(struct wf_mutex *m)
@@ -349,32 +368,34 @@ void wf_mutex_linger(struct wf_mutex *m)
     uint32_t ticket = wf_load_relaxed(&m->serving) + 1;
 
     if (!wf_mutex_contended(m) || wf_load_relaxed(&m->asked) == ticket ||
-        wf_mutex_self == WF_MUTEX_NOBODY || !have_barrier()) {
+        wf_mutex_self == WF_MUTEX_NOBODY || !has_membarrier()) {
         wf_mutex_pass(m);
         return;
     }
-    wf_store_release(&m->open, wf_mutex_self); /* pairs with wf_mutex_close_open */
+    /* pairs with wf_mutex_close_open */
+    wf_store_release(&m->open, wf_mutex_self);
     wf_mutex_hold_compiler();
-    wake_sleeper(m, ticket);
+    wake_if_asleep(m, ticket);
 }
 
 bool wf_mutex_take_now(struct wf_mutex *m)
 {
     uint32_t ticket;
 
-    if (inherits(m))
+    if (lock_inherited(m))
         return true;
-    ticket = wf_load_acquire(&m->serving); /* pairs with the release in pass */
+    ticket = wf_load_acquire(
+        &m->serving); /* pairs with the release in wf_mutex_pass */
     if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
         return false;
-    if (m->in) {
-        end_ownership(m);
-        if (owner_inside(m)) {
+    if (m->owner_word) {
+        revoke_bias(m);
+        if (is_owner_inside(m)) {
             wf_mutex_pass(m);
             return false;
         }
-        m->in = NULL;
+        m->owner_word = NULL;
     }
-    consider(m);
+    consider_bias(m);
     return true;
 }

@@ -1,4 +1,4 @@
-/* Node identity and CPU count.
+/* The identity of the node and the number of its CPUs: see node.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef _GNU_SOURCE
@@ -19,7 +19,7 @@
 #include "os/lack.h"
 #include "os/trust.h"
 
-/* FNV-1a, 64 bits. */
+/* Continues an FNV-1a hash of 64 bits. */
 static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
 {
     const unsigned char *p = data;
@@ -29,8 +29,9 @@ static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
     return h;
 }
 
-/* False, and errno: the id could not be read because memory or descriptors are
- * short. Other processes of the machine can read it: no other name will do. */
+/* Returns false, with errno set, if the id could not be read because memory or
+ * descriptors are short: another process of the machine may have read it, so no
+ * substitute is equal to it. */
 static bool hash_boot_id(uint64_t *h)
 {
     char id[64];
@@ -43,7 +44,7 @@ static bool hash_boot_id(uint64_t *h)
         close(fd);
     if (n > 0)
         *h = hash_bytes(*h, id, (size_t)n);
-    else if (gethostname(id, sizeof id) == 0) /* no /proc: the best there is */
+    else if (gethostname(id, sizeof id) == 0) /* there is no /proc */
         *h = hash_bytes(*h, id, strnlen(id, sizeof id));
     return true;
 }
@@ -75,7 +76,7 @@ void wf_node_name(char *name, size_t n)
     name[n - 1] = 0;
 }
 
-static bool mask_of(pid_t process, cpu_set_t *set)
+static bool read_affinity(pid_t process, cpu_set_t *set)
 {
     return sched_getaffinity(process, sizeof *set, set) == 0;
 }
@@ -85,19 +86,22 @@ uint32_t wf_node_own_cpus(void)
     cpu_set_t set;
     long n;
 
-    if (mask_of(0, &set))
+    if (read_affinity(0, &set))
         return (uint32_t)CPU_COUNT(&set);
     n = sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 CPUs */
     return n > 0 ? (uint32_t)n : 1;
 }
 
-/* Process 1 starts what is bound as a whole: a service. */
+/* Tells whether the parent may use more CPUs than this process, all of its own
+ * included, and stores how many. Process 1 does not count: a service that it
+ * starts is bound as a whole. */
 static bool parent_has_more(uint32_t *count)
 {
     cpu_set_t own, parents, both;
     pid_t parent = getppid();
 
-    if (parent <= 1 || !mask_of(0, &own) || !mask_of(parent, &parents))
+    if (parent <= 1 || !read_affinity(0, &own) ||
+        !read_affinity(parent, &parents))
         return false;
     CPU_AND(&both, &own, &parents);
     *count = (uint32_t)CPU_COUNT(&parents);

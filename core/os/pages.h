@@ -1,4 +1,4 @@
-/* The pages of shared memory, before they are used.
+/* Populates the pages of shared memory before they are used.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_PAGES_H
@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Take the pages of a mapping now, by one call instead of a fault for each, which
- * costs ten times as much in a virtual machine. False: there is no memory; kernels
- * before 5.14 find that out when they fault them in later. */
+/* Populates the pages of a mapping by one call, instead of a fault for each
+ * page, which costs ten times as much in a virtual machine. Returns false if
+ * there is no memory. Kernels before 5.14 do nothing here and find that out
+ * when a page faults. */
 static inline bool wf_pages_take(void *base, size_t bytes)
 {
     enum { POPULATE_WRITE = 23 }; /* MADV_, which old systems lack */

@@ -13,8 +13,9 @@
 
 #include "layout.h"
 
-/* Cut the last name of a path off, and compare it. */
-static bool cut(char *path, const char *name)
+/* Cuts the last name off a path. Returns false if it is not `name`; NULL is
+ * any. */
+static bool cut_last_name(char *path, const char *name)
 {
     char *slash = strrchr(path, '/');
 
@@ -24,31 +25,31 @@ static bool cut(char *path, const char *name)
     return true;
 }
 
-bool wf_prefix_follow(const char *directory, const char *way, char *path,
+bool wf_prefix_follow(const char *directory, const char *relative, char *path,
                       size_t n)
 {
     char at[PATH_MAX];
 
-    if (way[0] == '/')
-        return (size_t)snprintf(path, n, "%s", way) < n;
+    if (relative[0] == '/')
+        return (size_t)snprintf(path, n, "%s", relative) < n;
     if ((size_t)snprintf(at, sizeof at, "%s", directory) >= sizeof at)
         return false;
-    for (; strncmp(way, "../", 3) == 0; way += 3)
-        if (!cut(at, NULL))
+    for (; strncmp(relative, "../", 3) == 0; relative += 3)
+        if (!cut_last_name(at, NULL))
             return false;
-    return (size_t)snprintf(path, n, "%s/%s", at, way) < n;
+    return (size_t)snprintf(path, n, "%s/%s", at, relative) < n;
 }
 
-bool wf_prefix_path(const char *way, char *path, size_t n)
+bool wf_prefix_path(const char *relative, char *path, size_t n)
 {
     char self[PATH_MAX], directory[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
 
     self[len > 0 ? len : 0] = '\0';
-    if (!cut(self, NULL))
+    if (!cut_last_name(self, NULL))
         return false;
     strcpy(directory, self);
-    return cut(self, WF_BIN_NAME) &&
-           wf_prefix_follow(directory, way, path, n) &&
+    return cut_last_name(self, WF_BIN_NAME) &&
+           wf_prefix_follow(directory, relative, path, n) &&
            access(path, R_OK) == 0;
 }

@@ -1,8 +1,8 @@
 /* The installation to which a program of Weft belongs: DIR of DIR/bin/mpirun.
- * layout.h says where in it the other parts are, as ways that begin at a part.
+ * layout.h says where in it the other parts are, as paths relative to a part.
  *
- * Only mpirun and weft-info ask. A user's program lies anywhere, and what is
- * near it means nothing.
+ * Only mpirun and weft-info use this. A user's program lies anywhere, and what
+ * is near it means nothing.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,12 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Follow a way of layout.h that begins in an absolute directory. */
-bool wf_prefix_follow(const char *directory, const char *way, char *path,
+/* Stores the path that a relative path of layout.h means in an absolute
+ * directory. An absolute path is stored as it is. */
+bool wf_prefix_follow(const char *directory, const char *relative, char *path,
                       size_t n);
 
-/* Follow one that begins in the directory of this program, which must have its
- * usual name; false also if nothing is there. */
-bool wf_prefix_path(const char *way, char *path, size_t n);
+/* Stores the path that a relative path of layout.h means in the directory of
+ * this program. Returns false if that directory does not have its usual name,
+ * or if no readable file is there. */
+bool wf_prefix_path(const char *relative, char *path, size_t n);
 
 #endif

@@ -1,11 +1,12 @@
-/* Reading CPU quotas of control groups, version 2 and 1.
+/* Reads the CPU quotas of control groups, versions 2 and 1.
  *
- *   version 2   cpu.max                              "50000 100000" or "max ..."
- *   version 1   cpu.cfs_quota_us, cpu.cfs_period_us  -1: no limit
+ *   version 2   cpu.max                           "50000 100000" or "max ..."
+ *   version 1   cpu.cfs_quota_us, .cfs_period_us  -1: no limit
  *
- * The limit of a group holds for those below it, so every level from the own
- * group up to the root of the mount is asked and the smallest counts. Inside a
- * container the path of the own group need not exist; then the root is its.
+ * The limit of a group holds for the groups below it, so every level is read
+ * from the own group up to the root of the mount, and the smallest limit
+ * counts. Inside a container the path of the own group need not exist; then the
+ * root is read.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,7 +32,8 @@ static bool read_text(const char *path, char *text, size_t n)
     return got > 0;
 }
 
-static bool read_in(const char *folder, const char *name, char *text, size_t n)
+static bool read_file_in(const char *folder, const char *name, char *text,
+                         size_t n)
 {
     char path[PATH + 32];
 
@@ -39,8 +41,9 @@ static bool read_in(const char *folder, const char *name, char *text, size_t n)
     return read_text(path, text, n);
 }
 
-/* Part of a CPU counts as a whole one: one rank may spin on it. */
-static uint32_t whole(long long quota, long long period)
+/* Returns the whole CPUs of a quota. Less than one CPU counts as one: one rank
+ * may spin on it. */
+static uint32_t whole_cpus_of(long long quota, long long period)
 {
     if (quota <= 0 || period <= 0)
         return UINT32_MAX;
@@ -49,26 +52,27 @@ static uint32_t whole(long long quota, long long period)
     return quota < period ? 1 : (uint32_t)(quota / period);
 }
 
-static uint32_t quota_in(const char *folder)
+static uint32_t read_quota(const char *folder)
 {
     long long quota;
     char text[64], *rest;
 
-    /* "max 100000", or two numbers; without scanf, which is large when static */
-    if (read_in(folder, "cpu.max", text, sizeof text)) {
+    /* "max 100000" or two numbers; scanf is large in a static program */
+    if (read_file_in(folder, "cpu.max", text, sizeof text)) {
         quota = strtoll(text, &rest, 10);
-        return whole(quota, strtoll(rest, NULL, 10));
+        return whole_cpus_of(quota, strtoll(rest, NULL, 10));
     }
-    if (!read_in(folder, "cpu.cfs_quota_us", text, sizeof text))
+    if (!read_file_in(folder, "cpu.cfs_quota_us", text, sizeof text))
         return UINT32_MAX;
     quota = atoll(text);
-    if (!read_in(folder, "cpu.cfs_period_us", text, sizeof text))
+    if (!read_file_in(folder, "cpu.cfs_period_us", text, sizeof text))
         return UINT32_MAX;
-    return whole(quota, atoll(text));
+    return whole_cpus_of(quota, atoll(text));
 }
 
-/* From the group up to the mount. */
-static uint32_t smallest(const char *mount, const char *group)
+/* Returns the smallest quota of the group and those above it, up to the
+ * mount. */
+static uint32_t find_smallest_quota(const char *mount, const char *group)
 {
     uint32_t least = UINT32_MAX, here;
     char path[PATH];
@@ -76,9 +80,9 @@ static uint32_t smallest(const char *mount, const char *group)
     size_t top = strlen(mount);
 
     if (n < 0 || (size_t)n >= sizeof path)
-        return quota_in(mount);
+        return read_quota(mount);
     for (;;) {
-        here = quota_in(path);
+        here = read_quota(path);
         least = here < least ? here : least;
         char *slash = strrchr(path, '/');
         if (!slash || strlen(path) <= top)
@@ -89,8 +93,9 @@ static uint32_t smallest(const char *mount, const char *group)
     }
 }
 
-/* One line "number:controllers:path" names a mount that limits CPU time. */
-static const char *mount_of(const char *controllers)
+/* Returns the mount below the root whose controllers limit CPU time, or NULL. A
+ * line of the list is "number:controllers:path". */
+static const char *find_cpu_mount(const char *controllers)
 {
     if (!*controllers)
         return "";
@@ -102,7 +107,7 @@ static const char *mount_of(const char *controllers)
     return NULL;
 }
 
-static uint32_t quota_of_line(const char *root, char *line)
+static uint32_t read_quota_of_line(const char *root, char *line)
 {
     char *controllers = strchr(line, ':'), *path, mount[PATH];
     const char *below;
@@ -111,11 +116,11 @@ static uint32_t quota_of_line(const char *root, char *line)
     if (!path)
         return UINT32_MAX;
     *path++ = 0;
-    below = mount_of(controllers + 1);
+    below = find_cpu_mount(controllers + 1);
     if (!below || (size_t)snprintf(mount, sizeof mount, "%s%s", root, below) >=
                       sizeof mount)
         return UINT32_MAX;
-    return smallest(mount, strcmp(path, "/") == 0 ? "" : path);
+    return find_smallest_quota(mount, strcmp(path, "/") == 0 ? "" : path);
 }
 
 uint32_t wf_quota_cpus_of(const char *root, const char *groups)
@@ -124,7 +129,7 @@ uint32_t wf_quota_cpus_of(const char *root, const char *groups)
     char *text = strdup(groups), *rest = text, *line;
 
     while (text && (line = strsep(&rest, "\n")) != NULL) {
-        here = quota_of_line(root, line);
+        here = read_quota_of_line(root, line);
         least = here < least ? here : least;
     }
     free(text);

@@ -1,4 +1,4 @@
-/* How many CPUs' worth of time the control groups of this process allow.
+/* The CPU time that the control groups of this process allow, in CPUs.
  *
  * A container often sees every CPU of the machine in its affinity mask and may
  * use only a fraction of their time; ranks that spin there eat each other's
@@ -11,11 +11,12 @@
 
 #include <stdint.h>
 
-/* Whole CPUs, at least 1; UINT32_MAX: no limit was found. */
+/* Returns the limit in whole CPUs, at least 1, or UINT32_MAX if there is
+ * none. */
 uint32_t wf_quota_cpus(void);
 
-/* The same of the files below `root`, as group list and mounts see it: for
- * tests. groups: text in the form of /proc/self/cgroup. */
+/* Returns the limit that the files below `root` give to the groups in a text of
+ * the form of /proc/self/cgroup; for tests. */
 uint32_t wf_quota_cpus_of(const char *root, const char *groups);
 
 #endif

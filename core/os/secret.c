@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 
 enum {
-    WIPED = 8 << 10, /* of stack: more than a hash or a line of PMI takes */
-    WIPE_ON_FORK = 18 /* MADV_, which old headers lack */
+    WIPED = 8 << 10,  /* bytes of stack; a hash or a line of PMI takes less */
+    WIPE_ON_FORK = 18 /* MADV_WIPEONFORK, which old headers lack */
 };
 
 void *wf_secret_alloc(size_t n)

@@ -1,4 +1,4 @@
-/* The check of the order of sections: see section.h.
+/* Checks the order in which a thread enters sections: see section.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "os/section.h"
@@ -10,10 +10,10 @@
 
 enum { DEPTH = 8 };
 
-static const char *const names[] = {"START",   "API",     "POOL", "BOOT",
-                                    "OBJECTS", "ERRANDS", "TOOL", "CODES"};
+static const char *const names[] = {"START",   "API",   "POOL", "BOOT",
+                                    "OBJECTS", "TASKS", "TOOL", "CODES"};
 
-/* What this thread is inside, outermost first. */
+/* The sections that this thread is inside, outermost first. */
 static _Thread_local struct {
     int depth;
     struct {
@@ -22,11 +22,11 @@ static _Thread_local struct {
     } inside[DEPTH];
 } held;
 
-static _Noreturn void wrong(const char *what, enum wf_rank rank,
-                            const void *lock)
+static _Noreturn void abort_with_sections(const char *what, enum wf_rank rank,
+                                          const void *lock)
 {
-    fprintf(stderr, "weft: sections: %s %s (%p); the thread is inside",
-            what, names[rank], lock);
+    fprintf(stderr, "weft: sections: %s %s (%p); the thread is inside", what,
+            names[rank], lock);
     for (int i = 0; i < held.depth; i++)
         fprintf(stderr, " %s (%p)", names[held.inside[i].rank],
                 held.inside[i].lock);
@@ -39,16 +39,16 @@ void wf_section_entering(enum wf_rank rank, const void *lock)
     int n = held.depth;
 
     if (n > 0 && held.inside[n - 1].rank >= rank)
-        wrong("out of order: entering", rank, lock);
+        abort_with_sections("out of order: entering", rank, lock);
     if (n == DEPTH)
-        wrong("too deep: entering", rank, lock);
+        abort_with_sections("too deep: entering", rank, lock);
     held.inside[n].rank = rank;
     held.inside[n].lock = lock;
     held.depth = n + 1;
 }
 
-/* A callback of the program may run with the API section left and others not,
- * so what is left need not be the innermost. */
+/* A callback of the program may run while the thread has left the API section
+ * but not others, so the section that it leaves need not be the innermost. */
 void wf_section_left(enum wf_rank rank, const void *lock)
 {
     int i = held.depth;
@@ -56,7 +56,7 @@ void wf_section_left(enum wf_rank rank, const void *lock)
     while (i-- > 0 && held.inside[i].lock != lock)
         ;
     if (i < 0)
-        wrong("leaving what was not entered:", rank, lock);
+        abort_with_sections("leaving what was not entered:", rank, lock);
     for (held.depth--; i < held.depth; i++)
         held.inside[i] = held.inside[i + 1];
 }

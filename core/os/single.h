@@ -1,9 +1,9 @@
-/* Whether the process has one thread.
+/* Tells whether the process has one thread.
  *
- * The C library knows: who creates a second thread says so before it runs. So as
- * long as the answer is yes no other thread can be anywhere, and the next one is
- * started by the thread that asks. A yes may follow a no, when the others have
- * ended. A library that does not tell has several always.
+ * The C library knows it: it changes its flag before a second thread runs. So
+ * as long as the answer is yes no other thread exists, and only the thread that
+ * asks can start one. A yes may follow a no, when the other threads have ended.
+ * Where the library does not tell, the answer is always no.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,14 +15,14 @@
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
-#define WF_SINGLE_TOLD 1
+#define WF_SINGLE_KNOWN 1
 #endif
 #endif
 
-/* Not 0: one. */
+/* Returns the flag of the C library; not 0 means one thread. */
 static inline const char *wf_single_flag(void)
 {
-#ifdef WF_SINGLE_TOLD
+#ifdef WF_SINGLE_KNOWN
     return &__libc_single_threaded;
 #else
     static const char never = 0;

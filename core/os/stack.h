@@ -1,9 +1,9 @@
-/* A lock-free stack that any thread pushes on and one takes as a whole.
+/* A lock-free stack: any thread pushes items on it, and one takes all at once.
  *
  *   head -> newest -> ... -> oldest -> NULL
  *
- * DESIGN  Nothing is ever taken singly, so a head that comes back with the same
- * address is the same stack (no ABA), and one word suffices.
+ * DESIGN  No item is taken alone, so a head that has the same address again is
+ * the same stack (no ABA problem), and one word suffices.
  *
  * ORDER  The push releases what its thread wrote to the object and to the link;
  * the taker's exchange acquires it from every push, for each is a link of the
@@ -32,8 +32,9 @@ static inline void wf_stack_push(struct wf_stack *s, struct wf_stack_link *l)
     struct wf_stack_link *head = wf_load_relaxed(&s->head);
 
     do
-        l->next = head; /* the exchange below says what it really is */
-    while (!wf_cas_acq_rel(&s->head, &head, l)); /* pairs with take_all */
+        l->next = head; /* the exchange below loads it again if it is old */
+    while (
+        !wf_cas_acq_rel(&s->head, &head, l)); /* pairs with wf_stack_take_all */
 }
 
 static inline bool wf_stack_some(struct wf_stack *s)
@@ -41,7 +42,7 @@ static inline bool wf_stack_some(struct wf_stack *s)
     return wf_load_relaxed(&s->head) != NULL;
 }
 
-/* Oldest first, of what take_all returned. */
+/* Reverses a list that wf_stack_take_all has returned: oldest first. */
 static inline struct wf_stack_link *wf_stack_reversed(struct wf_stack_link *l)
 {
     struct wf_stack_link *next, *first = NULL;
@@ -54,12 +55,12 @@ static inline struct wf_stack_link *wf_stack_reversed(struct wf_stack_link *l)
     return first;
 }
 
-/* Newest first. */
+/* Takes all items; returns them as a list, newest first. */
 static inline struct wf_stack_link *wf_stack_take_all(struct wf_stack *s)
 {
     if (!wf_load_relaxed(&s->head))
         return NULL;
-    return wf_exchange_acq_rel(&s->head, NULL); /* pairs with push */
+    return wf_exchange_acq_rel(&s->head, NULL); /* pairs with wf_stack_push */
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* Words compared without regard to case, ASCII only: the locale must not
- * change what mpi.ini means, and libc's forms cost a static program 25 KB.
+/* Compares words without regard to case, ASCII only. The locale must not change
+ * what mpi.ini means, and the functions of libc cost a static program 25 KB.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,7 +15,8 @@ static inline char wf_lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Are the first n characters of both the same, up to an end of text? */
+/* Tells whether the first n characters of both are the same, up to an end of
+ * text. */
 static inline bool wf_same_start(const char *a, const char *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,19 +1,19 @@
-/* Opening files that only root and the effective user can have written.
+/* Opens files that only root and the effective user can have written.
  *
- * DESIGN  The path is walked from / one name at a time, by descriptors
- * (openat with O_PATH and O_NOFOLLOW), and links are followed here, so that
- * what is judged is what the next step starts from: nothing can be exchanged
- * in between. Each directory, each link and the file are judged by the same
- * rule, judge_object(). The first object that breaks it is remembered and the
- * walk goes on, because a file that does not exist is absent and not refused.
+ * DESIGN  The path is walked from / one name at a time, by descriptors (openat
+ * with O_PATH and O_NOFOLLOW), and this code follows links itself. So each step
+ * starts from the very object that was judged, and nothing can be exchanged in
+ * between. Each directory, each link and the file are judged by the same rule,
+ * judge_object(). The first object that breaks it is remembered and the walk
+ * goes on, because a file that does not exist is absent and not refused.
  *
  * RULE  An object belongs to root or the effective user, and neither its group
  * nor others may write it (the group bits include the entries of an access
- * control list). A directory that others may write is passed through only if
- * it is sticky, as /tmp: there nobody can rename or remove an entry of root or
- * the effective user. But anybody may make a hard link to such a file there,
- * or mount a file system (FUSE) on an entry of theirs; so an entry of such a
- * directory must have one name and must not be a mount point.
+ * control list). A directory that others may write is passed through only if it
+ * is sticky, as /tmp: there no other user can rename or remove an entry of root
+ * or the effective user. But any user may make a hard link to such a file
+ * there, or mount a file system (FUSE) on an entry of theirs; so an entry of
+ * such a directory must have one name and must not be a mount point.
  *
  * INVARIANTS
  *   1. why[0] != 0 before a walk ends at a file if any object was refused.
@@ -41,7 +41,7 @@
 enum { LINKS_MAX = 40, OTHERS_WRITE = S_IWGRP | S_IWOTH };
 
 struct walk {
-    int dir;             /* where the walk is; O_PATH */
+    int dir;             /* the directory that the walk has reached; O_PATH */
     struct stat at;      /* of dir */
     char name[PATH_MAX]; /* of dir, "" for the root: for messages only */
     char rest[PATH_MAX]; /* the names that are left to walk */
@@ -60,7 +60,7 @@ const char *wf_trust_getenv(const char *name)
     return wf_trust_caller() ? getenv(name) : NULL;
 }
 
-/* Judge `name`, an entry of w->dir; "" is the root, and ".." has no entry. */
+/* Judges `name`, an entry of w->dir; "" is the root, and ".." has no entry. */
 static void judge_object(struct walk *w, const char *name,
                          const struct stat *st)
 {
@@ -89,11 +89,10 @@ static void judge_object(struct walk *w, const char *name,
                  "%s %s/%s is a mount point or a hard link, which others may "
                  "have made in %s (mode %04o); use a copy in a directory of "
                  "your own",
-                 what, w->name, name, w->name,
-                 (unsigned)w->at.st_mode & 07777);
+                 what, w->name, name, w->name, (unsigned)w->at.st_mode & 07777);
 }
 
-/* Make `fd`, the directory `name`, the place where the walk is. */
+/* Makes `fd`, the directory `name`, the one that the walk has reached. */
 static int enter_directory(struct walk *w, int fd, const char *name,
                            const struct stat *st)
 {
@@ -123,7 +122,7 @@ static int enter_root(struct walk *w)
     return enter_directory(w, fd, "", &st);
 }
 
-/* Put the target of the link `fd` before the names that are left. */
+/* Puts the target of the link `fd` before the names that are left. */
 static int follow_link(struct walk *w, int fd)
 {
     char target[PATH_MAX], rest[PATH_MAX];
@@ -141,7 +140,7 @@ static int follow_link(struct walk *w, int fd)
     return target[0] == '/' ? enter_root(w) : 0;
 }
 
-/* Take the next name from w->rest; "" at the end. */
+/* Takes the next name from w->rest; "" at the end. */
 static int take_name(struct walk *w, char name[NAME_MAX + 1])
 {
     char *from = w->rest + strspn(w->rest, "/");
@@ -156,13 +155,13 @@ static int take_name(struct walk *w, char name[NAME_MAX + 1])
     return 0;
 }
 
-/* Open the file at the end of the path, and judge what was opened. */
+/* Opens the file at the end of the path, and judges it. */
 static int open_file(struct walk *w, const char *name, int *file)
 {
     struct stat st;
 
-    *file = openat(w->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
-                                     O_CLOEXEC);
+    *file = openat(w->dir, name,
+                   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (*file < 0 && wf_is_lack(errno))
         return errno;
     if (*file < 0 && w->why[0] == '\0')
@@ -176,7 +175,7 @@ static int open_file(struct walk *w, const char *name, int *file)
     return S_ISREG(st.st_mode) ? 0 : EINVAL;
 }
 
-/* Walk one name further. *done: the walk has ended at a file. */
+/* Walks one name further. Sets *done if the walk has ended at a file. */
 static int walk_step(struct walk *w, int *file, bool *done)
 {
     char name[NAME_MAX + 1];
@@ -206,7 +205,7 @@ static int walk_step(struct walk *w, int *file, bool *done)
     return r;
 }
 
-/* Put the path from the root into w->rest. */
+/* Puts the path from the root into w->rest. */
 static int begin_walk(struct walk *w, const char *path)
 {
     size_t used = 0;
@@ -223,10 +222,11 @@ static int begin_walk(struct walk *w, const char *path)
     return enter_root(w);
 }
 
-/* Why the walk did not end at a file that may be used. odd: what is there is no
- * regular file. */
+/* Stores why the walk did not end at a file that may be used; returns an enum
+ * wf_trust_failure. irregular: the path leads to something else than a regular
+ * file. */
 static int judge_failure(const struct walk *w, int error, const char *path,
-                         bool odd)
+                         bool irregular)
 {
     if (error == 0)
         return WF_TRUST_REFUSED;
@@ -235,7 +235,7 @@ static int judge_failure(const struct walk *w, int error, const char *path,
         errno = error;
         return WF_TRUST_STARVED;
     }
-    if (!odd) { /* a directory above may not be searched */
+    if (!irregular) { /* a directory above may not be searched */
         snprintf(w->why, w->n,
                  "file %s cannot be reached from the root directory: %s", path,
                  strerror(error));
@@ -256,11 +256,12 @@ int wf_trust_open(const char *path, char *why, size_t n)
 
     why[0] = '\0';
     if (path[0] != '/' && !wf_trust_caller()) {
-        snprintf(why, n, "a relative path does not count in a set-user-ID "
-                         "program");
+        snprintf(why, n,
+                 "a relative path does not count in a set-user-ID "
+                 "program");
         return WF_TRUST_ABSENT;
     }
-    if (stat(path, &st) != 0) /* usual, and faster than a walk */
+    if (stat(path, &st) != 0) /* the usual failure; faster than a walk */
         return judge_failure(&w, errno, path, true);
     for (r = begin_walk(&w, path); r == 0 && !done;)
         r = walk_step(&w, &file, &done);

@@ -1,25 +1,26 @@
-/* Fetching: one copy from the sender's memory, shared with the sender.
+/* Fetches a message by one copy from the sender's memory; both sides copy a
+ * part.
  *
  *   receiver                                   sender, waiting in MPI_Send
  *   get(): describes the copy in its mailbox's job, its first piece claimed
  *          MAIL_ASSIST, claim  ------------>   claims pieces too, copies them
- *          copies, claims, copies              done = how many
- *          none left: all done?
+ *          copies, claims, copies              done = number copied
+ *          none is left; all copied?
  *            yes                     finished
  *            not yet                 finished at the next progress
  *
  *   memory   | receiver --> | not yet | <-- sender |
  *
- * The receiver copies from the front, the sender from the end, so each goes
+ * The receiver copies from the front and the sender from the end, so each goes
  * through memory in one direction, and they meet where both are done. The
- * receiver's first piece is longer by LEAD, for it begins earlier.
+ * receiver's first piece is longer by LEAD, because it begins earlier.
  *
- * A piece is claimed by adding 1 to a word that also holds the generation of the
- * job and the number of pieces; which one it is follows from how many the same
- * side has had. So an assistant that comes late finds nothing to claim, whatever
- * the job is by then. Both begin with the word as the receiver left it, so that
- * nobody reads the line of the job before he writes it: one way less between two
- * caches.
+ * A side claims a piece by adding 1 to a word that also holds the generation of
+ * the job and the number of pieces; which piece it gets follows from how many
+ * pieces it has had. So a sender that comes late finds nothing to claim,
+ * whatever the job is by then. Both begin with the word as the receiver stored
+ * it, so that neither reads the cache line of the job before it writes it: one
+ * transfer less between two caches.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,24 +28,27 @@
 #include "thread/transport.h"
 
 enum {
-    PIECE_MIN = 32 << 10,  /* but for messages of less than two */
-    PIECE_MAX = 256 << 10, /* larger ones are no faster, and who is done first
-                              waits for the other longer */
-    PIECES = 16,
+    PIECE_MIN = 32 << 10, /* messages shorter than two have smaller ones */
+    /* larger ones are no faster, and the side done first waits longer */
+    PIECE_MAX = 256 << 10,
+    PIECES = 16, /* of a message, unless they were too large */
     PIECES_MAX = 1 << 19,
     LEAD = 8 << 10,
-    SPINS = 2000 /* about what one piece takes */
+    SPINS = 2000 /* about the time that one piece takes */
 };
 
-/* claim = generation 24 | pieces 20 | next 20 */
+/* Returns the word that pieces are claimed by: generation 24 | pieces 20 | next
+ * 20 bits. */
 static uint64_t claim_word(uint32_t generation, uint32_t pieces, uint32_t next)
 {
     return (uint64_t)(generation & 0xffffff) << 40 | (uint64_t)pieces << 20 |
            next;
 }
 
-/* One more piece of that job is ours. *seen: its word, as far as we know. */
-static bool claim(struct mail_job *j, uint64_t *seen)
+/* Claims one more piece of the job. *seen is its word as far as this side
+ * knows. Returns false if no piece is left, or the word is that of another
+ * job. */
+static bool claim_piece(struct mail_job *j, uint64_t *seen)
 {
     uint64_t job = *seen >> 40, next = *seen;
 
@@ -63,7 +67,7 @@ static void copy_piece(const struct mail_job *j, uint32_t i)
 
     if (n > j->len - off)
         n = j->len - off;
-    if (j->around)
+    if (j->nontemporal)
         wf_copy_around(j->to + off, j->from + off, n);
     else
         memcpy(j->to + off, j->from + off, n);
@@ -74,7 +78,7 @@ void wf_assist(weft_peer *p, uint64_t word)
     struct mail_job *j = &p->box->job;
     uint32_t n = 0;
 
-    while (claim(j, &word)) {
+    while (claim_piece(j, &word)) {
         copy_piece(j, j->pieces - ++n);
         wf_store_release(&j->done, n); /* pairs with wf_assist_done */
     }
@@ -86,7 +90,7 @@ bool wf_assist_done(const weft_ep *e)
 {
     const struct mail_job *j = &e->box->job;
 
-    return wf_load_acquire(&j->done) + e->own == j->pieces;
+    return wf_load_acquire(&j->done) + e->own_pieces == j->pieces;
 }
 
 void wf_assist_finish(weft_ep *e)
@@ -99,42 +103,44 @@ static void ask_for_help(weft_peer *p, uint64_t word)
 {
     struct mail_claim c;
 
-    if (!mail_claim(p->box, 1, &p->seen, p->me, &c))
-        return; /* it has enough to do */
+    if (!mail_claim_lines(p->box, 1, &p->seen, p->me, &c))
+        return; /* its mailbox is full: it has enough to do */
     c.first->env[0] = word;
-    mail_publish(p->box, &c, mail_word(MAIL_ASSIST, p->me));
+    mail_publish(p->box, &c, mail_make_word(MAIL_ASSIST, p->me));
 }
 
-static size_t whole_lines(size_t n)
+static size_t round_to_lines(size_t n)
 {
     return (n + MAIL_LINE - 1) & ~(size_t)(MAIL_LINE - 1);
 }
 
-/* What the receiver copies until the other has begun. */
-static uint32_t lead_of(size_t len)
+/* Returns what the receiver copies until the sender has begun. */
+static uint32_t lead_bytes_of(size_t len)
 {
     return len < 4 * LEAD ? 0 : LEAD;
 }
 
-/* Many enough to share evenly, few enough for long copies; and an even number,
- * so that two who are as fast end together. */
-static size_t piece_of(const weft_ep *e, size_t len)
+/* Returns the bytes of a piece: there are enough pieces to share evenly, and
+ * few enough for long copies. Their number is even, so that two sides that are
+ * equally fast end together. */
+static size_t piece_bytes_of(const weft_ep *e, size_t len)
 {
     size_t pieces = len / PIECE_MIN & ~(size_t)1, piece;
 
     if (e->config.piece)
-        return whole_lines(e->config.piece);
+        return round_to_lines(e->config.piece);
     if (pieces > PIECES)
         pieces = PIECES;
-    piece = whole_lines((len - lead_of(len)) / (pieces ? pieces : 2));
+    piece = round_to_lines((len - lead_bytes_of(len)) / (pieces ? pieces : 2));
     return piece < PIECE_MAX ? piece : PIECE_MAX;
 }
 
-/* The first piece is the receiver's: the job's word. */
-static uint64_t describe(struct mail_job *j, const weft_rma *r,
-                         const weft_ep *e)
+/* Describes the job in the own mailbox; the receiver has claimed its first
+ * piece. Returns the job's word. */
+static uint64_t describe_job(struct mail_job *j, const weft_rma *r,
+                             const weft_ep *e)
 {
-    size_t piece = piece_of(e, r->len);
+    size_t piece = piece_bytes_of(e, r->len);
     uint64_t word;
 
     while (r->len / piece >= PIECES_MAX)
@@ -142,9 +148,9 @@ static uint64_t describe(struct mail_job *j, const weft_rma *r,
     j->from = (const char *)(uintptr_t)r->raddr;
     j->to = r->one.iov_base;
     j->len = r->len;
-    j->around = r->len >= e->config.around;
+    j->nontemporal = r->len >= e->config.nontemporal;
     j->piece = (uint32_t)piece;
-    j->first = (uint32_t)piece + lead_of(r->len);
+    j->first = (uint32_t)piece + lead_bytes_of(r->len);
     if (j->first > r->len)
         j->first = (uint32_t)r->len;
     j->pieces = 1 + (uint32_t)((r->len - j->first + piece - 1) / piece);
@@ -161,12 +167,12 @@ static int get_shared(weft_peer *p, weft_rma *r)
     uint64_t word;
 
     e->generation++;
-    word = describe(j, r, e);
+    word = describe_job(j, r, e);
     ask_for_help(p, word);
-    e->own = 0;
+    e->own_pieces = 0;
     do
-        copy_piece(j, e->own++);
-    while (claim(j, &word));
+        copy_piece(j, e->own_pieces++);
+    while (claim_piece(j, &word));
     for (int i = 0; i < SPINS; i++) {
         if (wf_assist_done(e))
             return WEFT_DONE;

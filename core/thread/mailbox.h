@@ -1,4 +1,5 @@
-/* A mailbox: where all other ranks of the process put what they send to one.
+/* A mailbox: the queue into which all other ranks of the process put what they
+ * send to its owner.
  *
  *      tail (claimed by senders)                    head (the owner)
  *        v                                            v
@@ -13,20 +14,20 @@
  *   word = type, version, flags 32 | payload bytes 18 | sender 14
  *
  * A sender claims its lines by moving tail, writes them, and stores the word
- * last. The owner looks at one line only, the next one, whoever sends. It
- * clears the first word of each line before it moves head over them, so that a
- * word that is not 0 is news. A container does not go around the end: lines up
- * to there are skipped (MAIL_PAD), which may have to be consumed before the
- * container has room.
+ * last. The owner polls only the next line, whichever rank sends. It clears the
+ * first word of each line before it moves head over them, so that a word other
+ * than 0 is a new container. A container does not wrap around the end of the
+ * ring: the lines up to there are skipped (MAIL_PAD), and may have to be
+ * consumed before the container has room.
  *
- * DESIGN  One ring per receiver, not per pair: a thousand ranks have a thousand
- * rings, and to look for mail costs the same for two as for a thousand. The
- * price is one atomic operation for each container. It pays for the bell too:
- * the lowest bit of tail says that the owner sleeps, so whoever claims lines
- * learns it without a fence, and nobody misses it.
+ * DESIGN  There is one ring per receiver, not per pair: a thousand ranks have a
+ * thousand rings, and polling costs the same for two ranks as for a thousand.
+ * The price is one atomic operation for each container. The same operation pays
+ * for the bell: the lowest bit of tail says that the owner sleeps, so a sender
+ * that claims lines learns it without a fence, and none misses it.
  *
- * INVARIANTS  tail - head <= the ring's lines, a power of two; a mailbox lives as long as its owner
- * or a peer refers to it.
+ * INVARIANTS  tail - head <= the lines of the ring, which are a power of two. A
+ * mailbox lives as long as its owner or a peer refers to it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MAILBOX_H
@@ -41,16 +42,15 @@
 enum {
     MAIL_LINE = 64,
     MAIL_LINES_MIN = 512,
-    MAIL_FIRST = 40,   /* payload in the first line */
-    MAIL_MAX = 65536,  /* payload of a container; never more than half of
-                          the ring */
+    MAIL_FIRST = 40,  /* payload in the first line */
+    MAIL_MAX = 65536, /* payload of a container; at most half of the ring */
     MAIL_SENDERS = 1 << 14,
-    /* frames of our own */
-    MAIL_PAD = 0xF0,   /* env0: lines to skip */
-    MAIL_ASSIST = 0xF1, /* env0: claim of the sender's job: assist.c */
-    MAIL_REFUSE = 0xF2  /* the sender does not take our messages */
+    /* types of frames of this transport itself */
+    MAIL_PAD = 0xF0,    /* env0: lines to skip */
+    MAIL_ASSIST = 0xF1, /* env0: claim word of the sender's job (assist.c) */
+    MAIL_REFUSE = 0xF2  /* the sender does not take messages from here */
 };
-#define MAIL_ASLEEP 1u /* in tail */
+#define MAIL_ASLEEP 1u /* bit of tail: the owner sleeps */
 
 struct mail_line {
     wf_atomic_u64 word;
@@ -58,74 +58,80 @@ struct mail_line {
     uint8_t data[MAIL_FIRST];
 };
 
-/* A copy that two ranks share: assist.c. */
+/* A copy that two ranks share (assist.c). */
 struct mail_job {
-    wf_atomic_u64 claim; /* assist.c */
-    wf_atomic_u32 done;  /* pieces that the assistant has copied, from the end */
-    uint32_t pieces, piece, first; /* bytes of a piece, and of the first */
-    bool around; /* the caches */
+    wf_atomic_u64 claim; /* generation, pieces, next piece: claim_word() */
+    wf_atomic_u32 done;  /* pieces that the sender has copied, from the end */
+    uint32_t pieces;     /* number of pieces */
+    uint32_t piece;      /* bytes of a piece but the first */
+    uint32_t first;      /* bytes of the first piece */
+    bool nontemporal;    /* copy by non-temporal stores */
     const char *from;
     char *to;
     size_t len;
 };
 
 struct mailbox {
-    _Alignas(64) wf_atomic_u64 tail; /* lines claimed * 2 + MAIL_ASLEEP */
-    _Alignas(64) wf_atomic_u64 head; /* lines the owner is done with */
-    wf_atomic_u32 hungry; /* 1 + sender that waits for room */
-    _Alignas(64) struct mail_job job; /* of the owner */
+    _Alignas(64) wf_atomic_u64 tail;  /* lines claimed * 2 + MAIL_ASLEEP */
+    _Alignas(64) wf_atomic_u64 head;  /* lines that the owner has consumed */
+    wf_atomic_u32 waiting_for_space;  /* 1 + index of a waiting sender, or 0 */
+    _Alignas(64) struct mail_job job; /* of the owner, as receiver */
     _Alignas(64) struct mail_line *lines;
     uint32_t mask; /* lines - 1 */
-    int bell; /* eventfd */
+    int bell;      /* eventfd */
     uint32_t index, generation, loc_id;
     wf_atomic_u32 refs;
     wf_atomic_u32 closed; /* enum mail_end */
 };
 enum mail_end { MAIL_OPEN, MAIL_LEAVING, MAIL_GONE };
 
-/* What a sender remembers of a mailbox. */
+/* Lines that a sender has claimed. */
 struct mail_claim {
     struct mail_line *first;
-    bool asleep; /* ring when it is written */
+    bool asleep; /* the owner sleeps: ring when they are written */
 };
 
-static inline struct mail_line *mail_at(const struct mailbox *m, uint64_t at)
+static inline struct mail_line *mail_line_at(const struct mailbox *m,
+                                             uint64_t at)
 {
     return &m->lines[at & m->mask];
 }
 
-static inline uint64_t mail_word(uint64_t h0, uint32_t from)
+static inline uint64_t mail_make_word(uint64_t h0, uint32_t from)
 {
     return (h0 & 0xffffffffu) | (h0 >> 32) << 32 | (uint64_t)from << 50;
 }
 
 #define MAIL_WORD_LEN ((((uint64_t)1 << 18) - 1) << 32)
 
-static inline uint32_t mail_from(uint64_t word)
+static inline uint32_t mail_sender_of(uint64_t word)
 {
     return (uint32_t)(word >> 50);
 }
 
-/* The first word of the container's header. */
-static inline uint64_t mail_header(uint64_t word)
+/* Returns the first word of the container's header. */
+static inline uint64_t mail_header_of(uint64_t word)
 {
     return word & (((uint64_t)1 << 50) - 1);
 }
 
-/* Lines of a container. */
-static inline uint32_t mail_count(bool is_short, uint32_t plen)
+/* Returns the number of lines of a container. */
+static inline uint32_t mail_lines_of(bool is_short, uint32_t plen)
 {
     uint32_t here = is_short ? MAIL_FIRST : 0;
     return 1 + (plen > here ? (plen - here + MAIL_LINE - 1) / MAIL_LINE : 0);
 }
 
-/* The lines up to the end were claimed: mark them, and claim n behind. */
+/* Marks the claimed lines up to the end of the ring as padding, and claims n
+ * lines behind them. */
 bool wf_mail_padded(struct mailbox *, uint32_t n, uint32_t lines,
                     uint64_t *seen, uint32_t from, struct mail_claim *);
 
-/* Claim n lines. *seen: head as far as this sender knows. False: no room. */
-static inline bool mail_claim(struct mailbox *m, uint32_t n, uint64_t *seen,
-                              uint32_t from, struct mail_claim *c)
+/* Claims n lines. *seen is the head as far as this sender knows. Returns false
+ * if there is no room. */
+static inline bool mail_claim_lines(struct mailbox *m, uint32_t n,
+                                    uint64_t *seen, uint32_t from,
+                                    struct mail_claim *c)
 {
     uint64_t tail = wf_load_relaxed(&m->tail), at;
     uint32_t take, left;
@@ -133,21 +139,22 @@ static inline bool mail_claim(struct mailbox *m, uint32_t n, uint64_t *seen,
     do {
         at = tail >> 1;
         left = m->mask + 1 - (uint32_t)(at & m->mask);
-        take = n > 1 && n > left ? left : n; /* the pad first, and by itself */
+        /* padding is claimed first, by itself */
+        take = n > 1 && n > left ? left : n;
         if (at + take - *seen > (uint64_t)m->mask + 1) {
-            /* pairs with the release in mail_done: the words are cleared */
+            /* pairs with mail_release_lines: the words are cleared */
             *seen = wf_load_acquire(&m->head);
             if (at + take - *seen > (uint64_t)m->mask + 1)
                 return false;
         }
     } while (!wf_cas_acq_rel(&m->tail, &tail, (at + take) << 1));
-    *c = (struct mail_claim){mail_at(m, at), tail & MAIL_ASLEEP};
+    *c = (struct mail_claim){mail_line_at(m, at), tail & MAIL_ASLEEP};
     return __builtin_expect(take == n, 1) ||
            wf_mail_padded(m, n, take, seen, from, c);
 }
 
-/* At most MAIL_FIRST bytes, of which most messages have few. */
-static inline void mail_copy(void *dst, const void *src, uint32_t n)
+/* Copies at most MAIL_FIRST bytes; most messages have few. */
+static inline void mail_copy_short(void *dst, const void *src, uint32_t n)
 {
     uint8_t *to = dst;
     const uint8_t *from = src;
@@ -172,29 +179,31 @@ static inline void mail_copy(void *dst, const void *src, uint32_t n)
     }
 }
 
-/* Get a line for writing, ahead of time. The address need not be valid. */
-static inline void mail_own(const void *line)
+/* Prefetches a line for writing. The address need not be valid. */
+static inline void mail_prefetch_line(const void *line)
 {
 #if defined(__x86_64__)
-    /* older processors, for which compilers leave it out, take it as a no-op */
+    /* compilers leave it out for older processors, which take it as a no-op */
     __asm__ volatile("prefetchw %0" ::"m"(*(const char *)line));
 #else
     __builtin_prefetch(line, 1);
 #endif
 }
 
-/* A quarter full at most: time to try again. */
-static inline bool mail_roomy(const struct mailbox *m)
+/* Tells whether the ring is at most a quarter full: time for a sender to
+ * resume. */
+static inline bool mail_has_room(const struct mailbox *m)
 {
     return (wf_load_relaxed(&m->tail) >> 1) - wf_load_acquire(&m->head) <=
            m->mask / 4;
 }
 
-/* Wake the owner if it sleeps and nobody has woken it yet. */
+/* Wakes the owner if it sleeps and no other thread has woken it yet. */
 void wf_mail_wake(struct mailbox *);
+/* Rings the bell of the owner, which sleeps. */
 void wf_mail_ring(const struct mailbox *);
 
-/* Everything is written: let the owner see it. */
+/* Makes claimed lines visible to the owner, once they are written. */
 static inline void mail_publish(const struct mailbox *m,
                                 const struct mail_claim *c, uint64_t word)
 {
@@ -204,43 +213,47 @@ static inline void mail_publish(const struct mailbox *m,
         wf_mail_ring(m);
 }
 
-/* The owner: the word of the next container, or 0. */
+/* Returns the word of the next container, or 0; for the owner. */
 static inline uint64_t mail_peek(const struct mailbox *m, uint64_t head)
 {
-    return wf_load_acquire(&mail_at(m, head)->word);
+    return wf_load_acquire(&mail_line_at(m, head)->word);
 }
 
-/* The owner has consumed n lines. */
-static inline void mail_done(struct mailbox *m, uint64_t *head, uint32_t n)
+/* Releases n lines that the owner has consumed. */
+static inline void mail_release_lines(struct mailbox *m, uint64_t *head,
+                                      uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        wf_store_relaxed(&mail_at(m, *head + i)->word, 0);
+        wf_store_relaxed(&mail_line_at(m, *head + i)->word, 0);
     *head += n;
-    wf_store_release(&m->head, *head); /* pairs with the acquire in mail_claim */
+    /* pairs with the acquire in mail_claim_lines */
+    wf_store_release(&m->head, *head);
 }
 
-/* ---- registry.c: the mailboxes of this process ------------------------------- */
+/* ---- registry.c: the mailboxes of this process --------------------------- */
 
 struct mail_address {
     uint64_t process[2]; /* random */
     uint32_t index, generation;
 };
 
-/* A new mailbox of that many lines, rounded up, registered; NULL with *error. */
+/* Makes and registers a mailbox of that many lines, rounded up. Returns NULL
+ * and sets *error if it cannot. */
 struct mailbox *wf_mail_open(uint32_t loc_id, uint32_t lines, int *error);
-/* Its owner goes. */
+/* Removes the mailbox from the registry and drops its owner's reference. */
 void wf_mail_close(struct mailbox *);
 void wf_mail_address(const struct mailbox *, struct mail_address *);
-/* A reference to the mailbox of an address, or NULL: it is gone. */
+/* Returns a reference to the mailbox of an address, or NULL if it is gone. */
 struct mailbox *wf_mail_find(const struct mail_address *);
+/* Drops a reference. */
 void wf_mail_put(struct mailbox *);
-/* Which process a sender is, or -1: it is gone. */
+/* Returns the location id of a sender, or -1 if it is gone. */
 int64_t wf_mail_loc_id(uint32_t index);
-/* Tell a sender that its messages are not taken, if there is room. */
+/* Tells a sender that its messages are not taken, if there is room. */
 void wf_mail_refuse(uint32_t index, uint32_t me);
-/* Wake that one, if it sleeps. */
+/* Wakes the owner of the mailbox with that index, if it sleeps. */
 void wf_mail_wake_index(uint32_t index);
-/* How many have gone without saying so. */
+/* Returns how many owners have gone without leaving first (MAIL_LEAVING). */
 uint32_t wf_mail_deaths(void);
 
 #endif

@@ -1,14 +1,15 @@
-/* Memory that ranks of one process share, as a fabric gives it: for teams
- * (coll/team_make.c), which take it from whichever transport joins them.
+/* Memory that ranks of one process share, in the form in which a transport
+ * provides it: for shared-memory collectives, which take it from the transport
+ * that connects their processes.
  *
- *   the rank that gives it      a shared mapping without a name
- *   its key                     nothing: the address is enough
- *   the others                  map it where it is, and duplicate that
+ *   the rank that allocates it  makes a shared mapping without a name
+ *   its key                     is empty: the address is enough
+ *   the other ranks             use it where it is, and duplicate the mapping
  *
- * DESIGN  Any memory of the process could be used as it is. But the team keeps a
- * mapping of its own when the giver frees this one, and only what is mapped
- * MAP_SHARED can be mapped a second time. MPI_Alloc_mem does not ask here: for
- * messages between threads all memory is alike (WEFT_CAP_NO_MR).
+ * DESIGN  Any memory of the process could be used as it is. But each user keeps
+ * a mapping of its own when the rank that allocated this one frees it, and only
+ * a MAP_SHARED mapping can be mapped a second time. MPI_Alloc_mem does not call
+ * this: for messages between threads all memory is alike (WEFT_CAP_NO_MR).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -35,7 +36,7 @@ int wf_thread_mr_reg(weft_ep *e, void *base, size_t len, unsigned access,
                      weft_mr **mr)
 {
     (void)base, (void)len, (void)access;
-    *mr = (weft_mr *)e; /* nothing is to be known of it */
+    *mr = (weft_mr *)e; /* there is nothing to record */
     return WEFT_OK;
 }
 

@@ -1,4 +1,4 @@
-/* What the ranks of one process share: see ranks.h.
+/* The state that the ranks of one process share: see ranks.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "thread/ranks.h"
@@ -17,9 +17,9 @@ uint32_t wf_ranks_planned(void)
     return n > 1 ? (uint32_t)n : 1;
 }
 
-/* ---- which ranks ---------------------------------------------------------- */
+/* ---- making the ranks ---------------------------------------------------- */
 
-/* The launcher's boot, or NULL where there is no launcher. */
+/* Opens the launcher's boot; stores NULL if there is no launcher. */
 static int open_launcher(const struct wf_config *config, struct wf_boot **up)
 {
     char why[400];
@@ -39,7 +39,8 @@ static int check_launcher(const struct wf_boot *up, uint32_t count)
     if (!up->awaits)
         return wf_error(MPI_ERR_OTHER,
                         "ranks in threads need Weft's mpirun, or no launcher: "
-                        "'%s' starts one rank in each process", up->ops->name);
+                        "'%s' starts one rank in each process",
+                        up->ops->name);
     if (count != planned || up->rank + count > up->size)
         return wf_error(MPI_ERR_ARG,
                         "ranks is %u but mpirun gave this process %u of %u: "
@@ -58,8 +59,8 @@ static int make_boots(struct wf_ranks *all, struct wf_boot *up)
     return MPI_SUCCESS;
 }
 
-/* The launcher's boot passes over on success. */
-static int fill(struct wf_ranks *all, struct wf_boot *up)
+/* Fills the ranks in. On success they own the launcher's boot. */
+static int fill_ranks(struct wf_ranks *all, struct wf_boot *up)
 {
     int rc = up ? check_launcher(up, all->count) : MPI_SUCCESS;
     all->launched = up != NULL;
@@ -83,15 +84,16 @@ int wf_ranks_create(uint32_t count, struct wf_ranks **out)
     pthread_mutex_init(&all->open_lock, NULL);
     all->count = count ? count : wf_ranks_planned();
     int rc = all->count > MAIL_SENDERS
-                 ? wf_error(MPI_ERR_ARG, "%u ranks: one process holds at most "
-                            "%d", all->count, MAIL_SENDERS)
+                 ? wf_error(MPI_ERR_ARG,
+                            "%u ranks: one process holds at most %d",
+                            all->count, MAIL_SENDERS)
                  : MPI_SUCCESS;
     if (rc == MPI_SUCCESS)
         rc = wf_start_config(&all->config);
     if (rc == MPI_SUCCESS)
         rc = open_launcher(all->config, &up);
     if (rc == MPI_SUCCESS)
-        rc = fill(all, up);
+        rc = fill_ranks(all, up);
     if (rc != MPI_SUCCESS) {
         if (up)
             wf_boot_close(up);
@@ -119,7 +121,7 @@ void wf_ranks_free(struct wf_ranks *all)
     free(all);
 }
 
-/* ---- threads -------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 void wf_ranks_bind(struct wf_ranks *all, uint32_t slot)
 {
@@ -131,8 +133,9 @@ void wf_ranks_unbind(void)
     wf_thread_process = NULL;
 }
 
-/* Made by the first who asks; they live as long as the process. */
-static int process_ranks(struct wf_ranks **out)
+/* Returns the ranks of this process. The first call makes them; they live as
+ * long as the process. */
+static int get_process_ranks(struct wf_ranks **out)
 {
     struct wf_process *p = &wf_process_state;
     int rc = MPI_SUCCESS;
@@ -147,14 +150,16 @@ static int process_ranks(struct wf_ranks **out)
 int wf_ranks_claim(void)
 {
     struct wf_ranks *all;
-    int rc = process_ranks(&all);
+    int rc = get_process_ranks(&all);
     if (rc != MPI_SUCCESS)
         return rc;
     uint32_t slot = wf_add_acq_rel(&all->claimed, 1);
     if (slot >= all->count)
-        return wf_error(MPI_ERR_OTHER, "thread %u of this process asks to be a "
+        return wf_error(MPI_ERR_OTHER,
+                        "thread %u of this process asks to be a "
                         "rank, but the process holds %u: start it with mpirun "
-                        "--ranks-per-process", slot + 1, all->count);
+                        "--ranks-per-process",
+                        slot + 1, all->count);
     wf_ranks_bind(all, slot);
     return MPI_SUCCESS;
 }

@@ -1,11 +1,11 @@
-/* Threads that are ranks: what the ranks of one process share.
+/* Threads that are ranks: the state that the ranks of one process share.
  *
  *   struct wf_ranks -- processes[slot]  one MPI process each (instance.h)
  *                   -- boots[slot]      given to its instance (boot/hosted.c)
  *                   -- config           read once, shared
  *
- *   thread --claim--> has a slot --MPI_Init--> has an instance --MPI_Finalize-->
- *          --end of the thread--> gone
+ *   thread --claim--> has a slot --MPI_Init--> has an instance
+ *          --MPI_Finalize--> has none --end of the thread--> gone
  *
  * A slot is claimed by the threads that MPIX_Run_ranks starts (run.c), in their
  * order, or by MPI_Init_thread with MPIX_THREAD_AS_RANK, in the order of the
@@ -32,23 +32,26 @@ struct wf_ranks {
     wf_atomic_u32 claimed;
 };
 
-/* How many ranks the launcher, or the user without one, wants this process to
- * hold; 1 when nobody said. */
+/* Returns how many ranks this process is to hold, as the launcher or, without
+ * one, the user has set it; 1 by default. */
 uint32_t wf_ranks_planned(void);
-/* The ranks of a process that holds several; count 0: as many as planned. An
- * MPI error class, with the record of wf_error. */
+/* Makes the ranks of a process that holds several; count 0 means as many as
+ * planned. Returns an MPI error class, with the record of wf_error. */
 int wf_ranks_create(uint32_t count, struct wf_ranks **);
-/* After all instances are gone. */
+/* Frees the ranks. Call it after all instances are gone. */
 void wf_ranks_free(struct wf_ranks *);
-/* Make the calling thread the rank of a slot, or of none (NULL). */
+/* Makes the calling thread the rank of a slot. */
 void wf_ranks_bind(struct wf_ranks *, uint32_t slot);
+/* Makes the calling thread the rank of no slot. */
 void wf_ranks_unbind(void);
-/* The next free slot becomes the calling thread's; makes the ranks when they
- * are not there yet. An MPI error class. */
+/* Binds the calling thread to the next free slot; makes the ranks if they do
+ * not exist yet. Returns an MPI error class. */
 int wf_ranks_claim(void);
-/* The thread of this slot is about to end: the others must not wait for it. */
+/* Leaves the job for the thread of this slot, which is about to end: others
+ * must not wait for it. */
 void wf_ranks_leave(struct wf_process *);
-/* The configuration and the boot of a new instance. */
+/* Stores the configuration and the boot of a new instance. Returns an MPI error
+ * class. */
 int wf_ranks_params(struct wf_process *, struct wf_instance_params *);
 
 #endif

@@ -1,10 +1,11 @@
-/* The mailboxes of this process, by index: how ranks find each other's.
+/* The registry of the mailboxes of this process, by index: ranks find each
+ * other's mailboxes here.
  *
- * This is the one thing that ranks of a process share beside what they were
+ * This is the only state that ranks of a process share besides what they were
  * started with. An address names the process by random bytes, which a child
  * made by fork does not keep.
  *
- * LOCK  registry.lock: everything here but deaths.
+ * LOCK  registry.lock protects everything here but deaths.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -18,16 +19,17 @@
 #include "thread/mailbox.h"
 
 static struct {
-    pthread_mutex_t lock; /* not fair: a thousand ranks come at once */
-    pid_t pid; /* whose process[] it is */
+    pthread_mutex_t lock; /* an unfair lock: a thousand ranks come at once */
+    pid_t pid;            /* of the process that process[] names */
     uint64_t process[2];
     struct mailbox **list;
     uint32_t n, room, generation;
-    uint32_t free; /* no free index below */
+    uint32_t free; /* no index below it is free */
     wf_atomic_u32 deaths;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Lock held. False: no random bytes. */
+/* Chooses the random name of this process. The lock is held. Returns false if
+ * there are no random bytes. */
 static bool name_process(void)
 {
     if (registry.pid == getpid())
@@ -39,8 +41,8 @@ static bool name_process(void)
     return true;
 }
 
-/* Lock held. A free index, or -1. */
-static int64_t free_index(void)
+/* Returns a free index, or -1. The lock is held. */
+static int64_t take_free_index(void)
 {
     uint32_t i = registry.free;
     while (i < registry.n && registry.list[i])
@@ -61,12 +63,12 @@ static int64_t free_index(void)
     return i;
 }
 
-static int enter(struct mailbox *m)
+static int register_mailbox(struct mailbox *m)
 {
     int64_t i = -1;
     pthread_mutex_lock(&registry.lock);
     if (name_process())
-        i = free_index();
+        i = take_free_index();
     if (i >= 0) {
         m->index = (uint32_t)i;
         m->generation = ++registry.generation;
@@ -93,7 +95,7 @@ struct mailbox *wf_mail_open(uint32_t loc_id, uint32_t lines, int *error)
     m->mask = MAIL_LINES_MIN - 1;
     while (m->mask < lines - 1)
         m->mask = 2 * m->mask + 1;
-    /* pages that come when they are used */
+    /* pages are allocated when they are touched */
     m->lines = mmap(NULL, ring_bytes(m), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (m->lines == MAP_FAILED)
@@ -103,7 +105,7 @@ struct mailbox *wf_mail_open(uint32_t loc_id, uint32_t lines, int *error)
         *error = WEFT_ESYS;
         goto err_bell;
     }
-    if ((*error = enter(m)) == 0)
+    if ((*error = register_mailbox(m)) == 0)
         return m;
     close(m->bell);
 err_bell:
@@ -124,15 +126,15 @@ void wf_mail_put(struct mailbox *m)
 
 void wf_mail_close(struct mailbox *m)
 {
-    bool said = wf_load_relaxed(&m->closed) == MAIL_LEAVING;
+    bool left = wf_load_relaxed(&m->closed) == MAIL_LEAVING;
     pthread_mutex_lock(&registry.lock);
     registry.list[m->index] = NULL;
     if (m->index < registry.free)
         registry.free = m->index;
-    wf_store_release(&m->closed, MAIL_GONE); /* pairs with transport.c, bury */
-    if (!said)
+    wf_store_release(&m->closed, MAIL_GONE); /* pairs with report_dead_peers */
+    if (!left)
         wf_add_acq_rel(&registry.deaths, 1);
-    for (uint32_t i = 0; !said && i < registry.n; i++)
+    for (uint32_t i = 0; !left && i < registry.n; i++)
         if (registry.list[i])
             wf_mail_wake(registry.list[i]);
     pthread_mutex_unlock(&registry.lock);
@@ -142,12 +144,12 @@ void wf_mail_close(struct mailbox *m)
 void wf_mail_address(const struct mailbox *m, struct mail_address *a)
 {
     pthread_mutex_lock(&registry.lock);
-    *a = (struct mail_address){{registry.process[0], registry.process[1]},
-                               m->index, m->generation};
+    *a = (struct mail_address){
+        {registry.process[0], registry.process[1]}, m->index, m->generation};
     pthread_mutex_unlock(&registry.lock);
 }
 
-static bool is_here(const struct mail_address *a)
+static bool names_this_process(const struct mail_address *a)
 {
     return registry.pid == getpid() && a->process[0] == registry.process[0] &&
            a->process[1] == registry.process[1];
@@ -157,7 +159,7 @@ struct mailbox *wf_mail_find(const struct mail_address *a)
 {
     struct mailbox *m = NULL;
     pthread_mutex_lock(&registry.lock);
-    if (is_here(a) && a->index < registry.n)
+    if (names_this_process(a) && a->index < registry.n)
         m = registry.list[a->index];
     if (m && m->generation != a->generation)
         m = NULL;
@@ -185,8 +187,8 @@ void wf_mail_refuse(uint32_t index, uint32_t me)
     struct mailbox *m = index < registry.n ? registry.list[index] : NULL;
     if (m)
         seen = wf_load_acquire(&m->head);
-    if (m && mail_claim(m, 1, &seen, me, &c))
-        mail_publish(m, &c, mail_word(MAIL_REFUSE, me));
+    if (m && mail_claim_lines(m, 1, &seen, me, &c))
+        mail_publish(m, &c, mail_make_word(MAIL_REFUSE, me));
     pthread_mutex_unlock(&registry.lock);
 }
 
@@ -207,15 +209,15 @@ void wf_mail_ring(const struct mailbox *m)
 {
     uint64_t one = 1;
     ssize_t n;
-    do /* EAGAIN: it is full of rings */
+    do /* EAGAIN: the counter is full, so the bell has rung */
         n = write(m->bell, &one, sizeof one);
     while (n < 0 && errno == EINTR);
 }
 
 void wf_mail_wake(struct mailbox *m)
 {
-    uint64_t tail = atomic_fetch_and_explicit(
-        &m->tail, ~(uint64_t)MAIL_ASLEEP, memory_order_acq_rel);
+    uint64_t tail = atomic_fetch_and_explicit(&m->tail, ~(uint64_t)MAIL_ASLEEP,
+                                              memory_order_acq_rel);
     if (tail & MAIL_ASLEEP)
         wf_mail_ring(m);
 }
@@ -224,6 +226,6 @@ bool wf_mail_padded(struct mailbox *m, uint32_t n, uint32_t lines,
                     uint64_t *seen, uint32_t from, struct mail_claim *c)
 {
     c->first->env[0] = lines;
-    mail_publish(m, c, mail_word(MAIL_PAD, from));
-    return mail_claim(m, n, seen, from, c);
+    mail_publish(m, c, mail_make_word(MAIL_PAD, from));
+    return mail_claim_lines(m, n, seen, from, c);
 }

@@ -1,4 +1,5 @@
-/* MPIX_Run_ranks: a function in as many threads as the process holds ranks.
+/* MPIX_Run_ranks: runs a function in as many threads as the process holds
+ * ranks.
  *
  * The calling thread is the first of them: where the program has one rank,
  * nothing is started, and a debugger sees the main thread where it expects it.
@@ -17,7 +18,7 @@
 enum { GATE_CLOSED, GATE_OPEN, GATE_CANCELLED };
 
 struct call {
-    wf_atomic_u32 gate; /* of the threads, until all have been started */
+    wf_atomic_u32 gate; /* closed until all threads have been started */
     struct wf_ranks *all;
     int (*rank_main)(void *);
     void *arg;
@@ -30,18 +31,20 @@ struct member {
     pthread_t thread;
 };
 
-/* A rank that goes without MPI_Finalize leaves others waiting for ever; under
- * a launcher of processes the launcher would say so and end the job. */
+/* Ends the job if the rank has returned without MPI_Finalize, because other
+ * ranks might wait for it for ever. For a rank that is a process the launcher
+ * does this. */
 static void check_end(struct wf_process *p, uint32_t rank)
 {
     if (wf_load_acquire(&p->phase) == WF_PHASE_INSIDE)
         wf_abort(p->start.instance, 1,
                  "weft " WEFT_VERSION ": rank %u returned from its function "
-                 "without MPI_Finalize", rank);
+                 "without MPI_Finalize",
+                 rank);
 }
 
-/* No rank runs before all of them can: else the first would wait for those that
- * the system refused to start. */
+/* Waits until all ranks can run: else the first would wait for those that the
+ * system refused to start. Returns false if the call was cancelled. */
 static bool pass_gate(struct call *c)
 {
     while (wf_load_acquire(&c->gate) == GATE_CLOSED)
@@ -49,10 +52,9 @@ static bool pass_gate(struct call *c)
     return wf_load_acquire(&c->gate) == GATE_OPEN;
 }
 
-/* Pairs with the acquire in pass_gate. */
 static void set_gate(struct call *c, uint32_t state)
 {
-    wf_store_release(&c->gate, state);
+    wf_store_release(&c->gate, state); /* pairs with pass_gate */
     wf_futex_wake(&c->gate);
 }
 
@@ -74,9 +76,9 @@ static void *run_member(void *arg)
     return NULL;
 }
 
-/* Each rank needs a few descriptors to sleep on. Not reached: opening them
- * says so. */
-static void raise_limit(void)
+/* Raises the limit of descriptors: each rank needs a few to sleep on. If that
+ * is not enough, opening them reports it. */
+static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -85,18 +87,19 @@ static void raise_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* How many of the others were started. */
+/* Starts the threads of slots 1 and above. Returns how many ranks can run, slot
+ * 0 included. */
 static uint32_t start_others(struct member *members, const struct call *call)
 {
     uint32_t n = call->all->count, i = 1;
     for (; i < n; i++)
-        if (pthread_create(&members[i].thread, NULL, run_member,
-                           &members[i]) != 0)
+        if (pthread_create(&members[i].thread, NULL, run_member, &members[i]) !=
+            0)
             break;
     return i;
 }
 
-static int run(struct call *call)
+static int run_members(struct call *call)
 {
     uint32_t n = call->all->count;
     struct member *members = calloc(n, sizeof *members);
@@ -104,7 +107,7 @@ static int run(struct call *call)
         return wf_error(MPI_ERR_NO_MEM, "no memory for %u threads", n);
     for (uint32_t i = 0; i < n; i++)
         members[i] = (struct member){.call = call, .slot = i};
-    raise_limit();
+    raise_descriptor_limit();
     uint32_t started = start_others(members, call);
     set_gate(call, started == n ? GATE_OPEN : GATE_CANCELLED);
     if (started == n)
@@ -113,22 +116,25 @@ static int run(struct call *call)
         pthread_join(members[i].thread, NULL);
     free(members);
     return started == n ? MPI_SUCCESS
-                        : wf_error(MPI_ERR_NO_MEM, "the system starts no more "
-                                   "than %u of %u threads", started, n);
+                        : wf_error(MPI_ERR_NO_MEM,
+                                   "the system starts no more "
+                                   "than %u of %u threads",
+                                   started, n);
 }
 
-/* Only one at a time, and not in a process or thread that is a rank. */
+/* Allows one call at a time, and none in a process or thread that is a rank. */
 static int check_caller(struct wf_process *p)
 {
     uint32_t idle = 0;
     if (p->ranks || wf_load_acquire(&p->phase) == WF_PHASE_INSIDE ||
         p->start.instance)
-        return wf_error(MPI_ERR_OTHER, "MPI is in use in this %s: call "
+        return wf_error(MPI_ERR_OTHER,
+                        "MPI is in use in this %s: call "
                         "MPIX_Run_ranks instead of MPI_Init",
                         wf_thread_process ? "rank" : "process");
     if (!wf_cas_acq_rel(&p->starting, &idle, 1))
         return wf_error(MPI_ERR_OTHER, "another thread of this process is "
-                        "inside MPIX_Run_ranks or MPI_Init");
+                                       "inside MPIX_Run_ranks or MPI_Init");
     return MPI_SUCCESS;
 }
 
@@ -146,7 +152,7 @@ static int run_ranks(int ranks, struct call *call)
     rc = wf_ranks_create((uint32_t)ranks, &call->all);
     if (rc == MPI_SUCCESS) {
         p->ranks = call->all;
-        rc = run(call);
+        rc = run_members(call);
         p->ranks = NULL;
         wf_ranks_free(call->all);
     }

@@ -1,14 +1,14 @@
 /* thread: delivery between ranks that are threads of one process.
  *
- *   small    copied into the receiver's mailbox, and from there where the
- *            receive wants it (mailbox.h)
+ *   small    copied into the receiver's mailbox, and from there to the receive
+ *            buffer (mailbox.h)
  *   large    one copy: the receiver fetches from the sender's memory, and the
  *            sender, while it waits, copies pieces too (assist.c)
  *
- * Which endpoint is whose peer is found by the registry of mailboxes; nothing
- * connects, and a peer that was never talked to costs nothing.
+ * Endpoints find their peers in the registry of mailboxes. There are no
+ * connections, and a peer with which no message was exchanged costs nothing.
  *
- * THREADS  An endpoint is used by its rank only; what others touch is in struct
+ * THREADS  Only its rank uses an endpoint; what other ranks touch is in struct
  * mailbox.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,11 +21,11 @@
 
 enum {
     MAX_SHORT = 4096,
-    MIN_GET = 1024, /* whoever fetches less pays more for asking */
-    RETRY_NS = 1000000 /* whoever sleeps until there is room looks again */
+    MIN_GET = 1024,    /* to fetch less costs more than it saves */
+    RETRY_NS = 1000000 /* a rank that sleeps until there is room tries again */
 };
 
-/* ---- open and close -------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 static int thread_open(const weft_open *o, weft_ep **out)
 {
@@ -46,7 +46,7 @@ static int thread_open(const weft_open *o, weft_ep **out)
     }
     wf_mail_address(e->box, &e->address);
     e->words = WEFT_HAS(o->host, weft_host, rx_words);
-    e->deaths = wf_mail_deaths();
+    e->seen_deaths = wf_mail_deaths();
     *out = e;
     return WEFT_OK;
 }
@@ -55,12 +55,12 @@ static void thread_close(weft_ep *e)
 {
     wf_assist_finish(e);
     wf_mail_close(e->box);
-    free(e->from);
+    free(e->by_sender);
     free(e);
 }
 
-/* A container fits in half of the ring. */
-static uint32_t largest(const weft_ep *e)
+/* Returns the largest payload: a container must fit in half of the ring. */
+static uint32_t largest_payload(const weft_ep *e)
 {
     uint32_t half = (e->box->mask + 1) / 2 * MAIL_LINE;
 
@@ -73,7 +73,7 @@ static int thread_attr(weft_ep *e, weft_attr *a)
               WEFT_CAP_NO_MR | WEFT_CAP_MAP;
     a->max_short = MAX_SHORT;
     a->max_eager = (uint32_t)e->config.eager;
-    a->max_payload = largest(e);
+    a->max_payload = largest_payload(e);
     a->max_iov = 1;
     a->addr_len = sizeof(struct mail_address);
     a->min_rma = MIN_GET;
@@ -97,7 +97,7 @@ static int read_address(const void *addr, size_t len, struct mail_address *a)
     return 0;
 }
 
-static bool is_here(const weft_ep *e, const struct mail_address *a)
+static bool is_same_process(const weft_ep *e, const struct mail_address *a)
 {
     return memcmp(a->process, e->address.process, sizeof a->process) == 0;
 }
@@ -107,29 +107,30 @@ static int thread_reach(weft_ep *e, const void *addr, size_t len, weft_cost *c)
     struct mail_address a;
 
     (void)c;
-    if (read_address(addr, len, &a) == 0 && is_here(e, &a))
+    if (read_address(addr, len, &a) == 0 && is_same_process(e, &a))
         return WEFT_OK;
     e->host->log(e->core, 3, "another process");
     return WEFT_EUNREACH;
 }
 
-/* ---- peers ------------------------------------------------------------------- */
+/* ---- peers --------------------------------------------------------------- */
 
-static int make_place(weft_ep *e, uint32_t index)
+static int reserve_sender(weft_ep *e, uint32_t index)
 {
-    uint32_t room = e->from_room ? e->from_room : 16;
-    weft_peer **from;
+    uint32_t room = e->by_sender_room ? e->by_sender_room : 16;
+    weft_peer **grown;
 
     while (room <= index)
         room *= 2;
-    if (room == e->from_room)
+    if (room == e->by_sender_room)
         return 0;
-    from = realloc(e->from, room * sizeof *from);
-    if (!from)
+    grown = realloc(e->by_sender, room * sizeof *grown);
+    if (!grown)
         return WEFT_ENOMEM;
-    memset(from + e->from_room, 0, (room - e->from_room) * sizeof *from);
-    e->from = from;
-    e->from_room = room;
+    memset(grown + e->by_sender_room, 0,
+           (room - e->by_sender_room) * sizeof *grown);
+    e->by_sender = grown;
+    e->by_sender_room = room;
     return 0;
 }
 
@@ -140,14 +141,14 @@ static int thread_peer_add(weft_ep *e, weft_loc *loc, uint32_t id,
     weft_peer *p;
 
     (void)id;
-    if (read_address(addr, len, &a) != 0 || !is_here(e, &a))
+    if (read_address(addr, len, &a) != 0 || !is_same_process(e, &a))
         return WEFT_EUNREACH;
     p = calloc(1, sizeof *p);
     if (!p)
         return WEFT_ENOMEM;
-    *p = (weft_peer){.ep = e, .loc = loc, .me = e->box->index,
-                     .box = wf_mail_find(&a)};
-    if (!p->box || make_place(e, a.index) != 0) {
+    *p = (weft_peer){
+        .ep = e, .loc = loc, .me = e->box->index, .box = wf_mail_find(&a)};
+    if (!p->box || reserve_sender(e, a.index) != 0) {
         int r = p->box ? WEFT_ENOMEM : WEFT_EPEER;
         if (p->box)
             wf_mail_put(p->box);
@@ -156,7 +157,7 @@ static int thread_peer_add(weft_ep *e, weft_loc *loc, uint32_t id,
     }
     p->next = e->peers;
     e->peers = p;
-    e->from[a.index] = p;
+    e->by_sender[a.index] = p;
     *out = p;
     e->host->peer_up(e->core, loc);
     return WEFT_OK;
@@ -172,32 +173,31 @@ static int thread_peer_del(weft_peer *p, int abrupt)
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
-    e->from[p->box->index] = NULL;
+    e->by_sender[p->box->index] = NULL;
     e->wants -= p->wants;
     wf_mail_put(p->box);
     free(p);
     return WEFT_OK;
 }
 
-/* A sender that is no peer yet: the core makes it one. NULL: it cannot be. */
 weft_peer *wf_thread_from(weft_ep *e, uint32_t index)
 {
     int64_t id;
 
-    if (index < e->from_room && e->from[index])
-        return e->from[index];
+    if (index < e->by_sender_room && e->by_sender[index])
+        return e->by_sender[index];
     id = wf_mail_loc_id(index);
     if (id >= 0 && e->host->locate(e->core, (uint32_t)id) >= 0 &&
-        index < e->from_room && e->from[index])
-        return e->from[index];
+        index < e->by_sender_room && e->by_sender[index])
+        return e->by_sender[index];
     wf_mail_refuse(index, e->box->index);
     return NULL;
 }
 
-/* ---- progress ---------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------ */
 
-/* Awake again: no bell is needed, and one that rang is over. */
-static void disarm(weft_ep *e)
+/* Marks the endpoint as awake: senders need not ring, and the bell is reset. */
+static void disarm_endpoint(weft_ep *e)
 {
     uint64_t rung;
 
@@ -205,10 +205,9 @@ static void disarm(weft_ep *e)
     atomic_fetch_and_explicit(&e->box->tail, ~(uint64_t)MAIL_ASLEEP,
                               memory_order_acq_rel);
     if (read(e->box->bell, &rung, sizeof rung) < 0)
-        return; /* it did not ring */
+        return; /* the bell did not ring */
 }
 
-/* Once for each peer. */
 void wf_thread_down(weft_peer *p, const char *why)
 {
     if (p->down)
@@ -217,14 +216,14 @@ void wf_thread_down(weft_peer *p, const char *why)
     p->ep->host->peer_down(p->ep->core, p->loc, WEFT_EPEER, why);
 }
 
-/* Peers whose threads went without a word. */
-static int bury(weft_ep *e)
+/* Reports the peers whose threads have left MPI without telling. */
+static int report_dead_peers(weft_ep *e)
 {
     uint32_t deaths = wf_mail_deaths();
     int n = 0;
 
-    e->mourns = false;
-    e->deaths = deaths;
+    e->peer_died = false;
+    e->seen_deaths = deaths;
     for (weft_peer *p = e->peers, *next; p; p = next) {
         next = p->next;
         /* pairs with the release in wf_mail_close */
@@ -236,18 +235,18 @@ static int bury(weft_ep *e)
     return n;
 }
 
-static bool sated(const weft_peer *p)
+static bool has_space_again(const weft_peer *p)
 {
-    return p->wants && mail_roomy(p->box);
+    return p->wants && mail_has_room(p->box);
 }
 
-static int feed(weft_ep *e)
+static int resume_senders(weft_ep *e)
 {
     int n = 0;
 
     for (weft_peer *p = e->peers, *next; p && e->wants; p = next) {
         next = p->next;
-        if (!sated(p))
+        if (!has_space_again(p))
             continue;
         p->wants = false;
         e->wants--;
@@ -273,31 +272,31 @@ static bool has_mail(const weft_ep *e)
     return mail_peek(e->box, e->head) != 0;
 }
 
-static __attribute__((noinline)) int all_progress(weft_ep *e, int budget)
+static __attribute__((noinline)) int progress_everything(weft_ep *e, int budget)
 {
     int n;
 
     if (e->armed)
-        disarm(e);
+        disarm_endpoint(e);
     n = has_mail(e) ? wf_thread_receive(e, budget) : 0;
     if (e->rma)
         n += finish_get(e);
     if (e->wants)
-        n += feed(e);
-    if (e->mourns)
-        n += bury(e);
+        n += resume_senders(e);
+    if (e->peer_died)
+        n += report_dead_peers(e);
     return n;
 }
 
-/* Who waits is here again and again, and finds nothing: so that is short. */
+/* Polls the mailbox; the usual call finds nothing, so its path is short. */
 static int thread_progress(weft_ep *e, int budget)
 {
     if (__builtin_expect(thread_busy(e), 0))
-        return all_progress(e, budget);
+        return progress_everything(e, budget);
     return has_mail(e) ? wf_thread_receive(e, budget) : 0;
 }
 
-/* ---- sleep and end ------------------------------------------------------------ */
+/* ---- sleep and end ------------------------------------------------------- */
 
 static int thread_event(weft_ep *e, weft_event *event)
 {
@@ -305,10 +304,10 @@ static int thread_event(weft_ep *e, weft_event *event)
     return WEFT_OK;
 }
 
-static bool any_sated(const weft_ep *e)
+static bool has_any_space_again(const weft_ep *e)
 {
     for (const weft_peer *p = e->peers; p && e->wants; p = p->next)
-        if (sated(p))
+        if (has_space_again(p))
             return true;
     return false;
 }
@@ -320,10 +319,11 @@ static int thread_arm(weft_ep *e, weft_event *event, uint64_t *deadline)
 
     (void)event;
     e->armed = true;
-    e->mourns = wf_mail_deaths() != e->deaths; /* each of them wakes us */
-    if ((tail >> 1 != e->head && !e->stalled) || any_sated(e) ||
-        (e->rma && wf_assist_done(e)) || e->mourns) {
-        disarm(e);
+    /* each death wakes this rank */
+    e->peer_died = wf_mail_deaths() != e->seen_deaths;
+    if ((tail >> 1 != e->head && !e->stalled) || has_any_space_again(e) ||
+        (e->rma && wf_assist_done(e)) || e->peer_died) {
+        disarm_endpoint(e);
         return WEFT_EAGAIN;
     }
     if (e->wants)
@@ -331,7 +331,8 @@ static int thread_arm(weft_ep *e, weft_event *event, uint64_t *deadline)
     return WEFT_OK;
 }
 
-/* What was sent is in the mailboxes already. */
+/* Tells whether everything was received. Sent messages are in the mailboxes
+ * already. */
 static int thread_drain(weft_ep *e)
 {
     wf_store_relaxed(&e->box->closed, MAIL_LEAVING);
@@ -341,7 +342,7 @@ static int thread_drain(weft_ep *e)
 
 static void thread_rx_resume(weft_peer *p)
 {
-    p->ep->stalled = false; /* progress() tries again by itself */
+    p->ep->stalled = false; /* progress() then tries again */
 }
 
 static const weft_ops ops = {.size = sizeof ops,
@@ -381,10 +382,10 @@ static const weft_option options[] = {
      "4K..1G", "from this size on sender and receiver each copy a part"},
     {"piece", WEFT_OPT_SIZE, offsetof(struct thread_config, piece), "0",
      "0..1G",
-     "bytes that each of them takes at a time; 0: a half to a sixteenth, 32K to "
-     "256K where there are so many"},
-    {"around", WEFT_OPT_SIZE, offsetof(struct thread_config, around), "16M",
-     "32K..1024G",
+     "bytes that each of them takes at a time; 0: a half to a sixteenth, 32K "
+     "to 256K where there are so many"},
+    {"around", WEFT_OPT_SIZE, offsetof(struct thread_config, nontemporal),
+     "16M", "32K..1024G",
      "copies from this size on go around the caches: about half of the last "
      "level"},
     {0}};

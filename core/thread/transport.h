@@ -1,4 +1,4 @@
-/* The transport `thread`: what its files share. transport.c says what it does.
+/* Declarations shared by the files of the transport `thread`; see transport.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,13 +9,13 @@
 
 struct weft_peer {
     struct mailbox *box;
-    uint64_t seen; /* the box's head as far as we know */
-    uint32_t me;   /* our own index */
-    bool wants;    /* there was no room: tx_ready is due */
-    bool down;     /* peer_down was said */
-    bool asked;    /* something short was sent since something short came */
-    uint8_t patience; /* pauses before the first look for an answer: deliver.c */
-    uint8_t prompt;   /* answers in a row that this look has found */
+    uint64_t seen;      /* head of the box as far as this rank knows */
+    uint32_t me;        /* index of this rank's own mailbox */
+    bool wants;         /* waits for space: tx_ready is due */
+    bool down;          /* peer_down was reported */
+    bool awaits_answer; /* sent a short message since the last poll for one */
+    uint8_t pre_poll_pauses; /* before the first poll for an answer */
+    uint8_t prompt_answers; /* answers in a row that the first poll has found */
     weft_ep *ep;
     weft_loc *loc;
     weft_peer *next;
@@ -23,35 +23,35 @@ struct weft_peer {
 
 struct thread_config {
     int64_t mailbox; /* lines */
-    uint64_t eager, share, piece, around;
+    uint64_t eager, share, piece, nontemporal;
 };
 
 struct weft_ep {
     struct mailbox *box;
     struct thread_config config;
     struct mail_address address;
-    uint64_t head; /* next line to look at */
+    uint64_t head; /* the next line to poll */
     const weft_host *host;
     weft_core *core;
-    weft_peer **from; /* by index of the sender */
-    uint32_t from_room;
-    uint32_t wants; /* peers that want room */
-    bool words;     /* the core has rx_words */
-    bool armed;     /* we may be seen as asleep */
-    bool mourns;    /* somebody has gone without a word */
-    bool stalled;   /* the core had no memory for the next container */
-    uint32_t deaths;
+    weft_peer **by_sender; /* peers by index of their mailbox */
+    uint32_t by_sender_room;
+    uint32_t wants;       /* number of peers that wait for space */
+    bool words;           /* the core has rx_words */
+    bool armed;           /* senders may see this rank as asleep */
+    bool peer_died;       /* an owner of a mailbox has gone without leaving */
+    bool stalled;         /* the core had no memory for the next container */
+    uint32_t seen_deaths; /* wf_mail_deaths() of the last look for dead peers */
     weft_peer *peers;
-    /* the copy that we share, when the assistant is not done yet: assist.c */
-    weft_rma *rma;
-    uint32_t own;        /* pieces that we copied */
-    uint32_t generation; /* of our last job */
+    weft_rma *rma;       /* a shared copy that the sender has not finished */
+    uint32_t own_pieces; /* pieces of it that this rank has copied */
+    uint32_t generation; /* of the last job */
 };
 
-/* The peer of that index, made if necessary; NULL: it cannot be. */
+/* Returns the peer with that index; the core makes it if it is none yet. NULL
+ * if that cannot be. */
 weft_peer *wf_thread_from(weft_ep *, uint32_t index);
 
-/* The peer is lost: the core is told, once. */
+/* Reports to the core that the peer is lost; only the first call does. */
 void wf_thread_down(weft_peer *, const char *why);
 
 /* post.c */
@@ -59,12 +59,13 @@ int wf_thread_send(weft_peer *, weft_tx *);
 int wf_thread_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
 int wf_thread_send_words(const void *data, uint64_t h0, weft_peer *,
                          uint64_t h1, uint64_t h2);
-/* There is more to do than to look for mail. */
+/* Tells whether there is more to do than to poll the mailbox. */
 static inline bool thread_busy(const weft_ep *e)
 {
-    return e->armed | e->mourns | (e->wants != 0) | (e->rma != NULL);
+    return e->armed | e->peer_died | (e->wants != 0) | (e->rma != NULL);
 }
-/* deliver.c: containers handled, at most budget. */
+/* deliver.c */
+/* Handles at most budget containers; returns how many. */
 int wf_thread_receive(weft_ep *, int budget);
 int wf_thread_recv_words(weft_peer *, weft_want *);
 /* memory.c */
@@ -77,11 +78,11 @@ int wf_thread_rkey_open(weft_peer *, const void *, size_t, weft_rkey **);
 void *wf_thread_rkey_map(weft_rkey *, uint64_t, size_t);
 /* assist.c */
 int wf_thread_get(weft_peer *, weft_rma *);
-/* Help with that peer's copy, of which it says that word. */
+/* Helps with the copy of a peer, which has sent the claim word of its job. */
 void wf_assist(weft_peer *, uint64_t word);
-/* Our own copy, handed out, has come to its end. */
+/* Tells whether the shared copy of this rank is complete. */
 bool wf_assist_done(const weft_ep *);
-/* Wait for it: its memory is about to go. */
+/* Waits until the shared copy is complete; its memory is about to go. */
 void wf_assist_finish(weft_ep *);
 
 #endif

@@ -1,6 +1,6 @@
-/* The protocol where its library's header was not there to build against:
- * nothing but the reason. wf_sctp_enter() refuses, and no link ever comes to
- * the other functions.
+/* Takes the place of stack.c where there was no usrsctp.h to build against.
+ * wf_sctp_stack_enter() refuses and says why, and no link ever calls the other
+ * functions.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,7 +10,7 @@
 #include "stack.h"
 #include "weft_transport.h"
 
-int wf_sctp_enter(char *why, size_t n)
+int wf_sctp_stack_enter(char *why, size_t n)
 {
     snprintf(why, n,
              "this transport was built without usrsctp.h (Debian: apt-get "
@@ -18,69 +18,72 @@ int wf_sctp_enter(char *why, size_t n)
     return WEFT_ENOTSUP;
 }
 
-void wf_sctp_leave(void)
+void wf_sctp_stack_leave(void)
 {
 }
 
-void wf_sctp_lock(void)
+void wf_sctp_stack_lock(void)
 {
 }
 
-void wf_sctp_unlock(void)
+void wf_sctp_stack_unlock(void)
 {
 }
 
-void wf_sctp_tick(uint64_t now)
+void wf_sctp_stack_tick(uint64_t now)
 {
 }
 
-int wf_sctp_open(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
+int wf_sctp_user_open(struct wf_sctp_user_assoc *a,
+                      const struct wf_sctp_user_settings *s)
 {
     return WEFT_ENOTSUP;
 }
 
-void wf_sctp_close(struct wf_sctp_assoc *a)
+void wf_sctp_user_close(struct wf_sctp_user_assoc *a)
 {
 }
 
-bool wf_sctp_input(struct wf_sctp_assoc *a, const void *packet, size_t n)
+bool wf_sctp_user_input(struct wf_sctp_user_assoc *a, const void *packet,
+                        size_t n)
 {
     return true;
 }
 
-int wf_sctp_send(struct wf_sctp_assoc *a, const struct wf_sctp_message *m,
-                 const void *data, bool bulk)
+int wf_sctp_user_send(struct wf_sctp_user_assoc *a,
+                      const struct wf_sctp_message *m, const void *data,
+                      bool bulk)
 {
     return WEFT_ELINK;
 }
 
-enum wf_sctp_event wf_sctp_receive(struct wf_sctp_assoc *a, void *buf,
-                                   size_t room, struct wf_sctp_message *m)
+enum wf_sctp_event wf_sctp_user_receive(struct wf_sctp_user_assoc *a, void *buf,
+                                        size_t room, struct wf_sctp_message *m)
 {
     return SCTP_DOWN;
 }
 
-uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *a)
+uint32_t wf_sctp_user_unacked(struct wf_sctp_user_assoc *a)
 {
     return 0;
 }
 
-bool wf_sctp_assoc_owed(struct wf_sctp_assoc *a)
+bool wf_sctp_user_awaits_ack(struct wf_sctp_user_assoc *a)
 {
     return false;
 }
 
-uint32_t wf_sctp_assoc_repeated(struct wf_sctp_assoc *a)
+uint32_t wf_sctp_user_take_retransmitted(struct wf_sctp_user_assoc *a)
 {
     return 0;
 }
 
-uint32_t wf_sctp_assoc_rtt_ms(struct wf_sctp_assoc *a)
+uint32_t wf_sctp_user_rtt_ms(struct wf_sctp_user_assoc *a)
 {
     return 0;
 }
 
-void wf_sctp_make_room(struct wf_sctp_assoc *a)
+void wf_sctp_user_make_room(struct wf_sctp_user_assoc *a)
 {
 }
 #endif

@@ -1,9 +1,9 @@
-/* Is a silent peer still there? ../ip/alive.h says how that is told.
+/* Finds out whether a silent peer is still there; see ../ip/alive.h.
  *
  * The peer is asked by a probe on every path (path.c), whether there is traffic
- * or not; its host by one path after the other, for a process that computes may
- * be out of reach by the one that carries the packets, and nobody would know.
- * Where the kernel's SCTP carries the link it is the kernel that asks.
+ * or not. Its host is asked by one path after the other: else a process that
+ * computes might be out of reach by the path that carries the packets without
+ * notice. Where the kernel's SCTP carries the link, the kernel asks.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -17,12 +17,12 @@ static void ask_peer(void *peer, uint64_t now)
     struct wf_ip_addr host;
 
     wf_ip_from_sockaddr((const struct sockaddr *)&to->to, &host);
-    wf_sctp_probe(p, now);
+    wf_sctp_probe_paths(p, now);
     wf_ip_alive_ask(&ep->watch, &p->alive, now, &host,
                     &ep->ip.use[to->socket].addr);
 }
 
-uint64_t wf_sctp_alive_turn(weft_peer *p, uint64_t now)
+uint64_t wf_sctp_alive_check(weft_peer *p, uint64_t now)
 {
     struct wf_ip_watch *w = &p->ep->watch;
     char why[IP_WHY];
@@ -33,21 +33,21 @@ uint64_t wf_sctp_alive_turn(weft_peer *p, uint64_t now)
     return 0;
 }
 
-/* The peer answers a probe. But probes are small: where data is dropped on the
- * way they are no sign. */
-void wf_sctp_alive_echo(weft_peer *p, uint64_t now)
+/* The answer counts as a sign of life unless the peer has an acknowledgement to
+ * send: probes are small and may pass where data is dropped. */
+void wf_sctp_alive_note_echo(weft_peer *p, uint64_t now)
 {
-    if (p->kernel || !wf_sctp_owed(p))
+    if (p->kernel || !wf_sctp_awaits_ack(p))
         wf_ip_alive_sign(&p->alive, now);
     else
         wf_ip_alive_runs(&p->ep->watch, &p->alive, now);
 }
 
 /* weft_ops.silent */
-uint64_t wf_sctp_alive_silent(weft_peer *p, uint64_t within)
+uint64_t wf_sctp_silent_for(weft_peer *p, uint64_t within)
 {
     if (p->party.state != PARTY_OPEN || p->kernel)
         return UINT64_MAX;
     p->alive.within = within;
-    return wf_ip_alive_silent(&p->ep->watch, &p->alive, wf_sctp_now(p->ep));
+    return wf_ip_alive_silent(&p->ep->watch, &p->alive, wf_sctp_now_ns(p->ep));
 }

@@ -1,15 +1,16 @@
-/* Sockets of the kernel's SCTP; kernel.h.
+/* Sockets of the kernel's SCTP; see kernel.h.
  *
- * DESIGN  One-to-one sockets, which are like those of TCP: a listener, and one
+ * DESIGN  The sockets are one-to-one, like those of TCP: a listener, and one
  * descriptor per association, so that epoll tells which has something. All of
- * them are bound to the addresses that the transport uses, and call all of the
- * peer's at once: which path carries the packets is the kernel's business.
+ * them are bound to the addresses that the transport uses, and connect to all
+ * addresses of the peer at once: the kernel chooses the path that carries the
+ * packets.
  *
- * TIMES  Those of stack.c: acknowledgements after 5 ms or two packets,
- * retransmission after 20 to 250 ms. A path is given up after two of them
- * without an answer, the association after SILENCE: other than in user space it
- * is the kernel that answers, also for a process that computes, so who is silent
- * for so long is a machine without power or without a cable.
+ * TIMES  These are as in stack.c: acknowledgements after 5 ms or two packets,
+ * retransmission after 20 to 250 ms. A path is given up after two
+ * retransmissions without an answer, the association after SILENCE_MS. Unlike
+ * in user space the kernel answers also for a process that computes, so a host
+ * that is silent for so long has no power or no cable.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,14 +20,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h> /* linux/sctp.h lacks it */
+#include <sys/socket.h> /* linux/sctp.h needs it */
 #include <unistd.h>
 
 #include <linux/sctp.h>
 
 #include "kernel.h"
 
-/* Younger than some headers. */
+/* Some headers are older than these. */
 #ifndef SCTP_INTERLEAVING_SUPPORTED
 #define SCTP_INTERLEAVING_SUPPORTED 125
 #endif
@@ -49,19 +50,20 @@ enum {
     BY_PRIORITY = 1 /* enum sctp_sched_type */
 };
 
-static int set(int fd, int option, const void *v, socklen_t n)
+static int set_option(int fd, int option, const void *v, socklen_t n)
 {
     return setsockopt(fd, IPPROTO_SCTP, option, v, n);
 }
 
-static int set_int(int fd, int option, int v)
+static int set_int_option(int fd, int option, int v)
 {
-    return set(fd, option, &v, sizeof v);
+    return set_option(fd, option, &v, sizeof v);
 }
 
 /* ---- options ------------------------------------------------------------- */
 
-/* SCTP starts with more than the limit for those who ask for more. */
+/* Tells whether to set the receive buffer would make it larger: the default of
+ * SCTP may be above the limit of setsockopt. */
 static bool may_grow(int fd, int want)
 {
     FILE *f = fopen("/proc/sys/net/core/rmem_max", "re");
@@ -76,7 +78,7 @@ static bool may_grow(int fd, int want)
     return (want < most ? want : most) > now / 2;
 }
 
-static void set_buffers(int fd, const struct wf_sctp_kernel_setup *s)
+static void set_buffers(int fd, const struct wf_sctp_kernel_settings *s)
 {
     int in = (int)s->window, out = (int)s->room;
 
@@ -87,7 +89,7 @@ static void set_buffers(int fd, const struct wf_sctp_kernel_setup *s)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &out, sizeof out);
 }
 
-static void set_paths(int fd, const struct wf_sctp_kernel_setup *s)
+static void set_paths(int fd, const struct wf_sctp_kernel_settings *s)
 {
     struct sctp_paddrparams path = {.spp_hbinterval =
                                         (uint32_t)(s->heartbeat / MS),
@@ -96,14 +98,14 @@ static void set_paths(int fd, const struct wf_sctp_kernel_setup *s)
     struct sctp_paddrparams packet = {.spp_pathmtu = s->packet,
                                       .spp_flags = SPP_PMTUD_DISABLE};
 
-    set(fd, SCTP_PEER_ADDR_PARAMS, &path, sizeof path);
+    set_option(fd, SCTP_PEER_ADDR_PARAMS, &path, sizeof path);
     if (s->packet)
-        set(fd, SCTP_PEER_ADDR_PARAMS, &packet, sizeof packet);
+        set_option(fd, SCTP_PEER_ADDR_PARAMS, &packet, sizeof packet);
 }
 
-/* What an older kernel lacks, or its administrator has switched off, is done
- * without. */
-static void set_wishes(int fd, const struct wf_sctp_kernel_setup *s)
+/* Sets options without which it works, too: an older kernel may lack them, or
+ * its administrator may have switched them off. */
+static void set_optional(int fd, const struct wf_sctp_kernel_settings *s)
 {
     struct sctp_rtoinfo rto = {.srto_initial = SCTP_RTO_INITIAL_MS,
                                .srto_max = SCTP_RTO_MAX_MS,
@@ -114,17 +116,17 @@ static void set_wishes(int fd, const struct wf_sctp_kernel_setup *s)
                                   .sack_freq = SCTP_SACK_PACKETS};
     struct sctp_assoc_value on = {.assoc_value = 1};
 
-    set_int(fd, SCTP_I_WANT_MAPPED_V4_ADDR, 0);
-    set(fd, SCTP_RTOINFO, &rto, sizeof rto);
-    set(fd, SCTP_ASSOCINFO, &silence, sizeof silence);
-    set(fd, SCTP_DELAYED_SACK, &sack, sizeof sack);
+    set_int_option(fd, SCTP_I_WANT_MAPPED_V4_ADDR, 0);
+    set_option(fd, SCTP_RTOINFO, &rto, sizeof rto);
+    set_option(fd, SCTP_ASSOCINFO, &silence, sizeof silence);
+    set_option(fd, SCTP_DELAYED_SACK, &sack, sizeof sack);
     set_paths(fd, s);
     set_buffers(fd, s);
-    if (set_int(fd, SCTP_FRAGMENT_INTERLEAVE, 2) == 0)
-        set(fd, SCTP_INTERLEAVING_SUPPORTED, &on, sizeof on);
+    if (set_int_option(fd, SCTP_FRAGMENT_INTERLEAVE, 2) == 0)
+        set_option(fd, SCTP_INTERLEAVING_SUPPORTED, &on, sizeof on);
 }
 
-static int set_needs(int fd)
+static int set_required(int fd)
 {
     struct sctp_initmsg init = {.sinit_num_ostreams = SCTP_STREAMS,
                                 .sinit_max_instreams = SCTP_STREAMS,
@@ -135,25 +137,25 @@ static int set_needs(int fd)
                                         .sctp_address_event = 1,
                                         .sctp_partial_delivery_event = 1};
 
-    return set_int(fd, SCTP_NODELAY, 1) < 0 ||
-                   set_int(fd, SCTP_RECVRCVINFO, 1) < 0 ||
-                   set(fd, SCTP_INITMSG, &init, sizeof init) < 0 ||
-                   set(fd, SCTP_EVENTS, &news, sizeof news) < 0
+    return set_int_option(fd, SCTP_NODELAY, 1) < 0 ||
+                   set_int_option(fd, SCTP_RECVRCVINFO, 1) < 0 ||
+                   set_option(fd, SCTP_INITMSG, &init, sizeof init) < 0 ||
+                   set_option(fd, SCTP_EVENTS, &news, sizeof news) < 0
                ? -1
                : 0;
 }
 
 /* ---- sockets ------------------------------------------------------------- */
 
-static int family(const struct wf_ip_place *ip)
+static int choose_family(const struct wf_ip_place *ip)
 {
     for (int i = 0; i < ip->n; i++)
         if (ip->use[i].addr.family == 6)
-            return AF_INET6; /* takes the others as well */
+            return AF_INET6; /* takes IPv4 as well */
     return AF_INET;
 }
 
-/* Those that cannot be had are left out, unless none is left. */
+/* Binds to all addresses. Those that fail are left out, unless all do. */
 static int bind_all(int fd, const struct wf_ip_place *ip, uint16_t port)
 {
     int bound = 0;
@@ -164,7 +166,7 @@ static int bind_all(int fd, const struct wf_ip_place *ip, uint16_t port)
         socklen_t n;
         a.port = port;
         n = wf_ip_to_sockaddr(&a, &sa);
-        if (bound ? set(fd, SCTP_SOCKOPT_BINDX_ADD, &sa, n) == 0
+        if (bound ? set_option(fd, SCTP_SOCKOPT_BINDX_ADD, &sa, n) == 0
                   : bind(fd, (struct sockaddr *)&sa, n) == 0)
             bound++;
         else if (errno == EADDRINUSE)
@@ -173,7 +175,7 @@ static int bind_all(int fd, const struct wf_ip_place *ip, uint16_t port)
     return bound ? 0 : -1;
 }
 
-static int drop(int fd)
+static int close_keeping_errno(int fd)
 {
     int error = errno;
 
@@ -182,22 +184,22 @@ static int drop(int fd)
     return -1;
 }
 
-static int make(const struct wf_sctp_kernel_setup *s, uint16_t port)
+static int make_socket(const struct wf_sctp_kernel_settings *s, uint16_t port)
 {
     int off = 0,
-        fd = socket(family(s->ip), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                    IPPROTO_SCTP);
+        fd = socket(choose_family(s->ip),
+                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_SCTP);
 
     if (fd < 0)
         return -1;
     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (set_needs(fd) < 0)
-        return drop(fd);
-    set_wishes(fd, s);
-    return bind_all(fd, s->ip, port) < 0 ? drop(fd) : fd;
+    if (set_required(fd) < 0)
+        return close_keeping_errno(fd);
+    set_optional(fd, s);
+    return bind_all(fd, s->ip, port) < 0 ? close_keeping_errno(fd) : fd;
 }
 
-bool wf_sctp_kernel_here(void)
+bool wf_sctp_kernel_exists(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_SCTP);
 
@@ -206,29 +208,30 @@ bool wf_sctp_kernel_here(void)
     return fd >= 0;
 }
 
-int wf_sctp_kernel_listen(const struct wf_sctp_kernel_setup *s, uint16_t *port)
+int wf_sctp_kernel_listen(const struct wf_sctp_kernel_settings *s,
+                          uint16_t *port)
 {
     struct sockaddr_storage sa;
     struct wf_ip_addr own;
     socklen_t n = sizeof sa;
-    int fd = make(s, *port);
+    int fd = make_socket(s, *port);
 
     if (fd < 0)
         return -1;
     if (listen(fd, BACKLOG) < 0 ||
         getsockname(fd, (struct sockaddr *)&sa, &n) < 0 ||
         wf_ip_from_sockaddr((struct sockaddr *)&sa, &own) < 0)
-        return drop(fd);
+        return close_keeping_errno(fd);
     *port = own.port;
     return fd;
 }
 
-int wf_sctp_kernel_connect(const struct wf_sctp_kernel_setup *s,
+int wf_sctp_kernel_connect(const struct wf_sctp_kernel_settings *s,
                            const struct wf_ip_addr *to, int n)
 {
     uint8_t packed[IP_ADDRS_MAX * sizeof(struct sockaddr_in6)];
     size_t bytes = 0;
-    int fd = make(s, 0);
+    int fd = make_socket(s, 0);
 
     if (fd < 0)
         return -1;
@@ -238,9 +241,9 @@ int wf_sctp_kernel_connect(const struct wf_sctp_kernel_setup *s,
         memcpy(packed + bytes, &sa, len);
         bytes += len;
     }
-    if (set(fd, SCTP_SOCKOPT_CONNECTX, packed, (socklen_t)bytes) < 0 &&
+    if (set_option(fd, SCTP_SOCKOPT_CONNECTX, packed, (socklen_t)bytes) < 0 &&
         errno != EINPROGRESS)
-        return drop(fd);
+        return close_keeping_errno(fd);
     return fd;
 }
 
@@ -252,7 +255,7 @@ int wf_sctp_kernel_accept(int listener, struct wf_ip_addr *from)
                      SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd >= 0 && wf_ip_from_sockaddr((struct sockaddr *)&sa, from) < 0)
-        memset(from, 0, sizeof *from); /* it has gone already */
+        memset(from, 0, sizeof *from); /* the peer has gone already */
     return fd;
 }
 
@@ -264,16 +267,18 @@ void wf_sctp_kernel_abort(int fd)
     close(fd);
 }
 
-/* Headers before payload: else payload would arrive that nobody announced. */
-void wf_sctp_kernel_rank(struct wf_sctp_sock *s)
+/* Headers go before payload: else payload would arrive before its
+ * announcement. */
+void wf_sctp_kernel_rank_streams(struct wf_sctp_sock *s)
 {
     struct sctp_assoc_value schedule = {.assoc_value = BY_PRIORITY};
 
-    if (set(s->fd, SCTP_STREAM_SCHEDULER, &schedule, sizeof schedule) < 0)
+    if (set_option(s->fd, SCTP_STREAM_SCHEDULER, &schedule, sizeof schedule) <
+        0)
         return;
     for (int i = SCTP_HEADERS; i < SCTP_STREAMS; i++) {
         struct sctp_stream_value v = {.stream_id = (uint16_t)i,
                                       .stream_value = 1};
-        set(s->fd, SCTP_STREAM_SCHEDULER_VALUE, &v, sizeof v);
+        set_option(s->fd, SCTP_STREAM_SCHEDULER_VALUE, &v, sizeof v);
     }
 }

@@ -1,8 +1,8 @@
-/* Messages of the kernel's associations; kernel.h.
+/* Messages of the kernel's associations; see kernel.h.
  *
- * A message comes in one piece, unless memory is short: then the kernel shows
- * what it has, and the rest later, with pieces of other streams between them.
- * They are put together here, at most one message for each stream.
+ * A message comes as a whole, unless memory is short: then the kernel delivers
+ * the part that it has, and the rest later, with parts of other streams between
+ * them. The parts are assembled here, at most one message for each stream.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h> /* linux/sctp.h lacks it */
+#include <sys/socket.h> /* linux/sctp.h needs it */
 
 #include <linux/sctp.h>
 #include <linux/sock_diag.h>
@@ -28,7 +28,7 @@ struct wf_sctp_part {
 
 /* ---- out ----------------------------------------------------------------- */
 
-static void set_room(struct wf_sctp_sock *s, bool bulk)
+static void set_send_room(struct wf_sctp_sock *s, bool bulk)
 {
     int v = (int)(s->room - (bulk ? s->room / CONTROL_SHARE : 0));
 
@@ -48,7 +48,8 @@ struct wf_sctp_sock *wf_sctp_sock_new(int fd)
     s->fd = fd;
     s->full = true;
     getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &granted, &n);
-    s->room = (uint32_t)granted / 2; /* the kernel shows twice what was asked */
+    s->room =
+        (uint32_t)granted / 2; /* the kernel reports twice what was asked for */
     granted /= 2;
     s->forced = setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &granted,
                            sizeof granted) == 0;
@@ -62,7 +63,7 @@ void wf_sctp_sock_free(struct wf_sctp_sock *s)
     free(s);
 }
 
-static bool wait_for_room(int error)
+static bool is_temporary(int error)
 {
     return error == EAGAIN || error == EWOULDBLOCK || error == ENOBUFS ||
            error == ENOMEM || error == EINTR || error == EINPROGRESS;
@@ -87,18 +88,17 @@ int wf_sctp_kernel_send(struct wf_sctp_sock *s, const struct wf_sctp_message *m,
     ssize_t n;
 
     if (s->full == bulk)
-        set_room(s, bulk);
+        set_send_room(s, bulk);
     memcpy(CMSG_DATA(&control.head), &info, sizeof info);
     n = sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n == (ssize_t)m->n)
         return WEFT_OK;
-    if (n >= 0 || !wait_for_room(errno))
+    if (n >= 0 || !is_temporary(errno))
         return WEFT_ELINK;
     s->blocked = true;
     return WEFT_EAGAIN;
 }
 
-/* What waits in the socket, with what the kernel needs to keep it. */
 uint32_t wf_sctp_kernel_unacked(const struct wf_sctp_sock *s)
 {
     uint32_t used[SK_MEMINFO_VARS] = {0};
@@ -111,8 +111,8 @@ uint32_t wf_sctp_kernel_unacked(const struct wf_sctp_sock *s)
 
 /* ---- in ------------------------------------------------------------------ */
 
-/* The peer has ended the association, or nobody answers any more. */
-static enum wf_sctp_event end(int error)
+/* Returns the event that the end of an association with this error is. */
+static enum wf_sctp_event event_of_end(int error)
 {
     return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH
                ? SCTP_LOST
@@ -131,8 +131,8 @@ static enum wf_sctp_event on_change(const struct wf_sctp_sock *s,
     case SCTP_COMM_LOST:
     case SCTP_CANT_STR_ASSOC:
         getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &n);
-        return end(error);
-    default: /* nothing of ours restarts */
+        return event_of_end(error);
+    default: /* a restart: this transport never does that */
         return SCTP_DOWN;
     }
 }
@@ -148,13 +148,13 @@ static enum wf_sctp_event on_path(struct wf_sctp_sock *s,
     if ((c->spc_state != SCTP_ADDR_AVAILABLE &&
          c->spc_state != SCTP_ADDR_UNREACHABLE) ||
         wf_ip_from_sockaddr((struct sockaddr *)&at, &s->about) < 0)
-        return SCTP_MESSAGE; /* of no interest: n is 0 */
+        return SCTP_MESSAGE; /* of no interest; n is 0 */
     s->works = c->spc_state == SCTP_ADDR_AVAILABLE;
     return SCTP_PATH;
 }
 
-static enum wf_sctp_event notification(struct wf_sctp_sock *s,
-                                       const void *bytes, size_t n)
+static enum wf_sctp_event handle_notification(struct wf_sctp_sock *s,
+                                              const void *bytes, size_t n)
 {
     const union sctp_notification *note = bytes;
 
@@ -176,7 +176,7 @@ static enum wf_sctp_event notification(struct wf_sctp_sock *s,
     }
 }
 
-static bool described(struct msghdr *msg, struct wf_sctp_message *m)
+static bool read_info(struct msghdr *msg, struct wf_sctp_message *m)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
         struct sctp_rcvinfo info;
@@ -191,21 +191,22 @@ static bool described(struct msghdr *msg, struct wf_sctp_message *m)
     return false;
 }
 
-/* One more piece; when it is the last, buf has the whole message. */
-static enum wf_sctp_event put_together(struct wf_sctp_sock *s, void *buf,
-                                       size_t n, bool last, size_t room,
-                                       struct wf_sctp_message *m)
+/* Appends a part to its message. After the last one buf has the whole
+ * message. */
+static enum wf_sctp_event assemble_part(struct wf_sctp_sock *s, void *buf,
+                                        size_t n, bool last, size_t room,
+                                        struct wf_sctp_message *m)
 {
     struct wf_sctp_part **at = &s->part[m->stream], *part = *at;
 
     if (!part && !(part = *at = calloc(1, sizeof *part)))
         return SCTP_DOWN;
     if (n > room - part->n || n > SCTP_MESSAGE_MAX - part->n)
-        return SCTP_DOWN; /* nobody of ours sends that much */
+        return SCTP_DOWN; /* this transport never sends that much */
     memcpy(part->bytes + part->n, buf, n);
     part->n += n;
     if (!last)
-        return SCTP_MESSAGE; /* m->n is 0: nothing yet */
+        return SCTP_MESSAGE; /* m->n is 0: incomplete */
     memcpy(buf, part->bytes, part->n);
     m->n = part->n;
     *at = NULL;
@@ -231,14 +232,14 @@ enum wf_sctp_event wf_sctp_kernel_receive(struct wf_sctp_sock *s, void *buf,
 
     m->n = 0;
     if (n < 0)
-        return wait_for_room(errno) || errno == ENOTCONN ? SCTP_NOTHING
-                                                         : end(errno);
+        return is_temporary(errno) || errno == ENOTCONN ? SCTP_NOTHING
+                                                        : event_of_end(errno);
     if (msg.msg_flags & MSG_NOTIFICATION)
-        return notification(s, buf, (size_t)n);
-    if (n == 0 || !described(&msg, m))
-        return SCTP_DOWN; /* the end, or no message of ours */
+        return handle_notification(s, buf, (size_t)n);
+    if (n == 0 || !read_info(&msg, m))
+        return SCTP_DOWN; /* the end, or a foreign message */
     if (!last || s->part[m->stream])
-        return put_together(s, buf, (size_t)n, last, room, m);
+        return assemble_part(s, buf, (size_t)n, last, room, m);
     m->n = (size_t)n;
     return SCTP_MESSAGE;
 }

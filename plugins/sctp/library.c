@@ -1,10 +1,10 @@
-/* Finding libusrsctp.
+/* Loads libusrsctp.
  *
  * DESIGN  dlopen is weak: a static program has none, and must not get one for
- * this. If it has one for other reasons, that would bring a second libc, and the
- * end of the process: only a program with an interpreter may load. Once loaded,
- * the library stays.
- * LOCK  called under the lock of stack.c.
+ * this. If a static program has one for other reasons, a library would bring a
+ * second libc and crash the process: only a program with an interpreter may
+ * load. The library stays loaded.
+ * LOCK  Called under the lock of stack.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -26,16 +26,15 @@
 #pragma weak dlerror
 
 #define SCTP_NAME(name)                                                        \
-    {                                                                          \
-        offsetof(struct wf_sctp_library, name), "usrsctp_" #name               \
-    },
+    {offsetof(struct wf_sctp_library, name), "usrsctp_" #name},
 static const struct {
     size_t offset;
     const char *symbol;
 } symbols[] = {SCTP_LIBRARY(SCTP_NAME)};
 #undef SCTP_NAME
 
-static int fill(void *handle, struct wf_sctp_library *to, char *why, size_t n)
+static int load_symbols(void *handle, struct wf_sctp_library *to, char *why,
+                        size_t n)
 {
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *f = dlsym(handle, symbols[i].symbol);
@@ -49,7 +48,7 @@ static int fill(void *handle, struct wf_sctp_library *to, char *why, size_t n)
     return 0;
 }
 
-/* The first object is the program. */
+/* Notes whether the first object, which is the program, has an interpreter. */
 static int look_for_interpreter(struct dl_phdr_info *program, size_t n,
                                 void *found)
 {
@@ -67,7 +66,7 @@ static bool can_load(void)
     return dlopen && dynamic;
 }
 
-const struct wf_sctp_library *wf_sctp_library(char *why, size_t n)
+const struct wf_sctp_library *wf_sctp_load_library(char *why, size_t n)
 {
     static struct wf_sctp_library found;
     static bool complete;
@@ -81,7 +80,7 @@ const struct wf_sctp_library *wf_sctp_library(char *why, size_t n)
     }
     errno = 0;
     handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle && errno == ENOMEM) { /* dlerror does not always say so */
+    if (!handle && errno == ENOMEM) { /* dlerror does not always tell */
         snprintf(why, n, LIBRARY ": %s", strerror(errno));
         return NULL;
     }
@@ -89,7 +88,7 @@ const struct wf_sctp_library *wf_sctp_library(char *why, size_t n)
         snprintf(why, n, "%s (Debian: apt-get install libusrsctp2)", dlerror());
         return NULL;
     }
-    if (fill(handle, &found, why, n) < 0)
+    if (load_symbols(handle, &found, why, n) < 0)
         return NULL;
     complete = true;
     return &found;

@@ -1,4 +1,4 @@
-/* libusrsctp, found when the transport is opened rather than when it is linked:
+/* libusrsctp, which is loaded when the transport is opened rather than linked:
  * a host without it gets a message that says what to install, and a job that
  * uses other transports never notices.
  *
@@ -12,6 +12,8 @@
 
 #include <usrsctp.h>
 
+/* The functions that are used, without the prefix usrsctp_. */
+/* clang-format off */
 #define SCTP_LIBRARY(F)                                                        \
     F(init_nothreads)                                                          \
     F(finish) F(socket) F(close) F(bind) F(connect) F(sendv) F(recvv)          \
@@ -34,6 +36,7 @@
     F(sysctl_set_sctp_assoc_rtx_max_default)                                   \
     F(sysctl_set_sctp_path_rtx_max_default)                                    \
     F(sysctl_set_sctp_max_retran_chunk)
+/* clang-format on */
 
 #define SCTP_MEMBER(name) __typeof__(usrsctp_##name) *name;
 struct wf_sctp_library {
@@ -41,7 +44,7 @@ struct wf_sctp_library {
 };
 #undef SCTP_MEMBER
 
-/* NULL, and what is wrong. */
-const struct wf_sctp_library *wf_sctp_library(char *why, size_t n);
+/* Loads the library. Returns NULL, and stores what is wrong. */
+const struct wf_sctp_library *wf_sctp_load_library(char *why, size_t n);
 
 #endif

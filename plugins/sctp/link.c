@@ -1,22 +1,23 @@
-/* The link to one peer: made, met, broken, said goodbye to.
+/* The link to one peer: made, accepted, broken, closed.
  *
  *            send             a call was accepted
  *   IDLE ---------> DIALLING ----------------------> OPEN ----> LEFT
- *     |                |  \                           | goodbye heard, and
- *     |   caller met   |   \ all attempts failed      | nobody is there
+ *     |                |  \                           | goodbye received, and
+ *     |  a peer called |   \ all attempts failed      | the peer is gone
  *     +----------------+    +----> BROKEN <-----------+
  *
- *   OPEN    the association is being made; containers travel when it is `up`.
- *   BROKEN  decided anywhere, told to the core by progress() alone: every
- *           lent container comes back first, then peer_down.
+ *   OPEN    the associations are being set up; containers travel when the link
+ *           is `up`.
+ *   BROKEN  is decided anywhere, but only progress() tells the core: it returns
+ *           all containers first, then calls peer_down.
  *
- * PARTING  Goodbye is the last container. Who has said it and seen it
- * acknowledged may go; who still waits for an acknowledgement and finds nobody
- * (the kernel says so, or a RESET) has been heard as well. What was acknowledged
- * may still be unread, the goodbye too, while the core has no memory for a
- * message: that somebody is gone is judged after everything was read. The
- * protocol's own farewell is not used: it would end an association whose last
- * messages are still to be read.
+ * PARTING  The goodbye is the last container. A process that has sent it and
+ * seen it acknowledged may leave. A process that still waits for the
+ * acknowledgement, and learns that the peer is gone (from the kernel, or by a
+ * RESET), has been heard as well. While the core has no memory for a message,
+ * acknowledged messages may be unread, the goodbye among them: that a peer is
+ * gone is judged after everything was read. The protocol's own shutdown is not
+ * used: it would end an association whose last messages are still to be read.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -63,7 +64,7 @@ static void close_associations(weft_peer *p)
         return;
     p->listed = false;
     wf_ip_alive_end(&ep->watch, &p->alive);
-    wf_sctp_strands_close(p);
+    wf_sctp_assocs_close(p);
     if (s && s->party == &p->party)
         s->party = NULL;
     ep->count.packets_out += p->exit.packets;
@@ -73,7 +74,7 @@ static void close_associations(weft_peer *p)
     p->up = false;
 }
 
-/* End everything that belongs to the link and hand back what was lent. */
+/* Ends everything that belongs to the link and returns containers and sinks. */
 static void tear_down(weft_peer *p, int status)
 {
     wf_ip_hang_up(&p->ep->calls, &p->party);
@@ -82,7 +83,7 @@ static void tear_down(weft_peer *p, int status)
     close_associations(p);
 }
 
-static void report(weft_peer *p)
+static void report_down(weft_peer *p)
 {
     weft_ep *ep = p->ep;
 
@@ -95,7 +96,7 @@ static void report(weft_peer *p)
                         p->why ? p->why : "out of memory");
 }
 
-int wf_sctp_attention(weft_ep *ep)
+int wf_sctp_attend_peers(weft_ep *ep)
 {
     struct wf_ip_due *list = wf_ip_attention_take(&ep->attention), *due;
     int n = 0;
@@ -105,46 +106,45 @@ int wf_sctp_attention(weft_ep *ep)
         n++;
         if (p->party.state == PARTY_OPEN) {
             p->unread = UINT32_MAX;
-            wf_sctp_take(p);
-            wf_sctp_flush(p);
+            wf_sctp_take_arrived(p);
+            wf_sctp_finish_sends(p);
         }
         if (p->party.state == PARTY_BROKEN)
-            report(p);
+            report_down(p);
     }
     return n;
 }
 
-static void left(weft_peer *p)
+static void mark_left(weft_peer *p)
 {
     tear_down(p, WEFT_ELINK);
     p->party.state = PARTY_LEFT;
 }
 
-/* Nobody answers to this link any more; progress() only. */
-void wf_sctp_gone(weft_peer *p, int status, const char *what)
+void wf_sctp_peer_gone(weft_peer *p, int status, const char *what)
 {
     struct wf_ip_addr at;
-    char who[64];
+    char where[64];
     bool waits;
 
     if (p->party.state != PARTY_OPEN)
         return;
-    if (p->held) { /* what follows it is acknowledged: maybe a goodbye */
+    if (p->held) { /* the messages behind it may contain a goodbye */
         p->gone_status = status;
         p->gone = what;
         return;
     }
     waits = p->want_ready || p->outs > 0;
     if (p->party.leaving && !wf_sctp_rx_idle(p))
-        return; /* he may go; what he sent is still to be read */
+        return; /* it may leave; what it sent is still to be read */
     if (p->party.leaving && !waits &&
-        (p->said_goodbye || wf_sctp_unacked(p) == 0)) {
-        left(p);
+        (p->said_goodbye || wf_sctp_unacked_bytes(p) == 0)) {
+        mark_left(p);
         return;
     }
     wf_ip_from_sockaddr((struct sockaddr *)&p->path[p->active].to.to, &at);
-    wf_ip_name(&at, who, sizeof who);
-    wf_sctp_link_break(p, status, "process %u at %s %s: %s", p->party.id, who,
+    wf_ip_name(&at, where, sizeof where);
+    wf_sctp_link_break(p, status, "process %u at %s %s: %s", p->party.id, where,
                        status == WEFT_EPEER ? "has ended" : "broke off", what);
 }
 
@@ -176,14 +176,14 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
     p->gone = NULL;
     memset(&p->exit, 0, sizeof p->exit);
     write_head(p);
-    wf_sctp_paths(p, &c->path);
+    wf_sctp_find_paths(p, &c->path);
     p->check = wf_sctp_wants_check(ep, &c->remote);
-    rc = wf_sctp_agree(p, c);
+    rc = wf_sctp_agree_on_stack(p, c);
     if (rc == WEFT_OK)
-        rc = p->kernel ? wf_sctp_meet(p) : wf_sctp_strands_open(p);
+        rc = p->kernel ? wf_sctp_setup_begin(p) : wf_sctp_assocs_open(p);
     if (rc < 0)
         return rc;
-    wf_ip_alive_begin(&p->alive, wf_sctp_now(ep));
+    wf_ip_alive_begin(&p->alive, wf_sctp_now_ns(ep));
     p->open_next = ep->open;
     ep->open = p;
     p->listed = true;
@@ -191,40 +191,41 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
     return WEFT_OK;
 }
 
-/* The associations are made: containers can flow. */
-void wf_sctp_up(weft_peer *p)
+void wf_sctp_link_up(weft_peer *p)
 {
     weft_ep *ep = p->ep;
 
     if (p->up)
         return;
     p->up = true;
-    wf_ip_alive_sign(&p->alive, wf_sctp_now(ep));
+    wf_ip_alive_sign(&p->alive, wf_sctp_now_ns(ep));
     ep->count.connections++;
     ep->count.kernel_links += p->kernel;
     ep->host->log(ep->core, 3, "link to process %u: SCTP %s", p->party.id,
                   p->kernel ? "of the kernel" : "inside UDP");
     if (WEFT_HAS(ep->host, weft_host, peer_up))
         ep->host->peer_up(ep->core, p->loc);
-    wf_sctp_attend(p); /* tells a sender that waits */
+    wf_sctp_attend(p); /* resumes a sender that waits */
 }
 
-/* ---- what calls ask and tell --------------------------------------------- */
+/* ---- callbacks of calls -------------------------------------------------- */
 
-static void call_failed(struct wf_ip_party *party, int status, const char *why)
+static void on_call_failed(struct wf_ip_party *party, int status,
+                           const char *why)
 {
     wf_sctp_link_break(party->peer, status, "%s", why);
 }
 
-static void forgotten(struct wf_ip_party *party, uint32_t id)
+static void on_forgotten(struct wf_ip_party *party, uint32_t id)
 {
     if (party->peer->remote_link == id)
-        wf_sctp_gone(party->peer, WEFT_ELINK, "it has forgotten this link");
+        wf_sctp_peer_gone(party->peer, WEFT_ELINK,
+                          "it has forgotten this link");
 }
 
-static void has_left(struct wf_ip_party *party)
+static void on_left(struct wf_ip_party *party)
 {
-    left(party->peer);
+    mark_left(party->peer);
 }
 
 static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
@@ -232,11 +233,11 @@ static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
     return id < ep->peers && ep->peer[id] ? &ep->peer[id]->party : NULL;
 }
 
-const struct wf_ip_call_ops wf_sctp_call_ops = {.say = wf_sctp_say_word,
+const struct wf_ip_call_ops wf_sctp_call_ops = {.say = wf_sctp_send_handshake,
                                                 .up = open_link,
-                                                .failed = call_failed,
-                                                .forgotten = forgotten,
-                                                .left = has_left,
+                                                .failed = on_call_failed,
+                                                .forgotten = on_forgotten,
+                                                .left = on_left,
                                                 .party = find_party};
 
 /* ---- peers --------------------------------------------------------------- */
@@ -280,23 +281,23 @@ void wf_sctp_peer_free(weft_peer *p)
 
 /* ---- parting ------------------------------------------------------------- */
 
-/* Everything that was handed over, and the goodbye, was acknowledged; or
- * nobody is left to do so. */
-static bool parted(weft_peer *p)
+/* Sends the goodbye after everything else. Returns true when all was
+ * acknowledged, or the peer is gone. */
+static bool try_part(weft_peer *p)
 {
     if (p->party.state != PARTY_OPEN)
         return true;
     if (!p->up || p->outs > 0)
         return false;
-    if (!p->said_goodbye && !wf_sctp_frame(p, SCTP_GOODBYE))
+    if (!p->said_goodbye && !wf_sctp_send_frame(p, SCTP_GOODBYE))
         return false;
     p->said_goodbye = true;
-    return wf_sctp_unacked(p) == 0;
+    return wf_sctp_unacked_bytes(p) == 0;
 }
 
 int wf_sctp_peer_del(weft_peer *p, int abrupt)
 {
-    if (!abrupt && !parted(p))
+    if (!abrupt && !try_part(p))
         return WEFT_EAGAIN;
     wf_sctp_peer_free(p);
     return WEFT_OK;
@@ -307,7 +308,7 @@ int wf_sctp_drain(weft_ep *ep)
     int rc = WEFT_OK;
 
     for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i] && !parted(ep->peer[i]))
+        if (ep->peer[i] && !try_part(ep->peer[i]))
             rc = WEFT_EAGAIN;
     return rc;
 }

@@ -1,23 +1,25 @@
-/* Associations of the kernel find their link.
+/* Sets up associations of the kernel: they find their link.
  *
  *   dialler                                 listener
- *   connects, all associations of the link  accepts: a guest
- *   all are up: MEET on each      ------->  which link, which association?
- *                                 <-------  WELCOME
- *   all are welcome: GO on each,  ------->  up, with the first message
- *   and whatever it has; up
+ *   connects, all associations of the link  accepts: a caller
+ *   all are connected: IDENTIFY   ------->  which link, which association?
+ *   on each                       <-------  ACCEPT
+ *   all are accepted: START on    ------->  up, by the first message
+ *   each, and then its messages; up
  *
- * The handshake over UDP has said who wants whom, and that he has the job key.
- * MEET and WELCOME prove that it was he who came: a code made with the key out
- * of what both said there. Nothing of anybody is read before, and the dialler
- * sends nothing before all his associations are welcome: up to then he may begin
- * again, or go over to UDP (agree.c), and the listener drops what he had. The
- * listener sends nothing before the first message that follows his WELCOME: else
- * that could be overtaken by another stream.
+ * The handshake over UDP has told each side that the other wants this link and
+ * has the job key. The tokens of IDENTIFY and ACCEPT prove that the association
+ * comes from the same process: they contain a code made with the key from what
+ * both sides said in the handshake. No other message is read before. The
+ * dialler sends nothing before all its associations are accepted: until then it
+ * may begin again, or go over to UDP (agree.c), and the listener drops the
+ * associations that it had. The listener sends nothing before the first message
+ * that follows its ACCEPT: else a message on another stream could overtake the
+ * ACCEPT.
  *
- * GUESTS  A caller who is not known yet has one of GUESTS places, for
- * `handshake_timeout`, and only if it comes from an address of a peer that we
- * wait for. While all are taken the others wait in the kernel.
+ * CALLERS  A caller whose link is not known yet has one of CALLERS_MAX places,
+ * for `handshake_timeout`, and only if it comes from an address of a peer that
+ * is expected. While all places are taken, other callers wait in the kernel.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,13 +31,15 @@
 
 #include "sctp.h"
 
-#define RETRY_NS    (50u * 1000000u)
-#define PATIENCE_NS (2000u * 1000000u) /* where there is another way */
-#define LOOK_NS     (100u * 1000000u)
+#define RETRY_NS       (50u * 1000000u)
+#define SETUP_LIMIT_NS (2000u * 1000000u) /* where UDP is possible, too */
+#define POLL_NS        (100u * 1000000u)
 enum { EVENTS = 32, WINDOW_MIN = 128 << 10 };
 
-/* What an event of epoll is about: in the upper half, and in the lower which. */
-enum { AT_SOCKET, AT_LISTENER, AT_GUEST, AT_STRAND };
+/* The upper half of an event's data says what the event is about, and the lower
+ * half which of them. AT_ASSOC + i is association i; the lower half is its
+ * link. */
+enum { AT_SOCKET, AT_LISTENER, AT_CALLER, AT_ASSOC };
 
 /* ---- epoll --------------------------------------------------------------- */
 
@@ -48,35 +52,36 @@ static int watch_fd(weft_ep *ep, int how, int fd, uint32_t events,
     return epoll_ctl(ep->epfd, how, fd, &e);
 }
 
-static uint32_t wanted(const weft_peer *p, const struct wf_sctp_strand *s)
+static uint32_t wanted_events(const weft_peer *p, const struct wf_sctp_assoc *s)
 {
     bool waits = p->up && s->sock->blocked && (p->want_ready || p->outs > 0);
 
-    return (wf_sctp_readable(p, s->number) ? EPOLLIN : 0) |
+    return (wf_sctp_is_readable(p, s->number) ? EPOLLIN : 0) |
            (waits ? EPOLLOUT : 0);
 }
 
-void wf_sctp_wait_for(weft_peer *p)
+void wf_sctp_update_epoll(weft_peer *p)
 {
-    for (int i = 0; i < STRANDS && p->kernel; i++) {
-        struct wf_sctp_strand *s = p->strand[i];
-        uint32_t events = s && s->sock ? wanted(p, s) : 0;
+    for (int i = 0; i < ASSOCS_MAX && p->kernel; i++) {
+        struct wf_sctp_assoc *s = p->assoc[i];
+        uint32_t events = s && s->sock ? wanted_events(p, s) : 0;
         if (!s || !s->sock || s->sock->waits_for == events)
             continue;
         s->sock->waits_for = events;
         watch_fd(p->ep, EPOLL_CTL_MOD, s->sock->fd, events,
-                 (uint32_t)(AT_STRAND + i), p->link);
+                 (uint32_t)(AT_ASSOC + i), p->link);
     }
 }
 
-/* ---- strands ------------------------------------------------------------- */
+/* ---- associations -------------------------------------------------------- */
 
-static struct wf_sctp_strand *add(weft_peer *p, int number, int how, int fd)
+static struct wf_sctp_assoc *add_kernel_assoc(weft_peer *p, int number, int how,
+                                              int fd)
 {
-    struct wf_sctp_strand *s = calloc(1, sizeof *s);
+    struct wf_sctp_assoc *s = calloc(1, sizeof *s);
 
     if (!s || !(s->sock = wf_sctp_sock_new(fd)) ||
-        watch_fd(p->ep, how, fd, EPOLLIN, (uint32_t)(AT_STRAND + number),
+        watch_fd(p->ep, how, fd, EPOLLIN, (uint32_t)(AT_ASSOC + number),
                  p->link) < 0) {
         if (s)
             wf_sctp_sock_free(s->sock);
@@ -86,23 +91,25 @@ static struct wf_sctp_strand *add(weft_peer *p, int number, int how, int fd)
     s->sock->waits_for = EPOLLIN;
     s->peer = p;
     s->number = (uint8_t)number;
-    p->strand[number] = s;
+    p->assoc[number] = s;
     return s;
 }
 
-static struct wf_sctp_kernel_setup setup(weft_ep *ep, uint32_t share)
+static struct wf_sctp_kernel_settings kernel_settings(weft_ep *ep,
+                                                      uint32_t share)
 {
-    return (struct wf_sctp_kernel_setup){
+    return (struct wf_sctp_kernel_settings){
         .ip = &ep->ip,
-        .window = wf_sctp_share((uint32_t)ep->cfg.window, share, WINDOW_MIN),
-        .room = wf_sctp_share(SCTP_SEND_ROOM, share, SCTP_SEND_MIN),
+        .window = wf_sctp_share_of((uint32_t)ep->cfg.window, share, WINDOW_MIN),
+        .room = wf_sctp_share_of(SCTP_SEND_ROOM, share, SCTP_SEND_MIN),
         .packet = (uint32_t)ep->cfg.packet,
         .heartbeat = ep->cfg.heartbeat};
 }
 
 int wf_sctp_kernel_open(weft_ep *ep)
 {
-    struct wf_sctp_kernel_setup s = setup(ep, (uint32_t)ep->cfg.associations);
+    struct wf_sctp_kernel_settings s =
+        kernel_settings(ep, (uint32_t)ep->cfg.associations);
 
     ep->listener = -1;
     if (!ep->kernel)
@@ -121,17 +128,18 @@ int wf_sctp_kernel_open(weft_ep *ep)
 
 void wf_sctp_kernel_close(weft_ep *ep)
 {
-    for (int i = 0; i < GUESTS; i++)
-        if (ep->guest[i].until)
-            wf_sctp_kernel_abort(ep->guest[i].sock->fd),
-                wf_sctp_sock_free(ep->guest[i].sock);
+    for (int i = 0; i < CALLERS_MAX; i++)
+        if (ep->caller[i].until)
+            wf_sctp_kernel_abort(ep->caller[i].sock->fd),
+                wf_sctp_sock_free(ep->caller[i].sock);
     if (ep->listener >= 0)
         close(ep->listener);
 }
 
 /* ---- the dialler --------------------------------------------------------- */
 
-static int addresses(const weft_peer *p, struct wf_ip_addr to[IP_ADDRS_MAX])
+static int list_addresses(const weft_peer *p,
+                          struct wf_ip_addr to[IP_ADDRS_MAX])
 {
     int n = 0;
 
@@ -142,17 +150,18 @@ static int addresses(const weft_peer *p, struct wf_ip_addr to[IP_ADDRS_MAX])
     return n;
 }
 
-static bool call(weft_peer *p)
+static bool connect_assocs(weft_peer *p)
 {
-    struct wf_sctp_kernel_setup s = setup(p->ep, (uint32_t)p->calls);
+    struct wf_sctp_kernel_settings s =
+        kernel_settings(p->ep, (uint32_t)p->to_connect);
     struct wf_ip_addr to[IP_ADDRS_MAX];
-    int n = addresses(p, to);
+    int n = list_addresses(p, to);
 
-    for (int i = 0; i < p->calls; i++) {
+    for (int i = 0; i < p->to_connect; i++) {
         int fd = wf_sctp_kernel_connect(&s, to, n);
         if (fd < 0)
             return false;
-        if (!add(p, i, EPOLL_CTL_ADD, fd)) {
+        if (!add_kernel_assoc(p, i, EPOLL_CTL_ADD, fd)) {
             close(fd);
             return false;
         }
@@ -160,146 +169,140 @@ static bool call(weft_peer *p)
     return true;
 }
 
-/* Not now; soon again, or another way. */
-void wf_sctp_meet_failed(weft_peer *p, const char *why)
+void wf_sctp_setup_fail(weft_peer *p, const char *why)
 {
-    uint64_t now = wf_sctp_now(p->ep);
-    uint64_t patience = p->library ? PATIENCE_NS : p->ep->cfg.connect_timeout;
+    uint64_t now = wf_sctp_now_ns(p->ep);
+    uint64_t limit = p->library ? SETUP_LIMIT_NS : p->ep->cfg.connect_timeout;
 
-    wf_sctp_strands_close(p);
-    p->made = p->welcome = 0;
+    wf_sctp_assocs_close(p);
+    p->connected = p->accepted = 0;
     p->retry_at = now + RETRY_NS;
-    if (now - p->meet_since >= patience)
-        wf_sctp_fall_back(p, why);
+    if (now - p->setup_since >= limit)
+        wf_sctp_fall_back_to_udp(p, why);
 }
 
-int wf_sctp_meet(weft_peer *p)
+int wf_sctp_setup_begin(weft_peer *p)
 {
-    p->strands = (int)p->ep->cfg.associations;
-    p->spread = (struct wf_sctp_spread){.now = p->strands};
-    p->strands_up = p->made = p->welcome = 0;
+    p->assocs_needed = (int)p->ep->cfg.associations;
+    p->spread = (struct wf_sctp_spread){.now = p->assocs_needed};
+    p->assocs_up = p->connected = p->accepted = 0;
     p->unread = 0;
-    p->meet_since = p->looked_at = wf_sctp_now(p->ep);
+    p->setup_since = p->polled_at = wf_sctp_now_ns(p->ep);
     p->retry_at = 0;
-    if (p->dialled && !call(p))
-        wf_sctp_meet_failed(p, wf_ip_error(errno));
+    if (p->dialled && !connect_assocs(p))
+        wf_sctp_setup_fail(p, wf_ip_error(errno));
     return p->party.state == PARTY_OPEN ? WEFT_OK : WEFT_ELINK;
 }
 
-/* One is up; MEET when all are. */
-void wf_sctp_made(struct wf_sctp_strand *s)
+void wf_sctp_setup_connected(struct wf_sctp_assoc *s)
 {
     weft_peer *p = s->peer;
 
-    if (!p->dialled || ++p->made < p->calls)
+    if (!p->dialled || ++p->connected < p->to_connect)
         return;
-    for (int i = 0; i < p->calls; i++) {
-        wf_sctp_kernel_rank(p->strand[i]->sock);
-        wf_sctp_show(p->strand[i], KIND_MEET);
+    for (int i = 0; i < p->to_connect; i++) {
+        wf_sctp_kernel_rank_streams(p->assoc[i]->sock);
+        wf_sctp_send_token(p->assoc[i], KIND_IDENTIFY);
     }
 }
 
-/* Has the dialler still nothing but an attempt? */
-bool wf_sctp_trying(const weft_peer *p)
+bool wf_sctp_setup_is_pending(const weft_peer *p)
 {
-    return p->kernel && p->dialled && p->welcome < p->calls;
+    return p->kernel && p->dialled && p->accepted < p->to_connect;
 }
 
-/* When it is due again. */
-uint64_t wf_sctp_meet_watch(weft_peer *p, uint64_t now)
+uint64_t wf_sctp_setup_watch(weft_peer *p, uint64_t now)
 {
-    uint64_t patience = p->library ? PATIENCE_NS : p->ep->cfg.connect_timeout;
+    uint64_t limit = p->library ? SETUP_LIMIT_NS : p->ep->cfg.connect_timeout;
 
-    if (!wf_sctp_trying(p))
+    if (!wf_sctp_setup_is_pending(p))
         return 0;
-    if (now - p->looked_at > 2 * LOOK_NS) /* it was we who did nothing */
-        p->meet_since += now - p->looked_at - LOOK_NS;
-    p->looked_at = now;
-    if (now - p->meet_since >= patience) {
-        wf_sctp_fall_back(p, "no answer");
+    if (now - p->polled_at > 2 * POLL_NS) /* this process was idle meanwhile */
+        p->setup_since += now - p->polled_at - POLL_NS;
+    p->polled_at = now;
+    if (now - p->setup_since >= limit) {
+        wf_sctp_fall_back_to_udp(p, "no answer");
         return now + 1;
     }
     if (p->retry_at && now >= p->retry_at) {
         p->retry_at = 0;
-        if (!call(p))
-            wf_sctp_meet_failed(p, wf_ip_error(errno));
+        if (!connect_assocs(p))
+            wf_sctp_setup_fail(p, wf_ip_error(errno));
     }
-    return p->retry_at ? p->retry_at : now + LOOK_NS;
+    return p->retry_at ? p->retry_at : now + POLL_NS;
 }
 
 /* ---- both ---------------------------------------------------------------- */
 
-static void met(struct wf_sctp_strand *s)
+static void mark_set_up(struct wf_sctp_assoc *s)
 {
-    s->met = true;
-    wf_sctp_strand_up(s);
+    s->set_up = true;
+    wf_sctp_assoc_mark_up(s);
 }
 
-/* GO is the first of the messages after it: nothing else leaves before. */
-static void show(struct wf_sctp_strand *s, uint32_t kind)
+/* Sends a token. START also marks the association as set up: its messages
+ * follow it, and none leaves before. */
+static void send_setup_token(struct wf_sctp_assoc *s, uint32_t kind)
 {
-    wf_sctp_show(s, kind);
-    if (kind == KIND_GO && !s->owes)
-        met(s);
+    wf_sctp_send_token(s, kind);
+    if (kind == KIND_START && !s->owed_token)
+        mark_set_up(s);
 }
 
-/* All are, at last. */
-static void go(weft_peer *p)
+static void start_assocs(weft_peer *p)
 {
-    for (int i = 0; i < p->calls; i++)
-        show(p->strand[i], KIND_GO);
+    for (int i = 0; i < p->to_connect; i++)
+        send_setup_token(p->assoc[i], KIND_START);
 }
 
-bool wf_sctp_show_owed(weft_peer *p)
+bool wf_sctp_send_owed_tokens(weft_peer *p)
 {
-    bool owing = p->owing;
+    bool owing = p->owes_tokens;
 
-    p->owing = false;
-    for (int i = 0; i < STRANDS && owing; i++)
-        if (p->strand[i] && p->strand[i]->owes)
-            show(p->strand[i], p->strand[i]->owes);
-    return p->owing;
+    p->owes_tokens = false;
+    for (int i = 0; i < ASSOCS_MAX && owing; i++)
+        if (p->assoc[i] && p->assoc[i]->owed_token)
+            send_setup_token(p->assoc[i], p->assoc[i]->owed_token);
+    return p->owes_tokens;
 }
 
-/* The association of a dialler who begins again. */
-void wf_sctp_unmeet(struct wf_sctp_strand *s)
+void wf_sctp_setup_drop(struct wf_sctp_assoc *s)
 {
     weft_peer *p = s->peer;
 
     wf_sctp_kernel_abort(s->sock->fd);
     wf_sctp_sock_free(s->sock);
-    p->strand[s->number] = NULL;
+    p->assoc[s->number] = NULL;
     p->unread &= ~(1u << s->number);
     free(s);
 }
 
-/* A message where none was expected but that of the handshake. True: it was. */
-bool wf_sctp_meeting(struct wf_sctp_strand *s, const struct wf_sctp_message *m,
-                     const uint8_t *data)
+bool wf_sctp_setup_receive(struct wf_sctp_assoc *s,
+                           const struct wf_sctp_message *m, const uint8_t *data)
 {
     weft_peer *p = s->peer;
 
     if (!p->dialled) {
-        met(s);
-        return m->kind == KIND_GO;
+        mark_set_up(s);
+        return m->kind == KIND_START;
     }
-    if (p->made < p->calls || m->kind != KIND_WELCOME ||
-        !wf_sctp_is_pass(p, KIND_WELCOME, s->number, data, m->n))
+    if (p->connected < p->to_connect || m->kind != KIND_ACCEPT ||
+        !wf_sctp_token_is_valid(p, KIND_ACCEPT, s->number, data, m->n))
         wf_sctp_link_break(p, WEFT_EPROTO,
-                           "who took the association with process %u is "
-                           "somebody else",
+                           "the association with process %u was accepted "
+                           "by another process",
                            p->party.id);
-    else if (++p->welcome == p->calls)
-        go(p);
+    else if (++p->accepted == p->to_connect)
+        start_assocs(p);
     return true;
 }
 
 /* ---- the listener -------------------------------------------------------- */
 
-static bool of_peer(const weft_peer *p, const struct wf_ip_addr *from)
+static bool is_address_of(const weft_peer *p, const struct wf_ip_addr *from)
 {
     struct wf_ip_addr to[IP_ADDRS_MAX];
-    int n = addresses(p, to);
+    int n = list_addresses(p, to);
 
     for (int i = 0; i < n; i++)
         if (wf_ip_same(&to[i], from))
@@ -310,53 +313,54 @@ static bool of_peer(const weft_peer *p, const struct wf_ip_addr *from)
     return false;
 }
 
-static bool expected(const weft_ep *ep, const struct wf_ip_addr *from)
+static bool is_expected(const weft_ep *ep, const struct wf_ip_addr *from)
 {
     for (const weft_peer *p = ep->open; p; p = p->open_next)
         if (p->party.state == PARTY_OPEN && p->kernel && !p->dialled &&
-            of_peer(p, from))
+            is_address_of(p, from))
             return true;
     return false;
 }
 
-static void dismiss(weft_ep *ep, struct wf_sctp_guest *g, bool stays)
+static void dismiss_caller(weft_ep *ep, struct wf_sctp_caller *g, bool stays)
 {
     if (!stays)
         wf_sctp_kernel_abort(g->sock->fd);
     wf_sctp_sock_free(g->sock);
-    *g = (struct wf_sctp_guest){0};
-    if (ep->guests-- == GUESTS)
+    *g = (struct wf_sctp_caller){0};
+    if (ep->callers-- == CALLERS_MAX)
         watch_fd(ep, EPOLL_CTL_MOD, ep->listener, EPOLLIN, AT_LISTENER, 0);
 }
 
-static bool receive_guest(weft_ep *ep, int fd, uint64_t now)
+static bool admit_caller(weft_ep *ep, int fd, uint64_t now)
 {
     uint32_t i = 0;
 
-    while (ep->guest[i].until)
+    while (ep->caller[i].until)
         i++;
-    ep->guest[i].sock = wf_sctp_sock_new(fd);
-    if (!ep->guest[i].sock)
+    ep->caller[i].sock = wf_sctp_sock_new(fd);
+    if (!ep->caller[i].sock)
         return false;
-    if (watch_fd(ep, EPOLL_CTL_ADD, fd, EPOLLIN, AT_GUEST, i) < 0) {
-        wf_sctp_sock_free(ep->guest[i].sock);
+    if (watch_fd(ep, EPOLL_CTL_ADD, fd, EPOLLIN, AT_CALLER, i) < 0) {
+        wf_sctp_sock_free(ep->caller[i].sock);
         return false;
     }
-    ep->guest[i].until = now + ep->cfg.handshake_timeout;
-    ep->guests++;
+    ep->caller[i].until = now + ep->cfg.handshake_timeout;
+    ep->callers++;
     return true;
 }
 
+/* Accepts associations that come from addresses of expected peers. */
 static void on_listener(weft_ep *ep)
 {
-    uint64_t now = wf_sctp_now(ep);
+    uint64_t now = wf_sctp_now_ns(ep);
 
-    while (ep->guests < GUESTS) {
+    while (ep->callers < CALLERS_MAX) {
         struct wf_ip_addr from;
         int fd = wf_sctp_kernel_accept(ep->listener, &from);
         if (fd < 0)
             return;
-        if (expected(ep, &from) && receive_guest(ep, fd, now))
+        if (is_expected(ep, &from) && admit_caller(ep, fd, now))
             continue;
         ep->calls.strange++;
         wf_sctp_kernel_abort(fd);
@@ -364,43 +368,46 @@ static void on_listener(weft_ep *ep)
     watch_fd(ep, EPOLL_CTL_MOD, ep->listener, 0, AT_LISTENER, 0);
 }
 
-/* The link and association that this pass is for, if it is genuine. */
-static weft_peer *host_of(weft_ep *ep, const uint8_t *data, size_t n)
+/* Returns the peer whose link and association the token names, or NULL if the
+ * token is not genuine. */
+static weft_peer *find_claimed_link(weft_ep *ep, const uint8_t *data, size_t n)
 {
     struct wf_ip_id *id =
-        n == SCTP_PASS ? wf_ip_id_find(&ep->calls, wf_sctp_pass_word(data, 1))
-                       : NULL;
+        n == SCTP_TOKEN ? wf_ip_id_find(&ep->calls, wf_sctp_token_word(data, 1))
+                        : NULL;
     weft_peer *p = id && id->party ? id->party->peer : NULL;
-    uint32_t number = n == SCTP_PASS ? wf_sctp_pass_word(data, 3) : STRANDS;
+    uint32_t number =
+        n == SCTP_TOKEN ? wf_sctp_token_word(data, 3) : ASSOCS_MAX;
 
     if (!p || p->party.state != PARTY_OPEN || !p->kernel || p->dialled ||
-        number >= STRANDS || (p->strand[number] && p->strand[number]->met) ||
-        !wf_sctp_is_pass(p, KIND_MEET, number, data, n))
+        number >= ASSOCS_MAX ||
+        (p->assoc[number] && p->assoc[number]->set_up) ||
+        !wf_sctp_token_is_valid(p, KIND_IDENTIFY, number, data, n))
         return NULL;
     return p;
 }
 
-/* He stays, as an association of his link. */
-static bool settle(weft_ep *ep, const struct wf_sctp_guest *g,
-                   const uint8_t *data, size_t n)
+/* Makes the caller an association of its link and accepts it. */
+static bool attach_caller(weft_ep *ep, const struct wf_sctp_caller *g,
+                          const uint8_t *data, size_t n)
 {
-    weft_peer *p = host_of(ep, data, n);
-    int number = p ? (int)wf_sctp_pass_word(data, 3) : 0;
-    struct wf_sctp_strand *s;
+    weft_peer *p = find_claimed_link(ep, data, n);
+    int number = p ? (int)wf_sctp_token_word(data, 3) : 0;
+    struct wf_sctp_assoc *s;
 
-    if (p && p->strand[number])
-        wf_sctp_unmeet(p->strand[number]);
-    s = p ? add(p, number, EPOLL_CTL_MOD, g->sock->fd) : NULL;
+    if (p && p->assoc[number])
+        wf_sctp_setup_drop(p->assoc[number]);
+    s = p ? add_kernel_assoc(p, number, EPOLL_CTL_MOD, g->sock->fd) : NULL;
     if (!s)
         return false;
-    wf_sctp_kernel_rank(s->sock);
-    wf_sctp_show(s, KIND_WELCOME);
+    wf_sctp_kernel_rank_streams(s->sock);
+    wf_sctp_send_token(s, KIND_ACCEPT);
     return true;
 }
 
-static void on_guest(weft_ep *ep, uint32_t i)
+static void on_caller(weft_ep *ep, uint32_t i)
 {
-    struct wf_sctp_guest *g = &ep->guest[i];
+    struct wf_sctp_caller *g = &ep->caller[i];
     struct wf_sctp_message m;
     enum wf_sctp_event event = SCTP_UP;
 
@@ -410,48 +417,48 @@ static void on_guest(weft_ep *ep, uint32_t i)
             return;
     }
     if (!g->until || (event == SCTP_MESSAGE && m.n == 0))
-        return; /* not of interest; maybe the next */
-    if (event == SCTP_MESSAGE && m.kind == KIND_MEET &&
-        settle(ep, g, ep->message, m.n)) {
-        dismiss(ep, g, true);
+        return; /* not of interest; the next may be */
+    if (event == SCTP_MESSAGE && m.kind == KIND_IDENTIFY &&
+        attach_caller(ep, g, ep->message, m.n)) {
+        dismiss_caller(ep, g, true);
         return;
     }
     ep->calls.strange++;
-    dismiss(ep, g, false);
+    dismiss_caller(ep, g, false);
 }
 
-uint64_t wf_sctp_guests_watch(weft_ep *ep, uint64_t now)
+uint64_t wf_sctp_callers_watch(weft_ep *ep, uint64_t now)
 {
     uint64_t first = 0;
 
-    for (int i = 0; i < GUESTS && ep->guests; i++) {
-        if (ep->guest[i].until && now >= ep->guest[i].until) {
+    for (int i = 0; i < CALLERS_MAX && ep->callers; i++) {
+        if (ep->caller[i].until && now >= ep->caller[i].until) {
             ep->calls.strange++;
-            dismiss(ep, &ep->guest[i], false);
+            dismiss_caller(ep, &ep->caller[i], false);
         }
-        wf_ip_sooner(&first, ep->guest[i].until);
+        wf_ip_sooner(&first, ep->caller[i].until);
     }
     return first;
 }
 
 /* ---- events -------------------------------------------------------------- */
 
-static void on_strand(weft_ep *ep, int number, uint32_t link, uint32_t events)
+static void on_assoc(weft_ep *ep, int number, uint32_t link, uint32_t events)
 {
     struct wf_ip_id *id = wf_ip_id_find(&ep->calls, link);
     weft_peer *p = id && id->party ? id->party->peer : NULL;
 
-    if (!p || p->party.state != PARTY_OPEN || number >= STRANDS ||
-        !p->strand[number] || !p->strand[number]->sock)
+    if (!p || p->party.state != PARTY_OPEN || number >= ASSOCS_MAX ||
+        !p->assoc[number] || !p->assoc[number]->sock)
         return;
     if (events & EPOLLOUT)
-        p->strand[number]->sock->blocked = false;
+        p->assoc[number]->sock->blocked = false;
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
         p->unread |= 1u << number;
-        wf_sctp_take(p);
+        wf_sctp_take_arrived(p);
     }
-    wf_sctp_flush(p);
-    wf_sctp_wait_for(p);
+    wf_sctp_finish_sends(p);
+    wf_sctp_update_epoll(p);
 }
 
 int wf_sctp_poll(weft_ep *ep, int budget)
@@ -463,13 +470,13 @@ int wf_sctp_poll(weft_ep *ep, int budget)
         uint32_t what = (uint32_t)(e[i].data.u64 >> 32);
         uint32_t which = (uint32_t)e[i].data.u64;
         if (what == AT_SOCKET)
-            wf_sctp_read(ep, (int)which, budget);
+            wf_sctp_read_socket(ep, (int)which, budget);
         else if (what == AT_LISTENER)
             on_listener(ep);
-        else if (what == AT_GUEST)
-            on_guest(ep, which);
+        else if (what == AT_CALLER)
+            on_caller(ep, which);
         else
-            on_strand(ep, (int)what - AT_STRAND, which, e[i].events);
+            on_assoc(ep, (int)what - AT_ASSOC, which, e[i].events);
     }
     return n > 0 ? n : 0;
 }

@@ -1,18 +1,18 @@
-/* Several ways to a peer.
+/* The paths to a peer.
  *
- * To the protocol a peer has one address; which of its addresses the packets
- * take is decided here. While there is traffic every path is asked once per
- * `heartbeat`, and all of them as soon as the peer has owed an answer for
- * SILENCE. A peer that computes answers on no path, and nothing changes; a path
- * that owes an answer for PATIENCE while another gave one since has failed. The
- * first path that has not failed carries the packets.
+ * To the user-space stack a peer has one address; this file decides which of
+ * its addresses the packets go to. While there is traffic every path is probed
+ * once per `heartbeat`, and all of them as soon as the peer has owed an answer
+ * for SILENCE_NS. A peer that computes answers on no path, and nothing changes.
+ * A path that owes an answer for ANSWER_LIMIT_NS, while another has given one
+ * since, has failed. The first path that has not failed carries the packets.
  *
- * A peer with which there is no traffic is asked now and then as well, on
- * one path, too (alive.c): if its process has ended the kernel's answer says so,
- * and nothing else would.
+ * A peer with which there is no traffic is probed now and then as well, also if
+ * it has only one path (alive.c): if its process has ended, the answer of its
+ * kernel is the only sign of it.
  *
- * A packet is taken from whatever address of the peer it comes: each side
- * chooses for its own direction.
+ * A packet is accepted from any address of the peer: each side chooses the path
+ * for its own direction.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,18 +21,18 @@
 
 #include "sctp.h"
 
-#define MS         1000000u
-#define SILENCE_NS (100u * MS)
-#define PATIENCE_NS (100u * MS)
-#define FRESH_NS   (50u * MS) /* acknowledgements may be due */
-#define QUIET_NS   (20u * MS)
-#define SOON_NS    (5u * MS)
-#define LATER_NS   (50u * MS)
-#define IDLE_NS    (2000u * MS) /* without traffic */
+#define MS              1000000u
+#define SILENCE_NS      (100u * MS)
+#define ANSWER_LIMIT_NS (100u * MS)
+#define FRESH_NS        (50u * MS) /* acknowledgements may be due */
+#define QUIET_NS        (20u * MS)
+#define SOON_NS         (5u * MS)
+#define LATER_NS        (50u * MS)
+#define IDLE_NS         (2000u * MS) /* between probes without traffic */
 enum { STAMPS = 8 };
 
-static void describe(const weft_peer *p, const struct wf_sctp_path *path,
-                     char *text, size_t n)
+static void describe_path(const weft_peer *p, const struct wf_sctp_path *path,
+                          char *text, size_t n)
 {
     struct wf_ip_addr to;
     char at[64];
@@ -42,9 +42,9 @@ static void describe(const weft_peer *p, const struct wf_sctp_path *path,
     snprintf(text, n, "%s -> %s", p->ep->ip.use[path->to.socket].name, at);
 }
 
-/* ---- which there are ----------------------------------------------------- */
+/* ---- finding the paths --------------------------------------------------- */
 
-static void add(weft_peer *p, const struct wf_ip_path *to)
+static void add_path(weft_peer *p, const struct wf_ip_path *to)
 {
     for (int i = 0; i < p->paths; i++)
         if (wf_ip_same_path(&p->path[i].to, to))
@@ -53,7 +53,7 @@ static void add(weft_peer *p, const struct wf_ip_path *to)
         p->path[p->paths++] = (struct wf_sctp_path){.to = *to};
 }
 
-static int socket_for(const weft_ep *ep, const struct wf_ip_candidate *at)
+static int choose_socket(const weft_ep *ep, const struct wf_ip_candidate *at)
 {
     for (int i = 0; i < ep->ip.n && at->local < 0; i++)
         if (ep->ip.use[i].addr.family == at->to.family)
@@ -61,19 +61,19 @@ static int socket_for(const weft_ep *ep, const struct wf_ip_candidate *at)
     return at->local;
 }
 
-static void leave_by(weft_peer *p, int i)
+static void set_active_path(weft_peer *p, int i)
 {
     const struct wf_ip_path *to = &p->path[i].to;
 
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     p->exit.fd = p->ep->fd[to->socket];
     p->exit.to = *to;
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
     p->active = i;
 }
 
-/* The path on which we met comes first. Packets fit all of them. */
-void wf_sctp_paths(weft_peer *p, const struct wf_ip_path *first)
+/* The path of the handshake comes first. Packets fit all paths. */
+void wf_sctp_find_paths(weft_peer *p, const struct wf_ip_path *first)
 {
     weft_ep *ep = p->ep;
     struct wf_ip_candidate at[IP_ADDRS_MAX];
@@ -81,13 +81,13 @@ void wf_sctp_paths(weft_peer *p, const struct wf_ip_path *first)
 
     p->paths = 0;
     p->probe_at = p->traffic_at = p->waiting_since = p->unreachable_since = 0;
-    add(p, first);
+    add_path(p, first);
     for (int i = 0; i < n; i++) {
-        struct wf_ip_path to = {.socket = socket_for(ep, &at[i])};
+        struct wf_ip_path to = {.socket = choose_socket(ep, &at[i])};
         if (to.socket < 0 || (p->paths > 0 && wf_ip_loopback(&at[i].to)))
             continue;
         to.to_len = wf_ip_to_sockaddr(&at[i].to, &to.to);
-        add(p, &to);
+        add_path(p, &to);
     }
     p->packet = UINT32_MAX;
     for (int i = 0; i < p->paths; i++)
@@ -95,11 +95,11 @@ void wf_sctp_paths(weft_peer *p, const struct wf_ip_path *first)
             p->packet = ep->mtu[p->path[i].to.socket];
     if (ep->cfg.packet && ep->cfg.packet < p->packet)
         p->packet = (uint32_t)ep->cfg.packet;
-    p->packet &= ~3u; /* chunks are */
-    leave_by(p, 0);
+    p->packet &= ~3u; /* as the length of chunks */
+    set_active_path(p, 0);
 }
 
-bool wf_sctp_known_path(const weft_peer *p, const struct wf_ip_path *from)
+bool wf_sctp_is_known_path(const weft_peer *p, const struct wf_ip_path *from)
 {
     const struct wf_ip_book *book = p->party.book;
     struct wf_ip_addr a;
@@ -117,9 +117,9 @@ bool wf_sctp_known_path(const weft_peer *p, const struct wf_ip_path *from)
     return false;
 }
 
-/* ---- which of them work -------------------------------------------------- */
+/* ---- choosing a path ----------------------------------------------------- */
 
-void wf_sctp_probe(weft_peer *p, uint64_t now)
+void wf_sctp_probe_paths(weft_peer *p, uint64_t now)
 {
     struct wf_sctp_datagram d = {.type = TYPE_PROBE,
                                  .to = p->remote_link,
@@ -130,11 +130,11 @@ void wf_sctp_probe(weft_peer *p, uint64_t now)
     for (int i = 0; i < p->paths; i++) {
         if (!p->path[i].asked)
             p->path[i].asked = now;
-        wf_sctp_say(p->ep, &p->path[i].to, &d);
+        wf_sctp_send_datagram(p->ep, &p->path[i].to, &d);
     }
 }
 
-static void take_best(weft_peer *p)
+static void choose_path(weft_peer *p)
 {
     char text[100];
     int i = 0;
@@ -143,35 +143,35 @@ static void take_best(weft_peer *p)
         i++;
     if (i == p->paths || i == p->active)
         return;
-    leave_by(p, i);
+    set_active_path(p, i);
     p->ep->count.path_switches++;
-    describe(p, &p->path[i], text, sizeof text);
+    describe_path(p, &p->path[i], text, sizeof text);
     p->ep->host->log(p->ep->core, 2, "packets to process %u now go %s",
                      p->party.id, text);
 }
 
-static void fail(weft_peer *p, struct wf_sctp_path *path, const char *why)
+static void fail_path(weft_peer *p, struct wf_sctp_path *path, const char *why)
 {
     char text[100];
 
     path->failed = true;
     p->ep->count.path_failures++;
-    describe(p, path, text, sizeof text);
+    describe_path(p, path, text, sizeof text);
     p->ep->host->log(p->ep->core, 1, "path %s to process %u failed: %s", text,
                      p->party.id, why);
 }
 
-static void back(weft_peer *p, struct wf_sctp_path *path)
+static void restore_path(weft_peer *p, struct wf_sctp_path *path)
 {
     char text[100];
 
     path->failed = false;
-    describe(p, path, text, sizeof text);
+    describe_path(p, path, text, sizeof text);
     p->ep->host->log(p->ep->core, 2, "path %s to process %u is back", text,
                      p->party.id);
 }
 
-static void judge(weft_peer *p, uint64_t now)
+static void judge_paths(weft_peer *p, uint64_t now)
 {
     uint64_t answered = 0;
 
@@ -181,14 +181,14 @@ static void judge(weft_peer *p, uint64_t now)
     for (int i = 0; i < p->paths; i++) {
         struct wf_sctp_path *path = &p->path[i];
         if (!path->failed && path->asked && answered > path->asked &&
-            now - path->asked >= PATIENCE_NS)
-            fail(p, path, "no answer, while another path gives one");
+            now - path->asked >= ANSWER_LIMIT_NS)
+            fail_path(p, path, "no answer, while another path gives one");
     }
-    take_best(p);
+    choose_path(p);
 }
 
-void wf_sctp_echo(weft_peer *p, const struct wf_ip_path *from, uint32_t stamp,
-                  uint64_t now)
+void wf_sctp_handle_echo(weft_peer *p, const struct wf_ip_path *from,
+                         uint32_t stamp, uint64_t now)
 {
     for (int i = 0; i < p->paths; i++) {
         struct wf_sctp_path *path = &p->path[i];
@@ -196,16 +196,18 @@ void wf_sctp_echo(weft_peer *p, const struct wf_ip_path *from, uint32_t stamp,
             continue;
         path->asked = 0;
         path->answered = now;
-        wf_sctp_alive_echo(p, now);
+        wf_sctp_alive_note_echo(p, now);
         if (path->failed && !p->kernel)
-            back(p, path);
+            restore_path(p, path);
     }
     if (!p->kernel)
-        judge(p, now);
+        judge_paths(p, now);
 }
 
-/* It takes the first that works: that is where our packets go. */
-void wf_sctp_path_news(weft_peer *p, const struct wf_ip_addr *at, bool works)
+/* Also chooses a path: the kernel uses the first that works, and so does this
+ * side. */
+void wf_sctp_handle_path_change(weft_peer *p, const struct wf_ip_addr *at,
+                                bool works)
 {
     for (int i = 0; i < p->paths; i++) {
         struct wf_sctp_path *path = &p->path[i];
@@ -214,25 +216,27 @@ void wf_sctp_path_news(weft_peer *p, const struct wf_ip_addr *at, bool works)
         if (!wf_ip_same(&to, at) || path->failed != works)
             continue;
         if (works)
-            back(p, path);
+            restore_path(p, path);
         else
-            fail(p, path, "its kernel does not answer there");
+            fail_path(p, path, "its kernel does not answer there");
     }
-    take_best(p);
+    choose_path(p);
 }
 
-/* The kernel knows no way there. It may be a cable: another path, or time. */
-void wf_sctp_path_error(weft_peer *p, const struct wf_ip_path *to, int error)
+/* The kernel has no route there. A cable may be cut: another path may work, or
+ * this one after a while. */
+void wf_sctp_handle_path_error(weft_peer *p, const struct wf_ip_path *to,
+                               int error)
 {
-    uint64_t now = wf_sctp_now(p->ep), limit = p->ep->cfg.unreachable;
+    uint64_t now = wf_sctp_now_ns(p->ep), limit = p->ep->cfg.unreachable;
     int others = 0;
 
     for (int i = 0; i < p->paths; i++)
         others += !p->path[i].failed && !wf_ip_same_path(&p->path[i].to, to);
     for (int i = 0; i < p->paths && others; i++)
         if (wf_ip_same_path(&p->path[i].to, to) && !p->path[i].failed)
-            fail(p, &p->path[i], strerror(error));
-    take_best(p);
+            fail_path(p, &p->path[i], strerror(error));
+    choose_path(p);
     if (others)
         return;
     if (p->ep->cfg.vanished && p->ep->cfg.vanished < limit)
@@ -246,17 +250,17 @@ void wf_sctp_path_error(weft_peer *p, const struct wf_ip_path *to, int error)
 
 /* ---- time ---------------------------------------------------------------- */
 
-void wf_sctp_heard(weft_peer *p, uint64_t now)
+void wf_sctp_note_traffic(weft_peer *p, uint64_t now)
 {
     p->traffic_at = now;
     p->waiting_since = 0;
     p->unreachable_since = 0;
 }
 
-/* What was sent since, and what its senders were told. */
-static void collect(weft_peer *p, uint64_t now)
+/* Collects what the stack noted while it sent: packets, and errors. */
+static void collect_exit_news(weft_peer *p, uint64_t now)
 {
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     if (p->exit.sent) {
         p->traffic_at = now;
         if (!p->waiting_since)
@@ -264,7 +268,7 @@ static void collect(weft_peer *p, uint64_t now)
     }
     p->ep->errors = p->ep->errors || p->exit.errors;
     p->exit.sent = p->exit.errors = false;
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
 }
 
 static uint64_t watch_idle(weft_peer *p, uint64_t now)
@@ -272,19 +276,20 @@ static uint64_t watch_idle(weft_peer *p, uint64_t now)
     if (!p->probe_at)
         p->probe_at = now;
     if (now - p->probe_at >= IDLE_NS)
-        wf_sctp_probe(p, now);
+        wf_sctp_probe_paths(p, now);
     return p->probe_at + IDLE_NS;
 }
 
-/* Once it is up, its kernel answers for the peer. */
+/* Does what is due on a link that the kernel carries; once it is up, the kernel
+ * watches the peer. */
 static uint64_t watch_kernel(weft_peer *p, uint64_t now)
 {
-    uint64_t first = wf_sctp_show_owed(p) ? now + SOON_NS : 0;
+    uint64_t first = wf_sctp_send_owed_tokens(p) ? now + SOON_NS : 0;
 
     if (p->up)
         return first;
     wf_ip_sooner(&first, watch_idle(p, now));
-    wf_ip_sooner(&first, wf_sctp_meet_watch(p, now));
+    wf_ip_sooner(&first, wf_sctp_setup_watch(p, now));
     return first;
 }
 
@@ -293,21 +298,20 @@ static uint64_t watch_traffic(weft_peer *p, uint64_t now)
     bool owed;
     uint64_t age;
 
-    collect(p, now);
+    collect_exit_news(p, now);
     if (!p->traffic_at)
         return 0;
-    wf_sctp_strands_tend(p);
+    wf_sctp_assocs_make_room(p);
     wf_sctp_spread_watch(p, now);
-    owed = !p->up || wf_sctp_unacked(p) > 0;
+    owed = !p->up || wf_sctp_unacked_bytes(p) > 0;
     age = now - p->traffic_at;
     if (!owed)
         p->waiting_since = 0;
     if (p->paths > 1) {
-        bool silent =
-            p->waiting_since && now - p->waiting_since >= SILENCE_NS;
+        bool silent = p->waiting_since && now - p->waiting_since >= SILENCE_NS;
         if (now - p->probe_at >= (silent ? SILENCE_NS : p->ep->cfg.heartbeat))
-            wf_sctp_probe(p, now);
-        judge(p, now);
+            wf_sctp_probe_paths(p, now);
+        judge_paths(p, now);
     }
     if (!owed && age >= QUIET_NS) {
         p->traffic_at = 0;
@@ -316,7 +320,7 @@ static uint64_t watch_traffic(weft_peer *p, uint64_t now)
     return now + (age < FRESH_NS ? SOON_NS : LATER_NS);
 }
 
-uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
+uint64_t wf_sctp_watch_peer(weft_peer *p, uint64_t now)
 {
     uint64_t first;
 
@@ -325,6 +329,6 @@ uint64_t wf_sctp_watch(weft_peer *p, uint64_t now)
     if (p->kernel)
         return watch_kernel(p, now);
     first = watch_traffic(p, now);
-    wf_ip_sooner(&first, wf_sctp_alive_turn(p, now));
+    wf_ip_sooner(&first, wf_sctp_alive_check(p, now));
     return first;
 }

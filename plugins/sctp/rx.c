@@ -1,10 +1,9 @@
-/* Receiving: messages become containers again.
+/* Receiving: makes containers of messages again.
  *
- * Headers are shown in the order in which they were sent. The payload of an
- * announced container lands as it comes; several may be under way at once.
- * Payload whose announcement is still missing, because that was lost and this
- * was not, waits in `early`: at most what the peer may send before it is
- * acknowledged.
+ * Headers are delivered in the order in which they were sent. The payload of an
+ * announced container is stored as it comes; several may be under way at once.
+ * Payload that comes before its announcement, because that was lost, waits in
+ * `early`: at most as much as the peer may send before it is acknowledged.
  *
  * INVARIANT  early holds nothing for a stream that has a container in[].
  * SPDX-License-Identifier: BSD-3-Clause
@@ -14,26 +13,26 @@
 
 #include "sctp.h"
 
-enum { IN_MAX = 4096 /* announced and not complete */ };
+enum { IN_MAX = 4096 /* announced containers that are not complete */ };
 
 static void finish_sink(weft_peer *p, weft_sink *s, int status)
 {
     p->ep->host->rx_done(p->ep->core, s, status);
 }
 
-static void nonsense(weft_peer *p, const char *what)
+static void report_violation(weft_peer *p, const char *what)
 {
     wf_sctp_link_break(p, WEFT_EPROTO, "process %u sent %s", p->party.id, what);
 }
 
 /* ---- payload ------------------------------------------------------------- */
 
-static void payload(weft_peer *p, int slot, const uint8_t *data, size_t n)
+static void take_payload(weft_peer *p, int slot, const uint8_t *data, size_t n)
 {
     struct wf_sctp_in *in = p->in[slot];
 
     if (n > in->len - in->off) {
-        nonsense(p, "more payload than it announced");
+        report_violation(p, "more payload than it announced");
         return;
     }
     if (in->sink && in->off < in->sink->len)
@@ -48,8 +47,9 @@ static void payload(weft_peer *p, int slot, const uint8_t *data, size_t n)
     free(in);
 }
 
-/* What came early for this stream, now that its container is known. */
-static void catch_up(weft_peer *p, int slot)
+/* Takes the payload that came early for this stream; its container is known
+ * now. */
+static void take_early(weft_peer *p, int slot)
 {
     struct wf_sctp_early **at = &p->early;
 
@@ -63,7 +63,7 @@ static void catch_up(weft_peer *p, int slot)
         if (!*at)
             p->early_tail = at;
         p->early_bytes -= e->n;
-        payload(p, slot, e->bytes, e->n);
+        take_payload(p, slot, e->bytes, e->n);
         free(e);
     }
 }
@@ -74,7 +74,7 @@ static void keep_early(weft_peer *p, const struct wf_sctp_message *m,
     struct wf_sctp_early *e;
 
     if (m->n > SCTP_EARLY_MAX - p->early_bytes) {
-        nonsense(p, "payload that it never announced");
+        report_violation(p, "payload that it never announced");
         return;
     }
     e = malloc(sizeof *e + m->n);
@@ -98,26 +98,26 @@ static void on_payload(weft_peer *p, const struct wf_sctp_message *m,
 {
     int slot = m->stream - STREAM_BULK;
 
-    if (slot < 0 || slot >= BULK)
-        nonsense(p, "payload on a stream of headers");
+    if (slot < 0 || slot >= BULK_STREAMS)
+        report_violation(p, "payload on a stream of headers");
     else if (p->in[slot])
-        payload(p, slot, data, m->n);
+        take_payload(p, slot, data, m->n);
     else
         keep_early(p, m, data);
 }
 
 /* ---- headers ------------------------------------------------------------- */
 
-static void own_frame(weft_peer *p, const uint8_t *head, size_t n)
+static void handle_own_frame(weft_peer *p, const uint8_t *head, size_t n)
 {
     if (head[0] == SCTP_GOODBYE && n == SCTP_FRAME)
         p->party.leaving = true;
     else
-        nonsense(p, "a frame of unknown type");
+        report_violation(p, "a frame of unknown type");
 }
 
-/* Is there a whole header, and nothing that contradicts it? */
-static bool sound(const struct wf_sctp_message *m, const uint8_t *data)
+/* Tells whether there is a whole header, and nothing that contradicts it. */
+static bool is_sound(const struct wf_sctp_message *m, const uint8_t *data)
 {
     size_t hl = m->n >= WEFT_HDR_MIN ? weft_hdr_len(data) : SIZE_MAX;
 
@@ -130,7 +130,7 @@ static bool sound(const struct wf_sctp_message *m, const uint8_t *data)
            weft_hdr_plen(data) > 0 && data[0] < 0xf0;
 }
 
-static void append(weft_peer *p, int slot, struct wf_sctp_in *in)
+static void append_in(weft_peer *p, int slot, struct wf_sctp_in *in)
 {
     struct wf_sctp_in **at = &p->in[slot];
 
@@ -140,21 +140,21 @@ static void append(weft_peer *p, int slot, struct wf_sctp_in *in)
     p->ins++;
 }
 
-/* The core has seen the header of a container whose payload is to come. */
-static void expect(weft_peer *p, int slot, struct wf_sctp_in *in,
-                   weft_sink *sink)
+/* Prepares for the payload of a container whose header the core has seen. */
+static void expect_payload(weft_peer *p, int slot, struct wf_sctp_in *in,
+                           weft_sink *sink)
 {
     in->sink = sink;
     if (sink && (sink->len > in->len || sink->len == 0)) {
         in->sink = NULL;
         finish_sink(p, sink, sink->len ? WEFT_EPROTO : WEFT_OK);
     }
-    append(p, slot, in);
-    catch_up(p, slot);
+    append_in(p, slot, in);
+    take_early(p, slot);
 }
 
-static bool announced(weft_peer *p, const struct wf_sctp_message *m,
-                      const uint8_t *head)
+static bool deliver_announced(weft_peer *p, const struct wf_sctp_message *m,
+                              const uint8_t *head)
 {
     weft_ep *ep = p->ep;
     struct wf_sctp_in *in = calloc(1, sizeof *in);
@@ -163,8 +163,10 @@ static bool announced(weft_peer *p, const struct wf_sctp_message *m,
 
     if (!in || p->ins >= IN_MAX) {
         if (in)
-            wf_sctp_link_break(p, WEFT_EPROTO, "too much is under way from "
-                               "process %u", p->party.id);
+            wf_sctp_link_break(p, WEFT_EPROTO,
+                               "too much is under way from "
+                               "process %u",
+                               p->party.id);
         else
             wf_sctp_link_break(p, WEFT_ENOMEM, "out of memory");
         free(in);
@@ -178,12 +180,12 @@ static bool announced(weft_peer *p, const struct wf_sctp_message *m,
     ep->count.rx_containers++;
     in->len = weft_hdr_plen(head);
     ep->count.rx_bytes += in->len;
-    expect(p, (int)(m->kind & 0xff) - STREAM_BULK, in,
-           rc == WEFT_OK ? sink : NULL);
+    expect_payload(p, (int)(m->kind & 0xff) - STREAM_BULK, in,
+                   rc == WEFT_OK ? sink : NULL);
     return true;
 }
 
-static bool whole(weft_peer *p, const uint8_t *data)
+static bool deliver_whole(weft_peer *p, const uint8_t *data)
 {
     weft_ep *ep = p->ep;
     uint32_t plen = weft_hdr_plen(data);
@@ -207,22 +209,23 @@ bool wf_sctp_deliver(weft_peer *p, const struct wf_sctp_message *m,
         on_payload(p, m, data);
         return true;
     }
-    if (!sound(m, data)) {
-        nonsense(p, "a message that is no container");
+    if (!is_sound(m, data)) {
+        report_violation(p, "a message that is no container");
         return true;
     }
     if (data[0] >= 0xf0) {
-        own_frame(p, data, m->n);
+        handle_own_frame(p, data, m->n);
         return true;
     }
-    return m->kind == KIND_WHOLE ? whole(p, data) : announced(p, m, data);
+    return m->kind == KIND_WHOLE ? deliver_whole(p, data)
+                                 : deliver_announced(p, m, data);
 }
 
 /* ---- the association ----------------------------------------------------- */
 
-/* The core had no memory: the message waits, and all that follow it. */
-static void hold(weft_peer *p, const struct wf_sctp_message *m,
-                 const uint8_t *data)
+/* Holds a message that the core has no memory for; all that follow it wait. */
+static void hold_message(weft_peer *p, const struct wf_sctp_message *m,
+                         const uint8_t *data)
 {
     p->held = malloc(m->n);
     if (!p->held) {
@@ -233,7 +236,7 @@ static void hold(weft_peer *p, const struct wf_sctp_message *m,
     p->held_as = *m;
 }
 
-static void show_held(weft_peer *p)
+static void deliver_held(weft_peer *p)
 {
     uint8_t *data = p->held;
 
@@ -245,98 +248,101 @@ static void show_held(weft_peer *p)
         p->held = data;
 }
 
-/* May this one be read now? What comes on the others before its header comes
- * on the first waits with us, up to a limit, and then where it is: the window
- * of its association fills, and the peer waits. */
-bool wf_sctp_readable(const weft_peer *p, int strand)
+/* Payload on other associations that comes before its header on the first is
+ * kept in `early`, up to a limit. Beyond it stays in the stack: the window of
+ * its association fills, and the peer waits. */
+bool wf_sctp_is_readable(const weft_peer *p, int assoc)
 {
     return p->party.state == PARTY_OPEN && !p->held &&
-           (strand == 0 || p->early_bytes < SCTP_EARLY_MAX / 2);
+           (assoc == 0 || p->early_bytes < SCTP_EARLY_MAX / 2);
 }
 
-static void made(struct wf_sctp_strand *s)
+static void on_assoc_up(struct wf_sctp_assoc *s)
 {
     if (s->sock)
-        wf_sctp_made(s);
+        wf_sctp_setup_connected(s);
     else
-        wf_sctp_strand_up(s);
+        wf_sctp_assoc_mark_up(s);
 }
 
-static void ended(struct wf_sctp_strand *s, enum wf_sctp_event how)
+static void on_assoc_end(struct wf_sctp_assoc *s, enum wf_sctp_event how)
 {
     weft_peer *p = s->peer;
     const char *lost = "no answer on any path";
 
-    if (s->sock && !s->met && !p->dialled)
-        wf_sctp_unmeet(s);
-    else if (wf_sctp_trying(p))
-        wf_sctp_meet_failed(p, how == SCTP_LOST ? lost : "refused");
+    if (s->sock && !s->set_up && !p->dialled)
+        wf_sctp_setup_drop(s);
+    else if (wf_sctp_setup_is_pending(p))
+        wf_sctp_setup_fail(p, how == SCTP_LOST ? lost : "refused");
     else if (how == SCTP_LOST)
         wf_sctp_link_break(p, WEFT_ELINK, "process %u: %s", p->party.id, lost);
     else
-        wf_sctp_gone(p, WEFT_EPEER, "its end of the association is closed");
+        wf_sctp_peer_gone(p, WEFT_EPEER,
+                          "its end of the association is closed");
 }
 
-static void take_one(struct wf_sctp_strand *s, const struct wf_sctp_message *m)
+static void handle_message(struct wf_sctp_assoc *s,
+                           const struct wf_sctp_message *m)
 {
     weft_peer *p = s->peer;
     const uint8_t *data = p->ep->message;
 
-    if (m->n == 0 || (s->sock && !s->met && wf_sctp_meeting(s, m, data)))
+    if (m->n == 0 ||
+        (s->sock && !s->set_up && wf_sctp_setup_receive(s, m, data)))
         return;
     if (p->party.state == PARTY_OPEN && !wf_sctp_deliver(p, m, data))
-        hold(p, m, data);
+        hold_message(p, m, data);
 }
 
-/* Messages until there is none, or the core has no memory for one. */
-static void take_from(weft_peer *p, struct wf_sctp_strand *s)
+/* Reads messages until there is none, or the core has no memory for one. */
+static void read_assoc(weft_peer *p, struct wf_sctp_assoc *s)
 {
     struct wf_sctp_message m;
     enum wf_sctp_event event;
 
-    while (wf_sctp_readable(p, s->number)) {
-        event = wf_sctp_strand_receive(s, &m);
+    while (wf_sctp_is_readable(p, s->number)) {
+        event = wf_sctp_assoc_receive(s, &m);
         switch (event) {
         case SCTP_NOTHING:
             p->unread &= ~(1u << s->number);
             return;
         case SCTP_UP:
-            made(s);
+            on_assoc_up(s);
             break;
         case SCTP_DOWN:
         case SCTP_LOST:
-            ended(s, event);
+            on_assoc_end(s, event);
             return;
         case SCTP_PATH:
             if (s->number == 0)
-                wf_sctp_path_news(p, &s->sock->about, s->sock->works);
+                wf_sctp_handle_path_change(p, &s->sock->about, s->sock->works);
             break;
         case SCTP_MESSAGE:
-            take_one(s, &m);
+            handle_message(s, &m);
         }
     }
 }
 
-static void take_all(weft_peer *p)
+static void read_assocs(weft_peer *p)
 {
-    for (int i = 0; i < STRANDS; i++)
-        if (p->unread & 1u << i && p->strand[i])
-            take_from(p, p->strand[i]);
+    for (int i = 0; i < ASSOCS_MAX; i++)
+        if (p->unread & 1u << i && p->assoc[i])
+            read_assoc(p, p->assoc[i]);
 }
 
-void wf_sctp_take(weft_peer *p)
+void wf_sctp_take_arrived(weft_peer *p)
 {
     const char *gone = p->gone;
 
     if (p->held && p->resumed && p->party.state == PARTY_OPEN)
-        show_held(p);
-    take_all(p);
+        deliver_held(p);
+    read_assocs(p);
     if (p->kernel)
-        wf_sctp_wait_for(p);
+        wf_sctp_update_epoll(p);
     if (!gone || p->held)
         return;
     p->gone = NULL;
-    wf_sctp_gone(p, p->gone_status, gone);
+    wf_sctp_peer_gone(p, p->gone_status, gone);
 }
 
 void wf_sctp_rx_resume(weft_peer *p)
@@ -345,7 +351,6 @@ void wf_sctp_rx_resume(weft_peer *p)
     wf_sctp_attend(p);
 }
 
-/* Nothing that has arrived waits for anything. */
 bool wf_sctp_rx_idle(const weft_peer *p)
 {
     return !p->held && p->ins == 0;
@@ -353,7 +358,7 @@ bool wf_sctp_rx_idle(const weft_peer *p)
 
 void wf_sctp_rx_cancel(weft_peer *p, int status)
 {
-    for (int i = 0; i < BULK; i++) {
+    for (int i = 0; i < BULK_STREAMS; i++) {
         struct wf_sctp_in *in;
         while ((in = p->in[i])) {
             p->in[i] = in->next;

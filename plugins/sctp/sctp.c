@@ -1,7 +1,7 @@
-/* sctp - a Weft transport over associations of the Stream Control Transmission
- * Protocol, of the kernel, or in user space and inside UDP.
+/* The transport sctp: containers travel over associations of the Stream Control
+ * Transmission Protocol, of the kernel, or in user space and inside UDP.
  *
- * README.md has the picture.
+ * See README.md for the picture.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -62,7 +62,7 @@ static const struct wf_ip_costs costs = {.overhead_ns = 3000,
 
 /* ---- endpoints ----------------------------------------------------------- */
 
-static void close_(weft_ep *ep)
+static void close_endpoint(weft_ep *ep)
 {
     for (uint32_t i = 0; i < ep->peers; i++)
         if (ep->peer[i])
@@ -75,7 +75,7 @@ static void close_(weft_ep *ep)
     if (ep->epfd >= 0)
         close(ep->epfd);
     if (ep->joined)
-        wf_sctp_leave();
+        wf_sctp_stack_leave();
     free(ep->peer);
     free(ep->rbuf);
     free(ep->message);
@@ -83,7 +83,7 @@ static void close_(weft_ep *ep)
     free(ep);
 }
 
-static weft_ep *make(const weft_open *o)
+static weft_ep *make_endpoint(const weft_open *o)
 {
     weft_ep *ep = calloc(1, sizeof *ep);
 
@@ -116,12 +116,12 @@ static weft_ep *make(const weft_open *o)
     return ep;
 }
 
-static int listen_(weft_ep *ep)
+static int start_listening(weft_ep *ep)
 {
     int rc = wf_ip_choose(&ep->ip);
 
     if (rc == WEFT_OK)
-        rc = wf_sctp_listen(ep);
+        rc = wf_sctp_open_sockets(ep);
     for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++) {
         struct epoll_event e = {.events = EPOLLIN, .data.u64 = (uint64_t)i};
         if (epoll_ctl(ep->epfd, EPOLL_CTL_ADD, ep->fd[i], &e) < 0)
@@ -129,13 +129,13 @@ static int listen_(weft_ep *ep)
     }
     if (rc == WEFT_OK)
         rc = wf_sctp_kernel_open(ep);
-    wf_sctp_offer(ep);
+    wf_sctp_make_offer(ep);
     return rc;
 }
 
-static int open_(const weft_open *o, weft_ep **out)
+static int open_endpoint(const weft_open *o, weft_ep **out)
 {
-    weft_ep *ep = make(o);
+    weft_ep *ep = make_endpoint(o);
     int rc;
 
     if (!ep)
@@ -143,22 +143,22 @@ static int open_(const weft_open *o, weft_ep **out)
     ep->rbuf = malloc(SCTP_RBUF);
     ep->message = malloc(SCTP_RBUF);
     ep->scratch = malloc(SCTP_RBUF);
-    rc = ep->rbuf && ep->message && ep->scratch ? wf_sctp_stacks(ep)
+    rc = ep->rbuf && ep->message && ep->scratch ? wf_sctp_find_stacks(ep)
                                                 : WEFT_ENOMEM;
     if (rc == WEFT_OK) {
         ep->epfd = wf_ip_epoll(&ep->ip);
-        rc = ep->epfd < 0 ? WEFT_ESYS : listen_(ep);
+        rc = ep->epfd < 0 ? WEFT_ESYS : start_listening(ep);
     }
     if (rc < 0) {
-        close_(ep);
+        close_endpoint(ep);
         return rc;
     }
     *out = ep;
     return WEFT_OK;
 }
 
-/* Does every packet carry a checksum? */
-static bool all_checked(const weft_ep *ep)
+/* Tells whether every packet carries a checksum. */
+static bool is_all_checked(const weft_ep *ep)
 {
     for (int i = 0; i < ep->ip.n; i++)
         if (!wf_sctp_wants_check(ep, &ep->ip.use[i].addr))
@@ -166,10 +166,10 @@ static bool all_checked(const weft_ep *ep)
     return true;
 }
 
-static void describe(const weft_ep *ep, weft_attr *a)
+static void describe_endpoint(const weft_ep *ep, weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD;
-    if (all_checked(ep))
+    if (is_all_checked(ep))
         a->caps |= WEFT_CAP_INTACT;
     if (!wf_ip_local(&ep->ip))
         a->caps |= WEFT_CAP_REMOTE;
@@ -178,52 +178,53 @@ static void describe(const weft_ep *ep, weft_attr *a)
     a->max_payload = 1u << 30;
     a->mtu = ep->mtu[0];
     a->max_iov = SCTP_IOV;
-    a->tx_depth = BULK;
+    a->tx_depth = BULK_STREAMS;
     a->addr_len = IP_BLOB_MAX;
     a->numa_node = UINT32_MAX;
     a->cost = wf_ip_cost(&ep->ip, &costs);
 }
 
-static int attr(weft_ep *ep, weft_attr *a)
+static int get_attributes(weft_ep *ep, weft_attr *a)
 {
-    describe(ep, a);
+    describe_endpoint(ep, a);
     return WEFT_OK;
 }
 
-static int probe(const weft_open *o, weft_attr *a)
+static int probe_transport(const weft_open *o, weft_attr *a)
 {
-    weft_ep *ep = make(o);
+    weft_ep *ep = make_endpoint(o);
     int rc;
 
     if (!ep)
         return WEFT_ENOMEM;
-    rc = wf_sctp_stacks(ep);
+    rc = wf_sctp_find_stacks(ep);
     if (rc == WEFT_OK)
         rc = wf_ip_choose(&ep->ip);
     if (rc == WEFT_OK) {
-        wf_sctp_tell(ep);
-        describe(ep, a);
+        wf_sctp_log_stacks(ep);
+        describe_endpoint(ep, a);
     }
-    close_(ep);
+    close_endpoint(ep);
     return rc;
 }
 
-static int address(weft_ep *ep, void *buf, size_t *len)
+static int get_address(weft_ep *ep, void *buf, size_t *len)
 {
     return wf_ip_address(&ep->ip, buf, len);
 }
 
-static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
+static int reach_address(weft_ep *ep, const void *addr, size_t len,
+                         weft_cost *cost)
 {
     return wf_ip_reach(&ep->ip, &costs, addr, len, cost);
 }
 
-static int addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
+static int parse_address(weft_ep *ep, const char *text, void *buf, size_t *len)
 {
     return wf_ip_parse(&ep->ip, text, buf, len);
 }
 
-static int connect_(weft_peer *p)
+static int connect_peer(weft_peer *p)
 {
     if (p->party.state == PARTY_IDLE)
         wf_ip_dial(&p->ep->calls, &p->party);
@@ -232,67 +233,68 @@ static int connect_(weft_peer *p)
 
 /* ---- progress ------------------------------------------------------------ */
 
-/* After what has come was read: an answer that waits is no lost packet. */
-static void timers(weft_ep *ep)
+/* Runs the timers, after everything that has come was read: an answer that
+ * waits unread is no lost packet. */
+static void run_timers(weft_ep *ep)
 {
     uint64_t now;
 
-    if (!ep->open && !wf_ip_calls_timed(&ep->calls) && !ep->guests)
+    if (!ep->open && !wf_ip_calls_timed(&ep->calls) && !ep->callers)
         return;
-    now = wf_sctp_now(ep);
+    now = wf_sctp_now_ns(ep);
     if (now - ep->ticked < TICK_NS)
         return;
     ep->ticked = now;
     wf_ip_call_timers(&ep->calls, now);
-    wf_sctp_guests_watch(ep, now);
+    wf_sctp_callers_watch(ep, now);
     if (!ep->open)
         return;
     if (ep->joined)
-        wf_sctp_tick(now);
+        wf_sctp_stack_tick(now);
     for (weft_peer *p = ep->open, *next; p; p = next) {
         next = p->open_next;
-        wf_sctp_watch(p, now);
+        wf_sctp_watch_peer(p, now);
     }
 }
 
-static int progress(weft_ep *ep, int budget)
+static int progress_endpoint(weft_ep *ep, int budget)
 {
     int events = 0;
 
     if (budget < 1 || budget > READS)
         budget = budget < 1 ? 1 : READS;
     if (ep->attention.first)
-        events += wf_sctp_attention(ep);
+        events += wf_sctp_attend_peers(ep);
     if (ep->listener >= 0)
         events += wf_sctp_poll(ep, budget);
     else
         for (int i = 0; i < ep->ip.n; i++)
-            events += wf_sctp_read(ep, i, budget);
+            events += wf_sctp_read_socket(ep, i, budget);
     if (ep->errors)
-        events += wf_sctp_errors(ep);
-    timers(ep);
+        events += wf_sctp_read_errors(ep);
+    run_timers(ep);
     if (ep->attention.first)
-        events += wf_sctp_attention(ep);
+        events += wf_sctp_attend_peers(ep);
     return events;
 }
 
-static int event(weft_ep *ep, weft_event *e)
+static int get_event(weft_ep *ep, weft_event *e)
 {
     e->fd = ep->epfd;
     e->word = NULL;
     return WEFT_OK;
 }
 
-/* Everything unread is in the kernel, and epoll is level-triggered: only what
- * was put off by ourselves keeps us from sleeping. */
-static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
+/* Everything unread is in the kernel, and epoll is level-triggered: only work
+ * that was deferred here must be done before the thread sleeps. */
+static int arm_endpoint(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
 {
-    uint64_t first = 0, now = ep->open || ep->guests ? wf_sctp_now(ep) : 0;
+    uint64_t first = 0, now = ep->open || ep->callers ? wf_sctp_now_ns(ep) : 0;
 
-    ep->errors = true; /* it may be the error queue that wakes us */
+    ep->errors = true; /* the error queue may cause the wake-up */
     for (weft_peer *p = ep->open; p; p = p->open_next)
-        wf_ip_sooner(&first, wf_sctp_watch(p, now));
-    wf_ip_sooner(&first, wf_sctp_guests_watch(ep, now));
+        wf_ip_sooner(&first, wf_sctp_watch_peer(p, now));
+    wf_ip_sooner(&first, wf_sctp_callers_watch(ep, now));
     if (ep->attention.first)
         return WEFT_EAGAIN;
     wf_ip_sooner(&first, wf_ip_call_deadline(&ep->calls));
@@ -301,18 +303,18 @@ static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
     return WEFT_OK;
 }
 
-static uint64_t packets_out(const weft_ep *ep)
+static uint64_t count_packets_out(const weft_ep *ep)
 {
     uint64_t n = ep->count.packets_out;
 
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     for (const weft_peer *p = ep->open; p; p = p->open_next)
         n += p->exit.packets;
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
     return n;
 }
 
-static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
+static int get_statistic(weft_ep *ep, int i, const char **name, uint64_t *value)
 {
     const struct wf_sctp_counts *c = &ep->count;
     const struct {
@@ -324,7 +326,7 @@ static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
                {"tx_bytes", c->tx_bytes},
                {"rx_containers", c->rx_containers},
                {"rx_bytes", c->rx_bytes},
-               {"tx_packets", packets_out(ep)},
+               {"tx_packets", count_packets_out(ep)},
                {"rx_packets", c->packets_in},
                {"strange_packets", ep->calls.strange},
                {"path_failures", c->path_failures},
@@ -340,26 +342,26 @@ static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
 }
 
 static const weft_ops ops = {.size = sizeof ops,
-                             .open = open_,
-                             .close = close_,
-                             .attr = attr,
-                             .address = address,
-                             .reach = reach,
+                             .open = open_endpoint,
+                             .close = close_endpoint,
+                             .attr = get_attributes,
+                             .address = get_address,
+                             .reach = reach_address,
                              .peer_add = wf_sctp_peer_add,
                              .peer_del = wf_sctp_peer_del,
                              .send = wf_sctp_tx,
-                             .progress = progress,
+                             .progress = progress_endpoint,
                              .drain = wf_sctp_drain,
                              .send_short = wf_sctp_tx_short,
-                             .event = event,
-                             .arm = arm,
+                             .event = get_event,
+                             .arm = arm_endpoint,
                              .rx_resume = wf_sctp_rx_resume,
-                             .addr_parse = addr_parse,
+                             .addr_parse = parse_address,
                              .addr_print = wf_ip_print,
-                             .connect = connect_,
-                             .probe = probe,
-                             .stat = stat_,
-                             .silent = wf_sctp_alive_silent};
+                             .connect = connect_peer,
+                             .probe = probe_transport,
+                             .stat = get_statistic,
+                             .silent = wf_sctp_silent_for};
 
 WEFT_PLUGIN(sctp, "1.1", "SCTP: streams, and several paths to a peer", options,
             struct wf_sctp_cfg, &ops);

@@ -1,18 +1,25 @@
-/* What the files of the sctp transport share.
+/* Declarations shared by the files of the sctp transport.
  *
- *   sctp.c     options, operations, progress   link.c     a peer up and down
- *   tx.c       containers out                  rx.c       containers in
- *   wire.c     datagrams: bytes, out, in       path.c     several ways to a peer
- *   strand.c   associations of a peer          agree.c    which stack has them
- *   spread.c   when there are to be more
- *   stack.c    the protocol, process-wide      library.c  where it comes from
- *   kernel.c   the protocol of the kernel      meet.c     whose association
- *   pass.c     how that is proven
+ *   sctp.c          options, operations, progress
+ *   link.c          a peer: link made, broken, closed
+ *   tx.c, rx.c      containers out and in
+ *   wire.c          datagrams: bytes, out, in
+ *   path.c          several paths to a peer
+ *   alive.c         whether a silent peer is still there
+ *   agree.c         which stack carries a link
+ *   association.c   the associations of a peer
+ *   association_setup.c   associations of the kernel find their link
+ *   assoc_token.c   the tokens by which they prove it
+ *   spread.c        when a peer gets further associations
+ *   stack.c         the protocol in user space, process-wide
+ *   library.c       the library that it comes from
+ *   kernel.c, kernel_data.c   the protocol of the kernel
  *
  * Addresses, sockets and the handshake are in plugins/ip.
  *
- * THREADS  none of its own. The core serialises all calls of an endpoint; the
- * protocol is shared by all endpoints of the process, and has a lock (stack.h).
+ * THREADS  The transport has no thread of its own. The core serialises all
+ * calls of an endpoint; the user-space stack is shared by all endpoints of the
+ * process and has a lock (stack.h).
  * INVARIANT  No call from the core except progress() calls back into the core.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -29,13 +36,13 @@
 enum {
     SCTP_SHORT_MAX = 8 << 10, /* payload that travels with its header */
     SCTP_RBUF = 1 << 16,
-    SCTP_EARLY_MAX = 8 << 20, /* payload that waits for its announcement */
+    SCTP_EARLY_MAX = 8 << 20, /* payload kept until its header has come */
     SCTP_IOV = 64,
     SCTP_SEND_ROOM = 4 << 20, /* of all associations of a peer */
     SCTP_SEND_MIN = 512 << 10,
     SCTP_FRAME = 24,
-    SCTP_PASS = 24,
-    SCTP_GOODBYE = 0xf2 /* container type: nothing follows */
+    SCTP_TOKEN = 24,
+    SCTP_GOODBYE = 0xf2 /* container type: the last container */
 };
 
 /* Streams. Headers are in order on ORDER, urgent ones on URGENT; the payload of
@@ -44,21 +51,28 @@ enum {
     STREAM_ORDER,
     STREAM_URGENT,
     STREAM_BULK = SCTP_HEADERS,
-    BULK = SCTP_STREAMS - SCTP_HEADERS
+    BULK_STREAMS = SCTP_STREAMS - SCTP_HEADERS
 };
 
-/* Associations of a peer. Headers travel on the first, which has FIRST streams
- * for payload; each of the others has EACH. */
-enum { STRANDS = 16, FIRST = 16, EACH = 4, GUESTS = 64 };
-_Static_assert(BULK == FIRST + (STRANDS - 1) * EACH, "streams");
+/* Associations of a peer. Headers travel on the first, which has FIRST_STREAMS
+ * streams for payload; each of the others has EACH_STREAMS. CALLERS_MAX is the
+ * number of accepted associations whose link is not known yet. */
+enum {
+    ASSOCS_MAX = 16,
+    FIRST_STREAMS = 16,
+    EACH_STREAMS = 4,
+    CALLERS_MAX = 64
+};
+_Static_assert(BULK_STREAMS == FIRST_STREAMS + (ASSOCS_MAX - 1) * EACH_STREAMS,
+               "streams");
 
-/* What a message is; the payload protocol identifier of its chunks. */
+/* The kind of a message: the payload protocol identifier of its chunks. */
 enum wf_sctp_kind {
     KIND_WHOLE = 1, /* header and payload */
-    KIND_PAYLOAD,   /* more of the payload of this stream's container */
-    KIND_MEET,      /* the first words of an association of the kernel */
-    KIND_WELCOME,
-    KIND_GO,
+    KIND_PAYLOAD,   /* more payload of the container of this stream */
+    KIND_IDENTIFY,  /* the setup of an association of the kernel */
+    KIND_ACCEPT,
+    KIND_START,
     KIND_ANNOUNCE = 0x100 /* header; payload follows on stream kind & 0xff */
 };
 
@@ -78,13 +92,16 @@ enum wf_sctp_stack { STACK_AUTO, STACK_KERNEL, STACK_LIBRARY };
 
 /* ---- datagrams (wire.c) -------------------------------------------------- */
 
-/*   0 type   1 version   2 magic   4 to   8 from: link ids
- *  12 check  CRC-32C of it all, with 0 here; in PACKET, which has its own: the
- *            association that it belongs to
- *  16 value  room of a handshake, stamp of a probe; not in PACKET
- *  20 offer  of a handshake: which stacks the speaker has; not in PACKET
- *     body
- * All little-endian. Types up to IP_RESET are words of the handshake. */
+/* A datagram begins with this head, all little-endian:
+ *
+ *    0 type   1 version   2 magic   4 to   8 from: link ids
+ *   12 check  CRC-32C of the whole datagram, with 0 here; in PACKET, which has
+ *             a checksum of its own, the number of its association
+ *   16 value  receive room in a handshake, stamp of a probe; not in PACKET
+ *   20 offer  in a handshake: the stacks of the sender; not in PACKET
+ *      body
+ *
+ * Types up to IP_RESET are words of the handshake. */
 enum wf_sctp_type { TYPE_PACKET = 16, TYPE_PROBE, TYPE_ECHO };
 enum { HEAD_PACKET = 16, HEAD_WORD = 24 };
 
@@ -95,22 +112,23 @@ struct wf_sctp_datagram {
     size_t n;
 };
 
-/* False: this is no datagram of ours. */
+/* Reads a datagram. Returns false if it is none of this transport. */
 bool wf_sctp_datagram_read(struct wf_sctp_datagram *, const uint8_t *bytes,
                            size_t n);
-/* Returns the bytes of the head. */
+/* Writes the head of a datagram; returns its bytes. */
 size_t wf_sctp_datagram_head(const struct wf_sctp_datagram *, uint8_t *out);
 
 /* ---- peers --------------------------------------------------------------- */
 
 struct wf_sctp_path {
     struct wf_ip_path to;
-    uint64_t asked;    /* when the first probe without an answer left; 0: none */
+    uint64_t asked;    /* when the first unanswered probe left; 0: none */
     uint64_t answered; /* when the last answer came */
     bool failed;
 };
 
-/* Where packets leave; changed and read under the lock of the stack. */
+/* The socket and path by which packets leave; used under the lock of the
+ * stack. */
 struct wf_sctp_exit {
     int fd;
     struct wf_ip_path to;
@@ -119,45 +137,50 @@ struct wf_sctp_exit {
     bool sent, errors;
 };
 
-struct wf_sctp_out { /* a container whose payload is on its way */
+/* A container whose payload is on its way out. */
+struct wf_sctp_out {
     weft_tx *tx;
     uint64_t off; /* of the payload, next to be sent */
 };
 
-struct wf_sctp_in { /* an announced container */
+/* An announced container, whose payload comes in. */
+struct wf_sctp_in {
     struct wf_sctp_in *next;
     weft_sink *sink; /* NULL: its payload is dropped */
     uint64_t off, len;
 };
 
-struct wf_sctp_early { /* payload that came before its header */
+/* Payload that came before its header. */
+struct wf_sctp_early {
     struct wf_sctp_early *next;
     uint16_t stream;
     size_t n;
     uint8_t bytes[];
 };
 
-/* How many associations carry payload (spread.c). */
+/* How many associations carry payload, and the losses counted so far
+ * (spread.c).
+ */
 struct wf_sctp_spread {
-    int now;
-    uint32_t rtt_least, losses, beside_queue;
+    int now; /* associations */
+    uint32_t rtt_min, losses, queued_losses;
 };
 
-/* What is seen of them. */
-struct wf_sctp_sight {
-    uint32_t repeated, rtt_ms;
-    bool answered; /* the peer is heard of */
+/* An observation of the losses of a peer's associations. */
+struct wf_sctp_loss_sample {
+    uint32_t retransmitted, rtt_ms;
+    bool answered; /* the peer has answered lately */
 };
 
-/* One association with a peer. */
-struct wf_sctp_strand {
-    struct wf_sctp_assoc assoc;
-    struct wf_sctp_sock *sock; /* of the kernel; NULL: assoc is it */
+/* One association with a peer, of the kernel or of the user-space stack. */
+struct wf_sctp_assoc {
+    struct wf_sctp_user_assoc user;
+    struct wf_sctp_sock *sock; /* of the kernel; NULL: `user` is used */
     weft_peer *peer;
     uint8_t number;
     bool up;
-    bool met; /* of the kernel: who is at its end is known to both */
-    uint32_t owes; /* of the kernel: the pass that is still to be shown, or 0 */
+    bool set_up;         /* of the kernel: the other side is proven */
+    uint32_t owed_token; /* of the kernel: kind of token to be sent yet, or 0 */
 };
 
 struct weft_peer {
@@ -165,43 +188,46 @@ struct weft_peer {
     weft_ep *ep;
     weft_loc *loc;
     weft_peer *open_next;
-    struct wf_ip_due due; /* for progress() to look at */
+    struct wf_ip_due due; /* work for progress() */
     bool want_ready, reported;
-    bool owing; /* a strand does */
+    bool owes_tokens; /* an association has an owed_token */
     bool said_goodbye;
 
-    /* which stack carries the link (agree.c, meet.c) */
-    bool kernel, library; /* the kernel's does; libusrsctp could */
-    bool dialled;
-    uint16_t kernel_port; /* the listener's, there */
-    int calls, made, welcome; /* associations to be made, made, met */
-    uint64_t salt, meet_since, looked_at, retry_at;
+    /* which stack carries the link (agree.c, association_setup.c) */
+    bool kernel;          /* the kernel's does */
+    bool library;         /* libusrsctp could */
+    bool dialled;         /* this side has called */
+    uint16_t kernel_port; /* of the listener there */
+    int to_connect;       /* number of associations to be set up */
+    int connected;        /* number of those that are connected */
+    int accepted;         /* number of those that the peer has accepted */
+    uint64_t salt, setup_since, polled_at, retry_at;
 
     /* the link is open */
     bool listed; /* in ep->open */
-    bool up; /* the associations are */
+    bool up;     /* the associations are up */
     uint32_t link, remote_link, packet, fragment, room;
-    struct wf_sctp_strand *strand[STRANDS];
-    int strands, strands_up; /* without which the link is not up */
+    struct wf_sctp_assoc *assoc[ASSOCS_MAX];
+    int assocs_needed, assocs_up; /* for the link to be up */
     struct wf_sctp_spread spread;
-    uint32_t unread;         /* bit i: strand i may have something */
-    bool check;              /* packets carry a checksum */
+    uint32_t unread; /* bit i: association i may have something to read */
+    bool check;      /* packets carry a checksum */
     struct wf_sctp_exit exit;
     struct wf_sctp_path path[IP_ADDRS_MAX];
     int paths, active;
     uint64_t traffic_at, waiting_since, probe_at, unreachable_since;
     uint32_t stamp;
     struct wf_ip_alive alive;
-    int next_path; /* by which its host is called next */
+    int next_path; /* by which its host is asked next */
 
     /* sending */
-    struct wf_sctp_out out[BULK];
-    int outs, next_out; /* how many are in use; who is served next */
-    int next_slot;      /* where the next container goes, if that is free */
-    int next_strand;    /* and if that is the strand whose turn it is */
+    struct wf_sctp_out out[BULK_STREAMS];
+    int outs, next_out; /* number in use; the next to be served */
+    int next_slot;      /* where to look for a free stream next */
+    int next_assoc;     /* the association that gets the next container */
 
     /* receiving */
-    struct wf_sctp_in *in[BULK];
+    struct wf_sctp_in *in[BULK_STREAMS];
     struct wf_sctp_early *early, **early_tail;
     size_t early_bytes;
     int ins;
@@ -209,7 +235,7 @@ struct weft_peer {
     struct wf_sctp_message held_as;
     bool resumed;
     int gone_status;
-    const char *gone; /* why nobody answers; judged when nothing is held */
+    const char *gone; /* why it does not answer; judged when nothing is held */
 
     int why_status;
     char *why;
@@ -217,24 +243,26 @@ struct weft_peer {
 
 struct wf_sctp_counts {
     uint64_t connections, tx_containers, tx_bytes, rx_containers, rx_bytes,
-        packets_in, packets_out, path_failures, path_switches, kernel_links, spreads;
+        packets_in, packets_out, path_failures, path_switches, kernel_links,
+        spreads;
 };
 
-struct wf_sctp_guest { /* an association of the kernel whose link is unknown */
+/* An accepted association of the kernel whose link is not known yet. */
+struct wf_sctp_caller {
     struct wf_sctp_sock *sock;
-    uint64_t until; /* 0: nobody */
+    uint64_t until; /* 0: the place is free */
 };
 
 struct weft_ep {
     const weft_host *host;
     weft_core *core;
     struct wf_sctp_cfg cfg;
-    bool joined; /* libusrsctp */
-    bool kernel; /* has SCTP, and it is wanted */
+    bool joined; /* uses libusrsctp */
+    bool kernel; /* the kernel has SCTP, and it is wanted */
     int listener;
     uint16_t port, kernel_port; /* 0: no listener */
-    struct wf_sctp_guest guest[GUESTS];
-    int guests;
+    struct wf_sctp_caller caller[CALLERS_MAX];
+    int callers;
     struct wf_ip_place ip;
     struct wf_ip_calls calls;
     struct wf_ip_watch watch;
@@ -243,7 +271,7 @@ struct weft_ep {
     int epfd;
     weft_peer **peer; /* by process */
     uint32_t peers;
-    weft_peer *open; /* list of all that are open */
+    weft_peer *open; /* list of all whose link is open */
     struct wf_ip_attention attention;
     bool errors; /* the kernel has news about datagrams */
     uint64_t ticked;
@@ -252,103 +280,151 @@ struct weft_ep {
 };
 
 /* wire.c */
-int wf_sctp_listen(weft_ep *);
-void wf_sctp_say(weft_ep *, const struct wf_ip_path *,
-                 const struct wf_sctp_datagram *);
-void wf_sctp_say_word(weft_ep *, const struct wf_ip_path *,
-                      const struct wf_ip_word *, const void *body, size_t n);
-void wf_sctp_output(void *strand, const void *packet, size_t n);
-int wf_sctp_read(weft_ep *, int socket, int budget);
-int wf_sctp_errors(weft_ep *);
+/* Opens the UDP sockets, one per interface in use. */
+int wf_sctp_open_sockets(weft_ep *);
+void wf_sctp_send_datagram(weft_ep *, const struct wf_ip_path *,
+                           const struct wf_sctp_datagram *);
+/* Sends a word of the handshake. */
+void wf_sctp_send_handshake(weft_ep *, const struct wf_ip_path *,
+                            const struct wf_ip_word *, const void *body,
+                            size_t n);
+/* Sends a packet of an association; called by the stack, under its lock. */
+void wf_sctp_send_packet(void *assoc, const void *packet, size_t n);
+/* Reads datagrams of a socket; returns the events handled. */
+int wf_sctp_read_socket(weft_ep *, int socket, int budget);
+/* Reads errors of earlier datagrams; progress() only. Returns their number. */
+int wf_sctp_read_errors(weft_ep *);
 
 /* path.c */
-/* Do packets to there carry a checksum? */
+/* Tells whether packets to this address carry a checksum. */
 bool wf_sctp_wants_check(const weft_ep *, const struct wf_ip_addr *to);
-void wf_sctp_paths(weft_peer *, const struct wf_ip_path *first);
-/* Did it come from the peer? */
-bool wf_sctp_known_path(const weft_peer *, const struct wf_ip_path *);
-void wf_sctp_heard(weft_peer *, uint64_t now);
-void wf_sctp_echo(weft_peer *, const struct wf_ip_path *, uint32_t stamp,
-                  uint64_t now);
-void wf_sctp_path_error(weft_peer *, const struct wf_ip_path *, int error);
-/* The kernel says that this address answers, or does not. */
-void wf_sctp_path_news(weft_peer *, const struct wf_ip_addr *, bool works);
-/* Look after the paths; returns when that is due again, 0: not before there is
- * traffic. */
-uint64_t wf_sctp_watch(weft_peer *, uint64_t now);
-
-/* Ask on all paths. */
-void wf_sctp_probe(weft_peer *, uint64_t now);
+/* Finds the paths to the peer; `first` is that of the handshake. */
+void wf_sctp_find_paths(weft_peer *, const struct wf_ip_path *first);
+/* Tells whether a datagram that came by this path is from the peer. */
+bool wf_sctp_is_known_path(const weft_peer *, const struct wf_ip_path *);
+/* Notes that a packet has come from the peer. */
+void wf_sctp_note_traffic(weft_peer *, uint64_t now);
+/* Handles the answer to a probe. */
+void wf_sctp_handle_echo(weft_peer *, const struct wf_ip_path *, uint32_t stamp,
+                         uint64_t now);
+/* Handles an error of the kernel for a datagram on this path. */
+void wf_sctp_handle_path_error(weft_peer *, const struct wf_ip_path *,
+                               int error);
+/* Notes that, as the kernel says, this address answers or does not. */
+void wf_sctp_handle_path_change(weft_peer *, const struct wf_ip_addr *,
+                                bool works);
+/* Does what is due for a peer: paths, timers of its setup, its life. Returns
+ * the time when it is due again; 0: not before there is traffic. */
+uint64_t wf_sctp_watch_peer(weft_peer *, uint64_t now);
+/* Sends a probe on every path. */
+void wf_sctp_probe_paths(weft_peer *, uint64_t now);
 
 /* alive.c */
-/* When to come again; 0: never. */
-uint64_t wf_sctp_alive_turn(weft_peer *, uint64_t now);
-void wf_sctp_alive_echo(weft_peer *, uint64_t now); /* has come */
-uint64_t wf_sctp_alive_silent(weft_peer *, uint64_t within);
+/* Asks a silent peer for a sign of life, when it is time. Returns the time of
+ * the next check; 0: never. */
+uint64_t wf_sctp_alive_check(weft_peer *, uint64_t now);
+/* Notes that the peer has answered a probe. */
+void wf_sctp_alive_note_echo(weft_peer *, uint64_t now);
+uint64_t wf_sctp_silent_for(weft_peer *, uint64_t within);
 
 /* agree.c */
-int wf_sctp_stacks(weft_ep *); /* joins what there is */
-void wf_sctp_offer(weft_ep *);
-void wf_sctp_tell(weft_ep *); /* the user, which there are */
-int wf_sctp_agree(weft_peer *, const struct wf_ip_call *);
-void wf_sctp_fall_back(weft_peer *, const char *why);
-/* The other side has gone over to UDP; false: it cannot have. */
-bool wf_sctp_follow(weft_peer *);
+/* Finds out which stacks there are, and joins libusrsctp. */
+int wf_sctp_find_stacks(weft_ep *);
+/* Writes the offer that this side makes in a handshake. */
+void wf_sctp_make_offer(weft_ep *);
+/* Logs which stacks there are. */
+void wf_sctp_log_stacks(weft_ep *);
+/* Chooses the stack of a link, from the offers of both sides. */
+int wf_sctp_agree_on_stack(weft_peer *, const struct wf_ip_call *);
+/* Goes over from the kernel's SCTP to UDP, or breaks the link. */
+void wf_sctp_fall_back_to_udp(weft_peer *, const char *why);
+/* Follows the other side, which sends inside UDP. Returns false if it cannot
+ * have gone over. */
+bool wf_sctp_follow_to_udp(weft_peer *);
 
-/* Those again that the kernel had no memory for; true: it has none yet. */
-bool wf_sctp_show_owed(weft_peer *);
+/* assoc_token.c */
+/* Sends the token of this kind; it stays owed if the kernel has no memory. */
+void wf_sctp_send_token(struct wf_sctp_assoc *, uint32_t kind);
+bool wf_sctp_token_is_valid(const weft_peer *, uint32_t kind, uint32_t number,
+                            const uint8_t *data, size_t n);
+/* Returns word i of a token. */
+uint32_t wf_sctp_token_word(const uint8_t *, int i);
 
-/* pass.c */
-void wf_sctp_show(struct wf_sctp_strand *, uint32_t kind);
-bool wf_sctp_is_pass(const weft_peer *, uint32_t kind, uint32_t number,
-                     const uint8_t *data, size_t n);
-uint32_t wf_sctp_pass_word(const uint8_t *, int i);
-
-/* meet.c */
+/* association_setup.c */
 int wf_sctp_kernel_open(weft_ep *);
 void wf_sctp_kernel_close(weft_ep *);
-int wf_sctp_meet(weft_peer *);
-void wf_sctp_made(struct wf_sctp_strand *);
-bool wf_sctp_trying(const weft_peer *);
-void wf_sctp_unmeet(struct wf_sctp_strand *); /* frees it */
-void wf_sctp_meet_failed(weft_peer *, const char *why);
-bool wf_sctp_meeting(struct wf_sctp_strand *, const struct wf_sctp_message *,
-                     const uint8_t *data);
-uint64_t wf_sctp_meet_watch(weft_peer *, uint64_t now);
-uint64_t wf_sctp_guests_watch(weft_ep *, uint64_t now);
-/* What epoll is to look for, as things are. */
-void wf_sctp_wait_for(weft_peer *);
+/* Begins to set up the associations of a link that the kernel carries. */
+int wf_sctp_setup_begin(weft_peer *);
+/* Notes that an association is connected; the last one makes the dialler
+ * identify itself on all of them. */
+void wf_sctp_setup_connected(struct wf_sctp_assoc *);
+/* Tells whether the dialler may still begin again, or use another stack. */
+bool wf_sctp_setup_is_pending(const weft_peer *);
+/* Drops and frees the association of a dialler that begins again. */
+void wf_sctp_setup_drop(struct wf_sctp_assoc *);
+/* Drops an attempt that has failed; tries again soon, or another stack. */
+void wf_sctp_setup_fail(weft_peer *, const char *why);
+/* Handles a message on an association that is not set up. Returns true if the
+ * message belonged to the setup. */
+bool wf_sctp_setup_receive(struct wf_sctp_assoc *,
+                           const struct wf_sctp_message *, const uint8_t *data);
+/* Does what is due for a setup; returns the time when it is due again, or 0. */
+uint64_t wf_sctp_setup_watch(weft_peer *, uint64_t now);
+/* Sends the tokens again that the kernel had no memory for. Returns true if
+ * some are still owed. */
+bool wf_sctp_send_owed_tokens(weft_peer *);
+/* Drops callers that have not identified themselves in time; returns the time
+ * of the next one, or 0. */
+uint64_t wf_sctp_callers_watch(weft_ep *, uint64_t now);
+/* Makes epoll watch for the events that the peer's associations need now. */
+void wf_sctp_update_epoll(weft_peer *);
+/* Handles what epoll reports; returns the number of events. */
 int wf_sctp_poll(weft_ep *, int budget);
 
-/* strand.c */
-int wf_sctp_strands_open(weft_peer *);
-void wf_sctp_strands_close(weft_peer *);
-uint32_t wf_sctp_share(uint32_t all, uint32_t parts, uint32_t least);
-int wf_sctp_strand_send(struct wf_sctp_strand *, const struct wf_sctp_message *,
-                        const void *data, bool bulk);
-enum wf_sctp_event wf_sctp_strand_receive(struct wf_sctp_strand *,
-                                          struct wf_sctp_message *);
-/* The one that a packet names; NULL: there is none, and cannot be. */
-struct wf_sctp_strand *wf_sctp_strand_at(weft_peer *, uint32_t number);
-void wf_sctp_strand_up(struct wf_sctp_strand *);
-uint32_t wf_sctp_unacked(weft_peer *); /* bytes, sent or to be sent */
-bool wf_sctp_owed(const weft_peer *);  /* an acknowledgement, by the peer */
-void wf_sctp_strands_tend(weft_peer *);
+/* association.c */
+/* Opens the associations of a peer inside UDP. */
+int wf_sctp_assocs_open(weft_peer *);
+void wf_sctp_assocs_close(weft_peer *);
+/* Returns one of `parts` equal parts of `all`, but not less than `least`. */
+uint32_t wf_sctp_share_of(uint32_t all, uint32_t parts, uint32_t least);
+int wf_sctp_assoc_send(struct wf_sctp_assoc *, const struct wf_sctp_message *,
+                       const void *data, bool bulk);
+enum wf_sctp_event wf_sctp_assoc_receive(struct wf_sctp_assoc *,
+                                         struct wf_sctp_message *);
+/* Returns the association of that number, made if necessary, or NULL if there
+ * cannot be one. */
+struct wf_sctp_assoc *wf_sctp_assoc_get(weft_peer *, uint32_t number);
+/* Marks the association as up, and the link if all that it needs are. */
+void wf_sctp_assoc_mark_up(struct wf_sctp_assoc *);
+/* Returns the bytes that were sent, or are to be, and not acknowledged. */
+uint32_t wf_sctp_unacked_bytes(weft_peer *);
+/* Tells whether the peer has an acknowledgement to send. */
+bool wf_sctp_awaits_ack(const weft_peer *);
+/* Adapts the receive buffers of all associations: wf_sctp_user_make_room(). */
+void wf_sctp_assocs_make_room(weft_peer *);
 
 /* spread.c */
-void wf_sctp_spread_judge(struct wf_sctp_spread *, const struct wf_sctp_sight *,
-                          int least, int most);
+/* Decides from a new observation how many associations carry payload. */
+void wf_sctp_spread_judge(struct wf_sctp_spread *,
+                          const struct wf_sctp_loss_sample *, int least,
+                          int most);
+/* Observes the peer, and opens further associations if they help. */
 void wf_sctp_spread_watch(weft_peer *, uint64_t now);
 
 /* link.c */
 extern const struct wf_ip_call_ops wf_sctp_call_ops;
+/* Makes progress() handle the peer. */
 void wf_sctp_attend(weft_peer *);
-int wf_sctp_attention(weft_ep *);
+/* Handles the peers that wait for progress(); returns how many. */
+int wf_sctp_attend_peers(weft_ep *);
+/* Breaks the link; progress() reports it. The first cause counts. */
 void wf_sctp_link_break(weft_peer *, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void wf_sctp_up(weft_peer *);
-/* EPEER: the process has ended; ELINK: it may be there and have a new link. */
-void wf_sctp_gone(weft_peer *, int status, const char *what);
+/* Marks the link as up: its associations are, and containers can flow. */
+void wf_sctp_link_up(weft_peer *);
+/* Handles that the peer does not answer to this link any more. EPEER: the
+ * process has ended; ELINK: it may be there and have a new link. */
+void wf_sctp_peer_gone(weft_peer *, int status, const char *what);
 int wf_sctp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
                      size_t len, weft_peer **);
 int wf_sctp_peer_del(weft_peer *, int abrupt);
@@ -359,23 +435,30 @@ void wf_sctp_peer_free(weft_peer *);
 int wf_sctp_tx(weft_peer *, weft_tx *);
 int wf_sctp_tx_short(weft_peer *, const weft_hdr *, const void *data,
                      size_t len);
-bool wf_sctp_frame(weft_peer *, uint8_t type);
-bool wf_sctp_push(weft_peer *);  /* payload, as far as there is room */
-void wf_sctp_flush(weft_peer *); /* from progress only: calls back */
+/* Sends a frame of this transport itself; returns false if there is no room. */
+bool wf_sctp_send_frame(weft_peer *, uint8_t type);
+/* Sends payload as far as there is room. Returns false if something is left. */
+bool wf_sctp_push_payload(weft_peer *);
+/* Sends payload, returns the containers that have left to the core, and says
+ * that there is room. Calls back: from progress() only. */
+void wf_sctp_finish_sends(weft_peer *);
 void wf_sctp_tx_cancel(weft_peer *, int status);
 
 /* rx.c */
-/* One message; false: it is to be shown again. */
+/* Delivers one message. Returns false if the core has no memory for it: it is
+ * to be delivered again. */
 bool wf_sctp_deliver(weft_peer *, const struct wf_sctp_message *,
                      const uint8_t *data);
-void wf_sctp_take(weft_peer *); /* everything that has arrived */
+/* Handles everything that has arrived. */
+void wf_sctp_take_arrived(weft_peer *);
 void wf_sctp_rx_cancel(weft_peer *, int status);
 void wf_sctp_rx_resume(weft_peer *);
-/* May messages of this strand be read now? */
-bool wf_sctp_readable(const weft_peer *, int strand);
+/* Tells whether messages of this association may be read now. */
+bool wf_sctp_is_readable(const weft_peer *, int assoc);
+/* Tells whether no container is incomplete and no message held. */
 bool wf_sctp_rx_idle(const weft_peer *);
 
-static inline uint64_t wf_sctp_now(weft_ep *ep)
+static inline uint64_t wf_sctp_now_ns(weft_ep *ep)
 {
     return ep->host->now_ns(ep->core);
 }

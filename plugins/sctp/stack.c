@@ -1,13 +1,13 @@
 /* Associations of libusrsctp; stack.h says how they are driven.
  *
- * DESIGN  Both sides connect: they have already agreed that they want each other
- * (call.c), and the protocol joins crossed INITs. An association is one address
- * of the family AF_CONN, which is nothing but a pointer. That there are several
- * paths is the business of path.c: to the protocol there is one.
+ * DESIGN  Both sides connect: they have agreed on the link already (call.c),
+ * and the protocol joins crossed INITs. An association is one address of the
+ * family AF_CONN, which is only a pointer. To the protocol there is one path;
+ * path.c handles several.
  *
- * TIMES  A cluster's, not the Internet's: acknowledgements after 5 ms or two
- * packets, retransmission after 20 to 250 ms, no limit of attempts, since a peer
- * that computes does not answer and yet is alive.
+ * TIMES  These suit a cluster, not the Internet: acknowledgements after 5 ms or
+ * two packets, retransmission after 20 to 250 ms, and no limit of attempts,
+ * because a peer that computes does not answer and yet is alive.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -22,7 +22,7 @@
 #include "stack.h"
 #include "weft_transport.h"
 
-/* Of the library, but missing in its installed header. */
+/* The library has these, but its installed header does not. */
 #ifndef SCTP_INTERLEAVING_SUPPORTED
 #define SCTP_INTERLEAVING_SUPPORTED 0x00001206
 #endif
@@ -38,13 +38,15 @@ struct sctp_sockstat {
 enum {
     PORT = 5000,
     MS = 1000000,
-    /* what goes again is put together without room for the common header */
+    /* retransmitted packets are built without room for the common header */
     HEAD = sizeof(struct sctp_common_header),
     CONTROL_SHARE = 4, /* of the send buffer, never taken by bulk */
-    SLACK = 1024, /* less than a sender calls an open window */
-    DATA = 0, SACK = 3, I_DATA = 64, /* chunks */
-    SACK_BYTES = 16,                 /* at least */
-    CHUNK_COST = 256, /* that the stack adds to the bytes of a chunk */
+    SLACK = 1024,      /* a sender does not take so little for an open window */
+    DATA = 0,
+    SACK = 3,
+    I_DATA = 64,      /* chunks */
+    SACK_BYTES = 16,  /* at least */
+    CHUNK_COST = 256, /* bytes that the stack counts beside those of a chunk */
     WINDOWS = 4,
     FAREWELL_ROUNDS = 200
 };
@@ -53,22 +55,23 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     const struct wf_sctp_library *lib;
     int users;
-    uint64_t ticked; /* ns that the stack knows of */
+    uint64_t ticked; /* the time up to which it has ticked, ns */
 } stack;
 
-void wf_sctp_lock(void)
+void wf_sctp_stack_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
 
-void wf_sctp_unlock(void)
+void wf_sctp_stack_unlock(void)
 {
     pthread_mutex_unlock(&lock);
 }
 
 /* ---- the stack ----------------------------------------------------------- */
 
-/* The offset of the first chunk of one of two types; n: there is none. */
+/* Returns the offset of the first chunk of one of two types, or n if there is
+ * none. */
 static size_t find_chunk(const uint8_t *packet, size_t n, uint8_t a, uint8_t b)
 {
     size_t at = HEAD, length;
@@ -84,7 +87,7 @@ static size_t find_chunk(const uint8_t *packet, size_t n, uint8_t a, uint8_t b)
     return n;
 }
 
-static uint32_t word_at(const uint8_t *packet, size_t at)
+static uint32_t read_word(const uint8_t *packet, size_t at)
 {
     uint32_t word;
 
@@ -92,25 +95,28 @@ static uint32_t word_at(const uint8_t *packet, size_t at)
     return ntohl(word);
 }
 
-/* What is sent again goes before what is new: the first data tells. */
-static void note_tsn(struct wf_sctp_assoc *a, const uint8_t *packet, size_t n)
+/* Notes the TSN of a packet, and whether it is retransmitted: old data goes
+ * before new data, so the first chunk tells. */
+static void note_tsn(struct wf_sctp_user_assoc *a, const uint8_t *packet,
+                     size_t n)
 {
     size_t at = find_chunk(packet, n, DATA, I_DATA);
     uint32_t tsn;
 
     if (at == n)
         return;
-    tsn = word_at(packet, at + 4);
+    tsn = read_word(packet, at + 4);
     if (a->sent && (int32_t)(tsn - a->tsn) <= 0)
-        a->repeated++;
+        a->retransmitted++;
     else
         a->tsn = tsn;
     a->sent = true;
 }
 
-static int output(void *addr, void *packet, size_t n, uint8_t tos, uint8_t df)
+static int output_packet(void *addr, void *packet, size_t n, uint8_t tos,
+                         uint8_t df)
 {
-    struct wf_sctp_assoc *a = addr;
+    struct wf_sctp_user_assoc *a = addr;
 
     if (a->muted)
         return 0;
@@ -124,9 +130,9 @@ static int output(void *addr, void *packet, size_t n, uint8_t tos, uint8_t df)
     return 0;
 }
 
-static void tune(const struct wf_sctp_library *l)
+static void tune_stack(const struct wf_sctp_library *l)
 {
-    l->enable_crc32c_offload(); /* ours to add and check, where it matters */
+    l->enable_crc32c_offload(); /* this file adds and checks it */
     l->sysctl_set_sctp_ecn_enable(0);
     l->sysctl_set_sctp_pr_enable(0);
     l->sysctl_set_sctp_auth_enable(0);
@@ -136,8 +142,8 @@ static void tune(const struct wf_sctp_library *l)
     l->sysctl_set_sctp_pktdrop_enable(0);
     l->sysctl_set_sctp_max_chunks_on_queue(65536);
     l->sysctl_set_sctp_initial_cwnd(32);
-    /* a pause must not cost the window that was grown; bursts fit the
-     * receiver's socket, which is larger than the window we offer */
+    /* a pause must not shrink a window that has grown; bursts fit the
+     * receiver's socket, which is larger than the offered window */
     l->sysctl_set_sctp_use_cwnd_based_maxburst(0);
     l->sysctl_set_sctp_max_burst_default(0);
     l->sysctl_set_sctp_fr_max_burst_default(32);
@@ -153,71 +159,73 @@ static void tune(const struct wf_sctp_library *l)
     l->sysctl_set_sctp_max_retran_chunk(0); /* no limit for a message either */
 }
 
-int wf_sctp_enter(char *why, size_t n)
+int wf_sctp_stack_enter(char *why, size_t n)
 {
     int rc = WEFT_OK;
 
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     if (stack.users == 0) {
-        stack.lib = wf_sctp_library(why, n);
+        stack.lib = wf_sctp_load_library(why, n);
         if (stack.lib) {
-            stack.lib->init_nothreads(0, output, NULL);
-            tune(stack.lib);
+            stack.lib->init_nothreads(0, output_packet, NULL);
+            tune_stack(stack.lib);
             stack.ticked = 0;
         } else {
             rc = WEFT_ENOTSUP;
         }
     }
     stack.users += rc == WEFT_OK;
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
     return rc;
 }
 
-void wf_sctp_leave(void)
+void wf_sctp_stack_leave(void)
 {
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     if (--stack.users == 0)
         /* its sockets go with its timers */
         for (int i = 0; i < FAREWELL_ROUNDS && stack.lib->finish() != 0; i++)
             stack.lib->handle_timers(50);
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
 }
 
-void wf_sctp_tick(uint64_t now)
+void wf_sctp_stack_tick(uint64_t now)
 {
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     if (!stack.ticked)
         stack.ticked = now;
     if (now >= stack.ticked + MS) {
         uint64_t ms = (now - stack.ticked) / MS;
         stack.ticked += ms * MS;
-        /* after a long computation, what has come is worth a look before
-         * everything is sent again: so much time did not pass */
+        /* after a long computation, packets that have come are read before
+         * everything is retransmitted: the stack sees less time pass */
         stack.lib->handle_timers(ms > 10 ? 10 : (uint32_t)ms);
     }
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
 }
 
 /* ---- an association ------------------------------------------------------ */
 
-static int set(struct wf_sctp_assoc *a, int option, const void *v, socklen_t n)
+static int set_option(struct wf_sctp_user_assoc *a, int option, const void *v,
+                      socklen_t n)
 {
     return stack.lib->setsockopt(a->so, IPPROTO_SCTP, option, v, n);
 }
 
-static int set_int(struct wf_sctp_assoc *a, int option, int v)
+static int set_int_option(struct wf_sctp_user_assoc *a, int option, int v)
 {
-    return set(a, option, &v, sizeof v);
+    return set_option(a, option, &v, sizeof v);
 }
 
-static int set_room(struct wf_sctp_assoc *a, int option, uint32_t bytes)
+static int set_buffer(struct wf_sctp_user_assoc *a, int option, uint32_t bytes)
 {
     int v = (int)bytes;
 
     return stack.lib->setsockopt(a->so, SOL_SOCKET, option, &v, sizeof v);
 }
 
-static int set_options(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
+static int set_options(struct wf_sctp_user_assoc *a,
+                       const struct wf_sctp_user_settings *s)
 {
     struct sctp_initmsg init = {.sinit_num_ostreams = SCTP_STREAMS,
                                 .sinit_max_instreams = SCTP_STREAMS};
@@ -235,27 +243,27 @@ static int set_options(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
     if (stack.lib->set_non_blocking(a->so, 1) < 0 ||
         stack.lib->setsockopt(a->so, SOL_SOCKET, SO_LINGER, &abrupt,
                               sizeof abrupt) < 0 ||
-        set_int(a, SCTP_NODELAY, 1) < 0 ||
-        set_int(a, SCTP_RECVRCVINFO, 1) < 0 ||
-        set(a, SCTP_INITMSG, &init, sizeof init) < 0 ||
-        set(a, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) < 0 ||
-        set(a, SCTP_EVENT, &event, sizeof event) < 0 ||
-        set(a, SCTP_PLUGGABLE_SS, &schedule, sizeof schedule) < 0 ||
-        set_room(a, SO_SNDBUF, s->room) < 0 ||
-        set_room(a, SO_RCVBUF, s->window) < 0)
+        set_int_option(a, SCTP_NODELAY, 1) < 0 ||
+        set_int_option(a, SCTP_RECVRCVINFO, 1) < 0 ||
+        set_option(a, SCTP_INITMSG, &init, sizeof init) < 0 ||
+        set_option(a, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) < 0 ||
+        set_option(a, SCTP_EVENT, &event, sizeof event) < 0 ||
+        set_option(a, SCTP_PLUGGABLE_SS, &schedule, sizeof schedule) < 0 ||
+        set_buffer(a, SO_SNDBUF, s->room) < 0 ||
+        set_buffer(a, SO_RCVBUF, s->window) < 0)
         return -1;
     /* an older stack has no I-DATA, and does without */
     interleave.assoc_value = !s->old;
-    if (set_int(a, SCTP_FRAGMENT_INTERLEAVE, 2) == 0)
-        set(a, SCTP_INTERLEAVING_SUPPORTED, &interleave, sizeof interleave);
+    if (set_int_option(a, SCTP_FRAGMENT_INTERLEAVE, 2) == 0)
+        set_option(a, SCTP_INTERLEAVING_SUPPORTED, &interleave,
+                   sizeof interleave);
     return 0;
 }
 
-static int join(struct wf_sctp_assoc *a)
+static int connect_assoc(struct wf_sctp_user_assoc *a)
 {
-    struct sockaddr_conn at = {.sconn_family = AF_CONN,
-                               .sconn_port = htons(PORT),
-                               .sconn_addr = a};
+    struct sockaddr_conn at = {
+        .sconn_family = AF_CONN, .sconn_port = htons(PORT), .sconn_addr = a};
 
     if (stack.lib->bind(a->so, (struct sockaddr *)&at, sizeof at) < 0)
         return -1;
@@ -265,47 +273,48 @@ static int join(struct wf_sctp_assoc *a)
     return 0;
 }
 
-int wf_sctp_open(struct wf_sctp_assoc *a, const struct wf_sctp_setup *s)
+int wf_sctp_user_open(struct wf_sctp_user_assoc *a,
+                      const struct wf_sctp_user_settings *s)
 {
     int rc = WEFT_OK;
 
     a->check = s->check;
     a->muted = false;
     a->full = true;
-    a->window = a->held = s->window;
+    a->window = a->window_now = s->window;
     a->room = s->room;
     a->sent = a->acked_any = a->progress = false;
-    a->repeated = 0;
-    wf_sctp_lock();
+    a->retransmitted = 0;
+    wf_sctp_stack_lock();
     stack.lib->register_address(a);
     a->so = stack.lib->socket(AF_CONN, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0,
                               NULL);
-    if (!a->so || set_options(a, s) < 0 || join(a) < 0) {
+    if (!a->so || set_options(a, s) < 0 || connect_assoc(a) < 0) {
         rc = WEFT_ENOMEM;
         if (a->so)
             stack.lib->close(a->so);
         stack.lib->deregister_address(a);
         a->so = NULL;
     }
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
     return rc;
 }
 
-void wf_sctp_close(struct wf_sctp_assoc *a)
+void wf_sctp_user_close(struct wf_sctp_user_assoc *a)
 {
     if (!a->so)
         return;
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     a->muted = true;
     stack.lib->close(a->so);
     stack.lib->deregister_address(a);
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
     a->so = NULL;
 }
 
 /* ---- packets and messages ------------------------------------------------ */
 
-static bool intact(const void *packet, size_t n)
+static bool is_intact(const void *packet, size_t n)
 {
     uint8_t head[sizeof(struct sctp_common_header)];
     struct sctp_common_header *h = (struct sctp_common_header *)packet;
@@ -319,63 +328,67 @@ static bool intact(const void *packet, size_t n)
     return was == is;
 }
 
-/* How far the peer has everything, and how much it takes beyond. */
-static void note_sack(struct wf_sctp_assoc *a, const uint8_t *packet, size_t n)
+/* Notes how far the peer has everything, and how much more it takes. */
+static void note_sack(struct wf_sctp_user_assoc *a, const uint8_t *packet,
+                      size_t n)
 {
     size_t at = find_chunk(packet, n, SACK, SACK);
     uint32_t tsn;
 
     if (n - at < SACK_BYTES)
         return;
-    tsn = word_at(packet, at + 4);
+    tsn = read_word(packet, at + 4);
     a->progress = a->progress || !a->acked_any || (int32_t)(tsn - a->acked) > 0;
     if (!a->acked_any || (int32_t)(tsn - a->acked) >= 0) {
         a->acked = tsn;
-        a->offered = word_at(packet, at + 8);
+        a->offered = read_word(packet, at + 8);
     }
     a->acked_any = true;
 }
 
-bool wf_sctp_assoc_owed(struct wf_sctp_assoc *a)
+bool wf_sctp_user_awaits_ack(struct wf_sctp_user_assoc *a)
 {
     bool owed;
 
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     owed = a->sent && (!a->acked_any || ((int32_t)(a->tsn - a->acked) > 0 &&
                                          a->offered > SLACK));
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
     return owed;
 }
 
-bool wf_sctp_input(struct wf_sctp_assoc *a, const void *packet, size_t n)
+bool wf_sctp_user_input(struct wf_sctp_user_assoc *a, const void *packet,
+                        size_t n)
 {
     if (n < sizeof(struct sctp_common_header) + 4 ||
-        (a->check && !intact(packet, n)))
+        (a->check && !is_intact(packet, n)))
         return false;
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     note_sack(a, packet, n);
     stack.lib->conninput(a, packet, n, 0);
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
     return true;
 }
 
-int wf_sctp_send(struct wf_sctp_assoc *a, const struct wf_sctp_message *m,
-                 const void *data, bool bulk)
+int wf_sctp_user_send(struct wf_sctp_user_assoc *a,
+                      const struct wf_sctp_message *m, const void *data,
+                      bool bulk)
 {
     struct sctp_sndinfo info = {.snd_sid = m->stream,
                                 .snd_ppid = htonl(m->kind)};
     ssize_t n;
     int error;
 
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     if (a->full == bulk) {
         a->full = !bulk;
-        set_room(a, SO_SNDBUF, a->room - (bulk ? a->room / CONTROL_SHARE : 0));
+        set_buffer(a, SO_SNDBUF,
+                   a->room - (bulk ? a->room / CONTROL_SHARE : 0));
     }
     n = stack.lib->sendv(a->so, data, m->n, NULL, 0, &info, sizeof info,
                          SCTP_SENDV_SNDINFO, 0);
     error = errno;
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
     if (n == (ssize_t)m->n)
         return WEFT_OK;
     return n < 0 && (error == EWOULDBLOCK || error == EAGAIN ||
@@ -384,30 +397,31 @@ int wf_sctp_send(struct wf_sctp_assoc *a, const struct wf_sctp_message *m,
                : WEFT_ELINK;
 }
 
-/* Headers before payload: else payload would arrive that nobody announced. */
-static void rank_streams(struct wf_sctp_assoc *a)
+/* Headers go before payload: else payload would arrive before its
+ * announcement. */
+static void rank_streams(struct wf_sctp_user_assoc *a)
 {
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     for (int i = SCTP_HEADERS; i < SCTP_STREAMS; i++) {
         struct sctp_stream_value v = {.stream_id = (uint16_t)i,
                                       .stream_value = 1};
-        set(a, SCTP_SS_VALUE, &v, sizeof v);
+        set_option(a, SCTP_SS_VALUE, &v, sizeof v);
     }
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
 }
 
-static enum wf_sctp_event notification(struct wf_sctp_assoc *a,
-                                       const union sctp_notification *note,
-                                       size_t n)
+static enum wf_sctp_event
+handle_notification(struct wf_sctp_user_assoc *a,
+                    const union sctp_notification *note, size_t n)
 {
     if (n < sizeof note->sn_assoc_change ||
         note->sn_header.sn_type != SCTP_ASSOC_CHANGE)
-        return SCTP_MESSAGE; /* of no interest: n is 0 */
+        return SCTP_MESSAGE; /* of no interest; n is 0 */
     switch (note->sn_assoc_change.sac_state) {
     case SCTP_COMM_UP:
         rank_streams(a);
         return SCTP_UP;
-    case SCTP_RESTART: /* nothing of ours restarts */
+    case SCTP_RESTART: /* this transport never restarts */
     case SCTP_COMM_LOST:
     case SCTP_SHUTDOWN_COMP:
     case SCTP_CANT_STR_ASSOC:
@@ -417,8 +431,8 @@ static enum wf_sctp_event notification(struct wf_sctp_assoc *a,
     }
 }
 
-enum wf_sctp_event wf_sctp_receive(struct wf_sctp_assoc *a, void *buf,
-                                   size_t room, struct wf_sctp_message *m)
+enum wf_sctp_event wf_sctp_user_receive(struct wf_sctp_user_assoc *a, void *buf,
+                                        size_t room, struct wf_sctp_message *m)
 {
     struct sctp_rcvinfo info;
     socklen_t len = sizeof info;
@@ -427,73 +441,75 @@ enum wf_sctp_event wf_sctp_receive(struct wf_sctp_assoc *a, void *buf,
     ssize_t n;
 
     m->n = 0;
-    wf_sctp_lock();
+    wf_sctp_stack_lock();
     n = stack.lib->recvv(a->so, buf, room, NULL, NULL, &info, &len, &type,
                          &flags);
     error = errno;
-    wf_sctp_unlock();
+    wf_sctp_stack_unlock();
     if (n < 0)
         return error == EWOULDBLOCK || error == EAGAIN ||
                        error == EINPROGRESS || error == ENOTCONN
                    ? SCTP_NOTHING
                    : SCTP_DOWN;
     if (flags & MSG_NOTIFICATION)
-        return notification(a, buf, (size_t)n);
+        return handle_notification(a, buf, (size_t)n);
     if (n == 0 || !(flags & MSG_EOR) || type != SCTP_RECVV_RCVINFO)
-        return SCTP_DOWN; /* the end, or no message of ours */
+        return SCTP_DOWN; /* the end, or a foreign message */
     m->stream = info.rcv_sid;
     m->kind = ntohl(info.rcv_ppid);
     m->n = (size_t)n;
     return SCTP_MESSAGE;
 }
 
-static int get(struct wf_sctp_assoc *a, int option, void *v, socklen_t n)
+static int get_option(struct wf_sctp_user_assoc *a, int option, void *v,
+                      socklen_t n)
 {
     memset(v, 0, n);
     return stack.lib->getsockopt(a->so, IPPROTO_SCTP, option, v, &n);
 }
 
-uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *a)
+uint32_t wf_sctp_user_unacked(struct wf_sctp_user_assoc *a)
 {
     struct sctp_sockstat s;
     int rc;
 
-    wf_sctp_lock();
-    rc = get(a, SCTP_GET_SNDBUF_USE, &s, sizeof s);
-    wf_sctp_unlock();
+    wf_sctp_stack_lock();
+    rc = get_option(a, SCTP_GET_SNDBUF_USE, &s, sizeof s);
+    wf_sctp_stack_unlock();
     return rc == 0 ? s.ss_total_sndbuf : 0;
 }
 
-uint32_t wf_sctp_assoc_repeated(struct wf_sctp_assoc *a)
+uint32_t wf_sctp_user_take_retransmitted(struct wf_sctp_user_assoc *a)
 {
     uint32_t n;
 
-    wf_sctp_lock();
-    n = a->repeated;
-    a->repeated = 0;
-    wf_sctp_unlock();
+    wf_sctp_stack_lock();
+    n = a->retransmitted;
+    a->retransmitted = 0;
+    wf_sctp_stack_unlock();
     return n;
 }
 
-uint32_t wf_sctp_assoc_rtt_ms(struct wf_sctp_assoc *a)
+uint32_t wf_sctp_user_rtt_ms(struct wf_sctp_user_assoc *a)
 {
     struct sctp_status s;
     int rc;
 
-    wf_sctp_lock();
-    rc = get(a, SCTP_STATUS, &s, sizeof s);
-    wf_sctp_unlock();
+    wf_sctp_stack_lock();
+    rc = get_option(a, SCTP_STATUS, &s, sizeof s);
+    wf_sctp_stack_unlock();
     return rc == 0 ? s.sstat_primary.spinfo_srtt : 0;
 }
 
-/* With a window of 0 the stack drops every chunk of a message that it does not
- * know yet (sctp_process_a_data_chunk, I-DATA), also the one for which all the
- * others wait: then nothing is ever read, and the window stays 0. SLACK above
- * what waits is enough for that chunk, and too little for the peer to take it
- * for an open window. A peer that keeps to the window it is offered does not
- * come near the limit. */
-static uint32_t room_for(uint32_t window, const struct sctp_sockstat *held,
-                         const struct sctp_status *count)
+/* Returns the receive buffer that an association needs. With a window of 0 the
+ * stack drops every chunk of a message that it does not know yet
+ * (sctp_process_a_data_chunk, I-DATA), also the one for which all others wait:
+ * then nothing is ever read, and the window stays 0. SLACK above what waits is
+ * enough for that chunk, and too little for the peer to take it for an open
+ * window. A peer that keeps to the offered window does not come near the
+ * limit. */
+static uint32_t buffer_needed(uint32_t window, const struct sctp_sockstat *held,
+                              const struct sctp_status *count)
 {
     uint64_t need = SLACK + held->ss_total_recv_buf +
                     (uint64_t)count->sstat_penddata * CHUNK_COST;
@@ -502,19 +518,19 @@ static uint32_t room_for(uint32_t window, const struct sctp_sockstat *held,
     return (uint32_t)(need < window ? window : need < most ? need : most);
 }
 
-void wf_sctp_make_room(struct wf_sctp_assoc *a)
+void wf_sctp_user_make_room(struct wf_sctp_user_assoc *a)
 {
     struct sctp_sockstat held;
     struct sctp_status count;
     uint32_t room = a->window;
 
-    wf_sctp_lock();
-    if (get(a, SCTP_GET_SNDBUF_USE, &held, sizeof held) == 0 &&
+    wf_sctp_stack_lock();
+    if (get_option(a, SCTP_GET_SNDBUF_USE, &held, sizeof held) == 0 &&
         held.ss_total_recv_buf > 0 &&
-        get(a, SCTP_STATUS, &count, sizeof count) == 0)
-        room = room_for(a->window, &held, &count);
-    if (room != a->held && set_room(a, SO_RCVBUF, room) == 0)
-        a->held = room;
-    wf_sctp_unlock();
+        get_option(a, SCTP_STATUS, &count, sizeof count) == 0)
+        room = buffer_needed(a->window, &held, &count);
+    if (room != a->window_now && set_buffer(a, SO_RCVBUF, room) == 0)
+        a->window_now = room;
+    wf_sctp_stack_unlock();
 }
 #endif

@@ -1,15 +1,16 @@
-/* The protocol: associations of libusrsctp, driven by us.
+/* The protocol in user space: associations of libusrsctp, driven by this
+ * transport.
  *
- *   stack.c    the process-wide stack, its lock and its clock; associations
- *   absent.c   the same where there was no library to build against
- *   library.c  where libusrsctp comes from
+ *   stack.c         the process-wide stack, its lock and clock; associations
+ *   no_usrsctp.c    takes its place where there was no header to build against
+ *   library.c       loads libusrsctp
  *
- * libusrsctp has one state per process, and weft may have several endpoints.
- * All of them share the stack; the first that comes starts it, the last that
- * leaves ends it. Each call into it holds one lock, and what it calls back
- * holds it too. It runs no threads and owns no sockets: packets leave through
- * wf_sctp_assoc.output, come in through wf_sctp_input, and time passes in
- * wf_sctp_tick. Whoever ticks does it for everybody.
+ * libusrsctp has one state per process, and a process may have several
+ * endpoints. All of them share the stack; the first that enters starts it, the
+ * last that leaves ends it. Each call into the stack holds one lock, and so
+ * does each call back. The stack runs no threads and owns no sockets: packets
+ * leave by wf_sctp_user_assoc.output and come in by wf_sctp_user_input, and
+ * time passes in wf_sctp_stack_tick, for all endpoints.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,34 +28,37 @@ enum {
     SCTP_RTO_MIN_MS = 20,
     SCTP_RTO_INITIAL_MS = 50,
     SCTP_RTO_MAX_MS = 250,
-    SCTP_SACK_MS = 5,     /* an answer waits so long for more to answer, */
-    SCTP_SACK_PACKETS = 2 /* or for so many packets */
+    SCTP_SACK_MS = 5,     /* the longest delay of an acknowledgement */
+    SCTP_SACK_PACKETS = 2 /* packets that are acknowledged at once */
 };
 
 struct socket;
 
-struct wf_sctp_setup {
+struct wf_sctp_user_settings {
     uint32_t mtu;    /* bytes of a packet of the protocol */
-    uint32_t window; /* bytes we keep for the peer */
-    uint32_t room;   /* bytes that wait to be sent, or for an answer */
+    uint32_t window; /* bytes kept for the peer */
+    uint32_t room;   /* bytes that wait to be sent or acknowledged */
     bool check;      /* packets carry a checksum */
-    bool old;        /* no I-DATA from here, as of older stacks */
+    bool old;        /* do not send I-DATA, as older stacks */
 };
 
-struct wf_sctp_assoc {
+struct wf_sctp_user_assoc {
     struct socket *so;
     bool check, muted;
-    bool full; /* the send buffer is set for control, not for bulk */
-    uint32_t window, held; /* receive buffer: usual size, size now */
-    uint32_t room;         /* of the send buffer */
-    uint32_t tsn;          /* the highest with which a packet began */
-    bool sent;             /* there was one */
-    uint32_t acked, offered; /* by the peer: all up to here, and its window */
-    bool acked_any;          /* it has said so */
-    bool progress; /* it got further; for wf_sctp_input's caller to clear */
-    uint32_t repeated;     /* packets that went again, until somebody asks */
+    bool full;           /* the send buffer is set for control, not for bulk */
+    uint32_t window;     /* usual size of the receive buffer */
+    uint32_t window_now; /* its size now */
+    uint32_t room;       /* of the send buffer */
+    uint32_t tsn;        /* the highest that a packet began with */
+    bool sent;           /* tsn is valid */
+    uint32_t acked;      /* the peer has acknowledged all up to this TSN */
+    uint32_t offered;    /* the window that it has offered with that */
+    bool acked_any;      /* acked and offered are valid */
+    bool progress;       /* acked advanced; the caller of ..._input clears it */
+    uint32_t retransmitted; /* packets since the last take_retransmitted */
     void *ctx;
-    /* Under the lock, maybe in another endpoint's thread. */
+    /* Sends a packet. Called under the lock, maybe in another endpoint's
+     * thread. */
     void (*output)(void *ctx, const void *packet, size_t n);
 };
 
@@ -63,43 +67,52 @@ enum wf_sctp_event {
     SCTP_UP,
     SCTP_DOWN, /* the peer has ended the association */
     SCTP_NOTHING,
-    SCTP_LOST, /* nobody answers (kernel only) */
-    SCTP_PATH  /* an address of the peer works, or not (kernel only) */
+    SCTP_LOST, /* the peer does not answer (kernel only) */
+    SCTP_PATH  /* an address of the peer works or fails (kernel only) */
 };
 
 struct wf_sctp_message {
     uint16_t stream;
-    uint32_t kind; /* of the sender's choice */
+    uint32_t kind; /* chosen by the sender */
     size_t n;
 };
 
-/* Join; a negative answer comes with its reason. */
-int wf_sctp_enter(char *why, size_t n);
-void wf_sctp_leave(void);
-void wf_sctp_lock(void);
-void wf_sctp_unlock(void);
-void wf_sctp_tick(uint64_t now_ns);
+/* Joins the stack. Returns WEFT_OK, or an error with its reason in `why`. */
+int wf_sctp_stack_enter(char *why, size_t n);
+void wf_sctp_stack_leave(void);
+void wf_sctp_stack_lock(void);
+void wf_sctp_stack_unlock(void);
+/* Lets time pass for the stack; runs its timers. */
+void wf_sctp_stack_tick(uint64_t now_ns);
 
-int wf_sctp_open(struct wf_sctp_assoc *, const struct wf_sctp_setup *);
-/* Says nothing to the peer. */
-void wf_sctp_close(struct wf_sctp_assoc *);
-/* A packet that has come. False: it was damaged, and dropped. */
-bool wf_sctp_input(struct wf_sctp_assoc *, const void *packet, size_t n);
-/* WEFT_OK, WEFT_EAGAIN: no room, WEFT_ELINK. Bulk leaves some for control. */
-int wf_sctp_send(struct wf_sctp_assoc *, const struct wf_sctp_message *,
-                 const void *data, bool bulk);
-enum wf_sctp_event wf_sctp_receive(struct wf_sctp_assoc *, void *buf,
-                                   size_t room, struct wf_sctp_message *);
-/* Bytes that were sent, or are to be, and not acknowledged. */
-uint32_t wf_sctp_assoc_unacked(struct wf_sctp_assoc *);
-/* The peer has not acknowledged what was sent, though it has room. */
-bool wf_sctp_assoc_owed(struct wf_sctp_assoc *);
-/* Packets that were sent again since the last call. */
-uint32_t wf_sctp_assoc_repeated(struct wf_sctp_assoc *);
-/* The smoothed round trip; 0: unknown. */
-uint32_t wf_sctp_assoc_rtt_ms(struct wf_sctp_assoc *);
-/* Now and then, where packets get lost: else what waits for one of them may
- * take the place that it needs. */
-void wf_sctp_make_room(struct wf_sctp_assoc *);
+int wf_sctp_user_open(struct wf_sctp_user_assoc *,
+                      const struct wf_sctp_user_settings *);
+/* Closes the association; the peer is not told. */
+void wf_sctp_user_close(struct wf_sctp_user_assoc *);
+/* Handles a packet that has come. Returns false if it was damaged and
+ * dropped. */
+bool wf_sctp_user_input(struct wf_sctp_user_assoc *, const void *packet,
+                        size_t n);
+/* Sends a message. Returns WEFT_OK, WEFT_EAGAIN if there is no room, or
+ * WEFT_ELINK. Bulk messages leave some room for others. */
+int wf_sctp_user_send(struct wf_sctp_user_assoc *,
+                      const struct wf_sctp_message *, const void *data,
+                      bool bulk);
+/* Receives a message or an event. SCTP_MESSAGE with n == 0 is of no
+ * interest. */
+enum wf_sctp_event wf_sctp_user_receive(struct wf_sctp_user_assoc *, void *buf,
+                                        size_t room, struct wf_sctp_message *);
+/* Returns the bytes that were sent, or are to be, and not acknowledged. */
+uint32_t wf_sctp_user_unacked(struct wf_sctp_user_assoc *);
+/* Tells whether the peer, though it has room, has not acknowledged what was
+ * sent. */
+bool wf_sctp_user_awaits_ack(struct wf_sctp_user_assoc *);
+/* Returns the number of packets retransmitted since the last call. */
+uint32_t wf_sctp_user_take_retransmitted(struct wf_sctp_user_assoc *);
+/* Returns the smoothed round trip; 0 if it is unknown. */
+uint32_t wf_sctp_user_rtt_ms(struct wf_sctp_user_assoc *);
+/* Adapts the receive buffer; call it now and then where packets get lost. Else
+ * the chunks that wait for a lost packet may take the room that it needs. */
+void wf_sctp_user_make_room(struct wf_sctp_user_assoc *);
 
 #endif

@@ -1,8 +1,9 @@
 /* Datagrams: their bytes, and the sockets that they go through.
  *
- * Whoever is not in the list of open links by an id that we gave, from one of
- * the addresses that this peer published, reaches the handshake and nothing
- * else: the protocol's own parser never sees a stranger's bytes.
+ * A datagram reaches the protocol only if it has the id of an open link, and
+ * comes from one of the addresses that the peer of this link has published. Any
+ * other reaches the handshake at most: the protocol's own parser never sees the
+ * bytes of a foreign process.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -55,8 +56,7 @@ bool wf_sctp_datagram_read(struct wf_sctp_datagram *d, const uint8_t *bytes,
 {
     size_t head = n && bytes[0] == TYPE_PACKET ? HEAD_PACKET : HEAD_WORD;
 
-    if (n < head || bytes[1] != VERSION ||
-        (bytes[2] | bytes[3] << 8) != MAGIC)
+    if (n < head || bytes[1] != VERSION || (bytes[2] | bytes[3] << 8) != MAGIC)
         return false;
     d->type = bytes[0];
     if (d->type == 0 || (d->type > IP_RESET && d->type < TYPE_PACKET) ||
@@ -72,8 +72,8 @@ bool wf_sctp_datagram_read(struct wf_sctp_datagram *d, const uint8_t *bytes,
     return true;
 }
 
-/* They are short, and few. */
-static uint32_t crc32c(const uint8_t *bytes, size_t n)
+/* A simple loop is enough: these datagrams are short, and few. */
+static uint32_t sum_crc32c(const uint8_t *bytes, size_t n)
 {
     uint32_t crc = UINT32_MAX;
 
@@ -85,30 +85,31 @@ static uint32_t crc32c(const uint8_t *bytes, size_t n)
     return ~crc;
 }
 
-/* Of a datagram that is no PACKET; its check field is written and put back. */
-static uint32_t checksum(uint8_t *bytes, size_t n)
+/* Returns the checksum of a datagram that is no PACKET. Clears its check field
+ * and restores it. */
+static uint32_t checksum_of(uint8_t *bytes, size_t n)
 {
     uint8_t was[4];
     uint32_t sum;
 
     memcpy(was, bytes + 12, 4);
     memset(bytes + 12, 0, 4);
-    sum = crc32c(bytes, n);
+    sum = sum_crc32c(bytes, n);
     memcpy(bytes + 12, was, 4);
     return sum;
 }
 
 /* ---- sockets ------------------------------------------------------------- */
 
-static void tune(void *ctx, int fd, int family)
+static void tune_socket(void *ctx, int fd, int family)
 {
     const weft_ep *ep = ctx;
 
     wf_ip_datagram_tune(fd, family, ep->cfg.rcvbuf);
 }
 
-/* What a peer may have under way to us must fit the socket, whose bytes count
- * about twice: the system may have granted less than we asked for. */
+/* Limits the window to what the socket can hold, whose bytes count about twice:
+ * the system may have granted less than was asked for. */
 static void fit_window(weft_ep *ep, int fd)
 {
     int room = 0;
@@ -121,12 +122,12 @@ static void fit_window(weft_ep *ep, int fd)
         ep->calls.room = (uint32_t)room;
 }
 
-int wf_sctp_listen(weft_ep *ep)
+int wf_sctp_open_sockets(weft_ep *ep)
 {
     const struct wf_ip_sockets how = {.verb = "receive on",
                                       .type = SOCK_DGRAM,
                                       .port = ep->port,
-                                      .tune = tune,
+                                      .tune = tune_socket,
                                       .ctx = ep};
     int rc = wf_ip_open(&ep->ip, &how, ep->fd);
 
@@ -142,8 +143,8 @@ int wf_sctp_listen(weft_ep *ep)
 
 /* ---- out ----------------------------------------------------------------- */
 
-void wf_sctp_say(weft_ep *ep, const struct wf_ip_path *to,
-                 const struct wf_sctp_datagram *d)
+void wf_sctp_send_datagram(weft_ep *ep, const struct wf_ip_path *to,
+                           const struct wf_sctp_datagram *d)
 {
     uint8_t bytes[HEAD_WORD + WEFT_AUTH_MSG];
     struct iovec v = {.iov_base = bytes};
@@ -152,13 +153,14 @@ void wf_sctp_say(weft_ep *ep, const struct wf_ip_path *to,
     if (d->n)
         memcpy(bytes + head, d->body, d->n);
     v.iov_len = head + d->n;
-    put32(bytes + 12, checksum(bytes, v.iov_len));
+    put32(bytes + 12, checksum_of(bytes, v.iov_len));
     wf_ip_datagram_put(ep->fd[to->socket], to, &v, 1, &ep->errors);
     ep->count.packets_out++;
 }
 
-void wf_sctp_say_word(weft_ep *ep, const struct wf_ip_path *to,
-                      const struct wf_ip_word *w, const void *body, size_t n)
+void wf_sctp_send_handshake(weft_ep *ep, const struct wf_ip_path *to,
+                            const struct wf_ip_word *w, const void *body,
+                            size_t n)
 {
     struct wf_sctp_datagram d = {.type = (uint8_t)w->verb,
                                  .to = w->to,
@@ -168,14 +170,13 @@ void wf_sctp_say_word(weft_ep *ep, const struct wf_ip_path *to,
                                  .body = body,
                                  .n = n};
 
-    wf_sctp_say(ep, to, &d);
+    wf_sctp_send_datagram(ep, to, &d);
 }
 
-/* A packet of the protocol, under its lock. What there is no room for is lost,
- * and sent again. */
-void wf_sctp_output(void *strand, const void *packet, size_t n)
+/* A packet for which there is no room is lost, and retransmitted. */
+void wf_sctp_send_packet(void *assoc, const void *packet, size_t n)
 {
-    const struct wf_sctp_strand *s = strand;
+    const struct wf_sctp_assoc *s = assoc;
     struct wf_sctp_exit *e = &s->peer->exit;
     uint8_t linear[HEAD_PACKET + LINEAR];
     struct iovec v[2] = {{.iov_base = e->head, .iov_len = HEAD_PACKET},
@@ -201,27 +202,28 @@ static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
 {
     struct wf_ip_id *s = wf_ip_id_find(&ep->calls, d->to);
     weft_peer *p = s && s->party ? s->party->peer : NULL;
-    struct wf_sctp_strand *strand = NULL;
-    uint64_t now = wf_sctp_now(ep);
+    struct wf_sctp_assoc *assoc = NULL;
+    uint64_t now = wf_sctp_now_ns(ep);
 
     if (p && p->party.state == PARTY_OPEN && p->remote_link == d->from &&
-        wf_sctp_known_path(p, from) && (!p->kernel || wf_sctp_follow(p)))
-        strand = wf_sctp_strand_at(p, d->check);
-    if (!strand) {
+        wf_sctp_is_known_path(p, from) &&
+        (!p->kernel || wf_sctp_follow_to_udp(p)))
+        assoc = wf_sctp_assoc_get(p, d->check);
+    if (!assoc) {
         ep->calls.strange++;
         if (!s)
             wf_ip_reset(&ep->calls, from, d->from, d->to);
         return;
     }
-    wf_sctp_heard(p, now);
-    if (!wf_sctp_input(&strand->assoc, d->body, d->n))
+    wf_sctp_note_traffic(p, now);
+    if (!wf_sctp_user_input(&assoc->user, d->body, d->n))
         ep->calls.strange++;
-    if (strand->assoc.progress)
+    if (assoc->user.progress)
         wf_ip_alive_sign(&p->alive, now);
-    strand->assoc.progress = false;
-    p->unread |= 1u << strand->number;
-    wf_sctp_take(p);
-    wf_sctp_flush(p);
+    assoc->user.progress = false;
+    p->unread |= 1u << assoc->number;
+    wf_sctp_take_arrived(p);
+    wf_sctp_finish_sends(p);
 }
 
 static void on_probe(weft_ep *ep, const struct wf_ip_path *from,
@@ -231,29 +233,30 @@ static void on_probe(weft_ep *ep, const struct wf_ip_path *from,
     weft_peer *p = s && s->party ? s->party->peer : NULL;
     struct wf_sctp_datagram echo = *d;
 
-    if (!p || p->remote_link != d->from || !wf_sctp_known_path(p, from)) {
+    if (!p || p->remote_link != d->from || !wf_sctp_is_known_path(p, from)) {
         ep->calls.strange++;
         return;
     }
     if (d->type == TYPE_ECHO) {
-        wf_sctp_echo(p, from, d->value, wf_sctp_now(ep));
+        wf_sctp_handle_echo(p, from, d->value, wf_sctp_now_ns(ep));
         return;
     }
-    wf_ip_alive_runs(&ep->watch, &p->alive, wf_sctp_now(ep));
+    wf_ip_alive_runs(&ep->watch, &p->alive, wf_sctp_now_ns(ep));
     echo.type = TYPE_ECHO;
     echo.to = d->from;
     echo.from = d->to;
     echo.n = 0;
-    wf_sctp_say(ep, from, &echo);
+    wf_sctp_send_datagram(ep, from, &echo);
 }
 
-/* Is it about an open link, and not from an address of its peer? */
-static bool from_elsewhere(weft_ep *ep, const struct wf_ip_path *from,
-                           const struct wf_sctp_datagram *d)
+/* Tells whether it names an open link but does not come from an address of its
+ * peer. */
+static bool is_from_elsewhere(weft_ep *ep, const struct wf_ip_path *from,
+                              const struct wf_sctp_datagram *d)
 {
     const struct wf_ip_id *s = wf_ip_id_find(&ep->calls, d->to);
 
-    return s && s->party && !wf_sctp_known_path(s->party->peer, from);
+    return s && s->party && !wf_sctp_is_known_path(s->party->peer, from);
 }
 
 static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
@@ -266,7 +269,8 @@ static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
         ep->calls.strange++;
     } else if (d.type == TYPE_PACKET) {
         on_packet(ep, from, &d);
-    } else if (checksum(bytes, n) != d.check || from_elsewhere(ep, from, &d)) {
+    } else if (checksum_of(bytes, n) != d.check ||
+               is_from_elsewhere(ep, from, &d)) {
         ep->calls.strange++;
     } else if (d.type >= TYPE_PROBE) {
         on_probe(ep, from, &d);
@@ -280,8 +284,7 @@ static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
     }
 }
 
-/* Read what there is, within reason. Returns events handled. */
-int wf_sctp_read(weft_ep *ep, int socket, int budget)
+int wf_sctp_read_socket(weft_ep *ep, int socket, int budget)
 {
     int events = 0;
 
@@ -298,7 +301,7 @@ int wf_sctp_read(weft_ep *ep, int socket, int budget)
         events++;
         on_datagram(ep, &from, ep->rbuf, (size_t)n);
         if (n < LINEAR && ep->count.rx_containers != before)
-            break; /* the core may have what it waits for */
+            break; /* the core may have the container that it waits for */
     }
     return events;
 }
@@ -310,17 +313,16 @@ static void on_error(weft_ep *ep, const struct wf_ip_path *to, int error)
     if (wf_ip_call_error(&ep->calls, to, error))
         return;
     for (weft_peer *p = ep->open; p; p = p->open_next)
-        if (p->party.state == PARTY_OPEN && wf_sctp_known_path(p, to)) {
+        if (p->party.state == PARTY_OPEN && wf_sctp_is_known_path(p, to)) {
             if (error == ECONNREFUSED)
-                wf_sctp_gone(p, WEFT_EPEER, "nobody receives there");
+                wf_sctp_peer_gone(p, WEFT_EPEER, "no process receives there");
             else
-                wf_sctp_path_error(p, to, error);
+                wf_sctp_handle_path_error(p, to, error);
             return;
         }
 }
 
-/* What became of earlier datagrams; progress() only. */
-int wf_sctp_errors(weft_ep *ep)
+int wf_sctp_read_errors(weft_ep *ep)
 {
     int events = 0;
 

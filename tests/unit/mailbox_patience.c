@@ -92,11 +92,11 @@ static void who_looks_too_early_is_more_patient_the_next_time(void **state)
 {
     (void)state;
     ask_and_look_too_early();
-    assert_int_equal(a.other.patience, 1);
+    assert_int_equal(a.other.pre_poll_pauses, 1);
     ask_and_look_too_early();
-    assert_int_equal(a.other.patience, 2);
+    assert_int_equal(a.other.pre_poll_pauses, 2);
     ask_and_look_too_early();
-    assert_int_equal(a.other.patience, 2);
+    assert_int_equal(a.other.pre_poll_pauses, 2);
 }
 
 static void what_nobody_asked_for_teaches_nothing(void **state)
@@ -107,7 +107,7 @@ static void what_nobody_asked_for_teaches_nothing(void **state)
         send_from(&b);
         assert_int_equal(look(&a), WEFT_DONE);
     }
-    assert_int_equal(a.other.patience, 0);
+    assert_int_equal(a.other.pre_poll_pauses, 0);
 }
 
 static void prompt_answers_are_looked_for_sooner(void **state)
@@ -117,12 +117,12 @@ static void prompt_answers_are_looked_for_sooner(void **state)
     ask_and_look_too_early();
     for (int i = 0; i < PROMPT - 1; i++)
         ask_and_be_answered_at_once();
-    assert_int_equal(a.other.patience, 2);
+    assert_int_equal(a.other.pre_poll_pauses, 2);
     ask_and_be_answered_at_once();
-    assert_int_equal(a.other.patience, 1);
+    assert_int_equal(a.other.pre_poll_pauses, 1);
     for (int i = 0; i < 2 * PROMPT; i++)
         ask_and_be_answered_at_once();
-    assert_int_equal(a.other.patience, 0);
+    assert_int_equal(a.other.pre_poll_pauses, 0);
 }
 
 int main(void)

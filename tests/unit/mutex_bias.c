@@ -403,7 +403,7 @@ static void *be_owner(void *count)
     for (; n < ENTRIES || wf_load_acquire(&visits) < OTHERS; n++) {
         wf_mutex_lock(&m);
         plain++;
-        if (!m.in)
+        if (!m.owner_word)
             m.revoked = 0; /* biased again and again */
         if (n % 1024 == 0)
             sched_yield(); /* revokers sleep until this one is out */

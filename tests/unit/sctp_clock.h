@@ -1,6 +1,7 @@
 /* The time of tests of the sctp transport. Its library asks gettimeofday() how
- * old a packet is: it asks this one, which the program exports (CMakeLists.txt).
- * So nothing sleeps, and a seed fails again as it failed before.
+ * old a packet is: it asks this one, which the program exports
+ * (CMakeLists.txt). So nothing sleeps, and a seed fails again as it failed
+ * before.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -7,24 +7,24 @@
 /* A refusal of the stack leaves no association. */
 static void an_address_that_is_taken_is_refused(void **state)
 {
-    struct wf_sctp_setup setup = {.mtu = 1400, .window = 256 << 10,
-                                  .room = 4 << 20};
+    struct wf_sctp_user_settings setup = {
+        .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
     come_up(a, b, &setup);
     struct socket *first = a->assoc.so;
-    assert_int_equal(wf_sctp_open(&a->assoc, &setup), WEFT_ENOMEM);
+    assert_int_equal(wf_sctp_user_open(&a->assoc, &setup), WEFT_ENOMEM);
     assert_null(a->assoc.so);
     a->assoc.so = first;
     part(a, b);
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 
 /* Each packet acknowledges the one before it, and carries data behind that. */
 static void who_talk_in_turns_count_what_goes_again(void **state)
 {
-    struct wf_sctp_setup setup = {.mtu = 1400, .window = 256 << 10,
-                                  .room = 4 << 20};
+    struct wf_sctp_user_settings setup = {
+        .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
     struct end *both[] = {calloc(1, sizeof **both), calloc(1, sizeof **both)};
 
     come_up(both[0], both[1], &setup);
@@ -42,11 +42,11 @@ static void who_talk_in_turns_count_what_goes_again(void **state)
     }
     for (int i = 0; i < 2; i++) {
         assert_in_range(both[i]->again, 1, 1000);
-        assert_int_equal(wf_sctp_assoc_repeated(&both[i]->assoc),
+        assert_int_equal(wf_sctp_user_take_retransmitted(&both[i]->assoc),
                          both[i]->again);
     }
     part(both[0], both[1]);
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 
 int main(void)

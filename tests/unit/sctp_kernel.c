@@ -176,7 +176,7 @@ static void a_full_buffer_says_so_and_bulk_leaves_some(void **state)
     assert_int_equal(wf_sctp_kernel_send(here, &m, bytes, false), WEFT_ELINK);
 }
 
-/* ---- what goes wrong ------------------------------------------------------- */
+/* ---- what goes wrong ----------------------------------------------------- */
 
 static void want_of_memory_loses_nothing(void **state)
 {

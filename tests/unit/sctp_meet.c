@@ -78,7 +78,7 @@ static struct side *open_side(int associations)
     ep->kernel = true;
     assert_int_equal(wf_sctp_kernel_open(ep), WEFT_OK);
     assert_true(ep->kernel_port > 0);
-    wf_sctp_offer(ep);
+    wf_sctp_make_offer(ep);
     return s;
 }
 
@@ -104,7 +104,7 @@ static void link_to(struct side *s, struct side *other, bool dialled)
     p->exit.fd = -1;
     ep->open = p;
     p->listed = true;
-    assert_int_equal(wf_sctp_agree(p, &c), WEFT_OK);
+    assert_int_equal(wf_sctp_agree_on_stack(p, &c), WEFT_OK);
 }
 
 static void open_two(int associations_a, int associations_b)
@@ -116,15 +116,15 @@ static void open_two(int associations_a, int associations_b)
     a->f.peer->remote_link = b->f.peer->link;
     b->f.peer->remote_link = a->f.peer->link;
     assert_true(a->f.peer->kernel && b->f.peer->kernel);
-    assert_int_equal(wf_sctp_meet(b->f.peer), WEFT_OK);
-    assert_int_equal(wf_sctp_meet(a->f.peer), WEFT_OK);
+    assert_int_equal(wf_sctp_setup_begin(b->f.peer), WEFT_OK);
+    assert_int_equal(wf_sctp_setup_begin(a->f.peer), WEFT_OK);
 }
 
 static void close_side(struct side *s)
 {
     weft_ep *ep = &s->f.ep;
 
-    wf_sctp_strands_close(s->f.peer);
+    wf_sctp_assocs_close(s->f.peer);
     wf_sctp_kernel_close(ep);
     close(ep->epfd);
     free(ep->message);
@@ -158,10 +158,10 @@ static void rounds(int n)
     while (n-- > 0) {
         wf_sctp_poll(&a->f.ep, 64);
         wf_sctp_poll(&b->f.ep, 64);
-        wf_sctp_watch(a->f.peer, now);
-        wf_sctp_watch(b->f.peer, now);
-        wf_sctp_guests_watch(&a->f.ep, now);
-        wf_sctp_guests_watch(&b->f.ep, now);
+        wf_sctp_watch_peer(a->f.peer, now);
+        wf_sctp_watch_peer(b->f.peer, now);
+        wf_sctp_callers_watch(&a->f.ep, now);
+        wf_sctp_callers_watch(&b->f.ep, now);
     }
 }
 
@@ -181,7 +181,7 @@ static void two_meet(void **state)
     rounds(10);
     assert_int_equal(a->ups, 1);
     assert_int_equal(b->ups, 1);
-    assert_int_equal(b->f.ep.guests, 0);
+    assert_int_equal(b->f.ep.callers, 0);
     say_hello(a);
     say_hello(b);
     rounds(2);
@@ -196,17 +196,17 @@ static void there_are_as_many_as_the_greedier_wants(void **state)
     rounds(10);
     assert_int_equal(a->ups, 1);
     assert_int_equal(b->ups, 1);
-    for (int i = 0; i < STRANDS; i++) {
-        assert_true((a->f.peer->strand[i] != NULL) == (i < 3));
-        assert_true((b->f.peer->strand[i] != NULL) == (i < 3));
+    for (int i = 0; i < ASSOCS_MAX; i++) {
+        assert_true((a->f.peer->assoc[i] != NULL) == (i < 3));
+        assert_true((b->f.peer->assoc[i] != NULL) == (i < 3));
     }
 }
 
 /* It sends what is no pass; it is gone, and the link waits on. */
 static void a_stranger_is_dismissed(void **state)
 {
-    struct wf_sctp_kernel_setup s;
-    struct wf_sctp_message m = {.kind = KIND_MEET, .n = 24};
+    struct wf_sctp_kernel_settings s;
+    struct wf_sctp_message m = {.kind = KIND_IDENTIFY, .n = 24};
     struct wf_ip_addr at = {.family = 4, .ip = {127, 0, 0, 1}};
     struct wf_sctp_sock *sock;
     uint8_t pass[24] = {'W', 'S', 'K', '1'}, buf[100];
@@ -214,9 +214,9 @@ static void a_stranger_is_dismissed(void **state)
     setenv("FAKE_SCTP_MUTE", "1", 1);
     open_two(1, 1);
     rounds(1);
-    wf_sctp_strands_close(a->f.peer);
+    wf_sctp_assocs_close(a->f.peer);
     unsetenv("FAKE_SCTP_MUTE");
-    s = (struct wf_sctp_kernel_setup){.ip = &a->f.ep.ip};
+    s = (struct wf_sctp_kernel_settings){.ip = &a->f.ep.ip};
     at.port = b->f.ep.kernel_port;
     memcpy(pass + 4, &b->f.peer->link, 4);
     memcpy(pass + 8, &a->f.peer->link, 4);
@@ -224,9 +224,9 @@ static void a_stranger_is_dismissed(void **state)
     assert_int_equal(wf_sctp_kernel_send(sock, &m, pass, false), WEFT_OK);
     wf_sctp_poll(&b->f.ep, 64);
     wf_sctp_poll(&b->f.ep, 64);
-    assert_int_equal(b->f.ep.guests, 0);
+    assert_int_equal(b->f.ep.callers, 0);
     assert_true(b->f.ep.calls.strange > 0);
-    assert_null(b->f.peer->strand[0]);
+    assert_null(b->f.peer->assoc[0]);
     while (wf_sctp_kernel_receive(sock, buf, sizeof buf, &m) != SCTP_DOWN)
         ;
     assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
@@ -236,26 +236,26 @@ static void a_stranger_is_dismissed(void **state)
 
 static void who_says_nothing_is_dismissed(void **state)
 {
-    struct wf_sctp_kernel_setup s;
+    struct wf_sctp_kernel_settings s;
     struct wf_ip_addr at = {.family = 4, .ip = {127, 0, 0, 1}};
-    int fd[GUESTS + 1];
+    int fd[CALLERS_MAX + 1];
 
     open_two(1, 1);
-    wf_sctp_strands_close(a->f.peer);
+    wf_sctp_assocs_close(a->f.peer);
     wf_sctp_poll(&b->f.ep, 64);
-    s = (struct wf_sctp_kernel_setup){.ip = &a->f.ep.ip};
+    s = (struct wf_sctp_kernel_settings){.ip = &a->f.ep.ip};
     at.port = b->f.ep.kernel_port;
-    for (int i = 0; i <= GUESTS; i++)
+    for (int i = 0; i <= CALLERS_MAX; i++)
         fd[i] = wf_sctp_kernel_connect(&s, &at, 1);
     for (int i = 0; i < 5; i++)
         wf_sctp_poll(&b->f.ep, 64);
-    assert_int_equal(b->f.ep.guests, GUESTS);
+    assert_int_equal(b->f.ep.callers, CALLERS_MAX);
     now += TIMEOUT_MS * (uint64_t)MS;
-    wf_sctp_guests_watch(&b->f.ep, now);
-    assert_int_equal(b->f.ep.guests, 0);
+    wf_sctp_callers_watch(&b->f.ep, now);
+    assert_int_equal(b->f.ep.callers, 0);
     wf_sctp_poll(&b->f.ep, 64); /* the one that waited */
-    assert_int_equal(b->f.ep.guests, 1);
-    for (int i = 0; i <= GUESTS; i++)
+    assert_int_equal(b->f.ep.callers, 1);
+    for (int i = 0; i <= CALLERS_MAX; i++)
         close(fd[i]);
 }
 
@@ -275,10 +275,10 @@ static void who_is_dismissed_comes_again(void **state)
 {
     open_two(2, 1);
     wf_sctp_poll(&b->f.ep, 64);
-    assert_int_equal(b->f.ep.guests, 2);
+    assert_int_equal(b->f.ep.callers, 2);
     now += TIMEOUT_MS * (uint64_t)MS;
-    wf_sctp_guests_watch(&b->f.ep, now);
-    assert_int_equal(b->f.ep.guests, 0);
+    wf_sctp_callers_watch(&b->f.ep, now);
+    assert_int_equal(b->f.ep.callers, 0);
     rounds(3);
     assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
     assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
@@ -298,11 +298,11 @@ static void welcome_is_not_yet_met(void **state)
     wf_sctp_poll(&b->f.ep, 64); /* accepts */
     wf_sctp_poll(&a->f.ep, 64); /* MEET */
     wf_sctp_poll(&b->f.ep, 64); /* WELCOME */
-    assert_non_null(b->f.peer->strand[0]);
-    assert_non_null(b->f.peer->strand[1]);
-    wf_sctp_meet_failed(a->f.peer, "a test");
+    assert_non_null(b->f.peer->assoc[0]);
+    assert_non_null(b->f.peer->assoc[1]);
+    wf_sctp_setup_fail(a->f.peer, "a test");
     rounds(2);
-    assert_null(b->f.peer->strand[0]);
+    assert_null(b->f.peer->assoc[0]);
     assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
     now += 100u * MS;
     rounds(10);
@@ -310,8 +310,8 @@ static void welcome_is_not_yet_met(void **state)
     assert_int_equal(b->ups, 1);
 }
 
-/* MEET, WELCOME, GO: each is refused once, and nobody else would miss it. Until it
- * has gone nobody is told that the link is up. */
+/* MEET, WELCOME, GO: each is refused once, and nobody else would miss it. Until
+ * it has gone nobody is told that the link is up. */
 static void a_pass_without_memory_goes_again(void **state)
 {
     for (int step = 0; step < 3; step++) {
@@ -338,7 +338,7 @@ static void who_paused_does_not_give_up(void **state)
     open_two(1, 1);
     now += 100 * TIMEOUT_MS * (uint64_t)MS;
     unsetenv("FAKE_SCTP_MUTE");
-    wf_sctp_watch(a->f.peer, now);
+    wf_sctp_watch_peer(a->f.peer, now);
     assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
     rounds(10);
     assert_int_equal(a->ups, 1);
@@ -361,9 +361,9 @@ static void until_they_meet_the_path_is_probed(void **state)
     a->f.ep.fd[0] = fd;
     memcpy(&a->f.peer->path[0].to.to, &at, n);
     for (int i = 0; i < 100; i++, now += 100u * MS) {
-        wf_sctp_watch(a->f.peer, now);
-        probes += recv(fd, bytes, sizeof bytes, 0) > 0 &&
-                  bytes[0] == TYPE_PROBE;
+        wf_sctp_watch_peer(a->f.peer, now);
+        probes +=
+            recv(fd, bytes, sizeof bytes, 0) > 0 && bytes[0] == TYPE_PROBE;
     }
     assert_in_range(probes, 4, 5); /* each two seconds */
     close(fd);
@@ -408,7 +408,7 @@ static void both_draw_the_same_conclusion(void **state)
         fake_open(&f);
         f.ep.calls.offer = mine;
         f.peer->packet = 1400;
-        assert_int_equal(wf_sctp_agree(f.peer, &c) == WEFT_OK,
+        assert_int_equal(wf_sctp_agree_on_stack(f.peer, &c) == WEFT_OK,
                          cases[i / 2].kernel || cases[i / 2].library);
         assert_int_equal(f.peer->kernel, cases[i / 2].kernel);
         assert_int_equal(f.peer->library, cases[i / 2].library);

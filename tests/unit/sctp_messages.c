@@ -97,14 +97,14 @@ static void every_path_is_probed(void **state)
         memcpy(&f.peer->path[i].to.to, &at, n);
         f.peer->path[i].to.to_len = n;
     }
-    wf_sctp_probe(f.peer, 5);
+    wf_sctp_probe_paths(f.peer, 5);
     for (int i = 0; i < 2; i++) {
         assert_true(recv(fd, bytes, sizeof bytes, 0) > 0);
         assert_int_equal(bytes[0], TYPE_PROBE);
         assert_int_equal(f.peer->path[i].asked, 5);
     }
     assert_int_equal(recv(fd, bytes, sizeof bytes, 0), -1);
-    wf_sctp_probe(f.peer, 7);
+    wf_sctp_probe_paths(f.peer, 7);
     assert_int_equal(f.peer->path[0].asked, 5); /* since then */
     close(fd);
     fake_close(&f);
@@ -114,7 +114,7 @@ static void strange_datagrams_are_refused(void **state)
 {
     struct wf_sctp_datagram d = {.type = TYPE_PROBE}, got;
     uint8_t bytes[HEAD_WORD];
-    static const int wrong[][2] = {{0, 0}, {0, 6},  {0, 255},
+    static const int wrong[][2] = {{0, 0}, {0, 6}, {0, 255},
                                    {1, 1}, {2, 0}, {3, 0}};
 
     wf_sctp_datagram_head(&d, bytes);
@@ -257,8 +257,8 @@ static void nonsense_breaks_the_link(void **state)
         {"header among payload", STREAM, KIND_WHOLE, 5, 29},
         {"announced with payload", STREAM_ORDER, KIND_ANNOUNCE | STREAM, 5, 29},
         {"announced nothing", STREAM_ORDER, KIND_ANNOUNCE | STREAM, 0, 24},
-        {"announced on headers", STREAM_ORDER, KIND_ANNOUNCE | STREAM_URGENT,
-         5, 24},
+        {"announced on headers", STREAM_ORDER, KIND_ANNOUNCE | STREAM_URGENT, 5,
+         24},
         {"announced beyond", STREAM_ORDER, KIND_ANNOUNCE | SCTP_STREAMS, 5, 24},
         {"of no kind", STREAM_ORDER, 0x7777, 0, 24},
         {"payload among headers", STREAM_URGENT, KIND_PAYLOAD, 0, 24},

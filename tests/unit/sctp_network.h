@@ -30,7 +30,7 @@ struct network {
 };
 
 struct end {
-    struct wf_sctp_assoc assoc;
+    struct wf_sctp_user_assoc assoc;
     struct end *other;
     uint32_t mtu, too_long, missed;
     uint32_t newest, again;   /* data of this end: packets that went again */
@@ -152,7 +152,7 @@ static void arrive(struct end *e)
     e->packets = 0;
     pthread_mutex_unlock(&wires);
     for (int i = 0; i < n; i++) {
-        wf_sctp_input(&e->assoc, here[i].bytes, here[i].n);
+        wf_sctp_user_input(&e->assoc, here[i].bytes, here[i].n);
         free(here[i].bytes);
     }
 }

@@ -27,7 +27,7 @@ enum { STEPS = 400000 };
 
 static inline void finish(struct end *e)
 {
-    wf_sctp_close(&e->assoc);
+    wf_sctp_user_close(&e->assoc);
     while (e->packets)
         free(e->wire[--e->packets].bytes);
 }
@@ -36,18 +36,18 @@ static inline void join(void)
 {
     char why[300];
 
-    if (wf_sctp_enter(why, sizeof why) < 0) {
+    if (wf_sctp_stack_enter(why, sizeof why) < 0) {
         print_message("left out: %s\n", why);
         skip();
     }
 }
 
 static inline void meet(struct end *a, struct end *b,
-                        const struct wf_sctp_setup *s,
+                        const struct wf_sctp_user_settings *s,
                         const struct network *net)
 {
     struct end *both[] = {a, b};
-    struct wf_sctp_setup setup = *s;
+    struct wf_sctp_user_settings setup = *s;
 
     a->other = b;
     b->other = a;
@@ -58,7 +58,7 @@ static inline void meet(struct end *a, struct end *b,
         both[i]->assoc.ctx = both[i];
         both[i]->assoc.output = output;
         setup.old = both[i]->old;
-        assert_int_equal(wf_sctp_open(&both[i]->assoc, &setup), WEFT_OK);
+        assert_int_equal(wf_sctp_user_open(&both[i]->assoc, &setup), WEFT_OK);
     }
 }
 
@@ -76,7 +76,7 @@ static inline void say(struct end *e, uint16_t stream, size_t n)
     static const uint8_t zeros[1 << 16];
     struct wf_sctp_message m = {.stream = stream, .kind = 5, .n = n};
 
-    assert_int_equal(wf_sctp_send(&e->assoc, &m, zeros, false), WEFT_OK);
+    assert_int_equal(wf_sctp_user_send(&e->assoc, &m, zeros, false), WEFT_OK);
 }
 
 static inline int heard(struct end *e)
@@ -86,7 +86,7 @@ static inline int heard(struct end *e)
     enum wf_sctp_event what;
     int n = 0;
 
-    while ((what = wf_sctp_receive(&e->assoc, bytes, sizeof bytes, &m)) !=
+    while ((what = wf_sctp_user_receive(&e->assoc, bytes, sizeof bytes, &m)) !=
            SCTP_NOTHING) {
         assert_int_not_equal(what, SCTP_DOWN);
         e->up = e->up || what == SCTP_UP;
@@ -97,12 +97,12 @@ static inline int heard(struct end *e)
 
 static inline void pass(void)
 {
-    wf_sctp_tick(clock_forward_ms());
+    wf_sctp_stack_tick(clock_forward_ms());
 }
 
 /* Two ends that have only met, over a good network. */
 static inline void come_up(struct end *a, struct end *b,
-                           const struct wf_sctp_setup *setup)
+                           const struct wf_sctp_user_settings *setup)
 {
     join();
     meet(a, b, setup, &(struct network){.mtu = setup->mtu});

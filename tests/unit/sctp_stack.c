@@ -5,8 +5,11 @@
  */
 #include "sctp_pair.h"
 
-enum { MESSAGES = 1500, LONGEST = 20000,
-       PATIENCE = 20000 /* steps of a millisecond */ };
+enum {
+    MESSAGES = 1500,
+    LONGEST = 20000,
+    PATIENCE = 20000 /* steps of a millisecond */
+};
 
 /* Message i of a stream: its length and bytes follow from both. */
 static size_t compose(uint8_t *out, uint32_t stream, uint32_t i)
@@ -29,7 +32,7 @@ static void send_some(struct end *e)
                                     .kind = 5};
         int rc;
         m.n = compose(bytes, m.stream, e->next_out[m.stream]);
-        rc = wf_sctp_send(&e->assoc, &m, bytes, m.stream >= SCTP_HEADERS);
+        rc = wf_sctp_user_send(&e->assoc, &m, bytes, m.stream >= SCTP_HEADERS);
         if (rc == WEFT_EAGAIN)
             return;
         assert_int_equal(rc, WEFT_OK);
@@ -56,7 +59,7 @@ static void receive(struct end *e)
     struct wf_sctp_message m;
 
     for (;;) {
-        switch (wf_sctp_receive(&e->assoc, bytes, sizeof bytes, &m)) {
+        switch (wf_sctp_user_receive(&e->assoc, bytes, sizeof bytes, &m)) {
         case SCTP_NOTHING:
             return;
         case SCTP_UP:
@@ -82,20 +85,22 @@ static void step(struct end *a, struct end *b)
         arrive(both[i]);
         receive(both[i]);
         send_some(both[i]);
-        wf_sctp_make_room(&both[i]->assoc);
+        wf_sctp_user_make_room(&both[i]->assoc);
     }
-    wf_sctp_tick(clock_forward_ms());
+    wf_sctp_stack_tick(clock_forward_ms());
 }
 
 static bool busy(struct end *e)
 {
-    return e->got < MESSAGES || wf_sctp_assoc_unacked(&e->assoc) > 0;
+    return e->got < MESSAGES || wf_sctp_user_unacked(&e->assoc) > 0;
 }
 
 static void talk(const struct network *net)
 {
-    struct wf_sctp_setup setup = {
-        .mtu = net->mtu, .window = 256 << 10, .room = 4 << 20, .check = net->check};
+    struct wf_sctp_user_settings setup = {.mtu = net->mtu,
+                                          .window = 256 << 10,
+                                          .room = 4 << 20,
+                                          .check = net->check};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
     meet(a, b, &setup, net);
@@ -103,9 +108,9 @@ static void talk(const struct network *net)
         step(a, b);
     assert_int_equal(a->got, MESSAGES);
     assert_int_equal(b->got, MESSAGES);
-    assert_int_equal(wf_sctp_assoc_unacked(&a->assoc), 0);
-    assert_int_equal(wf_sctp_assoc_repeated(&a->assoc), a->again);
-    assert_int_equal(wf_sctp_assoc_repeated(&b->assoc), b->again);
+    assert_int_equal(wf_sctp_user_unacked(&a->assoc), 0);
+    assert_int_equal(wf_sctp_user_take_retransmitted(&a->assoc), a->again);
+    assert_int_equal(wf_sctp_user_take_retransmitted(&b->assoc), b->again);
     assert_true(!net->trouble || (a->again && b->again));
     part(a, b);
 }
@@ -114,7 +119,7 @@ static void messages_arrive_in_order_on_a_good_network(void **state)
 {
     join();
     talk(&(struct network){.mtu = 60000});
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 
 static void messages_arrive_in_order_on_a_bad_network(void **state)
@@ -122,7 +127,7 @@ static void messages_arrive_in_order_on_a_bad_network(void **state)
     join();
     talk(&(struct network){.mtu = 1400, .check = true, .trouble = 20});
     talk(&(struct network){.mtu = 9000, .trouble = 50});
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 
 /* A window that what waits for one lost packet fills, and that packet comes
@@ -133,9 +138,8 @@ static void what_is_waited_for_finds_room(void **state)
 
     join();
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
-        talk(&(struct network){
-            .mtu = 60000, .trouble = 30, .seed = seeds[i]});
-    wf_sctp_leave();
+        talk(&(struct network){.mtu = 60000, .trouble = 30, .seed = seeds[i]});
+    wf_sctp_stack_leave();
 }
 
 /* What goes again goes together where it fits; a header before a payload
@@ -143,7 +147,8 @@ static void what_is_waited_for_finds_room(void **state)
 static void packets_fit_also_when_they_go_again(void **state)
 {
     enum { MTU = 1400 };
-    struct wf_sctp_setup setup = {.mtu = MTU, .window = 256 << 10, .room = 4 << 20};
+    struct wf_sctp_user_settings setup = {
+        .mtu = MTU, .window = 256 << 10, .room = 4 << 20};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
     come_up(a, b, &setup);
@@ -162,14 +167,14 @@ static void packets_fit_also_when_they_go_again(void **state)
         assert_int_equal(got, 2);
     }
     part(a, b);
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 
 /* Messages of several packets, of which each alone is no use, overtake each
  * other where both ends can do that, and arrive as well where one cannot. */
 static void interleaving_is_agreed_upon(void **state)
 {
-    struct wf_sctp_setup setup = {
+    struct wf_sctp_user_settings setup = {
         .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
 
     for (int plain = 0; plain < 2; plain++) {
@@ -188,7 +193,7 @@ static void interleaving_is_agreed_upon(void **state)
         assert_true(plain ? b->data > 0 : b->idata > 0);
         assert_int_equal(plain ? b->idata : b->data, 0);
         part(a, b);
-        wf_sctp_leave();
+        wf_sctp_stack_leave();
     }
 }
 
@@ -196,7 +201,7 @@ static void interleaving_is_agreed_upon(void **state)
  * directions, and messages of streams whose packets alternate are whole. */
 static void one_side_with_interleaving_is_none(void **state)
 {
-    struct wf_sctp_setup setup = {
+    struct wf_sctp_user_settings setup = {
         .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
 
     for (int first = 0; first < 2; first++) {
@@ -219,7 +224,7 @@ static void one_side_with_interleaving_is_none(void **state)
         assert_int_equal(a->idata + b->idata, 0);
         assert_true(a->data > 0 && b->data > 0);
         part(a, b);
-        wf_sctp_leave();
+        wf_sctp_stack_leave();
     }
 }
 
@@ -228,7 +233,8 @@ static void one_side_with_interleaving_is_none(void **state)
  * goes again more often than the stack's own limits allow. */
 static void silence_is_no_end(void **state)
 {
-    struct wf_sctp_setup setup = {.mtu = 1400, .window = 256 << 10, .room = 4 << 20};
+    struct wf_sctp_user_settings setup = {
+        .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
     struct sctp_rtoinfo soon = {
         .srto_initial = 10, .srto_max = 10, .srto_min = 10};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
@@ -236,7 +242,7 @@ static void silence_is_no_end(void **state)
     int got = 0;
 
     come_up(a, b, &setup);
-    assert_int_equal(wf_sctp_library(why, sizeof why)
+    assert_int_equal(wf_sctp_load_library(why, sizeof why)
                          ->setsockopt(a->assoc.so, IPPROTO_SCTP, SCTP_RTOINFO,
                                       &soon, sizeof soon),
                      0);
@@ -251,7 +257,7 @@ static void silence_is_no_end(void **state)
     }
     assert_int_equal(got, 1);
     part(a, b);
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 #else
 static void silence_is_no_end(void **state)
@@ -264,12 +270,12 @@ static void the_stack_is_shared_and_starts_again(void **state)
 {
     join();
     join();
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
     talk(&(struct network){.mtu = 1400});
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
     join();
     talk(&(struct network){.mtu = 1400});
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 
 static void *talk_aside(void *none)
@@ -282,36 +288,36 @@ static void *talk_aside(void *none)
  * room is not: a peer that reads nothing acknowledges nothing more. */
 static void what_is_not_acknowledged_is_owed_while_there_is_room(void **state)
 {
-    struct wf_sctp_setup setup = {
+    struct wf_sctp_user_settings setup = {
         .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
     come_up(a, b, &setup);
-    assert_false(wf_sctp_assoc_owed(&a->assoc));
+    assert_false(wf_sctp_user_awaits_ack(&a->assoc));
     b->lost = 1000;
     say(a, 2, 1000);
     for (int i = 0; i < 3000; i++, pass())
         arrive(a);
-    assert_true(wf_sctp_assoc_owed(&a->assoc));
+    assert_true(wf_sctp_user_awaits_ack(&a->assoc));
     b->lost = 0;
     a->assoc.progress = false;
-    for (int i = 0; i < STEPS && wf_sctp_assoc_unacked(&a->assoc); i++, pass()) {
+    for (int i = 0; i < STEPS && wf_sctp_user_unacked(&a->assoc); i++, pass()) {
         arrive(b);
         arrive(a);
     }
     assert_true(a->assoc.progress);
-    assert_false(wf_sctp_assoc_owed(&a->assoc));
+    assert_false(wf_sctp_user_awaits_ack(&a->assoc));
     for (int i = 0; i < 100; i++)
         say(a, 2, 10000); /* and b reads none of it */
     for (int i = 0; i < 3000; i++, pass()) {
         arrive(b);
-        wf_sctp_make_room(&b->assoc);
+        wf_sctp_user_make_room(&b->assoc);
         arrive(a);
     }
-    assert_true(wf_sctp_assoc_unacked(&a->assoc) > 0);
-    assert_false(wf_sctp_assoc_owed(&a->assoc));
+    assert_true(wf_sctp_user_unacked(&a->assoc) > 0);
+    assert_false(wf_sctp_user_awaits_ack(&a->assoc));
     part(a, b);
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 
 static void threads_share_the_stack(void **state)
@@ -320,15 +326,15 @@ static void threads_share_the_stack(void **state)
 
     join();
     assert_int_equal(pthread_create(&aside, NULL, talk_aside, NULL), 0);
-    talk(
-        &(struct network){.mtu = 1400, .check = true, .trouble = 10});
+    talk(&(struct network){.mtu = 1400, .check = true, .trouble = 10});
     pthread_join(aside, NULL);
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 
 static void damaged_packets_are_dropped(void **state)
 {
-    struct wf_sctp_setup setup = {.mtu = 1400, .window = 1 << 20, .room = 4 << 20, .check = true};
+    struct wf_sctp_user_settings setup = {
+        .mtu = 1400, .window = 1 << 20, .room = 4 << 20, .check = true};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
     join();
@@ -337,12 +343,12 @@ static void damaged_packets_are_dropped(void **state)
     b->mtu = setup.mtu;
     a->assoc.ctx = a;
     a->assoc.output = output;
-    assert_int_equal(wf_sctp_open(&a->assoc, &setup), WEFT_OK);
+    assert_int_equal(wf_sctp_user_open(&a->assoc, &setup), WEFT_OK);
     assert_int_equal(b->packets, 1); /* the first packet of an association */
     for (size_t i = 0; i < b->wire[0].n; i++) {
         b->wire[0].bytes[i] ^= 0x10;
-        wf_sctp_input(&a->assoc, b->wire[0].bytes, b->wire[0].n);
-        wf_sctp_input(&a->assoc, b->wire[0].bytes, i);
+        wf_sctp_user_input(&a->assoc, b->wire[0].bytes, b->wire[0].n);
+        wf_sctp_user_input(&a->assoc, b->wire[0].bytes, i);
         assert_int_equal(a->packets + b->packets, 1); /* no answer */
         b->wire[0].bytes[i] ^= 0x10;
     }
@@ -351,7 +357,7 @@ static void damaged_packets_are_dropped(void **state)
         free(b->wire[--b->packets].bytes);
     free(a);
     free(b);
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 
 int main(void)

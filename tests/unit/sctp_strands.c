@@ -18,7 +18,7 @@
 enum { WIRE = 4096, LONG = 20000, MTU = 1400, STEPS = 20000, MB = 1 << 20 };
 
 struct packet {
-    uint32_t strand;
+    uint32_t assoc;
     uint64_t due;
     size_t n;
     uint8_t *bytes;
@@ -30,7 +30,8 @@ struct side {
     struct packet wire[WIRE]; /* on the way to this side */
     int packets;
     bool deaf; /* nothing arrives of the first association */
-    unsigned lost, delay, queue; /* one packet of so many; ms, ms that it stands */
+    unsigned lost;         /* one packet of so many */
+    unsigned delay, queue; /* ms on the way, ms in a queue */
     uint32_t random;
     bool watched; /* the number of associations may change */
     uint64_t sent;
@@ -88,14 +89,14 @@ static bool is_lost(struct side *to)
 
 static void output(void *ctx, const void *bytes, size_t n)
 {
-    const struct wf_sctp_strand *s = ctx;
+    const struct wf_sctp_assoc *s = ctx;
     struct side *to = ((struct side *)s->peer->ep->core)->other;
     struct packet *p = &to->wire[to->packets];
 
     if (to->packets == WIRE || (to->deaf && s->number == 0) || is_lost(to))
         return;
     p->due = atomic_load(&clock_ns) + (to->delay + to->queue) * 1000000u;
-    p->strand = s->number;
+    p->assoc = s->number;
     p->n = n;
     p->bytes = malloc(n);
     memcpy(p->bytes, bytes, n);
@@ -103,13 +104,13 @@ static void output(void *ctx, const void *bytes, size_t n)
 }
 
 /* Its packets go our way. */
-static struct wf_sctp_strand *tapped(struct side *s, uint32_t number)
+static struct wf_sctp_assoc *tapped(struct side *s, uint32_t number)
 {
-    struct wf_sctp_strand *strand = wf_sctp_strand_at(s->f.peer, number);
+    struct wf_sctp_assoc *assoc = wf_sctp_assoc_get(s->f.peer, number);
 
-    assert_non_null(strand);
-    strand->assoc.output = output;
-    return strand;
+    assert_non_null(assoc);
+    assoc->user.output = output;
+    return assoc;
 }
 
 static void arrive(struct side *s)
@@ -125,18 +126,18 @@ static void arrive(struct side *s)
             s->wire[s->packets++] = here[i];
             continue;
         }
-        wf_sctp_input(&tapped(s, here[i].strand)->assoc, here[i].bytes,
-                      here[i].n);
-        p->unread |= 1u << here[i].strand;
-        wf_sctp_take(p);
+        wf_sctp_user_input(&tapped(s, here[i].assoc)->user, here[i].bytes,
+                           here[i].n);
+        p->unread |= 1u << here[i].assoc;
+        wf_sctp_take_arrived(p);
         free(here[i].bytes);
     }
-    wf_sctp_flush(p);
-    wf_sctp_strands_tend(p);
+    wf_sctp_finish_sends(p);
+    wf_sctp_assocs_make_room(p);
     if (s->watched)
         wf_sctp_spread_watch(p, atomic_load(&clock_ns));
-    for (uint32_t i = 0; i < STRANDS; i++)
-        if (p->strand[i])
+    for (uint32_t i = 0; i < ASSOCS_MAX; i++)
+        if (p->assoc[i])
             tapped(s, i);
 }
 
@@ -144,7 +145,7 @@ static void step(struct side *a, struct side *b)
 {
     arrive(a);
     arrive(b);
-    wf_sctp_tick(clock_forward_ms());
+    wf_sctp_stack_tick(clock_forward_ms());
 }
 
 static struct side *open_side(int associations)
@@ -165,7 +166,7 @@ static struct side *open_side(int associations)
     p->exit.fd = -1; /* the first packets are lost, and come again */
     p->ep->scratch = malloc(SCTP_RBUF);
     p->ep->message = malloc(SCTP_RBUF);
-    assert_int_equal(wf_sctp_strands_open(p), WEFT_OK);
+    assert_int_equal(wf_sctp_assocs_open(p), WEFT_OK);
     for (int i = 0; i < associations; i++)
         tapped(s, (uint32_t)i);
     return s;
@@ -173,7 +174,7 @@ static struct side *open_side(int associations)
 
 static void close_side(struct side *s)
 {
-    wf_sctp_strands_close(s->f.peer);
+    wf_sctp_assocs_close(s->f.peer);
     wf_sctp_tx_cancel(s->f.peer, WEFT_ECANCEL);
     assert_int_equal(s->lent, 0);
     while (s->packets)
@@ -188,7 +189,7 @@ static void meet(struct side **a, int m, struct side **b, int n)
 {
     char why[300];
 
-    if (wf_sctp_enter(why, sizeof why) < 0) {
+    if (wf_sctp_stack_enter(why, sizeof why) < 0) {
         print_message("left out: %s\n", why);
         skip();
     }
@@ -207,7 +208,7 @@ static void part(struct side *a, struct side *b)
     assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
     close_side(a);
     close_side(b);
-    wf_sctp_leave();
+    wf_sctp_stack_leave();
 }
 
 /* ---- containers ---------------------------------------------------------- */
@@ -222,10 +223,8 @@ static bool send_one(struct side *s)
     fake_header(p->head, LONG, s->sent);
     p->of = s;
     p->v = (struct iovec){.iov_base = zeros, .iov_len = LONG};
-    p->tx = (weft_tx){.hdr = (weft_hdr *)p->head,
-                      .iov = &p->v,
-                      .iov_n = 1,
-                      .len = LONG};
+    p->tx = (weft_tx){
+        .hdr = (weft_hdr *)p->head, .iov = &p->v, .iov_n = 1, .len = LONG};
     rc = wf_sctp_tx(s->f.peer, &p->tx);
     assert_true(rc == WEFT_OK || rc == WEFT_DONE || rc == WEFT_EAGAIN);
     s->lent += rc == WEFT_OK;
@@ -237,8 +236,8 @@ static bool send_one(struct side *s)
 
 static void exchange(struct side *a, struct side *b, int count)
 {
-    for (int i = 0; i < STEPS && (a->f.finished < count ||
-                                  b->f.finished < count); i++) {
+    for (int i = 0;
+         i < STEPS && (a->f.finished < count || b->f.finished < count); i++) {
         while (a->sent < (uint64_t)count && send_one(a))
             ;
         while (b->sent < (uint64_t)count && send_one(b))
@@ -262,8 +261,8 @@ static void different_numbers_meet_and_keep_the_order(void **state)
         meet(&a, numbers[i][0], &b, numbers[i][1]);
         exchange(a, b, FAKE_SINKS);
         assert_int_equal(a->f.failed + b->f.failed, 0);
-        assert_non_null(b->f.peer->strand[numbers[i][0] - 1]);
-        assert_non_null(a->f.peer->strand[numbers[i][1] - 1]);
+        assert_non_null(b->f.peer->assoc[numbers[i][0] - 1]);
+        assert_non_null(a->f.peer->assoc[numbers[i][1] - 1]);
         part(a, b);
     }
 }
@@ -296,8 +295,8 @@ static void there_are_no_more_than_sixteen(void **state)
     struct side *a, *b;
 
     meet(&a, 1, &b, 1);
-    assert_null(wf_sctp_strand_at(a->f.peer, STRANDS));
-    assert_null(wf_sctp_strand_at(a->f.peer, UINT32_MAX));
+    assert_null(wf_sctp_assoc_get(a->f.peer, ASSOCS_MAX));
+    assert_null(wf_sctp_assoc_get(a->f.peer, UINT32_MAX));
     part(a, b);
 }
 
@@ -307,7 +306,7 @@ enum { CALM = 15, STANDING = 20 }; /* ms, after 10; answers come 5 late */
 
 static int judged(struct wf_sctp_spread *s, uint32_t repeated, uint32_t rtt_ms)
 {
-    const struct wf_sctp_sight seen = {repeated, rtt_ms, true};
+    const struct wf_sctp_loss_sample seen = {repeated, rtt_ms, true};
 
     wf_sctp_spread_judge(s, &seen, 1, 16);
     return s->now;
@@ -343,7 +342,7 @@ static void losses_in_a_queue_halve_it(void **state)
 static void a_short_way_and_a_silent_peer_change_nothing(void **state)
 {
     struct wf_sctp_spread s = {.now = 1}, t = {.now = 1};
-    const struct wf_sctp_sight silent = {100, 10, false};
+    const struct wf_sctp_loss_sample silent = {100, 10, false};
 
     for (int i = 0; i < 10; i++) {
         assert_int_equal(judged(&s, 100, 2), 1);
@@ -370,7 +369,7 @@ static int spread_after(unsigned lost, unsigned delay, unsigned queue)
     assert_int_equal(a->f.failed + b->f.failed, 0);
     n = a->f.peer->spread.now;
     for (int i = 0; i < n; i++)
-        assert_true(a->f.peer->strand[i]->up);
+        assert_true(a->f.peer->assoc[i]->up);
     part(a, b);
     return n;
 }

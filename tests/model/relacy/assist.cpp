@@ -27,7 +27,7 @@ static void copy(char *to, const char *from, size_t n)
 #define memcpy copy
 #define wf_copy_around copy
 
-//@ core/thread/mailbox.h: mail_job{pieces piece first around from to len}
+//@ core/thread/mailbox.h: mail_job{pieces piece first nontemporal from to len}
 struct mailbox {
     struct mail_job job;
 };
@@ -41,9 +41,9 @@ struct weft_rma {
 struct weft_ep {
     struct mailbox *box;
     struct weft_rma *rma;
-    uint32_t generation, own;
+    uint32_t generation, own_pieces;
     struct {
-        size_t around;
+        size_t nontemporal;
     } config;
 };
 struct weft_peer {
@@ -52,13 +52,13 @@ struct weft_peer {
     wf_atomic_u64 *asked;
 };
 static void wf_mail_wake(struct mailbox *) {}
-static size_t piece_of(const weft_ep *, size_t) { return PIECE; }
+static size_t piece_bytes_of(const weft_ep *, size_t) { return PIECE; }
 static void ask_for_help(weft_peer *p, uint64_t word)
 {
     p->asked->store(word, rl::mo_release, $);
 }
-//@ core/thread/assist.c: claim_word claim copy_piece wf_assist wf_assist_done
-//@ core/thread/assist.c: wf_assist_finish lead_of describe get_shared
+//@ core/thread/assist.c: claim_word claim_piece copy_piece wf_assist wf_assist_done
+//@ core/thread/assist.c: wf_assist_finish lead_bytes_of describe_job get_shared
 #undef memcpy
 #undef wf_copy_around
 

@@ -17,7 +17,7 @@ enum { MAIL_LINE = 64, MAIL_FIRST = 40, MAIL_PAD = 0xF0 };
 enum mail_end { MAIL_OPEN, MAIL_LEAVING, MAIL_GONE };
 //@ core/thread/mailbox.h: mail_line{env data} mail_job mailbox
 //@ core/thread/mailbox.h: mail_claim
-//@ core/thread/mailbox.h: mail_at mail_word mail_from
+//@ core/thread/mailbox.h: mail_line_at mail_make_word mail_sender_of
 static bool wf_mail_padded(struct mailbox *, uint32_t, uint32_t, uint64_t *,
                            uint32_t, struct mail_claim *);
 static void wf_mail_ring(const struct mailbox *)
@@ -25,14 +25,14 @@ static void wf_mail_ring(const struct mailbox *)
     bell_of_owner->store(1, rl::mo_relaxed, $);
     wf_futex_wake(bell_of_owner);
 }
-//@ core/thread/mailbox.h: mail_claim() mail_publish mail_peek mail_done
+//@ core/thread/mailbox.h: mail_claim_lines() mail_publish mail_peek mail_release_lines
 //@ core/thread/registry.c: wf_mail_padded wf_mail_wake
 
 struct weft_ep {
     struct mailbox *box;
     uint64_t head;
-    bool armed, stalled, mourns;
-    uint32_t wants, deaths;
+    bool armed, stalled, peer_died;
+    uint32_t wants, seen_deaths;
     void *rma, *core;
     struct {
         uint64_t (*now_ns)(void *);
@@ -45,7 +45,7 @@ static struct registry {
 #define registry (*registry_now)
 //@ core/thread/registry.c: wf_mail_deaths
 #undef registry
-static bool any_sated(const weft_ep *) { return false; }
+static bool has_any_space_again(const weft_ep *) { return false; }
 static bool wf_assist_done(const weft_ep *) { return false; }
 static int read_bell()
 {
@@ -53,7 +53,7 @@ static int read_bell()
     return 8;
 }
 #define read(bell, to, n) read_bell()
-//@ core/thread/transport.c: disarm thread_arm
+//@ core/thread/transport.c: disarm_endpoint thread_arm
 #undef read
 
 /* Two senders of a container of one line and one of two each, through four lines:
@@ -83,28 +83,28 @@ struct mail_arrives : rl::test_suite<mail_arrives, SENDERS + 1> {
         uint32_t n = 1 + i % 2;
         struct mail_claim c;
 
-        while (!mail_claim(&box, n, seen, me, &c))
+        while (!mail_claim_lines(&box, n, seen, me, &c))
             rl::yield(1, $);
         for (uint32_t k = 0; k < n; k++)
             c.first[k].env[1] = 10 * (me + 1) + i;
-        mail_publish(&box, &c, mail_word(n, me));
+        mail_publish(&box, &c, mail_make_word(n, me));
     }
 
     int receive(uint64_t word)
     {
-        struct mail_line *l = mail_at(&box, owner.head);
-        uint32_t from = mail_from(word);
+        struct mail_line *l = mail_line_at(&box, owner.head);
+        uint32_t from = mail_sender_of(word);
 
         if ((word & 0xff) == MAIL_PAD) {
-            mail_done(&box, &owner.head, (uint32_t)(uint64_t)l->env[0]);
+            mail_release_lines(&box, &owner.head, (uint32_t)(uint64_t)l->env[0]);
             return 0;
         }
         RL_ASSERT(from < SENDERS);
         last[from]++;
         for (uint32_t k = 0; k < (word & 0xff); k++)
-            RL_ASSERT(mail_at(&box, owner.head + k)->env[1] ==
+            RL_ASSERT(mail_line_at(&box, owner.head + k)->env[1] ==
                       10 * (from + 1) + last[from]);
-        mail_done(&box, &owner.head, word & 0xff);
+        mail_release_lines(&box, &owner.head, word & 0xff);
         return 1;
     }
 
@@ -117,7 +117,7 @@ struct mail_arrives : rl::test_suite<mail_arrives, SENDERS + 1> {
             else if (!owner.armed && thread_arm(&owner, NULL, NULL) == WEFT_OK)
                 wf_futex_wait(&bell, 0, NULL);
             else if (owner.armed)
-                disarm(&owner);
+                disarm_endpoint(&owner);
             else
                 rl::yield(1, $);
         }

@@ -13,13 +13,13 @@ enum { THREADS = 3 };
 static uint32_t self[THREADS];
 #define wf_mutex_self self[rl::thread_index()]
 
-enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0 };
-enum { OPEN_NS = 1, LOOKS = 1, CLOCK_EVERY = 2 };
+enum { SPINS_FOR_OWNER = 1, BIAS_AFTER_ENTRIES = 1, DOUBLINGS_MAX = 0 };
+enum { OPEN_NS = 1, TRIES_BEFORE_SLEEP = 1, SPINS_PER_CLOCK = 2 };
 static bool barrier; /* as the kernel has it */
-static bool have_barrier() { return barrier; }
+static bool has_membarrier() { return barrier; }
 static wf_atomic_u64 *taken_now;
-#define taken (*taken_now)
-static void number_self();
+#define used_ids (*taken_now)
+static void assign_thread_id();
 struct wf_mutex;
 void wf_mutex_left(wf_atomic_u32 *inside);
 bool wf_mutex_take_now(struct wf_mutex *);
@@ -27,8 +27,8 @@ bool wf_mutex_take_now(struct wf_mutex *);
 
 enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1, WF_MUTEX_BEDS = 2 };
 #define wf_membarrier_register_own() true
-//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant}
-//@ core/os/mutex.c: all_pass_barrier
+//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{owner_word last_thread entries_in_row revoked no_slot_left slot_owner}
+//@ core/os/mutex.c: fence_all_threads
 void wf_mutex_take(struct wf_mutex *);
 void wf_mutex_pass(struct wf_mutex *);
 void wf_mutex_linger(struct wf_mutex *);
@@ -37,13 +37,13 @@ void wf_mutex_linger(struct wf_mutex *);
 //@ core/os/mutex.h: wf_mutex_lock_own wf_mutex_close_open wf_mutex_return wf_mutex_lock_again
 //@ core/os/mutex.h: wf_mutex_lock wf_mutex_leave wf_mutex_unlock wf_mutex_step_out wf_mutex_try
 //@ core/os/mutex.h: wf_mutex_contended
-enum { FIRST = WF_MUTEX_STRANGER + 1 };
-//@ core/os/mutex.c: give_number take_number come inherits find_slot give_slot_back bias consider end_ownership
-//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left bed wake wake_sleeper enter_open look
-//@ core/os/mutex.c: spin ask ask_no_more lie_down await_awake wf_mutex_take
+enum { FIRST_ID = WF_MUTEX_STRANGER + 1 };
+//@ core/os/mutex.c: release_thread_id allocate_thread_id lock_first_time lock_inherited find_slot release_own_slot bias_to_self consider_bias revoke_bias
+//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_left sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next try_turn
+//@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request sleep_until_woken spin_and_try wf_mutex_take
 //@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass wf_mutex_linger wf_mutex_take_now
 
-static void number_self() { wf_mutex_self = take_number(); }
+static void assign_thread_id() { wf_mutex_self = allocate_thread_id(); }
 
 enum how { LOCK, STEP_OUT, AGAIN, NO_BARRIER, TRY, CLAIM, INHERIT };
 
@@ -102,7 +102,7 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
             be_inside(me);
         }
         if (HOW == INHERIT)
-            give_number((void *)(uintptr_t)wf_mutex_self);
+            release_thread_id((void *)(uintptr_t)wf_mutex_self);
         if (me == 0)
             gone.store(1, rl::mo_relaxed, $);
     }

@@ -12,14 +12,14 @@ enum { THREADS = 3 };
 static uint32_t self[THREADS];
 #define wf_mutex_self self[rl::thread_index()]
 
-enum { SPINS = 1, PATIENCE = 1, DOUBLINGS = 0 };
-enum { OPEN_NS = 1, LOOKS = 1, CLOCK_EVERY = 2 };
+enum { SPINS_FOR_OWNER = 1, BIAS_AFTER_ENTRIES = 1, DOUBLINGS_MAX = 0 };
+enum { OPEN_NS = 1, TRIES_BEFORE_SLEEP = 1, SPINS_PER_CLOCK = 2 };
 enum { WF_SUBMITS = true };
 enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1, WF_MUTEX_BEDS = 2 };
 static bool barrier; /* as the kernel has it */
-static bool have_barrier() { return barrier; }
-static void number_self() { wf_mutex_self = 2 + rl::thread_index(); }
-static void all_pass_barrier() { rl::systemwide_fence($); }
+static bool has_membarrier() { return barrier; }
+static void assign_thread_id() { wf_mutex_self = 2 + rl::thread_index(); }
+static void fence_all_threads() { rl::systemwide_fence($); }
 #define wf_mutex_hold_compiler() ((void)0)
 #define wf_section_entering(rank, object) ((void)0)
 #define wf_section_left(rank, object) ((void)0)
@@ -30,14 +30,14 @@ bool wf_mutex_take_now(struct wf_mutex *);
 void wf_mutex_take(struct wf_mutex *);
 void wf_mutex_pass(struct wf_mutex *);
 void wf_mutex_linger(struct wf_mutex *);
-//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{in last run revoked crowded tenant}
+//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{owner_word last_thread entries_in_row revoked no_slot_left slot_owner}
 //@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_word wf_mutex_say_inside wf_mutex_enter_biased
 //@ core/os/mutex.h: wf_mutex_lock_own wf_mutex_close_open wf_mutex_return wf_mutex_lock_again
 //@ core/os/mutex.h: wf_mutex_contended wf_mutex_lock wf_mutex_leave wf_mutex_unlock
 //@ core/os/mutex.h: wf_mutex_step_out
-//@ core/os/mutex.c: come inherits find_slot give_slot_back bias consider end_ownership
-//@ core/os/mutex.c: owner_inside end_bias wf_mutex_left bed wake wake_sleeper enter_open look
-//@ core/os/mutex.c: spin ask ask_no_more lie_down await_awake wf_mutex_take
+//@ core/os/mutex.c: lock_first_time lock_inherited find_slot release_own_slot bias_to_self consider_bias revoke_bias
+//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_left sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next try_turn
+//@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request sleep_until_woken spin_and_try wf_mutex_take
 //@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass wf_mutex_linger
 //@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_some
 //@ core/os/stack.h: wf_stack_reversed wf_stack_take_all
