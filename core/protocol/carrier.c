@@ -9,7 +9,7 @@
  * answered on the carrier that it came by, so an answer proves this carrier.
  *
  * What carriers say to each other: carrier_say.c. When one counts as silent:
- * carrier_silence.c.
+ * carrier_silence.c; when a process that refuses counts as gone: carrier_gone.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -22,11 +22,9 @@
 #define HEIR_NS 20000000u    /* the current one may still answer */
 #define STAGGER_NS 5000000u  /* between calls of the carriers when all are lost */
 #define AGAIN_NS 10000000u   /* after a failed call; doubled each time */
-#define GONE_NS 1000000000u  /* for the others to contradict */
 #define LOST_TURN_NS 2000000u
 #define SEARCH_NS 500000000u /* at least, for another way */
-/* REFUSED: calls, 0.3 s of them; a listener that was ended is opened again sooner */
-enum { DOUBLINGS = 6, GOOD_PROBES = 3, PROBES = 4, REFUSED = 5 };
+enum { DOUBLINGS = 6, GOOD_PROBES = 3, PROBES = 4 };
 
 int wf_carrier_of(const struct wf_ordered *o, const struct weft_core *core)
 {
@@ -327,16 +325,10 @@ void wf_carrier_end(struct wf_ordered *o, const char *why)
 /* Nothing works: call all, the best first, and judge. */
 static void search(struct wf_ordered *o, uint64_t now)
 {
-    bool tried = true;
-
-    for (int k = 0; k < o->carriers; k++) {
-        struct wf_carrier *c = &o->carrier[k];
+    for (int k = 0; k < o->carriers; k++)
         if (since(o->lost_at, now) >= (uint64_t)k * STAGGER_NS)
             wf_carrier_probe(o, k);
-        tried = tried && c->fails >= REFUSED &&
-                (c->gone || c->state == WF_CARRIER_BROKEN);
-    }
-    if (o->gone_at && (tried || since(o->gone_at, now) >= GONE_NS))
+    if (wf_carrier_gone(o, now))
         dead(o, "");
     else if (since(o->life_at, now) >= o->timeout &&
              since(o->lost_at, now) >= least(SEARCH_NS, o->timeout))

@@ -14,6 +14,7 @@
  *   carrier.c   which transport; probes; time           the only part with both
  *   carrier_say.c  acknowledgements and probes
  *   carrier_silence.c  when it counts as silent
+ *   carrier_gone.c  when a process that refuses counts as gone
  *   stripe.c    which carrier takes the next piece; who is slow or silent
  *   order_counts.c  what happened, for reports
  *
@@ -23,7 +24,8 @@
  *                  one answers                                   [lose]
  *   LOST -> RUN    the first that answers: epoch + 1, resend     [adopt]
  *   RUN  -> RUN    failback: what was sent is acknowledged        [adopt]
- *   LOST -> dead   one says that the process is gone and nobody answers
+ *   LOST -> dead   one says that the process is gone, and the launcher says so,
+ *                  or cannot tell and nobody answers
  *   any  -> dead   no sign of life by any carrier for the route's timeout:
  *                  wf_location_down
  *   any  -> dead   for that time the pair has moved and nothing was acknowledged
@@ -209,6 +211,7 @@ struct wf_ordered {
     uint64_t life_due;   /* when to look for the next */
     uint64_t asked_at;   /* of this silence, by all carriers; 0: not yet */
     uint64_t turned_at;  /* the last turn */
+    uint64_t ask_at;     /* LOST: when to ask the launcher again */
     uint64_t moved_at;    /* the last move */
     unsigned backoff;    /* doublings of what counts as silence, then */
     uint64_t stuck_since; /* moves, and nothing acknowledged beyond stuck_una */
@@ -333,6 +336,10 @@ uint64_t wf_carrier_backed_off(const struct wf_ordered *, uint64_t ns,
 void wf_carrier_note_move(struct wf_ordered *, uint64_t now);
 /* When to look for a sign of what was sent. */
 uint64_t wf_carrier_next_look(const struct wf_ordered *, uint64_t now);
+
+/* ---- carrier_gone.c ------------------------------------------------------- */
+/* None works, and one said that the process has ended: has it? */
+bool wf_carrier_gone(struct wf_ordered *, uint64_t now);
 
 /* ---- stripe.c ------------------------------------------------------------- */
 /* Where a piece goes now; -1: nowhere yet. */
