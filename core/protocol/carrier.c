@@ -115,7 +115,7 @@ static void broken(struct wf_ordered *o, int k, const char *why)
     c->give_up = c->blocked = c->probe = c->pong = c->up = c->landed = false;
     c->flight = (struct wf_flight){0};
     wf_order_rewind(o, k);
-    c->probed_at = 0;
+    c->probed_at = c->confirmed = 0;
     c->good = 0;
     if (c->fails < UINT8_MAX)
         c->fails++;
@@ -328,6 +328,7 @@ static void search(struct wf_ordered *o, uint64_t now)
     for (int k = 0; k < o->carriers; k++)
         if (since(o->lost_at, now) >= (uint64_t)k * STAGGER_NS)
             wf_carrier_probe(o, k);
+    wf_carrier_look_beside(o, now);
     if (wf_carrier_gone(o, now))
         dead(o, "");
     else if (since(o->life_at, now) >= o->timeout &&

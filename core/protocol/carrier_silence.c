@@ -16,10 +16,18 @@
  * the route's timeout the process counts as gone. A carrier that nothing has
  * used yet hears nothing: when half of that time is over all are probed, which
  * also connects them, and each has a part of the timeout to answer. A carrier
- * that cannot tell stops the clock while it is the current one. While none works
- * the clock goes on, though hosts may answer: a process that was not reached by
- * any way for so long is of no use. Time in which this process made no turn does
- * not count.
+ * that cannot tell stops the clock while it is the current one. Another one that
+ * cannot tell, because the host hides behind a firewall, still shows by what it
+ * has had confirmed (weft_ops.traffic) that the host is there: a kernel
+ * acknowledges the bytes of a probe that its process does not read. Datagrams
+ * are confirmed by the process alone. So a process that computes counts as gone
+ * when the path to a host that answers dies, and all others are of datagrams and
+ * behind a firewall: then it cannot be told from a dead one, which must not be
+ * waited for. While none is
+ * current the clock goes on, though hosts may answer: a process that was not
+ * reached by any way for so long is of no use. But a connection on which the
+ * process was heard, and whose host answers there, is a way: its process
+ * computes. Time in which this process made no turn does not count.
  *
  * BACKOFF  Where processors are short of time every carrier is silent for that
  * long now and then, and a move, which sends everything again, makes it worse. So
@@ -141,26 +149,56 @@ static uint64_t look_every(const struct wf_ordered *o)
                                                    : LIFE_LEAST_NS;
 }
 
-/* The same; and an answer to a probe is a sign as well. Not by the current one:
- * probes are small, and its plugin knows whether data passes. */
-static uint64_t silence_beside(const struct wf_ordered *o, int k, uint64_t now)
+/* Was something confirmed on a carrier that cannot tell since the last look? */
+static void note_confirmed(struct wf_ordered *o, int k, uint64_t now)
 {
-    uint64_t quiet = silence_on(o, k), answer = o->carrier[k].answered_at;
+    struct wf_carrier *c = &o->carrier[k];
+    uint64_t sum;
 
-    return answer && since(answer, now) < quiet ? since(answer, now) : quiet;
+    if (c->state != WF_CARRIER_CALLED || c->give_up ||
+        !WEFT_HAS(c->core->ops, weft_ops, traffic))
+        return;
+    sum = c->core->ops->traffic(o->loc->peers[c->core->index]);
+    if (sum > c->confirmed)
+        c->confirmed_at = now;
+    c->confirmed = sum;
 }
 
-/* All are probed while the silence lasts. Did they have time to answer? */
+static uint64_t sooner_since(uint64_t quiet, uint64_t sign, uint64_t now)
+{
+    return sign && since(sign, now) < quiet ? since(sign, now) : quiet;
+}
+
+/* The same; and an answer to a probe is a sign as well, or, where the plugin
+ * cannot tell, that the probe was confirmed. Not by the current one: probes are
+ * small, and its plugin knows whether data passes. */
+static uint64_t silence_beside(struct wf_ordered *o, int k, uint64_t now)
+{
+    uint64_t quiet = silence_on(o, k);
+
+    if (quiet == UINT64_MAX) {
+        note_confirmed(o, k, now);
+        quiet = sooner_since(quiet, o->carrier[k].confirmed_at, now);
+    }
+    return sooner_since(quiet, o->carrier[k].answered_at, now);
+}
+
+/* All are probed while the silence lasts, also those whose last probe has no
+ * answer, for this one may be confirmed. Did they have time to answer? */
 static bool asked_all(struct wf_ordered *o, uint64_t silent, uint64_t now)
 {
     if (silent <= o->timeout / 2) {
         o->asked_at = 0;
         return false;
     }
+    for (int k = 0; k < o->carriers; k++) {
+        struct wf_carrier *c = &o->carrier[k];
+        wf_carrier_probe(o, k);
+        if (!o->asked_at && c->state == WF_CARRIER_CALLED)
+            c->probe = true;
+    }
     if (!o->asked_at)
         o->asked_at = now;
-    for (int k = 0; k < o->carriers; k++)
-        wf_carrier_probe(o, k);
     return since(o->asked_at, now) >= o->timeout / LIFE_ANSWER;
 }
 
@@ -184,6 +222,25 @@ bool wf_carrier_lifeless(struct wf_ordered *o, uint64_t now)
         left = o->timeout - least;
     o->life_due = now + (left > LIFE_LEAST_NS ? left : LIFE_LEAST_NS);
     return asked && least >= o->timeout;
+}
+
+void wf_carrier_look_beside(struct wf_ordered *o, uint64_t now)
+{
+    uint64_t least = UINT64_MAX;
+
+    if (now < o->life_due)
+        return;
+    o->life_due = now + look_every(o);
+    for (int k = 0; k < o->carriers; k++) {
+        uint64_t quiet = o->carrier[k].up ? silence_beside(o, k, now)
+                                          : UINT64_MAX;
+        least = quiet < least ? quiet : least;
+    }
+    if (least == UINT64_MAX)
+        return;
+    asked_all(o, least, now);
+    if (now > least && now - least > o->life_at)
+        o->life_at = now - least;
 }
 
 void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)

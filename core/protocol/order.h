@@ -143,6 +143,8 @@ struct wf_carrier {
     uint64_t answered_at; /* when the last one was */
     uint64_t heard;       /* containers, as far as they took the long way */
     uint64_t sign;        /* wf_carrier_lives: what it last saw */
+    uint64_t confirmed;   /* the same of wf_carrier_lifeless, */
+    uint64_t confirmed_at; /* and when it had grown */
     uint64_t sent, sent_bytes; /* containers that it took, and their payload */
     struct wf_flight flight;
     struct wf_stage *stage, *last_stage;   /* oldest first, by seq */
@@ -327,6 +329,9 @@ bool wf_carrier_waited(const struct wf_ordered *, uint64_t now);
 /* No carrier has had a sign of life of the peer for the route's timeout, though
  * all were probed. */
 bool wf_carrier_lifeless(struct wf_ordered *, uint64_t now);
+/* While none is current: a carrier that the peer was heard on, and where its host
+ * answers, is a sign of life. */
+void wf_carrier_look_beside(struct wf_ordered *, uint64_t now);
 /* There was no turn since the last one: that is no silence of the peer. */
 void wf_carrier_excuse(struct wf_ordered *, uint64_t now);
 /* The limit `ns` on silence, doubled for a pair that has moved in vain. */

@@ -9,7 +9,10 @@
  *          only as far as the host answers our calls as well: a full receiver
  *          that drops what it has promised room for sends such, and so does one
  *          that cannot hear us any more. Where hosts do not answer calls it
- *          counts as long as the receiver is full.
+ *          counts as long as the receiver is full. No dead process hides behind
+ *          that: the kernel of one that has ended resets the connection, and one
+ *          that acknowledges without hearing us has no answer to its segments
+ *          or keepalives either, gives up within `detect`, and resets.
  * CLOSED   With its window closed the kernel asks up to two minutes apart, so the
  *          host is called. TCP_USER_TIMEOUT is not used: it would cut a receiver
  *          that computes for long.
