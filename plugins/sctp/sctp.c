@@ -263,6 +263,7 @@ static int progress(weft_ep *ep, int budget)
         budget = budget < 1 ? 1 : READS;
     if (ep->attention.first)
         events += wf_sctp_attention(ep);
+    ep->drained = true; /* until wf_sctp_read leaves something */
     if (ep->listener >= 0)
         events += wf_sctp_poll(ep, budget);
     else
@@ -271,6 +272,7 @@ static int progress(weft_ep *ep, int budget)
     if (ep->errors)
         events += wf_sctp_errors(ep);
     timers(ep);
+    ep->drained = false;
     if (ep->attention.first)
         events += wf_sctp_attention(ep);
     return events;

@@ -82,11 +82,13 @@ enum wf_sctp_stack { STACK_AUTO, STACK_KERNEL, STACK_LIBRARY };
  *  12 check  CRC-32C of it all, with 0 here; in PACKET, which has its own: the
  *            association that it belongs to
  *  16 value  room of a handshake, stamp of a probe; not in PACKET
- *  20 offer  of a handshake: which stacks the speaker has; not in PACKET
+ *  20 offer  of a handshake: which stacks the speaker has; of a probe:
+ *            PROBE_DRAINED if the sender had just found its sockets empty; not
+ *            in PACKET
  *     body
  * All little-endian. Types up to IP_RESET are words of the handshake. */
 enum wf_sctp_type { TYPE_PACKET = 16, TYPE_PROBE, TYPE_ECHO };
-enum { HEAD_PACKET = 16, HEAD_WORD = 24 };
+enum { HEAD_PACKET = 16, HEAD_WORD = 24, PROBE_DRAINED = 1 };
 
 struct wf_sctp_datagram {
     uint8_t type;
@@ -240,6 +242,7 @@ struct weft_ep {
     struct wf_ip_watch watch;
     int fd[IP_ADDRS_MAX]; /* on the interface of the same index in ip.use */
     uint32_t mtu[IP_ADDRS_MAX];
+    bool drained; /* this call of progress() has found all sockets empty */
     int epfd;
     weft_peer **peer; /* by process */
     uint32_t peers;
