@@ -23,10 +23,11 @@
  * are confirmed by the process alone. So a process that computes counts as gone
  * when the path to a host that answers dies, and all others are of datagrams and
  * behind a firewall: then it cannot be told from a dead one, which must not be
- * waited for. While none is current the clock goes on, though hosts may answer: a
- * process that was not reached by any way for so long is of no use. But a
- * connection whose host answers, or a call that its kernel has taken, is a way:
- * the process computes. Time in which this process made no turn does not count.
+ * waited for. While none is
+ * current the clock goes on, though hosts may answer: a process that was not
+ * reached by any way for so long is of no use. But a connection on which the
+ * process was heard, and whose host answers there, is a way: its process
+ * computes. Time in which this process made no turn does not count.
  *
  * BACKOFF  Where processors are short of time every carrier is silent for that
  * long now and then, and a move, which sends everything again, makes it worse. So
@@ -231,7 +232,8 @@ void wf_carrier_look_beside(struct wf_ordered *o, uint64_t now)
         return;
     o->life_due = now + look_every(o);
     for (int k = 0; k < o->carriers; k++) {
-        uint64_t quiet = silence_beside(o, k, now);
+        uint64_t quiet = o->carrier[k].up ? silence_beside(o, k, now)
+                                          : UINT64_MAX;
         least = quiet < least ? quiet : least;
     }
     if (least == UINT64_MAX)

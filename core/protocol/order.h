@@ -329,7 +329,7 @@ bool wf_carrier_waited(const struct wf_ordered *, uint64_t now);
 /* No carrier has had a sign of life of the peer for the route's timeout, though
  * all were probed. */
 bool wf_carrier_lifeless(struct wf_ordered *, uint64_t now);
-/* While none is current: a carrier that is connected, and where the peer's host
+/* While none is current: a carrier that the peer was heard on, and where its host
  * answers, is a sign of life. */
 void wf_carrier_look_beside(struct wf_ordered *, uint64_t now);
 /* There was no turn since the last one: that is no silence of the peer. */

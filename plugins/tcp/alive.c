@@ -16,7 +16,6 @@
  * CLOSED   With its window closed the kernel asks up to two minutes apart, so the
  *          host is called. TCP_USER_TIMEOUT is not used: it would cut a receiver
  *          that computes for long.
- * CALLED   A kernel takes calls for a process that computes.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,11 +26,7 @@
 
 #include "tcp.h"
 
-enum {
-    CERTAIN = 2,  /* repetitions in a row that nobody answered */
-    STANDING = 8, /* of these parts of the limit a call must stand for one */
-    MS = 1000000
-};
+enum { CERTAIN = 2, /* repetitions in a row that nobody answered */ MS = 1000000 };
 #define TICK_LEAST_NS 20000000u
 #define COARSE_NS 15000000u
 #define KERNEL_NS 6000000000u /* what its keepalive can do, in whole seconds */
@@ -244,37 +239,6 @@ void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
     ep->watch_at = next > now + TICK_LEAST_NS ? next : now + TICK_LEAST_NS;
 }
 
-/* A call that the kernel of the peer has taken, for the process computes, and has
- * not hung up on, as one that does not want it would soon. Keepalive asks in the
- * meantime. UINT64_MAX: it is none. */
-static uint64_t silence_of_call(const struct wf_tcp_conn *c, uint64_t within,
-                                uint64_t now)
-{
-    struct tcp_info info = {0};
-    socklen_t n = sizeof info;
-    uint64_t quiet;
-
-    if (!c || (c->state != TCP_ANSWER && c->state != TCP_VERDICT) ||
-        now < c->since + within / STANDING ||
-        getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
-        return UINT64_MAX;
-    quiet = (uint64_t)info.tcpi_last_ack_recv * MS;
-    return info.tcpi_retransmits >= CERTAIN || info.tcpi_probes >= CERTAIN
-               ? quiet
-               : earlier(quiet, within / 2);
-}
-
-static uint64_t silence_of_calls(const weft_peer *p, uint64_t within,
-                                 uint64_t now)
-{
-    uint64_t least = UINT64_MAX;
-
-    for (int i = 0; p->dial && i < p->dial->n; i++)
-        least = earlier(least,
-                        silence_of_call(p->dial->cand[i].conn, within, now));
-    return least;
-}
-
 /* weft_ops.silent */
 uint64_t wf_tcp_alive_silent(weft_peer *p, uint64_t within)
 {
@@ -282,7 +246,7 @@ uint64_t wf_tcp_alive_silent(weft_peer *p, uint64_t within)
     uint64_t now = wf_tcp_now(ep);
 
     if (p->state != TCP_OPEN)
-        return silence_of_calls(p, within, now);
+        return UINT64_MAX;
     if (p->alive.within != within) {
         p->alive.within = within;
         if (!p->watched)

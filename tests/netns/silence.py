@@ -7,9 +7,7 @@ its own cable; all cables fail at once. Limits are 2 s (`detect`, `vanished`,
 takes. Of the peaceful faults `none` is none, `brief` a cut of half the limit,
 `killed` ends all sockets that wait for callers or datagrams, and `hidden` is a
 firewall that swallows calls to the port discard, so that hosts are not heard
-of; there a rank that computes is left alone. So it is where only the `first`
-cable is cut, the second one being tcp, and where that one is `shielded` by such
-a firewall. Without arguments a sample; with `all`, the whole grid; otherwise only
+of; there a rank that computes is left alone. Without arguments a sample; with `all`, the whole grid; otherwise only
 cells whose names hold one of the words:
 
     silence.py udp:both tcp+sctp
@@ -44,13 +42,11 @@ AT_ONCE = 6   # cells
 NAMES = {"tcp": "tcp", "udp": "udp-reliable", "sctp": "sctp"}
 FABRICS = ["tcp", "udp", "sctp", "tcp+udp", "udp+tcp", "tcp+sctp", "udp+sctp",
            "tcp+tcp", "shm+tcp"]
-TCP_SECOND = ["udp+tcp", "tcp+tcp"]
 FAULTS = ["both", "ab", "ba", "deleted", "down", "address", "blackhole",
           "prohibit", "port", "host", "admin", "net"]
 TRAFFIC = ["stream", "pingpong", "idle", "receive"]
 PEACEFUL = [("none", "compute"), ("hidden", "compute"), ("brief", "last"),
-            ("killed", "call"), ("killed", "last"), ("first", "compute"),
-            ("shielded", "compute")]
+            ("killed", "call"), ("killed", "last")]
 ICMP = {"port": "port-unreachable", "host": "host-unreachable",
         "admin": "admin-prohibited", "net": "net-unreachable"}
 SAMPLE = ["tcp both stream", "tcp ab pingpong", "tcp deleted receive",
@@ -67,9 +63,7 @@ SAMPLE = ["tcp both stream", "tcp ab pingpong", "tcp deleted receive",
           "sctp both compute", "tcp+udp both compute", "tcp brief last", "udp brief last",
           "sctp brief last", "tcp+sctp brief last", "tcp killed call",
           "udp killed call", "sctp killed call", "tcp both call",
-          "udp both call", "udp ab call", "sctp both call", "sctp ab call", "udp+sctp killed last",
-          "tcp+tcp first compute", "udp+tcp first compute",
-          "tcp+tcp shielded compute"]
+          "udp both call", "udp ab call", "sctp both call", "sctp ab call", "udp+sctp killed last"]
 INI = """[core]
 log = warn
 job_key = silence
@@ -114,9 +108,9 @@ class Cell:
             use=use, failover="yes" if several else "no",
             timeout="timeout = 2s" if several else "")
 
-    def filter(self, net, hook, verdict, cables="net*"):
+    def filter(self, net, hook, verdict):
         rules = (f"table ip f {{ chain c {{ type filter hook {hook} priority "
-                 f"0; iifname \"{cables}\" {verdict}; }}; }}")
+                 f"0; iifname \"net*\" {verdict}; }}; }}")
         for host in net.hosts:
             subprocess.run(["ip", "netns", "exec", host, "nft", rules],
                            check=True)
@@ -156,8 +150,6 @@ class Cell:
             net.say("all", "both cut=1")
             time.sleep(LIMIT / 2)
             net.say("all", "heal")
-        if self.fault in ("first", "shielded"):
-            net.say("0", "both cut=1")
         if self.fault in ("both", "ab", "ba"):
             net.say("all", f"{self.fault} cut=1")
             return
@@ -179,8 +171,6 @@ class Cell:
             net.go = ini.name + ".go"
             if self.fault == "hidden":
                 self.filter(net, "input", "tcp dport 9 drop")
-            if self.fault == "shielded":
-                self.filter(net, "input", "tcp dport 9 drop", "net1")
             job = subprocess.Popen(
                 net.command([MPIRUN, "-n", "2", "-l", "--ini", ini.name,
                              PROGRAM, self.traffic,
@@ -240,8 +230,7 @@ class Cell:
 
 def cells(words):
     grid = [Cell(*c) for c in itertools.product(FABRICS, FAULTS, TRAFFIC)]
-    grid += [Cell(f, *c) for f in FABRICS for c in PEACEFUL
-             if c[0] not in ("first", "shielded") or f in TCP_SECOND]
+    grid += [Cell(f, *c) for f in FABRICS for c in PEACEFUL]
     grid += [Cell(f, "both", "compute") for f in FABRICS]
     grid += [Cell(f, c, "call") for f in FABRICS for c in ("both", "ab")]
     if not words:

@@ -292,10 +292,13 @@ static void a_carrier_that_cannot_tell_is_believed(void **state)
     end_brief();
 }
 
-/* The current carrier breaks while the peer computes. */
+/* The current carrier breaks while the peer computes, which was heard on the
+ * second one before. */
 static void break_first(void)
 {
     setup_brief();
+    order->carrier[1].state = WF_CARRIER_CALLED;
+    wf_carrier_heard(order, &wf.eps[1], 0);
     assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
 }
 
@@ -318,6 +321,16 @@ static void so_does_one_that_confirms_behind_a_firewall(void **state)
     end_brief();
 }
 
+/* A host that answers is no way to a process which was not heard there. */
+static void a_host_that_answers_is_no_connection(void **state)
+{
+    setup_brief();
+    fakes[1].silent = 0;
+    assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+    assert_in_range(fall_silent(9000, 1), 1900, 2110);
+    end_brief();
+}
+
 /* The clock runs on when the carrier breaks of the silence, late. */
 static void a_break_does_not_start_the_clock_again(void **state)
 {
@@ -325,7 +338,6 @@ static void a_break_does_not_start_the_clock_again(void **state)
     send_one();
     assert_int_equal(fall_silent(1000, CARRIERS), 1000);
     assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
-    fakes[1].silent = UINT64_MAX; /* it is not connected */
     assert_in_range(fall_silent(9000, 0), 950, 1010);
     end_brief();
 }
@@ -338,7 +350,6 @@ static void what_was_not_seen_is_no_silence(void **state)
     assert_int_equal(fall_silent(100, CARRIERS), 100);
     now += 60000 * MS;
     fakes[0].silent = 0;
-    fakes[1].silent = UINT64_MAX;
     assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "reset"));
     assert_in_range(fall_silent(9000, 0), 1500, 2010);
     end_brief();
@@ -365,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_carrier_that_cannot_tell_is_believed),
         cmocka_unit_test(a_connection_whose_host_answers_leads_to_the_peer),
         cmocka_unit_test(so_does_one_that_confirms_behind_a_firewall),
+        cmocka_unit_test(a_host_that_answers_is_no_connection),
         cmocka_unit_test(a_break_does_not_start_the_clock_again),
         cmocka_unit_test(what_was_not_seen_is_no_silence),
     };

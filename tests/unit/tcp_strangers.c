@@ -467,44 +467,6 @@ static void a_peer_that_computes_for_long_is_waited_for(void **state)
     rig_free(t);
 }
 
-/* Such a call says that the host is there, once it has stood for a while. */
-static void a_call_that_is_taken_is_a_sign(void **state)
-{
-    const uint64_t s = 1000000000u, within = 8 * s;
-    struct rig_tx *t = rig_make(0, 10, false);
-    struct rig_peer *p;
-
-    rig_know(&all[0], 1);
-    p = &all[0].peer[1];
-    assert_true(ops->silent(p->peer, within) == UINT64_MAX);
-    assert_int_equal(ops->send(p->peer, &t->tx), WEFT_EAGAIN);
-    for (int i = 0; i < 100; i++)
-        rig_progress(&all[0]); /* the other side does not */
-    assert_true(ops->silent(p->peer, within) == UINT64_MAX);
-    all[0].skew += 2 * s;
-    assert_in_range(ops->silent(p->peer, within), 0, within / 2);
-    all[0].skew += 100 * s;
-    assert_in_range(ops->silent(p->peer, within), 0, within / 2);
-    RIG_UNTIL(all, 2, p->readies == 1);
-    rig_free(t);
-}
-
-static void a_call_that_nobody_takes_is_none(void **state)
-{
-    const uint64_t s = 1000000000u;
-    struct rig_tx *t = rig_make(0, 10, false);
-    struct rig_peer *p;
-
-    rig_know(&all[0], 1);
-    p = &all[0].peer[1];
-    rig_close(&all[1]);
-    assert_int_equal(ops->send(p->peer, &t->tx), WEFT_EAGAIN);
-    all[0].skew += 2 * s;
-    assert_true(ops->silent(p->peer, 8 * s) == UINT64_MAX);
-    RIG_UNTIL(all, 1, p->downs == 1);
-    rig_free(t);
-}
-
 static void a_frame_of_unknown_type_breaks_the_link_only(void **state)
 {
     struct rig_tx *t;
@@ -537,8 +499,6 @@ int main(void)
         T(a_hello_in_single_bytes_is_cut_off_in_time),
         T(a_caller_that_has_gone_ends_nobody),
         T(a_peer_that_computes_for_long_is_waited_for),
-        T(a_call_that_is_taken_is_a_sign),
-        T(a_call_that_nobody_takes_is_none),
         T(a_frame_of_unknown_type_breaks_the_link_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
