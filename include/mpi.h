@@ -10,6 +10,11 @@
  * deprecates, and WEFT_NO_FINT to do without MPI_Fint and what belongs to it,
  * which the standard's ABI leaves to whoever brings the Fortran bindings.
  *
+ * MPI_Psend_init and MPI_Precv_init take an MPI_Count, as in the text of the
+ * standard (MPI-5.0 s4.2.1), in MPICH and in Open MPI. The header that the Forum
+ * publishes for the ABI has an int there; its MPI_Psend_init_c and
+ * MPI_Precv_init_c, which the text does not have, are the same functions here.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef MPI_H_ABI
@@ -1415,13 +1420,14 @@ int MPI_Pready_list(int length, const int array_of_partitions[],
     MPI_Request request);
 int MPI_Pready_range(int partition_low, int partition_high,
     MPI_Request request);
-int MPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype datatype,
-    int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Precv_init(void *buf, int partitions, MPI_Count count,
+    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
 int MPI_Precv_init_c(void *buf, int partitions, MPI_Count count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
     MPI_Request *request);
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
-int MPI_Psend_init(const void *buf, int partitions, int count,
+int MPI_Psend_init(const void *buf, int partitions, MPI_Count count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
     MPI_Request *request);
 int MPI_Psend_init_c(const void *buf, int partitions, MPI_Count count,
@@ -2734,13 +2740,14 @@ int PMPI_Pready_list(int length, const int array_of_partitions[],
     MPI_Request request);
 int PMPI_Pready_range(int partition_low, int partition_high,
     MPI_Request request);
-int PMPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype datatype,
-    int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int PMPI_Precv_init(void *buf, int partitions, MPI_Count count,
+    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
 int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
     MPI_Request *request);
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
-int PMPI_Psend_init(const void *buf, int partitions, int count,
+int PMPI_Psend_init(const void *buf, int partitions, MPI_Count count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
     MPI_Request *request);
 int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count,

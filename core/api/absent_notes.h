@@ -2,7 +2,9 @@
  *
  * GNU ld prints the contents of a section .gnu.warning.SYMBOL beside each
  * reference to that symbol, and puts none of it into the program. The member of
- * libmpi.a that has these sections is one which every program needs.
+ * libmpi.a that has these sections is one which every program needs. mpicc asks
+ * for it by name (-u weft_absent_notes), for the programs of configure scripts
+ * that call nothing but the function they look for.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,5 +25,8 @@
     WF_ABSENT_NOTE("P" #name, chapter)
 #include "absent_notes.def"
 #undef ABSENT
+
+extern const char weft_absent_notes;
+const char weft_absent_notes = 1;
 
 #endif

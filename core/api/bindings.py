@@ -156,15 +156,13 @@ class Binding(Arguments):
 
 
 def shares(functions):
-    """Whether these twins differ in the width of what is passed only."""
+    """Whether these twins differ in the width of what is passed at most."""
     if len(functions) != 2 or functions[0].family in rules.APART:
         return False
     small, large = sorted(functions, key=lambda f: f.large)
     return large.base is small and all(
         p.c_type == q.c_type or
         ("*" not in p.c_type and p.kind != "POLYFUNCTION")
-        for p, q in zip(small.parameters, large.parameters)) and any(
-        p.c_type != q.c_type
         for p, q in zip(small.parameters, large.parameters))
 
 

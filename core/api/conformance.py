@@ -28,6 +28,16 @@ def write(out):
         "family. `mpi.h` also has `MPI_Fint` with the `_c2f` and\n`_f2c` "
         "functions and the `MPI_X_errhandler_fn` names, which C programs use "
         "and the ABI\nleaves out.\n\n"
+        "In one place `mpi.h` differs from the header that the Forum "
+        "publishes for the ABI: that has an\n`int count` in `MPI_Psend_init` "
+        "and `MPI_Precv_init`, here it is the `MPI_Count` of the standard's\n"
+        "text, of MPICH and of Open MPI, so that tools which define these "
+        "functions compile. An object that was\ncompiled against the other "
+        "header passes the count in half a register: it means the same where "
+        "its\ncompiler has cleared the other half, as compilers do nearly "
+        "always and the ABI of no processor says;\nits "
+        "`MPI_Psend_init_c` and `MPI_Precv_init_c` do not depend on "
+        "that.\n\n"
         f"**{len(have)} of {len(functions)} functions are implemented.**\n\n"
         "| chapter | implemented | of |\n| --- | ---: | ---: |\n")
     for title, _ in sorted(CHAPTERS):

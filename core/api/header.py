@@ -16,6 +16,11 @@ TOP = """\
  * deprecates, and WEFT_NO_FINT to do without MPI_Fint and what belongs to it,
  * which the standard's ABI leaves to whoever brings the Fortran bindings.
  *
+ * MPI_Psend_init and MPI_Precv_init take an MPI_Count, as in the text of the
+ * standard (MPI-5.0 s4.2.1), in MPICH and in Open MPI. The header that the Forum
+ * publishes for the ABI has an int there; its MPI_Psend_init_c and
+ * MPI_Precv_init_c, which the text does not have, are the same functions here.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef MPI_H_ABI

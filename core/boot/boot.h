@@ -52,9 +52,16 @@ struct wf_boot_ops {
      * this one has given it up: it may hear nothing from here. */
     void (*give_up)(struct wf_boot *, uint32_t rank);
     /* NULL: nothing is ever said. Read what the launcher says unasked, without
-     * waiting: who has given this process up, the end of the fence. */
+     * waiting: who has given this process up, the end of the fence, and answers
+     * to ask_state. */
     int (*hear)(struct wf_boot *);
+    /* NULL: nobody knows. Ask the launcher whether a process runs; the answer is
+     * in states after some hear(). */
+    void (*ask_state)(struct wf_boot *, uint32_t rank);
 };
+
+/* Of a process, as the launcher last said. */
+enum wf_boot_state { WF_BOOT_UNKNOWN, WF_BOOT_RUNS, WF_BOOT_ENDED };
 
 struct wf_boot {
     const struct wf_boot_ops *ops;
@@ -78,6 +85,7 @@ struct wf_boot {
      * some. */
     uint32_t *losers;
     uint32_t losers_n;
+    uint8_t *states; /* [size], enum wf_boot_state; NULL: nothing was asked */
     /* Set before fence_start: may be called by any thread until fence_end has
      * returned. */
     void (*wake)(void *arg);

@@ -130,11 +130,11 @@ static void memory_close(struct wf_boot *boot)
 static const struct wf_boot_ops memory_ops = {
     "memory", memory_put,   memory_get, memory_fence_start,
     nothing,  memory_abort, nothing,    memory_close,
-    NULL,        NULL,         NULL};
+    NULL,        NULL,         NULL,       NULL};
 static const struct wf_boot_ops singleton_ops = {
     "singleton", memory_put,   memory_get, memory_fence_start,
     nothing,     memory_abort, nothing,    memory_close,
-    NULL,        NULL,         NULL};
+    NULL,        NULL,         NULL,       NULL};
 
 static struct wf_boot *one_boot(struct space *s, uint32_t rank, uint32_t size)
 {

@@ -32,11 +32,29 @@ static void note_loser(struct wf_boot *b, const char *line)
     b->losers = more;
 }
 
-/* A line that answers nothing. */
+static void note_state(struct wf_pmi1 *p, const char *line)
+{
+    struct wf_boot *b = &p->base;
+    int rank = -1, runs = -1;
+
+    if (p->questions)
+        p->questions--;
+    wf_pmi_field_int(line, "rank", &rank);
+    wf_pmi_field_int(line, "runs", &runs);
+    if (b->states && rank >= 0 && (uint32_t)rank < b->size && runs >= 0)
+        b->states[rank] = runs ? WF_BOOT_RUNS : WF_BOOT_ENDED;
+}
+
+/* A line that nobody waits for. */
 static bool take_unasked(struct wf_pmi1 *p, const char *line)
 {
     if (wf_pmi_field_is(line, "cmd", "weft_lost_by")) {
         note_loser(&p->base, line);
+        return true;
+    }
+    if (wf_pmi_field_is(line, "cmd", "weft_state") ||
+        wf_pmi_field_is(line, "cmd", "weft_runs_result")) { /* it cannot tell */
+        note_state(p, line);
         return true;
     }
     if (!p->in_fence || !wf_pmi_field_is(line, "cmd", "barrier_out"))
@@ -144,6 +162,21 @@ static void pmi1_give_up(struct wf_boot *boot, uint32_t rank)
         (void)wf_pmi_channel_send(&wf_pmi1_of(boot)->channel, text, (size_t)n);
 }
 
+/* The launcher drops a process that leaves its answers unread. */
+static void pmi1_ask_state(struct wf_boot *boot, uint32_t rank)
+{
+    struct wf_pmi1 *p = wf_pmi1_of(boot);
+    char text[64];
+    int n = snprintf(text, sizeof(text), "cmd=weft_runs rank=%u\n", rank);
+    if (!boot->awaits || p->questions == PMI_QUESTIONS)
+        return;
+    if (!boot->states)
+        boot->states = calloc(boot->size, sizeof *boot->states);
+    if (boot->states &&
+        wf_pmi_channel_send(&p->channel, text, (size_t)n) == 0)
+        p->questions++;
+}
+
 static bool is_readable(const struct wf_pmi1 *p)
 {
     struct pollfd in = {.fd = p->channel.fd, .events = POLLIN};
@@ -168,6 +201,7 @@ static void pmi1_close(struct wf_boot *boot)
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     wf_pmi_channel_close(&p->channel);
     free(boot->losers);
+    free(boot->states);
     free(boot->node_of);
     free(p);
 }
@@ -183,6 +217,7 @@ static const struct wf_boot_ops pmi1_ops = {
     .close = pmi1_close,
     .give_up = pmi1_give_up,
     .hear = pmi1_hear,
+    .ask_state = pmi1_ask_state,
 };
 
 /* ---- opening ---------------------------------------------------------- */

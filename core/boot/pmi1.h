@@ -16,7 +16,8 @@ enum {
     PMI_KEY_MAX = 256,   /* our own buffers for names */
     PMI_VALUE_MAX = 896, /* a put must fit the 1024-byte line buffers of
                             launchers, whatever vallen_max they claim */
-    PMI_VALUE_MIN = 32
+    PMI_VALUE_MIN = 32,
+    PMI_QUESTIONS = 16 /* about processes, unanswered */
 };
 
 struct wf_pmi1 {
@@ -25,6 +26,7 @@ struct wf_pmi1 {
     size_t key_max, value_max; /* characters that fit */
     char kvsname[PMI_KEY_MAX];
     bool in_fence; /* barrier_out is still to be read */
+    unsigned questions; /* whose answers are */
 };
 
 static inline struct wf_pmi1 *wf_pmi1_of(struct wf_boot *boot)

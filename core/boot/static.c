@@ -55,7 +55,7 @@ static void static_close(struct wf_boot *boot)
 static const struct wf_boot_ops static_ops = {
     "static", static_put,   static_get, static_fence_start,
     nothing,  static_abort, nothing,    static_close,
-    NULL,        NULL,         NULL};
+    NULL,        NULL,         NULL,       NULL};
 
 static const char *host_of(const struct wf_config *config, uint32_t rank)
 {

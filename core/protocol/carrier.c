@@ -8,6 +8,10 @@
  * wf_orders_turn, runs when no plugin is on the stack, and acts on them. A PING
  * is answered on its own carrier, so an answer proves that it works.
  *
+ * carrier_say.c sends acknowledgements and probes, carrier_silence.c decides when
+ * a carrier counts as silent, carrier_gone.c when a process that refuses calls
+ * counts as gone.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -19,14 +23,12 @@
 #define CANDIDATE_NS  20000000u /* the current carrier may answer as late */
 #define STAGGER_NS    5000000u  /* LOST: from the probe of one to the next */
 #define AGAIN_NS      10000000u /* after a failed try; doubled each time */
-#define GONE_NS       1000000000u /* for others to disprove that it has ended */
-#define LOST_ROUND_NS 2000000u    /* LOST, or in doubt: between two rounds */
-#define SEARCH_NS     500000000u  /* LOST: at least, before the pair is dead */
+#define LOST_ROUND_NS 2000000u  /* LOST, or in doubt: between two rounds */
+#define SEARCH_NS     500000000u /* LOST: at least, before the pair is dead */
 enum {
     DOUBLINGS = 6,   /* of AGAIN_NS, at most */
     GOOD_PROBES = 3, /* in a row, before failback */
-    PROBES = 4,      /* in the route's failback time */
-    REFUSED = 5      /* failed tries, 0.3 s: a closed listener would be back */
+    PROBES = 4       /* in the route's failback time */
 };
 
 int wf_carrier_of(const struct wf_ordered *o, const struct weft_core *core)
@@ -119,7 +121,7 @@ static void mark_broken(struct wf_ordered *o, int k, const char *why)
     c->give_up = c->blocked = c->probe = c->pong = c->up = c->landed = false;
     c->flight = (struct wf_flight){0};
     wf_order_rewind(o, k);
-    c->probed_at = 0;
+    c->probed_at = c->confirmed = 0;
     c->probes_ok = 0;
     if (c->failed_tries < UINT8_MAX)
         c->failed_tries++;
@@ -333,16 +335,11 @@ void wf_carrier_end(struct wf_ordered *o, const char *why)
 /* LOST: probe all carriers, best first, and decide whether the peer is dead. */
 static void search_carriers(struct wf_ordered *o, uint64_t now)
 {
-    bool tried = true;
-
-    for (int k = 0; k < o->carriers; k++) {
-        struct wf_carrier *c = &o->carrier[k];
+    for (int k = 0; k < o->carriers; k++)
         if (ns_since(o->lost_at, now) >= (uint64_t)k * STAGGER_NS)
             wf_carrier_probe(o, k);
-        tried = tried && c->failed_tries >= REFUSED &&
-                (c->gone || c->state == WF_CARRIER_BROKEN);
-    }
-    if (o->gone_at && (tried || ns_since(o->gone_at, now) >= GONE_NS))
+    wf_carrier_look_beside(o, now);
+    if (wf_carrier_gone(o, now))
         declare_dead(o, "");
     else if (ns_since(o->life_at, now) >= o->timeout &&
              ns_since(o->lost_at, now) >= min_u64(SEARCH_NS, o->timeout))

@@ -17,9 +17,17 @@
  * A carrier that has not been used yet receives nothing: when half of that time
  * is over all are probed, which also connects them, and each has a part of the
  * timeout to answer. The clock stops while the current carrier is one that
- * cannot ask. While no carrier works the clock goes on, though hosts may
- * answer: a process that was not reached by any transport for so long is of no
- * use. Time in which this process made no maintenance round does not count.
+ * cannot ask. Another carrier that cannot ask, because the host is behind a
+ * firewall, still shows by what it has had confirmed (weft_ops.traffic) that
+ * the host is there: a kernel acknowledges the bytes of a probe that its process
+ * does not read. Datagrams are confirmed by the process alone. So a process that
+ * computes counts as gone when the path to a host that answers dies, and all
+ * other carriers are of datagrams and behind a firewall: it cannot be told from
+ * a dead process, which must not be waited for. While no carrier works the clock
+ * goes on, though hosts may answer: a process that was not reached by any
+ * transport for so long is of no use. But a connection on which the process was
+ * heard, and whose host answers there, is a way to it: the process computes.
+ * Time in which this process made no maintenance round does not count.
  *
  * BACKOFF  Where CPUs are oversubscribed every carrier is silent for that long
  * now and then, and a move, which sends everything again, makes it worse. So a
@@ -144,19 +152,43 @@ static uint64_t life_check_interval(const struct wf_ordered *o)
                                                    : LIFE_LEAST_NS;
 }
 
-/* silence_of() where an answer to a probe is a sign of life as well. Not for
- * the current carrier: probes are small, and its plugin knows whether data
- * passes. */
-static uint64_t silence_with_answers(const struct wf_ordered *o, int k,
-                                     uint64_t now)
+/* Note whether a carrier that cannot ask the host has had anything confirmed
+ * since the last call. */
+static void note_confirmed(struct wf_ordered *o, int k, uint64_t now)
 {
-    uint64_t quiet = silence_of(o, k), answer = o->carrier[k].answered_at;
+    struct wf_carrier *c = &o->carrier[k];
+    uint64_t sum;
 
-    return answer && ns_since(answer, now) < quiet ? ns_since(answer, now)
-                                                   : quiet;
+    if (c->state != WF_CARRIER_CALLED || c->give_up ||
+        !WEFT_HAS(c->core->ops, weft_ops, traffic))
+        return;
+    sum = c->core->ops->traffic(o->loc->peers[c->core->index]);
+    if (sum > c->confirmed)
+        c->confirmed_at = now;
+    c->confirmed = sum;
 }
 
-/* Probe all carriers once the silence has lasted for half of the timeout. true:
+static uint64_t min_since(uint64_t quiet, uint64_t sign, uint64_t now)
+{
+    return sign && ns_since(sign, now) < quiet ? ns_since(sign, now) : quiet;
+}
+
+/* silence_of() where an answer to a probe is a sign of life as well, or, if the
+ * plugin cannot ask the host, that the probe was confirmed. Not for the current
+ * carrier: probes are small, and its plugin knows whether data passes. */
+static uint64_t silence_with_answers(struct wf_ordered *o, int k, uint64_t now)
+{
+    uint64_t quiet = silence_of(o, k);
+
+    if (quiet == UINT64_MAX) {
+        note_confirmed(o, k, now);
+        quiet = min_since(quiet, o->carrier[k].confirmed_at, now);
+    }
+    return min_since(quiet, o->carrier[k].answered_at, now);
+}
+
+/* Probe all carriers once the silence has lasted for half of the timeout, also
+ * those whose last probe has no answer, for this one may be confirmed. true:
  * they have had time to answer. */
 static bool probe_all_carriers(struct wf_ordered *o, uint64_t silent,
                                uint64_t now)
@@ -165,10 +197,14 @@ static bool probe_all_carriers(struct wf_ordered *o, uint64_t silent,
         o->all_probed_at = 0;
         return false;
     }
+    for (int k = 0; k < o->carriers; k++) {
+        struct wf_carrier *c = &o->carrier[k];
+        wf_carrier_probe(o, k);
+        if (!o->all_probed_at && c->state == WF_CARRIER_CALLED)
+            c->probe = true;
+    }
     if (!o->all_probed_at)
         o->all_probed_at = now;
-    for (int k = 0; k < o->carriers; k++)
-        wf_carrier_probe(o, k);
     return ns_since(o->all_probed_at, now) >= o->timeout / LIFE_ANSWER;
 }
 
@@ -192,6 +228,25 @@ bool wf_carrier_lifeless(struct wf_ordered *o, uint64_t now)
         left = o->timeout - least;
     o->life_check_at = now + (left > LIFE_LEAST_NS ? left : LIFE_LEAST_NS);
     return asked && least >= o->timeout;
+}
+
+void wf_carrier_look_beside(struct wf_ordered *o, uint64_t now)
+{
+    uint64_t least = UINT64_MAX;
+
+    if (now < o->life_check_at)
+        return;
+    o->life_check_at = now + life_check_interval(o);
+    for (int k = 0; k < o->carriers; k++) {
+        uint64_t quiet = o->carrier[k].up ? silence_with_answers(o, k, now)
+                                          : UINT64_MAX;
+        least = quiet < least ? quiet : least;
+    }
+    if (least == UINT64_MAX)
+        return;
+    probe_all_carriers(o, least, now);
+    if (now > least && now - least > o->life_at)
+        o->life_at = now - least;
 }
 
 void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)

@@ -19,6 +19,7 @@
  *                      timers                              both
  *   carrier_say.c      sends acknowledgements and probes
  *   carrier_silence.c  decides when a carrier counts as silent
+ *   carrier_gone.c    decides when a process that refuses calls is gone
  *   stripe.c           chooses the carrier of the next piece of a large
  *                      message; which carriers are slow or silent
  *   order_counts.c     counts what happened, for reports
@@ -31,8 +32,8 @@
  *                                                          [adopt_carrier]
  *   RUN  -> RUN    failback, once all that was sent is acknowledged
  *                                                          [adopt_carrier]
- *   LOST -> dead   a carrier reports that the process has ended, and no other
- *                  carrier is answered
+ *   LOST -> dead   a carrier reports that the process has ended, and the launcher
+ *                  says so, or cannot tell and no carrier is answered
  *   any  -> dead   no carrier had a sign of life for the route's timeout:
  *                  wf_location_down
  *   any  -> dead   for that time the pair has moved from carrier to carrier and
@@ -159,6 +160,8 @@ struct wf_carrier {
     uint64_t answered_at;      /* time of the last answer */
     uint64_t heard;            /* containers received by the slow path */
     uint64_t traffic_seen;     /* value at the last wf_carrier_lives */
+    uint64_t confirmed;        /* weft_ops.traffic when its growth was checked */
+    uint64_t confirmed_at;     /* time when it had grown */
     uint64_t sent, sent_bytes; /* containers that it took, and their payload */
     struct wf_flight flight;
     struct wf_stage *stage, *last_stage;   /* oldest first, by seq */
@@ -227,6 +230,7 @@ struct wf_ordered {
     uint64_t life_check_at;  /* time of the next check for one */
     uint64_t all_probed_at;  /* in this silence, by all carriers; 0: not yet */
     uint64_t last_round_at;  /* the last maintenance round */
+    uint64_t ask_at;         /* LOST: when to ask the launcher again */
     uint64_t moved_at;       /* the last move */
     unsigned backoff;     /* doublings of the limits on silence at that time */
     uint64_t stuck_since; /* moves since then; una stays at stuck_una */
@@ -360,6 +364,9 @@ bool wf_carrier_waited(const struct wf_ordered *, uint64_t now);
 /* Whether no carrier has had a sign of life of the peer for the route's
  * timeout, though all were probed. */
 bool wf_carrier_lifeless(struct wf_ordered *, uint64_t now);
+/* Count a connected carrier whose host answers as a sign of life while none is
+ * current. */
+void wf_carrier_look_beside(struct wf_ordered *, uint64_t now);
 /* Subtract a time without maintenance rounds from the silence of the peer. */
 void wf_carrier_excuse(struct wf_ordered *, uint64_t now);
 /* The limit `ns` on silence, doubled for each recent move without progress. */
@@ -369,6 +376,10 @@ uint64_t wf_carrier_backed_off(const struct wf_ordered *, uint64_t ns,
 void wf_carrier_note_move(struct wf_ordered *, uint64_t now);
 /* When to check again for a sign that sent containers arrive. */
 uint64_t wf_carrier_next_look(const struct wf_ordered *, uint64_t now);
+
+/* ---- carrier_gone.c ------------------------------------------------------ */
+/* Whether the process has ended, while no carrier works and one reported so. */
+bool wf_carrier_gone(struct wf_ordered *, uint64_t now);
 
 /* ---- stripe.c ------------------------------------------------------------ */
 /* The carrier that a piece goes by now; -1: it has to wait. */

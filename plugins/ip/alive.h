@@ -12,9 +12,12 @@
  *
  * DEAF  A process that is seen to run, for it asks by itself or sends something
  * again, and yet answers nothing, is not computing: ours does not reach it, or
- * nothing large does. Answers of its host are no excuse then. It may have run
- * for a moment between two computations, and answers may be lost; so it must be
- * seen several times, and each time proves only that much of the silence:
+ * nothing large does. Answers of its host are no excuse then. A process that has
+ * much to read may send long before it reads ours: a packet shows that it runs
+ * only if it had found its sockets empty, or had read something later of ours.
+ * It may have run for a moment between two computations, and answers may be
+ * lost; so it must be seen several times, and each time proves only that much of
+ * the silence:
  *
  *   last answer     seen      seen            seen        now
  *   |<-- counts -->|<-counts->|<- counts ->....|<- counts ->|

@@ -124,7 +124,8 @@ void wf_sctp_probe_paths(weft_peer *p, uint64_t now)
     struct wf_sctp_datagram d = {.type = TYPE_PROBE,
                                  .to = p->remote_link,
                                  .from = p->link,
-                                 .value = ++p->stamp};
+                                 .value = ++p->stamp,
+                                 .offer = p->ep->drained ? PROBE_DRAINED : 0};
 
     p->probe_at = now;
     for (int i = 0; i < p->paths; i++) {

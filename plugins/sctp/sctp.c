@@ -265,6 +265,7 @@ static int progress_endpoint(weft_ep *ep, int budget)
         budget = budget < 1 ? 1 : READS;
     if (ep->attention.first)
         events += wf_sctp_attend_peers(ep);
+    ep->drained = true; /* until wf_sctp_read leaves something */
     if (ep->listener >= 0)
         events += wf_sctp_poll(ep, budget);
     else
@@ -273,6 +274,7 @@ static int progress_endpoint(weft_ep *ep, int budget)
     if (ep->errors)
         events += wf_sctp_read_errors(ep);
     run_timers(ep);
+    ep->drained = false;
     if (ep->attention.first)
         events += wf_sctp_attend_peers(ep);
     return events;

@@ -98,12 +98,14 @@ enum wf_sctp_stack { STACK_AUTO, STACK_KERNEL, STACK_LIBRARY };
  *   12 check  CRC-32C of the whole datagram, with 0 here; in PACKET, which has
  *             a checksum of its own, the number of its association
  *   16 value  receive room in a handshake, stamp of a probe; not in PACKET
- *   20 offer  in a handshake: the stacks of the sender; not in PACKET
+ *   20 offer  in a handshake: the stacks of the sender; in a probe:
+ *             PROBE_DRAINED if the sender had just found its sockets empty; not
+ *             in PACKET
  *      body
  *
  * Types up to IP_RESET are words of the handshake. */
 enum wf_sctp_type { TYPE_PACKET = 16, TYPE_PROBE, TYPE_ECHO };
-enum { HEAD_PACKET = 16, HEAD_WORD = 24 };
+enum { HEAD_PACKET = 16, HEAD_WORD = 24, PROBE_DRAINED = 1 };
 
 struct wf_sctp_datagram {
     uint8_t type;
@@ -268,6 +270,7 @@ struct weft_ep {
     struct wf_ip_watch watch;
     int fd[IP_ADDRS_MAX]; /* on the interface of the same index in ip.use */
     uint32_t mtu[IP_ADDRS_MAX];
+    bool drained; /* this call of progress() has found all sockets empty */
     int epfd;
     weft_peer **peer; /* by process */
     uint32_t peers;

@@ -241,7 +241,8 @@ static void on_probe(weft_ep *ep, const struct wf_ip_path *from,
         wf_sctp_handle_echo(p, from, d->value, wf_sctp_now_ns(ep));
         return;
     }
-    wf_ip_alive_runs(&ep->watch, &p->alive, wf_sctp_now_ns(ep));
+    if (d->offer == PROBE_DRAINED)
+        wf_ip_alive_runs(&ep->watch, &p->alive, wf_sctp_now_ns(ep));
     echo.type = TYPE_ECHO;
     echo.to = d->from;
     echo.from = d->to;
@@ -296,13 +297,14 @@ int wf_sctp_read_socket(weft_ep *ep, int socket, int budget)
         if (n < 0) {
             ep->errors =
                 ep->errors || (errno != EAGAIN && errno != EWOULDBLOCK);
-            break;
+            return events;
         }
         events++;
         on_datagram(ep, &from, ep->rbuf, (size_t)n);
         if (n < LINEAR && ep->count.rx_containers != before)
             break; /* the core may have the container that it waits for */
     }
+    ep->drained = false;
     return events;
 }
 

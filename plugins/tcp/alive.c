@@ -10,7 +10,11 @@
  *          another counts only if the host answers this host's calls as well: a
  *          full receiver that drops what it has promised room for sends such,
  *          and so does one that this host does not reach any more. If a host
- *          does not answer calls it counts as long as the receiver is full.
+ *          does not answer calls it counts as long as the receiver is full. No
+ *          dead process hides behind that: the kernel of a process that has
+ *          ended resets the connection, and a kernel that acknowledges without
+ *          receiving anything has no answer to its own segments or keepalives
+ *          either, gives up within `detect`, and resets.
  * CLOSED   While the peer's window is closed the kernel probes up to two
  *          minutes apart, so the host is called. TCP_USER_TIMEOUT is not used:
  *          it would cut a receiver that computes for long.

@@ -5,9 +5,13 @@
  * something is sent. So a peer that has acknowledged nothing for a while is
  * asked: an empty packet that wants an answer; and its host beside it. A packet
  * that arrives is no sign of life unless it acknowledges one that was not
- * acknowledged before: where one direction is cut the other still delivers. A
- * packet without news was sent by a timer, or for one of ours, so after a look at
- * the socket.
+ * acknowledged before: where one direction is cut the other still delivers.
+ *
+ * A peer may run and yet confirm nothing for long, because many packets of
+ * others stand before ours in its socket. So a packet counts as evidence that
+ * ours are lost only if the peer had found its socket empty when it sent it
+ * (UDP_DRAINED), or if it acknowledges a later packet than the data that it
+ * lacks.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -50,14 +54,14 @@ void wf_udp_alive_turn(weft_peer *p, uint64_t now)
 
 /* A packet of the peer was read. Data is owed: then only its acknowledgement is a
  * sign, for packets without any may get through where those with data do not. */
-void wf_udp_alive_heard(weft_peer *p, bool news, uint64_t now)
+void wf_udp_alive_heard(weft_peer *p, bool drained, uint64_t now)
 {
     const struct wf_udp_flow *f = &p->flow;
     bool seen = f->peer_seen != p->confirmed, owes = f->una < f->sent;
 
     if (f->una != p->acked || (seen && !owes))
         wf_ip_alive_sign(&p->alive, now);
-    else if (seen || !news)
+    else if (seen || drained)
         wf_ip_alive_runs(&p->ep->watch, &p->alive, now);
     p->confirmed = f->peer_seen;
     p->acked = f->una;

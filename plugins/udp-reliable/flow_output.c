@@ -37,8 +37,9 @@ static void carry(struct wf_udp_flow *f, struct wf_udp_flow_out *o,
     wf_udp_flow_gather(f, offset, &o->len, o);
 }
 
-/* A record for one more packet? Probes may always have one: each resolves the
- * oldest record, but for the few that have to cut its data smaller. */
+/* A record for one more packet? Probes may always have one: when few are left
+ * each resolves the oldest record, but for the few that have to cut its data
+ * smaller. */
 static bool record_left(const struct wf_udp_flow *f)
 {
     uint64_t used = f->number - f->oldest;
@@ -46,31 +47,46 @@ static bool record_left(const struct wf_udp_flow *f)
     return used < (f->probe ? FLOW_PACKETS : FLOW_PACKETS - FLOW_RESERVE);
 }
 
-/* The first packet that must go again; flying: or might be lost. */
-static bool find_again(struct wf_udp_flow *f, uint64_t *number, bool flying)
+/* The first packet that was lost. */
+static bool find_lost(struct wf_udp_flow *f, uint64_t *number)
 {
-    uint64_t from =
-        flying || f->lost_hint < f->oldest ? f->oldest : f->lost_hint;
+    uint64_t i = f->lost_hint < f->oldest ? f->oldest : f->lost_hint;
 
-    for (uint64_t i = from; i < f->number; i++) {
-        struct wf_udp_flow_sent *s = wf_udp_flow_packet(f, i);
-        if (s->state == SENT_LOST || (flying && s->state == SENT_FLYING)) {
-            if (!flying)
-                f->lost_hint = i;
-            *number = i;
-            return true;
-        }
+    for (; i < f->number; i++) {
+        if (wf_udp_flow_packet(f, i)->state != SENT_LOST)
+            continue;
+        f->lost_hint = *number = i;
+        return true;
     }
     return false;
 }
 
-static bool repeat(struct wf_udp_flow *f, struct wf_udp_flow_out *o,
-                   bool flying)
+/* The packet that a probe repeats: the data that the peer needs next, for it may
+ * have no memory to keep what is early. Where few records are left the oldest
+ * packet, for its record. */
+static bool find_probe(struct wf_udp_flow *f, uint64_t *number)
+{
+    bool few = f->number - f->oldest >= FLOW_PACKETS - FLOW_RESERVE / 2;
+    struct wf_udp_flow_sent *first = NULL;
+
+    for (uint64_t i = f->oldest; i < f->number && !(few && first); i++) {
+        struct wf_udp_flow_sent *s = wf_udp_flow_packet(f, i);
+        if (s->state != SENT_LOST && s->state != SENT_FLYING)
+            continue;
+        if (first && first->offset <= s->offset)
+            continue;
+        first = s;
+        *number = i;
+    }
+    return first != NULL;
+}
+
+static bool repeat(struct wf_udp_flow *f, struct wf_udp_flow_out *o, bool probe)
 {
     struct wf_udp_flow_sent *s;
     uint64_t offset;
 
-    if (!find_again(f, &o->again, flying))
+    if (!(probe ? find_probe(f, &o->again) : find_lost(f, &o->again)))
         return false;
     s = wf_udp_flow_packet(f, o->again);
     offset = s->offset > f->una ? s->offset : f->una;

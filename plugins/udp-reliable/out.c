@@ -157,6 +157,7 @@ static size_t head(weft_peer *p, struct wf_udp_flow_out *o, uint8_t *bytes)
 
     o->head.to = p->remote_link;
     o->head.flags |= p->path.mac ? UDP_MAC : 0;
+    o->head.flags |= p->ep->drained ? UDP_DRAINED : 0;
     n = wf_udp_packet_pack(&o->head, bytes);
     if (p->path.check && !p->path.mac)
         wf_udp_packet_seal(bytes, n, o->v, o->n);

@@ -13,6 +13,9 @@
  *      [code]        flag MAC: 8 bytes that prove the packet (seal.c);
  *                    in HELLO and ANSWER the flag says that it is wanted
  *
+ * Flag DRAINED: the sender had just found its sockets empty. Packets that were
+ * sent to it well before this one, and that it does not acknowledge, are lost.
+ *
  * All little-endian. Numbers are 32 bits of 64: the receiver knows the rest.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -47,7 +50,8 @@ enum {
     UDP_SACK = 2,
     UDP_CHECK = 4,
     UDP_MAC = 8,
-    UDP_PAD = 16
+    UDP_PAD = 16,
+    UDP_DRAINED = 32
 };
 
 struct wf_udp_packet {

@@ -83,21 +83,12 @@ static void hear_out(weft_ep *ep)
     wf_udp_flush(p);
 }
 
-/* Data of the stream that is not here yet, so far as one can tell: n bytes. */
-static bool has_news(const struct wf_udp_flow *f, const struct wf_udp_packet *k,
-                     size_t n)
-{
-    return k->type == UDP_DATA && !(k->flags & UDP_PAD) && n > 0 &&
-           k->offset + n > f->whole;
-}
-
 static void on_stream(weft_ep *ep, const struct wf_ip_path *from,
                       const struct wf_udp_packet *k, uint8_t *bytes,
                       size_t head, size_t n)
 {
     struct wf_ip_id *s = wf_ip_id_find(&ep->calls, k->to);
     weft_peer *p = s && s->party ? s->party->peer : NULL;
-    bool news;
 
     if (p && p->party.state == PARTY_OPEN &&
         wf_ip_same_path(&p->path.way, from))
@@ -117,9 +108,8 @@ static void on_stream(weft_ep *ep, const struct wf_ip_path *from,
         ep->heard_at = wf_udp_now(ep);
     ep->heard = p;
     p->unreachable_since = 0;
-    news = has_news(&p->flow, k, n - head);
     wf_udp_flow_input(&p->flow, ep->heard_at, k, bytes + head, n - head);
-    wf_udp_alive_heard(p, news, ep->heard_at);
+    wf_udp_alive_heard(p, k->flags & UDP_DRAINED, ep->heard_at);
 }
 
 static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,

@@ -277,6 +277,28 @@ static int look_at_hot(weft_ep *ep, int budget)
     return n;
 }
 
+/* Returns events handled, and says in ep->drained whether all sockets at which
+ * links are open were read until they were empty. */
+static int read_sockets(weft_ep *ep, int budget)
+{
+    bool read_hot = ep->hot && !ep->settling, drained = read_hot || !ep->hot;
+    int events = 0;
+
+    if (read_hot) {
+        events += look_at_hot(ep, budget);
+        drained = !ep->unread[UDP_HOT];
+    }
+    for (int i = 0; i < ep->ip.n; i++) {
+        bool worth = worth_a_look(ep, i);
+        if (worth)
+            events += look(ep, i, budget);
+        if (worth ? ep->unread[i] : ep->links[i] > 0)
+            drained = false;
+    }
+    ep->drained = drained;
+    return events;
+}
+
 static int progress(weft_ep *ep, int budget)
 {
     int events = 0;
@@ -288,14 +310,11 @@ static int progress(weft_ep *ep, int budget)
     if (ep->attention.first)
         events += wf_udp_attention(ep);
     wf_udp_hot_choose(ep);
-    if (ep->hot && !ep->settling)
-        events += look_at_hot(ep, budget);
-    for (int i = 0; i < ep->ip.n; i++)
-        if (worth_a_look(ep, i))
-            events += look(ep, i, budget);
+    events += read_sockets(ep, budget);
     if (ep->errors)
         events += wf_udp_errors(ep);
     timers(ep);
+    ep->drained = false;
     if (ep->attention.first)
         events += wf_udp_attention(ep);
     return events;

@@ -113,6 +113,7 @@ struct weft_ep {
     uint32_t links[IP_ADDRS_MAX]; /* that are open there */
     unsigned turn;               /* of progress() */
     bool unread[UDP_SOCKETS];    /* there may be more to read */
+    bool drained; /* this call of progress() has found all sockets empty */
     weft_peer *hot, *often; /* has that socket; was heard most lately */
     unsigned row, row_wanted; /* packets of his; for a socket */
     unsigned settling;        /* turns in which the hot one is not read yet */
@@ -200,7 +201,7 @@ void wf_udp_alive_begin(weft_peer *, uint64_t now);
 uint64_t wf_udp_alive_deadline(const weft_peer *);
 void wf_udp_alive_turn(weft_peer *, uint64_t now);
 /* news: it had data that had not come before. */
-void wf_udp_alive_heard(weft_peer *, bool news, uint64_t now);
+void wf_udp_alive_heard(weft_peer *, bool drained, uint64_t now);
 uint64_t wf_udp_alive_silent(weft_peer *, uint64_t within);
 
 /* tx.c */

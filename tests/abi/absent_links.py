@@ -28,6 +28,15 @@ int main(int argc, char **argv)
 }
 """
 
+# As configure scripts ask for a function: nothing else of MPI is called.
+PROBE = """
+char %s(void);
+int main(void)
+{
+    return %s();
+}
+"""
+
 
 def sh(*command, **kw):
     return subprocess.run(command, capture_output=True, text=True,
@@ -37,6 +46,12 @@ def sh(*command, **kw):
 def must(condition, what, done):
     if not condition:
         sys.exit(f"not so: {what}\n{done.stdout}{done.stderr}")
+
+
+def must_say_chapter(name, chapter, done):
+    must(done.returncode != 0 and f"'{chapter}'" in done.stderr and
+         f"{name} is not implemented in Weft" in done.stderr,
+         "the linker says of which chapter it is", done)
 
 
 def says_notes(mpicc):
@@ -58,14 +73,18 @@ def main():
         program = os.path.join(folder, "absent")
         with open(source, "w") as f:
             f.write(PROGRAM % name)
+        probe = os.path.join(folder, "probe.c")
+        with open(probe, "w") as f:
+            f.write(PROBE % (name, name))
         done = sh(mpicc, source, "-o", program)
         must(done.returncode != 0, "libmpi.a does not have " + name, done)
         must(re.search(f"undefined.*{name}", done.stderr),
              "the linker names " + name, done)
         if says_notes(mpicc):
-            must(f"{name} is not implemented in Weft" in done.stderr and
-                 f"'{chapter}'" in done.stderr,
-                 "the linker says of which chapter it is", done)
+            must_say_chapter(name, chapter, done)
+            for kind in ("-static-mpi", "-static"):
+                done = sh(mpicc, kind, probe, "-o", program)
+                must_say_chapter(name, chapter, done)
         else:
             print("the linker is not GNU ld and names the symbol only")
         done = sh(mpicc, "-shared-mpi", "-Wl,-z,now", source, "-o", program)

@@ -160,11 +160,14 @@ class Shared(unittest.TestCase):
     def test_a_program_shares_the_copy_of_the_libraries_it_is_linked_with(self):
         here = self.temp.name
         find = ["-L" + here, f"-Wl,-rpath,{here}"]
+        with open(self.path("response"), "w") as f:
+            f.write("\n".join([*find, "-lsum"]))
         for name, function, args in (
                 ("by_name", "sum_of_ranks", [*find, "-lsum"]),
                 ("apart", "sum_of_ranks", ["-L", here, *find[1:], "-l", "sum"]),
                 ("by_path", "sum_of_ranks", [self.path("libsum.so")]),
                 ("by_file", "sum_of_ranks", [*find[1:], "libsum.so"]),
+                ("by_response", "sum_of_ranks", ["@response"]),
                 ("indirect", "outer", [*find, "-louter"])):
             with self.subTest(name):
                 self.must("mpicc", f"-DFUNCTION={function}", "main.c", *args,

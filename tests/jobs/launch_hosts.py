@@ -306,13 +306,53 @@ class Waits(Hosts):
             job.wait()
             self.nothing_is_left()
 
+    def listening_for(self, seconds):
+        """A remote shell whose agents end when they hear nothing for so long; what
+        they say is in self.said."""
+        self.said = os.path.join(self.dir, f"said{seconds}")
+        return self.script(f"export LISTENS={self.mark}{seconds}\n"
+                           f'exec 2>>{self.said}\nexec sh -c "$* {seconds}"\n')
+
+    def be_silent(self, seconds, *options):
+        """Stop mpirun unheard until no process of its two hosts is left; the
+        hosts that say why."""
+        job = self.start_on("a,b", *options, "sh", "-c", "sleep 1000 & setsid "
+                            "sleep 1000 & echo ready; wait",
+                            shell=self.listening_for(seconds))
+        for _ in range(2):
+            self.assertEqual(job.stdout.readline(), "ready\n")
+        job.send_signal(signal.SIGSTOP)
+        self.assertTrue(launch.wait_until(
+            lambda: not launch.processes_with(f"LISTENS={self.mark}{seconds}")))
+        job.send_signal(signal.SIGCONT)
+        job.communicate(timeout=launch.LIMIT)
+        self.assertIn(job.returncode, (255, 128 + signal.SIGKILL))
+        with open(self.said) as f:
+            said = f.read()
+        os.remove(self.said)
+        text = (r"mpirun: host (\w): nothing was heard from mpirun for "
+                f"{seconds} s, so the ranks here were killed\n")
+        self.assertEqual(re.sub(text, "", said), "")
+        return "".join(sorted(re.findall(text, said)))
+
+    def test_mpirun_that_is_silent(self):
+        self.assertEqual(self.be_silent(8, "--tree-width", 1), "a")
+
+    def test_the_limit_of_an_agent_is_a_number_of_seconds(self):
+        for limit in ("0", "-1", "x", "3x", "1e3", "99999999999", ""):
+            done = launch.run("--agent", limit)
+            self.assertEqual((done.returncode, done.stdout), (255, ""))
+            self.assertIn(f"--agent '{limit}': 1 to ", done.stderr)
+
     def test_mpirun_that_is_stopped_and_continued(self):
         job = self.start_on("a", "sh", "-c", "echo ready; read x; echo $x",
-                            stdin=subprocess.PIPE)
+                            shell=self.listening_for(5), stdin=subprocess.PIPE)
         self.assertEqual(job.stdout.readline(), "ready\n")
         job.send_signal(signal.SIGTSTP)
         stopped = lambda: " T " in open(f"/proc/{job.pid}/stat").read()
         self.assertTrue(launch.wait_until(stopped))
+        # for longer than its agent listens, but that has been told
+        self.assertEqual(self.be_silent(8), "ab")
         job.send_signal(signal.SIGCONT)
         out, err = job.communicate("word\n", timeout=launch.LIMIT)
         self.assertEqual((job.returncode, out), (0, "word\n"), err)

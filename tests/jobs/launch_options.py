@@ -232,4 +232,53 @@ class Options(unittest.TestCase):
             self.assertIn("--timeout", self.out(opt))
 
 
+class Net(unittest.TestCase):
+    """--check-net: one process on each host, no ranks."""
+
+    def run_on(self, hosts, *args):
+        with tempfile.TemporaryDirectory() as folder:
+            return launch.run("--host", hosts, "--launcher-exec",
+                              launch.remote_shell(folder), *args)
+
+    def test_one_process_of_each_host_looks_whatever_the_slots_are(self):
+        done = self.run_on("a:3,b:2", "--check-net")
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "2 hosts: all 2 pairs reach each other\n", ""))
+
+    def test_what_is_for_ranks_is_refused_by_its_name(self):
+        for option in (["-n", 4], ["-ppn", 2], ["-perhost=2"], ["-N", 2],
+                       ["--npersocket", 1], ["-rr"], ["--map-by", "node"],
+                       ["--bynode"], ["--byslot"], ["--rank-by", "core"],
+                       ["--bind-to", "core"], ["--cpu-set", "0"],
+                       ["--cpus-per-rank", 1], ["--use-hwthread-cpus"],
+                       ["--nooversubscribe"], ["--report-bindings"],
+                       ["--ranks-per-process", 2], ["--wdir", "/"],
+                       ["-env", "A", "1"], ["-envnone"], ["-envlist", "A"],
+                       ["-envall"], ["--stdin", "all"], ["-usize", 4]):
+            for args in ([*option, "--check-net"],
+                         ["--check-ports", "5000", *option]):
+                done = self.run_on("a,b", *args)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), args)
+                self.assertEqual(
+                    done.stderr, f"mpirun: {str(option[0]).split('=')[0]} is for "
+                    "ranks, and --check-net starts one process on each host and "
+                    "no rank: leave it out\n")
+
+    def test_what_is_for_any_job_is_taken(self):
+        done = self.run_on("a,b", "--check-net", "-l", "-x", "A=1", "--timeout",
+                           100, "--oversubscribe")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout,
+                         "[0] 2 hosts: all 2 pairs reach each other\n")
+        done = self.run_on("a,b", "--check-net", "--dry-run")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"\ba\b[^!]*\bb\b")
+
+    def test_a_program_or_one_host_is_refused(self):
+        for hosts, words in (("a,b", ["true"]), ("a", [])):
+            done = self.run_on(hosts, "--check-net", *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("starts no program, and needs two hosts", done.stderr)
+
+
 launch.main()

@@ -154,6 +154,31 @@ for request in sys.argv[1].split("|"):
                     if "value=" in line]
             self.assertEqual(set(said), {want}, options)
 
+    def test_who_runs_is_told(self):
+        ask = "cmd=weft_runs rank=0"
+        answers = self.say("cmd=init pmi_version=1 pmi_subversion=1|"
+                           f"{ask}|cmd=finalize|{ask}")
+        self.assertEqual(answers[1:], ["cmd=weft_state rank=0 runs=1",
+                                       "cmd=finalize_ack",
+                                       "cmd=weft_state rank=0 runs=0"])
+
+    def test_nothing_is_told_of_a_rank_that_is_none(self):
+        for rank in ("1", "-1", "x"):
+            answers = self.say(f"cmd=weft_runs rank={rank}\ncmd=get_appnum")
+            self.assertEqual(answers, ["cmd=appnum appnum=0"])
+
+    def test_a_rank_that_has_ended_is_told(self):
+        script = (
+            "import os, socket\n"
+            "s = socket.socket(fileno=int(os.environ['PMI_FD']))\n"
+            "while os.environ['PMI_RANK'] == '0':\n"
+            "    s.sendall(b'cmd=weft_runs rank=1\\n')\n"
+            "    if s.recv(99) == b'cmd=weft_state rank=1 runs=0\\n':\n"
+            "        break\n"
+            "print('heard', flush=True)\n")
+        done = launch.run("--continuous", "-n", 2, sys.executable, "-c", script)
+        self.assertEqual(done.stdout.split(), ["heard"] * 2, done.stderr)
+
     def test_too_long_names_and_values_are_refused(self):
         answers = self.say(f"cmd=put kvsname=k key={'k' * 65} value=1|"
                            f"cmd=put kvsname=k key=k value={'v' * 1025}|"

@@ -248,6 +248,56 @@ static void sides_that_differ_are_told_both_sizes(int n, int class)
     MPI_Request_free(&r);
 }
 
+/* MPI-5.0 s4.2.1: the count is an MPI_Count without a _c in the name, too. */
+static void a_count_may_be_larger_than_an_int(void)
+{
+    const MPI_Count many = ((MPI_Count)1 << 32) + 3;
+    int out = 7, in = 0, rc;
+    char text[MPI_MAX_ERROR_STRING], sizes[100];
+    MPI_Count n = -1;
+    MPI_Datatype nothing;
+    MPI_Request r[2];
+    MPI_Status s[2];
+
+    MPI_Type_contiguous(0, MPI_INT, &nothing);
+    MPI_Type_commit(&nothing);
+    for (int i = 31; i < 63; i += 31) {
+        const MPI_Count count = (MPI_Count)1 << i;
+        CHECK(MPI_Psend_init(&out, 2, count, nothing, next_rank, 4,
+                             MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]) ==
+              MPI_SUCCESS);
+        CHECK(MPI_Precv_init(&in, 1, count, nothing, before, 4, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &r[1]) == MPI_SUCCESS);
+        MPI_Startall(2, r);
+        CHECK(MPI_Pready_range(0, 1, r[0]) == MPI_SUCCESS);
+        CHECK(MPI_Waitall(2, r, s) == MPI_SUCCESS && in == 0);
+        MPI_Get_count_c(&s[1], nothing, &n);
+        CHECK(n == 0 && s[1].MPI_SOURCE == before && s[1].MPI_TAG == 4);
+        MPI_Request_free(&r[0]);
+        MPI_Request_free(&r[1]);
+    }
+    MPI_Type_free(&nothing);
+
+    /* one byte comes; what the receive says shows the count that it was given */
+    MPI_Psend_init(&out, 1, 1, MPI_BYTE, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL,
+                   &r[0]);
+    MPI_Precv_init(&in, 1, many, MPI_BYTE, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL,
+                   &r[1]);
+    MPI_Startall(2, r);
+    MPI_Pready(0, r[0]);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+    rc = MPI_Wait(&r[1], &s[1]);
+    CHECK(class_of(rc) == MPI_ERR_COUNT);
+    MPI_Error_string(rc, text, &rc);
+    snprintf(sizes, sizeof sizes, "the receive has 1 of %lld:",
+             (long long)many);
+    CHECK(strstr(text, sizes));
+    MPI_Get_count_c(&s[1], MPI_BYTE, &n);
+    CHECK(n == 1);
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+}
+
 static void an_active_operation_is_not_freed(void)
 {
     int out = 7, in = 0;
@@ -338,6 +388,7 @@ int main(int argc, char **argv)
     mistakes_are_told();
     sides_that_differ_are_told_both_sizes(3, MPI_ERR_TRUNCATE);
     sides_that_differ_are_told_both_sizes(5, MPI_ERR_COUNT);
+    a_count_may_be_larger_than_an_int();
     an_active_operation_is_not_freed();
     threads_hand_over_at_once();
     return job_end();

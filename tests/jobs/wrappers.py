@@ -67,8 +67,8 @@ class Wrappers(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.temp.name, name)
 
-    def says(self, *args, env=ENV):
-        done = sh(self.mpicc, *args, env=env)
+    def says(self, *args, **kw):
+        done = sh(self.mpicc, *args, **kw)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.count("\n"), 1)
         self.assertNotIn('"', done.stdout)
@@ -79,10 +79,10 @@ class Wrappers(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "5.0\n"),
                          done.stderr)
 
-    def builds(self, *command):
-        done = sh(*command, cwd=self.temp.name)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout, "")
+    def builds(self, *command, **kw):
+        done = sh(*command, cwd=self.temp.name, **kw)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "", ""))
 
     def test_the_installed_tree_is_complete(self):
         for name in ("bin/mpirun bin/mpiexec bin/mpicc bin/mpicxx bin/mpic++ "
@@ -165,6 +165,79 @@ class Wrappers(unittest.TestCase):
     def test_a_prefix_with_a_blank_works(self):
         self.builds(self.blank + "/bin/mpicc", "hello.c", "-o", "blank")
         self.runs(self.path("blank"))
+
+    def words(self, name, text):
+        """The argument for a response file that says text."""
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return "@" + name
+
+    def test_a_program_may_come_from_standard_input(self):
+        for compiler, flags in (("mpicc", ["-x", "c"]), ("mpicc", ["-xc"]),
+                                ("mpicxx", ["-x", "c++"]),
+                                ("mpicc", ["-fthread-ranks", "-xc"]),
+                                ("mpicc", [self.words("x", "-x c\n")])):
+            for at in (self.plain, self.blank):
+                program = self.path("from-input")
+                self.builds(os.path.join(at, "bin", compiler), *flags, "-",
+                            "-o", program, input=PROGRAM)
+                self.runs(program)
+                os.remove(program)
+        self.builds(self.mpicc, "-x", "c", "-c", "-", "-o", "input.o",
+                    input=PROGRAM)
+        self.builds(self.mpicc, "input.o", "-o", "from-object")
+        self.runs(self.path("from-object"))
+
+    def test_a_named_language_is_not_that_of_the_library(self):
+        os.symlink("hello.c", self.path("hello.source"))
+        for flags in (["-x", "c", "hello.source"], ["hello.c", "-xc"]):
+            self.builds(self.mpicc, *flags, "-o", "named")
+            self.runs(self.path("named"))
+            said = self.says("-show", *flags)
+            self.assertTrue(said.endswith(
+                f" -Xlinker {self.plain}/lib/libmpi.a"), said)
+
+    def test_a_response_file_is_read_as_the_compiler_reads_it(self):
+        os.mkdir(self.path("with blank"))
+        shutil.copy(self.path("hello.c"), self.path("with blank/hello.c"))
+        inner = self.words("inner", "-DOTHER='a -c b' \"with blank/hello.c\"\n")
+        for text in (inner, "with\\ blank/hello.c\n-o\n-c\n",
+                     f'"-DMORE=\\"-c\\"" {inner}\n'):
+            self.builds(self.mpicc, self.words("outer", text), "-o", "response")
+            self.runs(self.path("response"))
+        self.builds(self.mpicc, self.words("only", "-c hello.c -o only.o\n"))
+        self.builds(self.mpicc, "only.o", "-o", "response")
+        self.runs(self.path("response"))
+        done = sh(self.mpicc, self.words("endless", "@endless @endless"),
+                  cwd=self.temp.name)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertNotEqual(sh(self.mpicc, "@none").returncode, 0)
+        if not self.has_shared:
+            return
+        for text in ("-shared", "-Wall\n-lmpi_abi\n", "-lmpi"):
+            said = self.says("-show", "x.c", self.words("kind", text),
+                             cwd=self.temp.name)
+            self.assertTrue(said.endswith("/libmpi_abi.so"), said)
+
+    def test_what_the_linker_is_told_is_linked(self):
+        self.builds(self.mpicc, "-c", "hello.c", "-o", "told.o")
+        for flags in (["-Wl,told.o"], ["-Xlinker", "told.o"]):
+            self.builds(self.mpicc, *flags, "-o", "told")
+            self.runs(self.path("told"))
+        done = sh(self.mpicc, "-Wl,--version")
+        self.assertEqual((done.returncode, done.stdout.count("ld") > 0),
+                         (0, True), done.stderr)
+
+    def test_after_two_dashes_every_name_is_a_file(self):
+        shutil.copy(self.path("hello.c"), self.path("-c.c"))
+        for flags in (["--", "hello.c"], ["--", "-c.c"]):
+            self.builds(self.mpicc, "-o", "dashes", *flags)
+            self.runs(self.path("dashes"))
+
+    def test_the_name_of_a_library_may_be_a_word_of_its_own(self):
+        self.builds(self.mpicc, "hello.c", "-l", "mpi", "-l", "m", "-o", "word")
+        self.runs(self.path("word"))
+        self.assertNotIn("-lmpi", self.says("-show", "x.c", "-l", "mpi"))
 
     def test_a_static_program_links_without_a_warning(self):
         if self.sanitized:

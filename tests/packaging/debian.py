@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import filecmp
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -93,6 +94,18 @@ class Packages(unittest.TestCase):
         for name in ("libweft1", "libweft-dev", "weft-bin"):
             said = must("dpkg-deb", "-f", self.deb(name), "Static-Built-Using")
             self.assertRegex(said, r"inih \(= .*libsodium \(= ")
+
+    def test_the_list_of_components_is_installed(self):
+        root = os.path.join(self.dir, "listed")
+        must("dpkg-deb", "-x", self.deb("weft-bin"), root)
+        with open(root + "/usr/share/doc/weft-bin/weft.cdx.json") as f:
+            components = json.load(f)["components"]
+        self.assertEqual([c["name"] for c in components],
+                         ["inih", "libsodium", "usrsctp"])
+        said = must("dpkg-deb", "-f", self.deb("weft-bin"),
+                    "Static-Built-Using")
+        for c in components[:2]:
+            self.assertIn(f"{c['name']} (= {c['version']}", said)
 
     def test_unpacked_anywhere_it_compiles_and_runs(self):
         root = os.path.join(self.dir, "unpacked")

@@ -125,7 +125,8 @@ class Layout(unittest.TestCase):
                 "lib64/libmpi.a", "lib64/libmpi_abi.so.1",
                 "lib64/weft/weft_tcp.so", "lib64/pkgconfig/weft.pc",
                 "lib64/cmake/weft/WeftConfig.cmake", "include/weft/mpi.h",
-                "man/man1/mpirun.1", "man/man5/mpi.ini.5", "doc/LICENSE")))
+                "man/man1/mpirun.1", "man/man5/mpi.ini.5", "doc/LICENSE",
+                "doc/weft.cdx.json")))
         prefix = os.path.join(self.dir, "moved here")
         os.rename(os.path.join(self.stage, "opt", "own"), prefix)
         told = self.installation(prefix + "/tools/mpirun")

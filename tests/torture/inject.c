@@ -31,6 +31,9 @@
 enum { FRAMES = 24 };
 
 static struct inject plan;
+/* Held while armed changes. Who is armed first begins the count: a second one
+ * that took itself for the first would begin it again, and call n would fail twice. */
+static pthread_mutex_t arming = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int armed, fired;
 static atomic_long calls, room; /* room: descriptors closed since they ran out */
 static void *frames[FRAMES];
@@ -118,21 +121,35 @@ static int fails_for(enum inject_kind kind, void *caller)
 
 #define fails(kind) fails_for(kind, __builtin_return_address(0))
 
+/* The first backtrace of a process loads a library, which allocates. */
+static void warm_backtrace(void)
+{
+    void *warm[1];
+    int before = spared;
+
+    spared = 1;
+    backtrace(warm, 1);
+    spared = before;
+}
+
 void inject_arm(const struct inject *what)
 {
+    warm_backtrace();
+    pthread_mutex_lock(&arming);
     if (atomic_load(&armed) == 0) {
-        void *warm[1];
         plan = *what;
-        backtrace(warm, 1);
         atomic_store(&calls, 0);
     }
     atomic_fetch_add(&armed, 1);
+    pthread_mutex_unlock(&arming);
 }
 
 long inject_disarm(void)
 {
+    pthread_mutex_lock(&arming);
     if (atomic_load(&armed) > 0)
         atomic_fetch_sub(&armed, 1);
+    pthread_mutex_unlock(&arming);
     return atomic_load(&calls);
 }
 

@@ -29,6 +29,7 @@ struct launcher {
     int fence_behind_get; /* its end goes with the next answer, in one write */
     _Atomic int news;     /* before each answer, that a rank has given us up */
     _Atomic int given_up; /* who was given up, by us */
+    _Atomic int questions; /* which processes run */
     int held;
     int aborted, finalized, longest;
     char keys[64][64], values[64][1100];
@@ -91,6 +92,8 @@ static void answer(struct launcher *l, const char *line)
     else if (wf_pmi_field_is(line, "cmd", "weft_lost") &&
              wf_pmi_field_int(line, "rank", &news))
         l->given_up = news;
+    else if (wf_pmi_field_is(line, "cmd", "weft_runs"))
+        l->questions++;
     else if (wf_pmi_field_is(line, "cmd", "abort"))
         wf_pmi_field_int(line, "exitcode", &l->aborted);
     else if (wf_pmi_field_is(line, "cmd", "finalize")) {

@@ -158,6 +158,77 @@ static void who_has_given_this_process_up_is_heard(void **state)
     finish(&l, b);
 }
 
+static void hear_state(struct wf_boot *b, uint32_t rank, int what)
+{
+    while (b->states[rank] != what)
+        assert_int_equal(b->ops->hear(b), 0);
+}
+
+static void the_launcher_says_who_runs(void **state)
+{
+    struct launcher l = {0};
+    struct wf_boot *b;
+    char err[256];
+
+    store(&l, "weft.hosts", "1,await");
+    launch(&l, 0, 4);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    assert_null(b->states);
+    b->ops->ask_state(b, 3);
+    assert_int_equal(b->states[3], WF_BOOT_UNKNOWN);
+    dprintf(l.fd, "cmd=weft_state rank=3 runs=1\n");
+    hear_state(b, 3, WF_BOOT_RUNS);
+    dprintf(l.fd, "cmd=weft_state rank=4 runs=1\ncmd=weft_state rank=-1 runs=1\n"
+                  "cmd=weft_state rank=2\ncmd=weft_state rank=3 runs=0\n");
+    hear_state(b, 3, WF_BOOT_ENDED);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(b->states[i], WF_BOOT_UNKNOWN);
+    finish(&l, b);
+}
+
+/* A launcher drops who leaves its answers unread. */
+static void few_questions_wait_for_an_answer(void **state)
+{
+    struct launcher l = {0};
+    struct wf_boot *b;
+    char err[256];
+    void *out;
+    size_t n;
+
+    store(&l, "weft.hosts", "1,await");
+    launch(&l, 0, 4);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    for (int i = 0; i < 1000; i++)
+        b->ops->ask_state(b, 1);
+    assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
+    assert_int_equal(l.questions, 16);
+    dprintf(l.fd, "cmd=weft_runs_result rc=-1 msg=not_supported\n"
+                  "cmd=weft_state rank=1 runs=1\n");
+    hear_state(b, 1, WF_BOOT_RUNS);
+    for (int i = 0; i < 1000; i++)
+        b->ops->ask_state(b, 1);
+    assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
+    assert_int_equal(l.questions, 16 + 2);
+    finish(&l, b);
+}
+
+static void another_launcher_is_not_asked_who_runs(void **state)
+{
+    struct launcher l = {0};
+    struct wf_boot *b;
+    char err[256];
+    void *out;
+    size_t n;
+
+    launch(&l, 0, 4);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    b->ops->ask_state(b, 3);
+    assert_null(b->states);
+    assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
+    assert_int_equal(l.questions, 0);
+    finish(&l, b);
+}
+
 static void the_end_of_a_fence_is_heard(void **state)
 {
     struct launcher l = {.news = 1};
@@ -361,6 +432,9 @@ int main(void)
         boot_test(what_the_launcher_has_no_room_for_is_refused),
         boot_test(a_get_during_the_fence_does_not_lose_its_end),
         boot_test(who_has_given_this_process_up_is_heard),
+        boot_test(the_launcher_says_who_runs),
+        boot_test(few_questions_wait_for_an_answer),
+        boot_test(another_launcher_is_not_asked_who_runs),
         boot_test(the_end_of_a_fence_is_heard),
         boot_test(a_missing_key_is_unreachable_and_garbage_is_refused),
         boot_test(a_launcher_that_speaks_something_else_is_named),

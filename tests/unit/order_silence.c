@@ -244,12 +244,90 @@ static void others_are_not_asked_early(void **state)
     end_brief();
 }
 
+/* The process computes; the first path is dead, and the host hides behind a
+ * firewall on the second, but its kernel confirms what is sent there. For so many
+ * ms, as fall_silent_but(). */
+static int compute_behind_a_firewall(int most, bool confirms)
+{
+    uint64_t begun = now;
+
+    for (int ms = 0; ms < most; ms++, now += MS) {
+        fakes[0].silent = now - begun;
+        wf_orders_turn(&wf);
+        if (order->failed)
+            return ms;
+        if (confirms && fakes[1].pings)
+            fakes[1].traffic += (uint64_t)fakes[1].pings;
+        fakes[1].pings = 0;
+    }
+    return most;
+}
+
+static void what_another_carrier_has_confirmed_is_a_sign(void **state)
+{
+    setup_brief();
+    assert_int_equal(compute_behind_a_firewall(20000, true), 20000);
+    assert_int_equal(order->counts[WF_ORDER_MOVES], 0);
+    end_brief();
+}
+
+/* Its host has died with the path, or does later. */
+static void one_that_confirms_nothing_is_none(void **state)
+{
+    setup_brief();
+    assert_in_range(compute_behind_a_firewall(9000, false), 2000, 2110);
+    end_brief();
+    setup_brief();
+    assert_int_equal(compute_behind_a_firewall(5000, true), 5000);
+    assert_in_range(compute_behind_a_firewall(9000, false), 900, 2110);
+    end_brief();
+}
+
 /* Where nobody can tell a peer that computes from a dead one. */
 static void a_carrier_that_cannot_tell_is_believed(void **state)
 {
     setup_brief();
     send_one();
     assert_int_equal(fall_silent(9000, 0), 9000);
+    end_brief();
+}
+
+/* The current carrier breaks while the peer computes, which was heard on the
+ * second one before. */
+static void break_first(void)
+{
+    setup_brief();
+    order->carrier[1].state = WF_CARRIER_CALLED;
+    wf_carrier_heard(order, &wf.eps[1], 0);
+    assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+}
+
+static void a_connection_whose_host_answers_leads_to_the_peer(void **state)
+{
+    break_first();
+    fakes[1].silent = 0;
+    assert_int_equal(fall_silent(9000, 1), 9000);
+    assert_int_equal(order->at, -1);
+    assert_in_range(fall_silent(9000, 2), 1900, 2110);
+    end_brief();
+}
+
+static void so_does_one_that_confirms_behind_a_firewall(void **state)
+{
+    break_first();
+    assert_int_equal(compute_behind_a_firewall(9000, true), 9000);
+    assert_int_equal(order->at, -1);
+    assert_in_range(compute_behind_a_firewall(9000, false), 900, 2110);
+    end_brief();
+}
+
+/* A host that answers is no way to a process which was not heard there. */
+static void a_host_that_answers_is_no_connection(void **state)
+{
+    setup_brief();
+    fakes[1].silent = 0;
+    assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+    assert_in_range(fall_silent(9000, 1), 1900, 2110);
     end_brief();
 }
 
@@ -293,7 +371,12 @@ int main(void)
         cmocka_unit_test(no_verdict_before_others_had_time),
         cmocka_unit_test(others_need_time_that_was_watched),
         cmocka_unit_test(others_are_not_asked_early),
+        cmocka_unit_test(what_another_carrier_has_confirmed_is_a_sign),
+        cmocka_unit_test(one_that_confirms_nothing_is_none),
         cmocka_unit_test(a_carrier_that_cannot_tell_is_believed),
+        cmocka_unit_test(a_connection_whose_host_answers_leads_to_the_peer),
+        cmocka_unit_test(so_does_one_that_confirms_behind_a_firewall),
+        cmocka_unit_test(a_host_that_answers_is_no_connection),
         cmocka_unit_test(a_break_does_not_start_the_clock_again),
         cmocka_unit_test(what_was_not_seen_is_no_silence),
     };

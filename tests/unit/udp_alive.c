@@ -3,6 +3,8 @@
  * not answer any more either is given up.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <unistd.h>
+
 #include "udp_rig.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -118,10 +120,10 @@ static void packets_that_acknowledge_nothing_are_no_sign(void **state)
     p = all[0].peer[1].peer;
     RIG_UNTIL(all, 2, wf_udp_flow_idle(&p->flow));
     before = p->alive.sign;
-    wf_udp_alive_heard(p, true, before + SECOND);
+    wf_udp_alive_heard(p, false, before + SECOND);
     assert_int_equal(p->alive.sign, before);
     p->flow.peer_seen++;
-    wf_udp_alive_heard(p, true, before + SECOND);
+    wf_udp_alive_heard(p, false, before + SECOND);
     assert_int_equal(p->alive.sign, before + SECOND);
     end();
 }
@@ -190,8 +192,9 @@ static void who_computes_between_two_words_stays(void **state)
     }
 }
 
-/* Packets without news, from a peer that has answered nothing since. */
-static void packets_without_news_show_that_it_runs(void **state)
+/* Packets of a peer that has confirmed nothing since: only those sent after it
+ * had emptied its socket show that ours are lost. */
+static void packets_behind_a_backlog_are_no_evidence(void **state)
 {
     weft_peer *p;
     uint64_t now;
@@ -200,18 +203,46 @@ static void packets_without_news_show_that_it_runs(void **state)
     p = all[0].peer[1].peer;
     RIG_UNTIL(all, 2, wf_udp_flow_idle(&p->flow));
     now = rig_now((weft_core *)&all[0]);
-    for (int news = 1; news >= 0; news--) {
+    for (int drained = 0; drained < 2; drained++) {
         wf_ip_alive_sign(&p->alive, now);
         for (int i = 0; i < 60 && p->party.state == PARTY_OPEN; i++) {
             now += SECOND / 10;
             wf_udp_alive_turn(p, now);
-            wf_udp_alive_heard(p, news, now);
+            wf_udp_alive_heard(p, drained, now);
         }
-        assert_int_equal(p->party.state, news ? PARTY_OPEN : PARTY_BROKEN);
+        assert_int_equal(p->party.state, drained ? PARTY_BROKEN : PARTY_OPEN);
     }
     rig_turn(all, 1);
     assert_int_equal(all[0].peer[1].downs, 1);
     end();
+}
+
+/* What side 1 sends by its timer says whether it had read everything. */
+static void the_sender_says_whether_its_socket_was_empty(void **state)
+{
+    struct sockaddr_storage to;
+
+    for (int backlog = 1; backlog >= 0; backlog--) {
+        weft_peer *p;
+        socklen_t n;
+        int fd;
+        pair(SECOND);
+        p = all[0].peer[1].peer;
+        RIG_UNTIL(all, 2, wf_udp_flow_idle(&p->flow));
+        n = wf_ip_to_sockaddr(&all[1].ep->ip.use[0].addr, &to);
+        fd = socket(to.ss_family, SOCK_DGRAM, 0);
+        for (int i = 0; i < 5 * backlog; i++)
+            assert_int_equal(
+                sendto(fd, "noise", 5, 0, (struct sockaddr *)&to, n), 5);
+        close(fd);
+        p->alive.ignored = 1;
+        p->alive.seen = 0;
+        all[1].skew += 2 * SECOND; /* time for a question */
+        RIG_PLUGIN.ops->progress(all[1].ep, 1);
+        rig_turn(all, 1);
+        assert_int_equal(p->alive.seen != 0, !backlog);
+        end();
+    }
 }
 
 /* Data is owed: an answer to a packet that has none is no sign. */
@@ -227,10 +258,10 @@ static void only_data_confirms_data(void **state)
     una = p->flow.una--;
     p->acked = p->flow.una;
     p->flow.peer_seen++;
-    wf_udp_alive_heard(p, true, before + SECOND);
+    wf_udp_alive_heard(p, false, before + SECOND);
     assert_int_equal(p->alive.sign, before);
     p->flow.una = una;
-    wf_udp_alive_heard(p, true, before + SECOND);
+    wf_udp_alive_heard(p, false, before + SECOND);
     assert_int_equal(p->alive.sign, before + SECOND);
     end();
 }
@@ -278,7 +309,8 @@ int main(void)
         cmocka_unit_test(packets_that_acknowledge_nothing_are_no_sign),
         cmocka_unit_test(who_runs_and_confirms_nothing_is_given_up),
         cmocka_unit_test(who_computes_between_two_words_stays),
-        cmocka_unit_test(packets_without_news_show_that_it_runs),
+        cmocka_unit_test(packets_behind_a_backlog_are_no_evidence),
+        cmocka_unit_test(the_sender_says_whether_its_socket_was_empty),
         cmocka_unit_test(only_data_confirms_data),
         cmocka_unit_test(the_core_is_told_of_silence),
         cmocka_unit_test(who_was_away_himself_gives_nobody_up),

@@ -84,6 +84,62 @@ static int asking(struct wf_udp_flow *f, int *sent)
     return n;
 }
 
+/* The next probe of a flow that hears nothing; false: there is none. */
+static bool probe(struct wf_udp_flow *f, struct wf_udp_flow_out *o)
+{
+    net.now = f->probe_at;
+    wf_udp_flow_expire(f, net.now);
+    if (!wf_udp_flow_output(f, net.now, o))
+        return false;
+    wf_udp_flow_sent(f, net.now, o);
+    return true;
+}
+
+/* A peer without memory takes nothing that is early, and must not wait until all
+ * else was repeated. */
+static void probes_repeat_what_the_peer_needs_next(void **state)
+{
+    struct wf_udp_flow *f = &net.end[0].flow;
+    struct wf_udp_flow_out o = {0};
+    int sent = 0;
+
+    start(3, (struct weather){0}, 1432);
+    assert_true(post(0, 64 * 1432, true));
+    asking(f, &sent);
+    assert_in_range(sent, 40, 68);
+    for (int i = 0; i < 60; i++) {
+        assert_true(probe(f, &o));
+        assert_true(o.len > 0);
+        assert_int_equal(o.head.offset, f->una);
+        asking(f, &sent); /* what this packet had no room for */
+    }
+    stop();
+    free_loads();
+}
+
+/* A probe needs a record, and its packet may be numbered long after the oldest
+ * that is not resolved. */
+static void probes_never_lack_a_record(void **state)
+{
+    struct wf_udp_flow *f = &net.end[0].flow;
+    struct wf_udp_flow_out o = {0};
+    int sent = 0;
+
+    start(3, (struct weather){0}, FLOW_PACKET_MIN);
+    f->limit = f->congestion = UINT64_MAX;
+    while (post(0, 1 << 20, true) && f->end < FLOW_PACKETS * FLOW_PACKET_MIN)
+        ;
+    asking(f, &sent);
+    assert_in_range(sent, FLOW_PACKETS - FLOW_RESERVE, FLOW_PACKETS);
+    for (int i = 0; i < 3 * FLOW_PACKETS; i++) {
+        assert_true(probe(f, &o));
+        assert_true(o.repeats);
+        assert_in_range(f->number - f->oldest, 1, FLOW_PACKETS);
+    }
+    stop();
+    free_loads();
+}
+
 /* If every packet that fills the window asked, each answer would let one packet
  * go, which asks. */
 static void a_full_window_asks_for_an_answer_to_each_quarter(void **state)
@@ -361,6 +417,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(reordering_duplicates_and_damage_pass_unnoticed),
         cmocka_unit_test(early_data_goes_to_its_place),
         cmocka_unit_test(damage_does_not_slow_a_path_down),
+        cmocka_unit_test(probes_repeat_what_the_peer_needs_next),
+        cmocka_unit_test(probes_never_lack_a_record),
         cmocka_unit_test(a_full_window_asks_for_an_answer_to_each_quarter),
         cmocka_unit_test(a_loss_beside_a_queue_slows_it_down),
         cmocka_unit_test(many_losses_slow_it_down),

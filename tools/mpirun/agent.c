@@ -27,8 +27,9 @@
 #include "page.h"
 
 enum {
-    SILENT_MOST = 300, /* ticks without a word from above */
-    SETTLE_MS = 20,    /* for the system to tell of a process that has ended */
+    SILENT_USUAL = 300, /* ticks of a second without a word from above */
+    SILENT_LONGEST = 1000000,
+    SETTLE_MS = 20, /* for the system to tell of a process that has ended */
     STATUS_LOST = 255
 };
 
@@ -36,7 +37,7 @@ struct agent {
     struct channel up; /* first */
     bool over;
     bool paused;      /* mpirun has said that it stops */
-    int silent;       /* ticks */
+    int silent, silent_most; /* ticks */
     uint64_t tick, settle; /* ns */
     char *order;      /* the job points into it */
     const struct host *host;
@@ -397,7 +398,7 @@ static void look_at_clock(struct job *job)
     }
     if (now >= a->tick) {
         a->tick = now + 1000000000u;
-        if (!a->paused && ++a->silent > SILENT_MOST)
+        if (!a->paused && ++a->silent > a->silent_most)
             a->over = true;
     }
     job->wake = a->settle && a->settle < a->tick ? a->settle : a->tick;
@@ -430,10 +431,27 @@ static int open_channel(struct job *job, struct agent *a)
     return wf_channel_open(job, &a->up, 0, 1);
 }
 
-int wf_agent_run(struct job *job)
+static bool read_limit(struct agent *a, const char *seconds)
+{
+    char *end;
+    long n = seconds ? strtol(seconds, &end, 10) : SILENT_USUAL;
+
+    if (seconds && (!*seconds || *end || n < 1 || n > SILENT_LONGEST)) {
+        fprintf(stderr, "mpirun: --agent '%s': 1 to %d seconds without a word "
+                "from mpirun\n", seconds, SILENT_LONGEST);
+        return false;
+    }
+    a->silent_most = (int)n;
+    return true;
+}
+
+int wf_agent_run(struct job *job, const char *seconds)
 {
     static struct agent a;
+    bool heard;
 
+    if (!read_limit(&a, seconds))
+        return STATUS_LOST;
     if (open_channel(job, &a) < 0) {
         if (errno == EPIPE) /* whoever wanted an agent is gone */
             return STATUS_LOST;
@@ -446,6 +464,12 @@ int wf_agent_run(struct job *job)
         wf_job_once(job);
     }
     job->wake = 0;
+    heard = a.silent <= a.silent_most;
     clean_up_host(job);
-    return 0;
+    if (heard)
+        return 0;
+    /* last, for it may be that nobody reads this */
+    wf_job_say(job, "nothing was heard from mpirun for %d s, so the ranks here "
+               "were killed", a.silent_most);
+    return STATUS_LOST;
 }

@@ -9,8 +9,9 @@
 
 struct rank;
 
-/* The life of an agent; its exit status. */
-int wf_agent_run(struct job *);
+/* The life of an agent; its exit status. It ends when it hears nothing from above
+ * for so many seconds; NULL: the usual number. */
+int wf_agent_run(struct job *, const char *seconds);
 
 /* News of its ranks, to be sent up. */
 void wf_agent_fail(struct job *, int status, const char *text);

@@ -278,8 +278,8 @@ int main(int argc, char **argv)
 {
     struct job job = {.cause = -1, .late = -1, .exit_code = -1};
 
-    if (argc == 2 && strcmp(argv[1], "--agent") == 0)
-        exit(wf_agent_run(&job));
+    if ((argc == 2 || argc == 3) && strcmp(argv[1], "--agent") == 0)
+        exit(wf_agent_run(&job, argv[2]));
     if (argc == 3 && strcmp(argv[1], "--net-probe") == 0)
         exit(wf_probe_run(argv[2]));
     exit(check_output(&job, launch(&job, argc, argv)));

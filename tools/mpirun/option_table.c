@@ -458,3 +458,17 @@ const struct option_row wf_option_table[] = {
     {{"mca", "gmca", "prtemca", "pmixmca"}, 2, "KEY VALUE", NULL, take_mca},
     {{NULL}, 0, NULL, NULL, NULL},
 };
+
+bool wf_option_is_of_ranks(const struct option_row *row)
+{
+    static const char *const first_names[] = {
+        "n", "wdir", "env", "envlist", "envall", "envnone", "ranks-per-process",
+        "stdin", "usize", "N", "ppn", "npersocket", "map-by", "rank-by",
+        "bind-to", "cpu-set", "cpus-per-rank", "use-hwthread-cpus",
+        "report-bindings", "nooversubscribe", "rr", "bynode", "byslot"};
+
+    for (size_t i = 0; i < sizeof first_names / sizeof *first_names; i++)
+        if (strcmp(row->names[0], first_names[i]) == 0)
+            return true;
+    return false;
+}

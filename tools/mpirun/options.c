@@ -121,6 +121,8 @@ static int read_option(struct parse *p, int argc, char **argv, int *i)
         args[have++] = argv[++*i];
     }
     ++*i;
+    if (!p->of_ranks && wf_option_is_of_ranks(row))
+        p->of_ranks = word;
     return row->take(p, args);
 }
 
@@ -362,8 +364,9 @@ static int check_places(const struct job *job)
 }
 
 /* The job of --check-net: one process on each host. */
-static int check_net(struct job *job)
+static int check_net(const struct parse *p)
 {
+    struct job *job = p->job;
     char **words = wf_job_must(calloc(4, sizeof *words));
     struct app app = {.count = job->set.nodes ? job->set.nodes
                                               : job->hosts.count,
@@ -372,6 +375,10 @@ static int check_net(struct job *job)
     if (job->app_count || app.count < 2)
         return wf_option_error("--check-net starts no program, and needs two "
                                "hosts at least");
+    if (p->of_ranks)
+        return wf_option_error("%.*s is for ranks, and --check-net starts one "
+                               "process on each host and no rank: leave it out",
+                               (int)strcspn(p->of_ranks, "="), p->of_ranks);
     words[0] = wf_job_must(strdup("mpirun"));
     words[1] = wf_job_must(strdup("--net-probe"));
     words[2] = wf_job_must(strdup(job->set.check_net));
@@ -382,12 +389,13 @@ static int check_net(struct job *job)
 }
 
 /* Draw the conclusions from all options together. */
-static int conclude_options(struct job *job)
+static int conclude_options(const struct parse *p)
 {
+    struct job *job = p->job;
     int rc = take_allocation(job);
 
     if (rc == OPTION_DONE && job->set.check_net)
-        rc = check_net(job);
+        rc = check_net(p);
 
     wf_output_conclude(&job->set.output);
     if (rc == OPTION_DONE)
@@ -409,7 +417,7 @@ int wf_option_parse(struct job *job, int argc, char **argv)
         return OPTION_USAGE;
     }
     int rc = read_parts(&p, argc - 1, argv + 1);
-    return rc == OPTION_DONE ? conclude_options(job) : rc;
+    return rc == OPTION_DONE ? conclude_options(&p) : rc;
 }
 
 /* ---- help ------------------------------------------------------------- */

@@ -13,6 +13,7 @@ struct parse {
     struct app part;    /* being read */
     struct app *app;    /* = &part */
     const char *option; /* as the user wrote it */
+    const char *of_ranks; /* the first that is for ranks; NULL: none */
 };
 
 /* One option. names are without dashes; the first is shown in the help. */
@@ -26,6 +27,8 @@ struct option_row {
 };
 
 extern const struct option_row wf_option_table[];
+/* Does it say nothing of a job that has no ranks? */
+bool wf_option_is_of_ranks(const struct option_row *);
 
 typedef int option_take(struct parse *, char **args);
 /* option_environ.c */

@@ -11,13 +11,13 @@
  *                       that only this job holds, lies in memory for secrets,
  *                       and is wiped when each rank has asked for it or ended
  *   PMI_process_mapping what --nodes wants the ranks to believe
- *
  *   weft_lost rank=N    from a rank that has given up N, which is told
  *   weft_lost_by rank=M who has; no answer, neither of them
+ *   weft_runs rank=N    is N running, and in MPI? weft_state rank=N runs=0, or 1
  *
  * INVARIANTS  A rank that talks nonsense loses its connection, nobody else
  * notices. Answers never block: the socket buffer holds more answers than a
- * client that waits for each can leave unread.
+ * client that waits for each, or asks few questions at once, can leave unread.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -66,10 +66,8 @@ static void send_line(struct job *job, struct rank *r, const char *line, size_t 
         (void)shutdown(r->pmi.fd, SHUT_RDWR);
 }
 
-static void answer(struct job *job, struct rank *r, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void answer(struct job *job, struct rank *r, const char *fmt, ...)
+static __attribute__((format(printf, 3, 4))) void
+answer(struct job *job, struct rank *r, const char *fmt, ...)
 {
     char text[PMI_ANSWER_MAX];
     va_list args;
@@ -263,18 +261,31 @@ static void on_say(struct job *job, struct rank *r, const char *line)
         wf_said(job, r, text, n);
 }
 
+/* Who holds the rank that a line names, or NULL. */
+static struct rank *find_holder(struct job *job, const char *line, int *id)
+{
+    *id = -1;
+    wf_pmi_field_int(line, "rank", id);
+    return *id < 0 || *id >= job->size ? NULL : wf_job_holder(job, *id);
+}
+
 /* No answer. Rank r has given another one up, which may hear nothing from it. Who
  * is in a barrier waits for nobody else. */
 static void on_lost(struct job *job, struct rank *r, const char *line)
 {
-    int id = -1;
-    struct rank *other;
-    wf_pmi_field_int(line, "rank", &id);
-    if (id < 0 || id >= job->size)
-        return;
-    other = wf_job_holder(job, id);
-    if (other != r && !other->in_barrier && !other->ended)
+    int id;
+    struct rank *other = find_holder(job, line, &id);
+    if (other && other != r && !other->in_barrier && !other->ended)
         answer(job, other, "cmd=weft_lost_by rank=%d\n", r->id);
+}
+
+static void on_runs(struct job *job, struct rank *r, const char *line)
+{
+    int id;
+    const struct rank *other = find_holder(job, line, &id);
+    if (other)
+        answer(job, r, "cmd=weft_state rank=%d runs=%d\n", id,
+               !other->ended && !other->pmi_finalized);
 }
 
 static const struct {
@@ -293,6 +304,7 @@ static const struct {
     {"abort", on_abort},
     {"weft_say", on_say},
     {"weft_lost", on_lost},
+    {"weft_runs", on_runs},
 };
 
 static void on_line(struct job *job, struct rank *r, const char *line)
@@ -322,7 +334,6 @@ static void on_line(struct job *job, struct rank *r, const char *line)
 static void end_without_dead(struct job *job)
 {
     int there = 0;
-
     for (int i = 0; i < job->count; i++)
         there += job->ranks[i].in_barrier || job->ranks[i].ended;
     if (there == job->count)
@@ -468,8 +479,7 @@ static int make_key(struct job *job)
 int wf_pmi_serve(struct job *job)
 {
     char text[PMI_VALLEN];
-    job->kvs = wf_kvs_create();
-    if (!job->kvs)
+    if (!(job->kvs = wf_kvs_create()))
         return -1;
     bool apart = wf_host_elsewhere(&job->hosts);
     if (make_key(job) < 0 ||

@@ -1,0 +1,161 @@
+/* When a process counts as gone whose host refuses all calls.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "order_rig.h"
+
+#include "boot/boot.h"
+
+static const struct wf_route_failover brief = {.several = true,
+                                               .timeout = 5000 * MS};
+static struct wf_engine engine;
+static struct weft_loc *nobody[1]; /* no process to tell that one is gone */
+
+/* A launcher that answers a question when it is heard next. */
+static struct {
+    struct wf_boot boot;
+    uint8_t states[1];
+    enum wf_boot_state says; /* UNKNOWN: it does not answer */
+    int asked;
+} launcher;
+
+static void ask_state(struct wf_boot *b, uint32_t rank)
+{
+    assert_int_equal(rank, 0);
+    launcher.asked++;
+}
+
+static int hear(struct wf_boot *b)
+{
+    if (launcher.asked)
+        launcher.states[0] = (uint8_t)launcher.says;
+    b->states = launcher.states;
+    return 0;
+}
+
+static const struct wf_boot_ops launcher_ops = {.hear = hear,
+                                                .ask_state = ask_state};
+
+static void begin(bool launched, enum wf_boot_state says)
+{
+    assert_int_equal(setup(&brief, 1 << 20, 1 << 20), 0);
+    memset(&engine, 0, sizeof engine);
+    memset(&launcher, 0, sizeof launcher);
+    launcher.boot.ops = &launcher_ops;
+    launcher.says = says;
+    wf_match_init(&engine.match);
+    wf.engine = &engine;
+    wf.locs = nobody;
+    wf.nprocs = 1;
+    wf.boot = launched ? &launcher.boot : NULL;
+}
+
+static void end(void)
+{
+    free(loc->down_reason);
+    free(engine.dead);
+    teardown();
+}
+
+static void refuse_all(void)
+{
+    for (int k = 0; k < CARRIERS; k++) {
+        loc->peers[k] = (weft_peer *)&fakes[k]; /* was called again */
+        order->carrier[k].state = WF_CARRIER_CALLED;
+        assert_true(wf_carrier_down(loc, &wf.eps[k], WEFT_EPEER, "refused"));
+        order->carrier[k].again_at = now + 20 * MS; /* not by the turn */
+    }
+}
+
+/* All calls are refused, one in 10 ms, at most `calls` of them. Returns the ms
+ * after which the process counts as gone; `most`: it does not. */
+static int refuse_for(int most, int calls)
+{
+    for (int ms = 0; ms < most; ms++, now += MS) {
+        if (ms % 10 == 0 && calls-- > 0)
+            refuse_all();
+        for (int k = 0; k < CARRIERS; k++)
+            order->carrier[k].again_at = now + 20 * MS;
+        wf_orders_turn(&wf);
+        if (order->failed)
+            return ms;
+    }
+    return most;
+}
+
+/* Five calls are refused within 50 ms, but a listener may be opened again. */
+static void without_a_launcher_refusals_need_a_second(void **state)
+{
+    begin(false, WF_BOOT_UNKNOWN);
+    assert_in_range(refuse_for(9000, 9000), 1000, 1010);
+    end();
+}
+
+static void a_launcher_that_does_not_answer_is_none(void **state)
+{
+    begin(true, WF_BOOT_UNKNOWN);
+    assert_in_range(refuse_for(9000, 9000), 1000, 1010);
+    assert_in_range(launcher.asked, 8, 12);
+    end();
+}
+
+/* The process that calls had no processor itself. */
+static void a_second_without_calls_proves_nothing(void **state)
+{
+    begin(false, WF_BOOT_UNKNOWN);
+    assert_int_equal(refuse_for(10, 1), 10);
+    now += 1500 * MS;
+    assert_int_equal(refuse_for(20, 1), 20);
+    assert_in_range(refuse_for(9000, 9000), 10, 50);
+    end();
+}
+
+static void the_launcher_knows_who_has_ended(void **state)
+{
+    begin(true, WF_BOOT_ENDED);
+    assert_in_range(refuse_for(9000, 9000), 0, 5);
+    end();
+}
+
+/* A process that computes, and its socket was ended: until the timeout. */
+static void the_launcher_knows_who_runs(void **state)
+{
+    begin(true, WF_BOOT_RUNS);
+    assert_in_range(refuse_for(9000, 9000), 5000, 5010);
+    end();
+}
+
+/* A process is dead before the launcher has seen it. */
+static void the_launcher_is_asked_again(void **state)
+{
+    begin(true, WF_BOOT_RUNS);
+    assert_int_equal(refuse_for(1500, 9000), 1500);
+    launcher.says = WF_BOOT_ENDED;
+    assert_in_range(refuse_for(9000, 9000), 0, 105);
+    end();
+}
+
+static void who_is_not_refused_asks_nobody(void **state)
+{
+    begin(true, WF_BOOT_ENDED);
+    for (int k = 0; k < CARRIERS; k++)
+        assert_true(wf_carrier_down(loc, &wf.eps[k], WEFT_ELINK, "reset"));
+    assert_int_equal(refuse_for(1000, 0), 1000);
+    assert_int_equal(launcher.asked, 0);
+    end();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_launcher_refusals_need_a_second),
+        cmocka_unit_test(a_launcher_that_does_not_answer_is_none),
+        cmocka_unit_test(a_second_without_calls_proves_nothing),
+        cmocka_unit_test(the_launcher_knows_who_has_ended),
+        cmocka_unit_test(the_launcher_knows_who_runs),
+        cmocka_unit_test(the_launcher_is_asked_again),
+        cmocka_unit_test(who_is_not_refused_asks_nobody),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
