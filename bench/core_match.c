@@ -239,7 +239,7 @@ static int by_words(const struct words *m, const struct words *r)
 /* Weft: the same without a branch. */
 static int branch_free(const struct words *m, const struct words *r)
 {
-    return (int)wf_match_equal(r->env0, r->env1, r->mask, m->env0, m->env1);
+    return (int)wf_match_is_equal(r->env0, r->env1, r->mask, m->env0, m->env1);
 }
 
 enum { RECEIVES = 256, CALLS = 4000 };

@@ -132,7 +132,7 @@ void wf_errands_put(struct wf_instance *to, struct wf_errand *e)
         }
     }
     if (first)
-        wf_progress_kick(to);
+        wf_progress_wake_leader(to);
 }
 
 void wf_errand_cancel(struct wf_instance *to, struct wf_errand *e)

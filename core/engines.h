@@ -93,11 +93,11 @@ struct wf_engines {
     struct wf_lock boot; /* the connection to the launcher */
     struct wf_lock lock;
     struct wf_errands errands[WF_ENGINES_MAX];
-    wf_atomic_u32 seen[WF_ENGINES_MAX][WF_ENGINES_MAX]; /* progress/others.c */
+    wf_atomic_u32 seen[WF_ENGINES_MAX][WF_ENGINES_MAX]; /* progress/other_engines.c */
     int nap[WF_ENGINES_MAX]; /* the same; of the leader of each */
 };
 WF_LOCK_SECTION(boot, struct wf_engines, boot, WF_RANK_BOOT)
-WF_LOCK_SECTION(errands, struct wf_engines, lock, WF_RANK_ERRANDS)
+WF_LOCK_SECTION(errands, struct wf_engines, lock, WF_RANK_TASKS)
 
 /* NULL: there is one engine. */
 static inline struct wf_engines *wf_engines(struct wf_instance *wf)
@@ -164,8 +164,8 @@ void wf_errands_put(struct wf_instance *to, struct wf_errand *);
 void wf_engines_free(struct wf_instance *home);
 
 extern const struct wf_engines_ops wf_engines_ops WF_HIDDEN; /* p2p/mixed.c */
-void wf_others_poll(struct wf_instance *);  /* progress/others.c */
-int wf_others_sleep(struct wf_instance *, int timeout);
+void wf_other_engines_poll(struct wf_instance *);  /* progress/other_engines.c */
+int wf_other_engines_sleep(struct wf_instance *, int timeout);
 
 /* p2p/completion.c: one turn for requests that are not done, all of this engine;
  * true: all are complete. call: the function that asks. Section held. */

@@ -23,7 +23,7 @@
 #include "p2p/buffered.h"
 #include "progress/wait.h"
 #include "protocol/order.h"
-#include "protocol/short.h"
+#include "protocol/fastpath.h"
 #include "route/config.h"
 
 struct wf_instance *_Atomic wf_process_instance;
@@ -162,12 +162,12 @@ void wf_instance_share(struct wf_instance *wf)
 {
     bool one = wf->options->engines == WF_AUTO || wf->options->engines == 1;
 
-    (one ? wf_cs_share_later : wf_cs_share)(&wf->api);
+    (one ? wf_cs_expect_threads : wf_cs_allow_threads)(&wf->api);
 }
 
 static void section_changed(struct wf_cs *cs)
 {
-    wf_short_update(wf_container(cs, struct wf_instance, api));
+    wf_fastpath_update(wf_container(cs, struct wf_instance, api));
 }
 
 int wf_instance_create(const struct wf_instance_params *params,
@@ -189,7 +189,7 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->now_ns = params->now_ns ? params->now_ns : monotonic;
     wf->clock = params->clock;
     if (wf_route_encrypts(wf->config))
-        wf->met = wf_carrier_met;
+        wf->met = wf_carrier_add_session;
     wf->api.changed = section_changed;
     if (params->threads)
         wf_instance_share(wf);
@@ -238,7 +238,7 @@ static struct wf_instance *beside(struct wf_instance *home, unsigned number)
     wf->met = home->met;
     wf->now_ns = home->now_ns;
     wf->clock = home->clock;
-    wf_cs_share(&wf->api);
+    wf_cs_allow_threads(&wf->api);
     return wf;
 }
 
@@ -277,7 +277,7 @@ int wf_instance_open_beside(struct wf_instance *home, unsigned number,
 
 void wf_instance_close_beside(struct wf_instance *wf)
 {
-    wf_progress_alone(wf);
+    wf_progress_stop_helper(wf);
     wf_sched_fini(wf);
     close_engine(wf);
     free(wf);
@@ -322,13 +322,13 @@ static bool all_drained(void *home)
 
 static bool orders_part(void *wf)
 {
-    wf_orders_part(wf);
+    wf_orders_finish(wf);
     return true;
 }
 
 static void wake(void *arg)
 {
-    wf_progress_kick(arg);
+    wf_progress_wake_leader(arg);
 }
 
 static bool all_here(void *arg)
@@ -352,7 +352,7 @@ static void await_all(struct wf_instance *wf, int fd)
     struct wf_boot *boot = wf->boot;
 
     do
-        wf_progress_serve(wf, fd, all_here, wf, 0);
+        wf_progress_poll_until(wf, fd, all_here, wf, 0);
     while (boot->ops->hear && boot->ops->hear(boot) == 0 && !all_here(wf));
 }
 
@@ -365,10 +365,10 @@ static void part(struct wf_instance *wf)
     int fd = -1;
 
     if (wf->nprocs == 1) {
-        each_engine(wf, wf_leftovers_say);
+        each_engine(wf, wf_report_unfinished);
         return;
     }
-    wf_progress_serve(wf, -1, all_lanes_empty, wf, 0);
+    wf_progress_poll_until(wf, -1, all_lanes_empty, wf, 0);
     boot->wake = wake;
     boot->wake_arg = wf;
     if (boot->ops->fence_start(boot, &fd) < 0) {
@@ -377,17 +377,17 @@ static void part(struct wf_instance *wf)
     }
     if (fd >= 0 || boot->ops->fence_passed)
         await_all(wf, fd);
-    each_engine(wf, wf_leftovers_say);
+    each_engine(wf, wf_report_unfinished);
     each_engine(wf, orders_part);
     if (boot->ops->fence_end(boot) < 0)
         log_lone_end(wf);
-    if (!wf_progress_serve(wf, -1, all_drained, wf, wf_now(wf) + timeout))
+    if (!wf_progress_poll_until(wf, -1, all_drained, wf, wf_now(wf) + timeout))
         wf_log(wf, WF_LOG_INFO, "closing with data that nobody acknowledged");
 }
 
 static bool alone(void *wf)
 {
-    wf_progress_alone(wf);
+    wf_progress_stop_helper(wf);
     return true;
 }
 

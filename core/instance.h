@@ -30,7 +30,7 @@ struct wf_engines;  /* engines.h */
 
 struct wf_instance {
     struct wf_cs api; /* the critical section of this instance */
-    struct wf_border call_role, engine_role; /* critical.h */
+    struct wf_optional_section call_role, engine_role; /* critical.h */
     bool may_help; /* there is a helper thread, or may be: progress/helper.c */
     int thread_level; /* MPI_THREAD_* granted to the world model */
     uint32_t rank, nprocs;
@@ -74,7 +74,7 @@ struct wf_instance {
     struct wf_auth_key *key;
     /* A handshake has been completed; NULL: no route encrypts. */
     void (*met)(struct weft_core *, uint32_t id, const struct wf_auth_session *);
-    uint32_t teams;          /* of its communicators: coll/team.h */
+    uint32_t teams;          /* of its communicators: coll/shm/shmcoll.h */
     struct wf_flag_wait *flag_waits; /* LIFO: progress/progress.h */
     struct wf_sched *scheds; /* for reuse: coll/schedule.h */
     struct wf_temp *temps;   /* their scratch memory, for reuse */
@@ -154,7 +154,7 @@ static inline bool wf_entered_engine(struct wf_instance *wf)
     WF_TRIES(wf->engine_role) WF_UNANALYSED
 {
     if (WF_SUBMITS && wf->api.threads)
-        return wf_cs_try(&wf->api);
+        return wf_cs_try_lock(&wf->api);
     wf_enter_engine(wf);
     return true;
 }

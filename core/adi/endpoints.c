@@ -328,7 +328,7 @@ static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
             t->sent_bytes += wf_lane_bytes(loc, k);
         }
         if (loc && loc->order)
-            wf_order_traffic(loc->order, c, t);
+            wf_order_add_traffic(loc->order, c, t);
     }
 }
 

@@ -16,7 +16,7 @@
 #include "protocol/checked.h"
 #include "protocol/death.h"
 #include "protocol/order.h"
-#include "protocol/short.h"
+#include "protocol/fastpath.h"
 
 static void host_rx_done(weft_core *core, weft_sink *s, int status)
 {
@@ -58,18 +58,18 @@ static void host_peer_up(weft_core *core, weft_loc *loc)
 {
     wf_log(core->wf, WF_LOG_DEBUG, "%s: connected to process %u",
            core->config->name, loc->id);
-    wf_carrier_up(loc, core);
+    wf_carrier_note_connected(loc, core);
     if (wf_unlikely(core->wf->losses))
-        wf_deaths_tell(loc);
+        wf_deaths_tell_peer(loc);
 }
 
 static void host_peer_down(weft_core *core, weft_loc *loc, int status,
                            const char *why)
 {
     if (status == WEFT_EPROTO)
-        wf_checks_nonsense(loc, core);
+        wf_checks_count_nonsense(loc, core);
     if (wf_location_uses(loc, core) &&
-        !wf_carrier_down(loc, core, status, why))
+        !wf_carrier_handle_down(loc, core, status, why))
         wf_location_down(loc, status, why);
 }
 
@@ -87,7 +87,7 @@ static void host_ep_down(weft_core *core, int status, const char *why)
 
 static void host_kick(weft_core *core)
 {
-    wf_progress_kick(core->wf);
+    wf_progress_wake_leader(core->wf);
 }
 
 static uint64_t host_now_ns(weft_core *core)
@@ -142,5 +142,5 @@ const weft_host wf_host = {.size = sizeof wf_host,
                            .resolve = host_resolve,
                            .log = host_log,
                            .rx_words = wf_arrive_words,
-                           .tx_words = wf_short_late,
+                           .tx_words = wf_fastpath_no_room,
                            .helping = host_helping};

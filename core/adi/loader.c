@@ -161,7 +161,7 @@ static bool try_file(struct search *s, const char *file)
 
     if (fault)
         tried(s, file, fault);
-    return !fault || fd == WF_TRUST_REFUSED || fd == WF_TRUST_STARVED;
+    return !fault || fd == WF_TRUST_REFUSED || fd == WF_TRUST_SHORTAGE;
 }
 
 static bool try_dirs(struct search *s, const char *dirs)

@@ -203,7 +203,7 @@ def files(families):
         else:
             head += '#include "core_api.h"\n'
             if family in rules.SHORT:
-                head += '#include "protocol/short.h"\n'
+                head += '#include "protocol/fastpath.h"\n'
             body = bodies(functions)
         out[f"mpi_{family}.c"] = head + "\n" + "\n".join(body)
     return out

@@ -80,7 +80,7 @@ request_get_status_all request_get_status_any request_get_status_some
 """.split())
 
 # A shorter way for the usual call, tried before all checks: the arguments of
-# the question and of the answer, if they are two (core/protocol/short.h).
+# the question and of the answer, if they are two (core/protocol/fastpath.h).
 SHORT = {
     "send": ("{comm}, buf, count, datatype, dest, tag", "buf, dest, tag, {flags}"),
     "isend": ("{comm}, buf, count, datatype, dest, tag",

@@ -1,6 +1,6 @@
 """The short way of the functions in rules.SHORT: the usual call is tried
 before all checks, as it is, or by a thread that is a rank, or else by who
-was inside the section last (short.h).
+was inside the section last (fastpath.h).
 SPDX-License-Identifier: BSD-3-Clause
 """
 import rules
@@ -23,26 +23,26 @@ class ShortWay(Body):
         self.declare("long", "shared", *["alone", "thread"] * of_thread)
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
         if of_thread:
-            self.line("if (wf_likely(wf_short_open()))")
+            self.line("if (wf_likely(wf_fastpath_is_open()))")
             self.line(f"    return alone_{name}({rest});")
-            self.line("if (wf_likely(wf_short_shared != NULL))")
+            self.line("if (wf_likely(wf_fastpath_shared_world != NULL))")
             self.line(f"    return shared_{name}({rest});")
             self.line("if (wf_unlikely(wf_thread_process != NULL))")
             self.line(f"    return thread_{name}({rest});")
             self.line(f"return shared_{name}({rest});")
             self.out.append("}\n")
             self.begin("alone")
-        self.attempt("wf_short_comm(comm)")
+        self.attempt("wf_fastpath_comm_of(comm)")
         self.line(f"return shared_{name}({rest});")
         self.out.append("}\n")
         if of_thread:
             self.begin("thread")
-            self.attempt("wf_short_thread_comm(comm)")
+            self.attempt("wf_fastpath_thread_comm_of(comm)")
             self.line(f"return long_{name}({rest});")
             self.out.append("}\n")
         self.between(name, rest)
         self.begin("long")
-        self.line("wf_cs_pay_debt();")
+        self.line("wf_cs_run_deferred_unlock();")
         return self.out
 
     def declare(self, *ways):
@@ -55,33 +55,33 @@ class ShortWay(Body):
         self.out.append(wrap(f"static {prototype}") + "\n{")
 
     def between(self, name, rest):
-        """The short way of who was inside the section last: wf_short_enter."""
+        """The short way of who was inside the section last: wf_fastpath_enter."""
         family = self.family
         declared, test, then = self.words("c")
         if family in rules.POLLING:
-            test = f"wf_progress_sole(wf) && {test}" # and wakes nobody
+            test = f"wf_progress_is_only_thread(wf) && {test}" # and wakes nobody
         if family == "wait":
-            test = "wf_short_wait_inside(wf, request, status, &rc)"
+            test = "wf_fastpath_wait_inside(wf, request, status, &rc)"
         self.begin("shared")
         if family in rules.NOWHERE:
             self.nowhere()
         if family == "wait":
-            self.line("struct wf_instance *wf = wf_short_enter_request(request);")
+            self.line("struct wf_instance *wf = wf_fastpath_enter_request(request);")
             self.line("if (wf_unlikely(!wf))")
         else:
-            self.line("const struct wf_comm *c = wf_short_enter(comm);")
+            self.line("const struct wf_comm *c = wf_fastpath_enter(comm);")
             self.line("if (wf_unlikely(!c))")
         self.line(f"    return long_{name}({rest});")
         if family != "wait":
             self.line("struct wf_instance *wf = c->wf;")
         self.line(declared)
         self.line(f"if (wf_unlikely(!({test}))) {{")
-        self.line("    wf_short_owe(wf);")
+        self.line("    wf_fastpath_defer_unlock(wf);")
         self.line(f"    return long_{name}({rest});")
         self.line("}")
         if then:
             self.line(f"int rc = {then};")
-        self.line("wf_short_leave(wf);")
+        self.line("wf_fastpath_leave(wf);")
         if then:
             self.line("return rc;")
         else:
@@ -93,7 +93,7 @@ class ShortWay(Body):
         """A send to nobody is over."""
         request = self.family == "isend"
         self.line("if (wf_unlikely(dest == MPI_PROC_NULL)) {")
-        self.line("    const struct wf_comm *c = wf_short_nowhere(comm, buf, "
+        self.line("    const struct wf_comm *c = wf_fastpath_to_proc_null(comm, buf, "
                   "count, datatype, tag);")
         self.line("    if (wf_likely(c" + (" && request" if request else "") +
                   ")) {")
@@ -109,13 +109,13 @@ class ShortWay(Body):
         question, answer = rules.SHORT[self.family]
         question = question.format(comm=comm)
         if not answer:
-            return "int rc;", f"wf_short_{self.family}({question})", None
-        flags = ["WF_LATE_LARGE"] * self.f.large + ["WF_LATE_INSIDE"] * (comm == "c")
-        test = f"wf_short_may(&way, {question})"
+            return "int rc;", f"wf_fastpath_{self.family}({question})", None
+        flags = ["WF_CALLER_LARGE"] * self.f.large + ["WF_CALLER_INSIDE"] * (comm == "c")
+        test = f"wf_fastpath_may_send(&way, {question})"
         for p in self.f.parameters:
             if p.kind == "REQUEST":
                 test = f"{p.name} && {test}"
-        return ("struct wf_short way;", test, f"wf_short_{self.family}(&way, "
+        return ("struct wf_fastpath_args way;", test, f"wf_fastpath_{self.family}(&way, "
                 f"{answer.format(flags=' | '.join(flags) or '0')})")
 
     def attempt(self, comm):

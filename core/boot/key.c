@@ -57,7 +57,7 @@ static int from_file(struct wf_instance *wf, const char *file)
     int fd = wf_trust_open(file, why, sizeof why), r;
     ssize_t n;
 
-    if (fd == WF_TRUST_STARVED)
+    if (fd == WF_TRUST_SHORTAGE)
         return fail_for_lack(file, errno);
     if (fd < 0)
         return bad_file(wf, file, why);

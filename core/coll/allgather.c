@@ -97,7 +97,7 @@ static uint64_t *find_positions(struct wf_sched *s,
                                 const struct wf_coll_args *a)
 {
     int p = a->comm->size;
-    uint64_t *at = wf_sched_temp(s, ((size_t)p + 1) * sizeof *at);
+    uint64_t *at = wf_sched_alloc_temp(s, ((size_t)p + 1) * sizeof *at);
 
     if (!at)
         return NULL;
@@ -168,7 +168,7 @@ static void unpack_bruck(struct wf_sched *s, const struct wf_coll_args *a,
 static void build_bruck(struct wf_sched *s, const struct wf_coll_args *a)
 {
     uint64_t *at = find_positions(s, a);
-    char *packed = at ? wf_sched_temp(s, at[a->comm->size]) : NULL;
+    char *packed = at ? wf_sched_alloc_temp(s, at[a->comm->size]) : NULL;
 
     if (!packed)
         return;

@@ -4,7 +4,7 @@
  * everywhere, so that all ranks get the same bits.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/team_shelf.h"
+#include "coll/shm/bcast_pool.h"
 
 static const void *own_operand(const struct wf_coll_args *a)
 {
@@ -73,7 +73,7 @@ static void *place_for_theirs(struct doubling *d, bool they_are_lower)
         d->ready = copy_vector(d->s, a, d->mine, a->rbuf);
         d->mine = a->rbuf;
     }
-    return wf_coll_temp(d->s, a->rcount, a->rtype);
+    return wf_coll_alloc_temp(d->s, a->rcount, a->rtype);
 }
 
 static void exchange_vectors(struct doubling *d, int partner,
@@ -146,11 +146,11 @@ static void build_doubling(struct wf_sched *s, const struct wf_coll_args *a)
 static void send_piece_to_all(struct wf_coll_blocks *b, uint64_t first,
                               uint64_t count, int vertex)
 {
-    void *piece = wf_coll_at(b->out, (int64_t)first, b->a->rtype);
+    void *piece = wf_coll_element_at(b->out, (int64_t)first, b->a->rtype);
     int p = b->g->size;
 
-    if (wf_shelf_fits_elements(b->g, b->a->rtype, count)) {
-        wf_shelf_give(b->s, b->g, piece, count * (uint64_t)b->a->rtype->size,
+    if (wf_bcast_pool_fits_elements(b->g, b->a->rtype, count)) {
+        wf_bcast_pool_put(b->s, b->g, piece, count * (uint64_t)b->a->rtype->size,
                       vertex);
         return;
     }
@@ -171,7 +171,7 @@ static void build_blocks(struct wf_sched *s, const struct wf_coll_args *given)
                                .reduced = send_piece_to_all,
                                .to_all = true};
 
-    if (!wf_coll_split(s, b.g, &a))
+    if (!wf_coll_split_vector(s, b.g, &a))
         return;
     b.out = wf_coll_rblock(&a, b.g->rank);
     wf_coll_reduce_blocks(&b);
@@ -184,7 +184,7 @@ static void build_ring(struct wf_sched *s, const struct wf_coll_args *given)
 {
     struct wf_coll_args a = *given;
 
-    if (!wf_coll_split(s, a.comm, &a))
+    if (!wf_coll_split_vector(s, a.comm, &a))
         return;
     if (a.comm->size == 1 && a.sbuf != MPI_IN_PLACE)
         copy_vector(s, &a, a.sbuf, a.rbuf);
@@ -252,18 +252,18 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *given)
     struct wf_coll_args a = *given;
     struct wf_comm *g = a.comm->local_comm;
 
-    a.rbuf = wf_coll_temp(s, a.rcount, a.rtype);
+    a.rbuf = wf_coll_alloc_temp(s, a.rcount, a.rtype);
     a.root = 0;
-    wf_sched_local(s, true);
+    wf_sched_use_local_group(s, true);
     wf_coll_reduce_tree(s, g, &a);
-    wf_sched_local(s, false);
+    wf_sched_use_local_group(s, false);
     wf_sched_fence(s);
     if (a.comm->rank == 0) {
         wf_sched_recv(s, given->rbuf, a.rcount, a.rtype, 0);
         wf_sched_send(s, a.rbuf, a.rcount, a.rtype, 0);
         wf_sched_fence(s);
     }
-    wf_sched_local(s, true);
+    wf_sched_use_local_group(s, true);
     wf_coll_bcast_tree(s, g, given->rbuf, a.rcount, a.rtype, 0);
 }
 

@@ -31,13 +31,13 @@ static struct wf_coll_block *pack_send_blocks(struct wf_sched *s,
                                               const struct wf_coll_args *a)
 {
     int p = a->comm->size;
-    struct wf_coll_block *packed = wf_sched_temp(s, (size_t)p * sizeof *packed);
+    struct wf_coll_block *packed = wf_sched_alloc_temp(s, (size_t)p * sizeof *packed);
 
     for (int i = 0; packed && i < p; i++) {
         struct wf_coll_block from = wf_coll_recv_block(a, i);
         packed[i].count = wf_coll_block_bytes(from);
         packed[i].type = wf_coll_byte();
-        packed[i].buf = wf_sched_temp(s, packed[i].count);
+        packed[i].buf = wf_sched_alloc_temp(s, packed[i].count);
         if (i != a->comm->rank && packed[i].count)
             copy_block(s, from, packed[i]);
     }
@@ -208,10 +208,10 @@ static void build_bruck(struct wf_sched *s, const struct wf_coll_args *a)
 {
     int p = a->comm->size, rank = a->comm->rank;
     uint64_t block = a->rcount * (uint64_t)a->rtype->size;
-    char *vector = wf_sched_temp(s, (size_t)p * block);
-    char *dense[2] = {wf_sched_temp(s, (size_t)p * block),
-                      wf_sched_temp(s, (size_t)p * block)};
-    struct sift *f = wf_sched_temp(s, 64 * sizeof *f);
+    char *vector = wf_sched_alloc_temp(s, (size_t)p * block);
+    char *dense[2] = {wf_sched_alloc_temp(s, (size_t)p * block),
+                      wf_sched_alloc_temp(s, (size_t)p * block)};
+    struct sift *f = wf_sched_alloc_temp(s, 64 * sizeof *f);
 
     if (!vector || !dense[0] || !dense[1] || !f)
         return;

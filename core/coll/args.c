@@ -29,7 +29,7 @@ int wf_coll_build(wf_coll_builder *builder, const struct wf_coll_args *a,
     return MPI_SUCCESS;
 }
 
-int wf_coll_blocking(wf_coll_builder *builder, const struct wf_coll_args *a)
+int wf_coll_run_blocking(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_sched *s;
     int rc = wf_coll_build(builder, a, true, &s);
@@ -37,13 +37,13 @@ int wf_coll_blocking(wf_coll_builder *builder, const struct wf_coll_args *a)
     return rc ? rc : wf_sched_run(s);
 }
 
-int wf_coll_nonblocking(wf_coll_builder *builder, const struct wf_coll_args *a,
+int wf_coll_start_nonblocking(wf_coll_builder *builder, const struct wf_coll_args *a,
                         MPI_Request *request)
 {
     struct wf_sched *s;
     struct wf_req *r;
     /* Where ranks outnumber CPUs a poll for an awaited message is useless. */
-    bool direct = !wf_progress_crowded(a->comm->wf);
+    bool direct = !wf_progress_is_oversubscribed(a->comm->wf);
     int rc = wf_coll_build(builder, a, direct, &s);
 
     if (rc)
@@ -51,12 +51,12 @@ int wf_coll_nonblocking(wf_coll_builder *builder, const struct wf_coll_args *a,
     rc = wf_sched_start(s, &r);
     if (!rc) {
         *request = (MPI_Request)r;
-        wf_attend(r);
+        wf_register_with_helper(r);
     }
     return rc;
 }
 
-int wf_coll_persistent(wf_coll_builder *builder, const struct wf_coll_args *a,
+int wf_coll_make_persistent(wf_coll_builder *builder, const struct wf_coll_args *a,
                        MPI_Request *request)
 {
     struct wf_sched *s;
@@ -65,7 +65,7 @@ int wf_coll_persistent(wf_coll_builder *builder, const struct wf_coll_args *a,
 
     if (rc)
         return rc;
-    rc = wf_sched_persistent(s, &r);
+    rc = wf_sched_make_persistent(s, &r);
     if (!rc)
         *request = (MPI_Request)r;
     return rc;
@@ -207,20 +207,20 @@ struct wf_type *wf_coll_byte(void)
     return wf_type_of(MPI_BYTE);
 }
 
-void *wf_coll_temp(struct wf_sched *s, uint64_t count, const struct wf_type *t)
+void *wf_coll_alloc_temp(struct wf_sched *s, uint64_t count, const struct wf_type *t)
 {
     int64_t stride = count ? (int64_t)(count - 1) * t->extent : 0;
     int64_t low = t->true_lb + (stride < 0 ? stride : 0);
     int64_t span = t->true_extent + (stride < 0 ? -stride : stride);
-    char *p = wf_sched_temp(s, (size_t)span);
+    char *p = wf_sched_alloc_temp(s, (size_t)span);
 
     return p ? (char *)((uintptr_t)p - (uintptr_t)low) : NULL;
 }
 
-bool wf_coll_split(struct wf_sched *s, const struct wf_comm *g,
+bool wf_coll_split_vector(struct wf_sched *s, const struct wf_comm *g,
                    struct wf_coll_args *a)
 {
-    int64_t *counts = wf_sched_temp(s, 2 * sizeof *counts * (size_t)g->size);
+    int64_t *counts = wf_sched_alloc_temp(s, 2 * sizeof *counts * (size_t)g->size);
     int64_t *displs = counts + g->size;
     int64_t size = (int64_t)a->rcount / g->size;
     int64_t larger = (int64_t)a->rcount % g->size, at = 0;

@@ -14,14 +14,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/team.h"
+#include "coll/shm/shmcoll.h"
 #include "core_api.h"
 #include "progress/progress.h"
 
 /* Merges the bytes received so far. */
 static int merge_heard_bytes(void *arg)
 {
-    struct wf_crowd *c = arg;
+    struct wf_oversubscription *c = arg;
 
     for (size_t i = 0; i < sizeof c->heard; i++)
         c->any |= c->heard[i];
@@ -30,7 +30,7 @@ static int merge_heard_bytes(void *arg)
 
 /* Adds the vertices of a dissemination. `crowd` NULL: it carries no byte. */
 static void add_dissemination(struct wf_sched *s, const struct wf_comm *g,
-                              struct wf_crowd *crowd)
+                              struct wf_oversubscription *crowd)
 {
     struct wf_type *byte = wf_coll_byte();
     uint64_t n = crowd ? 1 : 0;
@@ -128,16 +128,16 @@ static void build_inter(struct wf_sched *s, const struct wf_comm *comm)
 {
     struct wf_type *byte = wf_coll_byte();
 
-    wf_sched_local(s, true);
+    wf_sched_use_local_group(s, true);
     add_dissemination(s, comm->local_comm, NULL);
     wf_sched_fence(s);
-    wf_sched_local(s, false);
+    wf_sched_use_local_group(s, false);
     if (comm->rank == 0) {
         wf_sched_recv(s, NULL, 0, byte, 0);
         wf_sched_send(s, NULL, 0, byte, 0);
         wf_sched_fence(s);
     }
-    wf_sched_local(s, true);
+    wf_sched_use_local_group(s, true);
     wf_coll_bcast_tree(s, comm->local_comm, NULL, 0, byte, 0);
 }
 
@@ -152,7 +152,7 @@ int wf_build_barrier(struct wf_sched *s, const struct wf_coll_args *a)
     return MPI_SUCCESS;
 }
 
-int wf_barrier_first(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_coll_build_barrier_with_flags(struct wf_sched *s, const struct wf_coll_args *a)
 {
     add_dissemination(s, a->comm, a->rbuf);
     return MPI_SUCCESS;
@@ -160,11 +160,11 @@ int wf_barrier_first(struct wf_sched *s, const struct wf_coll_args *a)
 
 /* ---- running ------------------------------------------------------------- */
 
-int wf_barrier_agree(struct wf_comm *comm, uint8_t *flags)
+int wf_barrier_agree_on_flags(struct wf_comm *comm, uint8_t *flags)
 {
-    struct wf_crowd crowd = {.any = *flags};
+    struct wf_oversubscription crowd = {.any = *flags};
     struct wf_coll_args a = {.comm = comm, .rbuf = &crowd};
-    int rc = wf_coll_blocking(wf_barrier_first, &a);
+    int rc = wf_coll_run_blocking(wf_coll_build_barrier_with_flags, &a);
 
     *flags = crowd.any;
     return rc;
@@ -176,9 +176,9 @@ static int run_barrier_schedule(struct wf_instance *wf, struct wf_comm *comm)
     int rc;
 
     if (comm->crowd.known || comm->inter)
-        return wf_coll_blocking(wf_build_barrier, &a);
-    comm->crowd.any = wf_progress_crowded(wf);
-    rc = wf_coll_blocking(wf_barrier_first, &a);
+        return wf_coll_run_blocking(wf_build_barrier, &a);
+    comm->crowd.any = wf_progress_is_oversubscribed(wf);
+    rc = wf_coll_run_blocking(wf_coll_build_barrier_with_flags, &a);
     comm->crowd.known = rc == MPI_SUCCESS;
     return rc;
 }
@@ -187,9 +187,9 @@ int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
 {
     int rc;
 
-    if (wf_likely(wf_team_usable(comm)) || wf_team_caught_up(comm))
-        return wf_team_barrier(comm->team);
+    if (wf_likely(wf_shmcoll_is_usable(comm)) || wf_shmcoll_catch_up(comm))
+        return wf_shmcoll_barrier(comm->team);
     rc = run_barrier_schedule(wf, comm);
-    wf_team_count(comm, rc);
+    wf_shmcoll_count_call(comm, rc);
     return rc;
 }

@@ -2,7 +2,7 @@
  * and sends from the root to every rank.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/team_shelf.h"
+#include "coll/shm/bcast_pool.h"
 
 enum {
     SEGMENT = 64 * 1024, /* of the chain: small against the whole message */
@@ -29,14 +29,14 @@ void wf_coll_bcast_tree(struct wf_sched *s, const struct wf_comm *g, void *buf,
     }
 }
 
-char *wf_coll_packed(struct wf_sched *s, const struct wf_coll_args *a,
+char *wf_coll_pack_bcast(struct wf_sched *s, const struct wf_coll_args *a,
                      uint64_t bytes)
 {
     char *packed;
 
     if (wf_type_contiguous(a->rtype))
         return wf_type_data(a->rtype, a->rbuf);
-    packed = wf_sched_temp(s, bytes);
+    packed = wf_sched_alloc_temp(s, bytes);
     if (packed && a->comm->rank == a->root) {
         wf_sched_copy(s, a->rbuf, a->rcount, a->rtype, packed, bytes,
                       wf_coll_byte());
@@ -45,7 +45,7 @@ char *wf_coll_packed(struct wf_sched *s, const struct wf_coll_args *a,
     return packed;
 }
 
-void wf_coll_unpack(struct wf_sched *s, const struct wf_coll_args *a,
+void wf_coll_unpack_bcast(struct wf_sched *s, const struct wf_coll_args *a,
                     const char *packed, uint64_t bytes)
 {
     if (a->comm->rank == a->root || wf_type_contiguous(a->rtype))
@@ -62,7 +62,7 @@ static void build_chain(struct wf_sched *s, const struct wf_coll_args *a)
     int position = (rank - a->root + p) % p;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
     uint64_t segment = bytes / MAX_SEGMENTS + 1;
-    char *data = wf_coll_packed(s, a, bytes);
+    char *data = wf_coll_pack_bcast(s, a, bytes);
 
     if (!data)
         return; /* remembered by the schedule */
@@ -78,7 +78,7 @@ static void build_chain(struct wf_sched *s, const struct wf_coll_args *a)
         send = wf_sched_send(s, data + off, n, byte, (rank + 1) % p);
         wf_sched_after(s, send, recv);
     }
-    wf_coll_unpack(s, a, data, bytes);
+    wf_coll_unpack_bcast(s, a, data, bytes);
 }
 
 static void build_linear(struct wf_sched *s, const struct wf_coll_args *a)
@@ -127,7 +127,7 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
         wf_sched_recv(s, a->rbuf, a->rcount, a->rtype, a->root);
         wf_sched_fence(s);
     }
-    wf_sched_local(s, true);
+    wf_sched_use_local_group(s, true);
     wf_coll_bcast_tree(s, a->comm->local_comm, a->rbuf, a->rcount, a->rtype, 0);
 }
 
@@ -149,8 +149,8 @@ int wf_build_bcast(struct wf_sched *s, const struct wf_coll_args *a)
         return MPI_SUCCESS;
     if (a->comm->inter)
         build_inter(s, a);
-    else if (wf_shelf_fits(a->comm, bytes))
-        wf_shelf_bcast(s, a);
+    else if (wf_bcast_pool_fits(a->comm, bytes))
+        wf_bcast_pool_bcast(s, a);
     else
         wf_coll_bcast(s, a);
     return MPI_SUCCESS;

@@ -84,11 +84,11 @@ void wf_coll_bcast_scatter(struct wf_sched *s, const struct wf_coll_args *a)
                              .bytes = a->rcount * (uint64_t)a->rtype->size};
 
     x.position = (a->comm->rank - a->root + x.p) % x.p;
-    x.data = wf_coll_packed(s, a, x.bytes);
+    x.data = wf_coll_pack_bcast(s, a, x.bytes);
     if (!x.data)
         return; /* remembered by the schedule */
     add_scatter(&x);
     wf_sched_fence(s); /* the ring delivers blocks to where they already are */
     add_ring(&x);
-    wf_coll_unpack(s, a, x.data, x.bytes);
+    wf_coll_unpack_bcast(s, a, x.data, x.bytes);
 }

@@ -18,7 +18,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/team_shelf.h"
+#include "coll/shm/bcast_pool.h"
 
 enum {
     SEGMENT = 64 * 1024, /* bytes: two of them and their sum fit into L2 */
@@ -59,7 +59,7 @@ static bool send_segment(struct wf_coll_blocks *b, int peer, uint64_t number)
     from.rbuf = (void *)(uintptr_t)b->src;
     wf_sched_send(
         b->s,
-        wf_coll_at(wf_coll_rblock(&from, peer), (int64_t)first, b->a->rtype),
+        wf_coll_element_at(wf_coll_rblock(&from, peer), (int64_t)first, b->a->rtype),
         count - first < segment ? count - first : segment, b->a->rtype, peer);
     return true;
 }
@@ -189,7 +189,7 @@ static bool init_slots(struct wf_coll_blocks *b, struct slots *slots,
         slots->n = 0; /* everything arrives in its place */
     for (int i = 0; i < slots->n; i++) {
         slots->busy[i] = -1;
-        slots->memory[i] = wf_coll_temp(b->s, segment, b->a->rtype);
+        slots->memory[i] = wf_coll_alloc_temp(b->s, segment, b->a->rtype);
         if (!slots->memory[i])
             return false;
     }
@@ -207,9 +207,9 @@ static bool recv_segment(struct wf_coll_blocks *b, int rank, uint64_t number)
 
     if (is_block_empty(b, rank) || first >= count)
         return false;
-    into = wf_coll_at(wf_coll_rblock(b->a, rank), (int64_t)first, type);
-    if (b->to_all && wf_shelf_fits_elements(b->g, type, n))
-        wf_shelf_take(b->s, b->g, into, n * (uint64_t)type->size, rank);
+    into = wf_coll_element_at(wf_coll_rblock(b->a, rank), (int64_t)first, type);
+    if (b->to_all && wf_bcast_pool_fits_elements(b->g, type, n))
+        wf_bcast_pool_get(b->s, b->g, into, n * (uint64_t)type->size, rank);
     else
         recv_operand(b, rank, into, n);
     return true;
@@ -244,9 +244,9 @@ void wf_coll_reduce_blocks(struct wf_coll_blocks *b)
     for (uint64_t first = 0; first < count; first += segment) {
         struct segment x = {
             .count = count - first < segment ? count - first : segment,
-            .own = wf_coll_at(wf_coll_rblock(&from, me), (int64_t)first,
+            .own = wf_coll_element_at(wf_coll_rblock(&from, me), (int64_t)first,
                               b->a->rtype),
-            .out = wf_coll_at(b->out, (int64_t)first, b->a->rtype),
+            .out = wf_coll_element_at(b->out, (int64_t)first, b->a->rtype),
             .last = -1,
             .sum_slot = -1};
         reduce_segment(b, &x, &slots);

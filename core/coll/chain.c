@@ -36,7 +36,7 @@ static bool init_slots(struct wf_sched *s, struct slots *t,
                        const struct wf_coll_args *a)
 {
     for (int i = 0; i < SLOTS; i++) {
-        t->memory[i] = wf_coll_temp(s, segment_elements(a), a->rtype);
+        t->memory[i] = wf_coll_alloc_temp(s, segment_elements(a), a->rtype);
         t->busy[i] = -1;
         if (!t->memory[i])
             return false;
@@ -47,7 +47,7 @@ static bool init_slots(struct wf_sched *s, struct slots *t,
 static void *element_at(const struct wf_coll_args *a, const void *buf,
                         uint64_t i)
 {
-    return wf_coll_at(buf, (int64_t)i, a->rtype);
+    return wf_coll_element_at(buf, (int64_t)i, a->rtype);
 }
 
 static const void *own_operand(const struct wf_coll_args *a)

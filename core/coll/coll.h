@@ -10,7 +10,7 @@
  *   it adds the first vertex.
  *   `g` is the intracommunicator whose ranks an algorithm runs over: the
  *   communicator itself, or local_comm of an intercommunicator, for which the
- *   caller has switched the schedule with wf_sched_local.
+ *   caller has switched the schedule with wf_sched_use_local_group.
  *   `in` is the lower rank's operand wherever wf_sched_reduce is called, so
  *   that every algorithm evaluates in rank order (MPI-5.0 s6.9.1).
  *
@@ -39,7 +39,7 @@ struct wf_coll_args {
 /* The structure is cleared in two halves: gcc clears one block of this size by
  * `rep stos`, which takes longer to begin than a small collective needs for the
  * rest. */
-static inline void wf_coll_clear(struct wf_coll_args *a)
+static inline void wf_coll_clear_args(struct wf_coll_args *a)
 {
     enum { HALF = offsetof(struct wf_coll_args, rcounts) };
 
@@ -48,13 +48,13 @@ static inline void wf_coll_clear(struct wf_coll_args *a)
 }
 
 /* Returns true if a block has no bytes. */
-static inline bool wf_coll_none(MPI_Count count, const struct wf_type *type)
+static inline bool wf_coll_is_block_empty(MPI_Count count, const struct wf_type *type)
 {
     return count * type->size == 0;
 }
 
 /* Returns true if the blocks of all ranks together have no bytes. */
-static inline bool wf_coll_none_of(struct wf_ints counts,
+static inline bool wf_coll_are_blocks_empty(struct wf_ints counts,
                                    const struct wf_type *type,
                                    const struct wf_comm *comm)
 {
@@ -82,47 +82,47 @@ wf_coll_builder wf_build_barrier, wf_build_bcast, wf_build_gather,
 int wf_coll_build(wf_coll_builder *, const struct wf_coll_args *, bool direct,
                   struct wf_sched **);
 /* Run a builder as a blocking, nonblocking or persistent operation. */
-int wf_coll_blocking(wf_coll_builder *, const struct wf_coll_args *);
-int wf_coll_nonblocking(wf_coll_builder *, const struct wf_coll_args *,
+int wf_coll_run_blocking(wf_coll_builder *, const struct wf_coll_args *);
+int wf_coll_start_nonblocking(wf_coll_builder *, const struct wf_coll_args *,
                         MPI_Request *);
-int wf_coll_persistent(wf_coll_builder *, const struct wf_coll_args *,
+int wf_coll_make_persistent(wf_coll_builder *, const struct wf_coll_args *,
                        MPI_Request *);
 
 /* A blocking collective through shared memory (shm/shmcoll.h), for members of
  * one node that share a segment. The builder is that of the schedule to fall
  * back to. */
-typedef int wf_coll_team(wf_coll_builder *, const struct wf_coll_args *);
-static inline bool wf_team_usable(const struct wf_comm *comm)
+typedef int wf_shmcoll_collective(wf_coll_builder *, const struct wf_coll_args *);
+static inline bool wf_shmcoll_is_usable(const struct wf_comm *comm)
 {
-    return comm->team_usable;
+    return comm->shmcoll_usable;
 }
 /* Sets up the shared memory if a set-up is overdue; returns true if there is
  * one then. */
-static inline bool wf_team_caught_up(struct wf_comm *comm)
+static inline bool wf_shmcoll_catch_up(struct wf_comm *comm)
 {
     wf_comm_catch_up(comm);
-    return comm->team_usable;
+    return comm->shmcoll_usable;
 }
-wf_coll_team wf_team_before, wf_team_bcast, wf_team_gather, wf_team_gatherv,
-    wf_team_scatter, wf_team_scatterv, wf_team_allgather, wf_team_allgatherv,
-    wf_team_alltoall, wf_team_alltoallv, wf_team_reduce, wf_team_allreduce,
-    wf_team_reduce_scatter, wf_team_reduce_scatter_block, wf_team_scan,
-    wf_team_exscan;
+wf_shmcoll_collective wf_shmcoll_run_before_setup, wf_shmcoll_bcast, wf_shmcoll_gather, wf_shmcoll_gatherv,
+    wf_shmcoll_scatter, wf_shmcoll_scatterv, wf_shmcoll_allgather, wf_shmcoll_allgatherv,
+    wf_shmcoll_alltoall, wf_shmcoll_alltoallv, wf_shmcoll_reduce, wf_shmcoll_allreduce,
+    wf_shmcoll_reduce_scatter, wf_shmcoll_reduce_scatter_block, wf_shmcoll_scan,
+    wf_shmcoll_exscan;
 /* Runs a blocking collective through shared memory if there is some, or else by
  * its schedule. */
-static inline int wf_coll_shared(wf_coll_builder *builder,
+static inline int wf_coll_run_shared(wf_coll_builder *builder,
                                  const struct wf_coll_args *a,
-                                 wf_coll_team *team)
+                                 wf_shmcoll_collective *team)
 {
-    if (wf_likely(wf_team_usable(a->comm)) || wf_team_caught_up(a->comm))
+    if (wf_likely(wf_shmcoll_is_usable(a->comm)) || wf_shmcoll_catch_up(a->comm))
         return team(builder, a);
-    return wf_team_before(builder, a);
+    return wf_shmcoll_run_before_setup(builder, a);
 }
 /* Builds a barrier that also computes the OR of one byte of each rank; rbuf is
- * a struct wf_crowd. */
-wf_coll_builder wf_barrier_first;
+ * a struct wf_oversubscription. */
+wf_coll_builder wf_coll_build_barrier_with_flags;
 /* Replaces *flags by the OR of the bytes of all ranks, or returns an error. */
-int wf_barrier_agree(struct wf_comm *, uint8_t *flags);
+int wf_barrier_agree_on_flags(struct wf_comm *, uint8_t *flags);
 
 /* ---- arguments: args.c --------------------------------------------------- */
 
@@ -143,7 +143,7 @@ int wf_coll_check_reduce(const struct wf_coll_args *, bool in_place_allowed);
 /* ---- blocks -------------------------------------------------------------- */
 
 /* Returns the address of element i; also right for MPI_BOTTOM. */
-static inline char *wf_coll_at(const void *buf, int64_t i,
+static inline char *wf_coll_element_at(const void *buf, int64_t i,
                                const struct wf_type *t)
 {
     return (char *)((uintptr_t)buf + (uintptr_t)(i * t->extent));
@@ -158,7 +158,7 @@ static inline char *wf_coll_rblock(const struct wf_coll_args *a, int i)
 {
     int64_t d = a->rdispls.base ? (int64_t)wf_at(a->rdispls, (size_t)i)
                                 : i * (int64_t)a->rcount;
-    return wf_coll_at(a->rbuf, d, a->rtype);
+    return wf_coll_element_at(a->rbuf, d, a->rtype);
 }
 
 static inline uint64_t wf_coll_rbytes(const struct wf_coll_args *a, int i)
@@ -175,7 +175,7 @@ static inline char *wf_coll_sblock(const struct wf_coll_args *a, int i)
 {
     int64_t d = a->sdispls.base ? (int64_t)wf_at(a->sdispls, (size_t)i)
                                 : i * (int64_t)a->scount;
-    return wf_coll_at(a->sbuf, d, a->stype);
+    return wf_coll_element_at(a->sbuf, d, a->stype);
 }
 
 /* One peer's block of a send or receive buffer. */
@@ -200,7 +200,7 @@ struct wf_type *wf_coll_byte(void);
 /* Allocates scratch memory for `count` elements. Returns the address to use as
  * their buffer, whatever the type's lower bound; writes past extent gaps stay
  * inside. */
-void *wf_coll_temp(struct wf_sched *, uint64_t count, const struct wf_type *);
+void *wf_coll_alloc_temp(struct wf_sched *, uint64_t count, const struct wf_type *);
 
 /* ---- decisions: decision.c, decision.def --------------------------------- */
 
@@ -211,7 +211,7 @@ enum wf_coll_algorithm wf_coll_choose(struct wf_sched *, struct wf_comm *g,
                                       uint32_t able);
 /* Returns the rule that decides. *no_memory (if not NULL) is set if a rule was
  * left out because memory for the layout of nodes was lacking. */
-const struct wf_coll_rule *wf_coll_rule_of(struct wf_comm *g, enum wf_coll_kind,
+const struct wf_coll_rule *wf_coll_find_rule(struct wf_comm *g, enum wf_coll_kind,
                                            uint64_t bytes, uint32_t able,
                                            bool *no_memory);
 
@@ -261,11 +261,11 @@ void wf_coll_bcast_tree(struct wf_sched *, const struct wf_comm *g, void *buf,
                         uint64_t count, struct wf_type *, int root);
 /* Returns the bytes of a broadcast: the program's memory if it is contiguous,
  * or else a packed copy, which is filled at the root. NULL: out of memory,
- * which the schedule remembers. wf_coll_unpack copies received bytes back to
+ * which the schedule remembers. wf_coll_unpack_bcast copies received bytes back to
  * the program's memory. */
-char *wf_coll_packed(struct wf_sched *, const struct wf_coll_args *,
+char *wf_coll_pack_bcast(struct wf_sched *, const struct wf_coll_args *,
                      uint64_t bytes);
-void wf_coll_unpack(struct wf_sched *, const struct wf_coll_args *,
+void wf_coll_unpack_bcast(struct wf_sched *, const struct wf_coll_args *,
                     const char *packed, uint64_t bytes);
 /* barrier.c: a dissemination; signals from all to rank 0; signals from rank 0
  * to all. */
@@ -305,7 +305,7 @@ void wf_coll_scatter_linear(struct wf_sched *, const struct wf_comm *g,
                             const struct wf_coll_args *);
 /* Cuts rcount elements into one block per rank of g: sets counts and
  * displacements of *a. False: out of memory, which the schedule remembers. */
-bool wf_coll_split(struct wf_sched *, const struct wf_comm *g,
+bool wf_coll_split_vector(struct wf_sched *, const struct wf_comm *g,
                    struct wf_coll_args *a);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "coll/coll.h"
 #include "coll/layout.h"
-#include "coll/team.h"
+#include "coll/shm/shmcoll.h"
 #include "coll/vertex.h"
 
 #define ANY  UINT64_MAX
@@ -46,7 +46,7 @@ static const uint8_t first_rule[WF_COLL_KINDS + 1] = {
 #include "coll/decision.def"
     [WF_COLL_KINDS] = END};
 
-int wf_coll_built_in(enum wf_coll_kind kind, const struct wf_coll_rule **first)
+int wf_coll_find_built_in_rules(enum wf_coll_kind kind, const struct wf_coll_rule **first)
 {
     *first = &rules[first_rule[kind]];
     return first_rule[kind + 1] - first_rule[kind];
@@ -93,7 +93,7 @@ static bool rule_holds(const struct wf_coll_rule *r, struct call *c)
            (c->able >> r->algorithm & 1) && are_nodes_enough(r, c);
 }
 
-const struct wf_coll_rule *wf_coll_rule_of(struct wf_comm *g,
+const struct wf_coll_rule *wf_coll_find_rule(struct wf_comm *g,
                                            enum wf_coll_kind kind,
                                            uint64_t bytes, uint32_t able,
                                            bool *no_memory)
@@ -118,7 +118,7 @@ enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
                                       uint32_t able)
 {
     const struct wf_coll_rule *r =
-        wf_coll_rule_of(g, kind, bytes, able, &s->no_memory);
+        wf_coll_find_rule(g, kind, bytes, able, &s->no_memory);
 
     /* it is not part of another collective */
     if (s->algorithm == WF_ALGORITHMS)

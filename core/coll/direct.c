@@ -35,24 +35,24 @@ static bool finish_vertex(struct wf_sched *s, int error)
     return true;
 }
 
-bool wf_direct_send(struct wf_sched *s, const void *buf, uint64_t count,
+bool wf_direct_try_send(struct wf_sched *s, const void *buf, uint64_t count,
                     const struct wf_type *type, int dest)
 {
     if (wf_unlikely(!wf_type_contiguous(type)) ||
-        !wf_now_send(s->comm, wf_type_data(type, buf),
+        !wf_try_send(s->comm, wf_type_data(type, buf),
                      count * (uint64_t)type->size, dest, s->tag, WF_SPACE_COLL))
         return stop_direct(s);
     return true;
 }
 
-bool wf_direct_recv(struct wf_sched *s, void *buf, uint64_t count,
+bool wf_direct_try_recv(struct wf_sched *s, void *buf, uint64_t count,
                     const struct wf_type *type, int source)
 {
     uint64_t bytes = count * (uint64_t)type->size;
-    struct wf_now got;
+    struct wf_try_result got;
 
     if (wf_unlikely(!wf_type_contiguous(type)) ||
-        !wf_now_recv(s->comm, wf_type_data(type, buf), bytes, source, s->tag,
+        !wf_try_recv(s->comm, wf_type_data(type, buf), bytes, source, s->tag,
                      WF_SPACE_COLL, &got))
         return stop_direct(s);
     if (wf_likely(!got.error))
@@ -60,19 +60,19 @@ bool wf_direct_recv(struct wf_sched *s, void *buf, uint64_t count,
     return finish_vertex(s, got.error);
 }
 
-bool wf_direct_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
+bool wf_direct_try_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
                       void *inout, uint64_t count, struct wf_type *type)
 {
     return finish_vertex(s, wf_op_apply(s->wf, op, in, inout, count, type));
 }
 
-bool wf_direct_copy(struct wf_sched *s, struct wf_sched_block from,
+bool wf_direct_try_copy(struct wf_sched *s, struct wf_sched_block from,
                     struct wf_sched_block to)
 {
     return finish_vertex(s, wf_sched_copy_now(from, to));
 }
 
-bool wf_direct_call(struct wf_sched *s, int (*fn)(void *), void *arg)
+bool wf_direct_try_call(struct wf_sched *s, int (*fn)(void *), void *arg)
 {
     return finish_vertex(s, fn(arg));
 }

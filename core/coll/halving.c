@@ -46,7 +46,7 @@ static int rank_of(const struct halving *h, int member)
 static void *element_at(const struct halving *h, const void *vector,
                         uint64_t first)
 {
-    return wf_coll_at(vector, (int64_t)first, h->a->rtype);
+    return wf_coll_element_at(vector, (int64_t)first, h->a->rtype);
 }
 
 static void copy_elements(const struct halving *h, const void *from, void *to,
@@ -84,7 +84,7 @@ static void join_first_operand(const struct halving *h, const struct step *x)
 
 static void join_operand(const struct halving *h, const struct step *x)
 {
-    void *theirs = wf_coll_temp(h->s, x->count, h->a->rtype);
+    void *theirs = wf_coll_alloc_temp(h->s, x->count, h->a->rtype);
     void *mine = element_at(h, h->sum, x->first);
 
     wf_sched_recv(h->s, theirs, x->count, h->a->rtype, x->partner);
@@ -255,7 +255,7 @@ void wf_coll_scatter_halving(struct wf_sched *s, const struct wf_coll_args *a,
             wf_sched_recv(s, out, own, a->rtype, rank + 1);
         return;
     }
-    h.sum = wf_coll_temp(s, total, a->rtype);
+    h.sum = wf_coll_alloc_temp(s, total, a->rtype);
     if (!h.sum)
         return;
     join_paired_rank(&h, total);

@@ -88,7 +88,7 @@ void wf_layout_drop(struct wf_comm *comm)
     comm->layout = NULL;
 }
 
-void wf_layout_single(struct wf_comm *comm)
+void wf_layout_set_single_node(struct wf_comm *comm)
 {
     comm->layout = &one_node;
 }

@@ -23,6 +23,6 @@ struct wf_layout {
 const struct wf_layout *wf_layout_of(struct wf_comm *);
 void wf_layout_drop(struct wf_comm *);
 /* Sets the layout to one node, whatever the launcher says. */
-void wf_layout_single(struct wf_comm *);
+void wf_layout_set_single_node(struct wf_comm *);
 
 #endif

@@ -6,7 +6,7 @@
  *
  * DESIGN  Each level is the collective itself over fewer ranks, chosen by the
  * same rules: builders see a communicator of that size, and the schedule
- * translates the ranks they name (wf_sched_map). A root is the leader of its
+ * translates the ranks they name (wf_sched_map_ranks). A root is the leader of its
  * node. Ranks keep their order in both levels; where the members of nodes
  * follow each other, so do the operands of a reduction.
  *
@@ -40,7 +40,7 @@ static void init_level(struct level *v, const struct wf_comm *comm,
                             .rank = -1,
                             .local = &v->group,
                             .peers = &v->group};
-    wf_layout_single(&v->g);
+    wf_layout_set_single_node(&v->g);
     v->ranks = ranks;
     for (int i = 0; i < n; i++)
         if (ranks[i] == comm->rank)
@@ -53,7 +53,7 @@ static bool init_levels(struct levels *v, struct wf_sched *s,
 {
     const struct wf_layout *l = wf_layout_of(comm);
     int *leaders =
-        l ? wf_sched_temp(s, (size_t)l->nodes * sizeof *leaders) : NULL;
+        l ? wf_sched_alloc_temp(s, (size_t)l->nodes * sizeof *leaders) : NULL;
     int first, n;
 
     if (!leaders)
@@ -88,13 +88,13 @@ static bool is_leader(const struct levels *v)
 static struct wf_comm *enter_level(struct levels *v, struct level *level)
 {
     wf_sched_fence(v->s);
-    wf_sched_map(v->s, level->ranks);
+    wf_sched_map_ranks(v->s, level->ranks);
     return &level->g;
 }
 
 static void leave_levels(struct levels *v)
 {
-    wf_sched_map(v->s, NULL);
+    wf_sched_map_ranks(v->s, NULL);
 }
 
 /* ---- barrier, bcast ------------------------------------------------------ */
@@ -158,7 +158,7 @@ void wf_coll_reduce_nodes(struct wf_sched *s, const struct wf_coll_args *given)
     if (!init_levels(&v, s, given->comm, given->root))
         return;
     if (is_leader(&v) && given->comm->rank != given->root)
-        sum = wf_coll_temp(s, a.rcount, a.rtype);
+        sum = wf_coll_alloc_temp(s, a.rcount, a.rtype);
     reduce_in_node(&v, a, sum);
     if (is_leader(&v)) {
         a.comm = enter_level(&v, &v.leaders);
@@ -208,7 +208,7 @@ static void gather_in_node(struct levels *v, struct wf_coll_args a)
 static void allgather_leaders(struct levels *v, struct wf_coll_args a)
 {
     int n = v->l->nodes;
-    int64_t *counts = wf_sched_temp(v->s, 2 * sizeof *counts * (size_t)n);
+    int64_t *counts = wf_sched_alloc_temp(v->s, 2 * sizeof *counts * (size_t)n);
     int64_t *displs = counts + n;
 
     if (!counts)

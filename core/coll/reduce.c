@@ -42,9 +42,9 @@ static bool init_node(struct node *n, struct wf_sched *s,
     n->temp_count = n->children;
     if (n->temp_count > 2 && a->rcount * (uint64_t)a->rtype->size > EAGER_TEMPS)
         n->temp_count = 2; /* they are used in turn */
-    n->temps = wf_sched_temp(s, (size_t)(n->temp_count + 1) * sizeof(void *));
+    n->temps = wf_sched_alloc_temp(s, (size_t)(n->temp_count + 1) * sizeof(void *));
     for (int i = 0; n->temps && i < n->temp_count; i++)
-        n->temps[i] = wf_coll_temp(s, a->rcount, a->rtype);
+        n->temps[i] = wf_coll_alloc_temp(s, a->rcount, a->rtype);
     return n->temps != NULL;
 }
 
@@ -110,7 +110,7 @@ static void send_piece_to_root(struct wf_coll_blocks *b, uint64_t first,
                                uint64_t count, int vertex)
 {
     int send =
-        wf_sched_send(b->s, wf_coll_at(b->out, (int64_t)first, b->a->rtype),
+        wf_sched_send(b->s, wf_coll_element_at(b->out, (int64_t)first, b->a->rtype),
                       count, b->a->rtype, b->a->root);
 
     wf_sched_after(b->s, send, vertex);
@@ -123,10 +123,10 @@ static void build_blocks(struct wf_sched *s, const struct wf_coll_args *given)
         .s = s, .g = a.comm, .a = &a, .src = own_operand(given)};
     bool at_root = a.comm->rank == a.root;
 
-    if (!wf_coll_split(s, b.g, &a))
+    if (!wf_coll_split_vector(s, b.g, &a))
         return;
     b.out = at_root ? wf_coll_rblock(&a, b.g->rank)
-                    : wf_coll_temp(s, wf_coll_rcount(&a, b.g->rank), a.rtype);
+                    : wf_coll_alloc_temp(s, wf_coll_rcount(&a, b.g->rank), a.rtype);
     b.reduced = at_root ? NULL : send_piece_to_root;
     wf_coll_reduce_blocks(&b);
     if (at_root)
@@ -167,11 +167,11 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *given)
         wf_sched_recv(s, a.rbuf, a.rcount, a.rtype, 0);
         return;
     }
-    a.rbuf = wf_coll_temp(s, a.rcount, a.rtype);
+    a.rbuf = wf_coll_alloc_temp(s, a.rcount, a.rtype);
     a.root = 0;
-    wf_sched_local(s, true);
+    wf_sched_use_local_group(s, true);
     wf_coll_reduce_tree(s, a.comm->local_comm, &a);
-    wf_sched_local(s, false);
+    wf_sched_use_local_group(s, false);
     wf_sched_fence(s);
     if (a.comm->rank == 0)
         wf_sched_send(s, a.rbuf, a.rcount, a.rtype, given->root);

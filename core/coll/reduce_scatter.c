@@ -25,7 +25,7 @@ static uint64_t sum_counts(const struct wf_coll_args *a, int p)
 static bool set_consecutive_displs(struct wf_sched *s, struct wf_coll_args *a,
                                    int p)
 {
-    int64_t *displs = wf_sched_temp(s, (size_t)p * sizeof *displs);
+    int64_t *displs = wf_sched_alloc_temp(s, (size_t)p * sizeof *displs);
     int64_t at = 0;
 
     if (!displs)
@@ -76,7 +76,7 @@ static void build_tree(struct wf_sched *s, const struct wf_coll_args *a)
 {
     const struct wf_comm *g = a->comm;
     uint64_t n = sum_counts(a, g->size);
-    void *whole = wf_coll_temp(s, n, a->rtype);
+    void *whole = wf_coll_alloc_temp(s, n, a->rtype);
 
     reduce_whole(s, g, a, whole, n);
     scatter_whole(s, g, a, whole);
@@ -94,7 +94,7 @@ static void build_blocks(struct wf_sched *s, const struct wf_coll_args *a)
     if (a->sbuf == MPI_IN_PLACE)
         b.src = a->rbuf;
     if (aside)
-        b.out = wf_coll_temp(s, own, a->rtype);
+        b.out = wf_coll_alloc_temp(s, own, a->rtype);
     wf_coll_reduce_blocks(&b);
     if (aside && own)
         wf_sched_after_all(
@@ -114,7 +114,7 @@ static void build_ring(struct wf_sched *s, const struct wf_coll_args *a)
 {
     bool in_place = a->sbuf == MPI_IN_PLACE;
     uint64_t own = wf_coll_rcount(a, a->comm->rank);
-    void *out = in_place ? wf_coll_temp(s, own, a->rtype) : a->rbuf;
+    void *out = in_place ? wf_coll_alloc_temp(s, own, a->rtype) : a->rbuf;
 
     if (a->comm->size == 1) {
         if (!in_place)
@@ -158,18 +158,18 @@ static void build_inter(struct wf_sched *s, const struct wf_coll_args *a)
 {
     const struct wf_comm *g = a->comm->local_comm;
     uint64_t n = sum_counts(a, g->size);
-    void *ours = wf_coll_temp(s, n, a->rtype);
-    void *theirs = wf_coll_temp(s, n, a->rtype);
+    void *ours = wf_coll_alloc_temp(s, n, a->rtype);
+    void *theirs = wf_coll_alloc_temp(s, n, a->rtype);
 
-    wf_sched_local(s, true);
+    wf_sched_use_local_group(s, true);
     reduce_whole(s, g, a, ours, n);
-    wf_sched_local(s, false);
+    wf_sched_use_local_group(s, false);
     if (g->rank == 0) {
         wf_sched_recv(s, theirs, n, a->rtype, 0);
         wf_sched_send(s, ours, n, a->rtype, 0);
         wf_sched_fence(s);
     }
-    wf_sched_local(s, true);
+    wf_sched_use_local_group(s, true);
     scatter_whole(s, g, a, theirs);
 }
 

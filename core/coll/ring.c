@@ -38,7 +38,7 @@ static bool init_ring(struct ring *r)
     for (int i = 0; i < SLOTS; i++) {
         r->busy[i] = -1;
         r->slot[i] = r->in_place || r->out
-                         ? wf_coll_temp(r->s, most, r->to.rtype)
+                         ? wf_coll_alloc_temp(r->s, most, r->to.rtype)
                          : NULL;
     }
     return r->slot[0] || !(r->in_place || r->out);

@@ -90,8 +90,8 @@ static const void *thread_address(void)
 static void wake_waiter(struct wf_sched *s)
 {
     s->runnable = true;
-    if (wf_cs_entered(&s->wf->api) && s->waiter != thread_address())
-        wf_progress_kick(s->wf);
+    if (wf_cs_uses_lock(&s->wf->api) && s->waiter != thread_address())
+        wf_progress_wake_leader(s->wf);
 }
 
 static int run_deferred_schedules(struct wf_instance *wf)
@@ -135,7 +135,7 @@ static int message_outcome(const struct wf_vertex *v, struct wf_req *r)
 {
     int error = r->error;
 
-    v->sched->cut |= r->flags & WF_REQ_CUT;
+    v->sched->cut |= r->flags & WF_REQ_LINK_LOST;
     if (!error && v->kind == WF_VERTEX_RECV && v->dst)
         *(uint64_t *)v->dst = r->bytes;
     if (wf_unlikely(v->sched->error))
@@ -170,7 +170,7 @@ static void complete_vertex(struct wf_req *r)
 static bool is_vertex_lost(const struct wf_req *r)
 {
     const struct wf_vertex *v = r->context;
-    return wf_comm_dead(v->sched->comm);
+    return wf_comm_is_dead(v->sched->comm);
 }
 
 static void track_request(struct wf_vertex *v, struct wf_req *r)
@@ -200,14 +200,14 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
     int rc;
 
     if (v->kind == WF_VERTEX_SEND && v->dst) {
-        const struct wf_sched_found *what = v->dst;
+        const struct wf_sched_deferred_buf *what = v->dst;
         v->src = (void *)(uintptr_t)what->buf;
         v->count = what->bytes;
     }
     if (wf_unlikely(s->cut || s->error == MPI_ERR_PROC_ABORTED))
         rc = s->error;
-    else if (wf_unlikely(wf_comm_dead(s->comm)))
-        rc = s->error ? s->error : wf_comm_dead_error(s->comm);
+    else if (wf_unlikely(wf_comm_is_dead(s->comm)))
+        rc = s->error ? s->error : wf_comm_record_dead(s->comm);
     else if (v->kind == WF_VERTEX_SEND)
         rc = wf_isend(comm, v->src, s->error ? 0 : v->count, v->type, v->peer,
                       tag, WF_SPACE_COLL, WF_SEND_STANDARD, &r);
@@ -370,7 +370,7 @@ static void run_recorded(struct wf_sched *s)
 
 void wf_sched_begin_direct(struct wf_sched *s)
 {
-    s->direct = !wf_cs_entered(&s->wf->api) && !s->comm->inter && !s->error;
+    s->direct = !wf_cs_uses_lock(&s->wf->api) && !s->comm->inter && !s->error;
 }
 
 int wf_sched_run(struct wf_sched *s)
@@ -456,7 +456,7 @@ int wf_sched_start(struct wf_sched *s, struct wf_req **out)
     return MPI_SUCCESS;
 }
 
-int wf_sched_persistent(struct wf_sched *s, struct wf_req **out)
+int wf_sched_make_persistent(struct wf_sched *s, struct wf_req **out)
 {
     struct wf_req *r = s && !s->no_memory ? make_request(s) : NULL;
 

@@ -38,7 +38,7 @@ static void add_rounds(struct wf_sched *s, const struct wf_coll_args *a,
         if (rank < d)
             continue;
         if (d > 1 || !below)
-            theirs = wf_coll_temp(s, a->rcount, a->rtype);
+            theirs = wf_coll_alloc_temp(s, a->rcount, a->rtype);
         arrived = wf_sched_recv(s, theirs, a->rcount, a->rtype, rank - d);
         if (theirs == below) /* in place, it is also the source of total */
             wf_sched_after(s, arrived, ready);
@@ -89,7 +89,7 @@ int wf_build_scan(struct wf_sched *s, const struct wf_coll_args *a)
         add_rounds(s, a, a->rbuf, NULL, ready);
         return MPI_SUCCESS;
     }
-    lower = wf_coll_temp(s, a->rcount, a->rtype);
+    lower = wf_coll_alloc_temp(s, a->rcount, a->rtype);
     wf_sched_fence(s);
     if (lower)
         wf_coll_scan_chain(s, a, lower, a->rbuf);
@@ -108,7 +108,7 @@ int wf_build_exscan(struct wf_sched *s, const struct wf_coll_args *a)
     chain = is_chain_chosen(s, a);
     if (chain || (rank > 0 && rank + 1 < a->comm->size)) {
         const void *own = total;
-        total = wf_coll_temp(s, a->rcount, a->rtype);
+        total = wf_coll_alloc_temp(s, a->rcount, a->rtype);
         ready = copy_vector(s, a, own, total);
     }
     if (!chain) {

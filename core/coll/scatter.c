@@ -81,7 +81,7 @@ static void build_tree(struct wf_sched *s, const struct wf_coll_args *a,
                       (relative - bit + a->root) % p);
         return;
     }
-    packed = wf_sched_temp(s, (size_t)mine * block);
+    packed = wf_sched_alloc_temp(s, (size_t)mine * block);
     if (!packed)
         return;
     if (relative == 0)

@@ -190,7 +190,7 @@ static bool ensure_edge_room(struct wf_sched *s)
     return true;
 }
 
-void wf_sched_edge(struct wf_sched *s, int vertex, int dependency)
+void wf_sched_add_edge(struct wf_sched *s, int vertex, int dependency)
 {
     struct wf_vertex *from;
 
@@ -297,7 +297,7 @@ int wf_sched_send(struct wf_sched *s, const void *buf, uint64_t count,
                   struct wf_type *type, int dest)
 {
     dest = mapped_rank(s, dest);
-    if (is_direct(s) && wf_direct_send(s, buf, count, type, dest))
+    if (is_direct(s) && wf_direct_try_send(s, buf, count, type, dest))
         return -1;
     return add_message(s, WF_VERTEX_SEND, (void *)(uintptr_t)buf, count, type,
                        dest);
@@ -307,7 +307,7 @@ int wf_sched_recv(struct wf_sched *s, void *buf, uint64_t count,
                   struct wf_type *type, int source)
 {
     source = mapped_rank(s, source);
-    if (is_direct(s) && wf_direct_recv(s, buf, count, type, source))
+    if (is_direct(s) && wf_direct_try_recv(s, buf, count, type, source))
         return -1;
     return add_message(s, WF_VERTEX_RECV, buf, count, type, source);
 }
@@ -321,19 +321,19 @@ static int set_deferred_buf(struct wf_sched *s, int number, void *there)
     return number;
 }
 
-int wf_sched_send_found(struct wf_sched *s, const struct wf_sched_found *what,
+int wf_sched_send_deferred(struct wf_sched *s, const struct wf_sched_deferred_buf *what,
                         int dest)
 {
     dest = mapped_rank(s, dest);
     if (is_direct(s) &&
-        wf_direct_send(s, what->buf, what->bytes, wf_coll_byte(), dest))
+        wf_direct_try_send(s, what->buf, what->bytes, wf_coll_byte(), dest))
         return -1;
     return set_deferred_buf(
         s, add_message(s, WF_VERTEX_SEND, NULL, 0, wf_coll_byte(), dest),
         (void *)(uintptr_t)what);
 }
 
-int wf_sched_recv_found(struct wf_sched *s, void *buf, uint64_t room,
+int wf_sched_recv_deferred(struct wf_sched *s, void *buf, uint64_t room,
                         uint64_t *got, int source)
 {
     if (s)
@@ -349,7 +349,7 @@ int wf_sched_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
 {
     struct wf_vertex *v;
 
-    if (is_direct(s) && wf_direct_reduce(s, op, in, inout, count, type))
+    if (is_direct(s) && wf_direct_try_reduce(s, op, in, inout, count, type))
         return -1;
     v = add_vertex(s, WF_VERTEX_REDUCE);
     if (!v)
@@ -374,7 +374,7 @@ int wf_sched_copy(struct wf_sched *s, const void *src, uint64_t scount,
     struct wf_vertex *v;
 
     if (is_direct(s) &&
-        wf_direct_copy(s, (struct wf_sched_block){from, scount, stype},
+        wf_direct_try_copy(s, (struct wf_sched_block){from, scount, stype},
                        (struct wf_sched_block){dst, dcount, dtype}))
         return -1;
     v = add_vertex(s, WF_VERTEX_COPY);
@@ -393,7 +393,7 @@ int wf_sched_call(struct wf_sched *s, int (*fn)(void *), void *arg)
 {
     struct wf_vertex *v;
 
-    if (is_direct(s) && wf_direct_call(s, fn, arg))
+    if (is_direct(s) && wf_direct_try_call(s, fn, arg))
         return -1;
     v = add_vertex(s, WF_VERTEX_CALL);
     if (!v)
@@ -423,13 +423,13 @@ void wf_sched_fence(struct wf_sched *s)
     s->fence = number;
 }
 
-void wf_sched_local(struct wf_sched *s, bool on)
+void wf_sched_use_local_group(struct wf_sched *s, bool on)
 {
     if (s)
         s->on_local = on && s->local != s->comm;
 }
 
-void wf_sched_map(struct wf_sched *s, const int *ranks)
+void wf_sched_map_ranks(struct wf_sched *s, const int *ranks)
 {
     if (s)
         s->map = ranks;
@@ -461,7 +461,7 @@ static struct wf_temp *make_temp(struct wf_instance *wf, size_t bytes)
     return t;
 }
 
-void *wf_sched_temp(struct wf_sched *s, size_t bytes)
+void *wf_sched_alloc_temp(struct wf_sched *s, size_t bytes)
 {
     size_t rounded = (bytes + 15) & ~(size_t)15;
     struct wf_temp *t;

@@ -9,7 +9,7 @@
  * earlier one of the same direction and peer has started.
  *
  * On an intercommunicator messages go to the remote group, or after
- * wf_sched_local to the local one.
+ * wf_sched_use_local_group to the local one.
  *
  * ERRORS  Builders never fail half-way: a failed allocation is remembered and
  * reported by wf_sched_start/run as MPI_ERR_NO_MEM. After a vertex has failed
@@ -33,16 +33,16 @@ int wf_sched_send(struct wf_sched *, const void *buf, uint64_t count,
                   struct wf_type *, int dest);
 int wf_sched_recv(struct wf_sched *, void *buf, uint64_t count,
                   struct wf_type *, int source);
-/* A message whose content only its sender knows: wf_sched_send_found sends the
+/* A message whose content only its sender knows: wf_sched_send_deferred sends the
  * bytes that *what names when the vertex starts, not when it is built. The
  * receiver gets at most `room` bytes, and their number in *got. */
-struct wf_sched_found {
+struct wf_sched_deferred_buf {
     const void *buf;
     uint64_t bytes;
 };
-int wf_sched_send_found(struct wf_sched *, const struct wf_sched_found *what,
+int wf_sched_send_deferred(struct wf_sched *, const struct wf_sched_deferred_buf *what,
                         int dest);
-int wf_sched_recv_found(struct wf_sched *, void *buf, uint64_t room,
+int wf_sched_recv_deferred(struct wf_sched *, void *buf, uint64_t room,
                         uint64_t *got, int source);
 /* inout = in op inout */
 int wf_sched_reduce(struct wf_sched *, struct wf_op *, const void *in,
@@ -54,12 +54,12 @@ int wf_sched_copy(struct wf_sched *, const void *src, uint64_t scount,
 int wf_sched_call(struct wf_sched *, int (*fn)(void *arg), void *arg);
 /* `vertex` starts only after `dependency`, an earlier vertex, is complete. In
  * wf_sched_after either may be -1: then there is nothing to wait for. */
-void wf_sched_edge(struct wf_sched *, int vertex, int dependency);
+void wf_sched_add_edge(struct wf_sched *, int vertex, int dependency);
 static inline void wf_sched_after(struct wf_sched *s, int vertex,
                                   int dependency)
 {
     if (vertex >= 0 && dependency >= 0)
-        wf_sched_edge(s, vertex, dependency);
+        wf_sched_add_edge(s, vertex, dependency);
 }
 /* `vertex` starts only after every vertex created before it is complete. */
 void wf_sched_after_all(struct wf_sched *, int vertex);
@@ -69,13 +69,13 @@ void wf_sched_fence(struct wf_sched *);
 /* Messages created from here on address ranks of the local group (on) or of the
  * peer group (off, as at creation). On an intracommunicator both are the
  * same. */
-void wf_sched_local(struct wf_sched *, bool on);
+void wf_sched_use_local_group(struct wf_sched *, bool on);
 /* In messages created from here on rank i means ranks[i]; NULL ends the
  * translation. The array is read while messages are created. */
-void wf_sched_map(struct wf_sched *, const int *ranks);
+void wf_sched_map_ranks(struct wf_sched *, const int *ranks);
 /* Allocates scratch memory that lives as long as the schedule. Returns NULL on
  * failure, which start reports. */
-void *wf_sched_temp(struct wf_sched *, size_t bytes);
+void *wf_sched_alloc_temp(struct wf_sched *, size_t bytes);
 
 /* Makes vertices be performed when they are made, as long as that takes no
  * waiting (direct.c). To be called before the first vertex of a schedule that
@@ -87,7 +87,7 @@ int wf_sched_run(struct wf_sched *);
 /* Starts the schedule as a request (WF_REQ_SCHEDULE), which owns it. */
 int wf_sched_start(struct wf_sched *, struct wf_req **out);
 /* Makes an inactive persistent request that owns the schedule. */
-int wf_sched_persistent(struct wf_sched *, struct wf_req **out);
+int wf_sched_make_persistent(struct wf_sched *, struct wf_req **out);
 void wf_sched_destroy(struct wf_sched *);
 /* Destroys a schedule that was never started because of an error of this
  * process, and gives its tags back. */

@@ -26,7 +26,7 @@ static void fail(struct wf_agree *a, int error)
 static void take_outcome(struct wf_agree *a, const struct wf_req *r)
 {
     if (r->error)
-        fail(a, r->flags & WF_REQ_CUT ? MPI_ERR_PROC_ABORTED : r->error);
+        fail(a, r->flags & WF_REQ_LINK_LOST ? MPI_ERR_PROC_ABORTED : r->error);
 }
 
 /* Both messages of a step are over: take in what came. */
@@ -79,10 +79,10 @@ static bool group_dead(const struct wf_agree_scope *s)
 {
     struct wf_comm *c = s->comm;
 
-    if (!wf_comm_dead(c))
+    if (!wf_comm_is_dead(c))
         return false;
     for (int i = 0; s->ranks && i < s->size; i++)
-        if (wf_proc_dead(c->wf, wf_group_proc(c->local, s->ranks[i])))
+        if (wf_proc_is_dead(c->wf, wf_group_proc(c->local, s->ranks[i])))
             return true;
     return !s->ranks;
 }
@@ -90,14 +90,14 @@ static bool group_dead(const struct wf_agree_scope *s)
 bool wf_agree_bridge_dead(const struct wf_agree_scope *s)
 {
     return s->others ? wf_group_has_dead(s->bridge->wf, s->others)
-                     : wf_comm_dead(s->bridge);
+                     : wf_comm_is_dead(s->bridge);
 }
 
 /* Called in the engine of the group; the state of the bridge's engine must not be
  * read there. */
 bool wf_agree_dead(const struct wf_agree_scope *s)
 {
-    return group_dead(s) || (s->result && wf_comm_dead(s->result)) ||
+    return group_dead(s) || (s->result && wf_comm_is_dead(s->result)) ||
            (s->bridge && s->bridge->wf == s->comm->wf && s->me == s->leader &&
             wf_agree_bridge_dead(s));
 }

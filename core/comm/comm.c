@@ -16,7 +16,7 @@
 #include "env/errhandler.h"
 #include "env/info.h"
 #include "protocol/death.h"
-#include "protocol/short.h"
+#include "protocol/fastpath.h"
 #include "topo/topo.h"
 
 struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
@@ -68,7 +68,7 @@ void wf_comm_put(struct wf_comm *comm)
     struct wf_env *env = comm->wf->env; /* NULL at the instance's end */
     /* Collectives that have ended for a lost member leave messages behind, which
      * must not meet another communicator: its id does not come again. */
-    if (env && comm->context != WF_CONTEXT_NONE && !wf_comm_dead(comm))
+    if (env && comm->context != WF_CONTEXT_NONE && !wf_comm_is_dead(comm))
         wf_context_release(comm->wf, comm->context);
     if (comm->local_comm)
         wf_comm_put(comm->local_comm);
@@ -80,7 +80,7 @@ void wf_comm_put(struct wf_comm *comm)
     free(comm->bsend); /* empty: what is in it keeps the communicator */
     wf_contacts_drop(comm);
     wf_layout_drop(comm);
-    wf_team_free(comm);
+    wf_shmcoll_free(comm);
     comm->object.kind = WF_KIND_DEAD;
     if (!env) {
         free(comm);
@@ -128,8 +128,8 @@ struct wf_comm *wf_comm_create(struct wf_instance *wf, struct wf_group *local,
         wf_group_get(local);
     comm->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
     comm->context = WF_CONTEXT_NONE;
-    if (!remote && local->size > 1 && local->size <= WF_TEAM_MOST)
-        comm->team_in = (uint32_t)wf->options->share_after;
+    if (!remote && local->size > 1 && local->size <= WF_SHMCOLL_RANKS_MAX)
+        comm->shmcoll_countdown = (uint32_t)wf->options->share_after;
     if (remote && !add_local_comm(comm)) {
         wf_comm_put(comm);
         return NULL;
@@ -177,7 +177,7 @@ int wf_world_begin(struct wf_instance *wf)
 {
     wf->world = make(wf, wf->nprocs, 0, WF_CONTEXT_WORLD, "MPI_COMM_WORLD");
     wf->self = make(wf, 1, wf->rank, WF_CONTEXT_SELF, "MPI_COMM_SELF");
-    wf_short_update(wf);
+    wf_fastpath_update(wf);
     if (wf->world && wf->self)
         return 0;
     wf_world_end(wf, true);
@@ -210,7 +210,7 @@ void wf_world_end(struct wf_instance *wf, bool final)
 {
     release_predefined(&wf->world, &wf->ended[0], final);
     release_predefined(&wf->self, &wf->ended[1], final);
-    wf_short_update(wf);
+    wf_fastpath_update(wf);
 }
 
 void wf_comm_forget_spares(struct wf_env *env)

@@ -14,7 +14,7 @@
 
 /* Do the members share CPUs? What the first barrier finds out for all, so that
  * collectives may depend on it (coll/barrier.c). */
-struct wf_crowd {
+struct wf_oversubscription {
     bool known;
     uint8_t any;       /* some member that was heard of says so */
     uint8_t heard[31]; /* by round of the dissemination */
@@ -29,8 +29,8 @@ enum wf_assert {
     WF_ASSERT_EXACT = 8       /* core.exact_length: no message is shorter */
 };
 
-struct wf_team;
-enum { WF_TEAM_MOST = 64 /* members */ };
+struct wf_shmcoll;
+enum { WF_SHMCOLL_RANKS_MAX = 64 /* members */ };
 
 struct wf_comm {
     struct wf_object object;
@@ -59,17 +59,17 @@ struct wf_comm {
                                    for collectives and merge */
     struct wf_topo *topo;          /* NULL: none; topo/topo.h */
     struct wf_bsend_buffer *bsend; /* of buffered sends: p2p/buffered.h */
-    struct wf_crowd crowd;
+    struct wf_oversubscription crowd;
     struct wf_layout *layout; /* of nodes, once asked for: coll/layout.h */
-    struct wf_team *team; /* its members share a segment: coll/team.h; or NULL */
-    uint32_t team_in; /* blocking collectives until they do; 0: never */
+    struct wf_shmcoll *team; /* its members share a segment: coll/shm/shmcoll.h; or NULL */
+    uint32_t shmcoll_countdown; /* blocking collectives until they do; 0: never */
     /* A collective step that this process put off and the others did not, or NULL:
-     * wf_team_count. */
+     * wf_shmcoll_count_call. */
     void (*catch_up)(struct wf_comm *);
     uint32_t need, need_at; /* wf_comm_need, and wf->links + 1 of then */
     char name[MPI_MAX_OBJECT_NAME];
     struct wf_comm *next_spare; /* when freed: wf_env.spare_comms */
-    bool team_usable; /* there is a team, and this rank has not left it */
+    bool shmcoll_usable; /* there is a team, and this rank has not left it */
     bool dead;        /* a member is gone, as was found ... */
     uint32_t dead_at; /* ... with so many of wf->losses: protocol/death.h */
     uint64_t origin;  /* protocol/death.h: how it was made; 0: at the start */
@@ -91,8 +91,8 @@ void wf_contacts_drop(struct wf_comm *);
 /* Endpoints that messages of its members can come through: need.c. */
 uint32_t wf_comm_need(struct wf_comm *);
 
-/* coll/keep.c */
-void wf_team_free(struct wf_comm *);
+/* coll/cleanup.c */
+void wf_shmcoll_free(struct wf_comm *);
 /* Do the step that was put off, if there is one. */
 static inline void wf_comm_catch_up(struct wf_comm *c)
 {

@@ -63,7 +63,7 @@ static void agreed(struct wf_context_alloc *c, int error)
 {
     struct derivation *d = c->arg;
     if (error == MPI_ERR_PROC_ABORTED && d->result && c->began)
-        wf_unmade_tell(d->result);
+        wf_comm_tell_unmade(d->result);
     if (!error && d->result)
         use_ids(d->result, c);
     else if (!error)
@@ -98,7 +98,7 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
     d->req = r;
     d->result = p->result;
     if (p->result)
-        p->result->origin = wf_origin(p->result, parent, p->key);
+        p->result->origin = wf_comm_make_origin(p->result, parent, p->key);
     d->own_hint = wf_context_hint((uint32_t)(p->key ^ p->key >> 32));
     d->alloc.scope = p->scope;
     d->alloc.key = p->key;

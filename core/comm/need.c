@@ -47,7 +47,7 @@ static uint32_t look(const struct wf_comm *c)
         !add_members(c, c->peers, &mask) ||
         (c->inter && !add_members(c, c->local, &mask)))
         mask = 0;
-    return mask ? mask : wf_progress_need(c->wf);
+    return mask ? mask : wf_progress_any_source_mask(c->wf);
 }
 
 uint32_t wf_comm_need(struct wf_comm *c)

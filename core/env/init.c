@@ -75,7 +75,7 @@ static int start(int level)
 static int become_rank(int required)
 {
     bool asks = required >= MPIX_THREAD_AS_RANK && wf_ranks_planned() > 1;
-    return asks && !wf_thread_process ? wf_ranks_claim() : MPI_SUCCESS;
+    return asks && !wf_thread_process ? wf_ranks_claim_slot() : MPI_SUCCESS;
 }
 
 int wf_mpi_init_thread(struct wf_instance *wf, int *argc, char ***argv,

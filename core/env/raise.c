@@ -190,10 +190,10 @@ int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
         return carry_out(NULL, &v, function, rc);
     }
     wf = target.comm ? target.comm->wf : wf_home(wf);
-    bool held = wf_cs_hold(&wf->api);
+    bool held = wf_cs_enter_as_is(&wf->api);
     choose(wf, &target);
     decide_verdict(&v, &target, &object);
-    wf_cs_drop(&wf->api, held);
+    wf_cs_leave_as_entered(&wf->api, held);
     return carry_out(wf, &v, function, rc);
 }
 

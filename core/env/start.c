@@ -16,7 +16,7 @@
 #include "env/env.h"
 #include "os/copies.h"
 #include "progress/progress.h"
-#include "protocol/short.h"
+#include "protocol/fastpath.h"
 #include "route/config.h"
 #include "thread/ranks.h"
 
@@ -134,7 +134,7 @@ static int start(struct wf_process *p, enum wf_use use,
     int rc = check_copies();
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = p->ranks ? wf_ranks_params(p, &params) : alone(p, &params);
+    rc = p->ranks ? wf_ranks_fill_params(p, &params) : alone(p, &params);
     if (rc != MPI_SUCCESS)
         return rc;
     wf_error_forget();
@@ -174,7 +174,7 @@ static void publish(struct wf_process *p, struct wf_instance *wf)
         return;
     }
     wf_store_release(&wf_process_instance, wf);
-    wf_short_update(wf);
+    wf_fastpath_update(wf);
 }
 
 /* A process that is to hold several ranks has none of its own. */
@@ -214,7 +214,7 @@ int wf_start_use(enum wf_use use, struct wf_instance **out)
             publish(p, *out);
             wf_state_phase(p, WF_STATE_INSIDE);
         }
-        wf_state_end(told);
+        wf_state_end_wait(told);
     }
     return rc;
 }
@@ -225,7 +225,7 @@ static int end(struct wf_process *p)
     struct wf_state_slot *told = wf_state_begin_outside(p, WF_STATE_END);
     p->start.instance = NULL;
     int r = wf_instance_destroy(wf);
-    wf_state_end(told);
+    wf_state_end_wait(told);
     wf_state_phase(p, WF_STATE_FINALIZED);
     if (r < 0)
         return wf_error(MPI_ERR_INTERN, "ending failed with code %d", r);

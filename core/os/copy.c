@@ -13,7 +13,7 @@ enum { LINE = 64 };
 
 #if defined __x86_64__
 /* The fence orders these stores before one that announces the bytes. */
-void wf_copy_around(void *to, const void *from, size_t n)
+void wf_copy_nontemporal(void *to, const void *from, size_t n)
 {
     size_t before = -(uintptr_t)to % LINE;
     char *t = (char *)to + before;
@@ -32,7 +32,7 @@ void wf_copy_around(void *to, const void *from, size_t n)
     memcpy(t, f, n);
 }
 #else
-void wf_copy_around(void *to, const void *from, size_t n)
+void wf_copy_nontemporal(void *to, const void *from, size_t n)
 {
     memcpy(to, from, n);
 }

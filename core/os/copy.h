@@ -9,6 +9,6 @@
 /* Copies n bytes by non-temporal stores where the processor has them: the cache
  * lines of `to` are neither read nor kept. The copy is ordered before later
  * stores, as memcpy is. */
-void wf_copy_around(void *to, const void *from, size_t n);
+void wf_copy_nontemporal(void *to, const void *from, size_t n);
 
 #endif

@@ -24,7 +24,7 @@ enum {
     DOUBLINGS_MAX = 10       /* 65536 entries cost some hundred revocations */
 };
 
-_Thread_local uint32_t wf_mutex_self WF_TLS_NEAR = WF_MUTEX_STRANGER;
+_Thread_local uint32_t wf_mutex_thread_id WF_TLS_NEAR = WF_MUTEX_THREAD_ID_UNSET;
 
 /* ---- membarrier ---------------------------------------------------------- */
 
@@ -67,7 +67,7 @@ static RARE void fence_all_threads(void)
  * lock, and everything it did comes before, by the order of `used_ids`. So
  * programs that start threads again and again need no more slots than they have
  * threads at a time, and revoke nothing. */
-enum { FIRST_ID = WF_MUTEX_STRANGER + 1 };
+enum { FIRST_ID = WF_MUTEX_THREAD_ID_UNSET + 1 };
 
 static wf_atomic_u64 used_ids; /* bit i: the id FIRST_ID + i is in use */
 static pthread_key_t key; /* its value is the id; tells when a thread ends */
@@ -77,7 +77,7 @@ static RARE void release_thread_id(void *id)
 {
     uint64_t bit = UINT64_C(1) << ((uintptr_t)id - FIRST_ID);
 
-    wf_mutex_self = WF_MUTEX_STRANGER; /* other destructors may still lock */
+    wf_mutex_thread_id = WF_MUTEX_THREAD_ID_UNSET; /* other destructors may still lock */
     /* pairs with allocate_thread_id */
     atomic_fetch_and_explicit(&used_ids, ~bit, memory_order_acq_rel);
 }
@@ -95,7 +95,7 @@ static RARE uint32_t allocate_thread_id(void)
     do {
         bit = ~all & (all + 1); /* the least free id */
         if (!bit)
-            return WF_MUTEX_NOBODY;
+            return WF_MUTEX_NO_THREAD_ID;
         /* pairs with release_thread_id */
     } while (!wf_cas_acq_rel(&used_ids, &all, all | bit));
     return FIRST_ID + (uint32_t)__builtin_ctzll(bit);
@@ -104,9 +104,9 @@ static RARE uint32_t allocate_thread_id(void)
 static RARE void assign_thread_id(void)
 {
     pthread_once(&key_once, create_exit_key);
-    wf_mutex_self = allocate_thread_id();
-    if (wf_mutex_self != WF_MUTEX_NOBODY)
-        pthread_setspecific(key, (void *)(uintptr_t)wf_mutex_self);
+    wf_mutex_thread_id = allocate_thread_id();
+    if (wf_mutex_thread_id != WF_MUTEX_NO_THREAD_ID)
+        pthread_setspecific(key, (void *)(uintptr_t)wf_mutex_thread_id);
 }
 
 /* Gives the thread its id at its first lock, and enters if the lock is biased
@@ -114,12 +114,12 @@ static RARE void assign_thread_id(void)
 static RARE bool lock_first_time(struct wf_mutex *m)
 {
     assign_thread_id();
-    return wf_mutex_lock_own(m);
+    return wf_mutex_try_biased(m);
 }
 
 static inline bool lock_inherited(struct wf_mutex *m)
 {
-    return wf_mutex_self == WF_MUTEX_STRANGER && lock_first_time(m);
+    return wf_mutex_thread_id == WF_MUTEX_THREAD_ID_UNSET && lock_first_time(m);
 }
 
 /* ---- the bias ------------------------------------------------------------ */
@@ -130,7 +130,7 @@ static int find_slot(const struct wf_mutex *m)
     int slot = -1;
 
     for (int i = 0; i < WF_MUTEX_SLOTS; i++)
-        if (m->slot_owner[i] == wf_mutex_self)
+        if (m->slot_owner[i] == wf_mutex_thread_id)
             return i;
         else if (!m->slot_owner[i] && slot < 0)
             slot = i;
@@ -142,7 +142,7 @@ static int find_slot(const struct wf_mutex *m)
 static RARE void release_own_slot(struct wf_mutex *m)
 {
     for (int i = 0; i < WF_MUTEX_SLOTS; i++)
-        if (m->slot_owner[i] == wf_mutex_self) {
+        if (m->slot_owner[i] == wf_mutex_thread_id) {
             m->slot_owner[i] = 0;
             m->no_slot_left = false;
         }
@@ -153,26 +153,26 @@ static RARE void bias_to_self(struct wf_mutex *m)
     int slot = -1;
 
     m->entries_in_row = 0;
-    if (wf_mutex_self != WF_MUTEX_NOBODY && has_membarrier())
+    if (wf_mutex_thread_id != WF_MUTEX_NO_THREAD_ID && has_membarrier())
         slot = find_slot(m);
     m->no_slot_left = slot < 0;
     if (slot < 0)
         return;
-    m->slot_owner[slot] = wf_mutex_self;
+    m->slot_owner[slot] = wf_mutex_thread_id;
     m->owner_word = &m->inside[slot];
     wf_store_relaxed(m->owner_word, 1);
     wf_store_release(&m->owner,
-                     wf_mutex_self << WF_MUTEX_SLOT_BITS | (uint32_t)slot);
+                     wf_mutex_thread_id << WF_MUTEX_SLOT_BITS | (uint32_t)slot);
     /* the thread of the next ticket finds this one inside */
-    wf_mutex_pass(m);
+    wf_mutex_pass_ticket(m);
 }
 
 /* Counts an entry by ticket, and biases the lock to this thread if it has
  * entered often enough. */
 static __attribute__((noinline)) void consider_bias(struct wf_mutex *m)
 {
-    if (m->last_thread != wf_mutex_self) {
-        m->last_thread = wf_mutex_self;
+    if (m->last_thread != wf_mutex_thread_id) {
+        m->last_thread = wf_mutex_thread_id;
         m->entries_in_row = 0;
         if (m->no_slot_left)
             release_own_slot(m);
@@ -211,7 +211,7 @@ static RARE void revoke_and_await_exit(struct wf_mutex *m)
     m->owner_word = NULL;
 }
 
-void wf_mutex_left(wf_atomic_u32 *inside)
+void wf_mutex_wake_revoker(wf_atomic_u32 *inside)
 {
     wf_store_release(inside, 0);
     wf_futex_wake(inside);
@@ -221,7 +221,7 @@ void wf_mutex_left(wf_atomic_u32 *inside)
 
 static uint32_t sleep_bit_of(uint32_t ticket)
 {
-    return UINT32_C(1) << ticket % WF_MUTEX_BEDS;
+    return UINT32_C(1) << ticket % WF_MUTEX_SLEEP_BITS;
 }
 
 /* Makes every thread that sleeps on the ticket's bit, or is about to, try
@@ -245,7 +245,7 @@ static bool enter_open_as_next(struct wf_mutex *m, uint32_t ticket,
                                uint32_t serving)
 {
     if (serving + 1 != ticket ||
-        !wf_mutex_close_open(m, wf_load_relaxed(&m->open)))
+        !wf_mutex_claim_open(m, wf_load_relaxed(&m->open)))
         return false;
     wf_store_relaxed(&m->serving, ticket);
     return true;
@@ -254,7 +254,7 @@ static bool enter_open_as_next(struct wf_mutex *m, uint32_t ticket,
 /* Tells whether the ticket may enter; enters an open lock for it. */
 static bool try_turn(struct wf_mutex *m, uint32_t ticket)
 {
-    /* pairs with the release in wf_mutex_pass */
+    /* pairs with the release in wf_mutex_pass_ticket */
     uint32_t serving = wf_load_acquire(&m->serving);
 
     return serving == ticket || enter_open_as_next(m, ticket, serving);
@@ -295,9 +295,9 @@ static bool sleep_until_woken(struct wf_mutex *m, uint32_t ticket)
     atomic_fetch_or_explicit(&m->asleep, sleep_bit_of(ticket),
                              memory_order_relaxed);
     if (has_membarrier())
-        fence_all_threads(); /* pairs with wf_mutex_linger, wf_mutex_pass */
+        fence_all_threads(); /* pairs with wf_mutex_pass_or_leave_open, wf_mutex_pass_ticket */
     else
-        wf_fence_full(); /* pairs with the fence in wf_mutex_pass */
+        wf_fence_full(); /* pairs with the fence in wf_mutex_pass_ticket */
     in = try_turn(m, ticket);
     if (in)
         wake_ticket(m, ticket); /* a thread with the same bit may sleep */
@@ -320,14 +320,14 @@ static bool spin_and_try(struct wf_mutex *m, uint32_t ticket)
     return false;
 }
 
-void wf_mutex_take(struct wf_mutex *m)
+void wf_mutex_lock_by_ticket(struct wf_mutex *m)
 {
     uint32_t ticket;
 
-    if (lock_inherited(m) || wf_mutex_return(m))
+    if (lock_inherited(m) || wf_mutex_reenter_open(m))
         return;
     ticket = wf_add_acq_rel(&m->next, 1);
-    /* pairs with the release in wf_mutex_pass */
+    /* pairs with the release in wf_mutex_pass_ticket */
     if (wf_load_acquire(&m->serving) != ticket)
         while (!spin_and_try(m, ticket) && !sleep_until_woken(m, ticket))
             ;
@@ -336,14 +336,14 @@ void wf_mutex_take(struct wf_mutex *m)
     consider_bias(m);
 }
 
-bool wf_mutex_claim(struct wf_mutex *m)
+bool wf_mutex_try_revoking(struct wf_mutex *m)
 {
     uint32_t ticket;
 
-    if (wf_mutex_lock_own(m) || lock_inherited(m))
+    if (wf_mutex_try_biased(m) || lock_inherited(m))
         return true;
     ticket = wf_load_acquire(
-        &m->serving); /* pairs with the release in wf_mutex_pass */
+        &m->serving); /* pairs with the release in wf_mutex_pass_ticket */
     if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
         return false;
     if (m->owner_word)
@@ -352,7 +352,7 @@ bool wf_mutex_claim(struct wf_mutex *m)
     return true;
 }
 
-void wf_mutex_pass(struct wf_mutex *m)
+void wf_mutex_pass_ticket(struct wf_mutex *m)
 {
     uint32_t ticket = wf_load_relaxed(&m->serving) + 1;
 
@@ -363,35 +363,35 @@ void wf_mutex_pass(struct wf_mutex *m)
     wake_if_asleep(m, ticket);
 }
 
-void wf_mutex_linger(struct wf_mutex *m)
+void wf_mutex_pass_or_leave_open(struct wf_mutex *m)
 {
     uint32_t ticket = wf_load_relaxed(&m->serving) + 1;
 
     if (!wf_mutex_contended(m) || wf_load_relaxed(&m->asked) == ticket ||
-        wf_mutex_self == WF_MUTEX_NOBODY || !has_membarrier()) {
-        wf_mutex_pass(m);
+        wf_mutex_thread_id == WF_MUTEX_NO_THREAD_ID || !has_membarrier()) {
+        wf_mutex_pass_ticket(m);
         return;
     }
-    /* pairs with wf_mutex_close_open */
-    wf_store_release(&m->open, wf_mutex_self);
-    wf_mutex_hold_compiler();
+    /* pairs with wf_mutex_claim_open */
+    wf_store_release(&m->open, wf_mutex_thread_id);
+    wf_mutex_compiler_fence();
     wake_if_asleep(m, ticket);
 }
 
-bool wf_mutex_take_now(struct wf_mutex *m)
+bool wf_mutex_try_by_ticket(struct wf_mutex *m)
 {
     uint32_t ticket;
 
     if (lock_inherited(m))
         return true;
     ticket = wf_load_acquire(
-        &m->serving); /* pairs with the release in wf_mutex_pass */
+        &m->serving); /* pairs with the release in wf_mutex_pass_ticket */
     if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
         return false;
     if (m->owner_word) {
         revoke_bias(m);
         if (is_owner_inside(m)) {
-            wf_mutex_pass(m);
+            wf_mutex_pass_ticket(m);
             return false;
         }
         m->owner_word = NULL;

@@ -11,7 +11,7 @@
  *
  * OPEN LOCK  Two threads that enter all the time would alternate, and
  * everything that the lock protects would cross from processor to processor
- * each time. Therefore a thread that leaves by wf_mutex_step_out while others
+ * each time. Therefore a thread that leaves by wf_mutex_unlock_open while others
  * wait keeps its ticket and leaves the lock open: it may re-enter, and so may
  * the next ticket. The thread of the next ticket tries to enter every OPEN_NS,
  * which is about ten times the cost of alternating where processors are far
@@ -91,10 +91,10 @@
 enum {
     WF_MUTEX_SLOT_BITS = 3,
     WF_MUTEX_SLOTS = 1 << WF_MUTEX_SLOT_BITS,
-    WF_MUTEX_BEDS = 32,   /* sleep bits; more tickets share them */
-    WF_MUTEX_STRANGER = 1 /* the thread has not asked for an id yet */
+    WF_MUTEX_SLEEP_BITS = 32,   /* sleep bits; more tickets share them */
+    WF_MUTEX_THREAD_ID_UNSET = 1 /* the thread has not asked for an id yet */
 };
-#define WF_MUTEX_NOBODY UINT32_MAX /* no id was free: never biased, nor open */
+#define WF_MUTEX_NO_THREAD_ID UINT32_MAX /* no id was free: never biased, nor open */
 
 struct wf_mutex {
     /* thread id << WF_MUTEX_SLOT_BITS | slot; 0: no bias */
@@ -117,7 +117,7 @@ struct wf_mutex {
 
 /* The id of this thread, from 2 on. A thread that starts takes over the id of
  * one that has ended, if there is one. */
-extern _Thread_local uint32_t wf_mutex_self WF_TLS_NEAR;
+extern _Thread_local uint32_t wf_mutex_thread_id WF_TLS_NEAR;
 
 /* Prepares the process for biased locks. Call it before a second thread starts:
  * the kernel registers a process for membarrier at once while it has one
@@ -125,95 +125,95 @@ extern _Thread_local uint32_t wf_mutex_self WF_TLS_NEAR;
 void wf_mutex_prepare(void);
 
 /* Enters by ticket; waits for its turn and revokes a bias. */
-void wf_mutex_take(struct wf_mutex *);
+void wf_mutex_lock_by_ticket(struct wf_mutex *);
 /* Enters by ticket if no thread is inside or waits. */
-bool wf_mutex_take_now(struct wf_mutex *);
+bool wf_mutex_try_by_ticket(struct wf_mutex *);
 /* Leaves a lock that was entered by ticket: the next ticket may enter. */
-void wf_mutex_pass(struct wf_mutex *);
+void wf_mutex_pass_ticket(struct wf_mutex *);
 /* Leaves a lock that was entered by ticket: leaves it open if a thread waits
  * that has not asked for its turn, and passes the ticket on otherwise. */
-void wf_mutex_linger(struct wf_mutex *);
+void wf_mutex_pass_or_leave_open(struct wf_mutex *);
 /* Stores inside = 0 and wakes the revoker that waits for this, or did. */
-void wf_mutex_left(wf_atomic_u32 *inside);
+void wf_mutex_wake_revoker(wf_atomic_u32 *inside);
 
 /* Tells whether a value of `owner` names this thread. */
-static inline bool wf_mutex_is_mine(uint32_t owner)
+static inline bool wf_mutex_is_own_bias(uint32_t owner)
 {
-    return owner >> WF_MUTEX_SLOT_BITS == wf_mutex_self;
+    return owner >> WF_MUTEX_SLOT_BITS == wf_mutex_thread_id;
 }
 
 /* Keeps the compiler from moving the owner's store behind its next load. For
  * the processor the revoker's membarrier does that. */
-static inline void wf_mutex_hold_compiler(void)
+static inline void wf_mutex_compiler_fence(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-static inline wf_atomic_u32 *wf_mutex_word(struct wf_mutex *m, uint32_t owner)
+static inline wf_atomic_u32 *wf_mutex_inside_word(struct wf_mutex *m, uint32_t owner)
 {
     return &m->inside[owner & (WF_MUTEX_SLOTS - 1)];
 }
 
 /* Stores inside = 1 for the owner. Returns false if the bias has been revoked:
- * the caller is not inside and must call wf_mutex_left. */
-static inline bool wf_mutex_say_inside(struct wf_mutex *m, uint32_t owner)
+ * the caller is not inside and must call wf_mutex_wake_revoker. */
+static inline bool wf_mutex_publish_inside(struct wf_mutex *m, uint32_t owner)
 {
-    wf_store_relaxed(wf_mutex_word(m, owner), 1);
-    wf_mutex_hold_compiler();
+    wf_store_relaxed(wf_mutex_inside_word(m, owner), 1);
+    wf_mutex_compiler_fence();
     /* pairs with the owner's own release when it made the bias */
     return __builtin_expect(wf_load_acquire(&m->owner) == owner, 1);
 }
 
 static inline bool wf_mutex_enter_biased(struct wf_mutex *m, uint32_t owner)
 {
-    if (wf_mutex_say_inside(m, owner))
+    if (wf_mutex_publish_inside(m, owner))
         return true;
-    wf_mutex_left(wf_mutex_word(m, owner));
+    wf_mutex_wake_revoker(wf_mutex_inside_word(m, owner));
     return false;
 }
 
 /* Enters if the lock is biased to this thread: two stores and two loads. */
-static inline bool wf_mutex_lock_own(struct wf_mutex *m)
+static inline bool wf_mutex_try_biased(struct wf_mutex *m)
 {
     uint32_t owner = wf_load_relaxed(&m->owner);
 
-    return wf_mutex_is_mine(owner) && wf_mutex_enter_biased(m, owner);
+    return wf_mutex_is_own_bias(owner) && wf_mutex_enter_biased(m, owner);
 }
 
 /* Enters a lock that `thread` has left open: changes `open` back to 0. */
-static inline bool wf_mutex_close_open(struct wf_mutex *m, uint32_t thread)
+static inline bool wf_mutex_claim_open(struct wf_mutex *m, uint32_t thread)
 {
     return thread && wf_cas_acq_rel(&m->open, &thread, 0);
 }
 
 /* Enters a lock that this thread has left open. */
-static inline bool wf_mutex_return(struct wf_mutex *m)
+static inline bool wf_mutex_reenter_open(struct wf_mutex *m)
 {
-    return wf_load_relaxed(&m->open) == wf_mutex_self &&
-           wf_mutex_close_open(m, wf_mutex_self);
+    return wf_load_relaxed(&m->open) == wf_mutex_thread_id &&
+           wf_mutex_claim_open(m, wf_mutex_thread_id);
 }
 
 /* Enters if the lock is biased to this thread or was left open by it; calls no
  * function. If it returns false and has set *failed_slot, the bias was revoked
- * meanwhile and the caller must call wf_mutex_left(*failed_slot), for which the
+ * meanwhile and the caller must call wf_mutex_wake_revoker(*failed_slot), for which the
  * revoker may wait. */
-static inline bool wf_mutex_lock_again(struct wf_mutex *m,
+static inline bool wf_mutex_reenter(struct wf_mutex *m,
                                        wf_atomic_u32 **failed_slot)
 {
     uint32_t owner = wf_load_relaxed(&m->owner);
 
-    if (!wf_mutex_is_mine(owner))
-        return wf_mutex_return(m);
-    if (wf_mutex_say_inside(m, owner))
+    if (!wf_mutex_is_own_bias(owner))
+        return wf_mutex_reenter_open(m);
+    if (wf_mutex_publish_inside(m, owner))
         return true;
-    *failed_slot = wf_mutex_word(m, owner);
+    *failed_slot = wf_mutex_inside_word(m, owner);
     return false;
 }
 
 static inline void wf_mutex_lock(struct wf_mutex *m)
 {
-    if (!wf_mutex_lock_own(m))
-        wf_mutex_take(m);
+    if (!wf_mutex_try_biased(m))
+        wf_mutex_lock_by_ticket(m);
 }
 
 /* Leaves the lock; by_ticket() is called if it was entered by ticket. */
@@ -227,21 +227,21 @@ static inline void wf_mutex_leave(struct wf_mutex *m,
         return;
     }
     wf_store_release(inside, 0); /* pairs with the acquire of the revoker */
-    wf_mutex_hold_compiler();
+    wf_mutex_compiler_fence();
     if (__builtin_expect(wf_load_relaxed(&m->owner) == 0, 0))
-        wf_mutex_left(inside);
+        wf_mutex_wake_revoker(inside);
 }
 
 static inline void wf_mutex_unlock(struct wf_mutex *m)
 {
-    wf_mutex_leave(m, wf_mutex_pass);
+    wf_mutex_leave(m, wf_mutex_pass_ticket);
 }
 
 /* Leaves the lock; for a thread that may re-enter at once. If others wait, the
  * lock may stay open for it. */
-static inline void wf_mutex_step_out(struct wf_mutex *m)
+static inline void wf_mutex_unlock_open(struct wf_mutex *m)
 {
-    wf_mutex_leave(m, wf_mutex_linger);
+    wf_mutex_leave(m, wf_mutex_pass_or_leave_open);
 }
 
 /* Enters if no thread is inside or waits. */
@@ -249,16 +249,16 @@ static inline bool wf_mutex_try(struct wf_mutex *m)
 {
     uint32_t owner = wf_load_relaxed(&m->owner);
 
-    if (!wf_mutex_is_mine(owner))
-        return wf_mutex_take_now(m);
-    if (wf_load_relaxed(wf_mutex_word(m, owner)))
+    if (!wf_mutex_is_own_bias(owner))
+        return wf_mutex_try_by_ticket(m);
+    if (wf_load_relaxed(wf_mutex_inside_word(m, owner)))
         return false; /* this thread is inside already */
-    return wf_mutex_enter_biased(m, owner) || wf_mutex_take_now(m);
+    return wf_mutex_enter_biased(m, owner) || wf_mutex_try_by_ticket(m);
 }
 
 /* Enters unless another thread holds a ticket that it has not passed on. It
  * ends a bias, and waits for the owner to leave. */
-bool wf_mutex_claim(struct wf_mutex *);
+bool wf_mutex_try_revoking(struct wf_mutex *);
 
 /* Tells the holder whether another thread waits. */
 static inline bool wf_mutex_contended(struct wf_mutex *m)

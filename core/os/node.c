@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/lack.h"
+#include "os/shortage.h"
 #include "os/trust.h"
 
 /* Continues an FNV-1a hash of 64 bits. */
@@ -38,7 +38,7 @@ static bool hash_boot_id(uint64_t *h)
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof id);
 
-    if (fd < 0 && wf_is_lack(errno))
+    if (fd < 0 && wf_is_shortage(errno))
         return false;
     if (fd >= 0)
         close(fd);

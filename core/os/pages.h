@@ -13,7 +13,7 @@
  * page, which costs ten times as much in a virtual machine. Returns false if
  * there is no memory. Kernels before 5.14 do nothing here and find that out
  * when a page faults. */
-static inline bool wf_pages_take(void *base, size_t bytes)
+static inline bool wf_pages_populate(void *base, size_t bytes)
 {
     enum { POPULATE_WRITE = 23 }; /* MADV_, which old systems lack */
 

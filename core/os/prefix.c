@@ -25,7 +25,7 @@ static bool cut_last_name(char *path, const char *name)
     return true;
 }
 
-bool wf_prefix_follow(const char *directory, const char *relative, char *path,
+bool wf_prefix_resolve(const char *directory, const char *relative, char *path,
                       size_t n)
 {
     char at[PATH_MAX];
@@ -50,6 +50,6 @@ bool wf_prefix_path(const char *relative, char *path, size_t n)
         return false;
     strcpy(directory, self);
     return cut_last_name(self, WF_BIN_NAME) &&
-           wf_prefix_follow(directory, relative, path, n) &&
+           wf_prefix_resolve(directory, relative, path, n) &&
            access(path, R_OK) == 0;
 }

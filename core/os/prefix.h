@@ -14,7 +14,7 @@
 
 /* Stores the path that a relative path of layout.h means in an absolute
  * directory. An absolute path is stored as it is. */
-bool wf_prefix_follow(const char *directory, const char *relative, char *path,
+bool wf_prefix_resolve(const char *directory, const char *relative, char *path,
                       size_t n);
 
 /* Stores the path that a relative path of layout.h means in the directory of

@@ -50,7 +50,7 @@ enum wf_rank {
     WF_RANK_POOL,
     WF_RANK_BOOT,
     WF_RANK_OBJECTS,
-    WF_RANK_ERRANDS,
+    WF_RANK_TASKS,
     WF_RANK_TOOL,
     WF_RANK_CODES
 };

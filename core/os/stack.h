@@ -37,13 +37,13 @@ static inline void wf_stack_push(struct wf_stack *s, struct wf_stack_link *l)
         !wf_cas_acq_rel(&s->head, &head, l)); /* pairs with wf_stack_take_all */
 }
 
-static inline bool wf_stack_some(struct wf_stack *s)
+static inline bool wf_stack_has_items(struct wf_stack *s)
 {
     return wf_load_relaxed(&s->head) != NULL;
 }
 
 /* Reverses a list that wf_stack_take_all has returned: oldest first. */
-static inline struct wf_stack_link *wf_stack_reversed(struct wf_stack_link *l)
+static inline struct wf_stack_link *wf_stack_reverse(struct wf_stack_link *l)
 {
     struct wf_stack_link *next, *first = NULL;
 

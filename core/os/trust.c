@@ -36,7 +36,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/lack.h"
+#include "os/shortage.h"
 
 enum { LINKS_MAX = 40, OTHERS_WRITE = S_IWGRP | S_IWOTH };
 
@@ -162,7 +162,7 @@ static int open_file(struct walk *w, const char *name, int *file)
 
     *file = openat(w->dir, name,
                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (*file < 0 && wf_is_lack(errno))
+    if (*file < 0 && wf_is_shortage(errno))
         return errno;
     if (*file < 0 && w->why[0] == '\0')
         snprintf(w->why, w->n, "file %s/%s cannot be read: %s", w->name, name,
@@ -230,10 +230,10 @@ static int judge_failure(const struct walk *w, int error, const char *path,
 {
     if (error == 0)
         return WF_TRUST_REFUSED;
-    if (wf_is_lack(error)) {
+    if (wf_is_shortage(error)) {
         snprintf(w->why, w->n, "%s", strerror(error));
         errno = error;
-        return WF_TRUST_STARVED;
+        return WF_TRUST_SHORTAGE;
     }
     if (!irregular) { /* a directory above may not be searched */
         snprintf(w->why, w->n,

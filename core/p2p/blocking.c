@@ -97,13 +97,13 @@ static int recv_aside(struct wf_comm *comm, const struct wf_receive_args *a,
             return finish_submitted(comm->wf, req, status);
         wf_enter_engine(comm->wf);
     }
-    rc = wf_irecv_aside(comm, a, &req);
+    rc = wf_irecv_defer_copy(comm, a, &req);
     if (!rc && !wf_p2p_of(req)->stored)
         rc = wf_wait(&req, status);
     wf_leave_engine(comm->wf);
     if (rc || !req)
         return rc;
-    wf_receive_aside(req);
+    wf_receive_copy_stored(req);
     WF_SECTION(engine, comm->wf)
         rc = wf_wait(&req, status);
     return rc;

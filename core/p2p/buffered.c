@@ -191,7 +191,7 @@ static struct block *claim(struct wf_comm *comm, uint64_t bytes,
 static struct block *claim_again(struct wf_comm *comm, uint64_t bytes,
                                  MPI_Count *room)
 {
-    wf_progress_test(comm->wf, UINT32_MAX, NULL);
+    wf_progress_poll_for_test(comm->wf, UINT32_MAX, NULL);
     return claim(comm, bytes, room);
 }
 

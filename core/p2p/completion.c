@@ -10,7 +10,7 @@
 #include "engines.h"
 #include "p2p/statuses.h"
 #include "progress/progress.h"
-#include "protocol/short.h"
+#include "protocol/fastpath.h"
 #include "protocol/submitted.h"
 
 static bool inactive(struct wf_req *r)
@@ -110,7 +110,7 @@ static void await_first(int count, const MPI_Request *requests)
     struct wf_wait_cause cause = {describe, &all};
 
     if (!complete(requests[0]))
-        wf_req_await_as(wf_req_of(requests[0]), &cause);
+        wf_req_await_with_cause(wf_req_of(requests[0]), &cause);
 }
 
 /* One turn of progress on behalf of requests that are not done. */
@@ -126,7 +126,7 @@ static void poll_for(struct wf_instance *wf, const struct wanted *wanted)
             mask |= wf_req_endpoints(wf_req_of(handles[i]));
     if (!mask)
         return;
-    wf_progress_test(wf, mask, &cause);
+    wf_progress_poll_for_test(wf, mask, &cause);
 }
 
 /* ---- one ------------------------------------------------------------------ */
@@ -224,7 +224,7 @@ static inline bool take_done(struct wf_instance *wf, MPI_Request *request,
                              MPI_Status *status)
 {
     return WF_BRIEF && wf->api.on ? wf_req_take(request, status)
-                                  : wf_short_finish(request, status);
+                                  : wf_fastpath_finish(request, status);
 }
 
 int wf_mpi_waitall(struct wf_instance *wf, int count,

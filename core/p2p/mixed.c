@@ -408,8 +408,8 @@ static int get_status_some(struct wf_instance *wf, int count,
 }
 
 const struct wf_engines_ops wf_engines_ops = {
-    .poll = wf_others_poll,
-    .sleep = wf_others_sleep,
+    .poll = wf_other_engines_poll,
+    .sleep = wf_other_engines_sleep,
     .errands = wf_errands_run,
     .post = wf_errands_put,
     .free = wf_engines_free,

@@ -13,7 +13,7 @@
 static int handed(int rc, MPI_Request *request)
 {
     if (rc == MPI_SUCCESS)
-        wf_attend((struct wf_req *)*request);
+        wf_register_with_helper((struct wf_req *)*request);
     return rc;
 }
 
@@ -94,14 +94,14 @@ static int irecv_inside(struct wf_comm *comm, const struct wf_receive_args *a,
                         bool aside, MPI_Request *request)
 {
     struct wf_req **out = (struct wf_req **)request;
-    int rc = aside ? wf_irecv_aside(comm, a, out)
+    int rc = aside ? wf_irecv_defer_copy(comm, a, out)
                    : wf_irecv(comm, a->buf, a->count, a->type, a->source,
                               a->tag, WF_SPACE_P2P, out);
 
-    if (a->count * (uint64_t)a->type->size < WF_HELP_LARGE)
+    if (a->count * (uint64_t)a->type->size < WF_HELP_MIN_BYTES)
         return rc;
     if (rc == MPI_SUCCESS && a->source != MPI_PROC_NULL && !aside)
-        wf_helper_meet(*out);
+        wf_helper_poll_announcement(*out);
     return handed(rc, request);
 }
 
@@ -115,7 +115,7 @@ int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
     int rc = MPI_SUCCESS;
 
     if (WF_BRIEF && source == MPI_PROC_NULL) {
-        *out = &wf->engine->nobody;
+        *out = &wf->engine->from_proc_null;
         return rc;
     }
     if (threads)
@@ -128,7 +128,7 @@ int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
     rc = irecv_inside(comm, &a, threads, request);
     wf_leave_engine(wf);
     if (threads && !rc)
-        wf_receive_aside(*out);
+        wf_receive_copy_stored(*out);
     return rc;
 }
 

@@ -128,7 +128,7 @@ static int start_one(struct wf_req *r)
         wf_store_relaxed(&r->done, 1);
         wf_error_last()->comm = r->comm;
     } else
-        wf_attend(r);
+        wf_register_with_helper(r);
     return rc;
 }
 

@@ -23,7 +23,7 @@ static int probe_init(struct probe *p, struct wf_comm *comm, int source,
         .env1 = wf_env1((uint32_t)source, (uint32_t)tag),
         .mask = wf_match_mask(source, tag)};
     if (source == MPI_ANY_SOURCE)
-        return wf_any_source(comm);
+        return wf_check_any_source(comm);
     p->loc = wf_peer_location(comm, source, &rc);
     return rc;
 }
@@ -41,7 +41,7 @@ static bool found_or_failed(void *arg)
 {
     struct probe *p = arg;
 
-    return look(p) || (p->loc ? p->loc->failed : wf_any_source(p->comm) != 0);
+    return look(p) || (p->loc ? p->loc->failed : wf_check_any_source(p->comm) != 0);
 }
 
 static uint32_t endpoints(const struct probe *p)
@@ -98,7 +98,7 @@ static int try_for(struct probe *p, struct wf_comm *comm, int source, int tag)
         return MPI_SUCCESS;
     if (rc)
         return rc;
-    wf_progress_test(comm->wf, endpoints(p), &cause);
+    wf_progress_poll_for_test(comm->wf, endpoints(p), &cause);
     look(p);
     return MPI_SUCCESS;
 }
@@ -238,7 +238,7 @@ int wf_mpi_imrecv(struct wf_instance *wf, void *buf, MPI_Count count,
     int rc = imrecv(wf, buf, count, datatype, message, request);
 
     if (rc == MPI_SUCCESS)
-        wf_attend((struct wf_req *)*request);
+        wf_register_with_helper((struct wf_req *)*request);
     return rc;
 }
 

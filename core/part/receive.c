@@ -291,7 +291,7 @@ int wf_mpi_parrived(struct wf_instance *wf, struct wf_req *request,
     *flag = arrived(v, partition);
     if (!*flag) {
         struct wf_wait_cause cause = {describe, request};
-        wf_progress_test(wf, UINT32_MAX, &cause);
+        wf_progress_poll_for_test(wf, UINT32_MAX, &cause);
         *flag = arrived(v, partition);
     }
     return MPI_SUCCESS;

@@ -22,13 +22,13 @@
  * other thread can be inside, a call pays one test of a flag:
  *
  *   below MPI_THREAD_MULTIPLE
- *      off --wf_cs_lend, in a call that leaves an operation to the progress
+ *      off --wf_cs_enable_for_helper, in a call that leaves an operation to the progress
  *            thread--> on
  *      on --a leave that finds no such operation--> off
  *
  *   MPI_THREAD_MULTIPLE
  *      alone --an enter that finds a second thread in the process--> on
- *      alone --wf_cs_lend--> on --a leave that finds no such operation and no
+ *      alone --wf_cs_enable_for_helper--> on --a leave that finds no such operation and no
  *                                 second thread--> alone
  *
  * DESIGN  While the section is off, no other thread of the library accesses the
@@ -88,13 +88,13 @@ enum {
 
 /* A section that is a lock in one build and nothing in another: an empty type
  * for the thread-safety analysis. */
-struct WF_CAPABILITY("border") wf_border {
+struct WF_CAPABILITY("border") wf_optional_section {
 };
 
 /* The reason why `on` is set. */
 enum wf_cs_mode {
     WF_CS_SHARED, /* other threads of the program may be inside */
-    WF_CS_LENT,   /* the progress thread may be inside */
+    WF_CS_FOR_HELPER,   /* the progress thread may be inside */
     WF_CS_ALONE   /* threads may come, but there is one: no lock is taken */
 };
 
@@ -103,9 +103,9 @@ struct WF_CAPABILITY("API section") wf_cs {
     bool threads;       /* MPI_THREAD_MULTIPLE: `on` is never cleared */
     wf_atomic_u32 mode; /* changed inside, or while there is no other thread */
     /* The number of operations that the progress thread may drive forward, and
-     * of those among them that proceed without it (WF_REQ_CALM). LOCK mutex */
-    unsigned owed;
-    unsigned calm;
+     * of those among them that proceed without it (WF_REQ_QUIESCENT). LOCK mutex */
+    unsigned helper_ops;
+    unsigned quiescent_ops;
     /* Called inside after `on` or `mode` was changed. May be NULL. */
     void (*changed)(struct wf_cs *);
     struct wf_mutex mutex;
@@ -113,42 +113,42 @@ struct WF_CAPABILITY("API section") wf_cs {
     void (*run)(struct wf_cs *); /* runs all that is submitted; inside */
 };
 
-static inline bool wf_cs_alone(struct wf_cs *cs)
+static inline bool wf_cs_is_alone(struct wf_cs *cs)
 {
     return !WF_BRIEF && wf_load_relaxed(&cs->mode) == WF_CS_ALONE;
 }
 
 /* Switch the lock on because a second thread exists: ends WF_CS_ALONE. Always
- * returns true. Callable by any thread that is not inside. crowd.c */
-bool wf_cs_crowd(struct wf_cs *);
+ * returns true. Callable by any thread that is not inside. enable_locking.c */
+bool wf_cs_enable_locking(struct wf_cs *);
 
 /* True if a thread that is not inside must take the lock to enter. Switches the
  * lock on if a second thread has appeared. */
-static inline bool wf_cs_to_enter(struct wf_cs *cs)
+static inline bool wf_cs_needs_lock(struct wf_cs *cs)
 {
     return cs->on &&
-           (!wf_cs_alone(cs) || (!wf_single_thread() && wf_cs_crowd(cs)));
+           (!wf_cs_is_alone(cs) || (!wf_single_thread() && wf_cs_enable_locking(cs)));
 }
 
 /* True if a thread that is inside holds the lock, and must release it to
  * leave. */
-static inline bool wf_cs_entered(struct wf_cs *cs)
+static inline bool wf_cs_uses_lock(struct wf_cs *cs)
 {
-    return cs->on && !wf_cs_alone(cs);
+    return cs->on && !wf_cs_is_alone(cs);
 }
 
 /* Run what is submitted, unless another thread is inside: submit.c. */
-void wf_cs_return(struct wf_cs *);
+void wf_cs_try_run_submitted(struct wf_cs *);
 
-static inline bool wf_cs_owes(struct wf_cs *cs)
+static inline bool wf_cs_has_submitted(struct wf_cs *cs)
 {
-    return WF_SUBMITS && __builtin_expect(wf_stack_some(&cs->submitted), 0);
+    return WF_SUBMITS && __builtin_expect(wf_stack_has_items(&cs->submitted), 0);
 }
 
 /* Run what is submitted. The caller is inside. */
-static inline void wf_cs_serve(struct wf_cs *cs)
+static inline void wf_cs_run_submitted(struct wf_cs *cs)
 {
-    if (wf_cs_owes(cs))
+    if (wf_cs_has_submitted(cs))
         cs->run(cs);
 }
 
@@ -157,72 +157,72 @@ static inline void wf_cs_serve(struct wf_cs *cs)
 static inline void wf_cs_submit(struct wf_cs *cs, struct wf_stack_link *l)
 {
     wf_stack_push(&cs->submitted, l);
-    wf_cs_return(cs);
+    wf_cs_try_run_submitted(cs);
 }
 
 /* Take the lock whether it is on or not. The caller is not inside. */
-static inline void wf_cs_take(struct wf_cs *cs)
+static inline void wf_cs_lock(struct wf_cs *cs)
 {
     wf_section_entering(WF_RANK_API, cs);
     wf_mutex_lock(&cs->mutex);
-    wf_cs_serve(cs);
+    wf_cs_run_submitted(cs);
 }
 
-static inline bool wf_cs_try(struct wf_cs *cs)
+static inline bool wf_cs_try_lock(struct wf_cs *cs)
 {
-    if (!(WF_SUBMITS ? wf_mutex_claim(&cs->mutex) : wf_mutex_try(&cs->mutex)))
+    if (!(WF_SUBMITS ? wf_mutex_try_revoking(&cs->mutex) : wf_mutex_try(&cs->mutex)))
         return false;
     wf_section_entering(WF_RANK_API, cs);
-    wf_cs_serve(cs);
+    wf_cs_run_submitted(cs);
     return true;
 }
 
 /* The unlock that an attempt of the fast path has left to the slow path,
  * because it calls no function itself; both NULL: none. */
-struct wf_cs_debt {
+struct wf_cs_deferred_unlock {
     struct wf_cs *inside; /* this section is still held */
-    /* The bias slot of a failed wf_mutex_lock_again: wf_mutex_left is due. */
+    /* The bias slot of a failed wf_mutex_reenter: wf_mutex_wake_revoker is due. */
     wf_atomic_u32 *failed_bias_slot;
 };
-extern _Thread_local struct wf_cs_debt wf_cs_debt WF_TLS_NEAR;
-void wf_cs_pay(void);
+extern _Thread_local struct wf_cs_deferred_unlock wf_cs_deferred_unlock WF_TLS_NEAR;
+void wf_cs_finish_deferred_unlock(void);
 
 /* Run the deferred unlock, if there is one. To be called before the thread does
  * anything that may last. */
-static inline void wf_cs_pay_debt(void)
+static inline void wf_cs_run_deferred_unlock(void)
 {
-    if (__builtin_expect(wf_cs_debt.inside || wf_cs_debt.failed_bias_slot, 0))
-        wf_cs_pay();
+    if (__builtin_expect(wf_cs_deferred_unlock.inside || wf_cs_deferred_unlock.failed_bias_slot, 0))
+        wf_cs_finish_deferred_unlock();
 }
 
 /* Enter if this thread was the last one inside. False: an unlock may have been
  * deferred. */
-static inline bool wf_cs_take_again(struct wf_cs *cs)
+static inline bool wf_cs_try_relock(struct wf_cs *cs)
 {
-    if (!wf_mutex_lock_again(&cs->mutex, &wf_cs_debt.failed_bias_slot))
+    if (!wf_mutex_reenter(&cs->mutex, &wf_cs_deferred_unlock.failed_bias_slot))
         return false;
     wf_section_entering(WF_RANK_API, cs);
-    if (!wf_cs_owes(cs))
+    if (!wf_cs_has_submitted(cs))
         return true;
-    wf_cs_debt.inside = cs;
+    wf_cs_deferred_unlock.inside = cs;
     return false;
 }
 
-static inline void wf_cs_give_by(struct wf_cs *cs,
+static inline void wf_cs_unlock_by(struct wf_cs *cs,
                                  void (*leave)(struct wf_mutex *))
 {
     leave(&cs->mutex);
     wf_section_left(WF_RANK_API, cs);
-    if (wf_cs_owes(cs))
-        wf_cs_return(cs);
+    if (wf_cs_has_submitted(cs))
+        wf_cs_try_run_submitted(cs);
 }
 
-static inline void wf_cs_give(struct wf_cs *cs)
+static inline void wf_cs_unlock(struct wf_cs *cs)
 {
-    wf_cs_give_by(cs, wf_mutex_step_out);
+    wf_cs_unlock_by(cs, wf_mutex_unlock_open);
 }
 
-static inline void wf_cs_become(struct wf_cs *cs, enum wf_cs_mode mode)
+static inline void wf_cs_set_mode(struct wf_cs *cs, enum wf_cs_mode mode)
 {
     wf_store_relaxed(&cs->mode, mode);
     if (cs->changed)
@@ -231,31 +231,31 @@ static inline void wf_cs_become(struct wf_cs *cs, enum wf_cs_mode mode)
 
 /* Choose the mode for when no operation is left to the progress thread: `alone`
  * if threads may come but there is only one. */
-static inline void wf_cs_settle(struct wf_cs *cs)
+static inline void wf_cs_choose_mode(struct wf_cs *cs)
 {
     bool alone = !WF_BRIEF && cs->threads && wf_single_thread();
 
-    wf_cs_become(cs, alone ? WF_CS_ALONE : WF_CS_SHARED);
+    wf_cs_set_mode(cs, alone ? WF_CS_ALONE : WF_CS_SHARED);
 }
 
 /* Let several threads be inside from now on. No thread may be inside now. */
-static inline void wf_cs_share(struct wf_cs *cs)
+static inline void wf_cs_allow_threads(struct wf_cs *cs)
 {
     cs->on = cs->threads = true;
-    wf_cs_become(cs, WF_CS_SHARED);
+    wf_cs_set_mode(cs, WF_CS_SHARED);
 }
 
 /* Let several threads be inside once there are several. No thread may be inside
  * now. */
-static inline void wf_cs_share_later(struct wf_cs *cs)
+static inline void wf_cs_expect_threads(struct wf_cs *cs)
 {
     cs->on = cs->threads = true;
-    wf_cs_settle(cs);
+    wf_cs_choose_mode(cs);
 }
 
 /* Set `on`, except at MPI_THREAD_MULTIPLE, where it stays set and other threads
  * read it. */
-static inline void wf_cs_switch(struct wf_cs *cs, bool on)
+static inline void wf_cs_set_on(struct wf_cs *cs, bool on)
 {
     if (!cs->threads)
         cs->on = on;
@@ -263,74 +263,74 @@ static inline void wf_cs_switch(struct wf_cs *cs, bool on)
 
 /* Switch the section on for the progress thread, if it is off; the caller then
  * holds the lock. */
-static inline void wf_cs_lend(struct wf_cs *cs)
+static inline void wf_cs_enable_for_helper(struct wf_cs *cs)
 {
-    if (wf_cs_entered(cs))
+    if (wf_cs_uses_lock(cs))
         return;
-    wf_cs_take(cs);
-    wf_cs_switch(cs, true);
-    wf_cs_become(cs, WF_CS_LENT);
+    wf_cs_lock(cs);
+    wf_cs_set_on(cs, true);
+    wf_cs_set_mode(cs, WF_CS_FOR_HELPER);
 }
 
 /* Prepare to leave a section whose mode is not WF_CS_SHARED; switches it off if
  * no operation needs it on. False: no lock is held. */
-static inline bool wf_cs_leave_specially(struct wf_cs *cs)
+static inline bool wf_cs_prepare_leave(struct wf_cs *cs)
 {
-    if (wf_cs_alone(cs))
+    if (wf_cs_is_alone(cs))
         return false;
-    if (cs->owed)
+    if (cs->helper_ops)
         return true;
-    wf_cs_switch(cs, false);
-    wf_cs_settle(cs);
+    wf_cs_set_on(cs, false);
+    wf_cs_choose_mode(cs);
     return true;
 }
 
 static inline void wf_cs_enter(struct wf_cs *cs)
 {
-    if (wf_cs_to_enter(cs))
-        wf_cs_take(cs);
+    if (wf_cs_needs_lock(cs))
+        wf_cs_lock(cs);
 }
 
 static inline void wf_cs_leave_by(struct wf_cs *cs,
                                   void (*leave)(struct wf_mutex *))
 {
     if (!cs->on || (__builtin_expect(wf_load_relaxed(&cs->mode), 0) &&
-                    !wf_cs_leave_specially(cs)))
+                    !wf_cs_prepare_leave(cs)))
         return;
-    wf_cs_give_by(cs, leave);
+    wf_cs_unlock_by(cs, leave);
 }
 
 static inline void wf_cs_leave(struct wf_cs *cs)
 {
-    wf_cs_leave_by(cs, wf_mutex_step_out);
+    wf_cs_leave_by(cs, wf_mutex_unlock_open);
 }
 
 /* Leave for a sleep or to give the CPU away: the lock is not kept open for this
  * thread, so others enter at once. */
-static inline void wf_cs_go(struct wf_cs *cs)
+static inline void wf_cs_leave_to_sleep(struct wf_cs *cs)
 {
     wf_cs_leave_by(cs, wf_mutex_unlock);
 }
 
 /* Enter in a function that any thread may call at any thread level. The result
- * tells wf_cs_drop whether the lock was taken. */
-static inline bool wf_cs_hold(struct wf_cs *cs)
+ * tells wf_cs_leave_as_entered whether the lock was taken. */
+static inline bool wf_cs_enter_as_is(struct wf_cs *cs)
 {
-    bool on = wf_cs_to_enter(cs);
+    bool on = wf_cs_needs_lock(cs);
 
     if (on)
-        wf_cs_take(cs);
+        wf_cs_lock(cs);
     return on;
 }
 
-static inline void wf_cs_drop(struct wf_cs *cs, bool held)
+static inline void wf_cs_leave_as_entered(struct wf_cs *cs, bool held)
 {
     if (held)
-        wf_cs_give(cs);
+        wf_cs_unlock(cs);
 }
 
 /* True if another thread waits to enter. The caller is inside. */
-static inline bool wf_cs_wanted(struct wf_cs *cs)
+static inline bool wf_cs_is_contended(struct wf_cs *cs)
 {
     return wf_mutex_contended(&cs->mutex);
 }
@@ -338,11 +338,11 @@ static inline bool wf_cs_wanted(struct wf_cs *cs)
 /* Let a waiting thread enter, if there is one, and run what is submitted. */
 static inline void wf_cs_yield(struct wf_cs *cs)
 {
-    if (wf_cs_entered(cs) && wf_cs_wanted(cs)) {
+    if (wf_cs_uses_lock(cs) && wf_cs_is_contended(cs)) {
         wf_mutex_unlock(&cs->mutex);
         wf_mutex_lock(&cs->mutex);
     }
-    wf_cs_serve(cs);
+    wf_cs_run_submitted(cs);
 }
 
 #endif

@@ -11,13 +11,13 @@
  *
  * DESIGN  A nonblocking call that returns before its operation is complete (a
  * rendezvous, a receive of many bytes, a collective) leaves it to the progress
- * thread: it counts in api.owed until it completes. The first such operation
+ * thread: it counts in api.helper_ops until it completes. The first such operation
  * starts the thread. While there are any the API section is on, also below
  * MPI_THREAD_MULTIPLE; the call that finds none any more switches it off
  * (critical.h). So a program without such operations has neither thread nor
  * lock.
  *
- * The thread enters only by wf_cs_try, never while a caller is inside or waits
+ * The thread enters only by wf_cs_try_lock, never while a caller is inside or waits
  * to be, and leaves as soon as one comes. A program that polls or waits needs
  * no help: then the thread pauses, twice as long each time. It sleeps on the
  * endpoints only if the program has not polled since its own last poll.
@@ -49,7 +49,7 @@
 #include <unistd.h>
 
 #include "os/quota.h"
-#include "protocol/short.h"
+#include "protocol/fastpath.h"
 
 enum {
     /* Pauses, ns. After the shortest one most calls that wait at once have
@@ -117,17 +117,17 @@ static void double_pause(struct wf_helper *h)
 static void pause_until_needed(struct wf_helper *h)
 {
     struct wf_progress *p = h->wf->progress;
-    bool quiescent = h->wf->api.owed == h->wf->api.calm;
+    bool quiescent = h->wf->api.helper_ops == h->wf->api.quiescent_ops;
     long ns = quiescent ? PAUSE_QUIESCENT : wf_load_relaxed(&h->pause_ns);
 
     double_pause(h);
     h->pausing_ns = ns;
     h->timed_out = false;
-    if (!h->wf->api.owed || p->waiting) {
+    if (!h->wf->api.helper_ops || p->waiting) {
         p->parked = true;
         ns = -1;
     }
-    wf_cs_give(&h->wf->api);
+    wf_cs_unlock(&h->wf->api);
     sleep_until_called(h, ns);
 }
 
@@ -136,13 +136,13 @@ static void sleep_armed(struct wf_helper *h, int timeout)
     struct pollfd fds[2] = {{.fd = h->timer, .events = POLLIN},
                             {.fd = h->wf->progress->epoll, .events = POLLIN}};
     struct timespec t;
-    int look_ms = h->wf->progress->look_ms;
+    int helper_sleep_ms = h->wf->progress->helper_sleep_ms;
 
     h->armed = true;
-    wf_cs_give(&h->wf->api);
-    h->timed_out = timeout < 0 || timeout > look_ms;
+    wf_cs_unlock(&h->wf->api);
+    h->timed_out = timeout < 0 || timeout > helper_sleep_ms;
     if (h->timed_out)
-        timeout = look_ms;
+        timeout = helper_sleep_ms;
     t = (struct timespec){timeout / 1000, timeout % 1000 * 1000000L};
     if (sleep_on(fds, 2, &t) > 0)
         h->timed_out = false;
@@ -159,19 +159,19 @@ static void poll_and_leave(struct wf_helper *h)
 
     p->helping = h->has_spare_cpu ? 1 : 2;
     do {
-        n = wf_progress_turn(wf, UINT32_MAX);
+        n = wf_progress_poll_round(wf, UINT32_MAX);
         p->missed += h->timed_out && n > 0;
         h->timed_out = false;
         if (n > 0)
             wf_store_relaxed(&h->pause_ns, PAUSE_MIN);
-    } while (n > 0 && wf->api.owed && !wf_mutex_contended(&wf->api.mutex));
+    } while (n > 0 && wf->api.helper_ops && !wf_mutex_contended(&wf->api.mutex));
     h->seen_round = wf_load_relaxed(&p->rounds);
-    armed = n == 0 && wf->api.owed && wf_progress_arm(wf, &timeout);
+    armed = n == 0 && wf->api.helper_ops && wf_progress_arm(wf, &timeout);
     p->helping = 0;
     if (armed)
         sleep_armed(h, timeout);
     else
-        wf_cs_give(&wf->api);
+        wf_cs_unlock(&wf->api);
 }
 
 /* True if the program has polled since the last check, or waits in a call. */
@@ -192,7 +192,7 @@ static void *run_helper(void *arg)
     wf_thread_instance = wf_home(wf);
     sleep_until_called(h, -1);
     for (;;) {
-        if (!wf_cs_try(&wf->api)) {
+        if (!wf_cs_try_lock(&wf->api)) {
             /* a caller is inside */
             sleep_until_called(h, wf_load_relaxed(&h->pause_ns));
             double_pause(h);
@@ -203,12 +203,12 @@ static void *run_helper(void *arg)
         wf->progress->parked = false;
         if (h->stop)
             break;
-        if (!wf->api.owed || is_program_polling(h))
+        if (!wf->api.helper_ops || is_program_polling(h))
             pause_until_needed(h);
         else
             poll_and_leave(h);
     }
-    wf_cs_give(&wf->api);
+    wf_cs_unlock(&wf->api);
     return NULL;
 }
 
@@ -276,10 +276,10 @@ static void stop_helper(struct wf_instance *wf)
 {
     struct wf_helper *h = wf->progress->helper;
 
-    wf_cs_take(&wf->api);
+    wf_cs_lock(&wf->api);
     h->stop = true;
     set_wake_time(h, 1);
-    wf_cs_give(&wf->api);
+    wf_cs_unlock(&wf->api);
     pthread_join(h->thread, NULL);
     close(h->timer);
     free(h);
@@ -298,7 +298,7 @@ static bool ensure_helper(struct wf_instance *wf)
     if (h)
         return true;
     wf->may_help = false; /* this is tried once */
-    if (wf->options->progress == WF_PROGRESS_AUTO && wf_progress_crowded(wf))
+    if (wf->options->progress == WF_PROGRESS_AUTO && wf_progress_is_oversubscribed(wf))
         return false;
     h = calloc(1, sizeof *h);
     if (!h || wf_progress_open_sleeper(p) < 0)
@@ -331,9 +331,9 @@ static bool is_worth_helping(struct wf_req *r)
 
     switch ((enum wf_req_type)r->type) {
     case WF_REQ_SEND:
-        return p->waits & WF_WAITS_ANSWER || p->bytes >= WF_HELP_LARGE;
+        return p->waits & WF_WAITS_ANSWER || p->bytes >= WF_HELP_MIN_BYTES;
     case WF_REQ_RECV:
-        return p->bytes >= WF_HELP_LARGE;
+        return p->bytes >= WF_HELP_MIN_BYTES;
     case WF_REQ_SCHEDULE:
     case WF_REQ_PARTITIONED:
         return true;
@@ -377,7 +377,7 @@ static long pause_before_poll(struct wf_helper *h, struct wf_req *r)
 {
     uint64_t alone;
 
-    if (r->flags & WF_REQ_CALM)
+    if (r->flags & WF_REQ_QUIESCENT)
         return PAUSE_QUIESCENT;
     if (h->has_spare_cpu || !is_moved_by_one_side(r))
         return is_urgent(r) ? PAUSE_MIN : (long)wf_load_relaxed(&h->pause_ns);
@@ -397,7 +397,7 @@ static void schedule_poll(struct wf_helper *h, struct wf_req *r)
 /* In most programs the sender of a large message calls at about the same time
  * as the receiver. Polling a moment for its announcement pays: the answer lets
  * the sender move the payload while this side computes, without this thread. */
-void wf_helper_meet(struct wf_req *r)
+void wf_helper_poll_announcement(struct wf_req *r)
 {
     struct wf_instance *wf = r->wf;
     uint64_t until;
@@ -412,20 +412,20 @@ void wf_helper_meet(struct wf_req *r)
     }
 }
 
-void wf_helper_attend(struct wf_req *r)
+void wf_helper_register(struct wf_req *r)
 {
     struct wf_instance *wf = r->wf;
 
-    if (r->flags & WF_REQ_ATTENDED || !is_worth_helping(r))
+    if (r->flags & WF_REQ_WITH_HELPER || !is_worth_helping(r))
         return;
-    wf_cs_lend(&wf->api);
+    wf_cs_enable_for_helper(&wf->api);
     if (!ensure_helper(wf))
         return; /* the section is switched off at the end of this call */
-    r->flags |= WF_REQ_ATTENDED;
-    wf->api.owed++;
+    r->flags |= WF_REQ_WITH_HELPER;
+    wf->api.helper_ops++;
     if (is_quiescent(r)) {
-        r->flags |= WF_REQ_CALM;
-        wf->api.calm++;
+        r->flags |= WF_REQ_QUIESCENT;
+        wf->api.quiescent_ops++;
     }
     schedule_poll(wf->progress->helper, r);
 }

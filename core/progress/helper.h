@@ -11,21 +11,21 @@
 /* Leave r to the progress thread unless r is done or not worth it. Called in a
  * nonblocking call, with the section held or off; starts the thread if there is
  * none. */
-void wf_helper_attend(struct wf_req *r);
+void wf_helper_register(struct wf_req *r);
 /* Poll a moment for the announcement of the message of r, a receive that was
  * just posted, if it is large. Called in a nonblocking call, with the section
  * held or off. */
-void wf_helper_meet(struct wf_req *r);
+void wf_helper_poll_announcement(struct wf_req *r);
 /* the smallest receive that is worth it, in bytes */
-enum { WF_HELP_LARGE = 64 << 10 };
+enum { WF_HELP_MIN_BYTES = 64 << 10 };
 
-static inline void wf_attend(struct wf_req *r)
+static inline void wf_register_with_helper(struct wf_req *r)
 {
     if (wf_req_done(r) ||
-        (r->type == WF_REQ_RECV && wf_p2p_of(r)->bytes < WF_HELP_LARGE))
+        (r->type == WF_REQ_RECV && wf_p2p_of(r)->bytes < WF_HELP_MIN_BYTES))
         return;
     if (r->wf->may_help)
-        wf_helper_attend(r);
+        wf_helper_register(r);
 }
 
 #endif

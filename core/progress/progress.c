@@ -30,7 +30,7 @@ enum {
      * this CPU outnumber the CPUs. */
     SPIN_POLLS = 200,
     SPIN_POLLS_OVERSUBSCRIBED = 2,
-    /* Polls of wf_progress_spin_on, each with a call of recv_words, which takes
+    /* Polls of wf_progress_keep_spinning, each with a call of recv_words, which takes
      * time; where ranks outnumber CPUs each gives the CPU away once. */
     WORDS_POLLS = 50,
     WORDS_POLLS_OVERSUBSCRIBED = 4,
@@ -53,8 +53,8 @@ WF_COLD int wf_progress_init(struct wf_instance *wf)
     p->epoll = -1;
     p->bell = -1;
     p->watch_ms = WATCH_MS;
-    p->look_ms = HELPER_SLEEP_MS;
-    p->nap_ms = NAP_MS;
+    p->helper_sleep_ms = HELPER_SLEEP_MS;
+    p->bell_sleep_ms = BELL_SLEEP_MS;
     wf_list_init(&p->waiters);
     wf->progress = p;
     return 0;
@@ -122,9 +122,9 @@ WF_COLD void wf_progress_fini(struct wf_instance *wf)
 
     if (!p)
         return;
-    wf_progress_alone(wf);
+    wf_progress_stop_helper(wf);
     close_sleeper(p);
-    wf_state_end(p->polled);
+    wf_state_end_wait(p->polled);
     free(p);
     wf->progress = NULL;
 }
@@ -140,7 +140,7 @@ WF_COLD void wf_progress_allow_helper(struct wf_instance *wf)
         CPU_ZERO(cpus);
 }
 
-void wf_progress_alone(struct wf_instance *wf)
+void wf_progress_stop_helper(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
@@ -164,19 +164,19 @@ static WF_COLD void poll_unasked_endpoints(struct wf_instance *wf,
     p->all_polls_apart = 2 * p->all_polls_apart + 1000;
     if (p->all_polls_apart > OTHERS_APART_MOST)
         p->all_polls_apart = OTHERS_APART_MOST;
-    if (wf_progress_turn(wf, ~asked) > 0)
+    if (wf_progress_poll_round(wf, ~asked) > 0)
         p->all_polls_apart = 0;
 }
 
-int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
+int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
 {
     struct wf_progress *p = wf->progress;
     int n = 0;
 
-    if (wf_unlikely((wf_progress_count(p) & (OTHERS_EVERY - 1)) == 0))
+    if (wf_unlikely((wf_progress_count_round(p) & (OTHERS_EVERY - 1)) == 0))
         poll_unasked_endpoints(wf, mask);
     if (wf_unlikely(wf->held))
-        mask |= wf_req_let_go(wf);
+        mask |= wf_req_complete_held(wf);
     mask &= p->all;
     while (mask) {
         struct weft_core *c = &wf->eps[__builtin_ctz(mask)];
@@ -191,7 +191,7 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
         n += wf->run_deferred(wf);
     if (p->led)
         p->disarmed = true;
-    if (wf_unlikely(wf->api.owed) && p->helper && !p->helping)
+    if (wf_unlikely(wf->api.helper_ops) && p->helper && !p->helping)
         p->help->note_poll(wf);
     if (n && !wf_list_empty(&p->waiters))
         wf_waiters_notify(wf);
@@ -202,17 +202,17 @@ int wf_progress_turn(struct wf_instance *wf, uint32_t mask)
 static inline bool poll_while_spinning(struct wf_instance *wf,
                                        struct weft_core *core, int budget)
 {
-    if (wf_likely((wf_progress_count(wf->progress) & (OTHERS_EVERY - 1)) &&
+    if (wf_likely((wf_progress_count_round(wf->progress) & (OTHERS_EVERY - 1)) &&
                   !core->down && !wf->rx_stalled && !wf->deferred && !wf->held))
         core->ops->progress(core->ep, budget);
-    else if (wf_cs_entered(&wf->api))
+    else if (wf_cs_uses_lock(&wf->api))
         /* the calls below may leave the section, which only a waiter can */
         return false;
     else {
         uint32_t asked = 1u << core->index;
 
         poll_unasked_endpoints(wf, asked);
-        wf_progress_turn(wf, asked);
+        wf_progress_poll_round(wf, asked);
     }
     return true;
 }
@@ -220,12 +220,12 @@ static inline bool poll_while_spinning(struct wf_instance *wf,
 /* True if another thread waits for the section. */
 static inline bool must_stop_spinning(struct wf_instance *wf)
 {
-    return wf_cs_entered(&wf->api) && wf_cs_wanted(&wf->api);
+    return wf_cs_uses_lock(&wf->api) && wf_cs_is_contended(&wf->api);
 }
 
-bool wf_progress_sole(struct wf_instance *wf)
+bool wf_progress_is_only_thread(struct wf_instance *wf)
 {
-    return wf->api.threads && !wf->api.owed && !wf->progress->waiting;
+    return wf->api.threads && !wf->api.helper_ops && !wf->progress->waiting;
 }
 
 void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
@@ -239,7 +239,7 @@ void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
         ;
 }
 
-bool wf_progress_spin_on(struct wf_instance *wf, struct weft_core *core,
+bool wf_progress_keep_spinning(struct wf_instance *wf, struct weft_core *core,
                          const wf_atomic_u32 *state, int *polls)
 {
     bool oversubscribed = !wf->progress->spin_max;
@@ -248,7 +248,7 @@ bool wf_progress_spin_on(struct wf_instance *wf, struct weft_core *core,
            ++*polls <
                (oversubscribed ? WORDS_POLLS_OVERSUBSCRIBED : WORDS_POLLS) &&
            !must_stop_spinning(wf) &&
-           (wf_likely(!oversubscribed) || wf_progress_give_way(wf));
+           (wf_likely(!oversubscribed) || wf_progress_yield_cpu(wf));
 }
 
 /* Arm the endpoints for the leader while it sleeps. False: an event is there,
@@ -264,7 +264,7 @@ WF_COLD static bool arm_again(struct wf_instance *wf)
 
 /* Count a rearming of the endpoints; true if they are rearmed often. Not for a
  * leader that polls after several engines, which has pauses of its own:
- * others.c. */
+ * other_engines.c. */
 WF_COLD static bool is_rearmed_often(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
@@ -281,7 +281,7 @@ WF_COLD static bool is_rearmed_often(struct wf_instance *wf)
     return p->prefers_bell;
 }
 
-void wf_progress_leave(struct wf_instance *wf)
+void wf_progress_end_polling(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
@@ -289,13 +289,13 @@ void wf_progress_leave(struct wf_instance *wf)
         return;
     p->disarmed = false;
     if (wf_load_relaxed(&p->foreign_poller))
-        wf_progress_evict(wf);
+        wf_progress_remove_foreign_poller(wf);
     else if (arm_again(wf) && !is_rearmed_often(wf))
         return;
-    wf_progress_kick(wf);
+    wf_progress_wake_leader(wf);
 }
 
-void wf_progress_evict(struct wf_instance *wf)
+void wf_progress_remove_foreign_poller(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
@@ -305,13 +305,13 @@ void wf_progress_evict(struct wf_instance *wf)
 
 int wf_progress_poll(struct wf_instance *wf, uint32_t mask)
 {
-    int n = wf_progress_turn(wf, mask);
+    int n = wf_progress_poll_round(wf, mask);
 
-    wf_progress_leave(wf);
+    wf_progress_end_polling(wf);
     return n;
 }
 
-void wf_progress_kick(struct wf_instance *wf)
+void wf_progress_wake_leader(struct wf_instance *wf)
 {
     uint64_t one = 1;
 

@@ -31,16 +31,16 @@ int wf_progress_add(struct wf_instance *, struct weft_core *);
 /* Allow nonblocking calls to start the progress thread (helper.c). */
 void wf_progress_allow_helper(struct wf_instance *);
 /* Stop the progress thread, for good. Section not held. */
-void wf_progress_alone(struct wf_instance *);
+void wf_progress_stop_helper(struct wf_instance *);
 
 /* True if there are more ranks on this host than CPUs, be it by the affinity
  * mask or by the quota of a cgroup. */
-bool wf_progress_crowded(struct wf_instance *);
+bool wf_progress_is_oversubscribed(struct wf_instance *);
 
 /* The endpoints that can complete an operation which any process may complete.
  * An endpoint by which no process is reached yet can only announce an unknown
  * caller; it is polled rarely, like those outside of a mask. */
-static inline uint32_t wf_progress_need(const struct wf_instance *wf)
+static inline uint32_t wf_progress_any_source_mask(const struct wf_instance *wf)
 {
     return wf->used ? wf->used : UINT32_MAX;
 }
@@ -52,17 +52,17 @@ int wf_progress_poll(struct wf_instance *, uint32_t mask);
  * polls other engines and, where there are more ranks than CPUs, gives the CPU
  * away if the program calls time and again; leaves the section meanwhile.
  * cause: what the program asks for, for the state page (state.h). */
-int wf_progress_test(struct wf_instance *, uint32_t mask,
+int wf_progress_poll_for_test(struct wf_instance *, uint32_t mask,
                      const struct wf_wait_cause *cause);
 /* Poll other engines, now and then; leaves the section meanwhile. For calls
  * that poll once. */
-void wf_progress_others(struct wf_instance *);
+void wf_progress_poll_others(struct wf_instance *);
 /* True if this thread is the only one in MPI: no thread waits, and no operation
  * is left to the progress thread. Valid where several threads may be inside. */
-bool wf_progress_sole(struct wf_instance *);
+bool wf_progress_is_only_thread(struct wf_instance *);
 static inline bool wf_progress_may_spin(struct wf_instance *wf)
 {
-    return wf_likely(!wf_cs_entered(&wf->api)) || wf_progress_sole(wf);
+    return wf_likely(!wf_cs_uses_lock(&wf->api)) || wf_progress_is_only_thread(wf);
 }
 /* Poll this endpoint, at most `budget` messages at a time, until *state is not
  * 0 or the poll budget is used up. Wakes no waiter, so it may be called only
@@ -73,12 +73,12 @@ void wf_progress_spin(struct wf_instance *, struct weft_core *, int budget,
 /* Poll the endpoint once, after one poll by recv_words that found no message.
  * False: *state is not 0, or the caller should stop polling and wait. *polls
  * counts the calls; it starts at 0. */
-bool wf_progress_spin_on(struct wf_instance *, struct weft_core *,
+bool wf_progress_keep_spinning(struct wf_instance *, struct weft_core *,
                          const wf_atomic_u32 *state, int *polls);
 /* Let the other threads on this CPU run once, where ranks outnumber CPUs and no
  * thread shares the section. False: that is not so, or it took too long to be
  * worth another try. */
-bool wf_progress_give_way(struct wf_instance *);
+bool wf_progress_yield_cpu(struct wf_instance *);
 /* Poll, spin and sleep until done(arg) is true. mask: the endpoints that can
  * make it true. Enters and returns with the API section held; leaves it while
  * it sleeps. cause: what the caller waits for, reported to the launcher before
@@ -88,13 +88,13 @@ void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
 /* Serve peers until fd (if >= 0) becomes readable, or else until done(arg), or
  * until the deadline (0: none). For conditions no endpoint announces: sleeps
  * are short. True unless the deadline passed. API section held throughout. */
-bool wf_progress_serve(struct wf_instance *, int fd, bool (*done)(void *),
+bool wf_progress_poll_until(struct wf_instance *, int fd, bool (*done)(void *),
                        void *arg, uint64_t deadline);
 /* Check for dead peers. Called by a sleeper about once a second:
  * protocol/failure.c. */
 void wf_failure_watch(struct wf_instance *);
 /* Wake the leader among the sleeping threads of the instance. Callable by any
  * thread. */
-void wf_progress_kick(struct wf_instance *);
+void wf_progress_wake_leader(struct wf_instance *);
 
 #endif

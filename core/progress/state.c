@@ -131,7 +131,7 @@ static struct wf_state_slot *claim_slot(struct wf_state_head *h,
     for (uint64_t i = 0; i < n; i++) {
         struct wf_state_slot *s = &slots_of(h)[(thread + i) % n];
         uint64_t free = 0;
-        /* pairs with the release in wf_state_end */
+        /* pairs with the release in wf_state_end_wait */
         if (!wf_load_relaxed(&s->owner) &&
             wf_cas_acq_rel(&s->owner, &free, wf_state_le(thread)))
             return s;
@@ -236,7 +236,7 @@ static struct wf_state_slot *begin_record(struct wf_state *state, uint64_t now,
     return s;
 }
 
-struct wf_state_slot *wf_state_begin(struct wf_instance *wf,
+struct wf_state_slot *wf_state_begin_wait(struct wf_instance *wf,
                                      const struct wf_wait_cause *cause)
 {
     struct wf_wait w;
@@ -256,7 +256,7 @@ struct wf_state_slot *wf_state_begin_outside(struct wf_process *p,
     return p->state.head ? begin_record(&p->state, wf_clock_ns(), &w) : NULL;
 }
 
-void wf_state_end(struct wf_state_slot *s)
+void wf_state_end_wait(struct wf_state_slot *s)
 {
     if (!s)
         return;
@@ -267,7 +267,7 @@ void wf_state_end(struct wf_state_slot *s)
 }
 
 /* Each rank keeps one slot for calls that poll. */
-void wf_state_polled(struct wf_instance *wf, const struct wf_wait_cause *cause,
+void wf_state_record_polls(struct wf_instance *wf, const struct wf_wait_cause *cause,
                      uint32_t failed_polls)
 {
     struct wf_state *state = wf->state;
@@ -284,14 +284,14 @@ void wf_state_polled(struct wf_instance *wf, const struct wf_wait_cause *cause,
     w = describe_wait(cause);
     now = wf_now(wf);
     begin_write(s);
-    if (wf_state_le(s->word[WF_STATE_VAIN]) >= failed_polls ||
+    if (wf_state_le(s->word[WF_STATE_FAILED_POLLS]) >= failed_polls ||
         s->word[WF_STATE_KIND] == WF_STATE_FREE)
         set_word(s, WF_STATE_SINCE, now);
     set_word(s, WF_STATE_KIND, WF_STATE_POLLS);
     set_word(s, WF_STATE_PLACE, state->place);
     set_word(s, WF_STATE_THREAD, thread_id());
     set_word(s, WF_STATE_LAST, now);
-    set_word(s, WF_STATE_VAIN, failed_polls);
+    set_word(s, WF_STATE_FAILED_POLLS, failed_polls);
     write_wait(s, &w);
     end_write(s);
 }
@@ -303,7 +303,7 @@ static int64_t encode_wildcard(int value, int any)
     return value == any ? WF_STATE_ANY : value;
 }
 
-/* Describe a light receive as wf_p2p_whole would fill it in, without changing
+/* Describe a light receive as wf_p2p_expand would fill it in, without changing
  * it. */
 static void describe_light(const struct wf_p2p *p, struct wf_wait *w)
 {

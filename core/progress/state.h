@@ -3,9 +3,9 @@
  *
  *   binding   wf_call_name = "MPI_Recv"       in calls that may wait
  *   waiter    spins, yields; before it sleeps:
- *             wf_state_begin -> describe -> a slot of the page
+ *             wf_state_begin_wait -> describe -> a slot of the page
  *             ... sleeps ...
- *             wf_state_end
+ *             wf_state_end_wait
  *
  * DESIGN  Nothing is written while spinning was enough, so a message that comes
  * soon costs nothing. A waiter passes a function that describes the wait; it is
@@ -64,18 +64,18 @@ void wf_state_close(struct wf_process *);
 void wf_state_phase(struct wf_process *, enum wf_state_phase);
 
 /* Record that this thread is about to sleep; cause NULL: only the call is
- * known. Returns the slot for wf_state_end; NULL: there is no free one. */
-struct wf_state_slot *wf_state_begin(struct wf_instance *,
+ * known. Returns the slot for wf_state_end_wait; NULL: there is no free one. */
+struct wf_state_slot *wf_state_begin_wait(struct wf_instance *,
                                      const struct wf_wait_cause *);
 /* Record a sleep before there is an instance, or after. Returns as
- * wf_state_begin. */
+ * wf_state_begin_wait. */
 struct wf_state_slot *wf_state_begin_outside(struct wf_process *,
                                              enum wf_state_operation);
-void wf_state_end(struct wf_state_slot *);
+void wf_state_end_wait(struct wf_state_slot *);
 
 /* Record that the program has polled `failed_polls` times in a row without an
  * event. */
-void wf_state_polled(struct wf_instance *, const struct wf_wait_cause *,
+void wf_state_record_polls(struct wf_instance *, const struct wf_wait_cause *,
                      uint32_t failed_polls);
 
 /* Describe the wait for one request. */

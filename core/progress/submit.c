@@ -4,16 +4,16 @@
  */
 #include "progress/critical.h"
 
-void wf_cs_return(struct wf_cs *cs) WF_UNANALYSED
+void wf_cs_try_run_submitted(struct wf_cs *cs) WF_UNANALYSED
 {
     do {
-        wf_fence_full(); /* pairs with the fence in wf_mutex_pass */
-        if (!wf_mutex_claim(&cs->mutex))
+        wf_fence_full(); /* pairs with the fence in wf_mutex_pass_ticket */
+        if (!wf_mutex_try_revoking(&cs->mutex))
             /* the holder of the ticket checks after it has passed it on */
             return;
         wf_section_entering(WF_RANK_API, cs);
         cs->run(cs);
         wf_mutex_unlock(&cs->mutex);
         wf_section_left(WF_RANK_API, cs);
-    } while (wf_stack_some(&cs->submitted));
+    } while (wf_stack_has_items(&cs->submitted));
 }

@@ -74,7 +74,7 @@ static void wake_waiter(struct wf_instance *wf, struct wf_waiter *w)
         return;
     }
     if (w->leads) {
-        wf_progress_kick(wf);
+        wf_progress_wake_leader(wf);
         return;
     }
     if (wf_load_relaxed(&w->awake))
@@ -157,7 +157,7 @@ static void poll_others(struct wf_instance *wf)
         engines->ops->poll(wf);
 }
 
-void wf_progress_others(struct wf_instance *wf)
+void wf_progress_poll_others(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
@@ -166,7 +166,7 @@ void wf_progress_others(struct wf_instance *wf)
         poll_others(wf);
 }
 
-WF_COLD bool wf_progress_serve(struct wf_instance *wf, int fd,
+WF_COLD bool wf_progress_poll_until(struct wf_instance *wf, int fd,
                                bool (*done)(void *), void *arg,
                                uint64_t deadline)
 {
@@ -212,15 +212,15 @@ static WF_COLD void sleep_on_bell(struct wf_instance *wf,
     /* it is woken by the bell, not by its futex word */
     wf_store_relaxed(&self->awake, 1);
     p->sleeps++;
-    wf_cs_go(&wf->api);
+    wf_cs_leave_to_sleep(&wf->api);
     do
         rounds = wf_load_relaxed(&p->rounds);
-    while (poll(&bell, 1, p->nap_ms) == 0 &&
+    while (poll(&bell, 1, p->bell_sleep_ms) == 0 &&
            wf_load_relaxed(&p->rounds) != rounds);
     wf_cs_enter(&wf->api);
     p->led = self->leads = p->leader_on_bell = p->prefers_bell = false;
     drain_bell(p);
-    wf_progress_turn(wf, UINT32_MAX);
+    wf_progress_poll_round(wf, UINT32_MAX);
 }
 
 /* Sleep in epoll with the section left. */
@@ -243,7 +243,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
     }
     if (!wf_progress_arm(wf, &timeout)) {
         /* the endpoint with an event may not be in the waiter's mask */
-        wf_progress_turn(wf, UINT32_MAX);
+        wf_progress_poll_round(wf, UINT32_MAX);
         return;
     }
     watch = timeout < 0 || timeout > p->watch_ms;
@@ -255,7 +255,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
     p->disarmed = false;
     p->until = wf_now(wf) + (uint64_t)timeout * 1000000;
     p->sleeps++;
-    wf_cs_go(&wf->api);
+    wf_cs_leave_to_sleep(&wf->api);
     slept = engines ? engines->ops->sleep(wf, timeout) : timeout;
     n = epoll_wait(p->epoll, events, EVENTS, engines ? 0 : timeout);
     wf_cs_enter(&wf->api);
@@ -265,7 +265,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
             drain_bell(p);
     if (engines)
         engines->ops->errands(wf);
-    found = wf_progress_turn(wf, UINT32_MAX);
+    found = wf_progress_poll_round(wf, UINT32_MAX);
     rested = n == 0 && is_watch_due(p, slept);
     if (rested && watch)
         p->missed += found > 0 || self->done(self->arg);
@@ -282,10 +282,10 @@ static WF_COLD void sleep_as_follower(struct wf_instance *wf,
 {
     if (wf->progress->leader_on_bell)
         /* this thread polls no more: the leader must arm the endpoints */
-        wf_progress_kick(wf);
-    wf_progress_leave(wf);
+        wf_progress_wake_leader(wf);
+    wf_progress_end_polling(wf);
     wf->progress->sleeps++;
-    wf_cs_go(&wf->api);
+    wf_cs_leave_to_sleep(&wf->api);
     while (!wf_load_acquire(&self->awake))
         wf_futex_wait(&self->awake, 0, NULL);
     wf_cs_enter(&wf->api);
@@ -313,7 +313,7 @@ static WF_COLD void sleep_once(struct wf_instance *wf, bool (*done)(void *),
     p->asleep++;
     if (wf_unlikely(wf_load_relaxed(&p->foreign_poller) != NULL))
         /* a thread that waits here leads this engine itself */
-        wf_progress_evict(wf);
+        wf_progress_remove_foreign_poller(wf);
     for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
         w->arm(w);
     if (done(arg))
@@ -355,7 +355,7 @@ static WF_COLD void choose_limits(struct wf_instance *wf)
     p->yields = YIELDS_MAX;
 }
 
-bool wf_progress_crowded(struct wf_instance *wf)
+bool wf_progress_is_oversubscribed(struct wf_instance *wf)
 {
     if (!wf->progress->limits_known)
         choose_limits(wf);
@@ -367,7 +367,7 @@ static uint64_t yield_cpu(struct wf_instance *wf)
 {
     uint64_t start = wf_now(wf);
 
-    wf_cs_go(&wf->api);
+    wf_cs_leave_to_sleep(&wf->api);
     sched_yield();
     wf_cs_enter(&wf->api);
     return wf_now(wf) - start;
@@ -404,9 +404,9 @@ static bool yield_to_others(struct wf_instance *wf)
     return !is_computing(wf->progress, took);
 }
 
-bool wf_progress_give_way(struct wf_instance *wf)
+bool wf_progress_yield_cpu(struct wf_instance *wf)
 {
-    return wf->progress->yields_max && !wf_cs_entered(&wf->api) &&
+    return wf->progress->yields_max && !wf_cs_uses_lock(&wf->api) &&
            yield_to_others(wf);
 }
 
@@ -483,14 +483,14 @@ static bool yield_until_done(struct wf_instance *wf, uint32_t mask,
     unsigned left = wf->progress->yields, events = 0;
 
     for (unsigned rounds = 1;; rounds++) {
-        bool event = wf_progress_turn(wf, mask) > 0;
+        bool event = wf_progress_poll_round(wf, mask) > 0;
         if (event)
             left = wf->progress->yields;
         if (done(arg))
             return true;
         if (event && ++events == EVENTS_LONG)
             return false;
-        if (rounds % polls_per_yield != 0 && !wf_cs_wanted(&wf->api))
+        if (rounds % polls_per_yield != 0 && !wf_cs_is_contended(&wf->api))
             continue;
         if (left % OTHERS_YIELDS == 0)
             poll_others(wf);
@@ -522,18 +522,18 @@ static WF_COLD void note_failed_test(struct wf_instance *wf,
     struct wf_progress *p = wf->progress;
 
     if (p->failed_tests % TESTS_PER_RECORD == 0)
-        wf_state_polled(wf, cause, p->failed_tests);
-    if (wf_progress_crowded(wf))
+        wf_state_record_polls(wf, cause, p->failed_tests);
+    if (wf_progress_is_oversubscribed(wf))
         yield_between_tests(wf);
 }
 
-int wf_progress_test(struct wf_instance *wf, uint32_t mask,
+int wf_progress_poll_for_test(struct wf_instance *wf, uint32_t mask,
                      const struct wf_wait_cause *cause)
 {
     struct wf_progress *p = wf->progress;
     int n = wf_progress_poll(wf, mask);
 
-    wf_progress_others(wf);
+    wf_progress_poll_others(wf);
     if (n > 0)
         p->failed_tests = 0;
     else if (wf_unlikely(++p->failed_tests > TESTS_MAX))
@@ -550,7 +550,7 @@ static bool spin_until_done(struct wf_instance *wf, uint32_t mask,
     unsigned idle = 0, yields = YIELDS_MAX, events = 0;
 
     for (;;) {
-        bool event = wf_progress_turn(wf, mask) > 0;
+        bool event = wf_progress_poll_round(wf, mask) > 0;
         if (event)
             idle = 0;
         if (done(arg))
@@ -653,12 +653,12 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
         poll_others(wf);
     while (!done(arg) && !stay_awake(wf, mask, done, arg)) {
         if (!record)
-            record = wf_state_begin(wf, cause);
+            record = wf_state_begin_wait(wf, cause);
         sleep_and_adapt(wf, done, arg);
     }
     if (wf_unlikely(record != NULL))
-        wf_state_end(record);
-    wf_progress_leave(wf);
-    if (--p->waiting == 0 && wf_unlikely(wf->api.owed) && p->helper)
+        wf_state_end_wait(record);
+    wf_progress_end_polling(wf);
+    if (--p->waiting == 0 && wf_unlikely(wf->api.helper_ops) && p->helper)
         p->help->resume(wf);
 }

@@ -26,7 +26,7 @@ enum {
 enum {
     WATCH_MS = 1000,       /* of a leader, which then checks for silent peers */
     HELPER_SLEEP_MS = 100, /* of the progress thread */
-    NAP_MS = 1             /* of a leader beside a thread that polls often */
+    BELL_SLEEP_MS = 1             /* of a leader beside a thread that polls often */
 };
 
 struct wf_helper; /* helper.c */
@@ -64,7 +64,7 @@ struct wf_progress {
     /* When all endpoints were polled last, and the time until that is due. */
     uint64_t all_polled_at, all_polls_apart; /* ns */
     uint32_t all, remote;                    /* endpoint masks */
-    /* The number of poll rounds. Changed inside the section; others.c reads it
+    /* The number of poll rounds. Changed inside the section; other_engines.c reads it
      * from outside to see whether the engine is in use. */
     wf_atomic_u32 rounds;
 
@@ -104,7 +104,7 @@ struct wf_progress {
     bool parked;      /* the progress thread sleeps until it is called */
     /* The longest sleep of the leader, of the progress thread, and of a leader
      * on the bell alone. */
-    uint16_t watch_ms, look_ms, nap_ms;
+    uint16_t watch_ms, helper_sleep_ms, bell_sleep_ms;
     uint64_t sleeps; /* sleeps in the kernel of threads that wait in a call */
     /* Sleeps, also of the progress thread, that timed out though an event was
      * there: a wake-up was lost. */
@@ -117,7 +117,7 @@ struct wf_progress {
 };
 
 /* Count a poll round. Returns its number. */
-static inline uint32_t wf_progress_count(struct wf_progress *p)
+static inline uint32_t wf_progress_count_round(struct wf_progress *p)
 {
     uint32_t round = wf_load_relaxed(&p->rounds) + 1;
 
@@ -126,19 +126,19 @@ static inline uint32_t wf_progress_count(struct wf_progress *p)
 }
 
 /* Poll the endpoints in the mask once, by a thread that goes on polling: it
- * must call wf_progress_leave before it stops. Returns the number of events. */
-int wf_progress_turn(struct wf_instance *, uint32_t mask);
+ * must call wf_progress_end_polling before it stops. Returns the number of events. */
+int wf_progress_poll_round(struct wf_instance *, uint32_t mask);
 /* Arm the endpoints again if a leader sleeps on them. Polling disarms
  * endpoints, so a thread that has polled must call this before it goes, or
  * nothing would ever wake the leader. */
-void wf_progress_leave(struct wf_instance *);
+void wf_progress_end_polling(struct wf_instance *);
 /* Arm every endpoint to wake a sleeper. False: an event is there already.
  * *timeout: milliseconds until a plugin wants progress(), -1 for never. */
 bool wf_progress_arm(struct wf_instance *, int *timeout);
 /* Make the descriptors to sleep on, unless they exist. 0 or WEFT_ESYS. */
 int wf_progress_open_sleeper(struct wf_progress *);
-/* Take the lead from the foreign poller (others.c). */
-void wf_progress_evict(struct wf_instance *);
+/* Take the lead from the foreign poller (other_engines.c). */
+void wf_progress_remove_foreign_poller(struct wf_instance *);
 /* Wake a waiter to lead, if none leads. */
 void wf_progress_pass_lead(struct wf_instance *);
 /* Wake the waiters whose condition holds. */

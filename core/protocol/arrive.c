@@ -23,7 +23,7 @@ static void eager_landed(struct wf_sink *sink, int status)
 {
     struct wf_p2p *p = wf_container(sink, struct wf_p2p, sink);
 
-    wf_receive_finish(p, status < 0 ? wf_req_cut(&p->req, status) : 0);
+    wf_receive_finish(p, status < 0 ? wf_req_mark_link_lost(&p->req, status) : 0);
 }
 
 static void answer_sync(struct weft_loc *from, uint64_t send_id)
@@ -32,7 +32,7 @@ static void answer_sync(struct weft_loc *from, uint64_t send_id)
 
     wf_wire_init(&w, WF_SYNC, 0);
     w.d = wf_le64(send_id);
-    wf_message_control(from, &w, true);
+    wf_message_send_control(from, &w, true);
 }
 
 static int receive_eager(struct wf_p2p *p, struct weft_loc *from,
@@ -57,7 +57,7 @@ static int receive_eager(struct wf_p2p *p, struct weft_loc *from,
         wf_receive_finish(p, 0);
         return have == plen ? WEFT_DONE : WEFT_SKIP;
     }
-    *sink = wf_receive_sink(p, 0, p->expected, eager_landed);
+    *sink = wf_receive_set_sink(p, 0, p->expected, eager_landed);
     return WEFT_OK;
 }
 
@@ -124,7 +124,7 @@ static struct wf_p2p *take_posted(struct weft_loc *from,
 
     if (r)
         return wf_container(r, struct wf_p2p, posted);
-    return wf_expected_is(&e->expected, env0, env1)
+    return wf_expected_matches(&e->expected, env0, env1)
                ? wf_expected_claim(&e->expected)
                : NULL;
 }
@@ -144,7 +144,7 @@ static inline bool land_expected(struct weft_core *core, struct weft_loc *from,
 {
     struct wf_expected *x = &from->wf->engine->expected;
 
-    if (!wf_expected_is(x, env0, env1) || wf_unlikely(n > x->bytes))
+    if (!wf_expected_matches(x, env0, env1) || wf_unlikely(n > x->bytes))
         return false;
     wf_copy_short(x->buf, data, n);
     x->env0 = WF_ENV0_NONE;
@@ -289,7 +289,7 @@ static int arrive_sync(struct weft_loc *from, const struct wf_wire *w)
     struct wf_p2p *p = find_pending_send(from, wf_le64(w->d));
 
     if (p)
-        wf_answered(p, 0);
+        wf_send_answered(p, 0);
     return WEFT_DONE;
 }
 
@@ -328,7 +328,7 @@ static int arrive_cancel(struct weft_loc *from, const struct wf_wire *w)
         if (eager)
             wf_credit_consumed(from, charge);
     }
-    wf_message_control(from, &answer, true);
+    wf_message_send_control(from, &answer, true);
     return WEFT_DONE;
 }
 
@@ -339,7 +339,7 @@ static int arrive_cancelled(struct weft_loc *from, const struct wf_wire *w)
     if (!p || !wf_le64(w->a))
         return WEFT_DONE; /* too late: the send completes as usual */
     p->req.flags |= WF_REQ_CANCELLED;
-    wf_answered(p, 0);
+    wf_send_answered(p, 0);
     return WEFT_DONE;
 }
 
@@ -362,7 +362,7 @@ static int arrive_control(struct weft_loc *from, const struct wf_wire *w)
         return WEFT_DONE;
     case WF_GONE:
     case WF_UNMADE:
-        wf_death_arrived(from, w);
+        wf_death_take_message(from, w);
         return WEFT_DONE;
     default:
         wf_log(from->wf, WF_LOG_WARN,
@@ -482,7 +482,7 @@ arrive_words_slow(struct weft_core *core, struct weft_loc *from, uint64_t h0,
     }
     return arrive_whole(core, from,
                         r ? wf_container(r, struct wf_p2p, posted)
-                        : wf_expected_is(&e->expected, h1, h2)
+                        : wf_expected_matches(&e->expected, h1, h2)
                             ? wf_expected_claim(&e->expected)
                             : NULL,
                         (const struct wf_wire *)w, data);

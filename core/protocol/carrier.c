@@ -5,10 +5,10 @@
  *     +--------- new peer of the plugin, at the next round ----------+
  *
  * Callbacks only take notes (again_at, give_up, probe). The maintenance round,
- * wf_orders_turn, runs when no plugin is on the stack, and acts on them. A PING
+ * wf_orders_maintain, runs when no plugin is on the stack, and acts on them. A PING
  * is answered on its own carrier, so an answer proves that it works.
  *
- * carrier_say.c sends acknowledgements and probes, carrier_silence.c decides when
+ * carrier_control.c sends acknowledgements and probes, carrier_silence.c decides when
  * a carrier counts as silent, carrier_gone.c when a process that refuses calls
  * counts as gone.
  *
@@ -31,7 +31,7 @@ enum {
     PROBES = 4       /* in the route's failback time */
 };
 
-int wf_carrier_of(const struct wf_ordered *o, const struct weft_core *core)
+int wf_carrier_index_of(const struct wf_ordered *o, const struct weft_core *core)
 {
     for (int k = 0; k < o->carriers; k++)
         if (o->carrier[k].core == core)
@@ -61,10 +61,10 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-void wf_carrier_blocked(struct wf_ordered *o, int k)
+void wf_carrier_note_blocked(struct wf_ordered *o, int k)
 {
     o->carrier[k].blocked = true;
-    wf_order_unusual(o);
+    wf_order_close_fast_path(o);
 }
 
 /* ---- losing and adopting ------------------------------------------------- */
@@ -81,28 +81,28 @@ static void adopt_carrier(struct wf_ordered *o, int k)
     wf_log(wf, WF_LOG_INFO, "process %u on %s: messages now through '%s'",
            o->loc->id, o->loc->host ? o->loc->host : "unknown host",
            name_of(o, k));
-    wf_order_unusual(o);
+    wf_order_close_fast_path(o);
     o->at = k;
     o->loc->lane[WF_LANE_ORDER].core = o->carrier[k].core;
     o->epoch++;
     o->counts[WF_ORDER_MOVES]++;
-    o->heir = o->failback_to = -1;
+    o->candidate = o->failback_to = -1;
     o->lost_at = o->gone_at = o->silent_since = 0;
     o->life_at = wf_now(wf); /* the peer has answered */
     o->failback_at = wf_now(wf) + o->failback / PROBES;
     wf_carrier_note_move(o, wf_now(wf));
     for (int i = 0; i < o->carriers; i++)
         o->carrier[i].probes_ok = 0;
-    wf_order_push(o);
-    wf_order_room(o); /* if all is acknowledged no other event would do so */
+    wf_order_send_waiting(o);
+    wf_order_resume_senders(o); /* if all is acknowledged no other event would do so */
 }
 
 static void lose_carrier(struct wf_ordered *o, const char *why)
 {
     wf_log(o->loc->wf, WF_LOG_INFO, "process %u: '%s' failed: %s", o->loc->id,
            name_of(o, o->at), why);
-    o->at = o->heir = o->failback_to = -1;
-    wf_carrier_excuse(o, wf_now(o->loc->wf));
+    o->at = o->candidate = o->failback_to = -1;
+    wf_carrier_excuse_absence(o, wf_now(o->loc->wf));
     o->lost_at = o->last_round_at;
     for (int k = 0; k < o->carriers; k++)
         o->carrier[k].probed_at = 0; /* an answer must be new */
@@ -120,13 +120,13 @@ static void mark_broken(struct wf_ordered *o, int k, const char *why)
     c->state = WF_CARRIER_BROKEN;
     c->give_up = c->blocked = c->probe = c->pong = c->up = c->landed = false;
     c->flight = (struct wf_flight){0};
-    wf_order_rewind(o, k);
+    wf_order_mark_resend(o, k);
     c->probed_at = c->confirmed = 0;
     c->probes_ok = 0;
     if (c->failed_tries < UINT8_MAX)
         c->failed_tries++;
-    if (k == o->heir)
-        o->heir = -1;
+    if (k == o->candidate)
+        o->candidate = -1;
     if (k == o->failback_to)
         o->failback_to = -1;
     if (k == o->at)
@@ -134,7 +134,7 @@ static void mark_broken(struct wf_ordered *o, int k, const char *why)
     request_round(o);
 }
 
-void wf_carrier_fault(struct wf_ordered *o, int k, const char *why)
+void wf_carrier_give_up(struct wf_ordered *o, int k, const char *why)
 {
     struct wf_carrier *c = &o->carrier[k];
 
@@ -142,16 +142,16 @@ void wf_carrier_fault(struct wf_ordered *o, int k, const char *why)
         return;
     wf_log(o->loc->wf, WF_LOG_INFO, "process %u: '%s' is given up: %s",
            o->loc->id, name_of(o, k), why);
-    wf_order_unusual(o);
+    wf_order_close_fast_path(o);
     c->give_up = true; /* its peer may be on the stack now */
     request_round(o);
 }
 
-bool wf_carrier_down(struct weft_loc *loc, struct weft_core *core, int status,
+bool wf_carrier_handle_down(struct weft_loc *loc, struct weft_core *core, int status,
                      const char *why)
 {
     struct wf_ordered *o = loc->order;
-    int k = o ? wf_carrier_of(o, core) : -1;
+    int k = o ? wf_carrier_index_of(o, core) : -1;
 
     if (k < 0)
         return false;
@@ -166,18 +166,18 @@ bool wf_carrier_down(struct weft_loc *loc, struct weft_core *core, int status,
     return true;
 }
 
-void wf_carrier_ready(struct weft_loc *loc, struct weft_core *core)
+void wf_carrier_resume(struct weft_loc *loc, struct weft_core *core)
 {
     struct wf_ordered *o = loc->order;
-    int k = wf_carrier_of(o, core);
+    int k = wf_carrier_index_of(o, core);
 
     if (k < 0)
         return;
     o->carrier[k].blocked = false;
-    wf_carrier_say_due(o, k);
+    wf_carrier_send_due(o, k);
     if (k == o->at) {
-        wf_order_push(o);
-        wf_order_room(o);
+        wf_order_send_waiting(o);
+        wf_order_resume_senders(o);
     }
 }
 
@@ -186,29 +186,29 @@ void wf_carrier_ready(struct weft_loc *loc, struct weft_core *core)
 /* Doubt the current carrier; its_choice: the peer sends by another one now. */
 static void doubt_current(struct wf_ordered *o, int candidate, bool its_choice)
 {
-    o->heir = candidate;
+    o->candidate = candidate;
     o->peer_moved = its_choice;
-    o->heir_at = wf_now(o->loc->wf);
+    o->candidate_at = wf_now(o->loc->wf);
     request_round(o);
 }
 
 /* Doubt the current carrier if the peer has moved to carrier k. */
 static void follow_peer(struct wf_ordered *o, int k)
 {
-    if (k == o->at || o->at < 0 || o->heir >= 0)
+    if (k == o->at || o->at < 0 || o->candidate >= 0)
         return;
     o->carrier[o->at].probed_at = 0; /* an answer must be new */
     doubt_current(o, k, true);
 }
 
-void wf_carrier_heard(struct wf_ordered *o, struct weft_core *core,
+void wf_carrier_note_heard(struct wf_ordered *o, struct weft_core *core,
                       uint8_t epoch)
 {
     struct wf_carrier *c;
     int k = o->at;
 
     if (wf_unlikely(k < 0 || o->carrier[k].core != core))
-        k = wf_carrier_of(o, core);
+        k = wf_carrier_index_of(o, core);
     if (wf_unlikely((int8_t)(epoch - o->peer_epoch) > 0)) {
         o->peer_epoch = epoch;
         follow_peer(o, k);
@@ -230,7 +230,7 @@ static void note_answer(struct wf_ordered *o, int k)
     uint64_t now = wf_now(o->loc->wf);
 
     c->probed_at = 0;
-    c->answered_at = c->flight.stirred_at = now;
+    c->answered_at = c->flight.progressed_at = now;
     c->flight.doubt_at = 0;
     if (c->probes_ok < UINT8_MAX)
         c->probes_ok++;
@@ -238,45 +238,45 @@ static void note_answer(struct wf_ordered *o, int k)
         adopt_carrier(o, k);
     } else if (k == o->at) {
         o->silent_since = 0;
-        o->heir = -1;
+        o->candidate = -1;
     } else if (k < o->at) {
         if (o->failback && c->probes_ok >= GOOD_PROBES && o->failback_to < 0) {
-            wf_order_unusual(o);
+            wf_order_close_fast_path(o);
             o->failback_to = k;
         }
         request_round(o);
     }
-    if (k != o->at && o->silent_since && o->heir < 0 &&
-        wf_carrier_waited(o, now))
+    if (k != o->at && o->silent_since && o->candidate < 0 &&
+        wf_carrier_is_ack_overdue(o, now))
         doubt_current(o, k, false);
 }
 
-void wf_carrier_control(struct wf_ordered *o, struct weft_core *core,
+void wf_carrier_take_control(struct wf_ordered *o, struct weft_core *core,
                         const struct wf_wire *w)
 {
-    int k = wf_carrier_of(o, core);
+    int k = wf_carrier_index_of(o, core);
 
     switch (w->type & ~(unsigned)WF_SEQUENCED) {
     case WF_PING:
         if (o->carrier[k].state == WF_CARRIER_FRESH)
-            o->carrier[k].state = WF_CARRIER_CALLED;
+            o->carrier[k].state = WF_CARRIER_TRIED;
         o->carrier[k].pong = true;
-        wf_carrier_say_due(o, k);
+        wf_carrier_send_due(o, k);
         break;
     case WF_PONG:
         if (o->carrier[k].probed_at)
             note_answer(o, k);
         break;
-    default: /* the header of an ACK is all of it: wf_order_hear */
+    default: /* the header of an ACK is all of it: wf_order_process_header */
         break;
     }
 }
 
-void wf_carrier_watch(struct wf_ordered *o)
+void wf_carrier_connect(struct wf_ordered *o)
 {
     struct wf_carrier *c = o->at >= 0 ? &o->carrier[o->at] : NULL;
 
-    if (c && c->state == WF_CARRIER_CALLED &&
+    if (c && c->state == WF_CARRIER_TRIED &&
         WEFT_HAS(c->core->ops, weft_ops, connect))
         c->core->ops->connect(o->loc->peers[c->core->index]);
 }
@@ -326,7 +326,7 @@ static void declare_dead(struct wf_ordered *o, const char *what)
     wf_location_down(o->loc, WEFT_EPEER, why);
 }
 
-void wf_carrier_end(struct wf_ordered *o, const char *why)
+void wf_carrier_declare_dead(struct wf_ordered *o, const char *why)
 {
     snprintf(o->why, sizeof o->why, "%s", why);
     declare_dead(o, "");
@@ -337,7 +337,7 @@ static void search_carriers(struct wf_ordered *o, uint64_t now)
 {
     for (int k = 0; k < o->carriers; k++)
         if (ns_since(o->lost_at, now) >= (uint64_t)k * STAGGER_NS)
-            wf_carrier_probe(o, k);
+            wf_carrier_request_probe(o, k);
     wf_carrier_look_beside(o, now);
     if (wf_carrier_gone(o, now))
         declare_dead(o, "");
@@ -349,7 +349,7 @@ static void search_carriers(struct wf_ordered *o, uint64_t now)
 /* RUN: leave the current carrier if it is silent, or the peer if all are. */
 static void check_silence(struct wf_ordered *o, uint64_t now)
 {
-    if (wf_carrier_lifeless(o, now)) {
+    if (wf_carrier_is_peer_lifeless(o, now)) {
         snprintf(o->why, sizeof o->why,
                  "neither it nor its host has answered by any transport of "
                  "its route for %llu ms (timeout of the route)",
@@ -357,18 +357,18 @@ static void check_silence(struct wf_ordered *o, uint64_t now)
         declare_dead(o, "");
         return;
     }
-    if (o->heir < 0 && !wf_carrier_silent(o, now))
+    if (o->candidate < 0 && !wf_carrier_is_silent(o, now))
         return;
     for (int k = 0; k < o->carriers; k++)
-        wf_carrier_probe(o, k);
-    if (o->heir < 0 ||
-        ns_since(o->heir_at, now) < wf_carrier_backed_off(o, CANDIDATE_NS, now))
+        wf_carrier_request_probe(o, k);
+    if (o->candidate < 0 ||
+        ns_since(o->candidate_at, now) < wf_carrier_back_off_limit(o, CANDIDATE_NS, now))
         return;
-    if (!o->peer_moved && wf_carrier_lives(o, o->at)) {
-        o->heir = -1;
-        wf_carrier_stir(o, now);
+    if (!o->peer_moved && wf_carrier_has_traffic(o, o->at)) {
+        o->candidate = -1;
+        wf_carrier_restart_silence(o, now);
     } else {
-        int candidate = o->heir, old = o->at;
+        int candidate = o->candidate, old = o->at;
         mark_broken(o, old, "it is silent");
         renew_peer(o, old);
         adopt_carrier(o, candidate);
@@ -391,13 +391,13 @@ static void consider_failback(struct wf_ordered *o, uint64_t now)
     for (int k = 0; k < o->at; k++) {
         if (o->carrier[k].probed_at)
             o->carrier[k].probes_ok = 0; /* it did not answer in time */
-        wf_carrier_probe(o, k);
+        wf_carrier_request_probe(o, k);
     }
 }
 
 static void maintain_order(struct wf_ordered *o, uint64_t now)
 {
-    wf_carrier_excuse(o, now);
+    wf_carrier_excuse_absence(o, now);
     for (int k = 0; k < o->carriers; k++) {
         struct wf_carrier *c = &o->carrier[k];
         if (c->give_up) {
@@ -420,18 +420,18 @@ static void maintain_order(struct wf_ordered *o, uint64_t now)
         return;
     consider_failback(o, now);
     if (o->stripe)
-        wf_stripe_turn(o, now);
+        wf_stripe_maintain(o, now);
     for (int k = 0; k < o->carriers; k++)
-        wf_carrier_say_due(o, k);
+        wf_carrier_send_due(o, k);
     if (o->owed && !o->owed_since)
         o->owed_since = now;
     else if (o->owed && ns_since(o->owed_since, now) >= ACK_NS && o->at >= 0)
-        wf_carrier_ack(o, NULL);
-    wf_order_push(o);
-    wf_order_room(o);
+        wf_carrier_send_ack(o, NULL);
+    wf_order_send_waiting(o);
+    wf_order_resume_senders(o);
 }
 
-void wf_orders_turn(struct wf_instance *wf)
+void wf_orders_maintain(struct wf_instance *wf)
 {
     uint64_t now;
 
@@ -452,10 +452,10 @@ static uint64_t next_due(const struct wf_ordered *o, uint64_t now)
         return at;
     if (o->owed)
         at = (o->owed_since ? o->owed_since : now) + ACK_NS;
-    if (o->at < 0 || o->heir >= 0 || wf_stripe_doubts(o))
+    if (o->at < 0 || o->candidate >= 0 || wf_stripe_has_pieces(o))
         at = min_u64(at, now + LOST_ROUND_NS);
     else if (o->first)
-        at = min_u64(at, wf_carrier_next_look(o, now));
+        at = min_u64(at, wf_carrier_next_check(o, now));
     if (o->at >= 0)
         at = min_u64(at, o->life_check_at);
     if (o->at > 0 && o->failback)
@@ -484,11 +484,11 @@ uint64_t wf_orders_deadline(struct wf_instance *wf)
     return first == UINT64_MAX ? 0 : first;
 }
 
-void wf_orders_part(struct wf_instance *wf)
+void wf_orders_finish(struct wf_instance *wf)
 {
     for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
         if (!o->failed && o->owed && o->at >= 0)
-            wf_carrier_ack(o, NULL);
+            wf_carrier_send_ack(o, NULL);
     wf->parting = true;
     wf_orders_report(wf);
 }

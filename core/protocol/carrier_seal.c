@@ -1,7 +1,7 @@
 /* Sealed carriers: handshakes give them their keys.
  *
  *   handshake --wf_instance.met--> the carrier has a session
- *   connected --wf_carrier_up--> waiting containers go
+ *   connected --wf_carrier_note_connected--> waiting containers go
  *
  * Shared memory is not sealed. A pair whose route encrypts is connected as soon
  * as a handshake with the peer is done, so that it never accepts anything
@@ -11,7 +11,7 @@
  */
 #include "protocol/order.h"
 
-int wf_carrier_seal(struct wf_ordered *o)
+int wf_carrier_add_seals(struct wf_ordered *o)
 {
     for (int k = 0; k < o->carriers; k++) {
         struct wf_carrier *c = &o->carrier[k];
@@ -28,12 +28,12 @@ static struct wf_carrier *find_sealed_carrier(struct weft_loc *loc,
                                               const struct weft_core *core)
 {
     struct wf_ordered *o = loc->order;
-    int k = o ? wf_carrier_of(o, core) : -1;
+    int k = o ? wf_carrier_index_of(o, core) : -1;
 
     return k >= 0 && o->carrier[k].seal ? &o->carrier[k] : NULL;
 }
 
-void wf_carrier_met(struct weft_core *core, uint32_t id,
+void wf_carrier_add_session(struct weft_core *core, uint32_t id,
                     const struct wf_auth_session *session)
 {
     struct wf_instance *wf = core->wf;
@@ -47,21 +47,21 @@ void wf_carrier_met(struct weft_core *core, uint32_t id,
         return;
     }
     c = find_sealed_carrier(loc, core);
-    if (c && wf_seal_session(c->seal, session) < 0)
+    if (c && wf_seal_add_session(c->seal, session) < 0)
         wf_log(wf, WF_LOG_WARN, "process %u: no memory for the keys of '%s'",
                id, core->config->name);
 }
 
-void wf_carrier_up(struct weft_loc *loc, struct weft_core *core)
+void wf_carrier_note_connected(struct weft_loc *loc, struct weft_core *core)
 {
     struct wf_carrier *c = find_sealed_carrier(loc, core);
 
     if (!c)
         return;
     if (c->seal->sessions)
-        wf_carrier_ready(loc, core);
+        wf_carrier_resume(loc, core);
     else
-        wf_carrier_fault(
-            loc->order, wf_carrier_of(loc->order, core),
+        wf_carrier_give_up(
+            loc->order, wf_carrier_index_of(loc->order, core),
             "it made no handshake, which security = encrypt needs");
 }

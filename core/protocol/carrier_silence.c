@@ -61,7 +61,7 @@ static unsigned backoff_now(const struct wf_ordered *o, uint64_t now)
     return forgotten < o->backoff ? o->backoff - (unsigned)forgotten : 0;
 }
 
-uint64_t wf_carrier_backed_off(const struct wf_ordered *o, uint64_t ns,
+uint64_t wf_carrier_back_off_limit(const struct wf_ordered *o, uint64_t ns,
                                uint64_t now)
 {
     return o->backoff ? ns << backoff_now(o, now) : ns;
@@ -86,19 +86,19 @@ void wf_carrier_note_move(struct wf_ordered *o, uint64_t now)
     o->moved_at = now;
 }
 
-bool wf_carrier_waited(const struct wf_ordered *o, uint64_t now)
+bool wf_carrier_is_ack_overdue(const struct wf_ordered *o, uint64_t now)
 {
     return ns_since(o->silent_since, now) >=
-           wf_carrier_backed_off(o, SILENT_NS, now);
+           wf_carrier_back_off_limit(o, SILENT_NS, now);
 }
 
-bool wf_carrier_lives(struct wf_ordered *o, int k)
+bool wf_carrier_has_traffic(struct wf_ordered *o, int k)
 {
     struct wf_carrier *c = &o->carrier[k];
     uint64_t sign = c->heard + (k == o->at && !o->peer_stripes ? o->expect : 0);
     uint64_t before = c->traffic_seen;
 
-    if (c->state == WF_CARRIER_CALLED && !c->give_up &&
+    if (c->state == WF_CARRIER_TRIED && !c->give_up &&
         WEFT_HAS(c->core->ops, weft_ops, traffic))
         sign += c->core->ops->traffic(o->loc->peers[c->core->index]);
     c->traffic_seen = sign;
@@ -107,30 +107,30 @@ bool wf_carrier_lives(struct wf_ordered *o, int k)
 
 /* Silence counts as begun STILL_NS ago: the next check is when it has lasted
  * for SILENT_NS. */
-void wf_carrier_stir(struct wf_ordered *o, uint64_t now)
+void wf_carrier_restart_silence(struct wf_ordered *o, uint64_t now)
 {
     o->silent_since = o->baseline_since =
-        now - wf_carrier_backed_off(o, STILL_NS, now);
+        now - wf_carrier_back_off_limit(o, STILL_NS, now);
 }
 
-bool wf_carrier_silent(struct wf_ordered *o, uint64_t now)
+bool wf_carrier_is_silent(struct wf_ordered *o, uint64_t now)
 {
     if (!o->first)
         o->silent_since = 0;
     else if (!o->silent_since)
         o->silent_since = now;
     if (!o->silent_since || ns_since(o->silent_since, now) <
-                                wf_carrier_backed_off(o, STILL_NS, now))
+                                wf_carrier_back_off_limit(o, STILL_NS, now))
         return false;
     if (o->baseline_since != o->silent_since) {
         o->baseline_since = o->silent_since;
-        wf_carrier_lives(o, o->at);
+        wf_carrier_has_traffic(o, o->at);
     }
-    if (!wf_carrier_waited(o, now))
+    if (!wf_carrier_is_ack_overdue(o, now))
         return false;
-    if (!wf_carrier_lives(o, o->at))
+    if (!wf_carrier_has_traffic(o, o->at))
         return true;
-    wf_carrier_stir(o, now);
+    wf_carrier_restart_silence(o, now);
     return false;
 }
 
@@ -140,7 +140,7 @@ static uint64_t silence_of(const struct wf_ordered *o, int k)
 {
     const struct wf_carrier *c = &o->carrier[k];
 
-    if (c->state != WF_CARRIER_CALLED || c->give_up ||
+    if (c->state != WF_CARRIER_TRIED || c->give_up ||
         !WEFT_HAS(c->core->ops, weft_ops, silent))
         return UINT64_MAX;
     return c->core->ops->silent(o->loc->peers[c->core->index], o->timeout);
@@ -159,7 +159,7 @@ static void note_confirmed(struct wf_ordered *o, int k, uint64_t now)
     struct wf_carrier *c = &o->carrier[k];
     uint64_t sum;
 
-    if (c->state != WF_CARRIER_CALLED || c->give_up ||
+    if (c->state != WF_CARRIER_TRIED || c->give_up ||
         !WEFT_HAS(c->core->ops, weft_ops, traffic))
         return;
     sum = c->core->ops->traffic(o->loc->peers[c->core->index]);
@@ -199,8 +199,8 @@ static bool probe_all_carriers(struct wf_ordered *o, uint64_t silent,
     }
     for (int k = 0; k < o->carriers; k++) {
         struct wf_carrier *c = &o->carrier[k];
-        wf_carrier_probe(o, k);
-        if (!o->all_probed_at && c->state == WF_CARRIER_CALLED)
+        wf_carrier_request_probe(o, k);
+        if (!o->all_probed_at && c->state == WF_CARRIER_TRIED)
             c->probe = true;
     }
     if (!o->all_probed_at)
@@ -208,7 +208,7 @@ static bool probe_all_carriers(struct wf_ordered *o, uint64_t silent,
     return ns_since(o->all_probed_at, now) >= o->timeout / LIFE_ANSWER;
 }
 
-bool wf_carrier_lifeless(struct wf_ordered *o, uint64_t now)
+bool wf_carrier_is_peer_lifeless(struct wf_ordered *o, uint64_t now)
 {
     uint64_t current, least = UINT64_MAX, left = life_check_interval(o);
     bool asked;
@@ -249,7 +249,7 @@ void wf_carrier_look_beside(struct wf_ordered *o, uint64_t now)
         o->life_at = now - least;
 }
 
-void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)
+void wf_carrier_excuse_absence(struct wf_ordered *o, uint64_t now)
 {
     uint64_t away = ns_since(o->last_round_at, now),
              excused = 2 * life_check_interval(o);
@@ -264,15 +264,15 @@ void wf_carrier_excuse(struct wf_ordered *o, uint64_t now)
         o->lost_at += away - excused;
 }
 
-uint64_t wf_carrier_next_look(const struct wf_ordered *o, uint64_t now)
+uint64_t wf_carrier_next_check(const struct wf_ordered *o, uint64_t now)
 {
     uint64_t quiet = o->silent_since ? ns_since(o->silent_since, now) : 0;
-    uint64_t silent = wf_carrier_backed_off(o, SILENT_NS, now);
+    uint64_t silent = wf_carrier_back_off_limit(o, SILENT_NS, now);
 
     if (quiet >= silent)
         return now + silent;
     return now - quiet +
            (o->silent_since && o->baseline_since == o->silent_since
                 ? silent
-                : wf_carrier_backed_off(o, STILL_NS, now));
+                : wf_carrier_back_off_limit(o, STILL_NS, now));
 }

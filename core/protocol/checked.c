@@ -41,7 +41,7 @@ static struct wf_checks *ensure_checks(struct weft_loc *loc)
     return loc->checks = c;
 }
 
-int wf_checks_ask(struct weft_loc *loc, uint32_t endpoints)
+int wf_checks_require(struct weft_loc *loc, uint32_t endpoints)
 {
     if (!endpoints)
         return 0;
@@ -75,17 +75,17 @@ static void write_checked_header(const struct wf_checks *c, struct wf_wire *w,
     uint64_t first = wf_wire_word(hdr, 0), sums;
     bool brief = first & (uint64_t)WEFT_HDR_SHORT << 16;
 
-    wf_wire_put(w, 0, (first | WF_CHECKED) & ~((uint64_t)WEFT_HDR_SHORT << 16));
-    wf_wire_put(w, 1, wf_wire_word(hdr, 1));
-    wf_wire_put(w, 2, wf_wire_word(hdr, 2));
-    wf_wire_put(w, 3, 0);
-    wf_wire_put(w, 4, brief ? 0 : wf_wire_word(hdr, 4));
-    wf_wire_put(w, 5, brief ? 0 : wf_wire_word(hdr, 5));
-    wf_wire_put(w, 6, c->src_dst);
-    wf_wire_put(w, 7, 0);
+    wf_wire_set_word(w, 0, (first | WF_CHECKED) & ~((uint64_t)WEFT_HDR_SHORT << 16));
+    wf_wire_set_word(w, 1, wf_wire_word(hdr, 1));
+    wf_wire_set_word(w, 2, wf_wire_word(hdr, 2));
+    wf_wire_set_word(w, 3, 0);
+    wf_wire_set_word(w, 4, brief ? 0 : wf_wire_word(hdr, 4));
+    wf_wire_set_word(w, 5, brief ? 0 : wf_wire_word(hdr, 5));
+    wf_wire_set_word(w, 6, c->src_dst);
+    wf_wire_set_word(w, 7, 0);
     sums = sums_of(c, w, data, n);
-    wf_wire_put(w, 3, sums >> 32);
-    wf_wire_put(w, 7, sums << 32);
+    wf_wire_set_word(w, 3, sums >> 32);
+    wf_wire_set_word(w, 7, sums << 32);
 }
 
 static int send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
@@ -157,7 +157,7 @@ void wf_checks_wrap(struct weft_loc *loc, struct wf_lane *l)
 {
     struct wf_checked_lane *mine;
 
-    if (!wf_checks_asked(loc, l->core))
+    if (!wf_checks_are_required(loc, l->core))
         return;
     mine = &loc->checks->lane[l - loc->lane];
     *mine = (struct wf_checked_lane){.checks = loc->checks,
@@ -200,7 +200,7 @@ static char *reason_of(enum wf_check_fault what, const char *transport)
     return strdup(why);
 }
 
-/* Note a fault, for wf_checks_turn to end the link. The reason is recorded at
+/* Note a fault, for wf_checks_end_damaged to end the link. The reason is recorded at
  * once: the operation that met the fault fails before that. */
 static void note_fault(struct wf_checks *c, const struct weft_core *core,
                        enum wf_check_fault what)
@@ -214,18 +214,18 @@ static void note_fault(struct wf_checks *c, const struct weft_core *core,
         loc->down_reason = reason_of(what, core->config->name);
     if (what == WF_CHECK_DAMAGED)
         loc->wf->damaged++;
-    loc->wf->rx_stalled = true; /* for wf_checks_turn */
+    loc->wf->rx_stalled = true; /* for wf_checks_end_damaged */
 }
 
-bool wf_checks_nonsense(struct weft_loc *loc, struct weft_core *core)
+bool wf_checks_count_nonsense(struct weft_loc *loc, struct weft_core *core)
 {
-    if (!wf_checks_asked(loc, core) || loc->checks->fault)
+    if (!wf_checks_are_required(loc, core) || loc->checks->fault)
         return false;
     loc->wf->damaged++;
     return true;
 }
 
-void wf_checks_turn(struct weft_loc *loc)
+void wf_checks_end_damaged(struct weft_loc *loc)
 {
     if (loc->checks && loc->checks->fault && !loc->failed)
         wf_location_end(loc, WEFT_ELINK, NULL);
@@ -239,7 +239,7 @@ static bool is_header_right(const struct wf_checks *c, const struct wf_wire *in,
                             struct wf_wire *w)
 {
     memcpy(w, in, sizeof *w);
-    wf_wire_put(w, 3, 0);
+    wf_wire_set_word(w, 3, 0);
     return wf_wire_word(in, 3) == sums_of(c, w, NULL, 0) >> 32;
 }
 

@@ -46,7 +46,7 @@ struct wf_checks {
     struct weft_loc *loc;
     uint64_t src_dst;  /* word 6 of the headers that this process sends */
     uint32_t required; /* endpoints whose containers must have a checksum */
-    enum wf_check_fault fault; /* if set, wf_checks_turn ends the link */
+    enum wf_check_fault fault; /* if set, wf_checks_end_damaged ends the link */
     wf_crc32c_fn *sum;
     wf_crc32c_message_fn *sums; /* of header and payload */
     struct wf_checked_lane lane[WF_LANES];
@@ -54,12 +54,12 @@ struct wf_checks {
 
 /* Require checksums in containers that come from the peer through these
  * endpoints. 0 or WEFT_ENOMEM. */
-int wf_checks_ask(struct weft_loc *, uint32_t endpoints);
+int wf_checks_require(struct weft_loc *, uint32_t endpoints);
 /* Make this lane send checksums, if its endpoint requires them. */
 void wf_checks_wrap(struct weft_loc *, struct wf_lane *);
 void wf_checks_free(struct weft_loc *);
 /* Whether containers through this endpoint must have a checksum. */
-static inline bool wf_checks_asked(const struct weft_loc *loc,
+static inline bool wf_checks_are_required(const struct weft_loc *loc,
                                    const struct weft_core *core)
 {
     return loc->checks && loc->checks->required & 1u << core->index;
@@ -70,9 +70,9 @@ int wf_checked_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
                       const void *data, size_t have, weft_sink **);
 /* Count nonsense that the plugin found in the stream, if checksums are
  * required. true: it was counted. */
-bool wf_checks_nonsense(struct weft_loc *, struct weft_core *);
+bool wf_checks_count_nonsense(struct weft_loc *, struct weft_core *);
 /* End the link to this location if it brought damage. Runs at the end of a
  * poll. */
-void wf_checks_turn(struct weft_loc *);
+void wf_checks_end_damaged(struct weft_loc *);
 
 #endif

@@ -18,7 +18,7 @@ void wf_credit_return(struct weft_loc *loc)
     wf_wire_init(&w, WF_CREDIT, 0);
     w.c = wf_le64(loc->owed);
     loc->owed = 0;
-    wf_message_control(loc, &w, true);
+    wf_message_send_control(loc, &w, true);
 }
 
 void wf_credit_received(struct weft_loc *loc, uint64_t bytes)

@@ -22,7 +22,7 @@
  *
  * INVARIANTS
  *   1 a collective on a communicator with a member that is known to be lost
- *     neither sends nor waits (coll/run.c, comm/agree.c, coll/team_wait.c)
+ *     neither sends nor waits (coll/run.c, comm/agree.c, coll/shm/wait.c)
  *   2 a receive that is matched and a send that is accepted go on to their end:
  *     both sides are alive, and memory that the other side reads or writes
  *     stays valid
@@ -47,7 +47,7 @@ enum {
 
 /* ---- lost processes ------------------------------------------------------ */
 
-bool wf_proc_dead(const struct wf_instance *wf, uint32_t id)
+bool wf_proc_is_dead(const struct wf_instance *wf, uint32_t id)
 {
     const struct wf_engine *e = wf->engine;
 
@@ -61,7 +61,7 @@ bool wf_death_note(struct wf_instance *wf, uint32_t id)
 {
     struct wf_engine *e = wf->engine;
 
-    if (wf_proc_dead(wf, id))
+    if (wf_proc_is_dead(wf, id))
         return false;
     if (!e->dead)
         e->dead = malloc(wf->nprocs * sizeof *e->dead);
@@ -138,7 +138,7 @@ bool wf_group_has_dead(struct wf_instance *wf, const struct wf_group *g)
     return false;
 }
 
-int wf_comm_dead_error(struct wf_comm *c)
+int wf_comm_record_dead(struct wf_comm *c)
 {
     int id = find_lost_member(c);
     const struct weft_loc *loc = id < 0 ? NULL : c->wf->locs[id];
@@ -235,7 +235,7 @@ static void tell_gone(struct weft_loc *loc, uint32_t id)
         return;
     wf_wire_init(&w, WF_GONE, 0);
     w.a = wf_le64(id);
-    wf_message_control(loc, &w, true);
+    wf_message_send_control(loc, &w, true);
 }
 
 static void tell_gone_to_all(struct wf_instance *wf, uint32_t id)
@@ -245,7 +245,7 @@ static void tell_gone_to_all(struct wf_instance *wf, uint32_t id)
             tell_gone(wf->locs[i], id);
 }
 
-void wf_deaths_tell(struct weft_loc *loc)
+void wf_deaths_tell_peer(struct weft_loc *loc)
 {
     struct wf_engine *e = loc->wf->engine;
 
@@ -311,7 +311,7 @@ static uint64_t hash_group(const struct wf_group *g)
     return sum;
 }
 
-uint64_t wf_origin(const struct wf_comm *result, const struct wf_comm *parent,
+uint64_t wf_comm_make_origin(const struct wf_comm *result, const struct wf_comm *parent,
                    uint64_t key)
 {
     bool bridged = result->inter && !parent->inter; /* of two parents */
@@ -331,12 +331,12 @@ static void tell_unmade(struct wf_instance *wf, uint32_t id, uint64_t origin)
         return;
     wf_wire_init(&w, WF_UNMADE, 0);
     w.a = wf_le64(origin);
-    wf_message_control(loc, &w, true);
+    wf_message_send_control(loc, &w, true);
 }
 
-void wf_unmade_tell(struct wf_comm *c)
+void wf_comm_tell_unmade(struct wf_comm *c)
 {
-    if (wf_comm_dead(c) && !wf_engines(c->wf))
+    if (wf_comm_is_dead(c) && !wf_engines(c->wf))
         return; /* all members learn it from GONE */
     for (int i = 0; i < c->local->size; i++)
         tell_unmade(c->wf, wf_group_proc(c->local, i), c->origin);
@@ -413,7 +413,7 @@ static void arrive_unmade(struct weft_loc *from, const struct wf_wire *w)
     pass_unmade_on(wf, wf_le64(w->a));
 }
 
-void wf_death_arrived(struct weft_loc *from, const struct wf_wire *w)
+void wf_death_take_message(struct weft_loc *from, const struct wf_wire *w)
 {
     (w->type == WF_GONE ? arrive_gone : arrive_unmade)(from, w);
 }

@@ -19,31 +19,31 @@ bool wf_death_note(struct wf_instance *, uint32_t id);
  * tell the other processes. */
 void wf_deaths_spread(struct wf_instance *);
 /* Process a message of type GONE or UNMADE. */
-void wf_death_arrived(struct weft_loc *from, const struct wf_wire *);
+void wf_death_take_message(struct weft_loc *from, const struct wf_wire *);
 /* Tell a process that has just connected which ones are lost. */
-void wf_deaths_tell(struct weft_loc *);
+void wf_deaths_tell_peer(struct weft_loc *);
 /* Whether collective operations on the communicator end, because a member of
  * either group is lost, or one could not make the communicator. */
 bool wf_comm_has_dead(struct wf_comm *);
 /* wf_comm_has_dead with a fast path for a job without losses. */
-static inline bool wf_comm_dead(struct wf_comm *c)
+static inline bool wf_comm_is_dead(struct wf_comm *c)
 {
     return wf_unlikely(c->wf->losses) && wf_comm_has_dead(c);
 }
 /* Tell the other members, which perhaps have made the communicator, that this
  * process could not make it because a process was lost. */
-void wf_unmade_tell(struct wf_comm *);
+void wf_comm_tell_unmade(struct wf_comm *);
 /* The origin of a communicator: a number that is the same at all its members,
  * even where they do not agree on its id. It follows from the groups, the
  * origin of the parent and the key of the agreement (comm/context.h), so that a
  * communicator which has the same id later is not taken for it. */
-uint64_t wf_origin(const struct wf_comm *result, const struct wf_comm *parent,
+uint64_t wf_comm_make_origin(const struct wf_comm *result, const struct wf_comm *parent,
                    uint64_t key);
 
 bool wf_group_has_dead(struct wf_instance *, const struct wf_group *);
-bool wf_proc_dead(const struct wf_instance *, uint32_t id);
-/* Record MPI_ERR_PROC_ABORTED for a communicator that wf_comm_dead is true of,
+bool wf_proc_is_dead(const struct wf_instance *, uint32_t id);
+/* Record MPI_ERR_PROC_ABORTED for a communicator that wf_comm_is_dead is true of,
  * and return it. */
-WF_COLD int wf_comm_dead_error(struct wf_comm *);
+WF_COLD int wf_comm_record_dead(struct wf_comm *);
 
 #endif

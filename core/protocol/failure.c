@@ -17,7 +17,7 @@ static void fail_request(struct wf_p2p *p, struct weft_loc *loc)
 {
     if (!p->loc && wf_location_starved(loc))
         p->loc = loc; /* its failure explains the error */
-    wf_req_complete(&p->req, wf_req_cut(&p->req, loc->down_status));
+    wf_req_complete(&p->req, wf_req_mark_link_lost(&p->req, loc->down_status));
 }
 
 /* Whether a receive ends with this location. A wildcard receive may still be
@@ -79,14 +79,14 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     wf_death_note(wf, loc->id);
     if (status == WEFT_EPEER || status == WEFT_ELINK)
         report_given_up(wf, loc->id);
-    wf_location_gate(loc);
+    wf_location_update_fastpath(loc);
     e->failures++;
     loc->down_status = status;
     if (why && !loc->down_reason)
         loc->down_reason = strdup(why);
     posted = wf_match_posted_count(&e->match);
     wf_message_drop_fifo(loc, status);
-    wf_order_drop(loc, status);
+    wf_order_drop_retained(loc, status);
     wf_match_each_posted(&e->match, fail_posted, loc);
     posted -= wf_match_posted_count(&e->match);
     for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
@@ -133,7 +133,7 @@ void wf_location_end(struct weft_loc *loc, int status, const char *why)
 
     for (unsigned i = 0; i < loc->lanes; i++)
         close_lane(&loc->lane[i]);
-    wf_location_gate(loc);
+    wf_location_update_fastpath(loc);
     for (int k = 0; k < loc->wf->ep_count; k++) {
         weft_peer *peer = loc->peers[k];
         loc->peers[k] = NULL;
@@ -160,7 +160,7 @@ const struct weft_loc *wf_any_failed(const struct wf_comm *comm)
     return NULL;
 }
 
-int wf_any_source(struct wf_comm *comm)
+int wf_check_any_source(struct wf_comm *comm)
 {
     const struct weft_loc *loc = wf_any_failed(comm);
 
@@ -193,7 +193,7 @@ void wf_location_watch(struct weft_loc *loc)
     if (loc->failed)
         return;
     if (loc->order)
-        wf_carrier_watch(loc->order);
+        wf_carrier_connect(loc->order);
     else if (WEFT_HAS(l->core->ops, weft_ops, connect))
         l->core->ops->connect(loc->peers[l->core->index]);
 }
@@ -229,7 +229,7 @@ static void handle_given_up_reports(struct wf_instance *wf)
     while (b && b->losers_n) {
         struct weft_loc *loc = wf->locs[b->losers[--b->losers_n]];
         if (loc && !loc->failed && loc->order)
-            wf_carrier_end(loc->order, given_up);
+            wf_carrier_declare_dead(loc->order, given_up);
         else if (loc && !loc->failed)
             wf_location_end(loc, WEFT_ELINK, given_up);
         wf_death_note(wf, wf->rank); /* others are told so, and rely on it */

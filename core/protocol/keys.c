@@ -21,8 +21,8 @@ void wf_keys_free(struct wf_keys *t)
 /* Make an entry the first leader of its bin. */
 static void insert_leader(struct wf_keys *t, struct wf_link *l)
 {
-    const struct wf_envelope *e = wf_keys_of(t, l);
-    struct wf_link **bin = wf_keys_bin(t, e->env0, e->env1);
+    const struct wf_envelope *e = wf_keys_envelope_of(t, l);
+    struct wf_link **bin = wf_keys_bin_of(t, e->env0, e->env1);
 
     l->chain = *bin;
     *bin = l;
@@ -52,12 +52,12 @@ static int grow_table(struct wf_keys *t)
 
 int wf_keys_append(struct wf_keys *t, struct wf_link *l)
 {
-    const struct wf_envelope *e = wf_keys_of(t, l);
+    const struct wf_envelope *e = wf_keys_envelope_of(t, l);
     struct wf_link *leader;
 
     if (wf_unlikely(2 * t->used >= t->size) && grow_table(t) != 0)
         return WEFT_ENOMEM;
-    leader = wf_keys_oldest(t, e->env0, e->env1);
+    leader = wf_keys_find_oldest(t, e->env0, e->env1);
     l->next = NULL;
     if (leader) {
         l->prev = leader->prev;
@@ -74,8 +74,8 @@ int wf_keys_append(struct wf_keys *t, struct wf_link *l)
 /* Remove a leader: the next entry of its envelope, if any, becomes leader. */
 static void remove_leader(struct wf_keys *t, struct wf_link *l)
 {
-    const struct wf_envelope *e = wf_keys_of(t, l);
-    struct wf_link **at = wf_keys_bin(t, e->env0, e->env1);
+    const struct wf_envelope *e = wf_keys_envelope_of(t, l);
+    struct wf_link **at = wf_keys_bin_of(t, e->env0, e->env1);
 
     while (*at != l)
         at = &(*at)->chain;
@@ -101,6 +101,6 @@ void wf_keys_remove(struct wf_keys *t, struct wf_link *l)
         return;
     }
     /* It was the last of its envelope, and the leader points to the last. */
-    const struct wf_envelope *e = wf_keys_of(t, l);
-    wf_keys_oldest(t, e->env0, e->env1)->prev = l->prev;
+    const struct wf_envelope *e = wf_keys_envelope_of(t, l);
+    wf_keys_find_oldest(t, e->env0, e->env1)->prev = l->prev;
 }

@@ -19,23 +19,23 @@ static unsigned class_of(uint64_t mask)
 /* The offset at which key tables find a struct wf_envelope, from the link. */
 #define ENVELOPE(type, link)                                                   \
     ((ptrdiff_t)offsetof(type, env0) - (ptrdiff_t)offsetof(type, link))
-_Static_assert(offsetof(struct wf_entry, env1) ==
-                   offsetof(struct wf_entry, env0) + sizeof(uint64_t),
+_Static_assert(offsetof(struct wf_posted_entry, env1) ==
+                   offsetof(struct wf_posted_entry, env0) + sizeof(uint64_t),
                "an envelope");
-_Static_assert(offsetof(struct wf_index, env1) ==
-                   offsetof(struct wf_index, env0) + sizeof(uint64_t),
+_Static_assert(offsetof(struct wf_arrived_entry, env1) ==
+                   offsetof(struct wf_arrived_entry, env0) + sizeof(uint64_t),
                "an envelope");
 
 WF_COLD void wf_match_init(struct wf_match *m)
 {
     memset(m, 0, sizeof *m);
-    wf_cells_init(&m->entries, sizeof(struct wf_entry));
-    wf_cells_init(&m->indices, sizeof(struct wf_index));
+    wf_slab_init(&m->entries, sizeof(struct wf_posted_entry));
+    wf_slab_init(&m->indices, sizeof(struct wf_arrived_entry));
     for (unsigned c = 0; c < WF_CLASSES; c++) {
         wf_keys_init(&m->posted[c], wf_class_mask(c),
-                     ENVELOPE(struct wf_entry, link));
+                     ENVELOPE(struct wf_posted_entry, link));
         wf_keys_init(&m->arrived[c], wf_class_mask(c),
-                     ENVELOPE(struct wf_index, link[c]));
+                     ENVELOPE(struct wf_arrived_entry, link[c]));
     }
 }
 
@@ -45,8 +45,8 @@ WF_COLD void wf_match_fini(struct wf_match *m)
         wf_keys_free(&m->posted[c]);
         wf_keys_free(&m->arrived[c]);
     }
-    wf_cells_fini(&m->entries);
-    wf_cells_fini(&m->indices);
+    wf_slab_fini(&m->entries);
+    wf_slab_fini(&m->indices);
 }
 
 /* ---- posted -------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static void list_recent(struct wf_match *m)
     for (uint64_t rest = m->live; rest; rest &= rest - 1) {
         struct wf_posted *p = m->recent[__builtin_ctzll(rest)].posted;
         p->where = WF_LISTED;
-        p->order = (struct wf_order){m->last, NULL};
+        p->order = (struct wf_queue_link){m->last, NULL};
         *(m->last ? &m->last->next : &m->first) = &p->order;
         m->last = &p->order;
         m->listed++;
@@ -87,11 +87,11 @@ void wf_match_make_room(struct wf_match *m)
 
 static void unlist_receive(struct wf_match *m, struct wf_posted *p)
 {
-    struct wf_order *prev = p->order.prev, *next = p->order.next;
+    struct wf_queue_link *prev = p->order.prev, *next = p->order.next;
 
     if (p->where == WF_TABLED) {
         wf_keys_remove(&m->posted[p->class], &p->entry->link);
-        wf_cells_give(&m->entries, p->entry);
+        wf_slab_free(&m->entries, p->entry);
     }
     p->where = WF_UNPOSTED;
     if (m->last_tabled == &p->order)
@@ -116,14 +116,14 @@ void wf_match_unpost(struct wf_match *m, struct wf_posted *p)
 /* Enter a receive into the table of its class. false: out of memory. */
 static bool table_receive(struct wf_match *m, struct wf_posted *p)
 {
-    struct wf_entry *e = wf_cells_take(&m->entries);
+    struct wf_posted_entry *e = wf_slab_alloc(&m->entries);
 
     if (!e)
         return false;
-    *e = (struct wf_entry){
+    *e = (struct wf_posted_entry){
         .env0 = p->env0, .env1 = p->env1, .posted = p, .stamp = m->stamp++};
     if (wf_keys_append(&m->posted[p->class], &e->link) != 0) {
-        wf_cells_give(&m->entries, e);
+        wf_slab_free(&m->entries, e);
         return false;
     }
     p->entry = e;
@@ -135,10 +135,10 @@ static bool table_receive(struct wf_match *m, struct wf_posted *p)
 /* Enter the whole list into the tables. false: out of memory. */
 static bool table_all(struct wf_match *m)
 {
-    struct wf_order *l = m->last_tabled ? m->last_tabled->next : m->first;
+    struct wf_queue_link *l = m->last_tabled ? m->last_tabled->next : m->first;
 
     for (; l; l = l->next)
-        if (!table_receive(m, wf_match_of(l)))
+        if (!table_receive(m, wf_posted_from_link(l)))
             return false;
     return true;
 }
@@ -147,11 +147,11 @@ static bool table_all(struct wf_match *m)
 static struct wf_posted *find_tabled(const struct wf_match *m, uint64_t env0,
                                      uint64_t env1)
 {
-    struct wf_entry *best = NULL;
+    struct wf_posted_entry *best = NULL;
 
     for (unsigned c = 0; c < WF_CLASSES; c++) {
-        struct wf_link *l = wf_keys_oldest(&m->posted[c], env0, env1);
-        struct wf_entry *e = l ? wf_container(l, struct wf_entry, link) : NULL;
+        struct wf_link *l = wf_keys_find_oldest(&m->posted[c], env0, env1);
+        struct wf_posted_entry *e = l ? wf_container(l, struct wf_posted_entry, link) : NULL;
         if (e && (!best || e->stamp < best->stamp))
             best = e;
     }
@@ -161,9 +161,9 @@ static struct wf_posted *find_tabled(const struct wf_match *m, uint64_t env0,
 static struct wf_posted *walk_posted(struct wf_match *m, uint64_t env0,
                                      uint64_t env1)
 {
-    for (struct wf_order *l = m->first; l; l = l->next) {
-        struct wf_posted *p = wf_match_of(l);
-        if (wf_match_is_for(p, env0, env1))
+    for (struct wf_queue_link *l = m->first; l; l = l->next) {
+        struct wf_posted *p = wf_posted_from_link(l);
+        if (wf_match_posted_fits(p, env0, env1))
             return p;
     }
     return NULL;
@@ -188,7 +188,7 @@ static struct wf_posted *take_recent(struct wf_match *m, uint64_t env0,
 
     for (uint64_t rest = m->live; rest; rest &= rest - 1) {
         const struct wf_recent *r = &m->recent[__builtin_ctzll(rest)];
-        hits |= rest & -rest & -(uint64_t)wf_match_fits(r, env0, env1);
+        hits |= rest & -rest & -(uint64_t)wf_match_recent_fits(r, env0, env1);
     }
     return hits ? wf_match_take_recent(m, (unsigned)__builtin_ctzll(hits))
                 : NULL;
@@ -215,16 +215,16 @@ bool wf_match_may_take(const struct wf_match *m, uint64_t env0, uint64_t env1,
         __builtin_popcountll(m->live) > WF_SCANNED || m->last_tabled != m->last)
         return true;
     for (uint64_t rest = m->live; rest; rest &= rest - 1)
-        fits |= wf_match_fits(&m->recent[__builtin_ctzll(rest)], env0, env1);
+        fits |= wf_match_recent_fits(&m->recent[__builtin_ctzll(rest)], env0, env1);
     return fits || find_tabled(m, env0, env1);
 }
 
 void wf_match_each_posted(struct wf_match *m,
                           void (*visit)(struct wf_posted *, void *), void *arg)
 {
-    for (struct wf_order *next, *l = m->first; l; l = next) {
+    for (struct wf_queue_link *next, *l = m->first; l; l = next) {
         next = l->next; /* visit may remove this one */
-        visit(wf_match_of(l), arg);
+        visit(wf_posted_from_link(l), arg);
     }
     for (uint64_t rest = m->live; rest; rest &= rest - 1)
         visit(m->recent[__builtin_ctzll(rest)].posted, arg);
@@ -232,7 +232,7 @@ void wf_match_each_posted(struct wf_match *m,
 
 /* ---- unexpected ---------------------------------------------------------- */
 
-static struct wf_arrived *arrived_of(struct wf_order *order)
+static struct wf_arrived *arrived_of(struct wf_queue_link *order)
 {
     return order ? wf_container(order, struct wf_arrived, order) : NULL;
 }
@@ -240,7 +240,7 @@ static struct wf_arrived *arrived_of(struct wf_order *order)
 void wf_match_store(struct wf_match *m, struct wf_arrived *a)
 {
     a->index = NULL;
-    a->order = (struct wf_order){m->newest, NULL};
+    a->order = (struct wf_queue_link){m->newest, NULL};
     if (m->newest)
         m->newest->next = &a->order;
     else
@@ -251,7 +251,7 @@ void wf_match_store(struct wf_match *m, struct wf_arrived *a)
 
 static void unindex_message(struct wf_match *m, struct wf_arrived *a)
 {
-    struct wf_index *x = a->index;
+    struct wf_arrived_entry *x = a->index;
 
     for (unsigned c = 0; c < WF_CLASSES; c++) {
         if (!(x->classes & 1u << c))
@@ -260,12 +260,12 @@ static void unindex_message(struct wf_match *m, struct wf_arrived *a)
         if (m->indexed[c] == &a->order)
             m->indexed[c] = a->order.prev;
     }
-    wf_cells_give(&m->indices, x);
+    wf_slab_free(&m->indices, x);
 }
 
 void wf_match_unstore(struct wf_match *m, struct wf_arrived *a)
 {
-    struct wf_order *prev = a->order.prev, *next = a->order.next;
+    struct wf_queue_link *prev = a->order.prev, *next = a->order.next;
 
     if (a->index)
         unindex_message(m, a);
@@ -277,9 +277,9 @@ void wf_match_unstore(struct wf_match *m, struct wf_arrived *a)
 }
 
 /* The index of a message, made on first use; NULL: out of memory. */
-static struct wf_index *ensure_index(struct wf_match *m, struct wf_arrived *a)
+static struct wf_arrived_entry *ensure_index(struct wf_match *m, struct wf_arrived *a)
 {
-    struct wf_index *x = a->index ? a->index : wf_cells_take(&m->indices);
+    struct wf_arrived_entry *x = a->index ? a->index : wf_slab_alloc(&m->indices);
 
     if (!x || a->index)
         return x;
@@ -293,10 +293,10 @@ static struct wf_index *ensure_index(struct wf_match *m, struct wf_arrived *a)
 /* Enter all new arrivals into the table of class c. false: out of memory. */
 static bool index_class(struct wf_match *m, unsigned c)
 {
-    struct wf_order *l = m->indexed[c] ? m->indexed[c]->next : m->oldest;
+    struct wf_queue_link *l = m->indexed[c] ? m->indexed[c]->next : m->oldest;
 
     for (; l; l = l->next) {
-        struct wf_index *x = ensure_index(m, arrived_of(l));
+        struct wf_arrived_entry *x = ensure_index(m, arrived_of(l));
         if (!x || wf_keys_append(&m->arrived[c], &x->link[c]) != 0)
             return false;
         x->classes |= 1u << c;
@@ -305,18 +305,18 @@ static bool index_class(struct wf_match *m, unsigned c)
     return true;
 }
 
-static bool arrived_fits(struct wf_order *l, uint64_t env0, uint64_t env1,
+static bool arrived_fits(struct wf_queue_link *l, uint64_t env0, uint64_t env1,
                          uint64_t mask)
 {
     const struct wf_arrived *a = arrived_of(l);
 
-    return wf_match_equal(env0, env1 & mask, mask, a->env0, a->env1);
+    return wf_match_is_equal(env0, env1 & mask, mask, a->env0, a->env1);
 }
 
 static struct wf_arrived *walk_arrived(struct wf_match *m, uint64_t env0,
                                        uint64_t env1, uint64_t mask)
 {
-    struct wf_order *l = m->oldest;
+    struct wf_queue_link *l = m->oldest;
 
     while (l && !arrived_fits(l, env0, env1, mask))
         l = l->next;
@@ -334,15 +334,15 @@ struct wf_arrived *wf_match_search(struct wf_match *m, uint64_t env0,
         return arrived_of(m->oldest);
     if (m->stored <= WF_SCANNED || !index_class(m, c))
         return walk_arrived(m, env0, env1, mask);
-    l = wf_keys_oldest(&m->arrived[c], env0, env1);
-    return l ? wf_container(l, struct wf_index, link[c])->arrived : NULL;
+    l = wf_keys_find_oldest(&m->arrived[c], env0, env1);
+    return l ? wf_container(l, struct wf_arrived_entry, link[c])->arrived : NULL;
 }
 
 void wf_match_each_arrived(struct wf_match *m,
                            bool (*visit)(struct wf_arrived *, void *),
                            void *arg)
 {
-    for (struct wf_order *next, *l = m->oldest; l; l = next) {
+    for (struct wf_queue_link *next, *l = m->oldest; l; l = next) {
         next = l->next;
         if (!visit(arrived_of(l), arg))
             return;

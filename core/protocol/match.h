@@ -26,7 +26,7 @@
  * the oldest one, then, while few wait, all. Otherwise it first enters the new
  * arrivals into the table of its own class: a class that no receive asks for is
  * never indexed, and each message is indexed at most once per class. Walking
- * the queue touches only its links; the place in the tables (wf_index) is in
+ * the queue touches only its links; the place in the tables (wf_arrived_entry) is in
  * memory of its own.
  *
  * LOCK  the API section for every call.
@@ -35,7 +35,7 @@
 #ifndef WF_MATCH_H
 #define WF_MATCH_H
 
-#include "protocol/cells.h"
+#include "protocol/slab.h"
 #include "protocol/keys.h"
 
 enum {
@@ -45,8 +45,8 @@ enum {
 };
 
 /* Links of a queue whose order counts. */
-struct wf_order {
-    struct wf_order *prev, *next;
+struct wf_queue_link {
+    struct wf_queue_link *prev, *next;
 };
 
 enum wf_posted_where {
@@ -59,8 +59,8 @@ enum wf_posted_where {
 /* A receive that waits for its message. env1 is stored masked. */
 struct wf_posted {
     uint64_t env0, env1;
-    struct wf_order order;  /* in the list */
-    struct wf_entry *entry; /* WF_TABLED */
+    struct wf_queue_link order;  /* in the list */
+    struct wf_posted_entry *entry; /* WF_TABLED */
     uint32_t room;          /* for the owner: fills a hole in the layout */
     uint8_t class;
     uint8_t where; /* enum wf_posted_where */
@@ -68,7 +68,7 @@ struct wf_posted {
 
 /* A receive in the table of its class. It is memory of its own, one cache line,
  * so that a search follows one pointer and posted receives stay small. */
-struct wf_entry {
+struct wf_posted_entry {
     uint64_t env0, env1;
     struct wf_posted *posted;
     uint64_t stamp; /* order of posting */
@@ -84,13 +84,13 @@ struct wf_recent {
 /* A message that waits for its receive. */
 struct wf_arrived {
     uint64_t env0, env1;
-    struct wf_order order;
-    struct wf_index *index; /* NULL: in no table */
+    struct wf_queue_link order;
+    struct wf_arrived_entry *index; /* NULL: in no table */
 };
 
 /* The place of a message in the tables. It is made when the first class indexes
  * the message, so that messages which are received in order stay small. */
-struct wf_index {
+struct wf_arrived_entry {
     uint64_t env0, env1;
     struct wf_arrived *arrived;
     uint64_t classes; /* bit c: in the table of class c */
@@ -101,15 +101,15 @@ struct wf_match {
     uint64_t live;                 /* bit i: recent[i] holds a receive */
     uint32_t listed;               /* receives in the list */
     uint32_t stored;               /* unexpected messages */
-    struct wf_order *first, *last; /* the list of receives */
-    struct wf_order *last_tabled;  /* the last one in a table */
+    struct wf_queue_link *first, *last; /* the list of receives */
+    struct wf_queue_link *last_tabled;  /* the last one in a table */
     struct wf_recent recent[WF_RECENT];
     struct wf_keys posted[WF_CLASSES];
     uint64_t stamp;
-    struct wf_order *oldest, *newest;
-    struct wf_order *indexed[WF_CLASSES]; /* the last one in the table */
+    struct wf_queue_link *oldest, *newest;
+    struct wf_queue_link *indexed[WF_CLASSES]; /* the last one in the table */
     struct wf_keys arrived[WF_CLASSES];
-    struct wf_cells entries, indices;
+    struct wf_slab entries, indices;
 };
 
 /* The class of a receive or probe with these arguments. */
@@ -130,16 +130,16 @@ static inline uint64_t wf_match_mask(int source, int tag)
 }
 
 /* Whether a receive's envelope, masked, matches a message's. */
-static inline bool wf_match_equal(uint64_t env0, uint64_t env1, uint64_t mask,
+static inline bool wf_match_is_equal(uint64_t env0, uint64_t env1, uint64_t mask,
                                   uint64_t message_env0, uint64_t message_env1)
 {
     return ((env0 ^ message_env0) | (env1 ^ (message_env1 & mask))) == 0;
 }
 
-static inline bool wf_match_fits(const struct wf_recent *r, uint64_t env0,
+static inline bool wf_match_recent_fits(const struct wf_recent *r, uint64_t env0,
                                  uint64_t env1)
 {
-    return wf_match_equal(r->env0, r->env1, r->mask, env0, env1);
+    return wf_match_is_equal(r->env0, r->env1, r->mask, env0, env1);
 }
 
 void wf_match_init(struct wf_match *);
@@ -201,15 +201,15 @@ static inline struct wf_posted *wf_match_take_recent(struct wf_match *m,
     return p;
 }
 
-static inline struct wf_posted *wf_match_of(struct wf_order *order)
+static inline struct wf_posted *wf_posted_from_link(struct wf_queue_link *order)
 {
     return wf_container(order, struct wf_posted, order);
 }
 
-static inline bool wf_match_is_for(const struct wf_posted *p, uint64_t env0,
+static inline bool wf_match_posted_fits(const struct wf_posted *p, uint64_t env0,
                                    uint64_t env1)
 {
-    return wf_match_equal(p->env0, p->env1, wf_class_mask(p->class), env0,
+    return wf_match_is_equal(p->env0, p->env1, wf_class_mask(p->class), env0,
                           env1);
 }
 
@@ -221,20 +221,20 @@ wf_match_next_posted(const struct wf_match *m, uint64_t env0, uint64_t env1)
     struct wf_posted *p;
 
     if (m->first) {
-        p = wf_match_of(m->first);
-        return wf_match_is_for(p, env0, env1) ? p : NULL;
+        p = wf_posted_from_link(m->first);
+        return wf_match_posted_fits(p, env0, env1) ? p : NULL;
     }
     if (!m->live)
         return NULL;
     r = &m->recent[__builtin_ctzll(m->live)];
-    return wf_likely(wf_match_fits(r, env0, env1)) ? r->posted : NULL;
+    return wf_likely(wf_match_recent_fits(r, env0, env1)) ? r->posted : NULL;
 }
 
 /* Take p, the receive expected next, off the queue, and prefetch the one that
  * the message after the next will touch. */
 static inline void wf_match_take_next(struct wf_match *m, struct wf_posted *p)
 {
-    struct wf_order *next;
+    struct wf_queue_link *next;
 
     if (!m->first) {
         m->live &= m->live - 1;

@@ -34,7 +34,7 @@ static bool offer_to_plugin(struct weft_loc *loc, struct wf_lane *l,
     r = l->send(l->peer, &t->tx);
     if (r == WEFT_EAGAIN) {
         l->blocked = true;
-        wf_location_gate(loc);
+        wf_location_update_fastpath(loc);
         return false;
     }
     if (r >= 0)
@@ -56,7 +56,7 @@ static void enqueue_container(struct weft_loc *loc, struct wf_lane *l,
     t->next = NULL;
     *l->fifo_tail = t;
     l->fifo_tail = &t->next;
-    wf_location_gate(loc);
+    wf_location_update_fastpath(loc);
 }
 
 void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
@@ -98,7 +98,7 @@ static void resume_lane(struct weft_loc *loc, struct wf_lane *l)
         if (!t->next)
             l->fifo_tail = &t->next;
     }
-    wf_location_gate(loc);
+    wf_location_update_fastpath(loc);
 }
 
 void wf_message_unblock(struct weft_loc *loc)
@@ -109,7 +109,7 @@ void wf_message_unblock(struct weft_loc *loc)
 void wf_message_resume(struct weft_loc *loc, struct weft_core *core)
 {
     if (wf_unlikely(loc->order)) {
-        wf_carrier_ready(loc, core);
+        wf_carrier_resume(loc, core);
         return;
     }
     for (unsigned i = 0; i < loc->lanes; i++)
@@ -154,7 +154,7 @@ static void owned_done(struct wf_tx *t, int status)
     free(wf_container(t, struct owned, tx));
 }
 
-struct wf_tx *wf_message_owned(size_t n)
+struct wf_tx *wf_message_alloc(size_t n)
 {
     size_t size = (sizeof(struct owned) + n + WF_CACHE_LINE - 1) &
                   ~(size_t)(WF_CACHE_LINE - 1);
@@ -191,7 +191,7 @@ void wf_message_gather(weft_tx *tx, void *to)
 static struct wf_tx *make_control(const struct wf_wire *w, const void *payload,
                                   size_t n)
 {
-    struct wf_tx *t = wf_message_owned(n);
+    struct wf_tx *t = wf_message_alloc(n);
 
     if (!t)
         return NULL;
@@ -222,7 +222,7 @@ static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
     }
     if (r == WEFT_EAGAIN) {
         l->blocked = true;
-        wf_location_gate(loc);
+        wf_location_update_fastpath(loc);
     }
     return false;
 }
@@ -237,7 +237,7 @@ static bool ensure_connected(struct weft_loc *loc)
     return false;
 }
 
-void wf_message_control(struct weft_loc *loc, struct wf_wire *w, bool urgent)
+void wf_message_send_control(struct weft_loc *loc, struct wf_wire *w, bool urgent)
 {
     struct wf_tx *t;
 
@@ -253,7 +253,7 @@ void wf_message_control(struct weft_loc *loc, struct wf_wire *w, bool urgent)
     wf_message_send(loc, WF_LANE_ORDER, t);
 }
 
-void wf_message_control_with(struct weft_loc *loc, struct wf_wire *w,
+void wf_message_send_control_with(struct weft_loc *loc, struct wf_wire *w,
                              const void *payload, size_t n)
 {
     struct wf_tx *t;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "protocol/short.h"
+#include "protocol/fastpath.h"
 
 static struct wf_ordered *create_order(struct weft_loc *loc)
 {
@@ -21,7 +21,7 @@ static struct wf_ordered *create_order(struct weft_loc *loc)
     o->last = &o->first;
     o->sum = wf_crc32c_choose();
     o->sums = wf_crc32c_message_choose();
-    o->heir = o->failback_to = -1;
+    o->candidate = o->failback_to = -1;
     return o;
 }
 
@@ -36,9 +36,9 @@ static void set_lane(struct wf_ordered *o)
 
     l->order = o;
     l->peer = (weft_peer *)o;
-    l->send_short = l->send_more = wf_order_short;
+    l->send_short = l->send_more = wf_order_send_short;
     l->send = wf_order_send;
-    l->send_words = wf_order_words;
+    l->send_words = wf_order_send_words;
     l->recv_words = NULL; /* containers must be put in order first */
     l->max_payload = o->stripe ? WF_STRIPE_PIECE : WF_ORDER_CHUNK;
     for (int k = 0; k < o->carriers; k++) {
@@ -75,11 +75,11 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
     o->timeout = f->timeout;
     o->life_at = o->life_check_at = o->last_round_at = wf_now(wf);
     o->stripe = f->stripe && o->carriers > 1;
-    if (f->encrypt && wf_carrier_seal(o) < 0) {
+    if (f->encrypt && wf_carrier_add_seals(o) < 0) {
         wf_order_free(o);
         return WEFT_ENOMEM;
     }
-    o->carrier[0].state = WF_CARRIER_CALLED;
+    o->carrier[0].state = WF_CARRIER_TRIED;
     loc->order = o;
     set_lane(o);
     o->next_order = wf->orders;
@@ -95,7 +95,7 @@ static void retained_done(struct wf_tx *t, int status)
 
     r->with_plugin = false;
     if (r->acked)
-        wf_order_recycle(r);
+        wf_order_recycle_retained(r);
 }
 
 static int retained_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
@@ -138,16 +138,16 @@ static void write_header(const struct wf_ordered *o, void *to, const void *hdr,
                          uint64_t len)
 {
     uint64_t first = wf_wire_word(hdr, 0) | WF_SEQUENCED |
-                     (o->stripe ? (uint64_t)WF_FLAG_PARTED << 16 : 0);
+                     (o->stripe ? (uint64_t)WF_FLAG_STRIPED << 16 : 0);
     bool brief = first & (uint64_t)WEFT_HDR_SHORT << 16;
 
     first &= ~((uint64_t)WEFT_HDR_SHORT << 16);
-    wf_wire_put(to, 0, (uint32_t)first | len << 32);
-    wf_wire_put(to, 1, wf_wire_word(hdr, 1));
-    wf_wire_put(to, 2, wf_wire_word(hdr, 2));
-    wf_wire_put(to, 4, brief ? 0 : wf_wire_word(hdr, 4));
-    wf_wire_put(to, 5, brief ? 0 : wf_wire_word(hdr, 5));
-} /* wf_order_seal writes the other words */
+    wf_wire_set_word(to, 0, (uint32_t)first | len << 32);
+    wf_wire_set_word(to, 1, wf_wire_word(hdr, 1));
+    wf_wire_set_word(to, 2, wf_wire_word(hdr, 2));
+    wf_wire_set_word(to, 4, brief ? 0 : wf_wire_word(hdr, 4));
+    wf_wire_set_word(to, 5, brief ? 0 : wf_wire_word(hdr, 5));
+} /* wf_order_finish_header writes the other words */
 
 /* Make a retained container with a copy of the header and, if `copied`, room
  * for a copy of the payload. NULL: no memory. */
@@ -161,7 +161,7 @@ static struct wf_retained *retain_container(struct wf_ordered *o,
         return NULL;
     if (copied && len > WF_RETAIN_INLINE && !(r->data = malloc(len))) {
         r->data = r->small;
-        wf_order_recycle(r);
+        wf_order_recycle_retained(r);
         return NULL;
     }
     write_header(o, &r->tx.hdr, hdr, len);
@@ -188,7 +188,7 @@ static void append_retained(struct wf_ordered *o, struct wf_retained *r)
     o->bytes += r->tx.tx.len;
     if (!o->unsent) {
         o->unsent = r;
-        wf_order_push(o);
+        wf_order_send_waiting(o);
     }
 }
 
@@ -207,11 +207,11 @@ static bool try_append(struct wf_ordered *o, struct wf_retained *r)
     o->next--;
     o->count--;
     o->bytes -= r->tx.tx.len;
-    wf_order_recycle(r);
+    wf_order_recycle_retained(r);
     return false;
 }
 
-void wf_order_room(struct wf_ordered *o)
+void wf_order_resume_senders(struct wf_ordered *o)
 {
     if (!o->sender_waits || is_window_closed(o) || o->at < 0 ||
         o->failback_to >= 0 || (o->carrier[o->at].blocked && !o->stripe))
@@ -247,7 +247,7 @@ static bool send_on_carrier(struct wf_ordered *o, int k, struct wf_retained *r)
     weft_tx *tx = &r->tx.tx;
     int rc;
 
-    wf_order_seal(o, &r->tx.hdr, r->seq, r->data, r->p ? 0 : tx->len);
+    wf_order_finish_header(o, &r->tx.hdr, r->seq, r->data, r->p ? 0 : tx->len);
     if (o->crc && r->p)
         add_payload_sum(o, r);
     if (c->seal) {
@@ -263,9 +263,9 @@ static bool send_on_carrier(struct wf_ordered *o, int k, struct wf_retained *r)
     if (wf_likely(rc >= 0))
         return true;
     if (rc == WEFT_EAGAIN)
-        wf_carrier_blocked(o, k);
+        wf_carrier_note_blocked(o, k);
     else
-        wf_carrier_fault(o, k, "it refused a message");
+        wf_carrier_give_up(o, k, "it refused a message");
     return false;
 }
 
@@ -283,11 +283,11 @@ static bool hand_to_carrier(struct wf_ordered *o, struct wf_retained *r)
     c->sent++;
     c->sent_bytes += r->tx.tx.len;
     if (wf_unlikely(piece))
-        wf_stripe_sent(o, k, r);
+        wf_stripe_note_sent(o, k, r);
     return true;
 }
 
-void wf_order_push(struct wf_ordered *o)
+void wf_order_send_waiting(struct wf_ordered *o)
 {
     struct wf_retained *r;
 
@@ -298,23 +298,23 @@ void wf_order_push(struct wf_ordered *o)
     }
 }
 
-void wf_order_rewind(struct wf_ordered *o, int carrier)
+void wf_order_mark_resend(struct wf_ordered *o, int carrier)
 {
     uint64_t before = o->counts[WF_ORDER_RESENT];
 
     for (struct wf_retained *r = o->first; r; r = r->next) {
         if (r->via != carrier)
             continue;
-        wf_stripe_end(o, r);
+        wf_stripe_end_flight(o, r);
         r->via = -1;
         o->counts[WF_ORDER_RESENT]++;
     }
-    wf_order_unusual(o);
+    wf_order_close_fast_path(o);
     if (o->counts[WF_ORDER_RESENT] != before)
         o->unsent = o->first; /* push skips those that another carrier has */
 }
 
-int wf_order_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
+int wf_order_send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
                    size_t len)
 {
     struct wf_ordered *o = (struct wf_ordered *)peer;
@@ -324,25 +324,25 @@ int wf_order_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
     if (r && len)
         wf_copy_short(r->data, data, len);
     if (wf_likely(r && try_append(o, r))) {
-        wf_order_usual(o);
+        wf_order_open_fast_path(o);
         return WEFT_DONE;
     }
     o->sender_waits = true;
     return WEFT_EAGAIN;
 }
 
-int wf_order_words_long(struct wf_ordered *o, const void *data, uint64_t h0,
+int wf_order_send_words_slow(struct wf_ordered *o, const void *data, uint64_t h0,
                         uint64_t h1, uint64_t h2)
 {
     uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
     struct wf_lane *l = &o->loc->lane[WF_LANE_ORDER];
 
-    if (wf_likely(wf_order_short((weft_peer *)o, (const weft_hdr *)w, data,
+    if (wf_likely(wf_order_send_short((weft_peer *)o, (const weft_hdr *)w, data,
                                  h0 >> 32) == WEFT_DONE))
         return WEFT_OK;
-    l->blocked = true; /* wf_order_acked announces room */
-    wf_location_gate(o->loc);
-    return wf_short_late(l->core, o->loc, h0, h1, h2, data);
+    l->blocked = true; /* wf_order_process_ack announces room */
+    wf_location_update_fastpath(o->loc);
+    return wf_fastpath_no_room(l->core, o->loc, h0, h1, h2, data);
 }
 
 /* Urgent containers pass a full window: they are answers that the peer may need
@@ -387,9 +387,9 @@ void wf_order_free(struct wf_ordered *o)
 {
     if (!o)
         return;
-    wf_order_drop(o->loc, WEFT_ECANCEL);
+    wf_order_drop_retained(o->loc, WEFT_ECANCEL);
     for (int k = 0; k < o->carriers; k++) {
-        wf_order_unstage(&o->carrier[k]);
+        wf_order_free_staged(&o->carrier[k]);
         wf_seal_free(o->carrier[k].seal);
     }
     while (o->spare) {

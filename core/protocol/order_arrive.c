@@ -1,12 +1,12 @@
 /* The receiving half of an ordered pair: checks containers, drops duplicates,
  * assembles those that come in parts, opens sealed ones, and keeps each until
- * its sequence number is next (order_take.c). See order.h.
+ * its sequence number is next (order_deliver.c). See order.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
 
-#include "protocol/order_take.h"
+#include "protocol/order_deliver.h"
 
 enum { PAYLOAD_MAX = 16 << 20, SEALED_SMALL = 4096 };
 
@@ -16,7 +16,7 @@ enum { PAYLOAD_MAX = 16 << 20, SEALED_SMALL = 4096 };
  * by other carriers. */
 static bool is_early(const struct wf_ordered *o, const struct wf_wire *w)
 {
-    return wf_order_parted(w) && (int32_t)(wf_le32(w->seq) - o->expect) > 0;
+    return wf_order_is_striped(w) && (int32_t)(wf_le32(w->seq) - o->expect) > 0;
 }
 
 /* The next sequence number on a carrier: behind everything that is staged.
@@ -43,13 +43,13 @@ static int take_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
     weft_sink *none;
     int r;
 
-    if (!wf_order_unwrap(o, k, outer, data, text, &by))
+    if (!wf_order_open_sealed(o, k, outer, data, text, &by))
         return WEFT_DONE;
-    r = wf_order_parted(w)
+    r = wf_order_is_striped(w)
             ? arrive_striped(o, k, w, text + WEFT_HDR, wf_le32(w->plen), &none)
-            : wf_order_take(o, o->carrier[k].core, k, w, text + WEFT_HDR);
+            : wf_order_deliver(o, o->carrier[k].core, k, w, text + WEFT_HDR);
     if (r != WEFT_EAGAIN)
-        wf_seal_taken(by, outer);
+        wf_seal_accept(by, outer);
     return r;
 }
 
@@ -96,7 +96,7 @@ static void free_first_stage(struct wf_carrier *c, struct wf_stage **list)
     free(g);
 }
 
-void wf_order_unstage(struct wf_carrier *c)
+void wf_order_free_staged(struct wf_carrier *c)
 {
     while (c->stage)
         free_first_stage(c, &c->stage);
@@ -116,9 +116,9 @@ static bool open_staged(struct wf_ordered *o, int k, struct wf_stage *g)
     struct wf_wire outer = g->hdr;
     struct wf_session *by;
 
-    if (!wf_order_unwrap(o, k, &outer, g->data, g->data, &by))
+    if (!wf_order_open_sealed(o, k, &outer, g->data, g->data, &by))
         return false;
-    wf_seal_taken(by, &outer);
+    wf_seal_accept(by, &outer);
     memcpy(&g->hdr, g->data, WEFT_HDR);
     g->payload += WEFT_HDR;
     return true;
@@ -128,7 +128,7 @@ static bool open_staged(struct wf_ordered *o, int k, struct wf_stage *g)
  * maintenance round tries again. */
 static int deliver_stage(struct wf_ordered *o, struct wf_stage *g)
 {
-    int r = wf_order_take(o, g->core, wf_carrier_of(o, g->core), &g->hdr,
+    int r = wf_order_deliver(o, g->core, wf_carrier_index_of(o, g->core), &g->hdr,
                           g->payload);
 
     if (r == WEFT_EAGAIN)
@@ -152,7 +152,7 @@ static bool deliver_sealed(struct wf_ordered *o, int k)
 
     while ((g = c->sealed) && !g->busy) {
         if (is_wanted(o, g) && (is_open(g) || open_staged(o, k, g))) {
-            if (wf_order_parted(&g->hdr)) {
+            if (wf_order_is_striped(&g->hdr)) {
                 stage_opened(o, k);
                 continue;
             }
@@ -201,7 +201,7 @@ bool wf_order_redeliver(struct wf_ordered *o)
 static void announce_landing(struct wf_ordered *o, int k)
 {
     if (o->carrier[k].landed)
-        wf_carrier_say_due(o, k);
+        wf_carrier_send_due(o, k);
 }
 
 /* A container of a sender that stripes is complete, but perhaps not the next:
@@ -210,25 +210,25 @@ static void note_complete(struct wf_ordered *o, int k, const struct wf_stage *g)
 {
     if (g->dead || o->failed)
         return;
-    if (wf_order_piece(&g->hdr))
-        wf_carrier_landed(o, k, wf_le32(g->hdr.seq));
-    wf_order_hear(o, g->core, k, &g->hdr);
+    if (wf_order_is_piece(&g->hdr))
+        wf_carrier_note_piece(o, k, wf_le32(g->hdr.seq));
+    wf_order_process_header(o, g->core, k, &g->hdr);
 }
 
 static void stage_landed(struct wf_sink *sink, int status)
 {
     struct wf_stage *g = wf_container(sink, struct wf_stage, sink);
     struct wf_ordered *o = g->order;
-    int k = wf_carrier_of(o, g->core);
+    int k = wf_carrier_index_of(o, g->core);
 
     g->busy = false;
     g->dead = status < 0;
     if (!g->dead && !o->failed && !o->carrier[k].seal &&
-        !wf_order_right(o, &g->hdr, g->data, true)) {
+        !wf_order_has_right_sums(o, &g->hdr, g->data, true)) {
         g->dead = true;
-        wf_order_damaged(o, k);
+        wf_order_reject_damaged(o, k);
     }
-    if (wf_order_parted(&g->hdr))
+    if (wf_order_is_striped(&g->hdr))
         note_complete(o, k, g);
     else if (g->dead) /* containers behind a gap are of no use */
         for (struct wf_stage *later = g->next; later; later = later->next)
@@ -329,7 +329,7 @@ static int stage_container(struct wf_ordered *o, int carrier,
     if (have)
         memcpy(g->data, data, have);
     (w->type == (WF_SEALED | WF_SEQUENCED) ? add_sealed : insert_by_seq)(c, g);
-    wf_order_unusual(o);
+    wf_order_close_fast_path(o);
     c->staged += stage_bytes(plen);
     if (g->busy)
         *sink = &g->sink.sink;
@@ -356,9 +356,9 @@ static bool is_acceptable(const struct wf_ordered *o, int k,
         !(w->type & WF_SEQUENCED))
         return false;
     if (seal)
-        return wf_seal_header(seal, w);
+        return wf_seal_is_header(seal, w);
     return w->type != (WF_SEALED | WF_SEQUENCED) &&
-           wf_order_right(o, w, data, whole);
+           wf_order_has_right_sums(o, w, data, whole);
 }
 
 /* Process a container of a sender that stripes. */
@@ -370,16 +370,16 @@ static int arrive_striped(struct wf_ordered *o, int k, const struct wf_wire *w,
 
     if (count_if_duplicate(o, k, w))
         return whole ? WEFT_DONE : WEFT_SKIP;
-    if (whole && wf_order_piece(w))
-        wf_carrier_landed(o, k, wf_le32(w->seq));
+    if (whole && wf_order_is_piece(w))
+        wf_carrier_note_piece(o, k, wf_le32(w->seq));
     if (whole && wf_le32(w->seq) == o->expect) {
-        r = wf_order_take(o, o->carrier[k].core, k, w, data);
+        r = wf_order_deliver(o, o->carrier[k].core, k, w, data);
         if (r != WEFT_EAGAIN)
             wf_order_redeliver(o);
     } else {
         r = stage_container(o, k, w, data, have, sink);
         if (whole && r == WEFT_DONE)
-            wf_order_hear(o, o->carrier[k].core, k, w);
+            wf_order_process_header(o, o->carrier[k].core, k, w);
     }
     if (r == WEFT_EAGAIN)
         o->carrier[k].landed = false; /* the plugin offers it again */
@@ -393,7 +393,7 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
 {
     const struct wf_wire *w = (const struct wf_wire *)hdr;
     struct wf_ordered *o = find_order(from);
-    int k = o ? wf_carrier_of(o, core) : -1;
+    int k = o ? wf_carrier_index_of(o, core) : -1;
     uint32_t plen = wf_le32(w->plen);
     bool whole = have == plen;
     int drop = whole ? WEFT_DONE : WEFT_SKIP;
@@ -409,7 +409,7 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
     if (o->carrier[k].give_up)
         return drop;
     if (plen > PAYLOAD_MAX || !is_acceptable(o, k, w, data, whole)) {
-        wf_order_damaged(o, k);
+        wf_order_reject_damaged(o, k);
         return drop;
     }
     if ((o->carrier[k].stage || o->carrier[k].sealed) && !wf_order_redeliver(o))
@@ -418,17 +418,17 @@ int wf_order_arrive(struct weft_core *core, struct weft_loc *from,
         return whole && !o->carrier[k].sealed
                    ? open_sealed(o, k, w, data)
                    : stage_container(o, k, w, data, have, sink);
-    if (wf_unlikely(wf_order_parted(w)))
+    if (wf_unlikely(wf_order_is_striped(w)))
         return arrive_striped(o, k, w, data, have, sink);
-    if (whole && (!o->carrier[k].stage || wf_order_control(w)))
-        return wf_order_take(o, core, k, w, data);
-    if (wf_order_control(w)) {
-        wf_order_damaged(o, k); /* it has no payload */
+    if (whole && (!o->carrier[k].stage || wf_order_is_control(w)))
+        return wf_order_deliver(o, core, k, w, data);
+    if (wf_order_is_control(w)) {
+        wf_order_reject_damaged(o, k); /* it has no payload */
         return drop;
     }
-    if (wf_order_off_turn(o, k, w, next_seq_on(o, &o->carrier[k])))
+    if (wf_order_is_out_of_sequence(o, k, w, next_seq_on(o, &o->carrier[k])))
         return drop;
     if (whole && wf_le32(w->seq) == o->expect)
-        return wf_order_take(o, core, k, w, data);
+        return wf_order_deliver(o, core, k, w, data);
     return stage_container(o, k, w, data, have, sink);
 }

@@ -62,17 +62,17 @@ int wf_sendrecv(struct wf_comm *, const void *sbuf, uint64_t scount,
                 struct wf_type *stype, int dest, void *rbuf, uint64_t rcount,
                 struct wf_type *rtype, int source, int tag, enum wf_space);
 
-/* Send or receive only if that is possible at once (now.c); false: nothing has
- * happened. Not at MPI_THREAD_MULTIPLE. wf_now_recv polls for a short while;
+/* Send or receive only if that is possible at once (try.c); false: nothing has
+ * happened. Not at MPI_THREAD_MULTIPLE. wf_try_recv polls for a short while;
  * for an operation that is under way by then it waits. */
-struct wf_now {
+struct wf_try_result {
     int error;      /* MPI_SUCCESS, or an error class that was recorded */
     uint64_t bytes; /* received */
 };
-bool wf_now_send(struct wf_comm *, const void *data, uint64_t bytes, int dest,
+bool wf_try_send(struct wf_comm *, const void *data, uint64_t bytes, int dest,
                  int tag, enum wf_space);
-bool wf_now_recv(struct wf_comm *, void *buf, uint64_t bytes, int source,
-                 int tag, enum wf_space, struct wf_now *);
+bool wf_try_recv(struct wf_comm *, void *buf, uint64_t bytes, int source,
+                 int tag, enum wf_space, struct wf_try_result *);
 
 /* Wait for one request, or for all; makes progress meanwhile. The requests are
  * released and *req set to NULL. wf_wait_all returns the first error. status

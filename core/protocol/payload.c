@@ -65,7 +65,7 @@ static struct iovec contiguous_range(const struct wf_p2p *p, uint64_t off,
     return (struct iovec){wf_type_data(p->type, p->buf) + off, n};
 }
 
-void wf_send_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)
+void wf_send_set_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)
 {
     weft_tx *tx = &p->tx.tx;
 
@@ -82,7 +82,7 @@ void wf_send_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)
     }
 }
 
-weft_sink *wf_receive_sink(struct wf_p2p *p, uint64_t offset, uint64_t n,
+weft_sink *wf_receive_set_sink(struct wf_p2p *p, uint64_t offset, uint64_t n,
                            void (*done)(struct wf_sink *, int))
 {
     weft_sink *s = &p->sink.sink;

@@ -138,6 +138,6 @@ void wf_pull_done(weft_rma *rma, int status)
     w.d = wf_le64(pull->send_id);
     wf_pull_release(p);
     if (status >= 0)
-        wf_message_control(p->loc, &w, true);
-    wf_receive_finish(p, status < 0 ? wf_req_cut(&p->req, status) : 0);
+        wf_message_send_control(p->loc, &w, true);
+    wf_receive_finish(p, status < 0 ? wf_req_mark_link_lost(&p->req, status) : 0);
 }

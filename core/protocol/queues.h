@@ -20,7 +20,7 @@
 #define WF_QUEUES_H
 
 #include "engines.h"
-#include "protocol/cells.h"
+#include "protocol/slab.h"
 #include "protocol/match.h"
 #include "protocol/p2p.h"
 #include "protocol/pool.h"
@@ -64,7 +64,7 @@ enum wf_p2p_waits {
 /* A point-to-point request of the engine. A light one (WF_REQ_LIGHT) is a
  * receive of bytes that uses only two adjacent cache lines: where a whole
  * message is copied to, its place in the queue, and the head of req. The other
- * fields are set from these when they are needed (wf_p2p_whole). */
+ * fields are set from these when they are needed (wf_p2p_expand). */
 struct wf_p2p {
     /* The memory to which a whole message of up to posted.room bytes may be
      * copied; the room is 0 if the memory is not one block. */
@@ -94,7 +94,7 @@ struct wf_p2p {
     uint64_t moved;    /* bytes that have moved */
     uint64_t length;   /* receive: bytes of the message, may exceed bytes */
     struct wf_pull pull;
-    struct wf_message *stored; /* left to the caller: wf_receive_aside */
+    struct wf_message *stored; /* left to the caller: wf_receive_copy_stored */
     struct wf_share *home;     /* the pool's share that owns it, or NULL */
     struct wf_stack_link link; /* in a stack of submitted or returned ones */
     union {
@@ -168,7 +168,7 @@ struct wf_expected {
 };
 
 /* A request of another chapter, made by wf_req_create. */
-struct wf_other {
+struct wf_created_req {
     struct wf_req req;
     const char *what;    /* the operation's name, for reports */
     struct wf_list link; /* engine.others */
@@ -183,15 +183,15 @@ struct wf_engine {
     struct wf_pool pool;     /* free requests, where there are several */
     void **slabs;
     int slab_count;
-    struct wf_list others; /* requests of other chapters: struct wf_other */
+    struct wf_list others; /* requests of other chapters: struct wf_created_req */
     struct wf_type *bytes_type; /* MPI_BYTE */
     /* Shared requests, for operations that need none of their own. */
     struct wf_req sent;   /* of sends that were done at once */
-    struct wf_req nobody; /* of receives from MPI_PROC_NULL */
+    struct wf_req from_proc_null; /* of receives from MPI_PROC_NULL */
     struct wf_req held;   /* of sends that a plugin holds back; completed by
-                             wf_req_let_go */
+                             wf_req_complete_held */
     uint64_t credits;     /* initial credit of each sender, bytes */
-    struct wf_cells messages[WF_MESSAGE_SIZES]; /* unexpected ones */
+    struct wf_slab messages[WF_MESSAGE_SIZES]; /* unexpected ones */
     uint64_t unexpected_bytes, unexpected_high; /* held now; held at most */
     uint32_t failures;                          /* Locations that failed */
     /* death.c: processes known to be lost. */
@@ -217,9 +217,9 @@ _Static_assert(offsetof(struct wf_p2p, req) == WF_CACHE_LINE &&
 /* Mark a request whose connection to the peer is lost. Returns its error class,
  * which may be that of what this process lacks; the end of the Location need
  * not be announced yet. So the flag is what tells such failures from others. */
-static inline int wf_req_cut(struct wf_req *r, int status)
+static inline int wf_req_mark_link_lost(struct wf_req *r, int status)
 {
-    r->flags |= WF_REQ_CUT;
+    r->flags |= WF_REQ_LINK_LOST;
     return wf_link_error(status);
 }
 
@@ -240,7 +240,7 @@ static inline struct wf_pool *wf_request_pool(struct wf_instance *wf)
  * place in a queue. */
 struct wf_p2p *wf_p2p_alloc(struct wf_comm *, enum wf_req_type);
 /* Initialise a request, without a communicator, peer or buffer. */
-void wf_p2p_blank(struct wf_p2p *, struct wf_instance *, enum wf_req_type);
+void wf_p2p_init_blank(struct wf_p2p *, struct wf_instance *, enum wf_req_type);
 /* Return a complete request to the pool that is WF_REQ_LIGHT and has no other
  * flag. */
 static inline void wf_p2p_recycle(struct wf_p2p *p)
@@ -261,9 +261,9 @@ static inline void wf_p2p_recycle(struct wf_p2p *p)
         comm->object.refs--;
 }
 /* Turn a light request into a receive whose fields are all set. */
-void wf_p2p_whole(struct wf_p2p *);
+void wf_p2p_expand(struct wf_p2p *);
 /* True if the receive is in the posted queue. */
-static inline bool wf_p2p_posted(const struct wf_p2p *p)
+static inline bool wf_p2p_is_posted(const struct wf_p2p *p)
 {
     return p->posted.where != WF_UNPOSTED;
 }
@@ -275,26 +275,26 @@ uint32_t wf_req_endpoints(struct wf_req *);
 /* Wait until the request is done; it is neither released nor checked. */
 void wf_req_await(struct wf_req *);
 /* Wait as wf_req_await does; cause: what the program waits for with it. */
-void wf_req_await_as(struct wf_req *, const struct wf_wait_cause *cause);
+void wf_req_await_with_cause(struct wf_req *, const struct wf_wait_cause *cause);
 /* Poll for the end of a request for a while, without sleeping. Only where
  * wf_progress_may_spin(). */
-void wf_req_spin(struct wf_req *);
+void wf_req_poll_briefly(struct wf_req *);
 
 /* message.c: the bridge to the lanes. */
 /* Send a control message without payload. It is copied, and taken in any case.
  * urgent: it may overtake containers that wait. */
-void wf_message_control(struct weft_loc *, struct wf_wire *, bool urgent);
+void wf_message_send_control(struct weft_loc *, struct wf_wire *, bool urgent);
 /* Send a control message with a few bytes of payload (at most WF_CONTROL_MAX),
  * which are copied. */
 enum { WF_CONTROL_MAX = 256 };
-void wf_message_control_with(struct weft_loc *, struct wf_wire *,
+void wf_message_send_control_with(struct weft_loc *, struct wf_wire *,
                              const void *payload, size_t n);
 /* Send a container of the caller; t->done follows exactly once, maybe at
  * once. */
 void wf_message_send(struct weft_loc *, unsigned lane, struct wf_tx *t);
 /* Allocate a container with room for n bytes of payload, at one.iov_base;
  * done() frees it. NULL: out of memory. */
-struct wf_tx *wf_message_owned(size_t n);
+struct wf_tx *wf_message_alloc(size_t n);
 /* Copy the payload of a container into one piece. */
 void wf_message_gather(weft_tx *, void *to);
 /* The plugin can send again (tx_ready): send what waits. */
@@ -308,24 +308,24 @@ void wf_wire_init(struct wf_wire *, enum wf_wire_type, uint16_t flags);
 /* payload.c: user memory as plugins see it. Describe n bytes of the
  * request's stream from `offset` on, to be sent through p->tx or received
  * through a sink. */
-void wf_send_payload(struct wf_p2p *, uint64_t offset, uint64_t n);
+void wf_send_set_payload(struct wf_p2p *, uint64_t offset, uint64_t n);
 /* Write the segments of [off, end) of the request's stream into v. Returns
  * their number, at most max. */
 int wf_payload_segments(const struct wf_p2p *, uint64_t off, uint64_t end,
                         struct iovec *v, int max);
-weft_sink *wf_receive_sink(struct wf_p2p *, uint64_t offset, uint64_t n,
+weft_sink *wf_receive_set_sink(struct wf_p2p *, uint64_t offset, uint64_t n,
                            void (*done)(struct wf_sink *, int status));
 
 /* receive.c: receive and wait, without a request. False: nothing has happened,
  * take the slow path. loc: a contact of comm. */
-bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
+bool wf_receive_fast(struct wf_comm *comm, struct weft_loc *loc,
                       const struct wf_expected *, MPI_Status *, int *rc);
-/* Receive as wf_receive_short does, where no posted receive could take the
+/* Receive as wf_receive_fast does, where no posted receive could take the
  * message, no stored one matches, and no other is expected. */
 bool wf_receive_expected(struct wf_comm *comm, struct weft_loc *loc,
                          const struct wf_expected *, MPI_Status *, int *rc);
 /* True if the expected message is one with this envelope. */
-static inline bool wf_expected_is(const struct wf_expected *x, uint64_t env0,
+static inline bool wf_expected_matches(const struct wf_expected *x, uint64_t env0,
                                   uint64_t env1)
 {
     return ((x->env0 ^ env0) | (x->env1 ^ (env1 & x->mask))) == 0;
@@ -345,11 +345,11 @@ bool wf_receive_withdraw(struct wf_p2p *);
 /* Prepare the receive for a message of this length and envelope. */
 void wf_receive_match(struct wf_p2p *, uint64_t env1, uint64_t length);
 /* Start a receive as wf_irecv does. The caller then, with the section left,
- * calls wf_receive_aside, which copies a large message that was stored
+ * calls wf_receive_copy_stored, which copies a large message that was stored
  * already. */
-int wf_irecv_aside(struct wf_comm *, const struct wf_receive_args *,
+int wf_irecv_defer_copy(struct wf_comm *, const struct wf_receive_args *,
                    struct wf_req **out);
-void wf_receive_aside(struct wf_req *);
+void wf_receive_copy_stored(struct wf_req *);
 /* The Location of a rank of comm's peer group, connected. NULL: the error is
  * recorded and its class in *rc. */
 struct weft_loc *wf_peer_connect(struct wf_comm *, int rank, int *rc);
@@ -363,9 +363,9 @@ static inline struct weft_loc *wf_peer_location(struct wf_comm *comm, int rank,
     return wf_peer_connect(comm, rank, rc);
 }
 
-/* leftover.c: report the operations that the program leaves unfinished in this
+/* unfinished.c: report the operations that the program leaves unfinished in this
  * engine. Called in each engine of an instance that ends. Always true. */
-bool wf_leftovers_say(void *engine);
+bool wf_report_unfinished(void *engine);
 
 /* rendezvous.c */
 /* Announce a send to its receiver: NOTIFY. */
@@ -395,7 +395,7 @@ void wf_pull_done(weft_rma *, int status);
 /* Release the registration and the key of a pull. */
 void wf_pull_release(struct wf_p2p *);
 /* Give a send an id in the pending table. 0 or WEFT_ENOMEM. */
-int wf_slot_pending(struct wf_p2p *);
+int wf_slot_add_pending(struct wf_p2p *);
 /* Remove a request from the pending or matched table, if it is there. */
 void wf_slot_release(struct wf_engine *, struct wf_p2p *);
 
@@ -403,7 +403,7 @@ void wf_slot_release(struct wf_engine *, struct wf_p2p *);
 int wf_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
               const void *data, size_t have, weft_sink **sink);
 /* Deliver a container that is or should be sequenced or checksummed
- * (order_usual.c). */
+ * (order_fast.c). */
 int wf_arrive_marked(struct weft_core *, struct weft_loc *, const weft_hdr *,
                      const void *data, size_t have, weft_sink **sink);
 /* Tell the plugin to stop reading, for lack of memory. Returns WEFT_EAGAIN. */
@@ -419,9 +419,9 @@ int wf_arrive_words(struct weft_core *, struct weft_loc *, uint64_t h0,
  * timers of ordered pairs. */
 void wf_arrive_resume(struct wf_instance *);
 /* The answer to a send has come: SYNC, FIN or CANCELLED. */
-void wf_answered(struct wf_p2p *send, int error);
+void wf_send_answered(struct wf_p2p *send, int error);
 /* Complete a send that waits for nothing any more. */
-void wf_send_check(struct wf_p2p *);
+void wf_send_complete_if_ready(struct wf_p2p *);
 
 /* credit.c */
 /* Return the credit of consumed messages to their sender. */
@@ -468,7 +468,7 @@ const struct weft_loc *wf_any_failed(const struct wf_comm *);
 /* Check that a receive may wait for any source: not once a member has failed,
  * for the message might have been its. MPI_SUCCESS or MPI_ERR_PROC_ABORTED,
  * recorded. */
-int wf_any_source(struct wf_comm *);
+int wf_check_any_source(struct wf_comm *);
 /* Connect to a peer that this process only listens to, so that its death is
  * noticed. */
 void wf_location_watch(struct weft_loc *);

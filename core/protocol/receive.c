@@ -10,7 +10,7 @@ enum { DEFER_COPY_MIN = 4096 };
 
 void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
 {
-    wf_p2p_whole(p);
+    wf_p2p_expand(p);
     p->req.source = wf_env_source(env1);
     p->req.tag = wf_env_tag(env1);
     p->length = length;
@@ -52,10 +52,10 @@ static void finish_stored(struct wf_p2p *p, struct wf_message *m)
         struct wf_wire w;
         wf_wire_init(&w, WF_SYNC, 0);
         w.d = wf_le64(m->send_id);
-        wf_message_control(loc, &w, true);
+        wf_message_send_control(loc, &w, true);
     }
     if (error) /* its payload is not complete */
-        p->req.flags |= WF_REQ_CUT;
+        p->req.flags |= WF_REQ_LINK_LOST;
     wf_unexpected_free(m);
     wf_credit_consumed(loc, charge);
     wf_receive_finish(p, error);
@@ -90,7 +90,7 @@ void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
     }
 }
 
-void wf_receive_aside(struct wf_req *r)
+void wf_receive_copy_stored(struct wf_req *r)
 {
     struct wf_p2p *p = wf_p2p_of(r);
     struct wf_message *m;
@@ -135,7 +135,7 @@ int wf_receive_start(struct wf_p2p *p)
         return MPI_SUCCESS;
     }
     if (p->peer == MPI_ANY_SOURCE)
-        rc = wf_any_source(comm);
+        rc = wf_check_any_source(comm);
     else
         p->loc = wf_peer_location(comm, p->peer, &rc);
     if (rc)
@@ -146,7 +146,7 @@ int wf_receive_start(struct wf_p2p *p)
 
 bool wf_receive_withdraw(struct wf_p2p *p)
 {
-    if (!wf_p2p_posted(p))
+    if (!wf_p2p_is_posted(p))
         return false;
     wf_match_unpost(&p->req.wf->engine->match, &p->posted);
     return true;
@@ -190,7 +190,7 @@ int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
     return post_new_receive(comm, &a, space, false, out);
 }
 
-int wf_irecv_aside(struct wf_comm *comm, const struct wf_receive_args *a,
+int wf_irecv_defer_copy(struct wf_comm *comm, const struct wf_receive_args *a,
                    struct wf_req **out)
 {
     return post_new_receive(comm, a, WF_SPACE_P2P, true, out);
@@ -282,7 +282,7 @@ receive_expected(struct wf_comm *comm, struct weft_loc *loc,
                 finish_words(x, loc, l->core, status);
                 return true;
             }
-        } while (wf_progress_spin_on(wf, l->core, &x->state, &polls));
+        } while (wf_progress_keep_spinning(wf, l->core, &x->state, &polls));
     if (wf_unlikely(wf_load_relaxed(&x->state) == WF_EXPECTED_NOT)) {
         x->env0 = WF_ENV0_NONE;
         x->bytes = 0;
@@ -292,7 +292,7 @@ receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     return true;
 }
 
-bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
+bool wf_receive_fast(struct wf_comm *comm, struct weft_loc *loc,
                       const struct wf_expected *what, MPI_Status *status,
                       int *rc)
 {
@@ -319,7 +319,7 @@ bool wf_receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     return receive_expected(comm, loc, what, status, rc);
 }
 
-/* Receive as wf_receive_short does, by rank instead of contact. */
+/* Receive as wf_receive_fast does, by rank instead of contact. */
 static bool try_fast_path(struct wf_comm *comm, void *buf, uint64_t count,
                           struct wf_type *type, int source, int tag,
                           enum wf_space space, MPI_Status *status, int *rc)
@@ -329,7 +329,7 @@ static bool try_fast_path(struct wf_comm *comm, void *buf, uint64_t count,
 
     if (!loc || !wf_progress_may_spin(comm->wf) || !wf_type_contiguous(type))
         return false;
-    return wf_receive_short(
+    return wf_receive_fast(
         comm, loc,
         &(struct wf_expected){
             .env0 = wf_env0(space, comm->context, (uint32_t)comm->rank),

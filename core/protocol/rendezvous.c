@@ -21,7 +21,7 @@
 
 /* ---- the sender ---------------------------------------------------------- */
 
-int wf_slot_pending(struct wf_p2p *p)
+int wf_slot_add_pending(struct wf_p2p *p)
 {
     int r = wf_slots_put(&p->req.wf->engine->pending, p, &p->id);
 
@@ -45,7 +45,7 @@ int wf_rendezvous_notify(struct wf_p2p *p)
     struct wf_wire w;
     size_t n;
 
-    if (wf_slot_pending(p) != 0)
+    if (wf_slot_add_pending(p) != 0)
         return wf_error(MPI_ERR_NO_MEM, "out of memory for a send");
     wf_wire_init(&w, WF_NOTIFY, 0);
     w.a = wf_le64(wf_env0(p->space, c->send_context, (uint32_t)p->peer));
@@ -56,9 +56,9 @@ int wf_rendezvous_notify(struct wf_p2p *p)
     n = wf_pull_offer(p, key);
     if (n) {
         w.flags = wf_le16(WF_FLAG_RKEY);
-        wf_message_control_with(p->loc, &w, key, n);
+        wf_message_send_control_with(p->loc, &w, key, n);
     } else
-        wf_message_control(p->loc, &w, false);
+        wf_message_send_control(p->loc, &w, false);
     return MPI_SUCCESS;
 }
 
@@ -81,14 +81,14 @@ static void on_chunk_sent(struct wf_tx *t, int status)
 
     p->waits &= (uint8_t)~WF_WAITS_TX;
     if (status < 0) {
-        p->req.error = wf_req_cut(&p->req, status);
+        p->req.error = wf_req_mark_link_lost(&p->req, status);
         p->moved = p->expected;
     } else
         p->moved += p->tx.tx.len;
     if (p->moved < p->expected)
         send_chunk(p);
     else
-        wf_answered(p, 0);
+        wf_send_answered(p, 0);
 }
 
 static void send_chunk(struct wf_p2p *p)
@@ -103,7 +103,7 @@ static void send_chunk(struct wf_p2p *p)
     wf_wire_init(&p->tx.hdr, WF_TRANSFER, last ? WF_FLAG_LAST : 0);
     p->tx.hdr.a = wf_le64(p->moved);
     p->tx.hdr.b = wf_le64(p->length); /* the recv_id, which is kept there */
-    wf_send_payload(p, p->moved, n);
+    wf_send_set_payload(p, p->moved, n);
     p->tx.done = on_chunk_sent;
     p->waits |= WF_WAITS_TX;
     wf_message_send(p->loc, lane, &p->tx);
@@ -122,7 +122,7 @@ void wf_rendezvous_approved(struct weft_loc *from, const struct wf_wire *w)
     }
     wf_slot_release(from->wf->engine, p);
     from->approves |= p->pull.core != NULL;
-    wf_req_stir(&p->req);
+    wf_req_needs_progress(&p->req);
     wf_pull_release(p);
     p->expected = granted;
     p->moved = 0;
@@ -130,7 +130,7 @@ void wf_rendezvous_approved(struct weft_loc *from, const struct wf_wire *w)
     if (granted)
         send_chunk(p);
     else
-        wf_answered(p, 0);
+        wf_send_answered(p, 0);
 }
 
 /* ---- the receiver -------------------------------------------------------- */
@@ -155,7 +155,7 @@ static void send_approve(struct wf_p2p *p, struct weft_loc *from,
     }
     w.c = wf_le64(p->expected);
     w.d = wf_le64(send_id);
-    wf_message_control(from, &w, true);
+    wf_message_send_control(from, &w, true);
     if (empty)
         wf_receive_finish(p, 0);
 }
@@ -165,7 +165,7 @@ void wf_rendezvous_accept(struct wf_p2p *p, struct weft_loc *from,
                           const uint8_t *key, size_t n)
 {
     if (from->failed)
-        wf_receive_finish(p, wf_req_cut(&p->req, from->down_status));
+        wf_receive_finish(p, wf_req_mark_link_lost(&p->req, from->down_status));
     else if (!n || !wf_pull_start(p, from, core, send_id, key, n))
         send_approve(p, from, send_id);
 }
@@ -177,7 +177,7 @@ static void count_moved(struct wf_p2p *p, uint64_t n, int status)
     if (status >= 0 && p->moved < p->expected)
         return;
     wf_slot_release(p->req.wf->engine, p);
-    wf_receive_finish(p, status < 0 ? wf_req_cut(&p->req, status) : 0);
+    wf_receive_finish(p, status < 0 ? wf_req_mark_link_lost(&p->req, status) : 0);
 }
 
 static void on_chunk_received(struct wf_sink *sink, int status)
@@ -206,6 +206,6 @@ int wf_rendezvous_transfer(struct weft_loc *from, const struct wf_wire *w,
         count_moved(p, plen, 0);
         return WEFT_DONE;
     }
-    *sink = wf_receive_sink(p, offset, plen, on_chunk_received);
+    *sink = wf_receive_set_sink(p, offset, plen, on_chunk_received);
     return WEFT_OK;
 }

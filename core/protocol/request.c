@@ -58,7 +58,7 @@ static void init_head(struct wf_req *r, struct wf_instance *wf,
         wf_comm_get(comm);
 }
 
-void wf_p2p_blank(struct wf_p2p *p, struct wf_instance *wf,
+void wf_p2p_init_blank(struct wf_p2p *p, struct wf_instance *wf,
                   enum wf_req_type type)
 {
     memset(&p->req, 0, sizeof p->req);
@@ -83,7 +83,7 @@ struct wf_p2p *wf_p2p_alloc(struct wf_comm *comm, enum wf_req_type type)
         wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
         return NULL;
     }
-    wf_p2p_blank(p, comm->wf, type);
+    wf_p2p_init_blank(p, comm->wf, type);
     p->req.comm = comm;
     wf_comm_get(comm);
     return p;
@@ -103,7 +103,7 @@ void wf_p2p_set_buffer(struct wf_p2p *p, void *buf, uint64_t count,
     wf_type_get(type);
 }
 
-void wf_p2p_whole(struct wf_p2p *p)
+void wf_p2p_expand(struct wf_p2p *p)
 {
     const struct wf_posted *q = &p->posted;
 
@@ -123,7 +123,7 @@ void wf_p2p_whole(struct wf_p2p *p)
 struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
                              struct wf_comm *comm, const char *what)
 {
-    struct wf_other *o = calloc(1, sizeof *o);
+    struct wf_created_req *o = calloc(1, sizeof *o);
 
     if (!o)
         return NULL;
@@ -133,7 +133,7 @@ struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
     return &o->req;
 }
 
-static void free_created(struct wf_other *o)
+static void free_created(struct wf_created_req *o)
 {
     wf_list_remove(&o->link);
     free(o);
@@ -207,7 +207,7 @@ static int destroy_request(struct wf_req *r)
     if (p2p)
         return_p2p(wf_p2p_of(r));
     else
-        free_created(wf_container(r, struct wf_other, req));
+        free_created(wf_container(r, struct wf_created_req, req));
     if (comm)
         wf_comm_put(comm);
     return rc;
@@ -280,8 +280,8 @@ int wf_req_error(struct wf_req *r)
     if (wf_likely(!r->error))
         return MPI_SUCCESS;
     if (r->error == MPI_ERR_PROC_ABORTED && r->comm &&
-        (r->type == WF_REQ_SCHEDULE || r->lost) && wf_comm_dead(r->comm))
-        return wf_comm_dead_error(r->comm);
+        (r->type == WF_REQ_SCHEDULE || r->lost) && wf_comm_is_dead(r->comm))
+        return wf_comm_record_dead(r->comm);
     if (r->type == WF_REQ_PARTITIONED && r->explain &&
         is_length_error(r->error))
         return r->explain(r);
@@ -300,12 +300,12 @@ int wf_req_error(struct wf_req *r)
                        wf_location_how(loc), wf_location_why(loc));
 }
 
-void wf_req_stir(struct wf_req *r)
+void wf_req_needs_progress(struct wf_req *r)
 {
-    if (!(r->flags & WF_REQ_CALM))
+    if (!(r->flags & WF_REQ_QUIESCENT))
         return;
-    r->flags &= ~(uint32_t)WF_REQ_CALM;
-    r->wf->api.calm--;
+    r->flags &= ~(uint32_t)WF_REQ_QUIESCENT;
+    r->wf->api.quiescent_ops--;
 }
 
 void wf_req_complete(struct wf_req *r, int error)
@@ -316,10 +316,10 @@ void wf_req_complete(struct wf_req *r, int error)
 
     if (error && !r->error)
         r->error = error;
-    if (wf_unlikely(r->flags & WF_REQ_ATTENDED)) {
-        wf_req_stir(r);
-        r->flags &= ~(uint32_t)WF_REQ_ATTENDED;
-        wf->api.owed--;
+    if (wf_unlikely(r->flags & WF_REQ_WITH_HELPER)) {
+        wf_req_needs_progress(r);
+        r->flags &= ~(uint32_t)WF_REQ_WITH_HELPER;
+        wf->api.helper_ops--;
     }
     if (WF_BRIEF && !on_complete)
         settle_request(r);
@@ -343,13 +343,13 @@ uint32_t wf_req_endpoints(struct wf_req *r)
         return UINT32_MAX; /* only the program knows what completes it */
     loc = r->type > WF_REQ_RECV ? NULL : wf_p2p_of(r)->loc;
     if (!loc || !loc->lanes)
-        return r->comm ? wf_comm_need(r->comm) : wf_progress_need(r->wf);
+        return r->comm ? wf_comm_need(r->comm) : wf_progress_any_source_mask(r->wf);
     for (unsigned i = 0; i < loc->lanes; i++)
         mask |= 1u << loc->lane[i].core->index;
     return mask;
 }
 
-uint32_t wf_req_let_go(struct wf_instance *wf)
+uint32_t wf_req_complete_held(struct wf_instance *wf)
 {
     uint32_t mask = wf->held;
 
@@ -373,7 +373,7 @@ static int spin_budget(const struct wf_engine *e)
     return posted > MOST ? MOST : posted ? (int)posted : 1;
 }
 
-void wf_req_spin(struct wf_req *r)
+void wf_req_poll_briefly(struct wf_req *r)
 {
     struct weft_loc *loc;
 
@@ -390,10 +390,10 @@ static void describe_request(const void *r, struct wf_wait *w)
     wf_state_describe_request(r, w);
 }
 
-void wf_req_await_as(struct wf_req *r, const struct wf_wait_cause *cause)
+void wf_req_await_with_cause(struct wf_req *r, const struct wf_wait_cause *cause)
 {
     if (wf_progress_may_spin(r->wf))
-        wf_req_spin(r);
+        wf_req_poll_briefly(r);
     if (!wf_req_done(r))
         wf_progress_wait(r->wf, wf_req_endpoints(r), is_done, r, cause);
 }
@@ -402,7 +402,7 @@ void wf_req_await(struct wf_req *r)
 {
     struct wf_wait_cause cause = {describe_request, r};
 
-    wf_req_await_as(r, &cause);
+    wf_req_await_with_cause(r, &cause);
 }
 
 int wf_wait(struct wf_req **req, MPI_Status *status)
@@ -458,8 +458,8 @@ WF_COLD int wf_engine_init(struct wf_instance *wf)
     e->bytes_type = wf_type_of(MPI_BYTE);
     init_shared(&e->sent, wf);
     init_shared(&e->held, wf);
-    init_shared(&e->nobody, wf);
-    e->nobody.source = MPI_PROC_NULL;
+    init_shared(&e->from_proc_null, wf);
+    e->from_proc_null.source = MPI_PROC_NULL;
     e->wf = wf;
     wf_death_init(e);
     wf->engine = e;

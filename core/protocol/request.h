@@ -35,9 +35,9 @@ enum wf_req_flags {
     WF_REQ_DETACHED = 1u << 2,  /* MPI_Request_free: freed when complete */
     WF_REQ_CANCELLED = 1u << 3, /* it was cancelled */
     WF_REQ_INTERNAL = 1u << 4,  /* of the library: on_complete owns it */
-    WF_REQ_ATTENDED = 1u << 5,  /* left to the progress thread: helper.c */
+    WF_REQ_WITH_HELPER = 1u << 5,  /* left to the progress thread: helper.c */
     /* ATTENDED, but the peer completes it alone, as a rule. */
-    WF_REQ_CALM = 1u << 9,
+    WF_REQ_QUIESCENT = 1u << 9,
     /* A receive of contiguous bytes that holds nothing but its memory, its
      * communicator and perhaps a place in a queue. The flag is cleared when its
      * message cannot be copied at once. */
@@ -48,8 +48,8 @@ enum wf_req_flags {
     /* A submission that another thread is starting: it must not be settled
      * before that is over. */
     WF_REQ_STARTING = 1u << 8,
-    /* It failed because the connection to its peer is lost: wf_req_cut. */
-    WF_REQ_CUT = 1u << 10
+    /* It failed because the connection to its peer is lost: wf_req_mark_link_lost. */
+    WF_REQ_LINK_LOST = 1u << 10
 };
 
 /* The head of every request; protocol/queues.h has what the engine appends. */
@@ -94,8 +94,8 @@ struct wf_req {
 struct wf_req *wf_req_create(struct wf_instance *, enum wf_req_type,
                              struct wf_comm *, const char *what);
 /* The peer did not fetch this payload alone: the progress thread must drive the
- * request again. Clears WF_REQ_CALM. */
-void wf_req_stir(struct wf_req *);
+ * request again. Clears WF_REQ_QUIESCENT. */
+void wf_req_needs_progress(struct wf_req *);
 /* Complete a request: wakes its waiter, or calls on_complete. */
 void wf_req_complete(struct wf_req *, int error);
 /* Drop the hold of the user or owner: the request is freed now, or when it is
@@ -104,7 +104,7 @@ int wf_req_release(struct wf_req *);
 
 /* Complete the sends that plugins hold back. Returns the mask of their
  * endpoints, which must be polled next. */
-uint32_t wf_req_let_go(struct wf_instance *);
+uint32_t wf_req_complete_held(struct wf_instance *);
 
 /* Take back a receive that was just posted, after its other half has failed. If
  * it is matched already it runs to its end. */
@@ -122,7 +122,7 @@ static inline bool wf_req_done(struct wf_req *r)
 
 /* True if a done request is light and has no other flag and no error, as most
  * are. Its outcome goes into the status and the request to the pool. */
-static inline bool wf_req_simple(const struct wf_req *r)
+static inline bool wf_req_is_simple(const struct wf_req *r)
 {
     return ((r->flags ^ WF_REQ_LIGHT) | (uint32_t)r->error) == 0;
 }

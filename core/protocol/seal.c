@@ -55,7 +55,7 @@ void wf_seal_free(struct wf_seal *s)
     free(s);
 }
 
-int wf_seal_session(struct wf_seal *s, const struct wf_auth_session *made)
+int wf_seal_add_session(struct wf_seal *s, const struct wf_auth_session *made)
 {
     enum wf_cipher_kind kind =
         made->aes ? WF_CIPHER_AES256 : WF_CIPHER_CHACHA20;
@@ -141,7 +141,7 @@ static int send_large(struct wf_seal *s, struct wf_session *e,
                       const struct wf_wire *hdr, weft_tx *payload)
 {
     uint32_t n = WEFT_HDR + (uint32_t)payload->len;
-    struct wf_tx *t = wf_message_owned(n);
+    struct wf_tx *t = wf_message_alloc(n);
     int rc;
 
     if (!t)
@@ -181,7 +181,7 @@ int wf_seal_send(struct wf_seal *s, const struct weft_core *core,
 
 /* ---- opening ------------------------------------------------------------- */
 
-bool wf_seal_header(const struct wf_seal *s, const struct wf_wire *w)
+bool wf_seal_is_header(const struct wf_seal *s, const struct wf_wire *w)
 {
     const struct outer *o = (const struct outer *)w;
     uint32_t sum;
@@ -217,7 +217,7 @@ enum wf_opened wf_seal_open(struct wf_seal *s, const struct wf_wire *outer,
     return WF_OPENED;
 }
 
-void wf_seal_taken(struct wf_session *e, const struct wf_wire *outer)
+void wf_seal_accept(struct wf_session *e, const struct wf_wire *outer)
 {
     e->seen = wf_le64(((const struct outer *)outer)->counter);
     e->known = true;

@@ -55,7 +55,7 @@ struct wf_seal {
 struct wf_seal *wf_seal_new(void);
 void wf_seal_free(struct wf_seal *);
 /* Add the session of a handshake. WEFT_OK, or WEFT_ENOMEM. */
-int wf_seal_session(struct wf_seal *, const struct wf_auth_session *);
+int wf_seal_add_session(struct wf_seal *, const struct wf_auth_session *);
 
 /* Seal a container and pass it to the plugin; the payload (NULL: none) is
  * copied. Returns WEFT_DONE; WEFT_EAGAIN, also while there is no session yet,
@@ -65,14 +65,14 @@ int wf_seal_send(struct wf_seal *, const struct weft_core *, weft_peer *,
                  const struct wf_wire *, weft_tx *payload);
 
 /* True if this is the undamaged header of a sealed container. */
-bool wf_seal_header(const struct wf_seal *, const struct wf_wire *);
+bool wf_seal_is_header(const struct wf_seal *, const struct wf_wire *);
 enum wf_opened { WF_OPENED, WF_STALE, WF_FORGED };
 /* Open the plen bytes of `in` to `out`, which may be the same place. *by: the
- * session, for wf_seal_taken when the container is accepted. WF_STALE: the
+ * session, for wf_seal_accept when the container is accepted. WF_STALE: the
  * container is old, and was not opened. */
 enum wf_opened wf_seal_open(struct wf_seal *, const struct wf_wire *outer,
                             const void *in, void *out, struct wf_session **by);
 /* Record that a container was accepted: older ones are dropped from now on. */
-void wf_seal_taken(struct wf_session *, const struct wf_wire *outer);
+void wf_seal_accept(struct wf_session *, const struct wf_wire *outer);
 
 #endif

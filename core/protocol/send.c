@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "progress/progress.h"
-#include "protocol/short.h"
+#include "protocol/fastpath.h"
 
 enum {
     PACK_SHORT =
@@ -70,7 +70,7 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
 
 /* ---- completion ---------------------------------------------------------- */
 
-void wf_send_check(struct wf_p2p *p)
+void wf_send_complete_if_ready(struct wf_p2p *p)
 {
     if (p->waits)
         return;
@@ -87,18 +87,18 @@ static void on_eager_sent(struct wf_tx *t, int status)
 
     p->waits &= (uint8_t)~WF_WAITS_TX;
     if (status < 0) {
-        p->req.error = wf_req_cut(&p->req, status);
+        p->req.error = wf_req_mark_link_lost(&p->req, status);
         p->waits = 0;
     }
-    wf_send_check(p);
+    wf_send_complete_if_ready(p);
 }
 
-void wf_answered(struct wf_p2p *p, int error)
+void wf_send_answered(struct wf_p2p *p, int error)
 {
     if (error && !p->req.error)
         p->req.error = error;
     p->waits &= (uint8_t)~WF_WAITS_ANSWER;
-    wf_send_check(p);
+    wf_send_complete_if_ready(p);
 }
 
 /* Only the receiver knows whether the message was matched. The CANCEL is not
@@ -111,7 +111,7 @@ void wf_send_cancel(struct wf_p2p *p)
         return;
     wf_wire_init(&w, WF_CANCEL, 0);
     w.d = wf_le64(p->id);
-    wf_message_control(p->loc, &w, false);
+    wf_message_send_control(p->loc, &w, false);
 }
 
 /* ---- start --------------------------------------------------------------- */
@@ -146,12 +146,12 @@ static int start_eager(struct wf_p2p *p, unsigned lane)
     set_envelope(&p->tx.hdr, p);
     p->waits = WF_WAITS_TX;
     if (sync) {
-        if (wf_slot_pending(p) != 0)
+        if (wf_slot_add_pending(p) != 0)
             return wf_error(MPI_ERR_NO_MEM, "out of memory for a send");
         p->tx.hdr.d = wf_le64(p->id);
         p->waits |= WF_WAITS_ANSWER;
     }
-    wf_send_payload(p, 0, p->bytes);
+    wf_send_set_payload(p, 0, p->bytes);
     p->tx.done = on_eager_sent;
     wf_credit_change(p->loc, -(int64_t)(p->bytes + WF_MESSAGE_OVERHEAD));
     wf_message_send(p->loc, lane, &p->tx);
@@ -228,12 +228,12 @@ static int send_header_in_memory(struct weft_loc *loc, const void *data,
 static int try_send_short(struct weft_loc *loc, const void *data, uint64_t n,
                           uint64_t env0, uint64_t env1, bool more)
 {
-    int64_t left = wf_short_left(loc, n);
+    int64_t left = wf_fastpath_credit_left(loc, n);
 
     if (!loc->lane[WF_LANE_ORDER].send_words)
         return send_header_in_memory(loc, data, n, env0, env1, more);
-    wf_short_behalf(loc, 0);
-    return left >= 0 && wf_short_put(loc, left, data, n, env0, env1) == WEFT_OK
+    wf_fastpath_set_caller(loc, 0);
+    return left >= 0 && wf_fastpath_send_words(loc, left, data, n, env0, env1) == WEFT_OK
                ? SENT
                : 0;
 }
@@ -289,9 +289,9 @@ static bool poll_for_room(struct wf_comm *comm, int dest, uint64_t bytes)
 
     if (!loc || !loc->lanes || has_room(loc, bytes))
         return false;
-    for (left = loc->patience; left >= 0 && !has_room(loc, bytes); left--)
+    for (left = loc->send_poll_budget; left >= 0 && !has_room(loc, bytes); left--)
         wf_progress_poll(comm->wf, 1u << loc->lane[WF_LANE_ORDER].core->index);
-    loc->patience = left < 0 ? 0 : POLLS;
+    loc->send_poll_budget = left < 0 ? 0 : POLLS;
     return left >= 0;
 }
 

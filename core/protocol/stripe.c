@@ -114,13 +114,13 @@ static void count_idle(struct wf_ordered *o, int k, uint64_t n)
     }
 }
 
-void wf_stripe_sent(struct wf_ordered *o, int k, struct wf_retained *r)
+void wf_stripe_note_sent(struct wf_ordered *o, int k, struct wf_retained *r)
 {
     struct wf_flight *f = &o->carrier[k].flight;
 
     r->sent_at = wf_now(o->loc->wf);
     if (!f->bytes)
-        f->stirred_at = r->sent_at;
+        f->progressed_at = r->sent_at;
     f->bytes += r->tx.tx.len;
     f->idle = 0;
     count_idle(o, k, r->tx.tx.len);
@@ -130,7 +130,7 @@ void wf_stripe_sent(struct wf_ordered *o, int k, struct wf_retained *r)
     o->counts[WF_ORDER_STRIPED] += k != o->at;
 }
 
-void wf_stripe_end(struct wf_ordered *o, struct wf_retained *r)
+void wf_stripe_end_flight(struct wf_ordered *o, struct wf_retained *r)
 {
     struct wf_flight *f = &o->carrier[r->via < 0 ? 0 : r->via].flight;
 
@@ -158,7 +158,7 @@ static void learn_speed(struct wf_flight *f, const struct wf_retained *r,
     f->known = true;
 }
 
-void wf_stripe_landed(struct wf_ordered *o, int k, uint32_t seq)
+void wf_stripe_note_landed(struct wf_ordered *o, int k, uint32_t seq)
 {
     struct wf_carrier *c = &o->carrier[k];
     uint64_t now = wf_now(o->loc->wf);
@@ -169,16 +169,16 @@ void wf_stripe_landed(struct wf_ordered *o, int k, uint32_t seq)
         if (!r->flying || r->via != k)
             continue;
         learn_speed(&c->flight, r, now);
-        wf_stripe_end(o, r);
+        wf_stripe_end_flight(o, r);
     }
-    c->flight.stirred_at = c->answered_at = now;
+    c->flight.progressed_at = c->answered_at = now;
     c->flight.doubt_at = c->probed_at = 0;
     if (k == o->at) {
         o->silent_since = 0;
-        o->heir = -1;
+        o->candidate = -1;
     }
-    wf_order_push(o);
-    wf_order_room(o);
+    wf_order_send_waiting(o);
+    wf_order_resume_senders(o);
 }
 
 /* ---- silence ------------------------------------------------------------- */
@@ -199,36 +199,36 @@ static void check_silence(struct wf_ordered *o, int k, uint64_t now)
     struct wf_carrier *c = &o->carrier[k], *at = &o->carrier[o->at];
 
     if (!c->flight.bytes ||
-        now < c->flight.stirred_at + silence_limit(&c->flight))
+        now < c->flight.progressed_at + silence_limit(&c->flight))
         return;
-    wf_carrier_probe(o, k);
-    wf_carrier_probe(o, o->at);
+    wf_carrier_request_probe(o, k);
+    wf_carrier_request_probe(o, o->at);
     if (!c->flight.doubt_at && at->answered_at > c->probed_at) {
         c->flight.doubt_at = now;
-        wf_carrier_lives(o, k);
+        wf_carrier_has_traffic(o, k);
     }
     if (!c->flight.doubt_at || now <= c->flight.doubt_at + ANSWER_NS)
         return;
-    if (!wf_carrier_lives(o, k)) {
-        wf_carrier_fault(o, k, "it is silent");
+    if (!wf_carrier_has_traffic(o, k)) {
+        wf_carrier_give_up(o, k, "it is silent");
         return;
     }
     c->flight.doubt_at = 0;
-    c->flight.stirred_at = now;
+    c->flight.progressed_at = now;
 }
 
-void wf_stripe_turn(struct wf_ordered *o, uint64_t now)
+void wf_stripe_maintain(struct wf_ordered *o, uint64_t now)
 {
     for (int k = 0; k < o->carriers && o->at >= 0; k++) {
         if (k == o->at || o->carrier[k].state == WF_CARRIER_BROKEN)
             continue;
         if (o->bulk && !o->carrier[k].up)
-            wf_carrier_probe(o, k);
+            wf_carrier_request_probe(o, k);
         check_silence(o, k, now);
     }
 }
 
-bool wf_stripe_doubts(const struct wf_ordered *o)
+bool wf_stripe_has_pieces(const struct wf_ordered *o)
 {
     for (int k = 0; o->stripe && k < o->carriers; k++)
         if (k != o->at && o->carrier[k].flight.bytes)

@@ -25,7 +25,7 @@ static struct wf_p2p *take_blank(struct wf_comm *comm, enum wf_req_type type)
     struct wf_p2p *p = wf_pool_take(wf_request_pool(comm->wf));
 
     if (p)
-        wf_p2p_blank(p, comm->wf, type);
+        wf_p2p_init_blank(p, comm->wf, type);
     return p;
 }
 
@@ -94,7 +94,7 @@ static void start_submitted(struct wf_p2p *p)
         return; /* it is left alone: its owner may be reading it */
     p->req.flags &= ~(uint32_t)WF_REQ_STARTING;
     if (rc == MPI_SUCCESS) {
-        wf_attend(&p->req);
+        wf_register_with_helper(&p->req);
         return;
     }
     wf_error_last()->mpi_class = MPI_SUCCESS; /* not this thread's failure */
@@ -106,7 +106,7 @@ void wf_submitted_run(struct wf_cs *cs)
     struct wf_stack_link *next, *l;
 
     while ((l = wf_stack_take_all(&cs->submitted)) != NULL)
-        for (l = wf_stack_reversed(l); l; l = next) {
+        for (l = wf_stack_reverse(l); l; l = next) {
             next = l->next; /* the request may be freed when it is done */
             start_submitted(wf_container(l, struct wf_p2p, link));
         }

@@ -34,21 +34,21 @@ _Static_assert(HEAD + 24 <= SMALLEST,
 WF_COLD void wf_unexpected_init(struct wf_engine *e)
 {
     for (int i = 0; i < WF_MESSAGE_SIZES; i++)
-        wf_cells_init(&e->messages[i],
+        wf_slab_init(&e->messages[i],
                       ((size_t)SMALLEST << i) + (i < WITH_HEAD ? 0 : HEAD));
 }
 
 WF_COLD void wf_unexpected_fini(struct wf_engine *e)
 {
     for (int i = 0; i < WF_MESSAGE_SIZES; i++)
-        wf_cells_fini(&e->messages[i]);
+        wf_slab_fini(&e->messages[i]);
 }
 
 /* The slab of the smallest objects with room for this much payload; NULL: none
  * is large enough. */
-static struct wf_cells *cells_for(struct wf_engine *e, size_t room)
+static struct wf_slab *cells_for(struct wf_engine *e, size_t room)
 {
-    struct wf_cells *c = e->messages;
+    struct wf_slab *c = e->messages;
 
     if (wf_likely(HEAD + room <= SMALLEST))
         return c;
@@ -59,10 +59,10 @@ static struct wf_cells *cells_for(struct wf_engine *e, size_t room)
 
 static void release_message(struct wf_engine *e, struct wf_message *m)
 {
-    struct wf_cells *cells = cells_for(e, m->room);
+    struct wf_slab *cells = cells_for(e, m->room);
 
     if (cells)
-        wf_cells_give(cells, m);
+        wf_slab_free(cells, m);
     else
         free(m);
 }
@@ -70,8 +70,8 @@ static void release_message(struct wf_engine *e, struct wf_message *m)
 static struct wf_message *allocate_message(struct wf_engine *e, size_t room,
                                            bool arriving)
 {
-    struct wf_cells *cells = cells_for(e, room);
-    struct wf_message *m = cells ? wf_cells_take(cells) : malloc(HEAD + room);
+    struct wf_slab *cells = cells_for(e, room);
+    struct wf_message *m = cells ? wf_slab_alloc(cells) : malloc(HEAD + room);
 
     if (!m)
         return NULL;
@@ -183,12 +183,12 @@ bool wf_unexpected_take(struct wf_arrived *a, void *buf, uint64_t room,
 void wf_arrive_resume(struct wf_instance *wf)
 {
     wf->rx_stalled = false;
-    wf_orders_turn(wf);
+    wf_orders_maintain(wf);
     for (uint32_t i = 0; i < wf->nprocs; i++) {
         struct weft_loc *loc = wf->locs[i];
         uint32_t stalled;
         if (loc)
-            wf_checks_turn(loc);
+            wf_checks_end_damaged(loc);
         stalled = loc ? loc->stalled : 0;
         if (!stalled)
             continue;

@@ -58,7 +58,7 @@ enum wf_wire_flags {
     WF_FLAG_READY = 1u << 1, /* sent in ready mode */
     WF_FLAG_RKEY = 1u << 2,  /* payload says where the receiver may pull */
     WF_FLAG_LAST = 1u << 3,  /* the last TRANSFER of its message */
-    WF_FLAG_PARTED = 1u << 4 /* the pair sends by several carriers at once */
+    WF_FLAG_STRIPED = 1u << 4 /* the pair sends by several carriers at once */
 };
 
 enum { WF_WIRE_VERSION = 1 };
@@ -109,14 +109,14 @@ static inline uint64_t wf_wire_word(const void *hdr, int i)
 }
 
 /* Write a word of a header. */
-static inline void wf_wire_put(void *hdr, int i, uint64_t word)
+static inline void wf_wire_set_word(void *hdr, int i, uint64_t word)
 {
     word = wf_le64(word);
     memcpy((char *)hdr + 8 * i, &word, 8);
 }
 
 /* The part of the last header word that is checksummed: not the checksums. */
-#define WF_WIRE_LAST UINT64_C(0xffff0000)
+#define WF_WIRE_LAST_SUMMED UINT64_C(0xffff0000)
 
 /* Envelope (McMPI 3.2.8, widened): two words and a mask.
  *   env0 = space 8 | context 24 | target rank 32     must be equal

@@ -360,9 +360,9 @@ int wf_card_fetch(struct weft_loc *loc)
     if (loc->id == loc->wf->rank)
         return own_card(loc);
     card_key(key, loc->id, loc->wf->number);
-    told = wf_state_begin(loc->wf, &cause);
+    told = wf_state_begin_wait(loc->wf, &cause);
     rc = boot_get(loc->wf, key, &loc->card, &loc->card_len);
-    wf_state_end(told);
+    wf_state_end_wait(told);
     if (rc == WEFT_EUNREACH && boot->awaits) {
         wf_error(MPI_ERR_PROC_ABORTED, "process %u ended before it had called "
                  "MPI_Init", loc->id);

@@ -319,7 +319,7 @@ static int add_checks(struct weft_loc *loc, struct choice *c)
         !wf_route_pair_checks(loc->wf->config, &c->from, &c->to, c->candidates,
                               c->n))
         return 0;
-    r = wf_checks_ask(loc, endpoints);
+    r = wf_checks_require(loc, endpoints);
     for (unsigned i = 0; r == 0 && i < loc->lanes; i++)
         wf_checks_wrap(loc, &loc->lane[i]);
     return r;
@@ -335,7 +335,7 @@ static int connect_self(struct weft_loc *loc)
     lane_init(&loc->lane[0], core, loc->peers[0], 0, loc->wf->options);
     loc->lanes = 1;
     loc->plain = true;
-    wf_location_gate(loc);
+    wf_location_update_fastpath(loc);
     return 0;
 }
 
@@ -363,7 +363,7 @@ int wf_location_connect(struct weft_loc *loc)
         r = WEFT_ENOMEM;
     }
     loc->plain = loc->lanes && !loc->order && !loc->checks;
-    wf_location_gate(loc);
+    wf_location_update_fastpath(loc);
     return r;
 }
 

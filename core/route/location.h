@@ -54,13 +54,13 @@ struct weft_loc {
     bool approves;   /* it did not fetch what it was last offered */
     bool plain;      /* what comes needs neither order nor checksum */
     /* Payloads below this size may leave at once by the order lane: 0 while
-     * there is none, it is blocked, or the peer is gone. wf_location_gate */
-    uint64_t short_end;
+     * there is none, it is blocked, or the peer is gone. wf_location_update_fastpath */
+    uint64_t fastpath_end;
     /* How often a send looks for room: wf_send_make_way. */
-    uint16_t patience;
-    /* Of the message that a plugin may hand back: protocol/short.h. */
-    uintptr_t late;
-    struct wf_req *late_request;
+    uint16_t send_poll_budget;
+    /* Of the message that a plugin may hand back: protocol/fastpath.h. */
+    uintptr_t pending_caller;
+    struct wf_req *queued_request;
     /* flow control of eager data: protocol/credit.c */
     int64_t credit;        /* bytes I may still send eagerly, */
     int64_t credit_whole;  /* and if nothing had gone by the short path */
@@ -139,11 +139,11 @@ static inline bool wf_lane_clear(const struct wf_lane *l)
 }
 
 /* Open or close the short path, after anything that it depends on changed. */
-static inline void wf_location_gate(struct weft_loc *loc)
+static inline void wf_location_update_fastpath(struct weft_loc *loc)
 {
     const struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
 
-    loc->short_end = loc->lanes && !loc->failed && l->send_words &&
+    loc->fastpath_end = loc->lanes && !loc->failed && l->send_words &&
                              wf_lane_clear(l)
                          ? (uint64_t)l->max_short + 1
                          : 0;

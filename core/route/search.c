@@ -17,7 +17,7 @@
 
 #include "adi/endpoint.h"
 #include "layout.h"
-#include "os/lack.h"
+#include "os/shortage.h"
 #include "os/prefix.h"
 #include "os/trust.h"
 #include "route/model.h"
@@ -76,7 +76,7 @@ static int open_trusted(const char *path, char *why, size_t why_len)
 {
     int fd = wf_trust_open(path, why, why_len);
 
-    if (fd != WF_TRUST_STARVED)
+    if (fd != WF_TRUST_SHORTAGE)
         errno = 0;
     return fd;
 }
@@ -105,7 +105,7 @@ char *wf_search_text(const struct wf_config *c, const char *path, size_t *n,
 bool wf_search_starved(struct wf_config *c, const char *path, int error,
                        const char *why)
 {
-    if (!wf_is_lack(error))
+    if (!wf_is_shortage(error))
         return false;
     c->starved = error == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
     wf_error(wf_error_class(c->starved), "cannot read %s: %s", path, why);
@@ -173,7 +173,7 @@ static bool prefix_try(struct wf_config *c)
     const char *lib = &weft_dl_loader != NULL ? weft_dl_loader.library_dir()
                                               : NULL;
     return (lib != NULL &&
-            wf_prefix_follow(lib, WF_INI_FROM_LIB, path, sizeof path) &&
+            wf_prefix_resolve(lib, WF_INI_FROM_LIB, path, sizeof path) &&
             file_try(c, path)) ||
            (launcher != NULL && launcher[0] == '/' && file_try(c, launcher));
 }

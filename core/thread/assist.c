@@ -68,34 +68,34 @@ static void copy_piece(const struct mail_job *j, uint32_t i)
     if (n > j->len - off)
         n = j->len - off;
     if (j->nontemporal)
-        wf_copy_around(j->to + off, j->from + off, n);
+        wf_copy_nontemporal(j->to + off, j->from + off, n);
     else
         memcpy(j->to + off, j->from + off, n);
 }
 
-void wf_assist(weft_peer *p, uint64_t word)
+void wf_assist_copy(weft_peer *p, uint64_t word)
 {
     struct mail_job *j = &p->box->job;
     uint32_t n = 0;
 
     while (claim_piece(j, &word)) {
         copy_piece(j, j->pieces - ++n);
-        wf_store_release(&j->done, n); /* pairs with wf_assist_done */
+        wf_store_release(&j->done, n); /* pairs with wf_assist_is_done */
     }
     if (n)
         wf_mail_wake(p->box);
 }
 
-bool wf_assist_done(const weft_ep *e)
+bool wf_assist_is_done(const weft_ep *e)
 {
     const struct mail_job *j = &e->box->job;
 
     return wf_load_acquire(&j->done) + e->own_pieces == j->pieces;
 }
 
-void wf_assist_finish(weft_ep *e)
+void wf_assist_await_done(weft_ep *e)
 {
-    while (e->rma && !wf_assist_done(e))
+    while (e->rma && !wf_assist_is_done(e))
         wf_cpu_relax();
 }
 
@@ -174,7 +174,7 @@ static int get_shared(weft_peer *p, weft_rma *r)
         copy_piece(j, e->own_pieces++);
     while (claim_piece(j, &word));
     for (int i = 0; i < SPINS; i++) {
-        if (wf_assist_done(e))
+        if (wf_assist_is_done(e))
             return WEFT_DONE;
         wf_cpu_relax();
     }

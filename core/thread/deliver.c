@@ -49,9 +49,9 @@ static uint32_t handle_own_frame(weft_ep *e, const struct mail_line *l,
     if ((word & 0xff) == MAIL_PAD)
         return (uint32_t)l->env[0];
     if (p && (word & 0xff) == MAIL_ASSIST)
-        wf_assist(p, l->env[0]);
+        wf_assist_copy(p, l->env[0]);
     if (p && (word & 0xff) == MAIL_REFUSE)
-        wf_thread_down(p, "it does not take messages from here");
+        wf_thread_report_down(p, "it does not take messages from here");
     return 1;
 }
 
@@ -70,7 +70,7 @@ static uint32_t deliver_container(weft_ep *e, const struct mail_line *l,
         return handle_own_frame(e, l, word);
     p = from < e->by_sender_room ? e->by_sender[from] : NULL;
     if (__builtin_expect(!p, 0))
-        p = wf_thread_from(e, from);
+        p = wf_thread_find_peer(e, from);
     if (__builtin_expect(!p, 0))
         return mail_lines_of(is_short, (uint32_t)(h0 >> 32));
     r = is_short ? deliver_short(e, p, l, h0) : deliver_long(e, p, l, h0);

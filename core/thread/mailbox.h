@@ -124,7 +124,7 @@ static inline uint32_t mail_lines_of(bool is_short, uint32_t plen)
 
 /* Marks the claimed lines up to the end of the ring as padding, and claims n
  * lines behind them. */
-bool wf_mail_padded(struct mailbox *, uint32_t n, uint32_t lines,
+bool wf_mail_claim_after_pad(struct mailbox *, uint32_t n, uint32_t lines,
                     uint64_t *seen, uint32_t from, struct mail_claim *);
 
 /* Claims n lines. *seen is the head as far as this sender knows. Returns false
@@ -150,7 +150,7 @@ static inline bool mail_claim_lines(struct mailbox *m, uint32_t n,
     } while (!wf_cas_acq_rel(&m->tail, &tail, (at + take) << 1));
     *c = (struct mail_claim){mail_line_at(m, at), tail & MAIL_ASLEEP};
     return __builtin_expect(take == n, 1) ||
-           wf_mail_padded(m, n, take, seen, from, c);
+           wf_mail_claim_after_pad(m, n, take, seen, from, c);
 }
 
 /* Copies at most MAIL_FIRST bytes; most messages have few. */
@@ -201,7 +201,7 @@ static inline bool mail_has_room(const struct mailbox *m)
 /* Wakes the owner if it sleeps and no other thread has woken it yet. */
 void wf_mail_wake(struct mailbox *);
 /* Rings the bell of the owner, which sleeps. */
-void wf_mail_ring(const struct mailbox *);
+void wf_mail_ring_bell(const struct mailbox *);
 
 /* Makes claimed lines visible to the owner, once they are written. */
 static inline void mail_publish(const struct mailbox *m,
@@ -210,7 +210,7 @@ static inline void mail_publish(const struct mailbox *m,
     /* pairs with the acquire in mail_peek */
     wf_store_release(&c->first->word, word);
     if (__builtin_expect(c->asleep, 0))
-        wf_mail_ring(m);
+        wf_mail_ring_bell(m);
 }
 
 /* Returns the word of the next container, or 0; for the owner. */
@@ -246,7 +246,7 @@ void wf_mail_address(const struct mailbox *, struct mail_address *);
 /* Returns a reference to the mailbox of an address, or NULL if it is gone. */
 struct mailbox *wf_mail_find(const struct mail_address *);
 /* Drops a reference. */
-void wf_mail_put(struct mailbox *);
+void wf_mail_release(struct mailbox *);
 /* Returns the location id of a sender, or -1 if it is gone. */
 int64_t wf_mail_loc_id(uint32_t index);
 /* Tells a sender that its messages are not taken, if there is room. */
@@ -254,6 +254,6 @@ void wf_mail_refuse(uint32_t index, uint32_t me);
 /* Wakes the owner of the mailbox with that index, if it sleeps. */
 void wf_mail_wake_index(uint32_t index);
 /* Returns how many owners have gone without leaving first (MAIL_LEAVING). */
-uint32_t wf_mail_deaths(void);
+uint32_t wf_mail_count_deaths(void);
 
 #endif

@@ -147,7 +147,7 @@ static int get_process_ranks(struct wf_ranks **out)
     return rc;
 }
 
-int wf_ranks_claim(void)
+int wf_ranks_claim_slot(void)
 {
     struct wf_ranks *all;
     int rc = get_process_ranks(&all);
@@ -164,7 +164,7 @@ int wf_ranks_claim(void)
     return MPI_SUCCESS;
 }
 
-void wf_ranks_leave(struct wf_process *p)
+void wf_ranks_leave_job(struct wf_process *p)
 {
     struct wf_boot *unused = p->ranks->boots[p->slot];
     if (!unused)
@@ -174,7 +174,7 @@ void wf_ranks_leave(struct wf_process *p)
     wf_boot_close(unused);
 }
 
-int wf_ranks_params(struct wf_process *p, struct wf_instance_params *params)
+int wf_ranks_fill_params(struct wf_process *p, struct wf_instance_params *params)
 {
     params->boot = p->ranks->boots[p->slot];
     if (!params->boot)

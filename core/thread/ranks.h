@@ -46,12 +46,12 @@ void wf_ranks_bind(struct wf_ranks *, uint32_t slot);
 void wf_ranks_unbind(void);
 /* Binds the calling thread to the next free slot; makes the ranks if they do
  * not exist yet. Returns an MPI error class. */
-int wf_ranks_claim(void);
+int wf_ranks_claim_slot(void);
 /* Leaves the job for the thread of this slot, which is about to end: others
  * must not wait for it. */
-void wf_ranks_leave(struct wf_process *);
+void wf_ranks_leave_job(struct wf_process *);
 /* Stores the configuration and the boot of a new instance. Returns an MPI error
  * class. */
-int wf_ranks_params(struct wf_process *, struct wf_instance_params *);
+int wf_ranks_fill_params(struct wf_process *, struct wf_instance_params *);
 
 #endif

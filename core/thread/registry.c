@@ -115,7 +115,7 @@ err_lines:
     return NULL;
 }
 
-void wf_mail_put(struct mailbox *m)
+void wf_mail_release(struct mailbox *m)
 {
     if (wf_add_acq_rel(&m->refs, UINT32_MAX) > 1)
         return;
@@ -138,7 +138,7 @@ void wf_mail_close(struct mailbox *m)
         if (registry.list[i])
             wf_mail_wake(registry.list[i]);
     pthread_mutex_unlock(&registry.lock);
-    wf_mail_put(m);
+    wf_mail_release(m);
 }
 
 void wf_mail_address(const struct mailbox *m, struct mail_address *a)
@@ -200,12 +200,12 @@ void wf_mail_wake_index(uint32_t index)
     pthread_mutex_unlock(&registry.lock);
 }
 
-uint32_t wf_mail_deaths(void)
+uint32_t wf_mail_count_deaths(void)
 {
     return wf_load_acquire(&registry.deaths);
 }
 
-void wf_mail_ring(const struct mailbox *m)
+void wf_mail_ring_bell(const struct mailbox *m)
 {
     uint64_t one = 1;
     ssize_t n;
@@ -219,10 +219,10 @@ void wf_mail_wake(struct mailbox *m)
     uint64_t tail = atomic_fetch_and_explicit(&m->tail, ~(uint64_t)MAIL_ASLEEP,
                                               memory_order_acq_rel);
     if (tail & MAIL_ASLEEP)
-        wf_mail_ring(m);
+        wf_mail_ring_bell(m);
 }
 
-bool wf_mail_padded(struct mailbox *m, uint32_t n, uint32_t lines,
+bool wf_mail_claim_after_pad(struct mailbox *m, uint32_t n, uint32_t lines,
                     uint64_t *seen, uint32_t from, struct mail_claim *c)
 {
     c->first->env[0] = lines;

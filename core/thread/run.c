@@ -69,7 +69,7 @@ static void *run_member(void *arg)
     int result = c->rank_main(c->arg);
     check_end(p, c->all->first + m->slot);
     wf_start_end_idle(p);
-    wf_ranks_leave(p);
+    wf_ranks_leave_job(p);
     wf_ranks_unbind();
     if (c->results)
         c->results[m->slot] = result;

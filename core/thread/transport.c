@@ -46,14 +46,14 @@ static int thread_open(const weft_open *o, weft_ep **out)
     }
     wf_mail_address(e->box, &e->address);
     e->words = WEFT_HAS(o->host, weft_host, rx_words);
-    e->seen_deaths = wf_mail_deaths();
+    e->seen_deaths = wf_mail_count_deaths();
     *out = e;
     return WEFT_OK;
 }
 
 static void thread_close(weft_ep *e)
 {
-    wf_assist_finish(e);
+    wf_assist_await_done(e);
     wf_mail_close(e->box);
     free(e->by_sender);
     free(e);
@@ -151,7 +151,7 @@ static int thread_peer_add(weft_ep *e, weft_loc *loc, uint32_t id,
     if (!p->box || reserve_sender(e, a.index) != 0) {
         int r = p->box ? WEFT_ENOMEM : WEFT_EPEER;
         if (p->box)
-            wf_mail_put(p->box);
+            wf_mail_release(p->box);
         free(p);
         return r;
     }
@@ -169,18 +169,18 @@ static int thread_peer_del(weft_peer *p, int abrupt)
     weft_peer **at = &e->peers;
 
     (void)abrupt;
-    wf_assist_finish(e);
+    wf_assist_await_done(e);
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
     e->by_sender[p->box->index] = NULL;
     e->wants -= p->wants;
-    wf_mail_put(p->box);
+    wf_mail_release(p->box);
     free(p);
     return WEFT_OK;
 }
 
-weft_peer *wf_thread_from(weft_ep *e, uint32_t index)
+weft_peer *wf_thread_find_peer(weft_ep *e, uint32_t index)
 {
     int64_t id;
 
@@ -208,7 +208,7 @@ static void disarm_endpoint(weft_ep *e)
         return; /* the bell did not ring */
 }
 
-void wf_thread_down(weft_peer *p, const char *why)
+void wf_thread_report_down(weft_peer *p, const char *why)
 {
     if (p->down)
         return;
@@ -219,7 +219,7 @@ void wf_thread_down(weft_peer *p, const char *why)
 /* Reports the peers whose threads have left MPI without telling. */
 static int report_dead_peers(weft_ep *e)
 {
-    uint32_t deaths = wf_mail_deaths();
+    uint32_t deaths = wf_mail_count_deaths();
     int n = 0;
 
     e->peer_died = false;
@@ -229,7 +229,7 @@ static int report_dead_peers(weft_ep *e)
         /* pairs with the release in wf_mail_close */
         if (wf_load_acquire(&p->box->closed) != MAIL_GONE)
             continue;
-        wf_thread_down(p, "its thread has left MPI");
+        wf_thread_report_down(p, "its thread has left MPI");
         n++;
     }
     return n;
@@ -260,7 +260,7 @@ static int finish_get(weft_ep *e)
 {
     weft_rma *r = e->rma;
 
-    if (!r || !wf_assist_done(e))
+    if (!r || !wf_assist_is_done(e))
         return 0;
     e->rma = NULL;
     e->host->rma_done(e->core, r, WEFT_OK);
@@ -320,9 +320,9 @@ static int thread_arm(weft_ep *e, weft_event *event, uint64_t *deadline)
     (void)event;
     e->armed = true;
     /* each death wakes this rank */
-    e->peer_died = wf_mail_deaths() != e->seen_deaths;
+    e->peer_died = wf_mail_count_deaths() != e->seen_deaths;
     if ((tail >> 1 != e->head && !e->stalled) || has_any_space_again(e) ||
-        (e->rma && wf_assist_done(e)) || e->peer_died) {
+        (e->rma && wf_assist_is_done(e)) || e->peer_died) {
         disarm_endpoint(e);
         return WEFT_EAGAIN;
     }

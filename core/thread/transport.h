@@ -40,7 +40,7 @@ struct weft_ep {
     bool armed;           /* senders may see this rank as asleep */
     bool peer_died;       /* an owner of a mailbox has gone without leaving */
     bool stalled;         /* the core had no memory for the next container */
-    uint32_t seen_deaths; /* wf_mail_deaths() of the last look for dead peers */
+    uint32_t seen_deaths; /* wf_mail_count_deaths() of the last look for dead peers */
     weft_peer *peers;
     weft_rma *rma;       /* a shared copy that the sender has not finished */
     uint32_t own_pieces; /* pieces of it that this rank has copied */
@@ -49,10 +49,10 @@ struct weft_ep {
 
 /* Returns the peer with that index; the core makes it if it is none yet. NULL
  * if that cannot be. */
-weft_peer *wf_thread_from(weft_ep *, uint32_t index);
+weft_peer *wf_thread_find_peer(weft_ep *, uint32_t index);
 
 /* Reports to the core that the peer is lost; only the first call does. */
-void wf_thread_down(weft_peer *, const char *why);
+void wf_thread_report_down(weft_peer *, const char *why);
 
 /* post.c */
 int wf_thread_send(weft_peer *, weft_tx *);
@@ -79,10 +79,10 @@ void *wf_thread_rkey_map(weft_rkey *, uint64_t, size_t);
 /* assist.c */
 int wf_thread_get(weft_peer *, weft_rma *);
 /* Helps with the copy of a peer, which has sent the claim word of its job. */
-void wf_assist(weft_peer *, uint64_t word);
+void wf_assist_copy(weft_peer *, uint64_t word);
 /* Tells whether the shared copy of this rank is complete. */
-bool wf_assist_done(const weft_ep *);
+bool wf_assist_is_done(const weft_ep *);
 /* Waits until the shared copy is complete; its memory is about to go. */
-void wf_assist_finish(weft_ep *);
+void wf_assist_await_done(weft_ep *);
 
 #endif

@@ -82,7 +82,7 @@ int wf_dist_agree(struct wf_comm *comm, int rc)
 
     if (rc == MPI_ERR_NO_MEM) /* before another one ends the job */
         wf_log(comm->wf, WF_LOG_WARN, "%s", cause.text);
-    r = wf_barrier_agree(comm, &failed);
+    r = wf_barrier_agree_on_flags(comm, &failed);
     if (rc) {
         *wf_error_last() = cause;
         return rc;

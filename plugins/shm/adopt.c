@@ -86,7 +86,7 @@ bool wf_shm_handle_refusal(struct shm_conn *c, const struct shm_message *m)
 static uint32_t assign_bell_byte(weft_peer *p)
 {
     weft_ep *ep = p->ep;
-    for (uint32_t i = 0; i < SHM_RANG; i++) {
+    for (uint32_t i = 0; i < SHM_BELL_BYTES; i++) {
         if (ep->byte_owner[i])
             continue;
         ep->byte_owner[i] = p;
@@ -94,7 +94,7 @@ static uint32_t assign_bell_byte(weft_peer *p)
             ep->byte_top = i + 1;
         return i;
     }
-    return SHM_RANG;
+    return SHM_BELL_BYTES;
 }
 
 static int send_setup(weft_peer *p, int fd, unsigned type)

@@ -66,10 +66,10 @@ static void set_mode(weft_ep *ep, uint32_t mode)
     atomic_store_explicit(&ep->page->mode, mode, memory_order_release);
 }
 
-/* The slow part of shm_wake, for a peer that sleeps or has many peers. */
-void wf_shm_ring(weft_peer *p, uint32_t mode)
+/* The slow part of shm_wake_peer, for a peer that sleeps or has many peers. */
+void wf_shm_ring_bell(weft_peer *p, uint32_t mode)
 {
-    if (mode & SHM_MANY && p->my_byte < SHM_RANG)
+    if (mode & SHM_MANY && p->my_byte < SHM_BELL_BYTES)
         atomic_store_explicit(&p->page->rang[p->my_byte], 1,
                               memory_order_release);
     if (!(mode & SHM_ASLEEP) || p->rung == mode)
@@ -84,7 +84,7 @@ void wf_shm_ring(weft_peer *p, uint32_t mode)
 
 /* Asks callers to set their byte from now on. Messages that came before are
  * found by polling every ring once. */
-void wf_shm_many(weft_ep *ep)
+void wf_shm_require_bytes(weft_ep *ep)
 {
     if (ep->mode & SHM_MANY)
         return;
@@ -94,7 +94,7 @@ void wf_shm_many(weft_ep *ep)
 }
 
 /* Says whether the peer has published a slot that may be taken now. */
-bool wf_shm_pending(const weft_peer *p)
+bool wf_shm_has_arrived(const weft_peer *p)
 {
     const struct shm_in *in = &p->in;
     if (in->paused || p->fault)
@@ -142,7 +142,7 @@ static bool has_work(weft_ep *ep)
     if (ep->sweep)
         return true;
     for (uint32_t i = 0; i < ep->live_n; i++)
-        if (wf_shm_pending(ep->live[i]))
+        if (wf_shm_has_arrived(ep->live[i]))
             return true;
     for (uint32_t i = 0; i < ep->busy_n; i++)
         if (busy_can_move(ep->busy[i]))
@@ -173,15 +173,15 @@ int wf_shm_arm(weft_ep *ep, weft_event *event, uint64_t *deadline_ns)
         wf_shm_event(ep, event);
     if (!ep->armed) {
         announce_waiting(ep);
-        uint32_t who = shm_helping(ep) ? SHM_ASLEEP | SHM_STANDIN : SHM_ASLEEP;
-        set_mode(ep, (ep->mode | who) + SHM_NAP);
+        uint32_t who = shm_is_helper(ep) ? SHM_ASLEEP | SHM_HELPER_THREAD : SHM_ASLEEP;
+        set_mode(ep, (ep->mode | who) + SHM_SLEEP_COUNT);
         full_barrier(ep);
         ep->armed = true;
     }
     if (has_work(ep)) {
         ep->armed = false;
         ep->sweep = true; /* the next call finds it, whichever peer it is of */
-        set_mode(ep, ep->mode & ~(SHM_ASLEEP | SHM_STANDIN));
+        set_mode(ep, ep->mode & ~(SHM_ASLEEP | SHM_HELPER_THREAD));
         return WEFT_EAGAIN;
     }
     collect_deadlines(ep, deadline_ns);
@@ -194,6 +194,6 @@ int wf_shm_arm(weft_ep *ep, weft_event *event, uint64_t *deadline_ns)
 void wf_shm_disarm(weft_ep *ep)
 {
     ep->armed = false;
-    set_mode(ep, ep->mode & ~(SHM_ASLEEP | SHM_STANDIN));
+    set_mode(ep, ep->mode & ~(SHM_ASLEEP | SHM_HELPER_THREAD));
     ep->attend = true;
 }

@@ -57,7 +57,7 @@ static bool is_always_read_by_receiver(const weft_ep *ep)
 }
 
 /* Says whether a message should be offered. */
-bool wf_shm_cma_offers(const weft_ep *ep, uint64_t len)
+bool wf_shm_cma_should_offer(const weft_ep *ep, uint64_t len)
 {
     if (is_always_read_by_receiver(ep))
         return true;

@@ -80,7 +80,7 @@ void wf_shm_copy_plain(void *to, const void *from, size_t n)
 /* Copies with non-temporal stores: lines that another processor holds are not
  * requested. The fence orders the stores before the slot that announces
  * them. */
-void wf_shm_copy_around(void *to, const void *from, size_t n)
+void wf_shm_copy_nontemporal(void *to, const void *from, size_t n)
 {
     size_t before = n < LOOP_FROM ? n : -(uintptr_t)to % 64;
     char *t = (char *)to + before;
@@ -94,7 +94,7 @@ void wf_shm_copy_around(void *to, const void *from, size_t n)
     memcpy(t, f, n);
 }
 #else
-void wf_shm_copy_around(void *to, const void *from, size_t n)
+void wf_shm_copy_nontemporal(void *to, const void *from, size_t n)
 {
     wf_shm_copy(to, from, n);
 }

@@ -26,7 +26,7 @@
  * The core's helper thread (host->helping), which runs while the program
  * computes, sets `away`: the sender then writes instead of pushing into a ring
  * that only the helper thread would empty. It sleeps as soon as the sender is
- * at work. A sender whose helper thread sleeps is not woken (SHM_STANDIN).
+ * at work. A sender whose helper thread sleeps is not woken (SHM_HELPER_THREAD).
  * Where both programs compute, the receiver's helper thread does the work,
  * unless the programs have all CPUs: then it would take from one program what
  * it spares the other, three times as slowly as both sides do once they are in
@@ -84,12 +84,12 @@ bool wf_shm_has_fetches(const weft_peer *p)
  * woken, because it could not help. */
 static void publish_ask(weft_peer *p, uint32_t op)
 {
-    shm_advance(p, op, 0, SHM_ASK);
+    shm_publish_unwoken(p, op, 0, SHM_ASK);
     uint32_t mode = shm_peer_mode(p);
-    if (mode & SHM_STANDIN)
+    if (mode & SHM_HELPER_THREAD)
         mode &= ~SHM_ASLEEP;
     if (mode & (SHM_ASLEEP | SHM_MANY))
-        wf_shm_ring(p, mode);
+        wf_shm_ring_bell(p, mode);
 }
 
 static void send_ask(weft_peer *p, weft_rma *rma)
@@ -149,7 +149,7 @@ int wf_shm_fetch(weft_peer *p, weft_rma *rma)
     else
         fs->head = rma;
     fs->last = rma;
-    set_away(p, shm_helping(p->ep));
+    set_away(p, shm_is_helper(p->ep));
     ask_some(p);
     wf_shm_mark_busy(p);
     return WEFT_OK;
@@ -159,17 +159,17 @@ int wf_shm_fetch(weft_peer *p, weft_rma *rma)
 
 static void begin_ring_timing(weft_peer *p, struct shm_fetch *f)
 {
-    wf_shm_way_begins(&p->in, f->rma->len);
+    wf_shm_way_count_message(&p->in, f->rma->len);
     f->since = shm_clock_if(p, wf_shm_is_ring_race(p, f->rma->len));
 }
 
 static void copy_out(weft_peer *p, unsigned char *to, const unsigned char *from,
                      uint32_t n, uint32_t copy_info)
 {
-    uint64_t start = shm_clock_if(p, shm_way_timed(copy_info));
+    uint64_t start = shm_clock_if(p, shm_is_copy_timed(copy_info));
     wf_shm_copy_plain(to, from, n);
     if (start)
-        wf_shm_way_timed(&p->in, copy_info, n, shm_clock_if(p, true) - start);
+        wf_shm_way_add_time(&p->in, copy_info, n, shm_clock_if(p, true) - start);
 }
 
 static int report_broken_ring(weft_peer *p, const char *what)
@@ -186,7 +186,7 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
     memcpy(what, s->body, sizeof what);
     if (n == 0 || n > chunk)
         return report_broken_ring(p, "a piece of a wrong size");
-    const unsigned char *from = wf_shm_bulk_next(p, n);
+    const unsigned char *from = wf_shm_take_bulk(p, n);
     struct shm_fetch *f = fetch_of(p, what[0]);
     if (what[0] - fs->first >= fs->next - fs->first || !f->rma)
         return 0; /* the transfer has ended */
@@ -260,12 +260,12 @@ static bool is_sender_asleep(weft_peer *p)
 {
     uint32_t mode =
         atomic_load_explicit(&p->out.page->mode, memory_order_relaxed);
-    return (mode & (SHM_ASLEEP | SHM_STANDIN)) == SHM_ASLEEP;
+    return (mode & (SHM_ASLEEP | SHM_HELPER_THREAD)) == SHM_ASLEEP;
 }
 
 static uint64_t stall_timeout_ns(weft_peer *p)
 {
-    if (!shm_helping(p->ep))
+    if (!shm_is_helper(p->ep))
         return STALL_NS;
     return is_sender_asleep(p) ? WAKE_STALL_NS : HELPER_STALL_NS;
 }
@@ -300,7 +300,7 @@ static void read_block(weft_peer *p, uint32_t op)
     const weft_rma *rma = f->rma;
     struct shm_fetches *fs = &p->fetches;
     uint32_t first, left = shm_unclaimed(load_claims(p, op), op, f->all);
-    uint32_t n = shm_block(p->geometry.chunk, fs->run, left);
+    uint32_t n = shm_block_pieces(p->geometry.chunk, fs->run, left);
     n = shm_claim(claims_of(p, op), op, f->all, n, SHM_BACK, &first);
     if (n == 0)
         return;
@@ -321,7 +321,7 @@ static bool is_sender_working(weft_peer *p, uint32_t op);
  * Until then the helper thread must not sleep. */
 static bool is_undecided(weft_peer *p, uint32_t op)
 {
-    return shm_helping(p->ep) && !shm_helper_must_not_copy(p->ep) &&
+    return shm_is_helper(p->ep) && !shm_helper_must_not_copy(p->ep) &&
            !is_sender_asleep(p) &&
            shm_claimed(load_claims(p, op), SHM_FRONT) == 0 &&
            is_sender_working(p, op);
@@ -341,7 +341,7 @@ static int read_some(weft_peer *p)
     if (shm_helper_must_not_copy(p->ep))
         return fs->reading = false;
     if (!fs->reading && ++fs->idle % POLLS_BEFORE_CLAIMS != 0 &&
-        !shm_helping(p->ep))
+        !shm_is_helper(p->ep))
         return 0;
     fs->reading = find_unclaimed(p, &op) && is_sender_stalled(p, op);
     if (fs->reading)
@@ -355,7 +355,7 @@ static int read_some(weft_peer *p)
 
 int wf_shm_move_fetches(weft_peer *p)
 {
-    set_away(p, shm_helping(p->ep));
+    set_away(p, shm_is_helper(p->ep));
     int n = finish_some(p) + ask_some(p);
     return n || !has_fetches(&p->fetches) || p->fault ? n : read_some(p);
 }
@@ -380,7 +380,7 @@ bool wf_shm_fetch_can_move(weft_peer *p)
     if (fs->head && fs->next - fs->first < SHM_FETCHES)
         return shm_slot_free(p);
     return !shm_helper_must_not_copy(p->ep) && find_unclaimed(p, &op) &&
-           (!shm_helping(p->ep) || is_undecided(p, op) ||
+           (!shm_is_helper(p->ep) || is_undecided(p, op) ||
             !is_sender_working(p, op));
 }
 

@@ -211,7 +211,7 @@ static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
     uint32_t n = wf_shm_count_free_chunks(p, limit, most);
     if (n > 0)
         return n;
-    if (!shm_slot_free(p) || !wf_shm_refresh(p))
+    if (!shm_slot_free(p) || !wf_shm_refresh_room(p))
         return 0;
     if (b->tail != q->tail) {
         q->tail = b->tail;
@@ -275,7 +275,7 @@ static uint32_t record_written(weft_peer *p, struct shm_push *h, uint64_t n)
 static uint32_t write_block(weft_peer *p, struct shm_push *h)
 {
     struct shm_pushes *q = &p->pushes;
-    uint32_t most = shm_block(p->geometry.chunk, q->run, count_unclaimed(p, h));
+    uint32_t most = shm_block_pieces(p->geometry.chunk, q->run, count_unclaimed(p, h));
     if (p->write_refused || (h->at == h->end && !claim_pieces(p, h, most)))
         return 0;
     uint64_t at = (uint64_t)h->at * p->geometry.chunk, n = 0;
@@ -287,7 +287,7 @@ static uint32_t write_block(weft_peer *p, struct shm_push *h)
     q->run += done;
     set_writing(p, false);
     if (h->at == h->end && count_unclaimed(p, h) == 0)
-        shm_wake(p); /* the transfer is complete */
+        shm_wake_peer(p); /* the transfer is complete */
     return done;
 }
 
@@ -298,7 +298,7 @@ static bool is_receiver_away(weft_peer *p)
 {
     return atomic_load_explicit(&p->in.share->away, memory_order_relaxed) ||
            atomic_load_explicit(&p->out.page->mode, memory_order_relaxed) &
-               SHM_STANDIN;
+               SHM_HELPER_THREAD;
 }
 
 static bool is_receiver_asleep(weft_peer *p)
@@ -321,7 +321,7 @@ static bool is_ring_stalled(weft_peer *p)
  * that are claimed already must be moved by this side. */
 static bool defers_to_peer(weft_peer *p, const struct shm_push *h)
 {
-    return h->at == h->end && shm_helping(p->ep) &&
+    return h->at == h->end && shm_is_helper(p->ep) &&
            (!is_receiver_asleep(p) || shm_helper_must_not_copy(p->ep));
 }
 

@@ -83,7 +83,7 @@ int wf_shm_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
     p->loc_id = loc_id;
     p->watch = (struct shm_watch){SHM_PEER, -1};
     p->memory = p->bell = -1;
-    p->its_byte = SHM_RANG;
+    p->its_byte = SHM_BELL_BYTES;
     memcpy(&p->address, addr, sizeof p->address);
     ep->table[loc_id] = p;
     ep->peers_n++;
@@ -108,11 +108,11 @@ void wf_shm_link_up(weft_peer *p, int fd)
     p->state = SHM_UP;
     p->retry_after = p->shortage_since = 0;
     ep->live[ep->live_n++] = p;
-    if (p->its_byte == SHM_RANG)
+    if (p->its_byte == SHM_BELL_BYTES)
         ep->byteless++;
     ep->stats.connects++;
     if (ep->live_n > SHM_FEW_PEERS)
-        wf_shm_many(ep);
+        wf_shm_require_bytes(ep);
     ep->sweep = true; /* it may have sent before its byte counted */
     if (p->out.want)
         wf_shm_mark_busy(p);
@@ -125,11 +125,11 @@ static void leave_lists(weft_peer *p)
     weft_ep *ep = p->ep;
     uint32_t before = ep->live_n;
     remove_from_list(ep->live, &ep->live_n, p);
-    if (ep->live_n != before && p->its_byte == SHM_RANG)
+    if (ep->live_n != before && p->its_byte == SHM_BELL_BYTES)
         ep->byteless--;
-    if (p->its_byte < SHM_RANG)
+    if (p->its_byte < SHM_BELL_BYTES)
         ep->byte_owner[p->its_byte] = NULL;
-    p->its_byte = SHM_RANG;
+    p->its_byte = SHM_BELL_BYTES;
     for (int i = 0; i < SHM_RECENT; i++)
         if (ep->recent[i] == p)
             ep->recent[i] = NULL;
@@ -221,10 +221,10 @@ void wf_shm_peer_free(weft_peer *p)
 int wf_shm_peer_del(weft_peer *p, int abrupt)
 {
     bool talks = p->state == SHM_UP && !p->fault && !p->in.eof;
-    if (!abrupt && talks && (p->out.tx || (!p->out.bye && !wf_shm_say_bye(p))))
+    if (!abrupt && talks && (p->out.tx || (!p->out.bye && !wf_shm_send_bye(p))))
         return WEFT_EAGAIN;
     if (!abrupt && p->state == SHM_CALLED && !p->out.bye)
-        wf_shm_say_bye(p);
+        wf_shm_send_bye(p);
     wf_shm_peer_free(p);
     return WEFT_OK;
 }

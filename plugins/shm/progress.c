@@ -35,7 +35,7 @@ static int receive_some(weft_ep *ep, uint32_t rings, int budget)
     int n = 0;
     uint32_t i = ep->next_live < ep->live_n ? ep->next_live : 0;
     for (uint32_t k = 0; k < rings && n < budget; k++) {
-        int most = budget - n < SHM_TURN ? budget - n : SHM_TURN;
+        int most = budget - n < SHM_PEER_BUDGET ? budget - n : SHM_PEER_BUDGET;
         int got = wf_shm_receive(ep->live[i], most);
         if (got > 0 && rings < ep->live_n)
             remember_recent(ep, ep->live[i]);
@@ -57,7 +57,7 @@ static int receive_recent(weft_ep *ep)
     int n = 0;
     for (int i = 0; i < SHM_RECENT; i++)
         if (ep->recent[i])
-            n += wf_shm_receive(ep->recent[i], SHM_TURN);
+            n += wf_shm_receive(ep->recent[i], SHM_PEER_BUDGET);
     return n;
 }
 
@@ -67,7 +67,7 @@ static int receive_recent(weft_ep *ep)
 static int receive_polled(weft_ep *ep, int budget)
 {
     if (shm_likely(ep->live_n <= SHM_RINGS_PER_POLL) || ep->sweep ||
-        budget > SHM_TURN) {
+        budget > SHM_PEER_BUDGET) {
         ep->sweep = false;
         return receive_all(ep, budget);
     }
@@ -78,13 +78,13 @@ static int receive_polled(weft_ep *ep, int budget)
  * is polled. */
 static int receive_byte(weft_ep *ep, uint32_t i)
 {
-    /* acquire: pairs with the release in wf_shm_ring */
+    /* acquire: pairs with the release in wf_shm_ring_bell */
     atomic_exchange_explicit(&ep->page->rang[i], 0, memory_order_acq_rel);
     weft_peer *p = ep->byte_owner[i];
     if (!p || p->state != SHM_UP)
         return 0;
-    int n = wf_shm_receive(p, SHM_TURN);
-    if (n == SHM_TURN) /* there may be more: poll again without a bell */
+    int n = wf_shm_receive(p, SHM_PEER_BUDGET);
+    if (n == SHM_PEER_BUDGET) /* there may be more: poll again without a bell */
         atomic_store_explicit(&ep->page->rang[i], 1, memory_order_relaxed);
     if (n > 0)
         remember_recent(ep, p);
@@ -121,7 +121,7 @@ static int receive_arrivals(weft_ep *ep, int budget)
         return receive_polled(ep, budget);
     if (shm_unlikely(ep->sweep)) {
         int n = receive_all(ep, 1 << 30);
-        ep->sweep = n >= SHM_TURN; /* a ring may hold more */
+        ep->sweep = n >= SHM_PEER_BUDGET; /* a ring may hold more */
         return n;
     }
     return receive_by_bytes(ep, budget);
@@ -177,7 +177,7 @@ static int attend_peer(weft_ep *ep, weft_peer *p)
     if (p->state != SHM_UP)
         return 0;
     if (p->in.eof) {
-        int n = wf_shm_receive(p, SHM_TURN);
+        int n = wf_shm_receive(p, SHM_PEER_BUDGET);
         if (n > 0 || p->in.paused || p->fault)
             return n;
         wf_shm_peer_gone(p);
@@ -260,7 +260,7 @@ int wf_shm_progress(weft_ep *ep, int budget)
 {
     bool more = ep->armed | ep->sweep | ep->attend;
     if (shm_unlikely(more || ep->live_n != 1 || ep->busy_n | ep->conns_made ||
-                     budget > SHM_TURN ||
+                     budget > SHM_PEER_BUDGET ||
                      (ep->ticks & SHM_SOCKETS_IDLE) == SHM_SOCKETS_IDLE))
         return progress_fully(ep, budget);
     ep->ticks++;
@@ -271,7 +271,7 @@ static bool is_drained(weft_peer *p)
 {
     if (p->state != SHM_UP || p->fault || p->in.eof || p->out.bye)
         return true;
-    return !p->out.tx && wf_shm_say_bye(p);
+    return !p->out.tx && wf_shm_send_bye(p);
 }
 
 /* Returns WEFT_OK once everything accepted is in the rings and SHM_BYE was sent
@@ -283,7 +283,7 @@ int wf_shm_drain(weft_ep *ep)
     for (uint32_t i = 0; i < ep->table_n; i++) {
         weft_peer *p = ep->table[i];
         if (p && p->state == SHM_CALLED && !p->out.bye)
-            wf_shm_say_bye(p);
+            wf_shm_send_bye(p);
         else if (p && !is_drained(p))
             rc = WEFT_EAGAIN;
     }

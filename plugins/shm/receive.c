@@ -72,7 +72,7 @@ static void return_room(weft_peer *p)
         atomic_signal_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&in->line->waiting_for_space,
                              memory_order_relaxed))
-        shm_wake(p);
+        shm_wake_peer(p);
 }
 
 static int report_broken_ring(weft_peer *p, const char *what)
@@ -111,7 +111,7 @@ static const unsigned char *unpack_head(weft_peer *p, struct shm_slot *s,
         return shm_bytes_take(&p->in.cells, len);
     if (len > p->geometry.chunk)
         *have = p->geometry.chunk;
-    return wf_shm_bulk_next(p, *have);
+    return wf_shm_take_bulk(p, *have);
 }
 
 /* Notes the sink for a container of which the core has taken `shown` bytes; the
@@ -144,11 +144,11 @@ static void deliver_bytes(weft_peer *p, const unsigned char *data, uint32_t n,
                           uint32_t copy_info)
 {
     struct shm_in *in = &p->in;
-    uint64_t start = shm_clock_if(p, shm_way_timed(copy_info));
+    uint64_t start = shm_clock_if(p, shm_is_copy_timed(copy_info));
     if (in->sink && !scatter_payload(p, in->sink, in->off, data, n))
         finish_sink(p, WEFT_EINVAL);
     if (start)
-        wf_shm_way_timed(in, copy_info, n, shm_clock_if(p, true) - start);
+        wf_shm_way_add_time(in, copy_info, n, shm_clock_if(p, true) - start);
     in->off += n;
     if (shm_unlikely(in->since && in->off == in->len))
         record_ring_time(p);
@@ -210,7 +210,7 @@ static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
         in->bulk.at = bulk;
     }
     if (rc == 0 && shown < have) {
-        wf_shm_way_begins(in, len);
+        wf_shm_way_count_message(in, len);
         in->since = shm_clock_if(p, wf_shm_is_ring_race(p, len));
         deliver_bytes(p, data, have, SHM_BY_MEMCPY);
     }
@@ -223,7 +223,7 @@ static int take_data(weft_peer *p, uint64_t word)
     uint32_t n = shm_word_len(word);
     if (n == 0 || n > p->geometry.chunk || n > in->len - in->off)
         return report_broken_ring(p, "a chunk that belongs to no message");
-    deliver_bytes(p, wf_shm_bulk_next(p, n), n, shm_word_first(word));
+    deliver_bytes(p, wf_shm_take_bulk(p, n), n, shm_word_first(word));
     return 0;
 }
 
@@ -263,7 +263,7 @@ static inline void advance_slot(weft_peer *p)
     struct shm_in *in = &p->in;
     in->head++;
     if (shm_unlikely(++in->next == in->end))
-        wf_shm_turn_in(p);
+        wf_shm_wrap_in(p);
 }
 
 /* Says whether the peer sends one short message after the other, without
@@ -364,7 +364,7 @@ static inline int take_wanted(weft_peer *p, const struct shm_slot *s,
 
 static inline uint64_t load_slot_word(const weft_peer *p)
 {
-    /* acquire: pairs with the release in shm_store */
+    /* acquire: pairs with the release in shm_store_word */
     return atomic_load_explicit(&p->in.next->word, memory_order_acquire);
 }
 

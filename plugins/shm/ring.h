@@ -64,11 +64,11 @@ static inline uint32_t shm_peer_mode(weft_peer *p)
     return atomic_load_explicit(&p->out.page->mode, memory_order_relaxed);
 }
 
-static inline void shm_wake(weft_peer *p)
+static inline void shm_wake_peer(weft_peer *p)
 {
     uint32_t mode = shm_peer_mode(p);
     if (shm_unlikely(mode & (SHM_ASLEEP | SHM_MANY)))
-        wf_shm_ring(p, mode);
+        wf_shm_ring_bell(p, mode);
 }
 
 /* Copies up to SHM_INLINE bytes without a call, in overlapping parts of
@@ -110,7 +110,7 @@ static inline uint32_t shm_describe_copy(const weft_peer *p, enum shm_way way,
                                          uint64_t start)
 {
     return shm_unlikely(start)
-               ? wf_shm_way_told(way, shm_clock_if(p, true) - start)
+               ? wf_shm_way_pack_time(way, shm_clock_if(p, true) - start)
                : way;
 }
 
@@ -126,7 +126,7 @@ static inline bool shm_slot_free(weft_peer *p)
     struct shm_out *out = &p->out;
     if (shm_likely(shm_used(out) <= out->mask))
         return true;
-    return wf_shm_slot_wanted(p);
+    return wf_shm_find_free_slot(p);
 }
 
 /* The next slot. Its body may be written; it is not yet visible. */
@@ -136,9 +136,9 @@ static inline struct shm_slot *shm_slot_next(struct shm_out *out)
 }
 
 /* Makes a slot visible. The caller checks whether it was the last of the ring,
- * and then calls wf_shm_turn_out. `what` has the first four bytes of the header
+ * and then calls wf_shm_wrap_out. `what` has the first four bytes of the header
  * and, above them, the length. */
-static inline void shm_store(struct shm_out *out, struct shm_slot *s,
+static inline void shm_store_word(struct shm_out *out, struct shm_slot *s,
                              uint64_t what, unsigned kind)
 {
     atomic_store_explicit(
@@ -148,20 +148,20 @@ static inline void shm_store(struct shm_out *out, struct shm_slot *s,
 }
 
 /* Makes the next slot visible, without waking the receiver. */
-static inline void shm_advance(weft_peer *p, uint32_t first, uint32_t len,
+static inline void shm_publish_unwoken(weft_peer *p, uint32_t first, uint32_t len,
                                unsigned kind)
 {
     struct shm_out *out = &p->out;
-    shm_store(out, shm_slot_next(out), shm_word(first, len, 0, 0), kind);
+    shm_store_word(out, shm_slot_next(out), shm_word(first, len, 0, 0), kind);
     if (shm_unlikely(out->next == out->end))
-        wf_shm_turn_out(p);
+        wf_shm_wrap_out(p);
 }
 
 static inline void shm_publish_slot(weft_peer *p, uint32_t first, uint32_t len,
                                     unsigned kind)
 {
-    shm_advance(p, first, len, kind);
-    shm_wake(p);
+    shm_publish_unwoken(p, first, len, kind);
+    shm_wake_peer(p);
 }
 
 /* Says whether n contiguous bytes fit, by the consumed bytes last read. */

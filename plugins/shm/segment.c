@@ -139,10 +139,10 @@ static void attach_out(weft_peer *p, const struct shm_geometry *g, int dir)
     struct shm_slot *slots = slots_at(p, shm_first_at(dir));
     *out = (struct shm_out){
         .slots = slots,
-        .end = slots + SHM_FIRST,
+        .end = slots + SHM_FIRST_SLOTS,
         .next = slots,
         .word = shm_word(0, 0, SHM_HEAD, 1),
-        .mask = SHM_FIRST - 1,
+        .mask = SHM_FIRST_SLOTS - 1,
         .line = (struct shm_line *)(void *)p->base + dir,
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
         .bulk = {.base = p->base + shm_first_bulk_at(g, dir),
@@ -155,15 +155,15 @@ static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
     struct shm_slot *slots = slots_at(p, shm_first_at(dir));
     p->in = (struct shm_in){
         .slots = slots,
-        .end = slots + SHM_FIRST,
+        .end = slots + SHM_FIRST_SLOTS,
         .next = slots,
-        .mask = SHM_FIRST - 1,
+        .mask = SHM_FIRST_SLOTS - 1,
         .wrap = 1,
         .line = (struct shm_line *)(void *)p->base + dir,
         .cells = {.base = p->base + shm_cells_at(g, dir), .size = g->cells},
         .bulk = {.base = p->base + shm_first_bulk_at(g, dir),
                  .size = shm_first_bulk_bytes(g)}};
-    wf_shm_way_start(&p->in);
+    wf_shm_way_init(&p->in);
 }
 
 static int direction_of(const weft_peer *p, const struct shm_line *line)
@@ -187,16 +187,16 @@ static struct shm_slot *begin_large(weft_peer *p, const struct shm_line *line)
 /* Announces the large ring, because this one has been full or is used much. The
  * large one follows at the end of this pass, whose last slot is not published
  * yet: the receiver reads the announcement after that slot. */
-void wf_shm_enlarge(weft_peer *p)
+void wf_shm_announce_large_ring(weft_peer *p)
 {
     struct shm_out *out = &p->out;
-    if (out->large || p->geometry.slots <= SHM_FIRST)
+    if (out->large || p->geometry.slots <= SHM_FIRST_SLOTS)
         return;
     out->large = SHM_LARGE | (uint32_t)(out->start + (out->end - out->slots));
     atomic_store_explicit(&out->line->large, out->large, memory_order_relaxed);
 }
 
-void wf_shm_turn_out(weft_peer *p)
+void wf_shm_wrap_out(weft_peer *p)
 {
     enum { MUCH = 256 }; /* messages, sent on a processor of its own */
     struct shm_out *out = &p->out;
@@ -206,7 +206,7 @@ void wf_shm_turn_out(weft_peer *p)
     out->word += shm_word(0, 0, 0, 1);
     /* with the large ring counts are read less often */
     if (out->start == MUCH && !p->ep->oversubscribed)
-        wf_shm_enlarge(p);
+        wf_shm_announce_large_ring(p);
     if (out->large != (SHM_LARGE | out->start))
         return;
     out->slots = out->next = begin_large(p, out->line);
@@ -218,12 +218,12 @@ void wf_shm_turn_out(weft_peer *p)
 /* Goes on at the start of the ring, or of the large one if the sender has
  * announced it. Whatever the sender wrote, the slots are those of the segment,
  * and the ring changes once. */
-void wf_shm_turn_in(weft_peer *p)
+void wf_shm_wrap_in(weft_peer *p)
 {
     struct shm_in *in = &p->in;
     in->next = in->slots;
     in->wrap = (in->wrap + 1) & 7;
-    if (in->mask + 1 != SHM_FIRST || in->slots == large_ring_of(p, in->line) ||
+    if (in->mask + 1 != SHM_FIRST_SLOTS || in->slots == large_ring_of(p, in->line) ||
         /* relaxed: ordered by the slot that was read before */
         atomic_load_explicit(&in->line->large, memory_order_relaxed) !=
             (SHM_LARGE | in->head))
@@ -308,7 +308,7 @@ bool wf_shm_enlarge_bulk(weft_peer *p)
 
 /* Takes the next n bytes of the bulk ring. Whatever the sender wrote, the
  * memory is that of the segment, and the ring changes once. */
-unsigned char *wf_shm_bulk_next(weft_peer *p, uint32_t n)
+unsigned char *wf_shm_take_bulk(weft_peer *p, uint32_t n)
 {
     struct shm_in *in = &p->in;
     if (in->bulk.size != shm_bulk_bytes(&p->geometry) &&

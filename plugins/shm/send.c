@@ -24,7 +24,7 @@ static bool accept_count(uint32_t *tail, uint32_t at, uint32_t count)
 }
 
 /* Reads how far the receiver is. Returns false if its counts are impossible. */
-bool wf_shm_refresh(weft_peer *p)
+bool wf_shm_refresh_room(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     struct shm_line *l = out->line;
@@ -45,14 +45,14 @@ bool wf_shm_refresh(weft_peer *p)
 
 /* Looks for a free slot in the counts; if there is none, announces the large
  * ring. Returns whether a slot is free. */
-bool wf_shm_slot_wanted(weft_peer *p)
+bool wf_shm_find_free_slot(weft_peer *p)
 {
     struct shm_out *out = &p->out;
-    if (!wf_shm_refresh(p))
+    if (!wf_shm_refresh_room(p))
         return false;
     if (shm_used(out) <= out->mask)
         return true;
-    wf_shm_enlarge(p);
+    wf_shm_announce_large_ring(p);
     return false;
 }
 
@@ -81,7 +81,7 @@ static bool has_room(weft_peer *p, struct shm_bytes *b, uint32_t n)
 {
     if (!shm_slot_free(p))
         return false;
-    if (shm_bytes_fit(b, n) || (wf_shm_refresh(p) && shm_bytes_fit(b, n)))
+    if (shm_bytes_fit(b, n) || (wf_shm_refresh_room(p) && shm_bytes_fit(b, n)))
         return true;
     return b == &p->out.bulk && !p->fault &&
            (!p->ep->oversubscribed || is_often_full(p)) &&
@@ -401,14 +401,14 @@ static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
 
 static SHM_COLD int ring_and_return(weft_peer *p, uint32_t mode)
 {
-    wf_shm_ring(p, mode);
+    wf_shm_ring_bell(p, mode);
     return WEFT_OK;
 }
 
 static SHM_COLD int wrap_and_wake(weft_peer *p)
 {
-    wf_shm_turn_out(p);
-    shm_wake(p);
+    wf_shm_wrap_out(p);
+    shm_wake_peer(p);
     return WEFT_OK;
 }
 
@@ -427,7 +427,7 @@ int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
     s->env[0] = shm_le64(h1);
     s->env[1] = shm_le64(h2);
     shm_prefetch_for_write(s + SHM_AHEAD_OUT);
-    shm_store(out, s, h0, SHM_HEAD);
+    shm_store_word(out, s, h0, SHM_HEAD);
     if (shm_unlikely(out->next == out->end))
         return wrap_and_wake(p);
     uint32_t mode = shm_peer_mode(p);
@@ -475,15 +475,15 @@ int wf_shm_send(weft_peer *p, weft_tx *tx)
 
 /* Sends the last slot of this direction. Returns false if it has no room
  * yet. */
-bool wf_shm_say_bye(weft_peer *p)
+bool wf_shm_send_bye(weft_peer *p)
 {
     if (!shm_slot_free(p))
         return false;
     p->out.bye = true;
     wf_shm_leave_fast_path(p);
-    shm_advance(p, 0, 0, SHM_BYE);
+    shm_publish_unwoken(p, 0, 0, SHM_BYE);
     if (p->out.page) /* else the dialler has not answered: it polls later */
-        shm_wake(p);
+        shm_wake_peer(p);
     return true;
 }
 
@@ -493,7 +493,7 @@ bool wf_shm_has_room(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     uint32_t most = out->mask - out->mask / 4;
-    if (shm_used(out) > most && (!wf_shm_refresh(p) || shm_used(out) > most))
+    if (shm_used(out) > most && (!wf_shm_refresh_room(p) || shm_used(out) > most))
         return false;
     return has_room(p, &out->cells, shm_cell_max(&p->geometry));
 }

@@ -234,7 +234,7 @@ static weft_ep *new_ep(const weft_open *o)
     ep->page_memory = -1;
     snprintf(ep->instance, sizeof ep->instance, "%s",
              o->instance ? o->instance : "shm");
-    ep->byte_owner = calloc(SHM_RANG, sizeof *ep->byte_owner);
+    ep->byte_owner = calloc(SHM_BELL_BYTES, sizeof *ep->byte_owner);
     if (ep->byte_owner)
         return ep;
     free_ep(ep);
@@ -341,7 +341,7 @@ static int register_memory(weft_ep *ep, void *base, size_t len, unsigned access,
 {
     (void)access;
     *mr = wf_shm_area_of(ep, base, len);
-    if (!*mr && wf_shm_cma_offers(ep, len))
+    if (!*mr && wf_shm_cma_should_offer(ep, len))
         *mr = wf_shm_offer(ep, base, len);
     return *mr ? WEFT_OK : WEFT_ENOTSUP;
 }

@@ -34,7 +34,7 @@ enum {
     SHM_AHEAD = 2,          /* slots that a receiver prefetches ahead */
     SHM_AHEAD_OUT = 4,      /* and a sender: docs/performance.md */
     SHM_RECENT = 4,         /* recent peers that every progress call polls */
-    SHM_TURN = 64,          /* slots of one peer before others are polled */
+    SHM_PEER_BUDGET = 64,          /* slots of one peer before others are polled */
     SHM_SOCKETS_IDLE = 255, /* every 256th call may poll the sockets */
     SHM_SOCKETS_APART = 100000, /* ns, the longest pause between such polls */
     SHM_SOCKETS_BUSY = 7,  /* every 8th call while connections are being made */
@@ -322,7 +322,7 @@ struct weft_peer {
     struct shm_page *page;   /* the peer's page */
     uint32_t rung;           /* the value of its mode for which I rang */
     uint32_t my_byte;        /* in the peer's page */
-    uint32_t its_byte;       /* in mine; SHM_RANG: none left */
+    uint32_t its_byte;       /* in mine; SHM_BELL_BYTES: none left */
     weft_rkey *mapped_areas; /* areas of the peer that I have mapped */
     uint64_t requested_area; /* the id of the last that I asked for */
     bool maps_my_areas;      /* it has asked for some of mine */
@@ -380,7 +380,7 @@ struct weft_ep {
     uint32_t busy_n;
     uint32_t peers_n, peers_cap;
     weft_peer *recent[SHM_RECENT];
-    weft_peer **byte_owner; /* [SHM_RANG] */
+    weft_peer **byte_owner; /* [SHM_BELL_BYTES] */
     uint32_t byte_top;      /* no byte at or above this was given out */
     uint32_t byteless;      /* live peers for which none was left */
     struct shm_conn *conns, *dead_conns;
@@ -404,7 +404,7 @@ struct weft_ep {
 
 /* Says whether the caller is the core's helper thread, whose program
  * computes. */
-static inline bool shm_helping(const weft_ep *ep)
+static inline bool shm_is_helper(const weft_ep *ep)
 {
     return ep->helping && ep->helping(ep->core);
 }
@@ -433,19 +433,19 @@ struct shm_geometry wf_shm_geometry(const struct shm_config *,
 int wf_shm_attach(weft_peer *, int fd, const struct shm_geometry *, int side);
 void wf_shm_detach(weft_peer *);
 /* Announces that the large ring will follow the first one. */
-void wf_shm_enlarge(weft_peer *);
+void wf_shm_announce_large_ring(weft_peer *);
 /* Goes on at the start of the ring, or of the large ring if it follows. */
-void wf_shm_turn_out(weft_peer *);
-void wf_shm_turn_in(weft_peer *);
+void wf_shm_wrap_out(weft_peer *);
+void wf_shm_wrap_in(weft_peer *);
 bool wf_shm_reserve_bulk(weft_peer *);
 bool wf_shm_enlarge_bulk(weft_peer *);
-unsigned char *wf_shm_bulk_next(weft_peer *, uint32_t n);
+unsigned char *wf_shm_take_bulk(weft_peer *, uint32_t n);
 
 /* ---- copy.c: large payloads ---- */
 
 void wf_shm_copy(void *to, const void *from, size_t n);
 void wf_shm_copy_plain(void *to, const void *from, size_t n);
-void wf_shm_copy_around(void *to, const void *from, size_t n);
+void wf_shm_copy_nontemporal(void *to, const void *from, size_t n);
 
 /* Copies a payload into the bulk ring in the given way. */
 static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
@@ -453,8 +453,8 @@ static inline void shm_copy_in(enum shm_way way, void *to, const void *from,
 {
     if (way == SHM_BY_LOOP)
         wf_shm_copy(to, from, n);
-    else if (way == SHM_AROUND)
-        wf_shm_copy_around(to, from, n);
+    else if (way == SHM_NONTEMPORAL)
+        wf_shm_copy_nontemporal(to, from, n);
     else
         memcpy(to, from, n);
 }
@@ -462,14 +462,14 @@ uint64_t wf_shm_ring_bytes(uint32_t local_count, bool oversubscribed);
 
 /* ---- way.c: the way in which both sides copy them ---- */
 
-void wf_shm_way_start(struct shm_in *);
-void wf_shm_way_begins(struct shm_in *, uint64_t len);
-uint32_t wf_shm_way_told(enum shm_way, uint64_t ns);
-void wf_shm_way_timed(struct shm_in *, uint32_t copy_info, uint64_t n,
+void wf_shm_way_init(struct shm_in *);
+void wf_shm_way_count_message(struct shm_in *, uint64_t len);
+uint32_t wf_shm_way_pack_time(enum shm_way, uint64_t ns);
+void wf_shm_way_add_time(struct shm_in *, uint32_t copy_info, uint64_t n,
                       uint64_t ns);
 
 /* Says whether a slot carries the time that the sender's copy took. */
-static inline bool shm_way_timed(uint32_t copy_info)
+static inline bool shm_is_copy_timed(uint32_t copy_info)
 {
     return shm_unlikely(copy_info >= SHM_WAYS);
 }
@@ -515,7 +515,7 @@ void wf_shm_end_asks(weft_peer *);
 
 /* ---- cma.c: any memory of a peer ---- */
 
-bool wf_shm_cma_offers(const weft_ep *, uint64_t len);
+bool wf_shm_cma_should_offer(const weft_ep *, uint64_t len);
 weft_rkey *wf_shm_cma_open_key(weft_peer *, uint64_t id);
 void wf_shm_cma_admit_peers(weft_ep *);
 void wf_shm_cma_log_use(const weft_open *, const struct shm_config *);
@@ -531,9 +531,9 @@ void wf_shm_record_ring_race(weft_peer *, uint64_t len, uint64_t ns);
 /* ---- bell.c: sleeping and waking ---- */
 
 void wf_shm_bell_register(weft_ep *, bool oversubscribed);
-void wf_shm_ring(weft_peer *, uint32_t mode);
-void wf_shm_many(weft_ep *);
-bool wf_shm_pending(const weft_peer *);
+void wf_shm_ring_bell(weft_peer *, uint32_t mode);
+void wf_shm_require_bytes(weft_ep *);
+bool wf_shm_has_arrived(const weft_peer *);
 int wf_shm_event(weft_ep *, weft_event *);
 int wf_shm_arm(weft_ep *, weft_event *, uint64_t *deadline_ns);
 void wf_shm_disarm(weft_ep *);
@@ -550,9 +550,9 @@ uint32_t wf_shm_push_pieces(weft_peer *, const unsigned char *, uint64_t n,
                             uint32_t op, uint32_t index);
 bool wf_shm_push(weft_peer *);
 bool wf_shm_can_push(weft_peer *);
-bool wf_shm_say_bye(weft_peer *);
-bool wf_shm_refresh(weft_peer *);
-bool wf_shm_slot_wanted(weft_peer *);
+bool wf_shm_send_bye(weft_peer *);
+bool wf_shm_refresh_room(weft_peer *);
+bool wf_shm_find_free_slot(weft_peer *);
 bool wf_shm_has_room(weft_peer *);
 
 /* ---- receive.c ---- */
@@ -561,7 +561,7 @@ int wf_shm_receive_slots(weft_peer *, int budget);
 /* Delivers what has arrived from one peer. Returns the slots handled. */
 static inline int wf_shm_receive(weft_peer *p, int budget)
 {
-    /* acquire: pairs with the release in shm_store */
+    /* acquire: pairs with the release in shm_store_word */
     uint64_t word =
         atomic_load_explicit(&p->in.next->word, memory_order_acquire);
     return (word >> 61) != p->in.wrap ? 0 : wf_shm_receive_slots(p, budget);

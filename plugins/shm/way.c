@@ -51,7 +51,7 @@ static void use_way(struct shm_in *in, enum shm_way way)
                           memory_order_relaxed);
 }
 
-void wf_shm_way_start(struct shm_in *in)
+void wf_shm_way_init(struct shm_in *in)
 {
     in->choice =
         (struct shm_choice){.round = ROUNDS, .left = WARM, .rest = REST};
@@ -59,7 +59,7 @@ void wf_shm_way_start(struct shm_in *in)
 }
 
 /* Counts a message of len bytes that begins, and may begin a trial with it. */
-void wf_shm_way_begins(struct shm_in *in, uint64_t len)
+void wf_shm_way_count_message(struct shm_in *in, uint64_t len)
 {
     struct shm_choice *c = &in->choice;
     if (c->round < ROUNDS)
@@ -72,7 +72,7 @@ void wf_shm_way_begins(struct shm_in *in, uint64_t len)
 }
 
 /* Packs a way and the time of its copy into the word for a chunk's slot. */
-uint32_t wf_shm_way_told(enum shm_way way, uint64_t ns)
+uint32_t wf_shm_way_pack_time(enum shm_way way, uint64_t ns)
 {
     uint32_t most = UINT32_MAX / SHM_WAYS;
     return (uint32_t)way + SHM_WAYS * (ns < most ? (uint32_t)ns + 1 : most);
@@ -82,7 +82,7 @@ uint32_t wf_shm_way_told(enum shm_way way, uint64_t ns)
  * as memcpy took for a whole round. */
 static bool is_hopeless(const struct shm_choice *c)
 {
-    return c->way == SHM_AROUND &&
+    return c->way == SHM_NONTEMPORAL &&
            c->ns > c->best[SHM_BY_MEMCPY] * ROUND_MB * 3 / 2;
 }
 
@@ -97,16 +97,16 @@ static void end_round(struct shm_in *in, bool last)
         return;
     }
     uint64_t memcpys = c->best[SHM_BY_MEMCPY];
-    bool clearly = c->best[SHM_AROUND] < memcpys - memcpys / 10;
+    bool clearly = c->best[SHM_NONTEMPORAL] < memcpys - memcpys / 10;
     c->rest = !last ? REST : c->rest < REST_HOPELESS ? 2 * c->rest : c->rest;
     c->left = c->rest;
     c->round = ROUNDS;
-    use_way(in, clearly ? SHM_AROUND : SHM_BY_MEMCPY);
+    use_way(in, clearly ? SHM_NONTEMPORAL : SHM_BY_MEMCPY);
 }
 
 /* Counts n bytes that took ns to copy out of the ring. copy_info: the sender's
  * word. */
-void wf_shm_way_timed(struct shm_in *in, uint32_t copy_info, uint64_t n,
+void wf_shm_way_add_time(struct shm_in *in, uint32_t copy_info, uint64_t n,
                       uint64_t ns)
 {
     struct shm_choice *c = &in->choice;

@@ -69,7 +69,7 @@ def main():
     name, chapter = functions[0]
     mpicc = os.path.join(build, "bin", "mpicc")
     with tempfile.TemporaryDirectory() as folder:
-        source = os.path.join(folder, "absent.c")
+        source = os.path.join(folder, "no_usrsctp.c")
         program = os.path.join(folder, "absent")
         with open(source, "w") as f:
             f.write(PROGRAM % name)

@@ -12,7 +12,7 @@
 
 #include "api/handle_int.h"
 #include "protocol/pool.h"
-#include "protocol/short.h"
+#include "protocol/fastpath.h"
 
 struct wf_instance *_Atomic wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance;
@@ -21,28 +21,28 @@ _Thread_local bool wf_call_large;
 
 /* The short path finds no contact, so every call takes the long way. */
 const struct wf_comm wf_comm_nobody;
-const struct wf_comm *wf_short_world = &wf_comm_nobody;
+const struct wf_comm *wf_fastpath_world = &wf_comm_nobody;
 static const char shut = 0;
-const char *_Atomic wf_short_gate = &shut;
-const struct wf_comm *wf_short_shared;
+const char *_Atomic wf_fastpath_enabled = &shut;
+const struct wf_comm *wf_fastpath_shared_world;
 
-bool wf_cs_crowd(struct wf_cs *cs)
+bool wf_cs_enable_locking(struct wf_cs *cs)
 {
     return true;
 }
 
-bool wf_progress_sole(struct wf_instance *wf)
+bool wf_progress_is_only_thread(struct wf_instance *wf)
 {
     return false;
 }
 
-bool wf_short_post(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
+bool wf_fastpath_post_receive(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
                    void *buf, uint64_t bytes, MPI_Request *request)
 {
     return false;
 }
 
-void wf_req_spin(struct wf_req *r)
+void wf_req_poll_briefly(struct wf_req *r)
 {
 }
 
@@ -55,7 +55,7 @@ void wf_status_set(MPI_Status *s, int source, int tag, uint64_t bytes,
 {
 }
 
-bool wf_receive_short(struct wf_comm *comm, struct weft_loc *loc,
+bool wf_receive_fast(struct wf_comm *comm, struct weft_loc *loc,
                       const struct wf_expected *what, MPI_Status *status,
                       int *rc)
 {
@@ -156,32 +156,32 @@ struct wf_errhandler *wf_errhandler_of(MPI_Errhandler h)
 }
 
 /* One thread enters and leaves by ticket, and owes nothing. */
-_Thread_local struct wf_cs_debt wf_cs_debt;
+_Thread_local struct wf_cs_deferred_unlock wf_cs_deferred_unlock;
 
-void wf_cs_pay(void)
+void wf_cs_finish_deferred_unlock(void)
 {
     fail_msg("the short path was taken");
 }
 
-_Thread_local uint32_t wf_mutex_self = WF_MUTEX_STRANGER;
+_Thread_local uint32_t wf_mutex_thread_id = WF_MUTEX_THREAD_ID_UNSET;
 
-void wf_mutex_take(struct wf_mutex *m)
+void wf_mutex_lock_by_ticket(struct wf_mutex *m)
 {
     if (m->next++ != m->serving)
         fail_msg("the section is entered twice");
 }
 
-void wf_mutex_pass(struct wf_mutex *m)
+void wf_mutex_pass_ticket(struct wf_mutex *m)
 {
     m->serving++;
 }
 
-void wf_mutex_linger(struct wf_mutex *m)
+void wf_mutex_pass_or_leave_open(struct wf_mutex *m)
 {
-    wf_mutex_pass(m);
+    wf_mutex_pass_ticket(m);
 }
 
-void wf_mutex_left(wf_atomic_u32 *inside)
+void wf_mutex_wake_revoker(wf_atomic_u32 *inside)
 {
 }
 
@@ -223,7 +223,7 @@ int fake_setup(void **state)
     job.request.wf = &job.wf;
     job.wf.world = &job.world;
     job.wf.self = &job.self;
-    wf_cs_share(&job.wf.api); /* a section left open shows as a deadlock */
+    wf_cs_allow_threads(&job.wf.api); /* a section left open shows as a deadlock */
     wf_process_instance = &job.wf;
     wf_store_release(&wf_process_state.phase, WF_PHASE_INSIDE);
     return 0;
@@ -249,7 +249,7 @@ void wf_pool_give(struct wf_p2p *p)
 }
 
 /* Of --granularity=lock-free. */
-void wf_cs_return(struct wf_cs *cs)
+void wf_cs_try_run_submitted(struct wf_cs *cs)
 {
 }
 

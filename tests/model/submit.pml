@@ -81,7 +81,7 @@ inline end()
     }
 }
 
-/* wf_cs_return */
+/* wf_cs_try_run_submitted */
 inline come_back()
 {
     do

@@ -137,7 +137,7 @@ static void call_one(int rank, int call)
 
     for (int i = 0; i < NUMBERS; i++)
         calls[rank][call].data[i] = value;
-    if (wf_coll_nonblocking(call % 2 ? wf_build_barrier : wf_build_bcast, &a,
+    if (wf_coll_start_nonblocking(call % 2 ? wf_build_barrier : wf_build_bcast, &a,
                             &calls[rank][call].request))
         fail("a collective does not start", call);
 }
@@ -180,7 +180,7 @@ static void check_calls(void)
     for (int rank = 0; rank < VICTIM; rank++) {
         for (int call = 0; call < COLLECTIVES; call++)
             check_call(rank, call);
-        if (!wf_comm_dead(sim.ranks[rank]->world))
+        if (!wf_comm_is_dead(sim.ranks[rank]->world))
             fail("a survivor does not know of the death", rank);
     }
 }

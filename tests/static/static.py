@@ -54,8 +54,8 @@ int main(int argc, char **argv)
 }
 """
 # Collectives, operations, constructors of datatypes, topologies, partitions.
-OTHER_CHAPTERS = ("wf_build_", "wf_coll_blocking", "wf_coll_nonblocking",
-                  "wf_coll_persistent", "wf_op_", "wf_mpi_type_", "wf_dims_",
+OTHER_CHAPTERS = ("wf_build_", "wf_coll_run_blocking", "wf_coll_start_nonblocking",
+                  "wf_coll_make_persistent", "wf_op_", "wf_mpi_type_", "wf_dims_",
                   "wf_mpi_cart", "wf_mpi_p")
 
 # What transports may take from libc and the thread library. Signals, exit

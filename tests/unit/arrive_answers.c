@@ -52,7 +52,7 @@ static void offer_message(void)
                            .waits = WF_WAITS_ANSWER,
                            .bytes = 1 << 20,
                            .pull = {.core = &core}};
-    assert_int_equal(wf_slot_pending(&send), 0);
+    assert_int_equal(wf_slot_add_pending(&send), 0);
 }
 
 static int arrive(const struct wf_wire *w, size_t have)

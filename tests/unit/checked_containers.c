@@ -64,7 +64,7 @@ static int setup(void **state)
                                    .max_payload = 1 << 20};
     for (int i = 0; i < LENGTH; i++)
         data[i] = (uint8_t)(i * 7 + 1);
-    assert_int_equal(wf_checks_ask(&loc, 1), 0);
+    assert_int_equal(wf_checks_require(&loc, 1), 0);
     wf_checks_wrap(&loc, &loc.lane[0]);
     return 0;
 }

@@ -9,24 +9,24 @@
 #include <cmocka.h>
 
 #include "coll/coll.h"
-#include "coll/team.h"
+#include "coll/shm/shmcoll.h"
 
 enum { LONG = 32 * 1024 };
 
 static struct wf_instance wf;
 
 static int chosen(enum wf_coll_kind kind, int size, uint64_t bytes,
-                  struct wf_team *team)
+                  struct wf_shmcoll *team)
 {
     struct wf_comm comm = {.wf = &wf, .size = size, .team = team};
 
-    return wf_coll_rule_of(&comm, kind, bytes, WF_ALG_ANY, NULL)->algorithm;
+    return wf_coll_find_rule(&comm, kind, bytes, WF_ALG_ANY, NULL)->algorithm;
 }
 
 static void a_long_bcast_of_many_ranks_that_share_cpus_comes_from_the_root(
     void **state)
 {
-    struct wf_team shares = {.oversubscribed = true};
+    struct wf_shmcoll shares = {.oversubscribed = true};
 
     assert_int_equal(chosen(WF_COLL_BCAST, 16, 32 * LONG, &shares), WF_ALG_LINEAR);
     assert_int_equal(chosen(WF_COLL_BCAST, 8, LONG, &shares), WF_ALG_LINEAR);
@@ -36,7 +36,7 @@ static void a_long_bcast_of_many_ranks_that_share_cpus_comes_from_the_root(
 
 static void a_longer_one_of_few_goes_from_rank_to_rank(void **state)
 {
-    struct wf_team shares = {.oversubscribed = true};
+    struct wf_shmcoll shares = {.oversubscribed = true};
 
     assert_int_equal(chosen(WF_COLL_BCAST, 4, 64 * LONG, &shares), WF_ALG_CHAIN);
     assert_int_equal(chosen(WF_COLL_BCAST, 4, 512 * LONG, &shares), WF_ALG_CHAIN);
@@ -45,7 +45,7 @@ static void a_longer_one_of_few_goes_from_rank_to_rank(void **state)
 
 static void the_longest_of_five_and_more_comes_from_the_root(void **state)
 {
-    struct wf_team shares = {.oversubscribed = true};
+    struct wf_shmcoll shares = {.oversubscribed = true};
 
     assert_int_equal(chosen(WF_COLL_BCAST, 5, 64 * LONG, &shares), WF_ALG_LINEAR);
     assert_int_equal(chosen(WF_COLL_BCAST, 8, 64 * LONG, &shares), WF_ALG_LINEAR);
@@ -55,7 +55,7 @@ static void the_longest_of_five_and_more_comes_from_the_root(void **state)
 
 static void it_goes_from_rank_to_rank_where_each_has_its_cpu(void **state)
 {
-    struct wf_team apart = {.oversubscribed = false};
+    struct wf_shmcoll apart = {.oversubscribed = false};
 
     assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG, &apart), WF_ALG_BINOMIAL);
     assert_int_equal(chosen(WF_COLL_BCAST, 16, 32 * LONG, &apart),
@@ -70,7 +70,7 @@ static void before_they_know_it_does_too(void **state)
 /* Each round of Bruck would be a turn of the run queue. */
 static void an_alltoall_of_ranks_that_share_cpus_has_no_rounds(void **state)
 {
-    struct wf_team shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
+    struct wf_shmcoll shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
 
     assert_int_equal(chosen(WF_COLL_ALLTOALL, 16, 8, &shares), WF_ALG_PAIRWISE);
     assert_int_equal(chosen(WF_COLL_ALLTOALL, 16, 8, &apart), WF_ALG_BRUCK);
@@ -79,7 +79,7 @@ static void an_alltoall_of_ranks_that_share_cpus_has_no_rounds(void **state)
 /* Whose results each puts once where all can read them. */
 static void a_long_allreduce_of_ranks_that_share_cpus_goes_by_blocks(void **state)
 {
-    struct wf_team shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
+    struct wf_shmcoll shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
 
     assert_int_equal(chosen(WF_COLL_ALLREDUCE, 16, 32 * LONG, &shares), WF_ALG_BLOCKS);
     assert_int_equal(chosen(WF_COLL_ALLREDUCE, 16, 32 * LONG, &apart), WF_ALG_RING);
@@ -90,7 +90,7 @@ static void a_rule_of_the_file_may_ask_for_it(void **state)
     struct wf_coll_rule rule = wf_coll_rule_always(WF_ALG_RING);
     struct wf_coll_rules rules = {.of[WF_COLL_ALLREDUCE] = &rule,
                                   .count[WF_COLL_ALLREDUCE] = 1};
-    struct wf_team shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
+    struct wf_shmcoll shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
 
     rule.crowded = true;
     wf.coll_rules = &rules;

@@ -108,7 +108,7 @@ int wf_type_copy(const struct wf_type *stype, const void *src, uint64_t scount,
     return s > d ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
-/* Only teams move parts of a block (coll/team.h), and here are none. */
+/* Only teams move parts of a block (coll/shm/shmcoll.h), and here are none. */
 void wf_type_pack(const struct wf_type *t, const void *buf, uint64_t count,
                   uint64_t off, void *out, uint64_t n)
 {

@@ -87,7 +87,7 @@ bool wf_comm_has_dead(struct wf_comm *c)
     return false;
 }
 
-int wf_comm_dead_error(struct wf_comm *c)
+int wf_comm_record_dead(struct wf_comm *c)
 {
     return MPI_ERR_PROC_ABORTED;
 }
@@ -293,7 +293,7 @@ static bool world_step(void)
 /* At once, as often as the dice say; and how often that was. */
 static int direct_sends, direct_recvs, direct_refusals;
 
-bool wf_now_send(struct wf_comm *comm, const void *data, uint64_t bytes,
+bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
                  int dest, int tag, enum wf_space space)
 {
     uint32_t me = wf_group_proc(comm->local, comm->rank);
@@ -317,8 +317,8 @@ bool wf_now_send(struct wf_comm *comm, const void *data, uint64_t bytes,
     return true;
 }
 
-bool wf_now_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
-                 int tag, enum wf_space space, struct wf_now *now)
+bool wf_try_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
+                 int tag, enum wf_space space, struct wf_try_result *now)
 {
     uint32_t me = wf_group_proc(comm->local, comm->rank);
     struct channel *c =
@@ -355,17 +355,17 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
         assert_true(world_step()); /* else: deadlock */
 }
 
-bool wf_progress_crowded(struct wf_instance *wf)
+bool wf_progress_is_oversubscribed(struct wf_instance *wf)
 {
     return false;
 }
 
-void wf_helper_attend(struct wf_req *r)
+void wf_helper_register(struct wf_req *r)
 {
 }
 
 /* Teams are for processes that can map memory: not here. */
-bool wf_progress_serve(struct wf_instance *wf, int fd, bool (*done)(void *),
+bool wf_progress_poll_until(struct wf_instance *wf, int fd, bool (*done)(void *),
                        void *arg, uint64_t deadline)
 {
     return false;
@@ -396,7 +396,7 @@ int wf_wait(struct wf_req **req, MPI_Status *status)
     return MPI_ERR_INTERN;
 }
 
-void wf_progress_kick(struct wf_instance *wf)
+void wf_progress_wake_leader(struct wf_instance *wf)
 {
 }
 

@@ -69,7 +69,7 @@ static void begin(void)
     if (WF_BRIEF || !wf_single_thread())
         _exit(SKIPPED);
     cs.changed = changed;
-    wf_cs_share_later(&cs);
+    wf_cs_expect_threads(&cs);
     MUST(changes == 1);
 }
 
@@ -77,7 +77,7 @@ static void one_thread_enters_nothing(void)
 {
     begin();
     call_often(NULL);
-    MUST(tickets() == 0 && wf_cs_alone(&cs));
+    MUST(tickets() == 0 && wf_cs_is_alone(&cs));
 }
 
 static void two_threads_exclude_each_other(void)
@@ -90,7 +90,7 @@ static void two_threads_exclude_each_other(void)
     call_often(NULL);
     pthread_join(other, NULL);
     MUST(plain == 2 * CALLS + 1);
-    MUST(!wf_cs_alone(&cs) && changes == 2);
+    MUST(!wf_cs_is_alone(&cs) && changes == 2);
 }
 
 /* As user functions are called: outside. */
@@ -104,7 +104,7 @@ static void a_callback_may_start_the_second(void)
     other = started();
     wf_cs_enter(&cs);
     plain++;
-    MUST(wf_cs_entered(&cs));
+    MUST(wf_cs_uses_lock(&cs));
     wf_cs_leave(&cs);
     pthread_join(other, NULL);
     MUST(plain == CALLS + 1);
@@ -114,14 +114,14 @@ static void it_is_lent_to_the_helper_and_alone_again(void)
 {
     begin();
     wf_cs_enter(&cs);
-    wf_cs_lend(&cs);
-    cs.owed = 1;
+    wf_cs_enable_for_helper(&cs);
+    cs.helper_ops = 1;
     wf_cs_leave(&cs);
-    MUST(wf_cs_entered(&cs)); /* on until nothing is owed */
+    MUST(wf_cs_uses_lock(&cs)); /* on until nothing is owed */
     wf_cs_enter(&cs);
-    cs.owed = 0;
+    cs.helper_ops = 0;
     wf_cs_leave(&cs);
-    MUST(wf_cs_alone(&cs));
+    MUST(wf_cs_is_alone(&cs));
     call();
     MUST(wf_mutex_try(&cs.mutex)); /* nobody has it */
 }
@@ -132,12 +132,12 @@ static void beside_the_helper_it_stays_on(void)
 
     begin();
     wf_cs_enter(&cs);
-    wf_cs_lend(&cs);
-    cs.owed = 1;
+    wf_cs_enable_for_helper(&cs);
+    cs.helper_ops = 1;
     helper = started();
-    cs.owed = 0;
+    cs.helper_ops = 0;
     wf_cs_leave(&cs);
-    MUST(!wf_cs_alone(&cs) && cs.on);
+    MUST(!wf_cs_is_alone(&cs) && cs.on);
     call_often(NULL);
     pthread_join(helper, NULL);
     MUST(plain == 2 * CALLS);

@@ -23,7 +23,7 @@ static unsigned finished, helped, ends;
 
 static void changed(struct wf_cs *c)
 {
-    ends += !wf_cs_entered(c);
+    ends += !wf_cs_uses_lock(c);
 }
 
 static void *help(void *arg)
@@ -33,11 +33,11 @@ static void *help(void *arg)
             sched_yield();
             continue;
         }
-        if (cs.owed && pending) {
+        if (cs.helper_ops && pending) {
             pending--;
             finished++;
             helped++;
-            cs.owed--;
+            cs.helper_ops--;
         }
         wf_mutex_unlock(&cs.mutex);
     }
@@ -48,19 +48,19 @@ static void *help(void *arg)
 static void start_one(void)
 {
     wf_cs_enter(&cs);
-    wf_cs_lend(&cs);
+    wf_cs_enable_for_helper(&cs);
     pending++;
-    cs.owed++;
+    cs.helper_ops++;
     wf_cs_leave(&cs);
 }
 
 static void test_all(void)
 {
     wf_cs_enter(&cs);
-    if (wf_cs_entered(&cs) && pending) {
+    if (wf_cs_uses_lock(&cs) && pending) {
         pending--;
         finished++;
-        cs.owed--;
+        cs.helper_ops--;
     }
     wf_cs_leave(&cs);
 }
@@ -73,19 +73,19 @@ static void caller_and_helper_exclude_each_other(void **state)
     cs.changed = changed;
     assert_int_equal(pthread_create(&helper, NULL, help, NULL), 0);
     for (int i = 0; i < CALLS; i++) {
-        if (!wf_cs_entered(&cs) || i % 7 == 0) {
+        if (!wf_cs_uses_lock(&cs) || i % 7 == 0) {
             start_one();
             calls++;
         }
         test_all();
     }
-    while (wf_cs_entered(&cs))
+    while (wf_cs_uses_lock(&cs))
         test_all();
     wf_store_release(&over, 1);
     pthread_join(helper, NULL);
     assert_int_equal(finished, calls);
     assert_int_equal(pending, 0);
-    assert_int_equal(cs.owed, 0);
+    assert_int_equal(cs.helper_ops, 0);
     assert_true(ends > 0);
     assert_int_equal(wf_load_relaxed(&cs.mutex.next),
                      wf_load_relaxed(&cs.mutex.serving));
@@ -109,11 +109,11 @@ static void threads_keep_it_on(void **state)
 {
     struct wf_cs c = {0};
 
-    wf_cs_share(&c);
+    wf_cs_allow_threads(&c);
     wf_cs_enter(&c);
-    wf_cs_lend(&c); /* on already */
+    wf_cs_enable_for_helper(&c); /* on already */
     wf_cs_leave(&c);
-    assert_true(wf_cs_entered(&c));
+    assert_true(wf_cs_uses_lock(&c));
     assert_true(wf_mutex_try(&c.mutex));
 }
 

@@ -44,7 +44,7 @@ static void run(struct wf_cs *c)
 {
     struct wf_stack_link *next, *l;
 
-    for (l = wf_stack_reversed(wf_stack_take_all(&c->submitted)); l; l = next) {
+    for (l = wf_stack_reverse(wf_stack_take_all(&c->submitted)); l; l = next) {
         next = l->next;
         process((struct item *)l);
     }
@@ -53,7 +53,7 @@ static void run(struct wf_cs *c)
 static void fresh(void)
 {
     memset(&cs, 0, sizeof cs);
-    wf_cs_share(&cs);
+    wf_cs_allow_threads(&cs);
     cs.run = run;
     for (int t = 0; t < THREADS; t++)
         last[t] = -1;
@@ -72,12 +72,12 @@ static void enter_with(struct item *i, bool yields)
 /* A call that does not wait. */
 static void enter_or_submit(struct item *i)
 {
-    if (!wf_cs_try(&cs)) {
+    if (!wf_cs_try_lock(&cs)) {
         wf_cs_submit(&cs, &i->link);
         return;
     }
     process(i);
-    wf_cs_give(&cs);
+    wf_cs_unlock(&cs);
 }
 
 static void *work(void *arg)
@@ -118,7 +118,7 @@ static void all_is_run_in_order_and_none_is_left(void **state)
 {
     fresh();
     run_threads(work, THREADS);
-    assert_false(wf_stack_some(&cs.submitted));
+    assert_false(wf_stack_has_items(&cs.submitted));
     assert_int_equal(done, THREADS * EACH);
     assert_int_equal(disorder, 0);
     assert_int_equal(company, 0);
@@ -154,7 +154,7 @@ static void a_bias_keeps_nothing_waiting(void **state)
 {
     fresh();
     run_threads(own_or_submit, 2);
-    assert_false(wf_stack_some(&cs.submitted));
+    assert_false(wf_stack_has_items(&cs.submitted));
     assert_int_equal(done, EACH + ALONE);
     assert_int_equal(disorder, 0);
     assert_int_equal(company, 0);

@@ -267,7 +267,7 @@ static bool is_passed_on(void)
 static bool can_return(void)
 {
     somebody_waits();
-    wf_mutex_step_out(&m);
+    wf_mutex_unlock_open(&m);
     return !is_passed_on();
 }
 
@@ -275,9 +275,9 @@ static void come_back(int times)
 {
     for (int i = 0; i < times; i++) {
         assert_false(is_passed_on());
-        assert_true(wf_load_relaxed(&m.open) == wf_mutex_self);
+        assert_true(wf_load_relaxed(&m.open) == wf_mutex_thread_id);
         wf_mutex_lock(&m);
-        wf_mutex_step_out(&m);
+        wf_mutex_unlock_open(&m);
     }
 }
 
@@ -289,7 +289,7 @@ static void test_who_steps_out_may_come_back_until_the_next_one_asks(void **stat
     come_back(1000);
     wf_store_relaxed(&m.asked, 1);
     wf_mutex_lock(&m);
-    wf_mutex_step_out(&m);
+    wf_mutex_unlock_open(&m);
     assert_true(is_passed_on());
     assert_int_equal(wf_load_relaxed(&m.open), 0);
 }
@@ -301,7 +301,7 @@ static void test_and_while_the_next_one_wakes_up(void **state)
         skip();
     wf_mutex_lock(&m);
     wf_store_relaxed(&m.asleep, 1 << 1);
-    wf_mutex_step_out(&m);
+    wf_mutex_unlock_open(&m);
     assert_int_equal(wf_load_relaxed(&m.asleep), 0);
     come_back(10);
 }
@@ -332,7 +332,7 @@ static void test_who_waits_enters_a_lock_that_was_left_open(void **state)
     pthread_t t = keep_another_waiting();
 
     (void)state;
-    wf_mutex_step_out(&m); /* and never come back */
+    wf_mutex_unlock_open(&m); /* and never come back */
     pthread_join(t, NULL);
     assert_int_equal(plain, 1);
 }
@@ -347,12 +347,12 @@ static void test_but_leaves_it_for_a_while_to_the_one_that_may_come_back(void **
     wf_store_relaxed(&stands, 1);
     t = keep_another_waiting();
     for (int i = 0; i < 100; i++) {
-        wf_mutex_step_out(&m);
+        wf_mutex_unlock_open(&m);
         sched_yield();
-        assert_true(wf_load_relaxed(&m.open) == wf_mutex_self);
+        assert_true(wf_load_relaxed(&m.open) == wf_mutex_thread_id);
         wf_mutex_lock(&m);
     }
-    wf_mutex_step_out(&m);
+    wf_mutex_unlock_open(&m);
     wf_store_relaxed(&stands, 0);
     pthread_join(t, NULL);
     assert_int_equal(plain, 1);
@@ -364,7 +364,7 @@ static void test_and_gets_in_beside_one_that_never_stops(void **state)
 
     (void)state;
     while (plain == 0) {
-        wf_mutex_step_out(&m);
+        wf_mutex_unlock_open(&m);
         wf_mutex_lock(&m);
     }
     wf_mutex_unlock(&m);
@@ -388,7 +388,7 @@ static void *come_and_go(void *arg)
         if (i % 2)
             wf_mutex_unlock(&m);
         else
-            wf_mutex_step_out(&m);
+            wf_mutex_unlock_open(&m);
         for (unsigned k = 0; k < 200 * (i % 8); k++)
             wf_cpu_relax();
     }
@@ -407,7 +407,7 @@ static void *be_owner(void *count)
             m.revoked = 0; /* biased again and again */
         if (n % 1024 == 0)
             sched_yield(); /* revokers sleep until this one is out */
-        wf_mutex_step_out(&m);
+        wf_mutex_unlock_open(&m);
     }
     *(uint64_t *)count = n;
     return NULL;

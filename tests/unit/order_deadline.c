@@ -13,7 +13,7 @@ static void begin(void)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     wf.orders = order;
-    wf_orders_turn(&wf);
+    wf_orders_maintain(&wf);
     wf.rx_stalled = false;
 }
 
@@ -53,7 +53,7 @@ static void what_is_not_acknowledged_has_a_deadline(void **state)
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
     begin();
-    assert_int_equal(wf_order_short((weft_peer *)order, (const weft_hdr *)&w,
+    assert_int_equal(wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w,
                                     "x", 1),
                      WEFT_DONE);
     assert_in_range(wf_orders_deadline(&wf), now + 1, now + 1000 * MS);

@@ -61,8 +61,8 @@ static void refuse_all(void)
 {
     for (int k = 0; k < CARRIERS; k++) {
         loc->peers[k] = (weft_peer *)&fakes[k]; /* was called again */
-        order->carrier[k].state = WF_CARRIER_CALLED;
-        assert_true(wf_carrier_down(loc, &wf.eps[k], WEFT_EPEER, "refused"));
+        order->carrier[k].state = WF_CARRIER_TRIED;
+        assert_true(wf_carrier_handle_down(loc, &wf.eps[k], WEFT_EPEER, "refused"));
         order->carrier[k].again_at = now + 20 * MS; /* not by the turn */
     }
 }
@@ -76,7 +76,7 @@ static int refuse_for(int most, int calls)
             refuse_all();
         for (int k = 0; k < CARRIERS; k++)
             order->carrier[k].again_at = now + 20 * MS;
-        wf_orders_turn(&wf);
+        wf_orders_maintain(&wf);
         if (order->failed)
             return ms;
     }
@@ -139,7 +139,7 @@ static void who_is_not_refused_asks_nobody(void **state)
 {
     begin(true, WF_BOOT_ENDED);
     for (int k = 0; k < CARRIERS; k++)
-        assert_true(wf_carrier_down(loc, &wf.eps[k], WEFT_ELINK, "reset"));
+        assert_true(wf_carrier_handle_down(loc, &wf.eps[k], WEFT_ELINK, "reset"));
     assert_int_equal(refuse_for(1000, 0), 1000);
     assert_int_equal(launcher.asked, 0);
     end();

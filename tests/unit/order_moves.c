@@ -11,7 +11,7 @@ static int try_to_send(void)
 {
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
-    return wf_order_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1);
+    return wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1);
 }
 
 /* The answer that ends the loss says that the peer has everything. No other
@@ -21,11 +21,11 @@ static void who_waited_goes_on_when_the_answer_acknowledges_all(void **state)
     (void)state;
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     assert_int_equal(try_to_send(), WEFT_DONE);
-    assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "cut"));
+    assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "cut"));
     assert_int_equal(try_to_send(), WEFT_EAGAIN);
     loc->lane[0].blocked = true; /* as who sends does then */
-    wf_carrier_probe(order, 1);
-    wf_order_acked(order, 2, false);
+    wf_carrier_request_probe(order, 1);
+    wf_order_process_ack(order, 2, false);
     assert_true(loc->lane[0].blocked); /* nobody carries yet */
     pong(1);
     assert_int_equal(order->at, 1);
@@ -39,11 +39,11 @@ static void move_for(uint64_t time)
 {
     for (uint64_t end = now + time; now < end; now += 100 * MS) {
         int next = !order->at;
-        wf_carrier_fault(order, order->at, "silent");
-        wf_orders_turn(&wf);
+        wf_carrier_give_up(order, order->at, "silent");
+        wf_orders_maintain(&wf);
         loc->peers[next] = (weft_peer *)&fakes[next]; /* connected again */
         order->carrier[next].state = WF_CARRIER_FRESH;
-        wf_carrier_probe(order, next);
+        wf_carrier_request_probe(order, next);
         pong(next);
         assert_int_equal(order->at, next);
     }
@@ -62,7 +62,7 @@ static void a_peer_that_answers_and_acknowledges_nothing_counts_as_gone(
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(1500 * MS);
     assert_false(order->stuck);
-    wf_order_acked(order, 2, false); /* something came through: from the start */
+    wf_order_process_ack(order, 2, false); /* something came through: from the start */
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(1500 * MS);
     assert_false(order->stuck);
@@ -77,22 +77,22 @@ static void moves_in_vain_double_what_counts_as_silence(void **state)
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     wf.orders = order;
     wf.eps[0].down = wf.eps[1].down = true;
-    assert_int_equal(wf_carrier_backed_off(order, 50, now), 50);
+    assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 50);
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(100 * MS); /* nothing was known before it */
-    assert_int_equal(wf_carrier_backed_off(order, 50, now), 50);
+    assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 50);
     move_for(200 * MS);
-    assert_int_equal(wf_carrier_backed_off(order, 50, now), 200);
+    assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 200);
     move_for(1000 * MS);
-    assert_int_equal(wf_carrier_backed_off(order, 50, now), 800);
-    wf_order_acked(order, 2, false);
+    assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 800);
+    wf_order_process_ack(order, 2, false);
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(100 * MS); /* this one had a success behind it */
-    assert_int_equal(wf_carrier_backed_off(order, 50, now), 800);
+    assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 800);
     now += 4000 * MS;
-    assert_int_equal(wf_carrier_backed_off(order, 50, now), 200);
+    assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 200);
     now += 4000 * MS;
-    assert_int_equal(wf_carrier_backed_off(order, 50, now), 50);
+    assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 50);
     teardown();
 }
 

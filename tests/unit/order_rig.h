@@ -153,7 +153,7 @@ static inline void ping(int k)
 {
     struct wf_wire w = {.type = WF_PING | WF_SEQUENCED};
 
-    wf_carrier_control(order, &wf.eps[k], &w);
+    wf_carrier_take_control(order, &wf.eps[k], &w);
 }
 
 /* The peer answers a probe on this carrier. */
@@ -161,7 +161,7 @@ static inline void pong(int k)
 {
     struct wf_wire w = {.type = WF_PONG | WF_SEQUENCED};
 
-    wf_carrier_control(order, &wf.eps[k], &w);
+    wf_carrier_take_control(order, &wf.eps[k], &w);
 }
 
 #endif

@@ -13,7 +13,7 @@ static void send_one(void)
 {
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
-    assert_int_equal(wf_order_short((weft_peer *)order, (const weft_hdr *)&w,
+    assert_int_equal(wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w,
                                     "x", 1),
                      WEFT_DONE);
 }
@@ -26,7 +26,7 @@ static int run(int most, int each)
     for (int ms = 0; ms < most; ms++, now += MS) {
         if (each && ms % each == 0)
             fakes[0].traffic++;
-        wf_orders_turn(&wf);
+        wf_orders_maintain(&wf);
         if (order->at == 1)
             return ms;
         if (fakes[1].pings) {
@@ -98,8 +98,8 @@ static void the_peers_choice_counts_more(void **state)
     wf.eps[0].down = true;
     send_one();
     assert_int_equal(run(100, 10), 100);
-    order->carrier[1].state = WF_CARRIER_CALLED;
-    wf_carrier_heard(order, &wf.eps[1], 1);
+    order->carrier[1].state = WF_CARRIER_TRIED;
+    wf_carrier_note_heard(order, &wf.eps[1], 1);
     assert_in_range(run(1000, 10), 20, 30);
     teardown();
 }
@@ -139,7 +139,7 @@ static int fall_silent_but(int most, int carriers, int answers)
     for (int ms = 0; ms < most; ms++, now += MS) {
         for (int k = 0; k < carriers; k++)
             fakes[k].silent = now - begun;
-        wf_orders_turn(&wf);
+        wf_orders_maintain(&wf);
         if (order->failed)
             return ms;
         for (int k = answers; k < CARRIERS; k++)
@@ -172,7 +172,7 @@ static void a_host_that_answers_by_any_carrier_is_a_sign(void **state)
 {
     setup_brief();
     send_one();
-    wf_carrier_probe(order, 1);
+    wf_carrier_request_probe(order, 1);
     fakes[1].silent = 0;
     assert_int_equal(fall_silent(9000, 1), 9000);
     end_brief();
@@ -206,7 +206,7 @@ static int stay_silent(int most)
 {
     fakes[0].silent = 5000 * MS;
     for (int ms = 0; ms < most; ms++, now += MS) {
-        wf_orders_turn(&wf);
+        wf_orders_maintain(&wf);
         if (order->failed)
             return ms;
     }
@@ -253,7 +253,7 @@ static int compute_behind_a_firewall(int most, bool confirms)
 
     for (int ms = 0; ms < most; ms++, now += MS) {
         fakes[0].silent = now - begun;
-        wf_orders_turn(&wf);
+        wf_orders_maintain(&wf);
         if (order->failed)
             return ms;
         if (confirms && fakes[1].pings)
@@ -297,9 +297,9 @@ static void a_carrier_that_cannot_tell_is_believed(void **state)
 static void break_first(void)
 {
     setup_brief();
-    order->carrier[1].state = WF_CARRIER_CALLED;
-    wf_carrier_heard(order, &wf.eps[1], 0);
-    assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+    order->carrier[1].state = WF_CARRIER_TRIED;
+    wf_carrier_note_heard(order, &wf.eps[1], 0);
+    assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
 }
 
 static void a_connection_whose_host_answers_leads_to_the_peer(void **state)
@@ -326,7 +326,7 @@ static void a_host_that_answers_is_no_connection(void **state)
 {
     setup_brief();
     fakes[1].silent = 0;
-    assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+    assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
     assert_in_range(fall_silent(9000, 1), 1900, 2110);
     end_brief();
 }
@@ -337,7 +337,7 @@ static void a_break_does_not_start_the_clock_again(void **state)
     setup_brief();
     send_one();
     assert_int_equal(fall_silent(1000, CARRIERS), 1000);
-    assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+    assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
     assert_in_range(fall_silent(9000, 0), 950, 1010);
     end_brief();
 }
@@ -350,7 +350,7 @@ static void what_was_not_seen_is_no_silence(void **state)
     assert_int_equal(fall_silent(100, CARRIERS), 100);
     now += 60000 * MS;
     fakes[0].silent = 0;
-    assert_true(wf_carrier_down(loc, &wf.eps[0], WEFT_ELINK, "reset"));
+    assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "reset"));
     assert_in_range(fall_silent(9000, 0), 1500, 2010);
     end_brief();
 }

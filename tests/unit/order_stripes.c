@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "order_rig.h"
-#include "protocol/order_take.h"
+#include "protocol/order_deliver.h"
 
 /* Of several carriers the smallest says how much payload a container takes;
  * those that are sealed have a header less. */
@@ -82,7 +82,7 @@ static void lands(int k)
     w.a = wf_le64(UINT64_C(1) << 32 | f->seq[0]);
     memmove(f->seq, f->seq + 1, (size_t)--f->n * sizeof *f->seq);
     w.ack = wf_le32(oldest());
-    wf_order_take(order, &wf.eps[k], k, &w, NULL);
+    wf_order_deliver(order, &wf.eps[k], k, &w, NULL);
 }
 
 /* One millisecond; a carrier lands a piece each `takes` of them that it has any,
@@ -98,7 +98,7 @@ static void tick(struct wf_p2p *p, const int *takes, int *age)
     }
     while (next_piece(p))
         ;
-    wf_orders_turn(&wf);
+    wf_orders_maintain(&wf);
     now += MS;
 }
 
@@ -169,7 +169,7 @@ static void small_messages_stay_on_the_first(void **state)
     assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
     for (int i = 0; i < 20; i++)
-        assert_int_equal(wf_order_short((weft_peer *)order,
+        assert_int_equal(wf_order_send_short((weft_peer *)order,
                                         (const weft_hdr *)&w, "x", 1),
                          WEFT_DONE);
     assert_int_equal(fakes[0].taken, 20);
@@ -293,13 +293,13 @@ static void what_ends_is_taken_off_its_carrier(void **state)
     for (int k = 0; k < CARRIERS; k++) {
         struct wf_retained r = {.via = (int8_t)k};
         r.tx.tx.len = WF_STRIPE_PIECE;
-        wf_stripe_sent(order, 0, &(struct wf_retained){.tx.tx.len = piece});
-        wf_stripe_sent(order, k, &r);
-        wf_stripe_end(order, &r);
+        wf_stripe_note_sent(order, 0, &(struct wf_retained){.tx.tx.len = piece});
+        wf_stripe_note_sent(order, k, &r);
+        wf_stripe_end_flight(order, &r);
         assert_false(r.flying);
         assert_int_equal(order->carrier[0].flight.bytes, (k + 1) * piece);
         assert_int_equal(order->carrier[1].flight.bytes, 0);
-        wf_stripe_end(order, &r); /* again: nothing more is taken off */
+        wf_stripe_end_flight(order, &r); /* again: nothing more is taken off */
         assert_int_equal(order->carrier[0].flight.bytes, (k + 1) * piece);
     }
     teardown();

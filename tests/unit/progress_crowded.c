@@ -17,11 +17,11 @@ static int times_given_away(int ranks, bool threads, void (*others)(void))
 
     options.spin = WF_AUTO;
     rig_open((struct wf_instance){.local_count = ranks}, 0);
-    wf_progress_crowded(&wf); /* asked at the first wait */
+    wf_progress_is_oversubscribed(&wf); /* asked at the first wait */
     wf_store_relaxed(&arrived, 0);
     meanwhile = others;
     wf.api.on = threads;
-    while (wf_progress_spin_on(&wf, &wf.eps[0], &arrived, &looks))
+    while (wf_progress_keep_spinning(&wf, &wf.eps[0], &arrived, &looks))
         ;
     wf.api.on = false;
     wf_progress_fini(&wf);
@@ -63,7 +63,7 @@ static int budget_of(int ranks)
 {
     options.spin = WF_AUTO;
     rig_open((struct wf_instance){.local_count = ranks}, 0);
-    wf_progress_crowded(&wf);
+    wf_progress_is_oversubscribed(&wf);
     wf_progress_poll(&wf, 1);
     wf_progress_fini(&wf);
     return fabric.budget;
@@ -112,10 +112,10 @@ static bool crowded_after(uint64_t spin, int beside, int alone)
     options.spin = spin;
     rig_open((struct wf_instance){.local_count = 2}, 1000);
     wf.own_cpus = 1;
-    assert_false(wf_progress_crowded(&wf));
+    assert_false(wf_progress_is_oversubscribed(&wf));
     wait_often(beside, another_runs);
     wait_often(alone, NULL);
-    crowded = wf_progress_crowded(&wf);
+    crowded = wf_progress_is_oversubscribed(&wf);
     wf_progress_fini(&wf);
     return crowded;
 }

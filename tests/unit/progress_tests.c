@@ -18,7 +18,7 @@ static void test_in_vain(int times, unsigned apart)
 {
     for (int i = 0; i < times; i++) {
         now += apart;
-        wf_progress_test(&wf, UINT32_MAX, NULL);
+        wf_progress_poll_for_test(&wf, UINT32_MAX, NULL);
     }
 }
 

@@ -12,7 +12,7 @@ static void begin_with(uint64_t spin, unsigned others)
 {
     options = (struct wf_core_options){.spin = spin, .credits = 1 << 20};
     rig_open((struct wf_instance){.nprocs = 1, .local_count = 1}, TURN);
-    wf_cs_share(&wf.api);
+    wf_cs_allow_threads(&wf.api);
     assert_int_equal(wf_engine_init(&wf), 0);
     wf.progress->waiting = others;
 }

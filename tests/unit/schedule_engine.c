@@ -185,7 +185,7 @@ static void when_the_way_is_lost_no_message_begins(void **state)
     wf_sched_send(s, out, 1, &pair_type, 2);
     wf_sched_start(s, &r);
     message = &fifo_take(&channel(comms[0].context, 1, 0)->recvs)->req;
-    wf_req_complete(message, wf_req_cut(message, WEFT_ENOMEM));
+    wf_req_complete(message, wf_req_mark_link_lost(message, WEFT_ENOMEM));
     assert_true(wf_req_done(r));
     assert_int_equal(r->error, MPI_ERR_NO_MEM);
     assert_int_equal(channel(comms[0].context, 0, 2)->sends.n, 0);
@@ -247,7 +247,7 @@ static void a_failed_run_completes_after_what_is_in_flight(void **state)
 {
     struct wf_sched *s = wf_sched_create(&comms[0]);
     struct wf_sched *t = wf_sched_create(&comms[1]);
-    uint32_t in[2] = {0}, *out = wf_sched_temp(s, 100000);
+    uint32_t in[2] = {0}, *out = wf_sched_alloc_temp(s, 100000);
     struct wf_req *rs, *rt;
 
     out[0] = 77;
@@ -286,7 +286,7 @@ static void a_persistent_schedule_runs_again(void **state)
 
     wf_sched_after(s, call(s, 1), recv);
     wf_sched_send(s, out, 1, &pair_type, 0);
-    assert_int_equal(wf_sched_persistent(s, &r), MPI_SUCCESS);
+    assert_int_equal(wf_sched_make_persistent(s, &r), MPI_SUCCESS);
     for (uint32_t i = 1; i <= 3; i++) {
         out[0] = i;
         assert_int_equal(r->start(r), MPI_SUCCESS);
@@ -303,13 +303,13 @@ static void builders_remember_that_memory_ran_out(void **state)
     struct wf_sched *s = wf_sched_create(&comms[0]);
     struct wf_req *r;
 
-    assert_null(wf_sched_temp(s, SIZE_MAX - 7));
+    assert_null(wf_sched_alloc_temp(s, SIZE_MAX - 7));
     call(s, 1);
     wf_sched_after_all(s, call(s, 2));
     assert_int_equal(wf_sched_run(s), MPI_ERR_NO_MEM);
     assert_int_equal(wf_sched_run(NULL), MPI_ERR_NO_MEM);
     s = wf_sched_create(&comms[0]);
-    assert_null(wf_sched_temp(s, SIZE_MAX - 20));
+    assert_null(wf_sched_alloc_temp(s, SIZE_MAX - 20));
     assert_int_equal(wf_sched_start(s, &r), MPI_ERR_NO_MEM);
     assert_int_equal(traced, 0);
 }

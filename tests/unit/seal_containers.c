@@ -73,14 +73,14 @@ static void handshake(struct ends *e, unsigned char seed)
     memset(e->made.key[1], ~seed, sizeof e->made.key[1]);
     e->made.id = seed * 0x0101010101010101u;
     e->made.dialled = true;
-    assert_int_equal(wf_seal_session(e->a, &e->made), WEFT_OK);
+    assert_int_equal(wf_seal_add_session(e->a, &e->made), WEFT_OK);
 }
 
 /* Its proof has arrived. */
 static void listened(struct ends *e)
 {
     e->made.dialled = false;
-    assert_int_equal(wf_seal_session(e->b, &e->made), WEFT_OK);
+    assert_int_equal(wf_seal_add_session(e->b, &e->made), WEFT_OK);
 }
 
 static void setup(struct ends *e)
@@ -135,12 +135,12 @@ static enum wf_opened opens(struct wf_seal *s)
     struct wf_session *by;
     enum wf_opened r;
 
-    if (!wf_seal_header(s, &net.outer))
+    if (!wf_seal_is_header(s, &net.outer))
         return WF_FORGED;
     assert_int_equal(wf_le32(net.outer.plen), net.n);
     r = wf_seal_open(s, &net.outer, net.text, net.out, &by);
     if (r == WF_OPENED)
-        wf_seal_taken(by, &net.outer);
+        wf_seal_accept(by, &net.outer);
     return r;
 }
 
@@ -214,7 +214,7 @@ static void every_bit_counts(void **state)
     }
     for (size_t i = 0; i < 8 * WEFT_HDR; i++) {
         ((uint8_t *)&net.outer)[i / 8] ^= (uint8_t)(1 << i % 8);
-        assert_false(wf_seal_header(e.b, &net.outer));
+        assert_false(wf_seal_is_header(e.b, &net.outer));
         net.outer = outer;
     }
     assert_int_equal(opens(e.b), WF_OPENED);
@@ -239,7 +239,7 @@ static void a_right_sum_is_not_enough(void **state)
         sum = wf_crc32c_choose()(0, w, sizeof *w);
         w->check = wf_le16((uint16_t)(sum ^ sum >> 16));
         w->crc = wf_le32(sum);
-        assert_true(wf_seal_header(e.b, w));
+        assert_true(wf_seal_is_header(e.b, w));
         assert_int_not_equal(opens(e.b), WF_OPENED);
     }
     teardown(&e);
@@ -362,7 +362,7 @@ static void noise_is_not_opened(void **state)
     for (int round = 0; round < 10000; round++) {
         for (size_t i = 0; i < WEFT_HDR; i++)
             ((uint8_t *)&net.outer)[i] = (uint8_t)rand();
-        assert_false(wf_seal_header(e.b, &net.outer));
+        assert_false(wf_seal_is_header(e.b, &net.outer));
     }
     teardown(&e);
 }

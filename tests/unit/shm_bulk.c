@@ -240,7 +240,7 @@ static void nonsense_does_not_lead_out_of_the_segment(void **state)
     before = p->in.bulk;
     for (int i = 0; i < 3 * LARGE / CHUNK; i++) { /* again and again */
         atomic_store(&p->in.line->bulk_large, SHM_LARGE | p->in.bulk.at);
-        at = wf_shm_bulk_next(p, CHUNK);
+        at = wf_shm_take_bulk(p, CHUNK);
         assert_in_range(at - p->base, shm_reserved_bytes(&p->geometry),
                         shm_segment_bytes(&p->geometry) - CHUNK);
     }

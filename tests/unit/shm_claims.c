@@ -48,9 +48,9 @@ static void blocks_grow_and_shrink(void **state)
     enum { CHUNK = 16 << 10, ALL = (16 << 20) / CHUNK };
     uint32_t run = 0, calls = 0, before = 0, most = 0;
     (void)state;
-    assert_int_equal(shm_block(CHUNK, 0, ALL), SHM_BLOCK / CHUNK);
+    assert_int_equal(shm_block_pieces(CHUNK, 0, ALL), SHM_BLOCK / CHUNK);
     while (run < ALL) {
-        uint32_t n = shm_block(CHUNK, run, ALL - run);
+        uint32_t n = shm_block_pieces(CHUNK, run, ALL - run);
         assert_true(n >= 1 && n <= ALL - run);
         assert_true(n <= SHM_BLOCK_MOST / CHUNK);
         assert_true(n == 1 || n <= (ALL - run) / 2);
@@ -62,7 +62,7 @@ static void blocks_grow_and_shrink(void **state)
     assert_int_equal(before, 1);
     assert_int_equal(most, SHM_BLOCK_MOST / CHUNK);
     assert_true(calls < ALL * CHUNK / SHM_BLOCK / 2);
-    assert_int_equal(shm_block(4 * SHM_BLOCK_MOST, 0, 100), 1);
+    assert_int_equal(shm_block_pieces(4 * SHM_BLOCK_MOST, 0, 100), 1);
 }
 
 static void nothing_is_taken_of_another_operation(void **state)

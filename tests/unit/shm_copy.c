@@ -28,7 +28,7 @@ static void copy_and_check(size_t source, size_t target, size_t n)
 {
     check(wf_shm_copy, source, target, n);
     check(wf_shm_copy_plain, source, target, n);
-    check(wf_shm_copy_around, source, target, n);
+    check(wf_shm_copy_nontemporal, source, target, n);
 }
 
 static void a_copy_moves_its_bytes_and_no_others(void **state)

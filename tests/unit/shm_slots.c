@@ -64,9 +64,9 @@ static void a_pair_begins_with_few(void **state)
 {
     (void)state;
     start_on(2);
-    assert_true(large() > SHM_FIRST);
+    assert_true(large() > SHM_FIRST_SLOTS);
     one_by_one(MUCH / 2);
-    assert_int_equal(slots(), SHM_FIRST);
+    assert_int_equal(slots(), SHM_FIRST_SLOTS);
     stop();
 }
 
@@ -74,7 +74,7 @@ static void many_messages_bring_the_large_ring(void **state)
 {
     (void)state;
     start_on(2);
-    one_by_one(MUCH + 2 * SHM_FIRST);
+    one_by_one(MUCH + 2 * SHM_FIRST_SLOTS);
     assert_int_equal(slots(), large());
     stop();
 }
@@ -84,7 +84,7 @@ static void not_where_ranks_share_cpus(void **state)
     (void)state;
     start_on(1);
     one_by_one(4 * MUCH);
-    assert_int_equal(slots(), SHM_FIRST);
+    assert_int_equal(slots(), SHM_FIRST_SLOTS);
     stop();
 }
 
@@ -95,7 +95,7 @@ static void a_full_one_brings_it_there_too(void **state)
         start_on(cpus);
         fill_the_ring();
         settle();
-        one_by_one(2 * SHM_FIRST);
+        one_by_one(2 * SHM_FIRST_SLOTS);
         assert_int_equal(slots(), large());
         one_by_one(3 * (int)large());
         stop();

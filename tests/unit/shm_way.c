@@ -14,7 +14,7 @@ static struct shm_in in;
 static void begin(void)
 {
     in = (struct shm_in){.line = &line};
-    wf_shm_way_start(&in);
+    wf_shm_way_init(&in);
 }
 
 static uint32_t told(void)
@@ -32,11 +32,11 @@ static enum shm_way used(void)
 static bool message_in(const uint64_t into[SHM_WAYS],
                        const uint64_t out[SHM_WAYS])
 {
-    wf_shm_way_begins(&in, MB);
+    wf_shm_way_count_message(&in, MB);
     enum shm_way way = used();
     bool timed = told() & SHM_TIMED;
     if (timed)
-        wf_shm_way_timed(&in, wf_shm_way_told(way, into[way]), MB, out[way]);
+        wf_shm_way_add_time(&in, wf_shm_way_pack_time(way, into[way]), MB, out[way]);
     return timed;
 }
 
@@ -72,7 +72,7 @@ static void the_faster_way_stays(void **state)
     assert_int_equal(used(), SHM_BY_MEMCPY);
     rest(around);
     trial(around);
-    assert_int_equal(used(), SHM_AROUND);
+    assert_int_equal(used(), SHM_NONTEMPORAL);
     rest(copy);
     trial(copy);
     assert_int_equal(used(), SHM_BY_MEMCPY);
@@ -118,7 +118,7 @@ static void one_pause_does_not_decide(void **state)
     (void)state;
     begin();
     while (!(told() & SHM_TIMED))
-        wf_shm_way_begins(&in, MB);
+        wf_shm_way_count_message(&in, MB);
     assert_int_equal(used(), SHM_BY_MEMCPY);
     message(paused);
     trial(ns);
@@ -134,8 +134,8 @@ static void what_went_the_former_way_is_not_counted(void **state)
     while (used() == SHM_BY_MEMCPY)
         message(ns);
     for (int i = 0; i < 100; i++) /* the sender has not heard */
-        wf_shm_way_timed(&in, wf_shm_way_told(SHM_BY_MEMCPY, 1), MB, 1);
-    assert_int_equal(used(), SHM_AROUND);
+        wf_shm_way_add_time(&in, wf_shm_way_pack_time(SHM_BY_MEMCPY, 1), MB, 1);
+    assert_int_equal(used(), SHM_NONTEMPORAL);
     trial(ns);
     assert_int_equal(used(), SHM_BY_MEMCPY);
 }
@@ -172,11 +172,11 @@ static void a_time_beyond_all_bounds_names_its_way(void **state)
 {
     (void)state;
     for (enum shm_way way = 0; way < SHM_WAYS; way++) {
-        uint32_t says = wf_shm_way_told(way, UINT64_MAX);
+        uint32_t says = wf_shm_way_pack_time(way, UINT64_MAX);
         assert_int_equal(says % SHM_WAYS, way);
-        assert_true(shm_way_timed(says));
-        assert_true(shm_way_timed(wf_shm_way_told(way, 0)));
-        assert_false(shm_way_timed((uint32_t)way));
+        assert_true(shm_is_copy_timed(says));
+        assert_true(shm_is_copy_timed(wf_shm_way_pack_time(way, 0)));
+        assert_false(shm_is_copy_timed((uint32_t)way));
     }
 }
 
@@ -229,7 +229,7 @@ static void the_receiver_learns_what_it_cost_the_sender(void **state)
         send_slowly();
     while (c->left <= 0 && messages++ < 100)
         send_slowly();
-    assert_int_equal(c->way, SHM_AROUND);
+    assert_int_equal(c->way, SHM_NONTEMPORAL);
     assert_true(messages < 100);
     fake_close(&a, &b);
     fake_close(&b, NULL);

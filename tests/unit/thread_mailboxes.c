@@ -39,7 +39,7 @@ static bool is_found(const struct mail_address *a, const struct mailbox *m)
     struct mailbox *found = wf_mail_find(a);
 
     if (found)
-        wf_mail_put(found);
+        wf_mail_release(found);
     return found == m;
 }
 

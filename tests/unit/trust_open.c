@@ -400,7 +400,7 @@ static void lack_is_told_from_absence(void **state)
             fd = wf_trust_open("d/f", why, sizeof why);
             if (openat_fails_at > 0)
                 break; /* there are no more calls */
-            assert_int_equal(fd, WF_TRUST_STARVED);
+            assert_int_equal(fd, WF_TRUST_SHORTAGE);
             assert_int_equal(errno, lacks[i]);
             assert_says(strerror(lacks[i]));
         } while (true);

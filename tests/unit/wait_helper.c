@@ -24,8 +24,8 @@ static void leave_to_itself(void)
     if (!wf.may_help)
         wf_progress_allow_helper(&wf);
     left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_SCHEDULE}};
-    wf_attend(&left.req);
-    assert_true(left.req.flags & WF_REQ_ATTENDED);
+    wf_register_with_helper(&left.req);
+    assert_true(left.req.flags & WF_REQ_WITH_HELPER);
 }
 
 static void pause_section(void)
@@ -122,28 +122,28 @@ static void leave_an_offer(uint32_t caps, bool approves)
                            .waits = WF_WAITS_ANSWER,
                            .bytes = 16 << 20,
                            .pull = {.core = &fetched_from}};
-    wf_attend(&left.req);
-    assert_true(left.req.flags & WF_REQ_ATTENDED);
+    wf_register_with_helper(&left.req);
+    assert_true(left.req.flags & WF_REQ_WITH_HELPER);
 }
 
 static void what_the_other_side_does_alone_is_calm(void **state)
 {
     wf_cs_enter(&wf.api);
     leave_an_offer(0, false);
-    assert_int_equal(wf.api.calm, 0);
+    assert_int_equal(wf.api.quiescent_ops, 0);
     complete_request(NULL);
     leave_an_offer(WEFT_CAP_GET_ALONE, true); /* it did not, the last time */
-    assert_int_equal(wf.api.calm, 0);
+    assert_int_equal(wf.api.quiescent_ops, 0);
     complete_request(NULL);
     leave_an_offer(WEFT_CAP_GET_ALONE, false);
-    assert_int_equal(wf.api.calm, 1);
-    wf_req_stir(&left.req);
-    assert_int_equal(wf.api.calm, 0);
+    assert_int_equal(wf.api.quiescent_ops, 1);
+    wf_req_needs_progress(&left.req);
+    assert_int_equal(wf.api.quiescent_ops, 0);
     complete_request(NULL);
     leave_an_offer(WEFT_CAP_GET_ALONE, false);
     complete_request(NULL);
-    assert_int_equal(wf.api.calm, 0);
-    assert_int_equal(wf.api.owed, 0);
+    assert_int_equal(wf.api.quiescent_ops, 0);
+    assert_int_equal(wf.api.helper_ops, 0);
     nothing_was_missed();
 }
 
@@ -197,7 +197,7 @@ static void it_says_whether_there_is_a_cpu_to_spare(void **state)
         assert_int_equal(fabrics[0].helping, cases[i].helping);
         complete_request(NULL);
         wf_cs_leave(&wf.api);
-        wf_progress_alone(&wf); /* asks again when it is started again */
+        wf_progress_stop_helper(&wf); /* asks again when it is started again */
         fabrics[0].armed = fabrics[1].armed = false;
     }
 }
@@ -272,7 +272,7 @@ static void the_helper_does_not_look_at_what_is_under_way(void **state)
     wf_cs_enter(&wf.api);
     post_a_large_receive(600 << 20);
     match(NULL);
-    wf_attend(&left.req);
+    wf_register_with_helper(&left.req);
     until_the_helper_has_armed();
     assert_true(wf_now(&wf) - start > 5000000);
     complete_request(NULL);
@@ -285,12 +285,12 @@ static void a_large_receive_meets_its_sender(void **state)
     post_a_large_receive(16 << 20);
     announce(&fabrics[1], match, NULL);
     wf_store_relaxed(&lost, 1000000); /* it looks once, however late it is */
-    wf_helper_meet(&left.req);
+    wf_helper_poll_announcement(&left.req);
     wf_store_relaxed(&lost, 0);
     assert_ptr_equal(left.pull.core, &fetched_from);
     post_a_large_receive(1 << 20); /* this one does not wait for it */
     announce(&fabrics[1], match, NULL);
-    wf_helper_meet(&left.req);
+    wf_helper_poll_announcement(&left.req);
     assert_null(left.pull.core);
     nothing_was_missed();
 }

@@ -165,10 +165,10 @@ static int rig_with(const weft_ops *ops)
                               .own_cpus = 64,
                               .now_ns = clock_now};
     memset(sleepers, 0, sizeof sleepers);
-    wf_cs_share(&wf.api);
+    wf_cs_allow_threads(&wf.api);
     assert_int_equal(wf_engine_init(&wf), 0);
     assert_int_equal(wf_progress_init(&wf), 0);
-    wf.progress->watch_ms = wf.progress->look_ms = LOST_MS;
+    wf.progress->watch_ms = wf.progress->helper_sleep_ms = LOST_MS;
     for (int i = 0; i < ENDPOINTS; i++)
         add_fabric(i, ops);
     return 0;
@@ -181,7 +181,7 @@ static int rig(void **state)
 
 static int end(void **state)
 {
-    wf_progress_alone(&wf);
+    wf_progress_stop_helper(&wf);
     wf_progress_fini(&wf);
     wf_engine_fini(&wf);
     for (int i = 0; i < ENDPOINTS; i++)

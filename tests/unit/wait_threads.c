@@ -177,7 +177,7 @@ static bool leaders_nap(void)
 {
     if (!wf_engines(wf_current()))
         return true;
-    print_message("this build has several engines: their leader naps as others.c has it\n");
+    print_message("this build has several engines: their leader naps as other_engines.c has it\n");
     return false;
 }
 
@@ -249,13 +249,13 @@ static void post(void)
     MPI_Irecv(&word, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, &request);
 }
 
-/* By the short way (protocol/short.h): the section is biased towards us. */
+/* By the short way (protocol/fastpath.h): the section is biased towards us. */
 static void post_at_once(void)
 {
     struct wf_cs *cs = &wf_current()->api;
     bool may = wf_membarrier_register_own(); /* or else it never is */
 
-    while (may && !wf_mutex_is_mine(wf_load_relaxed(&cs->mutex.owner))) {
+    while (may && !wf_mutex_is_own_bias(wf_load_relaxed(&cs->mutex.owner))) {
         wf_cs_enter(cs);
         wf_cs_leave(cs);
     }
@@ -367,14 +367,14 @@ static void a_message_wakes_a_receiver_that_naps(void **state)
 
     if (!leaders_nap())
         skip();
-    wf->progress->nap_ms = LOST_MS;
+    wf->progress->bell_sleep_ms = LOST_MS;
     t = begin_thread(run, (void *)(uintptr_t)receive);
     until_asleep(1);
     until_it_naps();
     wf_cs_leave(&wf->api);
     send();
     pthread_join(t, NULL);
-    wf->progress->nap_ms = NAP_MS;
+    wf->progress->bell_sleep_ms = BELL_SLEEP_MS;
 }
 
 static void who_falls_asleep_beside_a_leader_that_naps_sends_it_to_the_endpoints(
@@ -385,7 +385,7 @@ static void who_falls_asleep_beside_a_leader_that_naps_sends_it_to_the_endpoints
 
     if (!leaders_nap())
         skip();
-    wf->progress->nap_ms = LOST_MS;
+    wf->progress->bell_sleep_ms = LOST_MS;
     leader = begin_thread(follow, NULL);
     until_asleep(1);
     until_it_naps();
@@ -393,7 +393,7 @@ static void who_falls_asleep_beside_a_leader_that_naps_sends_it_to_the_endpoints
     t = begin_thread(run, (void *)(uintptr_t)receive);
     until_asleep(2);
     until_it_sleeps();
-    wf->progress->nap_ms = NAP_MS;
+    wf->progress->bell_sleep_ms = BELL_SLEEP_MS;
     send();
     pthread_join(t, NULL);
     MPI_Send(&word, 0, MPI_INT, 0, OTHER_TAG, MPI_COMM_WORLD);

@@ -341,9 +341,9 @@ static void who_serves_peers_is_called_by_the_launchers_descriptor(void **state)
     int fd = eventfd(1, EFD_CLOEXEC);
 
     wf_cs_enter(&wf.api);
-    assert_true(wf_progress_serve(&wf, fd, never, NULL, 0));
+    assert_true(wf_progress_poll_until(&wf, fd, never, NULL, 0));
     assert_int_equal(read(fd, &one, sizeof one), sizeof one);
-    assert_false(wf_progress_serve(&wf, fd, never, NULL, wf_now(&wf) + 1));
+    assert_false(wf_progress_poll_until(&wf, fd, never, NULL, wf_now(&wf) + 1));
     close(fd);
     nothing_was_missed();
 }

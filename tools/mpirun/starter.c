@@ -183,7 +183,7 @@ char *wf_starter_agent(const char *prefix)
     ssize_t n;
 
     if (prefix)
-        return wf_prefix_follow(prefix, WF_MPIRUN_FROM_PREFIX, self,
+        return wf_prefix_resolve(prefix, WF_MPIRUN_FROM_PREFIX, self,
                                 sizeof self)
                    ? strdup(self)
                    : NULL;

@@ -52,7 +52,7 @@ static void take_slot(struct where *w, const struct wf_state_slot *s,
                        : WF_STATE_UNKNOWN;
     w->thread = word(s, WF_STATE_THREAD);
     w->seconds = seconds(now, word(s, WF_STATE_SINCE));
-    w->vain = word(s, WF_STATE_VAIN);
+    w->vain = word(s, WF_STATE_FAILED_POLLS);
     w->peer = rank_or_tag(word(s, WF_STATE_PEER));
     w->world = rank_or_tag(word(s, WF_STATE_WORLD));
     w->tag = rank_or_tag(word(s, WF_STATE_TAG));

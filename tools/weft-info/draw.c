@@ -388,7 +388,7 @@ static void print_rule(const struct wf_coll_rule *r)
 void info_choice(enum wf_coll_kind kind, const struct wf_coll_rules *rules)
 {
     const struct wf_coll_rule *built_in;
-    int n = wf_coll_built_in(kind, &built_in);
+    int n = wf_coll_find_built_in_rules(kind, &built_in);
     printf("    %-15s", wf_coll_kinds[kind].name);
     for (int i = 0; i < rules->count[kind]; i++) {
         print_rule(&rules->of[kind][i]);

@@ -4,7 +4,7 @@
  *
  * As with --tune, a round runs every trial once, and the built-in choice stays
  * where another algorithm is not clearly better, and better in every round.
- * Shared words (coll/team.h) are off: what they do follows no rule, and what they
+ * Shared words (coll/shm/shmcoll.h) are off: what they do follows no rule, and what they
  * leave is what the rules are for. docs/tuning.md has the derivation.
  *
  * SPDX-License-Identifier: BSD-3-Clause

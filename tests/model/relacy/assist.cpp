@@ -25,7 +25,7 @@ static void copy(char *to, const char *from, size_t n)
     }
 }
 #define memcpy copy
-#define wf_copy_around copy
+#define wf_copy_nontemporal copy
 
 //@ core/thread/mailbox.h: mail_job{pieces piece first nontemporal from to len}
 struct mailbox {
@@ -57,10 +57,10 @@ static void ask_for_help(weft_peer *p, uint64_t word)
 {
     p->asked->store(word, rl::mo_release, $);
 }
-//@ core/thread/assist.c: claim_word claim_piece copy_piece wf_assist wf_assist_done
-//@ core/thread/assist.c: wf_assist_finish lead_bytes_of describe_job get_shared
+//@ core/thread/assist.c: claim_word claim_piece copy_piece wf_assist_copy wf_assist_is_done
+//@ core/thread/assist.c: wf_assist_await_done lead_bytes_of describe_job get_shared
 #undef memcpy
-#undef wf_copy_around
+#undef wf_copy_nontemporal
 
 struct copies_meet : rl::test_suite<copies_meet, 3> {
     struct mailbox box;
@@ -84,7 +84,7 @@ struct copies_meet : rl::test_suite<copies_meet, 3> {
         struct weft_peer p = {&owner, &box, &asked};
 
         if (get_shared(&p, &r) == WEFT_OK)
-            wf_assist_finish(&owner);
+            wf_assist_await_done(&owner);
         owner.rma = NULL;
         for (int i = 0; i < LEN / PIECE; i++)
             RL_ASSERT(pieces[job][i].to == 10 * job + i + 1);
@@ -103,7 +103,7 @@ struct copies_meet : rl::test_suite<copies_meet, 3> {
         /* each job asks another peer; the first may come when it is over */
         while ((word = asked.load(rl::mo_acquire, $)) >> 40 < me)
             rl::yield(1, $);
-        wf_assist(&p, claim_word(me, word >> 20 & 0xfffff, 1));
+        wf_assist_copy(&p, claim_word(me, word >> 20 & 0xfffff, 1));
     }
 };
 

@@ -10,12 +10,12 @@
 #define shm_likely(x) (x)
 #define shm_unlikely(x) (x)
 enum { SENDERS = 2, EACH = 2, WEFT_OK = 0, WEFT_EAGAIN = -1 };
-enum { BARRIER_EXPEDITED = 2, SHM_RANG = 2, SHM_UP = 1, SHM_TURN = 8 };
-enum { SHM_ASLEEP = 1u, SHM_MANY = 2u, SHM_STANDIN = 4u, SHM_NAP = 8u };
+enum { BARRIER_EXPEDITED = 2, SHM_BELL_BYTES = 2, SHM_UP = 1, SHM_PEER_BUDGET = 8 };
+enum { SHM_ASLEEP = 1u, SHM_MANY = 2u, SHM_HELPER_THREAD = 4u, SHM_SLEEP_COUNT = 8u };
 typedef void weft_event;
 struct shm_page {
     atom<uint32_t> mode;
-    atom<uint8_t> rang[SHM_RANG];
+    atom<uint8_t> rang[SHM_BELL_BYTES];
 };
 struct shm_slot {
     atom<uint64_t> word;
@@ -43,7 +43,7 @@ struct weft_peer {
 };
 struct weft_ep {
     struct shm_page *page;
-    struct weft_peer *live[SENDERS], *busy[1], *byte_owner[SHM_RANG];
+    struct weft_peer *live[SENDERS], *busy[1], *byte_owner[SHM_BELL_BYTES];
     uint32_t live_n, busy_n, mode;
     bool registered, barrier, armed, sweep, attend;
     struct {
@@ -52,13 +52,13 @@ struct weft_ep {
 };
 
 static void announce_waiting(weft_ep *) {}
-static bool shm_helping(weft_ep *) { return false; }
+static bool shm_is_helper(weft_ep *) { return false; }
 static bool busy_can_move(weft_peer *) { return false; }
 static void collect_deadlines(weft_ep *, uint64_t *) {}
 static int wf_shm_event(weft_ep *, weft_event *) { return WEFT_OK; }
 static void remember_recent(weft_ep *, weft_peer *) {}
-static void wf_shm_ring(weft_peer *, uint32_t);
-static bool wf_shm_pending(const weft_peer *p);
+static void wf_shm_ring_bell(weft_peer *, uint32_t);
+static bool wf_shm_has_arrived(const weft_peer *p);
 static void ring(futex_word *bell)
 {
     bell->store(1, rl::mo_relaxed, $);
@@ -66,16 +66,16 @@ static void ring(futex_word *bell)
 }
 #define write(bell, one, n) (ring(bell), 0)
 
-//@ plugins/shm/ring.h: shm_fence shm_peer_mode shm_wake
-//@ plugins/shm/bell.c: full_barrier set_mode wf_shm_ring wf_shm_many
-//@ plugins/shm/bell.c: wf_shm_pending has_work wf_shm_arm wf_shm_disarm
+//@ plugins/shm/ring.h: shm_fence shm_peer_mode shm_wake_peer
+//@ plugins/shm/bell.c: full_barrier set_mode wf_shm_ring_bell wf_shm_require_bytes
+//@ plugins/shm/bell.c: wf_shm_has_arrived has_work wf_shm_arm wf_shm_disarm
 
 /* What arrived from a peer. */
 static int wf_shm_receive(weft_peer *p, int budget)
 {
     int n = 0;
 
-    for (; n < budget && wf_shm_pending(p); n++, p->in.next++)
+    for (; n < budget && wf_shm_has_arrived(p); n++, p->in.next++)
         RL_ASSERT(p->in.next->body == ++p->found);
     return n;
 }
@@ -116,7 +116,7 @@ template <how HOW> struct bell_rings : rl::test_suite<bell_rings<HOW>, SENDERS +
     {
         s->body = n;
         s->word.store(UINT64_C(1) << 61, rl::mo_release, $);
-        shm_wake(p);
+        shm_wake_peer(p);
     }
 
     int look()
@@ -131,7 +131,7 @@ template <how HOW> struct bell_rings : rl::test_suite<bell_rings<HOW>, SENDERS +
         }
         ep.sweep = false;
         for (int i = 0; i < SENDERS; i++)
-            n += wf_shm_receive(&here[i], SHM_TURN);
+            n += wf_shm_receive(&here[i], SHM_PEER_BUDGET);
         return n;
     }
 
@@ -155,7 +155,7 @@ template <how HOW> struct bell_rings : rl::test_suite<bell_rings<HOW>, SENDERS +
             return;
         }
         if (HOW == BYTES)
-            wf_shm_many(&ep);
+            wf_shm_require_bytes(&ep);
         while ((n += look()) < SENDERS * EACH)
             if (HOW == BYTES)
                 rl::yield(1, $);

@@ -10,7 +10,7 @@ enum { PIECES = 3, SHM_FETCHES = 1, CLOSE_WAIT_NS = 1 };
 enum { SHM_BLOCK = 1, SHM_BLOCK_MOST = 1 };
 #define shm_relax() rl::yield(1, $)
 //@ plugins/shm/claims.h: SHM_PIECES_MOST SHM_CLAIMS_CLOSED shm_end shm_claims
-//@ plugins/shm/claims.h: shm_claimed shm_unclaimed shm_claim shm_block
+//@ plugins/shm/claims.h: shm_claimed shm_unclaimed shm_claim shm_block_pieces
 
 struct shm_share {
     atom<uint64_t> claims[SHM_FETCHES], dones[SHM_FETCHES];
@@ -54,7 +54,7 @@ struct weft_peer {
     bool write_refused;
     struct weft_ep *ep;
 };
-static void shm_wake(weft_peer *) {}
+static void shm_wake_peer(weft_peer *) {}
 static plain<int> *buffer;
 static uint64_t wf_shm_cma_write(weft_peer *, const void *, uint64_t to,
                                  uint64_t n)

@@ -24,7 +24,7 @@ struct wf_instance {
          once = ((all)->section.unlock($), false))
 
 /* A bell keeps its ring until somebody takes it. */
-static void wf_progress_kick(struct wf_instance *wf)
+static void wf_progress_wake_leader(struct wf_instance *wf)
 {
     wf->bell.exchange(1, rl::mo_acq_rel, $); /* the kernel has a lock */
     wf_futex_wake(&wf->bell);

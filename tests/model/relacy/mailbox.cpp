@@ -18,15 +18,15 @@ enum mail_end { MAIL_OPEN, MAIL_LEAVING, MAIL_GONE };
 //@ core/thread/mailbox.h: mail_line{env data} mail_job mailbox
 //@ core/thread/mailbox.h: mail_claim
 //@ core/thread/mailbox.h: mail_line_at mail_make_word mail_sender_of
-static bool wf_mail_padded(struct mailbox *, uint32_t, uint32_t, uint64_t *,
+static bool wf_mail_claim_after_pad(struct mailbox *, uint32_t, uint32_t, uint64_t *,
                            uint32_t, struct mail_claim *);
-static void wf_mail_ring(const struct mailbox *)
+static void wf_mail_ring_bell(const struct mailbox *)
 {
     bell_of_owner->store(1, rl::mo_relaxed, $);
     wf_futex_wake(bell_of_owner);
 }
 //@ core/thread/mailbox.h: mail_claim_lines() mail_publish mail_peek mail_release_lines
-//@ core/thread/registry.c: wf_mail_padded wf_mail_wake
+//@ core/thread/registry.c: wf_mail_claim_after_pad wf_mail_wake
 
 struct weft_ep {
     struct mailbox *box;
@@ -43,10 +43,10 @@ static struct registry {
     wf_atomic_u32 deaths;
 } *registry_now;
 #define registry (*registry_now)
-//@ core/thread/registry.c: wf_mail_deaths
+//@ core/thread/registry.c: wf_mail_count_deaths
 #undef registry
 static bool has_any_space_again(const weft_ep *) { return false; }
-static bool wf_assist_done(const weft_ep *) { return false; }
+static bool wf_assist_is_done(const weft_ep *) { return false; }
 static int read_bell()
 {
     bell_of_owner->store(0, rl::mo_relaxed, $);
@@ -110,7 +110,7 @@ struct mail_arrives : rl::test_suite<mail_arrives, SENDERS + 1> {
 
     void own()
     {
-        for (int n = 0; n < SENDERS * EACH || !wf_mail_deaths();) {
+        for (int n = 0; n < SENDERS * EACH || !wf_mail_count_deaths();) {
             uint64_t word = mail_peek(&box, owner.head);
             if (word)
                 n += receive(word);

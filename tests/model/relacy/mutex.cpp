@@ -11,7 +11,7 @@
 
 enum { THREADS = 3 };
 static uint32_t self[THREADS];
-#define wf_mutex_self self[rl::thread_index()]
+#define wf_mutex_thread_id self[rl::thread_index()]
 
 enum { SPINS_FOR_OWNER = 1, BIAS_AFTER_ENTRIES = 1, DOUBLINGS_MAX = 0 };
 enum { OPEN_NS = 1, TRIES_BEFORE_SLEEP = 1, SPINS_PER_CLOCK = 2 };
@@ -21,29 +21,29 @@ static wf_atomic_u64 *taken_now;
 #define used_ids (*taken_now)
 static void assign_thread_id();
 struct wf_mutex;
-void wf_mutex_left(wf_atomic_u32 *inside);
-bool wf_mutex_take_now(struct wf_mutex *);
-#define wf_mutex_hold_compiler() ((void)0)
+void wf_mutex_wake_revoker(wf_atomic_u32 *inside);
+bool wf_mutex_try_by_ticket(struct wf_mutex *);
+#define wf_mutex_compiler_fence() ((void)0)
 
-enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1, WF_MUTEX_BEDS = 2 };
+enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_THREAD_ID_UNSET = 1, WF_MUTEX_SLEEP_BITS = 2 };
 #define wf_membarrier_register_own() true
-//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{owner_word last_thread entries_in_row revoked no_slot_left slot_owner}
+//@ core/os/mutex.h: WF_MUTEX_NO_THREAD_ID wf_mutex{owner_word last_thread entries_in_row revoked no_slot_left slot_owner}
 //@ core/os/mutex.c: fence_all_threads
-void wf_mutex_take(struct wf_mutex *);
-void wf_mutex_pass(struct wf_mutex *);
-void wf_mutex_linger(struct wf_mutex *);
-void wf_mutex_linger(struct wf_mutex *);
-//@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_word wf_mutex_say_inside wf_mutex_enter_biased
-//@ core/os/mutex.h: wf_mutex_lock_own wf_mutex_close_open wf_mutex_return wf_mutex_lock_again
-//@ core/os/mutex.h: wf_mutex_lock wf_mutex_leave wf_mutex_unlock wf_mutex_step_out wf_mutex_try
+void wf_mutex_lock_by_ticket(struct wf_mutex *);
+void wf_mutex_pass_ticket(struct wf_mutex *);
+void wf_mutex_pass_or_leave_open(struct wf_mutex *);
+void wf_mutex_pass_or_leave_open(struct wf_mutex *);
+//@ core/os/mutex.h: wf_mutex_is_own_bias wf_mutex_inside_word wf_mutex_publish_inside wf_mutex_enter_biased
+//@ core/os/mutex.h: wf_mutex_try_biased wf_mutex_claim_open wf_mutex_reenter_open wf_mutex_reenter
+//@ core/os/mutex.h: wf_mutex_lock wf_mutex_leave wf_mutex_unlock wf_mutex_unlock_open wf_mutex_try
 //@ core/os/mutex.h: wf_mutex_contended
-enum { FIRST_ID = WF_MUTEX_STRANGER + 1 };
+enum { FIRST_ID = WF_MUTEX_THREAD_ID_UNSET + 1 };
 //@ core/os/mutex.c: release_thread_id allocate_thread_id lock_first_time lock_inherited find_slot release_own_slot bias_to_self consider_bias revoke_bias
-//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_left sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next try_turn
-//@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request sleep_until_woken spin_and_try wf_mutex_take
-//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass wf_mutex_linger wf_mutex_take_now
+//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_wake_revoker sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next try_turn
+//@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request sleep_until_woken spin_and_try wf_mutex_lock_by_ticket
+//@ core/os/mutex.c: wf_mutex_try_revoking wf_mutex_pass_ticket wf_mutex_pass_or_leave_open wf_mutex_try_by_ticket
 
-static void assign_thread_id() { wf_mutex_self = allocate_thread_id(); }
+static void assign_thread_id() { wf_mutex_thread_id = allocate_thread_id(); }
 
 enum how { LOCK, STEP_OUT, AGAIN, NO_BARRIER, TRY, CLAIM, INHERIT };
 
@@ -61,7 +61,7 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
         taken_now = &numbers;
         barrier = HOW != NO_BARRIER;
         for (int i = 0; i < THREADS; i++)
-            self[i] = WF_MUTEX_STRANGER, times[i] = 0;
+            self[i] = WF_MUTEX_THREAD_ID_UNSET, times[i] = 0;
     }
 
     void be_inside(unsigned me)
@@ -73,7 +73,7 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
         if (HOW == LOCK || HOW == TRY)
             wf_mutex_unlock(&m);
         else
-            wf_mutex_step_out(&m);
+            wf_mutex_unlock_open(&m);
     }
 
     /* Without a call at first; then whoever waits for us must not wait for long. */
@@ -81,10 +81,10 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
     {
         wf_atomic_u32 *vain = NULL;
 
-        if (HOW == AGAIN && wf_mutex_lock_again(&m, &vain))
+        if (HOW == AGAIN && wf_mutex_reenter(&m, &vain))
             return;
         if (vain)
-            wf_mutex_left(vain);
+            wf_mutex_wake_revoker(vain);
         wf_mutex_lock(&m);
     }
 
@@ -95,14 +95,14 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
         for (int i = 0; i < (me == 0 ? 4 : 1); i++) {
             if (me == 2 && HOW == TRY && !wf_mutex_try(&m))
                 continue;
-            if (me == 2 && HOW == CLAIM && !wf_mutex_claim(&m))
+            if (me == 2 && HOW == CLAIM && !wf_mutex_try_revoking(&m))
                 continue;
             if (me != 2 || (HOW != TRY && HOW != CLAIM))
                 enter();
             be_inside(me);
         }
         if (HOW == INHERIT)
-            release_thread_id((void *)(uintptr_t)wf_mutex_self);
+            release_thread_id((void *)(uintptr_t)wf_mutex_thread_id);
         if (me == 0)
             gone.store(1, rl::mo_relaxed, $);
     }

@@ -12,7 +12,7 @@ struct wf_engines;
 struct wf_waiter;
 struct wf_cs {
     bool on;
-    unsigned owed, calm;
+    unsigned helper_ops, quiescent_ops;
 };
 struct wf_progress {
     unsigned sleeps;
@@ -36,7 +36,7 @@ static counted *refs_shared;
 //@ core/engines.c: publish
 //@ core/engines.h: wf_engines()
 
-enum { WF_REQ_DETACHED = 1, WF_REQ_ATTENDED = 2, WF_REQ_CALM = 4 };
+enum { WF_REQ_DETACHED = 1, WF_REQ_WITH_HELPER = 2, WF_REQ_QUIESCENT = 4 };
 enum { WF_BRIEF = 0 };
 struct wf_req {
     wf_atomic_u32 done;
@@ -49,7 +49,7 @@ static void settle_request(struct wf_req *) {}
 static void destroy_request(struct wf_req *) {}
 static void wf_progress_notify(struct wf_instance *) {}
 //@ core/protocol/request.h: wf_req_done
-//@ core/protocol/request.c: wf_req_stir wf_req_complete
+//@ core/protocol/request.c: wf_req_needs_progress wf_req_complete
 
 struct wf_list {
     int unused;
@@ -59,10 +59,10 @@ struct wf_waiter {
     bool leads;
     void (*call)(struct wf_waiter *);
 };
-static void wf_progress_kick(struct wf_instance *) {}
-static void wf_progress_leave(struct wf_instance *) {}
+static void wf_progress_wake_leader(struct wf_instance *) {}
+static void wf_progress_end_polling(struct wf_instance *) {}
 static void wf_cs_enter(struct wf_cs *) {}
-static void wf_cs_go(struct wf_cs *) {}
+static void wf_cs_leave_to_sleep(struct wf_cs *) {}
 //@ core/progress/wait.c: wake_waiter sleep_as_follower
 #define uint32_t counted
 //@ core/handle.h: wf_refs_get wf_refs_put

@@ -11,7 +11,7 @@
 #define shm_likely(x) (x)
 #define shm_unlikely(x) (x)
 #define __builtin_prefetch(p) ((void)0)
-enum { SHM_LINE = 64, SHM_FIRST = 2, SHM_LARGER = 8, MESSAGES = 16 };
+enum { SHM_LINE = 64, SHM_FIRST_SLOTS = 2, SHM_LARGER = 8, MESSAGES = 16 };
 enum { WEFT_ELINK = -1, CELLS = 32, SHM_AHEAD = 0 };
 //@ plugins/shm/layout.h: SHM_TIMED SHM_LARGE SHM_LEN_MAX shm_way shm_kind shm_line
 
@@ -56,19 +56,19 @@ static struct shm_slot *begin_large(weft_peer *p, const struct shm_line *line)
 {
     return large_ring_of(p, line); /* and its pages, which are memory anyway */
 }
-static void shm_wake(weft_peer *) {} /* bell.cpp */
+static void shm_wake_peer(weft_peer *) {} /* bell.cpp */
 static void shm_fence() {}
 static bool shm_word_is_short(uint64_t) { return true; }
-static bool wf_shm_slot_wanted(weft_peer *);
-static bool wf_shm_refresh(weft_peer *);
-static void wf_shm_turn_out(weft_peer *);
-static void wf_shm_turn_in(weft_peer *);
-static void wf_shm_enlarge(weft_peer *);
+static bool wf_shm_find_free_slot(weft_peer *);
+static bool wf_shm_refresh_room(weft_peer *);
+static void wf_shm_wrap_out(weft_peer *);
+static void wf_shm_wrap_in(weft_peer *);
+static void wf_shm_announce_large_ring(weft_peer *);
 //@ plugins/shm/layout.h: shm_word shm_word_len
 //@ plugins/shm/shm.h: shm_head
-//@ plugins/shm/ring.h: shm_used shm_slot_free shm_slot_next shm_store shm_advance
-//@ plugins/shm/send.c: accept_count wf_shm_refresh wf_shm_slot_wanted
-//@ plugins/shm/segment.c: wf_shm_enlarge wf_shm_turn_out wf_shm_turn_in
+//@ plugins/shm/ring.h: shm_used shm_slot_free shm_slot_next shm_store_word shm_publish_unwoken
+//@ plugins/shm/send.c: accept_count wf_shm_refresh_room wf_shm_find_free_slot
+//@ plugins/shm/segment.c: wf_shm_announce_large_ring wf_shm_wrap_out wf_shm_wrap_in
 
 static int taken_in(weft_peer *, struct shm_slot *, uint64_t);
 #define take_short taken_in
@@ -105,7 +105,7 @@ static int taken_in(weft_peer *p, struct shm_slot *s, uint64_t word)
 struct slots_turn : rl::test_suite<slots_turn, 2> {
     struct weft_peer from, to;
     struct shm_line line;
-    struct shm_slot first[SHM_FIRST], large[SHM_LARGER];
+    struct shm_slot first[SHM_FIRST_SLOTS], large[SHM_LARGER];
     plain<uint64_t> cells[CELLS / 16], bulk[CELLS / 16];
 
     void before()
@@ -114,8 +114,8 @@ struct slots_turn : rl::test_suite<slots_turn, 2> {
         memset(&from, 0, sizeof from);
         memset(&to, 0, sizeof to);
         from.out.slots = from.out.next = to.in.slots = to.in.next = first;
-        from.out.end = to.in.end = first + SHM_FIRST;
-        from.out.mask = to.in.mask = SHM_FIRST - 1;
+        from.out.end = to.in.end = first + SHM_FIRST_SLOTS;
+        from.out.mask = to.in.mask = SHM_FIRST_SLOTS - 1;
         from.out.word = shm_word(0, 0, SHM_HEAD, 1);
         to.in.wrap = 1;
         from.out.line = to.in.line = &line;
@@ -133,7 +133,7 @@ struct slots_turn : rl::test_suite<slots_turn, 2> {
     bool fits(struct shm_bytes *b)
     {
         return b->at + 16 - b->tail <= b->size ||
-               (wf_shm_refresh(&from) && b->at + 16 - b->tail <= b->size);
+               (wf_shm_refresh_room(&from) && b->at + 16 - b->tail <= b->size);
     }
 
     void send(uint32_t n)
@@ -145,7 +145,7 @@ struct slots_turn : rl::test_suite<slots_turn, 2> {
         b->base[b->at % CELLS / 16] = n;
         b->at += 16;
         shm_slot_next(&from.out)->body = n;
-        shm_advance(&from, 0, n, SHM_HEAD);
+        shm_publish_unwoken(&from, 0, n, SHM_HEAD);
     }
 
     void thread(unsigned me)

@@ -6,8 +6,8 @@
 #include "machine.h"
 
 
-//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_some
-//@ core/os/stack.h: wf_stack_reversed wf_stack_take_all
+//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_has_items
+//@ core/os/stack.h: wf_stack_reverse wf_stack_take_all
 
 enum { PUSHERS = 2, EACH = 2 };
 
@@ -25,7 +25,7 @@ struct stack_holds : rl::test_suite<stack_holds, PUSHERS + 1> {
     {
         struct wf_stack_link *next, *l = wf_stack_take_all(&stack);
 
-        for (l = wf_stack_reversed(l); l; l = next, taken++) {
+        for (l = wf_stack_reverse(l); l; l = next, taken++) {
             int value = ((struct item *)l)->value;
             next = l->next;
             RL_ASSERT(value > last[value / 8]);

@@ -10,63 +10,63 @@
 
 enum { THREADS = 3 };
 static uint32_t self[THREADS];
-#define wf_mutex_self self[rl::thread_index()]
+#define wf_mutex_thread_id self[rl::thread_index()]
 
 enum { SPINS_FOR_OWNER = 1, BIAS_AFTER_ENTRIES = 1, DOUBLINGS_MAX = 0 };
 enum { OPEN_NS = 1, TRIES_BEFORE_SLEEP = 1, SPINS_PER_CLOCK = 2 };
 enum { WF_SUBMITS = true };
-enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_STRANGER = 1, WF_MUTEX_BEDS = 2 };
+enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_THREAD_ID_UNSET = 1, WF_MUTEX_SLEEP_BITS = 2 };
 static bool barrier; /* as the kernel has it */
 static bool has_membarrier() { return barrier; }
-static void assign_thread_id() { wf_mutex_self = 2 + rl::thread_index(); }
+static void assign_thread_id() { wf_mutex_thread_id = 2 + rl::thread_index(); }
 static void fence_all_threads() { rl::systemwide_fence($); }
-#define wf_mutex_hold_compiler() ((void)0)
+#define wf_mutex_compiler_fence() ((void)0)
 #define wf_section_entering(rank, object) ((void)0)
 #define wf_section_left(rank, object) ((void)0)
 #define __builtin_expect(x, y) (x)
 
-void wf_mutex_left(wf_atomic_u32 *inside);
-bool wf_mutex_take_now(struct wf_mutex *);
-void wf_mutex_take(struct wf_mutex *);
-void wf_mutex_pass(struct wf_mutex *);
-void wf_mutex_linger(struct wf_mutex *);
-//@ core/os/mutex.h: WF_MUTEX_NOBODY wf_mutex{owner_word last_thread entries_in_row revoked no_slot_left slot_owner}
-//@ core/os/mutex.h: wf_mutex_is_mine wf_mutex_word wf_mutex_say_inside wf_mutex_enter_biased
-//@ core/os/mutex.h: wf_mutex_lock_own wf_mutex_close_open wf_mutex_return wf_mutex_lock_again
+void wf_mutex_wake_revoker(wf_atomic_u32 *inside);
+bool wf_mutex_try_by_ticket(struct wf_mutex *);
+void wf_mutex_lock_by_ticket(struct wf_mutex *);
+void wf_mutex_pass_ticket(struct wf_mutex *);
+void wf_mutex_pass_or_leave_open(struct wf_mutex *);
+//@ core/os/mutex.h: WF_MUTEX_NO_THREAD_ID wf_mutex{owner_word last_thread entries_in_row revoked no_slot_left slot_owner}
+//@ core/os/mutex.h: wf_mutex_is_own_bias wf_mutex_inside_word wf_mutex_publish_inside wf_mutex_enter_biased
+//@ core/os/mutex.h: wf_mutex_try_biased wf_mutex_claim_open wf_mutex_reenter_open wf_mutex_reenter
 //@ core/os/mutex.h: wf_mutex_contended wf_mutex_lock wf_mutex_leave wf_mutex_unlock
-//@ core/os/mutex.h: wf_mutex_step_out
+//@ core/os/mutex.h: wf_mutex_unlock_open
 //@ core/os/mutex.c: lock_first_time lock_inherited find_slot release_own_slot bias_to_self consider_bias revoke_bias
-//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_left sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next try_turn
-//@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request sleep_until_woken spin_and_try wf_mutex_take
-//@ core/os/mutex.c: wf_mutex_claim wf_mutex_pass wf_mutex_linger
-//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_some
-//@ core/os/stack.h: wf_stack_reversed wf_stack_take_all
+//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_wake_revoker sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next try_turn
+//@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request sleep_until_woken spin_and_try wf_mutex_lock_by_ticket
+//@ core/os/mutex.c: wf_mutex_try_revoking wf_mutex_pass_ticket wf_mutex_pass_or_leave_open
+//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_has_items
+//@ core/os/stack.h: wf_stack_reverse wf_stack_take_all
 //@ core/progress/critical.h: wf_cs
-void wf_cs_return(struct wf_cs *);
-//@ core/progress/critical.h: wf_cs_debt
-static struct wf_cs_debt debts[THREADS];
-#define wf_cs_debt debts[rl::thread_index()]
-void wf_cs_pay();
-//@ core/progress/critical.h: wf_cs_pay_debt wf_cs_owes wf_cs_serve wf_cs_submit wf_cs_take
-//@ core/progress/critical.h: wf_cs_take_again wf_cs_give_by wf_cs_give
-//@ core/progress/submit.c: wf_cs_return
+void wf_cs_try_run_submitted(struct wf_cs *);
+//@ core/progress/critical.h: wf_cs_deferred_unlock
+static struct wf_cs_deferred_unlock debts[THREADS];
+#define wf_cs_deferred_unlock debts[rl::thread_index()]
+void wf_cs_finish_deferred_unlock();
+//@ core/progress/critical.h: wf_cs_run_deferred_unlock wf_cs_has_submitted wf_cs_run_submitted wf_cs_submit wf_cs_lock
+//@ core/progress/critical.h: wf_cs_try_relock wf_cs_unlock_by wf_cs_unlock
+//@ core/progress/submit.c: wf_cs_try_run_submitted
 
 struct order {
     struct wf_stack_link link; /* first */
     plain<int> started;
 };
 
-void wf_cs_pay()
+void wf_cs_finish_deferred_unlock()
 {
-    struct wf_cs *inside = wf_cs_debt.inside;
-    wf_atomic_u32 *vain = wf_cs_debt.failed_bias_slot;
+    struct wf_cs *inside = wf_cs_deferred_unlock.inside;
+    wf_atomic_u32 *vain = wf_cs_deferred_unlock.failed_bias_slot;
 
-    wf_cs_debt.inside = NULL;
-    wf_cs_debt.failed_bias_slot = NULL;
+    wf_cs_deferred_unlock.inside = NULL;
+    wf_cs_deferred_unlock.failed_bias_slot = NULL;
     if (vain)
-        wf_mutex_left(vain);
+        wf_mutex_wake_revoker(vain);
     if (inside)
-        wf_cs_give(inside);
+        wf_cs_unlock(inside);
 }
 
 template <bool BARRIER>
@@ -87,7 +87,7 @@ struct submissions_run : rl::test_suite<submissions_run<BARRIER>, THREADS> {
         struct wf_stack_link *next, *l = wf_stack_take_all(&cs->submitted);
 
         RL_ASSERT(t->inside++ == 0);
-        for (l = wf_stack_reversed(l); l; l = next) {
+        for (l = wf_stack_reverse(l); l; l = next) {
             next = l->next;
             RL_ASSERT(((struct order *)l)->started++ == 0);
             t->started++;
@@ -98,7 +98,7 @@ struct submissions_run : rl::test_suite<submissions_run<BARRIER>, THREADS> {
     void before()
     {
         for (int i = 0; i < THREADS; i++)
-            self[i] = WF_MUTEX_STRANGER, debts[i].inside = NULL, debts[i].failed_bias_slot = NULL;
+            self[i] = WF_MUTEX_THREAD_ID_UNSET, debts[i].inside = NULL, debts[i].failed_bias_slot = NULL;
         barrier = BARRIER;
         cs.on = cs.threads = true;
         cs.run = run_all;
@@ -107,13 +107,13 @@ struct submissions_run : rl::test_suite<submissions_run<BARRIER>, THREADS> {
     /* A call that may not be submitted. */
     void enter()
     {
-        if (!wf_cs_take_again(&cs)) {
-            wf_cs_pay_debt();
-            wf_cs_take(&cs);
+        if (!wf_cs_try_relock(&cs)) {
+            wf_cs_run_deferred_unlock();
+            wf_cs_lock(&cs);
         }
         RL_ASSERT(inside++ == 0);
         inside -= 1;
-        wf_cs_give(&cs);
+        wf_cs_unlock(&cs);
     }
 
     void thread(unsigned me)
@@ -129,7 +129,7 @@ struct submissions_run : rl::test_suite<submissions_run<BARRIER>, THREADS> {
 
     void after()
     {
-        RL_ASSERT(!wf_stack_some(&cs.submitted));
+        RL_ASSERT(!wf_stack_has_items(&cs.submitted));
         RL_ASSERT(started == 4);
     }
 };

@@ -1,0 +1,50 @@
+/* Frees what collectives keep: schedules, and the shared memory of a
+ * communicator. It is apart from the rest, so that a program that uses no
+ * collective can free it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include <sys/mman.h>
+
+#include "coll/shm/shmcoll.h"
+#include "coll/vertex.h"
+
+void wf_sched_free(struct wf_sched *s)
+{
+    if (s->v != s->inline_v)
+        free(s->v);
+    if (s->e != s->inline_e)
+        free(s->e);
+    free(s);
+}
+
+void wf_sched_fini(struct wf_instance *wf)
+{
+    while (wf->temps) {
+        struct wf_temp *t = wf->temps;
+        wf->temps = t->next;
+        free(t);
+    }
+    while (wf->scheds) {
+        struct wf_sched *s = wf->scheds;
+        wf->scheds = s->next;
+        wf_sched_free(s);
+    }
+}
+
+void wf_shmcoll_free(struct wf_comm *comm)
+{
+    struct wf_shmcoll *t = comm->team;
+
+    comm->team = NULL;
+    comm->shmcoll_usable = false;
+    if (!t)
+        return;
+    comm->wf->teams -= t->quota_units;
+    munmap(t->shared, t->segment_bytes);
+    if (t->staging)
+        munmap(t->staging, t->staging_bytes);
+    free(t->scratch);
+    free(t);
+}

@@ -1,0 +1,305 @@
+/* Shared-memory collectives: small collectives of processes that share a node,
+ * on flag lines in a segment that all members have mapped.
+ *
+ *   head | rank 0: counters, flag lines | rank 1 ... | blocks | broadcast pool
+ *                           |
+ *                           flag word: call number 32 | way 2 | bytes 30
+ *                           up to 48 bytes of data
+ *
+ * After some blocking collectives on a communicator its members map one segment
+ * (setup.c). From then on a blocking collective has a number there, the same on
+ * all members. A member that contributes writes its flag line: data first, then
+ * the flag word. A member that needs the contribution waits for the flag word.
+ * A barrier or an allreduce of 8 bytes is one line from each to each; there is
+ * no message, no matching and no schedule.
+ *
+ * DESIGN  Larger contributions lie in a block beside the lines. A call whose
+ * contributions do not fit there either goes chunk by chunk through the staging
+ * ring (staging.h), or runs as a schedule, as without shared memory. Members
+ * may disagree on whether it fits, by mistake or because only some know all
+ * counts; so the flag word names the way that its writer takes:
+ *
+ *   all to all    one line that says "schedule" makes a schedule of the call
+ *   from a root   the root's line decides
+ *   to a root     a member that wants a schedule waits for the root's line,
+ *                 which says so if all want one, and is written after the
+ *                 lines of all others have been read
+ *
+ * Therefore different counts are found as in a schedule, and no member waits
+ * for something that another does not do. The length in the line is compared
+ * with the length that the reader expects; nothing read from the segment is
+ * used as a position without a check. Reductions bracket as the schedules do:
+ * the same bits either way.
+ *
+ * Lines are used again after `lines_used` calls, blocks after `blocks_used`:
+ * when every member has published that it completed the earlier call, which the
+ * line of its next call implies as well. Where ranks outnumber CPUs there are
+ * many lines: a member that only contributes goes on until it must wait for
+ * that, and each wait costs a turn of the run queue. Elsewhere few lines stay
+ * in the cache.
+ *
+ * Waiting (wait.c) polls the flag word for a moment, and then waits as any
+ * other call: the engine is driven meanwhile, and a member that sleeps names
+ * the rank that it waits for, so that this rank wakes it.
+ *
+ * LOCK  state of this process: the API section.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_SHMCOLL_H
+#define WF_SHMCOLL_H
+
+#include "coll/coll.h"
+#include "instance.h"
+
+enum {
+    /* lines of a member, used in turn: a power of two */
+    WF_SHMCOLL_LINES = 8,
+    WF_SHMCOLL_LINES_SCAN = 32,  /* least number in a scan */
+    WF_SHMCOLL_LINES_MAX = 128, /* where ranks outnumber CPUs */
+    WF_SHMCOLL_BLOCKS = 2,       /* blocks of a member, used in turn */
+    WF_SHMCOLL_BLOCKS_MAX = 8,  /* where ranks outnumber CPUs */
+    /* least number of a member's chunks in the staging ring */
+    WF_SHMCOLL_CHUNKS_MIN = 3,
+    /* calls without a line that a member may be ahead; see wf_shmcoll_is_reached */
+    WF_SHMCOLL_CALLS_AHEAD = 1 << 14,
+    WF_SHMCOLL_INLINE_BYTES = 48,   /* bytes of data in a line */
+    WF_BCAST_POOL_BLOCKS = 64, /* blocks of the broadcast pool: bcast_pool.c */
+    WF_BCAST_POOL_BLOCK_BYTES = 128 << 10,
+    WF_BCAST_POOL_BYTES = WF_BCAST_POOL_BLOCKS * WF_BCAST_POOL_BLOCK_BYTES
+};
+/* The way of its writer, in a flag word: a schedule, or the staging ring. */
+#define WF_SHMCOLL_FLAG_SCHEDULE (1u << 31)
+#define WF_SHMCOLL_FLAG_STAGED   (1u << 30)
+
+/* A flag line. */
+struct wf_shmcoll_line {
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 flag;
+    _Alignas(16) unsigned char data[WF_SHMCOLL_INLINE_BYTES];
+};
+
+/* The part of the segment that one member writes. wake_request_rank is also
+ * reset by the member that wakes it. */
+struct wf_shmcoll_member {
+    /* the newest call that the member has completed, << 32 */
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 last_completed_call;
+    /* the member sleeps; 1 + rank of the one that is to wake it */
+    wf_atomic_u32 wake_request_rank;
+    /* the member does not use the segment: set-up failed, or it left */
+    wf_atomic_u32 no_shm;
+    /* Call number << 32 | chunks of the staging ring that this member has
+     * published, and chunks of others that it has consumed. */
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 chunks_published;
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 chunks_consumed;
+    struct wf_shmcoll_line line[WF_SHMCOLL_LINES_MAX];
+};
+
+/* The beginning of the segment that all members map. */
+struct wf_shmcoll_segment {
+    _Alignas(WF_CACHE_LINE) wf_atomic_u32 sleepers;
+    /* one bit for each block of the pool */
+    _Alignas(WF_CACHE_LINE) wf_atomic_u64 pool_blocks_taken;
+    wf_atomic_u32 pool_readers[WF_BCAST_POOL_BLOCKS];
+    struct wf_shmcoll_member members[];
+};
+
+/* The state of a communicator's shared-memory collectives in one member. */
+struct wf_shmcoll {
+    struct wf_comm *comm;
+    struct wf_shmcoll_segment *shared;
+    unsigned char *blocks;
+    size_t segment_bytes;
+    uint32_t block_bytes;
+    uint32_t lines_used, blocks_used; /* of each member */
+    uint32_t call; /* number of the newest call of this member */
+    /* all members have completed the calls up to this one */
+    uint32_t all_completed_call;
+    /* endpoints through which members reach each other */
+    uint32_t endpoint_mask;
+    /* writers execute a fence; otherwise sleepers use membarrier */
+    bool writers_fence;
+    /* a message between members is one copy; the staging ring needs two */
+    bool one_copy;
+    /* ranks outnumber CPUs: polling takes the CPU from the awaited rank */
+    bool oversubscribed;
+    bool heavily_oversubscribed; /* more than four members for each CPU */
+    int size, rank;
+    /* The current run of consecutive scans: its first and its newest call; the
+     * newest call whose line the next rank has read; how many calls may be
+     * under way. */
+    uint32_t scan_first_call, scan_last_call, scan_read_call, scan_window;
+    unsigned char *pool;       /* broadcast pool: bcast_pool.c */
+    uint64_t pool_pages_taken; /* blocks whose pages have been taken */
+    void *scratch; /* scratch memory of reductions, allocated at first use */
+    size_t scratch_bytes;
+    unsigned char *staging; /* staging ring, or NULL: staging.h */
+    size_t staging_bytes;
+    uint32_t chunk_bytes, chunk_count; /* count: of each member */
+    uint32_t quota_units; /* share of the process's limit that this one takes */
+    /* Positions in bytes, the same in the ring of every member: the newest
+     * chunk, its end, and where the ring wraps if it can. */
+    uint32_t ring_pos, ring_end, ring_bytes;
+    /* large calls until the ring is made; 0: it never is */
+    uint32_t staging_countdown;
+    /* newest call through the ring, other than those of staging_ahead.c */
+    uint32_t last_staged_call;
+    /* of calls of staging_ahead.c: the chunk after those of the newest */
+    uint32_t next_chunk;
+    /* of each chunk, the newest call that used it */
+    uint32_t chunk_last_call[WF_SHMCOLL_CHUNKS_MIN * WF_SHMCOLL_RANKS_MAX];
+    /* staging_copy.c: number of large pieces copied so far, and ns per MiB of
+     * the newest one that was timed. */
+    uint32_t copy_count;
+    uint64_t ns_per_mib;
+    bool nontemporal; /* copy into the ring by non-temporal stores */
+    /* the next chunk may be written before all are in the call */
+    bool can_start_early;
+    /* a large call has failed here: only schedules from then on */
+    bool staging_failed;
+};
+
+/* ---- set-up: setup.c ----------------------------------------------------- */
+
+/* Counts a blocking collective of this communicator that has been run with this
+ * result, and sets up the shared memory after enough of them. A process that
+ * lacked a resource does not go on to the set-up, where it would wait for
+ * members that wait for it in the collective. If they do not, it catches up
+ * before the next collective. */
+void wf_shmcoll_count_call(struct wf_comm *, int rc);
+/* Makes the staging ring when it is due; all members are in a large call.
+ * False: there is no ring yet. */
+bool wf_shmcoll_ensure_staging(struct wf_shmcoll *);
+
+/* ---- barrier: all_to_all.c ----------------------------------------------- */
+
+int wf_shmcoll_barrier(struct wf_shmcoll *);
+
+/* ---- waiting: wait.c ----------------------------------------------------- */
+
+/* Waits until a word of that member has reached `least`. Sets *seen to the
+ * word; returns MPI_SUCCESS or an error. */
+int wf_shmcoll_wait_word(struct wf_shmcoll *, int rank, const wf_atomic_u64 *word,
+                  uint64_t least, uint64_t *seen);
+/* Waits until all members have completed their calls up to `call`. */
+void wf_shmcoll_wait_all_completed(struct wf_shmcoll *, uint32_t call);
+/* Wakes the members that sleep and wait for this process. */
+void wf_shmcoll_wake_sleepers(struct wf_shmcoll *);
+
+/* ---- flag lines ---------------------------------------------------------- */
+
+/* Returns the line of that member for this call. */
+static inline struct wf_shmcoll_line *wf_shmcoll_line(struct wf_shmcoll *t, int rank)
+{
+    return &t->shared->members[rank].line[t->call & (t->lines_used - 1)];
+}
+
+/* Returns the distance between blocks, padded so that their first lines map to
+ * different cache sets. */
+static inline size_t wf_shmcoll_block_stride(uint32_t block)
+{
+    return block + 3 * WF_CACHE_LINE;
+}
+
+/* Returns the place of a member's contribution of that size. */
+static inline unsigned char *wf_shmcoll_data_of(struct wf_shmcoll *t, int rank,
+                                          uint64_t bytes)
+{
+    if (wf_likely(bytes <= WF_SHMCOLL_INLINE_BYTES))
+        return wf_shmcoll_line(t, rank)->data;
+    return t->blocks +
+           ((size_t)rank * WF_SHMCOLL_BLOCKS_MAX + t->call % t->blocks_used) *
+               wf_shmcoll_block_stride(t->block_bytes);
+}
+
+/* Wakes the members that sleep until this one has stored a flag. */
+static inline void wf_shmcoll_notify_sleepers(struct wf_shmcoll *t)
+{
+    if (t->writers_fence)
+        wf_fence_full(); /* pairs with arm_wakeup() of wait.c */
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    if (wf_unlikely(wf_load_relaxed(&t->shared->sleepers)))
+        wf_shmcoll_wake_sleepers(t);
+}
+
+/* Begins the next call, to which this member is going to contribute so many
+ * bytes: waits until the line or block can be used again. */
+static inline void wf_shmcoll_begin_call(struct wf_shmcoll *t, uint64_t bytes)
+{
+    uint32_t again =
+        ++t->call - (bytes > WF_SHMCOLL_INLINE_BYTES ? t->blocks_used : t->lines_used);
+
+    if (wf_unlikely((int32_t)(again - t->all_completed_call) > 0))
+        wf_shmcoll_wait_all_completed(t, again);
+}
+
+/* Begins the next call of a member that writes no line in it. Such a member may
+ * be many calls ahead of the others, but not so many that their numbers would
+ * count as later ones. */
+static inline void wf_shmcoll_begin_without_line(struct wf_shmcoll *t)
+{
+    uint32_t behind = ++t->call - WF_SHMCOLL_CALLS_AHEAD;
+
+    if (wf_unlikely((int32_t)(behind - t->all_completed_call) > 0))
+        wf_shmcoll_wait_all_completed(t, behind + WF_SHMCOLL_CALLS_AHEAD / 2);
+}
+
+/* Stores the flag word of this call; the data is in place. `way` is 0 or
+ * WF_SHMCOLL_FLAG_SCHEDULE or WF_SHMCOLL_FLAG_STAGED. */
+static inline void wf_shmcoll_store_flag(struct wf_shmcoll *t, uint64_t bytes, uint32_t way)
+{
+    uint64_t n = bytes < WF_SHMCOLL_FLAG_STAGED ? bytes : WF_SHMCOLL_FLAG_STAGED - 1;
+
+    /* pairs with wf_shmcoll_wait_flag */
+    wf_store_release(&wf_shmcoll_line(t, t->rank)->flag,
+                     (uint64_t)t->call << 32 | way | n);
+}
+
+/* Stores the flag word and wakes the members that sleep for it. */
+static inline void wf_shmcoll_publish_flag(struct wf_shmcoll *t, uint64_t bytes,
+                                   uint32_t way)
+{
+    wf_shmcoll_store_flag(t, bytes, way);
+    wf_shmcoll_notify_sleepers(t);
+}
+
+/* Publishes that this member has completed the call: it reads nothing of the
+ * call any more, and nothing more is expected of it. */
+static inline void wf_shmcoll_complete_call(struct wf_shmcoll *t)
+{
+    wf_store_release(&t->shared->members[t->rank].last_completed_call,
+                     (uint64_t)t->call << 32);
+    wf_shmcoll_notify_sleepers(t);
+}
+
+/* Returns true if a word has reached `least`. Words carry the call number in
+ * their upper 32 bits: an equal or later number counts as reached, a number of
+ * long ago does not. In scans members are apart by a window of lines each. */
+static inline bool wf_shmcoll_is_reached(uint64_t word, uint64_t least)
+{
+    return word - least < UINT64_C(1) << 48;
+}
+
+/* Waits for the flag word of that member for this call. */
+static inline int wf_shmcoll_wait_flag(struct wf_shmcoll *t, int rank, uint64_t *word)
+{
+    struct wf_shmcoll_line *line = wf_shmcoll_line(t, rank);
+
+    *word = wf_load_acquire(&line->flag);
+    if (wf_likely(*word >> 32 == t->call))
+        return MPI_SUCCESS;
+    return wf_shmcoll_wait_word(t, rank, &line->flag, (uint64_t)t->call << 32, word);
+}
+
+/* Returns true if the writer of a flag word wants a schedule. */
+static inline bool wf_shmcoll_wants_schedule(uint64_t word)
+{
+    return word & WF_SHMCOLL_FLAG_SCHEDULE;
+}
+
+/* Returns the bytes that a flag word states. */
+static inline uint64_t wf_shmcoll_bytes_of(uint64_t word)
+{
+    return word & (WF_SHMCOLL_FLAG_STAGED - 1);
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* Large shared-memory collectives, chunk by chunk through the staging ring:
+ * memory that all members have mapped, in which each member has some chunks.
+ *
+ *   step k   every writer: fills its chunk behind that of step k - 1, then
+ *                          chunks_published = k + 1
+ *            every reader: waits for chunks_published of the others, and
+ *                          reads their chunks
+ *
+ * DESIGN  All ranks copy at the same time, and no rank waits for one peer at a
+ * time: a step is one copy in, one copy out, and one synchronization. Where
+ * ranks outnumber CPUs that is one turn of the run queue for a chunk of every
+ * rank, where messages take one for each pair. Once a rank has seen every
+ * peer's chunk of step k, all chunks of step k - 2 have been consumed, so that
+ * chunks need no acknowledgement; only with one writer, or with one reader,
+ * there is one (`chunks_consumed`). A single writer uses the chunks of all
+ * members, and needs no synchronization as long as the call fits into them
+ * (staging_ahead.c).
+ *
+ * All members must be in the call, with counts that fit: every member writes a
+ * line with its length, and waits for those of the others, before it reads a
+ * chunk. Chunks lie behind each other, whatever their length, and wrap after
+ * `ring_bytes` bytes: writing lines that another processor's second-level cache
+ * still holds, because it has read them lately, takes four times as long. Where
+ * ranks outnumber CPUs the chunks of enough other members are between, and two
+ * places are sufficient.
+ *
+ * A member that fails publishes so in place of the number of its next chunk,
+ * and wants schedules from then on, because it may not know how many chunks the
+ * others have published.
+ *
+ * INVARIANT  Before a call with one writer or one reader begins to write, every
+ * member has left the call before. The same holds for the first chunk of
+ * another call, unless `can_start_early` is set: then it goes to a place that
+ * no member still reads.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_SHMCOLL_STAGING_H
+#define WF_SHMCOLL_STAGING_H
+
+#include "coll/shm/contribution.h"
+
+/* The outcomes on which members agree for a whole call. They are negative;
+ * errors are positive. */
+enum { WF_SHMCOLL_RUN_SCHEDULE = -1, WF_SHMCOLL_WAYS_DIFFER = -2, WF_SHMCOLL_RUN_STAGED = -3 };
+
+/* One call through the staging ring, in this member. */
+struct wf_staged_call {
+    struct wf_shmcoll *t;
+    const struct wf_coll_args *a;
+    uint64_t bytes;       /* length that every member's line states */
+    uint64_t piece_bytes; /* bytes of one block in one step */
+    uint32_t step_bytes;  /* bytes of a member's chunk in one step */
+    uint32_t steps;
+    /* Returns the length that a rank's line states, where they differ; or
+     * NULL. */
+    uint64_t (*length_of)(const struct wf_staged_call *, int rank);
+    /* Fills this member's chunk of a step; reads the chunk of another
+     * member. */
+    int (*fill_chunk)(struct wf_staged_call *, uint32_t step, unsigned char *to);
+    int (*read_chunk)(struct wf_staged_call *, uint32_t step, int from,
+                      const unsigned char *chunk);
+    /* Returns true if that rank reads this step, of a call from a root. NULL:
+     * all ranks read all steps. */
+    bool (*is_reader)(const struct wf_staged_call *, uint32_t step, int rank);
+    /* Of calls with a block for each other member: pieces in a chunk, and steps
+     * in which each member has got a piece. */
+    uint32_t pieces_per_chunk, steps_per_round;
+    /* Of reductions: runs a whole step; the order of operands. */
+    int (*run_step)(struct wf_staged_call *, uint32_t step);
+    enum wf_shmcoll_order order;
+    /* a member that finds its part short does not read all lines: a scan */
+    bool some_do_not_wait;
+    /* the chunk of step 0 was published before all members met */
+    bool first_chunk_filled;
+};
+
+/* Runs a whole call in which all members write and read. The builder is that of
+ * the schedule that runs if a member wants one or if there is no ring. */
+int wf_staging_run_all_to_all(struct wf_staged_call *, wf_coll_builder *);
+/* Runs a call from the root, whose line has stated the way, or is going to. */
+int wf_staging_run_from_root(struct wf_staged_call *, wf_coll_builder *);
+/* Does the same without synchronization, once there is a ring. False: nothing
+ * has happened. */
+bool wf_staging_run_ahead(struct wf_staged_call *, int *rc);
+/* Runs a call to the root, whose line has stated the way. */
+int wf_staging_run_to_root(struct wf_staged_call *, wf_coll_builder *);
+/* Runs a call in which all members write and read, and have read all lines. */
+int wf_staging_run_synchronized(struct wf_staged_call *, wf_coll_builder *);
+
+/* ---- the collectives: large.c, large_fold.c ------------------------------ */
+
+int wf_staging_allgather(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_alltoall(wf_coll_builder *, const struct wf_coll_args *);
+/* Members with more than a block of parts have published their lengths, and all
+ * members have read all lines. */
+int wf_staging_alltoallv(wf_coll_builder *, const struct wf_coll_args *);
+void wf_staging_publish_lengths(struct wf_shmcoll *, const struct wf_coll_args *);
+int wf_staging_bcast(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_scatter(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_gather(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_allreduce(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_reduce_scatter(wf_coll_builder *,
+                                 const struct wf_coll_args *);
+int wf_staging_reduce(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_scan(wf_coll_builder *, const struct wf_coll_args *,
+                       bool exclusive);
+/* Returns true if a reduction runs through the ring: then it has an order that
+ * can be computed there. */
+bool wf_staging_can_reduce(const struct wf_coll_args *, enum wf_coll_kind,
+                           uint64_t bytes);
+
+/* ---- copying into the ring: staging_copy.c ------------------------------- */
+
+void wf_staging_copy_in(struct wf_shmcoll *, void *to, const void *from, uint64_t n);
+
+/* ---- chunks -------------------------------------------------------------- */
+
+/* Records and returns the error that a member calls with other counts. */
+WF_COLD int wf_staging_count_mismatch(int rank);
+/* Publishes the line of a large call: `bytes`, which may not fit the flag word,
+ * and the way. */
+void wf_staging_publish_call(struct wf_shmcoll *, uint64_t bytes, uint32_t way);
+/* Returns the bytes that a member's line states; `word` is its flag word. */
+uint64_t wf_staging_bytes_of(struct wf_shmcoll *, int rank, uint64_t word);
+/* Waits until that member has published `count` chunks. */
+int wf_staging_wait_chunks(struct wf_shmcoll *, int rank, uint32_t count);
+void wf_staging_publish_chunks(struct wf_shmcoll *, uint32_t count, int rc);
+
+/* Returns the way in which this member wants a large call. */
+static inline uint32_t wf_staging_choose_way(const struct wf_shmcoll *t)
+{
+    return t->staging_failed ? WF_SHMCOLL_FLAG_SCHEDULE : WF_SHMCOLL_FLAG_STAGED;
+}
+
+/* Moves the ring position to the next step, whose chunk lies beside that of
+ * this one. With three chunks for each member there is always room: a chunk
+ * that cannot wrap begins in the first one. */
+static inline void wf_staging_advance_ring(struct wf_shmcoll *t, uint32_t room)
+{
+    uint32_t at = t->ring_end;
+
+    if (at + room > t->ring_bytes && room <= t->ring_pos)
+        at = 0;
+    t->ring_pos = at;
+    t->ring_end = at + room;
+}
+
+/* Returns the address of a member's chunk of this step. */
+static inline unsigned char *wf_staging_chunk_of(struct wf_shmcoll *t, int rank)
+{
+    return t->staging + (size_t)rank * t->chunk_count * t->chunk_bytes +
+           t->ring_pos;
+}
+
+/* Returns the bytes of a block of `all` bytes that belong to step `step`. */
+static inline uint64_t wf_staging_piece_bytes(const struct wf_staged_call *g, uint32_t step,
+                                     uint64_t all)
+{
+    uint64_t first = step * g->piece_bytes;
+
+    if (first >= all)
+        return 0;
+    return all - first < g->piece_bytes ? all - first : g->piece_bytes;
+}
+
+static inline uint32_t wf_staging_count_steps(const struct wf_staged_call *g, uint64_t all)
+{
+    return (uint32_t)((all + g->piece_bytes - 1) / g->piece_bytes);
+}
+
+#endif

@@ -1,0 +1,219 @@
+/* Waiting for a flag of another member, and waking the members that do.
+ *
+ *   waiter                               writer (wf_shmcoll_notify_sleepers)
+ *   polls the flag a few times           flag, or last_completed_call
+ *   poll, spin or yield (progress)       fence, unless waiters use membarrier
+ *   wake_request_rank = writer + 1,      sleepers not 0: which members have
+ *   sleepers + 1                           this rank as wake_request_rank?
+ *   full barrier, poll once more           reset it, and send that member a
+ *   sleep in epoll                         message without content
+ *
+ * DESIGN  A process may be waited for by peers that are outside the collective,
+ * for instance for a rendezvous. So the wait is that of any other call
+ * (progress/wait.c), which drives the engine and sleeps in epoll; there a
+ * message wakes it. Only one writer wakes a sleeper, whatever the number of
+ * members that arrive meanwhile.
+ *
+ * Where ranks outnumber CPUs a waiter does not poll, it yields at once: another
+ * rank on the same CPU runs, arrives, and yields as well. Then a round of the
+ * run queue is a round of the collective, without a wake-up.
+ *
+ * ERRORS  A member is gone, or does not use the segment: MPI_ERR_PROC_ABORTED.
+ * A rank that finds this leaves: it says so, and its mapping of the segments
+ * becomes private memory. Its later calls wait for no other rank, and their
+ * writes cannot change what a member still reads.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
+#include "coll/shm/shmcoll.h"
+#include "os/membarrier.h"
+#include "progress/progress.h"
+#include "protocol/death.h"
+#include "protocol/queues.h"
+
+enum { POLLS = 64 /* of a flag, before the engine is driven */ };
+
+/* A wait for a flag of one member. */
+struct member_wait {
+    struct wf_flag_wait wait; /* first member: progress is given it */
+    struct wf_shmcoll *t;
+    int rank;
+    bool armed;                /* is counted in sleepers */
+    const wf_atomic_u64 *word; /* the flag, of that rank */
+    uint64_t least;            /* the value to wait for, or a later one */
+};
+
+static bool is_reached(const struct member_wait *w)
+{
+    /* pairs with wf_shmcoll_complete_call, wf_shmcoll_store_flag and those of staging.c */
+    return wf_shmcoll_is_reached(wf_load_acquire(w->word), w->least);
+}
+
+static bool is_member_lost(const struct member_wait *w)
+{
+    return w->wait.loc->failed || wf_comm_is_dead(w->t->comm) ||
+           wf_load_relaxed(&w->t->shared->members[w->rank].no_shm);
+}
+
+static bool is_wait_over(void *arg)
+{
+    return is_reached(arg) || is_member_lost(arg);
+}
+
+/* Makes the awaited member wake this one when it writes. */
+static void arm_wakeup(struct wf_flag_wait *wait)
+{
+    struct member_wait *w = wf_container(wait, struct member_wait, wait);
+    struct wf_shmcoll *t = w->t;
+
+    if (!w->armed)
+        wf_add_acq_rel(&t->shared->sleepers, 1);
+    w->armed = true;
+    wf_store_relaxed(&t->shared->members[t->rank].wake_request_rank,
+                     (uint32_t)w->rank + 1);
+    wf_fence_full(); /* pairs with wf_shmcoll_notify_sleepers */
+    if (!t->writers_fence)
+        (void)wf_membarrier(); /* registered at set-up */
+}
+
+static void disarm_wakeup(struct member_wait *w)
+{
+    if (!w->armed)
+        return;
+    wf_store_relaxed(&w->t->shared->members[w->t->rank].wake_request_rank, 0);
+    wf_add_acq_rel(&w->t->shared->sleepers, UINT32_MAX); /* minus one */
+}
+
+static void unlink_wait(struct wf_instance *wf, struct wf_flag_wait *wait)
+{
+    struct wf_flag_wait **at = &wf->flag_waits;
+
+    while (*at != wait)
+        at = &(*at)->next;
+    *at = wait->next;
+}
+
+static int report_lost_member(const struct member_wait *w)
+{
+    const struct weft_loc *loc = w->wait.loc;
+
+    if (wf_comm_is_dead(w->t->comm))
+        return wf_comm_record_dead(w->t->comm);
+    if (!loc)
+        return wf_error(MPI_ERR_PROC_ABORTED, "a member of the communicator "
+                                              "is gone");
+    return wf_error(loc->failed ? wf_location_error(loc) : MPI_ERR_PROC_ABORTED,
+                    "rank %d (process %u on %s): %s", w->rank, loc->id,
+                    loc->host ? loc->host : "unknown host",
+                    loc->failed ? wf_location_why(loc)
+                                : "it lost a member of the communicator");
+}
+
+static void describe_wait(const void *arg, struct wf_wait *to)
+{
+    const struct member_wait *w = arg;
+
+    to->operation = WF_STATE_COLLECTIVE;
+    to->comm = w->t->comm;
+    to->peer = w->rank;
+    to->number = w->t->call;
+}
+
+/* Drives the engine until the flag is reached. */
+static int wait_with_progress(struct member_wait *w)
+{
+    struct wf_wait_cause cause = {describe_wait, w};
+    struct wf_comm *comm = w->t->comm;
+    struct wf_instance *wf = comm->wf;
+
+    w->wait.arm = arm_wakeup;
+    w->wait.loc = wf_location(wf, wf_group_proc(comm->peers, w->rank));
+    if (!w->wait.loc)
+        return wf_error(MPI_ERR_NO_MEM, "out of memory for rank %d", w->rank);
+    w->wait.next = wf->flag_waits;
+    wf->flag_waits = &w->wait;
+    wf_progress_wait(wf, w->t->endpoint_mask, is_wait_over, w, &cause);
+    unlink_wait(wf, &w->wait);
+    disarm_wakeup(w);
+    return is_reached(w) ? MPI_SUCCESS : report_lost_member(w);
+}
+
+static int wait_for_word(struct member_wait *w)
+{
+    for (int i = w->t->oversubscribed ? 0 : POLLS; i > 0; i--) {
+        if (is_reached(w))
+            return MPI_SUCCESS;
+        wf_cpu_relax();
+    }
+    return is_reached(w) ? MPI_SUCCESS : wait_with_progress(w);
+}
+
+/* Replaces shared memory by private memory at the same address. */
+static void replace_by_private(void *at, size_t bytes)
+{
+    (void)mmap(at, bytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+static void leave_segments(struct wf_shmcoll *t)
+{
+    if (!t->comm->shmcoll_usable)
+        return;
+    t->comm->shmcoll_usable = false;
+    wf_store_release(&t->shared->members[t->rank].no_shm, 1);
+    wf_fence_full(); /* as in wf_shmcoll_notify_sleepers */
+    if (wf_load_relaxed(&t->shared->sleepers))
+        wf_shmcoll_wake_sleepers(t);
+    replace_by_private(t->shared, t->segment_bytes);
+    if (t->staging)
+        replace_by_private(t->staging, t->staging_bytes);
+}
+
+int wf_shmcoll_wait_word(struct wf_shmcoll *t, int rank, const wf_atomic_u64 *word,
+                  uint64_t least, uint64_t *seen)
+{
+    struct member_wait w = {.t = t, .rank = rank, .word = word, .least = least};
+    int rc = t->comm->shmcoll_usable ? wait_for_word(&w) : report_lost_member(&w);
+
+    if (wf_unlikely(rc))
+        leave_segments(t);
+    *seen = wf_load_acquire(word);
+    return rc;
+}
+
+void wf_shmcoll_wait_all_completed(struct wf_shmcoll *t, uint32_t call)
+{
+    uint32_t least = t->call - 1, done;
+    uint64_t seen;
+
+    for (int r = 0; r < t->size; r++) {
+        if (r == t->rank ||
+            wf_shmcoll_wait_word(t, r, &t->shared->members[r].last_completed_call,
+                          (uint64_t)call << 32, &seen))
+            continue; /* a member that is gone reads nothing any more */
+        done = (uint32_t)(seen >> 32);
+        if ((int32_t)(done - least) < 0)
+            least = done;
+    }
+    t->all_completed_call = least;
+}
+
+void wf_shmcoll_wake_sleepers(struct wf_shmcoll *t)
+{
+    struct wf_comm *comm = t->comm;
+
+    for (int r = 0; r < t->size; r++) {
+        wf_atomic_u32 *waits = &t->shared->members[r].wake_request_rank;
+        struct weft_loc *loc;
+
+        if (wf_load_relaxed(waits) != (uint32_t)t->rank + 1)
+            continue;
+        wf_store_relaxed(waits, 0);
+        loc = wf_location(comm->wf, wf_group_proc(comm->peers, r));
+        if (loc)
+            wf_credit_return(loc); /* perhaps no credit: the message wakes it */
+    }
+}

@@ -1,0 +1,169 @@
+/* The parts of the fast path that are not inline: see fastpath.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/fastpath.h"
+
+#include "env/errhandler.h"
+#include "progress/helper.h"
+
+static const char path_open = 1, path_shut = 0;
+
+const struct wf_comm *wf_fastpath_world = &wf_comm_nobody;
+const char *_Atomic wf_fastpath_enabled = &path_shut;
+const struct wf_comm *wf_fastpath_shared_world;
+
+static const char *flag_of(struct wf_instance *wf)
+{
+    if (!wf || wf_cs_uses_lock(&wf->api))
+        return &path_shut;
+    return wf->api.threads ? wf_single_flag() : &path_open;
+}
+
+void wf_fastpath_update(struct wf_instance *wf)
+{
+    const struct wf_comm *world = wf && wf->world ? wf->world : &wf_comm_nobody;
+    const struct wf_comm *shared = wf && wf->api.threads ? world : NULL;
+
+    if (wf != wf_load_relaxed(&wf_process_instance) || (wf && wf->ranks))
+        /* This instance is one of several, of a simulation or of ranks that are
+         * threads; one of those acts as the process for a while. */
+        return;
+    /* Other threads may read these: they are written only when they change,
+     * which is while no other thread may be inside. */
+    if (wf_fastpath_world != world)
+        wf_fastpath_world = world;
+    if (wf_fastpath_shared_world != shared)
+        wf_fastpath_shared_world = shared;
+    /* relaxed: a thread that sees the old value finds the path shut, too */
+    wf_store_relaxed(&wf_fastpath_enabled, flag_of(wf));
+}
+
+/* Take a light request from the pool; NULL: none is at hand. */
+static inline struct wf_p2p *take_light(struct wf_comm *comm,
+                                        struct weft_loc *from, void *buf,
+                                        uint64_t bytes)
+{
+    struct wf_engine *e = comm->wf->engine;
+    bool shared = WF_BRIEF && comm->wf->api.threads;
+    struct wf_p2p *p =
+        shared ? wf_pool_take(wf_request_pool(comm->wf)) : e->free_p2p;
+
+    if (wf_unlikely(!p))
+        return NULL;
+    if (shared)
+        p->defers_copy = false;
+    else
+        e->free_p2p = p->next_free;
+    __builtin_prefetch(p->next_free, 1);
+    __builtin_prefetch((char *)p->next_free + WF_CACHE_LINE, 1);
+    wf_object_init(&p->req.object, WF_KIND_REQUEST);
+    p->req.wf = comm->wf;
+    p->req.comm = comm;
+    comm->object.refs++;
+    p->req.type = WF_REQ_RECV;
+    p->req.flags = WF_REQ_LIGHT;
+    wf_store_relaxed(&p->req.done, 0);
+    p->req.error = 0;
+    p->block = buf;
+    p->posted.room = (uint32_t)bytes;
+    p->loc = from;
+    return p;
+}
+
+static bool finish_stored(struct wf_p2p *p, struct wf_arrived *a)
+{
+    struct wf_envelope_length got;
+
+    if (!wf_unexpected_take(a, p->block, p->posted.room, &got)) {
+        wf_p2p_recycle(p);
+        return false;
+    }
+    p->req.source = wf_env_source(got.env1);
+    p->req.tag = wf_env_tag(got.env1);
+    p->req.bytes = got.bytes;
+    wf_store_relaxed(&p->req.done, 1);
+    return true;
+}
+
+bool wf_fastpath_post_receive(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
+                   void *buf, uint64_t bytes, MPI_Request *request)
+{
+    struct wf_engine *e = comm->wf->engine;
+    struct wf_p2p *p;
+    struct wf_arrived *a;
+
+    if (wf_unlikely(bytes >= WF_HELP_MIN_BYTES ||
+                    (from ? from->failed : e->failures != 0)))
+        return false;
+    p = take_light(comm, from, buf, bytes);
+    if (wf_unlikely(!p))
+        return false;
+    p->posted.env0 = comm->recv_env0;
+    p->posted.env1 = env1;
+    p->posted.class = wf_match_class(wf_env_source(env1), wf_env_tag(env1));
+    a = wf_match_find_arrived(&e->match, p->posted.env0, env1,
+                              wf_class_mask(p->posted.class));
+    if (wf_unlikely(a != NULL)) {
+        if (!finish_stored(p, a))
+            return false;
+    } else {
+        wf_match_post(&e->match, &p->posted);
+    }
+    *request = (MPI_Request)&p->req;
+    return true;
+}
+
+static void undo_bookkeeping(struct weft_loc *loc, uint64_t n)
+{
+    loc->credit += (int64_t)(n + WF_MESSAGE_OVERHEAD);
+    loc->lane[WF_LANE_ORDER].seq--;
+}
+
+static const char *function_name(bool large, bool request)
+{
+    if (request)
+        return large ? "MPI_Isend_c" : "MPI_Isend";
+    return large ? "MPI_Send_c" : "MPI_Send";
+}
+
+static int raise_outside(struct wf_comm *comm, const char *function, int rc,
+                         bool inside)
+{
+    struct wf_instance *wf = comm->wf;
+
+    if (inside)
+        wf_cs_unlock(&wf->api);
+    rc = wf_raise(wf, comm, function, rc);
+    if (inside)
+        wf_cs_lock(&wf->api);
+    return rc;
+}
+
+/* The datatype was contiguous, so the message is sent again as bytes. */
+int wf_fastpath_no_room(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
+                  uint64_t h1, uint64_t h2, const void *data)
+{
+    struct wf_comm *comm = (struct wf_comm *)(loc->pending_caller & ~(uintptr_t)7);
+    bool large = loc->pending_caller & WF_CALLER_LARGE;
+    bool request = loc->pending_caller & WF_CALLER_REQUEST;
+    bool inside = loc->pending_caller & WF_CALLER_INSIDE;
+    struct wf_req *req;
+    int rc;
+
+    undo_bookkeeping(loc, h0 >> 32);
+    if (!comm)
+        return WEFT_EAGAIN;
+    rc = wf_isend_queued(comm, data, h0 >> 32, wf_type_of(MPI_BYTE),
+                         (int)(uint32_t)h1, wf_env_tag(h2), WF_SPACE_P2P,
+                         WF_SEND_STANDARD, &req);
+    if (!rc && request) {
+        loc->queued_request = req;
+        return WF_FASTPATH_QUEUED;
+    }
+    if (!rc) {
+        wf_call_name = function_name(large, request);
+        rc = wf_wait(&req, MPI_STATUS_IGNORE);
+    }
+    return rc ? raise_outside(comm, function_name(large, request), rc, inside)
+              : MPI_SUCCESS;
+}

@@ -1,0 +1,64 @@
+/* Messages of the library that are tried without a request: they move at once
+ * or not at all. The caller falls back to a request where a try fails.
+ *
+ * The envelopes are ones that no other receive can have, wildcards included:
+ * a space of the library's own and a tag of this operation. So it does not
+ * matter which receives the program has posted, or which messages are stored
+ * for it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/fastpath.h"
+
+bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
+                 int dest, int tag, enum wf_space space)
+{
+    struct weft_loc *loc = wf_contact(comm, dest);
+    int64_t left = wf_likely(loc != NULL) ? wf_fastpath_credit_left(loc, bytes) : -1;
+
+    if (wf_unlikely(left < 0))
+        return false;
+    loc->pending_caller = 0;
+    return wf_fastpath_send_words(loc, left, data, bytes,
+                        wf_env0(space, comm->send_context, (uint32_t)dest),
+                        wf_env1((uint32_t)comm->rank, (uint32_t)tag)) ==
+           WEFT_OK;
+}
+
+static bool take_stored(struct wf_arrived *a, void *buf, uint64_t room,
+                        struct wf_try_result *now)
+{
+    struct wf_envelope_length got;
+
+    if (!wf_unexpected_take(a, buf, room, &got))
+        return false;
+    *now = (struct wf_try_result){MPI_SUCCESS, got.bytes};
+    return true;
+}
+
+bool wf_try_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
+                 int tag, enum wf_space space, struct wf_try_result *now)
+{
+    struct wf_engine *e = comm->wf->engine;
+    struct weft_loc *loc = wf_contact(comm, source);
+    uint64_t mask = wf_match_mask(source, tag);
+    struct wf_expected what = {
+        .env0 = wf_env0(space, comm->context, (uint32_t)comm->rank),
+        .env1 = wf_env1((uint32_t)source, (uint32_t)tag),
+        .mask = mask,
+        .buf = buf,
+        .bytes = bytes,
+        .comm = comm,
+    };
+    struct wf_arrived *a =
+        wf_match_find_arrived(&e->match, what.env0, what.env1, mask);
+    MPI_Status status;
+
+    if (a)
+        return take_stored(a, buf, bytes, now);
+    if (!loc || loc->failed || e->expected.env0 != WF_ENV0_NONE ||
+        !wf_receive_expected(comm, loc, &what, &status, &now->error))
+        return false;
+    now->bytes = now->error ? 0 : wf_status_bytes(&status);
+    return true;
+}

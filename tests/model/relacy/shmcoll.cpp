@@ -1,0 +1,209 @@
+/* The flags of a shared-memory collective (core/coll/shm/shmcoll.h, wait.c): lines
+ * that are used again, and sleepers; writers fence, or sleepers use membarrier.
+ * The chunks of a large call (staging.c), which are used again, by one writer
+ * or by all.
+ * CLAIM  A member reads what was published in this call, no member overwrites
+ * what another still reads, and a member that sleeps is woken.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "machine.h"
+
+enum { MEMBERS = 2, CALLS = 4, MPI_SUCCESS = 0 };
+enum { WF_SHMCOLL_INLINE_BYTES = 1, WF_SHMCOLL_LINES_MAX = 2 };
+enum { WF_SHMCOLL_CHUNKS_MIN = 3, WF_SHMCOLL_RANKS_MAX = MEMBERS };
+struct wf_comm {
+    void *wf;
+    int peers;
+    bool shmcoll_usable;
+};
+struct weft_loc {
+    bool failed;
+    int rank;
+};
+struct wf_flag_wait {
+    struct wf_flag_wait *next;
+    void (*arm)(struct wf_flag_wait *);
+    struct weft_loc *loc;
+};
+//@ core/coll/shm/shmcoll.h: WF_SHMCOLL_FLAG_SCHEDULE WF_SHMCOLL_FLAG_STAGED
+//@ core/coll/shm/shmcoll.h: wf_shmcoll_line{data} wf_shmcoll_member
+struct wf_shmcoll_segment {
+    wf_atomic_u32 sleepers;
+    struct wf_shmcoll_member members[MEMBERS];
+};
+//@ core/coll/shm/shmcoll.h: wf_shmcoll
+
+static futex_word *bells;
+static struct weft_loc locations[MEMBERS];
+static int wf_group_proc(int, int rank) { return rank; }
+static struct weft_loc *wf_location(void *, int rank) { return &locations[rank]; }
+static void wf_credit_return(struct weft_loc *loc) /* a message that says nothing */
+{
+    futex_word *bell = &bells[loc - locations];
+
+    bell->store(1, rl::mo_relaxed, $);
+    wf_futex_wake(bell);
+}
+static void wf_shmcoll_wake_sleepers(struct wf_shmcoll *);
+static void wf_shmcoll_wait_all_completed(struct wf_shmcoll *, uint32_t);
+static int wf_shmcoll_wait_word(struct wf_shmcoll *, int, const wf_atomic_u64 *, uint64_t,
+                         uint64_t *);
+//@ core/coll/shm/shmcoll.h: wf_shmcoll_line() wf_shmcoll_notify_sleepers wf_shmcoll_begin_call wf_shmcoll_store_flag
+//@ core/coll/shm/shmcoll.h: wf_shmcoll_publish_flag wf_shmcoll_complete_call wf_shmcoll_is_reached wf_shmcoll_wait_flag
+static bool wf_comm_is_dead(const struct wf_comm *) { return false; }
+//@ core/coll/shm/wait.c: member_wait is_reached is_member_lost
+//@ core/coll/shm/wait.c: is_wait_over arm_wakeup disarm_wakeup
+
+/* As a wait of progress does it: flags are armed, a last look, sleep. */
+static int wait_with_progress(struct member_wait *w)
+{
+    futex_word *bell = &bells[w->t->rank];
+
+    w->wait.loc = wf_location(NULL, w->rank);
+    while (!is_wait_over(w)) {
+        arm_wakeup(&w->wait);
+        if (is_wait_over(w))
+            break;
+        wf_futex_wait(bell, 0, NULL);
+        bell->store(0, rl::mo_relaxed, $);
+    }
+    disarm_wakeup(w);
+    return MPI_SUCCESS;
+}
+enum { POLLS = 1 };
+/* Nobody dies here, so no wait ends early. */
+static int report_lost_member(const struct member_wait *) { return 1; }
+static void leave_segments(struct wf_shmcoll *) {}
+//@ core/coll/shm/wait.c: wait_for_word wf_shmcoll_wait_word wf_shmcoll_wait_all_completed wf_shmcoll_wake_sleepers
+
+template <bool FENCE> struct team_meets : rl::test_suite<team_meets<FENCE>, MEMBERS> {
+    struct wf_shmcoll_segment shared;
+    struct wf_shmcoll teams[MEMBERS];
+    struct wf_comm comm;
+    futex_word bell[MEMBERS];
+
+    void before()
+    {
+        bells = bell;
+        comm.shmcoll_usable = true;
+        for (int i = 0; i < MEMBERS; i++) {
+            memset(&teams[i], 0, sizeof teams[i]);
+            teams[i].comm = &comm;
+            teams[i].shared = &shared;
+            teams[i].lines_used = WF_SHMCOLL_LINES_MAX;
+            teams[i].size = MEMBERS;
+            teams[i].rank = i;
+            teams[i].writers_fence = FENCE;
+        }
+    }
+
+    /* Member 1 tells its number; member 0 answers in every second call. */
+    void call(struct wf_shmcoll *t, int n)
+    {
+        uint64_t word;
+
+        wf_shmcoll_begin_call(t, 1);
+        if (t->rank == 1 || n % 2) {
+            wf_shmcoll_line(t, t->rank)->data[0] = 10 * n + t->rank;
+            wf_shmcoll_publish_flag(t, 1, 0);
+        }
+        if (t->rank == 0 || n % 2) {
+            RL_ASSERT(!wf_shmcoll_wait_flag(t, 1 - t->rank, &word));
+            RL_ASSERT(word == ((uint64_t)n << 32 | 1));
+            RL_ASSERT(wf_shmcoll_line(t, 1 - t->rank)->data[0] ==
+                      10 * n + 1 - t->rank);
+        }
+        wf_shmcoll_complete_call(t);
+    }
+
+    void thread(unsigned me)
+    {
+        for (int n = 1; n <= CALLS; n++)
+            call(&teams[me], n);
+    }
+};
+
+/* ---- pieces ----------------------------------------------------------------- */
+
+struct wf_coll_args {
+    int root;
+};
+enum wf_shmcoll_order { WF_SHMCOLL_ORDER_ANY };
+enum { STEPS = 5, CHUNKS = MEMBERS * WF_SHMCOLL_CHUNKS_MIN };
+static int report_failed_member(int) { return 1; }
+//@ core/coll/shm/contribution.h: wf_shmcoll_next_rank
+//@ core/coll/shm/staging.h: wf_staged_call wf_staging_advance_ring wf_staging_chunk_of
+//@ core/coll/shm/staging.c: FAILED flag_of wf_staging_publish_chunks publish_consumed
+//@ core/coll/shm/staging.c: wait_count
+//@ core/coll/shm/staging.c: wf_staging_wait_chunks publish_chunk read_chunks
+//@ core/coll/shm/staging.c: run_one_step advance_ring
+//@ core/coll/shm/staging.c: run_steps
+//@ core/coll/shm/staging.c: root_chunk reads_step wait_for_readers
+//@ core/coll/shm/staging.c: write_from_root read_from_root
+
+static unsigned char stage[CHUNKS]; /* their addresses */
+static plain<int> *chunks;
+
+static int put(struct wf_staged_call *g, uint32_t step, unsigned char *to)
+{
+    chunks[to - stage] = 10 * step + g->t->rank;
+    return MPI_SUCCESS;
+}
+
+static int take(struct wf_staged_call *, uint32_t step, int from,
+                const unsigned char *piece)
+{
+    RL_ASSERT(chunks[piece - stage] == 10 * (int)step + from);
+    return MPI_SUCCESS;
+}
+
+template <bool ALL> struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBERS> {
+    struct wf_shmcoll_segment shared;
+    struct wf_shmcoll teams[MEMBERS];
+    struct wf_comm comm;
+    futex_word bell[MEMBERS];
+    plain<int> chunk[CHUNKS];
+
+    void before()
+    {
+        bells = bell;
+        comm.shmcoll_usable = true;
+        chunks = chunk;
+        for (int i = 0; i < MEMBERS; i++) {
+            memset(&teams[i], 0, sizeof teams[i]);
+            teams[i].comm = &comm;
+            teams[i].shared = &shared;
+            teams[i].staging = stage;
+            teams[i].chunk_bytes = 1;
+            teams[i].chunk_count = WF_SHMCOLL_CHUNKS_MIN;
+            teams[i].ring_bytes = 1;
+            teams[i].size = MEMBERS;
+            teams[i].rank = i;
+            teams[i].call = 1;
+            teams[i].writers_fence = true;
+        }
+    }
+
+    void thread(unsigned me)
+    {
+        struct wf_coll_args args = {0};
+        struct wf_staged_call g = wf_staged_call();
+
+        g.t = &teams[me];
+        g.a = &args;
+        g.steps = ALL ? STEPS : CHUNKS + 2;
+        g.step_bytes = 1;
+        g.fill_chunk = put;
+        g.read_chunk = take;
+        wf_staging_advance_ring(g.t, g.step_bytes);
+        RL_ASSERT((ALL ? run_steps : me == 0 ? write_from_root : read_from_root)(&g) ==
+                  MPI_SUCCESS);
+    }
+};
+
+int main(int argc, char **argv)
+{
+    read_arguments(argc, argv);
+    return !(holds<team_meets<true>>() && holds<team_meets<false>>() &&
+             holds<pieces_pass<true>>() && holds<pieces_pass<false>>());
+}
