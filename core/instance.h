@@ -74,7 +74,7 @@ struct wf_instance {
     struct wf_auth_key *key;
     /* A handshake has been completed; NULL: no route encrypts. */
     void (*met)(struct weft_core *, uint32_t id, const struct wf_auth_session *);
-    uint32_t teams;          /* of its communicators: coll/shm/shmcoll.h */
+    uint32_t shmcoll_units;          /* of its communicators: coll/shm/shmcoll.h */
     struct wf_flag_wait *flag_waits; /* LIFO: progress/progress.h */
     struct wf_sched *scheds; /* for reuse: coll/schedule.h */
     struct wf_temp *temps;   /* their scratch memory, for reuse */

@@ -150,8 +150,8 @@ static void send_piece_to_all(struct wf_coll_blocks *b, uint64_t first,
     int p = b->g->size;
 
     if (wf_bcast_pool_fits_elements(b->g, b->a->rtype, count)) {
-        wf_bcast_pool_put(b->s, b->g, piece, count * (uint64_t)b->a->rtype->size,
-                      vertex);
+        wf_bcast_pool_put(b->s, b->g, piece,
+                          count * (uint64_t)b->a->rtype->size, vertex);
         return;
     }
     for (int step = 1; step < p; step++)

@@ -31,7 +31,8 @@ static struct wf_coll_block *pack_send_blocks(struct wf_sched *s,
                                               const struct wf_coll_args *a)
 {
     int p = a->comm->size;
-    struct wf_coll_block *packed = wf_sched_alloc_temp(s, (size_t)p * sizeof *packed);
+    struct wf_coll_block *packed =
+        wf_sched_alloc_temp(s, (size_t)p * sizeof *packed);
 
     for (int i = 0; packed && i < p; i++) {
         struct wf_coll_block from = wf_coll_recv_block(a, i);

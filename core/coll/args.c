@@ -37,8 +37,9 @@ int wf_coll_run_blocking(wf_coll_builder *builder, const struct wf_coll_args *a)
     return rc ? rc : wf_sched_run(s);
 }
 
-int wf_coll_start_nonblocking(wf_coll_builder *builder, const struct wf_coll_args *a,
-                        MPI_Request *request)
+int wf_coll_start_nonblocking(wf_coll_builder *builder,
+                              const struct wf_coll_args *a,
+                              MPI_Request *request)
 {
     struct wf_sched *s;
     struct wf_req *r;
@@ -56,8 +57,8 @@ int wf_coll_start_nonblocking(wf_coll_builder *builder, const struct wf_coll_arg
     return rc;
 }
 
-int wf_coll_make_persistent(wf_coll_builder *builder, const struct wf_coll_args *a,
-                       MPI_Request *request)
+int wf_coll_make_persistent(wf_coll_builder *builder,
+                            const struct wf_coll_args *a, MPI_Request *request)
 {
     struct wf_sched *s;
     struct wf_req *r;
@@ -207,7 +208,8 @@ struct wf_type *wf_coll_byte(void)
     return wf_type_of(MPI_BYTE);
 }
 
-void *wf_coll_alloc_temp(struct wf_sched *s, uint64_t count, const struct wf_type *t)
+void *wf_coll_alloc_temp(struct wf_sched *s, uint64_t count,
+                         const struct wf_type *t)
 {
     int64_t stride = count ? (int64_t)(count - 1) * t->extent : 0;
     int64_t low = t->true_lb + (stride < 0 ? stride : 0);
@@ -218,9 +220,10 @@ void *wf_coll_alloc_temp(struct wf_sched *s, uint64_t count, const struct wf_typ
 }
 
 bool wf_coll_split_vector(struct wf_sched *s, const struct wf_comm *g,
-                   struct wf_coll_args *a)
+                          struct wf_coll_args *a)
 {
-    int64_t *counts = wf_sched_alloc_temp(s, 2 * sizeof *counts * (size_t)g->size);
+    int64_t *counts =
+        wf_sched_alloc_temp(s, 2 * sizeof *counts * (size_t)g->size);
     int64_t *displs = counts + g->size;
     int64_t size = (int64_t)a->rcount / g->size;
     int64_t larger = (int64_t)a->rcount % g->size, at = 0;

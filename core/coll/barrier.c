@@ -106,8 +106,8 @@ static void build_tree(struct wf_sched *s, const struct wf_comm *g)
 
 static void choose_and_build(struct wf_sched *s, struct wf_comm *comm)
 {
-    switch (
-        wf_coll_choose(s, comm, WF_COLL_BARRIER, comm->crowd.any, WF_ALG_ANY)) {
+    switch (wf_coll_choose(s, comm, WF_COLL_BARRIER, comm->oversubscription.any,
+                           WF_ALG_ANY)) {
     case WF_ALG_LINEAR:
         build_linear(s, comm);
         break;
@@ -145,14 +145,15 @@ int wf_build_barrier(struct wf_sched *s, const struct wf_coll_args *a)
 {
     if (a->comm->inter)
         build_inter(s, a->comm);
-    else if (a->comm->crowd.known)
+    else if (a->comm->oversubscription.known)
         choose_and_build(s, a->comm);
     else
         add_dissemination(s, a->comm, NULL);
     return MPI_SUCCESS;
 }
 
-int wf_coll_build_barrier_with_flags(struct wf_sched *s, const struct wf_coll_args *a)
+int wf_coll_build_barrier_with_flags(struct wf_sched *s,
+                                     const struct wf_coll_args *a)
 {
     add_dissemination(s, a->comm, a->rbuf);
     return MPI_SUCCESS;
@@ -172,14 +173,14 @@ int wf_barrier_agree_on_flags(struct wf_comm *comm, uint8_t *flags)
 
 static int run_barrier_schedule(struct wf_instance *wf, struct wf_comm *comm)
 {
-    struct wf_coll_args a = {.comm = comm, .rbuf = &comm->crowd};
+    struct wf_coll_args a = {.comm = comm, .rbuf = &comm->oversubscription};
     int rc;
 
-    if (comm->crowd.known || comm->inter)
+    if (comm->oversubscription.known || comm->inter)
         return wf_coll_run_blocking(wf_build_barrier, &a);
-    comm->crowd.any = wf_progress_is_oversubscribed(wf);
+    comm->oversubscription.any = wf_progress_is_oversubscribed(wf);
     rc = wf_coll_run_blocking(wf_coll_build_barrier_with_flags, &a);
-    comm->crowd.known = rc == MPI_SUCCESS;
+    comm->oversubscription.known = rc == MPI_SUCCESS;
     return rc;
 }
 
@@ -188,7 +189,7 @@ int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
     int rc;
 
     if (wf_likely(wf_shmcoll_is_usable(comm)) || wf_shmcoll_catch_up(comm))
-        return wf_shmcoll_barrier(comm->team);
+        return wf_shmcoll_barrier(comm->shmcoll);
     rc = run_barrier_schedule(wf, comm);
     wf_shmcoll_count_call(comm, rc);
     return rc;

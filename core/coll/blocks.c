@@ -57,10 +57,11 @@ static bool send_segment(struct wf_coll_blocks *b, int peer, uint64_t number)
     if (is_block_empty(b, peer) || first >= count)
         return false;
     from.rbuf = (void *)(uintptr_t)b->src;
-    wf_sched_send(
-        b->s,
-        wf_coll_element_at(wf_coll_rblock(&from, peer), (int64_t)first, b->a->rtype),
-        count - first < segment ? count - first : segment, b->a->rtype, peer);
+    wf_sched_send(b->s,
+                  wf_coll_element_at(wf_coll_rblock(&from, peer),
+                                     (int64_t)first, b->a->rtype),
+                  count - first < segment ? count - first : segment,
+                  b->a->rtype, peer);
     return true;
 }
 
@@ -245,7 +246,7 @@ void wf_coll_reduce_blocks(struct wf_coll_blocks *b)
         struct segment x = {
             .count = count - first < segment ? count - first : segment,
             .own = wf_coll_element_at(wf_coll_rblock(&from, me), (int64_t)first,
-                              b->a->rtype),
+                                      b->a->rtype),
             .out = wf_coll_element_at(b->out, (int64_t)first, b->a->rtype),
             .last = -1,
             .sum_slot = -1};

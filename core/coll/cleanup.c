@@ -35,13 +35,13 @@ void wf_sched_fini(struct wf_instance *wf)
 
 void wf_shmcoll_free(struct wf_comm *comm)
 {
-    struct wf_shmcoll *t = comm->team;
+    struct wf_shmcoll *t = comm->shmcoll;
 
-    comm->team = NULL;
+    comm->shmcoll = NULL;
     comm->shmcoll_usable = false;
     if (!t)
         return;
-    comm->wf->teams -= t->quota_units;
+    comm->wf->shmcoll_units -= t->quota_units;
     munmap(t->shared, t->segment_bytes);
     if (t->staging)
         munmap(t->staging, t->staging_bytes);

@@ -48,15 +48,16 @@ static inline void wf_coll_clear_args(struct wf_coll_args *a)
 }
 
 /* Returns true if a block has no bytes. */
-static inline bool wf_coll_is_block_empty(MPI_Count count, const struct wf_type *type)
+static inline bool wf_coll_is_block_empty(MPI_Count count,
+                                          const struct wf_type *type)
 {
     return count * type->size == 0;
 }
 
 /* Returns true if the blocks of all ranks together have no bytes. */
 static inline bool wf_coll_are_blocks_empty(struct wf_ints counts,
-                                   const struct wf_type *type,
-                                   const struct wf_comm *comm)
+                                            const struct wf_type *type,
+                                            const struct wf_comm *comm)
 {
     int i = 0;
 
@@ -84,14 +85,15 @@ int wf_coll_build(wf_coll_builder *, const struct wf_coll_args *, bool direct,
 /* Run a builder as a blocking, nonblocking or persistent operation. */
 int wf_coll_run_blocking(wf_coll_builder *, const struct wf_coll_args *);
 int wf_coll_start_nonblocking(wf_coll_builder *, const struct wf_coll_args *,
-                        MPI_Request *);
+                              MPI_Request *);
 int wf_coll_make_persistent(wf_coll_builder *, const struct wf_coll_args *,
-                       MPI_Request *);
+                            MPI_Request *);
 
 /* A blocking collective through shared memory (shm/shmcoll.h), for members of
  * one node that share a segment. The builder is that of the schedule to fall
  * back to. */
-typedef int wf_shmcoll_collective(wf_coll_builder *, const struct wf_coll_args *);
+typedef int wf_shmcoll_collective(wf_coll_builder *,
+                                  const struct wf_coll_args *);
 static inline bool wf_shmcoll_is_usable(const struct wf_comm *comm)
 {
     return comm->shmcoll_usable;
@@ -103,18 +105,20 @@ static inline bool wf_shmcoll_catch_up(struct wf_comm *comm)
     wf_comm_catch_up(comm);
     return comm->shmcoll_usable;
 }
-wf_shmcoll_collective wf_shmcoll_run_before_setup, wf_shmcoll_bcast, wf_shmcoll_gather, wf_shmcoll_gatherv,
-    wf_shmcoll_scatter, wf_shmcoll_scatterv, wf_shmcoll_allgather, wf_shmcoll_allgatherv,
-    wf_shmcoll_alltoall, wf_shmcoll_alltoallv, wf_shmcoll_reduce, wf_shmcoll_allreduce,
-    wf_shmcoll_reduce_scatter, wf_shmcoll_reduce_scatter_block, wf_shmcoll_scan,
-    wf_shmcoll_exscan;
+wf_shmcoll_collective wf_shmcoll_run_before_setup, wf_shmcoll_bcast,
+    wf_shmcoll_gather, wf_shmcoll_gatherv, wf_shmcoll_scatter,
+    wf_shmcoll_scatterv, wf_shmcoll_allgather, wf_shmcoll_allgatherv,
+    wf_shmcoll_alltoall, wf_shmcoll_alltoallv, wf_shmcoll_reduce,
+    wf_shmcoll_allreduce, wf_shmcoll_reduce_scatter,
+    wf_shmcoll_reduce_scatter_block, wf_shmcoll_scan, wf_shmcoll_exscan;
 /* Runs a blocking collective through shared memory if there is some, or else by
  * its schedule. */
 static inline int wf_coll_run_shared(wf_coll_builder *builder,
-                                 const struct wf_coll_args *a,
-                                 wf_shmcoll_collective *team)
+                                     const struct wf_coll_args *a,
+                                     wf_shmcoll_collective *team)
 {
-    if (wf_likely(wf_shmcoll_is_usable(a->comm)) || wf_shmcoll_catch_up(a->comm))
+    if (wf_likely(wf_shmcoll_is_usable(a->comm)) ||
+        wf_shmcoll_catch_up(a->comm))
         return team(builder, a);
     return wf_shmcoll_run_before_setup(builder, a);
 }
@@ -144,7 +148,7 @@ int wf_coll_check_reduce(const struct wf_coll_args *, bool in_place_allowed);
 
 /* Returns the address of element i; also right for MPI_BOTTOM. */
 static inline char *wf_coll_element_at(const void *buf, int64_t i,
-                               const struct wf_type *t)
+                                       const struct wf_type *t)
 {
     return (char *)((uintptr_t)buf + (uintptr_t)(i * t->extent));
 }
@@ -200,7 +204,8 @@ struct wf_type *wf_coll_byte(void);
 /* Allocates scratch memory for `count` elements. Returns the address to use as
  * their buffer, whatever the type's lower bound; writes past extent gaps stay
  * inside. */
-void *wf_coll_alloc_temp(struct wf_sched *, uint64_t count, const struct wf_type *);
+void *wf_coll_alloc_temp(struct wf_sched *, uint64_t count,
+                         const struct wf_type *);
 
 /* ---- decisions: decision.c, decision.def --------------------------------- */
 
@@ -211,9 +216,9 @@ enum wf_coll_algorithm wf_coll_choose(struct wf_sched *, struct wf_comm *g,
                                       uint32_t able);
 /* Returns the rule that decides. *no_memory (if not NULL) is set if a rule was
  * left out because memory for the layout of nodes was lacking. */
-const struct wf_coll_rule *wf_coll_find_rule(struct wf_comm *g, enum wf_coll_kind,
-                                           uint64_t bytes, uint32_t able,
-                                           bool *no_memory);
+const struct wf_coll_rule *wf_coll_find_rule(struct wf_comm *g,
+                                             enum wf_coll_kind, uint64_t bytes,
+                                             uint32_t able, bool *no_memory);
 
 /* ---- collectives on an intracommunicator --------------------------------- */
 
@@ -261,12 +266,12 @@ void wf_coll_bcast_tree(struct wf_sched *, const struct wf_comm *g, void *buf,
                         uint64_t count, struct wf_type *, int root);
 /* Returns the bytes of a broadcast: the program's memory if it is contiguous,
  * or else a packed copy, which is filled at the root. NULL: out of memory,
- * which the schedule remembers. wf_coll_unpack_bcast copies received bytes back to
- * the program's memory. */
+ * which the schedule remembers. wf_coll_unpack_bcast copies received bytes back
+ * to the program's memory. */
 char *wf_coll_pack_bcast(struct wf_sched *, const struct wf_coll_args *,
-                     uint64_t bytes);
+                         uint64_t bytes);
 void wf_coll_unpack_bcast(struct wf_sched *, const struct wf_coll_args *,
-                    const char *packed, uint64_t bytes);
+                          const char *packed, uint64_t bytes);
 /* barrier.c: a dissemination; signals from all to rank 0; signals from rank 0
  * to all. */
 void wf_coll_disseminate(struct wf_sched *, const struct wf_comm *g);
@@ -306,6 +311,6 @@ void wf_coll_scatter_linear(struct wf_sched *, const struct wf_comm *g,
 /* Cuts rcount elements into one block per rank of g: sets counts and
  * displacements of *a. False: out of memory, which the schedule remembers. */
 bool wf_coll_split_vector(struct wf_sched *, const struct wf_comm *g,
-                   struct wf_coll_args *a);
+                          struct wf_coll_args *a);
 
 #endif

@@ -46,7 +46,8 @@ static const uint8_t first_rule[WF_COLL_KINDS + 1] = {
 #include "coll/decision.def"
     [WF_COLL_KINDS] = END};
 
-int wf_coll_find_built_in_rules(enum wf_coll_kind kind, const struct wf_coll_rule **first)
+int wf_coll_find_built_in_rules(enum wf_coll_kind kind,
+                                const struct wf_coll_rule **first)
 {
     *first = &rules[first_rule[kind]];
     return first_rule[kind + 1] - first_rule[kind];
@@ -82,7 +83,7 @@ static bool are_nodes_enough(const struct wf_coll_rule *r, struct call *c)
 /* Returns what the ranks of a node have agreed on. */
 static bool is_oversubscribed(const struct wf_comm *g)
 {
-    return g->team && g->team->oversubscribed;
+    return g->shmcoll && g->shmcoll->oversubscribed;
 }
 
 static bool rule_holds(const struct wf_coll_rule *r, struct call *c)
@@ -94,9 +95,9 @@ static bool rule_holds(const struct wf_coll_rule *r, struct call *c)
 }
 
 const struct wf_coll_rule *wf_coll_find_rule(struct wf_comm *g,
-                                           enum wf_coll_kind kind,
-                                           uint64_t bytes, uint32_t able,
-                                           bool *no_memory)
+                                             enum wf_coll_kind kind,
+                                             uint64_t bytes, uint32_t able,
+                                             bool *no_memory)
 {
     const struct wf_coll_rules *given = g->wf->coll_rules;
     const struct wf_coll_rule *r = given ? given->of[kind] : NULL;

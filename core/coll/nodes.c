@@ -6,8 +6,8 @@
  *
  * DESIGN  Each level is the collective itself over fewer ranks, chosen by the
  * same rules: builders see a communicator of that size, and the schedule
- * translates the ranks they name (wf_sched_map_ranks). A root is the leader of its
- * node. Ranks keep their order in both levels; where the members of nodes
+ * translates the ranks they name (wf_sched_map_ranks). A root is the leader of
+ * its node. Ranks keep their order in both levels; where the members of nodes
  * follow each other, so do the operands of a reduction.
  *
  * SPDX-License-Identifier: BSD-3-Clause

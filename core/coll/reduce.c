@@ -42,7 +42,8 @@ static bool init_node(struct node *n, struct wf_sched *s,
     n->temp_count = n->children;
     if (n->temp_count > 2 && a->rcount * (uint64_t)a->rtype->size > EAGER_TEMPS)
         n->temp_count = 2; /* they are used in turn */
-    n->temps = wf_sched_alloc_temp(s, (size_t)(n->temp_count + 1) * sizeof(void *));
+    n->temps =
+        wf_sched_alloc_temp(s, (size_t)(n->temp_count + 1) * sizeof(void *));
     for (int i = 0; n->temps && i < n->temp_count; i++)
         n->temps[i] = wf_coll_alloc_temp(s, a->rcount, a->rtype);
     return n->temps != NULL;
@@ -109,9 +110,9 @@ void wf_coll_reduce_tree(struct wf_sched *s, const struct wf_comm *g,
 static void send_piece_to_root(struct wf_coll_blocks *b, uint64_t first,
                                uint64_t count, int vertex)
 {
-    int send =
-        wf_sched_send(b->s, wf_coll_element_at(b->out, (int64_t)first, b->a->rtype),
-                      count, b->a->rtype, b->a->root);
+    int send = wf_sched_send(
+        b->s, wf_coll_element_at(b->out, (int64_t)first, b->a->rtype), count,
+        b->a->rtype, b->a->root);
 
     wf_sched_after(b->s, send, vertex);
 }
@@ -125,8 +126,9 @@ static void build_blocks(struct wf_sched *s, const struct wf_coll_args *given)
 
     if (!wf_coll_split_vector(s, b.g, &a))
         return;
-    b.out = at_root ? wf_coll_rblock(&a, b.g->rank)
-                    : wf_coll_alloc_temp(s, wf_coll_rcount(&a, b.g->rank), a.rtype);
+    b.out = at_root
+                ? wf_coll_rblock(&a, b.g->rank)
+                : wf_coll_alloc_temp(s, wf_coll_rcount(&a, b.g->rank), a.rtype);
     b.reduced = at_root ? NULL : send_piece_to_root;
     wf_coll_reduce_blocks(&b);
     if (at_root)

@@ -321,8 +321,8 @@ static int set_deferred_buf(struct wf_sched *s, int number, void *there)
     return number;
 }
 
-int wf_sched_send_deferred(struct wf_sched *s, const struct wf_sched_deferred_buf *what,
-                        int dest)
+int wf_sched_send_deferred(struct wf_sched *s,
+                           const struct wf_sched_deferred_buf *what, int dest)
 {
     dest = mapped_rank(s, dest);
     if (is_direct(s) &&
@@ -334,7 +334,7 @@ int wf_sched_send_deferred(struct wf_sched *s, const struct wf_sched_deferred_bu
 }
 
 int wf_sched_recv_deferred(struct wf_sched *s, void *buf, uint64_t room,
-                        uint64_t *got, int source)
+                           uint64_t *got, int source)
 {
     if (s)
         s->direct = false;
@@ -375,7 +375,7 @@ int wf_sched_copy(struct wf_sched *s, const void *src, uint64_t scount,
 
     if (is_direct(s) &&
         wf_direct_try_copy(s, (struct wf_sched_block){from, scount, stype},
-                       (struct wf_sched_block){dst, dcount, dtype}))
+                           (struct wf_sched_block){dst, dcount, dtype}))
         return -1;
     v = add_vertex(s, WF_VERTEX_COPY);
     if (!v)

@@ -33,17 +33,17 @@ int wf_sched_send(struct wf_sched *, const void *buf, uint64_t count,
                   struct wf_type *, int dest);
 int wf_sched_recv(struct wf_sched *, void *buf, uint64_t count,
                   struct wf_type *, int source);
-/* A message whose content only its sender knows: wf_sched_send_deferred sends the
- * bytes that *what names when the vertex starts, not when it is built. The
+/* A message whose content only its sender knows: wf_sched_send_deferred sends
+ * the bytes that *what names when the vertex starts, not when it is built. The
  * receiver gets at most `room` bytes, and their number in *got. */
 struct wf_sched_deferred_buf {
     const void *buf;
     uint64_t bytes;
 };
-int wf_sched_send_deferred(struct wf_sched *, const struct wf_sched_deferred_buf *what,
-                        int dest);
+int wf_sched_send_deferred(struct wf_sched *,
+                           const struct wf_sched_deferred_buf *what, int dest);
 int wf_sched_recv_deferred(struct wf_sched *, void *buf, uint64_t room,
-                        uint64_t *got, int source);
+                           uint64_t *got, int source);
 /* inout = in op inout */
 int wf_sched_reduce(struct wf_sched *, struct wf_op *, const void *in,
                     void *inout, uint64_t count, struct wf_type *);

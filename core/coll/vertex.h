@@ -35,8 +35,9 @@ enum wf_vertex_kind {
 
 /* A vertex. One layout for all kinds keeps it compact: src/count/type are the
  * message of a send or receive, the operand of a reduction, the source of a
- * copy. dst is the argument of a call; of a send, the wf_sched_deferred_buf that says
- * what to send; of a receive, where the received length goes; or NULL. */
+ * copy. dst is the argument of a call; of a send, the wf_sched_deferred_buf
+ * that says what to send; of a receive, where the received length goes; or
+ * NULL. */
 struct wf_vertex {
     struct wf_sched *sched;
     void *src, *dst;
@@ -127,13 +128,13 @@ struct wf_sched_block {
 /* Each returns true if the vertex was performed: s->error is its outcome.
  * False: it is to be recorded. */
 bool wf_direct_try_send(struct wf_sched *, const void *buf, uint64_t count,
-                    const struct wf_type *, int dest);
+                        const struct wf_type *, int dest);
 bool wf_direct_try_recv(struct wf_sched *, void *buf, uint64_t count,
-                    const struct wf_type *, int source);
+                        const struct wf_type *, int source);
 bool wf_direct_try_reduce(struct wf_sched *, struct wf_op *, const void *in,
-                      void *inout, uint64_t count, struct wf_type *);
+                          void *inout, uint64_t count, struct wf_type *);
 bool wf_direct_try_copy(struct wf_sched *, struct wf_sched_block from,
-                    struct wf_sched_block to);
+                        struct wf_sched_block to);
 bool wf_direct_try_call(struct wf_sched *, int (*fn)(void *), void *arg);
 /* Compares the length of a message of a collective with the one that its
  * receiver expects. */
@@ -154,7 +155,7 @@ int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to);
 static inline int wf_sched_first_error(const struct wf_sched *s)
 {
     return wf_unlikely(wf_comm_is_dead(s->comm)) ? wf_comm_record_dead(s->comm)
-                                              : MPI_SUCCESS;
+                                                 : MPI_SUCCESS;
 }
 
 /* Frees the object and its arrays (cleanup.c). */

@@ -59,9 +59,9 @@ struct wf_comm {
                                    for collectives and merge */
     struct wf_topo *topo;          /* NULL: none; topo/topo.h */
     struct wf_bsend_buffer *bsend; /* of buffered sends: p2p/buffered.h */
-    struct wf_oversubscription crowd;
+    struct wf_oversubscription oversubscription;
     struct wf_layout *layout; /* of nodes, once asked for: coll/layout.h */
-    struct wf_shmcoll *team; /* its members share a segment: coll/shm/shmcoll.h; or NULL */
+    struct wf_shmcoll *shmcoll; /* its members share a segment: coll/shm/shmcoll.h; or NULL */
     uint32_t shmcoll_countdown; /* blocking collectives until they do; 0: never */
     /* A collective step that this process put off and the others did not, or NULL:
      * wf_shmcoll_count_call. */

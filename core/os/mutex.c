@@ -24,7 +24,8 @@ enum {
     DOUBLINGS_MAX = 10       /* 65536 entries cost some hundred revocations */
 };
 
-_Thread_local uint32_t wf_mutex_thread_id WF_TLS_NEAR = WF_MUTEX_THREAD_ID_UNSET;
+_Thread_local uint32_t wf_mutex_thread_id WF_TLS_NEAR =
+    WF_MUTEX_THREAD_ID_UNSET;
 
 /* ---- membarrier ---------------------------------------------------------- */
 
@@ -77,7 +78,8 @@ static RARE void release_thread_id(void *id)
 {
     uint64_t bit = UINT64_C(1) << ((uintptr_t)id - FIRST_ID);
 
-    wf_mutex_thread_id = WF_MUTEX_THREAD_ID_UNSET; /* other destructors may still lock */
+    wf_mutex_thread_id =
+        WF_MUTEX_THREAD_ID_UNSET; /* other destructors may still lock */
     /* pairs with allocate_thread_id */
     atomic_fetch_and_explicit(&used_ids, ~bit, memory_order_acq_rel);
 }

@@ -11,13 +11,13 @@
  *
  * OPEN LOCK  Two threads that enter all the time would alternate, and
  * everything that the lock protects would cross from processor to processor
- * each time. Therefore a thread that leaves by wf_mutex_unlock_open while others
- * wait keeps its ticket and leaves the lock open: it may re-enter, and so may
- * the next ticket. The thread of the next ticket tries to enter every OPEN_NS,
- * which is about ten times the cost of alternating where processors are far
- * from each other. When a try has failed it asks for its turn, and the holder
- * passes the ticket on at the end of its call. A sleeping thread does not ask:
- * it is woken, and until it runs the previous holder may re-enter.
+ * each time. Therefore a thread that leaves by wf_mutex_unlock_open while
+ * others wait keeps its ticket and leaves the lock open: it may re-enter, and
+ * so may the next ticket. The thread of the next ticket tries to enter every
+ * OPEN_NS, which is about ten times the cost of alternating where processors
+ * are far from each other. When a try has failed it asks for its turn, and the
+ * holder passes the ticket on at the end of its call. A sleeping thread does
+ * not ask: it is woken, and until it runs the previous holder may re-enter.
  *
  *   thread that leaves the lock open   thread that goes to sleep
  *   open = its thread id               w = woken
@@ -91,10 +91,11 @@
 enum {
     WF_MUTEX_SLOT_BITS = 3,
     WF_MUTEX_SLOTS = 1 << WF_MUTEX_SLOT_BITS,
-    WF_MUTEX_SLEEP_BITS = 32,   /* sleep bits; more tickets share them */
+    WF_MUTEX_SLEEP_BITS = 32,    /* sleep bits; more tickets share them */
     WF_MUTEX_THREAD_ID_UNSET = 1 /* the thread has not asked for an id yet */
 };
-#define WF_MUTEX_NO_THREAD_ID UINT32_MAX /* no id was free: never biased, nor open */
+#define WF_MUTEX_NO_THREAD_ID                                                  \
+    UINT32_MAX /* no id was free: never biased, nor open */
 
 struct wf_mutex {
     /* thread id << WF_MUTEX_SLOT_BITS | slot; 0: no bias */
@@ -149,7 +150,8 @@ static inline void wf_mutex_compiler_fence(void)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-static inline wf_atomic_u32 *wf_mutex_inside_word(struct wf_mutex *m, uint32_t owner)
+static inline wf_atomic_u32 *wf_mutex_inside_word(struct wf_mutex *m,
+                                                  uint32_t owner)
 {
     return &m->inside[owner & (WF_MUTEX_SLOTS - 1)];
 }
@@ -195,10 +197,10 @@ static inline bool wf_mutex_reenter_open(struct wf_mutex *m)
 
 /* Enters if the lock is biased to this thread or was left open by it; calls no
  * function. If it returns false and has set *failed_slot, the bias was revoked
- * meanwhile and the caller must call wf_mutex_wake_revoker(*failed_slot), for which the
- * revoker may wait. */
+ * meanwhile and the caller must call wf_mutex_wake_revoker(*failed_slot), for
+ * which the revoker may wait. */
 static inline bool wf_mutex_reenter(struct wf_mutex *m,
-                                       wf_atomic_u32 **failed_slot)
+                                    wf_atomic_u32 **failed_slot)
 {
     uint32_t owner = wf_load_relaxed(&m->owner);
 

@@ -14,7 +14,8 @@
 enum wf_trust_failure {
     WF_TRUST_ABSENT = -1,  /* no regular file can be reached by this path */
     WF_TRUST_REFUSED = -2, /* there is one, and it is not trusted or readable */
-    WF_TRUST_SHORTAGE = -3 /* unknown for want of memory or descriptors: errno is
+    WF_TRUST_SHORTAGE =
+        -3 /* unknown for want of memory or descriptors: errno is
                               ENOMEM, EMFILE or ENFILE */
 };
 enum { WF_TRUST_WHY_MAX = 1024 };

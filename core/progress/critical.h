@@ -22,13 +22,15 @@
  * other thread can be inside, a call pays one test of a flag:
  *
  *   below MPI_THREAD_MULTIPLE
- *      off --wf_cs_enable_for_helper, in a call that leaves an operation to the progress
+ *      off --wf_cs_enable_for_helper, in a call that leaves an operation to the
+ *      progress
  *            thread--> on
  *      on --a leave that finds no such operation--> off
  *
  *   MPI_THREAD_MULTIPLE
  *      alone --an enter that finds a second thread in the process--> on
- *      alone --wf_cs_enable_for_helper--> on --a leave that finds no such operation and no
+ *      alone --wf_cs_enable_for_helper--> on --a leave that finds no such
+ *      operation and no
  *                                 second thread--> alone
  *
  * DESIGN  While the section is off, no other thread of the library accesses the
@@ -93,9 +95,9 @@ struct WF_CAPABILITY("border") wf_optional_section {
 
 /* The reason why `on` is set. */
 enum wf_cs_mode {
-    WF_CS_SHARED, /* other threads of the program may be inside */
-    WF_CS_FOR_HELPER,   /* the progress thread may be inside */
-    WF_CS_ALONE   /* threads may come, but there is one: no lock is taken */
+    WF_CS_SHARED,     /* other threads of the program may be inside */
+    WF_CS_FOR_HELPER, /* the progress thread may be inside */
+    WF_CS_ALONE       /* threads may come, but there is one: no lock is taken */
 };
 
 struct WF_CAPABILITY("API section") wf_cs {
@@ -103,7 +105,8 @@ struct WF_CAPABILITY("API section") wf_cs {
     bool threads;       /* MPI_THREAD_MULTIPLE: `on` is never cleared */
     wf_atomic_u32 mode; /* changed inside, or while there is no other thread */
     /* The number of operations that the progress thread may drive forward, and
-     * of those among them that proceed without it (WF_REQ_QUIESCENT). LOCK mutex */
+     * of those among them that proceed without it (WF_REQ_QUIESCENT). LOCK
+     * mutex */
     unsigned helper_ops;
     unsigned quiescent_ops;
     /* Called inside after `on` or `mode` was changed. May be NULL. */
@@ -126,8 +129,8 @@ bool wf_cs_enable_locking(struct wf_cs *);
  * lock on if a second thread has appeared. */
 static inline bool wf_cs_needs_lock(struct wf_cs *cs)
 {
-    return cs->on &&
-           (!wf_cs_is_alone(cs) || (!wf_single_thread() && wf_cs_enable_locking(cs)));
+    return cs->on && (!wf_cs_is_alone(cs) ||
+                      (!wf_single_thread() && wf_cs_enable_locking(cs)));
 }
 
 /* True if a thread that is inside holds the lock, and must release it to
@@ -142,7 +145,8 @@ void wf_cs_try_run_submitted(struct wf_cs *);
 
 static inline bool wf_cs_has_submitted(struct wf_cs *cs)
 {
-    return WF_SUBMITS && __builtin_expect(wf_stack_has_items(&cs->submitted), 0);
+    return WF_SUBMITS &&
+           __builtin_expect(wf_stack_has_items(&cs->submitted), 0);
 }
 
 /* Run what is submitted. The caller is inside. */
@@ -170,7 +174,8 @@ static inline void wf_cs_lock(struct wf_cs *cs)
 
 static inline bool wf_cs_try_lock(struct wf_cs *cs)
 {
-    if (!(WF_SUBMITS ? wf_mutex_try_revoking(&cs->mutex) : wf_mutex_try(&cs->mutex)))
+    if (!(WF_SUBMITS ? wf_mutex_try_revoking(&cs->mutex)
+                     : wf_mutex_try(&cs->mutex)))
         return false;
     wf_section_entering(WF_RANK_API, cs);
     wf_cs_run_submitted(cs);
@@ -181,17 +186,21 @@ static inline bool wf_cs_try_lock(struct wf_cs *cs)
  * because it calls no function itself; both NULL: none. */
 struct wf_cs_deferred_unlock {
     struct wf_cs *inside; /* this section is still held */
-    /* The bias slot of a failed wf_mutex_reenter: wf_mutex_wake_revoker is due. */
+    /* The bias slot of a failed wf_mutex_reenter: wf_mutex_wake_revoker is
+     * due. */
     wf_atomic_u32 *failed_bias_slot;
 };
-extern _Thread_local struct wf_cs_deferred_unlock wf_cs_deferred_unlock WF_TLS_NEAR;
+extern _Thread_local struct wf_cs_deferred_unlock wf_cs_deferred_unlock
+    WF_TLS_NEAR;
 void wf_cs_finish_deferred_unlock(void);
 
 /* Run the deferred unlock, if there is one. To be called before the thread does
  * anything that may last. */
 static inline void wf_cs_run_deferred_unlock(void)
 {
-    if (__builtin_expect(wf_cs_deferred_unlock.inside || wf_cs_deferred_unlock.failed_bias_slot, 0))
+    if (__builtin_expect(wf_cs_deferred_unlock.inside ||
+                             wf_cs_deferred_unlock.failed_bias_slot,
+                         0))
         wf_cs_finish_deferred_unlock();
 }
 
@@ -209,7 +218,7 @@ static inline bool wf_cs_try_relock(struct wf_cs *cs)
 }
 
 static inline void wf_cs_unlock_by(struct wf_cs *cs,
-                                 void (*leave)(struct wf_mutex *))
+                                   void (*leave)(struct wf_mutex *))
 {
     leave(&cs->mutex);
     wf_section_left(WF_RANK_API, cs);

@@ -11,16 +11,16 @@
  *
  * DESIGN  A nonblocking call that returns before its operation is complete (a
  * rendezvous, a receive of many bytes, a collective) leaves it to the progress
- * thread: it counts in api.helper_ops until it completes. The first such operation
- * starts the thread. While there are any the API section is on, also below
- * MPI_THREAD_MULTIPLE; the call that finds none any more switches it off
+ * thread: it counts in api.helper_ops until it completes. The first such
+ * operation starts the thread. While there are any the API section is on, also
+ * below MPI_THREAD_MULTIPLE; the call that finds none any more switches it off
  * (critical.h). So a program without such operations has neither thread nor
  * lock.
  *
- * The thread enters only by wf_cs_try_lock, never while a caller is inside or waits
- * to be, and leaves as soon as one comes. A program that polls or waits needs
- * no help: then the thread pauses, twice as long each time. It sleeps on the
- * endpoints only if the program has not polled since its own last poll.
+ * The thread enters only by wf_cs_try_lock, never while a caller is inside or
+ * waits to be, and leaves as soon as one comes. A program that polls or waits
+ * needs no help: then the thread pauses, twice as long each time. It sleeps on
+ * the endpoints only if the program has not polled since its own last poll.
  *
  * Each time that the thread wakes on the CPU where the program computes costs
  * the program tens of microseconds. So callers set its timer instead of waking
@@ -164,7 +164,8 @@ static void poll_and_leave(struct wf_helper *h)
         h->timed_out = false;
         if (n > 0)
             wf_store_relaxed(&h->pause_ns, PAUSE_MIN);
-    } while (n > 0 && wf->api.helper_ops && !wf_mutex_contended(&wf->api.mutex));
+    } while (n > 0 && wf->api.helper_ops &&
+             !wf_mutex_contended(&wf->api.mutex));
     h->seen_round = wf_load_relaxed(&p->rounds);
     armed = n == 0 && wf->api.helper_ops && wf_progress_arm(wf, &timeout);
     p->helping = 0;
@@ -298,7 +299,8 @@ static bool ensure_helper(struct wf_instance *wf)
     if (h)
         return true;
     wf->may_help = false; /* this is tried once */
-    if (wf->options->progress == WF_PROGRESS_AUTO && wf_progress_is_oversubscribed(wf))
+    if (wf->options->progress == WF_PROGRESS_AUTO &&
+        wf_progress_is_oversubscribed(wf))
         return false;
     h = calloc(1, sizeof *h);
     if (!h || wf_progress_open_sleeper(p) < 0)

@@ -30,8 +30,8 @@ enum {
      * this CPU outnumber the CPUs. */
     SPIN_POLLS = 200,
     SPIN_POLLS_OVERSUBSCRIBED = 2,
-    /* Polls of wf_progress_keep_spinning, each with a call of recv_words, which takes
-     * time; where ranks outnumber CPUs each gives the CPU away once. */
+    /* Polls of wf_progress_keep_spinning, each with a call of recv_words, which
+     * takes time; where ranks outnumber CPUs each gives the CPU away once. */
     WORDS_POLLS = 50,
     WORDS_POLLS_OVERSUBSCRIBED = 4,
     /* Events of one endpoint per poll. A rank that gives its CPU away after the
@@ -202,8 +202,9 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
 static inline bool poll_while_spinning(struct wf_instance *wf,
                                        struct weft_core *core, int budget)
 {
-    if (wf_likely((wf_progress_count_round(wf->progress) & (OTHERS_EVERY - 1)) &&
-                  !core->down && !wf->rx_stalled && !wf->deferred && !wf->held))
+    if (wf_likely(
+            (wf_progress_count_round(wf->progress) & (OTHERS_EVERY - 1)) &&
+            !core->down && !wf->rx_stalled && !wf->deferred && !wf->held))
         core->ops->progress(core->ep, budget);
     else if (wf_cs_uses_lock(&wf->api))
         /* the calls below may leave the section, which only a waiter can */
@@ -240,7 +241,7 @@ void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
 }
 
 bool wf_progress_keep_spinning(struct wf_instance *wf, struct weft_core *core,
-                         const wf_atomic_u32 *state, int *polls)
+                               const wf_atomic_u32 *state, int *polls)
 {
     bool oversubscribed = !wf->progress->spin_max;
 

@@ -53,7 +53,7 @@ int wf_progress_poll(struct wf_instance *, uint32_t mask);
  * away if the program calls time and again; leaves the section meanwhile.
  * cause: what the program asks for, for the state page (state.h). */
 int wf_progress_poll_for_test(struct wf_instance *, uint32_t mask,
-                     const struct wf_wait_cause *cause);
+                              const struct wf_wait_cause *cause);
 /* Poll other engines, now and then; leaves the section meanwhile. For calls
  * that poll once. */
 void wf_progress_poll_others(struct wf_instance *);
@@ -62,7 +62,8 @@ void wf_progress_poll_others(struct wf_instance *);
 bool wf_progress_is_only_thread(struct wf_instance *);
 static inline bool wf_progress_may_spin(struct wf_instance *wf)
 {
-    return wf_likely(!wf_cs_uses_lock(&wf->api)) || wf_progress_is_only_thread(wf);
+    return wf_likely(!wf_cs_uses_lock(&wf->api)) ||
+           wf_progress_is_only_thread(wf);
 }
 /* Poll this endpoint, at most `budget` messages at a time, until *state is not
  * 0 or the poll budget is used up. Wakes no waiter, so it may be called only
@@ -74,7 +75,7 @@ void wf_progress_spin(struct wf_instance *, struct weft_core *, int budget,
  * False: *state is not 0, or the caller should stop polling and wait. *polls
  * counts the calls; it starts at 0. */
 bool wf_progress_keep_spinning(struct wf_instance *, struct weft_core *,
-                         const wf_atomic_u32 *state, int *polls);
+                               const wf_atomic_u32 *state, int *polls);
 /* Let the other threads on this CPU run once, where ranks outnumber CPUs and no
  * thread shares the section. False: that is not so, or it took too long to be
  * worth another try. */
@@ -89,7 +90,7 @@ void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
  * until the deadline (0: none). For conditions no endpoint announces: sleeps
  * are short. True unless the deadline passed. API section held throughout. */
 bool wf_progress_poll_until(struct wf_instance *, int fd, bool (*done)(void *),
-                       void *arg, uint64_t deadline);
+                            void *arg, uint64_t deadline);
 /* Check for dead peers. Called by a sleeper about once a second:
  * protocol/failure.c. */
 void wf_failure_watch(struct wf_instance *);

@@ -237,7 +237,7 @@ static struct wf_state_slot *begin_record(struct wf_state *state, uint64_t now,
 }
 
 struct wf_state_slot *wf_state_begin_wait(struct wf_instance *wf,
-                                     const struct wf_wait_cause *cause)
+                                          const struct wf_wait_cause *cause)
 {
     struct wf_wait w;
 
@@ -267,8 +267,9 @@ void wf_state_end_wait(struct wf_state_slot *s)
 }
 
 /* Each rank keeps one slot for calls that poll. */
-void wf_state_record_polls(struct wf_instance *wf, const struct wf_wait_cause *cause,
-                     uint32_t failed_polls)
+void wf_state_record_polls(struct wf_instance *wf,
+                           const struct wf_wait_cause *cause,
+                           uint32_t failed_polls)
 {
     struct wf_state *state = wf->state;
     struct wf_state_slot *s = wf->progress->polled;

@@ -71,14 +71,14 @@ enum wf_state_kind {
  * complement. */
 enum wf_state_word {
     WF_STATE_KIND,
-    WF_STATE_PLACE,     /* the rank's index in its process */
-    WF_STATE_THREAD,    /* thread id of the system */
-    WF_STATE_SINCE,     /* begin of the wait: CLOCK_MONOTONIC, ns */
-    WF_STATE_LAST,      /* WF_STATE_POLLS: time of the last poll */
-    WF_STATE_FAILED_POLLS,      /* WF_STATE_POLLS: polls in a row without an event */
-    WF_STATE_OPERATION, /* enum wf_state_operation */
-    WF_STATE_PEER,      /* the peer's rank in the communicator */
-    WF_STATE_WORLD,     /* the peer's rank in the job */
+    WF_STATE_PLACE,        /* the rank's index in its process */
+    WF_STATE_THREAD,       /* thread id of the system */
+    WF_STATE_SINCE,        /* begin of the wait: CLOCK_MONOTONIC, ns */
+    WF_STATE_LAST,         /* WF_STATE_POLLS: time of the last poll */
+    WF_STATE_FAILED_POLLS, /* WF_STATE_POLLS: polls in a row without an event */
+    WF_STATE_OPERATION,    /* enum wf_state_operation */
+    WF_STATE_PEER,         /* the peer's rank in the communicator */
+    WF_STATE_WORLD,        /* the peer's rank in the job */
     WF_STATE_TAG,
     WF_STATE_BYTES,
     WF_STATE_CONTEXT, /* context id of the communicator, plus 1; 0: none */

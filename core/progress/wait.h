@@ -26,7 +26,7 @@ enum {
 enum {
     WATCH_MS = 1000,       /* of a leader, which then checks for silent peers */
     HELPER_SLEEP_MS = 100, /* of the progress thread */
-    BELL_SLEEP_MS = 1             /* of a leader beside a thread that polls often */
+    BELL_SLEEP_MS = 1      /* of a leader beside a thread that polls often */
 };
 
 struct wf_helper; /* helper.c */
@@ -64,8 +64,8 @@ struct wf_progress {
     /* When all endpoints were polled last, and the time until that is due. */
     uint64_t all_polled_at, all_polls_apart; /* ns */
     uint32_t all, remote;                    /* endpoint masks */
-    /* The number of poll rounds. Changed inside the section; other_engines.c reads it
-     * from outside to see whether the engine is in use. */
+    /* The number of poll rounds. Changed inside the section; other_engines.c
+     * reads it from outside to see whether the engine is in use. */
     wf_atomic_u32 rounds;
 
     /* How a waiter stays awake. */
@@ -126,7 +126,8 @@ static inline uint32_t wf_progress_count_round(struct wf_progress *p)
 }
 
 /* Poll the endpoints in the mask once, by a thread that goes on polling: it
- * must call wf_progress_end_polling before it stops. Returns the number of events. */
+ * must call wf_progress_end_polling before it stops. Returns the number of
+ * events. */
 int wf_progress_poll_round(struct wf_instance *, uint32_t mask);
 /* Arm the endpoints again if a leader sleeps on them. Polling disarms
  * endpoints, so a thread that has polled must call this before it goes, or

@@ -23,7 +23,8 @@ static void eager_landed(struct wf_sink *sink, int status)
 {
     struct wf_p2p *p = wf_container(sink, struct wf_p2p, sink);
 
-    wf_receive_finish(p, status < 0 ? wf_req_mark_link_lost(&p->req, status) : 0);
+    wf_receive_finish(p,
+                      status < 0 ? wf_req_mark_link_lost(&p->req, status) : 0);
 }
 
 static void answer_sync(struct weft_loc *from, uint64_t send_id)

@@ -5,12 +5,12 @@
  *     +--------- new peer of the plugin, at the next round ----------+
  *
  * Callbacks only take notes (again_at, give_up, probe). The maintenance round,
- * wf_orders_maintain, runs when no plugin is on the stack, and acts on them. A PING
- * is answered on its own carrier, so an answer proves that it works.
+ * wf_orders_maintain, runs when no plugin is on the stack, and acts on them. A
+ * PING is answered on its own carrier, so an answer proves that it works.
  *
- * carrier_control.c sends acknowledgements and probes, carrier_silence.c decides when
- * a carrier counts as silent, carrier_gone.c when a process that refuses calls
- * counts as gone.
+ * carrier_control.c sends acknowledgements and probes, carrier_silence.c
+ * decides when a carrier counts as silent, carrier_gone.c when a process that
+ * refuses calls counts as gone.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,7 +31,8 @@ enum {
     PROBES = 4       /* in the route's failback time */
 };
 
-int wf_carrier_index_of(const struct wf_ordered *o, const struct weft_core *core)
+int wf_carrier_index_of(const struct wf_ordered *o,
+                        const struct weft_core *core)
 {
     for (int k = 0; k < o->carriers; k++)
         if (o->carrier[k].core == core)
@@ -94,7 +95,8 @@ static void adopt_carrier(struct wf_ordered *o, int k)
     for (int i = 0; i < o->carriers; i++)
         o->carrier[i].probes_ok = 0;
     wf_order_send_waiting(o);
-    wf_order_resume_senders(o); /* if all is acknowledged no other event would do so */
+    wf_order_resume_senders(
+        o); /* if all is acknowledged no other event would do so */
 }
 
 static void lose_carrier(struct wf_ordered *o, const char *why)
@@ -147,8 +149,8 @@ void wf_carrier_give_up(struct wf_ordered *o, int k, const char *why)
     request_round(o);
 }
 
-bool wf_carrier_handle_down(struct weft_loc *loc, struct weft_core *core, int status,
-                     const char *why)
+bool wf_carrier_handle_down(struct weft_loc *loc, struct weft_core *core,
+                            int status, const char *why)
 {
     struct wf_ordered *o = loc->order;
     int k = o ? wf_carrier_index_of(o, core) : -1;
@@ -202,7 +204,7 @@ static void follow_peer(struct wf_ordered *o, int k)
 }
 
 void wf_carrier_note_heard(struct wf_ordered *o, struct weft_core *core,
-                      uint8_t epoch)
+                           uint8_t epoch)
 {
     struct wf_carrier *c;
     int k = o->at;
@@ -252,7 +254,7 @@ static void note_answer(struct wf_ordered *o, int k)
 }
 
 void wf_carrier_take_control(struct wf_ordered *o, struct weft_core *core,
-                        const struct wf_wire *w)
+                             const struct wf_wire *w)
 {
     int k = wf_carrier_index_of(o, core);
 
@@ -361,8 +363,8 @@ static void check_silence(struct wf_ordered *o, uint64_t now)
         return;
     for (int k = 0; k < o->carriers; k++)
         wf_carrier_request_probe(o, k);
-    if (o->candidate < 0 ||
-        ns_since(o->candidate_at, now) < wf_carrier_back_off_limit(o, CANDIDATE_NS, now))
+    if (o->candidate < 0 || ns_since(o->candidate_at, now) <
+                                wf_carrier_back_off_limit(o, CANDIDATE_NS, now))
         return;
     if (!o->peer_moved && wf_carrier_has_traffic(o, o->at)) {
         o->candidate = -1;

@@ -3,13 +3,14 @@
  * DESIGN  A refusal says that there is no listener, and not that there is no
  * process: a socket that was ended from outside is opened again only when its
  * process is in MPI, which may compute or wait for a CPU; a listener that lacks
- * descriptors is replaced; and a firewall between two hosts refuses as well. The
- * launcher, which has started the process, knows. It is asked repeatedly, for a
- * process may be dead before the launcher has seen it. While the launcher says
- * that the process runs, refusals mean nothing, and the route's timeout counts.
- * Without an answer the process counts as gone when it has refused several calls
- * and nothing has contradicted them for GONE_NS: the calls alone are too quick,
- * and the time alone is no proof if this process itself had no CPU.
+ * descriptors is replaced; and a firewall between two hosts refuses as well.
+ * The launcher, which has started the process, knows. It is asked repeatedly,
+ * for a process may be dead before the launcher has seen it. While the launcher
+ * says that the process runs, refusals mean nothing, and the route's timeout
+ * counts. Without an answer the process counts as gone when it has refused
+ * several calls and nothing has contradicted them for GONE_NS: the calls alone
+ * are too quick, and the time alone is no proof if this process itself had no
+ * CPU.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

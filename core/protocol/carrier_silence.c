@@ -19,15 +19,16 @@
  * timeout to answer. The clock stops while the current carrier is one that
  * cannot ask. Another carrier that cannot ask, because the host is behind a
  * firewall, still shows by what it has had confirmed (weft_ops.traffic) that
- * the host is there: a kernel acknowledges the bytes of a probe that its process
- * does not read. Datagrams are confirmed by the process alone. So a process that
- * computes counts as gone when the path to a host that answers dies, and all
- * other carriers are of datagrams and behind a firewall: it cannot be told from
- * a dead process, which must not be waited for. While no carrier works the clock
- * goes on, though hosts may answer: a process that was not reached by any
- * transport for so long is of no use. But a connection on which the process was
- * heard, and whose host answers there, is a way to it: the process computes.
- * Time in which this process made no maintenance round does not count.
+ * the host is there: a kernel acknowledges the bytes of a probe that its
+ * process does not read. Datagrams are confirmed by the process alone. So a
+ * process that computes counts as gone when the path to a host that answers
+ * dies, and all other carriers are of datagrams and behind a firewall: it
+ * cannot be told from a dead process, which must not be waited for. While no
+ * carrier works the clock goes on, though hosts may answer: a process that was
+ * not reached by any transport for so long is of no use. But a connection on
+ * which the process was heard, and whose host answers there, is a way to it:
+ * the process computes. Time in which this process made no maintenance round
+ * does not count.
  *
  * BACKOFF  Where CPUs are oversubscribed every carrier is silent for that long
  * now and then, and a move, which sends everything again, makes it worse. So a
@@ -62,7 +63,7 @@ static unsigned backoff_now(const struct wf_ordered *o, uint64_t now)
 }
 
 uint64_t wf_carrier_back_off_limit(const struct wf_ordered *o, uint64_t ns,
-                               uint64_t now)
+                                   uint64_t now)
 {
     return o->backoff ? ns << backoff_now(o, now) : ns;
 }
@@ -238,8 +239,8 @@ void wf_carrier_look_beside(struct wf_ordered *o, uint64_t now)
         return;
     o->life_check_at = now + life_check_interval(o);
     for (int k = 0; k < o->carriers; k++) {
-        uint64_t quiet = o->carrier[k].up ? silence_with_answers(o, k, now)
-                                          : UINT64_MAX;
+        uint64_t quiet =
+            o->carrier[k].up ? silence_with_answers(o, k, now) : UINT64_MAX;
         least = quiet < least ? quiet : least;
     }
     if (least == UINT64_MAX)

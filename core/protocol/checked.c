@@ -75,7 +75,8 @@ static void write_checked_header(const struct wf_checks *c, struct wf_wire *w,
     uint64_t first = wf_wire_word(hdr, 0), sums;
     bool brief = first & (uint64_t)WEFT_HDR_SHORT << 16;
 
-    wf_wire_set_word(w, 0, (first | WF_CHECKED) & ~((uint64_t)WEFT_HDR_SHORT << 16));
+    wf_wire_set_word(w, 0,
+                     (first | WF_CHECKED) & ~((uint64_t)WEFT_HDR_SHORT << 16));
     wf_wire_set_word(w, 1, wf_wire_word(hdr, 1));
     wf_wire_set_word(w, 2, wf_wire_word(hdr, 2));
     wf_wire_set_word(w, 3, 0);
@@ -200,8 +201,8 @@ static char *reason_of(enum wf_check_fault what, const char *transport)
     return strdup(why);
 }
 
-/* Note a fault, for wf_checks_end_damaged to end the link. The reason is recorded at
- * once: the operation that met the fault fails before that. */
+/* Note a fault, for wf_checks_end_damaged to end the link. The reason is
+ * recorded at once: the operation that met the fault fails before that. */
 static void note_fault(struct wf_checks *c, const struct weft_core *core,
                        enum wf_check_fault what)
 {

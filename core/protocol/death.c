@@ -114,7 +114,7 @@ static bool is_unmade(struct wf_instance *wf, uint64_t origin)
     if (!all)
         return find_unmade(home, origin);
     WF_SECTION(errands, all)
-        found = find_unmade(home, origin);
+    found = find_unmade(home, origin);
     return found;
 }
 
@@ -311,8 +311,8 @@ static uint64_t hash_group(const struct wf_group *g)
     return sum;
 }
 
-uint64_t wf_comm_make_origin(const struct wf_comm *result, const struct wf_comm *parent,
-                   uint64_t key)
+uint64_t wf_comm_make_origin(const struct wf_comm *result,
+                             const struct wf_comm *parent, uint64_t key)
 {
     bool bridged = result->inter && !parent->inter; /* of two parents */
     uint64_t remote = result->inter ? hash_group(result->peers) : 0;
@@ -404,7 +404,7 @@ static void arrive_unmade(struct weft_loc *from, const struct wf_wire *w)
         added = add_unmade(home, wf_le64(w->a));
     else
         WF_SECTION(errands, all)
-            added = add_unmade(home, wf_le64(w->a));
+    added = add_unmade(home, wf_le64(w->a));
     if (!added)
         return;
     if (all)

@@ -37,13 +37,13 @@ void wf_comm_tell_unmade(struct wf_comm *);
  * even where they do not agree on its id. It follows from the groups, the
  * origin of the parent and the key of the agreement (comm/context.h), so that a
  * communicator which has the same id later is not taken for it. */
-uint64_t wf_comm_make_origin(const struct wf_comm *result, const struct wf_comm *parent,
-                   uint64_t key);
+uint64_t wf_comm_make_origin(const struct wf_comm *result,
+                             const struct wf_comm *parent, uint64_t key);
 
 bool wf_group_has_dead(struct wf_instance *, const struct wf_group *);
 bool wf_proc_is_dead(const struct wf_instance *, uint32_t id);
-/* Record MPI_ERR_PROC_ABORTED for a communicator that wf_comm_is_dead is true of,
- * and return it. */
+/* Record MPI_ERR_PROC_ABORTED for a communicator that wf_comm_is_dead is true
+ * of, and return it. */
 WF_COLD int wf_comm_record_dead(struct wf_comm *);
 
 #endif

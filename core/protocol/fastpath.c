@@ -85,8 +85,9 @@ static bool finish_stored(struct wf_p2p *p, struct wf_arrived *a)
     return true;
 }
 
-bool wf_fastpath_post_receive(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
-                   void *buf, uint64_t bytes, MPI_Request *request)
+bool wf_fastpath_post_receive(struct wf_comm *comm, struct weft_loc *from,
+                              uint64_t env1, void *buf, uint64_t bytes,
+                              MPI_Request *request)
 {
     struct wf_engine *e = comm->wf->engine;
     struct wf_p2p *p;
@@ -140,10 +141,11 @@ static int raise_outside(struct wf_comm *comm, const char *function, int rc,
 }
 
 /* The datatype was contiguous, so the message is sent again as bytes. */
-int wf_fastpath_no_room(struct weft_core *core, struct weft_loc *loc, uint64_t h0,
-                  uint64_t h1, uint64_t h2, const void *data)
+int wf_fastpath_no_room(struct weft_core *core, struct weft_loc *loc,
+                        uint64_t h0, uint64_t h1, uint64_t h2, const void *data)
 {
-    struct wf_comm *comm = (struct wf_comm *)(loc->pending_caller & ~(uintptr_t)7);
+    struct wf_comm *comm =
+        (struct wf_comm *)(loc->pending_caller & ~(uintptr_t)7);
     bool large = loc->pending_caller & WF_CALLER_LARGE;
     bool request = loc->pending_caller & WF_CALLER_REQUEST;
     bool inside = loc->pending_caller & WF_CALLER_INSIDE;

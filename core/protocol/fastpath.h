@@ -17,15 +17,15 @@
  * the fast path inside, and leaves by one store; so does a thread for which the
  * lock was left open. Any other thread takes the slow path and waits for the
  * lock. An attempt that fails inside leaves the unlock to the slow path as well
- * (wf_cs_deferred_unlock): it calls no function across which the arguments would have to
- * be kept.
+ * (wf_cs_deferred_unlock): it calls no function across which the arguments
+ * would have to be kept.
  *
  * Why it is fast: one table per communicator (comm/contact.c) replaces group,
  * Location table and range check; one number per Location (fastpath_end) stands
  * for everything that can be in the way; the header travels in registers; and
  * the call of the plugin is the last one, so no values are kept across it. A
- * plugin without room returns the message by wf_fastpath_no_room, and loc->pending_caller says
- * for which call of the program it was.
+ * plugin without room returns the message by wf_fastpath_no_room, and
+ * loc->pending_caller says for which call of the program it was.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -54,12 +54,12 @@ extern const struct wf_comm *wf_fastpath_shared_world WF_HIDDEN;
 void wf_fastpath_update(struct wf_instance *);
 
 /* Handle a message for which the plugin had no room: queue it for the call in
- * loc->pending_caller. That is 0 if the caller tries again itself; else the communicator,
- * with these flags added if the function is a large-count one, has a request or
- * holds the section. Returns the result of that function, or WF_FASTPATH_QUEUED:
- * the request is in loc->queued_request. */
+ * loc->pending_caller. That is 0 if the caller tries again itself; else the
+ * communicator, with these flags added if the function is a large-count one,
+ * has a request or holds the section. Returns the result of that function, or
+ * WF_FASTPATH_QUEUED: the request is in loc->queued_request. */
 int wf_fastpath_no_room(struct weft_core *, struct weft_loc *, uint64_t h0,
-                  uint64_t h1, uint64_t h2, const void *data);
+                        uint64_t h1, uint64_t h2, const void *data);
 enum {
     WF_CALLER_LARGE = 1,
     WF_CALLER_REQUEST = 2,
@@ -69,8 +69,9 @@ enum {
 
 /* Post a receive of bytes from a contact, or from any source (NULL). False:
  * take the slow path. */
-bool wf_fastpath_post_receive(struct wf_comm *, struct weft_loc *from, uint64_t env1,
-                   void *buf, uint64_t bytes, MPI_Request *);
+bool wf_fastpath_post_receive(struct wf_comm *, struct weft_loc *from,
+                              uint64_t env1, void *buf, uint64_t bytes,
+                              MPI_Request *);
 
 /* True if the path is open: no section has to be entered. */
 static inline bool wf_fastpath_is_open(void)
@@ -139,17 +140,20 @@ static inline void wf_fastpath_leave(struct wf_instance *wf) WF_UNANALYSED
 }
 
 /* Defer leaving: the slow path begins with it. */
-static inline void wf_fastpath_defer_unlock(struct wf_instance *wf) WF_UNANALYSED
+static inline void
+wf_fastpath_defer_unlock(struct wf_instance *wf) WF_UNANALYSED
 {
     wf_cs_deferred_unlock.inside = &wf->api;
 }
 
 /* The credit that is left when n bytes are sent now, by copy; negative: they
  * may not be. */
-static inline int64_t wf_fastpath_credit_left(const struct weft_loc *loc, uint64_t n)
+static inline int64_t wf_fastpath_credit_left(const struct weft_loc *loc,
+                                              uint64_t n)
 {
-    return n < loc->fastpath_end ? loc->credit - (int64_t)n - WF_MESSAGE_OVERHEAD
-                              : -1;
+    return n < loc->fastpath_end
+               ? loc->credit - (int64_t)n - WF_MESSAGE_OVERHEAD
+               : -1;
 }
 
 /* Set the call for which the next message is sent. It mostly is that of the
@@ -163,8 +167,8 @@ static inline void wf_fastpath_set_caller(struct weft_loc *loc, uintptr_t who)
 /* Do the bookkeeping and call the plugin. WEFT_OK, or the result of
  * wf_fastpath_no_room. */
 static inline int wf_fastpath_send_words(struct weft_loc *loc, int64_t left,
-                               const void *data, uint64_t n, uint64_t env0,
-                               uint64_t env1)
+                                         const void *data, uint64_t n,
+                                         uint64_t env0, uint64_t env1)
 {
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
 
@@ -189,8 +193,9 @@ struct wf_fastpath_args {
 
 /* Check that a send may take the fast path. False: take the slow path. */
 static inline __attribute__((always_inline)) bool
-wf_fastpath_may_send(struct wf_fastpath_args *s, const struct wf_comm *comm, const void *buf,
-             MPI_Count count, MPI_Datatype datatype, int dest, int tag)
+wf_fastpath_may_send(struct wf_fastpath_args *s, const struct wf_comm *comm,
+                     const void *buf, MPI_Count count, MPI_Datatype datatype,
+                     int dest, int tag)
 {
     uint64_t size;
 
@@ -210,20 +215,20 @@ wf_fastpath_may_send(struct wf_fastpath_args *s, const struct wf_comm *comm, con
 
 /* Send. MPI_SUCCESS, or the result of the slow path when there was no room. */
 static inline __attribute__((always_inline)) int
-wf_fastpath_send(const struct wf_fastpath_args *s, const void *buf, int dest, int tag,
-              int flags)
+wf_fastpath_send(const struct wf_fastpath_args *s, const void *buf, int dest,
+                 int tag, int flags)
 {
     wf_fastpath_set_caller(s->loc, (uintptr_t)s->comm + (uintptr_t)flags);
     return wf_fastpath_send_words(s->loc, s->left, buf, s->n,
-                        s->comm->send_env0 | (uint32_t)dest,
-                        s->comm->send_env1 | (uint32_t)tag);
+                                  s->comm->send_env0 | (uint32_t)dest,
+                                  s->comm->send_env1 | (uint32_t)tag);
 }
 
 /* Check a send to MPI_PROC_NULL. Returns its communicator; NULL: take the slow
  * path. Nothing of the engine is accessed, so no section is needed. */
 static inline const struct wf_comm *
 wf_fastpath_to_proc_null(MPI_Comm h, const void *buf, MPI_Count count,
-                 MPI_Datatype datatype, int tag)
+                         MPI_Datatype datatype, int tag)
 {
     const struct wf_comm *shared = wf_fastpath_shared_world, *c;
 
@@ -243,8 +248,8 @@ wf_fastpath_to_proc_null(MPI_Comm h, const void *buf, MPI_Count count,
  * yet. */
 static inline __attribute__((always_inline)) bool
 wf_fastpath_recv(const struct wf_comm *c, void *buf, MPI_Count count,
-              MPI_Datatype datatype, int source, int tag, MPI_Status *status,
-              int *rc)
+                 MPI_Datatype datatype, int source, int tag, MPI_Status *status,
+                 int *rc)
 {
     struct weft_loc *from = wf_contact(c, source);
     uint64_t mask, size;
@@ -272,8 +277,8 @@ wf_fastpath_recv(const struct wf_comm *c, void *buf, MPI_Count count,
 /* Start a receive. False: take the slow path. */
 static inline __attribute__((always_inline)) bool
 wf_fastpath_irecv(const struct wf_comm *c, void *buf, MPI_Count count,
-               MPI_Datatype datatype, int source, int tag, MPI_Request *request,
-               int *rc)
+                  MPI_Datatype datatype, int source, int tag,
+                  MPI_Request *request, int *rc)
 {
     struct weft_loc *from = wf_contact(c, source);
     uint64_t size = wf_type_short_size(datatype);
@@ -287,14 +292,15 @@ wf_fastpath_irecv(const struct wf_comm *c, void *buf, MPI_Count count,
                     wf_fastpath_lacks_buffer(buf, count) || !request))
         return false;
     return wf_fastpath_post_receive((struct wf_comm *)c, from,
-                         wf_env1((uint32_t)source, (uint32_t)tag), buf,
-                         (uint64_t)count * size, request);
+                                    wf_env1((uint32_t)source, (uint32_t)tag),
+                                    buf, (uint64_t)count * size, request);
 }
 
 /* Take the outcome of a request that is done and needs no more work. False:
  * nothing has happened. */
-static inline bool wf_fastpath_finish_done(struct wf_req *r, MPI_Request *request,
-                                        MPI_Status *status)
+static inline bool wf_fastpath_finish_done(struct wf_req *r,
+                                           MPI_Request *request,
+                                           MPI_Status *status)
 {
     if (wf_req_is_simple(r))
         wf_p2p_recycle(wf_p2p_of(r));
@@ -317,7 +323,7 @@ static inline bool wf_fastpath_finish(MPI_Request *request, MPI_Status *status)
 
 /* Wait for a request. False: take the slow path. */
 static inline bool wf_fastpath_wait(MPI_Request *request, MPI_Status *status,
-                                 int *rc)
+                                    int *rc)
 {
     struct wf_req *r;
 
@@ -325,7 +331,8 @@ static inline bool wf_fastpath_wait(MPI_Request *request, MPI_Status *status,
     if (wf_unlikely(!request))
         return false;
     r = wf_req_of(*request);
-    if (wf_unlikely(!r || (r->wf->api.on && (WF_BRIEF || !wf_fastpath_is_open()))))
+    if (wf_unlikely(!r ||
+                    (r->wf->api.on && (WF_BRIEF || !wf_fastpath_is_open()))))
         return false;
     if (!wf_req_done(r))
         wf_req_poll_briefly(r);
@@ -334,8 +341,8 @@ static inline bool wf_fastpath_wait(MPI_Request *request, MPI_Status *status,
 
 /* Wait for a request inside the section. False: take the slow path. */
 static inline bool wf_fastpath_wait_inside(struct wf_instance *wf,
-                                        MPI_Request *request,
-                                        MPI_Status *status, int *rc)
+                                           MPI_Request *request,
+                                           MPI_Status *status, int *rc)
 {
     struct wf_req *r = wf_req_of(*request);
 
@@ -352,8 +359,8 @@ static inline bool wf_fastpath_wait_inside(struct wf_instance *wf,
 
 /* Start a send. *request is complete, or that of the slow path. */
 static inline __attribute__((always_inline)) int
-wf_fastpath_isend(const struct wf_fastpath_args *s, const void *buf, int dest, int tag,
-               int large, MPI_Request *request)
+wf_fastpath_isend(const struct wf_fastpath_args *s, const void *buf, int dest,
+                  int tag, int large, MPI_Request *request)
 {
     int rc;
 

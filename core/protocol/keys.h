@@ -42,15 +42,15 @@ int wf_keys_append(struct wf_keys *, struct wf_link *);
 void wf_keys_remove(struct wf_keys *, struct wf_link *);
 
 /* The envelope of an entry. */
-static inline const struct wf_envelope *wf_keys_envelope_of(const struct wf_keys *t,
-                                                   const struct wf_link *l)
+static inline const struct wf_envelope *
+wf_keys_envelope_of(const struct wf_keys *t, const struct wf_link *l)
 {
     return (const struct wf_envelope *)((const char *)l + t->envelope);
 }
 
 /* The bin of an envelope. */
 static inline struct wf_link **wf_keys_bin_of(const struct wf_keys *t,
-                                           uint64_t env0, uint64_t env1)
+                                              uint64_t env0, uint64_t env1)
 {
     enum { LINE = WF_CACHE_LINE / sizeof(struct wf_link *) };
     uint64_t key = env1 & t->mask;
@@ -66,7 +66,7 @@ static inline struct wf_link **wf_keys_bin_of(const struct wf_keys *t,
 
 /* The oldest entry with this envelope, or NULL. */
 static inline struct wf_link *wf_keys_find_oldest(const struct wf_keys *t,
-                                             uint64_t env0, uint64_t env1)
+                                                  uint64_t env0, uint64_t env1)
 {
     struct wf_link *l = t->used ? *wf_keys_bin_of(t, env0, env1) : NULL;
 

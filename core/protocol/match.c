@@ -151,7 +151,8 @@ static struct wf_posted *find_tabled(const struct wf_match *m, uint64_t env0,
 
     for (unsigned c = 0; c < WF_CLASSES; c++) {
         struct wf_link *l = wf_keys_find_oldest(&m->posted[c], env0, env1);
-        struct wf_posted_entry *e = l ? wf_container(l, struct wf_posted_entry, link) : NULL;
+        struct wf_posted_entry *e =
+            l ? wf_container(l, struct wf_posted_entry, link) : NULL;
         if (e && (!best || e->stamp < best->stamp))
             best = e;
     }
@@ -215,7 +216,8 @@ bool wf_match_may_take(const struct wf_match *m, uint64_t env0, uint64_t env1,
         __builtin_popcountll(m->live) > WF_SCANNED || m->last_tabled != m->last)
         return true;
     for (uint64_t rest = m->live; rest; rest &= rest - 1)
-        fits |= wf_match_recent_fits(&m->recent[__builtin_ctzll(rest)], env0, env1);
+        fits |=
+            wf_match_recent_fits(&m->recent[__builtin_ctzll(rest)], env0, env1);
     return fits || find_tabled(m, env0, env1);
 }
 
@@ -277,9 +279,11 @@ void wf_match_unstore(struct wf_match *m, struct wf_arrived *a)
 }
 
 /* The index of a message, made on first use; NULL: out of memory. */
-static struct wf_arrived_entry *ensure_index(struct wf_match *m, struct wf_arrived *a)
+static struct wf_arrived_entry *ensure_index(struct wf_match *m,
+                                             struct wf_arrived *a)
 {
-    struct wf_arrived_entry *x = a->index ? a->index : wf_slab_alloc(&m->indices);
+    struct wf_arrived_entry *x =
+        a->index ? a->index : wf_slab_alloc(&m->indices);
 
     if (!x || a->index)
         return x;
@@ -335,7 +339,8 @@ struct wf_arrived *wf_match_search(struct wf_match *m, uint64_t env0,
     if (m->stored <= WF_SCANNED || !index_class(m, c))
         return walk_arrived(m, env0, env1, mask);
     l = wf_keys_find_oldest(&m->arrived[c], env0, env1);
-    return l ? wf_container(l, struct wf_arrived_entry, link[c])->arrived : NULL;
+    return l ? wf_container(l, struct wf_arrived_entry, link[c])->arrived
+             : NULL;
 }
 
 void wf_match_each_arrived(struct wf_match *m,

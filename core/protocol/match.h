@@ -26,8 +26,8 @@
  * the oldest one, then, while few wait, all. Otherwise it first enters the new
  * arrivals into the table of its own class: a class that no receive asks for is
  * never indexed, and each message is indexed at most once per class. Walking
- * the queue touches only its links; the place in the tables (wf_arrived_entry) is in
- * memory of its own.
+ * the queue touches only its links; the place in the tables (wf_arrived_entry)
+ * is in memory of its own.
  *
  * LOCK  the API section for every call.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -59,9 +59,9 @@ enum wf_posted_where {
 /* A receive that waits for its message. env1 is stored masked. */
 struct wf_posted {
     uint64_t env0, env1;
-    struct wf_queue_link order;  /* in the list */
+    struct wf_queue_link order;    /* in the list */
     struct wf_posted_entry *entry; /* WF_TABLED */
-    uint32_t room;          /* for the owner: fills a hole in the layout */
+    uint32_t room; /* for the owner: fills a hole in the layout */
     uint8_t class;
     uint8_t where; /* enum wf_posted_where */
 };
@@ -98,9 +98,9 @@ struct wf_arrived_entry {
 };
 
 struct wf_match {
-    uint64_t live;                 /* bit i: recent[i] holds a receive */
-    uint32_t listed;               /* receives in the list */
-    uint32_t stored;               /* unexpected messages */
+    uint64_t live;                      /* bit i: recent[i] holds a receive */
+    uint32_t listed;                    /* receives in the list */
+    uint32_t stored;                    /* unexpected messages */
     struct wf_queue_link *first, *last; /* the list of receives */
     struct wf_queue_link *last_tabled;  /* the last one in a table */
     struct wf_recent recent[WF_RECENT];
@@ -130,14 +130,15 @@ static inline uint64_t wf_match_mask(int source, int tag)
 }
 
 /* Whether a receive's envelope, masked, matches a message's. */
-static inline bool wf_match_is_equal(uint64_t env0, uint64_t env1, uint64_t mask,
-                                  uint64_t message_env0, uint64_t message_env1)
+static inline bool wf_match_is_equal(uint64_t env0, uint64_t env1,
+                                     uint64_t mask, uint64_t message_env0,
+                                     uint64_t message_env1)
 {
     return ((env0 ^ message_env0) | (env1 ^ (message_env1 & mask))) == 0;
 }
 
-static inline bool wf_match_recent_fits(const struct wf_recent *r, uint64_t env0,
-                                 uint64_t env1)
+static inline bool wf_match_recent_fits(const struct wf_recent *r,
+                                        uint64_t env0, uint64_t env1)
 {
     return wf_match_is_equal(r->env0, r->env1, r->mask, env0, env1);
 }
@@ -206,11 +207,11 @@ static inline struct wf_posted *wf_posted_from_link(struct wf_queue_link *order)
     return wf_container(order, struct wf_posted, order);
 }
 
-static inline bool wf_match_posted_fits(const struct wf_posted *p, uint64_t env0,
-                                   uint64_t env1)
+static inline bool wf_match_posted_fits(const struct wf_posted *p,
+                                        uint64_t env0, uint64_t env1)
 {
     return wf_match_is_equal(p->env0, p->env1, wf_class_mask(p->class), env0,
-                          env1);
+                             env1);
 }
 
 /* The receive expected next, if the message is for it. */

@@ -237,7 +237,8 @@ static bool ensure_connected(struct weft_loc *loc)
     return false;
 }
 
-void wf_message_send_control(struct weft_loc *loc, struct wf_wire *w, bool urgent)
+void wf_message_send_control(struct weft_loc *loc, struct wf_wire *w,
+                             bool urgent)
 {
     struct wf_tx *t;
 
@@ -254,7 +255,7 @@ void wf_message_send_control(struct weft_loc *loc, struct wf_wire *w, bool urgen
 }
 
 void wf_message_send_control_with(struct weft_loc *loc, struct wf_wire *w,
-                             const void *payload, size_t n)
+                                  const void *payload, size_t n)
 {
     struct wf_tx *t;
 

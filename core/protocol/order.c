@@ -315,7 +315,7 @@ void wf_order_mark_resend(struct wf_ordered *o, int carrier)
 }
 
 int wf_order_send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
-                   size_t len)
+                        size_t len)
 {
     struct wf_ordered *o = (struct wf_ordered *)peer;
     struct wf_retained *r =
@@ -331,14 +331,14 @@ int wf_order_send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
     return WEFT_EAGAIN;
 }
 
-int wf_order_send_words_slow(struct wf_ordered *o, const void *data, uint64_t h0,
-                        uint64_t h1, uint64_t h2)
+int wf_order_send_words_slow(struct wf_ordered *o, const void *data,
+                             uint64_t h0, uint64_t h1, uint64_t h2)
 {
     uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
     struct wf_lane *l = &o->loc->lane[WF_LANE_ORDER];
 
     if (wf_likely(wf_order_send_short((weft_peer *)o, (const weft_hdr *)w, data,
-                                 h0 >> 32) == WEFT_DONE))
+                                      h0 >> 32) == WEFT_DONE))
         return WEFT_OK;
     l->blocked = true; /* wf_order_process_ack announces room */
     wf_location_update_fastpath(o->loc);

@@ -32,7 +32,8 @@
  *                                                          [adopt_carrier]
  *   RUN  -> RUN    failback, once all that was sent is acknowledged
  *                                                          [adopt_carrier]
- *   LOST -> dead   a carrier reports that the process has ended, and the launcher
+ *   LOST -> dead   a carrier reports that the process has ended, and the
+ *   launcher
  *                  says so, or cannot tell and no carrier is answered
  *   any  -> dead   no carrier had a sign of life for the route's timeout:
  *                  wf_location_down
@@ -114,12 +115,12 @@ struct wf_retained {
 struct wf_flight {
     uint64_t bytes;
     uint64_t progressed_at; /* last landing, or start of the first piece */
-    uint64_t doubt_at;   /* another carrier has answered since, this one not */
-    uint64_t base;       /* ns that a piece takes alone */
-    double slope;        /* ns more for each byte in flight */
-    double idle;         /* ns of work that others got while this had none */
-    uint64_t most;       /* most bytes in flight of which all landed */
-    bool known;          /* base and slope are measured */
+    uint64_t doubt_at; /* another carrier has answered since, this one not */
+    uint64_t base;     /* ns that a piece takes alone */
+    double slope;      /* ns more for each byte in flight */
+    double idle;       /* ns of work that others got while this had none */
+    uint64_t most;     /* most bytes in flight of which all landed */
+    bool known;        /* base and slope are measured */
 };
 
 /* A container that is being assembled, or that is complete and waits behind one
@@ -139,7 +140,7 @@ struct wf_stage {
 enum wf_carrier_state {
     WF_CARRIER_FRESH,  /* nothing was sent on it yet */
     WF_CARRIER_BROKEN, /* reported or given up; the plugin's peer is used up */
-    WF_CARRIER_TRIED, /* probed, or in use */
+    WF_CARRIER_TRIED,  /* probed, or in use */
 };
 
 struct wf_carrier {
@@ -153,15 +154,15 @@ struct wf_carrier {
     bool up;      /* the peer was heard on it */
     bool landed;  /* piece landed_seq has arrived: an ACK is due */
     uint32_t landed_seq;
-    uint8_t probes_ok;         /* probes in a row that were answered */
-    uint8_t failed_tries;      /* attempts in a row that failed */
-    uint64_t again_at;         /* BROKEN: it is not replaced before */
-    uint64_t probed_at;        /* 0: no PING is unanswered */
-    uint64_t answered_at;      /* time of the last answer */
-    uint64_t heard;            /* containers received by the slow path */
-    uint64_t traffic_seen;     /* value at the last wf_carrier_has_traffic */
-    uint64_t confirmed;        /* weft_ops.traffic when its growth was checked */
-    uint64_t confirmed_at;     /* time when it had grown */
+    uint8_t probes_ok;     /* probes in a row that were answered */
+    uint8_t failed_tries;  /* attempts in a row that failed */
+    uint64_t again_at;     /* BROKEN: it is not replaced before */
+    uint64_t probed_at;    /* 0: no PING is unanswered */
+    uint64_t answered_at;  /* time of the last answer */
+    uint64_t heard;        /* containers received by the slow path */
+    uint64_t traffic_seen; /* value at the last wf_carrier_has_traffic */
+    uint64_t confirmed;    /* weft_ops.traffic when its growth was checked */
+    uint64_t confirmed_at; /* time when it had grown */
     uint64_t sent, sent_bytes; /* containers that it took, and their payload */
     struct wf_flight flight;
     struct wf_stage *stage, *last_stage;   /* oldest first, by seq */
@@ -217,7 +218,7 @@ struct wf_ordered {
     struct wf_carrier carrier[WF_EPS_MAX];
     int carriers;
     int at;          /* index of the current one, -1: LOST */
-    int candidate;        /* another one, heard while `at` is in doubt; or -1 */
+    int candidate;   /* another one, heard while `at` is in doubt; or -1 */
     bool peer_moved; /* the candidate is where the peer sends now */
     int failback_to; /* adopted as soon as all is acknowledged, or -1 */
     bool crc;        /* checksums are wanted */
@@ -250,18 +251,18 @@ void wf_order_free(struct wf_ordered *);
  * the peer is the struct wf_ordered. */
 int wf_order_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
 int wf_order_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
-                   uint64_t h2);
+                        uint64_t h2);
 int wf_order_send(weft_peer *, weft_tx *);
 /* The slow path of wf_order_send_words. */
 int wf_order_send_words_slow(struct wf_ordered *, const void *, uint64_t h0,
-                        uint64_t h1, uint64_t h2);
+                             uint64_t h1, uint64_t h2);
 /* Process a container with WF_SEQUENCED in its type; results as wf_arrive. */
 int wf_order_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
                     const void *data, size_t have, weft_sink **);
 /* Deliver by the fast path: a whole short message that is the next one. false:
  * nothing has happened, wf_order_arrive is for it. */
 bool wf_order_arrive_fast(struct wf_ordered *, struct weft_core *,
-                           const weft_hdr *, const void *data, size_t have);
+                          const weft_hdr *, const void *data, size_t have);
 /* Open the fast path as far as the state of the pair allows. */
 void wf_order_open_fast_path(struct wf_ordered *);
 /* Close the fast path. */
@@ -273,11 +274,11 @@ static inline void wf_order_close_fast_path(struct wf_ordered *o)
 /* Whether the checksums of a container are right; whole: its payload is at
  * `data`, or else only the header is checked. */
 bool wf_order_has_right_sums(const struct wf_ordered *, const struct wf_wire *,
-                    const void *data, bool whole);
+                             const void *data, bool whole);
 /* Count a delivered container with plen bytes of payload as not acknowledged,
  * and acknowledge at once if enough of them are. */
 void wf_order_count_owed(struct wf_ordered *, struct weft_core *,
-                  const struct wf_wire *, uint32_t plen);
+                         const struct wf_wire *, uint32_t plen);
 /* Hand waiting containers to the carriers, as far as these take them. */
 void wf_order_send_waiting(struct wf_ordered *);
 /* Resume the lane if a sender was answered WEFT_EAGAIN and there is room
@@ -292,7 +293,7 @@ void wf_order_process_ack(struct wf_ordered *, uint32_t ack, bool current);
 /* Fill in all of a header but type, length and envelope. The checksums cover it
  * and the n bytes at `data`. */
 void wf_order_finish_header(struct wf_ordered *, struct wf_wire *, uint32_t seq,
-                   const void *data, size_t n);
+                            const void *data, size_t n);
 /* Deliver staged containers whose number is next. false: memory for one is
  * lacking, call again. */
 bool wf_order_redeliver(struct wf_ordered *);
@@ -312,14 +313,15 @@ void wf_carrier_give_up(struct wf_ordered *, int carrier, const char *why);
 /* The plugin reports that a connection is down. true: the location is ordered
  * and the report is dealt with. */
 bool wf_carrier_handle_down(struct weft_loc *, struct weft_core *, int status,
-                     const char *why);
+                            const char *why);
 /* The plugin takes containers again. */
 void wf_carrier_resume(struct weft_loc *, struct weft_core *);
 /* Process an ACK, PING or PONG. */
 void wf_carrier_take_control(struct wf_ordered *, struct weft_core *,
-                        const struct wf_wire *);
+                             const struct wf_wire *);
 /* Note that a valid container of this epoch came in. */
-void wf_carrier_note_heard(struct wf_ordered *, struct weft_core *, uint8_t epoch);
+void wf_carrier_note_heard(struct wf_ordered *, struct weft_core *,
+                           uint8_t epoch);
 /* Send an acknowledgement, or leave it to the maintenance round. core: where
  * the acknowledged container came from, or NULL. */
 void wf_carrier_send_ack(struct wf_ordered *, struct weft_core *);
@@ -344,7 +346,7 @@ uint64_t wf_orders_count(const struct wf_instance *, enum wf_order_count);
 struct wf_traffic;
 /* Add what the pair has sent through an endpoint. */
 void wf_order_add_traffic(const struct wf_ordered *, const struct weft_core *,
-                      struct wf_traffic *);
+                          struct wf_traffic *);
 /* Print a line of counts to stderr if core.stats is set. */
 void wf_orders_report(const struct wf_instance *);
 /* Acknowledge what is owed and end the maintenance: both sides have finished,
@@ -371,7 +373,7 @@ void wf_carrier_look_beside(struct wf_ordered *, uint64_t now);
 void wf_carrier_excuse_absence(struct wf_ordered *, uint64_t now);
 /* The limit `ns` on silence, doubled for each recent move without progress. */
 uint64_t wf_carrier_back_off_limit(const struct wf_ordered *, uint64_t ns,
-                               uint64_t now);
+                                   uint64_t now);
 /* Note that the pair moves to another carrier, or to a renewed one. */
 void wf_carrier_note_move(struct wf_ordered *, uint64_t now);
 /* When to check again for a sign that sent containers arrive. */
@@ -385,7 +387,8 @@ bool wf_carrier_gone(struct wf_ordered *, uint64_t now);
 /* The carrier that a piece goes by now; -1: it has to wait. */
 int wf_stripe_choose(const struct wf_ordered *, const struct wf_retained *);
 /* Note that a carrier has taken a piece. */
-void wf_stripe_note_sent(struct wf_ordered *, int carrier, struct wf_retained *);
+void wf_stripe_note_sent(struct wf_ordered *, int carrier,
+                         struct wf_retained *);
 /* Note that the peer has what this carrier took, up to seq. */
 void wf_stripe_note_landed(struct wf_ordered *, int carrier, uint32_t seq);
 /* Take a piece out of the flight of its carrier. */
@@ -402,7 +405,7 @@ bool wf_stripe_has_pieces(const struct wf_ordered *);
 int wf_carrier_add_seals(struct wf_ordered *);
 /* A handshake with process `id` is done (wf_instance.met). */
 void wf_carrier_add_session(struct weft_core *, uint32_t id,
-                    const struct wf_auth_session *);
+                            const struct wf_auth_session *);
 /* A carrier has connected: send what waited for its session. */
 void wf_carrier_note_connected(struct weft_loc *, struct weft_core *);
 

@@ -128,8 +128,8 @@ static bool open_staged(struct wf_ordered *o, int k, struct wf_stage *g)
  * maintenance round tries again. */
 static int deliver_stage(struct wf_ordered *o, struct wf_stage *g)
 {
-    int r = wf_order_deliver(o, g->core, wf_carrier_index_of(o, g->core), &g->hdr,
-                          g->payload);
+    int r = wf_order_deliver(o, g->core, wf_carrier_index_of(o, g->core),
+                             &g->hdr, g->payload);
 
     if (r == WEFT_EAGAIN)
         o->loc->wf->rx_stalled = true;

@@ -17,8 +17,8 @@ uint64_t wf_orders_count(const struct wf_instance *wf,
     return sum;
 }
 
-void wf_order_add_traffic(const struct wf_ordered *o, const struct weft_core *core,
-                      struct wf_traffic *t)
+void wf_order_add_traffic(const struct wf_ordered *o,
+                          const struct weft_core *core, struct wf_traffic *t)
 {
     int k = wf_carrier_index_of(o, core);
 

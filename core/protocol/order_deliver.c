@@ -7,7 +7,7 @@
 #include "protocol/fastpath.h"
 
 bool wf_order_is_out_of_sequence(struct wf_ordered *o, int carrier,
-                       const struct wf_wire *w, uint32_t next)
+                                 const struct wf_wire *w, uint32_t next)
 {
     int32_t ahead = (int32_t)(wf_le32(w->seq) - next);
 
@@ -52,17 +52,18 @@ static int deliver_container(struct wf_ordered *o, struct weft_core *core,
 /* A piece may come by any carrier, so its epoch does not tell by which one the
  * peer sends. An ACK that names a piece tells how long the piece took: that is
  * evaluated first, because the acknowledgement ends its retention. */
-void wf_order_process_header(struct wf_ordered *o, struct weft_core *core, int carrier,
-                   const struct wf_wire *w)
+void wf_order_process_header(struct wf_ordered *o, struct weft_core *core,
+                             int carrier, const struct wf_wire *w)
 {
-    wf_carrier_note_heard(o, core, wf_order_is_piece(w) ? o->peer_epoch : w->epoch);
+    wf_carrier_note_heard(o, core,
+                          wf_order_is_piece(w) ? o->peer_epoch : w->epoch);
     if (wf_unlikely(w->type == (WF_ACK | WF_SEQUENCED) && wf_le64(w->a) >> 32))
         wf_stripe_note_landed(o, carrier, (uint32_t)wf_le64(w->a));
     wf_order_process_ack(o, wf_le32(w->ack), carrier == o->at);
 }
 
 int wf_order_deliver(struct wf_ordered *o, struct weft_core *core, int carrier,
-                  const struct wf_wire *w, const void *data)
+                     const struct wf_wire *w, const void *data)
 {
     wf_order_process_header(o, core, carrier, w);
     if (wf_unlikely(wf_order_is_control(w))) {
@@ -92,8 +93,9 @@ static bool is_valid_inner(const struct wf_wire *w, uint32_t n)
            wf_le32(w->plen) == n - WEFT_HDR;
 }
 
-bool wf_order_open_sealed(struct wf_ordered *o, int k, const struct wf_wire *outer,
-                     const void *data, uint8_t *text, struct wf_session **by)
+bool wf_order_open_sealed(struct wf_ordered *o, int k,
+                          const struct wf_wire *outer, const void *data,
+                          uint8_t *text, struct wf_session **by)
 {
     enum wf_opened r = wf_seal_open(o->carrier[k].seal, outer, data, text, by);
 

@@ -38,8 +38,8 @@ static inline void finish_header(struct wf_ordered *o, struct wf_wire *w,
     wf_wire_set_word(w, 7, last);
 }
 
-void wf_order_finish_header(struct wf_ordered *o, struct wf_wire *w, uint32_t seq,
-                   const void *data, size_t n)
+void wf_order_finish_header(struct wf_ordered *o, struct wf_wire *w,
+                            uint32_t seq, const void *data, size_t n)
 {
     finish_header(o, w, seq, data, n);
 }
@@ -59,8 +59,9 @@ static inline bool has_right_sums(const struct wf_ordered *o,
            (!whole || (uint32_t)sums == last >> 32);
 }
 
-bool wf_order_has_right_sums(const struct wf_ordered *o, const struct wf_wire *w,
-                    const void *data, bool whole)
+bool wf_order_has_right_sums(const struct wf_ordered *o,
+                             const struct wf_wire *w, const void *data,
+                             bool whole)
 {
     return has_right_sums(o, w, data, whole ? wf_le32(w->plen) : 0, whole);
 }
@@ -127,7 +128,8 @@ static inline bool retain_and_send(struct wf_ordered *o, struct wf_retained *r,
     int rc;
 
     wf_copy_short(r->small, data, n);
-    wf_wire_set_word(w, 0, (h0 | WF_SEQUENCED) & ~((uint64_t)WEFT_HDR_SHORT << 16));
+    wf_wire_set_word(w, 0,
+                     (h0 | WF_SEQUENCED) & ~((uint64_t)WEFT_HDR_SHORT << 16));
     wf_wire_set_word(w, 1, h1);
     wf_wire_set_word(w, 2, h2);
     wf_wire_set_word(w, 4, 0);
@@ -154,8 +156,8 @@ static inline bool retain_and_send(struct wf_ordered *o, struct wf_retained *r,
     return true;
 }
 
-int wf_order_send_words(const void *data, uint64_t h0, weft_peer *peer, uint64_t h1,
-                   uint64_t h2)
+int wf_order_send_words(const void *data, uint64_t h0, weft_peer *peer,
+                        uint64_t h1, uint64_t h2)
 {
     struct wf_ordered *o = (struct wf_ordered *)peer;
     struct wf_retained *r = o->spare;
@@ -258,7 +260,7 @@ static inline void count_owed(struct wf_ordered *o, struct weft_core *core,
 }
 
 void wf_order_count_owed(struct wf_ordered *o, struct weft_core *core,
-                  const struct wf_wire *w, uint32_t plen)
+                         const struct wf_wire *w, uint32_t plen)
 {
     count_owed(o, core,
                w->type == (WF_TRANSFER | WF_SEQUENCED) &&
@@ -269,7 +271,7 @@ void wf_order_count_owed(struct wf_ordered *o, struct weft_core *core,
 /* ---- receiving ----------------------------------------------------------- */
 
 bool wf_order_arrive_fast(struct wf_ordered *o, struct weft_core *core,
-                           const weft_hdr *hdr, const void *data, size_t have)
+                          const weft_hdr *hdr, const void *data, size_t have)
 {
     const struct wf_wire *w = (const struct wf_wire *)hdr;
     uint64_t first = wf_wire_word(w, 0), order = wf_wire_word(w, 3);
@@ -303,15 +305,15 @@ int wf_arrive_marked(struct weft_core *core, struct weft_loc *from,
     /* the mark itself may be damaged, so the route decides what is expected */
     if (wf_unlikely(!from->order && !from->lanes))
         wf_location_connect(from);
-    if (!from->order && (wf_checks_are_required(from, core) || w->type & WF_CHECKED)) {
+    if (!from->order &&
+        (wf_checks_are_required(from, core) || w->type & WF_CHECKED)) {
         r = wf_checked_arrive(core, from, hdr, data, have, sink);
         return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from)
                                              : r;
     }
     if (!from->order && !(w->type & WF_SEQUENCED))
         return wf_arrive_plain(core, from, hdr, data, have, sink);
-    if (from->order &&
-        wf_order_arrive_fast(from->order, core, hdr, data, have))
+    if (from->order && wf_order_arrive_fast(from->order, core, hdr, data, have))
         return WEFT_DONE;
     r = wf_order_arrive(core, from, hdr, data, have, sink);
     return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from) : r;

@@ -139,5 +139,6 @@ void wf_pull_done(weft_rma *rma, int status)
     wf_pull_release(p);
     if (status >= 0)
         wf_message_send_control(p->loc, &w, true);
-    wf_receive_finish(p, status < 0 ? wf_req_mark_link_lost(&p->req, status) : 0);
+    wf_receive_finish(p,
+                      status < 0 ? wf_req_mark_link_lost(&p->req, status) : 0);
 }

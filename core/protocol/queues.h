@@ -183,15 +183,16 @@ struct wf_engine {
     struct wf_pool pool;     /* free requests, where there are several */
     void **slabs;
     int slab_count;
-    struct wf_list others; /* requests of other chapters: struct wf_created_req */
+    struct wf_list
+        others; /* requests of other chapters: struct wf_created_req */
     struct wf_type *bytes_type; /* MPI_BYTE */
     /* Shared requests, for operations that need none of their own. */
-    struct wf_req sent;   /* of sends that were done at once */
+    struct wf_req sent;           /* of sends that were done at once */
     struct wf_req from_proc_null; /* of receives from MPI_PROC_NULL */
-    struct wf_req held;   /* of sends that a plugin holds back; completed by
+    struct wf_req held; /* of sends that a plugin holds back; completed by
                              wf_req_complete_held */
-    uint64_t credits;     /* initial credit of each sender, bytes */
-    struct wf_slab messages[WF_MESSAGE_SIZES]; /* unexpected ones */
+    uint64_t credits;   /* initial credit of each sender, bytes */
+    struct wf_slab messages[WF_MESSAGE_SIZES];  /* unexpected ones */
     uint64_t unexpected_bytes, unexpected_high; /* held now; held at most */
     uint32_t failures;                          /* Locations that failed */
     /* death.c: processes known to be lost. */
@@ -275,7 +276,8 @@ uint32_t wf_req_endpoints(struct wf_req *);
 /* Wait until the request is done; it is neither released nor checked. */
 void wf_req_await(struct wf_req *);
 /* Wait as wf_req_await does; cause: what the program waits for with it. */
-void wf_req_await_with_cause(struct wf_req *, const struct wf_wait_cause *cause);
+void wf_req_await_with_cause(struct wf_req *,
+                             const struct wf_wait_cause *cause);
 /* Poll for the end of a request for a while, without sleeping. Only where
  * wf_progress_may_spin(). */
 void wf_req_poll_briefly(struct wf_req *);
@@ -288,7 +290,7 @@ void wf_message_send_control(struct weft_loc *, struct wf_wire *, bool urgent);
  * which are copied. */
 enum { WF_CONTROL_MAX = 256 };
 void wf_message_send_control_with(struct weft_loc *, struct wf_wire *,
-                             const void *payload, size_t n);
+                                  const void *payload, size_t n);
 /* Send a container of the caller; t->done follows exactly once, maybe at
  * once. */
 void wf_message_send(struct weft_loc *, unsigned lane, struct wf_tx *t);
@@ -314,19 +316,19 @@ void wf_send_set_payload(struct wf_p2p *, uint64_t offset, uint64_t n);
 int wf_payload_segments(const struct wf_p2p *, uint64_t off, uint64_t end,
                         struct iovec *v, int max);
 weft_sink *wf_receive_set_sink(struct wf_p2p *, uint64_t offset, uint64_t n,
-                           void (*done)(struct wf_sink *, int status));
+                               void (*done)(struct wf_sink *, int status));
 
 /* receive.c: receive and wait, without a request. False: nothing has happened,
  * take the slow path. loc: a contact of comm. */
 bool wf_receive_fast(struct wf_comm *comm, struct weft_loc *loc,
-                      const struct wf_expected *, MPI_Status *, int *rc);
+                     const struct wf_expected *, MPI_Status *, int *rc);
 /* Receive as wf_receive_fast does, where no posted receive could take the
  * message, no stored one matches, and no other is expected. */
 bool wf_receive_expected(struct wf_comm *comm, struct weft_loc *loc,
                          const struct wf_expected *, MPI_Status *, int *rc);
 /* True if the expected message is one with this envelope. */
-static inline bool wf_expected_matches(const struct wf_expected *x, uint64_t env0,
-                                  uint64_t env1)
+static inline bool wf_expected_matches(const struct wf_expected *x,
+                                       uint64_t env0, uint64_t env1)
 {
     return ((x->env0 ^ env0) | (x->env1 ^ (env1 & x->mask))) == 0;
 }
@@ -348,7 +350,7 @@ void wf_receive_match(struct wf_p2p *, uint64_t env1, uint64_t length);
  * calls wf_receive_copy_stored, which copies a large message that was stored
  * already. */
 int wf_irecv_defer_copy(struct wf_comm *, const struct wf_receive_args *,
-                   struct wf_req **out);
+                        struct wf_req **out);
 void wf_receive_copy_stored(struct wf_req *);
 /* The Location of a rank of comm's peer group, connected. NULL: the error is
  * recorded and its class in *rc. */
@@ -363,8 +365,8 @@ static inline struct weft_loc *wf_peer_location(struct wf_comm *comm, int rank,
     return wf_peer_connect(comm, rank, rc);
 }
 
-/* unfinished.c: report the operations that the program leaves unfinished in this
- * engine. Called in each engine of an instance that ends. Always true. */
+/* unfinished.c: report the operations that the program leaves unfinished in
+ * this engine. Called in each engine of an instance that ends. Always true. */
 bool wf_report_unfinished(void *engine);
 
 /* rendezvous.c */

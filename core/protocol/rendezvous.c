@@ -177,7 +177,8 @@ static void count_moved(struct wf_p2p *p, uint64_t n, int status)
     if (status >= 0 && p->moved < p->expected)
         return;
     wf_slot_release(p->req.wf->engine, p);
-    wf_receive_finish(p, status < 0 ? wf_req_mark_link_lost(&p->req, status) : 0);
+    wf_receive_finish(p,
+                      status < 0 ? wf_req_mark_link_lost(&p->req, status) : 0);
 }
 
 static void on_chunk_received(struct wf_sink *sink, int status)

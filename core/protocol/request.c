@@ -59,7 +59,7 @@ static void init_head(struct wf_req *r, struct wf_instance *wf,
 }
 
 void wf_p2p_init_blank(struct wf_p2p *p, struct wf_instance *wf,
-                  enum wf_req_type type)
+                       enum wf_req_type type)
 {
     memset(&p->req, 0, sizeof p->req);
     init_head(&p->req, wf, type, NULL);
@@ -343,7 +343,8 @@ uint32_t wf_req_endpoints(struct wf_req *r)
         return UINT32_MAX; /* only the program knows what completes it */
     loc = r->type > WF_REQ_RECV ? NULL : wf_p2p_of(r)->loc;
     if (!loc || !loc->lanes)
-        return r->comm ? wf_comm_need(r->comm) : wf_progress_any_source_mask(r->wf);
+        return r->comm ? wf_comm_need(r->comm)
+                       : wf_progress_any_source_mask(r->wf);
     for (unsigned i = 0; i < loc->lanes; i++)
         mask |= 1u << loc->lane[i].core->index;
     return mask;
@@ -390,7 +391,8 @@ static void describe_request(const void *r, struct wf_wait *w)
     wf_state_describe_request(r, w);
 }
 
-void wf_req_await_with_cause(struct wf_req *r, const struct wf_wait_cause *cause)
+void wf_req_await_with_cause(struct wf_req *r,
+                             const struct wf_wait_cause *cause)
 {
     if (wf_progress_may_spin(r->wf))
         wf_req_poll_briefly(r);

@@ -35,7 +35,7 @@ enum wf_req_flags {
     WF_REQ_DETACHED = 1u << 2,  /* MPI_Request_free: freed when complete */
     WF_REQ_CANCELLED = 1u << 3, /* it was cancelled */
     WF_REQ_INTERNAL = 1u << 4,  /* of the library: on_complete owns it */
-    WF_REQ_WITH_HELPER = 1u << 5,  /* left to the progress thread: helper.c */
+    WF_REQ_WITH_HELPER = 1u << 5, /* left to the progress thread: helper.c */
     /* ATTENDED, but the peer completes it alone, as a rule. */
     WF_REQ_QUIESCENT = 1u << 9,
     /* A receive of contiguous bytes that holds nothing but its memory, its
@@ -48,7 +48,8 @@ enum wf_req_flags {
     /* A submission that another thread is starting: it must not be settled
      * before that is over. */
     WF_REQ_STARTING = 1u << 8,
-    /* It failed because the connection to its peer is lost: wf_req_mark_link_lost. */
+    /* It failed because the connection to its peer is lost:
+     * wf_req_mark_link_lost. */
     WF_REQ_LINK_LOST = 1u << 10
 };
 

@@ -57,11 +57,11 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
         wf_location_down(loc, WEFT_EPEER, wf_error_last()->text);
     }
     if (loc->failed) {
-        *rc = wf_error(wf_location_error(loc),
-                       "rank %d (process %u on %s)%s: %s", rank, id,
-                       loc->host ? loc->host : "unknown host",
-                       wf_location_starved(loc) ? " cannot be reached" : "",
-                       wf_location_why(loc));
+        *rc =
+            wf_error(wf_location_error(loc), "rank %d (process %u on %s)%s: %s",
+                     rank, id, loc->host ? loc->host : "unknown host",
+                     wf_location_starved(loc) ? " cannot be reached" : "",
+                     wf_location_why(loc));
         return NULL;
     }
     wf_contact_add(comm, rank, loc);
@@ -233,7 +233,8 @@ static int try_send_short(struct weft_loc *loc, const void *data, uint64_t n,
     if (!loc->lane[WF_LANE_ORDER].send_words)
         return send_header_in_memory(loc, data, n, env0, env1, more);
     wf_fastpath_set_caller(loc, 0);
-    return left >= 0 && wf_fastpath_send_words(loc, left, data, n, env0, env1) == WEFT_OK
+    return left >= 0 && wf_fastpath_send_words(loc, left, data, n, env0,
+                                               env1) == WEFT_OK
                ? SENT
                : 0;
 }
@@ -289,7 +290,8 @@ static bool poll_for_room(struct wf_comm *comm, int dest, uint64_t bytes)
 
     if (!loc || !loc->lanes || has_room(loc, bytes))
         return false;
-    for (left = loc->send_poll_budget; left >= 0 && !has_room(loc, bytes); left--)
+    for (left = loc->send_poll_budget; left >= 0 && !has_room(loc, bytes);
+         left--)
         wf_progress_poll(comm->wf, 1u << loc->lane[WF_LANE_ORDER].core->index);
     loc->send_poll_budget = left < 0 ? 0 : POLLS;
     return left >= 0;

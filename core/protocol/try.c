@@ -14,15 +14,16 @@ bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
                  int dest, int tag, enum wf_space space)
 {
     struct weft_loc *loc = wf_contact(comm, dest);
-    int64_t left = wf_likely(loc != NULL) ? wf_fastpath_credit_left(loc, bytes) : -1;
+    int64_t left =
+        wf_likely(loc != NULL) ? wf_fastpath_credit_left(loc, bytes) : -1;
 
     if (wf_unlikely(left < 0))
         return false;
     loc->pending_caller = 0;
-    return wf_fastpath_send_words(loc, left, data, bytes,
-                        wf_env0(space, comm->send_context, (uint32_t)dest),
-                        wf_env1((uint32_t)comm->rank, (uint32_t)tag)) ==
-           WEFT_OK;
+    return wf_fastpath_send_words(
+               loc, left, data, bytes,
+               wf_env0(space, comm->send_context, (uint32_t)dest),
+               wf_env1((uint32_t)comm->rank, (uint32_t)tag)) == WEFT_OK;
 }
 
 static bool take_stored(struct wf_arrived *a, void *buf, uint64_t room,

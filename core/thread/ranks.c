@@ -83,11 +83,11 @@ int wf_ranks_create(uint32_t count, struct wf_ranks **out)
         return wf_error(MPI_ERR_NO_MEM, "no memory for the ranks");
     pthread_mutex_init(&all->open_lock, NULL);
     all->count = count ? count : wf_ranks_planned();
-    int rc = all->count > MAIL_SENDERS
-                 ? wf_error(MPI_ERR_ARG,
-                            "%u ranks: one process holds at most %d",
-                            all->count, MAIL_SENDERS)
-                 : MPI_SUCCESS;
+    int rc =
+        all->count > MAIL_SENDERS
+            ? wf_error(MPI_ERR_ARG, "%u ranks: one process holds at most %d",
+                       all->count, MAIL_SENDERS)
+            : MPI_SUCCESS;
     if (rc == MPI_SUCCESS)
         rc = wf_start_config(&all->config);
     if (rc == MPI_SUCCESS)
@@ -139,7 +139,8 @@ static int get_process_ranks(struct wf_ranks **out)
 {
     struct wf_process *p = &wf_process_state;
     int rc = MPI_SUCCESS;
-    WF_SECTION(start, p) {
+    WF_SECTION(start, p)
+    {
         if (!p->ranks)
             rc = wf_ranks_create(0, &p->ranks);
         *out = p->ranks;
@@ -174,7 +175,8 @@ void wf_ranks_leave_job(struct wf_process *p)
     wf_boot_close(unused);
 }
 
-int wf_ranks_fill_params(struct wf_process *p, struct wf_instance_params *params)
+int wf_ranks_fill_params(struct wf_process *p,
+                         struct wf_instance_params *params)
 {
     params->boot = p->ranks->boots[p->slot];
     if (!params->boot)

@@ -35,12 +35,13 @@ struct weft_ep {
     weft_core *core;
     weft_peer **by_sender; /* peers by index of their mailbox */
     uint32_t by_sender_room;
-    uint32_t wants;       /* number of peers that wait for space */
-    bool words;           /* the core has rx_words */
-    bool armed;           /* senders may see this rank as asleep */
-    bool peer_died;       /* an owner of a mailbox has gone without leaving */
-    bool stalled;         /* the core had no memory for the next container */
-    uint32_t seen_deaths; /* wf_mail_count_deaths() of the last look for dead peers */
+    uint32_t wants; /* number of peers that wait for space */
+    bool words;     /* the core has rx_words */
+    bool armed;     /* senders may see this rank as asleep */
+    bool peer_died; /* an owner of a mailbox has gone without leaving */
+    bool stalled;   /* the core had no memory for the next container */
+    uint32_t
+        seen_deaths; /* wf_mail_count_deaths() of the last look for dead peers */
     weft_peer *peers;
     weft_rma *rma;       /* a shared copy that the sender has not finished */
     uint32_t own_pieces; /* pieces of it that this rank has copied */

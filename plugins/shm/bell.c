@@ -173,7 +173,8 @@ int wf_shm_arm(weft_ep *ep, weft_event *event, uint64_t *deadline_ns)
         wf_shm_event(ep, event);
     if (!ep->armed) {
         announce_waiting(ep);
-        uint32_t who = shm_is_helper(ep) ? SHM_ASLEEP | SHM_HELPER_THREAD : SHM_ASLEEP;
+        uint32_t who =
+            shm_is_helper(ep) ? SHM_ASLEEP | SHM_HELPER_THREAD : SHM_ASLEEP;
         set_mode(ep, (ep->mode | who) + SHM_SLEEP_COUNT);
         full_barrier(ep);
         ep->armed = true;

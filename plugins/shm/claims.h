@@ -73,7 +73,8 @@ static inline uint32_t shm_claim(_Atomic uint64_t *word, uint32_t op,
  * costs as much as copying ten KB, so the number grows while the other side is
  * away (`run` pieces so far), and shrinks towards the end, where it may be
  * back. */
-static inline uint32_t shm_block_pieces(uint32_t chunk, uint32_t run, uint32_t left)
+static inline uint32_t shm_block_pieces(uint32_t chunk, uint32_t run,
+                                        uint32_t left)
 {
     uint32_t most = SHM_BLOCK_MOST / chunk;
     uint32_t n = SHM_BLOCK / chunk > run ? SHM_BLOCK / chunk : run;

@@ -26,11 +26,11 @@
  * The core's helper thread (host->helping), which runs while the program
  * computes, sets `away`: the sender then writes instead of pushing into a ring
  * that only the helper thread would empty. It sleeps as soon as the sender is
- * at work. A sender whose helper thread sleeps is not woken (SHM_HELPER_THREAD).
- * Where both programs compute, the receiver's helper thread does the work,
- * unless the programs have all CPUs: then it would take from one program what
- * it spares the other, three times as slowly as both sides do once they are in
- * MPI.
+ * at work. A sender whose helper thread sleeps is not woken
+ * (SHM_HELPER_THREAD). Where both programs compute, the receiver's helper
+ * thread does the work, unless the programs have all CPUs: then it would take
+ * from one program what it spares the other, three times as slowly as both
+ * sides do once they are in MPI.
  *
  * Up to SHM_FETCHES transfers are asked for at a time, so that the sender can
  * go from one to the next.
@@ -169,7 +169,8 @@ static void copy_out(weft_peer *p, unsigned char *to, const unsigned char *from,
     uint64_t start = shm_clock_if(p, shm_is_copy_timed(copy_info));
     wf_shm_copy_plain(to, from, n);
     if (start)
-        wf_shm_way_add_time(&p->in, copy_info, n, shm_clock_if(p, true) - start);
+        wf_shm_way_add_time(&p->in, copy_info, n,
+                            shm_clock_if(p, true) - start);
 }
 
 static int report_broken_ring(weft_peer *p, const char *what)

@@ -47,13 +47,13 @@ enum {
     SHM_LINE = 128,       /* two cache lines: they are prefetched in pairs */
     SHM_INLINE = 40,      /* bytes of payload that fit in a slot */
     SHM_PAGE = 4096,      /* bytes of a page of memory */
-    SHM_FIRST_SLOTS = 16,       /* slots of the first ring of a direction */
+    SHM_FIRST_SLOTS = 16, /* slots of the first ring of a direction */
     SHM_CHUNKS = 256,     /* chunks of a bulk ring, at most */
     SHM_FIRST_CHUNKS = 4, /* chunks of the first bulk ring, and the minimum: one
                              may be consumed but not yet returned, one skipped
                              at the end of the ring, and the next must fit */
     SHM_FETCHES = 8,      /* transfers that both sides work on at a time */
-    SHM_BELL_BYTES = 2048       /* bytes of a bell page, one for each caller */
+    SHM_BELL_BYTES = 2048 /* bytes of a bell page, one for each caller */
 };
 
 #define SHM_LEN_MAX ((1u << 26) - 1)
@@ -79,7 +79,12 @@ _Static_assert(sizeof(struct shm_slot) == 64, "a slot is one cache line");
 
 /* The way of copying a chunk of a large payload into the ring: way.c. Cells are
  * always filled by a loop. */
-enum shm_way { SHM_BY_MEMCPY, SHM_NONTEMPORAL, SHM_WAYS, SHM_BY_LOOP = SHM_WAYS };
+enum shm_way {
+    SHM_BY_MEMCPY,
+    SHM_NONTEMPORAL,
+    SHM_WAYS,
+    SHM_BY_LOOP = SHM_WAYS
+};
 #define SHM_TIMED (1u << 8) /* added to a way: report the time of each chunk */
 
 /* The counts of one direction. */
@@ -135,11 +140,12 @@ struct shm_page {
 _Static_assert(sizeof(struct shm_page) <= SHM_PAGE, "one page");
 
 enum {
-    SHM_ASLEEP = 1u,  /* write my eventfd, once per value of mode */
-    SHM_MANY = 2u,    /* I do not poll every ring: set your byte, too */
-    SHM_HELPER_THREAD = 4u, /* the sleeper is a helper thread, whose program computes;
+    SHM_ASLEEP = 1u, /* write my eventfd, once per value of mode */
+    SHM_MANY = 2u,   /* I do not poll every ring: set your byte, too */
+    SHM_HELPER_THREAD =
+        4u, /* the sleeper is a helper thread, whose program computes;
                          it is no program that waits */
-    SHM_SLEEP_COUNT = 8u      /* the count of sleeps starts at this bit */
+    SHM_SLEEP_COUNT = 8u /* the count of sleeps starts at this bit */
 };
 
 /* The sizes of a segment; all are powers of two. */

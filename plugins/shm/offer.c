@@ -275,7 +275,8 @@ static uint32_t record_written(weft_peer *p, struct shm_push *h, uint64_t n)
 static uint32_t write_block(weft_peer *p, struct shm_push *h)
 {
     struct shm_pushes *q = &p->pushes;
-    uint32_t most = shm_block_pieces(p->geometry.chunk, q->run, count_unclaimed(p, h));
+    uint32_t most =
+        shm_block_pieces(p->geometry.chunk, q->run, count_unclaimed(p, h));
     if (p->write_refused || (h->at == h->end && !claim_pieces(p, h, most)))
         return 0;
     uint64_t at = (uint64_t)h->at * p->geometry.chunk, n = 0;

@@ -139,7 +139,7 @@ static inline struct shm_slot *shm_slot_next(struct shm_out *out)
  * and then calls wf_shm_wrap_out. `what` has the first four bytes of the header
  * and, above them, the length. */
 static inline void shm_store_word(struct shm_out *out, struct shm_slot *s,
-                             uint64_t what, unsigned kind)
+                                  uint64_t what, unsigned kind)
 {
     atomic_store_explicit(
         &s->word, out->word + (what | shm_word(0, 0, kind - SHM_HEAD, 0)),
@@ -148,8 +148,8 @@ static inline void shm_store_word(struct shm_out *out, struct shm_slot *s,
 }
 
 /* Makes the next slot visible, without waking the receiver. */
-static inline void shm_publish_unwoken(weft_peer *p, uint32_t first, uint32_t len,
-                               unsigned kind)
+static inline void shm_publish_unwoken(weft_peer *p, uint32_t first,
+                                       uint32_t len, unsigned kind)
 {
     struct shm_out *out = &p->out;
     shm_store_word(out, shm_slot_next(out), shm_word(first, len, 0, 0), kind);

@@ -223,7 +223,8 @@ void wf_shm_wrap_in(weft_peer *p)
     struct shm_in *in = &p->in;
     in->next = in->slots;
     in->wrap = (in->wrap + 1) & 7;
-    if (in->mask + 1 != SHM_FIRST_SLOTS || in->slots == large_ring_of(p, in->line) ||
+    if (in->mask + 1 != SHM_FIRST_SLOTS ||
+        in->slots == large_ring_of(p, in->line) ||
         /* relaxed: ordered by the slot that was read before */
         atomic_load_explicit(&in->line->large, memory_order_relaxed) !=
             (SHM_LARGE | in->head))

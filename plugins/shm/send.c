@@ -493,7 +493,8 @@ bool wf_shm_has_room(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     uint32_t most = out->mask - out->mask / 4;
-    if (shm_used(out) > most && (!wf_shm_refresh_room(p) || shm_used(out) > most))
+    if (shm_used(out) > most &&
+        (!wf_shm_refresh_room(p) || shm_used(out) > most))
         return false;
     return has_room(p, &out->cells, shm_cell_max(&p->geometry));
 }

@@ -34,7 +34,7 @@ enum {
     SHM_AHEAD = 2,          /* slots that a receiver prefetches ahead */
     SHM_AHEAD_OUT = 4,      /* and a sender: docs/performance.md */
     SHM_RECENT = 4,         /* recent peers that every progress call polls */
-    SHM_PEER_BUDGET = 64,          /* slots of one peer before others are polled */
+    SHM_PEER_BUDGET = 64,   /* slots of one peer before others are polled */
     SHM_SOCKETS_IDLE = 255, /* every 256th call may poll the sockets */
     SHM_SOCKETS_APART = 100000, /* ns, the longest pause between such polls */
     SHM_SOCKETS_BUSY = 7,  /* every 8th call while connections are being made */
@@ -466,7 +466,7 @@ void wf_shm_way_init(struct shm_in *);
 void wf_shm_way_count_message(struct shm_in *, uint64_t len);
 uint32_t wf_shm_way_pack_time(enum shm_way, uint64_t ns);
 void wf_shm_way_add_time(struct shm_in *, uint32_t copy_info, uint64_t n,
-                      uint64_t ns);
+                         uint64_t ns);
 
 /* Says whether a slot carries the time that the sender's copy took. */
 static inline bool shm_is_copy_timed(uint32_t copy_info)

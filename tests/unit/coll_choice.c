@@ -18,7 +18,7 @@ static struct wf_instance wf;
 static int chosen(enum wf_coll_kind kind, int size, uint64_t bytes,
                   struct wf_shmcoll *team)
 {
-    struct wf_comm comm = {.wf = &wf, .size = size, .team = team};
+    struct wf_comm comm = {.wf = &wf, .size = size, .shmcoll = team};
 
     return wf_coll_find_rule(&comm, kind, bytes, WF_ALG_ANY, NULL)->algorithm;
 }

@@ -33,7 +33,7 @@ static void make_comm(struct plan *p, struct wf_comm *c, int process, bool inter
                           .peers = &p->groups[inter ? !side : side],
                           .size = p->groups[side].size,
                           .rank = process - (int)p->groups[side].first,
-                          .crowd = {.known = true}};
+                          .oversubscription = {.known = true}};
 }
 
 static void make_comms(struct plan *p)

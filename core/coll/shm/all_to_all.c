@@ -87,7 +87,7 @@ static int
 finish_call(wf_coll_builder *builder, const struct wf_coll_args *a, int rc,
             int (*take)(struct wf_shmcoll *, const struct wf_coll_args *))
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     int met = wait_for_all(t);
 
     if (wf_unlikely(met == BY_SCHEDULE) && builder)
@@ -127,15 +127,16 @@ static int fold_all_operands(struct wf_shmcoll *t, const struct wf_coll_args *a)
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
     const void *from[WF_SHMCOLL_RANKS_MAX];
     struct wf_shmcoll_fold f = {.a = a,
-                             .count = a->rcount,
-                             .operands = from,
-                             .out = wf_type_data(a->rtype, a->rbuf),
-                             .paired_ranks = count_paired_ranks(t->size)};
+                                .count = a->rcount,
+                                .operands = from,
+                                .out = wf_type_data(a->rtype, a->rbuf),
+                                .paired_ranks = count_paired_ranks(t->size)};
     int rc = check_all_lengths(t, bytes);
 
     if (wf_unlikely(rc))
         return rc;
-    wf_shmcoll_find_operands(t, bytes, wf_shmcoll_data_of(t, t->rank, bytes), from);
+    wf_shmcoll_find_operands(t, bytes, wf_shmcoll_data_of(t, t->rank, bytes),
+                             from);
     return wf_shmcoll_fold(t, &f);
 }
 
@@ -146,21 +147,21 @@ static int contribute_operand(wf_coll_builder *builder,
                               int (*take)(struct wf_shmcoll *,
                                           const struct wf_coll_args *))
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes = count * (uint64_t)a->rtype->size;
     int rc;
 
     wf_shmcoll_begin_call(t, bytes);
     rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes),
-                     a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf, count,
-                     a->rtype);
+                                  a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf,
+                                  count, a->rtype);
     wf_shmcoll_publish_flag(t, bytes, 0);
     return finish_call(builder, a, rc, take);
 }
 
 int wf_shmcoll_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
     bool plain = wf_shmcoll_is_plain_reduction(a);
     int rc;
@@ -196,7 +197,7 @@ static int64_t count_before(const struct wf_coll_args *a, int rank)
 static bool schedule_uses_tree(const struct wf_coll_args *a, uint64_t bytes)
 {
     return wf_coll_find_rule(a->comm, WF_COLL_REDUCE_SCATTER, bytes, WF_ALG_ANY,
-                           NULL)
+                             NULL)
                ->algorithm == WF_ALG_BINOMIAL;
 }
 
@@ -220,14 +221,15 @@ static int fold_own_block(struct wf_shmcoll *t, const struct wf_coll_args *a)
         return rc;
     if (t->size > 2 && schedule_uses_tree(a, bytes))
         f.order = WF_SHMCOLL_ORDER_TREE;
-    wf_shmcoll_find_operands(t, bytes, wf_shmcoll_data_of(t, t->rank, bytes), from);
+    wf_shmcoll_find_operands(t, bytes, wf_shmcoll_data_of(t, t->rank, bytes),
+                             from);
     return wf_shmcoll_fold(t, &f);
 }
 
-int wf_shmcoll_agree_on_schedule(wf_coll_builder *builder, const struct wf_coll_args *a,
-                         uint64_t bytes)
+int wf_shmcoll_agree_on_schedule(wf_coll_builder *builder,
+                                 const struct wf_coll_args *a, uint64_t bytes)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     int met;
 
     wf_shmcoll_begin_call(t, 0);
@@ -248,14 +250,14 @@ int wf_shmcoll_agree_on_schedule(wf_coll_builder *builder, const struct wf_coll_
  * wait. */
 static int contribute_only(const struct wf_coll_args *a, uint64_t count)
 {
-    return wf_shmcoll_contribute_elements(a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf, count,
-                        a->rtype);
+    return wf_shmcoll_contribute_elements(
+        a, a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf, count, a->rtype);
 }
 
 int wf_shmcoll_reduce_scatter_block(wf_coll_builder *builder,
-                                 const struct wf_coll_args *a)
+                                    const struct wf_coll_args *a)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     int64_t total = count_before(a, t->size);
     uint64_t bytes = (uint64_t)total * (uint64_t)a->rtype->size;
     bool plain = total >= 0 && wf_shmcoll_is_plain_reduction(a);
@@ -276,11 +278,12 @@ int wf_shmcoll_reduce_scatter_block(wf_coll_builder *builder,
 }
 
 int wf_shmcoll_reduce_scatter(wf_coll_builder *builder,
-                           const struct wf_coll_args *a)
+                              const struct wf_coll_args *a)
 {
     int rc;
 
-    if (wf_unlikely(!a->rcounts.base) && (rc = wf_shmcoll_check_args(builder, a)))
+    if (wf_unlikely(!a->rcounts.base) &&
+        (rc = wf_shmcoll_check_args(builder, a)))
         return rc;
     return wf_shmcoll_reduce_scatter_block(builder, a);
 }
@@ -298,8 +301,9 @@ static int unpack_blocks(struct wf_shmcoll *t, const struct wf_coll_args *a)
             continue;
         error = wf_shmcoll_check_length(r, contributed_bytes(t, r), bytes);
         if (!error)
-            error = wf_shmcoll_unpack_elements(wf_shmcoll_data_of(t, r, bytes), wf_coll_rblock(a, r),
-                                wf_coll_rcount(a, r), a->rtype);
+            error = wf_shmcoll_unpack_elements(wf_shmcoll_data_of(t, r, bytes),
+                                               wf_coll_rblock(a, r),
+                                               wf_coll_rcount(a, r), a->rtype);
         wf_shmcoll_keep_first_error(&rc, error);
     }
     return rc;
@@ -310,7 +314,7 @@ static int allgather_blocks(wf_coll_builder *builder,
                             const struct wf_coll_args *a,
                             struct wf_coll_block own, uint64_t most)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes = wf_coll_block_bytes(own);
     int rc;
 
@@ -321,8 +325,8 @@ static int allgather_blocks(wf_coll_builder *builder,
     if (wf_unlikely(bytes > t->block_bytes))
         return wf_shmcoll_request_schedule(builder, a, bytes);
     wf_shmcoll_begin_call(t, bytes);
-    rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes), own.buf, own.count,
-                     own.type);
+    rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes),
+                                  own.buf, own.count, own.type);
     wf_shmcoll_publish_flag(t, bytes, 0);
     return finish_call(builder, a, rc, unpack_blocks);
 }
@@ -349,12 +353,14 @@ int wf_shmcoll_allgather(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     int rc;
 
-    if (wf_unlikely(!is_plain_allgather(a)) && (rc = wf_shmcoll_check_args(builder, a)))
+    if (wf_unlikely(!is_plain_allgather(a)) &&
+        (rc = wf_shmcoll_check_args(builder, a)))
         return rc;
     return allgather_blocks(builder, a, own_send_block(a), a->rcount);
 }
 
-int wf_shmcoll_allgatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
+int wf_shmcoll_allgatherv(wf_coll_builder *builder,
+                          const struct wf_coll_args *a)
 {
     int n = a->comm->size;
     int64_t any = 0, most = 0;
@@ -375,7 +381,8 @@ int wf_shmcoll_allgatherv(wf_coll_builder *builder, const struct wf_coll_args *a
 /* ---- alltoall ------------------------------------------------------------ */
 
 /* Unpacks the parts of all other members, which have one size. */
-static int unpack_equal_parts(struct wf_shmcoll *t, const struct wf_coll_args *a)
+static int unpack_equal_parts(struct wf_shmcoll *t,
+                              const struct wf_coll_args *a)
 {
     uint64_t others = (uint64_t)(t->size - 1);
     uint64_t part = a->rcount * (uint64_t)a->rtype->size;
@@ -383,11 +390,13 @@ static int unpack_equal_parts(struct wf_shmcoll *t, const struct wf_coll_args *a
 
     for (int r = wf_shmcoll_next_rank(t, t->rank); r != t->rank;
          r = wf_shmcoll_next_rank(t, r)) {
-        error = wf_shmcoll_check_length(r, contributed_bytes(t, r) / others, part);
+        error =
+            wf_shmcoll_check_length(r, contributed_bytes(t, r) / others, part);
         if (!error)
-            error = wf_shmcoll_unpack_elements(wf_shmcoll_data_of(t, r, part * others) +
-                                    wf_shmcoll_part_index(t, r, t->rank) * part,
-                                wf_coll_rblock(a, r), a->rcount, a->rtype);
+            error = wf_shmcoll_unpack_elements(
+                wf_shmcoll_data_of(t, r, part * others) +
+                    wf_shmcoll_part_index(t, r, t->rank) * part,
+                wf_coll_rblock(a, r), a->rcount, a->rtype);
         wf_shmcoll_keep_first_error(&rc, error);
     }
     return rc;
@@ -398,8 +407,9 @@ static int pack_all_parts(struct wf_shmcoll *t, const struct wf_coll_args *a,
 {
     int rc = wf_shmcoll_pack_parts(t, a, to);
 
-    wf_shmcoll_keep_first_error(&rc, wf_shmcoll_copy_own_block(wf_coll_send_block(a, t->rank),
-                                   wf_coll_recv_block(a, t->rank)));
+    wf_shmcoll_keep_first_error(
+        &rc, wf_shmcoll_copy_own_block(wf_coll_send_block(a, t->rank),
+                                       wf_coll_recv_block(a, t->rank)));
     return rc;
 }
 
@@ -419,7 +429,7 @@ static WF_COLD int check_and_schedule(wf_coll_builder *builder,
 
 int wf_shmcoll_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t part, total;
     int rc;
 
@@ -439,7 +449,8 @@ int wf_shmcoll_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
 
 /* ---- alltoallv ----------------------------------------------------------- */
 
-static int unpack_varied_parts(struct wf_shmcoll *t, const struct wf_coll_args *a)
+static int unpack_varied_parts(struct wf_shmcoll *t,
+                               const struct wf_coll_args *a)
 {
     int rc = MPI_SUCCESS, error;
     uint64_t got;
@@ -486,7 +497,7 @@ static int exchange_varied_parts(wf_coll_builder *builder,
                                  const struct wf_coll_args *a, uint64_t sum,
                                  uint64_t got)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t total = sum * (uint64_t)a->stype->size + wf_shmcoll_table_bytes(t);
     bool fits = sum <= t->block_bytes && total <= t->block_bytes &&
                 (t->size > 2 || got <= t->block_bytes);
@@ -516,9 +527,9 @@ static int exchange_varied_parts(wf_coll_builder *builder,
  * with any other, and takes no part in what they do after reading its line. */
 static WF_COLD int exchange_nothing(const struct wf_coll_args *a)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     int rc = wf_shmcoll_copy_own_block(wf_coll_send_block(a, t->rank),
-                         wf_coll_recv_block(a, t->rank));
+                                       wf_coll_recv_block(a, t->rank));
 
     wf_shmcoll_begin_call(t, 0);
     return wf_shmcoll_finish_contribution(t, 0, rc);
@@ -526,16 +537,16 @@ static WF_COLD int exchange_nothing(const struct wf_coll_args *a)
 
 int wf_shmcoll_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint32_t tag = a->comm->coll_tag;
     uint64_t got;
     int64_t out, in;
     int rc;
 
-    if (wf_unlikely(!is_plain_alltoall(a) || !a->scounts.base ||
-                    !a->rcounts.base ||
-                    (out = wf_shmcoll_sum_counts(a->scounts, t->size, t->rank)) < 0 ||
-                    (in = wf_shmcoll_sum_counts(a->rcounts, t->size, t->rank)) < 0))
+    if (wf_unlikely(
+            !is_plain_alltoall(a) || !a->scounts.base || !a->rcounts.base ||
+            (out = wf_shmcoll_sum_counts(a->scounts, t->size, t->rank)) < 0 ||
+            (in = wf_shmcoll_sum_counts(a->rcounts, t->size, t->rank)) < 0))
         return check_and_schedule(builder, a);
     got = (uint64_t)in * (uint64_t)a->rtype->size;
     rc = got || (out && a->stype->size)

@@ -59,7 +59,8 @@ struct publication {
 
 static uint32_t count_blocks(uint64_t bytes)
 {
-    return (uint32_t)((bytes + WF_BCAST_POOL_BLOCK_BYTES - 1) / WF_BCAST_POOL_BLOCK_BYTES);
+    return (uint32_t)((bytes + WF_BCAST_POOL_BLOCK_BYTES - 1) /
+                      WF_BCAST_POOL_BLOCK_BYTES);
 }
 
 static uint64_t run_bits(uint64_t bytes, uint64_t first)
@@ -111,7 +112,8 @@ static bool take_pages(struct wf_shmcoll *t, uint64_t bytes, uint64_t first)
     if (!(run & ~t->pool_pages_taken))
         return true;
     if (!wf_pages_populate(block_address(t, first),
-                       count_blocks(bytes) * (size_t)WF_BCAST_POOL_BLOCK_BYTES))
+                           count_blocks(bytes) *
+                               (size_t)WF_BCAST_POOL_BLOCK_BYTES))
         return false;
     t->pool_pages_taken |= run;
     return true;
@@ -151,7 +153,8 @@ static int publish_bytes(void *arg)
     memcpy(block_address(t, (uint64_t)first), p->data, p->bytes);
     wf_store_relaxed(&t->shared->pool_readers[first], (uint32_t)t->size - 1);
     p->descriptor = (struct descriptor){p->bytes, ~p->bytes, (uint64_t)first};
-    p->what = (struct wf_sched_deferred_buf){&p->descriptor, sizeof p->descriptor};
+    p->what =
+        (struct wf_sched_deferred_buf){&p->descriptor, sizeof p->descriptor};
     return MPI_SUCCESS;
 }
 
@@ -163,7 +166,8 @@ static bool is_descriptor(const struct publication *p,
     return p->got == sizeof *note && note->complement == ~note->bytes &&
            note->bytes - 1 < WF_BCAST_POOL_BYTES &&
            note->first_block < WF_BCAST_POOL_BLOCKS &&
-           count_blocks(note->bytes) <= WF_BCAST_POOL_BLOCKS - note->first_block;
+           count_blocks(note->bytes) <=
+               WF_BCAST_POOL_BLOCKS - note->first_block;
 }
 
 static void release_reader(struct wf_shmcoll *t, const struct descriptor *note)
@@ -193,7 +197,7 @@ static int copy_out(void *arg)
 
 bool wf_bcast_pool_fits(const struct wf_comm *comm, uint64_t bytes)
 {
-    const struct wf_shmcoll *t = comm->team;
+    const struct wf_shmcoll *t = comm->shmcoll;
 
     return t && t->oversubscribed && !t->one_copy && t->size >= RANKS_MIN &&
            bytes >= BYTES_MIN && bytes <= WF_BCAST_POOL_BYTES;
@@ -206,13 +210,13 @@ static struct publication *make_publication(struct wf_sched *s,
     struct publication *p = wf_sched_alloc_temp(s, sizeof *p);
 
     if (p)
-        *p =
-            (struct publication){.t = comm->team, .data = data, .bytes = bytes};
+        *p = (struct publication){
+            .t = comm->shmcoll, .data = data, .bytes = bytes};
     return p;
 }
 
-void wf_bcast_pool_put(struct wf_sched *s, const struct wf_comm *comm, void *data,
-                   uint64_t bytes, int ready)
+void wf_bcast_pool_put(struct wf_sched *s, const struct wf_comm *comm,
+                       void *data, uint64_t bytes, int ready)
 {
     struct publication *p = make_publication(s, comm, data, bytes);
     int published;
@@ -226,8 +230,8 @@ void wf_bcast_pool_put(struct wf_sched *s, const struct wf_comm *comm, void *dat
         wf_sched_after(s, wf_sched_send_deferred(s, &p->what, r), published);
 }
 
-void wf_bcast_pool_get(struct wf_sched *s, const struct wf_comm *comm, void *data,
-                   uint64_t bytes, int root)
+void wf_bcast_pool_get(struct wf_sched *s, const struct wf_comm *comm,
+                       void *data, uint64_t bytes, int root)
 {
     struct publication *p = make_publication(s, comm, data, bytes);
     int received;

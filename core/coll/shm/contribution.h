@@ -19,8 +19,9 @@ static inline void wf_shmcoll_copy_bytes(void *to, const void *from, uint64_t n)
 }
 
 /* Packs `count` elements of the program's buffer. */
-static inline int wf_shmcoll_pack_elements(void *to, const void *buf, uint64_t count,
-                              const struct wf_type *type)
+static inline int wf_shmcoll_pack_elements(void *to, const void *buf,
+                                           uint64_t count,
+                                           const struct wf_type *type)
 {
     uint64_t n = count * (uint64_t)type->size;
 
@@ -31,8 +32,9 @@ static inline int wf_shmcoll_pack_elements(void *to, const void *buf, uint64_t c
 }
 
 /* Unpacks `count` elements into the program's buffer. */
-static inline int wf_shmcoll_unpack_elements(const void *from, void *buf, uint64_t count,
-                              const struct wf_type *type)
+static inline int wf_shmcoll_unpack_elements(const void *from, void *buf,
+                                             uint64_t count,
+                                             const struct wf_type *type)
 {
     uint64_t n = count * (uint64_t)type->size;
 
@@ -44,7 +46,7 @@ static inline int wf_shmcoll_unpack_elements(const void *from, void *buf, uint64
 
 /* Copies this member's block to itself. */
 static inline int wf_shmcoll_copy_own_block(struct wf_coll_block from,
-                              struct wf_coll_block to)
+                                            struct wf_coll_block to)
 {
     return wf_sched_copy_now(
         (struct wf_sched_block){from.buf, from.count, from.type},
@@ -52,7 +54,8 @@ static inline int wf_shmcoll_copy_own_block(struct wf_coll_block from,
 }
 
 /* Returns the send buffer as a block. */
-static inline struct wf_coll_block wf_shmcoll_sent_block(const struct wf_coll_args *a)
+static inline struct wf_coll_block
+wf_shmcoll_sent_block(const struct wf_coll_args *a)
 {
     return (struct wf_coll_block){(void *)(uintptr_t)a->sbuf, a->scount,
                                   a->stype};
@@ -60,8 +63,10 @@ static inline struct wf_coll_block wf_shmcoll_sent_block(const struct wf_coll_ar
 
 /* Checks the length of a contribution. As for messages, one that is too long is
  * truncated, one that is too short is an error. */
-WF_COLD int wf_shmcoll_length_error(int source, uint64_t got, uint64_t expected);
-static inline int wf_shmcoll_check_length(int source, uint64_t got, uint64_t expected)
+WF_COLD int wf_shmcoll_length_error(int source, uint64_t got,
+                                    uint64_t expected);
+static inline int wf_shmcoll_check_length(int source, uint64_t got,
+                                          uint64_t expected)
 {
     return wf_likely(got == expected)
                ? MPI_SUCCESS
@@ -77,30 +82,34 @@ static inline void wf_shmcoll_keep_first_error(int *rc, int error)
 
 /* Returns the error that a builder finds in the arguments of a call that is not
  * plain. No vertex runs. */
-WF_COLD int wf_shmcoll_check_args(wf_coll_builder *, const struct wf_coll_args *);
+WF_COLD int wf_shmcoll_check_args(wf_coll_builder *,
+                                  const struct wf_coll_args *);
 
 /* Checks arguments by the builder, unless the call is plain: then they are
  * known to be in order. */
 static inline int wf_shmcoll_check_unless_plain(wf_coll_builder *builder,
-                                      const struct wf_coll_args *a, bool plain)
+                                                const struct wf_coll_args *a,
+                                                bool plain)
 {
     return wf_likely(plain) ? MPI_SUCCESS : wf_shmcoll_check_args(builder, a);
 }
 
 /* Runs the call as a schedule; this member reads no more lines of it. */
 WF_COLD int wf_shmcoll_run_schedule(struct wf_shmcoll *, wf_coll_builder *,
-                             const struct wf_coll_args *);
+                                    const struct wf_coll_args *);
 
 /* ---- all to all: all_to_all.c -------------------------------------------- */
 
 /* Publishes that this member wants a schedule, and runs it: the others read its
  * line. */
 WF_COLD int wf_shmcoll_request_schedule(wf_coll_builder *,
-                                  const struct wf_coll_args *, uint64_t bytes);
+                                        const struct wf_coll_args *,
+                                        uint64_t bytes);
 /* The same for a collective in which some member may not read all lines: it
  * runs as a schedule if all members want one, and fails if some do not. */
-WF_COLD int wf_shmcoll_agree_on_schedule(wf_coll_builder *, const struct wf_coll_args *,
-                                 uint64_t bytes);
+WF_COLD int wf_shmcoll_agree_on_schedule(wf_coll_builder *,
+                                         const struct wf_coll_args *,
+                                         uint64_t bytes);
 
 /* Returns true if the builder of a reduction would accept these arguments. */
 static inline bool wf_shmcoll_is_plain_reduction(const struct wf_coll_args *a)
@@ -124,7 +133,8 @@ static inline bool wf_shmcoll_is_root_valid(const struct wf_coll_args *a)
 
 /* Completes a call to which this member has contributed its data, with the
  * result `rc`, and in which it needs nothing from others. */
-static inline int wf_shmcoll_finish_contribution(struct wf_shmcoll *t, uint64_t bytes, int rc)
+static inline int wf_shmcoll_finish_contribution(struct wf_shmcoll *t,
+                                                 uint64_t bytes, int rc)
 {
     wf_shmcoll_store_flag(t, bytes, 0);
     wf_shmcoll_complete_call(t);
@@ -141,23 +151,26 @@ static inline int wf_shmcoll_skip_call(struct wf_shmcoll *t, int rc)
 
 /* Contributes `count` elements of a member that is not the root; they fit its
  * block. */
-static inline int wf_shmcoll_contribute_elements(const struct wf_coll_args *a, const void *buf,
-                               uint64_t count, const struct wf_type *type)
+static inline int wf_shmcoll_contribute_elements(const struct wf_coll_args *a,
+                                                 const void *buf,
+                                                 uint64_t count,
+                                                 const struct wf_type *type)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes = count * (uint64_t)type->size;
     int rc;
 
     wf_shmcoll_begin_call(t, bytes);
-    rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes), buf, count, type);
+    rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes), buf,
+                                  count, type);
     return wf_shmcoll_finish_contribution(t, bytes, rc);
 }
 
 /* ---- parts for each other member: parts.c -------------------------------- */
 
 /* Returns the index of the part for `to` among the parts of `from`. */
-static inline uint64_t wf_shmcoll_part_index(const struct wf_shmcoll *t, int from,
-                                        int to)
+static inline uint64_t wf_shmcoll_part_index(const struct wf_shmcoll *t,
+                                             int from, int to)
 {
     return (uint64_t)(to > from ? to - from - 1 : to - from - 1 + t->size);
 }
@@ -176,14 +189,15 @@ static inline uint64_t wf_shmcoll_table_bytes(const struct wf_shmcoll *t)
 
 /* Packs the parts for all other members. */
 int wf_shmcoll_pack_parts(struct wf_shmcoll *, const struct wf_coll_args *,
-                       unsigned char *to);
+                          unsigned char *to);
 void wf_shmcoll_write_table(struct wf_shmcoll *, const struct wf_coll_args *,
-                       unsigned char *at);
+                            unsigned char *at);
 /* Returns the part for this member among those of rank r, which has published
  * that it wrote `total` bytes. NULL: it has not the length `bytes`, but
  * *got. */
-const unsigned char *wf_shmcoll_find_part(struct wf_shmcoll *, int r, uint64_t total,
-                                        uint64_t bytes, uint64_t *got);
+const unsigned char *wf_shmcoll_find_part(struct wf_shmcoll *, int r,
+                                          uint64_t total, uint64_t bytes,
+                                          uint64_t *got);
 /* Returns the sum of all counts but that of rank `own`, each limited to
  * INT32_MAX; a negative number if one of them is negative. */
 int64_t wf_shmcoll_sum_counts(struct wf_ints counts, int n, int own);
@@ -214,8 +228,8 @@ struct wf_shmcoll_fold {
 };
 /* Sets from[r] to the contribution of each rank r; this member's is at
  * `own`. */
-void wf_shmcoll_find_operands(struct wf_shmcoll *, uint64_t bytes, const void *own,
-                     const void **from);
+void wf_shmcoll_find_operands(struct wf_shmcoll *, uint64_t bytes,
+                              const void *own, const void **from);
 int wf_shmcoll_fold(struct wf_shmcoll *, const struct wf_shmcoll_fold *);
 
 #endif

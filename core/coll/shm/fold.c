@@ -23,8 +23,8 @@ enum {
     STACK_SCRATCH = 256
 };
 
-void wf_shmcoll_find_operands(struct wf_shmcoll *t, uint64_t bytes, const void *own,
-                     const void **from)
+void wf_shmcoll_find_operands(struct wf_shmcoll *t, uint64_t bytes,
+                              const void *own, const void **from)
 {
     for (int r = 0; r < t->size; r++)
         from[r] = r == t->rank ? own : wf_shmcoll_data_of(t, r, bytes);
@@ -70,7 +70,7 @@ static int fold_sequentially(const struct wf_shmcoll_fold *f, int size)
     int rc = MPI_SUCCESS;
 
     wf_shmcoll_copy_bytes(f->out, operand_of(f, rank_at(f, size, 0)),
-                       operand_bytes(f));
+                          operand_bytes(f));
     for (int i = 1; i < size && !rc; i++)
         rc = apply_op(f, operand_of(f, rank_at(f, size, i)), f->out);
     return rc;

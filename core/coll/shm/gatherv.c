@@ -23,9 +23,9 @@ static int unpack_line(const struct gathering *g, int r, uint64_t got)
     int rc = wf_shmcoll_check_length(r, got, bytes);
 
     return rc ? rc
-              : wf_shmcoll_unpack_elements(wf_shmcoll_data_of(g->t, r, bytes),
-                            wf_coll_rblock(g->a, r), wf_coll_rcount(g->a, r),
-                            g->a->rtype);
+              : wf_shmcoll_unpack_elements(
+                    wf_shmcoll_data_of(g->t, r, bytes), wf_coll_rblock(g->a, r),
+                    wf_coll_rcount(g->a, r), g->a->rtype);
 }
 
 static int begin_message(struct gathering *g, int r)
@@ -62,7 +62,7 @@ static int finish_message(struct gathering *g, int i)
 
     return rc ? rc
               : wf_shmcoll_check_length(r, wf_status_bytes(&status),
-                               wf_coll_rbytes(g->a, r));
+                                        wf_coll_rbytes(g->a, r));
 }
 
 static int collect_at_root(struct wf_shmcoll *t, const struct wf_coll_args *a,
@@ -77,7 +77,8 @@ static int collect_at_root(struct wf_shmcoll *t, const struct wf_coll_args *a,
     g.messages = 0;
     wf_shmcoll_begin_without_line(t);
     if (a->sbuf != MPI_IN_PLACE)
-        rc = wf_shmcoll_copy_own_block(wf_shmcoll_sent_block(a), wf_coll_recv_block(a, t->rank));
+        rc = wf_shmcoll_copy_own_block(wf_shmcoll_sent_block(a),
+                                       wf_coll_recv_block(a, t->rank));
     for (int r = wf_shmcoll_next_rank(t, t->rank); r != t->rank;
          r = wf_shmcoll_next_rank(t, r))
         wf_shmcoll_keep_first_error(&rc, begin_contribution(&g, r));
@@ -91,7 +92,8 @@ static int send_message(struct wf_shmcoll *t, const struct wf_coll_args *a,
                         int tag)
 {
     wf_shmcoll_begin_call(t, 0);
-    wf_shmcoll_store_flag(t, a->scount * (uint64_t)a->stype->size, WF_SHMCOLL_FLAG_SCHEDULE);
+    wf_shmcoll_store_flag(t, a->scount * (uint64_t)a->stype->size,
+                          WF_SHMCOLL_FLAG_SCHEDULE);
     wf_shmcoll_complete_call(t);
     return wf_send(a->comm, a->sbuf, a->scount, a->stype, a->root, tag,
                    WF_SPACE_COLL);
@@ -105,14 +107,15 @@ static bool is_plain_gatherv(const struct wf_coll_args *a)
     if (!wf_shmcoll_is_root(a))
         return a->stype && a->sbuf != MPI_IN_PLACE;
     return a->rtype && a->rbuf && a->rbuf != MPI_IN_PLACE && a->rcounts.base &&
-           a->rdispls.base && wf_shmcoll_sum_counts(a->rcounts, a->comm->size, -1) >= 0 &&
+           a->rdispls.base &&
+           wf_shmcoll_sum_counts(a->rcounts, a->comm->size, -1) >= 0 &&
            (a->sbuf == MPI_IN_PLACE ||
             (a->stype && a->sbuf != wf_coll_rblock(a, a->root)));
 }
 
 int wf_shmcoll_gatherv(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes;
     int rc, tag;
 

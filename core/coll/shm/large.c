@@ -90,8 +90,8 @@ static int fill_dealt_chunk(struct wf_staged_call *g, uint32_t step,
 }
 
 /* Returns true if that member's chunk of this step has a piece for `to`. */
-static bool has_piece_for(const struct wf_staged_call *g, uint32_t step, int from,
-                          int to)
+static bool has_piece_for(const struct wf_staged_call *g, uint32_t step,
+                          int from, int to)
 {
     return wf_shmcoll_part_index(g->t, from, to) / g->pieces_per_chunk ==
            step % g->steps_per_round;
@@ -114,7 +114,8 @@ static uint64_t gathered_bytes(const struct wf_staged_call *g, int rank)
     return wf_coll_rbytes(g->a, rank);
 }
 
-static struct wf_coll_block gathered_block(const struct wf_staged_call *g, int rank)
+static struct wf_coll_block gathered_block(const struct wf_staged_call *g,
+                                           int rank)
 {
     return (struct wf_coll_block){wf_coll_rblock(g->a, rank),
                                   wf_coll_rcount(g->a, rank), g->a->rtype};
@@ -143,7 +144,8 @@ static int fill_own_chunk(struct wf_staged_call *g, uint32_t step,
         return MPI_SUCCESS;
     }
     if (step == 0 && wf_coll_block_bytes(sent) != wf_coll_block_bytes(own))
-        return wf_shmcoll_copy_own_block(sent, own); /* this returns its error */
+        return wf_shmcoll_copy_own_block(sent,
+                                         own); /* this returns its error */
     pack_step(g, sent, step, to);
     unpack_step(g, own, step, packed_source(g, sent, step, to));
     return MPI_SUCCESS;
@@ -157,9 +159,9 @@ static int read_block_piece(struct wf_staged_call *g, uint32_t step, int from,
 }
 
 static struct wf_staged_call init_staging(const struct wf_coll_args *a,
-                                      uint64_t bytes)
+                                          uint64_t bytes)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
 
     return (struct wf_staged_call){
         .t = t, .a = a, .bytes = bytes, .piece_bytes = t->chunk_bytes};
@@ -177,8 +179,7 @@ static void plan_equal_steps(struct wf_staged_call *g, uint64_t most)
     g->steps = wf_staging_count_steps(g, most);
 }
 
-int wf_staging_allgather(wf_coll_builder *builder,
-                            const struct wf_coll_args *a)
+int wf_staging_allgather(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_staged_call g = init_staging(a, 0);
     uint64_t most = 0;
@@ -202,7 +203,7 @@ static int fill_chunk_for_all(struct wf_staged_call *g, uint32_t step,
 
     if (step == 0)
         rc = wf_shmcoll_copy_own_block(wf_coll_send_block(g->a, me),
-                         wf_coll_recv_block(g->a, me));
+                                       wf_coll_recv_block(g->a, me));
     return rc;
 }
 
@@ -214,10 +215,10 @@ static int read_own_piece(struct wf_staged_call *g, uint32_t step, int from,
     return MPI_SUCCESS;
 }
 
-int wf_staging_alltoall(wf_coll_builder *builder,
-                           const struct wf_coll_args *a)
+int wf_staging_alltoall(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
-    struct wf_staged_call g = init_staging(a, a->rcount * (uint64_t)a->rtype->size);
+    struct wf_staged_call g =
+        init_staging(a, a->rcount * (uint64_t)a->rtype->size);
 
     plan_dealt_steps(&g);
     g.fill_chunk = fill_chunk_for_all;
@@ -234,7 +235,8 @@ static uint64_t length_table_bytes(const struct wf_shmcoll *t)
     return (uint64_t)t->size * sizeof(uint64_t);
 }
 
-void wf_staging_publish_lengths(struct wf_shmcoll *t, const struct wf_coll_args *a)
+void wf_staging_publish_lengths(struct wf_shmcoll *t,
+                                const struct wf_coll_args *a)
 {
     uint64_t bytes = length_table_bytes(t), n, *longest, *to;
 
@@ -304,7 +306,8 @@ static int check_lengths(const struct wf_staged_call *g)
             wf_shmcoll_keep_first_error(&rc, wf_staging_count_mismatch(r));
         else
             wf_shmcoll_find_part(t, r, got, bytes, &got);
-        wf_shmcoll_keep_first_error(&rc, wf_shmcoll_check_length(r, got, bytes));
+        wf_shmcoll_keep_first_error(&rc,
+                                    wf_shmcoll_check_length(r, got, bytes));
     }
     return rc;
 }
@@ -333,8 +336,7 @@ static bool is_staging_worthwhile(struct wf_shmcoll *t, uint64_t *longest)
            (*longest >= LEAST || t->size > FEW || t->size == 2);
 }
 
-int wf_staging_alltoallv(wf_coll_builder *builder,
-                            const struct wf_coll_args *a)
+int wf_staging_alltoallv(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_staged_call g = init_staging(a, 0);
 
@@ -365,7 +367,8 @@ static int read_vector_piece(struct wf_staged_call *g, uint32_t step, int from,
 
 int wf_staging_bcast(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
-    struct wf_staged_call g = init_staging(a, a->rcount * (uint64_t)a->rtype->size);
+    struct wf_staged_call g =
+        init_staging(a, a->rcount * (uint64_t)a->rtype->size);
 
     g.steps = wf_staging_count_steps(&g, g.bytes);
     g.fill_chunk = fill_vector_chunk;
@@ -381,23 +384,23 @@ static int fill_scattered_chunk(struct wf_staged_call *g, uint32_t step,
     if (step > 0 || g->a->rbuf == MPI_IN_PLACE)
         return rc;
     return wf_shmcoll_copy_own_block(wf_coll_send_block(g->a, g->t->rank),
-                       vector_block(g->a));
+                                     vector_block(g->a));
 }
 
-static int read_scattered_piece(struct wf_staged_call *g, uint32_t step, int from,
-                                const unsigned char *chunk)
+static int read_scattered_piece(struct wf_staged_call *g, uint32_t step,
+                                int from, const unsigned char *chunk)
 {
     read_dealt_piece(g, step, from, vector_block(g->a), chunk);
     return MPI_SUCCESS;
 }
 
-static bool is_scattered_to(const struct wf_staged_call *g, uint32_t step, int rank)
+static bool is_scattered_to(const struct wf_staged_call *g, uint32_t step,
+                            int rank)
 {
     return has_piece_for(g, step, g->a->root, rank);
 }
 
-int wf_staging_scatter(wf_coll_builder *builder,
-                          const struct wf_coll_args *a)
+int wf_staging_scatter(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     bool root = wf_shmcoll_is_root(a);
     struct wf_staged_call g =

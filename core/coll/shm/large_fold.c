@@ -24,7 +24,7 @@ struct staged_reduction {
     struct wf_staged_call g;
     uint64_t block_count[WF_SHMCOLL_RANKS_MAX],
         block_first[WF_SHMCOLL_RANKS_MAX]; /* elements, by block */
-    uint64_t piece_count;          /* elements of a piece */
+    uint64_t piece_count;                  /* elements of a piece */
     int reader; /* rank that gets the whole result, or one of the following */
 };
 
@@ -115,7 +115,8 @@ static unsigned char *result_of(struct staged_reduction *x, int rank)
            (uint64_t)x->g.t->size * x->g.piece_bytes;
 }
 
-static int fill_operands(struct wf_staged_call *g, uint32_t step, unsigned char *to)
+static int fill_operands(struct wf_staged_call *g, uint32_t step,
+                         unsigned char *to)
 {
     struct staged_reduction *x = wf_container(g, struct staged_reduction, g);
     const void *from = g->a->sbuf == MPI_IN_PLACE ? g->a->rbuf : g->a->sbuf;
@@ -137,13 +138,13 @@ static int fold_own_block(struct staged_reduction *x, uint32_t step)
     const struct wf_coll_args *a = x->g.a;
     const void *from[WF_SHMCOLL_RANKS_MAX];
     struct wf_shmcoll_fold f = {.a = a,
-                             .offset = (uint64_t)t->rank * x->g.piece_bytes,
-                             .count = count_elements(x, t->rank, step),
-                             .operands = from,
-                             .order = x->g.order,
-                             .first_rank = x->reader >= 0 ? x->reader : 0,
-                             .owner = t->rank,
-                             .own_first = a->sbuf == MPI_IN_PLACE};
+                                .offset = (uint64_t)t->rank * x->g.piece_bytes,
+                                .count = count_elements(x, t->rank, step),
+                                .operands = from,
+                                .order = x->g.order,
+                                .first_rank = x->reader >= 0 ? x->reader : 0,
+                                .owner = t->rank,
+                                .own_first = a->sbuf == MPI_IN_PLACE};
 
     if (f.count == 0)
         return MPI_SUCCESS;
@@ -253,7 +254,9 @@ static int read_prefix(struct staged_reduction *x, int rank, uint32_t step)
 
         if (n)
             memcpy(piece_of(x, x->g.a->rbuf, b, step),
-                   wf_staging_chunk_of(t, rank) + (uint64_t)b * x->g.piece_bytes, n);
+                   wf_staging_chunk_of(t, rank) +
+                       (uint64_t)b * x->g.piece_bytes,
+                   n);
     }
     return rc;
 }
@@ -306,14 +309,13 @@ static void init_reduction(struct staged_reduction *x,
                            const struct wf_coll_args *a, enum wf_coll_kind kind,
                            int reader)
 {
-    *x = (struct staged_reduction){.g = {.t = a->comm->team, .a = a},
+    *x = (struct staged_reduction){.g = {.t = a->comm->shmcoll, .a = a},
                                    .reader = reader};
     cut_vector(x);
     (void)find_order(a, kind, x->g.bytes, &x->g.order);
 }
 
-int wf_staging_allreduce(wf_coll_builder *builder,
-                            const struct wf_coll_args *a)
+int wf_staging_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct staged_reduction x;
 
@@ -322,7 +324,7 @@ int wf_staging_allreduce(wf_coll_builder *builder,
 }
 
 int wf_staging_reduce_scatter(wf_coll_builder *builder,
-                                 const struct wf_coll_args *a)
+                              const struct wf_coll_args *a)
 {
     struct staged_reduction x;
 
@@ -339,9 +341,9 @@ int wf_staging_reduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 }
 
 int wf_staging_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
-                       bool exclusive)
+                    bool exclusive)
 {
-    struct staged_reduction x = {.g = {.t = a->comm->team, .a = a},
+    struct staged_reduction x = {.g = {.t = a->comm->shmcoll, .a = a},
                                  .reader = exclusive ? SCAN_EXCLUSIVE
                                                      : SCAN_INCLUSIVE};
 

@@ -21,7 +21,8 @@ int wf_shmcoll_length_error(int source, uint64_t got, uint64_t expected)
                     (unsigned long long)expected);
 }
 
-int wf_shmcoll_check_args(wf_coll_builder *builder, const struct wf_coll_args *a)
+int wf_shmcoll_check_args(wf_coll_builder *builder,
+                          const struct wf_coll_args *a)
 {
     struct wf_sched *s;
     int rc = wf_coll_build(builder, a, false, &s);
@@ -32,16 +33,16 @@ int wf_shmcoll_check_args(wf_coll_builder *builder, const struct wf_coll_args *a
 }
 
 int wf_shmcoll_run_schedule(struct wf_shmcoll *t, wf_coll_builder *builder,
-                     const struct wf_coll_args *a)
+                            const struct wf_coll_args *a)
 {
     wf_shmcoll_complete_call(t);
     return wf_coll_run_blocking(builder, a);
 }
 
 int wf_shmcoll_request_schedule(wf_coll_builder *builder,
-                          const struct wf_coll_args *a, uint64_t bytes)
+                                const struct wf_coll_args *a, uint64_t bytes)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
 
     wf_shmcoll_begin_call(t, 0);
     wf_shmcoll_store_flag(t, bytes, WF_SHMCOLL_FLAG_SCHEDULE);
@@ -63,7 +64,7 @@ int64_t wf_shmcoll_sum_counts(struct wf_ints counts, int n, int own)
 }
 
 int wf_shmcoll_pack_parts(struct wf_shmcoll *t, const struct wf_coll_args *a,
-                       unsigned char *to)
+                          unsigned char *to)
 {
     int rc = MPI_SUCCESS;
 
@@ -71,14 +72,15 @@ int wf_shmcoll_pack_parts(struct wf_shmcoll *t, const struct wf_coll_args *a,
          r = wf_shmcoll_next_rank(t, r)) {
         struct wf_coll_block b = wf_coll_send_block(a, r);
 
-        wf_shmcoll_keep_first_error(&rc, wf_shmcoll_pack_elements(to, b.buf, b.count, b.type));
+        wf_shmcoll_keep_first_error(
+            &rc, wf_shmcoll_pack_elements(to, b.buf, b.count, b.type));
         to += wf_coll_block_bytes(b);
     }
     return rc;
 }
 
 void wf_shmcoll_write_table(struct wf_shmcoll *t, const struct wf_coll_args *a,
-                       unsigned char *at)
+                            unsigned char *at)
 {
     uint32_t *lengths = (uint32_t *)(void *)at;
 
@@ -90,8 +92,8 @@ void wf_shmcoll_write_table(struct wf_shmcoll *t, const struct wf_coll_args *a,
 }
 
 const unsigned char *wf_shmcoll_find_part(struct wf_shmcoll *t, int r,
-                                        uint64_t total, uint64_t bytes,
-                                        uint64_t *got)
+                                          uint64_t total, uint64_t bytes,
+                                          uint64_t *got)
 {
     const unsigned char *data = wf_shmcoll_data_of(t, r, total);
     const uint32_t *lengths = (const void *)data;

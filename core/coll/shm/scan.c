@@ -81,8 +81,8 @@ static void wait_for_reader(struct wf_shmcoll *t, uint32_t again, uint32_t more)
     if (reader == t->size || (int32_t)(again - t->scan_read_call) <= 0)
         return;
     if (wf_shmcoll_wait_word(t, reader,
-                      &t->shared->members[reader].last_completed_call,
-                      (uint64_t)(again + more) << 32, &seen))
+                             &t->shared->members[reader].last_completed_call,
+                             (uint64_t)(again + more) << 32, &seen))
         return; /* a member that is gone reads nothing any more */
     t->scan_read_call = (uint32_t)(seen >> 32);
 }
@@ -223,7 +223,8 @@ static int run_on_lines(const struct scanning *s, uint32_t others_lines)
     struct wf_shmcoll *t = s->t;
     int rc;
 
-    begin_scan(s, s->bytes > WF_SHMCOLL_INLINE_BYTES ? t->blocks_used : others_lines);
+    begin_scan(s, s->bytes > WF_SHMCOLL_INLINE_BYTES ? t->blocks_used
+                                                     : others_lines);
     rc = t->rank + 1 == t->size ? finish_chain(s) : pass_sum_on(s);
     wf_shmcoll_complete_call(t);
     return rc;
@@ -258,7 +259,7 @@ static int choose_path(wf_coll_builder *builder, const struct scanning *s,
 static int run_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
                     bool exclusive)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
     struct scanning s = {t, a, bytes, exclusive};
     bool plain = wf_shmcoll_is_plain_reduction(a);
@@ -269,7 +270,8 @@ static int run_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
         return rc;
     if (bytes == 0)
         return MPI_SUCCESS;
-    t->lines_used = lines < WF_SHMCOLL_LINES_SCAN ? WF_SHMCOLL_LINES_SCAN : lines;
+    t->lines_used =
+        lines < WF_SHMCOLL_LINES_SCAN ? WF_SHMCOLL_LINES_SCAN : lines;
     rc = choose_path(builder, &s, lines);
     t->lines_used = lines;
     return rc;

@@ -129,8 +129,9 @@ static size_t head_bytes(int size)
  * writers, and reports them for the next mapping at that address. */
 static size_t segment_bytes(int size)
 {
-    size_t bytes = head_bytes(size) + (size_t)size * WF_SHMCOLL_BLOCKS_MAX *
-                                          wf_shmcoll_block_stride(block_bytes_for(size));
+    size_t bytes =
+        head_bytes(size) + (size_t)size * WF_SHMCOLL_BLOCKS_MAX *
+                               wf_shmcoll_block_stride(block_bytes_for(size));
 
     return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
@@ -256,7 +257,7 @@ static void map_offer(struct setup *m)
 
     if (m->offer.bytes != m->bytes || !find_key(m) ||
         !wf_progress_poll_until(wf, -1, is_key_open, m,
-                           wf_now(wf) + OPEN_TIMEOUT_NS))
+                                wf_now(wf) + OPEN_TIMEOUT_NS))
         return;
     m->base = m->core->ops->rkey_map(m->rkey, m->offer.address,
                                      (size_t)m->offer.bytes);
@@ -359,7 +360,8 @@ static void share_memory(struct setup *m, bool may)
 /* Replaces *flags by the OR of what all members say. On an error members may
  * know different outcomes: then t, if not NULL, tells it to those that go
  * on. */
-static int agree_on_outcome(struct setup *m, struct wf_shmcoll *t, uint8_t *flags)
+static int agree_on_outcome(struct setup *m, struct wf_shmcoll *t,
+                            uint8_t *flags)
 {
     int rc = wf_barrier_agree_on_flags(m->comm, flags);
 
@@ -379,21 +381,22 @@ static void set_up(struct wf_comm *comm)
     uint8_t flags;
     int rc;
 
-    share_memory(&m, comm->wf->teams < SEGMENTS_MAX);
+    share_memory(&m, comm->wf->shmcoll_units < SEGMENTS_MAX);
     t = create_state(&m);
     if (!t && m.base)
         munmap(m.base, (size_t)m.offer.bytes);
     flags = describe_self(comm, t);
     rc = agree_on_outcome(&m, t, &flags);
-    comm->team = t;
+    comm->shmcoll = t;
     comm->shmcoll_usable = t != NULL;
     if (!t)
         return;
-    comm->wf->teams++;
+    comm->wf->shmcoll_units++;
     t->writers_fence = flags & MUST_FENCE;
     t->oversubscribed = flags & OVERSUBSCRIBED;
     t->lines_used = t->oversubscribed ? WF_SHMCOLL_LINES_MAX : WF_SHMCOLL_LINES;
-    t->blocks_used = t->oversubscribed ? WF_SHMCOLL_BLOCKS_MAX : WF_SHMCOLL_BLOCKS;
+    t->blocks_used =
+        t->oversubscribed ? WF_SHMCOLL_BLOCKS_MAX : WF_SHMCOLL_BLOCKS;
     /* where ranks outnumber CPUs few lines stay in the cache */
     t->ring_bytes = t->oversubscribed ? 0 : ring_bytes_for(t->size);
     if (rc || flags & CANNOT)
@@ -410,7 +413,7 @@ static void set_up_staging(struct wf_shmcoll *t)
                           (size_t)t->size * t->chunk_count * t->chunk_bytes};
     uint8_t flags;
 
-    share_memory(&m, comm->wf->teams + STAGING_UNITS <= SEGMENTS_MAX);
+    share_memory(&m, comm->wf->shmcoll_units + STAGING_UNITS <= SEGMENTS_MAX);
     flags = m.base ? 0 : CANNOT;
     if (agree_on_outcome(&m, t, &flags) || flags & CANNOT) {
         if (m.base)
@@ -420,7 +423,7 @@ static void set_up_staging(struct wf_shmcoll *t)
     t->staging = m.base;
     t->staging_bytes = m.bytes;
     t->quota_units = 1 + STAGING_UNITS;
-    comm->wf->teams += STAGING_UNITS;
+    comm->wf->shmcoll_units += STAGING_UNITS;
 }
 
 bool wf_shmcoll_ensure_staging(struct wf_shmcoll *t)
@@ -461,7 +464,8 @@ void wf_shmcoll_count_call(struct wf_comm *comm, int rc)
         set_up(comm);
 }
 
-int wf_shmcoll_run_before_setup(wf_coll_builder *builder, const struct wf_coll_args *a)
+int wf_shmcoll_run_before_setup(wf_coll_builder *builder,
+                                const struct wf_coll_args *a)
 {
     struct wf_sched *s;
     int rc = wf_coll_build(builder, a, true, &s);

@@ -54,15 +54,16 @@
 enum {
     /* lines of a member, used in turn: a power of two */
     WF_SHMCOLL_LINES = 8,
-    WF_SHMCOLL_LINES_SCAN = 32,  /* least number in a scan */
+    WF_SHMCOLL_LINES_SCAN = 32, /* least number in a scan */
     WF_SHMCOLL_LINES_MAX = 128, /* where ranks outnumber CPUs */
-    WF_SHMCOLL_BLOCKS = 2,       /* blocks of a member, used in turn */
+    WF_SHMCOLL_BLOCKS = 2,      /* blocks of a member, used in turn */
     WF_SHMCOLL_BLOCKS_MAX = 8,  /* where ranks outnumber CPUs */
     /* least number of a member's chunks in the staging ring */
     WF_SHMCOLL_CHUNKS_MIN = 3,
-    /* calls without a line that a member may be ahead; see wf_shmcoll_is_reached */
+    /* calls without a line that a member may be ahead; see
+     * wf_shmcoll_is_reached */
     WF_SHMCOLL_CALLS_AHEAD = 1 << 14,
-    WF_SHMCOLL_INLINE_BYTES = 48,   /* bytes of data in a line */
+    WF_SHMCOLL_INLINE_BYTES = 48, /* bytes of data in a line */
     WF_BCAST_POOL_BLOCKS = 64, /* blocks of the broadcast pool: bcast_pool.c */
     WF_BCAST_POOL_BLOCK_BYTES = 128 << 10,
     WF_BCAST_POOL_BYTES = WF_BCAST_POOL_BLOCKS * WF_BCAST_POOL_BLOCK_BYTES
@@ -177,8 +178,9 @@ int wf_shmcoll_barrier(struct wf_shmcoll *);
 
 /* Waits until a word of that member has reached `least`. Sets *seen to the
  * word; returns MPI_SUCCESS or an error. */
-int wf_shmcoll_wait_word(struct wf_shmcoll *, int rank, const wf_atomic_u64 *word,
-                  uint64_t least, uint64_t *seen);
+int wf_shmcoll_wait_word(struct wf_shmcoll *, int rank,
+                         const wf_atomic_u64 *word, uint64_t least,
+                         uint64_t *seen);
 /* Waits until all members have completed their calls up to `call`. */
 void wf_shmcoll_wait_all_completed(struct wf_shmcoll *, uint32_t call);
 /* Wakes the members that sleep and wait for this process. */
@@ -187,7 +189,8 @@ void wf_shmcoll_wake_sleepers(struct wf_shmcoll *);
 /* ---- flag lines ---------------------------------------------------------- */
 
 /* Returns the line of that member for this call. */
-static inline struct wf_shmcoll_line *wf_shmcoll_line(struct wf_shmcoll *t, int rank)
+static inline struct wf_shmcoll_line *wf_shmcoll_line(struct wf_shmcoll *t,
+                                                      int rank)
 {
     return &t->shared->members[rank].line[t->call & (t->lines_used - 1)];
 }
@@ -201,7 +204,7 @@ static inline size_t wf_shmcoll_block_stride(uint32_t block)
 
 /* Returns the place of a member's contribution of that size. */
 static inline unsigned char *wf_shmcoll_data_of(struct wf_shmcoll *t, int rank,
-                                          uint64_t bytes)
+                                                uint64_t bytes)
 {
     if (wf_likely(bytes <= WF_SHMCOLL_INLINE_BYTES))
         return wf_shmcoll_line(t, rank)->data;
@@ -226,7 +229,8 @@ static inline void wf_shmcoll_notify_sleepers(struct wf_shmcoll *t)
 static inline void wf_shmcoll_begin_call(struct wf_shmcoll *t, uint64_t bytes)
 {
     uint32_t again =
-        ++t->call - (bytes > WF_SHMCOLL_INLINE_BYTES ? t->blocks_used : t->lines_used);
+        ++t->call -
+        (bytes > WF_SHMCOLL_INLINE_BYTES ? t->blocks_used : t->lines_used);
 
     if (wf_unlikely((int32_t)(again - t->all_completed_call) > 0))
         wf_shmcoll_wait_all_completed(t, again);
@@ -245,9 +249,11 @@ static inline void wf_shmcoll_begin_without_line(struct wf_shmcoll *t)
 
 /* Stores the flag word of this call; the data is in place. `way` is 0 or
  * WF_SHMCOLL_FLAG_SCHEDULE or WF_SHMCOLL_FLAG_STAGED. */
-static inline void wf_shmcoll_store_flag(struct wf_shmcoll *t, uint64_t bytes, uint32_t way)
+static inline void wf_shmcoll_store_flag(struct wf_shmcoll *t, uint64_t bytes,
+                                         uint32_t way)
 {
-    uint64_t n = bytes < WF_SHMCOLL_FLAG_STAGED ? bytes : WF_SHMCOLL_FLAG_STAGED - 1;
+    uint64_t n =
+        bytes < WF_SHMCOLL_FLAG_STAGED ? bytes : WF_SHMCOLL_FLAG_STAGED - 1;
 
     /* pairs with wf_shmcoll_wait_flag */
     wf_store_release(&wf_shmcoll_line(t, t->rank)->flag,
@@ -256,7 +262,7 @@ static inline void wf_shmcoll_store_flag(struct wf_shmcoll *t, uint64_t bytes, u
 
 /* Stores the flag word and wakes the members that sleep for it. */
 static inline void wf_shmcoll_publish_flag(struct wf_shmcoll *t, uint64_t bytes,
-                                   uint32_t way)
+                                           uint32_t way)
 {
     wf_shmcoll_store_flag(t, bytes, way);
     wf_shmcoll_notify_sleepers(t);
@@ -280,14 +286,16 @@ static inline bool wf_shmcoll_is_reached(uint64_t word, uint64_t least)
 }
 
 /* Waits for the flag word of that member for this call. */
-static inline int wf_shmcoll_wait_flag(struct wf_shmcoll *t, int rank, uint64_t *word)
+static inline int wf_shmcoll_wait_flag(struct wf_shmcoll *t, int rank,
+                                       uint64_t *word)
 {
     struct wf_shmcoll_line *line = wf_shmcoll_line(t, rank);
 
     *word = wf_load_acquire(&line->flag);
     if (wf_likely(*word >> 32 == t->call))
         return MPI_SUCCESS;
-    return wf_shmcoll_wait_word(t, rank, &line->flag, (uint64_t)t->call << 32, word);
+    return wf_shmcoll_wait_word(t, rank, &line->flag, (uint64_t)t->call << 32,
+                                word);
 }
 
 /* Returns true if the writer of a flag word wants a schedule. */

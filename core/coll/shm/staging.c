@@ -91,7 +91,8 @@ static int check_line(const struct wf_staged_call *g, int r, uint64_t word)
 
 /* Some members want a schedule: so all must run it. A member that may go on
  * without reading all lines has done so. */
-static int agree_on_schedule(const struct wf_staged_call *g, const uint64_t *word)
+static int agree_on_schedule(const struct wf_staged_call *g,
+                             const uint64_t *word)
 {
     for (int r = 0; g->some_do_not_wait && r < g->t->size; r++)
         if (!(word[r] & (WF_SHMCOLL_FLAG_SCHEDULE | WF_SHMCOLL_FLAG_STAGED)))
@@ -189,7 +190,8 @@ static int run_steps(struct wf_staged_call *g)
     return rc;
 }
 
-int wf_staging_run_all_to_all(struct wf_staged_call *g, wf_coll_builder *builder)
+int wf_staging_run_all_to_all(struct wf_staged_call *g,
+                              wf_coll_builder *builder)
 {
     struct wf_shmcoll *t = g->t;
     uint32_t at = t->ring_pos, end = t->ring_end;
@@ -201,9 +203,11 @@ int wf_staging_run_all_to_all(struct wf_staged_call *g, wf_coll_builder *builder
         t->staging && t->can_start_early && !t->staging_failed;
     if (g->first_chunk_filled)
         rc = publish_chunk(g, 0);
-    wf_staging_publish_call(t, expected_bytes(g, t->rank), wf_staging_choose_way(t));
+    wf_staging_publish_call(t, expected_bytes(g, t->rank),
+                            wf_staging_choose_way(t));
     met = synchronize(g);
-    if (met == WF_SHMCOLL_RUN_SCHEDULE || (!met && !wf_shmcoll_ensure_staging(t))) {
+    if (met == WF_SHMCOLL_RUN_SCHEDULE ||
+        (!met && !wf_shmcoll_ensure_staging(t))) {
         /* a member that wanted the schedule has not moved its position */
         t->ring_pos = at;
         t->ring_end = end;
@@ -333,10 +337,11 @@ int wf_staging_run_to_root(struct wf_staged_call *g, wf_coll_builder *builder)
     t->can_start_early = false;
     wf_staging_advance_ring(t, g->step_bytes);
     return finish_staged_call(t, wf_shmcoll_is_root(g->a) ? read_at_root(g)
-                                                       : write_to_root(g));
+                                                          : write_to_root(g));
 }
 
-int wf_staging_run_synchronized(struct wf_staged_call *g, wf_coll_builder *builder)
+int wf_staging_run_synchronized(struct wf_staged_call *g,
+                                wf_coll_builder *builder)
 {
     if (!wf_shmcoll_ensure_staging(g->t))
         return wf_shmcoll_run_schedule(g->t, builder, g->a);

@@ -42,7 +42,11 @@
 
 /* The outcomes on which members agree for a whole call. They are negative;
  * errors are positive. */
-enum { WF_SHMCOLL_RUN_SCHEDULE = -1, WF_SHMCOLL_WAYS_DIFFER = -2, WF_SHMCOLL_RUN_STAGED = -3 };
+enum {
+    WF_SHMCOLL_RUN_SCHEDULE = -1,
+    WF_SHMCOLL_WAYS_DIFFER = -2,
+    WF_SHMCOLL_RUN_STAGED = -3
+};
 
 /* One call through the staging ring, in this member. */
 struct wf_staged_call {
@@ -57,7 +61,8 @@ struct wf_staged_call {
     uint64_t (*length_of)(const struct wf_staged_call *, int rank);
     /* Fills this member's chunk of a step; reads the chunk of another
      * member. */
-    int (*fill_chunk)(struct wf_staged_call *, uint32_t step, unsigned char *to);
+    int (*fill_chunk)(struct wf_staged_call *, uint32_t step,
+                      unsigned char *to);
     int (*read_chunk)(struct wf_staged_call *, uint32_t step, int from,
                       const unsigned char *chunk);
     /* Returns true if that rank reads this step, of a call from a root. NULL:
@@ -95,16 +100,16 @@ int wf_staging_alltoall(wf_coll_builder *, const struct wf_coll_args *);
 /* Members with more than a block of parts have published their lengths, and all
  * members have read all lines. */
 int wf_staging_alltoallv(wf_coll_builder *, const struct wf_coll_args *);
-void wf_staging_publish_lengths(struct wf_shmcoll *, const struct wf_coll_args *);
+void wf_staging_publish_lengths(struct wf_shmcoll *,
+                                const struct wf_coll_args *);
 int wf_staging_bcast(wf_coll_builder *, const struct wf_coll_args *);
 int wf_staging_scatter(wf_coll_builder *, const struct wf_coll_args *);
 int wf_staging_gather(wf_coll_builder *, const struct wf_coll_args *);
 int wf_staging_allreduce(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_reduce_scatter(wf_coll_builder *,
-                                 const struct wf_coll_args *);
+int wf_staging_reduce_scatter(wf_coll_builder *, const struct wf_coll_args *);
 int wf_staging_reduce(wf_coll_builder *, const struct wf_coll_args *);
 int wf_staging_scan(wf_coll_builder *, const struct wf_coll_args *,
-                       bool exclusive);
+                    bool exclusive);
 /* Returns true if a reduction runs through the ring: then it has an order that
  * can be computed there. */
 bool wf_staging_can_reduce(const struct wf_coll_args *, enum wf_coll_kind,
@@ -112,7 +117,8 @@ bool wf_staging_can_reduce(const struct wf_coll_args *, enum wf_coll_kind,
 
 /* ---- copying into the ring: staging_copy.c ------------------------------- */
 
-void wf_staging_copy_in(struct wf_shmcoll *, void *to, const void *from, uint64_t n);
+void wf_staging_copy_in(struct wf_shmcoll *, void *to, const void *from,
+                        uint64_t n);
 
 /* ---- chunks -------------------------------------------------------------- */
 
@@ -130,7 +136,8 @@ void wf_staging_publish_chunks(struct wf_shmcoll *, uint32_t count, int rc);
 /* Returns the way in which this member wants a large call. */
 static inline uint32_t wf_staging_choose_way(const struct wf_shmcoll *t)
 {
-    return t->staging_failed ? WF_SHMCOLL_FLAG_SCHEDULE : WF_SHMCOLL_FLAG_STAGED;
+    return t->staging_failed ? WF_SHMCOLL_FLAG_SCHEDULE
+                             : WF_SHMCOLL_FLAG_STAGED;
 }
 
 /* Moves the ring position to the next step, whose chunk lies beside that of
@@ -154,8 +161,8 @@ static inline unsigned char *wf_staging_chunk_of(struct wf_shmcoll *t, int rank)
 }
 
 /* Returns the bytes of a block of `all` bytes that belong to step `step`. */
-static inline uint64_t wf_staging_piece_bytes(const struct wf_staged_call *g, uint32_t step,
-                                     uint64_t all)
+static inline uint64_t wf_staging_piece_bytes(const struct wf_staged_call *g,
+                                              uint32_t step, uint64_t all)
 {
     uint64_t first = step * g->piece_bytes;
 
@@ -164,7 +171,8 @@ static inline uint64_t wf_staging_piece_bytes(const struct wf_staged_call *g, ui
     return all - first < g->piece_bytes ? all - first : g->piece_bytes;
 }
 
-static inline uint32_t wf_staging_count_steps(const struct wf_staged_call *g, uint64_t all)
+static inline uint32_t wf_staging_count_steps(const struct wf_staged_call *g,
+                                              uint64_t all)
 {
     return (uint32_t)((all + g->piece_bytes - 1) / g->piece_bytes);
 }

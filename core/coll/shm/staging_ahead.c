@@ -130,7 +130,8 @@ static bool follow_root(struct wf_staged_call *g, int *rc)
     memcpy(&first, first_chunk_field(t, root), sizeof first);
     if (!first)
         return false;
-    *rc = wf_shmcoll_check_length(root, wf_staging_bytes_of(t, root, word), g->bytes);
+    *rc = wf_shmcoll_check_length(root, wf_staging_bytes_of(t, root, word),
+                                  g->bytes);
     if (!*rc &&
         (!t->staging || first - 1 + (uint64_t)g->steps > count_chunks(t)))
         *rc = wf_error(MPI_ERR_OTHER,
@@ -146,7 +147,8 @@ bool wf_staging_run_ahead(struct wf_staged_call *g, int *rc)
 {
     struct wf_shmcoll *t = g->t;
 
-    if (!(wf_shmcoll_is_root(g->a) ? run_root_ahead(g, rc) : follow_root(g, rc)))
+    if (!(wf_shmcoll_is_root(g->a) ? run_root_ahead(g, rc)
+                                   : follow_root(g, rc)))
         return false;
     t->can_start_early = false;
     wf_shmcoll_complete_call(t);

@@ -21,7 +21,8 @@ enum {
     TIMES_FASTER = 3       /* times faster: more than its reader loses */
 };
 
-void wf_staging_copy_in(struct wf_shmcoll *t, void *to, const void *from, uint64_t n)
+void wf_staging_copy_in(struct wf_shmcoll *t, void *to, const void *from,
+                        uint64_t n)
 {
     struct wf_instance *wf = t->comm->wf;
     uint32_t turn = t->copy_count % TRIAL_PERIOD;

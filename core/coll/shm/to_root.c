@@ -20,7 +20,8 @@ enum {
 
 /* Returns what the ways of all members lead to: MIXED if one wants none, or if
  * chunks would not fit; a schedule if one wants that. */
-static WF_COLD int agree_on_way(struct wf_shmcoll *t, uint32_t way, uint64_t bytes)
+static WF_COLD int agree_on_way(struct wf_shmcoll *t, uint32_t way,
+                                uint64_t bytes)
 {
     uint64_t all = WF_SHMCOLL_FLAG_STAGED & way;
     bool fit = true;
@@ -56,21 +57,22 @@ static int wait_all_lines(struct wf_shmcoll *t, uint32_t way, uint64_t bytes)
     }
     if (wf_likely(!rc)) {
         t->all_completed_call = t->call - 1;
-        if (wf_likely(!(any & (WF_SHMCOLL_FLAG_SCHEDULE | WF_SHMCOLL_FLAG_STAGED))))
+        if (wf_likely(
+                !(any & (WF_SHMCOLL_FLAG_SCHEDULE | WF_SHMCOLL_FLAG_STAGED))))
             return MPI_SUCCESS;
         rc = agree_on_way(t, way, bytes);
     }
     wf_shmcoll_publish_flag(t, 0,
-                    rc == BY_SCHEDULE ? WF_SHMCOLL_FLAG_SCHEDULE
-                    : rc == BY_STAGE  ? WF_SHMCOLL_FLAG_STAGED
-                                      : 0);
+                            rc == BY_SCHEDULE ? WF_SHMCOLL_FLAG_SCHEDULE
+                            : rc == BY_STAGE  ? WF_SHMCOLL_FLAG_STAGED
+                                              : 0);
     return rc;
 }
 
 static uint64_t contributed_bytes(struct wf_shmcoll *t, int rank)
 {
-    return wf_staging_bytes_of(t, rank,
-                              wf_load_relaxed(&wf_shmcoll_line(t, rank)->flag));
+    return wf_staging_bytes_of(
+        t, rank, wf_load_relaxed(&wf_shmcoll_line(t, rank)->flag));
 }
 
 /* Returns the error of members that want different ways. */
@@ -91,7 +93,7 @@ static WF_COLD int ask_root(wf_coll_builder *builder,
                             const struct wf_coll_args *a, uint64_t bytes,
                             uint32_t way, wf_shmcoll_collective *large)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t word;
     int rc;
 
@@ -116,8 +118,9 @@ static bool is_plain_reduce(const struct wf_coll_args *a)
 {
     return wf_shmcoll_is_root_valid(a) && a->op->predefined &&
            wf_type_contiguous(a->rtype) && !wf_op_check(a->op, a->rtype) &&
-           (wf_shmcoll_is_root(a) ? a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf
-                               : a->sbuf != MPI_IN_PLACE);
+           (wf_shmcoll_is_root(a)
+                ? a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf
+                : a->sbuf != MPI_IN_PLACE);
 }
 
 /* Finds the root's operand. In place it is a copy, because the result goes to
@@ -129,8 +132,8 @@ static int find_own_operand(struct wf_shmcoll *t, const struct wf_coll_args *a,
     if (a->sbuf != MPI_IN_PLACE)
         return MPI_SUCCESS;
     *own = wf_shmcoll_data_of(t, t->rank, bytes);
-    return wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes), a->rbuf, a->rcount,
-                       a->rtype);
+    return wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes),
+                                    a->rbuf, a->rcount, a->rtype);
 }
 
 static int fold_at_root(struct wf_shmcoll *t, const struct wf_coll_args *a,
@@ -138,10 +141,10 @@ static int fold_at_root(struct wf_shmcoll *t, const struct wf_coll_args *a,
 {
     const void *own, *from[WF_SHMCOLL_RANKS_MAX];
     struct wf_shmcoll_fold f = {.a = a,
-                             .count = a->rcount,
-                             .operands = from,
-                             .out = wf_type_data(a->rtype, a->rbuf),
-                             .first_rank = a->root};
+                                .count = a->rcount,
+                                .operands = from,
+                                .out = wf_type_data(a->rtype, a->rbuf),
+                                .first_rank = a->root};
     int rc = find_own_operand(t, a, bytes, &own);
 
     wf_shmcoll_find_operands(t, bytes, own, from);
@@ -186,7 +189,7 @@ static uint32_t choose_reduce_way(const struct wf_shmcoll *t,
 
 int wf_shmcoll_reduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
     bool plain = is_plain_reduce(a);
     uint32_t way;
@@ -216,14 +219,16 @@ static bool is_plain_gather(const struct wf_coll_args *a)
 }
 
 /* Unpacks that member's contribution to its block of the receive buffer. */
-static int unpack_from(struct wf_shmcoll *t, const struct wf_coll_args *a, int r)
+static int unpack_from(struct wf_shmcoll *t, const struct wf_coll_args *a,
+                       int r)
 {
     uint64_t bytes = wf_coll_rbytes(a, r);
     int rc = wf_shmcoll_check_length(r, contributed_bytes(t, r), bytes);
 
     return rc ? rc
-              : wf_shmcoll_unpack_elements(wf_shmcoll_data_of(t, r, bytes), wf_coll_rblock(a, r),
-                            wf_coll_rcount(a, r), a->rtype);
+              : wf_shmcoll_unpack_elements(wf_shmcoll_data_of(t, r, bytes),
+                                           wf_coll_rblock(a, r),
+                                           wf_coll_rcount(a, r), a->rtype);
 }
 
 static int gather_at_root(struct wf_shmcoll *t, wf_coll_builder *builder,
@@ -239,13 +244,15 @@ static int gather_at_root(struct wf_shmcoll *t, wf_coll_builder *builder,
     if (met == BY_STAGE) {
         if (a->sbuf == MPI_IN_PLACE)
             return wf_staging_gather(builder, a);
-        rc = wf_shmcoll_copy_own_block(wf_shmcoll_sent_block(a), wf_coll_recv_block(a, a->root));
+        rc = wf_shmcoll_copy_own_block(wf_shmcoll_sent_block(a),
+                                       wf_coll_recv_block(a, a->root));
         met = wf_staging_gather(builder, a);
         return rc ? rc : met;
     }
     rc = met == MIXED ? report_mismatch(t, bytes) : met;
     if (wf_likely(!rc) && a->sbuf != MPI_IN_PLACE)
-        rc = wf_shmcoll_copy_own_block(wf_shmcoll_sent_block(a), wf_coll_recv_block(a, a->root));
+        rc = wf_shmcoll_copy_own_block(wf_shmcoll_sent_block(a),
+                                       wf_coll_recv_block(a, a->root));
     for (int r = 0; r < t->size && !met; r++)
         if (r != t->rank)
             wf_shmcoll_keep_first_error(&rc, unpack_from(t, a, r));
@@ -255,15 +262,16 @@ static int gather_at_root(struct wf_shmcoll *t, wf_coll_builder *builder,
 
 int wf_shmcoll_gather(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
-    struct wf_shmcoll *t = a->comm->team;
+    struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes;
     uint32_t way = 0;
     int rc;
 
-    if (wf_unlikely(!is_plain_gather(a)) && (rc = wf_shmcoll_check_args(builder, a)))
+    if (wf_unlikely(!is_plain_gather(a)) &&
+        (rc = wf_shmcoll_check_args(builder, a)))
         return rc;
     bytes = wf_shmcoll_is_root(a) ? a->rcount * (uint64_t)a->rtype->size
-                               : a->scount * (uint64_t)a->stype->size;
+                                  : a->scount * (uint64_t)a->stype->size;
     if (bytes > t->block_bytes)
         way = t->size > 2 && !t->one_copy ? wf_staging_choose_way(t)
                                           : WF_SHMCOLL_FLAG_SCHEDULE;

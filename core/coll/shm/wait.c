@@ -48,7 +48,8 @@ struct member_wait {
 
 static bool is_reached(const struct member_wait *w)
 {
-    /* pairs with wf_shmcoll_complete_call, wf_shmcoll_store_flag and those of staging.c */
+    /* pairs with wf_shmcoll_complete_call, wf_shmcoll_store_flag and those of
+     * staging.c */
     return wf_shmcoll_is_reached(wf_load_acquire(w->word), w->least);
 }
 
@@ -172,11 +173,13 @@ static void leave_segments(struct wf_shmcoll *t)
         replace_by_private(t->staging, t->staging_bytes);
 }
 
-int wf_shmcoll_wait_word(struct wf_shmcoll *t, int rank, const wf_atomic_u64 *word,
-                  uint64_t least, uint64_t *seen)
+int wf_shmcoll_wait_word(struct wf_shmcoll *t, int rank,
+                         const wf_atomic_u64 *word, uint64_t least,
+                         uint64_t *seen)
 {
     struct member_wait w = {.t = t, .rank = rank, .word = word, .least = least};
-    int rc = t->comm->shmcoll_usable ? wait_for_word(&w) : report_lost_member(&w);
+    int rc =
+        t->comm->shmcoll_usable ? wait_for_word(&w) : report_lost_member(&w);
 
     if (wf_unlikely(rc))
         leave_segments(t);
@@ -191,8 +194,9 @@ void wf_shmcoll_wait_all_completed(struct wf_shmcoll *t, uint32_t call)
 
     for (int r = 0; r < t->size; r++) {
         if (r == t->rank ||
-            wf_shmcoll_wait_word(t, r, &t->shared->members[r].last_completed_call,
-                          (uint64_t)call << 32, &seen))
+            wf_shmcoll_wait_word(t, r,
+                                 &t->shared->members[r].last_completed_call,
+                                 (uint64_t)call << 32, &seen))
             continue; /* a member that is gone reads nothing any more */
         done = (uint32_t)(seen >> 32);
         if ((int32_t)(done - least) < 0)
